@@ -1,0 +1,181 @@
+/**
+ * The kernel contract: all that somebody who adds a kernel has to know.
+ *
+ * A kernel is one header and one line in kernels.def. The header is compiled by a C compiler for
+ * the CPU and by nvcc for the GPU. It holds
+ *
+ *   1. a plain parameter struct of at most PREM_PARAMS_BYTES, `NAME_params`;
+ *   2. the compute function, written once:
+ *        PREM_FN void NAME_compute(const NAME_params *params, const prem_view *views)
+ *   3. inside `#if PREM_HOST`: NAME_bind(), NAME_reference() and the definition
+ *        static const prem_kernel NAME_kernel = { ... };
+ *
+ * Memory phases are data, not code. NAME_bind() says, once per task, which window of every array a
+ * tile reads or writes; the runtime moves the windows between the arrays and the block's
+ * scratchpad. Compute sees views of the scratchpad and *cannot* touch an array. Outside an array a
+ * window reads 0; every other border is compute's business.
+ *
+ * Arithmetic: contraction is off in all compilers; write fmaf() where it is meant. An output then
+ * equals the reference bit for bit, unless the kernel states a tolerance.
+ */
+#ifndef TTPREM_KERNEL_H
+#define TTPREM_KERNEL_H
+
+#include "ttprem/base.h"
+
+/* ---- what compute functions are written with ------------------------------------------------ */
+
+#ifdef __CUDACC__
+#define PREM_FN static __device__ __forceinline__
+/* The last warp of a block moves memory; all others compute. */
+#define PREM_LANE_COUNT ((int32_t)blockDim.x - 32)
+/** A loop over this lane's share of 0 .. n-1: for (i of this lane). `i` is declared by the macro. */
+#define PREM_LANES(i, n) \
+  for (int32_t i = (int32_t)threadIdx.x, i##_end = (n); i < i##_end; i += PREM_LANE_COUNT)
+/** Wait for all lanes of the block's compute warps. No local variable survives it. */
+#define PREM_SYNC() asm volatile("bar.sync 1, %0;" ::"r"(PREM_LANE_COUNT) : "memory")
+#ifndef PREM_HOST
+#define PREM_HOST 0
+#endif
+#else
+#define PREM_FN static inline
+#define PREM_LANES(i, n) for (int32_t i = 0, i##_end = (n); i < i##_end; ++i)
+#define PREM_SYNC() ((void)0)
+#ifndef PREM_HOST
+#define PREM_HOST 1
+#endif
+#endif
+
+/**
+ * A window in the scratchpad, as compute sees it. Dimensions are right-aligned: index 3 is the
+ * innermost (stride 1), leading dimensions that an array lacks have extent 1.
+ * Inputs have the extents that bind declared, also where they hang over the array's edge (zeros
+ * there); outputs are cut to the part inside the array. An output's scratch is not initialised.
+ */
+typedef struct prem_view {
+  void *data;         /* the window's first element; aligned to the element only */
+  int32_t extent[4];  /* elements */
+  int32_t pitch[3];   /* elements from one index of dimension d to the next */
+  int32_t reserved;   /* 0 */
+  int64_t origin[4];  /* the first element's index in the array; negative in a halo */
+} prem_view;
+
+/** Element (row, column) of the two innermost dimensions of a view. */
+#define PREM_AT(type, view, row, column) \
+  (((type *)(view).data)[(int64_t)(row) * (view).pitch[2] + (column)])
+
+typedef struct prem_c64 {
+  float re, im;
+} prem_c64;
+
+/* ---- what a kernel declares ----------------------------------------------------------------- */
+
+typedef enum prem_type { PREM_F32 = 0, PREM_C64 = 1, PREM_TYPE_COUNT = 2 } prem_type;
+typedef enum prem_access { PREM_IN, PREM_OUT } prem_access;
+
+/** One array of a kernel. Views and windows come in the order of the ports. */
+typedef struct prem_port {
+  const char *name; /* the key in a task's `arrays` group */
+  prem_access access;
+  prem_type type;
+} prem_port;
+
+/**
+ * The window of an array that belongs to a tile, right-aligned to 4 dimensions:
+ * origin[d] = base[d] + sum over k of step[d][k] * index[k]; `extent` elements in each dimension.
+ * Windows of an output must be disjoint and together cover the array.
+ */
+typedef struct prem_window {
+  int64_t base[PREM_MAX_RANK];
+  int64_t step[PREM_MAX_RANK][PREM_MAX_GRID];
+  int32_t extent[PREM_MAX_RANK];
+} prem_window;
+
+/** A whole array, for references: dense, index 3 innermost, leading dimensions 1. */
+typedef struct prem_array_view {
+  void *data;
+  int64_t shape[4];
+} prem_array_view;
+
+typedef struct prem_arg prem_arg; /* one setting of a task's `args` group */
+
+/**
+ * What NAME_bind() gets and gives. The caller has zeroed all that bind gives.
+ * Tile t of the task is index (t / (grid[1]*grid[2]), t / grid[2] % grid[1], t % grid[2]).
+ */
+typedef struct prem_bind {
+  /* given: */
+  prem_arg *args;       /* read with prem_arg_...(); one that is not read is an error (E031) */
+  int32_t arg_count;
+  int32_t tile_rank;                   /* 0 where the file has no `tile` */
+  int32_t tile[PREM_MAX_RANK];         /* as in the file: left-aligned */
+  int32_t tiles;                       /* the file's `tiles`; 0 where it has none */
+  int32_t rank[PREM_MAX_PORTS];        /* of each array; 0 for an output called "new" */
+  int64_t shape[PREM_MAX_PORTS][4];    /* right-aligned, leading 1s */
+  /* made by bind: */
+  int32_t grid[PREM_MAX_GRID];         /* tiles in each dimension of the tile index, all >= 1 */
+  prem_window window[PREM_MAX_PORTS];
+  int32_t new_rank[PREM_MAX_PORTS];    /* of an output called "new": its rank and shape */
+  int64_t new_shape[PREM_MAX_PORTS][4];
+  union {
+    unsigned char bytes[PREM_PARAMS_BYTES];
+    int64_t align;
+  } params;
+  /* on failure, through prem_bind_refuse(): */
+  char key[PREM_NAME_BYTES];
+  char reason[256];
+} prem_bind;
+
+typedef struct prem_kernel {
+  const char *name;
+  const char *summary;     /* one line for `ttprem list` */
+  uint32_t version;        /* raise it when the same inputs give other outputs or other costs */
+  uint32_t params_bytes;   /* sizeof(NAME_params); 0 for none */
+  const prem_port *ports;  /* may be NULL when port_count is 0 */
+  int32_t port_count;
+  /** Host, once per task. PREM_OK, or prem_bind_refuse(). */
+  prem_status (*bind)(prem_bind *bind);
+  /** One tile on the CPU: the header's compute function. NULL: compute does nothing. */
+  void (*compute)(const void *params, const prem_view *views);
+  /** The whole task, untiled, in plain C; arrays in the order of the ports. */
+  void (*reference)(const void *params, const prem_array_view *arrays);
+  /** 0: equal to the reference bit for bit; else |out - ref| <= tolerance * max(|ref|, 1e-30). */
+  double tolerance;
+} prem_kernel;
+
+/** The kernels of a program. Plain data; what prem_registry_builtin() returns lives for ever. */
+typedef struct prem_registry {
+  const prem_kernel *const *kernels;
+  int32_t count;
+} prem_registry;
+
+/** For the `compute` member: NAME_compute without types. */
+#define PREM_COMPUTE_ENTRY(NAME)                                                     \
+  static void NAME##_entry(const void *params, const prem_view *views) {             \
+    NAME##_compute((const NAME##_params *)params, views);                            \
+  }
+
+PREM_EXTERN_C_BEGIN
+
+/** Say why a task is refused; returns PREM_ERR_INVALID for `return prem_bind_refuse(...)`. */
+PREM_API prem_status prem_bind_refuse(prem_bind *bind, const char *key, const char *format, ...)
+    PREM_PRINTF(3, 4);
+/**
+ * Read a number, or an array of exactly `count` numbers, from the task's args.
+ * Absent: `out` keeps what it holds (the default) and the call succeeds.
+ * Wrong type or length: refuses as prem_bind_refuse() does.
+ */
+PREM_API prem_status prem_arg_floats(prem_bind *bind, const char *key, float *out, int32_t count);
+PREM_API prem_status prem_arg_ints(prem_bind *bind, const char *key, int64_t *out, int32_t count);
+
+/** The kernel of a name, or NULL. Thread-safe. */
+PREM_API const prem_kernel *prem_registry_find(const prem_registry *registry, const char *name);
+/** The kernels of kernels.def. Thread-safe. */
+PREM_API const prem_registry *prem_registry_builtin(void);
+/** Bytes of an element. Thread-safe. */
+PREM_API int32_t prem_type_bytes(prem_type type);
+/** "f32", "c64". Thread-safe. */
+PREM_API const char *prem_type_name(prem_type type);
+
+PREM_EXTERN_C_END
+#endif

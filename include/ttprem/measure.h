@@ -1,0 +1,145 @@
+/**
+ * Measuring: runs of several modes side by side, what they say, and how it is shown.
+ *
+ * Definitions of every number are in docs/timing-method.md.
+ */
+#ifndef TTPREM_MEASURE_H
+#define TTPREM_MEASURE_H
+
+#include "ttprem/runtime.h"
+
+/** Of a set of times. Percentiles are INT64_MIN where the sample does not carry them: p99 needs
+ *  1000 samples, p99.9 10 000. */
+typedef struct prem_summary {
+  int64_t count;
+  int64_t min, p50, p99, p999, max;
+  double mean;
+} prem_summary;
+
+/** Which rule the plan promises for `memory`. */
+typedef enum prem_exclusivity {
+  PREM_EXCLUSIVE_NONE,   /* capacity above 1 and busy == wcet: phases may disturb each other */
+  PREM_EXCLUSIVE_BLOCK,  /* capacity 1, per block */
+  PREM_EXCLUSIVE_GANG,   /* capacity 1, per task */
+  PREM_EXCLUSIVE_REGULATED /* busy_ns below wcet_ns */
+} prem_exclusivity;
+
+typedef struct prem_task_result {
+  const char *name;
+  prem_summary response_ns;
+  int64_t published_ns;  /* worst instant from the release at which the output counts; -1: no publish_ns */
+  prem_cell phase[PREM_PHASE_COUNT];
+  int64_t wcet_ns[PREM_PHASE_COUNT];
+} prem_task_result;
+
+/** One mode of one schedule on one backend. */
+typedef struct prem_row {
+  char label[PREM_NAME_BYTES];
+  prem_mode mode;
+  char backend[16];
+  prem_scenario scenario;
+  prem_exclusivity exclusivity;
+  int64_t repeats;       /* samples counted: runs, or hyperperiods when resident */
+  int64_t discarded;
+  prem_summary makespan_ns;
+  int64_t jitter_ns;     /* max - min */
+  double jitter_pct;     /* relative to the mean */
+  int64_t max_minus_mean_ns;
+  int64_t releases, late_releases, overruns;
+  int64_t lateness_max_ns; /* INT64_MIN without a release */
+  int64_t lateness_hist[PREM_HIST_BUCKETS];
+  int64_t violations_certain, violations_possible;
+  int64_t violations_checked; /* hyperperiods whose raw records were complete */
+  int64_t trace_lost;
+  int64_t warmup_phases;
+  bool output_ok, output_checked;
+  bool oversubscribed;
+  prem_task_result *tasks;
+  int32_t task_count;
+  int64_t *samples_ns;   /* makespan of each counted sample, in the order of execution */
+  int64_t *response_samples_ns; /* [repeats][job_count] */
+  int64_t job_count;
+  prem_trace *example;   /* raw records of the first counted run (for pictures); may be NULL */
+  prem_verdict verdict;  /* of the first wrong output */
+} prem_row;
+
+typedef struct prem_result {
+  char schedule_name[PREM_NAME_BYTES];
+  char schedule_sha256[65];
+  int64_t hyperperiod_ns;
+  prem_machine machine;
+  bool interrupted;
+  prem_row *rows;
+  int32_t row_count;
+} prem_result;
+
+typedef struct prem_compare_options {
+  prem_mode modes[PREM_MODE_COUNT];
+  int32_t mode_count;
+  prem_scenario scenario;
+  int64_t repeat;        /* runs, or hyperperiods when resident */
+  int64_t discard;       /* of these, at the start of each mode; not among `repeat` */
+  double duration_s;     /* stop after so long; 0: no limit */
+  uint64_t seed;         /* of the order of the modes */
+  int64_t max_records;   /* raw records kept of one run */
+  const volatile sig_atomic_t *stop;
+  /** Called after every run: done of all; may be NULL. */
+  void (*progress)(void *context, int64_t done, int64_t all, prem_mode mode);
+  void *progress_context;
+  /** Called with the sorted trace of every counted run; may be NULL. */
+  prem_status (*on_trace)(void *context, const prem_trace *trace, prem_mode mode, int64_t run);
+  void *trace_context;
+} prem_compare_options;
+
+PREM_EXTERN_C_BEGIN
+
+/**
+ * Run the modes interleaved in random order and measure them. Outputs are poisoned before every
+ * run and verified after it.
+ *
+ * Relaunch: every round launches each mode once, in a fresh random order.
+ * Resident: `repeat` is divided into at most 10 launches of each mode, interleaved likewise.
+ *
+ * @param[out] out  what was measured, also when interrupted (PREM_ERR_INTERRUPTED) or when the
+ *                  machine failed (PREM_ERR_MACHINE), as far as it got; NULL only when nothing
+ *                  was. Free with prem_result_free(). A wrong output is a row's output_ok = false,
+ *                  not a status.
+ */
+PREM_API prem_status prem_compare(prem_session *session, const prem_schedule *schedule,
+                                  const prem_backend *backend, const prem_compare_options *options,
+                                  prem_result **out, prem_diag *diag);
+PREM_API void prem_result_free(prem_result *result);
+
+/** Min, max, mean and percentiles; `values` is sorted in place. count 0 gives all 0. */
+PREM_API void prem_summarise(int64_t *values, int64_t count, prem_summary *out);
+
+/**
+ * Pairs of memory phases that overlapped though a resource's capacity forbids it, from a sorted
+ * trace: certain where the overlap is above `skew_ns`, else possible. Warm-up is not judged.
+ */
+PREM_API prem_status prem_violations(const prem_schedule *schedule, const prem_trace *trace,
+                                     int64_t skew_ns, int64_t *certain, int64_t *possible);
+
+/**
+ * Write the result as JSON ("ttprem.result/1") with provenance; raw samples go to PATH with
+ * `.samples.csv` for its extension. Both written beside and renamed.
+ *
+ * @param command  the command line, for the provenance.
+ */
+PREM_API prem_status prem_result_write(const prem_result *result, const prem_schedule *schedule,
+                                       const char *command, const char *path, prem_diag *diag);
+
+/** The table of rows as text, worst lateness first and jitter last; to a stdio FILE *. */
+PREM_API void prem_result_print(const prem_result *result, void *file);
+
+/**
+ * Draw scheduled against real phases of every row's example run, with its lateness beneath: SVG or
+ * PNG by the path's extension, by a gnuplot process.
+ *
+ * @retval PREM_ERR_UNAVAILABLE  no gnuplot on the PATH
+ */
+PREM_API prem_status prem_result_draw(const prem_result *result, const prem_schedule *schedule,
+                                      const char *path, prem_diag *diag);
+
+PREM_EXTERN_C_END
+#endif

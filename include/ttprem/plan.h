@@ -1,0 +1,125 @@
+/**
+ * A plan: when each phase of one hyperperiod starts. Compact where it is regular.
+ *
+ * A *slot* is one phase of one tile of one job at its planned instant. A plan is stored as affine
+ * runs and arrays of starts; prem_plan_expand() gives the slots.
+ */
+#ifndef TTPREM_PLAN_H
+#define TTPREM_PLAN_H
+
+#include "ttprem/diag.h"
+
+struct prem_schedule;
+
+enum { PREM_CHAIN_COMPUTE = 1, PREM_CHAIN_WRITEBACK = 2 };
+
+/**
+ * count x repeat x jobs slots:
+ *   start(j, r, q) = start_ns + j * block_step_ns + r * step_ns + q * job_step_ns
+ *   tile(j, r)     = tile + j * tile_per_block + r * tile_per_repeat
+ *   block(j)       = the task's block number first_block + j (position in its list)
+ *   job(q)         = job + q
+ * Tiles outside [0, tile_count) are left out. In a joined run the prefetch of tile(j, r) and the
+ * writeback of join_tile + j * tile_per_block + r * tile_per_repeat share one start, each left out
+ * by itself.
+ */
+typedef struct prem_affine {
+  int32_t task;
+  prem_phase phase;
+  uint32_t chain;        /* PREM_CHAIN_...: later phases of the tile that follow by themselves */
+  int32_t first_block, count;
+  int64_t start_ns, block_step_ns;
+  int64_t repeat, step_ns;
+  int64_t tile, tile_per_block, tile_per_repeat;
+  int64_t job, jobs, job_step_ns;
+  int32_t join_task;     /* -1: not joined. May be another task that shares the blocks */
+  int64_t join_tile;
+  int64_t join_job;      /* job of the writeback when the prefetch's is `job` */
+  prem_place place;
+} prem_affine;
+
+/** Starts of the tiles that task `task` runs on one of its blocks, jobs one after the other and
+ *  tiles ascending in each (warm-up tiles left out). -1: this tile's start is elsewhere. */
+typedef struct prem_starts {
+  int32_t task;
+  prem_phase phase;
+  uint32_t chain;
+  int32_t block;         /* position in the task's list */
+  int64_t *start_ns;
+  int64_t count;
+  prem_place place;
+} prem_starts;
+
+typedef struct prem_plan {
+  char policy[PREM_NAME_BYTES];    /* that made it; "" for a hand-written one */
+  char generator[PREM_NAME_BYTES]; /* "ttprem 0.1.0"; "" for a hand-written one */
+  int64_t hyperperiod_ns;
+  int64_t clock_step_ns;           /* the grid it was made for; 0: not given */
+  int32_t warmup_tiles;            /* the first tiles of each block of every task */
+  int64_t warmup_ns;
+  prem_affine *affine;
+  int32_t affine_count;
+  prem_starts *starts;
+  int32_t starts_count;
+  prem_place place;
+} prem_plan;
+
+/** Flags of a slot. */
+enum {
+  PREM_SLOT_CHAINED = 1, /* no release: start_ns is the latest start, head_ns its chain's release */
+  PREM_SLOT_JOINED = 2,  /* a prefetch or writeback that shares start and length with another */
+  PREM_SLOT_WARMUP = 4   /* no release, no rule; runs as soon as it can from the start */
+};
+
+/** One phase of one tile. 48 bytes: a million of them are 48 MB. */
+typedef struct prem_slot {
+  int64_t start_ns;   /* from the hyperperiod's start */
+  int64_t length_ns;  /* its window's length: wcet, or that of the joined phase */
+  int64_t head_ns;    /* release of the chain that it belongs to; = start_ns when not chained */
+  int32_t task;
+  int32_t job;        /* in the hyperperiod */
+  int32_t tile;
+  int32_t block;      /* of the platform */
+  uint8_t phase;      /* prem_phase */
+  uint8_t flags;
+  uint16_t reserved;
+  int32_t place;      /* index into affine, or affine_count + index into starts; -1 for warm-up */
+} prem_slot;
+
+#if defined(__cplusplus)
+static_assert(sizeof(prem_slot) == 48, "prem_slot is 48 bytes");
+#else
+_Static_assert(sizeof(prem_slot) == 48, "prem_slot is 48 bytes");
+#endif
+
+PREM_EXTERN_C_BEGIN
+
+PREM_API prem_plan *prem_plan_new(void);
+PREM_API void prem_plan_free(prem_plan *plan);
+/** Append a copy; PREM_ERR_MEMORY leaves the plan as it was. Starts are copied as well. */
+PREM_API prem_status prem_plan_add_affine(prem_plan *plan, const prem_affine *affine);
+PREM_API prem_status prem_plan_add_starts(prem_plan *plan, const prem_starts *starts);
+
+/**
+ * All slots of one hyperperiod, in the order: warm-up, affine runs, starts; within them as stored,
+ * a phase's chained followers directly behind it, the writeback of a joined pair directly behind
+ * its prefetch. Not sorted by time; nothing is judged.
+ *
+ * @param      schedule  bound, every task with its WCETs; lengths come from it.
+ * @param[out] slots     free with free(); NULL on error.
+ * @retval PREM_ERR_INVALID  more than PREM_MAX_SLOTS, a sum overflows, or a slot names no block
+ *                           of its task (diag: E013, E018, E025)
+ */
+PREM_API prem_status prem_plan_expand(const struct prem_schedule *schedule, const prem_plan *plan,
+                                      prem_slot **slots, int64_t *count, prem_diag *diag);
+
+/**
+ * The same slots as a plan: equal steps become affine runs, the rest arrays of starts. Warm-up
+ * slots are dropped (set warmup_tiles and warmup_ns of the plan). Joined slots must stand in pairs
+ * as prem_plan_expand() gives them. `slots` is reordered.
+ */
+PREM_API prem_status prem_plan_compress(const struct prem_schedule *schedule, prem_slot *slots,
+                                        int64_t count, prem_plan *plan);
+
+PREM_EXTERN_C_END
+#endif

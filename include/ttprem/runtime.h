@@ -1,0 +1,88 @@
+/**
+ * Executing a plan: backends and sessions.
+ *
+ *   prem_backend_find() -> prem_session_open() -> { poison, run, verify }* -> prem_session_close()
+ *
+ * A session holds the arrays, their references and whatever the backend keeps resident; it is used
+ * from one thread. No call here waits without an end.
+ */
+#ifndef TTPREM_RUNTIME_H
+#define TTPREM_RUNTIME_H
+
+#include <signal.h>
+
+#include "ttprem/trace.h"
+
+typedef struct prem_backend prem_backend; /* "sim", "cpu", ... */
+typedef struct prem_session prem_session;
+
+typedef struct prem_run_request {
+  prem_mode mode;
+  int64_t hyperperiods;  /* back to back, at least 1 */
+  int64_t discard;       /* hyperperiods at the start that the cells leave out */
+  const volatile sig_atomic_t *stop; /* non-zero ends the run within a second; may be NULL */
+  int64_t timeout_ns;    /* no block makes progress for so long: the watchdog; 0: 5 s */
+} prem_run_request;
+
+/** What prem_session_verify() found. */
+typedef struct prem_verdict {
+  bool ok;
+  int64_t wrong;         /* elements that differ, over all outputs */
+  int32_t array;         /* the first array with one; -1 when ok */
+  int64_t index[4];      /* its first wrong element */
+  double expected, found;/* there; of a c64 the part that differs */
+} prem_verdict;
+
+PREM_EXTERN_C_BEGIN
+
+/** The backend of a name: one in this build, or NULL. */
+PREM_API const prem_backend *prem_backend_find(const char *name);
+/** Backend number `index` of this build, best first; NULL behind the last. */
+PREM_API const prem_backend *prem_backend_at(int32_t index);
+PREM_API const char *prem_backend_name(const prem_backend *backend);
+PREM_API const char *prem_backend_summary(const prem_backend *backend);
+PREM_API bool prem_backend_has_mode(const prem_backend *backend, prem_mode mode);
+/** Is it there, and what can it do? PREM_ERR_UNAVAILABLE: `diag` says why in one note. */
+PREM_API prem_status prem_backend_probe(const prem_backend *backend, prem_machine *out,
+                                        prem_diag *diag);
+
+/**
+ * Make a schedule ready to run: compile its plan into records, allocate and fill the arrays,
+ * compute the references (untiled, on the host).
+ *
+ * @param schedule  bound, with a plan that prem_check() accepts for the backend's machine;
+ *                  must outlive the session.
+ * @retval PREM_ERR_IO           an input file is missing, broken or of another shape (diag: E024)
+ * @retval PREM_ERR_UNAVAILABLE  the backend is not available (diag says why)
+ */
+PREM_API prem_status prem_session_open(const prem_backend *backend, const prem_schedule *schedule,
+                                       prem_session **out, prem_diag *diag);
+PREM_API void prem_session_close(prem_session *session);
+
+/** Overwrite all outputs with a pattern that no kernel writes, so that a stale result is seen. */
+PREM_API prem_status prem_session_poison(prem_session *session);
+
+/**
+ * One launch: all blocks become resident, agree on a start S, run the plan and stop.
+ *
+ * @param trace  cleared and filled; room for request->hyperperiods. What was measured is kept when
+ *               the run is interrupted or fails.
+ * @retval PREM_ERR_INTERRUPTED  the stop flag was seen
+ * @retval PREM_ERR_UNAVAILABLE  the backend has no such mode
+ * @retval PREM_ERR_MACHINE      watchdog or device fault; diag names block, record, instant; the
+ *                               session is good for prem_session_close() only
+ */
+PREM_API prem_status prem_session_run(prem_session *session, const prem_run_request *request,
+                                      prem_trace *trace, prem_diag *diag);
+
+/** Compare every output with its reference. */
+PREM_API prem_status prem_session_verify(prem_session *session, prem_verdict *out);
+
+/** Write every array that has a `save` path; written beside and renamed. Diag: place and reason. */
+PREM_API prem_status prem_session_save(prem_session *session, prem_diag *diag);
+
+/** The machine that the session runs on. */
+PREM_API const prem_machine *prem_session_machine(const prem_session *session);
+
+PREM_EXTERN_C_END
+#endif

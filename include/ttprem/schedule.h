@@ -1,0 +1,235 @@
+/**
+ * The model: what a schedule file says (what has to run), as plain data.
+ *
+ *   schedule file --prem_schedule_load()--> prem_schedule --prem_schedule_bind()--> with tiles and
+ *   windows --prem_plan_make()--> with a plan --prem_check()--> judged --prem_program_new()--> runs
+ *
+ * A prem_schedule owns everything it points to. Readers only read it; the two calls that change it
+ * are prem_schedule_bind() and prem_schedule_set_plan(). The file format is docs/schedule-format.md.
+ */
+#ifndef TTPREM_SCHEDULE_H
+#define TTPREM_SCHEDULE_H
+
+#include "ttprem/diag.h"
+#include "ttprem/kernel.h"
+#include "ttprem/machine.h"
+#include "ttprem/plan.h"
+
+/** What phases share. The first of a schedule is always `memory`. */
+typedef struct prem_resource {
+  char name[PREM_NAME_BYTES];
+  int32_t capacity;
+  bool per_task; /* the blocks of one task count once (a gang) */
+  prem_place place;
+} prem_resource;
+
+/** The machine that a schedule was written for. */
+typedef struct prem_platform {
+  int32_t blocks;         /* executors; sms * blocks_per_sm where the file gives these */
+  int32_t sms;            /* 0: not given. Block b sits on SM b % sms */
+  int32_t block_threads;  /* of a block, its memory warp included; 0: not given */
+  int32_t buffers;        /* 1: one live tile a block; n: n input and n output buffers */
+  int64_t scratch_bytes;  /* of one block; 0: not given */
+  int64_t clock_step_ns;  /* the grid of the plan's instants; at least 1 */
+  int64_t guard_ns;       /* planned gap between phases */
+  int64_t late_ns;        /* a release is late above this; default clock_step_ns */
+  prem_resource *resources;
+  int32_t resource_count; /* at least 1 */
+  prem_place place;
+} prem_platform;
+
+/** One of a task's phases. */
+typedef struct prem_phase_spec {
+  bool exists;       /* declared in the file, or implied by the kernel's arrays */
+  int64_t wcet_ns;   /* until the last byte has arrived; 0: not known (no profile) */
+  int64_t busy_ns;   /* how long it holds its resources; <= wcet_ns */
+  int32_t *demand;   /* of each resource; all 0 for a compute unless declared */
+  prem_place place;
+} prem_phase_spec;
+
+/** Precedence. Joins jobs of equal period one by one, or with `latest`: the successor's job
+ *  follows the predecessor's latest job that is released no later than itself. */
+typedef struct prem_after {
+  int32_t task;    /* the predecessor */
+  int64_t lag_ns;  /* its end to our first phase, at least; the guard holds as well */
+  bool latest;
+  prem_place place;
+} prem_after;
+
+typedef enum prem_fill { PREM_FILL_ZERO, PREM_FILL_RANDOM, PREM_FILL_FILE } prem_fill;
+
+typedef struct prem_array {
+  char name[PREM_NAME_BYTES]; /* "TASK.PORT" for an output called "new" */
+  prem_type type;
+  int32_t rank;
+  int64_t shape[4]; /* right-aligned, leading 1s; all 0 for a "new" one before bind */
+  prem_fill fill;
+  uint64_t seed;
+  char *file;       /* path of the input, relative ones already joined to the schedule's folder; or NULL */
+  char *save;       /* where a run writes it, as given (relative to the working folder); or NULL */
+  int32_t writer;   /* the task that writes it (the first, if several do), or -1 */
+  prem_place place;
+} prem_array;
+
+/** A setting of a task's `args`. */
+struct prem_arg {
+  char key[PREM_NAME_BYTES];
+  bool is_int;      /* all values were written as integers */
+  bool used;        /* set by prem_arg_...() */
+  int32_t count;    /* 1 for a scalar */
+  double *values;
+  int64_t *ints;    /* NULL unless is_int */
+  prem_place place;
+};
+
+typedef struct prem_task {
+  char name[PREM_NAME_BYTES];
+  char kernel[PREM_NAME_BYTES]; /* "none": abstract, no data */
+  int32_t *blocks;              /* tile t runs on blocks[t % block_count] */
+  int32_t block_count;
+  bool together;                /* the blocks of a round start together */
+  int32_t tile_count;           /* of a job; 0 until bind unless the file gives `tiles` */
+  prem_phase_spec phase[PREM_PHASE_COUNT];
+  prem_phase_spec joined;       /* a prefetch and a writeback of this task as one; exists: given */
+  int64_t period_ns;            /* 0: one-shot, once per hyperperiod */
+  int64_t release_ns;           /* from the period's start */
+  int64_t deadline_ns;          /* from the job's release; 0: none */
+  int64_t publish_ns;           /* from the job's release; 0: none */
+  prem_after *after;
+  int32_t after_count;
+  int32_t tile_rank;            /* 0: no `tile` */
+  int32_t tile[PREM_MAX_RANK];
+  prem_arg *args;
+  int32_t arg_count;
+  char (*port_names)[PREM_NAME_BYTES]; /* the keys of `arrays`, in the file's order */
+  int32_t *port_arrays;                /* and the array of each (index into arrays) */
+  int32_t port_count;
+  char profile[PREM_NAME_BYTES]; /* "": none */
+  bool broken;                   /* the file has an error in this task: judge no more of it */
+  prem_place place;
+  /* made by prem_schedule_bind(): */
+  const prem_kernel *definition; /* NULL when abstract, or not bound */
+  int32_t grid[PREM_MAX_GRID];
+  prem_window *windows;          /* one a port of the definition */
+  int32_t *arrays;               /* the array of each port of the definition */
+  unsigned char *params;         /* PREM_PARAMS_BYTES, aligned to 8 */
+} prem_task;
+
+typedef enum prem_scenario { PREM_RELAUNCH, PREM_RESIDENT } prem_scenario;
+
+/** The file's `policy` group. */
+typedef struct prem_policy {
+  char use[PREM_NAME_BYTES];       /* "auto" unless given */
+  char objective[PREM_NAME_BYTES]; /* "makespan" or "slack" */
+  int64_t prefetch_offset_ns;      /* 0: not given */
+  int64_t writeback_offset_ns;     /* 0: not given */
+  int32_t warmup_tiles;            /* the first tiles of every block of one-shot tasks */
+  int64_t warmup_ns;
+  bool align_exact;                /* refuse offsets off the clock grid instead of rounding up */
+  prem_place place;
+} prem_policy;
+
+/** The file's `measure` group: defaults of run and compare. */
+typedef struct prem_measure {
+  prem_scenario scenario;
+  int64_t runs;          /* relaunches (relaunch) */
+  int64_t hyperperiods;  /* of one launch (resident) */
+  int64_t discard;       /* runs or hyperperiods not counted, at the start */
+  prem_mode modes[PREM_MODE_COUNT];
+  int32_t mode_count;
+  bool given_modes;      /* the file names them */
+  prem_place place;
+} prem_measure;
+
+/** A file of the `profiles` group. */
+typedef struct prem_profile_ref {
+  char name[PREM_NAME_BYTES];
+  char *path; /* relative ones joined to the schedule's folder */
+  prem_place place;
+} prem_profile_ref;
+
+typedef struct prem_schedule {
+  char name[PREM_NAME_BYTES];
+  char *path;              /* as given to load; "-" is stdin */
+  char sha256[65];         /* of the file's bytes, hexadecimal */
+  prem_platform platform;
+  prem_array *arrays;
+  int32_t array_count;
+  prem_task *tasks;        /* copies already multiplied */
+  int32_t task_count;
+  prem_policy policy;
+  prem_measure measure;
+  prem_profile_ref *profiles;
+  int32_t profile_count;
+  prem_plan *plan;         /* owned; NULL when the file has none */
+  int64_t period_lcm_ns;   /* of all periods; 0 when every task is one-shot */
+  bool bound;
+  struct prem_schedule_private *private_data; /* file names, source bytes */
+} prem_schedule;
+
+PREM_EXTERN_C_BEGIN
+
+/**
+ * Load a schedule file: syntax, values and references (bind and prem_check() judge the rest).
+ *
+ * @param      path     libconfig file, read once; "-" reads stdin.
+ * @param      profile  use this named profile for every task that can; NULL: as the file says.
+ * @param[out] out      new schedule, or NULL on error; free with prem_schedule_free().
+ * @param[out] diag     every problem found; may be NULL.
+ * @retval PREM_OK         loaded
+ * @retval PREM_ERR_IO     unreadable file
+ * @retval PREM_ERR_PARSE  bad syntax, value or reference
+ *
+ * Host only; allocates; reentrant.
+ */
+PREM_API prem_status prem_schedule_load(const char *path, const char *profile, prem_schedule **out,
+                                        prem_diag *diag);
+
+/**
+ * As prem_schedule_load(), but returns PREM_OK with what could be read although `diag` holds
+ * errors, so that prem_check() can judge the rest in one go (tasks in error are `broken`). Check
+ * prem_diag_errors() afterwards; a schedule with errors must not be planned or run.
+ * A file without usable syntax still returns PREM_ERR_PARSE.
+ */
+PREM_API prem_status prem_schedule_load_lenient(const char *path, const char *profile,
+                                                prem_schedule **out, prem_diag *diag);
+PREM_API void prem_schedule_free(prem_schedule *schedule);
+
+/**
+ * Find the kernels, derive tiles, windows and parameters of every task (E024, E031, E041 are not
+ * judged before). Idempotent. Tasks of kernel "none" are left alone.
+ *
+ * @retval PREM_OK           every task is bound
+ * @retval PREM_ERR_INVALID  see diag; the tasks in error are `broken`, the others are bound
+ */
+PREM_API prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *registry,
+                                        prem_diag *diag);
+
+/** Give the schedule a plan, which it then owns; an older one is freed. `plan` may be NULL. */
+PREM_API void prem_schedule_set_plan(prem_schedule *schedule, prem_plan *plan);
+
+/**
+ * Write the schedule file with its plan: the bytes before the file's `plan` group unchanged, then
+ * the plan. Written beside and renamed; "-" writes to stdout.
+ *
+ * @retval PREM_ERR_IO       unwritable; no file is left
+ * @retval PREM_ERR_INVALID  the file has settings after its `plan` group, or an included plan
+ */
+PREM_API prem_status prem_schedule_save(const prem_schedule *schedule, const char *path,
+                                        prem_diag *diag);
+
+/** The task of a name, or -1. */
+PREM_API int32_t prem_schedule_find_task(const prem_schedule *schedule, const char *name);
+/** The machine that the platform group describes; what `ttprem plan` and `check` judge against. */
+PREM_API void prem_schedule_machine(const prem_schedule *schedule, prem_machine *out);
+/** Jobs of a task in one hyperperiod: 1 for one-shot tasks. */
+PREM_API int64_t prem_task_jobs(const prem_schedule *schedule, const prem_task *task);
+/** Does a task have all the WCETs that its phases need? */
+PREM_API bool prem_task_profiled(const prem_task *task);
+/** Bytes that one tile moves in a phase, halo and rounding included; 0 for a compute. Exact for
+ *  tile `tile` of a bound task; an abstract task gives 0. */
+PREM_API int64_t prem_task_phase_bytes(const prem_schedule *schedule, const prem_task *task,
+                                       prem_phase phase, int32_t tile);
+
+PREM_EXTERN_C_END
+#endif

@@ -1,0 +1,100 @@
+/** What a run recorded: every phase with its stamps, counts per task and phase, ends of jobs. */
+#ifndef TTPREM_TRACE_H
+#define TTPREM_TRACE_H
+
+#include "ttprem/schedule.h"
+
+#define PREM_NO_RELEASE INT64_MIN /* release_ns of a phase that has none */
+
+/**
+ * One executed phase. Times count from the run's common start S.
+ * release: when it was due; ready: when its buffer was free and its data there; start: when its
+ * copy was issued or its computing began; end: when its last byte was visible or it had computed.
+ */
+typedef struct prem_trace_record {
+  int64_t release_ns, ready_ns, start_ns, end_ns;
+  int32_t hyperperiod;
+  int32_t job; /* in its hyperperiod */
+  int32_t tile;
+  uint16_t task;
+  uint16_t block;
+  uint8_t phase;
+  uint8_t flags; /* PREM_SLOT_... */
+  uint8_t reserved[6];
+} prem_trace_record;
+
+#if defined(__cplusplus)
+static_assert(sizeof(prem_trace_record) == 56, "prem_trace_record is 56 bytes");
+#else
+_Static_assert(sizeof(prem_trace_record) == 56, "prem_trace_record is 56 bytes");
+#endif
+
+/** Lateness histogram: bucket 0 counts 0 ns and below, bucket k >= 1 [2^(k-1), 2^k) ns, the last
+ *  one everything above. */
+enum { PREM_HIST_BUCKETS = 40 };
+
+/** Counts of one phase of one task over all blocks; warm-up tiles and discarded hyperperiods are
+ *  left out. */
+typedef struct prem_cell {
+  int64_t count;
+  int64_t releases;         /* phases with a release (the others are chained or not in tt) */
+  int64_t late;             /* lateness above the platform's late_ns */
+  int64_t overruns;         /* ended after their planned window */
+  int64_t lateness_max_ns;  /* INT64_MIN without a release */
+  int64_t overrun_max_ns;   /* 0 without one */
+  int64_t duration_min_ns, duration_max_ns, duration_sum_ns; /* end - start */
+  int64_t lateness_hist[PREM_HIST_BUCKETS];
+} prem_cell;
+
+typedef struct prem_trace {
+  int32_t task_count;
+  int64_t job_count;        /* jobs of all tasks in one hyperperiod */
+  int64_t *first_job;       /* [task_count + 1]: where a task's jobs begin in job_end_ns */
+  /* raw records: the first ones, as many as there was room for */
+  prem_trace_record *records;
+  int64_t record_count, record_capacity;
+  int64_t lost;             /* phases that found no room (the counts below have them all) */
+  /* counts: cells[task * 3 + phase] */
+  prem_cell *cells;
+  int64_t warmup_count;
+  /* ends: [hyperperiod][first_job[task] + job], from the run's start; -1: did not end */
+  int64_t *job_end_ns;
+  int64_t hyperperiod_capacity;
+  int64_t hyperperiods;     /* completed by every block */
+  int64_t launch_ns;        /* host time from the call to S; -1: not measured */
+  bool oversubscribed;      /* more blocks than the machine runs at once */
+} prem_trace;
+
+PREM_EXTERN_C_BEGIN
+
+/**
+ * Room for the records and ends of `hyperperiods` hyperperiods of a schedule with a plan.
+ * All memory is allocated and touched here: nothing is allocated while a run records.
+ *
+ * @param max_records  raw records kept at most (0: counts and ends only).
+ */
+PREM_API prem_status prem_trace_new(const prem_schedule *schedule, int64_t hyperperiods,
+                                    int64_t max_records, prem_trace **out);
+PREM_API void prem_trace_free(prem_trace *trace);
+/** Forget what was recorded, keep the room. */
+PREM_API void prem_trace_clear(prem_trace *trace);
+/** Order the records by start, then block, then phase. */
+PREM_API void prem_trace_sort(prem_trace *trace);
+/** Count one phase into its cell (the record's flags decide; window_end_ns from the run's start). */
+PREM_API void prem_cell_add(prem_cell *cell, const prem_trace_record *record,
+                            int64_t window_end_ns, int64_t late_ns);
+/** Add the counts of `from` to `to`. */
+PREM_API void prem_cell_merge(prem_cell *to, const prem_cell *from);
+/** A cell that has counted nothing. */
+PREM_API void prem_cell_clear(prem_cell *cell);
+
+/**
+ * Write the records as CSV, header `run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns`.
+ * `run` is first_run + the record's hyperperiod. `file` is a stdio FILE *.
+ * @param header  write the header line first.
+ */
+PREM_API prem_status prem_trace_write_csv(const prem_trace *trace, const prem_schedule *schedule,
+                                          int64_t first_run, bool header, void *file);
+
+PREM_EXTERN_C_END
+#endif

@@ -1,0 +1,16 @@
+/** All of ttprem. */
+#ifndef TTPREM_H
+#define TTPREM_H
+
+#include "ttprem/base.h"
+#include "ttprem/diag.h"
+#include "ttprem/kernel.h"
+#include "ttprem/machine.h"
+#include "ttprem/measure.h"
+#include "ttprem/plan.h"
+#include "ttprem/planner.h"
+#include "ttprem/runtime.h"
+#include "ttprem/schedule.h"
+#include "ttprem/trace.h"
+
+#endif

@@ -1,0 +1,107 @@
+/* The list of problems. */
+#include "ttprem/diag.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CODES = 64, KEPT_OF_A_CODE = 20 };
+
+struct prem_diag {
+  prem_problem *problems;
+  size_t count, capacity;
+  size_t errors, dropped;
+  size_t of_code[3][CODES]; /* by severity, code 0 is not limited */
+};
+
+prem_diag *prem_diag_new(void) { return calloc(1, sizeof(prem_diag)); }
+
+void prem_diag_free(prem_diag *diag) {
+  if (!diag)
+    return;
+  for (size_t i = 0; i < diag->count; ++i) {
+    free((char *)diag->problems[i].file);
+    free((char *)diag->problems[i].key);
+    free((char *)diag->problems[i].reason);
+  }
+  free(diag->problems);
+  free(diag);
+}
+
+static char *format_reason(const char *format, va_list args) {
+  char *text = NULL;
+  if (vasprintf(&text, format, args) < 0)
+    return NULL;
+  return text;
+}
+
+void prem_diag_add(prem_diag *diag, prem_severity severity, int code, prem_place place,
+                   const char *key, const char *format, ...) {
+  if (!diag)
+    return;
+  if (code < 0 || code >= CODES)
+    code = 0;
+  if (severity == PREM_ERROR)
+    ++diag->errors;
+  if (++diag->of_code[severity][code] > KEPT_OF_A_CODE && code != 0) {
+    ++diag->dropped;
+    return;
+  }
+  if (diag->count == diag->capacity) {
+    size_t capacity = diag->capacity ? 2 * diag->capacity : 16;
+    prem_problem *grown = realloc(diag->problems, capacity * sizeof *grown);
+    if (!grown) {
+      ++diag->dropped;
+      return;
+    }
+    diag->problems = grown;
+    diag->capacity = capacity;
+  }
+  va_list args;
+  va_start(args, format);
+  char *reason = format_reason(format, args);
+  va_end(args);
+  char *file = strdup(place.file ? place.file : "");
+  char *name = strdup(key ? key : "");
+  if (!reason || !file || !name) {
+    free(reason);
+    free(file);
+    free(name);
+    ++diag->dropped;
+    return;
+  }
+  diag->problems[diag->count++] = (prem_problem){
+      .severity = severity, .code = code, .file = file, .line = place.line, .key = name, .reason = reason};
+}
+
+size_t prem_diag_count(const prem_diag *diag) { return diag ? diag->count : 0; }
+
+const prem_problem *prem_diag_at(const prem_diag *diag, size_t index) {
+  return diag && index < diag->count ? &diag->problems[index] : NULL;
+}
+
+size_t prem_diag_errors(const prem_diag *diag) { return diag ? diag->errors : 0; }
+
+size_t prem_diag_dropped(const prem_diag *diag) { return diag ? diag->dropped : 0; }
+
+bool prem_diag_has(const prem_diag *diag, int code) {
+  return diag && code > 0 && code < CODES && diag->of_code[PREM_ERROR][code] > 0;
+}
+
+int prem_problem_format(const prem_problem *problem, char *out, size_t out_bytes) {
+  char place[32] = "";
+  if (problem->file[0] && problem->line > 0)
+    snprintf(place, sizeof place, ":%d: ", problem->line);
+  else if (problem->file[0])
+    snprintf(place, sizeof place, ": ");
+  char what[16] = "";
+  if (problem->severity == PREM_NOTE)
+    snprintf(what, sizeof what, "note: ");
+  else if (problem->severity == PREM_WARNING)
+    snprintf(what, sizeof what, "warning: ");
+  else if (problem->code > 0)
+    snprintf(what, sizeof what, "E%03d: ", problem->code);
+  return snprintf(out, out_bytes, "%s%s%s%s%s%s", problem->file, place, what, problem->key,
+                  problem->key[0] ? ": " : "", problem->reason);
+}

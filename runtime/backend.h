@@ -1,0 +1,31 @@
+/** What a backend is to the runtime. Host arrays, references and the program are the session's. */
+#ifndef TTPREM_BACKEND_H
+#define TTPREM_BACKEND_H
+
+#include "arrays.h"
+#include "program.h"
+
+struct prem_backend {
+  const char *name;
+  const char *summary;
+  uint32_t modes; /* bit 1 << prem_mode */
+  /** Machine facts, or PREM_ERR_UNAVAILABLE with the reason as a note. */
+  prem_status (*probe)(prem_machine *out, prem_diag *diag);
+  /** `state` is the backend's own; on error nothing is left behind. */
+  prem_status (*open)(const prem_program *program, prem_arrays *arrays, const prem_machine *machine,
+                      void **state, prem_diag *diag);
+  /** See prem_session_run(). The trace is clear when it comes. */
+  prem_status (*run)(void *state, const prem_run_request *request, prem_trace *trace,
+                     prem_diag *diag);
+  /** Memory of its own: poison and verify there, bring the outputs to the host for saving. NULL:
+   *  the backend works on the session's arrays. */
+  prem_status (*poison)(void *state);
+  prem_status (*verify)(void *state, prem_verdict *out);
+  prem_status (*download)(void *state);
+  void (*close)(void *state);
+};
+
+extern const prem_backend prem_backend_sim;
+extern const prem_backend prem_backend_cpu;
+
+#endif
