@@ -6,7 +6,9 @@
 static const char *const phase_names[PREM_PHASE_COUNT] = {"prefetch", "compute", "writeback"};
 static const char *const mode_names[PREM_MODE_COUNT] = {"tt", "free", "lock", "legacy"};
 
-const char *prem_version(void) { return PREM_VERSION; }
+const char *prem_version(void) {
+  return PREM_VERSION;
+}
 
 const char *prem_status_text(prem_status status) {
   switch (status) {

@@ -15,7 +15,9 @@ struct prem_diag {
   size_t of_code[3][CODES]; /* by severity, code 0 is not limited */
 };
 
-prem_diag *prem_diag_new(void) { return calloc(1, sizeof(prem_diag)); }
+prem_diag *prem_diag_new(void) {
+  return calloc(1, sizeof(prem_diag));
+}
 
 void prem_diag_free(prem_diag *diag) {
   if (!diag)
@@ -71,19 +73,29 @@ void prem_diag_add(prem_diag *diag, prem_severity severity, int code, prem_place
     ++diag->dropped;
     return;
   }
-  diag->problems[diag->count++] = (prem_problem){
-      .severity = severity, .code = code, .file = file, .line = place.line, .key = name, .reason = reason};
+  diag->problems[diag->count++] = (prem_problem){.severity = severity,
+                                                 .code = code,
+                                                 .file = file,
+                                                 .line = place.line,
+                                                 .key = name,
+                                                 .reason = reason};
 }
 
-size_t prem_diag_count(const prem_diag *diag) { return diag ? diag->count : 0; }
+size_t prem_diag_count(const prem_diag *diag) {
+  return diag ? diag->count : 0;
+}
 
 const prem_problem *prem_diag_at(const prem_diag *diag, size_t index) {
   return diag && index < diag->count ? &diag->problems[index] : NULL;
 }
 
-size_t prem_diag_errors(const prem_diag *diag) { return diag ? diag->errors : 0; }
+size_t prem_diag_errors(const prem_diag *diag) {
+  return diag ? diag->errors : 0;
+}
 
-size_t prem_diag_dropped(const prem_diag *diag) { return diag ? diag->dropped : 0; }
+size_t prem_diag_dropped(const prem_diag *diag) {
+  return diag ? diag->dropped : 0;
+}
 
 bool prem_diag_has(const prem_diag *diag, int code) {
   return diag && code > 0 && code < CODES && diag->of_code[PREM_ERROR][code] > 0;

@@ -7,18 +7,18 @@
 /** Row-major; base aligned to 128 bytes, pitch a multiple of 16 bytes. */
 typedef struct prem_storage {
   unsigned char *base;
-  int64_t shape[4];      /* right-aligned */
-  int64_t pitch_bytes;   /* of a row (index 3 runs along it) */
-  int64_t row_count;     /* shape[0] * shape[1] * shape[2] */
+  int64_t shape[4];    /* right-aligned */
+  int64_t pitch_bytes; /* of a row (index 3 runs along it) */
+  int64_t row_count;   /* shape[0] * shape[1] * shape[2] */
   int32_t element_bytes;
   prem_type type;
 } prem_storage;
 
 typedef struct prem_arrays {
   const prem_schedule *schedule;
-  prem_storage *storage;    /* one an array */
-  prem_storage *reference;  /* the same for every written array; base NULL for the others */
-  double *tolerance;        /* of the writing kernel */
+  prem_storage *storage;   /* one an array */
+  prem_storage *reference; /* the same for every written array; base NULL for the others */
+  double *tolerance;       /* of the writing kernel */
 } prem_arrays;
 
 /**

@@ -39,7 +39,7 @@ typedef struct prem_record {
 _Static_assert(sizeof(prem_record) == 48, "prem_record is 48 bytes");
 
 typedef struct prem_block_program {
-  prem_record *memory;  /* prefetches and writebacks */
+  prem_record *memory; /* prefetches and writebacks */
   prem_record *compute;
   int32_t memory_count, compute_count;
   int32_t phase_count[PREM_PHASE_COUNT]; /* in one hyperperiod */
@@ -47,17 +47,9 @@ typedef struct prem_block_program {
   int32_t *task_position;      /* [task_count]: this block's place in the task's list, or -1 */
 } prem_block_program;
 
-/** How the window of a port lies in its buffer. */
-typedef struct prem_port_layout {
-  int32_t offset_bytes;      /* from the start of the tile's input or output buffer, 128-aligned */
-  int32_t row_bytes;         /* pitch of a row, multiple of 16, room for 15 bytes of lead */
-  int32_t rows;              /* product of the outer extents */
-  int32_t element_bytes;
-} prem_port_layout;
-
 /** An edge of precedence, ready to test. */
 typedef struct prem_after_program {
-  int32_t task;              /* predecessor */
+  int32_t task; /* predecessor */
   int64_t lag_ns;
   /* our job j of hyperperiod h needs h * jobs(task) + pred_jobs[j] jobs of it done on every block
    * that has tiles of it */
@@ -65,10 +57,8 @@ typedef struct prem_after_program {
 } prem_after_program;
 
 typedef struct prem_task_program {
-  prem_port_layout port[PREM_MAX_PORTS];
-  int32_t in_bytes, out_bytes;
-  int32_t jobs;              /* in one hyperperiod */
-  int32_t active_blocks;     /* the first so many of its blocks have tiles */
+  int32_t jobs;          /* in one hyperperiod */
+  int32_t active_blocks; /* the first so many of its blocks have tiles */
   prem_after_program *after;
   int32_t after_count;
 } prem_task_program;
@@ -79,7 +69,7 @@ typedef struct prem_program {
   int32_t block_count;
   prem_task_program *tasks;
   int64_t hyperperiod_ns;
-  int64_t record_count;      /* of all blocks, one hyperperiod */
+  int64_t record_count; /* of all blocks, one hyperperiod */
 } prem_program;
 
 /**

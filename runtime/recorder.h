@@ -10,11 +10,11 @@
 typedef struct prem_recorder {
   prem_trace_record *records; /* this block's share of the trace's room */
   int64_t count, capacity, lost;
-  prem_cell *cells;           /* [task_count * 3] */
+  prem_cell *cells; /* [task_count * 3] */
   int64_t warmup_count;
-  int64_t discard;            /* hyperperiods left out of the cells */
+  int64_t discard; /* hyperperiods left out of the cells */
   int64_t late_ns;
-  char pad[64];               /* two blocks' counters never share a cache line */
+  char pad[64]; /* two blocks' counters never share a cache line */
 } prem_recorder;
 
 /** One recorder a block; the trace's room is divided by the blocks' numbers of records. */

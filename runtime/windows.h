@@ -1,19 +1,12 @@
 /**
  * The memory engine of the backends that run on the host: moving windows between arrays and a
- * block's scratchpad, and the layout that every backend shares.
+ * block's scratchpad (laid out as prem_schedule_bind() says).
  */
 #ifndef TTPREM_WINDOWS_H
 #define TTPREM_WINDOWS_H
 
 #include "arrays.h"
 #include "program.h"
-
-/** Where the windows of a task's ports lie in its input and output buffers. */
-void prem_layout_ports(const prem_schedule *schedule, const prem_task *task,
-                       prem_task_program *out);
-
-/** Scratch bytes of one block: buffers x (in + out). */
-int64_t prem_block_scratch_bytes(const prem_program *program, int32_t block);
 
 /**
  * The views that compute gets for a tile.
@@ -25,7 +18,8 @@ void prem_tile_views(const prem_program *program, const prem_arrays *arrays, int
 /** Prefetch: copy all input windows of a tile into `in`; outside an array 0. */
 void prem_tile_fetch(const prem_program *program, const prem_arrays *arrays, int32_t task,
                      int32_t tile, void *in);
-/** Writeback: copy all output windows of a tile from `out`; nothing outside the array is touched. */
+/** Writeback: copy all output windows of a tile from `out`; nothing outside the array is touched.
+ */
 void prem_tile_store(const prem_program *program, prem_arrays *arrays, int32_t task, int32_t tile,
                      const void *out);
 

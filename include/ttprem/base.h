@@ -15,7 +15,7 @@
 
 #ifdef __cplusplus
 #define PREM_EXTERN_C_BEGIN extern "C" {
-#define PREM_EXTERN_C_END }
+#define PREM_EXTERN_C_END   }
 #else
 #define PREM_EXTERN_C_BEGIN
 #define PREM_EXTERN_C_END
@@ -43,9 +43,9 @@ enum {
   PREM_MAX_BLOCKS = 65535,
   PREM_PARAMS_BYTES = 256 /* parameters of a kernel, one plain struct */
 };
-#define PREM_MAX_NS (INT64_C(1) << 62)         /* no time of a schedule is above it */
-#define PREM_MAX_SLOTS (INT64_C(64) << 20)     /* phases of one hyperperiod */
-#define PREM_MAX_ELEMENTS (INT64_C(1) << 40)   /* elements of an array */
+#define PREM_MAX_NS       (INT64_C(1) << 62)  /* no time of a schedule is above it */
+#define PREM_MAX_SLOTS    (INT64_C(64) << 20) /* phases of one hyperperiod */
+#define PREM_MAX_ELEMENTS (INT64_C(1) << 40)  /* elements of an array */
 
 /**
  * What came of a call. 0 is success. A positive code: nothing was changed. A negative code: the

@@ -29,8 +29,9 @@
 #define PREM_FN static __device__ __forceinline__
 /* The last warp of a block moves memory; all others compute. */
 #define PREM_LANE_COUNT ((int32_t)blockDim.x - 32)
-/** A loop over this lane's share of 0 .. n-1: for (i of this lane). `i` is declared by the macro. */
-#define PREM_LANES(i, n) \
+/** A loop over this lane's share of 0 .. n-1: for (i of this lane). `i` is declared by the macro.
+ */
+#define PREM_LANES(i, n)                                                                           \
   for (int32_t i = (int32_t)threadIdx.x, i##_end = (n); i < i##_end; i += PREM_LANE_COUNT)
 /** Wait for all lanes of the block's compute warps. No local variable survives it. */
 #define PREM_SYNC() asm volatile("bar.sync 1, %0;" ::"r"(PREM_LANE_COUNT) : "memory")
@@ -38,9 +39,9 @@
 #define PREM_HOST 0
 #endif
 #else
-#define PREM_FN static inline
+#define PREM_FN          static inline
 #define PREM_LANES(i, n) for (int32_t i = 0, i##_end = (n); i < i##_end; ++i)
-#define PREM_SYNC() ((void)0)
+#define PREM_SYNC()      ((void)0)
 #ifndef PREM_HOST
 #define PREM_HOST 1
 #endif
@@ -53,15 +54,15 @@
  * there); outputs are cut to the part inside the array. An output's scratch is not initialised.
  */
 typedef struct prem_view {
-  void *data;         /* the window's first element; aligned to the element only */
-  int32_t extent[4];  /* elements */
-  int32_t pitch[3];   /* elements from one index of dimension d to the next */
-  int32_t reserved;   /* 0 */
-  int64_t origin[4];  /* the first element's index in the array; negative in a halo */
+  void *data;        /* the window's first element; aligned to the element only */
+  int32_t extent[4]; /* elements */
+  int32_t pitch[3];  /* elements from one index of dimension d to the next */
+  int32_t reserved;  /* 0 */
+  int64_t origin[4]; /* the first element's index in the array; negative in a halo */
 } prem_view;
 
 /** Element (row, column) of the two innermost dimensions of a view. */
-#define PREM_AT(type, view, row, column) \
+#define PREM_AT(type, view, row, column)                                                           \
   (((type *)(view).data)[(int64_t)(row) * (view).pitch[2] + (column)])
 
 typedef struct prem_c64 {
@@ -105,17 +106,17 @@ typedef struct prem_arg prem_arg; /* one setting of a task's `args` group */
  */
 typedef struct prem_bind {
   /* given: */
-  prem_arg *args;       /* read with prem_arg_...(); one that is not read is an error (E031) */
+  prem_arg *args; /* read with prem_arg_...(); one that is not read is an error (E031) */
   int32_t arg_count;
-  int32_t tile_rank;                   /* 0 where the file has no `tile` */
-  int32_t tile[PREM_MAX_RANK];         /* as in the file: left-aligned */
-  int32_t tiles;                       /* the file's `tiles`; 0 where it has none */
-  int32_t rank[PREM_MAX_PORTS];        /* of each array; 0 for an output called "new" */
-  int64_t shape[PREM_MAX_PORTS][4];    /* right-aligned, leading 1s */
+  int32_t tile_rank;                /* 0 where the file has no `tile` */
+  int32_t tile[PREM_MAX_RANK];      /* as in the file: left-aligned */
+  int32_t tiles;                    /* the file's `tiles`; 0 where it has none */
+  int32_t rank[PREM_MAX_PORTS];     /* of each array; 0 for an output called "new" */
+  int64_t shape[PREM_MAX_PORTS][4]; /* right-aligned, leading 1s */
   /* made by bind: */
-  int32_t grid[PREM_MAX_GRID];         /* tiles in each dimension of the tile index, all >= 1 */
+  int32_t grid[PREM_MAX_GRID]; /* tiles in each dimension of the tile index, all >= 1 */
   prem_window window[PREM_MAX_PORTS];
-  int32_t new_rank[PREM_MAX_PORTS];    /* of an output called "new": its rank and shape */
+  int32_t new_rank[PREM_MAX_PORTS]; /* of an output called "new": its rank and shape */
   int64_t new_shape[PREM_MAX_PORTS][4];
   union {
     unsigned char bytes[PREM_PARAMS_BYTES];
@@ -128,10 +129,10 @@ typedef struct prem_bind {
 
 typedef struct prem_kernel {
   const char *name;
-  const char *summary;     /* one line for `ttprem list` */
-  uint32_t version;        /* raise it when the same inputs give other outputs or other costs */
-  uint32_t params_bytes;   /* sizeof(NAME_params); 0 for none */
-  const prem_port *ports;  /* may be NULL when port_count is 0 */
+  const char *summary;    /* one line for `ttprem list` */
+  uint32_t version;       /* raise it when the same inputs give other outputs or other costs */
+  uint32_t params_bytes;  /* sizeof(NAME_params); 0 for none */
+  const prem_port *ports; /* may be NULL when port_count is 0 */
   int32_t port_count;
   /** Host, once per task. PREM_OK, or prem_bind_refuse(). */
   prem_status (*bind)(prem_bind *bind);
@@ -150,9 +151,9 @@ typedef struct prem_registry {
 } prem_registry;
 
 /** For the `compute` member: NAME_compute without types. */
-#define PREM_COMPUTE_ENTRY(NAME)                                                     \
-  static void NAME##_entry(const void *params, const prem_view *views) {             \
-    NAME##_compute((const NAME##_params *)params, views);                            \
+#define PREM_COMPUTE_ENTRY(NAME)                                                                   \
+  static void NAME##_entry(const void *params, const prem_view *views) {                           \
+    NAME##_compute((const NAME##_params *)params, views);                                          \
   }
 
 PREM_EXTERN_C_BEGIN

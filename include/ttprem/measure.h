@@ -18,16 +18,17 @@ typedef struct prem_summary {
 
 /** Which rule the plan promises for `memory`. */
 typedef enum prem_exclusivity {
-  PREM_EXCLUSIVE_NONE,   /* capacity above 1 and busy == wcet: phases may disturb each other */
-  PREM_EXCLUSIVE_BLOCK,  /* capacity 1, per block */
-  PREM_EXCLUSIVE_GANG,   /* capacity 1, per task */
+  PREM_EXCLUSIVE_NONE,     /* capacity above 1 and busy == wcet: phases may disturb each other */
+  PREM_EXCLUSIVE_BLOCK,    /* capacity 1, per block */
+  PREM_EXCLUSIVE_GANG,     /* capacity 1, per task */
   PREM_EXCLUSIVE_REGULATED /* busy_ns below wcet_ns */
 } prem_exclusivity;
 
 typedef struct prem_task_result {
   const char *name;
   prem_summary response_ns;
-  int64_t published_ns;  /* worst instant from the release at which the output counts; -1: no publish_ns */
+  int64_t published_ns; /* worst instant from the release at which the output counts; -1: no
+                           publish_ns */
   prem_cell phase[PREM_PHASE_COUNT];
   int64_t wcet_ns[PREM_PHASE_COUNT];
 } prem_task_result;
@@ -39,11 +40,11 @@ typedef struct prem_row {
   char backend[16];
   prem_scenario scenario;
   prem_exclusivity exclusivity;
-  int64_t repeats;       /* samples counted: runs, or hyperperiods when resident */
+  int64_t repeats; /* samples counted: runs, or hyperperiods when resident */
   int64_t discarded;
   prem_summary makespan_ns;
-  int64_t jitter_ns;     /* max - min */
-  double jitter_pct;     /* relative to the mean */
+  int64_t jitter_ns; /* max - min */
+  double jitter_pct; /* relative to the mean */
   int64_t max_minus_mean_ns;
   int64_t releases, late_releases, overruns;
   int64_t lateness_max_ns; /* INT64_MIN without a release */
@@ -56,11 +57,11 @@ typedef struct prem_row {
   bool oversubscribed;
   prem_task_result *tasks;
   int32_t task_count;
-  int64_t *samples_ns;   /* makespan of each counted sample, in the order of execution */
+  int64_t *samples_ns;          /* makespan of each counted sample, in the order of execution */
   int64_t *response_samples_ns; /* [repeats][job_count] */
   int64_t job_count;
-  prem_trace *example;   /* raw records of the first counted run (for pictures); may be NULL */
-  prem_verdict verdict;  /* of the first wrong output */
+  prem_trace *example;  /* raw records of the first counted run (for pictures); may be NULL */
+  prem_verdict verdict; /* of the first wrong output */
 } prem_row;
 
 typedef struct prem_result {
@@ -77,11 +78,11 @@ typedef struct prem_compare_options {
   prem_mode modes[PREM_MODE_COUNT];
   int32_t mode_count;
   prem_scenario scenario;
-  int64_t repeat;        /* runs, or hyperperiods when resident */
-  int64_t discard;       /* of these, at the start of each mode; not among `repeat` */
-  double duration_s;     /* stop after so long; 0: no limit */
-  uint64_t seed;         /* of the order of the modes */
-  int64_t max_records;   /* raw records kept of one run */
+  int64_t repeat;      /* runs, or hyperperiods when resident */
+  int64_t discard;     /* of these, at the start of each mode; not among `repeat` */
+  double duration_s;   /* stop after so long; 0: no limit */
+  uint64_t seed;       /* of the order of the modes */
+  int64_t max_records; /* raw records kept of one run */
   const volatile sig_atomic_t *stop;
   /** Called after every run: done of all; may be NULL. */
   void (*progress)(void *context, int64_t done, int64_t all, prem_mode mode);

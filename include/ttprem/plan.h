@@ -26,15 +26,15 @@ enum { PREM_CHAIN_COMPUTE = 1, PREM_CHAIN_WRITEBACK = 2 };
 typedef struct prem_affine {
   int32_t task;
   prem_phase phase;
-  uint32_t chain;        /* PREM_CHAIN_...: later phases of the tile that follow by themselves */
+  uint32_t chain; /* PREM_CHAIN_...: later phases of the tile that follow by themselves */
   int32_t first_block, count;
   int64_t start_ns, block_step_ns;
   int64_t repeat, step_ns;
   int64_t tile, tile_per_block, tile_per_repeat;
   int64_t job, jobs, job_step_ns;
-  int32_t join_task;     /* -1: not joined. May be another task that shares the blocks */
+  int32_t join_task; /* -1: not joined. May be another task that shares the blocks */
   int64_t join_tile;
-  int64_t join_job;      /* job of the writeback when the prefetch's is `job` */
+  int64_t join_job; /* job of the writeback when the prefetch's is `job` */
   prem_place place;
 } prem_affine;
 
@@ -44,7 +44,7 @@ typedef struct prem_starts {
   int32_t task;
   prem_phase phase;
   uint32_t chain;
-  int32_t block;         /* position in the task's list */
+  int32_t block; /* position in the task's list */
   int64_t *start_ns;
   int64_t count;
   prem_place place;
@@ -54,8 +54,8 @@ typedef struct prem_plan {
   char policy[PREM_NAME_BYTES];    /* that made it; "" for a hand-written one */
   char generator[PREM_NAME_BYTES]; /* "ttprem 0.1.0"; "" for a hand-written one */
   int64_t hyperperiod_ns;
-  int64_t clock_step_ns;           /* the grid it was made for; 0: not given */
-  int32_t warmup_tiles;            /* the first tiles of each block of every task */
+  int64_t clock_step_ns; /* the grid it was made for; 0: not given */
+  int32_t warmup_tiles;  /* the first tiles of each block of every task */
   int64_t warmup_ns;
   prem_affine *affine;
   int32_t affine_count;
@@ -73,17 +73,17 @@ enum {
 
 /** One phase of one tile. 48 bytes: a million of them are 48 MB. */
 typedef struct prem_slot {
-  int64_t start_ns;   /* from the hyperperiod's start */
-  int64_t length_ns;  /* its window's length: wcet, or that of the joined phase */
-  int64_t head_ns;    /* release of the chain that it belongs to; = start_ns when not chained */
+  int64_t start_ns;  /* from the hyperperiod's start */
+  int64_t length_ns; /* its window's length: wcet, or that of the joined phase */
+  int64_t head_ns;   /* release of the chain that it belongs to; = start_ns when not chained */
   int32_t task;
-  int32_t job;        /* in the hyperperiod */
+  int32_t job; /* in the hyperperiod */
   int32_t tile;
-  int32_t block;      /* of the platform */
-  uint8_t phase;      /* prem_phase */
+  int32_t block; /* of the platform */
+  uint8_t phase; /* prem_phase */
   uint8_t flags;
   uint16_t reserved;
-  int32_t place;      /* index into affine, or affine_count + index into starts; -1 for warm-up */
+  int32_t place; /* index into affine, or affine_count + index into starts; -1 for warm-up */
 } prem_slot;
 
 #if defined(__cplusplus)

@@ -5,7 +5,7 @@
 #include "ttprem/schedule.h"
 
 typedef struct prem_plan_options {
-  const char *policy;   /* NULL: the file's */
+  const char *policy; /* NULL: the file's */
 } prem_plan_options;
 
 /** A planning policy, for `ttprem list`. */

@@ -18,19 +18,19 @@ typedef struct prem_session prem_session;
 
 typedef struct prem_run_request {
   prem_mode mode;
-  int64_t hyperperiods;  /* back to back, at least 1 */
-  int64_t discard;       /* hyperperiods at the start that the cells leave out */
+  int64_t hyperperiods;              /* back to back, at least 1 */
+  int64_t discard;                   /* hyperperiods at the start that the cells leave out */
   const volatile sig_atomic_t *stop; /* non-zero ends the run within a second; may be NULL */
-  int64_t timeout_ns;    /* no block makes progress for so long: the watchdog; 0: 5 s */
+  int64_t timeout_ns;                /* no block makes progress for so long: the watchdog; 0: 5 s */
 } prem_run_request;
 
 /** What prem_session_verify() found. */
 typedef struct prem_verdict {
   bool ok;
-  int64_t wrong;         /* elements that differ, over all outputs */
-  int32_t array;         /* the first array with one; -1 when ok */
-  int64_t index[4];      /* its first wrong element */
-  double expected, found;/* there; of a c64 the part that differs */
+  int64_t wrong;          /* elements that differ, over all outputs */
+  int32_t array;          /* the first array with one; -1 when ok */
+  int64_t index[4];       /* its first wrong element */
+  double expected, found; /* there; of a c64 the part that differs */
 } prem_verdict;
 
 PREM_EXTERN_C_BEGIN

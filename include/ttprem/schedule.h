@@ -5,7 +5,8 @@
  *   windows --prem_plan_make()--> with a plan --prem_check()--> judged --prem_program_new()--> runs
  *
  * A prem_schedule owns everything it points to. Readers only read it; the two calls that change it
- * are prem_schedule_bind() and prem_schedule_set_plan(). The file format is docs/schedule-format.md.
+ * are prem_schedule_bind() and prem_schedule_set_plan(). The file format is
+ * docs/schedule-format.md.
  */
 #ifndef TTPREM_SCHEDULE_H
 #define TTPREM_SCHEDULE_H
@@ -25,14 +26,14 @@ typedef struct prem_resource {
 
 /** The machine that a schedule was written for. */
 typedef struct prem_platform {
-  int32_t blocks;         /* executors; sms * blocks_per_sm where the file gives these */
-  int32_t sms;            /* 0: not given. Block b sits on SM b % sms */
-  int32_t block_threads;  /* of a block, its memory warp included; 0: not given */
-  int32_t buffers;        /* 1: one live tile a block; n: n input and n output buffers */
-  int64_t scratch_bytes;  /* of one block; 0: not given */
-  int64_t clock_step_ns;  /* the grid of the plan's instants; at least 1 */
-  int64_t guard_ns;       /* planned gap between phases */
-  int64_t late_ns;        /* a release is late above this; default clock_step_ns */
+  int32_t blocks;        /* executors; sms * blocks_per_sm where the file gives these */
+  int32_t sms;           /* 0: not given. Block b sits on SM b % sms */
+  int32_t block_threads; /* of a block, its memory warp included; 0: not given */
+  int32_t buffers;       /* 1: one live tile a block; n: n input and n output buffers */
+  int64_t scratch_bytes; /* of one block; 0: not given */
+  int64_t clock_step_ns; /* the grid of the plan's instants; at least 1 */
+  int64_t guard_ns;      /* planned gap between phases */
+  int64_t late_ns;       /* a release is late above this; default clock_step_ns */
   prem_resource *resources;
   int32_t resource_count; /* at least 1 */
   prem_place place;
@@ -40,18 +41,18 @@ typedef struct prem_platform {
 
 /** One of a task's phases. */
 typedef struct prem_phase_spec {
-  bool exists;       /* declared in the file, or implied by the kernel's arrays */
-  int64_t wcet_ns;   /* until the last byte has arrived; 0: not known (no profile) */
-  int64_t busy_ns;   /* how long it holds its resources; <= wcet_ns */
-  int32_t *demand;   /* of each resource; all 0 for a compute unless declared */
+  bool exists;     /* declared in the file, or implied by the kernel's arrays */
+  int64_t wcet_ns; /* until the last byte has arrived; 0: not known (no profile) */
+  int64_t busy_ns; /* how long it holds its resources; <= wcet_ns */
+  int32_t *demand; /* of each resource; all 0 for a compute unless declared */
   prem_place place;
 } prem_phase_spec;
 
 /** Precedence. Joins jobs of equal period one by one, or with `latest`: the successor's job
  *  follows the predecessor's latest job that is released no later than itself. */
 typedef struct prem_after {
-  int32_t task;    /* the predecessor */
-  int64_t lag_ns;  /* its end to our first phase, at least; the guard holds as well */
+  int32_t task;   /* the predecessor */
+  int64_t lag_ns; /* its end to our first phase, at least; the guard holds as well */
   bool latest;
   prem_place place;
 } prem_after;
@@ -65,39 +66,52 @@ typedef struct prem_array {
   int64_t shape[4]; /* right-aligned, leading 1s; all 0 for a "new" one before bind */
   prem_fill fill;
   uint64_t seed;
-  char *file;       /* path of the input, relative ones already joined to the schedule's folder; or NULL */
-  char *save;       /* where a run writes it, as given (relative to the working folder); or NULL */
-  int32_t writer;   /* the task that writes it (the first, if several do), or -1 */
+  char
+      *file; /* path of the input, relative ones already joined to the schedule's folder; or NULL */
+  char *save;     /* where a run writes it, as given (relative to the working folder); or NULL */
+  int32_t writer; /* the task that writes it (the first, if several do), or -1 */
   prem_place place;
 } prem_array;
 
 /** A setting of a task's `args`. */
 struct prem_arg {
   char key[PREM_NAME_BYTES];
-  bool is_int;      /* all values were written as integers */
-  bool used;        /* set by prem_arg_...() */
-  int32_t count;    /* 1 for a scalar */
+  bool is_int;   /* all values were written as integers */
+  bool used;     /* set by prem_arg_...() */
+  int32_t count; /* 1 for a scalar */
   double *values;
-  int64_t *ints;    /* NULL unless is_int */
+  int64_t *ints; /* NULL unless is_int */
   prem_place place;
 };
+
+/**
+ * How the window of a port lies in its tile's input or output buffer, the same in every backend.
+ * Row r begins at offset_bytes + r * row_bytes; its first element `lead` bytes further, where lead
+ * is the element's address in its array modulo 16, so that whole 16-byte pieces can be copied.
+ */
+typedef struct prem_port_layout {
+  int32_t offset_bytes; /* a multiple of 128 */
+  int32_t row_bytes;    /* extent * element + 15 of lead, rounded up to 16 */
+  int32_t rows;         /* product of the outer extents */
+  int32_t element_bytes;
+} prem_port_layout;
 
 typedef struct prem_task {
   char name[PREM_NAME_BYTES];
   char kernel[PREM_NAME_BYTES]; /* "none": abstract, no data */
   int32_t *blocks;              /* tile t runs on blocks[t % block_count] */
   int32_t block_count;
-  bool together;                /* the blocks of a round start together */
-  int32_t tile_count;           /* of a job; 0 until bind unless the file gives `tiles` */
+  bool together;      /* the blocks of a round start together */
+  int32_t tile_count; /* of a job; 0 until bind unless the file gives `tiles` */
   prem_phase_spec phase[PREM_PHASE_COUNT];
-  prem_phase_spec joined;       /* a prefetch and a writeback of this task as one; exists: given */
-  int64_t period_ns;            /* 0: one-shot, once per hyperperiod */
-  int64_t release_ns;           /* from the period's start */
-  int64_t deadline_ns;          /* from the job's release; 0: none */
-  int64_t publish_ns;           /* from the job's release; 0: none */
+  prem_phase_spec joined; /* a prefetch and a writeback of this task as one; exists: given */
+  int64_t period_ns;      /* 0: one-shot, once per hyperperiod */
+  int64_t release_ns;     /* from the period's start */
+  int64_t deadline_ns;    /* from the job's release; 0: none */
+  int64_t publish_ns;     /* from the job's release; 0: none */
   prem_after *after;
   int32_t after_count;
-  int32_t tile_rank;            /* 0: no `tile` */
+  int32_t tile_rank; /* 0: no `tile` */
   int32_t tile[PREM_MAX_RANK];
   prem_arg *args;
   int32_t arg_count;
@@ -110,9 +124,11 @@ typedef struct prem_task {
   /* made by prem_schedule_bind(): */
   const prem_kernel *definition; /* NULL when abstract, or not bound */
   int32_t grid[PREM_MAX_GRID];
-  prem_window *windows;          /* one a port of the definition */
-  int32_t *arrays;               /* the array of each port of the definition */
-  unsigned char *params;         /* PREM_PARAMS_BYTES, aligned to 8 */
+  prem_window *windows;        /* one a port of the definition */
+  int32_t *arrays;             /* the array of each port of the definition */
+  unsigned char *params;       /* PREM_PARAMS_BYTES, aligned to 8 */
+  prem_port_layout *layout;    /* one a port */
+  int32_t in_bytes, out_bytes; /* of one input and one output buffer, multiples of 128 */
 } prem_task;
 
 typedef enum prem_scenario { PREM_RELAUNCH, PREM_RESIDENT } prem_scenario;
@@ -125,19 +141,19 @@ typedef struct prem_policy {
   int64_t writeback_offset_ns;     /* 0: not given */
   int32_t warmup_tiles;            /* the first tiles of every block of one-shot tasks */
   int64_t warmup_ns;
-  bool align_exact;                /* refuse offsets off the clock grid instead of rounding up */
+  bool align_exact; /* refuse offsets off the clock grid instead of rounding up */
   prem_place place;
 } prem_policy;
 
 /** The file's `measure` group: defaults of run and compare. */
 typedef struct prem_measure {
   prem_scenario scenario;
-  int64_t runs;          /* relaunches (relaunch) */
-  int64_t hyperperiods;  /* of one launch (resident) */
-  int64_t discard;       /* runs or hyperperiods not counted, at the start */
+  int64_t runs;         /* relaunches (relaunch) */
+  int64_t hyperperiods; /* of one launch (resident) */
+  int64_t discard;      /* runs or hyperperiods not counted, at the start */
   prem_mode modes[PREM_MODE_COUNT];
   int32_t mode_count;
-  bool given_modes;      /* the file names them */
+  bool given_modes; /* the file names them */
   prem_place place;
 } prem_measure;
 
@@ -150,19 +166,19 @@ typedef struct prem_profile_ref {
 
 typedef struct prem_schedule {
   char name[PREM_NAME_BYTES];
-  char *path;              /* as given to load; "-" is stdin */
-  char sha256[65];         /* of the file's bytes, hexadecimal */
+  char *path;      /* as given to load; "-" is stdin */
+  char sha256[65]; /* of the file's bytes, hexadecimal */
   prem_platform platform;
   prem_array *arrays;
   int32_t array_count;
-  prem_task *tasks;        /* copies already multiplied */
+  prem_task *tasks; /* copies already multiplied */
   int32_t task_count;
   prem_policy policy;
   prem_measure measure;
   prem_profile_ref *profiles;
   int32_t profile_count;
-  prem_plan *plan;         /* owned; NULL when the file has none */
-  int64_t period_lcm_ns;   /* of all periods; 0 when every task is one-shot */
+  prem_plan *plan;       /* owned; NULL when the file has none */
+  int64_t period_lcm_ns; /* of all periods; 0 when every task is one-shot */
   bool bound;
   struct prem_schedule_private *private_data; /* file names, source bytes */
 } prem_schedule;
@@ -226,6 +242,9 @@ PREM_API void prem_schedule_machine(const prem_schedule *schedule, prem_machine 
 PREM_API int64_t prem_task_jobs(const prem_schedule *schedule, const prem_task *task);
 /** Does a task have all the WCETs that its phases need? */
 PREM_API bool prem_task_profiled(const prem_task *task);
+/** Scratchpad that a block of the platform needs: buffers x (largest input + largest output buffer
+ *  of the bound tasks that use it). */
+PREM_API int64_t prem_block_scratch_bytes(const prem_schedule *schedule, int32_t block);
 /** Bytes that one tile moves in a phase, halo and rounding included; 0 for a compute. Exact for
  *  tile `tile` of a bound task; an abstract task gives 0. */
 PREM_API int64_t prem_task_phase_bytes(const prem_schedule *schedule, const prem_task *task,

@@ -37,32 +37,32 @@ enum { PREM_HIST_BUCKETS = 40 };
  *  left out. */
 typedef struct prem_cell {
   int64_t count;
-  int64_t releases;         /* phases with a release (the others are chained or not in tt) */
-  int64_t late;             /* lateness above the platform's late_ns */
-  int64_t overruns;         /* ended after their planned window */
-  int64_t lateness_max_ns;  /* INT64_MIN without a release */
-  int64_t overrun_max_ns;   /* 0 without one */
+  int64_t releases;        /* phases with a release (the others are chained or not in tt) */
+  int64_t late;            /* lateness above the platform's late_ns */
+  int64_t overruns;        /* ended after their planned window */
+  int64_t lateness_max_ns; /* INT64_MIN without a release */
+  int64_t overrun_max_ns;  /* 0 without one */
   int64_t duration_min_ns, duration_max_ns, duration_sum_ns; /* end - start */
   int64_t lateness_hist[PREM_HIST_BUCKETS];
 } prem_cell;
 
 typedef struct prem_trace {
   int32_t task_count;
-  int64_t job_count;        /* jobs of all tasks in one hyperperiod */
-  int64_t *first_job;       /* [task_count + 1]: where a task's jobs begin in job_end_ns */
+  int64_t job_count;  /* jobs of all tasks in one hyperperiod */
+  int64_t *first_job; /* [task_count + 1]: where a task's jobs begin in job_end_ns */
   /* raw records: the first ones, as many as there was room for */
   prem_trace_record *records;
   int64_t record_count, record_capacity;
-  int64_t lost;             /* phases that found no room (the counts below have them all) */
+  int64_t lost; /* phases that found no room (the counts below have them all) */
   /* counts: cells[task * 3 + phase] */
   prem_cell *cells;
   int64_t warmup_count;
   /* ends: [hyperperiod][first_job[task] + job], from the run's start; -1: did not end */
   int64_t *job_end_ns;
   int64_t hyperperiod_capacity;
-  int64_t hyperperiods;     /* completed by every block */
-  int64_t launch_ns;        /* host time from the call to S; -1: not measured */
-  bool oversubscribed;      /* more blocks than the machine runs at once */
+  int64_t hyperperiods; /* completed by every block */
+  int64_t launch_ns;    /* host time from the call to S; -1: not measured */
+  bool oversubscribed;  /* more blocks than the machine runs at once */
 } prem_trace;
 
 PREM_EXTERN_C_BEGIN
@@ -80,9 +80,10 @@ PREM_API void prem_trace_free(prem_trace *trace);
 PREM_API void prem_trace_clear(prem_trace *trace);
 /** Order the records by start, then block, then phase. */
 PREM_API void prem_trace_sort(prem_trace *trace);
-/** Count one phase into its cell (the record's flags decide; window_end_ns from the run's start). */
-PREM_API void prem_cell_add(prem_cell *cell, const prem_trace_record *record,
-                            int64_t window_end_ns, int64_t late_ns);
+/** Count one phase into its cell (the record's flags decide; window_end_ns from the run's start).
+ */
+PREM_API void prem_cell_add(prem_cell *cell, const prem_trace_record *record, int64_t window_end_ns,
+                            int64_t late_ns);
 /** Add the counts of `from` to `to`. */
 PREM_API void prem_cell_merge(prem_cell *to, const prem_cell *from);
 /** A cell that has counted nothing. */
