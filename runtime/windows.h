@@ -6,21 +6,18 @@
 #define TTPREM_WINDOWS_H
 
 #include "arrays.h"
-#include "program.h"
 
 /**
  * The views that compute gets for a tile.
  * @param in, out  the tile's input and output buffer in the scratchpad, 128-byte aligned.
  */
-void prem_tile_views(const prem_program *program, const prem_arrays *arrays, int32_t task,
-                     int32_t tile, void *in, void *out, prem_view views[PREM_MAX_PORTS]);
+void prem_tile_views(const prem_arrays *arrays, int32_t task, int32_t tile, void *in, void *out,
+                     prem_view views[PREM_MAX_PORTS]);
 
 /** Prefetch: copy all input windows of a tile into `in`; outside an array 0. */
-void prem_tile_fetch(const prem_program *program, const prem_arrays *arrays, int32_t task,
-                     int32_t tile, void *in);
+void prem_tile_fetch(const prem_arrays *arrays, int32_t task, int32_t tile, void *in);
 /** Writeback: copy all output windows of a tile from `out`; nothing outside the array is touched.
  */
-void prem_tile_store(const prem_program *program, prem_arrays *arrays, int32_t task, int32_t tile,
-                     const void *out);
+void prem_tile_store(prem_arrays *arrays, int32_t task, int32_t tile, const void *out);
 
 #endif
