@@ -20,8 +20,8 @@ enum { PREM_CHAIN_COMPUTE = 1, PREM_CHAIN_WRITEBACK = 2 };
  *   block(j)       = the task's block number first_block + j (position in its list)
  *   job(q)         = job + q
  * Tiles outside [0, tile_count) are left out. In a joined run the prefetch of tile(j, r) and the
- * writeback of join_tile + j * tile_per_block + r * tile_per_repeat share one start, each left out
- * by itself.
+ * writeback of join_tile + j * tile_per_block + r * tile_per_repeat share one start; where only one
+ * of them exists it is an ordinary phase.
  */
 typedef struct prem_affine {
   int32_t task;
@@ -115,11 +115,14 @@ PREM_API prem_status prem_plan_expand(const struct prem_schedule *schedule, cons
 
 /**
  * The same slots as a plan: equal steps become affine runs, the rest arrays of starts. Warm-up
- * slots are dropped (set warmup_tiles and warmup_ns of the plan). Joined slots must stand in pairs
- * as prem_plan_expand() gives them. `slots` is reordered.
+ * slots are dropped (set warmup_tiles and warmup_ns of the plan before). Joined slots must stand in
+ * pairs as prem_plan_expand() gives them.
+ *
+ * @retval PREM_ERR_ARGUMENT  a phase stands twice, on a block that is not its tile's, or in a job
+ *                            that does not exist, or a chained one without the head of its chain
  */
-PREM_API prem_status prem_plan_compress(const struct prem_schedule *schedule, prem_slot *slots,
-                                        int64_t count, prem_plan *plan);
+PREM_API prem_status prem_plan_compress(const struct prem_schedule *schedule,
+                                        const prem_slot *slots, int64_t count, prem_plan *plan);
 
 PREM_EXTERN_C_END
 #endif
