@@ -9,6 +9,8 @@
 #ifndef TTPREM_PROGRAM_H
 #define TTPREM_PROGRAM_H
 
+#include <assert.h>
+
 #include "ttprem/runtime.h"
 
 /** Flags of a record: PREM_SLOT_CHAINED, _JOINED, _WARMUP, and: */
@@ -36,7 +38,7 @@ typedef struct prem_record {
   uint8_t reserved[6];
 } prem_record;
 
-_Static_assert(sizeof(prem_record) == 48, "prem_record is 48 bytes");
+static_assert(sizeof(prem_record) == 48, "prem_record is 48 bytes");
 
 typedef struct prem_block_program {
   prem_record *memory; /* prefetches and writebacks */
