@@ -1,0 +1,276 @@
+#include "command.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *command_line = "";
+bool command_quiet;
+
+/* ---- messages ------------------------------------------------------------------------------- */
+
+static void say(const char *format, va_list arguments) {
+  fflush(stdout);
+  fputs("ttprem: ", stderr);
+  vfprintf(stderr, format, arguments);
+  fputc('\n', stderr);
+}
+
+void command_error(const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  say(format, arguments);
+  va_end(arguments);
+}
+
+void command_note(const char *format, ...) {
+  if (command_quiet)
+    return;
+  va_list arguments;
+  va_start(arguments, format);
+  say(format, arguments);
+  va_end(arguments);
+}
+
+void command_print_diag(const prem_diag *diag) {
+  for (size_t i = 0; i < prem_diag_count(diag); ++i) {
+    const prem_problem *problem = prem_diag_at(diag, i);
+    if (command_quiet && problem->severity != PREM_ERROR)
+      continue;
+    int length = prem_problem_format(problem, NULL, 0);
+    char *line = length < 0 ? NULL : malloc((size_t)length + 1);
+    if (!line)
+      continue;
+    prem_problem_format(problem, line, (size_t)length + 1);
+    fprintf(stderr, "%s\n", line);
+    free(line);
+  }
+  if (prem_diag_dropped(diag))
+    fprintf(stderr, "... and %zu more of the same kinds\n", prem_diag_dropped(diag));
+}
+
+int command_exit_status(prem_status status) {
+  switch (status) {
+  case PREM_OK:
+    return COMMAND_DONE;
+  case PREM_ERR_UNAVAILABLE:
+    return COMMAND_UNAVAILABLE;
+  case PREM_ERR_INTERRUPTED:
+    return COMMAND_INTERRUPTED;
+  case PREM_ERR_MACHINE:
+    return COMMAND_MACHINE;
+  case PREM_ERR_MEMORY:
+  case PREM_ERR_IO:
+  case PREM_ERR_PARSE:
+  case PREM_ERR_INVALID:
+  case PREM_ERR_INFEASIBLE:
+  case PREM_ERR_WRONG:
+  case PREM_ERR_ARGUMENT:
+    break;
+  }
+  return COMMAND_INVALID;
+}
+
+/* ---- options -------------------------------------------------------------------------------- */
+
+static error_t parse_common(int key, char *text, struct argp_state *state) {
+  (void)text, (void)state;
+  if (key != 'q')
+    return ARGP_ERR_UNKNOWN;
+  command_quiet = true;
+  return 0;
+}
+
+static const struct argp_option common_options[] = {
+    {.name = "quiet", .key = 'q', .doc = "no notes, warnings and progress on stderr"}, {0}};
+const struct argp command_common_argp = {.options = common_options, .parser = parse_common};
+
+int64_t command_parse_int(struct argp_state *state, const char *option, const char *text,
+                          int64_t least, int64_t most) {
+  char *end;
+  errno = 0;
+  long long value = strtoll(text, &end, 10);
+  if (errno || end == text || *end || value < least || value > most)
+    argp_error(state, "%s: '%s' is not an integer from %" PRId64 " to %" PRId64, option, text,
+               least, most);
+  return value;
+}
+
+double command_parse_seconds(struct argp_state *state, const char *option, const char *text) {
+  static const struct {
+    const char *unit;
+    double seconds;
+  } units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"min", 60}, {"h", 3600}};
+  char *end;
+  double value = strtod(text, &end);
+  for (size_t i = 0; end != text && i < sizeof units / sizeof units[0]; ++i)
+    if (!strcmp(end, units[i].unit) && value > 0 && value * units[i].seconds < 1e9)
+      return value * units[i].seconds;
+  argp_error(state, "%s: '%s' is not a time such as 90, 90s, 500ms, 2min or 1h", option, text);
+  return 0;
+}
+
+prem_mode command_parse_mode(struct argp_state *state, const char *text) {
+  prem_mode mode = PREM_MODE_TT;
+  if (!prem_mode_parse(text, &mode)) {
+    char names[128] = "";
+    for (int i = 0; i < PREM_MODE_COUNT; ++i) {
+      strcat(names, i ? ", " : "");
+      strcat(names, prem_mode_name((prem_mode)i));
+    }
+    argp_error(state, "unknown mode '%s'; there are: %s", text, names);
+  }
+  return mode;
+}
+
+/* ---- schedules ------------------------------------------------------------------------------ */
+
+int command_open_schedule(const char *path, const char *profile, const prem_machine *machine,
+                          bool keep_plan, prem_schedule **out) {
+  *out = NULL;
+  prem_diag *diag = prem_diag_new();
+  if (!diag) {
+    command_error("%s", prem_status_text(PREM_ERR_MEMORY));
+    return COMMAND_INVALID;
+  }
+  prem_schedule *schedule = NULL;
+  prem_status status = prem_schedule_load_lenient(path, profile, &schedule, diag);
+  if (status == PREM_OK) {
+    /* Go on after the first error: the user sees all problems of the file in one go. */
+    if (!keep_plan)
+      prem_schedule_set_plan(schedule, NULL);
+    status = prem_schedule_bind(schedule, prem_registry_builtin(), diag);
+    prem_status judged = prem_check(schedule, machine, diag);
+    if (status == PREM_OK)
+      status = judged;
+  }
+  command_print_diag(diag);
+  size_t errors = prem_diag_errors(diag);
+  prem_diag_free(diag);
+  if (status == PREM_OK && errors == 0) {
+    *out = schedule;
+    return COMMAND_DONE;
+  }
+  if (errors == 0)
+    command_error("%s: %s", path, prem_status_text(status));
+  prem_schedule_free(schedule);
+  return COMMAND_INVALID;
+}
+
+int command_plan_schedule(prem_schedule *schedule, const prem_machine *machine, const char *policy,
+                          prem_diag *diag) {
+  prem_plan *plan = NULL;
+  prem_plan_options options = {.policy = policy};
+  prem_status status = prem_plan_make(schedule, machine, &options, &plan, diag);
+  bool refused = false;
+  if (status == PREM_OK) {
+    prem_schedule_set_plan(schedule, plan);
+    status = prem_check(schedule, machine, diag);
+    refused = status != PREM_OK;
+  }
+  command_print_diag(diag);
+  if (refused)
+    command_error("%s: the checker refuses the plan that the planner made: please report this",
+                  schedule->path);
+  else if (status != PREM_OK && prem_diag_errors(diag) == 0)
+    command_error("%s: %s", schedule->path, prem_status_text(status));
+  return command_exit_status(status);
+}
+
+int64_t command_phase_count(const prem_schedule *schedule) {
+  prem_slot *slots = NULL;
+  int64_t count = 0;
+  if (prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL) != PREM_OK)
+    return -1;
+  free(slots);
+  return count;
+}
+
+/* ---- backends ------------------------------------------------------------------------------- */
+
+const char *const command_backends[] = {"cuda", "cpu", "sim", NULL};
+
+static bool is_known(const char *name) {
+  for (const char *const *known = command_backends; *known; ++known)
+    if (!strcmp(*known, name))
+      return true;
+  return false;
+}
+
+static int refuse_unknown(const char *name) {
+  char names[128] = "auto";
+  for (const char *const *known = command_backends; *known; ++known) {
+    strcat(names, ", ");
+    strcat(names, *known);
+  }
+  command_error("unknown backend '%s'; there are: %s", name, names);
+  return COMMAND_USAGE;
+}
+
+prem_status command_probe_backend(const char *name, const prem_backend **out, prem_machine *machine,
+                                  char *why, size_t why_bytes) {
+  *out = prem_backend_find(name);
+  if (!*out) {
+    snprintf(why, why_bytes, "not in this build");
+    return PREM_ERR_UNAVAILABLE;
+  }
+  prem_diag *diag = prem_diag_new();
+  *machine = (prem_machine){0};
+  prem_status status = prem_backend_probe(*out, machine, diag);
+  snprintf(why, why_bytes, "%s",
+           prem_diag_count(diag) ? prem_diag_at(diag, 0)->reason : prem_status_text(status));
+  prem_diag_free(diag);
+  return status;
+}
+
+static int find_best(const prem_backend **out, prem_machine *machine) {
+  char passed_over[1024] = "";
+  size_t used = 0;
+  for (const char *const *known = command_backends; *known; ++known) {
+    char why[256];
+    if (command_probe_backend(*known, out, machine, why, sizeof why) == PREM_OK) {
+      command_note("backend %s: %s%s", *known, machine->name, passed_over);
+      return COMMAND_DONE;
+    }
+    if (used < sizeof passed_over)
+      used +=
+          (size_t)snprintf(passed_over + used, sizeof passed_over - used, "; %s: %s", *known, why);
+  }
+  command_error("no backend is available%s", passed_over);
+  return COMMAND_UNAVAILABLE;
+}
+
+int command_find_backend(const char *name, const prem_backend **out, prem_machine *machine) {
+  *out = NULL;
+  if (!strcmp(name, "auto"))
+    return find_best(out, machine);
+  if (!is_known(name) && !prem_backend_find(name))
+    return refuse_unknown(name);
+  char why[256];
+  prem_status status = command_probe_backend(name, out, machine, why, sizeof why);
+  if (status == PREM_OK)
+    return COMMAND_DONE;
+  command_error("backend %s is not available: %s", name, why);
+  return command_exit_status(status);
+}
+
+/* ---- interruption --------------------------------------------------------------------------- */
+
+volatile sig_atomic_t command_stop;
+
+static void on_signal(int signal_number) {
+  (void)signal_number;
+  command_stop = 1;
+}
+
+void command_catch_signals(void) {
+  struct sigaction action = {.sa_handler = on_signal};
+  /* One chance to end in order; the second signal has its default effect. No SA_RESTART: a blocking
+   * write to a full pipe must not hold up the end. */
+  action.sa_flags = (int)SA_RESETHAND;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+}

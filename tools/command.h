@@ -1,0 +1,112 @@
+/** What the verbs of the ttprem command share. One file a verb: verb_NAME.c. */
+#ifndef TTPREM_COMMAND_H
+#define TTPREM_COMMAND_H
+
+#include <argp.h>
+#include <stdio.h>
+
+#include "ttprem/ttprem.h"
+
+/** Exit statuses, the same for every verb. */
+enum {
+  COMMAND_DONE = 0,
+  COMMAND_INVALID = 1,     /* bad schedule or input, unwritable output, wrong result */
+  COMMAND_USAGE = 2,       /* bad command line, unknown verb, backend, mode or policy */
+  COMMAND_UNAVAILABLE = 3, /* the backend, or the mode on it, is not available here */
+  COMMAND_MACHINE = 4,     /* the machine failed */
+  COMMAND_INTERRUPTED = 130
+};
+
+/** For the end of every --help. */
+#define COMMAND_EXIT_DOC                                                                           \
+  "Exit status: 0 done; 1 bad schedule or input, unwritable output, wrong result; 2 usage, "       \
+  "unknown backend, mode or policy; 3 backend not available; 4 the machine failed; 130 "           \
+  "interrupted, what was measured is written."
+
+/** A verb. argv[0] is "ttprem VERB". Returns an exit status. */
+typedef int command_verb(int argc, char **argv);
+command_verb verb_check, verb_compare, verb_info, verb_list, verb_plan, verb_run;
+
+/** The whole command line, for the provenance of results. */
+extern const char *command_line;
+/** Set by --quiet: notes, warnings and progress are not shown; errors are. */
+extern bool command_quiet;
+/** Child parser of every verb: --quiet. */
+extern const struct argp command_common_argp;
+
+/* ---- messages, on stderr -------------------------------------------------------------------- */
+
+/** "ttprem: ..." */
+void command_error(const char *format, ...) PREM_PRINTF(1, 2);
+/** The same, unless --quiet. */
+void command_note(const char *format, ...) PREM_PRINTF(1, 2);
+/** All problems, one line each; notes and warnings unless --quiet. */
+void command_print_diag(const prem_diag *diag);
+/** The exit status that a library status stands for. */
+int command_exit_status(prem_status status);
+
+/* ---- parsing values of options -------------------------------------------------------------- */
+
+/** Usage error (exit 2) through argp unless `text` is an integer in [least, most]. */
+int64_t command_parse_int(struct argp_state *state, const char *option, const char *text,
+                          int64_t least, int64_t most);
+/** Seconds from "90", "90s", "500ms" or "2min". */
+double command_parse_seconds(struct argp_state *state, const char *option, const char *text);
+prem_mode command_parse_mode(struct argp_state *state, const char *text);
+
+/* ---- schedules ------------------------------------------------------------------------------ */
+
+/**
+ * Load, bind and check a file; every problem is printed at once.
+ *
+ * @param machine    judge against this machine; NULL: the file's platform.
+ * @param keep_plan  false: the file's plan is about to be replaced and not judged.
+ * @return COMMAND_DONE and a schedule fit to be planned or run, or an exit status and NULL.
+ */
+int command_open_schedule(const char *path, const char *profile, const prem_machine *machine,
+                          bool keep_plan, prem_schedule **out);
+/** Plan a schedule and check the plan; problems are printed. `policy` NULL: the file's. */
+int command_plan_schedule(prem_schedule *schedule, const prem_machine *machine, const char *policy,
+                          prem_diag *diag);
+/** Phases of one hyperperiod of the schedule's plan; -1 when they cannot be counted. */
+int64_t command_phase_count(const prem_schedule *schedule);
+
+/* ---- backends ------------------------------------------------------------------------------- */
+
+/** The backends that ttprem knows, best first, whether or not they are in this build; NULL ends. */
+extern const char *const command_backends[];
+/** Find and probe a known backend; when it is not available, why not. */
+prem_status command_probe_backend(const char *name, const prem_backend **out, prem_machine *machine,
+                                  char *why, size_t why_bytes);
+
+/**
+ * The backend of a name, or with "auto" the best one that is available, and its machine.
+ * Prints why there is none; says which one "auto" took, and why not a better one.
+ */
+int command_find_backend(const char *name, const prem_backend **out, prem_machine *machine);
+
+/* ---- outputs -------------------------------------------------------------------------------- */
+
+/** A file written beside its place and renamed when it is complete; "-" is stdout. */
+typedef struct command_output {
+  char *path;
+  char *temporary; /* NULL for stdout */
+  FILE *file;
+} command_output;
+
+/** Prints why not and returns false when `path` cannot be written. */
+bool command_output_open(command_output *output, const char *path);
+/** Complete: rename. Prints why not and returns false when it could not be written. */
+bool command_output_commit(command_output *output);
+/** Leave no trace. Nothing happens when it is not open. */
+void command_output_abandon(command_output *output);
+/** Could `path` be written? Asked before a run starts; prints why not. NULL and "-" can. */
+bool command_output_check(const char *path);
+
+/* ---- interruption --------------------------------------------------------------------------- */
+
+/** Non-zero after SIGINT or SIGTERM; a second signal kills. */
+extern volatile sig_atomic_t command_stop;
+void command_catch_signals(void);
+
+#endif

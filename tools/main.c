@@ -1,0 +1,103 @@
+/** ttprem: finds the verb and hands over. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "command.h"
+
+const char *argp_program_version = "ttprem " PREM_VERSION;
+
+static const struct {
+  const char *name;
+  command_verb *run;
+  const char *summary;
+} verbs[] = {
+    {"plan", verb_plan, "decide when every phase starts; write the schedule with its plan"},
+    {"check", verb_check, "judge schedules and their plans: an independent second opinion"},
+    {"run", verb_run, "run a schedule in one mode and measure it"},
+    {"compare", verb_compare, "run a schedule in several modes and set them side by side"},
+    {"info", verb_info, "the backends and what the machine can do"},
+    {"list", verb_list, "kernels, policies, backends and modes"},
+};
+enum { VERB_COUNT = sizeof verbs / sizeof verbs[0] };
+
+static void print_verbs(FILE *file) {
+  for (size_t i = 0; i < VERB_COUNT; ++i)
+    fprintf(file, "  %-8s %s\n", verbs[i].name, verbs[i].summary);
+}
+
+/* The verbs are listed once, in the table above, and reach --help through this filter. */
+static char *help_filter(int key, const char *text, void *input) {
+  (void)input;
+  if (key != ARGP_KEY_HELP_POST_DOC)
+    return (char *)text;
+  char *list = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&list, &bytes);
+  if (!file)
+    return (char *)text;
+  fputs("Verbs:\n", file);
+  print_verbs(file);
+  fprintf(file, "\n`ttprem VERB --help` tells more. %s", text);
+  fclose(file);
+  return list;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state) {
+  int *verb_at = state->input;
+  switch (key) {
+  case ARGP_KEY_ARG:
+    (void)text;
+    *verb_at = state->next - 1;
+    state->next = state->argc;
+    return 0;
+  case ARGP_KEY_NO_ARGS:
+    argp_error(state, "no verb");
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp argp = {
+    .parser = parse,
+    .args_doc = "VERB [ARGUMENT...]",
+    .doc = "Plan, check and run GPU kernels tile by tile at times decided before the run."
+           "\v" COMMAND_EXIT_DOC,
+    .help_filter = help_filter,
+};
+
+/* argv as one line; kept until the end of the process. */
+static const char *join(int argc, char **argv) {
+  char *line = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&line, &bytes);
+  if (!file)
+    return "";
+  for (int i = 0; i < argc; ++i)
+    fprintf(file, "%s%s", i ? " " : "", i ? argv[i] : "ttprem");
+  return fclose(file) ? "" : line;
+}
+
+int main(int argc, char **argv) {
+  command_line = join(argc, argv);
+  argp_err_exit_status = COMMAND_USAGE;
+  argv[0] = "ttprem";
+  int verb_at = 0;
+  argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &verb_at);
+  for (size_t i = 0; i < VERB_COUNT; ++i) {
+    if (strcmp(argv[verb_at], verbs[i].name))
+      continue;
+    char name[32];
+    snprintf(name, sizeof name, "ttprem %s", verbs[i].name);
+    argv[verb_at] = name;
+    int status = verbs[i].run(argc - verb_at, argv + verb_at);
+    if (fflush(stdout) && status == COMMAND_DONE) {
+      command_error("cannot write to stdout");
+      status = COMMAND_INVALID;
+    }
+    return status;
+  }
+  command_error("unknown verb '%s'; there are:", argv[verb_at]);
+  print_verbs(stderr);
+  return COMMAND_USAGE;
+}

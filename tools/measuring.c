@@ -1,0 +1,394 @@
+#include "measuring.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Raw records kept of one run: 4 Mi x 56 bytes. What finds no room is counted as lost. */
+enum { MAX_RECORDS = 4 << 20 };
+
+/* ---- options -------------------------------------------------------------------------------- */
+
+enum { KEY_REPEAT = 'n', KEY_SCENARIO = 256, KEY_STRICT, KEY_SEED, KEY_PICTURE };
+
+void measuring_add_mode(measuring_options *options, struct argp_state *state, const char *text) {
+  prem_mode mode = command_parse_mode(state, text);
+  for (int i = 0; i < options->mode_count; ++i)
+    if (options->modes[i] == mode)
+      argp_error(state, "mode '%s' is named twice", text);
+  options->modes[options->mode_count++] = mode;
+}
+
+static prem_scenario parse_scenario(struct argp_state *state, const char *text) {
+  if (strcmp(text, "relaunch") && strcmp(text, "resident"))
+    argp_error(state, "unknown scenario '%s'; there are: relaunch, resident", text);
+  return strcmp(text, "resident") ? PREM_RELAUNCH : PREM_RESIDENT;
+}
+
+static const char *parse_picture(struct argp_state *state, const char *path) {
+  const char *dot = strrchr(path, '.');
+  if (!dot || (strcmp(dot, ".svg") && strcmp(dot, ".png")))
+    argp_error(state, "--picture: '%s' must end in .svg or .png", path);
+  return path;
+}
+
+/* Two outputs on one stream would be mixed up. */
+static void refuse_two_on_stdout(const measuring_options *options, struct argp_state *state) {
+  if (options->trace && options->json && !strcmp(options->trace, "-") &&
+      !strcmp(options->json, "-"))
+    argp_error(state, "--trace and --json cannot both go to stdout");
+}
+
+static error_t parse(int key, char *text, struct argp_state *state) {
+  measuring_options *options = state->input;
+  switch (key) {
+  case 'b':
+    options->backend = text;
+    return 0;
+  case 'p':
+    options->profile = text;
+    return 0;
+  case KEY_REPEAT:
+    options->repeat = command_parse_int(state, "--repeat", text, 1, INT32_MAX);
+    return 0;
+  case 'd':
+    options->duration_s = command_parse_seconds(state, "--duration", text);
+    return 0;
+  case KEY_SCENARIO:
+    options->scenario = parse_scenario(state, text);
+    options->scenario_given = true;
+    return 0;
+  case 'j':
+    options->json = text;
+    return 0;
+  case KEY_PICTURE:
+    options->picture = parse_picture(state, text);
+    return 0;
+  case KEY_STRICT:
+    options->strict = true;
+    return 0;
+  case KEY_SEED:
+    options->seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
+    return 0;
+  case ARGP_KEY_ARG:
+    if (options->file)
+      argp_error(state, "one FILE at a time");
+    options->file = text;
+    return 0;
+  case ARGP_KEY_NO_ARGS:
+    argp_error(state, "no FILE");
+    return 0;
+  case ARGP_KEY_SUCCESS:
+    refuse_two_on_stdout(options, state);
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp_option options_list[] = {
+    {.name = "backend",
+     .key = 'b',
+     .arg = "NAME",
+     .doc = "auto (default: the best that is available), cuda, cpu or sim"},
+    {.name = "repeat",
+     .key = KEY_REPEAT,
+     .arg = "N",
+     .doc = "runs, or hyperperiods when resident; default: the file's, on sim 1"},
+    {.name = "duration",
+     .key = 'd',
+     .arg = "T",
+     .doc = "stop after so long: 90, 90s, 500ms, 2min; default: no limit"},
+    {.name = "scenario",
+     .key = KEY_SCENARIO,
+     .arg = "NAME",
+     .doc = "relaunch (a launch for each run) or resident (one launch, hyperperiod after "
+            "hyperperiod); default: the file's"},
+    {.name = "json",
+     .key = 'j',
+     .arg = "R",
+     .doc = "write the result as JSON, times in ns, and the raw samples beside it"},
+    {.name = "picture",
+     .key = KEY_PICTURE,
+     .arg = "P",
+     .doc = "draw scheduled against real phases: P.svg or P.png (needs gnuplot)"},
+    {.name = "profile", .key = 'p', .arg = "NAME", .doc = "WCETs from this profile of the file"},
+    {.name = "seed",
+     .key = KEY_SEED,
+     .arg = "N",
+     .doc = "of the random order of the modes; default 1"},
+    {.name = "strict",
+     .key = KEY_STRICT,
+     .doc = "exit status 1 on a late release or an overrun in mode tt"},
+    {0}};
+static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
+const struct argp measuring_argp = {.options = options_list, .parser = parse, .children = children};
+
+/* ---- before the run ------------------------------------------------------------------------- */
+
+/* Named modes must be there; of the file's, those that the backend lacks are left out. */
+static int choose_modes(const measuring_options *options, const prem_schedule *schedule,
+                        const prem_backend *backend, prem_compare_options *compare) {
+  const prem_measure *file = &schedule->measure;
+  bool named = options->mode_count > 0;
+  const prem_mode *modes = named ? options->modes : file->modes;
+  int count = named ? options->mode_count : file->mode_count;
+  for (int i = 0; i < count; ++i) {
+    if (prem_backend_has_mode(backend, modes[i])) {
+      compare->modes[compare->mode_count++] = modes[i];
+    } else if (named) {
+      command_error("mode %s is not available on backend %s", prem_mode_name(modes[i]),
+                    prem_backend_name(backend));
+      return COMMAND_UNAVAILABLE;
+    } else {
+      command_note("mode %s is left out: not available on backend %s", prem_mode_name(modes[i]),
+                   prem_backend_name(backend));
+    }
+  }
+  if (compare->mode_count)
+    return COMMAND_DONE;
+  command_error("backend %s has none of the file's modes; name others with --modes",
+                prem_backend_name(backend));
+  return COMMAND_UNAVAILABLE;
+}
+
+static void choose_repeats(const measuring_options *options, const prem_schedule *schedule,
+                           const prem_backend *backend, prem_compare_options *compare) {
+  const prem_measure *file = &schedule->measure;
+  /* Every run of the simulator is the same run. */
+  bool deterministic = !strcmp(prem_backend_name(backend), "sim");
+  compare->scenario = options->scenario_given ? options->scenario : file->scenario;
+  compare->repeat = compare->scenario == PREM_RESIDENT ? file->hyperperiods : file->runs;
+  compare->discard = file->discard;
+  if (deterministic)
+    compare->repeat = 1, compare->discard = 0;
+  if (options->repeat)
+    compare->repeat = options->repeat;
+  compare->duration_s = options->duration_s;
+}
+
+static bool has_gnuplot(void) {
+  const char *path = getenv("PATH");
+  char *folders = strdup(path ? path : ""), *rest = NULL;
+  bool found = false;
+  for (char *folder = folders ? strtok_r(folders, ":", &rest) : NULL; folder && !found;
+       folder = strtok_r(NULL, ":", &rest)) {
+    char *program = NULL;
+    if (asprintf(&program, "%s/gnuplot", folder) < 0)
+      break;
+    found = access(program, X_OK) == 0;
+    free(program);
+  }
+  free(folders);
+  return found;
+}
+
+/* A measurement must not be lost because its result has no place to go. */
+static bool check_outputs(const measuring_options *options, const prem_schedule *schedule) {
+  if (options->picture && !has_gnuplot()) {
+    command_error("--picture needs gnuplot, which is not on the PATH; install gnuplot-nox");
+    return false;
+  }
+  bool writable = command_output_check(options->json) & command_output_check(options->picture) &
+                  command_output_check(options->trace);
+  for (int32_t i = 0; i < schedule->array_count; ++i)
+    writable &= command_output_check(schedule->arrays[i].save);
+  return writable;
+}
+
+static int plan_in_memory(prem_schedule *schedule, const prem_machine *machine) {
+  prem_diag *diag = prem_diag_new();
+  int status = command_plan_schedule(schedule, machine, NULL, diag);
+  prem_diag_free(diag);
+  if (status == COMMAND_DONE)
+    command_note("%s has no plan; planned in memory: policy %s, hyperperiod %" PRId64 " ns",
+                 schedule->path, schedule->plan->policy, schedule->plan->hyperperiod_ns);
+  return status;
+}
+
+/* ---- during the run ------------------------------------------------------------------------- */
+
+typedef struct progress_line {
+  bool shown; /* on a terminal only */
+  struct timespec last;
+} progress_line;
+
+static void show_progress(void *context, int64_t done, int64_t all, prem_mode mode) {
+  progress_line *line = context;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  int64_t since_ms =
+      (now.tv_sec - line->last.tv_sec) * 1000 + (now.tv_nsec - line->last.tv_nsec) / 1000000;
+  if (line->shown && since_ms < 100 && done < all)
+    return;
+  line->shown = true;
+  line->last = now;
+  fprintf(stderr, "\r%" PRId64 " of %" PRId64 " runs (%s)   ", done, all, prem_mode_name(mode));
+  fflush(stderr);
+}
+
+static void end_progress(const progress_line *line) {
+  if (line->shown)
+    fputs("\r\033[K", stderr);
+}
+
+typedef struct trace_sink {
+  command_output output;
+  const prem_schedule *schedule;
+  bool begun;
+} trace_sink;
+
+static prem_status write_trace(void *context, const prem_trace *trace, prem_mode mode,
+                               int64_t run) {
+  (void)mode;
+  trace_sink *sink = context;
+  prem_status status =
+      prem_trace_write_csv(trace, sink->schedule, run, !sink->begun, sink->output.file);
+  sink->begun = true;
+  return status;
+}
+
+/* ---- after the run -------------------------------------------------------------------------- */
+
+static void tell_wrong(const prem_row *row, const prem_schedule *schedule) {
+  const prem_verdict *verdict = &row->verdict;
+  const char *array = verdict->array >= 0 && verdict->array < schedule->array_count
+                          ? schedule->arrays[verdict->array].name
+                          : "?";
+  command_error("%s: wrong output: %" PRId64 " elements differ; the first is %s[%" PRId64
+                ", %" PRId64 ", %" PRId64 ", %" PRId64 "]: %.9g instead of %.9g",
+                row->label, verdict->wrong, array, verdict->index[0], verdict->index[1],
+                verdict->index[2], verdict->index[3], verdict->found, verdict->expected);
+}
+
+/* What the rows alone say about success. */
+static int judge_rows(const prem_result *result, const prem_schedule *schedule, bool strict) {
+  int status = COMMAND_DONE;
+  for (int32_t i = 0; i < result->row_count; ++i) {
+    const prem_row *row = &result->rows[i];
+    if (row->output_checked && !row->output_ok) {
+      tell_wrong(row, schedule);
+      status = COMMAND_INVALID;
+    }
+    if (strict && row->mode == PREM_MODE_TT && (row->late_releases || row->overruns)) {
+      command_error("%s: %" PRId64 " late releases and %" PRId64 " overruns (--strict)", row->label,
+                    row->late_releases, row->overruns);
+      status = COMMAND_INVALID;
+    }
+  }
+  return status;
+}
+
+static int print_failed(prem_status status, prem_diag *diag, const char *what) {
+  command_print_diag(diag);
+  if (status != PREM_OK && prem_diag_errors(diag) == 0)
+    command_error("%s: %s", what, prem_status_text(status));
+  prem_diag_free(diag);
+  return command_exit_status(status);
+}
+
+static int write_result(const measuring_options *options, const prem_schedule *schedule,
+                        const prem_result *result) {
+  bool stdout_taken = (options->json && !strcmp(options->json, "-")) ||
+                      (options->trace && !strcmp(options->trace, "-"));
+  if (!stdout_taken)
+    prem_result_print(result, stdout);
+  else if (!command_quiet)
+    prem_result_print(result, stderr);
+  fflush(stdout);
+  int status = COMMAND_DONE;
+  if (options->json) {
+    prem_diag *diag = prem_diag_new();
+    status = print_failed(prem_result_write(result, schedule, command_line, options->json, diag),
+                          diag, options->json);
+  }
+  if (options->picture) {
+    prem_diag *diag = prem_diag_new();
+    int drawn = print_failed(prem_result_draw(result, schedule, options->picture, diag), diag,
+                             options->picture);
+    status = status == COMMAND_DONE ? drawn : status;
+  }
+  return status;
+}
+
+static int save_arrays(prem_session *session) {
+  prem_diag *diag = prem_diag_new();
+  return print_failed(prem_session_save(session, diag), diag, "saving arrays");
+}
+
+/* The first of two exit statuses that says something; interruption before all. */
+static int join_status(int first, int second) {
+  return first == COMMAND_DONE ? second : first;
+}
+
+static int measure(const measuring_options *options, prem_compare_options *compare,
+                   const prem_schedule *schedule, const prem_backend *backend,
+                   prem_session *session) {
+  progress_line line = {0};
+  trace_sink sink = {.schedule = schedule};
+  if (options->trace) {
+    if (!command_output_open(&sink.output, options->trace))
+      return COMMAND_INVALID;
+    compare->on_trace = write_trace;
+    compare->trace_context = &sink;
+  }
+  if (!command_quiet && isatty(STDERR_FILENO)) {
+    compare->progress = show_progress;
+    compare->progress_context = &line;
+  }
+  command_catch_signals();
+  compare->stop = &command_stop;
+  prem_result *result = NULL;
+  prem_diag *diag = prem_diag_new();
+  prem_status ended = prem_compare(session, schedule, backend, compare, &result, diag);
+  end_progress(&line);
+  int status = print_failed(ended, diag, schedule->name);
+  if (options->trace && !command_output_commit(&sink.output))
+    status = join_status(status, COMMAND_INVALID);
+  if (result) {
+    status = join_status(status, write_result(options, schedule, result));
+    status = join_status(status, judge_rows(result, schedule, options->strict));
+    /* After a failure of the machine the session is good for closing only. */
+    if (ended == PREM_OK || ended == PREM_ERR_INTERRUPTED)
+      status = join_status(status, save_arrays(session));
+  }
+  prem_result_free(result);
+  return status;
+}
+
+static int open_and_measure(const measuring_options *options, prem_compare_options *compare,
+                            const prem_schedule *schedule, const prem_backend *backend) {
+  prem_session *session = NULL;
+  prem_diag *diag = prem_diag_new();
+  int status =
+      print_failed(prem_session_open(backend, schedule, &session, diag), diag, schedule->path);
+  if (status == COMMAND_DONE)
+    status = measure(options, compare, schedule, backend, session);
+  prem_session_close(session);
+  return status;
+}
+
+int measuring_run(measuring_options *options) {
+  const prem_backend *backend = NULL;
+  prem_machine machine;
+  int status = command_find_backend(options->backend, &backend, &machine);
+  if (status != COMMAND_DONE)
+    return status;
+  prem_schedule *schedule = NULL;
+  status = command_open_schedule(options->file, options->profile, &machine, true, &schedule);
+  if (status != COMMAND_DONE)
+    return status;
+  prem_compare_options compare = {.seed = options->seed, .max_records = MAX_RECORDS};
+  status = choose_modes(options, schedule, backend, &compare);
+  choose_repeats(options, schedule, backend, &compare);
+  if (status == COMMAND_DONE && !schedule->plan)
+    status = plan_in_memory(schedule, &machine);
+  if (status == COMMAND_DONE && !check_outputs(options, schedule))
+    status = COMMAND_INVALID;
+  if (status == COMMAND_DONE)
+    status = open_and_measure(options, &compare, schedule, backend);
+  prem_schedule_free(schedule);
+  return status;
+}

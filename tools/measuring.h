@@ -1,0 +1,28 @@
+/** What `ttprem run` and `ttprem compare` share: options, the way of a measurement, its outputs. */
+#ifndef TTPREM_MEASURING_H
+#define TTPREM_MEASURING_H
+
+#include "command.h"
+
+typedef struct measuring_options {
+  const char *file, *backend, *profile;
+  const char *trace, *json, *picture;
+  prem_mode modes[PREM_MODE_COUNT]; /* named on the command line */
+  int mode_count;                   /* 0: the file's */
+  int64_t repeat;                   /* 0: the file's */
+  double duration_s;                /* 0: no limit */
+  prem_scenario scenario;
+  bool scenario_given;
+  bool strict;
+  uint64_t seed;
+} measuring_options;
+
+/** Child parser; its input is a measuring_options. */
+extern const struct argp measuring_argp;
+
+/** Add a mode to those named on the command line; usage error when it is unknown or twice. */
+void measuring_add_mode(measuring_options *options, struct argp_state *state, const char *text);
+/** Open, plan, check, run, report. Returns the exit status. */
+int measuring_run(measuring_options *options);
+
+#endif

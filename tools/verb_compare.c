@@ -1,0 +1,48 @@
+/* ttprem compare: the modes side by side. */
+#include <string.h>
+
+#include "measuring.h"
+
+static void parse_modes(measuring_options *options, struct argp_state *state, char *list) {
+  options->mode_count = 0;
+  for (char *name; (name = strsep(&list, ","));)
+    measuring_add_mode(options, state, name);
+}
+
+static error_t parse(int key, char *text, struct argp_state *state) {
+  measuring_options *options = state->input;
+  switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = options;
+    return 0;
+  case 'm':
+    parse_modes(options, state, text);
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp_option options_list[] = {
+    {.name = "modes",
+     .key = 'm',
+     .arg = "MODE,...",
+     .doc = "of tt, free, lock, legacy; default: the file's, of these what the backend has"},
+    {0}};
+static const struct argp_child children[] = {{.argp = &measuring_argp}, {0}};
+static const struct argp argp = {
+    .options = options_list,
+    .parser = parse,
+    .children = children,
+    .args_doc = "FILE",
+    .doc = "Run a schedule (`-` is stdin) in several modes, interleaved in random order, and print "
+           "them side by side. A file without a plan is planned in memory; what the checker "
+           "refuses is never started.\v"
+           "The table goes to stdout, or to stderr when an output is `-`. " COMMAND_EXIT_DOC,
+};
+
+int verb_compare(int argc, char **argv) {
+  measuring_options options = {.backend = "auto", .seed = 1};
+  argp_parse(&argp, argc, argv, 0, NULL, &options);
+  return measuring_run(&options);
+}
