@@ -33,15 +33,26 @@
  */
 #define PREM_LANES(i, n)                                                                           \
   for (int32_t i = (int32_t)threadIdx.x, i##_end = (n); i < i##_end; i += PREM_LANE_COUNT)
+/** A loop over this lane's share of a rectangle of 0 or more rows and 1 or more columns, columns
+ *  fastest; declares `r` and `c`. It divides at its start only. */
+#define PREM_LANES_2D(r, rows, c, columns)                                                         \
+  for (int32_t r##_end = (rows), c##_end = (columns), r = (int32_t)threadIdx.x / c##_end,          \
+               c = (int32_t)threadIdx.x % c##_end, r##_step = PREM_LANE_COUNT / c##_end,           \
+               c##_step = PREM_LANE_COUNT % c##_end;                                               \
+       r < r##_end;                                                                                \
+       c += c##_step, r += r##_step + (c >= c##_end), c -= c >= c##_end ? c##_end : 0)
 /** Wait for all lanes of the block's compute warps. No local variable survives it. */
 #define PREM_SYNC() asm volatile("bar.sync 1, %0;" ::"r"(PREM_LANE_COUNT) : "memory")
 #ifndef PREM_HOST
 #define PREM_HOST 0
 #endif
 #else
-#define PREM_FN          static inline
+#define PREM_FN          static inline __attribute__((always_inline))
 #define PREM_LANES(i, n) for (int32_t i = 0, i##_end = (n); i < i##_end; ++i)
-#define PREM_SYNC()      ((void)0)
+#define PREM_LANES_2D(r, rows, c, columns)                                                         \
+  for (int32_t r = 0, r##_end = (rows), c##_end = (columns); r < r##_end; ++r)                     \
+    for (int32_t c = 0; c < c##_end; ++c)
+#define PREM_SYNC() ((void)0)
 #ifndef PREM_HOST
 #define PREM_HOST 1
 #endif
@@ -150,9 +161,20 @@ typedef struct prem_registry {
   int32_t count;
 } prem_registry;
 
+/* fmaf() is one instruction on every x86-64 CPU of the last decade, but a call of the C library in
+ * code that has to run on all of them: the entry is compiled for both and chosen at load. Define it
+ * empty where that cannot be, as under a sanitizer, which is not ready yet at that time. */
+#ifndef PREM_CLONES
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__FMA__)
+#define PREM_CLONES __attribute__((target_clones("fma", "default")))
+#else
+#define PREM_CLONES
+#endif
+#endif
+
 /** For the `compute` member: NAME_compute without types. */
 #define PREM_COMPUTE_ENTRY(NAME)                                                                   \
-  static void NAME##_entry(const void *params, const prem_view *views) {                           \
+  PREM_CLONES static void NAME##_entry(const void *params, const prem_view *views) {               \
     NAME##_compute((const NAME##_params *)params, views);                                          \
   }
 
@@ -168,6 +190,15 @@ PREM_API prem_status prem_bind_refuse(prem_bind *bind, const char *key, const ch
  */
 PREM_API prem_status prem_arg_floats(prem_bind *bind, const char *key, float *out, int32_t count);
 PREM_API prem_status prem_arg_ints(prem_bind *bind, const char *key, int64_t *out, int32_t count);
+/**
+ * Cut an array into tiles of the size in the file's `tile`: sets `grid`, so that tile t is tile
+ * number t of the array in row-major order, and `window`, the tile without any halo.
+ * Refuses a missing `tile`, one of another rank, and more tiles than a grid holds.
+ *
+ * @param shape  right-aligned, of `rank` dimensions; a larger tile is cut down to it.
+ */
+PREM_API prem_status prem_bind_tile(prem_bind *bind, int32_t rank, const int64_t shape[4],
+                                    prem_window *window);
 
 /** The kernel of a name, or NULL. Thread-safe. */
 PREM_API const prem_kernel *prem_registry_find(const prem_registry *registry, const char *name);

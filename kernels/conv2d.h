@@ -1,0 +1,161 @@
+/**
+ * conv2d: 3 x 3 coefficients over an image, without flipping: the first coefficient weighs the
+ * neighbour above and to the left.
+ *
+ * An output of the input's shape takes neighbours outside the image as 0; an output smaller by 2 in
+ * both dimensions leaves the border out.
+ */
+#ifndef TTPREM_KERNELS_CONV2D_H
+#define TTPREM_KERNELS_CONV2D_H
+
+#include <math.h>
+
+#include "ttprem/kernel.h"
+
+typedef struct conv2d_params {
+  float coefficients[9]; /* row-major */
+} conv2d_params;
+
+/* The products of a pixel are added in this order, everywhere. `in` is the neighbour above left. */
+PREM_FN float conv2d_pixel(const conv2d_params *params, const float *in, int32_t pitch) {
+  const float *k = params->coefficients;
+  float sum = k[0] * in[0];
+  sum = fmaf(k[1], in[1], sum);
+  sum = fmaf(k[2], in[2], sum);
+  in += pitch;
+  sum = fmaf(k[3], in[0], sum);
+  sum = fmaf(k[4], in[1], sum);
+  sum = fmaf(k[5], in[2], sum);
+  in += pitch;
+  sum = fmaf(k[6], in[0], sum);
+  sum = fmaf(k[7], in[1], sum);
+  return fmaf(k[8], in[2], sum);
+}
+
+enum { CONV2D_STRIP_ROWS = 4 };
+
+/* A lane computes strips of four pixels of a column, so that the compiler keeps the rows that they
+ * share in registers: 18 loads instead of 36. Nothing is stored before all is loaded. */
+PREM_FN void conv2d_compute(const conv2d_params *given, const prem_view *views) {
+  const conv2d_params params = *given;
+  const float *__restrict__ in = (const float *)views[0].data;
+  float *__restrict__ out = (float *)views[1].data;
+  const int32_t in_pitch = views[0].pitch[2], out_pitch = views[1].pitch[2];
+  const int32_t rows = views[1].extent[2], columns = views[1].extent[3];
+  const int32_t strips = rows / CONV2D_STRIP_ROWS;
+
+  PREM_LANES_2D(strip, strips, column, columns) {
+    const float *above = in + strip * CONV2D_STRIP_ROWS * in_pitch + column;
+    float *to = out + strip * CONV2D_STRIP_ROWS * out_pitch + column;
+    const float first = conv2d_pixel(&params, above, in_pitch);
+    const float second = conv2d_pixel(&params, above + in_pitch, in_pitch);
+    const float third = conv2d_pixel(&params, above + 2 * in_pitch, in_pitch);
+    const float fourth = conv2d_pixel(&params, above + 3 * in_pitch, in_pitch);
+    to[0] = first;
+    to[out_pitch] = second;
+    to[2 * out_pitch] = third;
+    to[3 * out_pitch] = fourth;
+  }
+  in += strips * CONV2D_STRIP_ROWS * in_pitch;
+  out += strips * CONV2D_STRIP_ROWS * out_pitch;
+  PREM_LANES_2D(row, rows - strips * CONV2D_STRIP_ROWS, column, columns) {
+    out[row * out_pitch + column] = conv2d_pixel(&params, in + row * in_pitch + column, in_pitch);
+  }
+}
+
+#if PREM_HOST
+
+static prem_status conv2d_output_shape(prem_bind *bind, int64_t out[4], int64_t *halo) {
+  const int64_t *in = bind->shape[0], *given = bind->shape[1];
+  if (bind->rank[0] != 2)
+    return prem_bind_refuse(bind, "arrays.in", "has %d dimensions, conv2d takes an image of 2",
+                            (int)bind->rank[0]);
+  out[0] = 1;
+  out[1] = 1;
+  out[2] = in[2] - 2;
+  out[3] = in[3] - 2;
+  *halo = 0;
+  if (bind->rank[1] == 0) {
+    if (out[2] < 1 || out[3] < 1)
+      return prem_bind_refuse(bind, "arrays.out",
+                              "a new output leaves the border out, but `in` is %lld x %lld, less "
+                              "than 3 x 3; name an array of the same shape instead",
+                              (long long)in[2], (long long)in[3]);
+    return PREM_OK;
+  }
+  if (bind->rank[1] == 2 && given[2] == out[2] && given[3] == out[3])
+    return PREM_OK;
+  if (bind->rank[1] != 2 || given[2] != in[2] || given[3] != in[3])
+    return prem_bind_refuse(bind, "arrays.out",
+                            "must be %lld x %lld (as `in`, zeros around it), or smaller by 2 in "
+                            "both dimensions (the border left out)",
+                            (long long)in[2], (long long)in[3]);
+  out[2] = in[2];
+  out[3] = in[3];
+  *halo = 1;
+  return PREM_OK;
+}
+
+static prem_status conv2d_bind(prem_bind *bind) {
+  static const conv2d_params polybench = {
+      {0.2F, 0.5F, -0.8F, -0.3F, 0.6F, -0.9F, 0.4F, 0.7F, 0.1F}};
+  int64_t shape[4], halo;
+  prem_status status = conv2d_output_shape(bind, shape, &halo);
+  if (status != PREM_OK)
+    return status;
+  status = prem_bind_tile(bind, 2, shape, &bind->window[1]);
+  if (status != PREM_OK)
+    return status;
+  bind->window[0] = bind->window[1];
+  for (int32_t d = 2; d < 4; ++d) {
+    if (bind->window[0].extent[d] > INT32_MAX - 2)
+      return prem_bind_refuse(bind, "tile", "%d is too large", (int)bind->window[0].extent[d]);
+    bind->window[0].base[d] = -halo;
+    bind->window[0].extent[d] += 2;
+  }
+  bind->new_rank[1] = 2;
+  for (int32_t d = 0; d < 4; ++d)
+    bind->new_shape[1][d] = shape[d];
+  conv2d_params *params = (conv2d_params *)bind->params.bytes;
+  *params = polybench;
+  return prem_arg_floats(bind, "coefficients", params->coefficients, 9);
+}
+
+static void conv2d_reference(const void *params, const prem_array_view *arrays) {
+  const float *k = ((const conv2d_params *)params)->coefficients;
+  const prem_array_view in = arrays[0], out = arrays[1];
+  const int64_t border = (in.shape[2] - out.shape[2]) / 2; /* 1 where it is left out */
+  for (int64_t row = 0; row < out.shape[2]; ++row)
+    for (int64_t column = 0; column < out.shape[3]; ++column) {
+      float sum = 0.0F;
+      for (int64_t i = 0; i < 9; ++i) {
+        const int64_t y = row + border + i / 3 - 1, x = column + border + i % 3 - 1;
+        const bool inside = y >= 0 && y < in.shape[2] && x >= 0 && x < in.shape[3];
+        const float value = inside ? ((const float *)in.data)[y * in.shape[3] + x] : 0.0F;
+        sum = i == 0 ? k[i] * value : fmaf(k[i], value, sum);
+      }
+      ((float *)out.data)[row * out.shape[3] + column] = sum;
+    }
+}
+
+static const prem_port conv2d_ports[] = {
+    {"in", PREM_IN, PREM_F32},
+    {"out", PREM_OUT, PREM_F32},
+};
+
+PREM_COMPUTE_ENTRY(conv2d)
+
+static const prem_kernel conv2d_kernel = {
+    .name = "conv2d",
+    .summary = "3 x 3 convolution of an image; coefficients = [9 numbers]; tile = [rows, columns]",
+    .version = 1,
+    .params_bytes = sizeof(conv2d_params),
+    .ports = conv2d_ports,
+    .port_count = 2,
+    .bind = conv2d_bind,
+    .compute = conv2d_entry,
+    .reference = conv2d_reference,
+};
+
+#endif
+#endif

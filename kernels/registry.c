@@ -1,0 +1,28 @@
+/* The kernels of kernels.def as a table, and the CPU side of their headers. */
+#include "ttprem/kernel.h"
+
+#include <string.h>
+
+#include "kernel_headers.h"
+
+#define PREM_KERNEL(NAME) &NAME##_kernel,
+static const prem_kernel *const builtin_kernels[] = {
+#include "kernels.def"
+};
+#undef PREM_KERNEL
+
+static const prem_registry builtin_registry = {
+    .kernels = builtin_kernels,
+    .count = (int32_t)(sizeof builtin_kernels / sizeof *builtin_kernels),
+};
+
+const prem_registry *prem_registry_builtin(void) {
+  return &builtin_registry;
+}
+
+const prem_kernel *prem_registry_find(const prem_registry *registry, const char *name) {
+  for (int32_t i = 0; i < registry->count; ++i)
+    if (strcmp(registry->kernels[i]->name, name) == 0)
+      return registry->kernels[i];
+  return NULL;
+}
