@@ -23,7 +23,8 @@ enum {
 #define PREM_NO_WAIT INT32_MIN
 
 typedef struct prem_record {
-  int64_t start_ns; /* planned, from the hyperperiod's start; latest start when chained */
+  int64_t start_ns; /* planned, from the hyperperiod's start; latest start when chained; warm-up:
+                     * below 0, only the order counts */
   int64_t end_ns;   /* end of its planned window */
   int32_t tile;
   int32_t job;
@@ -34,7 +35,7 @@ typedef struct prem_record {
   uint16_t task;
   uint8_t phase;
   uint8_t flags;
-  uint8_t in_buffer, out_buffer; /* scratch buffer of the tile's inputs and outputs */
+  uint8_t in_buffer, out_buffer; /* of the tile's inputs and outputs, before prem_turn_buffers() */
   uint8_t reserved[6];
 } prem_record;
 
@@ -46,7 +47,11 @@ typedef struct prem_block_program {
   int32_t memory_count, compute_count;
   int32_t phase_count[PREM_PHASE_COUNT]; /* in one hyperperiod */
   int32_t in_bytes, out_bytes; /* of one buffer: the largest of the tasks that use the block */
-  int32_t *task_position;      /* [task_count]: this block's place in the task's list, or -1 */
+  /* Tiles alive across the hyperperiod's end shift the buffers of the next one round: see
+   * prem_turn_buffers(). turns: whether they do (mostly not). */
+  uint8_t in_turn[PREM_MAX_BUFFERS], out_turn[PREM_MAX_BUFFERS];
+  bool turns;
+  int32_t *task_position; /* [task_count]: this block's place in the task's list, or -1 */
 } prem_block_program;
 
 /** An edge of precedence, ready to test. */
@@ -85,6 +90,19 @@ void prem_program_free(prem_program *program);
 /** When job `job` of a task is released in hyperperiod h, from the run's start. */
 int64_t prem_job_release_ns(const prem_program *program, int32_t task, int64_t hyperperiod,
                             int32_t job);
+
+/**
+ * From one hyperperiod to the next: scratch buffer `buffers[record->in_buffer]` is the one that a
+ * record uses; in the first hyperperiod buffers[i] = i. One array for in_turn, one for out_turn.
+ */
+static inline void prem_turn_buffers(const uint8_t turn[PREM_MAX_BUFFERS],
+                                     uint8_t buffers[PREM_MAX_BUFFERS]) {
+  uint8_t before[PREM_MAX_BUFFERS];
+  for (int i = 0; i < PREM_MAX_BUFFERS; ++i)
+    before[i] = buffers[i];
+  for (int i = 0; i < PREM_MAX_BUFFERS; ++i)
+    buffers[i] = before[turn[i]];
+}
 
 /** For one-thread blocks: is the memory table's record at `m` before the compute table's at `c`?
  *  Indexes at the tables' ends are allowed. */
