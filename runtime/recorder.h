@@ -20,7 +20,35 @@ typedef struct prem_recorder {
 /** One recorder a block; the trace's room is divided by the blocks' numbers of records. */
 prem_status prem_recorders_new(const prem_program *program, const prem_run_request *request,
                                prem_trace *trace, prem_recorder **out);
-/** Append one executed phase. `window_end_ns` from the run's start. */
+
+/** prem_cell_add(), for hot loops. */
+static inline void prem_cell_count(prem_cell *cell, const prem_trace_record *record,
+                                   int64_t window_end_ns, int64_t late_ns) {
+  int64_t duration_ns = record->end_ns - record->start_ns;
+  ++cell->count;
+  cell->duration_sum_ns += duration_ns;
+  if (duration_ns < cell->duration_min_ns)
+    cell->duration_min_ns = duration_ns;
+  if (duration_ns > cell->duration_max_ns)
+    cell->duration_max_ns = duration_ns;
+  if (record->end_ns > window_end_ns) {
+    ++cell->overruns;
+    if (record->end_ns - window_end_ns > cell->overrun_max_ns)
+      cell->overrun_max_ns = record->end_ns - window_end_ns;
+  }
+  if (record->release_ns == PREM_NO_RELEASE)
+    return;
+  int64_t lateness_ns = record->start_ns - record->release_ns;
+  ++cell->releases;
+  cell->late += lateness_ns > late_ns;
+  if (lateness_ns > cell->lateness_max_ns)
+    cell->lateness_max_ns = lateness_ns;
+  int bucket = lateness_ns <= 0 ? 0 : 64 - __builtin_clzll((unsigned long long)lateness_ns);
+  ++cell->lateness_hist[bucket < PREM_HIST_BUCKETS ? bucket : PREM_HIST_BUCKETS - 1];
+}
+
+/** Append one executed phase. `window_end_ns` from the run's start; INT64_MAX where the plan's
+ *  windows do not hold (every mode but tt). */
 static inline void prem_recorder_add(prem_recorder *recorder, const prem_trace_record *record,
                                      int64_t window_end_ns) {
   if (recorder->count < recorder->capacity)
@@ -30,8 +58,8 @@ static inline void prem_recorder_add(prem_recorder *recorder, const prem_trace_r
   if (record->flags & PREM_SLOT_WARMUP)
     ++recorder->warmup_count;
   else if (record->hyperperiod >= recorder->discard)
-    prem_cell_add(&recorder->cells[record->task * PREM_PHASE_COUNT + record->phase], record,
-                  window_end_ns, recorder->late_ns);
+    prem_cell_count(&recorder->cells[record->task * PREM_PHASE_COUNT + record->phase], record,
+                    window_end_ns, recorder->late_ns);
 }
 /** Close the gaps between the blocks' records, add up cells and counts. */
 void prem_recorders_collect(const prem_program *program, prem_recorder *recorders,
