@@ -247,6 +247,10 @@ static void finish(prem_cpu_block *block, int64_t hyperperiod, const prem_record
   ++block->phases_done[record->phase];
   if (record->flags & PREM_RECORD_LAST)
     publish_job(block, hyperperiod, record, end_ns);
+  /* the plan's windows hold where its releases are kept */
+  const int64_t window_end_ns = cpu->request->mode == PREM_MODE_TT
+                                    ? hyperperiod * cpu->program->hyperperiod_ns + record->end_ns
+                                    : INT64_MAX;
   const prem_trace_record trace = {
       .release_ns = planned_release_ns(cpu, hyperperiod, record),
       .ready_ns = ready_ns,
@@ -260,8 +264,7 @@ static void finish(prem_cpu_block *block, int64_t hyperperiod, const prem_record
       .phase = record->phase,
       .flags = record->flags & (PREM_SLOT_CHAINED | PREM_SLOT_JOINED | PREM_SLOT_WARMUP),
   };
-  prem_recorder_add(block->recorder, &trace,
-                    hyperperiod * cpu->program->hyperperiod_ns + record->end_ns);
+  prem_recorder_add(block->recorder, &trace, window_end_ns);
   atomic_store_explicit(&block->records_done,
                         atomic_load_explicit(&block->records_done, memory_order_relaxed) + 1,
                         memory_order_relaxed);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const prem_backend *const backends[] = {&prem_backend_sim};
+static const prem_backend *const backends[] = {&prem_backend_cpu, &prem_backend_sim};
 
 enum { BACKEND_COUNT = sizeof backends / sizeof backends[0] };
 
