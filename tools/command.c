@@ -112,14 +112,18 @@ double command_parse_seconds(struct argp_state *state, const char *option, const
   return 0;
 }
 
+/* Append ", NAME" to a list of names; what finds no room is left out. */
+static void append_name(char *list, size_t list_bytes, const char *name) {
+  size_t used = strlen(list);
+  snprintf(list + used, list_bytes - used, "%s%s", used ? ", " : "", name);
+}
+
 prem_mode command_parse_mode(struct argp_state *state, const char *text) {
   prem_mode mode = PREM_MODE_TT;
   if (!prem_mode_parse(text, &mode)) {
     char names[128] = "";
-    for (int i = 0; i < PREM_MODE_COUNT; ++i) {
-      strcat(names, i ? ", " : "");
-      strcat(names, prem_mode_name((prem_mode)i));
-    }
+    for (int i = 0; i < PREM_MODE_COUNT; ++i)
+      append_name(names, sizeof names, prem_mode_name((prem_mode)i));
     argp_error(state, "unknown mode '%s'; there are: %s", text, names);
   }
   return mode;
@@ -201,10 +205,8 @@ static bool is_known(const char *name) {
 
 static int refuse_unknown(const char *name) {
   char names[128] = "auto";
-  for (const char *const *known = command_backends; *known; ++known) {
-    strcat(names, ", ");
-    strcat(names, *known);
-  }
+  for (const char *const *known = command_backends; *known; ++known)
+    append_name(names, sizeof names, *known);
   command_error("unknown backend '%s'; there are: %s", name, names);
   return COMMAND_USAGE;
 }

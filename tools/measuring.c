@@ -27,11 +27,13 @@ static prem_scenario parse_scenario(struct argp_state *state, const char *text) 
   return strcmp(text, "resident") ? PREM_RELAUNCH : PREM_RESIDENT;
 }
 
-static const char *parse_picture(struct argp_state *state, const char *path) {
+static void add_picture(measuring_options *options, struct argp_state *state, const char *path) {
   const char *dot = strrchr(path, '.');
-  if (!dot || (strcmp(dot, ".svg") && strcmp(dot, ".png")))
+  if (!dot || (strcmp(dot, ".svg") != 0 && strcmp(dot, ".png") != 0))
     argp_error(state, "--picture: '%s' must end in .svg or .png", path);
-  return path;
+  if (options->picture_count == 2)
+    argp_error(state, "--picture: two pictures at most");
+  options->pictures[options->picture_count++] = path;
 }
 
 /* Two outputs on one stream would be mixed up. */
@@ -64,7 +66,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     options->json = text;
     return 0;
   case KEY_PICTURE:
-    options->picture = parse_picture(state, text);
+    add_picture(options, state, text);
     return 0;
   case KEY_STRICT:
     options->strict = true;
@@ -113,7 +115,8 @@ static const struct argp_option options_list[] = {
     {.name = "picture",
      .key = KEY_PICTURE,
      .arg = "P",
-     .doc = "draw scheduled against real phases: P.svg or P.png (needs gnuplot)"},
+     .doc = "draw scheduled against real phases: P.svg or P.png, or both by giving it twice; needs "
+            "gnuplot"},
     {.name = "profile", .key = 'p', .arg = "NAME", .doc = "WCETs from this profile of the file"},
     {.name = "seed",
      .key = KEY_SEED,
@@ -187,12 +190,13 @@ static bool has_gnuplot(void) {
 
 /* A measurement must not be lost because its result has no place to go. */
 static bool check_outputs(const measuring_options *options, const prem_schedule *schedule) {
-  if (options->picture && !has_gnuplot()) {
+  if (options->picture_count && !has_gnuplot()) {
     command_error("--picture needs gnuplot, which is not on the PATH; install gnuplot-nox");
     return false;
   }
-  bool writable = command_output_check(options->json) & command_output_check(options->picture) &
-                  command_output_check(options->trace);
+  bool writable = command_output_check(options->json) & command_output_check(options->trace);
+  for (int i = 0; i < options->picture_count; ++i)
+    writable &= command_output_check(options->pictures[i]);
   for (int32_t i = 0; i < schedule->array_count; ++i)
     writable &= command_output_check(schedule->arrays[i].save);
   return writable;
@@ -289,6 +293,11 @@ static int print_failed(prem_status status, prem_diag *diag, const char *what) {
   return command_exit_status(status);
 }
 
+/* The first of two exit statuses that says something. */
+static int join_status(int first, int second) {
+  return first == COMMAND_DONE ? second : first;
+}
+
 static int write_result(const measuring_options *options, const prem_schedule *schedule,
                         const prem_result *result) {
   bool stdout_taken = (options->json && !strcmp(options->json, "-")) ||
@@ -304,11 +313,11 @@ static int write_result(const measuring_options *options, const prem_schedule *s
     status = print_failed(prem_result_write(result, schedule, command_line, options->json, diag),
                           diag, options->json);
   }
-  if (options->picture) {
+  for (int i = 0; i < options->picture_count; ++i) {
+    const char *path = options->pictures[i];
     prem_diag *diag = prem_diag_new();
-    int drawn = print_failed(prem_result_draw(result, schedule, options->picture, diag), diag,
-                             options->picture);
-    status = status == COMMAND_DONE ? drawn : status;
+    int drawn = print_failed(prem_result_draw(result, schedule, path, diag), diag, path);
+    status = join_status(status, drawn);
   }
   return status;
 }
@@ -316,11 +325,6 @@ static int write_result(const measuring_options *options, const prem_schedule *s
 static int save_arrays(prem_session *session) {
   prem_diag *diag = prem_diag_new();
   return print_failed(prem_session_save(session, diag), diag, "saving arrays");
-}
-
-/* The first of two exit statuses that says something; interruption before all. */
-static int join_status(int first, int second) {
-  return first == COMMAND_DONE ? second : first;
 }
 
 static int measure(const measuring_options *options, prem_compare_options *compare,

@@ -6,7 +6,9 @@
 
 typedef struct measuring_options {
   const char *file, *backend, *profile;
-  const char *trace, *json, *picture;
+  const char *trace, *json;
+  const char *pictures[2]; /* one of each kind */
+  int picture_count;
   prem_mode modes[PREM_MODE_COUNT]; /* named on the command line */
   int mode_count;                   /* 0: the file's */
   int64_t repeat;                   /* 0: the file's */
