@@ -26,11 +26,3 @@ const prem_kernel *prem_registry_find(const prem_registry *registry, const char 
       return registry->kernels[i];
   return NULL;
 }
-
-int32_t prem_type_bytes(prem_type type) {
-  return type == PREM_C64 ? 8 : 4;
-}
-
-const char *prem_type_name(prem_type type) {
-  return type == PREM_C64 ? "c64" : "f32";
-}

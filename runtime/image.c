@@ -248,8 +248,17 @@ static bool png_allocate(png_job *job, size_t row_count, size_t row_bytes) {
   return true;
 }
 
-static double png_sample(const unsigned char *bytes, int width) {
-  return width == 1 ? (double)bytes[0] / 255.0 : (double)(bytes[0] << 8 | bytes[1]) / 65535.0;
+static int32_t png_sample(const unsigned char *bytes, int width) {
+  return width == 1 ? bytes[0] : bytes[0] << 8 | bytes[1];
+}
+
+static float png_value(const unsigned char *bytes, int width, bool color) {
+  const int32_t most = width == 1 ? 255 : 65535, first = png_sample(bytes, width);
+  if (!color)
+    return (float)first / (float)most;
+  const double luma = 0.299 * first + 0.587 * png_sample(bytes + width, width) +
+                      0.114 * png_sample(bytes + 2 * width, width);
+  return (float)(luma / most);
 }
 
 static void png_store_row(const png_job *job, int64_t row) {
@@ -257,15 +266,8 @@ static void png_store_row(const png_job *job, int64_t row) {
   const int channels = png_get_channels(job->png, job->info);
   float *values = row_floats(job->file, row);
   const unsigned char *bytes = job->rows[row];
-  for (int64_t column = 0; column < job->file->storage->shape[3]; ++column) {
-    const double first = png_sample(bytes, width);
-    double value = first;
-    if (channels >= 3)
-      value = 0.299 * first + 0.587 * png_sample(bytes + width, width) +
-              0.114 * png_sample(bytes + 2 * width, width);
-    values[column] = (float)value;
-    bytes += channels * width;
-  }
+  for (int64_t column = 0; column < job->file->storage->shape[3]; ++column)
+    values[column] = png_value(bytes + column * channels * width, width, channels >= 3);
 }
 
 static void png_read_job(png_job *job) {
