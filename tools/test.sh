@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# Run all tests: tools/test.sh. Or some of them: tools/test.sh STEP...
+#
+#   format  sources are as .clang-format would write them
+#   test    release build with warnings as errors; suites, CLI tests, dependency law, installing
+#   asan    the suites and CLI tests under the address and undefined-behaviour sanitizers
+#   tsan    the suites that start threads under the thread sanitizer
+#   fuzz    libFuzzer on the reader for FUZZ_SECONDS (default 60)
+#   tidy    clang-tidy on every source
+#
+# Builds are kept in build-STEP/. The last line counts over all steps.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly all_steps=(format test asan tsan fuzz tidy)
+readonly fuzz_seconds=${FUZZ_SECONDS:-60}
+passed=0
+failed=0
+failures=()
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+count() { # NAME PASSED FAILED
+  passed=$((passed + $2))
+  failed=$((failed + $3))
+  if [ "$3" -gt 0 ]; then failures+=("$1"); fi
+}
+
+# One command that counts as one test.
+check() { # NAME COMMAND...
+  local name=$1
+  shift
+  if "$@"; then count "$name" 1 0; else count "$name" 0 1; fi
+}
+
+build() { # PRESET [TARGET]
+  cmake --preset "$1" >"$log" 2>&1 || { cat "$log"; return 1; }
+  cmake --build --preset "$1" ${2:+--target "$2"} >"$log" 2>&1 || { cat "$log"; return 1; }
+}
+
+# Build, run CTest, and add its counts to ours.
+suites() { # PRESET [CTEST OPTION...]
+  local preset=$1
+  shift
+  if ! build "$preset"; then
+    count "$preset: build" 0 1
+    return
+  fi
+  local result=0
+  "${without_aslr[@]}" ctest --test-dir "build-$preset" --output-on-failure "$@" 2>&1 |
+    tee "$log" || result=$?
+  local summary
+  summary=$(sed -nE 's/.*tests passed, ([0-9]+) tests? failed out of ([0-9]+).*/\1 \2/p' "$log")
+  if [ -z "$summary" ]; then
+    count "$preset: no tests ran" 0 1
+    return
+  fi
+  local bad=${summary% *} of=${summary#* }
+  count "$preset" $((of - bad)) "$bad"
+  if [ "$result" -ne 0 ] && [ "$bad" -eq 0 ]; then count "$preset: ctest" 0 1; fi
+}
+
+sources() { # FIND CONDITION...
+  find include prem schedules kernels runtime experiments tools tests -type f \( "$@" \) | sort
+}
+
+format() { sources -name '*.[ch]' | xargs clang-format --dry-run -Werror; }
+step_format() { check format format; }
+
+step_test() { suites test; }
+
+step_asan() { suites asan; }
+
+step_tsan() {
+  # Kernels that spread addresses widely leave no room for the thread sanitizer's shadow.
+  if setarch -R true 2>/dev/null; then without_aslr=(setarch -R); fi
+  suites tsan -L threads
+  without_aslr=(env)
+}
+
+fuzz_reader() {
+  build fuzz fuzz_reader || return 1
+  local found=build-fuzz/corpus
+  mkdir -p "$found"
+  build-fuzz/tests/fuzz_reader -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 \
+    -print_final_stats=1 -artifact_prefix=build-fuzz/ "$found" tests/fuzz_corpus >"$log" 2>&1 ||
+    { tail -n 60 "$log"; return 1; }
+  grep -E '^(Done|stat::number_of_executed_units)' "$log"
+}
+step_fuzz() { check fuzz fuzz_reader; }
+
+tidy() {
+  cmake --preset test >"$log" 2>&1 || { cat "$log"; return 1; }
+  sources -name '*.c' ! -name 'fuzz_*' | xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build-test \
+    >"$log" 2>/dev/null || { grep -v '^$' "$log"; return 1; }
+}
+step_tidy() { check tidy tidy; }
+
+without_aslr=(env)
+steps=("$@")
+if [ ${#steps[@]} -eq 0 ]; then steps=("${all_steps[@]}"); fi
+for step in "${steps[@]}"; do
+  if [[ " ${all_steps[*]} " != *" $step "* ]]; then
+    echo "test: no step '$step'; there are: ${all_steps[*]}" >&2
+    exit 2
+  fi
+done
+
+tools/setup.sh --tests
+for step in "${steps[@]}"; do
+  printf '\n== %s\n' "$step"
+  began=$SECONDS
+  "step_$step"
+  echo "$step took $((SECONDS - began)) s"
+done
+
+echo
+if [ "$failed" -gt 0 ]; then printf 'failed: %s\n' "${failures[@]}"; fi
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
