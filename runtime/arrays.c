@@ -353,8 +353,10 @@ void prem_arrays_poison(prem_arrays *arrays) {
 static bool float_right(float found, float expected, double tolerance) {
   if (tolerance == 0.0)
     return memcmp(&found, &expected, sizeof found) == 0;
+  if (found == expected || !isfinite(expected)) /* any distance to an infinity is in proportion */
+    return found == expected;
   const double scale = fmax(fabs((double)expected), 1e-30);
-  return found == expected || fabs((double)found - (double)expected) <= tolerance * scale;
+  return fabs((double)found - (double)expected) <= tolerance * scale;
 }
 
 /* Index of the first float of an element that differs from the reference, or -1. */
