@@ -16,21 +16,21 @@ typedef struct prem_summary {
   double mean;
 } prem_summary;
 
-/** Which rule the plan promises for `memory`. */
+/** Which rule the plan, in this mode, promises for `memory`. */
 typedef enum prem_exclusivity {
-  PREM_EXCLUSIVE_NONE,     /* capacity above 1 and busy == wcet: phases may disturb each other */
-  PREM_EXCLUSIVE_BLOCK,    /* capacity 1, per block */
-  PREM_EXCLUSIVE_GANG,     /* capacity 1, per task */
+  PREM_EXCLUSIVE_NONE,     /* phases may disturb each other, or the mode keeps no rule (free) */
+  PREM_EXCLUSIVE_BLOCK,    /* one memory phase at a time, whichever block it runs on */
+  PREM_EXCLUSIVE_GANG,     /* the memory phases of one task at a time */
   PREM_EXCLUSIVE_REGULATED /* busy_ns below wcet_ns */
 } prem_exclusivity;
 
 typedef struct prem_task_result {
-  const char *name;
+  char name[PREM_NAME_BYTES];
   prem_summary response_ns;
   int64_t published_ns; /* worst instant from the release at which the output counts; -1: no
                            publish_ns */
   prem_cell phase[PREM_PHASE_COUNT];
-  int64_t wcet_ns[PREM_PHASE_COUNT];
+  int64_t wcet_ns[PREM_PHASE_COUNT]; /* 0: not known */
 } prem_task_result;
 
 /** One mode of one schedule on one backend. */
@@ -43,24 +43,26 @@ typedef struct prem_row {
   int64_t repeats; /* samples counted: runs, or hyperperiods when resident */
   int64_t discarded;
   prem_summary makespan_ns;
-  int64_t jitter_ns; /* max - min */
-  double jitter_pct; /* relative to the mean */
+  prem_summary launch_ns; /* of every counted launch: host time from the call to S; count 0: not
+                             measured */
+  int64_t jitter_ns;      /* max - min */
+  double jitter_pct;      /* relative to the mean */
   int64_t max_minus_mean_ns;
   int64_t releases, late_releases, overruns;
   int64_t lateness_max_ns; /* INT64_MIN without a release */
   int64_t lateness_hist[PREM_HIST_BUCKETS];
   int64_t violations_certain, violations_possible;
-  int64_t violations_checked; /* hyperperiods whose raw records were complete */
+  int64_t violations_checked; /* counted hyperperiods whose raw records were complete */
   int64_t trace_lost;
   int64_t warmup_phases;
-  bool output_ok, output_checked;
+  bool output_ok, output_checked; /* not checked: the schedule writes no array */
   bool oversubscribed;
   prem_task_result *tasks;
   int32_t task_count;
   int64_t *samples_ns;          /* makespan of each counted sample, in the order of execution */
   int64_t *response_samples_ns; /* [repeats][job_count] */
   int64_t job_count;
-  prem_trace *example;  /* raw records of the first counted run (for pictures); may be NULL */
+  prem_trace *example;  /* the counted raw records of the first counted run, sorted; may be NULL */
   prem_verdict verdict; /* of the first wrong output */
 } prem_row;
 
@@ -69,6 +71,9 @@ typedef struct prem_result {
   char schedule_sha256[65];
   int64_t hyperperiod_ns;
   prem_machine machine;
+  int64_t late_ns;      /* a release is late above this */
+  uint64_t seed;        /* of the order of the modes */
+  int64_t began_unix_s; /* wall-clock time at which measuring began */
   bool interrupted;
   prem_row *rows;
   int32_t row_count;
@@ -78,16 +83,19 @@ typedef struct prem_compare_options {
   prem_mode modes[PREM_MODE_COUNT];
   int32_t mode_count;
   prem_scenario scenario;
-  int64_t repeat;      /* runs, or hyperperiods when resident */
-  int64_t discard;     /* of these, at the start of each mode; not among `repeat` */
-  double duration_s;   /* stop after so long; 0: no limit */
+  int64_t repeat;      /* runs, or hyperperiods when resident; 0: as many as duration_s takes */
+  int64_t discard;     /* more of these at the start of each mode (resident: of each launch) that
+                          are not counted */
+  double duration_s;   /* start no new round after so long; 0: no limit */
   uint64_t seed;       /* of the order of the modes */
   int64_t max_records; /* raw records kept of one run */
   const volatile sig_atomic_t *stop;
-  /** Called after every run: done of all; may be NULL. */
+  /** Called after every run, discarded ones included: done of all (0: not known beforehand); may be
+   *  NULL. */
   void (*progress)(void *context, int64_t done, int64_t all, prem_mode mode);
   void *progress_context;
-  /** Called with the sorted trace of every counted run; may be NULL. */
+  /** Called with the sorted trace of every counted run (its number in its mode, from 0); another
+   *  status than PREM_OK ends the comparison with it. May be NULL. */
   prem_status (*on_trace)(void *context, const prem_trace *trace, prem_mode mode, int64_t run);
   void *trace_context;
 } prem_compare_options;
@@ -115,15 +123,20 @@ PREM_API void prem_result_free(prem_result *result);
 PREM_API void prem_summarise(int64_t *values, int64_t count, prem_summary *out);
 
 /**
- * Pairs of memory phases that overlapped though a resource's capacity forbids it, from a sorted
- * trace: certain where the overlap is above `skew_ns`, else possible. Warm-up is not judged.
+ * How often more of a resource was held in fact than its capacity allows, from a sorted trace:
+ * certain where it lasted longer than `skew_ns`, else possible. Warm-up is not judged, nor are the
+ * hyperperiods before number `discard`.
+ *
+ * @retval PREM_ERR_MEMORY  both counts are 0
  */
 PREM_API prem_status prem_violations(const prem_schedule *schedule, const prem_trace *trace,
-                                     int64_t skew_ns, int64_t *certain, int64_t *possible);
+                                     int64_t discard, int64_t skew_ns, int64_t *certain,
+                                     int64_t *possible);
 
 /**
  * Write the result as JSON ("ttprem.result/1") with provenance; raw samples go to PATH with
- * `.samples.csv` for its extension. Both written beside and renamed.
+ * `.samples.csv` for its extension. Both written beside and renamed. "-" writes the JSON to stdout,
+ * without samples.
  *
  * @param command  the command line, for the provenance.
  */
@@ -137,7 +150,9 @@ PREM_API void prem_result_print(const prem_result *result, void *file);
  * Draw scheduled against real phases of every row's example run, with its lateness beneath: SVG or
  * PNG by the path's extension, by a gnuplot process.
  *
+ * @retval PREM_ERR_ARGUMENT     another extension
  * @retval PREM_ERR_UNAVAILABLE  no gnuplot on the PATH
+ * @retval PREM_ERR_IO           unwritable, or gnuplot failed; no file is left
  */
 PREM_API prem_status prem_result_draw(const prem_result *result, const prem_schedule *schedule,
                                       const char *path, prem_diag *diag);

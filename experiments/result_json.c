@@ -1,0 +1,364 @@
+/* A result as data: JSON with its provenance, and the raw samples beside it. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "beside.h"
+#include "ttprem/measure.h"
+
+/* ---- small pieces; a piece that cannot be made is NULL, and whoever gets it passes that on --- */
+
+/** Takes `value`. False once anything failed, so that one test at the end is enough. */
+static bool put(json_t *object, const char *key, json_t *value) {
+  return json_object_set_new(object, key, value) == 0;
+}
+
+static json_t *finished(json_t *value, bool whole) {
+  if (whole)
+    return value;
+  json_decref(value);
+  return NULL;
+}
+
+static json_t *integer(int64_t value) {
+  return json_integer((json_int_t)value);
+}
+
+/** INT64_MIN stands for a number that does not exist. */
+static json_t *integer_or_null(int64_t value) {
+  return value == INT64_MIN ? json_null() : integer(value);
+}
+
+/** Names and command lines may hold bytes that are no UTF-8: these become '?'. */
+static json_t *text(const char *bytes) {
+  json_t *value = json_string(bytes);
+  if (value)
+    return value;
+  char *ascii = strdup(bytes);
+  if (!ascii)
+    return NULL;
+  for (char *c = ascii; *c; ++c)
+    if ((unsigned char)*c >= 0x80)
+      *c = '?';
+  value = json_string(ascii);
+  free(ascii);
+  return value;
+}
+
+static json_t *summary_json(const prem_summary *summary) {
+  bool any = summary->count > 0;
+  json_t *object = json_object();
+  bool whole = put(object, "count", integer(summary->count));
+  whole &= put(object, "min", any ? integer(summary->min) : json_null());
+  whole &= put(object, "mean", any ? json_real(summary->mean) : json_null());
+  whole &= put(object, "p50", any ? integer(summary->p50) : json_null());
+  whole &= put(object, "p99", any ? integer_or_null(summary->p99) : json_null());
+  whole &= put(object, "p999", any ? integer_or_null(summary->p999) : json_null());
+  whole &= put(object, "max", any ? integer(summary->max) : json_null());
+  return finished(object, whole);
+}
+
+/** Pairs [largest lateness of the bucket, count]; the last bucket has no bound. */
+static json_t *histogram_json(const int64_t *buckets) {
+  json_t *list = json_array();
+  bool whole = list != NULL;
+  for (int b = 0; b < PREM_HIST_BUCKETS; ++b) {
+    if (buckets[b] == 0)
+      continue;
+    json_t *bound = b == PREM_HIST_BUCKETS - 1 ? json_null() : integer((INT64_C(1) << b) - 1);
+    json_t *pair = json_array();
+    whole &= json_array_append_new(pair, bound) == 0;
+    whole &= json_array_append_new(pair, integer(buckets[b])) == 0;
+    whole &= json_array_append_new(list, pair) == 0;
+  }
+  return finished(list, whole);
+}
+
+/* ---- where it comes from -------------------------------------------------------------------- */
+
+static json_t *machine_json(const prem_machine *machine) {
+  json_t *object = json_object();
+  bool whole = put(object, "name", text(machine->name));
+  whole &= put(object, "backend", text(machine->backend));
+  whole &= put(object, "cores", integer(machine->cores));
+  whole &= put(object, "max_blocks", integer(machine->max_blocks));
+  whole &= put(object, "scratch_bytes", integer(machine->scratch_bytes));
+  whole &= put(object, "clock_step_ns", integer(machine->clock_step_ns));
+  whole &= put(object, "clock_read_ns", integer(machine->clock_read_ns));
+  whole &= put(object, "clock_skew_ns", integer(machine->clock_skew_ns));
+  whole &= put(object, "dispatch_ns", integer(machine->dispatch_ns));
+  whole &= put(object, "bandwidth_bytes_per_s", integer(machine->bandwidth_bytes_per_s));
+  return finished(object, whole);
+}
+
+static json_t *date_json(int64_t unix_s) {
+  time_t seconds = (time_t)unix_s;
+  struct tm utc;
+  char date[32];
+  if (!gmtime_r(&seconds, &utc) || !strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc))
+    return json_null();
+  return json_string(date);
+}
+
+static json_t *kernel_json(void) {
+  struct utsname names;
+  if (uname(&names) != 0)
+    return json_null();
+  return json_sprintf("%s %s %s", names.sysname, names.release, names.machine);
+}
+
+static json_t *provenance_json(const prem_result *result, const char *command) {
+  json_t *object = json_object();
+  bool whole = put(object, "ttprem", text(prem_version()));
+  whole &= put(object, "commit", text(TTPREM_COMMIT));
+  whole &= put(object, "command", text(command ? command : ""));
+  whole &= put(object, "date", date_json(result->began_unix_s));
+  whole &= put(object, "machine", machine_json(&result->machine));
+  whole &= put(object, "kernel", kernel_json());
+  whole &= put(object, "compiler", text(TTPREM_COMPILER));
+  whole &= put(object, "seed", json_sprintf("%" PRIu64, result->seed));
+  return finished(object, whole);
+}
+
+static json_t *schedule_json(const prem_result *result) {
+  json_t *object = json_object();
+  bool whole = put(object, "name", text(result->schedule_name));
+  whole &= put(object, "sha256", text(result->schedule_sha256));
+  whole &= put(object, "hyperperiod_ns", integer(result->hyperperiod_ns));
+  return finished(object, whole);
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+static json_t *phase_json(const prem_cell *cell, int64_t wcet_ns) {
+  bool any = cell->count > 0;
+  json_t *object = json_object();
+  bool whole = put(object, "wcet_ns", wcet_ns > 0 ? integer(wcet_ns) : json_null());
+  whole &= put(object, "woet_ns", any ? integer(cell->duration_max_ns) : json_null());
+  whole &= put(object, "alone_ns", json_null());
+  whole &= put(object, "min_ns", any ? integer(cell->duration_min_ns) : json_null());
+  whole &= put(object, "mean_ns",
+               any ? json_real((double)cell->duration_sum_ns / (double)cell->count) : json_null());
+  whole &= put(object, "count", integer(cell->count));
+  whole &= put(object, "releases", integer(cell->releases));
+  whole &= put(object, "late_releases", integer(cell->late));
+  whole &= put(object, "lateness_max_ns", integer_or_null(cell->lateness_max_ns));
+  whole &= put(object, "overruns", integer(cell->overruns));
+  whole &= put(object, "overrun_max_ns", integer(cell->overrun_max_ns));
+  return finished(object, whole);
+}
+
+static json_t *task_json(const prem_task_result *task) {
+  json_t *phases = json_object();
+  bool whole = phases != NULL;
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+    if (task->wcet_ns[p] > 0 || task->phase[p].count > 0)
+      whole &= put(phases, prem_phase_name((prem_phase)p),
+                   phase_json(&task->phase[p], task->wcet_ns[p]));
+  json_t *object = json_object();
+  whole &= put(object, "name", text(task->name));
+  whole &= put(object, "response_ns", summary_json(&task->response_ns));
+  whole &= put(object, "published_ns",
+               task->published_ns >= 0 ? integer(task->published_ns) : json_null());
+  whole &= put(object, "phases", phases);
+  return finished(object, whole);
+}
+
+static json_t *tasks_json(const prem_row *row) {
+  json_t *list = json_array();
+  bool whole = list != NULL;
+  for (int32_t t = 0; t < row->task_count; ++t)
+    whole &= json_array_append_new(list, task_json(&row->tasks[t])) == 0;
+  return finished(list, whole);
+}
+
+static const char *exclusivity_name(prem_exclusivity exclusivity) {
+  switch (exclusivity) {
+  case PREM_EXCLUSIVE_BLOCK:
+    return "block";
+  case PREM_EXCLUSIVE_GANG:
+    return "gang";
+  case PREM_EXCLUSIVE_REGULATED:
+    return "regulated";
+  case PREM_EXCLUSIVE_NONE:
+    break;
+  }
+  return "none";
+}
+
+static bool put_counts(json_t *object, const prem_row *row) {
+  /* Nothing judged is not the same as nothing found. */
+  bool judged =
+      row->violations_checked > 0 || row->violations_certain > 0 || row->violations_possible > 0;
+  bool whole = put(object, "releases", integer(row->releases));
+  whole &= put(object, "late_releases", integer(row->late_releases));
+  whole &= put(object, "lateness_max_ns", integer_or_null(row->lateness_max_ns));
+  whole &= put(object, "lateness_hist", histogram_json(row->lateness_hist));
+  whole &= put(object, "overruns", integer(row->overruns));
+  whole &=
+      put(object, "violations_certain", judged ? integer(row->violations_certain) : json_null());
+  whole &=
+      put(object, "violations_possible", judged ? integer(row->violations_possible) : json_null());
+  whole &= put(object, "violations_checked", integer(row->violations_checked));
+  whole &= put(object, "trace_lost", integer(row->trace_lost));
+  whole &= put(object, "warmup_phases", integer(row->warmup_phases));
+  return whole;
+}
+
+static bool put_makespan(json_t *object, const prem_row *row) {
+  bool any = row->repeats > 0;
+  bool whole = put(object, "makespan_ns", summary_json(&row->makespan_ns));
+  whole &= put(object, "jitter_ns", any ? integer(row->jitter_ns) : json_null());
+  whole &= put(object, "jitter_pct", any ? json_real(row->jitter_pct) : json_null());
+  whole &= put(object, "max_minus_mean_ns", any ? integer(row->max_minus_mean_ns) : json_null());
+  return whole;
+}
+
+/** @param samples  name of the file with the raw samples; NULL: there is none. */
+static json_t *row_json(const prem_row *row, const char *samples) {
+  json_t *object = json_object();
+  bool whole = put(object, "label", text(row->label));
+  whole &= put(object, "mode", text(prem_mode_name(row->mode)));
+  whole &= put(object, "backend", text(row->backend));
+  whole &= put(object, "scenario", text(row->scenario == PREM_RESIDENT ? "resident" : "relaunch"));
+  whole &= put(object, "exclusivity", text(exclusivity_name(row->exclusivity)));
+  whole &= put(object, "repeats", integer(row->repeats));
+  whole &= put(object, "discarded", integer(row->discarded));
+  whole &= put_makespan(object, row);
+  whole &= put(object, "launch_ns", summary_json(&row->launch_ns));
+  whole &= put_counts(object, row);
+  whole &=
+      put(object, "output_ok", row->output_checked ? json_boolean(row->output_ok) : json_null());
+  whole &= put(object, "oversubscribed", json_boolean(row->oversubscribed));
+  whole &= put(object, "tasks", tasks_json(row));
+  whole &= put(object, "samples", samples ? text(samples) : json_null());
+  return finished(object, whole);
+}
+
+static json_t *result_json(const prem_result *result, const char *command, const char *samples) {
+  json_t *rows = json_array();
+  bool whole = rows != NULL;
+  for (int32_t i = 0; i < result->row_count; ++i)
+    whole &= json_array_append_new(rows, row_json(&result->rows[i], samples)) == 0;
+  json_t *object = json_object();
+  whole &= put(object, "schema", json_string("ttprem.result/1"));
+  whole &= put(object, "provenance", provenance_json(result, command));
+  whole &= put(object, "schedule", schedule_json(result));
+  whole &= put(object, "late_ns", integer(result->late_ns));
+  whole &= put(object, "interrupted", json_boolean(result->interrupted));
+  whole &= put(object, "rows", rows);
+  return finished(object, whole);
+}
+
+/* ---- raw samples ---------------------------------------------------------------------------- */
+
+/** As RFC 4180 quotes a field. */
+static void write_quoted(FILE *file, const char *bytes) {
+  fputc('"', file);
+  for (; *bytes; ++bytes) {
+    if (*bytes == '"')
+      fputc('"', file);
+    fputc(*bytes, file);
+  }
+  fputc('"', file);
+}
+
+static void write_samples_header(FILE *file, const prem_schedule *schedule) {
+  fputs("run,label,makespan_ns", file);
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    int64_t jobs = prem_task_jobs(schedule, &schedule->tasks[t]);
+    for (int64_t j = 0; j < jobs; ++j) {
+      char name[PREM_NAME_BYTES + 48];
+      if (jobs == 1)
+        snprintf(name, sizeof name, "%s response_ns", schedule->tasks[t].name);
+      else
+        snprintf(name, sizeof name, "%s job %" PRId64 " response_ns", schedule->tasks[t].name, j);
+      fputc(',', file);
+      write_quoted(file, name);
+    }
+  }
+  fputc('\n', file);
+}
+
+static void write_samples(FILE *file, const prem_result *result, const prem_schedule *schedule) {
+  write_samples_header(file, schedule);
+  for (int32_t i = 0; i < result->row_count; ++i) {
+    const prem_row *row = &result->rows[i];
+    for (int64_t s = 0; s < row->repeats; ++s) {
+      fprintf(file, "%" PRId64 ",", s);
+      write_quoted(file, row->label);
+      fprintf(file, ",%" PRId64, row->samples_ns[s]);
+      for (int64_t j = 0; j < row->job_count; ++j)
+        fprintf(file, ",%" PRId64, row->response_samples_ns[s * row->job_count + j]);
+      fputc('\n', file);
+    }
+  }
+}
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/** PATH with `.samples.csv` for its extension; free with free(). */
+static char *samples_path(const char *path) {
+  const char *name = base_name(path);
+  const char *dot = strrchr(name, '.');
+  size_t stem = dot && dot != name ? (size_t)(dot - path) : strlen(path);
+  char *made = NULL;
+  return asprintf(&made, "%.*s.samples.csv", (int)stem, path) < 0 ? NULL : made;
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static bool dump(json_t *root, FILE *file) {
+  bool written = json_dumpf(root, file, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) == 0;
+  return fputc('\n', file) != EOF && written;
+}
+
+static prem_status write_stdout(const prem_result *result, const char *command, prem_diag *diag) {
+  json_t *root = result_json(result, command, NULL);
+  if (!root)
+    return PREM_ERR_MEMORY;
+  bool written = dump(root, stdout) && fflush(stdout) == 0;
+  json_decref(root);
+  if (written)
+    return PREM_OK;
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "", "the result cannot be written to stdout");
+  return PREM_ERR_IO;
+}
+
+static prem_status write_pair(const prem_result *result, const prem_schedule *schedule,
+                              json_t *root, const char *path, const char *samples,
+                              prem_diag *diag) {
+  prem_beside data = {0}, raw = {0};
+  prem_status status = prem_beside_open(&data, path, diag);
+  if (status == PREM_OK)
+    status = prem_beside_open(&raw, samples, diag);
+  if (status == PREM_OK) {
+    write_samples(raw.file, result, schedule);
+    dump(root, data.file); /* what went wrong is seen when the file is closed */
+    status = prem_beside_commit(&raw, diag);
+  }
+  if (status == PREM_OK)
+    status = prem_beside_commit(&data, diag);
+  prem_beside_abandon(&data);
+  prem_beside_abandon(&raw);
+  return status;
+}
+
+prem_status prem_result_write(const prem_result *result, const prem_schedule *schedule,
+                              const char *command, const char *path, prem_diag *diag) {
+  if (strcmp(path, "-") == 0)
+    return write_stdout(result, command, diag);
+  char *samples = samples_path(path);
+  json_t *root = samples ? result_json(result, command, base_name(samples)) : NULL;
+  prem_status status =
+      root ? write_pair(result, schedule, root, path, samples, diag) : PREM_ERR_MEMORY;
+  json_decref(root);
+  free(samples);
+  return status;
+}

@@ -1,0 +1,42 @@
+/* What a set of times says, maximum before mean. */
+#include <stdlib.h>
+
+#include "ttprem/measure.h"
+
+enum { P99_SAMPLES = 1000, P999_SAMPLES = 10000 };
+
+static int by_value(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/** The nearest-rank percentile of sorted values: the smallest that per_mille of them do not exceed.
+ */
+static int64_t nearest_rank(const int64_t *values, int64_t count, int64_t per_mille) {
+  int64_t whole = count / 1000 * per_mille;
+  int64_t rest = (count % 1000 * per_mille + 999) / 1000;
+  return values[whole + rest - 1];
+}
+
+/** Summed relative to the minimum, so that times far from zero lose no digits. */
+static double mean_of(const int64_t *values, int64_t count) {
+  long double above_min = 0;
+  for (int64_t i = 0; i < count; ++i)
+    above_min += (long double)values[i] - (long double)values[0];
+  return (double)((long double)values[0] + above_min / (long double)count);
+}
+
+void prem_summarise(int64_t *values, int64_t count, prem_summary *out) {
+  *out = (prem_summary){.count = count > 0 ? count : 0, .p99 = INT64_MIN, .p999 = INT64_MIN};
+  if (count <= 0)
+    return;
+  qsort(values, (size_t)count, sizeof *values, by_value);
+  out->min = values[0];
+  out->p50 = nearest_rank(values, count, 500);
+  if (count >= P99_SAMPLES)
+    out->p99 = nearest_rank(values, count, 990);
+  if (count >= P999_SAMPLES)
+    out->p999 = nearest_rank(values, count, 999);
+  out->max = values[count - 1];
+  out->mean = mean_of(values, count);
+}
