@@ -1,0 +1,87 @@
+/* The GPU's lane loops of kernel.h, one thread after the other on the CPU: every element of the
+ * loop belongs to exactly one lane. */
+#include <stdint.h>
+
+/* kernel.h as nvcc sees it, with threads that are numbers */
+static struct { unsigned x; } threadIdx, blockDim;
+#define __CUDACC__ 1
+#define __device__
+#define __forceinline__ inline
+#include "ttprem/kernel.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 70, MEMORY_WARP = 32 };
+
+static unsigned char visits[MOST * MOST];
+static int visit_count;
+
+static void visit(int32_t row, int32_t column) {
+  if (row < 0 || row >= MOST || column < 0 || column >= MOST)
+    ck_abort_msg("(%d, %d) is outside", (int)row, (int)column);
+  ++visits[row * MOST + column];
+  ++visit_count;
+}
+
+static void lane_in_line(int32_t n) {
+  PREM_LANES(i, n) {
+    visit(0, i);
+  }
+}
+
+static void lane_in_rectangle(int32_t rows, int32_t columns) {
+  PREM_LANES_2D(row, rows, column, columns) {
+    visit(row, column);
+  }
+}
+
+static void assert_all_once(int32_t rows, int32_t columns) {
+  ck_assert_int_eq(visit_count, rows * columns);
+  int wrong = 0;
+  for (int32_t row = 0; row < rows; ++row)
+    for (int32_t column = 0; column < columns; ++column)
+      wrong += visits[row * MOST + column] != 1;
+  ck_assert_msg(wrong == 0, "%d lanes, %d x %d: %d wrong", (int)PREM_LANE_COUNT, (int)rows,
+                (int)columns, wrong);
+  memset(visits, 0, sizeof visits);
+  visit_count = 0;
+}
+
+static const unsigned lane_counts[] = {1, 2, 31, 32, 64, 96, 480};
+
+START_TEST(a_line_is_shared_without_gap) {
+  blockDim.x = lane_counts[_i] + MEMORY_WARP;
+  for (int32_t n = 0; n <= MOST; ++n) {
+    for (threadIdx.x = 0; threadIdx.x < lane_counts[_i]; ++threadIdx.x)
+      lane_in_line(n);
+    assert_all_once(1, n);
+  }
+}
+END_TEST
+
+START_TEST(a_rectangle_is_shared_without_gap) {
+  blockDim.x = lane_counts[_i] + MEMORY_WARP;
+  for (int32_t rows = 0; rows <= MOST; rows += 7)
+    for (int32_t columns = 1; columns <= MOST; columns += columns < 4 ? 1 : 5) {
+      for (threadIdx.x = 0; threadIdx.x < lane_counts[_i]; ++threadIdx.x)
+        lane_in_rectangle(rows, columns);
+      assert_all_once(rows, columns);
+    }
+}
+END_TEST
+
+int main(void) {
+  const int counts = sizeof lane_counts / sizeof *lane_counts;
+  TCase *lanes = tcase_create("lanes");
+  tcase_add_loop_test(lanes, a_line_is_shared_without_gap, 0, counts);
+  tcase_add_loop_test(lanes, a_rectangle_is_shared_without_gap, 0, counts);
+  Suite *suite = suite_create("lanes");
+  suite_add_tcase(suite, lanes);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  const int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
