@@ -167,8 +167,8 @@ static void choose_repeats(const measuring_options *options, const prem_schedule
   compare->discard = file->discard;
   if (deterministic)
     compare->repeat = 1, compare->discard = 0;
-  if (options->repeat)
-    compare->repeat = options->repeat;
+  if (options->repeat || options->duration_s > 0)
+    compare->repeat = options->repeat; /* 0: as many as the duration takes */
   compare->duration_s = options->duration_s;
 }
 
@@ -225,11 +225,14 @@ static void show_progress(void *context, int64_t done, int64_t all, prem_mode mo
   clock_gettime(CLOCK_MONOTONIC, &now);
   int64_t since_ms =
       (now.tv_sec - line->last.tv_sec) * 1000 + (now.tv_nsec - line->last.tv_nsec) / 1000000;
-  if (line->shown && since_ms < 100 && done < all)
+  if (line->shown && since_ms < 100 && done != all)
     return;
   line->shown = true;
   line->last = now;
-  fprintf(stderr, "\r%" PRId64 " of %" PRId64 " runs (%s)   ", done, all, prem_mode_name(mode));
+  char of_all[32] = "";
+  if (all)
+    snprintf(of_all, sizeof of_all, " of %" PRId64, all);
+  fprintf(stderr, "\r%" PRId64 "%s runs (%s)   ", done, of_all, prem_mode_name(mode));
   fflush(stderr);
 }
 
@@ -241,16 +244,16 @@ static void end_progress(const progress_line *line) {
 typedef struct trace_sink {
   command_output output;
   const prem_schedule *schedule;
-  bool begun;
+  int64_t runs; /* hyperperiods written */
 } trace_sink;
 
 static prem_status write_trace(void *context, const prem_trace *trace, prem_mode mode,
                                int64_t run) {
-  (void)mode;
+  (void)mode, (void)run;
   trace_sink *sink = context;
   prem_status status =
-      prem_trace_write_csv(trace, sink->schedule, run, !sink->begun, sink->output.file);
-  sink->begun = true;
+      prem_trace_write_csv(trace, sink->schedule, sink->runs, sink->runs == 0, sink->output.file);
+  sink->runs += trace->hyperperiods;
   return status;
 }
 

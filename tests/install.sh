@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Install a build into an empty folder and use it from there as a stranger would: the command, the
+# CMake package, the .pc file, each public header alone as C11 and as C++.
+#   install.sh BUILD
+set -euo pipefail
+build=$(realpath "$1")
+here=$(realpath "$(dirname "$0")")
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+small=$here/cli/inputs/small.cfg
+
+cmake --install "$build" --prefix "$place/usr" >/dev/null
+expect() { # WHAT COMMAND...: it prints "0.1.0 small"
+  local what=$1 found
+  shift
+  found=$("$@")
+  [ "$found" = "0.1.0 small" ] || { echo "$what: '$found'" >&2; exit 1; }
+}
+
+"$place/usr/bin/ttprem" check "$small" >/dev/null
+
+cmake -S "$here/consumer" -B "$place/build" -G Ninja -DCMAKE_PREFIX_PATH="$place/usr" >/dev/null
+cmake --build "$place/build" >/dev/null
+expect "CMake package" "$place/build/consumer" "$small"
+
+pc=$(find "$place/usr" -name ttprem.pc)
+flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --define-variable=prefix="$place/usr" \
+  --static --cflags --libs ttprem)
+# shellcheck disable=SC2086 # the flags are words
+gcc -std=c11 "$here/consumer/consumer.c" -o "$place/consumer" $flags
+expect "pkg-config" env LD_LIBRARY_PATH="$(dirname "$pc")/.." "$place/consumer" "$small"
+
+for header in "$place"/usr/include/ttprem/*.h; do
+  gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$place/usr/include" "$header"
+  clang -x c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only -I"$place/usr/include" "$header"
+done
