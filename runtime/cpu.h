@@ -1,25 +1,30 @@
 /**
- * The cpu backend inside: one pinned thread a block, parked between runs.
+ * The cpu backend inside: a team of pinned threads, one a block, parked between runs. Mode legacy
+ * has a team of its own, one thread a task.
  *
- *   cpu.c          opening, closing, one run with its watchdog
- *   cpu_block.c    what a block's thread does
+ *   cpu.c          opening, running, closing
+ *   cpu_team.c     the threads: start, gate, common start, end
+ *   cpu_watch.c    the caller's thread during a run: the watchdog
+ *   cpu_wait.c     how threads wait, for time and for each other
+ *   cpu_block.c    a block: executing its records
  *   cpu_tokens.c   the tokens of mode lock
+ *   cpu_untiled.c  mode legacy: a task on a thread of its own
  *   cpu_machine.c  what the machine is; its cores
  *
- * What the atomics publish (every word has one writer unless said otherwise):
+ * What the atomics publish (each has one writer unless said otherwise):
  *
- *   start_ns         S. Released by the block that arrives last; who has acquired it may begin.
- *   arrived          blocks that are resident; every block adds itself.
- *   abort            somebody wants the run to end. Guards no data: relaxed.
- *   jobs_done        jobs that a task has finished on one block. Released after the writeback's
- *                    bytes and after the job's end were stored, acquired before a successor
- * fetches: it publishes arrays from block to block. trace job ends   maximum over the blocks of a
- * task, any of them writes; complete, and so readable, for whom has acquired the jobs_done of all
- * of them. Relaxed. records_done,    progress, for the watchdog's eyes only. Relaxed.
- *   waits_until_ns
- *   stage            COMPUTING is left by compare-and-swap, by the block or by the watchdog that
- *                    gives the block up: exactly one of them owns what the block may touch next.
- *   tokens           see cpu_tokens.c.
+ * - start_ns: S. The thread that arrives last releases it; who has acquired it may begin.
+ * - arrived: threads that are resident; each adds itself. Guards nothing: relaxed.
+ * - abort: somebody wants the run to end; any thread sets it. Guards nothing: relaxed.
+ * - jobs_done: jobs that a task has finished on one block. Released after the last writeback's
+ *   bytes and after the job's end, acquired before a successor fetches: this word publishes arrays
+ *   from block to block.
+ * - the trace's job ends: the largest over the blocks of a task, each of which raises it; final,
+ * and so readable, for whom has acquired the jobs_done of all of them. Relaxed.
+ * - records_done, waits_until_ns: progress, for the watchdog's eyes only. Relaxed.
+ * - stage: COMPUTING is left by compare-and-swap, either by the block or by the watchdog that gives
+ *   it up: exactly one of them may touch the session's memory afterwards.
+ * - the tokens: see cpu_tokens.c.
  *
  * Everything else is written before a launch or read after the run, under `mutex`.
  */
@@ -120,13 +125,14 @@ typedef struct prem_cpu_kernel {
 
 typedef struct prem_cpu prem_cpu;
 
+/** A thread: a block, or in mode legacy a task. */
 typedef struct prem_cpu_block {
   _Alignas(2 * PREM_CPU_LINE_BYTES) _Atomic int64_t records_done;
   _Atomic int64_t waits_until_ns; /* absolute: a release it waits for; in the past if none */
   _Atomic int stage;
   /* constant while the thread lives: */
   prem_cpu *cpu;
-  const prem_block_program *program;
+  const prem_block_program *program; /* NULL: a task */
   pthread_t thread;
   int32_t index;          /* among the blocks that have work */
   int32_t number;         /* in the schedule */
@@ -146,16 +152,19 @@ typedef struct prem_cpu_fault {
   int64_t at_ns; /* from S */
 } prem_cpu_fault;
 
+/** A team of threads and what they share. */
 struct prem_cpu {
   const prem_program *program;
   prem_arrays *arrays;
-  prem_cpu_kernel *kernels;  /* one a task */
+  prem_cpu_kernel *kernels;  /* one a task; NULL in mode legacy */
   prem_cpu_word **jobs_done; /* [task][position of the block in the task's list] */
   prem_cpu_tokens tokens;
   prem_cpu_cores cores;
+  prem_array_view *whole; /* mode legacy: every array, dense */
   prem_cpu_block *blocks; /* those that have work */
   int32_t block_count;
-  int32_t thread_count; /* threads that were started */
+  void (*run_thread)(prem_cpu_block *); /* what each of them does in a run */
+  int32_t thread_count;                 /* threads that were started */
   bool oversubscribed;
   bool lost; /* a block never came back: what it may touch is never freed */
   /* the gate between the caller and the parked threads: */
@@ -174,11 +183,51 @@ struct prem_cpu {
   prem_cpu_word abort;
 };
 
-/** A block's thread: `argument` is its prem_cpu_block. */
-void *prem_cpu_block_main(void *argument);
+/* ---- team (cpu_team.c) ---------------------------------------------------------------------- */
 
+/** Start the threads and wait until they are parked; prem_cpu_team_stop() also after an error. */
+prem_status prem_cpu_team_start(prem_cpu *cpu, prem_diag *diag);
+void prem_cpu_team_stop(prem_cpu *cpu);
+void prem_cpu_team_launch(prem_cpu *cpu);
+/** Launch, watch until every thread is home or given up, and say what came of it. */
+prem_status prem_cpu_watch(prem_cpu *cpu, prem_diag *diag);
+
+/* ---- waiting (cpu_wait.c) ------------------------------------------------------------------- */
+
+static inline int64_t prem_cpu_now_ns(const prem_cpu_block *block) {
+  return prem_cpu_clock_ns() - block->origin_ns;
+}
+
+static inline bool prem_cpu_is_aborted(const prem_cpu *cpu) {
+  return atomic_load_explicit(&cpu->abort.value, memory_order_relaxed) != PREM_CPU_GO_ON;
+}
+
+/** Between two looks at something that another thread changes. `*turns` starts at 0. */
+void prem_cpu_take_a_turn(const prem_cpu *cpu, int32_t *turns);
+/** Wait until an instant (from S); `*out_ns` is the reading that ended it. False: aborted. */
+bool prem_cpu_wait_until(prem_cpu_block *block, int64_t instant_ns, int64_t *out_ns);
+/** Wait for the predecessors of a record's job; `*earliest_ns` rises to their last end plus the
+ *  lag. False: aborted. */
+bool prem_cpu_wait_for_predecessors(const prem_cpu_block *block, int64_t hyperperiod,
+                                    const prem_record *record, int64_t *earliest_ns);
+/** A record's job has ended on the block at `position` of its task's list. */
+void prem_cpu_publish_job(const prem_cpu *cpu, int64_t hyperperiod, const prem_record *record,
+                          int32_t position, int64_t end_ns);
+
+/* ---- what threads do ------------------------------------------------------------------------ */
+
+/** A block's part of a run. */
+void prem_cpu_run_block(prem_cpu_block *block);
 /** The record that a block executes after `done` others, as number `*index` of its hyperperiod. */
 const prem_record *prem_cpu_block_record(const prem_cpu_block *block, int64_t done,
                                          int64_t *hyperperiod, int64_t *index);
+
+/** A task's part of a run in mode legacy. */
+void prem_cpu_run_task(prem_cpu_block *thread);
+/** The arrays as references want them: made, freed, loaded from and stored to the session's. */
+prem_status prem_cpu_whole_new(prem_cpu *cpu);
+void prem_cpu_whole_free(prem_cpu *cpu);
+void prem_cpu_whole_load(prem_cpu *cpu);
+void prem_cpu_whole_store(prem_cpu *cpu);
 
 #endif
