@@ -37,7 +37,7 @@ static char *help_filter(int key, const char *text, void *input) {
     return (char *)text;
   fputs("Verbs:\n", file);
   print_verbs(file);
-  fprintf(file, "\n`ttprem VERB --help` tells more. %s", text);
+  fprintf(file, "\n`ttprem VERB --help` tells more.\n\n%s", text);
   fclose(file);
   return list;
 }

@@ -40,7 +40,7 @@ static const struct argp argp = {
     .doc = "Judge schedules (`-` is stdin) and the plans in them against the machine of their "
            "`platform`, by code that the planners do not share. Nothing is planned or started.\v"
            "Every problem goes to stderr as `file:line: E017: key: reason`, a verdict for each "
-           "file to stdout. " COMMAND_EXIT_DOC,
+           "file to stdout.\n\n" COMMAND_EXIT_DOC,
 };
 
 static int judge(const char *path, const char *profile) {

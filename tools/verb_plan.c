@@ -62,7 +62,7 @@ static const struct argp argp = {
         "as they are. Times are nanoseconds from the start of the hyperperiod.\v"
         "JSON: verdict (feasible, infeasible, unknown), makespan_ns (all tasks one-shot) or "
         "hyperperiod_ns, phases, seconds, peak_bytes, method. A file that is refused leaves no "
-        "output. " COMMAND_EXIT_DOC,
+        "output.\n\n" COMMAND_EXIT_DOC,
 };
 
 static bool policy_exists(const char *name) {
