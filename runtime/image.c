@@ -224,14 +224,13 @@ static void png_on_read(png_structp png, png_bytep out, size_t bytes) {
     png_error(png, "it is cut short");
 }
 
-/* Ask libpng for grey or RGB of 8 or 16 bit. */
+/* Ask libpng for grey or RGB of 8 or 16 bit; where alpha comes along it is stepped over. */
 static void png_simplify(png_structp png, png_infop info) {
   const int color = png_get_color_type(png, info);
   if (color == PNG_COLOR_TYPE_PALETTE)
     png_set_palette_to_rgb(png);
   else if (png_get_bit_depth(png, info) < 8)
     png_set_expand_gray_1_2_4_to_8(png);
-  png_set_strip_alpha(png);
   png_set_interlace_handling(png);
   png_read_update_info(png, info);
 }
