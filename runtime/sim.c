@@ -170,6 +170,8 @@ static void consider(simulator *sim, int32_t u, int64_t now_ns) {
     return;
   }
   const prem_record *record = unit->record;
+  /* Hundreds of tables are read side by side, more than the machine foresees by itself. */
+  __builtin_prefetch(record + 2);
   int64_t ready_ns = now_ns, start_ns = now_ns;
   if (!may_start(sim, unit, block, record, &ready_ns, &start_ns) ||
       ((record->flags & PREM_RECORD_JOIN_NEXT) &&
