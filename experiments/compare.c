@@ -5,7 +5,10 @@
 
 #include "ttprem/measure.h"
 
-enum { MAX_RESIDENT_LAUNCHES = 10 };
+enum {
+  MAX_RESIDENT_LAUNCHES = 10,
+  EXAMPLE_RECORDS = 1 << 20 /* 56 MiB a row: far more than a picture can show */
+};
 
 typedef struct prem_time_list {
   int64_t *ns;
@@ -106,14 +109,16 @@ static prem_status count_complete(const prem_campaign *campaign, int64_t discard
   return PREM_OK;
 }
 
-/** A copy of what pictures need: the counted records, and the counts. */
+/** A copy of what pictures need: the first counted records. */
 static prem_status keep_example(const prem_campaign *campaign, int64_t discard, prem_trace **out) {
   const prem_trace *trace = campaign->trace;
   prem_trace *copy = NULL;
-  prem_status status = prem_trace_new(campaign->schedule, 1, trace->record_count, &copy);
+  int64_t hyperperiods = trace->hyperperiod_capacity;
+  prem_status status = prem_trace_new(campaign->schedule, hyperperiods,
+                                      smaller(trace->record_count, EXAMPLE_RECORDS), &copy);
   if (status != PREM_OK)
     return status;
-  for (int64_t i = 0; i < trace->record_count; ++i)
+  for (int64_t i = 0; i < trace->record_count && copy->record_count < copy->record_capacity; ++i)
     if (trace->records[i].hyperperiod >= discard)
       copy->records[copy->record_count++] = trace->records[i];
   copy->lost = trace->lost;
@@ -327,10 +332,7 @@ static prem_status make_trace(prem_campaign *campaign) {
     return status;
   int64_t hyperperiods =
       options->scenario == PREM_RESIDENT ? options->discard + launch_share(campaign, 0) : 1;
-  int64_t records = options->max_records;
-  if (campaign->phases > 0 && records / campaign->phases >= hyperperiods)
-    records = campaign->phases * hyperperiods;
-  return prem_trace_new(campaign->schedule, hyperperiods, records, &campaign->trace);
+  return prem_trace_new(campaign->schedule, hyperperiods, options->max_records, &campaign->trace);
 }
 
 static int32_t memory_demand(const prem_phase_spec *spec) {

@@ -51,10 +51,10 @@ static int32_t hold_demand(const prem_schedule *schedule, const prem_hold *held,
 }
 
 /** A regulated phase holds its resources for busy_ns only, however long its last byte takes. */
-static int64_t hold_end(const prem_phase_spec *spec, int64_t start_ns, int64_t end_ns) {
-  if (spec->busy_ns > 0 && spec->busy_ns < spec->wcet_ns && end_ns - start_ns > spec->busy_ns)
-    return start_ns + spec->busy_ns;
-  return end_ns;
+static void release_when_regulated(prem_hold *held, int64_t busy_ns, int64_t wcet_ns) {
+  bool regulated = busy_ns > 0 && busy_ns < wcet_ns;
+  if (regulated && held->end_ns - held->start_ns > busy_ns)
+    held->end_ns = held->start_ns + busy_ns;
 }
 
 static bool judged(const prem_trace_record *record, int64_t discard) {
@@ -82,6 +82,22 @@ static bool is_counted_partner(const prem_trace *trace, int64_t index) {
   return false;
 }
 
+/** Make the hold of a prefetch that of the pair. */
+static void join(const prem_schedule *schedule, prem_hold *held,
+                 const prem_trace_record *writeback) {
+  const prem_task *task = &schedule->tasks[held->task];
+  const prem_phase_spec *fetch = &task->phase[PREM_PREFETCH];
+  const prem_phase_spec *store = &schedule->tasks[writeback->task].phase[PREM_WRITEBACK];
+  held->kind = HOLD_JOINED;
+  held->partner = writeback->task;
+  if (writeback->end_ns > held->end_ns)
+    held->end_ns = writeback->end_ns;
+  if (task->joined.exists && held->partner == held->task)
+    release_when_regulated(held, task->joined.busy_ns, task->joined.wcet_ns);
+  else
+    release_when_regulated(held, fetch->busy_ns + store->busy_ns, fetch->wcet_ns + store->wcet_ns);
+}
+
 static prem_hold hold_of(const prem_schedule *schedule, const prem_trace *trace, int64_t index) {
   const prem_trace_record *record = &trace->records[index];
   const prem_task *task = &schedule->tasks[record->task];
@@ -91,16 +107,11 @@ static prem_hold hold_of(const prem_schedule *schedule, const prem_trace *trace,
                     .partner = -1,
                     .kind = record->phase};
   int64_t writeback = find_partner(trace, index);
-  if (writeback < 0) {
-    held.end_ns = hold_end(&task->phase[record->phase], held.start_ns, held.end_ns);
-    return held;
-  }
-  held.kind = HOLD_JOINED;
-  held.partner = trace->records[writeback].task;
-  if (trace->records[writeback].end_ns > held.end_ns)
-    held.end_ns = trace->records[writeback].end_ns;
-  if (task->joined.exists && held.partner == held.task)
-    held.end_ns = hold_end(&task->joined, held.start_ns, held.end_ns);
+  if (writeback < 0)
+    release_when_regulated(&held, task->phase[record->phase].busy_ns,
+                           task->phase[record->phase].wcet_ns);
+  else
+    join(schedule, &held, &trace->records[writeback]);
   return held;
 }
 

@@ -1,0 +1,337 @@
+/* A result as text: what real-time engineers ask for first stands first. Times are exact: a
+ * column's unit has all its nanoseconds behind the point. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ttprem/measure.h"
+
+enum { CELL_BYTES = 32, NAME_COLUMNS = 24 };
+
+/** Text of a cell, returned by value so that several can stand in one printf. */
+typedef struct cell_text {
+  char text[CELL_BYTES];
+} cell_text;
+
+static cell_text PREM_PRINTF(1, 2) cell(const char *format, ...) {
+  cell_text made;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(made.text, sizeof made.text, format, args);
+  va_end(args);
+  return made;
+}
+
+/* ---- units ---------------------------------------------------------------------------------- */
+
+typedef struct time_unit {
+  const char *name;
+  double ns;
+  int decimals;
+} time_unit;
+
+/** One unit for a whole column, so that its numbers can be compared at a glance. */
+static time_unit unit_for(int64_t largest_ns) {
+  if (largest_ns < 100000)
+    return (time_unit){"ns", 1, 0};
+  if (largest_ns < 100000000)
+    return (time_unit){"us", 1e3, 3};
+  if (largest_ns < INT64_C(100000000000))
+    return (time_unit){"ms", 1e6, 6};
+  return (time_unit){"s", 1e9, 9};
+}
+
+/** In integers: no nanosecond is lost. */
+static cell_text time_cell(time_unit unit, int64_t ns) {
+  int64_t whole_ns = (int64_t)unit.ns;
+  int64_t size_ns = ns < 0 ? -ns : ns;
+  const char *sign = ns < 0 ? "-" : "";
+  if (unit.decimals == 0)
+    return cell("%s%" PRId64, sign, size_ns);
+  return cell("%s%" PRId64 ".%0*" PRId64, sign, size_ns / whole_ns, unit.decimals,
+              size_ns % whole_ns);
+}
+
+static cell_text mean_cell(time_unit unit, double ns) {
+  return cell("%.*f", unit.decimals ? unit.decimals : 1, ns / unit.ns);
+}
+
+static cell_text no_number(void) {
+  return cell("-");
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/** Names of 63 bytes would push the numbers off the page. */
+static cell_text name_cell(const char *name) {
+  if (strlen(name) <= NAME_COLUMNS)
+    return cell("%s", name);
+  return cell("%.*s...", NAME_COLUMNS - 3, name);
+}
+
+static int name_width(int width, const char *name) {
+  int needed = (int)strlen(name_cell(name).text);
+  return needed > width ? needed : width;
+}
+
+static int label_width(const prem_result *result) {
+  int width = 4;
+  for (int32_t i = 0; i < result->row_count; ++i)
+    width = name_width(width, result->rows[i].label);
+  return width;
+}
+
+static int task_width(const prem_result *result) {
+  int width = 4;
+  for (int32_t i = 0; i < result->row_count; ++i)
+    for (int32_t t = 0; t < result->rows[i].task_count; ++t)
+      width = name_width(width, result->rows[i].tasks[t].name);
+  return width;
+}
+
+/* ---- the rows ------------------------------------------------------------------------------- */
+
+static int64_t response_spread(const prem_task_result *task) {
+  return task->response_ns.max - task->response_ns.min;
+}
+
+static int64_t worst_spread(const prem_row *row) {
+  int64_t worst = 0;
+  for (int32_t t = 0; t < row->task_count; ++t)
+    worst = larger(worst, response_spread(&row->tasks[t]));
+  return worst;
+}
+
+typedef struct row_units {
+  time_unit lateness, spread, makespan, jitter;
+} row_units;
+
+static row_units find_row_units(const prem_result *result) {
+  int64_t lateness = 0, spread = 0, makespan = 0, jitter = 0;
+  for (int32_t i = 0; i < result->row_count; ++i) {
+    const prem_row *row = &result->rows[i];
+    lateness = larger(lateness, row->lateness_max_ns);
+    spread = larger(spread, worst_spread(row));
+    makespan = larger(makespan, row->makespan_ns.max);
+    jitter = larger(jitter, row->jitter_ns);
+  }
+  return (row_units){unit_for(lateness), unit_for(spread), unit_for(makespan), unit_for(jitter)};
+}
+
+static bool violations_judged(const prem_row *row) {
+  return row->violations_checked > 0 || row->violations_certain > 0 || row->violations_possible > 0;
+}
+
+/** Four digits that count, however small it is. */
+static cell_text percent_cell(double percent) {
+  int decimals = percent > 0 && percent < 1 ? 3 - (int)floor(log10(percent)) : 3;
+  return cell("%.*f", decimals < 9 ? decimals : 9, percent);
+}
+
+static const char *output_text(const prem_row *row) {
+  if (!row->output_checked)
+    return "-";
+  return row->output_ok ? "ok" : "WRONG";
+}
+
+static void print_row(const prem_row *row, const row_units *units, int width, FILE *file) {
+  bool released = row->releases > 0, any = row->repeats > 0;
+  fprintf(file, "%-*s %9s %15s %8s %13s %10s %12s %10s %8s %6s\n", width,
+          name_cell(row->label).text,
+          released ? time_cell(units->lateness, row->lateness_max_ns).text : "-",
+          released ? cell("%" PRId64 "/%" PRId64, row->late_releases, row->releases).text : "-",
+          released ? cell("%" PRId64, row->overruns).text : "-",
+          violations_judged(row)
+              ? cell("%" PRId64 "/%" PRId64, row->violations_certain, row->violations_possible).text
+              : "-",
+          any ? time_cell(units->spread, worst_spread(row)).text : "-",
+          any ? mean_cell(units->makespan, row->makespan_ns.mean).text : "-",
+          any ? time_cell(units->jitter, row->jitter_ns).text : "-",
+          any ? percent_cell(row->jitter_pct).text : "-", output_text(row));
+}
+
+static void print_rows(const prem_result *result, FILE *file) {
+  row_units units = find_row_units(result);
+  int width = label_width(result);
+  fprintf(file, "%-*s %9s %15s %8s %13s %10s %12s %10s %8s %6s\n", width, "mode", "worst", "late/",
+          "over-", "violations", "response", "makespan", "makespan", "jitter", "output");
+  fprintf(file, "%-*s %9s %15s %8s %13s %10s %12s %10s %8s\n", width, "", "lateness", "releases",
+          "runs", "certain/poss.", "spread", "mean", "jitter", "of mean");
+  fprintf(file, "%-*s %9s %15s %8s %13s %10s %12s %10s %8s\n", width, "", units.lateness.name, "",
+          "", "", units.spread.name, units.makespan.name, units.jitter.name, "%");
+  for (int32_t i = 0; i < result->row_count; ++i)
+    print_row(&result->rows[i], &units, width, file);
+}
+
+/* ---- the tasks ------------------------------------------------------------------------------ */
+
+static int64_t largest_response(const prem_result *result) {
+  int64_t largest = 0;
+  for (int32_t i = 0; i < result->row_count; ++i)
+    for (int32_t t = 0; t < result->rows[i].task_count; ++t)
+      largest = larger(larger(largest, result->rows[i].tasks[t].response_ns.max),
+                       result->rows[i].tasks[t].published_ns);
+  return largest;
+}
+
+static cell_text percentile_cell(time_unit unit, int64_t ns) {
+  return ns == INT64_MIN ? no_number() : time_cell(unit, ns);
+}
+
+static void print_response(const prem_row *row, int32_t t, time_unit unit, int widths[2],
+                           FILE *file) {
+  const prem_task_result *task = &row->tasks[t];
+  const prem_summary *response = &task->response_ns;
+  if (response->count == 0)
+    return;
+  fprintf(file, "%-*s %-*s %12s %12s %12s %12s %12s %12s\n", widths[0], name_cell(task->name).text,
+          widths[1], name_cell(row->label).text, time_cell(unit, response->max).text,
+          time_cell(unit, response->min).text, time_cell(unit, response_spread(task)).text,
+          time_cell(unit, response->p50).text, percentile_cell(unit, response->p99).text,
+          task->published_ns >= 0 ? time_cell(unit, task->published_ns).text : "-");
+}
+
+static int32_t task_count_of(const prem_result *result) {
+  return result->row_count > 0 ? result->rows[0].task_count : 0;
+}
+
+static void print_responses(const prem_result *result, FILE *file) {
+  time_unit unit = unit_for(largest_response(result));
+  int widths[2] = {task_width(result), label_width(result)};
+  fprintf(file, "\nresponse times in %s\n", unit.name);
+  fprintf(file, "%-*s %-*s %12s %12s %12s %12s %12s %12s\n", widths[0], "task", widths[1], "mode",
+          "max", "min", "spread", "p50", "p99", "published");
+  for (int32_t t = 0; t < task_count_of(result); ++t)
+    for (int32_t i = 0; i < result->row_count; ++i)
+      print_response(&result->rows[i], t, unit, widths, file);
+}
+
+typedef struct phase_units {
+  time_unit time, lateness;
+} phase_units;
+
+static phase_units find_phase_units(const prem_result *result) {
+  int64_t time = 0, lateness = 0;
+  for (int32_t i = 0; i < result->row_count; ++i)
+    for (int32_t t = 0; t < result->rows[i].task_count; ++t)
+      for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
+        const prem_cell *counts = &result->rows[i].tasks[t].phase[p];
+        time = larger(larger(time, counts->duration_max_ns), result->rows[i].tasks[t].wcet_ns[p]);
+        lateness = larger(larger(lateness, counts->lateness_max_ns), counts->overrun_max_ns);
+      }
+  return (phase_units){unit_for(time), unit_for(lateness)};
+}
+
+static void print_phase(const prem_row *row, int32_t t, int p, const phase_units *units,
+                        int widths[2], FILE *file) {
+  const prem_task_result *task = &row->tasks[t];
+  const prem_cell *counts = &task->phase[p];
+  if (counts->count == 0)
+    return;
+  bool released = counts->releases > 0, planned = row->releases > 0;
+  fprintf(file, "%-*s %-9s %-*s %11s %11s %10s %10s %10s %15s\n", widths[0],
+          name_cell(task->name).text, prem_phase_name((prem_phase)p), widths[1],
+          name_cell(row->label).text,
+          task->wcet_ns[p] > 0 ? time_cell(units->time, task->wcet_ns[p]).text : "-",
+          time_cell(units->time, counts->duration_max_ns).text,
+          planned ? cell("%" PRId64, counts->overruns).text : "-",
+          planned ? time_cell(units->lateness, counts->overrun_max_ns).text : "-",
+          released ? time_cell(units->lateness, counts->lateness_max_ns).text : "-",
+          released ? cell("%" PRId64 "/%" PRId64, counts->late, counts->releases).text : "-");
+}
+
+static void print_phases(const prem_result *result, FILE *file) {
+  phase_units units = find_phase_units(result);
+  int widths[2] = {task_width(result), label_width(result)};
+  fprintf(file,
+          "\nphases: planned (WCET) and longest seen (WOET) in %s, overruns and lateness in %s\n",
+          units.time.name, units.lateness.name);
+  fprintf(file, "%-*s %-9s %-*s %11s %11s %10s %10s %10s %15s\n", widths[0], "task", "phase",
+          widths[1], "mode", "WCET", "WOET", "overruns", "worst", "lateness", "late/releases");
+  for (int32_t t = 0; t < task_count_of(result); ++t)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      for (int32_t i = 0; i < result->row_count; ++i)
+        print_phase(&result->rows[i], t, p, &units, widths, file);
+}
+
+/* ---- what was measured, and what the numbers bear ------------------------------------------- */
+
+static const char *sample_name(const prem_row *row) {
+  return row->scenario == PREM_RESIDENT ? "hyperperiods" : "runs";
+}
+
+static void print_heading(const prem_result *result, FILE *file) {
+  const prem_machine *machine = &result->machine;
+  const prem_row *row = result->row_count > 0 ? &result->rows[0] : NULL;
+  fprintf(file, "%s: backend %s (%s), %s\n", result->schedule_name,
+          row ? row->backend : machine->backend, machine->name,
+          row && row->scenario == PREM_RESIDENT ? "resident" : "relaunched for every run");
+  time_unit unit = unit_for(result->hyperperiod_ns);
+  fprintf(file,
+          "hyperperiod %s %s, clock step %" PRId64 " ns; late: begun more than %" PRId64
+          " ns after the release\n\n",
+          time_cell(unit, result->hyperperiod_ns).text, unit.name, machine->clock_step_ns,
+          result->late_ns);
+}
+
+/** Rule of three: with 95 % confidence fewer than 3/N of all times lie above the largest of N. */
+static void print_samples(const prem_row *row, FILE *file) {
+  fprintf(file, "%s: %" PRId64 " %s counted, %" PRId64 " discarded", row->label, row->repeats,
+          sample_name(row), row->discarded);
+  if (row->repeats > 3)
+    fprintf(file,
+            "; with 95 %% confidence fewer than %.4g %% of makespans are above the maximum, "
+            "%" PRId64 " ns",
+            300.0 / (double)row->repeats, row->makespan_ns.max);
+  else if (row->repeats > 0)
+    fprintf(file, "; too few to bound how often makespans exceed the maximum, %" PRId64 " ns",
+            row->makespan_ns.max);
+  fputc('\n', file);
+}
+
+static void print_verdict(const prem_row *row, FILE *file) {
+  const prem_verdict *verdict = &row->verdict;
+  fprintf(file,
+          "%s: OUTPUT WRONG: %" PRId64 " elements differ; first of array %" PRId32 " [%" PRId64
+          ", %" PRId64 ", %" PRId64 ", %" PRId64 "]: expected %.9g, found %.9g\n",
+          row->label, verdict->wrong, verdict->array, verdict->index[0], verdict->index[1],
+          verdict->index[2], verdict->index[3], verdict->expected, verdict->found);
+}
+
+static void print_doubts(const prem_row *row, FILE *file) {
+  if (row->output_checked && !row->output_ok)
+    print_verdict(row, file);
+  if (row->oversubscribed)
+    fprintf(file,
+            "%s: oversubscribed: more blocks than the machine runs at once; lateness and\n"
+            "  durations include waiting for a core\n",
+            row->label);
+  if (row->trace_lost > 0)
+    fprintf(file, "%s: %" PRId64 " raw records found no room (all counts are complete)\n",
+            row->label, row->trace_lost);
+  if (row->violations_checked < row->repeats)
+    fprintf(file, "%s: violations were judged in %" PRId64 " of %" PRId64 " %s\n", row->label,
+            row->violations_checked, row->repeats, sample_name(row));
+}
+
+static void print_footer(const prem_result *result, FILE *file) {
+  fputc('\n', file);
+  for (int32_t i = 0; i < result->row_count; ++i)
+    print_samples(&result->rows[i], file);
+  for (int32_t i = 0; i < result->row_count; ++i)
+    print_doubts(&result->rows[i], file);
+  if (result->interrupted)
+    fputs("interrupted: only what was measured until then is counted\n", file);
+}
+
+void prem_result_print(const prem_result *result, void *file) {
+  print_heading(result, file);
+  print_rows(result, file);
+  print_responses(result, file);
+  print_phases(result, file);
+  print_footer(result, file);
+}
