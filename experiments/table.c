@@ -282,7 +282,9 @@ static void print_heading(const prem_result *result, FILE *file) {
 static void print_samples(const prem_row *row, FILE *file) {
   fprintf(file, "%s: %" PRId64 " %s counted, %" PRId64 " discarded", row->label, row->repeats,
           sample_name(row), row->discarded);
-  if (row->repeats > 3)
+  if (strcmp(row->backend, "sim") == 0)
+    fputs("; the simulator repeats itself, so there is nothing to say about rarer times", file);
+  else if (row->repeats > 3)
     fprintf(file,
             "; with 95 %% confidence fewer than %.4g %% of makespans are above the maximum, "
             "%" PRId64 " ns",
@@ -313,7 +315,7 @@ static void print_doubts(const prem_row *row, FILE *file) {
   if (row->trace_lost > 0)
     fprintf(file, "%s: %" PRId64 " raw records found no room (all counts are complete)\n",
             row->label, row->trace_lost);
-  if (row->violations_checked < row->repeats)
+  if (row->violations_checked < row->repeats && row->mode != PREM_MODE_LEGACY)
     fprintf(file, "%s: violations were judged in %" PRId64 " of %" PRId64 " %s\n", row->label,
             row->violations_checked, row->repeats, sample_name(row));
 }

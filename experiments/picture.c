@@ -1,0 +1,611 @@
+/*
+ * Scheduled against real phases: for every mode a timeline of an excerpt, and under it the lateness
+ * over the whole run (durations, in a mode that has no releases).
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "beside.h"
+#include "gnuplot.h"
+#include "ttprem/measure.h"
+
+enum {
+  SHOWN_BLOCKS = 16,
+  SHOWN_TILES = 3,   /* of each block, in the excerpt */
+  SHOWN_SLOTS = 600, /* at most, in the excerpt */
+  BINS = 500,        /* of the run, beneath */
+  WIDTH = 1400,
+  HEAD = 70,     /* pixels: title and legend */
+  LANE = 30,     /* of one block */
+  AROUND = 84,   /* a panel's title, axis and its label */
+  BENEATH = 130, /* the lower panel's drawing area */
+  LEFT_MARGIN = 210,
+  RIGHT_MARGIN = 40
+};
+
+/* Okabe and Ito, "Color Universal Design", 2008: told apart by colour-blind readers. */
+static const char *const phase_colours[PREM_PHASE_COUNT] = {"#0072B2", "#E69F00", "#009E73"};
+static const char late_colour[] = "#D55E00", overrun_colour[] = "#CC79A7";
+
+/** What is shown of a schedule, the same for every mode. */
+typedef struct excerpt {
+  int32_t blocks[SHOWN_BLOCKS];
+  int32_t block_count;
+  int64_t begin_ns, end_ns; /* from the hyperperiod's start */
+  prem_slot *slots;         /* planned, of these blocks, by task, job, tile and phase */
+  int64_t slot_count;
+} excerpt;
+
+typedef struct time_axis {
+  const char *unit;
+  double ns;
+} time_axis;
+
+static time_axis axis_for(int64_t span_ns) {
+  if (span_ns < 10000)
+    return (time_axis){"ns", 1};
+  if (span_ns < 10000000)
+    return (time_axis){"us", 1e3};
+  if (span_ns < INT64_C(10000000000))
+    return (time_axis){"ms", 1e6};
+  return (time_axis){"s", 1e9};
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static bool has_records(const prem_row *row) {
+  return row->example && row->example->record_count > 0;
+}
+
+/* ---- what to show --------------------------------------------------------------------------- */
+
+static int32_t lane_of(const excerpt *shown, int32_t block) {
+  for (int32_t i = 0; i < shown->block_count; ++i)
+    if (shown->blocks[i] == block)
+      return i;
+  return -1;
+}
+
+static int by_number(const void *a, const void *b) {
+  return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b);
+}
+
+/** The first blocks of every task in turn, so that each task is seen. */
+static void choose_blocks(excerpt *shown, const prem_schedule *schedule) {
+  for (int32_t position = 0, more = 1; more && shown->block_count < SHOWN_BLOCKS; ++position) {
+    more = 0;
+    for (int32_t t = 0; t < schedule->task_count && shown->block_count < SHOWN_BLOCKS; ++t) {
+      const prem_task *task = &schedule->tasks[t];
+      if (position >= task->block_count)
+        continue;
+      more = 1;
+      if (lane_of(shown, task->blocks[position]) < 0)
+        shown->blocks[shown->block_count++] = task->blocks[position];
+    }
+  }
+  qsort(shown->blocks, (size_t)shown->block_count, sizeof *shown->blocks, by_number);
+}
+
+static int by_start(const void *a, const void *b) {
+  const prem_slot *x = a, *y = b;
+  return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static int by_tile(const void *a, const void *b) {
+  const prem_slot *x = a, *y = b;
+  if (x->task != y->task)
+    return x->task < y->task ? -1 : 1;
+  if (x->job != y->job)
+    return x->job < y->job ? -1 : 1;
+  if (x->tile != y->tile)
+    return x->tile < y->tile ? -1 : 1;
+  return (x->phase > y->phase) - (x->phase < y->phase);
+}
+
+static int64_t slot_end_ns(const prem_slot *slot) {
+  return slot->start_ns + slot->length_ns;
+}
+
+static int last_phase(const prem_task *task) {
+  int phase = PREM_WRITEBACK;
+  while (phase > PREM_PREFETCH && !task->phase[phase].exists)
+    --phase;
+  return phase;
+}
+
+/** When each block shown is through with its first few tiles; `slots` are sorted by start. */
+static int64_t end_of_first_tiles(const excerpt *shown, const prem_schedule *schedule,
+                                  const prem_slot *slots, int64_t count) {
+  int32_t tiles[SHOWN_BLOCKS] = {0};
+  int64_t latest_ns = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    int32_t lane = lane_of(shown, slots[i].block);
+    if (tiles[lane] < SHOWN_TILES)
+      latest_ns = larger(latest_ns, slot_end_ns(&slots[i]));
+    tiles[lane] += slots[i].phase == last_phase(&schedule->tasks[slots[i].task]);
+  }
+  return latest_ns;
+}
+
+static int64_t plan_end_ns(const prem_slot *slots, int64_t count) {
+  int64_t latest_ns = 0;
+  for (int64_t i = 0; i < count; ++i)
+    latest_ns = larger(latest_ns, slot_end_ns(&slots[i]));
+  return latest_ns;
+}
+
+static void choose_window(excerpt *shown, const prem_schedule *schedule, const prem_slot *slots,
+                          int64_t count) {
+  if (count == 0)
+    return;
+  int64_t plan_ns = plan_end_ns(slots, count);
+  shown->begin_ns = slots[0].start_ns;
+  shown->end_ns = end_of_first_tiles(shown, schedule, slots, count);
+  if (count > SHOWN_SLOTS && slots[SHOWN_SLOTS].start_ns < shown->end_ns)
+    shown->end_ns = slots[SHOWN_SLOTS].start_ns;
+  else if (count <= SHOWN_SLOTS && shown->end_ns > plan_ns / 2)
+    shown->end_ns = plan_ns; /* the whole plan is hardly more */
+  if (shown->begin_ns < (shown->end_ns - shown->begin_ns) / 4)
+    shown->begin_ns = 0;
+}
+
+/** Planned slots of the blocks shown, warm-up left out: it has no plan. */
+static int64_t keep_shown(const excerpt *shown, prem_slot *slots, int64_t count) {
+  int64_t kept = 0;
+  for (int64_t i = 0; i < count; ++i)
+    if (!(slots[i].flags & PREM_SLOT_WARMUP) && lane_of(shown, slots[i].block) >= 0)
+      slots[kept++] = slots[i];
+  return kept;
+}
+
+static prem_status choose_excerpt(excerpt *shown, const prem_schedule *schedule, prem_diag *diag) {
+  choose_blocks(shown, schedule);
+  prem_status status =
+      prem_plan_expand(schedule, schedule->plan, &shown->slots, &shown->slot_count, diag);
+  if (status != PREM_OK)
+    return status;
+  shown->slot_count = keep_shown(shown, shown->slots, shown->slot_count);
+  qsort(shown->slots, (size_t)shown->slot_count, sizeof *shown->slots, by_start);
+  choose_window(shown, schedule, shown->slots, shown->slot_count);
+  int64_t inside = 0;
+  while (inside < shown->slot_count && shown->slots[inside].start_ns < shown->end_ns)
+    ++inside;
+  shown->slot_count = inside;
+  qsort(shown->slots, (size_t)shown->slot_count, sizeof *shown->slots, by_tile);
+  return PREM_OK;
+}
+
+static const prem_slot *planned_slot(const excerpt *shown, const prem_trace_record *record) {
+  prem_slot key = {
+      .task = record->task, .job = record->job, .tile = record->tile, .phase = record->phase};
+  return bsearch(&key, shown->slots, (size_t)shown->slot_count, sizeof key, by_tile);
+}
+
+/* ---- text for gnuplot ----------------------------------------------------------------------- */
+
+/** A string that gnuplot takes as it is; only the quote itself needs doubling. */
+static void write_quoted(FILE *script, const char *text) {
+  fputc('\'', script);
+  for (; *text; ++text) {
+    if (*text == '\'')
+      fputc('\'', script);
+    fputc(*text, script);
+  }
+  fputc('\'', script);
+}
+
+/** "block 3: conv.0, edge", cut to what the margin holds. */
+static void write_lane_label(FILE *script, const prem_schedule *schedule, int32_t block) {
+  char label[28];
+  int used = snprintf(label, sizeof label, "block %" PRId32 ":", block);
+  for (int32_t t = 0; t < schedule->task_count && used < (int)sizeof label; ++t)
+    for (int32_t i = 0; i < schedule->tasks[t].block_count; ++i)
+      if (schedule->tasks[t].blocks[i] == block && used < (int)sizeof label)
+        used += snprintf(label + used, sizeof label - (size_t)used, " %s", schedule->tasks[t].name);
+  if (used >= (int)sizeof label)
+    memcpy(label + sizeof label - 4, "...", 4);
+  write_quoted(script, label);
+}
+
+/* ---- the timeline --------------------------------------------------------------------------- */
+
+/** Where phases stand in their block's lane: one line, or memory phases above computes where both
+ *  can run at once. */
+typedef struct lane_shape {
+  double memory_centre, compute_centre, half;
+} lane_shape;
+
+static lane_shape shape_of(const prem_schedule *schedule) {
+  if (schedule->platform.buffers > 1)
+    return (lane_shape){-0.21, 0.21, 0.19};
+  return (lane_shape){0, 0, 0.38};
+}
+
+static double centre_of(lane_shape shape, int32_t lane, int phase) {
+  return lane + (phase == PREM_COMPUTE ? shape.compute_centre : shape.memory_centre);
+}
+
+static void write_box(FILE *script, double begin, double end, double centre, double half) {
+  fprintf(script, "%.6f %.3f %.6f %.6f %.3f %.3f\n", begin, centre, begin, end, centre - half,
+          centre + half);
+}
+
+/* A block of data without lines is an error to gnuplot: each has one point that is not drawn. */
+static void begin_data(FILE *script, const char *name) {
+  fprintf(script, "$%s << EOD\nNaN NaN NaN NaN NaN NaN\n", name);
+}
+
+static void end_data(FILE *script) {
+  fputs("EOD\n", script);
+}
+
+static void write_planned(FILE *script, const excerpt *shown, lane_shape shape, time_axis axis) {
+  begin_data(script, "planned");
+  for (int64_t i = 0; i < shown->slot_count; ++i) {
+    const prem_slot *slot = &shown->slots[i];
+    double centre = centre_of(shape, lane_of(shown, slot->block), slot->phase);
+    write_box(script, (double)slot->start_ns / axis.ns, (double)slot_end_ns(slot) / axis.ns, centre,
+              shape.half);
+  }
+  end_data(script);
+}
+
+/** A record whose real window lies in the excerpt, from hyperperiod `base_ns`. */
+static bool is_shown(const excerpt *shown, const prem_trace_record *record, int64_t base_ns) {
+  return record->end_ns - base_ns >= shown->begin_ns &&
+         record->start_ns - base_ns <= shown->end_ns && lane_of(shown, record->block) >= 0;
+}
+
+static void write_real(FILE *script, const excerpt *shown, const prem_trace *trace, int64_t base_ns,
+                       int phase, lane_shape shape, time_axis axis) {
+  char name[16];
+  snprintf(name, sizeof name, "real%d", phase);
+  begin_data(script, name);
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    const prem_trace_record *record = &trace->records[i];
+    if (record->phase == phase && is_shown(shown, record, base_ns))
+      write_box(script, (double)(record->start_ns - base_ns) / axis.ns,
+                (double)(record->end_ns - base_ns) / axis.ns,
+                centre_of(shape, lane_of(shown, record->block), phase), shape.half * 0.68);
+  }
+  end_data(script);
+}
+
+static bool is_late(const prem_trace_record *record, int64_t late_ns) {
+  return record->release_ns != PREM_NO_RELEASE && record->start_ns - record->release_ns > late_ns;
+}
+
+/** Overruns are judged where the plan's instants hold: in mode tt. */
+static bool is_overrun(const excerpt *shown, const prem_trace_record *record, int64_t base_ns) {
+  const prem_slot *slot = planned_slot(shown, record);
+  return slot && record->end_ns - base_ns > slot_end_ns(slot);
+}
+
+static void write_marks(FILE *script, const excerpt *shown, const prem_row *row, int64_t base_ns,
+                        int64_t late_ns, lane_shape shape, time_axis axis) {
+  const prem_trace *trace = row->example;
+  begin_data(script, "late");
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    const prem_trace_record *record = &trace->records[i];
+    if (is_shown(shown, record, base_ns) && is_late(record, late_ns))
+      fprintf(script, "%.6f %.3f\n", (double)(record->release_ns - base_ns) / axis.ns,
+              centre_of(shape, lane_of(shown, record->block), record->phase) - shape.half);
+  }
+  end_data(script);
+  begin_data(script, "overrun");
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    const prem_trace_record *record = &trace->records[i];
+    if (row->mode == PREM_MODE_TT && is_shown(shown, record, base_ns) &&
+        is_overrun(shown, record, base_ns))
+      fprintf(script, "%.6f %.3f\n", (double)(record->end_ns - base_ns) / axis.ns,
+              centre_of(shape, lane_of(shown, record->block), record->phase));
+  }
+  end_data(script);
+}
+
+static const char *mode_words(prem_mode mode) {
+  switch (mode) {
+  case PREM_MODE_TT:
+    return "tt: each phase at its instant";
+  case PREM_MODE_FREE:
+    return "free: each phase as soon as it can";
+  case PREM_MODE_LOCK:
+    return "lock: memory phases one by one, by a token";
+  default:
+    return prem_mode_name(mode);
+  }
+}
+
+static void write_row_title(FILE *script, const prem_row *row) {
+  char title[512], judged[160];
+  if (row->releases > 0)
+    snprintf(judged, sizeof judged,
+             "%" PRId64 " of %" PRId64 " releases late, %" PRId64 " overruns, ", row->late_releases,
+             row->releases, row->overruns);
+  else
+    judged[0] = 0;
+  snprintf(title, sizeof title,
+           "%s   (%s%" PRId64 " certain and %" PRId64
+           " possible violations, makespan jitter %.3g %% in %" PRId64 " %s)",
+           mode_words(row->mode), judged, row->violations_certain, row->violations_possible,
+           row->jitter_pct, row->repeats, row->scenario == PREM_RESIDENT ? "hyperperiods" : "runs");
+  fputs("set title ", script);
+  write_quoted(script, title);
+  fputs(" offset 0,-0.4\n", script);
+}
+
+/** The place of a panel's drawing area: pixels from the top. */
+static void place_panel(FILE *script, int height, int top, int tall) {
+  fprintf(script, "set lmargin at screen %.5f\nset rmargin at screen %.5f\n",
+          (double)LEFT_MARGIN / WIDTH, 1.0 - (double)RIGHT_MARGIN / WIDTH);
+  fprintf(script, "set tmargin at screen %.5f\nset bmargin at screen %.5f\n",
+          1.0 - (double)top / height, 1.0 - (double)(top + tall) / height);
+}
+
+static void draw_timeline(FILE *script, const prem_result *result, const prem_schedule *schedule,
+                          const prem_row *row, const excerpt *shown) {
+  time_axis axis = axis_for(shown->end_ns - shown->begin_ns);
+  lane_shape shape = shape_of(schedule);
+  int64_t base_ns = row->example->records[0].hyperperiod * result->hyperperiod_ns;
+  double margin = 0.01 * (double)(shown->end_ns - shown->begin_ns) / axis.ns;
+  write_planned(script, shown, shape, axis);
+  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+    write_real(script, shown, row->example, base_ns, phase, shape, axis);
+  write_marks(script, shown, row, base_ns, result->late_ns, shape, axis);
+  write_row_title(script, row);
+  fprintf(script, "unset logscale\nset xrange [%.6f:%.6f]\nset yrange [%.1f:-0.6]\n",
+          (double)shown->begin_ns / axis.ns - margin, (double)shown->end_ns / axis.ns + margin,
+          shown->block_count - 0.4);
+  fprintf(script, "set xlabel 'time from the start of the hyperperiod [%s]' offset 0,0.6\n",
+          axis.unit);
+  fputs("unset ylabel\nset ytics (", script);
+  for (int32_t i = 0; i < shown->block_count; ++i) {
+    fputs(i ? ", " : "", script);
+    write_lane_label(script, schedule, shown->blocks[i]);
+    fprintf(script, " %d", i);
+  }
+  fputs(") scale 0\nset grid noytics xtics\n", script);
+  fputs("plot $planned with boxxyerror fs solid 1 border lc rgb '#909090' lc rgb '#EDEDED' "
+        "notitle",
+        script);
+  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+    fprintf(script,
+            ", $real%d with boxxyerror fs solid 1 border lc rgb 'white' lw 0.4 lc rgb '%s' notitle",
+            phase, phase_colours[phase]);
+  fprintf(script, ", $late using 1:2 with points pt 11 ps 1.3 lc rgb '%s' notitle", late_colour);
+  fprintf(script, ", $overrun using 1:2 with points pt 2 lw 2 ps 1.1 lc rgb '%s' notitle\n",
+          overrun_colour);
+}
+
+/* ---- lateness, or durations, over the run --------------------------------------------------- */
+
+typedef struct history {
+  int64_t worst_ns[PREM_PHASE_COUNT][BINS]; /* -1: nothing there */
+  int64_t begin_ns, end_ns, largest_ns;
+} history;
+
+static bool has_number(const prem_row *row, const prem_trace_record *record) {
+  return !(record->flags & PREM_SLOT_WARMUP) &&
+         (row->releases == 0 || record->release_ns != PREM_NO_RELEASE);
+}
+
+static int64_t number_of(const prem_row *row, const prem_trace_record *record) {
+  int64_t ns =
+      row->releases > 0 ? record->start_ns - record->release_ns : record->end_ns - record->start_ns;
+  return ns > 0 ? ns : 0;
+}
+
+/** The worst of every bin: nothing that is far out can hide between two points. */
+static void collect_history(const prem_row *row, history *out) {
+  const prem_trace *trace = row->example;
+  *out = (history){.begin_ns = trace->records[0].start_ns};
+  memset(out->worst_ns, 0xFF, sizeof out->worst_ns);
+  for (int64_t i = 0; i < trace->record_count; ++i)
+    out->end_ns = larger(out->end_ns, trace->records[i].end_ns);
+  double bins_per_ns = (double)BINS / (double)(out->end_ns - out->begin_ns + 1);
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    const prem_trace_record *record = &trace->records[i];
+    if (!has_number(row, record))
+      continue;
+    int bin = (int)((double)(record->start_ns - out->begin_ns) * bins_per_ns);
+    int64_t *worst_ns = &out->worst_ns[record->phase][bin < BINS ? bin : BINS - 1];
+    int64_t ns = number_of(row, record);
+    *worst_ns = larger(*worst_ns, ns);
+    out->largest_ns = larger(out->largest_ns, ns);
+  }
+}
+
+static void write_history(FILE *script, const history *past, int phase, time_axis time,
+                          time_axis size, double least) {
+  char name[16];
+  snprintf(name, sizeof name, "past%d", phase);
+  begin_data(script, name);
+  double bin_ns = (double)(past->end_ns - past->begin_ns + 1) / BINS;
+  for (int b = 0; b < BINS; ++b) {
+    double value = (double)past->worst_ns[phase][b] / size.ns;
+    if (past->worst_ns[phase][b] >= 0)
+      fprintf(script, "%.6f %.6f\n", ((double)past->begin_ns + (b + 0.5) * bin_ns) / time.ns,
+              value > least ? value : least);
+  }
+  end_data(script);
+}
+
+static void write_history_axes(FILE *script, const prem_row *row, const history *past,
+                               time_axis time, time_axis size, double top, bool logarithmic) {
+  fprintf(script, "set xrange [%.6f:%.6f]\nset yrange [%.9f:%.9f]\n",
+          (double)past->begin_ns / time.ns, (double)past->end_ns / time.ns,
+          logarithmic ? 1 / size.ns : 0, top);
+  fputs(logarithmic ? "set logscale y\n" : "unset logscale\n", script);
+  fprintf(script, "set xlabel 'time from the start of the run [%s]' offset 0,0.6\n", time.unit);
+  fprintf(script, "set ylabel '%s [%s]' offset -1.5,0\n",
+          row->releases > 0 ? "lateness" : "duration", size.unit);
+  fprintf(script, "set title 'the whole run: %s' offset 0,-0.4\n",
+          row->releases > 0 ? "worst lateness of each kind of phase (line: late above)"
+                            : "longest phase of each kind (no releases in this mode)");
+  fputs(logarithmic ? "set ytics autofreq scale 1 format '10^%T'\n"
+                    : "set ytics autofreq scale 1 format '%g'\n",
+        script);
+}
+
+/** Durations have one scale in all modes, so that they can be compared. */
+static int64_t longest_duration_ns(const prem_result *result) {
+  int64_t longest_ns = 0;
+  for (int32_t i = 0; i < result->row_count; ++i)
+    for (int64_t r = 0; result->rows[i].releases == 0 && has_records(&result->rows[i]) &&
+                        r < result->rows[i].example->record_count;
+         ++r)
+      if (has_number(&result->rows[i], &result->rows[i].example->records[r]))
+        longest_ns =
+            larger(longest_ns, number_of(&result->rows[i], &result->rows[i].example->records[r]));
+  return longest_ns;
+}
+
+static void draw_history(FILE *script, const prem_result *result, const prem_row *row,
+                         const history *past) {
+  bool lateness = row->releases > 0;
+  int64_t late_ns = lateness ? result->late_ns : 0;
+  int64_t largest_ns = lateness ? larger(past->largest_ns, late_ns) : longest_duration_ns(result);
+  time_axis time = axis_for(past->end_ns - past->begin_ns), size = axis_for(largest_ns);
+  bool logarithmic = lateness && past->largest_ns > 20 * late_ns;
+  double top = (double)(largest_ns > 0 ? largest_ns : 1) / size.ns * (logarithmic ? 2 : 1.25);
+  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+    write_history(script, past, phase, time, size, logarithmic ? 1 / size.ns : 0);
+  write_history_axes(script, row, past, time, size, top, logarithmic);
+  fputs("set grid xtics ytics\nplot ", script);
+  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+    fprintf(script, "$past%d using 1:2 with points pt 7 ps 0.45 lc rgb '%s' notitle, ", phase,
+            phase_colours[phase]);
+  if (lateness)
+    fprintf(script, "%.6f with lines dt 2 lw 1.5 lc rgb '%s' notitle, ", (double)late_ns / size.ns,
+            late_colour);
+  fputs("NaN notitle\n", script);
+}
+
+/* ---- the whole picture ---------------------------------------------------------------------- */
+
+static int panel_height(const excerpt *shown) {
+  return shown->block_count * LANE + AROUND + BENEATH + AROUND;
+}
+
+static void write_terminal(FILE *script, const char *extension, int height) {
+  fprintf(script, "set terminal %s noenhanced size %d,%d font 'DejaVu Sans,%d' %s\n",
+          strcmp(extension, ".svg") == 0 ? "svg" : "pngcairo", WIDTH, height,
+          strcmp(extension, ".svg") == 0 ? 13 : 10, "background rgb 'white'");
+}
+
+static void write_heading(FILE *script, const prem_result *result, const prem_schedule *schedule,
+                          const excerpt *shown, int height) {
+  time_axis axis = axis_for(result->hyperperiod_ns);
+  char title[512];
+  snprintf(title, sizeof title,
+           "%s on %s (%s): planned and real phases, %.6g to %.6g of %.6g %s, %" PRId32
+           " of %" PRId32 " blocks, first counted run of each mode",
+           result->schedule_name, result->machine.backend, result->machine.name,
+           (double)shown->begin_ns / axis.ns, (double)shown->end_ns / axis.ns,
+           (double)result->hyperperiod_ns / axis.ns, axis.unit, shown->block_count,
+           schedule->platform.blocks);
+  fputs("set label 1 ", script);
+  write_quoted(script, title);
+  fprintf(script, " at screen 0.01, screen %.5f left font ',14'\n", 1.0 - 20.0 / height);
+}
+
+/** One line of swatches; drawn by hand, for a key would need a plot of its own. */
+static void write_legend(FILE *script, int height) {
+  const char *const names[] = {"planned", "prefetch", "compute", "writeback"};
+  const char *const colours[] = {"#EDEDED", phase_colours[0], phase_colours[1], phase_colours[2]};
+  double y = 1.0 - 45.0 / height, half = 7.0 / height;
+  for (int i = 0; i < 4; ++i) {
+    double x = 0.012 + 0.095 * i;
+    fprintf(script,
+            "set object %d rectangle from screen %.5f, screen %.5f to screen %.5f, screen %.5f "
+            "fs solid 1 border lc rgb '#909090' fc rgb '%s'\n",
+            i + 1, x, y - half, x + 0.02, y + half, colours[i]);
+    fprintf(script, "set label %d '%s' at screen %.5f, screen %.5f left\n", i + 2, names[i],
+            x + 0.025, y);
+  }
+  fprintf(script,
+          "set label 6 'late release' at screen 0.405, screen %.5f left point pt 11 ps 1.3 "
+          "lc rgb '%s' offset 1,0\n",
+          y, late_colour);
+  fprintf(script,
+          "set label 7 'overrun: ends after its window' at screen 0.515, screen %.5f left "
+          "point pt 2 lw 2 ps 1.1 lc rgb '%s' offset 1,0\n",
+          y, overrun_colour);
+}
+
+static prem_status write_script(FILE *script, const prem_result *result,
+                                const prem_schedule *schedule, const excerpt *shown,
+                                const char *extension) {
+  history *past = malloc(sizeof *past);
+  if (!past)
+    return PREM_ERR_MEMORY;
+  int rows = 0, top = HEAD;
+  for (int32_t i = 0; i < result->row_count; ++i)
+    rows += has_records(&result->rows[i]);
+  int height = HEAD + rows * panel_height(shown);
+  write_terminal(script, extension, height);
+  write_heading(script, result, schedule, shown, height);
+  write_legend(script, height);
+  fputs("set multiplot\nset tics out nomirror\nset border 3 lc rgb '#404040'\nunset key\n", script);
+  for (int32_t i = 0; i < result->row_count; ++i) {
+    if (!has_records(&result->rows[i]))
+      continue;
+    place_panel(script, height, top + 26, shown->block_count * LANE);
+    draw_timeline(script, result, schedule, &result->rows[i], shown);
+    fputs("unset label\nunset object\n", script); /* heading and legend are drawn once */
+    top += shown->block_count * LANE + AROUND;
+    place_panel(script, height, top + 26, BENEATH);
+    collect_history(&result->rows[i], past);
+    draw_history(script, result, &result->rows[i], past);
+    top += BENEATH + AROUND;
+  }
+  fputs("unset multiplot\n", script);
+  free(past);
+  return PREM_OK;
+}
+
+static prem_status draw(const prem_result *result, const prem_schedule *schedule, const char *path,
+                        const char *extension, FILE *script, prem_diag *diag) {
+  excerpt shown = {0};
+  prem_beside picture = {0};
+  prem_status status = choose_excerpt(&shown, schedule, diag);
+  if (status == PREM_OK)
+    status = write_script(script, result, schedule, &shown, extension);
+  if (status == PREM_OK)
+    status = prem_beside_open(&picture, path, diag);
+  if (status == PREM_OK)
+    status = prem_gnuplot_run(script, picture.file, diag);
+  if (status == PREM_OK)
+    status = prem_beside_commit(&picture, diag);
+  prem_beside_abandon(&picture);
+  free(shown.slots);
+  return status;
+}
+
+static prem_status refuse(prem_diag *diag, const char *path, const char *reason) {
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "%s", reason);
+  return PREM_ERR_ARGUMENT;
+}
+
+prem_status prem_result_draw(const prem_result *result, const prem_schedule *schedule,
+                             const char *path, prem_diag *diag) {
+  const char *extension = strrchr(path, '.');
+  if (!extension || (strcmp(extension, ".svg") != 0 && strcmp(extension, ".png") != 0))
+    return refuse(diag, path, "a picture's name ends in .svg or .png");
+  bool any = false;
+  for (int32_t i = 0; i < result->row_count; ++i)
+    any |= has_records(&result->rows[i]);
+  if (!any)
+    return refuse(diag, path, "no raw records were kept, so there is nothing to draw");
+  FILE *script = tmpfile();
+  if (!script) {
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "", "no temporary file can be made");
+    return PREM_ERR_IO;
+  }
+  prem_status status = draw(result, schedule, path, extension, script, diag);
+  fclose(script);
+  return status;
+}
