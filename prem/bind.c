@@ -1,0 +1,415 @@
+/* Binding: what a task's kernel makes of its arrays, tile and arguments. */
+#include "private.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUFFER_ALIGNMENT = 128, PIECE_BYTES = 16 };
+
+/* ---- what kernels call ----------------------------------------------------------------------- */
+
+prem_status prem_bind_refuse(prem_bind *bind, const char *key, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(bind->reason, sizeof bind->reason, format, args);
+  va_end(args);
+  snprintf(bind->key, sizeof bind->key, "%s", key);
+  return PREM_ERR_INVALID;
+}
+
+/* NULL: the file does not give it. */
+static prem_arg *find_arg(prem_bind *bind, const char *key) {
+  for (int32_t i = 0; i < bind->arg_count; ++i)
+    if (strcmp(bind->args[i].key, key) == 0) {
+      bind->args[i].used = true;
+      return &bind->args[i];
+    }
+  return NULL;
+}
+
+static prem_status refuse_count(prem_bind *bind, const prem_arg *arg, int32_t count) {
+  char key[PREM_NAME_BYTES + 8];
+  snprintf(key, sizeof key, "args.%s", arg->key);
+  return prem_bind_refuse(bind, key, "has %d numbers, %d are needed", arg->count, count);
+}
+
+prem_status prem_arg_floats(prem_bind *bind, const char *key, float *out, int32_t count) {
+  const prem_arg *arg = find_arg(bind, key);
+  if (!arg)
+    return PREM_OK;
+  if (arg->count != count)
+    return refuse_count(bind, arg, count);
+  for (int32_t i = 0; i < count; ++i)
+    out[i] = (float)arg->values[i];
+  return PREM_OK;
+}
+
+prem_status prem_arg_ints(prem_bind *bind, const char *key, int64_t *out, int32_t count) {
+  const prem_arg *arg = find_arg(bind, key);
+  if (!arg)
+    return PREM_OK;
+  if (arg->count != count)
+    return refuse_count(bind, arg, count);
+  if (!arg->is_int) {
+    char name[PREM_NAME_BYTES + 8];
+    snprintf(name, sizeof name, "args.%s", key);
+    return prem_bind_refuse(bind, name, "must be written as integers");
+  }
+  memcpy(out, arg->ints, (size_t)count * sizeof *out);
+  return PREM_OK;
+}
+
+/* ---- refusing -------------------------------------------------------------------------------- */
+
+/* Problem `code` of a task: `key` is relative to the task. */
+static prem_status refuse(prem_task *task, prem_diag *diag, int code, prem_place place,
+                          const char *key, const char *format, ...) PREM_PRINTF(6, 7);
+
+static prem_status refuse(prem_task *task, prem_diag *diag, int code, prem_place place,
+                          const char *key, const char *format, ...) {
+  char reason[512], path[3 * PREM_NAME_BYTES];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(reason, sizeof reason, format, args);
+  va_end(args);
+  snprintf(path, sizeof path, "tasks.%s.%s", task->name, key);
+  prem_diag_add(diag, PREM_ERROR, code, place, path, "%s", reason);
+  task->broken = true;
+  return PREM_ERR_INVALID;
+}
+
+/* "conv2d, noop" of a registry, cut short where it is long. */
+static void list_kernels(const prem_registry *registry, char *out, size_t out_bytes) {
+  size_t used = 0;
+  out[0] = '\0';
+  for (int32_t i = 0; i < registry->count && used < out_bytes; ++i)
+    used += (size_t)snprintf(out + used, out_bytes - used, "%s%s", i ? ", " : "",
+                             registry->kernels[i]->name);
+}
+
+/* ---- ports ----------------------------------------------------------------------------------- */
+
+static int32_t port_of(const prem_kernel *kernel, const char *name) {
+  for (int32_t p = 0; p < kernel->port_count; ++p)
+    if (strcmp(kernel->ports[p].name, name) == 0)
+      return p;
+  return -1;
+}
+
+static void list_ports(const prem_kernel *kernel, char *out, size_t out_bytes) {
+  size_t used = 0;
+  snprintf(out, out_bytes, "none");
+  for (int32_t p = 0; p < kernel->port_count && used < out_bytes; ++p)
+    used +=
+        (size_t)snprintf(out + used, out_bytes - used, "%s%s (%s)", p ? ", " : "",
+                         kernel->ports[p].name, kernel->ports[p].access == PREM_IN ? "in" : "out");
+}
+
+/* Which of the file's arrays each port of the kernel has. */
+static prem_status connect_ports(prem_schedule *schedule, prem_task *task,
+                                 const prem_kernel *kernel, prem_diag *diag) {
+  char ports[256];
+  list_ports(kernel, ports, sizeof ports);
+  prem_status status = PREM_OK;
+  for (int32_t p = 0; p < kernel->port_count; ++p)
+    task->arrays[p] = -1;
+  for (int32_t i = 0; i < task->port_count; ++i) {
+    char key[PREM_NAME_BYTES + 8];
+    snprintf(key, sizeof key, "arrays.%s", task->port_names[i]);
+    const int32_t p = port_of(kernel, task->port_names[i]);
+    const prem_array *array = &schedule->arrays[task->port_arrays[i]];
+    if (p < 0) {
+      status = refuse(task, diag, 31, task->place, key, "kernel '%s' has no such array; it has: %s",
+                      kernel->name, ports);
+      continue;
+    }
+    task->arrays[p] = task->port_arrays[i];
+    const bool is_new = array->rank == 0;
+    if (is_new && kernel->ports[p].access == PREM_IN)
+      status = refuse(task, diag, 31, task->place, key,
+                      "an input cannot be \"new\"; name an array of the file");
+    else if (!is_new && array->type != kernel->ports[p].type)
+      status =
+          refuse(task, diag, 31, task->place, key, "array '%s' is %s, the kernel takes %s",
+                 array->name, prem_type_name(array->type), prem_type_name(kernel->ports[p].type));
+  }
+  for (int32_t p = 0; p < kernel->port_count; ++p)
+    if (task->arrays[p] < 0)
+      status =
+          refuse(task, diag, 31, task->place, "arrays", "'%s' is missing: kernel '%s' takes %s",
+                 kernel->ports[p].name, kernel->name, ports);
+  return status;
+}
+
+/* ---- asking the kernel ----------------------------------------------------------------------- */
+
+static void fill_bind(const prem_schedule *schedule, const prem_task *task,
+                      const prem_kernel *kernel, prem_bind *bind) {
+  *bind = (prem_bind){.args = task->args,
+                      .arg_count = task->arg_count,
+                      .tile_rank = task->tile_rank,
+                      .tiles = task->tile_count};
+  memcpy(bind->tile, task->tile, sizeof bind->tile);
+  for (int32_t p = 0; p < kernel->port_count; ++p) {
+    const prem_array *array = &schedule->arrays[task->arrays[p]];
+    bind->rank[p] = array->rank;
+    memcpy(bind->shape[p], array->shape, sizeof bind->shape[p]);
+  }
+}
+
+/* What a careless kernel could give: judged before anything is computed from it. */
+static prem_status judge_bind(prem_task *task, const prem_kernel *kernel, const prem_bind *bind,
+                              prem_diag *diag) {
+  int64_t tiles = 1;
+  for (int32_t k = 0; k < PREM_MAX_GRID; ++k) {
+    if (bind->grid[k] < 1 || tiles * bind->grid[k] > INT32_MAX)
+      return refuse(task, diag, 31, task->place, "tile",
+                    "kernel '%s' makes a grid of %d x %d x %d tiles of it; 1 to %d are allowed",
+                    kernel->name, bind->grid[0], bind->grid[1], bind->grid[2], INT32_MAX);
+    tiles *= bind->grid[k];
+  }
+  for (int32_t p = 0; p < kernel->port_count; ++p)
+    for (int d = 0; d < PREM_MAX_RANK; ++d)
+      if (bind->window[p].extent[d] < 1)
+        return refuse(task, diag, 31, task->place, "kernel",
+                      "kernel '%s' gives an empty window of '%s'", kernel->name,
+                      kernel->ports[p].name);
+  for (int32_t i = 0; i < task->arg_count; ++i)
+    if (!task->args[i].used) {
+      char key[PREM_NAME_BYTES + 8];
+      snprintf(key, sizeof key, "args.%s", task->args[i].key);
+      return refuse(task, diag, 31, task->args[i].place, key,
+                    "kernel '%s' has no such argument; see `ttprem list`", kernel->name);
+    }
+  return PREM_OK;
+}
+
+static prem_status make_new_arrays(prem_schedule *schedule, prem_task *task,
+                                   const prem_kernel *kernel, const prem_bind *bind,
+                                   prem_diag *diag) {
+  for (int32_t p = 0; p < kernel->port_count; ++p) {
+    prem_array *array = &schedule->arrays[task->arrays[p]];
+    if (array->rank != 0)
+      continue;
+    int64_t elements = 1;
+    for (int d = 0; d < PREM_MAX_RANK; ++d) {
+      if (bind->new_shape[p][d] < 1 || elements > PREM_MAX_ELEMENTS / bind->new_shape[p][d])
+        return refuse(task, diag, 31, task->place, "arrays",
+                      "kernel '%s' gives \"new\" '%s' no size that is possible", kernel->name,
+                      kernel->ports[p].name);
+      elements *= bind->new_shape[p][d];
+    }
+    array->type = kernel->ports[p].type;
+    array->rank = bind->new_rank[p];
+    memcpy(array->shape, bind->new_shape[p], sizeof array->shape);
+  }
+  return PREM_OK;
+}
+
+/* ---- the scratchpad -------------------------------------------------------------------------- */
+
+static int64_t round_up(int64_t value, int64_t to) {
+  return (value + to - 1) / to * to;
+}
+
+/* One port behind the other, each at a multiple of 128; false: a buffer beyond 2 GiB. */
+static bool lay_out(prem_task *task, const prem_kernel *kernel) {
+  int64_t used[2] = {0, 0};
+  for (int32_t p = 0; p < kernel->port_count; ++p) {
+    const int32_t *extent = task->windows[p].extent;
+    const int32_t element = prem_type_bytes(kernel->ports[p].type);
+    const int64_t row = round_up((int64_t)extent[3] * element + PIECE_BYTES - 1, PIECE_BYTES);
+    int64_t rows = extent[0], *end = &used[kernel->ports[p].access == PREM_OUT];
+    for (int d = 1; d < 3; ++d)
+      if ((rows *= extent[d]) > INT32_MAX)
+        return false;
+    if (row > INT32_MAX || *end + row * rows > INT32_MAX - BUFFER_ALIGNMENT)
+      return false;
+    task->layout[p] = (prem_port_layout){.offset_bytes = (int32_t)*end,
+                                         .row_bytes = (int32_t)row,
+                                         .rows = (int32_t)rows,
+                                         .element_bytes = element};
+    *end = round_up(*end + row * rows, BUFFER_ALIGNMENT);
+  }
+  task->in_bytes = (int32_t)used[0];
+  task->out_bytes = (int32_t)used[1];
+  return true;
+}
+
+/* ---- binding --------------------------------------------------------------------------------- */
+
+static prem_status allocate(prem_task *task, const prem_kernel *kernel) {
+  const size_t ports = (size_t)kernel->port_count + 1;
+  task->windows = calloc(ports, sizeof *task->windows);
+  task->arrays = calloc(ports, sizeof *task->arrays);
+  task->layout = calloc(ports, sizeof *task->layout);
+  task->params = calloc(1, PREM_PARAMS_BYTES);
+  return task->windows && task->arrays && task->layout && task->params ? PREM_OK : PREM_ERR_MEMORY;
+}
+
+/* Arrays imply the phases that move them, code a compute. */
+static void imply_phases(prem_task *task, const prem_kernel *kernel) {
+  for (int32_t p = 0; p < kernel->port_count; ++p)
+    task->phase[kernel->ports[p].access == PREM_IN ? PREM_PREFETCH : PREM_WRITEBACK].exists = true;
+  if (kernel->compute)
+    task->phase[PREM_COMPUTE].exists = true;
+}
+
+static prem_status ask_kernel(prem_schedule *schedule, prem_task *task, const prem_kernel *kernel,
+                              prem_diag *diag) {
+  prem_bind *bind = malloc(sizeof *bind);
+  if (!bind)
+    return PREM_ERR_MEMORY;
+  fill_bind(schedule, task, kernel, bind);
+  prem_status status = kernel->bind(bind);
+  if (status == PREM_ERR_INVALID)
+    refuse(task, diag, 31, task->place, bind->key, "%s", bind->reason);
+  if (status == PREM_OK)
+    status = judge_bind(task, kernel, bind, diag);
+  if (status == PREM_OK)
+    status = make_new_arrays(schedule, task, kernel, bind, diag);
+  if (status == PREM_OK) {
+    memcpy(task->grid, bind->grid, sizeof task->grid);
+    memcpy(task->windows, bind->window, (size_t)kernel->port_count * sizeof *task->windows);
+    memcpy(task->params, bind->params.bytes, PREM_PARAMS_BYTES);
+    task->tile_count = bind->grid[0] * bind->grid[1] * bind->grid[2];
+  }
+  free(bind);
+  return status;
+}
+
+static prem_status bind_task(prem_schedule *schedule, int32_t number, const prem_registry *registry,
+                             prem_diag *diag) {
+  prem_task *task = &schedule->tasks[number];
+  const prem_kernel *kernel = prem_registry_find(registry, task->kernel);
+  if (!kernel) {
+    char names[384];
+    list_kernels(registry, names, sizeof names);
+    return refuse(task, diag, 24, task->place, "kernel",
+                  "there is no kernel '%s' in this build; it has: %s, and \"none\"", task->kernel,
+                  names);
+  }
+  if (kernel->port_count > 0 && task->tile_count > 0)
+    return refuse(
+        task, diag, 31, task->place, "tiles",
+        "kernel '%s' has arrays: its tiles follow from them and from `tile`; leave `tiles` "
+        "out",
+        kernel->name);
+  prem_status status = allocate(task, kernel);
+  if (status == PREM_OK)
+    status = connect_ports(schedule, task, kernel, diag);
+  if (status == PREM_OK)
+    status = ask_kernel(schedule, task, kernel, diag);
+  if (status == PREM_OK && !lay_out(task, kernel))
+    status = refuse(task, diag, 41, task->place, "tile",
+                    "a tile needs more than 2 GiB of scratchpad; take a smaller one");
+  if (status != PREM_OK)
+    return status;
+  imply_phases(task, kernel);
+  task->definition = kernel;
+  for (int32_t p = 0; p < kernel->port_count; ++p) {
+    prem_array *array = &schedule->arrays[task->arrays[p]];
+    if (kernel->ports[p].access == PREM_OUT && array->writer < 0)
+      array->writer = number;
+  }
+  return PREM_OK;
+}
+
+/* For prem_block_scratch_bytes(): the largest buffers of each block. */
+static prem_status measure_blocks(prem_schedule *schedule) {
+  struct prem_schedule_private *own = schedule->private_data;
+  const size_t blocks = (size_t)schedule->platform.blocks + 1;
+  free(own->block_in);
+  free(own->block_out);
+  own->block_in = calloc(blocks, sizeof *own->block_in);
+  own->block_out = calloc(blocks, sizeof *own->block_out);
+  if (!own->block_in || !own->block_out)
+    return PREM_ERR_MEMORY;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    for (int32_t i = 0; task->definition && i < task->block_count; ++i) {
+      const int32_t block = task->blocks[i];
+      if (own->block_in[block] < task->in_bytes)
+        own->block_in[block] = task->in_bytes;
+      if (own->block_out[block] < task->out_bytes)
+        own->block_out[block] = task->out_bytes;
+    }
+  }
+  return PREM_OK;
+}
+
+prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *registry,
+                               prem_diag *diag) {
+  if (schedule->bound)
+    return PREM_OK;
+  prem_status result = PREM_OK;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    prem_task *task = &schedule->tasks[t];
+    if (task->broken || strcmp(task->kernel, "none") == 0)
+      continue;
+    const prem_status status = bind_task(schedule, t, registry, diag);
+    if (status == PREM_ERR_MEMORY)
+      return status;
+    if (status != PREM_OK)
+      result = status;
+  }
+  if (!prem_schedule_fits(schedule, diag))
+    result = PREM_ERR_INVALID;
+  if (measure_blocks(schedule) != PREM_OK)
+    return PREM_ERR_MEMORY;
+  schedule->bound = true;
+  return result;
+}
+
+int64_t prem_block_scratch_bytes(const prem_schedule *schedule, int32_t block) {
+  const struct prem_schedule_private *own = schedule->private_data;
+  if (!own || !own->block_in || block < 0 || block >= schedule->platform.blocks)
+    return 0;
+  return schedule->platform.buffers * ((int64_t)own->block_in[block] + own->block_out[block]);
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------- */
+
+/* The part of a tile's window inside the array: first element and size in each dimension. */
+static bool clip_window(const prem_task *task, const prem_window *window, const int64_t shape[4],
+                        int32_t tile, int64_t first[4], int64_t size[4]) {
+  const int64_t index[PREM_MAX_GRID] = {tile / task->grid[2] / task->grid[1],
+                                        tile / task->grid[2] % task->grid[1], tile % task->grid[2]};
+  for (int d = 0; d < PREM_MAX_RANK; ++d) {
+    int64_t begin = window->base[d];
+    for (int k = 0; k < PREM_MAX_GRID; ++k)
+      begin += window->step[d][k] * index[k];
+    int64_t end = begin + window->extent[d];
+    first[d] = begin > 0 ? begin : 0;
+    end = end < shape[d] ? end : shape[d];
+    if ((size[d] = end - first[d]) <= 0)
+      return false;
+  }
+  return true;
+}
+
+int64_t prem_task_phase_bytes(const prem_schedule *schedule, const prem_task *task,
+                              prem_phase phase, int32_t tile) {
+  int64_t bytes = 0;
+  if (!task->definition || phase == PREM_COMPUTE)
+    return 0;
+  for (int32_t p = 0; p < task->definition->port_count; ++p) {
+    const bool is_input = task->definition->ports[p].access == PREM_IN;
+    if (is_input != (phase == PREM_PREFETCH))
+      continue;
+    int64_t first[4], size[4];
+    const prem_array *array = &schedule->arrays[task->arrays[p]];
+    if (!clip_window(task, &task->windows[p], array->shape, tile, first, size))
+      continue;
+    const int64_t element = task->layout[p].element_bytes;
+    int64_t begin = first[3] * element, end = begin + size[3] * element;
+    if (is_input) { /* whole 16-byte pieces; rows begin at a multiple of 16 */
+      begin = begin / PIECE_BYTES * PIECE_BYTES;
+      end = round_up(end, PIECE_BYTES);
+    }
+    bytes += size[0] * size[1] * size[2] * (end - begin);
+  }
+  return bytes;
+}

@@ -1,0 +1,36 @@
+/** What a prem_schedule keeps to itself: file names, the file's bytes, lookup tables. */
+#ifndef TTPREM_PRIVATE_H
+#define TTPREM_PRIVATE_H
+
+#include "ttprem/schedule.h"
+
+struct prem_schedule_private {
+  char **files; /* names that prem_place points to */
+  size_t file_count;
+  char *source; /* the file's bytes, closed by a zero; for prem_schedule_save() */
+  size_t source_bytes;
+  size_t plan_offset;    /* where the top-level `plan` begins in the source; SIZE_MAX: nowhere */
+  bool settings_follow;  /* the source has settings after its plan */
+  bool plan_is_included; /* the plan comes from an included file */
+  int32_t *by_name;      /* tasks in the order of their names */
+  int32_t *block_in;     /* made by bind: the largest input buffer of the tasks on a block */
+  int32_t *block_out;
+};
+
+/** The schedule's own copy of a file name; NULL when out of memory. */
+const char *prem_schedule_intern(prem_schedule *schedule, const char *file);
+/** An empty schedule with the defaults of the format; NULL when out of memory. */
+prem_schedule *prem_schedule_new(void);
+/** Build the lookup table behind prem_schedule_find_task(). */
+prem_status prem_schedule_index(prem_schedule *schedule);
+
+/**
+ * Phases of one hyperperiod over all tasks whose number of tiles is known; adds E013 to `diag` and
+ * returns false when they are more than PREM_MAX_SLOTS.
+ */
+bool prem_schedule_fits(const prem_schedule *schedule, prem_diag *diag);
+
+/** Grow an array to `count` + 1 elements, doubling its room; NULL when out of memory. */
+void *prem_grow(void *array, size_t count, size_t element_bytes);
+
+#endif

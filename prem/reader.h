@@ -1,0 +1,128 @@
+/** Inside the reader: typed reading of libconfig settings, each problem reported at its place. */
+#ifndef TTPREM_READER_H
+#define TTPREM_READER_H
+
+#include "scan.h"
+
+#include <libconfig.h>
+
+/** A task as the file names it: one entry, one or more tasks. */
+typedef struct prem_task_entry {
+  const config_setting_t *setting;
+  char name[PREM_NAME_BYTES];
+  int32_t first, count; /* its tasks; count 0 where it could not be read */
+} prem_task_entry;
+
+typedef struct prem_reader {
+  prem_schedule *schedule;
+  prem_diag *diag;
+  prem_scan scan;
+  const char *folder;  /* of the schedule */
+  const char *profile; /* overrides the tasks' own; NULL: none */
+  prem_task_entry *entries;
+  int32_t entry_count;
+  bool *block_is_used; /* by tasks read so far */
+  int32_t lowest_free_block;
+  int64_t table_entries; /* blocks, edges and arguments of all tasks */
+  const char *libconfig_file, *own_file; /* the last name interned */
+  bool out_of_memory;
+} prem_reader;
+
+/**
+ * Read a schedule from memory; everything else is as in prem_schedule_load_lenient().
+ *
+ * @param path    what messages call the file.
+ * @param folder  includes, pictures and profiles count from here.
+ * @param bytes   allocated, closed by a zero behind `count`; the call takes it over.
+ */
+prem_status prem_schedule_read_bytes(const char *path, const char *folder, char *bytes,
+                                     size_t count, const char *profile, prem_schedule **out,
+                                     prem_diag *diag);
+
+/* Stops on the way of a file, in their order. */
+void prem_read_platform(prem_reader *reader, const config_setting_t *root);
+void prem_read_profiles(prem_reader *reader, const config_setting_t *root);
+void prem_read_arrays(prem_reader *reader, const config_setting_t *root);
+void prem_read_tasks(prem_reader *reader, const config_setting_t *root);
+void prem_read_policy(prem_reader *reader, const config_setting_t *root);
+void prem_read_measure(prem_reader *reader, const config_setting_t *root);
+void prem_apply_profiles(prem_reader *reader);
+/** What only all tasks together show: cycles, the hyperperiod, sums of times. */
+void prem_read_relations(prem_reader *reader);
+void prem_read_plan(prem_reader *reader, const config_setting_t *root);
+
+/* ---- settings ------------------------------------------------------------------------------- */
+
+prem_place prem_setting_place(prem_reader *reader, const config_setting_t *setting);
+
+/** Report an error at `setting`, or at its member `key` when that is not NULL. */
+void prem_refuse(prem_reader *reader, int code, const config_setting_t *setting, const char *key,
+                 const char *format, ...) PREM_PRINTF(5, 6);
+
+/** Report every member of `group` whose name is not among `keys`, which a NULL ends. */
+void prem_read_known_keys(prem_reader *reader, const config_setting_t *group,
+                          const char *const *keys);
+
+/**
+ * The member `key` if it is there and of the type (CONFIG_TYPE_...); NULL otherwise, with an error
+ * when the type is wrong, or when it is `required` and missing.
+ */
+config_setting_t *prem_read_member(prem_reader *reader, const config_setting_t *group,
+                                   const char *key, int type, bool required);
+/** The element of a list, which must be a group; NULL and an error otherwise. */
+config_setting_t *prem_read_list_group(prem_reader *reader, const config_setting_t *list,
+                                       int32_t index);
+
+/* The calls below return true if the key is there and good; `out` keeps what it holds otherwise. */
+
+/** An integer; E017 below `min`, E020 above `max`. */
+bool prem_read_integer(prem_reader *reader, const config_setting_t *group, const char *key,
+                       int64_t min, int64_t max, int64_t *out);
+bool prem_read_int32(prem_reader *reader, const config_setting_t *group, const char *key,
+                     int32_t min, int32_t max, int32_t *out);
+/** An integer setting's value; false and an error where it is none, or was cut. */
+bool prem_setting_integer(prem_reader *reader, const config_setting_t *setting, int64_t min,
+                          int64_t max, int64_t *out);
+
+/** What a time may be, and the code of its error. */
+typedef enum prem_time_kind {
+  PREM_TIME_OFFSET, /* 0 or more, E015 */
+  PREM_TIME_LENGTH, /* above 0, E015 */
+  PREM_TIME_PERIOD, /* above 0, E014 */
+  PREM_TIME_WCET,   /* above 0, E016 */
+  PREM_TIME_STEP,   /* of either sign */
+  PREM_TIME_START   /* 0 or more, or -1 for "elsewhere", E015 */
+} prem_time_kind;
+bool prem_read_time(prem_reader *reader, const config_setting_t *group, const char *key,
+                    prem_time_kind kind, int64_t *out);
+bool prem_setting_time(prem_reader *reader, const config_setting_t *setting, prem_time_kind kind,
+                       int64_t *out);
+
+bool prem_read_bool(prem_reader *reader, const config_setting_t *group, const char *key, bool *out);
+/** A string, owned by libconfig. */
+bool prem_read_text(prem_reader *reader, const config_setting_t *group, const char *key,
+                    const char **out);
+/** A name: 1 to 63 bytes, no control characters (E012); E003 when required and missing. */
+bool prem_read_name(prem_reader *reader, const config_setting_t *group, const char *key,
+                    bool required, char out[PREM_NAME_BYTES]);
+bool prem_check_name(prem_reader *reader, const config_setting_t *setting, const char *name);
+/** One of `words`, which a NULL ends: its index. */
+bool prem_read_word(prem_reader *reader, const config_setting_t *group, const char *key,
+                    const char *const *words, int *out);
+
+/** A word as a message may show it: one line, not too long. */
+typedef struct prem_shown {
+  char text[72];
+} prem_shown;
+prem_shown prem_show(const char *word);
+
+/**
+ * ", did you mean 'X'?" with the nearest of the candidates, or "" when none is near. `candidate`
+ * gives the word at an index.
+ */
+prem_shown prem_suggest(const char *word, const char *(*candidate)(const void *from, int32_t index),
+                        const void *from, int32_t count);
+/** The same from a list that a NULL ends. */
+prem_shown prem_suggest_word(const char *word, const char *const *words);
+
+#endif

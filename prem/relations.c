@@ -1,0 +1,156 @@
+/* What only all tasks of a file together show: the hyperperiod, sums of times, precedence. */
+#include "reader.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the hyperperiod ------------------------------------------------------------------------- */
+
+static int64_t greatest_divisor(int64_t a, int64_t b) {
+  while (b) {
+    const int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+static void find_hyperperiod(prem_reader *reader) {
+  prem_schedule *schedule = reader->schedule;
+  int64_t lcm_ns = 0;
+  const prem_task *last = NULL;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    if (task->period_ns <= 0)
+      continue;
+    const int64_t times =
+        lcm_ns ? task->period_ns / greatest_divisor(lcm_ns, task->period_ns) : task->period_ns;
+    if (lcm_ns && times > PREM_MAX_NS / lcm_ns) {
+      prem_diag_add(reader->diag, PREM_ERROR, 19, task->place, "tasks",
+                    "the least common multiple of the periods is above 2^62 ns: that of the tasks "
+                    "up to '%s' is %" PRId64 " ns, '%s' has %" PRId64
+                    " ns; choose periods that divide each other",
+                    last->name, lcm_ns, task->name, task->period_ns);
+      return;
+    }
+    lcm_ns = lcm_ns ? lcm_ns * times : times;
+    last = task;
+  }
+  schedule->period_lcm_ns = lcm_ns;
+}
+
+/* A tile's worst case counted from its job's release: the least that every plan adds up. */
+static void judge_sums(prem_reader *reader) {
+  for (int32_t t = 0; t < reader->schedule->task_count; ++t) {
+    prem_task *task = &reader->schedule->tasks[t];
+    int64_t sum_ns = task->release_ns;
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+      if (sum_ns <= PREM_MAX_NS)
+        sum_ns += task->phase[phase].wcet_ns; /* both at most 2^62 */
+    if (sum_ns <= PREM_MAX_NS)
+      continue;
+    prem_diag_add(reader->diag, PREM_ERROR, 18, task->place, task->name,
+                  "the release and the WCETs of one tile add up to more than 2^62 ns");
+    task->broken = true;
+  }
+}
+
+/* ---- precedence ------------------------------------------------------------------------------ */
+
+static void judge_instances(prem_reader *reader) {
+  prem_schedule *schedule = reader->schedule;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    for (int32_t a = 0; a < schedule->tasks[t].after_count; ++a) {
+      prem_task *task = &schedule->tasks[t];
+      const prem_task *before = &schedule->tasks[task->after[a].task];
+      if (task->after[a].latest || task->period_ns == before->period_ns)
+        continue;
+      prem_diag_add(reader->diag, PREM_ERROR, 26, task->after[a].place, "after",
+                    "task '%s' (period %" PRId64 " ns) and its predecessor '%s' (%" PRId64
+                    " ns; 0: one-shot) have no jobs to pair; add instance = \"latest\"",
+                    task->name, task->period_ns, before->name, before->period_ns);
+      task->broken = true;
+    }
+}
+
+enum { UNSEEN, OPEN, DONE };
+
+typedef struct cycle_search {
+  uint8_t *state;
+  int32_t *path; /* tasks from the start to the one in hand */
+  int32_t *edge; /* the next edge of each to follow */
+  int32_t length;
+} cycle_search;
+
+/* "a -> b -> a", cut short where it is long. */
+static void report_cycle(prem_reader *reader, const cycle_search *search, int32_t again) {
+  prem_schedule *schedule = reader->schedule;
+  char text[400] = "";
+  size_t used = 0;
+  int32_t first = 0;
+  while (search->path[first] != again)
+    ++first;
+  for (int32_t i = search->length - 1; i >= first && used < sizeof text - 80; --i)
+    used += (size_t)snprintf(text + used, sizeof text - used, "'%s' -> ",
+                             schedule->tasks[search->path[i]].name);
+  snprintf(text + used, sizeof text - used, "%s'%s'",
+           search->length - first > 5 && used >= sizeof text - 80 ? "... -> " : "",
+           schedule->tasks[search->path[search->length - 1]].name);
+  prem_task *task = &schedule->tasks[again];
+  prem_diag_add(reader->diag, PREM_ERROR, 26, task->place, "after",
+                "a cycle of precedence: %s; none of them could ever start", text);
+  for (int32_t i = first; i < search->length; ++i)
+    schedule->tasks[search->path[i]].broken = true;
+}
+
+/* Depth first from one task, without recursion: chains may be long. */
+static void search_from(prem_reader *reader, cycle_search *search, int32_t start) {
+  const prem_schedule *schedule = reader->schedule;
+  search->path[0] = start;
+  search->edge[0] = 0;
+  search->length = 1;
+  search->state[start] = OPEN;
+  while (search->length > 0) {
+    const int32_t task = search->path[search->length - 1];
+    const int32_t edge = search->edge[search->length - 1]++;
+    if (edge >= schedule->tasks[task].after_count) {
+      search->state[task] = DONE;
+      --search->length;
+      continue;
+    }
+    const int32_t before = schedule->tasks[task].after[edge].task;
+    if (search->state[before] == OPEN) {
+      report_cycle(reader, search, before);
+    } else if (search->state[before] == UNSEEN) {
+      search->state[before] = OPEN;
+      search->path[search->length] = before;
+      search->edge[search->length++] = 0;
+    }
+  }
+}
+
+static void find_cycles(prem_reader *reader) {
+  const size_t count = (size_t)reader->schedule->task_count + 1;
+  cycle_search search = {.state = calloc(count, 1),
+                         .path = calloc(count, sizeof *search.path),
+                         .edge = calloc(count, sizeof *search.edge)};
+  if (!search.state || !search.path || !search.edge)
+    reader->out_of_memory = true;
+  else
+    for (int32_t t = 0; t < reader->schedule->task_count; ++t)
+      if (search.state[t] == UNSEEN)
+        search_from(reader, &search, t);
+  free(search.state);
+  free(search.path);
+  free(search.edge);
+}
+
+void prem_read_relations(prem_reader *reader) {
+  find_hyperperiod(reader);
+  judge_sums(reader);
+  judge_instances(reader);
+  find_cycles(reader);
+  prem_schedule_fits(reader->schedule, reader->diag);
+}

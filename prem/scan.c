@@ -1,0 +1,490 @@
+/* The scanner: libconfig's tokens, with what libconfig forgets about them. */
+#include "scan.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+enum { INCLUDE_DEPTH = 10, NESTING = 1000 };
+#define MAX_FILE_BYTES (INT64_C(1) << 30)
+
+/* What the grammar allows next. */
+typedef enum expected { A_NAME, AN_ASSIGNMENT, A_VALUE, AN_END } expected;
+
+typedef struct source_file {
+  const char *name; /* interned */
+  const char *begin, *at, *end;
+  int line;
+  dev_t device;
+  ino_t inode;
+} source_file;
+
+typedef struct scanner {
+  prem_schedule *schedule;
+  prem_scan *scan;
+  prem_diag *diag;
+  const char *folder;
+  source_file *files[INCLUDE_DEPTH + 2];
+  int depth; /* index into files */
+  expected next;
+  char open[NESTING]; /* the brackets that are open */
+  int nesting;
+  char name[PREM_NAME_BYTES]; /* the last setting's */
+  bool string_before;
+  prem_status status;
+} scanner;
+
+static prem_status fail_to_read(char *reason, size_t reason_bytes, FILE *file, char *bytes,
+                                const char *what) {
+  snprintf(reason, reason_bytes, "%s", what);
+  if (file && file != stdin)
+    fclose(file);
+  free(bytes);
+  return PREM_ERR_IO;
+}
+
+prem_status prem_read_file(const char *path, char **bytes, size_t *count, char *reason,
+                           size_t reason_bytes) {
+  *bytes = NULL;
+  *count = 0;
+  bool is_stdin = strcmp(path, "-") == 0;
+  FILE *file = is_stdin ? stdin : fopen(path, "rb");
+  struct stat facts;
+  if (!file)
+    return fail_to_read(reason, reason_bytes, NULL, NULL, strerror(errno));
+  if (fstat(fileno(file), &facts) == 0 && S_ISDIR(facts.st_mode))
+    return fail_to_read(reason, reason_bytes, file, NULL, "it is a directory");
+  size_t room = 65536, used = 0;
+  char *text = NULL;
+  for (;;) {
+    char *grown = realloc(text, room + 1);
+    if (!grown) {
+      fail_to_read(reason, reason_bytes, file, text, "out of memory");
+      return PREM_ERR_MEMORY;
+    }
+    text = grown;
+    used += fread(text + used, 1, room - used, file);
+    if (used < room)
+      break;
+    if ((int64_t)room >= MAX_FILE_BYTES)
+      return fail_to_read(reason, reason_bytes, file, text, "it is above 1 GiB");
+    room *= 2;
+  }
+  if (ferror(file))
+    return fail_to_read(reason, reason_bytes, file, text, strerror(errno));
+  if (!is_stdin)
+    fclose(file);
+  text[used] = '\0';
+  *bytes = text;
+  *count = used;
+  return PREM_OK;
+}
+
+static source_file *current(scanner *s) {
+  return s->files[s->depth];
+}
+
+static prem_place place_of(scanner *s) {
+  return (prem_place){current(s)->name, current(s)->line};
+}
+
+static void set_token(prem_token *token, prem_place place, const char *text, size_t bytes) {
+  size_t kept = bytes < sizeof token->text ? bytes : sizeof token->text - 1;
+  token->place = place;
+  for (size_t i = 0; i < kept; ++i)
+    token->text[i] = text[i];
+  for (size_t i = 0; i < kept; ++i)
+    if (iscntrl((unsigned char)token->text[i]))
+      token->text[i] = ' ';
+  token->text[kept] = '\0';
+}
+
+static void surprise(scanner *s, const char *text, size_t bytes) {
+  if (s->scan->surprised)
+    return;
+  s->scan->surprised = true;
+  set_token(&s->scan->surprise, place_of(s), text, bytes);
+}
+
+static char innermost(const scanner *s) {
+  return s->nesting ? s->open[s->nesting - 1] : '{';
+}
+
+/* ---- the grammar ---------------------------------------------------------------------------- */
+
+static void begin_setting(scanner *s, const char *text, size_t bytes) {
+  size_t kept = bytes < sizeof s->name ? bytes : sizeof s->name - 1;
+  memcpy(s->name, text, kept);
+  s->name[kept] = '\0';
+  s->next = AN_ASSIGNMENT;
+  if (s->nesting > 0)
+    return;
+  if (s->scan->plan_offset != SIZE_MAX)
+    s->scan->settings_follow = true;
+  else if (strcmp(s->name, "plan") == 0 && s->depth == 0)
+    s->scan->plan_offset = (size_t)(text - current(s)->begin);
+  else if (strcmp(s->name, "plan") == 0)
+    s->scan->plan_is_included = true;
+}
+
+static void open_bracket(scanner *s, const char *text) {
+  if (s->next != A_VALUE || innermost(s) == '[' || s->nesting == NESTING) {
+    surprise(s, text, 1);
+    return;
+  }
+  s->open[s->nesting++] = *text;
+  s->next = *text == '{' ? A_NAME : A_VALUE;
+}
+
+static void close_bracket(scanner *s, const char *text) {
+  char opener = *text == '}' ? '{' : *text == ']' ? '[' : '(';
+  bool is_empty = s->next == A_VALUE && text > current(s)->begin && opener != '{';
+  if (is_empty) {
+    const char *before = text - 1;
+    while (before > current(s)->begin && isspace((unsigned char)*before))
+      --before;
+    is_empty = *before != ',' && *before != '=' && *before != ':';
+  }
+  bool may_close = s->next == AN_END || is_empty || (s->next == A_NAME && opener == '{');
+  if (s->nesting == 0 || innermost(s) != opener || !may_close) {
+    surprise(s, text, 1);
+    return;
+  }
+  --s->nesting;
+  s->next = AN_END;
+}
+
+static void punctuation(scanner *s, const char *text) {
+  bool in_group = innermost(s) == '{';
+  switch (*text) {
+  case '{':
+  case '[':
+  case '(':
+    open_bracket(s, text);
+    break;
+  case '}':
+  case ']':
+  case ')':
+    close_bracket(s, text);
+    break;
+  case '=':
+  case ':':
+    if (s->next != AN_ASSIGNMENT)
+      surprise(s, text, 1);
+    s->next = A_VALUE;
+    break;
+  case ';':
+    if (s->next != AN_END || !in_group)
+      surprise(s, text, 1);
+    s->next = A_NAME;
+    break;
+  case ',':
+    if (s->next != AN_END)
+      surprise(s, text, 1);
+    s->next = in_group ? A_NAME : A_VALUE;
+    break;
+  default:
+    surprise(s, text, 1);
+  }
+}
+
+static void scalar(scanner *s, const char *text, size_t bytes) {
+  if (s->next != A_VALUE)
+    surprise(s, text, bytes);
+  s->next = AN_END;
+}
+
+static void word(scanner *s, const char *text, size_t bytes) {
+  bool is_bool = (bytes == 4 && strncasecmp(text, "true", 4) == 0) ||
+                 (bytes == 5 && strncasecmp(text, "false", 5) == 0);
+  if (is_bool)
+    scalar(s, text, bytes);
+  else if (innermost(s) == '{' && (s->next == A_NAME || s->next == AN_END))
+    begin_setting(s, text, bytes);
+  else
+    surprise(s, text, bytes);
+}
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+static bool is_time_key(const char *name) {
+  size_t length = strlen(name);
+  return length > 3 && strcmp(name + length - 3, "_ns") == 0;
+}
+
+/* Does libconfig keep the value? Unsuffixed integers are 32 bit; hexadecimal ones wrap. */
+static bool survives(const char *text, bool hexadecimal, bool has_suffix) {
+  errno = 0;
+  if (hexadecimal) {
+    unsigned long long value = strtoull(text, NULL, 16);
+    return errno == 0 && value <= (has_suffix ? (unsigned long long)INT64_MAX : INT32_MAX);
+  }
+  long long value = strtoll(text, NULL, 10);
+  return errno == 0 && (has_suffix || (value >= INT32_MIN && value <= INT32_MAX));
+}
+
+static void note_cut_literal(scanner *s, const char *text, size_t bytes, bool has_suffix) {
+  prem_token token;
+  set_token(&token, place_of(s), text, bytes);
+  if (s->scan->cut_count < PREM_SCAN_CUT_LITERALS)
+    s->scan->cut[s->scan->cut_count++] = token;
+  if (is_time_key(s->name))
+    return;
+  if (has_suffix)
+    prem_diag_add(s->diag, PREM_ERROR, 9, token.place, s->name,
+                  "%s does not fit 64 bits; write at most 9223372036854775807L", token.text);
+  else
+    prem_diag_add(s->diag, PREM_ERROR, 9, token.place, s->name,
+                  "%s without the suffix L would be cut to 32 bits; write %sL, or at most "
+                  "2147483647",
+                  token.text, token.text);
+}
+
+static size_t number_length(const char *at, const char *end, bool *is_integer, bool *hexadecimal,
+                            bool *has_suffix) {
+  const char *p = at;
+  *is_integer = true;
+  *hexadecimal = end - at > 2 && at[0] == '0' && (at[1] == 'x' || at[1] == 'X') &&
+                 isxdigit((unsigned char)at[2]);
+  if (*hexadecimal) {
+    for (p += 2; p < end && isxdigit((unsigned char)*p); ++p)
+      continue;
+  } else {
+    p += *p == '+' || *p == '-';
+    for (; p < end && isdigit((unsigned char)*p); ++p)
+      continue;
+    if (p < end && *p == '.') {
+      *is_integer = false;
+      for (++p; p < end && isdigit((unsigned char)*p); ++p)
+        continue;
+    }
+    if (p < end && (*p == 'e' || *p == 'E')) {
+      const char *digits = p + 1;
+      digits += digits < end && (*digits == '+' || *digits == '-');
+      if (digits < end && isdigit((unsigned char)*digits)) {
+        *is_integer = false;
+        for (p = digits; p < end && isdigit((unsigned char)*p); ++p)
+          continue;
+      }
+    }
+  }
+  const char *suffix = p;
+  while (*is_integer && p < end && *p == 'L' && p - suffix < 2)
+    ++p;
+  *has_suffix = p > suffix;
+  return (size_t)(p - at);
+}
+
+static void number(scanner *s) {
+  source_file *file = current(s);
+  const char *text = file->at;
+  bool is_integer, hexadecimal, has_suffix;
+  size_t bytes = number_length(text, file->end, &is_integer, &hexadecimal, &has_suffix);
+  file->at += bytes;
+  scalar(s, text, bytes);
+  if (is_integer && !survives(text, hexadecimal, has_suffix))
+    note_cut_literal(s, text, bytes, has_suffix);
+}
+
+/* ---- strings, comments, includes ------------------------------------------------------------ */
+
+static void string(scanner *s) {
+  source_file *file = current(s);
+  const char *text = file->at++;
+  while (file->at < file->end && *file->at != '"') {
+    if (*file->at == '\\' && file->at + 1 < file->end)
+      ++file->at;
+    file->line += *file->at == '\n';
+    ++file->at;
+  }
+  if (file->at == file->end)
+    surprise(s, "end of file", 11);
+  else
+    ++file->at;
+  if (s->next == AN_END && s->string_before) /* libconfig joins strings side by side */
+    return;
+  scalar(s, text, (size_t)(file->at - text));
+}
+
+static bool skip_blank(scanner *s) {
+  source_file *file = current(s);
+  const char *p = file->at;
+  if (isspace((unsigned char)*p)) {
+    file->line += *p == '\n';
+    file->at = p + 1;
+    return true;
+  }
+  bool is_line_comment = *p == '#' || (*p == '/' && p[1] == '/');
+  if (is_line_comment) {
+    while (file->at < file->end && *file->at != '\n')
+      ++file->at;
+    return true;
+  }
+  if (*p != '/' || p[1] != '*')
+    return false;
+  file->at += 2;
+  while (file->at < file->end && !(*file->at == '*' && file->at[1] == '/')) {
+    file->line += *file->at == '\n';
+    ++file->at;
+  }
+  if (file->at == file->end)
+    surprise(s, "end of file", 11);
+  else
+    file->at += 2;
+  return true;
+}
+
+static void scan_tokens(scanner *s);
+
+static void refuse_include(scanner *s, int code, prem_place place, const char *name,
+                           const char *reason) {
+  prem_diag_add(s->diag, PREM_ERROR, code, place, "@include", "\"%s\": %s", name, reason);
+  s->status = PREM_ERR_PARSE;
+}
+
+static bool is_open_already(const scanner *s, const struct stat *facts) {
+  for (int i = 0; i <= s->depth; ++i)
+    if (s->files[i]->inode == facts->st_ino && s->files[i]->device == facts->st_dev)
+      return true;
+  return false;
+}
+
+static void scan_included(scanner *s, const char *name) {
+  prem_place place = place_of(s);
+  char path[4096], reason[128];
+  char *bytes = NULL;
+  size_t count = 0;
+  struct stat facts;
+  if ((size_t)snprintf(path, sizeof path, "%s/%s", s->folder, name) >= sizeof path) {
+    refuse_include(s, 24, place, name, "the path is too long");
+    return;
+  }
+  if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    refuse_include(s, 24, place, name,
+                   "there is no such file (includes count from the schedule's folder)");
+    return;
+  }
+  if (is_open_already(s, &facts)) {
+    refuse_include(s, 11, place, name, "it includes itself, in the end; take this line out");
+    return;
+  }
+  if (s->depth >= INCLUDE_DEPTH) {
+    refuse_include(s, 11, place, name, "includes go deeper than the limit of 10");
+    return;
+  }
+  if (prem_read_file(path, &bytes, &count, reason, sizeof reason) != PREM_OK) {
+    refuse_include(s, 24, place, name, reason);
+    return;
+  }
+  source_file file = {.name = prem_schedule_intern(s->schedule, path),
+                      .begin = bytes,
+                      .at = bytes,
+                      .end = bytes + count,
+                      .line = 1,
+                      .device = facts.st_dev,
+                      .inode = facts.st_ino};
+  s->files[++s->depth] = &file;
+  scan_tokens(s);
+  --s->depth;
+  free(bytes);
+}
+
+/* `@include "name"`, first on its line. */
+static void include(scanner *s) {
+  static const char keyword[] = "@include";
+  source_file *file = current(s);
+  const char *line = file->at;
+  while (line > file->begin && (line[-1] == ' ' || line[-1] == '\t'))
+    --line;
+  const char *p = file->at + sizeof keyword - 1;
+  bool is_include = (line == file->begin || line[-1] == '\n') &&
+                    strncmp(file->at, keyword, sizeof keyword - 1) == 0 && (*p == ' ' || *p == '\t');
+  while (is_include && (*p == ' ' || *p == '\t'))
+    ++p;
+  if (!is_include || *p != '"') {
+    surprise(s, file->at, 1);
+    ++file->at;
+    return;
+  }
+  char name[1024];
+  size_t length = 0;
+  for (++p; p < file->end && *p != '"' && *p != '\n' && length + 1 < sizeof name; ++p) {
+    if (*p == '\\' && p + 1 < file->end)
+      ++p;
+    name[length++] = *p;
+  }
+  name[length] = '\0';
+  if (p >= file->end || *p != '"') {
+    surprise(s, file->at, sizeof keyword - 1);
+    file->at = file->end;
+    return;
+  }
+  file->at = p + 1;
+  scan_included(s, name);
+}
+
+static bool is_name_byte(char byte) {
+  return isalnum((unsigned char)byte) || byte == '_' || byte == '-' || byte == '*';
+}
+
+static bool begins_number(const char *p) {
+  return isdigit((unsigned char)*p) || *p == '.' ||
+         ((*p == '-' || *p == '+') && (isdigit((unsigned char)p[1]) || p[1] == '.'));
+}
+
+static void scan_tokens(scanner *s) {
+  source_file *file = current(s);
+  while (file->at < file->end && s->status == PREM_OK) {
+    const char *text = file->at;
+    if (skip_blank(s))
+      continue;
+    bool is_string = *text == '"';
+    if (is_string) {
+      string(s);
+    } else if (begins_number(text)) {
+      number(s);
+    } else if (isalpha((unsigned char)*text) || *text == '*') {
+      while (file->at < file->end && is_name_byte(*file->at))
+        ++file->at;
+      word(s, text, (size_t)(file->at - text));
+    } else if (*text == '@') {
+      include(s);
+    } else {
+      ++file->at;
+      punctuation(s, text);
+    }
+    s->string_before = is_string;
+  }
+}
+
+prem_status prem_scan_source(prem_schedule *schedule, const char *source, size_t bytes,
+                             const char *folder, prem_scan *scan, prem_diag *diag) {
+  struct stat facts = {0};
+  *scan = (prem_scan){.plan_offset = SIZE_MAX};
+  if (stat(schedule->path, &facts) != 0)
+    facts = (struct stat){0};
+  source_file file = {.name = prem_schedule_intern(schedule, schedule->path),
+                      .begin = source,
+                      .at = source,
+                      .end = source + bytes,
+                      .line = 1,
+                      .device = facts.st_dev,
+                      .inode = facts.st_ino};
+  scanner s = {.schedule = schedule, .scan = scan, .diag = diag, .folder = folder, .next = A_NAME};
+  s.files[0] = &file;
+  scan_tokens(&s);
+  if (s.status == PREM_OK && (s.nesting > 0 || s.next == AN_ASSIGNMENT || s.next == A_VALUE))
+    surprise(&s, "end of file", 11);
+  return s.status;
+}
+
+const char *prem_scan_cut_literal(const prem_scan *scan, prem_place place) {
+  for (int32_t i = 0; i < scan->cut_count; ++i)
+    if (scan->cut[i].place.line == place.line && scan->cut[i].place.file == place.file)
+      return scan->cut[i].text;
+  return NULL;
+}

@@ -1,0 +1,205 @@
+/* The model itself: making, freeing, finding, and what follows from its numbers alone. */
+#include "private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *prem_grow(void *array, size_t count, size_t element_bytes) {
+  bool is_full = (count & (count - 1)) == 0; /* room is always a power of two */
+  if (!is_full)
+    return array;
+  size_t room = count ? 2 * count : 1;
+  return reallocarray(array, room, element_bytes);
+}
+
+prem_schedule *prem_schedule_new(void) {
+  prem_schedule *schedule = calloc(1, sizeof *schedule);
+  if (!schedule)
+    return NULL;
+  schedule->private_data = calloc(1, sizeof *schedule->private_data);
+  if (!schedule->private_data) {
+    free(schedule);
+    return NULL;
+  }
+  schedule->private_data->plan_offset = SIZE_MAX;
+  schedule->platform.buffers = 1;
+  schedule->platform.clock_step_ns = 1;
+  schedule->platform.late_ns = 1;
+  strcpy(schedule->policy.use, "auto");
+  strcpy(schedule->policy.objective, "makespan");
+  schedule->measure = (prem_measure){.scenario = PREM_RELAUNCH,
+                                     .runs = 100,
+                                     .hyperperiods = 100,
+                                     .discard = 1,
+                                     .modes = {PREM_MODE_FREE, PREM_MODE_TT},
+                                     .mode_count = 2};
+  return schedule;
+}
+
+const char *prem_schedule_intern(prem_schedule *schedule, const char *file) {
+  struct prem_schedule_private *own = schedule->private_data;
+  for (size_t i = 0; i < own->file_count; ++i)
+    if (strcmp(own->files[i], file) == 0)
+      return own->files[i];
+  char **grown = prem_grow(own->files, own->file_count, sizeof *grown);
+  if (!grown)
+    return NULL;
+  own->files = grown;
+  own->files[own->file_count] = strdup(file);
+  return own->files[own->file_count] ? own->files[own->file_count++] : NULL;
+}
+
+static void free_task(prem_task *task) {
+  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+    free(task->phase[phase].demand);
+  for (int32_t i = 0; i < task->arg_count; ++i) {
+    free(task->args[i].values);
+    free(task->args[i].ints);
+  }
+  free(task->joined.demand);
+  free(task->args);
+  free(task->blocks);
+  free(task->after);
+  free(task->port_names);
+  free(task->port_arrays);
+  free(task->windows);
+  free(task->arrays);
+  free(task->params);
+  free(task->layout);
+}
+
+static void free_private(struct prem_schedule_private *own) {
+  for (size_t i = 0; i < own->file_count; ++i)
+    free(own->files[i]);
+  free(own->files);
+  free(own->source);
+  free(own->by_name);
+  free(own->block_in);
+  free(own->block_out);
+  free(own);
+}
+
+void prem_schedule_free(prem_schedule *schedule) {
+  if (!schedule)
+    return;
+  for (int32_t i = 0; i < schedule->task_count; ++i)
+    free_task(&schedule->tasks[i]);
+  for (int32_t i = 0; i < schedule->array_count; ++i) {
+    free(schedule->arrays[i].file);
+    free(schedule->arrays[i].save);
+  }
+  for (int32_t i = 0; i < schedule->profile_count; ++i)
+    free(schedule->profiles[i].path);
+  free(schedule->tasks);
+  free(schedule->arrays);
+  free(schedule->profiles);
+  free(schedule->platform.resources);
+  free(schedule->path);
+  prem_plan_free(schedule->plan);
+  free_private(schedule->private_data);
+  free(schedule);
+}
+
+void prem_schedule_set_plan(prem_schedule *schedule, prem_plan *plan) {
+  if (schedule->plan != plan)
+    prem_plan_free(schedule->plan);
+  schedule->plan = plan;
+}
+
+/* ---- finding -------------------------------------------------------------------------------- */
+
+static int compare_names(const void *a, const void *b, void *schedule) {
+  const prem_task *tasks = ((const prem_schedule *)schedule)->tasks;
+  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  int order = strcmp(tasks[x].name, tasks[y].name);
+  return order ? order : (x > y) - (x < y);
+}
+
+prem_status prem_schedule_index(prem_schedule *schedule) {
+  size_t count = (size_t)schedule->task_count;
+  int32_t *by_name = reallocarray(NULL, count + 1, sizeof *by_name);
+  if (!by_name)
+    return PREM_ERR_MEMORY;
+  for (int32_t i = 0; i < schedule->task_count; ++i)
+    by_name[i] = i;
+  qsort_r(by_name, count, sizeof *by_name, compare_names, schedule);
+  free(schedule->private_data->by_name);
+  schedule->private_data->by_name = by_name;
+  return PREM_OK;
+}
+
+int32_t prem_schedule_find_task(const prem_schedule *schedule, const char *name) {
+  const int32_t *by_name = schedule->private_data ? schedule->private_data->by_name : NULL;
+  for (int32_t i = 0; !by_name && i < schedule->task_count; ++i)
+    if (strcmp(schedule->tasks[i].name, name) == 0)
+      return i;
+  int32_t low = 0, high = by_name ? schedule->task_count : 0;
+  while (low < high) {
+    int32_t middle = low + (high - low) / 2;
+    if (strcmp(schedule->tasks[by_name[middle]].name, name) < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  bool is_found = by_name && low < schedule->task_count &&
+                  strcmp(schedule->tasks[by_name[low]].name, name) == 0;
+  return is_found ? by_name[low] : -1;
+}
+
+/* ---- what follows --------------------------------------------------------------------------- */
+
+void prem_schedule_machine(const prem_schedule *schedule, prem_machine *out) {
+  const prem_platform *platform = &schedule->platform;
+  const char *slash = schedule->path ? strrchr(schedule->path, '/') : NULL;
+  const char *file = slash ? slash + 1 : schedule->path ? schedule->path : "-";
+  *out = (prem_machine){.max_blocks = platform->blocks,
+                        .cores = platform->sms,
+                        .scratch_bytes = platform->scratch_bytes,
+                        .clock_step_ns = platform->clock_step_ns};
+  snprintf(out->name, sizeof out->name, "platform of %.100s", file);
+}
+
+int64_t prem_task_jobs(const prem_schedule *schedule, const prem_task *task) {
+  if (task->period_ns <= 0 || schedule->period_lcm_ns <= 0)
+    return 1;
+  return schedule->period_lcm_ns / task->period_ns;
+}
+
+bool prem_task_profiled(const prem_task *task) {
+  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+    if (task->phase[phase].exists && task->phase[phase].wcet_ns <= 0)
+      return false;
+  return true;
+}
+
+__extension__ typedef __int128 wide;
+
+bool prem_schedule_fits(const prem_schedule *schedule, prem_diag *diag) {
+  const prem_task *largest = NULL;
+  wide phases = 0, most = 0;
+  for (int32_t i = 0; i < schedule->task_count; ++i) {
+    const prem_task *task = &schedule->tasks[i];
+    int kinds = 0;
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+      kinds += task->phase[phase].exists;
+    wide own = (wide)prem_task_jobs(schedule, task) * task->tile_count * kinds;
+    phases += own;
+    if (own > most) {
+      most = own;
+      largest = task;
+    }
+  }
+  if (phases <= PREM_MAX_SLOTS)
+    return true;
+  double gib = (double)phases * (double)sizeof(prem_slot) / (double)(INT64_C(1) << 30);
+  prem_diag_add(diag, PREM_ERROR, 13, largest->place, "tasks",
+                "%.0f phases in one hyperperiod, the limit is %" PRId64
+                "; a plan of them would take %.1f GiB of memory. Most are of task '%s' (%" PRId64
+                " jobs of %" PRId32 " tiles): use larger tiles, or periods with a smaller least "
+                "common multiple",
+                (double)phases, PREM_MAX_SLOTS, gib, largest->name,
+                prem_task_jobs(schedule, largest), largest->tile_count);
+  return false;
+}

@@ -1,0 +1,605 @@
+/* Reading a schedule file: the whole, and the groups beside tasks and plan. */
+#include "reader.h"
+
+#include "sha256.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- platform ------------------------------------------------------------------------------- */
+
+static const char *const resource_keys[] = {"name", "capacity", "per", NULL};
+static const char *const per_words[] = {"block", "task", NULL};
+
+static bool has_resource(const prem_platform *platform, const char *name) {
+  for (int32_t i = 0; i < platform->resource_count; ++i)
+    if (strcmp(platform->resources[i].name, name) == 0)
+      return true;
+  return false;
+}
+
+static void read_resource(prem_reader *reader, const config_setting_t *group) {
+  prem_platform *platform = &reader->schedule->platform;
+  prem_resource resource = {.capacity = 1, .place = prem_setting_place(reader, group)};
+  int per = 0;
+  prem_read_known_keys(reader, group, resource_keys);
+  prem_read_int32(reader, group, "capacity", 1, INT32_MAX, &resource.capacity);
+  prem_read_word(reader, group, "per", per_words, &per);
+  resource.per_task = per == 1;
+  if (!prem_read_name(reader, group, "name", true, resource.name))
+    return;
+  if (has_resource(platform, resource.name)) {
+    prem_refuse(reader, 6, group, "name", "two resources are called '%s'", resource.name);
+    return;
+  }
+  platform->resources[platform->resource_count++] = resource;
+}
+
+/* `memory` always exists and is the first. */
+static void put_memory_first(prem_reader *reader) {
+  prem_platform *platform = &reader->schedule->platform;
+  prem_resource memory = {.name = "memory", .capacity = 1, .place = platform->place};
+  int32_t position = platform->resource_count;
+  for (int32_t i = 0; i < platform->resource_count; ++i)
+    if (strcmp(platform->resources[i].name, memory.name) == 0)
+      position = i;
+  if (position < platform->resource_count)
+    memory = platform->resources[position];
+  else
+    ++platform->resource_count;
+  memmove(platform->resources + 1, platform->resources, (size_t)position * sizeof memory);
+  platform->resources[0] = memory;
+}
+
+static void read_resources(prem_reader *reader, const config_setting_t *group) {
+  prem_platform *platform = &reader->schedule->platform;
+  platform->resources = calloc(PREM_MAX_RESOURCES + 1, sizeof *platform->resources);
+  if (!platform->resources) {
+    reader->out_of_memory = true;
+    return;
+  }
+  const config_setting_t *list =
+      group ? prem_read_member(reader, group, "resources", CONFIG_TYPE_LIST, false) : NULL;
+  int32_t count = list ? config_setting_length(list) : 0;
+  if (count > PREM_MAX_RESOURCES)
+    prem_refuse(reader, 20, list, NULL, "%d resources, the limit is %d", count, PREM_MAX_RESOURCES);
+  for (int32_t i = 0; i < count && i < PREM_MAX_RESOURCES; ++i) {
+    const config_setting_t *element = prem_read_list_group(reader, list, i);
+    if (element)
+      read_resource(reader, element);
+  }
+  put_memory_first(reader);
+  if (platform->resource_count > PREM_MAX_RESOURCES) {
+    prem_refuse(reader, 20, list, NULL, "%d resources, 'memory' included; the limit is %d",
+                platform->resource_count, PREM_MAX_RESOURCES);
+    platform->resource_count = PREM_MAX_RESOURCES;
+  }
+}
+
+static void read_blocks(prem_reader *reader, const config_setting_t *group) {
+  prem_platform *platform = &reader->schedule->platform;
+  bool by_number = config_setting_get_member(group, "blocks") != NULL;
+  bool by_sms = config_setting_get_member(group, "sms") != NULL;
+  bool by_share = config_setting_get_member(group, "blocks_per_sm") != NULL;
+  int32_t per_sm = 0;
+  prem_read_int32(reader, group, "blocks", 1, PREM_MAX_BLOCKS, &platform->blocks);
+  prem_read_int32(reader, group, "sms", 1, PREM_MAX_BLOCKS, &platform->sms);
+  prem_read_int32(reader, group, "blocks_per_sm", 1, PREM_MAX_BLOCKS, &per_sm);
+  if (by_number && by_share) {
+    prem_refuse(reader, 5, group, "blocks_per_sm",
+                "stands beside 'blocks'; give one of the two");
+    return;
+  }
+  if (!by_number && !(by_sms && by_share)) {
+    prem_refuse(reader, 3, group, by_share ? "sms" : by_sms ? "blocks_per_sm" : "blocks",
+                "missing; give blocks = N, or sms = N and blocks_per_sm = M");
+    return;
+  }
+  if (by_number || platform->sms == 0 || per_sm == 0)
+    return;
+  int64_t blocks = (int64_t)platform->sms * per_sm;
+  if (blocks > PREM_MAX_BLOCKS)
+    prem_refuse(reader, 20, group, "blocks_per_sm",
+                "%d SMs of %d blocks make %" PRId64 " blocks, the limit is %d", platform->sms,
+                per_sm, blocks, PREM_MAX_BLOCKS);
+  else
+    platform->blocks = (int32_t)blocks;
+}
+
+void prem_read_platform(prem_reader *reader, const config_setting_t *root) {
+  static const char *const keys[] = {"blocks",        "sms",           "blocks_per_sm",
+                                     "block_threads", "buffers",       "scratch_bytes",
+                                     "clock_step_ns", "guard_ns",      "late_ns",
+                                     "resources",     NULL};
+  prem_platform *platform = &reader->schedule->platform;
+  const config_setting_t *group =
+      prem_read_member(reader, root, "platform", CONFIG_TYPE_GROUP, true);
+  if (group) {
+    platform->place = prem_setting_place(reader, group);
+    prem_read_known_keys(reader, group, keys);
+    read_blocks(reader, group);
+    prem_read_int32(reader, group, "block_threads", 1, INT32_MAX, &platform->block_threads);
+    prem_read_int32(reader, group, "buffers", 1, PREM_MAX_BUFFERS, &platform->buffers);
+    prem_read_integer(reader, group, "scratch_bytes", 1, INT64_MAX, &platform->scratch_bytes);
+    prem_read_time(reader, group, "clock_step_ns", PREM_TIME_LENGTH, &platform->clock_step_ns);
+    prem_read_time(reader, group, "guard_ns", PREM_TIME_OFFSET, &platform->guard_ns);
+    platform->late_ns = platform->clock_step_ns;
+    prem_read_time(reader, group, "late_ns", PREM_TIME_OFFSET, &platform->late_ns);
+  }
+  read_resources(reader, group);
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+/* A relative path counts from the schedule's folder. */
+static char *join_path(prem_reader *reader, const char *path) {
+  char *joined = NULL;
+  bool stands = path[0] == '/' || strcmp(reader->folder, ".") == 0;
+  if (stands)
+    joined = strdup(path);
+  else if (asprintf(&joined, "%s/%s", reader->folder, path) < 0)
+    joined = NULL;
+  reader->out_of_memory |= !joined;
+  return joined;
+}
+
+static bool has_extension(const char *path, const char *const *extensions) {
+  const char *slash = strrchr(path, '/');
+  const char *dot = strrchr(slash ? slash : path, '.');
+  for (; dot && *extensions; ++extensions)
+    if (strcasecmp(dot, *extensions) == 0)
+      return true;
+  return false;
+}
+
+static bool check_file_kind(prem_reader *reader, const config_setting_t *group, const char *key,
+                            const char *path, const prem_array *array) {
+  static const char *const pictures[] = {".pgm", ".png", NULL};
+  static const char *const raw[] = {".f32", ".c64", ".raw", NULL};
+  if (!has_extension(path, pictures) && !has_extension(path, raw)) {
+    prem_refuse(reader, 24, group, key,
+                "'%s' is no file that can be used; its name ends in .pgm, .png, .f32, .c64 or .raw",
+                prem_show(path).text);
+    return false;
+  }
+  if (has_extension(path, pictures) && (array->rank != 2 || array->type != PREM_F32)) {
+    prem_refuse(reader, 31, group, key,
+                "a picture holds f32 of rank 2; array '%s' is %s of rank %d", array->name,
+                prem_type_name(array->type), array->rank);
+    return false;
+  }
+  return true;
+}
+
+static void read_input_file(prem_reader *reader, const config_setting_t *group,
+                            prem_array *array) {
+  const char *path = NULL;
+  if (!prem_read_text(reader, group, "file", &path))
+    return;
+  if (config_setting_get_member(group, "fill"))
+    prem_refuse(reader, 5, group, "fill", "stands beside 'file'; give one of the two");
+  if (!check_file_kind(reader, group, "file", path, array))
+    return;
+  array->fill = PREM_FILL_FILE;
+  array->file = join_path(reader, path);
+  struct stat facts;
+  if (!array->file)
+    return;
+  if (stat(array->file, &facts) != 0 || access(array->file, R_OK) != 0)
+    prem_refuse(reader, 24, group, "file", "cannot read '%s': %s (relative paths count from the "
+                "schedule's folder)",
+                prem_show(path).text, strerror(errno));
+  else if (!S_ISREG(facts.st_mode))
+    prem_refuse(reader, 24, group, "file", "'%s' is no regular file", prem_show(path).text);
+}
+
+/* ---- arrays --------------------------------------------------------------------------------- */
+
+static bool read_shape(prem_reader *reader, const config_setting_t *group, prem_array *array) {
+  const config_setting_t *shape =
+      prem_read_member(reader, group, "shape", CONFIG_TYPE_ARRAY, true);
+  if (!shape)
+    return false;
+  int rank = config_setting_length(shape);
+  if (rank < 1 || rank > PREM_MAX_RANK) {
+    prem_refuse(reader, rank < 1 ? 17 : 20, shape, NULL,
+                "has %d dimensions, must have 1 to %d", rank, PREM_MAX_RANK);
+    return false;
+  }
+  int64_t left = PREM_MAX_ELEMENTS;
+  for (int d = 0; d < 4; ++d)
+    array->shape[d] = 1;
+  for (int d = 0; d < rank; ++d) {
+    const config_setting_t *element = config_setting_get_elem(shape, (unsigned)d);
+    int64_t extent;
+    if (!prem_setting_integer(reader, element, 1, INT32_MAX, &extent))
+      return false;
+    array->shape[4 - rank + d] = extent;
+    if (extent > left) {
+      prem_refuse(reader, 20, shape, NULL, "has more elements than the limit of 2^40");
+      return false;
+    }
+    left /= extent;
+  }
+  array->rank = rank;
+  return true;
+}
+
+static const char *array_name(const void *from, int32_t index) {
+  return ((const prem_array *)from)[index].name;
+}
+
+static bool has_array(const prem_schedule *schedule, const char *name) {
+  for (int32_t i = 0; i < schedule->array_count; ++i)
+    if (strcmp(array_name(schedule->arrays, i), name) == 0)
+      return true;
+  return false;
+}
+
+static void read_array(prem_reader *reader, const config_setting_t *group) {
+  static const char *const keys[] = {"name", "type", "shape", "fill", "seed", "file", "save", NULL};
+  static const char *const fills[] = {"zero", "random", NULL};
+  const char *types[PREM_TYPE_COUNT + 1] = {0};
+  for (int type = 0; type < PREM_TYPE_COUNT; ++type)
+    types[type] = prem_type_name((prem_type)type);
+  prem_schedule *schedule = reader->schedule;
+  prem_array array = {.writer = -1, .place = prem_setting_place(reader, group)};
+  int type = 0, fill = 0;
+  int64_t seed = 0;
+  prem_read_known_keys(reader, group, keys);
+  bool is_named = prem_read_name(reader, group, "name", true, array.name);
+  if (!config_setting_get_member(group, "type"))
+    prem_refuse(reader, 3, group, "type", "missing; give \"f32\" or \"c64\"");
+  bool is_whole = prem_read_word(reader, group, "type", types, &type);
+  array.type = (prem_type)type;
+  is_whole &= read_shape(reader, group, &array);
+  prem_read_word(reader, group, "fill", fills, &fill);
+  prem_read_integer(reader, group, "seed", 0, INT64_MAX, &seed);
+  array.fill = fill ? PREM_FILL_RANDOM : PREM_FILL_ZERO;
+  array.seed = (uint64_t)seed;
+  if (is_named && (strcmp(array.name, "new") == 0 || has_array(schedule, array.name))) {
+    prem_refuse(reader, 6, group, "name",
+                strcmp(array.name, "new") == 0
+                    ? "an array cannot be called '%s': that word makes an output of its own"
+                    : "two arrays are called '%s'",
+                array.name);
+    return;
+  }
+  const char *save = NULL;
+  if (is_whole)
+    read_input_file(reader, group, &array);
+  if (is_whole && prem_read_text(reader, group, "save", &save) &&
+      check_file_kind(reader, group, "save", save, &array))
+    array.save = strdup(save);
+  prem_array *grown =
+      is_named ? prem_grow(schedule->arrays, (size_t)schedule->array_count, sizeof array) : NULL;
+  if (grown) {
+    schedule->arrays = grown;
+    schedule->arrays[schedule->array_count++] = array;
+    return;
+  }
+  reader->out_of_memory |= is_named;
+  free(array.file);
+  free(array.save);
+}
+
+void prem_read_arrays(prem_reader *reader, const config_setting_t *root) {
+  const config_setting_t *list = prem_read_member(reader, root, "arrays", CONFIG_TYPE_LIST, false);
+  int32_t count = list ? config_setting_length(list) : 0;
+  if (count > PREM_MAX_TASKS) {
+    prem_refuse(reader, 20, list, NULL, "%d arrays, the limit is %d", count, PREM_MAX_TASKS);
+    return;
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    const config_setting_t *group = prem_read_list_group(reader, list, i);
+    if (group)
+      read_array(reader, group);
+  }
+}
+
+/* ---- profiles ------------------------------------------------------------------------------- */
+
+void prem_read_profiles(prem_reader *reader, const config_setting_t *root) {
+  prem_schedule *schedule = reader->schedule;
+  const config_setting_t *group =
+      prem_read_member(reader, root, "profiles", CONFIG_TYPE_GROUP, false);
+  int32_t count = group ? config_setting_length(group) : 0;
+  schedule->profiles = calloc((size_t)count + 1, sizeof *schedule->profiles);
+  reader->out_of_memory |= !schedule->profiles;
+  for (int32_t i = 0; i < count && schedule->profiles; ++i) {
+    const config_setting_t *setting = config_setting_get_elem(group, (unsigned)i);
+    const char *path = NULL;
+    if (!prem_check_name(reader, setting, setting->name) ||
+        !prem_read_text(reader, group, setting->name, &path))
+      continue;
+    prem_profile_ref *profile = &schedule->profiles[schedule->profile_count];
+    profile->path = join_path(reader, path);
+    if (!profile->path)
+      return;
+    strcpy(profile->name, setting->name);
+    profile->place = prem_setting_place(reader, setting);
+    ++schedule->profile_count;
+  }
+}
+
+/* ---- policy and measure --------------------------------------------------------------------- */
+
+static bool has_periods(const prem_schedule *schedule) {
+  for (int32_t i = 0; i < schedule->task_count; ++i)
+    if (schedule->tasks[i].period_ns > 0)
+      return true;
+  return false;
+}
+
+void prem_read_policy(prem_reader *reader, const config_setting_t *root) {
+  static const char *const keys[] = {"use",
+                                     "objective",
+                                     "prefetch_offset_ns",
+                                     "writeback_offset_ns",
+                                     "warmup_tiles",
+                                     "warmup_ns",
+                                     "align",
+                                     "overrun",
+                                     NULL};
+  static const char *const objectives[] = {"makespan", "slack", NULL};
+  static const char *const alignments[] = {"up", "exact", NULL};
+  static const char *const overruns[] = {"record", NULL};
+  prem_policy *policy = &reader->schedule->policy;
+  int objective = has_periods(reader->schedule), align = 0, overrun = 0;
+  const config_setting_t *group =
+      prem_read_member(reader, root, "policy", CONFIG_TYPE_GROUP, false);
+  if (group) {
+    policy->place = prem_setting_place(reader, group);
+    prem_read_known_keys(reader, group, keys);
+    prem_read_name(reader, group, "use", false, policy->use);
+    prem_read_word(reader, group, "objective", objectives, &objective);
+    prem_read_time(reader, group, "prefetch_offset_ns", PREM_TIME_LENGTH,
+                   &policy->prefetch_offset_ns);
+    prem_read_time(reader, group, "writeback_offset_ns", PREM_TIME_LENGTH,
+                   &policy->writeback_offset_ns);
+    prem_read_int32(reader, group, "warmup_tiles", 0, INT32_MAX, &policy->warmup_tiles);
+    prem_read_time(reader, group, "warmup_ns", PREM_TIME_OFFSET, &policy->warmup_ns);
+    prem_read_word(reader, group, "align", alignments, &align);
+    prem_read_word(reader, group, "overrun", overruns, &overrun);
+  }
+  strcpy(policy->objective, objectives[objective]);
+  policy->align_exact = align == 1;
+}
+
+static void read_modes(prem_reader *reader, const config_setting_t *group) {
+  prem_measure *measure = &reader->schedule->measure;
+  const char *names[PREM_MODE_COUNT + 1] = {0};
+  for (int mode = 0; mode < PREM_MODE_COUNT; ++mode)
+    names[mode] = prem_mode_name((prem_mode)mode);
+  const config_setting_t *array =
+      prem_read_member(reader, group, "modes", CONFIG_TYPE_ARRAY, false);
+  int count = array ? config_setting_length(array) : 0;
+  if (!array)
+    return;
+  if (count == 0)
+    prem_refuse(reader, 17, array, NULL, "is empty; name one mode at least");
+  bool given[PREM_MODE_COUNT] = {false};
+  measure->given_modes = true;
+  measure->mode_count = 0;
+  for (int i = 0; i < count; ++i) {
+    const config_setting_t *element = config_setting_get_elem(array, (unsigned)i);
+    const char *name = element->type == CONFIG_TYPE_STRING ? element->value.sval : NULL;
+    prem_mode mode;
+    if (!name) {
+      prem_refuse(reader, 8, element, NULL, "must be the name of a mode");
+    } else if (!prem_mode_parse(name, &mode)) {
+      prem_refuse(reader, 24, element, NULL, "unknown mode '%s'%s", prem_show(name).text,
+                  prem_suggest_word(name, names).text);
+    } else if (given[mode]) {
+      prem_refuse(reader, 6, element, NULL, "mode '%s' stands here twice", name);
+    } else {
+      given[mode] = true;
+      measure->modes[measure->mode_count++] = mode;
+    }
+  }
+}
+
+void prem_read_measure(prem_reader *reader, const config_setting_t *root) {
+  static const char *const keys[] = {"scenario", "runs", "hyperperiods", "discard", "modes", NULL};
+  static const char *const scenarios[] = {"relaunch", "resident", NULL};
+  prem_measure *measure = &reader->schedule->measure;
+  const config_setting_t *group =
+      prem_read_member(reader, root, "measure", CONFIG_TYPE_GROUP, false);
+  int scenario = PREM_RELAUNCH;
+  if (!group)
+    return;
+  measure->place = prem_setting_place(reader, group);
+  prem_read_known_keys(reader, group, keys);
+  prem_read_word(reader, group, "scenario", scenarios, &scenario);
+  measure->scenario = (prem_scenario)scenario;
+  prem_read_integer(reader, group, "runs", 1, INT32_MAX, &measure->runs);
+  prem_read_integer(reader, group, "hyperperiods", 1, INT32_MAX, &measure->hyperperiods);
+  prem_read_integer(reader, group, "discard", 0, INT32_MAX, &measure->discard);
+  read_modes(reader, group);
+}
+
+/* ---- the file ------------------------------------------------------------------------------- */
+
+static void read_version(prem_reader *reader, const config_setting_t *root) {
+  const config_setting_t *setting = config_setting_get_member(root, "version");
+  int64_t version = 1;
+  if (!setting)
+    prem_refuse(reader, 3, root, "version", "missing; write version = 1;");
+  else if (prem_setting_integer(reader, setting, 1, INT64_MAX, &version) && version > 1)
+    prem_refuse(reader, 4, setting, NULL,
+                "%" PRId64 " is newer than the 1 that ttprem " PREM_VERSION " reads", version);
+}
+
+static void read_root(prem_reader *reader, const config_setting_t *root) {
+  static const char *const keys[] = {"version", "name",    "platform", "arrays", "tasks",
+                                     "policy",  "measure", "profiles", "plan",   NULL};
+  prem_read_known_keys(reader, root, keys);
+  read_version(reader, root);
+  prem_read_name(reader, root, "name", true, reader->schedule->name);
+  prem_read_platform(reader, root);
+  prem_read_profiles(reader, root);
+  prem_read_arrays(reader, root);
+  prem_read_tasks(reader, root);
+  prem_read_policy(reader, root);
+  prem_read_measure(reader, root);
+  prem_apply_profiles(reader);
+  prem_read_relations(reader);
+  prem_read_plan(reader, root);
+}
+
+/* The line of the source, for a syntax error that the scan cannot explain. */
+static prem_shown source_line(const prem_schedule *schedule, int line) {
+  char text[PREM_NAME_BYTES] = "";
+  const char *at = schedule->private_data->source;
+  for (; at && line > 1; --line) {
+    at = strchr(at, '\n');
+    at += at != NULL;
+  }
+  if (at)
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(at + strspn(at, " \t"), "\n"),
+             at + strspn(at, " \t"));
+  return prem_show(text);
+}
+
+static void report_syntax(prem_reader *reader, const config_t *config) {
+  const char *text = config_error_text(config) ? config_error_text(config) : "syntax error";
+  const char *file = config_error_file(config);
+  prem_schedule *schedule = reader->schedule;
+  prem_place place = {prem_schedule_intern(schedule, file ? file : schedule->path),
+                      config_error_line(config)};
+  if (strstr(text, "element type")) {
+    prem_diag_add(reader->diag, PREM_ERROR, 10, place, NULL,
+                  "an array of mixed types; its values must all be of one type: integers all with "
+                  "the suffix L or all without, or floats, strings, booleans");
+  } else if (strstr(text, "duplicate")) {
+    prem_diag_add(reader->diag, PREM_ERROR, 2, place, NULL,
+                  "a key that this group has already, near '%s'",
+                  file ? "" : source_line(schedule, place.line).text);
+  } else if (reader->scan.surprised) {
+    prem_diag_add(reader->diag, PREM_ERROR, 2, reader->scan.surprise.place, NULL, "%s near '%s'",
+                  text, reader->scan.surprise.text);
+  } else {
+    prem_diag_add(reader->diag, PREM_ERROR, 2, place, NULL, "%s near '%s'", text,
+                  file ? "" : source_line(schedule, place.line).text);
+  }
+}
+
+static prem_status parse(prem_reader *reader, config_t *config) {
+  struct prem_schedule_private *own = reader->schedule->private_data;
+  const char *zero = memchr(own->source, '\0', own->source_bytes);
+  if (zero) {
+    int line = 1;
+    for (const char *p = own->source; p < zero; ++p)
+      line += *p == '\n';
+    prem_diag_add(reader->diag, PREM_ERROR, 2, (prem_place){reader->schedule->path, line}, NULL,
+                  "a zero byte; a schedule file is text");
+    return PREM_ERR_PARSE;
+  }
+  prem_status status = prem_scan_source(reader->schedule, own->source, own->source_bytes,
+                                        reader->folder, &reader->scan, reader->diag);
+  if (status != PREM_OK)
+    return status;
+  own->plan_offset = reader->scan.plan_offset;
+  own->settings_follow = reader->scan.settings_follow;
+  own->plan_is_included = reader->scan.plan_is_included;
+  config_set_include_dir(config, reader->folder);
+  if (config_read_string(config, own->source) == CONFIG_TRUE)
+    return PREM_OK;
+  report_syntax(reader, config);
+  return PREM_ERR_PARSE;
+}
+
+static prem_status read_source(prem_reader *reader) {
+  config_t config;
+  config_init(&config);
+  prem_status status = parse(reader, &config);
+  if (status == PREM_OK)
+    read_root(reader, config_root_setting(&config));
+  config_destroy(&config);
+  free(reader->entries);
+  free(reader->block_is_used);
+  if (status == PREM_OK && reader->out_of_memory)
+    status = PREM_ERR_MEMORY;
+  return status;
+}
+
+prem_status prem_schedule_read_bytes(const char *path, const char *folder, char *bytes,
+                                     size_t count, const char *profile, prem_schedule **out,
+                                     prem_diag *diag) {
+  *out = NULL;
+  prem_schedule *schedule = prem_schedule_new();
+  /* tasks in error are told by counting errors, so there is always a list to count them */
+  prem_diag *own_diag = diag ? NULL : prem_diag_new();
+  prem_status status = PREM_ERR_MEMORY;
+  if (!schedule || !(diag || own_diag)) {
+    free(bytes);
+    goto fail;
+  }
+  schedule->private_data->source = bytes;
+  schedule->private_data->source_bytes = count;
+  schedule->path = strdup(path);
+  if (!schedule->path)
+    goto fail;
+  prem_sha256_hex(bytes, count, schedule->sha256);
+  prem_reader reader = {.schedule = schedule,
+                        .diag = diag ? diag : own_diag,
+                        .folder = folder,
+                        .profile = profile};
+  status = read_source(&reader);
+  if (status != PREM_OK)
+    goto fail;
+  prem_diag_free(own_diag);
+  *out = schedule;
+  return PREM_OK;
+
+fail:
+  prem_diag_free(own_diag);
+  prem_schedule_free(schedule);
+  return status;
+}
+
+prem_status prem_schedule_load_lenient(const char *path, const char *profile, prem_schedule **out,
+                                       prem_diag *diag) {
+  *out = NULL;
+  char reason[128], *bytes = NULL, *folder = NULL;
+  size_t count = 0;
+  const char *slash = strrchr(path, '/');
+  prem_status status = prem_read_file(path, &bytes, &count, reason, sizeof reason);
+  if (status != PREM_OK) {
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){path, 0}, NULL, "cannot be read: %s", reason);
+    return status;
+  }
+  folder = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+  if (!folder) {
+    free(bytes);
+    return PREM_ERR_MEMORY;
+  }
+  status = prem_schedule_read_bytes(path, folder, bytes, count, profile, out, diag);
+  free(folder);
+  return status;
+}
+
+prem_status prem_schedule_load(const char *path, const char *profile, prem_schedule **out,
+                               prem_diag *diag) {
+  *out = NULL;
+  prem_schedule *schedule = NULL;
+  prem_diag *own_diag = diag ? NULL : prem_diag_new();
+  prem_diag *found = diag ? diag : own_diag;
+  if (!found)
+    return PREM_ERR_MEMORY;
+  size_t before = prem_diag_errors(found);
+  prem_status status = prem_schedule_load_lenient(path, profile, &schedule, found);
+  if (status == PREM_OK && prem_diag_errors(found) > before)
+    status = PREM_ERR_PARSE;
+  prem_diag_free(own_diag);
+  if (status == PREM_OK)
+    *out = schedule;
+  else
+    prem_schedule_free(schedule);
+  return status;
+}

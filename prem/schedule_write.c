@@ -1,0 +1,198 @@
+/* Writing a schedule file: its own bytes up to the plan, then the plan. */
+#include "private.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINE_BYTES = 100 };
+
+/* ---- the plan -------------------------------------------------------------------------------- */
+
+/* Names are quoted as libconfig reads them. */
+static void write_text(FILE *out, const char *text) {
+  fputc('"', out);
+  for (; *text; ++text) {
+    if (*text == '"' || *text == '\\')
+      fputc('\\', out);
+    fputc(*text, out);
+  }
+  fputc('"', out);
+}
+
+static void write_subject(FILE *out, const prem_schedule *schedule, int32_t task, prem_phase phase,
+                          uint32_t chain) {
+  fputs("    { task = ", out);
+  write_text(out, schedule->tasks[task].name);
+  fprintf(out, "; phase = \"%s\";", prem_phase_name(phase));
+  if (chain)
+    fprintf(out, " chain = [ %s%s%s ];", chain & PREM_CHAIN_COMPUTE ? "\"compute\"" : "",
+            chain == (PREM_CHAIN_COMPUTE | PREM_CHAIN_WRITEBACK) ? ", " : "",
+            chain & PREM_CHAIN_WRITEBACK ? "\"writeback\"" : "");
+}
+
+static void write_time(FILE *out, const char *key, int64_t value_ns, int64_t usual_ns) {
+  if (value_ns != usual_ns)
+    fprintf(out, " %s = %" PRId64 "L;", key, value_ns);
+}
+
+static void write_integer(FILE *out, const char *key, int64_t value, int64_t usual) {
+  if (value != usual)
+    fprintf(out, " %s = %" PRId64 ";", key, value);
+}
+
+static void write_run(FILE *out, const prem_schedule *schedule, const prem_affine *run) {
+  const prem_task *task = &schedule->tasks[run->task];
+  write_subject(out, schedule, run->task, run->phase, run->chain);
+  fputs("\n     ", out);
+  write_integer(out, "first_block", run->first_block, 0);
+  write_integer(out, "count", run->count, 1);
+  fprintf(out, " start_ns = %" PRId64 "L;", run->start_ns);
+  write_time(out, "block_step_ns", run->block_step_ns, 0);
+  write_integer(out, "repeat", run->repeat, 1);
+  write_time(out, "step_ns", run->step_ns, 0);
+  write_integer(out, "tile", run->tile, run->first_block);
+  write_integer(out, "tile_per_block", run->tile_per_block, 1);
+  write_integer(out, "tile_per_repeat", run->tile_per_repeat, task->block_count);
+  write_integer(out, "job", run->job, 0);
+  write_integer(out, "jobs", run->jobs, 1);
+  write_time(out, "job_step_ns", run->job_step_ns, task->period_ns);
+  if (run->join_task >= 0) {
+    fputs(" join: {", out);
+    if (run->join_task != run->task) {
+      fputs(" task = ", out);
+      write_text(out, schedule->tasks[run->join_task].name);
+      fputc(';', out);
+    }
+    fprintf(out, " tile = %" PRId64 ";", run->join_tile);
+    write_integer(out, "job", run->join_job, run->job);
+    fputs(" };", out);
+  }
+  fputs(" }", out);
+}
+
+static void write_starts(FILE *out, const prem_schedule *schedule, const prem_starts *starts) {
+  write_subject(out, schedule, starts->task, starts->phase, starts->chain);
+  fprintf(out, " block = %d;\n      start_ns = [", starts->block);
+  int used = LINE_BYTES;
+  for (int64_t i = 0; i < starts->count; ++i) {
+    char number[32];
+    const int length = snprintf(number, sizeof number, " %" PRId64 "L%s", starts->start_ns[i],
+                                i + 1 < starts->count ? "," : "");
+    if (used + length > LINE_BYTES) {
+      fputs("\n       ", out);
+      used = 7;
+    }
+    fputs(number, out);
+    used += length;
+  }
+  fputs(" ]; }", out);
+}
+
+static void write_plan(FILE *out, const prem_schedule *schedule) {
+  const prem_plan *plan = schedule->plan;
+  fputs("plan: {\n  generator = ", out);
+  write_text(out, plan->generator);
+  fputs(";  policy = ", out);
+  write_text(out, plan->policy);
+  fprintf(out, ";\n  hyperperiod_ns = %" PRId64 "L;", plan->hyperperiod_ns);
+  if (plan->clock_step_ns > 0)
+    fprintf(out, "  clock_step_ns = %" PRId64 "L;", plan->clock_step_ns);
+  if (plan->warmup_tiles > 0)
+    fprintf(out, "\n  warmup_tiles = %d;  warmup_ns = %" PRId64 "L;", plan->warmup_tiles,
+            plan->warmup_ns);
+  if (plan->affine_count > 0) {
+    fputs("\n  runs = (", out);
+    for (int32_t i = 0; i < plan->affine_count; ++i) {
+      fputs(i ? ",\n" : "\n", out);
+      write_run(out, schedule, &plan->affine[i]);
+    }
+    fputs("\n  );", out);
+  }
+  if (plan->starts_count > 0) {
+    fputs("\n  starts = (", out);
+    for (int32_t i = 0; i < plan->starts_count; ++i) {
+      fputs(i ? ",\n" : "\n", out);
+      write_starts(out, schedule, &plan->starts[i]);
+    }
+    fputs("\n  );", out);
+  }
+  fputs("\n};\n", out);
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static void write_schedule(FILE *out, const prem_schedule *schedule) {
+  const struct prem_schedule_private *own = schedule->private_data;
+  size_t kept = own->plan_offset < own->source_bytes ? own->plan_offset : own->source_bytes;
+  fwrite(own->source, 1, kept, out);
+  if (!schedule->plan)
+    return;
+  if (kept > 0 && own->source[kept - 1] != '\n')
+    fputc('\n', out);
+  write_plan(out, schedule);
+}
+
+static prem_status refuse_io(prem_diag *diag, const char *path, const char *what, int error) {
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){path, 0}, NULL, "cannot be written: %s%s%s", what,
+                error ? ": " : "", error ? strerror(error) : "");
+  return PREM_ERR_IO;
+}
+
+/* Beside the file, then renamed: either the old file is there or the new one. */
+static prem_status write_beside(const prem_schedule *schedule, const char *path, prem_diag *diag) {
+  struct stat facts;
+  if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) {
+    FILE *out = S_ISDIR(facts.st_mode) ? NULL : fopen(path, "w"); /* a pipe, a terminal */
+    if (!out)
+      return refuse_io(diag, path, "it is no regular file", S_ISDIR(facts.st_mode) ? 0 : errno);
+    write_schedule(out, schedule);
+    const bool failed = ferror(out);
+    return fclose(out) || failed ? refuse_io(diag, path, "writing failed", errno) : PREM_OK;
+  }
+  char *beside = NULL;
+  if (asprintf(&beside, "%s.XXXXXX", path) < 0)
+    return PREM_ERR_MEMORY;
+  prem_status status = PREM_OK;
+  const int descriptor = mkstemp(beside);
+  FILE *out = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+  if (!out) {
+    status = refuse_io(diag, path, "no file can be made in its folder", errno);
+    if (descriptor >= 0)
+      close(descriptor);
+  } else {
+    const mode_t mask = umask(0);
+    umask(mask);
+    fchmod(descriptor, 0666 & ~mask);
+    write_schedule(out, schedule);
+    bool failed = ferror(out);
+    failed |= fclose(out) != 0;
+    if (failed || rename(beside, path) != 0)
+      status = refuse_io(diag, path, failed ? "writing failed" : "renaming failed", errno);
+  }
+  if (status != PREM_OK && descriptor >= 0)
+    unlink(beside);
+  free(beside);
+  return status;
+}
+
+prem_status prem_schedule_save(const prem_schedule *schedule, const char *path, prem_diag *diag) {
+  const struct prem_schedule_private *own = schedule->private_data;
+  if (own->plan_is_included || own->settings_follow) {
+    prem_diag_add(diag, PREM_ERROR, 2, schedule->plan ? schedule->plan->place : (prem_place){0},
+                  "plan",
+                  own->plan_is_included
+                      ? "the plan comes from an included file; put it into the schedule itself"
+                      : "settings stand behind the plan and would be lost; make it the last group");
+    return PREM_ERR_INVALID;
+  }
+  if (strcmp(path, "-") != 0)
+    return write_beside(schedule, path, diag);
+  write_schedule(stdout, schedule);
+  return fflush(stdout) || ferror(stdout) ? refuse_io(diag, "stdout", "writing failed", errno)
+                                          : PREM_OK;
+}

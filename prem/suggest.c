@@ -1,0 +1,73 @@
+/* "Did you mean": the nearest word by edit distance. */
+#include "reader.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CANDIDATES = 4096 }; /* a suggestion is not worth more comparisons */
+
+static int smaller(int a, int b) {
+  return a < b ? a : b;
+}
+
+/* Edit distance with swaps of neighbours (optimal string alignment). */
+static int distance(const char *a, const char *b) {
+  int rows[3][PREM_NAME_BYTES + 1];
+  int length_a = (int)strnlen(a, PREM_NAME_BYTES), length_b = (int)strnlen(b, PREM_NAME_BYTES);
+  for (int j = 0; j <= length_b; ++j)
+    rows[0][j] = j;
+  for (int i = 1; i <= length_a; ++i) {
+    int *row = rows[i % 3], *above = rows[(i + 2) % 3], *above_that = rows[(i + 1) % 3];
+    row[0] = i;
+    for (int j = 1; j <= length_b; ++j) {
+      char x = (char)tolower((unsigned char)a[i - 1]), y = (char)tolower((unsigned char)b[j - 1]);
+      row[j] = smaller(above[j - 1] + (x != y), smaller(above[j], row[j - 1]) + 1);
+      bool is_swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (is_swapped)
+        row[j] = smaller(row[j], above_that[j - 2] + 1);
+    }
+  }
+  return rows[length_a % 3][length_b];
+}
+
+/* The unit is easily forgotten: compare without it as well. */
+static int distance_but_unit(const char *word, const char *candidate) {
+  char stem[PREM_NAME_BYTES];
+  int nearest = distance(word, candidate);
+  size_t length = strlen(candidate);
+  if (length <= 3 || length >= sizeof stem || strcmp(candidate + length - 3, "_ns") != 0)
+    return nearest;
+  memcpy(stem, candidate, length - 3);
+  stem[length - 3] = '\0';
+  return smaller(nearest, distance(word, stem) + 1);
+}
+
+prem_shown prem_suggest(const char *word, const char *(*candidate)(const void *from, int32_t index),
+                        const void *from, int32_t count) {
+  prem_shown out = {""};
+  const char *best = NULL;
+  int best_distance = (int)strnlen(word, PREM_NAME_BYTES) / 3 + 2;
+  for (int32_t i = 0; i < count && i < CANDIDATES; ++i) {
+    const char *name = candidate(from, i);
+    int to_name = distance_but_unit(word, name);
+    if (to_name < best_distance) {
+      best_distance = to_name;
+      best = name;
+    }
+  }
+  if (best)
+    snprintf(out.text, sizeof out.text, ", did you mean '%.50s'?", best);
+  return out;
+}
+
+static const char *word_at(const void *from, int32_t index) {
+  return ((const char *const *)from)[index];
+}
+
+prem_shown prem_suggest_word(const char *word, const char *const *words) {
+  int32_t count = 0;
+  while (words[count])
+    ++count;
+  return prem_suggest(word, word_at, words, count);
+}

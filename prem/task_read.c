@@ -1,0 +1,729 @@
+/* Reading the tasks of a schedule file. */
+#include "reader.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TABLE_ENTRIES = 1 << 24 }; /* blocks, edges and arguments of all tasks together */
+
+static bool take_table_entries(prem_reader *reader, const config_setting_t *setting,
+                               int64_t count) {
+  bool was_full = reader->table_entries > TABLE_ENTRIES;
+  reader->table_entries += count;
+  if (reader->table_entries <= TABLE_ENTRIES)
+    return true;
+  if (!was_full)
+    prem_refuse(reader, 20, setting, NULL,
+                "the tasks' blocks, arguments and edges of precedence are above the limit of %d "
+                "in all",
+                TABLE_ENTRIES);
+  return false;
+}
+
+static void *new_zeroed(prem_reader *reader, int64_t count, size_t element_bytes) {
+  void *made = calloc((size_t)count + 1, element_bytes);
+  reader->out_of_memory |= !made;
+  return made;
+}
+
+/* ---- blocks --------------------------------------------------------------------------------- */
+
+static bool add_block(prem_reader *reader, const config_setting_t *setting, prem_task *task,
+                      int64_t block) {
+  const int32_t blocks = reader->schedule->platform.blocks;
+  if (block < 0 || block >= blocks) {
+    prem_refuse(reader, 27, setting, NULL,
+                "block %" PRId64 " does not exist; the platform has blocks 0 to %d", block,
+                blocks - 1);
+    return false;
+  }
+  int32_t *grown = prem_grow(task->blocks, (size_t)task->block_count, sizeof *grown);
+  if (!grown) {
+    reader->out_of_memory = true;
+    return false;
+  }
+  task->blocks = grown;
+  task->blocks[task->block_count++] = (int32_t)block;
+  return true;
+}
+
+static int compare_blocks(const void *a, const void *b) {
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+static void refuse_repeated_blocks(prem_reader *reader, const config_setting_t *setting,
+                                   const prem_task *task) {
+  int32_t *sorted = new_zeroed(reader, task->block_count, sizeof *sorted);
+  if (!sorted)
+    return;
+  memcpy(sorted, task->blocks, (size_t)task->block_count * sizeof *sorted);
+  qsort(sorted, (size_t)task->block_count, sizeof *sorted, compare_blocks);
+  for (int32_t i = 1; i < task->block_count; ++i)
+    if (sorted[i] == sorted[i - 1]) {
+      prem_refuse(reader, 27, setting, NULL, "block %d stands here twice", sorted[i]);
+      break;
+    }
+  free(sorted);
+}
+
+/* blocks = N: the N lowest that no task further up uses. */
+static void take_free_blocks(prem_reader *reader, const config_setting_t *setting, prem_task *task,
+                             int64_t count) {
+  const int32_t blocks = reader->schedule->platform.blocks;
+  int32_t block = reader->lowest_free_block;
+  for (; block < blocks && task->block_count < count; ++block)
+    if (!reader->block_is_used[block] && !add_block(reader, setting, task, block))
+      return;
+  reader->lowest_free_block = block;
+  if (task->block_count < count)
+    prem_refuse(reader, 27, setting, NULL,
+                "task '%s' asks for %" PRId64 " blocks that no task further up uses, of the "
+                "platform's %d there are %d; name blocks to share, such as \"0-%d\"",
+                task->name, count, blocks, task->block_count, blocks - 1);
+}
+
+/* One piece of "0-131,140": returns what follows it, or NULL where it is none. */
+static const char *read_range(const char *text, long *first, long *last) {
+  char *end = NULL;
+  if (*text < '0' || *text > '9')
+    return NULL;
+  *first = *last = strtol(text, &end, 10);
+  if (*end == '-') {
+    text = end + 1;
+    if (*text < '0' || *text > '9')
+      return NULL;
+    *last = strtol(text, &end, 10);
+  }
+  return *first <= *last ? end : NULL;
+}
+
+static void read_ranges(prem_reader *reader, const config_setting_t *setting, prem_task *task,
+                        const char *text) {
+  const char *at = text;
+  for (;;) {
+    long first = 0, last = 0;
+    at += strspn(at, " ");
+    at = read_range(at, &first, &last);
+    if (!at) {
+      prem_refuse(reader, 8, setting, NULL,
+                  "\"%s\" names no blocks; write ranges such as \"0-3,8\"", prem_show(text).text);
+      return;
+    }
+    if (last - first >= PREM_MAX_BLOCKS)
+      last = first + PREM_MAX_BLOCKS; /* beyond the platform anyway */
+    for (long block = first; block <= last; ++block)
+      if (!add_block(reader, setting, task, block))
+        return;
+    at += strspn(at, " ");
+    if (*at == '\0')
+      return;
+    if (*at++ != ',')
+      at = "?"; /* names no blocks */
+  }
+}
+
+static void read_blocks(prem_reader *reader, const config_setting_t *group, prem_task *task) {
+  const config_setting_t *setting = config_setting_get_member(group, "blocks");
+  int64_t count = 0;
+  if (!setting) {
+    prem_refuse(reader, 3, group, "blocks", "missing; give a number, [ 0, 1 ] or \"0-1\"");
+    return;
+  }
+  if (reader->schedule->platform.blocks < 1)
+    return; /* the platform has been refused */
+  size_t errors = prem_diag_errors(reader->diag);
+  if (setting->type == CONFIG_TYPE_STRING) {
+    read_ranges(reader, setting, task, setting->value.sval ? setting->value.sval : "");
+  } else if (setting->type == CONFIG_TYPE_ARRAY) {
+    for (int i = 0; i < config_setting_length(setting); ++i) {
+      const config_setting_t *element = config_setting_get_elem(setting, (unsigned)i);
+      int64_t block = 0;
+      if (!prem_setting_integer(reader, element, INT64_MIN, INT64_MAX, &block) ||
+          !add_block(reader, setting, task, block))
+        break;
+    }
+    if (config_setting_length(setting) == 0)
+      prem_refuse(reader, 17, setting, NULL, "is empty; a task needs a block");
+  } else if (prem_setting_integer(reader, setting, 1, PREM_MAX_BLOCKS, &count)) {
+    take_free_blocks(reader, setting, task, count);
+  }
+  if (prem_diag_errors(reader->diag) == errors)
+    refuse_repeated_blocks(reader, setting, task);
+  take_table_entries(reader, setting, task->block_count);
+  for (int32_t i = 0; i < task->block_count; ++i)
+    reader->block_is_used[task->blocks[i]] = true;
+}
+
+/* ---- phases --------------------------------------------------------------------------------- */
+
+static int32_t find_resource(const prem_schedule *schedule, const char *name) {
+  for (int32_t r = 0; r < schedule->platform.resource_count; ++r)
+    if (strcmp(schedule->platform.resources[r].name, name) == 0)
+      return r;
+  return -1;
+}
+
+static const char *resource_name(const void *from, int32_t index) {
+  return ((const prem_platform *)from)->resources[index].name;
+}
+
+static void read_demand(prem_reader *reader, const config_setting_t *group, prem_phase_spec *spec) {
+  const prem_schedule *schedule = reader->schedule;
+  const config_setting_t *demand =
+      prem_read_member(reader, group, "demand", CONFIG_TYPE_GROUP, false);
+  if (!demand)
+    return;
+  memset(spec->demand, 0, (size_t)schedule->platform.resource_count * sizeof *spec->demand);
+  for (int i = 0; i < config_setting_length(demand); ++i) {
+    const config_setting_t *setting = config_setting_get_elem(demand, (unsigned)i);
+    const int32_t resource = find_resource(schedule, setting->name);
+    int64_t amount = 0;
+    if (resource < 0) {
+      const prem_platform *platform = &schedule->platform;
+      prem_refuse(
+          reader, 24, setting, NULL, "there is no resource '%s' in the platform%s",
+          prem_show(setting->name).text,
+          prem_suggest(setting->name, resource_name, platform, platform->resource_count).text);
+    } else if (prem_setting_integer(reader, setting, 0, INT32_MAX, &amount)) {
+      spec->demand[resource] = (int32_t)amount;
+    }
+  }
+}
+
+/* wcet_ns and busy_ns, of a schedule or of a profile; busy_ns 0: not given. */
+static void read_times(prem_reader *reader, const config_setting_t *group, prem_phase_spec *spec) {
+  if (prem_read_time(reader, group, "wcet_ns", PREM_TIME_WCET, &spec->wcet_ns))
+    spec->busy_ns = 0;
+  prem_read_time(reader, group, "busy_ns", PREM_TIME_WCET, &spec->busy_ns);
+  if (spec->wcet_ns > 0 && spec->busy_ns > spec->wcet_ns)
+    prem_refuse(reader, 23, group, "busy_ns",
+                "%" PRId64 " ns is above the phase's wcet_ns of %" PRId64 " ns", spec->busy_ns,
+                spec->wcet_ns);
+}
+
+static void read_phase(prem_reader *reader, const config_setting_t *task, const char *key,
+                       int32_t usual_memory, prem_phase_spec *spec) {
+  static const char *const keys[] = {"wcet_ns", "busy_ns", "demand", NULL};
+  const prem_schedule *schedule = reader->schedule;
+  spec->demand = new_zeroed(reader, schedule->platform.resource_count, sizeof *spec->demand);
+  if (!spec->demand)
+    return;
+  const int32_t memory = find_resource(schedule, "memory");
+  if (memory >= 0)
+    spec->demand[memory] = usual_memory;
+  const config_setting_t *group = prem_read_member(reader, task, key, CONFIG_TYPE_GROUP, false);
+  spec->place = prem_setting_place(reader, group ? group : task);
+  if (!group)
+    return;
+  prem_read_known_keys(reader, group, keys);
+  spec->exists = true;
+  read_times(reader, group, spec);
+  read_demand(reader, group, spec);
+}
+
+static void read_phases(prem_reader *reader, const config_setting_t *group, prem_task *task) {
+  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+    read_phase(reader, group, prem_phase_name((prem_phase)phase), phase != PREM_COMPUTE,
+               &task->phase[phase]);
+  read_phase(reader, group, "joined", 1, &task->joined);
+}
+
+/* ---- data ----------------------------------------------------------------------------------- */
+
+static const char *array_name(const void *from, int32_t index) {
+  return ((const prem_schedule *)from)->arrays[index].name;
+}
+
+static int32_t find_array(const prem_schedule *schedule, const char *name) {
+  for (int32_t i = 0; i < schedule->array_count; ++i)
+    if (strcmp(schedule->arrays[i].name, name) == 0)
+      return i;
+  return -1;
+}
+
+/* An array of the task's own, whose shape bind finds out; -1 when out of memory. */
+static int32_t add_new_array(prem_reader *reader, const config_setting_t *setting,
+                             const prem_task *task) {
+  prem_schedule *schedule = reader->schedule;
+  prem_array array = {.writer = -1, .place = prem_setting_place(reader, setting)};
+  snprintf(array.name, sizeof array.name, "%.31s.%.31s", task->name, setting->name);
+  prem_array *grown = prem_grow(schedule->arrays, (size_t)schedule->array_count, sizeof array);
+  if (!grown) {
+    reader->out_of_memory = true;
+    return -1;
+  }
+  schedule->arrays = grown;
+  schedule->arrays[schedule->array_count] = array;
+  return schedule->array_count++;
+}
+
+static void read_port(prem_reader *reader, const config_setting_t *setting, prem_task *task) {
+  const prem_schedule *schedule = reader->schedule;
+  if (setting->type != CONFIG_TYPE_STRING || !setting->value.sval) {
+    prem_refuse(reader, 8, setting, NULL, "must be the name of an array, or \"new\"");
+    return;
+  }
+  const char *name = setting->value.sval;
+  if (!prem_check_name(reader, setting, setting->name))
+    return;
+  const bool is_new = strcmp(name, "new") == 0;
+  const int32_t array = is_new ? add_new_array(reader, setting, task) : find_array(schedule, name);
+  if (array < 0) {
+    prem_refuse(reader, 24, setting, NULL, "there is no array '%s' in `arrays`%s",
+                prem_show(name).text,
+                prem_suggest(name, array_name, schedule, schedule->array_count).text);
+    return;
+  }
+  strcpy(task->port_names[task->port_count], setting->name);
+  task->port_arrays[task->port_count++] = array;
+}
+
+static void read_ports(prem_reader *reader, const config_setting_t *group, prem_task *task) {
+  const config_setting_t *arrays =
+      prem_read_member(reader, group, "arrays", CONFIG_TYPE_GROUP, false);
+  const int count = arrays ? config_setting_length(arrays) : 0;
+  task->port_names = new_zeroed(reader, count, sizeof *task->port_names);
+  task->port_arrays = new_zeroed(reader, count, sizeof *task->port_arrays);
+  for (int i = 0; i < count && task->port_names && task->port_arrays; ++i)
+    read_port(reader, config_setting_get_elem(arrays, (unsigned)i), task);
+}
+
+/* A number of `args`. */
+static bool read_number(prem_reader *reader, const config_setting_t *setting, prem_arg *arg,
+                        int32_t index) {
+  if (setting->type == CONFIG_TYPE_FLOAT) {
+    arg->is_int = false;
+    arg->values[index] = setting->value.fval;
+    if (isfinite(setting->value.fval))
+      return true;
+    prem_refuse(reader, 9, setting, NULL, "is beyond what a number of 64 bits holds");
+    return false;
+  }
+  int64_t value = 0;
+  if (!prem_setting_integer(reader, setting, INT64_MIN, INT64_MAX, &value))
+    return false;
+  arg->ints[index] = value;
+  arg->values[index] = (double)value;
+  return true;
+}
+
+static void read_arg(prem_reader *reader, const config_setting_t *setting, prem_task *task) {
+  const bool is_list = setting->type == CONFIG_TYPE_ARRAY || setting->type == CONFIG_TYPE_LIST;
+  prem_arg *arg = &task->args[task->arg_count];
+  if (!prem_check_name(reader, setting, setting->name))
+    return;
+  strcpy(arg->key, setting->name);
+  arg->place = prem_setting_place(reader, setting);
+  arg->count = is_list ? config_setting_length(setting) : 1;
+  arg->is_int = true;
+  if (!take_table_entries(reader, setting, arg->count))
+    return;
+  arg->values = new_zeroed(reader, arg->count, sizeof *arg->values);
+  arg->ints = new_zeroed(reader, arg->count, sizeof *arg->ints);
+  ++task->arg_count;
+  for (int32_t i = 0; i < arg->count && arg->values && arg->ints; ++i)
+    if (!read_number(reader, is_list ? config_setting_get_elem(setting, (unsigned)i) : setting, arg,
+                     i))
+      break;
+  if (!arg->is_int) {
+    free(arg->ints);
+    arg->ints = NULL;
+  }
+}
+
+static void read_args(prem_reader *reader, const config_setting_t *group, prem_task *task) {
+  const config_setting_t *args = prem_read_member(reader, group, "args", CONFIG_TYPE_GROUP, false);
+  const int count = args ? config_setting_length(args) : 0;
+  task->args = new_zeroed(reader, count, sizeof *task->args);
+  for (int i = 0; i < count && task->args; ++i)
+    read_arg(reader, config_setting_get_elem(args, (unsigned)i), task);
+}
+
+static void read_tile(prem_reader *reader, const config_setting_t *group, prem_task *task) {
+  const config_setting_t *tile = prem_read_member(reader, group, "tile", CONFIG_TYPE_ARRAY, false);
+  const int rank = tile ? config_setting_length(tile) : 0;
+  if (tile && (rank < 1 || rank > PREM_MAX_RANK)) {
+    prem_refuse(reader, 17, tile, NULL, "has %d dimensions; 1 to %d are possible", rank,
+                PREM_MAX_RANK);
+    return;
+  }
+  for (int d = 0; d < rank; ++d) {
+    int64_t size = 0;
+    if (!prem_setting_integer(reader, config_setting_get_elem(tile, (unsigned)d), 1, INT32_MAX,
+                              &size))
+      return;
+    task->tile[d] = (int32_t)size;
+  }
+  task->tile_rank = rank;
+}
+
+/* ---- times ---------------------------------------------------------------------------------- */
+
+static void read_task_times(prem_reader *reader, const config_setting_t *group, prem_task *task) {
+  prem_read_time(reader, group, "period_ns", PREM_TIME_PERIOD, &task->period_ns);
+  prem_read_time(reader, group, "release_ns", PREM_TIME_OFFSET, &task->release_ns);
+  prem_read_time(reader, group, "deadline_ns", PREM_TIME_LENGTH, &task->deadline_ns);
+  prem_read_time(reader, group, "publish_ns", PREM_TIME_LENGTH, &task->publish_ns);
+  if (task->period_ns > 0 && task->release_ns >= task->period_ns)
+    prem_refuse(reader, 32, group, "release_ns",
+                "%" PRId64 " ns is not below the period of %" PRId64 " ns", task->release_ns,
+                task->period_ns);
+}
+
+/* ---- tasks ---------------------------------------------------------------------------------- */
+
+static void read_task(prem_reader *reader, const config_setting_t *group, prem_task *task) {
+  const bool is_abstract = strcmp(task->kernel, "none") == 0;
+  read_blocks(reader, group, task);
+  prem_read_bool(reader, group, "together", &task->together);
+  prem_read_int32(reader, group, "tiles", 1, INT32_MAX, &task->tile_count);
+  if (is_abstract && !config_setting_get_member(group, "tiles"))
+    prem_refuse(reader, 3, group, "tiles", "missing; a task without a kernel needs it");
+  read_tile(reader, group, task);
+  read_args(reader, group, task);
+  read_ports(reader, group, task);
+  read_phases(reader, group, task);
+  if (is_abstract && (task->port_count || task->arg_count || task->tile_rank))
+    prem_refuse(reader, 31, group, "kernel",
+                "\"none\" has no arrays, args or tile; name a kernel of `ttprem list`");
+  if (is_abstract && !task->phase[0].exists && !task->phase[1].exists && !task->phase[2].exists)
+    prem_refuse(reader, 29, group, NULL,
+                "has no phase; give prefetch, compute or writeback with its wcet_ns");
+  read_task_times(reader, group, task);
+  const char *profile = NULL;
+  if (prem_read_text(reader, group, "profile", &profile) && *profile)
+    prem_read_name(reader, group, "profile", false, task->profile);
+}
+
+/* A new task; NULL when out of memory. */
+static prem_task *add_task(prem_reader *reader, const config_setting_t *group, const char *name,
+                           const char *kernel) {
+  prem_schedule *schedule = reader->schedule;
+  prem_task *grown =
+      prem_grow(schedule->tasks, (size_t)schedule->task_count, sizeof *schedule->tasks);
+  if (!grown) {
+    reader->out_of_memory = true;
+    return NULL;
+  }
+  schedule->tasks = grown;
+  prem_task *task = &schedule->tasks[schedule->task_count++];
+  *task = (prem_task){.place = prem_setting_place(reader, group)};
+  strcpy(task->name, name);
+  strcpy(task->kernel, kernel);
+  return task;
+}
+
+static bool read_copies(prem_reader *reader, const config_setting_t *group, const char *name,
+                        int32_t *copies) {
+  *copies = 1;
+  prem_read_int32(reader, group, "copies", 1, PREM_MAX_TASKS, copies);
+  if (reader->schedule->task_count + (int64_t)*copies > PREM_MAX_TASKS) {
+    prem_refuse(reader, 20, group, NULL, "more than %d tasks in all", PREM_MAX_TASKS);
+    return false;
+  }
+  if (*copies > 1 && strlen(name) + 6 >= PREM_NAME_BYTES) {
+    prem_refuse(reader, 12, group, "name",
+                "'%s' is too long for a task with copies; 57 bytes are "
+                "the limit",
+                prem_show(name).text);
+    return false;
+  }
+  return true;
+}
+
+/* One entry of the list: a task, or its copies. An entry in error gives broken tasks. */
+static void read_entry(prem_reader *reader, const config_setting_t *group, prem_task_entry *entry) {
+  static const char *const keys[] = {
+      "name",       "copies",      "kernel",     "blocks",  "together",  "tiles",  "tile",
+      "args",       "arrays",      "prefetch",   "compute", "writeback", "joined", "period_ns",
+      "release_ns", "deadline_ns", "publish_ns", "after",   "profile",   NULL};
+  char kernel[PREM_NAME_BYTES] = "none";
+  int32_t copies = 1;
+  size_t errors = prem_diag_errors(reader->diag);
+  prem_read_known_keys(reader, group, keys);
+  entry->setting = group;
+  entry->first = reader->schedule->task_count;
+  const bool is_named = prem_read_name(reader, group, "name", true, entry->name);
+  prem_read_name(reader, group, "kernel", true, kernel);
+  if (!is_named || !read_copies(reader, group, entry->name, &copies))
+    return;
+  for (int32_t copy = 0; copy < copies; ++copy) {
+    char name[PREM_NAME_BYTES + 16];
+    if (copies > 1)
+      snprintf(name, sizeof name, "%.57s.%d", entry->name, copy);
+    else
+      strcpy(name, entry->name);
+    prem_task *task = add_task(reader, group, name, kernel);
+    if (!task)
+      return;
+    ++entry->count;
+    if (copy == 0 || prem_diag_errors(reader->diag) == errors)
+      read_task(reader, group, task);
+  }
+  for (int32_t i = 0; prem_diag_errors(reader->diag) > errors && i < entry->count; ++i)
+    reader->schedule->tasks[entry->first + i].broken = true;
+}
+
+/* Names that two tasks share, copies included. */
+static void refuse_equal_names(prem_reader *reader) {
+  prem_schedule *schedule = reader->schedule;
+  const int32_t *by_name = schedule->private_data->by_name;
+  for (int32_t i = 1; i < schedule->task_count; ++i) {
+    const prem_task *first = &schedule->tasks[by_name[i - 1]];
+    prem_task *second = &schedule->tasks[by_name[i]];
+    if (strcmp(first->name, second->name) != 0)
+      continue;
+    prem_diag_add(reader->diag, PREM_ERROR, 6, second->place, "tasks",
+                  "two tasks are called '%s'; the other one is in line %d", second->name,
+                  first->place.line);
+    second->broken = true;
+  }
+}
+
+/* ---- precedence ----------------------------------------------------------------------------- */
+
+static const char *entry_name(const void *from, int32_t index) {
+  return ((const prem_task_entry *)from)[index].name;
+}
+
+static bool add_after(prem_reader *reader, const config_setting_t *group, prem_task *task,
+                      const prem_after *after) {
+  if (!take_table_entries(reader, group, 1))
+    return false;
+  prem_after *grown = prem_grow(task->after, (size_t)task->after_count, sizeof *grown);
+  if (!grown) {
+    reader->out_of_memory = true;
+    return false;
+  }
+  task->after = grown;
+  task->after[task->after_count++] = *after;
+  return true;
+}
+
+/* The tasks that a name of `after` stands for: an entry's, or a single copy. */
+static bool find_predecessors(const prem_reader *reader, const char *name, int32_t *first,
+                              int32_t *count) {
+  for (int32_t e = 0; e < reader->entry_count; ++e)
+    if (reader->entries[e].count > 0 && strcmp(reader->entries[e].name, name) == 0) {
+      *first = reader->entries[e].first;
+      *count = reader->entries[e].count;
+      return true;
+    }
+  *first = prem_schedule_find_task(reader->schedule, name);
+  *count = 1;
+  return *first >= 0;
+}
+
+/* An entry of `after`, for all copies of the successor. */
+static bool read_after(prem_reader *reader, const config_setting_t *group,
+                       const prem_task_entry *entry) {
+  static const char *const keys[] = {"task", "lag_ns", "instance", NULL};
+  static const char *const instances[] = {"same", "latest", NULL};
+  prem_read_known_keys(reader, group, keys);
+  prem_after after = {.place = prem_setting_place(reader, group)};
+  int instance = 0;
+  const config_setting_t *name = prem_read_member(reader, group, "task", CONFIG_TYPE_STRING, true);
+  prem_read_time(reader, group, "lag_ns", PREM_TIME_OFFSET, &after.lag_ns);
+  prem_read_word(reader, group, "instance", instances, &instance);
+  after.latest = instance == 1;
+  if (!name)
+    return false;
+  int32_t first = 0, count = 0;
+  const char *text = name->value.sval ? name->value.sval : "";
+  if (!find_predecessors(reader, text, &first, &count)) {
+    prem_refuse(reader, 24, name, NULL, "there is no task '%s'%s", prem_show(text).text,
+                prem_suggest(text, entry_name, reader->entries, reader->entry_count).text);
+    return false;
+  }
+  for (int32_t i = 0; i < entry->count; ++i)
+    for (after.task = first; after.task < first + count; ++after.task)
+      if (!add_after(reader, group, &reader->schedule->tasks[entry->first + i], &after))
+        return false;
+  return true;
+}
+
+static void read_precedence(prem_reader *reader, const prem_task_entry *entry) {
+  if (entry->count == 0)
+    return;
+  size_t errors = prem_diag_errors(reader->diag);
+  const config_setting_t *list =
+      prem_read_member(reader, entry->setting, "after", CONFIG_TYPE_LIST, false);
+  for (int32_t i = 0; list && i < config_setting_length(list); ++i) {
+    const config_setting_t *group = prem_read_list_group(reader, list, i);
+    if (group && !read_after(reader, group, entry) && reader->out_of_memory)
+      return;
+  }
+  for (int32_t i = 0; prem_diag_errors(reader->diag) > errors && i < entry->count; ++i)
+    reader->schedule->tasks[entry->first + i].broken = true;
+}
+
+void prem_read_tasks(prem_reader *reader, const config_setting_t *root) {
+  prem_schedule *schedule = reader->schedule;
+  if (!config_setting_get_member(root, "tasks")) {
+    prem_diag_add(reader->diag, PREM_ERROR, 1,
+                  (prem_place){prem_schedule_intern(schedule, schedule->path), 0}, "tasks",
+                  "missing; give the list of what has to run");
+    return;
+  }
+  const config_setting_t *list = prem_read_member(reader, root, "tasks", CONFIG_TYPE_LIST, false);
+  const int32_t count = list ? config_setting_length(list) : 0;
+  if (list && count == 0)
+    prem_refuse(reader, 1, list, NULL, "no tasks; give one at least");
+  if (count > PREM_MAX_TASKS) {
+    prem_refuse(reader, 20, list, NULL, "%d tasks, the limit is %d", count, PREM_MAX_TASKS);
+    return;
+  }
+  reader->entries = new_zeroed(reader, count, sizeof *reader->entries);
+  reader->block_is_used = new_zeroed(reader, schedule->platform.blocks, sizeof(bool));
+  if (!reader->entries || !reader->block_is_used)
+    return;
+  reader->entry_count = count;
+  for (int32_t i = 0; i < count; ++i) {
+    const config_setting_t *group = prem_read_list_group(reader, list, i);
+    if (group)
+      read_entry(reader, group, &reader->entries[i]);
+  }
+  if (prem_schedule_index(schedule) != PREM_OK) {
+    reader->out_of_memory = true;
+    return;
+  }
+  refuse_equal_names(reader);
+  for (int32_t i = 0; i < count; ++i)
+    read_precedence(reader, &reader->entries[i]);
+}
+
+/* ---- profiles ------------------------------------------------------------------------------- */
+
+static const char *profile_name(const void *from, int32_t index) {
+  return ((const prem_profile_ref *)from)[index].name;
+}
+
+static const prem_profile_ref *find_profile(const prem_schedule *schedule, const char *name) {
+  for (int32_t i = 0; i < schedule->profile_count; ++i)
+    if (strcmp(schedule->profiles[i].name, name) == 0)
+      return &schedule->profiles[i];
+  return NULL;
+}
+
+static void apply_times(prem_reader *reader, const config_setting_t *measured, prem_task *task) {
+  static const char *const keys[] = {"wcet_ns", "busy_ns", NULL};
+  for (int which = 0; which <= PREM_PHASE_COUNT; ++which) {
+    const bool is_joined = which == PREM_PHASE_COUNT;
+    const config_setting_t *group = prem_read_member(
+        reader, measured, is_joined ? "joined" : prem_phase_name((prem_phase)which),
+        CONFIG_TYPE_GROUP, false);
+    if (!group)
+      continue;
+    prem_phase_spec *spec = is_joined ? &task->joined : &task->phase[which];
+    prem_read_known_keys(reader, group, keys);
+    read_times(reader, group, spec);
+    spec->exists = true;
+  }
+}
+
+/* The entry of a profile for a task: by its name, else by that of the task it is a copy of. */
+static const config_setting_t *find_measured(const config_setting_t *list, const char *task,
+                                             const char *original) {
+  const config_setting_t *found = NULL;
+  for (int i = 0; i < config_setting_length(list); ++i) {
+    const config_setting_t *entry = config_setting_get_elem(list, (unsigned)i);
+    const char *name = NULL;
+    if (entry->type != CONFIG_TYPE_GROUP ||
+        config_setting_lookup_string(entry, "name", &name) != CONFIG_TRUE)
+      continue;
+    if (strcmp(name, task) == 0)
+      return entry;
+    if (strcmp(name, original) == 0)
+      found = entry;
+  }
+  return found;
+}
+
+static void apply_to_tasks(prem_reader *reader, const config_setting_t *list, const char *name) {
+  static const char *const keys[] = {"name", "prefetch", "compute", "writeback", "joined", NULL};
+  for (int32_t e = 0; e < reader->entry_count; ++e)
+    for (int32_t i = 0; i < reader->entries[e].count; ++i) {
+      prem_task *task = &reader->schedule->tasks[reader->entries[e].first + i];
+      if (task->broken || (!reader->profile && strcmp(task->profile, name) != 0))
+        continue;
+      const config_setting_t *measured = find_measured(list, task->name, reader->entries[e].name);
+      if (!measured)
+        continue;
+      size_t errors = prem_diag_errors(reader->diag);
+      prem_read_known_keys(reader, measured, keys);
+      apply_times(reader, measured, task);
+      task->broken |= prem_diag_errors(reader->diag) > errors;
+    }
+}
+
+/* A profile that has not been measured yet is no error: planning says that times are missing. */
+static void apply_profile(prem_reader *reader, const prem_profile_ref *profile) {
+  static const char *const keys[] = {"version", "machine", "tasks", NULL};
+  prem_schedule *schedule = reader->schedule;
+  char *bytes = NULL, reason[128];
+  size_t count = 0;
+  if (prem_read_file(profile->path, &bytes, &count, reason, sizeof reason) != PREM_OK)
+    return;
+  free(bytes);
+  config_t config;
+  config_init(&config);
+  if (config_read_file(&config, profile->path) != CONFIG_TRUE) {
+    const prem_place place = {prem_schedule_intern(schedule, profile->path),
+                              config_error_line(&config)};
+    prem_diag_add(reader->diag, PREM_ERROR, 2, place, NULL, "the profile is broken: %s",
+                  config_error_text(&config) ? config_error_text(&config) : "syntax error");
+  } else {
+    const config_setting_t *root = config_root_setting(&config);
+    /* literals that the scan found cut stand in the schedule, not here */
+    const int32_t cut_count = reader->scan.cut_count;
+    reader->scan.cut_count = 0;
+    prem_read_known_keys(reader, root, keys);
+    const config_setting_t *list = prem_read_member(reader, root, "tasks", CONFIG_TYPE_LIST, true);
+    if (list)
+      apply_to_tasks(reader, list, profile->name);
+    reader->scan.cut_count = cut_count;
+  }
+  config_destroy(&config);
+  reader->libconfig_file = NULL; /* its names went with the config */
+}
+
+static void refuse_unknown_profiles(prem_reader *reader) {
+  prem_schedule *schedule = reader->schedule;
+  if (reader->profile && !find_profile(schedule, reader->profile)) {
+    const prem_place place = {prem_schedule_intern(schedule, schedule->path), 0};
+    prem_diag_add(
+        reader->diag, PREM_ERROR, 24, place, "profiles", "there is no profile '%s'%s",
+        prem_show(reader->profile).text,
+        prem_suggest(reader->profile, profile_name, schedule->profiles, schedule->profile_count)
+            .text);
+  }
+  for (int32_t e = 0; e < reader->entry_count; ++e) {
+    const prem_task_entry *entry = &reader->entries[e];
+    const char *name = entry->count ? schedule->tasks[entry->first].profile : "";
+    if (*name && !find_profile(schedule, name))
+      prem_refuse(
+          reader, 24, entry->setting, "profile", "there is no profile '%s' in `profiles`%s",
+          prem_show(name).text,
+          prem_suggest(name, profile_name, schedule->profiles, schedule->profile_count).text);
+  }
+}
+
+void prem_apply_profiles(prem_reader *reader) {
+  prem_schedule *schedule = reader->schedule;
+  refuse_unknown_profiles(reader);
+  for (int32_t i = 0; i < schedule->profile_count; ++i)
+    if (!reader->profile || strcmp(schedule->profiles[i].name, reader->profile) == 0)
+      apply_profile(reader, &schedule->profiles[i]);
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    prem_task *task = &schedule->tasks[t];
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+      if (task->phase[phase].busy_ns == 0)
+        task->phase[phase].busy_ns = task->phase[phase].wcet_ns;
+    if (task->joined.busy_ns == 0)
+      task->joined.busy_ns = task->joined.wcet_ns;
+  }
+}
