@@ -23,12 +23,15 @@ void prem_uses_free(check_uses *uses) {
   *uses = (check_uses){0};
 }
 
+/* At one instant first what goes on, then what begins: the latter is to blame for an excess. */
 static int by_group_and_start(const void *left, const void *right) {
   const check_use *a = left, *b = right;
   if (a->group != b->group)
     return a->group < b->group ? -1 : 1;
   if (a->start_ns != b->start_ns)
     return a->start_ns < b->start_ns ? -1 : 1;
+  if (a->continues != b->continues)
+    return a->continues ? -1 : 1;
   return (a->acquire > b->acquire) - (a->acquire < b->acquire);
 }
 
@@ -133,6 +136,7 @@ static prem_status add_part(check_uses *parts, const check_use *use, int64_t fro
   check_use part = *use;
   part.start_ns = from_ns;
   part.end_ns = to_ns;
+  part.continues = use->continues || from_ns > use->start_ns;
   part.group = 0;
   return prem_uses_add(parts, &part);
 }
@@ -270,11 +274,14 @@ static void report_excess(const sweep *s, excess found) {
                         (long long)found.end_ns);
 }
 
-/* The gap between two phases of one unit or one tile is judged there. */
+/* The gap between two phases of one unit is judged there, unless a chained phase holds its resource
+ * already before its latest start; the gap inside a tile is judged with its order. */
 static bool judged_elsewhere(const sweep *s, const check_use *before, const check_use *after) {
-  return prem_checker_unit(s->checker, before->release) ==
-             prem_checker_unit(s->checker, after->acquire) ||
-         (!before->wrapped && prem_checker_same_tile(s->checker, before->release, after->acquire));
+  const prem_checker *checker = s->checker;
+  if (!before->wrapped && prem_checker_same_tile(checker, before->release, after->acquire))
+    return true;
+  return after->start_ns == checker->slots[after->acquire].start_ns &&
+         prem_checker_unit(checker, before->release) == prem_checker_unit(checker, after->acquire);
 }
 
 /* Of the uses that have ended but for the guard, the latest. */
@@ -292,7 +299,7 @@ static const check_use *find_neighbour(const sweep *s, const check_use *after) {
 static void report_gap(const sweep *s, excess found) {
   const check_use *before = s->named[0], *after = s->named[s->named_count - 1];
   if (before == after || judged_elsewhere(s, before, after))
-    return;
+    return; /* without a neighbour all are in use in fact: the first sweep has it */
   char supply[128];
   name_supply(s, found.group, supply, sizeof supply);
   prem_checker_refuse(s->checker, 40, after->acquire,
