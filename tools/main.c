@@ -4,7 +4,8 @@
 
 #include "command.h"
 
-const char *argp_program_version = "ttprem " PREM_VERSION;
+/* Exported: glibc finds it by name. */
+PREM_API const char *argp_program_version = "ttprem " PREM_VERSION;
 
 static const struct {
   const char *name;
