@@ -241,17 +241,18 @@ END_TEST
 /* ---- releases and deadlines ----------------------------------------------------------------- */
 
 static const char *periodic(int start, int deadline, int publish) {
-  return file_of(one_block,
-                 text("{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 100L;"
-                      " release_ns = 10L; %s %s compute: { wcet_ns = 5L; }; },"
-                      "{ name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 200L;"
-                      " compute: { wcet_ns = 1L; }; }",
-                      deadline ? text("deadline_ns = %dL;", deadline) : "",
-                      publish ? text("publish_ns = %dL;", publish) : ""),
-                 text("hyperperiod_ns = 200L; runs = ("
-                      "{ task = \"a\"; phase = \"compute\"; start_ns = %dL; jobs = 2; },"
-                      "{ task = \"b\"; phase = \"compute\"; start_ns = 50L; } );",
-                      start));
+  return file_of(
+      one_block,
+      text("{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 100L;"
+           " release_ns = 10L; %s %s compute: { wcet_ns = 5L; }; },"
+           "{ name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 200L;"
+           " compute: { wcet_ns = 1L; }; }",
+           deadline ? text("deadline_ns = %dL;", deadline) : "",
+           publish ? text("publish_ns = %dL;", publish) : ""),
+      text("hyperperiod_ns = 200L; runs = ("
+           "{ task = \"a\"; phase = \"compute\"; start_ns = %dL; jobs = 2; },"
+           "{ task = \"b\"; phase = \"compute\"; start_ns = 50L; } );",
+           start));
 }
 
 START_TEST(a_phase_starts_before_its_release) {
