@@ -425,6 +425,12 @@ static prem_status refuse_buffers(const compilation *c, const buffer_set *set,
   return refuse_tile(c, record, 39, what);
 }
 
+/* When the next hyperperiod takes its first buffer, if `first` is the one that takes it in this. */
+static int64_t next_begin_ns(const compilation *c, const prem_record *first) {
+  int64_t begin_ns = first->flags & PREM_SLOT_WARMUP ? 0 : first->start_ns;
+  return begin_ns + c->program->hyperperiod_ns;
+}
+
 /*
  * Tiles that are alive when the hyperperiod ends hold buffers 0, 1, ... at the start of the next.
  * Where they had other buffers in their own hyperperiod, the numbers turn.
@@ -436,7 +442,7 @@ static prem_status enter_hyperperiod(const compilation *c, buffer_set *set) {
   int to;
   if (!next_taker(c, set, &i, &to))
     return PREM_OK;
-  int64_t next_ns = c->order[i]->start_ns + c->program->hyperperiod_ns;
+  int64_t next_ns = next_begin_ns(c, c->order[i]);
   int32_t alive = 0;
   for (tile_phases *tile; (tile = next_taker(c, set, &i, &to)); ++i) {
     if (tile->record[to]->end_ns <= next_ns)
@@ -518,7 +524,7 @@ static prem_status assign_buffers(const compilation *c, buffer_set *set) {
   for (tile_phases *tile; (tile = next_taker(c, set, &i, &to)); ++i) {
     prem_record *taker = c->order[i];
     if (first)
-      next_ns = taker->start_ns + c->program->hyperperiod_ns;
+      next_ns = next_begin_ns(c, taker);
     int32_t b = free_buffer(set, taker->start_ns);
     if (b < 0)
       return refuse_buffers(c, set, taker);
