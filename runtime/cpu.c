@@ -98,23 +98,27 @@ static void open_gate(prem_cpu *cpu) {
   pthread_condattr_destroy(&attributes);
 }
 
+void prem_cpu_release(prem_cpu *cpu) {
+  if (atomic_fetch_sub_explicit(&cpu->owners, 1, memory_order_acq_rel) != 1)
+    return;
+  free(cpu->kernels);
+  free(cpu->blocks);
+  free(cpu);
+}
+
 static void free_team(prem_cpu *cpu) {
   if (!cpu)
     return;
   prem_cpu_team_stop(cpu);
-  if (cpu->lost)
-    return; /* a compute that never ended may still use the rest: leaked on purpose */
   prem_cpu_whole_free(cpu);
   prem_cpu_tokens_free(&cpu->tokens);
   for (int32_t t = 0; cpu->jobs_done && t < cpu->program->schedule->task_count; ++t)
     free(cpu->jobs_done[t]);
   free(cpu->jobs_done);
-  free(cpu->kernels);
-  free(cpu->blocks);
   pthread_cond_destroy(&cpu->go);
   pthread_cond_destroy(&cpu->home);
   pthread_mutex_destroy(&cpu->mutex);
-  free(cpu);
+  prem_cpu_release(cpu);
 }
 
 static prem_status new_team(const prem_program *program, prem_arrays *arrays, int32_t cores,
@@ -125,6 +129,7 @@ static prem_status new_team(const prem_program *program, prem_arrays *arrays, in
     return PREM_ERR_MEMORY;
   cpu->program = program;
   cpu->arrays = arrays;
+  atomic_store(&cpu->owners, 1);
   open_gate(cpu);
   prem_status status = new_threads(cpu, untiled);
   if (status == PREM_OK)

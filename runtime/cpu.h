@@ -19,11 +19,12 @@
  * - jobs_done: jobs that a task has finished on one block. Released after the last writeback's
  *   bytes and after the job's end, acquired before a successor fetches: this word publishes arrays
  *   from block to block.
- * - the trace's job ends: the largest over the blocks of a task, each of which raises it; final,
- * and so readable, for whom has acquired the jobs_done of all of them. Relaxed.
+ * - the trace's job ends: the largest over the blocks of a task, each of which raises it;
+ *   final, and so readable, for whom has acquired the jobs_done of all of them. Relaxed.
  * - records_done, waits_until_ns: progress, for the watchdog's eyes only. Relaxed.
  * - stage: COMPUTING is left by compare-and-swap, either by the block or by the watchdog that gives
  *   it up: exactly one of them may touch the session's memory afterwards.
+ * - owners: who still may touch the team's memory; the last to leave frees it. Acquire, release.
  * - the tokens: see cpu_tokens.c.
  *
  * Everything else is written before a launch or read after the run, under `mutex`.
@@ -166,7 +167,10 @@ struct prem_cpu {
   void (*run_thread)(prem_cpu_block *); /* what each of them does in a run */
   int32_t thread_count;                 /* threads that were started */
   bool oversubscribed;
-  bool lost; /* a block never came back: what it may touch is never freed */
+  bool lost; /* a block never came back */
+  /* The session, and every lost block until its compute returns after all. The last one frees what
+   * a compute may touch: this struct, blocks, kernels. If it never returns, these leak. */
+  _Atomic int32_t owners;
   /* the gate between the caller and the parked threads: */
   pthread_mutex_t mutex;
   pthread_cond_t go, home;
@@ -189,6 +193,8 @@ struct prem_cpu {
 prem_status prem_cpu_team_start(prem_cpu *cpu, prem_diag *diag);
 void prem_cpu_team_stop(prem_cpu *cpu);
 void prem_cpu_team_launch(prem_cpu *cpu);
+/** Give up one's ownership of what computes may touch. */
+void prem_cpu_release(prem_cpu *cpu);
 /** Launch, watch until every thread is home or given up, and say what came of it. */
 prem_status prem_cpu_watch(prem_cpu *cpu, prem_diag *diag);
 

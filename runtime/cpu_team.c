@@ -85,8 +85,11 @@ static void *run_thread(void *argument) {
   while (wait_at_gate(block, &launches_seen)) {
     if (agree_on_start(block))
       cpu->run_thread(block);
-    if (atomic_load_explicit(&block->stage, memory_order_relaxed) == PREM_CPU_LOST)
-      return NULL; /* the caller has gone on without this thread */
+    if (atomic_load_explicit(&block->stage, memory_order_relaxed) == PREM_CPU_LOST) {
+      free(block->scratch); /* the caller has gone on without this thread */
+      prem_cpu_release(cpu);
+      return NULL;
+    }
   }
   free(block->scratch);
   return NULL;

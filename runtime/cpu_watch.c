@@ -77,8 +77,13 @@ static void give_up_computes(watchdog *dog, int64_t now) {
   for (int32_t b = 0; b < cpu->block_count; ++b) {
     prem_cpu_block *block = &cpu->blocks[b];
     int expected = PREM_CPU_COMPUTING;
-    if (!atomic_compare_exchange_strong(&block->stage, &expected, PREM_CPU_LOST))
+    if (atomic_load(&block->stage) != expected)
       continue;
+    atomic_fetch_add(&cpu->owners, 1); /* before it can come back and leave */
+    if (!atomic_compare_exchange_strong(&block->stage, &expected, PREM_CPU_LOST)) {
+      atomic_fetch_sub(&cpu->owners, 1);
+      continue;
+    }
     pthread_detach(block->thread);
     cpu->lost = true;
     --cpu->away;
