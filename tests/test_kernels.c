@@ -283,11 +283,12 @@ END_TEST
 /* ---- cutting into tiles ---------------------------------------------------------------------- */
 
 START_TEST(tiles_are_numbered_row_by_row) {
-  prem_bind bind = {.tile_rank = 3, .tile = {2, 9, 4}};
+  prem_bind bind = {.tile_rank = 3, .tile = {2, 100, 4}};
   const int64_t shape[4] = {1, 5, 9, 10};
   prem_window window;
   ck_assert_int_eq(prem_bind_tile(&bind, 3, shape, &window), PREM_OK);
   ck_assert_int_eq(bind.grid[0] * bind.grid[1] * bind.grid[2], 3 * 1 * 3);
+  ck_assert_int_eq(memcmp(window.extent, (int32_t[4]){1, 2, 9, 4}, sizeof window.extent), 0);
   int32_t tile = 0;
   for (int64_t first = 0; first < 5; first += 2)
     for (int64_t last = 0; last < 10; last += 4, ++tile) {
