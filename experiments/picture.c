@@ -18,7 +18,7 @@ enum {
   WIDTH = 1400,
   HEAD = 70,     /* pixels: title and legend */
   LANE = 30,     /* of one block */
-  AROUND = 84,   /* a panel's title, axis and its label */
+  AROUND = 96,   /* a panel's title, axis and its label */
   BENEATH = 130, /* the lower panel's drawing area */
   LEFT_MARGIN = 210,
   RIGHT_MARGIN = 40
@@ -58,6 +58,11 @@ static int64_t larger(int64_t a, int64_t b) {
 
 static bool has_records(const prem_row *row) {
   return row->example && row->example->record_count > 0;
+}
+
+/** The start of the hyperperiod with which the row's records begin. */
+static int64_t base_of(const prem_result *result, const prem_row *row) {
+  return row->example->records[0].hyperperiod * result->hyperperiod_ns;
 }
 
 /* ---- what to show --------------------------------------------------------------------------- */
@@ -274,6 +279,23 @@ static void write_real(FILE *script, const excerpt *shown, const prem_trace *tra
   end_data(script);
 }
 
+/** A white line where a phase begins, so that one phase after another of its kind does not look
+ * like one; not for boxes so narrow that it would hide them. */
+static void write_seams(FILE *script, const excerpt *shown, const prem_trace *trace,
+                        int64_t base_ns, lane_shape shape, time_axis axis) {
+  int64_t narrow_ns = (shown->end_ns - shown->begin_ns) / 250;
+  begin_data(script, "seams");
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    const prem_trace_record *record = &trace->records[i];
+    if (!is_shown(shown, record, base_ns) || record->end_ns - record->start_ns < narrow_ns)
+      continue;
+    double half = shape.half * 0.68;
+    fprintf(script, "%.6f %.3f %.3f\n", (double)(record->start_ns - base_ns) / axis.ns,
+            centre_of(shape, lane_of(shown, record->block), record->phase) - half, 2 * half);
+  }
+  end_data(script);
+}
+
 static bool is_late(const prem_trace_record *record, int64_t late_ns) {
   return record->release_ns != PREM_NO_RELEASE && record->start_ns - record->release_ns > late_ns;
 }
@@ -329,7 +351,7 @@ static void write_row_title(FILE *script, const prem_row *row) {
     judged[0] = 0;
   snprintf(title, sizeof title,
            "%s   (%s%" PRId64 " certain and %" PRId64
-           " possible violations, makespan jitter %.3g %% in %" PRId64 " %s)",
+           " possible violations, makespan jitter %.4g %% in %" PRId64 " %s)",
            mode_words(row->mode), judged, row->violations_certain, row->violations_possible,
            row->jitter_pct, row->repeats, row->scenario == PREM_RESIDENT ? "hyperperiods" : "runs");
   fputs("set title ", script);
@@ -349,11 +371,12 @@ static void draw_timeline(FILE *script, const prem_result *result, const prem_sc
                           const prem_row *row, const excerpt *shown) {
   time_axis axis = axis_for(shown->end_ns - shown->begin_ns);
   lane_shape shape = shape_of(schedule);
-  int64_t base_ns = row->example->records[0].hyperperiod * result->hyperperiod_ns;
+  int64_t base_ns = base_of(result, row);
   double margin = 0.01 * (double)(shown->end_ns - shown->begin_ns) / axis.ns;
   write_planned(script, shown, shape, axis);
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     write_real(script, shown, row->example, base_ns, phase, shape, axis);
+  write_seams(script, shown, row->example, base_ns, shape, axis);
   write_marks(script, shown, row, base_ns, result->late_ns, shape, axis);
   write_row_title(script, row);
   fprintf(script, "unset logscale\nset xrange [%.6f:%.6f]\nset yrange [%.1f:-0.6]\n",
@@ -372,9 +395,9 @@ static void draw_timeline(FILE *script, const prem_result *result, const prem_sc
         "notitle",
         script);
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
-    fprintf(script,
-            ", $real%d with boxxyerror fs solid 1 border lc rgb 'white' lw 0.4 lc rgb '%s' notitle",
-            phase, phase_colours[phase]);
+    fprintf(script, ", $real%d with boxxyerror fs solid 1 noborder lc rgb '%s' notitle", phase,
+            phase_colours[phase]);
+  fputs(", $seams using 1:2:(0):3 with vectors nohead lw 1 lc rgb 'white' notitle", script);
   fprintf(script, ", $late using 1:2 with points pt 11 ps 1.3 lc rgb '%s' notitle", late_colour);
   fprintf(script, ", $overrun using 1:2 with points pt 2 lw 2 ps 1.1 lc rgb '%s' notitle\n",
           overrun_colour);
@@ -382,9 +405,15 @@ static void draw_timeline(FILE *script, const prem_result *result, const prem_sc
 
 /* ---- lateness, or durations, over the run --------------------------------------------------- */
 
+/** What the lower panels of all modes share, so that they can be compared. */
+typedef struct scales {
+  int64_t begin_ns, end_ns; /* of the longest run */
+  int64_t duration_ns;      /* the longest in a mode without releases */
+} scales;
+
 typedef struct history {
   int64_t worst_ns[PREM_PHASE_COUNT][BINS]; /* -1: nothing there */
-  int64_t begin_ns, end_ns, largest_ns;
+  int64_t largest_ns;
 } history;
 
 static bool has_number(const prem_row *row, const prem_trace_record *record) {
@@ -398,89 +427,112 @@ static int64_t number_of(const prem_row *row, const prem_trace_record *record) {
   return ns > 0 ? ns : 0;
 }
 
+static void widen(scales *common, const prem_row *row) {
+  for (int64_t i = 0; i < row->example->record_count; ++i) {
+    const prem_trace_record *record = &row->example->records[i];
+    common->end_ns = larger(common->end_ns, record->end_ns);
+    if (row->releases == 0 && has_number(row, record))
+      common->duration_ns = larger(common->duration_ns, number_of(row, record));
+  }
+}
+
+static scales find_scales(const prem_result *result) {
+  scales common = {.begin_ns = INT64_MAX};
+  for (int32_t i = 0; i < result->row_count; ++i) {
+    const prem_row *row = &result->rows[i];
+    if (!has_records(row))
+      continue;
+    widen(&common, row);
+    if (base_of(result, row) < common.begin_ns)
+      common.begin_ns = base_of(result, row);
+  }
+  return common;
+}
+
+static double bin_width_ns(const scales *common) {
+  return (double)(common->end_ns - common->begin_ns + 1) / BINS;
+}
+
 /** The worst of every bin: nothing that is far out can hide between two points. */
-static void collect_history(const prem_row *row, history *out) {
+static void collect_history(const prem_row *row, const scales *common, history *out) {
   const prem_trace *trace = row->example;
-  *out = (history){.begin_ns = trace->records[0].start_ns};
+  out->largest_ns = 0;
   memset(out->worst_ns, 0xFF, sizeof out->worst_ns);
-  for (int64_t i = 0; i < trace->record_count; ++i)
-    out->end_ns = larger(out->end_ns, trace->records[i].end_ns);
-  double bins_per_ns = (double)BINS / (double)(out->end_ns - out->begin_ns + 1);
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
     if (!has_number(row, record))
       continue;
-    int bin = (int)((double)(record->start_ns - out->begin_ns) * bins_per_ns);
-    int64_t *worst_ns = &out->worst_ns[record->phase][bin < BINS ? bin : BINS - 1];
+    int bin = (int)((double)(record->start_ns - common->begin_ns) / bin_width_ns(common));
+    int64_t *worst_ns = &out->worst_ns[record->phase][bin < 0 ? 0 : bin < BINS ? bin : BINS - 1];
     int64_t ns = number_of(row, record);
     *worst_ns = larger(*worst_ns, ns);
     out->largest_ns = larger(out->largest_ns, ns);
   }
 }
 
-static void write_history(FILE *script, const history *past, int phase, time_axis time,
-                          time_axis size, double least) {
+/** The y axis of a lower panel. */
+typedef struct value_axis {
+  time_axis size;
+  double least, top;
+  bool logarithmic;
+} value_axis;
+
+/** Lateness of a real machine runs from tens of nanoseconds to milliseconds. */
+static value_axis value_axis_of(const prem_result *result, const prem_row *row,
+                                const scales *common, const history *past) {
+  bool lateness = row->releases > 0;
+  int64_t largest_ns = lateness ? larger(past->largest_ns, result->late_ns) : common->duration_ns;
+  value_axis axis = {.size = axis_for(largest_ns)};
+  axis.logarithmic = lateness && past->largest_ns > 20 * result->late_ns;
+  axis.least = axis.logarithmic ? 1 / axis.size.ns : 0;
+  axis.top = (double)larger(largest_ns, 1) / axis.size.ns * (axis.logarithmic ? 2 : 1.25);
+  return axis;
+}
+
+static void write_history(FILE *script, const history *past, int phase, const scales *common,
+                          time_axis time, const value_axis *axis) {
   char name[16];
   snprintf(name, sizeof name, "past%d", phase);
   begin_data(script, name);
-  double bin_ns = (double)(past->end_ns - past->begin_ns + 1) / BINS;
   for (int b = 0; b < BINS; ++b) {
-    double value = (double)past->worst_ns[phase][b] / size.ns;
+    double at_ns = (double)common->begin_ns + (b + 0.5) * bin_width_ns(common);
+    double value = (double)past->worst_ns[phase][b] / axis->size.ns;
     if (past->worst_ns[phase][b] >= 0)
-      fprintf(script, "%.6f %.6f\n", ((double)past->begin_ns + (b + 0.5) * bin_ns) / time.ns,
-              value > least ? value : least);
+      fprintf(script, "%.6f %.6f\n", at_ns / time.ns, value > axis->least ? value : axis->least);
   }
   end_data(script);
 }
 
-static void write_history_axes(FILE *script, const prem_row *row, const history *past,
-                               time_axis time, time_axis size, double top, bool logarithmic) {
+static void write_history_axes(FILE *script, const prem_row *row, const scales *common,
+                               time_axis time, const value_axis *axis) {
+  bool lateness = row->releases > 0;
   fprintf(script, "set xrange [%.6f:%.6f]\nset yrange [%.9f:%.9f]\n",
-          (double)past->begin_ns / time.ns, (double)past->end_ns / time.ns,
-          logarithmic ? 1 / size.ns : 0, top);
-  fputs(logarithmic ? "set logscale y\n" : "unset logscale\n", script);
+          (double)common->begin_ns / time.ns, (double)common->end_ns / time.ns, axis->least,
+          axis->top);
+  fputs(axis->logarithmic ? "set logscale y\n" : "unset logscale\n", script);
   fprintf(script, "set xlabel 'time from the start of the run [%s]' offset 0,0.6\n", time.unit);
-  fprintf(script, "set ylabel '%s [%s]' offset -1.5,0\n",
-          row->releases > 0 ? "lateness" : "duration", size.unit);
+  fprintf(script, "set ylabel '%s [%s]' offset -1.5,0\n", lateness ? "lateness" : "duration",
+          axis->size.unit);
   fprintf(script, "set title 'the whole run: %s' offset 0,-0.4\n",
-          row->releases > 0 ? "worst lateness of each kind of phase (line: late above)"
-                            : "longest phase of each kind (no releases in this mode)");
-  fputs(logarithmic ? "set ytics autofreq scale 1 format '10^%T'\n"
-                    : "set ytics autofreq scale 1 format '%g'\n",
-        script);
-}
-
-/** Durations have one scale in all modes, so that they can be compared. */
-static int64_t longest_duration_ns(const prem_result *result) {
-  int64_t longest_ns = 0;
-  for (int32_t i = 0; i < result->row_count; ++i)
-    for (int64_t r = 0; result->rows[i].releases == 0 && has_records(&result->rows[i]) &&
-                        r < result->rows[i].example->record_count;
-         ++r)
-      if (has_number(&result->rows[i], &result->rows[i].example->records[r]))
-        longest_ns =
-            larger(longest_ns, number_of(&result->rows[i], &result->rows[i].example->records[r]));
-  return longest_ns;
+          lateness ? "worst lateness of each kind of phase (line: late above)"
+                   : "longest phase of each kind (no releases in this mode)");
+  fputs("set ytics autofreq scale 1 format '%g'\nset grid xtics ytics\n", script);
 }
 
 static void draw_history(FILE *script, const prem_result *result, const prem_row *row,
-                         const history *past) {
-  bool lateness = row->releases > 0;
-  int64_t late_ns = lateness ? result->late_ns : 0;
-  int64_t largest_ns = lateness ? larger(past->largest_ns, late_ns) : longest_duration_ns(result);
-  time_axis time = axis_for(past->end_ns - past->begin_ns), size = axis_for(largest_ns);
-  bool logarithmic = lateness && past->largest_ns > 20 * late_ns;
-  double top = (double)(largest_ns > 0 ? largest_ns : 1) / size.ns * (logarithmic ? 2 : 1.25);
+                         const scales *common, const history *past) {
+  time_axis time = axis_for(common->end_ns - common->begin_ns);
+  value_axis axis = value_axis_of(result, row, common, past);
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
-    write_history(script, past, phase, time, size, logarithmic ? 1 / size.ns : 0);
-  write_history_axes(script, row, past, time, size, top, logarithmic);
-  fputs("set grid xtics ytics\nplot ", script);
+    write_history(script, past, phase, common, time, &axis);
+  write_history_axes(script, row, common, time, &axis);
+  fputs("plot ", script);
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     fprintf(script, "$past%d using 1:2 with points pt 7 ps 0.45 lc rgb '%s' notitle, ", phase,
             phase_colours[phase]);
-  if (lateness)
-    fprintf(script, "%.6f with lines dt 2 lw 1.5 lc rgb '%s' notitle, ", (double)late_ns / size.ns,
-            late_colour);
+  if (row->releases > 0)
+    fprintf(script, "%.6f with lines dt 2 lw 1.5 lc rgb '%s' notitle, ",
+            (double)result->late_ns / axis.size.ns, late_colour);
   fputs("NaN notitle\n", script);
 }
 
@@ -542,6 +594,7 @@ static prem_status write_script(FILE *script, const prem_result *result,
   history *past = malloc(sizeof *past);
   if (!past)
     return PREM_ERR_MEMORY;
+  scales common = find_scales(result);
   int rows = 0, top = HEAD;
   for (int32_t i = 0; i < result->row_count; ++i)
     rows += has_records(&result->rows[i]);
@@ -558,8 +611,8 @@ static prem_status write_script(FILE *script, const prem_result *result,
     fputs("unset label\nunset object\n", script); /* heading and legend are drawn once */
     top += shown->block_count * LANE + AROUND;
     place_panel(script, height, top + 26, BENEATH);
-    collect_history(&result->rows[i], past);
-    draw_history(script, result, &result->rows[i], past);
+    collect_history(&result->rows[i], &common, past);
+    draw_history(script, result, &result->rows[i], &common, past);
     top += BENEATH + AROUND;
   }
   fputs("unset multiplot\n", script);
