@@ -367,7 +367,7 @@ static bool hold_of(holding kind, const tile_phases *tile, int *from, int *to) {
   *from = first;
   *to = last;
   if (kind == HOLD_INPUT) {
-    *to = compute ? PREM_COMPUTE : last;
+    *to = compute ? PREM_COMPUTE : PREM_PREFETCH;
     return prefetch;
   }
   if (kind == HOLD_OUTPUT) {
