@@ -1,0 +1,233 @@
+/* Step functions over time, in chunks. */
+#include "timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FULL_CHUNK = 128 };
+
+/* A step of a timeline. */
+typedef struct cursor {
+  int32_t chunk, step;
+} cursor;
+
+void prem_timeline_free(prem_timeline *timeline) {
+  for (int32_t i = 0; i < timeline->count; ++i)
+    free(timeline->chunks[i].steps);
+  free(timeline->chunks);
+  timeline->chunks = NULL;
+  timeline->count = timeline->capacity_chunks = 0;
+}
+
+static const prem_step *step_at(const prem_timeline *timeline, cursor at) {
+  return &timeline->chunks[at.chunk].steps[at.step];
+}
+
+static bool is_end(const prem_timeline *timeline, cursor at) {
+  return at.chunk == timeline->count;
+}
+
+static cursor next_of(const prem_timeline *timeline, cursor at) {
+  if (++at.step == timeline->chunks[at.chunk].count)
+    at = (cursor){at.chunk + 1, 0};
+  return at;
+}
+
+/* Where the step after `at` begins; the last one never ends. */
+static int64_t end_of(const prem_timeline *timeline, cursor at) {
+  cursor next = next_of(timeline, at);
+  return is_end(timeline, next) ? INT64_MAX : step_at(timeline, next)->at_ns;
+}
+
+/* The last step that begins at or before `at_ns`. The first one begins before all times. */
+static cursor find(const prem_timeline *timeline, int64_t at_ns) {
+  int32_t low = 0, high = timeline->count; /* chunks before low begin in time */
+  while (high - low > 1) {
+    int32_t middle = low + (high - low) / 2;
+    if (timeline->chunks[middle].steps[0].at_ns <= at_ns)
+      low = middle;
+    else
+      high = middle;
+  }
+  const prem_step_chunk *chunk = &timeline->chunks[low];
+  int32_t first = 0, last = chunk->count;
+  while (last - first > 1) {
+    int32_t middle = first + (last - first) / 2;
+    if (chunk->steps[middle].at_ns <= at_ns)
+      first = middle;
+    else
+      last = middle;
+  }
+  return (cursor){low, first};
+}
+
+/* ---- searching ------------------------------------------------------------------------------ */
+
+static int64_t round_up(int64_t at_ns, int64_t grid_ns) {
+  int64_t above = at_ns % grid_ns;
+  return above ? at_ns + grid_ns - above : at_ns;
+}
+
+/* The first step from `at` on with a level that leaves room; there is one, the last. */
+static cursor skip_full(const prem_timeline *timeline, cursor at, int32_t highest) {
+  while (step_at(timeline, at)->level > highest) {
+    while (at.step == 0 && timeline->chunks[at.chunk].least > highest)
+      ++at.chunk;
+    if (step_at(timeline, at)->level > highest)
+      at = next_of(timeline, at);
+  }
+  return at;
+}
+
+int64_t prem_timeline_fit(const prem_timeline *timeline, int64_t from_ns, int64_t length_ns,
+                          int32_t demand, int64_t grid_ns) {
+  int64_t start_ns = round_up(from_ns, grid_ns);
+  if (!timeline->chunks || demand == 0)
+    return start_ns;
+  int32_t highest = timeline->capacity - demand;
+  cursor at = find(timeline, start_ns);
+  for (;;) {
+    if (step_at(timeline, at)->level > highest) {
+      at = skip_full(timeline, at, highest);
+      start_ns = round_up(step_at(timeline, at)->at_ns, grid_ns);
+    }
+    int64_t end_ns = end_of(timeline, at);
+    if (end_ns == INT64_MAX || end_ns - start_ns >= length_ns)
+      return start_ns;
+    /* either too short, or so short that the grid has no instant in it */
+    at = next_of(timeline, at);
+  }
+}
+
+/* ---- filling -------------------------------------------------------------------------------- */
+
+static void find_least(prem_step_chunk *chunk) {
+  chunk->least = INT32_MAX;
+  for (int32_t i = 0; i < chunk->count; ++i)
+    if (chunk->steps[i].level < chunk->least)
+      chunk->least = chunk->steps[i].level;
+}
+
+static bool grow_chunk(prem_step_chunk *chunk) {
+  if (chunk->count < chunk->capacity)
+    return true;
+  int32_t capacity = chunk->capacity ? 2 * chunk->capacity : 4;
+  prem_step *grown = realloc(chunk->steps, (size_t)capacity * sizeof *grown);
+  if (!grown)
+    return false;
+  chunk->steps = grown;
+  chunk->capacity = capacity;
+  return true;
+}
+
+/* A new, empty chunk at `index`. */
+static bool insert_chunk(prem_timeline *timeline, int32_t index) {
+  if (timeline->count == timeline->capacity_chunks) {
+    int32_t capacity = timeline->capacity_chunks ? 2 * timeline->capacity_chunks : 1;
+    prem_step_chunk *grown = realloc(timeline->chunks, (size_t)capacity * sizeof *grown);
+    if (!grown)
+      return false;
+    timeline->chunks = grown;
+    timeline->capacity_chunks = capacity;
+  }
+  prem_step_chunk *at = &timeline->chunks[index];
+  memmove(at + 1, at, (size_t)(timeline->count - index) * sizeof *at);
+  *at = (prem_step_chunk){0};
+  ++timeline->count;
+  return true;
+}
+
+static void remove_chunk(prem_timeline *timeline, int32_t index) {
+  prem_step_chunk *at = &timeline->chunks[index];
+  free(at->steps);
+  memmove(at, at + 1, (size_t)(timeline->count - index - 1) * sizeof *at);
+  --timeline->count;
+}
+
+static bool split_chunk(prem_timeline *timeline, int32_t index) {
+  if (!insert_chunk(timeline, index + 1))
+    return false;
+  prem_step_chunk *left = &timeline->chunks[index], *right = left + 1;
+  prem_step *steps = malloc(FULL_CHUNK * sizeof *steps);
+  if (!steps) {
+    remove_chunk(timeline, index + 1);
+    return false;
+  }
+  int32_t kept = left->count / 2;
+  *right = (prem_step_chunk){.steps = steps, .count = left->count - kept, .capacity = FULL_CHUNK};
+  memcpy(steps, left->steps + kept, (size_t)right->count * sizeof *steps);
+  left->count = kept;
+  find_least(left);
+  find_least(right);
+  return true;
+}
+
+/* Let a step begin at `at_ns`, the level unchanged. */
+static bool cut(prem_timeline *timeline, int64_t at_ns) {
+  cursor at = find(timeline, at_ns);
+  if (step_at(timeline, at)->at_ns == at_ns)
+    return true;
+  if (timeline->chunks[at.chunk].count == FULL_CHUNK) {
+    if (!split_chunk(timeline, at.chunk))
+      return false;
+    at = find(timeline, at_ns);
+  }
+  prem_step_chunk *chunk = &timeline->chunks[at.chunk];
+  if (!grow_chunk(chunk))
+    return false;
+  prem_step *step = &chunk->steps[at.step];
+  memmove(step + 1, step, (size_t)(chunk->count - at.step) * sizeof *step);
+  step[1].at_ns = at_ns;
+  ++chunk->count;
+  return true;
+}
+
+/* Take the step that begins at `at_ns` away where it has the level of the one before. */
+static void mend(prem_timeline *timeline, int64_t at_ns) {
+  cursor before = find(timeline, at_ns - 1), at = find(timeline, at_ns);
+  if (step_at(timeline, before)->level != step_at(timeline, at)->level ||
+      step_at(timeline, at)->at_ns != at_ns)
+    return;
+  prem_step_chunk *chunk = &timeline->chunks[at.chunk];
+  prem_step *step = &chunk->steps[at.step];
+  memmove(step, step + 1, (size_t)(chunk->count - at.step - 1) * sizeof *step);
+  if (--chunk->count == 0)
+    remove_chunk(timeline, at.chunk);
+  else
+    find_least(chunk);
+}
+
+static bool begin(prem_timeline *timeline) {
+  if (timeline->chunks)
+    return true;
+  if (!insert_chunk(timeline, 0))
+    return false;
+  prem_step_chunk *chunk = &timeline->chunks[0];
+  if (!grow_chunk(chunk)) {
+    remove_chunk(timeline, 0);
+    return false;
+  }
+  chunk->steps[chunk->count++] = (prem_step){INT64_MIN, 0};
+  chunk->least = 0;
+  return true;
+}
+
+prem_status prem_timeline_use(prem_timeline *timeline, int64_t start_ns, int64_t end_ns,
+                              int32_t demand) {
+  if (demand == 0 || start_ns >= end_ns)
+    return PREM_OK;
+  if (!begin(timeline) || !cut(timeline, start_ns) || !cut(timeline, end_ns))
+    return PREM_ERR_MEMORY;
+  int32_t touched = -1;
+  for (cursor at = find(timeline, start_ns); step_at(timeline, at)->at_ns < end_ns;
+       at = next_of(timeline, at)) {
+    if (touched >= 0 && touched != at.chunk)
+      find_least(&timeline->chunks[touched]);
+    touched = at.chunk;
+    timeline->chunks[at.chunk].steps[at.step].level += demand;
+  }
+  find_least(&timeline->chunks[touched]);
+  mend(timeline, start_ns);
+  mend(timeline, end_ns);
+  return PREM_OK;
+}
