@@ -29,7 +29,7 @@ static void *new_lines(size_t count, size_t bytes) {
 
 static prem_status new_counters(prem_cpu *cpu) {
   const prem_schedule *schedule = cpu->program->schedule;
-  cpu->jobs_done = calloc((size_t)schedule->task_count, sizeof *cpu->jobs_done);
+  cpu->jobs_done = calloc((size_t)schedule->task_count, sizeof(prem_cpu_word *));
   if (!cpu->jobs_done)
     return PREM_ERR_MEMORY;
   for (int32_t t = 0; t < schedule->task_count; ++t) {

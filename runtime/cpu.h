@@ -76,10 +76,10 @@ typedef struct prem_cpu_gang {
 } prem_cpu_gang;
 
 typedef struct prem_cpu_tokens {
+  prem_cpu_word next_ticket, serving;
   const prem_schedule *schedule;
   prem_cpu_gang *gangs; /* [task][phase, or PREM_PHASE_COUNT for a joined pair] */
   int32_t left[PREM_MAX_RESOURCES];
-  prem_cpu_word next_ticket, serving;
   atomic_flag guard;
 } prem_cpu_tokens;
 
@@ -155,11 +155,14 @@ typedef struct prem_cpu_fault {
 
 /** A team of threads and what they share. */
 struct prem_cpu {
+  prem_cpu_tokens tokens;
+  prem_cpu_word start_ns; /* 0: not agreed yet */
+  prem_cpu_word arrived;
+  prem_cpu_word abort;
   const prem_program *program;
   prem_arrays *arrays;
   prem_cpu_kernel *kernels;  /* one a task; NULL in mode legacy */
   prem_cpu_word **jobs_done; /* [task][position of the block in the task's list] */
-  prem_cpu_tokens tokens;
   prem_cpu_cores cores;
   prem_array_view *whole; /* mode legacy: every array, dense */
   prem_cpu_block *blocks; /* those that have work */
@@ -182,9 +185,6 @@ struct prem_cpu {
   const prem_run_request *request;
   prem_trace *trace;
   prem_cpu_fault fault;
-  prem_cpu_word start_ns; /* 0: not agreed yet */
-  prem_cpu_word arrived;
-  prem_cpu_word abort;
 };
 
 /* ---- team (cpu_team.c) ---------------------------------------------------------------------- */

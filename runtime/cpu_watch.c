@@ -12,21 +12,24 @@ enum {
 
 /* ---- the watchdog --------------------------------------------------------------------------- */
 
+/* A block that was caught, when, and after how many records. */
+typedef struct arrest {
+  const prem_cpu_block *block; /* NULL: none was */
+  int64_t at_ns, record;
+} arrest;
+
 /* What the caller's thread knows of a run; it owns this alone. */
 typedef struct watchdog {
   prem_cpu *cpu;
   int64_t timeout_ns;
-  int64_t records_seen;                /* records done by all blocks at the last look, */
-  int64_t moved_at_ns;                 /* when that number changed or a release lay ahead, */
-  int64_t aborted_at_ns;               /* and when it told the blocks to stop; 0: it did not */
-  const prem_cpu_block *culprit;       /* of the watchdog or of a lost block */
-  int64_t caught_at_ns, caught_record; /* when, and after how many records */
+  int64_t records_seen;  /* records done by all blocks at the last look, */
+  int64_t moved_at_ns;   /* when that number changed or a release lay ahead, */
+  int64_t aborted_at_ns; /* and when it told the blocks to stop; 0: it did not */
+  arrest stalled, lost;
 } watchdog;
 
-static void catch_culprit(watchdog *dog, const prem_cpu_block *block, int64_t now) {
-  dog->culprit = block;
-  dog->caught_at_ns = now;
-  dog->caught_record = atomic_load_explicit(&block->records_done, memory_order_relaxed);
+static arrest arrest_block(const prem_cpu_block *block, int64_t now) {
+  return (arrest){block, now, atomic_load_explicit(&block->records_done, memory_order_relaxed)};
 }
 
 static void abort_run(watchdog *dog, prem_cpu_abort reason, int64_t now) {
@@ -87,8 +90,7 @@ static void give_up_computes(watchdog *dog, int64_t now) {
     pthread_detach(block->thread);
     cpu->lost = true;
     --cpu->away;
-    if (!dog->culprit)
-      catch_culprit(dog, block, now);
+    dog->lost = arrest_block(block, now);
   }
 }
 
@@ -102,7 +104,7 @@ static void look_after(watchdog *dog, int64_t now) {
   } else if (atomic_load(&dog->cpu->abort.value) != PREM_CPU_GO_ON) {
     dog->aborted_at_ns = now; /* a block found a fault */
   } else if (has_stalled(dog, now)) {
-    catch_culprit(dog, find_culprit(dog->cpu), now);
+    dog->stalled = arrest_block(find_culprit(dog->cpu), now);
     abort_run(dog, PREM_CPU_FAULTED, now);
   }
 }
@@ -151,16 +153,16 @@ static void report_stall(const watchdog *dog, prem_diag *diag) {
   const prem_place nowhere = {0};
   if (atomic_load(&dog->cpu->start_ns.value) == 0) {
     prem_diag_add(diag, PREM_ERROR, 0, nowhere, "", "watchdog: %s %d did not start in %lld ms",
-                  dog->culprit->program ? "block" : "task", (int)dog->culprit->number,
+                  dog->stalled.block->program ? "block" : "task", (int)dog->stalled.block->number,
                   (long long)(dog->timeout_ns / 1000000));
     return;
   }
   char place[256];
-  describe_place(dog->culprit, dog->caught_record, place, sizeof place);
+  describe_place(dog->stalled.block, dog->stalled.record, place, sizeof place);
   prem_diag_add(diag, PREM_ERROR, 0, nowhere, "",
                 "watchdog: nothing has moved for %lld ms, %s, seen %lld ns after the start",
                 (long long)(dog->timeout_ns / 1000000), place,
-                (long long)from_start_ns(dog->cpu, dog->caught_at_ns));
+                (long long)from_start_ns(dog->cpu, dog->stalled.at_ns));
 }
 
 static void report_fault(const prem_cpu *cpu, prem_diag *diag) {
@@ -177,7 +179,7 @@ static void report_fault(const prem_cpu *cpu, prem_diag *diag) {
 static void report_loss(const watchdog *dog, prem_diag *diag) {
   const prem_place nowhere = {0};
   char place[256];
-  describe_place(dog->culprit, dog->caught_record, place, sizeof place);
+  describe_place(dog->lost.block, dog->lost.record, place, sizeof place);
   prem_diag_add(diag, PREM_WARNING, 0, nowhere, "",
                 "a compute did not return, %s; its thread and memory are given up and the session "
                 "can only be closed",
@@ -192,11 +194,11 @@ static prem_status judge(const watchdog *dog, prem_diag *diag) {
     status = PREM_ERR_MACHINE;
   } else if (atomic_load(&cpu->abort.value) == PREM_CPU_STOPPED) {
     status = PREM_ERR_INTERRUPTED;
-  } else if (dog->culprit) {
+  } else if (dog->stalled.block) {
     report_stall(dog, diag);
     status = PREM_ERR_MACHINE;
   }
-  if (cpu->lost)
+  if (dog->lost.block)
     report_loss(dog, diag);
   return status;
 }
