@@ -13,7 +13,7 @@ static const prem_kernel *const builtin_kernels[] = {
 
 static const prem_registry builtin_registry = {
     .kernels = builtin_kernels,
-    .count = (int32_t)(sizeof builtin_kernels / sizeof *builtin_kernels),
+    .count = (int32_t)(sizeof builtin_kernels / sizeof builtin_kernels[0]),
 };
 
 const prem_registry *prem_registry_builtin(void) {

@@ -350,9 +350,15 @@ void prem_arrays_poison(prem_arrays *arrays) {
 
 /* ---- verifying ------------------------------------------------------------------------------- */
 
+static uint32_t float_bits(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
 static bool float_right(float found, float expected, double tolerance) {
   if (tolerance == 0.0)
-    return memcmp(&found, &expected, sizeof found) == 0;
+    return float_bits(found) == float_bits(expected);
   if (found == expected || !isfinite(expected)) /* any distance to an infinity is in proportion */
     return found == expected;
   const double scale = fmax(fabs((double)expected), 1e-30);

@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <math.h>
 #include <png.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -60,13 +62,7 @@ static prem_status refuse_unless_shape(const array_file *file, int64_t rows, int
 static unsigned char pixel_of(float value) {
   if (!(value > 0.0F))
     return 0;
-  return value >= 1.0F ? 255 : (unsigned char)(value * 255.0F + 0.5F);
-}
-
-static void pixels_of_row(const array_file *file, int64_t row, unsigned char *pixels) {
-  const float *values = row_floats(file, row);
-  for (int64_t i = 0; i < file->storage->shape[3]; ++i)
-    pixels[i] = pixel_of(values[i]);
+  return value >= 1.0F ? 255 : (unsigned char)lroundf(value * 255.0F);
 }
 
 /* ---- PGM ------------------------------------------------------------------------------------- */
@@ -117,6 +113,8 @@ static prem_status pgm_read_header(const array_file *file, pgm_header *header) {
     status = pgm_number(file, "maximum", &header->most);
   if (status != PREM_OK)
     return status;
+  if (header->columns < 1 || header->rows < 1)
+    return refuse(file, "%s is broken: it has no pixels", file->path);
   if (header->most < 1 || header->most > 65535)
     return refuse(file, "%s is broken: its maximum is %d, not in 1 to 65535", file->path,
                   (int)header->most);
@@ -182,15 +180,10 @@ static prem_status pgm_read(array_file *file) {
 /* What cannot be written is seen when the file is closed. */
 static prem_status pgm_write(array_file *file) {
   const int64_t *shape = file->storage->shape;
-  unsigned char *pixels = malloc((size_t)shape[3]);
-  if (!pixels)
-    return PREM_ERR_MEMORY;
   fprintf(file->stream, "P5\n%lld %lld\n255\n", (long long)shape[3], (long long)shape[2]);
-  for (int64_t row = 0; row < shape[2]; ++row) {
-    pixels_of_row(file, row, pixels);
-    fwrite(pixels, 1, (size_t)shape[3], file->stream);
-  }
-  free(pixels);
+  for (int64_t row = 0; row < shape[2]; ++row)
+    for (int64_t column = 0; column < shape[3]; ++column)
+      putc(pixel_of(row_floats(file, row)[column]), file->stream);
   return PREM_OK;
 }
 
@@ -310,7 +303,8 @@ static void png_write_job(png_job *job) {
   if (!png_allocate(job, row_count, (size_t)shape[3]))
     return;
   for (size_t row = 0; row < row_count; ++row)
-    pixels_of_row(job->file, (int64_t)row, job->rows[row]);
+    for (int64_t column = 0; column < shape[3]; ++column)
+      job->rows[row][column] = pixel_of(row_floats(job->file, (int64_t)row)[column]);
   job->status = PREM_ERR_IO;
   if (setjmp(png_jmpbuf(job->png)))
     return;
@@ -427,33 +421,32 @@ prem_status prem_image_read(const char *path, prem_storage *storage, char *reaso
   return status;
 }
 
-/* The file in which `path` is built: beside it, of a name that nobody uses. */
-static prem_status open_beside(array_file *file, char **beside) {
+/* A new file beside `path`; its descriptor, or -1 and errno. `beside` gets its name. */
+static int create_beside(const char *path, char beside[PATH_MAX]) {
+  int descriptor = -1;
+  errno = EEXIST;
+  for (int attempt = 0; attempt < 100 && descriptor < 0 && errno == EEXIST; ++attempt) {
+    const int length = snprintf(beside, PATH_MAX, "%s.%ld-%d.part", path, (long)getpid(), attempt);
+    if (length < 0 || length >= PATH_MAX)
+      errno = ENAMETOOLONG;
+    else
+      descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  }
+  return descriptor;
+}
+
+static prem_status open_beside(array_file *file, char beside[PATH_MAX]) {
   struct stat facts;
   if (stat(file->path, &facts) == 0 && !S_ISREG(facts.st_mode))
     return refuse(file, "cannot write %s: there is something that is not a plain file", file->path);
-  int descriptor = -1;
-  for (int attempt = 0; attempt < 100 && descriptor < 0; ++attempt) {
-    if (asprintf(beside, "%s.%ld-%d.part", file->path, (long)getpid(), attempt) < 0) {
-      *beside = NULL;
-      return PREM_ERR_MEMORY;
-    }
-    descriptor = open(*beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0)
-      break;
-    free(*beside);
-    *beside = NULL;
-    if (errno != EEXIST)
-      break;
-  }
+  const int descriptor = create_beside(file->path, beside);
   if (descriptor < 0)
     return refuse(file, "cannot write %s: %s", file->path, strerror(errno));
   file->stream = fdopen(descriptor, "wb");
   if (file->stream)
     return PREM_OK;
   close(descriptor);
-  unlink(*beside);
-  free(*beside);
+  unlink(beside);
   return PREM_ERR_MEMORY;
 }
 
@@ -474,10 +467,10 @@ prem_status prem_image_write(const char *path, const prem_storage *storage, char
   array_file file = {
       .path = path, .storage = storage, .reason = reason, .reason_bytes = reason_bytes};
   const array_format *format = NULL;
-  char *beside = NULL;
+  char beside[PATH_MAX];
   prem_status status = find_format(&file, &format);
   if (status == PREM_OK)
-    status = open_beside(&file, &beside);
+    status = open_beside(&file, beside);
   if (status != PREM_OK)
     return status;
   status = format->write(&file);
@@ -487,6 +480,5 @@ prem_status prem_image_write(const char *path, const prem_storage *storage, char
     fclose(file.stream);
   if (status != PREM_OK)
     unlink(beside);
-  free(beside);
   return status;
 }

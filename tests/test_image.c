@@ -213,6 +213,7 @@ START_TEST(broken_pgms) {
       {"P5 2 1", "cut short: its maximum is missing"},
       {"P5 -2 1 255 ab", "is broken: its width is no number"},
       {"P5 2 9999999999 255 ab", "is broken: its height is no number"},
+      {"P5 0 1 255 ab", "is broken: it has no pixels"},
       {"P5 2 1 0 ab", "its maximum is 0, not in 1 to 65535"},
       {"P5 2 1 65536 abcd", "its maximum is 65536"},
       {"P5 2 1 255", "no white space behind its maximum"},
@@ -385,7 +386,8 @@ START_TEST(garbage_never_harms) {
     for (size_t i = 0; i < sizeof bytes; ++i)
       bytes[i] = (unsigned char)((seed = seed * 1664525U + 1013904223U) >> 24);
     const char *head = heads[round % 4], *path = in_folder(names[round % 3]);
-    memcpy(bytes, head, strlen(head));
+    for (size_t i = 0; head[i]; ++i)
+      bytes[i] = (unsigned char)head[i];
     put(path, bytes, seed % sizeof bytes);
     prem_storage in = new_storage(PREM_F32, 4, 4);
     const prem_status status = prem_image_read(path, &in, reason, sizeof reason);
