@@ -146,17 +146,23 @@ static prem_status pgm_read_plain_row(const array_file *file, const pgm_header *
   return status;
 }
 
+/* One byte, or two with the high one first; EOF where the file ends. */
+static int32_t pgm_sample(FILE *stream, bool wide) {
+  const int first = getc(stream);
+  if (!wide || first == EOF)
+    return first;
+  const int second = getc(stream);
+  return second == EOF ? EOF : first << 8 | second;
+}
+
 static prem_status pgm_read_binary_row(const array_file *file, const pgm_header *header,
-                                       int64_t row, unsigned char *bytes) {
-  const int32_t width = header->most > 255 ? 2 : 1; /* two bytes are big-endian */
-  const size_t row_bytes = (size_t)header->columns * (size_t)width;
-  if (fread(bytes, 1, row_bytes, file->stream) != row_bytes)
-    return refuse(file, "%s is cut short in row %lld of %d", file->path, (long long)row,
-                  (int)header->rows);
+                                       int64_t row) {
   prem_status status = PREM_OK;
   for (int64_t column = 0; column < header->columns && status == PREM_OK; ++column) {
-    const int32_t pixel =
-        width == 1 ? bytes[column] : bytes[2 * column] << 8 | bytes[2 * column + 1];
+    const int32_t pixel = pgm_sample(file->stream, header->most > 255);
+    if (pixel == EOF)
+      return refuse(file, "%s is cut short in row %lld of %d", file->path, (long long)row,
+                    (int)header->rows);
     status = pgm_store(file, header, row, column, pixel);
   }
   return status;
@@ -165,15 +171,9 @@ static prem_status pgm_read_binary_row(const array_file *file, const pgm_header 
 static prem_status pgm_read(array_file *file) {
   pgm_header header = {0};
   prem_status status = pgm_read_header(file, &header);
-  if (status != PREM_OK)
-    return status;
-  unsigned char *bytes = malloc(2 * (size_t)header.columns);
-  if (!bytes)
-    return PREM_ERR_MEMORY;
-  for (int64_t row = 0; row < header.rows && status == PREM_OK; ++row)
+  for (int64_t row = 0; status == PREM_OK && row < header.rows; ++row)
     status = header.plain ? pgm_read_plain_row(file, &header, row)
-                          : pgm_read_binary_row(file, &header, row, bytes);
-  free(bytes);
+                          : pgm_read_binary_row(file, &header, row);
   return status;
 }
 
