@@ -12,6 +12,10 @@
 /* What an entry costs in a file, roughly: for choosing between runs and starts only. */
 enum { RUN_BYTES = 220, ENTRY_BYTES = 80, START_BYTES = 10, HOLE_BYTES = 5, LONG_RUN = 16 };
 
+/* Regular sequences that take turns on a block: so many at most, so many starts of each at least.
+ */
+enum { MOST_TURNS = 32, WORTH_TURNS = 4 };
+
 /* One start: the head of a chain with what follows it, or a joined pair. */
 typedef struct head {
   int64_t start_ns, head_ns;
@@ -139,17 +143,19 @@ static bool same_sequence(const head *a, const head *b) {
          a->join_job_delta == b->join_job_delta && a->position == b->position && a->job == b->job;
 }
 
-/* How many of the `count` heads have equal steps from the first on. */
-static int64_t equal_steps(const head *heads, int64_t count) {
-  int64_t n = count < 2 ? count : 2;
-  while (n < count &&
-         heads[n].start_ns - heads[n - 1].start_ns == heads[1].start_ns - heads->start_ns &&
-         heads[n].tile - heads[n - 1].tile == heads[1].tile - heads->tile)
+/* How many of the `count` heads from the first on have equal steps over `stride` of them: several
+ * regular sequences that take turns. */
+static int64_t equal_steps(const head *heads, int64_t count, int64_t stride) {
+  int64_t n = count <= stride ? count : stride + 1;
+  int64_t step_ns = heads[n - 1].start_ns - heads->start_ns, step = heads[n - 1].tile - heads->tile;
+  while (n < count && heads[n].start_ns - heads[n - stride].start_ns == step_ns &&
+         heads[n].tile - heads[n - stride].tile == step)
     ++n;
   return n;
 }
 
-static prem_affine run_of(const prem_schedule *schedule, const head *heads, int64_t repeat) {
+static prem_affine run_of(const prem_schedule *schedule, const head *heads, int64_t stride,
+                          int64_t repeat) {
   const prem_task *task = &schedule->tasks[heads->task];
   return (prem_affine){.task = heads->task,
                        .phase = (prem_phase)heads->phase,
@@ -158,11 +164,11 @@ static prem_affine run_of(const prem_schedule *schedule, const head *heads, int6
                        .count = 1,
                        .start_ns = heads->start_ns,
                        .repeat = repeat,
-                       .step_ns = repeat > 1 ? heads[1].start_ns - heads->start_ns : 0,
+                       .step_ns = repeat > 1 ? heads[stride].start_ns - heads->start_ns : 0,
                        .tile = heads->tile,
                        .tile_per_block = 1,
                        .tile_per_repeat =
-                           repeat > 1 ? heads[1].tile - heads->tile : task->block_count,
+                           repeat > 1 ? heads[stride].tile - heads->tile : task->block_count,
                        .job = heads->job,
                        .jobs = 1,
                        .job_step_ns = task->period_ns,
@@ -171,15 +177,28 @@ static prem_affine run_of(const prem_schedule *schedule, const head *heads, int6
                        .join_job = heads->join_task < 0 ? 0 : heads->job + heads->join_job_delta};
 }
 
+/* The smallest stride that is worth its runs; 1 where there is none. */
+static int64_t best_stride(const head *heads, int64_t count, int64_t *covered) {
+  for (int64_t stride = 1; stride <= MOST_TURNS; ++stride) {
+    *covered = equal_steps(heads, count, stride);
+    if (*covered >= WORTH_TURNS * stride)
+      return stride;
+  }
+  *covered = equal_steps(heads, count, 1);
+  /* one start on its own in front of a regular sequence must not take its first away */
+  if (*covered == 2 && equal_steps(heads + 1, count - 1, 1) > 2)
+    *covered = 1;
+  return 1;
+}
+
 static void runs_of_sequence(const prem_schedule *schedule, const head *heads, int64_t count,
                              run_list *list) {
-  for (int64_t i = 0; i < count;) {
-    int64_t repeat = equal_steps(&heads[i], count - i);
-    /* one start on its own in front of a regular sequence must not take its first away */
-    if (repeat == 2 && equal_steps(&heads[i + 1], count - i - 1) > 2)
-      repeat = 1;
-    list->runs[list->count++] = run_of(schedule, &heads[i], repeat);
-    i += repeat;
+  int64_t covered;
+  for (int64_t i = 0; i < count; i += covered) {
+    int64_t stride = best_stride(&heads[i], count - i, &covered);
+    for (int64_t turn = 0; turn < stride && turn < covered; ++turn)
+      list->runs[list->count++] =
+          run_of(schedule, &heads[i + turn], stride, (covered - turn + stride - 1) / stride);
   }
 }
 

@@ -56,7 +56,9 @@ typedef struct construction {
   prem_timeline *resources;
   prem_slot *slots;
   int64_t slot_count;
-  int64_t waited_ns[CAUSE_COUNT]; /* by the job in hand */
+  /* of the job in hand: */
+  int64_t waited_ns[CAUSE_COUNT];
+  int64_t (*before_ns)[PREM_PHASE_COUNT]; /* [position]: where the tile before was placed */
 } construction;
 
 /** Tiles that are placed together: the next ones on `count` blocks from `position` on. */
@@ -314,9 +316,11 @@ static bool buffers_free(construction *c, const round *r, holding h, bool input,
 }
 
 /* Find the starts of all phases. A phase that waits for a buffer moves those behind it, which may
- * ask for another buffer: the bounds only grow, and far enough ahead everything is free. */
+ * ask for another buffer: the bounds only grow, and far enough ahead everything is free. What the
+ * tile before on the same block could not have, this one, which is equal, cannot have either. */
 static bool find_starts(construction *c, round *r, int64_t from_ns) {
-  int64_t lower_ns[PREM_PHASE_COUNT] = {0};
+  int64_t lower_ns[PREM_PHASE_COUNT];
+  memcpy(lower_ns, c->before_ns[r->position], sizeof lower_ns);
   holding input = input_of(c, r->task), output = output_of(c, r->task);
   bool settled;
   do {
@@ -334,6 +338,7 @@ static bool find_starts(construction *c, round *r, int64_t from_ns) {
     settled = buffers_free(c, r, input, true, lower_ns);
     settled = buffers_free(c, r, output, false, lower_ns) && settled;
   } while (!settled);
+  memcpy(c->before_ns[r->position], r->start_ns, sizeof r->start_ns);
   return true;
 }
 
@@ -427,6 +432,7 @@ static bool wait_for_predecessors(construction *c, job *of) {
 static prem_status place_job(construction *c, job *of) {
   const prem_task *task = &c->schedule->tasks[of->task];
   memset(c->waited_ns, 0, sizeof c->waited_ns);
+  memset(c->before_ns, 0, (size_t)task->block_count * sizeof *c->before_ns);
   if (!wait_for_predecessors(c, of))
     return PREM_ERR_INFEASIBLE;
   int32_t step = placed_by_rounds(c, task) ? task->block_count : 1;
@@ -438,6 +444,7 @@ static prem_status place_job(construction *c, job *of) {
                .task_index = of->task,
                .job = of->number,
                .tile = (int32_t)tile,
+               .start_ns = {0},
                .position = (int32_t)(tile % task->block_count),
                .count = left < step ? (int32_t)left : step};
     status = place_round(c, &r, of);
@@ -544,7 +551,8 @@ static prem_status make_lines(construction *c) {
   const prem_platform *platform = &c->schedule->platform;
   c->blocks = calloc((size_t)platform->blocks, sizeof *c->blocks);
   c->resources = calloc((size_t)platform->resource_count, sizeof *c->resources);
-  if (!c->blocks || !c->resources)
+  c->before_ns = calloc((size_t)platform->blocks, sizeof *c->before_ns);
+  if (!c->blocks || !c->resources || !c->before_ns)
     return PREM_ERR_MEMORY;
   for (int32_t b = 0; b < platform->blocks; ++b) {
     c->blocks[b].memory.capacity = c->blocks[b].compute.capacity = 1;
@@ -607,6 +615,7 @@ static void release(construction *c) {
   free(c->sequence);
   free(c->blocks);
   free(c->resources);
+  free(c->before_ns);
   free(c->slots);
 }
 
