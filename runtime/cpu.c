@@ -132,13 +132,13 @@ static prem_status new_team(const prem_program *program, prem_arrays *arrays, in
   atomic_store(&cpu->owners, 1);
   open_gate(cpu);
   prem_status status = new_threads(cpu, untiled);
+  cpu->oversubscribed = cpu->block_count > cores;
   if (status == PREM_OK)
     status = new_counters(cpu);
   if (status == PREM_OK)
-    status = prem_cpu_tokens_new(&cpu->tokens, program->schedule);
+    status = prem_cpu_tokens_new(&cpu->tokens, program->schedule, !cpu->oversubscribed);
   if (status == PREM_OK)
     status = untiled ? prem_cpu_whole_new(cpu) : copy_kernels(cpu);
-  cpu->oversubscribed = cpu->block_count > cores;
   if (status == PREM_OK)
     status = prem_cpu_team_start(cpu, diag);
   if (status != PREM_OK)

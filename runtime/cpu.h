@@ -78,6 +78,7 @@ typedef struct prem_cpu_gang {
 typedef struct prem_cpu_tokens {
   prem_cpu_word next_ticket, serving;
   const prem_schedule *schedule;
+  bool in_order;        /* first come, first served; else whoever finds what it asks for */
   prem_cpu_gang *gangs; /* [task][phase, or PREM_PHASE_COUNT for a joined pair] */
   int32_t left[PREM_MAX_RESOURCES];
   atomic_flag guard;
@@ -90,7 +91,8 @@ typedef struct prem_cpu_claim {
   bool empty;
 } prem_cpu_claim;
 
-prem_status prem_cpu_tokens_new(prem_cpu_tokens *tokens, const prem_schedule *schedule);
+prem_status prem_cpu_tokens_new(prem_cpu_tokens *tokens, const prem_schedule *schedule,
+                                bool in_order);
 void prem_cpu_tokens_free(prem_cpu_tokens *tokens);
 /** Before a run: all there, nobody waits. */
 void prem_cpu_tokens_reset(prem_cpu_tokens *tokens);
@@ -99,7 +101,7 @@ void prem_cpu_tokens_claim(prem_cpu_tokens *tokens, const prem_record *record, i
                            prem_cpu_claim *claim);
 /** Stand in the queue. */
 int64_t prem_cpu_tokens_queue(prem_cpu_tokens *tokens);
-/** One attempt: true once it is our turn and all that the claim asks for is there. */
+/** One attempt: true if it is our turn and all that the claim asks for was there. */
 bool prem_cpu_tokens_take(prem_cpu_tokens *tokens, int64_t ticket, const prem_cpu_claim *claim);
 void prem_cpu_tokens_give(prem_cpu_tokens *tokens, const prem_cpu_claim *claim);
 

@@ -1,21 +1,25 @@
 /*
  * Tokens of the resources, for mode lock. A phase takes its whole demand at once and holds it while
- * it moves its bytes; whoever asks first is served first, so nobody starves and nobody waits while
- * holding something.
+ * it moves its bytes, so nobody waits while holding something. Whoever asks first is served first,
+ * and nobody starves. Where blocks share cores there is no such order: the first in a queue would
+ * mostly be asleep while the tokens lie there; whoever runs and finds its demand takes it.
  *
- * `next_ticket` hands out places in the queue, `serving` says whose turn it is. Only the head of
- * the queue takes; `guard` makes taking and giving exclude each other, and its release by the giver
- * is acquired by the taker, so phases that exclude each other are also ordered in memory.
+ * `next_ticket` hands out places in the queue, `serving` says whose turn it is. `guard` makes
+ * taking and giving exclude each other; its release by the giver is acquired by the taker, so
+ * phases that exclude each other are also ordered in memory.
  */
 #include "cpu.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { GANGS_OF_A_TASK = PREM_PHASE_COUNT + 1 };
+enum { GANGS_OF_A_TASK = PREM_PHASE_COUNT + 1, SPINS_BEFORE_A_YIELD = 1000 };
 
-prem_status prem_cpu_tokens_new(prem_cpu_tokens *tokens, const prem_schedule *schedule) {
+prem_status prem_cpu_tokens_new(prem_cpu_tokens *tokens, const prem_schedule *schedule,
+                                bool in_order) {
   tokens->schedule = schedule;
+  tokens->in_order = in_order;
   tokens->gangs = calloc((size_t)schedule->task_count * GANGS_OF_A_TASK, sizeof *tokens->gangs);
   return tokens->gangs ? PREM_OK : PREM_ERR_MEMORY;
 }
@@ -63,10 +67,12 @@ int64_t prem_cpu_tokens_queue(prem_cpu_tokens *tokens) {
   return atomic_fetch_add_explicit(&tokens->next_ticket.value, 1, memory_order_relaxed);
 }
 
+/* It is held for some ten instructions, unless its holder lost its core meanwhile. */
 static void lock(prem_cpu_tokens *tokens) {
-  while (atomic_flag_test_and_set_explicit(&tokens->guard, memory_order_acquire)) {
-    /* held for some ten instructions */
-  }
+  int32_t spins = 0;
+  while (atomic_flag_test_and_set_explicit(&tokens->guard, memory_order_acquire))
+    if (++spins > SPINS_BEFORE_A_YIELD)
+      sched_yield();
 }
 
 static void unlock(prem_cpu_tokens *tokens) {
@@ -84,7 +90,8 @@ static bool is_available(const prem_cpu_tokens *tokens, const prem_cpu_claim *cl
 }
 
 bool prem_cpu_tokens_take(prem_cpu_tokens *tokens, int64_t ticket, const prem_cpu_claim *claim) {
-  if (atomic_load_explicit(&tokens->serving.value, memory_order_acquire) != ticket)
+  if (tokens->in_order &&
+      atomic_load_explicit(&tokens->serving.value, memory_order_acquire) != ticket)
     return false;
   const prem_platform *platform = &tokens->schedule->platform;
   prem_cpu_gang *gang = claim->gang;
@@ -100,7 +107,7 @@ bool prem_cpu_tokens_take(prem_cpu_tokens *tokens, int64_t ticket, const prem_cp
     ++gang->members;
   }
   unlock(tokens);
-  if (available)
+  if (available && tokens->in_order)
     atomic_store_explicit(&tokens->serving.value, ticket + 1, memory_order_release);
   return available;
 }

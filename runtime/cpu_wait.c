@@ -34,12 +34,15 @@ static void let_time_pass(const prem_cpu *cpu, int64_t left_ns) {
 }
 
 void prem_cpu_take_a_turn(const prem_cpu *cpu, int32_t *turns) {
-  if (!cpu->oversubscribed)
+  if (!cpu->oversubscribed) {
     pause_core();
-  else if (++*turns < TURNS_BEFORE_A_NAP)
+    return;
+  }
+  const int32_t naps = ++*turns - TURNS_BEFORE_A_NAP;
+  if (naps < 0)
     sched_yield();
-  else
-    sleep_ns(NAP_NS);
+  else /* longer and longer, so that hundreds who wait leave the cores to those who work */
+    sleep_ns(naps < LONGEST_NAP_NS / NAP_NS ? (naps + 1) * NAP_NS : LONGEST_NAP_NS);
 }
 
 bool prem_cpu_wait_until(prem_cpu_block *block, int64_t instant_ns, int64_t *out_ns) {
