@@ -19,5 +19,11 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/ttprem-config-version.cma
 install(FILES ${PROJECT_BINARY_DIR}/ttprem-config.cmake
   ${PROJECT_BINARY_DIR}/ttprem-config-version.cmake DESTINATION ${package_dir})
 
+# A static library's users link what it links; a shared one's need not know.
+set(pc_private "")
+if(BUILD_SHARED_LIBS)
+  set(pc_private ".private")
+endif()
+file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/ttprem.pc.in ${PROJECT_BINARY_DIR}/ttprem.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/ttprem.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
