@@ -188,6 +188,31 @@ START_TEST(long_phases_do_not_overflow) {
 }
 END_TEST
 
+/* One group at work for hours without a pause: its clock is set back while phases are going on. */
+START_TEST(a_busy_group_may_last) {
+  const long long step_ns = 1LL << 40;
+  prem_schedule *schedule = checked_schedule(text(
+      "version = 1; name = \"t\"; platform: { blocks = 3;"
+      "  resources = ( { name = \"memory\"; capacity = 2; } ); };"
+      "tasks = ( { name = \"a\"; copies = 3; kernel = \"none\"; blocks = 1; tiles = 12;"
+      "  prefetch: { wcet_ns = %lldL; }; } );"
+      "plan: { hyperperiod_ns = %lldL; runs = ("
+      "  { task = \"a.0\"; phase = \"prefetch\"; start_ns = 0L; repeat = 12; step_ns = %lldL; },"
+      "  { task = \"a.1\"; phase = \"prefetch\"; start_ns = %lldL; repeat = 12; step_ns = %lldL; },"
+      "  { task = \"a.2\"; phase = \"prefetch\"; start_ns = %lldL; repeat = 12; step_ns = %lldL; }"
+      "); };",
+      step_ns, 25 * step_ns, step_ns, step_ns / 2, step_ns, 13 * step_ns, step_ns));
+  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
+  assert_no_lateness(trace, schedule);
+  prem_trace_free(trace);
+  trace = simulate(schedule, PREM_MODE_FREE, 1); /* three of two, without a pause */
+  for (int task = 0; task < 3; ++task)
+    ck_assert_int_eq(trace->job_end_ns[task], 18 * step_ns);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* ---- tokens --------------------------------------------------------------------------------- */
 
 START_TEST(lock_serialises_in_the_order_of_asking) {
@@ -593,6 +618,7 @@ int main(void) {
   tcase_add_test(sharing, a_gang_counts_once);
   tcase_add_test(sharing, computes_share_what_they_demand);
   tcase_add_test(sharing, long_phases_do_not_overflow);
+  tcase_add_test(sharing, a_busy_group_may_last);
   tcase_add_test(sharing, lock_serialises_in_the_order_of_asking);
   suite_add_tcase(suite, sharing);
   TCase *order = tcase_create("order");
