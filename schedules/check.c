@@ -16,7 +16,7 @@ int64_t prem_checker_jobs(const prem_checker *checker, int32_t task) {
 
 bool prem_checker_counts(const prem_checker *checker, int32_t slot) {
   const prem_slot *s = &checker->slots[slot];
-  return checker->judged[s->task] && !(s->flags & PREM_SLOT_WARMUP) &&
+  return checker->judged[s->task] && !(s->flags & PREM_SLOT_WARMUP) && s->start_ns >= 0 &&
          checker->schedule->tasks[s->task].phase[s->phase].exists;
 }
 
@@ -162,7 +162,7 @@ static void enter_slot(const prem_checker *checker, int32_t i) {
   int32_t *entry = &checker->tiles[tile].slot[slot->phase];
   if (*entry < 0)
     *entry = i;
-  if (slot->flags & PREM_SLOT_WARMUP)
+  if (!prem_checker_counts(checker, i))
     return;
   check_job *job = &checker->jobs[checker->first_job[slot->task] + slot->job];
   if (job->first < 0 || slot->start_ns < job->first_ns) {

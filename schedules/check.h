@@ -48,7 +48,8 @@ check_name prem_checker_name(const prem_checker *checker, int32_t slot);
 void prem_checker_refuse(const prem_checker *checker, int code, int32_t slot, const char *format,
                          ...) PREM_PRINTF(4, 5);
 
-/** Is this slot judged by the rules of time and resources (not a warm-up, its task not broken)? */
+/** Is this slot judged by the rules of time and resources? Not a warm-up, not one of a broken task,
+ *  and not one that is refused by itself (before the hyperperiod, a phase that does not exist). */
 bool prem_checker_counts(const prem_checker *checker, int32_t slot);
 /** The other half of a joined pair, or -1. */
 int32_t prem_checker_partner(const prem_checker *checker, int32_t slot);

@@ -226,6 +226,11 @@ static void check_slot(const prem_checker *checker, int32_t i) {
                         "%s: this tile belongs on block %d (tile modulo the task's "
                         "%d blocks)",
                         prem_checker_name(checker, i).text, block, task->block_count);
+  if (slot->start_ns < 0)
+    prem_checker_refuse(checker, 32, i,
+                        "%s starts at %lld, before the hyperperiod does: its "
+                        "instants count from 0",
+                        prem_checker_name(checker, i).text, (long long)slot->start_ns);
   int64_t jobs = prem_checker_jobs(checker, slot->task);
   if (slot->job < 0 || slot->job >= jobs) {
     prem_checker_refuse(checker, 32, i,

@@ -182,23 +182,10 @@ static prem_status join_gangs(const check_uses *uses, int64_t *index, check_uses
 
 enum { NAMED = 4 };
 
-/* A maximal interval in which a group holds too much. */
-typedef struct excess {
-  int32_t group;
-  int64_t start_ns, end_ns;
-} excess;
-
-typedef struct excess_list {
-  excess *at;
-  int64_t count, capacity;
-} excess_list;
-
 typedef struct sweep {
   const prem_checker *checker;
   const check_supply *supply;
-  int64_t guard_ns;   /* 0 in the first sweep */
-  excess_list raw;    /* what the first sweep found */
-  int64_t raw_passed; /* of these, left behind by the second sweep */
+  int64_t guard_ns; /* 0 in the first sweep */
   heap active;
   int64_t used, used_now; /* by all; by those that began in this hyperperiod */
   /* the excess that is open: */
@@ -210,30 +197,6 @@ typedef struct sweep {
   int64_t member_count;
   bool wraps;
 } sweep;
-
-static bool remember(excess_list *list, excess found) {
-  if (list->count == list->capacity) {
-    int64_t capacity = list->capacity ? 2 * list->capacity : 16;
-    excess *grown = realloc(list->at, (size_t)capacity * sizeof *grown);
-    if (!grown)
-      return false;
-    list->at = grown;
-    list->capacity = capacity;
-  }
-  list->at[list->count++] = found;
-  return true;
-}
-
-/* Did the first sweep report an excess within this one? Both come in the same order. */
-static bool known(sweep *s, excess found) {
-  const excess *raw = s->raw.at;
-  while (s->raw_passed < s->raw.count &&
-         (raw[s->raw_passed].group < found.group ||
-          (raw[s->raw_passed].group == found.group && raw[s->raw_passed].end_ns <= found.start_ns)))
-    ++s->raw_passed;
-  return s->raw_passed < s->raw.count && raw[s->raw_passed].group == found.group &&
-         raw[s->raw_passed].start_ns < found.end_ns;
-}
 
 static void name_supply(const sweep *s, int32_t group, char *out, size_t bytes) {
   if (s->supply->of_each_block)
@@ -253,9 +216,9 @@ static void name_members(const sweep *s, char *out, size_t bytes) {
              (long long)(s->member_count - s->named_count));
 }
 
-static void report_excess(const sweep *s, excess found) {
+static void report_excess(const sweep *s, int32_t group) {
   char supply[128], members[1600];
-  name_supply(s, found.group, supply, sizeof supply);
+  name_supply(s, group, supply, sizeof supply);
   name_members(s, members, sizeof members);
   const check_use *last = s->named[s->named_count - 1];
   if (s->wraps)
@@ -263,15 +226,13 @@ static void report_excess(const sweep *s, excess found) {
                         "a phase wraps around the hyperperiod of %lld ns into another: %s: %lld in "
                         "use in [%lld, %lld), the limit is %d: %s",
                         (long long)s->checker->hyperperiod_ns, supply, (long long)s->peak,
-                        (long long)found.start_ns, (long long)found.end_ns, s->supply->capacity,
-                        members);
+                        (long long)s->start_ns, (long long)s->end_ns, s->supply->capacity, members);
   else
     prem_checker_refuse(s->checker, s->supply->code, last->acquire,
                         "%s: %lld in use in [%lld, %lld), the limit is %d: %s; start the last of "
                         "them at %lld or later",
-                        supply, (long long)s->peak, (long long)found.start_ns,
-                        (long long)found.end_ns, s->supply->capacity, members,
-                        (long long)found.end_ns);
+                        supply, (long long)s->peak, (long long)s->start_ns, (long long)s->end_ns,
+                        s->supply->capacity, members, (long long)s->end_ns);
 }
 
 /* The gap between two phases of one unit is judged there, unless a chained phase holds its resource
@@ -296,12 +257,12 @@ static const check_use *find_neighbour(const sweep *s, const check_use *after) {
   return found;
 }
 
-static void report_gap(const sweep *s, excess found) {
+static void report_gap(const sweep *s, int32_t group) {
   const check_use *before = s->named[0], *after = s->named[s->named_count - 1];
   if (before == after || judged_elsewhere(s, before, after))
     return; /* without a neighbour all are in use in fact: the first sweep has it */
   char supply[128];
-  name_supply(s, found.group, supply, sizeof supply);
+  name_supply(s, group, supply, sizeof supply);
   prem_checker_refuse(s->checker, 40, after->acquire,
                       "%s: %s starts at %lld, %lld ns after the end of %s%s: the gap must be "
                       "guard_ns = %lld at least",
@@ -328,21 +289,17 @@ static void open_excess(sweep *s, const check_use *last) {
   s->named[s->named_count++] = last;
 }
 
-static bool close_excess(sweep *s, int32_t group) {
-  excess found = {group, s->start_ns, s->end_ns};
+static void close_excess(sweep *s, int32_t group) {
   s->open = false;
-  if (s->guard_ns == 0) {
-    report_excess(s, found);
-    return remember(&s->raw, found);
-  }
-  if (!known(s, found))
-    report_gap(s, found);
-  return true;
+  if (s->guard_ns)
+    report_gap(s, group);
+  else
+    report_excess(s, group);
 }
 
 /* End what ends by until_ns. An excess that has ended stays open until time goes on: a use that
  * begins at that instant may prolong it. */
-static bool end_uses(sweep *s, int32_t group, int64_t until_ns) {
+static void end_uses(sweep *s, int32_t group, int64_t until_ns) {
   const check_use *use;
   while ((use = heap_top(&s->active)) && use->end_ns <= until_ns) {
     heap_pop(&s->active);
@@ -351,7 +308,8 @@ static bool end_uses(sweep *s, int32_t group, int64_t until_ns) {
     if (s->open && s->used <= s->supply->capacity && s->end_ns == INT64_MAX)
       s->end_ns = use->end_ns;
   }
-  return !s->open || s->end_ns >= until_ns || close_excess(s, group);
+  if (s->open && s->end_ns < until_ns)
+    close_excess(s, group);
 }
 
 /* What only uses of the hyperperiod before have in excess was reported at its end. */
@@ -371,19 +329,17 @@ static void begin_use(sweep *s, int64_t index) {
     s->peak = s->used;
 }
 
-static prem_status run_sweep(sweep *s, const check_uses *uses, int64_t *index) {
+static void run_sweep(sweep *s, const check_uses *uses, int64_t *index) {
   s->active = (heap){.use = uses->use, .index = index, .before = ends_before};
   for (int64_t i = 0; i < uses->count; ++i) {
     const check_use *use = &uses->use[i];
-    if (i > 0 && use[-1].group != use->group && !end_uses(s, use[-1].group, INT64_MAX))
-      return PREM_ERR_MEMORY;
-    if (!end_uses(s, use->group, use->start_ns))
-      return PREM_ERR_MEMORY;
+    if (i > 0 && use[-1].group != use->group)
+      end_uses(s, use[-1].group, INT64_MAX);
+    end_uses(s, use->group, use->start_ns);
     begin_use(s, i);
   }
-  if (uses->count > 0 && !end_uses(s, uses->use[uses->count - 1].group, INT64_MAX))
-    return PREM_ERR_MEMORY;
-  return PREM_OK;
+  if (uses->count > 0)
+    end_uses(s, uses->use[uses->count - 1].group, INT64_MAX);
 }
 
 static prem_status sweep_gangs(sweep *s, const check_uses *uses, int64_t *index) {
@@ -394,7 +350,7 @@ static prem_status sweep_gangs(sweep *s, const check_uses *uses, int64_t *index)
   if (status == PREM_OK && !part_index)
     status = PREM_ERR_MEMORY;
   if (status == PREM_OK)
-    status = run_sweep(s, &parts, part_index);
+    run_sweep(s, &parts, part_index);
   free(part_index);
   prem_uses_free(&parts);
   return status;
@@ -410,8 +366,11 @@ static prem_status sweep_once(sweep *s, check_uses *uses) {
   int64_t *index = malloc((size_t)uses->count * sizeof *index + 1);
   if (!index)
     return PREM_ERR_MEMORY;
-  prem_status status =
-      s->supply->per_task ? sweep_gangs(s, uses, index) : run_sweep(s, uses, index);
+  prem_status status = PREM_OK;
+  if (s->supply->per_task)
+    status = sweep_gangs(s, uses, index);
+  else
+    run_sweep(s, uses, index);
   free(index);
   return status;
 }
@@ -422,10 +381,9 @@ prem_status prem_check_sweep(const prem_checker *checker, check_uses *uses,
   prem_status status = sweep_once(&s, uses);
   if (status == PREM_OK && checker->guard_ns > 0) {
     unwrap_uses(uses);
-    extend_uses(uses, checker->guard_ns);
-    s.guard_ns = checker->guard_ns;
+    s.guard_ns = checker->guard_ns < PREM_MAX_NS ? checker->guard_ns : PREM_MAX_NS - 1;
+    extend_uses(uses, s.guard_ns);
     status = sweep_once(&s, uses);
   }
-  free(s.raw.at);
   return status;
 }

@@ -115,6 +115,25 @@ START_TEST(starts_and_steps_off_the_grid) {
 }
 END_TEST
 
+static const char *jobs_on_grid(int period) {
+  return file_of(
+      "blocks = 1; clock_step_ns = 8L;",
+      text("{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = %dL;"
+           " compute: { wcet_ns = 5L; }; },"
+           "{ name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = %dL;"
+           " compute: { wcet_ns = 5L; }; }",
+           period, 2 * period),
+      text("hyperperiod_ns = %dL; runs = ("
+           "{ task = \"a\"; phase = \"compute\"; start_ns = 0L; jobs = 2; },"
+           "{ task = \"b\"; phase = \"compute\"; start_ns = 16L; } );",
+           2 * period));
+}
+
+START_TEST(a_step_from_job_to_job_off_the_grid) {
+  assert_twins(22, "36 is not on the clock grid", jobs_on_grid(36), jobs_on_grid(40));
+}
+END_TEST
+
 static const char *off_grid_array(int start) {
   return file_of("blocks = 1; clock_step_ns = 8L;",
                  "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2;"
@@ -298,6 +317,21 @@ START_TEST(a_job_that_is_not_in_the_hyperperiod) {
 }
 END_TEST
 
+static const char *backwards(int start) {
+  return file_of(two_blocks,
+                 "{ name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 2;"
+                 " prefetch: { wcet_ns = 5L; }; }",
+                 text("hyperperiod_ns = 100L; runs = ( { task = \"a\"; phase = \"prefetch\";"
+                      " count = 2; start_ns = %dL; block_step_ns = -10L; } );",
+                      start));
+}
+
+START_TEST(a_phase_starts_before_the_hyperperiod) {
+  assert_twins(32, "prefetch of 'a' tile 1 on block 1 starts at -1, before the hyperperiod",
+               backwards(9), backwards(10));
+}
+END_TEST
+
 static const char *together(int block_step) {
   return file_of("blocks = 2; resources = ( { name = \"memory\"; capacity = 2; } );",
                  "{ name = \"a\"; kernel = \"none\"; blocks = 2; together = true; tiles = 4;"
@@ -454,6 +488,7 @@ int main(void) {
   tcase_add_test(plans, phases_end_after_a_one_shot_plan);
   tcase_add_test(plans, hyperperiod_differs_from_the_periods);
   tcase_add_test(plans, starts_and_steps_off_the_grid);
+  tcase_add_test(plans, a_step_from_job_to_job_off_the_grid);
   tcase_add_test(plans, an_array_of_starts_off_the_grid);
   tcase_add_test(plans, the_machine_has_a_coarser_clock);
   tcase_add_test(plans, phases_without_a_profile_are_not_planned);
@@ -474,6 +509,7 @@ int main(void) {
   tcase_add_test(times, a_job_ends_after_its_deadline);
   tcase_add_test(times, a_job_ends_after_it_is_published);
   tcase_add_test(times, a_job_that_is_not_in_the_hyperperiod);
+  tcase_add_test(times, a_phase_starts_before_the_hyperperiod);
   tcase_add_test(times, blocks_of_a_round_do_not_start_together);
   tcase_add_test(times, a_job_starts_before_its_predecessor_ends);
   tcase_add_test(times, a_job_starts_within_the_lag_or_the_guard);

@@ -70,6 +70,46 @@ START_TEST(joined_phases_are_one) {
 }
 END_TEST
 
+/* One pair on block 0 from 0; b fetches on block 2. `pair` is joined's settings of task a; the
+ * writeback is of task w. */
+static const char *pair_beside(const char *writer, const char *pair, int second) {
+  return file_of(
+      "blocks = 3; buffers = 2; resources = ( { name = \"memory\"; capacity = 3; } );",
+      text("%s, %s, %s",
+           task_on("a", 0,
+                   text("prefetch: { wcet_ns = 10L; }; writeback: { wcet_ns = 5L;"
+                        " demand: { memory = 2; }; }; %s",
+                        pair)),
+           task_on("w", 0, "writeback: { wcet_ns = 5L; demand: { memory = 2; }; };"),
+           task_on("b", 2, "prefetch: { wcet_ns = 10L; demand: { memory = 2; }; };")),
+      text("hyperperiod_ns = 200L; runs = ( { task = \"a\"; phase = \"prefetch\"; start_ns = 0L;"
+           " join: { task = \"%s\"; tile = 0; }; }, %s, %s );",
+           writer, at(strcmp(writer, "w") ? "w" : "a", "writeback", 100),
+           at("b", "prefetch", second)));
+}
+
+START_TEST(a_pair_holds_both_lengths_and_the_larger_demand) {
+  assert_twins(37,
+               "memory: 4 in use in [14, 15), the limit is 3: prefetch of 'a' tile 0 joined with "
+               "writeback of 'w' tile 0 on block 0",
+               pair_beside("w", "", 14), pair_beside("w", "", 15));
+}
+END_TEST
+
+START_TEST(a_pair_of_one_task_holds_what_joined_says) {
+  const char *joined = "joined: { wcet_ns = 14L; busy_ns = 8L; demand: { memory = 2; }; };";
+  const char *message = "memory: 4 in use in [7, 8), the limit is 3";
+  prem_diag *diag = verdict_on(pair_beside("a", joined, 7));
+  assert_says(diag, 37, message);
+  prem_diag_free(diag);
+  diag = verdict_on(pair_beside("a", joined, 8));
+  ck_assert(!prem_diag_has(diag, 37)); /* a's writeback comes with its own prefetch: E035 alone */
+  ck_assert_uint_eq(prem_diag_errors(diag), 1);
+  assert_says(diag, 35, "writeback of 'a' tile 0 joined with prefetch");
+  prem_diag_free(diag);
+}
+END_TEST
+
 /* ---- resources ------------------------------------------------------------------------------ */
 
 static const char *three_fetches(int capacity, int third) {
@@ -184,6 +224,32 @@ START_TEST(a_gang_takes_its_largest_demand) {
 }
 END_TEST
 
+/* The other way round: the gang's larger demand begins when its smaller one is under way. */
+START_TEST(a_gang_takes_its_larger_demand_only_from_its_start) {
+  const char *tasks = "{ name = \"a\"; kernel = \"none\"; blocks = [ 0, 1 ]; tiles = 2;"
+                      " prefetch: { wcet_ns = 10L; };"
+                      " writeback: { wcet_ns = 10L; demand: { memory = 2; }; }; },"
+                      "{ name = \"b\"; kernel = \"none\"; blocks = [ 2 ]; tiles = 1;"
+                      " prefetch: { wcet_ns = 5L; }; }";
+  /* block 0: PF [0, 10) WB [10, 20); block 1: PF [5, 15) WB [15, 25) */
+  for (int late = 0; late < 2; ++late) {
+    const char *source = file_of(
+        "blocks = 3; resources = ( { name = \"memory\"; capacity = 2; per = \"task\"; } );", tasks,
+        text(
+            "hyperperiod_ns = 100L; runs = ("
+            "{ task = \"a\"; phase = \"prefetch\"; count = 2; block_step_ns = 5L; start_ns = 0L; },"
+            "{ task = \"a\"; phase = \"writeback\"; count = 2; block_step_ns = 5L; start_ns = 10L; "
+            "},"
+            " %s );",
+            at("b", "prefetch", 5 + late)));
+    if (late)
+      assert_only(37, "memory: 3 in use in [10, 11)", source);
+    else
+      assert_legal(source);
+  }
+}
+END_TEST
+
 /* A chained writeback may come as early as the chain's release: the whole chain holds memory. */
 static const char *chained(int second) {
   return file_of("blocks = 2;",
@@ -244,7 +310,7 @@ END_TEST
 static const char *wrapping_prefetch(int other, const char *per) {
   return file_of(text("blocks = 2; resources = ( { name = \"memory\"; per = \"%s\"; } );", per),
                  text("%s, %s", task_on("a", 0, "period_ns = 100L; prefetch: { wcet_ns = 20L; };"),
-                      task_on("b", 1, "period_ns = 100L; prefetch: { wcet_ns = 5L; };")),
+                      task_on("b", 1, "period_ns = 100L; prefetch: { wcet_ns = 20L; };")),
                  text("hyperperiod_ns = 100L; runs = ( %s, %s );", at("a", "prefetch", 90),
                       at("b", "prefetch", other)));
 }
@@ -255,6 +321,11 @@ START_TEST(a_prefetch_wraps_into_the_memory_of_another) {
       "0 (of the hyperperiod before), prefetch of 'b' tile 0 on block 1";
   assert_twins(38, message, wrapping_prefetch(9, "block"), wrapping_prefetch(10, "block"));
   assert_twins(38, message, wrapping_prefetch(9, "task"), wrapping_prefetch(10, "task"));
+}
+END_TEST
+
+START_TEST(an_excess_that_lasts_over_the_wrap_is_reported_once) {
+  assert_only(37, "memory: 2 in use in [92, 110)", wrapping_prefetch(92, "block"));
 }
 END_TEST
 
@@ -435,6 +506,45 @@ START_TEST(a_chain_needs_no_guard_inside) {
 }
 END_TEST
 
+/* Block 0 fetches until 10; b's chained writeback may hold the memory from 10 + gap on, although it
+ * starts at 20 + gap at the latest. */
+static const char *early_chain(int gap) {
+  return file_of(
+      "blocks = 1; buffers = 2; guard_ns = 3L;",
+      text("%s, %s", task_on("a", 0, "prefetch: { wcet_ns = 10L; };"),
+           task_on("b", 0, "compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 5L; };")),
+      text("hyperperiod_ns = 100L; runs = ( %s, { task = \"b\"; phase = \"compute\";"
+           " chain = [ \"writeback\" ]; start_ns = %dL; } );",
+           at("a", "prefetch", 0), 10 + gap));
+}
+
+START_TEST(a_chain_that_holds_its_resource_early_keeps_the_guard) {
+  assert_only(40, "memory: writeback of 'b' tile 0 on block 0", early_chain(2));
+  assert_legal(early_chain(3));
+}
+END_TEST
+
+/* Block 0 holds 2 in [0, 10) and 1 in [10, 12); the next user takes 2. */
+static const char *falling_chain(int second) {
+  return file_of("blocks = 2; guard_ns = 3L; resources = ( { name = \"memory\"; capacity = 2; } );",
+                 text("%s, %s",
+                      task_on("b", 1, "prefetch: { wcet_ns = 5L; demand: { memory = 2; }; };"),
+                      task_on("a", 0,
+                              "prefetch: { wcet_ns = 10L; demand: { memory = 2; }; };"
+                              " writeback: { wcet_ns = 2L; };")),
+                 text("hyperperiod_ns = 100L; runs = ( %s, { task = \"a\"; phase = \"prefetch\";"
+                      " chain = [ \"writeback\" ]; start_ns = 0L; } );",
+                      at("b", "prefetch", second)));
+}
+
+START_TEST(a_chain_whose_demand_falls_keeps_the_guard) {
+  assert_only(40, "starts at 12, 2 ns after the end of prefetch of 'a'", falling_chain(12));
+  assert_only(40, "starts at 13, 1 ns after the end of writeback of 'a'", falling_chain(13));
+  assert_only(40, "starts at 14, 2 ns after the end of writeback of 'a'", falling_chain(14));
+  assert_legal(falling_chain(15));
+}
+END_TEST
+
 /* ---- supply --------------------------------------------------------------------------------- */
 
 START_TEST(a_demand_above_the_capacity) {
@@ -466,6 +576,26 @@ START_TEST(demand_above_supply) {
                "capacity 1, utilisation 1.02: infeasible whatever the order",
                busy("block", 23), busy("block", 22));
   assert_twins(43, "utilisation 1.02", busy("task", 46), busy("task", 45));
+}
+END_TEST
+
+/* Joined, a tile takes 20 of the memory instead of 30; as a gang its compute takes 40 of the bus.
+ */
+static const char *busy_pair(const char *per, int joined, int compute) {
+  return text("version = 1; name = \"t\"; platform: { blocks = 2; buffers = 2; resources ="
+              " ( { name = \"memory\"; per = \"%s\"; }, { name = \"bus\"; per = \"%s\"; } ); };"
+              "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0, 1 ]; tiles = 4;"
+              " period_ns = 100L; prefetch: { wcet_ns = 20L; };"
+              " compute: { wcet_ns = %dL; demand: { bus = 1; }; }; writeback: { wcet_ns = 10L; };"
+              " joined: { wcet_ns = %dL; }; } );",
+              per, per, compute, joined);
+}
+
+START_TEST(demand_above_supply_even_when_joined) {
+  assert_twins(43, "'memory' is asked for 104 ns", busy_pair("block", 26, 10),
+               busy_pair("block", 25, 10));
+  assert_twins(43, "'bus' is asked for 102 ns", busy_pair("task", 20, 51),
+               busy_pair("task", 20, 50));
 }
 END_TEST
 
@@ -570,6 +700,8 @@ int main(void) {
   tcase_add_test(units, two_computes_overlap_on_a_block);
   tcase_add_test(units, two_memory_phases_overlap_on_a_block);
   tcase_add_test(units, joined_phases_are_one);
+  tcase_add_test(units, a_pair_holds_both_lengths_and_the_larger_demand);
+  tcase_add_test(units, a_pair_of_one_task_holds_what_joined_says);
   suite_add_tcase(suite, units);
   TCase *resources = tcase_create("resources");
   tcase_add_test(resources, a_capacity_is_exceeded);
@@ -577,6 +709,7 @@ int main(void) {
   tcase_add_test(resources, a_regulated_phase_holds_its_resource_for_busy_ns);
   tcase_add_test(resources, the_blocks_of_a_gang_count_once);
   tcase_add_test(resources, a_gang_takes_its_largest_demand);
+  tcase_add_test(resources, a_gang_takes_its_larger_demand_only_from_its_start);
   tcase_add_test(resources, a_chain_holds_its_resources_from_its_release);
   tcase_add_test(resources, a_chain_holds_its_resources_throughout);
   suite_add_tcase(suite, resources);
@@ -584,6 +717,7 @@ int main(void) {
   tcase_add_test(wrap, a_compute_wraps_into_the_next_hyperperiod);
   tcase_add_test(wrap, a_phase_wraps_into_itself);
   tcase_add_test(wrap, a_prefetch_wraps_into_the_memory_of_another);
+  tcase_add_test(wrap, an_excess_that_lasts_over_the_wrap_is_reported_once);
   tcase_add_test(wrap, a_tile_wraps_into_the_buffer_of_another);
   suite_add_tcase(suite, wrap);
   TCase *buffers = tcase_create("buffers");
@@ -599,10 +733,13 @@ int main(void) {
   tcase_add_test(guards, a_gap_between_users_of_a_resource_below_the_guard);
   tcase_add_test(guards, a_gap_across_the_hyperperiod_below_the_guard);
   tcase_add_test(guards, a_chain_needs_no_guard_inside);
+  tcase_add_test(guards, a_chain_that_holds_its_resource_early_keeps_the_guard);
+  tcase_add_test(guards, a_chain_whose_demand_falls_keeps_the_guard);
   suite_add_tcase(suite, guards);
   TCase *supply = tcase_create("supply");
   tcase_add_test(supply, a_demand_above_the_capacity);
   tcase_add_test(supply, demand_above_supply);
+  tcase_add_test(supply, demand_above_supply_even_when_joined);
   tcase_add_test(supply, more_blocks_than_can_be_resident);
   tcase_add_test(supply, a_wcet_below_the_cost_of_a_dispatch);
   suite_add_tcase(suite, supply);
