@@ -118,6 +118,20 @@ static const char *const contended =
     "  { task = \"b\"; " CHAIN " count = 2; start_ns = 200000L; block_step_ns = 100000L; repeat = "
     "20; step_ns = 400000L; } ); };";
 
+/* The same on two blocks, which have a core each on most machines. */
+static const char *const rivals =
+    "version = 1; name = \"rivals\";"
+    "platform: { blocks = 2; resources = ( { name = \"memory\"; capacity = 1; per = \"%s\"; } ); };"
+    "arrays = ( { name = \"v\"; type = \"f32\"; shape = [ 40000 ]; fill = \"random\"; seed = 1; } "
+    ");"
+    "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 1000 ];"
+    "            arrays: { in = \"v\"; out = \"new\"; };" PHASES " },"
+    "          { name = \"b\"; kernel = \"vector_increment\"; blocks = [ 1 ]; tile = [ 1000 ];"
+    "            arrays: { in = \"v\"; out = \"new\"; };" PHASES " } );"
+    "plan: { hyperperiod_ns = 8000000L; runs = ("
+    "  { task = \"a\"; " CHAIN " start_ns = 0L; repeat = 40; step_ns = 200000L; },"
+    "  { task = \"b\"; " CHAIN " start_ns = 100000L; repeat = 40; step_ns = 200000L; } ); };";
+
 /* As many blocks as the caller says. */
 static const char *const crowd =
     "version = 1; name = \"crowd\";"
@@ -425,9 +439,12 @@ static bool overlap(const prem_trace_record *a, const prem_trace_record *b) {
 
 /* One clock for all cores, and a token is handed on after the end was stamped: no tolerance. */
 START_TEST(a_token_has_one_holder) {
-  const bool gang = _i == 1;
+  const bool gang = _i % 2 == 1;
   fixture f;
-  fixture_load(&f, prem_registry_builtin(), contended, gang ? "task" : "block");
+  if (_i < 2)
+    fixture_load(&f, prem_registry_builtin(), contended, gang ? "task" : "block");
+  else
+    fixture_load(&f, prem_registry_builtin(), rivals, gang ? "task" : "block");
   fixture_open(&f, 1, 1000);
   for (int i = 0; i < 10; ++i) {
     run(&f, PREM_MODE_LOCK, 1);
@@ -512,7 +529,7 @@ int main(void) {
   tcase_add_test(runs, more_blocks_than_cores_yield);
   tcase_add_loop_test(runs, legacy_runs_whole_tasks, 0, 4);
   tcase_add_test(runs, few_blocks_are_not_oversubscribed);
-  tcase_add_loop_test(runs, a_token_has_one_holder, 0, 2);
+  tcase_add_loop_test(runs, a_token_has_one_holder, 0, 4);
   tcase_add_test(runs, records_that_find_no_room_are_counted);
   tcase_add_test(runs, a_session_is_launched_again_and_again);
   tcase_add_test(runs, the_machine_is_described);
