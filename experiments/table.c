@@ -8,7 +8,7 @@
 
 #include "ttprem/measure.h"
 
-enum { CELL_BYTES = 32, NAME_COLUMNS = 24 };
+enum { CELL_BYTES = 32, NAME_COLUMNS = 20 };
 
 /** Text of a cell, returned by value so that several can stand in one printf. */
 typedef struct cell_text {
@@ -140,8 +140,7 @@ static const char *output_text(const prem_row *row) {
 
 static void print_row(const prem_row *row, const row_units *units, int width, FILE *file) {
   bool released = row->releases > 0, any = row->repeats > 0;
-  fprintf(file, "%-*s %9s %15s %8s %13s %10s %12s %10s %8s %6s\n", width,
-          name_cell(row->label).text,
+  fprintf(file, "%-*s %9s %13s %8s %10s %9s %11s %10s %8s %6s\n", width, name_cell(row->label).text,
           released ? time_cell(units->lateness, row->lateness_max_ns).text : "-",
           released ? cell("%" PRId64 "/%" PRId64, row->late_releases, row->releases).text : "-",
           released ? cell("%" PRId64, row->overruns).text : "-",
@@ -157,12 +156,12 @@ static void print_row(const prem_row *row, const row_units *units, int width, FI
 static void print_rows(const prem_result *result, FILE *file) {
   row_units units = find_row_units(result);
   int width = label_width(result);
-  fprintf(file, "%-*s %9s %15s %8s %13s %10s %12s %10s %8s %6s\n", width, "mode", "worst", "late/",
+  fprintf(file, "%-*s %9s %13s %8s %10s %9s %11s %10s %8s %6s\n", width, "mode", "worst", "late/",
           "over-", "violations", "response", "makespan", "makespan", "jitter", "output");
-  fprintf(file, "%-*s %9s %15s %8s %13s %10s %12s %10s %8s\n", width, "", "lateness", "releases",
-          "runs", "certain/poss.", "spread", "mean", "jitter", "of mean");
-  fprintf(file, "%-*s %9s %15s %8s %13s %10s %12s %10s %8s\n", width, "", units.lateness.name, "",
-          "", "", units.spread.name, units.makespan.name, units.jitter.name, "%");
+  fprintf(file, "%-*s %9s %13s %8s %10s %9s %11s %10s %8s\n", width, "", "lateness", "releases",
+          "runs", "certain/", "spread", "mean", "jitter", "of mean");
+  fprintf(file, "%-*s %9s %13s %8s %10s %9s %11s %10s %8s\n", width, "", units.lateness.name, "",
+          "", "possible", units.spread.name, units.makespan.name, units.jitter.name, "%");
   for (int32_t i = 0; i < result->row_count; ++i)
     print_row(&result->rows[i], &units, width, file);
 }
@@ -188,7 +187,7 @@ static void print_response(const prem_row *row, int32_t t, time_unit unit, int w
   const prem_summary *response = &task->response_ns;
   if (response->count == 0)
     return;
-  fprintf(file, "%-*s %-*s %12s %12s %12s %12s %12s %12s\n", widths[0], name_cell(task->name).text,
+  fprintf(file, "%-*s %-*s %11s %11s %11s %11s %11s %11s\n", widths[0], name_cell(task->name).text,
           widths[1], name_cell(row->label).text, time_cell(unit, response->max).text,
           time_cell(unit, response->min).text, time_cell(unit, response_spread(task)).text,
           time_cell(unit, response->p50).text, percentile_cell(unit, response->p99).text,
@@ -203,7 +202,7 @@ static void print_responses(const prem_result *result, FILE *file) {
   time_unit unit = unit_for(largest_response(result));
   int widths[2] = {task_width(result), label_width(result)};
   fprintf(file, "\nresponse times in %s\n", unit.name);
-  fprintf(file, "%-*s %-*s %12s %12s %12s %12s %12s %12s\n", widths[0], "task", widths[1], "mode",
+  fprintf(file, "%-*s %-*s %11s %11s %11s %11s %11s %11s\n", widths[0], "task", widths[1], "mode",
           "max", "min", "spread", "p50", "p99", "published");
   for (int32_t t = 0; t < task_count_of(result); ++t)
     for (int32_t i = 0; i < result->row_count; ++i)
@@ -233,7 +232,7 @@ static void print_phase(const prem_row *row, int32_t t, int p, const phase_units
   if (counts->count == 0)
     return;
   bool released = counts->releases > 0, planned = row->releases > 0;
-  fprintf(file, "%-*s %-9s %-*s %11s %11s %10s %10s %10s %15s\n", widths[0],
+  fprintf(file, "%-*s %-9s %-*s %10s %10s %8s %10s %10s %8s\n", widths[0],
           name_cell(task->name).text, prem_phase_name((prem_phase)p), widths[1],
           name_cell(row->label).text,
           task->wcet_ns[p] > 0 ? time_cell(units->time, task->wcet_ns[p]).text : "-",
@@ -241,7 +240,7 @@ static void print_phase(const prem_row *row, int32_t t, int p, const phase_units
           planned ? cell("%" PRId64, counts->overruns).text : "-",
           planned ? time_cell(units->lateness, counts->overrun_max_ns).text : "-",
           released ? time_cell(units->lateness, counts->lateness_max_ns).text : "-",
-          released ? cell("%" PRId64 "/%" PRId64, counts->late, counts->releases).text : "-");
+          released ? cell("%" PRId64, counts->late).text : "-");
 }
 
 static void print_phases(const prem_result *result, FILE *file) {
@@ -250,8 +249,8 @@ static void print_phases(const prem_result *result, FILE *file) {
   fprintf(file,
           "\nphases: planned (WCET) and longest seen (WOET) in %s, overruns and lateness in %s\n",
           units.time.name, units.lateness.name);
-  fprintf(file, "%-*s %-9s %-*s %11s %11s %10s %10s %10s %15s\n", widths[0], "task", "phase",
-          widths[1], "mode", "WCET", "WOET", "overruns", "worst", "lateness", "late/releases");
+  fprintf(file, "%-*s %-9s %-*s %10s %10s %8s %10s %10s %8s\n", widths[0], "task", "phase",
+          widths[1], "mode", "WCET", "WOET", "overruns", "worst", "lateness", "late");
   for (int32_t t = 0; t < task_count_of(result); ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
       for (int32_t i = 0; i < result->row_count; ++i)
@@ -282,26 +281,25 @@ static void print_heading(const prem_result *result, FILE *file) {
 static void print_samples(const prem_row *row, FILE *file) {
   fprintf(file, "%s: %" PRId64 " %s counted, %" PRId64 " discarded", row->label, row->repeats,
           sample_name(row), row->discarded);
-  if (strcmp(row->backend, "sim") == 0)
-    fputs("; the simulator repeats itself, so there is nothing to say about rarer times", file);
-  else if (row->repeats > 3)
-    fprintf(file,
-            "; with 95 %% confidence fewer than %.4g %% of makespans are above the maximum, "
-            "%" PRId64 " ns",
-            300.0 / (double)row->repeats, row->makespan_ns.max);
-  else if (row->repeats > 0)
-    fprintf(file, "; too few to bound how often makespans exceed the maximum, %" PRId64 " ns",
-            row->makespan_ns.max);
+  if (row->repeats > 0)
+    fprintf(file, "; longest makespan %" PRId64 " ns", row->makespan_ns.max);
   fputc('\n', file);
+  if (strcmp(row->backend, "sim") == 0)
+    fputs("  the simulator repeats itself: nothing is said about rarer times\n", file);
+  else if (row->repeats > 3)
+    fprintf(file, "  with 95 %% confidence fewer than %.4g %% of makespans are longer\n",
+            300.0 / (double)row->repeats);
+  else
+    fputs("  too few to say how often makespans are longer\n", file);
 }
 
 static void print_verdict(const prem_row *row, FILE *file) {
   const prem_verdict *verdict = &row->verdict;
   fprintf(file,
-          "%s: OUTPUT WRONG: %" PRId64 " elements differ; first of array %" PRId32 " [%" PRId64
-          ", %" PRId64 ", %" PRId64 ", %" PRId64 "]: expected %.9g, found %.9g\n",
-          row->label, verdict->wrong, verdict->array, verdict->index[0], verdict->index[1],
-          verdict->index[2], verdict->index[3], verdict->expected, verdict->found);
+          "%s: OUTPUT WRONG: %" PRId64 " elements differ\n  the first is [%" PRId64 ", %" PRId64
+          ", %" PRId64 ", %" PRId64 "] of array %" PRId32 ": expected %.9g, found %.9g\n",
+          row->label, verdict->wrong, verdict->index[0], verdict->index[1], verdict->index[2],
+          verdict->index[3], verdict->array, verdict->expected, verdict->found);
 }
 
 static void print_doubts(const prem_row *row, FILE *file) {

@@ -1,0 +1,546 @@
+/* A result as JSON, samples, table and picture: from a result made by hand. */
+#include "running.h"
+
+#include <jansson.h>
+#include <sys/stat.h>
+
+static const char camera[] =
+    "version = 1; name = \"camera\"; platform: { blocks = 2; clock_step_ns = 1L; };\n"
+    "tasks = (\n"
+    "  { name = \"edge, \\\"fast\\\"\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;\n"
+    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
+    "    writeback: { wcet_ns = 30L; }; period_ns = 400L; },\n"
+    "  { name = \"corr\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;\n"
+    "    prefetch: { wcet_ns = 100L; }; period_ns = 800L; publish_ns = 500L; }\n"
+    ");\n"
+    "plan: { hyperperiod_ns = 800L; runs = (\n"
+    "  { task = \"edge, \\\"fast\\\"\"; phase = \"prefetch\"; start_ns = 0L; jobs = 2;\n"
+    "    chain = [ \"compute\", \"writeback\" ]; },\n"
+    "  { task = \"corr\"; phase = \"prefetch\"; start_ns = 200L; }\n"
+    "); };\n";
+
+static prem_schedule *schedule;
+static prem_diag *diag;
+static char folder[64];
+static prem_result *result;
+
+static prem_cell cell_of(int64_t count, int64_t longest_ns) {
+  prem_cell cell;
+  prem_cell_clear(&cell);
+  cell.count = count;
+  cell.duration_min_ns = 10;
+  cell.duration_max_ns = longest_ns;
+  cell.duration_sum_ns = 50 * count;
+  return cell;
+}
+
+static void fill_task(prem_row *row, int32_t t, int64_t jobs) {
+  prem_task_result *task = &row->tasks[t];
+  memcpy(task->name, schedule->tasks[t].name, sizeof task->name);
+  task->published_ns = t == 1 ? 500 : -1;
+  task->response_ns = (prem_summary){.count = 2 * jobs,
+                                     .min = 180,
+                                     .p50 = 190,
+                                     .p99 = INT64_MIN,
+                                     .p999 = INT64_MIN,
+                                     .max = 217,
+                                     .mean = 190.5};
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
+    bool exists = schedule->tasks[t].phase[p].exists;
+    task->wcet_ns[p] = schedule->tasks[t].phase[p].wcet_ns;
+    task->phase[p] = cell_of(exists ? 2 * jobs : 0, 120);
+  }
+}
+
+static void fill_row(prem_row *row, prem_mode mode) {
+  strcpy(row->label, prem_mode_name(mode));
+  row->mode = mode;
+  strcpy(row->backend, "cpu");
+  row->scenario = PREM_RESIDENT;
+  row->exclusivity = mode == PREM_MODE_TT ? PREM_EXCLUSIVE_BLOCK : PREM_EXCLUSIVE_NONE;
+  row->repeats = 2;
+  row->discarded = 1;
+  row->makespan_ns = (prem_summary){.count = 2,
+                                    .min = 580,
+                                    .p50 = 580,
+                                    .p99 = INT64_MIN,
+                                    .p999 = INT64_MIN,
+                                    .max = 617,
+                                    .mean = 598.5};
+  row->jitter_ns = 37;
+  row->jitter_pct = 100.0 * 37 / 598.5;
+  row->max_minus_mean_ns = 19;
+  row->lateness_max_ns = INT64_MIN;
+  row->violations_checked = 2;
+  row->output_ok = row->output_checked = true;
+  row->task_count = 2;
+  row->tasks = calloc(2, sizeof *row->tasks);
+  fill_task(row, 0, 2);
+  fill_task(row, 1, 1);
+  row->job_count = 3;
+  row->samples_ns = calloc(2, sizeof(int64_t));
+  row->samples_ns[0] = 580;
+  row->samples_ns[1] = 617;
+  row->response_samples_ns = calloc(6, sizeof(int64_t));
+  for (int i = 0; i < 6; ++i)
+    row->response_samples_ns[i] = 180 + i;
+}
+
+static void add_record(prem_trace *trace, uint16_t task, int32_t job, prem_phase phase,
+                       int64_t release_ns, int64_t start_ns, int64_t end_ns) {
+  trace->records[trace->record_count++] =
+      (prem_trace_record){.release_ns = release_ns,
+                          .ready_ns = start_ns,
+                          .start_ns = start_ns,
+                          .end_ns = end_ns,
+                          .job = job,
+                          .task = task,
+                          .block = task,
+                          .phase = (uint8_t)phase,
+                          .flags = release_ns == PREM_NO_RELEASE ? PREM_SLOT_CHAINED : 0};
+}
+
+/** A late prefetch, a writeback beyond its window, and the rest in time. */
+static prem_trace *make_example(void) {
+  prem_trace *trace = NULL;
+  ck_assert_int_eq(prem_trace_new(schedule, 1, 7, &trace), PREM_OK);
+  add_record(trace, 0, 0, PREM_PREFETCH, 0, 40, 140);
+  add_record(trace, 0, 0, PREM_COMPUTE, PREM_NO_RELEASE, 140, 190);
+  add_record(trace, 0, 0, PREM_WRITEBACK, PREM_NO_RELEASE, 190, 217);
+  add_record(trace, 1, 0, PREM_PREFETCH, 200, 200, 300);
+  add_record(trace, 0, 1, PREM_PREFETCH, 400, 400, 500);
+  return trace;
+}
+
+static void set_up(void) {
+  schedule = schedule_from_text(camera);
+  diag = prem_diag_new();
+  strcpy(folder, "/tmp/ttprem-result-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  result = calloc(1, sizeof *result);
+  strcpy(result->schedule_name, "camera");
+  strcpy(result->schedule_sha256, schedule->sha256);
+  result->hyperperiod_ns = 800;
+  strcpy(result->machine.name, "a machine");
+  strcpy(result->machine.backend, "cpu");
+  result->machine.cores = 2;
+  result->machine.clock_step_ns = 1;
+  result->late_ns = 1;
+  result->seed = UINT64_MAX;
+  result->began_unix_s = 1767323045; /* 2026-01-02 03:04:05 UTC */
+  result->rows = calloc(2, sizeof *result->rows);
+  result->row_count = 2;
+  fill_row(&result->rows[0], PREM_MODE_FREE);
+  fill_row(&result->rows[1], PREM_MODE_TT);
+  prem_row *tt = &result->rows[1];
+  tt->releases = 6;
+  tt->late_releases = 1;
+  tt->lateness_max_ns = 40;
+  tt->lateness_hist[0] = 5;
+  tt->lateness_hist[6] = 1;
+  tt->overruns = 3;
+  tt->violations_certain = 2;
+  tt->violations_possible = 1;
+  tt->tasks[0].phase[PREM_PREFETCH].releases = 4;
+  tt->tasks[0].phase[PREM_PREFETCH].late = 1;
+  tt->tasks[0].phase[PREM_PREFETCH].lateness_max_ns = 40;
+  tt->example = make_example();
+}
+
+static void tear_down(void) {
+  char command[96];
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  ck_assert_int_eq(system(command), 0);
+  prem_result_free(result);
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+
+static const char *in_folder(const char *name) {
+  return text("%s/%s", folder, name);
+}
+
+static int entries_in_folder(void) {
+  FILE *list = popen(text("ls -A %s | wc -l", folder), "r");
+  int count = -1;
+  ck_assert_int_eq(fscanf(list, "%d", &count), 1);
+  pclose(list);
+  return count;
+}
+
+static char *contents(const char *path) {
+  FILE *file = fopen(path, "r");
+  ck_assert_msg(file != NULL, "%s is not there", path);
+  char *bytes = calloc(1, 1 << 20);
+  ck_assert_uint_lt(fread(bytes, 1, (1 << 20) - 1, file), (1 << 20) - 1);
+  fclose(file);
+  return bytes;
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static json_t *written(void) {
+  ck_assert_int_eq(
+      prem_result_write(result, schedule, "ttprem run \xff", in_folder("r.json"), diag), PREM_OK);
+  json_error_t error;
+  json_t *root = json_load_file(in_folder("r.json"), 0, &error);
+  ck_assert_msg(root != NULL, "%s", error.text);
+  return root;
+}
+
+static int64_t integer_at(const json_t *object, const char *key) {
+  const json_t *value = json_object_get(object, key);
+  ck_assert_msg(json_is_integer(value), "%s is no integer", key);
+  return json_integer_value(value);
+}
+
+static const char *string_at(const json_t *object, const char *key) {
+  const json_t *value = json_object_get(object, key);
+  ck_assert_msg(json_is_string(value), "%s is no string", key);
+  return json_string_value(value);
+}
+
+static void assert_null(const json_t *object, const char *key) {
+  ck_assert_msg(json_is_null(json_object_get(object, key)), "%s is not null", key);
+}
+
+START_TEST(json_says_where_it_comes_from) {
+  json_t *root = written();
+  ck_assert_str_eq(string_at(root, "schema"), "ttprem.result/1");
+  const json_t *provenance = json_object_get(root, "provenance");
+  ck_assert_str_eq(string_at(provenance, "ttprem"), prem_version());
+  ck_assert_str_eq(string_at(provenance, "command"), "ttprem run ?");
+  ck_assert_str_eq(string_at(provenance, "date"), "2026-01-02T03:04:05Z");
+  ck_assert_str_eq(string_at(provenance, "seed"), "18446744073709551615");
+  ck_assert_uint_gt(strlen(string_at(provenance, "commit")), 0);
+  ck_assert_uint_gt(strlen(string_at(provenance, "kernel")), 0);
+  ck_assert_uint_gt(strlen(string_at(provenance, "compiler")), 0);
+  ck_assert_str_eq(string_at(json_object_get(provenance, "machine"), "name"), "a machine");
+  const json_t *of = json_object_get(root, "schedule");
+  ck_assert_str_eq(string_at(of, "name"), "camera");
+  ck_assert_str_eq(string_at(of, "sha256"), schedule->sha256);
+  ck_assert_int_eq(integer_at(of, "hyperperiod_ns"), 800);
+  json_decref(root);
+}
+END_TEST
+
+START_TEST(json_rows_have_every_key) {
+  static const char *const keys[] = {"label",
+                                     "mode",
+                                     "backend",
+                                     "scenario",
+                                     "exclusivity",
+                                     "repeats",
+                                     "discarded",
+                                     "makespan_ns",
+                                     "jitter_ns",
+                                     "jitter_pct",
+                                     "max_minus_mean_ns",
+                                     "releases",
+                                     "late_releases",
+                                     "lateness_max_ns",
+                                     "lateness_hist",
+                                     "overruns",
+                                     "violations_certain",
+                                     "violations_possible",
+                                     "trace_lost",
+                                     "output_ok",
+                                     "oversubscribed",
+                                     "tasks",
+                                     "samples"};
+  json_t *root = written();
+  const json_t *rows = json_object_get(root, "rows");
+  ck_assert_uint_eq(json_array_size(rows), 2);
+  for (size_t i = 0; i < 2; ++i)
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k)
+      ck_assert_msg(json_object_get(json_array_get(rows, i), keys[k]) != NULL, "no %s", keys[k]);
+  json_decref(root);
+}
+END_TEST
+
+START_TEST(json_numbers_are_those_of_the_row) {
+  json_t *root = written();
+  const json_t *tt = json_array_get(json_object_get(root, "rows"), 1);
+  ck_assert_str_eq(string_at(tt, "label"), "tt");
+  ck_assert_str_eq(string_at(tt, "scenario"), "resident");
+  ck_assert_str_eq(string_at(tt, "exclusivity"), "block");
+  ck_assert_str_eq(string_at(tt, "samples"), "r.samples.csv");
+  ck_assert_int_eq(integer_at(tt, "late_releases"), 1);
+  ck_assert_int_eq(integer_at(tt, "lateness_max_ns"), 40);
+  ck_assert_int_eq(integer_at(tt, "overruns"), 3);
+  ck_assert_int_eq(integer_at(tt, "violations_certain"), 2);
+  ck_assert_int_eq(integer_at(tt, "violations_possible"), 1);
+  ck_assert(json_is_true(json_object_get(tt, "output_ok")));
+  char *hist = json_dumps(json_object_get(tt, "lateness_hist"), JSON_COMPACT);
+  ck_assert_str_eq(hist, "[[0,5],[63,1]]");
+  free(hist);
+  const json_t *makespan = json_object_get(tt, "makespan_ns");
+  ck_assert_int_eq(integer_at(makespan, "max"), 617);
+  ck_assert_double_eq(json_real_value(json_object_get(makespan, "mean")), 598.5);
+  assert_null(makespan, "p99");
+  assert_null(makespan, "p999");
+  const json_t *corr = json_array_get(json_object_get(tt, "tasks"), 1);
+  ck_assert_str_eq(string_at(corr, "name"), "corr");
+  ck_assert_int_eq(integer_at(corr, "published_ns"), 500);
+  const json_t *phases = json_object_get(corr, "phases");
+  ck_assert_uint_eq(json_object_size(phases), 1); /* it has a prefetch only */
+  const json_t *prefetch = json_object_get(phases, "prefetch");
+  ck_assert_int_eq(integer_at(prefetch, "wcet_ns"), 100);
+  ck_assert_int_eq(integer_at(prefetch, "woet_ns"), 120);
+  assert_null(prefetch, "alone_ns");
+  json_decref(root);
+}
+END_TEST
+
+START_TEST(json_has_null_where_there_is_no_number) {
+  prem_row *row = &result->rows[0];
+  row->output_checked = false;
+  row->violations_checked = 0;
+  row->repeats = 0;
+  row->makespan_ns = (prem_summary){0};
+  json_t *root = written();
+  const json_t *written_row = json_array_get(json_object_get(root, "rows"), 0);
+  assert_null(written_row, "lateness_max_ns");
+  assert_null(written_row, "output_ok");
+  assert_null(written_row, "violations_certain");
+  assert_null(written_row, "jitter_ns");
+  assert_null(json_object_get(written_row, "makespan_ns"), "max");
+  assert_null(json_array_get(json_object_get(written_row, "tasks"), 0), "published_ns");
+  json_decref(root);
+}
+END_TEST
+
+START_TEST(samples_are_csv) {
+  json_decref(written());
+  char *samples = contents(in_folder("r.samples.csv"));
+  ck_assert_str_eq(samples, "run,label,makespan_ns,\"edge, \"\"fast\"\" job 0 response_ns\","
+                            "\"edge, \"\"fast\"\" job 1 response_ns\",\"corr response_ns\"\n"
+                            "0,\"free\",580,180,181,182\n"
+                            "1,\"free\",617,183,184,185\n"
+                            "0,\"tt\",580,180,181,182\n"
+                            "1,\"tt\",617,183,184,185\n");
+  free(samples);
+  ck_assert_int_eq(entries_in_folder(), 2);
+}
+END_TEST
+
+START_TEST(a_name_without_extension_gets_one) {
+  ck_assert_int_eq(prem_result_write(result, schedule, NULL, in_folder("plain"), diag), PREM_OK);
+  ck_assert_int_eq(access(in_folder("plain.samples.csv"), F_OK), 0);
+}
+END_TEST
+
+START_TEST(an_old_result_is_replaced) {
+  json_decref(written());
+  result->rows[0].samples_ns[0] = 600;
+  json_decref(written());
+  char *samples = contents(in_folder("r.samples.csv"));
+  ck_assert_ptr_nonnull(strstr(samples, "0,\"free\",600,"));
+  free(samples);
+  ck_assert_int_eq(entries_in_folder(), 2);
+}
+END_TEST
+
+START_TEST(an_unwritable_result_is_told) {
+  ck_assert_int_eq(prem_result_write(result, schedule, "", in_folder("no/r.json"), diag),
+                   PREM_ERR_IO);
+  ck_assert_uint_eq(prem_diag_errors(diag), 1);
+  ck_assert_str_eq(prem_diag_at(diag, 0)->file, in_folder("no/r.json"));
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "No such file"));
+  ck_assert_int_eq(entries_in_folder(), 0);
+}
+END_TEST
+
+START_TEST(nothing_is_left_if_the_samples_cannot_be_written) {
+  ck_assert_int_eq(mkdir(in_folder("r.samples.csv"), 0777), 0);
+  ck_assert_int_eq(prem_result_write(result, schedule, "", in_folder("r.json"), diag), PREM_ERR_IO);
+  ck_assert_int_eq(entries_in_folder(), 1);
+}
+END_TEST
+
+/* ---- table ---------------------------------------------------------------------------------- */
+
+static char *printed(void) {
+  FILE *file = fopen(in_folder("table.txt"), "w");
+  prem_result_print(result, file);
+  fclose(file);
+  return contents(in_folder("table.txt"));
+}
+
+static void assert_says(const char *text_found, const char *words) {
+  ck_assert_msg(strstr(text_found, words) != NULL, "no '%s' in\n%.2000s", words, text_found);
+}
+
+START_TEST(the_table_fits_a_hundred_columns) {
+  result->rows[1].releases = 1234567;
+  result->rows[1].lateness_max_ns = 27169863;
+  result->rows[1].makespan_ns.max = 22429057;
+  result->rows[1].oversubscribed = true;
+  result->rows[1].trace_lost = 1000000;
+  strcpy(result->rows[1].tasks[0].name, "a name that is much longer than it should be");
+  char *table = printed();
+  for (char *line = table, *end; (end = strchr(line, '\n')); line = end + 1)
+    ck_assert_msg(end - line <= 100, "%d columns: %.*s", (int)(end - line), (int)(end - line),
+                  line);
+  free(table);
+}
+END_TEST
+
+START_TEST(the_table_leads_with_lateness_and_ends_with_jitter) {
+  char *table = printed();
+  const char *lateness = strstr(table, "lateness "), *violations = strstr(table, "violations"),
+             *makespan = strstr(table, "makespan"), *jitter = strstr(table, "jitter");
+  ck_assert_ptr_nonnull(lateness);
+  ck_assert_ptr_nonnull(jitter);
+  ck_assert(violations < makespan && makespan < jitter);
+  assert_says(table, "tt          40           1/6        3        2/1        37       598.5");
+  assert_says(table, "free         -             -        -        0/0        37       598.5");
+  assert_says(table, "37    6.182     ok");
+  free(table);
+}
+END_TEST
+
+START_TEST(the_table_tells_what_is_in_doubt) {
+  prem_row *tt = &result->rows[1];
+  tt->output_ok = false;
+  tt->verdict = (prem_verdict){.wrong = 4, .index = {0, 0, 7, 9}, .expected = 1, .found = 2};
+  tt->oversubscribed = true;
+  tt->trace_lost = 11;
+  tt->violations_checked = 1;
+  result->interrupted = true;
+  char *table = printed();
+  assert_says(table, " WRONG\n");
+  assert_says(table, "4 elements differ");
+  assert_says(table, "[0, 0, 7, 9]");
+  assert_says(table, "oversubscribed");
+  assert_says(table, "11 raw records found no room");
+  assert_says(table, "judged in 1 of 2 hyperperiods");
+  assert_says(table, "interrupted");
+  free(table);
+}
+END_TEST
+
+START_TEST(the_table_bounds_what_was_not_seen) {
+  char *few = printed();
+  assert_says(few, "too few to say");
+  free(few);
+  result->rows[0].repeats = 300;
+  char *enough = printed();
+  assert_says(enough, "fewer than 1 % of makespans are longer");
+  free(enough);
+}
+END_TEST
+
+START_TEST(no_nanosecond_is_lost_in_larger_units) {
+  result->rows[0].makespan_ns.max = 2670123;
+  result->rows[0].makespan_ns.mean = 2670123;
+  result->rows[0].jitter_ns = 100001;
+  result->rows[0].jitter_pct = 0.0001234567;
+  char *table = printed();
+  assert_says(table, "2670.123");
+  assert_says(table, "100.001");
+  assert_says(table, "0.0001235");
+  free(table);
+}
+END_TEST
+
+/* ---- picture -------------------------------------------------------------------------------- */
+
+/** False where there is no gnuplot, which must then be said. */
+static bool drawn(const char *path) {
+  prem_status status = prem_result_draw(result, schedule, path, diag);
+  if (status != PREM_ERR_UNAVAILABLE) {
+    if (status != PREM_OK)
+      print_problems(diag);
+    ck_assert_int_eq(status, PREM_OK);
+    return true;
+  }
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "gnuplot"));
+  ck_assert_int_eq(entries_in_folder(), 0);
+  return false;
+}
+
+START_TEST(an_svg_shows_phases_and_marks) {
+  strcpy(result->schedule_name, "it's <a> \"camera\" & more");
+  if (!drawn(in_folder("p.svg")))
+    return;
+  char *picture = contents(in_folder("p.svg"));
+  assert_says(picture, "<svg");
+  assert_says(picture, "</svg>");
+  assert_says(picture, "it's &lt;a> \"camera\" &amp; more on cpu");
+  assert_says(picture, "block 1: corr");
+  assert_says(picture, "1 of 6 releases late, 3 overruns");
+  assert_says(picture, "rgb(  0, 114, 178)"); /* prefetch */
+  assert_says(picture, "rgb(  0, 158, 115)"); /* writeback */
+  free(picture);
+  ck_assert_int_eq(entries_in_folder(), 1);
+}
+END_TEST
+
+START_TEST(a_png_is_a_png) {
+  if (!drawn(in_folder("p.png")))
+    return;
+  char *picture = contents(in_folder("p.png"));
+  ck_assert_mem_eq(picture, "\x89PNG\r\n\x1a\n", 8);
+  free(picture);
+}
+END_TEST
+
+START_TEST(another_extension_is_refused) {
+  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.pdf"), diag), PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("svg"), diag), PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(entries_in_folder(), 0);
+}
+END_TEST
+
+START_TEST(without_records_there_is_nothing_to_draw) {
+  result->rows[1].example->record_count = 0;
+  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.svg"), diag), PREM_ERR_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "raw records"));
+}
+END_TEST
+
+START_TEST(a_missing_gnuplot_is_named_with_its_package) {
+  setenv("PATH", folder, 1);
+  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.svg"), diag),
+                   PREM_ERR_UNAVAILABLE);
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "gnuplot-nox"));
+  setenv("PATH", "/usr/bin:/bin", 1);
+  ck_assert_int_eq(entries_in_folder(), 0);
+}
+END_TEST
+
+START_TEST(an_unwritable_picture_is_told) {
+  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("no/p.svg"), diag), PREM_ERR_IO);
+  ck_assert_str_eq(prem_diag_at(diag, 0)->file, in_folder("no/p.svg"));
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("result");
+  TCase *cases = tcase_create("result");
+  tcase_set_timeout(cases, 60);
+  tcase_add_checked_fixture(cases, set_up, tear_down);
+  tcase_add_test(cases, json_says_where_it_comes_from);
+  tcase_add_test(cases, json_rows_have_every_key);
+  tcase_add_test(cases, json_numbers_are_those_of_the_row);
+  tcase_add_test(cases, json_has_null_where_there_is_no_number);
+  tcase_add_test(cases, samples_are_csv);
+  tcase_add_test(cases, a_name_without_extension_gets_one);
+  tcase_add_test(cases, an_old_result_is_replaced);
+  tcase_add_test(cases, an_unwritable_result_is_told);
+  tcase_add_test(cases, nothing_is_left_if_the_samples_cannot_be_written);
+  tcase_add_test(cases, the_table_fits_a_hundred_columns);
+  tcase_add_test(cases, the_table_leads_with_lateness_and_ends_with_jitter);
+  tcase_add_test(cases, the_table_tells_what_is_in_doubt);
+  tcase_add_test(cases, the_table_bounds_what_was_not_seen);
+  tcase_add_test(cases, no_nanosecond_is_lost_in_larger_units);
+  tcase_add_test(cases, an_svg_shows_phases_and_marks);
+  tcase_add_test(cases, a_png_is_a_png);
+  tcase_add_test(cases, another_extension_is_refused);
+  tcase_add_test(cases, without_records_there_is_nothing_to_draw);
+  tcase_add_test(cases, a_missing_gnuplot_is_named_with_its_package);
+  tcase_add_test(cases, an_unwritable_picture_is_told);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}
