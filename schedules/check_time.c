@@ -46,17 +46,18 @@ static void check_release(const prem_checker *checker, int32_t i) {
   const prem_slot *slot = &checker->slots[i];
   const prem_task *task = &checker->schedule->tasks[slot->task];
   int64_t period = period_of(checker, task);
-  int64_t begin = slot->job * period;
-  if (slot->start_ns < begin + task->release_ns)
+  int64_t begin_ns = slot->job * period, release_ns = begin_ns + task->release_ns;
+  int64_t offset_ns = slot->start_ns - begin_ns;
+  if (slot->start_ns < release_ns)
     prem_checker_refuse(checker, 32, i, "%s starts at %lld, before its job is released at %lld",
                         prem_checker_name(checker, i).text, (long long)slot->start_ns,
-                        (long long)(begin + task->release_ns));
-  else if (checker->periodic && slot->start_ns - begin >= period)
+                        (long long)release_ns);
+  else if (checker->periodic && offset_ns >= period)
     prem_checker_refuse(checker, 32, i,
                         "%s starts at %lld, %lld ns after the start of its period: the offset must "
                         "be below the period of %lld ns",
                         prem_checker_name(checker, i).text, (long long)slot->start_ns,
-                        (long long)(slot->start_ns - begin), (long long)period);
+                        (long long)offset_ns, (long long)period);
 }
 
 static bool job_exists(const prem_checker *checker, const prem_slot *slot) {
