@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 /* What an entry costs in a file, roughly: for choosing between runs and starts only. */
-enum { RUN_BYTES = 220, ENTRY_BYTES = 80, START_BYTES = 10, HOLE_BYTES = 5, LONG_RUN = 16 };
+enum { RUN_BYTES = 130, ENTRY_BYTES = 80, START_BYTES = 10, HOLE_BYTES = 5, LONG_RUN = 16 };
 
 /* Regular sequences that take turns on a block: so many at most, so many starts of each at least.
  */
@@ -376,7 +376,7 @@ static prem_status arrays_flush(arrays *a, prem_plan *plan, const prem_affine *l
   return status;
 }
 
-/* Is it shorter to give the short runs of a group as arrays? */
+/* Is it much shorter to give the short runs of a group as arrays? Runs are the ones to read. */
 static bool arrays_are_shorter(const prem_schedule *schedule, const prem_plan *plan,
                                const prem_affine *runs, int64_t count, unsigned char *needs_array) {
   const prem_task *task = &schedule->tasks[runs->task];
@@ -397,7 +397,7 @@ static bool arrays_are_shorter(const prem_schedule *schedule, const prem_plan *p
   for (int64_t i = 0; i < count; ++i) /* leave the marks as they were found */
     for (int32_t j = runs[i].first_block; j < runs[i].first_block + runs[i].count; ++j)
       needs_array[j] = 0;
-  return as_arrays < as_runs;
+  return 2 * as_arrays < as_runs;
 }
 
 static prem_status emit_group(const prem_schedule *schedule, prem_plan *plan,
