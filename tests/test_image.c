@@ -431,7 +431,7 @@ START_TEST(a_full_disk_leaves_the_old_file) {
   for (size_t n = 0; n < sizeof names / sizeof *names; ++n) {
     const char *path = in_folder(names[n]);
     put_text(path, "old");
-    const struct rlimit small = {20000, RLIM_INFINITY}, all = {RLIM_INFINITY, RLIM_INFINITY};
+    const struct rlimit small = {3000, RLIM_INFINITY}, all = {RLIM_INFINITY, RLIM_INFINITY};
     setrlimit(RLIMIT_FSIZE, &small);
     assert_unwritable(path, "cannot write");
     setrlimit(RLIMIT_FSIZE, &all);
