@@ -16,7 +16,7 @@ enum {
   SHOWN_SLOTS = 600, /* at most, in the excerpt */
   BINS = 500,        /* of the run, beneath */
   WIDTH = 1400,
-  HEAD = 70,     /* pixels: title and legend */
+  HEAD = 88,     /* pixels: title and legend */
   LANE = 30,     /* of one block */
   AROUND = 96,   /* a panel's title, axis and its label */
   BENEATH = 130, /* the lower panel's drawing area */
@@ -351,9 +351,10 @@ static void write_row_title(FILE *script, const prem_row *row) {
     judged[0] = 0;
   snprintf(title, sizeof title,
            "%s   (%s%" PRId64 " certain and %" PRId64
-           " possible violations, makespan jitter %.4g %% in %" PRId64 " %s)",
+           " possible violations, makespan jitter %.4g %%; %s: %" PRId64 "%s)",
            mode_words(row->mode), judged, row->violations_certain, row->violations_possible,
-           row->jitter_pct, row->repeats, row->scenario == PREM_RESIDENT ? "hyperperiods" : "runs");
+           row->jitter_pct, row->scenario == PREM_RESIDENT ? "hyperperiods" : "runs", row->repeats,
+           row->oversubscribed ? "; oversubscribed" : "");
   fputs("set title ", script);
   write_quoted(script, title);
   fputs(" offset 0,-0.4\n", script);
@@ -548,20 +549,27 @@ static void write_terminal(FILE *script, const char *extension, int height) {
           strcmp(extension, ".svg") == 0 ? 13 : 10, "background rgb 'white'");
 }
 
+static void write_label(FILE *script, int number, const char *text, int top, int height,
+                        const char *how) {
+  fprintf(script, "set label %d ", number);
+  write_quoted(script, text);
+  fprintf(script, " at screen 0.01, screen %.5f left %s\n", 1.0 - (double)top / height, how);
+}
+
 static void write_heading(FILE *script, const prem_result *result, const prem_schedule *schedule,
                           const excerpt *shown, int height) {
   time_axis axis = axis_for(result->hyperperiod_ns);
-  char title[512];
-  snprintf(title, sizeof title,
-           "%s on %s (%s): planned and real phases, %.6g to %.6g of %.6g %s, %" PRId32
-           " of %" PRId32 " blocks, first counted run of each mode",
-           result->schedule_name, result->machine.backend, result->machine.name,
+  char title[256], excerpted[256];
+  snprintf(title, sizeof title, "%s: planned and real phases on %s (%s)", result->schedule_name,
+           result->machine.backend, result->machine.name);
+  snprintf(excerpted, sizeof excerpted,
+           "shown: the first counted run of each mode, %.6g to %.6g of %.6g %s, %" PRId32
+           " of %" PRId32 " blocks",
            (double)shown->begin_ns / axis.ns, (double)shown->end_ns / axis.ns,
            (double)result->hyperperiod_ns / axis.ns, axis.unit, shown->block_count,
            schedule->platform.blocks);
-  fputs("set label 1 ", script);
-  write_quoted(script, title);
-  fprintf(script, " at screen 0.01, screen %.5f left font ',14'\n", 1.0 - 20.0 / height);
+  write_label(script, 1, title, 20, height, "font ',14'");
+  write_label(script, 8, excerpted, 70, height, "");
 }
 
 /** One line of swatches; drawn by hand, for a key would need a plot of its own. */

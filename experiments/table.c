@@ -279,8 +279,8 @@ static void print_heading(const prem_result *result, FILE *file) {
 
 /** Rule of three: with 95 % confidence fewer than 3/N of all times lie above the largest of N. */
 static void print_samples(const prem_row *row, FILE *file) {
-  fprintf(file, "%s: %" PRId64 " %s counted, %" PRId64 " discarded", row->label, row->repeats,
-          sample_name(row), row->discarded);
+  fprintf(file, "%s: %s counted: %" PRId64 ", discarded: %" PRId64, row->label, sample_name(row),
+          row->repeats, row->discarded);
   if (row->repeats > 0)
     fprintf(file, "; longest makespan %" PRId64 " ns", row->makespan_ns.max);
   fputc('\n', file);

@@ -467,9 +467,9 @@ START_TEST(an_svg_shows_phases_and_marks) {
   char *picture = contents(in_folder("p.svg"));
   assert_says(picture, "<svg");
   assert_says(picture, "</svg>");
-  assert_says(picture, "it's &lt;a> \"camera\" &amp; more on cpu");
+  assert_says(picture, "it's &lt;a> \"camera\" &amp; more: planned");
   assert_says(picture, "block 1: corr");
-  assert_says(picture, "1 of 6 releases late, 3 overruns");
+  assert_says(picture, "(1 of 6 releases late, 3 overruns, 2 certain");
   assert_says(picture, "rgb(  0, 114, 178)"); /* prefetch */
   assert_says(picture, "rgb(  0, 158, 115)"); /* writeback */
   free(picture);
