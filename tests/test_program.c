@@ -233,6 +233,13 @@ START_TEST(what_cannot_be_executed_is_refused) {
                               "  { task = \"a\"; phase = \"compute\"; start_ns = 100L; repeat = 3;"
                               "    step_ns = 30L; } ); };",
                     39, "more than the block's 2 input buffers");
+  /* the third prefetch one nanosecond too early */
+  assert_uncompiled(TWO_TILES "plan: { hyperperiod_ns = 200L; starts = ("
+                              "  { task = \"a\"; phase = \"prefetch\"; block = 0;"
+                              "    start_ns = [ 0L, 10L, 29L ]; },"
+                              "  { task = \"a\"; phase = \"compute\"; block = 0;"
+                              "    start_ns = [ 10L, 30L, 50L ]; } ); };",
+                    39, "at 29 ns needs more than the block's 2 input buffers");
   assert_uncompiled(
       TWO_TILES
       "plan: { hyperperiod_ns = 20L; runs = ("

@@ -194,20 +194,20 @@ START_TEST(a_busy_group_may_last) {
   prem_schedule *schedule = checked_schedule(text(
       "version = 1; name = \"t\"; platform: { blocks = 3;"
       "  resources = ( { name = \"memory\"; capacity = 2; } ); };"
-      "tasks = ( { name = \"a\"; copies = 3; kernel = \"none\"; blocks = 1; tiles = 12;"
+      "tasks = ( { name = \"a\"; copies = 3; kernel = \"none\"; blocks = 1; tiles = 24;"
       "  prefetch: { wcet_ns = %lldL; }; } );"
       "plan: { hyperperiod_ns = %lldL; runs = ("
-      "  { task = \"a.0\"; phase = \"prefetch\"; start_ns = 0L; repeat = 12; step_ns = %lldL; },"
-      "  { task = \"a.1\"; phase = \"prefetch\"; start_ns = %lldL; repeat = 12; step_ns = %lldL; },"
-      "  { task = \"a.2\"; phase = \"prefetch\"; start_ns = %lldL; repeat = 12; step_ns = %lldL; }"
+      "  { task = \"a.0\"; phase = \"prefetch\"; start_ns = 0L; repeat = 24; step_ns = %lldL; },"
+      "  { task = \"a.1\"; phase = \"prefetch\"; start_ns = %lldL; repeat = 24; step_ns = %lldL; },"
+      "  { task = \"a.2\"; phase = \"prefetch\"; start_ns = %lldL; repeat = 24; step_ns = %lldL; }"
       "); };",
-      step_ns, 25 * step_ns, step_ns, step_ns / 2, step_ns, 13 * step_ns, step_ns));
+      step_ns, 49 * step_ns, step_ns, step_ns / 2, step_ns, 25 * step_ns, step_ns));
   prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
   assert_no_lateness(trace, schedule);
   prem_trace_free(trace);
   trace = simulate(schedule, PREM_MODE_FREE, 1); /* three of two, without a pause */
   for (int task = 0; task < 3; ++task)
-    ck_assert_int_eq(trace->job_end_ns[task], 18 * step_ns);
+    ck_assert_int_eq(trace->job_end_ns[task], 36 * step_ns);
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
@@ -236,6 +236,28 @@ START_TEST(lock_serialises_in_the_order_of_asking) {
   /* its token is given back after 5, its last byte arrives after 9 */
   assert_phase(trace, schedule, "c", 0, PREM_PREFETCH, 30, 39);
   assert_phase(trace, schedule, "a", 1, PREM_PREFETCH, 35, 45); /* asked at 15 */
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(nobody_jumps_the_queue) {
+  prem_schedule *schedule = checked_schedule(
+      "version = 1; name = \"t\"; platform: { blocks = 3;"
+      "  resources = ( { name = \"memory\"; capacity = 2; } ); };"
+      "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
+      "    prefetch: { wcet_ns = 20L; }; },"
+      "  { name = \"wide\"; kernel = \"none\"; blocks = 1; tiles = 1; release_ns = 5L;"
+      "    prefetch: { wcet_ns = 10L; demand: { memory = 2; }; }; },"
+      "  { name = \"c\"; kernel = \"none\"; blocks = 1; tiles = 1; release_ns = 6L;"
+      "    prefetch: { wcet_ns = 10L; }; } );"
+      "plan: { hyperperiod_ns = 100L; runs = ("
+      "  { task = \"a\"; phase = \"prefetch\"; start_ns = 0L; },"
+      "  { task = \"wide\"; phase = \"prefetch\"; start_ns = 20L; },"
+      "  { task = \"c\"; phase = \"prefetch\"; start_ns = 30L; } ); };");
+  prem_trace *trace = simulate(schedule, PREM_MODE_LOCK, 1);
+  assert_phase(trace, schedule, "wide", 0, PREM_PREFETCH, 20, 30);
+  assert_phase(trace, schedule, "c", 0, PREM_PREFETCH, 30, 40); /* there was room at 6 already */
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
@@ -331,6 +353,60 @@ START_TEST(the_latest_predecessor_is_awaited) {
 }
 END_TEST
 
+/* One block of the task is a job ahead of the other: the job ends when both have done it. */
+START_TEST(a_job_ends_on_all_its_blocks) {
+  prem_schedule *schedule = checked_schedule(
+      "version = 1; name = \"t\"; platform: { blocks = 3; buffers = 2;"
+      "  resources = ( { name = \"memory\"; capacity = 1; }, { name = \"alu\"; capacity = 1; } ); "
+      "};"
+      "tasks = ( { name = \"both\"; kernel = \"none\"; blocks = [ 0, 1 ]; tiles = 2;"
+      "    period_ns = 100L; compute: { wcet_ns = 10L; }; },"
+      "  { name = \"big\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; period_ns = 200L;"
+      "    compute: { wcet_ns = 70L; demand: { alu = 1; }; }; },"
+      "  { name = \"other\"; kernel = \"none\"; blocks = [ 2 ]; tiles = 1; period_ns = 200L;"
+      "    compute: { wcet_ns = 70L; demand: { alu = 1; }; }; },"
+      "  { name = \"next\"; kernel = \"none\"; blocks = [ 2 ]; tiles = 1; period_ns = 100L;"
+      "    writeback: { wcet_ns = 5L; }; after = ( { task = \"both\"; } ); } );"
+      "plan: { hyperperiod_ns = 200L; runs = ("
+      "  { task = \"big\"; phase = \"compute\"; start_ns = 0L; },"
+      "  { task = \"other\"; phase = \"compute\"; start_ns = 100L; },"
+      "  { task = \"both\"; phase = \"compute\"; start_ns = 70L; count = 2; jobs = 2; },"
+      "  { task = \"next\"; phase = \"writeback\"; start_ns = 85L; jobs = 2; } ); };");
+  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 1);
+  /* big and other share the alu: big ends at 140, so block 1 does job 0 after block 0 did job 1 */
+  const int64_t *ends = trace->job_end_ns;
+  ck_assert_int_eq(ends[0], 150);
+  ck_assert_int_eq(ends[1], 160);
+  ck_assert_int_eq(ends[4], 155);
+  ck_assert_int_eq(ends[5], 165);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* Nothing is believed: a plan that breaks a rule shows in the counts. */
+START_TEST(a_bad_plan_shows_as_overruns) {
+  prem_schedule *schedule = schedule_from_text(
+      "version = 1; name = \"t\"; platform: { blocks = 2; };"
+      "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 4;"
+      "  prefetch: { wcet_ns = 10L; }; } );"
+      "plan: { hyperperiod_ns = 100L; runs = ("
+      "  { task = \"a\"; phase = \"prefetch\"; start_ns = 0L; count = 2; repeat = 2;"
+      "    step_ns = 15L; } ); };");
+  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
+  const prem_cell *cell = &trace->cells[PREM_PREFETCH];
+  ck_assert_int_eq(cell->overruns, 4);
+  ck_assert_int_eq(cell->overrun_max_ns, 15); /* 0 to 20, then 20 to 40 instead of 15 to 25 */
+  ck_assert_int_eq(cell->late, 2);
+  ck_assert_int_eq(cell->lateness_max_ns, 5);
+  prem_trace_free(trace);
+  trace = simulate(schedule, PREM_MODE_FREE, 1);
+  ck_assert_int_eq(trace->cells[PREM_PREFETCH].overruns, 0); /* no windows, no overruns */
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 START_TEST(joined_halves_are_one) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 2; buffers = 2; };"
@@ -357,6 +433,10 @@ START_TEST(joined_halves_are_one) {
   assert_phase(trace, schedule, "b", 0, PREM_PREFETCH, 30, 42);
   assert_phase(trace, schedule, "a", 2, PREM_PREFETCH, 30, 51);
   assert_phase(trace, schedule, "a", 0, PREM_WRITEBACK, 30, 51);
+  prem_trace_free(trace);
+  trace = simulate(schedule, PREM_MODE_LOCK, 1); /* one token for the pair, for 12 of its 15 */
+  assert_phase(trace, schedule, "a", 2, PREM_PREFETCH, 30, 45);
+  assert_phase(trace, schedule, "b", 0, PREM_PREFETCH, 42, 48);
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
@@ -461,6 +541,76 @@ START_TEST(outputs_are_right) {
       assert_no_lateness(trace, schedule);
     prem_trace_free(trace);
   }
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* A kernel of three tiles without inputs that remembers which buffers it was given. */
+static prem_status ramp_bind(prem_bind *bind) {
+  bind->grid[0] = bind->grid[1] = 1;
+  bind->grid[2] = 3;
+  bind->window[0] = (prem_window){.step = {[3] = {0, 0, 8}}, .extent = {1, 1, 1, 8}};
+  bind->new_rank[0] = 1;
+  for (int d = 0; d < 3; ++d)
+    bind->new_shape[0][d] = 1;
+  bind->new_shape[0][3] = 24;
+  return PREM_OK;
+}
+
+static void *ramp_buffers[64];
+static int ramp_calls;
+
+static void ramp_compute(const void *params, const prem_view *views) {
+  (void)params;
+  ramp_buffers[ramp_calls++ % 64] = views[0].data;
+  for (int32_t i = 0; i < views[0].extent[3]; ++i)
+    ((float *)views[0].data)[i] = (float)(views[0].origin[3] + i);
+}
+
+static void ramp_reference(const void *params, const prem_array_view *arrays) {
+  (void)params;
+  for (int64_t i = 0; i < arrays[0].shape[3]; ++i)
+    ((float *)arrays[0].data)[i] = (float)i;
+}
+
+static const prem_port ramp_ports[] = {{"out", PREM_OUT, PREM_F32}};
+static const prem_kernel ramp = {.name = "ramp",
+                                 .summary = "0, 1, 2, ...",
+                                 .ports = ramp_ports,
+                                 .port_count = 1,
+                                 .bind = ramp_bind,
+                                 .compute = ramp_compute,
+                                 .reference = ramp_reference};
+
+/* Tile 2 is written back until 10 ns into the next hyperperiod, whose tile 0 computes at once. */
+START_TEST(a_tile_across_the_hyperperiods_end_keeps_its_buffer) {
+  const prem_kernel *kernels[] = {&ramp};
+  const prem_registry registry = {kernels, 1};
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *schedule = schedule_from_text_lenient(
+      "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; };"
+      "tasks = ( { name = \"a\"; kernel = \"ramp\"; blocks = 1; period_ns = 110L;"
+      "  arrays: { out = \"new\"; }; compute: { wcet_ns = 5L; }; writeback: { wcet_ns = 30L; }; } "
+      ");"
+      "plan: { hyperperiod_ns = 110L; starts = ("
+      "  { task = \"a\"; phase = \"compute\"; block = 0; start_ns = [ 0L, 10L, 45L ]; },"
+      "  { task = \"a\"; phase = \"writeback\"; block = 0; start_ns = [ 10L, 50L, 90L ]; } ); };",
+      diag);
+  schedule->tasks[0].broken = schedule->bound = false; /* the built-in kernels have no ramp */
+  prem_diag_free(diag);
+  ck_assert_int_eq(prem_schedule_bind(schedule, &registry, NULL), PREM_OK);
+  assert_checked(schedule);
+  prem_session *session = open_on("sim", schedule);
+  prem_trace *trace = run_in(session, schedule, PREM_MODE_TT, 4);
+  assert_no_lateness(trace, schedule);
+  ck_assert_int_eq(ramp_calls, 12);
+  for (int i = 1; i < 12; ++i)
+    ck_assert_ptr_ne(ramp_buffers[i], ramp_buffers[i - 1]);
+  prem_verdict verdict;
+  ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
+  ck_assert(verdict.ok);
+  prem_trace_free(trace);
   prem_session_close(session);
   prem_schedule_free(schedule);
 }
@@ -620,17 +770,21 @@ int main(void) {
   tcase_add_test(sharing, long_phases_do_not_overflow);
   tcase_add_test(sharing, a_busy_group_may_last);
   tcase_add_test(sharing, lock_serialises_in_the_order_of_asking);
+  tcase_add_test(sharing, nobody_jumps_the_queue);
   suite_add_tcase(suite, sharing);
   TCase *order = tcase_create("order");
   tcase_add_test(order, stamps_name_the_cause);
   tcase_add_test(order, successors_follow_in_every_mode);
   tcase_add_test(order, the_latest_predecessor_is_awaited);
+  tcase_add_test(order, a_job_ends_on_all_its_blocks);
+  tcase_add_test(order, a_bad_plan_shows_as_overruns);
   tcase_add_test(order, joined_halves_are_one);
   tcase_add_test(order, one_shot_beside_periodic);
   tcase_add_test(order, buffers_turn_from_hyperperiod_to_hyperperiod);
   suite_add_tcase(suite, order);
   TCase *whole = tcase_create("whole");
   tcase_add_loop_test(whole, outputs_are_right, 1, 4);
+  tcase_add_test(whole, a_tile_across_the_hyperperiods_end_keeps_its_buffer);
   tcase_add_test(whole, every_slot_is_executed_once);
   tcase_add_test(whole, two_runs_are_byte_identical);
   tcase_add_test(whole, a_deadlock_is_named);
