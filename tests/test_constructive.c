@@ -1,0 +1,522 @@
+/* The constructive planner: small plans by hand, refusals, and random sets that the independent
+ * checker judges. */
+#include "running.h"
+
+#include <glob.h>
+
+static const char *file_of(const char *platform, const char *tasks) {
+  return text("version = 1; name = \"t\"; platform: { %s };\ntasks = (\n%s\n);", platform, tasks);
+}
+
+/* ---- plans that can be worked out by hand --------------------------------------------------- */
+
+static prem_schedule *plan_text(const char *source) {
+  prem_schedule *schedule = schedule_from_text(source);
+  prem_diag *diag = prem_diag_new();
+  prem_plan *plan = NULL;
+  if (prem_plan_make(schedule, NULL, NULL, &plan, diag) != PREM_OK)
+    abort_with("plan", diag);
+  prem_diag_free(diag);
+  prem_schedule_set_plan(schedule, plan);
+  assert_checked(schedule);
+  return schedule;
+}
+
+static prem_slot find_slot(const prem_schedule *schedule, const char *task, int32_t job,
+                           int32_t tile, prem_phase phase) {
+  prem_slot *slots, found = {.task = -1};
+  int64_t count;
+  int32_t index = prem_schedule_find_task(schedule, task);
+  ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
+  for (int64_t i = 0; i < count; ++i)
+    if (slots[i].task == index && slots[i].job == job && slots[i].tile == tile &&
+        slots[i].phase == phase)
+      found = slots[i];
+  free(slots);
+  ck_assert_int_eq(found.task, index);
+  return found;
+}
+
+static void assert_start(const prem_schedule *schedule, const char *task, int32_t job, int32_t tile,
+                         prem_phase phase, int64_t start_ns) {
+  ck_assert_int_eq(find_slot(schedule, task, job, tile, phase).start_ns, start_ns);
+}
+
+static const char one_task[] =
+    "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 3; prefetch: { wcet_ns = 10L; };"
+    " compute: { wcet_ns = 30L; }; writeback: { wcet_ns = 5L; }; }";
+
+START_TEST(one_buffer_holds_a_tile_at_a_time) {
+  prem_schedule *schedule = plan_text(file_of("blocks = 1; guard_ns = 2L;", one_task));
+  assert_start(schedule, "a", 0, 0, PREM_PREFETCH, 0);
+  assert_start(schedule, "a", 0, 0, PREM_COMPUTE, 12);
+  assert_start(schedule, "a", 0, 0, PREM_WRITEBACK, 44);
+  assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 51);
+  ck_assert_int_eq(schedule->plan->hyperperiod_ns, 2 * 51 + 49);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(two_buffers_fetch_ahead) {
+  prem_schedule *schedule = plan_text(file_of("blocks = 1; guard_ns = 2L; buffers = 2;", one_task));
+  assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 12);
+  assert_start(schedule, "a", 0, 1, PREM_COMPUTE, 44);
+  assert_start(schedule, "a", 0, 2, PREM_PREFETCH, 51); /* the memory unit is busy from 44 to 49 */
+  assert_start(schedule, "a", 0, 2, PREM_COMPUTE, 76);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(starts_lie_on_the_clock_grid) {
+  prem_schedule *schedule = plan_text(file_of("blocks = 1; clock_step_ns = 32L;", one_task));
+  assert_start(schedule, "a", 0, 0, PREM_COMPUTE, 32);
+  assert_start(schedule, "a", 0, 0, PREM_WRITEBACK, 64);
+  assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 96);
+  ck_assert_int_eq(schedule->plan->hyperperiod_ns, 3 * 96);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+static const char *fetchers(const char *settings, const char *of_each) {
+  return file_of(text("blocks = 4; guard_ns = 1L; %s", settings),
+                 text("{ name = \"a\"; kernel = \"none\"; blocks = [ 0, 1 ]; tiles = 2; %s },"
+                      "{ name = \"b\"; kernel = \"none\"; blocks = [ 2, 3 ]; tiles = 2; %s }",
+                      of_each, of_each));
+}
+
+START_TEST(a_resource_is_used_up_to_its_capacity) {
+  prem_schedule *schedule = plan_text(fetchers(
+      "resources = ( { name = \"memory\"; capacity = 3; } );", "prefetch: { wcet_ns = 10L; };"));
+  assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 0);
+  assert_start(schedule, "b", 0, 0, PREM_PREFETCH, 0);
+  assert_start(schedule, "b", 0, 1, PREM_PREFETCH, 11);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(a_phase_holds_its_resources_while_busy_only) {
+  prem_schedule *schedule =
+      plan_text(fetchers("resources = ( { name = \"memory\"; capacity = 1; } );",
+                         "prefetch: { wcet_ns = 10L; busy_ns = 4L; };"));
+  assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 5);
+  assert_start(schedule, "b", 0, 1, PREM_PREFETCH, 15);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(a_gang_fetches_together) {
+  prem_schedule *schedule =
+      plan_text(fetchers("resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; } );",
+                         "prefetch: { wcet_ns = 10L; };"));
+  assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 0);
+  assert_start(schedule, "b", 0, 0, PREM_PREFETCH, 11);
+  assert_start(schedule, "b", 0, 1, PREM_PREFETCH, 11);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(a_gang_too_large_for_a_resource_of_blocks_is_placed_tile_by_tile) {
+  prem_schedule *schedule =
+      plan_text(fetchers("resources = ( { name = \"memory\"; capacity = 2; per = \"task\"; },"
+                         " { name = \"bus\"; capacity = 1; } );",
+                         "prefetch: { wcet_ns = 10L; demand: { memory = 1; bus = 1; }; };"));
+  assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 11);
+  assert_start(schedule, "b", 0, 1, PREM_PREFETCH, 33);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(a_job_follows_its_predecessor_by_lag_or_guard) {
+  const char *form =
+      "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
+      "  prefetch: { wcet_ns = 4L; }; after = ( { task = \"a\"; lag_ns = %dL; } ); },"
+      "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
+      "  prefetch: { wcet_ns = 10L; }; }";
+  prem_schedule *schedule = plan_text(file_of("blocks = 2; guard_ns = 3L;", text(form, 8)));
+  assert_start(schedule, "b", 0, 0, PREM_PREFETCH, 23 + 8);
+  prem_schedule_free(schedule);
+  schedule = plan_text(file_of("blocks = 2; guard_ns = 3L;", text(form, 0)));
+  assert_start(schedule, "b", 0, 0, PREM_PREFETCH, 23 + 3);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(the_urgent_job_comes_first_and_gaps_are_filled) {
+  /* slow would keep the block busy for 60 at a time if it were placed first */
+  prem_schedule *schedule = plan_text(
+      file_of("blocks = 1;",
+              "{ name = \"slow\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 3; period_ns = 400L;"
+              "  compute: { wcet_ns = 60L; }; },"
+              "{ name = \"fast\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 100L;"
+              "  deadline_ns = 30L; compute: { wcet_ns = 20L; }; }"));
+  assert_start(schedule, "fast", 0, 0, PREM_COMPUTE, 0);
+  assert_start(schedule, "fast", 3, 0, PREM_COMPUTE, 300);
+  assert_start(schedule, "slow", 0, 0, PREM_COMPUTE, 20);
+  assert_start(schedule, "slow", 0, 1, PREM_COMPUTE, 120);
+  assert_start(schedule, "slow", 0, 2, PREM_COMPUTE, 220);
+  ck_assert_int_eq(schedule->plan->hyperperiod_ns, 400);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(latest_joins_jobs_of_unequal_periods) {
+  prem_schedule *schedule = plan_text(
+      file_of("blocks = 2;",
+              "{ name = \"fast\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 100L;"
+              "  prefetch: { wcet_ns = 20L; }; },"
+              "{ name = \"slow\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; period_ns = 300L;"
+              "  release_ns = 150L; compute: { wcet_ns = 20L; };"
+              "  after = ( { task = \"fast\"; instance = \"latest\"; lag_ns = 40L; } ); }"));
+  assert_start(schedule, "slow", 0, 0, PREM_COMPUTE, 160);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(a_one_shot_beside_periodic_tasks_runs_once) {
+  prem_schedule *schedule = plan_text(
+      file_of("blocks = 1;",
+              "{ name = \"p\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 50L;"
+              "  deadline_ns = 20L; prefetch: { wcet_ns = 20L; }; },"
+              "{ name = \"q\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 100L;"
+              "  prefetch: { wcet_ns = 5L; }; },"
+              "{ name = \"once\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+              "  prefetch: { wcet_ns = 30L; }; }"));
+  assert_start(schedule, "q", 0, 0, PREM_PREFETCH, 20);
+  assert_start(schedule, "once", 0, 0, PREM_PREFETCH, 70);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(nothing_starts_before_the_warmup_is_over) {
+  prem_schedule *schedule =
+      plan_text(text("version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ( %s );"
+                     "policy: { warmup_tiles = 1; warmup_ns = 1000L; };",
+                     one_task));
+  assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 1000);
+  ck_assert_int_eq(find_slot(schedule, "a", 0, 0, PREM_PREFETCH).flags,
+                   PREM_SLOT_WARMUP | PREM_SLOT_CHAINED);
+  ck_assert_int_eq(schedule->plan->hyperperiod_ns, 1090);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* ---- refused, each with its legal twin ------------------------------------------------------ */
+
+static prem_status try_plan(const char *source, prem_diag *diag) {
+  prem_schedule *schedule = schedule_from_text(source);
+  prem_plan *plan = NULL;
+  prem_status status = prem_plan_make(schedule, NULL, NULL, &plan, diag);
+  ck_assert((plan != NULL) == (status == PREM_OK));
+  ck_assert((prem_diag_errors(diag) == 0) == (status == PREM_OK));
+  prem_schedule_set_plan(schedule, plan);
+  if (plan)
+    assert_checked(schedule);
+  prem_schedule_free(schedule);
+  return status;
+}
+
+static void assert_twins(prem_status status, int code, const char *words, const char *bad,
+                         const char *good) {
+  prem_diag *diag = prem_diag_new();
+  ck_assert_int_eq(try_plan(bad, diag), status);
+  bool found = false;
+  for (size_t i = 0; i < prem_diag_count(diag); ++i) {
+    const prem_problem *problem = prem_diag_at(diag, i);
+    found = found || (problem->code == code && problem->severity == PREM_ERROR &&
+                      problem->line > 0 && strstr(problem->reason, words));
+  }
+  if (!found)
+    abort_with(words, diag);
+  prem_diag_free(diag);
+  diag = prem_diag_new();
+  if (try_plan(good, diag) != PREM_OK)
+    abort_with(words, diag);
+  prem_diag_free(diag);
+}
+
+START_TEST(a_demand_above_its_capacity) {
+  const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
+                     " prefetch: { wcet_ns = 5L; demand: { memory = %d; }; }; }";
+  const char *platform = "blocks = 1; resources = ( { name = \"memory\"; capacity = 2; } );";
+  assert_twins(PREM_ERR_INFEASIBLE, 43, "3 is above the capacity of 2",
+               file_of(platform, text(form, 3)), file_of(platform, text(form, 2)));
+}
+END_TEST
+
+START_TEST(blocks_that_start_together_and_ask_for_too_much) {
+  const char *platform = "blocks = 3; resources = ( { name = \"memory\"; capacity = 2; } );";
+  const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = %d; tiles = 6; together = true;"
+                     " prefetch: { wcet_ns = 5L; }; }";
+  assert_twins(PREM_ERR_INFEASIBLE, 43, "3 blocks that start together ask for 3",
+               file_of(platform, text(form, 3)), file_of(platform, text(form, 2)));
+}
+END_TEST
+
+static const char *load(const char *platform, int wcet_ns) {
+  return file_of(platform,
+                 text("{ name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 2; period_ns = 100L;"
+                      "  prefetch: { wcet_ns = 20L; }; },"
+                      "{ name = \"b\"; kernel = \"none\"; blocks = 1; tiles = 2; period_ns = 200L;"
+                      "  prefetch: { wcet_ns = %dL; }; }",
+                      wcet_ns));
+}
+
+START_TEST(memory_asked_for_more_than_all_its_time) {
+  assert_twins(PREM_ERR_INFEASIBLE, 43, "'memory' is asked for 1.01 of its time (202 of 200 ns",
+               load("blocks = 3;", 61), load("blocks = 3;", 60));
+}
+END_TEST
+
+START_TEST(a_block_asked_for_more_than_all_its_time) {
+  const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2; period_ns = 100L;"
+                     "  prefetch: { wcet_ns = 25L; demand: { memory = 0; }; };"
+                     "  compute: { wcet_ns = %dL; }; }";
+  assert_twins(PREM_ERR_INFEASIBLE, 43, "block 0, with one buffer, is asked for 1.02 of its time",
+               file_of("blocks = 1;", text(form, 26)), file_of("blocks = 1;", text(form, 25)));
+  assert_twins(PREM_ERR_INFEASIBLE, 43, "the compute unit of block 0 is asked for 1.02",
+               file_of("blocks = 1; buffers = 2;", text(form, 51)),
+               file_of("blocks = 1; buffers = 2;", text(form, 37)));
+}
+END_TEST
+
+static const char *two_due(const char *first_due, const char *second_due) {
+  return file_of("blocks = 2;",
+                 text("{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; %s"
+                      "  prefetch: { wcet_ns = 20L; }; },"
+                      "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; %s"
+                      "  prefetch: { wcet_ns = 25L; }; }",
+                      first_due, second_due));
+}
+
+START_TEST(a_deadline_that_cannot_be_met) {
+  assert_twins(PREM_ERR_INFEASIBLE, 33,
+               "it ends at 45, 1 ns after 44; it waited longest for 'memory' (capacity 1)",
+               two_due("deadline_ns = 30L;", "deadline_ns = 44L;"),
+               two_due("deadline_ns = 30L;", "deadline_ns = 45L;"));
+  assert_twins(PREM_ERR_INFEASIBLE, 33, "it ends at 20, 1 ns after 19; it waited for nothing",
+               two_due("publish_ns = 19L;", ""), two_due("publish_ns = 20L;", ""));
+}
+END_TEST
+
+START_TEST(a_phase_that_would_wrap_around_the_hyperperiod) {
+  const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1; period_ns = 100L;"
+                     "  release_ns = %dL; prefetch: { wcet_ns = 30L; }; }";
+  assert_twins(PREM_ERR_INFEASIBLE, 38, "would wrap around the hyperperiod",
+               file_of("blocks = 1; guard_ns = 5L;", text(form, 66)),
+               file_of("blocks = 1; guard_ns = 5L;", text(form, 65)));
+}
+END_TEST
+
+START_TEST(a_job_that_leaves_its_period) {
+  const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = %d;"
+                     "  period_ns = 100L; compute: { wcet_ns = 50L; }; after = ( { task = \"b\";"
+                     "  lag_ns = 30L; } ); },"
+                     "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
+                     "  period_ns = 100L; compute: { wcet_ns = 20L; }; },"
+                     "{ name = \"c\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
+                     "  period_ns = 200L; compute: { wcet_ns = 20L; }; }";
+  assert_twins(PREM_ERR_INFEASIBLE, 32, "has a phase outside its period: it starts at 100, 1 ns",
+               file_of("blocks = 2;", text(form, 2)), file_of("blocks = 2;", text(form, 1)));
+}
+END_TEST
+
+START_TEST(tasks_without_times) {
+  const char *form = "version = 1; name = \"t\"; platform: { blocks = 1; };"
+                     "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 100 ]; } );"
+                     "tasks = ( { name = \"inc\"; kernel = \"vector_increment\"; blocks = 1;"
+                     "  tile = [ 10 ]; arrays: { in = \"x\"; out = \"new\"; };"
+                     "  prefetch: { wcet_ns = 5L; }; writeback: { wcet_ns = 5L; }; %s } );";
+  assert_twins(PREM_ERR_INVALID, 0,
+               "no profile: run `ttprem profile`; there are no WCETs for 'inc'", text(form, ""),
+               text(form, "compute: { wcet_ns = 5L; };"));
+}
+END_TEST
+
+START_TEST(a_policy_that_does_not_exist) {
+  const char *form = "version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ( %s );"
+                     "policy: { use = \"auto\"; };";
+  prem_schedule *schedule = schedule_from_text(text(form, one_task));
+  prem_diag *diag = prem_diag_new();
+  prem_plan *plan = NULL;
+  prem_plan_options options = {.policy = "tile_kernelwize"};
+  ck_assert_int_eq(prem_plan_make(schedule, NULL, &options, &plan, diag), PREM_ERR_INVALID);
+  ck_assert_ptr_null(plan);
+  ck_assert(prem_diag_has(diag, 24));
+  options.policy = "tile_kernelwise";
+  ck_assert_int_eq(prem_plan_make(schedule, NULL, &options, &plan, diag), PREM_OK);
+  ck_assert_str_eq(plan->policy, "tile_kernelwise");
+  prem_plan_free(plan);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* ---- random sets against the checker -------------------------------------------------------- */
+
+enum { SETS = 400, MOST_TASKS = 6 };
+
+static uint32_t random_state;
+
+static int32_t draw(int32_t below) {
+  random_state = random_state * 1664525u + 1013904223u;
+  return (int32_t)((random_state >> 8) % (uint32_t)below);
+}
+
+static const char *random_phase(const char *name, int32_t longest) {
+  int32_t wcet = 1 + draw(longest);
+  const char *busy = draw(4) ? "" : text("busy_ns = %dL;", 1 + draw(wcet));
+  const char *demand = draw(3) ? "" : text("demand: { memory = %d; bus = %d; };", draw(3), draw(2));
+  return text("%s: { wcet_ns = %dL; %s %s };", name, wcet, busy, demand);
+}
+
+static const char *random_phases(void) {
+  int32_t kind = draw(10);
+  return text("%s %s %s", kind == 0 ? "" : random_phase("prefetch", 40),
+              kind == 1 ? "" : random_phase("compute", 60),
+              kind == 2 || kind == 0 ? "" : random_phase("writeback", 30));
+}
+
+static const char *random_timing(bool periodic, int32_t index) {
+  static const int32_t periods[] = {1500, 3000, 6000};
+  int32_t period = periods[draw(3)];
+  const char *all = "";
+  if (periodic && draw(4))
+    all = text("period_ns = %dL; release_ns = %dL; %s", period, draw(3) ? 0 : draw(400),
+               draw(2) ? "" : text("deadline_ns = %dL;", 200 + draw(period)));
+  else if (draw(4) == 0)
+    all = text("release_ns = %dL;", draw(300));
+  if (index > 0 && draw(3) == 0)
+    all = text("%s after = ( { task = \"t%d\"; lag_ns = %dL; instance = \"latest\"; } );", all,
+               draw(index), draw(3) ? 0 : draw(50));
+  return all;
+}
+
+static const char *random_task(int32_t index, int32_t blocks, bool periodic) {
+  int32_t first = draw(blocks), last = first + draw(blocks - first);
+  return text("%s{ name = \"t%d\"; kernel = \"none\"; blocks = \"%d-%d\"; tiles = %d; %s %s %s }",
+              index ? ", " : "", index, first, last, 1 + draw(9), draw(4) ? "" : "together = true;",
+              random_timing(periodic, index), random_phases());
+}
+
+static const char *random_set(void) {
+  int32_t blocks = 1 + draw(5), tasks = 1 + draw(MOST_TASKS);
+  bool periodic = draw(2);
+  const char *all = "", *steps[] = {"1L", "1L", "8L", "32L"};
+  for (int32_t i = 0; i < tasks; ++i)
+    all = text("%s%s", all, random_task(i, blocks, periodic));
+  const char *warmup =
+      draw(4) ? ""
+              : text("policy: { warmup_tiles = %d; warmup_ns = %dL; };", 1 + draw(2), draw(900));
+  return text("version = 1; name = \"t\"; platform: { blocks = %d; buffers = %d; guard_ns = %dL;"
+              "  clock_step_ns = %s; resources = ( { name = \"memory\"; capacity = %d;"
+              "  per = \"%s\"; }, { name = \"bus\"; capacity = %d; per = \"%s\"; } ); };\n"
+              "tasks = ( %s );\n%s",
+              blocks, 1 + draw(3), draw(2) ? 0 : draw(12), steps[draw(4)], 1 + draw(4),
+              draw(2) ? "block" : "task", 1 + draw(3), draw(2) ? "block" : "task", all, warmup);
+}
+
+/* The checker finds nothing, whatever the set; most sets have a plan. */
+START_TEST(random_sets_pass_the_checker) {
+  int planned = 0;
+  random_state = (uint32_t)_i * 7919u + 1;
+  for (int i = 0; i < SETS; ++i) {
+    const char *source = random_set();
+    prem_schedule *schedule = schedule_from_text(source);
+    prem_diag *diag = prem_diag_new();
+    prem_plan *plan = NULL;
+    prem_status status = prem_plan_make(schedule, NULL, NULL, &plan, diag);
+    if (status != PREM_OK && status != PREM_ERR_INFEASIBLE)
+      abort_with("plan", diag);
+    ck_assert((prem_diag_errors(diag) > 0) == (status != PREM_OK));
+    prem_schedule_set_plan(schedule, plan);
+    if (plan && prem_check(schedule, NULL, diag) != PREM_OK) {
+      printf("%s\n", source);
+      abort_with("check", diag);
+    }
+    planned += plan != NULL;
+    prem_diag_free(diag);
+    prem_schedule_free(schedule);
+  }
+  ck_assert_int_gt(planned, SETS / 2);
+}
+END_TEST
+
+/* ---- every file that comes with the project ------------------------------------------------- */
+
+/* Relative names count from the schedule's folder, where the pictures are not; that they can be
+ * opened is all that planning asks. */
+static void copy_with_pictures(const char *pattern, const char *folder) {
+  char command[1024];
+  snprintf(command, sizeof command, "cp %s/%s %s/ && touch %s/frame.png %s/scene.png", SOURCE_DIR,
+           pattern, folder, folder, folder);
+  ck_assert_int_eq(system(command), 0);
+}
+
+static void plan_all(const char *pattern, size_t least) {
+  char folder[] = "/tmp/ttprem-files-XXXXXX", files[64], command[64];
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  copy_with_pictures(pattern, folder);
+  snprintf(files, sizeof files, "%s/*.cfg", folder);
+  glob_t found;
+  ck_assert_int_eq(glob(files, 0, NULL, &found), 0);
+  size_t planned = 0;
+  for (size_t i = 0; i < found.gl_pathc; ++i) {
+    if (strstr(found.gl_pathv[i], ".profile.cfg"))
+      continue;
+    prem_schedule_free(planned_schedule(found.gl_pathv[i]));
+    ++planned;
+  }
+  globfree(&found);
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  ck_assert_int_eq(system(command), 0);
+  ck_assert_uint_ge(planned, least);
+}
+
+START_TEST(all_examples_are_planned) {
+  plan_all("schedules/examples/*.cfg", 11);
+}
+END_TEST
+
+START_TEST(all_figures_are_planned) {
+  plan_all("schedules/figures/*.cfg", 4);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("constructive");
+  TCase *by_hand = tcase_create("by_hand");
+  tcase_add_test(by_hand, one_buffer_holds_a_tile_at_a_time);
+  tcase_add_test(by_hand, two_buffers_fetch_ahead);
+  tcase_add_test(by_hand, starts_lie_on_the_clock_grid);
+  tcase_add_test(by_hand, a_resource_is_used_up_to_its_capacity);
+  tcase_add_test(by_hand, a_phase_holds_its_resources_while_busy_only);
+  tcase_add_test(by_hand, a_gang_fetches_together);
+  tcase_add_test(by_hand, a_gang_too_large_for_a_resource_of_blocks_is_placed_tile_by_tile);
+  tcase_add_test(by_hand, a_job_follows_its_predecessor_by_lag_or_guard);
+  tcase_add_test(by_hand, the_urgent_job_comes_first_and_gaps_are_filled);
+  tcase_add_test(by_hand, latest_joins_jobs_of_unequal_periods);
+  tcase_add_test(by_hand, a_one_shot_beside_periodic_tasks_runs_once);
+  tcase_add_test(by_hand, nothing_starts_before_the_warmup_is_over);
+  suite_add_tcase(suite, by_hand);
+  TCase *refused = tcase_create("refused");
+  tcase_add_test(refused, a_demand_above_its_capacity);
+  tcase_add_test(refused, blocks_that_start_together_and_ask_for_too_much);
+  tcase_add_test(refused, memory_asked_for_more_than_all_its_time);
+  tcase_add_test(refused, a_block_asked_for_more_than_all_its_time);
+  tcase_add_test(refused, a_deadline_that_cannot_be_met);
+  tcase_add_test(refused, a_phase_that_would_wrap_around_the_hyperperiod);
+  tcase_add_test(refused, a_job_that_leaves_its_period);
+  tcase_add_test(refused, tasks_without_times);
+  tcase_add_test(refused, a_policy_that_does_not_exist);
+  suite_add_tcase(suite, refused);
+  TCase *random = tcase_create("random");
+  tcase_set_timeout(random, 60);
+  tcase_add_loop_test(random, random_sets_pass_the_checker, 0, 4);
+  suite_add_tcase(suite, random);
+  TCase *files = tcase_create("files");
+  tcase_set_timeout(files, 60);
+  tcase_add_test(files, all_examples_are_planned);
+  tcase_add_test(files, all_figures_are_planned);
+  suite_add_tcase(suite, files);
+  return run_suite(suite);
+}
