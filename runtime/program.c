@@ -108,6 +108,20 @@ static prem_status refuse_jobs(const prem_program *program, const prem_task *tas
   return PREM_ERR_INVALID;
 }
 
+/* Warm-up tiles stand before everything else in a block's tables: what they would wait for might
+ * stand behind them. */
+static prem_status judge_warmup(const prem_program *program, const prem_task *task,
+                                prem_diag *diag) {
+  if (program->schedule->plan->warmup_tiles == 0 || task->period_ns || task->after_count == 0)
+    return PREM_OK;
+  prem_diag_add(diag, PREM_ERROR, 26, task->after[0].place, task->name,
+                "comes after task '%s', but its %d warm-up tiles run before all others: leave "
+                "`warmup_tiles` or `after` out",
+                program->schedule->tasks[task->after[0].task].name,
+                program->schedule->plan->warmup_tiles);
+  return PREM_ERR_INVALID;
+}
+
 static prem_status compile_tasks(prem_program *program, prem_diag *diag) {
   const prem_schedule *schedule = program->schedule;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
@@ -118,7 +132,9 @@ static prem_status compile_tasks(prem_program *program, prem_diag *diag) {
     program->tasks[t].jobs = (int32_t)jobs;
     program->tasks[t].active_blocks =
         task->tile_count < task->block_count ? task->tile_count : task->block_count;
-    prem_status status = compile_after(program, t);
+    prem_status status = judge_warmup(program, task, diag);
+    if (!status)
+      status = compile_after(program, t);
     if (status)
       return status;
   }

@@ -246,6 +246,14 @@ START_TEST(what_cannot_be_executed_is_refused) {
       "  { task = \"a\"; phase = \"prefetch\"; start_ns = 0L; chain = [ \"compute\" ]; repeat = 3;"
       "    step_ns = 30L; } ); };",
       38, "hyperperiod is 20 ns long");
+  assert_uncompiled("version = 1; name = \"t\"; platform: { blocks = 2; };"
+                    "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2;"
+                    "    compute: { wcet_ns = 10L; }; },"
+                    "  { name = \"b\"; kernel = \"none\"; blocks = 1; tiles = 1;"
+                    "    compute: { wcet_ns = 10L; }; after = ( { task = \"a\"; } ); } );"
+                    "plan: { hyperperiod_ns = 200L; warmup_tiles = 1; warmup_ns = 50L; runs = ("
+                    "  { task = \"a\"; phase = \"compute\"; tile = 1; start_ns = 50L; } ); };",
+                    26, "comes after task 'a', but its 1 warm-up tiles");
 }
 END_TEST
 

@@ -22,13 +22,13 @@ static const char *random_phases(void) {
   return text("%s %s %s", kind == 1 ? "" : in, kind == 2 ? "" : work, kind == 3 ? "" : out);
 }
 
-static const char *random_task(int32_t index, int32_t blocks, bool periodic) {
+static const char *random_task(int32_t index, int32_t blocks, bool periodic, bool warms_up) {
   static const int32_t periods[] = {2000, 4000, 1000};
   int32_t first = draw(blocks), last = first + draw(blocks - first);
   const char *period = "", *after = "";
   if (periodic && draw(4))
     period = text("period_ns = %dL; release_ns = %dL;", periods[draw(3)], draw(200));
-  if (index > 0 && draw(3) == 0)
+  if (index > 0 && draw(3) == 0 && !warms_up)
     after = text("after = ( { task = \"t%d\"; lag_ns = %dL; instance = \"latest\"; } );",
                  draw(index), draw(30));
   return text(
@@ -40,14 +40,17 @@ static const char *random_task(int32_t index, int32_t blocks, bool periodic) {
 static prem_schedule *random_schedule(void) {
   int32_t blocks = 1 + draw(4), tasks = 1 + draw(4);
   bool periodic = draw(2);
-  const char *all = "";
+  const char *all = "", *warmup = "";
+  bool warms_up = !periodic && draw(3) == 0;
+  if (warms_up)
+    warmup = text("policy: { warmup_tiles = %d; warmup_ns = %dL; };", 1 + draw(2), 600);
   for (int32_t i = 0; i < tasks; ++i)
-    all = text("%s%s", all, random_task(i, blocks, periodic));
+    all = text("%s%s", all, random_task(i, blocks, periodic, warms_up));
   return schedule_from_text(
       text("version = 1; name = \"t\"; platform: { blocks = %d; buffers = %d; guard_ns = %dL;"
            "  resources = ( { name = \"memory\"; capacity = %d; per = \"%s\"; } ); };"
-           "tasks = ( %s );",
-           blocks, 1 + draw(3), draw(3), 2 + draw(2), draw(2) ? "block" : "task", all));
+           "tasks = ( %s ); %s",
+           blocks, 1 + draw(3), draw(3), 2 + draw(2), draw(2) ? "block" : "task", all, warmup));
 }
 
 static bool make_plan(prem_schedule *schedule) {
