@@ -15,11 +15,12 @@ static prem_place place_of(const prem_phase_spec *spec, const prem_task *task) {
 
 /* ---- a single phase ------------------------------------------------------------------------- */
 
-/* Blocks of the fullest round that is planned. */
+/* Blocks of the fullest round that is planned; 1 where all tiles are warm-up, which need what they
+ * demand as well. */
 static int64_t round_size(const prem_planning *planning, const prem_task *task) {
   int64_t tiles =
       task->tile_count - (int64_t)prem_planning_warmup(planning, task) * task->block_count;
-  return tiles < task->block_count ? tiles : task->block_count;
+  return tiles < 1 ? 1 : tiles < task->block_count ? tiles : task->block_count;
 }
 
 static bool phase_supplied(const prem_planning *planning, const prem_task *task, prem_phase phase) {

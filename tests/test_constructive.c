@@ -243,6 +243,17 @@ START_TEST(a_demand_above_its_capacity) {
 }
 END_TEST
 
+START_TEST(a_demand_above_its_capacity_in_warmup_alone) {
+  const char *form =
+      "version = 1; name = \"t\"; platform: { blocks = 1; };"
+      "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
+      "  together = true; prefetch: { wcet_ns = 5L; demand: { memory = %d; }; }; } );"
+      "policy: { warmup_tiles = 1; warmup_ns = 5L; };";
+  assert_twins(PREM_ERR_INFEASIBLE, 43, "2 is above the capacity of 1", text(form, 2),
+               text(form, 1));
+}
+END_TEST
+
 START_TEST(blocks_that_start_together_and_ask_for_too_much) {
   const char *platform = "blocks = 3; resources = ( { name = \"memory\"; capacity = 2; } );";
   const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = %d; tiles = 6; together = true;"
@@ -500,6 +511,7 @@ int main(void) {
   suite_add_tcase(suite, by_hand);
   TCase *refused = tcase_create("refused");
   tcase_add_test(refused, a_demand_above_its_capacity);
+  tcase_add_test(refused, a_demand_above_its_capacity_in_warmup_alone);
   tcase_add_test(refused, blocks_that_start_together_and_ask_for_too_much);
   tcase_add_test(refused, memory_asked_for_more_than_all_its_time);
   tcase_add_test(refused, a_block_asked_for_more_than_all_its_time);
