@@ -147,18 +147,20 @@ static int32_t max_i32(int32_t a, int32_t b) {
 
 static prem_status place_tasks(prem_program *program) {
   const prem_schedule *schedule = program->schedule;
-  size_t tasks = (size_t)schedule->task_count;
-  for (int32_t b = 0; b < program->block_count; ++b) {
-    program->blocks[b].task_position = malloc(tasks * sizeof(int32_t));
-    if (!program->blocks[b].task_position)
-      return PREM_ERR_MEMORY;
-    memset(program->blocks[b].task_position, 0xFF, tasks * sizeof(int32_t));
+  size_t tasks = (size_t)schedule->task_count, blocks = (size_t)program->block_count;
+  int32_t *positions = reallocarray(NULL, blocks, tasks * sizeof *positions); /* of all blocks */
+  if (!positions)
+    return PREM_ERR_MEMORY;
+  for (size_t b = 0; b < blocks; ++b) {
+    program->blocks[b].task_position = positions + b * tasks;
+    for (size_t t = 0; t < tasks; ++t)
+      positions[b * tasks + t] = -1;
   }
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
     for (int32_t position = 0; position < task->block_count; ++position) {
       prem_block_program *block = &program->blocks[task->blocks[position]];
-      block->task_position[t] = position;
+      positions[(size_t)task->blocks[position] * tasks + (size_t)t] = position;
       block->in_bytes = max_i32(block->in_bytes, task->in_bytes);
       block->out_bytes = max_i32(block->out_bytes, task->out_bytes);
     }
@@ -234,7 +236,7 @@ static prem_status fill_tables(compilation *c, const entry *entries, int64_t cou
   block->memory_count = (int32_t)(count - block->compute_count);
   block->memory = malloc(((size_t)block->memory_count + 1) * sizeof *block->memory);
   block->compute = malloc(((size_t)block->compute_count + 1) * sizeof *block->compute);
-  c->order = malloc(((size_t)count + 1) * sizeof(prem_record *));
+  c->order = calloc((size_t)count + 1, sizeof(prem_record *));
   if (!block->memory || !block->compute || !c->order)
     return PREM_ERR_MEMORY;
   prem_record *memory = block->memory, *compute = block->compute;
@@ -250,12 +252,15 @@ static prem_status fill_tables(compilation *c, const entry *entries, int64_t cou
 
 /* The tables are worked hyperperiod after hyperperiod, so one must not reach beyond the next. */
 static prem_status judge_spread(const compilation *c) {
-  int64_t first = 0;
-  while (first < c->order_count && (c->order[first]->flags & PREM_SLOT_WARMUP))
-    ++first;
-  if (first == c->order_count)
-    return PREM_OK;
-  int64_t spread_ns = c->order[c->order_count - 1]->start_ns - c->order[first]->start_ns;
+  int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+  for (int64_t i = 0; i < c->order_count; ++i) {
+    if (c->order[i]->flags & PREM_SLOT_WARMUP)
+      continue;
+    if (first_ns == INT64_MAX)
+      first_ns = c->order[i]->start_ns;
+    last_ns = c->order[i]->start_ns;
+  }
+  int64_t spread_ns = last_ns < first_ns ? 0 : last_ns - first_ns;
   if (spread_ns <= c->program->hyperperiod_ns)
     return PREM_OK;
   char reason[160];
@@ -743,8 +748,9 @@ void prem_program_free(prem_program *program) {
   for (int32_t b = 0; program->blocks && b < program->block_count; ++b) {
     free(program->blocks[b].memory);
     free(program->blocks[b].compute);
-    free(program->blocks[b].task_position);
   }
+  if (program->blocks && program->block_count > 0)
+    free(program->blocks[0].task_position);
   free(program->blocks);
   free_tasks(program);
   free(program);

@@ -546,8 +546,9 @@ START_TEST(outputs_are_right) {
 }
 END_TEST
 
-/* A kernel of three tiles without inputs that remembers which buffers it was given. */
-static prem_status ramp_bind(prem_bind *bind) {
+/* Two kernels of three tiles that remember which buffers they were given: `ramp` has an output and
+ * no input, `sink` an input and no output. */
+static prem_status three_tiles_bind(prem_bind *bind) {
   bind->grid[0] = bind->grid[1] = 1;
   bind->grid[2] = 3;
   bind->window[0] = (prem_window){.step = {[3] = {0, 0, 8}}, .extent = {1, 1, 1, 8}};
@@ -558,12 +559,21 @@ static prem_status ramp_bind(prem_bind *bind) {
   return PREM_OK;
 }
 
-static void *ramp_buffers[64];
-static int ramp_calls;
+static void *given_buffers[64];
+static int given_count;
+
+static void sink_compute(const void *params, const prem_view *views) {
+  (void)params;
+  given_buffers[given_count++ % 64] = views[0].data;
+}
+
+static void sink_reference(const void *params, const prem_array_view *arrays) {
+  (void)params;
+  (void)arrays;
+}
 
 static void ramp_compute(const void *params, const prem_view *views) {
-  (void)params;
-  ramp_buffers[ramp_calls++ % 64] = views[0].data;
+  sink_compute(params, views);
   for (int32_t i = 0; i < views[0].extent[3]; ++i)
     ((float *)views[0].data)[i] = (float)(views[0].origin[3] + i);
 }
@@ -574,45 +584,69 @@ static void ramp_reference(const void *params, const prem_array_view *arrays) {
     ((float *)arrays[0].data)[i] = (float)i;
 }
 
-static const prem_port ramp_ports[] = {{"out", PREM_OUT, PREM_F32}};
+static const prem_port out_port[] = {{"out", PREM_OUT, PREM_F32}};
+static const prem_port in_port[] = {{"in", PREM_IN, PREM_F32}};
 static const prem_kernel ramp = {.name = "ramp",
                                  .summary = "0, 1, 2, ...",
-                                 .ports = ramp_ports,
+                                 .ports = out_port,
                                  .port_count = 1,
-                                 .bind = ramp_bind,
+                                 .bind = three_tiles_bind,
                                  .compute = ramp_compute,
                                  .reference = ramp_reference};
+static const prem_kernel sink = {.name = "sink",
+                                 .summary = "nothing",
+                                 .ports = in_port,
+                                 .port_count = 1,
+                                 .bind = three_tiles_bind,
+                                 .compute = sink_compute,
+                                 .reference = sink_reference};
 
-/* Tile 2 is written back until 10 ns into the next hyperperiod, whose tile 0 computes at once. */
-START_TEST(a_tile_across_the_hyperperiods_end_keeps_its_buffer) {
-  const prem_kernel *kernels[] = {&ramp};
-  const prem_registry registry = {kernels, 1};
+/* No tile computes in the buffer of the tile before it, which is still in use. */
+static void assert_buffers_change(const char *source) {
+  const prem_kernel *kernels[] = {&ramp, &sink};
+  const prem_registry registry = {kernels, 2};
   prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = schedule_from_text_lenient(
-      "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; };"
-      "tasks = ( { name = \"a\"; kernel = \"ramp\"; blocks = 1; period_ns = 110L;"
-      "  arrays: { out = \"new\"; }; compute: { wcet_ns = 5L; }; writeback: { wcet_ns = 30L; }; } "
-      ");"
-      "plan: { hyperperiod_ns = 110L; starts = ("
-      "  { task = \"a\"; phase = \"compute\"; block = 0; start_ns = [ 0L, 10L, 45L ]; },"
-      "  { task = \"a\"; phase = \"writeback\"; block = 0; start_ns = [ 10L, 50L, 90L ]; } ); };",
-      diag);
-  schedule->tasks[0].broken = schedule->bound = false; /* the built-in kernels have no ramp */
+  prem_schedule *schedule = schedule_from_text_lenient(source, diag);
+  schedule->tasks[0].broken = schedule->bound = false; /* the built-in kernels lack these two */
   prem_diag_free(diag);
   ck_assert_int_eq(prem_schedule_bind(schedule, &registry, NULL), PREM_OK);
   assert_checked(schedule);
   prem_session *session = open_on("sim", schedule);
   prem_trace *trace = run_in(session, schedule, PREM_MODE_TT, 4);
   assert_no_lateness(trace, schedule);
-  ck_assert_int_eq(ramp_calls, 12);
+  ck_assert_int_eq(given_count, 12);
   for (int i = 1; i < 12; ++i)
-    ck_assert_ptr_ne(ramp_buffers[i], ramp_buffers[i - 1]);
+    ck_assert_ptr_ne(given_buffers[i], given_buffers[i - 1]);
   prem_verdict verdict;
   ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
   ck_assert(verdict.ok);
   prem_trace_free(trace);
   prem_session_close(session);
   prem_schedule_free(schedule);
+}
+
+/* Tile 2 is written back until 10 ns into the next hyperperiod, whose tile 0 computes at once. */
+START_TEST(an_output_keeps_its_buffer_across_the_hyperperiods_end) {
+  assert_buffers_change(
+      "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; };"
+      "tasks = ( { name = \"a\"; kernel = \"ramp\"; blocks = 1; period_ns = 110L;"
+      "  arrays: { out = \"new\"; }; compute: { wcet_ns = 5L; }; writeback: { wcet_ns = 30L; }; }"
+      " ); plan: { hyperperiod_ns = 110L; starts = ("
+      "  { task = \"a\"; phase = \"compute\"; block = 0; start_ns = [ 0L, 10L, 45L ]; },"
+      "  { task = \"a\"; phase = \"writeback\"; block = 0; start_ns = [ 10L, 50L, 90L ]; } ); };");
+}
+END_TEST
+
+/* Tile 2 computes until 10 ns into the next hyperperiod, whose tile 0 is fetched before. */
+START_TEST(an_input_keeps_its_buffer_across_the_hyperperiods_end) {
+  assert_buffers_change(
+      "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; };"
+      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 24 ]; } );"
+      "tasks = ( { name = \"a\"; kernel = \"sink\"; blocks = 1; period_ns = 120L;"
+      "  arrays: { in = \"x\"; }; prefetch: { wcet_ns = 5L; }; compute: { wcet_ns = 40L; }; } );"
+      "plan: { hyperperiod_ns = 120L; runs = ("
+      "  { task = \"a\"; phase = \"prefetch\"; start_ns = 5L; repeat = 3; step_ns = 40L; },"
+      "  { task = \"a\"; phase = \"compute\"; start_ns = 10L; repeat = 3; step_ns = 40L; } ); };");
 }
 END_TEST
 
@@ -784,7 +818,8 @@ int main(void) {
   suite_add_tcase(suite, order);
   TCase *whole = tcase_create("whole");
   tcase_add_loop_test(whole, outputs_are_right, 1, 4);
-  tcase_add_test(whole, a_tile_across_the_hyperperiods_end_keeps_its_buffer);
+  tcase_add_test(whole, an_output_keeps_its_buffer_across_the_hyperperiods_end);
+  tcase_add_test(whole, an_input_keeps_its_buffer_across_the_hyperperiods_end);
   tcase_add_test(whole, every_slot_is_executed_once);
   tcase_add_test(whole, two_runs_are_byte_identical);
   tcase_add_test(whole, a_deadlock_is_named);
