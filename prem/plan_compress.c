@@ -177,18 +177,21 @@ static prem_affine run_of(const prem_schedule *schedule, const head *heads, int6
                        .join_job = heads->join_task < 0 ? 0 : heads->job + heads->join_job_delta};
 }
 
-/* The smallest stride that is worth its runs; 1 where there is none. */
+/* The stride with the most starts for each of its runs; 1 where none is worth its runs. */
 static int64_t best_stride(const head *heads, int64_t count, int64_t *covered) {
-  for (int64_t stride = 1; stride <= MOST_TURNS; ++stride) {
-    *covered = equal_steps(heads, count, stride);
-    if (*covered >= WORTH_TURNS * stride)
-      return stride;
-  }
+  int64_t best = 1;
   *covered = equal_steps(heads, count, 1);
+  for (int64_t stride = 2; stride <= MOST_TURNS && *covered < count; ++stride) {
+    int64_t more = equal_steps(heads, count, stride);
+    if (more < WORTH_TURNS * stride || more * best <= *covered * stride)
+      continue;
+    *covered = more;
+    best = stride;
+  }
   /* one start on its own in front of a regular sequence must not take its first away */
   if (*covered == 2 && equal_steps(heads + 1, count - 1, 1) > 2)
     *covered = 1;
-  return 1;
+  return best;
 }
 
 static void runs_of_sequence(const prem_schedule *schedule, const head *heads, int64_t count,
