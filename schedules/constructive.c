@@ -3,7 +3,8 @@
  * finish (deadlines, tightened by what follows them; release and file order break ties), which is
  * also an order of precedence. Their tiles are taken round by round, and each phase is put at the
  * earliest instant that all rules allow, gaps left by earlier jobs included. Nothing is ever moved
- * again: this is fast and correct, not optimal.
+ * again: this is fast and correct, not optimal. `objective` makes no difference: the order serves
+ * the makespan as it serves the deadlines.
  *
  * A round, one tile on every block of the task, starts each of its phases together if the task is
  * `together`, or a gang (it has a demand on a resource counted per task); otherwise its tiles are
