@@ -82,7 +82,7 @@ static cursor skip_full(const prem_timeline *timeline, cursor at, int32_t highes
 int64_t prem_timeline_fit(const prem_timeline *timeline, int64_t from_ns, int64_t length_ns,
                           int32_t demand, int64_t grid_ns) {
   int64_t start_ns = round_up(from_ns, grid_ns);
-  if (!timeline->chunks || demand == 0)
+  if (timeline->count == 0 || demand == 0)
     return start_ns;
   int32_t highest = timeline->capacity - demand;
   cursor at = find(timeline, start_ns);
@@ -122,7 +122,7 @@ static bool grow_chunk(prem_step_chunk *chunk) {
 
 /* A new, empty chunk at `index`. */
 static bool insert_chunk(prem_timeline *timeline, int32_t index) {
-  if (timeline->count == timeline->capacity_chunks) {
+  if (!timeline->chunks || timeline->count == timeline->capacity_chunks) {
     int32_t capacity = timeline->capacity_chunks ? 2 * timeline->capacity_chunks : 1;
     prem_step_chunk *grown = realloc(timeline->chunks, (size_t)capacity * sizeof *grown);
     if (!grown)
@@ -198,7 +198,7 @@ static void mend(prem_timeline *timeline, int64_t at_ns) {
 }
 
 static bool begin(prem_timeline *timeline) {
-  if (timeline->chunks)
+  if (timeline->count > 0)
     return true;
   if (!insert_chunk(timeline, 0))
     return false;

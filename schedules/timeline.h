@@ -24,9 +24,9 @@ typedef struct prem_step_chunk {
 
 /** All zeros is an empty timeline with nothing in use and capacity 0: set the capacity. */
 typedef struct prem_timeline {
-  prem_step_chunk *chunks; /* NULL: nothing in use, ever */
-  int32_t count, capacity_chunks;
-  int32_t capacity; /* of the supply */
+  prem_step_chunk *chunks;
+  int32_t count, capacity_chunks; /* count 0: nothing in use, ever */
+  int32_t capacity;               /* of the supply */
 } prem_timeline;
 
 void prem_timeline_free(prem_timeline *timeline);
