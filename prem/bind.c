@@ -1,6 +1,8 @@
 /* Binding: what a task's kernel makes of its arrays, tile and arguments. */
-#include "private.h"
+#include "reader.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +44,12 @@ prem_status prem_arg_floats(prem_bind *bind, const char *key, float *out, int32_
   if (arg->count != count)
     return refuse_count(bind, arg, count);
   for (int32_t i = 0; i < count; ++i)
+    if (!(fabs(arg->values[i]) <= (double)FLT_MAX)) {
+      char name[PREM_NAME_BYTES + 8];
+      snprintf(name, sizeof name, "args.%s", key);
+      return prem_bind_refuse(bind, name, "%g is beyond what a 32-bit float holds", arg->values[i]);
+    }
+  for (int32_t i = 0; i < count; ++i)
     out[i] = (float)arg->values[i];
   return PREM_OK;
 }
@@ -80,6 +88,10 @@ static prem_status refuse(prem_task *task, prem_diag *diag, int code, prem_place
   return PREM_ERR_INVALID;
 }
 
+static const char *kernel_name(const void *from, int32_t index) {
+  return ((const prem_registry *)from)->kernels[index]->name;
+}
+
 /* "conv2d, noop" of a registry, cut short where it is long. */
 static void list_kernels(const prem_registry *registry, char *out, size_t out_bytes) {
   size_t used = 0;
@@ -87,6 +99,14 @@ static void list_kernels(const prem_registry *registry, char *out, size_t out_by
   for (int32_t i = 0; i < registry->count && used < out_bytes; ++i)
     used += (size_t)snprintf(out + used, out_bytes - used, "%s%s", i ? ", " : "",
                              registry->kernels[i]->name);
+}
+
+/* The place of "args.KEY", else the task's. */
+static prem_place place_of_key(const prem_task *task, const char *key) {
+  for (int32_t i = 0; i < task->arg_count; ++i)
+    if (strncmp(key, "args.", 5) == 0 && strcmp(key + 5, task->args[i].key) == 0)
+      return task->args[i].place;
+  return task->place;
 }
 
 /* ---- ports ----------------------------------------------------------------------------------- */
@@ -127,7 +147,12 @@ static prem_status connect_ports(prem_schedule *schedule, prem_task *task,
     }
     task->arrays[p] = task->port_arrays[i];
     const bool is_new = array->rank == 0;
-    if (is_new && kernel->ports[p].access == PREM_IN)
+    if (is_new && array->writer != task - schedule->tasks)
+      status = refuse(task, diag, 31, task->place, key,
+                      "array '%s' has no shape: the task that writes it has an error, or waits for "
+                      "this one",
+                      array->name);
+    else if (is_new && kernel->ports[p].access == PREM_IN)
       status = refuse(task, diag, 31, task->place, key,
                       "an input cannot be \"new\"; name an array of the file");
     else if (!is_new && array->type != kernel->ports[p].type)
@@ -194,8 +219,10 @@ static prem_status make_new_arrays(prem_schedule *schedule, prem_task *task,
     if (array->rank != 0)
       continue;
     int64_t elements = 1;
+    const bool is_possible = bind->new_rank[p] >= 1 && bind->new_rank[p] <= PREM_MAX_RANK;
     for (int d = 0; d < PREM_MAX_RANK; ++d) {
-      if (bind->new_shape[p][d] < 1 || elements > PREM_MAX_ELEMENTS / bind->new_shape[p][d])
+      if (!is_possible || bind->new_shape[p][d] < 1 ||
+          elements > PREM_MAX_ELEMENTS / bind->new_shape[p][d])
         return refuse(task, diag, 31, task->place, "arrays",
                       "kernel '%s' gives \"new\" '%s' no size that is possible", kernel->name,
                       kernel->ports[p].name);
@@ -255,6 +282,9 @@ static void imply_phases(prem_task *task, const prem_kernel *kernel) {
     task->phase[kernel->ports[p].access == PREM_IN ? PREM_PREFETCH : PREM_WRITEBACK].exists = true;
   if (kernel->compute)
     task->phase[PREM_COMPUTE].exists = true;
+  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+    if (!task->phase[phase].exists) /* a profile may name more phases than the kernel has */
+      task->phase[phase].wcet_ns = task->phase[phase].busy_ns = 0;
 }
 
 static prem_status ask_kernel(prem_schedule *schedule, prem_task *task, const prem_kernel *kernel,
@@ -265,7 +295,7 @@ static prem_status ask_kernel(prem_schedule *schedule, prem_task *task, const pr
   fill_bind(schedule, task, kernel, bind);
   prem_status status = kernel->bind(bind);
   if (status == PREM_ERR_INVALID)
-    refuse(task, diag, 31, task->place, bind->key, "%s", bind->reason);
+    refuse(task, diag, 31, place_of_key(task, bind->key), bind->key, "%s", bind->reason);
   if (status == PREM_OK)
     status = judge_bind(task, kernel, bind, diag);
   if (status == PREM_OK)
@@ -287,9 +317,10 @@ static prem_status bind_task(prem_schedule *schedule, int32_t number, const prem
   if (!kernel) {
     char names[384];
     list_kernels(registry, names, sizeof names);
+    const prem_shown near = prem_suggest(task->kernel, kernel_name, registry, registry->count);
     return refuse(task, diag, 24, task->place, "kernel",
-                  "there is no kernel '%s' in this build; it has: %s, and \"none\"", task->kernel,
-                  names);
+                  "there is no kernel '%s' in this build%s it has: %s, and \"none\"", task->kernel,
+                  near.text[0] ? near.text : ";", names);
   }
   if (kernel->port_count > 0 && task->tile_count > 0)
     return refuse(
@@ -311,7 +342,7 @@ static prem_status bind_task(prem_schedule *schedule, int32_t number, const prem
   task->definition = kernel;
   for (int32_t p = 0; p < kernel->port_count; ++p) {
     prem_array *array = &schedule->arrays[task->arrays[p]];
-    if (kernel->ports[p].access == PREM_OUT && array->writer < 0)
+    if (kernel->ports[p].access == PREM_OUT && (array->writer < 0 || array->writer > number))
       array->writer = number;
   }
   return PREM_OK;
@@ -340,27 +371,58 @@ static prem_status measure_blocks(prem_schedule *schedule) {
   return PREM_OK;
 }
 
+/* Does the task read a "new" output of another one that is not bound yet? */
+static bool must_wait(const prem_schedule *schedule, int32_t number) {
+  const prem_task *task = &schedule->tasks[number];
+  for (int32_t i = 0; i < task->port_count; ++i) {
+    const prem_array *array = &schedule->arrays[task->port_arrays[i]];
+    if (array->rank == 0 && array->writer != number)
+      return true;
+  }
+  return false;
+}
+
+static bool is_unbound(const prem_task *task) {
+  return !task->definition && strcmp(task->kernel, "none") != 0;
+}
+
+/* Binds what can be bound, writers of "new" arrays before their readers. */
+static prem_status bind_tasks(prem_schedule *schedule, const prem_registry *registry,
+                              prem_diag *diag) {
+  bool is_last_round = false;
+  for (;;) {
+    int32_t bound = 0, waiting = 0;
+    for (int32_t t = 0; t < schedule->task_count; ++t) {
+      const prem_task *task = &schedule->tasks[t];
+      if (task->broken || !is_unbound(task))
+        continue;
+      if (!is_last_round && must_wait(schedule, t)) {
+        ++waiting;
+        continue;
+      }
+      if (bind_task(schedule, t, registry, diag) == PREM_ERR_MEMORY)
+        return PREM_ERR_MEMORY;
+      ++bound;
+    }
+    if (waiting == 0)
+      return PREM_OK;
+    is_last_round = bound == 0; /* those left wait for each other, or for tasks in error */
+  }
+}
+
 prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *registry,
                                prem_diag *diag) {
   if (schedule->bound)
     return PREM_OK;
-  prem_status result = PREM_OK;
-  for (int32_t t = 0; t < schedule->task_count; ++t) {
-    prem_task *task = &schedule->tasks[t];
-    if (task->broken || strcmp(task->kernel, "none") == 0)
-      continue;
-    const prem_status status = bind_task(schedule, t, registry, diag);
-    if (status == PREM_ERR_MEMORY)
-      return status;
-    if (status != PREM_OK)
-      result = status;
-  }
-  if (!prem_schedule_fits(schedule, diag))
-    result = PREM_ERR_INVALID;
-  if (measure_blocks(schedule) != PREM_OK)
+  const bool did_fit = prem_schedule_fits(schedule, NULL);
+  if (bind_tasks(schedule, registry, diag) != PREM_OK || measure_blocks(schedule) != PREM_OK)
     return PREM_ERR_MEMORY;
-  schedule->bound = true;
-  return result;
+  /* what the abstract tasks alone exceed was said when the file was read */
+  bool is_good = prem_schedule_fits(schedule, did_fit ? diag : NULL);
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    is_good &= !is_unbound(&schedule->tasks[t]);
+  schedule->bound = is_good;
+  return is_good ? PREM_OK : PREM_ERR_INVALID;
 }
 
 int64_t prem_block_scratch_bytes(const prem_schedule *schedule, int32_t block) {

@@ -15,11 +15,14 @@ static int32_t read_task_name(prem_reader *reader, const config_setting_t *group
   if (!setting)
     return -1;
   const char *name = setting->value.sval ? setting->value.sval : "";
-  const int32_t task = prem_schedule_find_task(reader->schedule, name);
-  if (task < 0)
-    prem_refuse(reader, 24, setting, NULL, "there is no task '%s' in `tasks`",
-                prem_show(name).text);
-  return task;
+  int32_t task = -1, count = 0;
+  if (!prem_find_tasks(reader, name, &task, &count))
+    prem_refuse(reader, 24, setting, NULL, "there is no task '%s' in `tasks`%s",
+                prem_show(name).text, prem_suggest_task(reader, name).text);
+  else if (count > 1)
+    prem_refuse(reader, 24, setting, NULL, "'%s' has %d copies; name one, such as '%s'", name,
+                count, reader->schedule->tasks[task].name);
+  return count == 1 ? task : -1;
 }
 
 /* Task and phase, which every entry needs. */
@@ -46,6 +49,7 @@ static bool read_chain(prem_reader *reader, const config_setting_t *group, prem_
     return false;
   }
   bool good = true;
+  int last = (int)phase;
   for (int i = 0; i < config_setting_length(setting); ++i) {
     const char *word = config_setting_get_string_elem(setting, i);
     int which = 0;
@@ -57,11 +61,12 @@ static bool read_chain(prem_reader *reader, const config_setting_t *group, prem_
                   "can",
                   word ? prem_show(word).text : "?");
       good = false;
-    } else if (which + 1 <= (int)phase) {
+    } else if (which + 1 <= last) {
       prem_refuse(reader, 24, setting, NULL, "the %s cannot follow the %s", word,
-                  prem_phase_name(phase));
+                  prem_phase_name((prem_phase)last));
       good = false;
     } else {
+      last = which + 1;
       *chain |= which == 0 ? PREM_CHAIN_COMPUTE : PREM_CHAIN_WRITEBACK;
     }
   }

@@ -13,9 +13,12 @@ typedef struct prem_task_entry {
   int32_t first, count; /* its tasks; count 0 where it could not be read */
 } prem_task_entry;
 
+struct prem_shown;
+
 typedef struct prem_reader {
   prem_schedule *schedule;
   prem_diag *diag;
+  const char *file; /* what is read: the schedule, or a profile */
   prem_scan scan;
   const char *folder;  /* of the schedule */
   const char *profile; /* overrides the tasks' own; NULL: none */
@@ -23,7 +26,7 @@ typedef struct prem_reader {
   int32_t entry_count;
   bool *block_is_used; /* by tasks read so far */
   int32_t lowest_free_block;
-  int64_t table_entries; /* blocks, edges and arguments of all tasks */
+  int64_t table_entries;                 /* blocks, edges and arguments of all tasks */
   const char *libconfig_file, *own_file; /* the last name interned */
   bool out_of_memory;
 } prem_reader;
@@ -39,6 +42,10 @@ prem_status prem_schedule_read_bytes(const char *path, const char *folder, char 
                                      size_t count, const char *profile, prem_schedule **out,
                                      prem_diag *diag);
 
+/** Scan and parse bytes that a zero closes; reader->file is their name. */
+prem_status prem_read_syntax(prem_reader *reader, const char *bytes, size_t count,
+                             config_t *config);
+
 /* Stops on the way of a file, in their order. */
 void prem_read_platform(prem_reader *reader, const config_setting_t *root);
 void prem_read_profiles(prem_reader *reader, const config_setting_t *root);
@@ -47,6 +54,10 @@ void prem_read_tasks(prem_reader *reader, const config_setting_t *root);
 void prem_read_policy(prem_reader *reader, const config_setting_t *root);
 void prem_read_measure(prem_reader *reader, const config_setting_t *root);
 void prem_apply_profiles(prem_reader *reader);
+/** The tasks that a name stands for: those of an entry, or a single copy. False: none. */
+bool prem_find_tasks(const prem_reader *reader, const char *name, int32_t *first, int32_t *count);
+/** ", did you mean 'X'?" among the names of tasks. */
+struct prem_shown prem_suggest_task(const prem_reader *reader, const char *name);
 /** What only all tasks together show: cycles, the hyperperiod, sums of times. */
 void prem_read_relations(prem_reader *reader);
 void prem_read_plan(prem_reader *reader, const config_setting_t *root);

@@ -41,6 +41,26 @@ static void find_hyperperiod(prem_reader *reader) {
   schedule->period_lcm_ns = lcm_ns;
 }
 
+/* What the file and its profiles leave open. */
+static void complete_phase(prem_phase_spec *phase) {
+  if (phase->busy_ns == 0 || phase->wcet_ns == 0)
+    phase->busy_ns = phase->wcet_ns;
+}
+
+static void complete_times(prem_reader *reader) {
+  for (int32_t t = 0; t < reader->schedule->task_count; ++t) {
+    prem_task *task = &reader->schedule->tasks[t];
+    const int64_t fetch_ns = task->phase[PREM_PREFETCH].wcet_ns;
+    const int64_t store_ns = task->phase[PREM_WRITEBACK].wcet_ns;
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+      complete_phase(&task->phase[phase]);
+    const bool is_sum = task->joined.exists && task->joined.wcet_ns == 0;
+    if (is_sum && fetch_ns > 0 && store_ns > 0 && fetch_ns <= PREM_MAX_NS - store_ns)
+      task->joined.wcet_ns = fetch_ns + store_ns;
+    complete_phase(&task->joined);
+  }
+}
+
 /* A tile's worst case counted from its job's release: the least that every plan adds up. */
 static void judge_sums(prem_reader *reader) {
   for (int32_t t = 0; t < reader->schedule->task_count; ++t) {
@@ -58,22 +78,6 @@ static void judge_sums(prem_reader *reader) {
 }
 
 /* ---- precedence ------------------------------------------------------------------------------ */
-
-static void judge_instances(prem_reader *reader) {
-  prem_schedule *schedule = reader->schedule;
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    for (int32_t a = 0; a < schedule->tasks[t].after_count; ++a) {
-      prem_task *task = &schedule->tasks[t];
-      const prem_task *before = &schedule->tasks[task->after[a].task];
-      if (task->after[a].latest || task->period_ns == before->period_ns)
-        continue;
-      prem_diag_add(reader->diag, PREM_ERROR, 26, task->after[a].place, "after",
-                    "task '%s' (period %" PRId64 " ns) and its predecessor '%s' (%" PRId64
-                    " ns; 0: one-shot) have no jobs to pair; add instance = \"latest\"",
-                    task->name, task->period_ns, before->name, before->period_ns);
-      task->broken = true;
-    }
-}
 
 enum { UNSEEN, OPEN, DONE };
 
@@ -148,9 +152,9 @@ static void find_cycles(prem_reader *reader) {
 }
 
 void prem_read_relations(prem_reader *reader) {
+  complete_times(reader);
   find_hyperperiod(reader);
   judge_sums(reader);
-  judge_instances(reader);
   find_cycles(reader);
   prem_schedule_fits(reader->schedule, reader->diag);
 }

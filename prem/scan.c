@@ -402,7 +402,8 @@ static void include(scanner *s) {
     --line;
   const char *p = file->at + sizeof keyword - 1;
   bool is_include = (line == file->begin || line[-1] == '\n') &&
-                    strncmp(file->at, keyword, sizeof keyword - 1) == 0 && (*p == ' ' || *p == '\t');
+                    strncmp(file->at, keyword, sizeof keyword - 1) == 0 &&
+                    (*p == ' ' || *p == '\t');
   while (is_include && (*p == ' ' || *p == '\t'))
     ++p;
   if (!is_include || *p != '"') {
@@ -461,21 +462,21 @@ static void scan_tokens(scanner *s) {
   }
 }
 
-prem_status prem_scan_source(prem_schedule *schedule, const char *source, size_t bytes,
-                             const char *folder, prem_scan *scan, prem_diag *diag) {
+prem_status prem_scan_source(prem_schedule *schedule, const char *file, const char *source,
+                             size_t bytes, const char *folder, prem_scan *scan, prem_diag *diag) {
   struct stat facts = {0};
   *scan = (prem_scan){.plan_offset = SIZE_MAX};
-  if (stat(schedule->path, &facts) != 0)
+  if (stat(file, &facts) != 0)
     facts = (struct stat){0};
-  source_file file = {.name = prem_schedule_intern(schedule, schedule->path),
-                      .begin = source,
-                      .at = source,
-                      .end = source + bytes,
-                      .line = 1,
-                      .device = facts.st_dev,
-                      .inode = facts.st_ino};
+  source_file outermost = {.name = prem_schedule_intern(schedule, file),
+                           .begin = source,
+                           .at = source,
+                           .end = source + bytes,
+                           .line = 1,
+                           .device = facts.st_dev,
+                           .inode = facts.st_ino};
   scanner s = {.schedule = schedule, .scan = scan, .diag = diag, .folder = folder, .next = A_NAME};
-  s.files[0] = &file;
+  s.files[0] = &outermost;
   scan_tokens(&s);
   if (s.status == PREM_OK && (s.nesting > 0 || s.next == AN_ASSIGNMENT || s.next == A_VALUE))
     surprise(&s, "end of file", 11);

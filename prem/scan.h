@@ -31,11 +31,12 @@ typedef struct prem_scan {
  * libconfig reads, keys in `_ns` apart (the reader knows their full names), E011 and E024 for
  * includes.
  *
+ * @param file    the file's name; interned in the schedule.
  * @param folder  includes count from here.
  * @retval PREM_ERR_PARSE  an include is missing or goes too deep: libconfig would fail
  */
-prem_status prem_scan_source(prem_schedule *schedule, const char *source, size_t bytes,
-                             const char *folder, prem_scan *scan, prem_diag *diag);
+prem_status prem_scan_source(prem_schedule *schedule, const char *file, const char *source,
+                             size_t bytes, const char *folder, prem_scan *scan, prem_diag *diag);
 
 /** The literal as written, if one that libconfig cut stands at this place; else NULL. */
 const char *prem_scan_cut_literal(const prem_scan *scan, prem_place place);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -91,12 +92,14 @@ static void read_blocks(prem_reader *reader, const config_setting_t *group) {
   prem_read_int32(reader, group, "sms", 1, PREM_MAX_BLOCKS, &platform->sms);
   prem_read_int32(reader, group, "blocks_per_sm", 1, PREM_MAX_BLOCKS, &per_sm);
   if (by_number && by_share) {
-    prem_refuse(reader, 5, group, "blocks_per_sm",
-                "stands beside 'blocks'; give one of the two");
+    prem_refuse(reader, 5, group, "blocks_per_sm", "stands beside 'blocks'; give one of the two");
     return;
   }
   if (!by_number && !(by_sms && by_share)) {
-    prem_refuse(reader, 3, group, by_share ? "sms" : by_sms ? "blocks_per_sm" : "blocks",
+    prem_refuse(reader, 3, group,
+                by_share ? "sms"
+                : by_sms ? "blocks_per_sm"
+                         : "blocks",
                 "missing; give blocks = N, or sms = N and blocks_per_sm = M");
     return;
   }
@@ -112,10 +115,9 @@ static void read_blocks(prem_reader *reader, const config_setting_t *group) {
 }
 
 void prem_read_platform(prem_reader *reader, const config_setting_t *root) {
-  static const char *const keys[] = {"blocks",        "sms",           "blocks_per_sm",
-                                     "block_threads", "buffers",       "scratch_bytes",
-                                     "clock_step_ns", "guard_ns",      "late_ns",
-                                     "resources",     NULL};
+  static const char *const keys[] = {
+      "blocks",        "sms",      "blocks_per_sm", "block_threads", "buffers", "scratch_bytes",
+      "clock_step_ns", "guard_ns", "late_ns",       "resources",     NULL};
   prem_platform *platform = &reader->schedule->platform;
   const config_setting_t *group =
       prem_read_member(reader, root, "platform", CONFIG_TYPE_GROUP, true);
@@ -176,8 +178,7 @@ static bool check_file_kind(prem_reader *reader, const config_setting_t *group, 
   return true;
 }
 
-static void read_input_file(prem_reader *reader, const config_setting_t *group,
-                            prem_array *array) {
+static void read_input_file(prem_reader *reader, const config_setting_t *group, prem_array *array) {
   const char *path = NULL;
   if (!prem_read_text(reader, group, "file", &path))
     return;
@@ -191,7 +192,8 @@ static void read_input_file(prem_reader *reader, const config_setting_t *group,
   if (!array->file)
     return;
   if (stat(array->file, &facts) != 0 || access(array->file, R_OK) != 0)
-    prem_refuse(reader, 24, group, "file", "cannot read '%s': %s (relative paths count from the "
+    prem_refuse(reader, 24, group, "file",
+                "cannot read '%s': %s (relative paths count from the "
                 "schedule's folder)",
                 prem_show(path).text, strerror(errno));
   else if (!S_ISREG(facts.st_mode))
@@ -201,14 +203,13 @@ static void read_input_file(prem_reader *reader, const config_setting_t *group,
 /* ---- arrays --------------------------------------------------------------------------------- */
 
 static bool read_shape(prem_reader *reader, const config_setting_t *group, prem_array *array) {
-  const config_setting_t *shape =
-      prem_read_member(reader, group, "shape", CONFIG_TYPE_ARRAY, true);
+  const config_setting_t *shape = prem_read_member(reader, group, "shape", CONFIG_TYPE_ARRAY, true);
   if (!shape)
     return false;
   int rank = config_setting_length(shape);
   if (rank < 1 || rank > PREM_MAX_RANK) {
-    prem_refuse(reader, rank < 1 ? 17 : 20, shape, NULL,
-                "has %d dimensions, must have 1 to %d", rank, PREM_MAX_RANK);
+    prem_refuse(reader, rank < 1 ? 17 : 20, shape, NULL, "has %d dimensions, must have 1 to %d",
+                rank, PREM_MAX_RANK);
     return false;
   }
   int64_t left = PREM_MAX_ELEMENTS;
@@ -452,80 +453,20 @@ static void read_root(prem_reader *reader, const config_setting_t *root) {
   prem_read_plan(reader, root);
 }
 
-/* The line of the source, for a syntax error that the scan cannot explain. */
-static prem_shown source_line(const prem_schedule *schedule, int line) {
-  char text[PREM_NAME_BYTES] = "";
-  const char *at = schedule->private_data->source;
-  for (; at && line > 1; --line) {
-    at = strchr(at, '\n');
-    at += at != NULL;
-  }
-  if (at)
-    snprintf(text, sizeof text, "%.*s", (int)strcspn(at + strspn(at, " \t"), "\n"),
-             at + strspn(at, " \t"));
-  return prem_show(text);
-}
-
-static void report_syntax(prem_reader *reader, const config_t *config) {
-  const char *text = config_error_text(config) ? config_error_text(config) : "syntax error";
-  const char *file = config_error_file(config);
-  prem_schedule *schedule = reader->schedule;
-  prem_place place = {prem_schedule_intern(schedule, file ? file : schedule->path),
-                      config_error_line(config)};
-  if (strstr(text, "element type")) {
-    prem_diag_add(reader->diag, PREM_ERROR, 10, place, NULL,
-                  "an array of mixed types; its values must all be of one type: integers all with "
-                  "the suffix L or all without, or floats, strings, booleans");
-  } else if (strstr(text, "duplicate")) {
-    prem_diag_add(reader->diag, PREM_ERROR, 2, place, NULL,
-                  "a key that this group has already, near '%s'",
-                  file ? "" : source_line(schedule, place.line).text);
-  } else if (reader->scan.surprised) {
-    prem_diag_add(reader->diag, PREM_ERROR, 2, reader->scan.surprise.place, NULL, "%s near '%s'",
-                  text, reader->scan.surprise.text);
-  } else {
-    prem_diag_add(reader->diag, PREM_ERROR, 2, place, NULL, "%s near '%s'", text,
-                  file ? "" : source_line(schedule, place.line).text);
-  }
-}
-
-static prem_status parse(prem_reader *reader, config_t *config) {
+static prem_status read_source(prem_reader *reader) {
   struct prem_schedule_private *own = reader->schedule->private_data;
-  const char *zero = memchr(own->source, '\0', own->source_bytes);
-  if (zero) {
-    int line = 1;
-    for (const char *p = own->source; p < zero; ++p)
-      line += *p == '\n';
-    prem_diag_add(reader->diag, PREM_ERROR, 2, (prem_place){reader->schedule->path, line}, NULL,
-                  "a zero byte; a schedule file is text");
-    return PREM_ERR_PARSE;
-  }
-  prem_status status = prem_scan_source(reader->schedule, own->source, own->source_bytes,
-                                        reader->folder, &reader->scan, reader->diag);
-  if (status != PREM_OK)
-    return status;
+  config_t config;
+  config_init(&config);
+  prem_status status = prem_read_syntax(reader, own->source, own->source_bytes, &config);
   own->plan_offset = reader->scan.plan_offset;
   own->settings_follow = reader->scan.settings_follow;
   own->plan_is_included = reader->scan.plan_is_included;
-  config_set_include_dir(config, reader->folder);
-  if (config_read_string(config, own->source) == CONFIG_TRUE)
-    return PREM_OK;
-  report_syntax(reader, config);
-  return PREM_ERR_PARSE;
-}
-
-static prem_status read_source(prem_reader *reader) {
-  config_t config;
-  config_init(&config);
-  prem_status status = parse(reader, &config);
   if (status == PREM_OK)
     read_root(reader, config_root_setting(&config));
   config_destroy(&config);
   free(reader->entries);
   free(reader->block_is_used);
-  if (status == PREM_OK && reader->out_of_memory)
-    status = PREM_ERR_MEMORY;
-  return status;
+  return status == PREM_OK && reader->out_of_memory ? PREM_ERR_MEMORY : status;
 }
 
 prem_status prem_schedule_read_bytes(const char *path, const char *folder, char *bytes,
@@ -548,6 +489,7 @@ prem_status prem_schedule_read_bytes(const char *path, const char *folder, char 
   prem_sha256_hex(bytes, count, schedule->sha256);
   prem_reader reader = {.schedule = schedule,
                         .diag = diag ? diag : own_diag,
+                        .file = schedule->path,
                         .folder = folder,
                         .profile = profile};
   status = read_source(&reader);

@@ -35,7 +35,7 @@ static const char *type_name(int type) {
 /* ---- places and paths ----------------------------------------------------------------------- */
 
 prem_place prem_setting_place(prem_reader *reader, const config_setting_t *setting) {
-  const char *file = setting->file ? setting->file : reader->schedule->path;
+  const char *file = setting->file ? setting->file : reader->file;
   if (file != reader->libconfig_file) {
     reader->own_file = prem_schedule_intern(reader->schedule, file);
     reader->libconfig_file = file;

@@ -194,42 +194,44 @@ static void read_demand(prem_reader *reader, const config_setting_t *group, prem
   }
 }
 
-/* wcet_ns and busy_ns, of a schedule or of a profile; busy_ns 0: not given. */
-static void read_times(prem_reader *reader, const config_setting_t *group, prem_phase_spec *spec) {
-  if (prem_read_time(reader, group, "wcet_ns", PREM_TIME_WCET, &spec->wcet_ns))
-    spec->busy_ns = 0;
-  prem_read_time(reader, group, "busy_ns", PREM_TIME_WCET, &spec->busy_ns);
-  if (spec->wcet_ns > 0 && spec->busy_ns > spec->wcet_ns)
-    prem_refuse(reader, 23, group, "busy_ns",
-                "%" PRId64 " ns is above the phase's wcet_ns of %" PRId64 " ns", spec->busy_ns,
-                spec->wcet_ns);
-}
-
+/* `spec` holds the demand that the phase has unless the file gives one. */
 static void read_phase(prem_reader *reader, const config_setting_t *task, const char *key,
-                       int32_t usual_memory, prem_phase_spec *spec) {
+                       prem_phase_spec *spec) {
   static const char *const keys[] = {"wcet_ns", "busy_ns", "demand", NULL};
-  const prem_schedule *schedule = reader->schedule;
-  spec->demand = new_zeroed(reader, schedule->platform.resource_count, sizeof *spec->demand);
-  if (!spec->demand)
-    return;
-  const int32_t memory = find_resource(schedule, "memory");
-  if (memory >= 0)
-    spec->demand[memory] = usual_memory;
   const config_setting_t *group = prem_read_member(reader, task, key, CONFIG_TYPE_GROUP, false);
   spec->place = prem_setting_place(reader, group ? group : task);
   if (!group)
     return;
   prem_read_known_keys(reader, group, keys);
   spec->exists = true;
-  read_times(reader, group, spec);
+  prem_read_time(reader, group, "wcet_ns", PREM_TIME_WCET, &spec->wcet_ns);
+  prem_read_time(reader, group, "busy_ns", PREM_TIME_WCET, &spec->busy_ns);
+  if (spec->wcet_ns > 0 && spec->busy_ns > spec->wcet_ns)
+    prem_refuse(reader, 23, group, "busy_ns",
+                "%" PRId64 " ns is above the phase's wcet_ns of %" PRId64 " ns", spec->busy_ns,
+                spec->wcet_ns);
   read_demand(reader, group, spec);
 }
 
 static void read_phases(prem_reader *reader, const config_setting_t *group, prem_task *task) {
-  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
-    read_phase(reader, group, prem_phase_name((prem_phase)phase), phase != PREM_COMPUTE,
-               &task->phase[phase]);
-  read_phase(reader, group, "joined", 1, &task->joined);
+  const int32_t resources = reader->schedule->platform.resource_count;
+  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
+    prem_phase_spec *spec = &task->phase[phase];
+    spec->demand = new_zeroed(reader, resources, sizeof *spec->demand);
+    if (!spec->demand)
+      return;
+    spec->demand[0] = phase != PREM_COMPUTE; /* `memory` is the first resource */
+    read_phase(reader, group, prem_phase_name((prem_phase)phase), spec);
+  }
+  task->joined.demand = new_zeroed(reader, resources, sizeof *task->joined.demand);
+  if (!task->joined.demand)
+    return;
+  for (int32_t i = 0; i < resources; ++i) {
+    const int32_t fetch = task->phase[PREM_PREFETCH].demand[i];
+    const int32_t store = task->phase[PREM_WRITEBACK].demand[i];
+    task->joined.demand[i] = fetch > store ? fetch : store;
+  }
+  read_phase(reader, group, "joined", &task->joined);
 }
 
 /* ---- data ----------------------------------------------------------------------------------- */
@@ -245,12 +247,24 @@ static int32_t find_array(const prem_schedule *schedule, const char *name) {
   return -1;
 }
 
-/* An array of the task's own, whose shape bind finds out; -1 when out of memory. */
+/* An array of the task's own, whose shape bind finds out; -1 where it cannot be made. */
 static int32_t add_new_array(prem_reader *reader, const config_setting_t *setting,
                              const prem_task *task) {
   prem_schedule *schedule = reader->schedule;
-  prem_array array = {.writer = -1, .place = prem_setting_place(reader, setting)};
-  snprintf(array.name, sizeof array.name, "%.31s.%.31s", task->name, setting->name);
+  const int32_t writer = (int32_t)(task - schedule->tasks);
+  prem_array array = {.writer = writer, .place = prem_setting_place(reader, setting)};
+  const int length = snprintf(array.name, sizeof array.name, "%s.%s", task->name, setting->name);
+  if (length >= (int)sizeof array.name) {
+    prem_refuse(reader, 12, setting, NULL,
+                "the output would be called '%s.%s': %d bytes, the limit is 63", task->name,
+                setting->name, length);
+    return -1;
+  }
+  if (find_array(schedule, array.name) >= 0) {
+    prem_refuse(reader, 6, setting, NULL, "the output and another array are both called '%s'",
+                array.name);
+    return -1;
+  }
   prem_array *grown = prem_grow(schedule->arrays, (size_t)schedule->array_count, sizeof array);
   if (!grown) {
     reader->out_of_memory = true;
@@ -261,35 +275,58 @@ static int32_t add_new_array(prem_reader *reader, const config_setting_t *settin
   return schedule->array_count++;
 }
 
+static bool is_new(const config_setting_t *setting) {
+  return setting->value.sval && strcmp(setting->value.sval, "new") == 0;
+}
+
+/* Arrays called by their names are found later: they may be outputs of tasks further down. */
 static void read_port(prem_reader *reader, const config_setting_t *setting, prem_task *task) {
-  const prem_schedule *schedule = reader->schedule;
-  if (setting->type != CONFIG_TYPE_STRING || !setting->value.sval) {
+  if (setting->type != CONFIG_TYPE_STRING) {
     prem_refuse(reader, 8, setting, NULL, "must be the name of an array, or \"new\"");
     return;
   }
-  const char *name = setting->value.sval;
   if (!prem_check_name(reader, setting, setting->name))
     return;
-  const bool is_new = strcmp(name, "new") == 0;
-  const int32_t array = is_new ? add_new_array(reader, setting, task) : find_array(schedule, name);
-  if (array < 0) {
-    prem_refuse(reader, 24, setting, NULL, "there is no array '%s' in `arrays`%s",
-                prem_show(name).text,
-                prem_suggest(name, array_name, schedule, schedule->array_count).text);
-    return;
-  }
   strcpy(task->port_names[task->port_count], setting->name);
-  task->port_arrays[task->port_count++] = array;
+  task->port_arrays[task->port_count++] =
+      is_new(setting) ? add_new_array(reader, setting, task) : -1;
 }
 
 static void read_ports(prem_reader *reader, const config_setting_t *group, prem_task *task) {
   const config_setting_t *arrays =
       prem_read_member(reader, group, "arrays", CONFIG_TYPE_GROUP, false);
   const int count = arrays ? config_setting_length(arrays) : 0;
+  if (count > PREM_MAX_PORTS) {
+    prem_refuse(reader, 20, arrays, NULL, "%d arrays, the limit of a kernel is %d", count,
+                PREM_MAX_PORTS);
+    return;
+  }
   task->port_names = new_zeroed(reader, count, sizeof *task->port_names);
   task->port_arrays = new_zeroed(reader, count, sizeof *task->port_arrays);
   for (int i = 0; i < count && task->port_names && task->port_arrays; ++i)
     read_port(reader, config_setting_get_elem(arrays, (unsigned)i), task);
+}
+
+static void find_named_arrays(prem_reader *reader, const prem_task_entry *entry) {
+  const prem_schedule *schedule = reader->schedule;
+  prem_task *copies = schedule->tasks + entry->first;
+  for (int32_t port = 0; entry->count > 0 && port < copies->port_count; ++port) {
+    const config_setting_t *group = config_setting_get_member(entry->setting, "arrays");
+    const config_setting_t *setting = config_setting_get_member(group, copies->port_names[port]);
+    if (is_new(setting))
+      continue;
+    const char *name = setting->value.sval ? setting->value.sval : "";
+    const int32_t array = find_array(schedule, name);
+    if (array < 0)
+      prem_refuse(reader, 24, setting, NULL, "there is no array '%s' in `arrays`%s",
+                  prem_show(name).text,
+                  prem_suggest(name, array_name, schedule, schedule->array_count).text);
+    for (int32_t copy = 0; copy < entry->count; ++copy) {
+      if (port < copies[copy].port_count)
+        copies[copy].port_arrays[port] = array;
+      copies[copy].broken |= array < 0;
+    }
+  }
 }
 
 /* A number of `args`. */
@@ -304,7 +341,10 @@ static bool read_number(prem_reader *reader, const config_setting_t *setting, pr
     return false;
   }
   int64_t value = 0;
-  if (!prem_setting_integer(reader, setting, INT64_MIN, INT64_MAX, &value))
+  const size_t length = strlen(arg->key);
+  const bool is_time = length > 3 && strcmp(arg->key + length - 3, "_ns") == 0;
+  if (is_time ? !prem_setting_time(reader, setting, PREM_TIME_STEP, &value)
+              : !prem_setting_integer(reader, setting, INT64_MIN, INT64_MAX, &value))
     return false;
   arg->ints[index] = value;
   arg->values[index] = (double)value;
@@ -320,6 +360,8 @@ static void read_arg(prem_reader *reader, const config_setting_t *setting, prem_
   arg->place = prem_setting_place(reader, setting);
   arg->count = is_list ? config_setting_length(setting) : 1;
   arg->is_int = true;
+  if (arg->count == 0)
+    prem_refuse(reader, 17, setting, NULL, "is empty; give one number at least");
   if (!take_table_entries(reader, setting, arg->count))
     return;
   arg->values = new_zeroed(reader, arg->count, sizeof *arg->values);
@@ -486,10 +528,6 @@ static void refuse_equal_names(prem_reader *reader) {
 
 /* ---- precedence ----------------------------------------------------------------------------- */
 
-static const char *entry_name(const void *from, int32_t index) {
-  return ((const prem_task_entry *)from)[index].name;
-}
-
 static bool add_after(prem_reader *reader, const config_setting_t *group, prem_task *task,
                       const prem_after *after) {
   if (!take_table_entries(reader, group, 1))
@@ -504,18 +542,39 @@ static bool add_after(prem_reader *reader, const config_setting_t *group, prem_t
   return true;
 }
 
-/* The tasks that a name of `after` stands for: an entry's, or a single copy. */
-static bool find_predecessors(const prem_reader *reader, const char *name, int32_t *first,
-                              int32_t *count) {
-  for (int32_t e = 0; e < reader->entry_count; ++e)
+bool prem_find_tasks(const prem_reader *reader, const char *name, int32_t *first, int32_t *count) {
+  *first = prem_schedule_find_task(reader->schedule, name);
+  *count = 1;
+  for (int32_t e = 0; *first < 0 && e < reader->entry_count; ++e)
     if (reader->entries[e].count > 0 && strcmp(reader->entries[e].name, name) == 0) {
       *first = reader->entries[e].first;
       *count = reader->entries[e].count;
-      return true;
     }
-  *first = prem_schedule_find_task(reader->schedule, name);
-  *count = 1;
   return *first >= 0;
+}
+
+static const char *task_name(const void *from, int32_t index) {
+  return ((const prem_task *)from)[index].name;
+}
+
+static const char *entry_name(const void *from, int32_t index) {
+  return ((const prem_task_entry *)from)[index].name;
+}
+
+prem_shown prem_suggest_task(const prem_reader *reader, const char *name) {
+  const prem_schedule *schedule = reader->schedule;
+  const prem_shown entry = prem_suggest(name, entry_name, reader->entries, reader->entry_count);
+  return entry.text[0] ? entry
+                       : prem_suggest(name, task_name, schedule->tasks, schedule->task_count);
+}
+
+/* Jobs are paired one by one only where both tasks have as many. */
+static void refuse_pairing(prem_reader *reader, const config_setting_t *group,
+                           const prem_task *task, const prem_task *before) {
+  prem_refuse(reader, 26, group, NULL,
+              "task '%s' (period %" PRId64 " ns) and its predecessor '%s' (%" PRId64
+              " ns; 0: one-shot) have no jobs to pair; add instance = \"latest\"",
+              task->name, task->period_ns, before->name, before->period_ns);
 }
 
 /* An entry of `after`, for all copies of the successor. */
@@ -534,11 +593,15 @@ static bool read_after(prem_reader *reader, const config_setting_t *group,
     return false;
   int32_t first = 0, count = 0;
   const char *text = name->value.sval ? name->value.sval : "";
-  if (!find_predecessors(reader, text, &first, &count)) {
+  if (!prem_find_tasks(reader, text, &first, &count)) {
     prem_refuse(reader, 24, name, NULL, "there is no task '%s'%s", prem_show(text).text,
-                prem_suggest(text, entry_name, reader->entries, reader->entry_count).text);
+                prem_suggest_task(reader, text).text);
     return false;
   }
+  const prem_task *task = &reader->schedule->tasks[entry->first];
+  const prem_task *before = &reader->schedule->tasks[first];
+  if (!after.latest && task->period_ns != before->period_ns)
+    refuse_pairing(reader, group, task, before);
   for (int32_t i = 0; i < entry->count; ++i)
     for (after.task = first; after.task < first + count; ++after.task)
       if (!add_after(reader, group, &reader->schedule->tasks[entry->first + i], &after))
@@ -592,138 +655,8 @@ void prem_read_tasks(prem_reader *reader, const config_setting_t *root) {
     return;
   }
   refuse_equal_names(reader);
-  for (int32_t i = 0; i < count; ++i)
+  for (int32_t i = 0; i < count && !reader->out_of_memory; ++i) {
+    find_named_arrays(reader, &reader->entries[i]);
     read_precedence(reader, &reader->entries[i]);
-}
-
-/* ---- profiles ------------------------------------------------------------------------------- */
-
-static const char *profile_name(const void *from, int32_t index) {
-  return ((const prem_profile_ref *)from)[index].name;
-}
-
-static const prem_profile_ref *find_profile(const prem_schedule *schedule, const char *name) {
-  for (int32_t i = 0; i < schedule->profile_count; ++i)
-    if (strcmp(schedule->profiles[i].name, name) == 0)
-      return &schedule->profiles[i];
-  return NULL;
-}
-
-static void apply_times(prem_reader *reader, const config_setting_t *measured, prem_task *task) {
-  static const char *const keys[] = {"wcet_ns", "busy_ns", NULL};
-  for (int which = 0; which <= PREM_PHASE_COUNT; ++which) {
-    const bool is_joined = which == PREM_PHASE_COUNT;
-    const config_setting_t *group = prem_read_member(
-        reader, measured, is_joined ? "joined" : prem_phase_name((prem_phase)which),
-        CONFIG_TYPE_GROUP, false);
-    if (!group)
-      continue;
-    prem_phase_spec *spec = is_joined ? &task->joined : &task->phase[which];
-    prem_read_known_keys(reader, group, keys);
-    read_times(reader, group, spec);
-    spec->exists = true;
-  }
-}
-
-/* The entry of a profile for a task: by its name, else by that of the task it is a copy of. */
-static const config_setting_t *find_measured(const config_setting_t *list, const char *task,
-                                             const char *original) {
-  const config_setting_t *found = NULL;
-  for (int i = 0; i < config_setting_length(list); ++i) {
-    const config_setting_t *entry = config_setting_get_elem(list, (unsigned)i);
-    const char *name = NULL;
-    if (entry->type != CONFIG_TYPE_GROUP ||
-        config_setting_lookup_string(entry, "name", &name) != CONFIG_TRUE)
-      continue;
-    if (strcmp(name, task) == 0)
-      return entry;
-    if (strcmp(name, original) == 0)
-      found = entry;
-  }
-  return found;
-}
-
-static void apply_to_tasks(prem_reader *reader, const config_setting_t *list, const char *name) {
-  static const char *const keys[] = {"name", "prefetch", "compute", "writeback", "joined", NULL};
-  for (int32_t e = 0; e < reader->entry_count; ++e)
-    for (int32_t i = 0; i < reader->entries[e].count; ++i) {
-      prem_task *task = &reader->schedule->tasks[reader->entries[e].first + i];
-      if (task->broken || (!reader->profile && strcmp(task->profile, name) != 0))
-        continue;
-      const config_setting_t *measured = find_measured(list, task->name, reader->entries[e].name);
-      if (!measured)
-        continue;
-      size_t errors = prem_diag_errors(reader->diag);
-      prem_read_known_keys(reader, measured, keys);
-      apply_times(reader, measured, task);
-      task->broken |= prem_diag_errors(reader->diag) > errors;
-    }
-}
-
-/* A profile that has not been measured yet is no error: planning says that times are missing. */
-static void apply_profile(prem_reader *reader, const prem_profile_ref *profile) {
-  static const char *const keys[] = {"version", "machine", "tasks", NULL};
-  prem_schedule *schedule = reader->schedule;
-  char *bytes = NULL, reason[128];
-  size_t count = 0;
-  if (prem_read_file(profile->path, &bytes, &count, reason, sizeof reason) != PREM_OK)
-    return;
-  free(bytes);
-  config_t config;
-  config_init(&config);
-  if (config_read_file(&config, profile->path) != CONFIG_TRUE) {
-    const prem_place place = {prem_schedule_intern(schedule, profile->path),
-                              config_error_line(&config)};
-    prem_diag_add(reader->diag, PREM_ERROR, 2, place, NULL, "the profile is broken: %s",
-                  config_error_text(&config) ? config_error_text(&config) : "syntax error");
-  } else {
-    const config_setting_t *root = config_root_setting(&config);
-    /* literals that the scan found cut stand in the schedule, not here */
-    const int32_t cut_count = reader->scan.cut_count;
-    reader->scan.cut_count = 0;
-    prem_read_known_keys(reader, root, keys);
-    const config_setting_t *list = prem_read_member(reader, root, "tasks", CONFIG_TYPE_LIST, true);
-    if (list)
-      apply_to_tasks(reader, list, profile->name);
-    reader->scan.cut_count = cut_count;
-  }
-  config_destroy(&config);
-  reader->libconfig_file = NULL; /* its names went with the config */
-}
-
-static void refuse_unknown_profiles(prem_reader *reader) {
-  prem_schedule *schedule = reader->schedule;
-  if (reader->profile && !find_profile(schedule, reader->profile)) {
-    const prem_place place = {prem_schedule_intern(schedule, schedule->path), 0};
-    prem_diag_add(
-        reader->diag, PREM_ERROR, 24, place, "profiles", "there is no profile '%s'%s",
-        prem_show(reader->profile).text,
-        prem_suggest(reader->profile, profile_name, schedule->profiles, schedule->profile_count)
-            .text);
-  }
-  for (int32_t e = 0; e < reader->entry_count; ++e) {
-    const prem_task_entry *entry = &reader->entries[e];
-    const char *name = entry->count ? schedule->tasks[entry->first].profile : "";
-    if (*name && !find_profile(schedule, name))
-      prem_refuse(
-          reader, 24, entry->setting, "profile", "there is no profile '%s' in `profiles`%s",
-          prem_show(name).text,
-          prem_suggest(name, profile_name, schedule->profiles, schedule->profile_count).text);
-  }
-}
-
-void prem_apply_profiles(prem_reader *reader) {
-  prem_schedule *schedule = reader->schedule;
-  refuse_unknown_profiles(reader);
-  for (int32_t i = 0; i < schedule->profile_count; ++i)
-    if (!reader->profile || strcmp(schedule->profiles[i].name, reader->profile) == 0)
-      apply_profile(reader, &schedule->profiles[i]);
-  for (int32_t t = 0; t < schedule->task_count; ++t) {
-    prem_task *task = &schedule->tasks[t];
-    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
-      if (task->phase[phase].busy_ns == 0)
-        task->phase[phase].busy_ns = task->phase[phase].wcet_ns;
-    if (task->joined.busy_ns == 0)
-      task->joined.busy_ns = task->joined.wcet_ns;
   }
 }

@@ -1,0 +1,190 @@
+/* Profiles: WCETs of a machine, in files of their own. */
+#include "reader.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A profile's values for one task, 0 where it has none. */
+typedef struct profile_entry {
+  struct {
+    int64_t wcet_ns, busy_ns;
+  } phase[PREM_PHASE_COUNT + 1]; /* the last is `joined` */
+} profile_entry;
+
+static void read_values(prem_reader *reader, const config_setting_t *group, profile_entry *out) {
+  static const char *const keys[] = {"wcet_ns", "busy_ns", NULL};
+  for (int phase = 0; phase <= PREM_PHASE_COUNT; ++phase) {
+    const char *key = phase < PREM_PHASE_COUNT ? prem_phase_name((prem_phase)phase) : "joined";
+    const config_setting_t *values = prem_read_member(reader, group, key, CONFIG_TYPE_GROUP, false);
+    if (!values)
+      continue;
+    prem_read_known_keys(reader, values, keys);
+    prem_read_time(reader, values, "wcet_ns", PREM_TIME_WCET, &out->phase[phase].wcet_ns);
+    prem_read_time(reader, values, "busy_ns", PREM_TIME_WCET, &out->phase[phase].busy_ns);
+    if (out->phase[phase].wcet_ns > 0 && out->phase[phase].busy_ns > out->phase[phase].wcet_ns)
+      prem_refuse(reader, 23, values, "busy_ns",
+                  "%" PRId64 " ns is above the phase's wcet_ns of %" PRId64 " ns",
+                  out->phase[phase].busy_ns, out->phase[phase].wcet_ns);
+  }
+}
+
+static void apply_entry(prem_task *task, const profile_entry *entry) {
+  for (int phase = 0; phase <= PREM_PHASE_COUNT; ++phase) {
+    prem_phase_spec *spec = phase < PREM_PHASE_COUNT ? &task->phase[phase] : &task->joined;
+    bool is_given = entry->phase[phase].wcet_ns > 0;
+    /* an abstract task has the phases that the file declares; a kernel's are implied */
+    bool has_phase = spec->exists || phase == PREM_PHASE_COUNT || strcmp(task->kernel, "none") != 0;
+    if (!is_given || !has_phase)
+      continue;
+    spec->wcet_ns = entry->phase[phase].wcet_ns;
+    spec->busy_ns = entry->phase[phase].busy_ns;
+    spec->exists |= phase == PREM_PHASE_COUNT;
+  }
+}
+
+static bool takes_profile(const prem_reader *reader, const prem_task *task, const char *profile) {
+  return strcmp(reader->profile ? reader->profile : task->profile, profile) == 0;
+}
+
+/* An entry serves the task of its name, or the copies of an entry of the file that the profile does
+ * not name themselves. */
+static void apply_to_tasks(prem_reader *reader, const char *profile, const char *name,
+                           const profile_entry *entry, bool *is_named) {
+  prem_schedule *schedule = reader->schedule;
+  int32_t first = 0, count = 0;
+  if (!prem_find_tasks(reader, name, &first, &count))
+    return;
+  bool is_exact = strcmp(schedule->tasks[first].name, name) == 0;
+  for (int32_t i = first; i < first + count; ++i) {
+    if ((is_named[i] && !is_exact) || !takes_profile(reader, &schedule->tasks[i], profile))
+      continue;
+    is_named[i] |= is_exact;
+    apply_entry(&schedule->tasks[i], entry);
+  }
+}
+
+static void mark_named(const prem_reader *reader, const config_setting_t *list, bool *is_named) {
+  int32_t count = config_setting_length(list);
+  for (int32_t i = 0; i < count; ++i) {
+    const config_setting_t *group = config_setting_get_elem(list, (unsigned)i);
+    const config_setting_t *name =
+        group->type == CONFIG_TYPE_GROUP ? config_setting_get_member(group, "name") : NULL;
+    if (!name || name->type != CONFIG_TYPE_STRING || !name->value.sval)
+      continue;
+    int32_t task = prem_schedule_find_task(reader->schedule, name->value.sval);
+    if (task >= 0)
+      is_named[task] = true;
+  }
+}
+
+/* `reader` reads the schedule, `of_profile` the profile. */
+static void read_profile(prem_reader *reader, prem_reader *of_profile, const char *profile,
+                         const config_setting_t *root, bool *is_named) {
+  static const char *const root_keys[] = {"version", "machine", "tasks", NULL};
+  static const char *const keys[] = {"name", "prefetch", "compute", "writeback", "joined", NULL};
+  int64_t version = 1;
+  const char *machine = NULL;
+  prem_read_known_keys(of_profile, root, root_keys);
+  prem_read_text(of_profile, root, "machine", &machine);
+  if (!config_setting_get_member(root, "version"))
+    prem_refuse(of_profile, 3, root, "version", "missing; write version = 1;");
+  else if (prem_read_integer(of_profile, root, "version", 1, INT64_MAX, &version) && version > 1)
+    prem_refuse(of_profile, 4, root, "version",
+                "is newer than the 1 that ttprem " PREM_VERSION " reads");
+  const config_setting_t *list =
+      prem_read_member(of_profile, root, "tasks", CONFIG_TYPE_LIST, true);
+  int32_t count = list ? config_setting_length(list) : 0;
+  if (list)
+    mark_named(reader, list, is_named);
+  for (int32_t i = 0; i < count; ++i) {
+    const config_setting_t *group = prem_read_list_group(of_profile, list, i);
+    char name[PREM_NAME_BYTES];
+    profile_entry entry = {0};
+    if (!group)
+      continue;
+    prem_read_known_keys(of_profile, group, keys);
+    read_values(of_profile, group, &entry);
+    if (prem_read_name(of_profile, group, "name", true, name))
+      apply_to_tasks(reader, profile, name, &entry, is_named);
+  }
+}
+
+/* A profile that is not there yet is no error: its tasks just have no WCETs. */
+static void apply_profile(prem_reader *reader, const prem_profile_ref *profile) {
+  char *bytes = NULL, reason[128];
+  size_t count = 0;
+  struct stat facts;
+  if (stat(profile->path, &facts) != 0)
+    return;
+  prem_status status = S_ISREG(facts.st_mode)
+                           ? prem_read_file(profile->path, &bytes, &count, reason, sizeof reason)
+                           : PREM_ERR_IO;
+  if (status != PREM_OK) {
+    prem_diag_add(reader->diag, PREM_ERROR, 24, profile->place, "profiles", "cannot read '%s': %s",
+                  prem_show(profile->path).text,
+                  S_ISREG(facts.st_mode) ? reason : "it is no regular file");
+    return;
+  }
+  bool *is_named = calloc((size_t)reader->schedule->task_count + 1, sizeof *is_named);
+  prem_reader of_profile = {.schedule = reader->schedule,
+                            .diag = reader->diag,
+                            .file = profile->path,
+                            .folder = reader->folder};
+  config_t config;
+  config_init(&config);
+  reader->out_of_memory |= !is_named;
+  if (is_named && prem_read_syntax(&of_profile, bytes, count, &config) == PREM_OK)
+    read_profile(reader, &of_profile, profile->name, config_root_setting(&config), is_named);
+  reader->out_of_memory |= of_profile.out_of_memory;
+  config_destroy(&config);
+  free(is_named);
+  free(bytes);
+}
+
+static bool is_taken(const prem_reader *reader, const char *profile) {
+  for (int32_t i = 0; i < reader->schedule->task_count; ++i)
+    if (takes_profile(reader, &reader->schedule->tasks[i], profile))
+      return true;
+  return false;
+}
+
+static const char *profile_name(const void *from, int32_t index) {
+  return ((const prem_profile_ref *)from)[index].name;
+}
+
+static bool is_profile(const prem_schedule *schedule, const char *name) {
+  for (int32_t i = 0; i < schedule->profile_count; ++i)
+    if (strcmp(schedule->profiles[i].name, name) == 0)
+      return true;
+  return false;
+}
+
+static void refuse_unknown_profiles(prem_reader *reader) {
+  const prem_schedule *schedule = reader->schedule;
+  if (reader->profile && !is_profile(schedule, reader->profile))
+    prem_diag_add(
+        reader->diag, PREM_ERROR, 24, (prem_place){schedule->path, 0}, "profiles",
+        "there is no profile '%s'%s", prem_show(reader->profile).text,
+        prem_suggest(reader->profile, profile_name, schedule->profiles, schedule->profile_count)
+            .text);
+  for (int32_t e = 0; e < reader->entry_count; ++e) {
+    const prem_task_entry *entry = &reader->entries[e];
+    const char *name = entry->count ? schedule->tasks[entry->first].profile : "";
+    if (*name && !is_profile(schedule, name))
+      prem_refuse(
+          reader, 24, entry->setting, "profile", "there is no profile '%s' in `profiles`%s",
+          prem_show(name).text,
+          prem_suggest(name, profile_name, schedule->profiles, schedule->profile_count).text);
+  }
+}
+
+void prem_apply_profiles(prem_reader *reader) {
+  const prem_schedule *schedule = reader->schedule;
+  refuse_unknown_profiles(reader);
+  for (int32_t i = 0; i < schedule->profile_count && !reader->out_of_memory; ++i)
+    if (is_taken(reader, schedule->profiles[i].name))
+      apply_profile(reader, &schedule->profiles[i]);
+}
