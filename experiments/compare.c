@@ -40,6 +40,10 @@ static int64_t smaller(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
 static prem_status refuse(prem_diag *diag, prem_status status, const char *key,
                           const char *reason) {
   prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, key, "%s", reason);
@@ -82,8 +86,7 @@ static bool add_sample(prem_samples *samples, const prem_schedule *schedule,
       int64_t release_ns = begin_ns + job_release_ns(&schedule->tasks[t], j - trace->first_job[t]);
       if (!time_list_add(&samples->response, ends_ns[j] - release_ns))
         return false;
-      if (ends_ns[j] > last_ns)
-        last_ns = ends_ns[j];
+      last_ns = larger(last_ns, ends_ns[j]);
     }
   return time_list_add(&samples->makespan, last_ns - begin_ns);
 }
@@ -306,6 +309,21 @@ static prem_status judge_options(const prem_compare_options *options, const prem
   return PREM_OK;
 }
 
+/** A launch cannot be cut short by a duration without losing its verdict: as much is asked for as
+ *  fits, and discarding takes no more than half of it. */
+static void fit_into_duration(prem_campaign *campaign) {
+  const prem_compare_options *options = campaign->options;
+  double fitting = options->duration_s * 1e9 / (double)campaign->schedule->plan->hyperperiod_ns /
+                   options->mode_count;
+  int64_t room = fitting < (double)PREM_MAX_NS ? (int64_t)fitting : PREM_MAX_NS;
+  if (options->discard > 0 && campaign->rounds > room / 2 / options->discard)
+    campaign->rounds = larger(room / 2 / options->discard, 1);
+  int64_t counted = larger(room - campaign->rounds * options->discard, 1);
+  if (campaign->repeat == 0 || campaign->repeat > counted)
+    campaign->repeat = counted;
+  campaign->rounds = smaller(campaign->rounds, campaign->repeat);
+}
+
 /** How often the modes are launched, and for how long. */
 static void lay_out_rounds(prem_campaign *campaign) {
   const prem_compare_options *options = campaign->options;
@@ -314,12 +332,11 @@ static void lay_out_rounds(prem_campaign *campaign) {
     campaign->rounds = options->repeat ? options->discard + options->repeat : 0;
     return;
   }
-  if (campaign->repeat == 0) {
-    double hyperperiods = options->duration_s * 1e9 /
-                          (double)campaign->schedule->plan->hyperperiod_ns / options->mode_count;
-    campaign->repeat = hyperperiods >= 1 ? (int64_t)hyperperiods : 1;
-  }
-  campaign->rounds = smaller(campaign->repeat, MAX_RESIDENT_LAUNCHES);
+  campaign->rounds = MAX_RESIDENT_LAUNCHES;
+  if (options->duration_s > 0)
+    fit_into_duration(campaign);
+  else
+    campaign->rounds = smaller(campaign->repeat, MAX_RESIDENT_LAUNCHES);
 }
 
 static prem_status make_trace(prem_campaign *campaign) {
@@ -450,7 +467,7 @@ static prem_status summarise_responses(const prem_campaign *campaign, prem_row *
   free(values);
   int64_t publish_ns = campaign->schedule->tasks[t].publish_ns;
   if (publish_ns > 0 && task->response_ns.count > 0)
-    task->published_ns = task->response_ns.max > publish_ns ? task->response_ns.max : publish_ns;
+    task->published_ns = larger(task->response_ns.max, publish_ns);
   return PREM_OK;
 }
 
@@ -462,8 +479,7 @@ static void sum_cells(prem_row *row) {
       row->releases += cell->releases;
       row->late_releases += cell->late;
       row->overruns += cell->overruns;
-      if (cell->lateness_max_ns > row->lateness_max_ns)
-        row->lateness_max_ns = cell->lateness_max_ns;
+      row->lateness_max_ns = larger(row->lateness_max_ns, cell->lateness_max_ns);
       for (int b = 0; b < PREM_HIST_BUCKETS; ++b)
         row->lateness_hist[b] += cell->lateness_hist[b];
     }

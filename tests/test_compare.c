@@ -297,13 +297,40 @@ START_TEST(a_duration_ends_after_a_whole_round) {
 }
 END_TEST
 
-START_TEST(a_resident_duration_is_divided_among_the_modes) {
+/** 50 hyperperiods for each of the two modes. */
+static void ask_for_fifty(void) {
   options.scenario = PREM_RESIDENT;
-  options.repeat = 0;
-  options.duration_s = 800e-9 * 2 * 50;
-  ck_assert_int_eq(compare(), PREM_OK);
+  options.repeat = 1000000;
+  options.duration_s = 800e-9 * 2 * 50.5;
+}
+
+START_TEST(a_resident_duration_is_divided_among_the_modes) {
+  ask_for_fifty();
+  run_log log = order_of_runs(1);
+  /* 2 discarded of each of 10 launches; machine time may end the rounds sooner */
+  ck_assert_int_eq(log.all, 20);
   ck_assert_int_ge(result->rows[1].repeats, 1);
-  ck_assert_int_le(result->rows[1].repeats, 50);
+  ck_assert_int_le(result->rows[1].repeats, 30);
+}
+END_TEST
+
+START_TEST(discarding_takes_half_of_a_duration_at_most) {
+  ask_for_fifty();
+  options.discard = 10;
+  ck_assert_int_eq(order_of_runs(1).all, 2 * 2);
+  options.discard = 1000;
+  ck_assert_int_eq(order_of_runs(1).all, 2); /* at least one launch, which counts one */
+  ck_assert_int_eq(result->rows[0].repeats, 1);
+}
+END_TEST
+
+START_TEST(a_duration_asks_for_no_more_than_the_repeats) {
+  options.scenario = PREM_RESIDENT;
+  options.repeat = 4;
+  options.duration_s = 1;
+  ck_assert_int_eq(compare(), PREM_OK);
+  ck_assert_int_eq(result->rows[0].repeats, 4);
+  ck_assert_int_eq(result->rows[1].repeats, 4);
 }
 END_TEST
 
@@ -489,6 +516,8 @@ int main(void) {
   tcase_add_test(cases, an_interruption_before_the_first_run_leaves_nothing);
   tcase_add_test(cases, a_duration_ends_after_a_whole_round);
   tcase_add_test(cases, a_resident_duration_is_divided_among_the_modes);
+  tcase_add_test(cases, discarding_takes_half_of_a_duration_at_most);
+  tcase_add_test(cases, a_duration_asks_for_no_more_than_the_repeats);
   tcase_add_test(cases, bad_options_are_refused);
   tcase_add_test(cases, a_mode_that_the_backend_lacks_is_named);
   tcase_add_test(cases, without_room_counts_are_kept_and_losses_told);
