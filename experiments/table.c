@@ -284,6 +284,8 @@ static void print_samples(const prem_row *row, FILE *file) {
   if (row->repeats > 0)
     fprintf(file, "; longest makespan %" PRId64 " ns", row->makespan_ns.max);
   fputc('\n', file);
+  if (row->repeats == 0)
+    return;
   if (strcmp(row->backend, "sim") == 0)
     fputs("  the simulator repeats itself: nothing is said about rarer times\n", file);
   else if (row->repeats > 3)

@@ -423,6 +423,7 @@ END_TEST
 START_TEST(the_table_bounds_what_was_not_seen) {
   char *few = printed();
   assert_says(few, "too few to say");
+  ck_assert_ptr_null(strstr(few, "confidence"));
   free(few);
   result->rows[0].repeats = 300;
   char *enough = printed();
