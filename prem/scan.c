@@ -389,7 +389,7 @@ static void scan_included(scanner *s, const char *name) {
                       .inode = facts.st_ino};
   s->files[++s->depth] = &file;
   scan_tokens(s);
-  --s->depth;
+  s->files[s->depth--] = NULL;
   free(bytes);
 }
 
