@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "beside.h"
 #include "gnuplot.h"
 #include "ttprem/measure.h"
+#include "ttprem/output.h"
 
 enum {
   SHOWN_BLOCKS = 16,
@@ -631,17 +631,21 @@ static prem_status write_script(FILE *script, const prem_result *result,
 static prem_status draw(const prem_result *result, const prem_schedule *schedule, const char *path,
                         const char *extension, FILE *script, prem_diag *diag) {
   excerpt shown = {0};
-  prem_beside picture = {0};
+  prem_output picture = {0};
+  char reason[160] = "";
   prem_status status = choose_excerpt(&shown, schedule, diag);
   if (status == PREM_OK)
     status = write_script(script, result, schedule, &shown, extension);
   if (status == PREM_OK)
-    status = prem_beside_open(&picture, path, diag);
+    status = prem_output_open(&picture, path, reason, sizeof reason);
   if (status == PREM_OK)
     status = prem_gnuplot_run(script, picture.file, diag);
   if (status == PREM_OK)
-    status = prem_beside_commit(&picture, diag);
-  prem_beside_abandon(&picture);
+    status = prem_output_commit(&picture, reason, sizeof reason);
+  prem_output_abandon(&picture);
+  if (*reason)
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "cannot be written: %s",
+                  reason);
   free(shown.slots);
   return status;
 }

@@ -6,8 +6,8 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "beside.h"
 #include "ttprem/measure.h"
+#include "ttprem/output.h"
 
 /* ---- small pieces; a piece that cannot be made is NULL, and whoever gets it passes that on --- */
 
@@ -319,45 +319,47 @@ static bool dump(json_t *root, FILE *file) {
   return fputc('\n', file) != EOF && written;
 }
 
-static prem_status write_stdout(const prem_result *result, const char *command, prem_diag *diag) {
-  json_t *root = result_json(result, command, NULL);
-  if (!root)
-    return PREM_ERR_MEMORY;
-  bool written = dump(root, stdout) && fflush(stdout) == 0;
-  json_decref(root);
-  if (written)
-    return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "", "the result cannot be written to stdout");
+static prem_status say_unwritable(prem_diag *diag, const char *path, const char *reason) {
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "cannot be written: %s",
+                reason);
   return PREM_ERR_IO;
 }
 
-static prem_status write_pair(const prem_result *result, const prem_schedule *schedule,
-                              json_t *root, const char *path, const char *samples,
-                              prem_diag *diag) {
-  prem_beside data = {0}, raw = {0};
-  prem_status status = prem_beside_open(&data, path, diag);
-  if (status == PREM_OK)
-    status = prem_beside_open(&raw, samples, diag);
-  if (status == PREM_OK) {
-    write_samples(raw.file, result, schedule);
-    dump(root, data.file); /* what went wrong is seen when the file is closed */
-    status = prem_beside_commit(&raw, diag);
+/* Result and samples appear together: the samples first, so that no result names a missing file.
+ * On stdout there is no room for samples. */
+static prem_status write_files(const prem_result *result, const prem_schedule *schedule,
+                               json_t *root, const char *path, const char *samples,
+                               prem_diag *diag) {
+  prem_output data = {0}, raw = {0};
+  char reason[160];
+  const char *failing = path;
+  prem_status status = prem_output_open(&data, path, reason, sizeof reason);
+  if (status == PREM_OK && samples) {
+    failing = samples;
+    status = prem_output_open(&raw, samples, reason, sizeof reason);
+    if (status == PREM_OK) {
+      write_samples(raw.file, result, schedule);
+      status = prem_output_commit(&raw, reason, sizeof reason);
+    }
   }
-  if (status == PREM_OK)
-    status = prem_beside_commit(&data, diag);
-  prem_beside_abandon(&data);
-  prem_beside_abandon(&raw);
-  return status;
+  if (status == PREM_OK) {
+    failing = path;
+    dump(root, data.file); /* what went wrong is seen at the commit */
+    status = prem_output_commit(&data, reason, sizeof reason);
+  }
+  prem_output_abandon(&data);
+  return status == PREM_OK ? PREM_OK : say_unwritable(diag, failing, reason);
 }
 
 prem_status prem_result_write(const prem_result *result, const prem_schedule *schedule,
                               const char *command, const char *path, prem_diag *diag) {
-  if (strcmp(path, "-") == 0)
-    return write_stdout(result, command, diag);
-  char *samples = samples_path(path);
-  json_t *root = samples ? result_json(result, command, base_name(samples)) : NULL;
+  const bool to_stdout = strcmp(path, "-") == 0;
+  char *samples = to_stdout ? NULL : samples_path(path);
+  json_t *root = NULL;
+  if (to_stdout || samples)
+    root = result_json(result, command, samples ? base_name(samples) : NULL);
   prem_status status =
-      root ? write_pair(result, schedule, root, path, samples, diag) : PREM_ERR_MEMORY;
+      root ? write_files(result, schedule, root, path, samples, diag) : PREM_ERR_MEMORY;
   json_decref(root);
   free(samples);
   return status;

@@ -1,13 +1,10 @@
 /* Writing a schedule file: its own bytes up to the plan, then the plan. */
 #include "private.h"
 
-#include <errno.h>
+#include "ttprem/output.h"
+
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { LINE_BYTES = 100 };
 
@@ -137,49 +134,6 @@ static void write_schedule(FILE *out, const prem_schedule *schedule) {
   write_plan(out, schedule);
 }
 
-static prem_status refuse_io(prem_diag *diag, const char *path, const char *what, int error) {
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){path, 0}, NULL, "cannot be written: %s%s%s", what,
-                error ? ": " : "", error ? strerror(error) : "");
-  return PREM_ERR_IO;
-}
-
-/* Beside the file, then renamed: either the old file is there or the new one. */
-static prem_status write_beside(const prem_schedule *schedule, const char *path, prem_diag *diag) {
-  struct stat facts;
-  if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) {
-    FILE *out = S_ISDIR(facts.st_mode) ? NULL : fopen(path, "w"); /* a pipe, a terminal */
-    if (!out)
-      return refuse_io(diag, path, "it is no regular file", S_ISDIR(facts.st_mode) ? 0 : errno);
-    write_schedule(out, schedule);
-    const bool failed = ferror(out);
-    return fclose(out) || failed ? refuse_io(diag, path, "writing failed", errno) : PREM_OK;
-  }
-  char *beside = NULL;
-  if (asprintf(&beside, "%s.XXXXXX", path) < 0)
-    return PREM_ERR_MEMORY;
-  prem_status status = PREM_OK;
-  const int descriptor = mkstemp(beside);
-  FILE *out = descriptor < 0 ? NULL : fdopen(descriptor, "w");
-  if (!out) {
-    status = refuse_io(diag, path, "no file can be made in its folder", errno);
-    if (descriptor >= 0)
-      close(descriptor);
-  } else {
-    const mode_t mask = umask(0);
-    umask(mask);
-    fchmod(descriptor, 0666 & ~mask);
-    write_schedule(out, schedule);
-    bool failed = ferror(out);
-    failed |= fclose(out) != 0;
-    if (failed || rename(beside, path) != 0)
-      status = refuse_io(diag, path, failed ? "writing failed" : "renaming failed", errno);
-  }
-  if (status != PREM_OK && descriptor >= 0)
-    unlink(beside);
-  free(beside);
-  return status;
-}
-
 prem_status prem_schedule_save(const prem_schedule *schedule, const char *path, prem_diag *diag) {
   const struct prem_schedule_private *own = schedule->private_data;
   if (own->plan_is_included || own->settings_follow) {
@@ -190,9 +144,15 @@ prem_status prem_schedule_save(const prem_schedule *schedule, const char *path, 
                       : "settings stand behind the plan and would be lost; make it the last group");
     return PREM_ERR_INVALID;
   }
-  if (strcmp(path, "-") != 0)
-    return write_beside(schedule, path, diag);
-  write_schedule(stdout, schedule);
-  return fflush(stdout) || ferror(stdout) ? refuse_io(diag, "stdout", "writing failed", errno)
-                                          : PREM_OK;
+  prem_output output;
+  char reason[160];
+  prem_status status = prem_output_open(&output, path, reason, sizeof reason);
+  if (status == PREM_OK) {
+    write_schedule(output.file, schedule);
+    status = prem_output_commit(&output, reason, sizeof reason);
+  }
+  if (status != PREM_OK)
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){path, 0}, NULL, "cannot be written: %s",
+                  reason);
+  return status;
 }

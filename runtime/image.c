@@ -15,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ttprem/output.h"
+
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "raw files hold little-endian floats: swap them here"
 #endif
@@ -421,64 +423,21 @@ prem_status prem_image_read(const char *path, prem_storage *storage, char *reaso
   return status;
 }
 
-/* A new file beside `path`; its descriptor, or -1 and errno. `beside` gets its name. */
-static int create_beside(const char *path, char beside[PATH_MAX]) {
-  int descriptor = -1;
-  errno = EEXIST;
-  for (int attempt = 0; attempt < 100 && descriptor < 0 && errno == EEXIST; ++attempt) {
-    const int length = snprintf(beside, PATH_MAX, "%s.%ld-%d.part", path, (long)getpid(), attempt);
-    if (length < 0 || length >= PATH_MAX)
-      errno = ENAMETOOLONG;
-    else
-      descriptor = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  }
-  return descriptor;
-}
-
-static prem_status open_beside(array_file *file, char beside[PATH_MAX]) {
-  struct stat facts;
-  if (stat(file->path, &facts) == 0 && !S_ISREG(facts.st_mode))
-    return refuse(file, "cannot write %s: there is something that is not a plain file", file->path);
-  const int descriptor = create_beside(file->path, beside);
-  if (descriptor < 0)
-    return refuse(file, "cannot write %s: %s", file->path, strerror(errno));
-  file->stream = fdopen(descriptor, "wb");
-  if (file->stream)
-    return PREM_OK;
-  close(descriptor);
-  unlink(beside);
-  return PREM_ERR_MEMORY;
-}
-
-/* Only a whole file gets the name. */
-static prem_status close_and_rename(array_file *file, const char *beside) {
-  errno = 0;
-  const bool written = fflush(file->stream) == 0 && !ferror(file->stream);
-  const bool closed = fclose(file->stream) == 0;
-  if (!written || !closed)
-    return refuse(file, "cannot write %s: %s", file->path, strerror(errno ? errno : EIO));
-  if (rename(beside, file->path) != 0)
-    return refuse(file, "cannot write %s: %s", file->path, strerror(errno));
-  return PREM_OK;
-}
-
 prem_status prem_image_write(const char *path, const prem_storage *storage, char *reason,
                              size_t reason_bytes) {
   array_file file = {
       .path = path, .storage = storage, .reason = reason, .reason_bytes = reason_bytes};
   const array_format *format = NULL;
-  char beside[PATH_MAX];
+  prem_output output = {0};
+  char why[160] = "";
   prem_status status = find_format(&file, &format);
   if (status == PREM_OK)
-    status = open_beside(&file, beside);
-  if (status != PREM_OK)
-    return status;
-  status = format->write(&file);
+    status = prem_output_open(&output, path, why, sizeof why);
+  file.stream = output.file;
   if (status == PREM_OK)
-    status = close_and_rename(&file, beside);
-  else
-    fclose(file.stream);
-  if (status != PREM_OK)
-    unlink(beside);
-  return status;
+    status = format->write(&file);
+  if (status == PREM_OK)
+    status = prem_output_commit(&output, why, sizeof why);
+  prem_output_abandon(&output);
+  return *why ? refuse(&file, "cannot write %s: %s", path, why) : status;
 }

@@ -419,7 +419,7 @@ START_TEST(what_cannot_be_written) {
   assert_unwritable("/dev/full/a.png", "Not a directory");
   const char *path = in_folder("folder.pgm");
   mkdir(path, 0777);
-  assert_unwritable(path, "not a plain file");
+  assert_unwritable(path, "it is a directory");
   assert_unwritable(in_folder("a.txt"), "the name says no known format");
 }
 END_TEST

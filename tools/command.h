@@ -87,10 +87,10 @@ int command_find_backend(const char *name, const prem_backend **out, prem_machin
 
 /* ---- outputs -------------------------------------------------------------------------------- */
 
-/** A file written beside its place and renamed when it is complete; "-" is stdout. */
+/** A prem_output that prints what goes wrong. */
 typedef struct command_output {
-  char *path;
-  char *temporary; /* NULL for stdout */
+  prem_output output;
+  const char *path;
   FILE *file;
 } command_output;
 

@@ -7,6 +7,7 @@
 #include "ttprem/kernel.h"
 #include "ttprem/machine.h"
 #include "ttprem/measure.h"
+#include "ttprem/output.h"
 #include "ttprem/plan.h"
 #include "ttprem/planner.h"
 #include "ttprem/runtime.h"
