@@ -82,8 +82,9 @@ fuzz_reader() {
   build fuzz fuzz_reader || return 1
   local found=build-fuzz/corpus
   mkdir -p "$found"
-  build-fuzz/tests/fuzz_reader -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 \
-    -print_final_stats=1 -artifact_prefix=build-fuzz/ "$found" tests/fuzz_corpus >"$log" 2>&1 ||
+  LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0 \
+    build-fuzz/tests/fuzz_reader -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 \
+    -print_final_stats=1 -artifact_prefix=build-fuzz/ "$found" tests/corpus/reader >"$log" 2>&1 ||
     { tail -n 60 "$log"; return 1; }
   grep -E '^(Done|stat::number_of_executed_units)' "$log"
 }
