@@ -2,6 +2,7 @@
 #include "reader.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -123,7 +124,9 @@ static void apply_profile(prem_reader *reader, const prem_profile_ref *profile) 
                            ? prem_read_file(profile->path, &bytes, &count, reason, sizeof reason)
                            : PREM_ERR_IO;
   if (status != PREM_OK) {
-    prem_diag_add(reader->diag, PREM_ERROR, 24, profile->place, "profiles", "cannot read '%s': %s",
+    char key[PREM_NAME_BYTES + 16];
+    snprintf(key, sizeof key, "profiles.%s", profile->name);
+    prem_diag_add(reader->diag, PREM_ERROR, 24, profile->place, key, "cannot read '%s': %s",
                   prem_show(profile->path).text,
                   S_ISREG(facts.st_mode) ? reason : "it is no regular file");
     return;

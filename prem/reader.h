@@ -36,13 +36,13 @@ typedef struct prem_reader {
  *
  * @param path    what messages call the file.
  * @param folder  includes, pictures and profiles count from here.
- * @param bytes   allocated, closed by a zero behind `count`; the call takes it over.
+ * @param bytes   allocated, a newline and a zero behind `count`; the call takes it over.
  */
 prem_status prem_schedule_read_bytes(const char *path, const char *folder, char *bytes,
                                      size_t count, const char *profile, prem_schedule **out,
                                      prem_diag *diag);
 
-/** Scan and parse bytes that a zero closes; reader->file is their name. */
+/** Scan and parse bytes that a newline and a zero close; reader->file is their name. */
 prem_status prem_read_syntax(prem_reader *reader, const char *bytes, size_t count,
                              config_t *config);
 

@@ -71,7 +71,9 @@ static void judge_sums(prem_reader *reader) {
         sum_ns += task->phase[phase].wcet_ns; /* both at most 2^62 */
     if (sum_ns <= PREM_MAX_NS)
       continue;
-    prem_diag_add(reader->diag, PREM_ERROR, 18, task->place, task->name,
+    char key[PREM_NAME_BYTES + 8];
+    snprintf(key, sizeof key, "tasks.%s", task->name);
+    prem_diag_add(reader->diag, PREM_ERROR, 18, task->place, key,
                   "the release and the WCETs of one tile add up to more than 2^62 ns");
     task->broken = true;
   }
@@ -102,8 +104,11 @@ static void report_cycle(prem_reader *reader, const cycle_search *search, int32_
   snprintf(text + used, sizeof text - used, "%s'%s'",
            search->length - first > 5 && used >= sizeof text - 80 ? "... -> " : "",
            schedule->tasks[search->path[search->length - 1]].name);
-  prem_task *task = &schedule->tasks[again];
-  prem_diag_add(reader->diag, PREM_ERROR, 26, task->place, "after",
+  const prem_task *last = &schedule->tasks[search->path[search->length - 1]];
+  const prem_after *closing = &last->after[search->edge[search->length - 1] - 1];
+  char key[PREM_NAME_BYTES + 16];
+  snprintf(key, sizeof key, "tasks.%s.after", last->name);
+  prem_diag_add(reader->diag, PREM_ERROR, 26, closing->place, key,
                 "a cycle of precedence: %s; none of them could ever start", text);
   for (int32_t i = first; i < search->length; ++i)
     schedule->tasks[search->path[i]].broken = true;

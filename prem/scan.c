@@ -61,7 +61,7 @@ prem_status prem_read_file(const char *path, char **bytes, size_t *count, char *
   size_t room = 65536, used = 0;
   char *text = NULL;
   for (;;) {
-    char *grown = realloc(text, room + 1);
+    char *grown = realloc(text, room + 2);
     if (!grown) {
       fail_to_read(reason, reason_bytes, file, text, "out of memory");
       return PREM_ERR_MEMORY;
@@ -78,7 +78,8 @@ prem_status prem_read_file(const char *path, char **bytes, size_t *count, char *
     return fail_to_read(reason, reason_bytes, file, text, strerror(errno));
   if (!is_stdin)
     fclose(file);
-  text[used] = '\0';
+  text[used] = '\n';
+  text[used + 1] = '\0';
   *bytes = text;
   *count = used;
   return PREM_OK;
@@ -227,9 +228,28 @@ static bool survives(const char *text, bool hexadecimal, bool has_suffix) {
   return errno == 0 && (has_suffix || (value >= INT32_MIN && value <= INT32_MAX));
 }
 
-static void note_cut_literal(scanner *s, const char *text, size_t bytes, bool has_suffix) {
+/* libconfig's own arithmetic: hexadecimal digits are shifted in, decimal ones saturate, and
+ * whatever has no suffix is cut to an int. */
+static int64_t as_libconfig_reads(const char *text, bool hexadecimal, bool has_suffix) {
+  uint64_t value = (uint64_t)strtoll(text, NULL, 10);
+  if (hexadecimal && !has_suffix)
+    value = strtoull(text, NULL, 16);
+  if (hexadecimal && has_suffix) {
+    value = 0;
+    for (const char *p = text + 2; isxdigit((unsigned char)*p); ++p) {
+      const char digit[2] = {*p, '\0'};
+      value = value << 4 | (uint64_t)strtoull(digit, NULL, 16);
+    }
+  }
+  return has_suffix ? (int64_t)value : (int32_t)(uint32_t)value;
+}
+
+static void note_cut_literal(scanner *s, const char *text, size_t bytes, bool hexadecimal,
+                             bool has_suffix) {
   prem_token token;
   set_token(&token, place_of(s), text, bytes);
+  token.is_64 = has_suffix;
+  token.libconfig = as_libconfig_reads(text, hexadecimal, has_suffix);
   if (s->scan->cut_count < PREM_SCAN_CUT_LITERALS)
     s->scan->cut[s->scan->cut_count++] = token;
   if (is_time_key(s->name))
@@ -287,13 +307,21 @@ static void number(scanner *s) {
   file->at += bytes;
   scalar(s, text, bytes);
   if (is_integer && !survives(text, hexadecimal, has_suffix))
-    note_cut_literal(s, text, bytes, has_suffix);
+    note_cut_literal(s, text, bytes, hexadecimal, has_suffix);
 }
 
 /* ---- strings, comments, includes ------------------------------------------------------------ */
 
+/* A comment or string that runs to the file's end, and hides all that was meant to stand there. */
+static void note_endless(scanner *s, prem_place begin, const char *text) {
+  s->scan->never_ends = true;
+  s->scan->surprised = true;
+  set_token(&s->scan->surprise, begin, text, (size_t)(current(s)->end - text));
+}
+
 static void string(scanner *s) {
   source_file *file = current(s);
+  const prem_place begin = place_of(s);
   const char *text = file->at++;
   while (file->at < file->end && *file->at != '"') {
     if (*file->at == '\\' && file->at + 1 < file->end)
@@ -302,7 +330,7 @@ static void string(scanner *s) {
     ++file->at;
   }
   if (file->at == file->end)
-    surprise(s, "end of file", 11);
+    note_endless(s, begin, text);
   else
     ++file->at;
   if (s->next == AN_END && s->string_before) /* libconfig joins strings side by side */
@@ -326,13 +354,14 @@ static bool skip_blank(scanner *s) {
   }
   if (*p != '/' || p[1] != '*')
     return false;
+  const prem_place begin = place_of(s);
   file->at += 2;
   while (file->at < file->end && !(*file->at == '*' && file->at[1] == '/')) {
     file->line += *file->at == '\n';
     ++file->at;
   }
   if (file->at == file->end)
-    surprise(s, "end of file", 11);
+    note_endless(s, begin, p);
   else
     file->at += 2;
   return true;
@@ -351,6 +380,14 @@ static bool is_open_already(const scanner *s, const struct stat *facts) {
     if (s->files[i]->inode == facts->st_ino && s->files[i]->device == facts->st_dev)
       return true;
   return false;
+}
+
+const char *prem_included_file(prem_schedule *schedule, const char *folder, const char *name) {
+  char path[4096];
+  if (strcmp(folder, ".") == 0)
+    return prem_schedule_intern(schedule, name);
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return prem_schedule_intern(schedule, path);
 }
 
 static void scan_included(scanner *s, const char *name) {
@@ -380,7 +417,7 @@ static void scan_included(scanner *s, const char *name) {
     refuse_include(s, 24, place, name, reason);
     return;
   }
-  source_file file = {.name = prem_schedule_intern(s->schedule, path),
+  source_file file = {.name = prem_included_file(s->schedule, s->folder, name),
                       .begin = bytes,
                       .at = bytes,
                       .end = bytes + count,
@@ -483,9 +520,13 @@ prem_status prem_scan_source(prem_schedule *schedule, const char *file, const ch
   return s.status;
 }
 
-const char *prem_scan_cut_literal(const prem_scan *scan, prem_place place) {
-  for (int32_t i = 0; i < scan->cut_count; ++i)
-    if (scan->cut[i].place.line == place.line && scan->cut[i].place.file == place.file)
-      return scan->cut[i].text;
+const char *prem_scan_cut_literal(const prem_scan *scan, prem_place place, bool is_64,
+                                  int64_t value) {
+  for (int32_t i = 0; i < scan->cut_count; ++i) {
+    const prem_token *cut = &scan->cut[i];
+    if (cut->place.line == place.line && cut->place.file == place.file && cut->is_64 == is_64 &&
+        cut->libconfig == value)
+      return cut->text;
+  }
   return NULL;
 }

@@ -11,7 +11,9 @@
 /** A token and its place. */
 typedef struct prem_token {
   prem_place place;
-  char text[40]; /* cut to this length */
+  char text[40];     /* cut to this length */
+  bool is_64;        /* of an integer: it has the suffix L */
+  int64_t libconfig; /* and what libconfig makes of it */
 } prem_token;
 
 enum { PREM_SCAN_CUT_LITERALS = 64 }; /* more than that many are not remembered */
@@ -22,7 +24,8 @@ typedef struct prem_scan {
   bool plan_is_included;
   prem_token cut[PREM_SCAN_CUT_LITERALS]; /* integers that libconfig does not hold */
   int32_t cut_count;
-  bool surprised; /* the syntax breaks here: */
+  bool surprised;  /* the syntax breaks here: */
+  bool never_ends; /* a comment or string; libconfig does not always mind */
   prem_token surprise;
 } prem_scan;
 
@@ -38,10 +41,18 @@ typedef struct prem_scan {
 prem_status prem_scan_source(prem_schedule *schedule, const char *file, const char *source,
                              size_t bytes, const char *folder, prem_scan *scan, prem_diag *diag);
 
-/** The literal as written, if one that libconfig cut stands at this place; else NULL. */
-const char *prem_scan_cut_literal(const prem_scan *scan, prem_place place);
+/** The literal as written, if an integer that libconfig cut to `value` stands at this place; else
+ *  NULL. */
+const char *prem_scan_cut_literal(const prem_scan *scan, prem_place place, bool is_64,
+                                  int64_t value);
 
-/** All bytes of a regular file, closed by a zero; free with free(). `reason` says what failed. */
+/** What messages call an included file: its path as the schedule's folder makes it; interned. */
+const char *prem_included_file(prem_schedule *schedule, const char *folder, const char *name);
+
+/**
+ * All bytes of a file ("-": stdin); free with free(). Behind the `count` bytes stand a newline,
+ * since libconfig knows no comment that ends with the file, and a zero. `reason` says what failed.
+ */
 prem_status prem_read_file(const char *path, char **bytes, size_t *count, char *reason,
                            size_t reason_bytes);
 

@@ -37,7 +37,8 @@ static const char *type_name(int type) {
 prem_place prem_setting_place(prem_reader *reader, const config_setting_t *setting) {
   const char *file = setting->file ? setting->file : reader->file;
   if (file != reader->libconfig_file) {
-    reader->own_file = prem_schedule_intern(reader->schedule, file);
+    reader->own_file = setting->file ? prem_included_file(reader->schedule, reader->folder, file)
+                                     : prem_schedule_intern(reader->schedule, file);
     reader->libconfig_file = file;
     reader->out_of_memory |= !reader->own_file;
   }
@@ -149,6 +150,15 @@ config_setting_t *prem_read_list_group(prem_reader *reader, const config_setting
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
+/* The setting's literal where libconfig cut it, else NULL. */
+static const char *cut_literal(prem_reader *reader, const config_setting_t *setting) {
+  const bool is_64 = setting->type == CONFIG_TYPE_INT64;
+  if (reader->scan.cut_count == 0 || (!is_64 && setting->type != CONFIG_TYPE_INT))
+    return NULL;
+  return prem_scan_cut_literal(&reader->scan, prem_setting_place(reader, setting), is_64,
+                               is_64 ? setting->value.llval : setting->value.ival);
+}
+
 bool prem_setting_integer(prem_reader *reader, const config_setting_t *setting, int64_t min,
                           int64_t max, int64_t *out) {
   int64_t value;
@@ -160,9 +170,7 @@ bool prem_setting_integer(prem_reader *reader, const config_setting_t *setting, 
     prem_refuse(reader, 8, setting, NULL, "is %s, must be an integer", type_name(setting->type));
     return false;
   }
-  /* a literal that libconfig cut was reported by the scan */
-  if (reader->scan.cut_count > 0 &&
-      prem_scan_cut_literal(&reader->scan, prem_setting_place(reader, setting)))
+  if (cut_literal(reader, setting)) /* reported by the scan */
     return false;
   if (value < min) {
     prem_refuse(reader, 17, setting, NULL, "is %" PRId64 ", must be at least %" PRId64, value, min);
@@ -196,7 +204,6 @@ static bool refuse_sign(prem_reader *reader, const config_setting_t *setting, pr
   if (value > 0 || kind == PREM_TIME_STEP || (value == 0 && kind == PREM_TIME_OFFSET) ||
       (value >= -1 && kind == PREM_TIME_START))
     return false;
-  const char *zero = value == 0 ? "0" : "negative";
   switch (kind) {
   case PREM_TIME_PERIOD:
     prem_refuse(reader, 14, setting, NULL,
@@ -205,24 +212,22 @@ static bool refuse_sign(prem_reader *reader, const config_setting_t *setting, pr
     break;
   case PREM_TIME_WCET:
     prem_refuse(reader, 16, setting, NULL,
-                "%" PRId64 " ns is %s; it must be above 0 (leave a phase that does not exist out)",
-                value, zero);
+                "is %" PRId64 " ns, must be above 0 (leave out a phase that does not exist)",
+                value);
     break;
   case PREM_TIME_LENGTH:
-    prem_refuse(reader, 15, setting, NULL, "%" PRId64 " ns is %s; it must be above 0", value, zero);
+    prem_refuse(reader, 15, setting, NULL, "is %" PRId64 " ns, must be above 0", value);
     break;
   default:
-    prem_refuse(reader, 15, setting, NULL, "%" PRId64 " ns is negative; it must be 0 or more%s",
-                value, kind == PREM_TIME_START ? ", or -1L where the start is elsewhere" : "");
+    prem_refuse(reader, 15, setting, NULL, "is %" PRId64 " ns, must be 0 or more%s", value,
+                kind == PREM_TIME_START ? ", or -1L where the start is elsewhere" : "");
   }
   return true;
 }
 
 bool prem_setting_time(prem_reader *reader, const config_setting_t *setting, prem_time_kind kind,
                        int64_t *out) {
-  const char *cut = NULL;
-  if (reader->scan.cut_count > 0)
-    cut = prem_scan_cut_literal(&reader->scan, prem_setting_place(reader, setting));
+  const char *cut = cut_literal(reader, setting);
   if (setting->type == CONFIG_TYPE_INT) {
     char value[sizeof reader->scan.cut[0].text];
     snprintf(value, sizeof value, "%d", setting->value.ival);

@@ -47,7 +47,8 @@ prem_shown prem_suggest(const char *word, const char *(*candidate)(const void *f
                         const void *from, int32_t count) {
   prem_shown out = {""};
   const char *best = NULL;
-  int best_distance = (int)strnlen(word, PREM_NAME_BYTES) / 3 + 2;
+  const int length = (int)strnlen(word, PREM_NAME_BYTES);
+  int best_distance = smaller(length / 3 + 2, length); /* nearer than this */
   for (int32_t i = 0; i < count && i < CANDIDATES; ++i) {
     const char *name = candidate(from, i);
     int to_name = distance_but_unit(word, name);

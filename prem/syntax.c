@@ -23,7 +23,9 @@ static void report_syntax(prem_reader *reader, const char *bytes, const config_t
   const char *text = config_error_text(config) ? config_error_text(config) : "syntax error";
   const char *included = config_error_file(config);
   const prem_token *surprise = reader->scan.surprised ? &reader->scan.surprise : NULL;
-  prem_place place = {included ? included : reader->file, config_error_line(config)};
+  const char *file =
+      included ? prem_included_file(reader->schedule, reader->folder, included) : reader->file;
+  prem_place place = {file, config_error_line(config)};
   prem_shown near = included ? prem_show("") : source_line(bytes, place.line);
   if (strstr(text, "element type"))
     prem_diag_add(reader->diag, PREM_ERROR, 10, place, NULL,
@@ -54,6 +56,11 @@ prem_status prem_read_syntax(prem_reader *reader, const char *bytes, size_t coun
                                         reader->folder, &reader->scan, reader->diag);
   if (status != PREM_OK)
     return status;
+  if (reader->scan.never_ends) {
+    prem_diag_add(reader->diag, PREM_ERROR, 2, reader->scan.surprise.place, NULL,
+                  "a comment or string that never ends: '%s'", reader->scan.surprise.text);
+    return PREM_ERR_PARSE;
+  }
   config_set_include_dir(config, reader->folder);
   if (config_read_string(config, bytes) == CONFIG_TRUE)
     return PREM_OK;

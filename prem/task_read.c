@@ -151,7 +151,7 @@ static void read_blocks(prem_reader *reader, const config_setting_t *group, prem
   } else if (prem_setting_integer(reader, setting, 1, PREM_MAX_BLOCKS, &count)) {
     take_free_blocks(reader, setting, task, count);
   }
-  if (prem_diag_errors(reader->diag) == errors)
+  if (prem_diag_errors(reader->diag) == errors && task->block_count > 0)
     refuse_repeated_blocks(reader, setting, task);
   take_table_entries(reader, setting, task->block_count);
   for (int32_t i = 0; i < task->block_count; ++i)
@@ -505,6 +505,7 @@ static void read_entry(prem_reader *reader, const config_setting_t *group, prem_
     ++entry->count;
     if (copy == 0 || prem_diag_errors(reader->diag) == errors)
       read_task(reader, group, task);
+    task->broken = task->block_count == 0; /* a platform in error has no blocks to run on */
   }
   for (int32_t i = 0; prem_diag_errors(reader->diag) > errors && i < entry->count; ++i)
     reader->schedule->tasks[entry->first + i].broken = true;
@@ -600,7 +601,8 @@ static bool read_after(prem_reader *reader, const config_setting_t *group,
   }
   const prem_task *task = &reader->schedule->tasks[entry->first];
   const prem_task *before = &reader->schedule->tasks[first];
-  if (!after.latest && task->period_ns != before->period_ns)
+  const bool is_judged = !task->broken && !before->broken; /* else a period may be missing */
+  if (is_judged && !after.latest && task->period_ns != before->period_ns)
     refuse_pairing(reader, group, task, before);
   for (int32_t i = 0; i < entry->count; ++i)
     for (after.task = first; after.task < first + count; ++after.task)
