@@ -105,7 +105,7 @@ bool command_output_check(const char *path);
 
 /* ---- interruption --------------------------------------------------------------------------- */
 
-/** Non-zero after SIGINT or SIGTERM; a second signal kills. */
+/** Non-zero after SIGINT or SIGTERM; another one half a second later kills. */
 extern volatile sig_atomic_t command_stop;
 void command_catch_signals(void);
 
