@@ -309,8 +309,10 @@ static void read_ports(prem_reader *reader, const config_setting_t *group, prem_
 
 static void find_named_arrays(prem_reader *reader, const prem_task_entry *entry) {
   const prem_schedule *schedule = reader->schedule;
-  prem_task *copies = schedule->tasks + entry->first;
-  for (int32_t port = 0; entry->count > 0 && port < copies->port_count; ++port) {
+  if (entry->count == 0)
+    return;
+  prem_task *copies = &schedule->tasks[entry->first];
+  for (int32_t port = 0; port < copies->port_count; ++port) {
     const config_setting_t *group = config_setting_get_member(entry->setting, "arrays");
     const config_setting_t *setting = config_setting_get_member(group, copies->port_names[port]);
     if (is_new(setting))
