@@ -1,4 +1,5 @@
-/* Any bytes as a schedule file: read, bind, and where that succeeds and is small, judge and save. */
+/* Any bytes as a schedule file: read, bind, and where that succeeds and is small, judge and save.
+ */
 #include "prem/reader.h"
 #include "ttprem/planner.h"
 
