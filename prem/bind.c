@@ -276,15 +276,19 @@ static prem_status allocate(prem_task *task, const prem_kernel *kernel) {
   return task->windows && task->arrays && task->layout && task->params ? PREM_OK : PREM_ERR_MEMORY;
 }
 
-/* Arrays imply the phases that move them, code a compute. */
-static void imply_phases(prem_task *task, const prem_kernel *kernel) {
+/* Arrays imply the phases that move them, code a compute. False: there is none at all. */
+static bool imply_phases(prem_task *task, const prem_kernel *kernel) {
   for (int32_t p = 0; p < kernel->port_count; ++p)
     task->phase[kernel->ports[p].access == PREM_IN ? PREM_PREFETCH : PREM_WRITEBACK].exists = true;
   if (kernel->compute)
     task->phase[PREM_COMPUTE].exists = true;
-  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+  bool has_phase = false;
+  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
+    has_phase |= task->phase[phase].exists;
     if (!task->phase[phase].exists) /* a profile may name more phases than the kernel has */
       task->phase[phase].wcet_ns = task->phase[phase].busy_ns = 0;
+  }
+  return has_phase;
 }
 
 static prem_status ask_kernel(prem_schedule *schedule, prem_task *task, const prem_kernel *kernel,
@@ -338,7 +342,10 @@ static prem_status bind_task(prem_schedule *schedule, int32_t number, const prem
                     "a tile needs more than 2 GiB of scratchpad; take a smaller one");
   if (status != PREM_OK)
     return status;
-  imply_phases(task, kernel);
+  if (!imply_phases(task, kernel))
+    return refuse(task, diag, 29, task->place, "kernel",
+                  "kernel '%s' implies no phase; give prefetch, compute or writeback",
+                  kernel->name);
   task->definition = kernel;
   for (int32_t p = 0; p < kernel->port_count; ++p) {
     prem_array *array = &schedule->arrays[task->arrays[p]];

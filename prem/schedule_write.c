@@ -129,7 +129,8 @@ static void write_schedule(FILE *out, const prem_schedule *schedule) {
   fwrite(own->source, 1, kept, out);
   if (!schedule->plan)
     return;
-  if (kept > 0 && own->source[kept - 1] != '\n')
+  const bool is_appended = kept == own->source_bytes; /* maybe to a comment */
+  if (is_appended && kept > 0 && own->source[kept - 1] != '\n')
     fputc('\n', out);
   write_plan(out, schedule);
 }

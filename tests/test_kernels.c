@@ -129,7 +129,7 @@ static void kcf_multiply_parity(void) {
 }
 
 static void noop_parity(void) {
-  assert_parity("", "kernel = \"noop\"; tiles = 7;");
+  assert_parity("", "kernel = \"noop\"; tiles = 7; compute: { };");
 }
 
 static void vector_increment_parity(void) {
