@@ -35,18 +35,33 @@ static void use(prem_schedule *schedule, prem_diag *diag) {
     prem_schedule_save(schedule, "/dev/full/never", diag);
 }
 
+/* Whatever is refused is refused with a reason, and a problem is one line. */
+static void judge_messages(prem_status status, const prem_diag *diag) {
+  if (status == PREM_ERR_PARSE && prem_diag_errors(diag) == 0)
+    abort();
+  for (size_t i = 0; i < prem_diag_count(diag); ++i) {
+    char line[1024];
+    prem_problem_format(prem_diag_at(diag, i), line, sizeof line);
+    if (strchr(line, '\n'))
+      abort();
+  }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  char *bytes = malloc(size + 1);
+  char *bytes = malloc(size + 2);
   prem_diag *diag = prem_diag_new();
   if (!bytes || !diag)
     abort();
-  memcpy(bytes, data, size);
-  bytes[size] = '\0';
+  if (size > 0)
+    memcpy(bytes, data, size);
+  memcpy(bytes + size, "\n", 2);
   prem_schedule *schedule = NULL;
-  if (prem_schedule_read_bytes("fuzz.cfg", "/nowhere", bytes, size, NULL, &schedule, diag) ==
-      PREM_OK) {
+  prem_status status =
+      prem_schedule_read_bytes("fuzz.cfg", "/nowhere", bytes, size, NULL, &schedule, diag);
+  judge_messages(status, diag);
+  if (status == PREM_OK) {
     prem_schedule_bind(schedule, prem_registry_builtin(), diag);
     if (is_small(schedule))
       use(schedule, diag);
