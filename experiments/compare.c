@@ -212,7 +212,8 @@ static prem_status run_once(prem_campaign *campaign, int32_t row_index, int64_t 
   prem_run_request request = {.mode = row->mode,
                               .hyperperiods = hyperperiods,
                               .discard = discard,
-                              .stop = campaign->options->stop};
+                              .stop = campaign->options->stop,
+                              .engine = campaign->options->engine};
   prem_status status = prem_session_poison(campaign->session);
   if (status != PREM_OK)
     return status;

@@ -27,5 +27,6 @@ struct prem_backend {
 
 extern const prem_backend prem_backend_sim;
 extern const prem_backend prem_backend_cpu;
+extern const prem_backend prem_backend_cuda; /* in builds with TTPREM_CUDA */
 
 #endif

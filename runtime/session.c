@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const prem_backend *const backends[] = {&prem_backend_cpu, &prem_backend_sim};
+static const prem_backend *const backends[] = {
+#ifdef TTPREM_CUDA
+    &prem_backend_cuda,
+#endif
+    &prem_backend_cpu, &prem_backend_sim};
 
 enum { BACKEND_COUNT = sizeof backends / sizeof backends[0] };
 
@@ -41,6 +45,22 @@ const char *prem_backend_summary(const prem_backend *backend) {
 
 bool prem_backend_has_mode(const prem_backend *backend, prem_mode mode) {
   return mode < PREM_MODE_COUNT && (backend->modes >> mode & 1);
+}
+
+static const char *const engine_names[PREM_ENGINE_COUNT] = {"best", "bulk", "cp_async", "vector"};
+
+const char *prem_engine_name(prem_engine engine) {
+  return engine < PREM_ENGINE_COUNT ? engine_names[engine] : "unknown";
+}
+
+bool prem_engine_parse(const char *name, prem_engine *out) {
+  for (int engine = 0; engine < PREM_ENGINE_COUNT; ++engine) {
+    if (strcmp(name, engine_names[engine]) == 0) {
+      *out = (prem_engine)engine;
+      return true;
+    }
+  }
+  return false;
 }
 
 prem_status prem_backend_probe(const prem_backend *backend, prem_machine *out, prem_diag *diag) {
@@ -119,6 +139,8 @@ static prem_status judge_request(const prem_session *session, const prem_run_req
     return refuse(diag, "run", "an earlier run failed: close the session and open another");
   if (request->mode >= PREM_MODE_COUNT)
     return refuse(diag, "run", "no such mode");
+  if (request->engine >= PREM_ENGINE_COUNT)
+    return refuse(diag, "run", "no such engine");
   if (!prem_backend_has_mode(session->backend, request->mode)) {
     prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "", "backend '%s' has no mode '%s'",
                   session->backend->name, prem_mode_name(request->mode));

@@ -11,7 +11,7 @@ enum { MAX_RECORDS = 4 << 20 };
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-enum { KEY_REPEAT = 'n', KEY_SCENARIO = 256, KEY_STRICT, KEY_SEED, KEY_PICTURE };
+enum { KEY_REPEAT = 'n', KEY_SCENARIO = 256, KEY_STRICT, KEY_SEED, KEY_PICTURE, KEY_ENGINE };
 
 void measuring_add_mode(measuring_options *options, struct argp_state *state, const char *text) {
   prem_mode mode = command_parse_mode(state, text);
@@ -68,6 +68,10 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case KEY_PICTURE:
     add_picture(options, state, text);
     return 0;
+  case KEY_ENGINE:
+    if (!prem_engine_parse(text, &options->engine))
+      argp_error(state, "unknown engine '%s'; there are: best, bulk, cp_async, vector", text);
+    return 0;
   case KEY_STRICT:
     options->strict = true;
     return 0;
@@ -117,6 +121,10 @@ static const struct argp_option options_list[] = {
      .arg = "P",
      .doc = "draw scheduled against real phases: P.svg or P.png, or both by giving it twice; needs "
             "gnuplot"},
+    {.name = "engine",
+     .key = KEY_ENGINE,
+     .arg = "NAME",
+     .doc = "how the GPU moves memory: best (default), bulk, cp_async or vector"},
     {.name = "profile", .key = 'p', .arg = "NAME", .doc = "WCETs from this profile of the file"},
     {.name = "seed",
      .key = KEY_SEED,
@@ -387,7 +395,11 @@ int measuring_run(measuring_options *options) {
   status = command_open_schedule(options->file, options->profile, &machine, true, &schedule);
   if (status != COMMAND_DONE)
     return status;
-  prem_compare_options compare = {.seed = options->seed, .max_records = MAX_RECORDS};
+  if (options->engine != PREM_ENGINE_BEST && strcmp(prem_backend_name(backend), "cuda") != 0)
+    command_note("--engine %s: backend %s has no engines, takes no notice",
+                 prem_engine_name(options->engine), prem_backend_name(backend));
+  prem_compare_options compare = {
+      .seed = options->seed, .max_records = MAX_RECORDS, .engine = options->engine};
   status = choose_modes(options, schedule, backend, &compare);
   choose_repeats(options, schedule, backend, &compare);
   if (status == COMMAND_DONE && !schedule->plan)

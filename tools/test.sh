@@ -3,16 +3,17 @@
 #
 #   format  sources are as .clang-format would write them
 #   test    release build with warnings as errors; suites, CLI tests, dependency law, installing
+#   cuda    compile the GPU backend for all its GPUs, where there is a CUDA compiler
 #   asan    the suites and CLI tests under the address and undefined-behaviour sanitizers
 #   tsan    the suites that start threads under the thread sanitizer
 #   fuzz    libFuzzer on the reader for FUZZ_SECONDS (default 60)
-#   tidy    clang-tidy on every source
+#   tidy    clang-tidy on every source, the GPU backend's apart
 #
 # Builds are kept in build-STEP/. The last line counts over all steps.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly all_steps=(format test asan tsan fuzz tidy)
+readonly all_steps=(format test cuda asan tsan fuzz tidy)
 readonly fuzz_seconds=${FUZZ_SECONDS:-60}
 passed=0
 failed=0
@@ -69,6 +70,14 @@ step_format() { check format format; }
 
 step_test() { suites test; }
 
+step_cuda() {
+  if ! command -v nvcc >/dev/null; then
+    echo "no CUDA compiler here: the GPU backend is not compiled"
+    return
+  fi
+  check cuda build cuda
+}
+
 step_asan() { suites asan; }
 
 step_tsan() {
@@ -92,8 +101,8 @@ step_fuzz() { check fuzz fuzz_reader; }
 
 tidy() {
   cmake --preset test >"$log" 2>&1 || { cat "$log"; return 1; }
-  sources -name '*.c' ! -name 'fuzz_*' | xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build-test \
-    >"$log" 2>/dev/null || { grep -v '^$' "$log"; return 1; }
+  sources -name '*.c' ! -name 'fuzz_*' ! -path '*/cuda/*' | xargs -P "$(nproc)" -n 4 \
+    clang-tidy --quiet -p build-test >"$log" 2>/dev/null || { grep -v '^$' "$log"; return 1; }
 }
 step_tidy() { check tidy tidy; }
 

@@ -90,6 +90,7 @@ typedef struct prem_compare_options {
                           by the hyperperiod; 0: no limit */
   uint64_t seed;       /* of the order of the modes */
   int64_t max_records; /* raw records kept of one run */
+  prem_engine engine;
   const volatile sig_atomic_t *stop;
   /** Called after every run, discarded ones included: done of all (0: not known beforehand); may be
    *  NULL. */

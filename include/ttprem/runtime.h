@@ -16,12 +16,22 @@
 typedef struct prem_backend prem_backend; /* "sim", "cpu", ... */
 typedef struct prem_session prem_session;
 
+/** How the GPU moves windows; other backends take no notice. */
+typedef enum prem_engine {
+  PREM_ENGINE_BEST,     /* the best that the GPU has */
+  PREM_ENGINE_BULK,     /* bulk asynchronous copies, from sm_90 on */
+  PREM_ENGINE_CP_ASYNC, /* 16-byte asynchronous copies, from sm_80 on */
+  PREM_ENGINE_VECTOR,   /* ordinary 16-byte loads and stores */
+  PREM_ENGINE_COUNT
+} prem_engine;
+
 typedef struct prem_run_request {
   prem_mode mode;
   int64_t hyperperiods;              /* back to back, at least 1 */
   int64_t discard;                   /* hyperperiods at the start that the cells leave out */
   const volatile sig_atomic_t *stop; /* non-zero ends the run within a second; may be NULL */
   int64_t timeout_ns;                /* no block makes progress for so long: the watchdog; 0: 5 s */
+  prem_engine engine;
 } prem_run_request;
 
 /** What prem_session_verify() found. */
@@ -42,6 +52,10 @@ PREM_API const prem_backend *prem_backend_at(int32_t index);
 PREM_API const char *prem_backend_name(const prem_backend *backend);
 PREM_API const char *prem_backend_summary(const prem_backend *backend);
 PREM_API bool prem_backend_has_mode(const prem_backend *backend, prem_mode mode);
+/** "best", "bulk", "cp_async", "vector". Thread-safe. */
+PREM_API const char *prem_engine_name(prem_engine engine);
+/** The engine of a name; false if there is none. Thread-safe. */
+PREM_API bool prem_engine_parse(const char *name, prem_engine *out);
 /** Is it there, and what can it do? PREM_ERR_UNAVAILABLE: `diag` says why in one note. */
 PREM_API prem_status prem_backend_probe(const prem_backend *backend, prem_machine *out,
                                         prem_diag *diag);
@@ -68,7 +82,7 @@ PREM_API prem_status prem_session_poison(prem_session *session);
  * @param trace  cleared and filled; room for request->hyperperiods. What was measured is kept when
  *               the run is interrupted or fails.
  * @retval PREM_ERR_INTERRUPTED  the stop flag was seen
- * @retval PREM_ERR_UNAVAILABLE  the backend has no such mode
+ * @retval PREM_ERR_UNAVAILABLE  the backend has no such mode, or the GPU no such engine
  * @retval PREM_ERR_MACHINE      watchdog or device fault; diag names block, record, instant; the
  *                               session is good for prem_session_close() only
  */

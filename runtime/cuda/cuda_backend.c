@@ -1,0 +1,588 @@
+/* The cuda backend: probing, opening, one launch and its watchdog. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "backend.h"
+#include "cuda_program.h"
+#include "device_verify.h"
+#include "executive.h"
+
+enum {
+  POLL_NS = 20000,    /* the host's look at the stream */
+  LOOK_NS = 20000000, /* and at the abort word */
+  DEFAULT_STALL_NS = 500000000,
+  RESIDENT_NS = 1000000000,  /* for all blocks to arrive */
+  START_MARGIN_NS = 20000,   /* from the last arrival to S */
+  LAST_GRACE_NS = 500000000, /* an aborted run gets so long for its computes to return */
+  DEFAULT_THREADS = 288,
+  CLOCK_READS = 20000
+};
+
+typedef struct prem_cuda {
+  const prem_program *program;
+  prem_arrays *host;
+  prem_cuda_arrays arrays;
+  prem_cuda_program device;
+  const void *executive; /* the variant with the most registers of which enough blocks fit */
+  int32_t threads;
+  size_t scratch_bytes;
+  int32_t sm_count;
+  int32_t capability;           /* major */
+  cudaStream_t stream, control; /* the launch; the abort word */
+  uint32_t *abort_word;         /* pinned: 1, and room for what the device says */
+  void *records_room;           /* raw records in device memory */
+  int64_t records_capacity;
+  long long *ends_room; /* job_end_ns in device memory */
+  int64_t ends_capacity;
+  bool lost; /* a compute never came back: nothing of the device can be freed */
+} prem_cuda;
+
+#define CUDA_TRY(call)                                                                             \
+  do {                                                                                             \
+    if ((error = (call)) != cudaSuccess)                                                           \
+      goto fail;                                                                                   \
+  } while (0)
+
+static const prem_place nowhere = {0};
+
+static prem_status report(cudaError_t error, prem_diag *diag, const char *what) {
+  if (error == cudaSuccess)
+    return PREM_OK;
+  if (error == cudaErrorMemoryAllocation) {
+    prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda", "%s: out of device memory", what);
+    return PREM_ERR_MEMORY;
+  }
+  prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda", "%s: %s (%s)", what,
+                cudaGetErrorString(error), cudaGetErrorName(error));
+  return PREM_ERR_MACHINE;
+}
+
+static int64_t host_now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void host_pause(int64_t ns) {
+  struct timespec pause = {.tv_sec = 0, .tv_nsec = (long)ns};
+  nanosleep(&pause, NULL);
+}
+
+/* ---- probing --------------------------------------------------------------------------------- */
+
+static cudaError_t measure_clock(prem_machine *out) {
+  int64_t *result = NULL, host[2] = {0};
+  cudaError_t error;
+  CUDA_TRY(cudaMalloc((void **)&result, sizeof host));
+  CUDA_TRY(prem_device_clock_probe(CLOCK_READS, result, NULL));
+  CUDA_TRY(cudaMemcpy(host, result, sizeof host, cudaMemcpyDeviceToHost));
+  out->clock_step_ns = host[0];
+  out->clock_read_ns = host[1] / CLOCK_READS;
+fail:
+  cudaFree(result);
+  return error;
+}
+
+static prem_status cuda_probe(prem_machine *out, prem_diag *diag) {
+  int count = 0;
+  cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess || count == 0) {
+    prem_diag_add(diag, PREM_NOTE, 0, nowhere, "", "cuda: no GPU here: %s",
+                  error == cudaSuccess ? "no device" : cudaGetErrorString(error));
+    cudaGetLastError();
+    return PREM_ERR_UNAVAILABLE;
+  }
+  struct cudaDeviceProp device;
+  error = cudaGetDeviceProperties(&device, 0);
+  if (error == cudaSuccess && device.major < 7) {
+    prem_diag_add(diag, PREM_NOTE, 0, nowhere, "",
+                  "cuda: %s has compute capability %d.%d; 7.5 or newer is needed", device.name,
+                  device.major, device.minor);
+    return PREM_ERR_UNAVAILABLE;
+  }
+  if (error == cudaSuccess) {
+    snprintf(out->name, sizeof out->name, "%.127s", device.name);
+    snprintf(out->backend, sizeof out->backend, "cuda");
+    out->cores = device.multiProcessorCount;
+    out->max_blocks = device.multiProcessorCount * device.maxBlocksPerMultiProcessor;
+    prem_launch smallest = {.most_tasks = 1, .most_ports = 2, .widest_task = 2};
+    prem_executive_lay_out(&smallest);
+    out->scratch_bytes = (int64_t)device.sharedMemPerBlockOptin - smallest.buffers_at;
+    error = measure_clock(out);
+  }
+  if (error != cudaSuccess) {
+    prem_diag_add(diag, PREM_NOTE, 0, nowhere, "", "cuda: the GPU does not answer: %s",
+                  cudaGetErrorString(error));
+    cudaGetLastError();
+    return PREM_ERR_UNAVAILABLE;
+  }
+  return PREM_OK;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static prem_status judge_tasks(const prem_schedule *schedule, prem_diag *diag) {
+  prem_status status = PREM_OK;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    if (task->definition && prem_executive_kernel(task->definition->name) >= 0)
+      continue;
+    char key[PREM_NAME_BYTES + 16];
+    snprintf(key, sizeof key, "tasks.%s.kernel", task->name);
+    prem_diag_add(diag, PREM_ERROR, task->definition ? 31 : 0, task->place, key,
+                  "kernel '%s' is not in the GPU's executive; name one of `ttprem list`",
+                  task->kernel);
+    status = PREM_ERR_INVALID;
+  }
+  return status;
+}
+
+/* The variant with the most registers of which every SM holds the plan's blocks. Scratchpad that
+ * the plan leaves is taken as well, so that exactly so many blocks fit and each SM gets its own. */
+static prem_status choose_variant(prem_cuda *cuda, prem_diag *diag) {
+  const prem_platform *platform = &cuda->program->schedule->platform;
+  const int32_t per_sm = cuda->device.blocks_per_sm;
+  struct cudaDeviceProp device;
+  cudaError_t error = cudaGetDeviceProperties(&device, 0);
+  if (error != cudaSuccess)
+    return report(error, diag, "reading the device's properties");
+  cuda->capability = device.major;
+  cuda->threads = platform->block_threads ? platform->block_threads : DEFAULT_THREADS;
+  if (cuda->threads < 64 || cuda->threads > 1024 || cuda->threads % 32) {
+    prem_diag_add(diag, PREM_ERROR, 42, platform->place, "platform.block_threads",
+                  "%d threads: a block on the GPU takes 64 to 1024, a multiple of 32 (one warp of "
+                  "them moves memory)",
+                  cuda->threads);
+    return PREM_ERR_INVALID;
+  }
+  const int64_t control_bytes = cuda->device.launch.buffers_at;
+  const int64_t needed = control_bytes + cuda->device.buffer_bytes;
+  int64_t share = (int64_t)device.sharedMemPerMultiprocessor / per_sm -
+                  (int64_t)device.reservedSharedMemPerBlock;
+  share -= share % 128;
+  if (share > (int64_t)device.sharedMemPerBlockOptin)
+    share = (int64_t)device.sharedMemPerBlockOptin;
+  if (needed > share) {
+    prem_diag_add(diag, PREM_ERROR, 41, platform->place, "platform",
+                  "%d blocks share an SM, each needs %lld bytes of scratchpad (%lld for the "
+                  "executive), the SM has %lld for each; take smaller tiles or fewer buffers",
+                  per_sm, (long long)needed, (long long)control_bytes, (long long)share);
+    return PREM_ERR_INVALID;
+  }
+  cuda->scratch_bytes = (size_t)share;
+  int32_t most_threads = 0, most_blocks = 0;
+  const void *variant;
+  for (int32_t number = 0; (variant = prem_executive_variant(number, &most_threads)); ++number) {
+    if (cuda->threads > most_threads)
+      continue;
+    int blocks = 0;
+    error = cudaFuncSetAttribute(variant, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)share);
+    if (error == cudaSuccess)
+      error = cudaFuncSetAttribute(variant, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                   cudaSharedmemCarveoutMaxShared);
+    if (error == cudaSuccess)
+      error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, variant, cuda->threads,
+                                                            cuda->scratch_bytes);
+    if (error != cudaSuccess)
+      return report(error, diag, "asking for the executive's occupancy");
+    if (blocks > most_blocks)
+      most_blocks = blocks;
+    if (blocks >= per_sm) {
+      cuda->executive = variant;
+      return PREM_OK;
+    }
+  }
+  prem_diag_add(diag, PREM_ERROR, 42, platform->place, "platform.blocks",
+                "%d blocks of %d threads on one SM, at most %d can be resident together: the plan "
+                "would deadlock; take fewer blocks, fewer threads or smaller tiles",
+                per_sm, cuda->threads, most_blocks);
+  return PREM_ERR_INVALID;
+}
+
+static void cuda_close(void *state) {
+  prem_cuda *cuda = state;
+  if (!cuda)
+    return;
+  if (!cuda->lost) { /* freeing would wait for the kernel */
+    prem_cuda_program_free(&cuda->device);
+    prem_cuda_arrays_free(&cuda->arrays);
+    cudaFree(cuda->records_room);
+    cudaFree(cuda->ends_room);
+    cudaFreeHost(cuda->abort_word);
+    if (cuda->stream)
+      cudaStreamDestroy(cuda->stream);
+    if (cuda->control)
+      cudaStreamDestroy(cuda->control);
+  }
+  free(cuda);
+}
+
+static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
+                             const prem_machine *machine, void **state, prem_diag *diag) {
+  *state = NULL;
+  prem_status status = judge_tasks(program->schedule, diag);
+  if (status != PREM_OK)
+    return status;
+  prem_cuda *cuda = calloc(1, sizeof *cuda);
+  if (!cuda)
+    return PREM_ERR_MEMORY;
+  cuda->program = program;
+  cuda->host = arrays;
+  cuda->sm_count = machine->cores;
+  cudaError_t error;
+  CUDA_TRY(prem_cuda_arrays_new(program, arrays, &cuda->arrays));
+  CUDA_TRY(prem_cuda_program_new(program, &cuda->arrays, cuda->sm_count, &cuda->device));
+  CUDA_TRY(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
+  CUDA_TRY(cudaStreamCreateWithFlags(&cuda->control, cudaStreamNonBlocking));
+  CUDA_TRY(cudaHostAlloc((void **)&cuda->abort_word, 2 * sizeof *cuda->abort_word,
+                         cudaHostAllocDefault));
+  *cuda->abort_word = 1;
+  cuda->device.launch.clock_step_ns = machine->clock_step_ns;
+  status = choose_variant(cuda, diag);
+  if (status != PREM_OK) {
+    cuda_close(cuda);
+    return status;
+  }
+  *state = cuda;
+  return PREM_OK;
+fail:
+  status = report(error, diag, "preparing the schedule on the GPU");
+  cuda_close(cuda);
+  return status;
+}
+
+/* ---- around a run ---------------------------------------------------------------------------- */
+
+static prem_status cuda_poison(void *state) {
+  prem_cuda *cuda = state;
+  return report(prem_cuda_arrays_poison(&cuda->arrays), NULL, "");
+}
+
+static prem_status cuda_verify(void *state, prem_verdict *out) {
+  prem_cuda *cuda = state;
+  return report(prem_cuda_arrays_verify(&cuda->arrays, cuda->host, out), NULL, "");
+}
+
+static prem_status cuda_download(void *state) {
+  prem_cuda *cuda = state;
+  return report(prem_cuda_arrays_download(&cuda->arrays, cuda->host), NULL, "");
+}
+
+/* ---- a run ----------------------------------------------------------------------------------- */
+
+/* Room in device memory for the raw records and the ends of jobs. */
+static cudaError_t make_room(prem_cuda *cuda, const prem_trace *trace, int64_t hyperperiods) {
+  if (trace->record_capacity > cuda->records_capacity) {
+    cudaFree(cuda->records_room);
+    cuda->records_capacity = 0;
+    cudaError_t error =
+        cudaMalloc(&cuda->records_room, (size_t)trace->record_capacity * sizeof(prem_trace_record));
+    if (error != cudaSuccess) {
+      cuda->records_room = NULL;
+      return error;
+    }
+    cuda->records_capacity = trace->record_capacity;
+  }
+  const int64_t ends = hyperperiods * trace->job_count;
+  if (ends > cuda->ends_capacity) {
+    cudaFree(cuda->ends_room);
+    cuda->ends_capacity = 0;
+    cudaError_t error =
+        cudaMalloc((void **)&cuda->ends_room, (size_t)ends * sizeof *cuda->ends_room);
+    if (error != cudaSuccess) {
+      cuda->ends_room = NULL;
+      return error;
+    }
+    cuda->ends_capacity = ends;
+  }
+  return cudaSuccess;
+}
+
+__extension__ typedef __int128 wide;
+
+/* Each unit's share of the raw records, by its number of records. */
+static int64_t share_begin(const prem_cuda *cuda, int64_t capacity, int64_t before) {
+  const int64_t all = cuda->program->record_count;
+  return all ? (int64_t)((wide)capacity * before / all) : 0;
+}
+
+static cudaError_t give_shares(prem_cuda *cuda, int64_t capacity, prem_device_block *blocks) {
+  const size_t count = (size_t)cuda->program->block_count;
+  cudaError_t error = cudaMemcpy(blocks, cuda->device.launch.blocks, count * sizeof *blocks,
+                                 cudaMemcpyDeviceToHost);
+  if (error != cudaSuccess)
+    return error;
+  int64_t before = 0;
+  for (size_t b = 0; b < count; ++b) {
+    const int64_t first = share_begin(cuda, capacity, before);
+    before += blocks[b].memory_count;
+    const int64_t middle = share_begin(cuda, capacity, before);
+    before += blocks[b].compute_count;
+    blocks[b].records = (prem_trace_record *)cuda->records_room + first;
+    blocks[b].memory_capacity = middle - first;
+    blocks[b].compute_capacity = share_begin(cuda, capacity, before) - middle;
+  }
+  return cudaMemcpy((void *)(uintptr_t)cuda->device.launch.blocks, blocks, count * sizeof *blocks,
+                    cudaMemcpyHostToDevice);
+}
+
+static cudaError_t reset_tokens(const prem_cuda *cuda) {
+  const prem_platform *platform = &cuda->program->schedule->platform;
+  prem_device_token tokens[PREM_MAX_RESOURCES] = {0};
+  for (int32_t r = 0; r < platform->resource_count; ++r)
+    tokens[r].available = platform->resources[r].capacity;
+  return cudaMemcpy(cuda->device.launch.tokens, tokens,
+                    (size_t)platform->resource_count * sizeof *tokens, cudaMemcpyHostToDevice);
+}
+
+/* Everything as before the first run. */
+static cudaError_t reset_state(const prem_cuda *cuda, int64_t ends) {
+  const prem_launch *launch = &cuda->device.launch;
+  const size_t blocks = (size_t)launch->block_count;
+  const size_t done = (size_t)cuda->device.done_words;
+  const size_t gangs = (size_t)launch->task_count * (size_t)launch->resource_count;
+  cudaError_t error;
+  CUDA_TRY(cudaMemset(launch->state, 0, sizeof *launch->state));
+  CUDA_TRY(cudaMemset(launch->sm_claims, 0, (size_t)launch->sm_count * sizeof(uint32_t)));
+  CUDA_TRY(cudaMemset(launch->block_taken, 0, blocks * sizeof(uint32_t)));
+  CUDA_TRY(cudaMemset(launch->done_jobs, 0, done * sizeof *launch->done_jobs));
+  CUDA_TRY(cudaMemset(launch->done_at, 0, done * sizeof *launch->done_at));
+  CUDA_TRY(cudaMemset(launch->warmup_counts, 0, 2 * blocks * sizeof *launch->warmup_counts));
+  CUDA_TRY(cudaMemset(launch->cells, 0, (size_t)cuda->device.cell_count * sizeof *launch->cells));
+  CUDA_TRY(cudaMemset(launch->record_counts, 0, 2 * blocks * sizeof *launch->record_counts));
+  CUDA_TRY(cudaMemset(launch->gangs, 0, gangs * sizeof *launch->gangs));
+  CUDA_TRY(cudaMemset(cuda->ends_room, 0xFF, (size_t)ends * sizeof *cuda->ends_room));
+  CUDA_TRY(reset_tokens(cuda));
+  CUDA_TRY(cudaDeviceSynchronize());
+fail:
+  return error;
+}
+
+static void add_cell(prem_cell *to, const prem_device_cell *from) {
+  if (from->count == 0)
+    return;
+  prem_cell cell;
+  prem_cell_clear(&cell);
+  cell.count = from->count;
+  cell.releases = from->releases;
+  cell.late = from->late;
+  cell.overruns = from->overruns;
+  cell.lateness_max_ns = from->lateness_max_ns;
+  cell.overrun_max_ns = from->overrun_max_ns;
+  cell.duration_min_ns = from->duration_min_ns;
+  cell.duration_max_ns = from->duration_max_ns;
+  cell.duration_sum_ns = from->duration_sum_ns;
+  for (int i = 0; i < PREM_HIST_BUCKETS; ++i)
+    cell.lateness_hist[i] = from->lateness_hist[i];
+  prem_cell_merge(to, &cell);
+}
+
+static cudaError_t collect_cells(const prem_cuda *cuda, const prem_device_block *blocks,
+                                 prem_trace *trace) {
+  const size_t count = (size_t)cuda->device.cell_count;
+  prem_device_cell *cells = calloc(count + 1, sizeof *cells);
+  if (!cells)
+    return cudaErrorMemoryAllocation;
+  cudaError_t error =
+      cudaMemcpy(cells, cuda->device.launch.cells, count * sizeof *cells, cudaMemcpyDeviceToHost);
+  for (int32_t b = 0; b < cuda->program->block_count && error == cudaSuccess; ++b) {
+    const int32_t *numbers = cuda->device.block_tasks + blocks[b].first_cell / PREM_PHASE_COUNT;
+    for (int32_t t = 0; t < blocks[b].task_count; ++t)
+      for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+        add_cell(&trace->cells[numbers[t] * PREM_PHASE_COUNT + phase],
+                 &cells[blocks[b].first_cell + t * PREM_PHASE_COUNT + phase]);
+  }
+  free(cells);
+  return error;
+}
+
+static cudaError_t collect_share(prem_trace *trace, const prem_trace_record *share,
+                                 int64_t recorded, int64_t capacity) {
+  const int64_t kept = recorded < capacity ? recorded : capacity;
+  trace->lost += recorded - kept;
+  if (kept == 0)
+    return cudaSuccess;
+  cudaError_t error = cudaMemcpy(trace->records + trace->record_count, share,
+                                 (size_t)kept * sizeof *share, cudaMemcpyDeviceToHost);
+  if (error == cudaSuccess)
+    trace->record_count += kept;
+  return error;
+}
+
+static cudaError_t collect_trace(const prem_cuda *cuda, const prem_device_block *blocks,
+                                 prem_trace *trace, int64_t ends) {
+  const int32_t count = cuda->program->block_count;
+  cudaError_t error = cudaErrorMemoryAllocation;
+  int64_t *recorded = calloc(2 * (size_t)count, sizeof *recorded);
+  if (!recorded)
+    return error;
+  CUDA_TRY(cudaMemcpy(recorded, cuda->device.launch.record_counts,
+                      2 * (size_t)count * sizeof *recorded, cudaMemcpyDeviceToHost));
+  for (int32_t b = 0; b < count; ++b) {
+    CUDA_TRY(collect_share(trace, blocks[b].records, recorded[2 * b], blocks[b].memory_capacity));
+    CUDA_TRY(collect_share(trace, blocks[b].records + blocks[b].memory_capacity,
+                           recorded[2 * b + 1], blocks[b].compute_capacity));
+  }
+  CUDA_TRY(collect_cells(cuda, blocks, trace));
+  CUDA_TRY(cudaMemcpy(recorded, cuda->device.launch.warmup_counts,
+                      2 * (size_t)count * sizeof *recorded, cudaMemcpyDeviceToHost));
+  for (int32_t i = 0; i < 2 * count; ++i)
+    trace->warmup_count += recorded[i];
+  CUDA_TRY(cudaMemcpy(trace->job_end_ns, cuda->ends_room, (size_t)ends * sizeof *cuda->ends_room,
+                      cudaMemcpyDeviceToHost));
+fail:
+  free(recorded);
+  return error;
+}
+
+/* Hyperperiods that every job of every task has ended in. */
+static int64_t hyperperiods_complete(const prem_trace *trace, int64_t hyperperiods) {
+  for (int64_t h = 0; h < hyperperiods; ++h)
+    for (int64_t job = 0; job < trace->job_count; ++job)
+      if (trace->job_end_ns[h * trace->job_count + job] < 0)
+        return h;
+  return hyperperiods;
+}
+
+static prem_status say_fault(const prem_cuda *cuda, const prem_device_fault *fault,
+                             prem_diag *diag) {
+  const prem_schedule *schedule = cuda->program->schedule;
+  if (fault->code == PREM_FAULT_RESIDENT) {
+    prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
+                  "not all %d blocks became resident within %d ms: another program holds the GPU",
+                  cuda->program->block_count, RESIDENT_NS / 1000000);
+    return PREM_ERR_MACHINE;
+  }
+  const char *task = fault->task >= 0 && fault->task < schedule->task_count
+                         ? schedule->tasks[fault->task].name
+                         : "?";
+  prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
+                "block %d, record %d (%s of tile %d of task '%s', job %d, hyperperiod %d) at "
+                "%lld ns: %s",
+                fault->block, fault->record, prem_phase_name((prem_phase)fault->phase), fault->tile,
+                task, fault->job, fault->hyperperiod, (long long)fault->at_ns,
+                fault->code == PREM_FAULT_LOCK
+                    ? "waited in vain for its memory token: somebody does not give it back"
+                    : "waited in vain for the phase before it, its buffer or a predecessor: a "
+                      "compute does not end");
+  return PREM_ERR_MACHINE;
+}
+
+/* Has a block raised a fault? Read beside the running kernel. */
+static bool has_aborted(const prem_cuda *cuda) {
+  uint32_t *seen = cuda->abort_word + 1;
+  *seen = 0;
+  return cudaMemcpyAsync(seen, &cuda->device.launch.state->abort, sizeof *seen,
+                         cudaMemcpyDeviceToHost, cuda->control) == cudaSuccess &&
+         cudaStreamSynchronize(cuda->control) == cudaSuccess && *seen;
+}
+
+/* Watch a launch until it ends. The device ends all waits by itself; the host ends what the caller
+ * stops, and gives a compute that never returns up for lost. */
+static prem_status watch(prem_cuda *cuda, const prem_run_request *request, prem_diag *diag) {
+  int64_t give_up_ns = INT64_MAX, look_ns = host_now_ns() + LOOK_NS;
+  bool stopped = false;
+  for (;;) {
+    const cudaError_t error = cudaStreamQuery(cuda->stream);
+    if (error == cudaSuccess)
+      return stopped ? PREM_ERR_INTERRUPTED : PREM_OK;
+    if (error != cudaErrorNotReady)
+      return report(error, diag, "running on the GPU");
+    const int64_t now = host_now_ns();
+    if (!stopped && request->stop && *request->stop) {
+      stopped = true;
+      cudaMemcpyAsync(&cuda->device.launch.state->abort, cuda->abort_word, sizeof(uint32_t),
+                      cudaMemcpyHostToDevice, cuda->control);
+      look_ns = now;
+    }
+    if (now >= look_ns && give_up_ns == INT64_MAX) {
+      look_ns = now + LOOK_NS;
+      if (has_aborted(cuda))
+        give_up_ns = now + LAST_GRACE_NS;
+    }
+    if (now > give_up_ns) {
+      cuda->lost = true;
+      prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
+                    "a compute does not return: the GPU is free again when this process ends");
+      return PREM_ERR_MACHINE;
+    }
+    host_pause(POLL_NS);
+  }
+}
+
+/* The best engine of the GPU where none is named; a named one must be there. */
+static prem_status choose_engine(const prem_cuda *cuda, prem_engine *engine, prem_diag *diag) {
+  const prem_engine best = cuda->capability >= 9   ? PREM_ENGINE_BULK
+                           : cuda->capability == 8 ? PREM_ENGINE_CP_ASYNC
+                                                   : PREM_ENGINE_VECTOR;
+  if (*engine == PREM_ENGINE_BEST)
+    *engine = best;
+  if (*engine >= best)
+    return PREM_OK;
+  prem_diag_add(diag, PREM_NOTE, 0, nowhere, "",
+                "cuda: this GPU has no engine '%s'; its best is '%s'", prem_engine_name(*engine),
+                prem_engine_name(best));
+  return PREM_ERR_UNAVAILABLE;
+}
+
+static prem_status cuda_run(void *state, const prem_run_request *request, prem_trace *trace,
+                            prem_diag *diag) {
+  prem_cuda *cuda = state;
+  const int64_t ends = request->hyperperiods * trace->job_count;
+  prem_device_block *blocks = calloc((size_t)cuda->program->block_count, sizeof *blocks);
+  if (!blocks)
+    return PREM_ERR_MEMORY;
+  prem_engine engine = request->engine;
+  prem_status status = choose_engine(cuda, &engine, diag);
+  prem_device_state after;
+  cudaError_t error;
+  if (status != PREM_OK)
+    goto done;
+  CUDA_TRY(make_room(cuda, trace, request->hyperperiods));
+  CUDA_TRY(give_shares(cuda, trace->record_capacity, blocks));
+  CUDA_TRY(reset_state(cuda, ends));
+  prem_launch launch = cuda->device.launch;
+  launch.job_end_ns = cuda->ends_room;
+  launch.engine = (int32_t)engine;
+  launch.mode = (int32_t)request->mode;
+  launch.hyperperiods = request->hyperperiods;
+  launch.discard = request->discard;
+  launch.start_margin_ns = START_MARGIN_NS;
+  launch.resident_timeout_ns = RESIDENT_NS;
+  launch.stall_timeout_ns = request->timeout_ns > 0 ? request->timeout_ns : DEFAULT_STALL_NS;
+  void *arguments[] = {&launch};
+  const dim3 grid = {(unsigned)(cuda->sm_count * cuda->device.blocks_per_sm), 1, 1};
+  const dim3 threads = {(unsigned)cuda->threads, 1, 1};
+  CUDA_TRY(cudaLaunchCooperativeKernel(cuda->executive, grid, threads, arguments,
+                                       cuda->scratch_bytes, cuda->stream));
+  status = watch(cuda, request, diag);
+  if (status == PREM_ERR_MACHINE)
+    goto done;
+  CUDA_TRY(cudaMemcpy(&after, launch.state, sizeof after, cudaMemcpyDeviceToHost));
+  CUDA_TRY(collect_trace(cuda, blocks, trace, ends));
+  trace->hyperperiods = hyperperiods_complete(trace, request->hyperperiods);
+  if (after.fault.code != PREM_FAULT_NONE)
+    status = say_fault(cuda, &after.fault, diag);
+  goto done;
+fail:
+  status = report(error, diag, "running on the GPU");
+done:
+  free(blocks);
+  return status;
+}
+
+const prem_backend prem_backend_cuda = {
+    .name = "cuda",
+    .summary = "one persistent kernel on the GPU, releases by %globaltimer",
+    .modes = 1u << PREM_MODE_TT | 1u << PREM_MODE_FREE | 1u << PREM_MODE_LOCK,
+    .probe = cuda_probe,
+    .open = cuda_open,
+    .run = cuda_run,
+    .poison = cuda_poison,
+    .verify = cuda_verify,
+    .download = cuda_download,
+    .close = cuda_close,
+};

@@ -1,0 +1,193 @@
+/**
+ * The program as the GPU reads it: plain structs shared by the host part (C) and the executive
+ * (CUDA C++). All pointers are device pointers.
+ */
+#ifndef TTPREM_DEVICE_PROGRAM_H
+#define TTPREM_DEVICE_PROGRAM_H
+
+#include "program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** An array in device memory: a padded box of zeros around it, wide enough for every halo, so that
+ *  a window that hangs over an edge is read like any other. */
+typedef struct prem_device_array {
+  unsigned char *box; /* the allocation */
+  int64_t box_bytes;
+  unsigned char *origin;  /* element (0, 0, 0, 0); aligned to 128 bytes */
+  int64_t pitch_bytes[3]; /* from one index of dimension 0, 1, 2 to the next */
+  int64_t shape[4];
+  int32_t element_bytes;
+  int32_t type; /* prem_type */
+} prem_device_array;
+
+/** One dimension of a port: what the lane that works it needs. */
+typedef struct prem_device_dim {
+  int64_t base;
+  int64_t step[PREM_MAX_GRID];
+  int64_t shape;       /* of the array */
+  int64_t pitch_bytes; /* of the array; of the innermost dimension: an element */
+  int32_t extent;
+  int32_t pitch; /* in the scratchpad, elements; of the innermost dimension: 1 */
+} prem_device_dim;
+
+/** A port and its array, all that moving a window needs. Copied to the scratchpad. */
+typedef struct prem_device_port {
+  prem_device_dim dim[PREM_MAX_RANK];
+  unsigned char *origin; /* of the array */
+  int32_t offset_bytes;  /* in the tile's buffer */
+  int32_t element_bytes;
+  int32_t is_output;
+  int32_t reserved;
+} prem_device_port;
+
+/** A wait that is always over: no two counts of a run are so far apart. */
+#define PREM_DEVICE_NO_WAIT (-(1 << 30))
+
+/** A record as the executive wants it: as prem_record, the tile's index worked out. */
+typedef struct prem_device_record {
+  int64_t start_ns, end_ns;
+  int32_t wait[PREM_PHASE_COUNT]; /* PREM_DEVICE_NO_WAIT for none */
+  int32_t index[PREM_MAX_GRID];
+  int32_t tile, job;
+  uint16_t task; /* counted among the tasks of its block */
+  uint8_t phase, flags;
+  uint8_t in_buffer, out_buffer;
+  uint8_t reserved[10];
+} prem_device_record;
+
+static_assert(sizeof(prem_device_record) == 64, "prem_device_record is 64 bytes");
+
+typedef struct prem_device_after {
+  int32_t task;
+  int32_t first_pred_job; /* into pred_jobs, by our job */
+  int64_t lag_ns;
+} prem_device_after;
+
+/** Copied to the scratchpad of every block that works for the task. */
+typedef struct prem_device_task {
+  int32_t number;
+  int32_t kernel; /* place in kernels.def */
+  int32_t port_count;
+  int32_t first_port; /* in all ports; in the scratchpad: in this block's */
+  int32_t grid[PREM_MAX_GRID];
+  int32_t jobs; /* in one hyperperiod */
+  int32_t active_blocks;
+  int32_t first_done; /* of its blocks' words in done_jobs and done_at; in the scratchpad: this
+                         block's word */
+  int32_t first_after, after_count;
+  int64_t first_job; /* in job_end_ns of one hyperperiod */
+  int64_t period_ns, release_ns;
+  unsigned char params[PREM_PARAMS_BYTES];
+} prem_device_task;
+
+/** Of each resource, by phase; read in mode lock only. */
+typedef struct prem_device_demand {
+  int32_t of[PREM_PHASE_COUNT][PREM_MAX_RESOURCES];
+} prem_device_demand;
+
+/** A block's tables. The `task` of its records counts the tasks of this block. */
+typedef struct prem_device_block {
+  const prem_device_record *memory, *compute;
+  int32_t memory_count, compute_count;
+  int32_t phase_count[PREM_PHASE_COUNT];
+  int32_t in_bytes, out_bytes;
+  uint8_t in_turn[PREM_MAX_BUFFERS], out_turn[PREM_MAX_BUFFERS];
+  int32_t turns;
+  int32_t task_count;
+  const int32_t *tasks;       /* their numbers */
+  const int32_t *positions;   /* the block's place in each one's list */
+  int64_t first_cell;         /* of its cells in the launch's */
+  prem_trace_record *records; /* two shares of the raw trace: memory, then compute */
+  int64_t memory_capacity, compute_capacity;
+} prem_device_block;
+
+/** Why a run ended early; the first fault wins. */
+typedef enum prem_fault_code {
+  PREM_FAULT_NONE,
+  PREM_FAULT_RESIDENT, /* not all blocks became resident */
+  PREM_FAULT_STALL,    /* a wait did not end */
+  PREM_FAULT_LOCK      /* a token was not given back */
+} prem_fault_code;
+
+typedef struct prem_device_fault {
+  uint32_t code;
+  int32_t block, record, phase;
+  int32_t task, tile, job, hyperperiod;
+  int64_t at_ns; /* from S */
+} prem_device_fault;
+
+/** One word of state per resource and per (task, resource) for mode lock. */
+typedef struct prem_device_token {
+  int32_t available;
+  int32_t pad[31];
+} prem_device_token;
+
+/** What changes during a run; one in device memory, zeroed before each. */
+typedef struct prem_device_state {
+  uint32_t arrived;            /* blocks that are resident */
+  uint32_t bound;              /* blocks that have a plan block */
+  uint32_t next_left;          /* for blocks that found nothing on their own SM */
+  uint32_t abort;              /* set by the host or by a fault */
+  int64_t start_ns;            /* S on %globaltimer; 0 until agreed */
+  int64_t end_ns;              /* latest end of a block, same clock */
+  uint32_t left_over;          /* plan blocks bound to another SM than planned */
+  uint32_t finished;           /* plan blocks that did all their work */
+  uint32_t hyperperiods_short; /* blocks that were stopped */
+  uint32_t pad;
+  prem_device_fault fault;
+} prem_device_state;
+
+/** Counts of one phase of one task on one block, as prem_cell; kept in the scratchpad. */
+typedef struct prem_device_cell {
+  int64_t duration_sum_ns, duration_min_ns, duration_max_ns;
+  int64_t lateness_max_ns, overrun_max_ns;
+  uint32_t count, releases, late, overruns;
+  uint32_t lateness_hist[PREM_HIST_BUCKETS];
+} prem_device_cell;
+
+/** Everything a launch needs; passed by value. */
+typedef struct prem_launch {
+  const prem_device_port *ports;
+  const prem_device_task *tasks;
+  const prem_device_demand *demands; /* [task] */
+  const prem_device_after *afters;
+  const int32_t *pred_jobs;
+  const prem_device_block *blocks;
+  const int32_t *sm_first;  /* [sm_count + 1] into sm_blocks */
+  const int32_t *sm_blocks; /* plan blocks of each SM */
+  uint32_t *sm_claims;      /* [sm_count] */
+  uint32_t *block_taken;    /* [block_count] */
+  prem_device_state *state;
+  long long *done_jobs;      /* [first_done + position]: jobs this block has finished */
+  long long *done_at;        /* the same: when the last one ended, on %globaltimer */
+  long long *job_end_ns;     /* [hyperperiod][job], from S; max over blocks */
+  prem_device_cell *cells;   /* [first_cell + task of the block * 3 + phase] */
+  int64_t *record_counts;    /* [block][2]: phases recorded or lost */
+  int64_t *warmup_counts;    /* [block][2]: of these, warm-up */
+  prem_device_token *tokens; /* [resource] */
+  uint32_t *gangs;           /* [task][resource]: holders, top bit: granted */
+  int32_t resource_count;
+  uint32_t per_task_mask; /* bit r: resource r counts tasks */
+  int32_t task_count, block_count, sm_count;
+  int32_t buffers;
+  int32_t most_tasks, most_ports; /* of one block: how the scratchpad is divided */
+  int32_t widest_task;            /* most ports of one task */
+  int32_t tasks_at, ports_at, cells_at, moves_at, buffers_at; /* bytes of scratchpad before them */
+  int32_t engine; /* prem_engine, never PREM_ENGINE_BEST */
+  int32_t mode;   /* prem_mode */
+  int64_t hyperperiods, discard;
+  int64_t hyperperiod_ns, job_count;
+  int64_t late_ns;
+  int64_t start_margin_ns; /* from the last arrival to S */
+  int64_t resident_timeout_ns, stall_timeout_ns;
+  int64_t clock_step_ns;
+} prem_launch;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,95 @@
+/* Poisoning and comparing arrays where they are. Nothing of this is timed. */
+#include "device_verify.h"
+
+#include "device_clock.cuh"
+
+namespace {
+
+__device__ unsigned char *element_at(const prem_device_array *array, int64_t number) {
+  int64_t left = number, index[4];
+  for (int d = 3; d >= 0; --d) {
+    index[d] = left % array->shape[d];
+    left /= array->shape[d];
+  }
+  return array->origin + index[0] * array->pitch_bytes[0] + index[1] * array->pitch_bytes[1] +
+         index[2] * array->pitch_bytes[2] + index[3] * array->element_bytes;
+}
+
+__device__ int64_t element_count(const prem_device_array *array) {
+  return array->shape[0] * array->shape[1] * array->shape[2] * array->shape[3];
+}
+
+__global__ void poison(prem_device_array array, uint32_t pattern) {
+  const int64_t count = element_count(&array);
+  const int64_t step = (int64_t)gridDim.x * blockDim.x;
+  for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+    uint32_t *words = (uint32_t *)element_at(&array, i);
+    for (int32_t word = 0; word < array.element_bytes / 4; ++word)
+      words[word] = pattern;
+  }
+}
+
+/** As the host's comparison: equal bits, or within the tolerance. */
+__device__ bool parts_agree(uint32_t found_bits, uint32_t expected_bits, double tolerance) {
+  if (found_bits == expected_bits)
+    return true;
+  if (tolerance <= 0)
+    return false;
+  const double found = __uint_as_float(found_bits), expected = __uint_as_float(expected_bits);
+  return fabs(found - expected) <= tolerance * fmax(fabs(expected), 1e-30);
+}
+
+__global__ void compare(prem_device_array array, prem_device_array reference, double tolerance,
+                        unsigned long long *wrong, unsigned long long *first) {
+  const int64_t count = element_count(&array);
+  const int64_t step = (int64_t)gridDim.x * blockDim.x;
+  for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
+    const uint32_t *found = (const uint32_t *)element_at(&array, i);
+    const uint32_t *expected = (const uint32_t *)element_at(&reference, i);
+    bool agree = true;
+    for (int32_t word = 0; word < array.element_bytes / 4; ++word)
+      agree = agree && parts_agree(found[word], expected[word], tolerance);
+    if (!agree) {
+      atomicAdd(wrong, 1ull);
+      atomicMin(first, (unsigned long long)i);
+    }
+  }
+}
+
+/** One thread reads the clock `reads` times: the smallest step seen, and the time of all. */
+__global__ void clock_probe(int32_t reads, int64_t *result) {
+  int64_t smallest = INT64_MAX;
+  const int64_t first = prem_clock_ns();
+  int64_t last = first;
+  for (int32_t i = 0; i < reads; ++i) {
+    const int64_t now = prem_clock_ns();
+    if (now > last && now - last < smallest)
+      smallest = now - last;
+    last = now;
+  }
+  result[0] = smallest;
+  result[1] = last - first;
+}
+
+} // namespace
+
+extern "C" cudaError_t prem_device_poison(const prem_device_array *array, uint32_t pattern,
+                                          cudaStream_t stream) {
+  poison<<<1024, 256, 0, stream>>>(*array, pattern);
+  return cudaGetLastError();
+}
+
+extern "C" cudaError_t prem_device_compare(const prem_device_array *array,
+                                           const prem_device_array *reference, double tolerance,
+                                           unsigned long long *wrong_and_first,
+                                           cudaStream_t stream) {
+  compare<<<1024, 256, 0, stream>>>(*array, *reference, tolerance, wrong_and_first,
+                                    wrong_and_first + 1);
+  return cudaGetLastError();
+}
+
+extern "C" cudaError_t prem_device_clock_probe(int32_t reads, int64_t *result,
+                                               cudaStream_t stream) {
+  clock_probe<<<1, 1, 0, stream>>>(reads, result);
+  return cudaGetLastError();
+}
