@@ -65,7 +65,7 @@ sources() { # FIND CONDITION...
   find include prem schedules kernels runtime experiments tools tests -type f \( "$@" \) | sort
 }
 
-format() { sources -name '*.[ch]' | xargs clang-format --dry-run -Werror; }
+format() { sources -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | xargs clang-format --dry-run -Werror; }
 step_format() { check format format; }
 
 step_test() { suites test; }
