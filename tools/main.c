@@ -16,6 +16,7 @@ static const struct {
     {"check", verb_check, "judge schedules and their plans: an independent second opinion"},
     {"run", verb_run, "run a schedule in one mode and measure it"},
     {"compare", verb_compare, "run a schedule in several modes and set them side by side"},
+    {"profile", verb_profile, "measure the times that planning needs"},
     {"info", verb_info, "the backends and what the machine can do"},
     {"list", verb_list, "kernels, policies, backends and modes"},
 };
