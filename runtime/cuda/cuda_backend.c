@@ -564,6 +564,11 @@ static prem_status cuda_run(void *state, const prem_run_request *request, prem_t
   CUDA_TRY(cudaMemcpy(&after, launch.state, sizeof after, cudaMemcpyDeviceToHost));
   CUDA_TRY(collect_trace(cuda, blocks, trace, ends));
   trace->hyperperiods = hyperperiods_complete(trace, request->hyperperiods);
+  if (after.left_over > 0)
+    prem_diag_add(diag, PREM_WARNING, 0, nowhere, "cuda",
+                  "%u of %d blocks ran on another SM than planned: something else holds room on "
+                  "theirs, and their neighbours were others than the plan's",
+                  after.left_over, cuda->program->block_count);
   if (after.fault.code != PREM_FAULT_NONE)
     status = say_fault(cuda, &after.fault, diag);
   goto done;

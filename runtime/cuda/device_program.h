@@ -127,16 +127,11 @@ typedef struct prem_device_token {
 
 /** What changes during a run; one in device memory, zeroed before each. */
 typedef struct prem_device_state {
-  uint32_t arrived;            /* blocks that are resident */
-  uint32_t bound;              /* blocks that have a plan block */
-  uint32_t next_left;          /* for blocks that found nothing on their own SM */
-  uint32_t abort;              /* set by the host or by a fault */
-  int64_t start_ns;            /* S on %globaltimer; 0 until agreed */
-  int64_t end_ns;              /* latest end of a block, same clock */
-  uint32_t left_over;          /* plan blocks bound to another SM than planned */
-  uint32_t finished;           /* plan blocks that did all their work */
-  uint32_t hyperperiods_short; /* blocks that were stopped */
-  uint32_t pad;
+  uint32_t arrived;   /* blocks that are resident */
+  uint32_t bound;     /* blocks that have a plan block */
+  uint32_t abort;     /* set by the host or by a fault */
+  int64_t start_ns;   /* S on %globaltimer; 0 until agreed */
+  uint32_t left_over; /* plan blocks bound to another SM than planned */
   prem_device_fault fault;
 } prem_device_state;
 
