@@ -32,10 +32,98 @@ PREM_FN float conv2d_pixel(const conv2d_params *params, const float *in, int32_t
   return fmaf(k[8], in[2], sum);
 }
 
+#ifdef __CUDACC__
+
+/* Six neighbours of a row, for four pixels. `phase`: elements between a 16-byte boundary and the
+ * first one. */
+PREM_FN void conv2d_load(const float *in, int32_t phase, float six[6]) {
+  if (phase == 0) {
+    const float4 four = *(const float4 *)in;
+    const float2 two = *(const float2 *)(in + 4);
+    six[0] = four.x, six[1] = four.y, six[2] = four.z, six[3] = four.w;
+    six[4] = two.x, six[5] = two.y;
+  } else if (phase == 3) {
+    const float4 four = *(const float4 *)(in + 1);
+    six[0] = in[0], six[1] = four.x, six[2] = four.y, six[3] = four.z, six[4] = four.w;
+    six[5] = in[5];
+  } else {
+    for (int32_t i = 0; i < 6; ++i)
+      six[i] = in[i];
+  }
+}
+
+/* Four pixels, each as conv2d_pixel() says. */
+PREM_FN float4 conv2d_four(const float k[9], const float a[6], const float b[6], const float c[6]) {
+  float sum[4];
+#pragma unroll
+  for (int32_t i = 0; i < 4; ++i) {
+    sum[i] = k[0] * a[i];
+    sum[i] = fmaf(k[1], a[i + 1], sum[i]);
+    sum[i] = fmaf(k[2], a[i + 2], sum[i]);
+    sum[i] = fmaf(k[3], b[i], sum[i]);
+    sum[i] = fmaf(k[4], b[i + 1], sum[i]);
+    sum[i] = fmaf(k[5], b[i + 2], sum[i]);
+    sum[i] = fmaf(k[6], c[i], sum[i]);
+    sum[i] = fmaf(k[7], c[i + 1], sum[i]);
+    sum[i] = fmaf(k[8], c[i + 2], sum[i]);
+  }
+  return make_float4(sum[0], sum[1], sum[2], sum[3]);
+}
+
+/* A lane goes down the rows of four columns whose outputs lie on a 16-byte boundary, each input row
+ * loaded once and kept for three. Where there are more lanes than such columns, several share them.
+ */
+PREM_FN void conv2d_columns(const conv2d_params *params, const float *in, int32_t in_pitch,
+                            float *out, int32_t out_pitch, int32_t rows, int32_t fours) {
+  const int32_t phase = (int32_t)((size_t)in / 4 & 3);
+  const int32_t parts = max(prem_lane_quotient(PREM_LANE_COUNT, fours), 1);
+  const int32_t part_rows = max(prem_lane_quotient(min(rows + parts - 1, 1024), parts), 1);
+  PREM_LANES_2D(part, parts, four, fours) {
+    const int32_t first = part * part_rows, last = min(first + part_rows, rows);
+    const float *from = in + first * in_pitch + 4 * four;
+    float *to = out + first * out_pitch + 4 * four;
+    float a[6], b[6], c[6];
+    conv2d_load(from, phase, a);
+    conv2d_load(from + in_pitch, phase, b);
+    from += 2 * in_pitch;
+#pragma unroll 1
+    for (int32_t row = first; row < last; ++row) {
+      conv2d_load(from, phase, c);
+      *(float4 *)to = conv2d_four(params->coefficients, a, b, c);
+#pragma unroll
+      for (int32_t i = 0; i < 6; ++i) {
+        a[i] = b[i];
+        b[i] = c[i];
+      }
+      from += in_pitch;
+      to += out_pitch;
+    }
+  }
+}
+
+PREM_FN void conv2d_compute(const conv2d_params *given, const prem_view *views) {
+  const conv2d_params params = *given;
+  const float *in = (const float *)views[0].data;
+  float *out = (float *)views[1].data;
+  const int32_t in_pitch = views[0].pitch[2], out_pitch = views[1].pitch[2];
+  const int32_t rows = views[1].extent[2], columns = views[1].extent[3];
+  const int32_t head = min((int32_t)(-(size_t)out / 4 & 3), columns);
+  const int32_t fours = (columns - head) / 4, rest = columns - 4 * fours;
+  if (fours > 0)
+    conv2d_columns(&params, in + head, in_pitch, out + head, out_pitch, rows, fours);
+  if (rest > 0)
+    PREM_LANES_2D(row, rows, i, rest) {
+      const int32_t column = i < head ? i : i + 4 * fours;
+      out[row * out_pitch + column] = conv2d_pixel(&params, in + row * in_pitch + column, in_pitch);
+    }
+}
+
+#else
+
 enum { CONV2D_STRIP_ROWS = 4 };
 
-/* A lane computes strips of four pixels of a column, so that the compiler keeps the rows that they
- * share in registers: 18 loads instead of 36. Nothing is stored before all is loaded. */
+/* Strips of four pixels of a column, so that the compiler keeps the rows that they share in
+ * registers. Nothing is stored before all is loaded. */
 PREM_FN void conv2d_compute(const conv2d_params *given, const prem_view *views) {
   const conv2d_params params = *given;
   const float *__restrict__ in = (const float *)views[0].data;
@@ -62,6 +150,8 @@ PREM_FN void conv2d_compute(const conv2d_params *given, const prem_view *views) 
     out[row * out_pitch + column] = conv2d_pixel(&params, in + row * in_pitch + column, in_pitch);
   }
 }
+
+#endif
 
 #if PREM_HOST
 

@@ -17,7 +17,7 @@ enum {
   RESIDENT_NS = 1000000000,  /* for all blocks to arrive */
   START_MARGIN_NS = 20000,   /* from the last arrival to S */
   LAST_GRACE_NS = 500000000, /* an aborted run gets so long for its computes to return */
-  DEFAULT_THREADS = 288,
+  DEFAULT_THREADS = 320,
   CLOCK_READS = 20000
 };
 
@@ -108,7 +108,7 @@ static prem_status cuda_probe(prem_machine *out, prem_diag *diag) {
     snprintf(out->backend, sizeof out->backend, "cuda");
     out->cores = device.multiProcessorCount;
     out->max_blocks = device.multiProcessorCount * device.maxBlocksPerMultiProcessor;
-    prem_launch smallest = {.most_tasks = 1, .most_ports = 2, .widest_task = 2};
+    prem_launch smallest = {.most_tasks = 1, .most_ports = 2, .widest_move = 1};
     prem_executive_lay_out(&smallest);
     out->scratch_bytes = (int64_t)device.sharedMemPerBlockOptin - smallest.buffers_at;
     error = measure_clock(out);
@@ -151,10 +151,10 @@ static prem_status choose_variant(prem_cuda *cuda, prem_diag *diag) {
     return report(error, diag, "reading the device's properties");
   cuda->capability = device.major;
   cuda->threads = platform->block_threads ? platform->block_threads : DEFAULT_THREADS;
-  if (cuda->threads < 64 || cuda->threads > 1024 || cuda->threads % 32) {
+  if (cuda->threads < 128 || cuda->threads > 1024 || cuda->threads % 32) {
     prem_diag_add(diag, PREM_ERROR, 42, platform->place, "platform.block_threads",
-                  "%d threads: a block on the GPU takes 64 to 1024, a multiple of 32 (one warp of "
-                  "them moves memory)",
+                  "%d threads: a block on the GPU takes 128 to 1024, a multiple of 32 (three warps "
+                  "of them move memory)",
                   cuda->threads);
     return PREM_ERR_INVALID;
   }
@@ -303,7 +303,7 @@ static cudaError_t make_room(prem_cuda *cuda, const prem_trace *trace, int64_t h
 
 __extension__ typedef __int128 wide;
 
-/* Each unit's share of the raw records, by its number of records. */
+/* Each phase's share of the raw records on a block, by its number of them. */
 static int64_t share_begin(const prem_cuda *cuda, int64_t capacity, int64_t before) {
   const int64_t all = cuda->program->record_count;
   return all ? (int64_t)((wide)capacity * before / all) : 0;
@@ -315,15 +315,15 @@ static cudaError_t give_shares(prem_cuda *cuda, int64_t capacity, prem_device_bl
                                  cudaMemcpyDeviceToHost);
   if (error != cudaSuccess)
     return error;
-  int64_t before = 0;
+  int64_t before = 0, first = 0;
   for (size_t b = 0; b < count; ++b) {
-    const int64_t first = share_begin(cuda, capacity, before);
-    before += blocks[b].memory_count;
-    const int64_t middle = share_begin(cuda, capacity, before);
-    before += blocks[b].compute_count;
     blocks[b].records = (prem_trace_record *)cuda->records_room + first;
-    blocks[b].memory_capacity = middle - first;
-    blocks[b].compute_capacity = share_begin(cuda, capacity, before) - middle;
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
+      before += blocks[b].phase_count[phase];
+      const int64_t end = share_begin(cuda, capacity, before);
+      blocks[b].capacity[phase] = end - first;
+      first = end;
+    }
   }
   return cudaMemcpy((void *)(uintptr_t)cuda->device.launch.blocks, blocks, count * sizeof *blocks,
                     cudaMemcpyHostToDevice);
@@ -341,7 +341,7 @@ static cudaError_t reset_tokens(const prem_cuda *cuda) {
 /* Everything as before the first run. */
 static cudaError_t reset_state(const prem_cuda *cuda, int64_t ends) {
   const prem_launch *launch = &cuda->device.launch;
-  const size_t blocks = (size_t)launch->block_count;
+  const size_t blocks = (size_t)launch->block_count, ledgers = blocks * PREM_PHASE_COUNT;
   const size_t done = (size_t)cuda->device.done_words;
   const size_t gangs = (size_t)launch->task_count * (size_t)launch->resource_count;
   cudaError_t error;
@@ -350,9 +350,9 @@ static cudaError_t reset_state(const prem_cuda *cuda, int64_t ends) {
   CUDA_TRY(cudaMemset(launch->block_taken, 0, blocks * sizeof(uint32_t)));
   CUDA_TRY(cudaMemset(launch->done_jobs, 0, done * sizeof *launch->done_jobs));
   CUDA_TRY(cudaMemset(launch->done_at, 0, done * sizeof *launch->done_at));
-  CUDA_TRY(cudaMemset(launch->warmup_counts, 0, 2 * blocks * sizeof *launch->warmup_counts));
+  CUDA_TRY(cudaMemset(launch->warmup_counts, 0, ledgers * sizeof *launch->warmup_counts));
   CUDA_TRY(cudaMemset(launch->cells, 0, (size_t)cuda->device.cell_count * sizeof *launch->cells));
-  CUDA_TRY(cudaMemset(launch->record_counts, 0, 2 * blocks * sizeof *launch->record_counts));
+  CUDA_TRY(cudaMemset(launch->record_counts, 0, ledgers * sizeof *launch->record_counts));
   CUDA_TRY(cudaMemset(launch->gangs, 0, gangs * sizeof *launch->gangs));
   CUDA_TRY(cudaMemset(cuda->ends_room, 0xFF, (size_t)ends * sizeof *cuda->ends_room));
   CUDA_TRY(reset_tokens(cuda));
@@ -372,7 +372,7 @@ static void add_cell(prem_cell *to, const prem_device_cell *from) {
   cell.overruns = from->overruns;
   cell.lateness_max_ns = from->lateness_max_ns;
   cell.overrun_max_ns = from->overrun_max_ns;
-  cell.duration_min_ns = from->duration_min_ns;
+  cell.duration_min_ns = -from->duration_min_negated_ns;
   cell.duration_max_ns = from->duration_max_ns;
   cell.duration_sum_ns = from->duration_sum_ns;
   for (int i = 0; i < PREM_HIST_BUCKETS; ++i)
@@ -415,21 +415,25 @@ static cudaError_t collect_share(prem_trace *trace, const prem_trace_record *sha
 static cudaError_t collect_trace(const prem_cuda *cuda, const prem_device_block *blocks,
                                  prem_trace *trace, int64_t ends) {
   const int32_t count = cuda->program->block_count;
+  const size_t ledgers = (size_t)count * PREM_PHASE_COUNT;
   cudaError_t error = cudaErrorMemoryAllocation;
-  int64_t *recorded = calloc(2 * (size_t)count, sizeof *recorded);
+  int64_t *recorded = calloc(ledgers, sizeof *recorded);
   if (!recorded)
     return error;
-  CUDA_TRY(cudaMemcpy(recorded, cuda->device.launch.record_counts,
-                      2 * (size_t)count * sizeof *recorded, cudaMemcpyDeviceToHost));
+  CUDA_TRY(cudaMemcpy(recorded, cuda->device.launch.record_counts, ledgers * sizeof *recorded,
+                      cudaMemcpyDeviceToHost));
   for (int32_t b = 0; b < count; ++b) {
-    CUDA_TRY(collect_share(trace, blocks[b].records, recorded[2 * b], blocks[b].memory_capacity));
-    CUDA_TRY(collect_share(trace, blocks[b].records + blocks[b].memory_capacity,
-                           recorded[2 * b + 1], blocks[b].compute_capacity));
+    const prem_trace_record *share = blocks[b].records;
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
+      CUDA_TRY(collect_share(trace, share, recorded[b * PREM_PHASE_COUNT + phase],
+                             blocks[b].capacity[phase]));
+      share += blocks[b].capacity[phase];
+    }
   }
   CUDA_TRY(collect_cells(cuda, blocks, trace));
-  CUDA_TRY(cudaMemcpy(recorded, cuda->device.launch.warmup_counts,
-                      2 * (size_t)count * sizeof *recorded, cudaMemcpyDeviceToHost));
-  for (int32_t i = 0; i < 2 * count; ++i)
+  CUDA_TRY(cudaMemcpy(recorded, cuda->device.launch.warmup_counts, ledgers * sizeof *recorded,
+                      cudaMemcpyDeviceToHost));
+  for (size_t i = 0; i < ledgers; ++i)
     trace->warmup_count += recorded[i];
   CUDA_TRY(cudaMemcpy(trace->job_end_ns, cuda->ends_room, (size_t)ends * sizeof *cuda->ends_room,
                       cudaMemcpyDeviceToHost));

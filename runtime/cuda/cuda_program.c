@@ -70,8 +70,7 @@ static void port_fill(const prem_task *task, int32_t number, const prem_device_a
                       prem_device_port *out) {
   const prem_window *window = &task->windows[number];
   const prem_port_layout *layout = &task->layout[number];
-  *out = (prem_device_port){.origin = array->origin,
-                            .offset_bytes = layout->offset_bytes,
+  *out = (prem_device_port){.offset_bytes = layout->offset_bytes,
                             .element_bytes = array->element_bytes,
                             .is_output = task->definition->ports[number].access == PREM_OUT};
   int32_t pitch = 1;
@@ -83,6 +82,8 @@ static void port_fill(const prem_task *task, int32_t number, const prem_device_a
                              .extent = window->extent[d],
                              .pitch = pitch};
     memcpy(dim->step, window->step[d], sizeof dim->step);
+    if (d < 2)
+      out->scratch_pitch[d] = pitch * array->element_bytes;
     pitch = d == 3 ? layout->row_bytes / array->element_bytes : pitch * window->extent[d];
   }
 }
@@ -119,8 +120,6 @@ static void task_fill(const prem_program *program, const prem_cuda_arrays *array
   memcpy(out->grid, task->grid, sizeof out->grid);
   out->jobs = compiled->jobs;
   out->active_blocks = compiled->active_blocks;
-  out->period_ns = task->period_ns;
-  out->release_ns = task->release_ns;
   memcpy(out->params, task->params, sizeof out->params);
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     for (int32_t r = 0; r < program->schedule->platform.resource_count; ++r)
@@ -144,8 +143,12 @@ static cudaError_t tasks_upload(const prem_program *program, const prem_cuda_arr
     first_job += tables.tasks[t].jobs;
     tables.tasks[t].first_done = out->done_words;
     out->done_words += program->schedule->tasks[t].block_count;
-    if (tables.tasks[t].port_count > out->launch.widest_task)
-      out->launch.widest_task = tables.tasks[t].port_count;
+    int32_t widths[2] = {0, 0}; /* inputs, outputs */
+    for (int32_t p = 0; p < tables.tasks[t].port_count; ++p)
+      ++widths[tables.ports[tables.tasks[t].first_port + p].is_output];
+    for (int side = 0; side < 2; ++side)
+      if (widths[side] > out->launch.widest_move)
+        out->launch.widest_move = widths[side];
   }
   out->launch.job_count = first_job;
   CUDA_TRY(
@@ -169,62 +172,141 @@ fail:
 typedef struct block_tables {
   prem_device_block *blocks;
   prem_device_record *records;
+  prem_device_move *moves;    /* of the memory phases, launch.widest_move each */
   int32_t *tasks, *positions; /* of block after block */
-  int64_t record_count, task_count;
+  int64_t record_count, memory_count, task_count;
 } block_tables;
 
 static void block_tables_free(block_tables *tables) {
   free(tables->blocks);
   free(tables->records);
+  free(tables->moves);
   free(tables->positions);
 }
 
 static cudaError_t block_tables_new(const prem_program *program, prem_cuda_program *out,
                                     block_tables *tables) {
-  size_t pairs = 1;
+  size_t pairs = 1, memory_phases = 0;
   for (int32_t t = 0; t < program->schedule->task_count; ++t)
     pairs += (size_t)program->schedule->tasks[t].block_count;
+  for (int32_t b = 0; b < program->block_count; ++b)
+    memory_phases += (size_t)program->blocks[b].memory_count;
+  const size_t moves = memory_phases * (size_t)out->launch.widest_move;
   out->block_tasks = calloc(pairs, sizeof *out->block_tasks);
   *tables =
       (block_tables){.blocks = calloc((size_t)program->block_count, sizeof *tables->blocks),
                      .records = calloc((size_t)program->record_count + 1, sizeof *tables->records),
+                     .moves = calloc(moves + 1, sizeof *tables->moves),
                      .tasks = out->block_tasks,
                      .positions = calloc(pairs, sizeof *tables->positions)};
-  if (tables->blocks && tables->records && tables->tasks && tables->positions)
+  if (tables->blocks && tables->records && tables->moves && tables->tasks && tables->positions)
     return cudaSuccess;
   block_tables_free(tables);
   return cudaErrorMemoryAllocation;
 }
 
-/* The executive counts a record's task among those of its block (`numbers` has them), and does no
- * division: the tile's index is worked out here. */
-static prem_device_record device_record(const prem_schedule *schedule, const prem_record *from,
-                                        const int32_t *numbers) {
-  const int32_t *grid = schedule->tasks[from->task].grid;
+/* The copy of a tile's window: where it begins, how many rows of how many bytes. The device's
+ * prem_window_at() says the same of views. */
+static prem_device_move device_move(const prem_task *task, int32_t port, int32_t first_port,
+                                    const prem_device_array *array, const int32_t *index) {
+  enum { PIECE = 16 };
+  const prem_window *window = &task->windows[port];
+  const bool is_output = task->definition->ports[port].access == PREM_OUT;
+  int64_t origin[4], extent[4];
+  for (int d = 0; d < 4; ++d) {
+    int64_t at = window->base[d];
+    for (int k = 0; k < PREM_MAX_GRID; ++k)
+      at += window->step[d][k] * index[k];
+    int64_t end = at + window->extent[d];
+    if (is_output && at < 0)
+      at = 0;
+    if (is_output && end > array->shape[d])
+      end = array->shape[d];
+    origin[d] = at;
+    extent[d] = end > at ? end - at : 0;
+  }
+  const int64_t first_byte = origin[3] * array->element_bytes;
+  const int64_t lead = ((first_byte % PIECE) + PIECE) % PIECE;
+  const int64_t bytes = extent[3] * array->element_bytes;
+  const int64_t before = is_output ? 0 : lead;
+  return (prem_device_move){
+      .array = array->origin + origin[0] * array->pitch_bytes[0] +
+               origin[1] * array->pitch_bytes[1] + origin[2] * array->pitch_bytes[2] + first_byte -
+               before,
+      .scratch_at = task->layout[port].offset_bytes + (int32_t)(lead - before),
+      .width_bytes = (int32_t)(is_output ? bytes : (lead + bytes + PIECE - 1) / PIECE * PIECE),
+      .pitch_bytes = (int32_t)array->pitch_bytes[2],
+      .scratch_pitch = task->layout[port].row_bytes,
+      .rows = (uint16_t)extent[2],
+      .planes = {(uint16_t)extent[0], (uint16_t)extent[1]},
+      .port = (uint16_t)(first_port + port)};
+}
+
+/* What the records of a block need to know of its tasks. */
+typedef struct block_task {
+  int32_t number;     /* among the tasks of the block */
+  int32_t first_port; /* in the block's scratchpad */
+} block_task;
+
+static uint32_t window_of(const prem_record *record) {
+  const int64_t window_ns = record->end_ns - record->start_ns;
+  return window_ns < UINT32_MAX ? (uint32_t)window_ns : UINT32_MAX;
+}
+
+static prem_device_record device_record(const prem_program *program, const prem_record *from,
+                                        const block_task *tasks) {
+  const int32_t *grid = program->schedule->tasks[from->task].grid;
+  const bool follows = program->tasks[from->task].after_count > 0;
   prem_device_record out = {.start_ns = from->start_ns,
-                            .end_ns = from->end_ns,
+                            .gate_ns = prem_job_release_ns(program, from->task, 0, from->job),
+                            .window_ns = window_of(from),
                             .index = {from->tile / grid[2] / grid[1],
                                       from->tile / grid[2] % grid[1], from->tile % grid[2]},
                             .tile = from->tile,
                             .job = from->job,
-                            .task = (uint16_t)numbers[from->task],
+                            .task = (uint16_t)tasks[from->task].number,
                             .phase = from->phase,
                             .flags = from->flags,
                             .in_buffer = from->in_buffer,
                             .out_buffer = from->out_buffer};
+  if (!follows)
+    out.flags &= (uint8_t)~PREM_RECORD_AFTER;
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     out.wait[phase] = from->wait[phase] == PREM_NO_WAIT ? PREM_DEVICE_NO_WAIT : from->wait[phase];
   return out;
 }
 
-static void copy_records(const prem_schedule *schedule, block_tables *tables,
-                         const prem_record *from, int32_t count, const int32_t *numbers) {
-  for (int32_t i = 0; i < count; ++i)
-    tables->records[tables->record_count++] = device_record(schedule, &from[i], numbers);
+/* A memory phase and its copies. */
+static void memory_record(const prem_program *program, const prem_cuda_arrays *arrays,
+                          const prem_record *from, const block_task *tasks,
+                          prem_device_record *record, prem_device_move *moves) {
+  const prem_task *task = &program->schedule->tasks[from->task];
+  const prem_access access = from->phase == PREM_PREFETCH ? PREM_IN : PREM_OUT;
+  *record = device_record(program, from, tasks);
+  for (int32_t port = 0; port < task->definition->port_count; ++port) {
+    if (task->definition->ports[port].access != access)
+      continue;
+    const prem_device_move move = device_move(task, port, tasks[from->task].first_port,
+                                              &arrays->arrays[task->arrays[port]], record->index);
+    if (access == PREM_IN)
+      record->fetch_bytes += move.width_bytes * move.rows * move.planes[0] * move.planes[1];
+    moves[record->move_count++] = move;
+  }
 }
 
-static void fill_block(const prem_program *program, int32_t b, int32_t *numbers,
-                       block_tables *tables, prem_cuda_program *out) {
+static void copy_records(const prem_program *program, const prem_cuda_arrays *arrays,
+                         const prem_block_program *block, const block_task *tasks,
+                         int32_t widest_move, block_tables *tables) {
+  for (int32_t i = 0; i < block->memory_count; ++i)
+    memory_record(program, arrays, &block->memory[i], tasks,
+                  &tables->records[tables->record_count++],
+                  &tables->moves[tables->memory_count++ * widest_move]);
+  for (int32_t i = 0; i < block->compute_count; ++i)
+    tables->records[tables->record_count++] = device_record(program, &block->compute[i], tasks);
+}
+
+static void fill_block(const prem_program *program, const prem_cuda_arrays *arrays, int32_t b,
+                       block_task *tasks, block_tables *tables, prem_cuda_program *out) {
   const prem_block_program *block = &program->blocks[b];
   prem_device_block *to = &tables->blocks[b];
   int32_t ports = 0;
@@ -234,7 +316,7 @@ static void fill_block(const prem_program *program, int32_t b, int32_t *numbers,
       continue;
     tables->tasks[tables->task_count] = t;
     tables->positions[tables->task_count++] = block->task_position[t];
-    numbers[t] = to->task_count++;
+    tasks[t] = (block_task){.number = to->task_count++, .first_port = ports};
     ports += program->schedule->tasks[t].definition->port_count;
   }
   to->memory_count = block->memory_count;
@@ -245,8 +327,7 @@ static void fill_block(const prem_program *program, int32_t b, int32_t *numbers,
   to->turns = block->turns;
   memcpy(to->in_turn, block->in_turn, sizeof to->in_turn);
   memcpy(to->out_turn, block->out_turn, sizeof to->out_turn);
-  copy_records(program->schedule, tables, block->memory, block->memory_count, numbers);
-  copy_records(program->schedule, tables, block->compute, block->compute_count, numbers);
+  copy_records(program, arrays, block, tasks, out->launch.widest_move, tables);
   prem_launch *launch = &out->launch;
   if (to->task_count > launch->most_tasks)
     launch->most_tasks = to->task_count;
@@ -258,22 +339,28 @@ static void fill_block(const prem_program *program, int32_t b, int32_t *numbers,
     out->buffer_bytes = bytes;
 }
 
-static cudaError_t blocks_upload(const prem_program *program, prem_cuda_program *out) {
+static cudaError_t blocks_upload(const prem_program *program, const prem_cuda_arrays *arrays,
+                                 prem_cuda_program *out) {
   const size_t blocks = (size_t)program->block_count;
   block_tables tables;
   prem_device_record *records = NULL;
+  prem_device_move *moves = NULL;
   int32_t *tasks = NULL, *positions = NULL;
-  int32_t *numbers = calloc((size_t)program->schedule->task_count, sizeof *numbers);
-  cudaError_t error = numbers ? block_tables_new(program, out, &tables) : cudaErrorMemoryAllocation;
+  block_task *block_tasks = calloc((size_t)program->schedule->task_count, sizeof *block_tasks);
+  cudaError_t error =
+      block_tasks ? block_tables_new(program, out, &tables) : cudaErrorMemoryAllocation;
   if (error != cudaSuccess) {
-    free(numbers);
+    free(block_tasks);
     return error;
   }
   for (int32_t b = 0; b < program->block_count; ++b)
-    fill_block(program, b, numbers, &tables, out);
+    fill_block(program, arrays, b, block_tasks, &tables, out);
   out->cell_count = tables.task_count * PREM_PHASE_COUNT;
   CUDA_TRY(prem_cuda_keep(out, (void **)&records, tables.records,
                           (size_t)tables.record_count * sizeof *records));
+  CUDA_TRY(prem_cuda_keep(out, (void **)&moves, tables.moves,
+                          (size_t)tables.memory_count * (size_t)out->launch.widest_move *
+                              sizeof *moves));
   CUDA_TRY(prem_cuda_keep(out, (void **)&tasks, tables.tasks,
                           (size_t)tables.task_count * sizeof *tasks));
   CUDA_TRY(prem_cuda_keep(out, (void **)&positions, tables.positions,
@@ -283,6 +370,8 @@ static cudaError_t blocks_upload(const prem_program *program, prem_cuda_program 
     block->memory = records;
     block->compute = records + block->memory_count;
     records += block->memory_count + block->compute_count;
+    block->moves = moves;
+    moves += (int64_t)block->memory_count * out->launch.widest_move;
     block->tasks = tasks + block->first_cell / PREM_PHASE_COUNT;
     block->positions = positions + block->first_cell / PREM_PHASE_COUNT;
   }
@@ -290,7 +379,7 @@ static cudaError_t blocks_upload(const prem_program *program, prem_cuda_program 
                           blocks * sizeof *tables.blocks));
 fail:
   block_tables_free(&tables);
-  free(numbers);
+  free(block_tasks);
   return error;
 }
 
@@ -345,9 +434,11 @@ static cudaError_t state_allocate(const prem_program *program, int32_t sm_count,
   CUDA_TRY(prem_cuda_keep(out, (void **)&launch->cells, NULL,
                           (size_t)out->cell_count * sizeof *launch->cells));
   CUDA_TRY(prem_cuda_keep(out, (void **)&launch->warmup_counts, NULL,
-                          2 * (size_t)program->block_count * sizeof *launch->warmup_counts));
+                          PREM_PHASE_COUNT * (size_t)program->block_count *
+                              sizeof *launch->warmup_counts));
   CUDA_TRY(prem_cuda_keep(out, (void **)&launch->record_counts, NULL,
-                          2 * (size_t)program->block_count * sizeof *launch->record_counts));
+                          PREM_PHASE_COUNT * (size_t)program->block_count *
+                              sizeof *launch->record_counts));
   CUDA_TRY(prem_cuda_keep(out, (void **)&launch->tokens, NULL, resources * sizeof *launch->tokens));
   CUDA_TRY(prem_cuda_keep(out, (void **)&launch->gangs, NULL,
                           tasks * resources * sizeof *launch->gangs));
@@ -371,7 +462,7 @@ cudaError_t prem_cuda_program_new(const prem_program *program, const prem_cuda_a
       out->launch.per_task_mask |= 1u << r;
   cudaError_t error;
   CUDA_TRY(tasks_upload(program, arrays, out));
-  CUDA_TRY(blocks_upload(program, out));
+  CUDA_TRY(blocks_upload(program, arrays, out));
   CUDA_TRY(placement_upload(program, sm_count, out));
   CUDA_TRY(state_allocate(program, sm_count, out));
   prem_executive_lay_out(&out->launch);

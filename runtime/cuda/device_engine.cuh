@@ -3,23 +3,13 @@
  *
  * Arrays stand in a box of zeros, so an input window is rows of whole 16-byte pieces wherever it
  * lies. An output row has a body of 16-byte pieces and at most three elements at either end, which
- * lanes store one by one, since what stands beside them belongs to another tile.
+ * lanes store one by one, since what stands beside them belongs to another tile. Which rows, the
+ * host has worked out.
  */
 #ifndef TTPREM_DEVICE_ENGINE_CUH
 #define TTPREM_DEVICE_ENGINE_CUH
 
 #include "device_clock.cuh"
-
-/** A window ready to be moved. */
-struct prem_move {
-  unsigned char *array;     /* the window's first element in the array */
-  int64_t pitch_bytes[3];   /* of the array */
-  unsigned char *scratch;   /* the same element in the scratchpad */
-  int32_t extent[3];        /* outer extents */
-  int32_t scratch_pitch[3]; /* bytes */
-  int32_t width_bytes;      /* bytes of a row that count */
-  int32_t reserved;
-};
 
 static __device__ __forceinline__ uint32_t prem_shared_address(const void *pointer) {
   return (uint32_t)__cvta_generic_to_shared(pointer);
@@ -77,10 +67,35 @@ static __device__ __forceinline__ bool prem_barrier_test(uint64_t *barrier, uint
 #endif
 }
 
-/** What ordinary stores wrote to the scratchpad is visible to bulk copies after this. */
+/** The same, but the warp sleeps until it has, `most_ns` at most. */
+static __device__ __forceinline__ bool prem_barrier_await(uint64_t *barrier, uint32_t parity,
+                                                          uint32_t most_ns) {
+#if PREM_ARCH >= 900
+  uint32_t done;
+  asm volatile("{\n\t.reg .pred p;\n\t"
+               "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 p, [%1], %2, %3;\n\t"
+               "selp.u32 %0, 1, 0, p;\n\t}"
+               : "=r"(done)
+               : "r"(prem_shared_address(barrier)), "r"(parity), "r"(most_ns)
+               : "memory");
+  return done != 0;
+#else
+  (void)most_ns;
+  return prem_barrier_test(barrier, parity);
+#endif
+}
+
+/** What ordinary stores wrote is visible to bulk copies after this. */
 static __device__ __forceinline__ void prem_fence_async(void) {
 #if PREM_ARCH >= 900
   asm volatile("fence.proxy.async;" ::: "memory");
+#endif
+}
+
+/** The same of what they wrote to the scratchpad. */
+static __device__ __forceinline__ void prem_fence_async_scratch(void) {
+#if PREM_ARCH >= 900
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
 }
 
@@ -99,7 +114,7 @@ static __device__ __forceinline__ bool prem_elect(void) {
 #endif
 }
 
-/* ---- preparing ------------------------------------------------------------------------------- */
+/* ---- where a tile's windows lie -------------------------------------------------------------- */
 
 /** Origin and extent of one dimension of a tile's window; outputs are cut to the array. */
 static __device__ __forceinline__ void prem_window_at(const prem_device_dim *dim, bool is_output,
@@ -123,49 +138,13 @@ static __device__ __forceinline__ int32_t prem_lead_bytes(const prem_device_port
   return (int32_t)((uint32_t)innermost_origin * (uint32_t)port->element_bytes & 15u);
 }
 
-/**
- * Work out the copy of a window: four lanes that stand together, one a dimension, `port` and `move`
- * the same in all four. The whole warp calls it; lanes without a port say so by `mine`.
- * @return bytes that prefetching it moves, in each of the four lanes; 0 without a port.
- */
-static __device__ __forceinline__ uint32_t prem_move_prepare(prem_move *move, bool mine,
-                                                             const prem_device_port *port,
-                                                             const int32_t index[PREM_MAX_GRID],
-                                                             unsigned char *buffer) {
-  const int32_t d = (int32_t)(threadIdx.x & 3u);
-  int64_t origin = 0, offset_bytes = 0;
-  int32_t extent = 1;
-  if (mine) {
-    prem_window_at(&port->dim[d], port->is_output != 0, index, &origin, &extent);
-    offset_bytes = origin * port->dim[d].pitch_bytes;
-    if (d < 3) {
-      move->pitch_bytes[d] = port->dim[d].pitch_bytes;
-      move->extent[d] = extent;
-      move->scratch_pitch[d] = port->dim[d].pitch * port->element_bytes;
-    } else {
-      const int32_t lead = prem_lead_bytes(port, origin);
-      move->scratch = buffer + port->offset_bytes + lead;
-      move->width_bytes = extent * port->element_bytes;
-      extent = (int32_t)((uint32_t)(lead + move->width_bytes + 15) & ~15u);
-    }
-  }
-#pragma unroll
-  for (uint32_t to = 1; to < 4; to *= 2) {
-    offset_bytes += __shfl_xor_sync(0xffffffffu, (long long)offset_bytes, (int)to);
-    extent *= __shfl_xor_sync(0xffffffffu, extent, (int)to);
-  }
-  if (mine && d == 3)
-    move->array = port->origin + offset_bytes;
-  return mine ? (uint32_t)extent : 0u;
-}
-
 /** How a row of a writeback divides: bytes before the first 16-byte boundary, bytes in whole
  * pieces; what is left is its tail. */
 struct prem_ends {
   int32_t head, body;
 };
 
-static __device__ __forceinline__ prem_ends prem_ends_of(const prem_move *move) {
+static __device__ __forceinline__ prem_ends prem_ends_of(const prem_device_move *move) {
   const int32_t lead = (int32_t)((uintptr_t)move->array & 15u);
   const int32_t head = min(lead ? 16 - lead : 0, move->width_bytes);
   return prem_ends{head, (move->width_bytes - head) & ~15};
@@ -183,20 +162,24 @@ static __device__ __forceinline__ void prem_barrier_expect(uint64_t *barrier, ui
                : "memory");
 }
 
-/** Start fetching; the barrier expects the bytes already. One lane. */
-static __device__ __forceinline__ void prem_move_fetch(const prem_move *move, uint64_t *barrier) {
-  const uint32_t lead = (uint32_t)((uintptr_t)move->array & 15u);
-  const uint32_t bytes = (lead + (uint32_t)move->width_bytes + 15u) & ~15u;
-  const uint32_t at = prem_shared_address(move->scratch) - lead;
+/** Start fetching into a buffer; the barrier expects the bytes already. One lane. */
+static __device__ __forceinline__ void prem_move_fetch(const prem_device_move *move,
+                                                       const prem_device_port *port,
+                                                       const unsigned char *buffer,
+                                                       uint64_t *barrier) {
+  const uint32_t at = prem_shared_address(buffer) + (uint32_t)move->scratch_at;
   const uint32_t signal = prem_shared_address(barrier);
-  for (int32_t r0 = 0; r0 < move->extent[0]; ++r0)
-    for (int32_t r1 = 0; r1 < move->extent[1]; ++r1) {
+  const uint32_t bytes = (uint32_t)move->width_bytes;
+  const int64_t pitch = move->pitch_bytes;
+  const uint32_t scratch_pitch = (uint32_t)move->scratch_pitch;
+  const int32_t rows = move->rows;
+#pragma unroll 1
+  for (int32_t p0 = 0; p0 < move->planes[0]; ++p0)
+#pragma unroll 1
+    for (int32_t p1 = 0; p1 < move->planes[1]; ++p1) {
       const unsigned char *array =
-          move->array - lead + r0 * move->pitch_bytes[0] + r1 * move->pitch_bytes[1];
-      uint32_t scratch = at + (uint32_t)(r0 * move->scratch_pitch[0] + r1 * move->scratch_pitch[1]);
-      const int64_t pitch = move->pitch_bytes[2];
-      const uint32_t scratch_pitch = (uint32_t)move->scratch_pitch[2];
-      const int32_t rows = move->extent[2];
+          move->array + p0 * port->dim[0].pitch_bytes + p1 * port->dim[1].pitch_bytes;
+      uint32_t scratch = at + (uint32_t)(p0 * port->scratch_pitch[0] + p1 * port->scratch_pitch[1]);
 #pragma unroll 1
       for (int32_t row = 0; row < rows; ++row) {
         asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
@@ -210,21 +193,25 @@ static __device__ __forceinline__ void prem_move_fetch(const prem_move *move, ui
 }
 
 /** Start writing back the whole 16-byte pieces of the rows. One lane. */
-static __device__ __forceinline__ void prem_move_store(const prem_move *move, int32_t head,
-                                                       int32_t body) {
-  const uint32_t at = prem_shared_address(move->scratch) + (uint32_t)head;
-  for (int32_t r0 = 0; r0 < move->extent[0]; ++r0)
-    for (int32_t r1 = 0; r1 < move->extent[1]; ++r1) {
+static __device__ __forceinline__ void prem_move_store(const prem_device_move *move,
+                                                       const prem_device_port *port,
+                                                       const unsigned char *buffer,
+                                                       const prem_ends &ends) {
+  const uint32_t at = prem_shared_address(buffer) + (uint32_t)(move->scratch_at + ends.head);
+  const int64_t pitch = move->pitch_bytes;
+  const uint32_t scratch_pitch = (uint32_t)move->scratch_pitch;
+  const int32_t rows = move->rows;
+#pragma unroll 1
+  for (int32_t p0 = 0; p0 < move->planes[0]; ++p0)
+#pragma unroll 1
+    for (int32_t p1 = 0; p1 < move->planes[1]; ++p1) {
       unsigned char *array =
-          move->array + head + r0 * move->pitch_bytes[0] + r1 * move->pitch_bytes[1];
-      uint32_t scratch = at + (uint32_t)(r0 * move->scratch_pitch[0] + r1 * move->scratch_pitch[1]);
-      const int64_t pitch = move->pitch_bytes[2];
-      const uint32_t scratch_pitch = (uint32_t)move->scratch_pitch[2];
-      const int32_t rows = move->extent[2];
+          move->array + ends.head + p0 * port->dim[0].pitch_bytes + p1 * port->dim[1].pitch_bytes;
+      uint32_t scratch = at + (uint32_t)(p0 * port->scratch_pitch[0] + p1 * port->scratch_pitch[1]);
 #pragma unroll 1
       for (int32_t row = 0; row < rows; ++row) {
         asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(array),
-                     "r"(scratch), "r"((uint32_t)body)
+                     "r"(scratch), "r"((uint32_t)ends.body)
                      : "memory");
         array += pitch;
         scratch += scratch_pitch;
@@ -232,55 +219,47 @@ static __device__ __forceinline__ void prem_move_store(const prem_move *move, in
     }
 }
 
-static __device__ __forceinline__ void prem_store_commit(void) {
+/** Until all that this lane has written back is in the arrays. */
+static __device__ __forceinline__ void prem_store_wait(void) {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-}
-
-/** Until this lane's writebacks but the youngest `but` have been written. */
-static __device__ __forceinline__ void prem_store_wait(int32_t but) {
-  if (but == 0)
-    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
-  else if (but == 1)
-    asm volatile("cp.async.bulk.wait_group 1;" ::: "memory");
-  else
-    asm volatile("cp.async.bulk.wait_group 2;" ::: "memory");
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 #endif
 
 /* ---- moving by lanes ------------------------------------------------------------------------- */
 
-/** Row `row` of plane (r0, r1) of a window: where it begins in the array and in the scratchpad. */
-static __device__ __forceinline__ void prem_move_row(const prem_move *move, int32_t r0, int32_t r1,
-                                                     int32_t row, unsigned char **array,
-                                                     unsigned char **scratch) {
-  *array = move->array + r0 * move->pitch_bytes[0] + r1 * move->pitch_bytes[1] +
-           row * move->pitch_bytes[2];
-  *scratch = move->scratch + r0 * move->scratch_pitch[0] + r1 * move->scratch_pitch[1] +
-             row * move->scratch_pitch[2];
+/** Row `row` of plane (p0, p1) of a window: where it begins in the array and in the scratchpad. */
+static __device__ __forceinline__ void
+prem_move_row(const prem_device_move *move, const prem_device_port *port, unsigned char *buffer,
+              int32_t p0, int32_t p1, int32_t row, unsigned char **array, unsigned char **scratch) {
+  *array = move->array + p0 * port->dim[0].pitch_bytes + p1 * port->dim[1].pitch_bytes +
+           (int64_t)row * move->pitch_bytes;
+  *scratch = buffer + move->scratch_at + p0 * port->scratch_pitch[0] + p1 * port->scratch_pitch[1] +
+             row * move->scratch_pitch;
 }
 
 /** Fetch, and let it arrive. The whole warp. */
-static __device__ __noinline__ void prem_move_fetch_lanes(const prem_move *move, int32_t engine) {
+static __device__ __noinline__ void prem_move_fetch_lanes(const prem_device_move *move,
+                                                          const prem_device_port *port,
+                                                          unsigned char *buffer, int32_t engine) {
   const int32_t lane = (int32_t)(threadIdx.x & 31u);
-  const int32_t lead = (int32_t)((uintptr_t)move->array & 15u);
-  const int32_t bytes = (lead + move->width_bytes + 15) & ~15;
   unsigned char *array, *scratch;
-  for (int32_t r0 = 0; r0 < move->extent[0]; ++r0)
-    for (int32_t r1 = 0; r1 < move->extent[1]; ++r1)
-      for (int32_t row = 0; row < move->extent[2]; ++row) {
-        prem_move_row(move, r0, r1, row, &array, &scratch);
-        for (int32_t at = 16 * lane; at < bytes; at += 16 * 32) {
+  for (int32_t p0 = 0; p0 < move->planes[0]; ++p0)
+    for (int32_t p1 = 0; p1 < move->planes[1]; ++p1)
+      for (int32_t row = 0; row < move->rows; ++row) {
+        prem_move_row(move, port, buffer, p0, p1, row, &array, &scratch);
+        for (int32_t at = 16 * lane; at < move->width_bytes; at += 16 * 32) {
 #if PREM_ARCH >= 800
           if (engine == PREM_ENGINE_CP_ASYNC) {
             asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                             prem_shared_address(scratch - lead + at)),
-                         "l"(array - lead + at)
+                             prem_shared_address(scratch + at)),
+                         "l"(array + at)
                          : "memory");
             continue;
           }
 #endif
           /* other blocks may have written it in this very launch: read it in L2, not in L1 */
-          *(int4 *)(scratch - lead + at) = __ldcg((const int4 *)(array - lead + at));
+          *(int4 *)(scratch + at) = __ldcg((const int4 *)(array + at));
         }
       }
 #if PREM_ARCH >= 800
@@ -293,35 +272,39 @@ static __device__ __noinline__ void prem_move_fetch_lanes(const prem_move *move,
 }
 
 /** Write back the whole 16-byte pieces of the rows. The whole warp. */
-static __device__ __noinline__ void prem_move_store_lanes(const prem_move *move, int32_t head,
-                                                          int32_t body) {
+static __device__ __noinline__ void prem_move_store_lanes(const prem_device_move *move,
+                                                          const prem_device_port *port,
+                                                          unsigned char *buffer,
+                                                          const prem_ends &ends) {
   const int32_t lane = (int32_t)(threadIdx.x & 31u);
   unsigned char *array, *scratch;
-  for (int32_t r0 = 0; r0 < move->extent[0]; ++r0)
-    for (int32_t r1 = 0; r1 < move->extent[1]; ++r1)
-      for (int32_t row = 0; row < move->extent[2]; ++row) {
-        prem_move_row(move, r0, r1, row, &array, &scratch);
-        for (int32_t at = head + 16 * lane; at < head + body; at += 16 * 32)
+  for (int32_t p0 = 0; p0 < move->planes[0]; ++p0)
+    for (int32_t p1 = 0; p1 < move->planes[1]; ++p1)
+      for (int32_t row = 0; row < move->rows; ++row) {
+        prem_move_row(move, port, buffer, p0, p1, row, &array, &scratch);
+        for (int32_t at = ends.head + 16 * lane; at < ends.head + ends.body; at += 16 * 32)
           *(int4 *)(array + at) = *(const int4 *)(scratch + at);
       }
 }
 
 /** Write back the words at the two ragged ends of the rows, six at most, eight lanes a row; all of
  * a narrow row may be in them. The whole warp. */
-static __device__ __noinline__ void prem_move_store_ends(const prem_move *move, int32_t head,
-                                                         int32_t body) {
+static __device__ __noinline__ void prem_move_store_ends(const prem_device_move *move,
+                                                         const prem_device_port *port,
+                                                         unsigned char *buffer,
+                                                         const prem_ends &ends) {
   const int32_t lane = (int32_t)(threadIdx.x & 31u);
   const int32_t word = 4 * (lane & 7);
-  const int32_t at = word < head ? word : body + word;
+  const int32_t at = word < ends.head ? word : ends.body + word;
   unsigned char *array, *scratch;
-  if (at >= move->width_bytes)
-    return;
-  for (int32_t r0 = 0; r0 < move->extent[0]; ++r0)
-    for (int32_t r1 = 0; r1 < move->extent[1]; ++r1)
-      for (int32_t row = lane >> 3; row < move->extent[2]; row += 4) {
-        prem_move_row(move, r0, r1, row, &array, &scratch);
-        *(uint32_t *)(array + at) = *(const uint32_t *)(scratch + at);
-      }
+  if (at < move->width_bytes)
+    for (int32_t p0 = 0; p0 < move->planes[0]; ++p0)
+      for (int32_t p1 = 0; p1 < move->planes[1]; ++p1)
+        for (int32_t row = lane >> 3; row < move->rows; row += 4) {
+          prem_move_row(move, port, buffer, p0, p1, row, &array, &scratch);
+          *(uint32_t *)(array + at) = *(const uint32_t *)(scratch + at);
+        }
+  __syncwarp();
 }
 
 /** Until every byte that this lane wrote is visible to all blocks and their bulk copies. */

@@ -33,29 +33,52 @@ typedef struct prem_device_dim {
   int32_t pitch; /* in the scratchpad, elements; of the innermost dimension: 1 */
 } prem_device_dim;
 
-/** A port and its array, all that moving a window needs. Copied to the scratchpad. */
+/** A port and its array: what views of it are made from, and what its moves have in common. Copied
+ *  to the scratchpad. */
 typedef struct prem_device_port {
   prem_device_dim dim[PREM_MAX_RANK];
-  unsigned char *origin; /* of the array */
-  int32_t offset_bytes;  /* in the tile's buffer */
+  int32_t offset_bytes; /* in the tile's buffer */
   int32_t element_bytes;
   int32_t is_output;
+  int32_t scratch_pitch[2]; /* bytes from one index of dimension 0 and 1 to the next */
   int32_t reserved;
 } prem_device_port;
+
+/**
+ * The copy of one window, worked out before the run: rows of `width_bytes`. Of an input whole
+ * 16-byte pieces, from the boundary before the window's first byte; of an output the bytes that
+ * count.
+ */
+typedef struct prem_device_move {
+  unsigned char *array; /* the first row in the array */
+  int32_t scratch_at;   /* the same byte in the tile's buffer */
+  int32_t width_bytes;
+  int32_t pitch_bytes, scratch_pitch; /* from row to row (dimension 2) */
+  uint16_t rows;
+  uint16_t planes[2]; /* of dimensions 0 and 1 */
+  uint16_t port;      /* of the block: it has their pitches */
+} prem_device_move;
+
+static_assert(sizeof(prem_device_move) == 32, "prem_device_move is 32 bytes");
 
 /** A wait that is always over: no two counts of a run are so far apart. */
 #define PREM_DEVICE_NO_WAIT (-(1 << 30))
 
-/** A record as the executive wants it: as prem_record, the tile's index worked out. */
+/** A record as the executive wants it: all that can be worked out before the run is. Read 16 bytes
+ * at a time. */
 typedef struct prem_device_record {
-  int64_t start_ns, end_ns;
+  int64_t start_ns, gate_ns;      /* from the hyperperiod's start: the plan's, the job's release */
   int32_t wait[PREM_PHASE_COUNT]; /* PREM_DEVICE_NO_WAIT for none */
-  int32_t index[PREM_MAX_GRID];
-  int32_t tile, job;
-  uint16_t task; /* counted among the tasks of its block */
-  uint8_t phase, flags;
+  uint32_t window_ns;             /* planned length; the largest number for all above */
+  int32_t index[PREM_MAX_GRID];   /* of the tile */
+  int32_t tile;
+  int32_t job;
+  uint16_t task;        /* counted among the tasks of its block */
+  uint8_t phase, flags; /* PREM_RECORD_AFTER only where there are predecessors */
   uint8_t in_buffer, out_buffer;
-  uint8_t reserved[10];
+  uint8_t move_count; /* of a memory phase: windows to copy */
+  uint8_t reserved;
+  int32_t fetch_bytes; /* of a prefetch: what its copies bring */
 } prem_device_record;
 
 static_assert(sizeof(prem_device_record) == 64, "prem_device_record is 64 bytes");
@@ -79,7 +102,6 @@ typedef struct prem_device_task {
                          block's word */
   int32_t first_after, after_count;
   int64_t first_job; /* in job_end_ns of one hyperperiod */
-  int64_t period_ns, release_ns;
   unsigned char params[PREM_PARAMS_BYTES];
 } prem_device_task;
 
@@ -91,6 +113,7 @@ typedef struct prem_device_demand {
 /** A block's tables. The `task` of its records counts the tasks of this block. */
 typedef struct prem_device_block {
   const prem_device_record *memory, *compute;
+  const prem_device_move *moves; /* [memory_count][launch.widest_move] */
   int32_t memory_count, compute_count;
   int32_t phase_count[PREM_PHASE_COUNT];
   int32_t in_bytes, out_bytes;
@@ -100,8 +123,8 @@ typedef struct prem_device_block {
   const int32_t *tasks;       /* their numbers */
   const int32_t *positions;   /* the block's place in each one's list */
   int64_t first_cell;         /* of its cells in the launch's */
-  prem_trace_record *records; /* two shares of the raw trace: memory, then compute */
-  int64_t memory_capacity, compute_capacity;
+  prem_trace_record *records; /* its share of the raw trace, phase by phase */
+  int64_t capacity[PREM_PHASE_COUNT];
 } prem_device_block;
 
 /** Why a run ended early; the first fault wins. */
@@ -135,11 +158,13 @@ typedef struct prem_device_state {
   prem_device_fault fault;
 } prem_device_state;
 
-/** Counts of one phase of one task on one block, as prem_cell; kept in the scratchpad. */
+/** Counts of one phase of one task on one block, as prem_cell; kept in the scratchpad. Lanes of a
+ *  warp work the first words at the same time: the sum, then maxima. */
 typedef struct prem_device_cell {
-  int64_t duration_sum_ns, duration_min_ns, duration_max_ns;
+  int64_t duration_sum_ns;
+  int64_t duration_max_ns, duration_min_negated_ns; /* the shortest is a maximum too */
   int64_t lateness_max_ns, overrun_max_ns;
-  uint32_t count, releases, late, overruns;
+  uint32_t count, releases, late, overruns; /* in this order: by lanes as well */
   uint32_t lateness_hist[PREM_HIST_BUCKETS];
 } prem_device_cell;
 
@@ -160,8 +185,8 @@ typedef struct prem_launch {
   long long *done_at;        /* the same: when the last one ended, on %globaltimer */
   long long *job_end_ns;     /* [hyperperiod][job], from S; max over blocks */
   prem_device_cell *cells;   /* [first_cell + task of the block * 3 + phase] */
-  int64_t *record_counts;    /* [block][2]: phases recorded or lost */
-  int64_t *warmup_counts;    /* [block][2]: of these, warm-up */
+  int64_t *record_counts;    /* [block][phase]: phases recorded or lost */
+  int64_t *warmup_counts;    /* [block][phase]: of these, warm-up */
   prem_device_token *tokens; /* [resource] */
   uint32_t *gangs;           /* [task][resource]: holders, top bit: granted */
   int32_t resource_count;
@@ -169,7 +194,7 @@ typedef struct prem_launch {
   int32_t task_count, block_count, sm_count;
   int32_t buffers;
   int32_t most_tasks, most_ports; /* of one block: how the scratchpad is divided */
-  int32_t widest_task;            /* most ports of one task */
+  int32_t widest_move;            /* most windows of one memory phase */
   int32_t tasks_at, ports_at, cells_at, moves_at, buffers_at; /* bytes of scratchpad before them */
   int32_t engine; /* prem_engine, never PREM_ENGINE_BEST */
   int32_t mode;   /* prem_mode */

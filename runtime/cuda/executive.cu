@@ -1,26 +1,28 @@
 /*
  * The executive: one persistent kernel that runs any plan.
  *
- * A CUDA block claims a plan block of its own SM and works its two tables. The last warp is the
- * memory warp: it issues prefetches and writebacks at their releases and sees them land. All other
- * warps compute. Both units work their tables strictly in order; what one waits for from the other
- * are counts of phases done, kept in the scratchpad with one writer each:
+ * A CUDA block claims a plan block of its own SM and works its two tables. Its last three warps
+ * move memory, all others compute. The starter works the table of prefetches and writebacks: it
+ * starts prefetches at their releases, and hands writebacks to the writer, since a bulk copy out of
+ * the scratchpad can only be waited for, not asked after; the watcher sees prefetches land. Both
+ * tables are worked strictly in order; what one unit waits for from the others are counts of phases
+ * done, kept in the scratchpad with one writer each:
  *
- *   done[PREFETCH], done[WRITEBACK]  written by the memory warp after the bytes landed
- *   done[COMPUTE]                    written by thread 0 after all compute warps met
- *   full[i]                          mbarrier of the prefetches i, i + RING, ...: compute waits on
- *                                    it itself, so that what the copy engine wrote is visible to
- *                                    it, and hears of it without the memory warp
+ *   counts[PREFETCH]   written by the watcher after the bytes landed
+ *   counts[WRITEBACK]  by the writer
+ *   counts[COMPUTE]    by thread 0 after all compute warps met
+ *   full[i]            mbarrier of the prefetches i, i + RING, ...: compute waits on it itself, so
+ *                      that what the copy engine wrote is visible to it, and hears of it without
+ *                      the watcher
+ *   order[i]           mbarrier of the writebacks i, i + SLIPS, ...: handed over
  *
  * Across blocks: done_jobs[] says how many jobs of a task a block has finished; written with
  * release after the last writeback is visible in L2, read with acquire. Nothing else is shared.
  *
- * All that a phase needs lies in the scratchpad before its release: the record, the tasks and ports
- * of this block, the counts. A phase reads nothing from memory but its data. What can be worked out
- * before a release is, what can wait until the count is published does: between the release and the
- * first copy, and between the landing and the count, there are only a few instructions. The copies
- * of the next phase are worked out while those of the last ones are in flight, and issued when they
- * are due, landed or not.
+ * All that a phase needs lies in the scratchpad before its release: the record, its copies worked
+ * out by the host, the tasks and ports of this block, the counts. A phase reads nothing from memory
+ * but its data. Between the release and the first copy, and between the landing and the count,
+ * there are only a few instructions; what has ended is written down when nothing is due.
  *
  * Every wait sees the abort word and ends: those for an instant by themselves, the others at the
  * stall timeout, which raises a fault that stops everybody.
@@ -28,7 +30,7 @@
 #include "executive.h"
 
 #include "executive_compute.cuh"
-#include "executive_memory.cuh"
+#include "executive_writer.cuh"
 
 #include <cstring>
 
@@ -106,53 +108,62 @@ __device__ bool agree_on_start(const prem_launch *launch, int64_t *start_ns) {
 
 /** Bring the tasks and ports of this block to the scratchpad, clear its cells. All threads. */
 __device__ void block_furnish(const prem_launch &launch, const prem_device_block *block) {
+  control *own = shared();
   const int32_t thread = (int32_t)threadIdx.x, threads = (int32_t)blockDim.x;
   int32_t first_port = 0;
   for (int32_t t = 0; t < block->task_count; ++t) {
     const prem_device_task *from = &launch.tasks[block->tasks[t]];
     const int32_t ports = from->port_count;
     for (int32_t word = thread; word < (int32_t)(sizeof *from / 8); word += threads)
-      ((int64_t *)task_at(launch, t))[word] = ((const int64_t *)from)[word];
+      ((int64_t *)task_at(own, launch, t))[word] = ((const int64_t *)from)[word];
     const int64_t *port = (const int64_t *)&launch.ports[from->first_port];
     for (int32_t word = thread; word < ports * (int32_t)(sizeof(prem_device_port) / 8);
          word += threads)
-      ((int64_t *)port_at(launch, first_port))[word] = port[word];
+      ((int64_t *)port_at(own, launch, first_port))[word] = port[word];
     __syncthreads();
     if (thread == 0) {
-      task_at(launch, t)->first_port = first_port;
-      task_at(launch, t)->first_done += block->positions[t];
+      task_at(own, launch, t)->first_port = first_port;
+      task_at(own, launch, t)->first_done += block->positions[t];
     }
     first_port += ports;
   }
   for (int32_t c = thread; c < block->task_count * PREM_PHASE_COUNT; c += threads) {
-    prem_device_cell *cell = cell_at(launch, c);
+    prem_device_cell *cell = cell_at(own, launch, c);
     *cell = prem_device_cell{};
-    cell->duration_min_ns = INT64_MAX;
     cell->duration_max_ns = INT64_MIN;
+    cell->duration_min_negated_ns = INT64_MIN;
     cell->lateness_max_ns = INT64_MIN;
   }
   __syncthreads();
 }
 
-/** Open the books of both units. One thread. */
-__device__ void books_open(const prem_launch &launch, const prem_device_block *block) {
+/** Both tables at their start, the ledgers empty. One thread. */
+__device__ void block_open(const prem_launch &launch, const prem_device_block *block) {
   control *start = shared();
-  for (int32_t phase = 0; phase < PREM_PHASE_COUNT; ++phase)
-    start->phase_count[phase] = block->phase_count[phase];
-  start->turns = block->turns;
-  books *memory = &start->memory_books, *compute = &start->compute_books;
-  *memory = books{};
-  memory->table = block->memory;
-  memory->room = block->records;
-  memory->capacity = block->memory_capacity;
+  feed *memory = &start->memory_feed, *compute = &start->compute_feed;
+  *memory = feed{};
+  memory->records = block->memory;
+  memory->moves = block->moves;
   for (int32_t buffer = 0; buffer < launch.buffers; ++buffer) {
     memory->in_at[buffer] = buffer * block->in_bytes;
     memory->out_at[buffer] = launch.buffers * block->in_bytes + buffer * block->out_bytes;
   }
   *compute = *memory;
-  compute->table = block->compute;
-  compute->room = block->records + block->memory_capacity;
-  compute->capacity = block->compute_capacity;
+  compute->records = block->compute;
+  compute->moves = nullptr;
+  start->turns = block->turns;
+  prem_trace_record *room = block->records;
+  for (int32_t phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
+    start->phase_count[phase] = block->phase_count[phase];
+    start->ledgers[phase] = ledger{room, block->capacity[phase], 0, 0};
+    room += block->capacity[phase];
+  }
+  start->memory_count = block->memory_count;
+  start->compute_count = block->compute_count;
+  start->issued = 0;
+  start->closing = 0;
+  start->computing = 1;
+  start->computes_written = 0;
 }
 
 /** Give the counts of this block to the host. All threads. */
@@ -160,51 +171,58 @@ __device__ void block_report(const prem_launch &launch, const prem_device_block 
   const int32_t words =
       block->task_count * PREM_PHASE_COUNT * (int32_t)(sizeof(prem_device_cell) / 8);
   int64_t *to = (int64_t *)&launch.cells[block->first_cell];
-  const int64_t *from = (const int64_t *)cell_at(launch, 0);
+  const int64_t *from = (const int64_t *)cell_at(shared(), launch, 0);
   for (int32_t word = (int32_t)threadIdx.x; word < words; word += (int32_t)blockDim.x)
     to[word] = from[word];
   if (threadIdx.x != 0)
     return;
-  const int32_t number = shared()->plan_block;
-  launch.record_counts[2 * number] = shared()->memory_books.recorded;
-  launch.record_counts[2 * number + 1] = shared()->compute_books.recorded;
-  launch.warmup_counts[2 * number] = shared()->memory_books.warmups;
-  launch.warmup_counts[2 * number + 1] = shared()->compute_books.warmups;
+  const int64_t first = (int64_t)shared()->plan_block * PREM_PHASE_COUNT;
+  for (int32_t phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
+    launch.record_counts[first + phase] = shared()->ledgers[phase].recorded;
+    launch.warmup_counts[first + phase] = shared()->ledgers[phase].warmups;
+  }
 }
 
 template <int THREADS, int BLOCKS>
 __global__ void __launch_bounds__(THREADS, BLOCKS)
     executive(const __grid_constant__ prem_launch launch) {
+  control *own = shared();
   if (threadIdx.x == 0) {
     for (int32_t i = 0; i < RING; ++i)
-      prem_barrier_init(&shared()->full[i]);
+      prem_barrier_init(&own->full[i]);
+    for (int32_t i = 0; i < SLIPS; ++i)
+      prem_barrier_init(&own->order[i]);
     for (int32_t i = 0; i < 4; ++i)
-      shared()->counts[i] = 0;
-    shared()->go = 0;
-    shared()->launch = launch;
+      own->counts[i] = 0;
+    own->go = 0;
+    own->launch = launch;
     prem_fence_async();
-    shared()->plan_block = become_resident(&launch);
+    own->plan_block = become_resident(&launch);
   }
   __syncthreads();
-  if (shared()->plan_block < 0)
+  if (own->plan_block < 0)
     return;
-  const prem_device_block *block = &launch.blocks[shared()->plan_block];
+  const prem_device_block *block = &launch.blocks[own->plan_block];
   block_furnish(launch, block);
   if (threadIdx.x == 0) {
-    books_open(launch, block);
-    if (!agree_on_start(&launch, &shared()->start_ns))
-      shared()->counts[ABORT] = 1;
-    shared()->memory_cursor = cursor_at(block->memory_count);
-    shared()->held = 0;
+    block_open(launch, block);
+    if (!agree_on_start(&launch, &own->start_ns))
+      own->counts[ABORT] = 1;
   }
   __syncthreads();
-  const int32_t compute_threads = (int32_t)blockDim.x - 32;
-  const bool moves = (int32_t)threadIdx.x >= compute_threads;
-  if (shared()->counts[ABORT] == 0) {
-    if (moves)
-      memory_warp(launch);
-    else
-      compute_warps(launch, cursor_at(block->compute_count), compute_threads);
+  if (own->counts[ABORT] == 0) {
+    const int32_t from_last = ((int32_t)blockDim.x - 1 - (int32_t)threadIdx.x) / 32;
+    if (from_last == 0)
+      starter_warp(own, launch);
+    else if (from_last == 1)
+      writer_warp(own, launch);
+    else if (from_last == 2)
+      watcher_warp(own);
+    else {
+      compute_warps(own, launch);
+      if (threadIdx.x == 0)
+        *(volatile int32_t *)&own->computing = 0;
+    }
   }
   __syncthreads();
   block_report(launch, block);
@@ -213,20 +231,20 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
 } // namespace
 
 extern "C" const void *prem_executive_variant(int32_t number, int32_t *most_threads) {
-  /* by registers a thread: 128, 64, 56, 48, 32 */
+  /* by registers a thread: 128, 72, 64, 56, 32 */
   switch (number) {
   case 0:
     *most_threads = 512;
     return (const void *)&executive<512, 1>;
   case 1:
+    *most_threads = 224;
+    return (const void *)&executive<224, 4>;
+  case 2:
     *most_threads = 1024;
     return (const void *)&executive<1024, 1>;
-  case 2:
+  case 3:
     *most_threads = 288;
     return (const void *)&executive<288, 4>;
-  case 3:
-    *most_threads = 320;
-    return (const void *)&executive<320, 4>;
   case 4:
     *most_threads = 1024;
     return (const void *)&executive<1024, 2>;
@@ -246,7 +264,7 @@ extern "C" void prem_executive_lay_out(prem_launch *launch) {
   launch->cells_at = (int32_t)at;
   at += aligned(tasks * PREM_PHASE_COUNT * sizeof(prem_device_cell), 16);
   launch->moves_at = (int32_t)at;
-  at += 2 * (size_t)launch->widest_task * sizeof(prem_move);
+  at += (2 * CHUNK + SLIPS) * (size_t)launch->widest_move * sizeof(prem_device_move);
   launch->buffers_at = (int32_t)aligned(at, 128);
 }
 

@@ -11,7 +11,7 @@ extern "C" {
 /** The executive for cudaLaunchCooperativeKernel, its one argument a prem_launch. Variants differ
  *  in registers a thread, most first; NULL behind the last. */
 const void *prem_executive_variant(int32_t number, int32_t *most_threads);
-/** Divide the scratchpad by most_tasks, most_ports, widest_task: sets all `..._at`; the buffers
+/** Divide the scratchpad by most_tasks, most_ports, widest_move: sets all `..._at`; the buffers
  * come last. */
 void prem_executive_lay_out(prem_launch *launch);
 /** A kernel's number in this build, or -1. */

@@ -7,11 +7,17 @@
 
 namespace {
 
+/** Who uses the memory: the phase of a record, or the two of a joined pair. */
+struct token_user {
+  int32_t task, phase, other_task, other_phase; /* tasks of this block */
+};
+
 constexpr int32_t RING = 32;      /* prefetches of a block that may be in flight or unread */
 constexpr int32_t CHUNK = 4;      /* records brought from L2 at a time */
-constexpr int32_t FLIGHTS = 4;    /* memory phases in flight; a power of 2 */
+constexpr int32_t SLIPS = 8;      /* phases of a kind in flight or not yet written down */
 constexpr int32_t LOOK_NS = 4096; /* between two looks at the abort word in L2 */
-constexpr int32_t CLOSE_NS = 128; /* so long before a release nothing else is looked at */
+constexpr uint32_t NAP_NS = 1000; /* the longest that a warp sleeps at a barrier */
+constexpr int32_t MEMORY_THREADS = 96;
 constexpr uint32_t FULL_WARP = 0xffffffffu;
 constexpr uint32_t GANG_GRANTED = 0x80000000u;
 
@@ -26,23 +32,27 @@ struct record_ring {
   prem_device_record records[2 * CHUNK];
 };
 
-/** A phase to be recorded when it has ended. */
-struct flight {
-  prem_trace_record out;
-  int64_t planned_end_ns; /* from S, as the stamps */
-  int32_t done;           /* the job's number + 1 over the run if the phase is its last here; 0 */
-  uint16_t task;          /* of the block */
-  uint8_t phase;
-  bool counts; /* into the cells */
+/** A phase on its way from its record to the trace. Its times are on the clock. */
+struct alignas(16) slip {
+  prem_device_record record;
+  int64_t due_ns, ready_ns, start_ns, end_ns;
+  int64_t origin_ns; /* the hyperperiod's start */
+  int32_t hyperperiod;
+  int32_t buffer_at; /* of a writeback: its buffer in the scratchpad */
 };
 
-/** What a unit knows of itself and does not need in a hurry. */
-struct books {
-  const prem_device_record *table;
+/** A unit's table, and the buffers as they are now, in bytes. */
+struct feed {
+  const prem_device_record *records;
+  const prem_device_move *moves;
   int32_t next; /* record at which the chunk to be sent begins */
-  int64_t recorded, warmups, capacity;
+  int32_t in_at[PREM_MAX_BUFFERS], out_at[PREM_MAX_BUFFERS];
+};
+
+/** What has been written down of a phase. One warp writes each. */
+struct ledger {
   prem_trace_record *room;
-  int32_t in_at[PREM_MAX_BUFFERS], out_at[PREM_MAX_BUFFERS]; /* buffers now, bytes */
+  int64_t capacity, recorded, warmups;
 };
 
 /** A view of the current tile: prem_view, its data as an offset in the scratchpad. */
@@ -66,21 +76,26 @@ struct cursor {
 /** The start of the scratchpad. Behind it lie the tasks, ports, cells and moves of this block, then
  *  the buffers. */
 struct control {
-  prem_launch launch; /* for what is called, which cannot see the kernel's constants */
-  uint64_t full[RING];
+  prem_launch launch;             /* for what is called, which cannot see the kernel's constants */
+  uint64_t full[RING];            /* of prefetches, counted round: landed */
+  uint64_t order[SLIPS];          /* of writebacks, counted round: handed to the writer */
   alignas(16) uint32_t counts[4]; /* phases done; the abort word */
   record_ring memory, compute;
-  flight flights[FLIGHTS + 1]; /* of the memory warp; the last one of the compute warps */
+  slip fetches[SLIPS], stores[SLIPS], computes[SLIPS]; /* counted round */
   shared_view views[PREM_MAX_PORTS];
-  books memory_books, compute_books;
-  cursor memory_cursor; /* the compute warps have theirs in registers: each its own */
-  int32_t held;         /* mode lock: halves of the phase whose tokens the memory warp holds */
-  int64_t stamps[2][2]; /* ready and start of a compute, of even and odd ones */
-  int64_t start_ns;     /* S */
+  feed memory_feed, compute_feed;
+  ledger ledgers[PREM_PHASE_COUNT];
+  token_user holder;                     /* mode lock: whose tokens the starter holds */
+  int64_t start_ns;                      /* S */
   int32_t phase_count[PREM_PHASE_COUNT]; /* in one hyperperiod */
   int32_t turns;                         /* whether hyperperiods turn the buffers */
+  int32_t memory_count, compute_count;   /* records in one hyperperiod */
   int32_t plan_block;                    /* -1: nothing to do */
   int32_t go;                            /* 0: the compute warps end */
+  uint32_t issued;                       /* prefetches of the run */
+  uint32_t computes_written;             /* computes of the run that are written down */
+  int32_t closing;                       /* no memory phase will be started any more */
+  int32_t computing;                     /* the compute warps are at work */
 };
 
 constexpr size_t aligned(size_t bytes, size_t to) {
@@ -89,27 +104,38 @@ constexpr size_t aligned(size_t bytes, size_t to) {
 
 extern __shared__ __align__(128) unsigned char scratch[];
 
+/** The scratchpad. What it returns is kept in a register: the compiler, left to itself, works the
+ *  address out again at each use. */
 __device__ __forceinline__ control *shared(void) {
-  return (control *)scratch;
+  uint32_t base;
+  asm("mov.u32 %0, %1;" : "=r"(base) : "r"((uint32_t)__cvta_generic_to_shared(scratch)));
+  return (control *)__cvta_shared_to_generic(base);
 }
-__device__ __forceinline__ prem_device_task *task_at(const prem_launch &launch, int32_t task) {
-  return (prem_device_task *)(scratch + launch.tasks_at) + task;
+__device__ __forceinline__ unsigned char *bytes_at(control *own, int32_t at) {
+  return (unsigned char *)own + at;
 }
-__device__ __forceinline__ prem_device_port *port_at(const prem_launch &launch, int32_t port) {
-  return (prem_device_port *)(scratch + launch.ports_at) + port;
+__device__ __forceinline__ prem_device_task *task_at(control *own, const prem_launch &launch,
+                                                     int32_t task) {
+  return (prem_device_task *)bytes_at(own, launch.tasks_at) + task;
 }
-__device__ __forceinline__ prem_device_cell *cell_at(const prem_launch &launch, int32_t cell) {
-  return (prem_device_cell *)(scratch + launch.cells_at) + cell;
+__device__ __forceinline__ prem_device_port *port_at(control *own, const prem_launch &launch,
+                                                     int32_t port) {
+  return (prem_device_port *)bytes_at(own, launch.ports_at) + port;
 }
-__device__ __forceinline__ prem_move *moves_of(const prem_launch &launch, int32_t half) {
-  return (prem_move *)(scratch + launch.moves_at) + half * launch.widest_task;
+__device__ __forceinline__ prem_device_cell *cell_at(control *own, const prem_launch &launch,
+                                                     int32_t cell) {
+  return (prem_device_cell *)bytes_at(own, launch.cells_at) + cell;
+}
+/** The moves of a record in the memory warp's ring; behind them those of the writer's slips. */
+__device__ __forceinline__ prem_device_move *moves_at(control *own, const prem_launch &launch,
+                                                      int32_t slot) {
+  return (prem_device_move *)bytes_at(own, launch.moves_at) + slot * launch.widest_move;
 }
 
 /** A record in a ring: slots from COMPUTES on are those of the compute warps'. What is called takes
  *  such numbers: they need fewer registers than pointers. */
-__device__ __forceinline__ const prem_device_record *record_at(int32_t slot) {
-  return slot < COMPUTES ? &shared()->memory.records[slot]
-                         : &shared()->compute.records[slot - COMPUTES];
+__device__ __forceinline__ const prem_device_record *record_at(control *own, int32_t slot) {
+  return slot < COMPUTES ? &own->memory.records[slot] : &own->compute.records[slot - COMPUTES];
 }
 
 /** A lane as a number. */
@@ -120,32 +146,44 @@ __device__ __forceinline__ int32_t lane_number(void) {
 /* ---- records --------------------------------------------------------------------------------- */
 
 /** At the start of a table. */
-__device__ __forceinline__ cursor cursor_at(int32_t count) {
+__device__ __forceinline__ cursor cursor_at(const control *own, int32_t count) {
   cursor at = {};
   at.count = count;
-  at.origin_ns = shared()->start_ns;
+  at.origin_ns = own->start_ns;
   return at;
 }
 
+/** 16 bytes to the scratchpad, without waiting for them. */
+__device__ __forceinline__ void word_send(int4 *to, const int4 *from) {
+#if PREM_ARCH >= 800
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(prem_shared_address(to)), "l"(from)
+               : "memory");
+#else
+  *to = *from;
+#endif
+}
+
 /** A warp sends the next chunk of its table on its way into a half of the ring; round and round. */
-__device__ __forceinline__ void ring_load(books *unit, int32_t count, record_ring *ring,
-                                          int32_t half) {
+__device__ __noinline__ void ring_load(bool memory, int32_t count, int32_t half) {
+  control *own = shared();
+  const prem_launch &launch = own->launch;
+  record_ring *ring = memory ? &own->memory : &own->compute;
+  feed *unit = memory ? &own->memory_feed : &own->compute_feed;
   constexpr int32_t WORDS = (int32_t)(sizeof(prem_device_record) / 16);
   static_assert(CHUNK * WORDS <= 32, "a word for each lane at most");
-  const int32_t word = lane_number(), first = unit->next;
-  const int4 *from = (const int4 *)&unit->table[first] + word;
-  int4 *to = (int4 *)&ring->records[half * CHUNK] + word;
-  if (word < min(count - first, CHUNK) * WORDS) {
-#if PREM_ARCH >= 800
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(prem_shared_address(to)),
-                 "l"(from)
-                 : "memory");
-#else
-    *to = *from;
-#endif
+  const int32_t lane = lane_number(), first = unit->next;
+  const int32_t records = min(count - first, CHUNK);
+  if (lane < records * WORDS)
+    word_send((int4 *)&ring->records[half * CHUNK] + lane,
+              (const int4 *)&unit->records[first] + lane);
+  if (memory) {
+    const int4 *from = (const int4 *)&unit->moves[(int64_t)first * launch.widest_move];
+    int4 *to = (int4 *)moves_at(own, launch, half * CHUNK);
+    for (int32_t word = lane; word < 2 * records * launch.widest_move; word += 32)
+      word_send(to + word, from + word);
   }
   __syncwarp();
-  if (word == 0)
+  if (lane == 0)
     unit->next = first + CHUNK < count ? first + CHUNK : 0;
   __syncwarp();
 }
@@ -157,10 +195,10 @@ __device__ __forceinline__ void ring_arrive(void) {
   __syncwarp();
 }
 
-__device__ __forceinline__ void ring_start(books *unit, int32_t count, record_ring *ring) {
+__device__ __forceinline__ void ring_start(bool memory, int32_t count) {
 #pragma unroll 1
   for (int32_t half = 0; half < 2; ++half)
-    ring_load(unit, count, ring, half);
+    ring_load(memory, count, half);
   ring_arrive();
 }
 
@@ -170,8 +208,10 @@ __device__ __forceinline__ bool chunk_ends(const cursor &at) {
 }
 
 /** The buffers of the next hyperperiod, where tiles alive across its start turn them. One warp. */
-__device__ __noinline__ void buffers_turn(const prem_launch &launch, books *unit) {
-  const prem_device_block *block = &launch.blocks[shared()->plan_block];
+__device__ __noinline__ void buffers_turn(bool memory) {
+  control *own = shared();
+  feed *unit = memory ? &own->memory_feed : &own->compute_feed;
+  const prem_device_block *block = &own->launch.blocks[own->plan_block];
   const int32_t lane = lane_number();
   int32_t in_at = 0, out_at = 0;
   if (lane < PREM_MAX_BUFFERS) {
@@ -186,37 +226,56 @@ __device__ __noinline__ void buffers_turn(const prem_launch &launch, books *unit
   __syncwarp();
 }
 
+/** Go on at the table's start, in the next hyperperiod. */
+__device__ __forceinline__ void cursor_wrap(const control *own, cursor *at) {
+  at->index = 0;
+  ++at->hyperperiod;
+  at->origin_ns += own->launch.hyperperiod_ns;
+  for (int32_t phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+    at->base[phase] += (uint32_t)own->phase_count[phase];
+}
+
 /** Step to the next record. A new chunk must have arrived. */
-__device__ __forceinline__ void cursor_step(const prem_launch &launch, cursor *at) {
+__device__ __forceinline__ void cursor_step(const control *own, cursor *at) {
   const bool crosses = chunk_ends(*at);
   ++at->index;
   at->slot = crosses ? ((at->slot & CHUNK) ^ CHUNK) : at->slot + 1;
-  if (at->index < at->count)
-    return;
-  at->index = 0;
-  ++at->hyperperiod;
-  at->origin_ns += launch.hyperperiod_ns;
-  for (int32_t phase = 0; phase < PREM_PHASE_COUNT; ++phase)
-    at->base[phase] += (uint32_t)shared()->phase_count[phase];
+  if (at->index == at->count)
+    cursor_wrap(own, at);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
 /** Look at the abort word of the launch; remember it in the scratchpad. */
-__device__ bool abort_look(const prem_launch &launch) {
-  volatile uint32_t *abort = &shared()->counts[ABORT];
-  if (prem_load_relaxed(&launch.state->abort))
+__device__ __forceinline__ bool abort_look(control *own) {
+  volatile uint32_t *abort = &own->counts[ABORT];
+  if (prem_load_relaxed(&own->launch.state->abort))
     *abort = 1;
   return *abort != 0;
 }
 
-__device__ __forceinline__ uint4 counts_now(void) {
+__device__ __forceinline__ uint4 counts_now(const control *own) {
   uint4 now;
   asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(now.x), "=r"(now.y), "=r"(now.z), "=r"(now.w)
-               : "r"(prem_shared_address(shared()->counts))
+               : "r"(prem_shared_address(own->counts))
                : "memory");
   return now;
+}
+
+/** Has a prefetch landed, counted over the run? Then what it brought is visible to this lane. */
+__device__ __forceinline__ bool prefetch_there(control *own, uint32_t number) {
+  return prem_barrier_test(&own->full[number % RING], number / RING & 1u);
+}
+
+/** Look at a barrier for a microsecond or so, mostly asleep. @return whether its phase has
+ * completed. */
+__device__ __forceinline__ bool barrier_doze(uint64_t *barrier, uint32_t parity) {
+  bool there = false;
+#pragma unroll 1
+  for (int32_t tries = 0; tries < 16 && !there; ++tries)
+    there = prem_barrier_await(barrier, parity, NAP_NS);
+  return there;
 }
 
 /** All is ready and the instant near: nothing but the clock. One warp. */
@@ -229,8 +288,8 @@ __device__ __forceinline__ int64_t wait_until(int64_t at_ns) {
   return now;
 }
 
-__device__ __forceinline__ void count_publish(int32_t phase, uint32_t count) {
-  *(volatile uint32_t *)&shared()->counts[phase] = count;
+__device__ __forceinline__ void count_publish(control *own, int32_t phase, uint32_t count) {
+  *(volatile uint32_t *)&own->counts[phase] = count;
 }
 
 /** Counts of this block that a phase needs; of a joined pair the larger ones. Compared by their
@@ -250,9 +309,10 @@ __device__ __forceinline__ uint32_t later(uint32_t a, uint32_t b) {
 
 /** Have all blocks of the predecessors finished the jobs we follow? @return the instant from which
  *  we may start (end + lag); -1: not yet. */
-__device__ int64_t predecessors_done(const prem_launch &launch, const prem_device_record *record,
+__device__ int64_t predecessors_done(control *own, const prem_device_record *record,
                                      int64_t hyperperiod) {
-  const prem_device_task *task = task_at(launch, record->task);
+  const prem_launch &launch = own->launch;
+  const prem_device_task *task = task_at(own, launch, record->task);
   const int32_t job = record->job;
   int64_t from = 0;
   for (int32_t a = 0; a < task->after_count; ++a) {
@@ -271,12 +331,7 @@ __device__ int64_t predecessors_done(const prem_launch &launch, const prem_devic
   return from;
 }
 
-/** Does a record have predecessors to wait for? */
-__device__ __forceinline__ bool has_after(const prem_launch &launch,
-                                          const prem_device_record *record) {
-  return (record->flags & PREM_RECORD_AFTER) && task_at(launch, record->task)->after_count > 0;
-}
-
+/** Is a phase of these flags started at an instant of the plan? */
 __device__ __forceinline__ bool has_release(const prem_launch &launch, int32_t flags) {
   return launch.mode == PREM_MODE_TT && !(flags & (PREM_SLOT_CHAINED | PREM_SLOT_WARMUP));
 }
@@ -284,18 +339,15 @@ __device__ __forceinline__ bool has_release(const prem_launch &launch, int32_t f
 /** When a record may start in this mode, on the clock. */
 __device__ __forceinline__ int64_t earliest_start(const prem_launch &launch, const cursor &at,
                                                   const prem_device_record *record) {
-  if (has_release(launch, record->flags))
-    return at.origin_ns + record->start_ns;
-  const prem_device_task *task = task_at(launch, record->task);
-  return at.origin_ns + record->job * task->period_ns + task->release_ns;
+  return at.origin_ns + (has_release(launch, record->flags) ? record->start_ns : record->gate_ns);
 }
 
-__device__ __noinline__ void stall(const prem_launch &launch, prem_fault_code code, int32_t index,
+__device__ __noinline__ void stall(control *own, prem_fault_code code, int32_t index,
                                    const prem_device_record *record, int64_t hyperperiod) {
-  prem_fault_raise(launch.state, code, shared()->plan_block, index, record,
-                   task_at(launch, record->task)->number, hyperperiod,
-                   prem_clock_ns() - shared()->start_ns);
-  *(volatile uint32_t *)&shared()->counts[ABORT] = 1;
+  prem_fault_raise(own->launch.state, code, own->plan_block, index, record,
+                   task_at(own, own->launch, record->task)->number, hyperperiod,
+                   prem_clock_ns() - own->start_ns);
+  *(volatile uint32_t *)&own->counts[ABORT] = 1;
 }
 
 /** From time to time while a wait lasts: is the run over? A wait is too long that lasts longer than
@@ -303,15 +355,15 @@ __device__ __noinline__ void stall(const prem_launch &launch, prem_fault_code co
  *  @param looks  at the same unmet conditions so far, this one included; 0: they are met. */
 __device__ __noinline__ bool wait_look(int32_t looks, int32_t index, int32_t slot,
                                        int32_t hyperperiod, int64_t origin_ns) {
-  const prem_launch &launch = shared()->launch;
-  const prem_device_record *record = record_at(slot);
+  control *own = shared();
+  const int64_t timeout_ns = own->launch.stall_timeout_ns;
+  const prem_device_record *record = record_at(own, slot);
   bool over = false;
   if (lane_number() == 0) {
-    over = abort_look(launch);
+    over = abort_look(own);
     const int64_t since_ns = prem_clock_ns() - (origin_ns + record->start_ns);
-    if (!over && looks > 0 && (int64_t)looks * LOOK_NS > launch.stall_timeout_ns &&
-        since_ns > launch.stall_timeout_ns) {
-      stall(launch, PREM_FAULT_STALL, index, record, hyperperiod);
+    if (!over && looks > 0 && (int64_t)looks * LOOK_NS > timeout_ns && since_ns > timeout_ns) {
+      stall(own, PREM_FAULT_STALL, index, record, hyperperiod);
       over = true;
     }
   }
@@ -320,13 +372,13 @@ __device__ __noinline__ bool wait_look(int32_t looks, int32_t index, int32_t slo
 
 /** Predecessors of a record, or of both of a joined pair, as predecessors_done(). One warp. */
 __device__ __noinline__ int64_t after_wait(int32_t slot, int32_t other, int32_t hyperperiod) {
-  const prem_launch &launch = shared()->launch;
-  const prem_device_record *first = record_at(slot), *second = record_at(other);
+  control *own = shared();
+  const prem_device_record *first = record_at(own, slot), *second = record_at(own, other);
   int64_t from = 0;
-  if (has_after(launch, first))
-    from = predecessors_done(launch, first, hyperperiod);
-  if (from >= 0 && second != first && has_after(launch, second)) {
-    const int64_t also = predecessors_done(launch, second, hyperperiod);
+  if (first->flags & PREM_RECORD_AFTER)
+    from = predecessors_done(own, first, hyperperiod);
+  if (from >= 0 && second != first && (second->flags & PREM_RECORD_AFTER)) {
+    const int64_t also = predecessors_done(own, second, hyperperiod);
     from = also < 0 ? also : max((long long)from, (long long)also);
   }
   return __shfl_sync(FULL_WARP, (long long)from, 0);

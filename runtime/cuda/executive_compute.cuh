@@ -8,15 +8,15 @@
 namespace {
 
 /** The views of a record, four lanes a port. One warp. */
-__device__ __forceinline__ void views_prepare(const prem_launch &launch,
+__device__ __forceinline__ void views_prepare(control *own, const prem_launch &launch,
                                               const prem_device_record *record) {
-  const prem_device_task *task = task_at(launch, record->task);
-  const books *unit = &shared()->compute_books;
+  const prem_device_task *task = task_at(own, launch, record->task);
+  const feed *unit = &own->compute_feed;
   const int32_t lane = lane_number(), number = lane >> 2, d = lane & 3;
   if (number >= task->port_count)
     return;
-  const prem_device_port *port = port_at(launch, task->first_port + number);
-  shared_view *view = &shared()->views[number];
+  const prem_device_port *port = port_at(own, launch, task->first_port + number);
+  shared_view *view = &own->views[number];
   const bool is_output = port->is_output != 0;
   int64_t origin;
   int32_t extent;
@@ -39,11 +39,11 @@ enum kernel_number {
 
 /** The current tile's views. They are rebuilt in each kernel's own code, so that the compiler sees
  *  that their data is in the scratchpad, and loads only what the kernel uses. */
-__device__ __forceinline__ void views_load(prem_view views[PREM_MAX_PORTS]) {
+__device__ __forceinline__ void views_load(control *own, prem_view views[PREM_MAX_PORTS]) {
 #pragma unroll
   for (int32_t p = 0; p < PREM_MAX_PORTS; ++p) {
-    const shared_view *from = &shared()->views[p];
-    views[p].data = scratch + from->at;
+    const shared_view *from = &own->views[p];
+    views[p].data = bytes_at(own, from->at);
     views[p].reserved = 0;
 #pragma unroll
     for (int32_t d = 0; d < 4; ++d) {
@@ -55,12 +55,12 @@ __device__ __forceinline__ void views_load(prem_view views[PREM_MAX_PORTS]) {
   }
 }
 
-__device__ __forceinline__ void compute_dispatch(const prem_device_task *task) {
+__device__ __forceinline__ void compute_dispatch(control *own, const prem_device_task *task) {
   switch (task->kernel) {
 #define PREM_KERNEL(NAME)                                                                          \
   case KERNEL_##NAME: {                                                                            \
     prem_view views[PREM_MAX_PORTS];                                                               \
-    views_load(views);                                                                             \
+    views_load(own, views);                                                                        \
     NAME##_compute((const NAME##_params *)task->params, views);                                    \
     break;                                                                                         \
   }
@@ -75,129 +75,125 @@ __device__ __forceinline__ void compute_meet(int32_t threads) {
   asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
 }
 
-/** Does a compute read a prefetch of this run? Then `*sequence` is its number. */
-__device__ __forceinline__ bool compute_reads(const cursor &at, const prem_device_record *record,
-                                              uint32_t *sequence) {
+/** Does a compute read a prefetch of this run? Then `*number` is its number. */
+__device__ __forceinline__ bool compute_reads(const control *own, const cursor &at,
+                                              const prem_device_record *record, uint32_t *number) {
   const int32_t wait = record->wait[PREM_PREFETCH];
-  const int64_t before = (int64_t)at.hyperperiod * shared()->phase_count[PREM_PREFETCH];
-  *sequence = at.base[PREM_PREFETCH] + (uint32_t)wait - 1u;
-  return wait != PREM_DEVICE_NO_WAIT && before + wait > 0;
+  *number = at.base[PREM_PREFETCH] + (uint32_t)wait - 1u;
+  if (wait > 0 || at.hyperperiod == 0 || wait == PREM_DEVICE_NO_WAIT)
+    return wait > 0;
+  return (int64_t)at.hyperperiod * own->phase_count[PREM_PREFETCH] + wait > 0;
 }
 
-__device__ __forceinline__ bool prefetch_there(uint32_t sequence) {
-  return prem_barrier_test(&shared()->full[sequence % RING], sequence / RING & 1u);
-}
-
-/** Warp 0 brings a compute to its start. @return its start; -1: stopped. */
-__device__ __forceinline__ int64_t compute_wait(const prem_launch &launch, const cursor &at,
-                                                const prem_device_record *record,
-                                                int64_t *ready_ns) {
-  const int64_t release_ns = earliest_start(launch, at, record);
+/** Warp 0 brings a compute to its start; lane 0 decides, and knows the times. @return its start;
+ *  -1: stopped. */
+__device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch &launch,
+                                                const cursor &at, const prem_device_record *record,
+                                                uint32_t sequence, int64_t *ready_ns) {
   const needs need = needs_of(at, record);
-  uint32_t sequence;
-  const bool reads = compute_reads(at, record, &sequence);
-  bool after = has_after(launch, record);
-  int64_t ready = -1, look_ns = 0;
+  uint32_t number;
+  const bool reads = compute_reads(own, at, record, &number);
+  bool after = (record->flags & PREM_RECORD_AFTER) != 0;
+  uint32_t look = (uint32_t)prem_clock_ns() + LOOK_NS;
   int32_t looks = 0;
+  enum compute_act : int32_t { NOTHING, LOOK, FOLLOW, START, STOP };
+  int64_t due_ns = earliest_start(launch, at, record);
+  *ready_ns = -1;
 #pragma unroll 1
   for (;;) {
-    const uint4 done = counts_now();
-    bool met = (int32_t)((done.y - need.computes) | (done.z - need.writebacks)) >= 0;
-    met = met && (!reads || prefetch_there(sequence));
-    if (__any_sync(FULL_WARP, done.w != 0))
-      return -1;
-    int64_t from_ns = 0;
-    if (after && __all_sync(FULL_WARP, met)) {
-      from_ns = after_wait(COMPUTES + at.slot, COMPUTES + at.slot, at.hyperperiod);
-      after = from_ns < 0;
-    }
+    const uint4 done = counts_now(own);
+    const uint32_t written = *(volatile uint32_t *)&own->computes_written;
+    bool met = (int32_t)((done.y - need.computes) | (done.z - need.writebacks) |
+                         (written + (SLIPS - 1) - sequence)) >= 0;
+    if (met && reads)
+      met = prem_barrier_await(&own->full[number % RING], number / RING & 1u, NAP_NS);
     const int64_t now = prem_clock_ns();
-    met = met && !after;
-    if (met && ready < 0)
-      ready = max((long long)now, (long long)from_ns);
-    const int64_t due_ns = max((long long)release_ns, (long long)ready);
-    if (__all_sync(FULL_WARP, met && due_ns - now < LOOK_NS)) {
-      *ready_ns = ready;
-      return wait_until(due_ns);
+    int32_t act = (int32_t)((uint32_t)now - look) < 0 ? NOTHING : LOOK;
+    if (met && after) {
+      act = FOLLOW;
+    } else if (met) {
+      *ready_ns = *ready_ns < 0 ? now : *ready_ns;
+      act = due_ns - now < LOOK_NS ? START : act;
     }
-    if (look_ns == 0)
-      look_ns = now + LOOK_NS;
-    if (!__any_sync(FULL_WARP, now > look_ns))
+    if (done.w != 0)
+      act = STOP;
+    act = __shfl_sync(FULL_WARP, act, 0);
+    if (act == NOTHING)
       continue;
-    look_ns = now + LOOK_NS;
-    ++looks;
-    if (wait_look(met ? 0 : looks, at.index, COMPUTES + at.slot, at.hyperperiod, at.origin_ns))
+    if (act == STOP)
+      return -1;
+    if (act == START)
+      return wait_until(due_ns);
+    if (act == FOLLOW) {
+      const int64_t from_ns = after_wait(COMPUTES + at.slot, COMPUTES + at.slot, at.hyperperiod);
+      after = from_ns < 0;
+      due_ns = max((long long)due_ns, (long long)from_ns);
+      if (!after || __any_sync(FULL_WARP, (int32_t)((uint32_t)now - look) < 0))
+        continue;
+    }
+    look = (uint32_t)now + LOOK_NS;
+    looks = *ready_ns < 0 ? looks + 1 : 0;
+    if (wait_look(looks, at.index, COMPUTES + at.slot, at.hyperperiod, at.origin_ns))
       return -1;
   }
 }
 
-/** A compute has ended: write it down. The warp that does so. */
-__device__ __forceinline__ void compute_record(const prem_launch &launch, const cursor &at,
-                                               const prem_device_record *record, uint32_t number) {
-  const int64_t end_ns = prem_clock_ns();
-  const flight *computed = &shared()->flights[FLIGHTS];
-  const int64_t *stamps = shared()->stamps[number & 1u];
-  flight_begin(FLIGHTS, COMPUTES + at.slot, at.hyperperiod, at.origin_ns,
-               earliest_start(launch, at, record), stamps[0], stamps[1]);
-  if (computed->done && lane_number() == 0)
-    job_finish(FLIGHTS, end_ns);
-  __syncwarp();
-  flight_record(FLIGHTS, end_ns);
-}
-
 /**
  * Between two computes the warps have parts of their own, at the same time: warp 0 counts the last
- * one and waits for the next, the second warp prepares the next one's views, the third writes the
- * last one down (where there are fewer, one warp has several parts).
+ * one and waits for the next, the second warp (where there is one) prepares the next one's views.
  */
-__device__ __forceinline__ void compute_warps(const prem_launch &launch, cursor at,
-                                              int32_t threads) {
-  record_ring *ring = &shared()->compute;
-  const int32_t warp = (int32_t)threadIdx.x / 32, warps = threads / 32;
-  const bool leads = warp == 0, views = warp == 1 % warps, writes = warp == 2 % warps;
+__device__ __forceinline__ void compute_warps(control *own, const prem_launch &launch) {
+  const int32_t threads = (int32_t)blockDim.x - MEMORY_THREADS;
+  const int32_t warp = (int32_t)threadIdx.x / 32;
+  const bool leads = warp == 0, views = warp == (threads > 32);
+  cursor at = cursor_at(own, own->compute_count);
   uint32_t number = 0; /* computes done */
   if (at.count == 0)
     return;
   if (leads)
-    ring_start(&shared()->compute_books, at.count, ring);
+    ring_start(false, at.count);
   compute_meet(threads);
+#pragma unroll 1
   while (at.hyperperiod < launch.hyperperiods) {
-    const prem_device_record *record = &ring->records[at.slot];
+    const prem_device_record *record = &own->compute.records[at.slot];
+    slip *of = &own->computes[number % SLIPS];
     if (views)
-      views_prepare(launch, record);
+      views_prepare(own, launch, record);
     if (leads) {
-      int64_t ready_ns = 0;
-      const int64_t start_ns = compute_wait(launch, at, record, &ready_ns);
+      int64_t ready_ns;
+      const int64_t start_ns = compute_wait(own, launch, at, record, number, &ready_ns);
       if (lane_number() == 0) {
-        shared()->stamps[number & 1u][0] = ready_ns;
-        shared()->stamps[number & 1u][1] = start_ns;
-        shared()->go = start_ns >= 0;
+        of->ready_ns = ready_ns;
+        of->start_ns = start_ns;
+        own->go = start_ns >= 0;
       }
     }
     compute_meet(threads);
-    if (!shared()->go)
+    if (!own->go)
       return;
     if (leads && number > 0 && (at.slot & (CHUNK - 1)) == 0) /* the other half is free now */
-      ring_load(&shared()->compute_books, at.count, ring, (at.slot ^ CHUNK) / CHUNK);
-    uint32_t sequence;
-    if (compute_reads(at, record, &sequence))
-      while (!prefetch_there(sequence)) {
+      ring_load(false, at.count, (at.slot ^ CHUNK) / CHUNK);
+    uint32_t fetched;
+    if (compute_reads(own, at, record, &fetched))
+      while (!prefetch_there(own, fetched)) {
       }
-    compute_dispatch(task_at(launch, record->task));
-    prem_fence_async();
+    compute_dispatch(own, task_at(own, launch, record->task));
+    prem_fence_async_scratch();
+    if (views)
+      slip_fill(of, record, at);
     if (leads && chunk_ends(at)) /* the next chunk: there, and seen by all after they met */
       ring_arrive();
     compute_meet(threads);
     ++number;
     if (threadIdx.x == 0) {
-      __threadfence_block();
-      count_publish(PREM_COMPUTE, number);
+      of->end_ns = prem_clock_ns();
+      count_publish(own, PREM_COMPUTE, number);
+      if (of->record.flags & PREM_RECORD_LAST)
+        job_finish(of);
     }
-    if (writes)
-      compute_record(launch, at, record, number - 1u);
-    cursor_step(launch, &at);
-    if (views && at.index == 0 && shared()->turns)
-      buffers_turn(launch, &shared()->compute_books);
+    cursor_step(own, &at);
+    if (views && at.index == 0 && own->turns)
+      buffers_turn(false);
   }
 }
 

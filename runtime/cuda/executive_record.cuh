@@ -6,102 +6,101 @@
 
 namespace {
 
-__device__ __forceinline__ int32_t histogram_bucket(int64_t lateness_ns) {
-  return lateness_ns <= 0 ? 0 : min(64 - __clzll(lateness_ns), PREM_HIST_BUCKETS - 1);
-}
-
-__device__ __forceinline__ void cell_add(const prem_launch &launch, const flight *of,
-                                         int64_t end_ns) {
-  prem_device_cell *cell = cell_at(launch, of->task * PREM_PHASE_COUNT + of->phase);
-  const int64_t start_ns = of->out.start_ns, release_ns = of->out.release_ns;
-  const int64_t duration = end_ns - start_ns;
-  ++cell->count;
-  cell->duration_sum_ns += duration;
-  cell->duration_min_ns = min((long long)cell->duration_min_ns, (long long)duration);
-  cell->duration_max_ns = max((long long)cell->duration_max_ns, (long long)duration);
-  if (launch.mode != PREM_MODE_TT)
-    return;
-  const int64_t over_ns = end_ns - of->planned_end_ns;
-  if (over_ns > 0) {
-    ++cell->overruns;
-    cell->overrun_max_ns = max((long long)cell->overrun_max_ns, (long long)over_ns);
+/** Take a phase's record from the ring, and where it stands. One warp. */
+__device__ __forceinline__ void slip_fill(slip *of, const prem_device_record *record,
+                                          const cursor &at) {
+  constexpr int32_t WORDS = (int32_t)(sizeof(prem_device_record) / 16);
+  const int32_t lane = lane_number();
+  if (lane < WORDS)
+    ((int4 *)&of->record)[lane] = ((const int4 *)record)[lane];
+  if (lane == 0) {
+    of->origin_ns = at.origin_ns;
+    of->hyperperiod = at.hyperperiod;
   }
-  if (release_ns == PREM_NO_RELEASE)
-    return;
-  const int64_t lateness = start_ns - release_ns;
-  ++cell->releases;
-  cell->late += lateness > launch.late_ns;
-  cell->lateness_max_ns = max((long long)cell->lateness_max_ns, (long long)lateness);
-  ++cell->lateness_hist[histogram_bucket(lateness)];
 }
 
-/** All that is known of a phase when it starts. One warp. Called rather than part of the loops, as
- *  is all that is not urgent: the urgent rest keeps to its registers. */
-__device__ __noinline__ void flight_begin(int32_t number, int32_t slot, int32_t hyperperiod,
-                                          int64_t origin_ns, int64_t release_ns, int64_t ready_ns,
-                                          int64_t start_ns) {
-  const prem_launch &launch = shared()->launch;
-  flight *of = &shared()->flights[number];
-  const prem_device_record *record = record_at(slot);
-  if (lane_number() == 0) {
-    const prem_device_task *task = task_at(launch, record->task);
-    const int64_t s = shared()->start_ns;
-    const int32_t flags = record->flags;
-    of->out.release_ns = has_release(launch, flags) ? release_ns - s : PREM_NO_RELEASE;
-    of->out.ready_ns = ready_ns - s;
-    of->out.start_ns = start_ns - s;
-    of->out.hyperperiod = hyperperiod;
-    of->out.job = record->job;
-    of->out.tile = record->tile;
-    of->out.task = (uint16_t)task->number;
-    of->out.block = (uint16_t)shared()->plan_block;
-    of->out.phase = record->phase;
-    of->out.flags = (uint8_t)(flags & (PREM_SLOT_CHAINED | PREM_SLOT_JOINED | PREM_SLOT_WARMUP));
-    of->planned_end_ns = origin_ns - s + record->end_ns;
-    of->done = (flags & PREM_RECORD_LAST) != 0;
-    of->task = record->task;
-    of->phase = record->phase;
-    of->counts = !(flags & PREM_SLOT_WARMUP) && hyperperiod >= launch.discard;
-  }
-  __syncwarp();
-}
-
-/** The last record of a job on this block has ended: tell the others, keep the end. */
-__device__ __noinline__ void job_finish(int32_t number, int64_t end_ns) {
-  const prem_launch &launch = shared()->launch;
-  const flight *of = &shared()->flights[number];
-  const prem_device_task *task = task_at(launch, of->task);
-  const int64_t hyperperiod = of->out.hyperperiod;
-  const int32_t job = of->out.job;
+/** The last record of a job on this block has ended: tell the others, keep the end. One lane. */
+__device__ __noinline__ void job_finish(const slip *of) {
+  control *own = shared();
+  const prem_launch &launch = own->launch;
+  const prem_device_task *task = task_at(own, launch, of->record.task);
+  const int64_t hyperperiod = of->hyperperiod, end_ns = of->end_ns;
+  const int32_t job = of->record.job;
   *(volatile long long *)&launch.done_at[task->first_done] = end_ns;
   prem_store_release((int64_t *)&launch.done_jobs[task->first_done],
                      hyperperiod * task->jobs + job + 1);
   atomicMax(&launch.job_end_ns[hyperperiod * launch.job_count + task->first_job + job],
-            (long long)(end_ns - shared()->start_ns));
+            (long long)(end_ns - own->start_ns));
+}
+
+__device__ __forceinline__ int32_t histogram_bucket(int64_t lateness_ns) {
+  return lateness_ns <= 0 ? 0 : min(64 - __clzll(lateness_ns), PREM_HIST_BUCKETS - 1);
+}
+
+/** Count a phase into its cell: a lane for each word. One warp. */
+__device__ __forceinline__ void cell_add(control *own, const slip *of, bool timed) {
+  const prem_launch &launch = own->launch;
+  prem_device_cell *cell =
+      cell_at(own, launch, of->record.task * PREM_PHASE_COUNT + of->record.phase);
+  const int32_t lane = lane_number();
+  const bool tt = launch.mode == PREM_MODE_TT;
+  const int64_t planned_ns = of->origin_ns + of->record.start_ns;
+  const int64_t duration_ns = of->end_ns - of->start_ns;
+  const int64_t late_ns = of->start_ns - planned_ns;
+  const int64_t over_ns = of->end_ns - planned_ns - of->record.window_ns;
+  if (lane < 5) {
+    int64_t *word = &cell->duration_sum_ns + lane;
+    const int64_t old = *word;
+    int64_t value = lane == 2 ? -duration_ns : duration_ns;
+    value = lane == 3 ? (timed ? late_ns : old) : value;
+    value = lane == 4 ? (tt ? over_ns : old) : value;
+    *word = lane == 0 ? old + value : max((long long)old, (long long)value);
+  } else if (lane < 10) {
+    const bool adds = lane == 5 || (lane == 8 ? tt && over_ns > 0 : timed);
+    uint32_t *word =
+        lane < 9 ? &cell->count + (lane - 5) : &cell->lateness_hist[histogram_bucket(late_ns)];
+    if (adds && (lane != 7 || late_ns > launch.late_ns))
+      ++*word;
+  }
 }
 
 /** A phase has ended and its count is published: write it down. One warp; stores only, nothing
  *  waits for memory. */
-__device__ __noinline__ void flight_record(int32_t number, int64_t end_ns) {
-  const flight *of = &shared()->flights[number];
-  books *unit = number < FLIGHTS ? &shared()->memory_books : &shared()->compute_books;
-  const prem_launch &launch = shared()->launch;
-  constexpr int32_t WORDS = (int32_t)(sizeof(prem_trace_record) / 8);
+__device__ __noinline__ void slip_record(const slip *of) {
+  control *own = shared();
+  const prem_launch &launch = own->launch;
+  const prem_device_record *record = &of->record;
+  ledger *book = &own->ledgers[record->phase];
   const int32_t lane = lane_number();
-  const int64_t from_start_ns = end_ns - shared()->start_ns;
-  const int64_t recorded = unit->recorded;
-  if (recorded < unit->capacity && lane < WORDS) {
-    constexpr int32_t END = (int32_t)(offsetof(prem_trace_record, end_ns) / 8);
-    const int64_t word = ((const volatile int64_t *)&of->out)[lane];
-    ((int64_t *)&unit->room[recorded])[lane] = lane == END ? from_start_ns : word;
+  const bool warms = (record->flags & PREM_SLOT_WARMUP) != 0;
+  const bool timed = has_release(launch, record->flags);
+  const int64_t recorded = book->recorded;
+  constexpr int32_t WORDS = (int32_t)(sizeof(prem_trace_record) / 8);
+  static_assert(WORDS == 7, "a lane for each word of a record");
+  if (recorded < book->capacity && lane < WORDS) {
+    int64_t word = (&of->due_ns)[lane & 3]; /* ready, start, end in their places */
+    if (lane == 0)
+      word = of->origin_ns + record->start_ns;
+    word = lane == 0 && !timed ? PREM_NO_RELEASE : word - own->start_ns;
+    if (lane == 4)
+      word = (int64_t)record->job << 32 | (uint32_t)of->hyperperiod;
+    if (lane == 5) {
+      const uint32_t task = (uint32_t)task_at(own, launch, record->task)->number;
+      const uint32_t who = task | (uint32_t)own->plan_block << 16;
+      word = (int64_t)who << 32 | (uint32_t)record->tile;
+    }
+    if (lane == 6) {
+      constexpr uint32_t KEPT = PREM_SLOT_CHAINED | PREM_SLOT_JOINED | PREM_SLOT_WARMUP;
+      word = record->phase | (record->flags & KEPT) << 8;
+    }
+    ((int64_t *)&book->room[recorded])[lane] = word;
   }
+  if (!warms && of->hyperperiod >= launch.discard)
+    cell_add(own, of, timed);
   __syncwarp();
   if (lane == 0) {
-    unit->recorded = recorded + 1;
-    if (of->counts)
-      cell_add(launch, of, from_start_ns);
-    else if (of->out.flags & PREM_SLOT_WARMUP)
-      ++unit->warmups;
+    book->recorded = recorded + 1;
+    book->warmups += warms;
   }
   __syncwarp();
 }

@@ -13,7 +13,7 @@ __device__ bool token_take(const prem_launch &launch, int32_t resource, int32_t 
     int32_t seen = atomicAdd(available, 0);
     if (seen >= demand && atomicCAS(available, seen, seen - demand) == seen)
       return true;
-    if (abort_look(launch) || prem_clock_ns() > limit_ns)
+    if (abort_look(shared()) || prem_clock_ns() > limit_ns)
       return false;
     __nanosleep(64);
   }
@@ -36,7 +36,7 @@ __device__ bool resource_take(const prem_launch &launch, int32_t task, int32_t r
       return true;
     }
     while (!(atomicAdd(gang, 0u) & GANG_GRANTED)) {
-      if (abort_look(launch) || prem_clock_ns() > limit_ns)
+      if (abort_look(shared()) || prem_clock_ns() > limit_ns)
         return false;
       __nanosleep(64);
     }
@@ -61,18 +61,13 @@ __device__ void resource_give(const prem_launch &launch, int32_t task, int32_t r
   atomicAdd(&launch.tokens[resource].available, demand);
 }
 
-/** Who uses the memory: the phase of a record, or the two of a joined pair. */
-struct token_user {
-  int32_t task, phase, other_task, other_phase; /* tasks of this block */
-};
-
 /** Take or give the tokens of a memory phase; resources in order of their numbers, so that two
  *  tasks never hold one each and wait for the other's. A joined pair is one use: the larger demand
  *  of its halves, taken under the first one's task. */
 __device__ __noinline__ bool tokens_move(const prem_launch &launch, token_user user, bool take,
                                          int64_t limit_ns) {
-  const int32_t task = task_at(launch, user.task)->number;
-  const int32_t other = task_at(launch, user.other_task)->number;
+  const int32_t task = task_at(shared(), launch, user.task)->number;
+  const int32_t other = task_at(shared(), launch, user.other_task)->number;
   for (int32_t r = 0; r < launch.resource_count; ++r) {
     const int32_t demand =
         max(launch.demands[task].of[user.phase][r], launch.demands[other].of[user.other_phase][r]);
@@ -86,27 +81,29 @@ __device__ __noinline__ bool tokens_move(const prem_launch &launch, token_user u
   return true;
 }
 
-/** Take the tokens of a phase that is about to start. @return its start; -1: the run is over. One
- *  warp. */
-__device__ __noinline__ int64_t tokens_take(int32_t slot, int32_t other, int32_t index,
-                                            int32_t hyperperiod) {
-  const prem_launch &launch = shared()->launch;
-  const prem_device_record *record = record_at(slot), *second = record_at(other);
+/** Take the tokens of a phase that is about to start; they are held then. @return false: the run is
+ *  over. One warp. */
+__device__ __noinline__ bool tokens_take(int32_t slot, int32_t other, int32_t index,
+                                         int32_t hyperperiod) {
+  control *own = shared();
+  const prem_launch &launch = own->launch;
+  const prem_device_record *record = record_at(own, slot), *second = record_at(own, other);
   const token_user user = {record->task, record->phase, second->task, second->phase};
-  int64_t start_ns = -1;
+  bool taken = false;
   if (lane_number() == 0) {
-    if (tokens_move(launch, user, true, prem_clock_ns() + launch.stall_timeout_ns))
-      start_ns = prem_clock_ns();
-    else if (!abort_look(launch))
-      stall(launch, PREM_FAULT_LOCK, index, record, hyperperiod);
+    taken = tokens_move(launch, user, true, prem_clock_ns() + launch.stall_timeout_ns);
+    own->holder = user;
+    if (!taken && !abort_look(own))
+      stall(own, PREM_FAULT_LOCK, index, record, hyperperiod);
   }
-  return __shfl_sync(FULL_WARP, (long long)start_ns, 0);
+  return __any_sync(FULL_WARP, taken);
 }
 
-/** Give them back. One warp. */
-__device__ __noinline__ void tokens_give(const prem_launch &launch, token_user user) {
-  if (lane_number() == 0)
-    tokens_move(launch, user, false, 0);
+/** What was held has landed: give it back. One warp. */
+__device__ __noinline__ void tokens_give(void) {
+  if (lane_number() == 0) {
+    tokens_move(shared()->launch, shared()->holder, false, 0);
+  }
   __syncwarp();
 }
 

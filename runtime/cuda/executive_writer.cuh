@@ -1,0 +1,80 @@
+/* Of the executive: the writer, which starts writebacks and waits until they have landed. */
+#ifndef TTPREM_EXECUTIVE_WRITER_CUH
+#define TTPREM_EXECUTIVE_WRITER_CUH
+
+#include "executive_memory.cuh"
+
+namespace {
+
+/** Copy a writeback out, and wait until it is there. */
+__device__ __forceinline__ void writeback_move(control *own, const prem_launch &launch,
+                                               const slip *of, const prem_device_move *moves) {
+  const prem_device_port *ports = port_at(own, launch, 0);
+  const int32_t count = of->record.move_count;
+  unsigned char *buffer = bytes_at(own, of->buffer_at);
+  const bool bulk = by_bulk(launch);
+#pragma unroll 1
+  for (int32_t i = 0; i < count; ++i) {
+    const prem_ends ends = prem_ends_of(&moves[i]);
+    const prem_device_port *port = &ports[moves[i].port];
+#if PREM_ARCH >= 900
+    if (bulk && ends.body > 0 && prem_elect())
+      prem_move_store(&moves[i], port, buffer, ends);
+#endif
+    if (!bulk && ends.body > 0)
+      prem_move_store_lanes(&moves[i], port, buffer, ends);
+    if (ends.body < moves[i].width_bytes)
+      prem_move_store_ends(&moves[i], port, buffer, ends);
+  }
+#if PREM_ARCH >= 900
+  if (bulk && prem_elect())
+    prem_store_wait();
+#endif
+  __syncwarp();
+}
+
+/** Until an order is there. @return whether it is; else the run is over. */
+__device__ __forceinline__ bool order_await(control *own, uint32_t number) {
+  const volatile int32_t *closing = &own->closing;
+  const volatile uint32_t *abort = &own->counts[ABORT];
+  uint64_t *order = &own->order[number % SLIPS];
+  const uint32_t parity = number / SLIPS & 1u;
+  for (;;) {
+    const bool closed = *closing; /* before the look: orders come before it */
+    const bool there = __any_sync(FULL_WARP, barrier_doze(order, parity));
+    if (__any_sync(FULL_WARP, *abort != 0))
+      return false;
+    if (there || __all_sync(FULL_WARP, closed))
+      return there;
+  }
+}
+
+/** The writer: writebacks one after the other, in the order of the table. */
+__device__ __forceinline__ void writer_warp(control *own, const prem_launch &launch) {
+#pragma unroll 1
+  for (uint32_t number = 0; order_await(own, number); ++number) {
+    slip *of = &own->stores[number % SLIPS];
+    const int64_t due_ns = of->due_ns;
+    if (due_ns - of->ready_ns > 4 * LOOK_NS && !far_sleep(due_ns)) /* the same to all lanes */
+      return;
+    const int64_t start_ns = wait_until(due_ns);
+    writeback_move(own, launch, of, moves_at(own, launch, 2 * CHUNK + (int32_t)(number % SLIPS)));
+    const bool last = of->record.flags & PREM_RECORD_LAST;
+    if (last)
+      prem_store_publish();
+    const int64_t end_ns = prem_clock_ns();
+    if (lane_number() == 0) {
+      count_publish(own, PREM_WRITEBACK, number + 1u);
+      of->start_ns = start_ns;
+      of->end_ns = end_ns;
+      if (last)
+        job_finish(of);
+    }
+    __syncwarp();
+    slip_record(of); /* its slip is not used again while one more is on its way */
+  }
+}
+
+} // namespace
+
+#endif
