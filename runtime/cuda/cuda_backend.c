@@ -88,12 +88,20 @@ fail:
   return error;
 }
 
+/* A driver that is not there is called too old by the runtime. */
+static const char *why_no_device(cudaError_t error) {
+  int version = 0;
+  if (error == cudaErrorInsufficientDriver && cudaDriverGetVersion(&version) == cudaSuccess &&
+      version == 0)
+    return "no NVIDIA driver is loaded";
+  return error == cudaSuccess ? "no device" : cudaGetErrorString(error);
+}
+
 static prem_status cuda_probe(prem_machine *out, prem_diag *diag) {
   int count = 0;
   cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess || count == 0) {
-    prem_diag_add(diag, PREM_NOTE, 0, nowhere, "", "cuda: no GPU here: %s",
-                  error == cudaSuccess ? "no device" : cudaGetErrorString(error));
+    prem_diag_add(diag, PREM_NOTE, 0, nowhere, "", "no GPU here: %s", why_no_device(error));
     cudaGetLastError();
     return PREM_ERR_UNAVAILABLE;
   }
