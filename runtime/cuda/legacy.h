@@ -8,13 +8,16 @@
  * ones are used from there on (legacy_tune.c).
  *
  * What is measured: the end of a job is when its last block has issued its last store, stamped by
- * the blocks themselves on %globaltimer. It counts from S:
- *   legacy    gated: all is queued behind one gate a stream, a thread that waits for S, so that no
- *             cost of launching is inside. From S to a stream's first block about one microsecond
- *             goes by, which counts. A job with a release has a gate of its own.
- *   launched  as launched: S is when the GPU sees what the host wrote right before its first
- * launch. Later releases are kept by the host's clock. In both, work that ends before it is visible
- * to other SMs is counted as ended: the opponent gets the benefit of less than a microsecond.
+ * the blocks themselves on %globaltimer. (When the store is visible to other SMs is not waited for:
+ * less than a microsecond, to the opponent's benefit.) It counts from S:
+ *
+ * - legacy is gated: all is queued behind one gate a stream, a thread that waits for S, so that no
+ *   cost of launching is inside. From S to a stream's first block about one microsecond goes by,
+ *   which counts. A job with a release has a gate of its own.
+ *
+ * - launched is as launched: the GPU stamps S when it sees a word of the host, which launches as
+ *   soon as it sees the stamp, about one microsecond later. Later releases are kept by the host's
+ *   clock.
  */
 #ifndef TTPREM_LEGACY_H
 #define TTPREM_LEGACY_H

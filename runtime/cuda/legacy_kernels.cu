@@ -13,8 +13,9 @@
  */
 #include "legacy_kernels.h"
 
+#include "conv2d.h"
 #include "device_clock.cuh"
-#include "kernel_headers.h"
+#include "vector_increment.h"
 
 namespace {
 
@@ -222,6 +223,13 @@ __global__ void __launch_bounds__(512) nothing(const prem_legacy_work work) {
 
 enum { LOOK_NS = 100000 }; /* the host's word is far away: no look at it so shortly before */
 
+__device__ void tell_host(const prem_legacy_gate &gate, prem_legacy_arrival how) {
+  if (gate.arrived) {
+    *(volatile uint32_t *)gate.arrived = how;
+    __threadfence_system();
+  }
+}
+
 __device__ uint32_t word_now(const prem_legacy_gate &gate) {
   return *(const volatile uint32_t *)gate.word;
 }
@@ -252,14 +260,12 @@ __device__ int64_t end_of(const long long *ends) {
 }
 
 __global__ void gate(const prem_legacy_gate gate) {
-  if (gate.arrived) {
-    *(volatile uint32_t *)gate.arrived = 1;
-    __threadfence_system();
-  }
+  tell_host(gate, PREM_LEGACY_WAITS);
   const int64_t came_ns = prem_clock_ns();
   const int64_t start = start_wait(gate);
   if (start == 0)
     return;
+  tell_host(gate, PREM_LEGACY_STARTED);
   const int64_t until_ns = (gate.ends ? end_of(gate.ends) : start) + gate.offset_ns;
   if (gate.arrived && gate.margin_ns > 0 && came_ns > until_ns)
     atomicMax(&gate.state->late_ns, (long long)(came_ns - until_ns));

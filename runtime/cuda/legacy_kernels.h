@@ -49,6 +49,13 @@ typedef enum prem_legacy_word {
   PREM_LEGACY_STOP /* no gate waits any longer */
 } prem_legacy_word;
 
+/** What a stream's first gate says to the host, in the same way. */
+typedef enum prem_legacy_arrival {
+  PREM_LEGACY_AWAY,
+  PREM_LEGACY_WAITS,
+  PREM_LEGACY_STARTED /* S is agreed */
+} prem_legacy_arrival;
+
 /** What gates share; in device memory, zeroed before each hyperperiod. */
 typedef struct prem_legacy_state {
   long long start_ns;   /* S on %globaltimer; 0 until the first gate saw GO */
@@ -59,7 +66,7 @@ typedef struct prem_legacy_state {
 /** The one argument of a gate: one thread that ends at an instant. */
 typedef struct prem_legacy_gate {
   const uint32_t *word; /* prem_legacy_word, in pinned memory */
-  uint32_t *arrived;    /* pinned; set to 1 when the gate runs; NULL: not the first of its stream */
+  uint32_t *arrived;    /* prem_legacy_arrival, pinned; NULL: not the first of its stream */
   prem_legacy_state *state;
   const long long *ends; /* the instant is the end of this job + offset_ns; NULL: S + offset_ns */
   int64_t offset_ns;

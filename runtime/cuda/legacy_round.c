@@ -9,7 +9,8 @@ enum {
   ARRIVAL_NS = 20000000,     /* gated: for all gates to run; then it begins without them */
   LEAD_NS = 1000000000,      /* as launched: for the thread that stamps S */
   LAST_GRACE_NS = 500000000, /* for kernels to end after a stop */
-  QUEUED_AHEAD = 500         /* launches that surely fit in the queue while the gates are shut */
+  LAP = 64,                  /* so many jobs between two looks at how far the GPU has come */
+  QUEUED_AHEAD = 3 * LAP     /* jobs that surely fit in its queues */
 };
 #define GATE_TIMEOUT_NS INT64_C(2000000000)
 
@@ -52,13 +53,13 @@ static uint32_t *arrival_of(const prem_legacy *legacy, int32_t task) {
   return &legacy->words[1 + task];
 }
 
-/* Wait for the gates that were queued to run: their words are 0 until they do. Where there are more
- * streams than hardware queues some cannot until others are open. */
+/* Wait for the gates that were queued to come so far. Where there are more streams than hardware
+ * queues some cannot run until others are open. */
 static bool gates_wait(const prem_legacy *legacy, const prem_legacy_round *round,
-                       int64_t timeout_ns) {
+                       prem_legacy_arrival how, int64_t timeout_ns) {
   const int64_t give_up_ns = prem_legacy_host_now_ns() + timeout_ns;
   for (int32_t t = 0; t < legacy->task_count; ++t)
-    while (__atomic_load_n(arrival_of(legacy, t), __ATOMIC_ACQUIRE) == 0)
+    while (__atomic_load_n(arrival_of(legacy, t), __ATOMIC_ACQUIRE) < (uint32_t)how)
       if (is_stopped(round) || prem_legacy_host_now_ns() > give_up_ns)
         return false;
   return true;
@@ -76,7 +77,7 @@ static cudaError_t queue_gate(const prem_legacy *legacy, cudaStream_t stream, ui
   void *arguments[] = {&gate};
   const dim3 one = {1, 1, 1};
   if (arrived)
-    __atomic_store_n(arrived, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(arrived, (uint32_t)PREM_LEGACY_AWAY, __ATOMIC_SEQ_CST);
   return cudaLaunchKernel(prem_legacy_gate_code(), one, one, arguments, 0, stream);
 }
 
@@ -122,13 +123,41 @@ static cudaError_t queue_job(const prem_legacy *legacy, const prem_legacy_round 
           queue_gate(legacy, task->stream, NULL, ends_of(legacy, pred->number), pred->lag_ns, 0));
   }
   CUDA_TRY(launch_job(task, ends_of(legacy, number)));
-  return job->awaited ? cudaEventRecord(legacy->ended[number], task->stream) : cudaSuccess;
+  if (job->awaited || (number + 1) % LAP == 0)
+    CUDA_TRY(cudaEventRecord(legacy->ended[number], task->stream));
+  return cudaSuccess;
+}
+
+static int64_t last_release_ns(const prem_untiled_order *order) {
+  int64_t last_ns = 0;
+  for (int64_t number = 0; number < order->job_count; ++number)
+    if (order->jobs[number].release_ns > last_ns)
+      last_ns = order->jobs[number].release_ns;
+  return last_ns;
+}
+
+/* Keep no more jobs in the queues than fit: a launch into a full one would not return, and the
+ * caller's stop would not be seen. Gates are open. */
+static cudaError_t lap_wait(const prem_legacy *legacy, const prem_legacy_round *round,
+                            int64_t number) {
+  if (number % LAP != 0 || number < QUEUED_AHEAD)
+    return cudaSuccess;
+  cudaError_t error;
+  while ((error = cudaEventQuery(legacy->ended[number - QUEUED_AHEAD + LAP - 1])) ==
+         cudaErrorNotReady) {
+    if (is_stopped(round))
+      return cudaSuccess;
+    if (prem_legacy_host_now_ns() > round->give_up_ns)
+      return cudaErrorLaunchTimeout;
+    host_pause();
+  }
+  return error;
 }
 
 /* ---- the two ways to begin ------------------------------------------------------------------- */
 
 static void open_gates(const prem_legacy *legacy, prem_legacy_round *round) {
-  gates_wait(legacy, round, ARRIVAL_NS);
+  gates_wait(legacy, round, PREM_LEGACY_WAITS, ARRIVAL_NS);
   round->host_start_ns = prem_legacy_host_now_ns() + MARGIN_NS;
   say_word(legacy, PREM_LEGACY_GO);
 }
@@ -136,15 +165,14 @@ static void open_gates(const prem_legacy *legacy, prem_legacy_round *round) {
 static cudaError_t queue_gated(const prem_legacy *legacy, prem_legacy_round *round) {
   const int64_t count = round->order->job_count;
   cudaError_t error;
-  for (int64_t number = 0, queued = 0; number < count && !is_stopped(round); ++number) {
-    const int64_t launches = 2 + round->order->jobs[number].pred_count;
-    if (queued < QUEUED_AHEAD && queued + launches >= QUEUED_AHEAD)
+  for (int64_t number = 0; number < count && !is_stopped(round); ++number) {
+    if (number == QUEUED_AHEAD)
       open_gates(legacy, round);
-    queued += launches;
+    CUDA_TRY(lap_wait(legacy, round, number));
     CUDA_TRY(queue_job(legacy, round, number));
-    if (number + 1 == count && queued < QUEUED_AHEAD)
-      open_gates(legacy, round);
   }
+  if (count <= QUEUED_AHEAD && !is_stopped(round))
+    open_gates(legacy, round);
   return cudaSuccess;
 }
 
@@ -155,17 +183,25 @@ static bool host_wait_until(const prem_legacy_round *round, int64_t instant_ns) 
   return true;
 }
 
-/* The leading stream's thread stamps S when it sees GO. */
+/* The leading stream's thread stamps S when it sees GO; the host begins when it sees that. */
+static bool stamp_start(const prem_legacy *legacy, prem_legacy_round *round) {
+  if (!gates_wait(legacy, round, PREM_LEGACY_WAITS, LEAD_NS))
+    return false;
+  say_word(legacy, PREM_LEGACY_GO);
+  const bool started = gates_wait(legacy, round, PREM_LEGACY_STARTED, LEAD_NS);
+  round->host_start_ns = prem_legacy_host_now_ns();
+  return started;
+}
+
 static cudaError_t queue_as_launched(const prem_legacy *legacy, prem_legacy_round *round) {
   cudaError_t error;
   CUDA_TRY(queue_gate(legacy, legacy->leader, arrival_of(legacy, 0), NULL, 0, 0));
-  if (!gates_wait(legacy, round, LEAD_NS))
+  if (!stamp_start(legacy, round))
     return is_stopped(round) ? cudaSuccess : cudaErrorLaunchTimeout;
-  round->host_start_ns = prem_legacy_host_now_ns();
-  say_word(legacy, PREM_LEGACY_GO);
   for (int64_t number = 0; number < round->order->job_count; ++number) {
     if (!host_wait_until(round, round->host_start_ns + round->order->jobs[number].release_ns))
       break;
+    CUDA_TRY(lap_wait(legacy, round, number));
     CUDA_TRY(queue_job(legacy, round, number));
   }
   return cudaSuccess;
@@ -173,19 +209,16 @@ static cudaError_t queue_as_launched(const prem_legacy *legacy, prem_legacy_roun
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static int64_t last_release_ns(const prem_untiled_order *order) {
-  int64_t last_ns = 0;
-  for (int64_t number = 0; number < order->job_count; ++number)
-    if (order->jobs[number].release_ns > last_ns)
-      last_ns = order->jobs[number].release_ns;
-  return last_ns;
+static prem_status say_endless(prem_diag *diag, bool lost) {
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "cuda", "an ordinary kernel does not end%s",
+                lost ? ": the GPU is free again when this process ends" : " in time");
+  return PREM_ERR_MACHINE;
 }
 
 /* Wait until all streams are empty. Gates end by themselves; the host ends what is stopped. */
 static prem_status drain(prem_legacy *legacy, const prem_legacy_round *round, prem_diag *diag) {
-  int64_t give_up_ns =
-      prem_legacy_host_now_ns() + last_release_ns(round->order) + round->timeout_ns;
-  bool stopped = false;
+  int64_t grace_ns = INT64_MAX; /* once told to stop */
+  bool late = false;
   for (int32_t t = -1; t < legacy->task_count;) {
     const cudaError_t error = cudaStreamQuery(t < 0 ? legacy->leader : legacy->tasks[t].stream);
     if (error == cudaSuccess) {
@@ -195,20 +228,18 @@ static prem_status drain(prem_legacy *legacy, const prem_legacy_round *round, pr
     if (error != cudaErrorNotReady)
       return prem_legacy_report(error, diag);
     const int64_t now_ns = prem_legacy_host_now_ns();
-    if (!stopped && (is_stopped(round) || now_ns > give_up_ns)) {
-      stopped = true;
-      say_word(legacy, PREM_LEGACY_STOP);
-      give_up_ns = now_ns + LAST_GRACE_NS;
-    } else if (now_ns > give_up_ns) {
+    if (now_ns > grace_ns) {
       legacy->lost = true;
-      prem_diag_add(
-          diag, PREM_ERROR, 0, (prem_place){0}, "cuda",
-          "an ordinary kernel does not end: the GPU is free again when this process ends");
-      return PREM_ERR_MACHINE;
+      return say_endless(diag, true);
+    }
+    late = late || now_ns > round->give_up_ns;
+    if (grace_ns == INT64_MAX && (late || is_stopped(round))) {
+      say_word(legacy, PREM_LEGACY_STOP);
+      grace_ns = now_ns + LAST_GRACE_NS;
     }
     host_pause();
   }
-  return PREM_OK;
+  return late ? say_endless(diag, false) : PREM_OK;
 }
 
 static int64_t end_of(const prem_legacy *legacy, int64_t number) {
@@ -263,7 +294,7 @@ static cudaError_t reset(const prem_legacy *legacy, const prem_legacy_round *rou
   cudaError_t error;
   say_word(legacy, PREM_LEGACY_HOLD);
   for (int32_t t = 0; t < legacy->task_count; ++t)
-    *arrival_of(legacy, t) = 1;
+    *arrival_of(legacy, t) = PREM_LEGACY_STARTED;
   CUDA_TRY(cudaMemsetAsync(legacy->state, 0, sizeof *legacy->state, legacy->leader));
   CUDA_TRY(cudaMemsetAsync(legacy->ends, 0,
                            (size_t)round->order->job_count * PREM_LEGACY_END_WORDS *
@@ -273,6 +304,7 @@ static cudaError_t reset(const prem_legacy *legacy, const prem_legacy_round *rou
 }
 
 prem_status prem_legacy_round_run(prem_legacy *legacy, prem_legacy_round *round, prem_diag *diag) {
+  round->give_up_ns = prem_legacy_host_now_ns() + last_release_ns(round->order) + round->timeout_ns;
   cudaError_t error = reset(legacy, round);
   if (error == cudaSuccess)
     error = round->gated ? queue_gated(legacy, round) : queue_as_launched(legacy, round);
