@@ -11,10 +11,15 @@
 
 enum { SKIPPED = 77, HYPERPERIODS = 3 };
 
-static const char *const examples[] = {
-    "examples/increment.cfg",           "examples/conv2d.cfg", "examples/gang.cfg",
-    "examples/two_rates.cfg",           "examples/mixed.cfg",  "figures/thesis_tile_kernelwise.cfg",
-    "figures/thesis_tile_blockwise.cfg"};
+static const char *const examples[] = {"schedules/examples/increment.cfg",
+                                       "schedules/examples/conv2d.cfg",
+                                       "schedules/examples/gang.cfg",
+                                       "schedules/examples/two_rates.cfg",
+                                       "schedules/examples/mixed.cfg",
+                                       "schedules/figures/thesis_tile_kernelwise.cfg",
+                                       "schedules/figures/thesis_tile_blockwise.cfg",
+                                       "tests/ragged.cfg",
+                                       "tests/many_jobs.cfg"};
 
 static int failures, runs;
 
@@ -132,7 +137,7 @@ int main(int argc, char **argv) {
   }
   for (size_t i = 0; i < sizeof examples / sizeof *examples; ++i) {
     char path[1024];
-    snprintf(path, sizeof path, "%s/schedules/%s", argc > 1 ? argv[1] : SOURCE_DIR, examples[i]);
+    snprintf(path, sizeof path, "%s/%s", argc > 1 ? argv[1] : SOURCE_DIR, examples[i]);
     run_all(backend, path, &machine);
   }
   printf("%d runs, %d failed\n", runs, failures);
