@@ -333,7 +333,7 @@ static void print_tuning(const prem_result *result, FILE *file) {
     }
     if (!trial->chosen)
       continue;
-    fprintf(file, "%s: %s; best of %" PRId32 " ways, alone %" PRId64 " ns\n",
+    fprintf(file, "ordinary kernel of %s: %s; best of %" PRId32 " ways, alone %" PRId64 " ns\n",
             name_cell(result->rows[0].tasks[trial->task].name).text, trial->way, tried,
             trial->alone_ns);
     if (wrong > 0)

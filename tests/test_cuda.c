@@ -129,6 +129,7 @@ static void run_all(const prem_backend *backend, const char *path, const prem_ma
 }
 
 int main(int argc, char **argv) {
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); /* as the command does */
   const prem_backend *backend = prem_backend_find("cuda");
   prem_machine machine;
   if (!backend || prem_backend_probe(backend, &machine, NULL) != PREM_OK) {

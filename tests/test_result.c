@@ -457,9 +457,9 @@ END_TEST
 START_TEST(the_table_names_the_ways_that_won) {
   add_trials();
   char *table = printed();
-  assert_says(table, text("%s: float4 x 2; best of 3 ways, alone 500 ns\n"
+  assert_says(table, text("ordinary kernel of %s: float4 x 2; best of 3 ways, alone 500 ns\n"
                           "  1 ways gave WRONG OUTPUT and were not taken\n"
-                          "%s: float x 1; best of 1 ways, alone 70 ns\n",
+                          "ordinary kernel of %s: float x 1; best of 1 ways, alone 70 ns\n",
                           schedule->tasks[0].name, schedule->tasks[1].name));
   ck_assert_ptr_null(strstr(table, "float x 1; best of 3"));
   free(table);

@@ -2,10 +2,10 @@
  * Mode legacy: which way to launch each task is best.
  *
  * Every variant of a kernel's code is tried with several block shapes, on a full grid and with as
- * many blocks as an SM holds, or half of them, striding over the grid. Each way runs alone behind a
- * gate: its time is the median of a few jobs, from S to the end of the last block. Then the best of
- * either kind of grid are tried with all tasks at work, since what is best alone may leave no room
- * for others; the makespan of all decides. A way whose output is wrong is none.
+ * many blocks as an SM holds, half or a quarter of them, striding over the grid. Each way runs
+ * alone behind a gate: its time is the median of a few jobs, from S to the end of the last block.
+ * Then the best of either kind of grid are tried with all tasks at work, since what is best alone
+ * may leave no room for others; the makespan of all decides. A way whose output is wrong is none.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static prem_status add_way(sweep *at, int32_t t, const prem_legacy_way *way) {
   return PREM_OK;
 }
 
-/* The full grid, and as many blocks as are resident or half of them where that is fewer. */
+/* The full grid; where that is more, as many blocks as are resident, half and a quarter of them. */
 static prem_status add_grids(sweep *at, int32_t t, prem_legacy_way *way) {
   const uint32_t full = full_grid(&at->legacy->tasks[t], way);
   int resident = 0;
@@ -98,7 +98,7 @@ static prem_status add_grids(sweep *at, int32_t t, prem_legacy_way *way) {
   way->blocks = full;
   if (status == PREM_OK)
     status = add_way(at, t, way);
-  for (int32_t part = 1; part <= 2 && status == PREM_OK; ++part) {
+  for (int32_t part = 1; part <= 4 && status == PREM_OK; part *= 2) {
     way->blocks_per_sm = resident / part;
     way->blocks = (uint32_t)(way->blocks_per_sm * at->legacy->sm_count);
     if (way->blocks > 0 && way->blocks < full)
