@@ -148,7 +148,7 @@ static cudaError_t lap_wait(const prem_legacy *legacy, const prem_legacy_round *
     if (is_stopped(round))
       return cudaSuccess;
     if (prem_legacy_host_now_ns() > round->give_up_ns)
-      return cudaErrorLaunchTimeout;
+      return cudaErrorNotReady;
     host_pause();
   }
   return error;
@@ -197,7 +197,7 @@ static cudaError_t queue_as_launched(const prem_legacy *legacy, prem_legacy_roun
   cudaError_t error;
   CUDA_TRY(queue_gate(legacy, legacy->leader, arrival_of(legacy, 0), NULL, 0, 0));
   if (!stamp_start(legacy, round))
-    return is_stopped(round) ? cudaSuccess : cudaErrorLaunchTimeout;
+    return is_stopped(round) ? cudaSuccess : cudaErrorNotReady;
   for (int64_t number = 0; number < round->order->job_count; ++number) {
     if (!host_wait_until(round, round->host_start_ns + round->order->jobs[number].release_ns))
       break;
@@ -289,6 +289,13 @@ static prem_status collect(prem_legacy *legacy, prem_legacy_round *round, prem_d
   return PREM_ERR_MACHINE;
 }
 
+/* Queueing waited in vain for the GPU. */
+static prem_status say_idle(prem_diag *diag) {
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "cuda",
+                "the GPU does not get on with ordinary kernels: another program holds it");
+  return PREM_ERR_MACHINE;
+}
+
 /* As before the first hyperperiod. */
 static cudaError_t reset(const prem_legacy *legacy, const prem_legacy_round *round) {
   cudaError_t error;
@@ -310,7 +317,8 @@ prem_status prem_legacy_round_run(prem_legacy *legacy, prem_legacy_round *round,
     error = round->gated ? queue_gated(legacy, round) : queue_as_launched(legacy, round);
   if (error != cudaSuccess || is_stopped(round))
     say_word(legacy, PREM_LEGACY_STOP);
-  const prem_status queued = prem_legacy_report(error, diag);
+  const prem_status queued =
+      error == cudaErrorNotReady ? say_idle(diag) : prem_legacy_report(error, diag);
   const prem_status drained = drain(legacy, round, diag);
   if (queued != PREM_OK || drained != PREM_OK)
     return queued != PREM_OK ? queued : drained;
