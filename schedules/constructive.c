@@ -36,9 +36,9 @@ typedef struct block_lines {
 typedef struct job {
   int64_t earliest_ns; /* release, warm-up; predecessors are added when it is placed */
   int64_t due_ns;      /* its end is late after it; PREM_MAX_NS where there is none */
-  int64_t target_ns;   /* its slack counts from here */
-  int64_t finish_ns;   /* latest finish: target_ns, and what follows it can still be in time */
-  int64_t first_ns;    /* start of its first phase once placed; PREM_MAX_NS where it has none */
+  int64_t
+      finish_ns; /* latest finish: its window's target, and what follows it can still be in time */
+  int64_t first_ns; /* start of its first phase once placed; PREM_MAX_NS where it has none */
   int64_t last_start_ns;
   int64_t end_ns; /* once placed; -1 before */
   int32_t task, number;
@@ -119,7 +119,6 @@ static void set_job(const construction *c, int32_t t, int32_t number, job *out) 
   prem_job_window window = prem_planning_window(c->planning, &c->schedule->tasks[t], number);
   *out = (job){.earliest_ns = window.earliest_ns,
                .due_ns = window.due_ns,
-               .target_ns = window.target_ns,
                .finish_ns = window.target_ns,
                .first_ns = PREM_MAX_NS,
                .end_ns = -1,
@@ -257,6 +256,22 @@ static bool buffers_free(construction *c, const round *r, prem_holding h, bool i
   return at_ns == start_ns;
 }
 
+/* No phase starts before its tile could have the buffer for the least time that it needs it. */
+static void begin_at_buffers(construction *c, const round *r, prem_holding h, bool input,
+                             int64_t from_ns, int64_t lower_ns[PREM_PHASE_COUNT]) {
+  if (!h.exists)
+    return;
+  int64_t least_ns = 0, at_ns = max_ns(from_ns, lower_ns[h.first]);
+  for (int p = h.first; p <= (int)h.last; ++p)
+    if (r->task->phase[p].exists)
+      least_ns += r->task->phase[p].wcet_ns + c->guard_ns;
+  for (int32_t m = 0; m < r->count; ++m) {
+    const block_lines *lines = &c->blocks[block_of(r, m)];
+    wait_for(c, input ? &lines->input : &lines->output, least_ns, 1, BUFFERS, &at_ns);
+  }
+  lower_ns[h.first] = at_ns;
+}
+
 /* Find the starts of all phases. A phase that waits for a buffer moves those behind it, which may
  * ask for another buffer: the bounds only grow, and far enough ahead everything is free. What the
  * tile before on the same block could not have, this one, which is equal, cannot have either. */
@@ -265,6 +280,8 @@ static bool find_starts(construction *c, round *r, int64_t from_ns) {
   memcpy(lower_ns, c->before_ns[r->position], sizeof lower_ns);
   prem_holding input = prem_planning_holding(c->planning, r->task, true),
                output = prem_planning_holding(c->planning, r->task, false);
+  begin_at_buffers(c, r, input, true, from_ns, lower_ns);
+  begin_at_buffers(c, r, output, false, from_ns, lower_ns);
   bool settled;
   do {
     int64_t at_ns = from_ns;
@@ -486,16 +503,6 @@ static prem_status set_hyperperiod(const construction *c) {
   return PREM_OK;
 }
 
-static void set_slack(const construction *c) {
-  c->draft->min_slack_ns = PREM_MAX_NS;
-  for (int64_t q = 0; q < c->first_job[c->schedule->task_count]; ++q) {
-    const job *of = &c->jobs[q];
-    bool is_due = of->target_ns < PREM_MAX_NS - c->guard_ns && of->first_ns < PREM_MAX_NS;
-    if (is_due && of->target_ns - of->end_ns < c->draft->min_slack_ns)
-      c->draft->min_slack_ns = of->target_ns - of->end_ns;
-  }
-}
-
 /* ---- all together --------------------------------------------------------------------------- */
 
 static prem_status make_lines(construction *c) {
@@ -572,7 +579,7 @@ static void release(construction *c) {
 
 prem_status prem_plan_constructive(const prem_planning *planning, prem_draft *out) {
   const prem_schedule *schedule = planning->schedule;
-  *out = (prem_draft){.min_slack_ns = PREM_MAX_NS};
+  *out = (prem_draft){0};
   construction c = {.planning = planning,
                     .schedule = schedule,
                     .guard_ns = schedule->platform.guard_ns,
@@ -584,7 +591,6 @@ prem_status prem_plan_constructive(const prem_planning *planning, prem_draft *ou
   if (out->complete) {
     prem_status hyperperiod = set_hyperperiod(&c);
     status = status ? status : hyperperiod;
-    set_slack(&c);
   }
   release(&c);
   return status;

@@ -63,6 +63,20 @@ prem_job_window prem_planning_window(const prem_planning *planning, const prem_t
   return window;
 }
 
+int64_t prem_planning_slack(const prem_planning *planning, const prem_draft *draft) {
+  int64_t least_ns = PREM_MAX_NS;
+  for (int64_t i = 0; i < draft->count; ++i) {
+    const prem_placement *placed = &draft->placements[i];
+    const prem_task *task = &planning->schedule->tasks[placed->task];
+    prem_job_window window = prem_planning_window(planning, task, placed->job);
+    int64_t slack_ns = window.target_ns - placed->start_ns - task->phase[placed->phase].wcet_ns;
+    bool is_due = window.target_ns < PREM_MAX_NS - planning->schedule->platform.guard_ns;
+    if (is_due && slack_ns < least_ns)
+      least_ns = slack_ns;
+  }
+  return least_ns;
+}
+
 static int64_t floor_div(int64_t a, int64_t b) {
   return a / b - (a % b < 0);
 }
@@ -271,35 +285,75 @@ static prem_status explain(const prem_planning *planning) {
   return status;
 }
 
+static prem_status copy_draft(const prem_draft *draft, prem_draft *out) {
+  *out = *draft;
+  out->placements = malloc((size_t)(draft->count + 1) * sizeof *out->placements);
+  if (!out->placements)
+    return PREM_ERR_MEMORY;
+  memcpy(out->placements, draft->placements, (size_t)draft->count * sizeof *out->placements);
+  return PREM_OK;
+}
+
+/* How much there is to write of a plan, and to read. */
+static int64_t numbers_of(const prem_planning *planning, const prem_draft *draft) {
+  prem_plan *plan = prem_plan_new();
+  int64_t numbers = 0;
+  if (plan && compress(planning, draft, plan) == PREM_OK) {
+    numbers = (int64_t)plan->affine_count * 8;
+    for (int32_t i = 0; i < plan->starts_count; ++i)
+      numbers += plan->starts[i].count;
+  }
+  prem_plan_free(plan);
+  return numbers;
+}
+
+/* Less than 1 % of time is no reason to give up a plan that is a few affine runs. */
+static bool is_worthwhile(const prem_planning *planning, const prem_draft *regular,
+                          const prem_draft *found) {
+  prem_wide gain_ns = (prem_wide)regular->hyperperiod_ns - found->hyperperiod_ns;
+  return gain_ns * 100 >= found->hyperperiod_ns ||
+         numbers_of(planning, regular) * 4 > numbers_of(planning, found);
+}
+
+/* Search on from the constructive draft, which may be too late. */
+static prem_status improve(const prem_planning *planning, const prem_search_limits *limits,
+                           prem_draft *draft, prem_search_result *found, prem_status status) {
+  prem_draft first;
+  if (copy_draft(draft, &first))
+    return PREM_ERR_MEMORY;
+  prem_status searched = prem_plan_search(planning, limits, draft, found);
+  bool one_shot = planning->schedule->period_lcm_ns == 0;
+  if (status == PREM_OK && found->improved && one_shot && !is_worthwhile(planning, &first, draft)) {
+    memcpy(draft->placements, first.placements, (size_t)first.count * sizeof *first.placements);
+    draft->hyperperiod_ns = first.hyperperiod_ns;
+    found->improved = found->optimal = false;
+  }
+  free(first.placements);
+  if (found->feasible)
+    return PREM_OK;
+  return searched && searched != PREM_ERR_UNAVAILABLE ? searched : status;
+}
+
 static prem_status plan_any(const prem_planning *planning, const prem_search_limits *limits,
                             prem_plan *plan, prem_plan_report *report) {
-  if (!prem_planning_supplied(planning)) {
-    report->verdict = PREM_PLAN_INFEASIBLE;
+  if (!prem_planning_supplied(planning))
     return PREM_ERR_INFEASIBLE;
-  }
   prem_planning quiet = *planning;
   quiet.diag = NULL;
   prem_draft draft;
   prem_search_result found = {0};
   prem_status status = prem_plan_constructive(&quiet, &draft);
-  snprintf(report->method, sizeof report->method, "constructive");
-  if (draft.complete && limits->options->time_limit_ns > 0) {
-    prem_status searched = prem_plan_search(planning, limits, &draft, &found);
-    if (found.improved)
-      snprintf(report->method, sizeof report->method, "search");
-    if (found.feasible)
-      status = PREM_OK;
-    else if (searched && searched != PREM_ERR_UNAVAILABLE)
-      status = searched;
-  }
+  if (draft.complete && limits->options->time_limit_ns > 0)
+    status = improve(planning, limits, &draft, &found, status);
+  snprintf(report->method, sizeof report->method, found.improved ? "search" : "constructive");
   if (status == PREM_OK)
     status = compress(planning, &draft, plan);
   else if (status == PREM_ERR_INFEASIBLE)
     status = explain(planning);
   report->optimal = status == PREM_OK && found.optimal;
   report->lower_bound_ns = found.lower_bound_ns;
-  report->due = draft.min_slack_ns < PREM_MAX_NS;
-  report->min_slack_ns = draft.min_slack_ns;
+  report->min_slack_ns = status == PREM_OK ? prem_planning_slack(planning, &draft) : PREM_MAX_NS;
+  report->due = report->min_slack_ns < PREM_MAX_NS;
   report->steps = found.steps;
   free(draft.placements);
   return status;
@@ -328,6 +382,8 @@ static void fill_report(const prem_planning *planning, const prem_plan *plan, do
   report->phases = count_phases(planning);
   report->seconds = prem_planning_seconds() - began_s;
   report->peak_bytes = peak_bytes();
+  if (!plan && prem_diag_has(planning->diag, 43)) /* demand above supply, whatever the order */
+    report->verdict = PREM_PLAN_INFEASIBLE;
   if (!plan)
     return;
   report->verdict = PREM_PLAN_FEASIBLE;

@@ -36,8 +36,7 @@ typedef struct prem_draft {
   prem_placement *placements;
   int64_t count;
   int64_t hyperperiod_ns;
-  int64_t min_slack_ns; /* over jobs that are due; PREM_MAX_NS where none is */
-  bool complete;        /* everything is placed, be it too late */
+  bool complete; /* everything is placed, be it too late */
 } prem_draft;
 
 /** The buffer that a tile holds from the start of one of its phases to the end of another. */
@@ -88,6 +87,8 @@ bool prem_planning_supplied(const prem_planning *planning);
 int32_t prem_planning_warmup(const prem_planning *planning, const prem_task *task);
 /** Tiles of a job on the block at `position` of the task's list. */
 int64_t prem_planning_tiles_on(const prem_task *task, int32_t position);
+/** The smallest slack of the jobs that are due; PREM_MAX_NS where none is. */
+int64_t prem_planning_slack(const prem_planning *planning, const prem_draft *draft);
 /** When job `number` of a task may run. */
 prem_job_window prem_planning_window(const prem_planning *planning, const prem_task *task,
                                      int32_t number);

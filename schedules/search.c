@@ -3,12 +3,13 @@
  *
  * A schedule stands for the order of its starts; prem_decode_forward() makes a schedule of any
  * order. The search keeps a small population of schedules, begun with priority rules, and makes new
- * ones in three ways: by crossing two (Hartmann 1998, A competitive genetic algorithm for
+ * ones in four ways: by crossing two (Hartmann 1998, A competitive genetic algorithm for
  * resource-constrained project scheduling), by taking the order of one apart in a window of time (a
  * large neighbourhood), and by a walk of small moves that swap neighbours on a critical path, which
  * also takes worse ones for a while (van Laarhoven, Aarts and Lenstra 1992, Job shop scheduling by
- * simulated annealing). All are justified forward and backward. What has paid off is done more
- * often.
+ * simulated annealing), and where tiles hold buffers by letting all blocks advance alike through
+ * their tiles in a random order. All are justified forward and backward. What has paid off is done
+ * more often.
  *
  * Nothing in here depends on time but the end: equal seeds and step limits give equal plans.
  */
@@ -19,9 +20,12 @@
 #include <string.h>
 
 enum {
-  MOST_MEMBERS = 40,
-  MEMBER_BUDGET = 4000000, /* activities in all members together */
-  WALK_STEPS = 1500,
+  MOST_MEMBERS = 20,
+  LEAST_MEMBERS = 3,
+  MEMBER_BUDGET = 600000, /* activities in all members together */
+  WALK_STEPS = 500,
+  WINDOW_ACTIVITIES = 30,
+  PATIENCE_STEPS = 40000, /* without a better schedule, before everything begins anew */
   LONGEST_PATH = 4096
 };
 
@@ -31,7 +35,7 @@ typedef struct member {
 } member;
 
 /** Ways to make a new schedule. */
-typedef enum operator_kind { CROSS, WINDOW, WALK, OPERATOR_COUNT } operator_kind;
+typedef enum operator_kind { CROSS, WINDOW, WALK, SHARE, OPERATOR_COUNT } operator_kind;
 
 typedef struct search {
   const prem_search_limits *limits;
@@ -47,7 +51,7 @@ typedef struct search {
   member best;
   member *members;
   int32_t member_count;
-  double credit[OPERATOR_COUNT];
+  bool pooled;                  /* there are tiles that hold a buffer */
   int64_t *key, *child, *spare; /* [count] each */
   int32_t *list[2];             /* [count] each */
   bool *chosen;
@@ -135,7 +139,13 @@ static void make_backward(search *s, const int64_t *key, prem_cost cost, int64_t
   ++s->steps;
 }
 
-/* Push everything to the end, then to the front again, as long as that helps. */
+static bool helps(prem_cost now, prem_cost before) {
+  return now.violation < before.violation ||
+         (now.violation == before.violation &&
+          before.value_ns - now.value_ns > llabs(before.value_ns) / 2000);
+}
+
+/* Push everything to the end, then to the front again, as long as that helps noticeably. */
 static prem_cost justify(search *s, int64_t *start, prem_cost cost) {
   for (;;) {
     if (is_over(s))
@@ -148,7 +158,7 @@ static prem_cost justify(search *s, int64_t *start, prem_cost cost) {
     if (prem_cost_less(cost, now))
       return cost;
     memcpy(start, s->spare, schedule_bytes(s));
-    if (!prem_cost_less(now, cost))
+    if (!helps(now, cost))
       return now;
     cost = now;
   }
@@ -210,28 +220,6 @@ static void key_by_latest_start(search *s, double noise) {
     s->key[a] = -tail_steps(s, a) + random_below(s, range);
 }
 
-static prem_cost make_by_rule(search *s, int32_t number, int64_t *start) {
-  static const double noises[] = {0, 0.05, 0.1, 0.2, 0.4, 1};
-  double noise = noises[number % 6];
-  key_by_latest_start(s, noise);
-  prem_cost cost = make_forward(s, s->key, number % 2, start);
-  return justify(s, start, cost);
-}
-
-static void begin_members(search *s, const int64_t *constructive, int32_t from) {
-  for (int32_t i = from; i < s->member_count && !is_over(s); ++i) {
-    member *m = &s->members[i];
-    if (i == 0) {
-      m->cost = make_forward(s, constructive, false, m->start);
-      m->cost = justify(s, m->start, m->cost);
-    } else {
-      m->cost = make_by_rule(s, i - 1, m->start);
-    }
-  }
-}
-
-/* ---- crossing ------------------------------------------------------------------------------- */
-
 static int by_key(const void *left, const void *right, void *context) {
   const int64_t *key = context;
   int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
@@ -245,6 +233,75 @@ static void list_by(const search *s, int64_t *key, int32_t *list) {
     list[a] = a;
   qsort_r(list, (size_t)s->model->count, sizeof *list, by_key, key);
 }
+
+/* The pool that an activity takes its buffer from, or gives it back to in that direction; -1: none.
+ */
+static int32_t pool_of(const search *s, int32_t a, int direction) {
+  const prem_side *side = &s->model->side[direction];
+  return side->first_pool[a] < side->first_pool[a + 1] ? side->pools[side->first_pool[a]] : -1;
+}
+
+static int64_t tile_length(const search *s, int32_t a) {
+  int32_t pool = pool_of(s, a, PREM_FORWARD);
+  int64_t length = s->model->activities[a].length;
+  while (pool_of(s, a, PREM_BACKWARD) != pool)
+    length += s->model->activities[++a].length;
+  return length;
+}
+
+/* The tiles of each block in a random order: a phase's key is the share of its block's work that
+ * comes before it, so that all blocks advance alike and end together. */
+static bool key_by_share(search *s) {
+  const prem_model *model = s->model;
+  double *done = calloc((size_t)model->pool_count + 1, sizeof *done);
+  double *all = calloc((size_t)model->pool_count + 1, sizeof *all), most = 1;
+  for (int32_t a = 0; a < model->count && done && all; ++a) {
+    int32_t pool = pool_of(s, a, PREM_FORWARD);
+    s->key[a] = random_below(s, INT64_MAX);
+    if (pool >= 0)
+      all[pool] += (double)tile_length(s, a);
+    if (pool >= 0 && all[pool] > most)
+      most = all[pool];
+  }
+  if (done && all)
+    list_by(s, s->key, s->list[0]);
+  for (int32_t i = 0; i < model->count && done && all; ++i) {
+    int32_t a = s->list[0][i], pool = pool_of(s, a, PREM_FORWARD);
+    for (bool held = pool >= 0; held; ++a) {
+      s->key[a] = (int64_t)(done[pool] / all[pool] * most);
+      done[pool] += (double)model->activities[a].length;
+      held = pool_of(s, a, PREM_BACKWARD) != pool;
+    }
+  }
+  if (!done || !all)
+    s->status = PREM_ERR_MEMORY;
+  free(done);
+  free(all);
+  return !s->status;
+}
+
+static prem_cost make_by_share(search *s, int64_t *start) {
+  if (!key_by_share(s))
+    return (prem_cost){INT64_MAX, INT64_MAX};
+  return justify(s, start, make_forward(s, s->key, false, start));
+}
+
+static prem_cost make_by_rule(search *s, int32_t number, int64_t *start) {
+  static const double noises[] = {0, 0.05, 0.1, 0.2, 0.4, 1};
+  if (s->pooled && number % 2 == 0)
+    return make_by_share(s, start);
+  key_by_latest_start(s, noises[number % 6]);
+  return justify(s, start, make_forward(s, s->key, number % 4 == 1, start));
+}
+
+static void begin_members(search *s) {
+  for (int32_t i = 0; i < s->member_count; ++i)
+    s->members[i].cost = (prem_cost){INT64_MAX, INT64_MAX};
+  for (int32_t i = 0; i < s->member_count && !is_over(s); ++i)
+    s->members[i].cost = make_by_rule(s, i, s->members[i].start);
+}
+
+/* ---- crossing ------------------------------------------------------------------------------- */
 
 /* As many as `until` in all: those of a list that are not there yet, in its order. */
 static int32_t append(search *s, const int32_t *list, int32_t placed, int32_t until) {
@@ -290,7 +347,8 @@ static bool shuffle_window(search *s) {
   member *from = &s->members[random_below(s, s->member_count)];
   int32_t count = s->model->count;
   list_by(s, from->start, s->list[0]);
-  int64_t size = 4 + random_below(s, count < 60 ? count / 2 + 1 : 30);
+  int32_t most = count / 2 < WINDOW_ACTIVITIES ? count / 2 + 1 : WINDOW_ACTIVITIES;
+  int64_t size = 4 + random_below(s, most);
   int64_t first = random_below(s, count);
   for (int32_t a = 0; a < count; ++a)
     s->key[a] = 4 * from->start[a];
@@ -453,7 +511,7 @@ static bool walk(search *s) {
   int64_t *here = s->child, *there = s->spare;
   prem_cost cost = from->cost, least = from->cost;
   memcpy(here, from->start, schedule_bytes(s));
-  double scale = fabs((double)cost.value_ns) * 0.01 + 1;
+  double scale = fabs((double)cost.value_ns) * 0.004 + 1;
   for (int32_t step = 0; step < WALK_STEPS && !is_over(s); ++step) {
     swap by = {0, 0};
     if (!draw_swap(s, here, cost, &by))
@@ -475,23 +533,55 @@ static bool walk(search *s) {
 
 /* ---- all together --------------------------------------------------------------------------- */
 
-static operator_kind pick_operator(search *s) {
-  double sum = 0;
-  for (int i = 0; i < OPERATOR_COUNT; ++i)
-    sum += s->credit[i];
-  double at = random_unit(s) * sum;
-  int chosen = 0;
-  while (chosen + 1 < OPERATOR_COUNT && at >= s->credit[chosen])
-    at -= s->credit[chosen++];
-  return (operator_kind)chosen;
+static bool share(search *s) {
+  prem_cost cost = make_by_share(s, s->child);
+  return join_members(s, s->child, cost);
+}
+
+/** What came of an operator. */
+typedef struct account {
+  bool (*apply)(search *);
+  double trust; /* before anything is known */
+  int64_t steps, wins;
+} account;
+
+/* The one that has made the fewest schedules for what it has brought. */
+static account *pick_operator(account accounts[OPERATOR_COUNT]) {
+  account *chosen = NULL;
+  double least = INFINITY;
+  for (int i = 0; i < OPERATOR_COUNT; ++i) {
+    account *a = &accounts[i];
+    double price = (double)a->steps / (a->trust * (double)(1 + a->wins));
+    if (price < least) {
+      least = price;
+      chosen = a;
+    }
+  }
+  return chosen;
 }
 
 static void evolve(search *s) {
-  static bool (*const operators[OPERATOR_COUNT])(search *) = {cross, shuffle_window, walk};
-  for (int i = 0; i < OPERATOR_COUNT; ++i)
-    s->credit[i] = 1;
-  while (!is_over(s))
-    operators[pick_operator(s)](s);
+  account accounts[OPERATOR_COUNT] = {[CROSS] = {cross, 0.2, 0, 0},
+                                      [WINDOW] = {shuffle_window, 1, 0, 0},
+                                      [WALK] = {walk, 1, 0, 0},
+                                      [SHARE] = {share, 0.5, s->pooled ? 0 : INT64_MAX / 4, 0}};
+  int64_t patience = PATIENCE_STEPS, begun = s->steps;
+  while (!is_over(s)) {
+    account *a = pick_operator(accounts);
+    int64_t before = s->steps;
+    prem_cost best = s->best.cost;
+    a->apply(s);
+    a->steps += s->steps - before + 1;
+    if (prem_cost_less(s->best.cost, best)) {
+      ++a->wins;
+      begun = s->steps;
+    }
+    if (s->steps - begun > patience) {
+      begin_members(s);
+      begun = s->steps;
+      patience *= 2;
+    }
+  }
 }
 
 static bool make_arrays(search *s) {
@@ -506,19 +596,20 @@ static bool make_arrays(search *s) {
   s->list[1] = malloc(count * sizeof *s->list[1]);
   s->chosen = malloc(count * sizeof *s->chosen);
   s->member_count = MEMBER_BUDGET / (int32_t)count;
-  s->member_count = s->member_count < 3              ? 3
-                    : s->member_count > MOST_MEMBERS ? MOST_MEMBERS
-                                                     : s->member_count;
+  if (s->member_count < LEAST_MEMBERS)
+    s->member_count = LEAST_MEMBERS;
+  if (s->member_count > MOST_MEMBERS)
+    s->member_count = MOST_MEMBERS;
   s->members = calloc((size_t)s->member_count, sizeof *s->members);
   if (!s->head || !s->tail_ns || !s->best.start || !s->key || !s->child || !s->spare ||
       !s->list[0] || !s->list[1] || !s->chosen || !s->members)
     return false;
   for (int32_t i = 0; i < s->member_count; ++i) {
-    s->members[i].cost = (prem_cost){INT64_MAX, INT64_MAX};
     s->members[i].start = calloc(count, sizeof *s->members[i].start);
     if (!s->members[i].start)
       return false;
   }
+  s->pooled = s->model->side[PREM_FORWARD].first_pool[s->model->count] > 0;
   s->decoder = prem_decoder_new(s->model);
   return s->decoder;
 }
@@ -556,19 +647,89 @@ static void read_draft(const prem_model *model, const prem_draft *draft, int64_t
                    : draft->placements[model->placement[a]].start_ns / model->grid_ns;
 }
 
+/** A tile of the draft: its first placement. */
+typedef struct tile_ref {
+  const prem_placement *placed;
+  int64_t index; /* of the placement */
+  int64_t start_ns;
+  int32_t position;
+} tile_ref;
+
+static int by_block(const tile_ref *a, const tile_ref *b) {
+  if (a->placed->task != b->placed->task)
+    return a->placed->task < b->placed->task ? -1 : 1;
+  if (a->placed->job != b->placed->job)
+    return a->placed->job < b->placed->job ? -1 : 1;
+  if (a->position != b->position)
+    return a->position < b->position ? -1 : 1;
+  return (a->placed->count > b->placed->count) - (a->placed->count < b->placed->count);
+}
+
+static int by_block_and_tile(const void *left, const void *right) {
+  const tile_ref *a = left, *b = right;
+  int order = by_block(a, b);
+  return order ? order : (a->placed->tile > b->placed->tile) - (a->placed->tile < b->placed->tile);
+}
+
+static int by_block_and_start(const void *left, const void *right) {
+  const tile_ref *a = left, *b = right;
+  int order = by_block(a, b);
+  return order ? order : (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+static int64_t list_tiles(const prem_planning *planning, const prem_draft *draft, tile_ref *tiles) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < draft->count; ++i) {
+    const prem_placement *placed = &draft->placements[i];
+    if (i > 0 && placed[-1].task == placed->task && placed[-1].job == placed->job &&
+        placed[-1].tile == placed->tile)
+      continue;
+    int32_t blocks = planning->schedule->tasks[placed->task].block_count;
+    tiles[count++] = (tile_ref){placed, i, placed->start_ns, placed->tile % blocks};
+  }
+  return count;
+}
+
+/* The tiles of a job on one block are equal: let them run in the order of their numbers, which is
+ * what a reader expects, and what makes a plan regular. */
+static prem_status number_tiles(const prem_planning *planning, prem_draft *draft) {
+  size_t room = (size_t)draft->count + 1;
+  tile_ref *in_time = malloc(room * sizeof *in_time), *in_order = malloc(room * sizeof *in_order);
+  prem_placement *old = malloc(room * sizeof *old);
+  if (in_time && in_order && old) {
+    int64_t count = list_tiles(planning, draft, in_time);
+    memcpy(old, draft->placements, (size_t)draft->count * sizeof *old);
+    memcpy(in_order, in_time, (size_t)count * sizeof *in_order);
+    qsort(in_order, (size_t)count, sizeof *in_order, by_block_and_tile);
+    qsort(in_time, (size_t)count, sizeof *in_time, by_block_and_start);
+    for (int64_t k = 0; k < count; ++k) {
+      int64_t to = in_order[k].index, from = in_time[k].index;
+      int32_t tile = old[to].tile;
+      for (; to < draft->count && old[to].task == in_order[k].placed->task &&
+             old[to].job == in_order[k].placed->job && old[to].tile == tile;
+           ++to, ++from)
+        draft->placements[to].start_ns = old[from].start_ns;
+    }
+  }
+  prem_status status = in_time && in_order && old ? PREM_OK : PREM_ERR_MEMORY;
+  free(in_time);
+  free(in_order);
+  free(old);
+  return status;
+}
+
 static void write_draft(const search *s, prem_draft *draft) {
   const prem_model *model = s->model;
   for (int32_t a = 0; a < model->count; ++a)
     if (model->placement[a] >= 0)
       draft->placements[model->placement[a]].start_ns = s->best.start[a] * model->grid_ns;
   int64_t value_ns = s->best.cost.value_ns, above = value_ns % model->grid_ns;
-  if (!model->makespan)
-    draft->min_slack_ns = -value_ns;
-  else if (!model->horizon_ns)
+  if (model->makespan && !model->horizon_ns)
     draft->hyperperiod_ns = above ? value_ns + model->grid_ns - above : value_ns;
 }
 
-static void run(search *s, prem_draft *draft, prem_search_result *out) {
+static void run(search *s, const prem_planning *planning, prem_draft *draft,
+                prem_search_result *out) {
   find_bound(s);
   if (s->status)
     return;
@@ -576,16 +737,19 @@ static void run(search *s, prem_draft *draft, prem_search_result *out) {
   prem_cost begin = prem_model_cost(s->model, s->child);
   s->best.cost = (prem_cost){INT64_MAX, INT64_MAX};
   keep_best(s, s->child, begin);
-  memcpy(s->members[0].start, s->child, schedule_bytes(s));
-  begin_members(s, s->members[0].start, 0);
+  justify(s, s->child, begin);
+  begin_members(s);
   evolve(s);
   out->steps = s->steps;
   out->improved = prem_cost_less(s->best.cost, begin);
   out->feasible = s->best.cost.violation == 0;
   out->optimal = is_optimal(s);
   out->lower_bound_ns = s->model->makespan && s->bounded ? s->bound_ns : 0;
-  if (out->improved)
-    write_draft(s, draft);
+  if (!out->improved)
+    return;
+  write_draft(s, draft);
+  prem_status status = number_tiles(planning, draft);
+  s->status = s->status ? s->status : status;
 }
 
 prem_status prem_plan_search(const prem_planning *planning, const prem_search_limits *limits,
@@ -597,7 +761,7 @@ prem_status prem_plan_search(const prem_planning *planning, const prem_search_li
     return status;
   search s = {.limits = limits, .model = &model, .random = limits->options->seed};
   if (make_arrays(&s))
-    run(&s, draft, out);
+    run(&s, planning, draft, out);
   else
     s.status = PREM_ERR_MEMORY;
   release(&s);

@@ -472,7 +472,7 @@ static bool in_range(const prem_model *model) {
 
 static bool wants_makespan(const prem_planning *planning, const prem_draft *draft) {
   return strcmp(planning->schedule->policy.objective, "slack") != 0 ||
-         draft->min_slack_ns == PREM_MAX_NS;
+         prem_planning_slack(planning, draft) == PREM_MAX_NS;
 }
 
 prem_status prem_model_build(const prem_planning *planning, const prem_draft *draft,
