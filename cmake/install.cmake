@@ -2,14 +2,17 @@
 # cmake/ttprem-kernels.cmake needs to build a command with more kernels.
 include(CMakePackageConfigHelpers)
 
-# Two files depend on the list of kernels: kernels/registry.c and runtime/cuda/executive.cu. They are
-# installed as sources, and everything else once more as a library, to be linked with a longer list.
+# The files that depend on the list of kernels. They are installed as sources, and everything else once
+# more as a library, to be linked with a longer list.
 set(kernel_sources kernels/registry.c)
 if(with_cuda)
   list(APPEND kernel_sources runtime/cuda/executive.cu)
 endif()
+list(TRANSFORM kernel_sources REPLACE ".*/" "" OUTPUT_VARIABLE kernel_source_names)
+list(JOIN kernel_source_names "|" kernel_objects)
+string(REPLACE "." "\\." kernel_objects "${kernel_objects}")
 add_library(ttprem_base STATIC
-  "$<FILTER:$<TARGET_OBJECTS:ttprem>,EXCLUDE,/(registry\\.c|executive\\.cu)\\.o$>")
+  "$<FILTER:$<TARGET_OBJECTS:ttprem>,EXCLUDE,/(${kernel_objects})\\.o$>")
 set_target_properties(ttprem_base PROPERTIES LINKER_LANGUAGE C EXPORT_NAME base)
 target_include_directories(ttprem_base INTERFACE
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
