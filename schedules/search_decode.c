@@ -222,7 +222,8 @@ static void take_buffers(prem_decoder *d, int32_t a) {
   for (int32_t k = d->side->first_pool[a]; k < d->side->first_pool[a + 1]; ++k) {
     int32_t pool = d->side->pools[k];
     int64_t *buffers = free_buffers(d, pool);
-    buffers[first_free(d, pool)] = buffers[--d->free_count[pool]];
+    int32_t taken = first_free(d, pool);
+    buffers[taken] = buffers[--d->free_count[pool]];
   }
 }
 

@@ -280,19 +280,29 @@ static void follow_warmup(building *b, int64_t q, int64_t lag_ns) {
     releases[j] = max_of(releases[j], from);
 }
 
+static prem_status add_wraps(building *b, int32_t from, int64_t gap_ns, int64_t q) {
+  for (int64_t j = b->first_placement[q]; j < b->first_placement[q] + b->job_placements[q]; ++j) {
+    if (!begins_tile(b, j))
+      continue;
+    prem_wrap *wrap = add_to(&b->wraps);
+    if (!wrap)
+      return PREM_ERR_MEMORY;
+    *wrap = (prem_wrap){from, (int32_t)j, gap_ns};
+  }
+  return PREM_OK;
+}
+
 static prem_status wrap_jobs(building *b, int64_t p, int64_t q, int64_t lag_ns) {
   if (b->job_placements[p] * b->job_placements[q] + b->wraps.count > MOST_WRAPS)
     return PREM_ERR_UNAVAILABLE;
-  for (int64_t i = b->first_placement[p]; i < b->first_placement[p] + b->job_placements[p]; ++i)
-    for (int64_t j = b->first_placement[q]; j < b->first_placement[q] + b->job_placements[q]; ++j) {
-      if (!ends_tile(b, i) || !begins_tile(b, j))
-        continue;
-      prem_wrap *wrap = add_to(&b->wraps);
-      if (!wrap)
-        return PREM_ERR_MEMORY;
-      *wrap = (prem_wrap){(int32_t)i, (int32_t)j, phase_end_gap(b, i, lag_ns)};
-    }
-  return PREM_OK;
+  if (b->first_placement[p] < 0)
+    return add_wraps(b, -1, b->planning->warmup_ns + lag_ns, q);
+  prem_status status = PREM_OK;
+  for (int64_t i = b->first_placement[p];
+       i < b->first_placement[p] + b->job_placements[p] && !status; ++i)
+    if (ends_tile(b, i))
+      status = add_wraps(b, (int32_t)i, phase_end_gap(b, i, lag_ns), q);
+  return status;
 }
 
 static prem_status add_after(building *b, int32_t t, const prem_after *after) {
@@ -304,13 +314,11 @@ static prem_status add_after(building *b, int32_t t, const prem_after *after) {
     int64_t p = number < 0 ? b->first_job[after->task + 1] - 1 : job_index(b, after->task, number);
     if (b->first_placement[q] < 0)
       continue;
-    if (b->first_placement[p] < 0) {
-      follow_warmup(b, q, lag_ns);
-      continue;
-    }
     prem_status status = PREM_OK;
     if (number < 0)
       status = wrap_jobs(b, p, q, lag_ns);
+    else if (b->first_placement[p] < 0)
+      follow_warmup(b, q, lag_ns);
     else if (!join_jobs(b, p, q, lag_ns))
       status = PREM_ERR_MEMORY;
     if (status)
@@ -545,7 +553,8 @@ bool prem_cost_less(prem_cost a, prem_cost b) {
 static void cost_of_wraps(const prem_model *model, const int64_t *start, prem_cost *cost) {
   for (int32_t w = 0; w < model->wrap_count; ++w) {
     const prem_wrap *wrap = &model->wraps[w];
-    int64_t length_ns = (start[wrap->from] - start[wrap->to]) * model->grid_ns + wrap->gap_ns;
+    int64_t from = wrap->from < 0 ? 0 : start[wrap->from];
+    int64_t length_ns = (from - start[wrap->to]) * model->grid_ns + wrap->gap_ns;
     int64_t excess_ns = length_ns - model->horizon_ns;
     if (model->horizon_ns)
       cost->violation =

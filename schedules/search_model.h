@@ -42,7 +42,7 @@ typedef struct prem_side {
 
 /** Between the last job of a hyperperiod and the first of the next one. */
 typedef struct prem_wrap {
-  int32_t from, to;
+  int32_t from, to; /* from: -1 for the end of the warm-up */
   int64_t gap_ns;
 } prem_wrap;
 
