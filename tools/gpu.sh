@@ -149,7 +149,7 @@ measure_all() {
     exit 77
   fi
   for step in "$@"; do in_folder "$step" "step_$step"; done
-  tar -C "${out%/*}" -czf "$out.tar.gz" "${out##*/}"
+  tar -C "$(dirname "$out")" -czf "$out.tar.gz" "${out##*/}"
   echo "$failed failed; results: $out.tar.gz"
   [ "$failed" -eq 0 ]
 }
