@@ -507,7 +507,7 @@ static double difference(const search *s, prem_cost to, prem_cost from) {
 }
 
 static bool walk(search *s) {
-  const member *from = pick_member(s);
+  member *from = &s->members[random_below(s, s->member_count)];
   int64_t *here = s->child, *there = s->spare;
   prem_cost cost = from->cost, least = from->cost;
   memcpy(here, from->start, schedule_bytes(s));
@@ -528,7 +528,12 @@ static bool walk(search *s) {
       least = cost;
   }
   cost = justify(s, here, cost);
-  return join_members(s, here, cost);
+  if (prem_cost_less(from->cost, cost) || is_known(s, here, cost))
+    return false;
+  bool better = prem_cost_less(cost, from->cost);
+  memcpy(from->start, here, schedule_bytes(s));
+  from->cost = cost;
+  return better;
 }
 
 /* ---- all together --------------------------------------------------------------------------- */
