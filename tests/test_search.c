@@ -50,7 +50,7 @@ static void assert_near(int32_t tiles, int32_t blocks, int64_t steps, double mos
 }
 
 START_TEST(planted_optima_are_nearly_reached) {
-  assert_near(50, 4, 20000, 0.5);
+  assert_near(50, 4, 20000, 1);
   assert_near(200, 8, 6000, 0.5);
   assert_near(500, 33, 2000, 0.5);
   assert_near(2000, 132, 200, 0.5);
