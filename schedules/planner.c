@@ -1,4 +1,5 @@
 /* The way into the generator: what every planner may rely on is judged here, once. */
+#include "bounds.h"
 #include "planners.h"
 
 #include <inttypes.h>
@@ -334,7 +335,7 @@ static prem_status improve(const prem_planning *planning, const prem_search_limi
   return searched && searched != PREM_ERR_UNAVAILABLE ? searched : status;
 }
 
-static prem_status plan_any(const prem_planning *planning, const prem_search_limits *limits,
+static prem_status plan_any(const prem_planning *planning, prem_search_limits *limits,
                             prem_plan *plan, prem_plan_report *report) {
   if (!prem_planning_supplied(planning))
     return PREM_ERR_INFEASIBLE;
@@ -343,6 +344,8 @@ static prem_status plan_any(const prem_planning *planning, const prem_search_lim
   prem_draft draft;
   prem_search_result found = {0};
   prem_status status = prem_plan_constructive(&quiet, &draft);
+  if (draft.complete && prem_planning_lower_bound(planning, &limits->lower_bound_ns))
+    report->lower_bound_ns = limits->lower_bound_ns;
   if (draft.complete && limits->options->time_limit_ns > 0)
     status = improve(planning, limits, &draft, &found, status);
   snprintf(report->method, sizeof report->method, found.improved ? "search" : "constructive");
@@ -350,8 +353,8 @@ static prem_status plan_any(const prem_planning *planning, const prem_search_lim
     status = compress(planning, &draft, plan);
   else if (status == PREM_ERR_INFEASIBLE)
     status = explain(planning);
-  report->optimal = status == PREM_OK && found.optimal;
-  report->lower_bound_ns = found.lower_bound_ns;
+  report->optimal =
+      status == PREM_OK && (found.optimal || draft.hyperperiod_ns == report->lower_bound_ns);
   report->min_slack_ns = status == PREM_OK ? prem_planning_slack(planning, &draft) : PREM_MAX_NS;
   report->due = report->min_slack_ns < PREM_MAX_NS;
   report->steps = found.steps;
@@ -417,7 +420,7 @@ static prem_status start_plan(prem_planning *planning, prem_plan **out) {
   return PREM_OK;
 }
 
-static prem_status make(prem_planning *planning, const prem_search_limits *limits, prem_plan **out,
+static prem_status make(prem_planning *planning, prem_search_limits *limits, prem_plan **out,
                         prem_plan_report *report) {
   prem_plan *plan = NULL;
   prem_status status = start_plan(planning, &plan);

@@ -66,11 +66,10 @@ typedef struct prem_search_limits {
 
 /** What came of a search. */
 typedef struct prem_search_result {
-  int64_t steps;          /* schedules that were made */
-  int64_t lower_bound_ns; /* of the makespan, the larger of the given one and its own; or 0 */
-  bool improved;          /* the draft is better than it was */
-  bool feasible;          /* the draft breaks no rule */
-  bool optimal;           /* no plan is better */
+  int64_t steps; /* schedules that were made */
+  bool improved; /* the draft is better than it was */
+  bool feasible; /* the draft breaks no rule */
+  bool optimal;  /* no plan is better */
 } prem_search_result;
 
 /** Make a complete draft better. PREM_ERR_UNAVAILABLE: the set is too large, nothing was tried. */

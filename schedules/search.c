@@ -733,6 +733,18 @@ static void write_draft(const search *s, prem_draft *draft) {
     draft->hyperperiod_ns = above ? value_ns + model->grid_ns - above : value_ns;
 }
 
+/* The search ends at its own bound; but plans with chains and joined phases, which it does not
+ * make, know neither guard nor grid within a tile. A makespan is optimal by the given bound only.
+ */
+static bool is_proof(const search *s, const prem_planning *planning) {
+  if (s->model->makespan)
+    return s->best.cost.value_ns <= s->limits->lower_bound_ns;
+  for (int32_t t = 0; t < planning->schedule->task_count; ++t)
+    if (planning->schedule->tasks[t].joined.exists)
+      return false;
+  return planning->grid_ns == 1 && planning->schedule->platform.guard_ns == 0;
+}
+
 static void run(search *s, const prem_planning *planning, prem_draft *draft,
                 prem_search_result *out) {
   find_bound(s);
@@ -748,8 +760,7 @@ static void run(search *s, const prem_planning *planning, prem_draft *draft,
   out->steps = s->steps;
   out->improved = prem_cost_less(s->best.cost, begin);
   out->feasible = s->best.cost.violation == 0;
-  out->optimal = is_optimal(s);
-  out->lower_bound_ns = s->model->makespan && s->bounded ? s->bound_ns : 0;
+  out->optimal = is_optimal(s) && is_proof(s, planning);
   if (!out->improved)
     return;
   write_draft(s, draft);
