@@ -10,7 +10,7 @@
 #include <time.h>
 
 static const prem_policy_info policies[] = {
-    {"auto", "any set of tasks: phase after phase, latest finish first, each as early as it can"},
+    {"auto", "any set of tasks: phase after phase, latest finish first; then a search, given time"},
     {"tile_kernelwise", "whole tiles, kernels one offset apart (equal one-shot tasks)"},
     {"tile_blockwise", "whole tiles, blocks one offset apart (equal one-shot tasks)"},
     {"phase_kernelwise", "prefetches, then writebacks, kernels one offset apart (equal one-shot)"},
