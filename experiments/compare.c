@@ -288,7 +288,7 @@ static prem_status run_rounds(prem_campaign *campaign) {
 static prem_status judge_options(const prem_compare_options *options, const prem_backend *backend,
                                  prem_diag *diag) {
   if (options->mode_count < 1 || options->mode_count > PREM_MODE_COUNT)
-    return refuse(diag, PREM_ERR_ARGUMENT, "modes", "name 1 to 4 modes, each once");
+    return refuse(diag, PREM_ERR_ARGUMENT, "modes", "name 1 to 5 modes, each once");
   if (options->repeat < 0 || options->discard < 0 || options->max_records < 0)
     return refuse(diag, PREM_ERR_ARGUMENT, "repeat", "a count is negative; the least is 0");
   if (options->repeat == 0 && !(options->duration_s > 0))
@@ -505,8 +505,21 @@ static prem_status finish_row(const prem_campaign *campaign, prem_row *row, prem
   return status;
 }
 
+static prem_status copy_tuning(prem_campaign *campaign) {
+  const prem_tuning *from = prem_session_tuning(campaign->session);
+  if (!from || from->trial_count == 0)
+    return PREM_OK;
+  const size_t bytes = (size_t)from->trial_count * sizeof *from->trials;
+  prem_trial *trials = malloc(bytes);
+  if (!trials)
+    return PREM_ERR_MEMORY;
+  memcpy(trials, from->trials, bytes);
+  campaign->result->tuning = (prem_tuning){.trials = trials, .trial_count = from->trial_count};
+  return PREM_OK;
+}
+
 static prem_status finish_result(prem_campaign *campaign) {
-  prem_status status = PREM_OK;
+  prem_status status = copy_tuning(campaign);
   for (int32_t i = 0; status == PREM_OK && i < campaign->result->row_count; ++i)
     status = finish_row(campaign, &campaign->result->rows[i], &campaign->samples[i]);
   return status;
@@ -561,5 +574,6 @@ void prem_result_free(prem_result *result) {
     prem_trace_free(result->rows[i].example);
   }
   free(result->rows);
+  free(result->tuning.trials);
   free(result);
 }

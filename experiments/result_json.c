@@ -238,7 +238,31 @@ static json_t *row_json(const prem_row *row, const char *samples) {
   return finished(object, whole);
 }
 
-static json_t *result_json(const prem_result *result, const char *command, const char *samples) {
+static json_t *trial_json(const prem_trial *trial, const prem_schedule *schedule) {
+  json_t *object = json_object();
+  bool whole = put(object, "task", text(schedule->tasks[trial->task].name));
+  whole &= put(object, "way", text(trial->way));
+  whole &= put(object, "alone_ns", integer(trial->alone_ns));
+  whole &= put(object, "together_ns",
+               trial->together_ns >= 0 ? integer(trial->together_ns) : json_null());
+  whole &= put(object, "chosen", json_boolean(trial->chosen));
+  whole &= put(object, "output_ok", json_boolean(!trial->wrong));
+  return finished(object, whole);
+}
+
+/** The ways to launch ordinary kernels that were tried; null without a mode that does so. */
+static json_t *tuning_json(const prem_tuning *tuning, const prem_schedule *schedule) {
+  if (tuning->trial_count == 0)
+    return json_null();
+  json_t *list = json_array();
+  bool whole = list != NULL;
+  for (int32_t i = 0; i < tuning->trial_count; ++i)
+    whole &= json_array_append_new(list, trial_json(&tuning->trials[i], schedule)) == 0;
+  return finished(list, whole);
+}
+
+static json_t *result_json(const prem_result *result, const prem_schedule *schedule,
+                           const char *command, const char *samples) {
   json_t *rows = json_array();
   bool whole = rows != NULL;
   for (int32_t i = 0; i < result->row_count; ++i)
@@ -250,6 +274,7 @@ static json_t *result_json(const prem_result *result, const char *command, const
   whole &= put(object, "late_ns", integer(result->late_ns));
   whole &= put(object, "interrupted", json_boolean(result->interrupted));
   whole &= put(object, "rows", rows);
+  whole &= put(object, "legacy_trials", tuning_json(&result->tuning, schedule));
   return finished(object, whole);
 }
 
@@ -357,7 +382,7 @@ prem_status prem_result_write(const prem_result *result, const prem_schedule *sc
   char *samples = to_stdout ? NULL : samples_path(path);
   json_t *root = NULL;
   if (to_stdout || samples)
-    root = result_json(result, command, samples ? base_name(samples) : NULL);
+    root = result_json(result, schedule, command, samples ? base_name(samples) : NULL);
   prem_status status =
       root ? write_files(result, schedule, root, path, samples, diag) : PREM_ERR_MEMORY;
   json_decref(root);

@@ -315,15 +315,37 @@ static void print_doubts(const prem_row *row, FILE *file) {
   if (row->trace_lost > 0)
     fprintf(file, "%s: %" PRId64 " raw records found no room (all counts are complete)\n",
             row->label, row->trace_lost);
-  if (row->violations_checked < row->repeats && row->mode != PREM_MODE_LEGACY)
+  if (row->violations_checked < row->repeats && row->mode != PREM_MODE_LEGACY &&
+      row->mode != PREM_MODE_LAUNCHED)
     fprintf(file, "%s: violations were judged in %" PRId64 " of %" PRId64 " %s\n", row->label,
             row->violations_checked, row->repeats, sample_name(row));
+}
+
+/** What ordinary kernels were launched as. Tasks are named by the first of those alike. */
+static void print_tuning(const prem_result *result, FILE *file) {
+  const prem_tuning *tuning = &result->tuning;
+  for (int32_t i = 0; i < tuning->trial_count; ++i) {
+    const prem_trial *trial = &tuning->trials[i];
+    int32_t tried = 0, wrong = 0;
+    for (int32_t other = 0; other < tuning->trial_count; ++other) {
+      tried += tuning->trials[other].task == trial->task;
+      wrong += tuning->trials[other].task == trial->task && tuning->trials[other].wrong;
+    }
+    if (!trial->chosen)
+      continue;
+    fprintf(file, "ordinary kernel of %s: %s; best of %" PRId32 " ways, alone %" PRId64 " ns\n",
+            name_cell(result->rows[0].tasks[trial->task].name).text, trial->way, tried,
+            trial->alone_ns);
+    if (wrong > 0)
+      fprintf(file, "  %" PRId32 " ways gave WRONG OUTPUT and were not taken\n", wrong);
+  }
 }
 
 static void print_footer(const prem_result *result, FILE *file) {
   fputc('\n', file);
   for (int32_t i = 0; i < result->row_count; ++i)
     print_samples(&result->rows[i], file);
+  print_tuning(result, file);
   for (int32_t i = 0; i < result->row_count; ++i)
     print_doubts(&result->rows[i], file);
   if (result->interrupted)

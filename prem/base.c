@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const char *const phase_names[PREM_PHASE_COUNT] = {"prefetch", "compute", "writeback"};
-static const char *const mode_names[PREM_MODE_COUNT] = {"tt", "free", "lock", "legacy"};
+static const char *const mode_names[PREM_MODE_COUNT] = {"tt", "free", "lock", "legacy", "launched"};
 
 const char *prem_version(void) {
   return PREM_VERSION;

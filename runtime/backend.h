@@ -22,6 +22,8 @@ struct prem_backend {
   prem_status (*poison)(void *state);
   prem_status (*verify)(void *state, prem_verdict *out);
   prem_status (*download)(void *state);
+  /** See prem_session_tuning(); NULL: the backend tries nothing. */
+  const prem_tuning *(*tuning)(const void *state);
   void (*close)(void *state);
 };
 

@@ -118,6 +118,10 @@ void prem_session_close(prem_session *session) {
   free(session);
 }
 
+const prem_tuning *prem_session_tuning(const prem_session *session) {
+  return session->backend->tuning ? session->backend->tuning(session->state) : NULL;
+}
+
 const prem_machine *prem_session_machine(const prem_session *session) {
   return &session->machine;
 }

@@ -36,8 +36,9 @@ typedef struct block_lines {
 typedef struct job {
   int64_t earliest_ns; /* release, warm-up; predecessors are added when it is placed */
   int64_t due_ns;      /* its end is late after it; PREM_MAX_NS where there is none */
-  int64_t finish_ns;   /* latest finish: due_ns, and what follows it can still be in time */
-  int64_t first_ns;    /* start of its first phase once placed; PREM_MAX_NS where it has none */
+  int64_t
+      finish_ns; /* latest finish: its window's target, and what follows it can still be in time */
+  int64_t first_ns; /* start of its first phase once placed; PREM_MAX_NS where it has none */
   int64_t last_start_ns;
   int64_t end_ns; /* once placed; -1 before */
   int32_t task, number;
@@ -48,15 +49,13 @@ typedef struct construction {
   const prem_schedule *schedule;
   int64_t guard_ns;
   int64_t horizon_ns; /* the hyperperiod; PREM_MAX_NS when all tasks are one-shot */
-  int64_t warmup_ns;  /* nothing starts before */
   int32_t *order;     /* of tasks: predecessors first */
   int64_t *first_job; /* [task_count + 1] */
   job *jobs;
   int64_t *sequence; /* of jobs, as they are placed */
   block_lines *blocks;
   prem_timeline *resources;
-  prem_slot *slots;
-  int64_t slot_count;
+  prem_draft *draft;
   /* of the job in hand: */
   int64_t waited_ns[CAUSE_COUNT];
   int64_t (*before_ns)[PREM_PHASE_COUNT]; /* [position]: where the tile before was placed */
@@ -112,50 +111,19 @@ static prem_status order_tasks(construction *c) {
   return placed == count ? PREM_OK : PREM_ERR_ARGUMENT; /* a cycle; the reader refuses it */
 }
 
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - (a % b < 0);
-}
-
-static int64_t period_of(const construction *c, const prem_task *task) {
-  return task->period_ns ? task->period_ns : c->horizon_ns;
-}
-
-/* The job of `after` that job `number` of a task follows; -1: the last one of the hyperperiod
- * before. */
-static int64_t predecessor_of(const construction *c, const prem_task *task, const prem_after *after,
-                              int32_t number) {
-  const prem_task *before = &c->schedule->tasks[after->task];
-  if (before->period_ns == task->period_ns && !after->latest)
-    return number;
-  int64_t release_ns = number * task->period_ns + task->release_ns;
-  int64_t number_before = floor_div(release_ns - before->release_ns, period_of(c, before));
-  return number_before < 0 ? -1 : number_before;
-}
-
 static job *job_at(const construction *c, int32_t task, int64_t number) {
   return &c->jobs[c->first_job[task] + number];
 }
 
 static void set_job(const construction *c, int32_t t, int32_t number, job *out) {
-  const prem_task *task = &c->schedule->tasks[t];
-  int64_t begin_ns = number * task->period_ns, release_ns = begin_ns + task->release_ns;
-  prem_wide due_ns = PREM_MAX_NS;
-  if (task->deadline_ns)
-    due_ns = (prem_wide)release_ns + task->deadline_ns;
-  if (task->publish_ns && (prem_wide)release_ns + task->publish_ns < due_ns)
-    due_ns = (prem_wide)release_ns + task->publish_ns;
-  if (due_ns > c->horizon_ns - c->guard_ns)
-    due_ns = c->horizon_ns - c->guard_ns; /* nothing may reach into the next hyperperiod */
-  *out = (job){.earliest_ns = max_ns(release_ns, c->warmup_ns),
-               .due_ns = (int64_t)due_ns,
+  prem_job_window window = prem_planning_window(c->planning, &c->schedule->tasks[t], number);
+  *out = (job){.earliest_ns = window.earliest_ns,
+               .due_ns = window.due_ns,
+               .finish_ns = window.target_ns,
                .first_ns = PREM_MAX_NS,
                .end_ns = -1,
                .task = t,
                .number = number};
-  /* for the order only, a periodic job is due in its period */
-  out->finish_ns = out->due_ns;
-  if (task->period_ns && begin_ns + task->period_ns < out->due_ns)
-    out->finish_ns = begin_ns + task->period_ns;
 }
 
 /* A bound on how long a job takes when it is alone. */
@@ -183,7 +151,7 @@ static void tighten(construction *c) {
     for (int32_t a = 0; a < task->after_count; ++a) {
       int64_t gap_ns = max_ns(task->after[a].lag_ns, c->guard_ns);
       for (int32_t q = 0; q < jobs; ++q) {
-        int64_t number = predecessor_of(c, task, &task->after[a], q);
+        int64_t number = prem_planning_predecessor(c->planning, task, &task->after[a], q);
         if (number < 0)
           continue;
         job *before = job_at(c, task->after[a].task, number);
@@ -269,40 +237,12 @@ static int64_t earliest_start(construction *c, const round *r, prem_phase phase,
   return at_ns;
 }
 
-/** The buffer that a tile holds from the start of one of its phases to the end of another. */
-typedef struct holding {
-  bool exists;
-  prem_phase first, last;
-} holding;
-
-static holding holding_of(const prem_task *task, prem_phase first, prem_phase last) {
-  while (first < last && !task->phase[first].exists)
-    first = (prem_phase)(first + 1);
-  while (last > first && !task->phase[last].exists)
-    last = (prem_phase)(last - 1);
-  return (holding){task->phase[first].exists, first, last};
-}
-
-static holding input_of(const construction *c, const prem_task *task) {
-  if (c->schedule->platform.buffers == 1)
-    return holding_of(task, PREM_PREFETCH, PREM_WRITEBACK);
-  if (!task->phase[PREM_PREFETCH].exists)
-    return (holding){0};
-  return holding_of(task, PREM_PREFETCH, PREM_COMPUTE);
-}
-
-static holding output_of(const construction *c, const prem_task *task) {
-  if (c->schedule->platform.buffers == 1 || !task->phase[PREM_WRITEBACK].exists)
-    return (holding){0};
-  return holding_of(task, PREM_COMPUTE, PREM_WRITEBACK);
-}
-
 static int64_t end_of(const construction *c, const round *r, prem_phase phase) {
   return r->start_ns[phase] + r->task->phase[phase].wcet_ns + c->guard_ns;
 }
 
 /* Have all blocks a buffer for as long? If not, *lower_ns is when its first phase may start. */
-static bool buffers_free(construction *c, const round *r, holding h, bool input,
+static bool buffers_free(construction *c, const round *r, prem_holding h, bool input,
                          int64_t lower_ns[PREM_PHASE_COUNT]) {
   if (!h.exists)
     return true;
@@ -316,13 +256,32 @@ static bool buffers_free(construction *c, const round *r, holding h, bool input,
   return at_ns == start_ns;
 }
 
+/* No phase starts before its tile could have the buffer for the least time that it needs it. */
+static void begin_at_buffers(construction *c, const round *r, prem_holding h, bool input,
+                             int64_t from_ns, int64_t lower_ns[PREM_PHASE_COUNT]) {
+  if (!h.exists)
+    return;
+  int64_t least_ns = 0, at_ns = max_ns(from_ns, lower_ns[h.first]);
+  for (int p = h.first; p <= (int)h.last; ++p)
+    if (r->task->phase[p].exists)
+      least_ns += r->task->phase[p].wcet_ns + c->guard_ns;
+  for (int32_t m = 0; m < r->count; ++m) {
+    const block_lines *lines = &c->blocks[block_of(r, m)];
+    wait_for(c, input ? &lines->input : &lines->output, least_ns, 1, BUFFERS, &at_ns);
+  }
+  lower_ns[h.first] = at_ns;
+}
+
 /* Find the starts of all phases. A phase that waits for a buffer moves those behind it, which may
  * ask for another buffer: the bounds only grow, and far enough ahead everything is free. What the
  * tile before on the same block could not have, this one, which is equal, cannot have either. */
 static bool find_starts(construction *c, round *r, int64_t from_ns) {
   int64_t lower_ns[PREM_PHASE_COUNT];
   memcpy(lower_ns, c->before_ns[r->position], sizeof lower_ns);
-  holding input = input_of(c, r->task), output = output_of(c, r->task);
+  prem_holding input = prem_planning_holding(c->planning, r->task, true),
+               output = prem_planning_holding(c->planning, r->task, false);
+  begin_at_buffers(c, r, input, true, from_ns, lower_ns);
+  begin_at_buffers(c, r, output, false, from_ns, lower_ns);
   bool settled;
   do {
     int64_t at_ns = from_ns;
@@ -343,7 +302,7 @@ static bool find_starts(construction *c, round *r, int64_t from_ns) {
   return true;
 }
 
-static prem_status use_buffers(construction *c, const round *r, holding h, bool input) {
+static prem_status use_buffers(construction *c, const round *r, prem_holding h, bool input) {
   prem_status status = PREM_OK;
   for (int32_t m = 0; m < r->count && h.exists && !status; ++m) {
     block_lines *lines = &c->blocks[block_of(r, m)];
@@ -357,17 +316,14 @@ static prem_status use_phase(construction *c, const round *r, prem_phase phase) 
   const prem_phase_spec *spec = &r->task->phase[phase];
   int64_t start_ns = r->start_ns[phase];
   prem_status status = PREM_OK;
-  for (int32_t m = 0; m < r->count && !status; ++m) {
+  c->draft->placements[c->draft->count++] = (prem_placement){.start_ns = start_ns,
+                                                             .task = r->task_index,
+                                                             .job = r->job,
+                                                             .tile = r->tile,
+                                                             .count = r->count,
+                                                             .phase = phase};
+  for (int32_t m = 0; m < r->count && !status; ++m)
     status = prem_timeline_use(unit_of(c, r, m, phase), start_ns, end_of(c, r, phase), 1);
-    c->slots[c->slot_count++] = (prem_slot){.start_ns = start_ns,
-                                            .length_ns = spec->wcet_ns,
-                                            .head_ns = start_ns,
-                                            .task = r->task_index,
-                                            .job = r->job,
-                                            .tile = r->tile + m,
-                                            .block = block_of(r, m),
-                                            .phase = (uint8_t)phase};
-  }
   for (int32_t i = 0; i < c->schedule->platform.resource_count && !status; ++i)
     status = prem_timeline_use(&c->resources[i], start_ns, start_ns + spec->busy_ns + c->guard_ns,
                                demand_of(c, r, phase, i));
@@ -377,9 +333,9 @@ static prem_status use_phase(construction *c, const round *r, prem_phase phase) 
 static prem_status place_round(construction *c, round *r, job *of) {
   if (!find_starts(c, r, of->earliest_ns))
     return PREM_ERR_INFEASIBLE;
-  prem_status status = use_buffers(c, r, input_of(c, r->task), true);
+  prem_status status = use_buffers(c, r, prem_planning_holding(c->planning, r->task, true), true);
   if (!status)
-    status = use_buffers(c, r, output_of(c, r->task), false);
+    status = use_buffers(c, r, prem_planning_holding(c->planning, r->task, false), false);
   for (int p = 0; p < PREM_PHASE_COUNT && !status; ++p) {
     if (!r->task->phase[p].exists)
       continue;
@@ -417,7 +373,7 @@ static bool wait_for_predecessors(construction *c, job *of) {
   const prem_task *task = &c->schedule->tasks[of->task];
   int64_t released_ns = of->earliest_ns;
   for (int32_t a = 0; a < task->after_count; ++a) {
-    int64_t number = predecessor_of(c, task, &task->after[a], of->number);
+    int64_t number = prem_planning_predecessor(c->planning, task, &task->after[a], of->number);
     if (number < 0)
       continue;
     const job *before = job_at(c, task->after[a].task, number);
@@ -450,7 +406,7 @@ static prem_status place_job(construction *c, job *of) {
                .count = left < step ? (int32_t)left : step};
     status = place_round(c, &r, of);
   }
-  of->end_ns = max_ns(of->end_ns, of->first_ns == PREM_MAX_NS ? c->warmup_ns : 0);
+  of->end_ns = max_ns(of->end_ns, of->first_ns == PREM_MAX_NS ? c->planning->warmup_ns : 0);
   return status;
 }
 
@@ -511,7 +467,7 @@ static prem_wide needed_horizon(const construction *c) {
     for (int32_t a = 0; a < task->after_count; ++a) {
       int64_t last = c->first_job[task->after[a].task + 1] - 1;
       for (int64_t q = c->first_job[t]; q < c->first_job[t + 1]; ++q) {
-        if (predecessor_of(c, task, &task->after[a], c->jobs[q].number) >= 0 ||
+        if (prem_planning_predecessor(c->planning, task, &task->after[a], c->jobs[q].number) >= 0 ||
             c->jobs[q].first_ns == PREM_MAX_NS)
           continue;
         prem_wide length = (prem_wide)c->jobs[last].end_ns +
@@ -523,26 +479,27 @@ static prem_wide needed_horizon(const construction *c) {
   return needed;
 }
 
-static prem_status set_hyperperiod(const construction *c, prem_plan *plan) {
+static prem_status set_hyperperiod(const construction *c) {
+  prem_draft *draft = c->draft;
   prem_wide needed = needed_horizon(c);
   if (c->schedule->period_lcm_ns) {
-    plan->hyperperiod_ns = c->schedule->period_lcm_ns;
-    if (needed <= plan->hyperperiod_ns)
+    draft->hyperperiod_ns = c->schedule->period_lcm_ns;
+    if (needed <= draft->hyperperiod_ns)
       return PREM_OK;
     prem_diag_add(c->planning->diag, PREM_ERROR, 33, c->schedule->tasks[0].place, "tasks",
                   "no plan found: the tasks that follow jobs of the hyperperiod before (`after` "
                   "with \"latest\") need one of %.0f ns, the periods make %" PRId64,
-                  (double)needed, plan->hyperperiod_ns);
+                  (double)needed, draft->hyperperiod_ns);
     return PREM_ERR_INFEASIBLE;
   }
-  int64_t count = c->first_job[c->schedule->task_count], end_ns = c->warmup_ns;
+  int64_t count = c->first_job[c->schedule->task_count], end_ns = c->planning->warmup_ns;
   for (int64_t q = 0; q < count; ++q)
     end_ns = max_ns(end_ns, c->jobs[q].end_ns);
   prem_wide length = needed > end_ns ? needed : end_ns;
   length = (length + c->planning->grid_ns - 1) / c->planning->grid_ns * c->planning->grid_ns;
   if (!prem_planning_in_range(c->planning, length))
     return PREM_ERR_INFEASIBLE;
-  plan->hyperperiod_ns = (int64_t)length;
+  draft->hyperperiod_ns = (int64_t)length;
   return PREM_OK;
 }
 
@@ -564,14 +521,14 @@ static prem_status make_lines(construction *c) {
   return PREM_OK;
 }
 
-static prem_status make_slots(construction *c) {
+static prem_status make_placements(construction *c) {
   int64_t count = 0;
   for (int32_t t = 0; t < c->schedule->task_count; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
       if (c->schedule->tasks[t].phase[p].exists)
         count += (c->first_job[t + 1] - c->first_job[t]) * c->schedule->tasks[t].tile_count;
-  c->slots = malloc((size_t)(count + 1) * sizeof *c->slots);
-  return c->slots ? PREM_OK : PREM_ERR_MEMORY;
+  c->draft->placements = malloc((size_t)(count + 1) * sizeof *c->draft->placements);
+  return c->draft->placements ? PREM_OK : PREM_ERR_MEMORY;
 }
 
 static prem_status prepare(construction *c) {
@@ -585,7 +542,7 @@ static prem_status prepare(construction *c) {
     status = list_jobs(c);
   if (!status)
     status = make_lines(c);
-  return status ? status : make_slots(c);
+  return status ? status : make_placements(c);
 }
 
 static prem_status place_all(construction *c) {
@@ -598,6 +555,7 @@ static prem_status place_all(construction *c) {
     if (!in_time(c, of))
       result = PREM_ERR_INFEASIBLE;
   }
+  c->draft->complete = true;
   return result;
 }
 
@@ -617,25 +575,23 @@ static void release(construction *c) {
   free(c->blocks);
   free(c->resources);
   free(c->before_ns);
-  free(c->slots);
 }
 
-prem_status prem_plan_constructive(const prem_planning *planning, prem_plan *plan) {
+prem_status prem_plan_constructive(const prem_planning *planning, prem_draft *out) {
   const prem_schedule *schedule = planning->schedule;
-  if (!prem_planning_supplied(planning))
-    return PREM_ERR_INFEASIBLE;
+  *out = (prem_draft){0};
   construction c = {.planning = planning,
                     .schedule = schedule,
                     .guard_ns = schedule->platform.guard_ns,
                     .horizon_ns = schedule->period_lcm_ns ? schedule->period_lcm_ns : PREM_MAX_NS,
-                    .warmup_ns = plan->warmup_tiles ? plan->warmup_ns : 0};
+                    .draft = out};
   prem_status status = prepare(&c);
   if (!status)
     status = place_all(&c);
-  if (!status)
-    status = set_hyperperiod(&c, plan);
-  if (!status)
-    status = prem_plan_compress(schedule, c.slots, c.slot_count, plan);
+  if (out->complete) {
+    prem_status hyperperiod = set_hyperperiod(&c);
+    status = status ? status : hyperperiod;
+  }
   release(&c);
   return status;
 }

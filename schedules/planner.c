@@ -1,12 +1,16 @@
 /* The way into the generator: what every planner may rely on is judged here, once. */
+#include "bounds.h"
 #include "planners.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 
 static const prem_policy_info policies[] = {
-    {"auto", "any set of tasks: phase after phase, latest finish first, each as early as it can"},
+    {"auto", "any set of tasks: phase after phase, latest finish first; then a search, given time"},
     {"tile_kernelwise", "whole tiles, kernels one offset apart (equal one-shot tasks)"},
     {"tile_blockwise", "whole tiles, blocks one offset apart (equal one-shot tasks)"},
     {"phase_kernelwise", "prefetches, then writebacks, kernels one offset apart (equal one-shot)"},
@@ -27,6 +31,89 @@ int64_t prem_planning_tiles_on(const prem_task *task, int32_t position) {
   if (position >= task->tile_count)
     return 0;
   return (task->tile_count - 1 - position) / task->block_count + 1;
+}
+
+static int64_t horizon_of(const prem_planning *planning) {
+  int64_t lcm_ns = planning->schedule->period_lcm_ns;
+  return lcm_ns ? lcm_ns : PREM_MAX_NS;
+}
+
+static prem_wide least_of(prem_wide a, prem_wide b) {
+  return a < b ? a : b;
+}
+
+prem_job_window prem_planning_window(const prem_planning *planning, const prem_task *task,
+                                     int32_t number) {
+  int64_t begin_ns = number * task->period_ns, release_ns = begin_ns + task->release_ns;
+  prem_wide due_ns = PREM_MAX_NS;
+  if (task->deadline_ns)
+    due_ns = (prem_wide)release_ns + task->deadline_ns;
+  if (task->publish_ns)
+    due_ns = least_of(due_ns, (prem_wide)release_ns + task->publish_ns);
+  /* nothing may reach into the next hyperperiod */
+  due_ns = least_of(due_ns, horizon_of(planning) - planning->schedule->platform.guard_ns);
+  prem_job_window window = {.earliest_ns =
+                                release_ns > planning->warmup_ns ? release_ns : planning->warmup_ns,
+                            .due_ns = (int64_t)due_ns,
+                            .target_ns = (int64_t)due_ns,
+                            .last_start_ns = PREM_MAX_NS};
+  if (task->period_ns) {
+    window.last_start_ns = begin_ns + task->period_ns - 1;
+    window.target_ns = (int64_t)least_of(due_ns, begin_ns + task->period_ns);
+  }
+  return window;
+}
+
+int64_t prem_planning_slack(const prem_planning *planning, const prem_draft *draft) {
+  int64_t least_ns = PREM_MAX_NS;
+  for (int64_t i = 0; i < draft->count; ++i) {
+    const prem_placement *placed = &draft->placements[i];
+    const prem_task *task = &planning->schedule->tasks[placed->task];
+    prem_job_window window = prem_planning_window(planning, task, placed->job);
+    int64_t slack_ns = window.target_ns - placed->start_ns - task->phase[placed->phase].wcet_ns;
+    bool is_due = window.target_ns < PREM_MAX_NS - planning->schedule->platform.guard_ns;
+    if (is_due && slack_ns < least_ns)
+      least_ns = slack_ns;
+  }
+  return least_ns;
+}
+
+static int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b < 0);
+}
+
+int64_t prem_planning_predecessor(const prem_planning *planning, const prem_task *task,
+                                  const prem_after *after, int32_t number) {
+  const prem_task *before = &planning->schedule->tasks[after->task];
+  if (before->period_ns == task->period_ns && !after->latest)
+    return number;
+  int64_t release_ns = number * task->period_ns + task->release_ns;
+  int64_t period_ns = before->period_ns ? before->period_ns : horizon_of(planning);
+  int64_t number_before = floor_div(release_ns - before->release_ns, period_ns);
+  return number_before < 0 ? -1 : number_before;
+}
+
+prem_holding prem_planning_holding(const prem_planning *planning, const prem_task *task,
+                                   bool input) {
+  int first = input ? PREM_PREFETCH : PREM_COMPUTE, last = input ? PREM_COMPUTE : PREM_WRITEBACK;
+  if (planning->schedule->platform.buffers == 1) {
+    if (!input)
+      return (prem_holding){0};
+    last = PREM_WRITEBACK;
+  } else if (!task->phase[input ? PREM_PREFETCH : PREM_WRITEBACK].exists) {
+    return (prem_holding){0};
+  }
+  while (first < last && !task->phase[first].exists)
+    ++first;
+  while (last > first && !task->phase[last].exists)
+    --last;
+  return (prem_holding){task->phase[first].exists, (prem_phase)first, (prem_phase)last};
+}
+
+double prem_planning_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 bool prem_planning_in_range(const prem_planning *planning, prem_wide at_ns) {
@@ -161,35 +248,218 @@ static prem_status judge(const prem_planning *planning) {
   return PREM_OK;
 }
 
-prem_status prem_plan_make(const prem_schedule *schedule, const prem_machine *machine,
-                           const prem_plan_options *options, prem_plan **out, prem_diag *diag) {
+/* ---- making a plan -------------------------------------------------------------------------- */
+
+static prem_status compress(const prem_planning *planning, const prem_draft *draft,
+                            prem_plan *plan) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < draft->count; ++i)
+    count += draft->placements[i].count;
+  prem_slot *slots = malloc((size_t)(count + 1) * sizeof *slots);
+  if (!slots)
+    return PREM_ERR_MEMORY;
+  prem_slot *slot = slots;
+  for (int64_t i = 0; i < draft->count; ++i) {
+    const prem_placement *placed = &draft->placements[i];
+    const prem_task *task = &planning->schedule->tasks[placed->task];
+    for (int32_t m = 0; m < placed->count; ++m)
+      *slot++ = (prem_slot){.start_ns = placed->start_ns,
+                            .length_ns = task->phase[placed->phase].wcet_ns,
+                            .head_ns = placed->start_ns,
+                            .task = placed->task,
+                            .job = placed->job,
+                            .tile = placed->tile + m,
+                            .block = task->blocks[(placed->tile + m) % task->block_count],
+                            .phase = (uint8_t)placed->phase};
+  }
+  plan->hyperperiod_ns = draft->hyperperiod_ns;
+  prem_status status = prem_plan_compress(planning->schedule, slots, count, plan);
+  free(slots);
+  return status;
+}
+
+/* The constructive plan explains what is late only where nothing better was found. */
+static prem_status explain(const prem_planning *planning) {
+  prem_draft draft;
+  prem_status status = prem_plan_constructive(planning, &draft);
+  free(draft.placements);
+  return status;
+}
+
+static prem_status copy_draft(const prem_draft *draft, prem_draft *out) {
+  *out = *draft;
+  out->placements = malloc((size_t)(draft->count + 1) * sizeof *out->placements);
+  if (!out->placements)
+    return PREM_ERR_MEMORY;
+  memcpy(out->placements, draft->placements, (size_t)draft->count * sizeof *out->placements);
+  return PREM_OK;
+}
+
+/* How much there is to write of a plan, and to read. */
+static int64_t numbers_of(const prem_planning *planning, const prem_draft *draft) {
+  prem_plan *plan = prem_plan_new();
+  int64_t numbers = 0;
+  if (plan && compress(planning, draft, plan) == PREM_OK) {
+    numbers = (int64_t)plan->affine_count * 8;
+    for (int32_t i = 0; i < plan->starts_count; ++i)
+      numbers += plan->starts[i].count;
+  }
+  prem_plan_free(plan);
+  return numbers;
+}
+
+/* Less than 1 % of time is no reason to give up a plan that is a few affine runs. */
+static bool is_worthwhile(const prem_planning *planning, const prem_draft *regular,
+                          const prem_draft *found) {
+  prem_wide gain_ns = (prem_wide)regular->hyperperiod_ns - found->hyperperiod_ns;
+  return gain_ns * 100 >= found->hyperperiod_ns ||
+         numbers_of(planning, regular) * 4 > numbers_of(planning, found);
+}
+
+/* Search on from the constructive draft, which may be too late. */
+static prem_status improve(const prem_planning *planning, const prem_search_limits *limits,
+                           prem_draft *draft, prem_search_result *found, prem_status status) {
+  prem_draft first;
+  if (copy_draft(draft, &first))
+    return PREM_ERR_MEMORY;
+  prem_status searched = prem_plan_search(planning, limits, draft, found);
+  bool one_shot = planning->schedule->period_lcm_ns == 0;
+  if (status == PREM_OK && found->improved && one_shot && !is_worthwhile(planning, &first, draft)) {
+    memcpy(draft->placements, first.placements, (size_t)first.count * sizeof *first.placements);
+    draft->hyperperiod_ns = first.hyperperiod_ns;
+    found->improved = found->optimal = false;
+  }
+  free(first.placements);
+  if (found->feasible)
+    return PREM_OK;
+  return searched && searched != PREM_ERR_UNAVAILABLE ? searched : status;
+}
+
+static prem_status plan_any(const prem_planning *planning, prem_search_limits *limits,
+                            prem_plan *plan, prem_plan_report *report) {
+  if (!prem_planning_supplied(planning))
+    return PREM_ERR_INFEASIBLE;
+  prem_planning quiet = *planning;
+  quiet.diag = NULL;
+  prem_draft draft;
+  prem_search_result found = {0};
+  prem_status status = prem_plan_constructive(&quiet, &draft);
+  if (draft.complete && prem_planning_lower_bound(planning, &limits->lower_bound_ns))
+    report->lower_bound_ns = limits->lower_bound_ns;
+  if (draft.complete && limits->options->time_limit_ns > 0)
+    status = improve(planning, limits, &draft, &found, status);
+  snprintf(report->method, sizeof report->method, found.improved ? "search" : "constructive");
+  if (status == PREM_OK)
+    status = compress(planning, &draft, plan);
+  else if (status == PREM_ERR_INFEASIBLE)
+    status = explain(planning);
+  report->optimal =
+      status == PREM_OK && (found.optimal || draft.hyperperiod_ns == report->lower_bound_ns);
+  report->min_slack_ns = status == PREM_OK ? prem_planning_slack(planning, &draft) : PREM_MAX_NS;
+  report->due = report->min_slack_ns < PREM_MAX_NS;
+  report->steps = found.steps;
+  free(draft.placements);
+  return status;
+}
+
+static int64_t count_phases(const prem_planning *planning) {
+  int64_t count = 0;
+  for (int32_t t = 0; t < planning->schedule->task_count; ++t) {
+    const prem_task *task = &planning->schedule->tasks[t];
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      if (task->phase[p].exists)
+        count += prem_task_jobs(planning->schedule, task) * task->tile_count;
+  }
+  return count;
+}
+
+static int64_t peak_bytes(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return (int64_t)usage.ru_maxrss * 1024;
+}
+
+static void fill_report(const prem_planning *planning, const prem_plan *plan, double began_s,
+                        prem_plan_report *report) {
+  report->periodic = planning->schedule->period_lcm_ns > 0;
+  report->phases = count_phases(planning);
+  report->seconds = prem_planning_seconds() - began_s;
+  report->peak_bytes = peak_bytes();
+  if (!plan && prem_diag_has(planning->diag, 43)) /* demand above supply, whatever the order */
+    report->verdict = PREM_PLAN_INFEASIBLE;
+  if (!plan)
+    return;
+  report->verdict = PREM_PLAN_FEASIBLE;
+  report->hyperperiod_ns = plan->hyperperiod_ns;
+  if (report->periodic)
+    return;
+  report->makespan_ns = plan->hyperperiod_ns;
+  if (report->lower_bound_ns > 0)
+    report->gap_pct = 100.0 * (double)(report->makespan_ns - report->lower_bound_ns) /
+                      (double)report->lower_bound_ns;
+}
+
+const char *prem_plan_verdict_name(prem_plan_verdict verdict) {
+  static const char *const names[] = {"feasible", "infeasible", "unknown"};
+  return names[verdict];
+}
+
+static prem_status start_plan(prem_planning *planning, prem_plan **out) {
+  const prem_schedule *schedule = planning->schedule;
+  prem_plan *plan = *out = prem_plan_new();
+  if (!plan)
+    return PREM_ERR_MEMORY;
+  snprintf(plan->policy, sizeof plan->policy, "%s", planning->policy);
+  snprintf(plan->generator, sizeof plan->generator, "ttprem %s", prem_version());
+  plan->clock_step_ns = planning->grid_ns;
+  plan->warmup_tiles = schedule->policy.warmup_tiles;
+  plan->warmup_ns = schedule->policy.warmup_ns;
+  if (!prem_planning_align(planning, "policy.warmup_ns", &plan->warmup_ns))
+    return PREM_ERR_INVALID;
+  planning->warmup_ns = plan->warmup_tiles ? plan->warmup_ns : 0;
+  return PREM_OK;
+}
+
+static prem_status make(prem_planning *planning, prem_search_limits *limits, prem_plan **out,
+                        prem_plan_report *report) {
+  prem_plan *plan = NULL;
+  prem_status status = start_plan(planning, &plan);
+  if (!status)
+    status = prem_is_closed_form(planning->policy) ? prem_plan_closed_form(planning, plan)
+                                                   : plan_any(planning, limits, plan, report);
+  if (status) {
+    prem_plan_free(plan);
+    return status;
+  }
+  if (plan->hyperperiod_ns < planning->grid_ns) /* nothing but warm-up: it is as long as it likes */
+    plan->hyperperiod_ns = planning->grid_ns;
+  *out = plan;
+  return PREM_OK;
+}
+
+prem_status prem_plan_make_reported(const prem_schedule *schedule, const prem_machine *machine,
+                                    const prem_plan_options *options, prem_plan **out,
+                                    prem_plan_report *report, prem_diag *diag) {
+  static const prem_plan_options defaults = {0};
+  prem_search_limits limits = {.options = options ? options : &defaults,
+                               .began_s = prem_planning_seconds()};
   *out = NULL;
   prem_planning planning = {.schedule = schedule,
                             .grid_ns = coarser_step(schedule, machine),
                             .diag = diag,
-                            .policy = options && options->policy ? options->policy
-                                                                 : schedule->policy.use};
+                            .policy = limits.options->policy ? limits.options->policy
+                                                             : schedule->policy.use};
+  *report = (prem_plan_report){.verdict = PREM_PLAN_UNKNOWN, .seed = limits.options->seed};
+  snprintf(report->method, sizeof report->method, "%s", planning.policy);
   prem_status status = judge(&planning);
-  if (status)
-    return status;
-  prem_plan *plan = prem_plan_new();
-  if (!plan)
-    return PREM_ERR_MEMORY;
-  snprintf(plan->policy, sizeof plan->policy, "%s", planning.policy);
-  snprintf(plan->generator, sizeof plan->generator, "ttprem %s", prem_version());
-  plan->clock_step_ns = planning.grid_ns;
-  plan->warmup_tiles = schedule->policy.warmup_tiles;
-  plan->warmup_ns = schedule->policy.warmup_ns;
-  status = prem_planning_align(&planning, "policy.warmup_ns", &plan->warmup_ns) ? PREM_OK
-                                                                                : PREM_ERR_INVALID;
   if (!status)
-    status = prem_is_closed_form(planning.policy) ? prem_plan_closed_form(&planning, plan)
-                                                  : prem_plan_constructive(&planning, plan);
-  if (plan->hyperperiod_ns < planning.grid_ns) /* nothing but warm-up: it is as long as it likes */
-    plan->hyperperiod_ns = planning.grid_ns;
-  if (status)
-    prem_plan_free(plan);
-  else
-    *out = plan;
+    status = make(&planning, &limits, out, report);
+  fill_report(&planning, *out, limits.began_s, report);
   return status;
+}
+
+prem_status prem_plan_make(const prem_schedule *schedule, const prem_machine *machine,
+                           const prem_plan_options *options, prem_plan **out, prem_diag *diag) {
+  prem_plan_report report;
+  return prem_plan_make_reported(schedule, machine, options, out, &report, diag);
 }

@@ -68,10 +68,17 @@ static int64_t round_up(int64_t at_ns, int64_t grid_ns) {
   return above ? at_ns + grid_ns - above : at_ns;
 }
 
+/* No stretch that begins in this chunk is long enough. */
+static bool passes(const prem_timeline *timeline, cursor at, int64_t length_ns) {
+  return at.step == 0 && timeline->chunks[at.chunk].longest_ns < length_ns;
+}
+
 /* The first step from `at` on with a level that leaves room; there is one, the last. */
-static cursor skip_full(const prem_timeline *timeline, cursor at, int32_t highest) {
-  while (step_at(timeline, at)->level > highest) {
-    while (at.step == 0 && timeline->chunks[at.chunk].least > highest)
+static cursor skip_full(const prem_timeline *timeline, cursor at, int64_t length_ns,
+                        int32_t highest) {
+  while (step_at(timeline, at)->level > highest || passes(timeline, at, length_ns)) {
+    while (at.step == 0 &&
+           (timeline->chunks[at.chunk].least > highest || passes(timeline, at, length_ns)))
       ++at.chunk;
     if (step_at(timeline, at)->level > highest)
       at = next_of(timeline, at);
@@ -88,7 +95,7 @@ int64_t prem_timeline_fit(const prem_timeline *timeline, int64_t from_ns, int64_
   cursor at = find(timeline, start_ns);
   for (;;) {
     if (step_at(timeline, at)->level > highest) {
-      at = skip_full(timeline, at, highest);
+      at = skip_full(timeline, at, length_ns, highest);
       start_ns = round_up(step_at(timeline, at)->at_ns, grid_ns);
     }
     int64_t end_ns = end_of(timeline, at);
@@ -101,11 +108,23 @@ int64_t prem_timeline_fit(const prem_timeline *timeline, int64_t from_ns, int64_
 
 /* ---- filling -------------------------------------------------------------------------------- */
 
-static void find_least(prem_step_chunk *chunk) {
+static void survey(prem_step_chunk *chunk, int32_t capacity) {
+  int64_t free_ns = 0; /* since when something is left */
+  bool free = false;
   chunk->least = INT32_MAX;
-  for (int32_t i = 0; i < chunk->count; ++i)
-    if (chunk->steps[i].level < chunk->least)
-      chunk->least = chunk->steps[i].level;
+  chunk->longest_ns = 0;
+  for (int32_t i = 0; i < chunk->count; ++i) {
+    const prem_step *step = &chunk->steps[i];
+    if (step->level < chunk->least)
+      chunk->least = step->level;
+    if (free && step->level >= capacity && step->at_ns - free_ns > chunk->longest_ns)
+      chunk->longest_ns = step->at_ns - free_ns;
+    if (!free || step->level >= capacity)
+      free_ns = step->at_ns > 0 ? step->at_ns : 0; /* nothing is asked for before 0 */
+    free = step->level < capacity;
+  }
+  if (free)
+    chunk->longest_ns = INT64_MAX;
 }
 
 static bool grow_chunk(prem_step_chunk *chunk) {
@@ -157,8 +176,8 @@ static bool split_chunk(prem_timeline *timeline, int32_t index) {
   *right = (prem_step_chunk){.steps = steps, .count = left->count - kept, .capacity = FULL_CHUNK};
   memcpy(steps, left->steps + kept, (size_t)right->count * sizeof *steps);
   left->count = kept;
-  find_least(left);
-  find_least(right);
+  survey(left, timeline->capacity);
+  survey(right, timeline->capacity);
   return true;
 }
 
@@ -194,7 +213,7 @@ static void mend(prem_timeline *timeline, int64_t at_ns) {
   if (--chunk->count == 0)
     remove_chunk(timeline, at.chunk);
   else
-    find_least(chunk);
+    survey(chunk, timeline->capacity);
 }
 
 static bool begin(prem_timeline *timeline) {
@@ -208,7 +227,7 @@ static bool begin(prem_timeline *timeline) {
     return false;
   }
   chunk->steps[chunk->count++] = (prem_step){INT64_MIN, 0};
-  chunk->least = 0;
+  survey(chunk, timeline->capacity);
   return true;
 }
 
@@ -222,11 +241,11 @@ prem_status prem_timeline_use(prem_timeline *timeline, int64_t start_ns, int64_t
   for (cursor at = find(timeline, start_ns); step_at(timeline, at)->at_ns < end_ns;
        at = next_of(timeline, at)) {
     if (touched >= 0 && touched != at.chunk)
-      find_least(&timeline->chunks[touched]);
+      survey(&timeline->chunks[touched], timeline->capacity);
     touched = at.chunk;
     timeline->chunks[at.chunk].steps[at.step].level += demand;
   }
-  find_least(&timeline->chunks[touched]);
+  survey(&timeline->chunks[touched], timeline->capacity);
   mend(timeline, start_ns);
   mend(timeline, end_ns);
   return PREM_OK;

@@ -1,9 +1,9 @@
 /**
  * How much of a supply is in use over time: a step function that the planner fills phase by phase.
  *
- * The steps lie in chunks that know their smallest level, so that a search passes over stretches
- * that are full, and an insertion moves only a chunk. Neighbours of equal level are one step: what
- * is packed without gaps costs nothing to pass.
+ * The steps lie in chunks that know their smallest level and their longest gap, so that a search
+ * passes over stretches that are full or full of gaps too short, and an insertion moves only a
+ * chunk. Neighbours of equal level are one step: what is packed without gaps costs nothing to pass.
  */
 #ifndef TTPREM_TIMELINE_H
 #define TTPREM_TIMELINE_H
@@ -19,7 +19,8 @@ typedef struct prem_step {
 typedef struct prem_step_chunk {
   prem_step *steps;
   int32_t count, capacity;
-  int32_t least; /* smallest level in it */
+  int32_t least;      /* smallest level in it */
+  int64_t longest_ns; /* longest stretch in it with something left; one that goes on: INT64_MAX */
 } prem_step_chunk;
 
 /** All zeros is an empty timeline with nothing in use and capacity 0: set the capacity. */

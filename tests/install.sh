@@ -19,6 +19,13 @@ expect() { # WHAT COMMAND...: it prints "0.1.0 small"
 
 "$place/usr/bin/ttprem" check "$small" >/dev/null
 
+# Linked against the driver or NVML it would start beside a driver only; against the shared runtime,
+# only beside CUDA.
+if ldd "$place/usr/bin/ttprem" | grep -E 'libcuda|libnvidia-ml|not found'; then
+  echo "the command needs these libraries" >&2
+  exit 1
+fi
+
 cmake -S "$here/consumer" -B "$place/build" -G Ninja -DCMAKE_PREFIX_PATH="$place/usr" >/dev/null
 cmake --build "$place/build" >/dev/null
 expect "CMake package" "$place/build/consumer" "$small"

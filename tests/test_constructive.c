@@ -426,6 +426,38 @@ static const char *random_set(void) {
               draw(2) ? "block" : "task", 1 + draw(3), draw(2) ? "block" : "task", all, warmup);
 }
 
+static void assert_passes(const char *source, prem_schedule *schedule, prem_plan *plan) {
+  prem_diag *diag = prem_diag_new();
+  prem_schedule_set_plan(schedule, plan);
+  if (prem_check(schedule, NULL, diag) != PREM_OK) {
+    printf("%s\n", source);
+    abort_with("check", diag);
+  }
+  prem_diag_free(diag);
+}
+
+/* A search finds no less than what it begins with, nothing that the checker refuses, and nothing
+ * below the bound. */
+static void search_from(const char *source, prem_schedule *schedule, bool planned) {
+  prem_plan_report before, after;
+  prem_plan_options options = {.time_limit_ns = PREM_MAX_NS, .step_limit = 60};
+  prem_plan *plan = NULL;
+  prem_status status = prem_plan_make_reported(schedule, NULL, NULL, &plan, &before, NULL);
+  prem_plan_free(plan);
+  ck_assert((status == PREM_OK) == planned);
+  status = prem_plan_make_reported(schedule, NULL, &options, &plan, &after, NULL);
+  ck_assert((status == PREM_OK) == (after.verdict == PREM_PLAN_FEASIBLE));
+  ck_assert(!planned || status == PREM_OK);
+  if (planned && !after.periodic) {
+    ck_assert_int_le(after.makespan_ns, before.makespan_ns);
+    ck_assert_int_le(after.lower_bound_ns, after.makespan_ns);
+  }
+  if (planned && after.periodic)
+    ck_assert_int_ge(after.min_slack_ns, before.min_slack_ns);
+  if (status == PREM_OK)
+    assert_passes(source, schedule, plan);
+}
+
 /* The checker finds nothing, whatever the set; most sets have a plan. */
 START_TEST(random_sets_pass_the_checker) {
   int planned = 0;
@@ -439,12 +471,10 @@ START_TEST(random_sets_pass_the_checker) {
     if (status != PREM_OK && status != PREM_ERR_INFEASIBLE)
       abort_with("plan", diag);
     ck_assert((prem_diag_errors(diag) > 0) == (status != PREM_OK));
-    prem_schedule_set_plan(schedule, plan);
-    if (plan && prem_check(schedule, NULL, diag) != PREM_OK) {
-      printf("%s\n", source);
-      abort_with("check", diag);
-    }
+    if (plan)
+      assert_passes(source, schedule, plan);
     planned += plan != NULL;
+    search_from(source, schedule, plan != NULL);
     prem_diag_free(diag);
     prem_schedule_free(schedule);
   }

@@ -11,10 +11,15 @@
 
 enum { SKIPPED = 77, HYPERPERIODS = 3 };
 
-static const char *const examples[] = {
-    "examples/increment.cfg",           "examples/conv2d.cfg", "examples/gang.cfg",
-    "examples/two_rates.cfg",           "examples/mixed.cfg",  "figures/thesis_tile_kernelwise.cfg",
-    "figures/thesis_tile_blockwise.cfg"};
+static const char *const examples[] = {"schedules/examples/increment.cfg",
+                                       "schedules/examples/conv2d.cfg",
+                                       "schedules/examples/gang.cfg",
+                                       "schedules/examples/two_rates.cfg",
+                                       "schedules/examples/mixed.cfg",
+                                       "schedules/figures/thesis_tile_kernelwise.cfg",
+                                       "schedules/figures/thesis_tile_blockwise.cfg",
+                                       "tests/ragged.cfg",
+                                       "tests/many_jobs.cfg"};
 
 static int failures, runs;
 
@@ -64,6 +69,44 @@ static void run(prem_session *session, const char *name, prem_mode mode, prem_en
     fail(what, diag);
 }
 
+/* Every job has ended, and behind its release. */
+static void judge_ends(const prem_schedule *schedule, const char *name, const prem_trace *trace,
+                       const prem_diag *diag) {
+  for (int64_t h = 0; h < HYPERPERIODS; ++h)
+    for (int32_t t = 0; t < schedule->task_count; ++t)
+      for (int64_t j = trace->first_job[t]; j < trace->first_job[t + 1]; ++j) {
+        const prem_task *task = &schedule->tasks[t];
+        const int64_t release_ns = h * schedule->plan->hyperperiod_ns +
+                                   (j - trace->first_job[t]) * task->period_ns + task->release_ns;
+        char what[256];
+        snprintf(what, sizeof what, "%.150s: a job of '%.40s' has no end behind its release", name,
+                 task->name);
+        if (trace->job_end_ns[h * trace->job_count + j] <= release_ns)
+          fail(what, diag);
+      }
+}
+
+/* One launch a job. Every way that was tried at the first run has to give the right output. */
+static void run_ordinary(prem_session *session, const prem_schedule *schedule, const char *name,
+                         prem_trace *trace, prem_diag *diag) {
+  run(session, name, PREM_MODE_LEGACY, PREM_ENGINE_BEST, trace, diag);
+  judge_ends(schedule, name, trace, diag);
+  run(session, name, PREM_MODE_LAUNCHED, PREM_ENGINE_BEST, trace, diag);
+  judge_ends(schedule, name, trace, diag);
+  const prem_tuning *tuning = prem_session_tuning(session);
+  int32_t chosen = 0;
+  for (int32_t i = 0; tuning && i < tuning->trial_count; ++i) {
+    char what[256];
+    chosen += tuning->trials[i].chosen;
+    snprintf(what, sizeof what, "%.100s, ordinary kernel: wrong output of %s", name,
+             tuning->trials[i].way);
+    if (tuning->trials[i].wrong)
+      fail(what, diag);
+  }
+  if (chosen == 0)
+    fail("no way of launching was chosen", diag);
+}
+
 static void run_all(const prem_backend *backend, const char *path, const prem_machine *machine) {
   prem_diag *diag = prem_diag_new();
   prem_schedule *schedule = planned(path, machine, diag);
@@ -77,6 +120,7 @@ static void run_all(const prem_backend *backend, const char *path, const prem_ma
     for (size_t m = 0; m < sizeof modes / sizeof *modes; ++m)
       for (int engine = PREM_ENGINE_BULK; engine < PREM_ENGINE_COUNT; ++engine)
         run(session, path, modes[m], (prem_engine)engine, trace, diag);
+    run_ordinary(session, schedule, path, trace, diag);
   }
   prem_trace_free(trace);
   prem_session_close(session);
@@ -85,6 +129,7 @@ static void run_all(const prem_backend *backend, const char *path, const prem_ma
 }
 
 int main(int argc, char **argv) {
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); /* as the command does */
   const prem_backend *backend = prem_backend_find("cuda");
   prem_machine machine;
   if (!backend || prem_backend_probe(backend, &machine, NULL) != PREM_OK) {
@@ -93,7 +138,7 @@ int main(int argc, char **argv) {
   }
   for (size_t i = 0; i < sizeof examples / sizeof *examples; ++i) {
     char path[1024];
-    snprintf(path, sizeof path, "%s/schedules/%s", argc > 1 ? argv[1] : SOURCE_DIR, examples[i]);
+    snprintf(path, sizeof path, "%s/%s", argc > 1 ? argv[1] : SOURCE_DIR, examples[i]);
     run_all(backend, path, &machine);
   }
   printf("%d runs, %d failed\n", runs, failures);

@@ -292,6 +292,40 @@ START_TEST(json_numbers_are_those_of_the_row) {
 }
 END_TEST
 
+/** Two ways of the first task, one of the second; prem_result_free() frees them. */
+static void add_trials(void) {
+  static const prem_trial tried[] = {
+      {.task = 0, .way = "float x 1", .alone_ns = 900, .together_ns = 1800},
+      {.task = 0, .way = "float4 x 2", .alone_ns = 500, .together_ns = 1700, .chosen = true},
+      {.task = 0, .way = "float4 x 4", .alone_ns = 400, .together_ns = -1, .wrong = true},
+      {.task = 1, .way = "float x 1", .alone_ns = 70, .together_ns = 1700, .chosen = true}};
+  result->tuning.trials = malloc(sizeof tried);
+  memcpy(result->tuning.trials, tried, sizeof tried);
+  result->tuning.trial_count = 4;
+}
+
+START_TEST(json_has_every_way_that_was_tried) {
+  json_t *root = written();
+  assert_null(root, "legacy_trials");
+  json_decref(root);
+  add_trials();
+  root = written();
+  const json_t *trials = json_object_get(root, "legacy_trials");
+  ck_assert_uint_eq(json_array_size(trials), 4);
+  const json_t *chosen = json_array_get(trials, 1), *wrong = json_array_get(trials, 2);
+  ck_assert_str_eq(string_at(chosen, "task"), schedule->tasks[0].name);
+  ck_assert_str_eq(string_at(chosen, "way"), "float4 x 2");
+  ck_assert_int_eq(integer_at(chosen, "alone_ns"), 500);
+  ck_assert_int_eq(integer_at(chosen, "together_ns"), 1700);
+  ck_assert(json_is_true(json_object_get(chosen, "chosen")));
+  ck_assert(json_is_true(json_object_get(chosen, "output_ok")));
+  assert_null(wrong, "together_ns");
+  ck_assert(json_is_false(json_object_get(wrong, "chosen")));
+  ck_assert(json_is_false(json_object_get(wrong, "output_ok")));
+  json_decref(root);
+}
+END_TEST
+
 START_TEST(json_has_null_where_there_is_no_number) {
   prem_row *row = &result->rows[0];
   row->output_checked = false;
@@ -420,6 +454,18 @@ START_TEST(the_table_tells_what_is_in_doubt) {
 }
 END_TEST
 
+START_TEST(the_table_names_the_ways_that_won) {
+  add_trials();
+  char *table = printed();
+  assert_says(table, text("ordinary kernel of %s: float4 x 2; best of 3 ways, alone 500 ns\n"
+                          "  1 ways gave WRONG OUTPUT and were not taken\n"
+                          "ordinary kernel of %s: float x 1; best of 1 ways, alone 70 ns\n",
+                          schedule->tasks[0].name, schedule->tasks[1].name));
+  ck_assert_ptr_null(strstr(table, "float x 1; best of 3"));
+  free(table);
+}
+END_TEST
+
 START_TEST(the_table_bounds_what_was_not_seen) {
   char *few = printed();
   assert_says(few, "too few to say");
@@ -525,6 +571,7 @@ int main(void) {
   tcase_add_test(cases, json_says_where_it_comes_from);
   tcase_add_test(cases, json_rows_have_every_key);
   tcase_add_test(cases, json_numbers_are_those_of_the_row);
+  tcase_add_test(cases, json_has_every_way_that_was_tried);
   tcase_add_test(cases, json_has_null_where_there_is_no_number);
   tcase_add_test(cases, samples_are_csv);
   tcase_add_test(cases, a_name_without_extension_gets_one);
@@ -534,6 +581,7 @@ int main(void) {
   tcase_add_test(cases, the_table_fits_a_hundred_columns);
   tcase_add_test(cases, the_table_leads_with_lateness_and_ends_with_jitter);
   tcase_add_test(cases, the_table_tells_what_is_in_doubt);
+  tcase_add_test(cases, the_table_names_the_ways_that_won);
   tcase_add_test(cases, the_table_bounds_what_was_not_seen);
   tcase_add_test(cases, no_nanosecond_is_lost_in_larger_units);
   tcase_add_test(cases, an_svg_shows_phases_and_marks);

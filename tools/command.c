@@ -164,11 +164,8 @@ int command_open_schedule(const char *path, const char *profile, const prem_mach
   return COMMAND_INVALID;
 }
 
-int command_plan_schedule(prem_schedule *schedule, const prem_machine *machine, const char *policy,
-                          prem_diag *diag) {
-  prem_plan *plan = NULL;
-  prem_plan_options options = {.policy = policy};
-  prem_status status = prem_plan_make(schedule, machine, &options, &plan, diag);
+int command_take_plan(prem_schedule *schedule, const prem_machine *machine, prem_status status,
+                      prem_plan *plan, prem_diag *diag) {
   bool refused = false;
   if (status == PREM_OK) {
     prem_schedule_set_plan(schedule, plan);
@@ -182,6 +179,14 @@ int command_plan_schedule(prem_schedule *schedule, const prem_machine *machine, 
   else if (status != PREM_OK && prem_diag_errors(diag) == 0)
     command_error("%s: %s", schedule->path, prem_status_text(status));
   return command_exit_status(status);
+}
+
+int command_plan_schedule(prem_schedule *schedule, const prem_machine *machine, const char *policy,
+                          prem_diag *diag) {
+  prem_plan *plan = NULL;
+  prem_plan_options options = {.policy = policy};
+  prem_status status = prem_plan_make(schedule, machine, &options, &plan, diag);
+  return command_take_plan(schedule, machine, status, plan, diag);
 }
 
 int64_t command_phase_count(const prem_schedule *schedule) {

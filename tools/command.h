@@ -68,6 +68,9 @@ int command_open_schedule(const char *path, const char *profile, const prem_mach
 /** Plan a schedule and check the plan; problems are printed. `policy` NULL: the file's. */
 int command_plan_schedule(prem_schedule *schedule, const prem_machine *machine, const char *policy,
                           prem_diag *diag);
+/** The second half of it: with PREM_OK give the schedule its plan and check that. */
+int command_take_plan(prem_schedule *schedule, const prem_machine *machine, prem_status status,
+                      prem_plan *plan, prem_diag *diag);
 /** Phases of one hyperperiod of the schedule's plan; -1 when they cannot be counted. */
 int64_t command_phase_count(const prem_schedule *schedule);
 

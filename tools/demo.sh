@@ -54,7 +54,7 @@ fi
 cp "$root/schedules/examples/demo.cfg" demo.cfg
 
 step "plan: decide when every phase of every tile starts"
-"$build/ttprem" plan demo.cfg -o planned.cfg
+"$build/ttprem" plan --time-limit 1 demo.cfg -o planned.cfg
 step "check: let the independent checker judge the plan"
 "$build/ttprem" check planned.cfg
 step "compare: the same tiles run free, by a lock, and by the clock"

@@ -81,6 +81,8 @@ static const char *join(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+  /* A hardware queue for every stream of mode legacy; read when the GPU is first used. */
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   command_line = join(argc, argv);
   argp_err_exit_status = COMMAND_USAGE;
   argv[0] = "ttprem";

@@ -4,7 +4,8 @@
 #   tools/setup.sh           what the library, the command and the demo need
 #   tools/setup.sh --tests   that, and what the tests need
 #
-# Does nothing, and needs no network, when everything is there. CUDA is never installed.
+# Does nothing, and needs no network, when everything is there. CUDA is never installed: where there
+# is a CUDA compiler, on PATH or in /usr/local/cuda/bin, the GPU backend is built with it.
 set -euo pipefail
 
 packages=(gcc libc6-dev cmake ninja-build pkg-config libconfig-dev libjansson-dev libpng-dev
@@ -18,6 +19,9 @@ case "${1-}" in
     exit 2 ;;
 esac
 
+if ! PATH=$PATH:/usr/local/cuda/bin command -v nvcc >/dev/null; then
+  echo "setup: no CUDA compiler: building without the GPU backend" >&2
+fi
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "setup: not a Debian system; install the counterparts of: ${packages[*]}" >&2
   exit 1

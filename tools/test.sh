@@ -2,18 +2,20 @@
 # Run all tests: tools/test.sh. Or some of them: tools/test.sh STEP...
 #
 #   format  sources are as .clang-format would write them
-#   test    release build with warnings as errors; suites, CLI tests, dependency law, installing
-#   cuda    compile the GPU backend for all its GPUs, where there is a CUDA compiler
+#   test    release build with warnings as errors, with the GPU backend where there is a CUDA compiler;
+#           suites, CLI tests, dependency law, installing, a kernel out of tree
+#   shared  the same as a shared library: installing and a kernel out of tree
 #   asan    the suites and CLI tests under the address and undefined-behaviour sanitizers
 #   tsan    the suites that start threads under the thread sanitizer
 #   fuzz    libFuzzer on the reader for FUZZ_SECONDS (default 60)
 #   tidy    clang-tidy on every source, the GPU backend's apart
 #
+# asan, tsan and fuzz build without the GPU backend, so that builds of both kinds are tested.
 # Builds are kept in build-STEP/. The last line counts over all steps.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly all_steps=(format test cuda asan tsan fuzz tidy)
+readonly all_steps=(format test shared asan tsan fuzz tidy)
 readonly fuzz_seconds=${FUZZ_SECONDS:-60}
 passed=0
 failed=0
@@ -70,12 +72,13 @@ step_format() { check format format; }
 
 step_test() { suites test; }
 
-step_cuda() {
-  if ! command -v nvcc >/dev/null; then
-    echo "no CUDA compiler here: the GPU backend is not compiled"
+step_shared() {
+  if ! build shared; then
+    count "shared: build" 0 1
     return
   fi
-  check cuda build cuda
+  check "shared: install" tests/install.sh build-shared
+  check "shared: own_kernel" tests/own_kernel.sh build-shared
 }
 
 step_asan() { suites asan; }

@@ -27,7 +27,8 @@ static const struct argp_option options_list[] = {
     {.name = "modes",
      .key = 'm',
      .arg = "MODE,...",
-     .doc = "of tt, free, lock, legacy; default: the file's, of these what the backend has"},
+     .doc =
+         "of tt, free, lock, legacy, launched; default: the file's, of these what the backend has"},
     {0}};
 static const struct argp_child children[] = {{.argp = &measuring_argp}, {0}};
 static const struct argp argp = {

@@ -12,7 +12,8 @@ static const char *const mode_summaries[PREM_MODE_COUNT] = {
     [PREM_MODE_TT] = "time-triggered: each phase at its instant",
     [PREM_MODE_FREE] = "the same tiles, each as soon as it can",
     [PREM_MODE_LOCK] = "event-triggered PREM: memory phases take their demand as a token",
-    [PREM_MODE_LEGACY] = "the best ordinary untiled kernel, launched the ordinary way",
+    [PREM_MODE_LEGACY] = "the best ordinary untiled kernels, all begun together",
+    [PREM_MODE_LAUNCHED] = "the same kernels from the first launch on, that cost included",
 };
 
 static void line(const char *name, const char *summary) {

@@ -3,14 +3,25 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
+#include <unistd.h>
 
 #include "command.h"
 
+/* Long enough for small sets to come near their optimum. */
+enum { DEFAULT_SECONDS = 10 };
+
 typedef struct plan_options {
-  const char *file, *output, *policy, *profile, *json;
+  const char *file, *output, *profile, *json;
+  bool limited; /* --time-limit is given */
+  prem_plan_options search;
 } plan_options;
+
+/* As other times, but 0 is one. */
+static int64_t parse_limit(struct argp_state *state, const char *text) {
+  if (strcmp(text, "0") == 0)
+    return 0;
+  return (int64_t)(command_parse_seconds(state, "--time-limit", text) * 1e9);
+}
 
 static error_t parse(int key, char *text, struct argp_state *state) {
   plan_options *options = state->input;
@@ -19,7 +30,17 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     options->output = text;
     return 0;
   case 'P':
-    options->policy = text;
+    options->search.policy = text;
+    return 0;
+  case 't':
+    options->search.time_limit_ns = parse_limit(state, text);
+    options->limited = true;
+    return 0;
+  case 'n':
+    options->search.step_limit = command_parse_int(state, "--steps", text, 1, INT64_MAX);
+    return 0;
+  case 's':
+    options->search.seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
     return 0;
   case 'p':
     options->profile = text;
@@ -38,6 +59,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case ARGP_KEY_SUCCESS:
     if (options->json && !strcmp(options->json, "-") && !strcmp(options->output, "-"))
       argp_error(state, "the plan and --json cannot both go to stdout; name one with -o OUT");
+    if (!options->limited) /* a number of steps alone is to be worked off */
+      options->search.time_limit_ns =
+          options->search.step_limit ? PREM_MAX_NS : DEFAULT_SECONDS * INT64_C(1000000000);
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -48,6 +72,17 @@ static const struct argp_option options_list[] = {
     {.name = "output", .key = 'o', .arg = "OUT", .doc = "where to write; `-`, the default: stdout"},
     {.name = "policy", .key = 'P', .arg = "POLICY", .doc = "of `ttprem list`; default: the file's"},
     {.name = "profile", .key = 'p', .arg = "NAME", .doc = "WCETs from this profile of the file"},
+    {.name = "time-limit",
+     .key = 't',
+     .arg = "T",
+     .doc = "of the search: 90, 90s, 500ms, 2min; default 10 s, or none with --steps; 0: the "
+            "constructive plan only"},
+    {.name = "steps",
+     .key = 'n',
+     .arg = "N",
+     .doc = "end the search after N schedules: the same plan for the same seed, however fast the "
+            "machine"},
+    {.name = "seed", .key = 's', .arg = "N", .doc = "of the search; default 0"},
     {.name = "json", .key = 'j', .arg = "R", .doc = "what came of it, as JSON; `-` is stdout"},
     {0}};
 static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
@@ -60,8 +95,11 @@ static const struct argp argp = {
         "Plan a schedule (`-` is stdin) for the machine of its `platform`, let the checker judge "
         "the plan, and write the file with its plan as the last group; all bytes before it stay "
         "as they are. Times are nanoseconds from the start of the hyperperiod.\v"
-        "JSON: verdict (feasible, infeasible, unknown), makespan_ns (all tasks one-shot) or "
-        "hyperperiod_ns, phases, seconds, peak_bytes, method. A file that is refused leaves no "
+        "Policy auto searches for a better plan until the time limit, or until nothing can be "
+        "better; Ctrl-C ends the search and writes the best plan found.\n\n"
+        "JSON: verdict (feasible, infeasible, unknown), optimal (proven), makespan_ns, "
+        "lower_bound_ns and gap_pct (all tasks one-shot) or hyperperiod_ns, min_slack_ns (jobs are "
+        "due), phases, steps, seconds, peak_bytes, method, seed. A file that is refused leaves no "
         "output.\n\n" COMMAND_EXIT_DOC,
 };
 
@@ -72,34 +110,55 @@ static bool policy_exists(const char *name) {
   return false;
 }
 
-static double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+/* ---- while it searches, on a terminal ------------------------------------------------------- */
+
+static void show_progress(void *context, const prem_plan_progress *progress) {
+  bool *shown = context;
+  *shown = true;
+  fprintf(stderr, "\r%.1f s, %" PRId64 " schedules: ", progress->seconds, progress->steps);
+  if (!progress->feasible)
+    fputs("none feasible", stderr);
+  else
+    fprintf(stderr, "%s %" PRId64 " ns", progress->slack ? "slack" : "makespan",
+            progress->value_ns);
+  if (progress->lower_bound_ns > 0)
+    fprintf(stderr, ", at least %" PRId64, progress->lower_bound_ns);
+  fputs("\033[K", stderr);
+  fflush(stderr);
 }
 
-/* Demand above supply proves that no plan exists; otherwise none was found. */
-static const char *verdict_word(int status, const prem_diag *diag) {
-  if (status == COMMAND_DONE)
-    return "feasible";
-  return prem_diag_has(diag, 43) ? "infeasible" : "unknown";
+/* ---- what came of it ------------------------------------------------------------------------ */
+
+static void add_makespan(json_t *root, const prem_plan_report *report) {
+  json_object_set_new(root, "makespan_ns", json_integer(report->makespan_ns));
+  if (report->lower_bound_ns <= 0)
+    return;
+  json_object_set_new(root, "lower_bound_ns", json_integer(report->lower_bound_ns));
+  json_object_set_new(root, "gap_pct", json_real(report->gap_pct));
 }
 
-static bool write_json(const char *path, const prem_schedule *schedule, const char *verdict,
-                       double seconds) {
-  json_t *root = json_pack("{s:s, s:s, s:s, s:s}", "schema", "ttprem.plan/1", "name",
-                           schedule->name, "sha256", schedule->sha256, "verdict", verdict);
-  const prem_plan *plan = schedule->plan;
-  if (plan) {
-    const char *key = schedule->period_lcm_ns ? "hyperperiod_ns" : "makespan_ns";
-    json_object_set_new(root, key, json_integer(plan->hyperperiod_ns));
-    json_object_set_new(root, "phases", json_integer(command_phase_count(schedule)));
-    json_object_set_new(root, "method", json_string(plan->policy));
-  }
-  struct rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  json_object_set_new(root, "seconds", json_real(seconds));
-  json_object_set_new(root, "peak_bytes", json_integer((json_int_t)usage.ru_maxrss * 1024));
+static json_t *report_json(const prem_schedule *schedule, const prem_plan_report *report) {
+  json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:b}", "schema", "ttprem.plan/1", "name",
+                           schedule->name, "sha256", schedule->sha256, "verdict",
+                           prem_plan_verdict_name(report->verdict), "optimal", report->optimal);
+  if (schedule->plan && report->periodic)
+    json_object_set_new(root, "hyperperiod_ns", json_integer(report->hyperperiod_ns));
+  else if (schedule->plan)
+    add_makespan(root, report);
+  if (schedule->plan && report->due)
+    json_object_set_new(root, "min_slack_ns", json_integer(report->min_slack_ns));
+  json_object_set_new(root, "phases", json_integer(report->phases));
+  json_object_set_new(root, "method", json_string(report->method));
+  json_object_set_new(root, "seed", json_integer((json_int_t)report->seed));
+  json_object_set_new(root, "steps", json_integer(report->steps));
+  json_object_set_new(root, "seconds", json_real(report->seconds));
+  json_object_set_new(root, "peak_bytes", json_integer(report->peak_bytes));
+  return root;
+}
+
+static bool write_json(const char *path, const prem_schedule *schedule,
+                       const prem_plan_report *report) {
+  json_t *root = report_json(schedule, report);
   command_output output;
   bool written = command_output_open(&output, path);
   if (written) {
@@ -121,35 +180,52 @@ static int save(const prem_schedule *schedule, const char *path) {
   return command_exit_status(status);
 }
 
+static void note_plan(const prem_schedule *schedule, const prem_plan_report *report) {
+  char known[96] = "";
+  if (report->optimal)
+    snprintf(known, sizeof known, " (optimal)");
+  else if (!report->periodic && report->lower_bound_ns > 0)
+    snprintf(known, sizeof known, " (at most %.2f %% above the optimum)", report->gap_pct);
+  command_note("%s: policy %s, %" PRId64 " phases, hyperperiod %" PRId64 " ns%s, planned in %.3f s",
+               schedule->name, schedule->plan->policy, report->phases,
+               schedule->plan->hyperperiod_ns, known, report->seconds);
+}
+
 static int plan(prem_schedule *schedule, const plan_options *options) {
+  bool shown = false;
+  prem_plan_options search = options->search;
+  search.stop = &command_stop;
+  search.progress = !command_quiet && isatty(STDERR_FILENO) ? show_progress : NULL;
+  search.progress_context = &shown;
+  prem_plan_report report;
   prem_diag *diag = prem_diag_new();
-  double begin = seconds_now();
-  int status = command_plan_schedule(schedule, NULL, options->policy, diag);
-  double seconds = seconds_now() - begin;
-  const char *verdict = verdict_word(status, diag);
+  prem_plan *made = NULL;
+  prem_status result = prem_plan_make_reported(schedule, NULL, &search, &made, &report, diag);
+  if (shown)
+    fputs("\r\033[K", stderr);
+  int status = command_take_plan(schedule, NULL, result, made, diag);
   prem_diag_free(diag);
   if (status == COMMAND_DONE)
     status = save(schedule, options->output);
   else
     prem_schedule_set_plan(schedule, NULL);
-  if (options->json && !write_json(options->json, schedule, verdict, seconds))
+  if (options->json && !write_json(options->json, schedule, &report))
     status = COMMAND_INVALID;
   if (status == COMMAND_DONE)
-    command_note("%s: policy %s, %" PRId64 " phases, hyperperiod %" PRId64 " ns, planned in %.3f s",
-                 schedule->name, schedule->plan->policy, command_phase_count(schedule),
-                 schedule->plan->hyperperiod_ns, seconds);
-  return status;
+    note_plan(schedule, &report);
+  return status == COMMAND_DONE && command_stop ? COMMAND_INTERRUPTED : status;
 }
 
 int verb_plan(int argc, char **argv) {
   plan_options options = {.output = "-"};
   argp_parse(&argp, argc, argv, 0, NULL, &options);
-  if (options.policy && !policy_exists(options.policy)) {
-    command_error("unknown policy '%s'; `ttprem list` shows them", options.policy);
+  if (options.search.policy && !policy_exists(options.search.policy)) {
+    command_error("unknown policy '%s'; `ttprem list` shows them", options.search.policy);
     return COMMAND_USAGE;
   }
   if (!command_output_check(options.output) || !command_output_check(options.json))
     return COMMAND_INVALID;
+  command_catch_signals();
   prem_schedule *schedule = NULL;
   int status = command_open_schedule(options.file, options.profile, NULL, false, &schedule);
   if (status == COMMAND_DONE)

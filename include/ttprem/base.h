@@ -75,11 +75,12 @@ typedef enum prem_phase {
 
 /** How the releases of a run are given. */
 typedef enum prem_mode {
-  PREM_MODE_TT = 0,     /* time-triggered: each phase at its instant */
-  PREM_MODE_FREE = 1,   /* the same tiles, each as soon as it can */
-  PREM_MODE_LOCK = 2,   /* event-triggered PREM: memory phases take their demand as a token */
-  PREM_MODE_LEGACY = 3, /* the best ordinary untiled kernel, launched the ordinary way */
-  PREM_MODE_COUNT = 4
+  PREM_MODE_TT = 0,       /* time-triggered: each phase at its instant */
+  PREM_MODE_FREE = 1,     /* the same tiles, each as soon as it can */
+  PREM_MODE_LOCK = 2,     /* event-triggered PREM: memory phases take their demand as a token */
+  PREM_MODE_LEGACY = 3,   /* the best ordinary untiled kernels, begun together */
+  PREM_MODE_LAUNCHED = 4, /* the same, the cost of launching them included */
+  PREM_MODE_COUNT = 5
 } prem_mode;
 
 PREM_EXTERN_C_BEGIN
@@ -90,7 +91,7 @@ PREM_API const char *prem_version(void);
 PREM_API const char *prem_status_text(prem_status status);
 /** "prefetch", "compute", "writeback". Thread-safe. */
 PREM_API const char *prem_phase_name(prem_phase phase);
-/** "tt", "free", "lock", "legacy". Thread-safe. */
+/** "tt", "free", "lock", "legacy", "launched". Thread-safe. */
 PREM_API const char *prem_mode_name(prem_mode mode);
 /** The mode of a name; false if there is none. Thread-safe. */
 PREM_API bool prem_mode_parse(const char *name, prem_mode *out);

@@ -77,6 +77,7 @@ typedef struct prem_result {
   bool interrupted;
   prem_row *rows;
   int32_t row_count;
+  prem_tuning tuning; /* a copy of what modes legacy and launched tried; empty: nothing */
 } prem_result;
 
 typedef struct prem_compare_options {

@@ -4,9 +4,51 @@
 
 #include "ttprem/schedule.h"
 
+/** How a search stands. */
+typedef struct prem_plan_progress {
+  double seconds;
+  int64_t steps;          /* schedules made so far */
+  bool feasible;          /* the best one breaks no rule */
+  int64_t value_ns;       /* its makespan, or with `slack` its smallest slack */
+  int64_t lower_bound_ns; /* of the makespan; 0: none known */
+  bool slack;
+} prem_plan_progress;
+
+/** All zeros: the policy of the file, no search. */
 typedef struct prem_plan_options {
-  const char *policy; /* NULL: the file's */
+  const char *policy;       /* NULL: the file's */
+  int64_t time_limit_ns;    /* of the search; 0: the constructive plan only */
+  int64_t step_limit;       /* schedules that the search makes; 0: no limit */
+  uint64_t seed;            /* equal seeds and step limits give equal plans */
+  const volatile int *stop; /* the search ends when it is not 0; NULL: never */
+  void (*progress)(void *context, const prem_plan_progress *progress); /* or NULL */
+  void *progress_context;
 } prem_plan_options;
+
+typedef enum prem_plan_verdict {
+  PREM_PLAN_FEASIBLE,
+  PREM_PLAN_INFEASIBLE, /* proven */
+  PREM_PLAN_UNKNOWN     /* no plan was found */
+} prem_plan_verdict;
+
+/** What is known about a plan that was made, or that was not. */
+typedef struct prem_plan_report {
+  prem_plan_verdict verdict;
+  bool optimal;        /* proven: no plan has a better makespan, or smallest slack */
+  bool periodic;       /* the set has periods: no makespan, lower bound and gap */
+  int64_t makespan_ns; /* of one-shot sets */
+  int64_t hyperperiod_ns;
+  int64_t lower_bound_ns; /* of the makespan; 0: none known */
+  double gap_pct;         /* of the makespan above lower_bound_ns */
+  bool due;               /* there are deadlines or periods */
+  int64_t min_slack_ns;   /* over jobs: from the end to the deadline, publication or period's end */
+  int64_t phases;
+  int64_t steps; /* schedules that the search made */
+  double seconds;
+  int64_t peak_bytes; /* of the process, so far */
+  uint64_t seed;
+  char method[PREM_NAME_BYTES]; /* what made the plan: "constructive", "search", a policy */
+} prem_plan_report;
 
 /** A planning policy, for `ttprem list`. */
 typedef struct prem_policy_info {
@@ -17,8 +59,11 @@ typedef struct prem_policy_info {
 PREM_EXTERN_C_BEGIN
 
 /**
- * Make a plan. Offsets and starts are rounded up to `clock_step_ns` of the machine or the platform,
- * whichever is coarser; each rounding is a note in `diag`.
+ * Make a plan. With a time limit the policy `auto` goes on from the constructive plan and searches
+ * a better one: feasibility first (least maximum lateness), then the shortest makespan or, with
+ * the objective "slack", the largest minimum slack. It ends when nothing can be better, and keeps
+ * the best plan when it is stopped. Offsets and starts are rounded up to `clock_step_ns` of the
+ * machine or the platform, whichever is coarser; each rounding is a note in `diag`.
  *
  * @param      schedule  bound; not changed.
  * @param      machine   NULL: the platform.
@@ -31,6 +76,15 @@ PREM_EXTERN_C_BEGIN
 PREM_API prem_status prem_plan_make(const prem_schedule *schedule, const prem_machine *machine,
                                     const prem_plan_options *options, prem_plan **out,
                                     prem_diag *diag);
+/** As prem_plan_make(), and says what is known about the plan. The report is filled on every
+ * status.
+ */
+PREM_API prem_status prem_plan_make_reported(const prem_schedule *schedule,
+                                             const prem_machine *machine,
+                                             const prem_plan_options *options, prem_plan **out,
+                                             prem_plan_report *report, prem_diag *diag);
+/** "feasible", "infeasible", "unknown". */
+PREM_API const char *prem_plan_verdict_name(prem_plan_verdict verdict);
 /** The policies, ended by an entry whose name is NULL. */
 PREM_API const prem_policy_info *prem_policy_list(void);
 

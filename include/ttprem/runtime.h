@@ -43,6 +43,22 @@ typedef struct prem_verdict {
   double expected, found; /* there; of a c64 the part that differs */
 } prem_verdict;
 
+/** One way to launch a task's ordinary kernel, as modes legacy and launched tried it. */
+typedef struct prem_trial {
+  int32_t task;     /* tasks of the same kernel and shapes share the trials of the first of them */
+  char way[96];     /* "float4 x 4 rows, 32 x 8 threads, full grid of 1122 blocks" */
+  int64_t alone_ns; /* median of its jobs alone on the machine */
+  int64_t together_ns; /* median makespan of all tasks' first jobs; -1: not tried so */
+  bool chosen;
+  bool wrong; /* its output differed: never chosen */
+} prem_trial;
+
+/** What a session tried before its first run in mode legacy or launched. */
+typedef struct prem_tuning {
+  prem_trial *trials;
+  int32_t trial_count;
+} prem_tuning;
+
 PREM_EXTERN_C_BEGIN
 
 /** The backend of a name: one in this build, or NULL. */
@@ -94,6 +110,9 @@ PREM_API prem_status prem_session_verify(prem_session *session, prem_verdict *ou
 
 /** Write every array that has a `save` path; written beside and renamed. Diag: place and reason. */
 PREM_API prem_status prem_session_save(prem_session *session, prem_diag *diag);
+
+/** The ways of launching that the session has tried; the session's. NULL: none were. */
+PREM_API const prem_tuning *prem_session_tuning(const prem_session *session);
 
 /** The machine that the session runs on. */
 PREM_API const prem_machine *prem_session_machine(const prem_session *session);

@@ -9,6 +9,7 @@
 #include "cuda_program.h"
 #include "device_verify.h"
 #include "executive.h"
+#include "legacy.h"
 
 enum {
   POLL_NS = 20000,    /* the host's look at the stream */
@@ -37,7 +38,8 @@ typedef struct prem_cuda {
   int64_t records_capacity;
   long long *ends_room; /* job_end_ns in device memory */
   int64_t ends_capacity;
-  bool lost; /* a compute never came back: nothing of the device can be freed */
+  prem_legacy *legacy; /* NULL until a run asks for ordinary kernels */
+  bool lost;           /* a compute never came back: nothing of the device can be freed */
 } prem_cuda;
 
 #define CUDA_TRY(call)                                                                             \
@@ -86,12 +88,20 @@ fail:
   return error;
 }
 
+/* A driver that is not there is called too old by the runtime. */
+static const char *why_no_device(cudaError_t error) {
+  int version = 0;
+  if (error == cudaErrorInsufficientDriver && cudaDriverGetVersion(&version) == cudaSuccess &&
+      version == 0)
+    return "no NVIDIA driver is loaded";
+  return error == cudaSuccess ? "no device" : cudaGetErrorString(error);
+}
+
 static prem_status cuda_probe(prem_machine *out, prem_diag *diag) {
   int count = 0;
   cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess || count == 0) {
-    prem_diag_add(diag, PREM_NOTE, 0, nowhere, "", "cuda: no GPU here: %s",
-                  error == cudaSuccess ? "no device" : cudaGetErrorString(error));
+    prem_diag_add(diag, PREM_NOTE, 0, nowhere, "", "no GPU here: %s", why_no_device(error));
     cudaGetLastError();
     return PREM_ERR_UNAVAILABLE;
   }
@@ -207,6 +217,7 @@ static void cuda_close(void *state) {
   if (!cuda)
     return;
   if (!cuda->lost) { /* freeing would wait for the kernel */
+    prem_legacy_free(cuda->legacy);
     prem_cuda_program_free(&cuda->device);
     prem_cuda_arrays_free(&cuda->arrays);
     cudaFree(cuda->records_room);
@@ -532,9 +543,29 @@ static prem_status choose_engine(const prem_cuda *cuda, prem_engine *engine, pre
   return PREM_ERR_UNAVAILABLE;
 }
 
+/* Modes legacy and launched: made ready when first asked for. */
+static prem_status run_ordinary(prem_cuda *cuda, const prem_run_request *request, prem_trace *trace,
+                                prem_diag *diag) {
+  prem_status status = PREM_OK;
+  if (!cuda->legacy)
+    status = prem_legacy_new(cuda->program, &cuda->arrays, cuda->host, cuda->sm_count,
+                             &cuda->legacy, diag);
+  if (status == PREM_OK)
+    status = prem_legacy_run(cuda->legacy, request, trace, diag);
+  cuda->lost |= prem_legacy_is_lost(cuda->legacy);
+  return status;
+}
+
+static const prem_tuning *cuda_tuning(const void *state) {
+  const prem_cuda *cuda = state;
+  return prem_legacy_tuning(cuda->legacy);
+}
+
 static prem_status cuda_run(void *state, const prem_run_request *request, prem_trace *trace,
                             prem_diag *diag) {
   prem_cuda *cuda = state;
+  if (request->mode == PREM_MODE_LEGACY || request->mode == PREM_MODE_LAUNCHED)
+    return run_ordinary(cuda, request, trace, diag);
   const int64_t ends = request->hyperperiods * trace->job_count;
   prem_device_block *blocks = calloc((size_t)cuda->program->block_count, sizeof *blocks);
   if (!blocks)
@@ -586,12 +617,14 @@ done:
 const prem_backend prem_backend_cuda = {
     .name = "cuda",
     .summary = "one persistent kernel on the GPU, releases by %globaltimer",
-    .modes = 1u << PREM_MODE_TT | 1u << PREM_MODE_FREE | 1u << PREM_MODE_LOCK,
+    .modes = 1u << PREM_MODE_TT | 1u << PREM_MODE_FREE | 1u << PREM_MODE_LOCK |
+             1u << PREM_MODE_LEGACY | 1u << PREM_MODE_LAUNCHED,
     .probe = cuda_probe,
     .open = cuda_open,
     .run = cuda_run,
     .poison = cuda_poison,
     .verify = cuda_verify,
     .download = cuda_download,
+    .tuning = cuda_tuning,
     .close = cuda_close,
 };

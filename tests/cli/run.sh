@@ -20,7 +20,8 @@ SOURCE=$(realpath "$(dirname "$0")/../..")
 PATH=$(dirname "$ttprem"):$PATH
 ARGP_HELP_FMT=
 LC_ALL=C
-export SOURCE PATH ARGP_HELP_FMT LC_ALL
+CUDA_VISIBLE_DEVICES= # the same text with a GPU and without
+export SOURCE PATH ARGP_HELP_FMT LC_ALL CUDA_VISIBLE_DEVICES
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -1,0 +1,92 @@
+# Kernels of your own, out of tree (docs/adding-a-kernel.md):
+#
+#   ttprem_add_kernels(TARGET [LIBRARY] KERNELS HEADER...)
+#
+# adds the executable TARGET, the ttprem command with the kernels of HEADER... added to its own; or
+# with LIBRARY a library to link instead of ttprem::ttprem. NAME.h holds the kernel NAME.
+
+# A macro, because languages are enabled where the caller is.
+macro(ttprem_add_kernels target)
+  ttprem_find_dependencies()
+  if(ttprem_CUDA)
+    set(ENV{PATH} "$ENV{PATH}:/usr/local/cuda/bin")
+    include(CheckLanguage)
+    check_language(CUDA)
+    if(NOT CMAKE_CUDA_COMPILER)
+      message(FATAL_ERROR "ttprem_add_kernels: this ttprem has the GPU backend, and a kernel is "
+        "compiled for it as well; but there is no CUDA compiler: put nvcc on PATH or name it in "
+        "the environment's CUDACXX")
+    endif()
+    enable_language(CUDA)
+  endif()
+  _ttprem_add_kernels(${target} ${ARGN})
+endmacro()
+
+# A header without its parts fails here, where a message can say so.
+function(_ttprem_judge_kernel name header)
+  if(NOT EXISTS ${header})
+    message(FATAL_ERROR "ttprem_add_kernels: ${header}: no such file")
+  endif()
+  if(NOT name MATCHES "^[a-z_][a-z0-9_]*$")
+    message(FATAL_ERROR "ttprem_add_kernels: ${header}: '${name}' is no name of a kernel; small "
+      "letters, digits and _ make one")
+  endif()
+  file(READ ${header} text)
+  foreach(part IN ITEMS ${name}_params ${name}_compute ${name}_kernel "\"${name}\"")
+    if(NOT text MATCHES "(^|[^A-Za-z0-9_])${part}($|[^A-Za-z0-9_])")
+      message(FATAL_ERROR "ttprem_add_kernels: ${header}: there is no ${part} in it; the header of "
+        "the kernel '${name}' defines ${name}_params, ${name}_compute() and ${name}_kernel with "
+        ".name = \"${name}\" (see ttprem/kernel.h)")
+    endif()
+  endforeach()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+endfunction()
+
+# The lists of kernels, ttprem's own and then the given, in FOLDER.
+function(_ttprem_list_kernels folder)
+  file(READ ${ttprem_SOURCE_DIR}/kernels.def list)
+  file(READ ${ttprem_SOURCE_DIR}/kernel_headers.h includes)
+  foreach(header IN LISTS ARGN)
+    get_filename_component(header ${header} ABSOLUTE)
+    get_filename_component(name ${header} NAME_WE)
+    if(list MATCHES "PREM_KERNEL\\(${name}\\)")
+      message(FATAL_ERROR "ttprem_add_kernels: ${header}: there is a kernel '${name}' already; "
+        "give yours another name")
+    endif()
+    _ttprem_judge_kernel(${name} ${header})
+    string(APPEND list "PREM_KERNEL(${name})\n")
+    string(APPEND includes "#include \"${header}\"\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${folder}/kernels.def CONTENT "${list}" @ONLY)
+  file(CONFIGURE OUTPUT ${folder}/kernel_headers.h CONTENT "${includes}" @ONLY)
+endfunction()
+
+function(_ttprem_add_kernels target)
+  cmake_parse_arguments(PARSE_ARGV 1 given LIBRARY "" KERNELS)
+  if(NOT given_KERNELS OR given_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "usage: ttprem_add_kernels(TARGET [LIBRARY] KERNELS HEADER...)")
+  endif()
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target}-kernels)
+  _ttprem_list_kernels(${folder} ${given_KERNELS})
+
+  set(source_dir ${ttprem_SOURCE_DIR}/sources)
+  list(TRANSFORM ttprem_KERNEL_SOURCES PREPEND ${source_dir}/ OUTPUT_VARIABLE sources)
+  if(given_LIBRARY)
+    add_library(${target} OBJECT ${sources})
+    target_link_libraries(${target} PUBLIC ttprem::base)
+  else()
+    add_executable(${target} ${source_dir}/main.c ${sources})
+    target_link_libraries(${target} PRIVATE ttprem::verbs ttprem::base)
+  endif()
+  target_link_libraries(${target} PRIVATE ttprem::kernel_flags)
+  target_include_directories(${target} PRIVATE ${folder} ${source_dir})
+  # Kernels of a build without a type would be slow.
+  target_compile_options(${target} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:C>,$<CONFIG:>>:-O3>)
+  set_target_properties(${target} PROPERTIES C_STANDARD 11 C_STANDARD_REQUIRED ON)
+  if(ttprem_CUDA)
+    set(TTPREM_CUDA_ARCHITECTURES "${ttprem_CUDA_ARCHITECTURES}" CACHE STRING "GPUs to build for")
+    set_target_properties(${target} PROPERTIES
+      CUDA_ARCHITECTURES "${TTPREM_CUDA_ARCHITECTURES}" CUDA_RUNTIME_LIBRARY Static
+      CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON)
+  endif()
+endfunction()

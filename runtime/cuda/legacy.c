@@ -1,0 +1,260 @@
+/* Modes legacy and launched: making them ready, running hyperperiods. See legacy.h. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "legacy_round.h"
+
+enum { LARGEST_SIDE = INT32_MAX - 4096 };
+#define DEFAULT_TIMEOUT_NS INT64_C(5000000000)
+
+#define CUDA_TRY(call)                                                                             \
+  do {                                                                                             \
+    if ((error = (call)) != cudaSuccess)                                                           \
+      return error;                                                                                \
+  } while (0)
+
+/* ---- tasks ----------------------------------------------------------------------------------- */
+
+static bool has_variant(const char *kernel) {
+  const prem_legacy_variant *variant;
+  for (int32_t number = 0; (variant = prem_legacy_variant_at(number)); ++number)
+    if (strcmp(variant->task_kernel, kernel) == 0)
+      return true;
+  return false;
+}
+
+static prem_status refuse(prem_diag *diag, const prem_task *task, const char *reason) {
+  prem_diag_add(diag, PREM_NOTE, 0, task->place, "",
+                "cuda: modes legacy and launched: task '%s' %s", task->name, reason);
+  return PREM_ERR_UNAVAILABLE;
+}
+
+static bool is_flat(const int64_t pitch_bytes[3], const int64_t shape[4]) {
+  return pitch_bytes[1] == pitch_bytes[2] * shape[2] && pitch_bytes[0] == pitch_bytes[1] * shape[1];
+}
+
+/* Kernels without neighbours see as few rows as they can: rows that stand behind each other without
+ * a gap are one. */
+static void flatten(prem_legacy_work *work, int32_t inputs, const prem_device_array *out) {
+  bool flat = is_flat(work->out_pitch_bytes, out->shape);
+  bool dense = work->out_pitch_bytes[2] == work->columns * out->element_bytes;
+  for (int32_t i = 0; i < inputs; ++i) {
+    flat = flat && is_flat(work->in_pitch_bytes[i], out->shape);
+    dense = dense && work->in_pitch_bytes[i][2] == work->out_pitch_bytes[2];
+  }
+  if (!flat)
+    return;
+  work->rows_of[1] = work->rows;
+  if (!dense || work->rows * work->columns > LARGEST_SIDE)
+    return;
+  work->columns *= work->rows;
+  work->rows = 1;
+  work->rows_of[1] = 1;
+}
+
+static void take_input(prem_legacy_work *work, int32_t number, const prem_device_array *array) {
+  work->in[number] = array->origin;
+  memcpy(work->in_pitch_bytes[number], array->pitch_bytes, sizeof array->pitch_bytes);
+}
+
+static prem_status furnish_task(const prem_legacy *legacy, int32_t t, prem_diag *diag) {
+  const prem_task *task = &legacy->program->schedule->tasks[t];
+  const int32_t inputs = task->definition->port_count - 1;
+  prem_legacy_task *to = &legacy->tasks[t];
+  if (!has_variant(task->definition->name))
+    return refuse(diag, task, "has a kernel without an ordinary version");
+  to->output = -1;
+  to->border = -1;
+  memcpy(to->work.params, task->params, sizeof to->work.params);
+  if (inputs < 1)
+    return PREM_OK;
+  to->output = task->arrays[inputs];
+  const prem_device_array *out = &legacy->arrays->arrays[to->output];
+  const int64_t rows = out->shape[0] * out->shape[1] * out->shape[2];
+  if (rows > LARGEST_SIDE || out->shape[3] > LARGEST_SIDE)
+    return refuse(diag, task, "has an array with more than 2^31 - 4097 rows or columns");
+  for (int32_t i = 0; i < inputs; ++i)
+    take_input(&to->work, i, &legacy->arrays->arrays[task->arrays[i]]);
+  to->work.out = out->origin;
+  memcpy(to->work.out_pitch_bytes, out->pitch_bytes, sizeof out->pitch_bytes);
+  to->work.rows = (int32_t)rows;
+  to->work.columns = out->shape[3];
+  to->work.rows_of[0] = (int32_t)out->shape[1];
+  to->work.rows_of[1] = (int32_t)out->shape[2];
+  if (strcmp(task->definition->name, "conv2d") == 0)
+    to->border = legacy->arrays->arrays[task->arrays[0]].shape[2] == out->shape[2];
+  else
+    flatten(&to->work, inputs, out);
+  return PREM_OK;
+}
+
+/* Alike: the same code over rows that lie the same way. */
+static bool are_alike(const prem_legacy *legacy, int32_t a, int32_t b) {
+  const prem_task *tasks = legacy->program->schedule->tasks;
+  const prem_legacy_work *x = &legacy->tasks[a].work, *y = &legacy->tasks[b].work;
+  return tasks[a].definition == tasks[b].definition &&
+         legacy->tasks[a].border == legacy->tasks[b].border && x->rows == y->rows &&
+         x->columns == y->columns &&
+         memcmp(x->in_pitch_bytes, y->in_pitch_bytes, sizeof x->in_pitch_bytes) == 0 &&
+         memcmp(x->out_pitch_bytes, y->out_pitch_bytes, sizeof x->out_pitch_bytes) == 0;
+}
+
+static prem_status furnish_tasks(prem_legacy *legacy, prem_diag *diag) {
+  prem_status status = PREM_OK;
+  for (int32_t t = 0; t < legacy->task_count && status == PREM_OK; ++t) {
+    status = furnish_task(legacy, t, diag);
+    legacy->tasks[t].like = t;
+    for (int32_t other = 0; other < t && status == PREM_OK; ++other)
+      if (are_alike(legacy, t, other)) {
+        legacy->tasks[t].like = other;
+        break;
+      }
+  }
+  return status;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* Loaded before anything waits: loading a kernel may wait for those that run. All want the same
+ * division of L1, so that none has to wait for an idle SM. */
+static cudaError_t load_kernels(void) {
+  const prem_legacy_variant *variant;
+  struct cudaFuncAttributes attributes;
+  cudaError_t error;
+  for (int32_t number = 0; (variant = prem_legacy_variant_at(number)); ++number) {
+    CUDA_TRY(cudaFuncGetAttributes(&attributes, variant->code));
+    CUDA_TRY(cudaFuncSetAttribute(variant->code, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                  cudaSharedmemCarveoutMaxL1));
+  }
+  CUDA_TRY(cudaFuncGetAttributes(&attributes, prem_legacy_gate_code()));
+  return cudaFuncSetAttribute(prem_legacy_gate_code(),
+                              cudaFuncAttributePreferredSharedMemoryCarveout,
+                              cudaSharedmemCarveoutMaxL1);
+}
+
+static cudaError_t make_room(prem_legacy *legacy) {
+  const size_t tasks = (size_t)legacy->task_count;
+  const size_t jobs = (size_t)legacy->order.job_count;
+  const size_t bytes = jobs * PREM_LEGACY_END_WORDS * sizeof *legacy->ends;
+  cudaError_t error;
+  legacy->ended = calloc(jobs + 1, sizeof(cudaEvent_t));
+  legacy->ends_seen = malloc(bytes + 1);
+  if (!legacy->ended || !legacy->ends_seen)
+    return cudaErrorMemoryAllocation;
+  CUDA_TRY(load_kernels());
+  CUDA_TRY(cudaStreamCreateWithFlags(&legacy->leader, cudaStreamNonBlocking));
+  for (size_t t = 0; t < tasks; ++t)
+    CUDA_TRY(cudaStreamCreateWithFlags(&legacy->tasks[t].stream, cudaStreamNonBlocking));
+  for (size_t number = 0; number < jobs; ++number)
+    CUDA_TRY(cudaEventCreateWithFlags(&legacy->ended[number], cudaEventDisableTiming));
+  CUDA_TRY(cudaMalloc((void **)&legacy->state, sizeof *legacy->state));
+  CUDA_TRY(cudaMalloc((void **)&legacy->ends, bytes + 1));
+  return cudaHostAlloc((void **)&legacy->words, (tasks + 1) * sizeof *legacy->words,
+                       cudaHostAllocMapped);
+}
+
+prem_status prem_legacy_new(const prem_program *program, const prem_cuda_arrays *arrays,
+                            const prem_arrays *host, int32_t sm_count, prem_legacy **out,
+                            prem_diag *diag) {
+  *out = NULL;
+  prem_legacy *legacy = calloc(1, sizeof *legacy);
+  if (!legacy)
+    return PREM_ERR_MEMORY;
+  *legacy = (prem_legacy){.program = program,
+                          .arrays = arrays,
+                          .host = host,
+                          .sm_count = sm_count,
+                          .task_count = program->schedule->task_count};
+  legacy->tasks = calloc((size_t)legacy->task_count + 1, sizeof *legacy->tasks);
+  prem_status status =
+      legacy->tasks ? prem_untiled_order_new(program, &legacy->order) : PREM_ERR_MEMORY;
+  if (status == PREM_OK)
+    status = furnish_tasks(legacy, diag);
+  if (status == PREM_OK)
+    status = prem_legacy_report(make_room(legacy), diag);
+  if (status != PREM_OK)
+    prem_legacy_free(legacy);
+  else
+    *out = legacy;
+  return status;
+}
+
+void prem_legacy_free(prem_legacy *legacy) {
+  if (!legacy)
+    return;
+  for (int64_t number = 0; legacy->ended && number < legacy->order.job_count; ++number)
+    if (legacy->ended[number])
+      cudaEventDestroy(legacy->ended[number]);
+  for (int32_t t = 0; legacy->tasks && t < legacy->task_count; ++t)
+    if (legacy->tasks[t].stream)
+      cudaStreamDestroy(legacy->tasks[t].stream);
+  if (legacy->leader)
+    cudaStreamDestroy(legacy->leader);
+  cudaFree(legacy->state);
+  cudaFree(legacy->ends);
+  cudaFreeHost(legacy->words);
+  prem_untiled_order_free(&legacy->order);
+  free(legacy->tuning.trials);
+  free(legacy->ends_seen);
+  free(legacy->ended);
+  free(legacy->tasks);
+  free(legacy);
+}
+
+const prem_tuning *prem_legacy_tuning(const prem_legacy *legacy) {
+  return legacy && legacy->tuned ? &legacy->tuning : NULL;
+}
+
+bool prem_legacy_is_lost(const prem_legacy *legacy) {
+  return legacy && legacy->lost;
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+/* Tuning leaves right outputs behind: a run has to make its own. */
+static prem_status tune(prem_legacy *legacy, const prem_run_request *request, prem_diag *diag) {
+  prem_status status = prem_legacy_tune(legacy, request, diag);
+  if (status == PREM_OK)
+    status = prem_legacy_report(prem_cuda_arrays_poison(legacy->arrays), diag);
+  legacy->tuned = status == PREM_OK;
+  return status;
+}
+
+static void keep_ends(const prem_legacy *legacy, const int64_t *ends_ns, int64_t hyperperiod,
+                      prem_trace *trace) {
+  int64_t *to = trace->job_end_ns + hyperperiod * trace->job_count;
+  for (int64_t number = 0; number < legacy->order.job_count; ++number) {
+    const prem_untiled_job *job = &legacy->order.jobs[number];
+    if (ends_ns[number] >= 0)
+      to[trace->first_job[job->task] + job->job] =
+          hyperperiod * legacy->program->hyperperiod_ns + ends_ns[number];
+  }
+}
+
+prem_status prem_legacy_run(prem_legacy *legacy, const prem_run_request *request, prem_trace *trace,
+                            prem_diag *diag) {
+  prem_status status = legacy->tuned ? PREM_OK : tune(legacy, request, diag);
+  if (status != PREM_OK)
+    return status;
+  int64_t *ends_ns = calloc((size_t)legacy->order.job_count + 1, sizeof *ends_ns);
+  if (!ends_ns)
+    return PREM_ERR_MEMORY;
+  const int64_t called_at_ns = prem_legacy_host_now_ns();
+  for (int64_t h = 0; h < request->hyperperiods && status == PREM_OK; ++h) {
+    prem_legacy_round round = {.order = &legacy->order,
+                               .gated = request->mode == PREM_MODE_LEGACY,
+                               .stop = request->stop,
+                               .timeout_ns = request->timeout_ns > 0 ? request->timeout_ns
+                                                                     : DEFAULT_TIMEOUT_NS,
+                               .ends_ns = ends_ns};
+    status = prem_legacy_round_run(legacy, &round, diag);
+    if (status != PREM_OK)
+      break;
+    keep_ends(legacy, ends_ns, h, trace);
+    trace->hyperperiods = h + 1;
+    if (h == 0)
+      trace->launch_ns = round.host_start_ns - called_at_ns;
+  }
+  free(ends_ns);
+  return status;
+}

@@ -1,0 +1,242 @@
+/*
+ * Lower bounds of the makespan, from the relaxed reading of the rules.
+ *
+ * Each node has a head and a tail (the longest paths before and behind it). On a line of capacity 1
+ * what must be done between heads and tails takes at least as long as Jackson's preemptive schedule
+ * (J. Carlier, 1982, The one-machine sequencing problem); on a line of more, so do its uses counted
+ * in demand x time, and those of which no two fit beside each other.
+ */
+#include "bounds.h"
+#include "rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/** Work on one machine: not before `head`, and `tail` follows it. */
+typedef struct work {
+  prem_wide head, left, tail;
+} work;
+
+typedef struct bounding {
+  prem_rules rules;
+  int64_t *head, *tail;
+  work *works;   /* of a line */
+  int32_t *heap; /* of works, the longest tail first */
+  int64_t bound;
+} bounding;
+
+static prem_wide max_wide(prem_wide a, prem_wide b) {
+  return a > b ? a : b;
+}
+
+/* ---- Jackson's preemptive schedule ---------------------------------------------------------- */
+
+static int by_head(const void *left, const void *right) {
+  const work *a = left, *b = right;
+  return (a->head > b->head) - (a->head < b->head);
+}
+
+static void swap(int32_t *a, int32_t *b) {
+  int32_t held = *a;
+  *a = *b;
+  *b = held;
+}
+
+static void push(const work *works, int32_t *heap, int32_t count, int32_t added) {
+  heap[count] = added;
+  for (int32_t at = count; at > 0; at = (at - 1) / 2) {
+    if (works[heap[(at - 1) / 2]].tail >= works[heap[at]].tail)
+      return;
+    swap(&heap[at], &heap[(at - 1) / 2]);
+  }
+}
+
+static void pop(const work *works, int32_t *heap, int32_t count) {
+  heap[0] = heap[count - 1];
+  for (int32_t at = 0, most = 0;; at = most) {
+    for (int32_t child = 2 * at + 1; child <= 2 * at + 2 && child < count - 1; ++child)
+      if (works[heap[child]].tail > works[heap[most]].tail)
+        most = child;
+    if (most == at)
+      return;
+    swap(&heap[at], &heap[most]);
+  }
+}
+
+/* Always what has the longest tail; its longest end, with the tail. Uses up `left`. */
+static prem_wide jackson(work *works, int32_t count, int32_t *heap) {
+  qsort(works, (size_t)count, sizeof *works, by_head);
+  prem_wide now = 0, longest = 0;
+  int32_t next = 0, waiting = 0;
+  while (next < count || waiting > 0) {
+    if (waiting == 0)
+      now = max_wide(now, works[next].head);
+    while (next < count && works[next].head <= now)
+      push(works, heap, waiting++, next++);
+    work *top = &works[heap[0]];
+    prem_wide run =
+        next < count && works[next].head - now < top->left ? works[next].head - now : top->left;
+    now += run;
+    top->left -= run;
+    if (top->left > 0)
+      continue;
+    longest = max_wide(longest, now + top->tail);
+    pop(works, heap, waiting--);
+  }
+  return longest;
+}
+
+/* ---- lines ---------------------------------------------------------------------------------- */
+
+static prem_wide asked(const prem_task *task, int phase, int32_t resource) {
+  const prem_phase_spec *spec = &task->phase[phase];
+  return spec->exists ? (prem_wide)spec->busy_ns * spec->demand[resource] : 0;
+}
+
+/* The blocks of a gang count once, and so do its units: the first block stands for all, with the
+ * unit that asks for more. */
+static bool counts(const prem_rules *rules, prem_line line, const prem_hold *hold) {
+  if (!line.per_task)
+    return true;
+  const prem_node *node = &rules->nodes[hold->first];
+  const prem_task *task = &rules->planning->schedule->tasks[node->task];
+  bool memory =
+      asked(task, PREM_PREFETCH, line.number) + asked(task, PREM_WRITEBACK, line.number) >=
+      asked(task, PREM_COMPUTE, line.number);
+  return node->tile % task->block_count == 0 && (node->phase != PREM_COMPUTE) == memory;
+}
+
+/* All uses as one machine that delivers the line's capacity: in demand x time. */
+static prem_wide bound_volume(bounding *b, int32_t l, prem_line line) {
+  const prem_rules *rules = &b->rules;
+  int32_t count = 0;
+  for (int64_t k = rules->first_hold[l]; k < rules->first_hold[l + 1]; ++k) {
+    const prem_hold *hold = &rules->holds[rules->line_holds[k]];
+    prem_wide after = (prem_wide)b->tail[hold->first] - hold->least;
+    if (counts(rules, line, hold))
+      b->works[count++] = (work){(prem_wide)b->head[hold->first] * line.capacity,
+                                 (prem_wide)hold->least * hold->demand, after * line.capacity};
+  }
+  return (jackson(b->works, count, b->heap) + line.capacity - 1) / line.capacity;
+}
+
+/* Those that ask for more than half of the line follow each other. */
+static prem_wide bound_large(bounding *b, int32_t l, prem_line line) {
+  const prem_rules *rules = &b->rules;
+  int32_t count = 0;
+  for (int64_t k = rules->first_hold[l]; k < rules->first_hold[l + 1]; ++k) {
+    const prem_hold *hold = &rules->holds[rules->line_holds[k]];
+    if (2 * (int64_t)hold->demand > line.capacity && counts(rules, line, hold))
+      b->works[count++] =
+          (work){b->head[hold->first], hold->least, (prem_wide)b->tail[hold->first] - hold->least};
+  }
+  return jackson(b->works, count, b->heap);
+}
+
+static void bound_lines(bounding *b) {
+  for (int32_t l = 0; l < b->rules.line_count; ++l) {
+    prem_line line = prem_rules_line(&b->rules, l);
+    b->bound = (int64_t)max_wide(b->bound, bound_volume(b, l, line));
+    if (line.capacity > 1)
+      b->bound = (int64_t)max_wide(b->bound, bound_large(b, l, line));
+  }
+}
+
+static void bound_paths(bounding *b) {
+  for (int32_t n = 0; n < b->rules.node_count; ++n)
+    b->bound = (int64_t)max_wide(b->bound, (prem_wide)b->head[n] + b->tail[n]);
+}
+
+/* ---- jobs of many tiles --------------------------------------------------------------------- */
+
+/** What one job asks of a line. */
+typedef struct load {
+  prem_wide volume;
+  int64_t head, tail;
+} load;
+
+static void add_load(load *to, const prem_hold *hold, int64_t head, int64_t tail) {
+  if (to->volume == 0)
+    *to = (load){0, head, tail};
+  to->volume += (prem_wide)hold->least * hold->demand;
+  to->head = head < to->head ? head : to->head;
+  to->tail = tail < to->tail ? tail : to->tail;
+}
+
+/* The job alone: the line of which it asks most. Its holds begin at *hold. */
+static int64_t shortest_job(const bounding *b, int32_t begin, int32_t nodes, int64_t *hold,
+                            load *loads) {
+  const prem_rules *rules = &b->rules;
+  int64_t first = *hold;
+  prem_wide longest = 0;
+  for (; *hold < rules->hold_count && rules->holds[*hold].first < begin + nodes; ++*hold) {
+    const prem_hold *of = &rules->holds[*hold];
+    if (counts(rules, prem_rules_line(rules, of->line), of))
+      add_load(&loads[of->line], of, b->head[of->first] - b->head[begin],
+               b->tail[of->first] - of->least - b->tail[begin + 1]);
+  }
+  for (int64_t h = first; h < *hold; ++h) {
+    int32_t l = rules->holds[h].line, capacity = prem_rules_line(rules, l).capacity;
+    if (loads[l].volume > 0)
+      longest = max_wide(longest, loads[l].head + (loads[l].volume + capacity - 1) / capacity +
+                                      loads[l].tail);
+    loads[l].volume = 0;
+  }
+  return (int64_t)longest;
+}
+
+/* Keep begin and end of each job as far apart as it takes. */
+static bool stretch_jobs(bounding *b, load *loads) {
+  prem_rules *rules = &b->rules;
+  size_t most = (size_t)rules->arc_count + (size_t)rules->node_count;
+  prem_apart *grown = realloc(rules->arcs, (most + 1) * sizeof *grown);
+  if (!grown)
+    return false;
+  rules->arcs = grown;
+  int64_t hold = 0;
+  for (int32_t begin = 0, next; begin < rules->node_count; begin = next) {
+    next = begin + 2;
+    while (next < rules->node_count && rules->nodes[next].tile >= 0)
+      ++next;
+    int64_t gap = shortest_job(b, begin, next - begin, &hold, loads);
+    rules->arcs[rules->arc_count++] = (prem_apart){gap, begin, begin + 1};
+  }
+  return true;
+}
+
+/* ---- all together --------------------------------------------------------------------------- */
+
+static bool bound_all(bounding *b) {
+  load *loads = calloc((size_t)b->rules.line_count, sizeof *loads);
+  bool bounded = loads && prem_rules_paths(&b->rules, b->head, b->tail) == PREM_OK &&
+                 stretch_jobs(b, loads) && prem_rules_paths(&b->rules, b->head, b->tail) == PREM_OK;
+  free(loads);
+  if (!bounded)
+    return false;
+  bound_paths(b);
+  bound_lines(b);
+  return true;
+}
+
+bool prem_planning_lower_bound(const prem_planning *planning, int64_t *out_ns) {
+  bounding b = {0};
+  if (planning->schedule->period_lcm_ns || prem_rules_build(planning, true, INT32_MAX, &b.rules))
+    return false;
+  size_t nodes = (size_t)b.rules.node_count, holds = (size_t)b.rules.hold_count;
+  b.head = malloc((nodes + 1) * sizeof *b.head);
+  b.tail = malloc((nodes + 1) * sizeof *b.tail);
+  b.works = malloc((holds + 1) * sizeof *b.works);
+  b.heap = malloc((holds + 1) * sizeof *b.heap);
+  bool bounded = b.head && b.tail && b.works && b.heap && bound_all(&b);
+  if (bounded) {
+    int64_t grid_ns = planning->grid_ns;
+    int64_t least_ns = b.bound > planning->warmup_ns ? b.bound : planning->warmup_ns;
+    *out_ns = (least_ns + grid_ns - 1) / grid_ns * grid_ns;
+  }
+  free(b.head);
+  free(b.tail);
+  free(b.works);
+  free(b.heap);
+  prem_rules_free(&b.rules);
+  return bounded;
+}

@@ -1,0 +1,124 @@
+/*
+ * How long does the planner take, and how near to a planted optimum does it come? Not a test.
+ *
+ * The curve: constructive plans from ten thousand to a million phases, of equal tiles (`equal`) and
+ * of another length on every block (`mixed`). Then planted optima (planted.h), searched for as many
+ * seconds as are given (default 10).
+ *
+ *   bench_plan [SECONDS]
+ */
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "planted.h"
+#include "ttprem/ttprem.h"
+
+enum { BLOCKS = 132 };
+
+static void print_equal(FILE *file, long phases) {
+  fprintf(file,
+          "version = 1; name = \"equal\"; platform: { blocks = %d; };\ntasks = ( { name = \"a\";"
+          " kernel = \"none\"; blocks = %d; tiles = %ld; prefetch: { wcet_ns = 10L; };"
+          " compute: { wcet_ns = 2000L; }; writeback: { wcet_ns = 5L; }; } );\n",
+          BLOCKS, BLOCKS, phases / 3);
+}
+
+static void print_mixed(FILE *file, long phases) {
+  fprintf(file, "version = 1; name = \"mixed\"; platform: { blocks = %d; };\ntasks = (\n", BLOCKS);
+  for (int b = 0; b < BLOCKS; ++b)
+    fprintf(file,
+            "{ name = \"t%d\"; kernel = \"none\"; blocks = [ %d ]; tiles = %ld;"
+            " prefetch: { wcet_ns = %dL; }; compute: { wcet_ns = %dL; };"
+            " writeback: { wcet_ns = %dL; }; }%s\n",
+            b, b, phases / 3 / BLOCKS + 1, 10 + b % 7, 1500 + 37 * (b % 29), 5 + b % 5,
+            b + 1 < BLOCKS ? "," : "");
+  fputs(");\n", file);
+}
+
+static prem_schedule *load_unlinked(FILE *file, const char *path) {
+  fclose(file);
+  prem_schedule *schedule = NULL;
+  prem_status status = prem_schedule_load(path, NULL, &schedule, NULL);
+  unlink(path);
+  if (status != PREM_OK)
+    fprintf(stderr, "%s: %s\n", path, prem_status_text(status));
+  return schedule;
+}
+
+static bool plan(prem_schedule *schedule, double seconds, prem_plan_report *report) {
+  prem_plan_options options = {.time_limit_ns = (int64_t)(seconds * 1e9)};
+  prem_plan *made = NULL;
+  prem_status status = prem_plan_make_reported(schedule, NULL, &options, &made, report, NULL);
+  if (status == PREM_OK) {
+    prem_schedule_set_plan(schedule, made);
+    status = prem_check(schedule, NULL, NULL);
+  }
+  if (status != PREM_OK)
+    fprintf(stderr, "%s: %s\n", schedule->name, prem_status_text(status));
+  return status == PREM_OK;
+}
+
+static FILE *open_scratch(char *path) {
+  int descriptor = mkstemps(path, 4);
+  FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+  if (!file)
+    perror(path);
+  return file;
+}
+
+static bool bench_curve(long phases, void (*print)(FILE *, long)) {
+  char path[] = "/tmp/ttprem-bench-XXXXXX.cfg";
+  FILE *file = open_scratch(path);
+  if (!file)
+    return false;
+  print(file, phases);
+  prem_schedule *schedule = load_unlinked(file, path);
+  prem_plan_report report;
+  bool good = schedule && plan(schedule, 0, &report);
+  if (good)
+    printf("%-8s %9" PRId64 " phases  %8.3f s  peak %7.1f MiB\n", schedule->name, report.phases,
+           report.seconds, (double)report.peak_bytes / 0x1p20);
+  fflush(stdout);
+  prem_schedule_free(schedule);
+  return good;
+}
+
+static bool bench_planted(int32_t tiles, int32_t blocks, double seconds) {
+  char path[] = "/tmp/ttprem-bench-XXXXXX.cfg";
+  planted_tile *drawn = (planted_tile *)malloc((size_t)tiles * sizeof *drawn);
+  FILE *file = drawn ? open_scratch(path) : NULL;
+  if (!file) {
+    free(drawn);
+    return false;
+  }
+  int64_t best_ns = planted_draw(drawn, tiles, blocks, 3);
+  planted_print(file, drawn, tiles, blocks, 7);
+  free(drawn);
+  prem_schedule *schedule = load_unlinked(file, path);
+  prem_plan_report report;
+  bool good = schedule && plan(schedule, seconds, &report);
+  if (good)
+    printf("planted  %9" PRId64 " phases  %4" PRId32 " blocks  optimum %9" PRId64
+           "  found %9" PRId64 "  gap %6.3f %%  %6" PRId64 " steps  %6.2f s  peak %7.1f MiB\n",
+           report.phases, blocks, best_ns, report.makespan_ns,
+           100.0 * (double)(report.makespan_ns - best_ns) / (double)best_ns, report.steps,
+           report.seconds, (double)report.peak_bytes / 0x1p20);
+  fflush(stdout);
+  prem_schedule_free(schedule);
+  return good && report.makespan_ns >= best_ns && report.lower_bound_ns <= best_ns;
+}
+
+int main(int argc, char **argv) {
+  static const int32_t planted[][2] = {{50, 4},     {200, 8},    {500, 33},   {2000, 16},
+                                       {5000, 132}, {20000, 66}, {50000, 16}, {50000, 132}};
+  double seconds = argc > 1 ? atof(argv[1]) : 10;
+  bool good = true;
+  for (long phases = 10000; phases <= 1000000; phases *= 10) {
+    good = bench_curve(phases, print_equal) && good;
+    good = bench_curve(phases, print_mixed) && good;
+  }
+  for (size_t i = 0; i < sizeof planted / sizeof planted[0]; ++i)
+    good = bench_planted(planted[i][0], planted[i][1], seconds) && good;
+  return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,207 @@
+/* The search: planted optima, deterministic and interruptible, deadlines that only a search keeps.
+ */
+#include "planted.h"
+#include "running.h"
+
+static prem_schedule *planted_schedule(int32_t tiles, int32_t blocks, int64_t *optimum_ns) {
+  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
+  int descriptor = mkstemps(path, 4);
+  ck_assert_int_ge(descriptor, 0);
+  FILE *file = fdopen(descriptor, "w");
+  planted_tile *drawn = (planted_tile *)malloc((size_t)tiles * sizeof *drawn);
+  ck_assert(file && drawn);
+  *optimum_ns = planted_draw(drawn, tiles, blocks, 11);
+  planted_print(file, drawn, tiles, blocks, 5);
+  free(drawn);
+  fclose(file);
+  prem_schedule *schedule = NULL;
+  ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, NULL), PREM_OK);
+  unlink(path);
+  return schedule;
+}
+
+static prem_plan_report searched(prem_schedule *schedule, int64_t steps, uint64_t seed) {
+  prem_plan_options options = {.time_limit_ns = PREM_MAX_NS, .step_limit = steps, .seed = seed};
+  prem_plan_report report;
+  prem_diag *diag = prem_diag_new();
+  prem_plan *plan = NULL;
+  if (prem_plan_make_reported(schedule, NULL, &options, &plan, &report, diag) != PREM_OK)
+    abort_with("plan", diag);
+  prem_diag_free(diag);
+  prem_schedule_set_plan(schedule, plan);
+  assert_checked(schedule);
+  return report;
+}
+
+/* ---- planted optima ------------------------------------------------------------------------- */
+
+static void assert_near(int32_t tiles, int32_t blocks, int64_t steps, double most_pct) {
+  int64_t optimum_ns;
+  prem_schedule *schedule = planted_schedule(tiles, blocks, &optimum_ns);
+  prem_plan_report report = searched(schedule, steps, 1);
+  ck_assert_int_le(report.lower_bound_ns, optimum_ns);
+  ck_assert_int_ge(report.makespan_ns, optimum_ns);
+  ck_assert_int_eq(report.phases, 3 * (int64_t)tiles);
+  ck_assert(report.optimal == (report.makespan_ns == report.lower_bound_ns));
+  double gap_pct = 100.0 * (double)(report.makespan_ns - optimum_ns) / (double)optimum_ns;
+  if (gap_pct > most_pct)
+    ck_abort_msg("%d tiles on %d blocks: %.3f %% above the optimum", tiles, blocks, gap_pct);
+  prem_schedule_free(schedule);
+}
+
+START_TEST(planted_optima_are_nearly_reached) {
+  assert_near(50, 4, 20000, 1);
+  assert_near(200, 8, 6000, 0.5);
+  assert_near(500, 33, 2000, 0.5);
+  assert_near(2000, 132, 200, 0.5);
+}
+END_TEST
+
+/* ---- projects ------------------------------------------------------------------------------- */
+
+static const char project[] =
+    "version = 1; name = \"t\"; platform: { blocks = 6; resources = ( { name = \"memory\";"
+    " capacity = 4; } ); };\ntasks = (\n"
+    "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; prefetch: { wcet_ns = 4L;"
+    "  demand: { memory = 3; }; }; },"
+    "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; prefetch: { wcet_ns = 6L;"
+    "  demand: { memory = 2; }; }; },"
+    "{ name = \"c\"; kernel = \"none\"; blocks = [ 2 ]; tiles = 1; prefetch: { wcet_ns = 3L;"
+    "  demand: { memory = 2; }; }; after = ( { task = \"a\"; } ); },"
+    "{ name = \"d\"; kernel = \"none\"; blocks = [ 3 ]; tiles = 1; prefetch: { wcet_ns = 5L;"
+    "  demand: { memory = 1; }; }; after = ( { task = \"a\"; } ); },"
+    "{ name = \"e\"; kernel = \"none\"; blocks = [ 4 ]; tiles = 1; prefetch: { wcet_ns = 3L;"
+    "  demand: { memory = 2; }; }; },"
+    "{ name = \"f\"; kernel = \"none\"; blocks = [ 5 ]; tiles = 1; prefetch: { wcet_ns = 2L;"
+    "  demand: { memory = 1; }; }; after = ( { task = \"c\"; lag_ns = 2L; } ); }\n);";
+
+START_TEST(equal_seeds_and_steps_give_equal_plans) {
+  int64_t optimum_ns;
+  prem_schedule *one = planted_schedule(60, 5, &optimum_ns);
+  prem_schedule *other = planted_schedule(60, 5, &optimum_ns);
+  ck_assert_int_eq(searched(one, 500, 3).makespan_ns, searched(other, 500, 3).makespan_ns);
+  prem_slot *slots[2];
+  int64_t count[2];
+  prem_plan_expand(one, one->plan, &slots[0], &count[0], NULL);
+  prem_plan_expand(other, other->plan, &slots[1], &count[1], NULL);
+  ck_assert_int_eq(count[0], count[1]);
+  for (int64_t i = 0; i < count[0]; ++i)
+    ck_assert_int_eq(slots[0][i].start_ns, slots[1][i].start_ns);
+  free(slots[0]);
+  free(slots[1]);
+  prem_schedule_free(one);
+  prem_schedule_free(other);
+}
+END_TEST
+
+START_TEST(a_project_is_planned_to_its_optimum) {
+  prem_schedule *schedule = schedule_from_text(project);
+  prem_plan_report report = searched(schedule, 2000, 0);
+  ck_assert_int_eq(report.makespan_ns, 13); /* 12 would leave one unit of memory idle in all */
+  ck_assert(!report.due);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(without_time_there_is_no_search) {
+  prem_schedule *schedule = schedule_from_text(project);
+  prem_plan_options options = {.step_limit = 1000};
+  prem_plan_report report;
+  prem_plan *plan = NULL;
+  ck_assert_int_eq(prem_plan_make_reported(schedule, NULL, &options, &plan, &report, NULL),
+                   PREM_OK);
+  ck_assert_int_eq(report.steps, 0);
+  ck_assert_str_eq(report.method, "constructive");
+  prem_plan_free(plan);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+static void stop_it(void *context, const prem_plan_progress *progress) {
+  volatile int *stop = context;
+  *stop = progress->steps > 0;
+}
+
+START_TEST(a_search_that_is_stopped_keeps_its_best_plan) {
+  int64_t optimum_ns;
+  volatile int stop = 0;
+  prem_schedule *schedule = planted_schedule(600, 6, &optimum_ns);
+  prem_plan_options options = {.time_limit_ns = PREM_MAX_NS,
+                               .stop = &stop,
+                               .progress = stop_it,
+                               .progress_context = (void *)&stop};
+  prem_plan_report report;
+  prem_plan *plan = NULL;
+  ck_assert_int_eq(prem_plan_make_reported(schedule, NULL, &options, &plan, &report, NULL),
+                   PREM_OK);
+  ck_assert(stop || report.optimal);
+  prem_schedule_set_plan(schedule, plan);
+  assert_checked(schedule);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* ---- deadlines ------------------------------------------------------------------------------ */
+
+/* Latest finish first lets `long` in before the urgent one is released. */
+static const char late[] =
+    "version = 1; name = \"t\"; platform: { blocks = 2; };\ntasks = (\n"
+    "{ name = \"long\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; deadline_ns = 60L;"
+    "  prefetch: { wcet_ns = 30L; }; },"
+    "{ name = \"urgent\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; release_ns = 10L;"
+    "  deadline_ns = 20L; prefetch: { wcet_ns = 10L; }; },"
+    "{ name = \"first\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; deadline_ns = 61L;"
+    "  prefetch: { wcet_ns = 10L; }; } );";
+
+START_TEST(deadlines_come_before_the_makespan) {
+  prem_schedule *schedule = schedule_from_text(late);
+  prem_plan_report report = searched(schedule, 500, 0);
+  ck_assert(report.due);
+  ck_assert_int_ge(report.min_slack_ns, 0);
+  ck_assert_int_eq(report.makespan_ns, 50);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(periodic_sets_get_the_largest_slack) {
+  prem_schedule *schedule = schedule_from_text(
+      "version = 1; name = \"t\"; platform: { blocks = 2; };\ntasks = (\n"
+      "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 100L;"
+      "  deadline_ns = 100L; prefetch: { wcet_ns = 30L; }; },"
+      "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; period_ns = 200L;"
+      "  deadline_ns = 190L; prefetch: { wcet_ns = 60L; }; } );");
+  prem_plan_report report = searched(schedule, 500, 0);
+  ck_assert(report.periodic && report.due);
+  ck_assert_int_eq(report.min_slack_ns, 70); /* a needs 30 of its 100 */
+  ck_assert(report.optimal);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(equal_tiles_keep_a_regular_plan) {
+  prem_schedule *schedule = schedule_from_text(
+      "version = 1; name = \"t\"; platform: { blocks = 4; };\ntasks = ( { name = \"a\";"
+      " kernel = \"none\"; blocks = 4; tiles = 400; prefetch: { wcet_ns = 10L; };"
+      " compute: { wcet_ns = 45L; }; writeback: { wcet_ns = 5L; }; } );");
+  searched(schedule, 300, 0);
+  ck_assert_int_le(schedule->plan->affine_count, 40);
+  ck_assert_int_eq(schedule->plan->starts_count, 0);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("search");
+  TCase *all = tcase_create("all");
+  tcase_set_timeout(all, 60);
+  tcase_add_test(all, planted_optima_are_nearly_reached);
+  tcase_add_test(all, equal_seeds_and_steps_give_equal_plans);
+  tcase_add_test(all, a_project_is_planned_to_its_optimum);
+  tcase_add_test(all, without_time_there_is_no_search);
+  tcase_add_test(all, a_search_that_is_stopped_keeps_its_best_plan);
+  tcase_add_test(all, deadlines_come_before_the_makespan);
+  tcase_add_test(all, periodic_sets_get_the_largest_slack);
+  tcase_add_test(all, equal_tiles_keep_a_regular_plan);
+  suite_add_tcase(suite, all);
+  return run_suite(suite);
+}

@@ -1,0 +1,215 @@
+#!/usr/bin/env bash
+# For a GPU machine that has CUDA and a shell, but neither our packages nor a network.
+#
+#   tools/gpu.sh pack [CMAKE OPTION...]     here, in the tree; needs nvcc, no GPU
+#       builds everything and makes build-gpu/ttprem-gpu.tar.gz: this script, the commands, the GPU's
+#       tests, the schedules, and the libraries that a bare system lacks.
+#       -DTTPREM_CUDA_ARCHITECTURES=90a-real builds for one kind of GPU only.
+#   ttprem-gpu/gpu.sh measure [-o FOLDER] [STEP...]     there, unpacked; steps, default all:
+#       check      the GPU's tests; every schedule with data in all modes and by all engines
+#       sanitize   compute-sanitizer on small schedules
+#       measure    the measurements, one JSON and table each, with the GPU's state before and after
+#       writes FOLDER/STEP/ (FOLDER: results) and FOLDER.tar.gz; FOLDER/measure/ is what
+#       experiments/results/ keeps. Every command has a limit in time: none keeps the GPU for ever.
+set -euo pipefail
+here=$(realpath "$(dirname "$0")")
+
+usage() {
+  sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0" >&2
+  exit 2
+}
+
+# ---- what is checked and measured ----------------------------------------------------------------
+
+readonly modes=(tt free lock legacy launched) engines=(bulk cp_async vector)
+readonly all_modes=tt,free,lock,legacy,launched
+
+# limit NAME SECONDS COMMAND...: the command's output goes to NAME.log
+step_check() {
+  local program schedule engine name
+  for program in "$here"/bin/test_cuda*; do
+    limit "${program##*/}" 300 "$program" "$here"
+  done
+  for schedule in $(schedules_with_data); do
+    name=$(basename "$schedule" .cfg)
+    for engine in "${engines[@]}"; do
+      limit "$name.$engine" 120 ttprem compare "$schedule" --backend cuda --modes "$all_modes" \
+        --engine "$engine" --repeat 20
+    done
+  done
+  limit own_kernel 60 own_ttprem compare own_kernel/sharpen.cfg --backend cuda --modes tt,free,lock \
+    --repeat 20
+}
+
+step_sanitize() {
+  local tool name mode
+  if ! command -v compute-sanitizer >/dev/null; then
+    report FAILED 0 "sanitize: no compute-sanitizer on PATH or in /usr/local/cuda/bin"
+    return
+  fi
+  for tool in memcheck racecheck synccheck; do
+    for name in increment conv2d gang; do
+      for mode in "${modes[@]}"; do
+        limit "$tool.$name.$mode" 120 compute-sanitizer --tool "$tool" --error-exitcode 99 \
+          "$here/bin/ttprem" run "schedules/examples/$name.cfg" --backend cuda --mode "$mode" --repeat 2
+      done
+    done
+  done
+}
+
+# measure NAME SECONDS ARGUMENTS OF ttprem...: NAME.json, NAME.samples.csv, NAME.txt
+step_measure() {
+  measure increment             60 compare examples/increment.cfg            --modes $all_modes --repeat 200
+  measure conv2d                60 compare examples/conv2d.cfg               --modes $all_modes --repeat 200
+  measure two_rates             60 compare examples/two_rates.cfg            --modes $all_modes --repeat 200
+  measure mixed                 60 compare examples/mixed.cfg                --modes $all_modes --repeat 200
+  measure camera               120 compare examples/camera.cfg               --modes $all_modes --repeat 200
+  measure thesis_tile_kernelwise  120 compare figures/thesis_tile_kernelwise.cfg  --modes $all_modes --repeat 200
+  measure thesis_tile_blockwise   120 compare figures/thesis_tile_blockwise.cfg   --modes $all_modes --repeat 200
+  measure thesis_phase_kernelwise 120 compare figures/thesis_phase_kernelwise.cfg --modes $all_modes --repeat 200
+  measure thesis_phase_blockwise  120 compare figures/thesis_phase_blockwise.cfg  --modes $all_modes --repeat 200
+}
+
+# ---- on the GPU machine --------------------------------------------------------------------------
+
+report() { # VERDICT SECONDS NAME
+  printf '%-7s %5s s  %s\n' "$1" "$2" "$3" | tee -a "$out/summary.txt"
+  if [ "$1" = FAILED ]; then failed=$((failed + 1)); fi
+}
+
+limit() { # NAME SECONDS COMMAND...
+  local name=$1 seconds=$2 began=$SECONDS status=0
+  shift 2
+  printf '$ %s\n' "$*" >"$name.log"
+  timeout -k 10 "$seconds" "$@" >>"$name.log" 2>&1 </dev/null || status=$?
+  case $status in
+  0) report ok $((SECONDS - began)) "$name" ;;
+  77) report skipped $((SECONDS - began)) "$name: $(tail -n 1 "$name.log")" ;;
+  124 | 137) report FAILED $((SECONDS - began)) "$name: not done after $seconds s" ;;
+  *) report FAILED $((SECONDS - began)) "$name: exit status $status: $(tail -n 1 "$name.log")" ;;
+  esac
+}
+
+measure() { # NAME SECONDS VERB SCHEDULE OPTION...
+  local name=$1 seconds=$2 verb=$3 schedule=$4
+  shift 4
+  gpu_state "before $name"
+  limit "$name" "$seconds" ttprem "$verb" "schedules/$schedule" --backend cuda "$@" \
+    --json "$name.json"
+  gpu_state "after $name"
+  tail -n +2 "$name.log" >"$name.txt" # the command is in the JSON
+  rm "$name.log"
+}
+
+gpu_state() { # WHEN: a run during which the clocks were held down is worth nothing
+  local reasons
+  {
+    printf '\n# %s, %s\n' "$1" "$(date -u +%FT%TZ)"
+    timeout 20 nvidia-smi --format=csv \
+      --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw,pstate
+    if reasons=$(timeout 20 nvidia-smi -q -d PERFORMANCE); then
+      grep ': Active' <<<"$reasons" || echo "no reason to hold a clock down"
+    fi
+  } >>gpu.txt 2>&1 || true
+}
+
+# Tasks of the kernel "none" have no data that a GPU could work on.
+schedules_with_data() { grep -lE 'kernel *=' schedules/*/*.cfg | xargs grep -L '"none"'; }
+
+# A folder of its own for each step. Commands in the results name their schedules as in the tree.
+in_folder() { # STEP COMMAND...
+  mkdir -p "$out/$1"
+  cd "$out/$1"
+  shift
+  ln -sfn "$here/schedules" schedules
+  ln -sfn "$here/own_kernel" own_kernel
+  "$@"
+  rm -f schedules own_kernel
+}
+
+measure_all() {
+  local step
+  out=$here/results
+  if [ "${1-}" = -o ]; then
+    out=$(realpath -m "${2:?-o needs a folder}")
+    shift 2
+  fi
+  if [ $# -eq 0 ]; then set -- check sanitize measure; fi
+  for step in "$@"; do
+    case $step in check | sanitize | measure) ;; *) usage ;; esac
+  done
+  if [ ! -x "$here/bin/ttprem" ]; then
+    echo "gpu: this is not a packed folder; make one with tools/gpu.sh pack" >&2
+    exit 2
+  fi
+  export PATH=$here/bin:$PATH:/usr/local/cuda/bin
+  in_folder info limit info 60 ttprem info
+  if ! grep -q '^cuda: ' "$out/info/info.log" || grep '^cuda: not available' "$out/info/info.log"; then
+    echo "gpu: nothing to measure here" >&2
+    exit 77
+  fi
+  for step in "$@"; do in_folder "$step" "step_$step"; done
+  tar -C "$(dirname "$out")" -czf "$out.tar.gz" "${out##*/}"
+  echo "$failed failed; results: $out.tar.gz"
+  [ "$failed" -eq 0 ]
+}
+
+# ---- in the tree ---------------------------------------------------------------------------------
+
+# The system's C library has to be that of the machine; everything else travels.
+libraries_of() { # PROGRAM...
+  ldd "$@" | awk '$2 == "=>" { print $3 }' | sort -u |
+    grep -vE '/(libc|libm|libpthread|libdl|librt)\.so'
+}
+
+# Pictures for the schedules that read some: noise.
+draw_input() { # FOLDER NAME.png ROWS COLUMNS
+  "$1/bin/ttprem" run --quiet --backend sim - >/dev/null <<CFG
+version = 1; name = "noise"; platform: { blocks = 1; };
+arrays = ( { name = "noise"; type = "f32"; shape = [ $3, $4 ]; fill = "random";
+             save = "$1/schedules/examples/$2"; } );
+tasks = ( { name = "a"; kernel = "noop"; blocks = 1; tiles = 1; compute: { wcet_ns = 1000L; }; } );
+CFG
+}
+
+pack() {
+  cd "$here/.."
+  tools/setup.sh --tests
+  local build=$PWD/build-gpu name=ttprem-gpu source tests=()
+  local folder=$build/$name
+  # RPATH and not RUNPATH: it serves the libraries of the libraries as well.
+  local options=(-DCMAKE_BUILD_RPATH="\$ORIGIN/../lib"
+    "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags" "$@")
+  for source in tests/test_cuda*.c; do tests+=("$(basename "$source" .c)"); done
+
+  cmake --preset test -B "$build" -DTTPREM_CUDA=ON "${options[@]}" >/dev/null
+  cmake --build "$build" --target ttprem_command ttprem_base "${tests[@]}" >&2
+  cmake --install "$build" --prefix "$build/installed" >/dev/null
+  cmake -S tests/own_kernel -B "$build/own" -G Ninja -DCMAKE_PREFIX_PATH="$build/installed" \
+    "${options[@]}" >/dev/null
+  cmake --build "$build/own" --target own_ttprem >&2
+
+  rm -rf "$folder"
+  mkdir -p "$folder/bin" "$folder/lib" "$folder/own_kernel" "$folder/schedules"
+  cp "$build/ttprem" "$build/own/own_ttprem" "${tests[@]/#/$build/tests/}" "$folder/bin"
+  strip "$folder"/bin/*
+  libraries_of "$folder"/bin/* | xargs cp -L -t "$folder/lib"
+  if libraries_of "$folder"/bin/* | grep -v "^$folder/"; then
+    echo "pack: these libraries would not be found on another machine" >&2
+    exit 1
+  fi
+  cp -r schedules/examples schedules/figures "$folder/schedules"
+  draw_input "$folder" scene.png 512 512
+  draw_input "$folder" frame.png 1080 1920
+  cp tests/own_kernel/sharpen.cfg "$folder/own_kernel"
+  cp tools/gpu.sh LICENSE "$folder"
+  tar -C "$build" -czf "$folder.tar.gz" "$name"
+  du -h "$folder.tar.gz"
+}
+
+failed=0
+case ${1-} in
+pack) shift && pack "$@" ;;
+measure) shift && measure_all "$@" ;;
+*) usage ;;
+esac
