@@ -580,8 +580,8 @@ prem_cost prem_model_cost(const prem_model *model, const int64_t *start) {
 static prem_status follow_arcs(const prem_model *model, int direction, int64_t *of,
                                void (*reach)(const prem_model *, int64_t *, int32_t, prem_arc)) {
   const prem_side *side = &model->side[direction];
-  int32_t *left = malloc((size_t)model->count * sizeof *left);
-  int32_t *order = malloc((size_t)model->count * sizeof *order);
+  int32_t *left = calloc((size_t)model->count, sizeof *left);
+  int32_t *order = calloc((size_t)model->count, sizeof *order);
   int32_t ready = 0;
   for (int32_t a = 0; a < model->count && left && order; ++a) {
     left[a] = side->arc_count[a];
@@ -630,8 +630,10 @@ static void add_load(const prem_model *model, load *to, prem_wide asked, int64_t
                      int64_t length, const int64_t *tail_ns) {
   to->asked += asked;
   to->from = min_of(to->from, from);
-  int64_t after_ns = tail_ns[last] - length * model->grid_ns;
-  to->after_ns = min_of(to->after_ns, tail_ns[last] == PREM_NO_TAIL ? PREM_NO_TAIL : after_ns);
+  int64_t after_ns = tail_ns[last];
+  if (after_ns != PREM_NO_TAIL)
+    after_ns -= length * model->grid_ns;
+  to->after_ns = min_of(to->after_ns, after_ns);
 }
 
 static void raise(const prem_model *model, const load *by, int32_t capacity, int64_t *bound_ns) {
@@ -644,7 +646,7 @@ static void raise(const prem_model *model, const load *by, int32_t capacity, int
 static prem_status bound_loads(const prem_model *model, const int64_t *head, const int64_t *tail_ns,
                                int64_t *bound_ns) {
   size_t count = (size_t)model->line_count + (size_t)model->pool_count;
-  load *loads = malloc((count + 1) * sizeof *loads);
+  load *loads = calloc(count + 1, sizeof *loads);
   if (!loads)
     return PREM_ERR_MEMORY;
   for (size_t i = 0; i < count; ++i)
