@@ -7,10 +7,13 @@
  * in demand x time, and those of which no two fit beside each other.
  */
 #include "bounds.h"
-#include "rules.h"
+#include "refute.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* What small sets are worth, in steps of the refuter. */
+enum { NARROW_STEPS = 30000000, PROBE_STEPS = 300000000 };
 
 /** Work on one machine: not before `head`, and `tail` follows it. */
 typedef struct work {
@@ -88,24 +91,6 @@ static prem_wide jackson(work *works, int32_t count, int32_t *heap) {
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-static prem_wide asked(const prem_task *task, int phase, int32_t resource) {
-  const prem_phase_spec *spec = &task->phase[phase];
-  return spec->exists ? (prem_wide)spec->busy_ns * spec->demand[resource] : 0;
-}
-
-/* The blocks of a gang count once, and so do its units: the first block stands for all, with the
- * unit that asks for more. */
-static bool counts(const prem_rules *rules, prem_line line, const prem_hold *hold) {
-  if (!line.per_task)
-    return true;
-  const prem_node *node = &rules->nodes[hold->first];
-  const prem_task *task = &rules->planning->schedule->tasks[node->task];
-  bool memory =
-      asked(task, PREM_PREFETCH, line.number) + asked(task, PREM_WRITEBACK, line.number) >=
-      asked(task, PREM_COMPUTE, line.number);
-  return node->tile % task->block_count == 0 && (node->phase != PREM_COMPUTE) == memory;
-}
-
 /* All uses as one machine that delivers the line's capacity: in demand x time. */
 static prem_wide bound_volume(bounding *b, int32_t l, prem_line line) {
   const prem_rules *rules = &b->rules;
@@ -113,7 +98,7 @@ static prem_wide bound_volume(bounding *b, int32_t l, prem_line line) {
   for (int64_t k = rules->first_hold[l]; k < rules->first_hold[l + 1]; ++k) {
     const prem_hold *hold = &rules->holds[rules->line_holds[k]];
     prem_wide after = (prem_wide)b->tail[hold->first] - hold->least;
-    if (counts(rules, line, hold))
+    if (prem_rules_counts(rules, line, hold))
       b->works[count++] = (work){(prem_wide)b->head[hold->first] * line.capacity,
                                  (prem_wide)hold->least * hold->demand, after * line.capacity};
   }
@@ -126,7 +111,7 @@ static prem_wide bound_large(bounding *b, int32_t l, prem_line line) {
   int32_t count = 0;
   for (int64_t k = rules->first_hold[l]; k < rules->first_hold[l + 1]; ++k) {
     const prem_hold *hold = &rules->holds[rules->line_holds[k]];
-    if (2 * (int64_t)hold->demand > line.capacity && counts(rules, line, hold))
+    if (2 * (int64_t)hold->demand > line.capacity && prem_rules_counts(rules, line, hold))
       b->works[count++] =
           (work){b->head[hold->first], hold->least, (prem_wide)b->tail[hold->first] - hold->least};
   }
@@ -171,7 +156,7 @@ static int64_t shortest_job(const bounding *b, int32_t begin, int32_t nodes, int
   prem_wide longest = 0;
   for (; *hold < rules->hold_count && rules->holds[*hold].first < begin + nodes; ++*hold) {
     const prem_hold *of = &rules->holds[*hold];
-    if (counts(rules, prem_rules_line(rules, of->line), of))
+    if (prem_rules_counts(rules, prem_rules_line(rules, of->line), of))
       add_load(&loads[of->line], of, b->head[of->first] - b->head[begin],
                b->tail[of->first] - of->least - b->tail[begin + 1]);
   }
@@ -204,39 +189,91 @@ static bool stretch_jobs(bounding *b, load *loads) {
   return true;
 }
 
+/* ---- small sets ----------------------------------------------------------------------------- */
+
+/* The longest end that is refuted, by steps that double and then halve. No end below `bound` is
+ * open. */
+static void destroy(bounding *b, prem_refuter *refuter, prem_effort effort, int64_t open) {
+  int64_t step = 1;
+  while (effort.steps > 0 && b->bound < open) {
+    int64_t end = b->bound + step - 1;
+    if (end >= open)
+      end = b->bound + (open - 1 - b->bound) / 2;
+    if (prem_refuter_excludes(refuter, end, &effort)) {
+      b->bound = end + 1;
+      step *= 2;
+    } else {
+      open = end;
+      step = 1 + (open - b->bound) / 2;
+    }
+  }
+}
+
+static void bound_small(bounding *b, prem_effort effort, int64_t open) {
+  prem_refuter *refuter = prem_refuter_new(&b->rules, b->head, b->tail);
+  if (refuter)
+    destroy(b, refuter, effort, open);
+  prem_refuter_free(refuter);
+}
+
 /* ---- all together --------------------------------------------------------------------------- */
 
-static bool bound_all(bounding *b) {
+static bool find_paths(bounding *b) {
   load *loads = calloc((size_t)b->rules.line_count, sizeof *loads);
-  bool bounded = loads && prem_rules_paths(&b->rules, b->head, b->tail) == PREM_OK &&
-                 stretch_jobs(b, loads) && prem_rules_paths(&b->rules, b->head, b->tail) == PREM_OK;
+  bool found = loads && prem_rules_paths(&b->rules, b->head, b->tail) == PREM_OK &&
+               stretch_jobs(b, loads) && prem_rules_paths(&b->rules, b->head, b->tail) == PREM_OK;
   free(loads);
-  if (!bounded)
+  return found;
+}
+
+static void release(bounding *b) {
+  free(b->head);
+  free(b->tail);
+  free(b->works);
+  free(b->heap);
+  prem_rules_free(&b->rules);
+}
+
+static bool start(const prem_planning *planning, bounding *b) {
+  *b = (bounding){0};
+  if (planning->schedule->period_lcm_ns || prem_rules_build(planning, true, INT32_MAX, &b->rules))
     return false;
-  bound_paths(b);
-  bound_lines(b);
-  return true;
+  size_t nodes = (size_t)b->rules.node_count, holds = (size_t)b->rules.hold_count;
+  b->head = malloc((nodes + 1) * sizeof *b->head);
+  b->tail = malloc((nodes + 1) * sizeof *b->tail);
+  b->works = malloc((holds + 1) * sizeof *b->works);
+  b->heap = malloc((holds + 1) * sizeof *b->heap);
+  if (b->head && b->tail && b->works && b->heap && find_paths(b))
+    return true;
+  release(b);
+  return false;
+}
+
+static int64_t on_grid(const prem_planning *planning, int64_t ns) {
+  return (ns + planning->grid_ns - 1) / planning->grid_ns * planning->grid_ns;
 }
 
 bool prem_planning_lower_bound(const prem_planning *planning, int64_t *out_ns) {
-  bounding b = {0};
-  if (planning->schedule->period_lcm_ns || prem_rules_build(planning, true, INT32_MAX, &b.rules))
+  bounding b;
+  if (!start(planning, &b))
     return false;
-  size_t nodes = (size_t)b.rules.node_count, holds = (size_t)b.rules.hold_count;
-  b.head = malloc((nodes + 1) * sizeof *b.head);
-  b.tail = malloc((nodes + 1) * sizeof *b.tail);
-  b.works = malloc((holds + 1) * sizeof *b.works);
-  b.heap = malloc((holds + 1) * sizeof *b.heap);
-  bool bounded = b.head && b.tail && b.works && b.heap && bound_all(&b);
-  if (bounded) {
-    int64_t grid_ns = planning->grid_ns;
-    int64_t least_ns = b.bound > planning->warmup_ns ? b.bound : planning->warmup_ns;
-    *out_ns = (least_ns + grid_ns - 1) / grid_ns * grid_ns;
-  }
-  free(b.head);
-  free(b.tail);
-  free(b.works);
-  free(b.heap);
-  prem_rules_free(&b.rules);
-  return bounded;
+  b.bound = planning->warmup_ns;
+  bound_paths(&b);
+  bound_lines(&b);
+  bound_small(&b, (prem_effort){.steps = NARROW_STEPS}, INT64_MAX);
+  *out_ns = on_grid(planning, b.bound);
+  release(&b);
+  return true;
+}
+
+void prem_planning_raise_bound(const prem_planning *planning, int64_t known_ns,
+                               const volatile int *stop, int64_t *bound_ns) {
+  bounding b;
+  if (*bound_ns >= known_ns || !start(planning, &b))
+    return;
+  b.bound = *bound_ns;
+  bound_small(&b, (prem_effort){.steps = PROBE_STEPS, .probe = true, .stop = stop},
+              known_ns - planning->grid_ns + 1); /* the next shorter plan is refuted: enough */
+  *bound_ns = on_grid(planning, b.bound);
+  release(&b);
 }

@@ -367,18 +367,24 @@ static bool sort_holds(prem_rules *rules) {
   return true;
 }
 
-/* Nothing that is added up may leave the range of times. */
-static bool in_range(const prem_rules *rules) {
-  prem_wide sum = rules->cycle;
-  for (int32_t n = 0; n < rules->node_count; ++n)
-    sum += (prem_wide)rules->nodes[n].wcet_ns + rules->planning->schedule->platform.guard_ns +
-           rules->planning->grid_ns;
+/* The last release, and then everything one after the other. */
+static prem_wide far_of(const prem_rules *rules) {
+  const prem_planning *planning = rules->planning;
+  prem_wide sum = rules->cycle, latest = 0;
+  for (int32_t n = 0; n < rules->node_count; ++n) {
+    const prem_node *node = &rules->nodes[n];
+    latest = latest > node->earliest ? latest : node->earliest;
+    sum += (node->wcet_ns + planning->schedule->platform.guard_ns + planning->grid_ns) /
+               rules->unit_ns +
+           1;
+  }
   for (int64_t a = 0; a < rules->arc_count; ++a)
     sum += rules->arcs[a].gap;
-  int64_t latest = 0;
-  for (int32_t n = 0; n < rules->node_count; ++n)
-    latest = max_of(latest, rules->nodes[n].earliest);
-  return (sum + latest) * 4 * rules->unit_ns < PREM_MAX_NS;
+  return sum + latest;
+}
+
+int64_t prem_rules_far(const prem_rules *rules) {
+  return (int64_t)far_of(rules);
 }
 
 /* Do joined phases, or chains, save time? */
@@ -445,7 +451,7 @@ prem_status prem_rules_build(const prem_planning *planning, bool relaxed, int64_
     status = counted && b.nodes.count >= b.most_nodes ? PREM_ERR_UNAVAILABLE : PREM_ERR_MEMORY;
   else if (!sort_holds(out))
     status = PREM_ERR_MEMORY;
-  else if (!in_range(out))
+  else if (far_of(out) * 4 * out->unit_ns >= PREM_MAX_NS)
     status = PREM_ERR_UNAVAILABLE;
   free(b.first_job);
   free(b.jobs);
@@ -490,6 +496,22 @@ void prem_rules_name_line(const prem_rules *rules, int32_t line, char *out, size
     snprintf(out, bytes, "'%s'", rules->planning->schedule->platform.resources[of.number].name);
   else
     snprintf(out, bytes, forms[of.kind], of.number);
+}
+
+static prem_wide asked(const prem_task *task, int phase, int32_t resource) {
+  const prem_phase_spec *spec = &task->phase[phase];
+  return spec->exists ? (prem_wide)spec->busy_ns * spec->demand[resource] : 0;
+}
+
+bool prem_rules_counts(const prem_rules *rules, prem_line line, const prem_hold *hold) {
+  if (!line.per_task)
+    return true;
+  const prem_node *node = &rules->nodes[hold->first];
+  const prem_task *task = &rules->planning->schedule->tasks[node->task];
+  int32_t r = line.number;
+  bool memory = asked(task, PREM_PREFETCH, r) + asked(task, PREM_WRITEBACK, r) >=
+                asked(task, PREM_COMPUTE, r);
+  return node->tile % task->block_count == 0 && (node->phase != PREM_COMPUTE) == memory;
 }
 
 /* ---- paths ---------------------------------------------------------------------------------- */

@@ -79,6 +79,11 @@ void prem_rules_free(prem_rules *rules);
 prem_line prem_rules_line(const prem_rules *rules, int32_t line);
 /** As "'memory'", "the memory unit of block 3". */
 void prem_rules_name_line(const prem_rules *rules, int32_t line, char *out, size_t bytes);
+/** Does a use count on its line? The blocks of a gang count once, and so do their units: the first
+ *  block stands for all, with the unit that asks for more. */
+bool prem_rules_counts(const prem_rules *rules, prem_line line, const prem_hold *hold);
+/** By then everything can have ended, if it can at all. */
+int64_t prem_rules_far(const prem_rules *rules);
 /** Of each node the longest path of arcs that leads to it (from its earliest start), and from it to
  *  the end of the plan. */
 prem_status prem_rules_paths(const prem_rules *rules, int64_t *head, int64_t *tail);
