@@ -344,10 +344,11 @@ static prem_status plan_any(const prem_planning *planning, prem_search_limits *l
   prem_draft draft;
   prem_search_result found = {0};
   prem_status status = prem_plan_constructive(&quiet, &draft);
-  if (draft.complete && prem_planning_lower_bound(planning, &limits->lower_bound_ns))
-    report->lower_bound_ns = limits->lower_bound_ns;
-  if (draft.complete && limits->options->time_limit_ns > 0)
+  if (draft.complete && limits->options->time_limit_ns > 0) {
+    if (prem_planning_lower_bound(planning, &limits->lower_bound_ns))
+      report->lower_bound_ns = limits->lower_bound_ns;
     status = improve(planning, limits, &draft, &found, status);
+  }
   snprintf(report->method, sizeof report->method, found.improved ? "search" : "constructive");
   if (status == PREM_OK)
     status = compress(planning, &draft, plan);
