@@ -28,7 +28,7 @@ typedef struct prem_resource {
 typedef struct prem_platform {
   int32_t blocks;        /* executors; sms * blocks_per_sm where the file gives these */
   int32_t sms;           /* 0: not given. Block b sits on SM b % sms */
-  int32_t block_threads; /* of a block, its memory warp included; 0: not given */
+  int32_t block_threads; /* of a block, those that move memory included; 0: not given */
   int32_t buffers;       /* 1: one live tile a block; n: n input and n output buffers */
   int64_t scratch_bytes; /* of one block; 0: not given */
   int64_t clock_step_ns; /* the grid of the plan's instants; at least 1 */
