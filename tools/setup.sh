@@ -4,12 +4,13 @@
 #   tools/setup.sh           what the library, the command and the demo need
 #   tools/setup.sh --tests   that, and what the tests need
 #
-# Does nothing, and needs no network, when everything is there. CUDA is never installed: where there
-# is a CUDA compiler, on PATH or in /usr/local/cuda/bin, the GPU backend is built with it.
+# Does nothing, and needs no network, when everything is there. libz3-dev is for the exact
+# engine; without it the build leaves the engine out. CUDA is never installed: where there is a CUDA
+# compiler, on PATH or in /usr/local/cuda/bin, the GPU backend is built with it.
 set -euo pipefail
 
 packages=(gcc libc6-dev cmake ninja-build pkg-config libconfig-dev libjansson-dev libpng-dev
-  libhwloc-dev gnuplot-nox fonts-dejavu-core)
+  libhwloc-dev libz3-dev gnuplot-nox fonts-dejavu-core)
 case "${1-}" in
   "") ;;
   --tests)

@@ -1,0 +1,336 @@
+/*
+ * The exact engine: the rules of a small set, narrowed by the refuter, handed to a solver.
+ *
+ * What is found obeys the strict reading: a plan without chains and joined phases. Where these
+ * could save time, the proof that there is none is asked of the relaxed reading, which allows for
+ * chains.
+ */
+#include "exact.h"
+#include "bounds.h"
+#include "refute.h"
+#include "solver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Beyond these the solver's model takes longer than any answer is worth. */
+enum { MOST_NODES = 4000, MOST_PAIRS = 400000 };
+enum { REFUTE_STEPS = 200000000 };
+
+/** A reading of the rules with its windows, and a solver of them. */
+typedef struct reading {
+  prem_rules rules;
+  int64_t *head, *tail, *first, *last, *starts;
+  bool excluded; /* no solution: the refuter has shown it */
+  prem_solver *solver;
+} reading;
+
+typedef struct engine {
+  const prem_planning *planning;
+  const volatile int *stop;
+  double until_s;
+  int64_t grid_ns;
+  reading strict;
+  prem_draft draft; /* the constructive plan */
+  int64_t found,
+      low;     /* in steps of the grid: the best plan; none shorter obeys the strict reading */
+  bool solved; /* the best plan is the solver's */
+} engine;
+
+const char *prem_exact_engine(void) {
+  return prem_solver_name();
+}
+
+static int64_t left_ns(const engine *e) {
+  double left_s = e->until_s - prem_planning_seconds();
+  return left_s > 0 ? (int64_t)(left_s * 1e9) : 0;
+}
+
+/* ---- readings ------------------------------------------------------------------------------- */
+
+static void close_reading(reading *r) {
+  prem_solver_free(r->solver);
+  free(r->head);
+  free(r->tail);
+  free(r->first);
+  free(r->last);
+  free(r->starts);
+  prem_rules_free(&r->rules);
+  *r = (reading){0};
+}
+
+static bool is_small(const prem_rules *rules) {
+  int64_t pairs = 0;
+  for (int32_t l = 0; l < rules->line_count; ++l) {
+    int64_t holds = rules->first_hold[l + 1] - rules->first_hold[l];
+    pairs += holds * holds;
+  }
+  return pairs <= MOST_PAIRS;
+}
+
+/* Windows of all starts, as far as nothing ends after `end`. */
+static void set_windows(reading *r, int64_t end) {
+  for (int32_t n = 0; n < r->rules.node_count; ++n) {
+    int64_t latest = r->rules.nodes[n].latest;
+    r->first[n] = r->head[n];
+    r->last[n] = latest < end - r->tail[n] ? latest : end - r->tail[n];
+    r->excluded = r->excluded || r->first[n] > r->last[n];
+  }
+}
+
+static void narrow_windows(reading *r, int64_t end, prem_effort effort) {
+  prem_refuter *refuter = prem_refuter_new(&r->rules, r->head, r->tail);
+  if (!refuter)
+    return;
+  const int64_t *first, *last;
+  r->excluded = prem_refuter_excludes(refuter, end, &effort);
+  prem_refuter_windows(refuter, &first, &last);
+  memcpy(r->first, first, (size_t)r->rules.node_count * sizeof *first);
+  memcpy(r->last, last, (size_t)r->rules.node_count * sizeof *last);
+  prem_refuter_free(refuter);
+}
+
+/* end 0: as long as it takes. */
+static prem_status open_reading(const prem_planning *planning, bool relaxed, int64_t end,
+                                prem_effort effort, reading *r) {
+  *r = (reading){0};
+  prem_status status = prem_rules_build(planning, relaxed, MOST_NODES, &r->rules);
+  if (status)
+    return status;
+  size_t nodes = (size_t)r->rules.node_count + 1;
+  r->head = malloc(nodes * sizeof *r->head);
+  r->tail = malloc(nodes * sizeof *r->tail);
+  r->first = malloc(nodes * sizeof *r->first);
+  r->last = malloc(nodes * sizeof *r->last);
+  r->starts = calloc(nodes, sizeof *r->starts);
+  if (!r->head || !r->tail || !r->first || !r->last || !r->starts)
+    status = PREM_ERR_MEMORY;
+  else if (!is_small(&r->rules))
+    status = PREM_ERR_UNAVAILABLE;
+  else
+    status = prem_rules_paths(&r->rules, r->head, r->tail);
+  if (status) {
+    close_reading(r);
+    return status;
+  }
+  int64_t far = end ? end : prem_rules_far(&r->rules);
+  set_windows(r, far);
+  if (!r->excluded)
+    narrow_windows(r, far, effort);
+  return PREM_OK;
+}
+
+static prem_answer ask(const engine *e, reading *r, int64_t end, int64_t limit_ns) {
+  if (r->excluded)
+    return PREM_ANSWER_NO;
+  if (!r->solver)
+    r->solver = prem_solver_new(&r->rules, r->first, r->last);
+  return r->solver ? prem_solver_ask(r->solver, end, limit_ns, e->stop, r->starts)
+                   : PREM_ANSWER_UNKNOWN;
+}
+
+/* A tile that holds one of several buffers for longer than a hyperperiod is legal; no reading knows
+ * it. */
+static bool may_outlast(const reading *r) {
+  for (int64_t h = 0; h < r->rules.hold_count && r->rules.cycle; ++h) {
+    const prem_hold *hold = &r->rules.holds[h];
+    if (prem_rules_line(&r->rules, hold->line).capacity > 1 &&
+        r->last[hold->last] + hold->length - r->first[hold->first] > r->rules.cycle)
+      return true;
+  }
+  return false;
+}
+
+/* ---- the plan ------------------------------------------------------------------------------- */
+
+static prem_slot slot_of(const prem_schedule *schedule, int32_t t, int32_t job, int32_t tile,
+                         prem_phase phase, int64_t start_ns) {
+  const prem_task *task = &schedule->tasks[t];
+  return (prem_slot){.start_ns = start_ns,
+                     .length_ns = task->phase[phase].wcet_ns,
+                     .head_ns = start_ns,
+                     .task = t,
+                     .job = job,
+                     .tile = tile,
+                     .block = task->blocks[tile % task->block_count],
+                     .phase = (uint8_t)phase};
+}
+
+static int64_t slots_of_solution(const engine *e, prem_slot *slots) {
+  const prem_rules *rules = &e->strict.rules;
+  int64_t count = 0;
+  for (int32_t n = 0; n < rules->node_count; ++n) {
+    const prem_node *node = &rules->nodes[n];
+    if (node->tile >= 0)
+      slots[count++] = slot_of(e->planning->schedule, node->task, node->job, node->tile,
+                               node->phase, e->strict.starts[n] * rules->unit_ns);
+  }
+  return count;
+}
+
+static int64_t slots_of_draft(const engine *e, prem_slot *slots) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < e->draft.count; ++i) {
+    const prem_placement *placed = &e->draft.placements[i];
+    for (int32_t m = 0; m < placed->count; ++m)
+      slots[count++] = slot_of(e->planning->schedule, placed->task, placed->job, placed->tile + m,
+                               placed->phase, placed->start_ns);
+  }
+  return count;
+}
+
+static prem_status write_plan(const engine *e, prem_plan *plan) {
+  prem_slot *slots = malloc((size_t)(e->strict.rules.node_count + 1) * sizeof *slots);
+  if (!slots)
+    return PREM_ERR_MEMORY;
+  int64_t count = e->solved ? slots_of_solution(e, slots) : slots_of_draft(e, slots);
+  int64_t period_ns = e->planning->schedule->period_lcm_ns;
+  plan->hyperperiod_ns = period_ns ? period_ns : e->found * e->grid_ns;
+  prem_status status = prem_plan_compress(e->planning->schedule, slots, count, plan);
+  free(slots);
+  return status;
+}
+
+/* ---- one-shot sets -------------------------------------------------------------------------- */
+
+static int64_t max_of(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static int64_t length_of(const engine *e) {
+  const reading *r = &e->strict;
+  int64_t end = e->planning->warmup_ns / e->grid_ns;
+  for (int32_t n = 0; n < r->rules.node_count; ++n)
+    end = max_of(end, r->starts[n] + (r->rules.nodes[n].wcet_ns + e->grid_ns - 1) / e->grid_ns);
+  for (int64_t w = 0; w < r->rules.wrap_count; ++w) {
+    const prem_apart *wrap = &r->rules.wraps[w];
+    end = max_of(end, r->starts[wrap->from] + wrap->gap - r->starts[wrap->to]);
+  }
+  return end;
+}
+
+/* The starts that the solver leaves in its hand are those of its last answer; keep the best. */
+static prem_answer ask_shorter(engine *e, int64_t end, int64_t limit_ns) {
+  prem_answer answer = ask(e, &e->strict, end, limit_ns);
+  if (answer == PREM_ANSWER_YES) {
+    e->found = length_of(e);
+    e->solved = true;
+  } else if (answer == PREM_ANSWER_NO) {
+    e->low = end + 1;
+  }
+  return answer;
+}
+
+/* Halve what is open. A question without an answer in a third of the time left is passed over, and
+ * the last one, for any shorter plan, gets all of it. */
+static void bisect(engine *e) {
+  while (e->low < e->found && left_ns(e) > 0) {
+    for (int64_t from = e->low; from < e->found;) {
+      int64_t end = from + (e->found - 1 - from) / 2;
+      if (ask_shorter(e, end, left_ns(e) / 3) == PREM_ANSWER_UNKNOWN)
+        from = end + 1;
+      else
+        from = max_of(from, e->low);
+    }
+    if (e->low < e->found && ask_shorter(e, e->found - 1, left_ns(e)) == PREM_ANSWER_UNKNOWN)
+      return;
+  }
+}
+
+/* No plan at all, or none shorter than the one found: of every legal plan, chains included. */
+static bool is_proven(engine *e, bool by_strict, int64_t shorter_than_ns) {
+  if (by_strict && e->strict.rules.complete)
+    return !may_outlast(&e->strict);
+  reading relaxed;
+  int64_t end = shorter_than_ns ? shorter_than_ns - e->grid_ns : 0;
+  prem_effort effort = {.steps = REFUTE_STEPS, .probe = true, .stop = e->stop};
+  if (!by_strict || open_reading(e->planning, true, end, effort, &relaxed))
+    return false;
+  bool proven =
+      relaxed.rules.complete && !may_outlast(&relaxed) &&
+      ask(e, &relaxed, end ? end : prem_rules_far(&relaxed.rules), left_ns(e)) == PREM_ANSWER_NO;
+  close_reading(&relaxed);
+  return proven;
+}
+
+static void plan_one_shot(engine *e, prem_exact_verdict *out) {
+  int64_t bound_ns = 0;
+  bool feasible = e->found < INT64_MAX;
+  if (prem_planning_lower_bound(e->planning, &bound_ns) && feasible)
+    prem_planning_raise_bound(e->planning, e->found * e->grid_ns, e->stop, &bound_ns);
+  e->low = bound_ns / e->grid_ns;
+  if (!feasible &&
+      ask_shorter(e, prem_rules_far(&e->strict.rules), left_ns(e)) != PREM_ANSWER_YES) {
+    bool none = e->low > prem_rules_far(&e->strict.rules);
+    out->verdict = is_proven(e, none, 0) ? PREM_PLAN_INFEASIBLE : PREM_PLAN_UNKNOWN;
+    return;
+  }
+  bisect(e);
+  out->verdict = PREM_PLAN_FEASIBLE;
+  out->makespan_ns = e->found * e->grid_ns;
+  out->optimal = bound_ns == out->makespan_ns || is_proven(e, e->low == e->found, out->makespan_ns);
+  if (e->strict.rules.complete)
+    bound_ns = max_of(bound_ns, e->low * e->grid_ns);
+  out->lower_bound_ns = out->optimal ? out->makespan_ns : bound_ns;
+}
+
+/* ---- periodic sets -------------------------------------------------------------------------- */
+
+static void plan_periodic(engine *e, prem_exact_verdict *out) {
+  prem_answer answer = ask(e, &e->strict, prem_rules_far(&e->strict.rules), left_ns(e));
+  e->solved = answer == PREM_ANSWER_YES;
+  if (answer == PREM_ANSWER_YES)
+    out->verdict = PREM_PLAN_FEASIBLE;
+  else if (is_proven(e, answer == PREM_ANSWER_NO, 0))
+    out->verdict = PREM_PLAN_INFEASIBLE;
+}
+
+/* ---- all together --------------------------------------------------------------------------- */
+
+static prem_status prepare(engine *e) {
+  prem_planning quiet = *e->planning;
+  quiet.diag = NULL;
+  e->found = INT64_MAX;
+  prem_effort effort = {.steps = REFUTE_STEPS, .stop = e->stop};
+  if (!e->planning->schedule->period_lcm_ns) {
+    prem_status status = prem_plan_constructive(&quiet, &e->draft);
+    if (status == PREM_ERR_MEMORY)
+      return status;
+    if (status == PREM_OK)
+      e->found = e->draft.hyperperiod_ns / e->grid_ns;
+  }
+  return open_reading(e->planning, false, e->found < INT64_MAX ? e->found : 0, effort, &e->strict);
+}
+
+prem_status prem_plan_exact(const prem_planning *planning, int64_t limit_ns,
+                            const volatile int *stop, prem_plan *plan, prem_exact_verdict *out) {
+  *out = (prem_exact_verdict){.verdict = PREM_PLAN_UNKNOWN};
+  if (!prem_solver_name())
+    return PREM_ERR_UNAVAILABLE;
+  engine e = {.planning = planning,
+              .stop = stop,
+              .until_s = prem_planning_seconds() + (double)limit_ns * 1e-9,
+              .grid_ns = planning->grid_ns};
+  prem_status status = prepare(&e);
+  if (!status) {
+    if (planning->schedule->period_lcm_ns)
+      plan_periodic(&e, out);
+    else
+      plan_one_shot(&e, out);
+    if (out->verdict == PREM_PLAN_FEASIBLE)
+      status = write_plan(&e, plan);
+  }
+  close_reading(&e.strict);
+  free(e.draft.placements);
+  return status;
+}
+
+bool prem_planning_refuted(const prem_planning *planning, const volatile int *stop) {
+  reading relaxed;
+  prem_effort effort = {.steps = REFUTE_STEPS, .probe = true, .stop = stop};
+  if (open_reading(planning, true, 0, effort, &relaxed))
+    return false;
+  bool refuted = relaxed.excluded && relaxed.rules.complete && !may_outlast(&relaxed);
+  close_reading(&relaxed);
+  return refuted;
+}

@@ -1,0 +1,35 @@
+/** Exact answers for small sets. */
+#ifndef TTPREM_EXACT_H
+#define TTPREM_EXACT_H
+
+#include "planners.h"
+
+/** What the exact engine has proven or found. */
+typedef struct prem_exact_verdict {
+  prem_plan_verdict verdict; /* infeasible: no legal plan exists, chains included */
+  bool optimal;              /* one-shot sets: no legal plan is shorter */
+  int64_t makespan_ns;       /* one-shot sets: of the plan */
+  int64_t lower_bound_ns;    /* one-shot sets: of every plan */
+} prem_exact_verdict;
+
+/** The name of the solver that is built in, or NULL: there is none. */
+const char *prem_exact_engine(void);
+
+/**
+ * Plan a small set exactly. One-shot sets: the shortest plan, by bisection between the lower bound
+ * and the constructive plan. Periodic sets: a plan that breaks no rule; it may run phases into the
+ * next hyperperiod where nothing is in their way.
+ *
+ * @param      limit_ns  it ends by then, give or take what building the model takes
+ * @param      stop      it ends soon after this is not 0; may be NULL
+ * @param[out] plan      comes empty; filled when feasible, else left as it was
+ * @retval PREM_OK               the verdict says what is known
+ * @retval PREM_ERR_UNAVAILABLE  no solver is built in, or the set is too large for it
+ */
+prem_status prem_plan_exact(const prem_planning *planning, int64_t limit_ns,
+                            const volatile int *stop, prem_plan *plan, prem_exact_verdict *out);
+
+/** Is it proven, without a solver, that no legal plan exists? Small sets only; up to a second. */
+bool prem_planning_refuted(const prem_planning *planning, const volatile int *stop);
+
+#endif

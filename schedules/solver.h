@@ -1,0 +1,31 @@
+/**
+ * A solver for the rules of a set: is there a solution that ends by some instant? Which one is
+ * built in is decided by CMake (solver_z3.c, or solver_none.c).
+ */
+#ifndef TTPREM_SOLVER_H
+#define TTPREM_SOLVER_H
+
+#include "rules.h"
+
+typedef enum prem_answer { PREM_ANSWER_YES, PREM_ANSWER_NO, PREM_ANSWER_UNKNOWN } prem_answer;
+
+typedef struct prem_solver prem_solver;
+
+/** Its name, or NULL: none is built in. */
+const char *prem_solver_name(void);
+/**
+ * @param rules        must stay.
+ * @param first, last  windows of the starts: no solution that is asked for lies outside
+ * @return NULL: out of memory, or no solver is built in
+ */
+prem_solver *prem_solver_new(const prem_rules *rules, const int64_t *first, const int64_t *last);
+void prem_solver_free(prem_solver *solver);
+/**
+ * Is there a solution that ends by `end` (in units)?
+ *
+ * @param[out] starts  of each node, when there is one
+ */
+prem_answer prem_solver_ask(prem_solver *solver, int64_t end, int64_t limit_ns,
+                            const volatile int *stop, int64_t *starts);
+
+#endif
