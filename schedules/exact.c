@@ -15,13 +15,16 @@
 
 /* Beyond these the solver's model takes longer than any answer is worth. */
 enum { MOST_NODES = 4000, MOST_PAIRS = 400000 };
-enum { REFUTE_STEPS = 200000000 };
+enum { REFUTE_STEPS = 200000000, ASK_STEPS = 50000000 };
 
 /** A reading of the rules with its windows, and a solver of them. */
 typedef struct reading {
   prem_rules rules;
-  int64_t *head, *tail, *first, *last, *starts;
-  bool excluded; /* no solution: the refuter has shown it */
+  int64_t *head, *tail, *starts;
+  int64_t *first, *last;             /* windows of all starts */
+  int64_t *asked_first, *asked_last; /* those of a question */
+  prem_refuter *refuter;             /* NULL: the set is too large for it */
+  bool excluded;                     /* no solution: the refuter has shown it */
   prem_solver *solver;
 } reading;
 
@@ -50,11 +53,14 @@ static int64_t left_ns(const engine *e) {
 
 static void close_reading(reading *r) {
   prem_solver_free(r->solver);
+  prem_refuter_free(r->refuter);
   free(r->head);
   free(r->tail);
   free(r->first);
   free(r->last);
   free(r->starts);
+  free(r->asked_first);
+  free(r->asked_last);
   prem_rules_free(&r->rules);
   *r = (reading){0};
 }
@@ -68,26 +74,41 @@ static bool is_small(const prem_rules *rules) {
   return pairs <= MOST_PAIRS;
 }
 
-/* Windows of all starts, as far as nothing ends after `end`. */
-static void set_windows(reading *r, int64_t end) {
+/* The windows of all starts, as far as nothing ends after `end`; false: one is empty. */
+static bool set_windows(const reading *r, int64_t end, int64_t *first, int64_t *last) {
+  bool possible = true;
   for (int32_t n = 0; n < r->rules.node_count; ++n) {
     int64_t latest = r->rules.nodes[n].latest;
-    r->first[n] = r->head[n];
-    r->last[n] = latest < end - r->tail[n] ? latest : end - r->tail[n];
-    r->excluded = r->excluded || r->first[n] > r->last[n];
+    first[n] = r->head[n];
+    last[n] = latest < end - r->tail[n] ? latest : end - r->tail[n];
+    possible = possible && first[n] <= last[n];
   }
+  return possible;
 }
 
-static void narrow_windows(reading *r, int64_t end, prem_effort effort) {
-  prem_refuter *refuter = prem_refuter_new(&r->rules, r->head, r->tail);
-  if (!refuter)
-    return;
-  const int64_t *first, *last;
-  r->excluded = prem_refuter_excludes(refuter, end, &effort);
-  prem_refuter_windows(refuter, &first, &last);
-  memcpy(r->first, first, (size_t)r->rules.node_count * sizeof *first);
-  memcpy(r->last, last, (size_t)r->rules.node_count * sizeof *last);
-  prem_refuter_free(refuter);
+static bool narrow_windows(const reading *r, int64_t end, prem_effort effort, int64_t *first,
+                           int64_t *last) {
+  if (!set_windows(r, end, first, last))
+    return false;
+  if (!r->refuter)
+    return true;
+  if (prem_refuter_excludes(r->refuter, end, &effort))
+    return false;
+  const int64_t *narrow_first, *narrow_last;
+  prem_refuter_windows(r->refuter, &narrow_first, &narrow_last);
+  memcpy(first, narrow_first, (size_t)r->rules.node_count * sizeof *first);
+  memcpy(last, narrow_last, (size_t)r->rules.node_count * sizeof *last);
+  return true;
+}
+
+static bool allocate(reading *r) {
+  size_t nodes = (size_t)r->rules.node_count + 1;
+  int64_t **arrays[] = {&r->head, &r->tail,        &r->starts,    &r->first,
+                        &r->last, &r->asked_first, &r->asked_last};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i)
+    if (!(*arrays[i] = calloc(nodes, sizeof **arrays[i])))
+      return false;
+  return true;
 }
 
 /* end 0: as long as it takes. */
@@ -97,13 +118,7 @@ static prem_status open_reading(const prem_planning *planning, bool relaxed, int
   prem_status status = prem_rules_build(planning, relaxed, MOST_NODES, &r->rules);
   if (status)
     return status;
-  size_t nodes = (size_t)r->rules.node_count + 1;
-  r->head = malloc(nodes * sizeof *r->head);
-  r->tail = malloc(nodes * sizeof *r->tail);
-  r->first = malloc(nodes * sizeof *r->first);
-  r->last = malloc(nodes * sizeof *r->last);
-  r->starts = calloc(nodes, sizeof *r->starts);
-  if (!r->head || !r->tail || !r->first || !r->last || !r->starts)
+  if (!allocate(r))
     status = PREM_ERR_MEMORY;
   else if (!is_small(&r->rules))
     status = PREM_ERR_UNAVAILABLE;
@@ -113,19 +128,22 @@ static prem_status open_reading(const prem_planning *planning, bool relaxed, int
     close_reading(r);
     return status;
   }
-  int64_t far = end ? end : prem_rules_far(&r->rules);
-  set_windows(r, far);
-  if (!r->excluded)
-    narrow_windows(r, far, effort);
+  r->refuter = prem_refuter_new(&r->rules, r->head, r->tail);
+  r->excluded =
+      !narrow_windows(r, end ? end : prem_rules_far(&r->rules), effort, r->first, r->last);
   return PREM_OK;
 }
 
 static prem_answer ask(const engine *e, reading *r, int64_t end, int64_t limit_ns) {
-  if (r->excluded)
+  prem_effort effort = {.steps = ASK_STEPS, .probe = true, .stop = e->stop};
+  if (limit_ns <= 0)
+    return PREM_ANSWER_UNKNOWN;
+  if (r->excluded || !narrow_windows(r, end, effort, r->asked_first, r->asked_last))
     return PREM_ANSWER_NO;
   if (!r->solver)
     r->solver = prem_solver_new(&r->rules, r->first, r->last);
-  return r->solver ? prem_solver_ask(r->solver, end, limit_ns, e->stop, r->starts)
+  return r->solver ? prem_solver_ask(r->solver, end, r->asked_first, r->asked_last, limit_ns,
+                                     e->stop, r->starts)
                    : PREM_ANSWER_UNKNOWN;
 }
 

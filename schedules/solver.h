@@ -14,8 +14,8 @@ typedef struct prem_solver prem_solver;
 /** Its name, or NULL: none is built in. */
 const char *prem_solver_name(void);
 /**
- * @param rules        must stay.
- * @param first, last  windows of the starts: no solution that is asked for lies outside
+ * @param rules        must stay, and so must
+ * @param first, last  the windows of the starts: no solution that is asked for lies outside
  * @return NULL: out of memory, or no solver is built in
  */
 prem_solver *prem_solver_new(const prem_rules *rules, const int64_t *first, const int64_t *last);
@@ -23,9 +23,11 @@ void prem_solver_free(prem_solver *solver);
 /**
  * Is there a solution that ends by `end` (in units)?
  *
- * @param[out] starts  of each node, when there is one
+ * @param      first, last  narrower windows, for this question alone
+ * @param[out] starts       of each node, when there is one
  */
-prem_answer prem_solver_ask(prem_solver *solver, int64_t end, int64_t limit_ns,
-                            const volatile int *stop, int64_t *starts);
+prem_answer prem_solver_ask(prem_solver *solver, int64_t end, const int64_t *first,
+                            const int64_t *last, int64_t limit_ns, const volatile int *stop,
+                            int64_t *starts);
 
 #endif

@@ -14,8 +14,9 @@ void prem_solver_free(prem_solver *solver) {
   (void)solver;
 }
 
-prem_answer prem_solver_ask(prem_solver *solver, int64_t end, int64_t limit_ns,
-                            const volatile int *stop, int64_t *starts) {
-  (void)solver, (void)end, (void)limit_ns, (void)stop, (void)starts;
+prem_answer prem_solver_ask(prem_solver *solver, int64_t end, const int64_t *first,
+                            const int64_t *last, int64_t limit_ns, const volatile int *stop,
+                            int64_t *starts) {
+  (void)solver, (void)end, (void)first, (void)last, (void)limit_ns, (void)stop, (void)starts;
   return PREM_ANSWER_UNKNOWN;
 }

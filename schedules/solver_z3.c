@@ -369,12 +369,14 @@ static Z3_lbool check(const prem_solver *s, const volatile int *stop) {
   return answer;
 }
 
-static void require_end(const prem_solver *s, int64_t end) {
+static void require_question(const prem_solver *s, int64_t end, const int64_t *first,
+                             const int64_t *last) {
   const prem_rules *rules = s->rules;
   for (int32_t n = 0; n < rules->node_count; ++n) {
-    int64_t wcet = (rules->nodes[n].wcet_ns + rules->unit_ns - 1) / rules->unit_ns;
-    if (s->last[n] + wcet > end)
-      require(s, Z3_mk_le(s->z3, s->nodes[n], number(s, end - wcet)));
+    if (first[n] > s->first[n])
+      require(s, Z3_mk_ge(s->z3, s->nodes[n], number(s, first[n])));
+    if (last[n] < s->last[n])
+      require(s, Z3_mk_le(s->z3, s->nodes[n], number(s, last[n])));
   }
   for (int64_t a = 0; a < rules->wrap_count && !rules->cycle; ++a)
     require(s, apart(s, rules->wraps[a].from, rules->wraps[a].to, rules->wraps[a].gap - end));
@@ -395,13 +397,13 @@ static bool read_starts(const prem_solver *s, int64_t *starts) {
   return read;
 }
 
-prem_answer prem_solver_ask(prem_solver *s, int64_t end, int64_t limit_ns, const volatile int *stop,
-                            int64_t *starts) {
+prem_answer prem_solver_ask(prem_solver *s, int64_t end, const int64_t *first, const int64_t *last,
+                            int64_t limit_ns, const volatile int *stop, int64_t *starts) {
   if (limit_ns <= 0 || (stop && *stop))
     return PREM_ANSWER_UNKNOWN;
   set_limit(s, limit_ns);
   Z3_solver_push(s->z3, s->solver);
-  require_end(s, end);
+  require_question(s, end, first, last);
   Z3_lbool answer = check(s, stop);
   bool read = answer == Z3_L_TRUE && read_starts(s, starts);
   Z3_solver_pop(s->z3, s->solver, 1);
