@@ -288,7 +288,14 @@ __device__ __forceinline__ int64_t wait_until(int64_t at_ns) {
   return now;
 }
 
+/** What this thread, and those it met, did before stays before what follows, for all of the block.
+ */
+__device__ __forceinline__ void block_fence(void) {
+  asm volatile("fence.acq_rel.cta;" ::: "memory");
+}
+
 __device__ __forceinline__ void count_publish(control *own, int32_t phase, uint32_t count) {
+  block_fence();
   *(volatile uint32_t *)&own->counts[phase] = count;
 }
 

@@ -47,10 +47,9 @@ __device__ __forceinline__ void prefetch_issue(control *own, const prem_launch &
   __syncwarp();
 }
 
-/** Hand a writeback to the writer, its moves with it, and the instant at which to start it. */
-__device__ __forceinline__ void writeback_order(control *own, const prem_launch &launch,
-                                                int32_t slot, uint32_t number, const cursor &at,
-                                                int64_t due_ns, int64_t ready_ns) {
+/** Write a writeback's slip, its moves with it: all that the writer will need but the times. */
+__device__ __forceinline__ void writeback_prepare(control *own, const prem_launch &launch,
+                                                  int32_t slot, uint32_t number, const cursor &at) {
   const int32_t place = (int32_t)(number % SLIPS), lane = lane_number();
   const prem_device_record *record = &own->memory.records[slot];
   const int4 *from = (const int4 *)moves_at(own, launch, slot);
@@ -59,14 +58,20 @@ __device__ __forceinline__ void writeback_order(control *own, const prem_launch 
   slip_fill(of, record, at);
   if (lane < 2 * record->move_count)
     to[lane] = from[lane];
-  if (lane == 0) {
-    of->due_ns = due_ns;
-    of->ready_ns = ready_ns;
-    of->buffer_at = launch.buffers_at + own->memory_feed.out_at[record->out_buffer];
-  }
-  __syncwarp();
   if (lane == 0)
+    of->buffer_at = launch.buffers_at + own->memory_feed.out_at[record->out_buffer];
+  __syncwarp();
+}
+
+/** Hand it to the writer, with the instant at which to start it. */
+__device__ __forceinline__ void writeback_order(control *own, uint32_t number, int64_t due_ns,
+                                                int64_t ready_ns) {
+  const int32_t place = (int32_t)(number % SLIPS);
+  if (lane_number() == 0) {
+    own->stores[place].due_ns = due_ns;
+    own->stores[place].ready_ns = ready_ns;
     prem_barrier_arrive(&own->order[place]);
+  }
 }
 
 /** Step over a phase or a pair; the half of the ring that becomes free is filled again. */
@@ -114,20 +119,19 @@ __device__ __forceinline__ turn turn_at(const control *own, const cursor &at) {
   return now;
 }
 
-/** Wait for the counts that a turn needs, and for room in both slip rings. The whole warp, which
- *  agrees. @return false: stopped. */
-__device__ __forceinline__ bool turn_await(control *own, const cursor &at, const needs &need,
-                                           uint32_t issued, uint32_t ordered) {
+/** Wait for counts. The whole warp, which agrees. @return false: stopped. */
+__device__ __forceinline__ bool counts_await(control *own, const cursor &at, const needs &need) {
   uint32_t look = 0;
   int32_t looks = 0;
 #pragma unroll 1
   for (;;) {
     const uint4 done = counts_now(own);
     const int32_t left = (int32_t)((done.x - need.prefetches) | (done.y - need.computes) |
-                                   (done.z - need.writebacks) | (done.x + (SLIPS - 2) - issued) |
-                                   (done.z + (SLIPS - 2) - ordered));
-    if (__any_sync(FULL_WARP, left >= 0 || done.w != 0))
+                                   (done.z - need.writebacks));
+    if (__any_sync(FULL_WARP, left >= 0 || done.w != 0)) {
+      block_fence();
       return !__any_sync(FULL_WARP, done.w != 0);
+    }
     const uint32_t now = (uint32_t)prem_clock_ns();
     look = look ? look : (now + LOOK_NS) | 1u;
     if (__any_sync(FULL_WARP, (int32_t)(now - look) > 0)) {
@@ -180,7 +184,7 @@ __device__ __noinline__ bool turn_lock(int64_t due_ns, int32_t other, cursor at)
 __device__ __noinline__ bool turn_unlock(cursor at, uint32_t issued, uint32_t ordered) {
   control *own = shared();
   const uint32_t computes = own->counts[PREM_COMPUTE];
-  if (!turn_await(own, at, needs{issued, computes, ordered}, issued, ordered))
+  if (!counts_await(own, at, needs{issued, computes, ordered}))
     return false;
   tokens_give();
   return true;
@@ -202,7 +206,17 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
   while (goes_on && at.hyperperiod < launch.hyperperiods) {
     const turn now = turn_at(own, at);
     int64_t due_ns = earliest_start(launch, at, &own->memory.records[at.slot]);
-    goes_on = turn_await(own, at, now.need, issued, ordered);
+    /* all that can be done before the needs are met: the next slips are free, and filled */
+    const needs room = {issued - (SLIPS - 2), *(volatile uint32_t *)&own->counts[PREM_COMPUTE],
+                        ordered - (SLIPS - 2)};
+    if (!counts_await(own, at, room))
+      break;
+    slip *fetch = &own->fetches[issued % SLIPS];
+    if (now.writeback >= 0)
+      writeback_prepare(own, launch, now.writeback, ordered, at);
+    if (now.prefetch >= 0)
+      slip_fill(fetch, &own->memory.records[now.prefetch], at);
+    goes_on = counts_await(own, at, now.need);
     if (goes_on && (now.flags & PREM_RECORD_AFTER)) {
       const int64_t from_ns =
           turn_follow(at.slot, now.other, at.index, at.hyperperiod, at.origin_ns);
@@ -216,21 +230,20 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
       break;
     const int64_t ready_ns = prem_clock_ns();
     if (now.writeback >= 0)
-      writeback_order(own, launch, now.writeback, ordered++, at, due_ns, ready_ns);
+      writeback_order(own, ordered++, due_ns, ready_ns);
     if (now.prefetch >= 0) {
-      slip *of = &own->fetches[issued % SLIPS];
-      slip_fill(of, &own->memory.records[now.prefetch], at);
       if (due_ns - ready_ns > 4 * LOOK_NS && !far_sleep(due_ns))
         break;
       const int64_t start_ns = wait_until(due_ns);
       prefetch_issue(own, launch, now.prefetch, issued++);
       if (lane_number() == 0) {
-        of->ready_ns = ready_ns;
-        of->start_ns = start_ns;
+        fetch->ready_ns = ready_ns;
+        fetch->start_ns = start_ns;
+        block_fence();
         *(volatile uint32_t *)&own->issued = issued;
       }
-      __syncwarp();
     }
+    __syncwarp();
     if (locks && !turn_unlock(at, issued, ordered))
       break;
     memory_step(own, &at, now.other == at.slot ? 1 : 2);
@@ -254,6 +267,7 @@ __device__ __forceinline__ void watcher_warp(control *own) {
     const bool there = __any_sync(
         FULL_WARP, barrier_doze(&own->full[landed % RING], landed / RING & 1u)); /* not too long */
     const int64_t end_ns = prem_clock_ns();
+    block_fence();
     const bool lands = there && __all_sync(FULL_WARP, (int32_t)(issued - landed) > 0);
     if (lands) {
       slip *of = &own->fetches[landed++ % SLIPS];

@@ -59,10 +59,10 @@ __device__ __forceinline__ void writer_warp(control *own, const prem_launch &lau
       return;
     const int64_t start_ns = wait_until(due_ns);
     writeback_move(own, launch, of, moves_at(own, launch, 2 * CHUNK + (int32_t)(number % SLIPS)));
+    const int64_t end_ns = prem_clock_ns();
     const bool last = of->record.flags & PREM_RECORD_LAST;
     if (last)
       prem_store_publish();
-    const int64_t end_ns = prem_clock_ns();
     if (lane_number() == 0) {
       count_publish(own, PREM_WRITEBACK, number + 1u);
       of->start_ns = start_ns;
