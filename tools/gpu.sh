@@ -64,6 +64,7 @@ step_measure() {
   measure two_rates             60 compare examples/two_rates.cfg            --modes $all_modes --repeat 200
   measure mixed                 60 compare examples/mixed.cfg                --modes $all_modes --repeat 200
   measure camera               120 compare examples/camera.cfg               --modes $all_modes --repeat 200
+  measure h200_conv2d_x4       420 compare figures/h200_conv2d_x4.cfg
   measure thesis_tile_kernelwise  120 compare figures/thesis_tile_kernelwise.cfg  --modes $all_modes --repeat 200
   measure thesis_tile_blockwise   120 compare figures/thesis_tile_blockwise.cfg   --modes $all_modes --repeat 200
   measure thesis_phase_kernelwise 120 compare figures/thesis_phase_kernelwise.cfg --modes $all_modes --repeat 200
