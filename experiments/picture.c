@@ -6,26 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gnuplot.h"
+#include "drawing.h"
 #include "ttprem/measure.h"
-#include "ttprem/output.h"
 
 enum {
   SHOWN_BLOCKS = 16,
   SHOWN_TILES = 3,   /* of each block, in the excerpt */
   SHOWN_SLOTS = 600, /* at most, in the excerpt */
   BINS = 500,        /* of the run, beneath */
-  WIDTH = 1400,
-  HEAD = 88,     /* pixels: title and legend */
-  LANE = 30,     /* of one block */
-  AROUND = 96,   /* a panel's title, axis and its label */
-  BENEATH = 130, /* the lower panel's drawing area */
-  LEFT_MARGIN = 210,
-  RIGHT_MARGIN = 40
+  HEAD = 88,         /* pixels: title and legend */
+  LANE = 30,         /* of one block */
+  AROUND = 96,       /* a panel's title, axis and its label */
+  BENEATH = 130      /* the lower panel's drawing area */
 };
 
-/* Okabe and Ito, "Color Universal Design", 2008: told apart by colour-blind readers. */
-static const char *const phase_colours[PREM_PHASE_COUNT] = {"#0072B2", "#E69F00", "#009E73"};
 static const char late_colour[] = "#D55E00", overrun_colour[] = "#CC79A7";
 
 /** What is shown of a schedule, the same for every mode. */
@@ -36,21 +30,6 @@ typedef struct excerpt {
   prem_slot *slots;         /* planned, of these blocks, by task, job, tile and phase */
   int64_t slot_count;
 } excerpt;
-
-typedef struct time_axis {
-  const char *unit;
-  double ns;
-} time_axis;
-
-static time_axis axis_for(int64_t span_ns) {
-  if (span_ns < 10000)
-    return (time_axis){"ns", 1};
-  if (span_ns < 10000000)
-    return (time_axis){"us", 1e3};
-  if (span_ns < INT64_C(10000000000))
-    return (time_axis){"ms", 1e6};
-  return (time_axis){"s", 1e9};
-}
 
 static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
@@ -189,73 +168,18 @@ static const prem_slot *planned_slot(const excerpt *shown, const prem_trace_reco
   return bsearch(&key, shown->slots, (size_t)shown->slot_count, sizeof key, by_tile);
 }
 
-/* ---- text for gnuplot ----------------------------------------------------------------------- */
-
-/** A string that gnuplot takes as it is; only the quote itself needs doubling. */
-static void write_quoted(FILE *script, const char *text) {
-  fputc('\'', script);
-  for (; *text; ++text) {
-    if (*text == '\'')
-      fputc('\'', script);
-    fputc(*text, script);
-  }
-  fputc('\'', script);
-}
-
-/** "block 3: conv.0, edge", cut to what the margin holds. */
-static void write_lane_label(FILE *script, const prem_schedule *schedule, int32_t block) {
-  char label[28];
-  int used = snprintf(label, sizeof label, "block %" PRId32 ":", block);
-  for (int32_t t = 0; t < schedule->task_count && used < (int)sizeof label; ++t)
-    for (int32_t i = 0; i < schedule->tasks[t].block_count; ++i)
-      if (schedule->tasks[t].blocks[i] == block && used < (int)sizeof label)
-        used += snprintf(label + used, sizeof label - (size_t)used, " %s", schedule->tasks[t].name);
-  if (used >= (int)sizeof label)
-    memcpy(label + sizeof label - 4, "...", 4);
-  write_quoted(script, label);
-}
-
 /* ---- the timeline --------------------------------------------------------------------------- */
 
-/** Where phases stand in their block's lane: one line, or memory phases above computes where both
- *  can run at once. */
-typedef struct lane_shape {
-  double memory_centre, compute_centre, half;
-} lane_shape;
-
-static lane_shape shape_of(const prem_schedule *schedule) {
-  if (schedule->platform.buffers > 1)
-    return (lane_shape){-0.21, 0.21, 0.19};
-  return (lane_shape){0, 0, 0.38};
-}
-
-static double centre_of(lane_shape shape, int32_t lane, int phase) {
-  return lane + (phase == PREM_COMPUTE ? shape.compute_centre : shape.memory_centre);
-}
-
-static void write_box(FILE *script, double begin, double end, double centre, double half) {
-  fprintf(script, "%.6f %.3f %.6f %.6f %.3f %.3f\n", begin, centre, begin, end, centre - half,
-          centre + half);
-}
-
-/* A block of data without lines is an error to gnuplot: each has one point that is not drawn. */
-static void begin_data(FILE *script, const char *name) {
-  fprintf(script, "$%s << EOD\nNaN NaN NaN NaN NaN NaN\n", name);
-}
-
-static void end_data(FILE *script) {
-  fputs("EOD\n", script);
-}
-
-static void write_planned(FILE *script, const excerpt *shown, lane_shape shape, time_axis axis) {
-  begin_data(script, "planned");
+static void write_planned(FILE *script, const excerpt *shown, prem_lane_shape shape,
+                          prem_time_axis axis) {
+  prem_begin_data(script, "planned");
   for (int64_t i = 0; i < shown->slot_count; ++i) {
     const prem_slot *slot = &shown->slots[i];
-    double centre = centre_of(shape, lane_of(shown, slot->block), slot->phase);
-    write_box(script, (double)slot->start_ns / axis.ns, (double)slot_end_ns(slot) / axis.ns, centre,
-              shape.half);
+    double centre = prem_lane_centre(shape, lane_of(shown, slot->block), slot->phase);
+    prem_write_box(script, (double)slot->start_ns / axis.ns, (double)slot_end_ns(slot) / axis.ns,
+                   centre, shape.half);
   }
-  end_data(script);
+  prem_end_data(script);
 }
 
 /** A record whose real window lies in the excerpt, from hyperperiod `base_ns`. */
@@ -265,35 +189,36 @@ static bool is_shown(const excerpt *shown, const prem_trace_record *record, int6
 }
 
 static void write_real(FILE *script, const excerpt *shown, const prem_trace *trace, int64_t base_ns,
-                       int phase, lane_shape shape, time_axis axis) {
+                       int phase, prem_lane_shape shape, prem_time_axis axis) {
   char name[16];
   snprintf(name, sizeof name, "real%d", phase);
-  begin_data(script, name);
+  prem_begin_data(script, name);
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
     if (record->phase == phase && is_shown(shown, record, base_ns))
-      write_box(script, (double)(record->start_ns - base_ns) / axis.ns,
-                (double)(record->end_ns - base_ns) / axis.ns,
-                centre_of(shape, lane_of(shown, record->block), phase), shape.half * 0.68);
+      prem_write_box(script, (double)(record->start_ns - base_ns) / axis.ns,
+                     (double)(record->end_ns - base_ns) / axis.ns,
+                     prem_lane_centre(shape, lane_of(shown, record->block), phase),
+                     shape.half * 0.68);
   }
-  end_data(script);
+  prem_end_data(script);
 }
 
 /** A white line where a phase begins, so that one phase after another of its kind does not look
  * like one; not for boxes so narrow that it would hide them. */
 static void write_seams(FILE *script, const excerpt *shown, const prem_trace *trace,
-                        int64_t base_ns, lane_shape shape, time_axis axis) {
+                        int64_t base_ns, prem_lane_shape shape, prem_time_axis axis) {
   int64_t narrow_ns = (shown->end_ns - shown->begin_ns) / 250;
-  begin_data(script, "seams");
+  prem_begin_data(script, "seams");
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
     if (!is_shown(shown, record, base_ns) || record->end_ns - record->start_ns < narrow_ns)
       continue;
     double half = shape.half * 0.68;
     fprintf(script, "%.6f %.3f %.3f\n", (double)(record->start_ns - base_ns) / axis.ns,
-            centre_of(shape, lane_of(shown, record->block), record->phase) - half, 2 * half);
+            prem_lane_centre(shape, lane_of(shown, record->block), record->phase) - half, 2 * half);
   }
-  end_data(script);
+  prem_end_data(script);
 }
 
 static bool is_late(const prem_trace_record *record, int64_t late_ns) {
@@ -307,25 +232,25 @@ static bool is_overrun(const excerpt *shown, const prem_trace_record *record, in
 }
 
 static void write_marks(FILE *script, const excerpt *shown, const prem_row *row, int64_t base_ns,
-                        int64_t late_ns, lane_shape shape, time_axis axis) {
+                        int64_t late_ns, prem_lane_shape shape, prem_time_axis axis) {
   const prem_trace *trace = row->example;
-  begin_data(script, "late");
+  prem_begin_data(script, "late");
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
     if (is_shown(shown, record, base_ns) && is_late(record, late_ns))
       fprintf(script, "%.6f %.3f\n", (double)(record->release_ns - base_ns) / axis.ns,
-              centre_of(shape, lane_of(shown, record->block), record->phase) - shape.half);
+              prem_lane_centre(shape, lane_of(shown, record->block), record->phase) - shape.half);
   }
-  end_data(script);
-  begin_data(script, "overrun");
+  prem_end_data(script);
+  prem_begin_data(script, "overrun");
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
     if (row->mode == PREM_MODE_TT && is_shown(shown, record, base_ns) &&
         is_overrun(shown, record, base_ns))
       fprintf(script, "%.6f %.3f\n", (double)(record->end_ns - base_ns) / axis.ns,
-              centre_of(shape, lane_of(shown, record->block), record->phase));
+              prem_lane_centre(shape, lane_of(shown, record->block), record->phase));
   }
-  end_data(script);
+  prem_end_data(script);
 }
 
 static const char *mode_words(prem_mode mode) {
@@ -356,22 +281,14 @@ static void write_row_title(FILE *script, const prem_row *row) {
            row->jitter_pct, row->scenario == PREM_RESIDENT ? "hyperperiods" : "runs", row->repeats,
            row->oversubscribed ? "; oversubscribed" : "");
   fputs("set title ", script);
-  write_quoted(script, title);
+  prem_write_quoted(script, title);
   fputs(" offset 0,-0.4\n", script);
-}
-
-/** The place of a panel's drawing area: pixels from the top. */
-static void place_panel(FILE *script, int height, int top, int tall) {
-  fprintf(script, "set lmargin at screen %.5f\nset rmargin at screen %.5f\n",
-          (double)LEFT_MARGIN / WIDTH, 1.0 - (double)RIGHT_MARGIN / WIDTH);
-  fprintf(script, "set tmargin at screen %.5f\nset bmargin at screen %.5f\n",
-          1.0 - (double)top / height, 1.0 - (double)(top + tall) / height);
 }
 
 static void draw_timeline(FILE *script, const prem_result *result, const prem_schedule *schedule,
                           const prem_row *row, const excerpt *shown) {
-  time_axis axis = axis_for(shown->end_ns - shown->begin_ns);
-  lane_shape shape = shape_of(schedule);
+  prem_time_axis axis = prem_axis_for(shown->end_ns - shown->begin_ns);
+  prem_lane_shape shape = prem_lane_shape_of(schedule);
   int64_t base_ns = base_of(result, row);
   double margin = 0.01 * (double)(shown->end_ns - shown->begin_ns) / axis.ns;
   write_planned(script, shown, shape, axis);
@@ -388,7 +305,7 @@ static void draw_timeline(FILE *script, const prem_result *result, const prem_sc
   fputs("unset ylabel\nset ytics (", script);
   for (int32_t i = 0; i < shown->block_count; ++i) {
     fputs(i ? ", " : "", script);
-    write_lane_label(script, schedule, shown->blocks[i]);
+    prem_write_lane_label(script, schedule, shown->blocks[i]);
     fprintf(script, " %d", i);
   }
   fputs(") scale 0\nset grid noytics xtics\n", script);
@@ -397,7 +314,7 @@ static void draw_timeline(FILE *script, const prem_result *result, const prem_sc
         script);
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     fprintf(script, ", $real%d with boxxyerror fs solid 1 noborder lc rgb '%s' notitle", phase,
-            phase_colours[phase]);
+            prem_phase_colours[phase]);
   fputs(", $seams using 1:2:(0):3 with vectors nohead lw 1 lc rgb 'white' notitle", script);
   fprintf(script, ", $late using 1:2 with points pt 11 ps 1.3 lc rgb '%s' notitle", late_colour);
   fprintf(script, ", $overrun using 1:2 with points pt 2 lw 2 ps 1.1 lc rgb '%s' notitle\n",
@@ -473,7 +390,7 @@ static void collect_history(const prem_row *row, const scales *common, history *
 
 /** The y axis of a lower panel. */
 typedef struct value_axis {
-  time_axis size;
+  prem_time_axis size;
   double least, top;
   bool logarithmic;
 } value_axis;
@@ -483,7 +400,7 @@ static value_axis value_axis_of(const prem_result *result, const prem_row *row,
                                 const scales *common, const history *past) {
   bool lateness = row->releases > 0;
   int64_t largest_ns = lateness ? larger(past->largest_ns, result->late_ns) : common->duration_ns;
-  value_axis axis = {.size = axis_for(largest_ns)};
+  value_axis axis = {.size = prem_axis_for(largest_ns)};
   axis.logarithmic = lateness && past->largest_ns > 20 * result->late_ns;
   axis.least = axis.logarithmic ? 1 / axis.size.ns : 0;
   axis.top = (double)larger(largest_ns, 1) / axis.size.ns * (axis.logarithmic ? 2 : 1.25);
@@ -491,21 +408,21 @@ static value_axis value_axis_of(const prem_result *result, const prem_row *row,
 }
 
 static void write_history(FILE *script, const history *past, int phase, const scales *common,
-                          time_axis time, const value_axis *axis) {
+                          prem_time_axis time, const value_axis *axis) {
   char name[16];
   snprintf(name, sizeof name, "past%d", phase);
-  begin_data(script, name);
+  prem_begin_data(script, name);
   for (int b = 0; b < BINS; ++b) {
     double at_ns = (double)common->begin_ns + (b + 0.5) * bin_width_ns(common);
     double value = (double)past->worst_ns[phase][b] / axis->size.ns;
     if (past->worst_ns[phase][b] >= 0)
       fprintf(script, "%.6f %.6f\n", at_ns / time.ns, value > axis->least ? value : axis->least);
   }
-  end_data(script);
+  prem_end_data(script);
 }
 
 static void write_history_axes(FILE *script, const prem_row *row, const scales *common,
-                               time_axis time, const value_axis *axis) {
+                               prem_time_axis time, const value_axis *axis) {
   bool lateness = row->releases > 0;
   fprintf(script, "set xrange [%.6f:%.6f]\nset yrange [%.9f:%.9f]\n",
           (double)common->begin_ns / time.ns, (double)common->end_ns / time.ns, axis->least,
@@ -522,7 +439,7 @@ static void write_history_axes(FILE *script, const prem_row *row, const scales *
 
 static void draw_history(FILE *script, const prem_result *result, const prem_row *row,
                          const scales *common, const history *past) {
-  time_axis time = axis_for(common->end_ns - common->begin_ns);
+  prem_time_axis time = prem_axis_for(common->end_ns - common->begin_ns);
   value_axis axis = value_axis_of(result, row, common, past);
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     write_history(script, past, phase, common, time, &axis);
@@ -530,7 +447,7 @@ static void draw_history(FILE *script, const prem_result *result, const prem_row
   fputs("plot ", script);
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     fprintf(script, "$past%d using 1:2 with points pt 7 ps 0.45 lc rgb '%s' notitle, ", phase,
-            phase_colours[phase]);
+            prem_phase_colours[phase]);
   if (row->releases > 0)
     fprintf(script, "%.6f with lines dt 2 lw 1.5 lc rgb '%s' notitle, ",
             (double)result->late_ns / axis.size.ns, late_colour);
@@ -543,22 +460,9 @@ static int panel_height(const excerpt *shown) {
   return shown->block_count * LANE + AROUND + BENEATH + AROUND;
 }
 
-static void write_terminal(FILE *script, const char *extension, int height) {
-  fprintf(script, "set terminal %s noenhanced size %d,%d font 'DejaVu Sans,%d' %s\n",
-          strcmp(extension, ".svg") == 0 ? "svg" : "pngcairo", WIDTH, height,
-          strcmp(extension, ".svg") == 0 ? 13 : 10, "background rgb 'white'");
-}
-
-static void write_label(FILE *script, int number, const char *text, int top, int height,
-                        const char *how) {
-  fprintf(script, "set label %d ", number);
-  write_quoted(script, text);
-  fprintf(script, " at screen 0.01, screen %.5f left %s\n", 1.0 - (double)top / height, how);
-}
-
 static void write_heading(FILE *script, const prem_result *result, const prem_schedule *schedule,
                           const excerpt *shown, int height) {
-  time_axis axis = axis_for(result->hyperperiod_ns);
+  prem_time_axis axis = prem_axis_for(result->hyperperiod_ns);
   char title[256], excerpted[256];
   snprintf(title, sizeof title, "%s: planned and real phases on %s (%s)", result->schedule_name,
            result->machine.backend, result->machine.name);
@@ -568,14 +472,15 @@ static void write_heading(FILE *script, const prem_result *result, const prem_sc
            (double)shown->begin_ns / axis.ns, (double)shown->end_ns / axis.ns,
            (double)result->hyperperiod_ns / axis.ns, axis.unit, shown->block_count,
            schedule->platform.blocks);
-  write_label(script, 1, title, 20, height, "font ',14'");
-  write_label(script, 8, excerpted, 70, height, "");
+  prem_write_label(script, 1, title, 20, height, "font ',14'");
+  prem_write_label(script, 8, excerpted, 70, height, "");
 }
 
 /** One line of swatches; drawn by hand, for a key would need a plot of its own. */
 static void write_legend(FILE *script, int height) {
   const char *const names[] = {"planned", "prefetch", "compute", "writeback"};
-  const char *const colours[] = {"#EDEDED", phase_colours[0], phase_colours[1], phase_colours[2]};
+  const char *const colours[] = {"#EDEDED", prem_phase_colours[0], prem_phase_colours[1],
+                                 prem_phase_colours[2]};
   double y = 1.0 - 45.0 / height, half = 7.0 / height;
   for (int i = 0; i < 4; ++i) {
     double x = 0.012 + 0.095 * i;
@@ -598,7 +503,7 @@ static void write_legend(FILE *script, int height) {
 
 static prem_status write_script(FILE *script, const prem_result *result,
                                 const prem_schedule *schedule, const excerpt *shown,
-                                const char *extension) {
+                                const char *path) {
   history *past = malloc(sizeof *past);
   if (!past)
     return PREM_ERR_MEMORY;
@@ -607,18 +512,18 @@ static prem_status write_script(FILE *script, const prem_result *result,
   for (int32_t i = 0; i < result->row_count; ++i)
     rows += has_records(&result->rows[i]);
   int height = HEAD + rows * panel_height(shown);
-  write_terminal(script, extension, height);
+  prem_write_terminal(script, path, height);
   write_heading(script, result, schedule, shown, height);
   write_legend(script, height);
   fputs("set multiplot\nset tics out nomirror\nset border 3 lc rgb '#404040'\nunset key\n", script);
   for (int32_t i = 0; i < result->row_count; ++i) {
     if (!has_records(&result->rows[i]))
       continue;
-    place_panel(script, height, top + 26, shown->block_count * LANE);
+    prem_place_panel(script, height, top + 26, shown->block_count * LANE);
     draw_timeline(script, result, schedule, &result->rows[i], shown);
     fputs("unset label\nunset object\n", script); /* heading and legend are drawn once */
     top += shown->block_count * LANE + AROUND;
-    place_panel(script, height, top + 26, BENEATH);
+    prem_place_panel(script, height, top + 26, BENEATH);
     collect_history(&result->rows[i], &common, past);
     draw_history(script, result, &result->rows[i], &common, past);
     top += BENEATH + AROUND;
@@ -629,48 +534,33 @@ static prem_status write_script(FILE *script, const prem_result *result,
 }
 
 static prem_status draw(const prem_result *result, const prem_schedule *schedule, const char *path,
-                        const char *extension, FILE *script, prem_diag *diag) {
+                        FILE *script, prem_diag *diag) {
   excerpt shown = {0};
-  prem_output picture = {0};
-  char reason[160] = "";
   prem_status status = choose_excerpt(&shown, schedule, diag);
   if (status == PREM_OK)
-    status = write_script(script, result, schedule, &shown, extension);
+    status = write_script(script, result, schedule, &shown, path);
   if (status == PREM_OK)
-    status = prem_output_open(&picture, path, reason, sizeof reason);
-  if (status == PREM_OK)
-    status = prem_gnuplot_run(script, picture.file, diag);
-  if (status == PREM_OK)
-    status = prem_output_commit(&picture, reason, sizeof reason);
-  prem_output_abandon(&picture);
-  if (*reason)
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "cannot be written: %s",
-                  reason);
+    status = prem_draw_script(script, path, diag);
   free(shown.slots);
   return status;
 }
 
-static prem_status refuse(prem_diag *diag, const char *path, const char *reason) {
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "%s", reason);
-  return PREM_ERR_ARGUMENT;
-}
-
 prem_status prem_result_draw(const prem_result *result, const prem_schedule *schedule,
                              const char *path, prem_diag *diag) {
-  const char *extension = strrchr(path, '.');
-  if (!extension || (strcmp(extension, ".svg") != 0 && strcmp(extension, ".png") != 0))
-    return refuse(diag, path, "a picture's name ends in .svg or .png");
+  FILE *script = NULL;
   bool any = false;
   for (int32_t i = 0; i < result->row_count; ++i)
     any |= has_records(&result->rows[i]);
-  if (!any)
-    return refuse(diag, path, "no raw records were kept, so there is nothing to draw");
-  FILE *script = tmpfile();
-  if (!script) {
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "", "no temporary file can be made");
-    return PREM_ERR_IO;
+  prem_status status = prem_begin_script(path, &script, diag);
+  if (status != PREM_OK)
+    return status;
+  if (any) {
+    status = draw(result, schedule, path, script, diag);
+  } else {
+    status = PREM_ERR_ARGUMENT;
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "",
+                  "no raw records were kept, so there is nothing to draw");
   }
-  prem_status status = draw(result, schedule, path, extension, script, diag);
   fclose(script);
   return status;
 }
