@@ -2,11 +2,12 @@
  * Lower bounds of the makespan, from the relaxed reading of the rules.
  *
  * Each node has a head and a tail (the longest paths before and behind it). On a line of capacity 1
- * what must be done between heads and tails takes at least as long as Jackson's preemptive schedule
- * (J. Carlier, 1982, The one-machine sequencing problem); on a line of more, so do its uses counted
- * in demand x time, and those of which no two fit beside each other.
+ * what must be done between heads and tails takes at least as long as Jackson's preemptive
+ * schedule; on a line of more, so do its uses counted in demand x time, and those of which no two
+ * fit beside each other.
  */
 #include "bounds.h"
+#include "one_machine.h"
 #include "refute.h"
 
 #include <stdlib.h>
@@ -15,16 +16,11 @@
 /* What small sets are worth, in steps of the refuter. */
 enum { NARROW_STEPS = 30000000, PROBE_STEPS = 300000000 };
 
-/** Work on one machine: not before `head`, and `tail` follows it. */
-typedef struct work {
-  prem_wide head, left, tail;
-} work;
-
 typedef struct bounding {
   prem_rules rules;
-  int64_t *head, *tail;
-  work *works;   /* of a line */
-  int32_t *heap; /* of works, the longest tail first */
+  int64_t *head, *tail, *latest;
+  prem_work *works; /* of a line */
+  int32_t *heap;    /* of works, the longest tail first */
   int64_t bound;
 } bounding;
 
@@ -32,64 +28,11 @@ static prem_wide max_wide(prem_wide a, prem_wide b) {
   return a > b ? a : b;
 }
 
-/* ---- Jackson's preemptive schedule ---------------------------------------------------------- */
-
-static int by_head(const void *left, const void *right) {
-  const work *a = left, *b = right;
-  return (a->head > b->head) - (a->head < b->head);
-}
-
-static void swap(int32_t *a, int32_t *b) {
-  int32_t held = *a;
-  *a = *b;
-  *b = held;
-}
-
-static void push(const work *works, int32_t *heap, int32_t count, int32_t added) {
-  heap[count] = added;
-  for (int32_t at = count; at > 0; at = (at - 1) / 2) {
-    if (works[heap[(at - 1) / 2]].tail >= works[heap[at]].tail)
-      return;
-    swap(&heap[at], &heap[(at - 1) / 2]);
-  }
-}
-
-static void pop(const work *works, int32_t *heap, int32_t count) {
-  heap[0] = heap[count - 1];
-  for (int32_t at = 0, most = 0;; at = most) {
-    for (int32_t child = 2 * at + 1; child <= 2 * at + 2 && child < count - 1; ++child)
-      if (works[heap[child]].tail > works[heap[most]].tail)
-        most = child;
-    if (most == at)
-      return;
-    swap(&heap[at], &heap[most]);
-  }
-}
-
-/* Always what has the longest tail; its longest end, with the tail. Uses up `left`. */
-static prem_wide jackson(work *works, int32_t count, int32_t *heap) {
-  qsort(works, (size_t)count, sizeof *works, by_head);
-  prem_wide now = 0, longest = 0;
-  int32_t next = 0, waiting = 0;
-  while (next < count || waiting > 0) {
-    if (waiting == 0)
-      now = max_wide(now, works[next].head);
-    while (next < count && works[next].head <= now)
-      push(works, heap, waiting++, next++);
-    work *top = &works[heap[0]];
-    prem_wide run =
-        next < count && works[next].head - now < top->left ? works[next].head - now : top->left;
-    now += run;
-    top->left -= run;
-    if (top->left > 0)
-      continue;
-    longest = max_wide(longest, now + top->tail);
-    pop(works, heap, waiting--);
-  }
-  return longest;
-}
-
 /* ---- lines ---------------------------------------------------------------------------------- */
+
+static prem_wide longest(bounding *b, int32_t count) {
+  return count > 0 ? prem_one_machine(b->works, count, b->heap, NULL) : 0;
+}
 
 /* All uses as one machine that delivers the line's capacity: in demand x time. */
 static prem_wide bound_volume(bounding *b, int32_t l, prem_line line) {
@@ -99,10 +42,11 @@ static prem_wide bound_volume(bounding *b, int32_t l, prem_line line) {
     const prem_hold *hold = &rules->holds[rules->line_holds[k]];
     prem_wide after = (prem_wide)b->tail[hold->first] - hold->least;
     if (prem_rules_counts(rules, line, hold))
-      b->works[count++] = (work){(prem_wide)b->head[hold->first] * line.capacity,
-                                 (prem_wide)hold->least * hold->demand, after * line.capacity};
+      b->works[count++] = (prem_work){.head = (prem_wide)b->head[hold->first] * line.capacity,
+                                      .left = (prem_wide)hold->least * hold->demand,
+                                      .tail = after * line.capacity};
   }
-  return (jackson(b->works, count, b->heap) + line.capacity - 1) / line.capacity;
+  return (longest(b, count) + line.capacity - 1) / line.capacity;
 }
 
 /* Those that ask for more than half of the line follow each other. */
@@ -112,10 +56,11 @@ static prem_wide bound_large(bounding *b, int32_t l, prem_line line) {
   for (int64_t k = rules->first_hold[l]; k < rules->first_hold[l + 1]; ++k) {
     const prem_hold *hold = &rules->holds[rules->line_holds[k]];
     if (2 * (int64_t)hold->demand > line.capacity && prem_rules_counts(rules, line, hold))
-      b->works[count++] =
-          (work){b->head[hold->first], hold->least, (prem_wide)b->tail[hold->first] - hold->least};
+      b->works[count++] = (prem_work){.head = b->head[hold->first],
+                                      .left = hold->least,
+                                      .tail = (prem_wide)b->tail[hold->first] - hold->least};
   }
-  return jackson(b->works, count, b->heap);
+  return longest(b, count);
 }
 
 static void bound_lines(bounding *b) {
@@ -211,8 +156,11 @@ static void destroy(bounding *b, prem_refuter *refuter, prem_effort effort, int6
 
 static void bound_small(bounding *b, prem_effort effort, int64_t open) {
   prem_refuter *refuter = prem_refuter_new(&b->rules, b->head, b->tail);
+  int64_t far = prem_rules_far(&b->rules), before = b->bound;
   if (refuter)
-    destroy(b, refuter, effort, open);
+    destroy(b, refuter, effort, open < far ? open : far);
+  if (b->bound >= far) /* deadlines that cannot be met exclude every end */
+    b->bound = before;
   prem_refuter_free(refuter);
 }
 
@@ -220,8 +168,9 @@ static void bound_small(bounding *b, prem_effort effort, int64_t open) {
 
 static bool find_paths(bounding *b) {
   load *loads = calloc((size_t)b->rules.line_count, sizeof *loads);
-  bool found = loads && prem_rules_paths(&b->rules, b->head, b->tail) == PREM_OK &&
-               stretch_jobs(b, loads) && prem_rules_paths(&b->rules, b->head, b->tail) == PREM_OK;
+  bool found = loads && prem_rules_paths(&b->rules, b->head, b->tail, b->latest) == PREM_OK &&
+               stretch_jobs(b, loads) &&
+               prem_rules_paths(&b->rules, b->head, b->tail, b->latest) == PREM_OK;
   free(loads);
   return found;
 }
@@ -229,6 +178,7 @@ static bool find_paths(bounding *b) {
 static void release(bounding *b) {
   free(b->head);
   free(b->tail);
+  free(b->latest);
   free(b->works);
   free(b->heap);
   prem_rules_free(&b->rules);
@@ -236,14 +186,16 @@ static void release(bounding *b) {
 
 static bool start(const prem_planning *planning, bounding *b) {
   *b = (bounding){0};
-  if (planning->schedule->period_lcm_ns || prem_rules_build(planning, true, INT32_MAX, &b->rules))
+  if (planning->schedule->period_lcm_ns ||
+      prem_rules_build(planning, true, NULL, INT32_MAX, &b->rules))
     return false;
   size_t nodes = (size_t)b->rules.node_count, holds = (size_t)b->rules.hold_count;
   b->head = malloc((nodes + 1) * sizeof *b->head);
   b->tail = malloc((nodes + 1) * sizeof *b->tail);
+  b->latest = malloc((nodes + 1) * sizeof *b->latest);
   b->works = malloc((holds + 1) * sizeof *b->works);
   b->heap = malloc((holds + 1) * sizeof *b->heap);
-  if (b->head && b->tail && b->works && b->heap && find_paths(b))
+  if (b->head && b->tail && b->latest && b->works && b->heap && find_paths(b))
     return true;
   release(b);
   return false;

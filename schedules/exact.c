@@ -20,7 +20,7 @@ enum { REFUTE_STEPS = 200000000, ASK_STEPS = 50000000 };
 /** A reading of the rules with its windows, and a solver of them. */
 typedef struct reading {
   prem_rules rules;
-  int64_t *head, *tail, *starts;
+  int64_t *head, *tail, *latest, *starts;
   int64_t *first, *last;             /* windows of all starts */
   int64_t *asked_first, *asked_last; /* those of a question */
   prem_refuter *refuter;             /* NULL: the set is too large for it */
@@ -56,6 +56,7 @@ static void close_reading(reading *r) {
   prem_refuter_free(r->refuter);
   free(r->head);
   free(r->tail);
+  free(r->latest);
   free(r->first);
   free(r->last);
   free(r->starts);
@@ -78,21 +79,20 @@ static bool is_small(const prem_rules *rules) {
 static bool set_windows(const reading *r, int64_t end, int64_t *first, int64_t *last) {
   bool possible = true;
   for (int32_t n = 0; n < r->rules.node_count; ++n) {
-    int64_t latest = r->rules.nodes[n].latest;
     first[n] = r->head[n];
-    last[n] = latest < end - r->tail[n] ? latest : end - r->tail[n];
+    last[n] = r->latest[n] < end - r->tail[n] ? r->latest[n] : end - r->tail[n];
     possible = possible && first[n] <= last[n];
   }
   return possible;
 }
 
-static bool narrow_windows(const reading *r, int64_t end, prem_effort effort, int64_t *first,
+static bool narrow_windows(const reading *r, int64_t end, prem_effort *effort, int64_t *first,
                            int64_t *last) {
   if (!set_windows(r, end, first, last))
     return false;
   if (!r->refuter)
     return true;
-  if (prem_refuter_excludes(r->refuter, end, &effort))
+  if (prem_refuter_excludes(r->refuter, end, effort))
     return false;
   const int64_t *narrow_first, *narrow_last;
   prem_refuter_windows(r->refuter, &narrow_first, &narrow_last);
@@ -103,8 +103,8 @@ static bool narrow_windows(const reading *r, int64_t end, prem_effort effort, in
 
 static bool allocate(reading *r) {
   size_t nodes = (size_t)r->rules.node_count + 1;
-  int64_t **arrays[] = {&r->head, &r->tail,        &r->starts,    &r->first,
-                        &r->last, &r->asked_first, &r->asked_last};
+  int64_t **arrays[] = {&r->head,  &r->tail, &r->latest,      &r->starts,
+                        &r->first, &r->last, &r->asked_first, &r->asked_last};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i)
     if (!(*arrays[i] = calloc(nodes, sizeof **arrays[i])))
       return false;
@@ -112,10 +112,11 @@ static bool allocate(reading *r) {
 }
 
 /* end 0: as long as it takes. */
-static prem_status open_reading(const prem_planning *planning, bool relaxed, int64_t end,
-                                prem_effort effort, reading *r) {
+static prem_status open_reading(const prem_planning *planning, bool relaxed,
+                                const prem_left_out *left_out, int64_t end, prem_effort *effort,
+                                reading *r) {
   *r = (reading){0};
-  prem_status status = prem_rules_build(planning, relaxed, MOST_NODES, &r->rules);
+  prem_status status = prem_rules_build(planning, relaxed, left_out, MOST_NODES, &r->rules);
   if (status)
     return status;
   if (!allocate(r))
@@ -123,7 +124,7 @@ static prem_status open_reading(const prem_planning *planning, bool relaxed, int
   else if (!is_small(&r->rules))
     status = PREM_ERR_UNAVAILABLE;
   else
-    status = prem_rules_paths(&r->rules, r->head, r->tail);
+    status = prem_rules_paths(&r->rules, r->head, r->tail, r->latest);
   if (status) {
     close_reading(r);
     return status;
@@ -138,7 +139,7 @@ static prem_answer ask(const engine *e, reading *r, int64_t end, int64_t limit_n
   prem_effort effort = {.steps = ASK_STEPS, .probe = true, .stop = e->stop};
   if (limit_ns <= 0)
     return PREM_ANSWER_UNKNOWN;
-  if (r->excluded || !narrow_windows(r, end, effort, r->asked_first, r->asked_last))
+  if (r->excluded || !narrow_windows(r, end, &effort, r->asked_first, r->asked_last))
     return PREM_ANSWER_NO;
   if (!r->solver)
     r->solver = prem_solver_new(&r->rules, r->first, r->last);
@@ -262,7 +263,7 @@ static bool is_proven(engine *e, bool by_strict, int64_t shorter_than_ns) {
   reading relaxed;
   int64_t end = shorter_than_ns ? shorter_than_ns - e->grid_ns : 0;
   prem_effort effort = {.steps = REFUTE_STEPS, .probe = true, .stop = e->stop};
-  if (!by_strict || open_reading(e->planning, true, end, effort, &relaxed))
+  if (!by_strict || open_reading(e->planning, true, NULL, end, &effort, &relaxed))
     return false;
   bool proven =
       relaxed.rules.complete && !may_outlast(&relaxed) &&
@@ -317,7 +318,8 @@ static prem_status prepare(engine *e) {
     if (status == PREM_OK)
       e->found = e->draft.hyperperiod_ns / e->grid_ns;
   }
-  return open_reading(e->planning, false, e->found < INT64_MAX ? e->found : 0, effort, &e->strict);
+  return open_reading(e->planning, false, NULL, e->found < INT64_MAX ? e->found : 0, &effort,
+                      &e->strict);
 }
 
 prem_status prem_plan_exact(const prem_planning *planning, int64_t limit_ns,
@@ -343,12 +345,15 @@ prem_status prem_plan_exact(const prem_planning *planning, int64_t limit_ns,
   return status;
 }
 
-bool prem_planning_refuted(const prem_planning *planning, const volatile int *stop) {
+bool prem_planning_refuted(const prem_planning *planning, const prem_left_out *left_out,
+                           prem_effort *effort, int64_t limit_ns) {
   reading relaxed;
-  prem_effort effort = {.steps = REFUTE_STEPS, .probe = true, .stop = stop};
-  if (open_reading(planning, true, 0, effort, &relaxed))
+  engine e = {.planning = planning, .stop = effort->stop};
+  if (open_reading(planning, true, left_out, 0, effort, &relaxed))
     return false;
-  bool refuted = relaxed.excluded && relaxed.rules.complete && !may_outlast(&relaxed);
+  bool refuted = relaxed.excluded;
+  if (!refuted && limit_ns > 0 && relaxed.rules.complete && !may_outlast(&relaxed))
+    refuted = ask(&e, &relaxed, prem_rules_far(&relaxed.rules), limit_ns) == PREM_ANSWER_NO;
   close_reading(&relaxed);
   return refuted;
 }

@@ -2,7 +2,7 @@
 #ifndef TTPREM_EXACT_H
 #define TTPREM_EXACT_H
 
-#include "planners.h"
+#include "refute.h"
 
 /** What the exact engine has proven or found. */
 typedef struct prem_exact_verdict {
@@ -29,7 +29,14 @@ const char *prem_exact_engine(void);
 prem_status prem_plan_exact(const prem_planning *planning, int64_t limit_ns,
                             const volatile int *stop, prem_plan *plan, prem_exact_verdict *out);
 
-/** Is it proven, without a solver, that no legal plan exists? Small sets only; up to a second. */
-bool prem_planning_refuted(const prem_planning *planning, const volatile int *stop);
+/**
+ * Is it proven that no legal plan exists? Small sets only.
+ *
+ * @param left_out  parts of the set that do not count; NULL: none
+ * @param effort    of the refuter
+ * @param limit_ns  of the solver, which comes after it; 0: without it
+ */
+bool prem_planning_refuted(const prem_planning *planning, const prem_left_out *left_out,
+                           prem_effort *effort, int64_t limit_ns);
 
 #endif

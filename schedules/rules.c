@@ -24,6 +24,7 @@ typedef struct building {
   const prem_planning *planning;
   const prem_schedule *schedule;
   prem_rules *rules;
+  prem_left_out left_out;
   int64_t guard_ns, most_nodes;
   int64_t *first_job; /* [task + 1] */
   job_nodes *jobs;
@@ -99,7 +100,7 @@ static int32_t block_line(const building *b, int32_t block, prem_line_kind kind)
 
 static bool add_hold(building *b, int32_t line, int32_t demand, int32_t first, int32_t last,
                      int64_t length, int64_t least) {
-  if (demand == 0 || least == 0)
+  if (demand == 0 || least == 0 || (b->left_out.lines && b->left_out.lines[line]))
     return true;
   prem_hold *hold = add_to(&b->holds);
   if (hold)
@@ -278,7 +279,8 @@ static bool add_job(building *b, int32_t t, int32_t job) {
   int64_t skipped = (int64_t)prem_planning_warmup(b->planning, task) * task->block_count;
   job_nodes *of = &b->jobs[b->first_job[t] + job];
   *of = (job_nodes){-1, -1};
-  if (skipped >= task->tile_count || !has_phase(task))
+  if (skipped >= task->tile_count || !has_phase(task) ||
+      (b->left_out.tasks && b->left_out.tasks[t]))
     return true;
   of->begin = add_node(b, node_of(b, t, job, -1, PREM_PREFETCH));
   of->end = add_node(b, node_of(b, t, job, -1, PREM_WRITEBACK));
@@ -319,7 +321,7 @@ static bool add_after(building *b, int32_t t, const prem_after *after) {
     int64_t p = number < 0 ? b->first_job[after->task + 1] - 1 : b->first_job[after->task] + number;
     job_nodes before = b->jobs[p], job = b->jobs[q];
     if (job.begin < 0 || before.end < 0)
-      continue; /* warm-up alone: it ends before anything that is planned begins */
+      continue; /* left out, or warm-up alone: it ends before anything that is planned begins */
     pile *to = number < 0 ? &b->wraps : &b->arcs;
     bool added = b->rules->relaxed ? add_apart(to, before.end, job.begin, lag_ns)
                                    : follow_job(b, to, before, job.begin, lag_ns);
@@ -404,17 +406,17 @@ static void judge_savings(prem_rules *rules) {
   rules->complete = !rules->joinable && (aligned || rules->relaxed);
 }
 
-prem_status prem_rules_build(const prem_planning *planning, bool relaxed, int64_t most_nodes,
-                             prem_rules *out) {
+prem_status prem_rules_build(const prem_planning *planning, bool relaxed,
+                             const prem_left_out *left_out, int64_t most_nodes, prem_rules *out) {
   const prem_schedule *schedule = planning->schedule;
   *out = (prem_rules){.planning = planning,
                       .relaxed = relaxed,
                       .unit_ns = relaxed ? 1 : planning->grid_ns,
-                      .line_count = schedule->platform.resource_count +
-                                    schedule->platform.blocks * LINES_PER_BLOCK};
+                      .line_count = prem_planning_lines(planning)};
   building b = {.planning = planning,
                 .schedule = schedule,
                 .rules = out,
+                .left_out = left_out ? *left_out : (prem_left_out){0},
                 .guard_ns = schedule->platform.guard_ns,
                 .most_nodes = most_nodes < INT32_MAX ? most_nodes : INT32_MAX,
                 .nodes = {.size = sizeof(prem_node)},
@@ -472,6 +474,11 @@ void prem_rules_free(prem_rules *rules) {
 }
 
 /* ---- lines ---------------------------------------------------------------------------------- */
+
+int32_t prem_planning_lines(const prem_planning *planning) {
+  const prem_platform *platform = &planning->schedule->platform;
+  return platform->resource_count + platform->blocks * LINES_PER_BLOCK;
+}
 
 prem_line prem_rules_line(const prem_rules *rules, int32_t line) {
   const prem_platform *platform = &rules->planning->schedule->platform;
@@ -543,9 +550,11 @@ static bool sort_nodes(const prem_rules *rules, arc_lists *of, int32_t *waits) {
   return ready == rules->node_count;
 }
 
-static void follow(const prem_rules *rules, const arc_lists *of, int64_t *head, int64_t *tail) {
+static void follow(const prem_rules *rules, const arc_lists *of, int64_t *head, int64_t *tail,
+                   int64_t *latest) {
   for (int32_t n = 0; n < rules->node_count; ++n) {
     head[n] = rules->nodes[n].earliest;
+    latest[n] = rules->nodes[n].latest;
     tail[n] = round_up(rules->nodes[n].wcet_ns, rules->unit_ns);
   }
   for (int32_t i = 0; i < rules->node_count; ++i)
@@ -557,10 +566,13 @@ static void follow(const prem_rules *rules, const arc_lists *of, int64_t *head, 
     for (int64_t k = of->first[of->order[i]]; k < of->first[of->order[i] + 1]; ++k) {
       const prem_apart *arc = &rules->arcs[of->arcs[k]];
       tail[arc->from] = max_of(tail[arc->from], tail[arc->to] + arc->gap);
+      if (latest[arc->to] < PREM_MAX_NS)
+        latest[arc->from] = min_of(latest[arc->from], latest[arc->to] - arc->gap);
     }
 }
 
-prem_status prem_rules_paths(const prem_rules *rules, int64_t *head, int64_t *tail) {
+prem_status prem_rules_paths(const prem_rules *rules, int64_t *head, int64_t *tail,
+                             int64_t *latest) {
   size_t nodes = (size_t)rules->node_count;
   arc_lists of = {.first = calloc(nodes + 2, sizeof *of.first),
                   .arcs = malloc((size_t)(rules->arc_count + 1) * sizeof *of.arcs),
@@ -570,7 +582,7 @@ prem_status prem_rules_paths(const prem_rules *rules, int64_t *head, int64_t *ta
   if (of.first && of.arcs && of.order && waits)
     status = sort_nodes(rules, &of, waits) ? PREM_OK : PREM_ERR_ARGUMENT; /* a cycle */
   if (!status)
-    follow(rules, &of, head, tail);
+    follow(rules, &of, head, tail, latest);
   free(of.first);
   free(of.arcs);
   free(of.order);

@@ -72,10 +72,21 @@ typedef struct prem_rules {
   int32_t line_count;
 } prem_rules;
 
-/** PREM_ERR_UNAVAILABLE: more than `most_nodes`, or times that cannot be added up. */
-prem_status prem_rules_build(const prem_planning *planning, bool relaxed, int64_t most_nodes,
-                             prem_rules *out);
+/** Parts of a set that are as if they were not there; NULL: none. */
+typedef struct prem_left_out {
+  const bool *tasks, *lines;
+} prem_left_out;
+
+/**
+ * @param planning  must stay.
+ * @param left_out  NULL: nothing
+ * @retval PREM_ERR_UNAVAILABLE  more than `most_nodes`, or times that cannot be added up
+ */
+prem_status prem_rules_build(const prem_planning *planning, bool relaxed,
+                             const prem_left_out *left_out, int64_t most_nodes, prem_rules *out);
 void prem_rules_free(prem_rules *rules);
+/** How many lines there are, whatever is left out. */
+int32_t prem_planning_lines(const prem_planning *planning);
 prem_line prem_rules_line(const prem_rules *rules, int32_t line);
 /** As "'memory'", "the memory unit of block 3". */
 void prem_rules_name_line(const prem_rules *rules, int32_t line, char *out, size_t bytes);
@@ -84,8 +95,9 @@ void prem_rules_name_line(const prem_rules *rules, int32_t line, char *out, size
 bool prem_rules_counts(const prem_rules *rules, prem_line line, const prem_hold *hold);
 /** By then everything can have ended, if it can at all. */
 int64_t prem_rules_far(const prem_rules *rules);
-/** Of each node the longest path of arcs that leads to it (from its earliest start), and from it to
- *  the end of the plan. */
-prem_status prem_rules_paths(const prem_rules *rules, int64_t *head, int64_t *tail);
+/** Of each node the longest path of arcs that leads to it (from its earliest start), from it to the
+ *  end of the plan, and the latest start that it and what follows it allow (PREM_MAX_NS: any). */
+prem_status prem_rules_paths(const prem_rules *rules, int64_t *head, int64_t *tail,
+                             int64_t *latest);
 
 #endif
