@@ -105,6 +105,10 @@ bool command_output_commit(command_output *output);
 void command_output_abandon(command_output *output);
 /** Could `path` be written? Asked before a run starts; prints why not. NULL and "-" can. */
 bool command_output_check(const char *path);
+/** Usage error (exit 2) through argp unless `path` ends in .svg or .png. */
+void command_check_picture(struct argp_state *state, const char *option, const char *path);
+/** Draw the schedule's plan to `path`; problems are printed. NULL: nothing to do. */
+int command_draw_plan(const prem_schedule *schedule, const char *path);
 
 /* ---- interruption --------------------------------------------------------------------------- */
 

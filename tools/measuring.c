@@ -28,9 +28,7 @@ static prem_scenario parse_scenario(struct argp_state *state, const char *text) 
 }
 
 static void add_picture(measuring_options *options, struct argp_state *state, const char *path) {
-  const char *dot = strrchr(path, '.');
-  if (!dot || (strcmp(dot, ".svg") != 0 && strcmp(dot, ".png") != 0))
-    argp_error(state, "--picture: '%s' must end in .svg or .png", path);
+  command_check_picture(state, "--picture", path);
   if (options->picture_count == 2)
     argp_error(state, "--picture: two pictures at most");
   options->pictures[options->picture_count++] = path;

@@ -4,8 +4,10 @@
 
 #include "command.h"
 
+enum { KEY_SVG = 256 };
+
 typedef struct check_options {
-  const char *profile;
+  const char *profile, *picture;
   char **files;
   int file_count;
 } check_options;
@@ -16,12 +18,20 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case 'p':
     options->profile = text;
     return 0;
+  case KEY_SVG:
+    command_check_picture(state, "--svg", text);
+    options->picture = text;
+    return 0;
   case ARGP_KEY_ARGS:
     options->files = state->argv + state->next;
     options->file_count = state->argc - state->next;
     return 0;
   case ARGP_KEY_NO_ARGS:
     argp_error(state, "no FILE");
+    return 0;
+  case ARGP_KEY_SUCCESS:
+    if (options->picture && options->file_count > 1)
+      argp_error(state, "one FILE at a time with --svg");
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -30,6 +40,11 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 static const struct argp_option options_list[] = {
     {.name = "profile", .key = 'p', .arg = "NAME", .doc = "WCETs from this profile of the file"},
+    {.name = "svg",
+     .key = KEY_SVG,
+     .arg = "P",
+     .doc = "draw the plan in the one FILE, as `ttprem plan --svg` does: P.svg or P.png; needs "
+            "gnuplot"},
     {0}};
 static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
@@ -43,7 +58,7 @@ static const struct argp argp = {
            "file to stdout.\n\n" COMMAND_EXIT_DOC,
 };
 
-static int judge(const char *path, const char *profile) {
+static int judge(const char *path, const char *profile, const char *picture) {
   prem_schedule *schedule = NULL;
   int status = command_open_schedule(path, profile, NULL, true, &schedule);
   if (status != COMMAND_DONE)
@@ -53,6 +68,8 @@ static int judge(const char *path, const char *profile) {
   else
     printf("%s: ok, %" PRId64 " phases, hyperperiod %" PRId64 " ns\n", path,
            command_phase_count(schedule), schedule->plan->hyperperiod_ns);
+  if (status == COMMAND_DONE)
+    status = command_draw_plan(schedule, picture);
   prem_schedule_free(schedule);
   return status;
 }
@@ -60,9 +77,11 @@ static int judge(const char *path, const char *profile) {
 int verb_check(int argc, char **argv) {
   check_options options = {0};
   argp_parse(&argp, argc, argv, 0, NULL, &options);
+  if (!command_output_check(options.picture))
+    return COMMAND_INVALID;
   int worst = COMMAND_DONE;
   for (int i = 0; i < options.file_count; ++i) {
-    int status = judge(options.files[i], options.profile);
+    int status = judge(options.files[i], options.profile, options.picture);
     if (status > worst)
       worst = status;
   }

@@ -8,10 +8,10 @@
 #include "command.h"
 
 /* Long enough for small sets to come near their optimum. */
-enum { DEFAULT_SECONDS = 10 };
+enum { DEFAULT_SECONDS = 10, KEY_SVG = 256 };
 
 typedef struct plan_options {
-  const char *file, *output, *profile, *json;
+  const char *file, *output, *profile, *json, *picture;
   bool limited; /* --time-limit is given */
   prem_plan_options search;
 } plan_options;
@@ -47,6 +47,10 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case 'j':
     options->json = text;
+    return 0;
+  case KEY_SVG:
+    command_check_picture(state, "--svg", text);
+    options->picture = text;
     return 0;
   case ARGP_KEY_ARG:
     if (options->file)
@@ -84,6 +88,11 @@ static const struct argp_option options_list[] = {
             "machine"},
     {.name = "seed", .key = 's', .arg = "N", .doc = "of the search; default 0"},
     {.name = "json", .key = 'j', .arg = "R", .doc = "what came of it, as JSON; `-` is stdout"},
+    {.name = "svg",
+     .key = KEY_SVG,
+     .arg = "P",
+     .doc = "draw the plan, blocks as rows and beneath them the use of each resource: P.svg or "
+            "P.png; needs gnuplot"},
     {0}};
 static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
@@ -209,10 +218,13 @@ static int plan(prem_schedule *schedule, const plan_options *options) {
     status = save(schedule, options->output);
   else
     prem_schedule_set_plan(schedule, NULL);
+  int drawn = status == COMMAND_DONE ? command_draw_plan(schedule, options->picture) : status;
   if (options->json && !write_json(options->json, schedule, &report))
     status = COMMAND_INVALID;
   if (status == COMMAND_DONE)
     note_plan(schedule, &report);
+  if (status == COMMAND_DONE)
+    status = drawn;
   return status == COMMAND_DONE && command_stop ? COMMAND_INTERRUPTED : status;
 }
 
@@ -223,7 +235,8 @@ int verb_plan(int argc, char **argv) {
     command_error("unknown policy '%s'; `ttprem list` shows them", options.search.policy);
     return COMMAND_USAGE;
   }
-  if (!command_output_check(options.output) || !command_output_check(options.json))
+  if (!command_output_check(options.output) || !command_output_check(options.json) ||
+      !command_output_check(options.picture))
     return COMMAND_INVALID;
   command_catch_signals();
   prem_schedule *schedule = NULL;

@@ -160,5 +160,18 @@ PREM_API void prem_result_print(const prem_result *result, void *file);
 PREM_API prem_status prem_result_draw(const prem_result *result, const prem_schedule *schedule,
                                       const char *path, prem_diag *diag);
 
+/**
+ * Draw the schedule's plan: a lane for each block, beneath it the use of every resource against its
+ * capacity: SVG or PNG by the path's extension, by a gnuplot process. A plan too dense to read is
+ * cut, at 20 000 phases at most, and the picture says where.
+ *
+ * @param schedule  bound, with a plan.
+ * @retval PREM_ERR_ARGUMENT     another extension, or no plan
+ * @retval PREM_ERR_UNAVAILABLE  no gnuplot on the PATH
+ * @retval PREM_ERR_IO           unwritable, or gnuplot failed; no file is left
+ */
+PREM_API prem_status prem_plan_draw(const prem_schedule *schedule, const char *path,
+                                    prem_diag *diag);
+
 PREM_EXTERN_C_END
 #endif
