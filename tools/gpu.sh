@@ -203,6 +203,8 @@ pack() {
   draw_input "$folder" scene.png 512 512
   draw_input "$folder" frame.png 1080 1920
   cp tests/own_kernel/sharpen.cfg "$folder/own_kernel"
+  mkdir -p "$folder/tests"
+  cp tests/*.cfg "$folder/tests"
   cp tools/gpu.sh LICENSE "$folder"
   tar -C "$build" -czf "$folder.tar.gz" "$name"
   du -h "$folder.tar.gz"
