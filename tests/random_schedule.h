@@ -222,7 +222,7 @@ static inline void random_numbers_print(FILE *file, const char *key, int32_t cou
 
 static inline void random_platform_print(FILE *file, random_set *set) {
   static const int threads[] = {128, 224, 320, 512};
-  const bool crowded = set->sms && set->blocks_per_sm > 2; /* 512 registers' room is not there */
+  const bool crowded = set->sms && set->blocks_per_sm > 2; /* some SMs hold 1024 threads */
   fputs("version = 1; name = \"random\";\nplatform: { ", file);
   if (set->sms)
     fprintf(file, "sms = %" PRId32 "; blocks_per_sm = %" PRId32 "; ", set->sms, set->blocks_per_sm);
