@@ -142,8 +142,9 @@ static bool narrow_piece(prem_refuter *r, const piece *p, int64_t begin, int64_t
   if ((prem_wide)early * p->demand > room &&
       !not_before(r, b->first, end - (int64_t)(room / p->demand), changed))
     return false;
-  return (prem_wide)late * p->demand <= room ||
-         not_after(r, b->last, begin + (int64_t)(room / p->demand) - p->length, changed);
+  int64_t by = begin + (int64_t)(room / p->demand);
+  return (prem_wide)late * p->demand <= room || (not_after(r, b->last, by - p->length, changed) &&
+                                                 not_after(r, b->first, by - p->least, changed));
 }
 
 static bool supply_interval(prem_refuter *r, const team *t, const piece *pieces, int64_t begin,
@@ -184,7 +185,7 @@ static bool supply_team(prem_refuter *r, const team *t, bool *changed) {
   for (int32_t i = 0; i < t->count; ++i) {
     const body *b = &r->bodies[t->bodies[i]];
     int64_t from = r->now.first[b->first];
-    int64_t to = max_of(r->now.last[b->last] + t->length[i], from + t->least[i]);
+    int64_t to = max_of(r->now.last[b->last] + t->length[i], r->now.last[b->first] + t->least[i]);
     pieces[i] = (piece){from, to, t->least[i], t->length[i], t->demands[i], t->bodies[i]};
     r->from[ends] = from;
     r->to[ends++] = to;
