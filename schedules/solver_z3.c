@@ -106,8 +106,9 @@ static Z3_ast ends_before(const prem_solver *s, const prem_hold *a, const prem_h
   return apart(s, a->last, b->first, a->length - shift);
 }
 
+/* The phases of a tile are in order anyway. */
 static void keep_pair_apart(const prem_solver *s, const prem_hold *a, const prem_hold *b) {
-  if (may_overlap(s, a, b)) {
+  if (may_overlap(s, a, b) && !same_tile(s->rules, a, b)) {
     Z3_ast orders[] = {ends_before(s, a, b, 0), ends_before(s, b, a, 0)};
     require_either(s, 2, orders);
   }
@@ -247,8 +248,7 @@ static void keep_users_apart(const prem_solver *s, const user *users, int32_t co
     if (may_wrap(s, hold, hold))
       require(s, ends_before(s, hold, hold, s->rules->cycle));
     for (int32_t k = 0; k < i; ++k)
-      if (exclude_each_other(&users[i], &users[k], line) &&
-          !same_tile(s->rules, hold, users[k].hold))
+      if (exclude_each_other(&users[i], &users[k], line))
         keep_pair_apart(s, hold, users[k].hold);
   }
 }
@@ -265,7 +265,7 @@ static bool add_line(const prem_solver *s, int32_t l, user *users, user *others)
     for (int32_t k = 0; k < count; ++k) {
       const prem_hold *on = users[k].hold, *at = users[i].hold;
       if (k != i && !exclude_each_other(&users[k], &users[i], line) &&
-          !same_tile(s->rules, on, at) && (may_overlap(s, on, at) || may_wrap(s, on, at)))
+          (may_overlap(s, on, at) || may_wrap(s, on, at)))
         others[found++] = users[k];
     }
     if (found > 1)
