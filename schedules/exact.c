@@ -322,11 +322,24 @@ static prem_status prepare(engine *e) {
                       &e->strict);
 }
 
+/* Demand above supply needs no engine, and no planner may see it. */
+static bool is_supplied(const prem_planning *planning, prem_exact_verdict *out) {
+  prem_planning judged = *planning;
+  judged.diag = prem_diag_new();
+  bool supplied = prem_planning_supplied(&judged);
+  if (prem_diag_has(judged.diag, 43))
+    out->verdict = PREM_PLAN_INFEASIBLE;
+  prem_diag_free(judged.diag);
+  return supplied;
+}
+
 prem_status prem_plan_exact(const prem_planning *planning, int64_t limit_ns,
                             const volatile int *stop, prem_plan *plan, prem_exact_verdict *out) {
   *out = (prem_exact_verdict){.verdict = PREM_PLAN_UNKNOWN};
   if (!prem_solver_name())
     return PREM_ERR_UNAVAILABLE;
+  if (!is_supplied(planning, out))
+    return PREM_OK;
   engine e = {.planning = planning,
               .stop = stop,
               .until_s = prem_planning_seconds() + (double)limit_ns * 1e-9,

@@ -209,6 +209,10 @@ static bool leave_room(const prem_solver *s, const user *users, int32_t count, c
     all += users[i].hold->demand;
   if (all <= of.room)
     return true;
+  if (of.room < 0) { /* it asks for more than there is */
+    require(s, Z3_mk_false(s->z3));
+    return true;
+  }
   of.is = calloc((size_t)of.room + 1, sizeof *of.is);
   of.next = calloc((size_t)of.room + 1, sizeof *of.next);
   bool added = of.is && of.next;
