@@ -55,12 +55,16 @@ void prem_write_quoted(FILE *script, const char *text) {
   fputc('\'', script);
 }
 
-void prem_write_lane_label(FILE *script, const prem_schedule *schedule, int32_t block) {
+void prem_write_lane_label(FILE *script, const prem_schedule *schedule, int32_t first_block,
+                           int32_t last_block) {
   char label[28];
-  int used = snprintf(label, sizeof label, "block %" PRId32 ":", block);
+  int used = first_block == last_block
+                 ? snprintf(label, sizeof label, "block %" PRId32 ":", first_block)
+                 : snprintf(label, sizeof label, "blocks %" PRId32 "-%" PRId32 ":", first_block,
+                            last_block);
   for (int32_t t = 0; t < schedule->task_count && used < (int)sizeof label; ++t)
     for (int32_t i = 0; i < schedule->tasks[t].block_count; ++i)
-      if (schedule->tasks[t].blocks[i] == block && used < (int)sizeof label)
+      if (schedule->tasks[t].blocks[i] == first_block && used < (int)sizeof label)
         used += snprintf(label + used, sizeof label - (size_t)used, " %s", schedule->tasks[t].name);
   if (used >= (int)sizeof label)
     memcpy(label + sizeof label - 4, "...", 4);

@@ -33,8 +33,9 @@ double prem_lane_centre(prem_lane_shape shape, int32_t lane, int phase);
 void prem_write_terminal(FILE *script, const char *path, int height);
 /** A string that gnuplot takes as it is. */
 void prem_write_quoted(FILE *script, const char *text);
-/** "block 3: conv.0, edge", quoted and cut to what the margin holds. */
-void prem_write_lane_label(FILE *script, const prem_schedule *schedule, int32_t block);
+/** "block 3: conv.0, edge" or "blocks 3-9: conv.0", quoted and cut to what the margin holds. */
+void prem_write_lane_label(FILE *script, const prem_schedule *schedule, int32_t first_block,
+                           int32_t last_block);
 /** A line of text at the left; `top` in pixels from the picture's top. */
 void prem_write_label(FILE *script, int number, const char *text, int top, int height,
                       const char *how);

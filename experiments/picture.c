@@ -305,7 +305,7 @@ static void draw_timeline(FILE *script, const prem_result *result, const prem_sc
   fputs("unset ylabel\nset ytics (", script);
   for (int32_t i = 0; i < shown->block_count; ++i) {
     fputs(i ? ", " : "", script);
-    prem_write_lane_label(script, schedule, shown->blocks[i]);
+    prem_write_lane_label(script, schedule, shown->blocks[i], shown->blocks[i]);
     fprintf(script, " %d", i);
   }
   fputs(") scale 0\nset grid noytics xtics\n", script);

@@ -14,26 +14,35 @@ enum {
   MOST_LANES = 1056,
   MOST_SLOTS = 20000,  /* some 3 MB of SVG */
   PHASES_ACROSS = 190, /* of common length: 6 pixels each */
+  DENSER = 4,          /* so many times, if that shows the whole plan */
   PHASES_A_LANE = 6,   /* at least, however far apart */
   HEAD = 96,           /* pixels: title and legend */
   LANE = 32,           /* at most */
-  LANES = 800,         /* all of them, unless that leaves less than ... */
-  THIN_LANE = 2,
-  LABEL = 15,   /* a line of text */
-  BETWEEN = 44, /* panels, with the axis of the upper and the title of the lower one */
-  PANEL = 80,   /* of a resource */
-  FOOT = 56
+  LANES = 800,         /* all of them together, as long as each has ... */
+  THIN_LANE = 2,       /* ... this; twice that where computes have a line of their own */
+  BARE_LANE = 8,       /* thinner ones have no room between them */
+  LABEL = 15,          /* a line of text */
+  BETWEEN = 60,        /* panels, with the axis of the upper and the title of the lower one */
+  PANEL = 80,          /* of a resource */
+  FOOT = 56,
+  OUTLINED_STEPS = 250 /* more would be all outline */
 };
 
 static const char warmup_colour[] = "#E4E4E4", use_colour[] = "#56B4E9",
                   capacity_colour[] = "#D55E00";
 
+/** Blocks in a row whose phases have the same times. */
+typedef struct lane {
+  int32_t first, last;
+} lane;
+
 /** What is drawn of a plan. */
 typedef struct excerpt {
-  int32_t *blocks; /* that tasks use, in order */
-  int32_t lane_count, block_count;
-  int32_t *lanes;   /* of each block of the platform; -1: not drawn */
-  prem_slot *slots; /* planned, of these blocks, by start; up to the end of the excerpt */
+  lane *lanes;
+  int32_t lane_count;
+  int32_t block_count; /* that tasks use */
+  int32_t *lane_of;    /* the lane of its first block; -1 for all others */
+  prem_slot *slots;    /* planned, of the first block of each lane, by start; up to the end */
   int64_t slot_count;
   int64_t planned;          /* phases of the whole plan, warm-up left out */
   int64_t begin_ns, end_ns; /* of the excerpt */
@@ -43,8 +52,7 @@ typedef struct excerpt {
 
 /** Pixels from the top. */
 typedef struct layout {
-  double lane;
-  int lanes, height;
+  int lane, lanes, height;
 } layout;
 
 static int64_t larger(int64_t a, int64_t b) {
@@ -60,26 +68,6 @@ static int64_t slot_end_ns(const prem_slot *slot) {
 }
 
 /* ---- what to show --------------------------------------------------------------------------- */
-
-/** The lanes, and how many blocks there would be. */
-static bool choose_blocks(excerpt *shown, const prem_schedule *schedule) {
-  int32_t blocks = schedule->platform.blocks;
-  shown->blocks = malloc(((size_t)blocks + 1) * sizeof *shown->blocks);
-  shown->lanes = calloc((size_t)blocks + 1, sizeof *shown->lanes);
-  if (!shown->blocks || !shown->lanes)
-    return false;
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    for (int32_t i = 0; i < schedule->tasks[t].block_count; ++i)
-      shown->lanes[schedule->tasks[t].blocks[i]] = 1;
-  for (int32_t b = 0; b < blocks; ++b) {
-    bool used = shown->lanes[b] == 1;
-    shown->lanes[b] = used && shown->lane_count < MOST_LANES ? shown->lane_count : -1;
-    if (shown->lanes[b] >= 0)
-      shown->blocks[shown->lane_count++] = b;
-    shown->block_count += used;
-  }
-  return true;
-}
 
 static int by_start(const void *a, const void *b) {
   const prem_slot *x = a, *y = b;
@@ -114,8 +102,8 @@ static void choose_window(excerpt *shown) {
   int64_t end_ns = larger(begin_ns + PHASES_ACROSS * shown->common_ns, slot_end_ns(&slots[few]));
   if (count > MOST_SLOTS)
     end_ns = smaller(end_ns, slots[MOST_SLOTS].start_ns);
-  bool little_more = (shown->length_ns - begin_ns) / 3 * 2 < end_ns - begin_ns;
-  if (end_ns > shown->length_ns || (little_more && count <= MOST_SLOTS))
+  bool fits = (shown->length_ns - begin_ns) / DENSER < end_ns - begin_ns;
+  if (end_ns > shown->length_ns || (fits && count <= MOST_SLOTS))
     end_ns = shown->length_ns;
   shown->begin_ns = begin_ns < (end_ns - begin_ns) / 3 ? 0 : begin_ns;
   shown->end_ns = larger(end_ns, shown->begin_ns + 1);
@@ -123,24 +111,96 @@ static void choose_window(excerpt *shown) {
     --shown->slot_count;
 }
 
+static int by_block(const void *a, const void *b) {
+  const prem_slot *x = a, *y = b;
+  if (x->block != y->block)
+    return x->block < y->block ? -1 : 1;
+  if (x->start_ns != y->start_ns)
+    return x->start_ns < y->start_ns ? -1 : 1;
+  return (x->phase > y->phase) - (x->phase < y->phase);
+}
+
 /** Warm-up is left out: it has no plan. */
-static void keep_shown(excerpt *shown, const prem_slot *slots, int64_t count) {
+static void keep_planned(excerpt *shown, const prem_slot *slots, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     if (slots[i].flags & PREM_SLOT_WARMUP)
       continue;
-    ++shown->planned;
     shown->length_ns = larger(shown->length_ns, slot_end_ns(&slots[i]));
-    if (shown->lanes[slots[i].block] >= 0)
-      shown->slots[shown->slot_count++] = slots[i];
+    shown->slots[shown->slot_count++] = slots[i];
   }
+  shown->planned = shown->slot_count;
+  qsort(shown->slots, (size_t)shown->slot_count, sizeof *shown->slots, by_block);
+}
+
+static bool are_alike(const prem_slot *a, const prem_slot *b, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    if (a[i].start_ns != b[i].start_ns || a[i].length_ns != b[i].length_ns ||
+        a[i].task != b[i].task || a[i].phase != b[i].phase || a[i].flags != b[i].flags)
+      return false;
+  return true;
+}
+
+static bool *find_used(const prem_schedule *schedule, int32_t *count) {
+  bool *used = calloc((size_t)schedule->platform.blocks + 1, sizeof *used);
+  for (int32_t t = 0; used && t < schedule->task_count; ++t)
+    for (int32_t i = 0; i < schedule->tasks[t].block_count; ++i) {
+      *count += !used[schedule->tasks[t].blocks[i]];
+      used[schedule->tasks[t].blocks[i]] = true;
+    }
+  return used;
+}
+
+/** Slots are sorted by block; of blocks that share a lane, those of the first are kept. Where there
+ *  is room for all, each block has its own lane. */
+static void fill_lanes(excerpt *shown, const bool *used, int32_t blocks) {
+  bool share = shown->block_count * LANE > LANES;
+  const prem_slot *slots = shown->slots, *before = NULL;
+  int64_t kept = 0, before_count = 0;
+  for (int64_t b = 0, i = 0; b < blocks; ++b) {
+    int64_t first = i;
+    while (i < shown->slot_count && slots[i].block == b)
+      ++i;
+    shown->lane_of[b] = -1;
+    if (!used[b])
+      continue;
+    if (share && before && shown->lanes[shown->lane_count - 1].last == b - 1 &&
+        i - first == before_count && are_alike(before, &slots[first], before_count)) {
+      shown->lanes[shown->lane_count - 1].last = (int32_t)b;
+      continue;
+    }
+    if (shown->lane_count == MOST_LANES)
+      break;
+    shown->lane_of[b] = shown->lane_count;
+    shown->lanes[shown->lane_count++] = (lane){(int32_t)b, (int32_t)b};
+    memmove(&shown->slots[kept], &slots[first], (size_t)(i - first) * sizeof *slots);
+    before = &shown->slots[kept];
+    before_count = i - first;
+    kept += before_count;
+  }
+  shown->slot_count = kept;
+}
+
+static prem_status choose_lanes(excerpt *shown, const prem_schedule *schedule) {
+  int32_t blocks = schedule->platform.blocks;
+  bool *used = find_used(schedule, &shown->block_count);
+  shown->lanes = malloc(((size_t)blocks + 1) * sizeof *shown->lanes);
+  shown->lane_of = malloc(((size_t)blocks + 1) * sizeof *shown->lane_of);
+  bool room = used && shown->lanes && shown->lane_of;
+  if (room)
+    fill_lanes(shown, used, blocks);
+  free(used);
+  return room ? PREM_OK : PREM_ERR_MEMORY;
 }
 
 static prem_status choose_excerpt(excerpt *shown, const prem_schedule *schedule,
                                   const prem_slot *slots, int64_t count) {
   shown->slots = malloc((size_t)(count + 1) * sizeof *shown->slots);
-  if (!shown->slots || !choose_blocks(shown, schedule))
+  if (!shown->slots)
     return PREM_ERR_MEMORY;
-  keep_shown(shown, slots, count);
+  keep_planned(shown, slots, count);
+  prem_status status = choose_lanes(shown, schedule);
+  if (status != PREM_OK)
+    return status;
   if (schedule->period_lcm_ns > 0)
     shown->length_ns = schedule->plan->hyperperiod_ns;
   qsort(shown->slots, (size_t)shown->slot_count, sizeof *shown->slots, by_start);
@@ -154,10 +214,15 @@ static prem_status choose_excerpt(excerpt *shown, const prem_schedule *schedule,
   return PREM_OK;
 }
 
+static int32_t blocks_of(const lane *l) {
+  return l->last - l->first + 1;
+}
+
 static layout layout_of(const excerpt *shown, const prem_schedule *schedule) {
-  layout at = {.lane = (double)LANES / (shown->lane_count > 0 ? shown->lane_count : 1)};
-  at.lane = at.lane > LANE ? LANE : at.lane < THIN_LANE ? THIN_LANE : at.lane;
-  at.lanes = (int)(at.lane * shown->lane_count + 0.5);
+  layout at = {.lane = LANES / (shown->lane_count > 0 ? shown->lane_count : 1)};
+  int least = schedule->platform.buffers > 1 ? 2 * THIN_LANE : THIN_LANE;
+  at.lane = at.lane > LANE ? LANE : at.lane < least ? least : at.lane;
+  at.lanes = at.lane * shown->lane_count;
   at.height = HEAD + at.lanes + schedule->platform.resource_count * (BETWEEN + PANEL) + FOOT;
   return at;
 }
@@ -173,7 +238,7 @@ static double pixel_ns(const excerpt *shown) {
  *  it from the next. */
 static void write_slot(FILE *script, const excerpt *shown, const prem_slot *slot,
                        prem_lane_shape shape, prem_time_axis axis) {
-  double centre = prem_lane_centre(shape, shown->lanes[slot->block], slot->phase);
+  double centre = prem_lane_centre(shape, shown->lane_of[slot->block], slot->phase);
   double half = shape.half, gap_ns = 0.8 * pixel_ns(shown);
   if (slot->flags & PREM_SLOT_JOINED) {
     half /= 2;
@@ -191,8 +256,14 @@ static void write_slots(FILE *script, const excerpt *shown, int phase, prem_lane
   snprintf(name, sizeof name, "phase%d", phase);
   prem_begin_data(script, name);
   for (int64_t i = 0; i < shown->slot_count; ++i)
-    if (shown->slots[i].phase == phase)
-      write_slot(script, shown, &shown->slots[i], shape, axis);
+    if (shown->slots[i].phase == phase) {
+      prem_slot slot = shown->slots[i];
+      write_slot(script, shown, &slot, shape, axis);
+      if (slot_end_ns(&slot) > shown->length_ns) { /* goes on in the next hyperperiod */
+        slot.start_ns -= shown->length_ns;
+        write_slot(script, shown, &slot, shape, axis);
+      }
+    }
   prem_end_data(script);
 }
 
@@ -210,30 +281,38 @@ static void write_warmup(FILE *script, const excerpt *shown, const prem_schedule
 }
 
 /** Every so many lanes have room for a label: 1, 2, 5, 10, 20 ... */
-static int32_t label_every(double lane) {
+static int32_t label_every(int pixels) {
   static const int32_t steps[] = {1, 2, 5};
   int32_t tens = 1;
   for (;; tens *= 10)
     for (int i = 0; i < 3; ++i)
-      if (steps[i] * tens * lane >= LABEL)
+      if (steps[i] * tens * pixels >= LABEL)
         return steps[i] * tens;
 }
 
 static void write_lane_labels(FILE *script, const excerpt *shown, const prem_schedule *schedule,
-                              double lane) {
-  int32_t every = label_every(lane);
+                              int pixels) {
+  int32_t every = label_every(pixels);
   fputs("set ytics (", script);
   for (int32_t i = 0; i < shown->lane_count; i += every) {
     fputs(i ? ", " : "", script);
-    prem_write_lane_label(script, schedule, shown->blocks[i]);
+    prem_write_lane_label(script, schedule, shown->lanes[i].first, shown->lanes[i].last);
     fprintf(script, " %d", i);
   }
   fprintf(script, ") scale %s\n", every > 1 ? "0.5" : "0");
 }
 
+static prem_lane_shape without_room(prem_lane_shape shape) {
+  if (shape.memory_centre < shape.compute_centre)
+    return (prem_lane_shape){-0.25, 0.25, 0.25};
+  return (prem_lane_shape){0, 0, 0.5};
+}
+
 static void draw_lanes(FILE *script, const excerpt *shown, const prem_schedule *schedule,
                        const layout *at, prem_time_axis axis) {
   prem_lane_shape shape = prem_lane_shape_of(schedule);
+  if (at->lane < BARE_LANE)
+    shape = without_room(shape);
   prem_place_panel(script, at->height, HEAD, at->lanes);
   write_warmup(script, shown, schedule, axis);
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
@@ -252,7 +331,7 @@ static void draw_lanes(FILE *script, const excerpt *shown, const prem_schedule *
 
 /** Of the time shown. */
 typedef struct use_summary {
-  int64_t most;
+  int64_t steps, most;
   double mean;
 } use_summary;
 
@@ -264,6 +343,7 @@ static use_summary summarise(const excerpt *shown, const prem_use_step *steps, i
     int64_t to_ns = i + 1 < count ? smaller(steps[i + 1].at_ns, shown->end_ns) : shown->end_ns;
     if (to_ns <= from_ns)
       continue;
+    ++found.steps;
     found.most = larger(found.most, steps[i].used);
     used_ns += (double)steps[i].used * (double)(to_ns - from_ns);
   }
@@ -313,21 +393,28 @@ static prem_status draw_use(FILE *script, const excerpt *shown, const prem_sched
   write_use_title(script, resource, found);
   fprintf(script, "set yrange [0:%.3f]\nset ytics 0,%" PRId64 " scale 0.5\n", 1.2 * (double)top,
           (top + 2) / 3);
-  fprintf(script,
-          "plot $use with fillsteps fs solid 0.6 noborder lc rgb '%s' notitle, $use with steps "
-          "lw 1 lc rgb '#202020' notitle, %" PRId32 " with lines lw 2 dt 2 lc rgb '%s' notitle\n",
-          use_colour, resource->capacity, capacity_colour);
+  fprintf(script, "plot $use with fillsteps fs solid 1 noborder lc rgb '%s' notitle", use_colour);
+  if (found.steps <= OUTLINED_STEPS)
+    fputs(", $use with steps lw 1 lc rgb '#202020' notitle", script);
+  fprintf(script, ", %" PRId32 " with lines lw 2 dt (9,5) lc rgb '%s' notitle\n",
+          resource->capacity, capacity_colour);
   return PREM_OK;
 }
 
 /* ---- the whole picture ---------------------------------------------------------------------- */
 
 static void write_extent(char *line, size_t bytes, const excerpt *shown, prem_time_axis axis) {
-  bool cut = shown->end_ns < shown->length_ns, fewer = shown->lane_count < shown->block_count;
-  char blocks[64];
-  snprintf(blocks, sizeof blocks,
-           fewer ? "the first %" PRId32 " of %" PRId32 " blocks" : "%" PRId32 " blocks",
-           shown->lane_count, shown->block_count);
+  int64_t drawn = 0, blocks_drawn = 0;
+  for (int64_t i = 0; i < shown->slot_count; ++i)
+    drawn += blocks_of(&shown->lanes[shown->lane_of[shown->slots[i].block]]);
+  for (int32_t i = 0; i < shown->lane_count; ++i)
+    blocks_drawn += blocks_of(&shown->lanes[i]);
+  bool cut = shown->end_ns < shown->length_ns, fewer = blocks_drawn < shown->block_count;
+  char blocks[96] = "";
+  if (fewer)
+    snprintf(blocks, sizeof blocks, "%" PRId64 " of ", blocks_drawn);
+  snprintf(blocks + strlen(blocks), sizeof blocks - strlen(blocks), "%" PRId32 " blocks%s",
+           shown->block_count, shown->lane_count < blocks_drawn ? " (equal ones in one row)" : "");
   if (!cut && !fewer)
     snprintf(line, bytes, "the whole plan: %" PRId64 " phases on %s", shown->planned, blocks);
   else
@@ -335,7 +422,7 @@ static void write_extent(char *line, size_t bytes, const excerpt *shown, prem_ti
              "cut for legibility: %s, %.6g to %.6g %s of %.6g %s, %" PRId64 " of %" PRId64
              " phases; the rest is not drawn",
              blocks, (double)shown->begin_ns / axis.ns, (double)shown->end_ns / axis.ns, axis.unit,
-             (double)shown->length_ns / axis.ns, axis.unit, shown->slot_count, shown->planned);
+             (double)shown->length_ns / axis.ns, axis.unit, drawn, shown->planned);
 }
 
 static void write_heading(FILE *script, const excerpt *shown, const prem_schedule *schedule,
@@ -367,8 +454,8 @@ static void write_legend(FILE *script, const prem_schedule *schedule, int height
     write_swatch(script, i + 1, 0.012 + 0.095 * i, prem_phase_colours[i], names[i], height);
   write_swatch(script, 4, 0.297, use_colour, "resource in use", height);
   fprintf(script,
-          "set arrow 1 from screen 0.4200, screen %.5f to screen 0.4400, screen %.5f nohead lw 2 "
-          "dt 2 lc rgb '%s'\nset label 15 'its capacity' at screen 0.4450, screen %.5f left\n",
+          "set arrow 1 from screen 0.4130, screen %.5f to screen 0.4370, screen %.5f nohead lw 2 "
+          "dt (9,5) lc rgb '%s'\nset label 15 'its capacity' at screen 0.4450, screen %.5f left\n",
           1.0 - 45.0 / height, 1.0 - 45.0 / height, capacity_colour, 1.0 - 45.0 / height);
   if (warms_up(schedule))
     write_swatch(script, 6, 0.530, warmup_colour, "warm-up, not planned", height);
@@ -383,7 +470,7 @@ static prem_status write_script(FILE *script, const prem_schedule *schedule, con
   write_legend(script, schedule, at.height);
   fprintf(script,
           "set multiplot\nset tics out nomirror\nset border 3 lc rgb '#404040'\n"
-          "unset key\nset grid noytics xtics lc rgb '#C8C8C8'\n"
+          "unset key\nset grid noytics xtics back lt 1 lw 1 lc rgb '#C8C8C8'\n"
           "set xrange [%.6f:%.6f]\n",
           (double)shown->begin_ns / axis.ns, (double)shown->end_ns / axis.ns);
   draw_lanes(script, shown, schedule, &at, axis);
@@ -417,8 +504,8 @@ static prem_status draw(const prem_schedule *schedule, const char *path, FILE *s
   if (status == PREM_OK)
     status = prem_draw_script(script, path, diag);
   free(shown.slots);
-  free(shown.blocks);
   free(shown.lanes);
+  free(shown.lane_of);
   free(slots);
   return status;
 }

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# Draw plans of 8, 528 and 132 blocks and count what was drawn: plan_picture.sh TTPREM
+#
+# 77: no gnuplot here, nothing was judged but that it is said.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+ttprem=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+figures=schedules/figures
+
+fail() {
+  echo "$*" >&2
+  exit 1
+}
+
+# Colours of prefetch, compute and writeback; each has one more rectangle, in the legend.
+shapes() { # SVG COLOUR
+  echo $(($(grep -o "<polygon fill = '$2'" "$1" | wc -l) - 1))
+}
+
+check_shapes() { # SVG PREFETCHES COMPUTES WRITEBACKS
+  local found
+  found="$(shapes "$1" 'rgb(  0, 114, 178)') $(shapes "$1" 'rgb(230, 159,   0)') $(
+    shapes "$1" 'rgb(  0, 158, 115)')"
+  [ "$found" = "$2 $3 $4" ] || fail "$1: $found phases drawn, expected $2 $3 $4"
+}
+
+check_text() { # SVG TEXT
+  grep -qF -- "$2" "$1" || fail "$1 does not say: $2"
+}
+
+check_well_formed() { # SVG
+  if command -v xmllint >/dev/null; then
+    xmllint --noout --nonet "$1" || fail "$1 is not well-formed"
+  elif command -v python3 >/dev/null; then
+    python3 -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$1" ||
+      fail "$1 is not well-formed"
+  fi
+  [ "$(wc -c <"$1")" -lt 5000000 ] || fail "$1 is larger than 5 MB"
+}
+
+# Without gnuplot: one line, exit status 1, and the plan is there.
+mkdir "$scratch/empty"
+status=0
+said=$(PATH=$scratch/empty "$ttprem" plan --quiet "$figures/thesis_tile_blockwise.cfg" \
+  -o "$scratch/8.cfg" --svg "$scratch/8.svg" 2>&1) || status=$?
+[ "$status" = 1 ] || fail "without gnuplot: exit status $status"
+[ "$said" = "ttprem: --svg needs gnuplot, which is not on the PATH; install gnuplot-nox" ] ||
+  fail "without gnuplot: $said"
+[ ! -e "$scratch/8.svg" ] || fail "without gnuplot: a picture is left"
+"$ttprem" check "$scratch/8.cfg" >/dev/null
+
+command -v gnuplot >/dev/null || exit 77
+
+# 8 blocks, cut: block b's tile k starts at 10000 + 3000 b + 24000 k ns, its compute 1781 ns later,
+# its writeback another 506 ns later.
+svg=$scratch/8.svg
+"$ttprem" plan --quiet "$figures/thesis_tile_blockwise.cfg" -o "$scratch/8.cfg" --svg "$svg"
+check_well_formed "$svg"
+end_us=$(sed -n 's/.*8 blocks, 0 to \([0-9.]*\) us of 12273.7 us.*/\1/p' "$svg")
+[ -n "$end_us" ] || fail "$svg does not say where it is cut"
+expected=$(awk -v end="$end_us" 'BEGIN {
+  for (b = 0; b < 8; b++)
+    for (at = 10000 + 3000 * b; at < 1000 * end; at += 24000) {
+      fetch += 1; compute += at + 1781 < 1000 * end; store += at + 2287 < 1000 * end
+    }
+  print fetch, compute, store }')
+# shellcheck disable=SC2086 # three words
+check_shapes "$svg" $expected
+check_text "$svg" "block 7: conv.3"
+check_text "$svg" "memory: used over time, capacity 1; in the time shown at most 1"
+
+# 132 SMs with 4 blocks each, which are alike in fours of 132: 48 tiles of each of 4 rows, all drawn.
+svg=$scratch/528.svg
+"$ttprem" check "$figures/h200_conv2d_x4.cfg" --svg "$svg" >/dev/null
+check_well_formed "$svg"
+check_shapes "$svg" 192 192 192
+check_text "$svg" "the whole plan: 76032 phases on 528 blocks (equal ones in one row)"
+check_text "$svg" "blocks 396-527: conv3"
+check_text "$svg" "memory: used over time, capacity 1 (the blocks of a task count once); in the time"
+
+# 132 blocks, no two alike: a row each, labels thinned out.
+cat >"$scratch/132.cfg" <<'END'
+version = 1;
+name = "one at a time";
+platform: { blocks = 132; resources = ( { name = "memory"; capacity = 1; } ); };
+tasks = (
+  { name = "a"; kernel = "none"; blocks = 132; tiles = 396; prefetch: { wcet_ns = 300L; };
+    compute: { wcet_ns = 4000L; }; writeback: { wcet_ns = 150L; }; }
+);
+END
+svg=$scratch/132.svg
+"$ttprem" plan --quiet "$scratch/132.cfg" -o "$scratch/planned.cfg" --time-limit 0 --svg "$svg"
+check_well_formed "$svg"
+check_shapes "$svg" 396 396 396
+check_text "$svg" "the whole plan: 1188 phases on 132 blocks"
+check_text "$svg" "block 130: a"
+! grep -qF "block 131: a" "$svg" || fail "$svg: labels are not thinned out"
+
+# As a PNG.
+"$ttprem" check "$scratch/planned.cfg" --svg "$scratch/132.png" >/dev/null
+[ "$(head -c 4 "$scratch/132.png" | tail -c 3)" = PNG ] || fail "132.png is no PNG"
