@@ -22,9 +22,9 @@ enum {
   THIN_LANE = 2,       /* ... this; twice that where computes have a line of their own */
   BARE_LANE = 8,       /* thinner ones have no room between them */
   LABEL = 15,          /* a line of text */
-  BETWEEN = 60,        /* panels, with the axis of the upper and the title of the lower one */
+  BETWEEN = 66,        /* panels, with the axis of the upper and the title of the lower one */
   PANEL = 80,          /* of a resource */
-  FOOT = 56,
+  FOOT = 66,
   OUTLINED_STEPS = 250 /* more would be all outline */
 };
 
@@ -105,7 +105,8 @@ static void choose_window(excerpt *shown) {
   bool fits = (shown->length_ns - begin_ns) / DENSER < end_ns - begin_ns;
   if (end_ns > shown->length_ns || (fits && count <= MOST_SLOTS))
     end_ns = shown->length_ns;
-  shown->begin_ns = begin_ns < (end_ns - begin_ns) / 3 ? 0 : begin_ns;
+  bool from_0 = end_ns == shown->length_ns || begin_ns < (end_ns - begin_ns) / 3;
+  shown->begin_ns = from_0 ? 0 : begin_ns;
   shown->end_ns = larger(end_ns, shown->begin_ns + 1);
   while (shown->slot_count > 0 && slots[shown->slot_count - 1].start_ns >= shown->end_ns)
     --shown->slot_count;
@@ -403,6 +404,18 @@ static prem_status draw_use(FILE *script, const excerpt *shown, const prem_sched
 
 /* ---- the whole picture ---------------------------------------------------------------------- */
 
+/** Blocks whose first phase comes after the excerpt. */
+static int64_t count_later(const excerpt *shown) {
+  bool *begun = calloc((size_t)shown->lane_count + 1, sizeof *begun);
+  int64_t later = 0;
+  for (int64_t i = 0; begun && i < shown->slot_count; ++i)
+    begun[shown->lane_of[shown->slots[i].block]] = true;
+  for (int32_t i = 0; begun && i < shown->lane_count; ++i)
+    later += begun[i] ? 0 : blocks_of(&shown->lanes[i]);
+  free(begun);
+  return later;
+}
+
 static void write_extent(char *line, size_t bytes, const excerpt *shown, prem_time_axis axis) {
   int64_t drawn = 0, blocks_drawn = 0;
   for (int64_t i = 0; i < shown->slot_count; ++i)
@@ -410,19 +423,23 @@ static void write_extent(char *line, size_t bytes, const excerpt *shown, prem_ti
   for (int32_t i = 0; i < shown->lane_count; ++i)
     blocks_drawn += blocks_of(&shown->lanes[i]);
   bool cut = shown->end_ns < shown->length_ns, fewer = blocks_drawn < shown->block_count;
-  char blocks[96] = "";
+  int64_t later_count = count_later(shown);
+  char blocks[96] = "", later[64] = "";
+  if (later_count > 0)
+    snprintf(later, sizeof later, " (%" PRId64 " blocks begin later)", later_count);
   if (fewer)
     snprintf(blocks, sizeof blocks, "%" PRId64 " of ", blocks_drawn);
-  snprintf(blocks + strlen(blocks), sizeof blocks - strlen(blocks), "%" PRId32 " blocks%s",
-           shown->block_count, shown->lane_count < blocks_drawn ? " (equal ones in one row)" : "");
+  snprintf(blocks + strlen(blocks), sizeof blocks - strlen(blocks), "%" PRId32 " block%s%s",
+           shown->block_count, shown->block_count == 1 ? "" : "s",
+           shown->lane_count < blocks_drawn ? " (equal ones in one row)" : "");
   if (!cut && !fewer)
     snprintf(line, bytes, "the whole plan: %" PRId64 " phases on %s", shown->planned, blocks);
   else
     snprintf(line, bytes,
              "cut for legibility: %s, %.6g to %.6g %s of %.6g %s, %" PRId64 " of %" PRId64
-             " phases; the rest is not drawn",
+             " phases; the rest is not drawn%s",
              blocks, (double)shown->begin_ns / axis.ns, (double)shown->end_ns / axis.ns, axis.unit,
-             (double)shown->length_ns / axis.ns, axis.unit, drawn, shown->planned);
+             (double)shown->length_ns / axis.ns, axis.unit, drawn, shown->planned, later);
 }
 
 static void write_heading(FILE *script, const excerpt *shown, const prem_schedule *schedule,

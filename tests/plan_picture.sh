@@ -98,6 +98,30 @@ check_text "$svg" "the whole plan: 1188 phases on 132 blocks"
 check_text "$svg" "block 130: a"
 ! grep -qF "block 131: a" "$svg" || fail "$svg: labels are not thinned out"
 
+# The writeback at 96 of a hyperperiod of 100 goes on for 4 ns of the next: it is drawn at both ends.
+cat >"$scratch/wraps.cfg" <<'END'
+version = 1;
+name = "it's <odd> & \"wraps\"";
+platform: { blocks = 1; };
+tasks = (
+  { name = "a"; kernel = "none"; blocks = [ 0 ]; tiles = 1; period_ns = 100L; release_ns = 50L;
+    prefetch: { wcet_ns = 6L; }; compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 8L; }; }
+);
+plan: {
+  hyperperiod_ns = 100L;
+  runs = (
+    { task = "a"; phase = "prefetch"; start_ns = 50L; },
+    { task = "a"; phase = "compute"; start_ns = 60L; },
+    { task = "a"; phase = "writeback"; start_ns = 96L; }
+  );
+};
+END
+svg=$scratch/wraps.svg
+"$ttprem" check "$scratch/wraps.cfg" --svg "$svg" >/dev/null
+check_well_formed "$svg"
+check_shapes "$svg" 1 1 2
+check_text "$svg" "the whole plan: 3 phases on 1 block<"
+
 # As a PNG.
 "$ttprem" check "$scratch/planned.cfg" --svg "$scratch/132.png" >/dev/null
 [ "$(head -c 4 "$scratch/132.png" | tail -c 3)" = PNG ] || fail "132.png is no PNG"
