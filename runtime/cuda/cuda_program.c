@@ -110,6 +110,25 @@ static void afters_fill(const prem_task_program *compiled, device_tables *tables
   }
 }
 
+/* What a task takes in mode lock. Of a resource that counts tasks, all its blocks share what the
+ * first one took, whatever their phases: so every phase that uses it takes the most that one needs.
+ */
+static void demand_fill(const prem_platform *platform, const prem_task *task,
+                        prem_device_demand *out) {
+  for (int32_t r = 0; r < platform->resource_count; ++r) {
+    int32_t most = 0;
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
+      if (task->phase[phase].exists && task->phase[phase].demand)
+        out->of[phase][r] = task->phase[phase].demand[r];
+      if (out->of[phase][r] > most)
+        most = out->of[phase][r];
+    }
+    for (int phase = 0; platform->resources[r].per_task && phase < PREM_PHASE_COUNT; ++phase)
+      if (out->of[phase][r] > 0)
+        out->of[phase][r] = most;
+  }
+}
+
 static void task_fill(const prem_program *program, const prem_cuda_arrays *arrays, int32_t number,
                       device_tables *tables) {
   const prem_task *task = &program->schedule->tasks[number];
@@ -121,10 +140,7 @@ static void task_fill(const prem_program *program, const prem_cuda_arrays *array
   out->jobs = compiled->jobs;
   out->active_blocks = compiled->active_blocks;
   memcpy(out->params, task->params, sizeof out->params);
-  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
-    for (int32_t r = 0; r < program->schedule->platform.resource_count; ++r)
-      if (task->phase[phase].exists && task->phase[phase].demand)
-        tables->demands[number].of[phase][r] = task->phase[phase].demand[r];
+  demand_fill(&program->schedule->platform, task, &tables->demands[number]);
   ports_fill(task, arrays, tables, out);
   afters_fill(compiled, tables, out);
 }

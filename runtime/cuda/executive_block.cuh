@@ -17,6 +17,7 @@ constexpr int32_t CHUNK = 4;      /* records brought from L2 at a time */
 constexpr int32_t SLIPS = 8;      /* phases of a kind in flight or not yet written down */
 constexpr int32_t LOOK_NS = 4096; /* between two looks at the abort word in L2 */
 constexpr uint32_t NAP_NS = 1000; /* the longest that a warp sleeps at a barrier */
+constexpr uint32_t IDLE_NS = 100; /* and with nothing in flight */
 constexpr int32_t MEMORY_THREADS = 96;
 constexpr uint32_t FULL_WARP = 0xffffffffu;
 constexpr uint32_t GANG_GRANTED = 0x80000000u;

@@ -263,12 +263,15 @@ __device__ __forceinline__ void watcher_warp(control *own) {
   for (;;) {
     const bool closed =
         *(volatile int32_t *)&own->closing && *(volatile int32_t *)&own->computing == 0;
-    const uint32_t issued = *(volatile uint32_t *)&own->issued;
-    const bool there = __any_sync(
-        FULL_WARP, barrier_doze(&own->full[landed % RING], landed / RING & 1u)); /* not too long */
+    const uint32_t issued = __shfl_sync(FULL_WARP, *(volatile uint32_t *)&own->issued, 0);
+    bool there = false;
+    if (issued != landed)
+      there = __any_sync(FULL_WARP, barrier_doze(&own->full[landed % RING], landed / RING & 1u));
+    else
+      __nanosleep(IDLE_NS);
     const int64_t end_ns = prem_clock_ns();
     block_fence();
-    const bool lands = there && __all_sync(FULL_WARP, (int32_t)(issued - landed) > 0);
+    const bool lands = there;
     if (lands) {
       slip *of = &own->fetches[landed++ % SLIPS];
       if (lane_number() == 0) {
@@ -280,7 +283,7 @@ __device__ __forceinline__ void watcher_warp(control *own) {
       __syncwarp();
       slip_record(of); /* its slip is not used again while one more is on its way */
     }
-    const bool flies = __any_sync(FULL_WARP, issued != landed);
+    const bool flies = issued != landed;
     const uint32_t computed = __shfl_sync(FULL_WARP, counts_now(own).y, 0);
     if (__all_sync(FULL_WARP, closed && !flies && computed == written))
       return;
