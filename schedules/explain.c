@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROBE_STEPS = 200000000, MOST_FILTERED = 400, NAMED = 8 };
+enum { PROBE_STEPS = 200000000, NS_PER_STEP = 10, MOST_FILTERED = 400, NAMED = 8 };
+#define LEAST_NS INT64_C(200000000) /* for smaller sets of a proof that was found at once */
 
 typedef enum proof_kind { NOTHING, BY_PATH, BY_LINE, BY_ORDER } proof_kind;
 
@@ -210,10 +211,11 @@ static bool prove_by_order(explaining *e) {
 static bool prove_first(explaining *e, int64_t limit_ns) {
   if (prove_at_once(e))
     return true;
-  e->order_steps = PROBE_STEPS;
-  if (prove_by_order(e))
-    return true;
-  e->order_steps = PROBE_STEPS;
+  int64_t steps = limit_ns / NS_PER_STEP < PROBE_STEPS ? limit_ns / NS_PER_STEP : PROBE_STEPS;
+  e->order_steps = steps;
+  if (steps == 0 || prove_by_order(e))
+    return steps > 0;
+  e->order_steps = steps;
   e->order_limit_ns = limit_ns / 2;
   return prove_by_order(e);
 }
@@ -391,7 +393,8 @@ bool prem_planning_explain(const prem_planning *planning, int64_t limit_ns,
   size_t tasks = (size_t)planning->schedule->task_count;
   explaining e = {.planning = planning,
                   .stop = stop,
-                  .until_s = prem_planning_seconds() + (double)limit_ns * 1e-9,
+                  .until_s = prem_planning_seconds() +
+                             (double)(limit_ns > LEAST_NS ? limit_ns : LEAST_NS) * 1e-9,
                   .without_tasks = calloc(tasks, sizeof(bool)),
                   .without_lines = calloc((size_t)prem_planning_lines(planning), sizeof(bool)),
                   .found = {.tasks = calloc(tasks, sizeof(bool))}};

@@ -10,7 +10,7 @@
  * several of them. Sets of any size for the first two; small ones for the last, with the solver
  * where it is built in.
  *
- * @param limit_ns  of the search for orders that are left, and for smaller sets
+ * @param limit_ns  of the search for orders that are left (0: none), and for smaller sets
  * @param stop      ends it early when it is not 0; may be NULL
  * @return true: proven; false: nothing is said
  */

@@ -1,5 +1,7 @@
 /* The way into the generator: what every planner may rely on is judged here, once. */
 #include "bounds.h"
+#include "exact.h"
+#include "explain.h"
 #include "planners.h"
 
 #include <inttypes.h>
@@ -8,6 +10,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+
+/* Below it, probing for a better bound would take too large a part of the time. */
+#define PROBE_FROM_NS INT64_C(4000000000)
 
 static const prem_policy_info policies[] = {
     {"auto", "any set of tasks: phase after phase, latest finish first; then a search, given time"},
@@ -335,8 +340,64 @@ static prem_status improve(const prem_planning *planning, const prem_search_limi
   return searched && searched != PREM_ERR_UNAVAILABLE ? searched : status;
 }
 
+/* The time of which proofs may take a part: none where the search is limited in steps, for what it
+ * makes then must not depend on the clock. */
+static int64_t proof_ns(const prem_plan_options *options) {
+  return options->step_limit ? 0 : options->time_limit_ns;
+}
+
+/* The bound first: the search ends at once where it is reached. */
+static void bound(const prem_planning *planning, prem_search_limits *limits,
+                  const prem_draft *draft, bool feasible) {
+  const prem_plan_options *options = limits->options;
+  if (prem_planning_lower_bound(planning, &limits->lower_bound_ns) && feasible &&
+      proof_ns(options) >= PROBE_FROM_NS)
+    prem_planning_raise_bound(planning, draft->hyperperiod_ns, options->stop,
+                              &limits->lower_bound_ns);
+}
+
+/* A draft of a plan that is not to be searched on. */
+static prem_status draft_of(const prem_planning *planning, const prem_plan *plan, prem_draft *out) {
+  prem_slot *slots;
+  int64_t count;
+  prem_status status = prem_plan_expand(planning->schedule, plan, &slots, &count, NULL);
+  if (status)
+    return status;
+  prem_placement *placements = malloc((size_t)(count + 1) * sizeof *placements);
+  out->hyperperiod_ns = plan->hyperperiod_ns;
+  out->count = 0;
+  for (int64_t i = 0; i < count && placements; ++i)
+    if (!(slots[i].flags & PREM_SLOT_WARMUP))
+      placements[out->count++] = (prem_placement){.start_ns = slots[i].start_ns,
+                                                  .task = slots[i].task,
+                                                  .job = slots[i].job,
+                                                  .tile = slots[i].tile,
+                                                  .count = 1,
+                                                  .phase = (prem_phase)slots[i].phase};
+  free(slots);
+  free(out->placements);
+  out->placements = placements;
+  return placements ? PREM_OK : PREM_ERR_MEMORY;
+}
+
+/* A third of the time for the exact engine where the constructive plan breaks a rule. */
+static bool solve(const prem_planning *planning, const prem_search_limits *limits,
+                  prem_draft *draft) {
+  const prem_plan_options *options = limits->options;
+  prem_exact_verdict verdict;
+  prem_plan *found = prem_plan_new();
+  bool solved = found &&
+                prem_plan_exact(planning, options->time_limit_ns / 3, options->stop, found,
+                                &verdict) == PREM_OK &&
+                verdict.verdict == PREM_PLAN_FEASIBLE &&
+                draft_of(planning, found, draft) == PREM_OK;
+  prem_plan_free(found);
+  return solved;
+}
+
 static prem_status plan_any(const prem_planning *planning, prem_search_limits *limits,
                             prem_plan *plan, prem_plan_report *report) {
+  const prem_plan_options *options = limits->options;
   if (!prem_planning_supplied(planning))
     return PREM_ERR_INFEASIBLE;
   prem_planning quiet = *planning;
@@ -344,12 +405,20 @@ static prem_status plan_any(const prem_planning *planning, prem_search_limits *l
   prem_draft draft;
   prem_search_result found = {0};
   prem_status status = prem_plan_constructive(&quiet, &draft);
-  if (draft.complete && limits->options->time_limit_ns > 0) {
-    if (prem_planning_lower_bound(planning, &limits->lower_bound_ns))
-      report->lower_bound_ns = limits->lower_bound_ns;
+  bool late = status == PREM_ERR_INFEASIBLE && draft.complete;
+  bool proven = late && prem_planning_explain(planning, proof_ns(options) / 6, options->stop);
+  bool solved = late && !proven && proof_ns(options) > 0 && solve(&quiet, limits, &draft);
+  if (solved) {
+    status = PREM_OK;
+  } else if (draft.complete && !proven && options->time_limit_ns > 0) {
+    bound(planning, limits, &draft, !late);
+    report->lower_bound_ns = limits->lower_bound_ns;
     status = improve(planning, limits, &draft, &found, status);
   }
-  snprintf(report->method, sizeof report->method, found.improved ? "search" : "constructive");
+  snprintf(report->method, sizeof report->method,
+           solved           ? "exact"
+           : found.improved ? "search"
+                            : "constructive");
   if (status == PREM_OK)
     status = compress(planning, &draft, plan);
   else if (status == PREM_ERR_INFEASIBLE)

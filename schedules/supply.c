@@ -23,6 +23,13 @@ static int64_t round_size(const prem_planning *planning, const prem_task *task) 
   return tiles < 1 ? 1 : tiles < task->block_count ? tiles : task->block_count;
 }
 
+static bool is_first(const prem_task *task, prem_phase phase) {
+  for (int p = 0; p < (int)phase; ++p)
+    if (task->phase[p].exists)
+      return false;
+  return true;
+}
+
 static bool phase_supplied(const prem_planning *planning, const prem_task *task, prem_phase phase) {
   const prem_phase_spec *spec = &task->phase[phase];
   char key[2 * PREM_NAME_BYTES + 40];
@@ -39,10 +46,16 @@ static bool phase_supplied(const prem_planning *planning, const prem_task *task,
       prem_diag_add(planning->diag, PREM_ERROR, 43, place_of(spec, task), key,
                     "%d is above the capacity of %d: infeasible whatever the order",
                     spec->demand[i], resource->capacity);
-    else
+    else if (is_first(task, phase))
       prem_diag_add(planning->diag, PREM_ERROR, 43, place_of(spec, task), key,
                     "%" PRId64 " blocks that start together ask for %" PRId64
                     ", the capacity is %d: infeasible whatever the order",
+                    blocks, spec->demand[i] * blocks, resource->capacity);
+    else /* not forbidden, but no planner does it */
+      prem_diag_add(planning->diag, PREM_ERROR, 0, place_of(spec, task), key,
+                    "%" PRId64 " blocks ask for %" PRId64
+                    ", the capacity is %d: plans keep the later phases of a `together` round "
+                    "together as well; leave `together` out, or ask for less",
                     blocks, spec->demand[i] * blocks, resource->capacity);
   }
   return supplied;
