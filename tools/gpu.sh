@@ -47,7 +47,8 @@ step_sanitize() {
     report FAILED 0 "sanitize: no compute-sanitizer on PATH or in /usr/local/cuda/bin"
     return
   fi
-  for tool in memcheck racecheck synccheck; do
+  # racecheck cannot follow mbarriers and counts between warps: see docs/timing-method.md
+  for tool in memcheck synccheck; do
     for name in increment conv2d gang; do
       for mode in "${modes[@]}"; do
         limit "$tool.$name.$mode" 120 compute-sanitizer --tool "$tool" --error-exitcode 99 \
