@@ -34,6 +34,7 @@ typedef struct prem_cuda {
   int32_t capability;           /* major */
   cudaStream_t stream, control; /* the launch; the abort word */
   uint32_t *abort_word;         /* pinned: 1, and room for what the device says */
+  prem_device_fault *fault;     /* pinned: what it says of a run that does not end */
   void *records_room;           /* raw records in device memory */
   int64_t records_capacity;
   long long *ends_room; /* job_end_ns in device memory */
@@ -223,6 +224,7 @@ static void cuda_close(void *state) {
     cudaFree(cuda->records_room);
     cudaFree(cuda->ends_room);
     cudaFreeHost(cuda->abort_word);
+    cudaFreeHost(cuda->fault);
     if (cuda->stream)
       cudaStreamDestroy(cuda->stream);
     if (cuda->control)
@@ -251,6 +253,7 @@ static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
   CUDA_TRY(cudaHostAlloc((void **)&cuda->abort_word, 2 * sizeof *cuda->abort_word,
                          cudaHostAllocDefault));
   *cuda->abort_word = 1;
+  CUDA_TRY(cudaHostAlloc((void **)&cuda->fault, sizeof *cuda->fault, cudaHostAllocDefault));
   cuda->device.launch.clock_step_ns = machine->clock_step_ns;
   status = choose_variant(cuda, diag);
   if (status != PREM_OK) {
@@ -269,16 +272,22 @@ fail:
 
 static prem_status cuda_poison(void *state) {
   prem_cuda *cuda = state;
+  if (cuda->lost)
+    return PREM_ERR_MACHINE;
   return report(prem_cuda_arrays_poison(&cuda->arrays), NULL, "");
 }
 
 static prem_status cuda_verify(void *state, prem_verdict *out) {
   prem_cuda *cuda = state;
+  if (cuda->lost)
+    return PREM_ERR_MACHINE;
   return report(prem_cuda_arrays_verify(&cuda->arrays, cuda->host, out), NULL, "");
 }
 
 static prem_status cuda_download(void *state) {
   prem_cuda *cuda = state;
+  if (cuda->lost)
+    return PREM_ERR_MACHINE;
   return report(prem_cuda_arrays_download(&cuda->arrays, cuda->host), NULL, "");
 }
 
@@ -495,6 +504,14 @@ static bool has_aborted(const prem_cuda *cuda) {
          cudaStreamSynchronize(cuda->control) == cudaSuccess && *seen;
 }
 
+/* Which fault was it? Read beside a kernel that does not end. */
+static bool has_fault(const prem_cuda *cuda) {
+  return cudaMemcpyAsync(cuda->fault, &cuda->device.launch.state->fault, sizeof *cuda->fault,
+                         cudaMemcpyDeviceToHost, cuda->control) == cudaSuccess &&
+         cudaStreamSynchronize(cuda->control) == cudaSuccess &&
+         cuda->fault->code != PREM_FAULT_NONE;
+}
+
 /* Watch a launch until it ends. The device ends all waits by itself; the host ends what the caller
  * stops, and gives a compute that never returns up for lost. */
 static prem_status watch(prem_cuda *cuda, const prem_run_request *request, prem_diag *diag) {
@@ -520,12 +537,23 @@ static prem_status watch(prem_cuda *cuda, const prem_run_request *request, prem_
     }
     if (now > give_up_ns) {
       cuda->lost = true;
+      if (has_fault(cuda))
+        say_fault(cuda, cuda->fault, diag);
       prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
                     "a compute does not return: the GPU is free again when this process ends");
       return PREM_ERR_MACHINE;
     }
     host_pause(POLL_NS);
   }
+}
+
+/* After a compute that does not return every call that touches the device would wait for it. */
+static prem_status is_usable(const prem_cuda *cuda, prem_diag *diag) {
+  if (!cuda->lost)
+    return PREM_OK;
+  prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
+                "a compute of an earlier run still holds the GPU: start the program again");
+  return PREM_ERR_MACHINE;
 }
 
 /* The best engine of the GPU where none is named; a named one must be there. */
@@ -571,7 +599,9 @@ static prem_status cuda_run(void *state, const prem_run_request *request, prem_t
   if (!blocks)
     return PREM_ERR_MEMORY;
   prem_engine engine = request->engine;
-  prem_status status = choose_engine(cuda, &engine, diag);
+  prem_status status = is_usable(cuda, diag);
+  if (status == PREM_OK)
+    status = choose_engine(cuda, &engine, diag);
   prem_device_state after;
   cudaError_t error;
   if (status != PREM_OK)
