@@ -6,7 +6,7 @@
 /* How far ordering has come with a task. */
 typedef struct task_progress {
   int32_t next;        /* its first job that is not in the order yet */
-  int64_t *numbers;    /* of the jobs that are, in the order */
+  int64_t first;       /* of the numbers of those that are in the order */
   int64_t earliest_ns; /* of its last one */
 } task_progress;
 
@@ -39,7 +39,7 @@ static int64_t earliest_of_next(const ordering *at, int32_t t) {
     if (awaited > pred->next)
       return INT64_MAX;
     if (awaited > 0)
-      earliest_ns = larger(earliest_ns, at->earliest_ns[pred->numbers[awaited - 1]]);
+      earliest_ns = larger(earliest_ns, at->earliest_ns[at->numbers[pred->first + awaited - 1]]);
   }
   return earliest_ns;
 }
@@ -57,13 +57,13 @@ static void append(ordering *at, int32_t t, int64_t earliest_ns) {
     const int32_t awaited = task->after[a].pred_jobs[job->job];
     if (awaited <= 0)
       continue;
-    const int64_t pred = at->tasks[task->after[a].task].numbers[awaited - 1];
+    const int64_t pred = at->numbers[at->tasks[task->after[a].task].first + awaited - 1];
     at->order->preds[at->pred_count++] =
         (prem_untiled_pred){.number = pred, .lag_ns = task->after[a].lag_ns};
     at->order->jobs[pred].awaited = true;
     ++job->pred_count;
   }
-  progress->numbers[progress->next++] = number;
+  at->numbers[progress->first + progress->next++] = number;
   progress->earliest_ns = earliest_ns;
   at->earliest_ns[number] = earliest_ns;
 }
@@ -102,10 +102,10 @@ prem_status prem_untiled_order_new(const prem_program *program, prem_untiled_ord
                  .earliest_ns = calloc(jobs + 1, sizeof *at.earliest_ns)};
   prem_status status = PREM_ERR_MEMORY;
   if (out->jobs && out->preds && at.tasks && at.numbers && at.earliest_ns) {
-    int64_t *numbers = at.numbers;
+    int64_t first = 0;
     for (int32_t t = 0; t < tasks; ++t) {
-      at.tasks[t].numbers = numbers;
-      numbers += program->tasks[t].jobs;
+      at.tasks[t].first = first;
+      first += program->tasks[t].jobs;
     }
     order_all(&at, (int64_t)jobs);
     status = PREM_OK;

@@ -262,7 +262,7 @@ static void begin_at_buffers(construction *c, const round *r, prem_holding h, bo
   if (!h.exists)
     return;
   int64_t least_ns = 0, at_ns = max_ns(from_ns, lower_ns[h.first]);
-  for (int p = h.first; p <= (int)h.last; ++p)
+  for (int p = (int)h.first; p <= (int)h.last; ++p)
     if (r->task->phase[p].exists)
       least_ns += r->task->phase[p].wcet_ns + c->guard_ns;
   for (int32_t m = 0; m < r->count; ++m) {
@@ -586,11 +586,12 @@ prem_status prem_plan_constructive(const prem_planning *planning, prem_draft *ou
                     .horizon_ns = schedule->period_lcm_ns ? schedule->period_lcm_ns : PREM_MAX_NS,
                     .draft = out};
   prem_status status = prepare(&c);
-  if (!status)
+  if (!status) {
     status = place_all(&c);
-  if (out->complete) {
-    prem_status hyperperiod = set_hyperperiod(&c);
-    status = status ? status : hyperperiod;
+    if (out->complete) {
+      prem_status hyperperiod = set_hyperperiod(&c);
+      status = status ? status : hyperperiod;
+    }
   }
   release(&c);
   return status;

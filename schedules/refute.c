@@ -278,8 +278,8 @@ static bool probe_all(prem_refuter *r) {
   for (int round = 0; changed && round < ROUNDS; ++round) {
     changed = false;
     for (int32_t p = 0; p < r->pair_count && !is_tired(r); ++p)
-      for (char order = 'a'; order <= 'b'; ++order)
-        if (r->now.order[p] == 0 && !probe_pair(r, p, order, &changed))
+      for (int order = 'a'; order <= 'b'; ++order)
+        if (r->now.order[p] == 0 && !probe_pair(r, p, (char)order, &changed))
           return false;
     for (int32_t i = 0; i < r->body_count && !is_tired(r); ++i)
       if (!probe_node(r, r->bodies[i].first, &changed))

@@ -250,7 +250,8 @@ static bool add_tile(building *b, int32_t t, int32_t job, int32_t tile, job_node
       return false;
     before = p;
   }
-  if (!add_apart(&b->arcs, node[before], of->end, in_units(b, wcet_of(b, task, before))))
+  if (before >= 0 &&
+      !add_apart(&b->arcs, node[before], of->end, in_units(b, wcet_of(b, task, before))))
     return false;
   return hold_buffer(b, task, node, true, block) &&
          (b->schedule->platform.buffers == 1 || hold_buffer(b, task, node, false, block));

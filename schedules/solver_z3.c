@@ -156,7 +156,7 @@ static void reach(const prem_solver *s, Z3_ast *to, Z3_ast from, Z3_ast added) {
 }
 
 static void add_weight(const prem_solver *s, sums *of, Z3_ast on, int32_t weight) {
-  memset(of->next, 0, ((size_t)of->room + 1) * sizeof *of->next);
+  memset(of->next, 0, ((size_t)of->room + 1) * sizeof(Z3_ast));
   for (int32_t sum = 0; sum <= of->room; ++sum) {
     if (!of->is[sum])
       continue;
@@ -186,7 +186,7 @@ static int by_group_and_demand(const void *left, const void *right) {
  * are sorted; `base` is what it takes anyway. */
 static bool add_group(const prem_solver *s, sums *of, const user *users, int32_t count,
                       int32_t base, const prem_hold *at) {
-  Z3_ast *on = malloc((size_t)count * sizeof *on);
+  Z3_ast *on = malloc((size_t)count * sizeof(Z3_ast));
   for (int32_t i = 0; i < count && on; ++i)
     on[i] = users[i].hold->demand > base ? is_on(s, users[i].hold, at) : NULL;
   for (int32_t i = 0; i < count && on; ++i) {
@@ -213,8 +213,8 @@ static bool leave_room(const prem_solver *s, const user *users, int32_t count, c
     require(s, Z3_mk_false(s->z3));
     return true;
   }
-  of.is = calloc((size_t)of.room + 1, sizeof *of.is);
-  of.next = calloc((size_t)of.room + 1, sizeof *of.next);
+  of.is = calloc((size_t)of.room + 1, sizeof(Z3_ast));
+  of.next = calloc((size_t)of.room + 1, sizeof(Z3_ast));
   bool added = of.is && of.next;
   if (added)
     of.is[0] = Z3_mk_true(s->z3);
@@ -235,14 +235,16 @@ static bool exclude_each_other(const user *a, const user *b, prem_line line) {
   return a->group != b->group && (int64_t)a->hold->demand + b->hold->demand > line.capacity;
 }
 
-static void list_users(const prem_solver *s, int32_t l, user *users) {
+/* @return how many there are. */
+static int32_t list_users(const prem_solver *s, int32_t l, user *users) {
   const prem_rules *rules = s->rules;
   prem_line line = prem_rules_line(rules, l);
-  for (int64_t k = rules->first_hold[l]; k < rules->first_hold[l + 1]; ++k) {
+  int32_t count = 0;
+  for (int64_t k = rules->first_hold[l]; k < rules->first_hold[l + 1]; ++k, ++count) {
     const prem_hold *hold = &rules->holds[rules->line_holds[k]];
-    int32_t index = (int32_t)(k - rules->first_hold[l]);
-    users[index] = (user){hold, line.per_task ? rules->nodes[hold->first].task : index};
+    users[count] = (user){hold, line.per_task ? rules->nodes[hold->first].task : count};
   }
+  return count;
 }
 
 static void keep_users_apart(const prem_solver *s, const user *users, int32_t count,
@@ -259,8 +261,7 @@ static void keep_users_apart(const prem_solver *s, const user *users, int32_t co
 
 static bool add_line(const prem_solver *s, int32_t l, user *users, user *others) {
   prem_line line = prem_rules_line(s->rules, l);
-  int32_t count = (int32_t)(s->rules->first_hold[l + 1] - s->rules->first_hold[l]);
-  list_users(s, l, users);
+  int32_t count = list_users(s, l, users);
   keep_users_apart(s, users, count, line);
   if (line.capacity == 1)
     return true;
@@ -282,7 +283,7 @@ static bool add_line(const prem_solver *s, int32_t l, user *users, user *others)
 
 static bool add_lines(const prem_solver *s) {
   size_t most = (size_t)s->rules->hold_count + 1;
-  user *users = malloc(most * sizeof *users), *others = malloc(most * sizeof *others);
+  user *users = calloc(most, sizeof *users), *others = calloc(most, sizeof *others);
   bool added = users && others;
   for (int32_t l = 0; l < s->rules->line_count && added; ++l)
     added = add_line(s, l, users, others);
