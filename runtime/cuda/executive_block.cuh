@@ -22,7 +22,7 @@ constexpr int32_t MEMORY_THREADS = 96;
 constexpr uint32_t FULL_WARP = 0xffffffffu;
 constexpr uint32_t GANG_GRANTED = 0x80000000u;
 
-/** Rather than a record of the memory warp's ring: one of the compute warps'. */
+/** Rather than a record of the starter's ring: one of the compute warps'. */
 constexpr int32_t COMPUTES = 2 * CHUNK;
 
 /** Words of control::counts: the phases done, and: */
@@ -127,7 +127,7 @@ __device__ __forceinline__ prem_device_cell *cell_at(control *own, const prem_la
                                                      int32_t cell) {
   return (prem_device_cell *)bytes_at(own, launch.cells_at) + cell;
 }
-/** The moves of a record in the memory warp's ring; behind them those of the writer's slips. */
+/** The moves of a record in the starter's ring; behind them those of the writer's slips. */
 __device__ __forceinline__ prem_device_move *moves_at(control *own, const prem_launch &launch,
                                                       int32_t slot) {
   return (prem_device_move *)bytes_at(own, launch.moves_at) + slot * launch.widest_move;
