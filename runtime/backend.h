@@ -11,6 +11,8 @@ struct prem_backend {
   uint32_t modes; /* bit 1 << prem_mode */
   /** Machine facts, or PREM_ERR_UNAVAILABLE with the reason as a note. */
   prem_status (*probe)(prem_machine *out, prem_diag *diag);
+  /** See prem_backend_measure(); NULL: nothing takes longer. */
+  prem_status (*measure)(prem_machine *machine, prem_diag *diag);
   /** `state` is the backend's own; on error nothing is left behind. */
   prem_status (*open)(const prem_program *program, prem_arrays *arrays, const prem_machine *machine,
                       void **state, prem_diag *diag);

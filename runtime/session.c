@@ -68,6 +68,11 @@ prem_status prem_backend_probe(const prem_backend *backend, prem_machine *out, p
   return backend->probe(out, diag);
 }
 
+prem_status prem_backend_measure(const prem_backend *backend, prem_machine *machine,
+                                 prem_diag *diag) {
+  return backend->measure ? backend->measure(machine, diag) : PREM_OK;
+}
+
 /* ---- opening and closing -------------------------------------------------------------------- */
 
 static prem_status refuse(prem_diag *diag, const char *key, const char *reason) {

@@ -75,6 +75,10 @@ PREM_API bool prem_engine_parse(const char *name, prem_engine *out);
 /** Is it there, and what can it do? PREM_ERR_UNAVAILABLE: `diag` says why in one note. */
 PREM_API prem_status prem_backend_probe(const prem_backend *backend, prem_machine *out,
                                         prem_diag *diag);
+/** Add the facts that take too long to measure before every run: the bandwidth. What the backend
+ *  cannot measure stays as it is. Errors: PREM_ERR_UNAVAILABLE, the reason a note in `diag`. */
+PREM_API prem_status prem_backend_measure(const prem_backend *backend, prem_machine *machine,
+                                          prem_diag *diag);
 
 /**
  * Make a schedule ready to run: compile its plan into records, allocate and fill the arrays,

@@ -1,5 +1,6 @@
 /* The cuda backend: probing, opening, one launch and its watchdog. */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "device_verify.h"
 #include "executive.h"
 #include "legacy.h"
+#include "machine_facts.h"
 
 enum {
   POLL_NS = 20000,    /* the host's look at the stream */
@@ -19,7 +21,7 @@ enum {
   START_MARGIN_NS = 20000,   /* from the last arrival to S */
   LAST_GRACE_NS = 500000000, /* an aborted run gets so long for its computes to return */
   DEFAULT_THREADS = 320,
-  CLOCK_READS = 20000
+  LEAST_THREADS = 128
 };
 
 typedef struct prem_cuda {
@@ -76,16 +78,39 @@ static void host_pause(int64_t ns) {
 
 /* ---- probing --------------------------------------------------------------------------------- */
 
-static cudaError_t measure_clock(prem_machine *out) {
-  int64_t *result = NULL, host[2] = {0};
-  cudaError_t error;
-  CUDA_TRY(cudaMalloc((void **)&result, sizeof host));
-  CUDA_TRY(prem_device_clock_probe(CLOCK_READS, result, NULL));
-  CUDA_TRY(cudaMemcpy(host, result, sizeof host, cudaMemcpyDeviceToHost));
-  out->clock_step_ns = host[0];
-  out->clock_read_ns = host[1] / CLOCK_READS;
-fail:
-  cudaFree(result);
+/* The most blocks that any plan could have: small ones, of few threads. */
+static cudaError_t count_resident_blocks(const prem_launch *smallest, int32_t sm_count,
+                                         int32_t *resident) {
+  int32_t most = 0, most_threads;
+  const void *variant;
+  for (int32_t number = 0; (variant = prem_executive_variant(number, &most_threads)); ++number) {
+    int blocks = 0;
+    cudaError_t error = cudaFuncSetAttribute(
+        variant, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
+    if (error == cudaSuccess)
+      error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, variant, LEAST_THREADS,
+                                                            (size_t)smallest->buffers_at);
+    if (error != cudaSuccess)
+      return error;
+    if (blocks > most)
+      most = blocks;
+  }
+  *resident = most * sm_count;
+  return cudaSuccess;
+}
+
+static cudaError_t find_facts(const struct cudaDeviceProp *device, prem_machine *out) {
+  prem_launch smallest = {.most_tasks = 1, .most_ports = 2, .widest_move = 1};
+  prem_executive_lay_out(&smallest);
+  snprintf(out->name, sizeof out->name, "%.127s", device->name);
+  snprintf(out->backend, sizeof out->backend, "cuda");
+  out->cores = device->multiProcessorCount;
+  out->scratch_bytes = (int64_t)device->sharedMemPerBlockOptin - smallest.buffers_at;
+  cudaError_t error = count_resident_blocks(&smallest, out->cores, &out->max_blocks);
+  if (error == cudaSuccess)
+    error = prem_measure_clock(&out->clock_step_ns, &out->clock_read_ns);
+  if (error == cudaSuccess)
+    error = prem_measure_skew(out->clock_step_ns, &out->clock_skew_ns);
   return error;
 }
 
@@ -98,7 +123,14 @@ static const char *why_no_device(cudaError_t error) {
   return error == cudaSuccess ? "no device" : cudaGetErrorString(error);
 }
 
-static prem_status cuda_probe(prem_machine *out, prem_diag *diag) {
+static prem_status does_not_answer(cudaError_t error, prem_diag *diag) {
+  prem_diag_add(diag, PREM_NOTE, 0, nowhere, "", "cuda: the GPU does not answer: %s",
+                cudaGetErrorString(error));
+  cudaGetLastError();
+  return PREM_ERR_UNAVAILABLE;
+}
+
+static prem_status find_machine(prem_machine *out, prem_diag *diag) {
   int count = 0;
   cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess || count == 0) {
@@ -114,23 +146,31 @@ static prem_status cuda_probe(prem_machine *out, prem_diag *diag) {
                   device.major, device.minor);
     return PREM_ERR_UNAVAILABLE;
   }
-  if (error == cudaSuccess) {
-    snprintf(out->name, sizeof out->name, "%.127s", device.name);
-    snprintf(out->backend, sizeof out->backend, "cuda");
-    out->cores = device.multiProcessorCount;
-    out->max_blocks = device.multiProcessorCount * device.maxBlocksPerMultiProcessor;
-    prem_launch smallest = {.most_tasks = 1, .most_ports = 2, .widest_move = 1};
-    prem_executive_lay_out(&smallest);
-    out->scratch_bytes = (int64_t)device.sharedMemPerBlockOptin - smallest.buffers_at;
-    error = measure_clock(out);
+  if (error == cudaSuccess)
+    error = find_facts(&device, out);
+  return error == cudaSuccess ? PREM_OK : does_not_answer(error, diag);
+}
+
+/* Measured once a process: a later probe may come beside a kernel that holds the GPU. */
+static prem_status cuda_probe(prem_machine *out, prem_diag *diag) {
+  static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+  static prem_machine known;
+  static bool is_known;
+  prem_status status = PREM_OK;
+  pthread_mutex_lock(&guard);
+  if (!is_known) {
+    known = (prem_machine){0};
+    status = find_machine(&known, diag);
+    is_known = status == PREM_OK;
   }
-  if (error != cudaSuccess) {
-    prem_diag_add(diag, PREM_NOTE, 0, nowhere, "", "cuda: the GPU does not answer: %s",
-                  cudaGetErrorString(error));
-    cudaGetLastError();
-    return PREM_ERR_UNAVAILABLE;
-  }
-  return PREM_OK;
+  *out = known;
+  pthread_mutex_unlock(&guard);
+  return status;
+}
+
+static prem_status cuda_measure(prem_machine *machine, prem_diag *diag) {
+  cudaError_t error = prem_measure_copy(&machine->bandwidth_bytes_per_s);
+  return error == cudaSuccess ? PREM_OK : does_not_answer(error, diag);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -162,7 +202,7 @@ static prem_status choose_variant(prem_cuda *cuda, prem_diag *diag) {
     return report(error, diag, "reading the device's properties");
   cuda->capability = device.major;
   cuda->threads = platform->block_threads ? platform->block_threads : DEFAULT_THREADS;
-  if (cuda->threads < 128 || cuda->threads > 1024 || cuda->threads % 32) {
+  if (cuda->threads < LEAST_THREADS || cuda->threads > 1024 || cuda->threads % 32) {
     prem_diag_add(diag, PREM_ERROR, 42, platform->place, "platform.block_threads",
                   "%d threads: a block on the GPU takes 128 to 1024, a multiple of 32 (three warps "
                   "of them move memory)",
@@ -650,6 +690,7 @@ const prem_backend prem_backend_cuda = {
     .modes = 1u << PREM_MODE_TT | 1u << PREM_MODE_FREE | 1u << PREM_MODE_LOCK |
              1u << PREM_MODE_LEGACY | 1u << PREM_MODE_LAUNCHED,
     .probe = cuda_probe,
+    .measure = cuda_measure,
     .open = cuda_open,
     .run = cuda_run,
     .poison = cuda_poison,

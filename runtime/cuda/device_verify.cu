@@ -1,8 +1,6 @@
 /* Poisoning and comparing arrays where they are. Nothing of this is timed. */
 #include "device_verify.h"
 
-#include "device_clock.cuh"
-
 namespace {
 
 __device__ unsigned char *element_at(const prem_device_array *array, int64_t number) {
@@ -56,21 +54,6 @@ __global__ void compare(prem_device_array array, prem_device_array reference, do
   }
 }
 
-/** One thread reads the clock `reads` times: the smallest step seen, and the time of all. */
-__global__ void clock_probe(int32_t reads, int64_t *result) {
-  int64_t smallest = INT64_MAX;
-  const int64_t first = prem_clock_ns();
-  int64_t last = first;
-  for (int32_t i = 0; i < reads; ++i) {
-    const int64_t now = prem_clock_ns();
-    if (now > last && now - last < smallest)
-      smallest = now - last;
-    last = now;
-  }
-  result[0] = smallest;
-  result[1] = last - first;
-}
-
 } // namespace
 
 extern "C" cudaError_t prem_device_poison(const prem_device_array *array, uint32_t pattern,
@@ -85,11 +68,5 @@ extern "C" cudaError_t prem_device_compare(const prem_device_array *array,
                                            cudaStream_t stream) {
   compare<<<1024, 256, 0, stream>>>(*array, *reference, tolerance, wrong_and_first,
                                     wrong_and_first + 1);
-  return cudaGetLastError();
-}
-
-extern "C" cudaError_t prem_device_clock_probe(int32_t reads, int64_t *result,
-                                               cudaStream_t stream) {
-  clock_probe<<<1, 1, 0, stream>>>(reads, result);
   return cudaGetLastError();
 }

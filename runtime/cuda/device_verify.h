@@ -1,4 +1,4 @@
-/** Kernels that surround a run: poison, compare, probe the clock. */
+/** Kernels that surround a run: poison and compare. */
 #ifndef TTPREM_DEVICE_VERIFY_H
 #define TTPREM_DEVICE_VERIFY_H
 
@@ -18,8 +18,6 @@ cudaError_t prem_device_poison(const prem_device_array *array, uint32_t pattern,
 cudaError_t prem_device_compare(const prem_device_array *array, const prem_device_array *reference,
                                 double tolerance, unsigned long long *wrong_and_first,
                                 cudaStream_t stream);
-/** result[0]: smallest step of %globaltimer seen; result[1]: ns that `reads` readings took. */
-cudaError_t prem_device_clock_probe(int32_t reads, int64_t *result, cudaStream_t stream);
 
 #ifdef __cplusplus
 }
