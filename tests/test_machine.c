@@ -1,0 +1,64 @@
+/* Machine facts: what takes longer than a run may wait is measured only when asked for. */
+#include "ttprem/ttprem.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { PROBE_NS = 50000000 }; /* what a run may wait for the facts */
+
+static int64_t now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/** `sim` and `cpu` have no bandwidth to measure: asking for more changes nothing. */
+START_TEST(what_cannot_be_measured_stays) {
+  static const char *const names[] = {"sim", "cpu"};
+  const prem_backend *backend = prem_backend_find(names[_i]);
+  prem_machine machine, before;
+  ck_assert_int_eq(prem_backend_probe(backend, &machine, NULL), PREM_OK);
+  machine.bandwidth_bytes_per_s = 7;
+  memcpy(&before, &machine, sizeof machine);
+  ck_assert_int_eq(prem_backend_measure(backend, &machine, NULL), PREM_OK);
+  ck_assert_mem_eq(&before, &machine, sizeof machine);
+}
+END_TEST
+
+/** Where there is a GPU: all its facts, and those of a second probe at once and the same. */
+START_TEST(a_gpu_knows_its_clocks_and_its_memory) {
+  const prem_backend *cuda = prem_backend_find("cuda");
+  prem_machine machine, again;
+  if (!cuda || prem_backend_probe(cuda, &machine, NULL) != PREM_OK)
+    return;
+  ck_assert_int_gt(machine.clock_step_ns, 0);
+  ck_assert_int_gt(machine.clock_read_ns, 0);
+  ck_assert_int_gt(machine.clock_skew_ns, machine.clock_step_ns);
+  ck_assert_int_lt(machine.clock_skew_ns, 2000 + 2 * machine.clock_step_ns);
+  ck_assert_int_ge(machine.max_blocks, machine.cores);
+  ck_assert_int_gt(machine.scratch_bytes, 16384);
+  ck_assert_int_eq(machine.bandwidth_bytes_per_s, 0);
+  const int64_t begin = now_ns();
+  ck_assert_int_eq(prem_backend_probe(cuda, &again, NULL), PREM_OK);
+  ck_assert_int_lt(now_ns() - begin, PROBE_NS);
+  ck_assert_mem_eq(&machine, &again, sizeof machine);
+  ck_assert_int_eq(prem_backend_measure(cuda, &machine, NULL), PREM_OK);
+  ck_assert_int_gt(machine.bandwidth_bytes_per_s, 10000000000); /* 10 GB/s */
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("machine");
+  TCase *cases = tcase_create("facts");
+  tcase_add_loop_test(cases, what_cannot_be_measured_stays, 0, 2);
+  tcase_set_timeout(cases, 60);
+  tcase_add_test(cases, a_gpu_knows_its_clocks_and_its_memory);
+  suite_add_tcase(suite, cases);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_ENV);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
