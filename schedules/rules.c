@@ -169,9 +169,9 @@ static bool hold_buffer(building *b, const prem_task *task, const int32_t node[P
     return true;
   bool single = b->schedule->platform.buffers == 1;
   int64_t least = 0;
-  for (int p = holding.first; p < (int)holding.last; ++p)
+  for (int p = (int)holding.first; p < (int)holding.last; ++p)
     least += task->phase[p].exists ? step_of(b, task, p) : 0;
-  int64_t length = in_units(b, wcet_of(b, task, holding.last) + b->guard_ns);
+  int64_t length = in_units(b, wcet_of(b, task, (int)holding.last) + b->guard_ns);
   least += length;
   if (b->rules->relaxed && b->rules->joinable) /* a chain of buffers, its pairs without a guard */
     least -= b->guard_ns;

@@ -200,7 +200,8 @@ static bool check_outputs(const measuring_options *options, const prem_schedule 
     command_error("--picture needs gnuplot, which is not on the PATH; install gnuplot-nox");
     return false;
   }
-  bool writable = command_output_check(options->json) & command_output_check(options->trace);
+  bool writable = command_output_check(options->json);
+  writable &= command_output_check(options->trace);
   for (int i = 0; i < options->picture_count; ++i)
     writable &= command_output_check(options->pictures[i]);
   for (int32_t i = 0; i < schedule->array_count; ++i)
