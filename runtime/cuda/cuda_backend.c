@@ -19,7 +19,8 @@ enum {
   DEFAULT_STALL_NS = 500000000,
   RESIDENT_NS = 1000000000,  /* for all blocks to arrive */
   START_MARGIN_NS = 20000,   /* from the last arrival to S */
-  LAST_GRACE_NS = 500000000, /* an aborted run gets so long for its computes to return */
+  LAST_GRACE_NS = 200000000, /* an aborted run gets so long for its computes to return */
+  FETCH_NS = 500000000,      /* a copy beside a running kernel */
   DEFAULT_THREADS = 320,
   LEAST_THREADS = 128
 };
@@ -42,8 +43,12 @@ typedef struct prem_cuda {
   long long *ends_room; /* job_end_ns in device memory */
   int64_t ends_capacity;
   prem_legacy *legacy; /* NULL until a run asks for ordinary kernels */
-  bool lost;           /* a compute never came back: nothing of the device can be freed */
 } prem_cuda;
+
+/* A compute that never comes back and an error of the device take the GPU from the whole process:
+ * calls that touch the device would wait for the one for ever, and fail after the other. */
+typedef enum gpu_loss { GPU_THERE, GPU_HELD, GPU_BROKEN } gpu_loss;
+static _Atomic gpu_loss loss;
 
 #define CUDA_TRY(call)                                                                             \
   do {                                                                                             \
@@ -62,6 +67,15 @@ static prem_status report(cudaError_t error, prem_diag *diag, const char *what) 
   }
   prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda", "%s: %s (%s)", what,
                 cudaGetErrorString(error), cudaGetErrorName(error));
+  return PREM_ERR_MACHINE;
+}
+
+static prem_status is_usable(prem_diag *diag) {
+  if (loss == GPU_THERE)
+    return PREM_OK;
+  prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda", "%s: start the program again",
+                loss == GPU_HELD ? "a compute of an earlier run still holds the GPU"
+                                 : "this process lost the GPU when an earlier run failed on it");
   return PREM_ERR_MACHINE;
 }
 
@@ -169,6 +183,8 @@ static prem_status cuda_probe(prem_machine *out, prem_diag *diag) {
 }
 
 static prem_status cuda_measure(prem_machine *machine, prem_diag *diag) {
+  if (is_usable(diag) != PREM_OK)
+    return PREM_ERR_UNAVAILABLE;
   cudaError_t error = prem_measure_copy(&machine->bandwidth_bytes_per_s);
   return error == cudaSuccess ? PREM_OK : does_not_answer(error, diag);
 }
@@ -257,7 +273,7 @@ static void cuda_close(void *state) {
   prem_cuda *cuda = state;
   if (!cuda)
     return;
-  if (!cuda->lost) { /* freeing would wait for the kernel */
+  if (loss != GPU_HELD) { /* freeing would wait for the kernel */
     prem_legacy_free(cuda->legacy);
     prem_cuda_program_free(&cuda->device);
     prem_cuda_arrays_free(&cuda->arrays);
@@ -276,7 +292,9 @@ static void cuda_close(void *state) {
 static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
                              const prem_machine *machine, void **state, prem_diag *diag) {
   *state = NULL;
-  prem_status status = judge_tasks(program->schedule, diag);
+  prem_status status = is_usable(diag);
+  if (status == PREM_OK)
+    status = judge_tasks(program->schedule, diag);
   if (status != PREM_OK)
     return status;
   prem_cuda *cuda = calloc(1, sizeof *cuda);
@@ -312,21 +330,21 @@ fail:
 
 static prem_status cuda_poison(void *state) {
   prem_cuda *cuda = state;
-  if (cuda->lost)
+  if (loss != GPU_THERE)
     return PREM_ERR_MACHINE;
   return report(prem_cuda_arrays_poison(&cuda->arrays), NULL, "");
 }
 
 static prem_status cuda_verify(void *state, prem_verdict *out) {
   prem_cuda *cuda = state;
-  if (cuda->lost)
+  if (loss != GPU_THERE)
     return PREM_ERR_MACHINE;
   return report(prem_cuda_arrays_verify(&cuda->arrays, cuda->host, out), NULL, "");
 }
 
 static prem_status cuda_download(void *state) {
   prem_cuda *cuda = state;
-  if (cuda->lost)
+  if (loss != GPU_THERE)
     return PREM_ERR_MACHINE;
   return report(prem_cuda_arrays_download(&cuda->arrays, cuda->host), NULL, "");
 }
@@ -535,26 +553,76 @@ static prem_status say_fault(const prem_cuda *cuda, const prem_device_fault *fau
   return PREM_ERR_MACHINE;
 }
 
-/* Has a block raised a fault? Read beside the running kernel. */
-static bool has_aborted(const prem_cuda *cuda) {
-  uint32_t *seen = cuda->abort_word + 1;
-  *seen = 0;
-  return cudaMemcpyAsync(seen, &cuda->device.launch.state->abort, sizeof *seen,
-                         cudaMemcpyDeviceToHost, cuda->control) == cudaSuccess &&
-         cudaStreamSynchronize(cuda->control) == cudaSuccess && *seen;
+/* The names of all tasks; what finds no room is left out. */
+static void list_tasks(const prem_schedule *schedule, char *list, size_t list_bytes) {
+  size_t used = 0;
+  list[0] = '\0';
+  for (int32_t t = 0; t < schedule->task_count && used < list_bytes; ++t) {
+    const int length =
+        snprintf(list + used, list_bytes - used, "%s'%s'", t ? ", " : "", schedule->tasks[t].name);
+    used += length > 0 ? (size_t)length : 0;
+  }
 }
 
-/* Which fault was it? Read beside a kernel that does not end. */
-static bool has_fault(const prem_cuda *cuda) {
-  return cudaMemcpyAsync(cuda->fault, &cuda->device.launch.state->fault, sizeof *cuda->fault,
-                         cudaMemcpyDeviceToHost, cuda->control) == cudaSuccess &&
-         cudaStreamSynchronize(cuda->control) == cudaSuccess &&
-         cuda->fault->code != PREM_FAULT_NONE;
+/* An error of the device breaks the context: what the blocks knew cannot be read any more. */
+static bool is_broken(const prem_cuda *cuda) {
+  const cudaError_t error = cudaStreamQuery(cuda->control);
+  return error != cudaSuccess && error != cudaErrorNotReady;
+}
+
+static prem_status say_broken(const prem_cuda *cuda, prem_mode mode, prem_engine engine,
+                              cudaError_t error, prem_diag *diag) {
+  char tasks[256];
+  loss = GPU_BROKEN;
+  list_tasks(cuda->program->schedule, tasks, sizeof tasks);
+  prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
+                "running on the GPU: %s (%s), in mode %s with engine %s and the tasks %s: a "
+                "kernel or a copy left its memory, or the GPU failed. This process has lost the "
+                "GPU: start the program again; compute-sanitizer names the access",
+                cudaGetErrorString(error), cudaGetErrorName(error), prem_mode_name(mode),
+                prem_engine_name(engine), tasks);
+  return PREM_ERR_MACHINE;
+}
+
+/* Read device memory beside a running kernel, into pinned memory. */
+static bool fetch(const prem_cuda *cuda, void *to, const void *from, size_t bytes) {
+  const int64_t give_up_ns = host_now_ns() + FETCH_NS;
+  cudaError_t error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, cuda->control);
+  if (error != cudaSuccess)
+    return false;
+  while ((error = cudaStreamQuery(cuda->control)) == cudaErrorNotReady &&
+         host_now_ns() < give_up_ns)
+    host_pause(POLL_NS);
+  return error == cudaSuccess;
+}
+
+/* Has a block raised a fault, or does the GPU not even answer? */
+static bool has_to_end(const prem_cuda *cuda) {
+  uint32_t *seen = cuda->abort_word + 1;
+  return !fetch(cuda, seen, &cuda->device.launch.state->abort, sizeof *seen) || *seen;
+}
+
+/* A compute does not return. The fault, where there is one, names who waits for it. */
+static void say_endless(const prem_cuda *cuda, prem_diag *diag) {
+  loss = GPU_HELD;
+  if (fetch(cuda, cuda->fault, &cuda->device.launch.state->fault, sizeof *cuda->fault) &&
+      cuda->fault->code != PREM_FAULT_NONE)
+    say_fault(cuda, cuda->fault, diag);
+  prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
+                "a compute does not return, %d ms after the run was stopped: the GPU is free again "
+                "when this process ends",
+                LAST_GRACE_NS / 1000000);
+}
+
+static void stop_blocks(const prem_cuda *cuda) {
+  cudaMemcpyAsync(&cuda->device.launch.state->abort, cuda->abort_word, sizeof(uint32_t),
+                  cudaMemcpyHostToDevice, cuda->control);
 }
 
 /* Watch a launch until it ends. The device ends all waits by itself; the host ends what the caller
  * stops, and gives a compute that never returns up for lost. */
-static prem_status watch(prem_cuda *cuda, const prem_run_request *request, prem_diag *diag) {
+static prem_status watch(const prem_cuda *cuda, const prem_run_request *request, prem_engine engine,
+                         prem_diag *diag) {
   int64_t give_up_ns = INT64_MAX, look_ns = host_now_ns() + LOOK_NS;
   bool stopped = false;
   for (;;) {
@@ -562,38 +630,24 @@ static prem_status watch(prem_cuda *cuda, const prem_run_request *request, prem_
     if (error == cudaSuccess)
       return stopped ? PREM_ERR_INTERRUPTED : PREM_OK;
     if (error != cudaErrorNotReady)
-      return report(error, diag, "running on the GPU");
+      return say_broken(cuda, request->mode, engine, error, diag);
     const int64_t now = host_now_ns();
     if (!stopped && request->stop && *request->stop) {
       stopped = true;
-      cudaMemcpyAsync(&cuda->device.launch.state->abort, cuda->abort_word, sizeof(uint32_t),
-                      cudaMemcpyHostToDevice, cuda->control);
-      look_ns = now;
+      stop_blocks(cuda);
+      give_up_ns = now + LAST_GRACE_NS;
     }
     if (now >= look_ns && give_up_ns == INT64_MAX) {
       look_ns = now + LOOK_NS;
-      if (has_aborted(cuda))
+      if (has_to_end(cuda))
         give_up_ns = now + LAST_GRACE_NS;
     }
     if (now > give_up_ns) {
-      cuda->lost = true;
-      if (has_fault(cuda))
-        say_fault(cuda, cuda->fault, diag);
-      prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
-                    "a compute does not return: the GPU is free again when this process ends");
-      return PREM_ERR_MACHINE;
+      say_endless(cuda, diag);
+      return stopped ? PREM_ERR_INTERRUPTED : PREM_ERR_MACHINE;
     }
     host_pause(POLL_NS);
   }
-}
-
-/* After a compute that does not return every call that touches the device would wait for it. */
-static prem_status is_usable(const prem_cuda *cuda, prem_diag *diag) {
-  if (!cuda->lost)
-    return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
-                "a compute of an earlier run still holds the GPU: start the program again");
-  return PREM_ERR_MACHINE;
 }
 
 /* The best engine of the GPU where none is named; a named one must be there. */
@@ -620,7 +674,10 @@ static prem_status run_ordinary(prem_cuda *cuda, const prem_run_request *request
                              &cuda->legacy, diag);
   if (status == PREM_OK)
     status = prem_legacy_run(cuda->legacy, request, trace, diag);
-  cuda->lost |= prem_legacy_is_lost(cuda->legacy);
+  if (prem_legacy_is_lost(cuda->legacy))
+    loss = GPU_HELD;
+  else if (status == PREM_ERR_MACHINE && is_broken(cuda))
+    loss = GPU_BROKEN;
   return status;
 }
 
@@ -632,6 +689,9 @@ static const prem_tuning *cuda_tuning(const void *state) {
 static prem_status cuda_run(void *state, const prem_run_request *request, prem_trace *trace,
                             prem_diag *diag) {
   prem_cuda *cuda = state;
+  prem_status status = is_usable(diag);
+  if (status != PREM_OK)
+    return status;
   if (request->mode == PREM_MODE_LEGACY || request->mode == PREM_MODE_LAUNCHED)
     return run_ordinary(cuda, request, trace, diag);
   const int64_t ends = request->hyperperiods * trace->job_count;
@@ -639,9 +699,7 @@ static prem_status cuda_run(void *state, const prem_run_request *request, prem_t
   if (!blocks)
     return PREM_ERR_MEMORY;
   prem_engine engine = request->engine;
-  prem_status status = is_usable(cuda, diag);
-  if (status == PREM_OK)
-    status = choose_engine(cuda, &engine, diag);
+  status = choose_engine(cuda, &engine, diag);
   prem_device_state after;
   cudaError_t error;
   if (status != PREM_OK)
@@ -663,8 +721,8 @@ static prem_status cuda_run(void *state, const prem_run_request *request, prem_t
   const dim3 threads = {(unsigned)cuda->threads, 1, 1};
   CUDA_TRY(cudaLaunchCooperativeKernel(cuda->executive, grid, threads, arguments,
                                        cuda->scratch_bytes, cuda->stream));
-  status = watch(cuda, request, diag);
-  if (status == PREM_ERR_MACHINE)
+  status = watch(cuda, request, engine, diag);
+  if (loss != GPU_THERE)
     goto done;
   CUDA_TRY(cudaMemcpy(&after, launch.state, sizeof after, cudaMemcpyDeviceToHost));
   CUDA_TRY(collect_trace(cuda, blocks, trace, ends));
@@ -678,7 +736,8 @@ static prem_status cuda_run(void *state, const prem_run_request *request, prem_t
     status = say_fault(cuda, &after.fault, diag);
   goto done;
 fail:
-  status = report(error, diag, "running on the GPU");
+  status = is_broken(cuda) ? say_broken(cuda, request->mode, engine, error, diag)
+                           : report(error, diag, "running on the GPU");
 done:
   free(blocks);
   return status;

@@ -27,6 +27,11 @@ __device__ __forceinline__ void prefetch_issue(control *own, const prem_launch &
       bytes_at(own, launch.buffers_at + own->memory_feed.in_at[record->in_buffer]);
   uint64_t *full = &own->full[number % RING];
   const int32_t count = record->move_count;
+#ifdef TTPREM_FAULT_WINDOW /* tests/faults: a block whose windows lie outside of all arrays */
+  if (own->plan_block == TTPREM_FAULT_WINDOW && lane_number() == 0)
+    moves_at(own, launch, slot)->array += (int64_t)1 << 40;
+  __syncwarp();
+#endif
 #if PREM_ARCH >= 900
   if (by_bulk(launch)) {
     if (prem_elect()) {

@@ -101,6 +101,10 @@ __device__ __noinline__ bool tokens_take(int32_t slot, int32_t other, int32_t in
 
 /** What was held has landed: give it back. One warp. */
 __device__ __noinline__ void tokens_give(void) {
+#ifdef TTPREM_FAULT_KEEP_TOKENS /* tests/faults: a block that never does */
+  if (shared()->plan_block == TTPREM_FAULT_KEEP_TOKENS)
+    return;
+#endif
   if (lane_number() == 0) {
     tokens_move(shared()->launch, shared()->holder, false, 0);
   }
