@@ -7,6 +7,7 @@
 #       -DTTPREM_CUDA_ARCHITECTURES=90a-real builds for one kind of GPU only.
 #   ttprem-gpu/gpu.sh measure [-o FOLDER] [STEP...]     there, unpacked; steps, default all:
 #       check      the GPU's tests; every schedule with data in all modes and by all engines
+#       faults     faults planted on purpose: the right message, and the GPU free again in a second
 #       sanitize   compute-sanitizer on small schedules
 #       measure    the measurements, one JSON and table each, with the GPU's state before and after
 #       writes FOLDER/STEP/ (FOLDER: results) and FOLDER.tar.gz; FOLDER/measure/ is what
@@ -40,6 +41,8 @@ step_check() {
   limit own_kernel 60 own_ttprem compare own_kernel/sharpen.cfg --backend cuda --modes tt,free,lock \
     --repeat 20
 }
+
+step_faults() { limit faults 480 "$here/tests/gpu_faults.sh" "$here/bin" "$here/schedules"; }
 
 step_sanitize() {
   local tool name mode
@@ -137,9 +140,9 @@ measure_all() {
     out=$(realpath -m "${2:?-o needs a folder}")
     shift 2
   fi
-  if [ $# -eq 0 ]; then set -- check sanitize measure; fi
+  if [ $# -eq 0 ]; then set -- check faults sanitize measure; fi
   for step in "$@"; do
-    case $step in check | sanitize | measure) ;; *) usage ;; esac
+    case $step in check | faults | sanitize | measure) ;; *) usage ;; esac
   done
   if [ ! -x "$here/bin/ttprem" ]; then
     echo "gpu: this is not a packed folder; make one with tools/gpu.sh pack" >&2
@@ -191,10 +194,14 @@ pack() {
   cmake -S tests/own_kernel -B "$build/own" -G Ninja -DCMAKE_PREFIX_PATH="$build/installed" \
     "${options[@]}" >/dev/null
   cmake --build "$build/own" --target own_ttprem >&2
+  cmake -S tests/faults -B "$build/faults" -G Ninja -DCMAKE_PREFIX_PATH="$build/installed" \
+    "${options[@]}" >/dev/null
+  cmake --build "$build/faults" >&2
 
   rm -rf "$folder"
   mkdir -p "$folder/bin" "$folder/lib" "$folder/own_kernel" "$folder/schedules"
-  cp "$build/ttprem" "$build/own/own_ttprem" "${tests[@]/#/$build/tests/}" "$folder/bin"
+  cp "$build/ttprem" "$build/own/own_ttprem" "$build/faults/faulty_ttprem" "$build/faults/run_again" \
+    "${tests[@]/#/$build/tests/}" "$folder/bin"
   strip "$folder"/bin/*
   libraries_of "$folder"/bin/* | xargs cp -L -t "$folder/lib"
   if libraries_of "$folder"/bin/* | grep -v "^$folder/"; then
@@ -205,8 +212,9 @@ pack() {
   draw_input "$folder" scene.png 512 512
   draw_input "$folder" frame.png 1080 1920
   cp tests/own_kernel/sharpen.cfg "$folder/own_kernel"
-  mkdir -p "$folder/tests"
-  cp tests/*.cfg "$folder/tests"
+  mkdir -p "$folder/tests/faults"
+  cp tests/*.cfg tests/gpu_faults.sh "$folder/tests"
+  cp tests/faults/*.cfg "$folder/tests/faults"
   cp tools/gpu.sh LICENSE "$folder"
   tar -C "$build" -czf "$folder.tar.gz" "$name"
   du -h "$folder.tar.gz"

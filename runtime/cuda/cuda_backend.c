@@ -529,6 +529,20 @@ static int64_t hyperperiods_complete(const prem_trace *trace, int64_t hyperperio
   return hyperperiods;
 }
 
+/* The compute that a faulty block is at: what does not end is most often that. */
+static void describe_compute(const prem_program *program, const prem_device_fault *fault,
+                             char *text, size_t bytes) {
+  if (fault->block < 0 || fault->block >= program->block_count)
+    return;
+  const prem_block_program *block = &program->blocks[fault->block];
+  if (block->compute_count == 0)
+    return;
+  const prem_record *record = &block->compute[fault->computes % (uint32_t)block->compute_count];
+  snprintf(text, bytes,
+           "; the block has done %u computes, the next one, of tile %d of task '%s', has not ended",
+           fault->computes, record->tile, program->schedule->tasks[record->task].name);
+}
+
 static prem_status say_fault(const prem_cuda *cuda, const prem_device_fault *fault,
                              prem_diag *diag) {
   const prem_schedule *schedule = cuda->program->schedule;
@@ -541,15 +555,17 @@ static prem_status say_fault(const prem_cuda *cuda, const prem_device_fault *fau
   const char *task = fault->task >= 0 && fault->task < schedule->task_count
                          ? schedule->tasks[fault->task].name
                          : "?";
+  char computing[160] = "";
+  describe_compute(cuda->program, fault, computing, sizeof computing);
   prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
                 "block %d, record %d (%s of tile %d of task '%s', job %d, hyperperiod %d) at "
-                "%lld ns: %s",
+                "%lld ns: %s%s",
                 fault->block, fault->record, prem_phase_name((prem_phase)fault->phase), fault->tile,
                 task, fault->job, fault->hyperperiod, (long long)fault->at_ns,
                 fault->code == PREM_FAULT_LOCK
                     ? "waited in vain for its memory token: somebody does not give it back"
-                    : "waited in vain for the phase before it, its buffer or a predecessor: a "
-                      "compute does not end");
+                    : "waited in vain for the phase before it, its buffer or a predecessor",
+                computing);
   return PREM_ERR_MACHINE;
 }
 

@@ -41,7 +41,7 @@ static __device__ __forceinline__ void prem_store_release(int64_t *word, int64_t
 static __device__ void prem_fault_raise(prem_device_state *state, prem_fault_code code,
                                         int32_t block, int32_t record_index,
                                         const prem_device_record *record, int32_t task,
-                                        int64_t hyperperiod, int64_t at_ns) {
+                                        int64_t hyperperiod, uint32_t computes, int64_t at_ns) {
   if (atomicCAS(&state->fault.code, (uint32_t)PREM_FAULT_NONE, (uint32_t)code) ==
       (uint32_t)PREM_FAULT_NONE) {
     state->fault.block = block;
@@ -51,6 +51,7 @@ static __device__ void prem_fault_raise(prem_device_state *state, prem_fault_cod
     state->fault.tile = record ? record->tile : -1;
     state->fault.job = record ? record->job : -1;
     state->fault.hyperperiod = (int32_t)hyperperiod;
+    state->fault.computes = computes;
     state->fault.at_ns = at_ns;
     __threadfence();
   }

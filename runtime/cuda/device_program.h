@@ -139,7 +139,8 @@ typedef struct prem_device_fault {
   uint32_t code;
   int32_t block, record, phase;
   int32_t task, tile, job, hyperperiod;
-  int64_t at_ns; /* from S */
+  uint32_t computes; /* that the block had done in the run */
+  int64_t at_ns;     /* from S */
 } prem_device_fault;
 
 /** One word of state per resource and per (task, resource) for mode lock. */

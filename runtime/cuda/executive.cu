@@ -70,7 +70,7 @@ __device__ bool counter_wait(const prem_launch *launch, const uint32_t *counter,
     if (prem_load_relaxed(&launch->state->abort))
       return false;
     if (prem_clock_ns() > limit) {
-      prem_fault_raise(launch->state, PREM_FAULT_RESIDENT, -1, -1, nullptr, -1, 0, 0);
+      prem_fault_raise(launch->state, PREM_FAULT_RESIDENT, -1, -1, nullptr, -1, 0, 0, 0);
       return false;
     }
     __nanosleep(100);
@@ -231,21 +231,24 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
 } // namespace
 
 extern "C" const void *prem_executive_variant(int32_t number, int32_t *most_threads) {
-  /* by registers a thread: 128, 72, 64, 56, 32 */
+  /* by registers a thread: 128, 80, 72, 64, 56, 32 */
   switch (number) {
   case 0:
     *most_threads = 512;
     return (const void *)&executive<512, 1>;
   case 1:
+    *most_threads = 384;
+    return (const void *)&executive<384, 2>;
+  case 2:
     *most_threads = 224;
     return (const void *)&executive<224, 4>;
-  case 2:
+  case 3:
     *most_threads = 1024;
     return (const void *)&executive<1024, 1>;
-  case 3:
+  case 4:
     *most_threads = 288;
     return (const void *)&executive<288, 4>;
-  case 4:
+  case 5:
     *most_threads = 1024;
     return (const void *)&executive<1024, 2>;
   default:

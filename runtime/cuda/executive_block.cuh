@@ -354,7 +354,7 @@ __device__ __noinline__ void stall(control *own, prem_fault_code code, int32_t i
                                    const prem_device_record *record, int64_t hyperperiod) {
   prem_fault_raise(own->launch.state, code, own->plan_block, index, record,
                    task_at(own, own->launch, record->task)->number, hyperperiod,
-                   prem_clock_ns() - own->start_ns);
+                   counts_now(own).y, prem_clock_ns() - own->start_ns);
   *(volatile uint32_t *)&own->counts[ABORT] = 1;
 }
 

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Build the faults of faults/ from an installed build, and where there is a GPU plant them.
+#   faults.sh BUILD
+set -euo pipefail
+build=$(realpath "$1")
+here=$(realpath "$(dirname "$0")")
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+
+options=(-DCMAKE_PREFIX_PATH="$place/usr")
+if ! nvidia-smi -L >/dev/null 2>&1; then options+=(-DTTPREM_CUDA_ARCHITECTURES=75-real); fi
+cmake --install "$build" --prefix "$place/usr" >/dev/null
+if ! cmake -S "$here/faults" -B "$place/build" -G Ninja "${options[@]}" >"$place/log" 2>&1 ||
+  ! cmake --build "$place/build" >"$place/log" 2>&1; then
+  cat "$place/log"
+  exit 1
+fi
+cp "$build/ttprem" "$place/build"
+exec "$here/gpu_faults.sh" "$place/build" "$here/../schedules"
