@@ -17,6 +17,7 @@ static const struct {
     {"run", verb_run, "run a schedule in one mode and measure it"},
     {"compare", verb_compare, "run a schedule in several modes and set them side by side"},
     {"profile", verb_profile, "measure the times that planning needs"},
+    {"isolate", verb_isolate, "certify that tasks do not feel their neighbours"},
     {"experiment", verb_experiment, "repeat the tables and figures of the literature"},
     {"info", verb_info, "the backends and what the machine can do"},
     {"list", verb_list, "kernels, policies, backends and modes"},
