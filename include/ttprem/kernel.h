@@ -48,8 +48,8 @@ static __device__ __forceinline__ int32_t prem_lane_quotient(int32_t a, int32_t 
                c##_step = PREM_LANE_COUNT - r##_step * c##_end;                                    \
        r < r##_end;                                                                                \
        c += c##_step, r += r##_step + (c >= c##_end), c -= c >= c##_end ? c##_end : 0)
-/** In front of a loop: not to be unrolled. All kernels share the registers of one executive, so that
- *  one that takes many makes all of them slower. */
+/** In front of a loop: not to be unrolled. All kernels share the registers of one executive, so
+ *  that one that takes many makes all of them slower. */
 #define PREM_ROLLED _Pragma("unroll 1")
 /** Wait for all lanes of the block's compute warps. No local variable survives it. */
 #define PREM_SYNC() asm volatile("bar.sync 1, %0;" ::"r"(PREM_LANE_COUNT) : "memory")
