@@ -25,7 +25,6 @@ install(TARGETS ttprem ttprem_base ttprem_verbs ttprem_kernel_flags EXPORT ttpre
 install(TARGETS ttprem_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ttprem DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h")
-install(FILES ${PROJECT_SOURCE_DIR}/docs/ttprem.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # No two files share a name, so their sources lie in one folder. The lists lie apart: an include

@@ -3,49 +3,15 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
 
+#include "json_pieces.h"
+#include "provenance.h"
 #include "ttprem/measure.h"
 #include "ttprem/output.h"
-
-/* ---- small pieces; a piece that cannot be made is NULL, and whoever gets it passes that on --- */
-
-/** Takes `value`. False once anything failed, so that one test at the end is enough. */
-static bool put(json_t *object, const char *key, json_t *value) {
-  return json_object_set_new(object, key, value) == 0;
-}
-
-static json_t *finished(json_t *value, bool whole) {
-  if (whole)
-    return value;
-  json_decref(value);
-  return NULL;
-}
-
-static json_t *integer(int64_t value) {
-  return json_integer((json_int_t)value);
-}
 
 /** INT64_MIN stands for a number that does not exist. */
 static json_t *integer_or_null(int64_t value) {
   return value == INT64_MIN ? json_null() : integer(value);
-}
-
-/** Names and command lines may hold bytes that are no UTF-8: these become '?'. */
-static json_t *text(const char *bytes) {
-  json_t *value = json_string(bytes);
-  if (value)
-    return value;
-  char *ascii = strdup(bytes);
-  if (!ascii)
-    return NULL;
-  for (char *c = ascii; *c; ++c)
-    if ((unsigned char)*c >= 0x80)
-      *c = '?';
-  value = json_string(ascii);
-  free(ascii);
-  return value;
 }
 
 static json_t *summary_json(const prem_summary *summary) {
@@ -75,52 +41,6 @@ static json_t *histogram_json(const int64_t *buckets) {
     whole &= json_array_append_new(list, pair) == 0;
   }
   return finished(list, whole);
-}
-
-/* ---- where it comes from -------------------------------------------------------------------- */
-
-static json_t *machine_json(const prem_machine *machine) {
-  json_t *object = json_object();
-  bool whole = put(object, "name", text(machine->name));
-  whole &= put(object, "backend", text(machine->backend));
-  whole &= put(object, "cores", integer(machine->cores));
-  whole &= put(object, "max_blocks", integer(machine->max_blocks));
-  whole &= put(object, "scratch_bytes", integer(machine->scratch_bytes));
-  whole &= put(object, "clock_step_ns", integer(machine->clock_step_ns));
-  whole &= put(object, "clock_read_ns", integer(machine->clock_read_ns));
-  whole &= put(object, "clock_skew_ns", integer(machine->clock_skew_ns));
-  whole &= put(object, "dispatch_ns", integer(machine->dispatch_ns));
-  whole &= put(object, "bandwidth_bytes_per_s", integer(machine->bandwidth_bytes_per_s));
-  return finished(object, whole);
-}
-
-static json_t *date_json(int64_t unix_s) {
-  time_t seconds = (time_t)unix_s;
-  struct tm utc;
-  char date[32];
-  if (!gmtime_r(&seconds, &utc) || !strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc))
-    return json_null();
-  return json_string(date);
-}
-
-static json_t *kernel_json(void) {
-  struct utsname names;
-  if (uname(&names) != 0)
-    return json_null();
-  return json_sprintf("%s %s %s", names.sysname, names.release, names.machine);
-}
-
-static json_t *provenance_json(const prem_result *result, const char *command) {
-  json_t *object = json_object();
-  bool whole = put(object, "ttprem", text(prem_version()));
-  whole &= put(object, "commit", text(TTPREM_COMMIT));
-  whole &= put(object, "command", text(command ? command : ""));
-  whole &= put(object, "date", date_json(result->began_unix_s));
-  whole &= put(object, "machine", machine_json(&result->machine));
-  whole &= put(object, "kernel", kernel_json());
-  whole &= put(object, "compiler", text(TTPREM_COMPILER));
-  whole &= put(object, "seed", json_sprintf("%" PRIu64, result->seed));
-  return finished(object, whole);
 }
 
 static json_t *schedule_json(const prem_result *result) {
@@ -269,7 +189,9 @@ static json_t *result_json(const prem_result *result, const prem_schedule *sched
     whole &= json_array_append_new(rows, row_json(&result->rows[i], samples)) == 0;
   json_t *object = json_object();
   whole &= put(object, "schema", json_string("ttprem.result/1"));
-  whole &= put(object, "provenance", provenance_json(result, command));
+  whole &=
+      put(object, "provenance",
+          prem_provenance_json(&result->machine, command, result->began_unix_s, &result->seed));
   whole &= put(object, "schedule", schedule_json(result));
   whole &= put(object, "late_ns", integer(result->late_ns));
   whole &= put(object, "interrupted", json_boolean(result->interrupted));

@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "ttprem/kernel.h"
+#include "convolution.h"
 
 typedef struct conv2d_params {
   float coefficients[9]; /* row-major */
@@ -155,57 +155,12 @@ PREM_FN void conv2d_compute(const conv2d_params *given, const prem_view *views) 
 
 #if PREM_HOST
 
-static prem_status conv2d_output_shape(prem_bind *bind, int64_t out[4], int64_t *halo) {
-  const int64_t *in = bind->shape[0], *given = bind->shape[1];
-  if (bind->rank[0] != 2)
-    return prem_bind_refuse(bind, "arrays.in", "has %d dimensions, conv2d takes an image of 2",
-                            (int)bind->rank[0]);
-  out[0] = 1;
-  out[1] = 1;
-  out[2] = in[2] - 2;
-  out[3] = in[3] - 2;
-  *halo = 0;
-  if (bind->rank[1] == 0) {
-    if (out[2] < 1 || out[3] < 1)
-      return prem_bind_refuse(bind, "arrays.out",
-                              "a new output leaves the border out, but `in` is %lld x %lld, less "
-                              "than 3 x 3; name an array of the same shape instead",
-                              (long long)in[2], (long long)in[3]);
-    return PREM_OK;
-  }
-  if (bind->rank[1] == 2 && given[2] == out[2] && given[3] == out[3])
-    return PREM_OK;
-  if (bind->rank[1] != 2 || given[2] != in[2] || given[3] != in[3])
-    return prem_bind_refuse(bind, "arrays.out",
-                            "must be %lld x %lld (as `in`, zeros around it), or smaller by 2 in "
-                            "both dimensions (the border left out)",
-                            (long long)in[2], (long long)in[3]);
-  out[2] = in[2];
-  out[3] = in[3];
-  *halo = 1;
-  return PREM_OK;
-}
-
 static prem_status conv2d_bind(prem_bind *bind) {
   static const conv2d_params polybench = {
       {0.2F, 0.5F, -0.8F, -0.3F, 0.6F, -0.9F, 0.4F, 0.7F, 0.1F}};
-  int64_t shape[4], halo;
-  prem_status status = conv2d_output_shape(bind, shape, &halo);
+  prem_status status = convolution_bind(bind, "conv2d", 1);
   if (status != PREM_OK)
     return status;
-  status = prem_bind_tile(bind, 2, shape, &bind->window[1]);
-  if (status != PREM_OK)
-    return status;
-  bind->window[0] = bind->window[1];
-  for (int32_t d = 2; d < 4; ++d) {
-    if (bind->window[0].extent[d] > INT32_MAX - 2)
-      return prem_bind_refuse(bind, "tile", "%d is too large", (int)bind->window[0].extent[d]);
-    bind->window[0].base[d] = -halo;
-    bind->window[0].extent[d] += 2;
-  }
-  bind->new_rank[1] = 2;
-  for (int32_t d = 0; d < 4; ++d)
-    bind->new_shape[1][d] = shape[d];
   conv2d_params *params = (conv2d_params *)bind->params.bytes;
   *params = polybench;
   return prem_arg_floats(bind, "coefficients", params->coefficients, 9);

@@ -1,6 +1,8 @@
 /* Cutting arrays into tiles, the same way for every kernel. */
 #include "ttprem/kernel.h"
 
+#include <stdio.h>
+
 /* Dimensions of one tile need no index, so that even four dimensions fit a tile index of three. */
 static prem_status index_dimension(prem_bind *bind, int32_t *index, int64_t tiles) {
   if (*index < 0)
@@ -44,4 +46,22 @@ prem_status prem_bind_tile(prem_bind *bind, int32_t rank, const int64_t shape[4]
       return status;
   }
   return PREM_OK;
+}
+
+prem_status prem_bind_tile_results(prem_bind *bind, int32_t port, const char *key) {
+  prem_window *window = &bind->window[port];
+  const int64_t tiles = (int64_t)bind->grid[0] * bind->grid[1] * bind->grid[2];
+  *window = (prem_window){.extent = {1, 1, 1, 1}};
+  window->step[3][2] = 1;
+  window->step[3][1] = bind->grid[2];
+  window->step[3][0] = (int64_t)bind->grid[1] * bind->grid[2];
+  bind->new_rank[port] = 1;
+  for (int32_t d = 0; d < PREM_MAX_RANK; ++d)
+    bind->new_shape[port][d] = d == 3 ? tiles : 1;
+  if (bind->rank[port] == 0 || (bind->rank[port] == 1 && bind->shape[port][3] == tiles))
+    return PREM_OK;
+  char path[PREM_NAME_BYTES];
+  snprintf(path, sizeof path, "arrays.%s", key);
+  return prem_bind_refuse(bind, path, "must be a vector of %lld, one element for each tile",
+                          (long long)tiles);
 }

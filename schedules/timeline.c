@@ -1,10 +1,10 @@
-/* Step functions over time, in chunks. */
+/* Step functions over time, in chunks on shelves. */
 #include "timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { FULL_CHUNK = 128 };
+enum { FULL_CHUNK = 128, SHELF = 64 /* chunks */ };
 
 /* A step of a timeline. */
 typedef struct cursor {
@@ -15,7 +15,9 @@ void prem_timeline_free(prem_timeline *timeline) {
   for (int32_t i = 0; i < timeline->count; ++i)
     free(timeline->chunks[i].steps);
   free(timeline->chunks);
+  free(timeline->shelves);
   timeline->chunks = NULL;
+  timeline->shelves = NULL;
   timeline->count = timeline->capacity_chunks = 0;
 }
 
@@ -68,22 +70,35 @@ static int64_t round_up(int64_t at_ns, int64_t grid_ns) {
   return above ? at_ns + grid_ns - above : at_ns;
 }
 
-/* No stretch that begins in this chunk is long enough. */
-static bool passes(const prem_timeline *timeline, cursor at, int64_t length_ns) {
-  return at.step == 0 && timeline->chunks[at.chunk].longest_ns < length_ns;
+/** What is looked for. */
+typedef struct wanted {
+  int64_t length_ns;
+  int32_t highest; /* level that leaves room for it */
+} wanted;
+
+static bool may_have(const prem_step_room *room, wanted what) {
+  return room->least <= what.highest && room->longest_ns >= what.length_ns;
 }
 
-/* The first step from `at` on with a level that leaves room; there is one, the last. */
-static cursor skip_full(const prem_timeline *timeline, cursor at, int64_t length_ns,
-                        int32_t highest) {
-  while (step_at(timeline, at)->level > highest || passes(timeline, at, length_ns)) {
-    while (at.step == 0 &&
-           (timeline->chunks[at.chunk].least > highest || passes(timeline, at, length_ns)))
-      ++at.chunk;
-    if (step_at(timeline, at)->level > highest)
-      at = next_of(timeline, at);
+/* The first chunk from `chunk` on that may have it; the last one has all. */
+static int32_t next_chunk(const prem_timeline *timeline, int32_t chunk, wanted what) {
+  while (!may_have(&timeline->chunks[chunk].room, what)) {
+    ++chunk;
+    while (chunk % SHELF == 0 && !may_have(&timeline->shelves[chunk / SHELF], what))
+      chunk += SHELF;
   }
-  return at;
+  return chunk;
+}
+
+/* The first step from `at` on where it may begin. */
+static cursor next_room(const prem_timeline *timeline, cursor at, wanted what) {
+  for (;;) {
+    if (!may_have(&timeline->chunks[at.chunk].room, what))
+      at = (cursor){next_chunk(timeline, at.chunk, what), 0};
+    if (step_at(timeline, at)->level <= what.highest)
+      return at;
+    at = next_of(timeline, at);
+  }
 }
 
 int64_t prem_timeline_fit(const prem_timeline *timeline, int64_t from_ns, int64_t length_ns,
@@ -91,11 +106,11 @@ int64_t prem_timeline_fit(const prem_timeline *timeline, int64_t from_ns, int64_
   int64_t start_ns = round_up(from_ns, grid_ns);
   if (timeline->count == 0 || demand == 0)
     return start_ns;
-  int32_t highest = timeline->capacity - demand;
+  wanted what = {length_ns, timeline->capacity - demand};
   cursor at = find(timeline, start_ns);
   for (;;) {
-    if (step_at(timeline, at)->level > highest) {
-      at = skip_full(timeline, at, length_ns, highest);
+    if (step_at(timeline, at)->level > what.highest) {
+      at = next_room(timeline, at, what);
       start_ns = round_up(step_at(timeline, at)->at_ns, grid_ns);
     }
     int64_t end_ns = end_of(timeline, at);
@@ -108,23 +123,60 @@ int64_t prem_timeline_fit(const prem_timeline *timeline, int64_t from_ns, int64_
 
 /* ---- filling -------------------------------------------------------------------------------- */
 
-static void survey(prem_step_chunk *chunk, int32_t capacity) {
-  int64_t free_ns = 0; /* since when something is left */
-  bool free = false;
-  chunk->least = INT32_MAX;
-  chunk->longest_ns = 0;
+/* When the stretch with which a chunk begins is over. */
+static int64_t first_full(const prem_timeline *timeline, int32_t index) {
+  if (index < timeline->count) {
+    const prem_step_chunk *chunk = &timeline->chunks[index];
+    for (int32_t i = 0; i < chunk->count; ++i)
+      if (chunk->steps[i].level >= timeline->capacity)
+        return chunk->steps[i].at_ns;
+  }
+  return INT64_MAX;
+}
+
+static prem_step_room room_of(const prem_timeline *timeline, int32_t index) {
+  const prem_step_chunk *chunk = &timeline->chunks[index];
+  prem_step_room room = {0, INT32_MAX};
+  int64_t free_ns = -1; /* since when something is left; -1: nothing is */
   for (int32_t i = 0; i < chunk->count; ++i) {
     const prem_step *step = &chunk->steps[i];
-    if (step->level < chunk->least)
-      chunk->least = step->level;
-    if (free && step->level >= capacity && step->at_ns - free_ns > chunk->longest_ns)
-      chunk->longest_ns = step->at_ns - free_ns;
-    if (!free || step->level >= capacity)
-      free_ns = step->at_ns > 0 ? step->at_ns : 0; /* nothing is asked for before 0 */
-    free = step->level < capacity;
+    if (step->level < room.least)
+      room.least = step->level;
+    if (step->level < timeline->capacity) {
+      if (free_ns < 0)
+        free_ns = step->at_ns > 0 ? step->at_ns : 0; /* nothing is asked for before 0 */
+      continue;
+    }
+    if (free_ns >= 0 && step->at_ns - free_ns > room.longest_ns)
+      room.longest_ns = step->at_ns - free_ns;
+    free_ns = -1;
   }
-  if (free)
-    chunk->longest_ns = INT64_MAX;
+  int64_t end_ns = free_ns < 0 ? 0 : first_full(timeline, index + 1);
+  if (end_ns == INT64_MAX || end_ns - free_ns > room.longest_ns)
+    room.longest_ns = end_ns == INT64_MAX ? INT64_MAX : end_ns - free_ns;
+  return room;
+}
+
+static void survey_shelf(prem_timeline *timeline, int32_t shelf) {
+  prem_step_room room = {0, INT32_MAX};
+  for (int32_t i = shelf * SHELF; i < timeline->count && i < (shelf + 1) * SHELF; ++i) {
+    const prem_step_room *of = &timeline->chunks[i].room;
+    if (of->least < room.least)
+      room.least = of->least;
+    if (of->longest_ns > room.longest_ns)
+      room.longest_ns = of->longest_ns;
+  }
+  timeline->shelves[shelf] = room;
+}
+
+static void survey(prem_timeline *timeline, int32_t index) {
+  prem_step_room *room = &timeline->chunks[index].room, before = *room;
+  *room = room_of(timeline, index);
+  prem_step_room *shelf = &timeline->shelves[index / SHELF];
+  if (room->longest_ns >= shelf->longest_ns && room->least <= shelf->least)
+    *shelf = *room;
+  else if (room->longest_ns != before.longest_ns || room->least != before.least)
+    survey_shelf(timeline, index / SHELF);
 }
 
 static bool grow_chunk(prem_step_chunk *chunk) {
@@ -139,16 +191,33 @@ static bool grow_chunk(prem_step_chunk *chunk) {
   return true;
 }
 
+static bool grow_timeline(prem_timeline *timeline) {
+  if (timeline->count < timeline->capacity_chunks)
+    return true;
+  int32_t capacity = timeline->capacity_chunks ? 2 * timeline->capacity_chunks : 1;
+  prem_step_chunk *chunks = realloc(timeline->chunks, (size_t)capacity * sizeof *chunks);
+  if (chunks)
+    timeline->chunks = chunks;
+  size_t shelf_count = (size_t)(capacity + SHELF - 1) / SHELF;
+  prem_step_room *shelves = realloc(timeline->shelves, shelf_count * sizeof *shelves);
+  if (shelves)
+    timeline->shelves = shelves;
+  if (!chunks || !shelves)
+    return false;
+  timeline->capacity_chunks = capacity;
+  return true;
+}
+
+/* Chunks from `index` on have another place. */
+static void survey_shelves(prem_timeline *timeline, int32_t index) {
+  for (int32_t shelf = index / SHELF; shelf * SHELF < timeline->count; ++shelf)
+    survey_shelf(timeline, shelf);
+}
+
 /* A new, empty chunk at `index`. */
 static bool insert_chunk(prem_timeline *timeline, int32_t index) {
-  if (!timeline->chunks || timeline->count == timeline->capacity_chunks) {
-    int32_t capacity = timeline->capacity_chunks ? 2 * timeline->capacity_chunks : 1;
-    prem_step_chunk *grown = realloc(timeline->chunks, (size_t)capacity * sizeof *grown);
-    if (!grown)
-      return false;
-    timeline->chunks = grown;
-    timeline->capacity_chunks = capacity;
-  }
+  if (!grow_timeline(timeline))
+    return false;
   prem_step_chunk *at = &timeline->chunks[index];
   memmove(at + 1, at, (size_t)(timeline->count - index) * sizeof *at);
   *at = (prem_step_chunk){0};
@@ -161,23 +230,23 @@ static void remove_chunk(prem_timeline *timeline, int32_t index) {
   free(at->steps);
   memmove(at, at + 1, (size_t)(timeline->count - index - 1) * sizeof *at);
   --timeline->count;
+  survey_shelves(timeline, index);
 }
 
 static bool split_chunk(prem_timeline *timeline, int32_t index) {
-  if (!insert_chunk(timeline, index + 1))
-    return false;
-  prem_step_chunk *left = &timeline->chunks[index], *right = left + 1;
   prem_step *steps = malloc(FULL_CHUNK * sizeof *steps);
-  if (!steps) {
-    remove_chunk(timeline, index + 1);
+  if (!steps || !insert_chunk(timeline, index + 1)) {
+    free(steps);
     return false;
   }
+  prem_step_chunk *left = &timeline->chunks[index], *right = left + 1;
   int32_t kept = left->count / 2;
   *right = (prem_step_chunk){.steps = steps, .count = left->count - kept, .capacity = FULL_CHUNK};
   memcpy(steps, left->steps + kept, (size_t)right->count * sizeof *steps);
   left->count = kept;
-  survey(left, timeline->capacity);
-  survey(right, timeline->capacity);
+  left->room = room_of(timeline, index);
+  right->room = room_of(timeline, index + 1);
+  survey_shelves(timeline, index);
   return true;
 }
 
@@ -212,22 +281,20 @@ static void mend(prem_timeline *timeline, int64_t at_ns) {
   memmove(step, step + 1, (size_t)(chunk->count - at.step - 1) * sizeof *step);
   if (--chunk->count == 0)
     remove_chunk(timeline, at.chunk);
-  else
-    survey(chunk, timeline->capacity);
 }
 
 static bool begin(prem_timeline *timeline) {
   if (timeline->count > 0)
     return true;
-  if (!insert_chunk(timeline, 0))
-    return false;
-  prem_step_chunk *chunk = &timeline->chunks[0];
-  if (!grow_chunk(chunk)) {
-    remove_chunk(timeline, 0);
+  prem_step *steps = malloc(4 * sizeof *steps);
+  if (!steps || !insert_chunk(timeline, 0)) {
+    free(steps);
     return false;
   }
-  chunk->steps[chunk->count++] = (prem_step){INT64_MIN, 0};
-  survey(chunk, timeline->capacity);
+  steps[0] = (prem_step){INT64_MIN, 0};
+  timeline->chunks[0] = (prem_step_chunk){.steps = steps, .count = 1, .capacity = 4};
+  timeline->chunks[0].room = room_of(timeline, 0);
+  survey_shelves(timeline, 0);
   return true;
 }
 
@@ -237,16 +304,13 @@ prem_status prem_timeline_use(prem_timeline *timeline, int64_t start_ns, int64_t
     return PREM_OK;
   if (!begin(timeline) || !cut(timeline, start_ns) || !cut(timeline, end_ns))
     return PREM_ERR_MEMORY;
-  int32_t touched = -1;
   for (cursor at = find(timeline, start_ns); step_at(timeline, at)->at_ns < end_ns;
-       at = next_of(timeline, at)) {
-    if (touched >= 0 && touched != at.chunk)
-      survey(&timeline->chunks[touched], timeline->capacity);
-    touched = at.chunk;
+       at = next_of(timeline, at))
     timeline->chunks[at.chunk].steps[at.step].level += demand;
-  }
-  survey(&timeline->chunks[touched], timeline->capacity);
   mend(timeline, start_ns);
   mend(timeline, end_ns);
+  int32_t first = find(timeline, start_ns).chunk, last = find(timeline, end_ns).chunk;
+  for (int32_t i = first > 0 ? first - 1 : 0; i <= last; ++i) /* what leads to it is shorter now */
+    survey(timeline, i);
   return PREM_OK;
 }

@@ -1,14 +1,18 @@
 /*
  * How long does the planner take, and how near to a planted optimum does it come? Not a test.
  *
- * The curve: constructive plans from ten thousand to a million phases, of equal tiles (`equal`) and
- * of another length on every block (`mixed`). Then planted optima (planted.h), searched for as many
- * seconds as are given (default 10).
+ * The curve: constructive plans from ten thousand to a million phases, of equal tiles (`equal`), of
+ * another length on every block (`mixed`), and of tasks of random lengths and six tiles on random
+ * blocks (`random`); how long they take to be planned, checked, written and read. Then planted
+ * optima (planted.h), searched for as many seconds as are given (default 10; 0: the curve alone).
  *
  *   bench_plan [SECONDS]
  */
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "planted.h"
@@ -36,6 +40,21 @@ static void print_mixed(FILE *file, long phases) {
   fputs(");\n", file);
 }
 
+static void print_random(FILE *file, long phases) {
+  enum { TILES = 6 };
+  uint64_t state = 1;
+  fprintf(file, "version = 1; name = \"random\"; platform: { blocks = %d; };\ntasks = (\n", BLOCKS);
+  long tasks = phases / 3 / TILES + 1;
+  for (long t = 0; t < tasks; ++t)
+    fprintf(file,
+            "{ name = \"t%ld\"; kernel = \"none\"; blocks = [ %d ]; tiles = %d;"
+            " prefetch: { wcet_ns = %" PRId64 "L; }; compute: { wcet_ns = %" PRId64
+            "L; }; writeback: { wcet_ns = %" PRId64 "L; }; }%s\n",
+            t, (int)(planted_random(&state) % BLOCKS), TILES, planted_length(&state),
+            40 * planted_length(&state), planted_length(&state), t + 1 < tasks ? "," : "");
+  fputs(");\n", file);
+}
+
 static prem_schedule *load_unlinked(FILE *file, const char *path) {
   fclose(file);
   prem_schedule *schedule = NULL;
@@ -59,6 +78,12 @@ static bool plan(prem_schedule *schedule, double seconds, prem_plan_report *repo
   return status == PREM_OK;
 }
 
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
 static FILE *open_scratch(char *path) {
   int descriptor = mkstemps(path, 4);
   FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
@@ -67,21 +92,59 @@ static FILE *open_scratch(char *path) {
   return file;
 }
 
-static bool bench_curve(long phases, void (*print)(FILE *, long)) {
+/* Write the plan and read it again. */
+static bool write_and_read(prem_schedule *schedule, const char *path, double *write_s,
+                           double *read_s, int64_t *bytes) {
+  prem_schedule *read = NULL;
+  struct stat facts;
+  double before = seconds_now();
+  bool good = prem_schedule_save(schedule, path, NULL) == PREM_OK && stat(path, &facts) == 0;
+  *write_s = seconds_now() - before;
+  before = seconds_now();
+  good = good && prem_schedule_load(path, NULL, &read, NULL) == PREM_OK;
+  *read_s = seconds_now() - before;
+  *bytes = good ? facts.st_size : 0;
+  unlink(path);
+  prem_schedule_free(read);
+  return good;
+}
+
+static int64_t peak_bytes(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return (int64_t)usage.ru_maxrss * 1024;
+}
+
+static int bench_curve(long phases, void (*print)(FILE *, long)) {
   char path[] = "/tmp/ttprem-bench-XXXXXX.cfg";
   FILE *file = open_scratch(path);
   if (!file)
-    return false;
+    return EXIT_FAILURE;
   print(file, phases);
   prem_schedule *schedule = load_unlinked(file, path);
   prem_plan_report report;
+  double before = seconds_now(), write_s = 0, read_s = 0;
   bool good = schedule && plan(schedule, 0, &report);
+  double check_s = good ? seconds_now() - before - report.seconds : 0;
+  int64_t bytes = 0;
+  good = good && write_and_read(schedule, path, &write_s, &read_s, &bytes);
   if (good)
-    printf("%-8s %9" PRId64 " phases  %8.3f s  peak %7.1f MiB\n", schedule->name, report.phases,
-           report.seconds, (double)report.peak_bytes / 0x1p20);
-  fflush(stdout);
+    printf("%-8s %9" PRId64 " phases  planned %7.3f s  checked %6.3f s  written %6.3f s  read %6.3f"
+           " s  %8.1f kB  peak: to plan %6.1f MiB, of all %6.1f MiB\n",
+           schedule->name, report.phases, report.seconds, check_s, write_s, read_s,
+           (double)bytes * 1e-3, (double)report.peak_bytes / 0x1p20, (double)peak_bytes() / 0x1p20);
   prem_schedule_free(schedule);
-  return good;
+  return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+/* In a process of its own, so that the peak is its own as well. */
+static bool bench_alone(long phases, void (*print)(FILE *, long)) {
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0)
+    exit(bench_curve(phases, print));
+  int status = EXIT_FAILURE;
+  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
 static bool bench_planted(int32_t tiles, int32_t blocks, double seconds) {
@@ -114,11 +177,12 @@ int main(int argc, char **argv) {
                                        {5000, 132}, {20000, 66}, {50000, 16}, {50000, 132}};
   double seconds = argc > 1 ? atof(argv[1]) : 10;
   bool good = true;
-  for (long phases = 10000; phases <= 1000000; phases *= 10) {
-    good = bench_curve(phases, print_equal) && good;
-    good = bench_curve(phases, print_mixed) && good;
-  }
-  for (size_t i = 0; i < sizeof planted / sizeof planted[0]; ++i)
+  static void (*const prints[])(FILE *, long) = {print_equal, print_mixed, print_random};
+  static const long sizes[] = {10000, 30000, 100000, 300000, 1000000};
+  for (size_t i = 0; i < sizeof prints / sizeof prints[0]; ++i)
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; ++k)
+      good = bench_alone(sizes[k], prints[i]) && good;
+  for (size_t i = 0; i < sizeof planted / sizeof planted[0] && seconds > 0; ++i)
     good = bench_planted(planted[i][0], planted[i][1], seconds) && good;
   return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

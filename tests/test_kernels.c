@@ -99,33 +99,135 @@ static void conv2d_parity(void) {
     }
 }
 
+static void conv2d_7x7_parity(void) {
+  static const int shapes[][2] = {{1, 1}, {1, 9},  {6, 7},   {7, 7},  {8, 11},
+                                  {9, 5}, {20, 8}, {33, 41}, {1, 130}};
+  static const int tiles[][2] = {{1, 1}, {2, 3}, {5, 8}, {9, 30}, {100, 100}};
+  static const char random_image[] = "{ name = \"a\"; type = \"f32\"; fill = \"random\"; seed = 7;";
+  static const char output[] = "{ name = \"b\"; type = \"f32\";";
+  char given[1024], settings[2048]; /* outlive the buffers of text() */
+  int length = snprintf(given, sizeof given, "args: { coefficients = [ -3.0");
+  for (int i = 1; i < 49; ++i)
+    length += snprintf(given + length, sizeof given - (size_t)length, ", %d.25", i * i % 17 - 8);
+  snprintf(given + length, sizeof given - (size_t)length, " ]; };");
+  for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s)
+    for (size_t t = 0; t < sizeof tiles / sizeof *tiles; ++t) {
+      const int rows = shapes[s][0], columns = shapes[s][1];
+      snprintf(settings, sizeof settings, "kernel = \"conv2d_7x7\"; tile = [ %d, %d ]; %s",
+               tiles[t][0], tiles[t][1], (s + t) % 2 ? given : "");
+      const char *in = text("%s shape = [ %d, %d ]; }", random_image, rows, columns);
+      const char *named = text("%s arrays: { in = \"a\"; out = \"b\"; };", settings);
+      assert_parity(text("%s, %s shape = [ %d, %d ]; }", in, output, rows, columns), named);
+      if (rows > 6 && columns > 6)
+        assert_parity(in, text("%s arrays: { in = \"a\"; out = \"new\"; };", settings));
+    }
+}
+
+/* Shapes of any rank, and how they are cut. */
+static const struct {
+  const char *shape, *tile;
+} kcf_cases[] = {
+    {"1", "1"},
+    {"17", "4"},
+    {"5", "100"},
+    {"3, 7", "2, 3"},
+    {"1, 130", "1, 64"},
+    {"3, 5, 9", "1, 2, 4"},
+    {"3, 5, 9", "2, 5, 9"},
+    {"31, 8, 8", "1, 8, 8"},
+    {"2, 3, 4, 5", "2, 2, 3, 2"},
+    {"3, 2, 2, 5", "2, 2, 1, 3"},
+    {"2, 3, 1, 1", "9, 9, 9, 9"},
+};
+
+static const char *kcf_arrays(const char *shape) {
+  return text("{ name = \"a\"; type = \"c64\"; shape = [ %s ]; fill = \"random\"; seed = 1; }, "
+              "{ name = \"b\"; type = \"c64\"; shape = [ %s ]; fill = \"random\"; seed = 2; }",
+              shape, shape);
+}
+
+static void kcf_pairs_parity(const char *kernel) {
+  for (size_t c = 0; c < sizeof kcf_cases / sizeof *kcf_cases; ++c) {
+    const char *in = kcf_arrays(kcf_cases[c].shape);
+    const char *settings = text("kernel = \"%s\"; tile = [ %s ];", kernel, kcf_cases[c].tile);
+    assert_parity(in, text("%s arrays: { a = \"a\"; b = \"b\"; out = \"new\"; };", settings));
+    assert_parity(in, text("%s arrays: { out = \"new\"; a = \"a\"; b = \"a\"; };", settings));
+  }
+}
+
+static void kcf_single_parity(const char *kernel, const char *args) {
+  for (size_t c = 0; c < sizeof kcf_cases / sizeof *kcf_cases; ++c)
+    assert_parity(kcf_arrays(kcf_cases[c].shape),
+                  text("kernel = \"%s\"; tile = [ %s ]; %s arrays: { in = \"a\"; out = \"new\"; };",
+                       kernel, kcf_cases[c].tile, c % 2 ? args : ""));
+}
+
+static void kcf_add_parity(void) {
+  kcf_pairs_parity("kcf_add");
+}
+
+static void kcf_add_constant_parity(void) {
+  kcf_single_parity("kcf_add_constant", "args: { constant = 1e-4; };");
+}
+
+static void kcf_conjugate_parity(void) {
+  kcf_single_parity("kcf_conjugate", "");
+}
+
+static void kcf_divide_parity(void) {
+  kcf_pairs_parity("kcf_divide");
+}
+
 static void kcf_multiply_parity(void) {
-  static const struct {
-    const char *shape, *tile;
-  } cases[] = {
-      {"1", "1"},
-      {"17", "4"},
-      {"5", "100"},
-      {"3, 7", "2, 3"},
-      {"1, 130", "1, 64"},
-      {"3, 5, 9", "1, 2, 4"},
-      {"31, 8, 8", "1, 8, 8"},
-      {"2, 3, 4, 5", "2, 2, 3, 2"},
-      {"3, 2, 2, 5", "2, 2, 1, 3"},
-      {"2, 3, 1, 1", "9, 9, 9, 9"},
-  };
-  for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-    const char *in =
+  kcf_pairs_parity("kcf_multiply");
+}
+
+static void kcf_multiply_constant_parity(void) {
+  kcf_single_parity("kcf_multiply_constant", "args: { constant = -0.3; };");
+}
+
+static void kcf_sqr_magnitude_parity(void) {
+  kcf_single_parity("kcf_sqr_magnitude", "");
+}
+
+static void kcf_sqr_norm_parity(void) {
+  static const char *const tiles[] = {"1, 64, 64", "3, 20, 100", "2, 3, 5"};
+  kcf_single_parity("kcf_sqr_norm", "");
+  for (size_t t = 0; t < sizeof tiles / sizeof *tiles; ++t)
+    assert_parity(kcf_arrays("5, 33, 67"), text("kernel = \"kcf_sqr_norm\"; tile = [ %s ]; "
+                                                "arrays: { in = \"a\"; out = \"new\"; };",
+                                                tiles[t]));
+}
+
+/* Arrays with channels, how they are cut, the same without channels. */
+static const struct {
+  const char *shape, *tile, *without, *tile_without;
+} channel_cases[] = {
+    {"1, 1, 1", "1, 1, 1", "1, 1", "1, 1"},
+    {"31, 8, 8", "4, 8, 8", "8, 8", "3, 8"},
+    {"5, 9, 7", "2, 4, 3", "9, 7", "4, 3"},
+    {"3, 1, 130", "1, 1, 64", "1, 130", "1, 64"},
+    {"2, 3, 4, 5", "1, 3, 4, 2", "2, 4, 5", "1, 4, 2"},
+    {"3, 2, 4, 5", "2, 2, 3, 5", "3, 4, 5", "2, 3, 5"},
+};
+
+static void kcf_multiply_channels_parity(void) {
+  for (size_t c = 0; c < sizeof channel_cases / sizeof *channel_cases; ++c)
+    assert_parity(
         text("{ name = \"a\"; type = \"c64\"; shape = [ %s ]; fill = \"random\"; seed = 1; }, "
              "{ name = \"b\"; type = \"c64\"; shape = [ %s ]; fill = \"random\"; seed = 2; }",
-             cases[c].shape, cases[c].shape);
-    assert_parity(in, text("kernel = \"kcf_multiply\"; tile = [ %s ]; "
-                           "arrays: { a = \"a\"; b = \"b\"; out = \"new\"; };",
-                           cases[c].tile));
-    assert_parity(in, text("kernel = \"kcf_multiply\"; tile = [ %s ]; "
-                           "arrays: { out = \"new\"; a = \"a\"; b = \"a\"; };",
-                           cases[c].tile));
-  }
+             channel_cases[c].shape, channel_cases[c].without),
+        text("kernel = \"kcf_multiply_channels\"; tile = [ %s ]; "
+             "arrays: { a = \"a\"; b = \"b\"; out = \"new\"; };",
+             channel_cases[c].tile));
+}
+
+static void kcf_sum_channels_parity(void) {
+  for (size_t c = 0; c < sizeof channel_cases / sizeof *channel_cases; ++c)
+    assert_parity(kcf_arrays(channel_cases[c].shape),
+                  text("kernel = \"kcf_sum_channels\"; tile = [ %s ]; "
+                       "arrays: { in = \"a\"; out = \"new\"; };",
+                       channel_cases[c].tile_without));
 }
 
 static void noop_parity(void) {
@@ -143,14 +245,37 @@ static void vector_increment_parity(void) {
                tiles[t], t % 2 ? "args: { increment = 0.1; };" : ""));
 }
 
+static void vector_sum_parity(void) {
+  static const int sizes[] = {1, 2, 7, 64, 129, 1001}, tiles[] = {1, 3, 64, 130, 5000};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s)
+    for (size_t t = 0; t < sizeof tiles / sizeof *tiles; ++t)
+      assert_parity(
+          text("{ name = \"a\"; type = \"f32\"; shape = [ %d ]; fill = \"random\"; }", sizes[s]),
+          text("kernel = \"vector_sum\"; tile = [ %d ]; arrays: { in = \"a\"; out = \"new\"; };",
+               tiles[t]));
+}
+
+#define PARITY(KERNEL)                                                                             \
+  { #KERNEL, KERNEL##_parity }
 static const struct {
   const char *kernel;
   void (*run)(void);
 } parities[] = {
-    {"conv2d", conv2d_parity},
-    {"kcf_multiply", kcf_multiply_parity},
-    {"noop", noop_parity},
-    {"vector_increment", vector_increment_parity},
+    PARITY(conv2d),
+    PARITY(conv2d_7x7),
+    PARITY(kcf_add),
+    PARITY(kcf_add_constant),
+    PARITY(kcf_conjugate),
+    PARITY(kcf_divide),
+    PARITY(kcf_multiply),
+    PARITY(kcf_multiply_channels),
+    PARITY(kcf_multiply_constant),
+    PARITY(kcf_sqr_magnitude),
+    PARITY(kcf_sqr_norm),
+    PARITY(kcf_sum_channels),
+    PARITY(noop),
+    PARITY(vector_increment),
+    PARITY(vector_sum),
 };
 
 /* A new kernel fails here until it has its shapes above. */
@@ -210,18 +335,6 @@ START_TEST(conv2d_begins_with_the_polybench_coefficients) {
 }
 END_TEST
 
-START_TEST(kcf_multiply_multiplies_complex_numbers) {
-  const prem_kernel *kernel = prem_registry_find(prem_registry_builtin(), "kcf_multiply");
-  prem_c64 a[] = {{1, 2}, {0, 1}}, b[] = {{3, -4}, {0, 1}}, out[2];
-  const prem_array_view arrays[] = {{a, {1, 1, 1, 2}}, {b, {1, 1, 1, 2}}, {out, {1, 1, 1, 2}}};
-  kernel->reference(NULL, arrays);
-  ck_assert_float_eq(out[0].re, 11.0F);
-  ck_assert_float_eq(out[0].im, 2.0F);
-  ck_assert_float_eq(out[1].re, -1.0F);
-  ck_assert_float_eq(out[1].im, 0.0F);
-}
-END_TEST
-
 START_TEST(vector_increment_adds) {
   const prem_kernel *kernel = prem_registry_find(prem_registry_builtin(), "vector_increment");
   const float increment = 2.5F;
@@ -241,7 +354,8 @@ static const char refused_arrays[] = "{ name = \"a2\"; type = \"f32\"; shape = [
                                      "{ name = \"v\"; type = \"f32\"; shape = [ 5 ]; }, "
                                      "{ name = \"w\"; type = \"f32\"; shape = [ 6 ]; }, "
                                      "{ name = \"c\"; type = \"c64\"; shape = [ 2, 5 ]; }, "
-                                     "{ name = \"d\"; type = \"c64\"; shape = [ 5, 2 ]; }";
+                                     "{ name = \"d\"; type = \"c64\"; shape = [ 5, 2 ]; }, "
+                                     "{ name = \"e\"; type = \"c64\"; shape = [ 3, 2, 5 ]; }";
 
 static const struct {
   const char *task, *words;
@@ -262,6 +376,33 @@ static const struct {
     {"kernel = \"kcf_multiply\"; tile = [ 1, 1 ]; arrays: { a = \"c\"; b = \"d\"; out = \"new\"; "
      "};",
      "must have the shape of `a`"},
+    {"kernel = \"conv2d_7x7\"; tile = [ 1, 1 ]; arrays: { in = \"a\"; out = \"new\"; };",
+     "less than 7 x 7"},
+    {"kernel = \"conv2d_7x7\"; tile = [ 1, 1 ]; arrays: { in = \"a\"; out = \"b\"; };",
+     "must be 2 x 5 (as `in`, zeros around it), or smaller by 6"},
+    {"kernel = \"kcf_divide\"; tile = [ 1, 1 ]; arrays: { a = \"c\"; b = \"c\"; out = \"d\"; };",
+     "must have the shape of `a`"},
+    {"kernel = \"kcf_conjugate\"; tile = [ 1, 1 ]; arrays: { in = \"c\"; out = \"d\"; };",
+     "must have the shape of `in`"},
+    {"kernel = \"kcf_add_constant\"; tile = [ 1, 1 ]; args: { constant = [ 1.0, 2.0 ]; }; "
+     "arrays: { in = \"c\"; out = \"new\"; };",
+     "has 2 numbers, 1 are needed"},
+    {"kernel = \"kcf_sum_channels\"; tile = [ 1 ]; arrays: { in = \"c\"; out = \"new\"; };",
+     "has 2 dimensions; channels, rows and columns are needed"},
+    {"kernel = \"kcf_sum_channels\"; tile = [ 1, 1 ]; arrays: { in = \"e\"; out = \"d\"; };",
+     "must have the shape of `in` without its channels"},
+    {"kernel = \"kcf_multiply_channels\"; tile = [ 1, 1, 1 ]; "
+     "arrays: { a = \"e\"; b = \"d\"; out = \"new\"; };",
+     "must have the shape of `a` without its channels"},
+    {"kernel = \"kcf_multiply_channels\"; tile = [ 1, 1, 1 ]; "
+     "arrays: { a = \"e\"; b = \"c\"; out = \"c\"; };",
+     "must have the shape of `a`"},
+    {"kernel = \"kcf_sqr_norm\"; tile = [ 2, 2 ]; arrays: { in = \"c\"; out = \"v\"; };",
+     "must be a vector of 3, one element for each tile"},
+    {"kernel = \"vector_sum\"; tile = [ 1 ]; arrays: { in = \"a\"; out = \"new\"; };",
+     "has 2 dimensions, vector_sum takes 1"},
+    {"kernel = \"vector_sum\"; tile = [ 2 ]; arrays: { in = \"v\"; out = \"w\"; };",
+     "must be a vector of 3, one element for each tile"},
     {"kernel = \"noop\";", "tiles = N"},
     {"kernel = \"noop\"; tile = [ 3 ]; tiles = 4;", "has no arrays to cut"},
 };
@@ -350,7 +491,6 @@ int main(void) {
                       prem_registry_builtin()->count);
   tcase_add_test(kernels, conv2d_weighs_the_neighbours_in_order);
   tcase_add_test(kernels, conv2d_begins_with_the_polybench_coefficients);
-  tcase_add_test(kernels, kcf_multiply_multiplies_complex_numbers);
   tcase_add_test(kernels, vector_increment_adds);
   tcase_add_loop_test(kernels, a_wrong_task_is_refused_with_reason, 0,
                       (int)(sizeof refusals / sizeof *refusals));

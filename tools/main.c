@@ -17,6 +17,8 @@ static const struct {
     {"run", verb_run, "run a schedule in one mode and measure it"},
     {"compare", verb_compare, "run a schedule in several modes and set them side by side"},
     {"profile", verb_profile, "measure the times that planning needs"},
+    {"isolate", verb_isolate, "certify that tasks do not feel their neighbours"},
+    {"experiment", verb_experiment, "repeat the tables and figures of the literature"},
     {"info", verb_info, "the backends and what the machine can do"},
     {"list", verb_list, "kernels, policies, backends and modes"},
 };
@@ -24,7 +26,7 @@ enum { VERB_COUNT = sizeof verbs / sizeof verbs[0] };
 
 static void print_verbs(FILE *file) {
   for (size_t i = 0; i < VERB_COUNT; ++i)
-    fprintf(file, "  %-8s %s\n", verbs[i].name, verbs[i].summary);
+    fprintf(file, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
 }
 
 /* The verbs are listed once, in the table above, and reach --help through this filter. */

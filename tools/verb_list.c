@@ -17,7 +17,7 @@ static const char *const mode_summaries[PREM_MODE_COUNT] = {
 };
 
 static void line(const char *name, const char *summary) {
-  printf("  %-18s %s\n", name, summary);
+  printf("  %-22s %s\n", name, summary);
 }
 
 int verb_list(int argc, char **argv) {

@@ -5,8 +5,8 @@
  * Findings are built from one thread:
  *
  *   prem_findings_new() -> prem_findings_table() -> prem_table_column()... -> prem_table_add_...()
- *   -> prem_findings_chart()... -> prem_findings_write(), prem_findings_draw() ->
- * prem_findings_free()
+ *   -> prem_findings_chart()... -> prem_findings_write(), prem_findings_draw()
+ *   -> prem_findings_free()
  *
  * Memory that runs out while building is remembered and reported by write and draw, so that the
  * builders need no checks.
@@ -63,6 +63,10 @@ PREM_API void prem_findings_note(prem_findings *findings, const char *format, ..
 PREM_API void prem_findings_incomplete(prem_findings *findings);
 /** An output was compared with its reference; one wrong one makes the findings wrong. */
 PREM_API void prem_findings_output(prem_findings *findings, bool ok);
+/** What the pseudo-random numbers began with, for the provenance; without it there were none. */
+PREM_API void prem_findings_seed(prem_findings *findings, uint64_t seed);
+/** Was an output wrong? False as long as none was compared. */
+PREM_API bool prem_findings_wrong(const prem_findings *findings);
 
 /**
  * @param name    unique in the findings
@@ -83,11 +87,14 @@ PREM_API void prem_table_add_real(prem_table *table, double value);
 PREM_API void prem_findings_chart(prem_findings *findings, const prem_chart *chart);
 
 /**
- * Write as JSON ("ttprem.findings/1") with the provenance of a result; beside and renamed. "-" is
- * stdout.
+ * Write as JSON ("ttprem.findings/1") with the provenance of a result, whose date is that of
+ * prem_findings_new(); beside and renamed. "-" is stdout.
  *
  * @param machine  where it was measured
  * @param command  the command line
+ * @retval PREM_ERR_MEMORY    now, or while building
+ * @retval PREM_ERR_ARGUMENT  a name twice, a row cut short, a chart of what is not there
+ * @retval PREM_ERR_IO        unwritable; no file is left
  */
 PREM_API prem_status prem_findings_write(const prem_findings *findings, const prem_machine *machine,
                                          const char *command, const char *path, prem_diag *diag);

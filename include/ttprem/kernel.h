@@ -48,6 +48,9 @@ static __device__ __forceinline__ int32_t prem_lane_quotient(int32_t a, int32_t 
                c##_step = PREM_LANE_COUNT - r##_step * c##_end;                                    \
        r < r##_end;                                                                                \
        c += c##_step, r += r##_step + (c >= c##_end), c -= c >= c##_end ? c##_end : 0)
+/** In front of a loop: not to be unrolled. All kernels share the registers of one executive, so
+ *  that one that takes many makes all of them slower. */
+#define PREM_ROLLED _Pragma("unroll 1")
 /** Wait for all lanes of the block's compute warps. No local variable survives it. */
 #define PREM_SYNC() asm volatile("bar.sync 1, %0;" ::"r"(PREM_LANE_COUNT) : "memory")
 #ifndef PREM_HOST
@@ -59,6 +62,7 @@ static __device__ __forceinline__ int32_t prem_lane_quotient(int32_t a, int32_t 
 #define PREM_LANES_2D(r, rows, c, columns)                                                         \
   for (int32_t r = 0, r##_end = (rows), c##_end = (columns); r < r##_end; ++r)                     \
     for (int32_t c = 0; c < c##_end; ++c)
+#define PREM_ROLLED
 #define PREM_SYNC() ((void)0)
 #ifndef PREM_HOST
 #define PREM_HOST 1
@@ -70,6 +74,10 @@ static __device__ __forceinline__ int32_t prem_lane_quotient(int32_t a, int32_t 
  * innermost (stride 1), leading dimensions that an array lacks have extent 1.
  * Inputs have the extents that bind declared, also where they hang over the array's edge (zeros
  * there); outputs are cut to the part inside the array. An output's scratch is not initialised.
+ * An input's scratch is the tile's own copy: compute may write there what it likes.
+ * Rows stand at their array's distance from a 16-byte boundary, in whole 16-byte pieces of their
+ * own: compute may read and write these pieces, and the gap up to the next row, as a whole. What
+ * stands there besides the window has no meaning and goes nowhere.
  */
 typedef struct prem_view {
   void *data;        /* the window's first element; aligned to the element only */
@@ -206,6 +214,11 @@ PREM_API prem_status prem_arg_ints(prem_bind *bind, const char *key, int64_t *ou
  */
 PREM_API prem_status prem_bind_tile(prem_bind *bind, int32_t rank, const int64_t shape[4],
                                     prem_window *window);
+/**
+ * Let output `port`, "arrays.KEY" in messages, be a vector of one element for each tile: sets its
+ * window, rank and shape. Refuses an array of another shape. After prem_bind_tile().
+ */
+PREM_API prem_status prem_bind_tile_results(prem_bind *bind, int32_t port, const char *key);
 
 /** The kernel of a name, or NULL. Thread-safe. */
 PREM_API const prem_kernel *prem_registry_find(const prem_registry *registry, const char *name);

@@ -234,6 +234,31 @@ PREM_API void prem_schedule_set_plan(prem_schedule *schedule, prem_plan *plan);
 PREM_API prem_status prem_schedule_save(const prem_schedule *schedule, const char *path,
                                         prem_diag *diag);
 
+/**
+ * A schedule of some of the tasks, at the instants and on the blocks that the plan gives them in the
+ * whole; the hyperperiod stays. Tasks that a kept one follows are kept with it, and so are the
+ * arrays that any of them uses. It cannot be saved.
+ *
+ * @param      schedule  must outlive the subset, whose places name its files.
+ * @param      keep      of each task.
+ * @param[out] out       free with prem_schedule_free(); NULL on error.
+ * @retval PREM_ERR_MEMORY
+ */
+PREM_API prem_status prem_schedule_subset(const prem_schedule *schedule, const bool *keep,
+                                          prem_schedule **out);
+
+/**
+ * Put another kernel in the place of a task of a subset, over a vector of its own: its blocks, tiles,
+ * instants, windows and demands stay.
+ *
+ * @param task      bound, with all three phases.
+ * @param kernel    built in, with the f32 vectors `in` and `out`, such as "vector_increment".
+ * @param elements  of a tile.
+ * @return on any error the schedule is good for prem_schedule_free() only.
+ */
+PREM_API prem_status prem_schedule_replace(prem_schedule *schedule, int32_t task,
+                                           const char *kernel, int32_t elements, prem_diag *diag);
+
 /** The task of a name, or -1. */
 PREM_API int32_t prem_schedule_find_task(const prem_schedule *schedule, const char *name);
 /** The machine that the platform group describes; what `ttprem plan` and `check` judge against. */

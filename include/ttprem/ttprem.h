@@ -4,6 +4,7 @@
 
 #include "ttprem/base.h"
 #include "ttprem/diag.h"
+#include "ttprem/isolation.h"
 #include "ttprem/kernel.h"
 #include "ttprem/machine.h"
 #include "ttprem/measure.h"

@@ -29,32 +29,80 @@ static prem_status refuse(prem_diag *diag, const prem_task *task, const char *re
   return PREM_ERR_UNAVAILABLE;
 }
 
+/* Rows of all planes at one distance? Dimensions of one index do not matter. */
 static bool is_flat(const int64_t pitch_bytes[3], const int64_t shape[4]) {
-  return pitch_bytes[1] == pitch_bytes[2] * shape[2] && pitch_bytes[0] == pitch_bytes[1] * shape[1];
+  int64_t bytes = pitch_bytes[2] * shape[2];
+  for (int d = 1; d >= 0; --d) {
+    if (shape[d] > 1 && pitch_bytes[d] != bytes)
+      return false;
+    bytes *= shape[d];
+  }
+  return true;
+}
+
+static bool is_dense(const prem_legacy_work *work, int32_t inputs, const prem_device_array *out) {
+  bool dense = work->out_pitch_bytes[2] == work->columns * out->element_bytes;
+  for (int32_t i = 0; i < inputs; ++i)
+    dense = dense && work->in_pitch_bytes[i][2] == work->out_pitch_bytes[2];
+  return dense;
 }
 
 /* Kernels without neighbours see as few rows as they can: rows that stand behind each other without
  * a gap are one. */
 static void flatten(prem_legacy_work *work, int32_t inputs, const prem_device_array *out) {
   bool flat = is_flat(work->out_pitch_bytes, out->shape);
-  bool dense = work->out_pitch_bytes[2] == work->columns * out->element_bytes;
-  for (int32_t i = 0; i < inputs; ++i) {
+  for (int32_t i = 0; i < inputs; ++i)
     flat = flat && is_flat(work->in_pitch_bytes[i], out->shape);
-    dense = dense && work->in_pitch_bytes[i][2] == work->out_pitch_bytes[2];
-  }
   if (!flat)
     return;
   work->rows_of[1] = work->rows;
-  if (!dense || work->rows * work->columns > LARGEST_SIDE)
+  if (!is_dense(work, inputs, out) || work->rows * work->columns > LARGEST_SIDE)
     return;
   work->columns *= work->rows;
   work->rows = 1;
   work->rows_of[1] = 1;
 }
 
+/* The same for the rows of each plane. */
+static void flatten_planes(prem_legacy_work *work, int32_t inputs, const prem_device_array *out) {
+  const int64_t columns = work->columns * work->rows_of[1];
+  if (!is_dense(work, inputs, out) || columns > LARGEST_SIDE)
+    return;
+  work->columns = columns;
+  work->rows /= work->rows_of[1];
+  work->rows_of[1] = 1;
+}
+
 static void take_input(prem_legacy_work *work, int32_t number, const prem_device_array *array) {
   work->in[number] = array->origin;
   memcpy(work->in_pitch_bytes[number], array->pitch_bytes, sizeof array->pitch_bytes);
+}
+
+/* What the code of a kernel wants to know besides, or does not want to know. */
+static void arrange_work(prem_legacy_task *task, const prem_task *spec, const prem_device_array *in,
+                         const prem_device_array *out) {
+  prem_legacy_work *work = &task->work;
+  const char *kernel = spec->definition->name;
+  const int32_t inputs = spec->definition->port_count - 1;
+  if (strcmp(kernel, "conv2d") == 0 || strcmp(kernel, "conv2d_7x7") == 0) {
+    task->border = in->shape[2] == out->shape[2];
+  } else if (strcmp(kernel, "kcf_multiply_channels") == 0) {
+    work->in_pitch_bytes[1][0] = work->in_pitch_bytes[1][1];
+    work->in_pitch_bytes[1][1] = 0;
+    flatten_planes(work, inputs, out);
+  } else if (strcmp(kernel, "kcf_sum_channels") == 0) {
+    work->channel_bytes = work->in_pitch_bytes[0][1];
+    work->in_pitch_bytes[0][1] = work->in_pitch_bytes[0][0];
+    work->in_pitch_bytes[0][0] = 0;
+    flatten(work, inputs, out);
+  } else if (strcmp(kernel, "kcf_sqr_norm") != 0 && strcmp(kernel, "vector_sum") != 0) {
+    flatten(work, inputs, out);
+  }
+}
+
+static bool is_too_large(const prem_device_array *array) {
+  return array->shape[0] * array->shape[1] * array->shape[2] > LARGEST_SIDE ||
+         array->shape[3] > LARGEST_SIDE;
 }
 
 static prem_status furnish_task(const prem_legacy *legacy, int32_t t, prem_diag *diag) {
@@ -69,22 +117,21 @@ static prem_status furnish_task(const prem_legacy *legacy, int32_t t, prem_diag 
   if (inputs < 1)
     return PREM_OK;
   to->output = task->arrays[inputs];
+  const prem_device_array *in = &legacy->arrays->arrays[task->arrays[0]];
   const prem_device_array *out = &legacy->arrays->arrays[to->output];
-  const int64_t rows = out->shape[0] * out->shape[1] * out->shape[2];
-  if (rows > LARGEST_SIDE || out->shape[3] > LARGEST_SIDE)
+  if (is_too_large(in) || is_too_large(out))
     return refuse(diag, task, "has an array with more than 2^31 - 4097 rows or columns");
   for (int32_t i = 0; i < inputs; ++i)
     take_input(&to->work, i, &legacy->arrays->arrays[task->arrays[i]]);
+  memcpy(to->work.in_shape, in->shape, sizeof in->shape);
   to->work.out = out->origin;
   memcpy(to->work.out_pitch_bytes, out->pitch_bytes, sizeof out->pitch_bytes);
-  to->work.rows = (int32_t)rows;
+  to->work.rows = (int32_t)(out->shape[0] * out->shape[1] * out->shape[2]);
   to->work.columns = out->shape[3];
   to->work.rows_of[0] = (int32_t)out->shape[1];
   to->work.rows_of[1] = (int32_t)out->shape[2];
-  if (strcmp(task->definition->name, "conv2d") == 0)
-    to->border = legacy->arrays->arrays[task->arrays[0]].shape[2] == out->shape[2];
-  else
-    flatten(&to->work, inputs, out);
+  to->shared_bytes = prem_legacy_shared_bytes(task->definition->name, task->params);
+  arrange_work(to, task, in, out);
   return PREM_OK;
 }
 
@@ -95,6 +142,8 @@ static bool are_alike(const prem_legacy *legacy, int32_t a, int32_t b) {
   return tasks[a].definition == tasks[b].definition &&
          legacy->tasks[a].border == legacy->tasks[b].border && x->rows == y->rows &&
          x->columns == y->columns &&
+         legacy->tasks[a].shared_bytes == legacy->tasks[b].shared_bytes &&
+         memcmp(x->in_shape, y->in_shape, sizeof x->in_shape) == 0 &&
          memcmp(x->in_pitch_bytes, y->in_pitch_bytes, sizeof x->in_pitch_bytes) == 0 &&
          memcmp(x->out_pitch_bytes, y->out_pitch_bytes, sizeof x->out_pitch_bytes) == 0;
 }
@@ -115,21 +164,30 @@ static prem_status furnish_tasks(prem_legacy *legacy, prem_diag *diag) {
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Loaded before anything waits: loading a kernel may wait for those that run. All want the same
- * division of L1, so that none has to wait for an idle SM. */
-static cudaError_t load_kernels(void) {
-  const prem_legacy_variant *variant;
+/* Loaded before anything waits: loading a kernel may wait for those that run. All that need no
+ * shared memory want the same division of L1, so that none of them has to wait for an idle SM; the
+ * others may have as much of it as a block can. */
+static cudaError_t load_kernel(const void *code, bool by_block, int most_shared_bytes) {
   struct cudaFuncAttributes attributes;
   cudaError_t error;
-  for (int32_t number = 0; (variant = prem_legacy_variant_at(number)); ++number) {
-    CUDA_TRY(cudaFuncGetAttributes(&attributes, variant->code));
-    CUDA_TRY(cudaFuncSetAttribute(variant->code, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                  cudaSharedmemCarveoutMaxL1));
-  }
-  CUDA_TRY(cudaFuncGetAttributes(&attributes, prem_legacy_gate_code()));
-  return cudaFuncSetAttribute(prem_legacy_gate_code(),
-                              cudaFuncAttributePreferredSharedMemoryCarveout,
+  CUDA_TRY(cudaFuncGetAttributes(&attributes, code));
+  if (by_block)
+    return cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                most_shared_bytes - (int)attributes.sharedSizeBytes);
+  return cudaFuncSetAttribute(code, cudaFuncAttributePreferredSharedMemoryCarveout,
                               cudaSharedmemCarveoutMaxL1);
+}
+
+static cudaError_t load_kernels(void) {
+  const prem_legacy_variant *variant;
+  int device = 0, most_shared_bytes = 0;
+  cudaError_t error;
+  CUDA_TRY(cudaGetDevice(&device));
+  CUDA_TRY(
+      cudaDeviceGetAttribute(&most_shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  for (int32_t number = 0; (variant = prem_legacy_variant_at(number)); ++number)
+    CUDA_TRY(load_kernel(variant->code, variant->by_block, most_shared_bytes));
+  return load_kernel(prem_legacy_gate_code(), false, 0);
 }
 
 static cudaError_t make_room(prem_legacy *legacy) {

@@ -14,18 +14,19 @@
 #include "legacy_kernels.h"
 
 #include "conv2d.h"
-#include "device_clock.cuh"
+#include "conv2d_7x7.h"
+#include "kcf_add.h"
+#include "kcf_add_constant.h"
+#include "kcf_conjugate.h"
+#include "kcf_divide.h"
+#include "kcf_multiply_constant.h"
+#include "kcf_sqr_magnitude.h"
+#include "legacy_sums.cuh"
 #include "vector_increment.h"
 
-namespace {
+#include <cstring>
 
-/** The whole block. */
-__device__ __forceinline__ void stamp_end(long long *ends) {
-  __syncthreads();
-  if (threadIdx.x == 0 && threadIdx.y == 0)
-    atomicMax(&ends[blockIdx.x % PREM_LEGACY_SLOTS * PREM_LEGACY_SLOT_STRIDE],
-              (long long)prem_clock_ns());
-}
+namespace {
 
 /* ---- conv2d ---------------------------------------------------------------------------------- */
 
@@ -126,6 +127,70 @@ __global__ void __launch_bounds__(512) conv2d(const prem_legacy_work work) {
   stamp_end(work.ends);
 }
 
+/**
+ * Ten elements of a row for four neighbouring pixels, in pieces of 16 bytes; with BORDER the first
+ * of them stands three to the left of `column`.
+ */
+template <bool BORDER>
+__device__ __forceinline__ void row_load_7x7(const float *row, int32_t column, int32_t last,
+                                             bool there, float (&x)[10]) {
+  constexpr int32_t skip = BORDER ? 1 : 0;
+  float all[12];
+#pragma unroll
+  for (int32_t p = 0; p < 3; ++p) {
+    const int32_t first = column + 4 * (p - skip);
+    const float4 piece =
+        there && first <= last ? __ldg((const float4 *)(row + first)) : make_float4(0, 0, 0, 0);
+    all[4 * p] = piece.x, all[4 * p + 1] = piece.y;
+    all[4 * p + 2] = piece.z, all[4 * p + 3] = piece.w;
+  }
+#pragma unroll
+  for (int32_t i = 0; i < 10; ++i)
+    x[i] = all[i + skip];
+}
+
+/** A thread computes ROWS rows of four pixels from ROWS + 6 rows of the input, each loaded once. A
+ *  sum begins with -0, which changes no product that is added to it. */
+template <int ROWS, bool STREAM, bool BORDER>
+__global__ void __launch_bounds__(512) conv2d_7x7(const prem_legacy_work work) {
+  constexpr int32_t SIDE = CONV2D_7X7_SIDE;
+  const float *k = ((const conv2d_7x7_params *)work.params)->coefficients;
+  const int32_t columns = (int32_t)work.columns, rows = work.rows;
+  const int32_t last = columns - 1 + (BORDER ? SIDE / 2 : SIDE - 1);
+  const uint32_t across = 4 * blockDim.x, down = ROWS * blockDim.y;
+  const uint32_t chunks_across = ((uint32_t)columns + across - 1u) / across;
+  const uint32_t chunks = chunks_across * (((uint32_t)rows + down - 1u) / down);
+  for (uint32_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
+    const uint32_t chunk_row = chunk / chunks_across;
+    const int32_t column =
+        (int32_t)((chunk - chunk_row * chunks_across) * across + 4 * threadIdx.x);
+    const int32_t row = (int32_t)(chunk_row * down + ROWS * threadIdx.y);
+    const unsigned char *in =
+        work.in[0] + (int64_t)(row - (BORDER ? SIDE / 2 : 0)) * work.in_pitch_bytes[0][2];
+    float sum[ROWS][4];
+#pragma unroll
+    for (int32_t r = 0; r < ROWS; ++r)
+      sum[r][0] = sum[r][1] = sum[r][2] = sum[r][3] = -0.0f;
+#pragma unroll
+    for (int32_t r = 0; r < ROWS + SIDE - 1; ++r) {
+      float x[10];
+      row_load_7x7<BORDER>((const float *)(in + r * work.in_pitch_bytes[0][2]), column, last,
+                           row + r < rows + SIDE - 1, x);
+#pragma unroll
+      for (int32_t o = 0; o < ROWS; ++o)
+        if (r - o >= 0 && r - o < SIDE)
+          conv2d_7x7_row(k + (r - o) * SIDE, x, sum[o]);
+    }
+#pragma unroll
+    for (int32_t r = 0; r < ROWS; ++r)
+      if (row + r < rows)
+        row_store<4, STREAM>((float *)(work.out + (int64_t)(row + r) * work.out_pitch_bytes[2]) +
+                                 column,
+                             columns - column, sum[r]);
+  }
+  stamp_end(work.ends);
+}
+
 /* ---- element by element ---------------------------------------------------------------------- */
 
 struct increment_op {
@@ -136,43 +201,30 @@ struct increment_op {
   }
 };
 
-struct multiply_op {
+/** Of two complex numbers, as the kernel's header says. */
+template <prem_c64 (*F)(prem_c64, prem_c64)> struct complex_op {
   static constexpr int INPUTS = 2, ELEMENT_BYTES = 8;
   static __device__ __forceinline__ float4 apply(const unsigned char *, float4 p, float4 q) {
-    return make_float4(fmaf(p.x, q.x, -(p.y * q.y)), fmaf(p.x, q.y, p.y * q.x),
-                       fmaf(p.z, q.z, -(p.w * q.w)), fmaf(p.z, q.w, p.w * q.z));
+    return two_together(F({p.x, p.y}, {q.x, q.y}), F({p.z, p.w}, {q.z, q.w}));
   }
 };
 
-/** Where a row begins, from its number in the order of elements. */
-__device__ __forceinline__ int64_t row_offset(const prem_legacy_work &work, int32_t row,
-                                              const int64_t (&pitch_bytes)[3]) {
-  if (work.rows_of[1] == work.rows) /* one plane */
-    return row * pitch_bytes[2];
-  const int32_t plane = row / work.rows_of[1];
-  return plane / work.rows_of[0] * pitch_bytes[0] + plane % work.rows_of[0] * pitch_bytes[1] +
-         row % work.rows_of[1] * pitch_bytes[2];
-}
-
-template <bool STREAM> __device__ __forceinline__ float4 piece_load(const unsigned char *from) {
-  return STREAM ? __ldcs((const float4 *)from) : __ldg((const float4 *)from);
-}
-
-template <bool STREAM>
-__device__ __forceinline__ void piece_store(unsigned char *to, int64_t bytes, float4 piece) {
-  if (bytes >= 16) {
-    if constexpr (STREAM)
-      __stcs((float4 *)to, piece);
-    else
-      *(float4 *)to = piece;
-    return;
+/** Of one complex number. */
+template <prem_c64 (*F)(prem_c64)> struct single_op {
+  static constexpr int INPUTS = 1, ELEMENT_BYTES = 8;
+  static __device__ __forceinline__ float4 apply(const unsigned char *, float4 p, float4) {
+    return two_together(F({p.x, p.y}), F({p.z, p.w}));
   }
-  ((float *)to)[0] = piece.x;
-  if (bytes > 4)
-    ((float *)to)[1] = piece.y;
-  if (bytes > 8)
-    ((float *)to)[2] = piece.z;
-}
+};
+
+/** Of a real constant, the only parameter, and a complex number. */
+template <prem_c64 (*F)(float, prem_c64)> struct constant_op {
+  static constexpr int INPUTS = 1, ELEMENT_BYTES = 8;
+  static __device__ __forceinline__ float4 apply(const unsigned char *params, float4 p, float4) {
+    const float constant = *(const float *)params;
+    return two_together(F(constant, {p.x, p.y}), F(constant, {p.z, p.w}));
+  }
+};
 
 /** A thread works PIECES pieces of 16 bytes of one row, a block's width apart; all are loaded
  * before any is used. */
@@ -211,6 +263,50 @@ __global__ void __launch_bounds__(512) element_wise(const prem_legacy_work work)
         piece_store<STREAM>(to + (int64_t)piece * 16, row_bytes - (int64_t)piece * 16,
                             OP::apply(work.params, x[i], y[i]));
     }
+  }
+  stamp_end(work.ends);
+}
+
+/** Every channel times the one of the other input, which is loaded once for CHANNELS of them. Rows
+ *  are those of all scales and groups of channels. */
+template <int CHANNELS, bool STREAM>
+__global__ void __launch_bounds__(512) multiply_channels(const prem_legacy_work work) {
+  const int64_t row_bytes = work.columns * (int64_t)sizeof(prem_c64);
+  const uint32_t pieces = (uint32_t)((row_bytes + 15) / 16), plane_rows = (uint32_t)work.rows_of[1];
+  const uint32_t channels = (uint32_t)work.rows_of[0];
+  const uint32_t groups = (channels + CHANNELS - 1u) / CHANNELS;
+  const uint32_t rows = (uint32_t)work.rows / channels * groups;
+  const uint32_t chunks_across = (pieces + blockDim.x - 1u) / blockDim.x;
+  const uint32_t chunks = chunks_across * ((rows + blockDim.y - 1u) / blockDim.y);
+  for (uint32_t chunk = blockIdx.x; chunk < chunks; chunk += gridDim.x) {
+    const uint32_t chunk_row = chunk / chunks_across;
+    const uint32_t piece = (chunk - chunk_row * chunks_across) * blockDim.x + threadIdx.x;
+    const uint32_t row = chunk_row * blockDim.y + threadIdx.y;
+    if (row >= rows || piece >= pieces)
+      continue;
+    const uint32_t plane = row / plane_rows, scale = plane / groups;
+    const int64_t row_in_plane = row - plane * plane_rows,
+                  first = (plane - scale * groups) * CHANNELS;
+    const unsigned char *a = work.in[0] + scale * work.in_pitch_bytes[0][0] +
+                             first * work.in_pitch_bytes[0][1] +
+                             row_in_plane * work.in_pitch_bytes[0][2] + (int64_t)piece * 16;
+    const unsigned char *b = work.in[1] + scale * work.in_pitch_bytes[1][0] +
+                             row_in_plane * work.in_pitch_bytes[1][2] + (int64_t)piece * 16;
+    unsigned char *out = work.out + scale * work.out_pitch_bytes[0] +
+                         first * work.out_pitch_bytes[1] + row_in_plane * work.out_pitch_bytes[2] +
+                         (int64_t)piece * 16;
+    const int64_t here = channels - first;
+    const float4 y = piece_load<false>(b);
+    float4 x[CHANNELS];
+#pragma unroll
+    for (int32_t c = 0; c < CHANNELS; ++c)
+      x[c] = c < here ? piece_load<STREAM>(a + c * work.in_pitch_bytes[0][1])
+                      : make_float4(0, 0, 0, 0);
+#pragma unroll
+    for (int32_t c = 0; c < CHANNELS; ++c)
+      if (c < here)
+        piece_store<STREAM>(out + c * work.out_pitch_bytes[1], row_bytes - (int64_t)piece * 16,
+                            complex_op<kcf_product>::apply(work.params, x[c], y));
   }
   stamp_end(work.ends);
 }
@@ -276,8 +372,14 @@ __global__ void gate(const prem_legacy_gate gate) {
 
 /* ---- the variants ---------------------------------------------------------------------------- */
 
+/* KERNEL, words, code, what a thread makes: rows x columns of elements, border */
+#define VARIANT(KERNEL, WORDS, CODE, ROWS, COLUMNS, BORDER)                                        \
+  { KERNEL, WORDS, (const void *)CODE, ROWS, COLUMNS, 512, BORDER, false }
+#define BLOCK_VARIANT(KERNEL, WORDS, CODE)                                                         \
+  { KERNEL, WORDS, (const void *)CODE, 1, 1, 512, -1, true }
+
 #define CONV2D(VECTOR, ROWS, STREAM, BORDER, WORDS)                                                \
-  { "conv2d", WORDS, (const void *)conv2d<VECTOR, ROWS, STREAM, BORDER>, ROWS, VECTOR, 512, BORDER }
+  VARIANT("conv2d", WORDS, (conv2d<VECTOR, ROWS, STREAM, BORDER>), ROWS, VECTOR, BORDER)
 #define CONV2D_ROWS(ROWS, BORDER)                                                                  \
   CONV2D(4, ROWS, false, BORDER, "float4 x " #ROWS " rows"),                                       \
       CONV2D(4, ROWS, true, BORDER, "float4 x " #ROWS " rows, streaming"),                         \
@@ -285,31 +387,75 @@ __global__ void gate(const prem_legacy_gate gate) {
       CONV2D(1, ROWS, true, BORDER, "float x " #ROWS " rows, streaming")
 #define CONV2D_ALL(BORDER)                                                                         \
   CONV2D_ROWS(1, BORDER), CONV2D_ROWS(2, BORDER), CONV2D_ROWS(4, BORDER), CONV2D_ROWS(8, BORDER)
-#define PIECES_OF(KERNEL, OP, PIECES)                                                              \
-  {KERNEL,                                                                                         \
-   "float4 x " #PIECES,                                                                            \
-   (const void *)element_wise<OP, PIECES, false>,                                                  \
-   1,                                                                                              \
-   PIECES * 16 / OP::ELEMENT_BYTES,                                                                \
-   512,                                                                                            \
-   -1},                                                                                            \
-  {                                                                                                \
-    KERNEL, "float4 x " #PIECES ", streaming", (const void *)element_wise<OP, PIECES, true>, 1,    \
-        PIECES * 16 / OP::ELEMENT_BYTES, 512, -1                                                   \
-  }
-#define ELEMENT_WISE(KERNEL, OP)                                                                   \
-  PIECES_OF(KERNEL, OP, 1), PIECES_OF(KERNEL, OP, 2), PIECES_OF(KERNEL, OP, 4)
+#define CONV2D_7X7(ROWS, BORDER)                                                                   \
+  VARIANT("conv2d_7x7", "float4 x " #ROWS " rows", (conv2d_7x7<ROWS, false, BORDER>), ROWS, 4,     \
+          BORDER),                                                                                 \
+      VARIANT("conv2d_7x7", "float4 x " #ROWS " rows, streaming",                                  \
+              (conv2d_7x7<ROWS, true, BORDER>), ROWS, 4, BORDER)
+#define CONV2D_7X7_ALL(BORDER)                                                                     \
+  CONV2D_7X7(1, BORDER), CONV2D_7X7(2, BORDER), CONV2D_7X7(4, BORDER), CONV2D_7X7(8, BORDER)
+#define PIECES_OF(KERNEL, PIECES, ...)                                                             \
+  VARIANT(KERNEL, "float4 x " #PIECES, (element_wise<__VA_ARGS__, PIECES, false>), 1,              \
+          PIECES * 16 / (__VA_ARGS__::ELEMENT_BYTES), -1),                                         \
+      VARIANT(KERNEL, "float4 x " #PIECES ", streaming",                                           \
+              (element_wise<__VA_ARGS__, PIECES, true>), 1,                                        \
+              PIECES * 16 / (__VA_ARGS__::ELEMENT_BYTES), -1)
+#define ELEMENT_WISE(KERNEL, ...)                                                                  \
+  PIECES_OF(KERNEL, 1, __VA_ARGS__), PIECES_OF(KERNEL, 2, __VA_ARGS__),                            \
+      PIECES_OF(KERNEL, 4, __VA_ARGS__)
+#define CHANNELS_OF(CHANNELS)                                                                      \
+  VARIANT("kcf_multiply_channels", "float4 x " #CHANNELS " channels",                              \
+          (multiply_channels<CHANNELS, false>), CHANNELS, 2, -1),                                  \
+      VARIANT("kcf_multiply_channels", "float4 x " #CHANNELS " channels, streaming",               \
+              (multiply_channels<CHANNELS, true>), CHANNELS, 2, -1)
+#define SUM_CHANNELS(AHEAD)                                                                        \
+  VARIANT("kcf_sum_channels", "float4, " #AHEAD " channels ahead", (sum_channels<AHEAD, false>),   \
+          1, 2, -1),                                                                               \
+      VARIANT("kcf_sum_channels", "float4, " #AHEAD " channels ahead, streaming",                  \
+              (sum_channels<AHEAD, true>), 1, 2, -1)
+#define SQR_NORM(AHEAD)                                                                            \
+  BLOCK_VARIANT("kcf_sqr_norm", "a block a tile, " #AHEAD " rows ahead",                           \
+                (sqr_norm<AHEAD, false>)),                                                         \
+      BLOCK_VARIANT("kcf_sqr_norm", "a block a tile, " #AHEAD " rows ahead, streaming",            \
+                    (sqr_norm<AHEAD, true>))
 
-const prem_legacy_variant variants[] = {CONV2D_ALL(1),
-                                        CONV2D_ALL(0),
-                                        ELEMENT_WISE("kcf_multiply", multiply_op),
-                                        {"noop", "nothing", (const void *)nothing, 0, 0, 512, -1},
-                                        ELEMENT_WISE("vector_increment", increment_op)};
+const prem_legacy_variant variants[] = {
+    CONV2D_ALL(1),
+    CONV2D_ALL(0),
+    CONV2D_7X7_ALL(1),
+    CONV2D_7X7_ALL(0),
+    ELEMENT_WISE("kcf_add", complex_op<kcf_sum>),
+    ELEMENT_WISE("kcf_add_constant", constant_op<kcf_add_constant_element>),
+    ELEMENT_WISE("kcf_conjugate", single_op<kcf_conjugate_element>),
+    ELEMENT_WISE("kcf_divide", complex_op<kcf_divide_element>),
+    ELEMENT_WISE("kcf_multiply", complex_op<kcf_product>),
+    CHANNELS_OF(1),
+    CHANNELS_OF(2),
+    CHANNELS_OF(4),
+    CHANNELS_OF(8),
+    ELEMENT_WISE("kcf_multiply_constant", constant_op<kcf_multiply_constant_element>),
+    ELEMENT_WISE("kcf_sqr_magnitude", single_op<kcf_sqr_magnitude_element>),
+    SQR_NORM(4),
+    SQR_NORM(8),
+    SUM_CHANNELS(2),
+    SUM_CHANNELS(8),
+    SUM_CHANNELS(16),
+    VARIANT("noop", "nothing", nothing, 0, 0, -1),
+    ELEMENT_WISE("vector_increment", increment_op),
+    BLOCK_VARIANT("vector_sum", "a block a tile", vector_sum)};
 
 } // namespace
 
 extern "C" const prem_legacy_variant *prem_legacy_variant_at(int32_t number) {
   return number < (int32_t)(sizeof variants / sizeof *variants) ? &variants[number] : nullptr;
+}
+
+extern "C" size_t prem_legacy_shared_bytes(const char *task_kernel, const void *params) {
+  if (strcmp(task_kernel, "kcf_sqr_norm") != 0)
+    return 0;
+  const int32_t *tile = ((const kcf_sqr_norm_params *)params)->tile;
+  const int32_t strands = tile[2] < KCF_STRANDS ? tile[2] : KCF_STRANDS;
+  return (size_t)strands * (size_t)tile[3] * sizeof(double);
 }
 
 extern "C" const void *prem_legacy_gate_code(void) {

@@ -25,22 +25,27 @@ typedef struct prem_legacy_work {
   int32_t rows;       /* shape[0] * shape[1] * shape[2] of `out` */
   int32_t rows_of[2]; /* shape[1], shape[2]: to tell a row's plane */
   int32_t reserved;
-  long long *ends; /* PREM_LEGACY_END_WORDS; on %globaltimer */
+  int64_t in_shape[4];   /* of the first input */
+  int64_t channel_bytes; /* kcf_sum_channels: from one channel of the input to the next */
+  long long *ends;       /* PREM_LEGACY_END_WORDS; on %globaltimer */
   unsigned char params[PREM_PARAMS_BYTES];
 } prem_legacy_work;
 
-/** Code for a kernel. A thread makes `rows` x `columns` elements of the output. */
+/** Code for a kernel. A thread makes `rows` x `columns` elements of the output, or a block does. */
 typedef struct prem_legacy_variant {
   const char *task_kernel; /* as in kernels.def */
   const char *words;       /* what sets it apart */
   const void *code;        /* for cudaLaunchKernel; its one argument a prem_legacy_work */
   int32_t rows, columns;
   int32_t most_threads; /* of a block */
-  int32_t border;       /* conv2d: 1 where the output has the border as well; else -1 */
+  int32_t border;       /* convolutions: 1 where the output has the border as well; else -1 */
+  bool by_block;        /* a block makes them, whatever its threads */
 } prem_legacy_variant;
 
 /** Variant `number`, those of a kernel together; NULL behind the last. */
 const prem_legacy_variant *prem_legacy_variant_at(int32_t number);
+/** Dynamic shared memory that a block of a kernel needs, given the task's parameters. */
+size_t prem_legacy_shared_bytes(const char *task_kernel, const void *params);
 
 /** What the host says to gates, in a word of pinned memory. */
 typedef enum prem_legacy_word {

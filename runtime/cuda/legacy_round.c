@@ -90,7 +90,8 @@ static cudaError_t launch_job(const prem_legacy_task *task, long long *ends) {
   void *arguments[] = {&work};
   const dim3 grid = {way->blocks, 1, 1};
   const dim3 threads = {(unsigned)way->threads_x, (unsigned)way->threads_y, 1};
-  return cudaLaunchKernel(way->variant->code, grid, threads, arguments, 0, task->stream);
+  return cudaLaunchKernel(way->variant->code, grid, threads, arguments, task->shared_bytes,
+                          task->stream);
 }
 
 static long long *ends_of(const prem_legacy *legacy, int64_t number) {

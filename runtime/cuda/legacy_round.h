@@ -18,9 +18,10 @@ typedef struct prem_legacy_task {
   prem_legacy_work work;
   prem_legacy_way way;
   cudaStream_t stream;
-  int32_t output; /* the array; -1: none */
-  int32_t like;   /* the first task of the same kernel and shapes: they are tuned together */
-  int32_t border; /* see prem_legacy_variant */
+  int32_t output;      /* the array; -1: none */
+  int32_t like;        /* the first task of the same kernel and shapes: they are tuned together */
+  int32_t border;      /* see prem_legacy_variant */
+  size_t shared_bytes; /* dynamic shared memory of a block */
 } prem_legacy_task;
 
 struct prem_legacy {

@@ -45,9 +45,10 @@ static int64_t pieces(int64_t all, int64_t piece) {
 static uint32_t full_grid(const prem_legacy_task *task, const prem_legacy_way *way) {
   if (way->variant->rows == 0)
     return 1;
-  const int64_t blocks =
-      pieces(task->work.columns, (int64_t)way->variant->columns * way->threads_x) *
-      pieces(task->work.rows, (int64_t)way->variant->rows * way->threads_y);
+  const int64_t across = way->variant->by_block ? 1 : way->threads_x;
+  const int64_t down = way->variant->by_block ? 1 : way->threads_y;
+  const int64_t blocks = pieces(task->work.columns, way->variant->columns * across) *
+                         pieces(task->work.rows, way->variant->rows * down);
   return blocks < INT32_MAX ? (uint32_t)blocks : INT32_MAX;
 }
 
@@ -55,6 +56,8 @@ static uint32_t full_grid(const prem_legacy_task *task, const prem_legacy_way *w
 static bool is_idle(const prem_legacy_task *task, const prem_legacy_way *way) {
   const int64_t columns = (int64_t)way->variant->columns * way->threads_x;
   const int64_t rows = (int64_t)way->variant->rows * way->threads_y;
+  if (way->variant->by_block)
+    return false;
   return (way->threads_x > 32 && columns / 2 >= task->work.columns) ||
          (way->threads_y > 1 && rows / 2 >= task->work.rows);
 }
@@ -92,7 +95,8 @@ static prem_status add_grids(sweep *at, int32_t t, prem_legacy_way *way) {
   int resident = 0;
   prem_status status =
       prem_legacy_report(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-                             &resident, way->variant->code, way->threads_x * way->threads_y, 0),
+                             &resident, way->variant->code, way->threads_x * way->threads_y,
+                             at->legacy->tasks[t].shared_bytes),
                          at->diag);
   way->blocks_per_sm = 0;
   way->blocks = full;

@@ -1,0 +1,64 @@
+/**
+ * Experiments: each repeats a table or figure of the literature on the machine at hand. One folder
+ * each, NAME/ with README.md, NAME.c and, for what runs on the GPU, NAME.cu; experiments.def is the
+ * only list.
+ */
+#ifndef TTPREM_EXPERIMENT_H
+#define TTPREM_EXPERIMENT_H
+
+#include "ttprem/findings.h"
+#include "ttprem/runtime.h"
+
+/** How an experiment is to be run. */
+typedef struct prem_experiment_setting {
+  const prem_backend *backend; /* one that the experiment names */
+  const prem_machine *machine; /* as probed */
+  bool quick;                  /* fewer points and repetitions: a look, not a measurement */
+  uint64_t seed;
+  const char *schedules;             /* folder that holds figures/ and examples/ */
+  const volatile sig_atomic_t *stop; /* non-zero: end within a second; never NULL */
+  /** Call it now and then, from the thread that runs the experiment: done of all. Never NULL. */
+  void (*progress)(void *context, int64_t done, int64_t all);
+  void *progress_context;
+} prem_experiment_setting;
+
+/**
+ * Measure, and fill `findings`: tables, charts, verdict, notes.
+ *
+ * Device code ends by itself: every wait has a deadline on the clock. The host looks at `stop`
+ * between pieces of work that take well below a second.
+ *
+ * @retval PREM_OK
+ * @retval PREM_ERR_INTERRUPTED  `stop` was seen; what is in `findings` is right as far as it goes
+ * @retval PREM_ERR_UNAVAILABLE  the machine cannot do it; `diag` says why: no failure
+ * @return any other status: the experiment failed, `diag` says why, and the findings are not
+ * written
+ */
+typedef prem_status prem_experiment_run(const prem_experiment_setting *setting,
+                                        prem_findings *findings, prem_diag *diag);
+
+typedef struct prem_experiment {
+  const char *name;     /* lower case, digits, _; that of its folder */
+  const char *title;    /* one line */
+  const char *question; /* one sentence */
+  const char *backends; /* those it makes sense on: "cuda", "cuda cpu" */
+  prem_experiment_run *run;
+} prem_experiment;
+
+PREM_EXTERN_C_BEGIN
+
+/** Number `index` of experiments.def; NULL behind the last. */
+PREM_API const prem_experiment *prem_experiment_at(int32_t index);
+/** The experiment of a name, or NULL. */
+PREM_API const prem_experiment *prem_experiment_find(const char *name);
+/** Does it make sense on a backend of this name? */
+PREM_API bool prem_experiment_serves(const prem_experiment *experiment, const char *backend);
+
+PREM_EXTERN_C_END
+
+/** Inside experiments: has the user interrupted? */
+static inline bool prem_experiment_stopped(const prem_experiment_setting *setting) {
+  return *setting->stop != 0;
+}
+
+#endif

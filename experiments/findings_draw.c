@@ -1,0 +1,396 @@
+/* The charts of findings as one picture, one beneath the other. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drawing.h"
+#include "finding_parts.h"
+
+enum {
+  HEAD = 56,    /* pixels: name and verdict */
+  ABOVE = 40,   /* a panel's title */
+  PANEL = 320,  /* its drawing area */
+  BENEATH = 76, /* its axis */
+  CELL = 26,    /* a row of a heat map */
+  LEFT = 120,
+  RIGHT = 240, /* room for the key */
+  HEAT_LEFT = 220,
+  HEAT_RIGHT = 120,
+  CATEGORIES = 64, /* most texts that an axis can show */
+  COLOURS = 8
+};
+
+/* Okabe and Ito, "Color Universal Design", 2008: told apart by colour-blind readers. More series
+ * than colours differ in their points and dashes. */
+static const char *const colours[COLOURS] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                             "#E69F00", "#56B4E9", "#000000", "#8C6D00"};
+
+/** A chart with its columns found. */
+typedef struct chart_panel {
+  const prem_chart *chart;
+  const prem_table *table;
+  int64_t x, y, low, high, series; /* columns; -1: none */
+  int64_t rows;
+  int64_t *series_of; /* of each row: the number of its series */
+  int64_t *place_of;  /* of each row: the number of its x, where x is shown as text */
+  int64_t series_count, place_count;
+  int number;
+} chart_panel;
+
+/* ---- finding out what there is ----------------------------------------------------------------
+ */
+
+static bool equal(const prem_value *a, const prem_value *b) {
+  if (a->kind != b->kind)
+    return false;
+  if (a->kind == PREM_VALUE_TEXT)
+    return strcmp(a->text, b->text) == 0;
+  return prem_value_number(a) == prem_value_number(b);
+}
+
+/** Number the different values of a column in the order in which they come; -1: no memory. */
+static int64_t number_values(const prem_table *table, int64_t column, int64_t *number_of) {
+  int64_t rows = prem_table_rows(table), count = 0;
+  int64_t *first = calloc((size_t)rows + 1, sizeof *first); /* row of each value */
+  if (!first)
+    return -1;
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t number = 0;
+    while (number < count && column >= 0 &&
+           !equal(prem_table_value(table, first[number], column),
+                  prem_table_value(table, row, column)))
+      ++number;
+    if (number == count)
+      first[count++] = row;
+    number_of[row] = number;
+  }
+  free(first);
+  return count;
+}
+
+static const prem_value *first_with(const prem_table *table, int64_t column,
+                                    const int64_t *number_of, int64_t number) {
+  int64_t row = 0;
+  while (number_of[row] != number)
+    ++row;
+  return prem_table_value(table, row, column);
+}
+
+/** Bars and heat maps show every x; so do the others when it is text. */
+static bool has_places(const chart_panel *panel) {
+  return panel->chart->kind == PREM_CHART_BARS || panel->chart->kind == PREM_CHART_HEAT_MAP ||
+         (panel->rows > 0 && prem_table_value(panel->table, 0, panel->x)->kind == PREM_VALUE_TEXT);
+}
+
+static bool fill_panel(chart_panel *panel, const prem_findings *findings, int number) {
+  const prem_chart *chart = &findings->charts[number];
+  const prem_table *table = prem_find_table(findings, chart->table);
+  *panel = (chart_panel){.chart = chart,
+                         .table = table,
+                         .x = prem_find_column(table, chart->x),
+                         .y = prem_find_column(table, chart->y),
+                         .low = prem_find_column(table, chart->low),
+                         .high = prem_find_column(table, chart->high),
+                         .series = prem_find_column(table, chart->series),
+                         .rows = prem_table_rows(table),
+                         .number = number};
+  panel->series_of = calloc((size_t)panel->rows + 1, sizeof *panel->series_of);
+  panel->place_of = calloc((size_t)panel->rows + 1, sizeof *panel->place_of);
+  if (!panel->series_of || !panel->place_of)
+    return false;
+  panel->series_count = number_values(table, panel->series, panel->series_of);
+  panel->place_count = has_places(panel) ? number_values(table, panel->x, panel->place_of) : 0;
+  return panel->series_count >= 0 && panel->place_count >= 0;
+}
+
+static void empty_panel(chart_panel *panel) {
+  free(panel->series_of);
+  free(panel->place_of);
+}
+
+static int drawing_height(const chart_panel *panel) {
+  if (panel->chart->kind != PREM_CHART_HEAT_MAP)
+    return PANEL;
+  int64_t tall = CELL * panel->series_count;
+  return tall < 120 ? 120 : (int)tall;
+}
+
+/* ---- pieces of the script ---------------------------------------------------------------------
+ */
+
+static void write_value(FILE *script, const prem_value *value) {
+  char text[200];
+  prem_value_format(value, text, sizeof text);
+  prem_write_quoted(script, text);
+}
+
+static void write_axis_label(FILE *script, const char *axis, const chart_panel *panel,
+                             int64_t column) {
+  const prem_column *shown = &panel->table->columns[column];
+  char text[200];
+  snprintf(text, sizeof text, *shown->unit ? "%s (%s)" : "%s", shown->name, shown->unit);
+  fprintf(script, "set %slabel ", axis);
+  prem_write_quoted(script, text);
+  fputc('\n', script);
+}
+
+static void write_tics(FILE *script, const char *axis, const chart_panel *panel, int64_t column,
+                       const int64_t *number_of, int64_t count) {
+  /* An axis that is too full names every second, third, ... one. */
+  int64_t step = (count + CATEGORIES - 1) / CATEGORIES;
+  fprintf(script, "set %stics (", axis);
+  for (int64_t i = 0; i < count; i += step) {
+    fputs(i ? ", " : "", script);
+    write_value(script, first_with(panel->table, column, number_of, i));
+    fprintf(script, " %" PRId64, i);
+  }
+  fprintf(script, ")%s\n", *axis == 'x' && count > 8 ? " rotate by -40" : "");
+}
+
+static void write_number(FILE *script, double number) {
+  if (isfinite(number))
+    fprintf(script, " %.12g", number);
+  else
+    fputs(" NaN", script);
+}
+
+static void write_cell(FILE *script, const chart_panel *panel, int64_t row, int64_t column) {
+  write_number(script,
+               column < 0 ? NAN : prem_value_number(prem_table_value(panel->table, row, column)));
+}
+
+/** x y low high, a block of data for each series. */
+static void write_series(FILE *script, const chart_panel *panel) {
+  const bool places = has_places(panel);
+  for (int64_t s = 0; s < panel->series_count; ++s) {
+    char name[48];
+    snprintf(name, sizeof name, "chart%d_%" PRId64, panel->number, s);
+    prem_begin_data(script, name);
+    for (int64_t row = 0; row < panel->rows; ++row) {
+      if (panel->series_of[row] != s)
+        continue;
+      if (places)
+        fprintf(script, "%" PRId64, panel->place_of[row]);
+      else
+        write_cell(script, panel, row, panel->x);
+      write_cell(script, panel, row, panel->y);
+      write_cell(script, panel, row, panel->low);
+      write_cell(script, panel, row, panel->high);
+      fputc('\n', script);
+    }
+    prem_end_data(script);
+  }
+}
+
+static void place(FILE *script, const chart_panel *panel, int height, int top) {
+  const bool map = panel->chart->kind == PREM_CHART_HEAT_MAP;
+  fputs("reset\n", script);
+  fprintf(script, "set lmargin at screen %.5f\nset rmargin at screen %.5f\n",
+          (double)(map ? HEAT_LEFT : LEFT) / PREM_PICTURE_WIDTH,
+          1.0 - (double)(map ? HEAT_RIGHT : RIGHT) / PREM_PICTURE_WIDTH);
+  fprintf(script, "set tmargin at screen %.5f\nset bmargin at screen %.5f\n",
+          1.0 - (double)(top + ABOVE) / height,
+          1.0 - (double)(top + ABOVE + drawing_height(panel)) / height);
+  fputs("set title ", script);
+  prem_write_quoted(script, panel->chart->title);
+  fputs(" noenhanced\nset key outside right top noenhanced\n"
+        "set border 3\nset tics nomirror noenhanced\nset grid ytics lc rgb '#DDDDDD'\n",
+        script);
+}
+
+/* ---- lines, points, steps, bars ---------------------------------------------------------------
+ */
+
+static void write_style(FILE *script, const chart_panel *panel, int64_t s) {
+  const char *colour = colours[s % COLOURS];
+  const int turn = (int)(s / COLOURS);
+  switch (panel->chart->kind) {
+  case PREM_CHART_POINTS:
+    fprintf(script, "with points pt %d ps 0.5 lc rgb '%s'", 7 + 2 * (turn % 4), colour);
+    break;
+  case PREM_CHART_STEPS:
+    fprintf(script, "with steps lw 2 dt %d lc rgb '%s'", 1 + turn % 5, colour);
+    break;
+  case PREM_CHART_LINES:
+  case PREM_CHART_BARS:
+  case PREM_CHART_HEAT_MAP:
+  case PREM_CHART_KIND_COUNT:
+    fprintf(script, "with linespoints lw 2 dt %d pt %d ps 0.5 lc rgb '%s'", 1 + turn % 5,
+            7 + 2 * (turn % 4), colour);
+    break;
+  }
+}
+
+static void write_series_title(FILE *script, const chart_panel *panel, int64_t s) {
+  if (panel->series < 0) {
+    fputs(" notitle", script);
+    return;
+  }
+  fputs(" title ", script);
+  write_value(script, first_with(panel->table, panel->series, panel->series_of, s));
+}
+
+static void plot_band(FILE *script, const chart_panel *panel, int64_t s) {
+  const char *colour = colours[s % COLOURS];
+  if (panel->chart->kind == PREM_CHART_POINTS)
+    fprintf(script, "$chart%d_%" PRId64 " using 1:2:3:4 with yerrorbars lc rgb '%s' notitle, ",
+            panel->number, s, colour);
+  else
+    fprintf(script,
+            "$chart%d_%" PRId64
+            " using 1:3:4 with filledcurves fs transparent solid 0.15 lc rgb '%s' notitle, ",
+            panel->number, s, colour);
+}
+
+static void plot_curves(FILE *script, const chart_panel *panel) {
+  fputs("plot ", script);
+  for (int64_t s = 0; s < panel->series_count; ++s) {
+    if (panel->low >= 0)
+      plot_band(script, panel, s);
+    fprintf(script, "$chart%d_%" PRId64 " using 1:2 ", panel->number, s);
+    write_style(script, panel, s);
+    write_series_title(script, panel, s);
+    fputs(s + 1 < panel->series_count ? ", " : "\n", script);
+  }
+}
+
+static void plot_bars(FILE *script, const chart_panel *panel) {
+  const double width = 0.8 / (double)panel->series_count;
+  if (!panel->chart->log_y)
+    fputs("set yrange [0:*]\n", script);
+  fprintf(script, "set xrange [-0.6:%.1f]\nset boxwidth %.4f\nset style fill solid 0.85\nplot ",
+          (double)panel->place_count - 0.4, width * 0.92);
+  for (int64_t s = 0; s < panel->series_count; ++s) {
+    const double shift = ((double)s + 0.5) * width - 0.4;
+    fprintf(script, "$chart%d_%" PRId64 " using ($1+%.4f):2 with boxes lc rgb '%s'", panel->number,
+            s, shift, colours[s % COLOURS]);
+    write_series_title(script, panel, s);
+    if (panel->low >= 0)
+      fprintf(script,
+              ", $chart%d_%" PRId64 " using ($1+%.4f):2:3:4 with yerrorbars pt 0 lc rgb 'black'"
+              " notitle",
+              panel->number, s, shift);
+    fputs(s + 1 < panel->series_count ? ", " : "\n", script);
+  }
+}
+
+static void draw_curves(FILE *script, const chart_panel *panel) {
+  write_series(script, panel);
+  write_axis_label(script, "x", panel, panel->x);
+  write_axis_label(script, "y", panel, panel->y);
+  if (has_places(panel))
+    write_tics(script, "x", panel, panel->x, panel->place_of, panel->place_count);
+  if (panel->chart->log_x && !has_places(panel))
+    fputs("set logscale x\n", script);
+  if (panel->chart->log_y)
+    fputs("set logscale y\n", script);
+  if (panel->chart->kind == PREM_CHART_BARS)
+    plot_bars(script, panel);
+  else
+    plot_curves(script, panel);
+}
+
+/* ---- heat maps --------------------------------------------------------------------------------
+ */
+
+/** place series value, a line for each cell. */
+static void write_map(FILE *script, const chart_panel *panel) {
+  char name[48];
+  snprintf(name, sizeof name, "chart%d", panel->number);
+  prem_begin_data(script, name);
+  for (int64_t row = 0; row < panel->rows; ++row) {
+    fprintf(script, "%" PRId64 " %" PRId64, panel->place_of[row], panel->series_of[row]);
+    write_cell(script, panel, row, panel->y);
+    fputc('\n', script);
+  }
+  prem_end_data(script);
+}
+
+static void draw_map(FILE *script, const chart_panel *panel) {
+  write_map(script, panel);
+  write_axis_label(script, "x", panel, panel->x);
+  write_axis_label(script, "cb", panel, panel->y);
+  write_tics(script, "x", panel, panel->x, panel->place_of, panel->place_count);
+  write_tics(script, "y", panel, panel->series, panel->series_of, panel->series_count);
+  if (panel->chart->log_y)
+    fputs("set logscale cb\n", script);
+  /* Light to middle, so that the numbers stay black on it; printed grey it keeps its order. */
+  fprintf(script,
+          "unset grid\nset palette defined (0 '#F7FBFF', 0.5 '#9ECAE1', 1 '#4292C6')\n"
+          "set xrange [-0.5:%.1f]\nset yrange [%.1f:-0.5]\n",
+          (double)panel->place_count - 0.5, (double)panel->series_count - 0.5);
+  fprintf(script,
+          "plot $chart%d using 1:2:(0.5):(0.5):3 with boxxyerror fs solid 1.0 noborder lc palette"
+          " notitle, $chart%d using 1:2:(sprintf('%%.3g', $3)) with labels notitle\n",
+          panel->number, panel->number);
+}
+
+/* ---- the whole --------------------------------------------------------------------------------
+ */
+
+static int picture_height(const chart_panel *panels, int64_t count) {
+  int height = HEAD;
+  for (int64_t i = 0; i < count; ++i)
+    height += ABOVE + drawing_height(&panels[i]) + BENEATH;
+  return height;
+}
+
+static void write_script(FILE *script, const prem_findings *findings, const chart_panel *panels,
+                         const char *path) {
+  const int64_t count = findings->chart_count;
+  const int height = picture_height(panels, count);
+  prem_write_terminal(script, path, height);
+  fputs("set multiplot\n", script);
+  int top = HEAD;
+  for (int64_t i = 0; i < count; ++i) {
+    place(script, &panels[i], height, top);
+    if (i == 0) {
+      prem_write_label(script, 1, findings->title, 16, height, "font ',16' noenhanced");
+      prem_write_label(script, 2, findings->verdict ? findings->verdict : "", 42, height,
+                       "noenhanced");
+    }
+    if (panels[i].rows == 0)
+      fputs("set xrange [0:1]\nset yrange [0:1]\nplot NaN title 'no data'\n", script);
+    else if (panels[i].chart->kind == PREM_CHART_HEAT_MAP)
+      draw_map(script, &panels[i]);
+    else
+      draw_curves(script, &panels[i]);
+    top += ABOVE + drawing_height(&panels[i]) + BENEATH;
+  }
+  fputs("unset multiplot\n", script);
+}
+
+static prem_status draw_panels(const prem_findings *findings, const chart_panel *panels,
+                               const char *path, prem_diag *diag) {
+  FILE *script = NULL;
+  prem_status status = prem_begin_script(path, &script, diag);
+  if (status != PREM_OK)
+    return status;
+  write_script(script, findings, panels, path);
+  status = prem_draw_script(script, path, diag);
+  fclose(script);
+  return status;
+}
+
+prem_status prem_findings_draw(const prem_findings *findings, const char *path, prem_diag *diag) {
+  prem_status status = prem_findings_judge(findings, diag);
+  if (status != PREM_OK)
+    return status;
+  if (findings->chart_count == 0) {
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "there is no chart to draw");
+    return PREM_ERR_ARGUMENT;
+  }
+  chart_panel *panels = calloc((size_t)findings->chart_count, sizeof *panels);
+  if (!panels)
+    return PREM_ERR_MEMORY;
+  for (int64_t i = 0; i < findings->chart_count; ++i)
+    if (!fill_panel(&panels[i], findings, (int)i))
+      status = PREM_ERR_MEMORY;
+  if (status == PREM_OK)
+    status = draw_panels(findings, panels, path, diag);
+  for (int64_t i = 0; i < findings->chart_count; ++i)
+    empty_panel(&panels[i]);
+  free(panels);
+  return status;
+}

@@ -1,0 +1,71 @@
+/**
+ * Several schedules (a task alone, with its neighbours, with hostile ones) run by turns in the same
+ * modes, and what their phases and jobs took.
+ */
+#ifndef TTPREM_OBSERVE_H
+#define TTPREM_OBSERVE_H
+
+#include "times.h"
+
+/** One phase of one task. */
+typedef struct prem_observed_phase {
+  prem_times steady;
+  prem_times cold;     /* warm-up tiles, and the first tile of each block in a launch */
+  int64_t *run_max_ns; /* the longest steady one of each launch, in their order */
+  int64_t run_count, run_room;
+} prem_observed_phase;
+
+/** What one schedule did in one mode. */
+typedef struct prem_observed {
+  prem_observed_phase *phases; /* [task * 3 + phase] */
+  prem_times *responses;       /* [task] */
+  prem_times makespan;
+  int32_t task_count;
+  int64_t releases, late, overruns, lateness_max_ns; /* INT64_MIN without a release */
+  int64_t lost;                                      /* phases whose raw record found no room */
+  int64_t discarded;
+  bool output_wrong, oversubscribed;
+} prem_observed;
+
+/** A schedule that takes part; the caller owns the schedule and the label. */
+typedef struct prem_party {
+  const char *label;
+  const prem_schedule *schedule; /* with a plan */
+  prem_session *session;
+  prem_observed observed[PREM_MODE_COUNT];
+} prem_party;
+
+typedef struct prem_observe_options {
+  const prem_backend *backend;
+  prem_mode modes[PREM_MODE_COUNT];
+  int32_t mode_count;
+  prem_scenario scenario;
+  int64_t samples; /* of each party and mode, over all rounds: runs, or hyperperiods */
+  int64_t rounds;
+  int64_t discard; /* at the start of each party in each round (resident: of each launch) */
+  uint64_t seed;
+  int64_t max_records;
+  prem_engine engine;
+  const volatile sig_atomic_t *stop;
+  void (*progress)(void *context, int64_t done, int64_t all); /* parties run; may be NULL */
+  void *progress_context;
+  /** Called before and after each round; may be NULL. */
+  void (*around_round)(void *context, int64_t round, bool begins);
+  void *round_context;
+} prem_observe_options;
+
+/** Open a party's session and make room for what it will show. */
+prem_status prem_party_open(prem_party *party, const prem_backend *backend, prem_diag *diag);
+/** Session and what was observed; the party's memory is the caller's. */
+void prem_party_close(prem_party *party);
+
+/**
+ * Every round runs every party in every mode, parties in a random order of its own, modes
+ * interleaved run by run.
+ *
+ * @retval PREM_ERR_INTERRUPTED  what was measured is kept
+ */
+prem_status prem_observe(prem_party *parties, int32_t count, const prem_observe_options *options,
+                         prem_diag *diag);
+
+#endif

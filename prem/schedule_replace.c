@@ -1,0 +1,80 @@
+/* Another kernel in a task's place: the same blocks, tiles, instants and windows. */
+#include "private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool add_array(prem_schedule *schedule, const char *task, const char *port, int64_t elements,
+                      uint64_t seed, bool is_filled) {
+  const size_t count = (size_t)schedule->array_count;
+  prem_array *grown = reallocarray(schedule->arrays, count + 1, sizeof *grown);
+  if (!grown)
+    return false;
+  schedule->arrays = grown;
+  prem_array *array = &grown[schedule->array_count++];
+  *array = (prem_array){.type = PREM_F32,
+                        .rank = 1,
+                        .shape = {1, 1, 1, elements},
+                        .fill = is_filled ? PREM_FILL_RANDOM : PREM_FILL_ZERO,
+                        .seed = seed,
+                        .writer = -1};
+  snprintf(array->name, sizeof array->name, "%.50s.%s", task, port);
+  return true;
+}
+
+static void forget_binding(prem_task *task) {
+  free(task->windows);
+  free(task->arrays);
+  free(task->params);
+  free(task->layout);
+  task->windows = NULL;
+  task->arrays = NULL;
+  task->params = NULL;
+  task->layout = NULL;
+  task->definition = NULL;
+  for (int32_t i = 0; i < task->arg_count; ++i) {
+    free(task->args[i].values);
+    free(task->args[i].ints);
+  }
+  task->arg_count = 0;
+}
+
+static prem_status connect(prem_schedule *schedule, int32_t number, int64_t elements) {
+  static const char *const ports[] = {"in", "out"};
+  prem_task *task = &schedule->tasks[number];
+  char(*names)[PREM_NAME_BYTES] = calloc(2, sizeof *names);
+  int32_t *arrays = calloc(2, sizeof *arrays);
+  if (!names || !arrays) {
+    free(names);
+    free(arrays);
+    return PREM_ERR_MEMORY;
+  }
+  free(task->port_names);
+  free(task->port_arrays);
+  task->port_names = names;
+  task->port_arrays = arrays;
+  task->port_count = 2;
+  for (int p = 0; p < 2; ++p) {
+    strcpy(names[p], ports[p]);
+    arrays[p] = schedule->array_count;
+    if (!add_array(schedule, task->name, ports[p], elements, (uint64_t)number + 1, p == 0))
+      return PREM_ERR_MEMORY;
+  }
+  return PREM_OK;
+}
+
+prem_status prem_schedule_replace(prem_schedule *schedule, int32_t number, const char *kernel,
+                                  int32_t elements, prem_diag *diag) {
+  prem_task *task = &schedule->tasks[number];
+  const int32_t tiles = task->tile_count;
+  forget_binding(task);
+  snprintf(task->kernel, sizeof task->kernel, "%s", kernel);
+  task->tile_rank = 1;
+  memset(task->tile, 0, sizeof task->tile);
+  task->tile[0] = elements;
+  task->tile_count = 0;
+  prem_status status = connect(schedule, number, (int64_t)tiles * elements);
+  schedule->bound = false;
+  return status == PREM_OK ? prem_schedule_bind(schedule, prem_registry_builtin(), diag) : status;
+}

@@ -1,0 +1,199 @@
+#include "observing.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- options -------------------------------------------------------------------------------- */
+
+enum { KEY_ROUNDS = 256, KEY_DISCARD, KEY_SCENARIO, KEY_ENGINE, KEY_SEED, KEY_PICTURE };
+
+static prem_scenario parse_scenario(struct argp_state *state, const char *text) {
+  if (strcmp(text, "relaunch") && strcmp(text, "resident"))
+    argp_error(state, "unknown scenario '%s'; there are: relaunch, resident", text);
+  return strcmp(text, "resident") ? PREM_RELAUNCH : PREM_RESIDENT;
+}
+
+static error_t parse_count(int key, const char *text, struct argp_state *state,
+                           observing_options *options) {
+  switch (key) {
+  case 'n':
+    options->repeat = command_parse_int(state, "--repeat", text, 1, INT32_MAX);
+    return 0;
+  case KEY_ROUNDS:
+    options->rounds = command_parse_int(state, "--rounds", text, 1, INT32_MAX);
+    return 0;
+  case KEY_DISCARD:
+    options->discard = command_parse_int(state, "--discard", text, 0, INT32_MAX);
+    return 0;
+  case KEY_SEED:
+    options->seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static error_t parse(int key, char *text, struct argp_state *state) {
+  observing_options *options = state->input;
+  switch (key) {
+  case 'b':
+    options->backend = text;
+    return 0;
+  case 'p':
+    options->profile = text;
+    return 0;
+  case 'j':
+    options->json = text;
+    return 0;
+  case KEY_PICTURE:
+    command_check_picture(state, "--picture", text);
+    options->picture = text;
+    return 0;
+  case KEY_SCENARIO:
+    options->scenario = parse_scenario(state, text);
+    options->scenario_given = true;
+    return 0;
+  case KEY_ENGINE:
+    if (!prem_engine_parse(text, &options->engine))
+      argp_error(state, "unknown engine '%s'; there are: best, bulk, cp_async, vector", text);
+    return 0;
+  case ARGP_KEY_ARG:
+    if (options->file)
+      argp_error(state, "one FILE at a time");
+    options->file = text;
+    return 0;
+  case ARGP_KEY_NO_ARGS:
+    argp_error(state, "no FILE");
+    return 0;
+  default:
+    return parse_count(key, text, state, options);
+  }
+}
+
+static const struct argp_option options_list[] = {
+    {.name = "backend",
+     .key = 'b',
+     .arg = "NAME",
+     .doc = "auto (default: the best that is available), cuda, cpu or sim"},
+    {.name = "profile", .key = 'p', .arg = "NAME", .doc = "WCETs from this profile of the file"},
+    {.name = "repeat",
+     .key = 'n',
+     .arg = "N",
+     .doc = "runs, or hyperperiods when resident, of each measurement; default: the file's"},
+    {.name = "rounds",
+     .key = KEY_ROUNDS,
+     .arg = "N",
+     .doc = "over which the runs are spread, in random order in each; default 5"},
+    {.name = "discard",
+     .key = KEY_DISCARD,
+     .arg = "N",
+     .doc = "more runs at each start that are not counted; default: the file's"},
+    {.name = "scenario",
+     .key = KEY_SCENARIO,
+     .arg = "NAME",
+     .doc = "relaunch or resident; default: the file's"},
+    {.name = "engine",
+     .key = KEY_ENGINE,
+     .arg = "NAME",
+     .doc = "how the GPU moves memory: best (default), bulk, cp_async or vector"},
+    {.name = "seed", .key = KEY_SEED, .arg = "N", .doc = "of the random orders; default 1"},
+    {.name = "json",
+     .key = 'j',
+     .arg = "R",
+     .doc = "write what was found as JSON, times in ns; `-` is stdout"},
+    {.name = "picture",
+     .key = KEY_PICTURE,
+     .arg = "P",
+     .doc = "draw what was found: P.svg or P.png; needs gnuplot"},
+    {0}};
+static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
+const struct argp observing_argp = {.options = options_list, .parser = parse, .children = children};
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+static int plan_in_memory(prem_schedule *schedule, const prem_machine *machine) {
+  prem_diag *diag = prem_diag_new();
+  const int status = command_plan_schedule(schedule, machine, NULL, diag);
+  prem_diag_free(diag);
+  if (status == COMMAND_DONE)
+    command_note("%s has no plan; planned in memory: policy %s, hyperperiod %" PRId64 " ns",
+                 schedule->path, schedule->plan->policy, schedule->plan->hyperperiod_ns);
+  return status;
+}
+
+int observing_open(observing_options *options, bool keep_plan, const prem_backend **backend,
+                   prem_machine *machine, prem_schedule **schedule) {
+  int status = command_find_backend(options->backend, backend, machine);
+  if (status != COMMAND_DONE)
+    return status;
+  if (!command_output_check(options->json) || !command_output_check(options->picture))
+    return COMMAND_INVALID;
+  status = command_open_schedule(options->file, options->profile, keep_plan ? machine : NULL,
+                                 keep_plan, schedule);
+  if (status == COMMAND_DONE && keep_plan && !(*schedule)->plan)
+    status = plan_in_memory(*schedule, machine);
+  return status;
+}
+
+void observing_counts(const observing_options *options, const prem_schedule *schedule,
+                      const prem_backend *backend, prem_scenario *scenario, int64_t *samples,
+                      int64_t *discard) {
+  const prem_measure *file = &schedule->measure;
+  /* Every run of the simulator is the same run. */
+  const bool deterministic = !strcmp(prem_backend_name(backend), "sim");
+  *scenario = options->scenario_given ? options->scenario : file->scenario;
+  *samples = *scenario == PREM_RESIDENT ? file->hyperperiods : file->runs;
+  *discard = file->discard;
+  if (deterministic)
+    *samples = 1, *discard = 0;
+  if (options->repeat)
+    *samples = options->repeat;
+  if (options->discard >= 0)
+    *discard = options->discard;
+}
+
+/* ---- reporting ------------------------------------------------------------------------------ */
+
+int observing_failed(prem_status status, prem_diag *diag, const char *what) {
+  command_print_diag(diag);
+  if (status != PREM_OK && prem_diag_errors(diag) == 0)
+    command_error("%s: %s", what, prem_status_text(status));
+  prem_diag_free(diag);
+  return command_exit_status(status);
+}
+
+int observing_report(const observing_options *options, const prem_findings *findings,
+                     const prem_machine *machine, bool stdout_taken) {
+  int status = COMMAND_DONE;
+  stdout_taken |= options->json && !strcmp(options->json, "-");
+  if (!stdout_taken)
+    prem_findings_print(findings, stdout);
+  else if (!command_quiet)
+    prem_findings_print(findings, stderr);
+  fflush(stdout);
+  if (options->json) {
+    prem_diag *diag = prem_diag_new();
+    status =
+        observing_failed(prem_findings_write(findings, machine, command_line, options->json, diag),
+                         diag, options->json);
+  }
+  if (options->picture) {
+    prem_diag *diag = prem_diag_new();
+    const int drawn = observing_failed(prem_findings_draw(findings, options->picture, diag), diag,
+                                       options->picture);
+    status = status == COMMAND_DONE ? drawn : status;
+  }
+  return status;
+}
+
+bool observing_shows_progress(void) {
+  return !command_quiet && isatty(STDERR_FILENO);
+}
+
+void observing_progress(void *context, int64_t done, int64_t all) {
+  (void)context;
+  fprintf(stderr, "\r%" PRId64 " of %" PRId64 " measurements   %s", done, all,
+          done == all ? "\r\033[K" : "");
+  fflush(stderr);
+}

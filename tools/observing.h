@@ -1,0 +1,48 @@
+/** What `ttprem profile`, `isolate` and `tune` share: options, opening a schedule, findings. */
+#ifndef TTPREM_OBSERVING_H
+#define TTPREM_OBSERVING_H
+
+#include "command.h"
+#include "ttprem/findings.h"
+
+enum { OBSERVING_MAX_RECORDS = 4 << 20 }; /* raw records kept of one run, 56 bytes each */
+
+typedef struct observing_options {
+  const char *file, *backend, *profile;
+  const char *json, *picture; /* findings; NULL: not asked for */
+  int64_t repeat;             /* samples of each schedule and mode; 0: the file's */
+  int64_t rounds, discard;    /* discard -1: the file's */
+  prem_scenario scenario;
+  bool scenario_given;
+  prem_engine engine;
+  uint64_t seed;
+} observing_options;
+
+#define OBSERVING_DEFAULTS                                                                         \
+  { .backend = "auto", .rounds = 5, .discard = -1, .seed = 1 }
+
+/** Child parser; its input is an observing_options. */
+extern const struct argp observing_argp;
+
+/**
+ * Find the backend, load, bind and check the file, plan it in memory if it has no plan, and see
+ * that the outputs can be written. Problems are printed.
+ *
+ * @param keep_plan  false: the file's plan and WCETs are not wanted.
+ */
+int observing_open(observing_options *options, bool keep_plan, const prem_backend **backend,
+                   prem_machine *machine, prem_schedule **schedule);
+/** The number of samples and of those left out that the options or the file ask for. */
+void observing_counts(const observing_options *options, const prem_schedule *schedule,
+                      const prem_backend *backend, prem_scenario *scenario, int64_t *samples,
+                      int64_t *discard);
+/** Print findings to stdout (to stderr where stdout is taken), write and draw them as asked. */
+int observing_report(const observing_options *options, const prem_findings *findings,
+                     const prem_machine *machine, bool stdout_taken);
+/** Print the problems; the exit status of `status`. Frees `diag`. */
+int observing_failed(prem_status status, prem_diag *diag, const char *what);
+/** On a terminal: how far a measurement is. `context` is unused. */
+void observing_progress(void *context, int64_t done, int64_t all);
+bool observing_shows_progress(void);
+
+#endif

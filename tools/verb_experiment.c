@@ -1,0 +1,322 @@
+/* ttprem experiment: repeat the tables and figures of the literature. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "experiments/experiment.h"
+
+typedef struct experiment_options {
+  const char *name, *backend, *folder, *schedules;
+  bool quick;
+  uint64_t seed;
+} experiment_options;
+
+enum { KEY_QUICK = 256, KEY_SEED, KEY_SCHEDULES };
+
+static error_t parse(int key, char *text, struct argp_state *state) {
+  experiment_options *options = state->input;
+  switch (key) {
+  case 'b':
+    options->backend = text;
+    return 0;
+  case 'o':
+    options->folder = text;
+    return 0;
+  case KEY_QUICK:
+    options->quick = true;
+    return 0;
+  case KEY_SEED:
+    options->seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
+    return 0;
+  case KEY_SCHEDULES:
+    options->schedules = text;
+    return 0;
+  case ARGP_KEY_ARG:
+    if (options->name)
+      argp_error(state, "one NAME at a time, or `all`");
+    options->name = text;
+    return 0;
+  case ARGP_KEY_NO_ARGS:
+    argp_error(state, "no NAME; `ttprem experiment list` names them");
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp_option options_list[] = {
+    {.name = "backend",
+     .key = 'b',
+     .arg = "NAME",
+     .doc = "auto (default: the best that is available), cuda or cpu"},
+    {.name = "output",
+     .key = 'o',
+     .arg = "DIR",
+     .doc = "folder for NAME.json, NAME.svg and NAME.png, made if need be; default: nothing is "
+            "written"},
+    {.name = "quick", .key = KEY_QUICK, .doc = "fewer points and repetitions: a look at it"},
+    {.name = "seed", .key = KEY_SEED, .arg = "N", .doc = "of all that is random; default 1"},
+    {.name = "schedules",
+     .key = KEY_SCHEDULES,
+     .arg = "DIR",
+     .doc = "folder with figures/ and examples/; default: schedules"},
+    {0}};
+static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
+static const struct argp argp = {
+    .options = options_list,
+    .parser = parse,
+    .children = children,
+    .args_doc = "NAME|all|list",
+    .doc = "Repeat a table or a figure of the literature on the machine at hand, and show the "
+           "original's numbers beside it; `all` of them one after the other, those left out that "
+           "the backend has no use for. `list` tells which there are.\v" COMMAND_EXIT_DOC,
+};
+
+/* ---- progress ------------------------------------------------------------------------------- */
+
+typedef struct progress_line {
+  const char *name;
+  int number, all; /* of the experiments */
+  double began_s, shown_s;
+  bool wanted, shown;
+} progress_line;
+
+static double now_s(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void show_progress(void *context, int64_t done, int64_t all) {
+  progress_line *line = context;
+  const double now = now_s();
+  if (!line->wanted || (line->shown && now - line->shown_s < 0.1))
+    return;
+  line->shown = true;
+  line->shown_s = now;
+  const char *bold = getenv("NO_COLOR") ? "" : "\033[1m", *plain = *bold ? "\033[0m" : "";
+  fprintf(stderr, "\r%d/%d %s%s%s %3d %%", line->number, line->all, bold, line->name, plain,
+          all > 0 ? (int)(100 * done / all) : 0);
+  const double spent_s = now - line->began_s;
+  if (done > 0 && done < all && spent_s > 1)
+    fprintf(stderr, ", about %.0f s left   ", spent_s * (double)(all - done) / (double)done);
+  else
+    fputs("                     ", stderr);
+  fflush(stderr);
+}
+
+static void end_progress(const progress_line *line) {
+  if (line->shown)
+    fputs("\r\033[K", stderr);
+}
+
+/* ---- outputs -------------------------------------------------------------------------------- */
+
+static bool make_folder(const char *path) {
+  struct stat facts;
+  if (mkdir(path, 0777) && errno != EEXIST) {
+    command_error("%s: cannot be made: %s", path, strerror(errno));
+    return false;
+  }
+  if (stat(path, &facts) || !S_ISDIR(facts.st_mode)) {
+    command_error("%s: is no folder; name one with -o", path);
+    return false;
+  }
+  if (access(path, W_OK | X_OK)) {
+    command_error("%s: nothing can be written there: %s", path, strerror(errno));
+    return false;
+  }
+  return true;
+}
+
+/* DIR/NAME.EXTENSION; free with free(). */
+static char *output_path(const char *folder, const char *name, const char *extension) {
+  char *path = NULL;
+  return asprintf(&path, "%s/%s.%s", folder, name, extension) < 0 ? NULL : path;
+}
+
+/* Prints what went wrong; frees `diag`. */
+static int tell(prem_status status, prem_diag *diag, const char *what) {
+  command_print_diag(diag);
+  if (status != PREM_OK && prem_diag_errors(diag) == 0)
+    command_error("%s: %s", what, prem_status_text(status));
+  prem_diag_free(diag);
+  return command_exit_status(status);
+}
+
+/* The worse of two: a failure counts, whatever comes after it. */
+static int join_status(int first, int second) {
+  return first == COMMAND_DONE ? second : first;
+}
+
+/* Without gnuplot there are no pictures, which one line says and nothing fails for. */
+static int draw(const prem_findings *findings, const char *name, const char *folder) {
+  static const char *const extensions[] = {"svg", "png"};
+  static bool without_gnuplot;
+  int status = COMMAND_DONE;
+  for (int i = 0; i < 2 && !without_gnuplot; ++i) {
+    char *path = output_path(folder, name, extensions[i]);
+    prem_diag *diag = prem_diag_new();
+    prem_status drawn = path ? prem_findings_draw(findings, path, diag) : PREM_ERR_MEMORY;
+    if (drawn == PREM_ERR_UNAVAILABLE) {
+      without_gnuplot = true;
+      command_note("no pictures: gnuplot is not on the PATH; install gnuplot-nox");
+      prem_diag_free(diag);
+    } else {
+      status = join_status(status, tell(drawn, diag, path ? path : name));
+    }
+    free(path);
+  }
+  return status;
+}
+
+static int write_findings(const prem_findings *findings, const char *name,
+                          const prem_machine *machine, const char *folder) {
+  char *path = output_path(folder, name, "json");
+  prem_diag *diag = prem_diag_new();
+  prem_status written =
+      path ? prem_findings_write(findings, machine, command_line, path, diag) : PREM_ERR_MEMORY;
+  int status = tell(written, diag, path ? path : name);
+  free(path);
+  return join_status(status, draw(findings, name, folder));
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+/* Prints and keeps what an experiment found. */
+static int keep(const prem_findings *findings, const prem_experiment *experiment,
+                const prem_machine *machine, const experiment_options *options) {
+  prem_findings_print(findings, stdout);
+  fputc('\n', stdout);
+  fflush(stdout);
+  int status = COMMAND_DONE;
+  if (prem_findings_wrong(findings)) {
+    command_error("%s: wrong output", experiment->name);
+    status = COMMAND_INVALID;
+  }
+  if (options->folder)
+    status =
+        join_status(status, write_findings(findings, experiment->name, machine, options->folder));
+  return status;
+}
+
+static int run_one(const prem_experiment *experiment, prem_experiment_setting *setting,
+                   progress_line *line, const experiment_options *options) {
+  prem_findings *findings =
+      prem_findings_new(experiment->name, experiment->title, experiment->question);
+  prem_diag *diag = prem_diag_new();
+  if (!findings) {
+    prem_diag_free(diag);
+    command_error("%s: %s", experiment->name, prem_status_text(PREM_ERR_MEMORY));
+    return COMMAND_INVALID;
+  }
+  prem_findings_seed(findings, setting->seed);
+  if (setting->quick)
+    prem_findings_note(findings, "A quick look: fewer points and repetitions than a measurement.");
+  line->name = experiment->name;
+  line->began_s = now_s();
+  show_progress(line, 0, 0);
+  prem_status status = experiment->run(setting, findings, diag);
+  end_progress(line);
+  line->shown = false;
+  int ended = tell(status, diag, experiment->name);
+  if (status == PREM_ERR_INTERRUPTED)
+    prem_findings_incomplete(findings);
+  if (status == PREM_OK || status == PREM_ERR_INTERRUPTED)
+    ended = join_status(ended, keep(findings, experiment, setting->machine, options));
+  prem_findings_free(findings);
+  return ended;
+}
+
+static int count_serving(const char *backend) {
+  int count = 0;
+  const prem_experiment *experiment;
+  for (int32_t i = 0; (experiment = prem_experiment_at(i)) != NULL; ++i)
+    count += prem_experiment_serves(experiment, backend);
+  return count;
+}
+
+/* One after the other: a failure stops none but its own. */
+static int run_all(prem_experiment_setting *setting, progress_line *line,
+                   const experiment_options *options) {
+  const char *backend = prem_backend_name(setting->backend);
+  line->all = count_serving(backend);
+  int status = COMMAND_DONE;
+  const prem_experiment *experiment;
+  for (int32_t i = 0; (experiment = prem_experiment_at(i)) != NULL && !command_stop; ++i) {
+    if (!prem_experiment_serves(experiment, backend)) {
+      command_note("%s is left out: it makes no sense on backend %s", experiment->name, backend);
+      continue;
+    }
+    ++line->number;
+    int ended = run_one(experiment, setting, line, options);
+    /* What the machine cannot do is told, and is no failure of `all`. */
+    if (ended != COMMAND_UNAVAILABLE)
+      status = join_status(status, ended);
+  }
+  return command_stop ? COMMAND_INTERRUPTED : status;
+}
+
+static int run_named(const prem_experiment *experiment, prem_experiment_setting *setting,
+                     progress_line *line, const experiment_options *options) {
+  const char *backend = prem_backend_name(setting->backend);
+  if (!prem_experiment_serves(experiment, backend)) {
+    command_error("%s makes no sense on backend %s; it is for: %s", experiment->name, backend,
+                  experiment->backends);
+    return COMMAND_UNAVAILABLE;
+  }
+  line->number = line->all = 1;
+  return run_one(experiment, setting, line, options);
+}
+
+static void print_list(FILE *file) {
+  const prem_experiment *experiment;
+  for (int32_t i = 0; (experiment = prem_experiment_at(i)) != NULL; ++i)
+    fprintf(file, "%-20s %-9s %s\n", experiment->name, experiment->backends, experiment->title);
+}
+
+static int run_options(const experiment_options *options, const prem_experiment *experiment) {
+  const prem_backend *backend = NULL;
+  prem_machine machine;
+  int status = command_find_backend(options->backend, &backend, &machine);
+  if (status != COMMAND_DONE)
+    return status;
+  if (options->folder && !make_folder(options->folder))
+    return COMMAND_INVALID;
+  command_catch_signals();
+  progress_line line = {.wanted = !command_quiet && isatty(STDERR_FILENO)};
+  prem_experiment_setting setting = {.backend = backend,
+                                     .machine = &machine,
+                                     .quick = options->quick,
+                                     .seed = options->seed,
+                                     .schedules = options->schedules,
+                                     .stop = &command_stop,
+                                     .progress = show_progress,
+                                     .progress_context = &line};
+  return experiment ? run_named(experiment, &setting, &line, options)
+                    : run_all(&setting, &line, options);
+}
+
+int verb_experiment(int argc, char **argv) {
+  experiment_options options = {.backend = "auto", .schedules = "schedules", .seed = 1};
+  argp_parse(&argp, argc, argv, 0, NULL, &options);
+  if (strcmp(options.name, "list") == 0) {
+    print_list(stdout);
+    return COMMAND_DONE;
+  }
+  const prem_experiment *experiment = NULL;
+  if (strcmp(options.name, "all") != 0) {
+    experiment = prem_experiment_find(options.name);
+    if (!experiment) {
+      command_error("unknown experiment '%s'; there are:", options.name);
+      print_list(stderr);
+      return COMMAND_USAGE;
+    }
+  }
+  return run_options(&options, experiment);
+}

@@ -1,0 +1,120 @@
+/* ttprem isolate: every task alone, with its neighbours, with hostile ones. */
+#include "observing.h"
+#include "ttprem/isolation.h"
+
+#include <string.h>
+
+typedef struct isolate_options {
+  observing_options common;
+  prem_mode modes[PREM_MODE_COUNT];
+  int mode_count; /* 0: tt and free */
+} isolate_options;
+
+static void add_modes(isolate_options *options, struct argp_state *state, char *names) {
+  char *rest = NULL;
+  options->mode_count = 0;
+  for (char *name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+    const prem_mode mode = command_parse_mode(state, name);
+    if (mode == PREM_MODE_LEGACY || mode == PREM_MODE_LAUNCHED)
+      argp_error(state, "mode '%s' has no phases to isolate; there are: tt, free, lock", name);
+    for (int i = 0; i < options->mode_count; ++i)
+      if (options->modes[i] == mode)
+        argp_error(state, "mode '%s' is named twice", name);
+    options->modes[options->mode_count++] = mode;
+  }
+  if (options->mode_count == 0)
+    argp_error(state, "--modes: no mode named");
+}
+
+static error_t parse(int key, char *text, struct argp_state *state) {
+  isolate_options *options = state->input;
+  switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = &options->common;
+    return 0;
+  case 'm':
+    add_modes(options, state, text);
+    return 0;
+  case 'o':
+    options->common.json = text;
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const struct argp_option options_list[] = {
+    {.name = "modes", .key = 'm', .arg = "MODE,...", .doc = "tt, free or lock; default tt,free"},
+    {.name = "output", .key = 'o', .arg = "OUT", .doc = "the same as --json"},
+    {0}};
+static const struct argp_child children[] = {{.argp = &observing_argp}, {0}};
+static const struct argp argp = {
+    .options = options_list,
+    .parser = parse,
+    .children = children,
+    .args_doc = "FILE",
+    .doc =
+        "Isolation certificate: run every task of a schedule alone, with its neighbours, and "
+        "with hostile ones that fill their planned windows, all of it interleaved, and say how "
+        "far its response times (ns, clock steps) and its phases (ratios) moved.\v"
+        "The certificate goes to stdout, or to stderr when an output is `-`.\n\n" COMMAND_EXIT_DOC,
+};
+
+static int report(const isolate_options *options, const prem_isolation *isolation,
+                  const prem_schedule *schedule, const prem_machine *machine) {
+  prem_findings *findings = prem_isolation_findings(isolation, schedule);
+  if (!findings) {
+    command_error("%s", prem_status_text(PREM_ERR_MEMORY));
+    return COMMAND_INVALID;
+  }
+  int status = observing_report(&options->common, findings, machine, false);
+  prem_findings_free(findings);
+  if (!isolation->output_ok) {
+    command_error("%s: wrong output", schedule->name);
+    status = COMMAND_INVALID;
+  }
+  return status;
+}
+
+static int isolate(const isolate_options *options, const prem_schedule *schedule,
+                   const prem_backend *backend, const prem_machine *machine) {
+  prem_isolate_options isolate = {.rounds = options->common.rounds,
+                                  .seed = options->common.seed,
+                                  .max_records = OBSERVING_MAX_RECORDS,
+                                  .engine = options->common.engine,
+                                  .stop = &command_stop,
+                                  .modes = {PREM_MODE_TT, PREM_MODE_FREE},
+                                  .mode_count = 2};
+  if (options->mode_count) {
+    memcpy(isolate.modes, options->modes, sizeof isolate.modes);
+    isolate.mode_count = options->mode_count;
+  }
+  observing_counts(&options->common, schedule, backend, &isolate.scenario, &isolate.samples,
+                   &isolate.discard);
+  if (observing_shows_progress())
+    isolate.progress = observing_progress;
+  command_catch_signals();
+  prem_isolation *isolation = NULL;
+  prem_diag *diag = prem_diag_new();
+  int status = observing_failed(prem_isolate(schedule, backend, &isolate, &isolation, diag), diag,
+                                schedule->path);
+  if (isolation) {
+    const int reported = report(options, isolation, schedule, machine);
+    status = status == COMMAND_DONE ? reported : status;
+  }
+  prem_isolation_free(isolation);
+  return status;
+}
+
+int verb_isolate(int argc, char **argv) {
+  isolate_options options = {.common = OBSERVING_DEFAULTS};
+  argp_parse(&argp, argc, argv, 0, NULL, &options);
+  const prem_backend *backend = NULL;
+  prem_machine machine;
+  prem_schedule *schedule = NULL;
+  int status = observing_open(&options.common, true, &backend, &machine, &schedule);
+  if (status == COMMAND_DONE)
+    status = isolate(&options, schedule, backend, &machine);
+  prem_schedule_free(schedule);
+  return status;
+}
