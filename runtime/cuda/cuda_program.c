@@ -269,8 +269,9 @@ static uint32_t window_of(const prem_record *record) {
   return window_ns < UINT32_MAX ? (uint32_t)window_ns : UINT32_MAX;
 }
 
-static prem_device_record device_record(const prem_program *program, const prem_record *from,
-                                        const block_task *tasks) {
+static prem_device_record device_record(const prem_program *program, int32_t block,
+                                        const prem_record *from, const block_task *tasks) {
+  enum { TOLD = PREM_SLOT_CHAINED | PREM_SLOT_JOINED | PREM_SLOT_WARMUP };
   const int32_t *grid = program->schedule->tasks[from->task].grid;
   const bool follows = program->tasks[from->task].after_count > 0;
   prem_device_record out = {.start_ns = from->start_ns,
@@ -278,13 +279,16 @@ static prem_device_record device_record(const prem_program *program, const prem_
                             .window_ns = window_of(from),
                             .index = {from->tile / grid[2] / grid[1],
                                       from->tile / grid[2] % grid[1], from->tile % grid[2]},
-                            .tile = from->tile,
-                            .job = from->job,
                             .task = (uint16_t)tasks[from->task].number,
-                            .phase = from->phase,
                             .flags = from->flags,
                             .in_buffer = from->in_buffer,
-                            .out_buffer = from->out_buffer};
+                            .out_buffer = from->out_buffer,
+                            .who = {.job = from->job,
+                                    .tile = from->tile,
+                                    .task = from->task,
+                                    .block = (uint16_t)block,
+                                    .phase = from->phase,
+                                    .flags = from->flags & TOLD}};
   if (!follows)
     out.flags &= (uint8_t)~PREM_RECORD_AFTER;
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
@@ -294,11 +298,11 @@ static prem_device_record device_record(const prem_program *program, const prem_
 
 /* A memory phase and its copies. */
 static void memory_record(const prem_program *program, const prem_cuda_arrays *arrays,
-                          const prem_record *from, const block_task *tasks,
+                          int32_t block, const prem_record *from, const block_task *tasks,
                           prem_device_record *record, prem_device_move *moves) {
   const prem_task *task = &program->schedule->tasks[from->task];
   const prem_access access = from->phase == PREM_PREFETCH ? PREM_IN : PREM_OUT;
-  *record = device_record(program, from, tasks);
+  *record = device_record(program, block, from, tasks);
   for (int32_t port = 0; port < task->definition->port_count; ++port) {
     if (task->definition->ports[port].access != access)
       continue;
@@ -310,15 +314,15 @@ static void memory_record(const prem_program *program, const prem_cuda_arrays *a
   }
 }
 
-static void copy_records(const prem_program *program, const prem_cuda_arrays *arrays,
-                         const prem_block_program *block, const block_task *tasks,
-                         int32_t widest_move, block_tables *tables) {
+static void copy_records(const prem_program *program, const prem_cuda_arrays *arrays, int32_t b,
+                         const block_task *tasks, int32_t widest_move, block_tables *tables) {
+  const prem_block_program *block = &program->blocks[b];
   for (int32_t i = 0; i < block->memory_count; ++i)
-    memory_record(program, arrays, &block->memory[i], tasks,
+    memory_record(program, arrays, b, &block->memory[i], tasks,
                   &tables->records[tables->record_count++],
                   &tables->moves[tables->memory_count++ * widest_move]);
   for (int32_t i = 0; i < block->compute_count; ++i)
-    tables->records[tables->record_count++] = device_record(program, &block->compute[i], tasks);
+    tables->records[tables->record_count++] = device_record(program, b, &block->compute[i], tasks);
 }
 
 static void fill_block(const prem_program *program, const prem_cuda_arrays *arrays, int32_t b,
@@ -343,7 +347,7 @@ static void fill_block(const prem_program *program, const prem_cuda_arrays *arra
   to->turns = block->turns;
   memcpy(to->in_turn, block->in_turn, sizeof to->in_turn);
   memcpy(to->out_turn, block->out_turn, sizeof to->out_turn);
-  copy_records(program, arrays, block, tasks, out->launch.widest_move, tables);
+  copy_records(program, arrays, b, tasks, out->launch.widest_move, tables);
   prem_launch *launch = &out->launch;
   if (to->task_count > launch->most_tasks)
     launch->most_tasks = to->task_count;

@@ -217,7 +217,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     else if (from_last == 1)
       writer_warp(own, launch);
     else if (from_last == 2)
-      watcher_warp(own);
+      watcher_warp(own, launch);
     else {
       compute_warps(own, launch);
       if (threadIdx.x == 0)

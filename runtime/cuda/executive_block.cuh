@@ -12,12 +12,13 @@ struct token_user {
   int32_t task, phase, other_task, other_phase; /* tasks of this block */
 };
 
-constexpr int32_t RING = 32;      /* prefetches of a block that may be in flight or unread */
-constexpr int32_t CHUNK = 4;      /* records brought from L2 at a time */
-constexpr int32_t SLIPS = 8;      /* phases of a kind in flight or not yet written down */
-constexpr int32_t LOOK_NS = 4096; /* between two looks at the abort word in L2 */
-constexpr uint32_t NAP_NS = 1000; /* the longest that a warp sleeps at a barrier */
-constexpr uint32_t IDLE_NS = 100; /* and with nothing in flight */
+constexpr int32_t RING = 32;           /* prefetches of a block that may be in flight or unread */
+constexpr int32_t CHUNK = 4;           /* records brought from L2 at a time */
+constexpr int32_t SLIPS = 8;           /* phases of a kind in flight or not yet written down */
+constexpr int32_t LOOK_NS = 4096;      /* between two looks at the abort word in L2 */
+constexpr uint32_t NAP_NS = 1000;      /* the longest that a warp sleeps at a barrier */
+constexpr uint32_t IDLE_NS = 100;      /* and with nothing in flight */
+constexpr int32_t RECORDING_NS = 1000; /* to write a phase down */
 constexpr int32_t MEMORY_THREADS = 96;
 constexpr uint32_t FULL_WARP = 0xffffffffu;
 constexpr uint32_t GANG_GRANTED = 0x80000000u;
@@ -33,14 +34,19 @@ struct record_ring {
   prem_device_record records[2 * CHUNK];
 };
 
-/** A phase on its way from its record to the trace. Its times are on the clock. */
+/** A phase on its way from its record to the trace. It begins as a prem_trace_record, but its times
+ *  are on the clock. */
 struct alignas(16) slip {
-  prem_device_record record;
-  int64_t due_ns, ready_ns, start_ns, end_ns;
-  int64_t origin_ns; /* the hyperperiod's start */
-  int32_t hyperperiod;
-  int32_t buffer_at; /* of a writeback: its buffer in the scratchpad */
+  int64_t release_ns, ready_ns, start_ns, end_ns;
+  prem_device_who who;
+  int64_t window_end_ns; /* planned */
+  int64_t due_ns;        /* of a writeback: when to start it */
+  int32_t task, flags;   /* as in its record */
+  bool counts;           /* neither warm-up nor discarded */
+  int32_t move_count;    /* of a writeback, as in its record */
+  int32_t buffer_at;     /* of a writeback: its buffer in the scratchpad */
 };
+static_assert(offsetof(slip, who) == offsetof(prem_trace_record, hyperperiod), "in its order");
 
 /** A unit's table, and the buffers as they are now, in bytes. */
 struct feed {
@@ -321,7 +327,7 @@ __device__ int64_t predecessors_done(control *own, const prem_device_record *rec
                                      int64_t hyperperiod) {
   const prem_launch &launch = own->launch;
   const prem_device_task *task = task_at(own, launch, record->task);
-  const int32_t job = record->job;
+  const int32_t job = record->who.job;
   int64_t from = 0;
   for (int32_t a = 0; a < task->after_count; ++a) {
     const prem_device_after *after = &launch.afters[task->first_after + a];
@@ -353,8 +359,8 @@ __device__ __forceinline__ int64_t earliest_start(const prem_launch &launch, con
 __device__ __noinline__ void stall(control *own, prem_fault_code code, int32_t index,
                                    const prem_device_record *record, int64_t hyperperiod) {
   prem_fault_raise(own->launch.state, code, own->plan_block, index, record,
-                   task_at(own, own->launch, record->task)->number, hyperperiod,
-                   counts_now(own).y, prem_clock_ns() - own->start_ns);
+                   task_at(own, own->launch, record->task)->number, hyperperiod, counts_now(own).y,
+                   prem_clock_ns() - own->start_ns);
   *(volatile uint32_t *)&own->counts[ABORT] = 1;
 }
 

@@ -178,9 +178,8 @@ __device__ __forceinline__ void compute_warps(control *own, const prem_launch &l
       while (!prefetch_there(own, fetched)) {
       }
     compute_dispatch(own, task_at(own, launch, record->task));
-    prem_fence_async_scratch();
     if (views)
-      slip_fill(of, record, at);
+      slip_fill(launch, of, record, at);
     if (leads && chunk_ends(at)) /* the next chunk: there, and seen by all after they met */
       ring_arrive();
     compute_meet(threads);
@@ -188,8 +187,6 @@ __device__ __forceinline__ void compute_warps(control *own, const prem_launch &l
     if (threadIdx.x == 0) {
       of->end_ns = prem_clock_ns();
       count_publish(own, PREM_COMPUTE, number);
-      if (of->record.flags & PREM_RECORD_LAST)
-        job_finish(of);
     }
     cursor_step(own, &at);
     if (views && at.index == 0 && own->turns)

@@ -60,11 +60,13 @@ __device__ __forceinline__ void writeback_prepare(control *own, const prem_launc
   const int4 *from = (const int4 *)moves_at(own, launch, slot);
   int4 *to = (int4 *)moves_at(own, launch, 2 * CHUNK + place);
   slip *of = &own->stores[place];
-  slip_fill(of, record, at);
+  slip_fill(launch, of, record, at);
   if (lane < 2 * record->move_count)
     to[lane] = from[lane];
-  if (lane == 0)
+  if (lane == 0) {
+    of->move_count = record->move_count;
     of->buffer_at = launch.buffers_at + own->memory_feed.out_at[record->out_buffer];
+  }
   __syncwarp();
 }
 
@@ -117,7 +119,7 @@ __device__ __forceinline__ turn turn_at(const control *own, const cursor &at) {
               later(now.need.writebacks, more.writebacks)};
     now.flags |= second->flags & PREM_RECORD_AFTER;
   }
-  const bool fetches = first->phase == PREM_PREFETCH;
+  const bool fetches = first->who.phase == PREM_PREFETCH;
   const int32_t second = now.other == at.slot ? -1 : now.other;
   now.prefetch = fetches ? at.slot : second;
   now.writeback = fetches ? second : at.slot;
@@ -220,7 +222,7 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
     if (now.writeback >= 0)
       writeback_prepare(own, launch, now.writeback, ordered, at);
     if (now.prefetch >= 0)
-      slip_fill(fetch, &own->memory.records[now.prefetch], at);
+      slip_fill(launch, fetch, &own->memory.records[now.prefetch], at);
     goes_on = counts_await(own, at, now.need);
     if (goes_on && (now.flags & PREM_RECORD_AFTER)) {
       const int64_t from_ns =
@@ -262,7 +264,7 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
  * The watcher sees prefetches land, one after the other, and writes down what the compute warps and
  * it have seen end.
  */
-__device__ __forceinline__ void watcher_warp(control *own) {
+__device__ __forceinline__ void watcher_warp(control *own, const prem_launch &launch) {
   uint32_t landed = 0, written = 0; /* prefetches, computes of the run */
 #pragma unroll 1
   for (;;) {
@@ -282,11 +284,12 @@ __device__ __forceinline__ void watcher_warp(control *own) {
       if (lane_number() == 0) {
         of->end_ns = end_ns;
         count_publish(own, PREM_PREFETCH, landed);
-        if (of->record.flags & PREM_RECORD_LAST)
+        if (of->flags & PREM_RECORD_LAST)
           job_finish(of);
       }
       __syncwarp();
-      slip_record(of); /* its slip is not used again while one more is on its way */
+      /* its slip is not used again while one more is on its way */
+      slip_record(own, launch, PREM_PREFETCH, of);
     }
     const bool flies = issued != landed;
     const uint32_t computed = __shfl_sync(FULL_WARP, counts_now(own).y, 0);
@@ -294,7 +297,10 @@ __device__ __forceinline__ void watcher_warp(control *own) {
       return;
     /* while one flies, just behind a landing: the next one is not near then */
     if (computed != written && (lands || !flies || computed - written >= SLIPS / 2)) {
-      slip_record(&own->computes[written++ % SLIPS]);
+      const slip *of = &own->computes[written++ % SLIPS];
+      if (lane_number() == 0 && of->flags & PREM_RECORD_LAST)
+        job_finish(of);
+      slip_record(own, launch, PREM_COMPUTE, of);
       if (lane_number() == 0)
         *(volatile uint32_t *)&own->computes_written = written;
     }
