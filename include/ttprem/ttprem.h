@@ -14,5 +14,6 @@
 #include "ttprem/runtime.h"
 #include "ttprem/schedule.h"
 #include "ttprem/trace.h"
+#include "ttprem/trace_file.h"
 
 #endif
