@@ -56,9 +56,17 @@ PREM_API bool prem_experiment_serves(const prem_experiment *experiment, const ch
 
 PREM_EXTERN_C_END
 
-/** Inside experiments: has the user interrupted? */
+/* ---- inside experiments -----------------------------------------------------------------------
+ */
+
+/** Has the user interrupted? */
 static inline bool prem_experiment_stopped(const prem_experiment_setting *setting) {
   return *setting->stop != 0;
+}
+
+static inline void prem_experiment_progress(const prem_experiment_setting *setting, int64_t done,
+                                            int64_t all) {
+  setting->progress(setting->progress_context, done, all);
 }
 
 #endif

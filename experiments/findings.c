@@ -318,15 +318,51 @@ prem_status prem_findings_judge(const prem_findings *findings, prem_diag *diag) 
 /* ---- as text ----------------------------------------------------------------------------------
  */
 
-static int text_width(const prem_table *table, int64_t column, int64_t rows) {
-  int width = (int)strlen(table->columns[column].name);
-  int unit = (int)strlen(table->columns[column].unit);
-  width = unit > width ? unit : width;
+/**
+ * Decimals for a column's reals, so that its numbers can be compared at a glance: three digits of
+ * the smallest, none where all are whole. -1: no reals.
+ */
+static int column_decimals(const prem_table *table, int64_t column, int64_t rows) {
+  double smallest = INFINITY;
+  bool any = false, whole = true;
   for (int64_t row = 0; row < rows; ++row) {
-    int needed = prem_value_format(prem_table_value(table, row, column), NULL, 0);
-    width = needed > width ? needed : width;
+    const prem_value *value = prem_table_value(table, row, column);
+    if (value->kind != PREM_VALUE_REAL || !isfinite(value->real))
+      continue;
+    any = true;
+    whole &= value->real == floor(value->real);
+    if (value->real != 0)
+      smallest = fmin(smallest, fabs(value->real));
   }
-  return width;
+  if (!any)
+    return -1;
+  if (whole)
+    return 0;
+  int decimals = 2 - (int)floor(log10(smallest));
+  return decimals < 1 ? 1 : decimals > 6 ? 6 : decimals;
+}
+
+static int format_cell(const prem_value *value, int decimals, char *out, size_t out_bytes) {
+  if (value->kind == PREM_VALUE_REAL && isfinite(value->real) && decimals >= 0)
+    return snprintf(out, out_bytes, "%.*f", decimals, value->real);
+  return prem_value_format(value, out, out_bytes);
+}
+
+/** How a column is printed. */
+typedef struct column_shape {
+  int width, decimals;
+} column_shape;
+
+static column_shape shape_of(const prem_table *table, int64_t column, int64_t rows) {
+  column_shape shape = {.decimals = column_decimals(table, column, rows)};
+  shape.width = (int)strlen(table->columns[column].name);
+  int unit = (int)strlen(table->columns[column].unit);
+  shape.width = unit > shape.width ? unit : shape.width;
+  for (int64_t row = 0; row < rows; ++row) {
+    int needed = format_cell(prem_table_value(table, row, column), shape.decimals, NULL, 0);
+    shape.width = needed > shape.width ? needed : shape.width;
+  }
+  return shape;
 }
 
 /** Names stand left, numbers right. */
@@ -337,27 +373,28 @@ static bool is_text_column(const prem_table *table, int64_t column) {
 static void print_padded(FILE *file, const prem_table *table, int64_t column, int width,
                          const char *text) {
   int padded = is_text_column(table, column) ? -width : width;
-  fprintf(file, "%s%*s", column ? "  " : "  ", padded, text);
+  fprintf(file, "  %*s", padded, text);
 }
 
-static void print_row(FILE *file, const prem_table *table, int64_t row, const int *widths) {
+static void print_row(FILE *file, const prem_table *table, int64_t row,
+                      const column_shape *shapes) {
   for (int64_t column = 0; column < table->column_count; ++column) {
     char text[256];
-    prem_value_format(prem_table_value(table, row, column), text, sizeof text);
-    print_padded(file, table, column, widths[column], text);
+    format_cell(prem_table_value(table, row, column), shapes[column].decimals, text, sizeof text);
+    print_padded(file, table, column, shapes[column].width, text);
   }
   fputc('\n', file);
 }
 
-static void print_head(FILE *file, const prem_table *table, const int *widths) {
+static void print_head(FILE *file, const prem_table *table, const column_shape *shapes) {
   bool units = false;
   for (int64_t column = 0; column < table->column_count; ++column) {
-    print_padded(file, table, column, widths[column], table->columns[column].name);
+    print_padded(file, table, column, shapes[column].width, table->columns[column].name);
     units |= table->columns[column].unit[0] != 0;
   }
   fputc('\n', file);
   for (int64_t column = 0; units && column < table->column_count; ++column)
-    print_padded(file, table, column, widths[column], table->columns[column].unit);
+    print_padded(file, table, column, shapes[column].width, table->columns[column].unit);
   if (units)
     fputc('\n', file);
 }
@@ -365,21 +402,21 @@ static void print_head(FILE *file, const prem_table *table, const int *widths) {
 static void print_table(FILE *file, const prem_table *table) {
   int64_t rows = prem_table_rows(table);
   int64_t shown = rows > PRINTED_ROWS ? PRINTED_ROWS : rows;
-  int *widths = calloc((size_t)table->column_count + 1, sizeof *widths);
-  if (!widths)
+  column_shape *shapes = calloc((size_t)table->column_count + 1, sizeof *shapes);
+  if (!shapes)
     return;
   for (int64_t column = 0; column < table->column_count; ++column)
-    widths[column] = text_width(table, column, shown);
+    shapes[column] = shape_of(table, column, shown);
   fprintf(file, "\n%s", table->title);
   if (table->source)
     fprintf(file, " (%s)", table->source);
   fputc('\n', file);
-  print_head(file, table, widths);
+  print_head(file, table, shapes);
   for (int64_t row = 0; row < shown; ++row)
-    print_row(file, table, row, widths);
+    print_row(file, table, row, shapes);
   if (shown < rows)
     fprintf(file, "  ... and %" PRId64 " rows more\n", rows - shown);
-  free(widths);
+  free(shapes);
 }
 
 void prem_findings_print(const prem_findings *findings, void *file) {

@@ -152,8 +152,7 @@ static prem_status take_turn(prem_party *party, const prem_observe_options *opti
                                sizeof *now.max_ns)};
   if (!now.max_ns)
     return PREM_ERR_MEMORY;
-  prem_compare_options compare = {.mode_count = options->mode_count,
-                                  .scenario = options->scenario,
+  prem_compare_options compare = {.scenario = options->scenario,
                                   .repeat = samples,
                                   .discard = options->discard,
                                   .seed = seed,
@@ -163,7 +162,8 @@ static prem_status take_turn(prem_party *party, const prem_observe_options *opti
                                   .on_trace = fold_trace,
                                   .trace_context = &now};
   for (int32_t m = 0; m < options->mode_count; ++m)
-    compare.modes[m] = options->modes[m];
+    if (!party->modes || party->modes & 1U << options->modes[m])
+      compare.modes[compare.mode_count++] = options->modes[m];
   prem_result *result = NULL;
   prem_status status =
       prem_compare(party->session, party->schedule, options->backend, &compare, &result, diag);

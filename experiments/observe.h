@@ -31,6 +31,7 @@ typedef struct prem_observed {
 typedef struct prem_party {
   const char *label;
   const prem_schedule *schedule; /* with a plan */
+  uint32_t modes; /* bits 1 << prem_mode: of the options' modes only these; 0: all of them */
   prem_session *session;
   prem_observed observed[PREM_MODE_COUNT];
 } prem_party;

@@ -35,23 +35,18 @@ PREM_FN float conv2d_7x7_pixel(const float *k, const float *in, int32_t pitch) {
 
 #ifdef __CUDACC__
 
-/* Ten neighbours of a row, for four pixels, in whole pieces of 16 bytes. `phase`: elements between
- * a 16-byte boundary and the first one. */
+/* Ten neighbours of a row, for four pixels whose outputs lie on a 16-byte boundary. The first one
+ * then lies on a boundary as well, or, where the border is made, three elements to the left of one:
+ * `phase` is 0 or 1. Loads whole pieces of 16 bytes. */
 PREM_FN void conv2d_7x7_load(const float *in, int32_t phase, float ten[10]) {
   const float4 *pieces = (const float4 *)(in - phase);
   const float4 a = pieces[0], b = pieces[1], c = pieces[2];
   if (phase == 0) {
     ten[0] = a.x, ten[1] = a.y, ten[2] = a.z, ten[3] = a.w, ten[4] = b.x;
     ten[5] = b.y, ten[6] = b.z, ten[7] = b.w, ten[8] = c.x, ten[9] = c.y;
-  } else if (phase == 1) {
+  } else {
     ten[0] = a.y, ten[1] = a.z, ten[2] = a.w, ten[3] = b.x, ten[4] = b.y;
     ten[5] = b.z, ten[6] = b.w, ten[7] = c.x, ten[8] = c.y, ten[9] = c.z;
-  } else if (phase == 2) {
-    ten[0] = a.z, ten[1] = a.w, ten[2] = b.x, ten[3] = b.y, ten[4] = b.z;
-    ten[5] = b.w, ten[6] = c.x, ten[7] = c.y, ten[8] = c.z, ten[9] = c.w;
-  } else {
-    ten[0] = a.w, ten[1] = b.x, ten[2] = b.y, ten[3] = b.z, ten[4] = b.w;
-    ten[5] = c.x, ten[6] = c.y, ten[7] = c.z, ten[8] = c.w, ten[9] = in[9];
   }
 }
 

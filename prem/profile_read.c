@@ -16,15 +16,22 @@ typedef struct profile_entry {
 } profile_entry;
 
 static void read_values(prem_reader *reader, const config_setting_t *group, profile_entry *out) {
-  static const char *const keys[] = {"wcet_ns", "busy_ns", NULL};
+  /* all but the first two are for the reader of the file */
+  static const char *const keys[] = {"wcet_ns", "busy_ns", "alone_ns", "company_ns",
+                                     "cold_ns", "tail_ns", NULL};
   for (int phase = 0; phase <= PREM_PHASE_COUNT; ++phase) {
-    const char *key = phase < PREM_PHASE_COUNT ? prem_phase_name((prem_phase)phase) : "joined";
-    const config_setting_t *values = prem_read_member(reader, group, key, CONFIG_TYPE_GROUP, false);
+    const char *name = phase < PREM_PHASE_COUNT ? prem_phase_name((prem_phase)phase) : "joined";
+    const config_setting_t *values =
+        prem_read_member(reader, group, name, CONFIG_TYPE_GROUP, false);
     if (!values)
       continue;
     prem_read_known_keys(reader, values, keys);
     prem_read_time(reader, values, "wcet_ns", PREM_TIME_WCET, &out->phase[phase].wcet_ns);
     prem_read_time(reader, values, "busy_ns", PREM_TIME_WCET, &out->phase[phase].busy_ns);
+    for (const char *const *key = &keys[2]; *key; ++key) {
+      int64_t told_ns = 0;
+      prem_read_time(reader, values, *key, PREM_TIME_OFFSET, &told_ns);
+    }
     if (out->phase[phase].wcet_ns > 0 && out->phase[phase].busy_ns > out->phase[phase].wcet_ns)
       prem_refuse(reader, 23, values, "busy_ns",
                   "%" PRId64 " ns is above the phase's wcet_ns of %" PRId64 " ns",
@@ -81,15 +88,42 @@ static void mark_named(const prem_reader *reader, const config_setting_t *list, 
   }
 }
 
+/* A profile that says of itself that it is not to be trusted. */
+static void warn_of_disturbance(prem_reader *of_profile, const config_setting_t *root) {
+  bool is_valid = true;
+  const char *disturbed = NULL;
+  prem_read_bool(of_profile, root, "valid", &is_valid);
+  prem_read_text(of_profile, root, "disturbed", &disturbed);
+  if (is_valid)
+    return;
+  prem_diag_add(of_profile->diag, PREM_WARNING, 0,
+                prem_setting_place(of_profile, config_setting_get_member(root, "valid")), "valid",
+                "the profile is marked invalid: %s; measure again with `ttprem profile`",
+                disturbed && *disturbed ? disturbed : "it was disturbed");
+}
+
+/* What the profile says of the machine that it was measured on. */
+static void read_machine(prem_reader *of_profile, const config_setting_t *root) {
+  prem_schedule *schedule = of_profile->schedule;
+  const char *machine = NULL;
+  int64_t dispatch_ns = 0;
+  if (prem_read_text(of_profile, root, "machine", &machine) && machine)
+    snprintf(schedule->profiled_on, sizeof schedule->profiled_on, "%s", machine);
+  if (prem_read_time(of_profile, root, "dispatch_ns", PREM_TIME_OFFSET, &dispatch_ns) &&
+      dispatch_ns > schedule->dispatch_ns)
+    schedule->dispatch_ns = dispatch_ns;
+}
+
 /* `reader` reads the schedule, `of_profile` the profile. */
 static void read_profile(prem_reader *reader, prem_reader *of_profile, const char *profile,
                          const config_setting_t *root, bool *is_named) {
-  static const char *const root_keys[] = {"version", "machine", "tasks", NULL};
+  static const char *const root_keys[] = {"version",     "machine", "valid", "disturbed",
+                                          "dispatch_ns", "tasks",   NULL};
   static const char *const keys[] = {"name", "prefetch", "compute", "writeback", "joined", NULL};
   int64_t version = 1;
-  const char *machine = NULL;
   prem_read_known_keys(of_profile, root, root_keys);
-  prem_read_text(of_profile, root, "machine", &machine);
+  read_machine(of_profile, root);
+  warn_of_disturbance(of_profile, root);
   if (!config_setting_get_member(root, "version"))
     prem_refuse(of_profile, 3, root, "version", "missing; write version = 1;");
   else if (prem_read_integer(of_profile, root, "version", 1, INT64_MAX, &version) && version > 1)

@@ -157,7 +157,8 @@ void prem_schedule_machine(const prem_schedule *schedule, prem_machine *out) {
   *out = (prem_machine){.max_blocks = platform->blocks,
                         .cores = platform->sms,
                         .scratch_bytes = platform->scratch_bytes,
-                        .clock_step_ns = platform->clock_step_ns};
+                        .clock_step_ns = platform->clock_step_ns,
+                        .dispatch_ns = schedule->dispatch_ns};
   snprintf(out->name, sizeof out->name, "platform of %.100s", file);
 }
 

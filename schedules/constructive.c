@@ -10,28 +10,13 @@
  * `together`, or a gang (it has a demand on a resource counted per task); otherwise its tiles are
  * placed one by one. Every use of a unit, a buffer or a resource is kept guard_ns longer.
  */
-#include "planners.h"
-#include "timeline.h"
+#include "keep.h"
+#include "placing.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/** What kept a job waiting, for the message when it is late. Resources follow. */
-typedef enum wait_cause {
-  MEMORY_UNIT,
-  COMPUTE_UNIT,
-  BUFFERS,
-  PREDECESSORS,
-  FIRST_RESOURCE,
-  CAUSE_COUNT = FIRST_RESOURCE + PREM_MAX_RESOURCES
-} wait_cause;
-
-/** A block's supplies. With one buffer `input` holds whole tiles and `output` is not used. */
-typedef struct block_lines {
-  prem_timeline memory, compute, input, output;
-} block_lines;
 
 typedef struct job {
   int64_t earliest_ns; /* release, warm-up; predecessors are added when it is placed */
@@ -53,26 +38,10 @@ typedef struct construction {
   int64_t *first_job; /* [task_count + 1] */
   job *jobs;
   int64_t *sequence; /* of jobs, as they are placed */
-  block_lines *blocks;
-  prem_timeline *resources;
+  prem_placer placer;
+  prem_keeper *keeper; /* NULL: there is no plan to keep */
   prem_draft *draft;
-  /* of the job in hand: */
-  int64_t waited_ns[CAUSE_COUNT];
-  int64_t (*before_ns)[PREM_PHASE_COUNT]; /* [position]: where the tile before was placed */
 } construction;
-
-/** Tiles that are placed together: the next ones on `count` blocks from `position` on. */
-typedef struct round {
-  const prem_task *task;
-  int32_t task_index, job;
-  int32_t tile; /* the first one; the others follow */
-  int32_t position, count;
-  int64_t start_ns[PREM_PHASE_COUNT];
-} round;
-
-static int32_t block_of(const round *r, int32_t member) {
-  return r->task->blocks[r->position + member];
-}
 
 static int64_t max_ns(int64_t a, int64_t b) {
   return a > b ? a : b;
@@ -195,177 +164,7 @@ static prem_status list_jobs(construction *c) {
   return PREM_OK;
 }
 
-/* ---- placing a round ------------------------------------------------------------------------ */
-
-static prem_timeline *unit_of(const construction *c, const round *r, int32_t member,
-                              prem_phase phase) {
-  block_lines *lines = &c->blocks[block_of(r, member)];
-  return phase == PREM_COMPUTE ? &lines->compute : &lines->memory;
-}
-
-/* What a phase of a whole round takes of a resource: of a gang resource no more than one block. */
-static int32_t demand_of(const construction *c, const round *r, prem_phase phase,
-                         int32_t resource) {
-  const prem_phase_spec *spec = &r->task->phase[phase];
-  if (spec->busy_ns == 0)
-    return 0;
-  return spec->demand[resource] *
-         (c->schedule->platform.resources[resource].per_task ? 1 : r->count);
-}
-
-/* Search on from *at_ns and remember what the search was for. */
-static void wait_for(construction *c, const prem_timeline *line, int64_t length_ns, int32_t demand,
-                     int32_t cause, int64_t *at_ns) {
-  int64_t start_ns = prem_timeline_fit(line, *at_ns, length_ns, demand, c->planning->grid_ns);
-  c->waited_ns[cause] += start_ns - *at_ns;
-  *at_ns = start_ns;
-}
-
-/* The earliest instant from `from_ns` on at which a phase can start on all blocks of the round. */
-static int64_t earliest_start(construction *c, const round *r, prem_phase phase, int64_t from_ns) {
-  const prem_phase_spec *spec = &r->task->phase[phase];
-  int64_t at_ns = from_ns, tried_ns;
-  do {
-    tried_ns = at_ns;
-    for (int32_t m = 0; m < r->count; ++m)
-      wait_for(c, unit_of(c, r, m, phase), spec->wcet_ns + c->guard_ns, 1,
-               phase == PREM_COMPUTE ? COMPUTE_UNIT : MEMORY_UNIT, &at_ns);
-    for (int32_t i = 0; i < c->schedule->platform.resource_count; ++i)
-      wait_for(c, &c->resources[i], spec->busy_ns + c->guard_ns, demand_of(c, r, phase, i),
-               FIRST_RESOURCE + i, &at_ns);
-  } while (at_ns != tried_ns);
-  return at_ns;
-}
-
-static int64_t end_of(const construction *c, const round *r, prem_phase phase) {
-  return r->start_ns[phase] + r->task->phase[phase].wcet_ns + c->guard_ns;
-}
-
-/* Have all blocks a buffer for as long? If not, *lower_ns is when its first phase may start. */
-static bool buffers_free(construction *c, const round *r, prem_holding h, bool input,
-                         int64_t lower_ns[PREM_PHASE_COUNT]) {
-  if (!h.exists)
-    return true;
-  int64_t start_ns = r->start_ns[h.first], length_ns = end_of(c, r, h.last) - start_ns;
-  int64_t at_ns = start_ns;
-  for (int32_t m = 0; m < r->count; ++m) {
-    const block_lines *lines = &c->blocks[block_of(r, m)];
-    wait_for(c, input ? &lines->input : &lines->output, length_ns, 1, BUFFERS, &at_ns);
-  }
-  lower_ns[h.first] = at_ns;
-  return at_ns == start_ns;
-}
-
-/* No phase starts before its tile could have the buffer for the least time that it needs it. */
-static void begin_at_buffers(construction *c, const round *r, prem_holding h, bool input,
-                             int64_t from_ns, int64_t lower_ns[PREM_PHASE_COUNT]) {
-  if (!h.exists)
-    return;
-  int64_t least_ns = 0, at_ns = max_ns(from_ns, lower_ns[h.first]);
-  for (int p = (int)h.first; p <= (int)h.last; ++p)
-    if (r->task->phase[p].exists)
-      least_ns += r->task->phase[p].wcet_ns + c->guard_ns;
-  for (int32_t m = 0; m < r->count; ++m) {
-    const block_lines *lines = &c->blocks[block_of(r, m)];
-    wait_for(c, input ? &lines->input : &lines->output, least_ns, 1, BUFFERS, &at_ns);
-  }
-  lower_ns[h.first] = at_ns;
-}
-
-/* Find the starts of all phases. A phase that waits for a buffer moves those behind it, which may
- * ask for another buffer: the bounds only grow, and far enough ahead everything is free. What the
- * tile before on the same block could not have, this one, which is equal, cannot have either. */
-static bool find_starts(construction *c, round *r, int64_t from_ns) {
-  int64_t lower_ns[PREM_PHASE_COUNT];
-  memcpy(lower_ns, c->before_ns[r->position], sizeof lower_ns);
-  prem_holding input = prem_planning_holding(c->planning, r->task, true),
-               output = prem_planning_holding(c->planning, r->task, false);
-  begin_at_buffers(c, r, input, true, from_ns, lower_ns);
-  begin_at_buffers(c, r, output, false, from_ns, lower_ns);
-  bool settled;
-  do {
-    int64_t at_ns = from_ns;
-    for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
-      if (!r->task->phase[p].exists)
-        continue;
-      at_ns = earliest_start(c, r, (prem_phase)p, max_ns(at_ns, lower_ns[p]));
-      r->start_ns[p] = at_ns;
-      if (!prem_planning_in_range(c->planning,
-                                  (prem_wide)at_ns + r->task->phase[p].wcet_ns + c->guard_ns))
-        return false;
-      at_ns = end_of(c, r, (prem_phase)p);
-    }
-    settled = buffers_free(c, r, input, true, lower_ns);
-    settled = buffers_free(c, r, output, false, lower_ns) && settled;
-  } while (!settled);
-  memcpy(c->before_ns[r->position], r->start_ns, sizeof r->start_ns);
-  return true;
-}
-
-static prem_status use_buffers(construction *c, const round *r, prem_holding h, bool input) {
-  prem_status status = PREM_OK;
-  for (int32_t m = 0; m < r->count && h.exists && !status; ++m) {
-    block_lines *lines = &c->blocks[block_of(r, m)];
-    status = prem_timeline_use(input ? &lines->input : &lines->output, r->start_ns[h.first],
-                               end_of(c, r, h.last), 1);
-  }
-  return status;
-}
-
-static prem_status use_phase(construction *c, const round *r, prem_phase phase) {
-  const prem_phase_spec *spec = &r->task->phase[phase];
-  int64_t start_ns = r->start_ns[phase];
-  prem_status status = PREM_OK;
-  c->draft->placements[c->draft->count++] = (prem_placement){.start_ns = start_ns,
-                                                             .task = r->task_index,
-                                                             .job = r->job,
-                                                             .tile = r->tile,
-                                                             .count = r->count,
-                                                             .phase = phase};
-  for (int32_t m = 0; m < r->count && !status; ++m)
-    status = prem_timeline_use(unit_of(c, r, m, phase), start_ns, end_of(c, r, phase), 1);
-  for (int32_t i = 0; i < c->schedule->platform.resource_count && !status; ++i)
-    status = prem_timeline_use(&c->resources[i], start_ns, start_ns + spec->busy_ns + c->guard_ns,
-                               demand_of(c, r, phase, i));
-  return status;
-}
-
-static prem_status place_round(construction *c, round *r, job *of) {
-  if (!find_starts(c, r, of->earliest_ns))
-    return PREM_ERR_INFEASIBLE;
-  prem_status status = use_buffers(c, r, prem_planning_holding(c->planning, r->task, true), true);
-  if (!status)
-    status = use_buffers(c, r, prem_planning_holding(c->planning, r->task, false), false);
-  for (int p = 0; p < PREM_PHASE_COUNT && !status; ++p) {
-    if (!r->task->phase[p].exists)
-      continue;
-    status = use_phase(c, r, (prem_phase)p);
-    if (r->start_ns[p] < of->first_ns)
-      of->first_ns = r->start_ns[p];
-    of->end_ns = max_ns(of->end_ns, r->start_ns[p] + r->task->phase[p].wcet_ns);
-    of->last_start_ns = max_ns(of->last_start_ns, r->start_ns[p]);
-  }
-  return status;
-}
-
 /* ---- placing a job -------------------------------------------------------------------------- */
-
-/* Does a full round fit into the resources that every block counts in? A gang that does not is
- * placed tile by tile; for one that is `together` prem_planning_supplied() has refused. */
-static bool placed_by_rounds(const construction *c, const prem_task *task) {
-  bool gang = task->together, fits = true;
-  for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
-    for (int32_t i = 0; i < c->schedule->platform.resource_count; ++i) {
-      const prem_resource *resource = &c->schedule->platform.resources[i];
-      int64_t demand = task->phase[p].exists ? task->phase[p].demand[i] : 0;
-      if (resource->per_task)
-        gang = gang || demand > 0;
-      else
-        fits = fits && demand * task->block_count <= resource->capacity;
-    }
-  }
-  return task->together || (gang && fits);
-}
 
 /* After all predecessors; false when one of them has no end yet, which only times beyond all bounds
  * can bring about. */
@@ -382,28 +181,60 @@ static bool wait_for_predecessors(construction *c, job *of) {
       return false;
     of->earliest_ns = max_ns(of->earliest_ns, (int64_t)from_ns);
   }
-  c->waited_ns[PREDECESSORS] += of->earliest_ns - released_ns;
+  c->placer.waited_ns[PREM_WAIT_PREDECESSORS] += of->earliest_ns - released_ns;
   return true;
+}
+
+static prem_status place_anew(construction *c, prem_round *r, int64_t from_ns) {
+  if (!prem_placer_find(&c->placer, r, from_ns, NULL))
+    return PREM_ERR_INFEASIBLE;
+  prem_status status = prem_placer_use_buffers(&c->placer, r, 1);
+  for (int p = 0; p < PREM_PHASE_COUNT && !status; ++p)
+    if (r->task->phase[p].exists)
+      status = prem_placer_use_phase(&c->placer, r, (prem_phase)p, 1);
+  return status;
+}
+
+static void note_phase(const prem_round *r, prem_phase phase, job *of) {
+  int64_t start_ns = r->start_ns[phase];
+  if (start_ns < of->first_ns)
+    of->first_ns = start_ns;
+  of->end_ns = max_ns(of->end_ns, start_ns + r->length_ns[phase]);
+  of->last_start_ns = max_ns(of->last_start_ns, start_ns);
+}
+
+static prem_status place_round(construction *c, prem_round *r, job *of) {
+  bool as_it_was[PREM_PHASE_COUNT] = {false};
+  prem_status status = c->keeper
+                           ? prem_keeper_place(c->keeper, r, of->earliest_ns, of->due_ns, as_it_was)
+                           : place_anew(c, r, of->earliest_ns);
+  for (int p = 0; p < PREM_PHASE_COUNT && !status; ++p) {
+    if (!r->task->phase[p].exists)
+      continue;
+    note_phase(r, (prem_phase)p, of);
+    if (!as_it_was[p])
+      c->draft->placements[c->draft->count++] = (prem_placement){.start_ns = r->start_ns[p],
+                                                                 .task = r->task_index,
+                                                                 .job = r->job,
+                                                                 .tile = r->tile,
+                                                                 .count = r->count,
+                                                                 .phase = (prem_phase)p};
+  }
+  return status;
 }
 
 static prem_status place_job(construction *c, job *of) {
   const prem_task *task = &c->schedule->tasks[of->task];
-  memset(c->waited_ns, 0, sizeof c->waited_ns);
-  memset(c->before_ns, 0, (size_t)task->block_count * sizeof *c->before_ns);
+  prem_placer_begin_job(&c->placer, task);
   if (!wait_for_predecessors(c, of))
     return PREM_ERR_INFEASIBLE;
-  int32_t step = placed_by_rounds(c, task) ? task->block_count : 1;
+  int32_t step = prem_placer_by_rounds(&c->placer, task) ? task->block_count : 1;
   int64_t tile = (int64_t)prem_planning_warmup(c->planning, task) * task->block_count;
   prem_status status = PREM_OK;
   for (; tile < task->tile_count && !status; tile += step) {
     int64_t left = task->tile_count - tile;
-    round r = {.task = task,
-               .task_index = of->task,
-               .job = of->number,
-               .tile = (int32_t)tile,
-               .start_ns = {0},
-               .position = (int32_t)(tile % task->block_count),
-               .count = left < step ? (int32_t)left : step};
+    prem_round r = prem_round_of(c->schedule, of->task, of->number, (int32_t)tile,
+                                 left < step ? (int32_t)left : step);
     status = place_round(c, &r, of);
   }
   of->end_ns = max_ns(of->end_ns, of->first_ns == PREM_MAX_NS ? c->planning->warmup_ns : 0);
@@ -413,21 +244,21 @@ static prem_status place_job(construction *c, job *of) {
 /* ---- judging what was placed ---------------------------------------------------------------- */
 
 static void name_cause(const construction *c, char *out, size_t bytes) {
-  static const char *const names[FIRST_RESOURCE] = {
+  static const char *const names[PREM_WAIT_FIRST_RESOURCE] = {
       "the memory units of its blocks", "the compute units of its blocks", "buffers of its blocks",
       "the tasks that it follows"};
   int32_t most = 0;
-  for (int32_t i = 1; i < CAUSE_COUNT; ++i)
-    if (c->waited_ns[i] > c->waited_ns[most])
+  for (int32_t i = 1; i < PREM_WAIT_COUNT; ++i)
+    if (c->placer.waited_ns[i] > c->placer.waited_ns[most])
       most = i;
-  if (c->waited_ns[most] == 0)
+  if (c->placer.waited_ns[most] == 0)
     snprintf(out, bytes, "it waited for nothing, its own phases take too long");
-  else if (most < FIRST_RESOURCE)
+  else if (most < PREM_WAIT_FIRST_RESOURCE)
     snprintf(out, bytes, "it waited longest for %s", names[most]);
   else
     snprintf(out, bytes, "it waited longest for '%s' (capacity %d)",
-             c->schedule->platform.resources[most - FIRST_RESOURCE].name,
-             c->schedule->platform.resources[most - FIRST_RESOURCE].capacity);
+             c->schedule->platform.resources[most - PREM_WAIT_FIRST_RESOURCE].name,
+             c->schedule->platform.resources[most - PREM_WAIT_FIRST_RESOURCE].capacity);
 }
 
 static bool report_late(const construction *c, const job *of, int code, const char *what,
@@ -505,22 +336,6 @@ static prem_status set_hyperperiod(const construction *c) {
 
 /* ---- all together --------------------------------------------------------------------------- */
 
-static prem_status make_lines(construction *c) {
-  const prem_platform *platform = &c->schedule->platform;
-  c->blocks = calloc((size_t)platform->blocks, sizeof *c->blocks);
-  c->resources = calloc((size_t)platform->resource_count, sizeof *c->resources);
-  c->before_ns = calloc((size_t)platform->blocks, sizeof *c->before_ns);
-  if (!c->blocks || !c->resources || !c->before_ns)
-    return PREM_ERR_MEMORY;
-  for (int32_t b = 0; b < platform->blocks; ++b) {
-    c->blocks[b].memory.capacity = c->blocks[b].compute.capacity = 1;
-    c->blocks[b].input.capacity = c->blocks[b].output.capacity = platform->buffers;
-  }
-  for (int32_t i = 0; i < platform->resource_count; ++i)
-    c->resources[i].capacity = platform->resources[i].capacity;
-  return PREM_OK;
-}
-
 static prem_status make_placements(construction *c) {
   int64_t count = 0;
   for (int32_t t = 0; t < c->schedule->task_count; ++t)
@@ -541,8 +356,12 @@ static prem_status prepare(construction *c) {
   if (!status)
     status = list_jobs(c);
   if (!status)
-    status = make_lines(c);
-  return status ? status : make_placements(c);
+    status = prem_placer_open(&c->placer, c->planning);
+  if (!status)
+    status = make_placements(c);
+  if (!status && c->keeper)
+    status = prem_keeper_begin(c->keeper, &c->placer, c->order);
+  return status;
 }
 
 static prem_status place_all(construction *c) {
@@ -552,38 +371,37 @@ static prem_status place_all(construction *c) {
     prem_status status = place_job(c, of);
     if (status)
       return status;
-    if (!in_time(c, of))
-      result = PREM_ERR_INFEASIBLE;
+    if (in_time(c, of))
+      continue;
+    result = PREM_ERR_INFEASIBLE;
+    if (c->keeper)
+      prem_keeper_miss(c->keeper, c->sequence[i]);
   }
   c->draft->complete = true;
   return result;
 }
 
 static void release(construction *c) {
-  for (int32_t b = 0; c->blocks && b < c->schedule->platform.blocks; ++b) {
-    prem_timeline_free(&c->blocks[b].memory);
-    prem_timeline_free(&c->blocks[b].compute);
-    prem_timeline_free(&c->blocks[b].input);
-    prem_timeline_free(&c->blocks[b].output);
-  }
-  for (int32_t i = 0; c->resources && i < c->schedule->platform.resource_count; ++i)
-    prem_timeline_free(&c->resources[i]);
+  if (c->placer.schedule)
+    prem_placer_close(&c->placer);
   free(c->order);
   free(c->first_job);
   free(c->jobs);
   free(c->sequence);
-  free(c->blocks);
-  free(c->resources);
-  free(c->before_ns);
 }
 
 prem_status prem_plan_constructive(const prem_planning *planning, prem_draft *out) {
+  return prem_plan_keeping(planning, NULL, out);
+}
+
+prem_status prem_plan_keeping(const prem_planning *planning, prem_keeper *keeper, prem_draft *out) {
   const prem_schedule *schedule = planning->schedule;
   *out = (prem_draft){0};
   construction c = {.planning = planning,
                     .schedule = schedule,
                     .guard_ns = schedule->platform.guard_ns,
                     .horizon_ns = schedule->period_lcm_ns ? schedule->period_lcm_ns : PREM_MAX_NS,
+                    .keeper = keeper,
                     .draft = out};
   prem_status status = prepare(&c);
   if (!status) {

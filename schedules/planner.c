@@ -3,6 +3,7 @@
 #include "exact.h"
 #include "explain.h"
 #include "planners.h"
+#include "replan.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -69,17 +70,24 @@ prem_job_window prem_planning_window(const prem_planning *planning, const prem_t
   return window;
 }
 
+static void count_slack(const prem_planning *planning, int32_t t, int32_t job, int64_t end_ns,
+                        int64_t *least_ns) {
+  prem_job_window window = prem_planning_window(planning, &planning->schedule->tasks[t], job);
+  bool is_due = window.target_ns < PREM_MAX_NS - planning->schedule->platform.guard_ns;
+  if (is_due && window.target_ns - end_ns < *least_ns)
+    *least_ns = window.target_ns - end_ns;
+}
+
 int64_t prem_planning_slack(const prem_planning *planning, const prem_draft *draft) {
   int64_t least_ns = PREM_MAX_NS;
   for (int64_t i = 0; i < draft->count; ++i) {
-    const prem_placement *placed = &draft->placements[i];
-    const prem_task *task = &planning->schedule->tasks[placed->task];
-    prem_job_window window = prem_planning_window(planning, task, placed->job);
-    int64_t slack_ns = window.target_ns - placed->start_ns - task->phase[placed->phase].wcet_ns;
-    bool is_due = window.target_ns < PREM_MAX_NS - planning->schedule->platform.guard_ns;
-    if (is_due && slack_ns < least_ns)
-      least_ns = slack_ns;
+    const prem_placement *p = &draft->placements[i];
+    const prem_task *task = &planning->schedule->tasks[p->task];
+    count_slack(planning, p->task, p->job, p->start_ns + task->phase[p->phase].wcet_ns, &least_ns);
   }
+  for (int64_t i = 0; i < draft->slot_count; ++i)
+    count_slack(planning, draft->slots[i].task, draft->slots[i].job,
+                draft->slots[i].start_ns + draft->slots[i].length_ns, &least_ns);
   return least_ns;
 }
 
@@ -255,9 +263,9 @@ static prem_status judge(const prem_planning *planning) {
 
 /* ---- making a plan -------------------------------------------------------------------------- */
 
-static prem_status compress(const prem_planning *planning, const prem_draft *draft,
-                            prem_plan *plan) {
-  int64_t count = 0;
+prem_status prem_planning_compress(const prem_planning *planning, const prem_draft *draft,
+                                   prem_plan *plan) {
+  int64_t count = draft->slot_count;
   for (int64_t i = 0; i < draft->count; ++i)
     count += draft->placements[i].count;
   prem_slot *slots = malloc((size_t)(count + 1) * sizeof *slots);
@@ -277,6 +285,8 @@ static prem_status compress(const prem_planning *planning, const prem_draft *dra
                             .block = task->blocks[(placed->tile + m) % task->block_count],
                             .phase = (uint8_t)placed->phase};
   }
+  if (draft->slot_count)
+    memcpy(slot, draft->slots, (size_t)draft->slot_count * sizeof *slot);
   plan->hyperperiod_ns = draft->hyperperiod_ns;
   prem_status status = prem_plan_compress(planning->schedule, slots, count, plan);
   free(slots);
@@ -304,7 +314,7 @@ static prem_status copy_draft(const prem_draft *draft, prem_draft *out) {
 static int64_t numbers_of(const prem_planning *planning, const prem_draft *draft) {
   prem_plan *plan = prem_plan_new();
   int64_t numbers = 0;
-  if (plan && compress(planning, draft, plan) == PREM_OK) {
+  if (plan && prem_planning_compress(planning, draft, plan) == PREM_OK) {
     numbers = (int64_t)plan->affine_count * 8;
     for (int32_t i = 0; i < plan->starts_count; ++i)
       numbers += plan->starts[i].count;
@@ -420,7 +430,7 @@ static prem_status plan_any(const prem_planning *planning, prem_search_limits *l
            : found.improved ? "search"
                             : "constructive");
   if (status == PREM_OK)
-    status = compress(planning, &draft, plan);
+    status = prem_planning_compress(planning, &draft, plan);
   else if (status == PREM_ERR_INFEASIBLE)
     status = explain(planning);
   report->optimal =
@@ -431,6 +441,64 @@ static prem_status plan_any(const prem_planning *planning, prem_search_limits *l
   free(draft.placements);
   return status;
 }
+
+static prem_status plan_fresh(const prem_planning *planning, prem_search_limits *limits,
+                              prem_plan *plan, prem_plan_report *report) {
+  return prem_is_closed_form(planning->policy) ? prem_plan_closed_form(planning, plan)
+                                               : plan_any(planning, limits, plan, report);
+}
+
+/* ---- with a plan to keep -------------------------------------------------------------------- */
+
+static void report_kept(const prem_planning *planning, const prem_draft *draft,
+                        prem_plan_report *report) {
+  prem_planning_lower_bound(planning, &report->lower_bound_ns);
+  report->min_slack_ns = prem_planning_slack(planning, draft);
+  report->due = report->min_slack_ns < PREM_MAX_NS;
+  report->optimal = report->lower_bound_ns > 0 && draft->hyperperiod_ns == report->lower_bound_ns;
+  snprintf(report->method, sizeof report->method, "keep");
+}
+
+static prem_status move_little(const prem_planning *planning, const prem_search_limits *limits,
+                               const prem_old_plan *old, prem_plan *plan,
+                               prem_plan_report *report) {
+  prem_draft draft;
+  prem_status status = prem_replan(planning, limits, old, &draft, &report->steps);
+  if (!status)
+    status = prem_planning_compress(planning, &draft, plan);
+  if (!status) {
+    snprintf(plan->policy, sizeof plan->policy, "auto"); /* whatever made the older one */
+    report_kept(planning, &draft, report);
+  }
+  free(draft.placements);
+  free(draft.slots);
+  return status;
+}
+
+static prem_status plan_keeping(const prem_planning *planning, prem_search_limits *limits,
+                                prem_plan *plan, prem_plan_report *report) {
+  prem_old_plan old;
+  prem_status status = prem_old_plan_read(planning, limits->options->keep, &old);
+  if (!status)
+    status = prem_planning_supplied(planning) ? prem_replan_unchanged(planning, &old, plan)
+                                              : PREM_ERR_INVALID;
+  if (status == PREM_OK) {
+    prem_draft as_it_was = {
+        .slots = old.slots, .slot_count = old.slot_count, .hyperperiod_ns = plan->hyperperiod_ns};
+    report_kept(planning, &as_it_was, report);
+  } else if (status == PREM_ERR_INFEASIBLE) {
+    status = move_little(planning, limits, &old, plan, report);
+    if (status == PREM_ERR_INFEASIBLE)
+      status = plan_fresh(planning, limits, plan, report);
+  }
+  if (status == PREM_OK)
+    status = prem_replan_count(planning, &old, plan, report);
+  prem_old_plan_free(&old);
+  return status == PREM_ERR_INVALID && prem_diag_has(planning->diag, 43) ? PREM_ERR_INFEASIBLE
+                                                                         : status;
+}
+
+/* ---- all together --------------------------------------------------------------------------- */
 
 static int64_t count_phases(const prem_planning *planning) {
   int64_t count = 0;
@@ -495,8 +563,8 @@ static prem_status make(prem_planning *planning, prem_search_limits *limits, pre
   prem_plan *plan = NULL;
   prem_status status = start_plan(planning, &plan);
   if (!status)
-    status = prem_is_closed_form(planning->policy) ? prem_plan_closed_form(planning, plan)
-                                                   : plan_any(planning, limits, plan, report);
+    status = limits->options->keep ? plan_keeping(planning, limits, plan, report)
+                                   : plan_fresh(planning, limits, plan, report);
   if (status) {
     prem_plan_free(plan);
     return status;

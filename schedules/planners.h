@@ -35,6 +35,8 @@ typedef struct prem_placement {
 typedef struct prem_draft {
   prem_placement *placements;
   int64_t count;
+  prem_slot *slots; /* chains and joined pairs that an older plan had; NULL: none */
+  int64_t slot_count;
   int64_t hyperperiod_ns;
   bool complete; /* everything is placed, be it too late */
 } prem_draft;
@@ -53,7 +55,7 @@ bool prem_is_closed_form(const char *policy);
  * Any set of tasks: each phase in turn at the earliest instant that every rule allows.
  *
  * @param[out] out  also filled on PREM_ERR_INFEASIBLE, as far as `complete` says; free its
- *                  placements with free().
+ *                  placements and slots with free().
  */
 prem_status prem_plan_constructive(const prem_planning *planning, prem_draft *out);
 
@@ -75,6 +77,9 @@ typedef struct prem_search_result {
 /** Make a complete draft better. PREM_ERR_UNAVAILABLE: the set is too large, nothing was tried. */
 prem_status prem_plan_search(const prem_planning *planning, const prem_search_limits *limits,
                              prem_draft *draft, prem_search_result *out);
+/** Write a draft down. */
+prem_status prem_planning_compress(const prem_planning *planning, const prem_draft *draft,
+                                   prem_plan *plan);
 /** Seconds on a clock that only goes forward. */
 double prem_planning_seconds(void);
 

@@ -121,6 +121,21 @@ int64_t prem_timeline_fit(const prem_timeline *timeline, int64_t from_ns, int64_
   }
 }
 
+int64_t prem_timeline_since(const prem_timeline *timeline, int64_t until_ns, int32_t demand,
+                            int64_t grid_ns) {
+  int64_t since_ns = until_ns;
+  if (timeline->count == 0)
+    return 0;
+  cursor at = find(timeline, until_ns - 1);
+  while (step_at(timeline, at)->level <= timeline->capacity - demand) {
+    since_ns = step_at(timeline, at)->at_ns;
+    if (since_ns <= 0)
+      return 0;
+    at = find(timeline, since_ns - 1);
+  }
+  return round_up(since_ns, grid_ns);
+}
+
 /* ---- filling -------------------------------------------------------------------------------- */
 
 /* When the stretch with which a chunk begins is over. */

@@ -46,6 +46,11 @@ void prem_timeline_free(prem_timeline *timeline);
 int64_t prem_timeline_fit(const prem_timeline *timeline, int64_t from_ns, int64_t length_ns,
                           int32_t demand, int64_t grid_ns);
 
+/** The first instant on the grid from which `demand` more can be had all the time until `until_ns`.
+ */
+int64_t prem_timeline_since(const prem_timeline *timeline, int64_t until_ns, int32_t demand,
+                            int64_t grid_ns);
+
 /** Use `demand` more in [start_ns, end_ns); below 0: less. */
 prem_status prem_timeline_use(prem_timeline *timeline, int64_t start_ns, int64_t end_ns,
                               int32_t demand);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Install a build into an empty folder and use it from there as a stranger would: the command, the
-# CMake package, the .pc file, each public header alone as C11 and as C++.
+# Install a build into an empty folder and use it from there as a stranger would: the command and what
+# comes with it, the CMake package, the .pc file, each public header alone as C11 and as C++.
 #   install.sh BUILD
 set -euo pipefail
 build=$(realpath "$1")
@@ -18,6 +18,21 @@ expect() { # WHAT COMMAND...: it prints "0.1.0 small"
 }
 
 "$place/usr/bin/ttprem" check "$small" >/dev/null
+
+# What comes beside the command.
+share=$place/usr/share
+for schedule in "$here"/../schedules/*/*.cfg; do
+  cmp "$schedule" "$share/ttprem/schedules/${schedule#"$here"/../schedules/}"
+done
+cmp "$here/../tools/ttprem.bash" "$share/bash-completion/completions/ttprem"
+for document in "$here"/../docs/*.md; do cmp "$document" "$share/doc/ttprem/${document##*/}"; done
+if command -v scdoc >/dev/null; then
+  for page in "$here"/../docs/man/*.scd; do
+    page=$(basename "$page" .scd)
+    gzip -t "$share/man/man${page: -1}/$page.gz"
+  done
+  gzip -t "$share/man/man5/ttprem-schedule.5.gz"
+fi
 
 # Linked against the driver or NVML it would start beside a driver only; against the shared runtime,
 # only beside CUDA.

@@ -16,6 +16,7 @@ static const struct {
     {"check", verb_check, "judge schedules and their plans: an independent second opinion"},
     {"run", verb_run, "run a schedule in one mode and measure it"},
     {"compare", verb_compare, "run a schedule in several modes and set them side by side"},
+    {"trace", verb_trace, "a recorded trace, filtered or for Perfetto"},
     {"profile", verb_profile, "measure the times that planning needs"},
     {"isolate", verb_isolate, "certify that tasks do not feel their neighbours"},
     {"experiment", verb_experiment, "repeat the tables and figures of the literature"},

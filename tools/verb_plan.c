@@ -8,10 +8,10 @@
 #include "command.h"
 
 /* Long enough for small sets to come near their optimum. */
-enum { DEFAULT_SECONDS = 10, KEY_SVG = 256 };
+enum { DEFAULT_SECONDS = 10, KEY_SVG = 256, KEY_KEEP };
 
 typedef struct plan_options {
-  const char *file, *output, *profile, *json, *picture;
+  const char *file, *output, *profile, *json, *picture, *keep;
   bool limited; /* --time-limit is given */
   prem_plan_options search;
 } plan_options;
@@ -48,6 +48,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case 'j':
     options->json = text;
     return 0;
+  case KEY_KEEP:
+    options->keep = text;
+    return 0;
   case KEY_SVG:
     command_check_picture(state, "--svg", text);
     options->picture = text;
@@ -63,6 +66,11 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case ARGP_KEY_SUCCESS:
     if (options->json && !strcmp(options->json, "-") && !strcmp(options->output, "-"))
       argp_error(state, "the plan and --json cannot both go to stdout; name one with -o OUT");
+    if (options->keep && options->search.policy && strcmp(options->search.policy, "auto"))
+      argp_error(state,
+                 "--keep moves single phases, which policy auto alone can; leave --policy out");
+    if (options->keep && !strcmp(options->keep, "-"))
+      argp_error(state, "--keep takes a file, not stdin");
     if (!options->limited) /* a number of steps alone is to be worked off */
       options->search.time_limit_ns =
           options->search.step_limit ? PREM_MAX_NS : DEFAULT_SECONDS * INT64_C(1000000000);
@@ -87,6 +95,11 @@ static const struct argp_option options_list[] = {
      .doc = "end the search after N schedules: the same plan for the same seed, however fast the "
             "machine"},
     {.name = "seed", .key = 's', .arg = "N", .doc = "of the search; default 0"},
+    {.name = "keep",
+     .key = KEY_KEEP,
+     .arg = "OLD",
+     .doc = "keep the plan of OLD wherever it still holds and move as few phases as possible; OLD "
+            "may be FILE, and its plan need not be legal any more"},
     {.name = "json", .key = 'j', .arg = "R", .doc = "what came of it, as JSON; `-` is stdout"},
     {.name = "svg",
      .key = KEY_SVG,
@@ -108,8 +121,9 @@ static const struct argp argp = {
         "better; Ctrl-C ends the search and writes the best plan found.\n\n"
         "JSON: verdict (feasible, infeasible, unknown), optimal (proven), makespan_ns, "
         "lower_bound_ns and gap_pct (all tasks one-shot) or hyperperiod_ns, min_slack_ns (jobs are "
-        "due), phases, steps, seconds, peak_bytes, method, seed. A file that is refused leaves no "
-        "output.\n\n" COMMAND_EXIT_DOC,
+        "due), phases, steps, seconds, peak_bytes, method, seed; with --keep kept, moved, added "
+        "and "
+        "removed phases. A file that is refused leaves no output.\n\n" COMMAND_EXIT_DOC,
 };
 
 static bool policy_exists(const char *name) {
@@ -157,6 +171,12 @@ static json_t *report_json(const prem_schedule *schedule, const prem_plan_report
   if (schedule->plan && report->due)
     json_object_set_new(root, "min_slack_ns", json_integer(report->min_slack_ns));
   json_object_set_new(root, "phases", json_integer(report->phases));
+  if (report->keeps) {
+    json_object_set_new(root, "kept", json_integer(report->kept));
+    json_object_set_new(root, "moved", json_integer(report->moved));
+    json_object_set_new(root, "added", json_integer(report->added));
+    json_object_set_new(root, "removed", json_integer(report->removed));
+  }
   json_object_set_new(root, "method", json_string(report->method));
   json_object_set_new(root, "seed", json_integer((json_int_t)report->seed));
   json_object_set_new(root, "steps", json_integer(report->steps));
@@ -198,6 +218,10 @@ static void note_plan(const prem_schedule *schedule, const prem_plan_report *rep
   command_note("%s: policy %s, %" PRId64 " phases, hyperperiod %" PRId64 " ns%s, planned in %.3f s",
                schedule->name, schedule->plan->policy, report->phases,
                schedule->plan->hyperperiod_ns, known, report->seconds);
+  if (report->keeps)
+    command_note("%s: %" PRId64 " phases kept, %" PRId64 " moved, %" PRId64 " added, %" PRId64
+                 " removed",
+                 schedule->name, report->kept, report->moved, report->added, report->removed);
 }
 
 static int plan(prem_schedule *schedule, const plan_options *options) {
@@ -228,6 +252,36 @@ static int plan(prem_schedule *schedule, const plan_options *options) {
   return status == COMMAND_DONE && command_stop ? COMMAND_INTERRUPTED : status;
 }
 
+/* Its plan need not be legal, so it is not checked. */
+static int open_kept(const plan_options *options, prem_schedule **out) {
+  prem_diag *diag = prem_diag_new();
+  prem_status status = prem_schedule_load(options->keep, options->profile, out, diag);
+  if (status == PREM_OK)
+    status = prem_schedule_bind(*out, prem_registry_builtin(), diag);
+  command_print_diag(diag);
+  prem_diag_free(diag);
+  if (status == PREM_OK && (*out)->plan)
+    return COMMAND_DONE;
+  if (status == PREM_OK)
+    command_error("%s has no plan to keep; `ttprem plan` makes one", options->keep);
+  else
+    command_error("--keep %s: %s", options->keep, prem_status_text(status));
+  return COMMAND_INVALID;
+}
+
+static int plan_file(plan_options *options) {
+  prem_schedule *schedule = NULL, *kept = NULL;
+  int status = command_open_schedule(options->file, options->profile, NULL, false, &schedule);
+  if (status == COMMAND_DONE && options->keep)
+    status = open_kept(options, &kept);
+  options->search.keep = kept;
+  if (status == COMMAND_DONE)
+    status = plan(schedule, options);
+  prem_schedule_free(kept);
+  prem_schedule_free(schedule);
+  return status;
+}
+
 int verb_plan(int argc, char **argv) {
   plan_options options = {.output = "-"};
   argp_parse(&argp, argc, argv, 0, NULL, &options);
@@ -239,10 +293,5 @@ int verb_plan(int argc, char **argv) {
       !command_output_check(options.picture))
     return COMMAND_INVALID;
   command_catch_signals();
-  prem_schedule *schedule = NULL;
-  int status = command_open_schedule(options.file, options.profile, NULL, false, &schedule);
-  if (status == COMMAND_DONE)
-    status = plan(schedule, &options);
-  prem_schedule_free(schedule);
-  return status;
+  return plan_file(&options);
 }

@@ -1,36 +1,49 @@
 /* ttprem profile: measure the WCETs that planning needs. */
-#include <inttypes.h>
+#include "observing.h"
+#include "ttprem/profile.h"
+
 #include <string.h>
 
-#include "command.h"
-
-enum { DEFAULT_RUNS = 100 };
+enum { KEY_TIMES = 512, KEY_REGULATED, KEY_MARGIN };
 
 typedef struct profile_options {
-  const char *path, *output, *backend;
-  int64_t runs;
+  observing_options common;
+  const char *output;
+  prem_profile_company times;
+  bool times_given, regulated;
+  int64_t margin_pct;
 } profile_options;
+
+static prem_profile_company parse_times(struct argp_state *state, const char *text) {
+  if (strcmp(text, "alone") && strcmp(text, "company"))
+    argp_error(state, "--times: '%s' is neither alone nor company", text);
+  return strcmp(text, "alone") ? PREM_PROFILE_COMPANY : PREM_PROFILE_ALONE;
+}
 
 static error_t parse(int key, char *text, struct argp_state *state) {
   profile_options *options = state->input;
   switch (key) {
+  case ARGP_KEY_INIT:
+    state->child_inputs[0] = &options->common;
+    return 0;
   case 'o':
     options->output = text;
     return 0;
-  case 'b':
-    options->backend = text;
+  case KEY_TIMES:
+    options->times = parse_times(state, text);
+    options->times_given = true;
     return 0;
-  case 'n':
-    options->runs = command_parse_int(state, "repeat", text, 1, INT32_MAX);
+  case KEY_REGULATED:
+    options->regulated = true;
     return 0;
-  case ARGP_KEY_ARG:
-    if (options->path)
-      argp_error(state, "one FILE is enough");
-    options->path = text;
+  case KEY_MARGIN:
+    options->margin_pct = command_parse_int(state, "--margin", text, 0, 10000);
     return 0;
   case ARGP_KEY_END:
-    if (!options->path || !options->output)
+    if (!options->output)
       argp_error(state, "FILE and -o OUT are needed");
+    if (options->common.json && !strcmp(options->common.json, "-") && !strcmp(options->output, "-"))
+      argp_error(state, "-o and --json cannot both go to stdout");
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -39,25 +52,34 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 static const struct argp_option options_list[] = {
     {.name = "output", .key = 'o', .arg = "OUT", .doc = "the profile to write; `-` is stdout"},
-    {.name = "backend",
-     .key = 'b',
-     .arg = "NAME",
-     .doc = "auto (default: the best that is available), cuda or cpu"},
-    {.name = "repeat", .key = 'n', .arg = "N", .doc = "runs; default 100"},
+    {.name = "times",
+     .key = KEY_TIMES,
+     .arg = "WHICH",
+     .doc = "wcet_ns from the times alone (default) or in company"},
+    {.name = "regulated",
+     .key = KEY_REGULATED,
+     .doc = "for plans whose memory phases overlap: wcet_ns in company, busy_ns from the bytes and "
+            "the measured bandwidth"},
+    {.name = "margin",
+     .key = KEY_MARGIN,
+     .arg = "PERCENT",
+     .doc = "room in wcet_ns above the longest time seen; default 0"},
     {0}};
-static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
+static const struct argp_child children[] = {{.argp = &observing_argp}, {0}};
 static const struct argp argp = {
     .options = options_list,
     .parser = parse,
     .children = children,
     .args_doc = "FILE -o OUT",
-    .doc =
-        "Run the tiles of a schedule in mode lock, where memory phases do not disturb each other, "
-        "and write the longest time of each phase, in ns, as a profile for the file's `profiles` "
-        "group. A longest time seen is no bound: give the plan room above it.\v" COMMAND_EXIT_DOC,
+    .doc = "Measure what the phases of a schedule take: each task alone, by the file's resources, "
+           "and all of them together, each as fast as it can, cold start apart, in interleaved "
+           "rounds; and write the longest times, in ns, as a profile for the file's `profiles` "
+           "group. A longest time seen is no bound: give the plan room above it. A profile that "
+           "was disturbed says so and is marked invalid.\v" COMMAND_EXIT_DOC,
 };
 
-/* The order of the tiles is all that lock mode takes from a plan: any times do to make one. */
+/* The order of the tiles is all that the modes lock and free take from a plan: any times do to make
+ * one. */
 static void forget_times(prem_schedule *schedule) {
   for (int32_t t = 0; t < schedule->task_count; ++t)
     for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
@@ -67,92 +89,85 @@ static void forget_times(prem_schedule *schedule) {
     }
 }
 
-static void write_task(FILE *file, const prem_task *task, const prem_task_result *measured) {
-  fprintf(file, "  { name = \"%s\";", task->name);
-  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
-    if (task->phase[phase].exists && measured->phase[phase].count > 0) {
-      const int64_t longest_ns = measured->phase[phase].duration_max_ns;
-      fprintf(file, " %s: { wcet_ns = %" PRId64 "L; };", prem_phase_name((prem_phase)phase),
-              longest_ns > 0 ? longest_ns : 1);
-    }
-  fputs(" }", file);
-}
-
-static int write_profile(const profile_options *options, const prem_schedule *schedule,
-                         const prem_result *result) {
-  command_output output;
-  if (!command_output_open(&output, options->output))
+static int write_profile(const profile_options *options, const prem_profile *profile,
+                         const char *name) {
+  if (profile->interrupted) {
+    command_error("%s: interrupted; nothing is written", name);
+    return COMMAND_INTERRUPTED;
+  }
+  if (!profile->output_ok) {
+    command_error("%s: wrong output; nothing is written", name);
     return COMMAND_INVALID;
-  const prem_row *row = &result->rows[0];
-  fprintf(output.file,
-          "# Longest times of %" PRId64 " runs in mode lock on %s, by ttprem %s.\n"
-          "version = 1;\nmachine = \"%s\";\ntasks = (\n",
-          row->repeats, row->backend, prem_version(), result->machine.name);
-  for (int32_t t = 0; t < row->task_count; ++t) {
-    write_task(output.file, &schedule->tasks[t], &row->tasks[t]);
-    fputs(t + 1 < row->task_count ? ",\n" : "\n", output.file);
   }
-  fputs(");\n", output.file);
-  return command_output_commit(&output) ? COMMAND_DONE : COMMAND_INVALID;
-}
-
-static int measure(const profile_options *options, const prem_schedule *schedule,
-                   const prem_backend *backend, prem_diag *diag) {
-  prem_session *session = NULL;
-  prem_result *result = NULL;
-  command_catch_signals();
-  const prem_compare_options compare = {.modes = {PREM_MODE_LOCK},
-                                        .mode_count = 1,
-                                        .scenario = PREM_RELAUNCH,
-                                        .repeat = options->runs,
-                                        .discard = 1,
-                                        .seed = 1,
-                                        .stop = &command_stop};
-  prem_status status = prem_session_open(backend, schedule, &session, diag);
-  if (status == PREM_OK)
-    status = prem_compare(session, schedule, backend, &compare, &result, diag);
-  int ended = command_exit_status(status);
-  if (status == PREM_OK && !result->rows[0].output_ok && result->rows[0].output_checked) {
-    command_error("%s: wrong output; nothing is written", schedule->name);
-    ended = COMMAND_INVALID;
-  } else if (status == PREM_OK) {
-    ended = write_profile(options, schedule, result);
-  } else if (prem_diag_errors(diag) == 0) {
-    command_error("%s: %s; nothing is written", schedule->name, prem_status_text(status));
-  }
-  prem_result_free(result);
-  prem_session_close(session);
-  return ended;
-}
-
-static int profile(const profile_options *options, const prem_backend *backend,
-                   const prem_machine *machine) {
-  prem_schedule *schedule = NULL;
-  int status = command_open_schedule(options->path, NULL, NULL, false, &schedule);
-  if (status != COMMAND_DONE)
-    return status;
+  if (!profile->valid)
+    command_note("the profile is marked invalid: %s", profile->disturbed);
   prem_diag *diag = prem_diag_new();
-  forget_times(schedule);
-  status = command_plan_schedule(schedule, machine, "auto", diag);
+  int status =
+      observing_failed(prem_profile_write(profile, options->output, diag), diag, options->output);
   if (status == COMMAND_DONE)
-    status = measure(options, schedule, backend, diag);
-  command_print_diag(diag);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
+    status = observing_report(&options->common, profile->findings, &profile->machine,
+                              !strcmp(options->output, "-"));
   return status;
 }
 
+static int measure(const profile_options *options, const prem_schedule *schedule,
+                   const prem_backend *backend, prem_machine *machine) {
+  prem_profile_options profiling = {.rounds = options->common.rounds,
+                                    .seed = options->common.seed,
+                                    .max_records = OBSERVING_MAX_RECORDS,
+                                    .engine = options->common.engine,
+                                    .times = options->times,
+                                    .regulated = options->regulated,
+                                    .margin_pct = (double)options->margin_pct,
+                                    .stop = &command_stop};
+  observing_counts(&options->common, schedule, backend, &profiling.scenario, &profiling.samples,
+                   &profiling.discard);
+  if (options->regulated && !options->times_given)
+    profiling.times = PREM_PROFILE_COMPANY;
+  if (observing_shows_progress())
+    profiling.progress = observing_progress;
+  command_catch_signals();
+  prem_diag *diag = prem_diag_new();
+  prem_profile *profile = NULL;
+  prem_status status = PREM_OK;
+  if (options->regulated)
+    status = prem_backend_measure(backend, machine, diag);
+  if (status == PREM_OK && options->regulated && machine->bandwidth_bytes_per_s == 0) {
+    command_error("--regulated: backend %s does not measure its bandwidth",
+                  prem_backend_name(backend));
+    prem_diag_free(diag);
+    return COMMAND_UNAVAILABLE;
+  }
+  if (status == PREM_OK)
+    status = prem_profile_measure(schedule, backend, machine, &profiling, &profile, diag);
+  int ended = observing_failed(profile ? PREM_OK : status, diag, schedule->path);
+  if (profile)
+    ended = write_profile(options, profile, schedule->name);
+  prem_profile_free(profile);
+  return ended;
+}
+
 int verb_profile(int argc, char **argv) {
-  profile_options options = {.backend = "auto", .runs = DEFAULT_RUNS};
+  profile_options options = {.common = OBSERVING_DEFAULTS};
   argp_parse(&argp, argc, argv, 0, NULL, &options);
-  if (strcmp(options.backend, "sim") == 0) {
+  if (strcmp(options.common.backend, "sim") == 0) {
     command_error("the simulator takes its times from the file: there is nothing to measure on it");
     return COMMAND_USAGE;
   }
   const prem_backend *backend = NULL;
   prem_machine machine;
-  int status = command_find_backend(options.backend, &backend, &machine);
-  if (status == COMMAND_DONE && !command_output_check(options.output))
-    status = COMMAND_INVALID;
-  return status == COMMAND_DONE ? profile(&options, backend, &machine) : status;
+  prem_schedule *schedule = NULL;
+  if (!command_output_check(options.output))
+    return COMMAND_INVALID;
+  int status = observing_open(&options.common, false, &backend, &machine, &schedule);
+  if (status != COMMAND_DONE)
+    return status;
+  prem_diag *diag = prem_diag_new();
+  forget_times(schedule);
+  status = command_plan_schedule(schedule, &machine, "auto", diag);
+  prem_diag_free(diag);
+  if (status == COMMAND_DONE)
+    status = measure(&options, schedule, backend, &machine);
+  prem_schedule_free(schedule);
+  return status;
 }

@@ -21,6 +21,9 @@ typedef struct prem_plan_options {
   int64_t step_limit;       /* schedules that the search makes; 0: no limit */
   uint64_t seed;            /* equal seeds and step limits give equal plans */
   const volatile int *stop; /* the search ends when it is not 0; NULL: never */
+  const prem_schedule
+      *keep; /* bound, with a plan of which as much as possible is to stay, be it
+                legal or not; tasks are the same where their names are. NULL: none */
   void (*progress)(void *context, const prem_plan_progress *progress); /* or NULL */
   void *progress_context;
 } prem_plan_options;
@@ -47,7 +50,10 @@ typedef struct prem_plan_report {
   double seconds;
   int64_t peak_bytes; /* of the process, so far */
   uint64_t seed;
-  char method[PREM_NAME_BYTES]; /* what made the plan: "constructive", "search", a policy */
+  char method[PREM_NAME_BYTES]; /* what made the plan: "constructive", "search", "keep", a policy */
+  bool keeps;                   /* there was a plan to keep, and one was made: */
+  int64_t kept, moved, added;   /* phases of the plan: where they were, elsewhere, not in the old */
+  int64_t removed;              /* phases of the old plan that the set does not have */
 } prem_plan_report;
 
 /** A planning policy, for `ttprem list`. */
@@ -64,6 +70,10 @@ PREM_EXTERN_C_BEGIN
  * the objective "slack", the largest minimum slack. It ends when nothing can be better, and keeps
  * the best plan when it is stopped. Offsets and starts are rounded up to `clock_step_ns` of the
  * machine or the platform, whichever is coarser; each rounding is a note in `diag`.
+ *
+ * With a plan to keep, as few of its phases as possible are moved: the plan is not searched on, and
+ * the time limit is one for giving places back to phases that had to yield. Where no plan can be
+ * found that way, it is made as if there were none to keep.
  *
  * @param      schedule  bound; not changed.
  * @param      machine   NULL: the platform.

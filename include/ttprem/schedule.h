@@ -177,6 +177,8 @@ typedef struct prem_schedule {
   prem_measure measure;
   prem_profile_ref *profiles;
   int32_t profile_count;
+  char profiled_on[128]; /* the machine that the last profile in use names; "": none does */
+  int64_t dispatch_ns;   /* the largest that a profile in use gives; 0: not known */
   prem_plan *plan;       /* owned; NULL when the file has none */
   int64_t period_lcm_ns; /* of all periods; 0 when every task is one-shot */
   bool bound;

@@ -11,8 +11,10 @@
 #include "ttprem/output.h"
 #include "ttprem/plan.h"
 #include "ttprem/planner.h"
+#include "ttprem/profile.h"
 #include "ttprem/runtime.h"
 #include "ttprem/schedule.h"
 #include "ttprem/trace.h"
+#include "ttprem/trace_file.h"
 
 #endif

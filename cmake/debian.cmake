@@ -1,0 +1,55 @@
+# Debian packages: `cpack -G DEB` in the build folder makes ttprem, the command, and libttprem-dev, what
+# programs of one's own are built with (docs/installing.md).
+if(BUILD_SHARED_LIBS)
+  return() # the packages hold the static library, which needs no package of its own
+endif()
+
+# What Debian wants beside the installed files; `cmake --install` leaves it out.
+set(debian_changelog ${PROJECT_BINARY_DIR}/changelog.Debian.gz)
+add_custom_command(OUTPUT ${debian_changelog} VERBATIM
+  DEPENDS ${CMAKE_CURRENT_LIST_DIR}/debian/changelog
+  COMMAND gzip -9nc ${CMAKE_CURRENT_LIST_DIR}/debian/changelog > ${debian_changelog})
+add_custom_target(debian_files ALL DEPENDS ${debian_changelog})
+foreach(package IN ITEMS ttprem libttprem-dev)
+  install(FILES ${debian_changelog} ${CMAKE_CURRENT_LIST_DIR}/debian/copyright
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${package} EXCLUDE_FROM_ALL)
+endforeach()
+
+set(CPACK_PACKAGE_CONTACT "ttprem maintainers <maintainers@ttprem.example>" CACHE STRING
+  "Maintainer of the Debian packages")
+set(CPACK_GENERATOR DEB)
+set(CPACK_COMPONENTS_ALL ttprem libttprem-dev)
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 0ttprem1) # below whatever Debian would give a package of its own
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+# Both packages' descriptions begin with lines of their own.
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
+
+set(CPACK_DEBIAN_TTPREM_PACKAGE_NAME ttprem)
+set(CPACK_DEBIAN_TTPREM_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_TTPREM_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_TTPREM_PACKAGE_RECOMMENDS gnuplot-nox)
+set(CPACK_DEBIAN_TTPREM_PACKAGE_SUGGESTS libttprem-dev)
+set(CPACK_DEBIAN_TTPREM_DESCRIPTION "time-triggered execution of tiled GPU kernels
+A schedule file says which kernels run, tile by tile. ttprem decides before
+the run when each tile is fetched, computed and written back, judges that plan
+by an independent checker, and runs it time-triggered beside the same tiles
+running free: on a GPU, on CPU threads, or in a simulator.")
+
+# Debian's names of the libraries that ours needs follow one rule.
+list(TRANSFORM packages REPLACE "^lib" "" OUTPUT_VARIABLE debian_packages)
+list(TRANSFORM debian_packages REPLACE "(.+)" "lib\\1-dev")
+list(JOIN debian_packages ", " debian_packages)
+set(CPACK_DEBIAN_LIBTTPREM-DEV_PACKAGE_NAME libttprem-dev)
+set(CPACK_DEBIAN_LIBTTPREM-DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_LIBTTPREM-DEV_PACKAGE_DEPENDS "libc6-dev, ${debian_packages}")
+set(CPACK_DEBIAN_LIBTTPREM-DEV_DESCRIPTION "time-triggered execution of tiled GPU kernels (development)
+ttprem decides before the run when each tile of each kernel is fetched,
+computed and written back, and runs that plan time-triggered.
+.
+This package has the static library, its headers, its CMake package, and what
+is needed to build a command with kernels of one's own.")
+include(CPack)

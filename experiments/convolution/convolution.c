@@ -1,0 +1,255 @@
+/* The thesis's scenario: ordinary kernels, the same work in tiles, the same tiles on time. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scenario.h"
+
+/* The thesis's offsets, 1300 and 1400 ns, against the 1200 ns at which its curve bends. */
+static const double offsets[] = {1300.0 / 1200.0, 1400.0 / 1200.0};
+enum { OFFSET_COUNT = sizeof offsets / sizeof *offsets, H200_SMS = 132 };
+
+typedef struct kernel_comparison {
+  prem_setup setup;
+  prem_convolutions convolutions;
+  prem_table *table;
+  double free_ns, free_jitter_pct;
+  double legacy_ns, legacy_jitter_pct;
+  double timed_ns, timed_jitter_pct; /* at the last offset */
+} kernel_comparison;
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+static prem_table *begin_table(prem_findings *findings) {
+  prem_table *table =
+      prem_findings_table(findings, "scenarios", "Convolutions one by one and together", NULL);
+  prem_table_column(table, "scenario", "");
+  prem_table_column(table, "kernels", "");
+  prem_table_column(table, "mean", "us");
+  prem_table_column(table, "median", "us");
+  prem_table_column(table, "jitter", "%");
+  prem_table_column(table, "max - min", "us");
+  prem_table_column(table, "late releases", "%");
+  prem_table_column(table, "worst lateness", "us");
+  prem_table_column(table, "overruns", "");
+  prem_table_column(table, "blocks at memory", "");
+  prem_table_column(table, "runs", "");
+  return table;
+}
+
+static void add_row(const kernel_comparison *comparison, const char *scenario, int32_t kernels,
+                    const prem_outcome *outcome) {
+  prem_table *table = comparison->table;
+  const prem_row *row = outcome->row;
+  const bool timed = row->releases > 0;
+  prem_table_add_text(table, scenario);
+  prem_table_add_int(table, kernels);
+  prem_table_add_real(table, row->makespan_ns.mean / 1e3);
+  prem_table_add_real(table, (double)row->makespan_ns.p50 / 1e3);
+  prem_table_add_real(table, row->jitter_pct);
+  prem_table_add_real(table, (double)row->jitter_ns / 1e3);
+  prem_table_add_real(table, timed ? 100.0 * (double)row->late_releases / (double)row->releases
+                                   : (double)NAN);
+  prem_table_add_real(table, timed ? (double)row->lateness_max_ns / 1e3 : (double)NAN);
+  if (timed)
+    prem_table_add_int(table, row->overruns);
+  else
+    prem_table_add_real(table, (double)NAN);
+  prem_table_add_real(table, outcome->at_once > 0 ? outcome->at_once : (double)NAN);
+  prem_table_add_int(table, row->repeats);
+}
+
+static void add_thesis(prem_findings *findings) {
+  static const struct {
+    const char *scenario;
+    int kernels;
+    double mean_us, jitter_pct;
+  } rows[] = {{"legacy", 1, 657, 1.84},
+              {"legacy", 4, 2675, 6.47},
+              {"free", 4, 2397, 1.47},
+              {"tt, offset 1300 ns", 4, 2670, 0.15},
+              {"tt, offset 1400 ns", 4, 2874, 0.04}};
+  prem_table *table = prem_findings_table(
+      findings, "thesis", "The same on a Jetson TX2, 1000 runs each", "thesis, TX2");
+  prem_table_column(table, "scenario", "");
+  prem_table_column(table, "kernels", "");
+  prem_table_column(table, "mean", "us");
+  prem_table_column(table, "jitter", "%");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    prem_table_add_text(table, rows[i].scenario);
+    prem_table_add_int(table, rows[i].kernels);
+    prem_table_add_real(table, rows[i].mean_us);
+    prem_table_add_real(table, rows[i].jitter_pct);
+  }
+}
+
+/* ---- the scenarios -------------------------------------------------------------------------- */
+
+static void set_modes(prem_setup *setup, const prem_mode *modes, int32_t count) {
+  setup->mode_count = count;
+  memcpy(setup->modes, modes, (size_t)count * sizeof *modes);
+}
+
+/* Ordinary kernels know no plan: any will do. */
+static prem_status run_one_kernel(kernel_comparison *comparison, prem_diag *diag) {
+  prem_setup setup = comparison->setup;
+  prem_convolutions one = comparison->convolutions;
+  one.kernels = 1;
+  set_modes(&setup, (const prem_mode[]){PREM_MODE_LEGACY, PREM_MODE_FREE}, 2);
+  prem_measured measured;
+  const prem_status status = prem_convolutions_run(&setup, &one, &measured, diag);
+  if (status == PREM_OK) {
+    add_row(comparison, "legacy, one", 1, &measured.outcomes[0]);
+    add_row(comparison, "free, one", 1, &measured.outcomes[1]);
+  }
+  prem_measured_free(&measured);
+  return status;
+}
+
+/* All kernels, with a plan in which the memory belongs to one of them at a time. */
+static prem_status run_exclusive(kernel_comparison *comparison, prem_diag *diag) {
+  static const prem_mode modes[] = {PREM_MODE_LEGACY, PREM_MODE_FREE, PREM_MODE_LOCK, PREM_MODE_TT};
+  static const char *const names[] = {"legacy", "free", "lock", "tt, exclusive"};
+  prem_setup setup = comparison->setup;
+  set_modes(&setup, modes, 4);
+  prem_convolutions all = comparison->convolutions;
+  all.policy = "phase_kernelwise";
+  all.capacity = 1;
+  all.per_task = true;
+  prem_measured measured;
+  const prem_status status = prem_convolutions_run(&setup, &all, &measured, diag);
+  if (status == PREM_OK) {
+    for (int m = 0; m < 4; ++m)
+      add_row(comparison, names[m], all.kernels, &measured.outcomes[m]);
+    comparison->legacy_ns = (double)measured.outcomes[0].row->makespan_ns.p50;
+    comparison->legacy_jitter_pct = measured.outcomes[0].row->jitter_pct;
+    comparison->free_ns = (double)measured.outcomes[1].row->makespan_ns.p50;
+    comparison->free_jitter_pct = measured.outcomes[1].row->jitter_pct;
+  }
+  prem_measured_free(&measured);
+  return status;
+}
+
+/* Whole tiles, kernels so far apart as the thesis had them; their memory phases may meet. */
+static prem_status run_offset(kernel_comparison *comparison, double of_knee, prem_diag *diag) {
+  prem_setup setup = comparison->setup;
+  set_modes(&setup, (const prem_mode[]){PREM_MODE_TT}, 1);
+  prem_convolutions all = comparison->convolutions;
+  const double tile_ns = comparison->free_ns / (double)prem_convolutions_tiles(&all);
+  all.prefetch_offset_ns =
+      prem_round_up((int64_t)(of_knee * tile_ns / all.kernels), all.clock_step_ns);
+  prem_measured measured;
+  const prem_status status = prem_convolutions_run(&setup, &all, &measured, diag);
+  if (status == PREM_OK) {
+    char name[64];
+    snprintf(name, sizeof name, "tt, offset %" PRId64 " ns", all.prefetch_offset_ns);
+    add_row(comparison, name, all.kernels, &measured.outcomes[0]);
+    comparison->timed_ns = (double)measured.outcomes[0].row->makespan_ns.p50;
+    comparison->timed_jitter_pct = measured.outcomes[0].row->jitter_pct;
+  }
+  prem_measured_free(&measured);
+  return status;
+}
+
+/* The thesis filled its GPU; two SMs do not fill this one. */
+static prem_status run_filled(kernel_comparison *comparison, prem_diag *diag) {
+  static const prem_mode modes[] = {PREM_MODE_LEGACY, PREM_MODE_FREE, PREM_MODE_TT};
+  static const char *const names[] = {"legacy, full GPU", "free, full GPU", "tt, full GPU"};
+  char path[4096];
+  snprintf(path, sizeof path, "%s/figures/h200_conv2d_x4.cfg",
+           comparison->setup.setting->schedules);
+  prem_setup setup = comparison->setup;
+  setup.path = path;
+  set_modes(&setup, modes, 3);
+  prem_measured measured;
+  const prem_status status = prem_scenario_run(&setup, &measured, diag);
+  for (int m = 0; m < 3 && status == PREM_OK; ++m)
+    add_row(comparison, names[m], 4, &measured.outcomes[m]);
+  prem_measured_free(&measured);
+  return status;
+}
+
+/* ---- what it says --------------------------------------------------------------------------- */
+
+static void add_charts(prem_findings *findings) {
+  prem_chart chart = {.kind = PREM_CHART_BARS,
+                      .title = "Time of a run, median",
+                      .table = "scenarios",
+                      .x = "scenario",
+                      .y = "median"};
+  prem_findings_chart(findings, &chart);
+  chart.title = "Jitter of a run, max - min of the mean";
+  chart.y = "jitter";
+  chart.log_y = true;
+  prem_findings_chart(findings, &chart);
+}
+
+static void conclude(const kernel_comparison *comparison, prem_findings *findings) {
+  prem_findings_verdict(
+      findings,
+      "%" PRId32 " convolutions take %.1f us (jitter %.2f %%) as ordinary kernels, %.1f us "
+      "(%.2f %%) in tiles that run free, %.1f us (%.3f %%) in tiles on time.",
+      comparison->convolutions.kernels, comparison->legacy_ns / 1e3, comparison->legacy_jitter_pct,
+      comparison->free_ns / 1e3, comparison->free_jitter_pct, comparison->timed_ns / 1e3,
+      comparison->timed_jitter_pct);
+  prem_findings_note(findings,
+                     "Only lock and exclusive keep blocks of different kernels apart at the "
+                     "memory; blocks at memory says how many were there at once.");
+  if (comparison->convolutions.sms == 0)
+    prem_findings_note(findings,
+                       "A kernel has one block, on a core of its own; legacy is one thread a "
+                       "kernel.");
+}
+
+static prem_status run_all(kernel_comparison *comparison, prem_diag *diag) {
+  const prem_machine *machine = comparison->setup.setting->machine;
+  prem_convolutions *convolutions = &comparison->convolutions;
+  const prem_convolutions single = prem_convolutions_alone(convolutions);
+  prem_lengths alone;
+  prem_status status = prem_convolutions_lengths(&comparison->setup, &single, &alone, diag);
+  if (status != PREM_OK)
+    return status;
+  prem_convolutions_expect(convolutions, alone.most);
+  convolutions->warmup_ns = prem_convolutions_warmup_ns(convolutions);
+  status = run_one_kernel(comparison, diag);
+  if (status == PREM_OK)
+    status = run_exclusive(comparison, diag);
+  prem_convolutions_expect(convolutions, alone.typical);
+  for (int i = 0; i < OFFSET_COUNT && status == PREM_OK; ++i)
+    status = run_offset(comparison, offsets[i], diag);
+  if (status == PREM_OK && convolutions->sms && machine->cores == H200_SMS)
+    status = run_filled(comparison, diag);
+  return status;
+}
+
+static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+                       prem_diag *diag) {
+  int64_t done = 0;
+  const prem_convolutions convolutions = prem_convolutions_of(setting->machine, setting->quick);
+  const bool fills = convolutions.sms && setting->machine->cores == H200_SMS;
+  kernel_comparison comparison = {.setup = {.setting = setting,
+                                            .findings = findings,
+                                            .repeat = setting->quick ? 50 : 200,
+                                            .discard = 1,
+                                            .task = -1,
+                                            .done = &done,
+                                            .all = 3 + OFFSET_COUNT + fills},
+                                  .convolutions = convolutions,
+                                  .table = begin_table(findings)};
+  const prem_status status = run_all(&comparison, diag);
+  add_charts(findings);
+  add_thesis(findings);
+  if (status == PREM_OK)
+    conclude(&comparison, findings);
+  return status;
+}
+
+const prem_experiment prem_convolution_experiment = {
+    .name = "convolution",
+    .title = "Convolutions: ordinary kernels, tiles that run free, tiles on time",
+    .question =
+        "What does time-triggered execution of the thesis's convolutions cost, and what does it "
+        "give?",
+    .backends = "cuda cpu",
+    .run = run};

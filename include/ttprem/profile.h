@@ -1,0 +1,87 @@
+/** Profiling: what the phases of a schedule's tasks take on a machine, alone and in company. */
+#ifndef TTPREM_PROFILE_H
+#define TTPREM_PROFILE_H
+
+#include "ttprem/findings.h"
+#include "ttprem/measure.h"
+
+/** An extreme-value estimate, or why there is none. docs/timing-method.md says how. */
+typedef struct prem_tail {
+  bool known;
+  int64_t estimate_ns; /* the longest time of a run is above it with `probability` */
+  double probability;
+  int64_t runs;
+  int64_t threshold_ns, excesses;   /* so many runs have a longest time above the threshold */
+  double mean_excess_ns, variation; /* of the excesses: mean, standard deviation / mean */
+  char reason[192];                 /* why there is no estimate; "" when known */
+} prem_tail;
+
+/** Beside whom phases were measured. */
+typedef enum prem_profile_company {
+  PREM_PROFILE_ALONE,   /* the task and those that it follows, by the file's resources (lock) */
+  PREM_PROFILE_COMPANY, /* all tasks of the file, each as fast as it can (free) */
+  PREM_PROFILE_COMPANY_COUNT
+} prem_profile_company;
+
+typedef struct prem_profile_phase {
+  prem_summary steady_ns[PREM_PROFILE_COMPANY_COUNT];
+  prem_summary cold_ns[PREM_PROFILE_COMPANY_COUNT]; /* warm-up, and each block's first tile */
+  prem_tail tail[PREM_PROFILE_COMPANY_COUNT];
+  int64_t wcet_ns; /* for the profile; 0: not measured */
+  int64_t busy_ns; /* 0: as wcet_ns */
+} prem_profile_phase;
+
+typedef struct prem_profile_task {
+  char name[PREM_NAME_BYTES];
+  prem_profile_phase phase[PREM_PHASE_COUNT];
+} prem_profile_task;
+
+typedef struct prem_profile {
+  prem_profile_task *tasks;
+  int32_t task_count;
+  prem_machine machine;
+  int64_t samples, rounds; /* of each task alone, and of all */
+  bool counts_cold;        /* the schedule has no warm-up: first tiles count in wcet_ns */
+  bool valid;              /* false: the machine was disturbed while measuring */
+  char disturbed[512];     /* by what; "" when valid */
+  bool output_ok, interrupted;
+  prem_findings *findings; /* tables and histograms of all this */
+} prem_profile;
+
+typedef struct prem_profile_options {
+  prem_scenario scenario;
+  int64_t samples; /* runs, or hyperperiods when resident, of each task alone and of all */
+  int64_t rounds;
+  int64_t discard;
+  uint64_t seed;
+  int64_t max_records;
+  prem_engine engine;
+  prem_profile_company times; /* which of them the WCETs are */
+  bool regulated;             /* busy_ns from bytes and the machine's bandwidth */
+  double margin_pct;          /* room above the longest time seen */
+  double probability;         /* of the estimates; 0: 1e-6 */
+  const volatile sig_atomic_t *stop;
+  void (*progress)(void *context, int64_t done, int64_t all); /* may be NULL */
+  void *progress_context;
+} prem_profile_options;
+
+PREM_EXTERN_C_BEGIN
+
+/**
+ * Measure every task alone and all of them together, interleaved in rounds.
+ *
+ * @param schedule  bound, with a plan: only the order of its phases counts.
+ * @param machine   the backend's, with what prem_backend_measure() adds if `regulated`.
+ * @param[out] out  also when interrupted; free with prem_profile_free().
+ */
+PREM_API prem_status prem_profile_measure(const prem_schedule *schedule,
+                                          const prem_backend *backend, const prem_machine *machine,
+                                          const prem_profile_options *options, prem_profile **out,
+                                          prem_diag *diag);
+PREM_API void prem_profile_free(prem_profile *profile);
+/** Write the profile as a file for `profiles`; "-" is stdout. @retval PREM_ERR_IO  see diag */
+PREM_API prem_status prem_profile_write(const prem_profile *profile, const char *path,
+                                        prem_diag *diag);
+
+PREM_EXTERN_C_END
+#endif
