@@ -314,13 +314,24 @@ static void memory_record(const prem_program *program, const prem_cuda_arrays *a
   }
 }
 
+/* A pair starts when both halves may: the first record waits for both. */
+static void join_waits(prem_device_record *first, const prem_device_record *second) {
+  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+    if (second->wait[phase] > first->wait[phase])
+      first->wait[phase] = second->wait[phase];
+}
+
 static void copy_records(const prem_program *program, const prem_cuda_arrays *arrays, int32_t b,
                          const block_task *tasks, int32_t widest_move, block_tables *tables) {
   const prem_block_program *block = &program->blocks[b];
+  prem_device_record *memory = &tables->records[tables->record_count];
   for (int32_t i = 0; i < block->memory_count; ++i)
     memory_record(program, arrays, b, &block->memory[i], tasks,
                   &tables->records[tables->record_count++],
                   &tables->moves[tables->memory_count++ * widest_move]);
+  for (int32_t i = 0; i + 1 < block->memory_count; ++i)
+    if (memory[i].flags & PREM_RECORD_JOIN_NEXT)
+      join_waits(&memory[i], &memory[i + 1]);
   for (int32_t i = 0; i < block->compute_count; ++i)
     tables->records[tables->record_count++] = device_record(program, b, &block->compute[i], tasks);
 }

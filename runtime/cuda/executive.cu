@@ -194,7 +194,6 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
       prem_barrier_init(&own->order[i]);
     for (int32_t i = 0; i < 4; ++i)
       own->counts[i] = 0;
-    own->go = 0;
     own->launch = launch;
     prem_fence_async();
     own->plan_block = become_resident(&launch);

@@ -34,19 +34,16 @@ struct record_ring {
   prem_device_record records[2 * CHUNK];
 };
 
-/** A phase on its way from its record to the trace. It begins as a prem_trace_record, but its times
- *  are on the clock. */
+/** A phase on its way from its record to the trace. Its times are on the clock; the last three are
+ * a trace's, in its order. */
 struct alignas(16) slip {
-  int64_t release_ns, ready_ns, start_ns, end_ns;
-  prem_device_who who;
-  int64_t window_end_ns; /* planned */
-  int64_t due_ns;        /* of a writeback: when to start it */
-  int32_t task, flags;   /* as in its record */
-  bool counts;           /* neither warm-up nor discarded */
-  int32_t move_count;    /* of a writeback, as in its record */
-  int32_t buffer_at;     /* of a writeback: its buffer in the scratchpad */
+  prem_device_record record;
+  int64_t due_ns; /* of a writeback: when to start it */
+  int64_t ready_ns, start_ns, end_ns;
+  int64_t origin_ns; /* the hyperperiod's start */
+  int32_t hyperperiod;
+  int32_t buffer_at; /* of a writeback: its buffer in the scratchpad */
 };
-static_assert(offsetof(slip, who) == offsetof(prem_trace_record, hyperperiod), "in its order");
 
 /** A unit's table, and the buffers as they are now, in bytes. */
 struct feed {
@@ -98,7 +95,6 @@ struct control {
   int32_t turns;                         /* whether hyperperiods turn the buffers */
   int32_t memory_count, compute_count;   /* records in one hyperperiod */
   int32_t plan_block;                    /* -1: nothing to do */
-  int32_t go;                            /* 0: the compute warps end */
   uint32_t issued;                       /* prefetches of the run */
   uint32_t computes_written;             /* computes of the run that are written down */
   int32_t closing;                       /* no memory phase will be started any more */
@@ -306,8 +302,8 @@ __device__ __forceinline__ void count_publish(control *own, int32_t phase, uint3
   *(volatile uint32_t *)&own->counts[phase] = count;
 }
 
-/** Counts of this block that a phase needs; of a joined pair the larger ones. Compared by their
- *  difference, so that they may wrap. */
+/** Counts of this block that a phase needs; of a joined pair the first record has both. Compared by
+ * their difference, so that they may wrap. */
 struct needs {
   uint32_t prefetches, computes, writebacks;
 };
@@ -315,10 +311,6 @@ struct needs {
 __device__ __forceinline__ needs needs_of(const cursor &at, const prem_device_record *record) {
   return needs{at.base[0] + (uint32_t)record->wait[0], at.base[1] + (uint32_t)record->wait[1],
                at.base[2] + (uint32_t)record->wait[2]};
-}
-
-__device__ __forceinline__ uint32_t later(uint32_t a, uint32_t b) {
-  return (int32_t)(a - b) > 0 ? a : b;
 }
 
 /** Have all blocks of the predecessors finished the jobs we follow? @return the instant from which

@@ -60,13 +60,11 @@ __device__ __forceinline__ void writeback_prepare(control *own, const prem_launc
   const int4 *from = (const int4 *)moves_at(own, launch, slot);
   int4 *to = (int4 *)moves_at(own, launch, 2 * CHUNK + place);
   slip *of = &own->stores[place];
-  slip_fill(launch, of, record, at);
+  slip_fill(of, record, at);
   if (lane < 2 * record->move_count)
     to[lane] = from[lane];
-  if (lane == 0) {
-    of->move_count = record->move_count;
+  if (lane == 0)
     of->buffer_at = launch.buffers_at + own->memory_feed.out_at[record->out_buffer];
-  }
   __syncwarp();
 }
 
@@ -112,12 +110,7 @@ __device__ __forceinline__ turn turn_at(const control *own, const cursor &at) {
   turn now = {-1, -1, at.slot, first->flags, needs_of(at, first)};
   if (now.flags & PREM_RECORD_JOIN_NEXT) {
     now.other = (at.slot + 1) & (2 * CHUNK - 1);
-    const prem_device_record *second = &own->memory.records[now.other];
-    const needs more = needs_of(at, second);
-    now.need =
-        needs{later(now.need.prefetches, more.prefetches), later(now.need.computes, more.computes),
-              later(now.need.writebacks, more.writebacks)};
-    now.flags |= second->flags & PREM_RECORD_AFTER;
+    now.flags |= own->memory.records[now.other].flags & PREM_RECORD_AFTER;
   }
   const bool fetches = first->who.phase == PREM_PREFETCH;
   const int32_t second = now.other == at.slot ? -1 : now.other;
@@ -147,6 +140,13 @@ __device__ __forceinline__ bool counts_await(control *own, const cursor &at, con
         return false;
     }
   }
+}
+
+/** Wait until there are slips again. @return false: stopped. */
+__device__ __noinline__ bool slips_await(cursor at, needs room) {
+  control *own = shared();
+  room.computes = own->counts[PREM_COMPUTE];
+  return counts_await(own, at, room);
 }
 
 /** Wait until the predecessors of a turn have ended. @return the instant from which it may start;
@@ -206,6 +206,7 @@ __device__ __noinline__ bool turn_unlock(cursor at, uint32_t issued, uint32_t or
 __device__ __forceinline__ void starter_warp(control *own, const prem_launch &launch) {
   cursor at = cursor_at(own, own->memory_count);
   uint32_t issued = 0, ordered = 0; /* prefetches and writebacks of the run */
+  uint32_t fetched = 0, stored = 0; /* of these, when last looked at */
   bool goes_on = at.count > 0;
   if (goes_on)
     ring_start(true, at.count);
@@ -214,15 +215,19 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
     const turn now = turn_at(own, at);
     int64_t due_ns = earliest_start(launch, at, &own->memory.records[at.slot]);
     /* all that can be done before the needs are met: the next slips are free, and filled */
-    const needs room = {issued - (SLIPS - 2), *(volatile uint32_t *)&own->counts[PREM_COMPUTE],
-                        ordered - (SLIPS - 2)};
-    if (!counts_await(own, at, room))
-      break;
+    const needs room = {issued - (SLIPS - 2), 0, ordered - (SLIPS - 2)};
+    if ((int32_t)((fetched - room.prefetches) | (stored - room.writebacks)) < 0) {
+      if (!slips_await(at, room))
+        break;
+      const uint4 done = counts_now(own);
+      fetched = done.x;
+      stored = done.z;
+    }
     slip *fetch = &own->fetches[issued % SLIPS];
     if (now.writeback >= 0)
       writeback_prepare(own, launch, now.writeback, ordered, at);
     if (now.prefetch >= 0)
-      slip_fill(launch, fetch, &own->memory.records[now.prefetch], at);
+      slip_fill(fetch, &own->memory.records[now.prefetch], at);
     goes_on = counts_await(own, at, now.need);
     if (goes_on && (now.flags & PREM_RECORD_AFTER)) {
       const int64_t from_ns =
@@ -284,7 +289,7 @@ __device__ __forceinline__ void watcher_warp(control *own, const prem_launch &la
       if (lane_number() == 0) {
         of->end_ns = end_ns;
         count_publish(own, PREM_PREFETCH, landed);
-        if (of->flags & PREM_RECORD_LAST)
+        if (of->record.flags & PREM_RECORD_LAST)
           job_finish(of);
       }
       __syncwarp();
@@ -298,7 +303,7 @@ __device__ __forceinline__ void watcher_warp(control *own, const prem_launch &la
     /* while one flies, just behind a landing: the next one is not near then */
     if (computed != written && (lands || !flies || computed - written >= SLIPS / 2)) {
       const slip *of = &own->computes[written++ % SLIPS];
-      if (lane_number() == 0 && of->flags & PREM_RECORD_LAST)
+      if (lane_number() == 0 && of->record.flags & PREM_RECORD_LAST)
         job_finish(of);
       slip_record(own, launch, PREM_COMPUTE, of);
       if (lane_number() == 0)

@@ -6,29 +6,26 @@
 
 namespace {
 
-/** Take all that will be told of a phase from its record, before the ring goes on. One warp. */
-__device__ __forceinline__ void slip_fill(const prem_launch &launch, slip *of,
-                                          const prem_device_record *record, const cursor &at) {
-  if (lane_number() != 0)
-    return;
-  const int32_t flags = record->flags;
-  const int64_t planned_ns = at.origin_ns + record->start_ns;
-  of->release_ns = has_release(launch, flags) ? planned_ns : PREM_NO_RELEASE;
-  of->who = record->who;
-  of->who.hyperperiod = at.hyperperiod;
-  of->window_end_ns = planned_ns + record->window_ns;
-  of->task = record->task;
-  of->flags = flags;
-  of->counts = !(flags & PREM_SLOT_WARMUP) && at.hyperperiod >= launch.discard;
+/** Take a phase's record from the ring, and where it stands. One warp. */
+__device__ __forceinline__ void slip_fill(slip *of, const prem_device_record *record,
+                                          const cursor &at) {
+  constexpr int32_t WORDS = (int32_t)(sizeof(prem_device_record) / 16);
+  const int32_t lane = lane_number();
+  if (lane < WORDS)
+    ((int4 *)&of->record)[lane] = ((const int4 *)record)[lane];
+  if (lane == 0) {
+    of->origin_ns = at.origin_ns;
+    of->hyperperiod = at.hyperperiod;
+  }
 }
 
 /** The last record of a job on this block has ended: tell the others, keep the end. One lane. */
 __device__ __noinline__ void job_finish(const slip *of) {
   control *own = shared();
   const prem_launch &launch = own->launch;
-  const prem_device_task *task = task_at(own, launch, of->task);
-  const int64_t hyperperiod = of->who.hyperperiod, end_ns = of->end_ns;
-  const int32_t job = of->who.job;
+  const prem_device_task *task = task_at(own, launch, of->record.task);
+  const int64_t hyperperiod = of->hyperperiod, end_ns = of->end_ns;
+  const int32_t job = of->record.who.job;
   *(volatile long long *)&launch.done_at[task->first_done] = end_ns;
   prem_store_release((int64_t *)&launch.done_jobs[task->first_done],
                      hyperperiod * task->jobs + job + 1);
@@ -42,12 +39,12 @@ __device__ __forceinline__ int32_t histogram_bucket(int64_t lateness_ns) {
 
 /** Count a phase into its cell: a lane for each word. One warp. */
 __device__ __forceinline__ void cell_add(const prem_launch &launch, prem_device_cell *cell,
-                                         const slip *of) {
+                                         const slip *of, int64_t planned_ns, bool timed) {
   const int32_t lane = lane_number();
-  const bool tt = launch.mode == PREM_MODE_TT, timed = of->release_ns != PREM_NO_RELEASE;
+  const bool tt = launch.mode == PREM_MODE_TT;
   const int64_t duration_ns = of->end_ns - of->start_ns;
-  const int64_t late_ns = timed ? of->start_ns - of->release_ns : INT64_MIN;
-  const int64_t over_ns = tt ? of->end_ns - of->window_end_ns : 0;
+  const int64_t late_ns = timed ? of->start_ns - planned_ns : INT64_MIN;
+  const int64_t over_ns = tt ? of->end_ns - planned_ns - of->record.window_ns : 0;
   if (lane < 5) {
     int64_t *word = &cell->duration_sum_ns + lane;
     int64_t value = lane == 2 ? -duration_ns : duration_ns;
@@ -64,26 +61,33 @@ __device__ __forceinline__ void cell_add(const prem_launch &launch, prem_device_
   }
 }
 
-/** A phase has ended and its count is published: write it down. One warp, the same for all of a
- *  phase's slips; stores only, nothing waits for memory. */
+/** A phase has ended and its count is published: write it down. One warp, the same for all slips of
+ *  a kind; stores only, nothing waits for memory. */
 __device__ __forceinline__ void slip_record(control *own, const prem_launch &launch,
                                             prem_phase phase, const slip *of) {
   constexpr int32_t WORDS = (int32_t)(sizeof(prem_trace_record) / 8);
   ledger *book = &own->ledgers[phase];
-  const int32_t lane = lane_number();
+  const int32_t lane = lane_number(), flags = of->record.flags;
   const int64_t recorded = book->recorded;
+  const int64_t planned_ns = of->origin_ns + of->record.start_ns;
+  const bool timed = has_release(launch, flags), warms = (flags & PREM_SLOT_WARMUP) != 0;
   if (recorded < book->capacity && lane < WORDS) {
-    int64_t word = (&of->release_ns)[lane];
-    if (lane < 4 && word != PREM_NO_RELEASE)
-      word -= own->start_ns;
+    const int64_t *from =
+        lane < 4 ? &of->due_ns + lane : (const int64_t *)&of->record.who + lane - 4;
+    int64_t word = lane == 0 ? planned_ns : *from;
+    if (lane < 4)
+      word = lane == 0 && !timed ? PREM_NO_RELEASE : word - own->start_ns;
+    if (lane == 4)
+      word |= (uint32_t)of->hyperperiod;
     ((int64_t *)&book->room[recorded])[lane] = word;
   }
-  if (of->counts)
-    cell_add(launch, cell_at(own, launch, of->task * PREM_PHASE_COUNT + phase), of);
+  if (!warms && of->hyperperiod >= launch.discard)
+    cell_add(launch, cell_at(own, launch, of->record.task * PREM_PHASE_COUNT + phase), of,
+             planned_ns, timed);
   __syncwarp();
   if (lane == 0) {
     book->recorded = recorded + 1;
-    book->warmups += (of->flags & PREM_SLOT_WARMUP) != 0;
+    book->warmups += warms;
   }
   __syncwarp();
 }
