@@ -274,23 +274,23 @@ static prem_device_record device_record(const prem_program *program, int32_t blo
   enum { TOLD = PREM_SLOT_CHAINED | PREM_SLOT_JOINED | PREM_SLOT_WARMUP };
   const int32_t *grid = program->schedule->tasks[from->task].grid;
   const bool follows = program->tasks[from->task].after_count > 0;
-  prem_device_record out = {.start_ns = from->start_ns,
-                            .gate_ns = prem_job_release_ns(program, from->task, 0, from->job),
-                            .window_ns = window_of(from),
+  prem_device_record out = {.gate_ns = prem_job_release_ns(program, from->task, 0, from->job),
                             .index = {from->tile / grid[2] / grid[1],
                                       from->tile / grid[2] % grid[1], from->tile % grid[2]},
-                            .task = (uint16_t)tasks[from->task].number,
-                            .flags = from->flags,
-                            .in_buffer = from->in_buffer,
-                            .out_buffer = from->out_buffer,
-                            .who = {.job = from->job,
-                                    .tile = from->tile,
-                                    .task = from->task,
-                                    .block = (uint16_t)block,
-                                    .phase = from->phase,
-                                    .flags = from->flags & TOLD}};
+                            .told = {.start_ns = from->start_ns,
+                                     .window_ns = window_of(from),
+                                     .task = (uint16_t)tasks[from->task].number,
+                                     .flags = from->flags,
+                                     .in_buffer = from->in_buffer,
+                                     .out_buffer = from->out_buffer,
+                                     .who = {.job = from->job,
+                                             .tile = from->tile,
+                                             .task = from->task,
+                                             .block = (uint16_t)block,
+                                             .phase = from->phase,
+                                             .flags = from->flags & TOLD}}};
   if (!follows)
-    out.flags &= (uint8_t)~PREM_RECORD_AFTER;
+    out.told.flags &= (uint8_t)~PREM_RECORD_AFTER;
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     out.wait[phase] = from->wait[phase] == PREM_NO_WAIT ? PREM_DEVICE_NO_WAIT : from->wait[phase];
   return out;
@@ -309,8 +309,8 @@ static void memory_record(const prem_program *program, const prem_cuda_arrays *a
     const prem_device_move move = device_move(task, port, tasks[from->task].first_port,
                                               &arrays->arrays[task->arrays[port]], record->index);
     if (access == PREM_IN)
-      record->fetch_bytes += move.width_bytes * move.rows * move.planes[0] * move.planes[1];
-    moves[record->move_count++] = move;
+      record->told.fetch_bytes += move.width_bytes * move.rows * move.planes[0] * move.planes[1];
+    moves[record->told.move_count++] = move;
   }
 }
 
@@ -330,7 +330,7 @@ static void copy_records(const prem_program *program, const prem_cuda_arrays *ar
                   &tables->records[tables->record_count++],
                   &tables->moves[tables->memory_count++ * widest_move]);
   for (int32_t i = 0; i + 1 < block->memory_count; ++i)
-    if (memory[i].flags & PREM_RECORD_JOIN_NEXT)
+    if (memory[i].told.flags & PREM_RECORD_JOIN_NEXT)
       join_waits(&memory[i], &memory[i + 1]);
   for (int32_t i = 0; i < block->compute_count; ++i)
     tables->records[tables->record_count++] = device_record(program, b, &block->compute[i], tasks);

@@ -37,7 +37,7 @@ struct record_ring {
 /** A phase on its way from its record to the trace. Its times are on the clock; the last three are
  * a trace's, in its order. */
 struct alignas(16) slip {
-  prem_device_record record;
+  prem_device_told told;
   int64_t due_ns; /* of a writeback: when to start it */
   int64_t ready_ns, start_ns, end_ns;
   int64_t origin_ns; /* the hyperperiod's start */
@@ -318,8 +318,8 @@ __device__ __forceinline__ needs needs_of(const cursor &at, const prem_device_re
 __device__ int64_t predecessors_done(control *own, const prem_device_record *record,
                                      int64_t hyperperiod) {
   const prem_launch &launch = own->launch;
-  const prem_device_task *task = task_at(own, launch, record->task);
-  const int32_t job = record->who.job;
+  const prem_device_task *task = task_at(own, launch, record->told.task);
+  const int32_t job = record->told.who.job;
   int64_t from = 0;
   for (int32_t a = 0; a < task->after_count; ++a) {
     const prem_device_after *after = &launch.afters[task->first_after + a];
@@ -345,14 +345,15 @@ __device__ __forceinline__ bool has_release(const prem_launch &launch, int32_t f
 /** When a record may start in this mode, on the clock. */
 __device__ __forceinline__ int64_t earliest_start(const prem_launch &launch, const cursor &at,
                                                   const prem_device_record *record) {
-  return at.origin_ns + (has_release(launch, record->flags) ? record->start_ns : record->gate_ns);
+  return at.origin_ns +
+         (has_release(launch, record->told.flags) ? record->told.start_ns : record->gate_ns);
 }
 
 __device__ __noinline__ void stall(control *own, prem_fault_code code, int32_t index,
                                    const prem_device_record *record, int64_t hyperperiod) {
   prem_fault_raise(own->launch.state, code, own->plan_block, index, record,
-                   task_at(own, own->launch, record->task)->number, hyperperiod, counts_now(own).y,
-                   prem_clock_ns() - own->start_ns);
+                   task_at(own, own->launch, record->told.task)->number, hyperperiod,
+                   counts_now(own).y, prem_clock_ns() - own->start_ns);
   *(volatile uint32_t *)&own->counts[ABORT] = 1;
 }
 
@@ -367,7 +368,7 @@ __device__ __noinline__ bool wait_look(int32_t looks, int32_t index, int32_t slo
   bool over = false;
   if (lane_number() == 0) {
     over = abort_look(own);
-    const int64_t since_ns = prem_clock_ns() - (origin_ns + record->start_ns);
+    const int64_t since_ns = prem_clock_ns() - (origin_ns + record->told.start_ns);
     if (!over && looks > 0 && (int64_t)looks * LOOK_NS > timeout_ns && since_ns > timeout_ns) {
       stall(own, PREM_FAULT_STALL, index, record, hyperperiod);
       over = true;
@@ -381,9 +382,9 @@ __device__ __noinline__ int64_t after_wait(int32_t slot, int32_t other, int32_t 
   control *own = shared();
   const prem_device_record *first = record_at(own, slot), *second = record_at(own, other);
   int64_t from = 0;
-  if (first->flags & PREM_RECORD_AFTER)
+  if (first->told.flags & PREM_RECORD_AFTER)
     from = predecessors_done(own, first, hyperperiod);
-  if (from >= 0 && second != first && (second->flags & PREM_RECORD_AFTER)) {
+  if (from >= 0 && second != first && (second->told.flags & PREM_RECORD_AFTER)) {
     const int64_t also = predecessors_done(own, second, hyperperiod);
     from = also < 0 ? also : max((long long)from, (long long)also);
   }

@@ -10,7 +10,7 @@ namespace {
 /** The views of a record, four lanes a port. One warp. */
 __device__ __forceinline__ void views_prepare(control *own, const prem_launch &launch,
                                               const prem_device_record *record) {
-  const prem_device_task *task = task_at(own, launch, record->task);
+  const prem_device_task *task = task_at(own, launch, record->told.task);
   const feed *unit = &own->compute_feed;
   const int32_t lane = lane_number(), number = lane >> 2, d = lane & 3;
   if (number >= task->port_count)
@@ -26,8 +26,9 @@ __device__ __forceinline__ void views_prepare(control *own, const prem_launch &l
   if (d < 3)
     view->pitch[d] = port->dim[d].pitch;
   else
-    view->at = launch.buffers_at + port->offset_bytes + prem_lead_bytes(port, origin) +
-               (is_output ? unit->out_at[record->out_buffer] : unit->in_at[record->in_buffer]);
+    view->at =
+        launch.buffers_at + port->offset_bytes + prem_lead_bytes(port, origin) +
+        (is_output ? unit->out_at[record->told.out_buffer] : unit->in_at[record->told.in_buffer]);
 }
 
 #define PREM_KERNEL(NAME) KERNEL_##NAME,
@@ -73,12 +74,14 @@ __device__ __forceinline__ void compute_dispatch(control *own, const prem_device
 }
 
 __device__ __forceinline__ void compute_meet(int32_t threads) {
+  __syncwarp(); /* a warp in parts would be counted as often */
   asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
 }
 
 /** Meet, and hear whether any of all has to stop. */
 __device__ __forceinline__ bool compute_meet_stops(int32_t threads, bool stops) {
   int32_t any;
+  __syncwarp();
   asm volatile("{\n\t.reg .pred p, q;\n\t"
                "setp.ne.s32 p, %2, 0;\n\t"
                "bar.red.or.pred q, 1, %1, p;\n\t"
@@ -119,7 +122,7 @@ __device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch 
   const needs need = needs_of(at, record);
   uint32_t number;
   const bool reads = compute_reads(own, at, record, &number);
-  bool after = (record->flags & PREM_RECORD_AFTER) != 0;
+  bool after = (record->told.flags & PREM_RECORD_AFTER) != 0;
   uint32_t look = (uint32_t)prem_clock_ns() + LOOK_NS;
   int32_t looks = 0;
   enum compute_act : int32_t { NOTHING, LOOK, FOLLOW, START, STOP };
@@ -182,7 +185,7 @@ __device__ __forceinline__ void compute_warps(control *own, const prem_launch &l
     const prem_device_record *record = &own->compute.records[at.slot];
     slip *of = &own->computes[number % SLIPS];
     /* all that is known before the start is looked up while waiting for it */
-    const prem_device_task *task = task_at(own, launch, record->task);
+    const prem_device_task *task = task_at(own, launch, record->told.task);
     const int32_t kernel = task->kernel;
     uint32_t fetched;
     const bool reads = compute_reads(own, at, record, &fetched);

@@ -24,9 +24,9 @@ __device__ __forceinline__ void prefetch_issue(control *own, const prem_launch &
   const prem_device_move *moves = moves_at(own, launch, slot);
   const prem_device_port *ports = port_at(own, launch, 0);
   unsigned char *buffer =
-      bytes_at(own, launch.buffers_at + own->memory_feed.in_at[record->in_buffer]);
+      bytes_at(own, launch.buffers_at + own->memory_feed.in_at[record->told.in_buffer]);
   uint64_t *full = &own->full[number % RING];
-  const int32_t count = record->move_count;
+  const int32_t count = record->told.move_count;
 #ifdef TTPREM_FAULT_WINDOW /* tests/faults: a block whose windows lie outside of all arrays */
   if (own->plan_block == TTPREM_FAULT_WINDOW && lane_number() == 0)
     moves_at(own, launch, slot)->array += (int64_t)1 << 40;
@@ -35,7 +35,7 @@ __device__ __forceinline__ void prefetch_issue(control *own, const prem_launch &
 #if PREM_ARCH >= 900
   if (by_bulk(launch)) {
     if (prem_elect()) {
-      prem_barrier_expect(full, (uint32_t)record->fetch_bytes);
+      prem_barrier_expect(full, (uint32_t)record->told.fetch_bytes);
 #pragma unroll 1
       for (int32_t i = 0; i < count; ++i)
         prem_move_fetch(&moves[i], &ports[moves[i].port], buffer, full);
@@ -61,10 +61,10 @@ __device__ __forceinline__ void writeback_prepare(control *own, const prem_launc
   int4 *to = (int4 *)moves_at(own, launch, 2 * CHUNK + place);
   slip *of = &own->stores[place];
   slip_fill(of, record, at);
-  if (lane < 2 * record->move_count)
+  if (lane < 2 * record->told.move_count)
     to[lane] = from[lane];
   if (lane == 0)
-    of->buffer_at = launch.buffers_at + own->memory_feed.out_at[record->out_buffer];
+    of->buffer_at = launch.buffers_at + own->memory_feed.out_at[record->told.out_buffer];
   __syncwarp();
 }
 
@@ -107,12 +107,12 @@ struct turn {
 
 __device__ __forceinline__ turn turn_at(const control *own, const cursor &at) {
   const prem_device_record *first = &own->memory.records[at.slot];
-  turn now = {-1, -1, at.slot, first->flags, needs_of(at, first)};
+  turn now = {-1, -1, at.slot, first->told.flags, needs_of(at, first)};
   if (now.flags & PREM_RECORD_JOIN_NEXT) {
     now.other = (at.slot + 1) & (2 * CHUNK - 1);
-    now.flags |= own->memory.records[now.other].flags & PREM_RECORD_AFTER;
+    now.flags |= own->memory.records[now.other].told.flags & PREM_RECORD_AFTER;
   }
-  const bool fetches = first->who.phase == PREM_PREFETCH;
+  const bool fetches = first->told.who.phase == PREM_PREFETCH;
   const int32_t second = now.other == at.slot ? -1 : now.other;
   now.prefetch = fetches ? at.slot : second;
   now.writeback = fetches ? second : at.slot;
@@ -289,7 +289,7 @@ __device__ __forceinline__ void watcher_warp(control *own, const prem_launch &la
       if (lane_number() == 0) {
         of->end_ns = end_ns;
         count_publish(own, PREM_PREFETCH, landed);
-        if (of->record.flags & PREM_RECORD_LAST)
+        if (of->told.flags & PREM_RECORD_LAST)
           job_finish(of);
       }
       __syncwarp();
@@ -303,7 +303,7 @@ __device__ __forceinline__ void watcher_warp(control *own, const prem_launch &la
     /* while one flies, just behind a landing: the next one is not near then */
     if (computed != written && (lands || !flies || computed - written >= SLIPS / 2)) {
       const slip *of = &own->computes[written++ % SLIPS];
-      if (lane_number() == 0 && of->record.flags & PREM_RECORD_LAST)
+      if (lane_number() == 0 && of->told.flags & PREM_RECORD_LAST)
         job_finish(of);
       slip_record(own, launch, PREM_COMPUTE, of);
       if (lane_number() == 0)

@@ -6,13 +6,13 @@
 
 namespace {
 
-/** Take a phase's record from the ring, and where it stands. One warp. */
+/** Take what is told of a phase from its record in the ring, and where it stands. One warp. */
 __device__ __forceinline__ void slip_fill(slip *of, const prem_device_record *record,
                                           const cursor &at) {
-  constexpr int32_t WORDS = (int32_t)(sizeof(prem_device_record) / 16);
+  constexpr int32_t WORDS = (int32_t)(sizeof(prem_device_told) / 16);
   const int32_t lane = lane_number();
   if (lane < WORDS)
-    ((int4 *)&of->record)[lane] = ((const int4 *)record)[lane];
+    ((int4 *)&of->told)[lane] = ((const int4 *)&record->told)[lane];
   if (lane == 0) {
     of->origin_ns = at.origin_ns;
     of->hyperperiod = at.hyperperiod;
@@ -23,9 +23,9 @@ __device__ __forceinline__ void slip_fill(slip *of, const prem_device_record *re
 __device__ __noinline__ void job_finish(const slip *of) {
   control *own = shared();
   const prem_launch &launch = own->launch;
-  const prem_device_task *task = task_at(own, launch, of->record.task);
+  const prem_device_task *task = task_at(own, launch, of->told.task);
   const int64_t hyperperiod = of->hyperperiod, end_ns = of->end_ns;
-  const int32_t job = of->record.who.job;
+  const int32_t job = of->told.who.job;
   *(volatile long long *)&launch.done_at[task->first_done] = end_ns;
   prem_store_release((int64_t *)&launch.done_jobs[task->first_done],
                      hyperperiod * task->jobs + job + 1);
@@ -44,7 +44,7 @@ __device__ __forceinline__ void cell_add(const prem_launch &launch, prem_device_
   const bool tt = launch.mode == PREM_MODE_TT;
   const int64_t duration_ns = of->end_ns - of->start_ns;
   const int64_t late_ns = timed ? of->start_ns - planned_ns : INT64_MIN;
-  const int64_t over_ns = tt ? of->end_ns - planned_ns - of->record.window_ns : 0;
+  const int64_t over_ns = tt ? of->end_ns - planned_ns - of->told.window_ns : 0;
   if (lane < 5) {
     int64_t *word = &cell->duration_sum_ns + lane;
     int64_t value = lane == 2 ? -duration_ns : duration_ns;
@@ -67,13 +67,12 @@ __device__ __forceinline__ void slip_record(control *own, const prem_launch &lau
                                             prem_phase phase, const slip *of) {
   constexpr int32_t WORDS = (int32_t)(sizeof(prem_trace_record) / 8);
   ledger *book = &own->ledgers[phase];
-  const int32_t lane = lane_number(), flags = of->record.flags;
+  const int32_t lane = lane_number(), flags = of->told.flags;
   const int64_t recorded = book->recorded;
-  const int64_t planned_ns = of->origin_ns + of->record.start_ns;
+  const int64_t planned_ns = of->origin_ns + of->told.start_ns;
   const bool timed = has_release(launch, flags), warms = (flags & PREM_SLOT_WARMUP) != 0;
   if (recorded < book->capacity && lane < WORDS) {
-    const int64_t *from =
-        lane < 4 ? &of->due_ns + lane : (const int64_t *)&of->record.who + lane - 4;
+    const int64_t *from = lane < 4 ? &of->due_ns + lane : (const int64_t *)&of->told.who + lane - 4;
     int64_t word = lane == 0 ? planned_ns : *from;
     if (lane < 4)
       word = lane == 0 && !timed ? PREM_NO_RELEASE : word - own->start_ns;
@@ -82,8 +81,8 @@ __device__ __forceinline__ void slip_record(control *own, const prem_launch &lau
     ((int64_t *)&book->room[recorded])[lane] = word;
   }
   if (!warms && of->hyperperiod >= launch.discard)
-    cell_add(launch, cell_at(own, launch, of->record.task * PREM_PHASE_COUNT + phase), of,
-             planned_ns, timed);
+    cell_add(launch, cell_at(own, launch, of->told.task * PREM_PHASE_COUNT + phase), of, planned_ns,
+             timed);
   __syncwarp();
   if (lane == 0) {
     book->recorded = recorded + 1;

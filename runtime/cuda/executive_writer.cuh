@@ -10,7 +10,7 @@ namespace {
 __device__ __forceinline__ void writeback_issue(control *own, const prem_launch &launch,
                                                 const slip *of, const prem_device_move *moves) {
   const prem_device_port *ports = port_at(own, launch, 0);
-  const int32_t count = of->record.move_count;
+  const int32_t count = of->told.move_count;
   unsigned char *buffer = bytes_at(own, of->buffer_at);
   const bool bulk = by_bulk(launch);
   /* The computes met before they were counted, and we have seen the count: from here on the copy
@@ -88,7 +88,7 @@ __device__ __forceinline__ void writer_warp(control *own, const prem_launch &lau
       slip_record(own, launch, PREM_WRITEBACK, landed);
     writeback_await(launch);
     const int64_t end_ns = prem_clock_ns();
-    const bool last = of->record.flags & PREM_RECORD_LAST;
+    const bool last = of->told.flags & PREM_RECORD_LAST;
     if (last)
       prem_store_publish();
     if (lane_number() == 0) {
