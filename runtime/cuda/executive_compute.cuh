@@ -96,10 +96,9 @@ __device__ __forceinline__ bool compute_meet_stops(int32_t threads, bool stops) 
 __device__ __forceinline__ bool compute_note(control *own, const prem_device_record *record,
                                              const cursor &at, uint32_t number) {
   const volatile uint32_t *written = &own->computes_written, *abort = &own->counts[ABORT];
-  while ((int32_t)(*written + (SLIPS - 1) - number) < 0)
-    if (*abort)
+  while (!__all_sync(FULL_WARP, (int32_t)(*written + (SLIPS - 1) - number) >= 0))
+    if (__any_sync(FULL_WARP, *abort != 0))
       return false;
-  __syncwarp();
   slip_fill(&own->computes[number % SLIPS], record, at);
   return true;
 }

@@ -220,8 +220,8 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
       if (!slips_await(at, room))
         break;
       const uint4 done = counts_now(own);
-      fetched = done.x;
-      stored = done.z;
+      fetched = __shfl_sync(FULL_WARP, done.x, 0);
+      stored = __shfl_sync(FULL_WARP, done.z, 0);
     }
     slip *fetch = &own->fetches[issued % SLIPS];
     if (now.writeback >= 0)
