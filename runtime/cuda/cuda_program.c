@@ -269,28 +269,24 @@ static uint32_t window_of(const prem_record *record) {
   return window_ns < UINT32_MAX ? (uint32_t)window_ns : UINT32_MAX;
 }
 
-static prem_device_record device_record(const prem_program *program, int32_t block,
-                                        const prem_record *from, const block_task *tasks) {
-  enum { TOLD = PREM_SLOT_CHAINED | PREM_SLOT_JOINED | PREM_SLOT_WARMUP };
+static prem_device_record device_record(const prem_program *program, const prem_record *from,
+                                        const block_task *tasks) {
   const int32_t *grid = program->schedule->tasks[from->task].grid;
   const bool follows = program->tasks[from->task].after_count > 0;
-  prem_device_record out = {.gate_ns = prem_job_release_ns(program, from->task, 0, from->job),
+  prem_device_record out = {.start_ns = from->start_ns,
+                            .gate_ns = prem_job_release_ns(program, from->task, 0, from->job),
+                            .window_ns = window_of(from),
                             .index = {from->tile / grid[2] / grid[1],
                                       from->tile / grid[2] % grid[1], from->tile % grid[2]},
-                            .told = {.start_ns = from->start_ns,
-                                     .window_ns = window_of(from),
-                                     .task = (uint16_t)tasks[from->task].number,
-                                     .flags = from->flags,
-                                     .in_buffer = from->in_buffer,
-                                     .out_buffer = from->out_buffer,
-                                     .who = {.job = from->job,
-                                             .tile = from->tile,
-                                             .task = from->task,
-                                             .block = (uint16_t)block,
-                                             .phase = from->phase,
-                                             .flags = from->flags & TOLD}}};
+                            .tile = from->tile,
+                            .job = from->job,
+                            .task = (uint16_t)tasks[from->task].number,
+                            .phase = from->phase,
+                            .flags = from->flags,
+                            .in_buffer = from->in_buffer,
+                            .out_buffer = from->out_buffer};
   if (!follows)
-    out.told.flags &= (uint8_t)~PREM_RECORD_AFTER;
+    out.flags &= (uint8_t)~PREM_RECORD_AFTER;
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     out.wait[phase] = from->wait[phase] == PREM_NO_WAIT ? PREM_DEVICE_NO_WAIT : from->wait[phase];
   return out;
@@ -298,42 +294,31 @@ static prem_device_record device_record(const prem_program *program, int32_t blo
 
 /* A memory phase and its copies. */
 static void memory_record(const prem_program *program, const prem_cuda_arrays *arrays,
-                          int32_t block, const prem_record *from, const block_task *tasks,
+                          const prem_record *from, const block_task *tasks,
                           prem_device_record *record, prem_device_move *moves) {
   const prem_task *task = &program->schedule->tasks[from->task];
   const prem_access access = from->phase == PREM_PREFETCH ? PREM_IN : PREM_OUT;
-  *record = device_record(program, block, from, tasks);
+  *record = device_record(program, from, tasks);
   for (int32_t port = 0; port < task->definition->port_count; ++port) {
     if (task->definition->ports[port].access != access)
       continue;
     const prem_device_move move = device_move(task, port, tasks[from->task].first_port,
                                               &arrays->arrays[task->arrays[port]], record->index);
     if (access == PREM_IN)
-      record->told.fetch_bytes += move.width_bytes * move.rows * move.planes[0] * move.planes[1];
-    moves[record->told.move_count++] = move;
+      record->fetch_bytes += move.width_bytes * move.rows * move.planes[0] * move.planes[1];
+    moves[record->move_count++] = move;
   }
 }
 
-/* A pair starts when both halves may: the first record waits for both. */
-static void join_waits(prem_device_record *first, const prem_device_record *second) {
-  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
-    if (second->wait[phase] > first->wait[phase])
-      first->wait[phase] = second->wait[phase];
-}
-
-static void copy_records(const prem_program *program, const prem_cuda_arrays *arrays, int32_t b,
-                         const block_task *tasks, int32_t widest_move, block_tables *tables) {
-  const prem_block_program *block = &program->blocks[b];
-  prem_device_record *memory = &tables->records[tables->record_count];
+static void copy_records(const prem_program *program, const prem_cuda_arrays *arrays,
+                         const prem_block_program *block, const block_task *tasks,
+                         int32_t widest_move, block_tables *tables) {
   for (int32_t i = 0; i < block->memory_count; ++i)
-    memory_record(program, arrays, b, &block->memory[i], tasks,
+    memory_record(program, arrays, &block->memory[i], tasks,
                   &tables->records[tables->record_count++],
                   &tables->moves[tables->memory_count++ * widest_move]);
-  for (int32_t i = 0; i + 1 < block->memory_count; ++i)
-    if (memory[i].told.flags & PREM_RECORD_JOIN_NEXT)
-      join_waits(&memory[i], &memory[i + 1]);
   for (int32_t i = 0; i < block->compute_count; ++i)
-    tables->records[tables->record_count++] = device_record(program, b, &block->compute[i], tasks);
+    tables->records[tables->record_count++] = device_record(program, &block->compute[i], tasks);
 }
 
 static void fill_block(const prem_program *program, const prem_cuda_arrays *arrays, int32_t b,
@@ -358,7 +343,7 @@ static void fill_block(const prem_program *program, const prem_cuda_arrays *arra
   to->turns = block->turns;
   memcpy(to->in_turn, block->in_turn, sizeof to->in_turn);
   memcpy(to->out_turn, block->out_turn, sizeof to->out_turn);
-  copy_records(program, arrays, b, tasks, out->launch.widest_move, tables);
+  copy_records(program, arrays, block, tasks, out->launch.widest_move, tables);
   prem_launch *launch = &out->launch;
   if (to->task_count > launch->most_tasks)
     launch->most_tasks = to->task_count;

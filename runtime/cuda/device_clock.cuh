@@ -46,10 +46,10 @@ static __device__ void prem_fault_raise(prem_device_state *state, prem_fault_cod
       (uint32_t)PREM_FAULT_NONE) {
     state->fault.block = block;
     state->fault.record = record_index;
-    state->fault.phase = record ? record->told.who.phase : -1;
+    state->fault.phase = record ? record->phase : -1;
     state->fault.task = task;
-    state->fault.tile = record ? record->told.who.tile : -1;
-    state->fault.job = record ? record->told.who.job : -1;
+    state->fault.tile = record ? record->tile : -1;
+    state->fault.job = record ? record->job : -1;
     state->fault.hyperperiod = (int32_t)hyperperiod;
     state->fault.computes = computes;
     state->fault.at_ns = at_ns;

@@ -162,24 +162,6 @@ static __device__ __forceinline__ void prem_barrier_expect(uint64_t *barrier, ui
                : "memory");
 }
 
-/** Rows one beneath the other, on their way into the scratchpad. One lane. */
-static __device__ __forceinline__ void prem_rows_fetch(const prem_device_move *move,
-                                                       const unsigned char *array, uint32_t scratch,
-                                                       uint32_t signal) {
-  const uint32_t bytes = (uint32_t)move->width_bytes;
-  const int64_t pitch = move->pitch_bytes;
-  const uint32_t scratch_pitch = (uint32_t)move->scratch_pitch;
-#pragma unroll 1
-  for (int32_t row = move->rows; row > 0; --row) {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
-                 "[%0], [%1], %2, [%3];" ::"r"(scratch),
-                 "l"(array), "r"(bytes), "r"(signal)
-                 : "memory");
-    array += pitch;
-    scratch += scratch_pitch;
-  }
-}
-
 /** Start fetching into a buffer; the barrier expects the bytes already. One lane. */
 static __device__ __forceinline__ void prem_move_fetch(const prem_device_move *move,
                                                        const prem_device_port *port,
@@ -187,36 +169,27 @@ static __device__ __forceinline__ void prem_move_fetch(const prem_device_move *m
                                                        uint64_t *barrier) {
   const uint32_t at = prem_shared_address(buffer) + (uint32_t)move->scratch_at;
   const uint32_t signal = prem_shared_address(barrier);
-  const int32_t planes = move->planes[0] * move->planes[1];
-  if (planes == 1) { /* most have one plane, which needs nothing of the port */
-    prem_rows_fetch(move, move->array, at, signal);
-    return;
-  }
-  const int32_t inner = move->planes[1];
-#pragma unroll 1
-  for (int32_t plane = 0, p0 = 0, p1 = 0; plane < planes; ++plane) {
-    prem_rows_fetch(
-        move, move->array + p0 * port->dim[0].pitch_bytes + p1 * port->dim[1].pitch_bytes,
-        at + (uint32_t)(p0 * port->scratch_pitch[0] + p1 * port->scratch_pitch[1]), signal);
-    p1 = p1 + 1 == inner ? 0 : p1 + 1;
-    p0 += p1 == 0;
-  }
-}
-
-/** Rows one beneath the other, on their way out of the scratchpad. One lane. */
-static __device__ __forceinline__ void prem_rows_store(const prem_device_move *move,
-                                                       unsigned char *array, uint32_t scratch,
-                                                       uint32_t bytes) {
+  const uint32_t bytes = (uint32_t)move->width_bytes;
   const int64_t pitch = move->pitch_bytes;
   const uint32_t scratch_pitch = (uint32_t)move->scratch_pitch;
+  const int32_t rows = move->rows;
 #pragma unroll 1
-  for (int32_t row = move->rows; row > 0; --row) {
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(array),
-                 "r"(scratch), "r"(bytes)
-                 : "memory");
-    array += pitch;
-    scratch += scratch_pitch;
-  }
+  for (int32_t p0 = 0; p0 < move->planes[0]; ++p0)
+#pragma unroll 1
+    for (int32_t p1 = 0; p1 < move->planes[1]; ++p1) {
+      const unsigned char *array =
+          move->array + p0 * port->dim[0].pitch_bytes + p1 * port->dim[1].pitch_bytes;
+      uint32_t scratch = at + (uint32_t)(p0 * port->scratch_pitch[0] + p1 * port->scratch_pitch[1]);
+#pragma unroll 1
+      for (int32_t row = 0; row < rows; ++row) {
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                     "[%0], [%1], %2, [%3];" ::"r"(scratch),
+                     "l"(array), "r"(bytes), "r"(signal)
+                     : "memory");
+        array += pitch;
+        scratch += scratch_pitch;
+      }
+    }
 }
 
 /** Start writing back the whole 16-byte pieces of the rows. One lane. */
@@ -225,22 +198,25 @@ static __device__ __forceinline__ void prem_move_store(const prem_device_move *m
                                                        const unsigned char *buffer,
                                                        const prem_ends &ends) {
   const uint32_t at = prem_shared_address(buffer) + (uint32_t)(move->scratch_at + ends.head);
-  const int32_t planes = move->planes[0] * move->planes[1];
-  if (planes == 1) {
-    prem_rows_store(move, move->array + ends.head, at, (uint32_t)ends.body);
-    return;
-  }
-  const int32_t inner = move->planes[1];
+  const int64_t pitch = move->pitch_bytes;
+  const uint32_t scratch_pitch = (uint32_t)move->scratch_pitch;
+  const int32_t rows = move->rows;
 #pragma unroll 1
-  for (int32_t plane = 0, p0 = 0, p1 = 0; plane < planes; ++plane) {
-    prem_rows_store(move,
-                    move->array + ends.head + p0 * port->dim[0].pitch_bytes +
-                        p1 * port->dim[1].pitch_bytes,
-                    at + (uint32_t)(p0 * port->scratch_pitch[0] + p1 * port->scratch_pitch[1]),
-                    (uint32_t)ends.body);
-    p1 = p1 + 1 == inner ? 0 : p1 + 1;
-    p0 += p1 == 0;
-  }
+  for (int32_t p0 = 0; p0 < move->planes[0]; ++p0)
+#pragma unroll 1
+    for (int32_t p1 = 0; p1 < move->planes[1]; ++p1) {
+      unsigned char *array =
+          move->array + ends.head + p0 * port->dim[0].pitch_bytes + p1 * port->dim[1].pitch_bytes;
+      uint32_t scratch = at + (uint32_t)(p0 * port->scratch_pitch[0] + p1 * port->scratch_pitch[1]);
+#pragma unroll 1
+      for (int32_t row = 0; row < rows; ++row) {
+        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(array),
+                     "r"(scratch), "r"((uint32_t)ends.body)
+                     : "memory");
+        array += pitch;
+        scratch += scratch_pitch;
+      }
+    }
 }
 
 /** Until all that this lane has written back is in the arrays. */

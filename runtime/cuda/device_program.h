@@ -64,44 +64,24 @@ static_assert(sizeof(prem_device_move) == 32, "prem_device_move is 32 bytes");
 /** A wait that is always over: no two counts of a run are so far apart. */
 #define PREM_DEVICE_NO_WAIT (-(1 << 30))
 
-/** Whose phase a record is, as the end of a prem_trace_record has it, so that it is written down as
- * it stands. */
-typedef struct prem_device_who {
-  int32_t hyperperiod; /* 0 in a table; in a slip the run's */
-  int32_t job, tile;
-  uint16_t task, block; /* of the schedule */
-  uint8_t phase, flags; /* what a trace tells of them */
-  uint8_t reserved[6];
-} prem_device_who;
-
-static_assert(offsetof(prem_trace_record, hyperperiod) == 32 &&
-                  sizeof(prem_trace_record) == 32 + sizeof(prem_device_who),
-              "a trace record is four times and prem_device_who");
-
-/** The half of a record that is kept until its phase is written down. */
-typedef struct prem_device_told {
-  int64_t start_ns;    /* planned, from the hyperperiod's start */
-  uint32_t window_ns;  /* planned length; the largest number for all above */
-  int32_t fetch_bytes; /* of a prefetch: what its copies bring */
-  uint16_t task;       /* counted among the tasks of its block */
-  uint8_t flags;       /* PREM_RECORD_AFTER only where there are predecessors */
-  uint8_t in_buffer, out_buffer;
-  uint8_t move_count; /* of a memory phase: windows to copy */
-  uint8_t reserved[2];
-  prem_device_who who;
-} prem_device_told;
-
 /** A record as the executive wants it: all that can be worked out before the run is. Read 16 bytes
  * at a time. */
 typedef struct prem_device_record {
-  int64_t gate_ns; /* the job's release, from the hyperperiod's start */
-  /* PREM_DEVICE_NO_WAIT for none; the first record of a joined pair has what both wait for */
-  int32_t wait[PREM_PHASE_COUNT];
-  int32_t index[PREM_MAX_GRID]; /* of the tile */
-  prem_device_told told;
+  int64_t start_ns, gate_ns;      /* from the hyperperiod's start: the plan's, the job's release */
+  int32_t wait[PREM_PHASE_COUNT]; /* PREM_DEVICE_NO_WAIT for none */
+  uint32_t window_ns;             /* planned length; the largest number for all above */
+  int32_t index[PREM_MAX_GRID];   /* of the tile */
+  int32_t tile;
+  int32_t job;
+  uint16_t task;        /* counted among the tasks of its block */
+  uint8_t phase, flags; /* PREM_RECORD_AFTER only where there are predecessors */
+  uint8_t in_buffer, out_buffer;
+  uint8_t move_count; /* of a memory phase: windows to copy */
+  uint8_t reserved;
+  int32_t fetch_bytes; /* of a prefetch: what its copies bring */
 } prem_device_record;
 
-static_assert(sizeof(prem_device_record) == 80, "prem_device_record is 80 bytes");
+static_assert(sizeof(prem_device_record) == 64, "prem_device_record is 64 bytes");
 
 typedef struct prem_device_after {
   int32_t task;

@@ -194,6 +194,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
       prem_barrier_init(&own->order[i]);
     for (int32_t i = 0; i < 4; ++i)
       own->counts[i] = 0;
+    own->go = 0;
     own->launch = launch;
     prem_fence_async();
     own->plan_block = become_resident(&launch);
@@ -216,7 +217,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
     else if (from_last == 1)
       writer_warp(own, launch);
     else if (from_last == 2)
-      watcher_warp(own, launch);
+      watcher_warp(own);
     else {
       compute_warps(own, launch);
       if (threadIdx.x == 0)

@@ -12,13 +12,12 @@ struct token_user {
   int32_t task, phase, other_task, other_phase; /* tasks of this block */
 };
 
-constexpr int32_t RING = 32;           /* prefetches of a block that may be in flight or unread */
-constexpr int32_t CHUNK = 4;           /* records brought from L2 at a time */
-constexpr int32_t SLIPS = 8;           /* phases of a kind in flight or not yet written down */
-constexpr int32_t LOOK_NS = 4096;      /* between two looks at the abort word in L2 */
-constexpr uint32_t NAP_NS = 1000;      /* the longest that a warp sleeps at a barrier */
-constexpr uint32_t IDLE_NS = 100;      /* and with nothing in flight */
-constexpr int32_t RECORDING_NS = 1000; /* to write a phase down */
+constexpr int32_t RING = 32;      /* prefetches of a block that may be in flight or unread */
+constexpr int32_t CHUNK = 4;      /* records brought from L2 at a time */
+constexpr int32_t SLIPS = 8;      /* phases of a kind in flight or not yet written down */
+constexpr int32_t LOOK_NS = 4096; /* between two looks at the abort word in L2 */
+constexpr uint32_t NAP_NS = 1000; /* the longest that a warp sleeps at a barrier */
+constexpr uint32_t IDLE_NS = 100; /* and with nothing in flight */
 constexpr int32_t MEMORY_THREADS = 96;
 constexpr uint32_t FULL_WARP = 0xffffffffu;
 constexpr uint32_t GANG_GRANTED = 0x80000000u;
@@ -34,12 +33,10 @@ struct record_ring {
   prem_device_record records[2 * CHUNK];
 };
 
-/** A phase on its way from its record to the trace. Its times are on the clock; the last three are
- * a trace's, in its order. */
+/** A phase on its way from its record to the trace. Its times are on the clock. */
 struct alignas(16) slip {
-  prem_device_told told;
-  int64_t due_ns; /* of a writeback: when to start it */
-  int64_t ready_ns, start_ns, end_ns;
+  prem_device_record record;
+  int64_t due_ns, ready_ns, start_ns, end_ns;
   int64_t origin_ns; /* the hyperperiod's start */
   int32_t hyperperiod;
   int32_t buffer_at; /* of a writeback: its buffer in the scratchpad */
@@ -95,6 +92,7 @@ struct control {
   int32_t turns;                         /* whether hyperperiods turn the buffers */
   int32_t memory_count, compute_count;   /* records in one hyperperiod */
   int32_t plan_block;                    /* -1: nothing to do */
+  int32_t go;                            /* 0: the compute warps end */
   uint32_t issued;                       /* prefetches of the run */
   uint32_t computes_written;             /* computes of the run that are written down */
   int32_t closing;                       /* no memory phase will be started any more */
@@ -302,8 +300,8 @@ __device__ __forceinline__ void count_publish(control *own, int32_t phase, uint3
   *(volatile uint32_t *)&own->counts[phase] = count;
 }
 
-/** Counts of this block that a phase needs; of a joined pair the first record has both. Compared by
- * their difference, so that they may wrap. */
+/** Counts of this block that a phase needs; of a joined pair the larger ones. Compared by their
+ *  difference, so that they may wrap. */
 struct needs {
   uint32_t prefetches, computes, writebacks;
 };
@@ -313,13 +311,17 @@ __device__ __forceinline__ needs needs_of(const cursor &at, const prem_device_re
                at.base[2] + (uint32_t)record->wait[2]};
 }
 
+__device__ __forceinline__ uint32_t later(uint32_t a, uint32_t b) {
+  return (int32_t)(a - b) > 0 ? a : b;
+}
+
 /** Have all blocks of the predecessors finished the jobs we follow? @return the instant from which
  *  we may start (end + lag); -1: not yet. */
 __device__ int64_t predecessors_done(control *own, const prem_device_record *record,
                                      int64_t hyperperiod) {
   const prem_launch &launch = own->launch;
-  const prem_device_task *task = task_at(own, launch, record->told.task);
-  const int32_t job = record->told.who.job;
+  const prem_device_task *task = task_at(own, launch, record->task);
+  const int32_t job = record->job;
   int64_t from = 0;
   for (int32_t a = 0; a < task->after_count; ++a) {
     const prem_device_after *after = &launch.afters[task->first_after + a];
@@ -345,14 +347,13 @@ __device__ __forceinline__ bool has_release(const prem_launch &launch, int32_t f
 /** When a record may start in this mode, on the clock. */
 __device__ __forceinline__ int64_t earliest_start(const prem_launch &launch, const cursor &at,
                                                   const prem_device_record *record) {
-  return at.origin_ns +
-         (has_release(launch, record->told.flags) ? record->told.start_ns : record->gate_ns);
+  return at.origin_ns + (has_release(launch, record->flags) ? record->start_ns : record->gate_ns);
 }
 
 __device__ __noinline__ void stall(control *own, prem_fault_code code, int32_t index,
                                    const prem_device_record *record, int64_t hyperperiod) {
   prem_fault_raise(own->launch.state, code, own->plan_block, index, record,
-                   task_at(own, own->launch, record->told.task)->number, hyperperiod,
+                   task_at(own, own->launch, record->task)->number, hyperperiod,
                    counts_now(own).y, prem_clock_ns() - own->start_ns);
   *(volatile uint32_t *)&own->counts[ABORT] = 1;
 }
@@ -368,7 +369,7 @@ __device__ __noinline__ bool wait_look(int32_t looks, int32_t index, int32_t slo
   bool over = false;
   if (lane_number() == 0) {
     over = abort_look(own);
-    const int64_t since_ns = prem_clock_ns() - (origin_ns + record->told.start_ns);
+    const int64_t since_ns = prem_clock_ns() - (origin_ns + record->start_ns);
     if (!over && looks > 0 && (int64_t)looks * LOOK_NS > timeout_ns && since_ns > timeout_ns) {
       stall(own, PREM_FAULT_STALL, index, record, hyperperiod);
       over = true;
@@ -382,9 +383,9 @@ __device__ __noinline__ int64_t after_wait(int32_t slot, int32_t other, int32_t 
   control *own = shared();
   const prem_device_record *first = record_at(own, slot), *second = record_at(own, other);
   int64_t from = 0;
-  if (first->told.flags & PREM_RECORD_AFTER)
+  if (first->flags & PREM_RECORD_AFTER)
     from = predecessors_done(own, first, hyperperiod);
-  if (from >= 0 && second != first && (second->told.flags & PREM_RECORD_AFTER)) {
+  if (from >= 0 && second != first && (second->flags & PREM_RECORD_AFTER)) {
     const int64_t also = predecessors_done(own, second, hyperperiod);
     from = also < 0 ? also : max((long long)from, (long long)also);
   }

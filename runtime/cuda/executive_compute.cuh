@@ -10,7 +10,7 @@ namespace {
 /** The views of a record, four lanes a port. One warp. */
 __device__ __forceinline__ void views_prepare(control *own, const prem_launch &launch,
                                               const prem_device_record *record) {
-  const prem_device_task *task = task_at(own, launch, record->told.task);
+  const prem_device_task *task = task_at(own, launch, record->task);
   const feed *unit = &own->compute_feed;
   const int32_t lane = lane_number(), number = lane >> 2, d = lane & 3;
   if (number >= task->port_count)
@@ -26,9 +26,8 @@ __device__ __forceinline__ void views_prepare(control *own, const prem_launch &l
   if (d < 3)
     view->pitch[d] = port->dim[d].pitch;
   else
-    view->at =
-        launch.buffers_at + port->offset_bytes + prem_lead_bytes(port, origin) +
-        (is_output ? unit->out_at[record->told.out_buffer] : unit->in_at[record->told.in_buffer]);
+    view->at = launch.buffers_at + port->offset_bytes + prem_lead_bytes(port, origin) +
+               (is_output ? unit->out_at[record->out_buffer] : unit->in_at[record->in_buffer]);
 }
 
 #define PREM_KERNEL(NAME) KERNEL_##NAME,
@@ -56,9 +55,8 @@ __device__ __forceinline__ void views_load(control *own, prem_view views[PREM_MA
   }
 }
 
-__device__ __forceinline__ void compute_dispatch(control *own, const prem_device_task *task,
-                                                 int32_t kernel) {
-  switch (kernel) {
+__device__ __forceinline__ void compute_dispatch(control *own, const prem_device_task *task) {
+  switch (task->kernel) {
 #define PREM_KERNEL(NAME)                                                                          \
   case KERNEL_##NAME: {                                                                            \
     prem_view views[PREM_MAX_PORTS];                                                               \
@@ -74,33 +72,7 @@ __device__ __forceinline__ void compute_dispatch(control *own, const prem_device
 }
 
 __device__ __forceinline__ void compute_meet(int32_t threads) {
-  __syncwarp(); /* a warp in parts would be counted as often */
   asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
-}
-
-/** Meet, and hear whether any of all has to stop. */
-__device__ __forceinline__ bool compute_meet_stops(int32_t threads, bool stops) {
-  int32_t any;
-  __syncwarp();
-  asm volatile("{\n\t.reg .pred p, q;\n\t"
-               "setp.ne.s32 p, %2, 0;\n\t"
-               "bar.red.or.pred q, 1, %1, p;\n\t"
-               "selp.s32 %0, 1, 0, q;\n\t}"
-               : "=r"(any)
-               : "r"(threads), "r"((int32_t)stops)
-               : "memory");
-  return any != 0;
-}
-
-/** Wait for the slip of a compute, and fill it. One warp; false: stopped. */
-__device__ __forceinline__ bool compute_note(control *own, const prem_device_record *record,
-                                             const cursor &at, uint32_t number) {
-  const volatile uint32_t *written = &own->computes_written, *abort = &own->counts[ABORT];
-  while (!__all_sync(FULL_WARP, (int32_t)(*written + (SLIPS - 1) - number) >= 0))
-    if (__any_sync(FULL_WARP, *abort != 0))
-      return false;
-  slip_fill(&own->computes[number % SLIPS], record, at);
-  return true;
 }
 
 /** Does a compute read a prefetch of this run? Then `*number` is its number. */
@@ -117,11 +89,11 @@ __device__ __forceinline__ bool compute_reads(const control *own, const cursor &
  *  -1: stopped. */
 __device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch &launch,
                                                 const cursor &at, const prem_device_record *record,
-                                                int64_t *ready_ns) {
+                                                uint32_t sequence, int64_t *ready_ns) {
   const needs need = needs_of(at, record);
   uint32_t number;
   const bool reads = compute_reads(own, at, record, &number);
-  bool after = (record->told.flags & PREM_RECORD_AFTER) != 0;
+  bool after = (record->flags & PREM_RECORD_AFTER) != 0;
   uint32_t look = (uint32_t)prem_clock_ns() + LOOK_NS;
   int32_t looks = 0;
   enum compute_act : int32_t { NOTHING, LOOK, FOLLOW, START, STOP };
@@ -130,7 +102,9 @@ __device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch 
 #pragma unroll 1
   for (;;) {
     const uint4 done = counts_now(own);
-    bool met = (int32_t)((done.y - need.computes) | (done.z - need.writebacks)) >= 0;
+    const uint32_t written = *(volatile uint32_t *)&own->computes_written;
+    bool met = (int32_t)((done.y - need.computes) | (done.z - need.writebacks) |
+                         (written + (SLIPS - 1) - sequence)) >= 0;
     if (met && reads)
       met = prem_barrier_await(&own->full[number % RING], number / RING & 1u, NAP_NS);
     const int64_t now = prem_clock_ns();
@@ -183,33 +157,30 @@ __device__ __forceinline__ void compute_warps(control *own, const prem_launch &l
   while (at.hyperperiod < launch.hyperperiods) {
     const prem_device_record *record = &own->compute.records[at.slot];
     slip *of = &own->computes[number % SLIPS];
-    /* all that is known before the start is looked up while waiting for it */
-    const prem_device_task *task = task_at(own, launch, record->told.task);
-    const int32_t kernel = task->kernel;
-    uint32_t fetched;
-    const bool reads = compute_reads(own, at, record, &fetched);
-    bool stops = false;
-    if (views) {
+    if (views)
       views_prepare(own, launch, record);
-      stops = !compute_note(own, record, at, number);
-    }
-    int64_t ready_ns, start_ns;
     if (leads) {
-      start_ns = compute_wait(own, launch, at, record, &ready_ns);
-      stops |= start_ns < 0;
+      int64_t ready_ns;
+      const int64_t start_ns = compute_wait(own, launch, at, record, number, &ready_ns);
+      if (lane_number() == 0) {
+        of->ready_ns = ready_ns;
+        of->start_ns = start_ns;
+        own->go = start_ns >= 0;
+      }
     }
-    if (compute_meet_stops(threads, stops))
+    compute_meet(threads);
+    if (!own->go)
       return;
-    if (threadIdx.x == 0) {
-      of->ready_ns = ready_ns;
-      of->start_ns = start_ns;
-    }
     if (leads && number > 0 && (at.slot & (CHUNK - 1)) == 0) /* the other half is free now */
       ring_load(false, at.count, (at.slot ^ CHUNK) / CHUNK);
-    if (reads)
+    uint32_t fetched;
+    if (compute_reads(own, at, record, &fetched))
       while (!prefetch_there(own, fetched)) {
       }
-    compute_dispatch(own, task, kernel);
+    compute_dispatch(own, task_at(own, launch, record->task));
+    prem_fence_async_scratch();
+    if (views)
+      slip_fill(of, record, at);
     if (leads && chunk_ends(at)) /* the next chunk: there, and seen by all after they met */
       ring_arrive();
     compute_meet(threads);

@@ -24,9 +24,9 @@ __device__ __forceinline__ void prefetch_issue(control *own, const prem_launch &
   const prem_device_move *moves = moves_at(own, launch, slot);
   const prem_device_port *ports = port_at(own, launch, 0);
   unsigned char *buffer =
-      bytes_at(own, launch.buffers_at + own->memory_feed.in_at[record->told.in_buffer]);
+      bytes_at(own, launch.buffers_at + own->memory_feed.in_at[record->in_buffer]);
   uint64_t *full = &own->full[number % RING];
-  const int32_t count = record->told.move_count;
+  const int32_t count = record->move_count;
 #ifdef TTPREM_FAULT_WINDOW /* tests/faults: a block whose windows lie outside of all arrays */
   if (own->plan_block == TTPREM_FAULT_WINDOW && lane_number() == 0)
     moves_at(own, launch, slot)->array += (int64_t)1 << 40;
@@ -35,7 +35,7 @@ __device__ __forceinline__ void prefetch_issue(control *own, const prem_launch &
 #if PREM_ARCH >= 900
   if (by_bulk(launch)) {
     if (prem_elect()) {
-      prem_barrier_expect(full, (uint32_t)record->told.fetch_bytes);
+      prem_barrier_expect(full, (uint32_t)record->fetch_bytes);
 #pragma unroll 1
       for (int32_t i = 0; i < count; ++i)
         prem_move_fetch(&moves[i], &ports[moves[i].port], buffer, full);
@@ -61,10 +61,10 @@ __device__ __forceinline__ void writeback_prepare(control *own, const prem_launc
   int4 *to = (int4 *)moves_at(own, launch, 2 * CHUNK + place);
   slip *of = &own->stores[place];
   slip_fill(of, record, at);
-  if (lane < 2 * record->told.move_count)
+  if (lane < 2 * record->move_count)
     to[lane] = from[lane];
   if (lane == 0)
-    of->buffer_at = launch.buffers_at + own->memory_feed.out_at[record->told.out_buffer];
+    of->buffer_at = launch.buffers_at + own->memory_feed.out_at[record->out_buffer];
   __syncwarp();
 }
 
@@ -107,12 +107,17 @@ struct turn {
 
 __device__ __forceinline__ turn turn_at(const control *own, const cursor &at) {
   const prem_device_record *first = &own->memory.records[at.slot];
-  turn now = {-1, -1, at.slot, first->told.flags, needs_of(at, first)};
+  turn now = {-1, -1, at.slot, first->flags, needs_of(at, first)};
   if (now.flags & PREM_RECORD_JOIN_NEXT) {
     now.other = (at.slot + 1) & (2 * CHUNK - 1);
-    now.flags |= own->memory.records[now.other].told.flags & PREM_RECORD_AFTER;
+    const prem_device_record *second = &own->memory.records[now.other];
+    const needs more = needs_of(at, second);
+    now.need =
+        needs{later(now.need.prefetches, more.prefetches), later(now.need.computes, more.computes),
+              later(now.need.writebacks, more.writebacks)};
+    now.flags |= second->flags & PREM_RECORD_AFTER;
   }
-  const bool fetches = first->told.who.phase == PREM_PREFETCH;
+  const bool fetches = first->phase == PREM_PREFETCH;
   const int32_t second = now.other == at.slot ? -1 : now.other;
   now.prefetch = fetches ? at.slot : second;
   now.writeback = fetches ? second : at.slot;
@@ -140,13 +145,6 @@ __device__ __forceinline__ bool counts_await(control *own, const cursor &at, con
         return false;
     }
   }
-}
-
-/** Wait until there are slips again. @return false: stopped. */
-__device__ __noinline__ bool slips_await(cursor at, needs room) {
-  control *own = shared();
-  room.computes = own->counts[PREM_COMPUTE];
-  return counts_await(own, at, room);
 }
 
 /** Wait until the predecessors of a turn have ended. @return the instant from which it may start;
@@ -206,7 +204,6 @@ __device__ __noinline__ bool turn_unlock(cursor at, uint32_t issued, uint32_t or
 __device__ __forceinline__ void starter_warp(control *own, const prem_launch &launch) {
   cursor at = cursor_at(own, own->memory_count);
   uint32_t issued = 0, ordered = 0; /* prefetches and writebacks of the run */
-  uint32_t fetched = 0, stored = 0; /* of these, when last looked at */
   bool goes_on = at.count > 0;
   if (goes_on)
     ring_start(true, at.count);
@@ -215,14 +212,10 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
     const turn now = turn_at(own, at);
     int64_t due_ns = earliest_start(launch, at, &own->memory.records[at.slot]);
     /* all that can be done before the needs are met: the next slips are free, and filled */
-    const needs room = {issued - (SLIPS - 2), 0, ordered - (SLIPS - 2)};
-    if ((int32_t)((fetched - room.prefetches) | (stored - room.writebacks)) < 0) {
-      if (!slips_await(at, room))
-        break;
-      const uint4 done = counts_now(own);
-      fetched = __shfl_sync(FULL_WARP, done.x, 0);
-      stored = __shfl_sync(FULL_WARP, done.z, 0);
-    }
+    const needs room = {issued - (SLIPS - 2), *(volatile uint32_t *)&own->counts[PREM_COMPUTE],
+                        ordered - (SLIPS - 2)};
+    if (!counts_await(own, at, room))
+      break;
     slip *fetch = &own->fetches[issued % SLIPS];
     if (now.writeback >= 0)
       writeback_prepare(own, launch, now.writeback, ordered, at);
@@ -269,7 +262,7 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
  * The watcher sees prefetches land, one after the other, and writes down what the compute warps and
  * it have seen end.
  */
-__device__ __forceinline__ void watcher_warp(control *own, const prem_launch &launch) {
+__device__ __forceinline__ void watcher_warp(control *own) {
   uint32_t landed = 0, written = 0; /* prefetches, computes of the run */
 #pragma unroll 1
   for (;;) {
@@ -289,12 +282,11 @@ __device__ __forceinline__ void watcher_warp(control *own, const prem_launch &la
       if (lane_number() == 0) {
         of->end_ns = end_ns;
         count_publish(own, PREM_PREFETCH, landed);
-        if (of->told.flags & PREM_RECORD_LAST)
+        if (of->record.flags & PREM_RECORD_LAST)
           job_finish(of);
       }
       __syncwarp();
-      /* its slip is not used again while one more is on its way */
-      slip_record(own, launch, PREM_PREFETCH, of);
+      slip_record(of); /* its slip is not used again while one more is on its way */
     }
     const bool flies = issued != landed;
     const uint32_t computed = __shfl_sync(FULL_WARP, counts_now(own).y, 0);
@@ -303,9 +295,9 @@ __device__ __forceinline__ void watcher_warp(control *own, const prem_launch &la
     /* while one flies, just behind a landing: the next one is not near then */
     if (computed != written && (lands || !flies || computed - written >= SLIPS / 2)) {
       const slip *of = &own->computes[written++ % SLIPS];
-      if (lane_number() == 0 && of->told.flags & PREM_RECORD_LAST)
+      if (lane_number() == 0 && (of->record.flags & PREM_RECORD_LAST) != 0)
         job_finish(of);
-      slip_record(own, launch, PREM_COMPUTE, of);
+      slip_record(of);
       if (lane_number() == 0)
         *(volatile uint32_t *)&own->computes_written = written;
     }

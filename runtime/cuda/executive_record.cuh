@@ -6,13 +6,13 @@
 
 namespace {
 
-/** Take what is told of a phase from its record in the ring, and where it stands. One warp. */
+/** Take a phase's record from the ring, and where it stands. One warp. */
 __device__ __forceinline__ void slip_fill(slip *of, const prem_device_record *record,
                                           const cursor &at) {
-  constexpr int32_t WORDS = (int32_t)(sizeof(prem_device_told) / 16);
+  constexpr int32_t WORDS = (int32_t)(sizeof(prem_device_record) / 16);
   const int32_t lane = lane_number();
   if (lane < WORDS)
-    ((int4 *)&of->told)[lane] = ((const int4 *)&record->told)[lane];
+    ((int4 *)&of->record)[lane] = ((const int4 *)record)[lane];
   if (lane == 0) {
     of->origin_ns = at.origin_ns;
     of->hyperperiod = at.hyperperiod;
@@ -23,9 +23,9 @@ __device__ __forceinline__ void slip_fill(slip *of, const prem_device_record *re
 __device__ __noinline__ void job_finish(const slip *of) {
   control *own = shared();
   const prem_launch &launch = own->launch;
-  const prem_device_task *task = task_at(own, launch, of->told.task);
+  const prem_device_task *task = task_at(own, launch, of->record.task);
   const int64_t hyperperiod = of->hyperperiod, end_ns = of->end_ns;
-  const int32_t job = of->told.who.job;
+  const int32_t job = of->record.job;
   *(volatile long long *)&launch.done_at[task->first_done] = end_ns;
   prem_store_release((int64_t *)&launch.done_jobs[task->first_done],
                      hyperperiod * task->jobs + job + 1);
@@ -38,22 +38,25 @@ __device__ __forceinline__ int32_t histogram_bucket(int64_t lateness_ns) {
 }
 
 /** Count a phase into its cell: a lane for each word. One warp. */
-__device__ __forceinline__ void cell_add(const prem_launch &launch, prem_device_cell *cell,
-                                         const slip *of, int64_t planned_ns, bool timed) {
+__device__ __forceinline__ void cell_add(control *own, const slip *of, bool timed) {
+  const prem_launch &launch = own->launch;
+  prem_device_cell *cell =
+      cell_at(own, launch, of->record.task * PREM_PHASE_COUNT + of->record.phase);
   const int32_t lane = lane_number();
   const bool tt = launch.mode == PREM_MODE_TT;
+  const int64_t planned_ns = of->origin_ns + of->record.start_ns;
   const int64_t duration_ns = of->end_ns - of->start_ns;
-  const int64_t late_ns = timed ? of->start_ns - planned_ns : INT64_MIN;
-  const int64_t over_ns = tt ? of->end_ns - planned_ns - of->told.window_ns : 0;
+  const int64_t late_ns = of->start_ns - planned_ns;
+  const int64_t over_ns = of->end_ns - planned_ns - of->record.window_ns;
   if (lane < 5) {
     int64_t *word = &cell->duration_sum_ns + lane;
-    int64_t value = lane == 2 ? -duration_ns : duration_ns;
-    value = lane == 3 ? late_ns : value;
-    value = lane == 4 ? over_ns : value;
     const int64_t old = *word;
+    int64_t value = lane == 2 ? -duration_ns : duration_ns;
+    value = lane == 3 ? (timed ? late_ns : old) : value;
+    value = lane == 4 ? (tt ? over_ns : old) : value;
     *word = lane == 0 ? old + value : max((long long)old, (long long)value);
   } else if (lane < 10) {
-    const bool adds = lane == 5 || (lane == 8 ? over_ns > 0 : timed);
+    const bool adds = lane == 5 || (lane == 8 ? tt && over_ns > 0 : timed);
     uint32_t *word =
         lane < 9 ? &cell->count + (lane - 5) : &cell->lateness_hist[histogram_bucket(late_ns)];
     if (adds && (lane != 7 || late_ns > launch.late_ns))
@@ -61,28 +64,39 @@ __device__ __forceinline__ void cell_add(const prem_launch &launch, prem_device_
   }
 }
 
-/** A phase has ended and its count is published: write it down. One warp, the same for all slips of
- *  a kind; stores only, nothing waits for memory. */
-__device__ __forceinline__ void slip_record(control *own, const prem_launch &launch,
-                                            prem_phase phase, const slip *of) {
-  constexpr int32_t WORDS = (int32_t)(sizeof(prem_trace_record) / 8);
-  ledger *book = &own->ledgers[phase];
-  const int32_t lane = lane_number(), flags = of->told.flags;
+/** A phase has ended and its count is published: write it down. One warp; stores only, nothing
+ *  waits for memory. */
+__device__ __noinline__ void slip_record(const slip *of) {
+  control *own = shared();
+  const prem_launch &launch = own->launch;
+  const prem_device_record *record = &of->record;
+  ledger *book = &own->ledgers[record->phase];
+  const int32_t lane = lane_number();
+  const bool warms = (record->flags & PREM_SLOT_WARMUP) != 0;
+  const bool timed = has_release(launch, record->flags);
   const int64_t recorded = book->recorded;
-  const int64_t planned_ns = of->origin_ns + of->told.start_ns;
-  const bool timed = has_release(launch, flags), warms = (flags & PREM_SLOT_WARMUP) != 0;
+  constexpr int32_t WORDS = (int32_t)(sizeof(prem_trace_record) / 8);
+  static_assert(WORDS == 7, "a lane for each word of a record");
   if (recorded < book->capacity && lane < WORDS) {
-    const int64_t *from = lane < 4 ? &of->due_ns + lane : (const int64_t *)&of->told.who + lane - 4;
-    int64_t word = lane == 0 ? planned_ns : *from;
-    if (lane < 4)
-      word = lane == 0 && !timed ? PREM_NO_RELEASE : word - own->start_ns;
+    int64_t word = (&of->due_ns)[lane & 3]; /* ready, start, end in their places */
+    if (lane == 0)
+      word = of->origin_ns + record->start_ns;
+    word = lane == 0 && !timed ? PREM_NO_RELEASE : word - own->start_ns;
     if (lane == 4)
-      word |= (uint32_t)of->hyperperiod;
+      word = (int64_t)record->job << 32 | (uint32_t)of->hyperperiod;
+    if (lane == 5) {
+      const uint32_t task = (uint32_t)task_at(own, launch, record->task)->number;
+      const uint32_t who = task | (uint32_t)own->plan_block << 16;
+      word = (int64_t)who << 32 | (uint32_t)record->tile;
+    }
+    if (lane == 6) {
+      constexpr uint32_t KEPT = PREM_SLOT_CHAINED | PREM_SLOT_JOINED | PREM_SLOT_WARMUP;
+      word = record->phase | (record->flags & KEPT) << 8;
+    }
     ((int64_t *)&book->room[recorded])[lane] = word;
   }
   if (!warms && of->hyperperiod >= launch.discard)
-    cell_add(launch, cell_at(own, launch, of->told.task * PREM_PHASE_COUNT + phase), of, planned_ns,
-             timed);
+    cell_add(own, of, timed);
   __syncwarp();
   if (lane == 0) {
     book->recorded = recorded + 1;

@@ -88,8 +88,7 @@ __device__ __noinline__ bool tokens_take(int32_t slot, int32_t other, int32_t in
   control *own = shared();
   const prem_launch &launch = own->launch;
   const prem_device_record *record = record_at(own, slot), *second = record_at(own, other);
-  const token_user user = {record->told.task, record->told.who.phase, second->told.task,
-                           second->told.who.phase};
+  const token_user user = {record->task, record->phase, second->task, second->phase};
   bool taken = false;
   if (lane_number() == 0) {
     taken = tokens_move(launch, user, true, prem_clock_ns() + launch.stall_timeout_ns);
