@@ -475,27 +475,34 @@ static prem_status move_little(const prem_planning *planning, const prem_search_
   return status;
 }
 
+static prem_status plan_beside(const prem_planning *planning, prem_search_limits *limits,
+                               const prem_old_plan *old, prem_plan *plan,
+                               prem_plan_report *report) {
+  if (!prem_planning_supplied(planning))
+    return PREM_ERR_INFEASIBLE;
+  prem_status status = prem_replan_unchanged(planning, old, plan);
+  if (status == PREM_OK) {
+    prem_draft as_it_was = {
+        .slots = old->slots, .slot_count = old->slot_count, .hyperperiod_ns = plan->hyperperiod_ns};
+    report_kept(planning, &as_it_was, report);
+  }
+  if (status == PREM_ERR_INFEASIBLE)
+    status = move_little(planning, limits, old, plan, report);
+  if (status == PREM_ERR_INFEASIBLE)
+    status = plan_fresh(planning, limits, plan, report);
+  return status;
+}
+
 static prem_status plan_keeping(const prem_planning *planning, prem_search_limits *limits,
                                 prem_plan *plan, prem_plan_report *report) {
   prem_old_plan old;
   prem_status status = prem_old_plan_read(planning, limits->options->keep, &old);
   if (!status)
-    status = prem_planning_supplied(planning) ? prem_replan_unchanged(planning, &old, plan)
-                                              : PREM_ERR_INVALID;
-  if (status == PREM_OK) {
-    prem_draft as_it_was = {
-        .slots = old.slots, .slot_count = old.slot_count, .hyperperiod_ns = plan->hyperperiod_ns};
-    report_kept(planning, &as_it_was, report);
-  } else if (status == PREM_ERR_INFEASIBLE) {
-    status = move_little(planning, limits, &old, plan, report);
-    if (status == PREM_ERR_INFEASIBLE)
-      status = plan_fresh(planning, limits, plan, report);
-  }
-  if (status == PREM_OK)
+    status = plan_beside(planning, limits, &old, plan, report);
+  if (!status)
     status = prem_replan_count(planning, &old, plan, report);
   prem_old_plan_free(&old);
-  return status == PREM_ERR_INVALID && prem_diag_has(planning->diag, 43) ? PREM_ERR_INFEASIBLE
-                                                                         : status;
+  return status;
 }
 
 /* ---- all together --------------------------------------------------------------------------- */
