@@ -124,8 +124,10 @@ static int measure(const profile_options *options, const prem_schedule *schedule
                    &profiling.discard);
   if (options->regulated && !options->times_given)
     profiling.times = PREM_PROFILE_COMPANY;
-  if (observing_shows_progress())
-    profiling.progress = observing_progress;
+  progress line;
+  progress_begin(&line);
+  profiling.progress = observing_progress;
+  profiling.progress_context = &line;
   command_catch_signals();
   prem_diag *diag = prem_diag_new();
   prem_profile *profile = NULL;
@@ -140,6 +142,7 @@ static int measure(const profile_options *options, const prem_schedule *schedule
   }
   if (status == PREM_OK)
     status = prem_profile_measure(schedule, backend, machine, &profiling, &profile, diag);
+  progress_end(&line);
   int ended = observing_failed(profile ? PREM_OK : status, diag, schedule->path);
   if (profile)
     ended = write_profile(options, profile, schedule->name);
