@@ -71,6 +71,36 @@ static json_t *phase_json(const prem_cell *cell, int64_t wcet_ns) {
   return finished(object, whole);
 }
 
+/** Why its releases were late, of each phase that was or that made others late. */
+static json_t *late_causes_json(const prem_task_result *task) {
+  json_t *phases = json_object();
+  bool whole = phases != NULL;
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
+    const prem_late_causes *late = &task->late[p];
+    if (task->phase[p].late == 0 && late->blamed == 0)
+      continue;
+    json_t *object = json_object();
+    for (int cause = 0; cause < PREM_CAUSE_COUNT; ++cause)
+      whole &= put(object, prem_cause_name((prem_cause)cause), integer(late->count[cause]));
+    whole &= put(object, "blamed", integer(late->blamed));
+    whole &= put(object, "widen_ns", integer(late->widen_ns));
+    whole &= put(phases, prem_phase_name((prem_phase)p), object);
+  }
+  return finished(phases, whole);
+}
+
+/** An instant at which outputs count, set by the first half of the samples; null without two. */
+static json_t *padded_json(const prem_padding *padded) {
+  if (padded->published_ns < 0)
+    return json_null();
+  json_t *object = json_object();
+  bool whole = put(object, "published_ns", integer(padded->published_ns));
+  whole &= put(object, "trained", integer(padded->trained));
+  whole &= put(object, "judged", integer(padded->judged));
+  whole &= put(object, "missed", integer(padded->missed));
+  return finished(object, whole);
+}
+
 static json_t *task_json(const prem_task_result *task) {
   json_t *phases = json_object();
   bool whole = phases != NULL;
@@ -83,7 +113,9 @@ static json_t *task_json(const prem_task_result *task) {
   whole &= put(object, "response_ns", summary_json(&task->response_ns));
   whole &= put(object, "published_ns",
                task->published_ns >= 0 ? integer(task->published_ns) : json_null());
+  whole &= put(object, "padded", padded_json(&task->padded));
   whole &= put(object, "phases", phases);
+  whole &= put(object, "late_causes", late_causes_json(task));
   return finished(object, whole);
 }
 
@@ -148,6 +180,7 @@ static json_t *row_json(const prem_row *row, const char *samples) {
   whole &= put(object, "repeats", integer(row->repeats));
   whole &= put(object, "discarded", integer(row->discarded));
   whole &= put_makespan(object, row);
+  whole &= put(object, "padded", padded_json(&row->padded));
   whole &= put(object, "launch_ns", summary_json(&row->launch_ns));
   whole &= put_counts(object, row);
   whole &=
