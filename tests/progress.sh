@@ -28,7 +28,7 @@ long() { # NAME COMMAND...
   shift
   on_terminal timeout -s INT 1.7 "$@" || true
   tr '\r' '\n' <shown | grep -Eq '[0-9]+ %, about [0-9]+ (s|min|h) left' || fail "$name: no estimate"
-  grep -Pq '\r {40,}\r' shown || fail "$name: the line is not taken back"
+  grep -Pq '\r {20,}\r' shown || fail "$name: the line is not taken back"
 }
 
 cp "$here"/cli/inputs/*.cfg "$here/../schedules/examples/mixed.cfg" .
