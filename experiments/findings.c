@@ -9,7 +9,10 @@
 
 #include "finding_parts.h"
 
-enum { PRINTED_ROWS = 40 };
+enum {
+  LONG_ROWS = 40,  /* of a table that is for a chart rather than for a reader: */
+  PRINTED_ROWS = 5 /* a few of it show what it holds */
+};
 
 const char *const prem_chart_kind_names[PREM_CHART_KIND_COUNT] = {"lines", "points", "steps",
                                                                   "bars", "heat_map"};
@@ -401,7 +404,7 @@ static void print_head(FILE *file, const prem_table *table, const column_shape *
 
 static void print_table(FILE *file, const prem_table *table) {
   int64_t rows = prem_table_rows(table);
-  int64_t shown = rows > PRINTED_ROWS ? PRINTED_ROWS : rows;
+  int64_t shown = rows > LONG_ROWS ? PRINTED_ROWS : rows;
   column_shape *shapes = calloc((size_t)table->column_count + 1, sizeof *shapes);
   if (!shapes)
     return;
@@ -415,7 +418,7 @@ static void print_table(FILE *file, const prem_table *table) {
   for (int64_t row = 0; row < shown; ++row)
     print_row(file, table, row, shapes);
   if (shown < rows)
-    fprintf(file, "  ... and %" PRId64 " rows more\n", rows - shown);
+    fprintf(file, "  ... and %" PRId64 " rows more, in the file\n", rows - shown);
   free(shapes);
 }
 
