@@ -40,6 +40,7 @@ check phase_shift prefetch_shift writeback_shift thesis
 check token_cost modes thesis
 if [ "$(nproc)" -gt 1 ]; then
   check interference_matrix pairs
+  check kcf_heat_map free tt
 fi
 has_line "$scratch/convolution.txt" "tt, exclusive"
 # Two rows more are the original's.
