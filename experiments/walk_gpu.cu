@@ -110,7 +110,9 @@ cudaError_t make_lists(gpu_walker *walker, const prem_walk *walk, node *lists, u
   for (int32_t kernel = 0; kernel < walk->kernels; ++kernel)
     make_list<<<256, 256>>>(lists + (size_t)kernel * nodes, nodes, walk->order == PREM_WALK_RANDOM,
                             walker->seed);
-  cudaError_t error = cudaDeviceSynchronize();
+  cudaError_t error = cudaGetLastError();
+  if (error == cudaSuccess)
+    error = cudaDeviceSynchronize();
   if (error != cudaSuccess)
     return error;
   walker->made_bytes = walk->bytes;

@@ -105,8 +105,10 @@ prem_status prem_gpu_read_clock(int32_t count, int64_t *readings_ns, prem_diag *
   cudaError_t error = cudaMalloc((void **)&here, bytes);
   if (error == cudaSuccess) {
     read_clock<<<1, 1>>>(count, here);
-    error = cudaMemcpy(readings_ns, here, bytes, cudaMemcpyDeviceToHost);
+    error = cudaGetLastError();
   }
+  if (error == cudaSuccess)
+    error = cudaMemcpy(readings_ns, here, bytes, cudaMemcpyDeviceToHost);
   cudaFree(here);
   return prem_gpu_judge(error, "reading its clock", diag);
 }
