@@ -60,16 +60,19 @@ install(FILES ${PROJECT_BINARY_DIR}/ttprem-config.cmake
   ${PROJECT_BINARY_DIR}/ttprem-config-version.cmake
   ${CMAKE_CURRENT_LIST_DIR}/ttprem-kernels.cmake DESTINATION ${package_dir} COMPONENT libttprem-dev)
 
-# A static library's users link what it links; a shared one's need not know.
+# A static library's users link what it links; a shared one's need not know. CUDA may lie elsewhere
+# there: pkg-config --define-variable=cuda_libdir=DIR.
+set(pc_needs "-pthread -lm")
+if(with_cuda)
+  string(PREPEND pc_needs "-L\${cuda_libdir} -lcudart_static -ldl -lrt ")
+endif()
 set(pc_private "")
+set(pc_libs "-L\${libdir} -lttprem ${pc_needs}")
 if(BUILD_SHARED_LIBS)
   set(pc_private ".private")
+  set(pc_libs "-L\${libdir} -lttprem\nLibs.private: ${pc_needs}")
 endif()
 list(JOIN packages " " pc_packages)
-set(pc_cuda "")
-if(with_cuda)
-  set(pc_cuda "-L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt")
-endif()
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/ttprem.pc.in ${PROJECT_BINARY_DIR}/ttprem.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/ttprem.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
