@@ -71,10 +71,12 @@ static const struct argp argp = {
     .options = options_list,
     .parser = parse,
     .children = children,
-    .args_doc = "NAME|all|list",
-    .doc = "Repeat a table or a figure of the literature on the machine at hand, and show the "
-           "original's numbers beside it; `all` of them one after the other, those left out that "
-           "the backend has no use for. `list` tells which there are.\v" COMMAND_EXIT_DOC,
+    .args_doc = "NAME|all|list|FINDINGS.json",
+    .doc =
+        "Repeat a table or a figure of the literature on the machine at hand, and show the "
+        "original's numbers beside it; `all` of them one after the other, those left out that "
+        "the backend has no use for. `list` tells which there are. A file that was written before "
+        "is shown, and with --output drawn, again.\v" COMMAND_EXIT_DOC,
 };
 
 /* ---- progress ------------------------------------------------------------------------------- */
@@ -277,6 +279,36 @@ static int run_options(const experiment_options *options, const prem_experiment 
                     : run_all(&setting, &shown, options);
 }
 
+/* ---- an earlier run's findings -------------------------------------------------------------- */
+
+static bool is_file(const char *name) {
+  const size_t length = strlen(name);
+  return length > 5 && strcmp(name + length - 5, ".json") == 0;
+}
+
+static int draw_again(const prem_findings *findings, const experiment_options *options) {
+  if (!make_folder(options->folder))
+    return COMMAND_INVALID;
+  const char *slash = strrchr(options->name, '/'), *file = slash ? slash + 1 : options->name;
+  char *name = strndup(file, strlen(file) - strlen(".json"));
+  const int status = name ? draw(findings, name, options->folder) : COMMAND_INVALID;
+  free(name);
+  return status;
+}
+
+static int show_again(const experiment_options *options) {
+  prem_findings *findings = NULL;
+  prem_diag *diag = prem_diag_new();
+  int status = tell(prem_findings_read(options->name, &findings, diag), diag, options->name);
+  if (status != COMMAND_DONE)
+    return status;
+  prem_findings_print(findings, stdout);
+  if (options->folder)
+    status = draw_again(findings, options);
+  prem_findings_free(findings);
+  return status;
+}
+
 int verb_experiment(int argc, char **argv) {
   experiment_options options = {.backend = "auto", .schedules = "schedules", .seed = 1};
   argp_parse(&argp, argc, argv, 0, NULL, &options);
@@ -284,6 +316,8 @@ int verb_experiment(int argc, char **argv) {
     print_list(stdout);
     return COMMAND_DONE;
   }
+  if (is_file(options.name))
+    return show_again(&options);
   const prem_experiment *experiment = NULL;
   if (strcmp(options.name, "all") != 0) {
     experiment = prem_experiment_find(options.name);

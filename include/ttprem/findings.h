@@ -98,6 +98,15 @@ PREM_API void prem_findings_chart(prem_findings *findings, const prem_chart *cha
  */
 PREM_API prem_status prem_findings_write(const prem_findings *findings, const prem_machine *machine,
                                          const char *command, const char *path, prem_diag *diag);
+/**
+ * Read what prem_findings_write() wrote, to print or draw it again; its provenance stays in the
+ * file.
+ *
+ * @param[out] out  free with prem_findings_free(); NULL on error.
+ * @retval PREM_ERR_IO     unreadable
+ * @retval PREM_ERR_PARSE  cut short, of another schema, or broken (diag says where)
+ */
+PREM_API prem_status prem_findings_read(const char *path, prem_findings **out, prem_diag *diag);
 /** The verdict, the notes and the tables as text; to a stdio FILE *. Long tables are cut, and say
  *  so. */
 PREM_API void prem_findings_print(const prem_findings *findings, void *file);
