@@ -91,7 +91,7 @@ static double kcf_sqr_norm_strand(const kcf_sqr_norm_tile *tile, int64_t strand,
 /* What stands in `column` once only `left` columns are. */
 static double kcf_sqr_norm_columns(const kcf_sqr_norm_tile *tile, int64_t strand, int64_t column,
                                    int64_t left) {
-  int64_t before = tile->columns, half = before;
+  int64_t before = tile->columns, half;
   while ((half = (before + 1) / 2) > left)
     before = half;
   if (left == tile->columns)

@@ -153,8 +153,8 @@ static void write_schedule(FILE *file, const heat_map *map, const company *with)
   const int64_t most = with->others_tiles > map->tiles ? with->others_tiles : map->tiles;
   fputs("version = 1;\nname = \"kcf_heat_map\";\nplatform: { ", file);
   if (map->gpu)
-    fprintf(file, "sms = %" PRId32 "; blocks_per_sm = %d; block_threads = %d;", map->blocks,
-            MOST_OTHERS + 1, GPU_THREADS);
+    fprintf(file, "sms = %" PRId32 "; blocks_per_sm = %" PRId32 "; block_threads = %d;",
+            map->blocks, map->most_others + 1, GPU_THREADS);
   else
     fprintf(file, "blocks = %" PRId32 ";", map->most_others + 1);
   fprintf(file,
@@ -368,12 +368,12 @@ static prem_status measure_operator(heat_map *map, int own, prem_diag *diag) {
 
 static void lay_out(heat_map *map, const prem_experiment_setting *setting) {
   const prem_machine *machine = setting->machine;
-  const int32_t room = machine->max_blocks - 1;
   map->gpu = strcmp(machine->backend, "cuda") == 0;
   map->blocks = map->gpu ? machine->cores : 1;
-  map->most_others = map->gpu || room > MOST_OTHERS ? MOST_OTHERS : room;
+  const int32_t room = machine->max_blocks / map->blocks - 1;
+  map->most_others = room > MOST_OTHERS ? MOST_OTHERS : room;
   map->tile_rows = map->gpu ? 16 : 32;
-  map->tiles = setting->quick ? 9 : 17;
+  map->tiles = map->gpu ? (setting->quick ? 5 : 9) : (setting->quick ? 9 : 17);
   map->clock_step_ns = machine->clock_step_ns > 0 ? machine->clock_step_ns : 1;
   map->warmup_ns = map->clock_step_ns;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
@@ -413,12 +413,6 @@ static void conclude(heat_map *map, prem_findings *findings) {
 
 static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
                        prem_diag *diag) {
-  if (setting->machine->max_blocks < 2) {
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "kcf_heat_map",
-                  "needs 2 blocks that run at once, the machine has %" PRId32,
-                  setting->machine->max_blocks);
-    return PREM_ERR_UNAVAILABLE;
-  }
   int64_t done = 0;
   heat_map map = {.setup = {.setting = setting,
                             .findings = findings,
@@ -429,6 +423,13 @@ static prem_status run(const prem_experiment_setting *setting, prem_findings *fi
                             .task = 0,
                             .done = &done}};
   lay_out(&map, setting);
+  if (map.most_others < 1) {
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "kcf_heat_map",
+                  "needs 2 blocks that run at once on each of %" PRId32
+                  " cores or SMs, the machine has %" PRId32,
+                  map.blocks, setting->machine->max_blocks);
+    return PREM_ERR_UNAVAILABLE;
+  }
   for (int m = 0; m < map.setup.mode_count; ++m)
     map.tables[m] = begin_table(findings, map.setup.modes[m]);
   prem_status status = find_slots(&map, diag);
