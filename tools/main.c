@@ -18,6 +18,7 @@ static const struct {
     {"compare", verb_compare, "run a schedule in several modes and set them side by side"},
     {"trace", verb_trace, "a recorded trace, filtered or for Perfetto"},
     {"profile", verb_profile, "measure the times that planning needs"},
+    {"tune", verb_tune, "find the smallest offset that keeps given limits"},
     {"isolate", verb_isolate, "certify that tasks do not feel their neighbours"},
     {"experiment", verb_experiment, "repeat the tables and figures of the literature"},
     {"info", verb_info, "the backends and what the machine can do"},

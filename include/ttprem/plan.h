@@ -124,5 +124,20 @@ PREM_API prem_status prem_plan_expand(const struct prem_schedule *schedule, cons
 PREM_API prem_status prem_plan_compress(const struct prem_schedule *schedule,
                                         const prem_slot *slots, int64_t count, prem_plan *plan);
 
+/** The largest time of which all starts, counted from the end of the warm-up, and all steps are
+ *  multiples; 0 where everything starts at once. */
+PREM_API int64_t prem_plan_offset_ns(const prem_plan *plan);
+
+/**
+ * The same plan with another offset: every start and step as many times `to_ns` as it is of
+ * prem_plan_offset_ns(), the windows as long as they are. Nothing is judged.
+ *
+ * @param      schedule  of one-shot tasks.
+ * @param[out] out       free with prem_plan_free(); NULL on error.
+ * @retval PREM_ERR_ARGUMENT  there is no offset, or a time would be too large
+ */
+PREM_API prem_status prem_plan_stretch(const struct prem_schedule *schedule, const prem_plan *plan,
+                                       int64_t to_ns, prem_plan **out, prem_diag *diag);
+
 PREM_EXTERN_C_END
 #endif

@@ -261,6 +261,17 @@ PREM_API prem_status prem_schedule_subset(const prem_schedule *schedule, const b
 PREM_API prem_status prem_schedule_replace(prem_schedule *schedule, int32_t task,
                                            const char *kernel, int32_t elements, prem_diag *diag);
 
+/**
+ * Write a time into the file's `policy` group, in the place of what stands there or as its first
+ * setting, for prem_schedule_save(): all other bytes stay. The policy of the schedule itself is not
+ * changed.
+ *
+ * @param key  such as "prefetch_offset_ns".
+ * @retval PREM_ERR_INVALID  the file itself has no such group (it may be included)
+ */
+PREM_API prem_status prem_schedule_edit_policy(prem_schedule *schedule, const char *key,
+                                               int64_t value_ns, prem_diag *diag);
+
 /** The task of a name, or -1. */
 PREM_API int32_t prem_schedule_find_task(const prem_schedule *schedule, const char *name);
 /** The machine that the platform group describes; what `ttprem plan` and `check` judge against. */
