@@ -1,6 +1,7 @@
 /* ttprem experiment: repeat the tables and figures of the literature. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -64,7 +65,8 @@ static const struct argp_option options_list[] = {
     {.name = "schedules",
      .key = KEY_SCHEDULES,
      .arg = "DIR",
-     .doc = "folder with figures/ and examples/; default: schedules"},
+     .doc = "folder with figures/ and examples/; default: schedules, or where there is none those "
+            "that were installed with the command"},
     {0}};
 static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
@@ -257,6 +259,18 @@ static void print_list(FILE *file) {
     fprintf(file, "%-20s %-9s %s\n", experiment->name, experiment->backends, experiment->title);
 }
 
+/* Where an installed command finds its schedules, from BIN on. */
+static const char *find_schedules(char *path, size_t bytes) {
+  static const char *const here = "schedules";
+  ssize_t length = readlink("/proc/self/exe", path, bytes - 1);
+  if (access(here, R_OK) == 0 || length < 0)
+    return here;
+  path[length] = '\0';
+  char *name = strrchr(path, '/');
+  snprintf(name, bytes - (size_t)(name - path), "/../share/ttprem/schedules");
+  return access(path, R_OK) == 0 ? path : here;
+}
+
 static int run_options(const experiment_options *options, const prem_experiment *experiment) {
   const prem_backend *backend = NULL;
   prem_machine machine;
@@ -267,11 +281,14 @@ static int run_options(const experiment_options *options, const prem_experiment 
     return COMMAND_INVALID;
   command_catch_signals();
   experiment_progress shown = {0};
+  char installed[PATH_MAX];
   prem_experiment_setting setting = {.backend = backend,
                                      .machine = &machine,
                                      .quick = options->quick,
                                      .seed = options->seed,
-                                     .schedules = options->schedules,
+                                     .schedules = options->schedules
+                                                      ? options->schedules
+                                                      : find_schedules(installed, sizeof installed),
                                      .stop = &command_stop,
                                      .progress = show_progress,
                                      .progress_context = &shown};
@@ -310,7 +327,7 @@ static int show_again(const experiment_options *options) {
 }
 
 int verb_experiment(int argc, char **argv) {
-  experiment_options options = {.backend = "auto", .schedules = "schedules", .seed = 1};
+  experiment_options options = {.backend = "auto", .seed = 1};
   argp_parse(&argp, argc, argv, 0, NULL, &options);
   if (strcmp(options.name, "list") == 0) {
     print_list(stdout);
