@@ -12,7 +12,11 @@ enum {
   ABOVE = 40,   /* a panel's title */
   PANEL = 320,  /* its drawing area */
   BENEATH = 76, /* its axis */
-  CELL = 26,    /* a row of a heat map */
+  LETTER = 8,   /* pixels of a letter of a label, */
+  SLANTED = 5,  /* and how far down it is of one that slants */
+  MOST_SLANTED = 180,
+  MANY_SERIES = 16, /* more of them need a smaller key */
+  CELL = 26,        /* a row of a heat map */
   LEFT = 120,
   RIGHT = 240, /* room for the key */
   HEAT_LEFT = 220,
@@ -38,8 +42,7 @@ typedef struct chart_panel {
   int number;
 } chart_panel;
 
-/* ---- finding out what there is ----------------------------------------------------------------
- */
+/* ---- finding out what there is -------------------------------------------------------------- */
 
 static bool equal(const prem_value *a, const prem_value *b) {
   if (a->kind != b->kind)
@@ -109,6 +112,40 @@ static void empty_panel(chart_panel *panel) {
   free(panel->place_of);
 }
 
+/** gnuplot fails on a plot without any point. */
+static bool has_points(const chart_panel *panel) {
+  for (int64_t row = 0; row < panel->rows; ++row) {
+    const double y = prem_value_number(prem_table_value(panel->table, row, panel->y));
+    const double x =
+        has_places(panel) ? 1 : prem_value_number(prem_table_value(panel->table, row, panel->x));
+    if (isfinite(x) && isfinite(y) && (x > 0 || !panel->chart->log_x) &&
+        (y > 0 || !panel->chart->log_y))
+      return true;
+  }
+  return false;
+}
+
+/** Letters of the longest label of the x axis. */
+static int longest_label(const chart_panel *panel) {
+  int longest = 0;
+  for (int64_t row = 0; row < panel->rows; ++row) {
+    const int letters = prem_value_format(prem_table_value(panel->table, row, panel->x), NULL, 0);
+    longest = letters > longest ? letters : longest;
+  }
+  return longest;
+}
+
+/** Labels that would run into each other slant. */
+static bool slants(const chart_panel *panel) {
+  return has_places(panel) && (longest_label(panel) + 1) * LETTER * panel->place_count >
+                                  PREM_PICTURE_WIDTH - LEFT - RIGHT;
+}
+
+static int axis_height(const chart_panel *panel) {
+  const int slanted = slants(panel) ? SLANTED * longest_label(panel) : 0;
+  return BENEATH + (slanted < MOST_SLANTED ? slanted : MOST_SLANTED);
+}
+
 static int drawing_height(const chart_panel *panel) {
   if (panel->chart->kind != PREM_CHART_HEAT_MAP)
     return PANEL;
@@ -116,8 +153,7 @@ static int drawing_height(const chart_panel *panel) {
   return tall < 120 ? 120 : (int)tall;
 }
 
-/* ---- pieces of the script ---------------------------------------------------------------------
- */
+/* ---- pieces of the script ------------------------------------------------------------------- */
 
 static void write_value(FILE *script, const prem_value *value) {
   char text[200];
@@ -145,7 +181,7 @@ static void write_tics(FILE *script, const char *axis, const chart_panel *panel,
     write_value(script, first_with(panel->table, column, number_of, i));
     fprintf(script, " %" PRId64, i);
   }
-  fprintf(script, ")%s\n", *axis == 'x' && count > 8 ? " rotate by -40" : "");
+  fprintf(script, ")%s\n", *axis == 'x' && slants(panel) ? " rotate by -40" : "");
 }
 
 static void write_number(FILE *script, double number) {
@@ -194,13 +230,12 @@ static void place(FILE *script, const chart_panel *panel, int height, int top) {
           1.0 - (double)(top + ABOVE + drawing_height(panel)) / height);
   fputs("set title ", script);
   prem_write_quoted(script, panel->chart->title);
-  fputs(" noenhanced\nset key outside right top noenhanced\n"
-        "set border 3\nset tics nomirror noenhanced\nset grid ytics lc rgb '#DDDDDD'\n",
-        script);
+  fprintf(script, " noenhanced\nset key outside right top Left reverse noenhanced%s\n",
+          panel->series_count > MANY_SERIES ? " font ',8' spacing 0.75" : "");
+  fputs("set border 3\nset tics nomirror noenhanced\nset grid ytics lc rgb '#DDDDDD'\n", script);
 }
 
-/* ---- lines, points, steps, bars ---------------------------------------------------------------
- */
+/* ---- lines, points, steps, bars ------------------------------------------------------------- */
 
 static void write_style(FILE *script, const chart_panel *panel, int64_t s) {
   const char *colour = colours[s % COLOURS];
@@ -291,8 +326,7 @@ static void draw_curves(FILE *script, const chart_panel *panel) {
     plot_curves(script, panel);
 }
 
-/* ---- heat maps --------------------------------------------------------------------------------
- */
+/* ---- heat maps ------------------------------------------------------------------------------ */
 
 /** place series value, a line for each cell. */
 static void write_map(FILE *script, const chart_panel *panel) {
@@ -320,19 +354,19 @@ static void draw_map(FILE *script, const chart_panel *panel) {
           "unset grid\nset palette defined (0 '#F7FBFF', 0.5 '#9ECAE1', 1 '#4292C6')\n"
           "set xrange [-0.5:%.1f]\nset yrange [%.1f:-0.5]\n",
           (double)panel->place_count - 0.5, (double)panel->series_count - 0.5);
-  fprintf(script,
-          "plot $chart%d using 1:2:(0.5):(0.5):3 with boxxyerror fs solid 1.0 noborder lc palette"
-          " notitle, $chart%d using 1:2:(sprintf('%%.3g', $3)) with labels notitle\n",
-          panel->number, panel->number);
+  fprintf(
+      script,
+      "plot $chart%d using 1:2:(0.5):(0.5):3 with boxxyerror fs solid 1.0 noborder lc palette"
+      " notitle, $chart%d using 1:2:(valid(3) ? sprintf('%%.3g', $3) : '-') with labels notitle\n",
+      panel->number, panel->number);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 static int picture_height(const chart_panel *panels, int64_t count) {
   int height = HEAD;
   for (int64_t i = 0; i < count; ++i)
-    height += ABOVE + drawing_height(&panels[i]) + BENEATH;
+    height += ABOVE + drawing_height(&panels[i]) + axis_height(&panels[i]);
   return height;
 }
 
@@ -350,13 +384,13 @@ static void write_script(FILE *script, const prem_findings *findings, const char
       prem_write_label(script, 2, findings->verdict ? findings->verdict : "", 42, height,
                        "noenhanced");
     }
-    if (panels[i].rows == 0)
+    if (!has_points(&panels[i]))
       fputs("set xrange [0:1]\nset yrange [0:1]\nplot NaN title 'no data'\n", script);
     else if (panels[i].chart->kind == PREM_CHART_HEAT_MAP)
       draw_map(script, &panels[i]);
     else
       draw_curves(script, &panels[i]);
-    top += ABOVE + drawing_height(&panels[i]) + BENEATH;
+    top += ABOVE + drawing_height(&panels[i]) + axis_height(&panels[i]);
   }
   fputs("unset multiplot\n", script);
 }

@@ -42,8 +42,7 @@ typedef struct cache_study {
   bool right;
 } cache_study;
 
-/* ---- measuring --------------------------------------------------------------------------------
- */
+/* ---- measuring ------------------------------------------------------------------------------ */
 
 static prem_status measure_point(cache_study *study, prem_walk_path path, prem_walk_order order,
                                  int64_t bytes, prem_walk_time *out) {
@@ -88,8 +87,7 @@ static prem_status measure_curve(cache_study *study, prem_walk_path path, prem_w
   return PREM_OK;
 }
 
-/* ---- reading off ------------------------------------------------------------------------------
- */
+/* ---- reading off ---------------------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
@@ -161,8 +159,7 @@ static prem_status refine_edge(cache_study *study, const prem_cache *cache, doub
   return PREM_OK;
 }
 
-/* ---- telling ----------------------------------------------------------------------------------
- */
+/* ---- telling -------------------------------------------------------------------------------- */
 
 static void tell_curves(const cache_study *study) {
   prem_table *table = prem_findings_table(study->findings, "access",
@@ -286,8 +283,7 @@ static void tell_original(const cache_study *study) {
   prem_table_add_int(table, 512);
 }
 
-/* ---- the experiment ---------------------------------------------------------------------------
- */
+/* ---- the experiment ------------------------------------------------------------------------- */
 
 static prem_status measure_curves(cache_study *study) {
   const int paths = study->gpu ? PREM_WALK_PATH_COUNT : 1;

@@ -27,8 +27,7 @@ typedef struct clock_study {
   int32_t gap_count, first_place;
 } clock_study;
 
-/* ---- the host's clocks ------------------------------------------------------------------------
- */
+/* ---- the host's clocks ---------------------------------------------------------------------- */
 
 typedef struct host_exchange {
   _Alignas(128) atomic_uint sent;
@@ -109,8 +108,7 @@ static prem_status compare_on_host(clock_study *study) {
   return PREM_OK;
 }
 
-/* ---- both -------------------------------------------------------------------------------------
- */
+/* ---- both ----------------------------------------------------------------------------------- */
 
 static prem_status read_clock(clock_study *study) {
 #ifdef TTPREM_CUDA
@@ -132,8 +130,7 @@ static prem_status compare_clocks(clock_study *study) {
   return compare_on_host(study);
 }
 
-/* ---- telling ----------------------------------------------------------------------------------
- */
+/* ---- telling -------------------------------------------------------------------------------- */
 
 typedef struct steps_seen {
   int64_t smallest_ns, common_ns; /* of those that are not 0; common divisor */
@@ -249,8 +246,7 @@ static void tell(const clock_study *study, const steps_seen *seen) {
                                         "are multiples of is the best that is known of it.");
 }
 
-/* ---- the experiment ---------------------------------------------------------------------------
- */
+/* ---- the experiment ------------------------------------------------------------------------- */
 
 static prem_status measure(clock_study *study) {
   prem_status status = read_clock(study);

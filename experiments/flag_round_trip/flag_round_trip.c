@@ -22,8 +22,7 @@ typedef struct trip_study {
   char verdict[300];
 } trip_study;
 
-/* ---- between two cores ------------------------------------------------------------------------
- */
+/* ---- between two cores ---------------------------------------------------------------------- */
 
 typedef struct host_flags {
   _Alignas(128) atomic_uint ping;
@@ -88,8 +87,7 @@ static prem_status trips_between_cores(int32_t count, int64_t *trips_ns, prem_di
   return PREM_ERR_MACHINE;
 }
 
-/* ---- telling ----------------------------------------------------------------------------------
- */
+/* ---- telling -------------------------------------------------------------------------------- */
 
 static void tell_original(prem_findings *findings) {
   static const struct {
@@ -132,8 +130,7 @@ static void tell_way(trip_study *study, const char *way) {
            summary.max);
 }
 
-/* ---- the experiment ---------------------------------------------------------------------------
- */
+/* ---- the experiment ------------------------------------------------------------------------- */
 
 static prem_status measure_on_host(trip_study *study) {
   prem_status status = trips_between_cores(study->count, study->trips_ns, study->diag);

@@ -46,8 +46,7 @@ __global__ void with_host(flags *words, int32_t count) {
   answer(words, count, prem_gpu_clock_ns() + patience_ns);
 }
 
-/* ---- on the host ------------------------------------------------------------------------------
- */
+/* ---- on the host ---------------------------------------------------------------------------- */
 
 /** Wait for the GPU's answer; false at the deadline. */
 bool host_wait(const volatile uint32_t *word, uint32_t value, int64_t deadline_ns) {

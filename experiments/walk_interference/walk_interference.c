@@ -35,8 +35,7 @@ typedef struct company_study {
   int64_t done, all;
 } company_study;
 
-/* ---- tables -----------------------------------------------------------------------------------
- */
+/* ---- tables --------------------------------------------------------------------------------- */
 
 static const char *memory_name(const company_study *study, int memory) {
   if (!study->gpu)
@@ -79,8 +78,7 @@ static void add_row(const company_study *study, int memory, const prem_walk *wal
   prem_table_add_real(table, time->mean_ns / alone_ns);
 }
 
-/* ---- measuring --------------------------------------------------------------------------------
- */
+/* ---- measuring ------------------------------------------------------------------------------ */
 
 static prem_status measure_walk(company_study *study, int memory, int number, const prem_walk *walk,
                                 prem_interference_kind kind) {
@@ -145,8 +143,7 @@ static prem_status measure(company_study *study) {
   return PREM_OK;
 }
 
-/* ---- the experiment ---------------------------------------------------------------------------
- */
+/* ---- the experiment ------------------------------------------------------------------------- */
 
 static void choose(company_study *study) {
   static const int32_t gpu_threads[MOST_THREADS] = {1, 32, 128};
