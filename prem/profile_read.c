@@ -15,6 +15,18 @@ typedef struct profile_entry {
   } phase[PREM_PHASE_COUNT + 1]; /* the last is `joined` */
 } profile_entry;
 
+/* A window that somebody made shorter than what was measured. */
+static void warn_of_short_wcet(prem_reader *reader, const config_setting_t *values,
+                               const char *measured, int64_t measured_ns, int64_t wcet_ns) {
+  if (wcet_ns <= 0 || measured_ns <= wcet_ns)
+    return;
+  prem_diag_add(reader->diag, PREM_WARNING, 0,
+                prem_setting_place(reader, config_setting_get_member(values, "wcet_ns")), "wcet_ns",
+                "%" PRId64 " ns is shorter than the longest time measured, %s = %" PRId64
+                " ns: the phase will overrun",
+                wcet_ns, measured, measured_ns);
+}
+
 static void read_values(prem_reader *reader, const config_setting_t *group, profile_entry *out) {
   /* all but the first two are for the reader of the file */
   static const char *const keys[] = {"wcet_ns", "busy_ns", "alone_ns", "company_ns",
@@ -31,6 +43,8 @@ static void read_values(prem_reader *reader, const config_setting_t *group, prof
     for (const char *const *key = &keys[2]; *key; ++key) {
       int64_t told_ns = 0;
       prem_read_time(reader, values, *key, PREM_TIME_OFFSET, &told_ns);
+      if (strcmp(*key, "alone_ns") == 0)
+        warn_of_short_wcet(reader, values, *key, told_ns, out->phase[phase].wcet_ns);
     }
     if (out->phase[phase].wcet_ns > 0 && out->phase[phase].busy_ns > out->phase[phase].wcet_ns)
       prem_refuse(reader, 23, values, "busy_ns",

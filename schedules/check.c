@@ -220,6 +220,7 @@ static prem_status check_plan(prem_checker *checker) {
   if (!checker->judged)
     return PREM_ERR_MEMORY;
   find_judged_tasks(checker);
+  prem_check_origin(checker);
   prem_check_grid(checker);
   int64_t count = 0;
   prem_status status =

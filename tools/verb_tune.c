@@ -192,6 +192,7 @@ static prem_status plan_with(const tuning *all, int64_t offset_ns, bool *planned
     status = prem_plan_stretch(all->schedule, all->base, offset_ns, &plan, quiet);
   }
   if (status == PREM_OK) {
+    prem_plan_sign(all->schedule, plan);
     prem_schedule_set_plan(all->schedule, plan);
     status = prem_check(all->schedule, &all->machine, quiet);
   }
