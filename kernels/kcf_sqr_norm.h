@@ -61,9 +61,8 @@ PREM_FN void kcf_sqr_norm_compute(const kcf_sqr_norm_params *params, const prem_
     }
     PREM_SYNC();
   }
-  PREM_LANES(only, 1) {
-    ((float *)views[1].data)[only] = (float)(cells[0].sum * params->inverse_area);
-  }
+  if (PREM_FIRST_LANE())
+    *(float *)views[1].data = (float)(cells[0].sum * params->inverse_area);
 }
 
 #if PREM_HOST
