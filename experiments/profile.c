@@ -107,15 +107,17 @@ static int64_t largest_bytes(const prem_schedule *schedule, const prem_task *tas
   return largest;
 }
 
-/* How long the machine's bandwidth needs for what the phase asks for: a gang's blocks ask at once.
+/* How long the phase's share of the memory needs for what it asks for: a gang's blocks ask at once.
  */
 static int64_t bandwidth_ns(const profiling *all, const prem_task *task, prem_phase phase) {
-  const int64_t bandwidth = all->result->machine.bandwidth_bytes_per_s;
-  const bool is_gang = all->schedule->platform.resources[0].per_task;
-  const int32_t blocks =
-      task->block_count < task->tile_count ? task->block_count : task->tile_count;
-  const double bytes = (double)largest_bytes(all->schedule, task, phase) * (is_gang ? blocks : 1);
-  return bandwidth > 0 ? (int64_t)ceil(bytes * 1e9 / (double)bandwidth) : 0;
+  const prem_resource *memory = &all->schedule->platform.resources[0];
+  const int32_t *demand = task->phase[phase].demand;
+  const double share = demand ? (double)demand[0] / memory->capacity : 0;
+  const double rate = share * (double)all->result->machine.bandwidth_bytes_per_s;
+  const int32_t gang = task->block_count < task->tile_count ? task->block_count : task->tile_count;
+  const double bytes =
+      (double)largest_bytes(all->schedule, task, phase) * (memory->per_task ? gang : 1);
+  return rate > 0 ? (int64_t)ceil(bytes * 1e9 / rate) : 0;
 }
 
 static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_phase *out) {
@@ -442,6 +444,9 @@ static void write_all(FILE *file, const prem_profile *profile) {
     write_text(file, "disturbed", profile->disturbed);
   if (profile->machine.dispatch_ns > 0)
     fprintf(file, "dispatch_ns = %" PRId64 "L;\n", profile->machine.dispatch_ns);
+  if (profile->machine.bandwidth_bytes_per_s > 0)
+    fprintf(file, "bandwidth_bytes_per_s = %" PRId64 "L;\n",
+            profile->machine.bandwidth_bytes_per_s);
   fputs("tasks = (\n", file);
   for (int32_t t = 0; t < profile->task_count; ++t) {
     fprintf(file, "  { name = \"%s\";", profile->tasks[t].name);

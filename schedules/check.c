@@ -252,6 +252,8 @@ static prem_status check_all(const prem_schedule *schedule, const prem_machine *
                            : plan           ? plan->hyperperiod_ns
                                             : 0;
   prem_status status = prem_check_model(&checker);
+  if (status == PREM_OK)
+    prem_check_bandwidth(&checker);
   if (status == PREM_OK && plan)
     status = check_plan(&checker);
   return status;

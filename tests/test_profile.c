@@ -117,6 +117,21 @@ START_TEST(regulated_phases_are_busy_for_their_bytes) {
 }
 END_TEST
 
+/* Two of them at once get half of it each. */
+START_TEST(regulated_phases_get_their_share) {
+  machine.bandwidth_bytes_per_s = INT64_C(2560000000);
+  options.regulated = true;
+  measure(" resources = ( { name = \"memory\"; capacity = 2; } );", "");
+  ck_assert_int_eq(prefetch_of(0)->busy_ns, 0); /* 100 ns, all of its wcet_ns */
+  machine.bandwidth_bytes_per_s *= 2;
+  prem_profile_free(profile);
+  ck_assert_int_eq(
+      prem_profile_measure(schedule, prem_backend_find("sim"), &machine, &options, &profile, diag),
+      PREM_OK);
+  ck_assert_int_eq(prefetch_of(0)->busy_ns, 50);
+}
+END_TEST
+
 START_TEST(nothing_disturbs_the_simulator) {
   measure("", "");
   ck_assert(profile->valid);
@@ -145,6 +160,8 @@ END_TEST
 START_TEST(a_written_profile_is_read) {
   char folder[] = "/tmp/ttprem-test-XXXXXX";
   ck_assert_ptr_nonnull(mkdtemp(folder));
+  machine.dispatch_ns = 20;
+  machine.bandwidth_bytes_per_s = 1000000000;
   measure("", "");
   profile->valid = false;
   strcpy(profile->disturbed, "a \"guest\"");
@@ -162,6 +179,9 @@ START_TEST(a_written_profile_is_read) {
   ck_assert_uint_eq(prem_diag_errors(diag), 0);
   ck_assert_int_eq(schedule->tasks[0].phase[PREM_PREFETCH].wcet_ns, 100);
   ck_assert_int_eq(schedule->tasks[0].phase[PREM_WRITEBACK].wcet_ns, 30);
+  ck_assert_int_eq(schedule->dispatch_ns, 20);
+  ck_assert_int_eq(schedule->bandwidth_bytes_per_s, 1000000000);
+  ck_assert_str_eq(schedule->profiled_on, machine.name);
   unlink(path);
   rmdir(folder);
 }
@@ -178,6 +198,7 @@ int main(void) {
   tcase_add_test(cases, a_margin_gives_room);
   tcase_add_test(cases, no_time_is_below_a_dispatch);
   tcase_add_test(cases, regulated_phases_are_busy_for_their_bytes);
+  tcase_add_test(cases, regulated_phases_get_their_share);
   tcase_add_test(cases, nothing_disturbs_the_simulator);
   tcase_add_test(cases, rounds_that_drift_apart_are_a_disturbance);
   tcase_add_test(cases, a_written_profile_is_read);
