@@ -12,6 +12,7 @@
 #include "ttprem/plan.h"
 #include "ttprem/planner.h"
 #include "ttprem/profile.h"
+#include "ttprem/report.h"
 #include "ttprem/runtime.h"
 #include "ttprem/schedule.h"
 #include "ttprem/trace.h"
