@@ -222,11 +222,17 @@ static void explain(const cache_study *study, const prem_cache *cache, double ed
                        "of a cache that is divided among partitions, or shared with other uses of "
                        "the same memory, is not the whole.",
                        cache->name, edge_bytes / 1024, (double)cache->bytes / 1024);
-  else if (fabs(off) > agreement)
+  else if (off < -agreement)
     prem_findings_note(study->findings,
                        "%s: %.0f KiB read off, %.0f reported: the cores, or guests of a host, that "
                        "share it leave less of it; pages that fall on the same sets do so too.",
                        cache->name, edge_bytes / 1024, (double)cache->bytes / 1024);
+  else if (off > agreement)
+    prem_findings_note(
+        study->findings,
+        "%s: %.0f KiB read off, %.0f reported: the caches beside it hold other lines "
+        "than it does, so that together they hold more.",
+        cache->name, edge_bytes / 1024, (double)cache->bytes / 1024);
 }
 
 static prem_status tell_size(cache_study *study, int32_t number, prem_table *table, char *verdict,
