@@ -304,6 +304,8 @@ static int report(const tuning *all, const prem_tune_search *searches, int32_t c
     return COMMAND_INVALID;
   }
   const bool stdout_taken = all->options->output && !strcmp(all->options->output, "-");
+  if (command_stop)
+    prem_findings_incomplete(findings);
   const int status = observing_report(&all->options->common, findings, &all->machine, stdout_taken);
   prem_findings_free(findings);
   return status;
