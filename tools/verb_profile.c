@@ -91,8 +91,10 @@ static void forget_times(prem_schedule *schedule) {
 
 static int write_profile(const profile_options *options, const prem_profile *profile,
                          const char *name) {
-  if (profile->interrupted) {
-    command_error("%s: interrupted; nothing is written", name);
+  const bool stdout_taken = !strcmp(options->output, "-");
+  if (profile->interrupted) { /* half a profile would be planned with; half the findings may help */
+    command_error("%s: interrupted; no profile is written", name);
+    observing_report(&options->common, profile->findings, &profile->machine, stdout_taken);
     return COMMAND_INTERRUPTED;
   }
   if (!profile->output_ok) {
@@ -105,8 +107,7 @@ static int write_profile(const profile_options *options, const prem_profile *pro
   int status =
       observing_failed(prem_profile_write(profile, options->output, diag), diag, options->output);
   if (status == COMMAND_DONE)
-    status = observing_report(&options->common, profile->findings, &profile->machine,
-                              !strcmp(options->output, "-"));
+    status = observing_report(&options->common, profile->findings, &profile->machine, stdout_taken);
   return status;
 }
 
