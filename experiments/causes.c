@@ -4,9 +4,10 @@
 #include "ttprem/measure.h"
 
 enum {
-  LOOK_BACK = 128, /* records of a block: more than its buffers can hold up a phase */
-  CHAIN_LIMIT = 3, /* phases of a tile */
-  CLOCK_STEPS = 2  /* a release is seen one step late at worst, and stamped one step late */
+  LOOK_BACK = 128,  /* records of a block: more than its buffers can hold up a phase */
+  CHAIN_LIMIT = 3,  /* phases of a tile */
+  NOTICE_NS = 1000, /* from the end of a phase to the next one that sees it, on any backend */
+  CLOCK_STEPS = 2   /* a release is seen one step late at worst, and stamped one step late */
 };
 
 /** The records of each block, in the order of their starts. */
@@ -85,30 +86,52 @@ static bool frees_buffer(const searching *all, const prem_trace_record *record,
   return false;
 }
 
-/* The last to end among those that `record` could be waiting for; `wait_ns` is when that wait was
- * over. */
-static reason wait_for(const searching *all, int64_t position, int64_t begin, bool for_unit) {
+/* What `record` could be waiting for when it stands ready, or in the way of its unit; COUNT: not
+ * for this one. */
+static prem_cause cause_of(const searching *all, const prem_trace_record *record,
+                           const prem_trace_record *other, bool is_ready) {
+  if (!is_ready && same_tile(record, other))
+    return PREM_CAUSE_DATA;
+  if (!is_ready && frees_buffer(all, record, other))
+    return PREM_CAUSE_BUFFER;
+  return same_unit(record, other) ? PREM_CAUSE_UNIT : PREM_CAUSE_COUNT;
+}
+
+/* Units work their tables in order: a phase that begins late holds up the one behind it even where
+ * the unit does not wait for it to end. */
+static void wait_in_line(const searching *all, int64_t position, int64_t last, int64_t over_ns,
+                         int64_t latest_ns, reason *found) {
   const prem_trace_record *record = record_at(all, position);
-  const int64_t over_ns = (for_unit ? record->start_ns : record->ready_ns) + all->clock_step_ns;
+  int64_t at = position - 1;
+  while (at >= last && !same_unit(record, record_at(all, at)))
+    --at;
+  if (at < last || !is_late(all, record_at(all, at)))
+    return;
+  const int64_t begun_ns = record_at(all, at)->start_ns;
+  if (begun_ns > latest_ns && begun_ns <= over_ns)
+    *found = (reason){.cause = PREM_CAUSE_UNIT, .culprit = all->order[at], .known = true};
+}
+
+/* The last to end among those that `record` waited for until it was ready, or until it started. */
+static reason wait_for(const searching *all, int64_t position, int64_t begin, bool is_ready) {
+  const prem_trace_record *record = record_at(all, position);
+  const int64_t over_ns = (is_ready ? record->start_ns : record->ready_ns) + all->clock_step_ns;
   const int64_t last = position - LOOK_BACK > begin ? position - LOOK_BACK : begin;
-  reason found = {.culprit = -1};
+  reason found = {.cause = PREM_CAUSE_COUNT, .culprit = -1};
   int64_t latest_ns = record->release_ns;
   for (int64_t at = position - 1; at >= last; --at) {
     const prem_trace_record *other = record_at(all, at);
-    if (other->end_ns > over_ns || other->end_ns <= latest_ns)
-      continue;
-    prem_cause cause = PREM_CAUSE_COUNT;
-    if (for_unit)
-      cause = same_unit(record, other) ? PREM_CAUSE_UNIT : PREM_CAUSE_COUNT;
-    else if (same_tile(record, other))
-      cause = PREM_CAUSE_DATA;
-    else if (frees_buffer(all, record, other))
-      cause = PREM_CAUSE_BUFFER;
-    if (cause == PREM_CAUSE_COUNT)
+    const prem_cause cause = cause_of(all, record, other, is_ready);
+    const bool is_later = other->end_ns > latest_ns;
+    const bool is_nearer = found.known && other->end_ns == latest_ns && cause != PREM_CAUSE_UNIT &&
+                           found.cause == PREM_CAUSE_UNIT;
+    if (cause == PREM_CAUSE_COUNT || other->end_ns > over_ns || (!is_later && !is_nearer))
       continue;
     found = (reason){.cause = cause, .culprit = all->order[at], .known = true};
     latest_ns = other->end_ns;
   }
+  if (!is_ready)
+    wait_in_line(all, position, last, over_ns, latest_ns, &found);
   return found;
 }
 
@@ -131,12 +154,22 @@ static reason without_wait(const searching *all, int64_t position, int64_t begin
   return found;
 }
 
+/* The first phases of a job wait for the jobs before it, on whichever blocks these are: what ended
+ * last on this block, long before, was not it. */
+static bool waits_for_job(const searching *all, const prem_trace_record *record,
+                          const reason *found) {
+  const prem_task *task = &all->schedule->tasks[record->task];
+  if (task->after_count == 0 || record->tile >= task->block_count)
+    return false;
+  return !found->known || record->ready_ns - all->trace->records[found->culprit].end_ns > NOTICE_NS;
+}
+
 static reason reason_of(const searching *all, int64_t position, int64_t begin) {
   const prem_trace_record *record = record_at(all, position);
   reason found = {.culprit = -1};
   if (record->ready_ns > record->release_ns) {
     found = wait_for(all, position, begin, false);
-    if (!found.known && all->schedule->tasks[record->task].after_count > 0)
+    if (waits_for_job(all, record, &found))
       return (reason){.cause = PREM_CAUSE_JOB, .culprit = -1, .known = true};
   }
   if (!found.known)

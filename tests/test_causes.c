@@ -105,6 +105,29 @@ START_TEST(a_unit_that_is_still_at_work) {
 }
 END_TEST
 
+/* The second prefetch has its buffer, but its turn comes only when the first one has begun. */
+START_TEST(a_turn_that_comes_late) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+  add(PREM_COMPUTE, 0, 100, 100, 100, 290); /* 40 longer */
+  add(PREM_PREFETCH, 1, 200, 290, 295, 395);
+  add(PREM_PREFETCH, 2, 250, 296, 296, 396);
+  find(1);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_BUFFER, 2);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_UNIT, 2);
+  assert_blamed(PREM_COMPUTE, 2, 40);
+}
+END_TEST
+
+START_TEST(a_turn_behind_one_that_waits) {
+  add(PREM_COMPUTE, 0, 0, 0, 0, 290); /* 140 longer */
+  add(PREM_WRITEBACK, 0, 150, 290, 290, 340);
+  add(PREM_PREFETCH, 1, 200, 293, 293, 393);
+  find(1);
+  assert_cause(PREM_WRITEBACK, PREM_CAUSE_DATA, 2);
+  assert_blamed(PREM_COMPUTE, 2, 140);
+}
+END_TEST
+
 START_TEST(what_waits_behind_a_late_phase_goes_back_to_the_first) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 180); /* 80 longer */
   add(PREM_COMPUTE, 0, 100, 180, 180, 330);
@@ -191,6 +214,17 @@ START_TEST(a_job_before_it_that_is_late) {
 }
 END_TEST
 
+START_TEST(a_job_that_its_block_did_not_hold_up) {
+  prem_trace_record *before = add(PREM_PREFETCH, 0, 0, 0, 0, 1110);
+  prem_trace_record *late = add(PREM_PREFETCH, 0, 1100, 5000, 5000, 5100);
+  before->block = late->block = 1;
+  before->task = late->task = B;
+  before->tile = 1;
+  find(1);
+  ck_assert_int_eq(causes[B * PREM_PHASE_COUNT + PREM_PREFETCH].count[PREM_CAUSE_JOB], 1);
+}
+END_TEST
+
 START_TEST(nothing_late_nothing_said) {
   add(PREM_PREFETCH, 0, 0, 0, 10, 110); /* within late_ns */
   find(1);
@@ -254,6 +288,8 @@ int main(void) {
   tcase_add_test(cases, data_that_comes_late);
   tcase_add_test(cases, a_buffer_that_is_still_in_use);
   tcase_add_test(cases, a_unit_that_is_still_at_work);
+  tcase_add_test(cases, a_turn_that_comes_late);
+  tcase_add_test(cases, a_turn_behind_one_that_waits);
   tcase_add_test(cases, what_waits_behind_a_late_phase_goes_back_to_the_first);
   tcase_add_test(cases, a_chained_phase_hands_the_blame_on);
   tcase_add_test(cases, no_window_is_to_blame_for_an_executor);
@@ -263,6 +299,7 @@ int main(void) {
   tcase_add_test(cases, a_cold_start);
   tcase_add_test(cases, a_warm_up_that_takes_too_long);
   tcase_add_test(cases, a_job_before_it_that_is_late);
+  tcase_add_test(cases, a_job_that_its_block_did_not_hold_up);
   tcase_add_test(cases, nothing_late_nothing_said);
   tcase_add_test(cases, hyperperiods_that_do_not_count);
   tcase_add_test(cases, lost_records_make_no_executor_late);
