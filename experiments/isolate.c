@@ -444,6 +444,10 @@ static void say_mode(char *text, size_t bytes, const prem_isolation *isolation,
   const worst_ratios hostile = worst_of(isolation, mode, PREM_HOSTILE);
   const int64_t real_ns = furthest_ns(isolation, mode, PREM_NEIGHBOURS);
   const int64_t hostile_ns = furthest_ns(isolation, mode, PREM_HOSTILE);
+  if (real_ns < 0 || hostile_ns < 0) {
+    snprintf(text, bytes, "%s: not measured in all companies", prem_mode_name(mode->mode));
+    return;
+  }
   snprintf(text, bytes,
            "%s: response times moved by at most %lld ns (%.1f clock steps) with their neighbours "
            "and %lld ns (%.1f) with hostile ones, the longest memory phase to %.2f and %.2f times "
