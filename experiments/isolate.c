@@ -81,7 +81,8 @@ static void fold_task(const certifying *all, const prem_isolation_mode *mode, in
   const prem_observed *observed = &party->observed[mode->mode];
   prem_isolation_task *task = &mode->tasks[t];
   const int32_t at = prem_schedule_find_task(party->schedule, task->name);
-  prem_times_summarise(&observed->responses[at], &task->response_ns[company]);
+  prem_summarise(observed->responses[at].ns, observed->responses[at].count,
+                 &task->response_ns[company]);
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
     prem_times_summarise(&observed->phases[at * PREM_PHASE_COUNT + p].steady,
                          &task->phase_ns[p][company]);
@@ -182,7 +183,7 @@ prem_status prem_isolate(const prem_schedule *schedule, const prem_backend *back
   const size_t parties = (size_t)all.party_count;
   prem_status status = make_result(schedule, options, &all.result);
   all.parties = calloc(parties, sizeof *all.parties);
-  all.schedules = calloc(parties, sizeof *all.schedules);
+  all.schedules = calloc(parties, sizeof(prem_schedule *));
   if (status == PREM_OK)
     status = all.parties && all.schedules ? certify(&all) : PREM_ERR_MEMORY;
   for (int32_t i = 0; i < all.party_count; ++i) {

@@ -146,7 +146,7 @@ static prem_status fold_phase(const profiling *all, int32_t t, int phase) {
     const prem_observed_phase *seen = phase_in(all, (prem_profile_company)c, t, phase);
     prem_times_summarise(&seen->steady, &out->steady_ns[c]);
     prem_times_summarise(&seen->cold, &out->cold_ns[c]);
-    status = prem_tail_estimate(seen->run_max_ns, seen->run_count, probability, &out->tail[c]);
+    status = prem_tail_estimate(seen->run_max.ns, seen->run_max.count, probability, &out->tail[c]);
   }
   find_wcet(all, t, phase, out);
   return status;
@@ -346,7 +346,7 @@ static prem_status make_result(profiling *all, const prem_machine *machine) {
   result->output_ok = true;
   result->tasks = calloc(parties, sizeof *result->tasks);
   all->parties = calloc(parties, sizeof *all->parties);
-  all->schedules = calloc(parties, sizeof *all->schedules);
+  all->schedules = calloc(parties, sizeof(prem_schedule *));
   all->disturbance =
       prem_disturbance_new(prem_backend_name(all->backend), all->parties, (int32_t)parties);
   return result->tasks && all->parties && all->schedules && all->disturbance ? PREM_OK

@@ -40,7 +40,7 @@ static prem_status add_alone(trial *all, int32_t t) {
 static prem_status make_parties(trial *all, const prem_backend *backend, prem_diag *diag) {
   const size_t room = (size_t)all->schedule->task_count + 1;
   all->parties = calloc(room, sizeof *all->parties);
-  all->alone = calloc(room, sizeof *all->alone);
+  all->alone = calloc(room, sizeof(prem_schedule *));
   all->tasks = calloc(room, sizeof *all->tasks);
   if (!all->parties || !all->alone || !all->tasks)
     return PREM_ERR_MEMORY;

@@ -125,6 +125,18 @@ START_TEST(samples_are_counted_over_all_rounds) {
 }
 END_TEST
 
+/* Response times are judged by the clock's step: none of their digits is lost. */
+START_TEST(response_times_are_exact) {
+  isolate("version = 1; name = \"long\"; platform: { blocks = 1; };\n"
+          "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;\n"
+          "  prefetch: { wcet_ns = 1000001L; }; compute: { wcet_ns = 500001L; }; } );\n"
+          "plan: { hyperperiod_ns = 1500002L; runs = ( { task = \"a\"; phase = \"prefetch\";\n"
+          "  chain = [ \"compute\" ]; start_ns = 0L; } ); };\n");
+  for (int c = PREM_ALONE; c < PREM_COMPANY_COUNT; ++c)
+    ck_assert_int_eq(isolation->modes[0].tasks[0].response_ns[c].p50, 1500002);
+}
+END_TEST
+
 START_TEST(tasks_without_a_kernel_stand_for_themselves) {
   isolate(pair);
   ck_assert(!isolation->hostile[0].replaced);
@@ -174,6 +186,7 @@ int main(void) {
   tcase_add_test(cases, time_triggered_tasks_do_not_move);
   tcase_add_test(cases, free_tasks_move_by_what_their_neighbours_take);
   tcase_add_test(cases, samples_are_counted_over_all_rounds);
+  tcase_add_test(cases, response_times_are_exact);
   tcase_add_test(cases, tasks_without_a_kernel_stand_for_themselves);
   tcase_add_test(cases, hostile_tiles_fill_the_buffers);
   tcase_add_test(cases, what_was_not_measured_did_not_move);

@@ -70,7 +70,7 @@ END_TEST
 START_TEST(no_offset_no_stretching) {
   schedule = checked_schedule(text(two, ""));
   schedule->plan->affine[0].repeat = 1;
-  schedule->plan->starts_count = 0;
+  schedule->plan->starts[0].start_ns[0] = schedule->plan->starts[0].start_ns[1] = 1000;
   ck_assert_int_eq(prem_plan_offset_ns(schedule->plan), 0);
   ck_assert_int_eq(prem_plan_stretch(schedule, schedule->plan, 100, &plan, diag),
                    PREM_ERR_ARGUMENT);

@@ -42,7 +42,8 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case ARGP_KEY_END:
     if (!options->output)
       argp_error(state, "FILE and -o OUT are needed");
-    if (options->common.json && !strcmp(options->common.json, "-") && !strcmp(options->output, "-"))
+    else if (options->common.json && !strcmp(options->common.json, "-") &&
+             !strcmp(options->output, "-"))
       argp_error(state, "-o and --json cannot both go to stdout");
     return 0;
   default:
