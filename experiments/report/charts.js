@@ -53,6 +53,7 @@ function count(number) {
 
 function percent(value) {
   if (value === null || value === undefined) return '\u2013';
+  if (value === 0) return '0';
   return value > 0 && value < 1 ? String(Number(value.toPrecision(3))) : value.toFixed(value < 100 ? 2 : 0);
 }
 
@@ -120,6 +121,11 @@ function axis(label, paper, size) {
   };
 }
 
+/** A legend's number; nothing where the pointer is not. */
+function shown(_, value) {
+  return value === null || value === undefined ? '' : plain(value);
+}
+
 function chartSeries(series, index, spec, paper) {
   const colour = paper.series[index % paper.series.length];
   return {
@@ -128,7 +134,7 @@ function chartSeries(series, index, spec, paper) {
                          : spec.kind === 'points' ? () => null : undefined,
     points: {show: spec.kind === 'points' || (spec.kind === 'lines' && series.x.length <= 40), size: 7,
              fill: index % 2 ? paper.paper : colour, stroke: colour},
-    value: (_, v) => plain(v),
+    value: shown,
   };
 }
 
@@ -169,7 +175,7 @@ function yRange(spec) {
   if (spec.yRange) return spec.yRange;
   const [least, most] = extremes(spec.series.flatMap((s) => [s.y, s.low, s.high]));
   if (!Number.isFinite(least)) return [0, 1];
-  if (spec.logY) return [Math.max(least, 1e-12) / 1.3, Math.max(most, 1e-12) * 1.3];
+  if (spec.logY) return [10 ** Math.floor(Math.log10(Math.max(least, 1e-12))), 10 ** Math.ceil(Math.log10(Math.max(most, 1e-12) * 1.001))];
   const room = (most - least || Math.abs(most) || 1) * 0.06;
   return [least >= 0 && least - room < 0 ? 0 : least - room, most + room];
 }
@@ -181,24 +187,35 @@ function positive(series, spec) {
   return {...series, x: pick(series.x), y: pick(series.y), low: pick(series.low), high: pick(series.high)};
 }
 
-/** spec: {kind, xLabel, yLabel, logX, logY, yRange, series: [{name, x, y, low, high}]}; x ascending. */
+/** spec: {kind, xLabel, yLabel, logX, logY, nearZero, yRange, series: [{name, x, y, low, high}]}; x ascending. nearZero: x is
+ *  linear up to about there and logarithmic above. */
 function drawLines(box, spec) {
   const paper = colours();
-  const shown = {...spec, series: spec.series.map((s) => positive(s, spec))};
-  const tables = shown.series.map((s) => [s.x, s.y]);
+  const drawn = {...spec, series: spec.series.map((s) => positive(s, spec))};
+  const tables = drawn.series.map((s) => [s.x, s.y]);
   const data = tables.length > 1 ? uPlot.join(tables) : tables[0];
   const logarithmic = (on) => (on ? {distr: 3} : {});
   box.replaceChildren();
   new uPlot({
     width: widthOf(box), height: printing ? 250 : 330,
-    scales: {x: {time: false, ...logarithmic(spec.logX)},
-             y: {...logarithmic(spec.logY), range: () => yRange(shown)}},
-    axes: [axis(spec.xLabel, paper, 42), axis(spec.yLabel, paper, 70)],
-    series: [{label: spec.xLabel, value: (_, v) => plain(v)},
-             ...shown.series.map((s, i) => chartSeries(s, i, spec, paper))],
+    scales: {x: {time: false, ...logarithmic(spec.logX), ...(spec.nearZero ? {distr: 4, asinh: spec.nearZero, range: (_, from, to) => [Math.max(from, 0), to]} : {})},
+             y: {...logarithmic(spec.logY), range: () => yRange(drawn)}},
+    axes: [{...axis(spec.xLabel, paper, 42), ...(spec.nearZero ? {splits: (_, __, from, to) => decades(from, to, spec.nearZero)} : {})}, axis(spec.yLabel, paper, 70)],
+    series: [{label: spec.xLabel, value: shown},
+             ...drawn.series.map((s, i) => chartSeries(s, i, spec, paper))],
     cursor: {drag: {x: true, y: false}},
-    hooks: {draw: [(plot) => drawRanges(plot, shown, paper)]},
+    legend: {markers: {width: 2, fill: null, dash: (_, i) => ['double', 'solid', 'dashed', 'dotted'][i < 1 ? 0 : 1 + ((i - 1) % 3)]}},
+    hooks: {draw: [(plot) => drawRanges(plot, drawn, paper)]},
   }, data, box);
+}
+
+/** Zero and powers of ten; between two of them equal steps. */
+function decades(from, to, nearZero) {
+  const found = from <= 0 ? [0] : [];
+  for (let at = 10 ** Math.ceil(Math.log10(Math.max(from, nearZero / 10))); at <= to; at *= 10) found.push(at);
+  if (found.length > 2) return found;
+  const step = 10 ** Math.floor(Math.log10((to - from) / 2 || 1));
+  return Array.from({length: Math.floor((to - from) / step) + 1}, (_, i) => (Math.ceil(from / step) + i) * step).filter((at) => at <= to);
 }
 
 /** A chart that draws itself again when it has to; `specOf` is asked anew each time. */
@@ -235,7 +252,7 @@ function latenessHistogram(row, lateNs) {
   const paper = colours();
   const buckets = filledBuckets(row.lateness_hist);
   const left = 62, top = 34, step = Math.min(64, 900 / buckets.length), tall = 190;
-  const width = left + step * buckets.length + 150, height = top + tall + 50;
+  const width = Math.max(left + step * buckets.length + 150, 640), height = top + tall + 50;
   const decades = Math.max(1, Math.ceil(Math.log10(Math.max(...buckets.map((b) => b.count), 1) + 1)));
   const heightOf = (n) => (n <= 0 ? 0 : (tall * (Math.log10(n) + 0.12)) / (decades + 0.12));
   const picture = drawing('svg', {viewBox: `0 0 ${width} ${height}`, width, role: 'img', style: 'max-width:100%',
@@ -248,7 +265,7 @@ function latenessHistogram(row, lateNs) {
   for (let d = 0; d <= decades; ++d) {
     const y = top + tall - heightOf(10 ** d);
     picture.append(drawing('line', {x1: left, x2: left + step * buckets.length, y1: y, y2: y, stroke: paper.line}));
-    say(left - 6, y + 4, d < 4 ? String(10 ** d) : `10^${d}`, 'end');
+    say(left - 6, y + 4, d < 4 ? String(10 ** d) : '10' + [...String(d)].map((c) => '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079'[c]).join(''), 'end');
   }
   buckets.forEach((bucket, i) => {
     const x = left + i * step, tallness = heightOf(bucket.count), late = bucket.least > lateNs;
@@ -263,7 +280,7 @@ function latenessHistogram(row, lateNs) {
   picture.append(drawing('line', {x1: mark, x2: mark, y1: top - 14, y2: top + tall, stroke: paper.late,
     'stroke-width': 2, 'stroke-dasharray': '5 3'}));
   say(mark + 6, top - 6, `\u25c4 maximum ${time(row.lateness_max_ns)}`, 'start', paper.late);
-  say(left + (step * buckets.length) / 2, top + tall + 38, 'lateness up to, in ns (buckets double); releases counted on a logarithmic scale', 'middle');
+  say(left, top + tall + 38, 'lateness up to, in ns (buckets double); releases counted on a logarithmic scale', 'start');
   return picture;
 }
 

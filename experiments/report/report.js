@@ -3,16 +3,15 @@
 
 /* ---- pieces --------------------------------------------------------------------------------- */
 
-/** columns: [title, unit, "text" or ""]; a cell is a text, or {text, bad}. */
-function table(caption, columns, rows) {
+/** columns: [title, unit, "text" or ""]; a cell is a text, or {bad: text}. `lead`: a row to be seen. */
+function table(caption, columns, rows, lead) {
   const cell = (value, column) => {
     const bad = value !== null && typeof value === 'object';
     return element('td', {class: bad ? 'bad' : column[2] || ''}, bad ? value.bad : value);
   };
-  return element('div', {class: 'scroll'}, element('table', {},
-    caption ? element('caption', {}, caption) : null,
+  return element('div', {class: 'scroll'}, caption ? element('p', {class: 'caption'}, caption) : null, element('table', {},
     element('tr', {}, columns.map((c) => element('th', {class: c[2] || ''}, c[0], c[1] ? [element('br'), `[${c[1]}]`] : []))),
-    rows.map((row) => element('tr', {}, row.map((value, i) => cell(value, columns[i]))))));
+    rows.map((row, r) => element('tr', {class: r === lead && rows.length > 1 ? 'lead' : null}, row.map((value, i) => cell(value, columns[i]))))));
 }
 
 function section(title, ...content) {
@@ -51,6 +50,12 @@ const MODES = {
   legacy: 'as ordinary kernels', launched: 'as ordinary kernels with their launches',
 };
 
+/** What is promised first, then what it is set against. */
+function rank(row) {
+  const at = Object.keys(MODES).indexOf(row.mode);
+  return at < 0 ? Infinity : at;
+}
+
 function modeWords(row) {
   return MODES[row.mode] || row.label;
 }
@@ -73,13 +78,18 @@ function overrunWords(row) {
   return row.overruns ? ` ${count(row.overruns)} phases ended after their windows.` : ' Every phase ended in its window.';
 }
 
+/** How the other modes did: what their steadiness costs or saves. */
 function comparison(first, others) {
   const compared = others.filter((r) => r.jitter_ns !== null && r.makespan_ns.mean !== null);
-  if (!compared.length || first.jitter_ns === null) return '';
-  return ' ' + compared.map((row) => {
-    const slower = row.makespan_ns.mean / first.makespan_ns.mean;
-    return `${modeWords(row)} it moves by ${time(row.jitter_ns)} and takes ${time(row.makespan_ns.mean)} (${slower < 10 ? slower.toFixed(2) : Math.round(slower)} times as long)`;
-  }).join('; ').replace(/^./, (c) => c.toUpperCase()) + '.';
+  if (!compared.length || first.jitter_ns === null) return null;
+  return compared.map((row) => {
+    const longer = row.makespan_ns.mean / first.makespan_ns.mean;
+    return `${modeWords(row)} it moves by ${time(row.jitter_ns)} and takes ${time(row.makespan_ns.mean)}, ${Number(longer.toPrecision(3))} times as long`;
+  }).join('; ').replace(/^./, capital) + '.';
+}
+
+function capital(letter) {
+  return letter.toUpperCase();
 }
 
 function leadingRow(result) {
@@ -88,13 +98,16 @@ function leadingRow(result) {
 
 function verdict(result) {
   const lead = leadingRow(result);
-  if (!lead) return {bad: true, text: 'Nothing was measured: the result has no rows.'};
+  if (!lead) return {bad: true, text: 'Nothing was measured: the result has no rows.', compared: null};
   const wrong = result.rows.filter((row) => row.output_ok === false);
   const late = lead.mode === 'tt' && (lead.late_releases > 0 || lead.overruns > 0 || lead.violations_certain > 0);
   const text = (wrong.length ? `WRONG OUTPUT in ${wrong.map((r) => r.label).join(', ')}: the times of these rows mean nothing. ` : '') +
-    `${modeWords(lead).replace(/^./, (c) => c.toUpperCase())}, ${movement(lead)}.` + latenessWords(lead, result.late_ns) + overrunWords(lead) +
-    comparison(lead, result.rows.filter((row) => row !== lead));
-  return {bad: wrong.length > 0 || late, text};
+    `${modeWords(lead).replace(/^./, capital)}, ${movement(lead)}.` + latenessWords(lead, result.late_ns) + overrunWords(lead);
+  return {bad: wrong.length > 0 || late, text, compared: comparison(lead, result.rows.filter((row) => row !== lead))};
+}
+
+function verdictBox(bad, text, compared) {
+  return element('div', {class: bad ? 'verdict bad' : 'verdict'}, element('p', {}, text), compared ? element('p', {}, compared) : null);
 }
 
 function doubts(result) {
@@ -132,7 +145,7 @@ function rowsTable(result) {
         any ? inUnit(worstSpread(row), moves) : dash, any ? inUnit(Math.round(row.makespan_ns.mean), span) : dash,
         any ? inUnit(row.makespan_ns.max, span) : dash, any ? inUnit(row.jitter_ns, jitter) : dash, any ? percent(row.jitter_pct) : dash,
         row.output_ok === null ? dash : flag(row.output_ok ? 'ok' : 'WRONG', !row.output_ok)];
-    }));
+    }), 0);
 }
 
 function exceedance(result) {
@@ -171,12 +184,12 @@ function isolationTable(result) {
   const all = result.rows.flatMap((r) => r.tasks.flatMap((t) => Object.values(t.phases)));
   const unit = columnUnit(all.flatMap((p) => [p.wcet_ns, p.woet_ns])), late = columnUnit(all.map((p) => p.lateness_max_ns));
   const alone = all.some((p) => p.alone_ns !== null && p.alone_ns !== undefined);
-  const share = (p) => (p.wcet_ns && p.woet_ns !== null ? flag(`${percent((100 * p.woet_ns) / p.wcet_ns)}`, p.woet_ns > p.wcet_ns) : '\u2013');
+  const share = (row, p) => (p.wcet_ns && p.woet_ns !== null ? flag(percent((100 * p.woet_ns) / p.wcet_ns), row.mode === 'tt' && p.woet_ns > p.wcet_ns) : '\u2013');
   return shortened(`WCET: planned. WOET: longest seen. Times in ${unit[0]}.` + (alone ? ' Isolation: longest in company, of longest alone.' : ' Isolation, the longest in company against alone, was not measured here.'),
     [['task', '', 'text'], ['phase', '', 'text'], ['mode', '', 'text'], ['WCET'], ['WOET'], ['WOET', '% of WCET'],
      ...(alone ? [['alone'], ['isolation', 'ratio']] : []), ['overruns'], ['worst lateness', late[0]], ['late']],
     byTask(result, (row, task) => Object.entries(task.phases).filter(([, p]) => p.count > 0).map(([name, p]) =>
-      [task.name, name, row.label, inUnit(p.wcet_ns, unit), inUnit(p.woet_ns, unit), share(p),
+      [task.name, name, row.label, inUnit(p.wcet_ns, unit), inUnit(p.woet_ns, unit), share(row, p),
        ...(alone ? [inUnit(p.alone_ns, unit), p.alone_ns ? (p.woet_ns / p.alone_ns).toFixed(3) : '\u2013'] : []),
        row.releases ? flag(count(p.overruns), p.overruns > 0) : '\u2013', inUnit(p.lateness_max_ns, late),
        p.lateness_max_ns === null ? '\u2013' : flag(count(p.late_releases), p.late_releases > 0)])));
@@ -210,7 +223,7 @@ function distributionChart(document) {
   const names = result.rows[0].tasks.map((t) => t.name);
   const what = element('select', {'aria-label': 'of what'}, option('', 'makespan'), names.map((n) => option(n, `response time of ${n}`)));
   const how = element('select', {'aria-label': 'as what'}, option('cdf', 'share of samples not longer (CDF)'), option('tail', 'share at least as long, logarithmic (tail)'));
-  const from = element('select', {'aria-label': 'counted from'}, option('', 'time'), option('above', "time above each mode's shortest"));
+  const from = element('select', {'aria-label': 'counted from'}, option('above', "time above each mode's shortest"), option('', 'time'));
   const spec = () => {
     const above = from.value === 'above', tail = how.value === 'tail';
     const curves = result.rows.filter((r) => samples[r.label]).map((r) => [r, what.value ? samples[r.label].tasks[what.value] : samples[r.label].makespan])
@@ -219,7 +232,7 @@ function distributionChart(document) {
     for (const c of curves)
       if (c.ns[c.ns.length - 1] < most && !tail) { c.ns.push(most); c.y.push(100); }
     const log = most > 8 * Math.max(least, 1);
-    return {kind: 'steps', logX: log && !above, logY: tail, yRange: tail ? undefined : [0, 103],
+    return {kind: 'steps', logX: log && !above, nearZero: above ? result.provenance.machine.clock_step_ns / unit[1] || 1 : null, logY: tail, yRange: tail ? undefined : [0, 103],
       xLabel: `${what.value ? `response time of ${what.value}` : 'makespan'}${above ? " above its mode's shortest" : ''} [${unit[0]}]${log && !above ? ', logarithmic' : ''}`,
       yLabel: tail ? '% at least as long' : '% not longer', series: curves.map((c) => ({name: c.name, x: c.ns.map((v) => v / unit[1]), y: c.y}))};
   };
@@ -271,7 +284,7 @@ function resultSection(document, number) {
   const {result} = document, said = verdict(result);
   const heading = element('h2', {id: `document-${number}`}, result.schedule.name);
   const intro = element('p', {class: 'soft'}, `${result.provenance.machine.name} (${result.provenance.machine.backend}), ${result.provenance.date ?? 'no date'}, ${document.file}`);
-  const head = [heading, element('p', {class: said.bad ? 'verdict bad' : 'verdict'}, said.text), intro];
+  const head = [heading, verdictBox(said.bad, said.text, said.compared), intro];
   if (!result.rows.length) return element('article', {}, head, provenance(result, document.file));
   const timed = result.rows.filter((row) => row.releases > 0);
   return element('article', {}, head, doubts(result),
@@ -352,7 +365,7 @@ function findingsSection(document, number) {
   const {findings} = document;
   const wrong = findings.output_ok === false;
   return element('article', {}, element('h2', {id: `document-${number}`}, findings.title),
-    element('p', {class: wrong || !findings.complete ? 'verdict bad' : 'verdict'}, (wrong ? 'WRONG OUTPUT: these numbers mean nothing. ' : '') + (findings.verdict || 'No verdict was reached.')),
+    verdictBox(wrong || !findings.complete, (wrong ? 'WRONG OUTPUT: these numbers mean nothing. ' : '') + (findings.verdict || 'No verdict was reached.'), null),
     findings.complete ? null : element('p', {class: 'doubt'}, 'Interrupted before its end: what is here is right as far as it goes.'),
     findings.question ? element('p', {class: 'soft'}, `The question: ${findings.question}`) : null,
     findings.notes.map((note) => element('p', {}, note)),
@@ -394,6 +407,7 @@ addEventListener('error', (event) => { document.body.dataset.error = `${event.me
 
 function buildPage() {
   const {documents, refused} = JSON.parse(document.getElementById('documents').textContent);
+  for (const d of documents) d.result?.rows.sort((a, b) => rank(a) - rank(b));
   const main = element('main', {});
   main.append(element('h1', {}, documents.length === 1 ? titleOf(documents[0]) : 'Measured with ttprem'));
   main.append(...refusals(refused), contents(documents) ?? '');

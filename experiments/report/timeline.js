@@ -62,8 +62,7 @@ function causeOf(phase, phases, tasks) {
   const waited = Math.max(phase.waited ?? 0, 0);
   if (waited > phase.lateness / 2) {
     const last = endedBefore(phases, phase, phase.release, phase.release + waited + 1, false);
-    return `its data or buffer was free ${time(waited)} after the release` +
-           (last ? `: ${phaseName(last, tasks)} had ended ${time(last.end - phase.release)} after it` : '');
+    return `waited ${time(waited)} for its data or buffer` + (last ? `, until ${phaseName(last, tasks)} had ended` : '');
   }
   const last = endedBefore(phases, phase, phase.release, phase.start, true);
   return last ? `ready in time, but the block was at ${phaseName(last, tasks)}, which ended ${time(last.end - phase.release)} after the release`
@@ -357,12 +356,14 @@ class Timeline {
   }
   drawName(ctx, paper, p, x, top, width, height) {
     const text = `${['PF', 'C', 'WB'][p.phase]} ${p.tile}`;
-    const from = Math.max(x, LEFT), room = Math.min(x + width, this.width()) - from, needed = ctx.measureText(text).width + 8;
-    if (room < needed || height < 13) return;
-    ctx.fillStyle = paper.paper;
-    ctx.fillRect(from + room / 2 - needed / 2, top + height / 2 - 7, needed, 14);
-    ctx.fillStyle = paper.ink;
+    const from = Math.max(x, LEFT), room = Math.min(x + width, this.width()) - from;
+    if (room < ctx.measureText(text).width + 12 || height < 13) return;
     ctx.textAlign = 'center';
+    ctx.strokeStyle = paper.paper;
+    ctx.lineWidth = 4;
+    ctx.lineJoin = 'round';
+    ctx.strokeText(text, from + room / 2, top + height / 2 + 4);
+    ctx.fillStyle = paper.ink;
     ctx.fillText(text, from + room / 2, top + height / 2 + 4);
     ctx.textAlign = 'left';
   }
@@ -421,8 +422,7 @@ class Timeline {
       element('td', {class: 'text'}, how), element('td', {class: 'text'}, phaseName(p, this.tasks)), element('td', {}, String(p.block)),
       element('td', {class: 'text', style: 'white-space:normal'}, cause),
       element('td', {class: 'screen'}, element('button', {type: 'button', onclick: () => this.reveal(p)}, 'show')));
-    this.causes.replaceChildren(...(late.length + over.length === 0 ? [] : [element('div', {class: 'scroll'}, element('table', {},
-      element('caption', {}, 'The worst of what is shown, and why'),
+    this.causes.replaceChildren(...(late.length + over.length === 0 ? [] : [element('div', {class: 'scroll'}, element('p', {class: 'caption'}, 'The worst of what is shown, and why'), element('table', {},
       element('tr', {}, ['what', 'phase', 'block', 'cause'].map((t) => element('th', {class: t === 'block' ? '' : 'text'}, t)), element('th', {class: 'screen'}, '')),
       late.map((p) => line(p, `\u25bc ${time(p.lateness)} late`, causeOf(p, this.row.phases, this.tasks))),
       over.map((p) => line(p, `\u2715 ${time(p.overrun)} over`, overrunCause(p)))))]));
