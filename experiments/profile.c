@@ -342,7 +342,7 @@ static prem_status make_result(profiling *all, const prem_machine *machine) {
   result->samples = all->options->samples;
   result->rounds =
       all->options->rounds < all->options->samples ? all->options->rounds : all->options->samples;
-  result->counts_cold = all->schedule->plan->warmup_tiles == 0;
+  result->counts_cold = !all->options->steady && all->schedule->plan->warmup_tiles == 0;
   result->output_ok = true;
   result->tasks = calloc(parties, sizeof *result->tasks);
   all->parties = calloc(parties, sizeof *all->parties);

@@ -84,6 +84,15 @@ START_TEST(cold_tiles_count_unless_there_is_a_warm_up) {
 }
 END_TEST
 
+START_TEST(cold_tiles_can_be_left_out) {
+  options.times = PREM_PROFILE_COMPANY;
+  options.steady = true;
+  measure("", "");
+  ck_assert(!profile->counts_cold);
+  ck_assert_int_eq(prefetch_of(0)->wcet_ns, prefetch_of(0)->steady_ns[PREM_PROFILE_COMPANY].max);
+}
+END_TEST
+
 START_TEST(warm_up_tiles_do_not_count) {
   measure("", warm);
   ck_assert(!profile->counts_cold);
@@ -194,6 +203,7 @@ int main(void) {
   tcase_add_test(cases, alone_is_told_from_company);
   tcase_add_test(cases, first_tiles_are_cold_the_others_steady);
   tcase_add_test(cases, cold_tiles_count_unless_there_is_a_warm_up);
+  tcase_add_test(cases, cold_tiles_can_be_left_out);
   tcase_add_test(cases, warm_up_tiles_do_not_count);
   tcase_add_test(cases, a_margin_gives_room);
   tcase_add_test(cases, no_time_is_below_a_dispatch);

@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-enum { KEY_TIMES = 512, KEY_REGULATED, KEY_MARGIN };
+enum { KEY_TIMES = 512, KEY_REGULATED, KEY_STEADY, KEY_MARGIN };
 
 typedef struct profile_options {
   observing_options common;
   const char *output;
   prem_profile_company times;
-  bool times_given, regulated;
+  bool times_given, regulated, steady;
   int64_t margin_pct;
 } profile_options;
 
@@ -35,6 +35,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case KEY_REGULATED:
     options->regulated = true;
+    return 0;
+  case KEY_STEADY:
+    options->steady = true;
     return 0;
   case KEY_MARGIN:
     options->margin_pct = command_parse_int(state, "--margin", text, 0, 10000);
@@ -61,6 +64,10 @@ static const struct argp_option options_list[] = {
      .key = KEY_REGULATED,
      .doc = "for plans whose memory phases overlap: wcet_ns in company, busy_ns from the bytes and "
             "the measured bandwidth"},
+    {.name = "steady",
+     .key = KEY_STEADY,
+     .doc = "leave the first tile of each block out of wcet_ns, for plans that warm up; a policy "
+            "with warmup_tiles does so by itself"},
     {.name = "margin",
      .key = KEY_MARGIN,
      .arg = "PERCENT",
@@ -120,6 +127,7 @@ static int measure(const profile_options *options, const prem_schedule *schedule
                                     .engine = options->common.engine,
                                     .times = options->times,
                                     .regulated = options->regulated,
+                                    .steady = options->steady,
                                     .margin_pct = (double)options->margin_pct,
                                     .stop = &command_stop};
   observing_counts(&options->common, schedule, backend, &profiling.scenario, &profiling.samples,
