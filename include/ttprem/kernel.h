@@ -35,8 +35,9 @@
   for (int32_t i = (int32_t)threadIdx.x, i##_end = (n); i < i##_end; i += PREM_LANE_COUNT)
 /** Is this the lane that does what one alone has to do? */
 #define PREM_FIRST_LANE() (threadIdx.x == 0)
-/** A quotient of lanes, without the long way of an integer division: exact for 0 <= a <= 1024 and
- *  1 <= b < 2^24. */
+/** A quotient of lanes or rows, without the long way of an integer division: exact for
+ *  0 <= a <= 2^20 and 1 <= b < 2^24. a + 1/2 is at least a relative 2^-22 away from any multiple of
+ *  b, which is what the quotient of floats may be wrong by. */
 static __device__ __forceinline__ int32_t prem_lane_quotient(int32_t a, int32_t b) {
   return (int32_t)__fdividef((float)a + 0.5F, (float)b);
 }
