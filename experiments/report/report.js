@@ -245,7 +245,7 @@ function histogramBox(row, lateNs) {
   const box = element('figure', {style: 'margin:.3rem 0'});
   redrawn.push(() => box.replaceChildren(latenessHistogram(row, lateNs)));
   countDrawn('histograms');
-  return element('div', {class: 'scroll'}, element('p', {}, `${row.label}: ${count(row.late_releases)} of ${count(row.releases)} releases late (hatched: later than ${time(lateNs)}).`), box);
+  return element('div', {class: 'scroll'}, element('p', {}, `${row.label}: ${count(row.late_releases)} of ${count(row.releases)} releases came more than ${time(lateNs)} late (hatched: buckets of nothing else).`), box);
 }
 
 /* ---- provenance ----------------------------------------------------------------------------- */
