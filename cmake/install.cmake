@@ -34,7 +34,8 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/schedules COMPONENT ttprem
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ COMPONENT ttprem
   DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN man EXCLUDE)
 # A Debian package says the same in its `copyright`.
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT license)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/experiments/report/uPlot.LICENSE
+  DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT license)
 
 # No two files share a name, so their sources lie in one folder. The lists lie apart: an include
 # finds the file beside it first.
