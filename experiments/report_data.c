@@ -150,7 +150,7 @@ static bool read_sample_header(prem_csv *csv, const json_t *result, sample_set *
       strcmp(csv->fields[2], "makespan_ns") != 0)
     return prem_csv_refuse(csv, "not the header of a result's samples");
   set->columns = csv->field_count;
-  set->task_of = malloc((size_t)set->columns * sizeof *set->task_of);
+  set->task_of = calloc((size_t)set->columns, sizeof *set->task_of);
   if (!set->task_of) {
     csv->status = PREM_ERR_MEMORY;
     return false;
