@@ -26,7 +26,8 @@ typedef enum prem_chart_kind {
   PREM_CHART_POINTS,   /* the same without lines */
   PREM_CHART_STEPS,    /* the same as steps: cumulative distributions */
   PREM_CHART_BARS,     /* y for each x, which may be text; bars of `series` side by side */
-  PREM_CHART_HEAT_MAP, /* rows `series`, columns x, y as colour and as a number in its cell */
+  PREM_CHART_HEAT_MAP, /* rows `series`, columns x, y as colour and as a number in its cell; maps
+                          whose y have one name and unit share their colours */
   PREM_CHART_KIND_COUNT
 } prem_chart_kind;
 
