@@ -9,19 +9,26 @@ cd "$root"
 tools/setup.sh --tests
 cmake --preset test >/dev/null
 cmake --build --preset test >/dev/null
-{
-  echo "# $(git describe --always --dirty --abbrev=40 --exclude='*'), $(date -u +%FT%TZ)"
-  echo "# $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, $(uname -sr)"
-  for bench in bench_sim bench_check bench_load; do
-    printf '\n$ build-test/tests/%s\n' "$bench"
-    "build-test/tests/$bench"
-  done
-} >"$here/benchmarks.txt.new"
-mv "$here/benchmarks.txt.new" "$here/benchmarks.txt"
+measure() { # FILE BENCH...: what the benchmarks say, and where
+  file=$1
+  shift
+  {
+    echo "# $(git describe --always --dirty --abbrev=40 --exclude='*'), $(date -u +%FT%TZ)"
+    echo "# $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, $(uname -sr)"
+    for bench in "$@"; do
+      printf '\n$ build-test/tests/%s\n' "$bench"
+      "build-test/tests/$bench"
+    done
+  } >"$here/$file.new"
+  mv "$here/$file.new" "$here/$file"
+}
+measure benchmarks.txt bench_sim bench_check bench_load
+measure traces.txt bench_trace
 
 tools/demo.sh >"$here/demo.txt.new"
 mv "$here/demo.txt.new" "$here/demo.txt"
 cp build/demo/result.json "$here/demo.json"
 cp build/demo/result.samples.csv "$here/demo.samples.csv"
-sed -i 's/"result\.samples\.csv"/"demo.samples.csv"/' "$here/demo.json"
+cp build/demo/result.phases.csv "$here/demo.phases.csv"
+sed -i 's/"result\.\(samples\|phases\)\.csv"/"demo.\1.csv"/' "$here/demo.json"
 cp build/demo/picture.png "$root/docs/pictures/demo.png"
