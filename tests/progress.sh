@@ -9,8 +9,8 @@ trap 'rm -rf "$place"' EXIT
 cd "$place"
 export TTPREM=$ttprem CUDA_VISIBLE_DEVICES=
 
-if ! command -v script >/dev/null; then
-  echo "progress: no script(1)" >&2
+if ! script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
+  echo "progress: no script(1), or no terminal to be had" >&2
   exit 77
 fi
 
