@@ -174,6 +174,17 @@ static prem_status fold_causes(const prem_campaign *campaign, prem_row *row, int
   return status;
 }
 
+/** What takes the records in order. */
+static prem_status judge_run(prem_campaign *campaign, prem_row *row, int64_t discard) {
+  prem_trace_sort(campaign->trace);
+  prem_status status = fold_violations(campaign, row, discard);
+  if (status == PREM_OK)
+    status = fold_causes(campaign, row, discard);
+  if (status == PREM_OK && !row->example && campaign->trace->record_count > 0)
+    status = keep_example(campaign, discard, &row->example);
+  return status;
+}
+
 static prem_status fold_run(prem_campaign *campaign, int32_t row_index, int64_t discard) {
   prem_row *row = &campaign->result->rows[row_index];
   prem_samples *samples = &campaign->samples[row_index];
@@ -185,12 +196,7 @@ static prem_status fold_run(prem_campaign *campaign, int32_t row_index, int64_t 
   if (!time_list_add(&samples->launch, trace->launch_ns))
     return PREM_ERR_MEMORY;
   fold_cells(row, trace);
-  prem_trace_sort(trace);
-  prem_status status = fold_violations(campaign, row, discard);
-  if (status == PREM_OK)
-    status = fold_causes(campaign, row, discard);
-  if (status == PREM_OK && !row->example && trace->record_count > 0)
-    status = keep_example(campaign, discard, &row->example);
+  prem_status status = campaign->options->times_only ? PREM_OK : judge_run(campaign, row, discard);
   if (status == PREM_OK && campaign->options->on_trace)
     status = campaign->options->on_trace(campaign->options->trace_context, trace, row->mode, run);
   return status;

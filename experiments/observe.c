@@ -158,6 +158,7 @@ static prem_status take_turn(prem_party *party, const prem_observe_options *opti
                                   .seed = seed,
                                   .max_records = options->max_records,
                                   .engine = options->engine,
+                                  .times_only = true,
                                   .stop = options->stop,
                                   .on_trace = fold_trace,
                                   .trace_context = &now};

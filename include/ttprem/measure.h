@@ -124,13 +124,15 @@ typedef struct prem_compare_options {
   uint64_t seed;       /* of the order of the modes */
   int64_t max_records; /* raw records kept of one run */
   prem_engine engine;
+  bool times_only; /* look for no violations, no causes of lateness, keep no example; traces come
+                      unsorted: for measurements that take many short turns */
   const volatile sig_atomic_t *stop;
   /** Called after every run, discarded ones included: done of all (0: not known beforehand); may be
    *  NULL. */
   void (*progress)(void *context, int64_t done, int64_t all, prem_mode mode);
   void *progress_context;
-  /** Called with the sorted trace of every counted run (its number in its mode, from 0); another
-   *  status than PREM_OK ends the comparison with it. May be NULL. */
+  /** Called with the trace, sorted unless `times_only`, of every counted run (its number in its
+   * mode, from 0); another status than PREM_OK ends the comparison with it. May be NULL. */
   prem_status (*on_trace)(void *context, const prem_trace *trace, prem_mode mode, int64_t run);
   void *trace_context;
 } prem_compare_options;
