@@ -52,6 +52,7 @@ typedef struct heat_map {
   bool gpu;
   int32_t blocks;      /* of each task */
   int32_t most_others; /* instances that find room */
+  int32_t least_others;
   int32_t tile_rows;
   int64_t tiles; /* of a block of the one that is watched, one of them to warm up */
   int64_t clock_step_ns;
@@ -356,7 +357,8 @@ static prem_status measure_operator(heat_map *map, int own, prem_diag *diag) {
   const company alone = {.own = &operators[own]};
   prem_status status = measure_company(map, &alone, diag);
   for (int other = 0; other < OPERATORS; ++other)
-    for (int32_t others = 1; others <= map->most_others && status == PREM_OK; ++others) {
+    for (int32_t others = map->least_others; others <= map->most_others && status == PREM_OK;
+         ++others) {
       const company with = {.own = &operators[own],
                             .other = &operators[other],
                             .others = others,
@@ -373,12 +375,15 @@ static void lay_out(heat_map *map, const prem_experiment_setting *setting) {
   const int32_t room = machine->max_blocks / map->blocks - 1;
   map->most_others = room > MOST_OTHERS ? MOST_OTHERS : room;
   map->tile_rows = map->gpu ? 16 : 32;
-  map->tiles = map->gpu ? (setting->quick ? 5 : 9) : (setting->quick ? 9 : 17);
+  map->least_others = setting->quick ? map->most_others : 1;
+  map->tiles = map->gpu ? 5 : 9;
   map->clock_step_ns = machine->clock_step_ns > 0 ? machine->clock_step_ns : 1;
   map->warmup_ns = map->clock_step_ns;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
     map->slot_ns[p] = map->clock_step_ns;
-  map->setup.all = OPERATORS * (2 + OPERATORS * (int64_t)map->most_others);
+  const int64_t companies = OPERATORS * (int64_t)(map->most_others - map->least_others + 1);
+  map->setup.all = OPERATORS * (2 + companies);
+  map->setup.repeat = setting->quick ? 30 : map->gpu ? 50 : 200;
 }
 
 static int compare_reals(const void *a, const void *b) {
@@ -418,7 +423,6 @@ static prem_status run(const prem_experiment_setting *setting, prem_findings *fi
                             .findings = findings,
                             .modes = {PREM_MODE_FREE, PREM_MODE_TT},
                             .mode_count = 2,
-                            .repeat = setting->quick ? 40 : 200,
                             .discard = 1,
                             .task = 0,
                             .done = &done}};
