@@ -199,7 +199,7 @@ static void tell_gaps(const clock_study *study) {
                           NULL);
   prem_table_column(table, study->gpu ? "SM" : "core", "");
   prem_table_column(table, "at least", "ns");
-  prem_table_column(table, "middle", "ns");
+  prem_table_column(table, "ahead by", "ns");
   prem_table_column(table, "at most", "ns");
   for (int32_t i = 0; i < study->gap_count; ++i) {
     const prem_clock_gap *gap = &study->gaps[i];
@@ -213,7 +213,7 @@ static void tell_gaps(const clock_study *study) {
                                     .title = "How far each clock is ahead of the first one's",
                                     .table = "agreement",
                                     .x = study->gpu ? "SM" : "core",
-                                    .y = "middle",
+                                    .y = "ahead by",
                                     .low = "at least",
                                     .high = "at most"});
 }
@@ -235,11 +235,11 @@ static void tell(const clock_study *study, const steps_seen *seen) {
                           seen->still ? seen->smallest_ns : seen->common_ns, place);
   else
     prem_findings_verdict(study->findings,
-                          "The clock steps by %" PRId64 " ns; the clocks of %" PRId32
-                          " other %ss are within %" PRId64 " ns of %s %" PRId32 "'s, and %" PRId64
-                          " of them differ for certain.",
-                          seen->still ? seen->smallest_ns : seen->common_ns, study->gap_count,
-                          place, bound_ns, place, study->first_place, apart);
+                          "The clock steps by %" PRId64 " ns; no other %s's clock (%" PRId32
+                          " compared) is more than %" PRId64 " ns from that of %s %" PRId32
+                          ", and %" PRId64 " differ from it for certain.",
+                          seen->still ? seen->smallest_ns : seen->common_ns, place,
+                          study->gap_count, bound_ns, place, study->first_place, apart);
   if (seen->still == 0)
     prem_findings_note(study->findings, "No reading equals the one before: the step is hidden "
                                         "below the cost of a reading, and what all differences "
