@@ -2,7 +2,7 @@
 #include "bounds.h"
 #include "exact.h"
 #include "explain.h"
-#include "placing.h"
+#include "pipeline.h"
 #include "replan.h"
 
 #include <inttypes.h>
@@ -474,6 +474,45 @@ static prem_status search_and_solve(const prem_planning *planning, prem_search_l
   return status;
 }
 
+/* ---- pipelines of joined phases ------------------------------------------------------------- */
+
+static bool has_pipelines(const prem_planning *planning) {
+  const prem_placer placer = {.planning = planning, .schedule = planning->schedule};
+  bool any;
+  free(prem_pipeline_list(&placer, &any));
+  return any;
+}
+
+/* Shorter, or with more slack where that is wanted. */
+static bool is_better(const prem_planning *planning, const prem_draft *a, const prem_draft *b) {
+  if (wants_slack(planning, b))
+    return prem_planning_slack(planning, a) > prem_planning_slack(planning, b);
+  return a->hyperperiod_ns < b->hyperperiod_ns;
+}
+
+/* The search knows no joined phases; so pipelines of all depths are tried beside what it found. */
+static prem_status try_pipelines(const prem_planning *planning, prem_draft *draft,
+                                 prem_status status, bool *taken) {
+  if (!has_pipelines(planning))
+    return status;
+  for (int32_t depth = 2; depth <= planning->schedule->platform.buffers; ++depth) {
+    prem_draft other;
+    prem_status made = prem_plan_pipelines(planning, depth, &other);
+    if (made == PREM_OK && (status || is_better(planning, &other, draft))) {
+      prem_draft worse = *draft;
+      *draft = other;
+      other = worse;
+      status = PREM_OK;
+      *taken = true;
+    }
+    free(other.placements);
+    free(other.slots);
+    if (made == PREM_ERR_MEMORY)
+      return made;
+  }
+  return status;
+}
+
 static prem_status plan_any(const prem_planning *planning, prem_search_limits *limits,
                             prem_plan *plan, prem_plan_report *report) {
   const prem_plan_options *options = limits->options;
@@ -491,8 +530,13 @@ static prem_status plan_any(const prem_planning *planning, prem_search_limits *l
     report->lower_bound_ns = limits->lower_bound_ns;
     status = search_and_solve(&quiet, limits, &draft, &found, &solved, status);
   }
+  bool joined = false;
+  if (status == PREM_OK || status == PREM_ERR_INFEASIBLE)
+    status = try_pipelines(&quiet, &draft, status, &joined);
+  found.optimal = found.optimal && !joined;
   snprintf(report->method, sizeof report->method,
-           solved           ? "exact"
+           joined           ? "pipelines"
+           : solved         ? "exact"
            : found.improved ? "search"
                             : "constructive");
   if (status == PREM_OK)
@@ -505,6 +549,7 @@ static prem_status plan_any(const prem_planning *planning, prem_search_limits *l
   report->due = report->min_slack_ns < PREM_MAX_NS;
   report->steps = found.steps;
   free(draft.placements);
+  free(draft.slots);
   return status;
 }
 
@@ -544,14 +589,14 @@ static prem_status move_little(const prem_planning *planning, const prem_search_
 static prem_status plan_beside(const prem_planning *planning, prem_search_limits *limits,
                                const prem_old_plan *old, prem_plan *plan,
                                prem_plan_report *report) {
-  if (!prem_planning_supplied(planning))
-    return PREM_ERR_INFEASIBLE;
   prem_status status = prem_replan_unchanged(planning, old, plan);
   if (status == PREM_OK) {
     prem_draft as_it_was = {
         .slots = old->slots, .slot_count = old->slot_count, .hyperperiod_ns = plan->hyperperiod_ns};
     report_kept(planning, &as_it_was, report);
   }
+  if (status == PREM_ERR_INFEASIBLE && !prem_planning_supplied(planning))
+    return status;
   if (status == PREM_ERR_INFEASIBLE)
     status = move_little(planning, limits, old, plan, report);
   if (status == PREM_ERR_INFEASIBLE)
