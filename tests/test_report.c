@@ -252,6 +252,26 @@ START_TEST(phases_become_lists) {
 }
 END_TEST
 
+/** As many phases as a result keeps, each late by another number, with times of milliseconds. */
+START_TEST(a_page_with_a_full_timeline_stays_small) {
+  enum { PHASES = 20000, LINE = 120 };
+  char *text = malloc((PHASES + 2) * LINE);
+  char *at = text + sprintf(text, PHASES_HEADER);
+  for (int i = 0; i < PHASES; ++i) {
+    int start = 3000000 + i * 928, late = (i * 7919) % 900;
+    at += sprintf(at, "\"%s\",\"a\",0,%d,%d,prefetch,%d,%d,%d,%d,%d,%d\n", i % 2 ? "tt" : "free",
+                  100 + i % 64, i, start, start + 3712, start, start + late / 2, start + late,
+                  start + 2000 + late);
+  }
+  write_with_phases(text);
+  free(text);
+  ck_assert_uint_eq(prem_diag_count(diag), 0);
+  char *page = write_page();
+  ck_assert_uint_lt(strlen(page), 1500000);
+  free(page);
+}
+END_TEST
+
 static const struct {
   const char *text, *reason;
 } bad_phases[] = {
@@ -370,6 +390,7 @@ int main(void) {
   tcase_add_loop_test(data, bad_samples_are_left_out, 0,
                       sizeof bad_samples / sizeof bad_samples[0]);
   tcase_add_test(data, phases_become_lists);
+  tcase_add_test(data, a_page_with_a_full_timeline_stays_small);
   tcase_add_loop_test(data, bad_phases_are_left_out, 0, sizeof bad_phases / sizeof bad_phases[0]);
   TCase *page = tcase_create("page");
   tcase_add_checked_fixture(page, set_up, tear_down);
