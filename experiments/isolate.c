@@ -22,6 +22,11 @@ const char *prem_company_name(prem_company company) {
   return company < PREM_COMPANY_COUNT ? names[company] : "unknown";
 }
 
+int64_t prem_quantile_per_mille(int32_t index) {
+  static const int64_t last[] = {990, 999, 1000};
+  return index < PREM_QUANTILES - 3 ? 50 * index : last[index - (PREM_QUANTILES - 3)];
+}
+
 /* ---- parties -------------------------------------------------------------------------------- */
 
 static prem_party *party_of(const certifying *all, prem_company company, int32_t t) {
@@ -73,6 +78,12 @@ static prem_status open_parties(certifying *all) {
 
 /* ---- folding -------------------------------------------------------------------------------- */
 
+static void fold_phase(const prem_times *times, prem_summary *summary, int64_t *quantiles) {
+  prem_times_summarise(times, summary);
+  for (int32_t i = 0; i < PREM_QUANTILES; ++i)
+    quantiles[i] = prem_times_percentile(times, prem_quantile_per_mille(i));
+}
+
 static void fold_task(const certifying *all, const prem_isolation_mode *mode, int32_t t,
                       prem_company company) {
   const prem_party *party = party_of(all, company, t);
@@ -82,8 +93,8 @@ static void fold_task(const certifying *all, const prem_isolation_mode *mode, in
   prem_summarise(observed->responses[at].ns, observed->responses[at].count,
                  &task->response_ns[company]);
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-    prem_times_summarise(&observed->phases[at * PREM_PHASE_COUNT + p].steady,
-                         &task->phase_ns[p][company]);
+    fold_phase(&observed->phases[at * PREM_PHASE_COUNT + p].steady, &task->phase_ns[p][company],
+               task->quantile_ns[p][company]);
 }
 
 static void fold_counts(const certifying *all, prem_isolation_mode *mode, prem_company company,

@@ -130,6 +130,49 @@ static void add_phases(prem_findings *findings, const prem_isolation *isolation)
         }
 }
 
+static bool is_first_of_kernel(const prem_schedule *schedule, int32_t t) {
+  for (int32_t before = 0; before < t; ++before)
+    if (strcmp(schedule->tasks[before].kernel, schedule->tasks[t].kernel) == 0)
+      return false;
+  return true;
+}
+
+static void add_curve(prem_table *table, prem_mode mode, const prem_isolation_task *task, int phase,
+                      int company) {
+  char series[2 * PREM_NAME_BYTES];
+  if (task->phase_ns[phase][company].count == 0)
+    return;
+  snprintf(series, sizeof series, "%s %s, %s, %s", task->name, prem_phase_name((prem_phase)phase),
+           prem_mode_name(mode), prem_company_name((prem_company)company));
+  for (int32_t i = 0; i < PREM_QUANTILES; ++i) {
+    prem_table_add_text(table, series);
+    prem_table_add_int(table, task->quantile_ns[phase][company][i]);
+    prem_table_add_real(table, (double)prem_quantile_per_mille(i) / 1000);
+  }
+}
+
+/* Of the prefetches of the first task of each kernel: the others' would hide them. */
+static void add_curves(prem_findings *findings, const prem_isolation *isolation,
+                       const prem_schedule *schedule) {
+  static const prem_chart chart = {.kind = PREM_CHART_STEPS,
+                                   .title = "Prefetches of the first task of each kernel: share "
+                                            "that takes no longer",
+                                   .table = "curves",
+                                   .x = "time",
+                                   .y = "share",
+                                   .series = "phase",
+                                   .log_x = true};
+  prem_table *table = prem_findings_table(findings, "curves", "Distributions of prefetches", NULL);
+  prem_table_column(table, "phase", "");
+  prem_table_column(table, "time", "ns");
+  prem_table_column(table, "share", "");
+  for (int32_t t = 0; t < isolation->task_count; ++t)
+    for (int32_t m = 0; m < isolation->mode_count && is_first_of_kernel(schedule, t); ++m)
+      for (int c = 0; c < PREM_COMPANY_COUNT; ++c)
+        add_curve(table, isolation->modes[m].mode, &isolation->modes[m].tasks[t], PREM_PREFETCH, c);
+  prem_findings_chart(findings, &chart);
+}
+
 static void add_certificate(prem_findings *findings, const prem_isolation *isolation) {
   static const char *const columns[] = {
       "mode",        "", "company",       "", "moved", "ns", "clock_steps", "", "ratio_p50", "",
@@ -264,6 +307,7 @@ prem_findings *prem_isolation_findings(const prem_isolation *isolation,
   add_phases(findings, isolation);
   add_hostility(findings, isolation);
   add_charts(findings);
+  add_curves(findings, isolation, schedule);
   add_notes(findings, isolation);
   add_verdict(findings, isolation);
   prem_findings_output(findings, isolation->output_ok);

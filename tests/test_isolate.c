@@ -113,6 +113,19 @@ START_TEST(free_tasks_move_by_what_their_neighbours_take) {
 }
 END_TEST
 
+START_TEST(distributions_are_kept) {
+  isolate(pair);
+  /* a's writebacks: every other one meets b's prefetch and takes 60 */
+  const int64_t *quantiles =
+      isolation->modes[1].tasks[0].quantile_ns[PREM_WRITEBACK][PREM_NEIGHBOURS];
+  for (int32_t i = 0; i < PREM_QUANTILES; ++i)
+    ck_assert_int_eq(quantiles[i], prem_quantile_per_mille(i) > 500 ? 60 : 30);
+  ck_assert_int_eq(prem_quantile_per_mille(0), 0);
+  ck_assert_int_eq(prem_quantile_per_mille(19), 950);
+  ck_assert_int_eq(prem_quantile_per_mille(PREM_QUANTILES - 1), 1000);
+}
+END_TEST
+
 START_TEST(samples_are_counted_over_all_rounds) {
   isolate(pair);
   const prem_isolation_task *a = &isolation->modes[0].tasks[0];
@@ -185,6 +198,7 @@ int main(void) {
   tcase_add_checked_fixture(cases, set_up, tear_down);
   tcase_add_test(cases, time_triggered_tasks_do_not_move);
   tcase_add_test(cases, free_tasks_move_by_what_their_neighbours_take);
+  tcase_add_test(cases, distributions_are_kept);
   tcase_add_test(cases, samples_are_counted_over_all_rounds);
   tcase_add_test(cases, response_times_are_exact);
   tcase_add_test(cases, tasks_without_a_kernel_stand_for_themselves);
