@@ -16,8 +16,12 @@ typedef struct pipeline {
   prem_placer *placer;
   const prem_task *task;
   prem_task joint; /* the same, its prefetch being the joined pair */
+  int32_t *pair_demand;
   int32_t task_index, job, depth;
   int64_t from_ns;
+  lane *lanes;
+  int64_t *ends; /* of the lanes' computes */
+  int32_t lane_count;
   prem_slot *slots;
   int64_t count;
   prem_pipeline_span *span;
@@ -87,7 +91,7 @@ static bool make_joint(pipeline *p) {
   p->joint = *task;
   *pair = task->joined;
   pair->exists = true;
-  pair->demand = malloc((size_t)resources * sizeof *pair->demand);
+  pair->demand = p->pair_demand = malloc((size_t)resources * sizeof *pair->demand);
   if (!pair->demand)
     return false;
   const prem_phase_spec *in = &task->phase[PREM_PREFETCH], *out = &task->phase[PREM_WRITEBACK];
@@ -181,32 +185,31 @@ static bool advance(pipeline *p, lane *l, int64_t k, int64_t first, int64_t end,
   return true;
 }
 
-static lane *make_lanes(const pipeline *p, int32_t *count) {
+static bool make_lanes(pipeline *p) {
   bool rounds = prem_placer_by_rounds(p->placer, p->task);
-  *count = rounds ? 1 : p->task->block_count;
-  lane *lanes = calloc((size_t)*count, sizeof *lanes);
-  int64_t *ends = calloc((size_t)*count * (size_t)p->depth, sizeof *ends);
-  for (int32_t i = 0; i < *count && lanes && ends; ++i)
-    lanes[i] = (lane){.position = i,
-                      .count = rounds ? p->task->block_count : 1,
-                      .computed_ns = ends + (size_t)i * (size_t)p->depth};
-  if (lanes && ends)
-    return lanes;
-  free(lanes);
-  free(ends);
-  return NULL;
+  p->lane_count = rounds ? 1 : p->task->block_count;
+  size_t count = (size_t)p->lane_count, depth = (size_t)p->depth;
+  p->lanes = calloc(count, sizeof *p->lanes);
+  p->ends = calloc(count * depth, sizeof *p->ends);
+  if (!p->lanes || !p->ends)
+    return false;
+  for (size_t i = 0; i < count; ++i)
+    p->lanes[i] = (lane){.position = (int32_t)i,
+                         .count = rounds ? p->task->block_count : 1,
+                         .computed_ns = p->ends + i * depth};
+  return true;
 }
 
-static prem_status run_lanes(pipeline *p, lane *lanes, int32_t count) {
+static prem_status run_lanes(pipeline *p) {
   int64_t first = prem_planning_warmup(p->placer->planning, p->task), most = 0;
   prem_status status = PREM_OK;
-  for (int32_t i = 0; i < count; ++i)
+  for (int32_t i = 0; i < p->lane_count; ++i)
     most = max_ns(most, prem_planning_tiles_on(p->task, i));
   for (int64_t k = first; k < most + p->depth; ++k)
-    for (int32_t i = 0; i < count; ++i) {
+    for (int32_t i = 0; i < p->lane_count; ++i) {
       int64_t end = prem_planning_tiles_on(p->task, i);
       bool runs = first < end && (k < end || k - p->depth >= first) && k < end + p->depth;
-      if (runs && !advance(p, &lanes[i], k, first, end, &status))
+      if (runs && !advance(p, &p->lanes[i], k, first, end, &status))
         return status ? status : PREM_ERR_INFEASIBLE;
     }
   return PREM_OK;
@@ -224,17 +227,12 @@ prem_status prem_pipeline_place(prem_placer *placer, int32_t task, int32_t job, 
                 .from_ns = from_ns,
                 .slots = slots,
                 .span = span};
-  int32_t lane_count = 0;
-  lane *lanes = make_lanes(&p, &lane_count);
-  prem_status status = lanes && make_joint(&p) ? PREM_OK : PREM_ERR_MEMORY;
+  prem_status status = make_lanes(&p) && make_joint(&p) ? PREM_OK : PREM_ERR_MEMORY;
   if (!status)
-    status = run_lanes(&p, lanes, lane_count);
+    status = run_lanes(&p);
   *count = p.count;
-  free(p.joint.phase[PREM_PREFETCH].demand != p.task->phase[PREM_PREFETCH].demand
-           ? p.joint.phase[PREM_PREFETCH].demand
-           : NULL);
-  if (lanes)
-    free(lanes[0].computed_ns);
-  free(lanes);
+  free(p.pair_demand);
+  free(p.lanes);
+  free(p.ends);
   return status;
 }

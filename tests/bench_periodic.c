@@ -207,6 +207,10 @@ static void bench_set(const periodic_set *set, double seconds, uint64_t seed, co
   prem_schedule_free(schedule);
 }
 
+static int percent(int of, int all) {
+  return all ? 100 * of / all : 0;
+}
+
 static void bench(double utilisation, bool harmonic, int sets, double seconds, uint64_t seed) {
   counts c = {0};
   for (int i = 0; i < sets; ++i) {
@@ -216,9 +220,10 @@ static void bench(double utilisation, bool harmonic, int sets, double seconds, u
     bench_set(&set, seconds, seed, &c);
   }
   printf("%-13s  %.2f  %5d  %6d %%  %6d %%  %6d %%  %6d  %8d  %8d  %6d",
-         harmonic ? "harmonic" : "not harmonic", utilisation, c.sets, 100 * c.constructive / c.sets,
-         100 * c.search / c.sets, 100 * c.planner / c.sets, c.exact_feasible, c.exact_infeasible,
-         c.sets - c.exact_feasible - c.exact_infeasible, c.missed);
+         harmonic ? "harmonic" : "not harmonic", utilisation, c.sets,
+         percent(c.constructive, c.sets), percent(c.search, c.sets), percent(c.planner, c.sets),
+         c.exact_feasible, c.exact_infeasible, c.sets - c.exact_feasible - c.exact_infeasible,
+         c.missed);
   if (c.slack_known)
     printf("  %5d  %6.2f %%  %6.2f %%", c.slack_known, c.search_pct / c.slack_known,
            c.planner_pct / c.slack_known);
@@ -228,7 +233,7 @@ static void bench(double utilisation, bool harmonic, int sets, double seconds, u
 
 int main(int argc, char **argv) {
   static const double utilisations[] = {0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98};
-  int sets = argc > 1 ? atoi(argv[1]) : 20;
+  int sets = argc > 1 && atoi(argv[1]) > 0 ? atoi(argv[1]) : 20;
   double seconds = argc > 2 ? atof(argv[2]) : 10;
   uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
   printf("%d sets each, %g s an answer, search of %d steps, seed %" PRIu64 ", exact engine %s\n\n",

@@ -206,8 +206,8 @@ static prem_plan_report replanned(const char *before, const char *after, int64_t
   prem_plan_report report;
   ck_assert_int_eq(replan(schedule, old, &report), PREM_OK);
   assert_counts(schedule, old, &report);
-  prem_slot *slots;
-  int64_t count;
+  prem_slot *slots = NULL;
+  int64_t count = 0;
   ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
   for (int64_t i = 0; i < count; ++i)
     start_ns[slots[i].task] = slots[i].start_ns;
@@ -225,7 +225,7 @@ static const char old_plan[] = SET(TASK("a", "0", "10L", "") "," TASK("b", "1", 
          "{ task = \"c\"; phase = \"prefetch\"; block = 0; start_ns = [ 30L ]; } ); };";
 
 START_TEST(the_longer_one_moves_and_not_its_neighbours) {
-  int64_t start_ns[3];
+  int64_t start_ns[3] = {0};
   prem_plan_report report = replanned(
       old_plan,
       SET(TASK("a", "0", "11L", "") "," TASK("b", "1", "10L", "") "," TASK("c", "2", "10L", "")),
@@ -242,7 +242,7 @@ START_TEST(the_longer_one_moves_and_not_its_neighbours) {
 END_TEST
 
 START_TEST(those_with_more_time_yield) {
-  int64_t start_ns[4];
+  int64_t start_ns[4] = {0};
   prem_plan_report report =
       replanned(old_plan,
                 SET(TASK("a", "0", "10L", "") "," TASK("b", "1", "10L", "") "," TASK(
