@@ -489,6 +489,7 @@ prem_status prem_trace_convert(FILE *in, const char *name, const prem_trace_opti
       .blocks = (block_tracks **)calloc(PREM_MAX_BLOCKS + 1, sizeof(block_tracks *)),
   };
   prem_csv_open(&work.csv, in, name, diag);
+  work.csv.stop = options->stop;
   prem_status status = work.ahead && work.blocks ? convert(&work) : PREM_ERR_MEMORY;
   free_room(&work);
   return status;
