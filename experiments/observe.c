@@ -38,10 +38,18 @@ static void observed_free(prem_observed *observed) {
   *observed = (prem_observed){0};
 }
 
-prem_status prem_party_open(prem_party *party, const prem_backend *backend, prem_diag *diag) {
-  for (int m = 0; m < PREM_MODE_COUNT; ++m)
+prem_status prem_party_forget(prem_party *party) {
+  for (int m = 0; m < PREM_MODE_COUNT; ++m) {
+    observed_free(&party->observed[m]);
     if (observed_new(&party->observed[m], party->schedule->task_count) != PREM_OK)
       return PREM_ERR_MEMORY;
+  }
+  return PREM_OK;
+}
+
+prem_status prem_party_open(prem_party *party, const prem_backend *backend, prem_diag *diag) {
+  if (prem_party_forget(party) != PREM_OK)
+    return PREM_ERR_MEMORY;
   return prem_session_open(backend, party->schedule, &party->session, diag);
 }
 

@@ -62,6 +62,8 @@ typedef struct prem_observe_options {
 
 /** Open a party's session and make room for what it will show. */
 prem_status prem_party_open(prem_party *party, const prem_backend *backend, prem_diag *diag);
+/** Forget what was observed, keep the session. */
+prem_status prem_party_forget(prem_party *party);
 /** Session and what was observed; the party's memory is the caller's. */
 void prem_party_close(prem_party *party);
 

@@ -7,13 +7,16 @@
 #include <string.h>
 
 /** The parties of a try: the whole first, then tasks alone. */
-typedef struct trial {
+struct prem_tune_trial {
   const prem_schedule *schedule;
+  const prem_backend *backend;
+  const prem_tune_try_options *options;
   prem_party *parties;
   prem_schedule **alone; /* of each party but the first */
   int32_t *tasks;        /* that stand alone in it */
   int32_t count;
-} trial;
+  uint64_t tries;
+};
 
 static bool is_first_of_kernel(const prem_schedule *schedule, int32_t t) {
   for (int32_t before = 0; before < t; ++before)
@@ -22,7 +25,7 @@ static bool is_first_of_kernel(const prem_schedule *schedule, int32_t t) {
   return true;
 }
 
-static prem_status add_alone(trial *all, int32_t t) {
+static prem_status add_alone(prem_tune_trial *all, int32_t t) {
   bool *keep = calloc((size_t)all->schedule->task_count, sizeof *keep);
   if (!keep)
     return PREM_ERR_MEMORY;
@@ -37,7 +40,7 @@ static prem_status add_alone(trial *all, int32_t t) {
   return PREM_OK;
 }
 
-static prem_status make_parties(trial *all, const prem_backend *backend, prem_diag *diag) {
+static prem_status make_parties(prem_tune_trial *all, prem_diag *diag) {
   const size_t room = (size_t)all->schedule->task_count + 1;
   all->parties = calloc(room, sizeof *all->parties);
   all->alone = calloc(room, sizeof(prem_schedule *));
@@ -50,11 +53,13 @@ static prem_status make_parties(trial *all, const prem_backend *backend, prem_di
     if (all->schedule->task_count > 1 && is_first_of_kernel(all->schedule, t))
       status = add_alone(all, t);
   for (int32_t i = 0; i < all->count && status == PREM_OK; ++i)
-    status = prem_party_open(&all->parties[i], backend, diag);
+    status = prem_party_open(&all->parties[i], all->backend, diag);
   return status;
 }
 
-static void free_parties(trial *all) {
+void prem_tune_trial_close(prem_tune_trial *all) {
+  if (!all)
+    return;
   for (int32_t i = 0; i < all->count; ++i) {
     prem_party_close(&all->parties[i]);
     prem_schedule_free(all->alone[i]);
@@ -62,6 +67,25 @@ static void free_parties(trial *all) {
   free(all->parties);
   free(all->alone);
   free(all->tasks);
+  free(all);
+}
+
+prem_status prem_tune_trial_open(const prem_schedule *schedule, const prem_backend *backend,
+                                 const prem_tune_try_options *options, prem_tune_trial **out,
+                                 prem_diag *diag) {
+  *out = NULL;
+  prem_tune_trial *all = calloc(1, sizeof *all);
+  if (!all)
+    return PREM_ERR_MEMORY;
+  all->schedule = schedule;
+  all->backend = backend;
+  all->options = options;
+  const prem_status status = make_parties(all, diag);
+  if (status == PREM_OK)
+    *out = all;
+  else
+    prem_tune_trial_close(all);
+  return status;
 }
 
 /* ---- what was seen -------------------------------------------------------------------------- */
@@ -75,7 +99,7 @@ static double ratio(int64_t beside_ns, int64_t alone_ns) {
   return beside_ns < 0 || alone_ns <= 0 ? (double)NAN : (double)beside_ns / (double)alone_ns;
 }
 
-static void fold_isolation(const trial *all, int32_t party, prem_tune_point *out) {
+static void fold_isolation(const prem_tune_trial *all, int32_t party, prem_tune_point *out) {
   const int32_t t = all->tasks[party];
   const int32_t at = prem_schedule_find_task(all->alone[party], all->schedule->tasks[t].name);
   const prem_observed *together = &all->parties[0].observed[PREM_MODE_TT];
@@ -92,7 +116,7 @@ static void fold_isolation(const trial *all, int32_t party, prem_tune_point *out
   }
 }
 
-static prem_status fold(const trial *all, prem_tune_point *out) {
+static prem_status fold(const prem_tune_trial *all, prem_tune_point *out) {
   const prem_observed *seen = &all->parties[0].observed[PREM_MODE_TT];
   prem_summary makespan;
   prem_times_summarise(&seen->makespan, &makespan);
@@ -112,26 +136,23 @@ static prem_status fold(const trial *all, prem_tune_point *out) {
   return wrong ? PREM_ERR_WRONG : PREM_OK;
 }
 
-prem_status prem_tune_try(const prem_schedule *schedule, const prem_backend *backend,
-                          const prem_tune_try_options *options, prem_tune_point *out,
-                          prem_diag *diag) {
-  trial all = {.schedule = schedule};
-  const prem_observe_options observe = {.backend = backend,
+prem_status prem_tune_trial_run(prem_tune_trial *all, prem_tune_point *out, prem_diag *diag) {
+  const prem_tune_try_options *options = all->options;
+  const prem_observe_options observe = {.backend = all->backend,
                                         .modes = {PREM_MODE_TT},
                                         .mode_count = 1,
                                         .scenario = options->scenario,
                                         .samples = options->samples,
                                         .rounds = options->rounds,
                                         .discard = options->discard,
-                                        .seed = options->seed,
+                                        .seed = options->seed + all->tries++,
                                         .max_records = options->max_records,
                                         .engine = options->engine,
                                         .stop = options->stop};
-  prem_status status = make_parties(&all, backend, diag);
+  prem_status status = PREM_OK;
+  for (int32_t i = 0; i < all->count && status == PREM_OK; ++i)
+    status = prem_party_forget(&all->parties[i]);
   if (status == PREM_OK)
-    status = prem_observe(all.parties, all.count, &observe, diag);
-  if (status == PREM_OK)
-    status = fold(&all, out);
-  free_parties(&all);
-  return status;
+    status = prem_observe(all->parties, all->count, &observe, diag);
+  return status == PREM_OK ? fold(all, out) : status;
 }

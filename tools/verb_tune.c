@@ -44,7 +44,9 @@ typedef struct tuning {
   const prem_backend *backend;
   prem_machine machine;
   prem_tune_try_options how;
-  int64_t *setting; /* the policy's offset that is tuned; NULL: the plan's */
+  int64_t *setting;       /* the policy's offset that is tuned; NULL: the plan's */
+  prem_tune_trial *trial; /* of the schedule with its plan; NULL: none is open */
+  int64_t trial_ns;       /* its offset */
   progress line;
   prem_diag *diag;
 } tuning;
@@ -201,13 +203,31 @@ static prem_status plan_with(const tuning *all, int64_t offset_ns, bool *planned
   return status == PREM_ERR_INVALID || status == PREM_ERR_INFEASIBLE ? PREM_OK : status;
 }
 
+static void close_trial(tuning *all) {
+  prem_tune_trial_close(all->trial);
+  all->trial = NULL;
+}
+
+/* Tries at one offset, one after the other, share the arrays and their references. */
+static prem_status open_trial(tuning *all, int64_t offset_ns, bool *planned) {
+  *planned = true;
+  if (all->trial && all->trial_ns == offset_ns)
+    return PREM_OK;
+  close_trial(all);
+  const prem_status status = plan_with(all, offset_ns, planned);
+  if (status != PREM_OK || !*planned)
+    return status;
+  all->trial_ns = offset_ns;
+  return prem_tune_trial_open(all->schedule, all->backend, &all->how, &all->trial, all->diag);
+}
+
 static prem_status try_offset(void *context, int64_t offset_ns, prem_tune_point *out) {
   tuning *all = context;
-  prem_status status = plan_with(all, offset_ns, &out->planned);
+  progress_show(&all->line, -1, "offset %" PRId64 " ns", offset_ns);
+  prem_status status = open_trial(all, offset_ns, &out->planned);
   if (status != PREM_OK || !out->planned)
     return status;
-  progress_show(&all->line, -1, "offset %" PRId64 " ns", offset_ns);
-  status = prem_tune_try(all->schedule, all->backend, &all->how, out, all->diag);
+  status = prem_tune_trial_run(all->trial, out, all->diag);
   out->kept = status == PREM_OK && keeps_limits(all->options, out);
   return status;
 }
@@ -242,6 +262,7 @@ static prem_status search_one(tuning *all, prem_tune_search *search) {
                              : larger((tune.most_ns - tune.least_ns) / SWEEP_POINTS, 1);
   progress_begin(&all->line);
   const prem_status status = prem_tune(&tune, try_offset, all, &search->result);
+  close_trial(all);
   progress_end(&all->line);
   if (status == PREM_ERR_ARGUMENT)
     command_error("%s: no multiple of the clock's step, %" PRId64 " ns, from %" PRId64

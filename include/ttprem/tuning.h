@@ -71,16 +71,28 @@ typedef struct prem_tune_try_options {
   const volatile sig_atomic_t *stop;
 } prem_tune_try_options;
 
+/** A schedule made ready for tries: its arrays are filled and its references computed once. */
+typedef struct prem_tune_trial prem_tune_trial;
+
 /**
- * Run the schedule's plan in tt, and by turns the first task of each kernel alone, and fill all of
- * a point but `planned` and `kept`. What is alike everywhere is not compared: with one task there
- * is no isolation to measure.
+ * Get ready to run the schedule's plan in tt and, by turns with it, the first task of each kernel
+ * alone. What is alike everywhere is not compared: with one task there is no isolation to measure.
+ *
+ * @param      schedule  bound, with a plan; schedule, plan and options outlive the trial.
+ * @param[out] out       close with prem_tune_trial_close(); NULL on error.
+ */
+PREM_API prem_status prem_tune_trial_open(const prem_schedule *schedule,
+                                          const prem_backend *backend,
+                                          const prem_tune_try_options *options,
+                                          prem_tune_trial **out, prem_diag *diag);
+/**
+ * One try, its random order another one each time: fill all of a point but `planned` and `kept`.
  *
  * @retval PREM_ERR_WRONG  an output differs from its reference
  */
-PREM_API prem_status prem_tune_try(const prem_schedule *schedule, const prem_backend *backend,
-                                   const prem_tune_try_options *options, prem_tune_point *out,
-                                   prem_diag *diag);
+PREM_API prem_status prem_tune_trial_run(prem_tune_trial *trial, prem_tune_point *out,
+                                         prem_diag *diag);
+PREM_API void prem_tune_trial_close(prem_tune_trial *trial);
 
 /** The search for one setting. */
 typedef struct prem_tune_search {
