@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Make the files of this folder again: the demo's result, and the benchmarks that need no GPU.
-# On a machine that does nothing else; about a minute after the builds.
+# On a machine that does nothing else; some minutes after the builds.
 set -euo pipefail
 cd "$(dirname "$0")"
 readonly here=$PWD root=$PWD/../../..
@@ -32,3 +32,7 @@ cp build/demo/result.samples.csv "$here/demo.samples.csv"
 cp build/demo/result.phases.csv "$here/demo.phases.csv"
 sed -i 's/"result\.\(samples\|phases\)\.csv"/"demo.\1.csv"/' "$here/demo.json"
 cp build/demo/picture.png "$root/docs/pictures/demo.png"
+
+cd "$here"
+"$root/build-test/ttprem" experiment all --backend cpu -o experiments --schedules "$root/schedules" >/dev/null
+"$root/experiments/results/draw.sh" "$root/build-test/ttprem" experiments
