@@ -191,14 +191,18 @@ function positive(series, spec) {
  *  linear up to about there and logarithmic above. */
 function drawLines(box, spec) {
   const paper = colours();
-  const drawn = {...spec, series: spec.series.map((s) => positive(s, spec))};
+  const drawn = {...spec, series: spec.series.map((s) => positive(s, spec)).filter((s) => s.x.length)};
+  if (!drawn.series.length) {
+    box.replaceChildren(element('p', {class: 'soft'}, 'No numbers that can be drawn on these axes.'));
+    return;
+  }
   const tables = drawn.series.map((s) => [s.x, s.y]);
   const data = tables.length > 1 ? uPlot.join(tables) : tables[0];
   const logarithmic = (on) => (on ? {distr: 3} : {});
   box.replaceChildren();
   new uPlot({
     width: widthOf(box), height: printing ? 250 : 330,
-    scales: {x: {time: false, ...logarithmic(spec.logX), ...(spec.nearZero ? {distr: 4, asinh: spec.nearZero, range: (_, from, to) => [Math.max(from, 0), to]} : {})},
+    scales: {x: {time: false, ...logarithmic(spec.logX), ...(spec.nearZero ? {distr: 4, asinh: spec.nearZero, range: (_, from, to) => [Math.max(from, 0), Math.max(to, spec.nearZero)]} : {})},
              y: {...logarithmic(spec.logY), range: () => yRange(drawn)}},
     axes: [{...axis(spec.xLabel, paper, 42), ...(spec.nearZero ? {splits: (_, __, from, to) => decades(from, to, spec.nearZero)} : {})}, axis(spec.yLabel, paper, 70)],
     series: [{label: spec.xLabel, value: shown},
@@ -296,24 +300,31 @@ function heatColour(share) {
   return CIVIDIS[i].map((from, c) => Math.round(from + (CIVIDIS[i + 1][c] - from) * part));
 }
 
-/** spec: {xLabel, valueLabel, columns, rows: [{name, values}], log}. Numbers stand in the cells. */
+/** A few large numbers would leave all others one colour. */
+function wantsLogarithm(values) {
+  const known = values.filter((v) => v !== null).sort((a, b) => a - b);
+  return known.length > 2 && known[0] > 0 && known[known.length - 1] > 8 * known[known.length >> 1];
+}
+
+/** spec: {xLabel, valueLabel, columns, rows: [{name, values}], all: values of all maps on this scale, log}. Numbers stand in
+ *  the cells. */
 function heatMap(spec) {
-  const [least, most] = extremes(spec.rows.map((r) => r.values));
-  const scale = (v) => (spec.log && v > 0 && least > 0 ? Math.log(v) : v);
+  const [least, most] = extremes([spec.all]), log = least > 0 && (spec.log || wantsLogarithm(spec.all));
+  const scale = (v) => (log ? Math.log(v) : v);
   const from = scale(least), span = scale(most) - from || 1;
   const cell = (value) => {
     if (value === null || value === undefined) return element('td', {}, '\u2013');
     const [r, g, b] = heatColour((scale(value) - from) / span);
     const ink = 0.299 * r + 0.587 * g + 0.114 * b > 135 ? '#000' : '#fff';
-    return element('td', {style: `background:rgb(${r},${g},${b});color:${ink}`}, plain(value));
+    return element('td', {style: `background:rgb(${r},${g},${b});color:${ink}`}, plain(Number(value.toPrecision(4))));
   };
   const ramp = [0, 0.2, 0.4, 0.6, 0.8, 1].map((s) => `rgb(${heatColour(s).join(',')})`).join(',');
   countDrawn('maps');
   return element('div', {class: 'scroll'},
     element('table', {class: 'map'}, element('caption', {}, `${spec.valueLabel}: ${plain(least)} `,
       element('span', {class: 'scale', style: `background:linear-gradient(90deg,${ramp})`}), ` ${plain(most)}`,
-      spec.log ? ' (logarithmic)' : ''),
-      element('tr', {}, element('th', {}, ''), spec.columns.map((c) => element('th', {}, plain(c)))),
+      log ? ' (logarithmic)' : '', spec.shared ? ', the same colours in all maps of it' : ''),
+      element('tr', {}, element('th', {}, ''), spec.columns.map((c) => element('th', {}, plain(c).replaceAll('_', '_\u200b')))),
       spec.rows.map((row) => element('tr', {}, element('th', {class: 'text'}, plain(row.name)), row.values.map(cell))),
       element('tr', {}, element('th', {}, ''), element('th', {colspan: spec.columns.length}, spec.xLabel))));
 }

@@ -83,8 +83,8 @@ function comparison(first, others) {
   const compared = others.filter((r) => r.jitter_ns !== null && r.makespan_ns.mean !== null);
   if (!compared.length || first.jitter_ns === null) return null;
   return compared.map((row) => {
-    const longer = row.makespan_ns.mean / first.makespan_ns.mean;
-    return `${modeWords(row)} it moves by ${time(row.jitter_ns)} and takes ${time(row.makespan_ns.mean)}, ${Number(longer.toPrecision(3))} times as long`;
+    const longer = Number((row.makespan_ns.mean / first.makespan_ns.mean).toPrecision(3));
+    return `${modeWords(row)} it moves by ${time(row.jitter_ns)} and takes ${time(row.makespan_ns.mean)}, ${longer === 1 ? '' : `${longer} times `}as long`;
   }).join('; ').replace(/^./, capital) + '.';
 }
 
@@ -156,7 +156,7 @@ function exceedance(result) {
 }
 
 /** All rows where they are few; else the first ones, and the rest behind a button. */
-const MOST_LINES = 30;
+const MOST_LINES = 24;
 function shortened(caption, columns, rows) {
   if (rows.length <= MOST_LINES) return table(caption, columns, rows);
   const box = element('div', {}, table(caption, columns, rows.slice(0, MOST_LINES)));
@@ -224,13 +224,18 @@ function distributionChart(document) {
   const what = element('select', {'aria-label': 'of what'}, option('', 'makespan'), names.map((n) => option(n, `response time of ${n}`)));
   const how = element('select', {'aria-label': 'as what'}, option('cdf', 'share of samples not longer (CDF)'), option('tail', 'share at least as long, logarithmic (tail)'));
   const from = element('select', {'aria-label': 'counted from'}, option('above', "time above each mode's shortest"), option('', 'time'));
+  if (result.rows.every((row) => !row.jitter_ns)) from.value = '';
   const spec = () => {
     const above = from.value === 'above', tail = how.value === 'tail';
     const curves = result.rows.filter((r) => samples[r.label]).map((r) => [r, what.value ? samples[r.label].tasks[what.value] : samples[r.label].makespan])
       .filter(([, d]) => d && d.ns.length).map(([r, d]) => curve(r, d, how.value, above));
     const [least, most] = extremes(curves.map((c) => c.ns)), unit = unitFor(most > 1e4 ? Math.max(most, 1e5) : 1);
-    for (const c of curves)
+    const before = Math.max((most - least) * 1e-4, 1e-3);
+    for (const c of curves) {
       if (c.ns[c.ns.length - 1] < most && !tail) { c.ns.push(most); c.y.push(100); }
+      c.ns.unshift(c.ns[0] - before);
+      c.y.unshift(tail ? 100 : 0);
+    }
     const log = most > 8 * Math.max(least, 1);
     return {kind: 'steps', logX: log && !above, nearZero: above ? result.provenance.machine.clock_step_ns / unit[1] || 1 : null, logY: tail, yRange: tail ? undefined : [0, 103],
       xLabel: `${what.value ? `response time of ${what.value}` : 'makespan'}${above ? " above its mode's shortest" : ''} [${unit[0]}]${log && !above ? ', logarithmic' : ''}`,
@@ -345,12 +350,24 @@ function distinct(xs) {
   return made;
 }
 
+function tableOf(findings, chart) {
+  return findings.tables.find((t) => t.name === chart.table);
+}
+function valuesOf(findings, chart) {
+  const data = tableOf(findings, chart), at = data.columns.findIndex((c) => c.name === chart.y);
+  return data.rows.map((row) => row[at]);
+}
+function unitOf(findings, chart) {
+  return tableOf(findings, chart).columns.find((c) => c.name === chart.y).unit;
+}
+
 function chartOf(findings, chart) {
-  const data = findings.tables.find((t) => t.name === chart.table);
+  const data = tableOf(findings, chart);
   const {columns, groups} = groupRows(data, chart);
   if (chart.kind === 'heat_map') {
     const names = [...new Set(data.rows.map((row) => row[columns.x]))];
-    return heatMap({xLabel: withUnit(data.columns[columns.x]), valueLabel: withUnit(data.columns[columns.y]), log: chart.log_y, columns: names,
+    const shared = findings.charts.filter((c) => c.kind === 'heat_map' && c.y === chart.y && unitOf(findings, c) === unitOf(findings, chart));
+    return heatMap({shared: shared.length > 1, all: shared.flatMap((c) => valuesOf(findings, c)), xLabel: withUnit(data.columns[columns.x]), valueLabel: withUnit(data.columns[columns.y]), log: chart.log_y, columns: names,
       rows: [...groups].map(([name, rows]) => ({name, values: names.map((x) => rows.find((r) => r.x === x)?.y ?? null)}))});
   }
   if (chart.kind === 'bars') {
@@ -371,7 +388,7 @@ function findingsSection(document, number) {
     findings.notes.map((note) => element('p', {}, note)),
     findings.charts.map((chart) => section(chart.title, chartOf(findings, chart))),
     findings.tables.map((t) => section(t.title, shortened(t.source ? `Not measured here: ${t.source}` : null,
-      t.columns.map((c, i) => [c.name, c.unit, t.rows.every((row) => typeof row[i] === 'string' || row[i] === null) && t.rows.length ? 'text' : '']),
+      t.columns.map((c, i) => [c.name, c.unit, t.rows.every((row) => typeof row[i] !== 'number') && t.rows.some((row) => row[i] !== null) ? 'text' : '']),
       t.rows.map((row) => row.map(plain))))),
     provenance(findings, document.file));
 }

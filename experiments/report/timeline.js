@@ -391,6 +391,7 @@ class Timeline {
   draw() {
     const paper = colours(), width = this.width();
     const height = (printing ? Math.min(this.blocks.length, 16) : this.blocks.length) * this.lane;
+    this.frame.style.width = `${width + 2}px`;
     this.drawAxis(paper, width);
     const ctx = this.prepare(this.canvas, width, height);
     this.drawLanes(ctx, paper, width, height);
