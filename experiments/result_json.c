@@ -314,9 +314,10 @@ static prem_status say_unwritable(prem_diag *diag, const char *path, const char 
   return PREM_ERR_IO;
 }
 
-static prem_status write_text(const prem_result *result, const prem_schedule *schedule,
-                              const prem_phases *phases, const char *path, char *reason,
-                              size_t reason_bytes) {
+/** @param phases  what to write; NULL: the samples */
+static prem_status write_beside(const prem_result *result, const prem_schedule *schedule,
+                                const prem_phases *phases, const char *path, char *reason,
+                                size_t reason_bytes) {
   prem_output output = {0};
   prem_status status = prem_output_open(&output, path, reason, reason_bytes);
   if (status != PREM_OK)
@@ -339,11 +340,11 @@ static prem_status write_files(const prem_result *result, const prem_schedule *s
   prem_status status = prem_output_open(&data, path, reason, sizeof reason);
   if (status == PREM_OK && beside_it->samples) {
     failing = beside_it->samples;
-    status = write_text(result, schedule, NULL, failing, reason, sizeof reason);
+    status = write_beside(result, schedule, NULL, failing, reason, sizeof reason);
   }
   if (status == PREM_OK && beside_it->phases && phases->block_count > 0) {
     failing = beside_it->phases;
-    status = write_text(result, schedule, phases, failing, reason, sizeof reason);
+    status = write_beside(result, schedule, phases, failing, reason, sizeof reason);
   }
   if (status == PREM_OK) {
     failing = path;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "csv_quote.h"
+#include "slot_order.h"
 
 enum { MOST_PHASES = 20000, MOST_BLOCKS = 64 };
 
@@ -92,17 +93,6 @@ static void choose_blocks(prem_phases *phases, const block_facts *facts) {
 
 /* ---- their planned windows ------------------------------------------------------------------ */
 
-static int by_tile(const void *a, const void *b) {
-  const prem_slot *x = a, *y = b;
-  if (x->task != y->task)
-    return x->task < y->task ? -1 : 1;
-  if (x->job != y->job)
-    return x->job < y->job ? -1 : 1;
-  if (x->tile != y->tile)
-    return x->tile < y->tile ? -1 : 1;
-  return (x->phase > y->phase) - (x->phase < y->phase);
-}
-
 static prem_status collect_slots(prem_phases *phases, prem_diag *diag) {
   const prem_schedule *schedule = phases->schedule;
   int64_t count = 0;
@@ -111,16 +101,8 @@ static prem_status collect_slots(prem_phases *phases, prem_diag *diag) {
     if (phases->chosen[phases->slots[i].block] && !(phases->slots[i].flags & PREM_SLOT_WARMUP))
       phases->slots[phases->slot_count++] = phases->slots[i];
   if (phases->slot_count > 0)
-    qsort(phases->slots, (size_t)phases->slot_count, sizeof *phases->slots, by_tile);
+    qsort(phases->slots, (size_t)phases->slot_count, sizeof *phases->slots, prem_slot_order);
   return status;
-}
-
-static const prem_slot *planned_slot(const prem_phases *phases, const prem_trace_record *record) {
-  prem_slot key = {
-      .task = record->task, .job = record->job, .tile = record->tile, .phase = record->phase};
-  if (phases->slot_count == 0)
-    return NULL;
-  return bsearch(&key, phases->slots, (size_t)phases->slot_count, sizeof key, by_tile);
 }
 
 static int64_t rows_with_records(const prem_result *result) {
@@ -166,7 +148,9 @@ static void write_phase(const prem_phases *phases, const prem_row *row,
   prem_csv_quote(file, phases->schedule->tasks[record->task].name);
   fprintf(file, ",%" PRId32 ",%d,%" PRId32 ",%s,", record->job, record->block, record->tile,
           prem_phase_name((prem_phase)record->phase));
-  const prem_slot *slot = record->flags & PREM_SLOT_WARMUP ? NULL : planned_slot(phases, record);
+  const prem_slot *slot = record->flags & PREM_SLOT_WARMUP
+                              ? NULL
+                              : prem_slot_find(phases->slots, phases->slot_count, record);
   if (slot)
     fprintf(file, "%" PRId64 ",%" PRId64 ",", slot->start_ns, slot->start_ns + slot->length_ns);
   else
