@@ -250,8 +250,9 @@ static void add_notes(prem_findings *findings, const prem_isolation *isolation) 
     standing += !isolation->hostile[t].replaced;
   if (standing > 0)
     prem_findings_note(findings,
-                       "%d of %d tasks have no kernel or lack a memory phase: as neighbours they "
-                       "stand for themselves, and are not hostile.",
+                       "%d of %d tasks stand for themselves as hostile neighbours: they have no "
+                       "kernel, lack a memory phase, or already move more than their window's "
+                       "buffers would let another do.",
                        (int)standing, (int)isolation->task_count);
   if (isolation->lost > 0)
     prem_findings_note(findings, "%lld phases found no room and are not in the phases' times.",

@@ -170,6 +170,30 @@ START_TEST(hostile_tiles_fill_the_buffers) {
 }
 END_TEST
 
+/* Sums read 256 bytes and write 4: a copy in the buffers of a block that two of them share could
+ * move no more than the smaller of its buffers. */
+START_TEST(who_moves_more_than_a_copy_could_stands_for_itself) {
+  isolate("version = 1; name = \"sums\"; platform: { blocks = 1; };\n"
+          "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 256 ]; fill = \"random\"; } );\n"
+          "tasks = (\n"
+          "  { name = \"a\"; kernel = \"vector_sum\"; blocks = [ 0 ]; tile = [ 256 ];\n"
+          "    arrays: { in = \"x\"; out = \"new\"; }; prefetch: { wcet_ns = 100L; };\n"
+          "    compute: { wcet_ns = 50L; }; writeback: { wcet_ns = 50L; }; },\n"
+          "  { name = \"b\"; kernel = \"vector_sum\"; blocks = [ 0 ]; tile = [ 256 ];\n"
+          "    arrays: { in = \"x\"; out = \"new\"; }; prefetch: { wcet_ns = 100L; };\n"
+          "    compute: { wcet_ns = 50L; }; writeback: { wcet_ns = 50L; }; } );\n"
+          "plan: { hyperperiod_ns = 400L; runs = (\n"
+          "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];\n"
+          "    start_ns = 0L; },\n"
+          "  { task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];\n"
+          "    start_ns = 200L; } ); };\n");
+  ck_assert(!isolation->hostile[0].replaced);
+  ck_assert(!isolation->hostile[1].replaced);
+  ck_assert_int_ge(isolation->hostile[0].own_bytes_per_tile, 1024);
+  ck_assert(isolation->output_ok);
+}
+END_TEST
+
 START_TEST(what_was_not_measured_did_not_move) {
   const prem_isolation_task nothing = {.name = "a"};
   ck_assert_int_eq(prem_isolation_moved_ns(&nothing, PREM_HOSTILE), -1);
@@ -203,6 +227,7 @@ int main(void) {
   tcase_add_test(cases, response_times_are_exact);
   tcase_add_test(cases, tasks_without_a_kernel_stand_for_themselves);
   tcase_add_test(cases, hostile_tiles_fill_the_buffers);
+  tcase_add_test(cases, who_moves_more_than_a_copy_could_stands_for_itself);
   tcase_add_test(cases, what_was_not_measured_did_not_move);
   tcase_add_test(cases, the_verdict_names_the_numbers);
   suite_add_tcase(suite, cases);

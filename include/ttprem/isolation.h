@@ -36,7 +36,8 @@ typedef struct prem_isolation_mode {
 
 /** How a hostile task fills the windows of the task whose place it takes. */
 typedef struct prem_hostility {
-  bool replaced; /* false: it has no kernel, or lacks a memory phase, and stands for itself */
+  bool replaced; /* false: it has no kernel, lacks a memory phase, or moves more than a hostile task
+                    in its place could: it stands for itself */
   int64_t bytes_per_tile,
       own_bytes_per_tile; /* read and written, by the hostile and the real task */
   double fill_pct; /* longest phase of the hostile task alone, of its window; the fullest of its
