@@ -355,6 +355,17 @@ static prem_status write_files(const prem_result *result, const prem_schedule *s
   return status == PREM_OK ? PREM_OK : say_unwritable(diag, failing, reason);
 }
 
+/** What was measured is not lost for want of a timeline. */
+static void choose_phases(const prem_result *result, const prem_schedule *schedule,
+                          prem_phases *phases, const char *path, prem_diag *diag) {
+  prem_status status = prem_phases_choose(result, schedule, phases, NULL);
+  if (status == PREM_OK)
+    return;
+  prem_phases_free(phases);
+  prem_diag_add(diag, PREM_WARNING, 0, (prem_place){.file = path}, "",
+                "its phases are left out: %s", prem_status_text(status));
+}
+
 /* On stdout there is no room for more than the result. */
 prem_status prem_result_write(const prem_result *result, const prem_schedule *schedule,
                               const char *command, const char *path, prem_diag *diag) {
@@ -364,7 +375,7 @@ prem_status prem_result_write(const prem_result *result, const prem_schedule *sc
   prem_phases phases = {0};
   prem_status status = alone || (files.samples && files.phases) ? PREM_OK : PREM_ERR_MEMORY;
   if (status == PREM_OK && !alone)
-    status = prem_phases_choose(result, schedule, &phases, diag);
+    choose_phases(result, schedule, &phases, path, diag);
   if (status == PREM_OK) {
     json_t *root =
         result_json(result, schedule, command, files.samples ? base_name(files.samples) : NULL,

@@ -186,8 +186,8 @@ PREM_API prem_status prem_find_causes(const prem_schedule *schedule, const prem_
 
 /**
  * Write the result as JSON ("ttprem.result/1") with provenance; raw samples go to PATH with
- * `.samples.csv` for its extension. Both written beside and renamed. "-" writes the JSON to stdout,
- * without samples.
+ * `.samples.csv` for its extension, planned and real phases of the rows' examples (20 000 at most)
+ * with `.phases.csv`. All written beside and renamed. "-" writes the JSON to stdout, alone.
  *
  * @param command  the command line, for the provenance.
  */
