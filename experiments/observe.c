@@ -128,6 +128,7 @@ static bool add_jobs(const turn *now, prem_observed *to, const prem_trace *trace
 
 static void add_counts(prem_observed *to, const prem_trace *trace) {
   for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i) {
+    to->counted += trace->cells[i].count;
     to->releases += trace->cells[i].releases;
     to->late += trace->cells[i].late;
     to->overruns += trace->cells[i].overruns;

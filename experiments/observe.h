@@ -26,6 +26,7 @@ typedef struct prem_observed {
   prem_series *responses;      /* [task] */
   prem_times makespan;
   int32_t task_count;
+  int64_t counted; /* phases, warm-up and what was discarded apart */
   int64_t releases, late, overruns, lateness_max_ns; /* INT64_MIN without a release */
   int64_t lost;                                      /* phases whose raw record found no room */
   int64_t discarded;

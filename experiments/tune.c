@@ -50,6 +50,7 @@ static void add_try(prem_tune_point *to, const prem_tune_point *from) {
   to->planned = from->planned;
   to->kept = (first || to->kept) && from->kept;
   to->makespan_max_ns = larger(to->makespan_max_ns, from->makespan_max_ns);
+  to->phases += from->phases;
   to->releases += from->releases;
   to->late += from->late;
   to->overruns += from->overruns;

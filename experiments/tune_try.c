@@ -123,6 +123,7 @@ static prem_status fold(const prem_tune_trial *all, prem_tune_point *out) {
   out->samples = makespan.count;
   out->makespan_ns = makespan.mean;
   out->makespan_max_ns = makespan.max;
+  out->phases = seen->counted;
   out->releases = seen->releases;
   out->late = seen->late;
   out->overruns = seen->overruns;

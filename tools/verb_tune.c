@@ -150,7 +150,7 @@ static const struct argp_option options_list[] = {
     {.name = "overruns",
      .key = KEY_OVERRUNS,
      .arg = "PERCENT",
-     .doc = "of releases may overrun; default 0"},
+     .doc = "of phases may overrun; default 0"},
     {.name = "isolation",
      .key = KEY_ISOLATION,
      .arg = "RATIO",
@@ -177,7 +177,7 @@ static bool keeps_limits(const tune_options *options, const prem_tune_point *poi
   const double releases = (double)point->releases;
   const double ratio = isnan(point->isolation_p999) ? point->isolation_max : point->isolation_p999;
   return 100.0 * (double)point->late <= options->late_pct * releases &&
-         100.0 * (double)point->overruns <= options->overruns_pct * releases &&
+         100.0 * (double)point->overruns <= options->overruns_pct * (double)point->phases &&
          (options->lateness_ns < 0 || point->lateness_max_ns <= options->lateness_ns) &&
          (options->isolation <= 0 || isnan(ratio) || ratio <= options->isolation);
 }
@@ -306,7 +306,7 @@ static int32_t choose_searches(tuning *all, prem_tune_search *searches, int64_t 
 /* ---- reporting ------------------------------------------------------------------------------ */
 
 static void say_limits(const tune_options *options, char *text, size_t bytes) {
-  int used = snprintf(text, bytes, "at most %g %% of releases late, %g %% overruns",
+  int used = snprintf(text, bytes, "at most %g %% of releases late, %g %% of phases overrunning",
                       options->late_pct, options->overruns_pct);
   if (options->lateness_ns >= 0)
     used += snprintf(text + used, bytes - (size_t)used, ", worst lateness %" PRId64 " ns",

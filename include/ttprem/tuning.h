@@ -15,7 +15,7 @@ typedef struct prem_tune_point {
   int64_t samples;
   double makespan_ns; /* mean */
   int64_t makespan_max_ns;
-  int64_t releases, late, overruns;
+  int64_t phases, releases, late, overruns;
   int64_t lateness_max_ns;                             /* INT64_MIN without a release */
   double isolation_p50, isolation_p999, isolation_max; /* of memory phases, in company / alone;
                                                           NAN: not measured */
