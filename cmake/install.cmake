@@ -34,7 +34,8 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/schedules COMPONENT ttprem
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ COMPONENT ttprem
   DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN man EXCLUDE)
 # A Debian package says the same in its `copyright`.
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT license)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/experiments/report/uPlot.LICENSE
+  DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT license)
 
 # No two files share a name, so their sources lie in one folder. The lists lie apart: an include
 # finds the file beside it first.
@@ -60,16 +61,19 @@ install(FILES ${PROJECT_BINARY_DIR}/ttprem-config.cmake
   ${PROJECT_BINARY_DIR}/ttprem-config-version.cmake
   ${CMAKE_CURRENT_LIST_DIR}/ttprem-kernels.cmake DESTINATION ${package_dir} COMPONENT libttprem-dev)
 
-# A static library's users link what it links; a shared one's need not know.
+# A static library's users link what it links; a shared one's need not know. CUDA may lie elsewhere
+# there: pkg-config --define-variable=cuda_libdir=DIR.
+set(pc_needs "-pthread -lm")
+if(with_cuda)
+  string(PREPEND pc_needs "-L\${cuda_libdir} -lcudart_static -ldl -lrt ")
+endif()
 set(pc_private "")
+set(pc_libs "-L\${libdir} -lttprem ${pc_needs}")
 if(BUILD_SHARED_LIBS)
   set(pc_private ".private")
+  set(pc_libs "-L\${libdir} -lttprem\nLibs.private: ${pc_needs}")
 endif()
 list(JOIN packages " " pc_packages)
-set(pc_cuda "")
-if(with_cuda)
-  set(pc_cuda "-L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt")
-endif()
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/ttprem.pc.in ${PROJECT_BINARY_DIR}/ttprem.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/ttprem.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig

@@ -152,6 +152,39 @@ static prem_status fold_violations(const prem_campaign *campaign, prem_row *row,
   return status;
 }
 
+static void add_causes(prem_late_causes *to, const prem_late_causes *from) {
+  for (int cause = 0; cause < PREM_CAUSE_COUNT; ++cause)
+    to->count[cause] += from->count[cause];
+  to->blamed += from->blamed;
+  to->widen_ns = larger(to->widen_ns, from->widen_ns);
+}
+
+/** Why releases were late; there are none but in tt. */
+static prem_status fold_causes(const prem_campaign *campaign, prem_row *row, int64_t discard) {
+  if (row->mode != PREM_MODE_TT)
+    return PREM_OK;
+  prem_late_causes *causes = calloc((size_t)row->task_count * PREM_PHASE_COUNT + 1, sizeof *causes);
+  if (!causes)
+    return PREM_ERR_MEMORY;
+  prem_status status = prem_find_causes(campaign->schedule, campaign->trace, discard,
+                                        campaign->result->machine.clock_step_ns, causes);
+  for (int32_t i = 0; i < row->task_count * PREM_PHASE_COUNT; ++i)
+    add_causes(&row->tasks[i / PREM_PHASE_COUNT].late[i % PREM_PHASE_COUNT], &causes[i]);
+  free(causes);
+  return status;
+}
+
+/** What takes the records in order. */
+static prem_status judge_run(prem_campaign *campaign, prem_row *row, int64_t discard) {
+  prem_trace_sort(campaign->trace);
+  prem_status status = fold_violations(campaign, row, discard);
+  if (status == PREM_OK)
+    status = fold_causes(campaign, row, discard);
+  if (status == PREM_OK && !row->example && campaign->trace->record_count > 0)
+    status = keep_example(campaign, discard, &row->example);
+  return status;
+}
+
 static prem_status fold_run(prem_campaign *campaign, int32_t row_index, int64_t discard) {
   prem_row *row = &campaign->result->rows[row_index];
   prem_samples *samples = &campaign->samples[row_index];
@@ -163,10 +196,7 @@ static prem_status fold_run(prem_campaign *campaign, int32_t row_index, int64_t 
   if (!time_list_add(&samples->launch, trace->launch_ns))
     return PREM_ERR_MEMORY;
   fold_cells(row, trace);
-  prem_trace_sort(trace);
-  prem_status status = fold_violations(campaign, row, discard);
-  if (status == PREM_OK && !row->example && trace->record_count > 0)
-    status = keep_example(campaign, discard, &row->example);
+  prem_status status = campaign->options->times_only ? PREM_OK : judge_run(campaign, row, discard);
   if (status == PREM_OK && campaign->options->on_trace)
     status = campaign->options->on_trace(campaign->options->trace_context, trace, row->mode, run);
   return status;
@@ -453,6 +483,25 @@ static prem_status summarise_copy(const int64_t *values, int64_t count, prem_sum
   return PREM_OK;
 }
 
+/** `values` in the order of execution, `per_sample` of them in each sample. */
+static prem_padding pad(const prem_campaign *campaign, const int64_t *values, int64_t samples,
+                        int64_t per_sample) {
+  const int64_t trained = samples / 2 * per_sample, all = samples * per_sample;
+  const int64_t step_ns = larger(campaign->result->machine.clock_step_ns, 1);
+  prem_padding padded = {.published_ns = -1};
+  if (trained == 0)
+    return padded;
+  int64_t longest_ns = values[0];
+  for (int64_t i = 1; i < trained; ++i)
+    longest_ns = larger(longest_ns, values[i]);
+  padded.published_ns = (longest_ns + 2 * step_ns - 1) / step_ns * step_ns;
+  padded.trained = trained;
+  padded.judged = all - trained;
+  for (int64_t i = trained; i < all; ++i)
+    padded.missed += values[i] > padded.published_ns;
+  return padded;
+}
+
 /** Over all jobs of a task in all samples. */
 static prem_status summarise_responses(const prem_campaign *campaign, prem_row *row, int32_t t) {
   const int64_t *first_job = campaign->trace->first_job;
@@ -464,6 +513,7 @@ static prem_status summarise_responses(const prem_campaign *campaign, prem_row *
     for (int64_t j = 0; j < jobs; ++j)
       values[count++] = row->response_samples_ns[s * row->job_count + first_job[t] + j];
   prem_task_result *task = &row->tasks[t];
+  task->padded = pad(campaign, values, row->repeats, jobs);
   prem_summarise(values, count, &task->response_ns);
   free(values);
   int64_t publish_ns = campaign->schedule->tasks[t].publish_ns;
@@ -492,6 +542,7 @@ static prem_status finish_row(const prem_campaign *campaign, prem_row *row, prem
   row->response_samples_ns = samples->response.ns;
   samples->makespan.ns = samples->response.ns = NULL;
   prem_status status = summarise_copy(row->samples_ns, row->repeats, &row->makespan_ns);
+  row->padded = pad(campaign, row->samples_ns, row->repeats, 1);
   row->jitter_ns = row->makespan_ns.max - row->makespan_ns.min;
   if (row->makespan_ns.mean > 0)
     row->jitter_pct = 100.0 * (double)row->jitter_ns / row->makespan_ns.mean;

@@ -1,6 +1,7 @@
 /* CSV as RFC 4180 has it, but for line ends within quotes: no name of ours has one. */
 #include "csv_reader.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,8 @@ static bool fill(prem_csv *csv) {
   csv->at_end = got == 0;
   if (!ferror(csv->file))
     return true;
+  if (errno == EINTR && csv->stop && *csv->stop)
+    return stop_with(csv, PREM_ERR_INTERRUPTED);
   prem_diag_add(csv->diag, PREM_ERROR, 0, (prem_place){csv->name, csv->line}, "",
                 "cannot be read further");
   return stop_with(csv, PREM_ERR_IO);

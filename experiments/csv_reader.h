@@ -2,6 +2,7 @@
 #ifndef TTPREM_CSV_READER_H
 #define TTPREM_CSV_READER_H
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "ttprem/diag.h"
@@ -14,6 +15,7 @@ typedef struct prem_csv {
   int line;           /* the one read last, from 1 */
   char **fields;      /* of that line, unquoted; valid until the next */
   int32_t field_count;
+  const volatile sig_atomic_t *stop; /* non-zero ends a reading that waits; may be NULL */
   /* private */
   FILE *file;
   char *buffer;

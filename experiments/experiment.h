@@ -56,8 +56,7 @@ PREM_API bool prem_experiment_serves(const prem_experiment *experiment, const ch
 
 PREM_EXTERN_C_END
 
-/* ---- inside experiments -----------------------------------------------------------------------
- */
+/* ---- inside experiments --------------------------------------------------------------------- */
 
 /** Has the user interrupted? */
 static inline bool prem_experiment_stopped(const prem_experiment_setting *setting) {

@@ -9,13 +9,15 @@
 
 #include "finding_parts.h"
 
-enum { PRINTED_ROWS = 40 };
+enum {
+  LONG_ROWS = 40,  /* of a table that is for a chart rather than for a reader: */
+  PRINTED_ROWS = 5 /* a few of it show what it holds */
+};
 
 const char *const prem_chart_kind_names[PREM_CHART_KIND_COUNT] = {"lines", "points", "steps",
                                                                   "bars", "heat_map"};
 
-/* ---- what goes wrong while building is kept for the end ---------------------------------------
- */
+/* ---- what goes wrong while building is kept for the end ------------------------------------- */
 
 static char *keep(prem_findings *findings, const char *text) {
   char *copy = strdup(text);
@@ -54,8 +56,7 @@ static void PREM_PRINTF(2, 3) note_mistake(prem_findings *findings, const char *
   va_end(arguments);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 prem_findings *prem_findings_new(const char *name, const char *title, const char *question) {
   prem_findings *findings = calloc(1, sizeof *findings);
@@ -158,8 +159,7 @@ bool prem_findings_wrong(const prem_findings *findings) {
   return findings->output_wrong;
 }
 
-/* ---- tables -----------------------------------------------------------------------------------
- */
+/* ---- tables --------------------------------------------------------------------------------- */
 
 prem_table *prem_findings_table(prem_findings *findings, const char *name, const char *title,
                                 const char *source) {
@@ -233,8 +233,7 @@ void prem_findings_chart(prem_findings *findings, const prem_chart *chart) {
                    .log_y = chart->log_y};
 }
 
-/* ---- looking into them ------------------------------------------------------------------------
- */
+/* ---- looking into them ---------------------------------------------------------------------- */
 
 const prem_table *prem_find_table(const prem_findings *findings, const char *name) {
   for (int64_t i = 0; i < findings->table_count; ++i)
@@ -315,8 +314,7 @@ prem_status prem_findings_judge(const prem_findings *findings, prem_diag *diag) 
   return PREM_ERR_ARGUMENT;
 }
 
-/* ---- as text ----------------------------------------------------------------------------------
- */
+/* ---- as text -------------------------------------------------------------------------------- */
 
 /**
  * Decimals for a column's reals, so that its numbers can be compared at a glance: three digits of
@@ -401,7 +399,7 @@ static void print_head(FILE *file, const prem_table *table, const column_shape *
 
 static void print_table(FILE *file, const prem_table *table) {
   int64_t rows = prem_table_rows(table);
-  int64_t shown = rows > PRINTED_ROWS ? PRINTED_ROWS : rows;
+  int64_t shown = rows > LONG_ROWS ? PRINTED_ROWS : rows;
   column_shape *shapes = calloc((size_t)table->column_count + 1, sizeof *shapes);
   if (!shapes)
     return;
@@ -415,7 +413,7 @@ static void print_table(FILE *file, const prem_table *table) {
   for (int64_t row = 0; row < shown; ++row)
     print_row(file, table, row, shapes);
   if (shown < rows)
-    fprintf(file, "  ... and %" PRId64 " rows more\n", rows - shown);
+    fprintf(file, "  ... and %" PRId64 " rows more, in the file\n", rows - shown);
   free(shapes);
 }
 

@@ -8,15 +8,21 @@
 #include "finding_parts.h"
 
 enum {
-  HEAD = 56,    /* pixels: name and verdict */
-  ABOVE = 40,   /* a panel's title */
-  PANEL = 320,  /* its drawing area */
-  BENEATH = 76, /* its axis */
-  CELL = 26,    /* a row of a heat map */
+  HEAD = 36,             /* pixels: the title, */
+  VERDICT_LINE = 20,     /* a line of the verdict, */
+  VERDICT_LETTERS = 180, /* which holds so many letters */
+  ABOVE = 40,            /* a panel's title */
+  PANEL = 320,           /* its drawing area */
+  BENEATH = 76,          /* its axis */
+  LETTER = 8,            /* pixels of a letter of a label, */
+  SLANTED = 5,           /* and how far down it is of one that slants */
+  MOST_SLANTED = 180,
+  MANY_SERIES = 16, /* more of them need a smaller key */
+  CELL = 26,        /* a row of a heat map */
   LEFT = 120,
   RIGHT = 240, /* room for the key */
   HEAT_LEFT = 220,
-  HEAT_RIGHT = 120,
+  HEAT_RIGHT = 150,
   CATEGORIES = 64, /* most texts that an axis can show */
   COLOURS = 8
 };
@@ -38,8 +44,7 @@ typedef struct chart_panel {
   int number;
 } chart_panel;
 
-/* ---- finding out what there is ----------------------------------------------------------------
- */
+/* ---- finding out what there is -------------------------------------------------------------- */
 
 static bool equal(const prem_value *a, const prem_value *b) {
   if (a->kind != b->kind)
@@ -109,6 +114,40 @@ static void empty_panel(chart_panel *panel) {
   free(panel->place_of);
 }
 
+/** gnuplot fails on a plot without any point. */
+static bool has_points(const chart_panel *panel) {
+  for (int64_t row = 0; row < panel->rows; ++row) {
+    const double y = prem_value_number(prem_table_value(panel->table, row, panel->y));
+    const double x =
+        has_places(panel) ? 1 : prem_value_number(prem_table_value(panel->table, row, panel->x));
+    if (isfinite(x) && isfinite(y) && (x > 0 || !panel->chart->log_x) &&
+        (y > 0 || !panel->chart->log_y))
+      return true;
+  }
+  return false;
+}
+
+/** Letters of the longest label of the x axis. */
+static int longest_label(const chart_panel *panel) {
+  int longest = 0;
+  for (int64_t row = 0; row < panel->rows; ++row) {
+    const int letters = prem_value_format(prem_table_value(panel->table, row, panel->x), NULL, 0);
+    longest = letters > longest ? letters : longest;
+  }
+  return longest;
+}
+
+/** Labels that would run into each other slant. */
+static bool slants(const chart_panel *panel) {
+  return has_places(panel) && (longest_label(panel) + 1) * LETTER * panel->place_count >
+                                  PREM_PICTURE_WIDTH - LEFT - RIGHT;
+}
+
+static int axis_height(const chart_panel *panel) {
+  const int slanted = slants(panel) ? SLANTED * longest_label(panel) : 0;
+  return BENEATH + (slanted < MOST_SLANTED ? slanted : MOST_SLANTED);
+}
+
 static int drawing_height(const chart_panel *panel) {
   if (panel->chart->kind != PREM_CHART_HEAT_MAP)
     return PANEL;
@@ -116,8 +155,7 @@ static int drawing_height(const chart_panel *panel) {
   return tall < 120 ? 120 : (int)tall;
 }
 
-/* ---- pieces of the script ---------------------------------------------------------------------
- */
+/* ---- pieces of the script ------------------------------------------------------------------- */
 
 static void write_value(FILE *script, const prem_value *value) {
   char text[200];
@@ -145,7 +183,7 @@ static void write_tics(FILE *script, const char *axis, const chart_panel *panel,
     write_value(script, first_with(panel->table, column, number_of, i));
     fprintf(script, " %" PRId64, i);
   }
-  fprintf(script, ")%s\n", *axis == 'x' && count > 8 ? " rotate by -40" : "");
+  fprintf(script, ")%s\n", *axis == 'x' && slants(panel) ? " rotate by -40" : "");
 }
 
 static void write_number(FILE *script, double number) {
@@ -194,13 +232,12 @@ static void place(FILE *script, const chart_panel *panel, int height, int top) {
           1.0 - (double)(top + ABOVE + drawing_height(panel)) / height);
   fputs("set title ", script);
   prem_write_quoted(script, panel->chart->title);
-  fputs(" noenhanced\nset key outside right top noenhanced\n"
-        "set border 3\nset tics nomirror noenhanced\nset grid ytics lc rgb '#DDDDDD'\n",
-        script);
+  fprintf(script, " noenhanced\nset key outside right top Left reverse noenhanced%s\n",
+          panel->series_count > MANY_SERIES ? " font ',8' spacing 0.75" : "");
+  fputs("set border 3\nset tics nomirror noenhanced\nset grid ytics lc rgb '#DDDDDD'\n", script);
 }
 
-/* ---- lines, points, steps, bars ---------------------------------------------------------------
- */
+/* ---- lines, points, steps, bars ------------------------------------------------------------- */
 
 static void write_style(FILE *script, const chart_panel *panel, int64_t s) {
   const char *colour = colours[s % COLOURS];
@@ -291,8 +328,7 @@ static void draw_curves(FILE *script, const chart_panel *panel) {
     plot_curves(script, panel);
 }
 
-/* ---- heat maps --------------------------------------------------------------------------------
- */
+/* ---- heat maps ------------------------------------------------------------------------------ */
 
 /** place series value, a line for each cell. */
 static void write_map(FILE *script, const chart_panel *panel) {
@@ -305,6 +341,28 @@ static void write_map(FILE *script, const chart_panel *panel) {
     fputc('\n', script);
   }
   prem_end_data(script);
+}
+
+/** Maps of the same quantity can be compared if they have the same colours. */
+static void write_colour_range(FILE *script, const chart_panel *panels, int64_t count,
+                               const chart_panel *panel) {
+  const prem_column *shown = &panel->table->columns[panel->y];
+  double low = INFINITY, high = -INFINITY;
+  for (const chart_panel *other = panels; other < panels + count; ++other) {
+    const prem_column *theirs = &other->table->columns[other->y];
+    if (other->chart->kind != PREM_CHART_HEAT_MAP || strcmp(shown->name, theirs->name) != 0 ||
+        strcmp(shown->unit, theirs->unit) != 0)
+      continue;
+    for (int64_t row = 0; row < other->rows; ++row) {
+      const double value = prem_value_number(prem_table_value(other->table, row, other->y));
+      if (isfinite(value) && (value > 0 || !panel->chart->log_y)) {
+        low = fmin(low, value);
+        high = fmax(high, value);
+      }
+    }
+  }
+  if (low < high)
+    fprintf(script, "set cbrange [%.12g:%.12g]\n", low, high);
 }
 
 static void draw_map(FILE *script, const chart_panel *panel) {
@@ -322,41 +380,72 @@ static void draw_map(FILE *script, const chart_panel *panel) {
           (double)panel->place_count - 0.5, (double)panel->series_count - 0.5);
   fprintf(script,
           "plot $chart%d using 1:2:(0.5):(0.5):3 with boxxyerror fs solid 1.0 noborder lc palette"
-          " notitle, $chart%d using 1:2:(sprintf('%%.3g', $3)) with labels notitle\n",
+          " notitle, $chart%d using 1:2:(valid(3) ? sprintf($3 < 1000 ? '%%.3g' : '%%.0f', $3) : "
+          "'-') with labels notitle\n",
           panel->number, panel->number);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
-static int picture_height(const chart_panel *panels, int64_t count) {
-  int height = HEAD;
-  for (int64_t i = 0; i < count; ++i)
-    height += ABOVE + drawing_height(&panels[i]) + BENEATH;
-  return height;
+/** How many letters of a text make its first line: up to a space. */
+static size_t line_letters(const char *text) {
+  size_t letters = strlen(text);
+  if (letters <= VERDICT_LETTERS)
+    return letters;
+  letters = VERDICT_LETTERS;
+  while (letters > 0 && text[letters] != ' ')
+    --letters;
+  return letters > 0 ? letters : VERDICT_LETTERS;
+}
+
+/** Writes title and verdict, or with `script` NULL nothing; returns their height. */
+static int write_head(FILE *script, const prem_findings *findings, int height) {
+  if (script)
+    prem_write_label(script, 1, findings->title, 16, height, "font ',16' noenhanced");
+  int top = HEAD, number = 2;
+  for (const char *rest = findings->verdict ? findings->verdict : ""; *rest; top += VERDICT_LINE) {
+    char line[VERDICT_LETTERS + 1];
+    const size_t letters = line_letters(rest);
+    snprintf(line, sizeof line, "%.*s", (int)letters, rest);
+    if (script)
+      prem_write_label(script, number++, line, top + 6, height, "noenhanced");
+    rest += letters;
+    rest += strspn(rest, " ");
+  }
+  return top;
+}
+
+static int panel_height(const chart_panel *panel) {
+  return ABOVE + drawing_height(panel) + axis_height(panel);
+}
+
+static void draw_panel(FILE *script, const chart_panel *panels, int64_t count,
+                       const chart_panel *panel) {
+  if (!has_points(panel)) {
+    fputs("set xrange [0:1]\nset yrange [0:1]\nplot NaN title 'no data'\n", script);
+  } else if (panel->chart->kind == PREM_CHART_HEAT_MAP) {
+    write_colour_range(script, panels, count, panel);
+    draw_map(script, panel);
+  } else {
+    draw_curves(script, panel);
+  }
 }
 
 static void write_script(FILE *script, const prem_findings *findings, const chart_panel *panels,
                          const char *path) {
   const int64_t count = findings->chart_count;
-  const int height = picture_height(panels, count);
+  int height = write_head(NULL, findings, 0);
+  int top = height;
+  for (int64_t i = 0; i < count; ++i)
+    height += panel_height(&panels[i]);
   prem_write_terminal(script, path, height);
   fputs("set multiplot\n", script);
-  int top = HEAD;
   for (int64_t i = 0; i < count; ++i) {
     place(script, &panels[i], height, top);
-    if (i == 0) {
-      prem_write_label(script, 1, findings->title, 16, height, "font ',16' noenhanced");
-      prem_write_label(script, 2, findings->verdict ? findings->verdict : "", 42, height,
-                       "noenhanced");
-    }
-    if (panels[i].rows == 0)
-      fputs("set xrange [0:1]\nset yrange [0:1]\nplot NaN title 'no data'\n", script);
-    else if (panels[i].chart->kind == PREM_CHART_HEAT_MAP)
-      draw_map(script, &panels[i]);
-    else
-      draw_curves(script, &panels[i]);
-    top += ABOVE + drawing_height(&panels[i]) + BENEATH;
+    if (i == 0)
+      write_head(script, findings, height);
+    draw_panel(script, panels, count, &panels[i]);
+    top += panel_height(&panels[i]);
   }
   fputs("unset multiplot\n", script);
 }

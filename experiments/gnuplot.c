@@ -16,6 +16,20 @@ static prem_status refuse(prem_diag *diag, prem_status status, const char *reaso
   return status;
 }
 
+/* In a process group of its own: Ctrl-C is for the measurement, whose picture is still wanted. */
+static int spawn_apart(const char *program, const posix_spawn_file_actions_t *actions,
+                       char *arguments[], pid_t *process) {
+  posix_spawnattr_t attributes;
+  int error = posix_spawnattr_init(&attributes);
+  if (error)
+    return error;
+  error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  if (!error)
+    error = posix_spawnp(process, program, actions, &attributes, arguments, environ);
+  posix_spawnattr_destroy(&attributes);
+  return error;
+}
+
 static int spawn_gnuplot(FILE *script, FILE *picture, FILE *complaints, pid_t *process) {
   posix_spawn_file_actions_t actions;
   int error = posix_spawn_file_actions_init(&actions);
@@ -30,7 +44,7 @@ static int spawn_gnuplot(FILE *script, FILE *picture, FILE *complaints, pid_t *p
   if (!error)
     error = posix_spawn_file_actions_adddup2(&actions, fileno(complaints), STDERR_FILENO);
   if (!error)
-    error = posix_spawnp(process, program, &actions, NULL, arguments, environ);
+    error = spawn_apart(program, &actions, arguments, process);
   posix_spawn_file_actions_destroy(&actions);
   return error;
 }

@@ -9,6 +9,7 @@
 enum {
   TRIALS = 4,
   RUNS_OF_TRIAL = 3,
+  LEAST_BYTES_PCT = 90,    /* of the real task's: else the real one is the more hostile */
   FITTING_PER_MILLE = 950, /* so many of a phase's times end within its window */
   BUFFER_ALIGNMENT = 128,
   PIECE_BYTES = 16,
@@ -154,7 +155,9 @@ static double fullest(const prem_schedule *schedule, int32_t t, const prem_obser
   for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
     if (memory_only && p == PREM_COMPUTE)
       continue;
-    const double took = (double)prem_times_percentile(&phases[p].steady, FITTING_PER_MILLE);
+    /* one round of tiles has none but cold ones */
+    const prem_times *times = phases[p].steady.count > 0 ? &phases[p].steady : &phases[p].cold;
+    const double took = (double)prem_times_percentile(times, FITTING_PER_MILLE);
     const double part = took / (double)window_ns(schedule, t, (prem_phase)p);
     if (part > share)
       share = part;
@@ -220,8 +223,11 @@ static prem_status size_one(const prem_schedule *schedule, int32_t t, int32_t *e
     const int64_t bytes = (int64_t)((double)elements[t] * ELEMENT_BYTES / all);
     elements[t] = elements_that_fit(bytes + PIECE_BYTES);
   }
-  hostile->replaced = true;
   hostile->bytes_per_tile = INT64_C(2) * elements[t] * ELEMENT_BYTES;
+  hostile->replaced =
+      hostile->bytes_per_tile * 100 >= hostile->own_bytes_per_tile * LEAST_BYTES_PCT;
+  if (!hostile->replaced)
+    elements[t] = 0;
   return status;
 }
 
@@ -248,7 +254,9 @@ prem_status prem_hostile_size(const prem_schedule *schedule, const prem_backend 
     if (!can_be_replaced(task))
       continue;
     int32_t like = 0;
-    while (like < t && !(hostile[like].replaced && are_alike(task, &schedule->tasks[like])))
+    while (like < t &&
+           !(are_alike(task, &schedule->tasks[like]) &&
+             buffer_bytes(schedule, task) == buffer_bytes(schedule, &schedule->tasks[like])))
       ++like;
     if (like < t) {
       const int64_t own_bytes = hostile[t].own_bytes_per_tile;

@@ -28,20 +28,28 @@ static void observed_free(prem_observed *observed) {
   for (int32_t i = 0; observed->phases && i < observed->task_count * PREM_PHASE_COUNT; ++i) {
     prem_times_free(&observed->phases[i].steady);
     prem_times_free(&observed->phases[i].cold);
-    free(observed->phases[i].run_max_ns);
+    free(observed->phases[i].run_max.ns);
   }
   for (int32_t t = 0; observed->responses && t < observed->task_count; ++t)
-    prem_times_free(&observed->responses[t]);
+    free(observed->responses[t].ns);
   prem_times_free(&observed->makespan);
   free(observed->phases);
   free(observed->responses);
   *observed = (prem_observed){0};
 }
 
-prem_status prem_party_open(prem_party *party, const prem_backend *backend, prem_diag *diag) {
-  for (int m = 0; m < PREM_MODE_COUNT; ++m)
+prem_status prem_party_forget(prem_party *party) {
+  for (int m = 0; m < PREM_MODE_COUNT; ++m) {
+    observed_free(&party->observed[m]);
     if (observed_new(&party->observed[m], party->schedule->task_count) != PREM_OK)
       return PREM_ERR_MEMORY;
+  }
+  return PREM_OK;
+}
+
+prem_status prem_party_open(prem_party *party, const prem_backend *backend, prem_diag *diag) {
+  if (prem_party_forget(party) != PREM_OK)
+    return PREM_ERR_MEMORY;
   return prem_session_open(backend, party->schedule, &party->session, diag);
 }
 
@@ -54,16 +62,16 @@ void prem_party_close(prem_party *party) {
 
 /* ---- folding a trace ------------------------------------------------------------------------ */
 
-static bool add_run_max(prem_observed_phase *phase, int64_t ns) {
-  if (phase->run_count == phase->run_room) {
-    const int64_t room = phase->run_room ? 2 * phase->run_room : 64;
-    int64_t *grown = realloc(phase->run_max_ns, (size_t)room * sizeof *grown);
+static bool add_to_series(prem_series *series, int64_t ns) {
+  if (series->count == series->room) {
+    const int64_t room = series->room ? 2 * series->room : 64;
+    int64_t *grown = realloc(series->ns, (size_t)room * sizeof *grown);
     if (!grown)
       return false;
-    phase->run_max_ns = grown;
-    phase->run_room = room;
+    series->ns = grown;
+    series->room = room;
   }
-  phase->run_max_ns[phase->run_count++] = ns;
+  series->ns[series->count++] = ns;
   return true;
 }
 
@@ -91,7 +99,7 @@ static bool add_maxima(const turn *now, prem_observed *to) {
   bool room = true;
   for (int32_t i = 0; i < to->task_count * PREM_PHASE_COUNT; ++i) {
     if (now->max_ns[i] > 0)
-      room &= add_run_max(&to->phases[i], now->max_ns[i]);
+      room &= add_to_series(&to->phases[i].run_max, now->max_ns[i]);
     now->max_ns[i] = 0;
   }
   return room;
@@ -112,7 +120,7 @@ static bool add_jobs(const turn *now, prem_observed *to, const prem_trace *trace
     for (int64_t j = trace->first_job[t]; j < trace->first_job[t + 1]; ++j) {
       const int64_t release_ns =
           begin_ns + job_release_ns(&schedule->tasks[t], j - trace->first_job[t]);
-      room &= prem_times_add(&to->responses[t], ends_ns[j] - release_ns);
+      room &= add_to_series(&to->responses[t], ends_ns[j] - release_ns);
       last_ns = larger(last_ns, ends_ns[j]);
     }
   return room && prem_times_add(&to->makespan, last_ns - begin_ns);
@@ -120,6 +128,7 @@ static bool add_jobs(const turn *now, prem_observed *to, const prem_trace *trace
 
 static void add_counts(prem_observed *to, const prem_trace *trace) {
   for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i) {
+    to->counted += trace->cells[i].count;
     to->releases += trace->cells[i].releases;
     to->late += trace->cells[i].late;
     to->overruns += trace->cells[i].overruns;
@@ -158,6 +167,7 @@ static prem_status take_turn(prem_party *party, const prem_observe_options *opti
                                   .seed = seed,
                                   .max_records = options->max_records,
                                   .engine = options->engine,
+                                  .times_only = true,
                                   .stop = options->stop,
                                   .on_trace = fold_trace,
                                   .trace_context = &now};

@@ -7,20 +7,26 @@
 
 #include "times.h"
 
+/** Times in the order of execution, as they are: where single clock steps count. */
+typedef struct prem_series {
+  int64_t *ns;
+  int64_t count, room;
+} prem_series;
+
 /** One phase of one task. */
 typedef struct prem_observed_phase {
   prem_times steady;
   prem_times cold;     /* warm-up tiles, and the first tile of each block in a launch */
-  int64_t *run_max_ns; /* the longest steady one of each launch, in their order */
-  int64_t run_count, run_room;
+  prem_series run_max; /* the longest steady one of each launch */
 } prem_observed_phase;
 
 /** What one schedule did in one mode. */
 typedef struct prem_observed {
   prem_observed_phase *phases; /* [task * 3 + phase] */
-  prem_times *responses;       /* [task] */
+  prem_series *responses;      /* [task] */
   prem_times makespan;
   int32_t task_count;
+  int64_t counted; /* phases, warm-up and what was discarded apart */
   int64_t releases, late, overruns, lateness_max_ns; /* INT64_MIN without a release */
   int64_t lost;                                      /* phases whose raw record found no room */
   int64_t discarded;
@@ -57,6 +63,8 @@ typedef struct prem_observe_options {
 
 /** Open a party's session and make room for what it will show. */
 prem_status prem_party_open(prem_party *party, const prem_backend *backend, prem_diag *diag);
+/** Forget what was observed, keep the session. */
+prem_status prem_party_forget(prem_party *party);
 /** Session and what was observed; the party's memory is the caller's. */
 void prem_party_close(prem_party *party);
 

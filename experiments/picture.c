@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "drawing.h"
+#include "slot_order.h"
 #include "ttprem/measure.h"
 
 enum {
@@ -78,17 +79,6 @@ static int by_start(const void *a, const void *b) {
   return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-static int by_tile(const void *a, const void *b) {
-  const prem_slot *x = a, *y = b;
-  if (x->task != y->task)
-    return x->task < y->task ? -1 : 1;
-  if (x->job != y->job)
-    return x->job < y->job ? -1 : 1;
-  if (x->tile != y->tile)
-    return x->tile < y->tile ? -1 : 1;
-  return (x->phase > y->phase) - (x->phase < y->phase);
-}
-
 static int64_t slot_end_ns(const prem_slot *slot) {
   return slot->start_ns + slot->length_ns;
 }
@@ -158,14 +148,8 @@ static prem_status choose_excerpt(excerpt *shown, const prem_schedule *schedule,
   while (inside < shown->slot_count && shown->slots[inside].start_ns < shown->end_ns)
     ++inside;
   shown->slot_count = inside;
-  qsort(shown->slots, (size_t)shown->slot_count, sizeof *shown->slots, by_tile);
+  qsort(shown->slots, (size_t)shown->slot_count, sizeof *shown->slots, prem_slot_order);
   return PREM_OK;
-}
-
-static const prem_slot *planned_slot(const excerpt *shown, const prem_trace_record *record) {
-  prem_slot key = {
-      .task = record->task, .job = record->job, .tile = record->tile, .phase = record->phase};
-  return bsearch(&key, shown->slots, (size_t)shown->slot_count, sizeof key, by_tile);
 }
 
 /* ---- the timeline --------------------------------------------------------------------------- */
@@ -227,7 +211,7 @@ static bool is_late(const prem_trace_record *record, int64_t late_ns) {
 
 /** Overruns are judged where the plan's instants hold: in mode tt. */
 static bool is_overrun(const excerpt *shown, const prem_trace_record *record, int64_t base_ns) {
-  const prem_slot *slot = planned_slot(shown, record);
+  const prem_slot *slot = prem_slot_find(shown->slots, shown->slot_count, record);
   return slot && record->end_ns - base_ns > slot_end_ns(slot);
 }
 

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ttprem/output.h"
-
 static const double default_probability = 1e-6;
 enum { HISTOGRAM_ROWS = 64 };
 
@@ -107,15 +105,17 @@ static int64_t largest_bytes(const prem_schedule *schedule, const prem_task *tas
   return largest;
 }
 
-/* How long the machine's bandwidth needs for what the phase asks for: a gang's blocks ask at once.
+/* How long the phase's share of the memory needs for what it asks for: a gang's blocks ask at once.
  */
 static int64_t bandwidth_ns(const profiling *all, const prem_task *task, prem_phase phase) {
-  const int64_t bandwidth = all->result->machine.bandwidth_bytes_per_s;
-  const bool is_gang = all->schedule->platform.resources[0].per_task;
-  const int32_t blocks =
-      task->block_count < task->tile_count ? task->block_count : task->tile_count;
-  const double bytes = (double)largest_bytes(all->schedule, task, phase) * (is_gang ? blocks : 1);
-  return bandwidth > 0 ? (int64_t)ceil(bytes * 1e9 / (double)bandwidth) : 0;
+  const prem_resource *memory = &all->schedule->platform.resources[0];
+  const int32_t *demand = task->phase[phase].demand;
+  const double share = demand ? (double)demand[0] / memory->capacity : 0;
+  const double rate = share * (double)all->result->machine.bandwidth_bytes_per_s;
+  const int32_t gang = task->block_count < task->tile_count ? task->block_count : task->tile_count;
+  const double bytes =
+      (double)largest_bytes(all->schedule, task, phase) * (memory->per_task ? gang : 1);
+  return rate > 0 ? (int64_t)ceil(bytes * 1e9 / rate) : 0;
 }
 
 static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_phase *out) {
@@ -144,7 +144,7 @@ static prem_status fold_phase(const profiling *all, int32_t t, int phase) {
     const prem_observed_phase *seen = phase_in(all, (prem_profile_company)c, t, phase);
     prem_times_summarise(&seen->steady, &out->steady_ns[c]);
     prem_times_summarise(&seen->cold, &out->cold_ns[c]);
-    status = prem_tail_estimate(seen->run_max_ns, seen->run_count, probability, &out->tail[c]);
+    status = prem_tail_estimate(seen->run_max.ns, seen->run_max.count, probability, &out->tail[c]);
   }
   find_wcet(all, t, phase, out);
   return status;
@@ -340,11 +340,11 @@ static prem_status make_result(profiling *all, const prem_machine *machine) {
   result->samples = all->options->samples;
   result->rounds =
       all->options->rounds < all->options->samples ? all->options->rounds : all->options->samples;
-  result->counts_cold = all->schedule->plan->warmup_tiles == 0;
+  result->counts_cold = !all->options->steady && all->schedule->plan->warmup_tiles == 0;
   result->output_ok = true;
   result->tasks = calloc(parties, sizeof *result->tasks);
   all->parties = calloc(parties, sizeof *all->parties);
-  all->schedules = calloc(parties, sizeof *all->schedules);
+  all->schedules = calloc(parties, sizeof(prem_schedule *));
   all->disturbance =
       prem_disturbance_new(prem_backend_name(all->backend), all->parties, (int32_t)parties);
   return result->tasks && all->parties && all->schedules && all->disturbance ? PREM_OK
@@ -393,75 +393,4 @@ void prem_profile_free(prem_profile *profile) {
   prem_findings_free(profile->findings);
   free(profile->tasks);
   free(profile);
-}
-
-/* ---- the file ------------------------------------------------------------------------------- */
-
-/* As libconfig reads it. */
-static void write_text(FILE *file, const char *key, const char *text) {
-  fprintf(file, "%s = \"", key);
-  for (; *text; ++text) {
-    if (*text == '"' || *text == '\\')
-      fputc('\\', file);
-    fputc(*text, file);
-  }
-  fputs("\";\n", file);
-}
-
-static void write_known(FILE *file, const char *key, int64_t ns) {
-  if (ns > 0)
-    fprintf(file, " %s = %" PRId64 "L;", key, ns);
-}
-
-static void write_phase(FILE *file, const prem_profile *profile, const prem_profile_phase *phase,
-                        int number) {
-  if (phase->wcet_ns == 0)
-    return;
-  const int company = PREM_PROFILE_COMPANY;
-  fprintf(file, "\n    %s: { wcet_ns = %" PRId64 "L;", prem_phase_name((prem_phase)number),
-          phase->wcet_ns);
-  write_known(file, "busy_ns", phase->busy_ns);
-  write_known(file, "alone_ns", phase->steady_ns[PREM_PROFILE_ALONE].max);
-  write_known(file, "company_ns", phase->steady_ns[company].max);
-  write_known(file, "cold_ns",
-              larger(phase->cold_ns[PREM_PROFILE_ALONE].max, phase->cold_ns[company].max));
-  if (phase->tail[PREM_PROFILE_ALONE].known && profile->valid)
-    write_known(file, "tail_ns", phase->tail[PREM_PROFILE_ALONE].estimate_ns);
-  fputs(" };", file);
-}
-
-static void write_all(FILE *file, const prem_profile *profile) {
-  fprintf(file,
-          "# Longest times of %" PRId64 " runs alone and in company, by ttprem %s. They are no "
-          "bound: wcet_ns is\n# what plans are made with, all else is for the reader.\n"
-          "version = 1;\n",
-          profile->samples, prem_version());
-  write_text(file, "machine", profile->machine.name);
-  fprintf(file, "valid = %s;\n", profile->valid ? "true" : "false");
-  if (!profile->valid)
-    write_text(file, "disturbed", profile->disturbed);
-  if (profile->machine.dispatch_ns > 0)
-    fprintf(file, "dispatch_ns = %" PRId64 "L;\n", profile->machine.dispatch_ns);
-  fputs("tasks = (\n", file);
-  for (int32_t t = 0; t < profile->task_count; ++t) {
-    fprintf(file, "  { name = \"%s\";", profile->tasks[t].name);
-    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-      write_phase(file, profile, &profile->tasks[t].phase[p], p);
-    fputs(t + 1 < profile->task_count ? " },\n" : " }\n", file);
-  }
-  fputs(");\n", file);
-}
-
-prem_status prem_profile_write(const prem_profile *profile, const char *path, prem_diag *diag) {
-  prem_output output;
-  char reason[160];
-  prem_status status = prem_output_open(&output, path, reason, sizeof reason);
-  if (status == PREM_OK) {
-    write_all(output.file, profile);
-    status = prem_output_commit(&output, reason, sizeof reason);
-  }
-  if (status != PREM_OK)
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "cannot be written: %s",
-                  reason);
-  return status;
 }

@@ -1,11 +1,13 @@
-/* A result as data: JSON with its provenance, and the raw samples beside it. */
+/* A result as data: JSON with its provenance, raw samples and an example's phases beside it. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "csv_quote.h"
 #include "json_pieces.h"
 #include "provenance.h"
+#include "result_phases.h"
 #include "ttprem/measure.h"
 #include "ttprem/output.h"
 
@@ -71,6 +73,36 @@ static json_t *phase_json(const prem_cell *cell, int64_t wcet_ns) {
   return finished(object, whole);
 }
 
+/** Why its releases were late, of each phase that was or that made others late. */
+static json_t *late_causes_json(const prem_task_result *task) {
+  json_t *phases = json_object();
+  bool whole = phases != NULL;
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
+    const prem_late_causes *late = &task->late[p];
+    if (task->phase[p].late == 0 && late->blamed == 0)
+      continue;
+    json_t *object = json_object();
+    for (int cause = 0; cause < PREM_CAUSE_COUNT; ++cause)
+      whole &= put(object, prem_cause_name((prem_cause)cause), integer(late->count[cause]));
+    whole &= put(object, "blamed", integer(late->blamed));
+    whole &= put(object, "widen_ns", integer(late->widen_ns));
+    whole &= put(phases, prem_phase_name((prem_phase)p), object);
+  }
+  return finished(phases, whole);
+}
+
+/** An instant at which outputs count, set by the first half of the samples; null without two. */
+static json_t *padded_json(const prem_padding *padded) {
+  if (padded->published_ns < 0)
+    return json_null();
+  json_t *object = json_object();
+  bool whole = put(object, "published_ns", integer(padded->published_ns));
+  whole &= put(object, "trained", integer(padded->trained));
+  whole &= put(object, "judged", integer(padded->judged));
+  whole &= put(object, "missed", integer(padded->missed));
+  return finished(object, whole);
+}
+
 static json_t *task_json(const prem_task_result *task) {
   json_t *phases = json_object();
   bool whole = phases != NULL;
@@ -83,7 +115,9 @@ static json_t *task_json(const prem_task_result *task) {
   whole &= put(object, "response_ns", summary_json(&task->response_ns));
   whole &= put(object, "published_ns",
                task->published_ns >= 0 ? integer(task->published_ns) : json_null());
+  whole &= put(object, "padded", padded_json(&task->padded));
   whole &= put(object, "phases", phases);
+  whole &= put(object, "late_causes", late_causes_json(task));
   return finished(object, whole);
 }
 
@@ -148,6 +182,7 @@ static json_t *row_json(const prem_row *row, const char *samples) {
   whole &= put(object, "repeats", integer(row->repeats));
   whole &= put(object, "discarded", integer(row->discarded));
   whole &= put_makespan(object, row);
+  whole &= put(object, "padded", padded_json(&row->padded));
   whole &= put(object, "launch_ns", summary_json(&row->launch_ns));
   whole &= put_counts(object, row);
   whole &=
@@ -181,8 +216,25 @@ static json_t *tuning_json(const prem_tuning *tuning, const prem_schedule *sched
   return finished(list, whole);
 }
 
+/** Which phases the file has; null without one. */
+static json_t *phases_json(const prem_phases *phases, const char *file) {
+  if (!file || phases->block_count == 0)
+    return json_null();
+  json_t *object = json_object();
+  bool whole = put(object, "file", text(file));
+  whole &= put(object, "blocks", integer(phases->block_count));
+  whole &= put(object, "all_blocks", integer(phases->schedule->platform.blocks));
+  whole &= put(object, "most_of_a_row", integer(phases->most));
+  return finished(object, whole);
+}
+
+/** Names of the files beside the result; NULL where there is none. */
+typedef struct side_files {
+  char *samples, *phases;
+} side_files;
+
 static json_t *result_json(const prem_result *result, const prem_schedule *schedule,
-                           const char *command, const char *samples) {
+                           const char *command, const char *samples, json_t *phases) {
   json_t *rows = json_array();
   bool whole = rows != NULL;
   for (int32_t i = 0; i < result->row_count; ++i)
@@ -196,22 +248,12 @@ static json_t *result_json(const prem_result *result, const prem_schedule *sched
   whole &= put(object, "late_ns", integer(result->late_ns));
   whole &= put(object, "interrupted", json_boolean(result->interrupted));
   whole &= put(object, "rows", rows);
+  whole &= put(object, "phases", phases);
   whole &= put(object, "legacy_trials", tuning_json(&result->tuning, schedule));
   return finished(object, whole);
 }
 
 /* ---- raw samples ---------------------------------------------------------------------------- */
-
-/** As RFC 4180 quotes a field. */
-static void write_quoted(FILE *file, const char *bytes) {
-  fputc('"', file);
-  for (; *bytes; ++bytes) {
-    if (*bytes == '"')
-      fputc('"', file);
-    fputc(*bytes, file);
-  }
-  fputc('"', file);
-}
 
 static void write_samples_header(FILE *file, const prem_schedule *schedule) {
   fputs("run,label,makespan_ns", file);
@@ -224,7 +266,7 @@ static void write_samples_header(FILE *file, const prem_schedule *schedule) {
       else
         snprintf(name, sizeof name, "%s job %" PRId64 " response_ns", schedule->tasks[t].name, j);
       fputc(',', file);
-      write_quoted(file, name);
+      prem_csv_quote(file, name);
     }
   }
   fputc('\n', file);
@@ -236,7 +278,7 @@ static void write_samples(FILE *file, const prem_result *result, const prem_sche
     const prem_row *row = &result->rows[i];
     for (int64_t s = 0; s < row->repeats; ++s) {
       fprintf(file, "%" PRId64 ",", s);
-      write_quoted(file, row->label);
+      prem_csv_quote(file, row->label);
       fprintf(file, ",%" PRId64, row->samples_ns[s]);
       for (int64_t j = 0; j < row->job_count; ++j)
         fprintf(file, ",%" PRId64, row->response_samples_ns[s * row->job_count + j]);
@@ -250,13 +292,13 @@ static const char *base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-/** PATH with `.samples.csv` for its extension; free with free(). */
-static char *samples_path(const char *path) {
+/** PATH with `extension` for its own; free with free(). */
+static char *beside(const char *path, const char *extension) {
   const char *name = base_name(path);
   const char *dot = strrchr(name, '.');
   size_t stem = dot && dot != name ? (size_t)(dot - path) : strlen(path);
   char *made = NULL;
-  return asprintf(&made, "%.*s.samples.csv", (int)stem, path) < 0 ? NULL : made;
+  return asprintf(&made, "%.*s%s", (int)stem, path, extension) < 0 ? NULL : made;
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
@@ -272,22 +314,37 @@ static prem_status say_unwritable(prem_diag *diag, const char *path, const char 
   return PREM_ERR_IO;
 }
 
-/* Result and samples appear together: the samples first, so that no result names a missing file.
- * On stdout there is no room for samples. */
+/** @param phases  what to write; NULL: the samples */
+static prem_status write_beside(const prem_result *result, const prem_schedule *schedule,
+                                const prem_phases *phases, const char *path, char *reason,
+                                size_t reason_bytes) {
+  prem_output output = {0};
+  prem_status status = prem_output_open(&output, path, reason, reason_bytes);
+  if (status != PREM_OK)
+    return status;
+  if (phases)
+    prem_phases_write(phases, output.file);
+  else
+    write_samples(output.file, result, schedule);
+  return prem_output_commit(&output, reason, reason_bytes);
+}
+
+/* Result and the files beside it appear together: these first, so that no result names a missing
+ * file. */
 static prem_status write_files(const prem_result *result, const prem_schedule *schedule,
-                               json_t *root, const char *path, const char *samples,
-                               prem_diag *diag) {
-  prem_output data = {0}, raw = {0};
+                               const prem_phases *phases, json_t *root, const char *path,
+                               const side_files *beside_it, prem_diag *diag) {
+  prem_output data = {0};
   char reason[160];
   const char *failing = path;
   prem_status status = prem_output_open(&data, path, reason, sizeof reason);
-  if (status == PREM_OK && samples) {
-    failing = samples;
-    status = prem_output_open(&raw, samples, reason, sizeof reason);
-    if (status == PREM_OK) {
-      write_samples(raw.file, result, schedule);
-      status = prem_output_commit(&raw, reason, sizeof reason);
-    }
+  if (status == PREM_OK && beside_it->samples) {
+    failing = beside_it->samples;
+    status = write_beside(result, schedule, NULL, failing, reason, sizeof reason);
+  }
+  if (status == PREM_OK && beside_it->phases && phases->block_count > 0) {
+    failing = beside_it->phases;
+    status = write_beside(result, schedule, phases, failing, reason, sizeof reason);
   }
   if (status == PREM_OK) {
     failing = path;
@@ -298,16 +355,37 @@ static prem_status write_files(const prem_result *result, const prem_schedule *s
   return status == PREM_OK ? PREM_OK : say_unwritable(diag, failing, reason);
 }
 
+/** What was measured is not lost for want of a timeline. */
+static void choose_phases(const prem_result *result, const prem_schedule *schedule,
+                          prem_phases *phases, const char *path, prem_diag *diag) {
+  prem_status status = prem_phases_choose(result, schedule, phases, NULL);
+  if (status == PREM_OK)
+    return;
+  prem_phases_free(phases);
+  prem_diag_add(diag, PREM_WARNING, 0, (prem_place){.file = path}, "",
+                "its phases are left out: %s", prem_status_text(status));
+}
+
+/* On stdout there is no room for more than the result. */
 prem_status prem_result_write(const prem_result *result, const prem_schedule *schedule,
                               const char *command, const char *path, prem_diag *diag) {
-  const bool to_stdout = strcmp(path, "-") == 0;
-  char *samples = to_stdout ? NULL : samples_path(path);
-  json_t *root = NULL;
-  if (to_stdout || samples)
-    root = result_json(result, schedule, command, samples ? base_name(samples) : NULL);
-  prem_status status =
-      root ? write_files(result, schedule, root, path, samples, diag) : PREM_ERR_MEMORY;
-  json_decref(root);
-  free(samples);
+  const bool alone = strcmp(path, "-") == 0;
+  side_files files = {alone ? NULL : beside(path, ".samples.csv"),
+                      alone ? NULL : beside(path, ".phases.csv")};
+  prem_phases phases = {0};
+  prem_status status = alone || (files.samples && files.phases) ? PREM_OK : PREM_ERR_MEMORY;
+  if (status == PREM_OK && !alone)
+    choose_phases(result, schedule, &phases, path, diag);
+  if (status == PREM_OK) {
+    json_t *root =
+        result_json(result, schedule, command, files.samples ? base_name(files.samples) : NULL,
+                    phases_json(&phases, files.phases ? base_name(files.phases) : NULL));
+    status =
+        root ? write_files(result, schedule, &phases, root, path, &files, diag) : PREM_ERR_MEMORY;
+    json_decref(root);
+  }
+  prem_phases_free(&phases);
+  free(files.samples);
+  free(files.phases);
   return status;
 }

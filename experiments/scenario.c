@@ -15,8 +15,14 @@ enum { MAX_RECORDS = 4 << 20, PER_MILLE = 1000 };
 
 /* ---- times ---------------------------------------------------------------------------------- */
 
+/* Of the nearest one, from 1. */
+static int64_t rank_of(double share, int64_t count) {
+  const int64_t rank = (int64_t)ceil(share * (double)count);
+  return rank < 1 ? 1 : rank > count ? count : rank;
+}
+
 int64_t prem_times_at(const prem_times *times, double share) {
-  const int64_t rank = (int64_t)ceil(share * (double)times->count);
+  const int64_t rank = rank_of(share, times->count);
   int64_t seen = 0;
   for (int64_t i = 0; i < times->distinct; ++i) {
     seen += times->list[i].count;
@@ -24,6 +30,11 @@ int64_t prem_times_at(const prem_times *times, double share) {
       return times->list[i].ns < times->max_ns ? times->list[i].ns : times->max_ns;
   }
   return times->max_ns;
+}
+
+int64_t prem_makespan_at(const prem_outcome *outcome, double share) {
+  const int64_t count = outcome->row->repeats;
+  return count > 0 ? outcome->makespan_ns[rank_of(share, count) - 1] : 0;
 }
 
 prem_lengths prem_lengths_of(const prem_outcome *outcome) {
@@ -170,6 +181,22 @@ static prem_status collect(void *context, const prem_trace *trace, prem_mode mod
   return PREM_OK;
 }
 
+static int ascending(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static bool keep_makespans(prem_outcome *outcome) {
+  const size_t count = (size_t)outcome->row->repeats;
+  outcome->makespan_ns = calloc(count + 1, sizeof *outcome->makespan_ns);
+  if (!outcome->makespan_ns)
+    return false;
+  if (count > 0)
+    memcpy(outcome->makespan_ns, outcome->row->samples_ns, count * sizeof *outcome->makespan_ns);
+  qsort(outcome->makespan_ns, count, sizeof *outcome->makespan_ns, ascending);
+  return true;
+}
+
 static prem_status finish_outcomes(const prem_collector *collector) {
   prem_measured *measured = collector->measured;
   bool kept = true;
@@ -177,8 +204,7 @@ static prem_status finish_outcomes(const prem_collector *collector) {
     prem_outcome *outcome = &measured->outcomes[m];
     const prem_sums *sums = &collector->sums[m];
     outcome->row = &measured->result->rows[m];
-    for (int64_t i = 0; i < outcome->row->repeats; ++i)
-      kept &= prem_times_add(&outcome->makespan, outcome->row->samples_ns[i]);
+    kept &= keep_makespans(outcome);
     if (sums->all_ns > 0)
       outcome->waiting_pct = 100.0 * (double)sums->waited_ns / (double)sums->all_ns;
     if (sums->any_ns > 0)
@@ -280,7 +306,7 @@ void prem_measured_free(prem_measured *measured) {
       prem_times_free(&outcome->reference[p]);
     }
     prem_times_free(&outcome->handover);
-    prem_times_free(&outcome->makespan);
+    free(outcome->makespan_ns);
   }
   prem_result_free(measured->result);
   *measured = (prem_measured){0};

@@ -26,7 +26,7 @@ typedef struct prem_setup {
 /** What one mode of a scenario did. Warm-up tiles are left out of everything but the row. */
 typedef struct prem_outcome {
   const prem_row *row;
-  prem_times makespan;
+  int64_t *makespan_ns;                   /* of the row's repeats, ascending */
   prem_times phase[PREM_PHASE_COUNT];     /* end - start of the collected phases */
   prem_times beside[PREM_PHASE_COUNT];    /* of each collected phase, the per mille of its time in
                                              which a phase of another task ran */
@@ -80,6 +80,8 @@ void prem_measured_free(prem_measured *measured);
 
 /** The nearest-rank percentile, `share` in [0, 1]; 0 when there are no times. */
 int64_t prem_times_at(const prem_times *times, double share);
+/** The same of the runs' makespans. */
+int64_t prem_makespan_at(const prem_outcome *outcome, double share);
 prem_lengths prem_lengths_of(const prem_outcome *outcome);
 /** The sum of one tile's phases. */
 int64_t prem_tile_ns(const int64_t phase_ns[PREM_PHASE_COUNT]);

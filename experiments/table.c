@@ -85,6 +85,10 @@ static int label_width(const prem_result *result) {
   return width;
 }
 
+static bool is_padded(const prem_row *row) {
+  return row->mode != PREM_MODE_TT && row->padded.published_ns >= 0;
+}
+
 static int task_width(const prem_result *result) {
   int width = 4;
   for (int32_t i = 0; i < result->row_count; ++i)
@@ -173,12 +177,20 @@ static int64_t largest_response(const prem_result *result) {
   for (int32_t i = 0; i < result->row_count; ++i)
     for (int32_t t = 0; t < result->rows[i].task_count; ++t)
       largest = larger(larger(largest, result->rows[i].tasks[t].response_ns.max),
-                       result->rows[i].tasks[t].published_ns);
+                       larger(result->rows[i].tasks[t].published_ns,
+                              result->rows[i].tasks[t].padded.published_ns));
   return largest;
 }
 
 static cell_text percentile_cell(time_unit unit, int64_t ns) {
   return ns == INT64_MIN ? no_number() : time_cell(unit, ns);
+}
+
+/** Where the output of a mode counts: a `*` marks an instant that the samples themselves set. */
+static cell_text published_cell(const prem_row *row, const prem_task_result *task, time_unit unit) {
+  if (is_padded(row))
+    return cell("%.30s*", time_cell(unit, task->padded.published_ns).text);
+  return task->published_ns >= 0 ? time_cell(unit, task->published_ns) : no_number();
 }
 
 static void print_response(const prem_row *row, int32_t t, time_unit unit, int widths[2],
@@ -191,7 +203,7 @@ static void print_response(const prem_row *row, int32_t t, time_unit unit, int w
           widths[1], name_cell(row->label).text, time_cell(unit, response->max).text,
           time_cell(unit, response->min).text, time_cell(unit, response_spread(task)).text,
           time_cell(unit, response->p50).text, percentile_cell(unit, response->p99).text,
-          task->published_ns >= 0 ? time_cell(unit, task->published_ns).text : "-");
+          published_cell(row, task, unit).text);
 }
 
 static int32_t task_count_of(const prem_result *result) {
@@ -295,6 +307,73 @@ static void print_samples(const prem_row *row, FILE *file) {
     fputs("  too few to say how often makespans are longer\n", file);
 }
 
+/** How good a fixed instant is that the first half of the samples set. */
+static void print_padding(const prem_row *row, int64_t clock_step_ns, FILE *file) {
+  int64_t missed = 0, judged = 0;
+  if (!is_padded(row))
+    return;
+  for (int32_t t = 0; t < row->task_count; ++t) {
+    missed += row->tasks[t].padded.missed;
+    judged += row->tasks[t].padded.judged;
+  }
+  fprintf(file,
+          "%s *: padded to count at the longest of the first %" PRId64 " %s + %" PRId64
+          " ns:\n  makespan %" PRId64 " ns, missed by %" PRId64 " of the other %" PRId64
+          "; jobs missed: %" PRId64 " of %" PRId64 "\n",
+          row->label, row->padded.trained, sample_name(row), clock_step_ns,
+          row->padded.published_ns, row->padded.missed, row->padded.judged, missed, judged);
+}
+
+static const char *cause_text(prem_cause cause) {
+  static const char *const texts[PREM_CAUSE_COUNT] = {"seen within two clock steps",
+                                                      "cold start",
+                                                      "buffer not free",
+                                                      "data late",
+                                                      "unit not free",
+                                                      "job before it late",
+                                                      "executor late"};
+  return texts[cause];
+}
+
+/** Which window to widen, and by how much. */
+static void print_blame(const prem_task_result *task, int p, FILE *file) {
+  const prem_late_causes *late = &task->late[p];
+  if (late->blamed == 0)
+    return;
+  fprintf(file, "  %" PRId64 " waited for the %s of %s", late->blamed,
+          prem_phase_name((prem_phase)p), name_cell(task->name).text);
+  if (late->widen_ns > 0)
+    fprintf(file, ": widen its window of %" PRId64 " ns by %" PRId64 " ns", task->wcet_ns[p],
+            late->widen_ns);
+  fputc('\n', file);
+}
+
+/** What the late releases waited for. */
+static void print_causes(const prem_row *row, FILE *file) {
+  int64_t count[PREM_CAUSE_COUNT] = {0}, told = 0;
+  for (int32_t i = 0; i < row->task_count * PREM_PHASE_COUNT; ++i)
+    for (int cause = 0; cause < PREM_CAUSE_COUNT; ++cause) {
+      const int64_t more = row->tasks[i / PREM_PHASE_COUNT].late[i % PREM_PHASE_COUNT].count[cause];
+      count[cause] += more;
+      told += more;
+    }
+  if (row->late_releases == 0)
+    return;
+  fprintf(file, "%s: %" PRId64 " late releases", row->label, row->late_releases);
+  const char *before = ": ";
+  for (int cause = 0; cause < PREM_CAUSE_COUNT; ++cause)
+    if (count[cause] > 0) {
+      fprintf(file, "%s%" PRId64 " %s", before, count[cause], cause_text((prem_cause)cause));
+      before = ", ";
+    }
+  if (told < row->late_releases)
+    fprintf(file, "%s%" PRId64 " without raw records", before, row->late_releases - told);
+  fputc('\n', file);
+  for (int32_t t = 0; t < row->task_count; ++t)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      print_blame(&row->tasks[t], p, file);
+}
+
 static void print_verdict(const prem_row *row, FILE *file) {
   const prem_verdict *verdict = &row->verdict;
   fprintf(file,
@@ -343,8 +422,11 @@ static void print_tuning(const prem_result *result, FILE *file) {
 
 static void print_footer(const prem_result *result, FILE *file) {
   fputc('\n', file);
-  for (int32_t i = 0; i < result->row_count; ++i)
+  for (int32_t i = 0; i < result->row_count; ++i) {
     print_samples(&result->rows[i], file);
+    print_padding(&result->rows[i], result->machine.clock_step_ns, file);
+    print_causes(&result->rows[i], file);
+  }
   print_tuning(result, file);
   for (int32_t i = 0; i < result->row_count; ++i)
     print_doubts(&result->rows[i], file);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csv_quote.h"
 #include "csv_reader.h"
 #include "perfetto.h"
 #include "ttprem/trace.h"
@@ -183,17 +184,10 @@ static bool is_chosen(const converter *work, const line_record *record) {
 /* ---- CSV ------------------------------------------------------------------------------------ */
 
 static void write_name(FILE *out, const char *name) {
-  if (!strpbrk(name, ",\"")) {
+  if (strpbrk(name, ",\""))
+    prem_csv_quote(out, name);
+  else
     fputs(name, out);
-    return;
-  }
-  fputc('"', out);
-  for (; *name; ++name) {
-    if (*name == '"')
-      fputc('"', out);
-    fputc(*name, out);
-  }
-  fputc('"', out);
 }
 
 static void write_csv_header(FILE *out) {
@@ -495,6 +489,7 @@ prem_status prem_trace_convert(FILE *in, const char *name, const prem_trace_opti
       .blocks = (block_tracks **)calloc(PREM_MAX_BLOCKS + 1, sizeof(block_tracks *)),
   };
   prem_csv_open(&work.csv, in, name, diag);
+  work.csv.stop = options->stop;
   prem_status status = work.ahead && work.blocks ? convert(&work) : PREM_ERR_MEMORY;
   free_room(&work);
   return status;

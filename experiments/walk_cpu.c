@@ -39,8 +39,7 @@ typedef struct one_walk {
   prem_walk_step result;
 } one_walk;
 
-/* ---- walking ----------------------------------------------------------------------------------
- */
+/* ---- walking -------------------------------------------------------------------------------- */
 
 /** Until all are there; false when they do not come. */
 static bool pass_gate(atomic_int *gate, int kernels) {
@@ -129,8 +128,7 @@ prem_status prem_cpu_walk(void *opened, const prem_walk *walk, prem_walk_time *o
   return PREM_OK;
 }
 
-/* ---- room -------------------------------------------------------------------------------------
- */
+/* ---- room ----------------------------------------------------------------------------------- */
 
 prem_status prem_cpu_walker_open(int64_t room_bytes, uint64_t seed, void **out, prem_diag *diag) {
   (void)diag;

@@ -38,8 +38,7 @@ struct gpu_walker {
   bool made_mapped;
 };
 
-/* ---- on the GPU -------------------------------------------------------------------------------
- */
+/* ---- on the GPU ----------------------------------------------------------------------------- */
 
 __global__ void make_list(node *list, uint32_t nodes, int random, uint64_t seed) {
   for (uint32_t visit = blockIdx.x * blockDim.x + threadIdx.x; visit < nodes;
@@ -99,8 +98,7 @@ template <bool through_l1> __global__ void walk_list(walk_order_of walk) {
   walk.results[self] = result;
 }
 
-/* ---- on the host ------------------------------------------------------------------------------
- */
+/* ---- on the host ---------------------------------------------------------------------------- */
 
 cudaError_t make_lists(gpu_walker *walker, const prem_walk *walk, node *lists, uint32_t nodes) {
   if (walker->made_bytes == walk->bytes && walker->made_kernels >= walk->kernels &&
@@ -110,7 +108,9 @@ cudaError_t make_lists(gpu_walker *walker, const prem_walk *walk, node *lists, u
   for (int32_t kernel = 0; kernel < walk->kernels; ++kernel)
     make_list<<<256, 256>>>(lists + (size_t)kernel * nodes, nodes, walk->order == PREM_WALK_RANDOM,
                             walker->seed);
-  cudaError_t error = cudaDeviceSynchronize();
+  cudaError_t error = cudaGetLastError();
+  if (error == cudaSuccess)
+    error = cudaDeviceSynchronize();
   if (error != cudaSuccess)
     return error;
   walker->made_bytes = walk->bytes;

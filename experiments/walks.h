@@ -66,8 +66,7 @@ void prem_walker_close(prem_walker *walker);
 prem_status prem_walk_measure(prem_walker *walker, const prem_walk *walk, int32_t repeats,
                               prem_walk_time *out, prem_diag *diag);
 
-/* ---- for the two that walk --------------------------------------------------------------------
- */
+/* ---- for the two that walk ------------------------------------------------------------------ */
 
 /** What a thread measured. */
 typedef struct prem_walk_step {

@@ -77,9 +77,11 @@ PREM_FN void conv2d_columns(const conv2d_params *params, const float *in, int32_
                             float *out, int32_t out_pitch, int32_t rows, int32_t fours) {
   const int32_t phase = (int32_t)((size_t)in / 4 & 3);
   const int32_t parts = max(prem_lane_quotient(PREM_LANE_COUNT, fours), 1);
-  const int32_t part_rows = max(prem_lane_quotient(min(rows + parts - 1, 1024), parts), 1);
+  const int32_t part_rows = max(prem_lane_quotient(rows + parts - 1, parts), 1);
   PREM_LANES_2D(part, parts, four, fours) {
     const int32_t first = part * part_rows, last = min(first + part_rows, rows);
+    if (first >= rows)
+      break;
     const float *from = in + first * in_pitch + 4 * four;
     float *to = out + first * out_pitch + 4 * four;
     float a[6], b[6], c[6];

@@ -61,9 +61,8 @@ PREM_FN void kcf_sqr_norm_compute(const kcf_sqr_norm_params *params, const prem_
     }
     PREM_SYNC();
   }
-  PREM_LANES(only, 1) {
-    ((float *)views[1].data)[only] = (float)(cells[0].sum * params->inverse_area);
-  }
+  if (PREM_FIRST_LANE())
+    *(float *)views[1].data = (float)(cells[0].sum * params->inverse_area);
 }
 
 #if PREM_HOST
@@ -91,7 +90,7 @@ static double kcf_sqr_norm_strand(const kcf_sqr_norm_tile *tile, int64_t strand,
 /* What stands in `column` once only `left` columns are. */
 static double kcf_sqr_norm_columns(const kcf_sqr_norm_tile *tile, int64_t strand, int64_t column,
                                    int64_t left) {
-  int64_t before = tile->columns, half = before;
+  int64_t before = tile->columns, half;
   while ((half = (before + 1) / 2) > left)
     before = half;
   if (left == tile->columns)

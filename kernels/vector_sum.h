@@ -37,9 +37,8 @@ PREM_FN void vector_sum_compute(const vector_sum_params *params, const prem_view
     left = half;
     PREM_SYNC();
   }
-  PREM_LANES(only, 1) {
-    ((float *)views[1].data)[only] = terms[0];
-  }
+  if (PREM_FIRST_LANE())
+    *(float *)views[1].data = terms[0];
 }
 
 #if PREM_HOST

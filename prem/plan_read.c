@@ -1,6 +1,7 @@
 /* Reading the plan group of a schedule file: hyperperiod, runs, starts. */
 #include "reader.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -199,9 +200,17 @@ static void read_entries(prem_reader *reader, const config_setting_t *group, con
 }
 
 void prem_read_plan(prem_reader *reader, const config_setting_t *root) {
-  static const char *const keys[] = {"generator",     "policy",       "hyperperiod_ns",
-                                     "clock_step_ns", "warmup_tiles", "warmup_ns",
-                                     "runs",          "starts",       NULL};
+  static const char *const keys[] = {"generator",
+                                     "policy",
+                                     "machine",
+                                     "kernels",
+                                     "hyperperiod_ns",
+                                     "clock_step_ns",
+                                     "warmup_tiles",
+                                     "warmup_ns",
+                                     "runs",
+                                     "starts",
+                                     NULL};
   const config_setting_t *group = prem_read_member(reader, root, "plan", CONFIG_TYPE_GROUP, false);
   if (!group)
     return;
@@ -217,6 +226,10 @@ void prem_read_plan(prem_reader *reader, const config_setting_t *root) {
     prem_read_name(reader, group, "generator", false, plan->generator);
   if (prem_read_text(reader, group, "policy", &text) && *text)
     prem_read_name(reader, group, "policy", false, plan->policy);
+  if (prem_read_text(reader, group, "machine", &text))
+    snprintf(plan->machine, sizeof plan->machine, "%s", text ? text : "");
+  if (prem_read_text(reader, group, "kernels", &text))
+    snprintf(plan->kernels, sizeof plan->kernels, "%s", text ? text : "");
   if (!config_setting_get_member(group, "hyperperiod_ns"))
     prem_refuse(reader, 3, group, "hyperperiod_ns",
                 "missing; give the least common multiple of the periods, or the plan's length");

@@ -15,6 +15,18 @@ typedef struct profile_entry {
   } phase[PREM_PHASE_COUNT + 1]; /* the last is `joined` */
 } profile_entry;
 
+/* A window that somebody made shorter than what was measured. */
+static void warn_of_short_wcet(prem_reader *reader, const config_setting_t *values,
+                               const char *measured, int64_t measured_ns, int64_t wcet_ns) {
+  if (wcet_ns <= 0 || measured_ns <= wcet_ns)
+    return;
+  prem_diag_add(reader->diag, PREM_WARNING, 0,
+                prem_setting_place(reader, config_setting_get_member(values, "wcet_ns")), "wcet_ns",
+                "%" PRId64 " ns is shorter than the longest time measured, %s = %" PRId64
+                " ns: the phase will overrun",
+                wcet_ns, measured, measured_ns);
+}
+
 static void read_values(prem_reader *reader, const config_setting_t *group, profile_entry *out) {
   /* all but the first two are for the reader of the file */
   static const char *const keys[] = {"wcet_ns", "busy_ns", "alone_ns", "company_ns",
@@ -31,6 +43,8 @@ static void read_values(prem_reader *reader, const config_setting_t *group, prof
     for (const char *const *key = &keys[2]; *key; ++key) {
       int64_t told_ns = 0;
       prem_read_time(reader, values, *key, PREM_TIME_OFFSET, &told_ns);
+      if (strcmp(*key, "alone_ns") == 0)
+        warn_of_short_wcet(reader, values, *key, told_ns, out->phase[phase].wcet_ns);
     }
     if (out->phase[phase].wcet_ns > 0 && out->phase[phase].busy_ns > out->phase[phase].wcet_ns)
       prem_refuse(reader, 23, values, "busy_ns",
@@ -106,19 +120,23 @@ static void warn_of_disturbance(prem_reader *of_profile, const config_setting_t 
 static void read_machine(prem_reader *of_profile, const config_setting_t *root) {
   prem_schedule *schedule = of_profile->schedule;
   const char *machine = NULL;
-  int64_t dispatch_ns = 0;
+  int64_t dispatch_ns = 0, bandwidth = 0;
   if (prem_read_text(of_profile, root, "machine", &machine) && machine)
     snprintf(schedule->profiled_on, sizeof schedule->profiled_on, "%s", machine);
   if (prem_read_time(of_profile, root, "dispatch_ns", PREM_TIME_OFFSET, &dispatch_ns) &&
       dispatch_ns > schedule->dispatch_ns)
     schedule->dispatch_ns = dispatch_ns;
+  if (prem_read_integer(of_profile, root, "bandwidth_bytes_per_s", 1, INT64_MAX, &bandwidth) &&
+      (schedule->bandwidth_bytes_per_s == 0 || bandwidth < schedule->bandwidth_bytes_per_s))
+    schedule->bandwidth_bytes_per_s = bandwidth;
 }
 
 /* `reader` reads the schedule, `of_profile` the profile. */
 static void read_profile(prem_reader *reader, prem_reader *of_profile, const char *profile,
                          const config_setting_t *root, bool *is_named) {
-  static const char *const root_keys[] = {"version",     "machine", "valid", "disturbed",
-                                          "dispatch_ns", "tasks",   NULL};
+  static const char *const root_keys[] = {"version",   "machine",     "valid",
+                                          "disturbed", "dispatch_ns", "bandwidth_bytes_per_s",
+                                          "tasks",     NULL};
   static const char *const keys[] = {"name", "prefetch", "compute", "writeback", "joined", NULL};
   int64_t version = 1;
   prem_read_known_keys(of_profile, root, root_keys);

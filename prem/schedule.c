@@ -158,7 +158,8 @@ void prem_schedule_machine(const prem_schedule *schedule, prem_machine *out) {
                         .cores = platform->sms,
                         .scratch_bytes = platform->scratch_bytes,
                         .clock_step_ns = platform->clock_step_ns,
-                        .dispatch_ns = schedule->dispatch_ns};
+                        .dispatch_ns = schedule->dispatch_ns,
+                        .bandwidth_bytes_per_s = schedule->bandwidth_bytes_per_s};
   snprintf(out->name, sizeof out->name, "platform of %.100s", file);
 }
 

@@ -223,6 +223,7 @@ static prem_status copy_plan(subset *to) {
   plan->affine_count = 0;
   plan->starts = empty.starts;
   plan->starts_count = 0;
+  plan->kernels[0] = '\0'; /* they are others now */
   prem_status status = PREM_OK;
   for (int32_t i = 0; i < whole->affine_count && status == PREM_OK; ++i)
     status = keep_run(to, &whole->affine[i], plan);

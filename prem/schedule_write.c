@@ -96,7 +96,18 @@ static void write_plan(FILE *out, const prem_schedule *schedule) {
   write_text(out, plan->generator);
   fputs(";  policy = ", out);
   write_text(out, plan->policy);
-  fprintf(out, ";\n  hyperperiod_ns = %" PRId64 "L;", plan->hyperperiod_ns);
+  fputc(';', out);
+  if (plan->machine[0]) {
+    fputs("\n  machine = ", out);
+    write_text(out, plan->machine);
+    fputc(';', out);
+  }
+  if (plan->kernels[0]) {
+    fputs("\n  kernels = ", out);
+    write_text(out, plan->kernels);
+    fputc(';', out);
+  }
+  fprintf(out, "\n  hyperperiod_ns = %" PRId64 "L;", plan->hyperperiod_ns);
   if (plan->clock_step_ns > 0)
     fprintf(out, "  clock_step_ns = %" PRId64 "L;", plan->clock_step_ns);
   if (plan->warmup_tiles > 0)

@@ -220,6 +220,7 @@ static prem_status check_plan(prem_checker *checker) {
   if (!checker->judged)
     return PREM_ERR_MEMORY;
   find_judged_tasks(checker);
+  prem_check_origin(checker);
   prem_check_grid(checker);
   int64_t count = 0;
   prem_status status =
@@ -251,6 +252,8 @@ static prem_status check_all(const prem_schedule *schedule, const prem_machine *
                            : plan           ? plan->hyperperiod_ns
                                             : 0;
   prem_status status = prem_check_model(&checker);
+  if (status == PREM_OK)
+    prem_check_bandwidth(&checker);
   if (status == PREM_OK && plan)
     status = check_plan(&checker);
   return status;

@@ -65,6 +65,8 @@ int64_t prem_checker_jobs(const prem_checker *checker, int32_t task);
 
 /* The parts, in the order of the report. They add errors; PREM_ERR_MEMORY is their only failure. */
 prem_status prem_check_model(const prem_checker *checker);   /* what needs no plan */
+void prem_check_bandwidth(const prem_checker *checker);      /* E043 of busy_ns */
+void prem_check_origin(const prem_checker *checker);         /* E044 */
 void prem_check_grid(const prem_checker *checker);           /* E022 */
 prem_status prem_check_cover(const prem_checker *checker);   /* E028, E029, E030 */
 void prem_check_hyperperiod(const prem_checker *checker);    /* E021 */

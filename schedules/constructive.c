@@ -11,7 +11,7 @@
  * placed one by one. Every use of a unit, a buffer or a resource is kept guard_ns longer.
  */
 #include "keep.h"
-#include "placing.h"
+#include "pipeline.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,6 +40,8 @@ typedef struct construction {
   int64_t *sequence; /* of jobs, as they are placed */
   prem_placer placer;
   prem_keeper *keeper; /* NULL: there is no plan to keep */
+  int32_t depth;       /* of pipelines of joined phases; 0: none are wanted */
+  bool *piped;         /* [task]: its jobs are pipelines; NULL: none are */
   prem_draft *draft;
 } construction;
 
@@ -223,11 +225,28 @@ static prem_status place_round(construction *c, prem_round *r, job *of) {
   return status;
 }
 
+/* A task's jobs come one after the other: their blocks belong to none but them. */
+static prem_status place_pipeline(construction *c, job *of) {
+  int64_t from_ns = of->earliest_ns, count;
+  if (of->number > 0)
+    from_ns = max_ns(from_ns, job_at(c, of->task, of->number - 1)->end_ns + c->guard_ns);
+  prem_pipeline_span span;
+  prem_status status = prem_pipeline_place(&c->placer, of->task, of->number, from_ns, c->depth,
+                                           c->draft->slots + c->draft->slot_count, &count, &span);
+  c->draft->slot_count += count;
+  of->first_ns = span.first_ns;
+  of->last_start_ns = span.last_start_ns;
+  of->end_ns = max_ns(span.end_ns, span.first_ns == PREM_MAX_NS ? c->planning->warmup_ns : 0);
+  return status;
+}
+
 static prem_status place_job(construction *c, job *of) {
   const prem_task *task = &c->schedule->tasks[of->task];
   prem_placer_begin_job(&c->placer, task);
   if (!wait_for_predecessors(c, of))
     return PREM_ERR_INFEASIBLE;
+  if (c->piped && c->piped[of->task])
+    return place_pipeline(c, of);
   int32_t step = prem_placer_by_rounds(&c->placer, task) ? task->block_count : 1;
   int64_t tile = (int64_t)prem_planning_warmup(c->planning, task) * task->block_count;
   prem_status status = PREM_OK;
@@ -343,7 +362,9 @@ static prem_status make_placements(construction *c) {
       if (c->schedule->tasks[t].phase[p].exists)
         count += (c->first_job[t + 1] - c->first_job[t]) * c->schedule->tasks[t].tile_count;
   c->draft->placements = malloc((size_t)(count + 1) * sizeof *c->draft->placements);
-  return c->draft->placements ? PREM_OK : PREM_ERR_MEMORY;
+  if (c->depth)
+    c->draft->slots = malloc((size_t)(count + 1) * sizeof *c->draft->slots);
+  return c->draft->placements && (!c->depth || c->draft->slots) ? PREM_OK : PREM_ERR_MEMORY;
 }
 
 static prem_status prepare(construction *c) {
@@ -359,6 +380,11 @@ static prem_status prepare(construction *c) {
     status = prem_placer_open(&c->placer, c->planning);
   if (!status)
     status = make_placements(c);
+  if (!status && c->depth) {
+    bool any;
+    c->piped = prem_pipeline_list(&c->placer, &any);
+    status = c->piped ? PREM_OK : PREM_ERR_MEMORY;
+  }
   if (!status && c->keeper)
     status = prem_keeper_begin(c->keeper, &c->placer, c->order);
   return status;
@@ -388,13 +414,11 @@ static void release(construction *c) {
   free(c->first_job);
   free(c->jobs);
   free(c->sequence);
+  free(c->piped);
 }
 
-prem_status prem_plan_constructive(const prem_planning *planning, prem_draft *out) {
-  return prem_plan_keeping(planning, NULL, out);
-}
-
-prem_status prem_plan_keeping(const prem_planning *planning, prem_keeper *keeper, prem_draft *out) {
+static prem_status construct(const prem_planning *planning, prem_keeper *keeper, int32_t depth,
+                             prem_draft *out) {
   const prem_schedule *schedule = planning->schedule;
   *out = (prem_draft){0};
   construction c = {.planning = planning,
@@ -402,6 +426,7 @@ prem_status prem_plan_keeping(const prem_planning *planning, prem_keeper *keeper
                     .guard_ns = schedule->platform.guard_ns,
                     .horizon_ns = schedule->period_lcm_ns ? schedule->period_lcm_ns : PREM_MAX_NS,
                     .keeper = keeper,
+                    .depth = depth,
                     .draft = out};
   prem_status status = prepare(&c);
   if (!status) {
@@ -413,4 +438,16 @@ prem_status prem_plan_keeping(const prem_planning *planning, prem_keeper *keeper
   }
   release(&c);
   return status;
+}
+
+prem_status prem_plan_constructive(const prem_planning *planning, prem_draft *out) {
+  return construct(planning, NULL, 0, out);
+}
+
+prem_status prem_plan_keeping(const prem_planning *planning, prem_keeper *keeper, prem_draft *out) {
+  return construct(planning, keeper, 0, out);
+}
+
+prem_status prem_plan_pipelines(const prem_planning *planning, int32_t depth, prem_draft *out) {
+  return construct(planning, NULL, depth, out);
 }

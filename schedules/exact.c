@@ -36,8 +36,9 @@ typedef struct engine {
   reading strict;
   prem_draft draft; /* the constructive plan */
   int64_t found,
-      low;     /* in steps of the grid: the best plan; none shorter obeys the strict reading */
-  bool solved; /* the best plan is the solver's */
+      low;          /* in steps of the grid: the best plan; none shorter obeys the strict reading */
+  bool solved;      /* the best plan is the solver's */
+  int64_t slack_ns; /* asked for of every job that is due; PREM_NO_SLACK: none */
 } engine;
 
 const char *prem_exact_engine(void) {
@@ -135,11 +136,38 @@ static prem_status open_reading(const prem_planning *planning, bool relaxed,
   return PREM_OK;
 }
 
+/* How long before it is due a node's job ends where the node starts at `start`; PREM_MAX_NS: it is
+ * never due. */
+static int64_t slack_of(const engine *e, const reading *r, int32_t n, int64_t start) {
+  const prem_node *node = &r->rules.nodes[n];
+  if (node->tile < 0)
+    return PREM_MAX_NS;
+  const prem_schedule *schedule = e->planning->schedule;
+  int64_t target_ns =
+      prem_planning_window(e->planning, &schedule->tasks[node->task], node->job).target_ns;
+  return target_ns < PREM_MAX_NS - schedule->platform.guard_ns
+             ? target_ns - start * r->rules.unit_ns - node->wcet_ns
+             : PREM_MAX_NS;
+}
+
+/* Take from the windows of the question what would leave too little slack. */
+static bool leave_slack(const engine *e, reading *r) {
+  bool possible = true;
+  for (int32_t n = 0; n < r->rules.node_count && e->slack_ns != PREM_NO_SLACK; ++n) {
+    int64_t missing_ns = e->slack_ns - slack_of(e, r, n, r->asked_last[n]);
+    if (missing_ns > 0)
+      r->asked_last[n] -= (missing_ns + r->rules.unit_ns - 1) / r->rules.unit_ns;
+    possible = possible && r->asked_first[n] <= r->asked_last[n];
+  }
+  return possible;
+}
+
 static prem_answer ask(const engine *e, reading *r, int64_t end, int64_t limit_ns) {
   prem_effort effort = {.steps = ASK_STEPS, .probe = true, .stop = e->stop};
   if (limit_ns <= 0)
     return PREM_ANSWER_UNKNOWN;
-  if (r->excluded || !narrow_windows(r, end, &effort, r->asked_first, r->asked_last))
+  if (r->excluded || !narrow_windows(r, end, &effort, r->asked_first, r->asked_last) ||
+      !leave_slack(e, r))
     return PREM_ANSWER_NO;
   if (!r->solver)
     r->solver = prem_solver_new(&r->rules, r->first, r->last);
@@ -304,6 +332,47 @@ static void plan_periodic(engine *e, prem_exact_verdict *out) {
     out->verdict = PREM_PLAN_INFEASIBLE;
 }
 
+static int64_t slack_of_starts(const engine *e, const int64_t *starts) {
+  int64_t least_ns = PREM_MAX_NS;
+  for (int32_t n = 0; n < e->strict.rules.node_count; ++n) {
+    int64_t slack_ns = slack_of(e, &e->strict, n, starts[n]);
+    least_ns = slack_ns < least_ns ? slack_ns : least_ns;
+  }
+  return least_ns;
+}
+
+/* Halve what is open between the slack that is known and the one that the windows allow. What is
+ * not answered in a third of the time left is not asked again, and leaves the best one unproven. */
+static void raise_slack(engine *e, int64_t known_ns, prem_exact_verdict *out) {
+  int64_t high_ns = slack_of_starts(e, e->strict.first);
+  bool proven = true;
+  while (known_ns < high_ns && left_ns(e) > 0) {
+    e->slack_ns = known_ns + (high_ns - known_ns + 1) / 2;
+    prem_answer answer = ask(e, &e->strict, prem_rules_far(&e->strict.rules), left_ns(e) / 3);
+    if (answer == PREM_ANSWER_YES) {
+      known_ns = slack_of_starts(e, e->strict.starts);
+      e->solved = true;
+      continue;
+    }
+    high_ns = e->slack_ns - 1;
+    proven = proven && answer == PREM_ANSWER_NO;
+  }
+  out->optimal =
+      proven && known_ns >= high_ns && e->strict.rules.complete && !may_outlast(&e->strict);
+}
+
+static void plan_slack(engine *e, int64_t known_ns, prem_exact_verdict *out) {
+  if (known_ns == PREM_NO_SLACK) {
+    plan_periodic(e, out);
+    if (!e->solved)
+      return;
+    known_ns = slack_of_starts(e, e->strict.starts);
+  }
+  if (known_ns < PREM_MAX_NS)
+    raise_slack(e, known_ns, out);
+  out->verdict = e->solved ? PREM_PLAN_FEASIBLE : PREM_PLAN_UNKNOWN;
+}
+
 /* ---- all together --------------------------------------------------------------------------- */
 
 static prem_status prepare(engine *e) {
@@ -333,8 +402,19 @@ static bool is_supplied(const prem_planning *planning, prem_exact_verdict *out) 
   return supplied;
 }
 
-prem_status prem_plan_exact(const prem_planning *planning, int64_t limit_ns,
-                            const volatile int *stop, prem_plan *plan, prem_exact_verdict *out) {
+/* What is asked for: the shortest plan, any, or one with more slack than `known_ns`. */
+static void answer(engine *e, bool slack, int64_t known_ns, prem_exact_verdict *out) {
+  if (slack)
+    plan_slack(e, known_ns, out);
+  else if (e->planning->schedule->period_lcm_ns)
+    plan_periodic(e, out);
+  else
+    plan_one_shot(e, out);
+}
+
+static prem_status plan_exactly(const prem_planning *planning, int64_t limit_ns,
+                                const volatile int *stop, bool slack, int64_t known_ns,
+                                prem_plan *plan, prem_exact_verdict *out) {
   *out = (prem_exact_verdict){.verdict = PREM_PLAN_UNKNOWN};
   if (!prem_solver_name())
     return PREM_ERR_UNAVAILABLE;
@@ -343,13 +423,11 @@ prem_status prem_plan_exact(const prem_planning *planning, int64_t limit_ns,
   engine e = {.planning = planning,
               .stop = stop,
               .until_s = prem_planning_seconds() + (double)limit_ns * 1e-9,
-              .grid_ns = planning->grid_ns};
+              .grid_ns = planning->grid_ns,
+              .slack_ns = PREM_NO_SLACK};
   prem_status status = prepare(&e);
   if (!status) {
-    if (planning->schedule->period_lcm_ns)
-      plan_periodic(&e, out);
-    else
-      plan_one_shot(&e, out);
+    answer(&e, slack, known_ns, out);
     if (out->verdict == PREM_PLAN_FEASIBLE)
       status = write_plan(&e, plan);
   }
@@ -358,10 +436,21 @@ prem_status prem_plan_exact(const prem_planning *planning, int64_t limit_ns,
   return status;
 }
 
+prem_status prem_plan_exact(const prem_planning *planning, int64_t limit_ns,
+                            const volatile int *stop, prem_plan *plan, prem_exact_verdict *out) {
+  return plan_exactly(planning, limit_ns, stop, false, PREM_NO_SLACK, plan, out);
+}
+
+prem_status prem_plan_exact_slack(const prem_planning *planning, int64_t limit_ns,
+                                  const volatile int *stop, int64_t known_ns, prem_plan *plan,
+                                  prem_exact_verdict *out) {
+  return plan_exactly(planning, limit_ns, stop, true, known_ns, plan, out);
+}
+
 bool prem_planning_refuted(const prem_planning *planning, const prem_left_out *left_out,
                            prem_effort *effort, int64_t limit_ns) {
   reading relaxed;
-  engine e = {.planning = planning, .stop = effort->stop};
+  engine e = {.planning = planning, .stop = effort->stop, .slack_ns = PREM_NO_SLACK};
   if (open_reading(planning, true, left_out, 0, effort, &relaxed))
     return false;
   bool refuted = relaxed.excluded;

@@ -7,7 +7,7 @@
 /** What the exact engine has proven or found. */
 typedef struct prem_exact_verdict {
   prem_plan_verdict verdict; /* infeasible: no legal plan exists, chains included */
-  bool optimal;              /* one-shot sets: no legal plan is shorter */
+  bool optimal;              /* no legal plan is shorter, or has more slack where that was asked */
   int64_t makespan_ns;       /* one-shot sets: of the plan */
   int64_t lower_bound_ns;    /* one-shot sets: of every plan */
 } prem_exact_verdict;
@@ -28,6 +28,20 @@ const char *prem_exact_engine(void);
  */
 prem_status prem_plan_exact(const prem_planning *planning, int64_t limit_ns,
                             const volatile int *stop, prem_plan *plan, prem_exact_verdict *out);
+
+/**
+ * Raise the smallest slack of a periodic set: the plan with the largest one that is found.
+ *
+ * @param      known_ns  a plan with this smallest slack is known; PREM_NO_SLACK: none is
+ * @param[out] plan      comes empty; filled when feasible, else left as it was
+ * @param[out] out       feasible: `plan` has more slack than was known; infeasible: there is no
+ * plan at all; optimal: no legal plan has more slack than the best one known now
+ * @retval PREM_ERR_UNAVAILABLE  as prem_plan_exact()
+ */
+prem_status prem_plan_exact_slack(const prem_planning *planning, int64_t limit_ns,
+                                  const volatile int *stop, int64_t known_ns, prem_plan *plan,
+                                  prem_exact_verdict *out);
+#define PREM_NO_SLACK INT64_MIN
 
 /**
  * Is it proven that no legal plan exists? Small sets only.

@@ -2,7 +2,7 @@
 #include "bounds.h"
 #include "exact.h"
 #include "explain.h"
-#include "planners.h"
+#include "pipeline.h"
 #include "replan.h"
 
 #include <inttypes.h>
@@ -390,19 +390,127 @@ static prem_status draft_of(const prem_planning *planning, const prem_plan *plan
   return placements ? PREM_OK : PREM_ERR_MEMORY;
 }
 
-/* A third of the time for the exact engine where the constructive plan breaks a rule. */
-static bool solve(const prem_planning *planning, const prem_search_limits *limits,
-                  prem_draft *draft) {
+/* ---- the exact engine beside the search ----------------------------------------------------- */
+
+/* Is slack what is wanted, of jobs that are due? */
+static bool wants_slack(const prem_planning *planning, const prem_draft *draft) {
+  return planning->schedule->period_lcm_ns > 0 &&
+         strcmp(planning->schedule->policy.objective, "slack") == 0 &&
+         prem_planning_slack(planning, draft) < PREM_MAX_NS;
+}
+
+/* The exact engine's plan, if it has found one: any where none was feasible, else one with more
+ * slack. */
+static bool solve(const prem_planning *planning, const prem_search_limits *limits, bool feasible,
+                  prem_draft *draft, prem_search_result *found) {
   const prem_plan_options *options = limits->options;
-  prem_exact_verdict verdict;
-  prem_plan *found = prem_plan_new();
-  bool solved = found &&
-                prem_plan_exact(planning, options->time_limit_ns / 3, options->stop, found,
-                                &verdict) == PREM_OK &&
-                verdict.verdict == PREM_PLAN_FEASIBLE &&
-                draft_of(planning, found, draft) == PREM_OK;
-  prem_plan_free(found);
+  bool slack = wants_slack(planning, draft);
+  int64_t known_ns = feasible ? prem_planning_slack(planning, draft) : PREM_NO_SLACK;
+  int64_t limit_ns = options->time_limit_ns / 3;
+  prem_exact_verdict verdict = {.verdict = PREM_PLAN_UNKNOWN};
+  prem_plan *plan = prem_plan_new();
+  prem_status status =
+      !plan   ? PREM_ERR_MEMORY
+      : slack ? prem_plan_exact_slack(planning, limit_ns, options->stop, known_ns, plan, &verdict)
+              : prem_plan_exact(planning, limit_ns, options->stop, plan, &verdict);
+  bool solved = status == PREM_OK && verdict.verdict == PREM_PLAN_FEASIBLE &&
+                draft_of(planning, plan, draft) == PREM_OK;
+  if (status == PREM_OK && slack)
+    found->optimal = verdict.optimal;
+  prem_plan_free(plan);
   return solved;
+}
+
+/* Do tiles start together, which a solved plan, tile by tile, does not tell the search? */
+static bool has_rounds(const prem_planning *planning) {
+  const prem_placer placer = {.planning = planning, .schedule = planning->schedule};
+  for (int32_t t = 0; t < planning->schedule->task_count; ++t)
+    if (prem_placer_by_rounds(&placer, &planning->schedule->tasks[t]))
+      return true;
+  return false;
+}
+
+/* Search on from a solved plan, which may run into the next hyperperiod, as no search's plan does:
+ * so the slacks are compared here. */
+static prem_status search_on(const prem_planning *planning, const prem_search_limits *limits,
+                             prem_draft *draft, prem_search_result *found) {
+  prem_draft solved;
+  if (copy_draft(draft, &solved))
+    return PREM_ERR_MEMORY;
+  improve(planning, limits, draft, found, PREM_OK);
+  if (prem_planning_slack(planning, draft) <= prem_planning_slack(planning, &solved)) {
+    memcpy(draft->placements, solved.placements, (size_t)solved.count * sizeof *solved.placements);
+    found->improved = found->optimal = false;
+  }
+  free(solved.placements);
+  return PREM_OK;
+}
+
+/* First a part of the time for the search; then the exact engine, where there is no plan yet, or
+ * where more slack is sought; what is left is the search's again. */
+static prem_status search_and_solve(const prem_planning *planning, prem_search_limits *limits,
+                                    prem_draft *draft, prem_search_result *found, bool *solved,
+                                    prem_status status) {
+  int64_t all_ns = limits->options->time_limit_ns;
+  bool slack = wants_slack(planning, draft);
+  bool asks = proof_ns(limits->options) > 0 && prem_exact_engine();
+  limits->until_ns = asks && slack ? all_ns / 3 : all_ns;
+  limits->give_up_ns = asks ? all_ns / 2 : all_ns;
+  status = improve(planning, limits, draft, found, status);
+  if (!asks || found->optimal || (status == PREM_OK && !slack))
+    return status;
+  *solved = solve(planning, limits, status == PREM_OK, draft, found);
+  if (found->optimal || (*solved && (!slack || has_rounds(planning))))
+    return *solved ? PREM_OK : status;
+  prem_search_result more;
+  limits->until_ns = limits->give_up_ns = all_ns;
+  ++limits->seed;
+  status = *solved ? search_on(planning, limits, draft, &more)
+                   : improve(planning, limits, draft, &more, status);
+  found->steps += more.steps;
+  found->improved = found->improved || more.improved;
+  found->optimal = more.optimal;
+  *solved = *solved && !more.improved;
+  return status;
+}
+
+/* ---- pipelines of joined phases ------------------------------------------------------------- */
+
+static bool has_pipelines(const prem_planning *planning) {
+  const prem_placer placer = {.planning = planning, .schedule = planning->schedule};
+  bool any;
+  free(prem_pipeline_list(&placer, &any));
+  return any;
+}
+
+/* Shorter, or with more slack where that is wanted. */
+static bool is_better(const prem_planning *planning, const prem_draft *a, const prem_draft *b) {
+  if (wants_slack(planning, b))
+    return prem_planning_slack(planning, a) > prem_planning_slack(planning, b);
+  return a->hyperperiod_ns < b->hyperperiod_ns;
+}
+
+/* The search knows no joined phases; so pipelines of all depths are tried beside what it found. */
+static prem_status try_pipelines(const prem_planning *planning, prem_draft *draft,
+                                 prem_status status, bool *taken) {
+  if (!has_pipelines(planning))
+    return status;
+  for (int32_t depth = 2; depth <= planning->schedule->platform.buffers; ++depth) {
+    prem_draft other;
+    prem_status made = prem_plan_pipelines(planning, depth, &other);
+    if (made == PREM_OK && (status || is_better(planning, &other, draft))) {
+      prem_draft worse = *draft;
+      *draft = other;
+      other = worse;
+      status = PREM_OK;
+      *taken = true;
+    }
+    free(other.placements);
+    free(other.slots);
+    if (made == PREM_ERR_MEMORY)
+      return made;
+  }
+  return status;
 }
 
 static prem_status plan_any(const prem_planning *planning, prem_search_limits *limits,
@@ -415,18 +523,20 @@ static prem_status plan_any(const prem_planning *planning, prem_search_limits *l
   prem_draft draft;
   prem_search_result found = {0};
   prem_status status = prem_plan_constructive(&quiet, &draft);
-  bool late = status == PREM_ERR_INFEASIBLE && draft.complete;
+  bool late = status == PREM_ERR_INFEASIBLE && draft.complete, solved = false;
   bool proven = late && prem_planning_explain(planning, proof_ns(options) / 6, options->stop);
-  bool solved = late && !proven && proof_ns(options) > 0 && solve(&quiet, limits, &draft);
-  if (solved) {
-    status = PREM_OK;
-  } else if (draft.complete && !proven && options->time_limit_ns > 0) {
+  if (draft.complete && !proven && options->time_limit_ns > 0) {
     bound(planning, limits, &draft, !late);
     report->lower_bound_ns = limits->lower_bound_ns;
-    status = improve(planning, limits, &draft, &found, status);
+    status = search_and_solve(&quiet, limits, &draft, &found, &solved, status);
   }
+  bool joined = false;
+  if (status == PREM_OK || status == PREM_ERR_INFEASIBLE)
+    status = try_pipelines(&quiet, &draft, status, &joined);
+  found.optimal = found.optimal && !joined;
   snprintf(report->method, sizeof report->method,
-           solved           ? "exact"
+           joined           ? "pipelines"
+           : solved         ? "exact"
            : found.improved ? "search"
                             : "constructive");
   if (status == PREM_OK)
@@ -439,6 +549,7 @@ static prem_status plan_any(const prem_planning *planning, prem_search_limits *l
   report->due = report->min_slack_ns < PREM_MAX_NS;
   report->steps = found.steps;
   free(draft.placements);
+  free(draft.slots);
   return status;
 }
 
@@ -475,27 +586,34 @@ static prem_status move_little(const prem_planning *planning, const prem_search_
   return status;
 }
 
+static prem_status plan_beside(const prem_planning *planning, prem_search_limits *limits,
+                               const prem_old_plan *old, prem_plan *plan,
+                               prem_plan_report *report) {
+  prem_status status = prem_replan_unchanged(planning, old, plan);
+  if (status == PREM_OK) {
+    prem_draft as_it_was = {
+        .slots = old->slots, .slot_count = old->slot_count, .hyperperiod_ns = plan->hyperperiod_ns};
+    report_kept(planning, &as_it_was, report);
+  }
+  if (status == PREM_ERR_INFEASIBLE && !prem_planning_supplied(planning))
+    return status;
+  if (status == PREM_ERR_INFEASIBLE)
+    status = move_little(planning, limits, old, plan, report);
+  if (status == PREM_ERR_INFEASIBLE)
+    status = plan_fresh(planning, limits, plan, report);
+  return status;
+}
+
 static prem_status plan_keeping(const prem_planning *planning, prem_search_limits *limits,
                                 prem_plan *plan, prem_plan_report *report) {
   prem_old_plan old;
   prem_status status = prem_old_plan_read(planning, limits->options->keep, &old);
   if (!status)
-    status = prem_planning_supplied(planning) ? prem_replan_unchanged(planning, &old, plan)
-                                              : PREM_ERR_INVALID;
-  if (status == PREM_OK) {
-    prem_draft as_it_was = {
-        .slots = old.slots, .slot_count = old.slot_count, .hyperperiod_ns = plan->hyperperiod_ns};
-    report_kept(planning, &as_it_was, report);
-  } else if (status == PREM_ERR_INFEASIBLE) {
-    status = move_little(planning, limits, &old, plan, report);
-    if (status == PREM_ERR_INFEASIBLE)
-      status = plan_fresh(planning, limits, plan, report);
-  }
-  if (status == PREM_OK)
+    status = plan_beside(planning, limits, &old, plan, report);
+  if (!status)
     status = prem_replan_count(planning, &old, plan, report);
   prem_old_plan_free(&old);
-  return status == PREM_ERR_INVALID && prem_diag_has(planning->diag, 43) ? PREM_ERR_INFEASIBLE
-                                                                         : status;
+  return status;
 }
 
 /* ---- all together --------------------------------------------------------------------------- */
@@ -581,6 +699,7 @@ prem_status prem_plan_make_reported(const prem_schedule *schedule, const prem_ma
   static const prem_plan_options defaults = {0};
   prem_search_limits limits = {.options = options ? options : &defaults,
                                .began_s = prem_planning_seconds()};
+  limits.seed = limits.options->seed;
   *out = NULL;
   prem_planning planning = {.schedule = schedule,
                             .grid_ns = coarser_step(schedule, machine),

@@ -64,6 +64,9 @@ typedef struct prem_search_limits {
   const prem_plan_options *options;
   int64_t lower_bound_ns; /* of the makespan; 0: none known */
   double began_s;
+  int64_t until_ns;   /* it ends so long after began_s */
+  int64_t give_up_ns; /* it ends then already if it has no plan that breaks no rule */
+  uint64_t seed;
 } prem_search_limits;
 
 /** What came of a search. */

@@ -190,7 +190,7 @@ static bool is_removed(const prem_planning *planning, const prem_old_plan *old,
 static prem_status translate_all(const prem_planning *planning, const prem_slot *was, int64_t count,
                                  prem_old_plan *old) {
   int64_t times = repeats(planning, old);
-  old->slots = malloc((size_t)(count * times + 1) * sizeof *old->slots);
+  old->slots = calloc((size_t)(count * times + 1), sizeof *old->slots);
   if (!old->slots)
     return PREM_ERR_MEMORY;
   for (int64_t i = 0, length; i < count; i += length) {
@@ -393,12 +393,39 @@ static int64_t count_moved(const replanning *r, const int64_t *first, const prem
   return moved;
 }
 
+/** A plan, and how many phases are elsewhere in it. */
+typedef struct candidate {
+  prem_draft *draft;
+  int64_t moved;
+} candidate;
+
+/* A plan in which these jobs have their places again, if it is one and moves less. */
+static prem_status try_without(replanning *r, const int64_t *first, const int64_t *jobs,
+                               int64_t count, bool *yielding, candidate *best) {
+  for (int64_t i = 0; i < count; ++i)
+    yielding[jobs[i]] = false;
+  prem_draft draft = {0};
+  prem_status status = try_once(r, &draft);
+  int64_t moved = status ? INT64_MAX : count_moved(r, first, &draft);
+  if (moved < best->moved) {
+    free_draft(best->draft);
+    *best->draft = draft;
+    best->moved = moved;
+    return PREM_OK;
+  }
+  free_draft(&draft);
+  for (int64_t i = 0; i < count; ++i)
+    yielding[jobs[i]] = true;
+  return status == PREM_ERR_INFEASIBLE ? PREM_OK : status;
+}
+
 /* Let jobs have their places again, in groups of half of them, a quarter, at last one by one: what
  * still gives a plan, and moves less, stays. */
-static prem_status give_back(replanning *r, const int64_t *first, prem_draft *best) {
-  int64_t jobs, moved = count_moved(r, first, best);
+static prem_status give_back(replanning *r, const int64_t *first, prem_draft *draft) {
+  candidate best = {draft, count_moved(r, first, draft)};
+  int64_t jobs, count = 0;
   bool *yielding = prem_keeper_yielding(r->keeper, &jobs);
-  int64_t *list = malloc((size_t)(jobs + 1) * sizeof *list), count = 0;
+  int64_t *list = malloc((size_t)(jobs + 1) * sizeof *list);
   if (!list)
     return PREM_ERR_MEMORY;
   for (int64_t q = 0; q < jobs; ++q)
@@ -406,25 +433,9 @@ static prem_status give_back(replanning *r, const int64_t *first, prem_draft *be
       list[count++] = q;
   prem_status status = PREM_OK;
   for (int64_t size = (count + 1) / 2; size > 0 && !status; size = size == 1 ? 0 : (size + 1) / 2)
-    for (int64_t from = 0; from < count && moved > 0 && !is_over(r) && !status; from += size) {
-      int64_t end = from + size < count ? from + size : count;
-      for (int64_t i = from; i < end; ++i)
-        yielding[list[i]] = false;
-      prem_draft draft;
-      status = try_once(r, &draft);
-      int64_t now = status ? INT64_MAX : count_moved(r, first, &draft);
-      if (now < moved) {
-        prem_draft worse = *best;
-        *best = draft;
-        draft = worse;
-        moved = now;
-      } else {
-        for (int64_t i = from; i < end; ++i)
-          yielding[list[i]] = true;
-      }
-      free_draft(&draft);
-      status = status == PREM_ERR_INFEASIBLE ? PREM_OK : status;
-    }
+    for (int64_t from = 0; from < count && best.moved > 0 && !is_over(r) && !status; from += size)
+      status = try_without(r, first, list + from, size < count - from ? size : count - from,
+                           yielding, &best);
   free(list);
   return status;
 }

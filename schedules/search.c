@@ -105,7 +105,8 @@ static bool is_over(search *s) {
     return true;
   double now_s = prem_planning_seconds();
   tell(s, now_s);
-  return now_s - s->limits->began_s >= (double)options->time_limit_ns * 1e-9;
+  int64_t until_ns = s->best.cost.violation == 0 ? s->limits->until_ns : s->limits->give_up_ns;
+  return now_s - s->limits->began_s >= (double)until_ns * 1e-9;
 }
 
 /* ---- schedules ------------------------------------------------------------------------------ */
@@ -775,7 +776,7 @@ prem_status prem_plan_search(const prem_planning *planning, const prem_search_li
   prem_status status = prem_model_build(planning, draft, &model);
   if (status)
     return status;
-  search s = {.limits = limits, .model = &model, .random = limits->options->seed};
+  search s = {.limits = limits, .model = &model, .random = limits->seed};
   if (make_arrays(&s))
     run(&s, planning, draft, out);
   else

@@ -16,8 +16,8 @@ fail() {
 
 # "  -o, --output=OUT   where to write" in a --help, "*-o*, *--output*=_OUT_" in a page: both become
 # "-o --output=OUT".
-help_options() { sed -nE 's/^  (    |(-.), )(--[a-z-]+(=[^ ]+)?).*/\2 \3/p' | sort; }
-page_options() { tr -d '*_\\' <"$1" | sed -nE 's/^((-.), )?(--[a-z-]+(=.+)?)$/\2 \3/p' | sort; }
+help_options() { tr -d _ | sed -nE 's/^  (    |(-.), )(--[a-z-]+(\[?=[^ ]+)?).*/\2 \3/p' | sort; }
+page_options() { tr -d '*_\\' <"$1" | sed -nE 's/^((-.), )?(--[a-z-]+(\[?=.+)?)$/\2 \3/p' | sort; }
 
 verbs=$("$ttprem" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p')
 [ "$(wc -w <<<"$verbs")" -ge 9 ] || fail "verbs are missing in ttprem --help: $verbs"

@@ -37,8 +37,8 @@ static inline int32_t planted_pick(uint64_t *state, int32_t loaded) {
 /** Draw `count` tiles on at least 2 blocks; returns the optimum. */
 static inline int64_t planted_draw(planted_tile *tiles, int32_t count, int32_t blocks,
                                    uint64_t seed) {
-  int32_t *idle = (int32_t *)malloc((size_t)blocks * sizeof *idle);
-  int32_t *loaded = (int32_t *)malloc((size_t)blocks * sizeof *loaded); /* tiles, as fetched */
+  int32_t *idle = (int32_t *)calloc((size_t)blocks, sizeof *idle);
+  int32_t *loaded = (int32_t *)calloc((size_t)blocks, sizeof *loaded); /* tiles, as fetched */
   int32_t idle_count = blocks, loaded_count = 0, next = 0, done = 0;
   uint64_t state = seed * 2 + 1;
   int64_t now_ns = 0;

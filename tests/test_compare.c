@@ -396,6 +396,18 @@ static void expect_exclusivity(prem_exclusivity planned, prem_exclusivity when_f
   ck_assert_int_eq(result->rows[1].exclusivity, planned);
 }
 
+START_TEST(times_alone_are_the_same_times) {
+  options.times_only = true;
+  ck_assert_int_eq(compare(), PREM_OK);
+  const prem_row *row = &result->rows[0];
+  ck_assert_int_eq(row->makespan_ns.count, 5);
+  ck_assert_int_eq(row->tasks[0].response_ns.max, 210);
+  ck_assert_int_eq(row->tasks[0].phase[PREM_WRITEBACK].duration_max_ns, 60);
+  ck_assert_int_eq(row->violations_checked, 0);
+  ck_assert_ptr_null(row->example);
+}
+END_TEST
+
 START_TEST(exclusivity_follows_from_the_plan) {
   expect_exclusivity(PREM_EXCLUSIVE_BLOCK, PREM_EXCLUSIVE_NONE);
   prem_resource *memory = &schedule->platform.resources[0];
@@ -522,6 +534,7 @@ int main(void) {
   tcase_add_test(cases, a_mode_that_the_backend_lacks_is_named);
   tcase_add_test(cases, without_room_counts_are_kept_and_losses_told);
   tcase_add_test(cases, incomplete_hyperperiods_do_not_count_as_judged);
+  tcase_add_test(cases, times_alone_are_the_same_times);
   tcase_add_test(cases, exclusivity_follows_from_the_plan);
   tcase_add_test(cases, right_outputs_are_seen_to_be_right);
   tcase_add_test(cases, a_wrong_output_is_told_and_does_not_stop_the_measuring);

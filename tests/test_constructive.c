@@ -1,5 +1,6 @@
 /* The constructive planner: small plans by hand, refusals, and random sets that the independent
  * checker judges. */
+#include "random_set.h"
 #include "running.h"
 
 #include <glob.h>
@@ -364,67 +365,7 @@ END_TEST
 
 /* ---- random sets against the checker -------------------------------------------------------- */
 
-enum { SETS = 400, MOST_TASKS = 6 };
-
-static uint32_t random_state;
-
-static int32_t draw(int32_t below) {
-  random_state = random_state * 1664525u + 1013904223u;
-  return (int32_t)((random_state >> 8) % (uint32_t)below);
-}
-
-static const char *random_phase(const char *name, int32_t longest) {
-  int32_t wcet = 1 + draw(longest);
-  const char *busy = draw(4) ? "" : text("busy_ns = %dL;", 1 + draw(wcet));
-  const char *demand = draw(3) ? "" : text("demand: { memory = %d; bus = %d; };", draw(3), draw(2));
-  return text("%s: { wcet_ns = %dL; %s %s };", name, wcet, busy, demand);
-}
-
-static const char *random_phases(void) {
-  int32_t kind = draw(10);
-  return text("%s %s %s", kind == 0 ? "" : random_phase("prefetch", 40),
-              kind == 1 ? "" : random_phase("compute", 60),
-              kind == 2 || kind == 0 ? "" : random_phase("writeback", 30));
-}
-
-static const char *random_timing(bool periodic, int32_t index) {
-  static const int32_t periods[] = {1500, 3000, 6000};
-  int32_t period = periods[draw(3)];
-  const char *all = "";
-  if (periodic && draw(4))
-    all = text("period_ns = %dL; release_ns = %dL; %s", period, draw(3) ? 0 : draw(400),
-               draw(2) ? "" : text("deadline_ns = %dL;", 200 + draw(period)));
-  else if (draw(4) == 0)
-    all = text("release_ns = %dL;", draw(300));
-  if (index > 0 && draw(3) == 0)
-    all = text("%s after = ( { task = \"t%d\"; lag_ns = %dL; instance = \"latest\"; } );", all,
-               draw(index), draw(3) ? 0 : draw(50));
-  return all;
-}
-
-static const char *random_task(int32_t index, int32_t blocks, bool periodic) {
-  int32_t first = draw(blocks), last = first + draw(blocks - first);
-  return text("%s{ name = \"t%d\"; kernel = \"none\"; blocks = \"%d-%d\"; tiles = %d; %s %s %s }",
-              index ? ", " : "", index, first, last, 1 + draw(9), draw(4) ? "" : "together = true;",
-              random_timing(periodic, index), random_phases());
-}
-
-static const char *random_set(void) {
-  int32_t blocks = 1 + draw(5), tasks = 1 + draw(MOST_TASKS);
-  bool periodic = draw(2);
-  const char *all = "", *steps[] = {"1L", "1L", "8L", "32L"};
-  for (int32_t i = 0; i < tasks; ++i)
-    all = text("%s%s", all, random_task(i, blocks, periodic));
-  const char *warmup =
-      draw(4) ? ""
-              : text("policy: { warmup_tiles = %d; warmup_ns = %dL; };", 1 + draw(2), draw(900));
-  return text("version = 1; name = \"t\"; platform: { blocks = %d; buffers = %d; guard_ns = %dL;"
-              "  clock_step_ns = %s; resources = ( { name = \"memory\"; capacity = %d;"
-              "  per = \"%s\"; }, { name = \"bus\"; capacity = %d; per = \"%s\"; } ); };\n"
-              "tasks = ( %s );\n%s",
-              blocks, 1 + draw(3), draw(2) ? 0 : draw(12), steps[draw(4)], 1 + draw(4),
-              draw(2) ? "block" : "task", 1 + draw(3), draw(2) ? "block" : "task", all, warmup);
-}
+enum { SETS = 400 };
 
 static void assert_passes(const char *source, prem_schedule *schedule, prem_plan *plan) {
   prem_diag *diag = prem_diag_new();
@@ -461,9 +402,9 @@ static void search_from(const char *source, prem_schedule *schedule, bool planne
 /* The checker finds nothing, whatever the set; most sets have a plan. */
 START_TEST(random_sets_pass_the_checker) {
   int planned = 0;
-  random_state = (uint32_t)_i * 7919u + 1;
   for (int i = 0; i < SETS; ++i) {
-    const char *source = random_set();
+    const random_set set = random_set_draw((uint32_t)(_i * SETS + i));
+    const char *source = random_set_text(&set);
     prem_schedule *schedule = schedule_from_text(source);
     prem_diag *diag = prem_diag_new();
     prem_plan *plan = NULL;

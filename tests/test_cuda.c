@@ -16,8 +16,10 @@ static const char *const examples[] = {"schedules/examples/increment.cfg",
                                        "schedules/examples/gang.cfg",
                                        "schedules/examples/two_rates.cfg",
                                        "schedules/examples/mixed.cfg",
+                                       "schedules/examples/kcf.cfg",
                                        "schedules/figures/thesis_tile_kernelwise.cfg",
                                        "schedules/figures/thesis_tile_blockwise.cfg",
+                                       "tests/all_kernels.cfg",
                                        "tests/ragged.cfg",
                                        "tests/many_jobs.cfg"};
 

@@ -143,7 +143,7 @@ static void run_lanes(const prem_task *task, const prem_view *views, unsigned la
 
 static unsigned char *new_buffer(int32_t bytes) {
   void *memory = NULL;
-  ck_assert_int_eq(posix_memalign(&memory, 128, (size_t)bytes + 1), 0);
+  ck_assert_int_eq(posix_memalign(&memory, 128, (size_t)bytes), 0);
   return memory;
 }
 
@@ -190,6 +190,7 @@ static const char arrays_text[] =
     "{ name = \"e\"; type = \"c64\"; shape = [ 11, 13 ]; fill = \"random\"; seed = 3; }, "
     "{ name = \"f\"; type = \"f32\"; shape = [ 19, 37 ]; fill = \"random\"; seed = 4; }, "
     "{ name = \"g\"; type = \"f32\"; shape = [ 19, 37 ]; }, "
+    "{ name = \"tall\"; type = \"f32\"; shape = [ 2000, 8 ]; fill = \"random\"; seed = 6; }, "
     "{ name = \"v\"; type = \"f32\"; shape = [ 1001 ]; fill = \"random\"; seed = 5; }";
 
 static const struct {
@@ -197,6 +198,7 @@ static const struct {
 } cases[] = {
     {"conv2d", "tile = [ 8, 16 ]; " IMAGE},
     {"conv2d", "tile = [ 9, 15 ]; " BORDER},
+    {"conv2d", "tile = [ 2000, 6 ]; arrays: { in = \"tall\"; out = \"new\"; };"},
     {"conv2d_7x7", "tile = [ 8, 16 ]; " IMAGE},
     {"conv2d_7x7", "tile = [ 8, 16 ]; " BORDER},
     {"conv2d_7x7", "tile = [ 9, 15 ]; " IMAGE},

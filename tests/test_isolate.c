@@ -113,6 +113,19 @@ START_TEST(free_tasks_move_by_what_their_neighbours_take) {
 }
 END_TEST
 
+START_TEST(distributions_are_kept) {
+  isolate(pair);
+  /* a's writebacks: every other one meets b's prefetch and takes 60 */
+  const int64_t *quantiles =
+      isolation->modes[1].tasks[0].quantile_ns[PREM_WRITEBACK][PREM_NEIGHBOURS];
+  for (int32_t i = 0; i < PREM_QUANTILES; ++i)
+    ck_assert_int_eq(quantiles[i], prem_quantile_per_mille(i) > 500 ? 60 : 30);
+  ck_assert_int_eq(prem_quantile_per_mille(0), 0);
+  ck_assert_int_eq(prem_quantile_per_mille(19), 950);
+  ck_assert_int_eq(prem_quantile_per_mille(PREM_QUANTILES - 1), 1000);
+}
+END_TEST
+
 START_TEST(samples_are_counted_over_all_rounds) {
   isolate(pair);
   const prem_isolation_task *a = &isolation->modes[0].tasks[0];
@@ -122,6 +135,18 @@ START_TEST(samples_are_counted_over_all_rounds) {
   }
   ck_assert_int_eq(isolation->rounds, 2);
   ck_assert(isolation->output_ok);
+}
+END_TEST
+
+/* Response times are judged by the clock's step: none of their digits is lost. */
+START_TEST(response_times_are_exact) {
+  isolate("version = 1; name = \"long\"; platform: { blocks = 1; };\n"
+          "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;\n"
+          "  prefetch: { wcet_ns = 1000001L; }; compute: { wcet_ns = 500001L; }; } );\n"
+          "plan: { hyperperiod_ns = 1500002L; runs = ( { task = \"a\"; phase = \"prefetch\";\n"
+          "  chain = [ \"compute\" ]; start_ns = 0L; } ); };\n");
+  for (int c = PREM_ALONE; c < PREM_COMPANY_COUNT; ++c)
+    ck_assert_int_eq(isolation->modes[0].tasks[0].response_ns[c].p50, 1500002);
 }
 END_TEST
 
@@ -142,6 +167,30 @@ START_TEST(hostile_tiles_fill_the_buffers) {
   }
   ck_assert(isolation->output_ok);
   ck_assert_int_eq(prem_isolation_moved_ns(&isolation->modes[0].tasks[0], PREM_HOSTILE), 0);
+}
+END_TEST
+
+/* Sums read 256 bytes and write 4: a copy in the buffers of a block that two of them share could
+ * move no more than the smaller of its buffers. */
+START_TEST(who_moves_more_than_a_copy_could_stands_for_itself) {
+  isolate("version = 1; name = \"sums\"; platform: { blocks = 1; };\n"
+          "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 256 ]; fill = \"random\"; } );\n"
+          "tasks = (\n"
+          "  { name = \"a\"; kernel = \"vector_sum\"; blocks = [ 0 ]; tile = [ 256 ];\n"
+          "    arrays: { in = \"x\"; out = \"new\"; }; prefetch: { wcet_ns = 100L; };\n"
+          "    compute: { wcet_ns = 50L; }; writeback: { wcet_ns = 50L; }; },\n"
+          "  { name = \"b\"; kernel = \"vector_sum\"; blocks = [ 0 ]; tile = [ 256 ];\n"
+          "    arrays: { in = \"x\"; out = \"new\"; }; prefetch: { wcet_ns = 100L; };\n"
+          "    compute: { wcet_ns = 50L; }; writeback: { wcet_ns = 50L; }; } );\n"
+          "plan: { hyperperiod_ns = 400L; runs = (\n"
+          "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];\n"
+          "    start_ns = 0L; },\n"
+          "  { task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];\n"
+          "    start_ns = 200L; } ); };\n");
+  ck_assert(!isolation->hostile[0].replaced);
+  ck_assert(!isolation->hostile[1].replaced);
+  ck_assert_int_ge(isolation->hostile[0].own_bytes_per_tile, 1024);
+  ck_assert(isolation->output_ok);
 }
 END_TEST
 
@@ -173,9 +222,12 @@ int main(void) {
   tcase_add_checked_fixture(cases, set_up, tear_down);
   tcase_add_test(cases, time_triggered_tasks_do_not_move);
   tcase_add_test(cases, free_tasks_move_by_what_their_neighbours_take);
+  tcase_add_test(cases, distributions_are_kept);
   tcase_add_test(cases, samples_are_counted_over_all_rounds);
+  tcase_add_test(cases, response_times_are_exact);
   tcase_add_test(cases, tasks_without_a_kernel_stand_for_themselves);
   tcase_add_test(cases, hostile_tiles_fill_the_buffers);
+  tcase_add_test(cases, who_moves_more_than_a_copy_could_stands_for_itself);
   tcase_add_test(cases, what_was_not_measured_did_not_move);
   tcase_add_test(cases, the_verdict_names_the_numbers);
   suite_add_tcase(suite, cases);

@@ -7,11 +7,12 @@ static struct { unsigned x; } threadIdx, blockDim;
 #define __CUDACC__ 1
 #define __device__
 #define __forceinline__ inline
-/* the GPU's fast division, at the far end of its error of two units in the last place */
-static float quotient_low(float a, float b) {
-  return a / b * (1.0F - 2.4e-7F);
+/* the GPU's fast division, at either end of its error of two units in the last place */
+static float quotient_error = -2.4e-7F;
+static float quotient_far(float a, float b) {
+  return a / b * (1.0F + quotient_error);
 }
-#define __fdividef quotient_low
+#define __fdividef quotient_far
 #include "ttprem/kernel.h"
 
 #include <check.h>
@@ -77,11 +78,27 @@ START_TEST(a_rectangle_is_shared_without_gap) {
 }
 END_TEST
 
+/* Around every multiple: the last one that belongs to it, and the first of the next. */
+START_TEST(quotients_are_exact) {
+  static const int32_t divisors[] = {1, 2, 3, 7, 33, 96, 1000, 1023, 65537, 1 << 20, (1 << 24) - 1};
+  enum { MOST_DIVIDED = 1 << 20 };
+  quotient_error = _i ? 2.4e-7F : -2.4e-7F;
+  for (size_t d = 0; d < sizeof divisors / sizeof *divisors; ++d)
+    for (int32_t multiple = 0; multiple <= MOST_DIVIDED; multiple += divisors[d]) {
+      const int32_t b = divisors[d], last = multiple + b - 1;
+      const int32_t a = last < MOST_DIVIDED ? last : MOST_DIVIDED;
+      if (prem_lane_quotient(multiple, b) != multiple / b || prem_lane_quotient(a, b) != a / b)
+        ck_abort_msg("%d or %d / %d is not exact", (int)multiple, (int)a, (int)b);
+    }
+}
+END_TEST
+
 int main(void) {
   const int counts = sizeof lane_counts / sizeof *lane_counts;
   TCase *lanes = tcase_create("lanes");
   tcase_add_loop_test(lanes, a_line_is_shared_without_gap, 0, counts);
   tcase_add_loop_test(lanes, a_rectangle_is_shared_without_gap, 0, counts);
+  tcase_add_loop_test(lanes, quotients_are_exact, 0, 2);
   Suite *suite = suite_create("lanes");
   suite_add_tcase(suite, lanes);
   SRunner *runner = srunner_create(suite);

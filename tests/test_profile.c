@@ -84,6 +84,15 @@ START_TEST(cold_tiles_count_unless_there_is_a_warm_up) {
 }
 END_TEST
 
+START_TEST(cold_tiles_can_be_left_out) {
+  options.times = PREM_PROFILE_COMPANY;
+  options.steady = true;
+  measure("", "");
+  ck_assert(!profile->counts_cold);
+  ck_assert_int_eq(prefetch_of(0)->wcet_ns, prefetch_of(0)->steady_ns[PREM_PROFILE_COMPANY].max);
+}
+END_TEST
+
 START_TEST(warm_up_tiles_do_not_count) {
   measure("", warm);
   ck_assert(!profile->counts_cold);
@@ -117,6 +126,21 @@ START_TEST(regulated_phases_are_busy_for_their_bytes) {
 }
 END_TEST
 
+/* Two of them at once get half of it each. */
+START_TEST(regulated_phases_get_their_share) {
+  machine.bandwidth_bytes_per_s = INT64_C(2560000000);
+  options.regulated = true;
+  measure(" resources = ( { name = \"memory\"; capacity = 2; } );", "");
+  ck_assert_int_eq(prefetch_of(0)->busy_ns, 0); /* 100 ns, all of its wcet_ns */
+  machine.bandwidth_bytes_per_s *= 2;
+  prem_profile_free(profile);
+  ck_assert_int_eq(
+      prem_profile_measure(schedule, prem_backend_find("sim"), &machine, &options, &profile, diag),
+      PREM_OK);
+  ck_assert_int_eq(prefetch_of(0)->busy_ns, 50);
+}
+END_TEST
+
 START_TEST(nothing_disturbs_the_simulator) {
   measure("", "");
   ck_assert(profile->valid);
@@ -145,6 +169,8 @@ END_TEST
 START_TEST(a_written_profile_is_read) {
   char folder[] = "/tmp/ttprem-test-XXXXXX";
   ck_assert_ptr_nonnull(mkdtemp(folder));
+  machine.dispatch_ns = 20;
+  machine.bandwidth_bytes_per_s = 1000000000;
   measure("", "");
   profile->valid = false;
   strcpy(profile->disturbed, "a \"guest\"");
@@ -162,6 +188,9 @@ START_TEST(a_written_profile_is_read) {
   ck_assert_uint_eq(prem_diag_errors(diag), 0);
   ck_assert_int_eq(schedule->tasks[0].phase[PREM_PREFETCH].wcet_ns, 100);
   ck_assert_int_eq(schedule->tasks[0].phase[PREM_WRITEBACK].wcet_ns, 30);
+  ck_assert_int_eq(schedule->dispatch_ns, 20);
+  ck_assert_int_eq(schedule->bandwidth_bytes_per_s, 1000000000);
+  ck_assert_str_eq(schedule->profiled_on, machine.name);
   unlink(path);
   rmdir(folder);
 }
@@ -174,10 +203,12 @@ int main(void) {
   tcase_add_test(cases, alone_is_told_from_company);
   tcase_add_test(cases, first_tiles_are_cold_the_others_steady);
   tcase_add_test(cases, cold_tiles_count_unless_there_is_a_warm_up);
+  tcase_add_test(cases, cold_tiles_can_be_left_out);
   tcase_add_test(cases, warm_up_tiles_do_not_count);
   tcase_add_test(cases, a_margin_gives_room);
   tcase_add_test(cases, no_time_is_below_a_dispatch);
   tcase_add_test(cases, regulated_phases_are_busy_for_their_bytes);
+  tcase_add_test(cases, regulated_phases_get_their_share);
   tcase_add_test(cases, nothing_disturbs_the_simulator);
   tcase_add_test(cases, rounds_that_drift_apart_are_a_disturbance);
   tcase_add_test(cases, a_written_profile_is_read);

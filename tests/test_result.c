@@ -354,6 +354,42 @@ START_TEST(samples_are_csv) {
                             "0,\"tt\",580,180,181,182\n"
                             "1,\"tt\",617,183,184,185\n");
   free(samples);
+  ck_assert_int_eq(entries_in_folder(), 3);
+}
+END_TEST
+
+START_TEST(phases_are_csv) {
+  json_t *root = written();
+  const json_t *shown = json_object_get(root, "phases");
+  ck_assert_str_eq(string_at(shown, "file"), "r.phases.csv");
+  ck_assert_int_eq(integer_at(shown, "blocks"), 2);
+  ck_assert_int_eq(integer_at(shown, "all_blocks"), 2);
+  json_decref(root);
+  char *phases = contents(in_folder("r.phases.csv"));
+  const char *tt = strstr(phases, "\"tt\"");
+  ck_assert_ptr_nonnull(tt);
+  ck_assert_int_eq(strncmp(phases,
+                           "label,task,job,block,tile,phase,planned_ns,planned_end_ns,release_ns,"
+                           "ready_ns,start_ns,end_ns\n",
+                           94),
+                   0);
+  ck_assert_str_eq(tt, "\"tt\",\"edge, \"\"fast\"\"\",0,0,0,prefetch,0,100,0,40,40,140\n"
+                       "\"tt\",\"edge, \"\"fast\"\"\",0,0,0,compute,100,150,,140,140,190\n"
+                       "\"tt\",\"edge, \"\"fast\"\"\",0,0,0,writeback,150,180,,190,190,217\n"
+                       "\"tt\",\"corr\",0,1,0,prefetch,200,300,200,200,200,300\n"
+                       "\"tt\",\"edge, \"\"fast\"\"\",1,0,0,prefetch,400,500,400,400,400,500\n");
+  free(phases);
+}
+END_TEST
+
+START_TEST(without_records_there_are_no_phases) {
+  for (int32_t i = 0; i < result->row_count; ++i) {
+    prem_trace_free(result->rows[i].example);
+    result->rows[i].example = NULL;
+  }
+  json_t *root = written();
+  assert_null(root, "phases");
+  json_decref(root);
   ck_assert_int_eq(entries_in_folder(), 2);
 }
 END_TEST
@@ -371,7 +407,7 @@ START_TEST(an_old_result_is_replaced) {
   char *samples = contents(in_folder("r.samples.csv"));
   ck_assert_ptr_nonnull(strstr(samples, "0,\"free\",600,"));
   free(samples);
-  ck_assert_int_eq(entries_in_folder(), 2);
+  ck_assert_int_eq(entries_in_folder(), 3);
 }
 END_TEST
 
@@ -574,6 +610,8 @@ int main(void) {
   tcase_add_test(cases, json_has_every_way_that_was_tried);
   tcase_add_test(cases, json_has_null_where_there_is_no_number);
   tcase_add_test(cases, samples_are_csv);
+  tcase_add_test(cases, phases_are_csv);
+  tcase_add_test(cases, without_records_there_are_no_phases);
   tcase_add_test(cases, a_name_without_extension_gets_one);
   tcase_add_test(cases, an_old_result_is_replaced);
   tcase_add_test(cases, an_unwritable_result_is_told);

@@ -59,6 +59,7 @@ step "check: let the independent checker judge the plan"
 "$build/ttprem" check planned.cfg
 step "compare: the same tiles run free, by a lock, and by the clock"
 "$build/ttprem" compare planned.cfg --json result.json --picture picture.svg --picture picture.png
+"$build/ttprem" report result.json -o report.html
 
 cat >&2 <<'EOT'
 
@@ -67,5 +68,6 @@ Under build/demo/:
   edges_horizontal.png, edges_vertical.png   what came out, verified after every run
   planned.cfg                       the schedule with its plan
   picture.svg, picture.png          scheduled against real phases
-  result.json, result.samples.csv   every number, with the raw samples
+  report.html                       all of it on one page, for a browser
+  result.json, result.*.csv         every number, with the raw samples and the first run's phases
 EOT

@@ -10,8 +10,10 @@
 #       faults     faults planted on purpose: the right message, and the GPU free again in a second
 #       sanitize   compute-sanitizer on small schedules
 #       measure    the measurements, one JSON and table each, with the GPU's state before and after
-#       writes FOLDER/STEP/ (FOLDER: results) and FOLDER.tar.gz; FOLDER/measure/ is what
-#       experiments/results/ keeps. Every command has a limit in time: none keeps the GPU for ever.
+#       experiments  the tables and figures of the literature, one JSON each
+#       writes FOLDER/STEP/ (FOLDER: results) and FOLDER.tar.gz; FOLDER/measure/ and FOLDER/experiments/
+#       are what experiments/results/ keeps. Every command has a limit in time: none keeps the GPU for
+#       ever.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
 
@@ -74,6 +76,13 @@ step_measure() {
   measure thesis_tile_blockwise   120 compare figures/thesis_tile_blockwise.cfg   --modes $all_modes --repeat 200
   measure thesis_phase_kernelwise 120 compare figures/thesis_phase_kernelwise.cfg --modes $all_modes --repeat 200
   measure thesis_phase_blockwise  120 compare figures/thesis_phase_blockwise.cfg  --modes $all_modes --repeat 200
+}
+
+step_experiments() {
+  gpu_state "before the experiments"
+  limit experiments 560 ttprem experiment all --backend cuda -o .
+  gpu_state "after the experiments"
+  mv experiments.log experiments.txt
 }
 
 # ---- on the GPU machine --------------------------------------------------------------------------
@@ -140,9 +149,9 @@ measure_all() {
     out=$(realpath -m "${2:?-o needs a folder}")
     shift 2
   fi
-  if [ $# -eq 0 ]; then set -- check faults sanitize measure; fi
+  if [ $# -eq 0 ]; then set -- check faults sanitize measure experiments; fi
   for step in "$@"; do
-    case $step in check | faults | sanitize | measure) ;; *) usage ;; esac
+    case $step in check | faults | sanitize | measure | experiments) ;; *) usage ;; esac
   done
   if [ ! -x "$here/bin/ttprem" ]; then
     echo "gpu: this is not a packed folder; make one with tools/gpu.sh pack" >&2

@@ -3,8 +3,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "progress.h"
 
 /* Raw records kept of one run: 4 Mi x 56 bytes. What finds no room is counted as lost. */
 enum { MAX_RECORDS = 4 << 20 };
@@ -221,31 +222,21 @@ static int plan_in_memory(prem_schedule *schedule, const prem_machine *machine) 
 
 /* ---- during the run ------------------------------------------------------------------------- */
 
-typedef struct progress_line {
-  bool shown; /* on a terminal only */
-  struct timespec last;
-} progress_line;
+typedef struct runs_progress {
+  progress line;
+  double duration_s; /* 0: no limit */
+} runs_progress;
 
 static void show_progress(void *context, int64_t done, int64_t all, prem_mode mode) {
-  progress_line *line = context;
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  int64_t since_ms =
-      (now.tv_sec - line->last.tv_sec) * 1000 + (now.tv_nsec - line->last.tv_nsec) / 1000000;
-  if (line->shown && since_ms < 100 && done != all)
-    return;
-  line->shown = true;
-  line->last = now;
+  runs_progress *runs = context;
+  const double of_runs = all > 0 ? (double)done / (double)all : -1;
+  const double of_time =
+      runs->duration_s > 0 ? progress_seconds(&runs->line) / runs->duration_s : -1;
   char of_all[32] = "";
   if (all)
     snprintf(of_all, sizeof of_all, " of %" PRId64, all);
-  fprintf(stderr, "\r%" PRId64 "%s runs (%s)   ", done, of_all, prem_mode_name(mode));
-  fflush(stderr);
-}
-
-static void end_progress(const progress_line *line) {
-  if (line->shown)
-    fputs("\r\033[K", stderr);
+  progress_show(&runs->line, of_runs > of_time ? of_runs : of_time, "%" PRId64 "%s runs (%s)", done,
+                of_all, prem_mode_name(mode));
 }
 
 typedef struct trace_sink {
@@ -340,7 +331,7 @@ static int save_arrays(prem_session *session) {
 static int measure(const measuring_options *options, prem_compare_options *compare,
                    const prem_schedule *schedule, const prem_backend *backend,
                    prem_session *session) {
-  progress_line line = {0};
+  runs_progress runs = {.duration_s = options->duration_s};
   trace_sink sink = {.schedule = schedule};
   if (options->trace) {
     if (!command_output_open(&sink.output, options->trace))
@@ -348,16 +339,15 @@ static int measure(const measuring_options *options, prem_compare_options *compa
     compare->on_trace = write_trace;
     compare->trace_context = &sink;
   }
-  if (!command_quiet && isatty(STDERR_FILENO)) {
-    compare->progress = show_progress;
-    compare->progress_context = &line;
-  }
+  progress_begin(&runs.line);
+  compare->progress = show_progress;
+  compare->progress_context = &runs;
   command_catch_signals();
   compare->stop = &command_stop;
   prem_result *result = NULL;
   prem_diag *diag = prem_diag_new();
   prem_status ended = prem_compare(session, schedule, backend, compare, &result, diag);
-  end_progress(&line);
+  progress_end(&runs.line);
   int status = print_failed(ended, diag, schedule->name);
   if (options->trace && !command_output_commit(&sink.output))
     status = join_status(status, COMMAND_INVALID);

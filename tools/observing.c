@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- options -------------------------------------------------------------------------------- */
 
@@ -187,13 +186,7 @@ int observing_report(const observing_options *options, const prem_findings *find
   return status;
 }
 
-bool observing_shows_progress(void) {
-  return !command_quiet && isatty(STDERR_FILENO);
-}
-
 void observing_progress(void *context, int64_t done, int64_t all) {
-  (void)context;
-  fprintf(stderr, "\r%" PRId64 " of %" PRId64 " measurements   %s", done, all,
-          done == all ? "\r\033[K" : "");
-  fflush(stderr);
+  progress_show(context, all > 0 ? (double)done / (double)all : -1,
+                "%" PRId64 " of %" PRId64 " measurements", done, all);
 }

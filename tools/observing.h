@@ -3,6 +3,7 @@
 #define TTPREM_OBSERVING_H
 
 #include "command.h"
+#include "progress.h"
 #include "ttprem/findings.h"
 
 enum { OBSERVING_MAX_RECORDS = 4 << 20 }; /* raw records kept of one run, 56 bytes each */
@@ -41,8 +42,7 @@ int observing_report(const observing_options *options, const prem_findings *find
                      const prem_machine *machine, bool stdout_taken);
 /** Print the problems; the exit status of `status`. Frees `diag`. */
 int observing_failed(prem_status status, prem_diag *diag, const char *what);
-/** On a terminal: how far a measurement is. `context` is unused. */
+/** How far a measurement is. `context` is a progress. */
 void observing_progress(void *context, int64_t done, int64_t all);
-bool observing_shows_progress(void);
 
 #endif

@@ -4,17 +4,19 @@
 #   tools/setup.sh           what the library, the command and the demo need
 #   tools/setup.sh --tests   that, and what the tests need
 #
-# Does nothing, and needs no network, when everything is there. libz3-dev is for the exact
-# engine; without it the build leaves the engine out. CUDA is never installed: where there is a CUDA
-# compiler, on PATH or in /usr/local/cuda/bin, the GPU backend is built with it.
+# Does nothing, and needs no network, when everything is there. libz3-dev is for the exact engine and
+# scdoc for the man pages; without them the build leaves these out. CUDA is never installed: where there
+# is a CUDA compiler, on PATH or in /usr/local/cuda/bin, the GPU backend is built with it. Of the tests'
+# packages, chromium is by far the largest (some 300 MB): it looks at reports.
 set -euo pipefail
 
 packages=(gcc libc6-dev cmake ninja-build pkg-config libconfig-dev libjansson-dev libpng-dev
-  libhwloc-dev libz3-dev gnuplot-nox fonts-dejavu-core)
+  libhwloc-dev libz3-dev scdoc gnuplot-nox fonts-dejavu-core)
 case "${1-}" in
   "") ;;
   --tests)
-    packages+=(check libsubunit-dev clang clang-format clang-tidy libclang-rt-14-dev) ;;
+    packages+=(check libsubunit-dev clang clang-format clang-tidy libclang-rt-14-dev
+      man-db mandoc dpkg-dev lintian chromium) ;;
   *)
     echo "usage: tools/setup.sh [--tests]" >&2
     exit 2 ;;

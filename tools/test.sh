@@ -7,7 +7,7 @@
 #   shared  the same as a shared library: installing and a kernel out of tree
 #   asan    the suites and CLI tests under the address and undefined-behaviour sanitizers
 #   tsan    the suites that start threads under the thread sanitizer
-#   fuzz    libFuzzer on the reader for FUZZ_SECONDS (default 60)
+#   fuzz    libFuzzer on the reader and on the checker, each for FUZZ_SECONDS (default 60)
 #   tidy    clang-tidy on every source, the GPU backend's apart
 #
 # asan, tsan and fuzz build without the GPU backend, so that builds of both kinds are tested.
@@ -90,17 +90,20 @@ step_tsan() {
   without_aslr=(env)
 }
 
-fuzz_reader() {
-  build fuzz fuzz_reader || return 1
-  local found=build-fuzz/corpus
+fuzz() { # NAME
+  build fuzz "fuzz_$1" || return 1
+  local found=build-fuzz/corpus-$1
   mkdir -p "$found"
   LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0 \
-    build-fuzz/tests/fuzz_reader -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 \
-    -print_final_stats=1 -artifact_prefix=build-fuzz/ "$found" tests/corpus/reader >"$log" 2>&1 ||
+    "build-fuzz/tests/fuzz_$1" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 \
+    -print_final_stats=1 -artifact_prefix="build-fuzz/$1-" "$found" "tests/corpus/$1" >"$log" 2>&1 ||
     { tail -n 60 "$log"; return 1; }
   grep -E '^(Done|stat::number_of_executed_units)' "$log"
 }
-step_fuzz() { check fuzz fuzz_reader; }
+step_fuzz() {
+  check "fuzz: reader" fuzz reader
+  check "fuzz: checker" fuzz check
+}
 
 tidy() {
   cmake --preset test >"$log" 2>&1 || { cat "$log"; return 1; }

@@ -1,14 +1,15 @@
 /* ttprem experiment: repeat the tables and figures of the literature. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "command.h"
 #include "experiments/experiment.h"
+#include "progress.h"
 
 typedef struct experiment_options {
   const char *name, *backend, *folder, *schedules;
@@ -64,55 +65,34 @@ static const struct argp_option options_list[] = {
     {.name = "schedules",
      .key = KEY_SCHEDULES,
      .arg = "DIR",
-     .doc = "folder with figures/ and examples/; default: schedules"},
+     .doc = "folder with figures/ and examples/; default: schedules, or where there is none those "
+            "that were installed with the command"},
     {0}};
 static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
     .options = options_list,
     .parser = parse,
     .children = children,
-    .args_doc = "NAME|all|list",
-    .doc = "Repeat a table or a figure of the literature on the machine at hand, and show the "
-           "original's numbers beside it; `all` of them one after the other, those left out that "
-           "the backend has no use for. `list` tells which there are.\v" COMMAND_EXIT_DOC,
+    .args_doc = "NAME|all|list|FINDINGS.json",
+    .doc =
+        "Repeat a table or a figure of the literature on the machine at hand, and show the "
+        "original's numbers beside it; `all` of them one after the other, those left out that "
+        "the backend has no use for. `list` tells which there are. A file that was written before "
+        "is shown, and with --output drawn, again.\v" COMMAND_EXIT_DOC,
 };
 
 /* ---- progress ------------------------------------------------------------------------------- */
 
-typedef struct progress_line {
+typedef struct experiment_progress {
+  progress line;
   const char *name;
   int number, all; /* of the experiments */
-  double began_s, shown_s;
-  bool wanted, shown;
-} progress_line;
-
-static double now_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
+} experiment_progress;
 
 static void show_progress(void *context, int64_t done, int64_t all) {
-  progress_line *line = context;
-  const double now = now_s();
-  if (!line->wanted || (line->shown && now - line->shown_s < 0.1))
-    return;
-  line->shown = true;
-  line->shown_s = now;
-  const char *bold = getenv("NO_COLOR") ? "" : "\033[1m", *plain = *bold ? "\033[0m" : "";
-  fprintf(stderr, "\r%d/%d %s%s%s %3d %%", line->number, line->all, bold, line->name, plain,
-          all > 0 ? (int)(100 * done / all) : 0);
-  const double spent_s = now - line->began_s;
-  if (done > 0 && done < all && spent_s > 1)
-    fprintf(stderr, ", about %.0f s left   ", spent_s * (double)(all - done) / (double)done);
-  else
-    fputs("                     ", stderr);
-  fflush(stderr);
-}
-
-static void end_progress(const progress_line *line) {
-  if (line->shown)
-    fputs("\r\033[K", stderr);
+  experiment_progress *shown = context;
+  progress_show(&shown->line, all > 0 ? (double)done / (double)all : 0, "%d/%d %s", shown->number,
+                shown->all, shown->name);
 }
 
 /* ---- outputs -------------------------------------------------------------------------------- */
@@ -206,7 +186,7 @@ static int keep(const prem_findings *findings, const prem_experiment *experiment
 }
 
 static int run_one(const prem_experiment *experiment, prem_experiment_setting *setting,
-                   progress_line *line, const experiment_options *options) {
+                   experiment_progress *shown, const experiment_options *options) {
   prem_findings *findings =
       prem_findings_new(experiment->name, experiment->title, experiment->question);
   prem_diag *diag = prem_diag_new();
@@ -218,12 +198,11 @@ static int run_one(const prem_experiment *experiment, prem_experiment_setting *s
   prem_findings_seed(findings, setting->seed);
   if (setting->quick)
     prem_findings_note(findings, "A quick look: fewer points and repetitions than a measurement.");
-  line->name = experiment->name;
-  line->began_s = now_s();
-  show_progress(line, 0, 0);
+  shown->name = experiment->name;
+  progress_begin(&shown->line);
+  show_progress(shown, 0, 0);
   prem_status status = experiment->run(setting, findings, diag);
-  end_progress(line);
-  line->shown = false;
+  progress_end(&shown->line);
   int ended = tell(status, diag, experiment->name);
   if (status == PREM_ERR_INTERRUPTED)
     prem_findings_incomplete(findings);
@@ -242,10 +221,10 @@ static int count_serving(const char *backend) {
 }
 
 /* One after the other: a failure stops none but its own. */
-static int run_all(prem_experiment_setting *setting, progress_line *line,
+static int run_all(prem_experiment_setting *setting, experiment_progress *shown,
                    const experiment_options *options) {
   const char *backend = prem_backend_name(setting->backend);
-  line->all = count_serving(backend);
+  shown->all = count_serving(backend);
   int status = COMMAND_DONE;
   const prem_experiment *experiment;
   for (int32_t i = 0; (experiment = prem_experiment_at(i)) != NULL && !command_stop; ++i) {
@@ -253,8 +232,8 @@ static int run_all(prem_experiment_setting *setting, progress_line *line,
       command_note("%s is left out: it makes no sense on backend %s", experiment->name, backend);
       continue;
     }
-    ++line->number;
-    int ended = run_one(experiment, setting, line, options);
+    ++shown->number;
+    int ended = run_one(experiment, setting, shown, options);
     /* What the machine cannot do is told, and is no failure of `all`. */
     if (ended != COMMAND_UNAVAILABLE)
       status = join_status(status, ended);
@@ -263,21 +242,33 @@ static int run_all(prem_experiment_setting *setting, progress_line *line,
 }
 
 static int run_named(const prem_experiment *experiment, prem_experiment_setting *setting,
-                     progress_line *line, const experiment_options *options) {
+                     experiment_progress *shown, const experiment_options *options) {
   const char *backend = prem_backend_name(setting->backend);
   if (!prem_experiment_serves(experiment, backend)) {
     command_error("%s makes no sense on backend %s; it is for: %s", experiment->name, backend,
                   experiment->backends);
     return COMMAND_UNAVAILABLE;
   }
-  line->number = line->all = 1;
-  return run_one(experiment, setting, line, options);
+  shown->number = shown->all = 1;
+  return run_one(experiment, setting, shown, options);
 }
 
 static void print_list(FILE *file) {
   const prem_experiment *experiment;
   for (int32_t i = 0; (experiment = prem_experiment_at(i)) != NULL; ++i)
     fprintf(file, "%-20s %-9s %s\n", experiment->name, experiment->backends, experiment->title);
+}
+
+/* Where an installed command finds its schedules, from BIN on. */
+static const char *find_schedules(char *path, size_t bytes) {
+  static const char *const here = "schedules";
+  ssize_t length = readlink("/proc/self/exe", path, bytes - 1);
+  if (access(here, R_OK) == 0 || length < 0)
+    return here;
+  path[length] = '\0';
+  char *name = strrchr(path, '/');
+  snprintf(name, bytes - (size_t)(name - path), "/../share/ttprem/schedules");
+  return access(path, R_OK) == 0 ? path : here;
 }
 
 static int run_options(const experiment_options *options, const prem_experiment *experiment) {
@@ -289,26 +280,61 @@ static int run_options(const experiment_options *options, const prem_experiment 
   if (options->folder && !make_folder(options->folder))
     return COMMAND_INVALID;
   command_catch_signals();
-  progress_line line = {.wanted = !command_quiet && isatty(STDERR_FILENO)};
+  experiment_progress shown = {0};
+  char installed[PATH_MAX];
   prem_experiment_setting setting = {.backend = backend,
                                      .machine = &machine,
                                      .quick = options->quick,
                                      .seed = options->seed,
-                                     .schedules = options->schedules,
+                                     .schedules = options->schedules
+                                                      ? options->schedules
+                                                      : find_schedules(installed, sizeof installed),
                                      .stop = &command_stop,
                                      .progress = show_progress,
-                                     .progress_context = &line};
-  return experiment ? run_named(experiment, &setting, &line, options)
-                    : run_all(&setting, &line, options);
+                                     .progress_context = &shown};
+  return experiment ? run_named(experiment, &setting, &shown, options)
+                    : run_all(&setting, &shown, options);
+}
+
+/* ---- an earlier run's findings -------------------------------------------------------------- */
+
+static bool is_file(const char *name) {
+  const size_t length = strlen(name);
+  return length > 5 && strcmp(name + length - 5, ".json") == 0;
+}
+
+static int draw_again(const prem_findings *findings, const experiment_options *options) {
+  if (!make_folder(options->folder))
+    return COMMAND_INVALID;
+  const char *slash = strrchr(options->name, '/'), *file = slash ? slash + 1 : options->name;
+  char *name = strndup(file, strlen(file) - strlen(".json"));
+  const int status = name ? draw(findings, name, options->folder) : COMMAND_INVALID;
+  free(name);
+  return status;
+}
+
+static int show_again(const experiment_options *options) {
+  prem_findings *findings = NULL;
+  prem_diag *diag = prem_diag_new();
+  int status = tell(prem_findings_read(options->name, &findings, diag), diag, options->name);
+  if (status != COMMAND_DONE)
+    return status;
+  prem_findings_print(findings, stdout);
+  if (options->folder)
+    status = draw_again(findings, options);
+  prem_findings_free(findings);
+  return status;
 }
 
 int verb_experiment(int argc, char **argv) {
-  experiment_options options = {.backend = "auto", .schedules = "schedules", .seed = 1};
+  experiment_options options = {.backend = "auto", .seed = 1};
   argp_parse(&argp, argc, argv, 0, NULL, &options);
   if (strcmp(options.name, "list") == 0) {
     print_list(stdout);
     return COMMAND_DONE;
   }
+  if (is_file(options.name))
+    return show_again(&options);
   const prem_experiment *experiment = NULL;
   if (strcmp(options.name, "all") != 0) {
     experiment = prem_experiment_find(options.name);

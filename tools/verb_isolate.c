@@ -91,13 +91,16 @@ static int isolate(const isolate_options *options, const prem_schedule *schedule
   }
   observing_counts(&options->common, schedule, backend, &isolate.scenario, &isolate.samples,
                    &isolate.discard);
-  if (observing_shows_progress())
-    isolate.progress = observing_progress;
+  progress line;
+  progress_begin(&line);
+  isolate.progress = observing_progress;
+  isolate.progress_context = &line;
   command_catch_signals();
   prem_isolation *isolation = NULL;
   prem_diag *diag = prem_diag_new();
-  int status = observing_failed(prem_isolate(schedule, backend, &isolate, &isolation, diag), diag,
-                                schedule->path);
+  prem_status ended = prem_isolate(schedule, backend, &isolate, &isolation, diag);
+  progress_end(&line);
+  int status = observing_failed(ended, diag, schedule->path);
   if (isolation) {
     const int reported = report(options, isolation, schedule, machine);
     status = status == COMMAND_DONE ? reported : status;

@@ -3,9 +3,9 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "command.h"
+#include "progress.h"
 
 /* Long enough for small sets to come near their optimum. */
 enum { DEFAULT_SECONDS = 10, KEY_SVG = 256, KEY_KEEP };
@@ -135,19 +135,32 @@ static bool policy_exists(const char *name) {
 
 /* ---- while it searches, on a terminal ------------------------------------------------------- */
 
-static void show_progress(void *context, const prem_plan_progress *progress) {
-  bool *shown = context;
-  *shown = true;
-  fprintf(stderr, "\r%.1f s, %" PRId64 " schedules: ", progress->seconds, progress->steps);
-  if (!progress->feasible)
-    fputs("none feasible", stderr);
-  else
-    fprintf(stderr, "%s %" PRId64 " ns", progress->slack ? "slack" : "makespan",
-            progress->value_ns);
-  if (progress->lower_bound_ns > 0)
-    fprintf(stderr, ", at least %" PRId64, progress->lower_bound_ns);
-  fputs("\033[K", stderr);
-  fflush(stderr);
+typedef struct search_progress {
+  progress line;
+  const prem_plan_options *search;
+} search_progress;
+
+/* Of the steps or of the time, whichever is further. */
+static double searched(const prem_plan_options *search, const prem_plan_progress *now) {
+  double part = -1;
+  if (search->step_limit > 0)
+    part = (double)now->steps / (double)search->step_limit;
+  if (search->time_limit_ns > 0 && search->time_limit_ns < PREM_MAX_NS &&
+      now->seconds * 1e9 > part * (double)search->time_limit_ns)
+    part = now->seconds * 1e9 / (double)search->time_limit_ns;
+  return part;
+}
+
+static void show_progress(void *context, const prem_plan_progress *now) {
+  search_progress *shown = context;
+  char best[96] = "none feasible", bound[48] = "";
+  if (now->feasible)
+    snprintf(best, sizeof best, "%s %" PRId64 " ns", now->slack ? "slack" : "makespan",
+             now->value_ns);
+  if (now->lower_bound_ns > 0)
+    snprintf(bound, sizeof bound, ", at least %" PRId64, now->lower_bound_ns);
+  progress_show(&shown->line, searched(shown->search, now), "%" PRId64 " schedules: %s%s",
+                now->steps, best, bound);
 }
 
 /* ---- what came of it ------------------------------------------------------------------------ */
@@ -225,17 +238,17 @@ static void note_plan(const prem_schedule *schedule, const prem_plan_report *rep
 }
 
 static int plan(prem_schedule *schedule, const plan_options *options) {
-  bool shown = false;
   prem_plan_options search = options->search;
+  search_progress shown = {.search = &search};
+  progress_begin(&shown.line);
   search.stop = &command_stop;
-  search.progress = !command_quiet && isatty(STDERR_FILENO) ? show_progress : NULL;
+  search.progress = show_progress;
   search.progress_context = &shown;
   prem_plan_report report;
   prem_diag *diag = prem_diag_new();
   prem_plan *made = NULL;
   prem_status result = prem_plan_make_reported(schedule, NULL, &search, &made, &report, diag);
-  if (shown)
-    fputs("\r\033[K", stderr);
+  progress_end(&shown.line);
   int status = command_take_plan(schedule, NULL, result, made, diag);
   prem_diag_free(diag);
   if (status == COMMAND_DONE)

@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-enum { KEY_TIMES = 512, KEY_REGULATED, KEY_MARGIN };
+enum { KEY_TIMES = 512, KEY_REGULATED, KEY_STEADY, KEY_MARGIN };
 
 typedef struct profile_options {
   observing_options common;
   const char *output;
   prem_profile_company times;
-  bool times_given, regulated;
+  bool times_given, regulated, steady;
   int64_t margin_pct;
 } profile_options;
 
@@ -36,13 +36,17 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case KEY_REGULATED:
     options->regulated = true;
     return 0;
+  case KEY_STEADY:
+    options->steady = true;
+    return 0;
   case KEY_MARGIN:
     options->margin_pct = command_parse_int(state, "--margin", text, 0, 10000);
     return 0;
   case ARGP_KEY_END:
     if (!options->output)
       argp_error(state, "FILE and -o OUT are needed");
-    if (options->common.json && !strcmp(options->common.json, "-") && !strcmp(options->output, "-"))
+    else if (options->common.json && !strcmp(options->common.json, "-") &&
+             !strcmp(options->output, "-"))
       argp_error(state, "-o and --json cannot both go to stdout");
     return 0;
   default:
@@ -60,6 +64,10 @@ static const struct argp_option options_list[] = {
      .key = KEY_REGULATED,
      .doc = "for plans whose memory phases overlap: wcet_ns in company, busy_ns from the bytes and "
             "the measured bandwidth"},
+    {.name = "steady",
+     .key = KEY_STEADY,
+     .doc = "leave the first tile of each block out of wcet_ns, for plans that warm up; a policy "
+            "with warmup_tiles does so by itself"},
     {.name = "margin",
      .key = KEY_MARGIN,
      .arg = "PERCENT",
@@ -91,8 +99,10 @@ static void forget_times(prem_schedule *schedule) {
 
 static int write_profile(const profile_options *options, const prem_profile *profile,
                          const char *name) {
-  if (profile->interrupted) {
-    command_error("%s: interrupted; nothing is written", name);
+  const bool stdout_taken = !strcmp(options->output, "-");
+  if (profile->interrupted) { /* half a profile would be planned with; half the findings may help */
+    command_error("%s: interrupted; no profile is written", name);
+    observing_report(&options->common, profile->findings, &profile->machine, stdout_taken);
     return COMMAND_INTERRUPTED;
   }
   if (!profile->output_ok) {
@@ -105,8 +115,7 @@ static int write_profile(const profile_options *options, const prem_profile *pro
   int status =
       observing_failed(prem_profile_write(profile, options->output, diag), diag, options->output);
   if (status == COMMAND_DONE)
-    status = observing_report(&options->common, profile->findings, &profile->machine,
-                              !strcmp(options->output, "-"));
+    status = observing_report(&options->common, profile->findings, &profile->machine, stdout_taken);
   return status;
 }
 
@@ -118,14 +127,17 @@ static int measure(const profile_options *options, const prem_schedule *schedule
                                     .engine = options->common.engine,
                                     .times = options->times,
                                     .regulated = options->regulated,
+                                    .steady = options->steady,
                                     .margin_pct = (double)options->margin_pct,
                                     .stop = &command_stop};
   observing_counts(&options->common, schedule, backend, &profiling.scenario, &profiling.samples,
                    &profiling.discard);
   if (options->regulated && !options->times_given)
     profiling.times = PREM_PROFILE_COMPANY;
-  if (observing_shows_progress())
-    profiling.progress = observing_progress;
+  progress line;
+  progress_begin(&line);
+  profiling.progress = observing_progress;
+  profiling.progress_context = &line;
   command_catch_signals();
   prem_diag *diag = prem_diag_new();
   prem_profile *profile = NULL;
@@ -140,6 +152,7 @@ static int measure(const profile_options *options, const prem_schedule *schedule
   }
   if (status == PREM_OK)
     status = prem_profile_measure(schedule, backend, machine, &profiling, &profile, diag);
+  progress_end(&line);
   int ended = observing_failed(profile ? PREM_OK : status, diag, schedule->path);
   if (profile)
     ended = write_profile(options, profile, schedule->name);

@@ -13,6 +13,7 @@ enum {
   HALVINGS = 4, /* of the step in which an edge lies */
   GPU_STEPS = 4096,
   CPU_STEPS = 1 << 17,
+  ROOM = 4,               /* times the largest cache: the longest list */
   UNKNOWN_ROOM = 64 << 20 /* where nothing is known of the caches */
 };
 
@@ -42,8 +43,7 @@ typedef struct cache_study {
   bool right;
 } cache_study;
 
-/* ---- measuring --------------------------------------------------------------------------------
- */
+/* ---- measuring ------------------------------------------------------------------------------ */
 
 static prem_status measure_point(cache_study *study, prem_walk_path path, prem_walk_order order,
                                  int64_t bytes, prem_walk_time *out) {
@@ -88,8 +88,7 @@ static prem_status measure_curve(cache_study *study, prem_walk_path path, prem_w
   return PREM_OK;
 }
 
-/* ---- reading off ------------------------------------------------------------------------------
- */
+/* ---- reading off ---------------------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
@@ -161,8 +160,51 @@ static prem_status refine_edge(cache_study *study, const prem_cache *cache, doub
   return PREM_OK;
 }
 
-/* ---- telling ----------------------------------------------------------------------------------
+/**
+ * What a GPU's L2 holds, by the share of accesses that it still serves in lists that are too long
+ * for it. The list is touched in order before the walk, so of S bytes the last C are there, and an
+ * access takes C / S hits and (1 - C / S) misses on average: a straight line over 1 / S, whose
+ * slope and height are found by least squares. NAN: too few such lists, or no such line.
  */
+static double held_bytes(const cache_study *study, const prem_cache *cache, double hit_ns) {
+  const access_curve *curve = &study->curves[cache->path][PREM_WALK_RANDOM];
+  double n = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
+  for (int i = 0; i < curve->count; ++i) {
+    if ((double)curve->bytes[i] < 1.4 * (double)cache->bytes)
+      continue;
+    const double x = 1 / (double)curve->bytes[i], y = curve->times[i].mean_ns;
+    n += 1;
+    sum_x += x;
+    sum_y += y;
+    sum_xx += x * x;
+    sum_xy += x * y;
+  }
+  const double slope = (n * sum_xy - sum_x * sum_y) / (n * sum_xx - sum_x * sum_x);
+  const double miss_ns = (sum_y - slope * sum_x) / n;
+  const double held = -slope / (miss_ns - hit_ns);
+  return n >= 2 && held > 0 && isfinite(held) ? held : NAN;
+}
+
+/** What the walks say of a cache. */
+typedef struct cache_reading {
+  double hit_ns, miss_ns;
+  double edge_bytes, held_bytes; /* NAN: not seen */
+} cache_reading;
+
+static prem_status read_off(cache_study *study, int32_t number, cache_reading *reading) {
+  const prem_cache *cache = &study->caches[number];
+  *reading = (cache_reading){.edge_bytes = NAN, .held_bytes = NAN};
+  find_levels(study, number, &reading->hit_ns, &reading->miss_ns);
+  const double way_ns = reading->miss_ns - reading->hit_ns;
+  if (!(way_ns > 0.2 * reading->hit_ns))
+    return PREM_OK;
+  if (study->gpu && cache->path == PREM_WALK_L2)
+    reading->held_bytes = held_bytes(study, cache, reading->hit_ns);
+  return refine_edge(study, cache, reading->hit_ns + fmin(rise * way_ns, slower * reading->hit_ns),
+                     &reading->edge_bytes);
+}
+
+/* ---- telling -------------------------------------------------------------------------------- */
 
 static void tell_curves(const cache_study *study) {
   prem_table *table = prem_findings_table(study->findings, "access",
@@ -205,68 +247,75 @@ static prem_table *begin_sizes(const cache_study *study) {
   prem_table_column(table, "cache", "");
   prem_table_column(table, "hit", "ns");
   prem_table_column(table, "miss", "ns");
-  prem_table_column(table, "read off", "KiB");
+  prem_table_column(table, "edge", "KiB");
+  prem_table_column(table, "by share of hits", "KiB");
   prem_table_column(table, "reported", "KiB");
-  prem_table_column(table, "difference", "%");
+  prem_table_column(table, "edge off by", "%");
   prem_table_column(table, "reported by", "");
   return table;
 }
 
-static void explain(const cache_study *study, const prem_cache *cache, double edge_bytes) {
-  const double off = edge_bytes / (double)cache->bytes - 1;
-  if (isnan(edge_bytes))
-    prem_findings_note(study->findings,
-                       "%s: no edge was seen between its hits and its misses, so no size is read "
-                       "off.",
-                       cache->name);
-  else if (fabs(off) > agreement && study->gpu)
-    prem_findings_note(study->findings,
-                       "%s: %.0f KiB read off, %.0f reported: one SM walks alone, and what it sees "
-                       "of a cache that is divided among partitions, or shared with other uses of "
-                       "the same memory, is not the whole.",
-                       cache->name, edge_bytes / 1024, (double)cache->bytes / 1024);
-  else if (fabs(off) > agreement)
-    prem_findings_note(study->findings,
-                       "%s: %.0f KiB read off, %.0f reported: the cores, or guests of a host, that "
-                       "share it leave less of it; pages that fall on the same sets do so too.",
-                       cache->name, edge_bytes / 1024, (double)cache->bytes / 1024);
+/** Why a size is not the reported one. */
+static const char *reason_for(const cache_study *study, bool smaller) {
+  if (study->gpu && smaller)
+    return "hits get slower before they get fewer where a cache is divided and parts of it are far "
+           "from the SM that walks, and what else lives in the same memory takes its share";
+  if (smaller)
+    return "the cores, or guests of a host, that share it leave less of it, and a cache that does "
+           "not replace its oldest line first begins to miss before it is full";
+  return "the caches beside it hold other lines than it does, so that together they hold more";
 }
 
-static prem_status tell_size(cache_study *study, int32_t number, prem_table *table, char *verdict,
-                             size_t verdict_bytes) {
-  const prem_cache *cache = &study->caches[number];
-  double hit_ns, miss_ns, edge_bytes = NAN;
-  find_levels(study, number, &hit_ns, &miss_ns);
-  if (miss_ns > 1.2 * hit_ns) {
-    prem_status status = refine_edge(
-        study, cache, hit_ns + fmin(rise * (miss_ns - hit_ns), slower * hit_ns), &edge_bytes);
-    if (status != PREM_OK)
-      return status;
-  }
+static void explain(const cache_study *study, const prem_cache *cache,
+                    const cache_reading *reading) {
+  const double reported = (double)cache->bytes, off = reading->edge_bytes / reported - 1;
+  if (isnan(off))
+    prem_findings_note(study->findings,
+                       "%s: its hits and its misses do not differ enough to show an edge.",
+                       cache->name);
+  else if (fabs(off) > agreement)
+    prem_findings_note(study->findings, "%s: the edge is at %.0f KiB, %.0f are reported: %s.",
+                       cache->name, reading->edge_bytes / 1024, reported / 1024,
+                       reason_for(study, off < 0));
+}
+
+static void add_size(prem_table *table, const prem_cache *cache, const cache_reading *reading) {
   prem_table_add_text(table, cache->name);
-  prem_table_add_real(table, hit_ns);
-  prem_table_add_real(table, miss_ns);
-  prem_table_add_real(table, edge_bytes / 1024);
+  prem_table_add_real(table, reading->hit_ns);
+  prem_table_add_real(table, reading->miss_ns);
+  prem_table_add_real(table, reading->edge_bytes / 1024);
+  prem_table_add_real(table, reading->held_bytes / 1024);
   prem_table_add_real(table, (double)cache->bytes / 1024);
-  prem_table_add_real(table, 100 * (edge_bytes / (double)cache->bytes - 1));
+  prem_table_add_real(table, 100 * (reading->edge_bytes / (double)cache->bytes - 1));
   prem_table_add_text(table, cache->source);
-  explain(study, cache, edge_bytes);
+}
+
+/** A part of the verdict. */
+static void append_size(char *verdict, size_t bytes, const prem_cache *cache,
+                        const cache_reading *reading) {
   const size_t used = strlen(verdict);
-  if (isnan(edge_bytes))
-    snprintf(verdict + used, verdict_bytes - used, "%s%s: not seen", used ? "; " : "", cache->name);
+  char held[64] = "";
+  if (!isnan(reading->held_bytes))
+    snprintf(held, sizeof held, " (%.0f by its share of hits)", reading->held_bytes / 1024);
+  if (isnan(reading->edge_bytes))
+    snprintf(verdict + used, bytes - used, "%s%s: not seen", used ? "; " : "", cache->name);
   else
-    snprintf(verdict + used, verdict_bytes - used, "%s%s: %.0f KiB read off, %.0f reported",
-             used ? "; " : "", cache->name, edge_bytes / 1024, (double)cache->bytes / 1024);
-  return PREM_OK;
+    snprintf(verdict + used, bytes - used, "%s%s: edge at %.0f KiB%s, %.0f reported",
+             used ? "; " : "", cache->name, reading->edge_bytes / 1024, held,
+             (double)cache->bytes / 1024);
 }
 
 static prem_status tell_sizes(cache_study *study) {
   char verdict[400] = "";
   prem_table *table = begin_sizes(study);
   for (int32_t i = 0; i < study->cache_count; ++i) {
-    prem_status status = tell_size(study, i, table, verdict, sizeof verdict);
+    cache_reading reading;
+    prem_status status = read_off(study, i, &reading);
     if (status != PREM_OK)
       return status;
+    add_size(table, &study->caches[i], &reading);
+    explain(study, &study->caches[i], &reading);
+    append_size(verdict, sizeof verdict, &study->caches[i], &reading);
   }
   if (*verdict)
     prem_findings_verdict(study->findings, "%s.", verdict);
@@ -286,8 +335,7 @@ static void tell_original(const cache_study *study) {
   prem_table_add_int(table, 512);
 }
 
-/* ---- the experiment ---------------------------------------------------------------------------
- */
+/* ---- the experiment ------------------------------------------------------------------------- */
 
 static prem_status measure_curves(cache_study *study) {
   const int paths = study->gpu ? PREM_WALK_PATH_COUNT : 1;
@@ -309,7 +357,7 @@ static prem_status run(const prem_experiment_setting *setting, prem_findings *fi
   *study = (cache_study){.setting = setting, .findings = findings, .diag = diag, .right = true};
   study->gpu = strcmp(prem_backend_name(setting->backend), "cuda") == 0;
   study->cache_count = prem_caches_find(setting->backend, study->caches);
-  study->room_bytes = study->cache_count ? 3 * study->caches[study->cache_count - 1].bytes : 0;
+  study->room_bytes = study->cache_count ? ROOM * study->caches[study->cache_count - 1].bytes : 0;
   if (study->room_bytes < UNKNOWN_ROOM)
     study->room_bytes = UNKNOWN_ROOM;
   prem_status status = prem_walker_open(setting, study->room_bytes, false, &study->walker, diag);

@@ -44,10 +44,10 @@ static prem_table *begin_table(prem_findings *findings, const shifted *shift) {
   prem_table_column(table, "offset", "ns");
   prem_table_column(table, "offset / phase alone", "");
   prem_table_column(table, "median", "us");
-  prem_table_column(table, "p1", "us");
-  prem_table_column(table, "p99", "us");
+  prem_table_column(table, "p5", "us");
+  prem_table_column(table, "p95", "us");
   prem_table_column(table, "worst", "us");
-  prem_table_column(table, "p99 - p1", "us");
+  prem_table_column(table, "p95 - p5", "us");
   prem_table_column(table, "blocks at memory", "");
   return table;
 }
@@ -55,17 +55,17 @@ static prem_table *begin_table(prem_findings *findings, const shifted *shift) {
 static spread add_row(prem_table *table, const char *release, prem_phase phase, int64_t offset_ns,
                       double of_alone, const prem_outcome *outcome) {
   const prem_times *times = &outcome->phase[phase];
-  const double p1_us = (double)prem_times_at(times, 0.01) / 1e3;
-  const double p99_us = (double)prem_times_at(times, 0.99) / 1e3;
-  const spread found = {(double)prem_times_at(times, 0.5) / 1e3, p99_us - p1_us};
+  const double p5_us = (double)prem_times_at(times, 0.05) / 1e3;
+  const double p95_us = (double)prem_times_at(times, 0.95) / 1e3;
+  const spread found = {(double)prem_times_at(times, 0.5) / 1e3, p95_us - p5_us};
   char name[64];
   snprintf(name, sizeof name, "%s, %s", prem_phase_name(phase), release);
   prem_table_add_text(table, name);
   prem_table_add_int(table, offset_ns);
   prem_table_add_real(table, of_alone);
   prem_table_add_real(table, found.median_us);
-  prem_table_add_real(table, p1_us);
-  prem_table_add_real(table, p99_us);
+  prem_table_add_real(table, p5_us);
+  prem_table_add_real(table, p95_us);
   prem_table_add_real(table, (double)times->max_ns / 1e3);
   prem_table_add_real(table, found.spread_us);
   prem_table_add_real(table, outcome->at_once);
@@ -74,18 +74,18 @@ static spread add_row(prem_table *table, const char *release, prem_phase phase, 
 
 static void add_charts(prem_findings *findings, const shifted *shift) {
   char title[128];
-  snprintf(title, sizeof title, "%s: duration (median, 98 %% of all)", shift->title);
+  snprintf(title, sizeof title, "%s: duration (median, 90 %% of all)", shift->title);
   prem_chart chart = {.kind = PREM_CHART_LINES,
                       .title = title,
                       .table = shift->table,
                       .x = "offset / phase alone",
                       .y = "median",
-                      .low = "p1",
-                      .high = "p99",
+                      .low = "p5",
+                      .high = "p95",
                       .series = "phase"};
   prem_findings_chart(findings, &chart);
   snprintf(title, sizeof title, "%s: spread of the durations", shift->title);
-  chart.y = "p99 - p1";
+  chart.y = "p95 - p5";
   chart.low = chart.high = NULL;
   prem_findings_chart(findings, &chart);
 }
@@ -136,15 +136,13 @@ static prem_status run_offset(phase_shift *experiment, const shifted *shift, boo
   return status;
 }
 
-static prem_status run_shift(phase_shift *experiment, const shifted *shift, prem_findings *findings,
+static prem_status run_shift(phase_shift *experiment, const shifted *shift, prem_table *table,
                              prem_diag *diag) {
   const bool has_blocks = experiment->convolutions.blocks > 1;
-  prem_table *table = begin_table(findings, shift);
   prem_status status = PREM_OK;
   for (int blockwise = 0; blockwise <= has_blocks; ++blockwise)
     for (int i = 0; i < OFFSET_COUNT && status == PREM_OK; ++i)
       status = run_offset(experiment, shift, blockwise, i, table, diag);
-  add_charts(findings, shift);
   return status;
 }
 
@@ -202,10 +200,15 @@ static prem_status run(const prem_experiment_setting *setting, prem_findings *fi
                             .convolutions = prem_convolutions_of(setting->machine, true)};
   const int releases = experiment.convolutions.blocks > 1 ? 2 : 1;
   experiment.setup.all = 2 + SHIFT_COUNT * OFFSET_COUNT * releases;
+  prem_table *tables[SHIFT_COUNT];
+  for (int i = 0; i < SHIFT_COUNT; ++i) {
+    tables[i] = begin_table(findings, &shifts[i]);
+    add_charts(findings, &shifts[i]);
+  }
+  add_thesis(findings);
   prem_status status = find_lengths(&experiment, diag);
   for (int i = 0; i < SHIFT_COUNT && status == PREM_OK; ++i)
-    status = run_shift(&experiment, &shifts[i], findings, diag);
-  add_thesis(findings);
+    status = run_shift(&experiment, &shifts[i], tables[i], diag);
   if (status == PREM_OK)
     conclude(&experiment, findings);
   return status;

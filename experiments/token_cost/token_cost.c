@@ -19,7 +19,7 @@ typedef struct token_cost {
 static prem_table *begin_table(prem_findings *findings) {
   prem_table *table = prem_findings_table(
       findings, "modes", "Tiles without a rule, behind a token for the memory, and on time", NULL);
-  prem_table_column(table, "exclusive", "");
+  prem_table_column(table, "at the memory", "");
   prem_table_column(table, "mode", "");
   prem_table_column(table, "mean", "us");
   prem_table_column(table, "median", "us");
@@ -37,7 +37,7 @@ static void add_row(const token_cost *cost, bool per_task, int m, const prem_mea
   prem_table *table = cost->table;
   const prem_outcome *outcome = &measured->outcomes[m];
   const prem_row *row = outcome->row;
-  prem_table_add_text(table, per_task ? "kernels" : "blocks");
+  prem_table_add_text(table, per_task ? "one kernel at a time" : "one block at a time");
   prem_table_add_text(table, mode_names[m]);
   prem_table_add_real(table, row->makespan_ns.mean / 1e3);
   prem_table_add_real(table, (double)row->makespan_ns.p50 / 1e3);
@@ -57,13 +57,11 @@ static void add_row(const token_cost *cost, bool per_task, int m, const prem_mea
 
 static void add_charts(prem_findings *findings) {
   prem_chart chart = {.kind = PREM_CHART_BARS,
-                      .title =
-                          "Time of a run, median; of the kernels or of the blocks one at a time at "
-                          "the memory",
+                      .title = "Time of a run, median",
                       .table = "modes",
                       .x = "mode",
                       .y = "median",
-                      .series = "exclusive"};
+                      .series = "at the memory"};
   prem_findings_chart(findings, &chart);
   chart.title = "Of the blocks' time: memory phases that could begin and wait for their turn";
   chart.y = "waiting";

@@ -62,8 +62,7 @@ static walk_plan choose(const prem_experiment_setting *setting) {
   return chosen;
 }
 
-/* ---- tables -----------------------------------------------------------------------------------
- */
+/* ---- tables --------------------------------------------------------------------------------- */
 
 static prem_table *begin_table(prem_findings *findings, prem_walk_order order) {
   const bool random = order == PREM_WALK_RANDOM;
@@ -104,8 +103,7 @@ static void add_row(prem_table *table, const prem_walk *walk, const prem_walk_ti
   prem_table_add_real(table, time->mean_ns / alone_ns);
 }
 
-/* ---- measuring --------------------------------------------------------------------------------
- */
+/* ---- measuring ------------------------------------------------------------------------------ */
 
 /** The verdict's numbers, for random walks and for sequential ones. */
 typedef struct extremes {

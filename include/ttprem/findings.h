@@ -26,7 +26,8 @@ typedef enum prem_chart_kind {
   PREM_CHART_POINTS,   /* the same without lines */
   PREM_CHART_STEPS,    /* the same as steps: cumulative distributions */
   PREM_CHART_BARS,     /* y for each x, which may be text; bars of `series` side by side */
-  PREM_CHART_HEAT_MAP, /* rows `series`, columns x, y as colour and as a number in its cell */
+  PREM_CHART_HEAT_MAP, /* rows `series`, columns x, y as colour and as a number in its cell; maps
+                          whose y have one name and unit share their colours */
   PREM_CHART_KIND_COUNT
 } prem_chart_kind;
 
@@ -98,6 +99,15 @@ PREM_API void prem_findings_chart(prem_findings *findings, const prem_chart *cha
  */
 PREM_API prem_status prem_findings_write(const prem_findings *findings, const prem_machine *machine,
                                          const char *command, const char *path, prem_diag *diag);
+/**
+ * Read what prem_findings_write() wrote, to print or draw it again; its provenance stays in the
+ * file.
+ *
+ * @param[out] out  free with prem_findings_free(); NULL on error.
+ * @retval PREM_ERR_IO     unreadable
+ * @retval PREM_ERR_PARSE  cut short, of another schema, or broken (diag says where)
+ */
+PREM_API prem_status prem_findings_read(const char *path, prem_findings **out, prem_diag *diag);
 /** The verdict, the notes and the tables as text; to a stdio FILE *. Long tables are cut, and say
  *  so. */
 PREM_API void prem_findings_print(const prem_findings *findings, void *file);

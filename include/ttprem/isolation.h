@@ -16,10 +16,14 @@ typedef enum prem_company {
   PREM_COMPANY_COUNT
 } prem_company;
 
+/** Quantiles at which distributions are kept: the least, every 5 %, 99 %, 99.9 %, the longest. */
+enum { PREM_QUANTILES = 23 };
+
 typedef struct prem_isolation_task {
   char name[PREM_NAME_BYTES];
   prem_summary response_ns[PREM_COMPANY_COUNT];
   prem_summary phase_ns[PREM_PHASE_COUNT][PREM_COMPANY_COUNT]; /* warm-up and first tiles apart */
+  int64_t quantile_ns[PREM_PHASE_COUNT][PREM_COMPANY_COUNT][PREM_QUANTILES]; /* of the same */
 } prem_isolation_task;
 
 /** All tasks in one mode. */
@@ -32,7 +36,8 @@ typedef struct prem_isolation_mode {
 
 /** How a hostile task fills the windows of the task whose place it takes. */
 typedef struct prem_hostility {
-  bool replaced; /* false: it has no kernel, or lacks a memory phase, and stands for itself */
+  bool replaced; /* false: it has no kernel, lacks a memory phase, or moves more than a hostile task
+                    in its place could: it stands for itself */
   int64_t bytes_per_tile,
       own_bytes_per_tile; /* read and written, by the hostile and the real task */
   double fill_pct; /* longest phase of the hostile task alone, of its window; the fullest of its
@@ -82,6 +87,8 @@ PREM_API void prem_isolation_free(prem_isolation *isolation);
 /** How far a response time moved from what it was alone: the larger of the distances of p50 and of
  *  the longest; -1 where one of the two was not measured. */
 PREM_API int64_t prem_isolation_moved_ns(const prem_isolation_task *task, prem_company company);
+/** Number `index` of the quantiles, in thousandths: 0, 50, ... 950, 990, 999, 1000. */
+PREM_API int64_t prem_quantile_per_mille(int32_t index);
 /** "alone", "neighbours", "hostile". */
 PREM_API const char *prem_company_name(prem_company company);
 

@@ -33,8 +33,11 @@
  */
 #define PREM_LANES(i, n)                                                                           \
   for (int32_t i = (int32_t)threadIdx.x, i##_end = (n); i < i##_end; i += PREM_LANE_COUNT)
-/** A quotient of lanes, without the long way of an integer division: exact for 0 <= a <= 1024 and
- *  1 <= b < 2^24. */
+/** Is this the lane that does what one alone has to do? */
+#define PREM_FIRST_LANE() (threadIdx.x == 0)
+/** A quotient of lanes or rows, without the long way of an integer division: exact for
+ *  0 <= a <= 2^20 and 1 <= b < 2^24. a + 1/2 is at least a relative 2^-22 away from any multiple of
+ *  b, which is what the quotient of floats may be wrong by. */
 static __device__ __forceinline__ int32_t prem_lane_quotient(int32_t a, int32_t b) {
   return (int32_t)__fdividef((float)a + 0.5F, (float)b);
 }
@@ -57,8 +60,9 @@ static __device__ __forceinline__ int32_t prem_lane_quotient(int32_t a, int32_t 
 #define PREM_HOST 0
 #endif
 #else
-#define PREM_FN          static inline __attribute__((always_inline))
-#define PREM_LANES(i, n) for (int32_t i = 0, i##_end = (n); i < i##_end; ++i)
+#define PREM_FN           static inline __attribute__((always_inline))
+#define PREM_LANES(i, n)  for (int32_t i = 0, i##_end = (n); i < i##_end; ++i)
+#define PREM_FIRST_LANE() true
 #define PREM_LANES_2D(r, rows, c, columns)                                                         \
   for (int32_t r = 0, r##_end = (rows), c##_end = (columns); r < r##_end; ++r)                     \
     for (int32_t c = 0; c < c##_end; ++c)

@@ -24,13 +24,44 @@ typedef enum prem_exclusivity {
   PREM_EXCLUSIVE_REGULATED /* busy_ns below wcet_ns */
 } prem_exclusivity;
 
+/** Why a phase began late, by its stamps. docs/timing-method.md says how they are told apart. */
+typedef enum prem_cause {
+  PREM_CAUSE_CLOCK,  /* released and ready, begun within two steps of the clock */
+  PREM_CAUSE_COLD,   /* a block's first phase after a start, or behind a warm-up that took long */
+  PREM_CAUSE_BUFFER, /* its buffer was still in use */
+  PREM_CAUSE_DATA,   /* its tile's phase before it ended late */
+  PREM_CAUSE_UNIT, /* another phase was still going on: the block moves, and computes, one by one */
+  PREM_CAUSE_JOB,  /* a job that its own job follows had not ended */
+  PREM_CAUSE_EXECUTOR, /* released and ready, and begun late all the same */
+  PREM_CAUSE_COUNT
+} prem_cause;
+
+/** The late phases of one phase of one task, and those that go back to it. */
+typedef struct prem_late_causes {
+  int64_t count[PREM_CAUSE_COUNT]; /* of its late ones; of those without raw records: none */
+  int64_t blamed;   /* late phases of any task that waited, directly or not, for this one */
+  int64_t widen_ns; /* so much longer a window and none of them would have waited; 0: none did */
+} prem_late_causes;
+
+/**
+ * Publishing by padding: the output counts at an instant that the first half of the counted samples
+ * sets (the longest of them and one clock step more, rounded up to the clock's grid), and the
+ * second half shows how often it was not there in time.
+ */
+typedef struct prem_padding {
+  int64_t published_ns; /* -1: fewer than two samples */
+  int64_t trained, judged, missed;
+} prem_padding;
+
 typedef struct prem_task_result {
   char name[PREM_NAME_BYTES];
   prem_summary response_ns;
   int64_t published_ns; /* worst instant from the release at which the output counts; -1: no
                            publish_ns */
+  prem_padding padded;  /* of its response times */
   prem_cell phase[PREM_PHASE_COUNT];
   int64_t wcet_ns[PREM_PHASE_COUNT]; /* 0: not known */
+  prem_late_causes late[PREM_PHASE_COUNT];
 } prem_task_result;
 
 /** One mode of one schedule on one backend. */
@@ -43,6 +74,7 @@ typedef struct prem_row {
   int64_t repeats; /* samples counted: runs, or hyperperiods when resident */
   int64_t discarded;
   prem_summary makespan_ns;
+  prem_padding padded;    /* of the makespan */
   prem_summary launch_ns; /* of every counted launch: host time from the call to S; count 0: not
                              measured */
   int64_t jitter_ns;      /* max - min */
@@ -92,13 +124,15 @@ typedef struct prem_compare_options {
   uint64_t seed;       /* of the order of the modes */
   int64_t max_records; /* raw records kept of one run */
   prem_engine engine;
+  bool times_only; /* look for no violations, no causes of lateness, keep no example; traces come
+                      unsorted: for measurements that take many short turns */
   const volatile sig_atomic_t *stop;
   /** Called after every run, discarded ones included: done of all (0: not known beforehand); may be
    *  NULL. */
   void (*progress)(void *context, int64_t done, int64_t all, prem_mode mode);
   void *progress_context;
-  /** Called with the sorted trace of every counted run (its number in its mode, from 0); another
-   *  status than PREM_OK ends the comparison with it. May be NULL. */
+  /** Called with the trace, sorted unless `times_only`, of every counted run (its number in its
+   * mode, from 0); another status than PREM_OK ends the comparison with it. May be NULL. */
   prem_status (*on_trace)(void *context, const prem_trace *trace, prem_mode mode, int64_t run);
   void *trace_context;
 } prem_compare_options;
@@ -136,10 +170,24 @@ PREM_API prem_status prem_violations(const prem_schedule *schedule, const prem_t
                                      int64_t discard, int64_t skew_ns, int64_t *certain,
                                      int64_t *possible);
 
+/** "clock", "cold", "buffer", "data", "unit", "job", "executor". Thread-safe. */
+PREM_API const char *prem_cause_name(prem_cause cause);
+/**
+ * Why the late phases of a sorted trace were late, and whom they had to wait for.
+ *
+ * @param         discard        hyperperiods at the start that do not count
+ * @param         clock_step_ns  of the machine
+ * @param[in,out] causes         [task * 3 + phase]; the counts are added to.
+ * @retval PREM_ERR_MEMORY  nothing was added
+ */
+PREM_API prem_status prem_find_causes(const prem_schedule *schedule, const prem_trace *trace,
+                                      int64_t discard, int64_t clock_step_ns,
+                                      prem_late_causes *causes);
+
 /**
  * Write the result as JSON ("ttprem.result/1") with provenance; raw samples go to PATH with
- * `.samples.csv` for its extension. Both written beside and renamed. "-" writes the JSON to stdout,
- * without samples.
+ * `.samples.csv` for its extension, planned and real phases of the rows' examples (20 000 at most)
+ * with `.phases.csv`. All written beside and renamed. "-" writes the JSON to stdout, alone.
  *
  * @param command  the command line, for the provenance.
  */

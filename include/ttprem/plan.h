@@ -12,6 +12,7 @@
 struct prem_schedule;
 
 enum { PREM_CHAIN_COMPUTE = 1, PREM_CHAIN_WRITEBACK = 2 };
+enum { PREM_KERNELS_BYTES = 17 }; /* 16 hexadecimal digits and a zero */
 
 /**
  * count x repeat x jobs slots:
@@ -51,8 +52,10 @@ typedef struct prem_starts {
 } prem_starts;
 
 typedef struct prem_plan {
-  char policy[PREM_NAME_BYTES];    /* that made it; "" for a hand-written one */
-  char generator[PREM_NAME_BYTES]; /* "ttprem 0.1.0"; "" for a hand-written one */
+  char policy[PREM_NAME_BYTES];     /* that made it; "" for a hand-written one */
+  char generator[PREM_NAME_BYTES];  /* "ttprem 0.1.0"; "" for a hand-written one */
+  char machine[128];                /* on which its times were measured; "": not known */
+  char kernels[PREM_KERNELS_BYTES]; /* prem_schedule_kernels() when it was made; "": not known */
   int64_t hyperperiod_ns;
   int64_t clock_step_ns; /* the grid it was made for; 0: not given */
   int32_t warmup_tiles;  /* the first tiles of each block of every task */
@@ -123,6 +126,29 @@ PREM_API prem_status prem_plan_expand(const struct prem_schedule *schedule, cons
  */
 PREM_API prem_status prem_plan_compress(const struct prem_schedule *schedule,
                                         const prem_slot *slots, int64_t count, prem_plan *plan);
+
+/** A hash of the kernels, their versions, tiles and parameters of a bound schedule, as 16
+ *  hexadecimal digits; "" when no task has a kernel. */
+PREM_API void prem_schedule_kernels(const struct prem_schedule *schedule,
+                                    char out[PREM_KERNELS_BYTES]);
+/** Write into a plan what it was made for: the schedule's kernels, and the machine that its profile
+ *  was measured on. prem_check() refuses it elsewhere (E044). */
+PREM_API void prem_plan_sign(const struct prem_schedule *schedule, prem_plan *plan);
+
+/** The largest time of which all starts, counted from the end of the warm-up, and all steps are
+ *  multiples; 0 where everything starts at once. */
+PREM_API int64_t prem_plan_offset_ns(const prem_plan *plan);
+
+/**
+ * The same plan with another offset: every start and step as many times `to_ns` as it is of
+ * prem_plan_offset_ns(), the windows as long as they are. Nothing is judged.
+ *
+ * @param      schedule  of one-shot tasks.
+ * @param[out] out       free with prem_plan_free(); NULL on error.
+ * @retval PREM_ERR_ARGUMENT  there is no offset, or a time would be too large
+ */
+PREM_API prem_status prem_plan_stretch(const struct prem_schedule *schedule, const prem_plan *plan,
+                                       int64_t to_ns, prem_plan **out, prem_diag *diag);
 
 PREM_EXTERN_C_END
 #endif

@@ -41,7 +41,7 @@ typedef struct prem_profile {
   int32_t task_count;
   prem_machine machine;
   int64_t samples, rounds; /* of each task alone, and of all */
-  bool counts_cold;        /* the schedule has no warm-up: first tiles count in wcet_ns */
+  bool counts_cold;        /* no warm-up: first tiles count in wcet_ns */
   bool valid;              /* false: the machine was disturbed while measuring */
   char disturbed[512];     /* by what; "" when valid */
   bool output_ok, interrupted;
@@ -58,6 +58,7 @@ typedef struct prem_profile_options {
   prem_engine engine;
   prem_profile_company times; /* which of them the WCETs are */
   bool regulated;             /* busy_ns from bytes and the machine's bandwidth */
+  bool steady;                /* the WCETs leave cold tiles out, warm-up or not */
   double margin_pct;          /* room above the longest time seen */
   double probability;         /* of the estimates; 0: 1e-6 */
   const volatile sig_atomic_t *stop;

@@ -177,10 +177,11 @@ typedef struct prem_schedule {
   prem_measure measure;
   prem_profile_ref *profiles;
   int32_t profile_count;
-  char profiled_on[128]; /* the machine that the last profile in use names; "": none does */
-  int64_t dispatch_ns;   /* the largest that a profile in use gives; 0: not known */
-  prem_plan *plan;       /* owned; NULL when the file has none */
-  int64_t period_lcm_ns; /* of all periods; 0 when every task is one-shot */
+  char profiled_on[128];         /* the machine that the last profile in use names; "": none does */
+  int64_t dispatch_ns;           /* the largest that a profile in use gives; 0: not known */
+  int64_t bandwidth_bytes_per_s; /* the least that a profile in use gives; 0: not known */
+  prem_plan *plan;               /* owned; NULL when the file has none */
+  int64_t period_lcm_ns;         /* of all periods; 0 when every task is one-shot */
   bool bound;
   struct prem_schedule_private *private_data; /* file names, source bytes */
 } prem_schedule;
@@ -237,8 +238,8 @@ PREM_API prem_status prem_schedule_save(const prem_schedule *schedule, const cha
                                         prem_diag *diag);
 
 /**
- * A schedule of some of the tasks, at the instants and on the blocks that the plan gives them in the
- * whole; the hyperperiod stays. Tasks that a kept one follows are kept with it, and so are the
+ * A schedule of some of the tasks, at the instants and on the blocks that the plan gives them in
+ * the whole; the hyperperiod stays. Tasks that a kept one follows are kept with it, and so are the
  * arrays that any of them uses. It cannot be saved.
  *
  * @param      schedule  must outlive the subset, whose places name its files.
@@ -250,8 +251,8 @@ PREM_API prem_status prem_schedule_subset(const prem_schedule *schedule, const b
                                           prem_schedule **out);
 
 /**
- * Put another kernel in the place of a task of a subset, over a vector of its own: its blocks, tiles,
- * instants, windows and demands stay.
+ * Put another kernel in the place of a task of a subset, over a vector of its own: its blocks,
+ * tiles, instants, windows and demands stay.
  *
  * @param task      bound, with all three phases.
  * @param kernel    built in, with the f32 vectors `in` and `out`, such as "vector_increment".
@@ -260,6 +261,17 @@ PREM_API prem_status prem_schedule_subset(const prem_schedule *schedule, const b
  */
 PREM_API prem_status prem_schedule_replace(prem_schedule *schedule, int32_t task,
                                            const char *kernel, int32_t elements, prem_diag *diag);
+
+/**
+ * Write a time into the file's `policy` group, in the place of what stands there or as its first
+ * setting, for prem_schedule_save(): all other bytes stay. The policy of the schedule itself is not
+ * changed.
+ *
+ * @param key  such as "prefetch_offset_ns".
+ * @retval PREM_ERR_INVALID  the file itself has no such group (it may be included)
+ */
+PREM_API prem_status prem_schedule_edit_policy(prem_schedule *schedule, const char *key,
+                                               int64_t value_ns, prem_diag *diag);
 
 /** The task of a name, or -1. */
 PREM_API int32_t prem_schedule_find_task(const prem_schedule *schedule, const char *name);

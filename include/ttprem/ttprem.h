@@ -12,9 +12,11 @@
 #include "ttprem/plan.h"
 #include "ttprem/planner.h"
 #include "ttprem/profile.h"
+#include "ttprem/report.h"
 #include "ttprem/runtime.h"
 #include "ttprem/schedule.h"
 #include "ttprem/trace.h"
+#include "ttprem/tuning.h"
 #include "ttprem/trace_file.h"
 
 #endif

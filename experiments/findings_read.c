@@ -1,0 +1,157 @@
+/* Findings from the JSON that prem_findings_write() wrote, to be shown and drawn again. */
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "finding_parts.h"
+
+static const char schema[] = "ttprem.findings/1";
+
+static prem_status PREM_PRINTF(4, 5)
+    refuse(prem_diag *diag, const char *path, const char *key, const char *format, ...) {
+  char reason[256];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(reason, sizeof reason, format, arguments);
+  va_end(arguments);
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, key, "%s", reason);
+  return PREM_ERR_PARSE;
+}
+
+static const char *text_of(const json_t *object, const char *key) {
+  return json_string_value(json_object_get(object, key));
+}
+
+static bool add_cell(prem_table *table, const json_t *cell) {
+  if (json_is_string(cell))
+    prem_table_add_text(table, json_string_value(cell));
+  else if (json_is_integer(cell))
+    prem_table_add_int(table, json_integer_value(cell));
+  else if (json_is_real(cell))
+    prem_table_add_real(table, json_real_value(cell));
+  else if (json_is_null(cell))
+    prem_table_add_real(table, (double)NAN);
+  else
+    return false;
+  return true;
+}
+
+static bool add_columns(prem_table *table, const json_t *columns) {
+  for (size_t i = 0; i < json_array_size(columns); ++i) {
+    const json_t *column = json_array_get(columns, i);
+    const char *name = text_of(column, "name"), *unit = text_of(column, "unit");
+    if (!name || !unit)
+      return false;
+    prem_table_column(table, name, unit);
+  }
+  return json_array_size(columns) > 0;
+}
+
+static bool add_rows(prem_table *table, const json_t *rows, size_t columns) {
+  for (size_t r = 0; r < json_array_size(rows); ++r) {
+    const json_t *row = json_array_get(rows, r);
+    if (json_array_size(row) != columns)
+      return false;
+    for (size_t c = 0; c < columns; ++c)
+      if (!add_cell(table, json_array_get(row, c)))
+        return false;
+  }
+  return json_is_array(rows);
+}
+
+static bool add_table(prem_findings *findings, const json_t *from) {
+  const char *name = text_of(from, "name"), *title = text_of(from, "title");
+  if (!name || !title)
+    return false;
+  prem_table *table = prem_findings_table(findings, name, title, text_of(from, "source"));
+  const json_t *columns = json_object_get(from, "columns");
+  return add_columns(table, columns) &&
+         add_rows(table, json_object_get(from, "rows"), json_array_size(columns));
+}
+
+static bool parse_kind(const char *name, prem_chart_kind *out) {
+  for (int kind = 0; name && kind < PREM_CHART_KIND_COUNT; ++kind)
+    if (strcmp(name, prem_chart_kind_names[kind]) == 0) {
+      *out = (prem_chart_kind)kind;
+      return true;
+    }
+  return false;
+}
+
+static bool add_chart(prem_findings *findings, const json_t *from) {
+  prem_chart chart = {.title = text_of(from, "title"),
+                      .table = text_of(from, "table"),
+                      .x = text_of(from, "x"),
+                      .y = text_of(from, "y"),
+                      .low = text_of(from, "low"),
+                      .high = text_of(from, "high"),
+                      .series = text_of(from, "series"),
+                      .log_x = json_is_true(json_object_get(from, "log_x")),
+                      .log_y = json_is_true(json_object_get(from, "log_y"))};
+  if (!parse_kind(text_of(from, "kind"), &chart.kind) || !chart.title || !chart.table || !chart.x ||
+      !chart.y)
+    return false;
+  prem_findings_chart(findings, &chart);
+  return true;
+}
+
+static prem_status fill(prem_findings *findings, const json_t *root, const char *path,
+                        prem_diag *diag) {
+  const json_t *notes = json_object_get(root, "notes"), *tables = json_object_get(root, "tables"),
+               *charts = json_object_get(root, "charts"), *ok = json_object_get(root, "output_ok");
+  if (text_of(root, "verdict"))
+    prem_findings_verdict(findings, "%s", text_of(root, "verdict"));
+  for (size_t i = 0; i < json_array_size(notes); ++i)
+    if (json_is_string(json_array_get(notes, i)))
+      prem_findings_note(findings, "%s", json_string_value(json_array_get(notes, i)));
+  if (json_is_false(json_object_get(root, "complete")))
+    prem_findings_incomplete(findings);
+  if (json_is_boolean(ok))
+    prem_findings_output(findings, json_is_true(ok));
+  for (size_t i = 0; i < json_array_size(tables); ++i)
+    if (!add_table(findings, json_array_get(tables, i)))
+      return refuse(diag, path, "tables", "table number %zu is broken: measure again", i + 1);
+  for (size_t i = 0; i < json_array_size(charts); ++i)
+    if (!add_chart(findings, json_array_get(charts, i)))
+      return refuse(diag, path, "charts", "chart number %zu is broken: measure again", i + 1);
+  return prem_findings_judge(findings, diag);
+}
+
+static prem_status build(const json_t *root, const char *path, prem_findings **out,
+                         prem_diag *diag) {
+  const char *given = text_of(root, "schema");
+  if (!given || strcmp(given, schema) != 0)
+    return refuse(diag, path, "schema", "is '%.60s'; this version shows %s", given ? given : "",
+                  schema);
+  const char *name = text_of(root, "name"), *title = text_of(root, "title"),
+             *question = text_of(root, "question");
+  if (!name || !title || !question)
+    return refuse(diag, path, "name", "name, title or question is missing: measure again");
+  prem_findings *findings = prem_findings_new(name, title, question);
+  if (!findings)
+    return PREM_ERR_MEMORY;
+  const prem_status status = fill(findings, root, path, diag);
+  if (status == PREM_OK)
+    *out = findings;
+  else
+    prem_findings_free(findings);
+  return status;
+}
+
+prem_status prem_findings_read(const char *path, prem_findings **out, prem_diag *diag) {
+  *out = NULL;
+  json_error_t error;
+  json_t *root = json_load_file(path, 0, &error);
+  if (!root) {
+    const bool unreadable = json_error_code(&error) == json_error_cannot_open_file;
+    prem_diag_add(diag, PREM_ERROR, 0,
+                  (prem_place){.file = path, .line = error.line > 0 ? error.line : 0}, "", "%s",
+                  error.text);
+    return unreadable ? PREM_ERR_IO : PREM_ERR_PARSE;
+  }
+  const prem_status status = build(root, path, out, diag);
+  json_decref(root);
+  return status;
+}

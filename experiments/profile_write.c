@@ -1,0 +1,83 @@
+/* A profile as a file for `profiles`. */
+#include "ttprem/profile.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "ttprem/output.h"
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* As libconfig reads it. */
+static void write_text(FILE *file, const char *key, const char *text) {
+  fprintf(file, "%s = \"", key);
+  for (; *text; ++text) {
+    if (*text == '"' || *text == '\\')
+      fputc('\\', file);
+    fputc(*text, file);
+  }
+  fputs("\";\n", file);
+}
+
+static void write_known(FILE *file, const char *key, int64_t ns) {
+  if (ns > 0)
+    fprintf(file, " %s = %" PRId64 "L;", key, ns);
+}
+
+static void write_phase(FILE *file, const prem_profile *profile, const prem_profile_phase *phase,
+                        int number) {
+  if (phase->wcet_ns == 0)
+    return;
+  const int company = PREM_PROFILE_COMPANY;
+  fprintf(file, "\n    %s: { wcet_ns = %" PRId64 "L;", prem_phase_name((prem_phase)number),
+          phase->wcet_ns);
+  write_known(file, "busy_ns", phase->busy_ns);
+  write_known(file, "alone_ns", phase->steady_ns[PREM_PROFILE_ALONE].max);
+  write_known(file, "company_ns", phase->steady_ns[company].max);
+  write_known(file, "cold_ns",
+              larger(phase->cold_ns[PREM_PROFILE_ALONE].max, phase->cold_ns[company].max));
+  if (phase->tail[PREM_PROFILE_ALONE].known && profile->valid)
+    write_known(file, "tail_ns", phase->tail[PREM_PROFILE_ALONE].estimate_ns);
+  fputs(" };", file);
+}
+
+static void write_all(FILE *file, const prem_profile *profile) {
+  fprintf(file,
+          "# Longest times of %" PRId64 " runs alone and in company, by ttprem %s. They are no "
+          "bound: wcet_ns is\n# what plans are made with, all else is for the reader.\n"
+          "version = 1;\n",
+          profile->samples, prem_version());
+  write_text(file, "machine", profile->machine.name);
+  fprintf(file, "valid = %s;\n", profile->valid ? "true" : "false");
+  if (!profile->valid)
+    write_text(file, "disturbed", profile->disturbed);
+  if (profile->machine.dispatch_ns > 0)
+    fprintf(file, "dispatch_ns = %" PRId64 "L;\n", profile->machine.dispatch_ns);
+  if (profile->machine.bandwidth_bytes_per_s > 0)
+    fprintf(file, "bandwidth_bytes_per_s = %" PRId64 "L;\n",
+            profile->machine.bandwidth_bytes_per_s);
+  fputs("tasks = (\n", file);
+  for (int32_t t = 0; t < profile->task_count; ++t) {
+    fprintf(file, "  { name = \"%s\";", profile->tasks[t].name);
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      write_phase(file, profile, &profile->tasks[t].phase[p], p);
+    fputs(t + 1 < profile->task_count ? " },\n" : " }\n", file);
+  }
+  fputs(");\n", file);
+}
+
+prem_status prem_profile_write(const prem_profile *profile, const char *path, prem_diag *diag) {
+  prem_output output;
+  char reason[160];
+  prem_status status = prem_output_open(&output, path, reason, sizeof reason);
+  if (status == PREM_OK) {
+    write_all(output.file, profile);
+    status = prem_output_commit(&output, reason, sizeof reason);
+  }
+  if (status != PREM_OK)
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "cannot be written: %s",
+                  reason);
+  return status;
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Make the files of this folder again: make.sh [INSTANCES]
+#
+# INSTANCES is a folder of public instances with an index.csv (see docs/planning.md); without one the
+# files made of them stay as they are. BUILD is a release build with tests, else build-test. About
+# twenty minutes on a machine that does nothing else.
+set -euo pipefail
+cd "$(dirname "$0")"
+readonly here=$PWD root=$PWD/../../.. instances=${1:-}
+
+cd "$root"
+if [ -z "${BUILD:-}" ]; then
+  tools/setup.sh --tests
+  cmake --preset test >/dev/null
+  cmake --build --preset test >/dev/null
+fi
+readonly build=${BUILD:-build-test}
+
+measure() { # FILE BENCH [ARGUMENT...]
+  local file=$1 bench=$2
+  shift 2
+  local -a shown=("$@")
+  if [ "${1:-}" = "$instances" ] && [ -n "$instances" ]; then shown[0]=INSTANCES; fi
+  {
+    echo "# $(git describe --always --dirty --abbrev=40 --exclude='*'), $(date -u +%FT%TZ)"
+    echo "# $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, $(uname -sr)"
+    echo "# load of the machine before: $(cut -d' ' -f1-3 /proc/loadavg)"
+    echo "\$ $bench ${shown[*]@Q}"
+    echo
+    "$build/tests/$bench" "$@" 2>&1
+  } >"$here/$file.new"
+  mv "$here/$file.new" "$here/$file"
+}
+
+if [ -n "$instances" ]; then
+  measure projects_30.txt bench_instances "$instances" 2 0 "project 30"
+  measure projects_60.txt bench_instances "$instances" 10 0 "project 60"
+  measure job_shops.txt bench_instances "$instances" 10 0 "job shop"
+fi
+measure planted_and_curve.txt bench_plan 10
+measure checker.txt bench_check
+measure periodic.txt bench_periodic 8 2 1

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# The page of `ttprem report` in a real browser: everything is drawn, nothing is complained about, it
+# can be zoomed by its address, seen in the dark and printed: report_browser.sh TTPREM
+set -euo pipefail
+ttprem=$(realpath "$1")
+cd "$(dirname "$0")"
+source=$PWD
+
+for name in chromium chromium-browser google-chrome; do
+  if command -v "$name" >/dev/null; then
+    browser=$name
+    break
+  fi
+done
+if [ -z "${browser-}" ]; then
+  echo "report_browser: no chromium here: skipped" >&2
+  exit 77
+fi
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+
+browse() { # ADDRESS OPTIONS...: what the browser writes; what it complains about to `complaints`
+  address=$1
+  shift
+  timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$scratch/user" \
+    --virtual-time-budget=2000 --window-size=1280,2000 --enable-logging=stderr "$@" \
+    "file://$scratch/$address" 2>log
+  grep -a 'CONSOLE' log >>complaints || true
+}
+
+failed=0
+expect() { # WHAT FOUND WANTED
+  if [ "$2" != "$3" ]; then
+    printf '%s:\n  found  %s\n  wanted %s\n' "$1" "$2" "$3" >&2
+    failed=1
+  fi
+}
+attribute() { # FILE NAME: the value of a data attribute, as the browser left it
+  grep -aoE "data-$2=\"[^\"]*\"" "$1" | head -n 1 | cut -d'"' -f2
+}
+
+: >complaints
+"$ttprem" compare --backend sim --quiet "$source/cli/inputs/small.cfg" --modes tt,free \
+  --json result.json >/dev/null
+"$ttprem" report result.json "$source/report/chart_kinds.json" -o page.html
+
+browse page.html --dump-dom >dom
+expect 'what was drawn' "$(attribute dom ready)" 'bars=1 histograms=1 lines=4 maps=1 timelines=1'
+expect 'an error' "$(attribute dom error)" ''
+# Scripts and their data go for what the page shows; the title of the findings is no markup.
+sed -e 's/<script.*<\/script>//' dom | grep -ac '<b>&amp;' >markup || true
+expect 'markup from data' "$(cat markup)" 0
+expect 'curves' "$(grep -aoE 'class="u-series"' dom | wc -l)" 11
+shown=$(attribute dom view)
+expect 'phases at first' "${shown##*,}" 24
+
+browse 'page.html#zoom=0,free,0,1500' --dump-dom >zoomed
+zoomed=$(attribute zoomed view)
+expect 'zoomed to' "${zoomed%,*}" free,0,1500
+if [ "${zoomed##*,}" -ge 24 ] || [ "${zoomed##*,}" -lt 1 ]; then
+  expect 'fewer phases when zoomed' "${zoomed##*,}" 'from 1 to 23'
+fi
+
+for paper in 0 1; do # dark, light
+  browse page.html --blink-settings=preferredColorScheme=$paper --screenshot="$scratch/$paper.png" \
+    >/dev/null
+done
+if cmp -s 0.png 1.png || [ ! -s 0.png ]; then
+  expect 'dark and light' same different
+fi
+
+browse page.html --print-to-pdf="$scratch/page.pdf" >/dev/null
+expect 'print' "$(head -c 5 page.pdf)" '%PDF-'
+expect 'complaints' "$(cat complaints)" ''
+exit "$failed"

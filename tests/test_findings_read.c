@@ -1,0 +1,179 @@
+/* Findings that were written, read again. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ttprem/findings.h"
+
+static char folder[] = "/tmp/ttprem-test-XXXXXX";
+static prem_diag *diag;
+
+static void prepare(void) {
+  strcpy(folder, "/tmp/ttprem-test-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  diag = prem_diag_new();
+}
+
+static char *in_folder(const char *name) {
+  char *path = NULL;
+  ck_assert_int_gt(asprintf(&path, "%s/%s", folder, name), 0);
+  return path;
+}
+
+static void clear(void) {
+  static const char *const names[] = {"first.json", "second.json"};
+  for (int i = 0; i < 2; ++i) {
+    char *path = in_folder(names[i]);
+    unlink(path);
+    free(path);
+  }
+  rmdir(folder);
+  prem_diag_free(diag);
+}
+
+static prem_findings *some_findings(void) {
+  prem_findings *findings = prem_findings_new("some", "Some findings", "Are there any?");
+  prem_findings_verdict(findings, "There are %d %%.", 3);
+  prem_findings_note(findings, "100 %% of them are made up.");
+  prem_findings_output(findings, true);
+  prem_table *table = prem_findings_table(findings, "numbers", "Numbers", NULL);
+  prem_table_column(table, "who", "");
+  prem_table_column(table, "x", "ns");
+  prem_table_column(table, "y", "%");
+  for (int i = 0; i < 3; ++i) {
+    prem_table_add_text(table, i == 1 ? "b" : "a");
+    prem_table_add_int(table, (int64_t)i << 40);
+    prem_table_add_real(table, i == 2 ? (double)NAN : 0.1 * i);
+  }
+  prem_table *other = prem_findings_table(findings, "other", "Of others", "a thesis");
+  prem_table_column(other, "x", "");
+  prem_table_add_int(other, 7);
+  const prem_chart chart = {.kind = PREM_CHART_LINES,
+                            .title = "A chart",
+                            .table = "numbers",
+                            .x = "x",
+                            .y = "y",
+                            .series = "who",
+                            .log_y = true};
+  prem_findings_chart(findings, &chart);
+  return findings;
+}
+
+static char *bytes_of(const char *path) {
+  FILE *file = fopen(path, "re");
+  ck_assert_ptr_nonnull(file);
+  char *bytes = calloc(1, 65536);
+  ck_assert_ptr_nonnull(bytes);
+  ck_assert_uint_lt(fread(bytes, 1, 65535, file), 65535);
+  fclose(file);
+  return bytes;
+}
+
+static void write_first(const char *bytes) {
+  char *path = in_folder("first.json");
+  FILE *file = fopen(path, "we");
+  ck_assert_ptr_nonnull(file);
+  fputs(bytes, file);
+  fclose(file);
+  free(path);
+}
+
+/* From its tables on, a file holds what was found and nothing of when. */
+START_TEST(nothing_is_lost) {
+  const prem_machine machine = {.name = "any"};
+  char *first = in_folder("first.json"), *second = in_folder("second.json");
+  prem_findings *written = some_findings(), *read = NULL;
+  ck_assert_int_eq(prem_findings_write(written, &machine, "test", first, diag), PREM_OK);
+  ck_assert_int_eq(prem_findings_read(first, &read, diag), PREM_OK);
+  ck_assert_int_eq(prem_findings_write(read, &machine, "test", second, diag), PREM_OK);
+  char *one = bytes_of(first), *two = bytes_of(second);
+  ck_assert_str_eq(strstr(one, "\"tables\""), strstr(two, "\"tables\""));
+  *strstr(one, "\"provenance\"") = *strstr(two, "\"provenance\"") = '\0';
+  ck_assert_str_eq(one, two);
+  free(one), free(two), free(first), free(second);
+  prem_findings_free(written);
+  prem_findings_free(read);
+}
+END_TEST
+
+static const struct {
+  const char *bytes;
+  prem_status status;
+} broken[] = {
+    {"", PREM_ERR_PARSE},
+    {"[]", PREM_ERR_PARSE},
+    {"{\"schema\": \"ttprem.result/1\"}", PREM_ERR_PARSE},
+    {"{\"schema\": \"ttprem.findings/2\", \"name\": \"a\", \"title\": \"\", \"question\": \"\"}",
+     PREM_ERR_PARSE},
+    {"{\"schema\": \"ttprem.findings/1\", \"name\": \"a\"}", PREM_ERR_PARSE},
+    {"{\"schema\": \"ttprem.findings/1\", \"name\": \"a\", \"title\": \"\", \"question\": \"\","
+     " \"tables\": [{\"name\": \"t\", \"title\": \"\", \"columns\": [{\"name\": \"x\", \"unit\": "
+     "\"\"}], \"rows\": [[1, 2]]}]}",
+     PREM_ERR_PARSE},
+    {"{\"schema\": \"ttprem.findings/1\", \"name\": \"a\", \"title\": \"\", \"question\": \"\","
+     " \"charts\": [{\"kind\": \"pie\", \"title\": \"\", \"table\": \"t\", \"x\": \"x\", \"y\": "
+     "\"x\"}]}",
+     PREM_ERR_PARSE},
+    {"{\"schema\": \"ttprem.findings/1\", \"name\": \"a\", \"title\": \"\", \"question\": \"\","
+     " \"charts\": [{\"kind\": \"bars\", \"title\": \"\", \"table\": \"t\", \"x\": \"x\", \"y\": "
+     "\"x\"}]}",
+     PREM_ERR_ARGUMENT}, /* of a table that is not there */
+};
+
+START_TEST(what_is_broken_is_refused) {
+  write_first(broken[_i].bytes);
+  char *path = in_folder("first.json");
+  prem_findings *read = NULL;
+  ck_assert_int_eq(prem_findings_read(path, &read, diag), broken[_i].status);
+  ck_assert_ptr_null(read);
+  ck_assert_uint_gt(prem_diag_errors(diag), 0);
+  free(path);
+}
+END_TEST
+
+START_TEST(a_file_cut_anywhere_is_refused) {
+  const prem_machine machine = {.name = "any"};
+  char *path = in_folder("first.json");
+  prem_findings *written = some_findings();
+  ck_assert_int_eq(prem_findings_write(written, &machine, "test", path, diag), PREM_OK);
+  prem_findings_free(written);
+  char *whole = bytes_of(path);
+  for (size_t length = strlen(whole) - 3; length > 0; length /= 2) {
+    whole[length] = '\0';
+    write_first(whole);
+    prem_findings *read = NULL;
+    ck_assert_int_eq(prem_findings_read(path, &read, diag), PREM_ERR_PARSE);
+    ck_assert_ptr_null(read);
+  }
+  free(whole);
+  free(path);
+}
+END_TEST
+
+START_TEST(no_file_no_findings) {
+  char *path = in_folder("second.json");
+  prem_findings *read = NULL;
+  ck_assert_int_eq(prem_findings_read(path, &read, diag), PREM_ERR_IO);
+  ck_assert_uint_eq(prem_diag_errors(diag), 1);
+  free(path);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("findings_read");
+  TCase *tcase = tcase_create("findings_read");
+  tcase_add_checked_fixture(tcase, prepare, clear);
+  tcase_add_test(tcase, nothing_is_lost);
+  tcase_add_loop_test(tcase, what_is_broken_is_refused, 0, sizeof broken / sizeof *broken);
+  tcase_add_test(tcase, a_file_cut_anywhere_is_refused);
+  tcase_add_test(tcase, no_file_no_findings);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,410 @@
+/* The report's data: what a page carries of a result, and what is refused. How it looks is tested
+ * in report_browser.sh. */
+#include <check.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ttprem/report.h"
+
+static char folder[64];
+static prem_diag *diag;
+static prem_report *report;
+
+static const char *in_folder(const char *name) {
+  static char paths[4][160];
+  static int next;
+  next = (next + 1) % 4;
+  snprintf(paths[next], sizeof paths[next], "%s/%s", folder, name);
+  return paths[next];
+}
+
+static void set_up(void) {
+  strcpy(folder, "/tmp/ttprem-report-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  diag = prem_diag_new();
+  report = prem_report_new();
+}
+
+static void tear_down(void) {
+  char command[128];
+  prem_report_free(report);
+  prem_diag_free(diag);
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  ck_assert_int_eq(system(command), 0);
+}
+
+/* ---- documents ------------------------------------------------------------------------------ */
+
+#define SUMMARY                                                                                    \
+  "{\"count\":2,\"min\":1,\"mean\":1.5,\"p50\":1,\"p99\":null,\"p999\":null,\"max\":2}"
+#define PROVENANCE                                                                                 \
+  "{\"ttprem\":\"0.1.0\",\"commit\":\"c\",\"machine\":{\"name\":\"m\",\"backend\":\"cpu\","        \
+  "\"clock_step_ns\":1}}"
+
+/** A result of two rows with two tasks; `task` is the name of the first, `more` stands in the
+ *  rows. */
+static json_t *make_result(const char *task, int64_t releases) {
+  json_t *root =
+      json_pack("{s:s,s:{s:s,s:s,s:i},s:i,s:b,s:[],s:n,s:n}", "schema", "ttprem.result/1",
+                "schedule", "name", "s", "sha256", "0", "hyperperiod_ns", 1000, "late_ns", 10,
+                "interrupted", 0, "rows", "phases", "legacy_trials");
+  json_object_set_new(root, "provenance", json_loads(PROVENANCE, 0, NULL));
+  const char *modes[] = {"tt", "free"};
+  for (int i = 0; i < 2; ++i) {
+    json_t *tasks =
+        json_pack("[{s:s,s:o,s:n,s:{}},{s:s,s:o,s:n,s:{}}]", "name", task, "response_ns",
+                  json_loads(SUMMARY, 0, NULL), "published_ns", "phases", "name", "b",
+                  "response_ns", json_loads(SUMMARY, 0, NULL), "published_ns", "phases");
+    json_t *row = json_pack(
+        "{s:s,s:s,s:s,s:s,s:s,s:i,s:i,s:o,s:i,s:f,s:i,s:I,s:i,s:n,s:[[ii]],s:i,s:n,s:n,s:i,s:b,s:b,"
+        "s:o,s:s}",
+        "label", modes[i], "mode", modes[i], "backend", "cpu", "scenario", "relaunch",
+        "exclusivity", "none", "repeats", 2, "discarded", 0, "makespan_ns",
+        json_loads(SUMMARY, 0, NULL), "jitter_ns", 1, "jitter_pct", 0.5, "max_minus_mean_ns", 1,
+        "releases", (json_int_t)releases, "late_releases", 0, "lateness_max_ns", "lateness_hist", 0,
+        2, "overruns", 0, "violations_certain", "violations_possible", "trace_lost", 0, "output_ok",
+        1, "oversubscribed", 0, "tasks", tasks, "samples", "r.samples.csv");
+    ck_assert_ptr_nonnull(row);
+    json_array_append_new(json_object_get(root, "rows"), row);
+  }
+  return root;
+}
+
+static void write_json(json_t *root, const char *name) {
+  ck_assert_int_eq(json_dump_file(root, in_folder(name), 0), 0);
+  json_decref(root);
+}
+
+static void write_text(const char *name, const char *text) {
+  FILE *file = fopen(in_folder(name), "w");
+  fputs(text, file);
+  fclose(file);
+}
+
+/** The page, and in it the JSON that it carries. */
+static char *write_page(void) {
+  ck_assert_int_eq(prem_report_write(report, in_folder("page.html"), diag), PREM_OK);
+  FILE *file = fopen(in_folder("page.html"), "r");
+  struct stat facts;
+  ck_assert_int_eq(fstat(fileno(file), &facts), 0);
+  char *page = calloc((size_t)facts.st_size + 1, 1);
+  ck_assert_uint_eq(fread(page, 1, (size_t)facts.st_size, file), (size_t)facts.st_size);
+  fclose(file);
+  return page;
+}
+
+static json_t *carried(const char *page) {
+  const char *begin = strstr(page, "id=\"documents\">");
+  ck_assert_ptr_nonnull(begin);
+  begin = strchr(begin, '>') + 1;
+  const char *end = strstr(begin, "</script>");
+  json_t *root = json_loadb(begin, (size_t)(end - begin), 0, NULL);
+  ck_assert_ptr_nonnull(root);
+  return root;
+}
+
+static json_t *at(json_t *root, const char *key, size_t index) {
+  return json_array_get(json_object_get(root, key), index);
+}
+
+static json_t *path_of(json_t *root, const char *const *keys) {
+  for (; *keys; ++keys)
+    root = json_object_get(root, *keys);
+  return root;
+}
+
+/* ---- samples -------------------------------------------------------------------------------- */
+
+static const char header[] = "run,label,makespan_ns,\"a job 0 response_ns\",\"a job 1 "
+                             "response_ns\",\"b response_ns\"\n";
+
+START_TEST(samples_become_distributions) {
+  char text[512];
+  snprintf(text, sizeof text, "%s0,\"tt\",30,1,2,7\n1,\"tt\",20,2,3,7\n2,\"tt\",30,9,9,7\n",
+           header);
+  write_text("r.samples.csv", text);
+  write_json(make_result("a", 1), "r.json");
+  ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
+  ck_assert_uint_eq(prem_diag_count(diag), 0);
+  char *page = write_page();
+  json_t *root = carried(page);
+  json_t *samples = json_object_get(at(root, "documents", 0), "samples");
+  const struct {
+    const char *keys[4], *text;
+  } expected[] = {
+      {{"tt", "makespan", NULL}, "{\"ns\":[20,30],\"upto\":[1,3]}"},
+      {{"tt", "tasks", "a", NULL}, "{\"ns\":[1,2,3,9],\"upto\":[1,3,4,6]}"},
+      {{"tt", "tasks", "b", NULL}, "{\"ns\":[7],\"upto\":[3]}"},
+      {{"free", "makespan", NULL}, "{\"ns\":[],\"upto\":[]}"},
+  };
+  for (size_t i = 0; i < sizeof expected / sizeof expected[0]; ++i) {
+    char *found = json_dumps(path_of(samples, expected[i].keys), JSON_COMPACT);
+    ck_assert_str_eq(found, expected[i].text);
+    free(found);
+  }
+  json_decref(root);
+  free(page);
+}
+END_TEST
+
+/** 100 000 different samples of each of three curves in two rows: the page stays small, and keeps
+ *  the smallest, the largest, and the largest but one. */
+START_TEST(many_samples_are_thinned_but_for_the_ends) {
+  enum { SAMPLES = 100000 };
+  FILE *file = fopen(in_folder("r.samples.csv"), "w");
+  fputs(header, file);
+  for (int i = 0; i < SAMPLES; ++i)
+    for (int row = 0; row < 2; ++row) {
+      int value = (int)((i * 7919LL) % SAMPLES) * 3 + 11;
+      fprintf(file, "%d,\"%s\",%d,%d,%d,%d\n", i, row ? "free" : "tt", value, value, value, value);
+    }
+  fclose(file);
+  write_json(make_result("a", 1), "r.json");
+  ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
+  char *page = write_page();
+  ck_assert_uint_lt(strlen(page), 400000);
+  json_t *root = carried(page);
+  json_t *curve = path_of(json_object_get(at(root, "documents", 0), "samples"),
+                          (const char *const[]){"tt", "makespan", NULL});
+  json_t *values = json_object_get(curve, "ns"), *upto = json_object_get(curve, "upto");
+  size_t count = json_array_size(values);
+  ck_assert_uint_le(count, 310);
+  ck_assert_uint_ge(count, 200);
+  ck_assert_int_eq(json_integer_value(json_array_get(values, 0)), 11);
+  ck_assert_int_eq(json_integer_value(json_array_get(values, count - 1)), (SAMPLES - 1) * 3 + 11);
+  ck_assert_int_eq(json_integer_value(json_array_get(values, count - 2)), (SAMPLES - 2) * 3 + 11);
+  ck_assert_int_eq(json_integer_value(json_array_get(upto, count - 1)), SAMPLES);
+  for (size_t i = 0; i < count; ++i) /* what is kept is exact */
+    ck_assert_int_eq(json_integer_value(json_array_get(values, i)),
+                     (json_integer_value(json_array_get(upto, i)) - 1) * 3 + 11);
+  json_decref(root);
+  free(page);
+}
+END_TEST
+
+static const struct {
+  const char *text, *reason;
+  int line;
+} bad_samples[] = {
+    {"", "is empty", 1},
+    {"run,label\n", "not the header", 1},
+    {"run,label,makespan_ns,\"c response_ns\"\n", "'c response_ns' is of no task", 1},
+    {"run,label,makespan_ns\n0,\"lock\",5\n", "'lock' is no row", 2},
+    {"run,label,makespan_ns\n0,\"tt\",x\n", "'x' is not an integer", 2},
+    {"run,label,makespan_ns\n0,\"tt\",5,6\n", "4 fields", 2},
+    {"run,label,makespan_ns\n0,\"tt\",5\n1,\"t", "cut short", 3},
+};
+
+START_TEST(bad_samples_are_left_out) {
+  write_text("r.samples.csv", bad_samples[_i].text);
+  write_json(make_result("a", 1), "r.json");
+  ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
+  ck_assert_uint_eq(prem_diag_count(diag), 1);
+  const prem_problem *problem = prem_diag_at(diag, 0);
+  ck_assert_int_eq(problem->severity, PREM_WARNING);
+  ck_assert_int_eq(problem->line, bad_samples[_i].line);
+  ck_assert_msg(strstr(problem->reason, bad_samples[_i].reason) != NULL, "%s", problem->reason);
+  char *page = write_page();
+  json_t *root = carried(page);
+  ck_assert(json_is_null(json_object_get(at(root, "documents", 0), "samples")));
+  json_decref(root);
+  free(page);
+}
+END_TEST
+
+/* ---- phases --------------------------------------------------------------------------------- */
+
+#define PHASES_HEADER                                                                              \
+  "label,task,job,block,tile,phase,planned_ns,planned_end_ns,release_ns,ready_ns,start_ns,end_"    \
+  "ns\n"
+
+static void write_with_phases(const char *text) {
+  write_text("r.samples.csv", "run,label,makespan_ns\n");
+  write_text("r.phases.csv", text);
+  json_t *root = make_result("a", 1);
+  json_object_set_new(root, "phases",
+                      json_pack("{s:s,s:i,s:i,s:i}", "file", "r.phases.csv", "blocks", 1,
+                                "all_blocks", 2, "most_of_a_row", 10000));
+  write_json(root, "r.json");
+  ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
+}
+
+START_TEST(phases_become_lists) {
+  write_with_phases(PHASES_HEADER "\"tt\",\"b\",0,5,3,prefetch,100,200,100,110,140,230\n"
+                                  "\"tt\",\"a\",1,5,3,compute,,,,230,230,300\n");
+  ck_assert_uint_eq(prem_diag_count(diag), 0);
+  char *page = write_page();
+  json_t *root = carried(page);
+  char *found = json_dumps(path_of(json_object_get(at(root, "documents", 0), "phases"),
+                                   (const char *const[]){"tt", NULL}),
+                           JSON_COMPACT);
+  ck_assert_str_eq(found, "{\"task\":[1,0],\"job\":[0,1],\"block\":[5,5],\"tile\":[3,3],"
+                          "\"phase\":[0,1],\"planned\":[100,null],\"planned_length\":[100,null],"
+                          "\"lateness\":[40,null],\"waited\":[10,null],\"start\":[140,230],"
+                          "\"length\":[90,70]}");
+  free(found);
+  json_decref(root);
+  free(page);
+}
+END_TEST
+
+/** As many phases as a result keeps, each late by another number, with times of milliseconds. */
+START_TEST(a_page_with_a_full_timeline_stays_small) {
+  enum { PHASES = 20000, LINE = 120 };
+  char *text = malloc((PHASES + 2) * LINE);
+  char *at = text + sprintf(text, PHASES_HEADER);
+  for (int i = 0; i < PHASES; ++i) {
+    int start = 3000000 + i * 928, late = (i * 7919) % 900;
+    at += sprintf(at, "\"%s\",\"a\",0,%d,%d,prefetch,%d,%d,%d,%d,%d,%d\n", i % 2 ? "tt" : "free",
+                  100 + i % 64, i, start, start + 3712, start, start + late / 2, start + late,
+                  start + 2000 + late);
+  }
+  write_with_phases(text);
+  free(text);
+  ck_assert_uint_eq(prem_diag_count(diag), 0);
+  char *page = write_page();
+  ck_assert_uint_lt(strlen(page), 1500000);
+  free(page);
+}
+END_TEST
+
+static const struct {
+  const char *text, *reason;
+} bad_phases[] = {
+    {"label\n", "not the header"},
+    {PHASES_HEADER "\"lock\",\"a\",0,5,3,prefetch,100,200,100,110,140,230\n", "'lock' is no row"},
+    {PHASES_HEADER "\"tt\",\"c\",0,5,3,prefetch,100,200,100,110,140,230\n", "'c' is no task"},
+    {PHASES_HEADER "\"tt\",\"a\",0,5,3,fetch,100,200,100,110,140,230\n", "'fetch' is no phase"},
+    {PHASES_HEADER "\"tt\",\"a\",0,5,3,prefetch,100,200,100,110,,230\n", "start_ns: ''"},
+    {PHASES_HEADER "\"tt\",\"a\",0,5,3\n", "5 fields"},
+};
+
+START_TEST(bad_phases_are_left_out) {
+  write_with_phases(bad_phases[_i].text);
+  ck_assert_uint_eq(prem_diag_count(diag), 1);
+  ck_assert_int_eq(prem_diag_at(diag, 0)->severity, PREM_WARNING);
+  ck_assert_msg(strstr(prem_diag_at(diag, 0)->reason, bad_phases[_i].reason) != NULL, "%s",
+                prem_diag_at(diag, 0)->reason);
+}
+END_TEST
+
+/* ---- the page ------------------------------------------------------------------------------- */
+
+/** No name can end the element in which the page carries its data. */
+START_TEST(names_cannot_break_out) {
+  const char name[] = "</script><!--<script>\xe2\x80\xa8&\"";
+  write_text("r.samples.csv", "run,label,makespan_ns\n");
+  write_json(make_result(name, 1), "r.json");
+  ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
+  char *page = write_page();
+  json_t *root = carried(page);
+  json_t *row = at(json_object_get(at(root, "documents", 0), "result"), "rows", 0);
+  ck_assert_str_eq(json_string_value(json_object_get(at(row, "tasks", 0), "name")), name);
+  ck_assert_ptr_null(strstr(page, "<!--"));
+  json_decref(root);
+  free(page);
+}
+END_TEST
+
+START_TEST(a_refused_one_is_named_in_the_page) {
+  write_text("bad.json", "{\"schema\": \"ttprem.result/9\"}");
+  write_text("r.samples.csv", "run,label,makespan_ns\n");
+  write_json(make_result("a", 1), "r.json");
+  ck_assert_int_eq(prem_report_add(report, in_folder("bad.json"), diag), PREM_ERR_PARSE);
+  ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
+  char *page = write_page();
+  json_t *root = carried(page);
+  const json_t *refused = at(root, "refused", 0);
+  ck_assert_ptr_nonnull(strstr(json_string_value(json_object_get(refused, "file")), "bad.json"));
+  ck_assert_ptr_nonnull(
+      strstr(json_string_value(json_object_get(refused, "reason")), "ttprem.result/9"));
+  json_decref(root);
+  free(page);
+}
+END_TEST
+
+START_TEST(nothing_to_report_writes_nothing) {
+  ck_assert_int_eq(prem_report_write(report, in_folder("page.html"), diag), PREM_ERR_ARGUMENT);
+  ck_assert_int_ne(access(in_folder("page.html"), F_OK), 0);
+}
+END_TEST
+
+/* ---- refusals ------------------------------------------------------------------------------- */
+
+#define FINDINGS                                                                                   \
+  "{\"schema\":\"ttprem.findings/1\",\"name\":\"n\",\"title\":\"t\",\"question\":\"q\","           \
+  "\"verdict\":\"v\",\"notes\":[],\"complete\":true,\"output_ok\":null,\"provenance\":" PROVENANCE \
+  ","
+#define TABLE                                                                                      \
+  "\"tables\":[{\"name\":\"t\",\"title\":\"t\",\"source\":null,\"columns\":[{\"name\":\"x\","      \
+  "\"unit\":\"\"}],\"rows\":[[1]]}],"
+#define CHART(kind, table, y)                                                                      \
+  "\"charts\":[{\"kind\":\"" kind "\",\"title\":\"\",\"table\":\"" table "\",\"x\":\"x\",\"y\":"   \
+  "\"" y "\",\"low\":null,\"high\":null,\"series\":null,\"log_x\":false,\"log_y\":false}]}"
+
+static const struct {
+  const char *text, *reason;
+} refusals[] = {
+    {"", "is cut short"},
+    {"{\"schema\":\"ttprem.findings/1\"", "is cut short"},
+    {"no json", "is no JSON"},
+    {"{\"schema\":7}", "has no schema"},
+    {"{\"schema\":\"ttprem.result/2\"}", "is of version 'ttprem.result/2'"},
+    {"{\"schema\":\"other/1\"}", "is of schema 'other/1'"},
+    {"{\"schema\":\"ttprem.result/1\"}", "schedule is missing, should be an object"},
+    {FINDINGS "\"tables\":[],\"charts\":{}}", "charts is an object, should be a list"},
+    {FINDINGS TABLE CHART("pie", "t", "x"), "charts[0].kind: 'pie' is no kind of chart"},
+    {FINDINGS TABLE CHART("bars", "u", "x"), "charts[0].table: there is no table 'u'"},
+    {FINDINGS TABLE CHART("bars", "t", "z"), "charts[0].y: its table has no column 'z'"},
+    {FINDINGS "\"tables\":[{\"name\":\"t\",\"title\":\"t\",\"columns\":[],\"rows\":[[1]]}],"
+              "\"charts\":[]}",
+     "tables[0].rows[0] has 1 cells, the table 0 columns"},
+};
+
+START_TEST(broken_documents_are_refused) {
+  write_text("d.json", refusals[_i].text);
+  ck_assert_int_eq(prem_report_add(report, in_folder("d.json"), diag), PREM_ERR_PARSE);
+  ck_assert_uint_eq(prem_diag_count(diag), 1);
+  const prem_problem *problem = prem_diag_at(diag, 0);
+  ck_assert_str_eq(problem->file, in_folder("d.json"));
+  ck_assert_msg(strstr(problem->reason, refusals[_i].reason) != NULL, "%s", problem->reason);
+}
+END_TEST
+
+START_TEST(good_findings_are_taken) {
+  write_text("d.json", FINDINGS TABLE CHART("heat_map", "t", "x"));
+  ck_assert_int_eq(prem_report_add(report, in_folder("d.json"), diag), PREM_OK);
+  ck_assert_uint_eq(prem_diag_count(diag), 0);
+}
+END_TEST
+
+int main(void) {
+  TCase *data = tcase_create("data");
+  tcase_add_checked_fixture(data, set_up, tear_down);
+  tcase_add_test(data, samples_become_distributions);
+  tcase_add_test(data, many_samples_are_thinned_but_for_the_ends);
+  tcase_add_loop_test(data, bad_samples_are_left_out, 0,
+                      sizeof bad_samples / sizeof bad_samples[0]);
+  tcase_add_test(data, phases_become_lists);
+  tcase_add_test(data, a_page_with_a_full_timeline_stays_small);
+  tcase_add_loop_test(data, bad_phases_are_left_out, 0, sizeof bad_phases / sizeof bad_phases[0]);
+  TCase *page = tcase_create("page");
+  tcase_add_checked_fixture(page, set_up, tear_down);
+  tcase_add_test(page, names_cannot_break_out);
+  tcase_add_test(page, a_refused_one_is_named_in_the_page);
+  tcase_add_test(page, nothing_to_report_writes_nothing);
+  tcase_add_loop_test(page, broken_documents_are_refused, 0, sizeof refusals / sizeof refusals[0]);
+  tcase_add_test(page, good_findings_are_taken);
+  Suite *suite = suite_create("report");
+  suite_add_tcase(suite, data);
+  suite_add_tcase(suite, page);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? 1 : 0;
+}
