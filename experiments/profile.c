@@ -40,7 +40,7 @@ static prem_status open_parties(profiling *all) {
     prem_party *party = &all->parties[i];
     party->label = i < tasks ? "alone" : "company";
     party->schedule = all->schedule;
-    party->modes = 1U << (i < tasks ? PREM_MODE_LOCK : PREM_MODE_FREE);
+    party->modes = i < tasks ? 1U << PREM_MODE_LOCK : 1U << PREM_MODE_FREE | 1U << PREM_MODE_TT;
     if (i < tasks) {
       memset(keep, 0, (size_t)tasks * sizeof *keep);
       keep[i] = true;
@@ -64,8 +64,9 @@ static void after_turn(void *context, int64_t done, int64_t all_turns) {
 static prem_status measure(profiling *all) {
   const prem_profile_options *options = all->options;
   const prem_observe_options observe = {.backend = all->backend,
-                                        .modes = {PREM_MODE_LOCK, PREM_MODE_FREE},
-                                        .mode_count = 2,
+                                        .modes = {PREM_MODE_LOCK, PREM_MODE_FREE, PREM_MODE_TT},
+                                        .mode_count =
+                                            options->times == PREM_PROFILE_PLANNED ? 3 : 2,
                                         .scenario = options->scenario,
                                         .samples = options->samples,
                                         .rounds = options->rounds,
@@ -85,9 +86,9 @@ static prem_status measure(profiling *all) {
 
 static const prem_observed *observed_in(const profiling *all, prem_profile_company company,
                                         int32_t t) {
-  return company == PREM_PROFILE_ALONE
-             ? &all->parties[t].observed[PREM_MODE_LOCK]
-             : &all->parties[all->schedule->task_count].observed[PREM_MODE_FREE];
+  static const prem_mode modes[] = {PREM_MODE_LOCK, PREM_MODE_FREE, PREM_MODE_TT};
+  const int32_t party = company == PREM_PROFILE_ALONE ? t : all->schedule->task_count;
+  return &all->parties[party].observed[modes[company]];
 }
 
 static const prem_observed_phase *phase_in(const profiling *all, prem_profile_company company,
@@ -121,7 +122,8 @@ static int64_t bandwidth_ns(const profiling *all, const prem_task *task, prem_ph
 static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_phase *out) {
   const prem_profile_options *options = all->options;
   const prem_profile_company company = options->times;
-  int64_t longest_ns = out->steady_ns[company].max;
+  /* what was seen alone can happen in any company */
+  int64_t longest_ns = larger(out->steady_ns[company].max, out->steady_ns[PREM_PROFILE_ALONE].max);
   if (all->result->counts_cold || out->steady_ns[company].count == 0)
     longest_ns = larger(longest_ns, out->cold_ns[company].max);
   if (out->steady_ns[company].count + out->cold_ns[company].count == 0)
@@ -150,6 +152,27 @@ static prem_status fold_phase(const profiling *all, int32_t t, int phase) {
   return status;
 }
 
+static bool is_joined(const prem_plan *plan, int32_t task) {
+  for (int32_t i = 0; i < plan->affine_count; ++i)
+    if (plan->affine[i].join_task >= 0 &&
+        (plan->affine[i].task == task || plan->affine[i].join_task == task))
+      return true;
+  return false;
+}
+
+/* The halves of a joined pair begin and end together: each of them took as long as the pair. */
+static void fold_joined(const profiling *all, int32_t t) {
+  prem_profile_task *task = &all->result->tasks[t];
+  const prem_profile_phase *fetch = &task->phase[PREM_PREFETCH];
+  const prem_profile_phase *store = &task->phase[PREM_WRITEBACK];
+  if (all->options->times != PREM_PROFILE_PLANNED || !is_joined(all->schedule->plan, t))
+    return;
+  task->joined_ns = larger(fetch->wcet_ns, store->wcet_ns);
+  const int64_t busy_ns = fetch->busy_ns + store->busy_ns;
+  if (fetch->busy_ns > 0 && store->busy_ns > 0 && busy_ns < task->joined_ns)
+    task->joined_busy_ns = busy_ns;
+}
+
 static prem_status fold(const profiling *all) {
   prem_status status = PREM_OK;
   for (int32_t t = 0; t < all->schedule->task_count && status == PREM_OK; ++t) {
@@ -157,6 +180,7 @@ static prem_status fold(const profiling *all) {
            sizeof all->result->tasks[t].name);
     for (int p = 0; p < PREM_PHASE_COUNT && status == PREM_OK; ++p)
       status = fold_phase(all, t, p);
+    fold_joined(all, t);
     for (int c = 0; c < PREM_PROFILE_COMPANY_COUNT; ++c)
       all->result->output_ok &= !observed_in(all, (prem_profile_company)c, t)->output_wrong;
   }
@@ -168,7 +192,8 @@ static prem_status fold(const profiling *all) {
 /* ---- findings ------------------------------------------------------------------------------- */
 
 static const char *company_name(int company) {
-  return company == PREM_PROFILE_ALONE ? "alone" : "company";
+  static const char *const names[] = {"alone", "company", "planned"};
+  return names[company];
 }
 
 static void add_percentile(prem_table *table, int64_t ns) {
@@ -295,11 +320,13 @@ static void add_histograms(prem_findings *findings, const profiling *all) {
 }
 
 static void add_notes(prem_findings *findings, const prem_profile *profile) {
-  prem_findings_note(findings,
-                     "%" PRId64 " runs of each task alone and of all together, in %" PRId64
-                     " interleaved rounds. Alone: the file's resources are kept (mode lock). "
-                     "Company: all tasks, each as fast as it can (mode free).",
-                     profile->samples, profile->rounds);
+  prem_findings_note(
+      findings,
+      "%" PRId64 " runs of each task alone and of all together, in %" PRId64
+      " interleaved rounds. Alone: the file's resources are kept (mode lock). "
+      "Company: all tasks, each as fast as it can (mode free). Planned: all of them by "
+      "the file's plan (mode tt).",
+      profile->samples, profile->rounds);
   prem_findings_note(findings, "A longest time seen is no bound; cold are the first tiles of each "
                                "block in a launch, warm-up included.");
   if (profile->valid)

@@ -36,10 +36,19 @@ static void write_phase(FILE *file, const prem_profile *profile, const prem_prof
   write_known(file, "busy_ns", phase->busy_ns);
   write_known(file, "alone_ns", phase->steady_ns[PREM_PROFILE_ALONE].max);
   write_known(file, "company_ns", phase->steady_ns[company].max);
+  write_known(file, "planned_ns", phase->steady_ns[PREM_PROFILE_PLANNED].max);
   write_known(file, "cold_ns",
               larger(phase->cold_ns[PREM_PROFILE_ALONE].max, phase->cold_ns[company].max));
   if (phase->tail[PREM_PROFILE_ALONE].known && profile->valid)
     write_known(file, "tail_ns", phase->tail[PREM_PROFILE_ALONE].estimate_ns);
+  fputs(" };", file);
+}
+
+static void write_joined(FILE *file, const prem_profile_task *task) {
+  if (task->joined_ns == 0)
+    return;
+  fprintf(file, "\n    joined: { wcet_ns = %" PRId64 "L;", task->joined_ns);
+  write_known(file, "busy_ns", task->joined_busy_ns);
   fputs(" };", file);
 }
 
@@ -63,6 +72,7 @@ static void write_all(FILE *file, const prem_profile *profile) {
     fprintf(file, "  { name = \"%s\";", profile->tasks[t].name);
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
       write_phase(file, profile, &profile->tasks[t].phase[p], p);
+    write_joined(file, &profile->tasks[t]);
     fputs(t + 1 < profile->task_count ? " },\n" : " }\n", file);
   }
   fputs(");\n", file);

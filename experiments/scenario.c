@@ -11,7 +11,7 @@
 
 #include "ttprem/planner.h"
 
-enum { MAX_RECORDS = 4 << 20, PER_MILLE = 1000 };
+enum { MAX_RECORDS = 4 << 20, PER_MILLE = 1000, MOST_MEDIANS = 4 };
 
 /* ---- times ---------------------------------------------------------------------------------- */
 
@@ -43,6 +43,8 @@ prem_lengths prem_lengths_of(const prem_outcome *outcome) {
     lengths.typical[p] = prem_times_at(&outcome->phase[p], 0.5);
     lengths.most[p] = prem_times_at(&outcome->phase[p], 0.99);
     lengths.worst[p] = prem_times_at(&outcome->phase[p], 1.0);
+    const int64_t room_ns = MOST_MEDIANS * lengths.typical[p];
+    lengths.planned[p] = lengths.most[p] < room_ns ? lengths.most[p] : room_ns;
   }
   return lengths;
 }

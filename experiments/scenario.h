@@ -47,6 +47,9 @@ typedef struct prem_lengths {
   int64_t typical[PREM_PHASE_COUNT]; /* p50 */
   int64_t most[PREM_PHASE_COUNT];    /* p99 */
   int64_t worst[PREM_PHASE_COUNT];
+  /* To plan with: p99, but at most four times the median: longer ones were interrupted, and a plan
+   * made of them would take for ever. */
+  int64_t planned[PREM_PHASE_COUNT];
 } prem_lengths;
 
 /**

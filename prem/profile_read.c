@@ -29,8 +29,8 @@ static void warn_of_short_wcet(prem_reader *reader, const config_setting_t *valu
 
 static void read_values(prem_reader *reader, const config_setting_t *group, profile_entry *out) {
   /* all but the first two are for the reader of the file */
-  static const char *const keys[] = {"wcet_ns", "busy_ns", "alone_ns", "company_ns",
-                                     "cold_ns", "tail_ns", NULL};
+  static const char *const keys[] = {"wcet_ns",    "busy_ns", "alone_ns", "company_ns",
+                                     "planned_ns", "cold_ns", "tail_ns",  NULL};
   for (int phase = 0; phase <= PREM_PHASE_COUNT; ++phase) {
     const char *name = phase < PREM_PHASE_COUNT ? prem_phase_name((prem_phase)phase) : "joined";
     const config_setting_t *values =

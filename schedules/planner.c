@@ -490,12 +490,16 @@ static bool is_better(const prem_planning *planning, const prem_draft *a, const 
   return a->hyperperiod_ns < b->hyperperiod_ns;
 }
 
-/* The search knows no joined phases; so pipelines of all depths are tried beside what it found. */
+/* Each takes as long as a constructive plan. */
+enum { DEEPEST_PIPELINE = 4 };
+
+/* The search knows no joined phases; so pipelines are tried beside what it found. */
 static prem_status try_pipelines(const prem_planning *planning, prem_draft *draft,
                                  prem_status status, bool *taken) {
   if (!has_pipelines(planning))
     return status;
-  for (int32_t depth = 2; depth <= planning->schedule->platform.buffers; ++depth) {
+  int32_t buffers = planning->schedule->platform.buffers;
+  for (int32_t depth = 2; depth <= buffers && depth <= DEEPEST_PIPELINE; ++depth) {
     prem_draft other;
     prem_status made = prem_plan_pipelines(planning, depth, &other);
     if (made == PREM_OK && (status || is_better(planning, &other, draft))) {

@@ -55,7 +55,7 @@ backends=$("$ttprem" list | sed -n '/^backends/,/^[^ ]*$/s/^  \([a-z]*\) .*/\1/p
 expect "$(echo "auto $backends" | tr ' ' '\n' | sort | paste -sd' ')" run --backend ''
 expect 'sim' run one.cfg -b s
 expect 'sim' run --backend = s
-expect 'cpu' profile -b c
+expect 'cpu' profile -b cp
 expect "$(there_are run --mode none one.cfg)" run --mode ''
 expect 'launched legacy lock' run -m l
 expect 'tt,free' compare --modes tt,f

@@ -101,6 +101,40 @@ START_TEST(warm_up_tiles_do_not_count) {
 }
 END_TEST
 
+/* By a plan the tasks do not meet. */
+START_TEST(planned_times_are_those_of_the_plan) {
+  options.times = PREM_PROFILE_PLANNED;
+  measure("", "");
+  ck_assert_int_eq(prefetch_of(0)->wcet_ns, 100);
+  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_PROFILE_PLANNED].count, 2 * 6);
+  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_PROFILE_COMPANY].max, 200);
+  ck_assert_int_eq(profile->tasks[0].joined_ns, 0);
+}
+END_TEST
+
+START_TEST(joined_pairs_have_a_time_of_their_own) {
+  options.times = PREM_PROFILE_PLANNED;
+  schedule = checked_schedule(
+      "version = 1; name = \"joined\"; platform: { blocks = 1; buffers = 2; };\n"
+      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 128 ]; } );\n"
+      "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 32 ];\n"
+      "  arrays: { in = \"x\"; out = \"new\"; }; prefetch: { wcet_ns = 100L; };\n"
+      "  compute: { wcet_ns = 50L; }; writeback: { wcet_ns = 30L; }; } );\n"
+      "plan: { hyperperiod_ns = 1230L; runs = (\n"
+      "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 0L;\n"
+      "    repeat = 2; step_ns = 200L; },\n"
+      "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 400L;\n"
+      "    repeat = 2; step_ns = 200L; tile = 2; join: { tile = 0; }; },\n"
+      "  { task = \"a\"; phase = \"writeback\"; start_ns = 1000L; repeat = 2; step_ns = 200L;\n"
+      "    tile = 2; } ); };\n");
+  const prem_status status =
+      prem_profile_measure(schedule, prem_backend_find("sim"), &machine, &options, &profile, diag);
+  if (status != PREM_OK)
+    abort_with(prem_status_text(status), diag);
+  ck_assert_int_eq(profile->tasks[0].joined_ns, 130);
+}
+END_TEST
+
 START_TEST(a_margin_gives_room) {
   options.margin_pct = 25;
   measure("", "");
@@ -205,6 +239,8 @@ int main(void) {
   tcase_add_test(cases, cold_tiles_count_unless_there_is_a_warm_up);
   tcase_add_test(cases, cold_tiles_can_be_left_out);
   tcase_add_test(cases, warm_up_tiles_do_not_count);
+  tcase_add_test(cases, planned_times_are_those_of_the_plan);
+  tcase_add_test(cases, joined_pairs_have_a_time_of_their_own);
   tcase_add_test(cases, a_margin_gives_room);
   tcase_add_test(cases, no_time_is_below_a_dispatch);
   tcase_add_test(cases, regulated_phases_are_busy_for_their_bytes);

@@ -81,6 +81,7 @@ START_TEST(phases_take_what_the_file_says) {
   ck_assert_int_eq(lengths.typical[PREM_PREFETCH], 100);
   ck_assert_int_eq(lengths.most[PREM_COMPUTE], 40);
   ck_assert_int_eq(lengths.worst[PREM_WRITEBACK], 60);
+  ck_assert_int_eq(lengths.planned[PREM_PREFETCH], 100);
   ck_assert_int_eq(prem_tile_ns(lengths.worst), 200);
   ck_assert_int_eq(outcome->phase[PREM_PREFETCH].count, 4);
   /* The last tile starts at 600. */
@@ -238,6 +239,19 @@ START_TEST(percentiles_are_of_the_nearest_rank) {
 }
 END_TEST
 
+/* One of ten took a hundred times as long: nothing to plan with. */
+START_TEST(interruptions_are_not_planned_for) {
+  prem_outcome outcome = {0};
+  for (int i = 0; i < 10; ++i)
+    ck_assert(prem_times_add(&outcome.phase[PREM_COMPUTE], i == 3 ? 1000 : 10));
+  const prem_lengths lengths = prem_lengths_of(&outcome);
+  ck_assert_int_eq(lengths.most[PREM_COMPUTE], 1000);
+  ck_assert_int_eq(lengths.planned[PREM_COMPUTE], 40);
+  ck_assert_int_eq(lengths.planned[PREM_PREFETCH], 0);
+  prem_times_free(&outcome.phase[PREM_COMPUTE]);
+}
+END_TEST
+
 START_TEST(instants_are_rounded_up) {
   ck_assert_int_eq(prem_round_up(0, 32), 0);
   ck_assert_int_eq(prem_round_up(1, 32), 32);
@@ -314,6 +328,7 @@ int main(void) {
   tcase_add_test(tcase, the_stop_flag_is_seen);
   tcase_add_test(tcase, progress_is_reported);
   tcase_add_test(tcase, percentiles_are_of_the_nearest_rank);
+  tcase_add_test(tcase, interruptions_are_not_planned_for);
   tcase_add_test(tcase, instants_are_rounded_up);
   tcase_add_test(tcase, offsets_make_the_plan);
   tcase_add_test(tcase, a_gpu_gets_the_thesis);

@@ -7,7 +7,7 @@
 #   shared  the same as a shared library: installing and a kernel out of tree
 #   asan    the suites and CLI tests under the address and undefined-behaviour sanitizers
 #   tsan    the suites that start threads under the thread sanitizer
-#   fuzz    libFuzzer on the reader and on the checker, each for FUZZ_SECONDS (default 60)
+#   fuzz    libFuzzer on the reader, the checker and traces, each for FUZZ_SECONDS (default 60)
 #   tidy    clang-tidy on every source, the GPU backend's apart
 #
 # asan, tsan and fuzz build without the GPU backend, so that builds of both kinds are tested.
@@ -103,6 +103,7 @@ fuzz() { # NAME
 step_fuzz() {
   check "fuzz: reader" fuzz reader
   check "fuzz: checker" fuzz check
+  check "fuzz: traces" fuzz trace
 }
 
 tidy() {

@@ -15,9 +15,12 @@ typedef struct profile_options {
 } profile_options;
 
 static prem_profile_company parse_times(struct argp_state *state, const char *text) {
-  if (strcmp(text, "alone") && strcmp(text, "company"))
-    argp_error(state, "--times: '%s' is neither alone nor company", text);
-  return strcmp(text, "alone") ? PREM_PROFILE_COMPANY : PREM_PROFILE_ALONE;
+  static const char *const names[PREM_PROFILE_COMPANY_COUNT] = {"alone", "company", "planned"};
+  for (int which = 0; which < PREM_PROFILE_COMPANY_COUNT; ++which)
+    if (!strcmp(text, names[which]))
+      return (prem_profile_company)which;
+  argp_error(state, "--times: '%s' is none of alone, company, planned", text);
+  return PREM_PROFILE_ALONE;
 }
 
 static error_t parse(int key, char *text, struct argp_state *state) {
@@ -59,7 +62,8 @@ static const struct argp_option options_list[] = {
     {.name = "times",
      .key = KEY_TIMES,
      .arg = "WHICH",
-     .doc = "wcet_ns from the times alone (default) or in company"},
+     .doc = "wcet_ns from the times alone (default), in company, or planned: of all tasks by the "
+            "file's plan"},
     {.name = "regulated",
      .key = KEY_REGULATED,
      .doc = "for plans whose memory phases overlap: wcet_ns in company, busy_ns from the bytes and "
@@ -95,6 +99,14 @@ static void forget_times(prem_schedule *schedule) {
       if (spec->exists)
         spec->wcet_ns = spec->busy_ns = 1;
     }
+}
+
+static int plan_any_order(prem_schedule *schedule, const prem_machine *machine) {
+  prem_diag *diag = prem_diag_new();
+  forget_times(schedule);
+  const int status = command_plan_schedule(schedule, machine, "auto", diag);
+  prem_diag_free(diag);
+  return status;
 }
 
 static int write_profile(const profile_options *options, const prem_profile *profile,
@@ -172,13 +184,12 @@ int verb_profile(int argc, char **argv) {
   prem_schedule *schedule = NULL;
   if (!command_output_check(options.output))
     return COMMAND_INVALID;
-  int status = observing_open(&options.common, false, &backend, &machine, &schedule);
+  const bool planned = options.times == PREM_PROFILE_PLANNED;
+  int status = observing_open(&options.common, planned, &backend, &machine, &schedule);
   if (status != COMMAND_DONE)
     return status;
-  prem_diag *diag = prem_diag_new();
-  forget_times(schedule);
-  status = command_plan_schedule(schedule, &machine, "auto", diag);
-  prem_diag_free(diag);
+  if (!planned)
+    status = plan_any_order(schedule, &machine);
   if (status == COMMAND_DONE)
     status = measure(&options, schedule, backend, &machine);
   prem_schedule_free(schedule);

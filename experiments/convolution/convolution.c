@@ -257,7 +257,7 @@ static prem_status run_all(kernel_comparison *comparison, prem_diag *diag) {
   prem_status status = prem_convolutions_lengths(&comparison->setup, &single, &alone, diag);
   if (status != PREM_OK)
     return status;
-  prem_convolutions_expect(convolutions, alone.most);
+  prem_convolutions_expect(convolutions, alone.planned);
   convolutions->warmup_ns = prem_convolutions_warmup_ns(convolutions);
   status = run_one_kernel(comparison, diag);
   if (status == PREM_OK)

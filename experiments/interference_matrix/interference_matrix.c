@@ -245,7 +245,7 @@ static prem_status find_slot(interference *matrix, const neighbours *place, prem
       run_pair(matrix, place, PREM_PREFETCH, PREM_PREFETCH, PREM_MODE_FREE, &measured, diag);
   const prem_lengths lengths = prem_lengths_of(&measured.outcomes[0]);
   for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
-    const int64_t wanted_ns = prem_round_up(lengths.most[p] * 3 / 2, matrix->clock_step_ns);
+    const int64_t wanted_ns = prem_round_up(lengths.planned[p] * 3 / 2, matrix->clock_step_ns);
     matrix->slot_ns = wanted_ns > matrix->slot_ns ? wanted_ns : matrix->slot_ns;
   }
   prem_measured_free(&measured);

@@ -45,7 +45,7 @@ static prem_status measure(phase_cdf *cdf, prem_diag *diag) {
     return status;
   /* Never two blocks at the memory: each phase gets the time that 99 of 100 need alone. */
   const prem_lengths lengths = prem_lengths_of(&cdf->series[0].measured.outcomes[0]);
-  prem_convolutions_expect(&together, lengths.most);
+  prem_convolutions_expect(&together, lengths.planned);
   together.policy = "phase_blockwise";
   together.capacity = 1;
   together.warmup_ns = prem_convolutions_warmup_ns(&together);

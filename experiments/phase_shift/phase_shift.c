@@ -157,9 +157,9 @@ static prem_status find_lengths(phase_shift *experiment, prem_diag *diag) {
   if (status != PREM_OK)
     return status;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-    if (company.most[p] < experiment->alone.most[p])
-      company.most[p] = experiment->alone.most[p];
-  prem_convolutions_expect(convolutions, company.most);
+    if (company.planned[p] < experiment->alone.planned[p])
+      company.planned[p] = experiment->alone.planned[p];
+  prem_convolutions_expect(convolutions, company.planned);
   convolutions->warmup_ns = prem_convolutions_warmup_ns(convolutions);
   return PREM_OK;
 }

@@ -132,7 +132,7 @@ static prem_status run(const prem_experiment_setting *setting, prem_findings *fi
   const prem_convolutions single = prem_convolutions_alone(&cost.convolutions);
   prem_lengths alone;
   prem_status status = prem_convolutions_lengths(&cost.setup, &single, &alone, diag);
-  prem_convolutions_expect(&cost.convolutions, alone.most);
+  prem_convolutions_expect(&cost.convolutions, alone.planned);
   cost.convolutions.warmup_ns = prem_convolutions_warmup_ns(&cost.convolutions);
   if (status == PREM_OK && has_blocks)
     status = run_token(&cost, true, diag);

@@ -20,6 +20,7 @@ typedef struct prem_tail {
 typedef enum prem_profile_company {
   PREM_PROFILE_ALONE,   /* the task and those that it follows, by the file's resources (lock) */
   PREM_PROFILE_COMPANY, /* all tasks of the file, each as fast as it can (free) */
+  PREM_PROFILE_PLANNED, /* all tasks by the file's plan (tt); measured only when it is asked for */
   PREM_PROFILE_COMPANY_COUNT
 } prem_profile_company;
 
@@ -34,6 +35,7 @@ typedef struct prem_profile_phase {
 typedef struct prem_profile_task {
   char name[PREM_NAME_BYTES];
   prem_profile_phase phase[PREM_PHASE_COUNT];
+  int64_t joined_ns, joined_busy_ns; /* planned, of its joined phases; 0: none, or as joined_ns */
 } prem_profile_task;
 
 typedef struct prem_profile {
@@ -56,7 +58,7 @@ typedef struct prem_profile_options {
   uint64_t seed;
   int64_t max_records;
   prem_engine engine;
-  prem_profile_company times; /* which of them the WCETs are */
+  prem_profile_company times; /* which of them the WCETs are; planned ones are measured for that */
   bool regulated;             /* busy_ns from bytes and the machine's bandwidth */
   bool steady;                /* the WCETs leave cold tiles out, warm-up or not */
   double margin_pct;          /* room above the longest time seen */

@@ -16,7 +16,7 @@
 #include "ttprem/runtime.h"
 #include "ttprem/schedule.h"
 #include "ttprem/trace.h"
-#include "ttprem/tuning.h"
 #include "ttprem/trace_file.h"
+#include "ttprem/tuning.h"
 
 #endif

@@ -39,4 +39,4 @@ if [ -n "$instances" ]; then
 fi
 measure planted_and_curve.txt bench_plan 10
 measure checker.txt bench_check
-measure periodic.txt bench_periodic 8 2 1
+measure periodic.txt bench_periodic 5 6 1
