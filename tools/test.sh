@@ -50,7 +50,7 @@ suites() { # PRESET [CTEST OPTION...]
     return
   fi
   local result=0
-  "${without_aslr[@]}" ctest --test-dir "build-$preset" --output-on-failure "$@" 2>&1 |
+  "${without_aslr[@]}" ctest --test-dir "build-$preset" --parallel "$(nproc)" --output-on-failure "$@" 2>&1 |
     tee "$log" || result=$?
   local summary
   summary=$(sed -nE 's/.*tests passed, ([0-9]+) tests? failed out of ([0-9]+).*/\1 \2/p' "$log")
