@@ -506,7 +506,7 @@ static prem_padding pad(const prem_campaign *campaign, const int64_t *values, in
 static prem_status summarise_responses(const prem_campaign *campaign, prem_row *row, int32_t t) {
   const int64_t *first_job = campaign->trace->first_job;
   int64_t jobs = first_job[t + 1] - first_job[t], count = 0;
-  int64_t *values = malloc((size_t)(row->repeats * jobs + 1) * sizeof *values);
+  int64_t *values = calloc((size_t)(row->repeats * jobs) + 1, sizeof *values);
   if (!values)
     return PREM_ERR_MEMORY;
   for (int64_t s = 0; s < row->repeats; ++s)

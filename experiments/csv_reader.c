@@ -79,7 +79,7 @@ static bool fill(prem_csv *csv) {
 static char *next_line(prem_csv *csv, char **line_end) {
   size_t searched = 0;
   for (;;) {
-    char *start = csv->buffer + csv->begin;
+    char *start = csv->buffer ? csv->buffer + csv->begin : NULL; /* nothing has been read yet */
     size_t waiting = csv->end - csv->begin;
     char *found = waiting > searched ? memchr(start + searched, '\n', waiting - searched) : NULL;
     if (found) {

@@ -7,7 +7,8 @@
 #   shared  the same as a shared library: installing and a kernel out of tree
 #   asan    the suites and CLI tests under the address and undefined-behaviour sanitizers
 #   tsan    the suites that start threads under the thread sanitizer
-#   fuzz    libFuzzer on the reader, the checker and traces, each for FUZZ_SECONDS (default 60)
+#   fuzz    libFuzzer on the reader and the checker, each for FUZZ_SECONDS (default 60), and on traces
+#           for a quarter of it
 #   tidy    clang-tidy on every source, the GPU backend's apart
 #
 # asan, tsan and fuzz build without the GPU backend, so that builds of both kinds are tested.
@@ -81,7 +82,8 @@ step_shared() {
   check "shared: own_kernel" tests/own_kernel.sh build-shared
 }
 
-step_asan() { suites asan; }
+# The walks of `experiments` need time more than sanitizers; the test step runs them.
+step_asan() { suites asan -E '^experiments$'; }
 
 step_tsan() {
   # Kernels that spread addresses widely leave no room for the thread sanitizer's shadow.
@@ -90,20 +92,20 @@ step_tsan() {
   without_aslr=(env)
 }
 
-fuzz() { # NAME
+fuzz() { # NAME SECONDS
   build fuzz "fuzz_$1" || return 1
   local found=build-fuzz/corpus-$1
   mkdir -p "$found"
   LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0 \
-    "build-fuzz/tests/fuzz_$1" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=2048 \
+    "build-fuzz/tests/fuzz_$1" -max_total_time="$2" -timeout=10 -rss_limit_mb=2048 \
     -print_final_stats=1 -artifact_prefix="build-fuzz/$1-" "$found" "tests/corpus/$1" >"$log" 2>&1 ||
     { tail -n 60 "$log"; return 1; }
   grep -E '^(Done|stat::number_of_executed_units)' "$log"
 }
 step_fuzz() {
-  check "fuzz: reader" fuzz reader
-  check "fuzz: checker" fuzz check
-  check "fuzz: traces" fuzz trace
+  check "fuzz: reader" fuzz reader "$fuzz_seconds"
+  check "fuzz: checker" fuzz check "$fuzz_seconds"
+  check "fuzz: traces" fuzz trace $((fuzz_seconds / 4))
 }
 
 tidy() {

@@ -353,8 +353,8 @@ __device__ __forceinline__ int64_t earliest_start(const prem_launch &launch, con
 __device__ __noinline__ void stall(control *own, prem_fault_code code, int32_t index,
                                    const prem_device_record *record, int64_t hyperperiod) {
   prem_fault_raise(own->launch.state, code, own->plan_block, index, record,
-                   task_at(own, own->launch, record->task)->number, hyperperiod,
-                   counts_now(own).y, prem_clock_ns() - own->start_ns);
+                   task_at(own, own->launch, record->task)->number, hyperperiod, counts_now(own).y,
+                   prem_clock_ns() - own->start_ns);
   *(volatile uint32_t *)&own->counts[ABORT] = 1;
 }
 
