@@ -1,5 +1,6 @@
 /* Sessions: a schedule made ready on a backend. */
 #include "backend.h"
+#include "dispatch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,10 @@ prem_status prem_backend_probe(const prem_backend *backend, prem_machine *out, p
 
 prem_status prem_backend_measure(const prem_backend *backend, prem_machine *machine,
                                  prem_diag *diag) {
-  return backend->measure ? backend->measure(machine, diag) : PREM_OK;
+  prem_status status = backend->measure ? backend->measure(machine, diag) : PREM_OK;
+  if (status == PREM_OK && !backend->is_virtual)
+    status = prem_measure_dispatch(backend, &machine->dispatch_ns, diag);
+  return status;
 }
 
 /* ---- opening and closing -------------------------------------------------------------------- */

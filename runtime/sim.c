@@ -624,6 +624,7 @@ const prem_backend prem_backend_sim = {
     .name = "sim",
     .summary = "virtual clock, deterministic, phases take their WCETs and share resources",
     .modes = 1u << PREM_MODE_TT | 1u << PREM_MODE_FREE | 1u << PREM_MODE_LOCK,
+    .is_virtual = true,
     .probe = sim_probe,
     .open = sim_open,
     .run = sim_run,

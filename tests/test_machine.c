@@ -14,15 +14,19 @@ static int64_t now_ns(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/** `sim` and `cpu` have no bandwidth to measure: asking for more changes nothing. */
+/** `sim` and `cpu` have no bandwidth to measure; `cpu` alone has a cost of dispatching. */
 START_TEST(what_cannot_be_measured_stays) {
   static const char *const names[] = {"sim", "cpu"};
   const prem_backend *backend = prem_backend_find(names[_i]);
   prem_machine machine, before;
+  const bool dispatches = _i == 1;
   ck_assert_int_eq(prem_backend_probe(backend, &machine, NULL), PREM_OK);
   machine.bandwidth_bytes_per_s = 7;
   memcpy(&before, &machine, sizeof machine);
   ck_assert_int_eq(prem_backend_measure(backend, &machine, NULL), PREM_OK);
+  ck_assert_int_lt(machine.dispatch_ns, 1000000); /* an empty compute in less than 1 ms */
+  ck_assert(dispatches ? machine.dispatch_ns > 0 : machine.dispatch_ns == 0);
+  machine.dispatch_ns = before.dispatch_ns;
   ck_assert_mem_eq(&before, &machine, sizeof machine);
 }
 END_TEST
@@ -46,6 +50,8 @@ START_TEST(a_gpu_knows_its_clocks_and_its_memory) {
   ck_assert_mem_eq(&machine, &again, sizeof machine);
   ck_assert_int_eq(prem_backend_measure(cuda, &machine, NULL), PREM_OK);
   ck_assert_int_gt(machine.bandwidth_bytes_per_s, 10000000000); /* 10 GB/s */
+  ck_assert_int_gt(machine.dispatch_ns, machine.clock_step_ns);
+  ck_assert_int_lt(machine.dispatch_ns, 100000);
 }
 END_TEST
 

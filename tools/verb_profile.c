@@ -156,6 +156,8 @@ static int measure(const profile_options *options, const prem_schedule *schedule
   prem_status status = PREM_OK;
   if (options->regulated)
     status = prem_backend_measure(backend, machine, diag);
+  else
+    prem_backend_measure(backend, machine, NULL); /* what fails is not known, so not judged */
   if (status == PREM_OK && options->regulated && machine->bandwidth_bytes_per_s == 0) {
     command_error("--regulated: backend %s does not measure its bandwidth",
                   prem_backend_name(backend));

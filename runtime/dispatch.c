@@ -1,0 +1,52 @@
+/* What starting a phase costs on a machine: the shortest of many computes that compute nothing. */
+#include "dispatch.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const char empty_computes[] =
+    "version = 1;  name = \"dispatch\";  platform: { blocks = 1; };\n"
+    "tasks = ( { name = \"empty\"; kernel = \"noop\"; blocks = 1; tiles = 256;\n"
+    "            compute: { wcet_ns = 1048576L; }; } );\n"
+    "plan: { hyperperiod_ns = 268435456L;\n"
+    "  runs = ( { task = \"empty\"; phase = \"compute\"; start_ns = 0L;\n"
+    "             repeat = 256; step_ns = 1048576L; } ); };\n";
+
+/* The loader reads files: one that no folder knows. */
+static prem_status load(prem_schedule **out, prem_diag *diag) {
+  const size_t length = sizeof empty_computes - 1;
+  const int file = memfd_create("dispatch.cfg", MFD_CLOEXEC);
+  prem_status status = PREM_ERR_IO;
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  if (file >= 0 && write(file, empty_computes, length) == (ssize_t)length)
+    status = prem_schedule_load(path, NULL, out, diag);
+  if (file >= 0)
+    close(file);
+  return status;
+}
+
+prem_status prem_measure_dispatch(const prem_backend *backend, int64_t *dispatch_ns,
+                                  prem_diag *diag) {
+  const prem_run_request request = {.mode = PREM_MODE_FREE, .hyperperiods = 1};
+  prem_schedule *schedule = NULL;
+  prem_session *session = NULL;
+  prem_trace *trace = NULL;
+  prem_status status = load(&schedule, diag);
+  if (status == PREM_OK)
+    status = prem_schedule_bind(schedule, prem_registry_builtin(), diag);
+  if (status == PREM_OK)
+    status = prem_session_open(backend, schedule, &session, diag);
+  if (status == PREM_OK)
+    status = prem_trace_new(schedule, 1, 0, &trace);
+  if (status == PREM_OK)
+    status = prem_session_run(session, &request, trace, diag);
+  if (status == PREM_OK)
+    *dispatch_ns = trace->cells[PREM_COMPUTE].duration_min_ns;
+  prem_trace_free(trace);
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+  return status;
+}
