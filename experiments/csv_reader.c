@@ -78,8 +78,10 @@ static bool fill(prem_csv *csv) {
 /** The next line without its end, zero-terminated in place; NULL when there is none. */
 static char *next_line(prem_csv *csv, char **line_end) {
   size_t searched = 0;
+  if (csv->capacity == 0 && !fill(csv)) /* the first line of all */
+    return NULL;
   for (;;) {
-    char *start = csv->buffer ? csv->buffer + csv->begin : NULL; /* nothing has been read yet */
+    char *start = csv->buffer + csv->begin;
     size_t waiting = csv->end - csv->begin;
     char *found = waiting > searched ? memchr(start + searched, '\n', waiting - searched) : NULL;
     if (found) {
