@@ -75,9 +75,9 @@ PREM_API bool prem_engine_parse(const char *name, prem_engine *out);
 /** Is it there, and what can it do? PREM_ERR_UNAVAILABLE: `diag` says why in one note. */
 PREM_API prem_status prem_backend_probe(const prem_backend *backend, prem_machine *out,
                                         prem_diag *diag);
-/** Add the facts that take too long to measure before every run: bandwidth, cost of a dispatch. What
- *  the backend cannot measure stays as it is. Errors: PREM_ERR_UNAVAILABLE, the reason a note in
- *  `diag`; those of prem_session_run(). */
+/** Add the facts that take too long to measure before every run: bandwidth, cost of a dispatch.
+ * What the backend cannot measure stays as it is. Errors: PREM_ERR_UNAVAILABLE, the reason a note
+ * in `diag`; those of prem_session_run(). */
 PREM_API prem_status prem_backend_measure(const prem_backend *backend, prem_machine *machine,
                                           prem_diag *diag);
 
