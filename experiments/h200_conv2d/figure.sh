@@ -1,0 +1,198 @@
+#!/usr/bin/env bash
+# The schedules of four tasks that fill an H200, with their plans, from a few numbers each.
+#
+#   figure.sh NAME [KEY=VALUE...]    the figure on stdout; VALUEs replace those below
+#   figure.sh --list                 the NAMEs
+#   figure.sh --check FOLDER         is every figure in FOLDER what this makes? exit status 1 if not
+#
+# A plan is a pipeline on every block: each start prefetches a tile, and writes back the tile before
+# the last one as soon as there is one; computing follows the prefetch by itself.
+set -euo pipefail
+
+# ---- what differs ------------------------------------------------------------------------------
+
+# blocks: of a task; rounds: tiles that each of its blocks works; offset_ns: from one start to the next,
+# of the next task; warmup: tiles of every block that run without releases in the first warmup_ns.
+readonly names=(h200_conv2d_x4 h200_conv2d_x4_large h200_conv2d_7x7_x4 h200_increment_x4
+  h200_conv2d_x4_resident h200_conv2d_x4_large_resident)
+
+numbers_of() { # NAME
+  kernel=conv2d task=conv array=image shape='4292, 4098' tile='5, 512'
+  blocks=132 per_sm=4 threads=224 scratch_bytes=49920
+  rounds=52 offset_ns=928 warmup=4 warmup_ns=28000
+  measure='scenario = "relaunch";  runs = 1000;  discard = 5;'
+  modes='"legacy", "launched", "free", "lock", "tt"'
+  case $1 in
+  h200_conv2d_x4) ;;
+  h200_conv2d_x4_large | h200_conv2d_x4_large_resident)
+    blocks=66 per_sm=2 threads=384 scratch_bytes=105472 tile='10, 512' offset_ns=864
+    measure='scenario = "relaunch";  runs = 400;  discard = 5;' modes='"legacy", "free", "tt"'
+    ;;
+  h200_conv2d_7x7_x4)
+    kernel=conv2d_7x7 shape='4230, 4102' tile='8, 256'
+    rounds=64 offset_ns=1280 warmup_ns=40000
+    ;;
+  h200_increment_x4)
+    kernel=vector_increment task=add array=vector shape=19058688 tile=3008
+    rounds=48
+    ;;
+  h200_conv2d_x4_resident) ;;
+  *)
+    echo "figure: no figure '$1'; there are: ${names[*]}" >&2
+    exit 2
+    ;;
+  esac
+  case $1 in
+  *_resident)
+    warmup=0 warmup_ns=0
+    measure='scenario = "resident";  hyperperiods = 100000;  discard = 20;' modes='"free", "tt"'
+    ;;
+  esac
+}
+
+comment_of() { # NAME
+  case $1 in
+  h200_conv2d_x4) cat <<'END' ;;
+# Four convolutions that fill an H200: a block of each on every SM, 128 compute and 96 memory threads
+# each. The memory belongs to one of them at a time: each may start its copies, the next tile's
+# prefetch joined with the writeback of the tile before last, for 928 ns in turn, so a tile takes four
+# offsets, 3712 ns. Inputs and outputs are 563 MB together, far more than the L2 holds.
+END
+  h200_conv2d_x4_large) cat <<'END' ;;
+# Four convolutions that fill an H200 as in h200_conv2d_x4.cfg, but with two large blocks on every SM
+# instead of four: each task has 66 SMs, tiles of ten rows fetch less halo, and 288 threads compute. The
+# memory belongs to one task at a time, for 864 ns in turn, so a tile takes four offsets, 3456 ns.
+END
+  h200_conv2d_7x7_x4) cat <<'END' ;;
+# Four 7 x 7 convolutions that fill an H200, as h200_conv2d_x4.cfg does with 3 x 3: the compute-heavy
+# case. 49 multiplications for each output; a round of the four tasks multiplies for at least 1.8 us
+# and moves 12 MB. The times are arithmetic with a margin, 4.2 TB/s and half of the GPU's arithmetic
+# rate: measure them with `ttprem profile`, shorten the cycle with `ttprem tune`.
+END
+  h200_increment_x4) cat <<'END' ;;
+# Four vector increments that fill an H200, as h200_conv2d_x4.cfg does with convolutions: the case
+# without any reuse, where every element that is moved is used once. 610 MB altogether. The times are
+# arithmetic with a margin, 13 MB a round at 4.2 TB/s: measure them with `ttprem profile`, shorten the
+# cycle with `ttprem tune`.
+END
+  *_resident) cat <<END ;;
+# The convolutions of ${1%_resident}.cfg without end: every task anew each hyperperiod, its
+# first prefetches right behind its last writebacks. One launch runs hyperperiod after hyperperiod, so
+# that nothing is cold but the first, and there is no warm-up.
+END
+  esac
+}
+
+# ---- the file ----------------------------------------------------------------------------------
+
+write_arrays() {
+  local k
+  echo 'arrays = ('
+  for k in 0 1 2 3; do
+    printf '  { name = "%s%d"; type = "f32"; shape = [ %s ]; fill = "random"; seed = %d; }%s\n' \
+      "$array" "$k" "$shape" $((k + 1)) "$(comma "$k")"
+  done
+  echo ');'
+}
+
+comma() { if [ "$1" -lt 3 ]; then echo ,; fi; }
+
+# A task of a resident plan is released anew each hyperperiod, when its first prefetch may start.
+write_period() { # TASK
+  if [ "$scenario" != resident ]; then return; fi
+  printf '    period_ns = %dL;  release_ns = %dL;\n' "$hyperperiod_ns" $(($1 * offset_ns))
+}
+
+write_tasks() {
+  local k length="wcet_ns = ${cycle_ns}L;" busy="busy_ns = ${offset_ns}L;"
+  echo 'tasks = ('
+  for k in 0 1 2 3; do
+    cat <<END
+  {
+    name = "$task$k";  kernel = "$kernel";  tile = [ $tile ];  blocks = $blocks;  together = true;
+    arrays: { in = "$array$k"; out = "new"; };
+$(write_period "$k")
+    prefetch: { $length $busy };  writeback: { $length $busy };
+    joined: { $length $busy };  compute: { $length };
+  }$(comma "$k")
+END
+  done | sed '/^$/d'
+  echo ');'
+}
+
+write_run() { # TASK PHASE START_NS REPEAT TILE [JOINED TILE]
+  printf '    { task = "%s%d"; phase = %s; count = %d;\n' "$task" "$1" "$2" "$blocks"
+  printf '      start_ns = %dL; repeat = %d; step_ns = %dL; tile = %d;%s }' "$3" "$4" "$cycle_ns" "$5" \
+    "${6:+ join: { tile = $6; \};}"
+}
+
+write_plan() {
+  local k start_ns prefetch='"prefetch"; chain = [ "compute" ]'
+  echo 'plan: {'
+  printf '  hyperperiod_ns = %dL;  clock_step_ns = 32L;' "$hyperperiod_ns"
+  if [ "$warmup" -gt 0 ]; then printf '  warmup_tiles = %d;  warmup_ns = %dL;' "$warmup" "$warmup_ns"; fi
+  printf '\n  runs = (\n'
+  for k in 0 1 2 3; do
+    start_ns=$((warmup_ns + k * offset_ns))
+    write_run "$k" "$prefetch" "$start_ns" 2 $((warmup * blocks))
+    echo ,
+    write_run "$k" "$prefetch" $((start_ns + 2 * cycle_ns)) $((rounds - warmup - 2)) \
+      $(((warmup + 2) * blocks)) $((warmup * blocks))
+    echo ,
+    write_run "$k" '"writeback"' $((start_ns + (rounds - warmup) * cycle_ns)) 2 $(((rounds - 2) * blocks))
+    comma "$k"
+    if [ "$k" = 3 ]; then echo; fi
+  done
+  printf '  );\n};\n'
+}
+
+write_figure() { # NAME [KEY=VALUE...]
+  local setting
+  numbers_of "$1"
+  for setting in "${@:2}"; do declare -g "$setting"; done
+  cycle_ns=$((4 * offset_ns))
+  case $measure in *resident*) scenario=resident ;; *) scenario=relaunch ;; esac
+  hyperperiod_ns=$((warmup_ns + (rounds - warmup + 2) * cycle_ns))
+  if [ "$scenario" = relaunch ]; then # the last task's last window ends it
+    hyperperiod_ns=$((hyperperiod_ns + 3 * offset_ns))
+  fi
+  comment_of "$1"
+  cat <<END
+version = 1;
+name = "$1";
+platform: {
+  sms = 132;  blocks_per_sm = $per_sm;  block_threads = $threads;  buffers = 2;  scratch_bytes = ${scratch_bytes}L;
+  clock_step_ns = 32L;  late_ns = 128L;
+  resources = ( { name = "memory"; capacity = 1; per = "task"; } );
+};
+END
+  write_arrays
+  write_tasks
+  cat <<END
+measure: {
+  $measure
+  modes = [ $modes ];
+};
+END
+  write_plan
+}
+
+# ---- what to do --------------------------------------------------------------------------------
+
+check_figures() { # FOLDER
+  local name differing=0
+  for name in "${names[@]}"; do
+    diff -u "$1/$name.cfg" <(write_figure "$name") || differing=1
+  done
+  return "$differing"
+}
+
+case ${1-} in
+--list) printf '%s\n' "${names[@]}" ;;
+--check) check_figures "${2:?--check needs a folder}" ;;
+'' | -*)
+  sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0" >&2
+  exit 2
+  ;;
+*) write_figure "$@" ;;
+esac
