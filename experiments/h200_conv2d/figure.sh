@@ -76,9 +76,8 @@ END
 # cycle with `ttprem tune`.
 END
   *_resident) cat <<END ;;
-# The convolutions of ${1%_resident}.cfg without end: every task anew each hyperperiod, its
-# first prefetches right behind its last writebacks. One launch runs hyperperiod after hyperperiod, so
-# that nothing is cold but the first, and there is no warm-up.
+# The convolutions of ${1%_resident}.cfg over and over again: one launch runs hyperperiod
+# after hyperperiod, so that nothing is cold but the first, and there is no warm-up.
 END
   esac
 }
@@ -97,12 +96,6 @@ write_arrays() {
 
 comma() { if [ "$1" -lt 3 ]; then echo ,; fi; }
 
-# A task of a resident plan is released anew each hyperperiod, when its first prefetch may start.
-write_period() { # TASK
-  if [ "$scenario" != resident ]; then return; fi
-  printf '    period_ns = %dL;  release_ns = %dL;\n' "$hyperperiod_ns" $(($1 * offset_ns))
-}
-
 write_tasks() {
   local k length="wcet_ns = ${cycle_ns}L;" busy="busy_ns = ${offset_ns}L;"
   echo 'tasks = ('
@@ -111,12 +104,11 @@ write_tasks() {
   {
     name = "$task$k";  kernel = "$kernel";  tile = [ $tile ];  blocks = $blocks;  together = true;
     arrays: { in = "$array$k"; out = "new"; };
-$(write_period "$k")
     prefetch: { $length $busy };  writeback: { $length $busy };
     joined: { $length $busy };  compute: { $length };
   }$(comma "$k")
 END
-  done | sed '/^$/d'
+  done
   echo ');'
 }
 
@@ -151,11 +143,7 @@ write_figure() { # NAME [KEY=VALUE...]
   numbers_of "$1"
   for setting in "${@:2}"; do declare -g "$setting"; done
   cycle_ns=$((4 * offset_ns))
-  case $measure in *resident*) scenario=resident ;; *) scenario=relaunch ;; esac
-  hyperperiod_ns=$((warmup_ns + (rounds - warmup + 2) * cycle_ns))
-  if [ "$scenario" = relaunch ]; then # the last task's last window ends it
-    hyperperiod_ns=$((hyperperiod_ns + 3 * offset_ns))
-  fi
+  hyperperiod_ns=$((warmup_ns + (rounds - warmup + 2) * cycle_ns + 3 * offset_ns))
   comment_of "$1"
   cat <<END
 version = 1;
