@@ -5,21 +5,24 @@
 #   figure.sh --list                 the NAMEs
 #   figure.sh --check FOLDER         is every figure in FOLDER what this makes? exit status 1 if not
 #
-# A plan is a pipeline on every block: each start prefetches a tile, and writes back the tile before
-# the last one as soon as there is one; computing follows the prefetch by itself.
+# Every plan is a pipeline: a start of a task prefetches a tile on each of its blocks and writes back an
+# earlier one as soon as there is one; computing follows the prefetch by itself. Times in ns.
 set -euo pipefail
 
 # ---- what differs ------------------------------------------------------------------------------
 
-# blocks: of a task; rounds: tiles that each of its blocks works; offset_ns: from one start to the next,
-# of the next task; warmup: tiles of every block that run without releases in the first warmup_ns.
+# blocks: of a task; rounds: tiles that each of its blocks works.
+# Regulated: a task starts offset_ns behind the one before it, and a tile takes four of these, in which
+# the phases of all four overlap; warmup tiles of every block run without releases in warmup_ns.
+# Exclusive: a start has pair_ns, or lone_ns where it prefetches or writes back alone; cold_ns the first.
 readonly names=(h200_conv2d_x4 h200_conv2d_x4_large h200_conv2d_7x7_x4 h200_increment_x4
-  h200_conv2d_x4_resident h200_conv2d_x4_large_resident)
+  h200_conv2d_x4_resident h200_conv2d_x4_large_resident h200_conv2d_x4_gang)
 
 numbers_of() { # NAME
   kernel=conv2d task=conv array=image shape='4292, 4098' tile='5, 512'
   blocks=132 per_sm=4 threads=224 scratch_bytes=49920
   rounds=52 offset_ns=928 warmup=4 warmup_ns=28000
+  pair_ns=0 lone_ns=0 cold_ns=0
   measure='scenario = "relaunch";  runs = 1000;  discard = 5;'
   modes='"legacy", "launched", "free", "lock", "tt"'
   case $1 in
@@ -37,6 +40,11 @@ numbers_of() { # NAME
     rounds=48
     ;;
   h200_conv2d_x4_resident) ;;
+  h200_conv2d_x4_gang)
+    blocks=132 per_sm=1 threads=512 scratch_bytes=220672 shape='11002, 1586' tile='50, 264'
+    rounds=10 pair_ns=4800 lone_ns=3584 cold_ns=10016 warmup=0 warmup_ns=0
+    modes='"legacy", "free", "tt"'
+    ;;
   *)
     echo "figure: no figure '$1'; there are: ${names[*]}" >&2
     exit 2
@@ -75,6 +83,12 @@ END
 # arithmetic with a margin, 13 MB a round at 4.2 TB/s: measure them with `ttprem profile`, shorten the
 # cycle with `ttprem tune`.
 END
+  h200_conv2d_x4_gang) cat <<'END' ;;
+# Four convolutions that fill an H200, and never two of them at the memory: each has all SMs, a block
+# with all of an SM's scratchpad, and moves 14 MB at a time on all of them. The next one starts when the
+# last byte must have landed. Two take turns, so that each start prefetches a tile and writes back the
+# task's last one, then the other two. Inputs and outputs are 558 MB together.
+END
   *_resident) cat <<END ;;
 # The convolutions of ${1%_resident}.cfg over and over again: one launch runs hyperperiod
 # after hyperperiod, so that nothing is cold but the first, and there is no warm-up.
@@ -97,45 +111,67 @@ write_arrays() {
 comma() { if [ "$1" -lt 3 ]; then echo ,; fi; }
 
 write_tasks() {
-  local k length="wcet_ns = ${cycle_ns}L;" busy="busy_ns = ${offset_ns}L;"
+  local k on=$blocks length="wcet_ns = ${cycle_ns}L;" alone="wcet_ns = ${cycle_ns}L;" hold="busy_ns = ${offset_ns}L; "
+  if [ "$pair_ns" -gt 0 ]; then
+    on='"0-'$((blocks - 1))'"' length="wcet_ns = ${pair_ns}L;" alone="wcet_ns = ${lone_ns}L;" hold=
+  fi
   echo 'tasks = ('
   for k in 0 1 2 3; do
     cat <<END
   {
-    name = "$task$k";  kernel = "$kernel";  tile = [ $tile ];  blocks = $blocks;  together = true;
+    name = "$task$k";  kernel = "$kernel";  tile = [ $tile ];  blocks = $on;  together = true;
     arrays: { in = "$array$k"; out = "new"; };
-    prefetch: { $length $busy };  writeback: { $length $busy };
-    joined: { $length $busy };  compute: { $length };
+    prefetch: { $alone $hold};  writeback: { $alone $hold};
+    joined: { $length $hold};  compute: { $alone };
   }$(comma "$k")
 END
   done
   echo ');'
 }
 
-write_run() { # TASK PHASE START_NS REPEAT TILE [JOINED TILE]
+write_run() { # TASK PHASE START_NS REPEAT STEP_NS TILE [JOINED TILE]
   printf '    { task = "%s%d"; phase = %s; count = %d;\n' "$task" "$1" "$2" "$blocks"
-  printf '      start_ns = %dL; repeat = %d; step_ns = %dL; tile = %d;%s }' "$3" "$4" "$cycle_ns" "$5" \
-    "${6:+ join: { tile = $6; \};}"
+  printf '      start_ns = %dL; repeat = %d; step_ns = %dL; tile = %d;%s }' "$3" "$4" "$5" "$6" \
+    "${7:+ join: { tile = $7; \};}"
+}
+
+readonly prefetch='"prefetch"; chain = [ "compute" ]' writeback='"writeback"'
+
+# A tile's writeback goes with the prefetch two tiles later.
+regulated_runs() { # TASK
+  local start_ns=$((warmup_ns + $1 * offset_ns))
+  write_run "$1" "$prefetch" "$start_ns" 2 "$cycle_ns" $((warmup * blocks))
+  echo ,
+  write_run "$1" "$prefetch" $((start_ns + 2 * cycle_ns)) $((rounds - warmup - 2)) "$cycle_ns" \
+    $(((warmup + 2) * blocks)) $((warmup * blocks))
+  echo ,
+  write_run "$1" "$writeback" $((start_ns + (rounds - warmup) * cycle_ns)) 2 "$cycle_ns" \
+    $(((rounds - 2) * blocks))
+}
+
+# A tile's writeback goes with the task's next prefetch; the other task has its turn between the two.
+exclusive_runs() { # TASK
+  local turn=$(($1 % 2)) half=$(($1 / 2)) half_ns=$((4 * lone_ns + 2 * (rounds - 1) * pair_ns))
+  local begin_ns=$((cold_ns - lone_ns + half * half_ns))
+  local pairs_ns=$((begin_ns + 2 * lone_ns)) end_ns=$((begin_ns + half_ns))
+  write_run "$1" "$prefetch" $(($1 == 0 ? 0 : begin_ns + turn * lone_ns)) 1 "$lone_ns" 0
+  echo ,
+  write_run "$1" "$prefetch" $((pairs_ns + turn * pair_ns)) $((rounds - 1)) $((2 * pair_ns)) "$blocks" 0
+  echo ,
+  write_run "$1" "$writeback" $((end_ns - (2 - turn) * lone_ns)) 1 "$lone_ns" $(((rounds - 1) * blocks))
 }
 
 write_plan() {
-  local k start_ns prefetch='"prefetch"; chain = [ "compute" ]'
+  local k
   echo 'plan: {'
   printf '  hyperperiod_ns = %dL;  clock_step_ns = 32L;' "$hyperperiod_ns"
   if [ "$warmup" -gt 0 ]; then printf '  warmup_tiles = %d;  warmup_ns = %dL;' "$warmup" "$warmup_ns"; fi
   printf '\n  runs = (\n'
   for k in 0 1 2 3; do
-    start_ns=$((warmup_ns + k * offset_ns))
-    write_run "$k" "$prefetch" "$start_ns" 2 $((warmup * blocks))
-    echo ,
-    write_run "$k" "$prefetch" $((start_ns + 2 * cycle_ns)) $((rounds - warmup - 2)) \
-      $(((warmup + 2) * blocks)) $((warmup * blocks))
-    echo ,
-    write_run "$k" '"writeback"' $((start_ns + (rounds - warmup) * cycle_ns)) 2 $(((rounds - 2) * blocks))
+    if [ "$pair_ns" -gt 0 ]; then exclusive_runs "$k"; else regulated_runs "$k"; fi
     comma "$k"
-    if [ "$k" = 3 ]; then echo; fi
   done
-  printf '  );\n};\n'
+  printf '\n  );\n};\n'
 }
 
 write_figure() { # NAME [KEY=VALUE...]
@@ -144,6 +180,9 @@ write_figure() { # NAME [KEY=VALUE...]
   for setting in "${@:2}"; do declare -g "$setting"; done
   cycle_ns=$((4 * offset_ns))
   hyperperiod_ns=$((warmup_ns + (rounds - warmup + 2) * cycle_ns + 3 * offset_ns))
+  if [ "$pair_ns" -gt 0 ]; then
+    hyperperiod_ns=$((cold_ns + 7 * lone_ns + 4 * (rounds - 1) * pair_ns))
+  fi
   comment_of "$1"
   cat <<END
 version = 1;
