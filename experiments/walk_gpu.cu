@@ -77,7 +77,8 @@ template <bool through_l1> __global__ void walk_list(walk_order_of walk) {
   __syncthreads();
   if (self == 0) {
     atomicAdd(walk.gate, 1u);
-    if (!prem_gpu_wait(walk.gate, walk.kernels, prem_gpu_clock_ns() + PATIENCE_NS))
+    /* not an acquire, which would empty L1 of all that was touched */
+    if (!prem_gpu_wait<prem_word_alone>(walk.gate, walk.kernels, prem_gpu_clock_ns() + PATIENCE_NS))
       *walk.alone = 1;
   }
   __syncthreads();

@@ -24,18 +24,18 @@ __global__ void read_clock(int32_t count, int64_t *readings_ns) {
 
 __device__ void answer(exchange *with, int64_t deadline_ns) {
   for (uint32_t number = 1; number <= EXCHANGES; ++number) {
-    if (!prem_gpu_wait(&with->sent, number, deadline_ns))
+    if (!prem_gpu_wait<prem_gpu_wide>(&with->sent, number, deadline_ns))
       return;
     *(volatile int64_t *)&with->seen_ns = prem_gpu_clock_ns();
-    prem_gpu_tell(&with->seen, number);
+    prem_gpu_wide::tell(&with->seen, number);
   }
 }
 
 __device__ bool ask(exchange *with, prem_clock_gap *gap, int64_t deadline_ns) {
   for (uint32_t number = 1; number <= EXCHANGES; ++number) {
     const int64_t sent_ns = prem_gpu_clock_ns();
-    prem_gpu_tell(&with->sent, number);
-    if (!prem_gpu_wait(&with->seen, number, deadline_ns))
+    prem_gpu_wide::tell(&with->sent, number);
+    if (!prem_gpu_wait<prem_gpu_wide>(&with->seen, number, deadline_ns))
       return false;
     const int64_t back_ns = prem_gpu_clock_ns();
     prem_clock_gap_narrow(gap, sent_ns, *(volatile int64_t *)&with->seen_ns, back_ns);

@@ -19,7 +19,7 @@ typedef struct trip_study {
   prem_table *summaries, *distribution;
   int32_t count;
   int64_t *trips_ns;
-  char verdict[300];
+  char verdict[400];
 } trip_study;
 
 /* ---- between two cores ---------------------------------------------------------------------- */
@@ -142,11 +142,12 @@ static prem_status measure_on_host(trip_study *study) {
 #ifdef TTPREM_CUDA
 static prem_status measure_on_gpu(trip_study *study) {
   static const char *const ways[] = {
+      [PREM_TRIP_ALONE] = "SM - SM through L2, the flag alone",
       [PREM_TRIP_L2] = "SM - SM through L2",
       [PREM_TRIP_MAPPED] = "SM - SM through mapped memory",
       [PREM_TRIP_HOST] = "core - SM through mapped memory",
   };
-  for (int way = PREM_TRIP_L2; way <= PREM_TRIP_HOST; ++way) {
+  for (int way = PREM_TRIP_ALONE; way <= PREM_TRIP_HOST; ++way) {
     if (prem_experiment_stopped(study->setting))
       return PREM_ERR_INTERRUPTED;
     prem_status status =

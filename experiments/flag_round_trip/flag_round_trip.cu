@@ -6,7 +6,7 @@
 
 namespace {
 
-enum { LINE_WORDS = 64, LOOKS = 256 };
+enum { LINE_WORDS = 64, LOOKS = 256, KEPT = 4096 };
 constexpr int64_t patience_ns = 2000000000;
 
 /** Each word has one writer, and a line of its own. */
@@ -15,35 +15,46 @@ struct flags {
   uint32_t pong, pong_line[LINE_WORDS - 1];
 };
 
-__device__ void answer(flags *words, int32_t count, int64_t deadline_ns) {
+template <typename order> __device__ void answer(flags *words, int32_t count, int64_t deadline_ns) {
   for (int32_t trip = 1; trip <= count; ++trip) {
-    if (!prem_gpu_wait(&words->ping, (uint32_t)trip, deadline_ns))
+    if (!prem_gpu_wait<order>(&words->ping, (uint32_t)trip, deadline_ns))
       return;
-    prem_gpu_tell(&words->pong, (uint32_t)trip);
+    order::tell(&words->pong, (uint32_t)trip);
   }
 }
 
+/** The times stay in the scratchpad for KEPT trips: a release would wait for one written to memory
+ *  just before it. */
+template <typename order>
 __device__ void ask(flags *words, int32_t count, int64_t deadline_ns, int64_t *trips_ns) {
-  for (int32_t trip = 1; trip <= count; ++trip) {
+  extern __shared__ int64_t kept_ns[];
+  for (int32_t trip = 0; trip < count; ++trip) {
     const int64_t begin_ns = prem_gpu_clock_ns();
-    prem_gpu_tell(&words->ping, (uint32_t)trip);
-    if (!prem_gpu_wait(&words->pong, (uint32_t)trip, deadline_ns))
+    order::tell(&words->ping, (uint32_t)trip + 1u);
+    if (!prem_gpu_wait<order>(&words->pong, (uint32_t)trip + 1u, deadline_ns))
       return;
-    trips_ns[trip - 1] = prem_gpu_clock_ns() - begin_ns;
+    const int32_t place = trip % KEPT;
+    kept_ns[place] = prem_gpu_clock_ns() - begin_ns;
+    if (place + 1 < KEPT && trip + 1 < count)
+      continue;
+    for (int32_t i = 0; i <= place; ++i)
+      trips_ns[trip - place + i] = kept_ns[i];
+    __threadfence_system();
   }
 }
 
 /** Block 0 asks, block 1 answers. */
+template <typename order>
 __global__ void between_blocks(flags *words, int32_t count, int64_t *trips_ns) {
   const int64_t deadline_ns = prem_gpu_clock_ns() + patience_ns;
   if (blockIdx.x == 0)
-    ask(words, count, deadline_ns, trips_ns);
+    ask<order>(words, count, deadline_ns, trips_ns);
   else
-    answer(words, count, deadline_ns);
+    answer<order>(words, count, deadline_ns);
 }
 
 __global__ void with_host(flags *words, int32_t count) {
-  answer(words, count, prem_gpu_clock_ns() + patience_ns);
+  answer<prem_system_wide>(words, count, prem_gpu_clock_ns() + patience_ns);
 }
 
 /* ---- on the host ---------------------------------------------------------------------------- */
@@ -80,23 +91,27 @@ cudaError_t trips_with_host(flags *words, flags *words_here, int32_t count, int6
 
 /** Each block takes most of an SM's scratchpad, so that they are on two; a cooperative launch
  *  promises that both run. */
-cudaError_t trips_between_blocks(flags *words_here, int32_t count, int64_t *trips_ns) {
+cudaError_t trips_between_blocks(prem_trip_way way, flags *words_here, int32_t count,
+                                 int64_t *trips_ns) {
+  const void *kernel = way == PREM_TRIP_ALONE ? (const void *)between_blocks<prem_word_alone>
+                       : way == PREM_TRIP_L2  ? (const void *)between_blocks<prem_gpu_wide>
+                                              : (const void *)between_blocks<prem_system_wide>;
   int64_t *trips_here = NULL;
   int scratch_bytes = 0;
   const size_t bytes = (size_t)count * sizeof *trips_ns;
   cudaError_t error =
       cudaDeviceGetAttribute(&scratch_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
   if (error == cudaSuccess)
-    error = cudaFuncSetAttribute(between_blocks, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 scratch_bytes);
+    error =
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, scratch_bytes);
   if (error == cudaSuccess)
     error = cudaMalloc((void **)&trips_here, bytes);
   if (error == cudaSuccess)
     error = cudaMemset(trips_here, 0, bytes);
   void *arguments[] = {&words_here, &count, &trips_here};
   if (error == cudaSuccess)
-    error = cudaLaunchCooperativeKernel((const void *)between_blocks, dim3(2), dim3(1), arguments,
-                                        (size_t)scratch_bytes, NULL);
+    error = cudaLaunchCooperativeKernel(kernel, dim3(2), dim3(1), arguments, (size_t)scratch_bytes,
+                                        NULL);
   if (error == cudaSuccess)
     error = cudaMemcpy(trips_ns, trips_here, bytes, cudaMemcpyDeviceToHost);
   cudaFree(trips_here);
@@ -111,19 +126,19 @@ cudaError_t trips_through_host(prem_trip_way way, int32_t count, int64_t *trips_
   if (error == cudaSuccess) {
     *words = flags{};
     error = way == PREM_TRIP_HOST ? trips_with_host(words, words_here, count, trips_ns)
-                                  : trips_between_blocks(words_here, count, trips_ns);
+                                  : trips_between_blocks(way, words_here, count, trips_ns);
   }
   cudaFreeHost(words);
   return error;
 }
 
-cudaError_t trips_through_l2(int32_t count, int64_t *trips_ns) {
+cudaError_t trips_through_l2(prem_trip_way way, int32_t count, int64_t *trips_ns) {
   flags *words_here = NULL;
   cudaError_t error = cudaMalloc((void **)&words_here, sizeof *words_here);
   if (error == cudaSuccess)
     error = cudaMemset(words_here, 0, sizeof *words_here);
   if (error == cudaSuccess)
-    error = trips_between_blocks(words_here, count, trips_ns);
+    error = trips_between_blocks(way, words_here, count, trips_ns);
   cudaFree(words_here);
   return error;
 }
@@ -134,7 +149,7 @@ prem_status prem_gpu_trips(prem_trip_way way, int32_t count, int64_t *trips_ns, 
   for (int32_t i = 0; i < count; ++i)
     trips_ns[i] = 0;
   prem_status status =
-      prem_gpu_judge(way == PREM_TRIP_L2 ? trips_through_l2(count, trips_ns)
+      prem_gpu_judge(way <= PREM_TRIP_L2 ? trips_through_l2(way, count, trips_ns)
                                          : trips_through_host(way, count, trips_ns),
                      "passing a flag", diag);
   if (status != PREM_OK || trips_ns[count - 1] > 0)

@@ -5,9 +5,10 @@
 #include "ttprem/diag.h"
 
 typedef enum prem_trip_way {
-  PREM_TRIP_L2,     /* between two SMs, the flags in the GPU's memory */
-  PREM_TRIP_MAPPED, /* between two SMs, the flags in the host's memory */
-  PREM_TRIP_HOST    /* between a core and an SM, the flags in the host's memory */
+  PREM_TRIP_ALONE,  /* between two SMs, the flags in the GPU's memory, nothing but the flags */
+  PREM_TRIP_L2,     /* the same with release and acquire */
+  PREM_TRIP_MAPPED, /* between two SMs, the flags in the host's memory, release and acquire */
+  PREM_TRIP_HOST    /* between a core and an SM, the flags in the host's memory, likewise */
 } prem_trip_way;
 
 PREM_EXTERN_C_BEGIN
