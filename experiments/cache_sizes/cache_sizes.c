@@ -4,22 +4,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache_levels.h"
 #include "caches.h"
 
 enum {
   LEAST_BYTES = 1024,
   MOST_POINTS = 64, /* of a curve */
-  REPEATS = 3,
-  HALVINGS = 4, /* of the step in which an edge lies */
-  GPU_STEPS = 4096,
+  REPEATS = 7,
+  QUICK_REPEATS = 3,
+  PER_OCTAVE = 2, /* a level is seen by two points at least */
+  HALVINGS = 4,   /* of the step in which an edge lies */
+  GPU_STEPS = 1 << 14,
   CPU_STEPS = 1 << 17,
   ROOM = 4,               /* times the largest cache: the longest list */
   UNKNOWN_ROOM = 64 << 20 /* where nothing is known of the caches */
 };
 
-/* An edge: so much of the way to the next level's time, or so much above a hit, whichever is less.
- */
-static const double rise = 0.1, slower = 0.3;
+/* Levels of a GPU are steady, and the two halves of its L2 are levels; a core's memory gets slower
+ * with the pages that a list has. */
+static const double gpu_apart = 0.15, cpu_apart = 0.5;
 static const double agreement = 0.15; /* of a size read off with the one reported */
 
 typedef struct access_curve {
@@ -53,16 +56,16 @@ static prem_status measure_point(cache_study *study, prem_walk_path path, prem_w
                           .kernels = 1,
                           .threads = 1,
                           .steps = study->gpu ? GPU_STEPS : CPU_STEPS};
-  prem_status status = prem_walk_measure(study->walker, &walk, REPEATS, out, study->diag);
+  prem_status status = prem_walk_measure(
+      study->walker, &walk, study->setting->quick ? QUICK_REPEATS : REPEATS, out, study->diag);
   study->right &= status != PREM_OK || out->right;
   return status;
 }
 
 /** Number `point` of the sizes between 1 KiB and the room, in whole nodes. */
 static int64_t size_at(const cache_study *study, int point) {
-  const double per_octave = study->setting->quick ? 1 : 2;
   const int64_t node = prem_walk_node_bytes(study->setting->backend);
-  return (int64_t)(LEAST_BYTES * exp2(point / per_octave)) / node * node;
+  return (int64_t)(LEAST_BYTES * exp2((double)point / PER_OCTAVE)) / node * node;
 }
 
 static int count_sizes(const cache_study *study) {
@@ -90,57 +93,25 @@ static prem_status measure_curve(cache_study *study, prem_walk_path path, prem_w
 
 /* ---- reading off ---------------------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
+/** The walks that sizes are read off. A GPU fetches nothing ahead, and a list that is touched in
+ *  order and then walked in order shows an edge as sharp as can be: its walk begins with what was
+ *  touched first and is thrown out first. A CPU would fetch ahead. */
+static const access_curve *curve_of(const cache_study *study, prem_walk_path path) {
+  return &study->curves[path][study->gpu ? PREM_WALK_SEQUENTIAL : PREM_WALK_RANDOM];
 }
 
-/** Median of the least times of the lists in [from, to]; NAN if there are none. */
-static double level_ns(const access_curve *curve, double from, double to) {
-  double times[MOST_POINTS];
-  int count = 0;
+/** The levels of a curve, and its times that nothing disturbed. */
+static int32_t levels_of(const cache_study *study, const access_curve *curve,
+                         double ns[MOST_POINTS], prem_level levels[PREM_MOST_LEVELS]) {
   for (int i = 0; i < curve->count; ++i)
-    if ((double)curve->bytes[i] >= from && (double)curve->bytes[i] <= to)
-      times[count++] = curve->times[i].min_ns;
-  if (count == 0)
-    return NAN;
-  qsort(times, (size_t)count, sizeof *times, by_size);
-  return times[count / 2];
+    ns[i] = curve->times[i].min_ns;
+  return prem_levels_find(ns, curve->count, study->gpu ? gpu_apart : cpu_apart, levels);
 }
 
-/** The time of a hit in the cache, and of what comes after it. */
-static void find_levels(const cache_study *study, int32_t number, double *hit_ns, double *miss_ns) {
-  const prem_cache *cache = &study->caches[number];
-  const access_curve *curve = &study->curves[cache->path][PREM_WALK_RANDOM];
-  const double size = (double)cache->bytes;
-  const bool first = number == 0 || study->gpu;
-  const double below = first ? 0 : 1.5 * (double)study->caches[number - 1].bytes;
-  *hit_ns =
-      level_ns(curve, study->gpu && cache->path == PREM_WALK_L2 ? 64 * 1024 : below, size / 2);
-  if (study->gpu && cache->path != PREM_WALK_L2) {
-    /* What L1 does not have, L2 has: the same lists walked past L1 tell its time. */
-    *miss_ns = level_ns(&study->curves[PREM_WALK_L2][PREM_WALK_RANDOM], 0, size);
-    return;
-  }
-  const bool last = number + 1 == study->cache_count;
-  *miss_ns =
-      level_ns(curve, 2 * size, last ? INFINITY : (double)study->caches[number + 1].bytes / 2);
-}
-
-/** The longest list behind which no access time is below the threshold any more, or -1. */
-static int last_fast_point(const access_curve *curve, double threshold_ns) {
-  int point = curve->count - 1;
-  while (point >= 0 && curve->times[point].min_ns > threshold_ns)
-    --point;
-  return point + 1 < curve->count ? point : -1;
-}
-
-/** Halve the step behind the last list that is still fast. */
-static prem_status refine_edge(cache_study *study, const prem_cache *cache, double threshold_ns,
-                               double *edge_bytes) {
-  const access_curve *curve = &study->curves[cache->path][PREM_WALK_RANDOM];
-  const int fast = last_fast_point(curve, threshold_ns);
-  *edge_bytes = NAN;
+/** Halve the step behind the last list of which half of the accesses are still hits. */
+static prem_status refine_edge(cache_study *study, const access_curve *curve, const double *ns,
+                               double threshold_ns, double *edge_bytes) {
+  const int fast = prem_edge_find(ns, curve->count, threshold_ns);
   if (fast < 0)
     return PREM_OK;
   const int64_t node = prem_walk_node_bytes(study->setting->backend);
@@ -148,7 +119,7 @@ static prem_status refine_edge(cache_study *study, const prem_cache *cache, doub
   for (int i = 0; i < HALVINGS; ++i) {
     const int64_t middle = (int64_t)sqrt(low * high) / node * node;
     prem_walk_time time;
-    prem_status status = measure_point(study, cache->path, PREM_WALK_RANDOM, middle, &time);
+    prem_status status = measure_point(study, curve->path, curve->order, middle, &time);
     if (status != PREM_OK)
       return status;
     if (time.min_ns > threshold_ns)
@@ -160,51 +131,51 @@ static prem_status refine_edge(cache_study *study, const prem_cache *cache, doub
   return PREM_OK;
 }
 
-/**
- * What a GPU's L2 holds, by the share of accesses that it still serves in lists that are too long
- * for it. The list is touched in order before the walk, so of S bytes the last C are there, and an
- * access takes C / S hits and (1 - C / S) misses on average: a straight line over 1 / S, whose
- * slope and height are found by least squares. NAN: too few such lists, or no such line.
- */
-static double held_bytes(const cache_study *study, const prem_cache *cache, double hit_ns) {
-  const access_curve *curve = &study->curves[cache->path][PREM_WALK_RANDOM];
-  double n = 0, sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
-  for (int i = 0; i < curve->count; ++i) {
-    if ((double)curve->bytes[i] < 1.4 * (double)cache->bytes)
-      continue;
-    const double x = 1 / (double)curve->bytes[i], y = curve->times[i].mean_ns;
-    n += 1;
-    sum_x += x;
-    sum_y += y;
-    sum_xx += x * x;
-    sum_xy += x * y;
-  }
-  const double slope = (n * sum_xy - sum_x * sum_y) / (n * sum_xx - sum_x * sum_x);
-  const double miss_ns = (sum_y - slope * sum_x) / n;
-  const double held = -slope / (miss_ns - hit_ns);
-  return n >= 2 && held > 0 && isfinite(held) ? held : NAN;
-}
-
-/** What the walks say of a cache. */
+/** What the walks say of a cache; NAN: not seen. */
 typedef struct cache_reading {
-  double hit_ns, miss_ns;
-  double edge_bytes, held_bytes; /* NAN: not seen */
+  double hit_ns, miss_ns, edge_bytes;
 } cache_reading;
 
-static prem_status read_off(cache_study *study, int32_t number, cache_reading *reading) {
+/** The level that a cache's hits are of, or -1. */
+static int32_t hit_level(const cache_study *study, int32_t number, const prem_level *levels,
+                         int32_t count) {
   const prem_cache *cache = &study->caches[number];
-  *reading = (cache_reading){.edge_bytes = NAN, .held_bytes = NAN};
-  find_levels(study, number, &reading->hit_ns, &reading->miss_ns);
-  const double way_ns = reading->miss_ns - reading->hit_ns;
-  if (!(way_ns > 0.2 * reading->hit_ns))
+  return prem_level_of_cache(levels, count, curve_of(study, cache->path)->bytes, cache->bytes,
+                             number + 1 == study->cache_count);
+}
+
+/** Do two caches share a level? Then that of one of them was not seen, and who misses where is not
+ *  known. */
+static bool is_shared(const cache_study *study, int32_t number, int32_t hit,
+                      const prem_level *levels, int32_t count) {
+  for (int32_t i = 0; i < study->cache_count; ++i)
+    if (i != number && study->caches[i].path == study->caches[number].path &&
+        hit_level(study, i, levels, count) == hit)
+      return true;
+  return false;
+}
+
+static prem_status read_off(cache_study *study, int32_t number, cache_reading *reading) {
+  const access_curve *curve = curve_of(study, study->caches[number].path);
+  double ns[MOST_POINTS];
+  prem_level levels[PREM_MOST_LEVELS];
+  const int32_t count = levels_of(study, curve, ns, levels);
+  const int32_t hit = hit_level(study, number, levels, count);
+  *reading = (cache_reading){NAN, NAN, NAN};
+  if (hit < 0 || is_shared(study, number, hit, levels, count))
     return PREM_OK;
-  if (study->gpu && cache->path == PREM_WALK_L2)
-    reading->held_bytes = held_bytes(study, cache, reading->hit_ns);
-  return refine_edge(study, cache, reading->hit_ns + fmin(rise * way_ns, slower * reading->hit_ns),
+  reading->hit_ns = levels[hit].ns;
+  reading->miss_ns = levels[hit + 1].ns;
+  return refine_edge(study, curve, ns, prem_level_threshold_ns(&levels[hit], &levels[hit + 1]),
                      &reading->edge_bytes);
 }
 
 /* ---- telling -------------------------------------------------------------------------------- */
+
+static void curve_name(const cache_study *study, const access_curve *curve, char name[96]) {
+  snprintf(name, 96, "%s%s%s", prem_walk_order_name(curve->order), study->gpu ? ", " : "",
+           study->gpu ? prem_walk_path_name(curve->path) : "");
+}
 
 static void tell_curves(const cache_study *study) {
   prem_table *table = prem_findings_table(study->findings, "access",
@@ -218,8 +189,7 @@ static void tell_curves(const cache_study *study) {
     for (int order = 0; order < 2; ++order) {
       const access_curve *curve = &study->curves[path][order];
       char name[96];
-      snprintf(name, sizeof name, "%s%s%s", prem_walk_order_name((prem_walk_order)order),
-               study->gpu ? ", " : "", study->gpu ? prem_walk_path_name((prem_walk_path)path) : "");
+      curve_name(study, curve, name);
       for (int i = 0; i < curve->count; ++i) {
         prem_table_add_text(table, name);
         prem_table_add_real(table, (double)curve->bytes[i] / 1024);
@@ -241,16 +211,39 @@ static void tell_curves(const cache_study *study) {
                                     .log_y = true});
 }
 
+/** Every level of the curves that sizes are read off, reported or not. */
+static void tell_levels(const cache_study *study) {
+  prem_table *table =
+      prem_findings_table(study->findings, "levels", "Lists of about the same time", NULL);
+  prem_table_column(table, "walk", "");
+  prem_table_column(table, "from", "KiB");
+  prem_table_column(table, "to", "KiB");
+  prem_table_column(table, "access", "ns");
+  for (int path = 0; path < (study->gpu ? PREM_WALK_PATH_COUNT : 1); ++path) {
+    const access_curve *curve = curve_of(study, (prem_walk_path)path);
+    double ns[MOST_POINTS];
+    char name[96];
+    prem_level levels[PREM_MOST_LEVELS];
+    curve_name(study, curve, name);
+    const int32_t count = levels_of(study, curve, ns, levels);
+    for (int32_t i = 0; i < count; ++i) {
+      prem_table_add_text(table, name);
+      prem_table_add_real(table, (double)curve->bytes[levels[i].first] / 1024);
+      prem_table_add_real(table, (double)curve->bytes[levels[i].last] / 1024);
+      prem_table_add_real(table, levels[i].ns);
+    }
+  }
+}
+
 static prem_table *begin_sizes(const cache_study *study) {
   prem_table *table =
-      prem_findings_table(study->findings, "sizes", "Cache sizes, read off the random walks", NULL);
+      prem_findings_table(study->findings, "sizes", "Cache sizes, read off the walks", NULL);
   prem_table_column(table, "cache", "");
   prem_table_column(table, "hit", "ns");
   prem_table_column(table, "miss", "ns");
   prem_table_column(table, "edge", "KiB");
-  prem_table_column(table, "by share of hits", "KiB");
   prem_table_column(table, "reported", "KiB");
-  prem_table_column(table, "edge off by", "%");
+  prem_table_column(table, "off by", "%");
   prem_table_column(table, "reported by", "");
   return table;
 }
@@ -258,21 +251,24 @@ static prem_table *begin_sizes(const cache_study *study) {
 /** Why a size is not the reported one. */
 static const char *reason_for(const cache_study *study, bool smaller) {
   if (study->gpu && smaller)
-    return "hits get slower before they get fewer where a cache is divided and parts of it are far "
-           "from the SM that walks, and what else lives in the same memory takes its share";
+    return "what else lives in the same memory takes its share, and a cache that does not replace "
+           "its oldest line first begins to miss before it is full";
   if (smaller)
     return "the cores, or guests of a host, that share it leave less of it, and a cache that does "
            "not replace its oldest line first begins to miss before it is full";
-  return "the caches beside it hold other lines than it does, so that together they hold more";
+  return "the caches beside it hold other lines than it does, so that together they hold more, or "
+         "a cache that does not replace its oldest line first still hits in longer lists";
 }
 
 static void explain(const cache_study *study, const prem_cache *cache,
                     const cache_reading *reading) {
   const double reported = (double)cache->bytes, off = reading->edge_bytes / reported - 1;
   if (isnan(off))
-    prem_findings_note(study->findings,
-                       "%s: its hits and its misses do not differ enough to show an edge.",
-                       cache->name);
+    prem_findings_note(
+        study->findings,
+        "%s: no level of its own in the times of an access, and so no edge; what else runs "
+        "on the machine may hide it.",
+        cache->name);
   else if (fabs(off) > agreement)
     prem_findings_note(study->findings, "%s: the edge is at %.0f KiB, %.0f are reported: %s.",
                        cache->name, reading->edge_bytes / 1024, reported / 1024,
@@ -284,7 +280,6 @@ static void add_size(prem_table *table, const prem_cache *cache, const cache_rea
   prem_table_add_real(table, reading->hit_ns);
   prem_table_add_real(table, reading->miss_ns);
   prem_table_add_real(table, reading->edge_bytes / 1024);
-  prem_table_add_real(table, reading->held_bytes / 1024);
   prem_table_add_real(table, (double)cache->bytes / 1024);
   prem_table_add_real(table, 100 * (reading->edge_bytes / (double)cache->bytes - 1));
   prem_table_add_text(table, cache->source);
@@ -294,14 +289,11 @@ static void add_size(prem_table *table, const prem_cache *cache, const cache_rea
 static void append_size(char *verdict, size_t bytes, const prem_cache *cache,
                         const cache_reading *reading) {
   const size_t used = strlen(verdict);
-  char held[64] = "";
-  if (!isnan(reading->held_bytes))
-    snprintf(held, sizeof held, " (%.0f by its share of hits)", reading->held_bytes / 1024);
   if (isnan(reading->edge_bytes))
     snprintf(verdict + used, bytes - used, "%s%s: not seen", used ? "; " : "", cache->name);
   else
-    snprintf(verdict + used, bytes - used, "%s%s: edge at %.0f KiB%s, %.0f reported",
-             used ? "; " : "", cache->name, reading->edge_bytes / 1024, held,
+    snprintf(verdict + used, bytes - used, "%s%s: edge at %.0f KiB, %.0f reported",
+             used ? "; " : "", cache->name, reading->edge_bytes / 1024,
              (double)cache->bytes / 1024);
 }
 
@@ -366,6 +358,7 @@ static prem_status run(const prem_experiment_setting *setting, prem_findings *fi
   if (status == PREM_OK)
     status = tell_sizes(study);
   if (status == PREM_OK || status == PREM_ERR_INTERRUPTED) {
+    tell_levels(study);
     tell_original(study);
     tell_curves(study);
     prem_findings_output(findings, study->right);
