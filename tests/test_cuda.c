@@ -109,6 +109,38 @@ static void run_ordinary(prem_session *session, const prem_schedule *schedule, c
     fail("no way of launching was chosen", diag);
 }
 
+/* Eight blocks and one token: somebody waits for longer than a phase takes, and the trace shows it.
+ */
+static void judge_token(const prem_backend *backend, const char *path,
+                        const prem_machine *machine) {
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *schedule = planned(path, machine, diag);
+  prem_session *session = NULL;
+  prem_trace *trace = NULL;
+  if (!schedule || prem_session_open(backend, schedule, &session, diag) != PREM_OK ||
+      prem_trace_new(schedule, HYPERPERIODS, 100000, &trace) != PREM_OK) {
+    fail(path, diag);
+  } else {
+    int64_t longest_wait_ns = 0, shortest_ns = INT64_MAX;
+    run(session, path, PREM_MODE_LOCK, PREM_ENGINE_BEST, trace, diag);
+    for (int64_t i = 0; i < trace->record_count; ++i) {
+      const prem_trace_record *record = &trace->records[i];
+      const int64_t wait_ns = record->start_ns - record->ready_ns;
+      const int64_t took_ns = record->end_ns - record->start_ns;
+      if (record->phase == PREM_COMPUTE || (record->flags & PREM_SLOT_WARMUP))
+        continue;
+      longest_wait_ns = wait_ns > longest_wait_ns ? wait_ns : longest_wait_ns;
+      shortest_ns = took_ns < shortest_ns ? took_ns : shortest_ns;
+    }
+    if (longest_wait_ns <= shortest_ns)
+      fail("mode lock: no memory phase was seen to wait for its token", diag);
+  }
+  prem_trace_free(trace);
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+
 static void run_all(const prem_backend *backend, const char *path, const prem_machine *machine) {
   prem_diag *diag = prem_diag_new();
   prem_schedule *schedule = planned(path, machine, diag);
@@ -143,6 +175,10 @@ int main(int argc, char **argv) {
     snprintf(path, sizeof path, "%s/%s", argc > 1 ? argv[1] : SOURCE_DIR, examples[i]);
     run_all(backend, path, &machine);
   }
+  char path[1024];
+  snprintf(path, sizeof path, "%s/schedules/figures/thesis_phase_blockwise.cfg",
+           argc > 1 ? argv[1] : SOURCE_DIR);
+  judge_token(backend, path, &machine);
   printf("%d runs, %d failed\n", runs, failures);
   return failures ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,5 +1,6 @@
 /* A token for the memory phase, against the same exclusion by the clock and against none. */
 #include <math.h>
+#include <stdio.h>
 
 #include "scenario.h"
 
@@ -13,7 +14,7 @@ typedef struct token_cost {
   prem_convolutions convolutions;
   prem_table *table;
   double of_free[MODE_COUNT], waiting_pct[MODE_COUNT]; /* with a token for all blocks */
-  int64_t handover_ns;
+  double handover_ns;                                  /* median; NAN: none was seen */
 } token_cost;
 
 static prem_table *begin_table(prem_findings *findings) {
@@ -81,21 +82,24 @@ static prem_status run_token(token_cost *cost, bool per_task, prem_diag *diag) {
                        (double)measured.outcomes[0].row->makespan_ns.p50;
     cost->waiting_pct[m] = measured.outcomes[m].waiting_pct;
     if (modes[m] == PREM_MODE_LOCK)
-      cost->handover_ns = prem_times_at(&measured.outcomes[m].handover, 0.5);
+      cost->handover_ns = measured.outcomes[m].handover.count > 0
+                              ? (double)prem_times_at(&measured.outcomes[m].handover, 0.5)
+                              : (double)NAN;
   }
   prem_measured_free(&measured);
   return status;
 }
 
 static void conclude(const token_cost *cost, prem_findings *findings) {
+  char handover[64] = "No token was waited for.";
+  if (!isnan(cost->handover_ns))
+    snprintf(handover, sizeof handover, "Handing the token over takes %.0f ns.", cost->handover_ns);
   prem_findings_verdict(findings,
                         "Behind one token for all blocks the tiles take %.2f times as long as free "
                         "and wait %.0f %% of "
-                        "the time; on time they take %.2f times as long and wait %.0f %%. Handing "
-                        "the token over takes "
-                        "%.0f ns.",
+                        "the time; on time they take %.2f times as long and wait %.0f %%. %s",
                         cost->of_free[1], cost->waiting_pct[1], cost->of_free[2],
-                        cost->waiting_pct[2], (double)cost->handover_ns);
+                        cost->waiting_pct[2], handover);
   prem_findings_note(findings,
                      "Waiting is measured from the instant at which a memory phase has its "
                      "data and its buffer until it begins.");

@@ -230,10 +230,10 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
     }
     if (!goes_on)
       break;
+    const int64_t ready_ns = prem_clock_ns(); /* before the tokens, which it then waits for */
     const bool locks = launch.mode == PREM_MODE_LOCK && !(now.flags & PREM_SLOT_WARMUP);
     if (locks && !turn_lock(due_ns, now.other, at))
       break;
-    const int64_t ready_ns = prem_clock_ns();
     if (now.writeback >= 0)
       writeback_order(own, ordered++, due_ns, ready_ns);
     if (now.prefetch >= 0) {
