@@ -356,7 +356,14 @@ static uint32_t float_bits(float value) {
   return bits;
 }
 
+/* Which NaN an operation makes is the machine's choice; no operation makes the poison. */
+static bool is_made_nan(float value) {
+  return isnan(value) && float_bits(value) != PREM_POISON * 0x01010101u;
+}
+
 static bool float_right(float found, float expected, double tolerance) {
+  if (isnan(expected))
+    return is_made_nan(found);
   if (tolerance == 0.0)
     return float_bits(found) == float_bits(expected);
   if (found == expected || !isfinite(expected)) /* any distance to an infinity is in proportion */

@@ -388,27 +388,39 @@ START_TEST(poison_is_seen_everywhere) {
 }
 END_TEST
 
+/** Also where the reference is a NaN: a GPU's, a CPU's and another one will do, the poison not. */
+START_TEST(poison_is_no_result) {
+  static const struct {
+    uint32_t found;
+    bool right;
+  } cases[] = {{0x7FFFFFFFu, true}, {0xFFC00000u, true}, {0x7FC00001u, true}, {0xFFFFFFFFu, false}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+    prem_arrays *opened = open_right(PREM_F32);
+    *storage_float(&opened->reference[1], 0, 0, 1) = -NAN;
+    memcpy(storage_float(&opened->storage[1], 0, 0, 1), &cases[c].found, sizeof cases[c].found);
+    *storage_float(&opened->storage[1], 0, 0, 2) += 1.0F; /* keeps the row from being equal */
+    prem_verdict verdict;
+    prem_arrays_verify(opened, &verdict);
+    ck_assert_msg(verdict.wrong == (cases[c].right ? 1 : 2), "case %zu", c);
+    prem_arrays_free(opened);
+  }
+}
+END_TEST
+
 START_TEST(tolerances) {
   static const struct {
     float expected, found;
     double tolerance;
     bool right;
   } cases[] = {
-      {0.0F, -0.0F, 0.0, false},
-      {NAN, NAN, 0.0, true},
-      {1.0F, 1.0000001F, 0.0, false},
-      {1.0F, 1.0000001F, 1e-6, true},
-      {1.0F, 1.001F, 1e-6, false},
-      {-1000.0F, -1000.0005F, 1e-6, true},
-      {0.0F, -0.0F, 1e-6, true},
-      {0.0F, 1e-30F, 1e-6, false},
-      {NAN, NAN, 1e-6, false},
-      {NAN, 1.0F, 1e-6, false},
-      {1.0F, NAN, 1e-6, false},
-      {INFINITY, INFINITY, 1e-6, true},
-      {INFINITY, 1.0F, 1e-6, false},
-      {1.0F, INFINITY, 1e-6, false},
-      {-INFINITY, INFINITY, 1e-6, false},
+      {0.0F, -0.0F, 0.0, false},        {NAN, NAN, 0.0, true},
+      {1.0F, 1.0000001F, 0.0, false},   {1.0F, 1.0000001F, 1e-6, true},
+      {1.0F, 1.001F, 1e-6, false},      {-1000.0F, -1000.0005F, 1e-6, true},
+      {0.0F, -0.0F, 1e-6, true},        {0.0F, 1e-30F, 1e-6, false},
+      {NAN, NAN, 1e-6, true},           {NAN, -NAN, 0.0, true},
+      {NAN, 1.0F, 1e-6, false},         {1.0F, NAN, 1e-6, false},
+      {INFINITY, INFINITY, 1e-6, true}, {INFINITY, 1.0F, 1e-6, false},
+      {1.0F, INFINITY, 1e-6, false},    {-INFINITY, INFINITY, 1e-6, false},
   };
   for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
     nine.tolerance = cases[c].tolerance;
@@ -444,6 +456,7 @@ int main(void) {
   tcase_add_test(arrays, the_first_wrong_element_is_named);
   tcase_add_test(arrays, both_parts_of_a_complex_number_count_once);
   tcase_add_test(arrays, poison_is_seen_everywhere);
+  tcase_add_test(arrays, poison_is_no_result);
   tcase_add_test(arrays, tolerances);
   Suite *suite = suite_create("arrays");
   suite_add_tcase(suite, arrays);

@@ -16,7 +16,8 @@
  * window reads 0; every other border is compute's business.
  *
  * Arithmetic: contraction is off in all compilers; write fmaf() where it is meant. An output then
- * equals the reference bit for bit, unless the kernel states a tolerance.
+ * equals the reference bit for bit, unless the kernel states a tolerance. Where the reference is a
+ * NaN any NaN that arithmetic makes is right: CPUs and GPUs do not make the same one.
  */
 #ifndef TTPREM_KERNEL_H
 #define TTPREM_KERNEL_H

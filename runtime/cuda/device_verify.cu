@@ -1,4 +1,5 @@
 /* Poisoning and comparing arrays where they are. Nothing of this is timed. */
+#include "arrays.h"
 #include "device_verify.h"
 
 namespace {
@@ -27,11 +28,18 @@ __global__ void poison(prem_device_array array, uint32_t pattern) {
   }
 }
 
-/** As the host's comparison: equal bits, or within the tolerance. */
+__device__ bool is_nan(uint32_t bits) {
+  return (bits & 0x7FFFFFFFu) > 0x7F800000u;
+}
+
+/** As the host's comparison: equal bits, a NaN that is not the poison for a NaN, or within the
+ *  tolerance, which an infinity has not. */
 __device__ bool parts_agree(uint32_t found_bits, uint32_t expected_bits, double tolerance) {
+  if (is_nan(expected_bits))
+    return is_nan(found_bits) && found_bits != PREM_POISON * 0x01010101u;
   if (found_bits == expected_bits)
     return true;
-  if (tolerance <= 0)
+  if (tolerance <= 0 || (expected_bits & 0x7F800000u) == 0x7F800000u)
     return false;
   const double found = __uint_as_float(found_bits), expected = __uint_as_float(expected_bits);
   return fabs(found - expected) <= tolerance * fmax(fabs(expected), 1e-30);
