@@ -6,6 +6,7 @@
 /** The party that is running: what the callback of the comparison needs. */
 typedef struct turn {
   prem_party *party;
+  const prem_observe_options *options;
   int64_t discard; /* hyperperiods of a trace that do not count */
   int64_t *max_ns; /* [task * 3 + phase] of the hyperperiod in hand; 0: none seen */
 } turn;
@@ -148,7 +149,10 @@ static prem_status fold_trace(void *context, const prem_trace *trace, prem_mode 
     room = add_record(now, to, &trace->records[i]);
   for (int64_t h = now->discard; h < trace->hyperperiods && room; ++h)
     room = add_jobs(now, to, trace, h);
-  return room && add_maxima(now, to) ? PREM_OK : PREM_ERR_MEMORY;
+  if (!room || !add_maxima(now, to))
+    return PREM_ERR_MEMORY;
+  const prem_observe_options *options = now->options;
+  return options->on_trace ? options->on_trace(options->trace_context, trace, mode) : PREM_OK;
 }
 
 /* ---- rounds --------------------------------------------------------------------------------- */
@@ -156,6 +160,7 @@ static prem_status fold_trace(void *context, const prem_trace *trace, prem_mode 
 static prem_status take_turn(prem_party *party, const prem_observe_options *options,
                              int64_t samples, uint64_t seed, prem_diag *diag) {
   turn now = {.party = party,
+              .options = options,
               .discard = options->scenario == PREM_RESIDENT ? options->discard : 0,
               .max_ns = calloc((size_t)party->schedule->task_count * PREM_PHASE_COUNT + 1,
                                sizeof *now.max_ns)};

@@ -56,6 +56,10 @@ typedef struct prem_observe_options {
   const volatile sig_atomic_t *stop;
   void (*progress)(void *context, int64_t done, int64_t all); /* parties run; may be NULL */
   void *progress_context;
+  /** Called with the trace, unsorted, of every counted run; another status than PREM_OK ends it all
+   *  with that. May be NULL. */
+  prem_status (*on_trace)(void *context, const prem_trace *trace, prem_mode mode);
+  void *trace_context;
   /** Called before and after each round; may be NULL. */
   void (*around_round)(void *context, int64_t round, bool begins);
   void *round_context;

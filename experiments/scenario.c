@@ -236,7 +236,7 @@ static prem_status load_text(const char *text, prem_schedule **out, prem_diag *d
   return status;
 }
 
-static prem_status prepare(const prem_setup *setup, prem_schedule **out, prem_diag *diag) {
+prem_status prem_scenario_prepare(const prem_setup *setup, prem_schedule **out, prem_diag *diag) {
   prem_status status = setup->text ? load_text(setup->text, out, diag)
                                    : prem_schedule_load(setup->path, NULL, out, diag);
   if (status == PREM_OK)
@@ -288,7 +288,7 @@ prem_status prem_scenario_run(const prem_setup *setup, prem_measured *out, prem_
     return PREM_ERR_INTERRUPTED;
   prem_diag *own = prem_diag_new();
   prem_schedule *schedule = NULL;
-  prem_status status = prepare(setup, &schedule, own);
+  prem_status status = prem_scenario_prepare(setup, &schedule, own);
   if (status == PREM_OK)
     status = measure(setup, schedule, out, own);
   pass_errors(own, diag);

@@ -71,6 +71,12 @@ typedef struct prem_convolutions {
 } prem_convolutions;
 
 /**
+ * Load, bind, plan and check a scenario.
+ *
+ * @param[out] out  free with prem_schedule_free() on every status.
+ */
+prem_status prem_scenario_prepare(const prem_setup *setup, prem_schedule **out, prem_diag *diag);
+/**
  * Load, bind, plan, check and run a scenario; outputs are verified after every run.
  *
  * @param[out] out   what was measured, also when the run was interrupted, as far as it got; free

@@ -12,12 +12,12 @@
 #include "progress.h"
 
 typedef struct experiment_options {
-  const char *name, *backend, *folder, *schedules;
+  const char *name, *backend, *folder, *schedules, *part;
   bool quick;
   uint64_t seed;
 } experiment_options;
 
-enum { KEY_QUICK = 256, KEY_SEED, KEY_SCHEDULES };
+enum { KEY_QUICK = 256, KEY_SEED, KEY_SCHEDULES, KEY_PART };
 
 static error_t parse(int key, char *text, struct argp_state *state) {
   experiment_options *options = state->input;
@@ -36,6 +36,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case KEY_SCHEDULES:
     options->schedules = text;
+    return 0;
+  case KEY_PART:
+    options->part = text;
     return 0;
   case ARGP_KEY_ARG:
     if (options->name)
@@ -67,6 +70,8 @@ static const struct argp_option options_list[] = {
      .arg = "DIR",
      .doc = "folder with figures/ and examples/; default: schedules, or where there is none those "
             "that were installed with the command"},
+    /* Experiments start the command with it themselves. */
+    {.name = "part", .key = KEY_PART, .arg = "WORDS", .flags = OPTION_HIDDEN},
     {0}};
 static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
@@ -206,7 +211,7 @@ static int run_one(const prem_experiment *experiment, prem_experiment_setting *s
   int ended = tell(status, diag, experiment->name);
   if (status == PREM_ERR_INTERRUPTED)
     prem_findings_incomplete(findings);
-  if (status == PREM_OK || status == PREM_ERR_INTERRUPTED)
+  if (!setting->part && (status == PREM_OK || status == PREM_ERR_INTERRUPTED))
     ended = join_status(ended, keep(findings, experiment, setting->machine, options));
   prem_findings_free(findings);
   return ended;
@@ -289,6 +294,8 @@ static int run_options(const experiment_options *options, const prem_experiment 
                                      .schedules = options->schedules
                                                       ? options->schedules
                                                       : find_schedules(installed, sizeof installed),
+                                     .program = "/proc/self/exe",
+                                     .part = options->part,
                                      .stop = &command_stop,
                                      .progress = show_progress,
                                      .progress_context = &shown};
