@@ -12,7 +12,15 @@ enum { MAX_RECORDS = 4 << 20 };
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-enum { KEY_REPEAT = 'n', KEY_SCENARIO = 256, KEY_STRICT, KEY_SEED, KEY_PICTURE, KEY_ENGINE };
+enum {
+  KEY_REPEAT = 'n',
+  KEY_SCENARIO = 256,
+  KEY_STRICT,
+  KEY_SEED,
+  KEY_PICTURE,
+  KEY_ENGINE,
+  KEY_NO_RECORDS
+};
 
 void measuring_add_mode(measuring_options *options, struct argp_state *state, const char *text) {
   prem_mode mode = command_parse_mode(state, text);
@@ -40,6 +48,12 @@ static void refuse_two_on_stdout(const measuring_options *options, struct argp_s
   if (options->trace && options->json && !strcmp(options->trace, "-") &&
       !strcmp(options->json, "-"))
     argp_error(state, "--trace and --json cannot both go to stdout");
+}
+
+static void refuse_records_unkept(const measuring_options *options, struct argp_state *state) {
+  if (options->no_records && (options->trace || options->picture_count))
+    argp_error(state, "--%s shows raw records; leave --no-records out",
+               options->trace ? "trace" : "picture");
 }
 
 static error_t parse(int key, char *text, struct argp_state *state) {
@@ -74,6 +88,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case KEY_STRICT:
     options->strict = true;
     return 0;
+  case KEY_NO_RECORDS:
+    options->no_records = true;
+    return 0;
   case KEY_SEED:
     options->seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
     return 0;
@@ -87,6 +104,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case ARGP_KEY_SUCCESS:
     refuse_two_on_stdout(options, state);
+    refuse_records_unkept(options, state);
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -129,6 +147,9 @@ static const struct argp_option options_list[] = {
      .key = KEY_SEED,
      .arg = "N",
      .doc = "of the random order of the modes; default 1"},
+    {.name = "no-records",
+     .key = KEY_NO_RECORDS,
+     .doc = "record no stamps of single phases, only counts: no violations, no causes"},
     {.name = "strict",
      .key = KEY_STRICT,
      .doc = "exit status 1 on a late release or an overrun in mode tt"},
@@ -387,8 +408,9 @@ int measuring_run(measuring_options *options) {
   if (options->engine != PREM_ENGINE_BEST && strcmp(prem_backend_name(backend), "cuda") != 0)
     command_note("--engine %s: backend %s has no engines, takes no notice",
                  prem_engine_name(options->engine), prem_backend_name(backend));
-  prem_compare_options compare = {
-      .seed = options->seed, .max_records = MAX_RECORDS, .engine = options->engine};
+  prem_compare_options compare = {.seed = options->seed,
+                                  .max_records = options->no_records ? 0 : MAX_RECORDS,
+                                  .engine = options->engine};
   status = choose_modes(options, schedule, backend, &compare);
   choose_repeats(options, schedule, backend, &compare);
   if (status == COMMAND_DONE && !schedule->plan)

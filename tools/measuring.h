@@ -16,6 +16,7 @@ typedef struct measuring_options {
   prem_scenario scenario;
   bool scenario_given;
   bool strict;
+  bool no_records; /* keep no raw records: counts alone */
   prem_engine engine;
   uint64_t seed;
 } measuring_options;
