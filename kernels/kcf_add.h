@@ -2,44 +2,13 @@
 #ifndef TTPREM_KERNELS_KCF_ADD_H
 #define TTPREM_KERNELS_KCF_ADD_H
 
-#include "kcf.h"
+#include "kcf_element_wise.h"
 
-typedef struct kcf_add_params {
-  int32_t unused; /* C has no empty struct */
-} kcf_add_params;
+typedef kcf_no_params kcf_add_params;
 
-PREM_FN void kcf_add_compute(const kcf_add_params *params, const prem_view *views) {
-  (void)params;
-  const kcf_pair *a = kcf_pairs(&views[0]), *b = kcf_pairs(&views[1]);
-  kcf_pair *__restrict__ out = kcf_pairs(&views[2]);
-  PREM_LANES(i, kcf_window_pairs(&views[2])) {
-    const kcf_pair x = a[i], y = b[i];
-    kcf_pair result;
-    result.of[0] = kcf_sum(x.of[0], y.of[0]);
-    result.of[1] = kcf_sum(x.of[1], y.of[1]);
-    out[i] = result;
-  }
-}
+KCF_OF_TWO(kcf_add, kcf_sum(a, b))
 
 #if PREM_HOST
-
-static void kcf_add_reference(const void *params, const prem_array_view *arrays) {
-  (void)params;
-  const prem_c64 *a = (const prem_c64 *)arrays[0].data, *b = (const prem_c64 *)arrays[1].data;
-  prem_c64 *out = (prem_c64 *)arrays[2].data;
-  for (int64_t i = 0; i < kcf_elements(&arrays[2]); ++i)
-    out[i] = kcf_sum(a[i], b[i]);
-}
-
-static const prem_port kcf_add_ports[] = {
-    {"a", PREM_IN, PREM_C64},
-    {"b", PREM_IN, PREM_C64},
-    {"out", PREM_OUT, PREM_C64},
-};
-
-static prem_status kcf_add_bind(prem_bind *bind) {
-  return kcf_bind_alike(bind, kcf_add_ports, 3);
-}
 
 PREM_COMPUTE_ENTRY(kcf_add)
 
@@ -47,9 +16,9 @@ static const prem_kernel kcf_add_kernel = {
     .name = "kcf_add",
     .summary = "out = a + b, complex, element by element; tile = [of the arrays' dimensions]",
     .version = 1,
-    .ports = kcf_add_ports,
+    .ports = kcf_ports_of_two,
     .port_count = 3,
-    .bind = kcf_add_bind,
+    .bind = kcf_bind_of_two,
     .compute = kcf_add_entry,
     .reference = kcf_add_reference,
 };

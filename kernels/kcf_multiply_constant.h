@@ -2,11 +2,9 @@
 #ifndef TTPREM_KERNELS_KCF_MULTIPLY_CONSTANT_H
 #define TTPREM_KERNELS_KCF_MULTIPLY_CONSTANT_H
 
-#include "kcf.h"
+#include "kcf_element_wise.h"
 
-typedef struct kcf_multiply_constant_params {
-  float constant;
-} kcf_multiply_constant_params;
+typedef kcf_constant_params kcf_multiply_constant_params;
 
 PREM_FN prem_c64 kcf_multiply_constant_element(float constant, prem_c64 a) {
   a.re *= constant;
@@ -14,41 +12,9 @@ PREM_FN prem_c64 kcf_multiply_constant_element(float constant, prem_c64 a) {
   return a;
 }
 
-PREM_FN void kcf_multiply_constant_compute(const kcf_multiply_constant_params *params,
-                                           const prem_view *views) {
-  const float constant = params->constant;
-  const kcf_pair *in = kcf_pairs(&views[0]);
-  kcf_pair *__restrict__ out = kcf_pairs(&views[1]);
-  PREM_LANES(i, kcf_window_pairs(&views[1])) {
-    const kcf_pair x = in[i];
-    kcf_pair result;
-    result.of[0] = kcf_multiply_constant_element(constant, x.of[0]);
-    result.of[1] = kcf_multiply_constant_element(constant, x.of[1]);
-    out[i] = result;
-  }
-}
+KCF_OF_ONE(kcf_multiply_constant, kcf_multiply_constant_element(params.constant, a))
 
 #if PREM_HOST
-
-static void kcf_multiply_constant_reference(const void *params, const prem_array_view *arrays) {
-  const float constant = ((const kcf_multiply_constant_params *)params)->constant;
-  const prem_c64 *in = (const prem_c64 *)arrays[0].data;
-  prem_c64 *out = (prem_c64 *)arrays[1].data;
-  for (int64_t i = 0; i < kcf_elements(&arrays[1]); ++i)
-    out[i] = kcf_multiply_constant_element(constant, in[i]);
-}
-
-static const prem_port kcf_multiply_constant_ports[] = {
-    {"in", PREM_IN, PREM_C64},
-    {"out", PREM_OUT, PREM_C64},
-};
-
-static prem_status kcf_multiply_constant_bind(prem_bind *bind) {
-  kcf_multiply_constant_params *params = (kcf_multiply_constant_params *)bind->params.bytes;
-  params->constant = 1.0F;
-  prem_status status = prem_arg_floats(bind, "constant", &params->constant, 1);
-  return status == PREM_OK ? kcf_bind_alike(bind, kcf_multiply_constant_ports, 2) : status;
-}
 
 PREM_COMPUTE_ENTRY(kcf_multiply_constant)
 
@@ -57,9 +23,9 @@ static const prem_kernel kcf_multiply_constant_kernel = {
     .summary = "out = in * constant (1), real; tile = [of the array's dimensions]",
     .version = 1,
     .params_bytes = sizeof(kcf_multiply_constant_params),
-    .ports = kcf_multiply_constant_ports,
+    .ports = kcf_ports_of_one,
     .port_count = 2,
-    .bind = kcf_multiply_constant_bind,
+    .bind = kcf_bind_constant,
     .compute = kcf_multiply_constant_entry,
     .reference = kcf_multiply_constant_reference,
 };
