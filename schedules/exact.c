@@ -114,10 +114,10 @@ static bool allocate(reading *r) {
 
 /* end 0: as long as it takes. */
 static prem_status open_reading(const prem_planning *planning, bool relaxed,
-                                const prem_left_out *left_out, int64_t end, prem_effort *effort,
+                                const prem_without *without, int64_t end, prem_effort *effort,
                                 reading *r) {
   *r = (reading){0};
-  prem_status status = prem_rules_build(planning, relaxed, left_out, MOST_NODES, &r->rules);
+  prem_status status = prem_rules_build(planning, relaxed, without, MOST_NODES, &r->rules);
   if (status)
     return status;
   if (!allocate(r))
@@ -447,11 +447,11 @@ prem_status prem_plan_exact_slack(const prem_planning *planning, int64_t limit_n
   return plan_exactly(planning, limit_ns, stop, true, known_ns, plan, out);
 }
 
-bool prem_planning_refuted(const prem_planning *planning, const prem_left_out *left_out,
+bool prem_planning_refuted(const prem_planning *planning, const prem_without *without,
                            prem_effort *effort, int64_t limit_ns) {
   reading relaxed;
   engine e = {.planning = planning, .stop = effort->stop, .slack_ns = PREM_NO_SLACK};
-  if (open_reading(planning, true, left_out, 0, effort, &relaxed))
+  if (open_reading(planning, true, without, 0, effort, &relaxed))
     return false;
   bool refuted = relaxed.excluded;
   if (!refuted && limit_ns > 0 && relaxed.rules.complete && !may_outlast(&relaxed))

@@ -50,7 +50,7 @@ prem_status prem_plan_exact_slack(const prem_planning *planning, int64_t limit_n
  * @param effort    of the refuter
  * @param limit_ns  of the solver, which comes after it; 0: without it
  */
-bool prem_planning_refuted(const prem_planning *planning, const prem_left_out *left_out,
+bool prem_planning_refuted(const prem_planning *planning, const prem_without *without,
                            prem_effort *effort, int64_t limit_ns);
 
 #endif

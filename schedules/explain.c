@@ -68,7 +68,7 @@ static void close_paths(paths *p) {
 
 static bool open_paths(const explaining *e, paths *p) {
   *p = (paths){0};
-  prem_left_out without = {e->without_tasks, e->without_lines};
+  prem_without without = {e->without_tasks, e->without_lines};
   if (prem_rules_build(e->planning, true, &without, INT32_MAX, &p->rules))
     return false;
   size_t nodes = (size_t)p->rules.node_count + 1, holds = (size_t)p->rules.hold_count + 1;
@@ -192,7 +192,7 @@ static bool prove_at_once(explaining *e) {
 /* The refuter first, then the solver. Three times what the first proof took is enough for those of
  * its parts. */
 static bool prove_by_order(explaining *e) {
-  prem_left_out without = {e->without_tasks, e->without_lines};
+  prem_without without = {e->without_tasks, e->without_lines};
   prem_effort effort = {.steps = e->order_steps, .probe = true, .stop = e->stop};
   double began_s = prem_planning_seconds();
   if (!in_time(e) || !prem_planning_refuted(e->planning, &without, &effort, e->order_limit_ns))

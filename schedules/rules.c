@@ -24,7 +24,7 @@ typedef struct building {
   const prem_planning *planning;
   const prem_schedule *schedule;
   prem_rules *rules;
-  prem_left_out left_out;
+  prem_without without;
   int64_t guard_ns, most_nodes;
   int64_t *first_job; /* [task + 1] */
   job_nodes *jobs;
@@ -100,7 +100,7 @@ static int32_t block_line(const building *b, int32_t block, prem_line_kind kind)
 
 static bool add_hold(building *b, int32_t line, int32_t demand, int32_t first, int32_t last,
                      int64_t length, int64_t least) {
-  if (demand == 0 || least == 0 || (b->left_out.lines && b->left_out.lines[line]))
+  if (demand == 0 || least == 0 || (b->without.lines && b->without.lines[line]))
     return true;
   prem_hold *hold = add_to(&b->holds);
   if (hold)
@@ -280,8 +280,7 @@ static bool add_job(building *b, int32_t t, int32_t job) {
   int64_t skipped = (int64_t)prem_planning_warmup(b->planning, task) * task->block_count;
   job_nodes *of = &b->jobs[b->first_job[t] + job];
   *of = (job_nodes){-1, -1};
-  if (skipped >= task->tile_count || !has_phase(task) ||
-      (b->left_out.tasks && b->left_out.tasks[t]))
+  if (skipped >= task->tile_count || !has_phase(task) || (b->without.tasks && b->without.tasks[t]))
     return true;
   of->begin = add_node(b, node_of(b, t, job, -1, PREM_PREFETCH));
   of->end = add_node(b, node_of(b, t, job, -1, PREM_WRITEBACK));
@@ -408,7 +407,7 @@ static void judge_savings(prem_rules *rules) {
 }
 
 prem_status prem_rules_build(const prem_planning *planning, bool relaxed,
-                             const prem_left_out *left_out, int64_t most_nodes, prem_rules *out) {
+                             const prem_without *without, int64_t most_nodes, prem_rules *out) {
   const prem_schedule *schedule = planning->schedule;
   *out = (prem_rules){.planning = planning,
                       .relaxed = relaxed,
@@ -417,7 +416,7 @@ prem_status prem_rules_build(const prem_planning *planning, bool relaxed,
   building b = {.planning = planning,
                 .schedule = schedule,
                 .rules = out,
-                .left_out = left_out ? *left_out : (prem_left_out){0},
+                .without = without ? *without : (prem_without){0},
                 .guard_ns = schedule->platform.guard_ns,
                 .most_nodes = most_nodes < INT32_MAX ? most_nodes : INT32_MAX,
                 .nodes = {.size = sizeof(prem_node)},

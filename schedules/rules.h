@@ -73,17 +73,17 @@ typedef struct prem_rules {
 } prem_rules;
 
 /** Parts of a set that are as if they were not there; NULL: none. */
-typedef struct prem_left_out {
+typedef struct prem_without {
   const bool *tasks, *lines;
-} prem_left_out;
+} prem_without;
 
 /**
  * @param planning  must stay.
- * @param left_out  NULL: nothing
+ * @param without  NULL: nothing
  * @retval PREM_ERR_UNAVAILABLE  more than `most_nodes`, or times that cannot be added up
  */
 prem_status prem_rules_build(const prem_planning *planning, bool relaxed,
-                             const prem_left_out *left_out, int64_t most_nodes, prem_rules *out);
+                             const prem_without *without, int64_t most_nodes, prem_rules *out);
 void prem_rules_free(prem_rules *rules);
 /** How many lines there are, whatever is left out. */
 int32_t prem_planning_lines(const prem_planning *planning);
