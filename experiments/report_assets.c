@@ -15,6 +15,7 @@ ASSET(prem_asset_page_style, "report.css")
 ASSET(prem_asset_chart_script, "uPlot.iife.js")
 ASSET(prem_asset_charts_script, "charts.js")
 ASSET(prem_asset_timeline_script, "timeline.js")
+ASSET(prem_asset_lateness_script, "lateness.js")
 ASSET(prem_asset_page_script, "report.js")
 
 #define SPAN(name) ((prem_asset){name##_begin, (size_t)(name##_end - name##_begin)})
@@ -31,6 +32,8 @@ prem_asset prem_report_script(int number) {
     return SPAN(prem_asset_charts_script);
   case 2:
     return SPAN(prem_asset_timeline_script);
+  case 3:
+    return SPAN(prem_asset_lateness_script);
   default:
     return SPAN(prem_asset_page_script);
   }

@@ -11,7 +11,7 @@ typedef struct prem_asset {
 
 /** In the order in which a page has them. */
 prem_asset prem_report_style(int number);  /* 0, 1 */
-prem_asset prem_report_script(int number); /* 0 to 3 */
-enum { PREM_REPORT_STYLES = 2, PREM_REPORT_SCRIPTS = 4 };
+prem_asset prem_report_script(int number); /* 0 to 4 */
+enum { PREM_REPORT_STYLES = 2, PREM_REPORT_SCRIPTS = 5 };
 
 #endif

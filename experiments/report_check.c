@@ -106,6 +106,29 @@ static void check_summary(inspection *judge, const json_t *owner, const char *wh
   CHECK(judge, json_object_get(owner, key), inner, members);
 }
 
+/** Of a row or a task; results older than padding have none. */
+static void check_padding(inspection *judge, const json_t *owner, const char *where) {
+  static const member members[] = {
+      {"published_ns", NUMBER}, {"trained", NUMBER}, {"judged", NUMBER}, {"missed", NUMBER}};
+  char inner[WHERE_BYTES];
+  snprintf(inner, sizeof inner, "%.100s.padded", where);
+  if (kind_of(json_object_get(owner, "padded")) != NOTHING)
+    CHECK(judge, json_object_get(owner, "padded"), inner, members);
+}
+
+/** Older results have none. */
+static void check_causes(inspection *judge, const json_t *task, const char *where) {
+  const char *name, *cause;
+  json_t *phase, *number;
+  const json_t *causes = json_object_get(task, "late_causes");
+  if (kind_of(causes) != NOTHING && !json_is_object(causes))
+    refuse(judge, "%.100s.late_causes is no object", where);
+  json_object_foreach((json_t *)causes, name, phase) {
+    json_object_foreach(phase, cause, number) if (!json_is_number(number))
+        refuse(judge, "%.100s.late_causes.%.20s.%.20s is no number", where, name, cause);
+  }
+}
+
 static void check_task(inspection *judge, const json_t *task, const char *where) {
   static const member members[] = {{"name", TEXT},
                                    {"response_ns", OBJECT},
@@ -120,6 +143,8 @@ static void check_task(inspection *judge, const json_t *task, const char *where)
                                  {"late_releases", NUMBER}};
   CHECK(judge, task, where, members);
   check_summary(judge, task, where, "response_ns");
+  check_padding(judge, task, where);
+  check_causes(judge, task, where);
   const char *name;
   json_t *value;
   json_object_foreach(json_object_get(task, "phases"), name, value) {
@@ -142,6 +167,7 @@ static void check_histogram(inspection *judge, const json_t *row, const char *wh
 static void check_row(inspection *judge, const json_t *row, const char *where) {
   static const member members[] = {{"label", TEXT},
                                    {"mode", TEXT},
+                                   {"setup", TEXT | NOTHING},
                                    {"backend", TEXT},
                                    {"scenario", TEXT},
                                    {"exclusivity", TEXT},
@@ -165,6 +191,7 @@ static void check_row(inspection *judge, const json_t *row, const char *where) {
                                    {"samples", TEXT | NOTHING}};
   CHECK(judge, row, where, members);
   check_summary(judge, row, where, "makespan_ns");
+  check_padding(judge, row, where);
   check_histogram(judge, row, where);
   size_t index;
   const json_t *task;
@@ -176,9 +203,14 @@ static void check_row(inspection *judge, const json_t *row, const char *where) {
 }
 
 static void check_result(inspection *judge, const json_t *root) {
-  static const member members[] = {{"schedule", OBJECT},         {"late_ns", NUMBER},
-                                   {"interrupted", BOOLEAN},     {"rows", LIST},
-                                   {"phases", OBJECT | NOTHING}, {"legacy_trials", LIST | NOTHING}};
+  static const member members[] = {{"schedule", OBJECT},
+                                   {"late_ns", NUMBER},
+                                   {"interrupted", BOOLEAN},
+                                   {"rows", LIST},
+                                   {"left_out", LIST | NOTHING},
+                                   {"phases", OBJECT | NOTHING},
+                                   {"legacy_trials", LIST | NOTHING}};
+  static const member left_out[] = {{"mode", TEXT}, {"reason", TEXT}};
   static const member schedule[] = {{"name", TEXT}, {"sha256", TEXT}, {"hyperperiod_ns", NUMBER}};
   static const member phases[] = {
       {"file", TEXT}, {"blocks", NUMBER}, {"all_blocks", NUMBER}, {"most_of_a_row", NUMBER}};
@@ -189,7 +221,9 @@ static void check_result(inspection *judge, const json_t *root) {
   if (json_is_object(shown))
     CHECK(judge, shown, "phases", phases);
   size_t index;
-  const json_t *row;
+  const json_t *row, *missing;
+  json_array_foreach(json_object_get(root, "left_out"), index, missing)
+      CHECK(judge, missing, "left_out", left_out);
   json_array_foreach(json_object_get(root, "rows"), index, row) {
     char where[WHERE_BYTES];
     snprintf(where, sizeof where, "rows[%zu]", index);

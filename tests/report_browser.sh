@@ -45,6 +45,7 @@ attribute() { # FILE NAME: the value of a data attribute, as the browser left it
 "$ttprem" compare --backend sim --quiet "$source/cli/inputs/small.cfg" --modes tt,free \
   --json result.json >/dev/null
 "$ttprem" report result.json "$source/report/chart_kinds.json" -o page.html
+"$ttprem" report "$source/report/late.json" -o late.html
 
 browse page.html --dump-dom >dom
 expect 'what was drawn' "$(attribute dom ready)" 'bars=1 histograms=1 lines=4 maps=1 timelines=1'
@@ -55,6 +56,16 @@ expect 'markup from data' "$(cat markup)" 0
 expect 'curves' "$(grep -aoE 'class="u-series"' dom | wc -l)" 11
 shown=$(attribute dom view)
 expect 'phases at first' "${shown##*,}" 24
+
+# Causes of late releases, the window that they waited for, and rows that were padded.
+browse late.html --dump-dom >late
+rows_of() { # TEXT: the cells of every table row that begins with it, without their elements
+  grep -aoE '<tr[^>]*><td[^>]*>.*' late | sed -e 's/<\/tr>/\n/g' | sed -e 's/<\/td>/|/g; s/<[^>]*>//g' | sed -e 's/\xe2\x80\xaf/ /g' | grep -aF "$1" || true
+}
+expect 'causes' "$(rows_of 'conv.0|prefetch|9 223')" 'conv.0|prefetch|9 223|7 611|202|100|1 303|7|'
+expect 'the window to widen' "$(rows_of 'conv.0|compute|100')" 'conv.0|compute|100|506|1 440|'
+expect 'a padded row' "$(rows_of 'free*')" 'free*|5 689.984|100|0 of 100|0 of 100|'
+expect 'published by padding' "$(rows_of 'conv.0|free|5' | grep -aoE '[^|]*\*\|$')" '5 689.984*|'
 
 browse 'page.html#zoom=0,free,0,1500' --dump-dom >zoomed
 zoomed=$(attribute zoomed view)

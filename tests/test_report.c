@@ -151,6 +151,26 @@ START_TEST(samples_become_distributions) {
 }
 END_TEST
 
+/** A mode that computes nothing has a makespan and no responses. */
+START_TEST(empty_responses_are_no_samples) {
+  char text[512];
+  snprintf(text, sizeof text, "%s0,\"tt\",30,1,2,7\n0,\"free\",20,,,\n", header);
+  write_text("r.samples.csv", text);
+  write_json(make_result("a", 1), "r.json");
+  ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
+  ck_assert_uint_eq(prem_diag_count(diag), 0);
+  char *page = write_page();
+  json_t *root = carried(page);
+  json_t *mode = json_object_get(json_object_get(at(root, "documents", 0), "samples"), "free");
+  char *found = json_dumps(mode, JSON_COMPACT | JSON_SORT_KEYS);
+  ck_assert_str_eq(found, "{\"makespan\":{\"ns\":[20],\"upto\":[1]},\"tasks\":{\"a\":{\"ns\":[],"
+                          "\"upto\":[]},\"b\":{\"ns\":[],\"upto\":[]}}}");
+  free(found);
+  json_decref(root);
+  free(page);
+}
+END_TEST
+
 /** 100 000 different samples of each of three curves in two rows: the page stays small, and keeps
  *  the smallest, the largest, and the largest but one. */
 START_TEST(many_samples_are_thinned_but_for_the_ends) {
@@ -375,6 +395,38 @@ START_TEST(broken_documents_are_refused) {
 }
 END_TEST
 
+/** What newer results have besides: taken where it is right, else refused. */
+START_TEST(padding_and_causes_are_checked) {
+  static const struct {
+    const char *key, *text, *reason;
+  } cases[] = {
+      {"padded", "{\"published_ns\":5,\"trained\":1,\"judged\":1,\"missed\":0}", NULL},
+      {"padded", "{\"published_ns\":5,\"trained\":1,\"judged\":1}",
+       "rows[0].tasks[0].padded.missed is missing, should be a number"},
+      {"padded", "7", "rows[0].tasks[0].padded is no object"},
+      {"late_causes", "{\"prefetch\":{\"data\":3,\"blamed\":0,\"widen_ns\":0}}", NULL},
+      {"late_causes", "{\"prefetch\":{\"data\":\"3\"}}",
+       "rows[0].tasks[0].late_causes.prefetch.data is no number"},
+      {"late_causes", "[]", "rows[0].tasks[0].late_causes is no object"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    prem_diag *found = prem_diag_new();
+    json_t *result = make_result("a", 1);
+    json_t *task = json_array_get(
+        json_object_get(json_array_get(json_object_get(result, "rows"), 0), "tasks"), 0);
+    json_object_set_new(task, cases[i].key, json_loads(cases[i].text, JSON_DECODE_ANY, NULL));
+    ck_assert_int_eq(json_dump_file(result, in_folder("r.json"), 0), 0);
+    json_decref(result);
+    ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), found),
+                     cases[i].reason ? PREM_ERR_PARSE : PREM_OK);
+    if (cases[i].reason)
+      ck_assert_msg(strstr(prem_diag_at(found, 0)->reason, cases[i].reason) != NULL, "%s",
+                    prem_diag_at(found, 0)->reason);
+    prem_diag_free(found);
+  }
+}
+END_TEST
+
 START_TEST(good_findings_are_taken) {
   write_text("d.json", FINDINGS TABLE CHART("heat_map", "t", "x"));
   ck_assert_int_eq(prem_report_add(report, in_folder("d.json"), diag), PREM_OK);
@@ -386,6 +438,7 @@ int main(void) {
   TCase *data = tcase_create("data");
   tcase_add_checked_fixture(data, set_up, tear_down);
   tcase_add_test(data, samples_become_distributions);
+  tcase_add_test(data, empty_responses_are_no_samples);
   tcase_add_test(data, many_samples_are_thinned_but_for_the_ends);
   tcase_add_loop_test(data, bad_samples_are_left_out, 0,
                       sizeof bad_samples / sizeof bad_samples[0]);
@@ -399,6 +452,7 @@ int main(void) {
   tcase_add_test(page, nothing_to_report_writes_nothing);
   tcase_add_loop_test(page, broken_documents_are_refused, 0, sizeof refusals / sizeof refusals[0]);
   tcase_add_test(page, good_findings_are_taken);
+  tcase_add_test(page, padding_and_causes_are_checked);
   Suite *suite = suite_create("report");
   suite_add_tcase(suite, data);
   suite_add_tcase(suite, page);

@@ -35,6 +35,11 @@ function spread(task) {
   return max === null || min === null ? null : max - min;
 }
 
+/** A mere copy has no tasks that could respond. */
+function responds(row) {
+  return row.repeats > 0 && row.tasks.some((task) => spread(task) !== null);
+}
+
 function worstSpread(row) {
   return row.tasks.reduce((worst, task) => Math.max(worst, spread(task) ?? 0), 0);
 }
@@ -48,6 +53,8 @@ function samplesWord(row) {
 const MODES = {
   tt: 'time-triggered', free: 'running free', lock: 'taking the memory in turn (lock)',
   legacy: 'as ordinary kernels', launched: 'as ordinary kernels with their launches',
+  graph: 'as one CUDA graph with its launch', priority: 'as ordinary kernels with priorities',
+  partition: 'as ordinary kernels on SMs of their own', copy: 'as a mere copy of the same bytes',
 };
 
 /** What is promised first, then what it is set against. */
@@ -142,10 +149,17 @@ function rowsTable(result) {
         timed ? flag(`${count(row.late_releases)} of ${count(row.releases)}`, row.late_releases > 0) : dash,
         timed ? flag(count(row.overruns), row.overruns > 0) : dash,
         row.violations_certain === null ? dash : flag(`${count(row.violations_certain)} / ${count(row.violations_possible)}`, row.violations_certain > 0 && row.exclusivity !== 'none'),
-        any ? inUnit(worstSpread(row), moves) : dash, any ? inUnit(Math.round(row.makespan_ns.mean), span) : dash,
+        responds(row) ? inUnit(worstSpread(row), moves) : dash, any ? inUnit(Math.round(row.makespan_ns.mean), span) : dash,
         any ? inUnit(row.makespan_ns.max, span) : dash, any ? inUnit(row.jitter_ns, jitter) : dash, any ? percent(row.jitter_pct) : dash,
         row.output_ok === null ? dash : flag(row.output_ok ? 'ok' : 'WRONG', !row.output_ok)];
     }), 0);
+}
+
+/** How modes were run where that depends on the machine, and which were not possible on it. */
+function setups(result) {
+  const said = result.rows.filter((row) => row.setup).map((row) => `${row.label}: ${row.setup}.`);
+  const missing = (result.left_out || []).map((mode) => `${mode.mode}: left out: ${mode.reason}.`);
+  return [...said.map((text) => element('p', {class: 'soft'}, text)), ...missing.map((text) => element('p', {class: 'doubt'}, text))];
 }
 
 function exceedance(result) {
@@ -171,12 +185,12 @@ function byTask(result, lines) {
 }
 
 function responseTable(result) {
-  const unit = columnUnit(result.rows.flatMap((r) => r.tasks.flatMap((t) => [t.response_ns.max, t.published_ns])));
+  const unit = columnUnit(result.rows.flatMap((r) => r.tasks.flatMap((t) => [t.response_ns.max, t.published_ns, t.padded?.published_ns])));
   const show = (ns) => inUnit(ns, unit);
   return shortened(`Times in ${unit[0]}. Spread: longest less shortest, over all jobs.`,
-    [['task', '', 'text'], ['mode', '', 'text'], ['max'], ['min'], ['spread'], ['p50'], ['p99'], ['published']],
+    [['task', '', 'text'], ['mode', '', 'text'], ['max'], ['min'], ['spread'], ['p50'], ['p99'], ['published', '*: padded']],
     byTask(result, (row, task) => (task.response_ns.count
-      ? [[task.name, row.label, show(task.response_ns.max), show(task.response_ns.min), show(spread(task)), show(task.response_ns.p50), show(task.response_ns.p99), show(task.published_ns)]] : [])));
+      ? [[task.name, row.label, show(task.response_ns.max), show(task.response_ns.min), show(spread(task)), show(task.response_ns.p50), show(task.response_ns.p99), published(row, task, unit)]] : [])));
 }
 
 /** Longest times of phases: against what was planned, and against alone where that is known. */
@@ -293,10 +307,11 @@ function resultSection(document, number) {
   if (!result.rows.length) return element('article', {}, head, provenance(result, document.file));
   const timed = result.rows.filter((row) => row.releases > 0);
   return element('article', {}, head, doubts(result),
-    section('The modes side by side', rowsTable(result), exceedance(result)),
+    section('The modes side by side', rowsTable(result), setups(result), exceedance(result), paddedTable(result)),
     timelineSection(document, number),
     section('How times are distributed', document.samples ? distributionChart(document) : element('p', {class: 'soft'}, 'The raw samples are not beside the result.')),
     timed.length ? section('How late releases came', timed.map((row) => histogramBox(row, result.late_ns))) : null,
+    causesSection(result),
     section('Response times', responseTable(result)),
     section('Phases: planned, seen, in isolation', isolationTable(result)),
     trialsTable(result), provenance(result, document.file));
