@@ -175,6 +175,8 @@ static bool read_sample(prem_csv *csv, const json_t *result, const sample_set *s
     return prem_csv_refuse(csv, "'%.60s' is no row of the result", csv->fields[1]);
   for (int32_t c = 2; c < set->columns; ++c) {
     int64_t value;
+    if (c > 2 && csv->fields[c][0] == '\0') /* a mode that computes nothing */
+      continue;
     if (!prem_csv_integer(csv, c, "sample", &value))
       return false;
     if (!append(&set->all[row * (1 + set->tasks) + 1 + set->task_of[c]], value)) {
