@@ -1,4 +1,5 @@
 /* Runs of several modes, interleaved in random order, folded into one row for each mode. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -27,6 +28,7 @@ typedef struct prem_campaign {
   prem_diag *diag;
   prem_result *result;
   prem_samples samples[PREM_MODE_COUNT]; /* of each row */
+  bool is_left_out[PREM_MODE_COUNT];     /* the same */
   prem_trace *trace;
   int64_t rounds; /* 0: until the duration is over */
   int64_t repeat; /* hyperperiods counted, over all launches; resident only */
@@ -222,7 +224,7 @@ static void shuffle(int32_t *order, int32_t count, uint64_t *state) {
 }
 
 static prem_status verify_outputs(prem_campaign *campaign, prem_row *row) {
-  if (!campaign->has_outputs)
+  if (!campaign->has_outputs || !prem_mode_computes(row->mode))
     return PREM_OK;
   prem_verdict verdict = {0};
   prem_status status = prem_session_verify(campaign->session, &verdict);
@@ -244,7 +246,9 @@ static prem_status run_once(prem_campaign *campaign, int32_t row_index, int64_t 
                               .discard = discard,
                               .stop = campaign->options->stop,
                               .engine = campaign->options->engine};
-  prem_status status = prem_session_poison(campaign->session);
+  /* What computes nothing leaves the outputs of the run before. */
+  prem_status status =
+      prem_mode_computes(row->mode) ? prem_session_poison(campaign->session) : PREM_OK;
   if (status != PREM_OK)
     return status;
   status = prem_session_run(campaign->session, &request, campaign->trace, campaign->diag);
@@ -262,14 +266,30 @@ static int64_t launch_share(const prem_campaign *campaign, int64_t round) {
   return campaign->repeat / launches + (round < campaign->repeat % launches);
 }
 
+/** The other modes go on; without one the comparison is over. */
+static prem_status leave_out(prem_campaign *campaign, int32_t row_index) {
+  prem_result *result = campaign->result;
+  prem_left_out *left_out = &result->left_out[result->left_out_count++];
+  const size_t problems = prem_diag_count(campaign->diag);
+  const char *reason = problems > 0 ? prem_diag_at(campaign->diag, problems - 1)->reason : "";
+  left_out->mode = result->rows[row_index].mode;
+  snprintf(left_out->reason, sizeof left_out->reason, "%s", reason);
+  campaign->is_left_out[row_index] = true;
+  return result->left_out_count < result->row_count ? PREM_OK : PREM_ERR_UNAVAILABLE;
+}
+
 static prem_status run_in_round(prem_campaign *campaign, int32_t row_index, int64_t round) {
   const prem_compare_options *options = campaign->options;
   prem_status status;
+  if (campaign->is_left_out[row_index])
+    return PREM_OK;
   if (options->scenario == PREM_RESIDENT)
     status = run_once(campaign, row_index, options->discard + launch_share(campaign, round),
                       options->discard, true);
   else
     status = run_once(campaign, row_index, 1, 0, round >= options->discard);
+  if (status == PREM_ERR_UNAVAILABLE)
+    status = leave_out(campaign, row_index);
   ++campaign->runs_done;
   if (options->progress)
     options->progress(options->progress_context, campaign->runs_done,
@@ -318,7 +338,7 @@ static prem_status run_rounds(prem_campaign *campaign) {
 static prem_status judge_options(const prem_compare_options *options, const prem_backend *backend,
                                  prem_diag *diag) {
   if (options->mode_count < 1 || options->mode_count > PREM_MODE_COUNT)
-    return refuse(diag, PREM_ERR_ARGUMENT, "modes", "name 1 to 5 modes, each once");
+    return refuse(diag, PREM_ERR_ARGUMENT, "modes", "name at least one mode, and each once");
   if (options->repeat < 0 || options->discard < 0 || options->max_records < 0)
     return refuse(diag, PREM_ERR_ARGUMENT, "repeat", "a count is negative; the least is 0");
   if (options->repeat == 0 && !(options->duration_s > 0))
@@ -513,7 +533,9 @@ static prem_status summarise_responses(const prem_campaign *campaign, prem_row *
     for (int64_t j = 0; j < jobs; ++j)
       values[count++] = row->response_samples_ns[s * row->job_count + first_job[t] + j];
   prem_task_result *task = &row->tasks[t];
-  task->padded = pad(campaign, values, row->repeats, jobs);
+  if (!prem_mode_computes(row->mode)) /* nor responds */
+    count = 0;
+  task->padded = pad(campaign, values, count > 0 ? row->repeats : 0, jobs);
   prem_summarise(values, count, &task->response_ns);
   free(values);
   int64_t publish_ns = campaign->schedule->tasks[t].publish_ns;
@@ -542,7 +564,7 @@ static prem_status finish_row(const prem_campaign *campaign, prem_row *row, prem
   row->response_samples_ns = samples->response.ns;
   samples->makespan.ns = samples->response.ns = NULL;
   prem_status status = summarise_copy(row->samples_ns, row->repeats, &row->makespan_ns);
-  row->padded = pad(campaign, row->samples_ns, row->repeats, 1);
+  row->padded = pad(campaign, row->samples_ns, prem_mode_computes(row->mode) ? row->repeats : 0, 1);
   row->jitter_ns = row->makespan_ns.max - row->makespan_ns.min;
   if (row->makespan_ns.mean > 0)
     row->jitter_pct = 100.0 * (double)row->jitter_ns / row->makespan_ns.mean;
@@ -553,6 +575,8 @@ static prem_status finish_row(const prem_campaign *campaign, prem_row *row, prem
   for (int32_t t = 0; status == PREM_OK && t < row->task_count; ++t)
     status = summarise_responses(campaign, row, t);
   sum_cells(row);
+  const char *setup = prem_session_setup(campaign->session, row->mode);
+  snprintf(row->setup, sizeof row->setup, "%s", setup ? setup : "");
   return status;
 }
 
@@ -569,10 +593,30 @@ static prem_status copy_tuning(prem_campaign *campaign) {
   return PREM_OK;
 }
 
+static void row_free(prem_row *row) {
+  free(row->tasks);
+  free(row->samples_ns);
+  free(row->response_samples_ns);
+  prem_trace_free(row->example);
+}
+
+static void drop_left_out(prem_campaign *campaign) {
+  prem_result *result = campaign->result;
+  int32_t kept = 0;
+  for (int32_t i = 0; i < result->row_count; ++i)
+    if (campaign->is_left_out[i])
+      row_free(&result->rows[i]);
+    else
+      result->rows[kept++] = result->rows[i];
+  result->row_count = kept;
+}
+
 static prem_status finish_result(prem_campaign *campaign) {
   prem_status status = copy_tuning(campaign);
   for (int32_t i = 0; status == PREM_OK && i < campaign->result->row_count; ++i)
     status = finish_row(campaign, &campaign->result->rows[i], &campaign->samples[i]);
+  if (status == PREM_OK)
+    drop_left_out(campaign);
   return status;
 }
 
@@ -603,6 +647,8 @@ prem_status prem_compare(prem_session *session, const prem_schedule *schedule,
     campaign.result->interrupted = status == PREM_ERR_INTERRUPTED;
     prem_status finished = finish_result(&campaign);
     status = finished == PREM_OK ? status : finished;
+    if (status == PREM_OK && campaign.result->left_out_count > 0)
+      status = PREM_ERR_UNAVAILABLE;
     if (finished == PREM_OK && measured_anything(campaign.result)) {
       *out = campaign.result;
       campaign.result = NULL;
@@ -618,12 +664,8 @@ prem_status prem_compare(prem_session *session, const prem_schedule *schedule,
 void prem_result_free(prem_result *result) {
   if (!result)
     return;
-  for (int32_t i = 0; i < result->row_count; ++i) {
-    free(result->rows[i].tasks);
-    free(result->rows[i].samples_ns);
-    free(result->rows[i].response_samples_ns);
-    prem_trace_free(result->rows[i].example);
-  }
+  for (int32_t i = 0; i < result->row_count; ++i)
+    row_free(&result->rows[i]);
   free(result->rows);
   free(result->tuning.trials);
   free(result);

@@ -176,6 +176,7 @@ static json_t *row_json(const prem_row *row, const char *samples) {
   json_t *object = json_object();
   bool whole = put(object, "label", text(row->label));
   whole &= put(object, "mode", text(prem_mode_name(row->mode)));
+  whole &= put(object, "setup", row->setup[0] ? text(row->setup) : json_null());
   whole &= put(object, "backend", text(row->backend));
   whole &= put(object, "scenario", text(row->scenario == PREM_RESIDENT ? "resident" : "relaunch"));
   whole &= put(object, "exclusivity", text(exclusivity_name(row->exclusivity)));
@@ -216,6 +217,19 @@ static json_t *tuning_json(const prem_tuning *tuning, const prem_schedule *sched
   return finished(list, whole);
 }
 
+/** Modes that were asked for and not possible. */
+static json_t *left_out_json(const prem_result *result) {
+  json_t *list = json_array();
+  bool whole = list != NULL;
+  for (int32_t i = 0; i < result->left_out_count; ++i) {
+    json_t *object = json_object();
+    whole &= put(object, "mode", text(prem_mode_name(result->left_out[i].mode)));
+    whole &= put(object, "reason", text(result->left_out[i].reason));
+    whole &= json_array_append_new(list, object) == 0;
+  }
+  return finished(list, whole);
+}
+
 /** Which phases the file has; null without one. */
 static json_t *phases_json(const prem_phases *phases, const char *file) {
   if (!file || phases->block_count == 0)
@@ -248,6 +262,7 @@ static json_t *result_json(const prem_result *result, const prem_schedule *sched
   whole &= put(object, "late_ns", integer(result->late_ns));
   whole &= put(object, "interrupted", json_boolean(result->interrupted));
   whole &= put(object, "rows", rows);
+  whole &= put(object, "left_out", left_out_json(result));
   whole &= put(object, "phases", phases);
   whole &= put(object, "legacy_trials", tuning_json(&result->tuning, schedule));
   return finished(object, whole);
@@ -281,7 +296,10 @@ static void write_samples(FILE *file, const prem_result *result, const prem_sche
       prem_csv_quote(file, row->label);
       fprintf(file, ",%" PRId64, row->samples_ns[s]);
       for (int64_t j = 0; j < row->job_count; ++j)
-        fprintf(file, ",%" PRId64, row->response_samples_ns[s * row->job_count + j]);
+        if (prem_mode_computes(row->mode))
+          fprintf(file, ",%" PRId64, row->response_samples_ns[s * row->job_count + j]);
+        else
+          fputc(',', file);
       fputc('\n', file);
     }
   }

@@ -151,7 +151,8 @@ static void print_row(const prem_row *row, const row_units *units, int width, FI
           violations_judged(row)
               ? cell("%" PRId64 "/%" PRId64, row->violations_certain, row->violations_possible).text
               : "-",
-          any ? time_cell(units->spread, worst_spread(row)).text : "-",
+          any && prem_mode_computes(row->mode) ? time_cell(units->spread, worst_spread(row)).text
+                                               : "-",
           any ? mean_cell(units->makespan, row->makespan_ns.mean).text : "-",
           any ? time_cell(units->jitter, row->jitter_ns).text : "-",
           any ? percent_cell(row->jitter_pct).text : "-", output_text(row));
@@ -394,8 +395,7 @@ static void print_doubts(const prem_row *row, FILE *file) {
   if (row->trace_lost > 0)
     fprintf(file, "%s: %" PRId64 " raw records found no room (all counts are complete)\n",
             row->label, row->trace_lost);
-  if (row->violations_checked < row->repeats && row->mode != PREM_MODE_LEGACY &&
-      row->mode != PREM_MODE_LAUNCHED)
+  if (row->violations_checked < row->repeats && prem_mode_has_phases(row->mode))
     fprintf(file, "%s: violations were judged in %" PRId64 " of %" PRId64 " %s\n", row->label,
             row->violations_checked, row->repeats, sample_name(row));
 }
@@ -420,14 +420,43 @@ static void print_tuning(const prem_result *result, FILE *file) {
   }
 }
 
+/** Two columns to the right, broken at spaces before column 100. */
+static void print_indented(const char *words, FILE *file) {
+  enum { COLUMNS = 98 };
+  for (int length; *words; words += length + (words[length] == ' ')) {
+    length = (int)strlen(words);
+    for (int at = length > COLUMNS ? COLUMNS : 0; at > 0; --at)
+      if (words[at] == ' ') {
+        length = at;
+        break;
+      }
+    fprintf(file, "  %.*s\n", length, words);
+  }
+}
+
+/** How a mode was run, and which could not be. */
+static void print_setup(const prem_row *row, FILE *file) {
+  if (row->setup[0])
+    print_indented(row->setup, file);
+}
+
+static void print_left_out(const prem_result *result, FILE *file) {
+  for (int32_t i = 0; i < result->left_out_count; ++i) {
+    fprintf(file, "%s: LEFT OUT\n", prem_mode_name(result->left_out[i].mode));
+    print_indented(result->left_out[i].reason, file);
+  }
+}
+
 static void print_footer(const prem_result *result, FILE *file) {
   fputc('\n', file);
   for (int32_t i = 0; i < result->row_count; ++i) {
     print_samples(&result->rows[i], file);
+    print_setup(&result->rows[i], file);
     print_padding(&result->rows[i], result->machine.clock_step_ns, file);
     print_causes(&result->rows[i], file);
   }
   print_tuning(result, file);
+  print_left_out(result, file);
   for (int32_t i = 0; i < result->row_count; ++i)
     print_doubts(&result->rows[i], file);
   if (result->interrupted)

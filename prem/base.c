@@ -4,7 +4,8 @@
 #include <string.h>
 
 static const char *const phase_names[PREM_PHASE_COUNT] = {"prefetch", "compute", "writeback"};
-static const char *const mode_names[PREM_MODE_COUNT] = {"tt", "free", "lock", "legacy", "launched"};
+static const char *const mode_names[PREM_MODE_COUNT] = {
+    "tt", "free", "lock", "legacy", "launched", "graph", "priority", "partition", "copy"};
 
 const char *prem_version(void) {
   return PREM_VERSION;
@@ -44,6 +45,14 @@ const char *prem_phase_name(prem_phase phase) {
 
 const char *prem_mode_name(prem_mode mode) {
   return mode < PREM_MODE_COUNT ? mode_names[mode] : "unknown";
+}
+
+bool prem_mode_has_phases(prem_mode mode) {
+  return mode <= PREM_MODE_LOCK;
+}
+
+bool prem_mode_computes(prem_mode mode) {
+  return mode != PREM_MODE_COPY;
 }
 
 bool prem_mode_parse(const char *name, prem_mode *out) {

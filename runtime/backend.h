@@ -27,6 +27,8 @@ struct prem_backend {
   prem_status (*download)(void *state);
   /** See prem_session_tuning(); NULL: the backend tries nothing. */
   const prem_tuning *(*tuning)(const void *state);
+  /** See prem_session_setup(); NULL: the backend has nothing to say. */
+  const char *(*setup)(const void *state, prem_mode mode);
   void (*close)(void *state);
 };
 

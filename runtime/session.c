@@ -131,6 +131,10 @@ const prem_tuning *prem_session_tuning(const prem_session *session) {
   return session->backend->tuning ? session->backend->tuning(session->state) : NULL;
 }
 
+const char *prem_session_setup(const prem_session *session, prem_mode mode) {
+  return session->backend->setup ? session->backend->setup(session->state, mode) : NULL;
+}
+
 const prem_machine *prem_session_machine(const prem_session *session) {
   return &session->machine;
 }

@@ -1,5 +1,6 @@
 /* Comparing modes on the simulator, whose every time is known beforehand. */
 #include "running.h"
+#include "runtime/backend.h"
 
 /*
  * Task a: every 400 ns; [0, 100) prefetch, [100, 150) compute, [150, 180) writeback. Task b: every
@@ -361,6 +362,83 @@ START_TEST(a_mode_that_the_backend_lacks_is_named) {
 }
 END_TEST
 
+static prem_status run_but_lock(void *state, const prem_run_request *request, prem_trace *trace,
+                                prem_diag *to) {
+  if (request->mode != PREM_MODE_LOCK)
+    return prem_backend_sim.run(state, request, trace, to);
+  prem_diag_add(to, PREM_NOTE, 0, (prem_place){0}, "", "no token for '%s'", "pair");
+  return PREM_ERR_UNAVAILABLE;
+}
+
+START_TEST(a_mode_that_turns_out_impossible_stops_no_other) {
+  static prem_backend backend; /* the session outlives the test */
+  backend = prem_backend_sim;
+  backend.run = run_but_lock;
+  prem_session_close(session);
+  ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
+  options.modes[1] = PREM_MODE_LOCK;
+  options.modes[2] = PREM_MODE_TT;
+  options.mode_count = 3;
+  ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag),
+                   PREM_ERR_UNAVAILABLE);
+  ck_assert_int_eq(result->row_count, 2);
+  ck_assert_str_eq(result->rows[0].label, "free");
+  ck_assert_str_eq(result->rows[1].label, "tt");
+  ck_assert_int_eq(result->rows[1].repeats, 5);
+  ck_assert_int_eq(result->rows[1].makespan_ns.max, 580);
+  ck_assert_int_eq(result->left_out_count, 1);
+  ck_assert_int_eq(result->left_out[0].mode, PREM_MODE_LOCK);
+  ck_assert_str_eq(result->left_out[0].reason, "no token for 'pair'");
+  ck_assert_uint_eq(prem_diag_count(diag), 1); /* it is told once */
+  prem_result_free(result);
+  result = NULL;
+  options.modes[0] = PREM_MODE_LOCK;
+  options.mode_count = 1;
+  ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag),
+                   PREM_ERR_UNAVAILABLE);
+  ck_assert_ptr_null(result);
+}
+END_TEST
+
+/** Takes so long as free does, and says how it was run. */
+static prem_status run_copy(void *state, const prem_run_request *request, prem_trace *trace,
+                            prem_diag *to) {
+  prem_run_request moved = *request;
+  if (moved.mode == PREM_MODE_COPY)
+    moved.mode = PREM_MODE_FREE;
+  return prem_backend_sim.run(state, &moved, trace, to);
+}
+
+static const char *copy_setup(const void *state, prem_mode mode) {
+  (void)state;
+  return mode == PREM_MODE_COPY ? "by hand" : NULL;
+}
+
+START_TEST(what_computes_nothing_has_no_responses_and_no_verdict) {
+  static prem_backend backend;
+  backend = prem_backend_sim;
+  backend.run = run_copy;
+  backend.setup = copy_setup;
+  backend.modes |= 1u << PREM_MODE_COPY;
+  prem_session_close(session);
+  ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
+  options.modes[1] = PREM_MODE_COPY;
+  ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag), PREM_OK);
+  const prem_row *free_run = &result->rows[0], *copy = &result->rows[1];
+  ck_assert_str_eq(free_run->setup, "");
+  ck_assert_str_eq(copy->setup, "by hand");
+  ck_assert_int_eq(copy->makespan_ns.max, 580);
+  ck_assert_int_eq(copy->padded.published_ns, -1);
+  ck_assert_int_ne(free_run->padded.published_ns, -1);
+  ck_assert(!copy->output_checked);
+  for (int t = 0; t < 2; ++t) {
+    ck_assert_int_eq(copy->tasks[t].response_ns.count, 0);
+    ck_assert_int_eq(copy->tasks[t].padded.published_ns, -1);
+    ck_assert_int_eq(copy->tasks[t].published_ns, -1);
+  }
+}
+END_TEST
+
 /* ---- raw records ---------------------------------------------------------------------------- */
 
 START_TEST(without_room_counts_are_kept_and_losses_told) {
@@ -532,6 +610,8 @@ int main(void) {
   tcase_add_test(cases, a_duration_asks_for_no_more_than_the_repeats);
   tcase_add_test(cases, bad_options_are_refused);
   tcase_add_test(cases, a_mode_that_the_backend_lacks_is_named);
+  tcase_add_test(cases, a_mode_that_turns_out_impossible_stops_no_other);
+  tcase_add_test(cases, what_computes_nothing_has_no_responses_and_no_verdict);
   tcase_add_test(cases, without_room_counts_are_kept_and_losses_told);
   tcase_add_test(cases, incomplete_hyperperiods_do_not_count_as_judged);
   tcase_add_test(cases, times_alone_are_the_same_times);

@@ -344,6 +344,32 @@ START_TEST(json_has_null_where_there_is_no_number) {
 }
 END_TEST
 
+START_TEST(json_says_how_a_mode_was_run_and_what_was_not) {
+  strcpy(result->rows[0].setup, "32 SMs for each task");
+  result->left_out[0] = (prem_left_out){.mode = PREM_MODE_PARTITION, .reason = "no driver"};
+  result->left_out_count = 1;
+  json_t *root = written();
+  const json_t *rows = json_object_get(root, "rows");
+  ck_assert_str_eq(string_at(json_array_get(rows, 0), "setup"), "32 SMs for each task");
+  assert_null(json_array_get(rows, 1), "setup");
+  const json_t *left_out = json_array_get(json_object_get(root, "left_out"), 0);
+  ck_assert_str_eq(string_at(left_out, "mode"), "partition");
+  ck_assert_str_eq(string_at(left_out, "reason"), "no driver");
+  json_decref(root);
+}
+END_TEST
+
+/* The page leaves out what has no number. */
+START_TEST(samples_of_what_computes_nothing_have_no_responses) {
+  result->rows[0].mode = PREM_MODE_COPY;
+  json_decref(written());
+  char *samples = contents(in_folder("r.samples.csv"));
+  ck_assert_ptr_nonnull(
+      strstr(samples, "\n0,\"free\",580,,,\n1,\"free\",617,,,\n0,\"tt\",580,180,"));
+  free(samples);
+}
+END_TEST
+
 START_TEST(samples_are_csv) {
   json_decref(written());
   char *samples = contents(in_folder("r.samples.csv"));
@@ -440,6 +466,39 @@ static char *printed(void) {
 static void assert_says(const char *text_found, const char *words) {
   ck_assert_msg(strstr(text_found, words) != NULL, "no '%s' in\n%.2000s", words, text_found);
 }
+
+START_TEST(the_table_says_how_modes_were_run_and_which_were_not) {
+  strcpy(
+      result->rows[0].setup,
+      "1126400000 bytes read + 1126400000 written as half that copied, by float4 x 4, streaming, "
+      "256 x 1 threads; nothing is computed or verified");
+  result->left_out[0] = (prem_left_out){.mode = PREM_MODE_PARTITION, .reason = "no driver"};
+  result->left_out_count = 1;
+  char *table = printed();
+  ck_assert_ptr_nonnull(strstr(table, "\n  1126400000 bytes read + 1126400000 written as half that "
+                                      "copied, by float4 x 4, streaming, 256 x 1\n"
+                                      "  threads; nothing is computed or verified\n"));
+  ck_assert_ptr_nonnull(strstr(table, "\npartition: LEFT OUT\n  no driver\n"));
+  free(table);
+}
+END_TEST
+
+/* Nothing responds where nothing is computed. */
+START_TEST(the_table_shows_no_spread_of_a_copy) {
+  prem_row *row = &result->rows[0];
+  row->mode = PREM_MODE_COPY;
+  strcpy(row->label, "copy");
+  row->output_checked = false;
+  row->padded.published_ns = -1;
+  char *table = printed(), *line = strstr(table, "\ncopy ");
+  char lateness[8], late[8], overruns[8], violations[8], spread[8];
+  ck_assert_ptr_nonnull(line);
+  ck_assert_int_eq(
+      sscanf(line, " copy %7s %7s %7s %7s %7s", lateness, late, overruns, violations, spread), 5);
+  ck_assert_str_eq(spread, "-");
+  free(table);
+}
+END_TEST
 
 START_TEST(the_table_fits_a_hundred_columns) {
   result->rows[1].releases = 1234567;
@@ -609,6 +668,8 @@ int main(void) {
   tcase_add_test(cases, json_numbers_are_those_of_the_row);
   tcase_add_test(cases, json_has_every_way_that_was_tried);
   tcase_add_test(cases, json_has_null_where_there_is_no_number);
+  tcase_add_test(cases, json_says_how_a_mode_was_run_and_what_was_not);
+  tcase_add_test(cases, samples_of_what_computes_nothing_have_no_responses);
   tcase_add_test(cases, samples_are_csv);
   tcase_add_test(cases, phases_are_csv);
   tcase_add_test(cases, without_records_there_are_no_phases);
@@ -616,6 +677,8 @@ int main(void) {
   tcase_add_test(cases, an_old_result_is_replaced);
   tcase_add_test(cases, an_unwritable_result_is_told);
   tcase_add_test(cases, nothing_is_left_if_the_samples_cannot_be_written);
+  tcase_add_test(cases, the_table_says_how_modes_were_run_and_which_were_not);
+  tcase_add_test(cases, the_table_shows_no_spread_of_a_copy);
   tcase_add_test(cases, the_table_fits_a_hundred_columns);
   tcase_add_test(cases, the_table_leads_with_lateness_and_ends_with_jitter);
   tcase_add_test(cases, the_table_tells_what_is_in_doubt);

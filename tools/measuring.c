@@ -344,6 +344,13 @@ static int write_result(const measuring_options *options, const prem_schedule *s
   return status;
 }
 
+static bool made_outputs(const prem_result *result) {
+  for (int32_t i = 0; i < result->row_count; ++i)
+    if (prem_mode_computes(result->rows[i].mode))
+      return true;
+  return false;
+}
+
 static int save_arrays(prem_session *session) {
   prem_diag *diag = prem_diag_new();
   return print_failed(prem_session_save(session, diag), diag, "saving arrays");
@@ -369,6 +376,8 @@ static int measure(const measuring_options *options, prem_compare_options *compa
   prem_diag *diag = prem_diag_new();
   prem_status ended = prem_compare(session, schedule, backend, compare, &result, diag);
   progress_end(&runs.line);
+  if (ended == PREM_ERR_UNAVAILABLE && result && options->mode_count == 0)
+    ended = PREM_OK; /* of the file's modes, those that are not possible here are left out */
   int status = print_failed(ended, diag, schedule->name);
   if (options->trace && !command_output_commit(&sink.output))
     status = join_status(status, COMMAND_INVALID);
@@ -376,7 +385,7 @@ static int measure(const measuring_options *options, prem_compare_options *compa
     status = join_status(status, write_result(options, schedule, result));
     status = join_status(status, judge_rows(result, schedule, options->strict));
     /* After a failure of the machine the session is good for closing only. */
-    if (ended == PREM_OK || ended == PREM_ERR_INTERRUPTED)
+    if (ended != PREM_ERR_MACHINE && made_outputs(result))
       status = join_status(status, save_arrays(session));
   }
   prem_result_free(result);

@@ -28,7 +28,7 @@ static const struct argp_option options_list[] = {
      .key = 'm',
      .arg = "MODE,...",
      .doc =
-         "of tt, free, lock, legacy, launched; default: the file's, of these what the backend has"},
+         "of those that `ttprem list` names; default: the file's, of these what the backend has"},
     {0}};
 static const struct argp_child children[] = {{.argp = &measuring_argp}, {0}};
 static const struct argp argp = {

@@ -15,7 +15,7 @@ static void add_modes(isolate_options *options, struct argp_state *state, char *
   options->mode_count = 0;
   for (char *name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
     const prem_mode mode = command_parse_mode(state, name);
-    if (mode == PREM_MODE_LEGACY || mode == PREM_MODE_LAUNCHED)
+    if (!prem_mode_has_phases(mode))
       argp_error(state, "mode '%s' has no phases to isolate; there are: tt, free, lock", name);
     for (int i = 0; i < options->mode_count; ++i)
       if (options->modes[i] == mode)

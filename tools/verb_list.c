@@ -14,6 +14,10 @@ static const char *const mode_summaries[PREM_MODE_COUNT] = {
     [PREM_MODE_LOCK] = "event-triggered PREM: memory phases take their demand as a token",
     [PREM_MODE_LEGACY] = "the best ordinary untiled kernels, all begun together",
     [PREM_MODE_LAUNCHED] = "the same kernels from the first launch on, that cost included",
+    [PREM_MODE_GRAPH] = "the same, launched at once as a CUDA graph",
+    [PREM_MODE_PRIORITY] = "as legacy, on streams with priorities: the file's first task highest",
+    [PREM_MODE_PARTITION] = "as legacy, each task on SMs of its own (green contexts)",
+    [PREM_MODE_COPY] = "a limit: the bytes that legacy has to move, copied; computes nothing",
 };
 
 static void line(const char *name, const char *summary) {

@@ -75,12 +75,16 @@ typedef enum prem_phase {
 
 /** How the releases of a run are given. */
 typedef enum prem_mode {
-  PREM_MODE_TT = 0,       /* time-triggered: each phase at its instant */
-  PREM_MODE_FREE = 1,     /* the same tiles, each as soon as it can */
-  PREM_MODE_LOCK = 2,     /* event-triggered PREM: memory phases take their demand as a token */
-  PREM_MODE_LEGACY = 3,   /* the best ordinary untiled kernels, begun together */
-  PREM_MODE_LAUNCHED = 4, /* the same, the cost of launching them included */
-  PREM_MODE_COUNT = 5
+  PREM_MODE_TT = 0,        /* time-triggered: each phase at its instant */
+  PREM_MODE_FREE = 1,      /* the same tiles, each as soon as it can */
+  PREM_MODE_LOCK = 2,      /* event-triggered PREM: memory phases take their demand as a token */
+  PREM_MODE_LEGACY = 3,    /* the best ordinary untiled kernels, begun together */
+  PREM_MODE_LAUNCHED = 4,  /* the same, the cost of launching them included */
+  PREM_MODE_GRAPH = 5,     /* as launched, all of them by one launch of a CUDA graph */
+  PREM_MODE_PRIORITY = 6,  /* as legacy, on streams with priorities: tasks in the file's order */
+  PREM_MODE_PARTITION = 7, /* as legacy, each task on its own share of the GPU's SMs */
+  PREM_MODE_COPY = 8,      /* a limit: the bytes that legacy has to move, moved by a plain copy */
+  PREM_MODE_COUNT = 9
 } prem_mode;
 
 PREM_EXTERN_C_BEGIN
@@ -91,8 +95,14 @@ PREM_API const char *prem_version(void);
 PREM_API const char *prem_status_text(prem_status status);
 /** "prefetch", "compute", "writeback". Thread-safe. */
 PREM_API const char *prem_phase_name(prem_phase phase);
-/** "tt", "free", "lock", "legacy", "launched". Thread-safe. */
+/** "tt", "free", "lock", "legacy", "launched", "graph", "priority", "partition", "copy".
+ *  Thread-safe. */
 PREM_API const char *prem_mode_name(prem_mode mode);
+/** Does a run in this mode work tile by tile, so that there are phases to measure? tt, free and
+ * lock do. Thread-safe. */
+PREM_API bool prem_mode_has_phases(prem_mode mode);
+/** Does a run in this mode make the tasks' outputs? All but copy do. Thread-safe. */
+PREM_API bool prem_mode_computes(prem_mode mode);
 /** The mode of a name; false if there is none. Thread-safe. */
 PREM_API bool prem_mode_parse(const char *name, prem_mode *out);
 

@@ -64,10 +64,12 @@ typedef struct prem_task_result {
   prem_late_causes late[PREM_PHASE_COUNT];
 } prem_task_result;
 
-/** One mode of one schedule on one backend. */
+/** One mode of one schedule on one backend. In mode copy nothing is computed: no response times, no
+ *  padding, no verdict. */
 typedef struct prem_row {
   char label[PREM_NAME_BYTES];
   prem_mode mode;
+  char setup[PREM_SETUP_BYTES]; /* how the mode was run; "": nothing to say */
   char backend[16];
   prem_scenario scenario;
   prem_exclusivity exclusivity;
@@ -98,6 +100,12 @@ typedef struct prem_row {
   prem_verdict verdict; /* of the first wrong output */
 } prem_row;
 
+/** A mode that was asked for and could not be measured here. */
+typedef struct prem_left_out {
+  prem_mode mode;
+  char reason[256];
+} prem_left_out;
+
 typedef struct prem_result {
   char schedule_name[PREM_NAME_BYTES];
   char schedule_sha256[65];
@@ -109,7 +117,9 @@ typedef struct prem_result {
   bool interrupted;
   prem_row *rows;
   int32_t row_count;
-  prem_tuning tuning; /* a copy of what modes legacy and launched tried; empty: nothing */
+  prem_left_out left_out[PREM_MODE_COUNT];
+  int32_t left_out_count;
+  prem_tuning tuning; /* a copy of the ways of launching that were tried; empty: none */
 } prem_result;
 
 typedef struct prem_compare_options {
@@ -147,9 +157,10 @@ PREM_EXTERN_C_BEGIN
  * Resident: `repeat` is divided into at most 10 launches of each mode, interleaved likewise.
  *
  * @param[out] out  what was measured, also when interrupted (PREM_ERR_INTERRUPTED) or when the
- *                  machine failed (PREM_ERR_MACHINE), as far as it got; NULL only when nothing
- *                  was. Free with prem_result_free(). A wrong output is a row's output_ok = false,
- *                  not a status.
+ *                  machine failed (PREM_ERR_MACHINE), as far as it got, and when a mode turned out
+ *                  not to be possible (PREM_ERR_UNAVAILABLE; the others are measured to the end);
+ *                  NULL only when nothing was. Free with prem_result_free(). A wrong output is a
+ *                  row's output_ok = false, not a status.
  */
 PREM_API prem_status prem_compare(prem_session *session, const prem_schedule *schedule,
                                   const prem_backend *backend, const prem_compare_options *options,

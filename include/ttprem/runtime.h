@@ -25,6 +25,8 @@ typedef enum prem_engine {
   PREM_ENGINE_COUNT
 } prem_engine;
 
+enum { PREM_SETUP_BYTES = 192 }; /* see prem_session_setup() */
+
 typedef struct prem_run_request {
   prem_mode mode;
   int64_t hyperperiods;              /* back to back, at least 1 */
@@ -43,7 +45,7 @@ typedef struct prem_verdict {
   double expected, found; /* there; of a c64 the part that differs */
 } prem_verdict;
 
-/** One way to launch a task's ordinary kernel, as modes legacy and launched tried it. */
+/** One way to launch a task's ordinary kernel, as it was tried. */
 typedef struct prem_trial {
   int32_t task;     /* tasks of the same kernel and shapes share the trials of the first of them */
   char way[96];     /* "float4 x 4 rows, 32 x 8 threads, full grid of 1122 blocks" */
@@ -53,7 +55,8 @@ typedef struct prem_trial {
   bool wrong; /* its output differed: never chosen */
 } prem_trial;
 
-/** What a session tried before its first run in mode legacy or launched. */
+/** What a session tried before its first run in a mode of ordinary kernels: legacy, launched,
+ * graph, priority, partition. */
 typedef struct prem_tuning {
   prem_trial *trials;
   int32_t trial_count;
@@ -103,7 +106,8 @@ PREM_API prem_status prem_session_poison(prem_session *session);
  * @param trace  cleared and filled; room for request->hyperperiods. What was measured is kept when
  *               the run is interrupted or fails.
  * @retval PREM_ERR_INTERRUPTED  the stop flag was seen
- * @retval PREM_ERR_UNAVAILABLE  the backend has no such mode, or the GPU no such engine
+ * @retval PREM_ERR_UNAVAILABLE  the backend has no such mode or cannot run this schedule in it, or
+ *                               the GPU no such engine (diag: why); other runs can follow
  * @retval PREM_ERR_MACHINE      watchdog or device fault; diag names block, record, instant; the
  *                               session is good for prem_session_close() only
  */
@@ -118,6 +122,11 @@ PREM_API prem_status prem_session_save(prem_session *session, prem_diag *diag);
 
 /** The ways of launching that the session has tried; the session's. NULL: none were. */
 PREM_API const prem_tuning *prem_session_tuning(const prem_session *session);
+
+/** How the session runs a mode, in a few words, where that depends on the machine or was measured:
+ *  "32 SMs for each task, 4 of 132 for none". The session's, shorter than PREM_SETUP_BYTES. NULL:
+ *  nothing to say, or no run in this mode yet. */
+PREM_API const char *prem_session_setup(const prem_session *session, prem_mode mode);
 
 /** The machine that the session runs on. */
 PREM_API const prem_machine *prem_session_machine(const prem_session *session);

@@ -10,8 +10,8 @@
 #include "cuda_program.h"
 #include "device_verify.h"
 #include "executive.h"
-#include "legacy.h"
 #include "machine_facts.h"
+#include "opponents.h"
 
 enum {
   POLL_NS = 20000,    /* the host's look at the stream */
@@ -42,7 +42,7 @@ typedef struct prem_cuda {
   int64_t records_capacity;
   long long *ends_room; /* job_end_ns in device memory */
   int64_t ends_capacity;
-  prem_legacy *legacy; /* NULL until a run asks for ordinary kernels */
+  prem_opponents *opponents; /* NULL until a run asks for a mode without phases */
 } prem_cuda;
 
 /* A compute that never comes back and an error of the device take the GPU from the whole process:
@@ -274,7 +274,7 @@ static void cuda_close(void *state) {
   if (!cuda)
     return;
   if (loss != GPU_HELD) { /* freeing would wait for the kernel */
-    prem_legacy_free(cuda->legacy);
+    prem_opponents_free(cuda->opponents);
     prem_cuda_program_free(&cuda->device);
     prem_cuda_arrays_free(&cuda->arrays);
     cudaFree(cuda->records_room);
@@ -681,16 +681,19 @@ static prem_status choose_engine(const prem_cuda *cuda, prem_engine *engine, pre
   return PREM_ERR_UNAVAILABLE;
 }
 
-/* Modes legacy and launched: made ready when first asked for. */
-static prem_status run_ordinary(prem_cuda *cuda, const prem_run_request *request, prem_trace *trace,
+/* Modes without phases: made ready when first asked for. */
+static prem_status run_opponent(prem_cuda *cuda, const prem_run_request *request, prem_trace *trace,
                                 prem_diag *diag) {
-  prem_status status = PREM_OK;
-  if (!cuda->legacy)
-    status = prem_legacy_new(cuda->program, &cuda->arrays, cuda->host, cuda->sm_count,
-                             &cuda->legacy, diag);
-  if (status == PREM_OK)
-    status = prem_legacy_run(cuda->legacy, request, trace, diag);
-  if (prem_legacy_is_lost(cuda->legacy))
+  const prem_legacy_place place = {.program = cuda->program,
+                                   .arrays = &cuda->arrays,
+                                   .host = cuda->host,
+                                   .sm_count = cuda->sm_count};
+  if (!cuda->opponents)
+    cuda->opponents = prem_opponents_new(&place);
+  if (!cuda->opponents)
+    return PREM_ERR_MEMORY;
+  const prem_status status = prem_opponents_run(cuda->opponents, request, trace, diag);
+  if (prem_opponents_are_lost(cuda->opponents))
     loss = GPU_HELD;
   else if (status == PREM_ERR_MACHINE && is_broken(cuda))
     loss = GPU_BROKEN;
@@ -699,7 +702,12 @@ static prem_status run_ordinary(prem_cuda *cuda, const prem_run_request *request
 
 static const prem_tuning *cuda_tuning(const void *state) {
   const prem_cuda *cuda = state;
-  return prem_legacy_tuning(cuda->legacy);
+  return prem_opponents_tuning(cuda->opponents);
+}
+
+static const char *cuda_setup(const void *state, prem_mode mode) {
+  const prem_cuda *cuda = state;
+  return prem_opponents_setup(cuda->opponents, mode);
 }
 
 static prem_status cuda_run(void *state, const prem_run_request *request, prem_trace *trace,
@@ -708,8 +716,8 @@ static prem_status cuda_run(void *state, const prem_run_request *request, prem_t
   prem_status status = is_usable(diag);
   if (status != PREM_OK)
     return status;
-  if (request->mode == PREM_MODE_LEGACY || request->mode == PREM_MODE_LAUNCHED)
-    return run_ordinary(cuda, request, trace, diag);
+  if (!prem_mode_has_phases(request->mode))
+    return run_opponent(cuda, request, trace, diag);
   const int64_t ends = request->hyperperiods * trace->job_count;
   prem_device_block *blocks = calloc((size_t)cuda->program->block_count, sizeof *blocks);
   if (!blocks)
@@ -763,7 +771,8 @@ const prem_backend prem_backend_cuda = {
     .name = "cuda",
     .summary = "one persistent kernel on the GPU, releases by %globaltimer",
     .modes = 1u << PREM_MODE_TT | 1u << PREM_MODE_FREE | 1u << PREM_MODE_LOCK |
-             1u << PREM_MODE_LEGACY | 1u << PREM_MODE_LAUNCHED,
+             1u << PREM_MODE_LEGACY | 1u << PREM_MODE_LAUNCHED | 1u << PREM_MODE_GRAPH |
+             1u << PREM_MODE_PRIORITY | 1u << PREM_MODE_PARTITION | 1u << PREM_MODE_COPY,
     .probe = cuda_probe,
     .measure = cuda_measure,
     .open = cuda_open,
@@ -772,5 +781,6 @@ const prem_backend prem_backend_cuda = {
     .verify = cuda_verify,
     .download = cuda_download,
     .tuning = cuda_tuning,
+    .setup = cuda_setup,
     .close = cuda_close,
 };

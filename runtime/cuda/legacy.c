@@ -1,11 +1,10 @@
-/* Modes legacy and launched: making them ready, running hyperperiods. See legacy.h. */
+/* Ordinary kernels: making them ready. See legacy.h. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "legacy_round.h"
 
 enum { LARGEST_SIDE = INT32_MAX - 4096 };
-#define DEFAULT_TIMEOUT_NS INT64_C(5000000000)
 
 #define CUDA_TRY(call)                                                                             \
   do {                                                                                             \
@@ -24,8 +23,8 @@ static bool has_variant(const char *kernel) {
 }
 
 static prem_status refuse(prem_diag *diag, const prem_task *task, const char *reason) {
-  prem_diag_add(diag, PREM_NOTE, 0, task->place, "",
-                "cuda: modes legacy and launched: task '%s' %s", task->name, reason);
+  prem_diag_add(diag, PREM_NOTE, 0, task->place, "", "cuda: ordinary kernels: task '%s' %s",
+                task->name, reason);
   return PREM_ERR_UNAVAILABLE;
 }
 
@@ -106,23 +105,24 @@ static bool is_too_large(const prem_device_array *array) {
 }
 
 static prem_status furnish_task(const prem_legacy *legacy, int32_t t, prem_diag *diag) {
-  const prem_task *task = &legacy->program->schedule->tasks[t];
+  const prem_task *task = &legacy->place.program->schedule->tasks[t];
   const int32_t inputs = task->definition->port_count - 1;
   prem_legacy_task *to = &legacy->tasks[t];
   if (!has_variant(task->definition->name))
     return refuse(diag, task, "has a kernel without an ordinary version");
+  to->kernel = task->definition->name;
   to->output = -1;
   to->border = -1;
   memcpy(to->work.params, task->params, sizeof to->work.params);
   if (inputs < 1)
     return PREM_OK;
   to->output = task->arrays[inputs];
-  const prem_device_array *in = &legacy->arrays->arrays[task->arrays[0]];
-  const prem_device_array *out = &legacy->arrays->arrays[to->output];
+  const prem_device_array *in = &legacy->place.arrays->arrays[task->arrays[0]];
+  const prem_device_array *out = &legacy->place.arrays->arrays[to->output];
   if (is_too_large(in) || is_too_large(out))
     return refuse(diag, task, "has an array with more than 2^31 - 4097 rows or columns");
   for (int32_t i = 0; i < inputs; ++i)
-    take_input(&to->work, i, &legacy->arrays->arrays[task->arrays[i]]);
+    take_input(&to->work, i, &legacy->place.arrays->arrays[task->arrays[i]]);
   memcpy(to->work.in_shape, in->shape, sizeof in->shape);
   to->work.out = out->origin;
   memcpy(to->work.out_pitch_bytes, out->pitch_bytes, sizeof out->pitch_bytes);
@@ -137,7 +137,7 @@ static prem_status furnish_task(const prem_legacy *legacy, int32_t t, prem_diag 
 
 /* Alike: the same code over rows that lie the same way. */
 static bool are_alike(const prem_legacy *legacy, int32_t a, int32_t b) {
-  const prem_task *tasks = legacy->program->schedule->tasks;
+  const prem_task *tasks = legacy->place.program->schedule->tasks;
   const prem_legacy_work *x = &legacy->tasks[a].work, *y = &legacy->tasks[b].work;
   return tasks[a].definition == tasks[b].definition &&
          legacy->tasks[a].border == legacy->tasks[b].border && x->rows == y->rows &&
@@ -190,6 +190,15 @@ static cudaError_t load_kernels(void) {
   return load_kernel(prem_legacy_gate_code(), false, 0);
 }
 
+static cudaError_t make_streams(prem_legacy *legacy) {
+  cudaError_t error;
+  CUDA_TRY(cudaStreamCreateWithFlags(&legacy->leader, cudaStreamNonBlocking));
+  for (int32_t t = 0; t < legacy->task_count; ++t)
+    if (!legacy->tasks[t].stream)
+      CUDA_TRY(cudaStreamCreateWithFlags(&legacy->tasks[t].stream, cudaStreamNonBlocking));
+  return cudaSuccess;
+}
+
 static cudaError_t make_room(prem_legacy *legacy) {
   const size_t tasks = (size_t)legacy->task_count;
   const size_t jobs = (size_t)legacy->order.job_count;
@@ -200,9 +209,7 @@ static cudaError_t make_room(prem_legacy *legacy) {
   if (!legacy->ended || !legacy->ends_seen)
     return cudaErrorMemoryAllocation;
   CUDA_TRY(load_kernels());
-  CUDA_TRY(cudaStreamCreateWithFlags(&legacy->leader, cudaStreamNonBlocking));
-  for (size_t t = 0; t < tasks; ++t)
-    CUDA_TRY(cudaStreamCreateWithFlags(&legacy->tasks[t].stream, cudaStreamNonBlocking));
+  CUDA_TRY(make_streams(legacy));
   for (size_t number = 0; number < jobs; ++number)
     CUDA_TRY(cudaEventCreateWithFlags(&legacy->ended[number], cudaEventDisableTiming));
   CUDA_TRY(cudaMalloc((void **)&legacy->state, sizeof *legacy->state));
@@ -211,25 +218,35 @@ static cudaError_t make_room(prem_legacy *legacy) {
                        cudaHostAllocMapped);
 }
 
-prem_status prem_legacy_new(const prem_program *program, const prem_cuda_arrays *arrays,
-                            const prem_arrays *host, int32_t sm_count, prem_legacy **out,
-                            prem_diag *diag) {
+prem_status prem_legacy_make_room(prem_legacy *legacy, prem_diag *diag) {
+  return prem_legacy_report(make_room(legacy), diag);
+}
+
+static void destroy_streams(const cudaStream_t *streams, int32_t count) {
+  for (int32_t t = 0; streams && t < count; ++t)
+    cudaStreamDestroy(streams[t]);
+}
+
+prem_status prem_legacy_new(const prem_legacy_place *place, const cudaStream_t *streams,
+                            prem_legacy **out, prem_diag *diag) {
   *out = NULL;
+  const int32_t tasks = place->program->schedule->task_count;
   prem_legacy *legacy = calloc(1, sizeof *legacy);
-  if (!legacy)
+  prem_legacy_task *of_tasks = calloc((size_t)tasks + 1, sizeof *of_tasks);
+  if (!legacy || !of_tasks) {
+    destroy_streams(streams, tasks);
+    free(legacy);
+    free(of_tasks);
     return PREM_ERR_MEMORY;
-  *legacy = (prem_legacy){.program = program,
-                          .arrays = arrays,
-                          .host = host,
-                          .sm_count = sm_count,
-                          .task_count = program->schedule->task_count};
-  legacy->tasks = calloc((size_t)legacy->task_count + 1, sizeof *legacy->tasks);
-  prem_status status =
-      legacy->tasks ? prem_untiled_order_new(program, &legacy->order) : PREM_ERR_MEMORY;
+  }
+  *legacy = (prem_legacy){.place = *place, .tasks = of_tasks, .task_count = tasks};
+  for (int32_t t = 0; streams && t < tasks; ++t)
+    of_tasks[t].stream = streams[t];
+  prem_status status = prem_untiled_order_new(place->program, &legacy->order);
   if (status == PREM_OK)
     status = furnish_tasks(legacy, diag);
   if (status == PREM_OK)
-    status = prem_legacy_report(make_room(legacy), diag);
+    status = prem_legacy_make_room(legacy, diag);
   if (status != PREM_OK)
     prem_legacy_free(legacy);
   else
@@ -250,6 +267,7 @@ void prem_legacy_free(prem_legacy *legacy) {
     cudaStreamDestroy(legacy->leader);
   cudaFree(legacy->state);
   cudaFree(legacy->ends);
+  cudaFree(legacy->copied);
   cudaFreeHost(legacy->words);
   prem_untiled_order_free(&legacy->order);
   free(legacy->tuning.trials);
@@ -259,60 +277,21 @@ void prem_legacy_free(prem_legacy *legacy) {
   free(legacy);
 }
 
-const prem_tuning *prem_legacy_tuning(const prem_legacy *legacy) {
-  return legacy && legacy->tuned ? &legacy->tuning : NULL;
-}
-
 bool prem_legacy_is_lost(const prem_legacy *legacy) {
   return legacy && legacy->lost;
 }
 
-/* ---- running --------------------------------------------------------------------------------- */
+/* ---- ways ------------------------------------------------------------------------------------ */
 
-/* Tuning leaves right outputs behind: a run has to make its own. */
-static prem_status tune(prem_legacy *legacy, const prem_run_request *request, prem_diag *diag) {
-  prem_status status = prem_legacy_tune(legacy, request, diag);
-  if (status == PREM_OK)
-    status = prem_legacy_report(prem_cuda_arrays_poison(legacy->arrays), diag);
-  legacy->tuned = status == PREM_OK;
-  return status;
+const prem_tuning *prem_legacy_tuning(const prem_legacy *legacy) {
+  return &legacy->tuning;
 }
 
-static void keep_ends(const prem_legacy *legacy, const int64_t *ends_ns, int64_t hyperperiod,
-                      prem_trace *trace) {
-  int64_t *to = trace->job_end_ns + hyperperiod * trace->job_count;
-  for (int64_t number = 0; number < legacy->order.job_count; ++number) {
-    const prem_untiled_job *job = &legacy->order.jobs[number];
-    if (ends_ns[number] >= 0)
-      to[trace->first_job[job->task] + job->job] =
-          hyperperiod * legacy->program->hyperperiod_ns + ends_ns[number];
+void prem_legacy_take_ways(prem_legacy *legacy, const prem_legacy *from, int32_t sm_count) {
+  for (int32_t t = 0; t < legacy->task_count; ++t) {
+    prem_legacy_way *way = &legacy->tasks[t].way;
+    *way = from->tasks[t].way;
+    if (way->blocks_per_sm > 0)
+      way->blocks = (uint32_t)(way->blocks_per_sm * sm_count);
   }
-}
-
-prem_status prem_legacy_run(prem_legacy *legacy, const prem_run_request *request, prem_trace *trace,
-                            prem_diag *diag) {
-  prem_status status = legacy->tuned ? PREM_OK : tune(legacy, request, diag);
-  if (status != PREM_OK)
-    return status;
-  int64_t *ends_ns = calloc((size_t)legacy->order.job_count + 1, sizeof *ends_ns);
-  if (!ends_ns)
-    return PREM_ERR_MEMORY;
-  const int64_t called_at_ns = prem_legacy_host_now_ns();
-  for (int64_t h = 0; h < request->hyperperiods && status == PREM_OK; ++h) {
-    prem_legacy_round round = {.order = &legacy->order,
-                               .gated = request->mode == PREM_MODE_LEGACY,
-                               .stop = request->stop,
-                               .timeout_ns = request->timeout_ns > 0 ? request->timeout_ns
-                                                                     : DEFAULT_TIMEOUT_NS,
-                               .ends_ns = ends_ns};
-    status = prem_legacy_round_run(legacy, &round, diag);
-    if (status != PREM_OK)
-      break;
-    keep_ends(legacy, ends_ns, h, trace);
-    trace->hyperperiods = h + 1;
-    if (h == 0)
-      trace->launch_ns = round.host_start_ns - called_at_ns;
-  }
-  free(ends_ns);
-  return status;
 }

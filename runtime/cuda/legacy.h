@@ -1,24 +1,5 @@
-/**
- * Modes legacy and launched: the same tasks as ordinary kernels, one launch a job over the whole
- * array, every task on a stream of its own.
- *
- * Hyperperiods run one after the other; the host waits for the end of each. `after` is
- * cudaStreamWaitEvent, a lag is a gate behind it. Every way to launch that is known for a task's
- * kernel is timed at the first run of a session, alone and then with all tasks together; the best
- * ones are used from there on (legacy_tune.c).
- *
- * What is measured: the end of a job is when its last block has issued its last store, stamped by
- * the blocks themselves on %globaltimer. (When the store is visible to other SMs is not waited for:
- * less than a microsecond, to the opponent's benefit.) It counts from S:
- *
- * - legacy is gated: all is queued behind one gate a stream, a thread that waits for S, so that no
- *   cost of launching is inside. From S to a stream's first block about one microsecond goes by,
- *   which counts. A job with a release has a gate of its own.
- *
- * - launched is as launched: the GPU stamps S when it sees a word of the host, which launches as
- *   soon as it sees the stamp, about one microsecond later. Later releases are kept by the host's
- *   clock.
- */
+/** Ordinary kernels: the tasks of a program as launches over whole arrays, every task on a stream
+ * of its own. What modes make of them: opponents.h. */
 #ifndef TTPREM_LEGACY_H
 #define TTPREM_LEGACY_H
 
@@ -26,21 +7,41 @@
 
 typedef struct prem_legacy prem_legacy;
 
+/** What all of them work on. */
+typedef struct prem_legacy_place {
+  const prem_program *program;
+  const prem_cuda_arrays *arrays;
+  const prem_arrays *host;
+  int32_t sm_count;
+} prem_legacy_place;
+
 /**
+ * @param streams  one a task; taken over, also on error, and destroyed at the end. NULL: plain
+ * ones.
  * @retval PREM_ERR_UNAVAILABLE  a task's kernel has no ordinary version, or an array is too large
  *                               for it (diag: a note)
  */
-prem_status prem_legacy_new(const prem_program *program, const prem_cuda_arrays *arrays,
-                            const prem_arrays *host, int32_t sm_count, prem_legacy **out,
-                            prem_diag *diag);
+prem_status prem_legacy_new(const prem_legacy_place *place, const cudaStream_t *streams,
+                            prem_legacy **out, prem_diag *diag);
+/** A copy of `bytes` that reads and writes half of them, in place of the tasks. Has to be tuned. */
+prem_status prem_legacy_copy_new(const prem_legacy_place *place, int64_t bytes, prem_legacy **out,
+                                 prem_diag *diag);
 /** Not of one that is lost: freeing would wait for its kernel. */
 void prem_legacy_free(prem_legacy *legacy);
-/** As prem_session_run(); mode legacy or launched. */
-prem_status prem_legacy_run(prem_legacy *legacy, const prem_run_request *request, prem_trace *trace,
-                            prem_diag *diag);
-/** What was tried; NULL before the first run. */
-const prem_tuning *prem_legacy_tuning(const prem_legacy *legacy);
 /** A kernel never came back: nothing of the device can be freed. */
 bool prem_legacy_is_lost(const prem_legacy *legacy);
+
+/** Choose a way for every task by trying all. Leaves right outputs behind. */
+prem_status prem_legacy_tune(prem_legacy *legacy, const prem_run_request *request, prem_diag *diag);
+/** What was tried. */
+const prem_tuning *prem_legacy_tuning(const prem_legacy *legacy);
+/** The ways that were chosen for another one; what fills the GPU there fills `sm_count` SMs here.
+ */
+void prem_legacy_take_ways(prem_legacy *legacy, const prem_legacy *from, int32_t sm_count);
+
+/** All jobs as a graph of `*node_count` nodes, to be launched after any number of others. The
+ *  caller destroys it. */
+prem_status prem_legacy_graph_new(const prem_legacy *legacy, cudaGraphExec_t *out,
+                                  int64_t *node_count, prem_diag *diag);
 
 #endif

@@ -201,6 +201,14 @@ struct increment_op {
   }
 };
 
+/** Mode copy: what moving the bytes takes at the least. */
+struct copy_op {
+  static constexpr int INPUTS = 1, ELEMENT_BYTES = 4;
+  static __device__ __forceinline__ float4 apply(const unsigned char *, float4 x, float4) {
+    return x;
+  }
+};
+
 /** Of two complex numbers, as the kernel's header says. */
 template <prem_c64 (*F)(prem_c64, prem_c64)> struct complex_op {
   static constexpr int INPUTS = 2, ELEMENT_BYTES = 8;
@@ -374,9 +382,9 @@ __global__ void gate(const prem_legacy_gate gate) {
 
 /* KERNEL, words, code, what a thread makes: rows x columns of elements, border */
 #define VARIANT(KERNEL, WORDS, CODE, ROWS, COLUMNS, BORDER)                                        \
-  { KERNEL, WORDS, (const void *)CODE, ROWS, COLUMNS, 512, BORDER, false }
+  { KERNEL, WORDS, (const void *)CODE, ROWS, COLUMNS, 512, BORDER, false, false }
 #define BLOCK_VARIANT(KERNEL, WORDS, CODE)                                                         \
-  { KERNEL, WORDS, (const void *)CODE, 1, 1, 512, -1, true }
+  { KERNEL, WORDS, (const void *)CODE, 1, 1, 512, -1, true, false }
 
 #define CONV2D(VECTOR, ROWS, STREAM, BORDER, WORDS)                                                \
   VARIANT("conv2d", WORDS, (conv2d<VECTOR, ROWS, STREAM, BORDER>), ROWS, VECTOR, BORDER)
@@ -442,7 +450,10 @@ const prem_legacy_variant variants[] = {
     SUM_CHANNELS(16),
     VARIANT("noop", "nothing", nothing, 0, 0, -1),
     ELEMENT_WISE("vector_increment", increment_op),
-    BLOCK_VARIANT("vector_sum", "a block a tile", vector_sum)};
+    BLOCK_VARIANT("vector_sum", "a block a tile", vector_sum),
+    {PREM_LEGACY_COPY, "cudaMemcpyAsync", (const void *)nothing, 0, 0, 512, -1, false, true},
+    ELEMENT_WISE(PREM_LEGACY_COPY, copy_op),
+    PIECES_OF(PREM_LEGACY_COPY, 8, copy_op)};
 
 } // namespace
 

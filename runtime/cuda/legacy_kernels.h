@@ -31,15 +31,19 @@ typedef struct prem_legacy_work {
   unsigned char params[PREM_PARAMS_BYTES];
 } prem_legacy_work;
 
+/** The kernel of mode copy, which no file can name: `columns` floats of one row, unchanged. */
+#define PREM_LEGACY_COPY "a copy"
+
 /** Code for a kernel. A thread makes `rows` x `columns` elements of the output, or a block does. */
 typedef struct prem_legacy_variant {
-  const char *task_kernel; /* as in kernels.def */
+  const char *task_kernel; /* as in kernels.def, or PREM_LEGACY_COPY */
   const char *words;       /* what sets it apart */
   const void *code;        /* for cudaLaunchKernel; its one argument a prem_legacy_work */
   int32_t rows, columns;
   int32_t most_threads; /* of a block */
   int32_t border;       /* convolutions: 1 where the output has the border as well; else -1 */
   bool by_block;        /* a block makes them, whatever its threads */
+  bool copies_before;   /* the runtime copies `in` to `out`, the code only stamps the end */
 } prem_legacy_variant;
 
 /** Variant `number`, those of a kernel together; NULL behind the last. */

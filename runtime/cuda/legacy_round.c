@@ -1,4 +1,4 @@
-/* Mode legacy: queueing one hyperperiod, opening its gates, seeing it end. */
+/* Ordinary kernels: queueing one hyperperiod, opening its gates, seeing it end. */
 #include <time.h>
 
 #include "legacy_round.h"
@@ -65,15 +65,20 @@ static bool gates_wait(const prem_legacy *legacy, const prem_legacy_round *round
   return true;
 }
 
+prem_legacy_gate prem_legacy_gate_until(const prem_legacy *legacy, const long long *ends,
+                                        int64_t offset_ns) {
+  return (prem_legacy_gate){.word = legacy->words,
+                            .state = legacy->state,
+                            .ends = ends,
+                            .offset_ns = offset_ns,
+                            .timeout_ns = GATE_TIMEOUT_NS};
+}
+
 static cudaError_t queue_gate(const prem_legacy *legacy, cudaStream_t stream, uint32_t *arrived,
                               const long long *ends, int64_t offset_ns, int64_t margin_ns) {
-  prem_legacy_gate gate = {.word = legacy->words,
-                           .arrived = arrived,
-                           .state = legacy->state,
-                           .ends = ends,
-                           .offset_ns = offset_ns,
-                           .margin_ns = margin_ns,
-                           .timeout_ns = GATE_TIMEOUT_NS};
+  prem_legacy_gate gate = prem_legacy_gate_until(legacy, ends, offset_ns);
+  gate.arrived = arrived;
+  gate.margin_ns = margin_ns;
   void *arguments[] = {&gate};
   const dim3 one = {1, 1, 1};
   if (arrived)
@@ -83,19 +88,37 @@ static cudaError_t queue_gate(const prem_legacy *legacy, cudaStream_t stream, ui
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-static cudaError_t launch_job(const prem_legacy_task *task, long long *ends) {
-  const prem_legacy_way *way = &task->way;
-  prem_legacy_work work = task->work;
-  work.ends = ends;
-  void *arguments[] = {&work};
-  const dim3 grid = {way->blocks, 1, 1};
-  const dim3 threads = {(unsigned)way->threads_x, (unsigned)way->threads_y, 1};
-  return cudaLaunchKernel(way->variant->code, grid, threads, arguments, task->shared_bytes,
-                          task->stream);
+long long *prem_legacy_ends_of(const prem_legacy *legacy, int64_t number) {
+  return legacy->ends + number * PREM_LEGACY_END_WORDS;
 }
 
-static long long *ends_of(const prem_legacy *legacy, int64_t number) {
-  return legacy->ends + number * PREM_LEGACY_END_WORDS;
+struct cudaKernelNodeParams prem_legacy_launch(const prem_legacy *legacy,
+                                               const prem_untiled_order *order, int64_t number,
+                                               prem_legacy_work *work) {
+  const prem_legacy_task *task = &legacy->tasks[order->jobs[number].task];
+  const prem_legacy_way *way = &task->way;
+  *work = task->work;
+  work->ends = prem_legacy_ends_of(legacy, number);
+  return (struct cudaKernelNodeParams){
+      .func = (void *)(uintptr_t)way->variant->code,
+      .gridDim = {way->blocks, 1, 1},
+      .blockDim = {(unsigned)way->threads_x, (unsigned)way->threads_y, 1},
+      .sharedMemBytes = (unsigned)task->shared_bytes};
+}
+
+/* A copy by the runtime stamps nothing: the code of its way does so behind it. */
+static cudaError_t launch_job(const prem_legacy *legacy, const prem_untiled_order *order,
+                              int64_t number) {
+  const prem_legacy_task *task = &legacy->tasks[order->jobs[number].task];
+  prem_legacy_work work;
+  const struct cudaKernelNodeParams launch = prem_legacy_launch(legacy, order, number, &work);
+  void *arguments[] = {&work};
+  cudaError_t error;
+  if (task->way.variant->copies_before)
+    CUDA_TRY(cudaMemcpyAsync(work.out, work.in[0], (size_t)work.columns * sizeof(float),
+                             cudaMemcpyDeviceToDevice, task->stream));
+  return cudaLaunchKernel(launch.func, launch.gridDim, launch.blockDim, arguments,
+                          launch.sharedMemBytes, task->stream);
 }
 
 /* Nothing of a task stands in the order before its job 0. */
@@ -120,10 +143,10 @@ static cudaError_t queue_job(const prem_legacy *legacy, const prem_legacy_round 
     const prem_untiled_pred *pred = &round->order->preds[job->first_pred + p];
     CUDA_TRY(cudaStreamWaitEvent(task->stream, legacy->ended[pred->number], 0));
     if (pred->lag_ns > 0)
-      CUDA_TRY(
-          queue_gate(legacy, task->stream, NULL, ends_of(legacy, pred->number), pred->lag_ns, 0));
+      CUDA_TRY(queue_gate(legacy, task->stream, NULL, prem_legacy_ends_of(legacy, pred->number),
+                          pred->lag_ns, 0));
   }
-  CUDA_TRY(launch_job(task, ends_of(legacy, number)));
+  CUDA_TRY(launch_job(legacy, round->order, number));
   if (job->awaited || (number + 1) % LAP == 0)
     CUDA_TRY(cudaEventRecord(legacy->ended[number], task->stream));
   return cudaSuccess;
@@ -199,6 +222,8 @@ static cudaError_t queue_as_launched(const prem_legacy *legacy, prem_legacy_roun
   CUDA_TRY(queue_gate(legacy, legacy->leader, arrival_of(legacy, 0), NULL, 0, 0));
   if (!stamp_start(legacy, round))
     return is_stopped(round) ? cudaSuccess : cudaErrorNotReady;
+  if (round->graph)
+    return cudaGraphLaunch(round->graph, legacy->tasks[0].stream);
   for (int64_t number = 0; number < round->order->job_count; ++number) {
     if (!host_wait_until(round, round->host_start_ns + round->order->jobs[number].release_ns))
       break;
@@ -258,10 +283,11 @@ static void tell_late(prem_legacy *legacy, int64_t late_ns, prem_diag *diag) {
   if (late_ns == 0 || legacy->told_late)
     return;
   legacy->told_late = true;
-  prem_diag_add(diag, PREM_WARNING, 0, (prem_place){0}, "cuda",
-                "mode legacy: a stream came to its gate %lld ns after S: %d tasks need as many "
-                "hardware queues; start with CUDA_DEVICE_MAX_CONNECTIONS=32",
-                (long long)late_ns, (int)legacy->task_count);
+  prem_diag_add(
+      diag, PREM_WARNING, 0, (prem_place){0}, "cuda",
+      "ordinary kernels: a stream came to its gate %lld ns after S: %d tasks need as many "
+      "hardware queues; start with CUDA_DEVICE_MAX_CONNECTIONS=32",
+      (long long)late_ns, (int)legacy->task_count);
 }
 
 static prem_status collect(prem_legacy *legacy, prem_legacy_round *round, prem_diag *diag) {
@@ -283,10 +309,11 @@ static prem_status collect(prem_legacy *legacy, prem_legacy_round *round, prem_d
     return PREM_ERR_INTERRUPTED;
   if (!state.stopped && state.start_ns)
     return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "cuda",
-                "the host did not open the gates of mode legacy within %lld ms: something keeps "
-                "this process from running",
-                (long long)(GATE_TIMEOUT_NS / 1000000));
+  prem_diag_add(
+      diag, PREM_ERROR, 0, (prem_place){0}, "cuda",
+      "the host did not open the gates of ordinary kernels within %lld ms: something keeps "
+      "this process from running",
+      (long long)(GATE_TIMEOUT_NS / 1000000));
   return PREM_ERR_MACHINE;
 }
 

@@ -1,4 +1,4 @@
-/** Of mode legacy: one hyperperiod of ordinary launches. */
+/** Of ordinary kernels: the parts of a prem_legacy, and one hyperperiod of launches. */
 #ifndef TTPREM_LEGACY_ROUND_H
 #define TTPREM_LEGACY_ROUND_H
 
@@ -15,6 +15,7 @@ typedef struct prem_legacy_way {
 } prem_legacy_way;
 
 typedef struct prem_legacy_task {
+  const char *kernel; /* whose variants can do it */
   prem_legacy_work work;
   prem_legacy_way way;
   cudaStream_t stream;
@@ -25,27 +26,26 @@ typedef struct prem_legacy_task {
 } prem_legacy_task;
 
 struct prem_legacy {
-  const prem_program *program;
-  const prem_cuda_arrays *arrays;
-  const prem_arrays *host;
+  prem_legacy_place place;
   prem_untiled_order order;
   prem_legacy_task *tasks;
   int32_t task_count;
-  int32_t sm_count;
   cudaStream_t leader;
   cudaEvent_t *ended;       /* of each job in the order */
   uint32_t *words;          /* pinned: the gates' word, then what says that a task's gate runs */
   prem_legacy_state *state; /* in device memory */
   long long *ends;          /* the same: [job in the order][PREM_LEGACY_END_WORDS] */
   long long *ends_seen;     /* on the host */
+  void *copied;             /* of a copy: source and destination; else NULL */
   prem_tuning tuning;
-  bool tuned, told_late, lost;
+  bool told_late, lost;
 };
 
 /** One hyperperiod, or a part of it. */
 typedef struct prem_legacy_round {
   const prem_untiled_order *order;
   bool gated;
+  cudaGraphExec_t graph;             /* not NULL: all of the order in one launch, not gated */
   const volatile sig_atomic_t *stop; /* may be NULL */
   int64_t timeout_ns;                /* from the last release */
   int64_t *ends_ns;                  /* [job in the order], from S; -1: did not end */
@@ -60,8 +60,16 @@ typedef struct prem_legacy_round {
  * @retval PREM_ERR_MACHINE      a device error, or a kernel that does not end
  */
 prem_status prem_legacy_round_run(prem_legacy *legacy, prem_legacy_round *round, prem_diag *diag);
-/** Choose a way for every task. Leaves right outputs behind. */
-prem_status prem_legacy_tune(prem_legacy *legacy, const prem_run_request *request, prem_diag *diag);
+/** Streams, events and words, once tasks and order are there. */
+prem_status prem_legacy_make_room(prem_legacy *legacy, prem_diag *diag);
+/** What launches a job. `work` is filled; the kernel's one argument. */
+struct cudaKernelNodeParams prem_legacy_launch(const prem_legacy *legacy,
+                                               const prem_untiled_order *order, int64_t number,
+                                               prem_legacy_work *work);
+/** The gate that ends at S + offset_ns; with `ends` at the end of that job + offset_ns. */
+prem_legacy_gate prem_legacy_gate_until(const prem_legacy *legacy, const long long *ends,
+                                        int64_t offset_ns);
+long long *prem_legacy_ends_of(const prem_legacy *legacy, int64_t number);
 /** A device error as a problem; PREM_OK for cudaSuccess. */
 prem_status prem_legacy_report(cudaError_t error, prem_diag *diag);
 int64_t prem_legacy_host_now_ns(void);

@@ -1,5 +1,5 @@
 /*
- * Mode legacy: which way to launch each task is best.
+ * Ordinary kernels: which way to launch each task is best.
  *
  * Every variant of a kernel's code is tried with several block shapes, on a full grid and with as
  * many blocks as an SM holds, half or a quarter of them, striding over the grid. Each way runs
@@ -79,7 +79,9 @@ static prem_status add_way(sweep *at, int32_t t, const prem_legacy_way *way) {
   prem_trial *trial = &tuning->trials[tuning->trial_count];
   *trial = (prem_trial){.task = t, .together_ns = -1};
   const char *words = way->variant->words;
-  if (way->blocks_per_sm == 0)
+  if (way->variant->copies_before)
+    snprintf(trial->way, sizeof trial->way, "%s", words);
+  else if (way->blocks_per_sm == 0)
     snprintf(trial->way, sizeof trial->way, "%s, %d x %d threads, full grid of %u blocks", words,
              way->threads_x, way->threads_y, way->blocks);
   else
@@ -104,7 +106,7 @@ static prem_status add_grids(sweep *at, int32_t t, prem_legacy_way *way) {
     status = add_way(at, t, way);
   for (int32_t part = 1; part <= 4 && status == PREM_OK; part *= 2) {
     way->blocks_per_sm = resident / part;
-    way->blocks = (uint32_t)(way->blocks_per_sm * at->legacy->sm_count);
+    way->blocks = (uint32_t)(way->blocks_per_sm * at->legacy->place.sm_count);
     if (way->blocks > 0 && way->blocks < full)
       status = add_way(at, t, way);
   }
@@ -113,11 +115,10 @@ static prem_status add_grids(sweep *at, int32_t t, prem_legacy_way *way) {
 
 static prem_status add_ways(sweep *at, int32_t t) {
   const prem_legacy_task *task = &at->legacy->tasks[t];
-  const char *kernel = at->legacy->program->schedule->tasks[t].definition->name;
   prem_legacy_way way = {0};
   prem_status status = PREM_OK;
   for (int32_t number = 0; (way.variant = prem_legacy_variant_at(number)); ++number) {
-    if (strcmp(way.variant->task_kernel, kernel) != 0 || way.variant->border != task->border)
+    if (strcmp(way.variant->task_kernel, task->kernel) != 0 || way.variant->border != task->border)
       continue;
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes && status == PREM_OK; ++s) {
       way.threads_x = shapes[s].x;
@@ -176,12 +177,13 @@ static cudaError_t poison_output(const sweep *at, int32_t array) {
   if (array < 0)
     return cudaSuccess;
   cudaStream_t stream = at->legacy->leader;
-  const cudaError_t error = prem_device_poison(&at->legacy->arrays->arrays[array], pattern, stream);
+  const cudaError_t error =
+      prem_device_poison(&at->legacy->place.arrays->arrays[array], pattern, stream);
   return error == cudaSuccess ? cudaStreamSynchronize(stream) : error;
 }
 
 static cudaError_t judge_output(const sweep *at, int32_t array, bool *wrong) {
-  const prem_cuda_arrays *arrays = at->legacy->arrays;
+  const prem_cuda_arrays *arrays = at->legacy->place.arrays;
   unsigned long long words[2] = {0, ~0ULL};
   *wrong = false;
   if (array < 0 || !arrays->reference[array].box)
@@ -189,7 +191,7 @@ static cudaError_t judge_output(const sweep *at, int32_t array, bool *wrong) {
   cudaError_t error = cudaMemcpy(arrays->verdict, words, sizeof words, cudaMemcpyHostToDevice);
   if (error == cudaSuccess)
     error = prem_device_compare(&arrays->arrays[array], &arrays->reference[array],
-                                at->legacy->host->tolerance[array], arrays->verdict, NULL);
+                                at->legacy->place.host->tolerance[array], arrays->verdict, NULL);
   if (error == cudaSuccess)
     error = cudaMemcpy(words, arrays->verdict, sizeof words, cudaMemcpyDeviceToHost);
   *wrong = words[0] > 0;

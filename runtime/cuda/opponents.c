@@ -1,0 +1,304 @@
+/* The modes without phases: making them ready, running hyperperiods. See opponents.h. */
+#include "opponents.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "legacy_round.h"
+#include "partition.h"
+
+#define DEFAULT_TIMEOUT_NS INT64_C(5000000000)
+
+struct prem_opponents {
+  prem_legacy_place place;
+  prem_legacy
+      *of_mode[PREM_MODE_COUNT]; /* NULL: not made; that of legacy serves launched and graph */
+  bool tuned;                    /* that of legacy */
+  cudaGraphExec_t graph;
+  prem_partition *partition;
+  char setup[PREM_MODE_COUNT][PREM_SETUP_BYTES];
+};
+
+prem_opponents *prem_opponents_new(const prem_legacy_place *place) {
+  prem_opponents *opponents = calloc(1, sizeof *opponents);
+  if (opponents)
+    opponents->place = *place;
+  return opponents;
+}
+
+void prem_opponents_free(prem_opponents *opponents) {
+  if (!opponents)
+    return;
+  if (opponents->graph)
+    cudaGraphExecDestroy(opponents->graph);
+  for (int mode = 0; mode < PREM_MODE_COUNT; ++mode)
+    prem_legacy_free(opponents->of_mode[mode]);
+  prem_partition_free(opponents->partition);
+  free(opponents);
+}
+
+const prem_tuning *prem_opponents_tuning(const prem_opponents *opponents) {
+  return opponents && opponents->tuned ? prem_legacy_tuning(opponents->of_mode[PREM_MODE_LEGACY])
+                                       : NULL;
+}
+
+const char *prem_opponents_setup(const prem_opponents *opponents, prem_mode mode) {
+  return opponents && opponents->setup[mode][0] ? opponents->setup[mode] : NULL;
+}
+
+bool prem_opponents_are_lost(const prem_opponents *opponents) {
+  bool lost = false;
+  for (int mode = 0; opponents && mode < PREM_MODE_COUNT; ++mode)
+    lost = lost || prem_legacy_is_lost(opponents->of_mode[mode]);
+  return lost;
+}
+
+static int32_t task_count(const prem_opponents *opponents) {
+  return opponents->place.program->schedule->task_count;
+}
+
+static char *setup_of(prem_opponents *opponents, prem_mode mode) {
+  return opponents->setup[mode];
+}
+
+/* ---- making them ready ----------------------------------------------------------------------- */
+
+/* Tuning leaves right outputs behind: a run has to make its own. */
+static prem_status ready_legacy(prem_opponents *opponents, const prem_run_request *request,
+                                prem_diag *diag) {
+  prem_legacy **legacy = &opponents->of_mode[PREM_MODE_LEGACY];
+  prem_status status = *legacy ? PREM_OK : prem_legacy_new(&opponents->place, NULL, legacy, diag);
+  if (status != PREM_OK || opponents->tuned)
+    return status;
+  status = prem_legacy_tune(*legacy, request, diag);
+  if (status == PREM_OK)
+    status = prem_legacy_report(prem_cuda_arrays_poison(opponents->place.arrays), diag);
+  opponents->tuned = status == PREM_OK;
+  return status;
+}
+
+static prem_status ready_graph(prem_opponents *opponents, prem_diag *diag) {
+  int64_t node_count = 0;
+  if (opponents->graph)
+    return PREM_OK;
+  prem_status status = prem_legacy_graph_new(opponents->of_mode[PREM_MODE_LEGACY],
+                                             &opponents->graph, &node_count, diag);
+  if (status == PREM_OK)
+    snprintf(setup_of(opponents, PREM_MODE_GRAPH), PREM_SETUP_BYTES,
+             "one graph of %lld nodes, one launch a hyperperiod", (long long)node_count);
+  return status;
+}
+
+/* Other streams for the same tasks, launched in the same ways. */
+static prem_status take_over(prem_opponents *opponents, prem_mode mode, const cudaStream_t *streams,
+                             int32_t sm_count, prem_diag *diag) {
+  prem_legacy **legacy = &opponents->of_mode[mode];
+  prem_status status = prem_legacy_new(&opponents->place, streams, legacy, diag);
+  if (status == PREM_OK)
+    prem_legacy_take_ways(*legacy, opponents->of_mode[PREM_MODE_LEGACY], sm_count);
+  return status;
+}
+
+/* Lower numbers are higher priorities. */
+static cudaError_t make_priorities(cudaStream_t *streams, int32_t count, int32_t *level_count) {
+  int least = 0, greatest = 0;
+  cudaError_t error = cudaDeviceGetStreamPriorityRange(&least, &greatest);
+  *level_count = least - greatest + 1;
+  for (int32_t t = 0; t < count && error == cudaSuccess; ++t) {
+    const int64_t level = count <= *level_count ? t : (int64_t)t * *level_count / count;
+    error = cudaStreamCreateWithPriority(&streams[t], cudaStreamNonBlocking, greatest + (int)level);
+  }
+  return error;
+}
+
+static prem_status ready_priority(prem_opponents *opponents, prem_diag *diag) {
+  const int32_t tasks = task_count(opponents);
+  int32_t levels = 0;
+  if (opponents->of_mode[PREM_MODE_PRIORITY])
+    return PREM_OK;
+  cudaStream_t *streams = calloc((size_t)tasks + 1, sizeof *streams);
+  if (!streams)
+    return PREM_ERR_MEMORY;
+  const cudaError_t error = make_priorities(streams, tasks, &levels);
+  prem_status status = prem_legacy_report(error, diag);
+  if (status == PREM_OK)
+    status = take_over(opponents, PREM_MODE_PRIORITY, streams, opponents->place.sm_count, diag);
+  else
+    for (int32_t t = 0; t < tasks; ++t)
+      if (streams[t])
+        cudaStreamDestroy(streams[t]);
+  free(streams);
+  if (status == PREM_OK)
+    snprintf(setup_of(opponents, PREM_MODE_PRIORITY), PREM_SETUP_BYTES,
+             "the file's first task highest, %d of the GPU's %d levels of priority in use",
+             tasks < levels ? tasks : levels, levels);
+  return status;
+}
+
+static prem_status ready_partition(prem_opponents *opponents, prem_diag *diag) {
+  const int32_t tasks = task_count(opponents);
+  if (opponents->of_mode[PREM_MODE_PARTITION])
+    return PREM_OK;
+  cudaStream_t *streams = calloc((size_t)tasks + 1, sizeof *streams);
+  if (!streams)
+    return PREM_ERR_MEMORY;
+  prem_status status = prem_partition_new(tasks, streams, &opponents->partition, diag);
+  const prem_partition *partition = opponents->partition;
+  if (status == PREM_OK)
+    status =
+        take_over(opponents, PREM_MODE_PARTITION, streams, prem_partition_share(partition), diag);
+  free(streams);
+  if (status == PREM_OK)
+    snprintf(setup_of(opponents, PREM_MODE_PARTITION), PREM_SETUP_BYTES,
+             "%d SMs for each task, %d of %d for none", prem_partition_share(partition),
+             prem_partition_rest(partition), opponents->place.sm_count);
+  return status;
+}
+
+/* ---- the copy -------------------------------------------------------------------------------- */
+
+static int64_t array_bytes(const prem_device_array *array) {
+  return array->shape[0] * array->shape[1] * array->shape[2] * array->shape[3] *
+         array->element_bytes;
+}
+
+static bool is_named_before(const prem_task *task, int32_t port) {
+  for (int32_t other = 0; other < port; ++other)
+    if (task->arrays[other] == task->arrays[port])
+      return true;
+  return false;
+}
+
+/* In a hyperperiod: every job moves each of its arrays once. */
+static void count_bytes(const prem_opponents *opponents, int64_t *read, int64_t *written) {
+  const prem_program *program = opponents->place.program;
+  *read = *written = 0;
+  for (int32_t t = 0; t < task_count(opponents); ++t) {
+    const prem_task *task = &program->schedule->tasks[t];
+    for (int32_t port = 0; port < task->definition->port_count; ++port) {
+      const int64_t bytes = array_bytes(&opponents->place.arrays->arrays[task->arrays[port]]) *
+                            program->tasks[t].jobs;
+      if (task->definition->ports[port].access != PREM_IN)
+        *written += bytes;
+      else if (!is_named_before(task, port))
+        *read += bytes;
+    }
+  }
+}
+
+static const char *chosen_way(const prem_legacy *legacy) {
+  const prem_tuning *tuning = prem_legacy_tuning(legacy);
+  for (int32_t i = 0; i < tuning->trial_count; ++i)
+    if (tuning->trials[i].chosen)
+      return tuning->trials[i].way;
+  return "?";
+}
+
+static prem_status ready_copy(prem_opponents *opponents, const prem_run_request *request,
+                              prem_diag *diag) {
+  prem_legacy *copy;
+  int64_t read, written;
+  if (opponents->of_mode[PREM_MODE_COPY])
+    return PREM_OK;
+  count_bytes(opponents, &read, &written);
+  if (read + written == 0) {
+    prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "",
+                  "cuda: mode copy: the file's tasks move no bytes");
+    return PREM_ERR_UNAVAILABLE;
+  }
+  prem_status status = prem_legacy_copy_new(&opponents->place, read + written, &copy, diag);
+  if (status != PREM_OK)
+    return status;
+  opponents->of_mode[PREM_MODE_COPY] = copy;
+  status = prem_legacy_tune(copy, request, diag);
+  if (status == PREM_OK) {
+    snprintf(setup_of(opponents, PREM_MODE_COPY), PREM_SETUP_BYTES,
+             "%lld bytes read + %lld written as half that copied, by %s; nothing is computed or "
+             "verified",
+             (long long)read, (long long)written, chosen_way(copy));
+  } else if (!prem_legacy_is_lost(copy)) {
+    prem_legacy_free(copy);
+    opponents->of_mode[PREM_MODE_COPY] = NULL;
+  }
+  return status;
+}
+
+static prem_status make_ready(prem_opponents *opponents, const prem_run_request *request,
+                              prem_diag *diag) {
+  if (request->mode == PREM_MODE_COPY)
+    return ready_copy(opponents, request, diag);
+  const prem_status status = ready_legacy(opponents, request, diag);
+  if (status != PREM_OK)
+    return status;
+  switch (request->mode) {
+  case PREM_MODE_GRAPH:
+    return ready_graph(opponents, diag);
+  case PREM_MODE_PRIORITY:
+    return ready_priority(opponents, diag);
+  case PREM_MODE_PARTITION:
+    return ready_partition(opponents, diag);
+  default:
+    return PREM_OK;
+  }
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static bool has_own(prem_mode mode) {
+  return mode != PREM_MODE_LAUNCHED && mode != PREM_MODE_GRAPH;
+}
+
+static void keep_ends(const prem_legacy *legacy, const int64_t *ends_ns, int64_t hyperperiod,
+                      prem_trace *trace) {
+  int64_t *to = trace->job_end_ns + hyperperiod * trace->job_count;
+  for (int64_t number = 0; number < legacy->order.job_count; ++number) {
+    const prem_untiled_job *job = &legacy->order.jobs[number];
+    if (ends_ns[number] >= 0)
+      to[trace->first_job[job->task] + job->job] =
+          hyperperiod * legacy->place.program->hyperperiod_ns + ends_ns[number];
+  }
+}
+
+/* The copy has no jobs of the file's: all of them end with it. */
+static void keep_copy_end(const prem_legacy *copy, const int64_t *ends_ns, int64_t hyperperiod,
+                          prem_trace *trace) {
+  const int64_t end_ns = ends_ns[copy->order.job_count - 1];
+  int64_t *to = trace->job_end_ns + hyperperiod * trace->job_count;
+  for (int64_t job = 0; job < trace->job_count && end_ns >= 0; ++job)
+    to[job] = hyperperiod * copy->place.program->hyperperiod_ns + end_ns;
+}
+
+prem_status prem_opponents_run(prem_opponents *opponents, const prem_run_request *request,
+                               prem_trace *trace, prem_diag *diag) {
+  const prem_mode mode = request->mode;
+  prem_status status = make_ready(opponents, request, diag);
+  if (status != PREM_OK)
+    return status;
+  prem_legacy *legacy = opponents->of_mode[has_own(mode) ? mode : PREM_MODE_LEGACY];
+  int64_t *ends_ns = calloc((size_t)legacy->order.job_count + 1, sizeof *ends_ns);
+  if (!ends_ns)
+    return PREM_ERR_MEMORY;
+  const int64_t called_at_ns = prem_legacy_host_now_ns();
+  for (int64_t h = 0; h < request->hyperperiods && status == PREM_OK; ++h) {
+    prem_legacy_round round = {.order = &legacy->order,
+                               .gated = has_own(mode),
+                               .graph = mode == PREM_MODE_GRAPH ? opponents->graph : NULL,
+                               .stop = request->stop,
+                               .timeout_ns = request->timeout_ns > 0 ? request->timeout_ns
+                                                                     : DEFAULT_TIMEOUT_NS,
+                               .ends_ns = ends_ns};
+    status = prem_legacy_round_run(legacy, &round, diag);
+    if (status != PREM_OK)
+      break;
+    if (mode == PREM_MODE_COPY)
+      keep_copy_end(legacy, ends_ns, h, trace);
+    else
+      keep_ends(legacy, ends_ns, h, trace);
+    trace->hyperperiods = h + 1;
+    if (h == 0)
+      trace->launch_ns = round.host_start_ns - called_at_ns;
+  }
+  free(ends_ns);
+  return status;
+}
