@@ -1,13 +1,9 @@
 /* From the text of a schedule to the durations of its phases. */
 #include "scenario.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "ttprem/planner.h"
 
@@ -219,25 +215,8 @@ static prem_status finish_outcomes(const prem_collector *collector) {
 
 /* ---- from text to a session ----------------------------------------------------------------- */
 
-/* The loader reads files: a file of the text that no folder knows. */
-static prem_status load_text(const char *text, prem_schedule **out, prem_diag *diag) {
-  const int file = memfd_create("scenario.cfg", MFD_CLOEXEC);
-  const size_t length = strlen(text);
-  prem_status status = PREM_ERR_IO;
-  char path[64];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-  if (file >= 0 && write(file, text, length) == (ssize_t)length)
-    status = prem_schedule_load(path, NULL, out, diag);
-  else
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "scenario",
-                  "no file in memory for a schedule of %zu bytes", length);
-  if (file >= 0)
-    close(file);
-  return status;
-}
-
 prem_status prem_scenario_prepare(const prem_setup *setup, prem_schedule **out, prem_diag *diag) {
-  prem_status status = setup->text ? load_text(setup->text, out, diag)
+  prem_status status = setup->text ? prem_schedule_load_text("scenario", setup->text, out, diag)
                                    : prem_schedule_load(setup->path, NULL, out, diag);
   if (status == PREM_OK)
     status = prem_schedule_bind(*out, prem_registry_builtin(), diag);

@@ -276,7 +276,7 @@ static void read_array(prem_reader *reader, const config_setting_t *group) {
     read_input_file(reader, group, &array);
   if (is_whole && prem_read_text(reader, group, "save", &save) &&
       check_file_kind(reader, group, "save", save, &array))
-    array.save = strdup(save);
+    reader->out_of_memory |= !(array.save = strdup(save));
   prem_array *grown =
       is_named ? prem_grow(schedule->arrays, (size_t)schedule->array_count, sizeof array) : NULL;
   if (grown) {
@@ -526,8 +526,20 @@ prem_status prem_schedule_load_lenient(const char *path, const char *profile, pr
   return status;
 }
 
-prem_status prem_schedule_load(const char *path, const char *profile, prem_schedule **out,
-                               prem_diag *diag) {
+static prem_status read_text(const char *name, const char *text, prem_schedule **out,
+                             prem_diag *diag) {
+  const size_t count = strlen(text);
+  char *bytes = malloc(count + 2);
+  if (!bytes)
+    return PREM_ERR_MEMORY;
+  memcpy(bytes, text, count);
+  memcpy(bytes + count, "\n", 2);
+  return prem_schedule_read_bytes(name, ".", bytes, count, NULL, out, diag);
+}
+
+/* From a text, or from a file where it is NULL; not lenient. */
+static prem_status load(const char *path, const char *text, const char *profile,
+                        prem_schedule **out, prem_diag *diag) {
   *out = NULL;
   prem_schedule *schedule = NULL;
   prem_diag *own_diag = diag ? NULL : prem_diag_new();
@@ -535,7 +547,8 @@ prem_status prem_schedule_load(const char *path, const char *profile, prem_sched
   if (!found)
     return PREM_ERR_MEMORY;
   size_t before = prem_diag_errors(found);
-  prem_status status = prem_schedule_load_lenient(path, profile, &schedule, found);
+  prem_status status = text ? read_text(path, text, &schedule, found)
+                            : prem_schedule_load_lenient(path, profile, &schedule, found);
   if (status == PREM_OK && prem_diag_errors(found) > before)
     status = PREM_ERR_PARSE;
   prem_diag_free(own_diag);
@@ -544,4 +557,14 @@ prem_status prem_schedule_load(const char *path, const char *profile, prem_sched
   else
     prem_schedule_free(schedule);
   return status;
+}
+
+prem_status prem_schedule_load(const char *path, const char *profile, prem_schedule **out,
+                               prem_diag *diag) {
+  return load(path, NULL, profile, out, diag);
+}
+
+prem_status prem_schedule_load_text(const char *name, const char *text, prem_schedule **out,
+                                    prem_diag *diag) {
+  return load(name, text, NULL, out, diag);
 }

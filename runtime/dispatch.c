@@ -1,11 +1,6 @@
 /* What starting a phase costs on a machine: the shortest of many computes that compute nothing. */
 #include "dispatch.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 static const char empty_computes[] =
     "version = 1;  name = \"dispatch\";  platform: { blocks = 1; };\n"
     "tasks = ( { name = \"empty\"; kernel = \"noop\"; blocks = 1; tiles = 256;\n"
@@ -14,27 +9,13 @@ static const char empty_computes[] =
     "  runs = ( { task = \"empty\"; phase = \"compute\"; start_ns = 0L;\n"
     "             repeat = 256; step_ns = 1048576L; } ); };\n";
 
-/* The loader reads files: one that no folder knows. */
-static prem_status load(prem_schedule **out, prem_diag *diag) {
-  const size_t length = sizeof empty_computes - 1;
-  const int file = memfd_create("dispatch.cfg", MFD_CLOEXEC);
-  prem_status status = PREM_ERR_IO;
-  char path[64];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-  if (file >= 0 && write(file, empty_computes, length) == (ssize_t)length)
-    status = prem_schedule_load(path, NULL, out, diag);
-  if (file >= 0)
-    close(file);
-  return status;
-}
-
 prem_status prem_measure_dispatch(const prem_backend *backend, int64_t *dispatch_ns,
                                   prem_diag *diag) {
   const prem_run_request request = {.mode = PREM_MODE_FREE, .hyperperiods = 1};
   prem_schedule *schedule = NULL;
   prem_session *session = NULL;
   prem_trace *trace = NULL;
-  prem_status status = load(&schedule, diag);
+  prem_status status = prem_schedule_load_text("dispatch", empty_computes, &schedule, diag);
   if (status == PREM_OK)
     status = prem_schedule_bind(schedule, prem_registry_builtin(), diag);
   if (status == PREM_OK)

@@ -507,6 +507,30 @@ START_TEST(lenient_keeps_what_is_good) {
 END_TEST
 
 /* Earlier errors in the same list are not this file's. */
+START_TEST(a_text_needs_no_file) {
+  prem_schedule *schedule = NULL;
+  prem_diag *diag = prem_diag_new();
+  const char *const source =
+      HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 4;\n"
+           "            compute: { wcet_ns = 5L; }; } ); # end";
+  ck_assert_int_eq(prem_schedule_load_text("memory", source, &schedule, diag), PREM_OK);
+  ck_assert_uint_eq(prem_diag_count(diag), 0);
+  ck_assert_str_eq(schedule->path, "memory");
+  ck_assert_int_eq(schedule->tasks[0].tile_count, 4);
+  ck_assert_str_eq(schedule->tasks[0].place.file, "memory");
+  ck_assert_int_eq(schedule->tasks[0].place.line, 2);
+  prem_schedule_free(schedule);
+  ck_assert_int_eq(prem_schedule_load_text("memory", HEAD "tasks = ( );", &schedule, diag),
+                   PREM_ERR_PARSE);
+  ck_assert_ptr_null(schedule);
+  ck_assert(prem_diag_has(diag, 1));
+  ck_assert_str_eq(prem_diag_at(diag, 0)->file, "memory");
+  ck_assert_int_eq(prem_schedule_load_text("memory", "", &schedule, NULL), PREM_ERR_PARSE);
+  ck_assert_ptr_null(schedule);
+  prem_diag_free(diag);
+}
+END_TEST
+
 START_TEST(errors_from_before_do_not_count) {
   prem_schedule *s = NULL;
   prem_diag *diag = prem_diag_new();
@@ -559,6 +583,7 @@ int main(void) {
   tcase_add_test(cases, profiles_replace_times);
   tcase_add_test(cases, plan_is_read);
   tcase_add_test(cases, lenient_keeps_what_is_good);
+  tcase_add_test(cases, a_text_needs_no_file);
   tcase_add_test(cases, errors_from_before_do_not_count);
   tcase_add_test(cases, limit_of_table_entries);
   Suite *suite = suite_create("reader");

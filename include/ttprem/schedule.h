@@ -4,9 +4,9 @@
  *   schedule file --prem_schedule_load()--> prem_schedule --prem_schedule_bind()--> with tiles and
  *   windows --prem_plan_make()--> with a plan --prem_check()--> judged --prem_program_new()--> runs
  *
- * A prem_schedule owns everything it points to. Readers only read it; the two calls that change it
- * are prem_schedule_bind() and prem_schedule_set_plan(). The file format is
- * docs/schedule-format.md.
+ * A prem_schedule owns everything it points to. Readers only read it; four calls change it:
+ * prem_schedule_bind(), prem_schedule_set_plan(), prem_schedule_replace() and
+ * prem_schedule_edit_policy(). The file format is docs/schedule-format.md.
  */
 #ifndef TTPREM_SCHEDULE_H
 #define TTPREM_SCHEDULE_H
@@ -91,7 +91,7 @@ struct prem_arg {
  */
 typedef struct prem_port_layout {
   int32_t offset_bytes; /* a multiple of 128 */
-  int32_t row_bytes;    /* extent * element + 15 of lead, rounded up to 16 */
+  int32_t row_bytes;    /* the most lead of a tile + extent * element, rounded up to 16 */
   int32_t rows;         /* product of the outer extents */
   int32_t element_bytes;
 } prem_port_layout;
@@ -212,6 +212,17 @@ PREM_API prem_status prem_schedule_load(const char *path, const char *profile, p
  */
 PREM_API prem_status prem_schedule_load_lenient(const char *path, const char *profile,
                                                 prem_schedule **out, prem_diag *diag);
+
+/**
+ * Load a schedule from memory; everything else is as in prem_schedule_load().
+ *
+ * @param      name  what messages call the text. Relative paths in it count from the working
+ *                   folder.
+ * @param      text  of a schedule file, closed by a zero; not kept.
+ * @param[out] out   new schedule, or NULL on error; free with prem_schedule_free().
+ */
+PREM_API prem_status prem_schedule_load_text(const char *name, const char *text,
+                                             prem_schedule **out, prem_diag *diag);
 PREM_API void prem_schedule_free(prem_schedule *schedule);
 
 /**
