@@ -5,8 +5,8 @@
 #ifndef TTPREM_INTRUDER_H
 #define TTPREM_INTRUDER_H
 
-#include "experiment.h"
-#include "stops.h"
+#include "../experiment.h"
+#include "../stops.h"
 
 typedef enum prem_intruder_kind {
   PREM_INTRUDER_NONE,

@@ -18,7 +18,7 @@ enum {
   LOOKS = 64,            /* rounds between two looks at the host's word */
   NAP_NS = 50000,        /* the host's looks at the GPU */
   PIECE_BYTES = 8 << 20, /* of a copy */
-  QUEUED = 4,            /* pieces */
+  QUEUED = 16,           /* pieces */
   DIRECTIONS = 2
 };
 constexpr int64_t launch_ns = 5000000; /* of one launch: so long may others wait for its SMs */

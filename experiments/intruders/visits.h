@@ -2,8 +2,8 @@
 #ifndef TTPREM_VISITS_H
 #define TTPREM_VISITS_H
 
+#include "../observe.h"
 #include "intruder.h"
-#include "observe.h"
 
 /** All turns of a schedule beside one intruder. */
 typedef struct prem_visit {
