@@ -10,6 +10,7 @@
 #       faults     faults planted on purpose: the right message, and the GPU free again in a second
 #       sanitize   compute-sanitizer on small schedules
 #       measure    the measurements, one JSON and table each, with the GPU's state before and after
+#       h200_conv2d  what experiments/h200_conv2d/ shows, in nine minutes at most
 #       experiments  the tables and figures of the literature, one JSON each
 #       writes FOLDER/STEP/ (FOLDER: results) and FOLDER.tar.gz; FOLDER/measure/ and FOLDER/experiments/
 #       are what experiments/results/ keeps. Every command has a limit in time: none keeps the GPU for
@@ -79,6 +80,28 @@ step_measure() {
   measure thesis_phase_blockwise  120 compare figures/thesis_phase_blockwise.cfg  --modes $all_modes --repeat 200
 }
 
+# The most important first: what finds no time any more is left out, and said.
+step_h200_conv2d() {
+  local end=$((SECONDS + 520)) four=figures/h200_conv2d_x4_large.cfg every
+  every=$(modes_of_gpu)
+  until_end table            200 compare $four --modes "$every" --repeat 1000
+  until_end resident         150 compare figures/h200_conv2d_x4_large_resident.cfg
+  until_end gang              60 compare figures/h200_conv2d_x4_gang.cfg --modes legacy,free,tt --repeat 1000
+  until_end isolate           90 isolate $four --repeat 40
+  until_end isolate_gang      60 isolate figures/h200_conv2d_x4_gang.cfg --repeat 40
+  until_end recorded          30 compare $four --modes free,tt --repeat 300
+  until_end not_recorded      30 compare $four --modes free,tt --repeat 300 --no-records
+  until_end resident_not_recorded 30 compare figures/h200_conv2d_x4_large_resident.cfg --modes tt \
+    --repeat 20000 --no-records
+  until_end profile           40 profile $four --times planned --regulated --steady --repeat 40 \
+    -o h200_conv2d_x4_large.profile.cfg
+  until_end tune             100 tune figures/h200_conv2d_x4_tune.cfg --from 672 --to 1024 --sweep=32 --tries 2 \
+    --precision 3 --rounds 2 --late 0.01 --overruns 100
+  until_end table_7x7         60 compare figures/h200_conv2d_7x7_x4.cfg --modes "$every" --repeat 200
+  until_end table_increment   60 compare figures/h200_increment_x4.cfg --modes "$every" --repeat 200
+  find . -name '*.csv' -exec gzip -9n {} +
+}
+
 step_experiments() {
   gpu_state "before the experiments"
   limit experiments 560 ttprem experiment all --backend cuda -o .
@@ -105,6 +128,18 @@ limit() { # NAME SECONDS COMMAND...
   *) report FAILED $((SECONDS - began)) "$name: exit status $status: $(tail -n 1 "$name.log")" ;;
   esac
 }
+
+until_end() { # NAME SECONDS VERB SCHEDULE OPTION...: as measure, and not beyond the second $end
+  local left=$((end - SECONDS))
+  if [ "$left" -lt 10 ]; then
+    report FAILED 0 "$1: no time was left"
+    return
+  fi
+  measure "$1" $(($2 < left ? $2 : left)) "${@:3}"
+}
+
+# What the backend has, separated by commas.
+modes_of_gpu() { sed -n '/^cuda: /,$s/^ *modes  *//p' "$out/info/info.log" | head -n 1 | tr ' ' ','; }
 
 measure() { # NAME SECONDS VERB SCHEDULE OPTION...
   local name=$1 seconds=$2 verb=$3 schedule=$4
@@ -150,9 +185,9 @@ measure_all() {
     out=$(realpath -m "${2:?-o needs a folder}")
     shift 2
   fi
-  if [ $# -eq 0 ]; then set -- check faults sanitize measure experiments; fi
+  if [ $# -eq 0 ]; then set -- check faults sanitize measure h200_conv2d experiments; fi
   for step in "$@"; do
-    case $step in check | faults | sanitize | measure | experiments) ;; *) usage ;; esac
+    case $step in check | faults | sanitize | measure | h200_conv2d | experiments) ;; *) usage ;; esac
   done
   if [ ! -x "$here/bin/ttprem" ]; then
     echo "gpu: this is not a packed folder; make one with tools/gpu.sh pack" >&2

@@ -16,7 +16,8 @@ set -euo pipefail
 # the phases of all four overlap; warmup tiles of every block run without releases in warmup_ns.
 # Exclusive: a start has pair_ns, or lone_ns where it prefetches or writes back alone; cold_ns the first.
 readonly names=(h200_conv2d_x4 h200_conv2d_x4_large h200_conv2d_7x7_x4 h200_increment_x4
-  h200_conv2d_x4_resident h200_conv2d_x4_large_resident h200_conv2d_x4_gang)
+  h200_conv2d_x4_resident h200_conv2d_x4_large_resident h200_conv2d_x4_gang
+  h200_conv2d_x4_tune)
 
 numbers_of() { # NAME
   kernel=conv2d task=conv array=image shape='4292, 4098' tile='5, 512'
@@ -27,7 +28,7 @@ numbers_of() { # NAME
   modes='"legacy", "launched", "free", "lock", "tt"'
   case $1 in
   h200_conv2d_x4) ;;
-  h200_conv2d_x4_large | h200_conv2d_x4_large_resident)
+  h200_conv2d_x4_large | h200_conv2d_x4_large_resident | h200_conv2d_x4_tune)
     blocks=66 per_sm=2 threads=384 scratch_bytes=105472 tile='10, 512' offset_ns=864
     measure='scenario = "relaunch";  runs = 400;  discard = 5;' modes='"legacy", "free", "tt"'
     ;;
@@ -51,6 +52,7 @@ numbers_of() { # NAME
     ;;
   esac
   case $1 in
+  *_tune) offset_ns=672 measure='scenario = "relaunch";  runs = 30;  discard = 2;' modes='"tt"' ;;
   *_resident)
     warmup=0 warmup_ns=0
     measure='scenario = "resident";  hyperperiods = 100000;  discard = 20;' modes='"free", "tt"'
@@ -88,6 +90,11 @@ END
 # with all of an SM's scratchpad, and moves 14 MB at a time on all of them. The next one starts when the
 # last byte must have landed. Two take turns, so that each start prefetches a tile and writes back the
 # task's last one, then the other two. Inputs and outputs are 558 MB together.
+END
+  h200_conv2d_x4_tune) cat <<'END' ;;
+# h200_conv2d_x4_large.cfg as it cannot be: a cycle that asks for more than the memory delivers, 672 ns
+# for 12 MB. `ttprem tune` starts from it and finds the smallest cycle that this GPU keeps; windows stay
+# as they are, so the file's have to be as short as those of the shortest cycle to try.
 END
   *_resident) cat <<END ;;
 # The convolutions of ${1%_resident}.cfg over and over again: one launch runs hyperperiod
