@@ -1,4 +1,5 @@
 /* Findings from the JSON that prem_findings_write() wrote, to be shown and drawn again. */
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
@@ -145,10 +146,15 @@ prem_status prem_findings_read(const char *path, prem_findings **out, prem_diag 
   json_error_t error;
   json_t *root = json_load_file(path, 0, &error);
   if (!root) {
-    const bool unreadable = json_error_code(&error) == json_error_cannot_open_file;
+    const enum json_error_code code = json_error_code(&error);
+    const bool unreadable = code == json_error_cannot_open_file;
+    const bool cut = code == json_error_premature_end_of_input;
     prem_diag_add(diag, PREM_ERROR, 0,
-                  (prem_place){.file = path, .line = error.line > 0 ? error.line : 0}, "", "%s",
-                  error.text);
+                  (prem_place){.file = path, .line = error.line > 0 ? error.line : 0}, "", "%s: %s",
+                  unreadable ? "cannot be read"
+                  : cut      ? "is cut short"
+                             : "is no JSON",
+                  unreadable ? strerror(errno) : error.text);
     return unreadable ? PREM_ERR_IO : PREM_ERR_PARSE;
   }
   const prem_status status = build(root, path, out, diag);

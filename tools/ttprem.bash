@@ -90,7 +90,12 @@ _ttprem() {
     plan | check | run | compare | profile | tune | isolate) _ttprem_files '*.cfg' ;;
     trace) _ttprem_files '*.csv' ;;
     report) _ttprem_files '*.json' ;;
-    experiment) _ttprem_words all list "$("$1" experiment list | awk '{ print $1 }')" ;;
+    experiment) # a name, or findings that were written before
+      _ttprem_files '*.json'
+      local files=("${COMPREPLY[@]}")
+      _ttprem_words all list "$("$1" experiment list | awk '{ print $1 }')"
+      COMPREPLY+=("${files[@]}")
+      ;;
     esac
   fi
 }
