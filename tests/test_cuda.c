@@ -50,7 +50,8 @@ static prem_schedule *planned(const char *path, const prem_machine *machine, pre
   return NULL;
 }
 
-static void run(prem_session *session, const char *name, prem_mode mode, prem_engine engine,
+/* False: this GPU has no such mode or engine. */
+static bool run(prem_session *session, const char *name, prem_mode mode, prem_engine engine,
                 prem_trace *trace, prem_diag *diag) {
   const prem_run_request request = {.mode = mode, .hyperperiods = HYPERPERIODS, .engine = engine};
   char what[256];
@@ -63,12 +64,14 @@ static void run(prem_session *session, const char *name, prem_mode mode, prem_en
     status = prem_session_run(session, &request, trace, diag);
   if (status == PREM_ERR_UNAVAILABLE) {
     printf("not on this GPU: %s\n", what);
-    return;
+    return false;
   }
-  if (status == PREM_OK)
+  if (status == PREM_OK && prem_mode_computes(mode))
     status = prem_session_verify(session, &verdict);
-  if (status != PREM_OK || !verdict.ok || trace->hyperperiods != HYPERPERIODS)
+  if (status != PREM_OK || (prem_mode_computes(mode) && !verdict.ok) ||
+      trace->hyperperiods != HYPERPERIODS)
     fail(what, diag);
+  return true;
 }
 
 /* Every job has ended, and behind its release. */
@@ -88,13 +91,43 @@ static void judge_ends(const prem_schedule *schedule, const char *name, const pr
       }
 }
 
+/* A copy has one end, behind its start, and says how many bytes it moves. */
+static void run_copy(prem_session *session, const prem_schedule *schedule, const char *name,
+                     prem_trace *trace, prem_diag *diag) {
+  if (!run(session, name, PREM_MODE_COPY, PREM_ENGINE_BEST, trace, diag))
+    return;
+  for (int64_t h = 0; h < HYPERPERIODS; ++h)
+    for (int64_t job = 0; job < trace->job_count; ++job) {
+      const int64_t *ends_ns = trace->job_end_ns + h * trace->job_count;
+      if (ends_ns[job] <= h * schedule->plan->hyperperiod_ns || ends_ns[job] != ends_ns[0])
+        fail("mode copy: its jobs do not end with it", diag);
+    }
+  if (!prem_session_setup(session, PREM_MODE_COPY))
+    fail("mode copy does not say what it moves", diag);
+}
+
+/* Stopped before it begins, a run ends at once; the next one is as good as any. */
+static void stop_and_go(prem_session *session, const char *name, prem_mode mode, prem_trace *trace,
+                        prem_diag *diag) {
+  static const volatile sig_atomic_t stop = 1;
+  const prem_run_request request = {.mode = mode, .hyperperiods = HYPERPERIODS, .stop = &stop};
+  if (prem_session_run(session, &request, trace, diag) != PREM_ERR_INTERRUPTED)
+    fail("a stopped run is not told as interrupted", diag);
+  run(session, name, mode, PREM_ENGINE_BEST, trace, diag);
+}
+
 /* One launch a job. Every way that was tried at the first run has to give the right output. */
 static void run_ordinary(prem_session *session, const prem_schedule *schedule, const char *name,
                          prem_trace *trace, prem_diag *diag) {
-  run(session, name, PREM_MODE_LEGACY, PREM_ENGINE_BEST, trace, diag);
-  judge_ends(schedule, name, trace, diag);
-  run(session, name, PREM_MODE_LAUNCHED, PREM_ENGINE_BEST, trace, diag);
-  judge_ends(schedule, name, trace, diag);
+  for (int mode = PREM_MODE_LEGACY; mode <= PREM_MODE_PARTITION; ++mode) {
+    if (!run(session, name, (prem_mode)mode, PREM_ENGINE_BEST, trace, diag))
+      continue;
+    judge_ends(schedule, name, trace, diag);
+    stop_and_go(session, name, (prem_mode)mode, trace, diag);
+    if (mode > PREM_MODE_LAUNCHED && !prem_session_setup(session, (prem_mode)mode))
+      fail("a mode does not say how it was run", diag);
+  }
+  run_copy(session, schedule, name, trace, diag);
   const prem_tuning *tuning = prem_session_tuning(session);
   int32_t chosen = 0;
   for (int32_t i = 0; tuning && i < tuning->trial_count; ++i) {

@@ -26,7 +26,8 @@ usage() {
 # ---- what is checked and measured ----------------------------------------------------------------
 
 readonly modes=(tt free lock legacy launched) engines=(bulk cp_async vector)
-readonly all_modes=tt,free,lock,legacy,launched
+readonly opponents=legacy,launched,graph,priority,partition,copy
+readonly tiled_modes=tt,free,lock all_modes=tt,free,lock,$opponents
 
 # limit NAME SECONDS COMMAND...: the command's output goes to NAME.log
 step_check() {
@@ -37,9 +38,10 @@ step_check() {
   for schedule in $(schedules_with_data); do
     name=$(basename "$schedule" .cfg)
     for engine in "${engines[@]}"; do
-      limit "$name.$engine" 120 ttprem compare "$schedule" --backend cuda --modes "$all_modes" \
+      limit "$name.$engine" 120 ttprem compare "$schedule" --backend cuda --modes "$tiled_modes" \
         --engine "$engine" --repeat 20
     done
+    limit "$name.opponents" 120 ttprem compare "$schedule" --backend cuda --modes "$opponents" --repeat 20
   done
   limit own_kernel 60 own_ttprem compare own_kernel/sharpen.cfg --backend cuda --modes tt,free,lock \
     --repeat 20
@@ -123,6 +125,7 @@ limit() { # NAME SECONDS COMMAND...
   timeout -k 10 "$seconds" "$@" >>"$name.log" 2>&1 </dev/null || status=$?
   case $status in
   0) report ok $((SECONDS - began)) "$name" ;;
+  3) report missing $((SECONDS - began)) "$name: $(grep -A 1 'LEFT OUT' "$name.log" | tr '\n' ' ')" ;;
   77) report skipped $((SECONDS - began)) "$name: $(tail -n 1 "$name.log")" ;;
   124 | 137) report FAILED $((SECONDS - began)) "$name: not done after $seconds s" ;;
   *) report FAILED $((SECONDS - began)) "$name: exit status $status: $(tail -n 1 "$name.log")" ;;
