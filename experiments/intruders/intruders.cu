@@ -14,15 +14,17 @@ namespace {
 
 enum {
   THREADS = 1024,
-  AT_ONCE = 8,           /* accesses of a thread in flight */
-  LOOKS = 64,            /* rounds between two looks at the host's word */
+  AT_ONCE = 8,          /* accesses of a thread in flight */
+  ROUNDS_PER_LOOK = 64, /* between two looks at the host's word */
+  CLOCKS_PER_LOOK = 4096,
   NAP_NS = 50000,        /* the host's looks at the GPU */
   PIECE_BYTES = 8 << 20, /* of a copy */
   QUEUED = 16,           /* pieces */
   DIRECTIONS = 2
 };
-constexpr int64_t launch_ns = 5000000; /* of one launch: so long may others wait for its SMs */
+constexpr int64_t launch_ns = 2000000; /* of one launch: so long may others wait for its SMs */
 constexpr int64_t patience_ns = 10000000000;
+constexpr int64_t life_ns = 60000000000;         /* of an intruder that is not ended */
 constexpr size_t room_bytes = (size_t)256 << 20; /* far more than an L2 holds; a power of two */
 
 /** What all launches did. */
@@ -55,7 +57,7 @@ __device__ void watch(const lodger_order &order) {
       seen.longest_ns = max(seen.longest_ns, (long long)gap_ns);
     }
     last_ns = now_ns;
-    if (look % LOOKS == 0 && *(const volatile uint32_t *)order.over)
+    if (look % CLOCKS_PER_LOOK == 0 && *(const volatile uint32_t *)order.over)
       break;
   }
   lodger_counts *all = order.counts; /* launches follow each other: there is no other writer */
@@ -84,7 +86,7 @@ __device__ void stream_through(const lodger_order &order) {
     }
     at += AT_ONCE * threads;
     ++rounds;
-    if (threadIdx.x == 0 && rounds % LOOKS == 0 && *(const volatile uint32_t *)order.over)
+    if (threadIdx.x == 0 && rounds % ROUNDS_PER_LOOK == 0 && *(const volatile uint32_t *)order.over)
       *over = 1;
   }
   atomicAdd(&order.counts->moved_bytes, rounds * AT_ONCE * 2 * sizeof(uint4));
@@ -146,12 +148,20 @@ struct prem_gpu_lodger {
 
 namespace {
 
+/** May it go on? Not when it is over, and at its life's end something is wrong. */
+bool goes_on(const uint32_t *over, int64_t began_ns, cudaError_t *error) {
+  if (*error == cudaSuccess && prem_host_clock_ns() - began_ns > life_ns)
+    *error = cudaErrorLaunchTimeout;
+  return *error == cudaSuccess && !__atomic_load_n(over, __ATOMIC_ACQUIRE);
+}
+
 /** Launch after launch. The naps between them let a schedule that wants all SMs have them. */
 void *lodge_on(void *argument) {
   prem_gpu_lodger *lodger = (prem_gpu_lodger *)argument;
   void *arguments[] = {&lodger->order};
+  const int64_t began_ns = prem_host_clock_ns();
   cudaError_t error = cudaSuccess;
-  while (error == cudaSuccess && !__atomic_load_n(lodger->over, __ATOMIC_ACQUIRE)) {
+  while (goes_on(lodger->over, began_ns, &error)) {
     error =
         cudaLaunchKernel((const void *)lodge, dim3((unsigned)lodger->streams + 1), dim3(THREADS),
                          arguments, (size_t)lodger->scratch_bytes, lodger->stream);
@@ -294,8 +304,9 @@ cudaError_t queue_pieces(copy_lane *lane) {
 
 void *copy_on(void *argument) {
   copy_lane *lane = (copy_lane *)argument;
+  const int64_t began_ns = prem_host_clock_ns();
   cudaError_t error = cudaSuccess;
-  while (error == cudaSuccess && !__atomic_load_n(lane->over, __ATOMIC_ACQUIRE)) {
+  while (goes_on(lane->over, began_ns, &error)) {
     error = queue_pieces(lane);
     if (error == cudaSuccess)
       error = await_stream(lane->stream);
