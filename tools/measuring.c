@@ -7,9 +7,6 @@
 
 #include "progress.h"
 
-/* Raw records kept of one run: 4 Mi x 56 bytes. What finds no room is counted as lost. */
-enum { MAX_RECORDS = 4 << 20 };
-
 /* ---- options -------------------------------------------------------------------------------- */
 
 enum {
@@ -28,12 +25,6 @@ void measuring_add_mode(measuring_options *options, struct argp_state *state, co
     if (options->modes[i] == mode)
       argp_error(state, "mode '%s' is named twice", text);
   options->modes[options->mode_count++] = mode;
-}
-
-static prem_scenario parse_scenario(struct argp_state *state, const char *text) {
-  if (strcmp(text, "relaunch") && strcmp(text, "resident"))
-    argp_error(state, "unknown scenario '%s'; there are: relaunch, resident", text);
-  return strcmp(text, "resident") ? PREM_RELAUNCH : PREM_RESIDENT;
 }
 
 static void add_picture(measuring_options *options, struct argp_state *state, const char *path) {
@@ -72,7 +63,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     options->duration_s = command_parse_seconds(state, "--duration", text);
     return 0;
   case KEY_SCENARIO:
-    options->scenario = parse_scenario(state, text);
+    options->scenario = sampling_parse_scenario(state, text);
     options->scenario_given = true;
     return 0;
   case 'j':
@@ -82,8 +73,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     add_picture(options, state, text);
     return 0;
   case KEY_ENGINE:
-    if (!prem_engine_parse(text, &options->engine))
-      argp_error(state, "unknown engine '%s'; there are: best, bulk, cp_async, vector", text);
+    options->engine = sampling_parse_engine(state, text);
     return 0;
   case KEY_STRICT:
     options->strict = true;
@@ -187,14 +177,8 @@ static int choose_modes(const measuring_options *options, const prem_schedule *s
 
 static void choose_repeats(const measuring_options *options, const prem_schedule *schedule,
                            const prem_backend *backend, prem_compare_options *compare) {
-  const prem_measure *file = &schedule->measure;
-  /* Every run of the simulator is the same run. */
-  bool deterministic = !strcmp(prem_backend_name(backend), "sim");
-  compare->scenario = options->scenario_given ? options->scenario : file->scenario;
-  compare->repeat = compare->scenario == PREM_RESIDENT ? file->hyperperiods : file->runs;
-  compare->discard = file->discard;
-  if (deterministic)
-    compare->repeat = 1, compare->discard = 0;
+  compare->scenario = options->scenario_given ? options->scenario : schedule->measure.scenario;
+  sampling_counts(schedule, backend, compare->scenario, &compare->repeat, &compare->discard);
   if (options->repeat || options->duration_s > 0)
     compare->repeat = options->repeat; /* 0: as many as the duration takes */
   compare->duration_s = options->duration_s;
@@ -229,16 +213,6 @@ static bool check_outputs(const measuring_options *options, const prem_schedule 
   for (int32_t i = 0; i < schedule->array_count; ++i)
     writable &= command_output_check(schedule->arrays[i].save);
   return writable;
-}
-
-static int plan_in_memory(prem_schedule *schedule, const prem_machine *machine) {
-  prem_diag *diag = prem_diag_new();
-  int status = command_plan_schedule(schedule, machine, NULL, diag);
-  prem_diag_free(diag);
-  if (status == COMMAND_DONE)
-    command_note("%s has no plan; planned in memory: policy %s, hyperperiod %" PRId64 " ns",
-                 schedule->path, schedule->plan->policy, schedule->plan->hyperperiod_ns);
-  return status;
 }
 
 /* ---- during the run ------------------------------------------------------------------------- */
@@ -307,14 +281,6 @@ static int judge_rows(const prem_result *result, const prem_schedule *schedule, 
   return status;
 }
 
-static int print_failed(prem_status status, prem_diag *diag, const char *what) {
-  command_print_diag(diag);
-  if (status != PREM_OK && prem_diag_errors(diag) == 0)
-    command_error("%s: %s", what, prem_status_text(status));
-  prem_diag_free(diag);
-  return command_exit_status(status);
-}
-
 /* The first of two exit statuses that says something. */
 static int join_status(int first, int second) {
   return first == COMMAND_DONE ? second : first;
@@ -332,13 +298,13 @@ static int write_result(const measuring_options *options, const prem_schedule *s
   int status = COMMAND_DONE;
   if (options->json) {
     prem_diag *diag = prem_diag_new();
-    status = print_failed(prem_result_write(result, schedule, command_line, options->json, diag),
-                          diag, options->json);
+    status = sampling_failed(prem_result_write(result, schedule, command_line, options->json, diag),
+                             diag, options->json);
   }
   for (int i = 0; i < options->picture_count; ++i) {
     const char *path = options->pictures[i];
     prem_diag *diag = prem_diag_new();
-    int drawn = print_failed(prem_result_draw(result, schedule, path, diag), diag, path);
+    int drawn = sampling_failed(prem_result_draw(result, schedule, path, diag), diag, path);
     status = join_status(status, drawn);
   }
   return status;
@@ -353,7 +319,7 @@ static bool made_outputs(const prem_result *result) {
 
 static int save_arrays(prem_session *session) {
   prem_diag *diag = prem_diag_new();
-  return print_failed(prem_session_save(session, diag), diag, "saving arrays");
+  return sampling_failed(prem_session_save(session, diag), diag, "saving arrays");
 }
 
 static int measure(const measuring_options *options, prem_compare_options *compare,
@@ -378,7 +344,7 @@ static int measure(const measuring_options *options, prem_compare_options *compa
   progress_end(&runs.line);
   if (ended == PREM_ERR_UNAVAILABLE && result && options->mode_count == 0)
     ended = PREM_OK; /* of the file's modes, those that are not possible here are left out */
-  int status = print_failed(ended, diag, schedule->name);
+  int status = sampling_failed(ended, diag, schedule->name);
   if (options->trace && !command_output_commit(&sink.output))
     status = join_status(status, COMMAND_INVALID);
   if (result) {
@@ -397,7 +363,7 @@ static int open_and_measure(const measuring_options *options, prem_compare_optio
   prem_session *session = NULL;
   prem_diag *diag = prem_diag_new();
   int status =
-      print_failed(prem_session_open(backend, schedule, &session, diag), diag, schedule->path);
+      sampling_failed(prem_session_open(backend, schedule, &session, diag), diag, schedule->path);
   if (status == COMMAND_DONE)
     status = measure(options, compare, schedule, backend, session);
   prem_session_close(session);
@@ -418,12 +384,12 @@ int measuring_run(measuring_options *options) {
     command_note("--engine %s: backend %s has no engines, takes no notice",
                  prem_engine_name(options->engine), prem_backend_name(backend));
   prem_compare_options compare = {.seed = options->seed,
-                                  .max_records = options->no_records ? 0 : MAX_RECORDS,
+                                  .max_records = options->no_records ? 0 : SAMPLING_MAX_RECORDS,
                                   .engine = options->engine};
   status = choose_modes(options, schedule, backend, &compare);
   choose_repeats(options, schedule, backend, &compare);
   if (status == COMMAND_DONE && !schedule->plan)
-    status = plan_in_memory(schedule, &machine);
+    status = sampling_plan(schedule, &machine);
   if (status == COMMAND_DONE && !check_outputs(options, schedule))
     status = COMMAND_INVALID;
   if (status == COMMAND_DONE)

@@ -2,7 +2,7 @@
 #ifndef TTPREM_MEASURING_H
 #define TTPREM_MEASURING_H
 
-#include "command.h"
+#include "sampling.h"
 
 typedef struct measuring_options {
   const char *file, *backend, *profile;

@@ -7,12 +7,6 @@
 
 enum { KEY_ROUNDS = 256, KEY_DISCARD, KEY_SCENARIO, KEY_ENGINE, KEY_SEED, KEY_PICTURE };
 
-static prem_scenario parse_scenario(struct argp_state *state, const char *text) {
-  if (strcmp(text, "relaunch") && strcmp(text, "resident"))
-    argp_error(state, "unknown scenario '%s'; there are: relaunch, resident", text);
-  return strcmp(text, "resident") ? PREM_RELAUNCH : PREM_RESIDENT;
-}
-
 static error_t parse_count(int key, const char *text, struct argp_state *state,
                            observing_options *options) {
   switch (key) {
@@ -50,12 +44,11 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     options->picture = text;
     return 0;
   case KEY_SCENARIO:
-    options->scenario = parse_scenario(state, text);
+    options->scenario = sampling_parse_scenario(state, text);
     options->scenario_given = true;
     return 0;
   case KEY_ENGINE:
-    if (!prem_engine_parse(text, &options->engine))
-      argp_error(state, "unknown engine '%s'; there are: best, bulk, cp_async, vector", text);
+    options->engine = sampling_parse_engine(state, text);
     return 0;
   case ARGP_KEY_ARG:
     if (options->file)
@@ -111,16 +104,6 @@ const struct argp observing_argp = {.options = options_list, .parser = parse, .c
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static int plan_in_memory(prem_schedule *schedule, const prem_machine *machine) {
-  prem_diag *diag = prem_diag_new();
-  const int status = command_plan_schedule(schedule, machine, NULL, diag);
-  prem_diag_free(diag);
-  if (status == COMMAND_DONE)
-    command_note("%s has no plan; planned in memory: policy %s, hyperperiod %" PRId64 " ns",
-                 schedule->path, schedule->plan->policy, schedule->plan->hyperperiod_ns);
-  return status;
-}
-
 int observing_open(observing_options *options, bool keep_plan, const prem_backend **backend,
                    prem_machine *machine, prem_schedule **schedule) {
   int status = command_find_backend(options->backend, backend, machine);
@@ -131,21 +114,15 @@ int observing_open(observing_options *options, bool keep_plan, const prem_backen
   status = command_open_schedule(options->file, options->profile, keep_plan ? machine : NULL,
                                  keep_plan, schedule);
   if (status == COMMAND_DONE && keep_plan && !(*schedule)->plan)
-    status = plan_in_memory(*schedule, machine);
+    status = sampling_plan(*schedule, machine);
   return status;
 }
 
 void observing_counts(const observing_options *options, const prem_schedule *schedule,
                       const prem_backend *backend, prem_scenario *scenario, int64_t *samples,
                       int64_t *discard) {
-  const prem_measure *file = &schedule->measure;
-  /* Every run of the simulator is the same run. */
-  const bool deterministic = !strcmp(prem_backend_name(backend), "sim");
-  *scenario = options->scenario_given ? options->scenario : file->scenario;
-  *samples = *scenario == PREM_RESIDENT ? file->hyperperiods : file->runs;
-  *discard = file->discard;
-  if (deterministic)
-    *samples = 1, *discard = 0;
+  *scenario = options->scenario_given ? options->scenario : schedule->measure.scenario;
+  sampling_counts(schedule, backend, *scenario, samples, discard);
   if (options->repeat)
     *samples = options->repeat;
   if (options->discard >= 0)
@@ -153,14 +130,6 @@ void observing_counts(const observing_options *options, const prem_schedule *sch
 }
 
 /* ---- reporting ------------------------------------------------------------------------------ */
-
-int observing_failed(prem_status status, prem_diag *diag, const char *what) {
-  command_print_diag(diag);
-  if (status != PREM_OK && prem_diag_errors(diag) == 0)
-    command_error("%s: %s", what, prem_status_text(status));
-  prem_diag_free(diag);
-  return command_exit_status(status);
-}
 
 int observing_report(const observing_options *options, const prem_findings *findings,
                      const prem_machine *machine, bool stdout_taken) {
@@ -174,13 +143,13 @@ int observing_report(const observing_options *options, const prem_findings *find
   if (options->json) {
     prem_diag *diag = prem_diag_new();
     status =
-        observing_failed(prem_findings_write(findings, machine, command_line, options->json, diag),
-                         diag, options->json);
+        sampling_failed(prem_findings_write(findings, machine, command_line, options->json, diag),
+                        diag, options->json);
   }
   if (options->picture) {
     prem_diag *diag = prem_diag_new();
-    const int drawn = observing_failed(prem_findings_draw(findings, options->picture, diag), diag,
-                                       options->picture);
+    const int drawn = sampling_failed(prem_findings_draw(findings, options->picture, diag), diag,
+                                      options->picture);
     status = status == COMMAND_DONE ? drawn : status;
   }
   return status;

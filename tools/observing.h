@@ -2,11 +2,8 @@
 #ifndef TTPREM_OBSERVING_H
 #define TTPREM_OBSERVING_H
 
-#include "command.h"
 #include "progress.h"
-#include "ttprem/findings.h"
-
-enum { OBSERVING_MAX_RECORDS = 4 << 20 }; /* raw records kept of one run, 56 bytes each */
+#include "sampling.h"
 
 typedef struct observing_options {
   const char *file, *backend, *profile;
@@ -40,8 +37,6 @@ void observing_counts(const observing_options *options, const prem_schedule *sch
 /** Print findings to stdout (to stderr where stdout is taken), write and draw them as asked. */
 int observing_report(const observing_options *options, const prem_findings *findings,
                      const prem_machine *machine, bool stdout_taken);
-/** Print the problems; the exit status of `status`. Frees `diag`. */
-int observing_failed(prem_status status, prem_diag *diag, const char *what);
 /** How far a measurement is. `context` is a progress. */
 void observing_progress(void *context, int64_t done, int64_t all);
 

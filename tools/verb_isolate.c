@@ -80,7 +80,7 @@ static int isolate(const isolate_options *options, const prem_schedule *schedule
                    const prem_backend *backend, const prem_machine *machine) {
   prem_isolate_options isolate = {.rounds = options->common.rounds,
                                   .seed = options->common.seed,
-                                  .max_records = OBSERVING_MAX_RECORDS,
+                                  .max_records = SAMPLING_MAX_RECORDS,
                                   .engine = options->common.engine,
                                   .stop = &command_stop,
                                   .modes = {PREM_MODE_TT, PREM_MODE_FREE},
@@ -100,7 +100,7 @@ static int isolate(const isolate_options *options, const prem_schedule *schedule
   prem_diag *diag = prem_diag_new();
   prem_status ended = prem_isolate(schedule, backend, &isolate, &isolation, diag);
   progress_end(&line);
-  int status = observing_failed(ended, diag, schedule->path);
+  int status = sampling_failed(ended, diag, schedule->path);
   if (isolation) {
     const int reported = report(options, isolation, schedule, machine);
     status = status == COMMAND_DONE ? reported : status;

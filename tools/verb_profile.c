@@ -125,7 +125,7 @@ static int write_profile(const profile_options *options, const prem_profile *pro
     command_note("the profile is marked invalid: %s", profile->disturbed);
   prem_diag *diag = prem_diag_new();
   int status =
-      observing_failed(prem_profile_write(profile, options->output, diag), diag, options->output);
+      sampling_failed(prem_profile_write(profile, options->output, diag), diag, options->output);
   if (status == COMMAND_DONE)
     status = observing_report(&options->common, profile->findings, &profile->machine, stdout_taken);
   return status;
@@ -135,7 +135,7 @@ static int measure(const profile_options *options, const prem_schedule *schedule
                    const prem_backend *backend, prem_machine *machine) {
   prem_profile_options profiling = {.rounds = options->common.rounds,
                                     .seed = options->common.seed,
-                                    .max_records = OBSERVING_MAX_RECORDS,
+                                    .max_records = SAMPLING_MAX_RECORDS,
                                     .engine = options->common.engine,
                                     .times = options->times,
                                     .regulated = options->regulated,
@@ -167,7 +167,7 @@ static int measure(const profile_options *options, const prem_schedule *schedule
   if (status == PREM_OK)
     status = prem_profile_measure(schedule, backend, machine, &profiling, &profile, diag);
   progress_end(&line);
-  int ended = observing_failed(profile ? PREM_OK : status, diag, schedule->path);
+  int ended = sampling_failed(profile ? PREM_OK : status, diag, schedule->path);
   if (profile)
     ended = write_profile(options, profile, schedule->name);
   prem_profile_free(profile);

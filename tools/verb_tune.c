@@ -342,7 +342,7 @@ static int write_schedule(tuning *all, const prem_tune_search *searches, int32_t
                                        diag);
   if (status == PREM_OK)
     status = prem_schedule_save(all->schedule, all->options->output, diag);
-  return observing_failed(status, diag, all->options->output);
+  return sampling_failed(status, diag, all->options->output);
 }
 
 static int tune(tuning *all) {
@@ -403,7 +403,7 @@ static int tune_schedule(tuning *all) {
   int64_t samples;
   all->how = (prem_tune_try_options){.rounds = options->common.rounds,
                                      .seed = options->common.seed,
-                                     .max_records = OBSERVING_MAX_RECORDS,
+                                     .max_records = SAMPLING_MAX_RECORDS,
                                      .engine = options->common.engine,
                                      .stop = &command_stop};
   observing_counts(&options->common, all->schedule, all->backend, &all->how.scenario, &samples,
