@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# The demo's table in the README is that of the committed result, line by line, and that of its data.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+text=experiments/results/cpu/demo.txt data=experiments/results/cpu/demo.json
+
+table=$(sed -n '/^mode  *worst/,/^```/p' README.md | sed '$d')
+[ "$(wc -l <<<"$table")" -ge 6 ] || { echo "readme: no table of the demo in README.md" >&2; exit 1; }
+while IFS= read -r line; do
+  grep -qxF -- "$line" "$text" || { echo "readme: not in $text: $line" >&2; exit 1; }
+done <<<"$table"
+
+# "tt  1878.250  1084/64000 ...": its counts and its longest lateness, as data.
+value() { awk -v key="\"$1\":" '/"label": "tt"/ { inside = 1 } inside && $1 == key { gsub(/,/, "", $2); print $2; exit }' "$data"; }
+read -r _ worst late _ < <(grep '^tt ' <<<"$table")
+[ "$late" = "$(value late_releases)/$(value releases)" ] || { echo "readme: $late late in $text, not in $data" >&2; exit 1; }
+[ "$(printf '%.3f' "$worst")" = "$(awk -v ns="$(value lateness_max_ns)" 'BEGIN { printf "%.3f", ns / 1000 }')" ] ||
+  { echo "readme: worst lateness $worst in $text, not in $data" >&2; exit 1; }
