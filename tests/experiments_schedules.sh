@@ -38,6 +38,7 @@ check tile_offset offsets jitter thesis
 check phase_cdf prefetch compute writeback durations bounds thesis
 check phase_shift prefetch_shift writeback_shift thesis
 check token_cost modes thesis
+check intruders responses releases phases stops activity distribution
 if [ "$(nproc)" -gt 1 ]; then
   check interference_matrix pairs
   check kcf_heat_map free tt
