@@ -287,11 +287,7 @@ const prem_tuning *prem_legacy_tuning(const prem_legacy *legacy) {
   return &legacy->tuning;
 }
 
-void prem_legacy_take_ways(prem_legacy *legacy, const prem_legacy *from, int32_t sm_count) {
-  for (int32_t t = 0; t < legacy->task_count; ++t) {
-    prem_legacy_way *way = &legacy->tasks[t].way;
-    *way = from->tasks[t].way;
-    if (way->blocks_per_sm > 0)
-      way->blocks = (uint32_t)(way->blocks_per_sm * sm_count);
-  }
+void prem_legacy_take_ways(prem_legacy *legacy, const prem_legacy *from) {
+  for (int32_t t = 0; t < legacy->task_count; ++t)
+    legacy->tasks[t].way = from->tasks[t].way;
 }

@@ -12,7 +12,7 @@ typedef struct prem_legacy_place {
   const prem_program *program;
   const prem_cuda_arrays *arrays;
   const prem_arrays *host;
-  int32_t sm_count;
+  int32_t sm_count; /* that a task can use */
 } prem_legacy_place;
 
 /**
@@ -35,9 +35,8 @@ bool prem_legacy_is_lost(const prem_legacy *legacy);
 prem_status prem_legacy_tune(prem_legacy *legacy, const prem_run_request *request, prem_diag *diag);
 /** What was tried. */
 const prem_tuning *prem_legacy_tuning(const prem_legacy *legacy);
-/** The ways that were chosen for another one; what fills the GPU there fills `sm_count` SMs here.
- */
-void prem_legacy_take_ways(prem_legacy *legacy, const prem_legacy *from, int32_t sm_count);
+/** The ways that were chosen for another one of the same tasks. */
+void prem_legacy_take_ways(prem_legacy *legacy, const prem_legacy *from);
 
 /** All jobs as a graph of `*node_count` nodes, to be launched after any number of others. The
  *  caller destroys it. */

@@ -65,15 +65,30 @@ static char *setup_of(prem_opponents *opponents, prem_mode mode) {
 /* ---- making them ready ----------------------------------------------------------------------- */
 
 /* Tuning leaves right outputs behind: a run has to make its own. */
+static prem_status tune(const prem_opponents *opponents, prem_legacy *legacy,
+                        const prem_run_request *request, prem_diag *diag) {
+  prem_status status = prem_legacy_tune(legacy, request, diag);
+  if (status == PREM_OK)
+    status = prem_legacy_report(prem_cuda_arrays_poison(opponents->place.arrays), diag);
+  return status;
+}
+
+/* What could not be made ready. Of what is lost nothing can be freed. */
+static void drop(prem_opponents *opponents, prem_mode mode) {
+  if (prem_legacy_is_lost(opponents->of_mode[mode]))
+    return;
+  prem_legacy_free(opponents->of_mode[mode]);
+  opponents->of_mode[mode] = NULL;
+}
+
 static prem_status ready_legacy(prem_opponents *opponents, const prem_run_request *request,
                                 prem_diag *diag) {
   prem_legacy **legacy = &opponents->of_mode[PREM_MODE_LEGACY];
+  if (opponents->tuned)
+    return PREM_OK;
   prem_status status = *legacy ? PREM_OK : prem_legacy_new(&opponents->place, NULL, legacy, diag);
-  if (status != PREM_OK || opponents->tuned)
-    return status;
-  status = prem_legacy_tune(*legacy, request, diag);
   if (status == PREM_OK)
-    status = prem_legacy_report(prem_cuda_arrays_poison(opponents->place.arrays), diag);
+    status = tune(opponents, *legacy, request, diag);
   opponents->tuned = status == PREM_OK;
   return status;
 }
@@ -90,16 +105,6 @@ static prem_status ready_graph(prem_opponents *opponents, prem_diag *diag) {
   return status;
 }
 
-/* Other streams for the same tasks, launched in the same ways. */
-static prem_status take_over(prem_opponents *opponents, prem_mode mode, const cudaStream_t *streams,
-                             int32_t sm_count, prem_diag *diag) {
-  prem_legacy **legacy = &opponents->of_mode[mode];
-  prem_status status = prem_legacy_new(&opponents->place, streams, legacy, diag);
-  if (status == PREM_OK)
-    prem_legacy_take_ways(*legacy, opponents->of_mode[PREM_MODE_LEGACY], sm_count);
-  return status;
-}
-
 /* Lower numbers are higher priorities. */
 static cudaError_t make_priorities(cudaStream_t *streams, int32_t count, int32_t *level_count) {
   int least = 0, greatest = 0;
@@ -112,6 +117,19 @@ static cudaError_t make_priorities(cudaStream_t *streams, int32_t count, int32_t
   return error;
 }
 
+static prem_status new_priority(prem_opponents *opponents, cudaStream_t *streams, int32_t *levels,
+                                prem_diag *diag) {
+  prem_legacy **legacy = &opponents->of_mode[PREM_MODE_PRIORITY];
+  const int32_t tasks = task_count(opponents);
+  const cudaError_t error = make_priorities(streams, tasks, levels);
+  if (error == cudaSuccess)
+    return prem_legacy_new(&opponents->place, streams, legacy, diag);
+  for (int32_t t = 0; t < tasks; ++t)
+    if (streams[t])
+      cudaStreamDestroy(streams[t]);
+  return prem_legacy_report(error, diag);
+}
+
 static prem_status ready_priority(prem_opponents *opponents, prem_diag *diag) {
   const int32_t tasks = task_count(opponents);
   int32_t levels = 0;
@@ -120,39 +138,55 @@ static prem_status ready_priority(prem_opponents *opponents, prem_diag *diag) {
   cudaStream_t *streams = calloc((size_t)tasks + 1, sizeof *streams);
   if (!streams)
     return PREM_ERR_MEMORY;
-  const cudaError_t error = make_priorities(streams, tasks, &levels);
-  prem_status status = prem_legacy_report(error, diag);
-  if (status == PREM_OK)
-    status = take_over(opponents, PREM_MODE_PRIORITY, streams, opponents->place.sm_count, diag);
-  else
-    for (int32_t t = 0; t < tasks; ++t)
-      if (streams[t])
-        cudaStreamDestroy(streams[t]);
+  const prem_status status = new_priority(opponents, streams, &levels, diag);
   free(streams);
+  if (status != PREM_OK)
+    return status;
+  prem_legacy_take_ways(opponents->of_mode[PREM_MODE_PRIORITY],
+                        opponents->of_mode[PREM_MODE_LEGACY]);
+  snprintf(setup_of(opponents, PREM_MODE_PRIORITY), PREM_SETUP_BYTES,
+           "the file's first task highest, %d of the GPU's %d levels of priority in use",
+           tasks < levels ? tasks : levels, levels);
+  return PREM_OK;
+}
+
+/* What is best on the whole GPU need not be so on a share of it. */
+static prem_status new_partition(prem_opponents *opponents, cudaStream_t *streams,
+                                 const prem_run_request *request, prem_diag *diag) {
+  prem_legacy **legacy = &opponents->of_mode[PREM_MODE_PARTITION];
+  prem_status status =
+      prem_partition_new(task_count(opponents), streams, &opponents->partition, diag);
+  if (status != PREM_OK)
+    return status;
+  prem_legacy_place place = opponents->place;
+  place.sm_count = prem_partition_share(opponents->partition);
+  status = prem_legacy_new(&place, streams, legacy, diag);
   if (status == PREM_OK)
-    snprintf(setup_of(opponents, PREM_MODE_PRIORITY), PREM_SETUP_BYTES,
-             "the file's first task highest, %d of the GPU's %d levels of priority in use",
-             tasks < levels ? tasks : levels, levels);
+    status = tune(opponents, *legacy, request, diag);
   return status;
 }
 
-static prem_status ready_partition(prem_opponents *opponents, prem_diag *diag) {
-  const int32_t tasks = task_count(opponents);
+static prem_status ready_partition(prem_opponents *opponents, const prem_run_request *request,
+                                   prem_diag *diag) {
   if (opponents->of_mode[PREM_MODE_PARTITION])
     return PREM_OK;
-  cudaStream_t *streams = calloc((size_t)tasks + 1, sizeof *streams);
+  cudaStream_t *streams = calloc((size_t)task_count(opponents) + 1, sizeof *streams);
   if (!streams)
     return PREM_ERR_MEMORY;
-  prem_status status = prem_partition_new(tasks, streams, &opponents->partition, diag);
-  const prem_partition *partition = opponents->partition;
-  if (status == PREM_OK)
-    status =
-        take_over(opponents, PREM_MODE_PARTITION, streams, prem_partition_share(partition), diag);
+  const prem_status status = new_partition(opponents, streams, request, diag);
   free(streams);
-  if (status == PREM_OK)
+  if (status == PREM_OK) {
     snprintf(setup_of(opponents, PREM_MODE_PARTITION), PREM_SETUP_BYTES,
-             "%d SMs for each task, %d of %d for none", prem_partition_share(partition),
-             prem_partition_rest(partition), opponents->place.sm_count);
+             "%d SMs for each task, %d of %d for none; ways to launch chosen on these shares",
+             prem_partition_share(opponents->partition), prem_partition_rest(opponents->partition),
+             opponents->place.sm_count);
+    return PREM_OK;
+  }
+  drop(opponents, PREM_MODE_PARTITION);
+  if (!opponents->of_mode[PREM_MODE_PARTITION]) {
+    prem_partition_free(opponents->partition);
+    opponents->partition = NULL;
+  }
   return status;
 }
 
@@ -197,9 +231,9 @@ static const char *chosen_way(const prem_legacy *legacy) {
 
 static prem_status ready_copy(prem_opponents *opponents, const prem_run_request *request,
                               prem_diag *diag) {
-  prem_legacy *copy;
+  prem_legacy **copy = &opponents->of_mode[PREM_MODE_COPY];
   int64_t read, written;
-  if (opponents->of_mode[PREM_MODE_COPY])
+  if (*copy)
     return PREM_OK;
   count_bytes(opponents, &read, &written);
   if (read + written == 0) {
@@ -207,20 +241,16 @@ static prem_status ready_copy(prem_opponents *opponents, const prem_run_request 
                   "cuda: mode copy: the file's tasks move no bytes");
     return PREM_ERR_UNAVAILABLE;
   }
-  prem_status status = prem_legacy_copy_new(&opponents->place, read + written, &copy, diag);
-  if (status != PREM_OK)
-    return status;
-  opponents->of_mode[PREM_MODE_COPY] = copy;
-  status = prem_legacy_tune(copy, request, diag);
-  if (status == PREM_OK) {
+  prem_status status = prem_legacy_copy_new(&opponents->place, read + written, copy, diag);
+  if (status == PREM_OK)
+    status = prem_legacy_tune(*copy, request, diag);
+  if (status == PREM_OK)
     snprintf(setup_of(opponents, PREM_MODE_COPY), PREM_SETUP_BYTES,
              "%lld bytes read + %lld written as half that copied, by %s; nothing is computed or "
              "verified",
-             (long long)read, (long long)written, chosen_way(copy));
-  } else if (!prem_legacy_is_lost(copy)) {
-    prem_legacy_free(copy);
-    opponents->of_mode[PREM_MODE_COPY] = NULL;
-  }
+             (long long)read, (long long)written, chosen_way(*copy));
+  else
+    drop(opponents, PREM_MODE_COPY);
   return status;
 }
 
@@ -237,7 +267,7 @@ static prem_status make_ready(prem_opponents *opponents, const prem_run_request 
   case PREM_MODE_PRIORITY:
     return ready_priority(opponents, diag);
   case PREM_MODE_PARTITION:
-    return ready_partition(opponents, diag);
+    return ready_partition(opponents, request, diag);
   default:
     return PREM_OK;
   }

@@ -17,7 +17,8 @@
  *   lags are gates in the graph.
  * - priority: gated; the streams have priorities, the file's first task the highest. Where there
  * are more tasks than levels, neighbours in the file share one.
- * - partition: gated; every task on an equal share of the SMs, by green contexts.
+ * - partition: gated; every task on an equal share of the SMs, by green contexts, in the ways that
+ *   are best there.
  * - copy, gated, computes nothing: a copy from device memory to device memory, which reads and
  * writes as many bytes as the tasks' inputs and outputs have, each once a job; by cudaMemcpyAsync
  * or by a plain kernel, what is faster. No ordinary kernel can be faster than moving its bytes.
