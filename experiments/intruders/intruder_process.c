@@ -89,23 +89,52 @@ static int start_child(const prem_experiment_setting *setting, const char *part,
   return error;
 }
 
-/* The next line; false when there is none in time, and what came instead in `line`. */
-static bool next_line(const prem_other_process *process, int64_t patience_ms, char *line) {
-  const int64_t deadline_ms = now_ms() + patience_ms;
+/* The next line; false when there is none by the deadline. */
+static bool next_line(const prem_other_process *process, int64_t deadline_ms, char *line) {
   size_t used = 0;
-  line[0] = '\0';
   while (now_ms() < deadline_ms && !*process->stop) {
     struct pollfd look = {.fd = process->from, .events = POLLIN};
     if (poll(&look, 1, LOOK_MS) <= 0)
       continue;
-    const ssize_t got = read(process->from, line + used, 1);
-    if (got <= 0)
+    if (read(process->from, line + used, 1) <= 0)
       return false;
-    if (line[used] == '\n' || used + 2 == LINE_BYTES) {
+    if (line[used] == '\n' || used + 1 == LINE_BYTES) {
       line[used] = '\0';
       return true;
     }
-    line[++used] = '\0';
+    ++used;
+  }
+  return false;
+}
+
+static bool is_at_work(const char *line, prem_intrusion *done) {
+  (void)done;
+  return strcmp(line, at_work) == 0;
+}
+
+static bool is_report(const char *line, prem_intrusion *done) {
+  prem_stops seen = {0};
+  int64_t moved_bytes = 0;
+  if (sscanf(line, report_scan, &moved_bytes, &seen.watched_ns, &seen.count, &seen.longest_ns,
+             &seen.sum_ns) != 5)
+    return false;
+  done->moved_bytes += moved_bytes;
+  prem_stops_merge(&done->seen_by_them, &seen);
+  return true;
+}
+
+/* Whatever else the command has to say comes before it; the last of that is in `line` when the line
+ * does not come. */
+static bool line_like(const prem_other_process *process, int64_t patience_ms,
+                      bool (*is_it)(const char *line, prem_intrusion *done), prem_intrusion *done,
+                      char *line) {
+  const int64_t deadline_ms = now_ms() + patience_ms;
+  char next[LINE_BYTES];
+  line[0] = '\0';
+  while (next_line(process, deadline_ms, next)) {
+    if (is_it(next, done))
+      return true;
+    memcpy(line, next, sizeof next);
   }
   return false;
 }
@@ -143,7 +172,7 @@ prem_status prem_other_process_begin(const prem_experiment_setting *setting, int
     return PREM_ERR_MEMORY;
   *process = (prem_other_process){.to = -1, .from = -1, .stop = setting->stop};
   const int error = start_child(setting, part, process);
-  if (error == 0 && next_line(process, STARTING_MS, line) && strcmp(line, at_work) == 0) {
+  if (error == 0 && line_like(process, STARTING_MS, is_at_work, NULL, line)) {
     *out = process;
     return PREM_OK;
   }
@@ -159,22 +188,13 @@ prem_status prem_other_process_begin(const prem_experiment_setting *setting, int
 
 prem_status prem_other_process_end(prem_other_process *process, prem_intrusion *done,
                                    prem_diag *diag) {
-  prem_stops seen = {0};
-  int64_t moved_bytes = 0;
   char line[LINE_BYTES];
   close_end(&process->to);
-  const bool told = next_line(process, ENDING_MS, line) &&
-                    sscanf(line, report_scan, &moved_bytes, &seen.watched_ns, &seen.count,
-                           &seen.longest_ns, &seen.sum_ns) == 5;
+  const bool told = line_like(process, ENDING_MS, is_report, done, line);
   const bool interrupted = *process->stop != 0;
   release(process);
-  if (told) {
-    done->moved_bytes += moved_bytes;
-    prem_stops_merge(&done->seen_by_them, &seen);
-    return PREM_OK;
-  }
-  if (interrupted)
-    return PREM_ERR_INTERRUPTED;
+  if (told || interrupted)
+    return told ? PREM_OK : PREM_ERR_INTERRUPTED;
   prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "",
                 "another process ended without a report: %s", *line ? line : "it says nothing");
   return PREM_ERR_MACHINE;
