@@ -35,6 +35,15 @@ void command_note(const char *format, ...) {
   va_end(arguments);
 }
 
+prem_diag *command_diag(void) {
+  prem_diag *diag = prem_diag_new();
+  if (!diag) {
+    command_error("%s", prem_status_text(PREM_ERR_MEMORY));
+    exit(COMMAND_INVALID);
+  }
+  return diag;
+}
+
 void command_print_diag(const prem_diag *diag) {
   for (size_t i = 0; i < prem_diag_count(diag); ++i) {
     const prem_problem *problem = prem_diag_at(diag, i);
@@ -132,14 +141,9 @@ prem_mode command_parse_mode(struct argp_state *state, const char *text) {
 
 /* ---- schedules ------------------------------------------------------------------------------ */
 
-int command_open_schedule(const char *path, const char *profile, const prem_machine *machine,
-                          bool keep_plan, prem_schedule **out) {
+int command_judge_schedule(const char *path, const char *profile, const prem_machine *machine,
+                           bool keep_plan, prem_schedule **out, prem_diag *diag) {
   *out = NULL;
-  prem_diag *diag = prem_diag_new();
-  if (!diag) {
-    command_error("%s", prem_status_text(PREM_ERR_MEMORY));
-    return COMMAND_INVALID;
-  }
   prem_schedule *schedule = NULL;
   prem_status status = prem_schedule_load_lenient(path, profile, &schedule, diag);
   if (status == PREM_OK) {
@@ -152,16 +156,22 @@ int command_open_schedule(const char *path, const char *profile, const prem_mach
       status = judged;
   }
   command_print_diag(diag);
-  size_t errors = prem_diag_errors(diag);
-  prem_diag_free(diag);
-  if (status == PREM_OK && errors == 0) {
+  if (status == PREM_OK && prem_diag_errors(diag) == 0) {
     *out = schedule;
     return COMMAND_DONE;
   }
-  if (errors == 0)
+  if (prem_diag_errors(diag) == 0)
     command_error("%s: %s", path, prem_status_text(status));
   prem_schedule_free(schedule);
   return COMMAND_INVALID;
+}
+
+int command_open_schedule(const char *path, const char *profile, const prem_machine *machine,
+                          bool keep_plan, prem_schedule **out) {
+  prem_diag *diag = command_diag();
+  int status = command_judge_schedule(path, profile, machine, keep_plan, out, diag);
+  prem_diag_free(diag);
+  return status;
 }
 
 int command_take_plan(prem_schedule *schedule, const prem_machine *machine, prem_status status,

@@ -66,6 +66,11 @@ prem_mode command_parse_mode(struct argp_state *state, const char *text);
  */
 int command_open_schedule(const char *path, const char *profile, const prem_machine *machine,
                           bool keep_plan, prem_schedule **out);
+/** The same for somebody who wants the problems as well. `diag` is empty, and not NULL. */
+int command_judge_schedule(const char *path, const char *profile, const prem_machine *machine,
+                           bool keep_plan, prem_schedule **out, prem_diag *diag);
+/** A list of problems; where there is no memory for it the command ends (exit 1). */
+prem_diag *command_diag(void);
 /** Plan a schedule and check the plan; problems are printed. `policy` NULL: the file's. */
 int command_plan_schedule(prem_schedule *schedule, const prem_machine *machine, const char *policy,
                           prem_diag *diag);

@@ -1,26 +1,31 @@
 /* ttprem check: judge files, start nothing. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "command.h"
+#include "command_json.h"
+#include "experiments/json_pieces.h"
 
 enum { KEY_SVG = 256 };
 
 typedef struct check_options {
-  const char *profile, *picture;
+  const char *profile, *picture, *json;
   char **files;
   int file_count;
 } check_options;
 
-static error_t parse(int key, char *text, struct argp_state *state) {
+static error_t parse(int key, char *value, struct argp_state *state) {
   check_options *options = state->input;
   switch (key) {
   case 'p':
-    options->profile = text;
+    options->profile = value;
+    return 0;
+  case 'j':
+    options->json = value;
     return 0;
   case KEY_SVG:
-    command_check_picture(state, "--svg", text);
-    options->picture = text;
+    command_check_picture(state, "--svg", value);
+    options->picture = value;
     return 0;
   case ARGP_KEY_ARGS:
     options->files = state->argv + state->next;
@@ -40,6 +45,10 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 
 static const struct argp_option options_list[] = {
     {.name = "profile", .key = 'p', .arg = "NAME", .doc = "WCETs from this profile of the file"},
+    {.name = "json",
+     .key = 'j',
+     .arg = "R",
+     .doc = "the verdicts as JSON as well; `-` is stdout, in place of the lines"},
     {.name = "svg",
      .key = KEY_SVG,
      .arg = "P",
@@ -55,35 +64,76 @@ static const struct argp argp = {
     .doc = "Judge schedules (`-` is stdin) and the plans in them against the machine of their "
            "`platform`, by code that the planners do not share. Nothing is planned or started.\v"
            "Every problem goes to stderr as `file:line: E017: key: reason`, a verdict for each "
-           "file to stdout.\n\n" COMMAND_EXIT_DOC,
+           "file to stdout.\n\n"
+           "JSON: files, each with file, verdict (ok, refused), problems; of one that is ok also "
+           "name, sha256, and of its plan phases and hyperperiod_ns.\n\n" COMMAND_EXIT_DOC,
 };
 
-static int judge(const char *path, const char *profile, const char *picture) {
-  prem_schedule *schedule = NULL;
-  int status = command_open_schedule(path, profile, NULL, true, &schedule);
-  if (status != COMMAND_DONE)
+static void print_verdict(const char *path, const prem_schedule *schedule) {
+  if (!schedule)
     printf("%s: refused\n", path);
   else if (!schedule->plan)
     printf("%s: ok, no plan yet (`ttprem plan` makes one)\n", path);
   else
     printf("%s: ok, %" PRId64 " phases, hyperperiod %" PRId64 " ns\n", path,
            command_phase_count(schedule), schedule->plan->hyperperiod_ns);
+}
+
+static json_t *verdict_json(const char *path, const prem_schedule *schedule,
+                            const prem_diag *diag) {
+  json_t *root = json_object();
+  bool whole = put(root, "file", text(path));
+  whole &= put(root, "verdict", text(schedule ? "ok" : "refused"));
+  if (schedule) {
+    whole &= put(root, "name", text(schedule->name));
+    whole &= put(root, "sha256", text(schedule->sha256));
+  }
+  if (schedule && schedule->plan) {
+    whole &= put(root, "phases", integer(command_phase_count(schedule)));
+    whole &= put(root, "hyperperiod_ns", integer(schedule->plan->hyperperiod_ns));
+  }
+  whole &= put(root, "problems", command_problems_json(diag));
+  return finished(root, whole);
+}
+
+/* `verdicts` is NULL where nobody wants them. */
+static int judge(const check_options *options, const char *path, json_t *verdicts) {
+  prem_schedule *schedule = NULL;
+  prem_diag *diag = command_diag();
+  int status = command_judge_schedule(path, options->profile, NULL, true, &schedule, diag);
+  if (!options->json || strcmp(options->json, "-"))
+    print_verdict(path, schedule);
+  if (options->json)
+    json_array_append_new(verdicts, verdict_json(path, schedule, diag));
   if (status == COMMAND_DONE)
-    status = command_draw_plan(schedule, picture);
+    status = command_draw_plan(schedule, options->picture);
+  prem_diag_free(diag);
   prem_schedule_free(schedule);
   return status;
+}
+
+/* A list that lost a verdict is none. */
+static bool write_verdicts(const check_options *options, json_t *verdicts) {
+  const bool whole = json_array_size(verdicts) == (size_t)options->file_count;
+  json_t *root = json_object();
+  bool put_all = put(root, "schema", text("ttprem.check/1"));
+  put_all &= put(root, "files", verdicts);
+  return command_write_json(options->json, finished(root, whole && put_all));
 }
 
 int verb_check(int argc, char **argv) {
   check_options options = {0};
   argp_parse(&argp, argc, argv, 0, NULL, &options);
-  if (!command_output_check(options.picture))
+  if (!command_output_check(options.picture) || !command_output_check(options.json))
     return COMMAND_INVALID;
+  json_t *verdicts = options.json ? json_array() : NULL;
   int worst = COMMAND_DONE;
   for (int i = 0; i < options.file_count; ++i) {
-    int status = judge(options.files[i], options.profile, options.picture);
+    int status = judge(&options, options.files[i], verdicts);
     if (status > worst)
       worst = status;
   }
+  if (options.json && !write_verdicts(&options, verdicts) && worst == COMMAND_DONE)
+    worst = COMMAND_INVALID;
   return worst;
 }

@@ -1,10 +1,10 @@
 /* ttprem plan: decide when every phase starts. */
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
+#include "command_json.h"
+#include "experiments/json_pieces.h"
 #include "progress.h"
 
 /* Long enough for small sets to come near their optimum. */
@@ -119,11 +119,11 @@ static const struct argp argp = {
         "as they are. Times are nanoseconds from the start of the hyperperiod.\v"
         "Policy auto searches for a better plan until the time limit, or until nothing can be "
         "better; Ctrl-C ends the search and writes the best plan found.\n\n"
-        "JSON: verdict (feasible, infeasible, unknown), optimal (proven), makespan_ns, "
-        "lower_bound_ns and gap_pct (all tasks one-shot) or hyperperiod_ns, min_slack_ns (jobs are "
-        "due), phases, steps, seconds, peak_bytes, method, seed; with --keep kept, moved, added "
-        "and "
-        "removed phases. A file that is refused leaves no output.\n\n" COMMAND_EXIT_DOC,
+        "JSON: verdict (feasible, infeasible, unknown; refused: not fit to be planned), optimal "
+        "(proven), makespan_ns, lower_bound_ns and gap_pct (all tasks one-shot) or "
+        "hyperperiod_ns, min_slack_ns (jobs are due), phases, steps, seconds, peak_bytes, method, "
+        "seed, problems; with --keep kept, moved, added and removed phases. A file that is refused "
+        "leaves no plan.\n\n" COMMAND_EXIT_DOC,
 };
 
 static bool policy_exists(const char *name) {
@@ -165,51 +165,62 @@ static void show_progress(void *context, const prem_plan_progress *now) {
 
 /* ---- what came of it ------------------------------------------------------------------------ */
 
-static void add_makespan(json_t *root, const prem_plan_report *report) {
-  json_object_set_new(root, "makespan_ns", json_integer(report->makespan_ns));
+static bool add_makespan(json_t *root, const prem_plan_report *report) {
+  bool whole = put(root, "makespan_ns", integer(report->makespan_ns));
   if (report->lower_bound_ns <= 0)
-    return;
-  json_object_set_new(root, "lower_bound_ns", json_integer(report->lower_bound_ns));
-  json_object_set_new(root, "gap_pct", json_real(report->gap_pct));
+    return whole;
+  whole &= put(root, "lower_bound_ns", integer(report->lower_bound_ns));
+  return whole && put(root, "gap_pct", json_real(report->gap_pct));
 }
 
-static json_t *report_json(const prem_schedule *schedule, const prem_plan_report *report) {
-  json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:b}", "schema", "ttprem.plan/1", "name",
-                           schedule->name, "sha256", schedule->sha256, "verdict",
-                           prem_plan_verdict_name(report->verdict), "optimal", report->optimal);
+static bool add_changes(json_t *root, const prem_plan_report *report) {
+  return put(root, "kept", integer(report->kept)) && put(root, "moved", integer(report->moved)) &&
+         put(root, "added", integer(report->added)) &&
+         put(root, "removed", integer(report->removed));
+}
+
+static json_t *report_json(const prem_schedule *schedule, const prem_plan_report *report,
+                           const prem_diag *diag) {
+  json_t *root = json_object();
+  bool whole = put(root, "schema", text("ttprem.plan/1"));
+  whole &= put(root, "name", text(schedule->name));
+  whole &= put(root, "sha256", text(schedule->sha256));
+  whole &= put(root, "verdict", text(prem_plan_verdict_name(report->verdict)));
+  whole &= put(root, "optimal", json_boolean(report->optimal));
   if (schedule->plan && report->periodic)
-    json_object_set_new(root, "hyperperiod_ns", json_integer(report->hyperperiod_ns));
+    whole &= put(root, "hyperperiod_ns", integer(report->hyperperiod_ns));
   else if (schedule->plan)
-    add_makespan(root, report);
+    whole &= add_makespan(root, report);
   if (schedule->plan && report->due)
-    json_object_set_new(root, "min_slack_ns", json_integer(report->min_slack_ns));
-  json_object_set_new(root, "phases", json_integer(report->phases));
-  if (report->keeps) {
-    json_object_set_new(root, "kept", json_integer(report->kept));
-    json_object_set_new(root, "moved", json_integer(report->moved));
-    json_object_set_new(root, "added", json_integer(report->added));
-    json_object_set_new(root, "removed", json_integer(report->removed));
-  }
-  json_object_set_new(root, "method", json_string(report->method));
-  json_object_set_new(root, "seed", json_integer((json_int_t)report->seed));
-  json_object_set_new(root, "steps", json_integer(report->steps));
-  json_object_set_new(root, "seconds", json_real(report->seconds));
-  json_object_set_new(root, "peak_bytes", json_integer(report->peak_bytes));
-  return root;
+    whole &= put(root, "min_slack_ns", integer(report->min_slack_ns));
+  whole &= put(root, "phases", integer(report->phases));
+  if (report->keeps)
+    whole &= add_changes(root, report);
+  whole &= put(root, "method", text(report->method));
+  whole &= put(root, "seed", integer((int64_t)report->seed));
+  whole &= put(root, "steps", integer(report->steps));
+  whole &= put(root, "seconds", json_real(report->seconds));
+  whole &= put(root, "peak_bytes", integer(report->peak_bytes));
+  whole &= put(root, "problems", command_problems_json(diag));
+  return finished(root, whole);
 }
 
-static bool write_json(const char *path, const prem_schedule *schedule,
-                       const prem_plan_report *report) {
-  json_t *root = report_json(schedule, report);
-  command_output output;
-  bool written = command_output_open(&output, path);
-  if (written) {
-    json_dumpf(root, output.file, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
-    fputc('\n', output.file);
-    written = command_output_commit(&output);
-  }
-  json_decref(root);
-  return written;
+/* More is asked for than there is, whatever the order (E043), and nothing else is wrong. */
+static bool is_infeasible(const prem_diag *diag) {
+  bool all = prem_diag_has(diag, 43);
+  for (size_t i = 0; i < prem_diag_count(diag); ++i)
+    all &= prem_diag_at(diag, i)->severity != PREM_ERROR || prem_diag_at(diag, i)->code == 43;
+  return all;
+}
+
+/* Before there is anything to plan. */
+static json_t *refusal_json(const prem_diag *diag) {
+  json_t *root = json_object();
+  bool whole = put(root, "schema", text("ttprem.plan/1"));
+  whole &= put(root, "verdict", text(is_infeasible(diag) ? "infeasible" : "refused"));
+  whole &= put(root, "optimal", json_false());
+  whole &= put(root, "problems", command_problems_json(diag));
+  return finished(root, whole);
 }
 
 static int save(const prem_schedule *schedule, const char *path) {
@@ -245,19 +256,19 @@ static int plan(prem_schedule *schedule, const plan_options *options) {
   search.progress = show_progress;
   search.progress_context = &shown;
   prem_plan_report report;
-  prem_diag *diag = prem_diag_new();
+  prem_diag *diag = command_diag();
   prem_plan *made = NULL;
   prem_status result = prem_plan_make_reported(schedule, NULL, &search, &made, &report, diag);
   progress_end(&shown.line);
   int status = command_take_plan(schedule, NULL, result, made, diag);
-  prem_diag_free(diag);
   if (status == COMMAND_DONE)
     status = save(schedule, options->output);
   else
     prem_schedule_set_plan(schedule, NULL);
   int drawn = status == COMMAND_DONE ? command_draw_plan(schedule, options->picture) : status;
-  if (options->json && !write_json(options->json, schedule, &report))
+  if (options->json && !command_write_json(options->json, report_json(schedule, &report, diag)))
     status = COMMAND_INVALID;
+  prem_diag_free(diag);
   if (status == COMMAND_DONE)
     note_plan(schedule, &report);
   if (status == COMMAND_DONE)
@@ -266,27 +277,33 @@ static int plan(prem_schedule *schedule, const plan_options *options) {
 }
 
 /* Its plan need not be legal, so it is not checked. */
-static int open_kept(const plan_options *options, prem_schedule **out) {
-  prem_diag *diag = prem_diag_new();
+static int open_kept(const plan_options *options, prem_schedule **out, prem_diag *diag) {
   prem_status status = prem_schedule_load(options->keep, options->profile, out, diag);
   if (status == PREM_OK)
     status = prem_schedule_bind(*out, prem_registry_builtin(), diag);
+  if (status == PREM_OK && !(*out)->plan)
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){options->keep, 0}, "plan",
+                  "is missing, there is none to keep; `ttprem plan` makes one");
   command_print_diag(diag);
-  prem_diag_free(diag);
   if (status == PREM_OK && (*out)->plan)
     return COMMAND_DONE;
-  if (status == PREM_OK)
-    command_error("%s has no plan to keep; `ttprem plan` makes one", options->keep);
-  else
+  if (status != PREM_OK)
     command_error("--keep %s: %s", options->keep, prem_status_text(status));
   return COMMAND_INVALID;
 }
 
 static int plan_file(plan_options *options) {
   prem_schedule *schedule = NULL, *kept = NULL;
-  int status = command_open_schedule(options->file, options->profile, NULL, false, &schedule);
-  if (status == COMMAND_DONE && options->keep)
-    status = open_kept(options, &kept);
+  prem_diag *diag = command_diag();
+  int status =
+      command_judge_schedule(options->file, options->profile, NULL, false, &schedule, diag);
+  if (status == COMMAND_DONE && options->keep) {
+    prem_diag_free(diag);
+    status = open_kept(options, &kept, diag = command_diag());
+  }
+  if (status != COMMAND_DONE && options->json)
+    command_write_json(options->json, refusal_json(diag));
+  prem_diag_free(diag);
   options->search.keep = kept;
   if (status == COMMAND_DONE)
     status = plan(schedule, options);

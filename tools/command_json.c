@@ -1,0 +1,48 @@
+#include "command_json.h"
+
+#include "experiments/json_pieces.h"
+
+static const char *severity_name(prem_severity severity) {
+  static const char *const names[] = {"note", "warning", "error"};
+  return names[severity];
+}
+
+static json_t *problem_json(const prem_problem *problem) {
+  json_t *object = json_object();
+  char code[16];
+  bool whole = put(object, "severity", text(severity_name(problem->severity)));
+  if (problem->code > 0) {
+    snprintf(code, sizeof code, "E%03d", problem->code);
+    whole &= put(object, "code", text(code));
+  }
+  if (problem->file[0])
+    whole &= put(object, "file", text(problem->file));
+  if (problem->line > 0)
+    whole &= put(object, "line", integer(problem->line));
+  if (problem->key[0])
+    whole &= put(object, "key", text(problem->key));
+  whole &= put(object, "reason", text(problem->reason));
+  return finished(object, whole);
+}
+
+json_t *command_problems_json(const prem_diag *diag) {
+  json_t *list = json_array();
+  bool whole = list != NULL;
+  for (size_t i = 0; i < prem_diag_count(diag); ++i)
+    whole &= json_array_append_new(list, problem_json(prem_diag_at(diag, i))) == 0;
+  return finished(list, whole);
+}
+
+bool command_write_json(const char *path, json_t *root) {
+  command_output output;
+  bool written = false;
+  if (!root)
+    command_error("%s: %s", path, prem_status_text(PREM_ERR_MEMORY));
+  else if (command_output_open(&output, path)) {
+    json_dumpf(root, output.file, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+    fputc('\n', output.file);
+    written = command_output_commit(&output);
+  }
+  json_decref(root);
+  return written;
+}

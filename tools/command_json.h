@@ -1,0 +1,15 @@
+/** What plan and check say, as JSON. */
+#ifndef TTPREM_COMMAND_JSON_H
+#define TTPREM_COMMAND_JSON_H
+
+#include <jansson.h>
+
+#include "command.h"
+
+/** The problems that are kept: a list of {severity, code, file, line, key, reason}, without those
+ *  that a problem does not have. NULL when out of memory. */
+json_t *command_problems_json(const prem_diag *diag);
+/** Takes `root`; prints why not and returns false when it is NULL or cannot be written. */
+bool command_write_json(const char *path, json_t *root);
+
+#endif
