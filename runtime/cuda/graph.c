@@ -113,9 +113,9 @@ prem_status prem_legacy_graph_new(const prem_legacy *legacy, cudaGraphExec_t *ou
     return PREM_ERR_UNAVAILABLE;
   }
   building at = {.legacy = legacy,
-                 .of_job = calloc((size_t)order->job_count + 1, sizeof *at.of_job),
-                 .of_task = calloc((size_t)legacy->task_count + 1, sizeof *at.of_task),
-                 .awaited = calloc(most_awaited(order), sizeof *at.awaited)};
+                 .of_job = calloc((size_t)order->job_count + 1, sizeof(cudaGraphNode_t)),
+                 .of_task = calloc((size_t)legacy->task_count + 1, sizeof(cudaGraphNode_t)),
+                 .awaited = calloc(most_awaited(order), sizeof(cudaGraphNode_t))};
   prem_status status = PREM_ERR_MEMORY;
   if (at.of_job && at.of_task && at.awaited)
     status = prem_legacy_report(build(&at, out), diag);

@@ -135,7 +135,7 @@ static prem_status ready_priority(prem_opponents *opponents, prem_diag *diag) {
   int32_t levels = 0;
   if (opponents->of_mode[PREM_MODE_PRIORITY])
     return PREM_OK;
-  cudaStream_t *streams = calloc((size_t)tasks + 1, sizeof *streams);
+  cudaStream_t *streams = calloc((size_t)tasks + 1, sizeof(cudaStream_t));
   if (!streams)
     return PREM_ERR_MEMORY;
   const prem_status status = new_priority(opponents, streams, &levels, diag);
@@ -170,7 +170,7 @@ static prem_status ready_partition(prem_opponents *opponents, const prem_run_req
                                    prem_diag *diag) {
   if (opponents->of_mode[PREM_MODE_PARTITION])
     return PREM_OK;
-  cudaStream_t *streams = calloc((size_t)task_count(opponents) + 1, sizeof *streams);
+  cudaStream_t *streams = calloc((size_t)task_count(opponents) + 1, sizeof(cudaStream_t));
   if (!streams)
     return PREM_ERR_MEMORY;
   const prem_status status = new_partition(opponents, streams, request, diag);

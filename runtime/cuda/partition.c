@@ -194,8 +194,8 @@ prem_status prem_partition_new(int32_t shares, cudaStream_t *streams, prem_parti
   prem_partition *partition = calloc(1, sizeof *partition);
   if (!partition)
     return PREM_ERR_MEMORY;
-  memset(streams, 0, (size_t)shares * sizeof *streams);
-  partition->contexts = calloc((size_t)shares, sizeof *partition->contexts);
+  memset(streams, 0, (size_t)shares * sizeof(cudaStream_t));
+  partition->contexts = calloc((size_t)shares, sizeof(CUgreenCtx));
   prem_status status =
       partition->contexts ? find_driver(&partition->driver, diag) : PREM_ERR_MEMORY;
   if (status == PREM_OK)
