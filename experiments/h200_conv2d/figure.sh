@@ -42,7 +42,7 @@ numbers_of() { # NAME
     ;;
   h200_conv2d_x4_resident) ;;
   h200_conv2d_x4_gang)
-    blocks=132 per_sm=1 threads=512 scratch_bytes=220672 shape='11002, 1586' tile='50, 264'
+    blocks=132 per_sm=1 threads=512 scratch_bytes=219136 shape='9242, 1874' tile='42, 312'
     rounds=10 pair_ns=4800 lone_ns=3584 cold_ns=10016 warmup=0 warmup_ns=0
     modes='"legacy", "free", "tt"'
     ;;
@@ -89,7 +89,7 @@ END
 # Four convolutions that fill an H200, and never two of them at the memory: each has all SMs, a block
 # with all of an SM's scratchpad, and moves 14 MB at a time on all of them. The next one starts when the
 # last byte must have landed. Two take turns, so that each start prefetches a tile and writes back the
-# task's last one, then the other two. Inputs and outputs are 558 MB together.
+# task's last one, then the other two. Inputs and outputs are 554 MB together.
 END
   h200_conv2d_x4_tune) cat <<'END' ;;
 # h200_conv2d_x4_large.cfg as it cannot be: a cycle that asks for more than the memory delivers, 672 ns
