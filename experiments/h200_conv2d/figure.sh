@@ -17,11 +17,11 @@ set -euo pipefail
 # Exclusive: a start has pair_ns, or lone_ns where it prefetches or writes back alone; cold_ns the first.
 readonly names=(h200_conv2d_x4 h200_conv2d_x4_large h200_conv2d_7x7_x4 h200_increment_x4
   h200_conv2d_x4_resident h200_conv2d_x4_large_resident h200_conv2d_x4_gang
-  h200_conv2d_x4_tune)
+  h200_conv2d_x4_tune h200_conv2d_x4_spare)
 
 numbers_of() { # NAME
   kernel=conv2d task=conv array=image shape='4292, 4098' tile='5, 512'
-  blocks=132 per_sm=4 threads=224 scratch_bytes=49920
+  sms=132 blocks=132 per_sm=4 threads=224 scratch_bytes=49920
   rounds=52 offset_ns=928 warmup=4 warmup_ns=28000
   pair_ns=0 lone_ns=0 cold_ns=0
   measure='scenario = "relaunch";  runs = 1000;  discard = 5;'
@@ -41,6 +41,11 @@ numbers_of() { # NAME
     rounds=48
     ;;
   h200_conv2d_x4_resident) ;;
+  h200_conv2d_x4_spare)
+    sms=128 blocks=64 per_sm=2 threads=384 scratch_bytes=105472 shape='4322, 4098' tile='10, 512'
+    rounds=54 offset_ns=864 warmup=0 warmup_ns=0
+    measure='scenario = "resident";  hyperperiods = 1000;  discard = 2;' modes='"free", "tt"'
+    ;;
   h200_conv2d_x4_gang)
     blocks=132 per_sm=1 threads=512 scratch_bytes=219136 shape='9242, 1874' tile='42, 312'
     rounds=10 pair_ns=4800 lone_ns=3584 cold_ns=10016 warmup=0 warmup_ns=0
@@ -95,6 +100,10 @@ END
 # h200_conv2d_x4_large.cfg as it cannot be: a cycle that asks for more than the memory delivers, 672 ns
 # for 12 MB. `ttprem tune` starts from it and finds the smallest cycle that this GPU keeps; windows stay
 # as they are, so the file's have to be as short as those of the shortest cycle to try.
+END
+  h200_conv2d_x4_spare) cat <<'END' ;;
+# The convolutions of h200_conv2d_x4_large_resident.cfg on 128 of an H200's SMs: those that are left are
+# for whoever disturbs them (experiments/intruders).
 END
   *_resident) cat <<END ;;
 # The convolutions of ${1%_resident}.cfg over and over again: one launch runs hyperperiod
@@ -195,7 +204,7 @@ write_figure() { # NAME [KEY=VALUE...]
 version = 1;
 name = "$1";
 platform: {
-  sms = 132;  blocks_per_sm = $per_sm;  block_threads = $threads;  buffers = 2;  scratch_bytes = ${scratch_bytes}L;
+  sms = $sms;  blocks_per_sm = $per_sm;  block_threads = $threads;  buffers = 2;  scratch_bytes = ${scratch_bytes}L;
   clock_step_ns = 32L;  late_ns = 128L;
   resources = ( { name = "memory"; capacity = 1; per = "task"; } );
 };
