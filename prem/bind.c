@@ -241,13 +241,23 @@ static int64_t round_up(int64_t value, int64_t to) {
   return (value + to - 1) / to * to;
 }
 
+/* The most bytes between a 16-byte boundary and the first element of a tile's window. */
+static int64_t most_lead(const prem_task *task, const prem_window *window, int32_t element) {
+  bool varies = false;
+  for (int k = 0; k < PREM_MAX_GRID; ++k)
+    varies |= task->grid[k] > 1 && window->step[3][k] * element % PIECE_BYTES != 0;
+  const int64_t lead = window->base[3] * element % PIECE_BYTES;
+  return varies ? PIECE_BYTES - element : (lead + PIECE_BYTES) % PIECE_BYTES;
+}
+
 /* One port behind the other, each at a multiple of 128; false: a buffer beyond 2 GiB. */
 static bool lay_out(prem_task *task, const prem_kernel *kernel) {
   int64_t used[2] = {0, 0};
   for (int32_t p = 0; p < kernel->port_count; ++p) {
     const int32_t *extent = task->windows[p].extent;
     const int32_t element = prem_type_bytes(kernel->ports[p].type);
-    const int64_t row = round_up((int64_t)extent[3] * element + PIECE_BYTES - 1, PIECE_BYTES);
+    const int64_t lead = most_lead(task, &task->windows[p], element);
+    const int64_t row = round_up(lead + (int64_t)extent[3] * element, PIECE_BYTES);
     int64_t rows = extent[0], *end = &used[kernel->ports[p].access == PREM_OUT];
     for (int d = 1; d < 3; ++d)
       if ((rows *= extent[d]) > INT32_MAX)

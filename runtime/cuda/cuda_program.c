@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "executive.h"
+#include "tensor_map.h"
 
 #define CUDA_TRY(call)                                                                             \
   do {                                                                                             \
@@ -34,6 +35,7 @@ typedef struct device_tables {
   prem_device_port *ports;
   prem_device_after *afters;
   int32_t *pred_jobs;
+  unsigned char (*maps)[PREM_TENSOR_MAP_BYTES]; /* one a port */
   int32_t port_count, after_count, pred_job_count;
 } device_tables;
 
@@ -43,6 +45,7 @@ static void tables_free(device_tables *tables) {
   free(tables->ports);
   free(tables->afters);
   free(tables->pred_jobs);
+  free(tables->maps);
 }
 
 static cudaError_t tables_new(const prem_program *program, device_tables *out) {
@@ -58,8 +61,10 @@ static cudaError_t tables_new(const prem_program *program, device_tables *out) {
                          .demands = calloc(tasks, sizeof *out->demands),
                          .ports = calloc(ports, sizeof *out->ports),
                          .afters = calloc(afters, sizeof *out->afters),
-                         .pred_jobs = calloc(pred_jobs, sizeof *out->pred_jobs)};
-  if (!out->tasks || !out->demands || !out->ports || !out->afters || !out->pred_jobs) {
+                         .pred_jobs = calloc(pred_jobs, sizeof *out->pred_jobs),
+                         .maps = calloc(ports, sizeof *out->maps)};
+  if (!out->tasks || !out->demands || !out->ports || !out->afters || !out->pred_jobs ||
+      !out->maps) {
     tables_free(out);
     return cudaErrorMemoryAllocation;
   }
@@ -92,8 +97,14 @@ static void ports_fill(const prem_task *task, const prem_cuda_arrays *arrays, de
                        prem_device_task *out) {
   out->first_port = tables->port_count;
   out->port_count = task->definition->port_count;
-  for (int32_t p = 0; p < out->port_count; ++p)
-    port_fill(task, p, &arrays->arrays[task->arrays[p]], &tables->ports[tables->port_count++]);
+  for (int32_t p = 0; p < out->port_count; ++p) {
+    const prem_device_array *array = &arrays->arrays[task->arrays[p]];
+    prem_device_port *port = &tables->ports[tables->port_count];
+    unsigned char *map = tables->maps[tables->port_count++];
+    port_fill(task, p, array, port);
+    if (prem_tensor_map_make(array, &task->windows[p], task->layout[p].row_bytes, map))
+      port->map = map;
+  }
 }
 
 static void afters_fill(const prem_task_program *compiled, device_tables *tables,
@@ -149,7 +160,8 @@ static cudaError_t tasks_upload(const prem_program *program, const prem_cuda_arr
                                 prem_cuda_program *out) {
   const size_t tasks = (size_t)program->schedule->task_count;
   device_tables tables;
-  cudaError_t error = tables_new(program, &tables);
+  out->mapped = calloc(tasks * PREM_MAX_PORTS, sizeof *out->mapped);
+  cudaError_t error = out->mapped ? tables_new(program, &tables) : cudaErrorMemoryAllocation;
   if (error != cudaSuccess)
     return error;
   int64_t first_job = 0;
@@ -160,13 +172,22 @@ static cudaError_t tasks_upload(const prem_program *program, const prem_cuda_arr
     tables.tasks[t].first_done = out->done_words;
     out->done_words += program->schedule->tasks[t].block_count;
     int32_t widths[2] = {0, 0}; /* inputs, outputs */
-    for (int32_t p = 0; p < tables.tasks[t].port_count; ++p)
-      ++widths[tables.ports[tables.tasks[t].first_port + p].is_output];
+    for (int32_t p = 0; p < tables.tasks[t].port_count; ++p) {
+      const prem_device_port *port = &tables.ports[tables.tasks[t].first_port + p];
+      ++widths[port->is_output];
+      out->mapped[t * PREM_MAX_PORTS + p] = port->map != NULL;
+    }
     for (int side = 0; side < 2; ++side)
       if (widths[side] > out->launch.widest_move)
         out->launch.widest_move = widths[side];
   }
   out->launch.job_count = first_job;
+  const void *maps = NULL;
+  const size_t map_bytes = (size_t)tables.port_count * sizeof *tables.maps;
+  CUDA_TRY(prem_cuda_keep(out, (void **)&maps, tables.maps, map_bytes));
+  for (int32_t p = 0; p < tables.port_count; ++p)
+    if (tables.ports[p].map)
+      tables.ports[p].map = (const unsigned char *)maps + (size_t)p * sizeof *tables.maps;
   CUDA_TRY(
       prem_cuda_keep(out, (void **)&out->launch.tasks, tables.tasks, tasks * sizeof *tables.tasks));
   CUDA_TRY(prem_cuda_keep(out, (void **)&out->launch.demands, tables.demands,
@@ -224,7 +245,8 @@ static cudaError_t block_tables_new(const prem_program *program, prem_cuda_progr
 /* The copy of a tile's window: where it begins, how many rows of how many bytes. The device's
  * prem_window_at() says the same of views. */
 static prem_device_move device_move(const prem_task *task, int32_t port, int32_t first_port,
-                                    const prem_device_array *array, const int32_t *index) {
+                                    bool mapped, const prem_device_array *array,
+                                    const int32_t *index) {
   enum { PIECE = 16 };
   const prem_window *window = &task->windows[port];
   const bool is_output = task->definition->ports[port].access == PREM_OUT;
@@ -245,7 +267,7 @@ static prem_device_move device_move(const prem_task *task, int32_t port, int32_t
   const int64_t lead = ((first_byte % PIECE) + PIECE) % PIECE;
   const int64_t bytes = extent[3] * array->element_bytes;
   const int64_t before = is_output ? 0 : lead;
-  return (prem_device_move){
+  prem_device_move move = {
       .array = array->origin + origin[0] * array->pitch_bytes[0] +
                origin[1] * array->pitch_bytes[1] + origin[2] * array->pitch_bytes[2] + first_byte -
                before,
@@ -256,6 +278,9 @@ static prem_device_move device_move(const prem_task *task, int32_t port, int32_t
       .rows = (uint16_t)extent[2],
       .planes = {(uint16_t)extent[0], (uint16_t)extent[1]},
       .port = (uint16_t)(first_port + port)};
+  if (!mapped || !prem_tensor_map_place(array, window, is_output, &move))
+    move.box_at[0] = -1;
+  return move;
 }
 
 /* What the records of a block need to know of its tasks. */
@@ -294,7 +319,7 @@ static prem_device_record device_record(const prem_program *program, const prem_
 
 /* A memory phase and its copies. */
 static void memory_record(const prem_program *program, const prem_cuda_arrays *arrays,
-                          const prem_record *from, const block_task *tasks,
+                          const bool *mapped, const prem_record *from, const block_task *tasks,
                           prem_device_record *record, prem_device_move *moves) {
   const prem_task *task = &program->schedule->tasks[from->task];
   const prem_access access = from->phase == PREM_PREFETCH ? PREM_IN : PREM_OUT;
@@ -303,20 +328,22 @@ static void memory_record(const prem_program *program, const prem_cuda_arrays *a
     if (task->definition->ports[port].access != access)
       continue;
     const prem_device_move move = device_move(task, port, tasks[from->task].first_port,
+                                              mapped[from->task * PREM_MAX_PORTS + port],
                                               &arrays->arrays[task->arrays[port]], record->index);
+    const int32_t rows = move.rows * move.planes[0] * move.planes[1];
     if (access == PREM_IN)
-      record->fetch_bytes += move.width_bytes * move.rows * move.planes[0] * move.planes[1];
+      record->fetch_bytes += rows * (move.box_at[0] < 0 ? move.width_bytes : move.scratch_pitch);
     moves[record->move_count++] = move;
   }
 }
 
 static void copy_records(const prem_program *program, const prem_cuda_arrays *arrays,
                          const prem_block_program *block, const block_task *tasks,
-                         int32_t widest_move, block_tables *tables) {
+                         const prem_cuda_program *out, block_tables *tables) {
   for (int32_t i = 0; i < block->memory_count; ++i)
-    memory_record(program, arrays, &block->memory[i], tasks,
+    memory_record(program, arrays, out->mapped, &block->memory[i], tasks,
                   &tables->records[tables->record_count++],
-                  &tables->moves[tables->memory_count++ * widest_move]);
+                  &tables->moves[tables->memory_count++ * out->launch.widest_move]);
   for (int32_t i = 0; i < block->compute_count; ++i)
     tables->records[tables->record_count++] = device_record(program, &block->compute[i], tasks);
 }
@@ -343,7 +370,7 @@ static void fill_block(const prem_program *program, const prem_cuda_arrays *arra
   to->turns = block->turns;
   memcpy(to->in_turn, block->in_turn, sizeof to->in_turn);
   memcpy(to->out_turn, block->out_turn, sizeof to->out_turn);
-  copy_records(program, arrays, block, tasks, out->launch.widest_move, tables);
+  copy_records(program, arrays, block, tasks, out, tables);
   prem_launch *launch = &out->launch;
   if (to->task_count > launch->most_tasks)
     launch->most_tasks = to->task_count;
@@ -492,5 +519,6 @@ void prem_cuda_program_free(prem_cuda_program *program) {
   for (int32_t i = 0; i < program->allocation_count; ++i)
     cudaFree(program->allocations[i]);
   free(program->block_tasks);
+  free(program->mapped);
   *program = (prem_cuda_program){0};
 }

@@ -15,6 +15,7 @@ typedef struct prem_cuda_program {
   int32_t blocks_per_sm; /* the most plan blocks of one SM */
   int64_t buffer_bytes;  /* the scratchpad's buffers, of the largest block */
   int32_t *block_tasks;  /* on the host: the tasks of each block, at first_cell / 3 */
+  bool *mapped;          /* the same: [task][PREM_MAX_PORTS], whether there is a tensor map */
   int64_t cell_count;
 } prem_cuda_program;
 

@@ -37,6 +37,7 @@ typedef struct prem_device_dim {
  *  to the scratchpad. */
 typedef struct prem_device_port {
   prem_device_dim dim[PREM_MAX_RANK];
+  const void *map;      /* tensor map of its windows; NULL: they go row by row */
   int32_t offset_bytes; /* in the tile's buffer */
   int32_t element_bytes;
   int32_t is_output;
@@ -47,7 +48,8 @@ typedef struct prem_device_port {
 /**
  * The copy of one window, worked out before the run: rows of `width_bytes`. Of an input whole
  * 16-byte pieces, from the boundary before the window's first byte; of an output the bytes that
- * count.
+ * count. Where `box_at` is given the bulk engine moves the window as a box of the port's tensor
+ * map.
  */
 typedef struct prem_device_move {
   unsigned char *array; /* the first row in the array */
@@ -57,9 +59,10 @@ typedef struct prem_device_move {
   uint16_t rows;
   uint16_t planes[2]; /* of dimensions 0 and 1 */
   uint16_t port;      /* of the block: it has their pitches */
+  int32_t box_at[4];  /* in the map, innermost dimension first; box_at[0] < 0: row by row */
 } prem_device_move;
 
-static_assert(sizeof(prem_device_move) == 32, "prem_device_move is 32 bytes");
+static_assert(sizeof(prem_device_move) == 48, "prem_device_move is 48 bytes");
 
 /** A wait that is always over: no two counts of a run are so far apart. */
 #define PREM_DEVICE_NO_WAIT (-(1 << 30))

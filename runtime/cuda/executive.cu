@@ -164,6 +164,8 @@ __device__ void block_open(const prem_launch &launch, const prem_device_block *b
   start->closing = 0;
   start->computing = 1;
   start->computes_written = 0;
+  start->stores_written = 0;
+  start->ordered = 0;
 }
 
 /** Give the counts of this block to the host. All threads. */

@@ -28,6 +28,8 @@ constexpr int32_t COMPUTES = 2 * CHUNK;
 /** Words of control::counts: the phases done, and: */
 constexpr int32_t ABORT = PREM_PHASE_COUNT;
 
+constexpr int32_t MOVE_WORDS = (int32_t)(sizeof(prem_device_move) / 16);
+
 /** A table of records, brought by chunks: while one is worked the next is on its way. */
 struct record_ring {
   prem_device_record records[2 * CHUNK];
@@ -95,6 +97,8 @@ struct control {
   int32_t go;                            /* 0: the compute warps end */
   uint32_t issued;                       /* prefetches of the run */
   uint32_t computes_written;             /* computes of the run that are written down */
+  uint32_t stores_written;               /* writebacks */
+  uint32_t ordered;                      /* writebacks of the run, when `closing` is set */
   int32_t closing;                       /* no memory phase will be started any more */
   int32_t computing;                     /* the compute warps are at work */
 };
@@ -180,7 +184,7 @@ __device__ __noinline__ void ring_load(bool memory, int32_t count, int32_t half)
   if (memory) {
     const int4 *from = (const int4 *)&unit->moves[(int64_t)first * launch.widest_move];
     int4 *to = (int4 *)moves_at(own, launch, half * CHUNK);
-    for (int32_t word = lane; word < 2 * records * launch.widest_move; word += 32)
+    for (int32_t word = lane; word < MOVE_WORDS * records * launch.widest_move; word += 32)
       word_send(to + word, from + word);
   }
   __syncwarp();

@@ -28,8 +28,10 @@ __device__ __forceinline__ void prefetch_issue(control *own, const prem_launch &
   uint64_t *full = &own->full[number % RING];
   const int32_t count = record->move_count;
 #ifdef TTPREM_FAULT_WINDOW /* tests/faults: a block whose windows lie outside of all arrays */
-  if (own->plan_block == TTPREM_FAULT_WINDOW && lane_number() == 0)
+  if (own->plan_block == TTPREM_FAULT_WINDOW && lane_number() == 0) {
     moves_at(own, launch, slot)->array += (int64_t)1 << 40;
+    moves_at(own, launch, slot)->box_at[0] = -1;
+  }
   __syncwarp();
 #endif
 #if PREM_ARCH >= 900
@@ -61,7 +63,8 @@ __device__ __forceinline__ void writeback_prepare(control *own, const prem_launc
   int4 *to = (int4 *)moves_at(own, launch, 2 * CHUNK + place);
   slip *of = &own->stores[place];
   slip_fill(of, record, at);
-  if (lane < 2 * record->move_count)
+  static_assert(MOVE_WORDS * PREM_MAX_PORTS <= 32, "a word for each lane at most");
+  if (lane < MOVE_WORDS * record->move_count)
     to[lane] = from[lane];
   if (lane == 0)
     of->buffer_at = launch.buffers_at + own->memory_feed.out_at[record->out_buffer];
@@ -124,16 +127,23 @@ __device__ __forceinline__ turn turn_at(const control *own, const cursor &at) {
   return now;
 }
 
-/** Wait for counts. The whole warp, which agrees. @return false: stopped. */
-__device__ __forceinline__ bool counts_await(control *own, const cursor &at, const needs &need) {
+/** Have phases been done as often as needed? */
+__device__ __forceinline__ bool counts_reach(const uint4 &done, const needs &need) {
+  return (int32_t)((done.x - need.prefetches) | (done.y - need.computes) |
+                   (done.z - need.writebacks)) >= 0;
+}
+
+/** Wait for counts. The whole warp, which agrees. `seen`: the counts that were enough.
+ *  @return false: stopped. */
+__device__ __forceinline__ bool counts_await(control *own, const cursor &at, const needs &need,
+                                             uint4 *seen) {
   uint32_t look = 0;
   int32_t looks = 0;
 #pragma unroll 1
   for (;;) {
     const uint4 done = counts_now(own);
-    const int32_t left = (int32_t)((done.x - need.prefetches) | (done.y - need.computes) |
-                                   (done.z - need.writebacks));
-    if (__any_sync(FULL_WARP, left >= 0 || done.w != 0)) {
+    if (__any_sync(FULL_WARP, counts_reach(done, need) || done.w != 0)) {
+      *seen = done;
       block_fence();
       return !__any_sync(FULL_WARP, done.w != 0);
     }
@@ -145,6 +155,16 @@ __device__ __forceinline__ bool counts_await(control *own, const cursor &at, con
         return false;
     }
   }
+}
+
+/** Wait until a writeback's slip is free. The watcher frees it, whatever happens. @return false:
+ *  stopped. */
+__device__ __forceinline__ bool store_free(control *own, uint32_t number) {
+  const volatile uint32_t *written = &own->stores_written, *abort = &own->counts[ABORT];
+  while (__any_sync(FULL_WARP, (int32_t)(*written - (number - (SLIPS - 1))) < 0))
+    if (__any_sync(FULL_WARP, *abort != 0))
+      return false;
+  return true;
 }
 
 /** Wait until the predecessors of a turn have ended. @return the instant from which it may start;
@@ -189,7 +209,8 @@ __device__ __noinline__ bool turn_lock(int64_t due_ns, int32_t other, cursor at)
 __device__ __noinline__ bool turn_unlock(cursor at, uint32_t issued, uint32_t ordered) {
   control *own = shared();
   const uint32_t computes = own->counts[PREM_COMPUTE];
-  if (!counts_await(own, at, needs{issued, computes, ordered}))
+  uint4 seen;
+  if (!counts_await(own, at, needs{issued, computes, ordered}, &seen))
     return false;
   tokens_give();
   return true;
@@ -204,6 +225,7 @@ __device__ __noinline__ bool turn_unlock(cursor at, uint32_t issued, uint32_t or
 __device__ __forceinline__ void starter_warp(control *own, const prem_launch &launch) {
   cursor at = cursor_at(own, own->memory_count);
   uint32_t issued = 0, ordered = 0; /* prefetches and writebacks of the run */
+  uint4 seen = {0, 0, 0, 0};        /* counts, not so long ago */
   bool goes_on = at.count > 0;
   if (goes_on)
     ring_start(true, at.count);
@@ -212,16 +234,16 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
     const turn now = turn_at(own, at);
     int64_t due_ns = earliest_start(launch, at, &own->memory.records[at.slot]);
     /* all that can be done before the needs are met: the next slips are free, and filled */
-    const needs room = {issued - (SLIPS - 2), *(volatile uint32_t *)&own->counts[PREM_COMPUTE],
-                        ordered - (SLIPS - 2)};
-    if (!counts_await(own, at, room))
+    const needs room = {issued - (SLIPS - 2), seen.y, seen.z};
+    const bool is_room = __any_sync(FULL_WARP, counts_reach(seen, room));
+    if ((!is_room && !counts_await(own, at, room, &seen)) || !store_free(own, ordered))
       break;
     slip *fetch = &own->fetches[issued % SLIPS];
     if (now.writeback >= 0)
       writeback_prepare(own, launch, now.writeback, ordered, at);
     if (now.prefetch >= 0)
       slip_fill(fetch, &own->memory.records[now.prefetch], at);
-    goes_on = counts_await(own, at, now.need);
+    goes_on = counts_await(own, at, now.need, &seen);
     if (goes_on && (now.flags & PREM_RECORD_AFTER)) {
       const int64_t from_ns =
           turn_follow(at.slot, now.other, at.index, at.hyperperiod, at.origin_ns);
@@ -254,29 +276,33 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
     memory_step(own, &at, now.other == at.slot ? 1 : 2);
   }
   __syncwarp();
-  if (lane_number() == 0)
+  if (lane_number() == 0) {
+    *(volatile uint32_t *)&own->ordered = ordered;
+    block_fence();
     *(volatile int32_t *)&own->closing = 1;
+  }
 }
 
 /**
- * The watcher sees prefetches land, one after the other, and writes down what the compute warps and
- * it have seen end.
+ * The watcher sees prefetches land, one after the other, and writes down what has ended: one phase
+ * of each kind at a time, so that its work grows with the tiles and not with their phases.
  */
 __device__ __forceinline__ void watcher_warp(control *own) {
-  uint32_t landed = 0, written = 0; /* prefetches, computes of the run */
+  uint32_t landed = 0;               /* prefetches of the run */
+  uint32_t computes = 0, stores = 0; /* written down */
 #pragma unroll 1
   for (;;) {
-    const bool closed =
-        *(volatile int32_t *)&own->closing && *(volatile int32_t *)&own->computing == 0;
+    const bool closed = __all_sync(FULL_WARP, *(volatile int32_t *)&own->closing &&
+                                                  *(volatile int32_t *)&own->computing == 0);
     const uint32_t issued = __shfl_sync(FULL_WARP, *(volatile uint32_t *)&own->issued, 0);
-    bool there = false;
+    bool lands = false;
     if (issued != landed)
-      there = __any_sync(FULL_WARP, barrier_doze(&own->full[landed % RING], landed / RING & 1u));
+      lands = __any_sync(FULL_WARP, barrier_doze(&own->full[landed % RING], landed / RING & 1u));
     else
       __nanosleep(IDLE_NS);
     const int64_t end_ns = prem_clock_ns();
     block_fence();
-    const bool lands = there;
+    const slip *fetch = nullptr;
     if (lands) {
       slip *of = &own->fetches[landed++ % SLIPS];
       if (lane_number() == 0) {
@@ -286,20 +312,30 @@ __device__ __forceinline__ void watcher_warp(control *own) {
           job_finish(of);
       }
       __syncwarp();
-      slip_record(of); /* its slip is not used again while one more is on its way */
+      fetch = of;
     }
     const bool flies = issued != landed;
-    const uint32_t computed = __shfl_sync(FULL_WARP, counts_now(own).y, 0);
-    if (__all_sync(FULL_WARP, closed && !flies && computed == written))
-      return;
+    const uint4 done = counts_now(own);
+    const uint32_t computed = __shfl_sync(FULL_WARP, done.y, 0) - computes;
+    const uint32_t stored = __shfl_sync(FULL_WARP, done.z, 0) - stores;
+    block_fence();
+    if (closed && !flies && !lands && computed == 0 && stored == 0) {
+      const uint32_t ordered = *(volatile uint32_t *)&own->ordered;
+      if (__all_sync(FULL_WARP, done.w != 0 || ordered == stores))
+        return;
+    }
     /* while one flies, just behind a landing: the next one is not near then */
-    if (computed != written && (lands || !flies || computed - written >= SLIPS / 2)) {
-      const slip *of = &own->computes[written++ % SLIPS];
-      if (lane_number() == 0 && (of->record.flags & PREM_RECORD_LAST) != 0)
-        job_finish(of);
-      slip_record(of);
-      if (lane_number() == 0)
-        *(volatile uint32_t *)&own->computes_written = written;
+    if (!lands && (flies ? max(computed, stored) < SLIPS / 2 : computed + stored == 0))
+      continue;
+    const slip *compute = computed ? &own->computes[computes++ % SLIPS] : nullptr;
+    const slip *store = stored ? &own->stores[stores++ % SLIPS] : nullptr;
+    if (computed && lane_number() == 0 && (compute->record.flags & PREM_RECORD_LAST) != 0)
+      job_finish(compute);
+    __syncwarp();
+    slips_record(fetch, compute, store);
+    if (lane_number() == 0) {
+      *(volatile uint32_t *)&own->computes_written = computes;
+      *(volatile uint32_t *)&own->stores_written = stores;
     }
   }
 }

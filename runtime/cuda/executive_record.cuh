@@ -37,70 +37,72 @@ __device__ __forceinline__ int32_t histogram_bucket(int64_t lateness_ns) {
   return lateness_ns <= 0 ? 0 : min(64 - __clzll(lateness_ns), PREM_HIST_BUCKETS - 1);
 }
 
-/** Count a phase into its cell: a lane for each word. One warp. */
-__device__ __forceinline__ void cell_add(control *own, const slip *of, bool timed) {
+/** Count a phase into its cell: five lanes, each two words. */
+__device__ __forceinline__ void cell_add(control *own, const slip *of, bool timed, int32_t lane) {
   const prem_launch &launch = own->launch;
   prem_device_cell *cell =
       cell_at(own, launch, of->record.task * PREM_PHASE_COUNT + of->record.phase);
-  const int32_t lane = lane_number();
   const bool tt = launch.mode == PREM_MODE_TT;
   const int64_t planned_ns = of->origin_ns + of->record.start_ns;
   const int64_t duration_ns = of->end_ns - of->start_ns;
   const int64_t late_ns = of->start_ns - planned_ns;
   const int64_t over_ns = of->end_ns - planned_ns - of->record.window_ns;
-  if (lane < 5) {
-    int64_t *word = &cell->duration_sum_ns + lane;
-    const int64_t old = *word;
-    int64_t value = lane == 2 ? -duration_ns : duration_ns;
-    value = lane == 3 ? (timed ? late_ns : old) : value;
-    value = lane == 4 ? (tt ? over_ns : old) : value;
-    *word = lane == 0 ? old + value : max((long long)old, (long long)value);
-  } else if (lane < 10) {
-    const bool adds = lane == 5 || (lane == 8 ? tt && over_ns > 0 : timed);
-    uint32_t *word =
-        lane < 9 ? &cell->count + (lane - 5) : &cell->lateness_hist[histogram_bucket(late_ns)];
-    if (adds && (lane != 7 || late_ns > launch.late_ns))
-      ++*word;
-  }
+  int64_t *time = &cell->duration_sum_ns + lane;
+  const int64_t old = *time;
+  int64_t value = lane == 2 ? -duration_ns : duration_ns;
+  value = lane == 3 ? (timed ? late_ns : old) : value;
+  value = lane == 4 ? (tt ? over_ns : old) : value;
+  *time = lane == 0 ? old + value : max((long long)old, (long long)value);
+  const bool adds = lane == 0 || (lane == 3 ? tt && over_ns > 0 : timed);
+  uint32_t *count =
+      lane < 4 ? &cell->count + lane : &cell->lateness_hist[histogram_bucket(late_ns)];
+  if (adds && (lane != 2 || late_ns > launch.late_ns))
+    ++*count;
 }
 
-/** A phase has ended and its count is published: write it down. One warp; stores only, nothing
- *  waits for memory. */
-__device__ __noinline__ void slip_record(const slip *of) {
+/**
+ * Phases have ended and their counts are published: write them down, one of each kind at most,
+ * each by eight lanes at the same time as the others. NULL: none. One warp; stores only, nothing
+ * waits for memory.
+ */
+__device__ __noinline__ void slips_record(const slip *fetch, const slip *compute,
+                                          const slip *store) {
   control *own = shared();
   const prem_launch &launch = own->launch;
-  const prem_device_record *record = &of->record;
-  ledger *book = &own->ledgers[record->phase];
-  const int32_t lane = lane_number();
-  const bool warms = (record->flags & PREM_SLOT_WARMUP) != 0;
-  const bool timed = has_release(launch, record->flags);
-  const int64_t recorded = book->recorded;
-  constexpr int32_t WORDS = (int32_t)(sizeof(prem_trace_record) / 8);
-  static_assert(WORDS == 7, "a lane for each word of a record");
-  if (recorded < book->capacity && lane < WORDS) {
-    int64_t word = (&of->due_ns)[lane & 3]; /* ready, start, end in their places */
-    if (lane == 0)
-      word = of->origin_ns + record->start_ns;
-    word = lane == 0 && !timed ? PREM_NO_RELEASE : word - own->start_ns;
-    if (lane == 4)
-      word = (int64_t)record->job << 32 | (uint32_t)of->hyperperiod;
-    if (lane == 5) {
-      const uint32_t task = (uint32_t)task_at(own, launch, record->task)->number;
-      const uint32_t who = task | (uint32_t)own->plan_block << 16;
-      word = (int64_t)who << 32 | (uint32_t)record->tile;
+  const int32_t group = lane_number() >> 3, lane = lane_number() & 7;
+  const slip *of = group == 0 ? fetch : group == 1 ? compute : group == 2 ? store : nullptr;
+  if (of != nullptr) {
+    const prem_device_record *record = &of->record;
+    ledger *book = &own->ledgers[record->phase];
+    const bool warms = (record->flags & PREM_SLOT_WARMUP) != 0;
+    const bool timed = has_release(launch, record->flags);
+    const int64_t recorded = book->recorded;
+    constexpr int32_t WORDS = (int32_t)(sizeof(prem_trace_record) / 8);
+    static_assert(WORDS == 7, "a lane for each word of a record");
+    if (recorded < book->capacity && lane < WORDS) {
+      int64_t word = (&of->due_ns)[lane & 3]; /* ready, start, end in their places */
+      if (lane == 0)
+        word = of->origin_ns + record->start_ns;
+      word = lane == 0 && !timed ? PREM_NO_RELEASE : word - own->start_ns;
+      if (lane == 4)
+        word = (int64_t)record->job << 32 | (uint32_t)of->hyperperiod;
+      if (lane == 5) {
+        const uint32_t task = (uint32_t)task_at(own, launch, record->task)->number;
+        const uint32_t who = task | (uint32_t)own->plan_block << 16;
+        word = (int64_t)who << 32 | (uint32_t)record->tile;
+      }
+      if (lane == 6) {
+        constexpr uint32_t KEPT = PREM_SLOT_CHAINED | PREM_SLOT_JOINED | PREM_SLOT_WARMUP;
+        word = record->phase | (record->flags & KEPT) << 8;
+      }
+      ((int64_t *)&book->room[recorded])[lane] = word;
     }
-    if (lane == 6) {
-      constexpr uint32_t KEPT = PREM_SLOT_CHAINED | PREM_SLOT_JOINED | PREM_SLOT_WARMUP;
-      word = record->phase | (record->flags & KEPT) << 8;
+    if (!warms && of->hyperperiod >= launch.discard && lane < 5)
+      cell_add(own, of, timed, lane);
+    if (lane == 7) {
+      book->recorded = recorded + 1;
+      book->warmups += warms;
     }
-    ((int64_t *)&book->room[recorded])[lane] = word;
-  }
-  if (!warms && of->hyperperiod >= launch.discard)
-    cell_add(own, of, timed);
-  __syncwarp();
-  if (lane == 0) {
-    book->recorded = recorded + 1;
-    book->warmups += warms;
   }
   __syncwarp();
 }

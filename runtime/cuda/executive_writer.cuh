@@ -64,14 +64,13 @@ __device__ __forceinline__ void writer_warp(control *own, const prem_launch &lau
     if (last)
       prem_store_publish();
     if (lane_number() == 0) {
-      count_publish(own, PREM_WRITEBACK, number + 1u);
       of->start_ns = start_ns;
       of->end_ns = end_ns;
+      count_publish(own, PREM_WRITEBACK, number + 1u);
       if (last)
         job_finish(of);
     }
     __syncwarp();
-    slip_record(of); /* its slip is not used again while one more is on its way */
   }
 }
 
