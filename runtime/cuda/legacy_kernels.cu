@@ -450,6 +450,7 @@ const prem_legacy_variant variants[] = {
     SUM_CHANNELS(16),
     VARIANT("noop", "nothing", nothing, 0, 0, -1),
     ELEMENT_WISE("vector_increment", increment_op),
+    PIECES_OF("vector_increment", 8, increment_op),
     BLOCK_VARIANT("vector_sum", "a block a tile", vector_sum),
     {PREM_LEGACY_COPY, "cudaMemcpyAsync", (const void *)nothing, 0, 0, 512, -1, false, true},
     ELEMENT_WISE(PREM_LEGACY_COPY, copy_op),

@@ -245,10 +245,10 @@ static prem_status ready_copy(prem_opponents *opponents, const prem_run_request 
   if (status == PREM_OK)
     status = prem_legacy_tune(*copy, request, diag);
   if (status == PREM_OK)
-    snprintf(setup_of(opponents, PREM_MODE_COPY), PREM_SETUP_BYTES,
-             "%lld bytes read + %lld written as half that copied, by %s; nothing is computed or "
-             "verified",
-             (long long)read, (long long)written, chosen_way(*copy));
+    snprintf(
+        setup_of(opponents, PREM_MODE_COPY), PREM_SETUP_BYTES,
+        "%lld bytes, read and written together, by %s; nothing is computed, no output verified",
+        (long long)(read + written), chosen_way(*copy));
   else
     drop(opponents, PREM_MODE_COPY);
   return status;
