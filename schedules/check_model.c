@@ -30,6 +30,24 @@ static void check_dispatch(const prem_checker *checker, const prem_task *task) {
   }
 }
 
+/* ---- warm-up -------------------------------------------------------------------------------- */
+
+/* Warm-up tiles run before everything else on their blocks: what they would wait for might stand
+ * behind them. Of a file without a plan the policy is judged, which makes the plan. */
+static void check_waiting_warmup(const prem_checker *checker, const prem_task *task) {
+  const prem_schedule *schedule = checker->schedule;
+  const int32_t tiles = checker->plan ? checker->plan->warmup_tiles : schedule->policy.warmup_tiles;
+  if (tiles == 0 || task->period_ns > 0 || task->after_count == 0)
+    return;
+  char key[160];
+  snprintf(key, sizeof key, "tasks.%s.after[0]", task->name);
+  prem_diag_add(checker->diag, PREM_ERROR, 26, or_task(task->after[0].place, task), key,
+                "task '%s' comes after '%s', but its %d warm-up tiles run before all others: leave "
+                "%s.warmup_tiles or `after` out",
+                task->name, schedule->tasks[task->after[0].task].name, tiles,
+                checker->plan ? "plan" : "policy");
+}
+
 /* ---- demand and supply ---------------------------------------------------------------------- */
 
 static void check_demand(const prem_checker *checker, const prem_task *task,
@@ -326,6 +344,7 @@ prem_status prem_check_model(const prem_checker *checker) {
     if (task->broken)
       continue;
     check_dispatch(checker, task);
+    check_waiting_warmup(checker, task);
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
       check_demand(checker, task, &task->phase[p], prem_phase_name((prem_phase)p));
     check_demand(checker, task, &task->joined, "joined");

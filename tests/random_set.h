@@ -52,7 +52,8 @@ static inline const char *random_set_phases(int32_t longer_ns) {
   return text("%s %s %s", prefetch, compute, writeback);
 }
 
-static inline const char *random_set_timing(bool periodic, int32_t index) {
+/* Warm-up tiles, which one-shot tasks have, wait for nobody. */
+static inline const char *random_set_timing(bool periodic, bool warms_up, int32_t index) {
   static const int32_t periods[] = {1500, 3000, 6000};
   int32_t period = periods[random_set_below(3)];
   const char *all = "";
@@ -60,11 +61,12 @@ static inline const char *random_set_timing(bool periodic, int32_t index) {
     int32_t release = random_set_below(3) ? 0 : random_set_below(400);
     const char *due =
         random_set_below(2) ? "" : text("deadline_ns = %dL;", 200 + random_set_below(period));
+    warms_up = false;
     all = text("period_ns = %dL; release_ns = %dL; %s", period, release, due);
   } else if (random_set_below(4) == 0) {
     all = text("release_ns = %dL;", random_set_below(300));
   }
-  if (index > 0 && random_set_below(3) == 0) {
+  if (!warms_up && index > 0 && random_set_below(3) == 0) {
     int32_t before = random_set_below(index), lag = random_set_below(3) ? 0 : random_set_below(50);
     all = text("%s after = ( { task = \"t%d\"; lag_ns = %dL; instance = \"latest\"; } );", all,
                before, lag);
@@ -73,12 +75,12 @@ static inline const char *random_set_timing(bool periodic, int32_t index) {
 }
 
 static inline const char *random_set_task(const random_set *set, int32_t index, int32_t blocks,
-                                          bool periodic) {
+                                          bool periodic, bool warms_up) {
   random_set_seed(set->seed, index + 100 * set->version[index]);
   int32_t first = random_set_below(blocks), last = first + random_set_below(blocks - first);
   int32_t tiles = 1 + random_set_below(9);
   const char *together = random_set_below(4) ? "" : "together = true;";
-  const char *timing = random_set_timing(periodic, index);
+  const char *timing = random_set_timing(periodic, warms_up, index);
   return text("%s{ name = \"t%d\"; kernel = \"none\"; blocks = \"%d-%d\"; tiles = %d; %s %s %s }",
               index ? ", " : "", index, first, last, tiles, together, timing,
               random_set_phases(set->longer_ns[index]));
@@ -98,12 +100,14 @@ static inline const char *random_set_platform(int32_t blocks) {
 }
 
 static inline const char *random_set_text(const random_set *set) {
+  random_set_seed(set->seed, -3);
+  const bool warms_up = random_set_below(4) == 0;
   random_set_seed(set->seed, -2);
   int32_t blocks = 1 + random_set_below(5);
   bool periodic = random_set_below(2);
   const char *policy = "", *all = "";
   for (int32_t i = 0; i < set->tasks; ++i)
-    all = text("%s%s", all, random_set_task(set, i, blocks, periodic));
+    all = text("%s%s", all, random_set_task(set, i, blocks, periodic, warms_up));
   random_set_seed(set->seed, -3); /* last: a text is good for 64 more only */
   if (random_set_below(4) == 0) {
     int32_t tiles = 1 + random_set_below(2);

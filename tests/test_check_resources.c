@@ -414,6 +414,50 @@ START_TEST(a_start_within_the_warmup) {
 }
 END_TEST
 
+static const char *second_task(const char *name, const char *after) {
+  return text(
+      "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2; compute: { wcet_ns = 10L; }; },\n"
+      "{ name = \"%s\"; kernel = \"none\"; blocks = 1; tiles = 2; compute: { wcet_ns = 10L; };\n"
+      "  after = ( %s ); }",
+      name, after);
+}
+
+static const char *planned_after(const char *warmup, const char *after) {
+  return file_of(
+      "blocks = 2;", second_task("b", after),
+      text("hyperperiod_ns = 1000L; %s runs = ("
+           "{ task = \"a\"; phase = \"compute\"; start_ns = 50L; tile = 1; repeat = 1; },"
+           "{ task = \"b\"; phase = \"compute\"; start_ns = 60L; tile = 1; repeat = 1; } %s );",
+           warmup,
+           *warmup ? ""
+                   : ", { task = \"a\"; phase = \"compute\"; start_ns = 40L; repeat = 1; },"
+                     "{ task = \"b\"; phase = \"compute\"; start_ns = 70L; repeat = 1; }"));
+}
+
+static const char *unplanned_after(const char *policy, const char *after) {
+  return text("version = 1; name = \"t\"; platform: { blocks = 2; };\ntasks = ( %s );\n"
+              "policy: { %s };",
+              second_task("b", after), policy);
+}
+
+START_TEST(warmup_tiles_wait_for_nobody) {
+  const char *const warm = "warmup_tiles = 1; warmup_ns = 50L;", *const a = "{ task = \"a\"; }";
+  assert_only(26,
+              "task 'b' comes after 'a', but its 1 warm-up tiles run before all others: leave "
+              "plan.warmup_tiles or `after` out",
+              planned_after(warm, a));
+  assert_legal(planned_after(warm, ""));
+  assert_legal(planned_after("", a));
+  assert_only(26, "leave policy.warmup_tiles or `after` out", unplanned_after(warm, a));
+  assert_legal(unplanned_after(warm, ""));
+  assert_legal(unplanned_after("warmup_ns = 50L;", a));
+  prem_diag *diag = verdict_on(unplanned_after(warm, a));
+  ck_assert_int_eq(prem_diag_at(diag, 0)->line, 4); /* where `after` stands */
+  ck_assert_str_eq(prem_diag_at(diag, 0)->key, "tasks.b.after[0]");
+  prem_diag_free(diag);
+}
+END_TEST
+
 /* ---- guards --------------------------------------------------------------------------------- */
 
 static const char *guarded(const char *platform, int compute, int second) {
@@ -725,6 +769,7 @@ int main(void) {
   tcase_add_test(buffers, n_input_buffers_are_held_until_the_compute_ends);
   tcase_add_test(buffers, n_output_buffers_are_held_until_the_writeback_ends);
   tcase_add_test(buffers, a_start_within_the_warmup);
+  tcase_add_test(buffers, warmup_tiles_wait_for_nobody);
   suite_add_tcase(suite, buffers);
   TCase *guards = tcase_create("guards");
   tcase_add_test(guards, a_gap_inside_a_tile_below_the_guard);

@@ -100,7 +100,7 @@ PREM_API const prem_policy_info *prem_policy_list(void);
 
 /**
  * Judge the schedule's plan: the second opinion. Shares no code with the planners. Reports every
- * problem (E016, E018, E021..E023, E028..E030, E032..E043, E045), errors only; broken tasks are
+ * problem (E016, E018, E021..E023, E026, E028..E030, E032..E045), errors only; broken tasks are
  * skipped.
  *
  * @param schedule  bound, with a plan. Without a plan only what needs none is judged.
