@@ -8,9 +8,19 @@
  */
 #include "partition.h"
 
-#include <cudaTypedefs.h>
 #include <stdlib.h>
+
+static prem_status refuse(prem_diag *diag, const char *reason) {
+  prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "", "cuda: mode partition: %s", reason);
+  return PREM_ERR_UNAVAILABLE;
+}
+
+#if CUDART_VERSION >= 12050
+
+#include <cudaTypedefs.h>
 #include <string.h>
+
+#include "partition_probe.h"
 
 typedef struct green_driver {
   PFN_cuDeviceGet_v2000 device_get;
@@ -35,11 +45,6 @@ struct prem_partition {
 typedef struct parting {
   unsigned int flags, share;
 } parting;
-
-static prem_status refuse(prem_diag *diag, const char *reason) {
-  prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "", "cuda: mode partition: %s", reason);
-  return PREM_ERR_UNAVAILABLE;
-}
 
 static prem_status refuse_call(const green_driver *driver, prem_diag *diag, const char *call,
                                CUresult result) {
@@ -148,6 +153,24 @@ static bool takes_events(cudaStream_t stream) {
   return error == cudaSuccess;
 }
 
+/* Nothing is believed unmeasured: a driver that launches elsewhere is none. */
+static prem_status judge_share(const prem_partition *partition, int32_t sm_count,
+                               cudaStream_t stream, prem_diag *diag) {
+  int32_t seen = 0;
+  const cudaError_t error = prem_count_sms(stream, sm_count, &seen);
+  if (error == cudaSuccess && seen <= partition->share)
+    return PREM_OK;
+  if (error != cudaSuccess)
+    prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "",
+                  "cuda: mode partition: a kernel on a share of the SMs failed: %s",
+                  cudaGetErrorString(error));
+  else
+    prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "",
+                  "cuda: mode partition: the blocks of a share of %d SMs came to %d of them",
+                  partition->share, seen);
+  return PREM_ERR_UNAVAILABLE;
+}
+
 static prem_status make_context(prem_partition *partition, CUdevResource *share,
                                 cudaStream_t *stream, prem_diag *diag) {
   const green_driver *driver = &partition->driver;
@@ -175,6 +198,9 @@ static prem_status make_contexts(prem_partition *partition, int32_t count, cudaS
   prem_status status = part(partition, (unsigned int)count, shares, diag);
   for (int32_t i = 0; i < count && status == PREM_OK; ++i)
     status = make_context(partition, &shares[i], &streams[i], diag);
+  const int32_t all = count * partition->share + partition->rest;
+  for (int32_t i = 0; i < count && status == PREM_OK; ++i)
+    status = judge_share(partition, all, streams[i], diag);
   free(shares);
   return status;
 }
@@ -229,3 +255,28 @@ int32_t prem_partition_share(const prem_partition *partition) {
 int32_t prem_partition_rest(const prem_partition *partition) {
   return partition->rest;
 }
+
+#else /* a compiler older than the functions */
+
+prem_status prem_partition_new(int32_t shares, cudaStream_t *streams, prem_partition **out,
+                               prem_diag *diag) {
+  (void)shares, (void)streams;
+  *out = NULL;
+  return refuse(diag, "built with a CUDA older than 12.5, which has no green contexts");
+}
+
+void prem_partition_free(prem_partition *partition) {
+  (void)partition;
+}
+
+int32_t prem_partition_share(const prem_partition *partition) {
+  (void)partition;
+  return 0;
+}
+
+int32_t prem_partition_rest(const prem_partition *partition) {
+  (void)partition;
+  return 0;
+}
+
+#endif
