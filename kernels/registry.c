@@ -5,7 +5,8 @@
 
 #include "kernel_headers.h"
 
-#define PREM_KERNEL(NAME) &NAME##_kernel,
+#define PREM_KERNEL(NAME)            &NAME##_kernel,
+#define PREM_COMPATIBLE_KERNEL(NAME) &NAME##_kernel,
 static const prem_kernel *const builtin_kernels[] = {
 #include "kernels.def"
 };

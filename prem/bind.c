@@ -275,6 +275,51 @@ static bool lay_out(prem_task *task, const prem_kernel *kernel) {
   return true;
 }
 
+/* ---- compatible intervals -------------------------------------------------------------------- */
+
+/* Is the window of every tile within the array? */
+static bool is_inside(const prem_task *task, const prem_window *window, const int64_t shape[4]) {
+  for (int d = 0; d < PREM_MAX_RANK; ++d) {
+    int64_t first = window->base[d], last = window->base[d] + window->extent[d];
+    for (int k = 0; k < PREM_MAX_GRID; ++k) {
+      const int64_t way = window->step[d][k] * (task->grid[k] - 1);
+      first += way < 0 ? way : 0;
+      last += way > 0 ? way : 0;
+    }
+    if (first < 0 || last > shape[d])
+      return false;
+  }
+  return true;
+}
+
+/* Their views lie in the arrays: what a window reads beyond one cannot be 0 there, and distances in
+ * it are 32-bit. They have no phase that moves anything, and no scratchpad. */
+static prem_status judge_compatible(const prem_schedule *schedule, prem_task *task,
+                                    const prem_kernel *kernel, prem_diag *diag) {
+  static const prem_phase moves[] = {PREM_PREFETCH, PREM_WRITEBACK};
+  for (size_t i = 0; i < sizeof moves / sizeof *moves; ++i)
+    if (task->phase[moves[i]].exists)
+      return refuse(task, diag, 29, task->phase[moves[i]].place, prem_phase_name(moves[i]),
+                    "kernel '%s' is a compatible interval, at the memory while it computes: it has "
+                    "no %s; leave it out",
+                    kernel->name, prem_phase_name(moves[i]));
+  for (int32_t p = 0; p < kernel->port_count; ++p) {
+    const prem_array *array = &schedule->arrays[task->arrays[p]];
+    const int64_t *shape = array->shape;
+    if (kernel->ports[p].access == PREM_IN && !is_inside(task, &task->windows[p], shape))
+      return refuse(task, diag, 31, task->place, "arrays",
+                    "kernel '%s' reads beyond '%s', and has no scratchpad in which that is 0",
+                    kernel->name, array->name);
+    if (shape[0] * shape[1] * shape[2] * (shape[3] + PIECE_BYTES) > INT32_MAX)
+      return refuse(task, diag, 31, task->place, "arrays",
+                    "array '%s' has too many elements for a compatible interval; some %d are the "
+                    "most",
+                    array->name, INT32_MAX);
+    task->layout[p].element_bytes = prem_type_bytes(kernel->ports[p].type);
+  }
+  return PREM_OK;
+}
+
 /* ---- binding --------------------------------------------------------------------------------- */
 
 static prem_status allocate(prem_task *task, const prem_kernel *kernel) {
@@ -286,9 +331,12 @@ static prem_status allocate(prem_task *task, const prem_kernel *kernel) {
   return task->windows && task->arrays && task->layout && task->params ? PREM_OK : PREM_ERR_MEMORY;
 }
 
-/* Arrays imply the phases that move them, code a compute. False: there is none at all. */
+/* Arrays imply the phases that move them, code a compute. False: there is none at all. A compatible
+ * interval is one compute, and at the memory all the time. */
 static bool imply_phases(prem_task *task, const prem_kernel *kernel) {
-  for (int32_t p = 0; p < kernel->port_count; ++p)
+  if (kernel->compatible && task->phase[PREM_COMPUTE].demand[0] < 1)
+    task->phase[PREM_COMPUTE].demand[0] = 1;
+  for (int32_t p = 0; p < kernel->port_count && !kernel->compatible; ++p)
     task->phase[kernel->ports[p].access == PREM_IN ? PREM_PREFETCH : PREM_WRITEBACK].exists = true;
   if (kernel->compute)
     task->phase[PREM_COMPUTE].exists = true;
@@ -347,7 +395,9 @@ static prem_status bind_task(prem_schedule *schedule, int32_t number, const prem
     status = connect_ports(schedule, task, kernel, diag);
   if (status == PREM_OK)
     status = ask_kernel(schedule, task, kernel, diag);
-  if (status == PREM_OK && !lay_out(task, kernel))
+  if (status == PREM_OK && kernel->compatible)
+    status = judge_compatible(schedule, task, kernel, diag);
+  else if (status == PREM_OK && !lay_out(task, kernel))
     status = refuse(task, diag, 41, task->place, "tile",
                     "a tile needs more than 2 GiB of scratchpad; take a smaller one");
   if (status != PREM_OK)

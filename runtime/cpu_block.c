@@ -161,7 +161,8 @@ static bool execute(prem_cpu_block *block, int64_t hyperperiod, const prem_recor
     return false;
 
   prem_cpu_claim claim = {.empty = true};
-  if (cpu->request->mode == PREM_MODE_LOCK && record->phase != PREM_COMPUTE)
+  if (cpu->request->mode == PREM_MODE_LOCK &&
+      prem_record_is_at_memory(cpu->program->schedule, record))
     prem_cpu_tokens_claim(&cpu->tokens, record, count, &claim);
   if (!claim.empty) {
     if (!wait_for_tokens(block, &claim))

@@ -87,6 +87,14 @@ typedef struct prem_program {
 prem_status prem_program_new(const prem_schedule *schedule, prem_program **out, prem_diag *diag);
 void prem_program_free(prem_program *program);
 
+/** Is a record at the memory: a memory phase, or a compatible interval? In mode lock it takes
+ *  tokens. */
+static inline bool prem_record_is_at_memory(const prem_schedule *schedule,
+                                            const prem_record *record) {
+  const prem_kernel *kernel = schedule->tasks[record->task].definition;
+  return record->phase != PREM_COMPUTE || (kernel && kernel->compatible);
+}
+
 /** When job `job` of a task is released in hyperperiod h, from the run's start. */
 int64_t prem_job_release_ns(const prem_program *program, int32_t task, int64_t hyperperiod,
                             int32_t job);

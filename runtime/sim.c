@@ -161,13 +161,13 @@ static bool may_start(const simulator *sim, const sim_unit *unit, int32_t block,
 }
 
 /*
- * Does the record take nothing that it would have to share? In mode lock computes take no tokens.
- * For warm-up tiles no plan promises anything: they neither suffer nor disturb, so that a plan
- * which the checker accepts runs as planned.
+ * Does the record take nothing that it would have to share? In mode lock computes take no tokens,
+ * compatible intervals do. For warm-up tiles no plan promises anything: they neither suffer nor
+ * disturb, so that a plan which the checker accepts runs as planned.
  */
 static bool is_undisturbed(const simulator *sim, const sim_use *use, const prem_record *record) {
   return use->group < 0 || (record->flags & PREM_SLOT_WARMUP) ||
-         (sim->mode == PREM_MODE_LOCK && record->phase == PREM_COMPUTE);
+         (sim->mode == PREM_MODE_LOCK && !prem_record_is_at_memory(sim->program->schedule, record));
 }
 
 /* The unit is idle: what becomes of its next record? */

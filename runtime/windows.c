@@ -55,18 +55,35 @@ static int64_t scratch_byte(const tile_window *window, int32_t i0, int32_t i1) {
   return window->first_byte + row * window->row_bytes;
 }
 
+/* A compatible interval's: the window where it lies. */
+static void view_array(const prem_storage *storage, const tile_window *window, prem_view *view) {
+  const int32_t row = (int32_t)(storage->pitch_bytes / storage->element_bytes);
+  view->data = prem_storage_at(storage, window->origin);
+  view->pitch[2] = row;
+  view->pitch[1] = row * (int32_t)storage->shape[2];
+  view->pitch[0] = view->pitch[1] * (int32_t)storage->shape[1];
+}
+
+static void view_scratch(const tile_window *window, int32_t row, unsigned char *buffer,
+                         prem_view *view) {
+  view->data = buffer + window->first_byte;
+  view->pitch[0] = window->scratch_rows[0] * row;
+  view->pitch[1] = window->scratch_rows[1] * row;
+  view->pitch[2] = row;
+}
+
 void prem_tile_views(const prem_arrays *arrays, int32_t task, int32_t tile, void *in, void *out,
                      prem_view views[PREM_MAX_PORTS]) {
   const prem_task *spec = &arrays->schedule->tasks[task];
   for (int32_t port = 0; port < spec->definition->port_count; ++port) {
     const tile_window window = locate(arrays, spec, tile, port);
     const bool is_out = spec->definition->ports[port].access == PREM_OUT;
-    const int32_t row = window.row_bytes / spec->layout[port].element_bytes;
     prem_view *view = &views[port];
-    view->data = (unsigned char *)(is_out ? out : in) + window.first_byte;
-    view->pitch[0] = window.scratch_rows[0] * row;
-    view->pitch[1] = window.scratch_rows[1] * row;
-    view->pitch[2] = row;
+    if (spec->definition->compatible)
+      view_array(&arrays->storage[spec->arrays[port]], &window, view);
+    else
+      view_scratch(&window, window.row_bytes / spec->layout[port].element_bytes,
+                   (unsigned char *)(is_out ? out : in), view);
     view->reserved = 0;
     memcpy(view->extent, window.extent, sizeof view->extent);
     memcpy(view->origin, window.origin, sizeof view->origin);

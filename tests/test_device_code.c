@@ -55,6 +55,7 @@ static inline int32_t max(int32_t a, int32_t b) {
 #include "kernels/noop.h"
 #include "kernels/vector_increment.h"
 #include "kernels/vector_sum.h"
+#include "kernels/walk.h"
 #pragma GCC diagnostic pop
 
 #include "running.h"
@@ -93,6 +94,7 @@ ON_DEVICE(kcf_sum_channels)
 ON_DEVICE(noop)
 ON_DEVICE(vector_increment)
 ON_DEVICE(vector_sum)
+ON_DEVICE(walk)
 
 static const struct {
   const char *kernel;
@@ -113,6 +115,7 @@ static const struct {
     DEVICE_CODE(noop),
     DEVICE_CODE(vector_increment),
     DEVICE_CODE(vector_sum),
+    DEVICE_CODE(walk),
 };
 
 static void compute(const prem_task *task, const prem_view *views) {
@@ -158,10 +161,12 @@ static void assert_parity(const prem_schedule *schedule, unsigned lanes) {
     prem_view views[PREM_MAX_PORTS];
     memset(in, PREM_POISON, (size_t)task->in_bytes);
     memset(out, PREM_POISON, (size_t)task->out_bytes);
-    prem_tile_fetch(arrays, 0, tile, in);
+    if (task->phase[PREM_PREFETCH].exists)
+      prem_tile_fetch(arrays, 0, tile, in);
     prem_tile_views(arrays, 0, tile, in, out, views);
     run_lanes(task, views, lanes);
-    prem_tile_store(arrays, 0, tile, out);
+    if (task->phase[PREM_WRITEBACK].exists)
+      prem_tile_store(arrays, 0, tile, out);
   }
   prem_verdict verdict;
   prem_arrays_verify(arrays, &verdict);
@@ -222,6 +227,8 @@ static const struct {
     {"vector_sum", "tile = [ 300 ]; " VECTOR},
     {"vector_sum", "tile = [ 77 ]; " VECTOR},
     {"vector_sum", "tile = [ 1001 ]; " VECTOR},
+    {"walk", "tile = [ 33 ]; args: { walkers = 100; steps = 40; }; "
+             "arrays: { vector = \"v\"; out = \"new\"; };"},
 };
 
 START_TEST(lanes_give_the_references_bits) {

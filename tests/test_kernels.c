@@ -39,11 +39,13 @@ static void run_tiles(prem_arrays *arrays, const prem_task *task) {
     prem_view views[PREM_MAX_PORTS];
     memset(in, PREM_POISON, (size_t)task->in_bytes);
     memset(out, PREM_POISON, (size_t)task->out_bytes);
-    prem_tile_fetch(arrays, 0, tile, in);
+    if (task->phase[PREM_PREFETCH].exists)
+      prem_tile_fetch(arrays, 0, tile, in);
     prem_tile_views(arrays, 0, tile, in, out, views);
     if (task->definition->compute)
       task->definition->compute(task->params, views);
-    prem_tile_store(arrays, 0, tile, out);
+    if (task->phase[PREM_WRITEBACK].exists)
+      prem_tile_store(arrays, 0, tile, out);
   }
   free_buffer(in, task->in_bytes);
   free_buffer(out, task->out_bytes);
@@ -255,6 +257,18 @@ static void vector_sum_parity(void) {
                tiles[t]));
 }
 
+static void walk_parity(void) {
+  static const int sizes[] = {1, 2, 1001}, tiles[] = {1, 3, 64}, walkers[] = {1, 7, 64, 100};
+  for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s)
+    for (size_t t = 0; t < sizeof tiles / sizeof *tiles; ++t)
+      for (size_t w = 0; w < sizeof walkers / sizeof *walkers; ++w)
+        assert_parity(
+            text("{ name = \"a\"; type = \"f32\"; shape = [ %d ]; fill = \"random\"; }", sizes[s]),
+            text("kernel = \"walk\"; tile = [ %d ]; args: { steps = 50; walkers = %d; };"
+                 "arrays: { vector = \"a\"; out = \"new\"; };",
+                 tiles[t], walkers[w]));
+}
+
 #define PARITY(KERNEL)                                                                             \
   { #KERNEL, KERNEL##_parity }
 static const struct {
@@ -276,6 +290,7 @@ static const struct {
     PARITY(noop),
     PARITY(vector_increment),
     PARITY(vector_sum),
+    PARITY(walk),
 };
 
 /* A new kernel fails here until it has its shapes above. */

@@ -15,6 +15,11 @@
  * scratchpad. Compute sees views of the scratchpad and *cannot* touch an array. Outside an array a
  * window reads 0; every other border is compute's business.
  *
+ * Code whose accesses no window can tell, because each depends on the one before, is a *compatible
+ * interval* (`compatible`): its views are the windows where they lie in the arrays, and nothing is
+ * moved. It has no memory phase; its compute counts as one from start to end, takes `memory`, and in
+ * mode lock the token.
+ *
  * Arithmetic: contraction is off in all compilers; write fmaf() where it is meant. An output then
  * equals the reference bit for bit, unless the kernel states a tolerance. Where the reference is a
  * NaN any NaN that arithmetic makes is right: CPUs and GPUs do not make the same one.
@@ -173,6 +178,8 @@ typedef struct prem_kernel {
   void (*reference)(const void *params, const prem_array_view *arrays);
   /** 0: equal to the reference bit for bit; else |out - ref| <= tolerance * max(|ref|, 1e-30). */
   double tolerance;
+  /** A compatible interval: views lie in the arrays. Windows must be inside them. */
+  bool compatible;
 } prem_kernel;
 
 /** The kernels of a program. Plain data; what prem_registry_builtin() returns lives for ever. */
