@@ -417,7 +417,7 @@ static void print_table(FILE *file, const prem_table *table) {
   free(shapes);
 }
 
-void prem_findings_print(const prem_findings *findings, void *file) {
+void prem_findings_print(const prem_findings *findings, FILE *file) {
   if (findings->out_of_memory)
     return;
   fprintf(file, "%s: %s\n", findings->name, findings->title);

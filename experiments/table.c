@@ -463,7 +463,7 @@ static void print_footer(const prem_result *result, FILE *file) {
     fputs("interrupted: only what was measured until then is counted\n", file);
 }
 
-void prem_result_print(const prem_result *result, void *file) {
+void prem_result_print(const prem_result *result, FILE *file) {
   print_heading(result, file);
   print_rows(result, file);
   print_responses(result, file);

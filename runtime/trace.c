@@ -245,7 +245,7 @@ static bool write_lines(const prem_trace *trace, const char (*names)[QUOTED_NAME
 }
 
 prem_status prem_trace_write_csv(const prem_trace *trace, const prem_schedule *schedule,
-                                 int64_t first_run, bool header, void *file) {
+                                 int64_t first_run, bool header, FILE *file) {
   char(*names)[QUOTED_NAME_BYTES] = malloc((size_t)schedule->task_count * sizeof *names);
   char *buffer = malloc(BUFFER_BYTES);
   prem_status status = names && buffer ? PREM_OK : PREM_ERR_MEMORY;

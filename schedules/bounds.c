@@ -219,7 +219,7 @@ bool prem_planning_lower_bound(const prem_planning *planning, int64_t *out_ns) {
 }
 
 void prem_planning_raise_bound(const prem_planning *planning, int64_t known_ns,
-                               const volatile int *stop, int64_t *bound_ns) {
+                               const volatile sig_atomic_t *stop, int64_t *bound_ns) {
   bounding b;
   if (*bound_ns >= known_ns || !start(planning, &b))
     return;

@@ -30,7 +30,7 @@ typedef struct reading {
 
 typedef struct engine {
   const prem_planning *planning;
-  const volatile int *stop;
+  const volatile sig_atomic_t *stop;
   double until_s;
   int64_t grid_ns;
   reading strict;
@@ -413,7 +413,7 @@ static void answer(engine *e, bool slack, int64_t known_ns, prem_exact_verdict *
 }
 
 static prem_status plan_exactly(const prem_planning *planning, int64_t limit_ns,
-                                const volatile int *stop, bool slack, int64_t known_ns,
+                                const volatile sig_atomic_t *stop, bool slack, int64_t known_ns,
                                 prem_plan *plan, prem_exact_verdict *out) {
   *out = (prem_exact_verdict){.verdict = PREM_PLAN_UNKNOWN};
   if (!prem_solver_name())
@@ -437,13 +437,14 @@ static prem_status plan_exactly(const prem_planning *planning, int64_t limit_ns,
 }
 
 prem_status prem_plan_exact(const prem_planning *planning, int64_t limit_ns,
-                            const volatile int *stop, prem_plan *plan, prem_exact_verdict *out) {
+                            const volatile sig_atomic_t *stop, prem_plan *plan,
+                            prem_exact_verdict *out) {
   return plan_exactly(planning, limit_ns, stop, false, PREM_NO_SLACK, plan, out);
 }
 
 prem_status prem_plan_exact_slack(const prem_planning *planning, int64_t limit_ns,
-                                  const volatile int *stop, int64_t known_ns, prem_plan *plan,
-                                  prem_exact_verdict *out) {
+                                  const volatile sig_atomic_t *stop, int64_t known_ns,
+                                  prem_plan *plan, prem_exact_verdict *out) {
   return plan_exactly(planning, limit_ns, stop, true, known_ns, plan, out);
 }
 

@@ -27,7 +27,8 @@ const char *prem_exact_engine(void);
  * @retval PREM_ERR_UNAVAILABLE  no solver is built in, or the set is too large for it
  */
 prem_status prem_plan_exact(const prem_planning *planning, int64_t limit_ns,
-                            const volatile int *stop, prem_plan *plan, prem_exact_verdict *out);
+                            const volatile sig_atomic_t *stop, prem_plan *plan,
+                            prem_exact_verdict *out);
 
 /**
  * Raise the smallest slack of a periodic set: the plan with the largest one that is found.
@@ -39,8 +40,8 @@ prem_status prem_plan_exact(const prem_planning *planning, int64_t limit_ns,
  * @retval PREM_ERR_UNAVAILABLE  as prem_plan_exact()
  */
 prem_status prem_plan_exact_slack(const prem_planning *planning, int64_t limit_ns,
-                                  const volatile int *stop, int64_t known_ns, prem_plan *plan,
-                                  prem_exact_verdict *out);
+                                  const volatile sig_atomic_t *stop, int64_t known_ns,
+                                  prem_plan *plan, prem_exact_verdict *out);
 #define PREM_NO_SLACK INT64_MIN
 
 /**

@@ -31,7 +31,7 @@ typedef struct proof {
 
 typedef struct explaining {
   const prem_planning *planning;
-  const volatile int *stop;
+  const volatile sig_atomic_t *stop;
   double until_s;
   bool *without_tasks, *without_lines;
   int64_t order_steps;    /* of the refuter; 0: orders need not be looked at */
@@ -389,7 +389,7 @@ static void say(const explaining *e) {
 /* ---- all together --------------------------------------------------------------------------- */
 
 bool prem_planning_explain(const prem_planning *planning, int64_t limit_ns,
-                           const volatile int *stop) {
+                           const volatile sig_atomic_t *stop) {
   size_t tasks = (size_t)planning->schedule->task_count;
   explaining e = {.planning = planning,
                   .stop = stop,

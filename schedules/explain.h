@@ -15,6 +15,6 @@
  * @return true: proven; false: nothing is said
  */
 bool prem_planning_explain(const prem_planning *planning, int64_t limit_ns,
-                           const volatile int *stop);
+                           const volatile sig_atomic_t *stop);
 
 #endif

@@ -28,19 +28,19 @@ static bool is_partner(const prem_slot *slot) {
 }
 
 /** A phase of a chain, or a joined pair: what it asks for. */
-typedef struct link {
+typedef struct chain_link {
   int64_t end_ns, busy_end_ns;
   const int32_t *demand, *also; /* also: of the joined writeback; NULL */
   const prem_slot *slot;
-} link;
+} chain_link;
 
-static link link_of(const prem_keeper *k, const prem_slot *slot, const prem_slot *end) {
+static chain_link chain_link_of(const prem_keeper *k, const prem_slot *slot, const prem_slot *end) {
   const prem_task *task = &k->schedule->tasks[slot->task];
   const prem_phase_spec *spec = &task->phase[slot->phase];
-  link l = {.end_ns = slot->start_ns + slot->length_ns,
-            .busy_end_ns = slot->start_ns + spec->busy_ns,
-            .demand = spec->demand,
-            .slot = slot};
+  chain_link l = {.end_ns = slot->start_ns + slot->length_ns,
+                  .busy_end_ns = slot->start_ns + spec->busy_ns,
+                  .demand = spec->demand,
+                  .slot = slot};
   if (!prem_slot_begins_pair(slot, end))
     return l;
   const prem_phase_spec *other = &k->schedule->tasks[slot[1].task].phase[PREM_WRITEBACK];
@@ -54,15 +54,15 @@ static link link_of(const prem_keeper *k, const prem_slot *slot, const prem_slot
   return l;
 }
 
-static int32_t link_demand(const link *l, int32_t resource) {
+static int32_t link_demand(const chain_link *l, int32_t resource) {
   int32_t demand = l->demand[resource];
   return l->also && l->also[resource] > demand ? l->also[resource] : demand;
 }
 
 /* A phase of a chain may come as early as its head: until it ends at the latest, the chain holds
  * the largest demand of this phase and those behind it. */
-static void list_resource(const prem_keeper *k, const link *links, int32_t count, int32_t resource,
-                          use_list *list) {
+static void list_resource(const prem_keeper *k, const chain_link *links, int32_t count,
+                          int32_t resource, use_list *list) {
   int64_t from_ns = links[0].slot->start_ns;
   prem_timeline *line = &k->placer->resources[resource];
   for (int32_t i = 0; i < count; ++i) {
@@ -78,14 +78,14 @@ static void list_resource(const prem_keeper *k, const link *links, int32_t count
 
 static use_list list_special(const prem_keeper *k, const prem_bundle *b) {
   use_list list = {.count = 0};
-  link links[PREM_PHASE_COUNT];
+  chain_link links[PREM_PHASE_COUNT];
   int32_t count = 0;
   const prem_slot *slots = &k->slots[b->first_slot], *end = slots + b->slot_count;
   for (const prem_slot *slot = slots; slot < end; ++slot) {
     if (is_partner(slot))
       continue;
-    link *l = &links[count++];
-    *l = link_of(k, slot, end);
+    chain_link *l = &links[count++];
+    *l = chain_link_of(k, slot, end);
     add_use(&list, prem_placer_unit(k->placer, slot->block, (prem_phase)slot->phase),
             slot->start_ns, l->end_ns + k->guard_ns, 1);
   }

@@ -19,7 +19,7 @@ typedef struct prem_refuter prem_refuter;
 typedef struct prem_effort {
   int64_t steps; /* elementary ones, so that equal sets give equal answers; they are used up */
   bool probe;
-  const volatile int *stop; /* no more when it is not 0; may be NULL */
+  const volatile sig_atomic_t *stop; /* no more when it is not 0; may be NULL */
 } prem_effort;
 
 /**

@@ -27,10 +27,10 @@ static void *add_to(pile *p) {
 }
 
 /** An entry of a list of lists, before it is sorted by its owner. */
-typedef struct link {
+typedef struct list_link {
   int64_t gap;
   int32_t from, to;
-} link;
+} list_link;
 
 typedef struct building {
   const prem_planning *planning;
@@ -166,9 +166,9 @@ static void find_spans(building *b) {
 /* ---- pools ---------------------------------------------------------------------------------- */
 
 static bool add_link(pile *to, int32_t from, int32_t pool, int64_t gap) {
-  link *added = add_to(to);
+  list_link *added = add_to(to);
   if (added)
-    *added = (link){.from = from, .to = pool, .gap = gap};
+    *added = (list_link){.from = from, .to = pool, .gap = gap};
   return added;
 }
 
@@ -330,7 +330,7 @@ static prem_status add_after(building *b, int32_t t, const prem_after *after) {
 /* ---- sorting into lists --------------------------------------------------------------------- */
 
 /* Count, sum, fill: first[k] is where the entries of owner k begin. */
-static int32_t *count_lists(const link *links, int64_t count, int64_t owners, bool by_from) {
+static int32_t *count_lists(const list_link *links, int64_t count, int64_t owners, bool by_from) {
   int32_t *first = calloc((size_t)owners + 2, sizeof *first);
   for (int64_t i = 0; i < count && first; ++i)
     ++first[(by_from ? links[i].from : links[i].to) + 2];
@@ -340,7 +340,7 @@ static int32_t *count_lists(const link *links, int64_t count, int64_t owners, bo
 }
 
 static bool sort_arcs(const building *b, bool backward, prem_side *side) {
-  const link *links = b->links.items;
+  const list_link *links = b->links.items;
   const prem_activity *activities = b->activities.items;
   int64_t owners = b->activities.count, count = b->links.count;
   side->first_arc = count_lists(links, count, owners, !backward);
@@ -361,7 +361,7 @@ static bool sort_arcs(const building *b, bool backward, prem_side *side) {
 }
 
 static bool sort_pools(const building *b, const pile *of, prem_side *side) {
-  const link *links = of->items;
+  const list_link *links = of->items;
   side->first_pool = count_lists(links, of->count, b->activities.count, true);
   side->pools = malloc((size_t)(of->count + 1) * sizeof *side->pools);
   if (!side->first_pool || !side->pools)
@@ -372,7 +372,7 @@ static bool sort_pools(const building *b, const pile *of, prem_side *side) {
 }
 
 static bool sort_givers(const building *b) {
-  const link *links = b->gives.items;
+  const list_link *links = b->gives.items;
   prem_model *model = b->model;
   model->first_giver = count_lists(links, b->gives.count, model->pool_count, false);
   model->givers = malloc((size_t)(b->gives.count + 1) * sizeof *model->givers);
@@ -497,9 +497,9 @@ prem_status prem_model_build(const prem_planning *planning, const prem_draft *dr
                 .model = out,
                 .activities = {.size = sizeof(prem_activity)},
                 .uses = {.size = sizeof(prem_use)},
-                .links = {.size = sizeof(link)},
-                .takes = {.size = sizeof(link)},
-                .gives = {.size = sizeof(link)},
+                .links = {.size = sizeof(list_link)},
+                .takes = {.size = sizeof(list_link)},
+                .gives = {.size = sizeof(list_link)},
                 .wraps = {.size = sizeof(prem_wrap)},
                 .placements = {.size = sizeof(int32_t)},
                 .releases = {.size = sizeof(int64_t)}};
@@ -636,7 +636,8 @@ static void add_load(const prem_model *model, load *to, prem_wide asked, int64_t
   to->after_ns = min_of(to->after_ns, after_ns);
 }
 
-static void raise(const prem_model *model, const load *by, int32_t capacity, int64_t *bound_ns) {
+static void raise_bound(const prem_model *model, const load *by, int32_t capacity,
+                        int64_t *bound_ns) {
   if (by->asked == 0 || by->after_ns == PREM_NO_TAIL)
     return;
   int64_t end = by->from + (int64_t)((by->asked + capacity - 1) / capacity);
@@ -673,9 +674,9 @@ static prem_status bound_loads(const prem_model *model, const int64_t *head, con
     }
   }
   for (int32_t l = 0; l < model->line_count; ++l)
-    raise(model, &loads[l], model->line_capacity[l], bound_ns);
+    raise_bound(model, &loads[l], model->line_capacity[l], bound_ns);
   for (int32_t p = 0; p < model->pool_count; ++p)
-    raise(model, &pools[p], model->buffers, bound_ns);
+    raise_bound(model, &pools[p], model->buffers, bound_ns);
   free(loads);
   return PREM_OK;
 }

@@ -27,7 +27,7 @@ void prem_solver_free(prem_solver *solver);
  * @param[out] starts       of each node, when there is one
  */
 prem_answer prem_solver_ask(prem_solver *solver, int64_t end, const int64_t *first,
-                            const int64_t *last, int64_t limit_ns, const volatile int *stop,
-                            int64_t *starts);
+                            const int64_t *last, int64_t limit_ns,
+                            const volatile sig_atomic_t *stop, int64_t *starts);
 
 #endif

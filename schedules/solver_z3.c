@@ -28,7 +28,7 @@ struct prem_solver {
 /** Ends a check when it is stopped. */
 typedef struct watch {
   Z3_context z3;
-  const volatile int *stop;
+  const volatile sig_atomic_t *stop;
   atomic_bool done;
 } watch;
 
@@ -363,7 +363,7 @@ static void set_limit(const prem_solver *s, int64_t limit_ns) {
   Z3_params_dec_ref(s->z3, params);
 }
 
-static Z3_lbool check(const prem_solver *s, const volatile int *stop) {
+static Z3_lbool check(const prem_solver *s, const volatile sig_atomic_t *stop) {
   watch w = {.z3 = s->z3, .stop = stop};
   pthread_t thread;
   bool watched = stop && pthread_create(&thread, NULL, keep_watch, &w) == 0;
@@ -403,7 +403,7 @@ static bool read_starts(const prem_solver *s, int64_t *starts) {
 }
 
 prem_answer prem_solver_ask(prem_solver *s, int64_t end, const int64_t *first, const int64_t *last,
-                            int64_t limit_ns, const volatile int *stop, int64_t *starts) {
+                            int64_t limit_ns, const volatile sig_atomic_t *stop, int64_t *starts) {
   if (limit_ns <= 0 || (stop && *stop))
     return PREM_ANSWER_UNKNOWN;
   set_limit(s, limit_ns);

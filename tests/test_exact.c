@@ -124,7 +124,7 @@ START_TEST(it_stops_when_it_is_told) {
   prem_planning planning = planning_of(schedule);
   prem_plan *plan = prem_plan_new();
   prem_exact_verdict verdict;
-  const volatile int stop = 1;
+  const volatile sig_atomic_t stop = 1;
   ck_assert_int_eq(prem_plan_exact(&planning, LIMIT_NS, &stop, plan, &verdict), PREM_OK);
   ck_assert_int_ne(verdict.verdict, PREM_PLAN_INFEASIBLE);
   prem_plan_free(plan);

@@ -118,13 +118,13 @@ START_TEST(without_time_there_is_no_search) {
 END_TEST
 
 static void stop_it(void *context, const prem_plan_progress *progress) {
-  volatile int *stop = context;
+  volatile sig_atomic_t *stop = context;
   *stop = progress->steps > 0;
 }
 
 START_TEST(a_search_that_is_stopped_keeps_its_best_plan) {
   int64_t optimum_ns;
-  volatile int stop = 0;
+  volatile sig_atomic_t stop = 0;
   prem_schedule *schedule = planted_schedule(600, 6, &optimum_ns);
   prem_plan_options options = {.time_limit_ns = PREM_MAX_NS,
                                .stop = &stop,

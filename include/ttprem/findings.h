@@ -14,6 +14,8 @@
 #ifndef TTPREM_FINDINGS_H
 #define TTPREM_FINDINGS_H
 
+#include <stdio.h>
+
 #include "ttprem/diag.h"
 #include "ttprem/machine.h"
 
@@ -108,9 +110,8 @@ PREM_API prem_status prem_findings_write(const prem_findings *findings, const pr
  * @retval PREM_ERR_PARSE  cut short, of another schema, or broken (diag says where)
  */
 PREM_API prem_status prem_findings_read(const char *path, prem_findings **out, prem_diag *diag);
-/** The verdict, the notes and the tables as text; to a stdio FILE *. Long tables are cut, and say
- *  so. */
-PREM_API void prem_findings_print(const prem_findings *findings, void *file);
+/** The verdict, the notes and the tables as text. Long tables are cut, and say so. */
+PREM_API void prem_findings_print(const prem_findings *findings, FILE *file);
 /**
  * Draw all charts into one picture, one beneath the other: SVG or PNG by the path's extension, by a
  * gnuplot process. Errors as prem_result_draw().

@@ -6,6 +6,8 @@
 #ifndef TTPREM_MEASURE_H
 #define TTPREM_MEASURE_H
 
+#include <stdio.h>
+
 #include "ttprem/runtime.h"
 
 /** Of a set of times. Percentiles are INT64_MIN where the sample does not carry them: p99 needs
@@ -205,8 +207,8 @@ PREM_API prem_status prem_find_causes(const prem_schedule *schedule, const prem_
 PREM_API prem_status prem_result_write(const prem_result *result, const prem_schedule *schedule,
                                        const char *command, const char *path, prem_diag *diag);
 
-/** The table of rows as text, worst lateness first and jitter last; to a stdio FILE *. */
-PREM_API void prem_result_print(const prem_result *result, void *file);
+/** The table of rows as text, worst lateness first and jitter last. */
+PREM_API void prem_result_print(const prem_result *result, FILE *file);
 
 /**
  * Draw scheduled against real phases of every row's example run, with its lateness beneath: SVG or

@@ -2,6 +2,8 @@
 #ifndef TTPREM_PLANNER_H
 #define TTPREM_PLANNER_H
 
+#include <signal.h>
+
 #include "ttprem/schedule.h"
 
 /** How a search stands. */
@@ -16,11 +18,11 @@ typedef struct prem_plan_progress {
 
 /** All zeros: the policy of the file, no search. */
 typedef struct prem_plan_options {
-  const char *policy;       /* NULL: the file's */
-  int64_t time_limit_ns;    /* of the search; 0: the constructive plan only */
-  int64_t step_limit;       /* schedules that the search makes; 0: no limit */
-  uint64_t seed;            /* equal seeds and step limits give equal plans */
-  const volatile int *stop; /* the search ends when it is not 0; NULL: never */
+  const char *policy;                /* NULL: the file's */
+  int64_t time_limit_ns;             /* of the search; 0: the constructive plan only */
+  int64_t step_limit;                /* schedules that the search makes; 0: no limit */
+  uint64_t seed;                     /* equal seeds and step limits give equal plans */
+  const volatile sig_atomic_t *stop; /* the search ends when it is not 0; NULL: never */
   const prem_schedule
       *keep; /* bound, with a plan of which as much as possible is to stay, be it
                 legal or not; tasks are the same where their names are. NULL: none */

@@ -2,6 +2,8 @@
 #ifndef TTPREM_TRACE_H
 #define TTPREM_TRACE_H
 
+#include <stdio.h>
+
 #include "ttprem/schedule.h"
 
 #define PREM_NO_RELEASE INT64_MIN /* release_ns of a phase that has none */
@@ -91,11 +93,11 @@ PREM_API void prem_cell_clear(prem_cell *cell);
 
 /**
  * Write the records as CSV, header `run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns`.
- * `run` is first_run + the record's hyperperiod. `file` is a stdio FILE *.
+ * `run` is first_run + the record's hyperperiod.
  * @param header  write the header line first.
  */
 PREM_API prem_status prem_trace_write_csv(const prem_trace *trace, const prem_schedule *schedule,
-                                          int64_t first_run, bool header, void *file);
+                                          int64_t first_run, bool header, FILE *file);
 
 PREM_EXTERN_C_END
 #endif
