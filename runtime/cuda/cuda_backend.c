@@ -195,12 +195,16 @@ static prem_status judge_tasks(const prem_schedule *schedule, prem_diag *diag) {
   prem_status status = PREM_OK;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
-    if (task->definition && prem_executive_kernel(task->definition->name) >= 0)
+    const bool compatible = task->definition && task->definition->compatible;
+    if (task->definition && !compatible && prem_executive_kernel(task->definition->name) >= 0)
       continue;
     char key[PREM_NAME_BYTES + 16];
     snprintf(key, sizeof key, "tasks.%s.kernel", task->name);
     prem_diag_add(diag, PREM_ERROR, task->definition ? 31 : 0, task->place, key,
-                  "kernel '%s' is not in the GPU's executive; name one of `ttprem list`",
+                  compatible
+                      ? "kernel '%s' is a compatible interval, which the GPU's executive does not "
+                        "run; it runs on cpu and sim"
+                      : "kernel '%s' is not in the GPU's executive; name one of `ttprem list`",
                   task->kernel);
     status = PREM_ERR_INVALID;
   }
