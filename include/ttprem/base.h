@@ -3,8 +3,9 @@
  *
  * Conventions of the whole API: names start with prem_; `_ns` is int64 nanoseconds, `_bytes` and
  * `_count` say what they say; intervals are half-open, [start, start + length). Functions return a
- * prem_status; out-pointers are NULL on error; prem_..._free(NULL) does nothing. The library never
- * prints, never exits, installs no signal handler.
+ * prem_status; out-pointers are NULL on error; prem_..._free(NULL) and prem_..._close(NULL) do
+ * nothing. The library never prints, never exits, installs no signal handler. Strings that it gives
+ * back belong to the object asked, or live for ever where there is none.
  */
 #ifndef TTPREM_BASE_H
 #define TTPREM_BASE_H
@@ -48,8 +49,10 @@ enum {
 #define PREM_MAX_ELEMENTS (INT64_C(1) << 40)  /* elements of an array */
 
 /**
- * What came of a call. 0 is success. A positive code: nothing was changed. A negative code: the
- * object handed in is good for its _free function only.
+ * What came of a call. 0 is success. A positive code: nothing was changed, unless the call says
+ * otherwise. A negative code: the object handed in is good for its _free or _close function only.
+ * PREM_ERR_MEMORY can come from any call that returns a status, and is named only where it says
+ * more.
  */
 typedef enum prem_status {
   PREM_OK = 0,

@@ -31,18 +31,23 @@ PREM_API prem_diag *prem_diag_new(void);
 PREM_API void prem_diag_free(prem_diag *diag);
 
 /**
- * Add a problem; `diag` may be NULL (nothing happens). At most 20 of one code are kept, the rest
- * are counted (prem_diag_dropped()), so that a plan wrong a million times stays readable.
+ * Add a problem; `diag` may be NULL (nothing happens). At most 20 of one code and severity are kept
+ * (of code 0 all), the rest are counted (prem_diag_dropped()), so that a plan wrong a million times
+ * stays readable. Strings are copied.
+ *
+ * @param code  as in prem_problem
+ * @param key   may be NULL
  */
 PREM_API void prem_diag_add(prem_diag *diag, prem_severity severity, int code, prem_place place,
                             const char *key, const char *format, ...) PREM_PRINTF(6, 7);
 
-/** Problems kept, in the order in which they were found. */
+/** Problems kept, in the order in which they were found; 0 for NULL. */
 PREM_API size_t prem_diag_count(const prem_diag *diag);
+/** Problem number `index`, good until the next one is added; NULL behind the last. */
 PREM_API const prem_problem *prem_diag_at(const prem_diag *diag, size_t index);
 /** Errors found, those not kept included; 0 for NULL. */
 PREM_API size_t prem_diag_errors(const prem_diag *diag);
-/** Problems found but not kept. */
+/** Problems found but not kept: more than 20 of a code, or no memory for them. */
 PREM_API size_t prem_diag_dropped(const prem_diag *diag);
 /** Is there an error (kept or not) of this code? */
 PREM_API bool prem_diag_has(const prem_diag *diag, int code);

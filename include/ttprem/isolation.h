@@ -29,8 +29,8 @@ typedef struct prem_isolation_task {
 /** All tasks in one mode. */
 typedef struct prem_isolation_mode {
   prem_mode mode;
-  prem_isolation_task *tasks;
-  prem_summary makespan_ns; /* with its neighbours */
+  prem_isolation_task *tasks; /* [task_count of the schedule] */
+  prem_summary makespan_ns;   /* with its neighbours */
   int64_t releases[PREM_COMPANY_COUNT], late[PREM_COMPANY_COUNT], overruns[PREM_COMPANY_COUNT];
 } prem_isolation_mode;
 
@@ -47,7 +47,7 @@ typedef struct prem_hostility {
 typedef struct prem_isolation {
   prem_isolation_mode modes[PREM_MODE_COUNT];
   int32_t mode_count;
-  prem_hostility *hostile; /* of each task */
+  prem_hostility *hostile; /* [task_count] */
   int32_t task_count;
   int64_t clock_step_ns;
   int64_t samples, rounds; /* of each company and mode */
@@ -65,7 +65,7 @@ typedef struct prem_isolate_options {
   uint64_t seed;
   int64_t max_records; /* raw records kept of one run */
   prem_engine engine;
-  const volatile sig_atomic_t *stop;
+  const volatile sig_atomic_t *stop;                          /* not 0 ends it; may be NULL */
   void (*progress)(void *context, int64_t done, int64_t all); /* may be NULL */
   void *progress_context;
 } prem_isolate_options;
@@ -78,6 +78,9 @@ PREM_EXTERN_C_BEGIN
  *
  * @param schedule  bound, with a plan that prem_check() accepts; must outlive the call.
  * @param[out] out  also when interrupted, as far as it got; free with prem_isolation_free().
+ * @retval PREM_ERR_ARGUMENT     no plan, no mode or no sample
+ * @retval PREM_ERR_INTERRUPTED  the stop flag was seen; those of prem_session_open() and
+ *                               prem_session_run()
  */
 PREM_API prem_status prem_isolate(const prem_schedule *schedule, const prem_backend *backend,
                                   const prem_isolate_options *options, prem_isolation **out,
@@ -92,7 +95,8 @@ PREM_API int64_t prem_quantile_per_mille(int32_t index);
 /** "alone", "neighbours", "hostile". */
 PREM_API const char *prem_company_name(prem_company company);
 
-/** Tables, charts and the certificate's sentence; NULL when there is no memory. */
+/** Tables, charts and the certificate's sentence; NULL when there is no memory. Free with
+ *  prem_findings_free(). */
 PREM_API prem_findings *prem_isolation_findings(const prem_isolation *isolation,
                                                 const prem_schedule *schedule);
 

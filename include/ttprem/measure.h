@@ -93,11 +93,11 @@ typedef struct prem_row {
   int64_t warmup_phases;
   bool output_ok, output_checked; /* not checked: the schedule writes no array */
   bool oversubscribed;
-  prem_task_result *tasks;
+  prem_task_result *tasks; /* [task_count] */
   int32_t task_count;
-  int64_t *samples_ns;          /* makespan of each counted sample, in the order of execution */
-  int64_t *response_samples_ns; /* [repeats][job_count] */
-  int64_t job_count;
+  int64_t *samples_ns; /* [repeats]: makespan of each counted sample, in the order of execution */
+  int64_t *response_samples_ns; /* [repeats][job_count], jobs as in prem_trace.first_job */
+  int64_t job_count;            /* of all tasks in a hyperperiod */
   prem_trace *example;  /* the counted raw records of the first counted run, sorted; may be NULL */
   prem_verdict verdict; /* of the first wrong output */
 } prem_row;
@@ -117,7 +117,7 @@ typedef struct prem_result {
   uint64_t seed;        /* of the order of the modes */
   int64_t began_unix_s; /* wall-clock time at which measuring began */
   bool interrupted;
-  prem_row *rows;
+  prem_row *rows; /* [row_count] */
   int32_t row_count;
   prem_left_out left_out[PREM_MODE_COUNT];
   int32_t left_out_count;
@@ -138,7 +138,7 @@ typedef struct prem_compare_options {
   prem_engine engine;
   bool times_only; /* look for no violations, no causes of lateness, keep no example; traces come
                       unsorted: for measurements that take many short turns */
-  const volatile sig_atomic_t *stop;
+  const volatile sig_atomic_t *stop; /* not 0 ends it; may be NULL */
   /** Called after every run, discarded ones included: done of all (0: not known beforehand); may be
    *  NULL. */
   void (*progress)(void *context, int64_t done, int64_t all, prem_mode mode);
@@ -203,6 +203,7 @@ PREM_API prem_status prem_find_causes(const prem_schedule *schedule, const prem_
  * with `.phases.csv`. All written beside and renamed. "-" writes the JSON to stdout, alone.
  *
  * @param command  the command line, for the provenance.
+ * @retval PREM_ERR_IO  unwritable; files that were not complete are not left
  */
 PREM_API prem_status prem_result_write(const prem_result *result, const prem_schedule *schedule,
                                        const char *command, const char *path, prem_diag *diag);

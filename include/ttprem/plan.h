@@ -29,7 +29,7 @@ typedef struct prem_affine {
   prem_phase phase;
   uint32_t chain; /* PREM_CHAIN_...: later phases of the tile that follow by themselves */
   int32_t first_block, count;
-  int64_t start_ns, block_step_ns;
+  int64_t start_ns, block_step_ns; /* starts count from the hyperperiod's start */
   int64_t repeat, step_ns;
   int64_t tile, tile_per_block, tile_per_repeat;
   int64_t job, jobs, job_step_ns;
@@ -44,9 +44,9 @@ typedef struct prem_affine {
 typedef struct prem_starts {
   int32_t task;
   prem_phase phase;
-  uint32_t chain;
-  int32_t block; /* position in the task's list */
-  int64_t *start_ns;
+  uint32_t chain;    /* PREM_CHAIN_... */
+  int32_t block;     /* position in the task's list */
+  int64_t *start_ns; /* [count], from the hyperperiod's start */
   int64_t count;
   prem_place place;
 } prem_starts;
@@ -60,9 +60,9 @@ typedef struct prem_plan {
   int64_t clock_step_ns; /* the grid it was made for; 0: not given */
   int32_t warmup_tiles;  /* the first tiles of each block of every task */
   int64_t warmup_ns;
-  prem_affine *affine;
+  prem_affine *affine; /* [affine_count] */
   int32_t affine_count;
-  prem_starts *starts;
+  prem_starts *starts; /* [starts_count] */
   int32_t starts_count;
   prem_place place;
 } prem_plan;
@@ -97,6 +97,7 @@ _Static_assert(sizeof(prem_slot) == 48, "prem_slot is 48 bytes");
 
 PREM_EXTERN_C_BEGIN
 
+/** An empty plan; NULL when out of memory. Free with prem_plan_free(). */
 PREM_API prem_plan *prem_plan_new(void);
 PREM_API void prem_plan_free(prem_plan *plan);
 /** Append a copy; PREM_ERR_MEMORY leaves the plan as it was. Starts are copied as well. */

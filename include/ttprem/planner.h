@@ -26,7 +26,8 @@ typedef struct prem_plan_options {
   const prem_schedule
       *keep; /* bound, with a plan of which as much as possible is to stay, be it
                 legal or not; tasks are the same where their names are. NULL: none */
-  void (*progress)(void *context, const prem_plan_progress *progress); /* or NULL */
+  /** Called now and then, by the thread that plans; may be NULL. */
+  void (*progress)(void *context, const prem_plan_progress *progress);
   void *progress_context;
 } prem_plan_options;
 
@@ -89,8 +90,7 @@ PREM_API prem_status prem_plan_make(const prem_schedule *schedule, const prem_ma
                                     const prem_plan_options *options, prem_plan **out,
                                     prem_diag *diag);
 /** As prem_plan_make(), and says what is known about the plan. The report is filled on every
- * status.
- */
+ *  status. */
 PREM_API prem_status prem_plan_make_reported(const prem_schedule *schedule,
                                              const prem_machine *machine,
                                              const prem_plan_options *options, prem_plan **out,

@@ -39,7 +39,7 @@ typedef struct prem_profile_task {
 } prem_profile_task;
 
 typedef struct prem_profile {
-  prem_profile_task *tasks;
+  prem_profile_task *tasks; /* [task_count] */
   int32_t task_count;
   prem_machine machine;
   int64_t samples, rounds; /* of each task alone, and of all */
@@ -52,18 +52,18 @@ typedef struct prem_profile {
 
 typedef struct prem_profile_options {
   prem_scenario scenario;
-  int64_t samples; /* runs, or hyperperiods when resident, of each task alone and of all */
-  int64_t rounds;
-  int64_t discard;
-  uint64_t seed;
-  int64_t max_records;
+  int64_t samples;     /* runs, or hyperperiods when resident, of each task alone and of all */
+  int64_t rounds;      /* over which they are spread; all of them by turns in each */
+  int64_t discard;     /* more at the start of each turn that are not counted */
+  uint64_t seed;       /* of the order of the turns */
+  int64_t max_records; /* raw records kept of one run */
   prem_engine engine;
   prem_profile_company times; /* which of them the WCETs are; planned ones are measured for that */
   bool regulated;             /* busy_ns from bytes and the machine's bandwidth */
   bool steady;                /* the WCETs leave cold tiles out, warm-up or not */
   double margin_pct;          /* room above the longest time seen */
   double probability;         /* of the estimates; 0: 1e-6 */
-  const volatile sig_atomic_t *stop;
+  const volatile sig_atomic_t *stop;                          /* not 0 ends it; may be NULL */
   void (*progress)(void *context, int64_t done, int64_t all); /* may be NULL */
   void *progress_context;
 } prem_profile_options;
@@ -76,6 +76,9 @@ PREM_EXTERN_C_BEGIN
  * @param schedule  bound, with a plan: only the order of its phases counts.
  * @param machine   the backend's, with what prem_backend_measure() adds if `regulated`.
  * @param[out] out  also when interrupted; free with prem_profile_free().
+ * @retval PREM_ERR_ARGUMENT     no plan or no sample
+ * @retval PREM_ERR_INTERRUPTED  the stop flag was seen; those of prem_session_open() and
+ *                               prem_session_run()
  */
 PREM_API prem_status prem_profile_measure(const prem_schedule *schedule,
                                           const prem_backend *backend, const prem_machine *machine,

@@ -31,6 +31,7 @@ PREM_API prem_status prem_report_add(prem_report *report, const char *path, prem
  * Write the page; beside and renamed. "-" is stdout.
  *
  * @retval PREM_ERR_ARGUMENT  nothing was added
+ * @retval PREM_ERR_IO        unwritable; no file is left
  */
 PREM_API prem_status prem_report_write(const prem_report *report, const char *path,
                                        prem_diag *diag);

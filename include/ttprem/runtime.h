@@ -90,14 +90,23 @@ PREM_API prem_status prem_backend_measure(const prem_backend *backend, prem_mach
  *
  * @param schedule  bound, with a plan that prem_check() accepts for the backend's machine;
  *                  must outlive the session.
+ * @param[out] out  close with prem_session_close(); NULL on error.
+ * @retval PREM_ERR_ARGUMENT     the schedule is not bound, or has no plan
+ * @retval PREM_ERR_INVALID      the plan cannot be executed (diag says why)
  * @retval PREM_ERR_IO           an input file is missing, broken or of another shape (diag: E024)
  * @retval PREM_ERR_UNAVAILABLE  the backend is not available (diag says why)
  */
 PREM_API prem_status prem_session_open(const prem_backend *backend, const prem_schedule *schedule,
                                        prem_session **out, prem_diag *diag);
+/** End it; its arrays, references, tuning and setups go with it. */
 PREM_API void prem_session_close(prem_session *session);
 
-/** Overwrite all outputs with a pattern that no kernel writes, so that a stale result is seen. */
+/**
+ * Overwrite all outputs with a pattern that no kernel writes, so that a stale result is seen.
+ *
+ * @retval PREM_ERR_ARGUMENT  an earlier run failed (PREM_ERR_MACHINE); so do verify and save then
+ * @retval PREM_ERR_MACHINE   of a backend with memory of its own
+ */
 PREM_API prem_status prem_session_poison(prem_session *session);
 
 /**
@@ -114,10 +123,12 @@ PREM_API prem_status prem_session_poison(prem_session *session);
 PREM_API prem_status prem_session_run(prem_session *session, const prem_run_request *request,
                                       prem_trace *trace, prem_diag *diag);
 
-/** Compare every output with its reference. */
+/** Compare every output with its reference. A wrong one is a verdict, not a status; errors as
+ *  prem_session_poison(). */
 PREM_API prem_status prem_session_verify(prem_session *session, prem_verdict *out);
 
-/** Write every array that has a `save` path; written beside and renamed. Diag: place and reason. */
+/** Write every array that has a `save` path; written beside and renamed. PREM_ERR_IO: one could not
+ *  be written (diag: place and reason), the others are. Other errors as prem_session_poison(). */
 PREM_API prem_status prem_session_save(prem_session *session, prem_diag *diag);
 
 /** The ways of launching that the session has tried; the session's. NULL: none were. */

@@ -44,7 +44,7 @@ typedef struct prem_phase_spec {
   bool exists;     /* declared in the file, or implied by the kernel's arrays */
   int64_t wcet_ns; /* until the last byte has arrived; 0: not known (no profile) */
   int64_t busy_ns; /* how long it holds its resources; <= wcet_ns */
-  int32_t *demand; /* of each resource; all 0 for a compute unless declared */
+  int32_t *demand; /* [resource_count]; all 0 for a compute unless declared */
   prem_place place;
 } prem_phase_spec;
 
@@ -109,7 +109,7 @@ typedef struct prem_task {
   int64_t release_ns;     /* from the period's start */
   int64_t deadline_ns;    /* from the job's release; 0: none */
   int64_t publish_ns;     /* from the job's release; 0: none */
-  prem_after *after;
+  prem_after *after;      /* [after_count] */
   int32_t after_count;
   int32_t tile_rank; /* 0: no `tile` */
   int32_t tile[PREM_MAX_RANK];
@@ -171,7 +171,7 @@ typedef struct prem_schedule {
   prem_platform platform;
   prem_array *arrays;
   int32_t array_count;
-  prem_task *tasks; /* copies already multiplied */
+  prem_task *tasks; /* [task_count], copies already multiplied */
   int32_t task_count;
   prem_policy policy;
   prem_measure measure;
@@ -229,6 +229,7 @@ PREM_API void prem_schedule_free(prem_schedule *schedule);
  * Find the kernels, derive tiles, windows and parameters of every task (E024, E031, E041 are not
  * judged before). Idempotent. Tasks of kernel "none" are left alone.
  *
+ * @param registry  its kernels must outlive the schedule.
  * @retval PREM_OK           every task is bound
  * @retval PREM_ERR_INVALID  see diag; the tasks in error are `broken`, the others are bound
  */

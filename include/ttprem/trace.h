@@ -53,7 +53,7 @@ typedef struct prem_trace {
   int64_t job_count;  /* jobs of all tasks in one hyperperiod */
   int64_t *first_job; /* [task_count + 1]: where a task's jobs begin in job_end_ns */
   /* raw records: the first ones, as many as there was room for */
-  prem_trace_record *records;
+  prem_trace_record *records; /* [record_count] */
   int64_t record_count, record_capacity;
   int64_t lost; /* phases that found no room (the counts below have them all) */
   /* counts: cells[task * 3 + phase] */
@@ -73,7 +73,9 @@ PREM_EXTERN_C_BEGIN
  * Room for the records and ends of `hyperperiods` hyperperiods of a schedule with a plan.
  * All memory is allocated and touched here: nothing is allocated while a run records.
  *
- * @param max_records  raw records kept at most (0: counts and ends only).
+ * @param      max_records  raw records kept at most (0: counts and ends only).
+ * @param[out] out          free with prem_trace_free(); NULL on error.
+ * @retval PREM_ERR_ARGUMENT  no plan, no hyperperiod, fewer than 0 records
  */
 PREM_API prem_status prem_trace_new(const prem_schedule *schedule, int64_t hyperperiods,
                                     int64_t max_records, prem_trace **out);
@@ -95,6 +97,7 @@ PREM_API void prem_cell_clear(prem_cell *cell);
  * Write the records as CSV, header `run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns`.
  * `run` is first_run + the record's hyperperiod.
  * @param header  write the header line first.
+ * @retval PREM_ERR_IO  it could not be written
  */
 PREM_API prem_status prem_trace_write_csv(const prem_trace *trace, const prem_schedule *schedule,
                                           int64_t first_run, bool header, FILE *file);

@@ -39,7 +39,7 @@ typedef struct prem_tune_options {
 } prem_tune_options;
 
 typedef struct prem_tune_result {
-  prem_tune_point *points; /* in the order in which they were first measured */
+  prem_tune_point *points; /* [count], in the order in which they were first measured */
   int32_t count;
   int32_t best;       /* the smallest offset found by the search that keeps the limits; -1: none */
   int32_t best_swept; /* the same of the sweep; -1: none, or no sweep */
@@ -64,11 +64,13 @@ PREM_API void prem_tune_free(prem_tune_result *result);
 /** How one try is measured. */
 typedef struct prem_tune_try_options {
   prem_scenario scenario;
-  int64_t samples, rounds, discard;
+  int64_t samples; /* runs, or hyperperiods when resident, of each schedule */
+  int64_t rounds;  /* over which they are spread; schedules by turns in each */
+  int64_t discard; /* more at the start of each turn that are not counted */
   uint64_t seed;
-  int64_t max_records;
+  int64_t max_records; /* raw records kept of one run */
   prem_engine engine;
-  const volatile sig_atomic_t *stop;
+  const volatile sig_atomic_t *stop; /* not 0 ends it; may be NULL */
 } prem_tune_try_options;
 
 /** A schedule made ready for tries: its arrays are filled and its references computed once. */
@@ -80,6 +82,7 @@ typedef struct prem_tune_trial prem_tune_trial;
  *
  * @param      schedule  bound, with a plan; schedule, plan and options outlive the trial.
  * @param[out] out       close with prem_tune_trial_close(); NULL on error.
+ * @return as prem_session_open()
  */
 PREM_API prem_status prem_tune_trial_open(const prem_schedule *schedule,
                                           const prem_backend *backend,
@@ -88,7 +91,8 @@ PREM_API prem_status prem_tune_trial_open(const prem_schedule *schedule,
 /**
  * One try, its random order another one each time: fill all of a point but `planned` and `kept`.
  *
- * @retval PREM_ERR_WRONG  an output differs from its reference
+ * @retval PREM_ERR_WRONG        an output differs from its reference
+ * @retval PREM_ERR_INTERRUPTED  the stop flag was seen; those of prem_session_run()
  */
 PREM_API prem_status prem_tune_trial_run(prem_tune_trial *trial, prem_tune_point *out,
                                          prem_diag *diag);
@@ -102,7 +106,7 @@ typedef struct prem_tune_search {
 } prem_tune_search;
 
 /** Curves of mean, lateness and isolation over the offset, and the sentence; NULL when out of
- *  memory. @param limits  what had to be kept, in words */
+ *  memory. Free with prem_findings_free(). @param limits  what had to be kept, in words */
 PREM_API prem_findings *prem_tune_findings(const prem_schedule *schedule,
                                            const prem_tune_search *searches, int32_t count,
                                            const char *limits);
