@@ -10,10 +10,10 @@
 enum {
   LEAST_BYTES = 1024,
   MOST_POINTS = 64, /* of a curve */
-  REPEATS = 7,
-  QUICK_REPEATS = 3,
-  PER_OCTAVE = 2, /* a level is seen by two points at least */
-  HALVINGS = 4,   /* of the step in which an edge lies */
+  REPEATS = 3,
+  CPU_REPEATS = 7, /* others use the caches as well */
+  PER_OCTAVE = 2,  /* a level is seen by two points at least */
+  HALVINGS = 4,    /* of the step in which an edge lies */
   GPU_STEPS = 1 << 14,
   CPU_STEPS = 1 << 17,
   ROOM = 4,               /* times the largest cache: the longest list */
@@ -56,8 +56,8 @@ static prem_status measure_point(cache_study *study, prem_walk_path path, prem_w
                           .kernels = 1,
                           .threads = 1,
                           .steps = study->gpu ? GPU_STEPS : CPU_STEPS};
-  prem_status status = prem_walk_measure(
-      study->walker, &walk, study->setting->quick ? QUICK_REPEATS : REPEATS, out, study->diag);
+  const int32_t repeats = study->gpu || study->setting->quick ? REPEATS : CPU_REPEATS;
+  prem_status status = prem_walk_measure(study->walker, &walk, repeats, out, study->diag);
   study->right &= status != PREM_OK || out->right;
   return status;
 }
