@@ -7,7 +7,9 @@
 
 enum { MOST_POINTS = 256 };
 
-static const double flat = 0.05; /* of a point from the one before it in the same level */
+/* In a level no point differs from the one before it by more than this share of what sets levels
+ * apart. */
+static const double flat = 1.0 / 3.0;
 
 static int by_size(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
@@ -47,7 +49,7 @@ int32_t prem_levels_find(const double *ns, int32_t count, double apart,
   int32_t found = 0;
   for (int32_t first = 0, last; first < count; first = last + 1) {
     last = first;
-    while (last + 1 < count && is_near(ns[last], ns[last + 1], flat))
+    while (last + 1 < count && is_near(ns[last], ns[last + 1], flat * apart))
       ++last;
     if (last > first)
       found = add_run(ns, first, last, apart, levels, found);

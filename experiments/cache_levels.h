@@ -17,8 +17,8 @@ typedef struct prem_level {
 PREM_EXTERN_C_BEGIN
 
 /**
- * The levels of a curve: runs of two or more points, each less than 5 % from the one before it;
- * neighbours that are not `apart` are one level.
+ * The levels of a curve: runs of two or more points, each less than a third of `apart` from the one
+ * before it; neighbours that are not `apart` are one level.
  *
  * @param ns     of the points, shortest lists first, their lengths growing by a factor
  * @param apart  share of the lesser time by which two levels differ
