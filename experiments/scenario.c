@@ -102,40 +102,57 @@ static bool fold_memory(const prem_trace *trace, prem_sums *sums, prem_times *ha
   return kept;
 }
 
-/** How long the others' phases cover [start, end) of the record at `index`: a walk through its
- *  neighbours, of which none is longer than `reach_ns`. */
-static int64_t covered_ns(const prem_trace *trace, int64_t index, int64_t reach_ns) {
-  const prem_trace_record *own = &trace->records[index];
-  int64_t first = index, sum_ns = 0, until_ns = own->start_ns;
-  while (first > 0 && trace->records[first - 1].start_ns >= own->start_ns - reach_ns)
-    --first;
-  for (int64_t i = first; i < trace->record_count && trace->records[i].start_ns < own->end_ns;
-       ++i) {
-    const prem_trace_record *other = &trace->records[i];
-    if (other->task == own->task)
+/** When the phases of all tasks but one run, as intervals that do not touch, in order. */
+typedef struct prem_cover {
+  struct prem_span {
+    int64_t start_ns, end_ns;
+    int64_t before_ns; /* that the spans before it cover */
+  } * spans;
+  int64_t count;
+} prem_cover;
+
+/* Records come by their start. */
+static bool cover_make(const prem_trace *trace, int32_t but, prem_cover *out) {
+  *out = (prem_cover){.spans = calloc((size_t)trace->record_count + 1, sizeof *out->spans)};
+  if (!out->spans)
+    return false;
+  struct prem_span *last = NULL;
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    const prem_trace_record *record = &trace->records[i];
+    if (record->task == but)
       continue;
-    const int64_t from_ns = later(other->start_ns, until_ns);
-    const int64_t to_ns = other->end_ns < own->end_ns ? other->end_ns : own->end_ns;
-    if (to_ns > from_ns) {
-      sum_ns += to_ns - from_ns;
-      until_ns = to_ns;
+    if (last && record->start_ns <= last->end_ns) {
+      last->end_ns = later(last->end_ns, record->end_ns);
+      continue;
     }
+    const int64_t before_ns = last ? last->before_ns + last->end_ns - last->start_ns : 0;
+    last = &out->spans[out->count++];
+    *last = (struct prem_span){record->start_ns, record->end_ns, before_ns};
   }
-  return sum_ns;
+  return true;
 }
 
-static int64_t longest_ns(const prem_trace *trace) {
-  int64_t longest = 0;
-  for (int64_t i = 0; i < trace->record_count; ++i)
-    longest = later(longest, trace->records[i].end_ns - trace->records[i].start_ns);
-  return longest;
+/* How much of the time up to an instant is covered. */
+static int64_t covered_until(const prem_cover *cover, int64_t ns) {
+  int64_t low = 0, high = cover->count; /* the first span that begins later */
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (cover->spans[middle].start_ns <= ns)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  if (low == 0)
+    return 0;
+  const struct prem_span *span = &cover->spans[low - 1];
+  return span->before_ns + (ns < span->end_ns ? ns : span->end_ns) - span->start_ns;
 }
 
 static bool collect_phases(const prem_setup *setup, const prem_trace *trace,
                            prem_outcome *outcome) {
-  const int64_t reach_ns = longest_ns(trace);
-  bool kept = true;
-  for (int64_t i = 0; i < trace->record_count; ++i) {
+  prem_cover others = {0};
+  bool kept = setup->task < 0 || cover_make(trace, setup->task, &others);
+  for (int64_t i = 0; i < trace->record_count && kept; ++i) {
     const prem_trace_record *record = &trace->records[i];
     const int64_t took_ns = record->end_ns - record->start_ns;
     if ((record->flags & PREM_SLOT_WARMUP) || (setup->task >= 0 && record->task != setup->task))
@@ -145,10 +162,13 @@ static bool collect_phases(const prem_setup *setup, const prem_trace *trace,
       continue;
     }
     kept &= prem_times_add(&outcome->phase[record->phase], took_ns);
-    if (setup->task >= 0 && took_ns > 0)
-      kept &= prem_times_add(&outcome->beside[record->phase],
-                             covered_ns(trace, i, reach_ns) * PER_MILLE / took_ns);
+    if (setup->task >= 0 && took_ns > 0) {
+      const int64_t covered_ns =
+          covered_until(&others, record->end_ns) - covered_until(&others, record->start_ns);
+      kept &= prem_times_add(&outcome->beside[record->phase], covered_ns * PER_MILLE / took_ns);
+    }
   }
+  free(others.spans);
   return kept;
 }
 
