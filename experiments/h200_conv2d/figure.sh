@@ -39,7 +39,7 @@ numbers_of() { # NAME
     ;;
   h200_increment_x4)
     kernel=vector_increment task=add array=vector shape=19058688 tile=3008
-    rounds=48
+    rounds=48 warmup=0 warmup_ns=0
     ;;
   h200_conv2d_x4_resident) ;;
   h200_conv2d_x4_spare)
