@@ -226,10 +226,8 @@ void prem_read_plan(prem_reader *reader, const config_setting_t *root) {
     prem_read_name(reader, group, "generator", false, plan->generator);
   if (prem_read_text(reader, group, "policy", &text) && *text)
     prem_read_name(reader, group, "policy", false, plan->policy);
-  if (prem_read_text(reader, group, "machine", &text))
-    snprintf(plan->machine, sizeof plan->machine, "%s", text ? text : "");
-  if (prem_read_text(reader, group, "kernels", &text))
-    snprintf(plan->kernels, sizeof plan->kernels, "%s", text ? text : "");
+  prem_read_string(reader, group, "machine", plan->machine, sizeof plan->machine);
+  prem_read_string(reader, group, "kernels", plan->kernels, sizeof plan->kernels);
   if (!config_setting_get_member(group, "hyperperiod_ns"))
     prem_refuse(reader, 3, group, "hyperperiod_ns",
                 "missing; give the least common multiple of the periods, or the plan's length");

@@ -33,20 +33,17 @@ int64_t prem_plan_offset_ns(const prem_plan *plan) {
   return offset_ns;
 }
 
-/* All are multiples of `from_ns`. False: beyond what a time may be. */
-static bool stretch(int64_t *ns, int64_t from_ns, int64_t to_ns) {
-  const wide stretched = (wide)(*ns / from_ns) * to_ns;
+/* Counted from `origin_ns` all are multiples of `from_ns`. False: beyond what a time may be. */
+static bool stretch_from(int64_t *ns, int64_t origin_ns, int64_t from_ns, int64_t to_ns) {
+  const wide stretched = origin_ns + (wide)((*ns - origin_ns) / from_ns) * to_ns;
   if (stretched > PREM_MAX_NS || stretched < -PREM_MAX_NS)
     return false;
   *ns = (int64_t)stretched;
   return true;
 }
 
-static bool stretch_from(int64_t *start_ns, int64_t origin_ns, int64_t from_ns, int64_t to_ns) {
-  *start_ns -= origin_ns;
-  const bool fits = stretch(start_ns, from_ns, to_ns);
-  *start_ns += origin_ns;
-  return fits;
+static bool stretch(int64_t *step_ns, int64_t from_ns, int64_t to_ns) {
+  return stretch_from(step_ns, 0, from_ns, to_ns);
 }
 
 static bool stretch_run(prem_affine *run, int64_t origin_ns, int64_t from_ns, int64_t to_ns) {

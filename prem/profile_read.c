@@ -119,10 +119,9 @@ static void warn_of_disturbance(prem_reader *of_profile, const config_setting_t 
 /* What the profile says of the machine that it was measured on. */
 static void read_machine(prem_reader *of_profile, const config_setting_t *root) {
   prem_schedule *schedule = of_profile->schedule;
-  const char *machine = NULL;
   int64_t dispatch_ns = 0, bandwidth = 0;
-  if (prem_read_text(of_profile, root, "machine", &machine) && machine)
-    snprintf(schedule->profiled_on, sizeof schedule->profiled_on, "%s", machine);
+  prem_read_string(of_profile, root, "machine", schedule->profiled_on,
+                   sizeof schedule->profiled_on);
   if (prem_read_time(of_profile, root, "dispatch_ns", PREM_TIME_OFFSET, &dispatch_ns) &&
       dispatch_ns > schedule->dispatch_ns)
     schedule->dispatch_ns = dispatch_ns;

@@ -113,6 +113,9 @@ bool prem_read_bool(prem_reader *reader, const config_setting_t *group, const ch
 /** A string, owned by libconfig. */
 bool prem_read_text(prem_reader *reader, const config_setting_t *group, const char *key,
                     const char **out);
+/** A string into `out` of `out_bytes`, its closing zero included; E020 where it does not fit. */
+bool prem_read_string(prem_reader *reader, const config_setting_t *group, const char *key,
+                      char *out, size_t out_bytes);
 /** A name: 1 to 63 bytes, no control characters (E012); E003 when required and missing. */
 bool prem_read_name(prem_reader *reader, const config_setting_t *group, const char *key,
                     bool required, char out[PREM_NAME_BYTES]);

@@ -283,6 +283,21 @@ bool prem_read_text(prem_reader *reader, const config_setting_t *group, const ch
   return true;
 }
 
+bool prem_read_string(prem_reader *reader, const config_setting_t *group, const char *key,
+                      char *out, size_t out_bytes) {
+  const char *text = NULL;
+  if (!prem_read_text(reader, group, key, &text))
+    return false;
+  const size_t length = strlen(text);
+  if (length >= out_bytes) {
+    prem_refuse(reader, 20, group, key, "'%s' has %zu bytes, the limit is %zu",
+                prem_show(text).text, length, out_bytes - 1);
+    return false;
+  }
+  memcpy(out, text, length + 1);
+  return true;
+}
+
 bool prem_check_name(prem_reader *reader, const config_setting_t *setting, const char *name) {
   size_t length = strlen(name);
   if (length == 0) {

@@ -220,6 +220,14 @@ static const refusal refusals[] = {
      "9: E020: arrays.y.shape: has more elements than the limit of 2^40"},
     {"name = \"k\";", "name = \"k\"; copies = 65534;", "name = \"k\"; copies = 1;",
      "18: E020: tasks.k: more than 65535 tasks in all"},
+    {"plan: {", "plan: { kernels = \"0123456789abcdef0\";",
+     "plan: { kernels = \"0123456789abcdef\";",
+     "25: E020: plan.kernels: '0123456789abcdef0' has 17 bytes, the limit is 16"},
+    {"plan: {", "plan: { machine = \"" LONG_63 LONG_63 "12\";",
+     "plan: { machine = \"" LONG_63 LONG_63 "1\";",
+     "25: E020: plan.machine: 'abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefgh...' "
+     "has "
+     "128 bytes, the limit is 127"},
     {"wcet_ns = 10L;", "wcet_ns = 10L; busy_ns = 11L;", "wcet_ns = 10L; busy_ns = 10L;",
      "13: E023: tasks.a.prefetch.busy_ns: 11 ns is above the phase's wcet_ns o"
      "f 10 ns"},

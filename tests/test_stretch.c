@@ -82,6 +82,15 @@ START_TEST(times_beyond_all_limits_are_refused) {
   schedule = checked_schedule(text(two, ""));
   ck_assert_int_eq(prem_plan_stretch(schedule, schedule->plan, PREM_MAX_NS, &plan, diag),
                    PREM_ERR_ARGUMENT);
+  /* within them from the end of the warm-up, beyond them from the start */
+  prem_affine *run = &schedule->plan->affine[0];
+  int64_t *starts = schedule->plan->starts[0].start_ns;
+  run->repeat = 1;
+  run->step_ns = 0;
+  run->start_ns = starts[0] = starts[1] = 1200;
+  ck_assert_int_eq(prem_plan_stretch(schedule, schedule->plan, PREM_MAX_NS - 999, &plan, diag),
+                   PREM_ERR_ARGUMENT);
+  ck_assert_uint_eq(prem_diag_count(diag), 0);
 }
 END_TEST
 
