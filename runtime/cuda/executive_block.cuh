@@ -35,6 +35,12 @@ struct record_ring {
   prem_device_record records[2 * CHUNK];
 };
 
+/** Counts of this block that a phase needs; of a joined pair the larger ones. Compared by their
+ *  difference, so that they may wrap. */
+struct needs {
+  uint32_t prefetches, computes, writebacks;
+};
+
 /** A phase on its way from its record to the trace. Its times are on the clock. */
 struct alignas(16) slip {
   prem_device_record record;
@@ -42,6 +48,7 @@ struct alignas(16) slip {
   int64_t origin_ns; /* the hyperperiod's start */
   int32_t hyperperiod;
   int32_t buffer_at; /* of a writeback: its buffer in the scratchpad */
+  needs need;        /* of a writeback */
 };
 
 /** A unit's table, and the buffers as they are now, in bytes. */
@@ -304,15 +311,15 @@ __device__ __forceinline__ void count_publish(control *own, int32_t phase, uint3
   *(volatile uint32_t *)&own->counts[phase] = count;
 }
 
-/** Counts of this block that a phase needs; of a joined pair the larger ones. Compared by their
- *  difference, so that they may wrap. */
-struct needs {
-  uint32_t prefetches, computes, writebacks;
-};
-
 __device__ __forceinline__ needs needs_of(const cursor &at, const prem_device_record *record) {
   return needs{at.base[0] + (uint32_t)record->wait[0], at.base[1] + (uint32_t)record->wait[1],
                at.base[2] + (uint32_t)record->wait[2]};
+}
+
+/** Have phases been done as often as needed? */
+__device__ __forceinline__ bool counts_reach(const uint4 &done, const needs &need) {
+  return (int32_t)((done.x - need.prefetches) | (done.y - need.computes) |
+                   (done.z - need.writebacks)) >= 0;
 }
 
 __device__ __forceinline__ uint32_t later(uint32_t a, uint32_t b) {

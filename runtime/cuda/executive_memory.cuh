@@ -71,13 +71,13 @@ __device__ __forceinline__ void writeback_prepare(control *own, const prem_launc
   __syncwarp();
 }
 
-/** Hand it to the writer, with the instant at which to start it. */
+/** Hand it to the writer, with what it waits for: counts, and the instant at which to start it. */
 __device__ __forceinline__ void writeback_order(control *own, uint32_t number, int64_t due_ns,
-                                                int64_t ready_ns) {
+                                                const needs &need) {
   const int32_t place = (int32_t)(number % SLIPS);
   if (lane_number() == 0) {
     own->stores[place].due_ns = due_ns;
-    own->stores[place].ready_ns = ready_ns;
+    own->stores[place].need = need;
     prem_barrier_arrive(&own->order[place]);
   }
 }
@@ -125,12 +125,6 @@ __device__ __forceinline__ turn turn_at(const control *own, const cursor &at) {
   now.prefetch = fetches ? at.slot : second;
   now.writeback = fetches ? second : at.slot;
   return now;
-}
-
-/** Have phases been done as often as needed? */
-__device__ __forceinline__ bool counts_reach(const uint4 &done, const needs &need) {
-  return (int32_t)((done.x - need.prefetches) | (done.y - need.computes) |
-                   (done.z - need.writebacks)) >= 0;
 }
 
 /** Wait for counts. The whole warp, which agrees. `seen`: the counts that were enough.
@@ -218,9 +212,10 @@ __device__ __noinline__ bool turn_unlock(cursor at, uint32_t issued, uint32_t or
 
 /**
  * The starter works the table of memory phases. A turn waits until the needs of a phase or a pair
- * are met; a writeback goes to the writer at once, with the instant at which to start it; a
- * prefetch it starts itself at that instant. That is all it does: others see the copies land and
- * write them down, so that the next turn begins at once.
+ * are met and starts a prefetch at its instant. A writeback it hands to the writer before, which
+ * waits for the same; only where precedence or tokens come first it is handed over after them. That
+ * is all it does: others see the copies land and write them down, so that the next turn begins at
+ * once.
  */
 __device__ __forceinline__ void starter_warp(control *own, const prem_launch &launch) {
   cursor at = cursor_at(own, own->memory_count);
@@ -238,9 +233,13 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
     const bool is_room = __any_sync(FULL_WARP, counts_reach(seen, room));
     if ((!is_room && !counts_await(own, at, room, &seen)) || !store_free(own, ordered))
       break;
+    const bool locks = launch.mode == PREM_MODE_LOCK && !(now.flags & PREM_SLOT_WARMUP);
+    const bool early = !locks && !(now.flags & PREM_RECORD_AFTER);
     slip *fetch = &own->fetches[issued % SLIPS];
     if (now.writeback >= 0)
       writeback_prepare(own, launch, now.writeback, ordered, at);
+    if (now.writeback >= 0 && early)
+      writeback_order(own, ordered++, due_ns, now.need);
     if (now.prefetch >= 0)
       slip_fill(fetch, &own->memory.records[now.prefetch], at);
     goes_on = counts_await(own, at, now.need, &seen);
@@ -253,11 +252,10 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
     if (!goes_on)
       break;
     const int64_t ready_ns = prem_clock_ns(); /* before the tokens, which it then waits for */
-    const bool locks = launch.mode == PREM_MODE_LOCK && !(now.flags & PREM_SLOT_WARMUP);
     if (locks && !turn_lock(due_ns, now.other, at))
       break;
-    if (now.writeback >= 0)
-      writeback_order(own, ordered++, due_ns, ready_ns);
+    if (now.writeback >= 0 && !early)
+      writeback_order(own, ordered++, due_ns, now.need);
     if (now.prefetch >= 0) {
       if (due_ns - ready_ns > 4 * LOOK_NS && !far_sleep(due_ns))
         break;

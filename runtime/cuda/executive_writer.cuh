@@ -49,13 +49,30 @@ __device__ __forceinline__ bool order_await(control *own, uint32_t number) {
   }
 }
 
+/** Until the counts that a writeback needs are there; the starter watches over the same wait and
+ *  ends it when it lasts too long. @return false: stopped. */
+__device__ __forceinline__ bool store_await(control *own, const needs &need) {
+  for (;;) {
+    const uint4 done = counts_now(own);
+    if (__any_sync(FULL_WARP, done.w != 0))
+      return false;
+    if (__any_sync(FULL_WARP, counts_reach(done, need))) {
+      block_fence();
+      return true;
+    }
+  }
+}
+
 /** The writer: writebacks one after the other, in the order of the table. */
 __device__ __forceinline__ void writer_warp(control *own, const prem_launch &launch) {
 #pragma unroll 1
   for (uint32_t number = 0; order_await(own, number); ++number) {
     slip *of = &own->stores[number % SLIPS];
     const int64_t due_ns = of->due_ns;
-    if (due_ns - of->ready_ns > 4 * LOOK_NS && !far_sleep(due_ns)) /* the same to all lanes */
+    if (!store_await(own, of->need))
+      return;
+    const int64_t ready_ns = prem_clock_ns();
+    if (__any_sync(FULL_WARP, due_ns - ready_ns > 4 * LOOK_NS) && !far_sleep(due_ns))
       return;
     const int64_t start_ns = wait_until(due_ns);
     writeback_move(own, launch, of, moves_at(own, launch, 2 * CHUNK + (int32_t)(number % SLIPS)));
@@ -64,6 +81,7 @@ __device__ __forceinline__ void writer_warp(control *own, const prem_launch &lau
     if (last)
       prem_store_publish();
     if (lane_number() == 0) {
+      of->ready_ns = ready_ns;
       of->start_ns = start_ns;
       of->end_ns = end_ns;
       count_publish(own, PREM_WRITEBACK, number + 1u);
