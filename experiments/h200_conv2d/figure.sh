@@ -78,8 +78,8 @@ END
 # Four convolutions that fill an H200 as in h200_conv2d_x4.cfg, but with two large blocks on every SM
 # instead of four: each task has 66 SMs, tiles of twelve rows fetch less halo, and 288 threads compute.
 # Rows of 480 elements begin at 128-byte boundaries and are short enough for boxes of tensor maps. The
-# memory belongs to one task at a time, for 928 ns in turn, so a tile takes four offsets, 3712 ns; no
-# tile is a warm-up. Inputs and outputs are 584 MB together.
+# memory belongs to one task at a time, for an offset in turn, and a tile takes four offsets; no tile is
+# a warm-up. Inputs and outputs are 584 MB together.
 END
   h200_conv2d_7x7_x4) cat <<'END' ;;
 # Four 7 x 7 convolutions that fill an H200, as h200_conv2d_x4.cfg does with 3 x 3: the compute-heavy
