@@ -366,7 +366,7 @@ static void bound(const prem_planning *planning, prem_search_limits *limits,
                               &limits->lower_bound_ns);
 }
 
-/* A draft of a plan that is not to be searched on. */
+/* A draft of a plan that is not to be searched on; on error the draft stays as it was. */
 static prem_status draft_of(const prem_planning *planning, const prem_plan *plan, prem_draft *out) {
   prem_slot *slots;
   int64_t count;
@@ -374,9 +374,13 @@ static prem_status draft_of(const prem_planning *planning, const prem_plan *plan
   if (status)
     return status;
   prem_placement *placements = malloc((size_t)(count + 1) * sizeof *placements);
+  if (!placements) {
+    free(slots);
+    return PREM_ERR_MEMORY;
+  }
   out->hyperperiod_ns = plan->hyperperiod_ns;
   out->count = 0;
-  for (int64_t i = 0; i < count && placements; ++i)
+  for (int64_t i = 0; i < count; ++i)
     if (!(slots[i].flags & PREM_SLOT_WARMUP))
       placements[out->count++] = (prem_placement){.start_ns = slots[i].start_ns,
                                                   .task = slots[i].task,
@@ -387,7 +391,7 @@ static prem_status draft_of(const prem_planning *planning, const prem_plan *plan
   free(slots);
   free(out->placements);
   out->placements = placements;
-  return placements ? PREM_OK : PREM_ERR_MEMORY;
+  return PREM_OK;
 }
 
 /* ---- the exact engine beside the search ----------------------------------------------------- */
@@ -462,7 +466,7 @@ static prem_status search_and_solve(const prem_planning *planning, prem_search_l
   *solved = solve(planning, limits, status == PREM_OK, draft, found);
   if (found->optimal || (*solved && (!slack || has_rounds(planning))))
     return *solved ? PREM_OK : status;
-  prem_search_result more;
+  prem_search_result more = {0};
   limits->until_ns = limits->give_up_ns = all_ns;
   ++limits->seed;
   status = *solved ? search_on(planning, limits, draft, &more)
