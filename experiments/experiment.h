@@ -15,10 +15,10 @@ typedef struct prem_experiment_setting {
   const prem_machine *machine; /* as probed */
   bool quick;                  /* fewer points and repetitions: a look, not a measurement */
   uint64_t seed;
-  const char *schedules;             /* folder that holds figures/ and examples/ */
-  const char *program; /* the command, for those that need another process; NULL: there is none */
-  const char *part;    /* what this process is to play for the one that started it; NULL: nothing,
-                          it measures */
+  const char *schedules; /* folder that holds figures/ and examples/ */
+  const char *program;   /* the command, for those that need another process; NULL: there is none */
+  const char *part;      /* what this process is to play for the one that started it; NULL: nothing,
+                            it measures */
   const volatile sig_atomic_t *stop; /* non-zero: end within a second; never NULL */
   /** Call it now and then, from the thread that runs the experiment: done of all. Never NULL. */
   void (*progress)(void *context, int64_t done, int64_t all);

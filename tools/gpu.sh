@@ -88,8 +88,6 @@ step_h200_conv2d() {
   every=$(modes_of_gpu)
   until_end table            200 compare $four --modes "$every" --repeat 1000
   until_end resident         150 compare figures/h200_conv2d_x4_large_resident.cfg
-  until_end no_warmup         30 compare figures/h200_conv2d_x4_large_resident.cfg --scenario relaunch \
-    --modes legacy,free,tt --repeat 300
   until_end gang              60 compare figures/h200_conv2d_x4_gang.cfg --modes legacy,free,tt --repeat 1000
   until_end isolate           90 isolate $four --repeat 40
   until_end isolate_gang      60 isolate figures/h200_conv2d_x4_gang.cfg --repeat 40

@@ -17,8 +17,8 @@
  *
  * Code whose accesses no window can tell, because each depends on the one before, is a *compatible
  * interval* (`compatible`): its views are the windows where they lie in the arrays, and nothing is
- * moved. It has no memory phase; its compute counts as one from start to end, takes `memory`, and in
- * mode lock the token.
+ * moved. It has no memory phase; its compute counts as one from start to end, takes `memory`, and
+ * in mode lock the token.
  *
  * Arithmetic: contraction is off in all compilers; write fmaf() where it is meant. An output then
  * equals the reference bit for bit, unless the kernel states a tolerance. Where the reference is a
