@@ -12,16 +12,17 @@
 
 #include "convolution.h"
 
-enum { CONV2D_7X7_SIDE = 7 };
+enum { CONV2D_7X7_SIDE = 7, CONV2D_7X7_PITCH = 8 };
 
+/* Row-major. A row is two pieces of 16 bytes; its last element is 0 and has no meaning. */
 typedef struct conv2d_7x7_params {
-  float coefficients[CONV2D_7X7_SIDE * CONV2D_7X7_SIDE]; /* row-major */
+  float coefficients[CONV2D_7X7_SIDE * CONV2D_7X7_PITCH];
 } conv2d_7x7_params;
 
 /* The products of a pixel are added in this order, everywhere. `in` is the neighbour above left. */
 PREM_FN float conv2d_7x7_pixel(const float *k, const float *in, int32_t pitch) {
   float sum = 0.0F;
-  for (int32_t row = 0; row < CONV2D_7X7_SIDE; ++row, in += pitch, k += CONV2D_7X7_SIDE) {
+  for (int32_t row = 0; row < CONV2D_7X7_SIDE; ++row, in += pitch, k += CONV2D_7X7_PITCH) {
     sum = row == 0 ? k[0] * in[0] : fmaf(k[0], in[0], sum);
     sum = fmaf(k[1], in[1], sum);
     sum = fmaf(k[2], in[2], sum);
@@ -35,55 +36,81 @@ PREM_FN float conv2d_7x7_pixel(const float *k, const float *in, int32_t pitch) {
 
 #ifdef __CUDACC__
 
-/* Ten neighbours of a row, for four pixels whose outputs lie on a 16-byte boundary. The first one
- * then lies on a boundary as well, or, where the border is made, three elements to the left of one:
- * `phase` is 0 or 1. Loads whole pieces of 16 bytes. */
-PREM_FN void conv2d_7x7_load(const float *in, int32_t phase, float ten[10]) {
-  const float4 *pieces = (const float4 *)(in - phase);
-  const float4 a = pieces[0], b = pieces[1], c = pieces[2];
-  if (phase == 0) {
-    ten[0] = a.x, ten[1] = a.y, ten[2] = a.z, ten[3] = a.w, ten[4] = b.x;
-    ten[5] = b.y, ten[6] = b.z, ten[7] = b.w, ten[8] = c.x, ten[9] = c.y;
-  } else {
-    ten[0] = a.y, ten[1] = a.z, ten[2] = a.w, ten[3] = b.x, ten[4] = b.y;
-    ten[5] = b.z, ten[6] = b.w, ten[7] = c.x, ten[8] = c.y, ten[9] = c.z;
+/* Rows of the output that a lane makes at a time. Three or four would need fewer loads, and more
+ * registers than the executive has. */
+enum { CONV2D_7X7_ROWS = 2 };
+
+/* Ten neighbours of a row, for four pixels; loads twelve, from a 16-byte boundary. */
+PREM_FN void conv2d_7x7_load(const float *in, float x[12]) {
+  const float4 *pieces = (const float4 *)in;
+#pragma unroll
+  for (int32_t i = 0; i < 3; ++i) {
+    const float4 piece = pieces[i];
+    x[4 * i] = piece.x, x[4 * i + 1] = piece.y, x[4 * i + 2] = piece.z, x[4 * i + 3] = piece.w;
   }
 }
 
 /* One row of coefficients over ten neighbours, added to four pixels. */
-PREM_FN void conv2d_7x7_row(const float *k, const float ten[10], float sum[4]) {
+PREM_FN void conv2d_7x7_row(const float *k, const float *x, float sum[4]) {
 #pragma unroll
   for (int32_t tap = 0; tap < CONV2D_7X7_SIDE; ++tap)
 #pragma unroll
     for (int32_t i = 0; i < 4; ++i)
-      sum[i] = fmaf(k[tap], ten[i + tap], sum[i]);
+      sum[i] = fmaf(k[tap], x[i + tap], sum[i]);
 }
 
-/* A lane makes four columns of two rows whose outputs lie on a 16-byte boundary: it loads eight
- * rows of the input, and each row of coefficients but the outermost for both. A sum begins with -0,
- * which changes no product that is added to it. */
+/* Four columns, from as many rows of the input as count. Goes down the rows of the coefficients and
+ * keeps the rows of the input that one of them meets: for the next one, a row more is loaded in
+ * place of the first. So each row of both is loaded once, and none is moved between registers, for
+ * which of them is the first goes round in an unrolled loop. */
+PREM_FN void conv2d_7x7_lane(const float *k, const float *in, int32_t in_pitch, int32_t in_rows,
+                             float sum[CONV2D_7X7_ROWS][4]) {
+  const float *last = in + (in_rows - 1) * in_pitch; /* stands for those below as well */
+  float x[CONV2D_7X7_ROWS][12];
+#pragma unroll
+  for (int32_t r = 0; r < CONV2D_7X7_ROWS - 1; ++r) {
+    conv2d_7x7_load(in, x[r]);
+    in += in == last ? 0 : in_pitch;
+  }
+  PREM_ROLLED for (int32_t row = 0;; row += CONV2D_7X7_ROWS) {
+#pragma unroll
+    for (int32_t turn = 0; turn < CONV2D_7X7_ROWS; ++turn, k += CONV2D_7X7_PITCH) {
+      const float4 left = ((const float4 *)k)[0], right = ((const float4 *)k)[1];
+      const float own[] = {left.x, left.y, left.z, left.w, right.x, right.y, right.z};
+      conv2d_7x7_load(in, x[(turn + CONV2D_7X7_ROWS - 1) % CONV2D_7X7_ROWS]);
+      in += in == last ? 0 : in_pitch;
+#pragma unroll
+      for (int32_t r = 0; r < CONV2D_7X7_ROWS; ++r)
+        conv2d_7x7_row(own, x[(turn + r) % CONV2D_7X7_ROWS], sum[r]);
+      if (turn == (CONV2D_7X7_SIDE - 1) % CONV2D_7X7_ROWS && row + turn == CONV2D_7X7_SIDE - 1)
+        return;
+    }
+  }
+}
+
+/* Columns by fours, whose first neighbours lie on a 16-byte boundary. The pixels lie on one as
+ * well, but not where the border is made. A sum begins with -0, which changes no product that is
+ * added to it. */
 PREM_FN void conv2d_7x7_fours(const float *k, const float *in, int32_t in_pitch, float *out,
                               int32_t out_pitch, int32_t rows, int32_t fours) {
-  const int32_t phase = (int32_t)((size_t)in / 4 & 3);
-  PREM_ROLLED PREM_LANES_2D(two, (rows + 1) / 2, four, fours) {
-    const float *from = in + 2 * two * in_pitch + 4 * four;
-    float *to = out + 2 * two * out_pitch + 4 * four;
-    const bool both = 2 * two + 1 < rows;
-    float ten[10], upper[4] = {-0.0F, -0.0F, -0.0F, -0.0F}, lower[4] = {-0.0F, -0.0F, -0.0F, -0.0F};
-    conv2d_7x7_load(from, phase, ten);
-    conv2d_7x7_row(k, ten, upper);
-    PREM_ROLLED for (int32_t row = 1; row < CONV2D_7X7_SIDE; ++row) {
-      from += in_pitch;
-      conv2d_7x7_load(from, phase, ten);
-      conv2d_7x7_row(k + row * CONV2D_7X7_SIDE, ten, upper);
-      conv2d_7x7_row(k + (row - 1) * CONV2D_7X7_SIDE, ten, lower);
-    }
-    *(float4 *)to = make_float4(upper[0], upper[1], upper[2], upper[3]);
-    if (both) {
-      conv2d_7x7_load(from + in_pitch, phase, ten);
-      conv2d_7x7_row(k + (CONV2D_7X7_SIDE - 1) * CONV2D_7X7_SIDE, ten, lower);
-      *(float4 *)(to + out_pitch) = make_float4(lower[0], lower[1], lower[2], lower[3]);
-    }
+  const int32_t parts = (rows + CONV2D_7X7_ROWS - 1) / CONV2D_7X7_ROWS;
+  PREM_ROLLED PREM_LANES(i, parts * fours) {
+    const int32_t part = prem_lane_quotient(i, fours), column = 4 * (i - part * fours);
+    const int32_t first = part * CONV2D_7X7_ROWS;
+    const int32_t count = min(rows - first, (int32_t)CONV2D_7X7_ROWS);
+    float sum[CONV2D_7X7_ROWS][4];
+#pragma unroll
+    for (int32_t r = 0; r < CONV2D_7X7_ROWS; ++r)
+      sum[r][0] = sum[r][1] = sum[r][2] = sum[r][3] = -0.0F;
+    conv2d_7x7_lane(k, in + first * in_pitch + column, in_pitch, count + CONV2D_7X7_SIDE - 1, sum);
+    float *to = out + first * out_pitch + column;
+    const bool whole = ((size_t)to & 15) == 0;
+#pragma unroll
+    for (int32_t r = 0; r < CONV2D_7X7_ROWS; ++r, to += out_pitch)
+      if (r < count && whole)
+        *(float4 *)to = make_float4(sum[r][0], sum[r][1], sum[r][2], sum[r][3]);
+      else if (r < count)
+        to[0] = sum[r][0], to[1] = sum[r][1], to[2] = sum[r][2], to[3] = sum[r][3];
   }
 }
 
@@ -92,7 +119,7 @@ PREM_FN void conv2d_7x7_compute(const conv2d_7x7_params *params, const prem_view
   float *out = (float *)views[1].data;
   const int32_t in_pitch = views[0].pitch[2], out_pitch = views[1].pitch[2];
   const int32_t rows = views[1].extent[2], columns = views[1].extent[3];
-  const int32_t head = min((int32_t)(-(size_t)out / 4 & 3), columns);
+  const int32_t head = min((int32_t)(-(size_t)in / 4 & 3), columns);
   const int32_t fours = (columns - head) / 4, rest = columns - 4 * fours;
   if (fours > 0)
     conv2d_7x7_fours(params->coefficients, in + head, in_pitch, out + head, out_pitch, rows, fours);
@@ -131,9 +158,12 @@ static void conv2d_7x7_blur(float coefficients[CONV2D_7X7_SIDE * CONV2D_7X7_SIDE
 
 static prem_status conv2d_7x7_bind(prem_bind *bind) {
   conv2d_7x7_params *params = (conv2d_7x7_params *)bind->params.bytes;
-  conv2d_7x7_blur(params->coefficients);
-  prem_status status = prem_arg_floats(bind, "coefficients", params->coefficients,
-                                       CONV2D_7X7_SIDE * CONV2D_7X7_SIDE);
+  float given[CONV2D_7X7_SIDE * CONV2D_7X7_SIDE];
+  conv2d_7x7_blur(given);
+  prem_status status =
+      prem_arg_floats(bind, "coefficients", given, CONV2D_7X7_SIDE * CONV2D_7X7_SIDE);
+  for (int32_t i = 0; i < CONV2D_7X7_SIDE * CONV2D_7X7_SIDE; ++i)
+    params->coefficients[i / CONV2D_7X7_SIDE * CONV2D_7X7_PITCH + i % CONV2D_7X7_SIDE] = given[i];
   return status == PREM_OK ? convolution_bind(bind, "conv2d_7x7", CONV2D_7X7_SIDE / 2) : status;
 }
 
@@ -149,7 +179,8 @@ static void conv2d_7x7_reference(const void *params, const prem_array_view *arra
         const int64_t y = row + border + i / side - reach, x = column + border + i % side - reach;
         const bool inside = y >= 0 && y < in.shape[2] && x >= 0 && x < in.shape[3];
         const float value = inside ? ((const float *)in.data)[y * in.shape[3] + x] : 0.0F;
-        sum = i == 0 ? k[i] * value : fmaf(k[i], value, sum);
+        const float weight = k[i / side * CONV2D_7X7_PITCH + i % side];
+        sum = i == 0 ? weight * value : fmaf(weight, value, sum);
       }
       ((float *)out.data)[row * out.shape[3] + column] = sum;
     }
@@ -165,7 +196,7 @@ PREM_COMPUTE_ENTRY(conv2d_7x7)
 static const prem_kernel conv2d_7x7_kernel = {
     .name = "conv2d_7x7",
     .summary = "7 x 7 convolution of an image; coefficients = [49 numbers]; tile = [rows, columns]",
-    .version = 1,
+    .version = 2,
     .params_bytes = sizeof(conv2d_7x7_params),
     .ports = conv2d_7x7_ports,
     .port_count = 2,

@@ -5,6 +5,8 @@
 #ifndef TTPREM_DEVICE_PROGRAM_H
 #define TTPREM_DEVICE_PROGRAM_H
 
+#include <stdalign.h>
+
 #include "program.h"
 
 #ifdef __cplusplus
@@ -105,7 +107,7 @@ typedef struct prem_device_task {
                          block's word */
   int32_t first_after, after_count;
   int64_t first_job; /* in job_end_ns of one hyperperiod */
-  unsigned char params[PREM_PARAMS_BYTES];
+  alignas(16) unsigned char params[PREM_PARAMS_BYTES]; /* computes load it 16 bytes at a time */
 } prem_device_task;
 
 /** Of each resource, by phase; read in mode lock only. */

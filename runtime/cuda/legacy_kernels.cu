@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(512) conv2d_7x7(const prem_legacy_work work) {
 #pragma unroll
       for (int32_t o = 0; o < ROWS; ++o)
         if (r - o >= 0 && r - o < SIDE)
-          conv2d_7x7_row(k + (r - o) * SIDE, x, sum[o]);
+          conv2d_7x7_row(k + (r - o) * CONV2D_7X7_PITCH, x, sum[o]);
     }
 #pragma unroll
     for (int32_t r = 0; r < ROWS; ++r)
