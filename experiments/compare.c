@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "stops.h"
 #include "ttprem/measure.h"
 
 enum {
@@ -176,12 +177,29 @@ static prem_status fold_causes(const prem_campaign *campaign, prem_row *row, int
   return status;
 }
 
+/** Has somebody else been given the processor meanwhile, as processes that share a GPU take turns?
+ */
+static prem_status fold_stops(const prem_campaign *campaign, prem_row *row) {
+  enum { LEAST_NS = 50000, WINDOWS = 2 };
+  int64_t least_ns = LEAST_NS;
+  for (int32_t t = 0; t < campaign->schedule->task_count; ++t)
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+      least_ns = larger(least_ns, WINDOWS * campaign->schedule->tasks[t].phase[phase].wcet_ns);
+  prem_stops found = {0};
+  const prem_status status = prem_trace_stops(campaign->trace, least_ns, &found);
+  row->stops += found.count;
+  row->stop_longest_ns = larger(row->stop_longest_ns, found.longest_ns);
+  return status;
+}
+
 /** What takes the records in order. */
 static prem_status judge_run(prem_campaign *campaign, prem_row *row, int64_t discard) {
   prem_trace_sort(campaign->trace);
   prem_status status = fold_violations(campaign, row, discard);
   if (status == PREM_OK)
     status = fold_causes(campaign, row, discard);
+  if (status == PREM_OK)
+    status = fold_stops(campaign, row);
   if (status == PREM_OK && !row->example && campaign->trace->record_count > 0)
     status = keep_example(campaign, discard, &row->example);
   return status;

@@ -157,6 +157,8 @@ static bool put_counts(json_t *object, const prem_row *row) {
   whole &=
       put(object, "violations_possible", judged ? integer(row->violations_possible) : json_null());
   whole &= put(object, "violations_checked", integer(row->violations_checked));
+  whole &= put(object, "stops", integer(row->stops));
+  whole &= put(object, "stop_longest_ns", integer(row->stop_longest_ns));
   whole &= put(object, "trace_lost", integer(row->trace_lost));
   whole &= put(object, "warmup_phases", integer(row->warmup_phases));
   return whole;

@@ -21,7 +21,9 @@ double prem_stops_share_pct(const prem_stops *stops);
  * under way. A block that waits for an instant or for data stops alone, and with none under way
  * there may be nothing to do.
  *
- * Lengths are exact to 1 us, and too short by up to 2: what is looked for takes far longer.
+ * Lengths are exact to 1 us, and too short by up to 2: what is looked for takes far longer. Where
+ * the trace spans more than a second they are exact to 1 us a second; a trace so long that stops of
+ * `least_ns` could not be told is not looked at, and adds nothing to `watched_ns`.
  *
  * @param         trace  sorted or not; phases without raw records are not seen.
  * @param[in,out] stops  is added to.

@@ -392,6 +392,11 @@ static void print_doubts(const prem_row *row, FILE *file) {
             "%s: oversubscribed: more blocks than the machine runs at once; lateness and\n"
             "  durations include waiting for a core\n",
             row->label);
+  if (row->stops > 0)
+    fprintf(file,
+            "%s: all blocks at once stood still %" PRId64 " times, for %.3f ms at longest: the "
+            "processor\n  was somebody else's, and times are not to be relied on\n",
+            row->label, row->stops, (double)row->stop_longest_ns / 1e6);
   if (row->trace_lost > 0)
     fprintf(file, "%s: %" PRId64 " raw records found no room (all counts are complete)\n",
             row->label, row->trace_lost);
