@@ -82,6 +82,7 @@ int main(int argc, char **argv) {
   const prem_backend *backend = prem_backend_find("cuda");
   if (!backend || prem_backend_probe(backend, &machine, diag) != PREM_OK) {
     printf("no GPU\n");
+    prem_diag_free(diag);
     return SKIPPED;
   }
   const prem_experiment_setting setting = {.backend = backend,
