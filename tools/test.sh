@@ -83,7 +83,7 @@ step_shared() {
 }
 
 # Whole experiments need time more than sanitizers; the test step runs them.
-step_asan() { suites asan -E '^experiments'; }
+step_asan() { suites asan -E '^(experiments|intruders$|report_browser|completion)'; }
 
 step_tsan() {
   # Kernels that spread addresses widely leave no room for the thread sanitizer's shadow.
