@@ -34,90 +34,100 @@ PREM_FN float conv2d_pixel(const conv2d_params *params, const float *in, int32_t
 
 #ifdef __CUDACC__
 
-/* Six neighbours of a row, for four pixels. `phase`: elements between a 16-byte boundary and the
- * first one. */
-PREM_FN void conv2d_load(const float *in, int32_t phase, float six[6]) {
-  if (phase == 0) {
+/* Six neighbours of a row, for four pixels. They begin at a 16-byte boundary or, where the border
+ * is made, one element before. */
+PREM_FN void conv2d_load(const float *in, bool border, float six[6]) {
+  if (border) {
+    const float4 four = *(const float4 *)(in + 1);
+    six[0] = in[0], six[5] = in[5];
+    six[1] = four.x, six[2] = four.y, six[3] = four.z, six[4] = four.w;
+  } else {
     const float4 four = *(const float4 *)in;
     const float2 two = *(const float2 *)(in + 4);
     six[0] = four.x, six[1] = four.y, six[2] = four.z, six[3] = four.w;
     six[4] = two.x, six[5] = two.y;
-  } else if (phase == 3) {
-    const float4 four = *(const float4 *)(in + 1);
-    six[0] = in[0], six[1] = four.x, six[2] = four.y, six[3] = four.z, six[4] = four.w;
-    six[5] = in[5];
-  } else {
-    for (int32_t i = 0; i < 6; ++i)
-      six[i] = in[i];
   }
 }
 
-/* Four pixels, each as conv2d_pixel() says. */
+/* Four pixels, each as conv2d_pixel() says; what needs the last row only at the end, as that may
+ * still be on its way. */
 PREM_FN float4 conv2d_four(const float k[9], const float a[6], const float b[6], const float c[6]) {
   float sum[4];
 #pragma unroll
-  for (int32_t i = 0; i < 4; ++i) {
-    sum[i] = k[0] * a[i];
-    sum[i] = fmaf(k[1], a[i + 1], sum[i]);
-    sum[i] = fmaf(k[2], a[i + 2], sum[i]);
-    sum[i] = fmaf(k[3], b[i], sum[i]);
-    sum[i] = fmaf(k[4], b[i + 1], sum[i]);
-    sum[i] = fmaf(k[5], b[i + 2], sum[i]);
-    sum[i] = fmaf(k[6], c[i], sum[i]);
-    sum[i] = fmaf(k[7], c[i + 1], sum[i]);
-    sum[i] = fmaf(k[8], c[i + 2], sum[i]);
-  }
+  for (int32_t i = 0; i < 4; ++i)
+    sum[i] = fmaf(k[2], a[i + 2], fmaf(k[1], a[i + 1], k[0] * a[i]));
+#pragma unroll
+  for (int32_t i = 0; i < 4; ++i)
+    sum[i] = fmaf(k[5], b[i + 2], fmaf(k[4], b[i + 1], fmaf(k[3], b[i], sum[i])));
+#pragma unroll
+  for (int32_t i = 0; i < 4; ++i)
+    sum[i] = fmaf(k[8], c[i + 2], fmaf(k[7], c[i + 1], fmaf(k[6], c[i], sum[i])));
   return make_float4(sum[0], sum[1], sum[2], sum[3]);
 }
 
-/* A lane goes down the rows of four columns whose outputs lie on a 16-byte boundary, each input row
- * loaded once and kept for three. Where there are more lanes than such columns, several share them.
- */
-PREM_FN void conv2d_columns(const conv2d_params *params, const float *in, int32_t in_pitch,
-                            float *out, int32_t out_pitch, int32_t rows, int32_t fours) {
-  const int32_t phase = (int32_t)((size_t)in / 4 & 3);
-  const int32_t parts = max(prem_lane_quotient(PREM_LANE_COUNT, fours), 1);
-  const int32_t part_rows = max(prem_lane_quotient(rows + parts - 1, parts), 1);
-  PREM_LANES_2D(part, parts, four, fours) {
-    const int32_t first = part * part_rows, last = min(first + part_rows, rows);
-    if (first >= rows)
-      break;
-    const float *from = in + first * in_pitch + 4 * four;
-    float *to = out + first * out_pitch + 4 * four;
-    float a[6], b[6], c[6];
-    conv2d_load(from, phase, a);
-    conv2d_load(from + in_pitch, phase, b);
-    from += 2 * in_pitch;
-#pragma unroll 1
-    for (int32_t row = first; row < last; ++row) {
-      conv2d_load(from, phase, c);
-      *(float4 *)to = conv2d_four(params->coefficients, a, b, c);
+/* Down the rows of four columns: each row of the input is loaded once and kept for three of the
+ * output, in the same registers. */
+PREM_FN void conv2d_down(const float k[9], const float *in, int32_t in_pitch, bool border,
+                         float *out, int32_t out_pitch, int32_t rows) {
+  float x[3][6];
+  conv2d_load(in, border, x[0]);
+  in += in_pitch;
+  conv2d_load(in, border, x[1]);
+  PREM_ROLLED do {
 #pragma unroll
-      for (int32_t i = 0; i < 6; ++i) {
-        a[i] = b[i];
-        b[i] = c[i];
-      }
-      from += in_pitch;
-      to += out_pitch;
+    for (int32_t turn = 0; turn < 3; ++turn) {
+      if (turn > 0 && --rows == 0)
+        return;
+      in += in_pitch;
+      conv2d_load(in, border, x[(turn + 2) % 3]);
+      *(float4 *)out = conv2d_four(k, x[turn], x[(turn + 1) % 3], x[(turn + 2) % 3]);
+      out += out_pitch;
     }
+  }
+  while (--rows > 0)
+    ;
+}
+
+/* A lane goes down four columns whose outputs lie on a 16-byte boundary. Where there are more lanes
+ * than such columns, several share them, each with a part of the rows. */
+PREM_FN void conv2d_fours(const float k[9], const float *in, int32_t in_pitch, float *out,
+                          int32_t out_pitch, int32_t rows, int32_t fours) {
+  const int32_t lanes = PREM_LANE_COUNT, lane = (int32_t)threadIdx.x;
+  const bool border = ((size_t)in & 15) != 0;
+  const int32_t parts = fours < lanes ? prem_lane_quotient(lanes, fours) : 1;
+  const int32_t part = fours < lanes ? prem_lane_quotient(lane, fours) : 0;
+  const int32_t part_rows = parts > 1 ? prem_lane_quotient(rows + parts - 1, parts) : rows;
+  const int32_t first = part * part_rows, count = min(part_rows, rows - first);
+  if (part >= parts || count <= 0)
+    return;
+  in += first * in_pitch;
+  out += first * out_pitch;
+  PREM_ROLLED for (int32_t four = lane - part * fours; four < fours; four += lanes) {
+    if (border)
+      conv2d_down(k, in + 4 * four, in_pitch, true, out + 4 * four, out_pitch, count);
+    else
+      conv2d_down(k, in + 4 * four, in_pitch, false, out + 4 * four, out_pitch, count);
   }
 }
 
 PREM_FN void conv2d_compute(const conv2d_params *given, const prem_view *views) {
-  const conv2d_params params = *given;
+  const float4 *pieces = (const float4 *)given->coefficients;
+  const float4 upper = pieces[0], lower = pieces[1];
+  const conv2d_params params = {{upper.x, upper.y, upper.z, upper.w, lower.x, lower.y, lower.z,
+                                 lower.w, given->coefficients[8]}};
   const float *in = (const float *)views[0].data;
   float *out = (float *)views[1].data;
   const int32_t in_pitch = views[0].pitch[2], out_pitch = views[1].pitch[2];
   const int32_t rows = views[1].extent[2], columns = views[1].extent[3];
   const int32_t head = min((int32_t)(-(size_t)out / 4 & 3), columns);
   const int32_t fours = (columns - head) / 4, rest = columns - 4 * fours;
-  if (fours > 0)
-    conv2d_columns(&params, in + head, in_pitch, out + head, out_pitch, rows, fours);
   if (rest > 0)
-    PREM_LANES_2D(row, rows, i, rest) {
+    PREM_ROLLED PREM_LANES_2D(row, rows, i, rest) {
       const int32_t column = i < head ? i : i + 4 * fours;
       out[row * out_pitch + column] = conv2d_pixel(&params, in + row * in_pitch + column, in_pitch);
     }
+  if (fours > 0)
+    conv2d_fours(params.coefficients, in + head, in_pitch, out + head, out_pitch, rows, fours);
 }
 
 #else
@@ -195,7 +205,7 @@ PREM_COMPUTE_ENTRY(conv2d)
 static const prem_kernel conv2d_kernel = {
     .name = "conv2d",
     .summary = "3 x 3 convolution of an image; coefficients = [9 numbers]; tile = [rows, columns]",
-    .version = 1,
+    .version = 2,
     .params_bytes = sizeof(conv2d_params),
     .ports = conv2d_ports,
     .port_count = 2,

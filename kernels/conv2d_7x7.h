@@ -121,14 +121,14 @@ PREM_FN void conv2d_7x7_compute(const conv2d_7x7_params *params, const prem_view
   const int32_t rows = views[1].extent[2], columns = views[1].extent[3];
   const int32_t head = min((int32_t)(-(size_t)in / 4 & 3), columns);
   const int32_t fours = (columns - head) / 4, rest = columns - 4 * fours;
-  if (fours > 0)
-    conv2d_7x7_fours(params->coefficients, in + head, in_pitch, out + head, out_pitch, rows, fours);
   if (rest > 0)
     PREM_ROLLED PREM_LANES_2D(row, rows, i, rest) {
       const int32_t column = i < head ? i : i + 4 * fours;
       out[row * out_pitch + column] =
           conv2d_7x7_pixel(params->coefficients, in + row * in_pitch + column, in_pitch);
     }
+  if (fours > 0)
+    conv2d_7x7_fours(params->coefficients, in + head, in_pitch, out + head, out_pitch, rows, fours);
 }
 
 #else

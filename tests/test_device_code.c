@@ -33,13 +33,14 @@ static inline float4 make_float4(float x, float y, float z, float w) {
 static inline int32_t min(int32_t a, int32_t b) {
   return a < b ? a : b;
 }
-static inline int32_t max(int32_t a, int32_t b) {
-  return a > b ? a : b;
-}
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 #pragma GCC diagnostic ignored "-Wcast-align"
+/* GCC 12 gives the vectors that it makes of single loads the alignment of a load that stands in
+ * another branch, and crashes. */
+#pragma GCC push_options
+#pragma GCC optimize("no-tree-slp-vectorize")
 #include "kernels/conv2d.h"
 #include "kernels/conv2d_7x7.h"
 #include "kernels/kcf_add.h"
@@ -56,6 +57,7 @@ static inline int32_t max(int32_t a, int32_t b) {
 #include "kernels/vector_increment.h"
 #include "kernels/vector_sum.h"
 #include "kernels/walk.h"
+#pragma GCC pop_options
 #pragma GCC diagnostic pop
 
 #include "running.h"
