@@ -34,8 +34,9 @@ numbers_of() { # NAME
     measure='scenario = "relaunch";  runs = 400;  discard = 5;' modes='"legacy", "free", "tt"'
     ;;
   h200_conv2d_7x7_x4)
-    kernel=conv2d_7x7 shape='4230, 4102' tile='8, 256'
-    rounds=64 offset_ns=1280 warmup_ns=40000
+    blocks=66 per_sm=2 threads=384 scratch_bytes=101376
+    kernel=conv2d_7x7 shape='4164, 4102' tile='18, 256'
+    rounds=56 offset_ns=1024 warmup=0 warmup_ns=0
     ;;
   h200_increment_x4)
     kernel=vector_increment task=add array=vector shape=19058688 tile=3008
