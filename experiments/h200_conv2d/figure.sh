@@ -36,7 +36,7 @@ numbers_of() { # NAME
   h200_conv2d_7x7_x4)
     blocks=66 per_sm=2 threads=384 scratch_bytes=101376
     kernel=conv2d_7x7 shape='4164, 4102' tile='18, 256'
-    rounds=56 offset_ns=1024 warmup=0 warmup_ns=0
+    rounds=56 offset_ns=1280 warmup=0 warmup_ns=0
     ;;
   h200_increment_x4)
     kernel=vector_increment task=add array=vector shape=19058688 tile=3008
@@ -83,10 +83,9 @@ END
 # a warm-up. Inputs and outputs are 584 MB together.
 END
   h200_conv2d_7x7_x4) cat <<'END' ;;
-# Four 7 x 7 convolutions that fill an H200, as h200_conv2d_x4.cfg does with 3 x 3: the compute-heavy
-# case. 49 multiplications for each output; a round of the four tasks multiplies for at least 1.8 us
-# and moves 12 MB. The times are arithmetic with a margin, 4.2 TB/s and half of the GPU's arithmetic
-# rate: measure them with `ttprem profile`, shorten the cycle with `ttprem tune`.
+# Four 7 x 7 convolutions that fill an H200, as h200_conv2d_x4_large.cfg does with 3 x 3: the
+# compute-heavy case. 49 multiplications for each output; a tile computes for 3.6 us, 5.5 at the longest
+# (experiments/results/h200/h200_conv2d/table_7x7), and that decides the cycle, not the memory.
 END
   h200_increment_x4) cat <<'END' ;;
 # Four vector increments that fill an H200, as h200_conv2d_x4.cfg does with convolutions: the case
