@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "csv_reader.h"
+#include "gzip_file.h"
 #include "json_pieces.h"
 
 /** Points of all distributions of a result together, and of one. */
@@ -347,7 +348,7 @@ static json_t *read_phases(prem_csv *csv, const json_t *result) {
 
 static json_t *read_file(const json_t *result, const char *path, const char *what,
                          json_t *(*read)(prem_csv *, const json_t *), prem_diag *diag) {
-  FILE *file = fopen(path, "rb");
+  FILE *file = prem_gzip_open(path);
   if (!file) {
     prem_diag_add(diag, PREM_WARNING, 0, (prem_place){.file = path}, "",
                   "cannot be read: %s; %s left out", strerror(errno), what);

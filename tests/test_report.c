@@ -171,6 +171,34 @@ START_TEST(empty_responses_are_no_samples) {
 }
 END_TEST
 
+/** Samples that were compressed are read all the same; cut short they are left out with a warning.
+ */
+START_TEST(compressed_samples_are_read) {
+  char command[4096], path[1024];
+  snprintf(path, sizeof path, "%s", in_folder("r.samples.csv"));
+  FILE *file = fopen(path, "w");
+  fputs(header, file);
+  for (int i = 0; i < 1000; ++i)
+    fprintf(file, "%d,\"tt\",%d,%d,%d,%d\n", i, i * 77, i, i * 3, i + 9);
+  fclose(file);
+  snprintf(command, sizeof command, "gzip -f '%s'", path);
+  ck_assert_int_eq(system(command), 0);
+  write_json(make_result("a", 1), "r.json");
+  if (_i) { /* half of it */
+    snprintf(command, sizeof command, "truncate -s 2000 '%s.gz'", path);
+    ck_assert_int_eq(system(command), 0);
+  }
+  ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
+  char *page = write_page();
+  json_t *root = carried(page);
+  const json_t *samples = json_object_get(at(root, "documents", 0), "samples");
+  ck_assert_int_eq(json_is_object(samples), _i == 0);
+  ck_assert_uint_eq(prem_diag_count(diag) > 0, _i == 1);
+  json_decref(root);
+  free(page);
+}
+END_TEST
+
 /** 100 000 different samples of each of three curves in two rows: the page stays small, and keeps
  *  the smallest, the largest, and the largest but one. */
 START_TEST(many_samples_are_thinned_but_for_the_ends) {
@@ -439,6 +467,7 @@ int main(void) {
   tcase_add_checked_fixture(data, set_up, tear_down);
   tcase_add_test(data, samples_become_distributions);
   tcase_add_test(data, empty_responses_are_no_samples);
+  tcase_add_loop_test(data, compressed_samples_are_read, 0, 2);
   tcase_add_test(data, many_samples_are_thinned_but_for_the_ends);
   tcase_add_loop_test(data, bad_samples_are_left_out, 0,
                       sizeof bad_samples / sizeof bad_samples[0]);

@@ -10,7 +10,7 @@
 # packages, chromium is by far the largest (some 300 MB): it looks at reports.
 set -euo pipefail
 
-packages=(gcc libc6-dev cmake ninja-build pkg-config libconfig-dev libjansson-dev libpng-dev
+packages=(gcc libc6-dev cmake ninja-build pkg-config libconfig-dev libjansson-dev libpng-dev zlib1g-dev
   libhwloc-dev libz3-dev scdoc gnuplot-nox fonts-dejavu-core)
 case "${1-}" in
   "") ;;
