@@ -39,9 +39,10 @@ the run when each tile is fetched, computed and written back, judges that plan
 by an independent checker, and runs it time-triggered beside the same tiles
 running free: on a GPU, on CPU threads, or in a simulator.")
 
-# Debian's names of the libraries that ours needs follow one rule.
+# Debian's names of the libraries that ours needs follow one rule, but for zlib's.
 list(TRANSFORM packages REPLACE "^lib" "" OUTPUT_VARIABLE debian_packages)
 list(TRANSFORM debian_packages REPLACE "(.+)" "lib\\1-dev")
+list(TRANSFORM debian_packages REPLACE "libzlib-dev" "zlib1g-dev")
 list(JOIN debian_packages ", " debian_packages)
 set(CPACK_DEBIAN_LIBTTPREM-DEV_PACKAGE_NAME libttprem-dev)
 set(CPACK_DEBIAN_LIBTTPREM-DEV_PACKAGE_SECTION libdevel)

@@ -61,9 +61,8 @@ static int32_t link_demand(const chain_link *l, int32_t resource) {
 
 /* A phase of a chain may come as early as its head: until it ends at the latest, the chain holds
  * the largest demand of this phase and those behind it. */
-static void list_resource(const prem_keeper *k, const chain_link *links, int32_t count,
-                          int32_t resource, use_list *list) {
-  int64_t from_ns = links[0].slot->start_ns;
+static void list_resource(const prem_keeper *k, int64_t from_ns, const chain_link *links,
+                          int32_t count, int32_t resource, use_list *list) {
   prem_timeline *line = &k->placer->resources[resource];
   for (int32_t i = 0; i < count; ++i) {
     int32_t most = i;
@@ -90,7 +89,7 @@ static use_list list_special(const prem_keeper *k, const prem_bundle *b) {
             slot->start_ns, l->end_ns + k->guard_ns, 1);
   }
   for (int32_t i = 0; i < k->schedule->platform.resource_count; ++i)
-    list_resource(k, links, count, i, &list);
+    list_resource(k, slots->start_ns, links, count, i, &list);
   return list;
 }
 

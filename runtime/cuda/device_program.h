@@ -106,7 +106,7 @@ typedef struct prem_device_task {
   int32_t first_done; /* of its blocks' words in done_jobs and done_at; in the scratchpad: this
                          block's word */
   int32_t first_after, after_count;
-  int64_t first_job; /* in job_end_ns of one hyperperiod */
+  int64_t first_job;                                   /* in job_end_ns of one hyperperiod */
   alignas(16) unsigned char params[PREM_PARAMS_BYTES]; /* computes load it 16 bytes at a time */
 } prem_device_task;
 
