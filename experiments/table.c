@@ -394,8 +394,8 @@ static void print_doubts(const prem_row *row, FILE *file) {
             row->label);
   if (row->stops > 0)
     fprintf(file,
-            "%s: all blocks at once stood still %" PRId64 " times, for %.3f ms at longest: the "
-            "processor\n  was somebody else's, and times are not to be relied on\n",
+            "%s: times when all blocks stood still at once: %" PRId64 ", the longest %.3f ms; the\n"
+            "  processor was somebody else's then, and times are not to be relied on\n",
             row->label, row->stops, (double)row->stop_longest_ns / 1e6);
   if (row->trace_lost > 0)
     fprintf(file, "%s: %" PRId64 " raw records found no room (all counts are complete)\n",
