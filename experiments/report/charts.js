@@ -74,12 +74,12 @@ function plain(value) {
 const LIGHT = {
   ink: '#1c2024', soft: '#59636e', line: '#d0d5db', paper: '#ffffff', planned: '#e9ecf0', plannedEdge: '#98a1ab',
   phase: ['#0072B2', '#E69F00', '#009E73'], late: '#C04A00', overrun: '#A0508A',
-  series: ['#0072B2', '#D55E00', '#009E73', '#A0508A', '#8A6A00', '#2F8FC0', '#444444', '#7A7A00'],
+  series: ['#0072B2', '#D55E00', '#009E73', '#A0508A', '#8A6A00', '#2F8FC0', '#444444', '#007C80'],
 };
 const DARK = {
   ink: '#e8eaed', soft: '#a4adb6', line: '#3d444c', paper: '#14171a', planned: '#2a3036', plannedEdge: '#69737d',
   phase: ['#56B4E9', '#E69F00', '#19C294'], late: '#FF8A3D', overrun: '#E79CCB',
-  series: ['#56B4E9', '#FF8A3D', '#19C294', '#E79CCB', '#F0E442', '#9CC9E8', '#CCCCCC', '#C8C860'],
+  series: ['#56B4E9', '#FF8A3D', '#19C294', '#E79CCB', '#F0E442', '#9CC9E8', '#CCCCCC', '#4FD8D8'],
 };
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 5], [14, 4], [1, 4], [6, 2, 1, 2]];
 
