@@ -439,6 +439,41 @@ START_TEST(what_computes_nothing_has_no_responses_and_no_verdict) {
 }
 END_TEST
 
+/** All stand still for a millisecond in the middle of each time-triggered run. */
+static prem_status run_and_stop(void *state, const prem_run_request *request, prem_trace *trace,
+                                prem_diag *to) {
+  enum { AT_NS = 120, STOP_NS = 1000000 };
+  const prem_status status = prem_backend_sim.run(state, request, trace, to);
+  for (int64_t i = 0; i < trace->record_count && request->mode == PREM_MODE_TT; ++i) {
+    trace->records[i].start_ns += trace->records[i].start_ns > AT_NS ? STOP_NS : 0;
+    trace->records[i].end_ns += trace->records[i].end_ns > AT_NS ? STOP_NS : 0;
+  }
+  return status;
+}
+
+static prem_status probe_other(prem_machine *machine, prem_diag *to) {
+  const prem_status status = prem_backend_sim.probe(machine, to);
+  snprintf(machine->backend, sizeof machine->backend, "other");
+  return status;
+}
+
+/** One in each counted run; none on the simulator, which has nobody else. */
+START_TEST(stops_of_all_blocks_are_counted) {
+  static prem_backend backend;
+  backend = prem_backend_sim;
+  backend.run = run_and_stop;
+  if (_i == 1)
+    backend.probe = probe_other;
+  prem_session_close(session);
+  ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
+  ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag), PREM_OK);
+  const prem_row *free_run = &result->rows[0], *tt = &result->rows[1];
+  ck_assert_int_eq(free_run->stops, 0);
+  ck_assert_int_eq(tt->stops, _i == 1 ? options.repeat : 0);
+  ck_assert(_i == 0 || (tt->stop_longest_ns > 990000 && tt->stop_longest_ns <= 1000000));
+}
+END_TEST
+
 /* ---- raw records ---------------------------------------------------------------------------- */
 
 START_TEST(without_room_counts_are_kept_and_losses_told) {
@@ -612,6 +647,7 @@ int main(void) {
   tcase_add_test(cases, a_mode_that_the_backend_lacks_is_named);
   tcase_add_test(cases, a_mode_that_turns_out_impossible_stops_no_other);
   tcase_add_test(cases, what_computes_nothing_has_no_responses_and_no_verdict);
+  tcase_add_loop_test(cases, stops_of_all_blocks_are_counted, 0, 2);
   tcase_add_test(cases, without_room_counts_are_kept_and_losses_told);
   tcase_add_test(cases, incomplete_hyperperiods_do_not_count_as_judged);
   tcase_add_test(cases, times_alone_are_the_same_times);

@@ -89,9 +89,10 @@ typedef struct prem_row {
   int64_t lateness_hist[PREM_HIST_BUCKETS];
   int64_t violations_certain, violations_possible;
   int64_t violations_checked;     /* counted hyperperiods whose raw records were complete */
-  int64_t stops, stop_longest_ns; /* of all blocks at once, as the raw records show: for 50 us, and
-                                     for twice the longest window, no phase began or ended though
-                                     some were under way. The processor was somebody else's. */
+  int64_t stops, stop_longest_ns; /* of all blocks at once, as the raw records show: for 50 us,
+                                     twice the longest window and four times the mean of any
+                                     task's phase, no phase began or ended though some were under
+                                     way. The processor was somebody else's. Not on sim. */
   int64_t trace_lost;
   int64_t warmup_phases;
   bool output_ok, output_checked; /* not checked: the schedule writes no array */
