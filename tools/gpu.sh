@@ -74,7 +74,6 @@ step_measure() {
   measure mixed                 60 compare examples/mixed.cfg                --modes $all_modes --repeat 200
   measure camera               120 compare examples/camera.cfg               --modes $all_modes --repeat 200
   measure h200_conv2d_x4       420 compare figures/h200_conv2d_x4.cfg
-  measure h200_conv2d_x4_large  90 compare figures/h200_conv2d_x4_large.cfg
   measure h200_releases         60 run     figures/h200_releases.cfg          --mode tt --repeat 1900
   measure thesis_tile_kernelwise  120 compare figures/thesis_tile_kernelwise.cfg  --modes $all_modes --repeat 200
   measure thesis_tile_blockwise   120 compare figures/thesis_tile_blockwise.cfg   --modes $all_modes --repeat 200

@@ -4,9 +4,9 @@
  * A CUDA block claims a plan block of its own SM and works its two tables. Its last three warps
  * move memory, all others compute. The starter works the table of prefetches and writebacks: it
  * starts prefetches at their releases, and hands writebacks to the writer, since a bulk copy out of
- * the scratchpad can only be waited for, not asked after; the watcher sees prefetches land. Both
- * tables are worked strictly in order; what one unit waits for from the others are counts of phases
- * done, kept in the scratchpad with one writer each:
+ * the scratchpad can only be waited for, not asked after; the watcher sees prefetches land, and
+ * writes down what has ended. Both tables are worked strictly in order; what one unit waits for
+ * from the others are counts of phases done, kept in the scratchpad with one writer each:
  *
  *   counts[PREFETCH]   written by the watcher after the bytes landed
  *   counts[WRITEBACK]  by the writer

@@ -7,6 +7,8 @@
 
 enum { MOST_BOX = 256 /* elements of a dimension of a box */, PIECE_BYTES = 16 };
 
+#if CUDART_VERSION >= 12050 /* that finds the driver's function */
+
 static_assert(sizeof(CUtensorMap) == PREM_TENSOR_MAP_BYTES, "a tensor map is 128 bytes");
 
 typedef CUresult encode_function(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
@@ -57,6 +59,16 @@ bool prem_tensor_map_make(const prem_device_array *array, const prem_window *win
   memcpy(out, &map, sizeof map);
   return true;
 }
+
+#else
+
+bool prem_tensor_map_make(const prem_device_array *array, const prem_window *window,
+                          int32_t row_bytes, unsigned char out[PREM_TENSOR_MAP_BYTES]) {
+  (void)array, (void)window, (void)row_bytes, (void)out;
+  return false;
+}
+
+#endif
 
 bool prem_tensor_map_place(const prem_device_array *array, const prem_window *window,
                            bool is_output, prem_device_move *move) {

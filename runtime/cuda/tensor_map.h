@@ -13,7 +13,7 @@ enum {
  * Write the map of an array's box for the windows of a port.
  *
  * @return false: these windows go row by row. They are wider than a map's box may be (2048 bytes a
- * row, 256 rows or planes), or the driver knows no tensor maps.
+ * row, 256 rows or planes), or driver or toolkit (12.5) are too old for tensor maps.
  */
 bool prem_tensor_map_make(const prem_device_array *array, const prem_window *window,
                           int32_t row_bytes, unsigned char out[PREM_TENSOR_MAP_BYTES]);
