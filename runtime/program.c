@@ -1,6 +1,8 @@
 /* Compiling a plan: slots into the tables of records that the blocks execute. */
 #include "program.h"
 
+#include "data_edges.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,10 +64,6 @@ int64_t prem_job_release_ns(const prem_program *program, int32_t task, int64_t h
          program->schedule->tasks[task].release_ns;
 }
 
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-
 /* How many jobs of the predecessor, from the hyperperiod's first, job `job` waits for. */
 static int32_t jobs_awaited(const prem_program *program, int32_t task, const prem_after *after,
                             int32_t job) {
@@ -73,7 +71,7 @@ static int32_t jobs_awaited(const prem_program *program, int32_t task, const pre
     return job + 1;
   int64_t release_ns = prem_job_release_ns(program, task, 0, job);
   int64_t first_ns = prem_job_release_ns(program, after->task, 0, 0);
-  return (int32_t)(floor_div(release_ns - first_ns, period_of(program, after->task)) + 1);
+  return (int32_t)(prem_floor_div(release_ns - first_ns, period_of(program, after->task)) + 1);
 }
 
 static prem_status compile_after(prem_program *program, int32_t task) {
@@ -84,7 +82,7 @@ static prem_status compile_after(prem_program *program, int32_t task) {
   out->after = calloc((size_t)source->after_count, sizeof *out->after);
   if (!out->after)
     return PREM_ERR_MEMORY;
-  out->after_count = source->after_count;
+  out->after_count = out->edge_count = source->after_count;
   int64_t guard_ns = program->schedule->platform.guard_ns;
   for (int32_t a = 0; a < out->after_count; ++a) {
     const prem_after *after = &source->after[a];
@@ -190,9 +188,8 @@ static void order_entries(entry *entries, int64_t count) {
 }
 
 static prem_status bucket_entries(compilation *c, int64_t slot_count) {
-  c->entries = malloc(((size_t)slot_count + 1) * sizeof *c->entries);
   c->first_entry = calloc((size_t)c->program->block_count + 2, sizeof *c->first_entry);
-  if (!c->entries || !c->first_entry)
+  if (!c->first_entry)
     return PREM_ERR_MEMORY;
   int64_t *next = c->first_entry + 1; /* shifted by one: filling advances it to its place */
   for (int64_t i = 0; i < slot_count; ++i)
@@ -601,10 +598,20 @@ static bool meet_job(const compilation *c, const prem_record *record) {
   return before;
 }
 
-static void flag_after(const compilation *c, prem_record *table, int32_t count) {
+/* Does a task have an edge for phases of this kind, or of one between `from` and it? */
+static bool is_tested(const prem_task_program *task, int from, int phase) {
+  for (int32_t a = 0; a < task->edge_count; ++a)
+    if (task->after[a].phase >= from && task->after[a].phase <= phase)
+      return true;
+  return false;
+}
+
+/* Of each job the table's first phase that is of kind `from` or a later one. */
+static void flag_after(const compilation *c, prem_record *table, int32_t count, int from) {
   memset(c->job_seen, 0, (size_t)c->job_count);
   for (int32_t i = 0; i < count; ++i)
-    if (c->schedule->tasks[table[i].task].after_count && !meet_job(c, &table[i]))
+    if (table[i].phase >= from && !meet_job(c, &table[i]) &&
+        is_tested(&c->program->tasks[table[i].task], from, table[i].phase))
       table[i].flags |= PREM_RECORD_AFTER;
 }
 
@@ -632,8 +639,9 @@ static void flag_joined(prem_record *table, int32_t count) {
 
 static void flag_records(const compilation *c) {
   prem_block_program *block = c->block;
-  flag_after(c, block->memory, block->memory_count);
-  flag_after(c, block->compute, block->compute_count);
+  flag_after(c, block->memory, block->memory_count, PREM_PREFETCH);
+  flag_after(c, block->memory, block->memory_count, PREM_WRITEBACK);
+  flag_after(c, block->compute, block->compute_count, PREM_PREFETCH);
   flag_last(c, block->memory, block->memory_count);
   flag_last(c, block->compute, block->compute_count);
   flag_joined(block->memory, block->memory_count);
@@ -689,19 +697,30 @@ static prem_status compile_blocks(compilation *c, int64_t slot_count) {
   return status;
 }
 
-static prem_status compile_slots(prem_program *program, prem_diag *diag) {
-  prem_slot *slots = NULL;
-  int64_t count = 0;
-  prem_status status =
-      prem_plan_expand(program->schedule, program->schedule->plan, &slots, &count, diag);
-  if (status)
-    return status;
-  compilation c = {.schedule = program->schedule, .program = program, .diag = diag, .slots = slots};
-  status = compile_blocks(&c, count);
+static prem_status compile_slots(prem_program *program, const prem_slot *slots, int64_t count,
+                                 prem_diag *diag) {
+  compilation c = {.schedule = program->schedule,
+                   .program = program,
+                   .diag = diag,
+                   .slots = slots,
+                   .entries = malloc(((size_t)count + 1) * sizeof *c.entries)};
+  prem_status status = c.entries ? compile_blocks(&c, count) : PREM_ERR_MEMORY;
   program->record_count = count;
   free(c.entries);
   free(c.first_entry);
   free(c.shares);
+  return status;
+}
+
+static prem_status compile_plan(prem_program *program, prem_diag *diag) {
+  prem_slot *slots = NULL;
+  int64_t count = 0;
+  prem_status status =
+      prem_plan_expand(program->schedule, program->schedule->plan, &slots, &count, diag);
+  if (!status)
+    status = prem_program_add_data_edges(program, slots, count);
+  if (!status)
+    status = compile_slots(program, slots, count, diag);
   free(slots);
   return status;
 }
@@ -724,7 +743,7 @@ prem_status prem_program_new(const prem_schedule *schedule, prem_program **out, 
   if (!status)
     status = place_tasks(program);
   if (!status)
-    status = compile_slots(program, diag);
+    status = compile_plan(program, diag);
   if (status) {
     prem_program_free(program);
     return status;
@@ -735,7 +754,7 @@ prem_status prem_program_new(const prem_schedule *schedule, prem_program **out, 
 
 static void free_tasks(prem_program *program) {
   for (int32_t t = 0; program->tasks && t < program->schedule->task_count; ++t) {
-    for (int32_t a = 0; a < program->tasks[t].after_count; ++a)
+    for (int32_t a = 0; a < program->tasks[t].edge_count; ++a)
       free(program->tasks[t].after[a].pred_jobs);
     free(program->tasks[t].after);
   }

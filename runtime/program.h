@@ -16,7 +16,8 @@
 /** Flags of a record: PREM_SLOT_CHAINED, _JOINED, _WARMUP, and: */
 enum {
   PREM_RECORD_JOIN_NEXT = 8, /* the next record of the table is the other half of the joined pair */
-  PREM_RECORD_AFTER = 16,    /* first record of its task and job on this block: check `after` */
+  PREM_RECORD_AFTER = 16,    /* first record of its task and job on this block, or the first
+                              * writeback of these: check the edges of its phase and before */
   PREM_RECORD_LAST = 32      /* when it ends, its task and job have ended on this block */
 };
 
@@ -56,10 +57,11 @@ typedef struct prem_block_program {
 
 /** An edge of precedence, ready to test. */
 typedef struct prem_after_program {
-  int32_t task; /* predecessor */
+  int32_t task;  /* predecessor */
+  int32_t phase; /* phases of this kind and later ones wait; an edge of the file: all do */
   int64_t lag_ns;
   /* our job j of hyperperiod h needs h * jobs(task) + pred_jobs[j] jobs of it done on every block
-   * that has tiles of it */
+   * that has tiles of it; none if that is 0 or less */
   int32_t *pred_jobs;
 } prem_after_program;
 
@@ -67,7 +69,8 @@ typedef struct prem_task_program {
   int32_t jobs;          /* in one hyperperiod */
   int32_t active_blocks; /* the first so many of its blocks have tiles */
   prem_after_program *after;
-  int32_t after_count;
+  int32_t after_count; /* edges of the schedule file */
+  int32_t edge_count;  /* and data edges behind them: see data_edges.h */
 } prem_task_program;
 
 typedef struct prem_program {
@@ -93,6 +96,10 @@ static inline bool prem_record_is_at_memory(const prem_schedule *schedule,
                                             const prem_record *record) {
   const prem_kernel *kernel = schedule->tasks[record->task].definition;
   return record->phase != PREM_COMPUTE || (kernel && kernel->compatible);
+}
+
+static inline int64_t prem_floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
 /** When job `job` of a task is released in hyperperiod h, from the run's start. */

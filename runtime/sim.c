@@ -87,11 +87,11 @@ static bool waits_over(const simulator *sim, const sim_unit *unit, int32_t block
 static bool after_over(const simulator *sim, const sim_unit *unit, const prem_record *record,
                        int64_t *at_ns) {
   const prem_task_program *task = &sim->program->tasks[record->task];
-  for (int32_t a = 0; a < task->after_count; ++a) {
+  for (int32_t a = 0; a < task->edge_count; ++a) {
     const prem_after_program *after = &task->after[a];
     int64_t jobs = sim->program->tasks[after->task].jobs;
     int64_t needed = unit->hyperperiod * jobs + after->pred_jobs[record->job];
-    if (needed <= 0)
+    if (needed <= 0 || record->phase < after->phase)
       continue;
     if (sim->tasks[after->task].lowest < needed)
       return false;
@@ -553,7 +553,7 @@ static prem_status open_tasks(simulator *sim) {
       return status;
   }
   for (int32_t t = 0; t < program->schedule->task_count; ++t)
-    for (int32_t a = 0; a < program->tasks[t].after_count; ++a) {
+    for (int32_t a = 0; a < program->tasks[t].edge_count; ++a) {
       prem_status status = add_successor(&sim->tasks[program->tasks[t].after[a].task], t);
       if (status)
         return status;

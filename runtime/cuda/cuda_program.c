@@ -54,8 +54,8 @@ static cudaError_t tables_new(const prem_program *program, device_tables *out) {
   for (size_t t = 0; t < tasks; ++t) {
     const prem_kernel *kernel = program->schedule->tasks[t].definition;
     ports += kernel ? (size_t)kernel->port_count : 0;
-    afters += (size_t)program->tasks[t].after_count;
-    pred_jobs += (size_t)program->tasks[t].after_count * (size_t)program->tasks[t].jobs;
+    afters += (size_t)program->tasks[t].edge_count;
+    pred_jobs += (size_t)program->tasks[t].edge_count * (size_t)program->tasks[t].jobs;
   }
   *out = (device_tables){.tasks = calloc(tasks, sizeof *out->tasks),
                          .demands = calloc(tasks, sizeof *out->demands),
@@ -110,11 +110,14 @@ static void ports_fill(const prem_task *task, const prem_cuda_arrays *arrays, de
 static void afters_fill(const prem_task_program *compiled, device_tables *tables,
                         prem_device_task *out) {
   out->first_after = tables->after_count;
-  out->after_count = compiled->after_count;
-  for (int32_t a = 0; a < compiled->after_count; ++a) {
+  out->after_count = compiled->edge_count;
+  for (int32_t a = 0; a < compiled->edge_count; ++a) {
     const prem_after_program *after = &compiled->after[a];
-    tables->afters[tables->after_count++] = (prem_device_after){
-        .task = after->task, .first_pred_job = tables->pred_job_count, .lag_ns = after->lag_ns};
+    tables->afters[tables->after_count++] =
+        (prem_device_after){.task = after->task,
+                            .first_pred_job = tables->pred_job_count,
+                            .phase = after->phase,
+                            .lag_ns = after->lag_ns};
     memcpy(&tables->pred_jobs[tables->pred_job_count], after->pred_jobs,
            (size_t)compiled->jobs * sizeof *after->pred_jobs);
     tables->pred_job_count += compiled->jobs;
@@ -297,7 +300,7 @@ static uint32_t window_of(const prem_record *record) {
 static prem_device_record device_record(const prem_program *program, const prem_record *from,
                                         const block_task *tasks) {
   const int32_t *grid = program->schedule->tasks[from->task].grid;
-  const bool follows = program->tasks[from->task].after_count > 0;
+  const bool follows = program->tasks[from->task].edge_count > 0;
   prem_device_record out = {.start_ns = from->start_ns,
                             .gate_ns = prem_job_release_ns(program, from->task, 0, from->job),
                             .window_ns = window_of(from),

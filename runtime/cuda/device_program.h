@@ -91,6 +91,8 @@ static_assert(sizeof(prem_device_record) == 64, "prem_device_record is 64 bytes"
 typedef struct prem_device_after {
   int32_t task;
   int32_t first_pred_job; /* into pred_jobs, by our job */
+  int32_t phase;          /* phases of this kind and later ones wait */
+  int32_t reserved;
   int64_t lag_ns;
 } prem_device_after;
 

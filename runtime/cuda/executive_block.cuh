@@ -337,7 +337,9 @@ __device__ int64_t predecessors_done(control *own, const prem_device_record *rec
   for (int32_t a = 0; a < task->after_count; ++a) {
     const prem_device_after *after = &launch.afters[task->first_after + a];
     const prem_device_task *before = &launch.tasks[after->task];
-    const int64_t need = hyperperiod * before->jobs + launch.pred_jobs[after->first_pred_job + job];
+    int64_t need = hyperperiod * before->jobs + launch.pred_jobs[after->first_pred_job + job];
+    if (record->phase < after->phase)
+      need = 0;
     for (int32_t position = 0; need > 0 && position < before->active_blocks; ++position) {
       const int32_t word = before->first_done + position;
       if (prem_load_acquire((const int64_t *)&launch.done_jobs[word]) < need)
