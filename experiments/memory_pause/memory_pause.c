@@ -31,8 +31,10 @@ static const double tail_step = 0.93; /* from a row of a distribution to the nex
 /** The loads of one place, and what they say. */
 typedef struct place_seen {
   prem_loads loads;
+  int64_t threshold_ns;
   prem_times latencies_ns;
   prem_pauses pauses;
+  prem_summary intervals_ns, lengths_ns; /* of the pauses; count 0: there are none */
 } place_seen;
 
 typedef struct pause_study {
@@ -40,11 +42,10 @@ typedef struct pause_study {
   prem_findings *findings;
   prem_diag *diag;
   bool gpu;
-  int32_t samplers, place_count;
+  int32_t samplers;
   uint32_t lines;
-  int64_t length_ns, threshold_ns;
+  int64_t length_ns;
   place_seen places[PREM_LOAD_PLACE_COUNT];
-  prem_summary intervals_ns, lengths_ns; /* of memory's pauses; count 0: there are none */
 } pause_study;
 
 static const char *place_name(const pause_study *study, prem_load_place place) {
@@ -52,7 +53,11 @@ static const char *place_name(const pause_study *study, prem_load_place place) {
     return "scratchpad";
   if (place == PREM_LOAD_CACHE)
     return study->gpu ? "L2" : "the core's cache";
-  return "memory";
+  return place == PREM_LOAD_BUSY_MEMORY ? "memory, in use by all other SMs" : "memory";
+}
+
+static bool has_place(const pause_study *study, prem_load_place place) {
+  return study->gpu || place == PREM_LOAD_MEMORY || place == PREM_LOAD_CACHE;
 }
 
 /** The word for a pause: what stops a CPU's loads may be no matter of its memory. */
@@ -74,8 +79,8 @@ static void settle_sizes(pause_study *study) {
   int32_t cores[PREM_MOST_SAMPLERS];
   const int32_t there =
       study->gpu ? study->setting->machine->cores : prem_cores_list(cores, PREM_MOST_SAMPLERS);
-  study->samplers = there < PREM_MOST_SAMPLERS ? there : PREM_MOST_SAMPLERS;
-  study->place_count = study->gpu ? PREM_LOAD_PLACE_COUNT : PREM_LOAD_SCRATCHPAD;
+  const int32_t usable = study->gpu ? there / 2 : there; /* the other SMs use the memory */
+  study->samplers = usable < PREM_MOST_SAMPLERS ? usable : PREM_MOST_SAMPLERS;
   const int64_t wanted_bytes = ROOM * prem_largest_cache_bytes(study->setting->backend);
   int64_t bytes = LEAST_BYTES;
   while (bytes < wanted_bytes && bytes < MOST_BYTES)
@@ -86,9 +91,9 @@ static void settle_sizes(pause_study *study) {
 }
 
 static prem_status sample(const pause_study *study, prem_load_place place, prem_loads *loads) {
-  const prem_load_order order = {.place = place,
-                                 .lines = place == PREM_LOAD_MEMORY ? study->lines : CACHED_LINES,
-                                 .length_ns = study->length_ns};
+  const bool memory = place == PREM_LOAD_MEMORY || place == PREM_LOAD_BUSY_MEMORY;
+  const prem_load_order order = {
+      .place = place, .lines = memory ? study->lines : CACHED_LINES, .length_ns = study->length_ns};
 #ifdef TTPREM_CUDA
   if (study->gpu)
     return prem_gpu_sample_loads(&order, loads, study->diag);
@@ -106,7 +111,7 @@ static prem_status make_room(const pause_study *study, prem_loads *loads) {
 }
 
 static prem_status find_pauses(pause_study *study, place_seen *seen) {
-  prem_status status = prem_pauses_find(&seen->loads, study->threshold_ns, &seen->pauses);
+  prem_status status = prem_pauses_find(&seen->loads, seen->threshold_ns, &seen->pauses);
   if (status == PREM_ERR_UNAVAILABLE)
     prem_diag_add(study->diag, PREM_NOTE, 0, (prem_place){0}, "",
                   "the %" PRId32 " sampled %s were not at work at the same time; try again when "
@@ -115,7 +120,7 @@ static prem_status find_pauses(pause_study *study, place_seen *seen) {
   return status;
 }
 
-/** Memory comes first: what is a pause of a cache is measured by memory's threshold. */
+/** Memory comes first: no pause of another place is shorter than its are. */
 static prem_status measure_place(pause_study *study, prem_load_place place) {
   place_seen *seen = &study->places[place];
   prem_status status = make_room(study, &seen->loads);
@@ -125,19 +130,23 @@ static prem_status measure_place(pause_study *study, prem_load_place place) {
     status = PREM_ERR_MEMORY;
   if (status != PREM_OK)
     return status;
-  if (place == PREM_LOAD_MEMORY)
-    study->threshold_ns = prem_pause_threshold_ns(&seen->latencies_ns, study->samplers);
+  const int64_t of_memory_ns = study->places[PREM_LOAD_MEMORY].threshold_ns;
+  seen->threshold_ns = prem_pause_threshold_ns(&seen->latencies_ns, study->samplers);
+  if (seen->threshold_ns < of_memory_ns)
+    seen->threshold_ns = of_memory_ns;
   return find_pauses(study, seen);
 }
 
 static prem_status measure(pause_study *study) {
-  for (int32_t place = 0; place < study->place_count; ++place) {
+  for (int32_t place = 0; place < PREM_LOAD_PLACE_COUNT; ++place) {
+    if (!has_place(study, (prem_load_place)place))
+      continue;
     if (prem_experiment_stopped(study->setting))
       return PREM_ERR_INTERRUPTED;
     prem_status status = measure_place(study, (prem_load_place)place);
     if (status != PREM_OK)
       return status;
-    prem_experiment_progress(study->setting, place + 1, study->place_count);
+    prem_experiment_progress(study->setting, place + 1, PREM_LOAD_PLACE_COUNT);
   }
   return PREM_OK;
 }
@@ -166,7 +175,9 @@ static void tell_places(const pause_study *study) {
   prem_table_column(table, "time lost", "%");
   prem_table_column(table, "a pause is above", "ns");
   prem_table_column(table, "longest other gap", "ns");
-  for (int32_t place = 0; place < study->place_count; ++place) {
+  for (int32_t place = 0; place < PREM_LOAD_PLACE_COUNT; ++place) {
+    if (!has_place(study, (prem_load_place)place))
+      continue;
     const place_seen *seen = &study->places[place];
     prem_table_add_text(table, place_name(study, (prem_load_place)place));
     prem_table_add_int(table, study->samplers);
@@ -174,13 +185,13 @@ static void tell_places(const pause_study *study) {
     prem_table_add_real(table, watched_ns(&seen->pauses) / 1000);
     prem_table_add_int(table, seen->pauses.count);
     prem_table_add_real(table, share_pct(&seen->pauses));
-    prem_table_add_int(table, study->threshold_ns);
+    prem_table_add_int(table, seen->threshold_ns);
     prem_table_add_int(table, seen->pauses.ordinary_ns);
   }
 }
 
-static bool summarise_pauses(pause_study *study) {
-  const prem_pauses *pauses = &study->places[PREM_LOAD_MEMORY].pauses;
+static bool summarise_pauses(place_seen *seen) {
+  const prem_pauses *pauses = &seen->pauses;
   prem_times intervals = {0}, lengths = {0};
   bool kept = true;
   for (int64_t i = 0; i < pauses->count && kept; ++i) {
@@ -188,8 +199,8 @@ static bool summarise_pauses(pause_study *study) {
     if (kept && i > 0)
       kept = prem_times_add(&intervals, pauses->list[i].begin_ns - pauses->list[i - 1].begin_ns);
   }
-  prem_times_summarise(&intervals, &study->intervals_ns);
-  prem_times_summarise(&lengths, &study->lengths_ns);
+  prem_times_summarise(&intervals, &seen->intervals_ns);
+  prem_times_summarise(&lengths, &seen->lengths_ns);
   prem_times_free(&intervals);
   prem_times_free(&lengths);
   return kept;
@@ -222,11 +233,20 @@ static prem_table *begin_summaries(const pause_study *study, const char *name, c
 }
 
 static void tell_intervals(const pause_study *study) {
-  prem_table *table = begin_summaries(
-      study, "intervals", study->gpu ? "The pauses of memory" : "The stops of all sampled threads",
-      "what");
-  add_summary(table, "from the beginning of one to the next", &study->intervals_ns);
-  add_summary(table, "length", &study->lengths_ns);
+  prem_table *table = begin_summaries(study, "intervals",
+                                      study->gpu ? "From the beginning of a pause to the next one's"
+                                                 : "From the beginning of a stop to the next one's",
+                                      "loads from");
+  for (int32_t place = 0; place < PREM_LOAD_PLACE_COUNT; ++place)
+    if (has_place(study, (prem_load_place)place))
+      add_summary(table, place_name(study, (prem_load_place)place),
+                  &study->places[place].intervals_ns);
+  table = begin_summaries(
+      study, "lengths", study->gpu ? "Length of the pauses" : "Length of the stops", "loads from");
+  for (int32_t place = 0; place < PREM_LOAD_PLACE_COUNT; ++place)
+    if (has_place(study, (prem_load_place)place))
+      add_summary(table, place_name(study, (prem_load_place)place),
+                  &study->places[place].lengths_ns);
 }
 
 /** Sort memory's loads by whether they were in flight in a pause. */
@@ -246,7 +266,9 @@ static prem_status tell_latencies(const pause_study *study) {
   prem_table *table = begin_summaries(
       study, "latencies", "How long a load takes, the clock's reading included", "loads");
   prem_summary summary;
-  for (int32_t place = 0; place < study->place_count; ++place) {
+  for (int32_t place = 0; place < PREM_LOAD_PLACE_COUNT; ++place) {
+    if (!has_place(study, (prem_load_place)place))
+      continue;
     prem_times_summarise(&study->places[place].latencies_ns, &summary);
     add_summary(table, place_name(study, (prem_load_place)place), &summary);
   }
@@ -345,10 +367,10 @@ static void tell_curve(const pause_study *study, const latency_curve *curve, int
 static void draw_time(const pause_study *study) {
   const place_seen *seen = &study->places[PREM_LOAD_MEMORY];
   const int64_t all_ns = seen->pauses.end_ns - seen->pauses.begin_ns;
-  const int64_t some_ns = SHOWN_INTERVALS * study->intervals_ns.p50;
+  const int64_t some_ns = SHOWN_INTERVALS * seen->intervals_ns.p50;
   latency_curve curve;
   begin_curve(study, &curve, seen->pauses.begin_ns,
-              study->intervals_ns.count >= SHOWN_INTERVALS && some_ns < all_ns ? some_ns : all_ns,
+              seen->intervals_ns.count >= SHOWN_INTERVALS && some_ns < all_ns ? some_ns : all_ns,
               SHOWN_BINS);
   for (int32_t sampler = 0; sampler < seen->loads.samplers; ++sampler) {
     const prem_load *own = seen->loads.list + (int64_t)sampler * seen->loads.most;
@@ -365,7 +387,7 @@ static void draw_around(const pause_study *study) {
   const prem_pauses *pauses = &seen->pauses;
   if (pauses->count == 0)
     return;
-  const int64_t length_ns = study->lengths_ns.p50;
+  const int64_t length_ns = seen->lengths_ns.p50;
   const int64_t behind_ns = (AROUND_LENGTHS - BEFORE_LENGTHS) * length_ns;
   latency_curve curve;
   begin_curve(study, &curve, -BEFORE_LENGTHS * length_ns, AROUND_LENGTHS * length_ns, AROUND_BINS);
@@ -406,9 +428,10 @@ static void draw_gaps(const pause_study *study) {
   prem_table_column(table, "loads from", "");
   prem_table_column(table, "from a load's end to the next one's", "ns");
   prem_table_column(table, "share above", "%");
-  for (int32_t place = 0; place < study->place_count; ++place)
-    add_distribution(table, place_name(study, (prem_load_place)place),
-                     &study->places[place].pauses.gaps_ns);
+  for (int32_t place = 0; place < PREM_LOAD_PLACE_COUNT; ++place)
+    if (has_place(study, (prem_load_place)place))
+      add_distribution(table, place_name(study, (prem_load_place)place),
+                       &study->places[place].pauses.gaps_ns);
   prem_findings_chart(study->findings, &(prem_chart){.kind = PREM_CHART_STEPS,
                                                      .title = "Share of the gaps that are longer",
                                                      .table = "gaps",
@@ -422,7 +445,8 @@ static void draw_gaps(const pause_study *study) {
 /* ---- the answer ----------------------------------------------------------------------------- */
 
 static void judge(const pause_study *study) {
-  const prem_pauses *pauses = &study->places[PREM_LOAD_MEMORY].pauses;
+  const place_seen *memory = &study->places[PREM_LOAD_MEMORY];
+  const prem_pauses *pauses = &memory->pauses;
   const double watched_ms = watched_ns(pauses) / 1e6;
   if (pauses->count == 0)
     prem_findings_verdict(study->findings,
@@ -442,10 +466,14 @@ static void judge(const pause_study *study) {
         "%" PRId64 " %s in %.1f ms: every %.2f us (%.2f to %.2f) no load of %" PRId32
         " %s comes back from memory for %" PRId64 " ns (%" PRId64 " to %" PRId64
         "); %.2f %% of the time.",
-        pauses->count, pauses_name(study), watched_ms, (double)study->intervals_ns.p50 / 1000,
-        (double)study->intervals_ns.min / 1000, (double)study->intervals_ns.max / 1000,
-        study->samplers, sampler_name(study), study->lengths_ns.p50, study->lengths_ns.min,
-        study->lengths_ns.max, share_pct(pauses));
+        pauses->count, pauses_name(study), watched_ms, (double)memory->intervals_ns.p50 / 1000,
+        (double)memory->intervals_ns.min / 1000, (double)memory->intervals_ns.max / 1000,
+        study->samplers, sampler_name(study), memory->lengths_ns.p50, memory->lengths_ns.min,
+        memory->lengths_ns.max, share_pct(pauses));
+}
+
+static int64_t pauses_of(const pause_study *study, prem_load_place place) {
+  return study->places[place].pauses.count;
 }
 
 static void remark(const pause_study *study) {
@@ -453,11 +481,14 @@ static void remark(const pause_study *study) {
                      "A gap of more than %" PRId64 " ns between the ends of two loads, whosever "
                      "they are, counts: at its end each of the %" PRId32 " loads in flight has "
                      "taken longer than that.",
-                     study->threshold_ns, study->samplers);
+                     study->places[PREM_LOAD_MEMORY].threshold_ns, study->samplers);
   if (study->gpu)
     prem_findings_note(study->findings,
-                       "What stops the memory is not shown here; loads from L2 and the scratchpad "
-                       "show how far it reaches.");
+                       "While all other SMs read memory there are %" PRId64
+                       " pauses, of loads from L2 %" PRId64 ", from the scratchpad %" PRId64
+                       ": that is how far they reach. What stops the memory is not shown here.",
+                       pauses_of(study, PREM_LOAD_BUSY_MEMORY), pauses_of(study, PREM_LOAD_CACHE),
+                       pauses_of(study, PREM_LOAD_SCRATCHPAD));
   else
     prem_findings_note(study->findings,
                        "What stops all threads at once may be the system, another process or a "
@@ -466,8 +497,9 @@ static void remark(const pause_study *study) {
 }
 
 static prem_status tell(pause_study *study) {
-  if (!summarise_pauses(study))
-    return PREM_ERR_MEMORY;
+  for (int32_t place = 0; place < PREM_LOAD_PLACE_COUNT; ++place)
+    if (!summarise_pauses(&study->places[place]))
+      return PREM_ERR_MEMORY;
   tell_places(study);
   tell_intervals(study);
   prem_status status = tell_latencies(study);

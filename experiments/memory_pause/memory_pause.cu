@@ -8,12 +8,16 @@ namespace {
 enum {
   LINE_WORDS = PREM_LOAD_LINE_BYTES / 4,
   PAGE_LINES = (2 << 20) / PREM_LOAD_LINE_BYTES, /* of a page of the GPU's memory */
-  WARP = 32
+  WARP = 32,
+  THREADS = 512,        /* of a block, all of which touch and use memory; one samples */
+  READS = 4,            /* that each has in flight to keep memory busy, */
+  MOST_ROUNDS = 1 << 16 /* and how often at most */
 };
 
 struct sampling {
-  const uint32_t *memory; /* all zeros */
+  const uint32_t *memory; /* all zeros; as much again lies behind the lines */
   uint32_t lines, touch_step;
+  uint32_t samplers; /* blocks that sample; those behind them keep memory busy */
   int32_t most;
   int64_t length_ns;
   prem_load *loads;
@@ -26,6 +30,19 @@ struct sampling {
 __device__ __forceinline__ uint32_t load_global(const uint32_t *from) {
   uint32_t value;
   asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+  return value;
+}
+
+/** 16 bytes past L1, of which the first four. */
+__device__ __forceinline__ uint32_t load_wide(const uint32_t *from) {
+  uint32_t value;
+  asm volatile("{\n"
+               ".reg .u32 second, third, fourth;\n"
+               "ld.global.cg.v4.u32 {%0, second, third, fourth}, [%1];\n"
+               "}"
+               : "=r"(value)
+               : "l"(from)
+               : "memory");
   return value;
 }
 
@@ -57,9 +74,32 @@ __device__ uint32_t touch(const sampling &task) {
   return seen;
 }
 
+/** Reads what lies behind the lines, over and over, some loads of each thread at once. */
+__device__ void use_memory(const sampling &task, int64_t deadline_ns) {
+  const uint32_t lane_words = 4, words = task.lines * LINE_WORDS;
+  const uint32_t step = (gridDim.x - task.samplers) * blockDim.x * lane_words;
+  const uint32_t *from = task.memory + words;
+  uint32_t at = ((blockIdx.x - task.samplers) * blockDim.x + threadIdx.x) * lane_words;
+  uint32_t seen = 0; /* nothing else: a round ends when all of its loads are there */
+  for (int32_t round = 0; round < MOST_ROUNDS && seen == 0 && prem_gpu_clock_ns() < deadline_ns;
+       ++round) {
+    uint32_t read[READS];
+#pragma unroll
+    for (int i = 0; i < READS; ++i, at += step)
+      read[i] = load_wide(from + (at & (words - 1)));
+#pragma unroll
+    for (int i = 0; i < READS; ++i)
+      seen |= read[i];
+  }
+}
+
 /** Ends after `most` loads, or with the first one that is over after `length_ns`. */
 template <bool from_scratchpad> __global__ void sample_loads(sampling task) {
   extern __shared__ volatile uint32_t scratchpad[];
+  if (blockIdx.x >= task.samplers) {
+    use_memory(task, prem_gpu_clock_ns() + task.length_ns);
+    return;
+  }
   scratchpad[threadIdx.x] = touch(task);
   __syncthreads();
   if (threadIdx.x > 0)
@@ -85,20 +125,27 @@ template <bool from_scratchpad> __global__ void sample_loads(sampling task) {
 
 /* ---- on the host ---------------------------------------------------------------------------- */
 
+bool is_memory(prem_load_place place) {
+  return place == PREM_LOAD_MEMORY || place == PREM_LOAD_BUSY_MEMORY;
+}
+
 /** One block on every SM: each takes the whole scratchpad; a cooperative launch promises that all
  * of them run. */
 cudaError_t launch(const prem_load_order *order, sampling task, int32_t samplers) {
   const void *kernel = order->place == PREM_LOAD_SCRATCHPAD ? (const void *)sample_loads<true>
                                                             : (const void *)sample_loads<false>;
-  int scratch_bytes = 0;
-  cudaError_t error =
-      cudaDeviceGetAttribute(&scratch_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
+  int scratch_bytes = 0, blocks = 0;
+  cudaError_t error = cudaDeviceGetAttribute(&blocks, cudaDevAttrMultiProcessorCount, 0);
+  if (order->place != PREM_LOAD_BUSY_MEMORY)
+    blocks = samplers;
+  if (error == cudaSuccess)
+    error = cudaDeviceGetAttribute(&scratch_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
   if (error == cudaSuccess)
     error =
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, scratch_bytes);
   void *arguments[] = {&task};
   if (error == cudaSuccess)
-    error = cudaLaunchCooperativeKernel(kernel, dim3((unsigned)samplers), dim3(WARP), arguments,
+    error = cudaLaunchCooperativeKernel(kernel, dim3((unsigned)blocks), dim3(THREADS), arguments,
                                         (size_t)scratch_bytes, NULL);
   return error;
 }
@@ -112,7 +159,8 @@ cudaError_t sample(const prem_load_order *order, prem_loads *loads, unsigned cha
   const size_t count_bytes = (size_t)loads->samplers * sizeof *loads->counts;
   const sampling task = {(const uint32_t *)memory,
                          order->lines,
-                         order->place == PREM_LOAD_MEMORY ? (uint32_t)PAGE_LINES : 1u,
+                         is_memory(order->place) ? (uint32_t)PAGE_LINES : 1u,
+                         (uint32_t)loads->samplers,
                          loads->most,
                          order->length_ns,
                          (prem_load *)here,
