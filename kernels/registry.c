@@ -10,6 +10,7 @@
 static const prem_kernel *const builtin_kernels[] = {
 #include "kernels.def"
 };
+#undef PREM_COMPATIBLE_KERNEL
 #undef PREM_KERNEL
 
 static const prem_registry builtin_registry = {

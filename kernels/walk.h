@@ -30,6 +30,7 @@ PREM_FN uint32_t walk_next(uint32_t at, float element, uint32_t elements) {
 PREM_FN float walk_alone(const walk_params *params, const float *vector, int64_t walker) {
   uint32_t at = (uint32_t)(walker * 0x9E3779B9 % params->elements);
   float element = vector[at];
+  PREM_ROLLED
   for (int32_t step = 0; step < params->steps; ++step) {
     at = walk_next(at, element, params->elements);
     element = vector[at];
@@ -40,6 +41,7 @@ PREM_FN float walk_alone(const walk_params *params, const float *vector, int64_t
 PREM_FN void walk_compute(const walk_params *params, const prem_view *views) {
   const float *vector = (const float *)views[0].data;
   float *out = (float *)views[1].data;
+  PREM_ROLLED
   PREM_LANES(i, views[1].extent[3]) {
     out[i] = walk_alone(params, vector, views[1].origin[3] + i);
   }

@@ -97,7 +97,8 @@ static cudaError_t count_resident_blocks(const prem_launch *smallest, int32_t sm
                                          int32_t *resident) {
   int32_t most = 0, most_threads;
   const void *variant;
-  for (int32_t number = 0; (variant = prem_executive_variant(number, &most_threads)); ++number) {
+  for (int32_t number = 0; (variant = prem_executive_variant(number, false, &most_threads));
+       ++number) {
     int blocks = 0;
     cudaError_t error = cudaFuncSetAttribute(
         variant, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
@@ -195,20 +196,45 @@ static prem_status judge_tasks(const prem_schedule *schedule, prem_diag *diag) {
   prem_status status = PREM_OK;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
-    const bool compatible = task->definition && task->definition->compatible;
-    if (task->definition && !compatible && prem_executive_kernel(task->definition->name) >= 0)
+    if (task->definition &&
+        prem_executive_kernel(task->definition->name, task->definition->compatible) >= 0)
       continue;
     char key[PREM_NAME_BYTES + 16];
     snprintf(key, sizeof key, "tasks.%s.kernel", task->name);
     prem_diag_add(diag, PREM_ERROR, task->definition ? 31 : 0, task->place, key,
-                  compatible
-                      ? "kernel '%s' is a compatible interval, which the GPU's executive does not "
-                        "run; it runs on cpu and sim"
-                      : "kernel '%s' is not in the GPU's executive; name one of `ttprem list`",
+                  "kernel '%s' is not in the GPU's executive; name one of `ttprem list`",
                   task->kernel);
     status = PREM_ERR_INVALID;
   }
   return status;
+}
+
+static bool has_intervals(const prem_schedule *schedule) {
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    if (schedule->tasks[t].definition->compatible)
+      return true;
+  return false;
+}
+
+/* Distances in a compatible interval's views are 32-bit, and here rows stand farther apart than the
+ * binding knew: by 128 bytes, and by other tasks' halos. */
+static prem_status judge_intervals(const prem_cuda *cuda, prem_diag *diag) {
+  const prem_schedule *schedule = cuda->program->schedule;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    for (int32_t p = 0; task->definition->compatible && p < task->definition->port_count; ++p) {
+      const prem_device_array *array = &cuda->arrays.arrays[task->arrays[p]];
+      if (array->pitch_bytes[0] / array->element_bytes <= INT32_MAX)
+        continue;
+      prem_diag_add(diag, PREM_ERROR, 31, task->place, "arrays",
+                    "array '%s' takes room for %lld elements on the GPU, where its rows begin at "
+                    "128 bytes; %d are the most for a compatible interval",
+                    schedule->arrays[task->arrays[p]].name,
+                    (long long)(array->pitch_bytes[0] / array->element_bytes), INT32_MAX);
+      return PREM_ERR_INVALID;
+    }
+  }
+  return PREM_OK;
 }
 
 /* The variant with the most registers of which every SM holds the plan's blocks. Scratchpad that
@@ -244,9 +270,11 @@ static prem_status choose_variant(prem_cuda *cuda, prem_diag *diag) {
     return PREM_ERR_INVALID;
   }
   cuda->scratch_bytes = (size_t)share;
+  const bool intervals = has_intervals(cuda->program->schedule);
   int32_t most_threads = 0, most_blocks = 0;
   const void *variant;
-  for (int32_t number = 0; (variant = prem_executive_variant(number, &most_threads)); ++number) {
+  for (int32_t number = 0; (variant = prem_executive_variant(number, intervals, &most_threads));
+       ++number) {
     if (cuda->threads > most_threads)
       continue;
     int blocks = 0;
@@ -309,6 +337,8 @@ static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
   cuda->sm_count = machine->cores;
   cudaError_t error;
   CUDA_TRY(prem_cuda_arrays_new(program, arrays, &cuda->arrays));
+  if ((status = judge_intervals(cuda, diag)) != PREM_OK)
+    goto refused;
   CUDA_TRY(prem_cuda_program_new(program, &cuda->arrays, cuda->sm_count, &cuda->device));
   CUDA_TRY(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
   CUDA_TRY(cudaStreamCreateWithFlags(&cuda->control, cudaStreamNonBlocking));
@@ -318,14 +348,13 @@ static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
   CUDA_TRY(cudaHostAlloc((void **)&cuda->fault, sizeof *cuda->fault, cudaHostAllocDefault));
   cuda->device.launch.clock_step_ns = machine->clock_step_ns;
   status = choose_variant(cuda, diag);
-  if (status != PREM_OK) {
-    cuda_close(cuda);
-    return status;
-  }
+  if (status != PREM_OK)
+    goto refused;
   *state = cuda;
   return PREM_OK;
 fail:
   status = report(error, diag, "preparing the schedule on the GPU");
+refused:
   cuda_close(cuda);
   return status;
 }
@@ -547,6 +576,17 @@ static void describe_compute(const prem_program *program, const prem_device_faul
            fault->computes, record->tile, program->schedule->tasks[record->task].name);
 }
 
+static const char *what_went_wrong(uint32_t code) {
+  switch (code) {
+  case PREM_FAULT_LOCK:
+    return "waited in vain for its memory token: somebody does not give it back";
+  case PREM_FAULT_ENDLESS:
+    return "did not end in its planned time and the timeout besides";
+  default:
+    return "waited in vain for the phase before it, its buffer or a predecessor";
+  }
+}
+
 static prem_status say_fault(const prem_cuda *cuda, const prem_device_fault *fault,
                              prem_diag *diag) {
   const prem_schedule *schedule = cuda->program->schedule;
@@ -560,16 +600,14 @@ static prem_status say_fault(const prem_cuda *cuda, const prem_device_fault *fau
                          ? schedule->tasks[fault->task].name
                          : "?";
   char computing[160] = "";
-  describe_compute(cuda->program, fault, computing, sizeof computing);
+  if (fault->code != PREM_FAULT_ENDLESS)
+    describe_compute(cuda->program, fault, computing, sizeof computing);
   prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
                 "block %d, record %d (%s of tile %d of task '%s', job %d, hyperperiod %d) at "
                 "%lld ns: %s%s",
                 fault->block, fault->record, prem_phase_name((prem_phase)fault->phase), fault->tile,
                 task, fault->job, fault->hyperperiod, (long long)fault->at_ns,
-                fault->code == PREM_FAULT_LOCK
-                    ? "waited in vain for its memory token: somebody does not give it back"
-                    : "waited in vain for the phase before it, its buffer or a predecessor",
-                computing);
+                what_went_wrong(fault->code), computing);
   return PREM_ERR_MACHINE;
 }
 

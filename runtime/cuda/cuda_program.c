@@ -102,8 +102,20 @@ static void ports_fill(const prem_task *task, const prem_cuda_arrays *arrays, de
     prem_device_port *port = &tables->ports[tables->port_count];
     unsigned char *map = tables->maps[tables->port_count++];
     port_fill(task, p, array, port);
-    if (prem_tensor_map_make(array, &task->windows[p], task->layout[p].row_bytes, map))
+    if (!task->definition->compatible &&
+        prem_tensor_map_make(array, &task->windows[p], task->layout[p].row_bytes, map))
       port->map = map;
+  }
+}
+
+/* A compatible interval's views lie in its arrays. */
+static void ports_place(const prem_task *task, const prem_cuda_arrays *arrays,
+                        prem_device_port *ports) {
+  for (int32_t p = 0; p < task->definition->port_count; ++p) {
+    const prem_device_array *array = &arrays->arrays[task->arrays[p]];
+    ports[p].array = array->origin;
+    for (int d = 0; d < PREM_MAX_RANK - 1; ++d)
+      ports[p].dim[d].pitch = (int32_t)(array->pitch_bytes[d] / array->element_bytes);
   }
 }
 
@@ -149,7 +161,7 @@ static void task_fill(const prem_program *program, const prem_cuda_arrays *array
   const prem_task_program *compiled = &program->tasks[number];
   prem_device_task *out = &tables->tasks[number];
   out->number = number;
-  out->kernel = prem_executive_kernel(task->definition->name);
+  out->kernel = prem_executive_kernel(task->definition->name, task->definition->compatible);
   memcpy(out->grid, task->grid, sizeof out->grid);
   out->jobs = compiled->jobs;
   out->active_blocks = compiled->active_blocks;
@@ -191,6 +203,9 @@ static cudaError_t tasks_upload(const prem_program *program, const prem_cuda_arr
   for (int32_t p = 0; p < tables.port_count; ++p)
     if (tables.ports[p].map)
       tables.ports[p].map = (const unsigned char *)maps + (size_t)p * sizeof *tables.maps;
+  for (size_t t = 0; t < tasks; ++t)
+    if (program->schedule->tasks[t].definition->compatible)
+      ports_place(&program->schedule->tasks[t], arrays, &tables.ports[tables.tasks[t].first_port]);
   CUDA_TRY(
       prem_cuda_keep(out, (void **)&out->launch.tasks, tables.tasks, tasks * sizeof *tables.tasks));
   CUDA_TRY(prem_cuda_keep(out, (void **)&out->launch.demands, tables.demands,
@@ -312,7 +327,9 @@ static prem_device_record device_record(const prem_program *program, const prem_
                             .phase = from->phase,
                             .flags = from->flags,
                             .in_buffer = from->in_buffer,
-                            .out_buffer = from->out_buffer};
+                            .out_buffer = from->out_buffer,
+                            .at_memory = prem_record_is_at_memory(program->schedule, from) &&
+                                         !(from->flags & PREM_SLOT_WARMUP)};
   if (!follows)
     out.flags &= (uint8_t)~PREM_RECORD_AFTER;
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)

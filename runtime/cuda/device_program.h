@@ -32,14 +32,17 @@ typedef struct prem_device_dim {
   int64_t shape;       /* of the array */
   int64_t pitch_bytes; /* of the array; of the innermost dimension: an element */
   int32_t extent;
-  int32_t pitch; /* in the scratchpad, elements; of the innermost dimension: 1 */
+  int32_t pitch; /* of views, elements: in the scratchpad, or in a compatible interval's array */
 } prem_device_dim;
 
 /** A port and its array: what views of it are made from, and what its moves have in common. Copied
  *  to the scratchpad. */
 typedef struct prem_device_port {
   prem_device_dim dim[PREM_MAX_RANK];
-  const void *map;      /* tensor map of its windows; NULL: they go row by row */
+  union {
+    const void *map;      /* tensor map of its windows; NULL: they go row by row */
+    unsigned char *array; /* of a compatible interval: element (0, 0, 0, 0) */
+  };
   int32_t offset_bytes; /* in the tile's buffer */
   int32_t element_bytes;
   int32_t is_output;
@@ -81,8 +84,8 @@ typedef struct prem_device_record {
   uint16_t task;        /* counted among the tasks of its block */
   uint8_t phase, flags; /* PREM_RECORD_AFTER only where there are predecessors */
   uint8_t in_buffer, out_buffer;
-  uint8_t move_count; /* of a memory phase: windows to copy */
-  uint8_t reserved;
+  uint8_t move_count;  /* of a memory phase: windows to copy */
+  uint8_t at_memory;   /* of a compute: in mode lock it takes tokens */
   int32_t fetch_bytes; /* of a prefetch: what its copies bring */
 } prem_device_record;
 
@@ -139,7 +142,8 @@ typedef enum prem_fault_code {
   PREM_FAULT_NONE,
   PREM_FAULT_RESIDENT, /* not all blocks became resident */
   PREM_FAULT_STALL,    /* a wait did not end */
-  PREM_FAULT_LOCK      /* a token was not given back */
+  PREM_FAULT_LOCK,     /* a token was not given back */
+  PREM_FAULT_ENDLESS   /* a compatible interval did not end, for which nobody waited */
 } prem_fault_code;
 
 typedef struct prem_device_fault {

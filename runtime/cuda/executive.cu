@@ -185,7 +185,8 @@ __device__ void block_report(const prem_launch &launch, const prem_device_block 
   }
 }
 
-template <int THREADS, int BLOCKS>
+/** INTERVALS: with compatible intervals. Code that is only there for them makes the rest slower. */
+template <int THREADS, int BLOCKS, bool INTERVALS>
 __global__ void __launch_bounds__(THREADS, BLOCKS)
     executive(const __grid_constant__ prem_launch launch) {
   control *own = shared();
@@ -214,14 +215,16 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
   __syncthreads();
   if (own->counts[ABORT] == 0) {
     const int32_t from_last = ((int32_t)blockDim.x - 1 - (int32_t)threadIdx.x) / 32;
-    if (from_last == 0)
+    if (from_last == 0) {
       starter_warp(own, launch);
-    else if (from_last == 1)
+      if constexpr (INTERVALS)
+        intervals_watch();
+    } else if (from_last == 1)
       writer_warp(own, launch);
     else if (from_last == 2)
       watcher_warp(own);
     else {
-      compute_warps(own, launch);
+      compute_warps<INTERVALS>(own, launch);
       if (threadIdx.x == 0)
         *(volatile int32_t *)&own->computing = 0;
     }
@@ -230,33 +233,38 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
   block_report(launch, block);
 }
 
-} // namespace
-
-extern "C" const void *prem_executive_variant(int32_t number, int32_t *most_threads) {
+template <bool INTERVALS> const void *variant(int32_t number, int32_t *most_threads) {
   /* by registers a thread: 128, 80, 72, 64, 56, 32 */
   switch (number) {
   case 0:
     *most_threads = 512;
-    return (const void *)&executive<512, 1>;
+    return (const void *)&executive<512, 1, INTERVALS>;
   case 1:
     *most_threads = 384;
-    return (const void *)&executive<384, 2>;
+    return (const void *)&executive<384, 2, INTERVALS>;
   case 2:
     *most_threads = 224;
-    return (const void *)&executive<224, 4>;
+    return (const void *)&executive<224, 4, INTERVALS>;
   case 3:
     *most_threads = 1024;
-    return (const void *)&executive<1024, 1>;
+    return (const void *)&executive<1024, 1, INTERVALS>;
   case 4:
     *most_threads = 288;
-    return (const void *)&executive<288, 4>;
+    return (const void *)&executive<288, 4, INTERVALS>;
   case 5:
     *most_threads = 1024;
-    return (const void *)&executive<1024, 2>;
+    return (const void *)&executive<1024, 2, INTERVALS>;
   default:
     *most_threads = 0;
     return nullptr;
   }
+}
+
+} // namespace
+
+extern "C" const void *prem_executive_variant(int32_t number, bool intervals,
+                                              int32_t *most_threads) {
+  return intervals ? variant<true>(number, most_threads) : variant<false>(number, most_threads);
 }
 
 extern "C" void prem_executive_lay_out(prem_launch *launch) {
@@ -273,11 +281,15 @@ extern "C" void prem_executive_lay_out(prem_launch *launch) {
   launch->buffers_at = (int32_t)aligned(at, 128);
 }
 
-extern "C" int32_t prem_executive_kernel(const char *name) {
+extern "C" int32_t prem_executive_kernel(const char *name, bool compatible) {
 #define PREM_KERNEL(NAME)                                                                          \
-  if (strcmp(name, #NAME) == 0)                                                                    \
+  if (!compatible && strcmp(name, #NAME) == 0)                                                     \
+    return KERNEL_##NAME;
+#define PREM_COMPATIBLE_KERNEL(NAME)                                                               \
+  if (compatible && strcmp(name, #NAME) == 0)                                                      \
     return KERNEL_##NAME;
 #include "kernels.def"
+#undef PREM_COMPATIBLE_KERNEL
 #undef PREM_KERNEL
   return -1;
 }

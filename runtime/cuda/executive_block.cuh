@@ -25,6 +25,9 @@ constexpr uint32_t GANG_GRANTED = 0x80000000u;
 /** Rather than a record of the starter's ring: one of the compute warps'. */
 constexpr int32_t COMPUTES = 2 * CHUNK;
 
+/** control::computing during a compatible interval: this + its slot in the ring. */
+constexpr int32_t AT_INTERVAL = 2;
+
 /** Words of control::counts: the phases done, and: */
 constexpr int32_t ABORT = PREM_PHASE_COUNT;
 
@@ -107,7 +110,7 @@ struct control {
   uint32_t stores_written;               /* writebacks */
   uint32_t ordered;                      /* writebacks of the run, when `closing` is set */
   int32_t closing;                       /* no memory phase will be started any more */
-  int32_t computing;                     /* the compute warps are at work */
+  int32_t computing;                     /* 0: the compute warps have ended; 1: they have not */
 };
 
 constexpr size_t aligned(size_t bytes, size_t to) {
@@ -371,8 +374,14 @@ __device__ __noinline__ void stall(control *own, prem_fault_code code, int32_t i
   *(volatile uint32_t *)&own->counts[ABORT] = 1;
 }
 
-/** From time to time while a wait lasts: is the run over? A wait is too long that lasts longer than
- *  the timeout, and as long after the planned start. One warp.
+/** A wait is too long that lasts longer than the timeout, and as long after this instant: the
+ *  planned start. Tokens are taken in any order: in mode lock it is the hyperperiod's end. */
+__device__ __forceinline__ int64_t patience_from(const prem_launch &launch, int64_t origin_ns,
+                                                 const prem_device_record *record) {
+  return origin_ns + (launch.mode == PREM_MODE_LOCK ? launch.hyperperiod_ns : record->start_ns);
+}
+
+/** From time to time while a wait lasts: is the run over? Has it lasted too long? One warp.
  *  @param looks  at the same unmet conditions so far, this one included; 0: they are met. */
 __device__ __noinline__ bool wait_look(int32_t looks, int32_t index, int32_t slot,
                                        int32_t hyperperiod, int64_t origin_ns) {
@@ -382,7 +391,7 @@ __device__ __noinline__ bool wait_look(int32_t looks, int32_t index, int32_t slo
   bool over = false;
   if (lane_number() == 0) {
     over = abort_look(own);
-    const int64_t since_ns = prem_clock_ns() - (origin_ns + record->start_ns);
+    const int64_t since_ns = prem_clock_ns() - patience_from(own->launch, origin_ns, record);
     if (!over && looks > 0 && (int64_t)looks * LOOK_NS > timeout_ns && since_ns > timeout_ns) {
       stall(own, PREM_FAULT_STALL, index, record, hyperperiod);
       over = true;

@@ -3,6 +3,7 @@
 #define TTPREM_EXECUTIVE_COMPUTE_CUH
 
 #include "executive_record.cuh"
+#include "executive_tokens.cuh"
 #include "kernel_headers.h"
 
 namespace {
@@ -30,11 +31,13 @@ __device__ __forceinline__ void views_prepare(control *own, const prem_launch &l
                (is_output ? unit->out_at[record->out_buffer] : unit->in_at[record->in_buffer]);
 }
 
-#define PREM_KERNEL(NAME) KERNEL_##NAME,
+#define PREM_KERNEL(NAME)            KERNEL_##NAME,
+#define PREM_COMPATIBLE_KERNEL(NAME) KERNEL_##NAME,
 enum kernel_number {
 #include "kernels.def"
   KERNEL_COUNT
 };
+#undef PREM_COMPATIBLE_KERNEL
 #undef PREM_KERNEL
 
 /** The current tile's views. They are rebuilt in each kernel's own code, so that the compiler sees
@@ -55,8 +58,63 @@ __device__ __forceinline__ void views_load(control *own, prem_view views[PREM_MA
   }
 }
 
-__device__ __forceinline__ void compute_dispatch(control *own, const prem_device_task *task) {
+__device__ __forceinline__ void compute_meet(int32_t threads) {
+  asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
+}
+
+/** A compatible interval's views: the windows where they lie in their arrays. */
+__device__ __forceinline__ void views_place(control *own, const prem_device_task *task,
+                                            prem_view views[PREM_MAX_PORTS]) {
+  views_load(own, views);
+#pragma unroll
+  for (int32_t p = 0; p < PREM_MAX_PORTS; ++p) {
+    const prem_device_port *port = port_at(own, own->launch, task->first_port + p);
+    int64_t at = 0;
+#pragma unroll
+    for (int32_t d = 0; d < 4; ++d)
+      at += views[p].origin[d] * port->dim[d].pitch_bytes;
+    views[p].data = port->array + at;
+  }
+}
+
+__device__ __forceinline__ void interval_dispatch(control *own, const prem_device_task *task) {
   switch (task->kernel) {
+#define PREM_KERNEL(NAME)
+#define PREM_COMPATIBLE_KERNEL(NAME)                                                               \
+  case KERNEL_##NAME: {                                                                            \
+    prem_view views[PREM_MAX_PORTS];                                                               \
+    views_place(own, task, views);                                                                 \
+    NAME##_compute((const NAME##_params *)task->params, views);                                    \
+    break;                                                                                         \
+  }
+#include "kernels.def"
+#undef PREM_COMPATIBLE_KERNEL
+#undef PREM_KERNEL
+  default:
+    break;
+  }
+}
+
+/** A compatible interval, given its record in the ring. What its threads wrote is in the arrays,
+ * and visible to all blocks and their bulk copies, when they return. The compute warps. It is
+ * called, so that its registers do not count with the tiled kernels'. */
+__device__ __noinline__ void interval_compute(int32_t slot) {
+  control *own = shared();
+  volatile int32_t *computing = &own->computing;
+  if (threadIdx.x == 0)
+    *computing = AT_INTERVAL + slot;
+  interval_dispatch(own, task_at(own, own->launch, own->compute.records[slot].task));
+  prem_store_publish();
+  compute_meet((int32_t)blockDim.x - MEMORY_THREADS);
+  if (threadIdx.x == 0)
+    *computing = 1;
+}
+
+template <bool INTERVALS>
+__device__ __forceinline__ void compute_dispatch(control *own, const prem_device_task *task,
+                                                 int32_t slot) {
+  switch (task->kernel) {
+#define PREM_COMPATIBLE_KERNEL(NAME)
 #define PREM_KERNEL(NAME)                                                                          \
   case KERNEL_##NAME: {                                                                            \
     prem_view views[PREM_MAX_PORTS];                                                               \
@@ -66,13 +124,25 @@ __device__ __forceinline__ void compute_dispatch(control *own, const prem_device
   }
 #include "kernels.def"
 #undef PREM_KERNEL
+#undef PREM_COMPATIBLE_KERNEL
   default:
+    if constexpr (INTERVALS)
+      interval_compute(slot);
     break;
   }
 }
 
-__device__ __forceinline__ void compute_meet(int32_t threads) {
-  asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
+/** Does a compute take tokens? */
+template <bool INTERVALS>
+__device__ __forceinline__ bool compute_locks(const prem_launch &launch,
+                                              const prem_device_record *record) {
+  return INTERVALS && launch.mode == PREM_MODE_LOCK && record->at_memory != 0;
+}
+
+/** Take the tokens of a compute that may start now. @return its start; -1: stopped. Warp 0. */
+__device__ __forceinline__ int64_t compute_lock(const cursor &at) {
+  const int32_t slot = COMPUTES + at.slot;
+  return tokens_take(slot, slot, at.index, at.hyperperiod) ? prem_clock_ns() : -1;
 }
 
 /** Does a compute read a prefetch of this run? Then `*number` is its number. */
@@ -87,6 +157,7 @@ __device__ __forceinline__ bool compute_reads(const control *own, const cursor &
 
 /** Warp 0 brings a compute to its start; lane 0 decides, and knows the times. @return its start;
  *  -1: stopped. */
+template <bool INTERVALS>
 __device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch &launch,
                                                 const cursor &at, const prem_device_record *record,
                                                 uint32_t sequence, int64_t *ready_ns) {
@@ -122,8 +193,10 @@ __device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch 
       continue;
     if (act == STOP)
       return -1;
-    if (act == START)
-      return wait_until(due_ns);
+    if (act == START) {
+      const int64_t start_ns = wait_until(due_ns);
+      return compute_locks<INTERVALS>(launch, record) ? compute_lock(at) : start_ns;
+    }
     if (act == FOLLOW) {
       const int64_t from_ns = after_wait(COMPUTES + at.slot, COMPUTES + at.slot, at.hyperperiod);
       after = from_ns < 0;
@@ -142,6 +215,7 @@ __device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch 
  * Between two computes the warps have parts of their own, at the same time: warp 0 counts the last
  * one and waits for the next, the second warp (where there is one) prepares the next one's views.
  */
+template <bool INTERVALS>
 __device__ __forceinline__ void compute_warps(control *own, const prem_launch &launch) {
   const int32_t threads = (int32_t)blockDim.x - MEMORY_THREADS;
   const int32_t warp = (int32_t)threadIdx.x / 32;
@@ -161,7 +235,7 @@ __device__ __forceinline__ void compute_warps(control *own, const prem_launch &l
       views_prepare(own, launch, record);
     if (leads) {
       int64_t ready_ns;
-      const int64_t start_ns = compute_wait(own, launch, at, record, number, &ready_ns);
+      const int64_t start_ns = compute_wait<INTERVALS>(own, launch, at, record, number, &ready_ns);
       if (lane_number() == 0) {
         of->ready_ns = ready_ns;
         of->start_ns = start_ns;
@@ -177,7 +251,7 @@ __device__ __forceinline__ void compute_warps(control *own, const prem_launch &l
     if (compute_reads(own, at, record, &fetched))
       while (!prefetch_there(own, fetched)) {
       }
-    compute_dispatch(own, task_at(own, launch, record->task));
+    compute_dispatch<INTERVALS>(own, task_at(own, launch, record->task), at.slot);
     prem_fence_async_scratch();
     if (views)
       slip_fill(of, record, at);
@@ -189,6 +263,8 @@ __device__ __forceinline__ void compute_warps(control *own, const prem_launch &l
       of->end_ns = prem_clock_ns();
       count_publish(own, PREM_COMPUTE, number);
     }
+    if (leads && compute_locks<INTERVALS>(launch, record))
+      tokens_give(token_user{record->task, PREM_COMPUTE, record->task, PREM_COMPUTE});
     cursor_step(own, &at);
     if (views && at.index == 0 && own->turns)
       buffers_turn(false);

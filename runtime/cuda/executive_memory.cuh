@@ -206,8 +206,36 @@ __device__ __noinline__ bool turn_unlock(cursor at, uint32_t issued, uint32_t or
   uint4 seen;
   if (!counts_await(own, at, needs{issued, computes, ordered}, &seen))
     return false;
-  tokens_give();
+  tokens_give(own->holder);
   return true;
+}
+
+/** The starter has nothing left to start. It watches over the compatible intervals that are still
+ * to end: it may be that nobody waits for them. One that ends has the timeout besides its window.
+ */
+__device__ __noinline__ void intervals_watch(void) {
+  control *own = shared();
+  const volatile int32_t *computing = &own->computing;
+  uint32_t number = 0; /* computes done when the clock was last set back */
+  int64_t began_ns = prem_clock_ns();
+  int32_t at;
+  while (lane_number() == 0 && (at = *computing) != 0) {
+    const uint32_t done = counts_now(own).y;
+    const int64_t now = prem_clock_ns();
+    if (at < AT_INTERVAL || done != number) {
+      number = done;
+      began_ns = now;
+    }
+    const prem_device_record *record = &own->compute.records[max(at - AT_INTERVAL, 0)];
+    if (now - began_ns > own->launch.stall_timeout_ns + record->window_ns) {
+      const uint32_t records = (uint32_t)own->compute_count;
+      if (!abort_look(own))
+        stall(own, PREM_FAULT_ENDLESS, (int32_t)(done % records), record, done / records);
+      break;
+    }
+    __nanosleep(NAP_NS);
+  }
+  __syncwarp();
 }
 
 /**

@@ -61,7 +61,7 @@ __device__ void resource_give(const prem_launch &launch, int32_t task, int32_t r
   atomicAdd(&launch.tokens[resource].available, demand);
 }
 
-/** Take or give the tokens of a memory phase; resources in order of their numbers, so that two
+/** Take or give the tokens of a phase; resources in order of their numbers, so that two
  *  tasks never hold one each and wait for the other's. A joined pair is one use: the larger demand
  *  of its halves, taken under the first one's task. */
 __device__ __noinline__ bool tokens_move(const prem_launch &launch, token_user user, bool take,
@@ -91,8 +91,12 @@ __device__ __noinline__ bool tokens_take(int32_t slot, int32_t other, int32_t in
   const token_user user = {record->task, record->phase, second->task, second->phase};
   bool taken = false;
   if (lane_number() == 0) {
-    taken = tokens_move(launch, user, true, prem_clock_ns() + launch.stall_timeout_ns);
-    own->holder = user;
+    const int64_t origin_ns = own->start_ns + hyperperiod * launch.hyperperiod_ns;
+    const int64_t from_ns =
+        max((long long)prem_clock_ns(), (long long)patience_from(launch, origin_ns, record));
+    taken = tokens_move(launch, user, true, from_ns + launch.stall_timeout_ns);
+    if (slot < COMPUTES)
+      own->holder = user;
     if (!taken && !abort_look(own))
       stall(own, PREM_FAULT_LOCK, index, record, hyperperiod);
   }
@@ -100,13 +104,13 @@ __device__ __noinline__ bool tokens_take(int32_t slot, int32_t other, int32_t in
 }
 
 /** What was held has landed: give it back. One warp. */
-__device__ __noinline__ void tokens_give(void) {
+__device__ __noinline__ void tokens_give(token_user holder) {
 #ifdef TTPREM_FAULT_KEEP_TOKENS /* tests/faults: a block that never does */
   if (shared()->plan_block == TTPREM_FAULT_KEEP_TOKENS)
     return;
 #endif
   if (lane_number() == 0) {
-    tokens_move(shared()->launch, shared()->holder, false, 0);
+    tokens_move(shared()->launch, holder, false, 0);
   }
   __syncwarp();
 }

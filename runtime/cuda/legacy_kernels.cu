@@ -23,6 +23,7 @@
 #include "kcf_sqr_magnitude.h"
 #include "legacy_sums.cuh"
 #include "vector_increment.h"
+#include "walk.h"
 
 #include <cstring>
 
@@ -319,6 +320,16 @@ __global__ void __launch_bounds__(512) multiply_channels(const prem_legacy_work 
   stamp_end(work.ends);
 }
 
+/** A thread a walker. */
+__global__ void __launch_bounds__(512) walk(const prem_legacy_work work) {
+  const int64_t threads = (int64_t)blockDim.x * blockDim.y;
+  const int64_t own = (int64_t)threadIdx.y * blockDim.x + threadIdx.x;
+  for (int64_t w = blockIdx.x * threads + own; w < work.columns; w += gridDim.x * threads)
+    ((float *)work.out)[w] =
+        walk_alone((const walk_params *)work.params, (const float *)work.in[0], w);
+  stamp_end(work.ends);
+}
+
 __global__ void __launch_bounds__(512) nothing(const prem_legacy_work work) {
   stamp_end(work.ends);
 }
@@ -452,6 +463,7 @@ const prem_legacy_variant variants[] = {
     ELEMENT_WISE("vector_increment", increment_op),
     PIECES_OF("vector_increment", 8, increment_op),
     BLOCK_VARIANT("vector_sum", "a block a tile", vector_sum),
+    VARIANT("walk", "a thread a walker", walk, 1, 1, -1),
     {PREM_LEGACY_COPY, "cudaMemcpyAsync", (const void *)nothing, 0, 0, 512, -1, false, true},
     ELEMENT_WISE(PREM_LEGACY_COPY, copy_op),
     PIECES_OF(PREM_LEGACY_COPY, 8, copy_op)};
