@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "plan_order.h"
 #include "ttprem/ttprem.h"
 
 /* ---- drawing -------------------------------------------------------------------------------- */
@@ -475,9 +476,16 @@ static inline bool random_jobs_ended(const prem_trace *trace, int64_t hyperperio
   return trace->hyperperiods == hyperperiods;
 }
 
+/** Jobs that overtook another one which uses their array, by the raw records. */
+static inline int64_t random_overtaken(const prem_schedule *schedule, const prem_trace *trace) {
+  enum { TWO_STEPS_NS = 2048 }; /* of the coarsest clock */
+  return trace->lost ? 0 : order_judge(schedule, trace, TWO_STEPS_NS).broken;
+}
+
 /** Outputs are poisoned before each run and compared after it. False: the session is lost. */
-static inline bool random_run(prem_session *session, uint64_t seed, prem_mode mode,
-                              prem_engine engine, prem_trace *trace, random_counts *counts) {
+static inline bool random_run(prem_session *session, const prem_schedule *schedule, uint64_t seed,
+                              prem_mode mode, prem_engine engine, prem_trace *trace,
+                              random_counts *counts) {
   const prem_run_request request = {
       .mode = mode, .hyperperiods = trace->hyperperiod_capacity, .engine = engine};
   prem_diag *diag = prem_diag_new();
@@ -507,6 +515,9 @@ static inline bool random_run(prem_session *session, uint64_t seed, prem_mode mo
   else if (!random_jobs_ended(trace, request.hyperperiods))
     snprintf(what, sizeof what, "mode %s, engine %s: a job did not end", prem_mode_name(mode),
              prem_engine_name(engine));
+  else if (random_overtaken(schedule, trace) > 0)
+    snprintf(what, sizeof what, "mode %s, engine %s: a job overtook one that uses its array",
+             prem_mode_name(mode), prem_engine_name(engine));
   else
     what[0] = '\0';
   if (what[0])
@@ -527,7 +538,8 @@ static inline void random_schedule_run(const prem_backend *backend, const prem_s
   bool usable = session && trace;
   for (int mode = PREM_MODE_TT; mode <= PREM_MODE_LOCK && usable; ++mode) {
     const int engine = PREM_ENGINE_BULK + (int)((seed + (uint64_t)mode) % 3);
-    usable = random_run(session, seed, (prem_mode)mode, (prem_engine)engine, trace, counts);
+    usable =
+        random_run(session, schedule, seed, (prem_mode)mode, (prem_engine)engine, trace, counts);
   }
   prem_trace_free(trace);
   prem_session_close(session);

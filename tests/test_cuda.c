@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan_order.h"
+
 enum { SKIPPED = 77, HYPERPERIODS = 3 };
 
 static const char *const examples[] = {"schedules/examples/increment.cfg",
@@ -21,7 +23,8 @@ static const char *const examples[] = {"schedules/examples/increment.cfg",
                                        "schedules/figures/thesis_tile_blockwise.cfg",
                                        "tests/all_kernels.cfg",
                                        "tests/ragged.cfg",
-                                       "tests/many_jobs.cfg"};
+                                       "tests/many_jobs.cfg",
+                                       "tests/late_reader.cfg"};
 
 static int failures, runs;
 
@@ -174,6 +177,19 @@ static void judge_token(const prem_backend *backend, const char *path,
   prem_diag_free(diag);
 }
 
+/* Tasks that share an array kept the plan's order, however late they were. */
+static void judge_order(const prem_schedule *schedule, const char *name, const prem_trace *trace,
+                        const prem_machine *machine) {
+  if (trace->lost > 0)
+    return;
+  const order_counts order = order_judge(schedule, trace, 2 * machine->clock_step_ns);
+  char what[256];
+  snprintf(what, sizeof what, "%.150s: %lld of %lld jobs overtook another that uses their array",
+           name, (long long)order.broken, (long long)order.pairs);
+  if (order.broken > 0)
+    fail(what, NULL);
+}
+
 static void run_all(const prem_backend *backend, const char *path, const prem_machine *machine) {
   prem_diag *diag = prem_diag_new();
   prem_schedule *schedule = planned(path, machine, diag);
@@ -186,7 +202,8 @@ static void run_all(const prem_backend *backend, const char *path, const prem_ma
     static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_LOCK};
     for (size_t m = 0; m < sizeof modes / sizeof *modes; ++m)
       for (int engine = PREM_ENGINE_BULK; engine < PREM_ENGINE_COUNT; ++engine)
-        run(session, path, modes[m], (prem_engine)engine, trace, diag);
+        if (run(session, path, modes[m], (prem_engine)engine, trace, diag))
+          judge_order(schedule, path, trace, machine);
     run_ordinary(session, schedule, path, trace, diag);
   }
   prem_trace_free(trace);

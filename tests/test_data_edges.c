@@ -3,6 +3,8 @@
 #include <time.h>
 
 #include "cpu_fixture.h"
+#include "plan_order.h"
+#include "random_schedule.h"
 #include "running.h"
 #include "runtime/arrays.h"
 #include "runtime/backend.h"
@@ -309,6 +311,60 @@ START_TEST(a_plan_that_is_kept_is_not_delayed) {
 }
 END_TEST
 
+/* ---- random plans whose phases take longer than planned -------------------------------------- */
+
+enum { PLANS = 200 };
+
+/* Some phases take 30 to 39 times as long; with `back` as long as they did. */
+static void stretch_phases(prem_schedule *schedule, uint64_t seed, bool back) {
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
+      seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+      const int64_t drawn = (int64_t)(seed >> 33) % 40, times = drawn < 30 ? 1 : drawn;
+      int64_t *wcet_ns = &schedule->tasks[t].phase[p].wcet_ns;
+      *wcet_ns = back ? *wcet_ns / times : *wcet_ns * times;
+    }
+}
+
+/* The program is compiled with the plan's WCETs, the simulator opened with longer ones. */
+static int64_t run_late(prem_schedule *schedule, uint64_t seed, prem_mode mode) {
+  const prem_run_request request = {.mode = mode, .hyperperiods = HYPERPERIODS};
+  prem_diag *diag = prem_diag_new();
+  prem_program *program = compile(schedule);
+  prem_arrays *arrays;
+  prem_trace *trace;
+  void *state;
+  ck_assert_int_eq(prem_arrays_new(schedule, &arrays, NULL), PREM_OK);
+  ck_assert_int_eq(prem_trace_new(schedule, HYPERPERIODS, INT64_MAX / 2, &trace), PREM_OK);
+  stretch_phases(schedule, seed, false);
+  ck_assert_int_eq(prem_backend_sim.open(program, arrays, NULL, &state, NULL), PREM_OK);
+  stretch_phases(schedule, seed, true);
+  if (prem_backend_sim.run(state, &request, trace, diag) != PREM_OK)
+    abort_with("a late run", diag);
+  const order_counts counts = order_judge(schedule, trace, 0);
+  ck_assert_msg(counts.broken == 0, "seed %d, mode %s: %d of %d pairs", (int)seed,
+                prem_mode_name(mode), (int)counts.broken, (int)counts.pairs);
+  prem_backend_sim.close(state);
+  prem_trace_free(trace);
+  prem_arrays_free(arrays);
+  prem_program_free(program);
+  prem_diag_free(diag);
+  return counts.pairs;
+}
+
+START_TEST(late_random_plans_end_and_keep_their_order) {
+  int64_t pairs = 0;
+  for (uint64_t seed = 1; seed <= PLANS; ++seed) {
+    prem_schedule *schedule = NULL;
+    if (random_schedule_plan(seed, NULL, &schedule, NULL) == PREM_OK)
+      for (int m = 0; m < MODES; ++m)
+        pairs += run_late(schedule, seed, modes[m]);
+    prem_schedule_free(schedule);
+  }
+  ck_assert_int_gt(pairs, PLANS);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("data_edges");
   TCase *edges = tcase_create("edges");
@@ -323,6 +379,7 @@ int main(void) {
   tcase_add_loop_test(runs, the_simulator_lets_no_writer_overtake_a_reader, 0, 2);
   tcase_add_loop_test(runs, the_cpu_lets_no_writer_overtake_a_reader, 0, 2);
   tcase_add_loop_test(runs, a_plan_that_is_kept_is_not_delayed, 0, 4);
+  tcase_add_test(runs, late_random_plans_end_and_keep_their_order);
   suite_add_tcase(suite, runs);
   return run_suite(suite);
 }
