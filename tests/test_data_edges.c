@@ -295,6 +295,22 @@ START_TEST(the_cpu_lets_no_writer_overtake_a_reader) {
 }
 END_TEST
 
+/* The one that test_cuda.c runs on a GPU. */
+START_TEST(nobody_overtakes_on_a_machine_that_is_too_slow) {
+  prem_schedule *schedule = planned_schedule(SOURCE_DIR "/tests/late_reader.cfg");
+  prem_session *session = open_on("cpu", schedule);
+  for (int m = 0; m < MODES; ++m) {
+    prem_trace *trace = run_in(session, schedule, modes[m], 3);
+    const order_counts counts = order_judge(schedule, trace, 0);
+    ck_assert_int_gt(counts.pairs, 4);
+    ck_assert_int_eq(counts.broken, 0);
+    prem_trace_free(trace);
+  }
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* Where nobody is late the edges are never felt. */
 START_TEST(a_plan_that_is_kept_is_not_delayed) {
   static const long starts_ns[] = {40000, 70000, 130000, 165000};
@@ -378,6 +394,7 @@ int main(void) {
   tcase_set_timeout(runs, 60);
   tcase_add_loop_test(runs, the_simulator_lets_no_writer_overtake_a_reader, 0, 2);
   tcase_add_loop_test(runs, the_cpu_lets_no_writer_overtake_a_reader, 0, 2);
+  tcase_add_test(runs, nobody_overtakes_on_a_machine_that_is_too_slow);
   tcase_add_loop_test(runs, a_plan_that_is_kept_is_not_delayed, 0, 4);
   tcase_add_test(runs, late_random_plans_end_and_keep_their_order);
   suite_add_tcase(suite, runs);
