@@ -24,7 +24,8 @@ static const char *const examples[] = {"schedules/examples/increment.cfg",
                                        "tests/all_kernels.cfg",
                                        "tests/ragged.cfg",
                                        "tests/many_jobs.cfg",
-                                       "tests/late_reader.cfg"};
+                                       "tests/late_reader.cfg",
+                                       "tests/walks.cfg"};
 
 static int failures, runs;
 
@@ -190,6 +191,67 @@ static void judge_order(const prem_schedule *schedule, const char *name, const p
     fail(what, NULL);
 }
 
+/* Three blocks walk. But in mode free nobody else is at the memory then. */
+static void judge_walks(const prem_backend *backend, const char *path,
+                        const prem_machine *machine) {
+  static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_LOCK, PREM_MODE_FREE};
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *schedule = planned(path, machine, diag);
+  prem_session *session = NULL;
+  if (!schedule || prem_session_open(backend, schedule, &session, diag) != PREM_OK)
+    fail(path, diag);
+  for (size_t m = 0; session && m < sizeof modes / sizeof *modes; ++m) {
+    prem_trace *trace = NULL;
+    int64_t certain = -1, possible = -1;
+    char what[256];
+    if (prem_trace_new(schedule, HYPERPERIODS, 100000, &trace) == PREM_OK &&
+        run(session, path, modes[m], PREM_ENGINE_BEST, trace, diag)) {
+      prem_trace_sort(trace);
+      prem_violations(schedule, trace, 0, machine->clock_skew_ns, &certain, &possible);
+    }
+    snprintf(what, sizeof what, "%.150s, mode %s: too many at the memory, %lld times", path,
+             prem_mode_name(modes[m]), (long long)certain);
+    if (modes[m] == PREM_MODE_FREE ? certain <= 0 : certain != 0)
+      fail(what, diag);
+    prem_trace_free(trace);
+  }
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+
+static bool says(const prem_diag *diag, const char *words) {
+  for (size_t i = 0; i < prem_diag_count(diag); ++i)
+    if (strstr(prem_diag_at(diag, i)->reason, words))
+      return true;
+  return false;
+}
+
+/* A walk of seconds, for which nobody waits, is given up long before. The last case of all: the GPU
+ * is lost to this process then. */
+static void judge_long_walk(const prem_backend *backend, const char *path,
+                            const prem_machine *machine) {
+  const prem_run_request request = {
+      .mode = PREM_MODE_FREE, .hyperperiods = 1, .timeout_ns = 100000000};
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *schedule = planned(path, machine, diag);
+  prem_session *session = NULL;
+  prem_trace *trace = NULL;
+  ++runs;
+  if (!schedule || prem_session_open(backend, schedule, &session, diag) != PREM_OK ||
+      prem_trace_new(schedule, 1, 0, &trace) != PREM_OK)
+    fail(path, diag);
+  else if (prem_session_run(session, &request, trace, diag) != PREM_ERR_MACHINE)
+    fail("a walk of seconds is not given up", diag);
+  else if (!says(diag, "block 1, record 0 (compute of tile 0 of task 'walk'") ||
+           !says(diag, "did not end in its planned time") || !says(diag, "does not return"))
+    fail("a walk that is given up is not named", diag);
+  prem_trace_free(trace);
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+
 static void run_all(const prem_backend *backend, const char *path, const prem_machine *machine) {
   prem_diag *diag = prem_diag_new();
   prem_schedule *schedule = planned(path, machine, diag);
@@ -229,6 +291,10 @@ int main(int argc, char **argv) {
   snprintf(path, sizeof path, "%s/schedules/figures/thesis_phase_blockwise.cfg",
            argc > 1 ? argv[1] : SOURCE_DIR);
   judge_token(backend, path, &machine);
+  snprintf(path, sizeof path, "%s/tests/walks.cfg", argc > 1 ? argv[1] : SOURCE_DIR);
+  judge_walks(backend, path, &machine);
+  snprintf(path, sizeof path, "%s/tests/long_walk.cfg", argc > 1 ? argv[1] : SOURCE_DIR);
+  judge_long_walk(backend, path, &machine);
   printf("%d runs, %d failed\n", runs, failures);
   return failures ? EXIT_FAILURE : EXIT_SUCCESS;
 }
