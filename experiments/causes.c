@@ -18,6 +18,7 @@ typedef struct searching {
   int64_t *order; /* indexes of records, block after block */
   int64_t *first; /* [block + 1] into order */
   int64_t *root;  /* of each record: whom it had to wait for in the end; -1: nobody, not late */
+  bool *follows;  /* does a task wait for jobs of others? */
 } searching;
 
 /** What a late phase waited for. */
@@ -57,6 +58,40 @@ static bool sort_by_block(searching *all) {
 
 static const prem_trace_record *record_at(const searching *all, int64_t position) {
   return &all->trace->records[all->order[position]];
+}
+
+/* ---- tasks ---------------------------------------------------------------------------------- */
+
+/* Who uses an array. */
+typedef struct array_users {
+  int32_t first; /* task + 1; 0: none */
+  bool several, written;
+} array_users;
+
+static void add_user(array_users *users, int32_t task, bool writes) {
+  users->several |= users->first != 0 && users->first != task + 1;
+  users->first = task + 1;
+  users->written |= writes;
+}
+
+/* Those that come after others, and those that share an array which one of them writes. */
+static bool find_followers(searching *all) {
+  const prem_schedule *schedule = all->schedule;
+  array_users *users = calloc((size_t)schedule->array_count + 1, sizeof *users);
+  all->follows = calloc((size_t)schedule->task_count + 1, sizeof *all->follows);
+  for (int pass = 0; users && all->follows && pass < 2; ++pass)
+    for (int32_t t = 0; t < schedule->task_count; ++t) {
+      const prem_task *task = &schedule->tasks[t];
+      all->follows[t] |= task->after_count > 0;
+      for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p) {
+        array_users *of = &users[task->arrays[p]];
+        add_user(of, t, task->definition->ports[p].access == PREM_OUT);
+        all->follows[t] |= pass == 1 && of->several && of->written;
+      }
+    }
+  const bool found = users && all->follows;
+  free(users);
+  return found;
 }
 
 /* ---- one phase ------------------------------------------------------------------------------ */
@@ -154,12 +189,13 @@ static reason without_wait(const searching *all, int64_t position, int64_t begin
   return found;
 }
 
-/* The first phases of a job wait for the jobs before it, on whichever blocks these are: what ended
- * last on this block, long before, was not it. */
+/* The first phases of a job, and the first that touch an array which others use, wait for the jobs
+ * before it, on whichever blocks these are: what ended last on this block, long before, was not it.
+ */
 static bool waits_for_job(const searching *all, const prem_trace_record *record,
                           const reason *found) {
   const prem_task *task = &all->schedule->tasks[record->task];
-  if (task->after_count == 0 || record->tile >= task->block_count)
+  if (!all->follows[record->task] || record->tile >= task->block_count)
     return false;
   return !found->known || record->ready_ns - all->trace->records[found->culprit].end_ns > NOTICE_NS;
 }
@@ -283,7 +319,7 @@ prem_status prem_find_causes(const prem_schedule *schedule, const prem_trace *tr
   searching all = {
       .schedule = schedule, .trace = trace, .clock_step_ns = clock_step_ns > 0 ? clock_step_ns : 1};
   prem_status status = PREM_ERR_MEMORY;
-  if (sort_by_block(&all)) {
+  if (sort_by_block(&all) && find_followers(&all)) {
     for (int32_t b = 0; b < schedule->platform.blocks; ++b)
       judge_block(&all, b, discard, causes);
     status = PREM_OK;
@@ -291,5 +327,6 @@ prem_status prem_find_causes(const prem_schedule *schedule, const prem_trace *tr
   free(all.order);
   free(all.first);
   free(all.root);
+  free(all.follows);
   return status;
 }

@@ -225,6 +225,32 @@ START_TEST(a_job_that_its_block_did_not_hold_up) {
 }
 END_TEST
 
+/* `a` comes after nobody, but writes what `b` reads. */
+START_TEST(a_writer_that_must_not_overtake) {
+  prem_schedule *sharing = checked_schedule(
+      "version = 1; name = \"sharing\"; platform: { blocks = 2; };"
+      "arrays = ( { name = \"v\"; type = \"f32\"; shape = [ 8 ]; } );"
+      "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 8 ];"
+      "    arrays: { in = \"v\"; out = \"new\"; }; prefetch: { wcet_ns = 10L; };"
+      "    compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; }; },"
+      "  { name = \"b\"; kernel = \"vector_increment\"; blocks = [ 1 ]; tile = [ 8 ];"
+      "    arrays: { in = \"a.out\"; out = \"new\"; }; prefetch: { wcet_ns = 10L; };"
+      "    compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; };"
+      "    after = ( { task = \"a\"; } ); } );"
+      "plan: { hyperperiod_ns = 1000L; runs = ("
+      "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 0L; },"
+      "  { task = \"a\"; phase = \"writeback\"; start_ns = 20L; },"
+      "  { task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
+      "    start_ns = 40L; } ); };");
+  add(PREM_COMPUTE, 0, PREM_NO_RELEASE, 1010, 1010, 1020)->hyperperiod = 1;
+  add(PREM_WRITEBACK, 0, 1020, 5000, 5000, 5010)->hyperperiod = 1;
+  prem_trace_sort(trace);
+  ck_assert_int_eq(prem_find_causes(sharing, trace, 0, 1, causes), PREM_OK);
+  assert_cause(PREM_WRITEBACK, PREM_CAUSE_JOB, 1);
+  prem_schedule_free(sharing);
+}
+END_TEST
+
 START_TEST(nothing_late_nothing_said) {
   add(PREM_PREFETCH, 0, 0, 0, 10, 110); /* within late_ns */
   find(1);
@@ -300,6 +326,7 @@ int main(void) {
   tcase_add_test(cases, a_warm_up_that_takes_too_long);
   tcase_add_test(cases, a_job_before_it_that_is_late);
   tcase_add_test(cases, a_job_that_its_block_did_not_hold_up);
+  tcase_add_test(cases, a_writer_that_must_not_overtake);
   tcase_add_test(cases, nothing_late_nothing_said);
   tcase_add_test(cases, hyperperiods_that_do_not_count);
   tcase_add_test(cases, lost_records_make_no_executor_late);
