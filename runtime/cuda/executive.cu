@@ -24,6 +24,10 @@
  * but its data. Between the release and the first copy, and between the landing and the count,
  * there are only a few instructions; what has ended is written down when nothing is due.
  *
+ * A compatible interval is a compute whose views lie in the arrays. What its threads wrote they make
+ * visible to all blocks before they meet and it is counted; in mode lock the compute warps hold its
+ * tokens. All of this is in variants of their own, which only schedules with such tasks run.
+ *
  * Every wait sees the abort word and ends: those for an instant by themselves, the others at the
  * stall timeout, which raises a fault that stops everybody.
  */
@@ -185,7 +189,7 @@ __device__ void block_report(const prem_launch &launch, const prem_device_block 
   }
 }
 
-/** INTERVALS: with compatible intervals. Code that is only there for them makes the rest slower. */
+/** INTERVALS: with compatible intervals, whose code would take registers and room from the rest. */
 template <int THREADS, int BLOCKS, bool INTERVALS>
 __global__ void __launch_bounds__(THREADS, BLOCKS)
     executive(const __grid_constant__ prem_launch launch) {

@@ -10,7 +10,7 @@ extern "C" {
 
 /** The executive for cudaLaunchCooperativeKernel, its one argument a prem_launch. Variants differ
  *  in registers a thread, most first; NULL behind the last. With `intervals` it runs compatible
- *  intervals as well, and everything a little slower. */
+ *  intervals as well, by more code. */
 const void *prem_executive_variant(int32_t number, bool intervals, int32_t *most_threads);
 /** Divide the scratchpad by most_tasks, most_ports, widest_move: sets all `..._at`; the buffers
  * come last. */
