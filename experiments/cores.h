@@ -28,5 +28,8 @@ static inline void prem_host_relax(void) {
 int32_t prem_cores_list(int32_t *cores, int32_t room);
 /** Start a thread on a core; 0 or an errno. */
 int prem_core_start(pthread_t *thread, int32_t core, void *(*work)(void *), void *argument);
+/** Wait until `count` threads are here, each of which calls it once with the same word, 0 before;
+ *  false when the others do not come within a second. */
+bool prem_cores_meet(int32_t *there, int32_t count);
 
 #endif

@@ -1,6 +1,5 @@
 /* Walks on the host: a kernel is a thread on a core of its own. */
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,7 +8,7 @@
 #include "walk_order.h"
 #include "walks.h"
 
-enum { LINE_BYTES = 64, HUGE_BYTES = 2 << 20, PATIENCE_NS = 1000000000 };
+enum { LINE_BYTES = 64, HUGE_BYTES = 2 << 20 };
 
 /** A line; the rest of it is not looked at. */
 typedef struct node {
@@ -33,25 +32,13 @@ typedef struct one_walk {
   node *list;
   uint32_t nodes, first;
   int64_t steps;
-  atomic_int *gate;
+  int32_t *gate;
   int kernels;
   bool together;
   prem_walk_step result;
 } one_walk;
 
 /* ---- walking -------------------------------------------------------------------------------- */
-
-/** Until all are there; false when they do not come. */
-static bool pass_gate(atomic_int *gate, int kernels) {
-  atomic_fetch_add(gate, 1);
-  const int64_t deadline_ns = prem_host_clock_ns() + PATIENCE_NS;
-  while (atomic_load(gate) < kernels) {
-    prem_host_relax();
-    if (prem_host_clock_ns() > deadline_ns)
-      return false;
-  }
-  return true;
-}
 
 static uint32_t follow(const node *list, uint32_t from, int64_t steps) {
   uint32_t at = from;
@@ -64,7 +51,7 @@ static void *walk_alone(void *argument) {
   one_walk *walk = argument;
   volatile uint32_t *touched = &walk->result.last;
   *touched = follow(walk->list, walk->first, 2 * (int64_t)walk->nodes);
-  walk->together = pass_gate(walk->gate, walk->kernels);
+  walk->together = prem_cores_meet(walk->gate, walk->kernels);
   const int64_t begin_ns = prem_host_clock_ns();
   *touched = follow(walk->list, walk->first, walk->steps);
   walk->result.ns = prem_host_clock_ns() - begin_ns;
@@ -101,7 +88,7 @@ prem_status prem_cpu_walk(void *opened, const prem_walk *walk, prem_walk_time *o
   one_walk walks[PREM_WALK_KERNELS];
   pthread_t threads[PREM_WALK_KERNELS];
   prem_walk_step results[PREM_WALK_KERNELS];
-  atomic_int gate = 0;
+  int32_t gate = 0;
   int error = 0, started = 0;
   for (; started < walk->kernels && !error; started += !error) {
     walks[started] =

@@ -14,6 +14,7 @@ typedef struct core_sampler {
   prem_load *loads;
   int32_t most, count;
   uint32_t first_visit;
+  int32_t *gate, samplers;
 } core_sampler;
 
 static void *sample(void *argument) {
@@ -23,6 +24,7 @@ static void *sample(void *argument) {
     for (uint32_t line = 0; line < lines; ++line)
       (void)sampler->memory[(size_t)line * LINE_WORDS];
   memset(sampler->loads, 0, (size_t)sampler->most * sizeof *sampler->loads); /* makes its pages */
+  prem_cores_meet(sampler->gate, sampler->samplers); /* one alone finds no time with all at work */
   int64_t now_ns = prem_host_clock_ns();
   const int64_t deadline_ns = now_ns + sampler->order->length_ns;
   int32_t count = 0;
@@ -44,13 +46,15 @@ static prem_status start_all(const prem_load_order *order, prem_loads *loads,
   int32_t cores[PREM_MOST_SAMPLERS];
   const int32_t core_count = prem_cores_list(cores, PREM_MOST_SAMPLERS);
   int error = 0;
-  int32_t started = 0;
+  int32_t started = 0, gate = 0;
   for (; started < loads->samplers && started < core_count && !error; started += !error) {
     samplers[started] = (core_sampler){.order = order,
                                        .memory = memory,
                                        .loads = loads->list + (int64_t)started * loads->most,
                                        .most = loads->most,
-                                       .first_visit = (uint32_t)(started * loads->most)};
+                                       .first_visit = (uint32_t)(started * loads->most),
+                                       .gate = &gate,
+                                       .samplers = loads->samplers};
     error = prem_core_start(&threads[started], cores[started], sample, &samplers[started]);
   }
   for (int32_t i = 0; i < started; ++i) {
