@@ -80,7 +80,10 @@ static void run_reference(const prem_cpu *cpu, int32_t t) {
 
 static bool run_job(prem_cpu_block *thread, int64_t hyperperiod, int32_t job) {
   const prem_cpu *cpu = thread->cpu;
-  const prem_record record = {.task = (uint16_t)thread->number, .job = job};
+  const prem_record record = {/* has no phases: all its edges hold */
+                              .phase = PREM_WRITEBACK,
+                              .task = (uint16_t)thread->number,
+                              .job = job};
   int64_t begin_ns = prem_job_release_ns(cpu->program, thread->number, hyperperiod, job);
   if (prem_cpu_is_aborted(cpu) ||
       !prem_cpu_wait_for_predecessors(thread, hyperperiod, &record, &begin_ns) ||
