@@ -13,8 +13,8 @@ enum {
 typedef enum prem_load_place {
   PREM_LOAD_MEMORY,      /* lines that are in no cache */
   PREM_LOAD_BUSY_MEMORY, /* GPU alone: the same while all other SMs read memory */
-  PREM_LOAD_CACHE,      /* GPU: L2; CPU: the core's own */
-  PREM_LOAD_SCRATCHPAD, /* GPU alone: nothing outside of the SM */
+  PREM_LOAD_CACHE,       /* GPU: L2; CPU: the core's own */
+  PREM_LOAD_SCRATCHPAD,  /* GPU alone: nothing outside of the SM */
   PREM_LOAD_PLACE_COUNT
 } prem_load_place;
 
