@@ -24,9 +24,10 @@
  * but its data. Between the release and the first copy, and between the landing and the count,
  * there are only a few instructions; what has ended is written down when nothing is due.
  *
- * A compatible interval is a compute whose views lie in the arrays. What its threads wrote they make
- * visible to all blocks before they meet and it is counted; in mode lock the compute warps hold its
- * tokens. All of this is in variants of their own, which only schedules with such tasks run.
+ * A compatible interval is a compute whose views lie in the arrays. What its threads wrote they
+ * make visible to all blocks before they meet and it is counted; in mode lock the compute warps
+ * hold its tokens. All of this is in variants of their own, which only schedules with such tasks
+ * run.
  *
  * Every wait sees the abort word and ends: those for an instant by themselves, the others at the
  * stall timeout, which raises a fault that stops everybody.
