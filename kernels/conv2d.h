@@ -65,27 +65,30 @@ PREM_FN float4 conv2d_four(const float k[9], const float a[6], const float b[6],
   return make_float4(sum[0], sum[1], sum[2], sum[3]);
 }
 
-/* Down the rows of four columns: each row of the input is loaded once and kept for three of the
- * output, in the same registers. */
+/* Down the rows of four columns, two at a time: each row of the input is loaded once and kept for
+ * three of the output, in the same registers. */
 PREM_FN void conv2d_down(const float k[9], const float *in, int32_t in_pitch, bool border,
                          float *out, int32_t out_pitch, int32_t rows) {
-  float x[3][6];
+  float x[4][6];
   conv2d_load(in, border, x[0]);
-  in += in_pitch;
-  conv2d_load(in, border, x[1]);
-  PREM_ROLLED do {
+  conv2d_load(in + in_pitch, border, x[1]);
+  PREM_ROLLED for (;;) {
 #pragma unroll
-    for (int32_t turn = 0; turn < 3; ++turn) {
-      if (turn > 0 && --rows == 0)
+    for (int32_t turn = 0; turn < 4; turn += 2) {
+      float *a = x[turn], *b = x[turn + 1], *c = x[(turn + 2) % 4], *d = x[(turn + 3) % 4];
+      in += 2 * in_pitch;
+      conv2d_load(in, border, c);
+      conv2d_load(rows > 1 ? in + in_pitch : in, border, d);
+      *(float4 *)out = conv2d_four(k, a, b, c);
+      if (rows == 1)
         return;
-      in += in_pitch;
-      conv2d_load(in, border, x[(turn + 2) % 3]);
-      *(float4 *)out = conv2d_four(k, x[turn], x[(turn + 1) % 3], x[(turn + 2) % 3]);
-      out += out_pitch;
+      *(float4 *)(out + out_pitch) = conv2d_four(k, b, c, d);
+      rows -= 2;
+      if (rows == 0)
+        return;
+      out += 2 * out_pitch;
     }
   }
-  while (--rows > 0)
-    ;
 }
 
 /* A lane goes down four columns whose outputs lie on a 16-byte boundary. Where there are more lanes

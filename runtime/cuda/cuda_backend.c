@@ -115,7 +115,7 @@ static cudaError_t count_resident_blocks(const prem_launch *smallest, int32_t sm
 }
 
 static cudaError_t find_facts(const struct cudaDeviceProp *device, prem_machine *out) {
-  prem_launch smallest = {.most_tasks = 1, .most_ports = 2, .widest_move = 1};
+  prem_launch smallest = {.most_views = 2, .most_tasks = 1, .most_ports = 2, .widest_move = 1};
   prem_executive_lay_out(&smallest);
   snprintf(out->name, sizeof out->name, "%.127s", device->name);
   snprintf(out->backend, sizeof out->backend, "cuda");

@@ -192,6 +192,8 @@ static cudaError_t tasks_upload(const prem_program *program, const prem_cuda_arr
       ++widths[port->is_output];
       out->mapped[t * PREM_MAX_PORTS + p] = port->map != NULL;
     }
+    if (tables.tasks[t].port_count > out->launch.most_views)
+      out->launch.most_views = tables.tasks[t].port_count;
     for (int side = 0; side < 2; ++side)
       if (widths[side] > out->launch.widest_move)
         out->launch.widest_move = widths[side];

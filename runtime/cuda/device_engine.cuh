@@ -162,8 +162,26 @@ static __device__ __forceinline__ void prem_barrier_expect(uint64_t *barrier, ui
                : "memory");
 }
 
-/** Start fetching into a buffer; the barrier expects the bytes already. One lane. By a box it takes
- *  80 clocks, by rows 30 and more for each of them. */
+/** Start fetching a box into a buffer; the barrier expects the bytes already. One lane. It takes 80
+ *  clocks, rows 30 and more for each of them. */
+static __device__ __forceinline__ void prem_box_fetch(const int4 &box, const prem_device_port *port,
+                                                      uint32_t scratch, uint32_t signal) {
+  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes "
+               "[%0], [%1, {%2, %3, %4, %5}], [%6];" ::"r"(scratch),
+               "l"(port->map), "r"(box.x), "r"(box.y), "r"(box.z), "r"(box.w), "r"(signal)
+               : "memory");
+}
+
+/** Start writing a box back. One lane. */
+static __device__ __forceinline__ void prem_box_store(const int4 &box, const prem_device_port *port,
+                                                      uint32_t scratch) {
+  asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group "
+               "[%0, {%1, %2, %3, %4}], [%5];" ::"l"(port->map),
+               "r"(box.x), "r"(box.y), "r"(box.z), "r"(box.w), "r"(scratch)
+               : "memory");
+}
+
+/** Start fetching into a buffer. One lane. */
 static __device__ __forceinline__ void prem_move_fetch(const prem_device_move *move,
                                                        const prem_device_port *port,
                                                        const unsigned char *buffer,
@@ -172,10 +190,7 @@ static __device__ __forceinline__ void prem_move_fetch(const prem_device_move *m
   const uint32_t signal = prem_shared_address(barrier);
   const int4 box = *(const int4 *)move->box_at;
   if (box.x >= 0) {
-    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes "
-                 "[%0], [%1, {%2, %3, %4, %5}], [%6];" ::"r"(at),
-                 "l"(port->map), "r"(box.x), "r"(box.y), "r"(box.z), "r"(box.w), "r"(signal)
-                 : "memory");
+    prem_box_fetch(box, port, at, signal);
     return;
   }
   const uint32_t bytes = (uint32_t)move->width_bytes;
@@ -201,20 +216,12 @@ static __device__ __forceinline__ void prem_move_fetch(const prem_device_move *m
     }
 }
 
-/** Start writing back the whole 16-byte pieces of the rows. One lane. */
+/** Start writing back the whole 16-byte pieces of the rows, if it is no box. One lane. */
 static __device__ __forceinline__ void prem_move_store(const prem_device_move *move,
                                                        const prem_device_port *port,
                                                        const unsigned char *buffer,
                                                        const prem_ends &ends) {
   const uint32_t at = prem_shared_address(buffer) + (uint32_t)(move->scratch_at + ends.head);
-  const int4 box = *(const int4 *)move->box_at;
-  if (box.x >= 0) {
-    asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group "
-                 "[%0, {%1, %2, %3, %4}], [%5];" ::"l"(port->map),
-                 "r"(box.x), "r"(box.y), "r"(box.z), "r"(box.w), "r"(at)
-                 : "memory");
-    return;
-  }
   const int64_t pitch = move->pitch_bytes;
   const uint32_t scratch_pitch = (uint32_t)move->scratch_pitch;
   const int32_t rows = move->rows;

@@ -205,9 +205,10 @@ typedef struct prem_launch {
   uint32_t per_task_mask; /* bit r: resource r counts tasks */
   int32_t task_count, block_count, sm_count;
   int32_t buffers;
+  int32_t most_views;             /* ports of one task */
   int32_t most_tasks, most_ports; /* of one block: how the scratchpad is divided */
   int32_t widest_move;            /* most windows of one memory phase */
-  int32_t tasks_at, ports_at, cells_at, moves_at, buffers_at; /* bytes of scratchpad before them */
+  int32_t views_at, tasks_at, ports_at, cells_at, moves_at, buffers_at; /* bytes before them */
   int32_t engine; /* prem_engine, never PREM_ENGINE_BEST */
   int32_t mode;   /* prem_mode */
   int64_t hyperperiods, discard;

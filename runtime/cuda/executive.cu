@@ -275,6 +275,8 @@ extern "C" const void *prem_executive_variant(int32_t number, bool intervals,
 extern "C" void prem_executive_lay_out(prem_launch *launch) {
   const size_t tasks = (size_t)launch->most_tasks;
   size_t at = aligned(sizeof(control), 16);
+  launch->views_at = (int32_t)at;
+  at += (size_t)launch->most_views * sizeof(shared_view);
   launch->tasks_at = (int32_t)at;
   at += aligned(tasks * sizeof(prem_device_task), 16);
   launch->ports_at = (int32_t)at;

@@ -47,11 +47,10 @@ struct needs {
 /** A phase on its way from its record to the trace. Its times are on the clock. */
 struct alignas(16) slip {
   prem_device_record record;
-  int64_t due_ns, ready_ns, start_ns, end_ns;
   int64_t origin_ns; /* the hyperperiod's start */
+  int64_t ready_ns, start_ns, end_ns;
   int32_t hyperperiod;
   int32_t buffer_at; /* of a writeback: its buffer in the scratchpad */
-  needs need;        /* of a writeback */
 };
 
 /** A unit's table, and the buffers as they are now, in bytes. */
@@ -86,8 +85,8 @@ struct cursor {
   int64_t origin_ns;               /* the hyperperiod's start on the clock */
 };
 
-/** The start of the scratchpad. Behind it lie the tasks, ports, cells and moves of this block, then
- *  the buffers. */
+/** The start of the scratchpad. Behind it lie the views of the current tile, the tasks, ports,
+ * cells and moves of this block, then the buffers. */
 struct control {
   prem_launch launch;             /* for what is called, which cannot see the kernel's constants */
   uint64_t full[RING];            /* of prefetches, counted round: landed */
@@ -95,7 +94,6 @@ struct control {
   alignas(16) uint32_t counts[4]; /* phases done; the abort word */
   record_ring memory, compute;
   slip fetches[SLIPS], stores[SLIPS], computes[SLIPS]; /* counted round */
-  shared_view views[PREM_MAX_PORTS];
   feed memory_feed, compute_feed;
   ledger ledgers[PREM_PHASE_COUNT];
   token_user holder;                     /* mode lock: whose tokens the starter holds */
@@ -128,6 +126,10 @@ __device__ __forceinline__ control *shared(void) {
 }
 __device__ __forceinline__ unsigned char *bytes_at(control *own, int32_t at) {
   return (unsigned char *)own + at;
+}
+__device__ __forceinline__ shared_view *view_at(control *own, const prem_launch &launch,
+                                                int32_t port) {
+  return (shared_view *)bytes_at(own, launch.views_at) + port;
 }
 __device__ __forceinline__ prem_device_task *task_at(control *own, const prem_launch &launch,
                                                      int32_t task) {

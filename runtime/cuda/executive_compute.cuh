@@ -17,7 +17,7 @@ __device__ __forceinline__ void views_prepare(control *own, const prem_launch &l
   if (number >= task->port_count)
     return;
   const prem_device_port *port = port_at(own, launch, task->first_port + number);
-  shared_view *view = &own->views[number];
+  shared_view *view = view_at(own, launch, number);
   const bool is_output = port->is_output != 0;
   int64_t origin;
   int32_t extent;
@@ -42,10 +42,11 @@ enum kernel_number {
 
 /** The current tile's views. They are rebuilt in each kernel's own code, so that the compiler sees
  *  that their data is in the scratchpad, and loads only what the kernel uses. */
-__device__ __forceinline__ void views_load(control *own, prem_view views[PREM_MAX_PORTS]) {
+__device__ __forceinline__ void views_load(control *own, const prem_launch &launch,
+                                           prem_view views[PREM_MAX_PORTS]) {
 #pragma unroll
   for (int32_t p = 0; p < PREM_MAX_PORTS; ++p) {
-    const shared_view *from = &own->views[p];
+    const shared_view *from = view_at(own, launch, p);
     views[p].data = bytes_at(own, from->at);
     views[p].reserved = 0;
 #pragma unroll
@@ -65,7 +66,7 @@ __device__ __forceinline__ void compute_meet(int32_t threads) {
 /** A compatible interval's views: the windows where they lie in their arrays. */
 __device__ __forceinline__ void views_place(control *own, const prem_device_task *task,
                                             prem_view views[PREM_MAX_PORTS]) {
-  views_load(own, views);
+  views_load(own, own->launch, views);
 #pragma unroll
   for (int32_t p = 0; p < PREM_MAX_PORTS; ++p) {
     const prem_device_port *port = port_at(own, own->launch, task->first_port + p);
@@ -111,14 +112,14 @@ __device__ __noinline__ void interval_compute(int32_t slot) {
 }
 
 template <bool INTERVALS>
-__device__ __forceinline__ void compute_dispatch(control *own, const prem_device_task *task,
-                                                 int32_t slot) {
+__device__ __forceinline__ void compute_dispatch(control *own, const prem_launch &launch,
+                                                 const prem_device_task *task, int32_t slot) {
   switch (task->kernel) {
 #define PREM_COMPATIBLE_KERNEL(NAME)
 #define PREM_KERNEL(NAME)                                                                          \
   case KERNEL_##NAME: {                                                                            \
     prem_view views[PREM_MAX_PORTS];                                                               \
-    views_load(own, views);                                                                        \
+    views_load(own, launch, views);                                                                \
     NAME##_compute((const NAME##_params *)task->params, views);                                    \
     break;                                                                                         \
   }
@@ -155,15 +156,13 @@ __device__ __forceinline__ bool compute_reads(const control *own, const cursor &
   return (int64_t)at.hyperperiod * own->phase_count[PREM_PREFETCH] + wait > 0;
 }
 
-/** Warp 0 brings a compute to its start; lane 0 decides, and knows the times. @return its start;
- *  -1: stopped. */
+/** Warp 0 brings a compute to its start; lane 0 decides, and knows the times.
+ *  @param reads   it reads the prefetch of that number. @return its start; -1: stopped. */
 template <bool INTERVALS>
 __device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch &launch,
                                                 const cursor &at, const prem_device_record *record,
-                                                uint32_t sequence, int64_t *ready_ns) {
+                                                bool reads, uint32_t number, int64_t *ready_ns) {
   const needs need = needs_of(at, record);
-  uint32_t number;
-  const bool reads = compute_reads(own, at, record, &number);
   bool after = (record->flags & PREM_RECORD_AFTER) != 0;
   uint32_t look = (uint32_t)prem_clock_ns() + LOOK_NS;
   int32_t looks = 0;
@@ -173,9 +172,7 @@ __device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch 
 #pragma unroll 1
   for (;;) {
     const uint4 done = counts_now(own);
-    const uint32_t written = *(volatile uint32_t *)&own->computes_written;
-    bool met = (int32_t)((done.y - need.computes) | (done.z - need.writebacks) |
-                         (written + (SLIPS - 1) - sequence)) >= 0;
+    bool met = (int32_t)((done.y - need.computes) | (done.z - need.writebacks)) >= 0;
     if (met && reads)
       met = prem_barrier_await(&own->full[number % RING], number / RING & 1u, NAP_NS);
     const int64_t now = prem_clock_ns();
@@ -213,49 +210,53 @@ __device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch 
 
 /**
  * Between two computes the warps have parts of their own, at the same time: warp 0 counts the last
- * one and waits for the next, the second warp (where there is one) prepares the next one's views.
+ * one and waits for the next, the second warp (where there is one) prepares all that the next one
+ * needs: its views, its slip, the records behind it.
  */
 template <bool INTERVALS>
 __device__ __forceinline__ void compute_warps(control *own, const prem_launch &launch) {
   const int32_t threads = (int32_t)blockDim.x - MEMORY_THREADS;
   const int32_t warp = (int32_t)threadIdx.x / 32;
-  const bool leads = warp == 0, views = warp == (threads > 32);
+  const bool leads = warp == 0, prepares = warp == (threads > 32);
   cursor at = cursor_at(own, own->compute_count);
   uint32_t number = 0; /* computes done */
   if (at.count == 0)
     return;
-  if (leads)
+  if (prepares)
     ring_start(false, at.count);
   compute_meet(threads);
 #pragma unroll 1
   while (at.hyperperiod < launch.hyperperiods) {
     const prem_device_record *record = &own->compute.records[at.slot];
+    const prem_device_task *task = task_at(own, launch, record->task);
     slip *of = &own->computes[number % SLIPS];
-    if (views)
+    uint32_t fetched;
+    const bool reads = compute_reads(own, at, record, &fetched);
+    if (prepares) {
       views_prepare(own, launch, record);
+      slip_await(&own->computes_written, number);
+      slip_fill(of, record, at);
+      if (number > 0 && (at.slot & (CHUNK - 1)) == 0) /* the other half is free now */
+        ring_load(false, at.count, (at.slot ^ CHUNK) / CHUNK);
+    }
+    int64_t ready_ns, start_ns;
     if (leads) {
-      int64_t ready_ns;
-      const int64_t start_ns = compute_wait<INTERVALS>(own, launch, at, record, number, &ready_ns);
-      if (lane_number() == 0) {
-        of->ready_ns = ready_ns;
-        of->start_ns = start_ns;
+      start_ns = compute_wait<INTERVALS>(own, launch, at, record, reads, fetched, &ready_ns);
+      if (lane_number() == 0)
         own->go = start_ns >= 0;
-      }
     }
     compute_meet(threads);
     if (!own->go)
       return;
-    if (leads && number > 0 && (at.slot & (CHUNK - 1)) == 0) /* the other half is free now */
-      ring_load(false, at.count, (at.slot ^ CHUNK) / CHUNK);
-    uint32_t fetched;
-    if (compute_reads(own, at, record, &fetched))
-      while (!prefetch_there(own, fetched)) {
-      }
-    compute_dispatch<INTERVALS>(own, task_at(own, launch, record->task), at.slot);
+    if (threadIdx.x == 0) { /* its slip is free now */
+      of->ready_ns = ready_ns;
+      of->start_ns = start_ns;
+    }
+    while (reads && !prefetch_there(own, fetched)) {
+    }
+    compute_dispatch<INTERVALS>(own, launch, task, at.slot);
     prem_fence_async_scratch();
-    if (views)
-      slip_fill(of, record, at);
-    if (leads && chunk_ends(at)) /* the next chunk: there, and seen by all after they met */
+    if (prepares && chunk_ends(at)) /* the next chunk: there, and seen by all after they met */
       ring_arrive();
     compute_meet(threads);
     ++number;
@@ -266,7 +267,7 @@ __device__ __forceinline__ void compute_warps(control *own, const prem_launch &l
     if (leads && compute_locks<INTERVALS>(launch, record))
       tokens_give(token_user{record->task, PREM_COMPUTE, record->task, PREM_COMPUTE});
     cursor_step(own, &at);
-    if (views && at.index == 0 && own->turns)
+    if (prepares && at.index == 0 && own->turns)
       buffers_turn(false);
   }
 }

@@ -17,44 +17,57 @@ __device__ __forceinline__ bool by_bulk(const prem_launch &launch) {
 #endif
 }
 
+/** A prefetch that only waits to be started. */
+struct flight {
+  unsigned char *buffer;
+  uint64_t *full; /* by the bulk engine it expects the bytes already */
+  const prem_device_move *moves;
+  int32_t count;
+};
+
+/** All of a prefetch that can be done before its start. */
+__device__ __forceinline__ flight prefetch_prepare(control *own, const prem_launch &launch,
+                                                   int32_t slot, uint32_t number) {
+  const prem_device_record *record = &own->memory.records[slot];
+  const flight now = {bytes_at(own, launch.buffers_at + own->memory_feed.in_at[record->in_buffer]),
+                      &own->full[number % RING], moves_at(own, launch, slot), record->move_count};
+#if PREM_ARCH >= 900
+  if (by_bulk(launch) && prem_elect())
+    prem_barrier_expect(now.full, (uint32_t)record->fetch_bytes);
+#endif
+  return now;
+}
+
 /** Start the copies of a prefetch. */
 __device__ __forceinline__ void prefetch_issue(control *own, const prem_launch &launch,
-                                               int32_t slot, uint32_t number) {
-  const prem_device_record *record = &own->memory.records[slot];
-  const prem_device_move *moves = moves_at(own, launch, slot);
+                                               const flight &now) {
   const prem_device_port *ports = port_at(own, launch, 0);
-  unsigned char *buffer =
-      bytes_at(own, launch.buffers_at + own->memory_feed.in_at[record->in_buffer]);
-  uint64_t *full = &own->full[number % RING];
-  const int32_t count = record->move_count;
 #ifdef TTPREM_FAULT_WINDOW /* tests/faults: a block whose windows lie outside of all arrays */
   if (own->plan_block == TTPREM_FAULT_WINDOW && lane_number() == 0) {
-    moves_at(own, launch, slot)->array += (int64_t)1 << 40;
-    moves_at(own, launch, slot)->box_at[0] = -1;
+    ((prem_device_move *)now.moves)->array += (int64_t)1 << 40;
+    ((prem_device_move *)now.moves)->box_at[0] = -1;
   }
   __syncwarp();
 #endif
 #if PREM_ARCH >= 900
   if (by_bulk(launch)) {
-    if (prem_elect()) {
-      prem_barrier_expect(full, (uint32_t)record->fetch_bytes);
+    if (prem_elect())
 #pragma unroll 1
-      for (int32_t i = 0; i < count; ++i)
-        prem_move_fetch(&moves[i], &ports[moves[i].port], buffer, full);
-    }
+      for (int32_t i = 0; i < now.count; ++i)
+        prem_move_fetch(&now.moves[i], &ports[now.moves[i].port], now.buffer, now.full);
     __syncwarp();
     return;
   }
 #endif
 #pragma unroll 1
-  for (int32_t i = 0; i < count; ++i)
-    prem_move_fetch_lanes(&moves[i], &ports[moves[i].port], buffer, launch.engine);
+  for (int32_t i = 0; i < now.count; ++i)
+    prem_move_fetch_lanes(&now.moves[i], &ports[now.moves[i].port], now.buffer, launch.engine);
   if (lane_number() == 0)
-    prem_barrier_arrive(full);
+    prem_barrier_arrive(now.full);
   __syncwarp();
 }
 
-/** Write a writeback's slip, its moves with it: all that the writer will need but the times. */
+/** Write a writeback's slip, its moves with it: all that the writer will need but the start. */
 __device__ __forceinline__ void writeback_prepare(control *own, const prem_launch &launch,
                                                   int32_t slot, uint32_t number, const cursor &at) {
   const int32_t place = (int32_t)(number % SLIPS), lane = lane_number();
@@ -71,13 +84,13 @@ __device__ __forceinline__ void writeback_prepare(control *own, const prem_launc
   __syncwarp();
 }
 
-/** Hand it to the writer, with what it waits for: counts, and the instant at which to start it. */
-__device__ __forceinline__ void writeback_order(control *own, uint32_t number, int64_t due_ns,
-                                                const needs &need) {
+/** It starts now: hand it to the writer. */
+__device__ __forceinline__ void writeback_order(control *own, uint32_t number, int64_t ready_ns,
+                                                int64_t start_ns) {
   const int32_t place = (int32_t)(number % SLIPS);
   if (lane_number() == 0) {
-    own->stores[place].due_ns = due_ns;
-    own->stores[place].need = need;
+    own->stores[place].ready_ns = ready_ns;
+    own->stores[place].start_ns = start_ns;
     prem_barrier_arrive(&own->order[place]);
   }
 }
@@ -149,16 +162,6 @@ __device__ __forceinline__ bool counts_await(control *own, const cursor &at, con
         return false;
     }
   }
-}
-
-/** Wait until a writeback's slip is free. The watcher frees it, whatever happens. @return false:
- *  stopped. */
-__device__ __forceinline__ bool store_free(control *own, uint32_t number) {
-  const volatile uint32_t *written = &own->stores_written, *abort = &own->counts[ABORT];
-  while (__any_sync(FULL_WARP, (int32_t)(*written - (number - (SLIPS - 1))) < 0))
-    if (__any_sync(FULL_WARP, *abort != 0))
-      return false;
-  return true;
 }
 
 /** Wait until the predecessors of a turn have ended. @return the instant from which it may start;
@@ -240,10 +243,9 @@ __device__ __noinline__ void intervals_watch(void) {
 
 /**
  * The starter works the table of memory phases. A turn waits until the needs of a phase or a pair
- * are met and starts a prefetch at its instant. A writeback it hands to the writer before, which
- * waits for the same; only where precedence or tokens come first it is handed over after them. That
- * is all it does: others see the copies land and write them down, so that the next turn begins at
- * once.
+ * are met and starts it at its instant: a prefetch itself, a writeback by the writer, which sleeps
+ * until then. That is all it does: others see the copies land and write them down, so that the next
+ * turn begins at once.
  */
 __device__ __forceinline__ void starter_warp(control *own, const prem_launch &launch) {
   cursor at = cursor_at(own, own->memory_count);
@@ -259,17 +261,18 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
     /* all that can be done before the needs are met: the next slips are free, and filled */
     const needs room = {issued - (SLIPS - 2), seen.y, seen.z};
     const bool is_room = __any_sync(FULL_WARP, counts_reach(seen, room));
-    if ((!is_room && !counts_await(own, at, room, &seen)) || !store_free(own, ordered))
+    if (!is_room && !counts_await(own, at, room, &seen))
       break;
+    slip_await(&own->stores_written, ordered);
     const bool locks = launch.mode == PREM_MODE_LOCK && !(now.flags & PREM_SLOT_WARMUP);
-    const bool early = !locks && !(now.flags & PREM_RECORD_AFTER);
     slip *fetch = &own->fetches[issued % SLIPS];
     if (now.writeback >= 0)
       writeback_prepare(own, launch, now.writeback, ordered, at);
-    if (now.writeback >= 0 && early)
-      writeback_order(own, ordered++, due_ns, now.need);
-    if (now.prefetch >= 0)
+    flight flying = {};
+    if (now.prefetch >= 0) {
       slip_fill(fetch, &own->memory.records[now.prefetch], at);
+      flying = prefetch_prepare(own, launch, now.prefetch, issued);
+    }
     goes_on = counts_await(own, at, now.need, &seen);
     if (goes_on && (now.flags & PREM_RECORD_AFTER)) {
       const int64_t from_ns =
@@ -282,13 +285,16 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
     const int64_t ready_ns = prem_clock_ns(); /* before the tokens, which it then waits for */
     if (locks && !turn_lock(due_ns, now.other, at))
       break;
-    if (now.writeback >= 0 && !early)
-      writeback_order(own, ordered++, due_ns, now.need);
+    if (due_ns - ready_ns > 4 * LOOK_NS && !far_sleep(due_ns))
+      break;
+    const int64_t start_ns = wait_until(due_ns);
     if (now.prefetch >= 0) {
-      if (due_ns - ready_ns > 4 * LOOK_NS && !far_sleep(due_ns))
-        break;
-      const int64_t start_ns = wait_until(due_ns);
-      prefetch_issue(own, launch, now.prefetch, issued++);
+      prefetch_issue(own, launch, flying);
+      ++issued;
+    }
+    if (now.writeback >= 0) /* behind the prefetch, whose bytes others wait for */
+      writeback_order(own, ordered++, ready_ns, start_ns);
+    if (now.prefetch >= 0) {
       if (lane_number() == 0) {
         fetch->ready_ns = ready_ns;
         fetch->start_ns = start_ns;

@@ -19,6 +19,13 @@ __device__ __forceinline__ void slip_fill(slip *of, const prem_device_record *re
   }
 }
 
+/** Wait until the slip of a phase is free: the one that had it before is written down. The watcher
+ *  does that whatever happens, as long as there is a unit that could wait for it. One warp. */
+__device__ __forceinline__ void slip_await(const volatile uint32_t *written, uint32_t number) {
+  while (__any_sync(FULL_WARP, (int32_t)(*written - (number - (SLIPS - 1))) < 0)) {
+  }
+}
+
 /** The last record of a job on this block has ended: tell the others, keep the end. One lane. */
 __device__ __noinline__ void job_finish(const slip *of) {
   control *own = shared();
@@ -80,9 +87,9 @@ __device__ __noinline__ void slips_record(const slip *fetch, const slip *compute
     constexpr int32_t WORDS = (int32_t)(sizeof(prem_trace_record) / 8);
     static_assert(WORDS == 7, "a lane for each word of a record");
     if (recorded < book->capacity && lane < WORDS) {
-      int64_t word = (&of->due_ns)[lane & 3]; /* ready, start, end in their places */
+      int64_t word = (&of->origin_ns)[lane & 3]; /* ready, start, end in their places */
       if (lane == 0)
-        word = of->origin_ns + record->start_ns;
+        word += record->start_ns;
       word = lane == 0 && !timed ? PREM_NO_RELEASE : word - own->start_ns;
       if (lane == 4)
         word = (int64_t)record->job << 32 | (uint32_t)of->hyperperiod;

@@ -6,17 +6,25 @@
 
 namespace {
 
-/** Copy a writeback out, and wait until it is there. */
+/** Copy a writeback out of its buffer, and wait until it is there. */
 __device__ __forceinline__ void writeback_move(control *own, const prem_launch &launch,
                                                const slip *of, const prem_device_move *moves) {
-  const prem_device_port *ports = port_at(own, launch, 0);
   const int32_t count = of->record.move_count;
   unsigned char *buffer = bytes_at(own, of->buffer_at);
+  const prem_device_port *ports = port_at(own, launch, 0);
   const bool bulk = by_bulk(launch);
 #pragma unroll 1
   for (int32_t i = 0; i < count; ++i) {
-    const prem_ends ends = prem_ends_of(&moves[i]);
     const prem_device_port *port = &ports[moves[i].port];
+#if PREM_ARCH >= 900
+    const int4 box = *(const int4 *)moves[i].box_at;
+    if (bulk && box.x >= 0) { /* it has no ragged ends */
+      if (prem_elect())
+        prem_box_store(box, port, prem_shared_address(buffer) + (uint32_t)moves[i].scratch_at);
+      continue;
+    }
+#endif
+    const prem_ends ends = prem_ends_of(&moves[i]);
 #if PREM_ARCH >= 900
     if (bulk && ends.body > 0 && prem_elect())
       prem_move_store(&moves[i], port, buffer, ends);
@@ -33,33 +41,17 @@ __device__ __forceinline__ void writeback_move(control *own, const prem_launch &
   __syncwarp();
 }
 
-/** Until an order is there. @return whether it is; else the run is over. */
+/** Until an order is there. @return whether it is; else the run is over: the starter has ended,
+ *  which it does when the run is stopped as well. */
 __device__ __forceinline__ bool order_await(control *own, uint32_t number) {
   const volatile int32_t *closing = &own->closing;
-  const volatile uint32_t *abort = &own->counts[ABORT];
   uint64_t *order = &own->order[number % SLIPS];
   const uint32_t parity = number / SLIPS & 1u;
   for (;;) {
     const bool closed = *closing; /* before the look: orders come before it */
     const bool there = __any_sync(FULL_WARP, barrier_doze(order, parity));
-    if (__any_sync(FULL_WARP, *abort != 0))
-      return false;
     if (there || __all_sync(FULL_WARP, closed))
       return there;
-  }
-}
-
-/** Until the counts that a writeback needs are there; the starter watches over the same wait and
- *  ends it when it lasts too long. @return false: stopped. */
-__device__ __forceinline__ bool store_await(control *own, const needs &need) {
-  for (;;) {
-    const uint4 done = counts_now(own);
-    if (__any_sync(FULL_WARP, done.w != 0))
-      return false;
-    if (__any_sync(FULL_WARP, counts_reach(done, need))) {
-      block_fence();
-      return true;
-    }
   }
 }
 
@@ -68,21 +60,12 @@ __device__ __forceinline__ void writer_warp(control *own, const prem_launch &lau
 #pragma unroll 1
   for (uint32_t number = 0; order_await(own, number); ++number) {
     slip *of = &own->stores[number % SLIPS];
-    const int64_t due_ns = of->due_ns;
-    if (!store_await(own, of->need))
-      return;
-    const int64_t ready_ns = prem_clock_ns();
-    if (__any_sync(FULL_WARP, due_ns - ready_ns > 4 * LOOK_NS) && !far_sleep(due_ns))
-      return;
-    const int64_t start_ns = wait_until(due_ns);
     writeback_move(own, launch, of, moves_at(own, launch, 2 * CHUNK + (int32_t)(number % SLIPS)));
     const int64_t end_ns = prem_clock_ns();
     const bool last = of->record.flags & PREM_RECORD_LAST;
     if (last)
       prem_store_publish();
     if (lane_number() == 0) {
-      of->ready_ns = ready_ns;
-      of->start_ns = start_ns;
       of->end_ns = end_ns;
       count_publish(own, PREM_WRITEBACK, number + 1u);
       if (last)
