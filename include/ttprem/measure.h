@@ -33,7 +33,7 @@ typedef enum prem_cause {
   PREM_CAUSE_BUFFER, /* its buffer was still in use */
   PREM_CAUSE_DATA,   /* its tile's phase before it ended late */
   PREM_CAUSE_UNIT, /* another phase was still going on: the block moves, and computes, one by one */
-  PREM_CAUSE_JOB,  /* a job that its own job follows had not ended */
+  PREM_CAUSE_JOB,  /* a job that its own job follows, or must not overtake, had not ended */
   PREM_CAUSE_EXECUTOR, /* released and ready, and begun late all the same */
   PREM_CAUSE_COUNT
 } prem_cause;
