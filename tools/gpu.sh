@@ -81,26 +81,36 @@ step_measure() {
   measure thesis_phase_blockwise  120 compare figures/thesis_phase_blockwise.cfg  --modes $all_modes --repeat 200
 }
 
-# The most important first: what finds no time any more is left out, and said.
+# The most important first: what finds no time any more is left out, and said. Stamps of single phases
+# make a run ten times as long, so that long series have only counts.
 step_h200_conv2d() {
   local end=$((SECONDS + 520)) four=figures/h200_conv2d_x4_large.cfg every
+  local resident=figures/h200_conv2d_x4_large_resident.cfg
   every=$(modes_of_gpu)
-  until_end table            200 compare $four --modes "$every" --repeat 1000
-  until_end resident         150 compare figures/h200_conv2d_x4_large_resident.cfg
-  until_end gang              60 compare figures/h200_conv2d_x4_gang.cfg --modes legacy,free,tt --repeat 1000
-  until_end isolate           90 isolate $four --repeat 40
-  until_end isolate_gang      60 isolate figures/h200_conv2d_x4_gang.cfg --repeat 40
-  until_end recorded          30 compare $four --modes free,tt --repeat 300
-  until_end not_recorded      30 compare $four --modes free,tt --repeat 300 --no-records
-  until_end resident_not_recorded 30 compare figures/h200_conv2d_x4_large_resident.cfg --modes tt \
-    --repeat 20000 --no-records
+  until_end table            120 compare $four --modes "$every" --repeat 1000 --no-records
+  until_end table_recorded    60 compare $four --modes legacy,copy,free,tt --repeat 100
+  until_end resident         100 compare $resident --no-records
+  until_end isolate           60 isolate $four --repeat 40
+  until_end free_tiles        30 compare figures/h200_conv2d_x4_free.cfg --modes legacy,copy,free,tt --repeat 100
+  until_end gang              30 compare figures/h200_conv2d_x4_gang.cfg --modes legacy,free,tt --repeat 100
+  until_end resident_recorded 40 compare $resident --repeat 2000
+  until_end table_7x7         40 compare figures/h200_conv2d_7x7_x4.cfg --modes "$every" --repeat 60
+  until_end table_increment   40 compare figures/h200_increment_x4.cfg --modes "$every" --repeat 100
+  until_end isolate_gang      60 isolate figures/h200_conv2d_x4_gang.cfg --repeat 20
+  until_end tune             100 tune figures/h200_conv2d_x4_tune.cfg --from 736 --to 960 --sweep=32 --tries 2 \
+    --precision 3 --rounds 2 --late 0.01 --overruns 100
   until_end profile           40 profile $four --times planned --regulated --steady --repeat 40 \
     -o h200_conv2d_x4_large.profile.cfg
-  until_end tune             100 tune figures/h200_conv2d_x4_tune.cfg --from 672 --to 1024 --sweep=32 --tries 2 \
-    --precision 3 --rounds 2 --late 0.01 --overruns 100
-  until_end table_7x7         60 compare figures/h200_conv2d_7x7_x4.cfg --modes "$every" --repeat 200
-  until_end table_increment   60 compare figures/h200_increment_x4.cfg --modes "$every" --repeat 200
+  measure_pauses "$resident"
   find . -name '*.csv' -exec gzip -9n {} +
+}
+
+# When the memory stands still, and what is late then: from all stamps of 60 hyperperiods.
+measure_pauses() { # SCHEDULE
+  until_end trace 40 run "$1" --mode tt --repeat 60 --trace trace.csv
+  limit pauses 40 "$here/pauses.sh" trace.csv
+  mv pauses.log pauses.txt
+  rm -f trace.csv
 }
 
 step_experiments() {
@@ -262,7 +272,7 @@ pack() {
   mkdir -p "$folder/tests/faults"
   cp tests/*.cfg tests/gpu_faults.sh "$folder/tests"
   cp tests/faults/*.cfg "$folder/tests/faults"
-  cp tools/gpu.sh LICENSE "$folder"
+  cp tools/gpu.sh experiments/h200_conv2d/pauses.sh LICENSE "$folder"
   tar -C "$build" -czf "$folder.tar.gz" "$name"
   du -h "$folder.tar.gz"
 }

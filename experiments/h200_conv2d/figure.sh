@@ -13,44 +13,49 @@ set -euo pipefail
 
 # blocks: of a task; rounds: tiles that each of its blocks works.
 # Regulated: a task starts offset_ns behind the one before it, and a tile takes four of these, in which
-# the phases of all four overlap; warmup tiles of every block run without releases in warmup_ns.
+# the phases of all four overlap. Published: outputs count at the hyperperiod's end, not before.
 # Exclusive: a start has pair_ns, or lone_ns where it prefetches or writes back alone; cold_ns the first.
 readonly names=(h200_conv2d_x4 h200_conv2d_x4_large h200_conv2d_7x7_x4 h200_increment_x4
   h200_conv2d_x4_resident h200_conv2d_x4_large_resident h200_conv2d_x4_gang
-  h200_conv2d_x4_tune h200_conv2d_x4_spare)
+  h200_conv2d_x4_tune h200_conv2d_x4_spare h200_conv2d_x4_free)
 
 numbers_of() { # NAME
-  kernel=conv2d task=conv array=image shape='4292, 4098' tile='5, 512'
-  sms=132 blocks=132 per_sm=4 threads=224 scratch_bytes=49920
-  rounds=52 offset_ns=928 warmup=4 warmup_ns=28000
-  pair_ns=0 lone_ns=0 cold_ns=0
+  kernel=conv2d task=conv array=image shape='4292, 4098' tile='10, 256'
+  sms=132 blocks=132 per_sm=4 threads=224 scratch_bytes=45568
+  rounds=52 offset_ns=896
+  pair_ns=0 lone_ns=0 cold_ns=0 published=0
   measure='scenario = "relaunch";  runs = 1000;  discard = 5;'
   modes='"legacy", "launched", "free", "lock", "tt"'
   case $1 in
   h200_conv2d_x4) ;;
   h200_conv2d_x4_large | h200_conv2d_x4_large_resident | h200_conv2d_x4_tune)
-    blocks=66 per_sm=2 threads=384 scratch_bytes=101376 shape='4754, 3842' tile='12, 480'
-    rounds=48 offset_ns=928 warmup=0 warmup_ns=0
+    blocks=66 per_sm=2 threads=384 scratch_bytes=103424 shape='4754, 3842' tile='24, 256'
+    rounds=45 offset_ns=928
     measure='scenario = "relaunch";  runs = 400;  discard = 5;' modes='"legacy", "free", "tt"'
     ;;
   h200_conv2d_7x7_x4)
     blocks=66 per_sm=2 threads=384 scratch_bytes=101376
     kernel=conv2d_7x7 shape='4164, 4102' tile='18, 256'
-    rounds=56 offset_ns=1280 warmup=0 warmup_ns=0
+    rounds=56 offset_ns=1280
     ;;
   h200_increment_x4)
     kernel=vector_increment task=add array=vector shape=19058688 tile=3008
-    rounds=48 warmup=0 warmup_ns=0
+    scratch_bytes=48128 rounds=48 offset_ns=928
     ;;
   h200_conv2d_x4_resident) ;;
   h200_conv2d_x4_spare)
-    sms=128 blocks=64 per_sm=2 threads=384 scratch_bytes=101376 shape='4610, 3842' tile='12, 480'
-    rounds=48 offset_ns=928 warmup=0 warmup_ns=0
+    sms=128 blocks=64 per_sm=2 threads=384 scratch_bytes=103424 shape='4610, 3842' tile='24, 256'
+    rounds=45 offset_ns=928
     measure='scenario = "resident";  hyperperiods = 1000;  discard = 2;' modes='"free", "tt"'
+    ;;
+  h200_conv2d_x4_free)
+    blocks=33 per_sm=1 threads=768 scratch_bytes=223104 shape='4666, 3842' tile='53, 256'
+    rounds=40 offset_ns=1024
+    measure='scenario = "relaunch";  runs = 400;  discard = 5;' modes='"legacy", "free", "tt"'
     ;;
   h200_conv2d_x4_gang)
     blocks=132 per_sm=1 threads=512 scratch_bytes=219136 shape='9242, 1874' tile='42, 312'
-    rounds=10 pair_ns=4800 lone_ns=3584 cold_ns=10016 warmup=0 warmup_ns=0
+    rounds=10 pair_ns=4800 lone_ns=3584 cold_ns=10016
     modes='"legacy", "free", "tt"'
     ;;
   *)
@@ -59,9 +64,11 @@ numbers_of() { # NAME
     ;;
   esac
   case $1 in
+  h200_conv2d_x4_large | h200_conv2d_x4_large_resident) published=1 ;;
+  esac
+  case $1 in
   *_tune) offset_ns=672 measure='scenario = "relaunch";  runs = 30;  discard = 2;' modes='"tt"' ;;
   *_resident)
-    warmup=0 warmup_ns=0
     measure='scenario = "resident";  hyperperiods = 100000;  discard = 20;' modes='"free", "tt"'
     ;;
   esac
@@ -72,15 +79,15 @@ comment_of() { # NAME
   h200_conv2d_x4) cat <<'END' ;;
 # Four convolutions that fill an H200: a block of each on every SM, 128 compute and 96 memory threads
 # each. The memory belongs to one of them at a time: each may start its copies, the next tile's
-# prefetch joined with the writeback of the tile before last, for 928 ns in turn, so a tile takes four
-# offsets, 3712 ns. Inputs and outputs are 563 MB together, far more than the L2 holds.
+# prefetch joined with the writeback of the tile before last, for 896 ns in turn, so a tile takes four
+# offsets, 3584 ns. Inputs and outputs are 563 MB together, far more than the L2 holds.
 END
   h200_conv2d_x4_large) cat <<'END' ;;
 # Four convolutions that fill an H200 as in h200_conv2d_x4.cfg, but with two large blocks on every SM
-# instead of four: each task has 66 SMs, tiles of twelve rows fetch less halo, and 288 threads compute.
-# Rows of 480 elements begin at 128-byte boundaries and are short enough for boxes of tensor maps. The
-# memory belongs to one task at a time, for an offset in turn, and a tile takes four offsets; no tile is
-# a warm-up. Inputs and outputs are 584 MB together.
+# instead of four: each task has 66 SMs, tiles of 24 rows fetch less halo, and 288 threads compute. Rows
+# of 256 elements begin at 128-byte boundaries and are short enough for boxes of tensor maps. The memory
+# belongs to one task at a time, for an offset in turn, and a tile takes four offsets. Inputs and outputs
+# are 584 MB together.
 END
   h200_conv2d_7x7_x4) cat <<'END' ;;
 # Four 7 x 7 convolutions that fill an H200, as h200_conv2d_x4_large.cfg does with 3 x 3: the
@@ -108,6 +115,10 @@ END
 # The convolutions of h200_conv2d_x4_large_resident.cfg on 128 of an H200's SMs: those that are left are
 # for whoever disturbs them (experiments/intruders).
 END
+  h200_conv2d_x4_free) cat <<'END' ;;
+# The convolutions of h200_conv2d_x4_large.cfg in the tiles that run fastest when nobody keeps to a plan:
+# one block with all of an SM's scratchpad, 33 SMs for each task. Inputs and outputs are 573 MB together.
+END
   *_resident) cat <<END ;;
 # The convolutions of ${1%_resident}.cfg over and over again: one launch runs hyperperiod
 # after hyperperiod, so that nothing is cold but the first, and there is no warm-up.
@@ -131,6 +142,8 @@ comma() { if [ "$1" -lt 3 ]; then echo ,; fi; }
 
 write_tasks() {
   local k on=$blocks length="wcet_ns = ${cycle_ns}L;" alone="wcet_ns = ${cycle_ns}L;" hold="busy_ns = ${offset_ns}L; "
+  local publish=
+  if [ "$published" -gt 0 ]; then publish="publish_ns = ${hyperperiod_ns}L;  "; fi
   if [ "$pair_ns" -gt 0 ]; then
     on='"0-'$((blocks - 1))'"' length="wcet_ns = ${pair_ns}L;" alone="wcet_ns = ${lone_ns}L;" hold=
   fi
@@ -139,7 +152,7 @@ write_tasks() {
     cat <<END
   {
     name = "$task$k";  kernel = "$kernel";  tile = [ $tile ];  blocks = $on;  together = true;
-    arrays: { in = "$array$k"; out = "new"; };
+    ${publish}arrays: { in = "$array$k"; out = "new"; };
     prefetch: { $alone $hold};  writeback: { $alone $hold};
     joined: { $length $hold};  compute: { $alone };
   }$(comma "$k")
@@ -158,13 +171,12 @@ readonly prefetch='"prefetch"; chain = [ "compute" ]' writeback='"writeback"'
 
 # A tile's writeback goes with the prefetch two tiles later.
 regulated_runs() { # TASK
-  local start_ns=$((warmup_ns + $1 * offset_ns))
-  write_run "$1" "$prefetch" "$start_ns" 2 "$cycle_ns" $((warmup * blocks))
+  local start_ns=$(($1 * offset_ns))
+  write_run "$1" "$prefetch" "$start_ns" 2 "$cycle_ns" 0
   echo ,
-  write_run "$1" "$prefetch" $((start_ns + 2 * cycle_ns)) $((rounds - warmup - 2)) "$cycle_ns" \
-    $(((warmup + 2) * blocks)) $((warmup * blocks))
+  write_run "$1" "$prefetch" $((start_ns + 2 * cycle_ns)) $((rounds - 2)) "$cycle_ns" $((2 * blocks)) 0
   echo ,
-  write_run "$1" "$writeback" $((start_ns + (rounds - warmup) * cycle_ns)) 2 "$cycle_ns" \
+  write_run "$1" "$writeback" $((start_ns + rounds * cycle_ns)) 2 "$cycle_ns" \
     $(((rounds - 2) * blocks))
 }
 
@@ -183,9 +195,7 @@ exclusive_runs() { # TASK
 write_plan() {
   local k
   echo 'plan: {'
-  printf '  hyperperiod_ns = %dL;  clock_step_ns = 32L;' "$hyperperiod_ns"
-  if [ "$warmup" -gt 0 ]; then printf '  warmup_tiles = %d;  warmup_ns = %dL;' "$warmup" "$warmup_ns"; fi
-  printf '\n  runs = (\n'
+  printf '  hyperperiod_ns = %dL;  clock_step_ns = 32L;\n  runs = (\n' "$hyperperiod_ns"
   for k in 0 1 2 3; do
     if [ "$pair_ns" -gt 0 ]; then exclusive_runs "$k"; else regulated_runs "$k"; fi
     comma "$k"
@@ -198,7 +208,7 @@ write_figure() { # NAME [KEY=VALUE...]
   numbers_of "$1"
   for setting in "${@:2}"; do declare -g "$setting"; done
   cycle_ns=$((4 * offset_ns))
-  hyperperiod_ns=$((warmup_ns + (rounds - warmup + 2) * cycle_ns + 3 * offset_ns))
+  hyperperiod_ns=$(((rounds + 2) * cycle_ns + 3 * offset_ns))
   if [ "$pair_ns" -gt 0 ]; then
     hyperperiod_ns=$((cold_ns + 7 * lone_ns + 4 * (rounds - 1) * pair_ns))
   fi
