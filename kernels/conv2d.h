@@ -95,7 +95,7 @@ PREM_FN void conv2d_down(const float k[9], const float *in, int32_t in_pitch, bo
  * than such columns, several share them, each with a part of the rows. */
 PREM_FN void conv2d_fours(const float k[9], const float *in, int32_t in_pitch, float *out,
                           int32_t out_pitch, int32_t rows, int32_t fours) {
-  const int32_t lanes = PREM_LANE_COUNT, lane = (int32_t)threadIdx.x;
+  const int32_t lanes = PREM_LANE_COUNT, lane = PREM_LANE;
   const bool border = ((size_t)in & 15) != 0;
   const int32_t parts = fours < lanes ? prem_lane_quotient(lanes, fours) : 1;
   const int32_t part = fours < lanes ? prem_lane_quotient(lane, fours) : 0;

@@ -33,14 +33,15 @@
 
 #ifdef __CUDACC__
 #define PREM_FN static __device__ __forceinline__
-/* The last three warps of a block move memory; all others compute. */
+/* The first three warps of a block move memory; all others compute. */
+#define PREM_LANE       ((int32_t)threadIdx.x - 96)
 #define PREM_LANE_COUNT ((int32_t)blockDim.x - 96)
 /** A loop over this lane's share of 0 .. n-1: for (i of this lane). `i` is declared by the macro.
  */
 #define PREM_LANES(i, n)                                                                           \
-  for (int32_t i = (int32_t)threadIdx.x, i##_end = (n); i < i##_end; i += PREM_LANE_COUNT)
+  for (int32_t i = PREM_LANE, i##_end = (n); i < i##_end; i += PREM_LANE_COUNT)
 /** Is this the lane that does what one alone has to do? */
-#define PREM_FIRST_LANE() (threadIdx.x == 0)
+#define PREM_FIRST_LANE() (PREM_LANE == 0)
 /** A quotient of lanes or rows, without the long way of an integer division: exact for
  *  0 <= a <= 2^20 and 1 <= b < 2^24. a + 1/2 is at least a relative 2^-22 away from any multiple of
  *  b, which is what the quotient of floats may be wrong by. */
@@ -50,9 +51,8 @@ static __device__ __forceinline__ int32_t prem_lane_quotient(int32_t a, int32_t 
 /** A loop over this lane's share of a rectangle of 0 or more rows and 1 or more columns, columns
  *  fastest; declares `r` and `c`. It divides at its start only. */
 #define PREM_LANES_2D(r, rows, c, columns)                                                         \
-  for (int32_t r##_end = (rows), c##_end = (columns),                                              \
-               r = prem_lane_quotient((int32_t)threadIdx.x, c##_end),                              \
-               c = (int32_t)threadIdx.x - r * c##_end,                                             \
+  for (int32_t r##_end = (rows), c##_end = (columns), r = prem_lane_quotient(PREM_LANE, c##_end),  \
+               c = PREM_LANE - r * c##_end,                                                        \
                r##_step = prem_lane_quotient(PREM_LANE_COUNT, c##_end),                            \
                c##_step = PREM_LANE_COUNT - r##_step * c##_end;                                    \
        r < r##_end;                                                                                \

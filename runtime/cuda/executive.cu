@@ -1,12 +1,14 @@
 /*
  * The executive: one persistent kernel that runs any plan.
  *
- * A CUDA block claims a plan block of its own SM and works its two tables. Its last three warps
- * move memory, all others compute. The starter works the table of prefetches and writebacks: it
- * starts prefetches at their releases, and hands writebacks to the writer, since a bulk copy out of
- * the scratchpad can only be waited for, not asked after; the watcher sees prefetches land, and
- * writes down what has ended. Both tables are worked strictly in order; what one unit waits for
- * from the others are counts of phases done, kept in the scratchpad with one writer each:
+ * A CUDA block claims a plan block of its own SM and works its two tables. Its first three warps
+ * move memory, all others compute: of warps that could go on, a processor takes the oldest, and a
+ * release must not wait until others have computed. The starter works the table of prefetches and
+ * writebacks: it starts prefetches at their releases, and has the writer start writebacks behind
+ * them, since a bulk copy out of the scratchpad can only be waited for, not asked after; the
+ * watcher sees prefetches land, and writes down what has ended. Both tables are worked strictly in
+ * order; what one unit waits for from the others are counts of phases done, kept in the scratchpad
+ * with one writer each:
  *
  *   counts[PREFETCH]   written by the watcher after the bytes landed
  *   counts[WRITEBACK]  by the writer
@@ -219,18 +221,18 @@ __global__ void __launch_bounds__(THREADS, BLOCKS)
   }
   __syncthreads();
   if (own->counts[ABORT] == 0) {
-    const int32_t from_last = ((int32_t)blockDim.x - 1 - (int32_t)threadIdx.x) / 32;
-    if (from_last == 0) {
+    const int32_t warp = (int32_t)threadIdx.x / 32;
+    if (warp == 0) {
       starter_warp(own, launch);
       if constexpr (INTERVALS)
         intervals_watch();
-    } else if (from_last == 1)
+    } else if (warp == 1)
       writer_warp(own, launch);
-    else if (from_last == 2)
+    else if (warp == 2)
       watcher_warp(own);
     else {
       compute_warps<INTERVALS>(own, launch);
-      if (threadIdx.x == 0)
+      if (PREM_FIRST_LANE())
         *(volatile int32_t *)&own->computing = 0;
     }
   }

@@ -102,12 +102,12 @@ __device__ __forceinline__ void interval_dispatch(control *own, const prem_devic
 __device__ __noinline__ void interval_compute(int32_t slot) {
   control *own = shared();
   volatile int32_t *computing = &own->computing;
-  if (threadIdx.x == 0)
+  if (PREM_FIRST_LANE())
     *computing = AT_INTERVAL + slot;
   interval_dispatch(own, task_at(own, own->launch, own->compute.records[slot].task));
   prem_store_publish();
   compute_meet((int32_t)blockDim.x - MEMORY_THREADS);
-  if (threadIdx.x == 0)
+  if (PREM_FIRST_LANE())
     *computing = 1;
 }
 
@@ -216,7 +216,7 @@ __device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch 
 template <bool INTERVALS>
 __device__ __forceinline__ void compute_warps(control *own, const prem_launch &launch) {
   const int32_t threads = (int32_t)blockDim.x - MEMORY_THREADS;
-  const int32_t warp = (int32_t)threadIdx.x / 32;
+  const int32_t warp = PREM_LANE / 32;
   const bool leads = warp == 0, prepares = warp == (threads > 32);
   cursor at = cursor_at(own, own->compute_count);
   uint32_t number = 0; /* computes done */
@@ -248,7 +248,7 @@ __device__ __forceinline__ void compute_warps(control *own, const prem_launch &l
     compute_meet(threads);
     if (!own->go)
       return;
-    if (threadIdx.x == 0) { /* its slip is free now */
+    if (PREM_FIRST_LANE()) { /* its slip is free now */
       of->ready_ns = ready_ns;
       of->start_ns = start_ns;
     }
@@ -260,7 +260,7 @@ __device__ __forceinline__ void compute_warps(control *own, const prem_launch &l
       ring_arrive();
     compute_meet(threads);
     ++number;
-    if (threadIdx.x == 0) {
+    if (PREM_FIRST_LANE()) {
       of->end_ns = prem_clock_ns();
       count_publish(own, PREM_COMPUTE, number);
     }
