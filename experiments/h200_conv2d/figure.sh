@@ -49,7 +49,7 @@ numbers_of() { # NAME
     measure='scenario = "resident";  hyperperiods = 1000;  discard = 2;' modes='"free", "tt"'
     ;;
   h200_conv2d_x4_free)
-    blocks=33 per_sm=1 threads=768 scratch_bytes=223104 shape='4666, 3842' tile='53, 256'
+    blocks=33 per_sm=1 threads=512 scratch_bytes=223104 shape='4666, 3842' tile='53, 256'
     rounds=40 offset_ns=1024
     measure='scenario = "relaunch";  runs = 400;  discard = 5;' modes='"legacy", "free", "tt"'
     ;;
