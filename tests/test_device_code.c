@@ -128,7 +128,7 @@ static void compute(const prem_task *task, const prem_view *views) {
 
 static void *run_lane(void *argument) {
   const lane *own = argument;
-  threadIdx.x = own->number;
+  threadIdx.x = MEMORY_THREADS + own->number;
   compute(own->task, own->views);
   return NULL;
 }
