@@ -140,7 +140,8 @@ __device__ __forceinline__ bool compute_locks(const prem_launch &launch,
   return INTERVALS && launch.mode == PREM_MODE_LOCK && record->at_memory != 0;
 }
 
-/** Take the tokens of a compute that may start now. @return its start; -1: stopped. Warp 0. */
+/** The first compute warp takes the tokens of a compute that may start now.
+ *  @return its start; -1: stopped. */
 __device__ __forceinline__ int64_t compute_lock(const cursor &at) {
   const int32_t slot = COMPUTES + at.slot;
   return tokens_take(slot, slot, at.index, at.hyperperiod) ? prem_clock_ns() : -1;
@@ -156,7 +157,7 @@ __device__ __forceinline__ bool compute_reads(const control *own, const cursor &
   return (int64_t)at.hyperperiod * own->phase_count[PREM_PREFETCH] + wait > 0;
 }
 
-/** Warp 0 brings a compute to its start; lane 0 decides, and knows the times.
+/** The first compute warp brings a compute to its start; lane 0 decides, and knows the times.
  *  @param reads   it reads the prefetch of that number. @return its start; -1: stopped. */
 template <bool INTERVALS>
 __device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch &launch,
@@ -209,8 +210,8 @@ __device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch 
 }
 
 /**
- * Between two computes the warps have parts of their own, at the same time: warp 0 counts the last
- * one and waits for the next, the second warp (where there is one) prepares all that the next one
+ * Between two computes these warps have parts of their own, at the same time: the first counts the
+ * last one and waits for the next, the second (where there is one) prepares all that the next one
  * needs: its views, its slip, the records behind it.
  */
 template <bool INTERVALS>
