@@ -81,9 +81,9 @@ END
 "$ttprem" run "$root/schedules/figures/h200_conv2d_x4_large.cfg" --backend sim --repeat 2 --quiet \
   --trace sim.csv >/dev/null
 "$pauses" sim.csv >said || fail "sim: exit status $?"
-grep -q '^384 groups of prefetches take 3712 ns' said || fail "sim: other groups: $(head -1 said)"
+grep -q '^360 groups of prefetches take 3712 ns' said || fail "sim: other groups: $(head -1 said)"
 grep -q '^0 pauses in ' said || fail "sim: pauses in a simulated memory"
-grep -q '^0 of 50688 releases are late$' said || fail "sim: late releases"
+grep -q '^0 of 47520 releases are late$' said || fail "sim: late releases"
 
 echo "run,task" >cut.csv
 if "$pauses" cut.csv >said 2>&1; then fail "a file that is no trace is taken for one"; fi

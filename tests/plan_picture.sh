@@ -71,12 +71,12 @@ check_shapes "$svg" $expected
 check_text "$svg" "block 7: conv.3"
 check_text "$svg" "memory: used over time, capacity 1; in the time shown at most 1"
 
-# 132 SMs with 4 blocks each, which are alike in fours of 132: 48 tiles of each of 4 rows, all drawn.
+# 132 SMs with 4 blocks each, which are alike in fours of 132: 52 tiles of each of 4 rows, all drawn.
 svg=$scratch/528.svg
 "$ttprem" check "$figures/h200_conv2d_x4.cfg" --svg "$svg" >/dev/null
 check_well_formed "$svg"
-check_shapes "$svg" 192 192 192
-check_text "$svg" "the whole plan: 76032 phases on 528 blocks (equal ones in one row)"
+check_shapes "$svg" 208 208 208
+check_text "$svg" "the whole plan: 82368 phases on 528 blocks (equal ones in one row)"
 check_text "$svg" "blocks 396-527: conv3"
 check_text "$svg" "memory: used over time, capacity 1 (the blocks of a task count once); in the time"
 
