@@ -20,9 +20,13 @@ enum {
   MANY_SERIES = 16, /* more of them need a smaller key */
   CELL = 26,        /* a row of a heat map */
   LEFT = 120,
-  RIGHT = 240, /* room for the key */
+  RIGHT = 240, /* least room for the key, */
+  MOST_RIGHT = 440,
+  KEY_SAMPLE = 60, /* of it for the line or the box before a name, */
+  KEY_LETTER = 7,  /* and for each of its letters */
   HEAT_LEFT = 220,
   HEAT_RIGHT = 150,
+  NARROW = 40,     /* a cell that has no room for numbers of any length */
   CATEGORIES = 64, /* most texts that an axis can show */
   COLOURS = 8
 };
@@ -127,20 +131,31 @@ static bool has_points(const chart_panel *panel) {
   return false;
 }
 
-/** Letters of the longest label of the x axis. */
-static int longest_label(const chart_panel *panel) {
+/** Letters of the longest value of a column. */
+static int longest_value(const chart_panel *panel, int64_t column) {
   int longest = 0;
   for (int64_t row = 0; row < panel->rows; ++row) {
-    const int letters = prem_value_format(prem_table_value(panel->table, row, panel->x), NULL, 0);
+    const int letters = prem_value_format(prem_table_value(panel->table, row, column), NULL, 0);
     longest = letters > longest ? letters : longest;
   }
   return longest;
 }
 
+static int longest_label(const chart_panel *panel) {
+  return longest_value(panel, panel->x);
+}
+
+/** Right of the drawing: a key that is wider than its room would cover the curves. */
+static int key_width(const chart_panel *panel) {
+  const int letters = panel->series < 0 ? 0 : longest_value(panel, panel->series);
+  const int width = KEY_SAMPLE + KEY_LETTER * letters;
+  return width < RIGHT ? RIGHT : width < MOST_RIGHT ? width : MOST_RIGHT;
+}
+
 /** Labels that would run into each other slant. */
 static bool slants(const chart_panel *panel) {
   return has_places(panel) && (longest_label(panel) + 1) * LETTER * panel->place_count >
-                                  PREM_PICTURE_WIDTH - LEFT - RIGHT;
+                                  PREM_PICTURE_WIDTH - LEFT - key_width(panel);
 }
 
 static int axis_height(const chart_panel *panel) {
@@ -163,6 +178,21 @@ static void write_value(FILE *script, const prem_value *value) {
   prem_write_quoted(script, text);
 }
 
+/** gnuplot takes the label of a tic for a format: a per cent sign stands for itself when doubled.
+ */
+static void write_tic_label(FILE *script, const prem_value *value) {
+  char text[200], label[2 * sizeof text];
+  prem_value_format(value, text, sizeof text);
+  size_t length = 0;
+  for (const char *letter = text; *letter; ++letter) {
+    if (*letter == '%')
+      label[length++] = '%';
+    label[length++] = *letter;
+  }
+  label[length] = '\0';
+  prem_write_quoted(script, label);
+}
+
 static void write_axis_label(FILE *script, const char *axis, const chart_panel *panel,
                              int64_t column) {
   const prem_column *shown = &panel->table->columns[column];
@@ -180,7 +210,7 @@ static void write_tics(FILE *script, const char *axis, const chart_panel *panel,
   fprintf(script, "set %stics (", axis);
   for (int64_t i = 0; i < count; i += step) {
     fputs(i ? ", " : "", script);
-    write_value(script, first_with(panel->table, column, number_of, i));
+    write_tic_label(script, first_with(panel->table, column, number_of, i));
     fprintf(script, " %" PRId64, i);
   }
   fprintf(script, ")%s\n", *axis == 'x' && slants(panel) ? " rotate by -40" : "");
@@ -226,7 +256,7 @@ static void place(FILE *script, const chart_panel *panel, int height, int top) {
   fputs("reset\n", script);
   fprintf(script, "set lmargin at screen %.5f\nset rmargin at screen %.5f\n",
           (double)(map ? HEAT_LEFT : LEFT) / PREM_PICTURE_WIDTH,
-          1.0 - (double)(map ? HEAT_RIGHT : RIGHT) / PREM_PICTURE_WIDTH);
+          1.0 - (double)(map ? HEAT_RIGHT : key_width(panel)) / PREM_PICTURE_WIDTH);
   fprintf(script, "set tmargin at screen %.5f\nset bmargin at screen %.5f\n",
           1.0 - (double)(top + ABOVE) / height,
           1.0 - (double)(top + ABOVE + drawing_height(panel)) / height);
@@ -330,6 +360,11 @@ static void draw_curves(FILE *script, const chart_panel *panel) {
 
 /* ---- heat maps ------------------------------------------------------------------------------ */
 
+/** Of the numbers that all maps of a quantity show. */
+typedef struct heat_range {
+  double low, high;
+} heat_range;
+
 /** place series value, a line for each cell. */
 static void write_map(FILE *script, const chart_panel *panel) {
   char name[48];
@@ -344,10 +379,9 @@ static void write_map(FILE *script, const chart_panel *panel) {
 }
 
 /** Maps of the same quantity can be compared if they have the same colours. */
-static void write_colour_range(FILE *script, const chart_panel *panels, int64_t count,
-                               const chart_panel *panel) {
+static heat_range find_range(const chart_panel *panels, int64_t count, const chart_panel *panel) {
   const prem_column *shown = &panel->table->columns[panel->y];
-  double low = INFINITY, high = -INFINITY;
+  heat_range range = {INFINITY, -INFINITY};
   for (const chart_panel *other = panels; other < panels + count; ++other) {
     const prem_column *theirs = &other->table->columns[other->y];
     if (other->chart->kind != PREM_CHART_HEAT_MAP || strcmp(shown->name, theirs->name) != 0 ||
@@ -356,16 +390,28 @@ static void write_colour_range(FILE *script, const chart_panel *panels, int64_t 
     for (int64_t row = 0; row < other->rows; ++row) {
       const double value = prem_value_number(prem_table_value(other->table, row, other->y));
       if (isfinite(value) && (value > 0 || !panel->chart->log_y)) {
-        low = fmin(low, value);
-        high = fmax(high, value);
+        range.low = fmin(range.low, value);
+        range.high = fmax(range.high, value);
       }
     }
   }
-  if (low < high)
-    fprintf(script, "set cbrange [%.12g:%.12g]\n", low, high);
+  return range;
 }
 
-static void draw_map(FILE *script, const chart_panel *panel) {
+/** Three digits of each number; in narrow cells of the largest one, and the same decimals of all.
+ */
+static void write_cell_format(FILE *script, const chart_panel *panel, double high) {
+  const bool narrow =
+      panel->place_count * NARROW > PREM_PICTURE_WIDTH - HEAT_LEFT - HEAT_RIGHT && high > 0.0;
+  if (narrow)
+    fprintf(script, "sprintf('%%.%df', $3)", (int)fmax(0.0, 2.0 - floor(log10(high))));
+  else
+    fputs("sprintf($3 < 1000 ? '%.3g' : '%.0f', $3)", script);
+}
+
+static void draw_map(FILE *script, const chart_panel *panel, heat_range range) {
+  if (range.low < range.high)
+    fprintf(script, "set cbrange [%.12g:%.12g]\n", range.low, range.high);
   write_map(script, panel);
   write_axis_label(script, "x", panel, panel->x);
   write_axis_label(script, "cb", panel, panel->y);
@@ -380,9 +426,10 @@ static void draw_map(FILE *script, const chart_panel *panel) {
           (double)panel->place_count - 0.5, (double)panel->series_count - 0.5);
   fprintf(script,
           "plot $chart%d using 1:2:(0.5):(0.5):3 with boxxyerror fs solid 1.0 noborder lc palette"
-          " notitle, $chart%d using 1:2:(valid(3) ? sprintf($3 < 1000 ? '%%.3g' : '%%.0f', $3) : "
-          "'-') with labels notitle\n",
+          " notitle, $chart%d using 1:2:(valid(3) ? ",
           panel->number, panel->number);
+  write_cell_format(script, panel, range.high);
+  fputs(" : '-') with labels notitle\n", script);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
@@ -402,8 +449,11 @@ static size_t line_letters(const char *text) {
 static int write_head(FILE *script, const prem_findings *findings, int height) {
   if (script)
     prem_write_label(script, 1, findings->title, 16, height, "font ',16' noenhanced");
+  const char *rest = findings->verdict      ? findings->verdict
+                     : findings->incomplete ? "Incomplete: interrupted before its end."
+                                            : "";
   int top = HEAD, number = 2;
-  for (const char *rest = findings->verdict ? findings->verdict : ""; *rest; top += VERDICT_LINE) {
+  for (; *rest; top += VERDICT_LINE) {
     char line[VERDICT_LETTERS + 1];
     const size_t letters = line_letters(rest);
     snprintf(line, sizeof line, "%.*s", (int)letters, rest);
@@ -424,8 +474,7 @@ static void draw_panel(FILE *script, const chart_panel *panels, int64_t count,
   if (!has_points(panel)) {
     fputs("set xrange [0:1]\nset yrange [0:1]\nplot NaN title 'no data'\n", script);
   } else if (panel->chart->kind == PREM_CHART_HEAT_MAP) {
-    write_colour_range(script, panels, count, panel);
-    draw_map(script, panel);
+    draw_map(script, panel, find_range(panels, count, panel));
   } else {
     draw_curves(script, panel);
   }
