@@ -384,6 +384,30 @@ static void print_verdict(const prem_row *row, FILE *file) {
           verdict->index[3], verdict->array, verdict->expected, verdict->found);
 }
 
+/** Was not one phase written down? */
+static bool is_only_counted(const prem_row *row) {
+  int64_t counted = 0;
+  for (int32_t t = 0; t < row->task_count; ++t)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      counted += row->tasks[t].phase[p].count;
+  return row->trace_lost > 0 && row->trace_lost >= counted;
+}
+
+/** Which of the phases are only counted, and what could not be judged therefore. */
+static void print_losses(const prem_row *row, FILE *file) {
+  if (is_only_counted(row)) {
+    fprintf(file, "%s: phases were counted, not written down: no violations, no causes\n",
+            row->label);
+    return;
+  }
+  if (row->trace_lost > 0)
+    fprintf(file, "%s: %" PRId64 " raw records found no room (all counts are complete)\n",
+            row->label, row->trace_lost);
+  if (row->violations_checked < row->repeats && prem_mode_has_phases(row->mode))
+    fprintf(file, "%s: violations were judged in %" PRId64 " of %" PRId64 " %s\n", row->label,
+            row->violations_checked, row->repeats, sample_name(row));
+}
+
 static void print_doubts(const prem_row *row, FILE *file) {
   if (row->output_checked && !row->output_ok)
     print_verdict(row, file);
@@ -397,12 +421,7 @@ static void print_doubts(const prem_row *row, FILE *file) {
             "%s: times when all blocks stood still at once: %" PRId64 ", the longest %.3f ms; the\n"
             "  processor was somebody else's then, and times are not to be relied on\n",
             row->label, row->stops, (double)row->stop_longest_ns / 1e6);
-  if (row->trace_lost > 0)
-    fprintf(file, "%s: %" PRId64 " raw records found no room (all counts are complete)\n",
-            row->label, row->trace_lost);
-  if (row->violations_checked < row->repeats && prem_mode_has_phases(row->mode))
-    fprintf(file, "%s: violations were judged in %" PRId64 " of %" PRId64 " %s\n", row->label,
-            row->violations_checked, row->repeats, sample_name(row));
+  print_losses(row, file);
 }
 
 /** What ordinary kernels were launched as. Tasks are named by the first of those alike. */

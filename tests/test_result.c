@@ -500,6 +500,26 @@ START_TEST(the_table_shows_no_spread_of_a_copy) {
 }
 END_TEST
 
+START_TEST(the_table_says_that_phases_were_only_counted) {
+  prem_row *tt = &result->rows[1];
+  int64_t counted = 0;
+  for (int32_t t = 0; t < tt->task_count; ++t)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      counted += tt->tasks[t].phase[p].count;
+  tt->violations_checked = 0;
+  tt->trace_lost = counted - 1;
+  char *table = printed();
+  assert_says(table, "raw records found no room");
+  assert_says(table, "judged in 0 of 2 hyperperiods");
+  free(table);
+  tt->trace_lost = counted;
+  table = printed();
+  assert_says(table, "tt: phases were counted, not written down: no violations, no causes");
+  ck_assert_ptr_null(strstr(table, "found no room"));
+  free(table);
+}
+END_TEST
+
 START_TEST(the_table_fits_a_hundred_columns) {
   result->rows[1].releases = 1234567;
   result->rows[1].lateness_max_ns = 27169863;
@@ -679,6 +699,7 @@ int main(void) {
   tcase_add_test(cases, nothing_is_left_if_the_samples_cannot_be_written);
   tcase_add_test(cases, the_table_says_how_modes_were_run_and_which_were_not);
   tcase_add_test(cases, the_table_shows_no_spread_of_a_copy);
+  tcase_add_test(cases, the_table_says_that_phases_were_only_counted);
   tcase_add_test(cases, the_table_fits_a_hundred_columns);
   tcase_add_test(cases, the_table_leads_with_lateness_and_ends_with_jitter);
   tcase_add_test(cases, the_table_tells_what_is_in_doubt);

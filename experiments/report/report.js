@@ -117,6 +117,12 @@ function verdictBox(bad, text, compared) {
   return element('div', {class: bad ? 'verdict bad' : 'verdict'}, element('p', {}, text), compared ? element('p', {}, compared) : null);
 }
 
+/** Was not one phase written down (`--no-records`)? */
+function onlyCounted(row) {
+  const counted = row.tasks.flatMap((task) => Object.values(task.phases)).reduce((sum, phase) => sum + phase.count, 0);
+  return row.trace_lost > 0 && row.trace_lost >= counted;
+}
+
 function doubts(result) {
   const found = [];
   if (result.interrupted) found.push('Interrupted: only what was measured until then is counted.');
@@ -125,7 +131,8 @@ function doubts(result) {
     if (row.output_ok === false) found.push(`${row.label}: its output differs from the reference.`);
     if (row.oversubscribed) found.push(`${row.label}: oversubscribed, more blocks than the machine runs at once; lateness and durations include waiting for a core.`);
     if (row.violations_certain && row.exclusivity !== 'none') found.push(`${row.label}: ${count(row.violations_certain)} certain violations: more of a resource was used at once than there is.`);
-    if (row.trace_lost) found.push(`${row.label}: ${count(row.trace_lost)} raw records found no room; all counts are complete.`);
+    if (onlyCounted(row)) found.push(`${row.label}: phases were counted, not written down: no violations, no causes.`);
+    else if (row.trace_lost) found.push(`${row.label}: ${count(row.trace_lost)} raw records found no room; all counts are complete.`);
     if (row.repeats > 0 && row.repeats <= 3 && row.backend !== 'sim') found.push(`${row.label}: ${row.repeats} ${samplesWord(row)} are too few to say how often times are longer.`);
   }
   if (result.rows.some((row) => row.backend === 'sim')) found.push('Simulated: it repeats itself, so jitter over runs is 0 by construction and no result.');
