@@ -100,7 +100,7 @@ int main(int argc, char **argv) {
     snprintf(name, sizeof name, "ttprem %s", verbs[i].name);
     argv[verb_at] = name;
     int status = verbs[i].run(argc - verb_at, argv + verb_at);
-    if (fflush(stdout) && status == COMMAND_DONE) {
+    if ((fflush(stdout) || ferror(stdout)) && status == COMMAND_DONE) {
       command_error("cannot write to stdout");
       status = COMMAND_INVALID;
     }
