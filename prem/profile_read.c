@@ -216,14 +216,25 @@ static bool is_profile(const prem_schedule *schedule, const char *name) {
   return false;
 }
 
+static void list_profiles(const prem_schedule *schedule, char *out, size_t out_bytes) {
+  size_t used = 0;
+  snprintf(out, out_bytes, "none");
+  for (int32_t i = 0; i < schedule->profile_count && used < out_bytes; ++i)
+    used += (size_t)snprintf(out + used, out_bytes - used, "%s%s", i ? ", " : "",
+                             schedule->profiles[i].name);
+}
+
 static void refuse_unknown_profiles(prem_reader *reader) {
   const prem_schedule *schedule = reader->schedule;
-  if (reader->profile && !is_profile(schedule, reader->profile))
-    prem_diag_add(
-        reader->diag, PREM_ERROR, 24, (prem_place){schedule->path, 0}, "profiles",
-        "there is no profile '%s'%s", prem_show(reader->profile).text,
-        prem_suggest(reader->profile, profile_name, schedule->profiles, schedule->profile_count)
-            .text);
+  if (reader->profile && !is_profile(schedule, reader->profile)) {
+    char names[256];
+    list_profiles(schedule, names, sizeof names);
+    const prem_shown near =
+        prem_suggest(reader->profile, profile_name, schedule->profiles, schedule->profile_count);
+    prem_diag_add(reader->diag, PREM_ERROR, 24, (prem_place){schedule->path, 0}, "profiles",
+                  "there is no profile '%s'%s the file has: %s", prem_show(reader->profile).text,
+                  near.text[0] ? near.text : ";", names);
+  }
   for (int32_t e = 0; e < reader->entry_count; ++e) {
     const prem_task_entry *entry = &reader->entries[e];
     const char *name = entry->count ? schedule->tasks[entry->first].profile : "";
