@@ -18,7 +18,7 @@
  * that do not exist are passed over.
  *
  * No mode can deadlock on them: an edge never waits for a later hyperperiod, and within one only
- * for what the plan ends before. Where tasks share an array that one writes: O(slots), and O(jobs log
+ * for what the plan ends before. O(slots) where tasks share arrays that one writes, and O(jobs log
  * jobs) for each two of them; else nothing.
  */
 prem_status prem_program_add_data_edges(prem_program *program, const prem_slot *slots,
