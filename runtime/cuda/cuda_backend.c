@@ -21,6 +21,7 @@ enum {
   START_MARGIN_NS = 20000,   /* from the last arrival to S */
   LAST_GRACE_NS = 200000000, /* an aborted run gets so long for its computes to return */
   FETCH_NS = 500000000,      /* a copy beside a running kernel */
+  MOST_GAP = 1024,           /* records: as long under way as a copy takes to begin */
   DEFAULT_THREADS = 320,
   LEAST_THREADS = 128
 };
@@ -233,6 +234,21 @@ static prem_status judge_intervals(const prem_cuda *cuda, prem_diag *diag) {
                     (long long)(array->pitch_bytes[0] / array->element_bytes), INT32_MAX);
       return PREM_ERR_INVALID;
     }
+  }
+  return PREM_OK;
+}
+
+/* Barriers tell a prefetch from later ones only until it is their turn again. */
+static prem_status judge_order(const prem_program *program, prem_diag *diag) {
+  for (int32_t b = 0; b < program->block_count; ++b) {
+    const int32_t ahead = prem_block_most_ahead(&program->blocks[b]);
+    if (ahead <= PREM_DEVICE_PREFETCHES)
+      continue;
+    prem_diag_add(diag, PREM_ERROR, 39, program->schedule->plan->place, "plan",
+                  "block %d fetches more than %d tiles from one on before that one is computed; the "
+                  "GPU tells so many apart: let computes follow the order of the prefetches",
+                  b, PREM_DEVICE_PREFETCHES);
+    return PREM_ERR_INVALID;
   }
   return PREM_OK;
 }
@@ -510,37 +526,68 @@ static cudaError_t collect_cells(const prem_cuda *cuda, const prem_device_block 
   return error;
 }
 
-static cudaError_t collect_share(prem_trace *trace, const prem_trace_record *share,
-                                 int64_t recorded, int64_t capacity) {
-  const int64_t kept = recorded < capacity ? recorded : capacity;
-  trace->lost += recorded - kept;
-  if (kept == 0)
-    return cudaSuccess;
-  cudaError_t error = cudaMemcpy(trace->records + trace->record_count, share,
-                                 (size_t)kept * sizeof *share, cudaMemcpyDeviceToHost);
-  if (error == cudaSuccess)
-    trace->record_count += kept;
-  return error;
+static cudaError_t copy_records(const prem_cuda *cuda, prem_trace *trace, int64_t begin,
+                                int64_t end) {
+  const prem_trace_record *room = cuda->records_room;
+  return begin == end ? cudaSuccess
+                      : cudaMemcpy(trace->records + begin, room + begin,
+                                   (size_t)(end - begin) * sizeof *room, cudaMemcpyDeviceToHost);
+}
+
+static int64_t kept_of(int64_t recorded, int64_t capacity) {
+  return recorded < capacity ? recorded : capacity;
+}
+
+/* To where they stand in the device's room, shares with little between them at once: a copy for
+ * each share of hundreds of blocks takes far longer than a run. */
+static cudaError_t fetch_shares(const prem_cuda *cuda, const prem_device_block *blocks,
+                                const int64_t *recorded, prem_trace *trace) {
+  int64_t first = 0, begin = 0, end = 0;
+  for (int32_t b = 0; b < cuda->program->block_count; ++b)
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
+      const int64_t capacity = blocks[b].capacity[phase];
+      const int64_t kept = kept_of(recorded[b * PREM_PHASE_COUNT + phase], capacity);
+      if (kept > 0 && first - end > MOST_GAP) {
+        const cudaError_t error = copy_records(cuda, trace, begin, end);
+        if (error != cudaSuccess)
+          return error;
+        begin = first;
+      }
+      if (kept > 0)
+        end = first + kept;
+      first += capacity;
+    }
+  return copy_records(cuda, trace, begin, end);
+}
+
+/* No share moves to the right, so none is overwritten before it has moved. */
+static void close_gaps(const prem_cuda *cuda, const prem_device_block *blocks,
+                       const int64_t *recorded, prem_trace *trace) {
+  int64_t first = 0;
+  for (int32_t b = 0; b < cuda->program->block_count; ++b)
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
+      const int64_t capacity = blocks[b].capacity[phase];
+      const int64_t all = recorded[b * PREM_PHASE_COUNT + phase], kept = kept_of(all, capacity);
+      if (kept > 0)
+        memmove(trace->records + trace->record_count, trace->records + first,
+                (size_t)kept * sizeof *trace->records);
+      trace->record_count += kept;
+      trace->lost += all - kept;
+      first += capacity;
+    }
 }
 
 static cudaError_t collect_trace(const prem_cuda *cuda, const prem_device_block *blocks,
                                  prem_trace *trace, int64_t ends) {
-  const int32_t count = cuda->program->block_count;
-  const size_t ledgers = (size_t)count * PREM_PHASE_COUNT;
+  const size_t ledgers = (size_t)cuda->program->block_count * PREM_PHASE_COUNT;
   cudaError_t error = cudaErrorMemoryAllocation;
   int64_t *recorded = calloc(ledgers, sizeof *recorded);
   if (!recorded)
     return error;
   CUDA_TRY(cudaMemcpy(recorded, cuda->device.launch.record_counts, ledgers * sizeof *recorded,
                       cudaMemcpyDeviceToHost));
-  for (int32_t b = 0; b < count; ++b) {
-    const prem_trace_record *share = blocks[b].records;
-    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
-      CUDA_TRY(collect_share(trace, share, recorded[b * PREM_PHASE_COUNT + phase],
-                             blocks[b].capacity[phase]));
-      share += blocks[b].capacity[phase];
-    }
-  }
+  CUDA_TRY(fetch_shares(cuda, blocks, recorded, trace));
+  close_gaps(cuda, blocks, recorded, trace);
   CUDA_TRY(collect_cells(cuda, blocks, trace));
   CUDA_TRY(cudaMemcpy(recorded, cuda->device.launch.warmup_counts, ledgers * sizeof *recorded,
                       cudaMemcpyDeviceToHost));
