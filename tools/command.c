@@ -174,6 +174,11 @@ int command_open_schedule(const char *path, const char *profile, const prem_mach
   return status;
 }
 
+/* Policies take given offsets as they are. */
+static bool has_offsets(const prem_schedule *schedule) {
+  return schedule->policy.prefetch_offset_ns > 0 || schedule->policy.writeback_offset_ns > 0;
+}
+
 int command_take_plan(prem_schedule *schedule, const prem_machine *machine, prem_status status,
                       prem_plan *plan, prem_diag *diag) {
   bool refused = false;
@@ -185,8 +190,11 @@ int command_take_plan(prem_schedule *schedule, const prem_machine *machine, prem
   }
   command_print_diag(diag);
   if (refused)
-    command_error("%s: the checker refuses the plan that the planner made: please report this",
-                  schedule->path);
+    command_error("%s: the checker refuses the plan that the planner made: %splease report this",
+                  schedule->path,
+                  has_offsets(schedule) ? "give `policy` longer offsets, or none; if that does not "
+                                          "help, "
+                                        : "");
   else if (status != PREM_OK && prem_diag_errors(diag) == 0)
     command_error("%s: %s", schedule->path, prem_status_text(status));
   return command_exit_status(status);
