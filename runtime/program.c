@@ -588,6 +588,48 @@ static prem_status hold_buffers(const compilation *c) {
   return status;
 }
 
+/* ---- running ahead --------------------------------------------------------------------------- */
+
+/* Where the memory unit may be, and the prefetches that it has started until then. */
+typedef struct memory_place {
+  int64_t index; /* in its table, hyperperiod after hyperperiod */
+  int64_t prefetches;
+} memory_place;
+
+/* A hyperperiod that fetches takes a buffer at least, so a wait comes before so many have gone by.
+ */
+static int64_t farthest_index(const prem_block_program *block) {
+  return (PREM_MAX_BUFFERS + 1) * (int64_t)block->memory_count;
+}
+
+/* On to the first record that waits for more computes than `computes`. */
+static void advance_memory(const prem_block_program *block, int64_t computes, memory_place *at) {
+  for (; at->index < farthest_index(block); ++at->index) {
+    const prem_record *record = &block->memory[at->index % block->memory_count];
+    const int32_t wait = record->wait[PREM_COMPUTE];
+    const int64_t hyperperiod = at->index / block->memory_count;
+    if (wait != PREM_NO_WAIT && wait + hyperperiod * block->phase_count[PREM_COMPUTE] > computes)
+      return;
+    at->prefetches += record->phase == PREM_PREFETCH;
+  }
+}
+
+int32_t prem_block_most_ahead(const prem_block_program *block) {
+  memory_place at = {0, 0};
+  int64_t most = 0;
+  for (int32_t k = 0; k < block->compute_count; ++k) {
+    const int32_t own = block->compute[k].wait[PREM_PREFETCH];
+    if (own == PREM_NO_WAIT)
+      continue;
+    advance_memory(block, k, &at);
+    if (at.index == farthest_index(block))
+      return INT32_MAX;
+    const int64_t ahead = at.prefetches - own + 1;
+    most = ahead > most ? ahead : most;
+  }
+  return most < INT32_MAX ? (int32_t)most : INT32_MAX;
+}
+
 /* ---- flags ---------------------------------------------------------------------------------- */
 
 /* Has this job been met since the marks were cleared? Marks it. */

@@ -90,6 +90,12 @@ typedef struct prem_program {
 prem_status prem_program_new(const prem_schedule *schedule, prem_program **out, prem_diag *diag);
 void prem_program_free(prem_program *program);
 
+/**
+ * How far prefetches of a block run ahead of computes: the most, counted from one on whose tile has
+ * not been computed, that the waits let start. Over all hyperperiods; INT32_MAX: any number.
+ */
+int32_t prem_block_most_ahead(const prem_block_program *block);
+
 /** Is a record at the memory: a memory phase, or a compatible interval? In mode lock it takes
  *  tokens. */
 static inline bool prem_record_is_at_memory(const prem_schedule *schedule,

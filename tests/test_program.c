@@ -56,6 +56,61 @@ START_TEST(one_live_tile_waits_for_the_one_before) {
 }
 END_TEST
 
+/* One tile of `early` is fetched first and computed last; behind it `tiles` of `late`, one after
+ * the other in the other buffer. */
+static int32_t ahead_of_one_tile(int32_t tiles) {
+  char text[2048];
+  snprintf(text, sizeof text,
+           "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; };"
+           "tasks = ( { name = \"early\"; kernel = \"none\"; blocks = \"0-0\"; tiles = 1;"
+           "  prefetch: { wcet_ns = 1L; }; compute: { wcet_ns = 1L; }; },"
+           "  { name = \"late\"; kernel = \"none\"; blocks = \"0-0\"; tiles = %d;"
+           "  prefetch: { wcet_ns = 1L; }; compute: { wcet_ns = 1L; }; } );"
+           "plan: { hyperperiod_ns = %dL; runs = ("
+           "  { task = \"early\"; phase = \"prefetch\"; start_ns = 0L; },"
+           "  { task = \"late\"; phase = \"prefetch\"; start_ns = 1L; repeat = %d; step_ns = 2L; },"
+           "  { task = \"late\"; phase = \"compute\"; start_ns = 2L; repeat = %d; step_ns = 2L; },"
+           "  { task = \"early\"; phase = \"compute\"; start_ns = %dL; } ); };",
+           tiles, 2 * tiles + 2, tiles, tiles, 2 * tiles + 1);
+  prem_schedule *schedule = checked_schedule(text);
+  prem_program *program = compile(schedule);
+  const int32_t ahead = prem_block_most_ahead(&program->blocks[0]);
+  prem_program_free(program);
+  prem_schedule_free(schedule);
+  return ahead;
+}
+
+START_TEST(prefetches_run_ahead_of_a_tile_that_is_computed_late) {
+  ck_assert_int_eq(ahead_of_one_tile(1), 2);
+  ck_assert_int_eq(ahead_of_one_tile(5), 6);
+  ck_assert_int_eq(ahead_of_one_tile(40), 41);
+}
+END_TEST
+
+START_TEST(prefetches_run_ahead_as_far_as_there_are_buffers) {
+  for (int32_t buffers = 2; buffers <= PREM_MAX_BUFFERS; ++buffers) {
+    char text[1024];
+    snprintf(
+        text, sizeof text,
+        "version = 1; name = \"t\"; platform: { blocks = 1; buffers = %d; };"
+        "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
+        "  prefetch: { wcet_ns = 1L; }; compute: { wcet_ns = 1L; }; writeback: { wcet_ns = 1L; };"
+        "  } );"
+        "plan: { hyperperiod_ns = 3L; runs = ("
+        "  { task = \"a\"; phase = \"prefetch\"; start_ns = 0L; },"
+        "  { task = \"a\"; phase = \"compute\"; start_ns = 1L; },"
+        "  { task = \"a\"; phase = \"writeback\"; start_ns = 2L; } ); };",
+        buffers);
+    prem_schedule *schedule = checked_schedule(text);
+    prem_program *program = compile(schedule);
+    /* the writeback waits for the compute, and the next prefetch stands behind it in the table */
+    ck_assert_int_eq(prem_block_most_ahead(&program->blocks[0]), 1);
+    prem_program_free(program);
+    prem_schedule_free(schedule);
+  }
+}
+END_TEST
+
 START_TEST(two_buffers_let_the_next_prefetch_run_ahead) {
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; };"
@@ -404,6 +459,8 @@ int main(void) {
   TCase *tests = tcase_create("compiling");
   tcase_add_test(tests, one_live_tile_waits_for_the_one_before);
   tcase_add_test(tests, two_buffers_let_the_next_prefetch_run_ahead);
+  tcase_add_test(tests, prefetches_run_ahead_of_a_tile_that_is_computed_late);
+  tcase_add_test(tests, prefetches_run_ahead_as_far_as_there_are_buffers);
   tcase_add_test(tests, warmup_comes_first);
   tcase_add_test(tests, joined_halves_are_neighbours);
   tcase_add_test(tests, precedence_is_ready_to_test);

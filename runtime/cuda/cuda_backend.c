@@ -244,10 +244,11 @@ static prem_status judge_order(const prem_program *program, prem_diag *diag) {
     const int32_t ahead = prem_block_most_ahead(&program->blocks[b]);
     if (ahead <= PREM_DEVICE_PREFETCHES)
       continue;
-    prem_diag_add(diag, PREM_ERROR, 39, program->schedule->plan->place, "plan",
-                  "block %d fetches more than %d tiles from one on before that one is computed; the "
-                  "GPU tells so many apart: let computes follow the order of the prefetches",
-                  b, PREM_DEVICE_PREFETCHES);
+    prem_diag_add(
+        diag, PREM_ERROR, 39, program->schedule->plan->place, "plan",
+        "block %d fetches more than %d tiles from one on before that one is computed; the "
+        "GPU tells so many apart: let computes follow the order of the prefetches",
+        b, PREM_DEVICE_PREFETCHES);
     return PREM_ERR_INVALID;
   }
   return PREM_OK;
@@ -343,6 +344,8 @@ static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
   prem_status status = is_usable(diag);
   if (status == PREM_OK)
     status = judge_tasks(program->schedule, diag);
+  if (status == PREM_OK)
+    status = judge_order(program, diag);
   if (status != PREM_OK)
     return status;
   prem_cuda *cuda = calloc(1, sizeof *cuda);

@@ -69,6 +69,10 @@ typedef struct prem_device_move {
 
 static_assert(sizeof(prem_device_move) == 48, "prem_device_move is 48 bytes");
 
+/** Prefetches of a block that the executive tells apart: so many are started at most before the
+ *  first of them has been read. */
+#define PREM_DEVICE_PREFETCHES 32
+
 /** A wait that is always over: no two counts of a run are so far apart. */
 #define PREM_DEVICE_NO_WAIT (-(1 << 30))
 

@@ -12,7 +12,7 @@ struct token_user {
   int32_t task, phase, other_task, other_phase; /* tasks of this block */
 };
 
-constexpr int32_t RING = 32;      /* prefetches of a block that may be in flight or unread */
+constexpr int32_t RING = PREM_DEVICE_PREFETCHES;
 constexpr int32_t CHUNK = 4;      /* records brought from L2 at a time */
 constexpr int32_t SLIPS = 8;      /* phases of a kind in flight or not yet written down */
 constexpr int32_t LOOK_NS = 4096; /* between two looks at the abort word in L2 */
