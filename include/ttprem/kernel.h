@@ -178,7 +178,8 @@ typedef struct prem_kernel {
   void (*reference)(const void *params, const prem_array_view *arrays);
   /** 0: equal to the reference bit for bit; else |out - ref| <= tolerance * max(|ref|, 1e-30). */
   double tolerance;
-  /** A compatible interval: views lie in the arrays. Windows must be inside them. */
+  /** A compatible interval: views lie in the arrays. Windows must be inside them. Inputs are no
+   *  copies, and rows have no gaps to write to: compute writes its outputs' windows alone. */
   bool compatible;
 } prem_kernel;
 

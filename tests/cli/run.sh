@@ -5,7 +5,8 @@
 #   stdout, stderr   exactly this text; nothing where there is no such file
 #   status           its exit status; 0 where there is none
 #   files            the files that it leaves in its working folder, one a line; else none
-# The files of inputs/ and all other files of CASE are copied to the working folder first. $SOURCE is the root of the tree.
+# The files of inputs/ and all other files of CASE are copied to the working folder first. $SOURCE is
+# the root of the tree.
 # --update writes the expectations anew: read the difference before you commit it.
 set -eu
 
