@@ -394,6 +394,49 @@ START_TEST(odd_tables_are_drawn) {
 }
 END_TEST
 
+/** A map of `columns` columns, the first of them "%globaltimer", with a small and a large value. */
+static prem_findings *one_map(int columns) {
+  prem_findings *findings = prem_findings_new("map", "A map", "?");
+  prem_table *table = prem_findings_table(findings, "t", "T", NULL);
+  prem_table_column(table, "row", "");
+  prem_table_column(table, "beside", "");
+  prem_table_column(table, "jitter", "%");
+  for (int column = 0; column < columns; ++column) {
+    char name[24];
+    snprintf(name, sizeof name, "%d others", column);
+    prem_table_add_text(table, "a");
+    prem_table_add_text(table, column ? name : "%globaltimer");
+    prem_table_add_real(table, column ? 12.345 : 0.01234);
+  }
+  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_HEAT_MAP,
+                                              .title = "A map",
+                                              .table = "t",
+                                              .x = "beside",
+                                              .y = "jitter",
+                                              .series = "row"});
+  return findings;
+}
+
+START_TEST(numbers_fit_into_the_cells_of_a_map) {
+  static const struct {
+    int columns;
+    const char *small, *large;
+  } maps[] = {{3, ">0.0123<", ">12.3<"}, {40, ">0.0<", ">12.3<"}};
+  prem_findings *findings = one_map(maps[_i].columns);
+  prem_findings_incomplete(findings);
+  const char *path = path_of("map.svg");
+  if (drawn(findings, path)) {
+    char *text = read_text(path);
+    ck_assert_ptr_nonnull(strstr(text, maps[_i].small));
+    ck_assert_ptr_nonnull(strstr(text, maps[_i].large));
+    ck_assert_ptr_nonnull(strstr(text, ">%globaltimer<")); /* and not 0lobaltimer */
+    ck_assert_ptr_nonnull(strstr(text, "Incomplete"));
+    free(text);
+  }
+  prem_findings_free(findings);
+}
+END_TEST
+
 START_TEST(what_is_no_picture_is_refused) {
   prem_findings *findings = some_findings();
   ck_assert_int_eq(prem_findings_draw(findings, path_of("no_chart.svg"), NULL), PREM_ERR_ARGUMENT);
@@ -444,6 +487,7 @@ int main(void) {
   tcase_add_test(cases, a_long_table_is_cut_and_says_so);
   tcase_add_loop_test(cases, every_kind_of_chart_is_drawn, 0, PREM_CHART_KIND_COUNT);
   tcase_add_test(cases, odd_tables_are_drawn);
+  tcase_add_loop_test(cases, numbers_fit_into_the_cells_of_a_map, 0, 2);
   tcase_add_test(cases, what_is_no_picture_is_refused);
   tcase_add_test(cases, experiments_are_found_by_name);
   suite_add_tcase(suite, cases);
