@@ -178,6 +178,51 @@ static void judge_token(const prem_backend *backend, const char *path,
   prem_diag_free(diag);
 }
 
+/* No record twice, and each of a phase of this schedule that took some time. */
+static bool records_are_whole(const prem_schedule *schedule, prem_trace *trace) {
+  prem_trace_sort(trace);
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    const prem_trace_record *record = &trace->records[i];
+    if (i > 0 && memcmp(record - 1, record, sizeof *record) == 0)
+      return false;
+    if (record->task >= schedule->task_count || record->block >= schedule->platform.blocks ||
+        record->phase >= PREM_PHASE_COUNT || record->hyperperiod < 0 ||
+        record->hyperperiod >= HYPERPERIODS || record->end_ns < record->start_ns)
+      return false;
+  }
+  return true;
+}
+
+/* With room for every record, and for a third of them: what is not there is counted. */
+static void judge_room(const prem_backend *backend, const char *path, const prem_machine *machine) {
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *schedule = planned(path, machine, diag);
+  prem_session *session = NULL;
+  if (!schedule || prem_session_open(backend, schedule, &session, diag) != PREM_OK)
+    fail(path, diag);
+  int64_t all = 0;
+  for (int tight = 0; session && tight < 2; ++tight) {
+    prem_trace *trace = NULL;
+    const int64_t room = tight ? all / 3 : 100000;
+    if (prem_trace_new(schedule, HYPERPERIODS, room, &trace) != PREM_OK ||
+        !run(session, path, PREM_MODE_TT, PREM_ENGINE_BEST, trace, diag)) {
+      fail("no trace", diag);
+    } else {
+      if (!tight)
+        all = trace->record_count;
+      if (all == 0 || trace->record_count + trace->lost != all || (trace->lost > 0) != tight ||
+          trace->record_count > trace->record_capacity)
+        fail("records are neither there nor counted as lost", diag);
+      if (!records_are_whole(schedule, trace))
+        fail("a record is there twice, or is none of this schedule's", diag);
+    }
+    prem_trace_free(trace);
+  }
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+
 /* Tasks that share an array kept the plan's order, however late they were. */
 static void judge_order(const prem_schedule *schedule, const char *name, const prem_trace *trace,
                         const prem_machine *machine) {
@@ -291,6 +336,7 @@ int main(int argc, char **argv) {
   snprintf(path, sizeof path, "%s/schedules/figures/thesis_phase_blockwise.cfg",
            argc > 1 ? argv[1] : SOURCE_DIR);
   judge_token(backend, path, &machine);
+  judge_room(backend, path, &machine);
   snprintf(path, sizeof path, "%s/tests/walks.cfg", argc > 1 ? argv[1] : SOURCE_DIR);
   judge_walks(backend, path, &machine);
   snprintf(path, sizeof path, "%s/tests/long_walk.cfg", argc > 1 ? argv[1] : SOURCE_DIR);
