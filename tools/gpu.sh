@@ -105,7 +105,8 @@ step_h200_conv2d() {
   find . -name '*.csv' -exec gzip -9n {} +
 }
 
-# When the memory stands still, and what is late then: from all stamps of 60 hyperperiods.
+# When the memory stands still, and what is late then: from all stamps of 60 hyperperiods and of
+# those that are discarded.
 measure_pauses() { # SCHEDULE
   until_end trace 40 run "$1" --mode tt --repeat 60 --trace trace.csv
   limit pauses 40 "$here/pauses.sh" trace.csv

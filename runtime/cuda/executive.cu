@@ -193,9 +193,17 @@ __device__ void block_report(const prem_launch &launch, const prem_device_block 
   }
 }
 
+/** As many blocks, or as many as a processor of this kind holds threads of. */
+constexpr int32_t blocks_held(int32_t threads, int32_t blocks) {
+  constexpr int32_t MOST = PREM_ARCH == 750                     ? 1024
+                           : PREM_ARCH > 800 && PREM_ARCH < 900 ? 1536
+                                                                : 2048;
+  return threads * blocks <= MOST ? blocks : MOST / threads;
+}
+
 /** INTERVALS: with compatible intervals, whose code would take registers and room from the rest. */
 template <int THREADS, int BLOCKS, bool INTERVALS>
-__global__ void __launch_bounds__(THREADS, BLOCKS)
+__global__ void __launch_bounds__(THREADS, blocks_held(THREADS, BLOCKS))
     executive(const __grid_constant__ prem_launch launch) {
   control *own = shared();
   if (threadIdx.x == 0) {
