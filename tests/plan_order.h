@@ -54,7 +54,7 @@ static inline void order_plan_job(order_job *job, const prem_slot *slot, int64_t
 /** Jobs of the whole run: [hyperperiod][job of the hyperperiod, as in the trace]. */
 static inline order_job *order_jobs(const prem_schedule *schedule, const prem_trace *trace) {
   const int64_t count = trace->hyperperiods * trace->job_count;
-  order_job *jobs = (order_job *)malloc((size_t)count * sizeof *jobs + 1);
+  order_job *jobs = (order_job *)calloc((size_t)count + 1, sizeof *jobs);
   prem_slot *slots = NULL;
   int64_t slot_count = 0;
   if (!jobs || prem_plan_expand(schedule, schedule->plan, &slots, &slot_count, NULL) != PREM_OK)
