@@ -421,9 +421,15 @@ function titleOf(document) {
   return document.result ? document.result.schedule.name : document.findings.title;
 }
 
+/** Several results of one schedule are told apart by their files. */
+function entryOf(document, documents) {
+  const title = titleOf(document), alike = documents.filter((other) => titleOf(other) === title);
+  return alike.length > 1 ? `${title} (${document.file.replace(/^.*\//, '')})` : title;
+}
+
 function contents(documents) {
   if (documents.length < 2) return null;
-  return element('nav', {}, element('ol', {}, documents.map((d, i) => element('li', {}, element('a', {href: `#document-${i}`}, titleOf(d)),
+  return element('nav', {}, element('ol', {}, documents.map((d, i) => element('li', {}, element('a', {href: `#document-${i}`}, entryOf(d, documents)),
     ' \u2013 ', d.result ? verdict(d.result).text : d.findings.verdict || 'no verdict'))));
 }
 
