@@ -255,6 +255,8 @@ __device__ __forceinline__ void compute_warps(control *own, const prem_launch &l
     }
     while (reads && !prefetch_there(own, fetched)) {
     }
+    const bool locks = leads && compute_locks<INTERVALS>(launch, record);
+    const int32_t user = record->task; /* the record may be another one when they have met */
     compute_dispatch<INTERVALS>(own, launch, task, at.slot);
     prem_fence_async_scratch();
     if (prepares && chunk_ends(at)) /* the next chunk: there, and seen by all after they met */
@@ -265,8 +267,8 @@ __device__ __forceinline__ void compute_warps(control *own, const prem_launch &l
       of->end_ns = prem_clock_ns();
       count_publish(own, PREM_COMPUTE, number);
     }
-    if (leads && compute_locks<INTERVALS>(launch, record))
-      tokens_give(token_user{record->task, PREM_COMPUTE, record->task, PREM_COMPUTE});
+    if (locks)
+      tokens_give(token_user{user, PREM_COMPUTE, user, PREM_COMPUTE});
     cursor_step(own, &at);
     if (prepares && at.index == 0 && own->turns)
       buffers_turn(false);
