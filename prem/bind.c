@@ -92,15 +92,6 @@ static const char *kernel_name(const void *from, int32_t index) {
   return ((const prem_registry *)from)->kernels[index]->name;
 }
 
-/* "conv2d, noop" of a registry, cut short where it is long. */
-static void list_kernels(const prem_registry *registry, char *out, size_t out_bytes) {
-  size_t used = 0;
-  out[0] = '\0';
-  for (int32_t i = 0; i < registry->count && used < out_bytes; ++i)
-    used += (size_t)snprintf(out + used, out_bytes - used, "%s%s", i ? ", " : "",
-                             registry->kernels[i]->name);
-}
-
 /* The place of "args.KEY", else the task's. */
 static prem_place place_of_key(const prem_task *task, const char *key) {
   for (int32_t i = 0; i < task->arg_count; ++i)
@@ -378,7 +369,7 @@ static prem_status bind_task(prem_schedule *schedule, int32_t number, const prem
   const prem_kernel *kernel = prem_registry_find(registry, task->kernel);
   if (!kernel) {
     char names[384];
-    list_kernels(registry, names, sizeof names);
+    prem_list_words(kernel_name, registry, registry->count, names, sizeof names);
     const prem_shown near = prem_suggest(task->kernel, kernel_name, registry, registry->count);
     return refuse(task, diag, 24, task->place, "kernel",
                   "there is no kernel '%s' in this build%s it has: %s, and \"none\"", task->kernel,

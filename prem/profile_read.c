@@ -216,19 +216,11 @@ static bool is_profile(const prem_schedule *schedule, const char *name) {
   return false;
 }
 
-static void list_profiles(const prem_schedule *schedule, char *out, size_t out_bytes) {
-  size_t used = 0;
-  snprintf(out, out_bytes, "none");
-  for (int32_t i = 0; i < schedule->profile_count && used < out_bytes; ++i)
-    used += (size_t)snprintf(out + used, out_bytes - used, "%s%s", i ? ", " : "",
-                             schedule->profiles[i].name);
-}
-
 static void refuse_unknown_profiles(prem_reader *reader) {
   const prem_schedule *schedule = reader->schedule;
   if (reader->profile && !is_profile(schedule, reader->profile)) {
     char names[256];
-    list_profiles(schedule, names, sizeof names);
+    prem_list_words(profile_name, schedule->profiles, schedule->profile_count, names, sizeof names);
     const prem_shown near =
         prem_suggest(reader->profile, profile_name, schedule->profiles, schedule->profile_count);
     prem_diag_add(reader->diag, PREM_ERROR, 24, (prem_place){schedule->path, 0}, "profiles",

@@ -136,7 +136,10 @@ prem_shown prem_show(const char *word);
  */
 prem_shown prem_suggest(const char *word, const char *(*candidate)(const void *from, int32_t index),
                         const void *from, int32_t count);
-/** The same from a list that a NULL ends. */
+/** "a, b, c" of the same candidates, cut short where it is long; "none". */
+void prem_list_words(const char *(*candidate)(const void *from, int32_t index), const void *from,
+                     int32_t count, char *out, size_t out_bytes);
+/** The nearest one from a list that a NULL ends. */
 prem_shown prem_suggest_word(const char *word, const char *const *words);
 
 #endif

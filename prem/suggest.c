@@ -1,4 +1,4 @@
-/* "Did you mean": the nearest word by edit distance. */
+/* "Did you mean": the nearest word by edit distance; and which words there are. */
 #include "reader.h"
 
 #include <ctype.h>
@@ -60,6 +60,15 @@ prem_shown prem_suggest(const char *word, const char *(*candidate)(const void *f
   if (best)
     snprintf(out.text, sizeof out.text, ", did you mean '%.50s'?", best);
   return out;
+}
+
+void prem_list_words(const char *(*candidate)(const void *from, int32_t index), const void *from,
+                     int32_t count, char *out, size_t out_bytes) {
+  size_t used = 0;
+  snprintf(out, out_bytes, "none");
+  for (int32_t i = 0; i < count && used < out_bytes; ++i)
+    used +=
+        (size_t)snprintf(out + used, out_bytes - used, "%s%s", i ? ", " : "", candidate(from, i));
 }
 
 static const char *word_at(const void *from, int32_t index) {

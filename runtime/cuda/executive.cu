@@ -32,8 +32,9 @@
  * hold its tokens. All of this is in variants of their own, which only schedules with such tasks
  * run.
  *
- * Every wait sees the abort word and ends: those for an instant by themselves, the others at the
- * stall timeout, which raises a fault that stops everybody.
+ * Every wait ends: those for an instant by themselves, those for the watcher since it writes down
+ * what has ended whatever happens; all others see the abort word, and end at the stall timeout,
+ * which raises a fault that stops everybody.
  */
 #include "executive.h"
 

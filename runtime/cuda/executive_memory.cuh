@@ -294,13 +294,11 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
     }
     if (now.writeback >= 0) /* behind the prefetch, whose bytes others wait for */
       writeback_order(own, ordered++, ready_ns, start_ns);
-    if (now.prefetch >= 0) {
-      if (lane_number() == 0) {
-        fetch->ready_ns = ready_ns;
-        fetch->start_ns = start_ns;
-        block_fence();
-        *(volatile uint32_t *)&own->issued = issued;
-      }
+    if (now.prefetch >= 0 && lane_number() == 0) {
+      fetch->ready_ns = ready_ns;
+      fetch->start_ns = start_ns;
+      block_fence();
+      *(volatile uint32_t *)&own->issued = issued;
     }
     __syncwarp();
     if (locks && !turn_unlock(at, issued, ordered))
