@@ -26,14 +26,31 @@ __device__ __forceinline__ int64_t row_offset(const prem_legacy_work &work, int3
          row % work.rows_of[1] * pitch_bytes[2];
 }
 
-template <bool STREAM> __device__ __forceinline__ float4 piece_load(const unsigned char *from) {
-  return STREAM ? __ldcs((const float4 *)from) : __ldg((const float4 *)from);
+/** What the caches are told of the data. STREAMED: not needed again, read or written. EVICT_LAST:
+ * what is read leaves L2 last; prefetches of tiles say the same (device_engine.cuh). */
+enum cache_use { PLAIN, STREAMED, EVICT_LAST };
+
+template <cache_use USE> __device__ __forceinline__ float4 piece_load(const void *from) {
+  if constexpr (USE == STREAMED)
+    return __ldcs((const float4 *)from);
+#if PREM_ARCH >= 800
+  if constexpr (USE == EVICT_LAST) {
+    uint64_t policy;
+    float4 piece;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    asm("ld.global.nc.L2::cache_hint.v4.f32 {%0, %1, %2, %3}, [%4], %5;"
+        : "=f"(piece.x), "=f"(piece.y), "=f"(piece.z), "=f"(piece.w)
+        : "l"(from), "l"(policy));
+    return piece;
+  }
+#endif
+  return __ldg((const float4 *)from);
 }
 
-template <bool STREAM>
+template <cache_use USE>
 __device__ __forceinline__ void piece_store(unsigned char *to, int64_t bytes, float4 piece) {
   if (bytes >= 16) {
-    if constexpr (STREAM)
+    if constexpr (USE == STREAMED)
       __stcs((float4 *)to, piece);
     else
       *(float4 *)to = piece;

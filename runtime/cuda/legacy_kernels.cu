@@ -29,6 +29,9 @@
 
 namespace {
 
+/* Neighbours read an element again: no convolution streams its input. */
+template <cache_use USE> constexpr cache_use READ_USE = USE == EVICT_LAST ? EVICT_LAST : PLAIN;
+
 /* ---- conv2d ---------------------------------------------------------------------------------- */
 
 /**
@@ -39,7 +42,7 @@ namespace {
  *
  * @param last  the last column that any pixel needs.
  */
-template <int VECTOR, bool BORDER>
+template <int VECTOR, cache_use READ, bool BORDER>
 __device__ __forceinline__ void row_load(const float *row, int32_t column, int32_t last, bool there,
                                          float (&x)[VECTOR + 2]) {
   const bool mine = there && column <= last;
@@ -49,7 +52,7 @@ __device__ __forceinline__ void row_load(const float *row, int32_t column, int32
       x[i] = mine ? __ldg(row + column + i - (BORDER ? 1 : 0)) : 0.0f;
   } else {
     const uint32_t lane = threadIdx.x & 31u;
-    const float4 own = mine ? __ldg((const float4 *)(row + column)) : make_float4(0, 0, 0, 0);
+    const float4 own = mine ? piece_load<READ>(row + column) : make_float4(0, 0, 0, 0);
     if constexpr (BORDER) {
       const bool edge = mine && (lane == 0 || (lane == 31 && column + 4 <= last));
       const float outer = edge ? __ldg(row + column + (lane == 0 ? -1 : 4)) : 0.0f;
@@ -70,12 +73,12 @@ __device__ __forceinline__ void row_load(const float *row, int32_t column, int32
   }
 }
 
-template <int VECTOR, bool STREAM>
+template <int VECTOR, cache_use USE>
 __device__ __forceinline__ void row_store(float *to, int32_t count, const float (&sum)[VECTOR]) {
   if constexpr (VECTOR == 4)
     if (count >= 4) {
       const float4 all = make_float4(sum[0], sum[1], sum[2], sum[3]);
-      if constexpr (STREAM)
+      if constexpr (USE == STREAMED)
         __stcs((float4 *)to, all);
       else
         *(float4 *)to = all;
@@ -84,7 +87,7 @@ __device__ __forceinline__ void row_store(float *to, int32_t count, const float 
 #pragma unroll
   for (int32_t i = 0; i < VECTOR; ++i)
     if (i < count) {
-      if constexpr (STREAM)
+      if constexpr (USE == STREAMED)
         __stcs(to + i, sum[i]);
       else
         to[i] = sum[i];
@@ -93,7 +96,7 @@ __device__ __forceinline__ void row_store(float *to, int32_t count, const float 
 
 /** A thread computes ROWS rows of VECTOR pixels; everything is loaded before anything is used, so
  *  that the loads are in flight together. blockDim.x is whole warps. */
-template <int VECTOR, int ROWS, bool STREAM, bool BORDER>
+template <int VECTOR, int ROWS, cache_use USE, bool BORDER>
 __global__ void __launch_bounds__(512) conv2d(const prem_legacy_work work) {
   const conv2d_params *params = (const conv2d_params *)work.params;
   const int32_t columns = (int32_t)work.columns, rows = work.rows;
@@ -111,8 +114,8 @@ __global__ void __launch_bounds__(512) conv2d(const prem_legacy_work work) {
     float x[ROWS + 2][VECTOR + 2];
 #pragma unroll
     for (int32_t r = 0; r < ROWS + 2; ++r)
-      row_load<VECTOR, BORDER>((const float *)(in + r * work.in_pitch_bytes[0][2]), column, last,
-                               row + r < rows + 2, x[r]);
+      row_load<VECTOR, READ_USE<USE>, BORDER>((const float *)(in + r * work.in_pitch_bytes[0][2]),
+                                              column, last, row + r < rows + 2, x[r]);
 #pragma unroll
     for (int32_t r = 0; r < ROWS; ++r) {
       float sum[VECTOR];
@@ -120,9 +123,9 @@ __global__ void __launch_bounds__(512) conv2d(const prem_legacy_work work) {
       for (int32_t i = 0; i < VECTOR; ++i)
         sum[i] = conv2d_pixel(params, &x[r][i], VECTOR + 2);
       if (row + r < rows)
-        row_store<VECTOR, STREAM>(
-            (float *)(work.out + (int64_t)(row + r) * work.out_pitch_bytes[2]) + column,
-            columns - column, sum);
+        row_store<VECTOR, USE>((float *)(work.out + (int64_t)(row + r) * work.out_pitch_bytes[2]) +
+                                   column,
+                               columns - column, sum);
     }
   }
   stamp_end(work.ends);
@@ -132,7 +135,7 @@ __global__ void __launch_bounds__(512) conv2d(const prem_legacy_work work) {
  * Ten elements of a row for four neighbouring pixels, in pieces of 16 bytes; with BORDER the first
  * of them stands three to the left of `column`.
  */
-template <bool BORDER>
+template <cache_use READ, bool BORDER>
 __device__ __forceinline__ void row_load_7x7(const float *row, int32_t column, int32_t last,
                                              bool there, float (&x)[10]) {
   constexpr int32_t skip = BORDER ? 1 : 0;
@@ -141,7 +144,7 @@ __device__ __forceinline__ void row_load_7x7(const float *row, int32_t column, i
   for (int32_t p = 0; p < 3; ++p) {
     const int32_t first = column + 4 * (p - skip);
     const float4 piece =
-        there && first <= last ? __ldg((const float4 *)(row + first)) : make_float4(0, 0, 0, 0);
+        there && first <= last ? piece_load<READ>(row + first) : make_float4(0, 0, 0, 0);
     all[4 * p] = piece.x, all[4 * p + 1] = piece.y;
     all[4 * p + 2] = piece.z, all[4 * p + 3] = piece.w;
   }
@@ -152,7 +155,7 @@ __device__ __forceinline__ void row_load_7x7(const float *row, int32_t column, i
 
 /** A thread computes ROWS rows of four pixels from ROWS + 6 rows of the input, each loaded once. A
  *  sum begins with -0, which changes no product that is added to it. */
-template <int ROWS, bool STREAM, bool BORDER>
+template <int ROWS, cache_use USE, bool BORDER>
 __global__ void __launch_bounds__(512) conv2d_7x7(const prem_legacy_work work) {
   constexpr int32_t SIDE = CONV2D_7X7_SIDE;
   const float *k = ((const conv2d_7x7_params *)work.params)->coefficients;
@@ -175,8 +178,8 @@ __global__ void __launch_bounds__(512) conv2d_7x7(const prem_legacy_work work) {
 #pragma unroll
     for (int32_t r = 0; r < ROWS + SIDE - 1; ++r) {
       float x[10];
-      row_load_7x7<BORDER>((const float *)(in + r * work.in_pitch_bytes[0][2]), column, last,
-                           row + r < rows + SIDE - 1, x);
+      row_load_7x7<READ_USE<USE>, BORDER>((const float *)(in + r * work.in_pitch_bytes[0][2]),
+                                          column, last, row + r < rows + SIDE - 1, x);
 #pragma unroll
       for (int32_t o = 0; o < ROWS; ++o)
         if (r - o >= 0 && r - o < SIDE)
@@ -185,9 +188,9 @@ __global__ void __launch_bounds__(512) conv2d_7x7(const prem_legacy_work work) {
 #pragma unroll
     for (int32_t r = 0; r < ROWS; ++r)
       if (row + r < rows)
-        row_store<4, STREAM>((float *)(work.out + (int64_t)(row + r) * work.out_pitch_bytes[2]) +
-                                 column,
-                             columns - column, sum[r]);
+        row_store<4, USE>((float *)(work.out + (int64_t)(row + r) * work.out_pitch_bytes[2]) +
+                              column,
+                          columns - column, sum[r]);
   }
   stamp_end(work.ends);
 }
@@ -237,7 +240,7 @@ template <prem_c64 (*F)(float, prem_c64)> struct constant_op {
 
 /** A thread works PIECES pieces of 16 bytes of one row, a block's width apart; all are loaded
  * before any is used. */
-template <class OP, int PIECES, bool STREAM>
+template <class OP, int PIECES, cache_use USE>
 __global__ void __launch_bounds__(512) element_wise(const prem_legacy_work work) {
   const int64_t row_bytes = work.columns * OP::ELEMENT_BYTES;
   const uint32_t across = PIECES * blockDim.x;
@@ -260,17 +263,17 @@ __global__ void __launch_bounds__(512) element_wise(const prem_legacy_work work)
       const uint32_t piece = first + (uint32_t)i * blockDim.x;
       x[i] = y[i] = make_float4(0, 0, 0, 0);
       if (piece < pieces) {
-        x[i] = piece_load<STREAM>(from[0] + (int64_t)piece * 16);
+        x[i] = piece_load<USE>(from[0] + (int64_t)piece * 16);
         if constexpr (OP::INPUTS == 2)
-          y[i] = piece_load<STREAM>(from[1] + (int64_t)piece * 16);
+          y[i] = piece_load<USE>(from[1] + (int64_t)piece * 16);
       }
     }
 #pragma unroll
     for (int32_t i = 0; i < PIECES; ++i) {
       const uint32_t piece = first + (uint32_t)i * blockDim.x;
       if (piece < pieces)
-        piece_store<STREAM>(to + (int64_t)piece * 16, row_bytes - (int64_t)piece * 16,
-                            OP::apply(work.params, x[i], y[i]));
+        piece_store<USE>(to + (int64_t)piece * 16, row_bytes - (int64_t)piece * 16,
+                         OP::apply(work.params, x[i], y[i]));
     }
   }
   stamp_end(work.ends);
@@ -278,7 +281,7 @@ __global__ void __launch_bounds__(512) element_wise(const prem_legacy_work work)
 
 /** Every channel times the one of the other input, which is loaded once for CHANNELS of them. Rows
  *  are those of all scales and groups of channels. */
-template <int CHANNELS, bool STREAM>
+template <int CHANNELS, cache_use USE>
 __global__ void __launch_bounds__(512) multiply_channels(const prem_legacy_work work) {
   const int64_t row_bytes = work.columns * (int64_t)sizeof(prem_c64);
   const uint32_t pieces = (uint32_t)((row_bytes + 15) / 16), plane_rows = (uint32_t)work.rows_of[1];
@@ -305,17 +308,17 @@ __global__ void __launch_bounds__(512) multiply_channels(const prem_legacy_work 
                          first * work.out_pitch_bytes[1] + row_in_plane * work.out_pitch_bytes[2] +
                          (int64_t)piece * 16;
     const int64_t here = channels - first;
-    const float4 y = piece_load<false>(b);
+    const float4 y = piece_load<PLAIN>(b);
     float4 x[CHANNELS];
 #pragma unroll
     for (int32_t c = 0; c < CHANNELS; ++c)
-      x[c] = c < here ? piece_load<STREAM>(a + c * work.in_pitch_bytes[0][1])
-                      : make_float4(0, 0, 0, 0);
+      x[c] =
+          c < here ? piece_load<USE>(a + c * work.in_pitch_bytes[0][1]) : make_float4(0, 0, 0, 0);
 #pragma unroll
     for (int32_t c = 0; c < CHANNELS; ++c)
       if (c < here)
-        piece_store<STREAM>(out + c * work.out_pitch_bytes[1], row_bytes - (int64_t)piece * 16,
-                            complex_op<kcf_product>::apply(work.params, x[c], y));
+        piece_store<USE>(out + c * work.out_pitch_bytes[1], row_bytes - (int64_t)piece * 16,
+                         complex_op<kcf_product>::apply(work.params, x[c], y));
   }
   stamp_end(work.ends);
 }
@@ -397,46 +400,52 @@ __global__ void gate(const prem_legacy_gate gate) {
 #define BLOCK_VARIANT(KERNEL, WORDS, CODE)                                                         \
   { KERNEL, WORDS, (const void *)CODE, 1, 1, 512, -1, true, false }
 
-#define CONV2D(VECTOR, ROWS, STREAM, BORDER, WORDS)                                                \
-  VARIANT("conv2d", WORDS, (conv2d<VECTOR, ROWS, STREAM, BORDER>), ROWS, VECTOR, BORDER)
+#define CONV2D(VECTOR, ROWS, USE, BORDER, WORDS)                                                   \
+  VARIANT("conv2d", WORDS, (conv2d<VECTOR, ROWS, USE, BORDER>), ROWS, VECTOR, BORDER)
 #define CONV2D_ROWS(ROWS, BORDER)                                                                  \
-  CONV2D(4, ROWS, false, BORDER, "float4 x " #ROWS " rows"),                                       \
-      CONV2D(4, ROWS, true, BORDER, "float4 x " #ROWS " rows, streaming"),                         \
-      CONV2D(1, ROWS, false, BORDER, "float x " #ROWS " rows"),                                    \
-      CONV2D(1, ROWS, true, BORDER, "float x " #ROWS " rows, streaming")
+  CONV2D(4, ROWS, PLAIN, BORDER, "float4 x " #ROWS " rows"),                                       \
+      CONV2D(4, ROWS, STREAMED, BORDER, "float4 x " #ROWS " rows, streaming"),                     \
+      CONV2D(4, ROWS, EVICT_LAST, BORDER, "float4 x " #ROWS " rows, evict last"),                  \
+      CONV2D(1, ROWS, PLAIN, BORDER, "float x " #ROWS " rows"),                                    \
+      CONV2D(1, ROWS, STREAMED, BORDER, "float x " #ROWS " rows, streaming")
 #define CONV2D_ALL(BORDER)                                                                         \
   CONV2D_ROWS(1, BORDER), CONV2D_ROWS(2, BORDER), CONV2D_ROWS(4, BORDER), CONV2D_ROWS(8, BORDER)
 #define CONV2D_7X7(ROWS, BORDER)                                                                   \
-  VARIANT("conv2d_7x7", "float4 x " #ROWS " rows", (conv2d_7x7<ROWS, false, BORDER>), ROWS, 4,     \
+  VARIANT("conv2d_7x7", "float4 x " #ROWS " rows", (conv2d_7x7<ROWS, PLAIN, BORDER>), ROWS, 4,     \
           BORDER),                                                                                 \
       VARIANT("conv2d_7x7", "float4 x " #ROWS " rows, streaming",                                  \
-              (conv2d_7x7<ROWS, true, BORDER>), ROWS, 4, BORDER)
+              (conv2d_7x7<ROWS, STREAMED, BORDER>), ROWS, 4, BORDER),                              \
+      VARIANT("conv2d_7x7", "float4 x " #ROWS " rows, evict last",                                 \
+              (conv2d_7x7<ROWS, EVICT_LAST, BORDER>), ROWS, 4, BORDER)
 #define CONV2D_7X7_ALL(BORDER)                                                                     \
   CONV2D_7X7(1, BORDER), CONV2D_7X7(2, BORDER), CONV2D_7X7(4, BORDER), CONV2D_7X7(8, BORDER)
 #define PIECES_OF(KERNEL, PIECES, ...)                                                             \
-  VARIANT(KERNEL, "float4 x " #PIECES, (element_wise<__VA_ARGS__, PIECES, false>), 1,              \
+  VARIANT(KERNEL, "float4 x " #PIECES, (element_wise<__VA_ARGS__, PIECES, PLAIN>), 1,              \
           PIECES * 16 / (__VA_ARGS__::ELEMENT_BYTES), -1),                                         \
       VARIANT(KERNEL, "float4 x " #PIECES ", streaming",                                           \
-              (element_wise<__VA_ARGS__, PIECES, true>), 1,                                        \
+              (element_wise<__VA_ARGS__, PIECES, STREAMED>), 1,                                    \
+              PIECES * 16 / (__VA_ARGS__::ELEMENT_BYTES), -1),                                     \
+      VARIANT(KERNEL, "float4 x " #PIECES ", evict last",                                          \
+              (element_wise<__VA_ARGS__, PIECES, EVICT_LAST>), 1,                                  \
               PIECES * 16 / (__VA_ARGS__::ELEMENT_BYTES), -1)
 #define ELEMENT_WISE(KERNEL, ...)                                                                  \
   PIECES_OF(KERNEL, 1, __VA_ARGS__), PIECES_OF(KERNEL, 2, __VA_ARGS__),                            \
       PIECES_OF(KERNEL, 4, __VA_ARGS__)
 #define CHANNELS_OF(CHANNELS)                                                                      \
   VARIANT("kcf_multiply_channels", "float4 x " #CHANNELS " channels",                              \
-          (multiply_channels<CHANNELS, false>), CHANNELS, 2, -1),                                  \
+          (multiply_channels<CHANNELS, PLAIN>), CHANNELS, 2, -1),                                  \
       VARIANT("kcf_multiply_channels", "float4 x " #CHANNELS " channels, streaming",               \
-              (multiply_channels<CHANNELS, true>), CHANNELS, 2, -1)
+              (multiply_channels<CHANNELS, STREAMED>), CHANNELS, 2, -1)
 #define SUM_CHANNELS(AHEAD)                                                                        \
-  VARIANT("kcf_sum_channels", "float4, " #AHEAD " channels ahead", (sum_channels<AHEAD, false>),   \
+  VARIANT("kcf_sum_channels", "float4, " #AHEAD " channels ahead", (sum_channels<AHEAD, PLAIN>),   \
           1, 2, -1),                                                                               \
       VARIANT("kcf_sum_channels", "float4, " #AHEAD " channels ahead, streaming",                  \
-              (sum_channels<AHEAD, true>), 1, 2, -1)
+              (sum_channels<AHEAD, STREAMED>), 1, 2, -1)
 #define SQR_NORM(AHEAD)                                                                            \
   BLOCK_VARIANT("kcf_sqr_norm", "a block a tile, " #AHEAD " rows ahead",                           \
-                (sqr_norm<AHEAD, false>)),                                                         \
+                (sqr_norm<AHEAD, PLAIN>)),                                                         \
       BLOCK_VARIANT("kcf_sqr_norm", "a block a tile, " #AHEAD " rows ahead, streaming",            \
-                    (sqr_norm<AHEAD, true>))
+                    (sqr_norm<AHEAD, STREAMED>))
 
 const prem_legacy_variant variants[] = {
     CONV2D_ALL(1),

@@ -14,7 +14,7 @@ __device__ __forceinline__ float4 two_together(prem_c64 a, prem_c64 b) {
 }
 
 /** A thread adds up the channels of a piece of 16 bytes; AHEAD of them are in flight together. */
-template <int AHEAD, bool STREAM>
+template <int AHEAD, cache_use USE>
 __global__ void __launch_bounds__(512) sum_channels(const prem_legacy_work work) {
   const int64_t row_bytes = work.columns * (int64_t)sizeof(prem_c64);
   const uint32_t pieces = (uint32_t)((row_bytes + 15) / 16);
@@ -29,21 +29,20 @@ __global__ void __launch_bounds__(512) sum_channels(const prem_legacy_work work)
       continue;
     const unsigned char *from =
         work.in[0] + row_offset(work, row, work.in_pitch_bytes[0]) + (int64_t)piece * 16;
-    float4 sum = piece_load<STREAM>(from);
+    float4 sum = piece_load<USE>(from);
     for (int32_t first = 1; first < channels; first += AHEAD) {
       float4 x[AHEAD];
 #pragma unroll
       for (int32_t c = 0; c < AHEAD; ++c)
         if (first + c < channels)
-          x[c] = piece_load<STREAM>(from + (first + c) * work.channel_bytes);
+          x[c] = piece_load<USE>(from + (first + c) * work.channel_bytes);
 #pragma unroll
       for (int32_t c = 0; c < AHEAD; ++c)
         if (first + c < channels)
           sum = make_float4(sum.x + x[c].x, sum.y + x[c].y, sum.z + x[c].z, sum.w + x[c].w);
     }
-    piece_store<STREAM>(work.out + row_offset(work, row, work.out_pitch_bytes) +
-                            (int64_t)piece * 16,
-                        row_bytes - (int64_t)piece * 16, sum);
+    piece_store<USE>(work.out + row_offset(work, row, work.out_pitch_bytes) + (int64_t)piece * 16,
+                     row_bytes - (int64_t)piece * 16, sum);
   }
   stamp_end(work.ends);
 }
@@ -72,7 +71,7 @@ __device__ __forceinline__ norm_tile norm_tile_at(const prem_legacy_work &work, 
 
 /** One strand of a tile; AHEAD rows are in flight together. What a tile lacks at the array's edge
  *  adds 0. */
-template <int AHEAD, bool STREAM>
+template <int AHEAD, cache_use USE>
 __device__ __forceinline__ double norm_strand(const prem_legacy_work &work, const norm_tile &tile,
                                               int32_t strand, int32_t column) {
   const int64_t row_bytes = KCF_STRANDS * work.in_pitch_bytes[0][2];
@@ -92,7 +91,7 @@ __device__ __forceinline__ double norm_strand(const prem_legacy_work &work, cons
           const float2 *from = (const float2 *)(at + r * row_bytes);
           x[r] = make_float2(0, 0);
           if (row + r * KCF_STRANDS < tile.extent[2])
-            x[r] = STREAM ? __ldcs(from) : __ldg(from);
+            x[r] = USE == STREAMED ? __ldcs(from) : __ldg(from);
         }
 #pragma unroll
         for (int32_t r = 0; r < AHEAD; ++r)
@@ -103,7 +102,7 @@ __device__ __forceinline__ double norm_strand(const prem_legacy_work &work, cons
 }
 
 /** A block makes the share of a tile; the strands' sums stand in dynamic shared memory. */
-template <int AHEAD, bool STREAM>
+template <int AHEAD, cache_use USE>
 __global__ void __launch_bounds__(512) sqr_norm(const prem_legacy_work work) {
   extern __shared__ double sums[];
   const kcf_sqr_norm_params *params = (const kcf_sqr_norm_params *)work.params;
@@ -113,7 +112,7 @@ __global__ void __launch_bounds__(512) sqr_norm(const prem_legacy_work work) {
   for (uint32_t number = blockIdx.x; number < (uint32_t)work.columns; number += gridDim.x) {
     const norm_tile tile = norm_tile_at(work, params->tile, number);
     for (int32_t i = thread; i < strands * columns; i += threads)
-      sums[i] = norm_strand<AHEAD, STREAM>(work, tile, i / columns, i % columns);
+      sums[i] = norm_strand<AHEAD, USE>(work, tile, i / columns, i % columns);
     __syncthreads();
     for (int32_t left = columns, half; left > 1; left = half) {
       half = (left + 1) / 2;
