@@ -162,13 +162,25 @@ static __device__ __forceinline__ void prem_barrier_expect(uint64_t *barrier, ui
                : "memory");
 }
 
+/**
+ * What is fetched leaves L2 last. No byte is saved by it where the arrays are beyond L2, but the
+ * memory delivers more, and fetches take long less often (docs/performance.md: measured, not
+ * explained).
+ */
+static __device__ __forceinline__ uint64_t prem_fetch_policy(void) {
+  uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
 /** Start fetching a box into a buffer; the barrier expects the bytes already. One lane. It takes 80
  *  clocks, rows 30 and more for each of them. */
 static __device__ __forceinline__ void prem_box_fetch(const int4 &box, const prem_device_port *port,
                                                       uint32_t scratch, uint32_t signal) {
-  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes "
-               "[%0], [%1, {%2, %3, %4, %5}], [%6];" ::"r"(scratch),
-               "l"(port->map), "r"(box.x), "r"(box.y), "r"(box.z), "r"(box.w), "r"(signal)
+  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
+               ".L2::cache_hint [%0], [%1, {%2, %3, %4, %5}], [%6], %7;" ::"r"(scratch),
+               "l"(port->map), "r"(box.x), "r"(box.y), "r"(box.z), "r"(box.w), "r"(signal),
+               "l"(prem_fetch_policy())
                : "memory");
 }
 
@@ -197,6 +209,7 @@ static __device__ __forceinline__ void prem_move_fetch(const prem_device_move *m
   const int64_t pitch = move->pitch_bytes;
   const uint32_t scratch_pitch = (uint32_t)move->scratch_pitch;
   const int32_t rows = move->rows;
+  const uint64_t policy = prem_fetch_policy();
 #pragma unroll 1
   for (int32_t p0 = 0; p0 < move->planes[0]; ++p0)
 #pragma unroll 1
@@ -206,9 +219,9 @@ static __device__ __forceinline__ void prem_move_fetch(const prem_device_move *m
       uint32_t scratch = at + (uint32_t)(p0 * port->scratch_pitch[0] + p1 * port->scratch_pitch[1]);
 #pragma unroll 4
       for (int32_t row = 0; row < rows; ++row) {
-        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
-                     "[%0], [%1], %2, [%3];" ::"r"(scratch),
-                     "l"(array), "r"(bytes), "r"(signal)
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                     ".L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(scratch),
+                     "l"(array), "r"(bytes), "r"(signal), "l"(policy)
                      : "memory");
         array += pitch;
         scratch += scratch_pitch;

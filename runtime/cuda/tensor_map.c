@@ -54,7 +54,7 @@ bool prem_tensor_map_make(const prem_device_array *array, const prem_window *win
   CUtensorMap map;
   if (encode(&map, CU_TENSOR_MAP_DATA_TYPE_INT64, 4, array->box, size, pitch, box, step,
              CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
-             CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)
+             CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)
     return false;
   memcpy(out, &map, sizeof map);
   return true;
