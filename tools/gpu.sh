@@ -81,8 +81,8 @@ step_measure() {
   measure thesis_phase_blockwise  120 compare figures/thesis_phase_blockwise.cfg  --modes $all_modes --repeat 200
 }
 
-# The most important first: what finds no time any more is left out, and said. Stamps of single phases
-# make a run ten times as long, so that long series have only counts.
+# The most important first: what finds no time any more is left out, and said. Long series have only
+# counts: stamps of all their phases would find no room.
 step_h200_conv2d() {
   local end=$((SECONDS + 520)) four=figures/h200_conv2d_x4_large.cfg every
   local resident=figures/h200_conv2d_x4_large_resident.cfg
@@ -99,9 +99,10 @@ step_h200_conv2d() {
   until_end isolate_gang      60 isolate figures/h200_conv2d_x4_gang.cfg --repeat 20
   until_end tune             100 tune figures/h200_conv2d_x4_tune.cfg --from 736 --to 960 --sweep=32 --tries 2 \
     --precision 3 --rounds 2 --late 0.01 --overruns 100
-  until_end profile           40 profile $four --times planned --regulated --steady --repeat 40 \
+  until_end profile           60 profile $four --times planned --regulated --steady --repeat 300 \
     -o h200_conv2d_x4_large.profile.cfg
   measure_pauses "$resident"
+  count_bytes "$resident"
   find . -name '*.csv' -exec gzip -9n {} +
 }
 
@@ -112,6 +113,22 @@ measure_pauses() { # SCHEDULE
   limit pauses 40 "$here/pauses.sh" trace.csv
   mv pauses.log pauses.txt
   rm -f trace.csv
+}
+
+# What the memory's own counters say of a launch: of 70 hyperperiods, 20 of which go before those
+# that count.
+count_bytes() { # SCHEDULE
+  local mode
+  if ! command -v ncu >/dev/null; then
+    report skipped 0 "memory_bytes: no ncu on PATH or in /usr/local/cuda/bin"
+    return
+  fi
+  for mode in tt free; do
+    limit "memory_bytes_$mode" 40 ncu --kernel-name executive --launch-count 3 \
+      --metrics dram__bytes_read.sum,dram__bytes_write.sum --cache-control none --clock-control none \
+      ttprem run "schedules/$1" --backend cuda --mode "$mode" --repeat 500 --no-records
+    mv "memory_bytes_$mode.log" "memory_bytes_$mode.txt"
+  done
 }
 
 step_experiments() {
