@@ -30,7 +30,7 @@ numbers_of() { # NAME
   h200_conv2d_x4) ;;
   h200_conv2d_x4_large | h200_conv2d_x4_large_resident | h200_conv2d_x4_tune)
     blocks=66 per_sm=2 threads=384 scratch_bytes=103424 shape='4754, 3842' tile='24, 256'
-    rounds=45 offset_ns=896
+    rounds=45 offset_ns=928
     measure='scenario = "relaunch";  runs = 400;  discard = 5;' modes='"legacy", "free", "tt"'
     ;;
   h200_conv2d_7x7_x4)
@@ -40,17 +40,17 @@ numbers_of() { # NAME
     ;;
   h200_increment_x4)
     kernel=vector_increment task=add array=vector shape=19058688 tile=3008
-    scratch_bytes=48128 rounds=48 offset_ns=896
+    scratch_bytes=48128 rounds=48 offset_ns=928
     ;;
   h200_conv2d_x4_resident) ;;
   h200_conv2d_x4_spare)
     sms=128 blocks=64 per_sm=2 threads=384 scratch_bytes=103424 shape='4610, 3842' tile='24, 256'
-    rounds=45 offset_ns=896
+    rounds=45 offset_ns=928
     measure='scenario = "resident";  hyperperiods = 1000;  discard = 2;' modes='"free", "tt"'
     ;;
   h200_conv2d_x4_free)
     blocks=33 per_sm=1 threads=512 scratch_bytes=223104 shape='4666, 3842' tile='53, 256'
-    rounds=40 offset_ns=992
+    rounds=40 offset_ns=1024
     measure='scenario = "relaunch";  runs = 400;  discard = 5;' modes='"legacy", "free", "tt"'
     ;;
   h200_conv2d_x4_gang)
