@@ -121,15 +121,30 @@ function axis(label, paper, size) {
   };
 }
 
+/** Colour and dash of a chart's series: no two alike before there are 64 of them. */
+function strokeOf(index, paper) {
+  const round = Math.floor(index / paper.series.length);
+  return {colour: paper.series[index % paper.series.length], dash: DASHES[(index + round) % DASHES.length]};
+}
+
+/** The same as a piece of line in the legend. */
+function legendLine(index, paper) {
+  const {colour, dash} = strokeOf(index, paper);
+  if (!dash.length) return colour;
+  let at = 0;
+  const stops = dash.map((length, i) => `${i % 2 ? 'transparent' : colour} ${at}px ${at += length}px`);
+  return `repeating-linear-gradient(90deg, ${stops.join(', ')})`;
+}
+
 /** A legend's number; nothing where the pointer is not. */
 function shown(_, value) {
   return value === null || value === undefined ? '' : plain(value);
 }
 
 function chartSeries(series, index, spec, paper) {
-  const colour = paper.series[index % paper.series.length];
+  const {colour, dash} = strokeOf(index, paper);
   return {
-    label: series.name, stroke: colour, width: spec.kind === 'points' ? 0 : 2, dash: DASHES[index % DASHES.length],
+    label: series.name, stroke: colour, width: spec.kind === 'points' ? 0 : 2, dash,
     spanGaps: true, paths: spec.kind === 'steps' ? uPlot.paths.stepped({align: 1})
                          : spec.kind === 'points' ? () => null : undefined,
     points: {show: spec.kind === 'points' || (spec.kind === 'lines' && series.x.length <= 40), size: 7,
@@ -208,7 +223,7 @@ function drawLines(box, spec) {
     series: [{label: spec.xLabel, value: shown},
              ...drawn.series.map((s, i) => chartSeries(s, i, spec, paper))],
     cursor: {drag: {x: true, y: false}},
-    legend: {markers: {width: 2, fill: null, dash: (_, i) => ['double', 'solid', 'dashed', 'dotted'][i < 1 ? 0 : 1 + ((i - 1) % 3)]}},
+    legend: {markers: {width: 0, fill: (_, i) => legendLine(i - 1, paper)}},
     hooks: {draw: [(plot) => drawRanges(plot, drawn, paper)]},
   }, data, box);
 }
