@@ -28,7 +28,8 @@ enum {
   HEAT_RIGHT = 150,
   NARROW = 40,     /* a cell that has no room for numbers of any length */
   CATEGORIES = 64, /* most texts that an axis can show */
-  COLOURS = 8
+  COLOURS = 8,
+  MOST_TOLD = 24 /* bars with their numbers above them */
 };
 
 /* Okabe and Ito, "Color Universal Design", 2008: told apart by colour-blind readers. More series
@@ -269,21 +270,24 @@ static void place(FILE *script, const chart_panel *panel, int height, int top) {
 
 /* ---- lines, points, steps, bars ------------------------------------------------------------- */
 
+/* What a colour tells, dashes and the shape of points tell as well: on paper, and to those who see
+ * fewer colours. */
 static void write_style(FILE *script, const chart_panel *panel, int64_t s) {
+  static const char *const dashes[] = {"solid", "(10,3)", "(4,2)", "(10,3,3,3)", "(16,4)"};
   const char *colour = colours[s % COLOURS];
-  const int turn = (int)(s / COLOURS);
+  const int turn = (int)(s + s / COLOURS);
   switch (panel->chart->kind) {
   case PREM_CHART_POINTS:
     fprintf(script, "with points pt %d ps 0.5 lc rgb '%s'", 7 + 2 * (turn % 4), colour);
     break;
   case PREM_CHART_STEPS:
-    fprintf(script, "with steps lw 2 dt %d lc rgb '%s'", 1 + turn % 5, colour);
+    fprintf(script, "with steps lw 2 dt %s lc rgb '%s'", dashes[turn % 5], colour);
     break;
   case PREM_CHART_LINES:
   case PREM_CHART_BARS:
   case PREM_CHART_HEAT_MAP:
   case PREM_CHART_KIND_COUNT:
-    fprintf(script, "with linespoints lw 2 dt %d pt %d ps 0.5 lc rgb '%s'", 1 + turn % 5,
+    fprintf(script, "with linespoints lw 2 dt %s pt %d ps 0.5 lc rgb '%s'", dashes[turn % 5],
             7 + 2 * (turn % 4), colour);
     break;
   }
@@ -324,8 +328,9 @@ static void plot_curves(FILE *script, const chart_panel *panel) {
 
 static void plot_bars(FILE *script, const chart_panel *panel) {
   const double width = 0.8 / (double)panel->series_count;
+  const bool told = panel->place_count * panel->series_count <= MOST_TOLD;
   if (!panel->chart->log_y)
-    fputs("set yrange [0:*]\n", script);
+    fprintf(script, "set yrange [0:*]\nset offsets 0, 0, graph %s, 0\n", told ? "0.1" : "0");
   fprintf(script, "set xrange [-0.6:%.1f]\nset boxwidth %.4f\nset style fill solid 0.85\nplot ",
           (double)panel->place_count - 0.4, width * 0.92);
   for (int64_t s = 0; s < panel->series_count; ++s) {
@@ -338,6 +343,12 @@ static void plot_bars(FILE *script, const chart_panel *panel) {
               ", $chart%d_%" PRId64 " using ($1+%.4f):2:3:4 with yerrorbars pt 0 lc rgb 'black'"
               " notitle",
               panel->number, s, shift);
+    if (told) /* a bar may be too low to be seen */
+      fprintf(script,
+              ", $chart%d_%" PRId64
+              " using ($1+%.4f):%d:(sprintf($2 < 1000 ? '%%.3g' : '%%.0f', $2)) with labels"
+              " offset 0,0.6 font ',9' notitle",
+              panel->number, s, shift, panel->low >= 0 ? 4 : 2);
     fputs(s + 1 < panel->series_count ? ", " : "\n", script);
   }
 }
@@ -398,13 +409,15 @@ static heat_range find_range(const chart_panel *panels, int64_t count, const cha
   return range;
 }
 
-/** Three digits of each number; in narrow cells of the largest one, and the same decimals of all.
- */
+/** Three digits of each number; in narrow cells of the largest one, the same decimals of all, and
+ * one more of those below 1. */
 static void write_cell_format(FILE *script, const chart_panel *panel, double high) {
   const bool narrow =
       panel->place_count * NARROW > PREM_PICTURE_WIDTH - HEAT_LEFT - HEAT_RIGHT && high > 0.0;
+  const int decimals = narrow ? (int)fmax(0.0, 2.0 - floor(log10(high))) : 0;
   if (narrow)
-    fprintf(script, "sprintf('%%.%df', $3)", (int)fmax(0.0, 2.0 - floor(log10(high))));
+    fprintf(script, "sprintf($3 < 1 ? '%%.%df' : '%%.%df', $3)", decimals + (decimals == 1),
+            decimals);
   else
     fputs("sprintf($3 < 1000 ? '%.3g' : '%.0f', $3)", script);
 }
