@@ -341,14 +341,17 @@ static void judge(const prem_visits *visits, prem_findings *findings) {
     if (timed.moved_ns <= kept_ns(visits))
       append(kept, sizeof kept, "%s%s", *kept ? ", " : "", name_of(visits, kind));
     else
-      append(lost, sizeof lost, "%s%s (moved by %.1f us, free by %.1f; %.3g %% of releases late)",
+      append(lost, sizeof lost,
+             "%s%s (moved by %.1f us, free by %.1f; %" PRId64 " of %" PRId64 " releases late)",
              *lost ? ", " : "", name_of(visits, kind), us(timed.moved_ns), us(untimed.moved_ns),
-             late_pct(observed));
+             observed->late, observed->releases);
   }
-  prem_findings_verdict(findings,
-                        "tt keeps its response times to within %.3f us beside: %s; it does not "
-                        "beside: %s.",
-                        us(kept_ns(visits)), *kept ? kept : "nobody", *lost ? lost : "nobody");
+  char said[800] = "";
+  append(said, sizeof said, "tt %s its response times to within %.3f us beside: %s",
+         *kept ? "keeps" : "does not keep", us(kept_ns(visits)), *kept ? kept : lost);
+  if (*kept && *lost)
+    append(said, sizeof said, "; it does not beside: %s", lost);
+  prem_findings_verdict(findings, "%s.", said);
 }
 
 /* Both clocks are the GPU's: where two processes hold it by turns, each sees the other's turns as

@@ -391,7 +391,7 @@ static int compare_reals(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Half of all pairs have less. */
+/* Half of all pairs have no more. */
 static double typical_jitter_pct(heat_map *map, int mode) {
   const int32_t count = map->seen[mode].jitter_count;
   qsort(map->seen[mode].jitter_pct, (size_t)count, sizeof *map->seen[mode].jitter_pct,
@@ -404,7 +404,7 @@ static void conclude(heat_map *map, prem_findings *findings) {
       findings,
       "Beside others an operator takes up to %.2f times as long as alone when all run free, and "
       "%.2f times on time; its phases up to %.2f and %.2f times. Half of all pairs have a jitter "
-      "below %.2f %% free, and below %.2f %% on time.",
+      "of at most %.3g %% free, and %.3g %% on time.",
       map->seen[0].slowdown, map->seen[1].slowdown, map->seen[0].phases, map->seen[1].phases,
       typical_jitter_pct(map, 0), typical_jitter_pct(map, 1));
   prem_findings_note(

@@ -20,6 +20,7 @@ typedef struct offset_sweep {
   int64_t tile_ns;      /* a tile's length alone */
   int64_t kept_from_ns; /* the least offset whose plan was kept; 0: none was */
   double kept_ns, kept_jitter_pct;
+  double kept_late_pct;
   int64_t kept_lateness_ns;
 } offset_sweep;
 
@@ -138,7 +139,8 @@ static prem_status run_free(offset_sweep *sweep, int32_t starts, prem_diag *diag
   return status;
 }
 
-/* A plan is kept when a run takes as long as planned, and no longer. */
+/* A run is kept when it takes as long as planned, and no longer; releases may be late for all that.
+ */
 static void judge(offset_sweep *sweep, int64_t offset_ns, const prem_measured *measured) {
   const prem_row *row = measured->outcomes[0].row;
   const bool kept = (double)row->makespan_ns.p50 <= 1.01 * planned_ns(sweep, measured);
@@ -147,6 +149,8 @@ static void judge(offset_sweep *sweep, int64_t offset_ns, const prem_measured *m
   sweep->kept_from_ns = offset_ns;
   sweep->kept_ns = (double)row->makespan_ns.p50;
   sweep->kept_jitter_pct = row->jitter_pct;
+  sweep->kept_late_pct =
+      row->releases > 0 ? 100.0 * (double)row->late_releases / (double)row->releases : 0.0;
   sweep->kept_lateness_ns = row->lateness_max_ns;
 }
 
@@ -180,16 +184,18 @@ static prem_status run_sweep(offset_sweep *sweep, bool blockwise, prem_diag *dia
 
 static void describe(const offset_sweep *sweep, char *out, size_t out_bytes) {
   if (sweep->kept_from_ns == 0)
-    snprintf(out, out_bytes, "Released %s, no plan was kept: all offsets were too short.",
+    snprintf(out, out_bytes,
+             "Released %s, no run took as long as planned: all offsets were too short.",
              sweep->release);
   else
-    snprintf(
-        out, out_bytes,
-        "Released %s, the plan is kept from an offset of %" PRId64
-        " ns on, a median of %.1f us with a jitter of %.3f %% and releases up to %.1f us late; "
-        "free running takes %.1f us with %.3f %%.",
-        sweep->release, sweep->kept_from_ns, sweep->kept_ns / 1e3, sweep->kept_jitter_pct,
-        (double)sweep->kept_lateness_ns / 1e3, sweep->free_ns / 1e3, sweep->free_jitter_pct);
+    snprintf(out, out_bytes,
+             "Released %s, a run takes as long as planned from an offset of %" PRId64
+             " ns on: there %.1f us (median) with a jitter of %.3f %%, %.3g %% of the releases "
+             "late, by up "
+             "to %.1f us; free running takes %.1f us with %.3f %%.",
+             sweep->release, sweep->kept_from_ns, sweep->kept_ns / 1e3, sweep->kept_jitter_pct,
+             sweep->kept_late_pct, (double)sweep->kept_lateness_ns / 1e3, sweep->free_ns / 1e3,
+             sweep->free_jitter_pct);
 }
 
 /* The thesis's kernel-wise release gives the verdict. */
