@@ -48,14 +48,25 @@ attribute() { # FILE NAME: the value of a data attribute, as the browser left it
 "$ttprem" report "$source/report/late.json" -o late.html
 
 browse page.html --dump-dom >dom
-expect 'what was drawn' "$(attribute dom ready)" 'bars=1 histograms=1 lines=4 maps=1 timelines=1'
+expect 'what was drawn' "$(attribute dom ready)" 'bars=1 histograms=1 lines=6 maps=1 timelines=1'
 expect 'an error' "$(attribute dom error)" ''
 # Scripts and their data go for what the page shows; the title of the findings is no markup.
 sed -e 's/<script.*<\/script>//' dom | grep -ac '<b>&amp;' >markup || true
 expect 'markup from data' "$(cat markup)" 0
-expect 'curves' "$(grep -aoE 'class="u-series"' dom | wc -l)" 11
+expect 'curves' "$(grep -aoE 'class="u-series"' dom | wc -l)" 15
+# All points are within the axes, whatever their order; 0 stands on a logarithmic axis as well.
+expect 'ends of the axes' "$(grep -aoE 'data-x="[^"]*"' dom | tail -n 2 | tr '\n' ' ')" 'data-x="0,131" data-x="0,137.6" '
+expect 'rows of a lane' "$(attribute dom rows)" 1
 shown=$(attribute dom view)
 expect 'phases at first' "${shown##*,}" 24
+
+# A writeback beside a prefetch hides neither: each has a row of its own.
+mkdir beside
+cp result.json result.samples.csv beside
+awk -F, -v OFS=, '$6 == "writeback" { $11 = 0 } 1' result.phases.csv >beside/result.phases.csv
+"$ttprem" report beside/result.json -o beside.html
+browse beside.html --dump-dom >rows
+expect 'rows of prefetch, compute, writeback' "$(attribute rows rows)" 3
 
 # Causes of late releases, the window that they waited for, and rows that were padded.
 browse late.html --dump-dom >late

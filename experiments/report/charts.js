@@ -54,7 +54,14 @@ function count(number) {
 function percent(value) {
   if (value === null || value === undefined) return '\u2013';
   if (value === 0) return '0';
-  return value > 0 && value < 1 ? String(Number(value.toPrecision(3))) : value.toFixed(value < 100 ? 2 : 0);
+  return value > 0 && value < 1 ? String(Number(value.toPrecision(3))) : grouped(value.toFixed(value < 100 ? 2 : 0));
+}
+
+/** "4.34\u00b710\u207b\u2075", and "10\u2074" for the power itself. */
+function scientific(value, digits) {
+  const [factor, exponent] = value.toExponential(digits - 1).split('e');
+  const power = '10' + [...exponent.replace('+', '')].map((c) => (c === '-' ? '\u207b' : '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079'[c])).join('');
+  return Number(factor) === 1 ? power : `${Number(factor)}\u00b7${power}`;
 }
 
 /** A number of a table of findings. */
@@ -63,7 +70,7 @@ function plain(value) {
   if (typeof value !== 'number') return String(value);
   if (Number.isInteger(value)) return grouped(String(value));
   const size = Math.abs(value);
-  return size !== 0 && (size < 1e-3 || size >= 1e9) ? value.toExponential(3)
+  return size !== 0 && (size < 1e-3 || size >= 1e9) ? scientific(value, 4)
                                                     : grouped(String(Number(value.toPrecision(5))));
 }
 
@@ -74,12 +81,12 @@ function plain(value) {
 const LIGHT = {
   ink: '#1c2024', soft: '#59636e', line: '#d0d5db', paper: '#ffffff', planned: '#e9ecf0', plannedEdge: '#98a1ab',
   phase: ['#0072B2', '#E69F00', '#009E73'], late: '#C04A00', overrun: '#A0508A',
-  series: ['#0072B2', '#D55E00', '#009E73', '#A0508A', '#8A6A00', '#2F8FC0', '#444444', '#007C80'],
+  series: ['#0072B2', '#D55E00', '#009E73', '#A0508A', '#8A6A00', '#2F8FC0', '#444444', '#007C80', '#8A63D2'],
 };
 const DARK = {
   ink: '#e8eaed', soft: '#a4adb6', line: '#3d444c', paper: '#14171a', planned: '#2a3036', plannedEdge: '#69737d',
   phase: ['#56B4E9', '#E69F00', '#19C294'], late: '#FF8A3D', overrun: '#E79CCB',
-  series: ['#56B4E9', '#FF8A3D', '#19C294', '#E79CCB', '#F0E442', '#9CC9E8', '#CCCCCC', '#4FD8D8'],
+  series: ['#56B4E9', '#FF8A3D', '#19C294', '#E79CCB', '#F0E442', '#9CC9E8', '#CCCCCC', '#4FD8D8', '#BBA4F2'],
 };
 const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 5], [14, 4], [1, 4], [6, 2, 1, 2]];
 
@@ -121,15 +128,30 @@ function axis(label, paper, size) {
   };
 }
 
-/** Colour and dash of a chart's series: no two alike before there are 64 of them. */
-function strokeOf(index, paper) {
-  const round = Math.floor(index / paper.series.length);
-  return {colour: paper.series[index % paper.series.length], dash: DASHES[(index + round) % DASHES.length]};
+/** Which lines of a logarithmic axis have a number: those for which there is room. */
+function numbered(plot, splits, at, room) {
+  const {scale} = plot.axes[at], decade = Math.abs(plot.valToPos(10, scale) - plot.valToPos(1, scale));
+  const digits = decade > 7 * room ? '12357' : decade > 3.5 * room ? '125' : '1', every = Math.ceil(room / decade);
+  return splits.map((v) => {
+    const [factor, exponent] = v.toExponential(6).split('e');
+    return Number.isInteger(Number(factor)) && digits.includes(Number(factor)) && Number(exponent) % every === 0 ? v : null;
+  });
 }
 
-/** The same as a piece of line in the legend. */
-function legendLine(index, paper) {
+/** Colour and dash of a chart's series: a colour for each mode, and no two alike before there are 9 x 8 of them. */
+function strokeOf(index, paper) {
+  return {colour: paper.series[index % paper.series.length], dash: DASHES[index % DASHES.length]};
+}
+
+/** Every other series of points is hollow. */
+function pointFill(index, paper) {
+  return index % 2 ? paper.paper : strokeOf(index, paper).colour;
+}
+
+/** The same in the legend: a point, or a piece of line. */
+function legendMark(index, spec, paper) {
   const {colour, dash} = strokeOf(index, paper);
+  if (spec.kind === 'points') return pointFill(index, paper);
   if (!dash.length) return colour;
   let at = 0;
   const stops = dash.map((length, i) => `${i % 2 ? 'transparent' : colour} ${at}px ${at += length}px`);
@@ -141,6 +163,9 @@ function shown(_, value) {
   return value === null || value === undefined ? '' : plain(value);
 }
 
+/** So many curves can be told apart; the others are shown when they are chosen in the legend. */
+const MOST_CURVES = 18;
+
 function chartSeries(series, index, spec, paper) {
   const {colour, dash} = strokeOf(index, paper);
   return {
@@ -148,24 +173,26 @@ function chartSeries(series, index, spec, paper) {
     spanGaps: true, paths: spec.kind === 'steps' ? uPlot.paths.stepped({align: 1})
                          : spec.kind === 'points' ? () => null : undefined,
     points: {show: spec.kind === 'points' || (spec.kind === 'lines' && series.x.length <= 40), size: 7,
-             fill: index % 2 ? paper.paper : colour, stroke: colour},
-    value: shown,
+             fill: pointFill(index, paper), stroke: colour},
+    show: index < MOST_CURVES, value: shown,
   };
 }
 
-/** Ends of error bars and bands, drawn as I-beams. */
+/** Ends of error bars, drawn as I-beams; pale and without their ends where they stand close. */
 function drawRanges(plot, spec, paper) {
   const {ctx} = plot;
   ctx.save();
   ctx.lineWidth = devicePixelRatio;
   spec.series.forEach((series, s) => {
     if (!series.low || !plot.series[s + 1].show) return;
-    ctx.strokeStyle = paper.series[s % paper.series.length];
+    const room = plot.bbox.width / series.x.length / devicePixelRatio;
+    ctx.strokeStyle = strokeOf(s, paper).colour;
+    ctx.globalAlpha = room < 9 ? 0.35 : 1;
     ctx.beginPath();
     series.x.forEach((x, i) => {
       if (series.low[i] === null || series.high[i] === null) return;
       const at = plot.valToPos(x, 'x', true), from = plot.valToPos(series.low[i], 'y', true),
-            to = plot.valToPos(series.high[i], 'y', true), half = 4 * devicePixelRatio;
+            to = plot.valToPos(series.high[i], 'y', true), half = room < 9 ? 0 : 4 * devicePixelRatio;
       ctx.moveTo(at, from); ctx.lineTo(at, to);
       ctx.moveTo(at - half, from); ctx.lineTo(at + half, from);
       ctx.moveTo(at - half, to); ctx.lineTo(at + half, to);
@@ -214,24 +241,33 @@ function drawLines(box, spec) {
   const tables = drawn.series.map((s) => [s.x, s.y]);
   const data = tables.length > 1 ? uPlot.join(tables) : tables[0];
   const logarithmic = (on) => (on ? {distr: 3} : {});
+  const numbers = (on, room) => (on ? {filter: (plot, splits, at) => numbered(plot, splits, at, room)} : {});
   box.replaceChildren();
   new uPlot({
     width: widthOf(box), height: printing ? 250 : 330,
-    scales: {x: {time: false, ...logarithmic(spec.logX), ...(spec.nearZero ? {distr: 4, asinh: spec.nearZero, range: (_, from, to) => [Math.max(from, 0), Math.max(to, spec.nearZero)]} : {})},
+    scales: {x: {time: false, ...logarithmic(spec.logX), ...(spec.nearZero ? {distr: 4, asinh: spec.nearZero, range: (_, from, to) => [Math.max(from, 0), Math.max(to, spec.nearZero) * 1.05]} : {})},
              y: {...logarithmic(spec.logY), range: () => yRange(drawn)}},
-    axes: [{...axis(spec.xLabel, paper, 42), ...(spec.nearZero ? {splits: (_, __, from, to) => decades(from, to, spec.nearZero)} : {})}, axis(spec.yLabel, paper, 70)],
+    padding: [null, 36, null, null],
+    axes: [{...axis(spec.xLabel, paper, 42), space: 64, ...numbers(spec.logX, 64),
+            ...(spec.nearZero ? {splits: (_, __, from, to) => decades(from, to, spec.nearZero), filter: (_, splits) => splits} : {})},
+           {...axis(spec.yLabel, paper, 70), ...numbers(spec.logY, 24)}],
     series: [{label: spec.xLabel, value: shown},
              ...drawn.series.map((s, i) => chartSeries(s, i, spec, paper))],
     cursor: {drag: {x: true, y: false}},
-    legend: {markers: {width: 0, fill: (_, i) => legendLine(i - 1, paper)}},
-    hooks: {draw: [(plot) => drawRanges(plot, drawn, paper)]},
+    legend: {markers: {width: spec.kind === 'points' ? 2 : 0, stroke: (_, i) => strokeOf(i - 1, paper).colour, dash: () => 'solid',
+                       fill: (_, i) => legendMark(i - 1, spec, paper)}},
+    hooks: {drawAxes: [(plot) => drawRanges(plot, drawn, paper)],
+            draw: [({scales: {x}}) => { box.dataset.x = `${Number(x.min.toPrecision(4))},${Number(x.max.toPrecision(4))}`; }]},
   }, data, box);
+  if (drawn.series.length > MOST_CURVES)
+    box.append(element('p', {class: 'soft'}, `The first ${MOST_CURVES} of ${drawn.series.length} are drawn: a click on a name draws or hides it.`));
+  box.classList.toggle('points', spec.kind === 'points');
 }
 
 /** Zero and powers of ten; between two of them equal steps. */
 function decades(from, to, nearZero) {
   const found = from <= 0 ? [0] : [];
-  for (let at = 10 ** Math.ceil(Math.log10(Math.max(from, nearZero / 10))); at <= to; at *= 10) found.push(at);
+  for (let at = 10 ** Math.ceil(Math.log10(Math.max(from, nearZero / 4))); at <= to; at *= 10) found.push(at);
   if (found.length > 2) return found;
   const step = 10 ** Math.floor(Math.log10((to - from) / 2 || 1));
   return Array.from({length: Math.floor((to - from) / step) + 1}, (_, i) => (Math.ceil(from / step) + i) * step).filter((at) => at <= to);
@@ -251,7 +287,7 @@ function lineChart(specOf) {
 function bucketLabel(bound) {
   if (bound === null) return 'more';
   if (bound === 0) return '0';
-  return bound < 1e4 ? String(bound) : bound < 1e7 ? Math.round(bound / 1e3) + ' \u00b5s' : Math.round(bound / 1e6) + ' ms';
+  return bound < 1e4 ? String(bound) : bound < 1e6 ? Math.round(bound / 1e3) + ' \u00b5s' : Number((bound / 1e6).toPrecision(2)) + ' ms';
 }
 
 /** From the first bucket to the last that counts anything, the empty ones between included. */
@@ -270,11 +306,11 @@ function filledBuckets(pairs) {
 function latenessHistogram(row, lateNs) {
   const paper = colours();
   const buckets = filledBuckets(row.lateness_hist);
-  const left = 62, top = 34, step = Math.min(64, 900 / buckets.length), tall = 190;
+  const left = 62, top = 34, step = Math.min(64, Math.max(46, 900 / buckets.length)), tall = 190;
   const width = Math.max(left + step * buckets.length + 150, 640), height = top + tall + 50;
   const decades = Math.max(1, Math.ceil(Math.log10(Math.max(...buckets.map((b) => b.count), 1) + 1)));
   const heightOf = (n) => (n <= 0 ? 0 : (tall * (Math.log10(n) + 0.12)) / (decades + 0.12));
-  const picture = drawing('svg', {viewBox: `0 0 ${width} ${height}`, width, role: 'img', style: 'max-width:100%',
+  const picture = drawing('svg', {viewBox: `0 0 ${width} ${height}`, width, role: 'img',
     'aria-label': `Histogram of lateness of ${row.label}; the maximum is ${row.lateness_max_ns} ns`});
   picture.append(drawing('defs', {}, drawing('pattern', {id: 'late-hatch', width: 6, height: 6, patternUnits: 'userSpaceOnUse',
     patternTransform: 'rotate(45)'}, drawing('rect', {width: 6, height: 6, fill: paper.paper}),
@@ -284,14 +320,15 @@ function latenessHistogram(row, lateNs) {
   for (let d = 0; d <= decades; ++d) {
     const y = top + tall - heightOf(10 ** d);
     picture.append(drawing('line', {x1: left, x2: left + step * buckets.length, y1: y, y2: y, stroke: paper.line}));
-    say(left - 6, y + 4, d < 4 ? String(10 ** d) : '10' + [...String(d)].map((c) => '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079'[c]).join(''), 'end');
+    say(left - 6, y + 4, d < 4 ? String(10 ** d) : scientific(10 ** d, 1), 'end');
   }
   buckets.forEach((bucket, i) => {
     const x = left + i * step, tallness = heightOf(bucket.count), late = bucket.least > lateNs;
     picture.append(drawing('rect', {x: x + 2, y: top + tall - tallness, width: step - 4, height: tallness,
       fill: late ? 'url(#late-hatch)' : paper.phase[0], stroke: late ? paper.late : paper.phase[0]},
-      drawing('title', {}, `${bucket.count} releases, ${bucket.least} to ${bucket.bound === null ? 'any' : bucket.bound} ns late`)));
-    if (bucket.count > 0) say(x + step / 2, top + tall - tallness - 4, count(bucket.count), 'middle');
+      drawing('title', {}, `${count(bucket.count)} releases, ${bucket.least} to ${bucket.bound === null ? 'any' : bucket.bound} ns late`)));
+    const words = count(bucket.count);
+    if (bucket.count > 0) say(x + step / 2, top + tall - tallness - 4, words.length > step / 7 ? scientific(bucket.count, 2) : words, 'middle');
     say(x + step / 2, top + tall + 16, bucketLabel(bucket.bound), 'middle');
   });
   const at = buckets.findIndex((b) => b.bound === null || row.lateness_max_ns <= b.bound);
@@ -336,8 +373,8 @@ function heatMap(spec) {
   const ramp = [0, 0.2, 0.4, 0.6, 0.8, 1].map((s) => `rgb(${heatColour(s).join(',')})`).join(',');
   countDrawn('maps');
   return element('div', {class: 'scroll'},
-    element('table', {class: 'map'}, element('caption', {}, `${spec.valueLabel}: ${plain(least)} `,
-      element('span', {class: 'scale', style: `background:linear-gradient(90deg,${ramp})`}), ` ${plain(most)}`,
+    element('table', {class: 'map'}, element('caption', {}, `${spec.valueLabel}: ${plain(Number(least.toPrecision(4)))} `,
+      element('span', {class: 'scale', style: `background:linear-gradient(90deg,${ramp})`}), ` ${plain(Number(most.toPrecision(4)))}`,
       log ? ' (logarithmic)' : '', spec.shared ? ', the same colours in all maps of it' : ''),
       element('tr', {}, element('th', {}, ''), spec.columns.map((c) => element('th', {}, plain(c).replaceAll('_', '_\u200b')))),
       spec.rows.map((row) => element('tr', {}, element('th', {class: 'text'}, plain(row.name)), row.values.map(cell))),
@@ -349,15 +386,16 @@ function barChart(spec) {
   const paper = LIGHT;
   const [least, most] = extremes([spec.groups.flatMap((g) => g.bars.map((b) => b.value))]);
   const names = [...new Set(spec.groups.flatMap((g) => g.bars.map((b) => b.name)))];
-  const share = (v) => (!(v > 0) || !(most > 0) ? 0
-    : spec.log && least > 0 && most > least ? 0.05 + (0.95 * Math.log(v / least)) / Math.log(most / least) : v / most);
+  /* Where all are of one magnitude a logarithm would only make them look further apart. */
+  const log = spec.log && least > 0 && most > 8 * least;
+  const share = (v) => (!(v > 0) || !(most > 0) ? 0 : log ? 0.05 + (0.95 * Math.log(v / least)) / Math.log(most / least) : v / most);
   const fill = (i) => {
     const colour = paper.series[i % paper.series.length];
     return i % 3 === 0 ? colour : `repeating-linear-gradient(${i % 3 === 1 ? 45 : 90}deg,${colour} 0 6px,#fff 6px 8px)`;
   };
   countDrawn('bars');
   return element('div', {class: 'scroll'}, element('table', {class: 'bars'},
-    element('caption', {}, spec.valueLabel + (spec.log ? ' (lengths are logarithmic)' : '')),
+    element('caption', {}, spec.valueLabel + (log ? ' (lengths are logarithmic)' : '')),
     spec.groups.map((group) => group.bars.map((bar, i) => element('tr', {},
       element('th', {class: 'text'}, i === 0 ? plain(group.name) : ''),
       element('td', {class: 'text'}, names.length > 1 || bar.name !== '' ? plain(bar.name) : ''),

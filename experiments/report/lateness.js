@@ -35,7 +35,7 @@ function blameTable(row) {
 }
 
 function causesSection(result) {
-  const late = result.rows.filter((row) => row.late_releases > 0 && latePhases(row).length > 0);
+  const late = result.rows.filter((row) => row.late_releases > 0 && !onlyCounted(row) && latePhases(row).length > 0);
   return late.length ? section('Why they were late', late.map((row) => [causesTable(row), blameTable(row)])) : null;
 }
 

@@ -131,10 +131,11 @@ function doubts(result) {
     if (row.output_ok === false) found.push(`${row.label}: its output differs from the reference.`);
     if (row.oversubscribed) found.push(`${row.label}: oversubscribed, more blocks than the machine runs at once; lateness and durations include waiting for a core.`);
     if (row.violations_certain && row.exclusivity !== 'none') found.push(`${row.label}: ${count(row.violations_certain)} certain violations: more of a resource was used at once than there is.`);
-    if (onlyCounted(row)) found.push(`${row.label}: phases were counted, not written down: no violations, no causes.`);
-    else if (row.trace_lost) found.push(`${row.label}: ${count(row.trace_lost)} raw records found no room; all counts are complete.`);
+    if (row.trace_lost && !onlyCounted(row)) found.push(`${row.label}: ${count(row.trace_lost)} raw records found no room; all counts are complete.`);
     if (row.repeats > 0 && row.repeats <= 3 && row.backend !== 'sim') found.push(`${row.label}: ${row.repeats} ${samplesWord(row)} are too few to say how often times are longer.`);
   }
+  const counted = result.rows.filter(onlyCounted);
+  if (counted.length) found.push(`${counted.map((row) => row.label).join(', ')}: phases were counted, not written down: violations and causes are not known.`);
   if (result.rows.some((row) => row.backend === 'sim')) found.push('Simulated: it repeats itself, so jitter over runs is 0 by construction and no result.');
   return found.map((text) => element('p', {class: 'doubt'}, text));
 }
@@ -176,12 +177,13 @@ function exceedance(result) {
   return element('p', {class: 'soft'}, `With 95\u00a0% confidence fewer than ${percent(300 / row.repeats)}\u00a0% of makespans are longer than the largest of ${count(row.repeats)} (rule of three; as long as the machine goes on as it was).`);
 }
 
-/** All rows where they are few; else the first ones, and the rest behind a button. */
-const MOST_LINES = 24;
-function shortened(caption, columns, rows) {
+/** All rows where they are few; else the first ones, fewer if a chart has them all, and the rest behind a button. */
+const MOST_LINES = 24, MOST_DRAWN_LINES = 6;
+function shortened(caption, columns, rows, drawn) {
   if (rows.length <= MOST_LINES) return table(caption, columns, rows);
-  const box = element('div', {}, table(caption, columns, rows.slice(0, MOST_LINES)));
-  box.append(element('p', {}, `${rows.length - MOST_LINES} more. `, element('button', {type: 'button', class: 'screen',
+  const shown = drawn ? MOST_DRAWN_LINES : MOST_LINES;
+  const box = element('div', {}, table(caption, columns, rows.slice(0, shown)));
+  box.append(element('p', {}, `${rows.length - shown} more${drawn ? ', drawn above' : ''}. `, element('button', {type: 'button', class: 'screen',
     onclick: () => box.replaceChildren(table(caption, columns, rows))}, 'show all')));
   return box;
 }
@@ -299,7 +301,9 @@ const timelines = [];
 function timelineSection(document, number) {
   const title = 'Scheduled against real phases';
   if (!document.phases || !Object.keys(document.phases).length)
-    return section(title, element('p', {class: 'soft'}, document.result.phases ? 'The file with the phases could not be used.' : 'This result has no raw phases beside it: it was written to stdout, has modes without phases only, or is older than they are.'));
+    return section(title, element('p', {class: 'soft'}, document.result.phases ? 'The file with the phases could not be used.'
+      : document.result.rows.some(onlyCounted) ? 'There is nothing to draw: phases were counted, not written down.'
+      : 'This result has no raw phases beside it: it was written to stdout, has modes without phases only, or is older than they are.'));
   const timeline = new Timeline(document, number), kept = document.result.phases;
   timelines[number] = timeline;
   return section(title, element('p', {}, 'The first counted hyperperiod of each mode. Pale boxes with an edge: the planned windows; hatched boxes in them: what happened.' +
@@ -326,8 +330,12 @@ function resultSection(document, number) {
 
 /* ---- findings ------------------------------------------------------------------------------- */
 
+function nameOf(column) {
+  return column.name.replaceAll('_', ' ');
+}
+
 function withUnit(column) {
-  return column.unit ? `${column.name} [${column.unit}]` : column.name;
+  return column.unit ? `${nameOf(column)} [${column.unit}]` : nameOf(column);
 }
 
 /** The rows of a table, grouped by the chart's series column in the order of their appearance. */
@@ -349,15 +357,18 @@ function pointsChart(table, chart) {
   const textual = names.some((x) => typeof x === 'string');
   const series = [...groups].map(([name, rows]) => {
     const placed = rows.filter((r) => r.x !== null && r.y !== null).map((r) => ({...r, x: textual ? names.indexOf(r.x) : r.x}));
-    if (chart.kind !== 'points') placed.sort((a, b) => a.x - b.x);
+    placed.sort((a, b) => a.x - b.x);
     const ranged = columns.low >= 0 && columns.high >= 0;
     return {name: name === '' ? chart.y : plain(name), x: placed.map((r) => r.x), y: placed.map((r) => r.y),
             low: ranged ? placed.map((r) => r.low) : null, high: ranged ? placed.map((r) => r.high) : null};
   }).filter((s) => s.x.length);
   if (!series.length) return element('p', {class: 'soft'}, 'No numbers to draw.');
+  /* A logarithm knows no 0: linear up to the least of the others. */
+  const logX = chart.log_x && !textual, [least] = extremes(series.map((s) => s.x));
+  const nearZero = logX && least === 0 ? extremes(series.map((s) => s.x.filter((x) => x > 0)))[0] : null;
   for (const s of series) s.x = distinct(s.x);
-  return lineChart(() => ({kind: chart.kind, logX: chart.log_x && !textual, logY: chart.log_y, series,
-    xLabel: withUnit(table.columns[columns.x]) + (chart.log_x ? ', logarithmic' : ''),
+  return lineChart(() => ({kind: chart.kind, logX: logX && nearZero === null, nearZero: Number.isFinite(nearZero) ? nearZero : null, logY: chart.log_y, series,
+    xLabel: withUnit(table.columns[columns.x]) + (logX ? ', logarithmic' : ''),
     yLabel: withUnit(table.columns[columns.y]) + (chart.log_y ? ', logarithmic' : '')})).box;
 }
 
@@ -410,8 +421,8 @@ function findingsSection(document, number) {
     findings.notes.map((note) => element('p', {}, note)),
     findings.charts.map((chart) => section(chart.title, chartOf(findings, chart))),
     findings.tables.map((t) => section(t.title, shortened(t.source ? `Not measured here: ${t.source}` : null,
-      t.columns.map((c, i) => [c.name, c.unit, t.rows.every((row) => typeof row[i] !== 'number') && t.rows.some((row) => row[i] !== null) ? 'text' : '']),
-      t.rows.map((row) => row.map(plain))))),
+      t.columns.map((c, i) => [nameOf(c), c.unit, t.rows.every((row) => typeof row[i] !== 'number') && t.rows.some((row) => row[i] !== null) ? 'text' : '']),
+      t.rows.map((row) => row.map(plain)), findings.charts.some((chart) => chart.table === t.name)))),
     provenance(findings, document.file));
 }
 

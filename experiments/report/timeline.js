@@ -2,7 +2,9 @@
 /* Scheduled against real phases: a lane for each block, to be zoomed and panned. */
 
 const PHASES = ['prefetch', 'compute', 'writeback'];
-const LEFT = 150, AXIS = 30, LANE = 26;
+const LEFT = 150, AXIS = 30;
+/** By how many rows a lane has: its height, and the rows of prefetch, compute and writeback. */
+const LANES = {1: {height: 26, rows: [0, 0, 0]}, 2: {height: 36, rows: [0, 1, 0]}, 3: {height: 48, rows: [0, 1, 2]}};
 
 /** Hatches by which phases are told apart without colours; made once for each paper. */
 const hatches = new Map();
@@ -97,24 +99,28 @@ class Timeline {
     this.build();
   }
 
-  /** Blocks in order, with the tasks that each runs; two rows a lane where both units run at once. */
+  /** Blocks in order, with the tasks that each runs. A lane has rows for what runs at once: one for computes beside memory,
+   *  and one for writebacks beside prefetches. */
   findLanes() {
     const tasks = new Map();
-    this.apart = false;
+    this.laneRows = 1;
     for (const row of this.rows) {
-      const lastEnd = new Map();
+      const lastEnds = new Map();
       for (const phase of [...row.phases].sort((a, b) => a.start - b.start)) {
         if (!tasks.has(phase.block)) tasks.set(phase.block, new Set());
         tasks.get(phase.block).add(this.tasks[phase.task]);
-        const kind = phase.phase === 1 ? 'c' : 'm', other = kind === 'c' ? 'm' : 'c';
-        if (phase.start < (lastEnd.get(other + phase.block) ?? -Infinity)) this.apart = true;
-        lastEnd.set(kind + phase.block, Math.max(phase.end, lastEnd.get(kind + phase.block) ?? -Infinity));
+        if (!lastEnds.has(phase.block)) lastEnds.set(phase.block, [-Infinity, -Infinity, -Infinity]);
+        const ends = lastEnds.get(phase.block);
+        ends.forEach((end, other) => {
+          if (other !== phase.phase && phase.start < end) this.laneRows = Math.max(this.laneRows, other === 1 || phase.phase === 1 ? 2 : 3);
+        });
+        ends[phase.phase] = Math.max(ends[phase.phase], phase.end);
       }
     }
     this.blocks = [...tasks.keys()].sort((a, b) => a - b);
     this.laneOf = new Map(this.blocks.map((block, i) => [block, i]));
     this.labels = this.blocks.map((block) => `block ${block}: ${[...tasks.get(block)].join(', ')}`);
-    this.lane = this.apart ? LANE + 10 : LANE;
+    this.lane = LANES[this.laneRows].height;
   }
 
   /** All of it, or as much as shows phases wide enough to be seen. */
@@ -234,7 +240,7 @@ class Timeline {
     const block = this.blocks[Math.floor(y / this.lane)], ns = this.nsAt(x);
     const slack = (this.view.end - this.view.begin) / 400;
     const hits = this.row.phases.filter((p) => p.block === block && ns >= p.start - slack && ns <= p.end + slack &&
-      (!this.apart || (p.phase === 1) === ((y % this.lane) > this.lane / 2)));
+      this.rowOf(p) === Math.floor(((y % this.lane) * this.laneRows) / this.lane));
     const hit = hits[hits.length - 1];
     this.tip.hidden = !hit || x < LEFT;
     if (this.tip.hidden) return;
@@ -293,11 +299,12 @@ class Timeline {
     ctx.stroke();
   }
 
+  rowOf(p) { return LANES[this.laneRows].rows[p.phase]; }
+
   /** Where a phase stands in the canvas. */
   place(p) {
-    const top = this.laneOf.get(p.block) * this.lane + 2, height = this.lane - 4;
-    if (!this.apart) return {top, height};
-    return {top: p.phase === 1 ? top + height / 2 + 0.5 : top, height: height / 2 - 0.5};
+    const height = (this.lane - 4) / this.laneRows;
+    return {top: this.laneOf.get(p.block) * this.lane + 2 + this.rowOf(p) * height, height: height - (this.laneRows > 1 ? 0.5 : 0)};
   }
 
   drawAxis(paper, width) {
@@ -401,6 +408,7 @@ class Timeline {
     ctx.restore();
     this.rows.forEach((row, i) => this.buttons[i].setAttribute('aria-pressed', row === this.row));
     this.tell(seen);
+    this.frame.dataset.rows = this.laneRows;
     this.frame.dataset.view = `${this.row.label},${Math.round(this.view.begin)},${Math.round(this.view.end)},${seen.length}`;
   }
 
