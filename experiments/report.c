@@ -37,20 +37,27 @@ prem_report *prem_report_new(void) {
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
+static prem_status refuse_unread(const char *path, int error, prem_diag *diag) {
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "cannot be read: %s",
+                strerror(error));
+  return PREM_ERR_IO;
+}
+
 static prem_status load(const char *path, json_t **out, prem_diag *diag) {
   bool is_stdin = strcmp(path, "-") == 0;
   FILE *file = is_stdin ? stdin : fopen(path, "rb");
-  if (!file) {
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "cannot be read: %s",
-                  strerror(errno));
-    return PREM_ERR_IO;
-  }
+  if (!file)
+    return refuse_unread(path, errno, diag);
   json_error_t error;
+  errno = 0;
   *out = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
+  int unread = ferror(file) ? errno : 0; /* as a folder is */
   if (!is_stdin)
     fclose(file);
   if (*out)
     return PREM_OK;
+  if (unread)
+    return refuse_unread(path, unread, diag);
   bool cut = json_error_code(&error) == json_error_premature_end_of_input;
   prem_diag_add(diag, PREM_ERROR, 0, (prem_place){path, error.line}, "", "%s: %s",
                 cut ? "is cut short" : "is no JSON", error.text);

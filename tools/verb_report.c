@@ -1,5 +1,6 @@
 /* ttprem report: one page for everything that was measured. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "command.h"
 #include "ttprem/report.h"
@@ -10,10 +11,18 @@ typedef struct report_options {
   const char *output;
 } report_options;
 
+/** With a pattern of the shell, as in `-o *.json`, OUT would be a result. */
+static bool is_json(const char *path) {
+  size_t length = strlen(path);
+  return length >= 5 && strcmp(path + length - 5, ".json") == 0;
+}
+
 static error_t parse(int key, char *text, struct argp_state *state) {
   report_options *options = state->input;
   switch (key) {
   case 'o':
+    if (is_json(text))
+      argp_error(state, "-o %s: a page is not written over a result; call it .html", text);
     options->output = text;
     return 0;
   case ARGP_KEY_ARGS:

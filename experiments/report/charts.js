@@ -152,10 +152,8 @@ function pointFill(index, paper) {
 function legendMark(index, spec, paper) {
   const {colour, dash} = strokeOf(index, paper);
   if (spec.kind === 'points') return pointFill(index, paper);
-  if (!dash.length) return colour;
-  let at = 0;
-  const stops = dash.map((length, i) => `${i % 2 ? 'transparent' : colour} ${at}px ${at += length}px`);
-  return `repeating-linear-gradient(90deg, ${stops.join(', ')})`;
+  const line = `<svg xmlns="http://www.w3.org/2000/svg" width="36" height="4"><path d="M0 2H36" stroke="${colour}" stroke-width="2" stroke-dasharray="${dash.join(' ')}"/></svg>`;
+  return `url('data:image/svg+xml,${encodeURIComponent(line)}')`;
 }
 
 /** A legend's number; nothing where the pointer is not. */
@@ -249,7 +247,7 @@ function drawLines(box, spec) {
              y: {...logarithmic(spec.logY), range: () => yRange(drawn)}},
     padding: [null, 36, null, null],
     axes: [{...axis(spec.xLabel, paper, 42), space: 64, ...numbers(spec.logX, 64),
-            ...(spec.nearZero ? {splits: (_, __, from, to) => decades(from, to, spec.nearZero), filter: (_, splits) => splits} : {})},
+            ...(spec.nearZero ? {splits: (_, __, from, to) => decades(from, to, spec.nearZero), filter: apart} : {})},
            {...axis(spec.yLabel, paper, 70), ...numbers(spec.logY, 24)}],
     series: [{label: spec.xLabel, value: shown},
              ...drawn.series.map((s, i) => chartSeries(s, i, spec, paper))],
@@ -271,6 +269,17 @@ function decades(from, to, nearZero) {
   if (found.length > 2) return found;
   const step = 10 ** Math.floor(Math.log10((to - from) / 2 || 1));
   return Array.from({length: Math.floor((to - from) / step) + 1}, (_, i) => (Math.ceil(from / step) + i) * step).filter((at) => at <= to);
+}
+
+/** Numbers that would touch the one before them are left out. */
+function apart(plot, splits) {
+  let last = -Infinity;
+  return splits.map((v) => {
+    const at = plot.valToPos(v, 'x');
+    if (at - last < 30) return null;
+    last = at;
+    return v;
+  });
 }
 
 /** A chart that draws itself again when it has to; `specOf` is asked anew each time. */
@@ -373,7 +382,7 @@ function heatMap(spec) {
   const ramp = [0, 0.2, 0.4, 0.6, 0.8, 1].map((s) => `rgb(${heatColour(s).join(',')})`).join(',');
   countDrawn('maps');
   return element('div', {class: 'scroll'},
-    element('table', {class: 'map'}, element('caption', {}, `${spec.valueLabel}: ${plain(Number(least.toPrecision(4)))} `,
+    element('table', {class: spec.columns.length > 16 ? 'map wide' : 'map'}, element('caption', {}, `${spec.valueLabel}: ${plain(Number(least.toPrecision(4)))} `,
       element('span', {class: 'scale', style: `background:linear-gradient(90deg,${ramp})`}), ` ${plain(Number(most.toPrecision(4)))}`,
       log ? ' (logarithmic)' : '', spec.shared ? ', the same colours in all maps of it' : ''),
       element('tr', {}, element('th', {}, ''), spec.columns.map((c) => element('th', {}, plain(c).replaceAll('_', '_\u200b')))),

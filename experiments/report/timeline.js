@@ -322,7 +322,8 @@ class Timeline {
       const x = this.xOf(at);
       if (x < LEFT) continue;
       this.ticks.push(x);
-      ctx.fillText(plain(Number((at / unit[1]).toPrecision(9))), x, 19);
+      const text = plain(Number((at / unit[1]).toPrecision(9)));
+      if (x + ctx.measureText(text).width / 2 < width) ctx.fillText(text, x, 19);
       ctx.fillRect(x, 24, 1, 6);
     }
   }
@@ -429,7 +430,7 @@ class Timeline {
     const over = this.row.phases.filter((p) => p.overrun).sort((a, b) => b.overrun - a.overrun).slice(0, 4);
     const line = (p, how, cause) => element('tr', {},
       element('td', {class: 'text'}, how), element('td', {class: 'text'}, phaseName(p, this.tasks)), element('td', {}, String(p.block)),
-      element('td', {class: 'text', style: 'white-space:normal'}, cause),
+      element('td', {class: 'text', style: 'white-space:normal;min-width:18rem'}, cause),
       element('td', {class: 'screen'}, element('button', {type: 'button', onclick: () => this.reveal(p)}, 'show')));
     this.causes.replaceChildren(...(late.length + over.length === 0 ? [] : [element('div', {class: 'scroll'}, element('p', {class: 'caption'}, 'The worst of what is shown, and why'), element('table', {},
       element('tr', {}, ['what', 'phase', 'block', 'cause'].map((t) => element('th', {class: t === 'block' ? '' : 'text'}, t)), element('th', {class: 'screen'}, '')),
