@@ -29,7 +29,8 @@ enum {
   NARROW = 40,     /* a cell that has no room for numbers of any length */
   CATEGORIES = 64, /* most texts that an axis can show */
   COLOURS = 8,
-  MOST_TOLD = 24 /* bars with their numbers above them */
+  LEAST_RATIO = 8, /* of the largest number to the least, for a logarithm */
+  MOST_TOLD = 24   /* bars with their numbers above them */
 };
 
 /* Okabe and Ito, "Color Universal Design", 2008: told apart by colour-blind readers. More series
@@ -46,6 +47,7 @@ typedef struct chart_panel {
   int64_t *series_of; /* of each row: the number of its series */
   int64_t *place_of;  /* of each row: the number of its x, where x is shown as text */
   int64_t series_count, place_count;
+  bool log_x, log_y;
   int number;
 } chart_panel;
 
@@ -93,6 +95,31 @@ static bool has_places(const chart_panel *panel) {
          (panel->rows > 0 && prem_table_value(panel->table, 0, panel->x)->kind == PREM_VALUE_TEXT);
 }
 
+static void widen(const prem_table *table, int64_t column, double *least, double *most) {
+  for (int64_t row = 0; column >= 0 && row < prem_table_rows(table); ++row) {
+    const double value = prem_value_number(prem_table_value(table, row, column));
+    if (isfinite(value) && value > 0) {
+      *least = fmin(*least, value);
+      *most = fmax(*most, value);
+    }
+  }
+}
+
+/** Numbers of one magnitude a logarithm only moves apart, with no labels between; and it has no 0.
+ */
+static void choose_axes(chart_panel *panel) {
+  const prem_table *table = panel->table;
+  double least = INFINITY, most = 0;
+  widen(table, panel->x, &least, &most);
+  panel->log_x = panel->chart->log_x && !has_places(panel) && most > LEAST_RATIO * least;
+  least = INFINITY;
+  most = 0;
+  widen(table, panel->y, &least, &most);
+  widen(table, panel->low, &least, &most);
+  widen(table, panel->high, &least, &most);
+  panel->log_y = panel->chart->log_y && most > LEAST_RATIO * least;
+}
+
 static bool fill_panel(chart_panel *panel, const prem_findings *findings, int number) {
   const prem_chart *chart = &findings->charts[number];
   const prem_table *table = prem_find_table(findings, chart->table);
@@ -111,6 +138,7 @@ static bool fill_panel(chart_panel *panel, const prem_findings *findings, int nu
     return false;
   panel->series_count = number_values(table, panel->series, panel->series_of);
   panel->place_count = has_places(panel) ? number_values(table, panel->x, panel->place_of) : 0;
+  choose_axes(panel);
   return panel->series_count >= 0 && panel->place_count >= 0;
 }
 
@@ -125,8 +153,7 @@ static bool has_points(const chart_panel *panel) {
     const double y = prem_value_number(prem_table_value(panel->table, row, panel->y));
     const double x =
         has_places(panel) ? 1 : prem_value_number(prem_table_value(panel->table, row, panel->x));
-    if (isfinite(x) && isfinite(y) && (x > 0 || !panel->chart->log_x) &&
-        (y > 0 || !panel->chart->log_y))
+    if (isfinite(x) && isfinite(y) && (x > 0 || !panel->log_x) && (y > 0 || !panel->log_y))
       return true;
   }
   return false;
@@ -329,7 +356,7 @@ static void plot_curves(FILE *script, const chart_panel *panel) {
 static void plot_bars(FILE *script, const chart_panel *panel) {
   const double width = 0.8 / (double)panel->series_count;
   const bool told = panel->place_count * panel->series_count <= MOST_TOLD;
-  if (!panel->chart->log_y)
+  if (!panel->log_y)
     fprintf(script, "set yrange [0:*]\nset offsets 0, 0, graph %s, 0\n", told ? "0.1" : "0");
   fprintf(script, "set xrange [-0.6:%.1f]\nset boxwidth %.4f\nset style fill solid 0.85\nplot ",
           (double)panel->place_count - 0.4, width * 0.92);
@@ -359,9 +386,10 @@ static void draw_curves(FILE *script, const chart_panel *panel) {
   write_axis_label(script, "y", panel, panel->y);
   if (has_places(panel))
     write_tics(script, "x", panel, panel->x, panel->place_of, panel->place_count);
-  if (panel->chart->log_x && !has_places(panel))
+  fputs("set format '%.10g'\n", script);
+  if (panel->log_x)
     fputs("set logscale x\n", script);
-  if (panel->chart->log_y)
+  if (panel->log_y)
     fputs("set logscale y\n", script);
   if (panel->chart->kind == PREM_CHART_BARS)
     plot_bars(script, panel);
@@ -400,7 +428,7 @@ static heat_range find_range(const chart_panel *panels, int64_t count, const cha
       continue;
     for (int64_t row = 0; row < other->rows; ++row) {
       const double value = prem_value_number(prem_table_value(other->table, row, other->y));
-      if (isfinite(value) && (value > 0 || !panel->chart->log_y)) {
+      if (isfinite(value) && (value > 0 || !panel->log_y)) {
         range.low = fmin(range.low, value);
         range.high = fmax(range.high, value);
       }
@@ -430,7 +458,7 @@ static void draw_map(FILE *script, const chart_panel *panel, heat_range range) {
   write_axis_label(script, "cb", panel, panel->y);
   write_tics(script, "x", panel, panel->x, panel->place_of, panel->place_count);
   write_tics(script, "y", panel, panel->series, panel->series_of, panel->series_count);
-  if (panel->chart->log_y)
+  if (panel->log_y)
     fputs("set logscale cb\n", script);
   /* Light to middle, so that the numbers stay black on it; printed grey it keeps its order. */
   fprintf(script,

@@ -394,6 +394,33 @@ START_TEST(odd_tables_are_drawn) {
 }
 END_TEST
 
+START_TEST(numbers_of_one_magnitude_have_no_logarithm) {
+  prem_findings *findings = prem_findings_new("bars", "Two bars", "?");
+  prem_table *table = prem_findings_table(findings, "t", "T", NULL);
+  prem_table_column(table, "mode", "");
+  prem_table_column(table, "time", "ns");
+  prem_table_add_text(table, "legacy");
+  prem_table_add_int(table, 1370000);
+  prem_table_add_text(table, "tt");
+  prem_table_add_int(table, 1930000);
+  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_BARS,
+                                              .title = "Bars",
+                                              .table = "t",
+                                              .x = "mode",
+                                              .y = "time",
+                                              .log_y = true});
+  prem_findings_incomplete(findings);
+  const char *path = path_of("bars.svg");
+  if (drawn(findings, path)) {
+    char *text = read_text(path);
+    ck_assert_ptr_nonnull(strstr(text, ">0<"));       /* where they begin */
+    ck_assert_ptr_nonnull(strstr(text, ">2000000<")); /* and not 2e+06 */
+    free(text);
+  }
+  prem_findings_free(findings);
+}
+END_TEST
+
 /** A map of `columns` columns, the first of them "%globaltimer", with a small and a large value. */
 static prem_findings *one_map(int columns) {
   prem_findings *findings = prem_findings_new("map", "A map", "?");
@@ -421,7 +448,7 @@ START_TEST(numbers_fit_into_the_cells_of_a_map) {
   static const struct {
     int columns;
     const char *small, *large;
-  } maps[] = {{3, ">0.0123<", ">12.3<"}, {40, ">0.0<", ">12.3<"}};
+  } maps[] = {{3, ">0.0123<", ">12.3<"}, {40, ">0.01<", ">12.3<"}};
   prem_findings *findings = one_map(maps[_i].columns);
   prem_findings_incomplete(findings);
   const char *path = path_of("map.svg");
@@ -487,6 +514,7 @@ int main(void) {
   tcase_add_test(cases, a_long_table_is_cut_and_says_so);
   tcase_add_loop_test(cases, every_kind_of_chart_is_drawn, 0, PREM_CHART_KIND_COUNT);
   tcase_add_test(cases, odd_tables_are_drawn);
+  tcase_add_test(cases, numbers_of_one_magnitude_have_no_logarithm);
   tcase_add_loop_test(cases, numbers_fit_into_the_cells_of_a_map, 0, 2);
   tcase_add_test(cases, what_is_no_picture_is_refused);
   tcase_add_test(cases, experiments_are_found_by_name);

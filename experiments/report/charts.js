@@ -361,6 +361,12 @@ function heatColour(share) {
   return CIVIDIS[i].map((from, c) => Math.round(from + (CIVIDIS[i + 1][c] - from) * part));
 }
 
+/** Numbers of one magnitude a logarithm would only move apart. */
+function needsLogarithm(lists) {
+  const [least, most] = extremes(lists.map((list) => list && list.filter((v) => v > 0)));
+  return most > 8 * least;
+}
+
 /** A few large numbers would leave all others one colour. */
 function wantsLogarithm(values) {
   const known = values.filter((v) => v !== null).sort((a, b) => a - b);
@@ -393,10 +399,9 @@ function heatMap(spec) {
 /** spec: {valueLabel, groups: [{name, bars: [{name, value, low, high}]}], log}. */
 function barChart(spec) {
   const paper = LIGHT;
-  const [least, most] = extremes([spec.groups.flatMap((g) => g.bars.map((b) => b.value))]);
+  const values = spec.groups.flatMap((g) => g.bars.map((b) => b.value)), [least, most] = extremes([values]);
   const names = [...new Set(spec.groups.flatMap((g) => g.bars.map((b) => b.name)))];
-  /* Where all are of one magnitude a logarithm would only make them look further apart. */
-  const log = spec.log && least > 0 && most > 8 * least;
+  const log = spec.log && least > 0 && needsLogarithm([values]);
   const share = (v) => (!(v > 0) || !(most > 0) ? 0 : log ? 0.05 + (0.95 * Math.log(v / least)) / Math.log(most / least) : v / most);
   const fill = (i) => {
     const colour = paper.series[i % paper.series.length];

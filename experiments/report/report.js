@@ -364,12 +364,13 @@ function pointsChart(table, chart) {
   }).filter((s) => s.x.length);
   if (!series.length) return element('p', {class: 'soft'}, 'No numbers to draw.');
   /* A logarithm knows no 0: linear up to the least of the others. */
-  const logX = chart.log_x && !textual, [least] = extremes(series.map((s) => s.x));
+  const logX = chart.log_x && !textual && needsLogarithm(series.map((s) => s.x)), [least] = extremes(series.map((s) => s.x));
+  const logY = chart.log_y && needsLogarithm(series.flatMap((s) => [s.y, s.low, s.high]));
   const nearZero = logX && least === 0 ? extremes(series.map((s) => s.x.filter((x) => x > 0)))[0] : null;
   for (const s of series) s.x = distinct(s.x);
-  return lineChart(() => ({kind: chart.kind, logX: logX && nearZero === null, nearZero: Number.isFinite(nearZero) ? nearZero : null, logY: chart.log_y, series,
+  return lineChart(() => ({kind: chart.kind, logX: logX && nearZero === null, nearZero: Number.isFinite(nearZero) ? nearZero : null, logY, series,
     xLabel: withUnit(table.columns[columns.x]) + (logX ? ', logarithmic' : ''),
-    yLabel: withUnit(table.columns[columns.y]) + (chart.log_y ? ', logarithmic' : '')})).box;
+    yLabel: withUnit(table.columns[columns.y]) + (logY ? ', logarithmic' : '')})).box;
 }
 
 /** uPlot needs ascending x: equal ones are set apart by less than can be seen. */
