@@ -379,19 +379,20 @@ function heatMap(spec) {
   const [least, most] = extremes([spec.all]), log = least > 0 && (spec.log || wantsLogarithm(spec.all));
   const scale = (v) => (log ? Math.log(v) : v);
   const from = scale(least), span = scale(most) - from || 1;
+  const wide = spec.columns.length > 16;
   const cell = (value) => {
     if (value === null || value === undefined) return element('td', {}, '\u2013');
     const [r, g, b] = heatColour((scale(value) - from) / span);
     const ink = 0.299 * r + 0.587 * g + 0.114 * b > 135 ? '#000' : '#fff';
-    return element('td', {style: `background:rgb(${r},${g},${b});color:${ink}`}, plain(Number(value.toPrecision(4))));
+    return element('td', {style: `background:rgb(${r},${g},${b});color:${ink}`}, plain(Number(value.toPrecision(!wide ? 4 : Math.abs(value) < 1 ? 2 : 3))));
   };
   const ramp = [0, 0.2, 0.4, 0.6, 0.8, 1].map((s) => `rgb(${heatColour(s).join(',')})`).join(',');
   countDrawn('maps');
   return element('div', {class: 'scroll'},
-    element('table', {class: spec.columns.length > 16 ? 'map wide' : 'map'}, element('caption', {}, `${spec.valueLabel}: ${plain(Number(least.toPrecision(4)))} `,
+    element('table', {class: wide ? 'map wide' : 'map'}, element('caption', {}, `${spec.valueLabel}: ${plain(Number(least.toPrecision(4)))} `,
       element('span', {class: 'scale', style: `background:linear-gradient(90deg,${ramp})`}), ` ${plain(Number(most.toPrecision(4)))}`,
       log ? ' (logarithmic)' : '', spec.shared ? ', the same colours in all maps of it' : ''),
-      element('tr', {}, element('th', {}, ''), spec.columns.map((c) => element('th', {}, plain(c).replaceAll('_', '_\u200b')))),
+      element('tr', {}, element('th', {}, ''), spec.columns.map((c) => element('th', {class: 'column'}, plain(c).replaceAll('_', '_\u200b')))),
       spec.rows.map((row) => element('tr', {}, element('th', {class: 'text'}, plain(row.name)), row.values.map(cell))),
       element('tr', {}, element('th', {}, ''), element('th', {colspan: spec.columns.length}, spec.xLabel))));
 }
