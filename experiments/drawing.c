@@ -26,8 +26,14 @@ prem_lane_shape prem_lane_shape_of(const prem_schedule *schedule) {
   return (prem_lane_shape){0, 0, 0.38};
 }
 
-double prem_lane_centre(prem_lane_shape shape, int32_t lane, int phase) {
-  return lane + (phase == PREM_COMPUTE ? shape.compute_centre : shape.memory_centre);
+prem_lane_place prem_lane_place_of(prem_lane_shape shape, int32_t lane, int phase, int flags) {
+  prem_lane_place place = {
+      lane + (phase == PREM_COMPUTE ? shape.compute_centre : shape.memory_centre), shape.half};
+  if (flags & PREM_SLOT_JOINED) {
+    place.half /= 2;
+    place.centre += phase == PREM_PREFETCH ? -place.half : place.half;
+  }
+  return place;
 }
 
 /* ---- pieces of a script --------------------------------------------------------------------- */

@@ -26,7 +26,14 @@ typedef struct prem_lane_shape {
 } prem_lane_shape;
 
 prem_lane_shape prem_lane_shape_of(const prem_schedule *schedule);
-double prem_lane_centre(prem_lane_shape shape, int32_t lane, int phase);
+
+/** Of a phase in its block's lane; the halves of a joined pair stand one above the other. */
+typedef struct prem_lane_place {
+  double centre, half;
+} prem_lane_place;
+
+/** `flags` are PREM_SLOT_... */
+prem_lane_place prem_lane_place_of(prem_lane_shape shape, int32_t lane, int phase, int flags);
 
 /* ---- pieces of a script --------------------------------------------------------------------- */
 

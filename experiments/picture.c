@@ -16,7 +16,7 @@ enum {
   SHOWN_SLOTS = 600, /* at most, in the excerpt */
   BINS = 500,        /* of the run, beneath */
   HEAD = 88,         /* pixels: title and legend */
-  LANE = 30,         /* of one block */
+  LANE = 36,         /* of one block */
   AROUND = 96,       /* a panel's title, axis and its label */
   BENEATH = 130      /* the lower panel's drawing area */
 };
@@ -159,9 +159,10 @@ static void write_planned(FILE *script, const excerpt *shown, prem_lane_shape sh
   prem_begin_data(script, "planned");
   for (int64_t i = 0; i < shown->slot_count; ++i) {
     const prem_slot *slot = &shown->slots[i];
-    double centre = prem_lane_centre(shape, lane_of(shown, slot->block), slot->phase);
+    prem_lane_place place =
+        prem_lane_place_of(shape, lane_of(shown, slot->block), slot->phase, slot->flags);
     prem_write_box(script, (double)slot->start_ns / axis.ns, (double)slot_end_ns(slot) / axis.ns,
-                   centre, shape.half);
+                   place.centre, place.half);
   }
   prem_end_data(script);
 }
@@ -172,6 +173,14 @@ static bool is_shown(const excerpt *shown, const prem_trace_record *record, int6
          record->start_ns - base_ns <= shown->end_ns && lane_of(shown, record->block) >= 0;
 }
 
+static prem_lane_place place_of(const excerpt *shown, const prem_trace_record *record,
+                                prem_lane_shape shape) {
+  return prem_lane_place_of(shape, lane_of(shown, record->block), record->phase, record->flags);
+}
+
+/** Of a lane's height: the planned window is seen around what happened. */
+static const double real_share = 0.68;
+
 static void write_real(FILE *script, const excerpt *shown, const prem_trace *trace, int64_t base_ns,
                        int phase, prem_lane_shape shape, prem_time_axis axis) {
   char name[16];
@@ -179,11 +188,11 @@ static void write_real(FILE *script, const excerpt *shown, const prem_trace *tra
   prem_begin_data(script, name);
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
+    prem_lane_place place = place_of(shown, record, shape);
     if (record->phase == phase && is_shown(shown, record, base_ns))
       prem_write_box(script, (double)(record->start_ns - base_ns) / axis.ns,
-                     (double)(record->end_ns - base_ns) / axis.ns,
-                     prem_lane_centre(shape, lane_of(shown, record->block), phase),
-                     shape.half * 0.68);
+                     (double)(record->end_ns - base_ns) / axis.ns, place.centre,
+                     place.half * real_share);
   }
   prem_end_data(script);
 }
@@ -198,9 +207,10 @@ static void write_seams(FILE *script, const excerpt *shown, const prem_trace *tr
     const prem_trace_record *record = &trace->records[i];
     if (!is_shown(shown, record, base_ns) || record->end_ns - record->start_ns < narrow_ns)
       continue;
-    double half = shape.half * 0.68;
+    prem_lane_place place = place_of(shown, record, shape);
+    double half = place.half * real_share;
     fprintf(script, "%.6f %.3f %.3f\n", (double)(record->start_ns - base_ns) / axis.ns,
-            prem_lane_centre(shape, lane_of(shown, record->block), record->phase) - half, 2 * half);
+            place.centre - half, 2 * half);
   }
   prem_end_data(script);
 }
@@ -221,9 +231,10 @@ static void write_marks(FILE *script, const excerpt *shown, const prem_row *row,
   prem_begin_data(script, "late");
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
+    prem_lane_place place = place_of(shown, record, shape);
     if (is_shown(shown, record, base_ns) && is_late(record, late_ns))
       fprintf(script, "%.6f %.3f\n", (double)(record->release_ns - base_ns) / axis.ns,
-              prem_lane_centre(shape, lane_of(shown, record->block), record->phase) - shape.half);
+              place.centre - place.half);
   }
   prem_end_data(script);
   prem_begin_data(script, "overrun");
@@ -232,7 +243,7 @@ static void write_marks(FILE *script, const excerpt *shown, const prem_row *row,
     if (row->mode == PREM_MODE_TT && is_shown(shown, record, base_ns) &&
         is_overrun(shown, record, base_ns))
       fprintf(script, "%.6f %.3f\n", (double)(record->end_ns - base_ns) / axis.ns,
-              prem_lane_centre(shape, lane_of(shown, record->block), record->phase));
+              place_of(shown, record, shape).centre);
   }
   prem_end_data(script);
 }

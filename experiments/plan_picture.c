@@ -235,20 +235,16 @@ static double pixel_ns(const excerpt *shown) {
          (PREM_PICTURE_WIDTH - PREM_PICTURE_LEFT - PREM_PICTURE_RIGHT);
 }
 
-/** The halves of a joined pair stand one above the other; where a phase is wide enough, a gap tells
- *  it from the next. */
+/** Where a phase is wide enough, a gap tells it from the next. */
 static void write_slot(FILE *script, const excerpt *shown, const prem_slot *slot,
                        prem_lane_shape shape, prem_time_axis axis) {
-  double centre = prem_lane_centre(shape, shown->lane_of[slot->block], slot->phase);
-  double half = shape.half, gap_ns = 0.8 * pixel_ns(shown);
-  if (slot->flags & PREM_SLOT_JOINED) {
-    half /= 2;
-    centre += slot->phase == PREM_PREFETCH ? -half : half;
-  }
+  prem_lane_place place =
+      prem_lane_place_of(shape, shown->lane_of[slot->block], slot->phase, slot->flags);
+  double gap_ns = 0.8 * pixel_ns(shown);
   if ((double)slot->length_ns < 5 * gap_ns)
     gap_ns = 0;
   prem_write_box(script, (double)slot->start_ns / axis.ns,
-                 ((double)slot_end_ns(slot) - gap_ns) / axis.ns, centre, half);
+                 ((double)slot_end_ns(slot) - gap_ns) / axis.ns, place.centre, place.half);
 }
 
 static void write_slots(FILE *script, const excerpt *shown, int phase, prem_lane_shape shape,

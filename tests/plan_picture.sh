@@ -125,3 +125,15 @@ check_text "$svg" "the whole plan: 3 phases on 1 block<"
 # As a PNG.
 "$ttprem" check "$scratch/planned.cfg" --svg "$scratch/132.png" >/dev/null
 [ "$(head -c 4 "$scratch/132.png" | tail -c 3)" = PNG ] || fail "132.png is no PNG"
+
+# Where a writeback runs beside a prefetch of its block, a picture of a run shows both: they have no
+# height in common but that of the legend.
+"$ttprem" run --backend sim --quiet "$figures/h200_conv2d_x4_large.cfg" --picture "$scratch/run.svg" \
+  >/dev/null
+heights() { # COLOUR
+  grep -o "<polygon fill = '$1' points = '[0-9.]*,[0-9.]*" "$scratch/run.svg" | sed 's/.*,//' | sort -u
+}
+heights 'rgb(  0, 114, 178)' >"$scratch/prefetches"
+heights 'rgb(  0, 158, 115)' >"$scratch/writebacks"
+[ "$(comm -12 "$scratch/prefetches" "$scratch/writebacks" | wc -l)" = 1 ] ||
+  fail "run.svg: writebacks hide prefetches"
