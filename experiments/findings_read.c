@@ -141,23 +141,35 @@ static prem_status build(const json_t *root, const char *path, prem_findings **o
   return status;
 }
 
+static prem_status load(const char *path, json_t **out, prem_diag *diag) {
+  json_error_t error = {0};
+  FILE *file = fopen(path, "rb");
+  int unread = file ? 0 : errno;
+  if (file) {
+    errno = 0;
+    *out = json_loadf(file, 0, &error);
+    unread = ferror(file) ? errno : 0; /* as a folder is */
+    fclose(file);
+  }
+  if (*out)
+    return PREM_OK;
+  const bool cut = json_error_code(&error) == json_error_premature_end_of_input;
+  prem_diag_add(diag, PREM_ERROR, 0,
+                (prem_place){.file = path, .line = unread || error.line < 0 ? 0 : error.line}, "",
+                "%s: %s",
+                unread ? "cannot be read"
+                : cut  ? "is cut short"
+                       : "is no JSON",
+                unread ? strerror(unread) : error.text);
+  return unread ? PREM_ERR_IO : PREM_ERR_PARSE;
+}
+
 prem_status prem_findings_read(const char *path, prem_findings **out, prem_diag *diag) {
   *out = NULL;
-  json_error_t error;
-  json_t *root = json_load_file(path, 0, &error);
-  if (!root) {
-    const enum json_error_code code = json_error_code(&error);
-    const bool unreadable = code == json_error_cannot_open_file;
-    const bool cut = code == json_error_premature_end_of_input;
-    prem_diag_add(diag, PREM_ERROR, 0,
-                  (prem_place){.file = path, .line = error.line > 0 ? error.line : 0}, "", "%s: %s",
-                  unreadable ? "cannot be read"
-                  : cut      ? "is cut short"
-                             : "is no JSON",
-                  unreadable ? strerror(errno) : error.text);
-    return unreadable ? PREM_ERR_IO : PREM_ERR_PARSE;
-  }
-  const prem_status status = build(root, path, out, diag);
+  json_t *root = NULL;
+  prem_status status = load(path, &root, diag);
+  if (status == PREM_OK)
+    status = build(root, path, out, diag);
   json_decref(root);
   return status;
 }
