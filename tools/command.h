@@ -111,6 +111,10 @@ bool command_output_commit(command_output *output);
 void command_output_abandon(command_output *output);
 /** Could `path` be written? Asked before a run starts; prints why not. NULL and "-" can. */
 bool command_output_check(const char *path);
+/** Usage error (exit 2) through argp where two of `outputs` are one file, or one is `input`. NULL
+ * stands for none, "-" for stdin as input and stdout as output. */
+void command_check_outputs(struct argp_state *state, const char *input, const char *const outputs[],
+                           int count);
 /** Usage error (exit 2) through argp unless `path` ends in .svg or .png. */
 void command_check_picture(struct argp_state *state, const char *option, const char *path);
 /** Draw the schedule's plan to `path`; problems are printed. NULL: nothing to do. */

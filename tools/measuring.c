@@ -34,11 +34,11 @@ static void add_picture(measuring_options *options, struct argp_state *state, co
   options->pictures[options->picture_count++] = path;
 }
 
-/* Two outputs on one stream would be mixed up. */
-static void refuse_two_on_stdout(const measuring_options *options, struct argp_state *state) {
-  if (options->trace && options->json && !strcmp(options->trace, "-") &&
-      !strcmp(options->json, "-"))
-    argp_error(state, "--trace and --json cannot both go to stdout");
+static void refuse_outputs_in_one_place(const measuring_options *options,
+                                        struct argp_state *state) {
+  const char *const outputs[] = {options->trace, options->json, options->pictures[0],
+                                 options->pictures[1]};
+  command_check_outputs(state, options->file, outputs, sizeof outputs / sizeof outputs[0]);
 }
 
 static void refuse_records_unkept(const measuring_options *options, struct argp_state *state) {
@@ -93,7 +93,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     argp_error(state, "no FILE");
     return 0;
   case ARGP_KEY_SUCCESS:
-    refuse_two_on_stdout(options, state);
+    refuse_outputs_in_one_place(options, state);
     refuse_records_unkept(options, state);
     return 0;
   default:

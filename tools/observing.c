@@ -58,6 +58,10 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case ARGP_KEY_NO_ARGS:
     argp_error(state, "no FILE");
     return 0;
+  case ARGP_KEY_SUCCESS:
+    command_check_outputs(state, options->file,
+                          (const char *const[]){options->json, options->picture}, 2);
+    return 0;
   default:
     return parse_count(key, text, state, options);
   }

@@ -37,6 +37,9 @@ static error_t parse(int key, char *value, struct argp_state *state) {
   case ARGP_KEY_SUCCESS:
     if (options->picture && options->file_count > 1)
       argp_error(state, "one FILE at a time with --svg");
+    for (int i = 0; i < options->file_count; ++i)
+      command_check_outputs(state, options->files[i],
+                            (const char *const[]){options->json, options->picture}, 2);
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;

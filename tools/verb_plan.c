@@ -23,6 +23,13 @@ static int64_t parse_limit(struct argp_state *state, const char *text) {
   return (int64_t)(command_parse_seconds(state, "--time-limit", text) * 1e9);
 }
 
+/* FILE may be planned in its place. */
+static void refuse_outputs_in_one_place(const plan_options *options, struct argp_state *state) {
+  const char *const outputs[] = {options->json, options->picture, options->output};
+  command_check_outputs(state, options->file, outputs, 2);
+  command_check_outputs(state, NULL, outputs, 3);
+}
+
 static error_t parse(int key, char *text, struct argp_state *state) {
   plan_options *options = state->input;
   switch (key) {
@@ -64,8 +71,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     argp_error(state, "no FILE");
     return 0;
   case ARGP_KEY_SUCCESS:
-    if (options->json && !strcmp(options->json, "-") && !strcmp(options->output, "-"))
-      argp_error(state, "the plan and --json cannot both go to stdout; name one with -o OUT");
+    refuse_outputs_in_one_place(options, state);
     if (options->keep && options->search.policy && strcmp(options->search.policy, "auto"))
       argp_error(state,
                  "--keep moves single phases, which policy auto alone can; leave --policy out");

@@ -48,9 +48,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case ARGP_KEY_END:
     if (!options->output)
       argp_error(state, "FILE and -o OUT are needed");
-    else if (options->common.json && !strcmp(options->common.json, "-") &&
-             !strcmp(options->output, "-"))
-      argp_error(state, "-o and --json cannot both go to stdout");
+    command_check_outputs(
+        state, options->common.file,
+        (const char *const[]){options->output, options->common.json, options->common.picture}, 3);
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -87,7 +87,8 @@ static const struct argp argp = {
            "and all of them together, each as fast as it can, cold start apart, in interleaved "
            "rounds; and write the longest times, in ns, as a profile for the file's `profiles` "
            "group. A longest time seen is no bound: give the plan room above it. A profile that "
-           "was disturbed says so and is marked invalid.\v" COMMAND_EXIT_DOC,
+           "was disturbed says so and is marked invalid. On sim there is nothing to "
+           "measure.\v" COMMAND_EXIT_DOC,
 };
 
 /* The order of the tiles is all that the modes lock and free take from a plan: any times do to make

@@ -32,8 +32,8 @@ typedef struct tune_options {
   int64_t from_ns, to_ns; /* 0: not given */
   int64_t tries, sweep_step_ns;
   bool sweep;
-  double late_pct, overruns_pct, isolation, precision_pct; /* isolation 0: no limit */
-  int64_t lateness_ns;                                     /* -1: no limit */
+  double late_pct, overruns_pct, isolation, precision_pct;
+  int64_t lateness_ns; /* -1: no limit */
 } tune_options;
 
 /** What is tuned, and what a try at it needs. */
@@ -103,6 +103,11 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     options->sweep = true;
     if (text)
       options->sweep_step_ns = command_parse_int(state, "--sweep", text, 1, PREM_MAX_NS);
+    return 0;
+  case ARGP_KEY_SUCCESS: /* FILE may be tuned in its place */
+    command_check_outputs(
+        state, NULL,
+        (const char *const[]){options->output, options->common.json, options->common.picture}, 3);
     return 0;
   case KEY_PRECISION:
     options->precision_pct = parse_number(state, "--precision", text, 100);
@@ -179,7 +184,7 @@ static bool keeps_limits(const tune_options *options, const prem_tune_point *poi
   return 100.0 * (double)point->late <= options->late_pct * releases &&
          100.0 * (double)point->overruns <= options->overruns_pct * (double)point->phases &&
          (options->lateness_ns < 0 || point->lateness_max_ns <= options->lateness_ns) &&
-         (options->isolation <= 0 || isnan(ratio) || ratio <= options->isolation);
+         !(ratio > options->isolation); /* it is not known with one task */
 }
 
 /* The schedule with a plan of this offset; false: the planner or the checker refuses it. */
@@ -311,7 +316,7 @@ static void say_limits(const tune_options *options, char *text, size_t bytes) {
   if (options->lateness_ns >= 0)
     used += snprintf(text + used, bytes - (size_t)used, ", worst lateness %" PRId64 " ns",
                      options->lateness_ns);
-  if (options->isolation > 0)
+  if (isfinite(options->isolation))
     snprintf(text + used, bytes - (size_t)used, ", isolation of memory phases %g",
              options->isolation);
 }
@@ -419,8 +424,11 @@ static int tune_schedule(tuning *all) {
 }
 
 int verb_tune(int argc, char **argv) {
-  tune_options options = {
-      .common = OBSERVING_DEFAULTS, .tries = 3, .lateness_ns = -1, .precision_pct = 1};
+  tune_options options = {.common = OBSERVING_DEFAULTS,
+                          .tries = 3,
+                          .lateness_ns = -1,
+                          .isolation = INFINITY,
+                          .precision_pct = 1};
   argp_parse(&argp, argc, argv, 0, NULL, &options);
   tuning all = {.options = &options};
   if (!command_output_check(options.output))
