@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -78,6 +79,18 @@ static prem_status report_failure(FILE *complaints, prem_diag *diag) {
   return PREM_ERR_IO;
 }
 
+/* On a full disk gnuplot leaves half a picture and reports success. */
+static bool is_whole(FILE *picture) {
+  char end[16];
+  const int descriptor = fileno(picture);
+  const off_t bytes = lseek(descriptor, 0, SEEK_END);
+  if (bytes < (off_t)sizeof end)
+    return false;
+  if (pread(descriptor, end, sizeof end, bytes - (off_t)sizeof end) != (ssize_t)sizeof end)
+    return false;
+  return memmem(end, sizeof end, "</svg>", 6) || memmem(end, sizeof end, "IEND", 4);
+}
+
 prem_status prem_gnuplot_run(FILE *script, FILE *picture, prem_diag *diag) {
   if (fflush(script) != 0 || fflush(picture) != 0)
     return refuse(diag, PREM_ERR_IO, "no room for the picture's script");
@@ -95,6 +108,8 @@ prem_status prem_gnuplot_run(FILE *script, FILE *picture, prem_diag *diag) {
     status = refuse(diag, PREM_ERR_UNAVAILABLE, strerror(error));
   else if (wait_for(process) != 0)
     status = report_failure(complaints, diag);
+  else if (!is_whole(picture))
+    status = refuse(diag, PREM_ERR_IO, "gnuplot left half a picture: is the disk full?");
   fclose(complaints);
   return status;
 }
