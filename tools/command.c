@@ -317,6 +317,8 @@ void command_catch_signals(void) {
   sigaddset(&action.sa_mask, SIGTERM);
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
-  /* A reader of stdout that has gone, as head(1) does, must not take along what else is written. */
+  /* A reader of stdout that has gone, as head(1) does, or one file above the shell's limit must not
+   * take along what else is written. */
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
 }
