@@ -352,10 +352,13 @@ static double monotonic_s(void) {
 
 static prem_status run_rounds(prem_campaign *campaign) {
   double duration_s = campaign->options->duration_s;
+  /* However short the duration, one round counts. */
+  const int64_t least =
+      1 + (campaign->options->scenario == PREM_RELAUNCH ? campaign->options->discard : 0);
   double began_s = monotonic_s();
   prem_status status = PREM_OK;
   for (int64_t round = 0; campaign->rounds == 0 || round < campaign->rounds; ++round) {
-    if (duration_s > 0 && round > 0 && monotonic_s() - began_s >= duration_s)
+    if (duration_s > 0 && round >= least && monotonic_s() - began_s >= duration_s)
       break;
     status = run_round(campaign, round);
     if (status != PREM_OK)

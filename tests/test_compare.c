@@ -298,6 +298,17 @@ START_TEST(a_duration_ends_after_a_whole_round) {
 }
 END_TEST
 
+START_TEST(a_duration_however_short_counts_one_run) {
+  options.repeat = 0;
+  options.discard = 3;
+  options.duration_s = 1e-9;
+  ck_assert_int_eq(compare(), PREM_OK);
+  ck_assert_ptr_nonnull(result);
+  ck_assert_int_eq(result->rows[0].repeats, 1);
+  ck_assert_int_eq(result->rows[1].repeats, 1);
+}
+END_TEST
+
 /** 50 hyperperiods for each of the two modes. */
 static void ask_for_fifty(void) {
   options.scenario = PREM_RESIDENT;
@@ -640,6 +651,7 @@ int main(void) {
   tcase_add_test(cases, what_was_measured_survives_an_interruption);
   tcase_add_test(cases, an_interruption_before_the_first_run_leaves_nothing);
   tcase_add_test(cases, a_duration_ends_after_a_whole_round);
+  tcase_add_test(cases, a_duration_however_short_counts_one_run);
   tcase_add_test(cases, a_resident_duration_is_divided_among_the_modes);
   tcase_add_test(cases, discarding_takes_half_of_a_duration_at_most);
   tcase_add_test(cases, a_duration_asks_for_no_more_than_the_repeats);

@@ -135,8 +135,8 @@ typedef struct prem_compare_options {
   int64_t repeat;      /* runs, or hyperperiods when resident; 0: as many as duration_s takes */
   int64_t discard;     /* more of these at the start of each mode (resident: of each launch) that
                           are not counted */
-  double duration_s;   /* start no new round after so long; resident: `repeat` is cut to what fits,
-                          by the hyperperiod; 0: no limit */
+  double duration_s;   /* start no new round after so long, and one that counts; resident: `repeat`
+                          is cut to what fits, by the hyperperiod; 0: no limit */
   uint64_t seed;       /* of the order of the modes */
   int64_t max_records; /* raw records kept of one run */
   prem_engine engine;
