@@ -342,6 +342,10 @@ static bool read_number(prem_reader *reader, const config_setting_t *setting, pr
     prem_refuse(reader, 9, setting, NULL, "is beyond what a number of 64 bits holds");
     return false;
   }
+  if (!config_setting_is_number(setting)) {
+    prem_refuse(reader, 8, setting, NULL, "must be a number, or an array of numbers");
+    return false;
+  }
   int64_t value = 0;
   const size_t length = strlen(arg->key);
   const bool is_time = length > 3 && strcmp(arg->key + length - 3, "_ns") == 0;

@@ -136,6 +136,9 @@ static const refusal refusals[] = {
     {"tiles = 4;", "tiles = 4294967300;", "tiles = 4;",
      "12: E009: tiles: 4294967300 without the suffix L would be cut to 32 bits"
      "; write 4294967300L, or at most 2147483647"},
+    {"[ 1, 2, 3, 4, 5, 6, 7, 8, 9 ]", "[ \"x\" ]", "[ 0.5 ]",
+     "19: E008: tasks.k.args.coefficients[0]: must be a number, or an array of"
+     " numbers"},
     {"[ 1, 2, 3, 4, 5, 6, 7, 8, 9 ]", "[ 1e999 ]", "[ 1e308 ]",
      "19: E009: tasks.k.args.coefficients[0]: is beyond what a number of 64 bi"
      "ts holds"},
