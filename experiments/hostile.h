@@ -6,8 +6,8 @@
 
 /**
  * Replace tasks: each gets the kernel vector_increment over an array of its own, so large a tile
- * that its memory phases fill their planned windows, and keeps its blocks, tiles, instants and
- * windows.
+ * that its memory phases fill their planned windows as far as the buffers allow, and keeps its
+ * blocks, tiles, instants and windows.
  *
  * @param      elements  of a tile of each task, as prem_hostile_size() gives them; 0: leave it.
  * @param      spare     a task, with those that it follows, that stays as it is; -1: none.

@@ -310,13 +310,18 @@ static void on_signal(int signal_number) {
 
 void command_catch_signals(void) {
   /* No SA_RESTART: a blocking write to a full pipe must not hold up the end. Each signal is handled
-   * with the other blocked, so that first_signal is whole when it is read. */
+   * with the others blocked, so that first_signal is whole when it is read. */
   struct sigaction action = {.sa_handler = on_signal};
   sigemptyset(&action.sa_mask);
   sigaddset(&action.sa_mask, SIGINT);
   sigaddset(&action.sa_mask, SIGTERM);
+  sigaddset(&action.sa_mask, SIGHUP);
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
+  /* The terminal has gone, unless nohup(1) said that it may. */
+  struct sigaction before;
+  if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+    sigaction(SIGHUP, &action, NULL);
   /* A reader of stdout that has gone, as head(1) does, or one file above the shell's limit must not
    * take along what else is written. */
   signal(SIGPIPE, SIG_IGN);

@@ -55,8 +55,10 @@ static const struct argp argp = {
     .args_doc = "FILE",
     .doc =
         "Isolation certificate: run every task of a schedule alone, with its neighbours, and "
-        "with hostile ones that fill their planned windows, all of it interleaved, and say how "
-        "far its response times (ns, clock steps) and its phases (ratios) moved.\v"
+        "with hostile ones that fill their planned windows as far as their buffers allow, all of "
+        "it "
+        "interleaved, and say how far its response times (ns, clock steps) and its phases (ratios) "
+        "moved.\v"
         "The certificate goes to stdout, or to stderr when an output is `-`.\n\n" COMMAND_EXIT_DOC,
 };
 

@@ -12,7 +12,7 @@
 typedef enum prem_company {
   PREM_ALONE,      /* itself and the tasks that it follows, at their instants, on their blocks */
   PREM_NEIGHBOURS, /* all tasks of the file */
-  PREM_HOSTILE,    /* the others replaced by tasks that fill their planned windows */
+  PREM_HOSTILE, /* the others replaced by tasks that fill their windows, as far as buffers allow */
   PREM_COMPANY_COUNT
 } prem_company;
 
