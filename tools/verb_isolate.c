@@ -56,9 +56,8 @@ static const struct argp argp = {
     .doc =
         "Isolation certificate: run every task of a schedule alone, with its neighbours, and "
         "with hostile ones that fill their planned windows as far as their buffers allow, all of "
-        "it "
-        "interleaved, and say how far its response times (ns, clock steps) and its phases (ratios) "
-        "moved.\v"
+        "it interleaved, and say how far its response times (ns, clock steps) and its phases "
+        "(ratios) moved.\v"
         "The certificate goes to stdout, or to stderr when an output is `-`.\n\n" COMMAND_EXIT_DOC,
 };
 
