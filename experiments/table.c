@@ -396,7 +396,8 @@ static bool is_only_counted(const prem_row *row) {
 /** Which of the phases are only counted, and what could not be judged therefore. */
 static void print_losses(const prem_row *row, FILE *file) {
   if (is_only_counted(row)) {
-    fprintf(file, "%s: phases were counted, not written down: no violations, no causes\n",
+    fprintf(file,
+            "%s: phases were counted, not written down: violations and causes are not known\n",
             row->label);
     return;
   }

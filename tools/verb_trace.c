@@ -46,6 +46,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case ARGP_KEY_END:
     if (!options->path || !options->format_given)
       argp_error(state, "TRACE and --format are needed");
+    command_check_outputs(state, options->path, (const char *const[]){options->output}, 1);
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;

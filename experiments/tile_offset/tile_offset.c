@@ -191,8 +191,7 @@ static void describe(const offset_sweep *sweep, char *out, size_t out_bytes) {
     snprintf(out, out_bytes,
              "Released %s, a run takes as long as planned from an offset of %" PRId64
              " ns on: there %.1f us (median) with a jitter of %.3f %%, %.3g %% of the releases "
-             "late, by up "
-             "to %.1f us; free running takes %.1f us with %.3f %%.",
+             "late, by up to %.1f us; free running takes %.1f us with %.3f %%.",
              sweep->release, sweep->kept_from_ns, sweep->kept_ns / 1e3, sweep->kept_jitter_pct,
              sweep->kept_late_pct, (double)sweep->kept_lateness_ns / 1e3, sweep->free_ns / 1e3,
              sweep->free_jitter_pct);

@@ -2,9 +2,8 @@
  * The executive: one persistent kernel that runs any plan.
  *
  * A CUDA block claims a plan block of its own SM and works its two tables. Its first three warps
- * move memory, all others compute: beside a kernel that keeps the processor busy, releases were up
- * to 0.8 us late with these warps last in the block, up to 0.35 us with them first; presumably of
- * the warps that could go on the processor takes the oldest. The starter works the table of
+ * move memory, all others compute: beside a kernel that keeps the processor busy, releases came
+ * later with these warps last in the block (docs/architecture.md). The starter works the table of
  * prefetches and writebacks: it starts prefetches at their releases, and has the writer start
  * writebacks behind them, since a bulk copy out of the scratchpad can only be waited for, not asked
  * after; the watcher sees prefetches land, and writes down what has ended. Both tables are worked
