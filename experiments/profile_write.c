@@ -64,6 +64,8 @@ static void write_all(FILE *file, const prem_profile *profile) {
     write_text(file, "disturbed", profile->disturbed);
   if (profile->machine.dispatch_ns > 0)
     fprintf(file, "dispatch_ns = %" PRId64 "L;\n", profile->machine.dispatch_ns);
+  if (profile->machine.precedence_ns > 0)
+    fprintf(file, "precedence_ns = %" PRId64 "L;\n", profile->machine.precedence_ns);
   if (profile->machine.bandwidth_bytes_per_s > 0)
     fprintf(file, "bandwidth_bytes_per_s = %" PRId64 "L;\n",
             profile->machine.bandwidth_bytes_per_s);

@@ -18,6 +18,7 @@ static json_t *machine_json(const prem_machine *machine) {
   whole &= put(object, "clock_read_ns", integer(machine->clock_read_ns));
   whole &= put(object, "clock_skew_ns", integer(machine->clock_skew_ns));
   whole &= put(object, "dispatch_ns", integer(machine->dispatch_ns));
+  whole &= put(object, "precedence_ns", integer(machine->precedence_ns));
   whole &= put(object, "bandwidth_bytes_per_s", integer(machine->bandwidth_bytes_per_s));
   return finished(object, whole);
 }

@@ -119,12 +119,15 @@ static void warn_of_disturbance(prem_reader *of_profile, const config_setting_t 
 /* What the profile says of the machine that it was measured on. */
 static void read_machine(prem_reader *of_profile, const config_setting_t *root) {
   prem_schedule *schedule = of_profile->schedule;
-  int64_t dispatch_ns = 0, bandwidth = 0;
+  int64_t dispatch_ns = 0, precedence_ns = 0, bandwidth = 0;
   prem_read_string(of_profile, root, "machine", schedule->profiled_on,
                    sizeof schedule->profiled_on);
   if (prem_read_time(of_profile, root, "dispatch_ns", PREM_TIME_OFFSET, &dispatch_ns) &&
       dispatch_ns > schedule->dispatch_ns)
     schedule->dispatch_ns = dispatch_ns;
+  if (prem_read_time(of_profile, root, "precedence_ns", PREM_TIME_OFFSET, &precedence_ns) &&
+      precedence_ns > schedule->precedence_ns)
+    schedule->precedence_ns = precedence_ns;
   if (prem_read_integer(of_profile, root, "bandwidth_bytes_per_s", 1, INT64_MAX, &bandwidth) &&
       (schedule->bandwidth_bytes_per_s == 0 || bandwidth < schedule->bandwidth_bytes_per_s))
     schedule->bandwidth_bytes_per_s = bandwidth;
@@ -133,9 +136,15 @@ static void read_machine(prem_reader *of_profile, const config_setting_t *root) 
 /* `reader` reads the schedule, `of_profile` the profile. */
 static void read_profile(prem_reader *reader, prem_reader *of_profile, const char *profile,
                          const config_setting_t *root, bool *is_named) {
-  static const char *const root_keys[] = {"version",   "machine",     "valid",
-                                          "disturbed", "dispatch_ns", "bandwidth_bytes_per_s",
-                                          "tasks",     NULL};
+  static const char *const root_keys[] = {"version",
+                                          "machine",
+                                          "valid",
+                                          "disturbed",
+                                          "dispatch_ns",
+                                          "precedence_ns",
+                                          "bandwidth_bytes_per_s",
+                                          "tasks",
+                                          NULL};
   static const char *const keys[] = {"name", "prefetch", "compute", "writeback", "joined", NULL};
   int64_t version = 1;
   prem_read_known_keys(of_profile, root, root_keys);

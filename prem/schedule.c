@@ -159,8 +159,14 @@ void prem_schedule_machine(const prem_schedule *schedule, prem_machine *out) {
                         .scratch_bytes = platform->scratch_bytes,
                         .clock_step_ns = platform->clock_step_ns,
                         .dispatch_ns = schedule->dispatch_ns,
+                        .precedence_ns = prem_schedule_precedence_ns(schedule),
                         .bandwidth_bytes_per_s = schedule->bandwidth_bytes_per_s};
   snprintf(out->name, sizeof out->name, "platform of %.100s", file);
+}
+
+int64_t prem_schedule_precedence_ns(const prem_schedule *schedule) {
+  const int64_t given_ns = schedule->platform.precedence_ns;
+  return given_ns > schedule->precedence_ns ? given_ns : schedule->precedence_ns;
 }
 
 int64_t prem_task_jobs(const prem_schedule *schedule, const prem_task *task) {

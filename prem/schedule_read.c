@@ -116,8 +116,8 @@ static void read_blocks(prem_reader *reader, const config_setting_t *group) {
 
 void prem_read_platform(prem_reader *reader, const config_setting_t *root) {
   static const char *const keys[] = {
-      "blocks",        "sms",      "blocks_per_sm", "block_threads", "buffers", "scratch_bytes",
-      "clock_step_ns", "guard_ns", "late_ns",       "resources",     NULL};
+      "blocks",        "sms",      "blocks_per_sm", "block_threads", "buffers",   "scratch_bytes",
+      "clock_step_ns", "guard_ns", "precedence_ns", "late_ns",       "resources", NULL};
   prem_platform *platform = &reader->schedule->platform;
   const config_setting_t *group =
       prem_read_member(reader, root, "platform", CONFIG_TYPE_GROUP, true);
@@ -130,6 +130,7 @@ void prem_read_platform(prem_reader *reader, const config_setting_t *root) {
     prem_read_integer(reader, group, "scratch_bytes", 1, INT64_MAX, &platform->scratch_bytes);
     prem_read_time(reader, group, "clock_step_ns", PREM_TIME_LENGTH, &platform->clock_step_ns);
     prem_read_time(reader, group, "guard_ns", PREM_TIME_OFFSET, &platform->guard_ns);
+    prem_read_time(reader, group, "precedence_ns", PREM_TIME_OFFSET, &platform->precedence_ns);
     platform->late_ns = platform->clock_step_ns;
     prem_read_time(reader, group, "late_ns", PREM_TIME_OFFSET, &platform->late_ns);
   }

@@ -81,6 +81,18 @@ check_name prem_checker_name(const prem_checker *checker, int32_t slot) {
   return name;
 }
 
+check_name prem_checker_precedence(const prem_checker *checker) {
+  check_name name;
+  if (checker->precedence_ns > prem_schedule_precedence_ns(checker->schedule))
+    snprintf(name.text, sizeof name.text,
+             "precedence_ns = %lld (what telling a successor takes on %s)",
+             (long long)checker->precedence_ns, checker->machine->name);
+  else
+    snprintf(name.text, sizeof name.text, "precedence_ns = %lld",
+             (long long)checker->precedence_ns);
+  return name;
+}
+
 static prem_place place_of(const prem_checker *checker, int32_t entry, char *key, size_t bytes) {
   const prem_plan *plan = checker->plan;
   prem_place place = plan->place;
@@ -247,7 +259,10 @@ static prem_status check_all(const prem_schedule *schedule, const prem_machine *
                           .plan = plan,
                           .diag = diag,
                           .guard_ns = schedule->platform.guard_ns,
+                          .precedence_ns = prem_schedule_precedence_ns(schedule),
                           .periodic = schedule->period_lcm_ns > 0};
+  if (machine->precedence_ns > checker.precedence_ns)
+    checker.precedence_ns = machine->precedence_ns;
   checker.hyperperiod_ns = checker.periodic ? schedule->period_lcm_ns
                            : plan           ? plan->hyperperiod_ns
                                             : 0;

@@ -28,7 +28,8 @@ typedef struct prem_checker {
   prem_diag *diag;
   int64_t hyperperiod_ns;
   int64_t guard_ns;
-  bool periodic; /* the last phases of a hyperperiod may reach into the next one */
+  int64_t precedence_ns; /* the larger of what the schedule and the machine say */
+  bool periodic;         /* the last phases of a hyperperiod may reach into the next one */
   prem_slot *slots;
   int32_t slot_count;
   bool *judged;        /* [task]: whole, bound, with all its WCETs */
@@ -43,6 +44,9 @@ typedef struct check_name {
   char text[320];
 } check_name;
 check_name prem_checker_name(const prem_checker *checker, int32_t slot);
+
+/** The gap that telling a successor asks for, in words: whose it is, and how much. */
+check_name prem_checker_precedence(const prem_checker *checker);
 
 /** Add an error at a slot's line of the plan. */
 void prem_checker_refuse(const prem_checker *checker, int code, int32_t slot, const char *format,

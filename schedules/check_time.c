@@ -193,6 +193,24 @@ static bool predecessor_of(const prem_checker *checker, int32_t t, const prem_af
   return out->last >= 0;
 }
 
+static void refuse_short_gap(const prem_checker *checker, const prem_after *after,
+                             const check_job *job, int64_t gap, int64_t waited_ns) {
+  const check_name name = prem_checker_name(checker, job->first);
+  const char *before = checker->schedule->tasks[after->task].name;
+  if (waited_ns < checker->precedence_ns)
+    prem_checker_refuse(checker, 40, job->first,
+                        "%s starts at %lld, %lld ns after the job of '%s' that it follows: the gap "
+                        "must be %s at least: plan again",
+                        name.text, (long long)job->first_ns, (long long)gap, before,
+                        prem_checker_precedence(checker).text);
+  else
+    prem_checker_refuse(checker, 40, job->first,
+                        "%s starts at %lld, %lld ns after the job of '%s' that it follows: the gap "
+                        "must be %s = %lld at least",
+                        name.text, (long long)job->first_ns, (long long)gap, before,
+                        waited_ns == after->lag_ns ? "lag_ns" : "guard_ns", (long long)waited_ns);
+}
+
 static void check_after(const prem_checker *checker, const prem_after *after, const check_job *job,
                         const check_job *before) {
   int64_t gap = job->first_ns - before->end_ns;
@@ -204,13 +222,8 @@ static void check_after(const prem_checker *checker, const prem_after *after, co
                         prem_checker_name(checker, job->first).text, (long long)job->first_ns,
                         (long long)-gap, (long long)before->end_ns,
                         prem_checker_name(checker, before->last).text);
-  else if (gap < least)
-    prem_checker_refuse(checker, 40, job->first,
-                        "%s starts at %lld, %lld ns after the job of '%s' that it follows: the gap "
-                        "must be %s = %lld at least",
-                        prem_checker_name(checker, job->first).text, (long long)job->first_ns,
-                        (long long)gap, checker->schedule->tasks[after->task].name,
-                        least == after->lag_ns ? "lag_ns" : "guard_ns", (long long)least);
+  else if (gap < least || gap < checker->precedence_ns)
+    refuse_short_gap(checker, after, job, gap, least);
 }
 
 void prem_check_precedence(const prem_checker *checker) {

@@ -120,7 +120,7 @@ static void tighten(construction *c) {
     const prem_task *task = &c->schedule->tasks[t];
     int64_t own_ns = max_ns(shortest_ns(c, task), 1), jobs = c->first_job[t + 1] - c->first_job[t];
     for (int32_t a = 0; a < task->after_count; ++a) {
-      int64_t gap_ns = max_ns(task->after[a].lag_ns, c->guard_ns);
+      int64_t gap_ns = prem_planning_gap_ns(c->planning, &task->after[a]);
       for (int32_t q = 0; q < jobs; ++q) {
         int64_t number = prem_planning_predecessor(c->planning, task, &task->after[a], q);
         if (number < 0)
@@ -178,7 +178,8 @@ static bool wait_for_predecessors(construction *c, job *of) {
     if (number < 0)
       continue;
     const job *before = job_at(c, task->after[a].task, number);
-    prem_wide from_ns = (prem_wide)before->end_ns + max_ns(task->after[a].lag_ns, c->guard_ns);
+    prem_wide from_ns =
+        (prem_wide)before->end_ns + prem_planning_gap_ns(c->planning, &task->after[a]);
     if (before->end_ns < 0 || !prem_planning_in_range(c->planning, from_ns))
       return false;
     of->earliest_ns = max_ns(of->earliest_ns, (int64_t)from_ns);
@@ -321,7 +322,7 @@ static prem_wide needed_horizon(const construction *c) {
             c->jobs[q].first_ns == PREM_MAX_NS)
           continue;
         prem_wide length = (prem_wide)c->jobs[last].end_ns +
-                           max_ns(task->after[a].lag_ns, c->guard_ns) - c->jobs[q].first_ns;
+                           prem_planning_gap_ns(c->planning, &task->after[a]) - c->jobs[q].first_ns;
         needed = length > needed ? length : needed;
       }
     }

@@ -141,7 +141,7 @@ static prem_status find_ends(prem_keeper *k, const int32_t *order) {
         int64_t p = k->first_job[task->after[a].task] + number;
         if (number >= 0)
           k->until_ns[p] = prem_sooner_ns(
-              k->until_ns[p], begin_ns - prem_later_ns(task->after[a].lag_ns, k->guard_ns));
+              k->until_ns[p], begin_ns - prem_planning_gap_ns(k->planning, &task->after[a]));
       }
     }
   }

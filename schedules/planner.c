@@ -106,6 +106,18 @@ int64_t prem_planning_predecessor(const prem_planning *planning, const prem_task
   return number_before < 0 ? -1 : number_before;
 }
 
+int64_t prem_planning_precedence_ns(const prem_planning *planning) {
+  int64_t said_ns = prem_schedule_precedence_ns(planning->schedule);
+  return said_ns > planning->machine_precedence_ns ? said_ns : planning->machine_precedence_ns;
+}
+
+int64_t prem_planning_gap_ns(const prem_planning *planning, const prem_after *after) {
+  int64_t guard_ns = planning->schedule->platform.guard_ns;
+  int64_t gap_ns = after->lag_ns > guard_ns ? after->lag_ns : guard_ns;
+  int64_t precedence_ns = prem_planning_precedence_ns(planning);
+  return gap_ns > precedence_ns ? gap_ns : precedence_ns;
+}
+
 prem_holding prem_planning_holding(const prem_planning *planning, const prem_task *task,
                                    bool input) {
   int first = input ? PREM_PREFETCH : PREM_COMPUTE, last = input ? PREM_COMPUTE : PREM_WRITEBACK;
@@ -712,6 +724,7 @@ prem_status prem_plan_make_reported(const prem_schedule *schedule, const prem_ma
   prem_planning planning = {.schedule = schedule,
                             .grid_ns = coarser_step(schedule, machine),
                             .diag = diag,
+                            .machine_precedence_ns = machine ? machine->precedence_ns : 0,
                             .policy = limits.options->policy ? limits.options->policy
                                                              : schedule->policy.use};
   *report = (prem_plan_report){.verdict = PREM_PLAN_UNKNOWN, .seed = limits.options->seed};

@@ -14,6 +14,8 @@ typedef struct prem_planning {
   int64_t warmup_ns; /* nothing starts before */
   prem_diag *diag;
   const char *policy; /* its name */
+  int64_t
+      machine_precedence_ns; /* of the machine that the plan is for; the schedule may say more */
 } prem_planning;
 
 /** When a job may run. */
@@ -103,6 +105,11 @@ prem_job_window prem_planning_window(const prem_planning *planning, const prem_t
  *  before. */
 int64_t prem_planning_predecessor(const prem_planning *planning, const prem_task *task,
                                   const prem_after *after, int32_t number);
+/** The larger of what the schedule and the machine say. */
+int64_t prem_planning_precedence_ns(const prem_planning *planning);
+/** From the end of a job to the first phase of one that comes after it, at least: the lag, the
+ *  guard, or what telling it takes. */
+int64_t prem_planning_gap_ns(const prem_planning *planning, const prem_after *after);
 /** What a tile holds of its block's input buffers (with one buffer: of the block), or of its output
  *  buffers. */
 prem_holding prem_planning_holding(const prem_planning *planning, const prem_task *task,

@@ -25,8 +25,9 @@ static bool same_blocks(const prem_task *a, const prem_task *b) {
          memcmp(a->blocks, b->blocks, (size_t)a->block_count * sizeof *a->blocks) == 0;
 }
 
-static bool same_order(const prem_old_plan *old, const prem_task *was, const prem_task *is) {
-  if (was->after_count != is->after_count)
+static bool same_order(const prem_old_plan *old, const prem_task *was, const prem_task *is,
+                       bool same_precedence) {
+  if (was->after_count != is->after_count || (is->after_count > 0 && !same_precedence))
     return false;
   for (int32_t i = 0; i < is->after_count; ++i)
     if (old->task_of[was->after[i].task] != is->after[i].task ||
@@ -35,8 +36,9 @@ static bool same_order(const prem_old_plan *old, const prem_task *was, const pre
   return true;
 }
 
-static bool same_task(const prem_old_plan *old, const prem_task *was, const prem_task *is,
-                      int32_t resources) {
+static bool same_task(const prem_old_plan *old, const prem_schedule *schedule, const prem_task *was,
+                      const prem_task *is) {
+  int32_t resources = schedule->platform.resource_count;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
     if (!same_spec(&was->phase[p], &is->phase[p], resources))
       return false;
@@ -44,7 +46,9 @@ static bool same_task(const prem_old_plan *old, const prem_task *was, const prem
          was->together == is->together && was->tile_count == is->tile_count &&
          was->period_ns == is->period_ns && was->release_ns == is->release_ns &&
          was->deadline_ns == is->deadline_ns && was->publish_ns == is->publish_ns &&
-         same_order(old, was, is);
+         same_order(old, was, is,
+                    prem_schedule_precedence_ns(old->from) ==
+                        prem_schedule_precedence_ns(schedule));
 }
 
 static bool same_resources(const prem_platform *a, const prem_platform *b) {
@@ -94,8 +98,7 @@ static prem_status match_tasks(const prem_schedule *schedule, prem_old_plan *old
   for (int32_t t = 0; t < from->task_count && comparable; ++t)
     if (old->task_of[t] >= 0)
       old->changed[old->task_of[t]] =
-          !same_task(old, &from->tasks[t], &schedule->tasks[old->task_of[t]],
-                     schedule->platform.resource_count);
+          !same_task(old, schedule, &from->tasks[t], &schedule->tasks[old->task_of[t]]);
   return PREM_OK;
 }
 
@@ -272,6 +275,7 @@ prem_status prem_replan_unchanged(const prem_planning *planning, const prem_old_
     prem_machine machine;
     prem_schedule_machine(&judged, &machine);
     machine.clock_step_ns = planning->grid_ns;
+    machine.precedence_ns = planning->machine_precedence_ns;
     if (prem_check(&judged, &machine, NULL) == PREM_OK) {
       prem_plan moved = *plan;
       *plan = *runs;

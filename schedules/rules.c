@@ -314,7 +314,7 @@ static bool follow_job(building *b, pile *to, job_nodes before, int32_t begin, i
 
 static bool add_after(building *b, int32_t t, const prem_after *after) {
   const prem_task *task = &b->schedule->tasks[t];
-  int64_t lag_ns = max_of(after->lag_ns, b->guard_ns);
+  int64_t lag_ns = prem_planning_gap_ns(b->planning, after);
   for (int64_t q = b->first_job[t]; q < b->first_job[t + 1]; ++q) {
     int64_t number =
         prem_planning_predecessor(b->planning, task, after, (int32_t)(q - b->first_job[t]));

@@ -307,7 +307,7 @@ static prem_status wrap_jobs(building *b, int64_t p, int64_t q, int64_t lag_ns) 
 
 static prem_status add_after(building *b, int32_t t, const prem_after *after) {
   const prem_schedule *schedule = b->planning->schedule;
-  int64_t lag_ns = max_of(after->lag_ns, schedule->platform.guard_ns);
+  int64_t lag_ns = prem_planning_gap_ns(b->planning, after);
   for (int64_t q = b->first_job[t]; q < b->first_job[t + 1]; ++q) {
     int64_t number = prem_planning_predecessor(b->planning, &schedule->tasks[t], after,
                                                (int32_t)(q - b->first_job[t]));

@@ -148,11 +148,14 @@ static inline const char *tiny_set(uint32_t seed, bool periodic) {
   const char *all = "";
   for (int32_t i = 0; i < tasks; ++i)
     all = text("%s%s", all, tiny_task(i, 2, periodic ? (i == 0 || tiny_draw(2) ? 8 : 4) : 0));
-  return text("version = 1; name = \"tiny\"; platform: { blocks = 2; buffers = %d; guard_ns = %dL;"
-              " clock_step_ns = %dL; resources = ( { name = \"memory\"; capacity = 2; per = \"%s\";"
-              " } ); }; tasks = ( %s );",
-              1 + tiny_draw(2), tiny_draw(3) ? 0 : 1, tiny_draw(4) ? 1 : 2,
-              tiny_draw(4) ? "block" : "task", all);
+  const char *platform =
+      text("blocks = 2; buffers = %d; guard_ns = %dL; clock_step_ns = %dL;"
+           " resources = ( { name = \"memory\"; capacity = 2; per = \"%s\"; } );",
+           1 + tiny_draw(2), tiny_draw(3) ? 0 : 1, tiny_draw(4) ? 1 : 2,
+           tiny_draw(4) ? "block" : "task");
+  return text(
+      "version = 1; name = \"tiny\"; platform: { %s precedence_ns = %dL; }; tasks = ( %s );",
+      platform, tiny_draw(3) ? 0 : 1 + tiny_draw(3), all);
 }
 
 #endif

@@ -92,11 +92,13 @@ static inline const char *random_set_platform(int32_t blocks) {
   int32_t step = random_set_below(4), memory = 1 + random_set_below(4);
   const char *memory_per = random_set_below(2) ? "block" : "task";
   int32_t bus = 1 + random_set_below(3);
-  return text("platform: { blocks = %d; buffers = %d; guard_ns = %dL; clock_step_ns = %s;"
+  const char *bus_per = random_set_below(2) ? "block" : "task";
+  int32_t precedence = random_set_below(3) ? 0 : random_set_below(60);
+  return text("platform: { blocks = %d; buffers = %d; guard_ns = %dL; precedence_ns = %dL;"
+              "  clock_step_ns = %s;"
               "  resources = ( { name = \"memory\"; capacity = %d; per = \"%s\"; },"
               "  { name = \"bus\"; capacity = %d; per = \"%s\"; } ); };",
-              blocks, buffers, guard, steps[step], memory, memory_per, bus,
-              random_set_below(2) ? "block" : "task");
+              blocks, buffers, guard, precedence, steps[step], memory, memory_per, bus, bus_per);
 }
 
 static inline const char *random_set_text(const random_set *set) {

@@ -379,6 +379,40 @@ START_TEST(a_job_starts_within_the_lag_or_the_guard) {
 }
 END_TEST
 
+static const char *told_in_order(int start, int lag, int precedence) {
+  return file_of(
+      text("blocks = 2; guard_ns = 2L; precedence_ns = %dL;", precedence),
+      text("{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
+           " prefetch: { wcet_ns = 10L; }; },"
+           "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
+           " prefetch: { wcet_ns = 4L; }; compute: { wcet_ns = 10L; };"
+           " after = ( { task = \"a\"; lag_ns = %dL; } ); }",
+           lag),
+      text("hyperperiod_ns = 100L; runs = ("
+           "{ task = \"a\"; phase = \"prefetch\"; start_ns = 0L; repeat = 2; step_ns = 12L; },"
+           "{ task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = %dL; } );",
+           start));
+}
+
+START_TEST(a_job_starts_before_it_can_be_told) {
+  assert_twins(40,
+               "prefetch of 'b' tile 0 on block 1 starts at 28, 6 ns after the job of 'a' that it "
+               "follows: the gap must be precedence_ns = 7 at least: plan again",
+               told_in_order(28, 4, 7), told_in_order(29, 4, 7));
+  assert_twins(40, "the gap must be lag_ns = 9 at least", told_in_order(30, 9, 7),
+               told_in_order(31, 9, 7));
+  prem_machine gpu = {.name = "far GPU", .precedence_ns = 8};
+  judged_on = &gpu;
+  assert_twins(40,
+               "the gap must be precedence_ns = 8 (what telling a successor takes on far GPU) at "
+               "least",
+               told_in_order(29, 4, 7), told_in_order(30, 4, 7));
+  gpu.precedence_ns = 6; /* the platform says more */
+  assert_twins(40, "the gap must be precedence_ns = 7 at least", told_in_order(28, 4, 7),
+               told_in_order(29, 4, 7));
+}
+END_TEST
+
 /* b follows the latest job of a released no later than itself: at 0 the one of the hyperperiod
  * before (released at 10, so 60 is the last), which ends in this one. */
 static const char *latest(int start) {
@@ -513,6 +547,7 @@ int main(void) {
   tcase_add_test(times, blocks_of_a_round_do_not_start_together);
   tcase_add_test(times, a_job_starts_before_its_predecessor_ends);
   tcase_add_test(times, a_job_starts_within_the_lag_or_the_guard);
+  tcase_add_test(times, a_job_starts_before_it_can_be_told);
   tcase_add_test(times, the_latest_job_is_of_the_hyperperiod_before);
   suite_add_tcase(suite, times);
   TCase *report = tcase_create("the report");

@@ -142,6 +142,26 @@ START_TEST(a_job_follows_its_predecessor_by_lag_or_guard) {
 }
 END_TEST
 
+START_TEST(a_job_follows_its_predecessor_by_what_telling_it_takes) {
+  const char *tasks =
+      "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; prefetch: { wcet_ns = 10L; }; "
+      "},"
+      "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
+      "  prefetch: { wcet_ns = 4L; }; after = ( { task = \"a\"; lag_ns = 8L; } ); }";
+  prem_schedule *schedule = plan_text(file_of("blocks = 2; precedence_ns = 9L;", tasks));
+  assert_start(schedule, "b", 0, 0, PREM_PREFETCH, 10 + 9);
+  prem_machine machine;
+  prem_schedule_machine(schedule, &machine);
+  ck_assert_int_eq(machine.precedence_ns, 9);
+  machine.precedence_ns = 11;
+  prem_plan *plan = NULL;
+  ck_assert_int_eq(prem_plan_make(schedule, &machine, NULL, &plan, NULL), PREM_OK);
+  ck_assert_int_eq(plan->hyperperiod_ns, 10 + 11 + 4);
+  prem_plan_free(plan);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 START_TEST(the_urgent_job_comes_first_and_gaps_are_filled) {
   /* slow would keep the block busy for 60 at a time if it were placed first */
   prem_schedule *schedule = plan_text(
@@ -475,6 +495,7 @@ int main(void) {
   tcase_add_test(by_hand, a_gang_fetches_together);
   tcase_add_test(by_hand, a_gang_too_large_for_a_resource_of_blocks_is_placed_tile_by_tile);
   tcase_add_test(by_hand, a_job_follows_its_predecessor_by_lag_or_guard);
+  tcase_add_test(by_hand, a_job_follows_its_predecessor_by_what_telling_it_takes);
   tcase_add_test(by_hand, the_urgent_job_comes_first_and_gaps_are_filled);
   tcase_add_test(by_hand, latest_joins_jobs_of_unequal_periods);
   tcase_add_test(by_hand, a_one_shot_beside_periodic_tasks_runs_once);

@@ -157,6 +157,33 @@ START_TEST(one_task_less) {
 }
 END_TEST
 
+/* Where telling a successor takes longer than before, those that follow move, and nobody else. */
+START_TEST(a_longer_precedence_moves_those_that_follow) {
+  const char *form =
+      "version = 1; name = \"t\"; platform: { blocks = 3; precedence_ns = %dL;"
+      "  resources = ( { name = \"memory\"; capacity = 3; } ); }; tasks = ("
+      "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; prefetch: { wcet_ns = 10L; }; "
+      "},"
+      "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; prefetch: { wcet_ns = 10L; };"
+      "  after = ( { task = \"a\"; } ); },"
+      "{ name = \"c\"; kernel = \"none\"; blocks = [ 2 ]; tiles = 3; prefetch: { wcet_ns = 10L; }; "
+      "} );";
+  prem_schedule *old = planned(text(form, 2));
+  prem_schedule *schedule = schedule_from_text(text(form, 3));
+  prem_plan_report report;
+  ck_assert_int_eq(old->plan->hyperperiod_ns, 30);
+  ck_assert_int_eq(replan(schedule, old, &report), PREM_OK);
+  ck_assert_int_eq(report.moved, 1);
+  ck_assert_int_eq(report.kept, 4);
+  prem_schedule_free(schedule);
+  schedule = schedule_from_text(text(form, 1));
+  ck_assert_int_eq(replan(schedule, old, &report), PREM_OK);
+  ck_assert_int_eq(report.moved, 0);
+  prem_schedule_free(schedule);
+  prem_schedule_free(old);
+}
+END_TEST
+
 /* A task takes longer, or is another one altogether: others have to move, but not all. */
 static void change_one(bool other) {
   int64_t kept = 0, moved = 0;
@@ -313,6 +340,7 @@ int main(void) {
   tcase_add_test(all, what_has_not_changed_is_not_moved);
   tcase_add_test(all, one_task_more);
   tcase_add_test(all, one_task_less);
+  tcase_add_test(all, a_longer_precedence_moves_those_that_follow);
   tcase_add_test(all, one_task_takes_longer);
   tcase_add_test(all, one_task_is_another);
   tcase_add_test(all, the_longer_one_moves_and_not_its_neighbours);

@@ -204,6 +204,7 @@ START_TEST(a_written_profile_is_read) {
   char folder[] = "/tmp/ttprem-test-XXXXXX";
   ck_assert_ptr_nonnull(mkdtemp(folder));
   machine.dispatch_ns = 20;
+  machine.precedence_ns = 1200;
   machine.bandwidth_bytes_per_s = 1000000000;
   measure("", "");
   profile->valid = false;
@@ -212,7 +213,7 @@ START_TEST(a_written_profile_is_read) {
   ck_assert_int_eq(prem_profile_write(profile, path, diag), PREM_OK);
   prem_schedule_free(schedule);
   schedule = schedule_from_text_lenient(
-      text("version = 1; name = \"one\"; platform: { blocks = 1; };\n"
+      text("version = 1; name = \"one\"; platform: { blocks = 1; precedence_ns = 1100L; };\n"
            "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 96 ]; } );\n"
            "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 32 ];\n"
            "  profile = \"here\"; arrays: { in = \"x\"; out = \"new\"; }; } );\n"
@@ -223,6 +224,9 @@ START_TEST(a_written_profile_is_read) {
   ck_assert_int_eq(schedule->tasks[0].phase[PREM_PREFETCH].wcet_ns, 100);
   ck_assert_int_eq(schedule->tasks[0].phase[PREM_WRITEBACK].wcet_ns, 30);
   ck_assert_int_eq(schedule->dispatch_ns, 20);
+  ck_assert_int_eq(schedule->precedence_ns, 1200);
+  ck_assert_int_eq(schedule->platform.precedence_ns, 1100);
+  ck_assert_int_eq(prem_schedule_precedence_ns(schedule), 1200);
   ck_assert_int_eq(schedule->bandwidth_bytes_per_s, 1000000000);
   ck_assert_str_eq(schedule->profiled_on, machine.name);
   unlink(path);

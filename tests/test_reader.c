@@ -161,6 +161,7 @@ START_TEST(defaults) {
   ck_assert_int_eq(s->platform.clock_step_ns, 1);
   ck_assert_int_eq(s->platform.late_ns, 1);
   ck_assert_int_eq(s->platform.guard_ns, 0);
+  ck_assert_int_eq(s->platform.precedence_ns, 0);
   ck_assert_int_eq(s->platform.resource_count, 1);
   ck_assert_str_eq(s->platform.resources[0].name, "memory");
   ck_assert_int_eq(s->platform.resources[0].capacity, 1);

@@ -179,6 +179,8 @@ static const refusal refusals[] = {
      "4: E015: platform.clock_step_ns: is 0 ns, must be above 0"},
     {"buffers = 1;", "buffers = 1; guard_ns = -1L;", "buffers = 1; guard_ns = 0L;",
      "4: E015: platform.guard_ns: is -1 ns, must be 0 or more"},
+    {"buffers = 1;", "buffers = 1; precedence_ns = -1L;", "buffers = 1; precedence_ns = 0L;",
+     "4: E015: platform.precedence_ns: is -1 ns, must be 0 or more"},
     {"start_ns = 0L;", "start_ns = -1L;", "start_ns = 0L;",
      "26: E015: plan.runs[0].start_ns: is -1 ns, must be 0 or more"},
     {"[ 500L ]", "[ -2L ]", "[ -1L ]",

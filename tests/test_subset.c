@@ -69,6 +69,13 @@ START_TEST(kept_task_keeps_its_instants_and_block) {
 }
 END_TEST
 
+START_TEST(what_telling_a_successor_takes_stays) {
+  whole->precedence_ns = 7; /* as a profile says */
+  keep(true, false, false);
+  ck_assert_int_eq(prem_schedule_precedence_ns(part), 7);
+}
+END_TEST
+
 START_TEST(arrays_that_nobody_uses_are_dropped) {
   keep(false, false, true);
   ck_assert_int_eq(part->array_count, 2); /* x and c.out */
@@ -144,6 +151,7 @@ int main(void) {
   TCase *tests = tcase_create("tasks");
   tcase_add_checked_fixture(tests, set_up, tear_down);
   tcase_add_test(tests, kept_task_keeps_its_instants_and_block);
+  tcase_add_test(tests, what_telling_a_successor_takes_stays);
   tcase_add_test(tests, arrays_that_nobody_uses_are_dropped);
   tcase_add_test(tests, writebacks_joined_with_what_is_gone_keep_their_instants);
   tcase_add_test(tests, prefetches_joined_with_what_is_gone_stand_alone);

@@ -16,6 +16,7 @@ typedef struct prem_machine {
   int64_t clock_read_ns;         /* cost of a reading */
   int64_t clock_skew_ns;         /* bound on the difference between two blocks' clocks */
   int64_t dispatch_ns;           /* cost of starting a phase: a WCET cannot be below */
+  int64_t precedence_ns;         /* cost of telling a successor that its predecessors have ended */
   int64_t bandwidth_bytes_per_s; /* of a copy, read plus written; prem_backend_measure() */
 } prem_machine;
 

@@ -33,6 +33,7 @@ typedef struct prem_platform {
   int64_t scratch_bytes; /* of one block; 0: not given */
   int64_t clock_step_ns; /* the grid of the plan's instants; at least 1 */
   int64_t guard_ns;      /* planned gap between phases */
+  int64_t precedence_ns; /* what telling a successor costs; see prem_schedule_precedence_ns() */
   int64_t late_ns;       /* a release is late above this; default clock_step_ns */
   prem_resource *resources;
   int32_t resource_count; /* at least 1 */
@@ -52,7 +53,7 @@ typedef struct prem_phase_spec {
  *  follows the predecessor's latest job that is released no later than itself. */
 typedef struct prem_after {
   int32_t task;   /* the predecessor */
-  int64_t lag_ns; /* its end to our first phase, at least; the guard holds as well */
+  int64_t lag_ns; /* its end to our first phase, at least; the guard and precedence_ns as well */
   bool latest;
   prem_place place;
 } prem_after;
@@ -179,6 +180,7 @@ typedef struct prem_schedule {
   int32_t profile_count;
   char profiled_on[128];         /* the machine that the last profile in use names; "": none does */
   int64_t dispatch_ns;           /* the largest that a profile in use gives; 0: not known */
+  int64_t precedence_ns;         /* the same */
   int64_t bandwidth_bytes_per_s; /* the least that a profile in use gives; 0: not known */
   prem_plan *plan;               /* owned; NULL when the file has none */
   int64_t period_lcm_ns;         /* of all periods; 0 when every task is one-shot */
@@ -289,6 +291,9 @@ PREM_API prem_status prem_schedule_edit_policy(prem_schedule *schedule, const ch
 PREM_API int32_t prem_schedule_find_task(const prem_schedule *schedule, const char *name);
 /** The machine that the platform group describes; what `ttprem plan` and `check` judge against. */
 PREM_API void prem_schedule_machine(const prem_schedule *schedule, prem_machine *out);
+/** What telling a task that those before it have ended takes, so the least gap between them in a
+ *  plan: the larger of the platform's and of what a profile in use gives. 0: not known. */
+PREM_API int64_t prem_schedule_precedence_ns(const prem_schedule *schedule);
 /** Jobs of a task in one hyperperiod: 1 for one-shot tasks. */
 PREM_API int64_t prem_task_jobs(const prem_schedule *schedule, const prem_task *task);
 /** Does a task have all the WCETs that its phases need? */
