@@ -51,6 +51,7 @@ typedef struct sim_task {
 
 typedef struct simulator {
   const prem_program *program;
+  int64_t precedence_ns; /* until a successor knows */
   prem_arrays *arrays;
   sim_share share;
   sim_clock clock;
@@ -82,8 +83,8 @@ static bool waits_over(const simulator *sim, const sim_unit *unit, int32_t block
   return true;
 }
 
-/* Raises *at_ns to the instant at which the job's predecessors have been over for long enough;
- * false: they have not ended. */
+/* Raises *at_ns to the instant at which the job's predecessors have been over for long enough, and
+ * it has been told so; false: they have not ended. */
 static bool after_over(const simulator *sim, const sim_unit *unit, const prem_record *record,
                        int64_t *at_ns) {
   const prem_task_program *task = &sim->program->tasks[record->task];
@@ -99,7 +100,7 @@ static bool after_over(const simulator *sim, const sim_unit *unit, const prem_re
     int64_t last = needed - 1;
     int64_t end_ns = trace->job_end_ns[last / jobs * trace->job_count +
                                        trace->first_job[after->task] + last % jobs];
-    *at_ns = max_i64(*at_ns, end_ns + after->lag_ns);
+    *at_ns = max_i64(*at_ns, end_ns + max_i64(after->lag_ns, sim->precedence_ns));
   }
   return true;
 }
@@ -610,6 +611,7 @@ static prem_status sim_open(const prem_program *program, prem_arrays *arrays,
   if (!sim)
     return PREM_ERR_MEMORY;
   sim->program = program;
+  sim->precedence_ns = prem_schedule_precedence_ns(program->schedule);
   sim->arrays = arrays;
   prem_status status = open_parts(sim);
   if (status) {

@@ -20,7 +20,8 @@ typedef struct golden_case {
 static const golden_case cases[] = {
     {"mixed", PREM_MODE_TT, 2},       {"mixed", PREM_MODE_FREE, 2},  {"mixed", PREM_MODE_LOCK, 2},
     {"rounds", PREM_MODE_TT, 1},      {"rounds", PREM_MODE_FREE, 1}, {"regulated", PREM_MODE_TT, 1},
-    {"regulated", PREM_MODE_FREE, 1}, {"turning", PREM_MODE_TT, 4},
+    {"regulated", PREM_MODE_FREE, 1}, {"turning", PREM_MODE_TT, 4},  {"told", PREM_MODE_TT, 2},
+    {"told", PREM_MODE_FREE, 2},      {"told", PREM_MODE_LOCK, 2},
 };
 
 enum { CASE_COUNT = sizeof cases / sizeof cases[0] };

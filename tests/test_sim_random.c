@@ -46,11 +46,14 @@ static prem_schedule *random_schedule(void) {
     warmup = text("policy: { warmup_tiles = %d; warmup_ns = %dL; };", 1 + draw(2), 600);
   for (int32_t i = 0; i < tasks; ++i)
     all = text("%s%s", all, random_task(i, blocks, periodic, warms_up));
+  int32_t precedence = draw(2) ? 0 : draw(40);
   return schedule_from_text(
       text("version = 1; name = \"t\"; platform: { blocks = %d; buffers = %d; guard_ns = %dL;"
+           "  precedence_ns = %dL;"
            "  resources = ( { name = \"memory\"; capacity = %d; per = \"%s\"; } ); };"
            "tasks = ( %s ); %s",
-           blocks, 1 + draw(3), draw(3), 2 + draw(2), draw(2) ? "block" : "task", all, warmup));
+           blocks, 1 + draw(3), draw(3), precedence, 2 + draw(2), draw(2) ? "block" : "task", all,
+           warmup));
 }
 
 static bool make_plan(prem_schedule *schedule) {
