@@ -219,7 +219,9 @@ static prem_status check_slots(const prem_checker *checker) {
   prem_check_deadlines(checker);
   prem_check_order(checker);
   prem_check_precedence(checker);
-  status = prem_check_units(checker);
+  status = prem_check_data(checker);
+  if (status == PREM_OK)
+    status = prem_check_units(checker);
   if (status == PREM_OK)
     status = prem_check_shares(checker);
   if (status == PREM_OK)

@@ -66,6 +66,10 @@ int32_t prem_checker_unit(const prem_checker *checker, int32_t slot);
 int64_t prem_slot_end_ns(const prem_slot *slot);
 /** Jobs of a task in the hyperperiod that is judged. */
 int64_t prem_checker_jobs(const prem_checker *checker, int32_t task);
+/** The job that job `number` of a task follows by `after`, on the time line of `number`'s
+ *  hyperperiod; false: not planned. */
+bool prem_checker_predecessor(const prem_checker *checker, int32_t task, const prem_after *after,
+                              int64_t number, check_job *out);
 
 /* The parts, in the order of the report. They add errors; PREM_ERR_MEMORY is their only failure. */
 prem_status prem_check_model(const prem_checker *checker);   /* what needs no plan */
@@ -78,6 +82,7 @@ void prem_check_releases(const prem_checker *checker);       /* E032 */
 void prem_check_deadlines(const prem_checker *checker);      /* E033 */
 void prem_check_order(const prem_checker *checker);          /* E034, E035, E040 */
 void prem_check_precedence(const prem_checker *checker);     /* E035, E040 */
+prem_status prem_check_data(const prem_checker *checker);    /* E040 of who shares an array */
 prem_status prem_check_units(const prem_checker *checker);   /* E036, E038, E040 */
 prem_status prem_check_shares(const prem_checker *checker);  /* E037, E038, E040 of resources */
 prem_status prem_check_buffers(const prem_checker *checker); /* E039, E038, E040 */

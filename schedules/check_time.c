@@ -172,10 +172,9 @@ static int64_t floor_div(int64_t a, int64_t b) {
   return a / b - (a % b < 0);
 }
 
-/* The job that job q of a task follows, on the time line of q's hyperperiod; false: not planned.
- * Releases lie within their periods, so it is of this hyperperiod or the one before. */
-static bool predecessor_of(const prem_checker *checker, int32_t t, const prem_after *after,
-                           int64_t q, check_job *out) {
+/* Releases lie within their periods, so it is of this hyperperiod or the one before. */
+bool prem_checker_predecessor(const prem_checker *checker, int32_t t, const prem_after *after,
+                              int64_t q, check_job *out) {
   const prem_task *task = &checker->schedule->tasks[t];
   const prem_task *before = &checker->schedule->tasks[after->task];
   if (!checker->judged[after->task])
@@ -234,7 +233,7 @@ void prem_check_precedence(const prem_checker *checker) {
       for (int64_t q = 0; q < count; ++q) {
         const check_job *job = &checker->jobs[checker->first_job[t] + q];
         check_job before;
-        if (job->first >= 0 && predecessor_of(checker, t, &task->after[a], q, &before))
+        if (job->first >= 0 && prem_checker_predecessor(checker, t, &task->after[a], q, &before))
           check_after(checker, &task->after[a], job, &before);
       }
     }

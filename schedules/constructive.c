@@ -9,7 +9,11 @@
  * A round, one tile on every block of the task, starts each of its phases together if the task is
  * `together`, or a gang (it has a demand on a resource counted per task); otherwise its tiles are
  * placed one by one. Every use of a unit, a buffer or a resource is kept guard_ns longer.
+ *
+ * Where a job ends too short a time before another one touches an array that they share (see
+ * data_gaps.h), all are placed once more, the other one later.
  */
+#include "data_gaps.h"
 #include "keep.h"
 #include "pipeline.h"
 
@@ -39,9 +43,11 @@ typedef struct construction {
   job *jobs;
   int64_t *sequence; /* of jobs, as they are placed */
   prem_placer placer;
-  prem_keeper *keeper; /* NULL: there is no plan to keep */
-  int32_t depth;       /* of pipelines of joined phases; 0: none are wanted */
-  bool *piped;         /* [task]: its jobs are pipelines; NULL: none are */
+  prem_keeper *keeper;  /* NULL: there is no plan to keep */
+  int32_t depth;        /* of pipelines of joined phases; 0: none are wanted */
+  bool *piped;          /* [task]: its jobs are pipelines; NULL: none are */
+  prem_data_gaps *gaps; /* NULL: there are none to keep */
+  int64_t *later_ns;    /* [job]: it begins no earlier, for their sake; NULL with `gaps` */
   prem_draft *draft;
 } construction;
 
@@ -188,6 +194,15 @@ static bool wait_for_predecessors(construction *c, job *of) {
   return true;
 }
 
+/* What an earlier round of placing found. */
+static void wait_for_arrays(construction *c, job *of) {
+  int64_t later_ns = c->later_ns[of - c->jobs];
+  if (later_ns <= of->earliest_ns)
+    return;
+  c->placer.waited_ns[PREM_WAIT_PREDECESSORS] += later_ns - of->earliest_ns;
+  of->earliest_ns = later_ns;
+}
+
 static prem_status place_anew(construction *c, prem_round *r, int64_t from_ns) {
   if (!prem_placer_find(&c->placer, r, from_ns, NULL))
     return PREM_ERR_INFEASIBLE;
@@ -198,8 +213,11 @@ static prem_status place_anew(construction *c, prem_round *r, int64_t from_ns) {
   return status;
 }
 
-static void note_phase(const prem_round *r, prem_phase phase, job *of) {
+static void note_phase(const construction *c, const prem_round *r, prem_phase phase, job *of) {
   int64_t start_ns = r->start_ns[phase];
+  if (c->gaps)
+    prem_data_gaps_note(c->gaps, of->task, of->number, phase, start_ns,
+                        start_ns + r->length_ns[phase]);
   if (start_ns < of->first_ns)
     of->first_ns = start_ns;
   of->end_ns = max_ns(of->end_ns, start_ns + r->length_ns[phase]);
@@ -214,7 +232,7 @@ static prem_status place_round(construction *c, prem_round *r, job *of) {
   for (int p = 0; p < PREM_PHASE_COUNT && !status; ++p) {
     if (!r->task->phase[p].exists)
       continue;
-    note_phase(r, (prem_phase)p, of);
+    note_phase(c, r, (prem_phase)p, of);
     if (!as_it_was[p])
       c->draft->placements[c->draft->count++] = (prem_placement){.start_ns = r->start_ns[p],
                                                                  .task = r->task_index,
@@ -234,6 +252,11 @@ static prem_status place_pipeline(construction *c, job *of) {
   prem_pipeline_span span;
   prem_status status = prem_pipeline_place(&c->placer, of->task, of->number, from_ns, c->depth,
                                            c->draft->slots + c->draft->slot_count, &count, &span);
+  for (int64_t i = c->draft->slot_count; i < c->draft->slot_count + count && c->gaps; ++i) {
+    const prem_slot *slot = &c->draft->slots[i];
+    prem_data_gaps_note(c->gaps, slot->task, slot->job, (prem_phase)slot->phase, slot->start_ns,
+                        slot->start_ns + slot->length_ns);
+  }
   c->draft->slot_count += count;
   of->first_ns = span.first_ns;
   of->last_start_ns = span.last_start_ns;
@@ -246,6 +269,8 @@ static prem_status place_job(construction *c, job *of) {
   prem_placer_begin_job(&c->placer, task);
   if (!wait_for_predecessors(c, of))
     return PREM_ERR_INFEASIBLE;
+  if (c->gaps)
+    wait_for_arrays(c, of);
   if (c->piped && c->piped[of->task])
     return place_pipeline(c, of);
   int32_t step = prem_placer_by_rounds(&c->placer, task) ? task->block_count : 1;
@@ -333,6 +358,8 @@ static prem_wide needed_horizon(const construction *c) {
 static prem_status set_hyperperiod(const construction *c) {
   prem_draft *draft = c->draft;
   prem_wide needed = needed_horizon(c);
+  if (c->gaps && !c->schedule->period_lcm_ns && prem_data_gaps_length_ns(c->gaps) > needed)
+    needed = prem_data_gaps_length_ns(c->gaps);
   if (c->schedule->period_lcm_ns) {
     draft->hyperperiod_ns = c->schedule->period_lcm_ns;
     if (needed <= draft->hyperperiod_ns)
@@ -386,6 +413,12 @@ static prem_status prepare(construction *c) {
     c->piped = prem_pipeline_list(&c->placer, &any);
     status = c->piped ? PREM_OK : PREM_ERR_MEMORY;
   }
+  if (!status)
+    status = prem_data_gaps_new(c->planning, &c->gaps);
+  if (!status && c->gaps) {
+    c->later_ns = calloc((size_t)c->first_job[tasks] + 1, sizeof *c->later_ns);
+    status = c->later_ns ? PREM_OK : PREM_ERR_MEMORY;
+  }
   if (!status && c->keeper)
     status = prem_keeper_begin(c->keeper, &c->placer, c->order);
   return status;
@@ -408,6 +441,49 @@ static prem_status place_all(construction *c) {
   return result;
 }
 
+/* As before the first job was placed. */
+static prem_status begin_again(construction *c) {
+  prem_placer_close(&c->placer);
+  prem_status status = prem_placer_open(&c->placer, c->planning);
+  for (int32_t t = 0; t < c->schedule->task_count; ++t)
+    for (int64_t q = c->first_job[t]; q < c->first_job[t + 1]; ++q) {
+      int64_t finish_ns = c->jobs[q].finish_ns;
+      set_job(c, t, (int32_t)(q - c->first_job[t]), &c->jobs[q]);
+      c->jobs[q].finish_ns = finish_ns;
+    }
+  prem_data_gaps_clear(c->gaps);
+  c->draft->count = c->draft->slot_count = 0;
+  c->draft->complete = false;
+  return status || !c->keeper ? status : prem_keeper_begin(c->keeper, &c->placer, c->order);
+}
+
+static prem_status report_crowded(const construction *c) {
+  prem_diag_add(c->planning->diag, PREM_ERROR, 40, c->schedule->tasks[0].place, "tasks",
+                "no plan found: jobs that share arrays could not be kept precedence_ns = %" PRId64
+                " apart; give them `after`, or longer periods",
+                c->gaps->gap_ns);
+  return PREM_ERR_INFEASIBLE;
+}
+
+/* A job that is moved may come too close to another one: that is seen in the next round. */
+enum { MOST_ROUNDS = 64 };
+
+static prem_status place_apart(construction *c) {
+  prem_status status = place_all(c);
+  if (!c->gaps || !c->schedule->period_lcm_ns)
+    return status; /* one-shot tasks that share an array have an order */
+  for (int round = 1; !status; ++round) {
+    if (prem_data_gaps_short(c->gaps, c->schedule->period_lcm_ns, c->later_ns) == 0)
+      return PREM_OK;
+    if (round == MOST_ROUNDS)
+      return report_crowded(c);
+    status = begin_again(c);
+    if (!status)
+      status = place_all(c);
+  }
+  return status;
+}
+
 static void release(construction *c) {
   if (c->placer.schedule)
     prem_placer_close(&c->placer);
@@ -416,6 +492,8 @@ static void release(construction *c) {
   free(c->jobs);
   free(c->sequence);
   free(c->piped);
+  free(c->later_ns);
+  prem_data_gaps_free(c->gaps);
 }
 
 static prem_status construct(const prem_planning *planning, prem_keeper *keeper, int32_t depth,
@@ -431,7 +509,7 @@ static prem_status construct(const prem_planning *planning, prem_keeper *keeper,
                     .draft = out};
   prem_status status = prepare(&c);
   if (!status) {
-    status = place_all(&c);
+    status = place_apart(&c);
     if (out->complete) {
       prem_status hyperperiod = set_hyperperiod(&c);
       status = status ? status : hyperperiod;

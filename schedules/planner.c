@@ -1,5 +1,6 @@
 /* The way into the generator: what every planner may rely on is judged here, once. */
 #include "bounds.h"
+#include "data_gaps.h"
 #include "exact.h"
 #include "explain.h"
 #include "pipeline.h"
@@ -343,6 +344,43 @@ static bool is_worthwhile(const prem_planning *planning, const prem_draft *regul
          numbers_of(planning, regular) * 4 > numbers_of(planning, found);
 }
 
+/* Does a draft of a periodic set keep its data gaps? One of a one-shot set that does not gets a
+ * longer hyperperiod. */
+static prem_status settle_gaps(const prem_planning *planning, prem_draft *draft, bool *kept) {
+  prem_data_gaps *gaps;
+  prem_status status = prem_data_gaps_new(planning, &gaps);
+  *kept = status == PREM_OK;
+  if (!gaps)
+    return status;
+  prem_data_gaps_note_draft(gaps, draft);
+  if (planning->schedule->period_lcm_ns) {
+    *kept = prem_data_gaps_short(gaps, planning->schedule->period_lcm_ns, NULL) == 0;
+  } else if (prem_data_gaps_length_ns(gaps) > draft->hyperperiod_ns) {
+    int64_t above_ns = (int64_t)prem_data_gaps_length_ns(gaps) + planning->grid_ns - 1;
+    draft->hyperperiod_ns = above_ns - above_ns % planning->grid_ns;
+  }
+  prem_data_gaps_free(gaps);
+  return PREM_OK;
+}
+
+/* The search knows no data gaps: is what it found still good with them? */
+static prem_status judge_gaps(const prem_planning *planning, const prem_draft *first,
+                              bool first_is_legal, prem_draft *draft, prem_search_result *found) {
+  int64_t searched_ns = draft->hyperperiod_ns;
+  bool kept;
+  prem_status status = settle_gaps(planning, draft, &kept);
+  bool one_shot = planning->schedule->period_lcm_ns == 0;
+  bool longer = draft->hyperperiod_ns > searched_ns;
+  found->optimal = found->optimal && !longer;
+  if (kept &&
+      !(one_shot && longer && first_is_legal && draft->hyperperiod_ns >= first->hyperperiod_ns))
+    return status;
+  memcpy(draft->placements, first->placements, (size_t)first->count * sizeof *first->placements);
+  draft->hyperperiod_ns = first->hyperperiod_ns;
+  found->improved = found->optimal = found->feasible = false;
+  return status;
+}
+
 /* Search on from the constructive draft, which may be too late. */
 static prem_status improve(const prem_planning *planning, const prem_search_limits *limits,
                            prem_draft *draft, prem_search_result *found, prem_status status) {
@@ -350,6 +388,9 @@ static prem_status improve(const prem_planning *planning, const prem_search_limi
   if (copy_draft(draft, &first))
     return PREM_ERR_MEMORY;
   prem_status searched = prem_plan_search(planning, limits, draft, found);
+  prem_status judged = found->improved || found->feasible
+                           ? judge_gaps(planning, &first, status == PREM_OK, draft, found)
+                           : PREM_OK;
   bool one_shot = planning->schedule->period_lcm_ns == 0;
   if (status == PREM_OK && found->improved && one_shot && !is_worthwhile(planning, &first, draft)) {
     memcpy(draft->placements, first.placements, (size_t)first.count * sizeof *first.placements);
@@ -357,6 +398,8 @@ static prem_status improve(const prem_planning *planning, const prem_search_limi
     found->improved = found->optimal = false;
   }
   free(first.placements);
+  if (judged)
+    return judged;
   if (found->feasible)
     return PREM_OK;
   return searched && searched != PREM_ERR_UNAVAILABLE ? searched : status;
@@ -415,6 +458,22 @@ static bool wants_slack(const prem_planning *planning, const prem_draft *draft) 
          prem_planning_slack(planning, draft) < PREM_MAX_NS;
 }
 
+/* Does not take one that the data gaps forbid, which the engine does not know of periodic sets. */
+static bool take_solution(const prem_planning *planning, const prem_plan *plan, prem_draft *draft) {
+  prem_draft solution = {0};
+  bool kept = false;
+  if (draft_of(planning, plan, &solution) == PREM_OK &&
+      settle_gaps(planning, &solution, &kept) == PREM_OK && kept) {
+    prem_placement *worse = draft->placements;
+    draft->placements = solution.placements;
+    draft->count = solution.count;
+    draft->hyperperiod_ns = solution.hyperperiod_ns;
+    solution.placements = worse;
+  }
+  free(solution.placements);
+  return kept;
+}
+
 /* The exact engine's plan, if it has found one: any where none was feasible, else one with more
  * slack. */
 static bool solve(const prem_planning *planning, const prem_search_limits *limits, bool feasible,
@@ -430,7 +489,7 @@ static bool solve(const prem_planning *planning, const prem_search_limits *limit
       : slack ? prem_plan_exact_slack(planning, limit_ns, options->stop, known_ns, plan, &verdict)
               : prem_plan_exact(planning, limit_ns, options->stop, plan, &verdict);
   bool solved = status == PREM_OK && verdict.verdict == PREM_PLAN_FEASIBLE &&
-                draft_of(planning, plan, draft) == PREM_OK;
+                take_solution(planning, plan, draft);
   if (status == PREM_OK && slack)
     found->optimal = verdict.optimal;
   prem_plan_free(plan);

@@ -1,6 +1,8 @@
 /* From a set of tasks to nodes, arcs and uses. */
 #include "rules.h"
 
+#include "data_gaps.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -331,6 +333,36 @@ static bool add_after(building *b, int32_t t, const prem_after *after) {
   return true;
 }
 
+/* ---- arrays --------------------------------------------------------------------------------- */
+
+/* A one-shot job that touches an array in the next hyperperiod, where another one used it in this.
+ */
+static bool add_data_wraps(building *b, const prem_data_pair *pair, int64_t gap_ns) {
+  const prem_node *nodes = b->nodes.items;
+  job_nodes before = b->jobs[b->first_job[pair->before]], job = b->jobs[b->first_job[pair->task]];
+  if (before.end < 0 || job.begin < 0)
+    return true;
+  for (int32_t n = job.begin + 2; n < b->nodes.count && nodes[n].task == pair->task; ++n) {
+    bool first = nodes[n].phase >= pair->phase &&
+                 (nodes[n - 1].tile != nodes[n].tile || nodes[n - 1].phase < pair->phase);
+    if (first && !add_apart(&b->wraps, before.end, n, in_units(b, gap_ns)))
+      return false;
+  }
+  return true;
+}
+
+/* Of periodic sets the plan chooses who comes first: that is no rule between instants. */
+static bool add_arrays(building *b) {
+  prem_data_gaps *gaps;
+  if (b->schedule->period_lcm_ns)
+    return true;
+  bool added = prem_data_gaps_new(b->planning, &gaps) == PREM_OK;
+  for (int64_t i = 0; gaps && i < gaps->pair_count && added; ++i)
+    added = add_data_wraps(b, &gaps->pairs[i], gaps->gap_ns);
+  prem_data_gaps_free(gaps);
+  return added;
+}
+
 /* ---- all together --------------------------------------------------------------------------- */
 
 static bool count_jobs(building *b) {
@@ -352,7 +384,7 @@ static bool add_all(building *b) {
     for (int32_t a = 0; a < schedule->tasks[t].after_count; ++a)
       if (!add_after(b, t, &schedule->tasks[t].after[a]))
         return false;
-  return true;
+  return add_arrays(b);
 }
 
 static bool sort_holds(prem_rules *rules) {
@@ -382,6 +414,8 @@ static prem_wide far_of(const prem_rules *rules) {
   }
   for (int64_t a = 0; a < rules->arc_count; ++a)
     sum += rules->arcs[a].gap;
+  /* arrays that the next hyperperiod waits for */
+  sum += (prem_planning_precedence_ns(planning) + rules->unit_ns - 1) / rules->unit_ns;
   return sum + latest;
 }
 
