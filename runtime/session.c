@@ -1,6 +1,7 @@
 /* Sessions: a schedule made ready on a backend. */
 #include "backend.h"
 #include "dispatch.h"
+#include "telling.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,8 @@ prem_status prem_backend_measure(const prem_backend *backend, prem_machine *mach
   prem_status status = backend->measure ? backend->measure(machine, diag) : PREM_OK;
   if (status == PREM_OK && !backend->is_virtual)
     status = prem_measure_dispatch(backend, &machine->dispatch_ns, diag);
+  if (status == PREM_OK && !backend->is_virtual)
+    status = prem_measure_machine_precedence(backend, machine, &machine->precedence_ns, diag);
   return status;
 }
 

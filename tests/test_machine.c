@@ -14,7 +14,8 @@ static int64_t now_ns(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/** `sim` and `cpu` have no bandwidth to measure; `cpu` alone has a cost of dispatching. */
+/** `sim` and `cpu` have no bandwidth to measure; `cpu` alone has a cost of dispatching and one of
+ * telling a successor. */
 START_TEST(what_cannot_be_measured_stays) {
   static const char *const names[] = {"sim", "cpu"};
   const prem_backend *backend = prem_backend_find(names[_i]);
@@ -26,8 +27,39 @@ START_TEST(what_cannot_be_measured_stays) {
   ck_assert_int_eq(prem_backend_measure(backend, &machine, NULL), PREM_OK);
   ck_assert_int_lt(machine.dispatch_ns, 1000000); /* an empty compute in less than 1 ms */
   ck_assert(dispatches ? machine.dispatch_ns > 0 : machine.dispatch_ns == 0);
+  ck_assert_int_lt(machine.precedence_ns, 100000000);
+  ck_assert(dispatches ? machine.precedence_ns > 0 : machine.precedence_ns == 0);
   machine.dispatch_ns = before.dispatch_ns;
+  machine.precedence_ns = before.precedence_ns;
   ck_assert_mem_eq(&before, &machine, sizeof machine);
+}
+END_TEST
+
+static prem_status telling(const char *name, prem_precedence_setup setup,
+                           prem_precedence_times *out) {
+  return prem_measure_precedence(prem_backend_find(name), &setup, out, NULL);
+}
+
+START_TEST(a_successor_begins_behind_all_its_predecessors) {
+  prem_precedence_setup setup = {.blocks = 2, .predecessors = 3, .hyperperiods = 20};
+  prem_precedence_times times;
+  for (int mode = PREM_MODE_TT; mode <= PREM_MODE_LOCK; ++mode) {
+    setup.mode = (prem_mode)mode;
+    ck_assert_int_eq(telling("sim", setup, &times), PREM_OK); /* it takes no time to tell there */
+    ck_assert_int_eq(times.count, 20);
+    ck_assert_int_eq(times.last.max_ns, 0);
+    ck_assert_int_eq(telling("cpu", setup, &times), PREM_OK);
+    ck_assert_int_eq(times.count, 20);
+    ck_assert_int_gt(times.first.p50_ns, 0);
+    ck_assert_int_le(times.first.p50_ns, times.first.p99_ns);
+    ck_assert_int_le(times.first.p99_ns, times.first.max_ns);
+    ck_assert_int_le(times.first.p50_ns, times.last.p50_ns);
+    ck_assert_int_le(times.last.p99_ns, times.last.max_ns);
+  }
+  setup.predecessors = PREM_MOST_PREDECESSORS;
+  ck_assert_int_eq(telling("cpu", setup, &times), PREM_OK);
+  ++setup.predecessors;
+  ck_assert_int_eq(telling("cpu", setup, &times), PREM_ERR_ARGUMENT);
 }
 END_TEST
 
@@ -52,6 +84,8 @@ START_TEST(a_gpu_knows_its_clocks_and_its_memory) {
   ck_assert_int_gt(machine.bandwidth_bytes_per_s, 10000000000); /* 10 GB/s */
   ck_assert_int_gt(machine.dispatch_ns, machine.clock_step_ns);
   ck_assert_int_lt(machine.dispatch_ns, 100000);
+  ck_assert_int_gt(machine.precedence_ns, 0);
+  ck_assert_int_lt(machine.precedence_ns, 1000000);
 }
 END_TEST
 
@@ -59,6 +93,7 @@ int main(void) {
   Suite *suite = suite_create("machine");
   TCase *cases = tcase_create("facts");
   tcase_add_loop_test(cases, what_cannot_be_measured_stays, 0, 2);
+  tcase_add_test(cases, a_successor_begins_behind_all_its_predecessors);
   tcase_set_timeout(cases, 60);
   tcase_add_test(cases, a_gpu_knows_its_clocks_and_its_memory);
   suite_add_tcase(suite, cases);

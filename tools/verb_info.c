@@ -41,6 +41,7 @@ static void show(const char *name) {
   fact("reading the clock", machine.clock_read_ns, "ns");
   fact("clock skew, at most", machine.clock_skew_ns, "ns");
   fact("starting a phase", machine.dispatch_ns, "ns");
+  fact("telling a successor", machine.precedence_ns, "ns (that its predecessors have ended)");
   fact("copy, read + written", machine.bandwidth_bytes_per_s, "bytes/s");
 }
 

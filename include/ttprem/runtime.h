@@ -62,6 +62,28 @@ typedef struct prem_tuning {
   int32_t trial_count;
 } prem_tuning;
 
+enum { PREM_MOST_PREDECESSORS = 16 };
+
+/** A task that follows others on the same blocks, whose tiles compute nothing. */
+typedef struct prem_precedence_setup {
+  prem_mode mode;
+  int32_t blocks;                    /* of every task, one tile each */
+  int32_t predecessors;              /* 1 to PREM_MOST_PREDECESSORS */
+  int64_t hyperperiods;              /* that count; 64 more come before them */
+  const volatile sig_atomic_t *stop; /* as in prem_run_request */
+} prem_precedence_setup;
+
+typedef struct prem_latencies {
+  int64_t p50_ns, p99_ns, max_ns;
+} prem_latencies;
+
+/** From the last end of the predecessors, hyperperiod by hyperperiod. */
+typedef struct prem_precedence_times {
+  int64_t count;
+  prem_latencies first; /* until the first block of the successor begins */
+  prem_latencies last;  /* until all of them have begun */
+} prem_precedence_times;
+
 PREM_EXTERN_C_BEGIN
 
 /** The backend of a name: one in this build, or NULL. */
@@ -78,11 +100,22 @@ PREM_API bool prem_engine_parse(const char *name, prem_engine *out);
 /** Is it there, and what can it do? PREM_ERR_UNAVAILABLE: `diag` says why in one note. */
 PREM_API prem_status prem_backend_probe(const prem_backend *backend, prem_machine *out,
                                         prem_diag *diag);
-/** Add the facts that take too long to measure before every run: bandwidth, cost of a dispatch.
+/** Add the facts that take too long to measure before every run: bandwidth, cost of a dispatch and
+ * of telling a successor.
  * What the backend cannot measure stays as it is. Errors: PREM_ERR_UNAVAILABLE, the reason a note
  * in `diag`; those of prem_session_run(). */
 PREM_API prem_status prem_backend_measure(const prem_backend *backend, prem_machine *machine,
                                           prem_diag *diag);
+
+/**
+ * How soon does a successor begin? About 65 us a hyperperiod.
+ *
+ * @retval PREM_ERR_ARGUMENT  a number of `setup` is out of range; those of prem_session_open() and
+ *                            prem_session_run()
+ */
+PREM_API prem_status prem_measure_precedence(const prem_backend *backend,
+                                             const prem_precedence_setup *setup,
+                                             prem_precedence_times *out, prem_diag *diag);
 
 /**
  * Make a schedule ready to run: compile its plan into records, allocate and fill the arrays,
