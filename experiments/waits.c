@@ -183,8 +183,7 @@ int64_t prem_excess_ns(const prem_waits *waits, int64_t position) {
 /* A phase that is looked into. */
 typedef struct question {
   const prem_trace_record *record, *half; /* half: of a joined pair, or NULL */
-  int64_t position, half_position;        /* -1: none */
-  int64_t begin;                          /* of its block */
+  int64_t position, begin;                /* begin: of its block */
   int64_t due_ns;
 } question;
 
@@ -303,22 +302,12 @@ static prem_wait wait_on_block(const prem_waits *waits, const question *asked, b
 
 /* ---- jobs before it -------------------------------------------------------------------------- */
 
-static prem_predecessor predecessor_of(const prem_waits *waits, const question *asked) {
-  prem_predecessor found = {.record = -1}, other = {.record = -1};
-  if (waits->begins[asked->position])
-    found = prem_predecessor_of(waits->predecessors, asked->record);
-  if (asked->half && waits->begins[asked->half_position])
-    other = prem_predecessor_of(waits->predecessors, asked->half);
-  const bool is_later = !other.known || other.free_ns > found.free_ns;
-  return other.exists && (!found.exists || (found.known && is_later)) ? other : found;
-}
-
 /* The job that it waits for, where that accounts for the larger share of what this one waited; else
  * it took so long until this one knew. */
 static prem_wait wait_for_job(const prem_waits *waits, const question *asked,
                               const prem_predecessor *before) {
   const int64_t wait_ns = asked->record->ready_ns - asked->due_ns;
-  if (before->tardy_ns <= 0 || before->tardy_ns < wait_ns - before->tardy_ns)
+  if (before->tardy_ns < wait_ns - before->tardy_ns)
     return (prem_wait){
         .cause = PREM_CAUSE_HANDOVER, .culprit = -1, .known = true, .from = before->task};
   return (prem_wait){.cause = PREM_CAUSE_JOB,
@@ -332,7 +321,9 @@ static prem_wait wait_for_job(const prem_waits *waits, const question *asked,
  * did. */
 static prem_wait wait_until_ready(const prem_waits *waits, const question *asked) {
   const prem_wait near = wait_on_block(waits, asked, false, asked->due_ns);
-  const prem_predecessor before = predecessor_of(waits, asked);
+  if (!waits->begins[asked->position])
+    return near;
+  const prem_predecessor before = prem_predecessor_of(waits->predecessors, asked->record);
   if (!before.exists)
     return near;
   int64_t near_ns = INT64_MIN;
@@ -396,7 +387,6 @@ prem_wait prem_wait_of(const prem_waits *waits, int64_t position) {
   const question asked = {.record = record,
                           .half = half < 0 ? NULL : prem_record_at(waits, half),
                           .position = position,
-                          .half_position = half,
                           .begin = waits->first[record->block],
                           .due_ns = prem_due_ns(waits, position)};
   return look_into(waits, &asked);

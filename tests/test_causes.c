@@ -149,6 +149,17 @@ START_TEST(a_turn_that_comes_late) {
 }
 END_TEST
 
+/* How long the first prefetch then takes is not what the second one waits for. */
+START_TEST(a_turn_behind_one_that_then_takes_long) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+  add(PREM_COMPUTE, 0, 100, 100, 100, 290); /* 40 longer */
+  add(PREM_PREFETCH, 1, 250, 290, 295, 895);
+  add(PREM_PREFETCH, 2, 260, 296, 296, 396);
+  find(1);
+  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 2)->phase, PREM_COMPUTE);
+}
+END_TEST
+
 START_TEST(a_turn_behind_one_that_waits) {
   add(PREM_COMPUTE, 0, 0, 0, 0, 290); /* 140 longer */
   add(PREM_WRITEBACK, 0, 150, 290, 290, 340);
@@ -201,6 +212,48 @@ START_TEST(a_window_is_widened_by_no_more_than_was_lacking) {
   find(1);
   assert_blamed(PREM_PREFETCH, 1, 40);
   assert_first(0, 2, PREM_FIRST_WINDOW, A, 1);
+}
+END_TEST
+
+/* Room for the first that waits is enough: the 10 that the second prefetch adds are its own. */
+START_TEST(what_is_behind_a_late_phase_needs_no_room_of_its_own) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 225); /* 125 longer */
+  add(PREM_PREFETCH, 1, 200, 225, 225, 335);
+  add(PREM_PREFETCH, 2, 300, 335, 335, 435);
+  find(1);
+  assert_first(0, 1, PREM_FIRST_WINDOW, A, 2);
+  assert_blamed(PREM_PREFETCH, 2, 25);
+}
+END_TEST
+
+/* The same, found first by way of another task, on a block before it. */
+START_TEST(room_for_the_first_that_waits_is_found_on_another_block) {
+  add(PREM_WRITEBACK, 2, 750, 750, 750, 1000)->block = 1; /* 200 longer */
+  add(PREM_WRITEBACK, 3, 950, 1000, 1000, 1050)->block = 1;
+  prem_trace_record *behind = add(PREM_PREFETCH, 0, 1100, 1140, 1140, 1240);
+  behind->task = B;
+  find(1);
+  assert_first(0, 1, PREM_FIRST_WINDOW, A, 2);
+  assert_blamed(PREM_WRITEBACK, 2, 50);
+}
+END_TEST
+
+START_TEST(the_place_is_where_it_was_seen_first) {
+  add(PREM_PREFETCH, 1, 200, 200, 200, 340);
+  add(PREM_COMPUTE, 1, 300, 340, 340, 490);
+  add(PREM_PREFETCH, 0, 0, 0, 0, 140)->block = 1;
+  add(PREM_COMPUTE, 0, 100, 140, 140, 290)->block = 1;
+  find(1);
+  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 2)->block, 1);
+}
+END_TEST
+
+/* Ready 15 after its release, begun 185 after that. */
+START_TEST(the_longer_wait_is_looked_into) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 215); /* 115 longer */
+  add(PREM_PREFETCH, 1, 200, 215, 400, 500);
+  find(1);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_EXECUTOR, 1);
 }
 END_TEST
 
@@ -311,6 +364,36 @@ START_TEST(a_job_before_it_that_is_late) {
   ck_assert_int_eq(causes[B * PREM_PHASE_COUNT + PREM_PREFETCH].count[PREM_CAUSE_JOB], 1);
   ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_WRITEBACK);
   assert_blamed(PREM_WRITEBACK, 1, 50);
+}
+END_TEST
+
+/* Its block was in its way, but the job before it ended after that. */
+START_TEST(a_late_job_and_a_busy_block) {
+  add(PREM_WRITEBACK, 3, 950, 950, 950, 1148); /* 148 longer */
+  add(PREM_PREFETCH, 1, 900, 900, 900, 1145)->block = 1;
+  add_b(PREM_PREFETCH, 1100, 1150, 1250);
+  find(1);
+  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_WRITEBACK);
+}
+END_TEST
+
+START_TEST(a_busy_block_after_a_late_job) {
+  add(PREM_WRITEBACK, 3, 950, 950, 950, 1145);
+  add(PREM_PREFETCH, 1, 900, 900, 900, 1148)->block = 1;
+  add_b(PREM_PREFETCH, 1100, 1150, 1250);
+  find(1);
+  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_PREFETCH);
+}
+END_TEST
+
+/* Its prefetch has asked for the job before it. */
+START_TEST(a_first_writeback_asks_for_no_job_again) {
+  add(PREM_WRITEBACK, 3, 950, 950, 950, 1000);
+  add_b(PREM_PREFETCH, 1100, 1100, 1200);
+  add_b(PREM_COMPUTE, 1200, 1200, 1210);
+  add_b(PREM_WRITEBACK, 1300, 5000, 5010);
+  find(1);
+  assert_first(0, 1, PREM_FIRST_EXECUTOR, B, 1);
 }
 END_TEST
 
@@ -631,6 +714,27 @@ START_TEST(a_writeback_in_the_way_holds_up_a_prefetch) {
 }
 END_TEST
 
+/* On a block with one unit for both it would have begun at once. */
+START_TEST(a_writeback_long_over_holds_up_no_prefetch) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+  add(PREM_WRITEBACK, 0, 150, 150, 150, 390);
+  add(PREM_PREFETCH, 1, 300, 300, 2000, 2100);
+  find(1);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_EXECUTOR, 1);
+}
+END_TEST
+
+/* Within two steps of the clock nobody knows which was first: the buffer is sure to be waited for.
+ */
+START_TEST(a_buffer_comes_before_a_writeback_beside) {
+  add(PREM_COMPUTE, 0, 0, 0, 0, 388);
+  add(PREM_WRITEBACK, 0, 200, 200, 200, 390);
+  add(PREM_PREFETCH, 2, 300, 391, 391, 491);
+  find(1);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_BUFFER, 1);
+}
+END_TEST
+
 /* What the plan lets go on beyond a release is not what that phase waits for. */
 START_TEST(a_phase_beside_it_by_the_plan_is_not_to_blame) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 100);
@@ -656,6 +760,9 @@ START_TEST(a_joined_pair_is_one_window) {
   ck_assert_int_eq(cause->phase, PREM_PREFETCH);
   ck_assert(cause->joined);
   ck_assert_int_eq(cause->tile, 2);
+  /* what one half waits for, both do */
+  ck_assert_int_eq(causes[PREM_PREFETCH].count[PREM_CAUSE_BUFFER], 2);
+  ck_assert_int_eq(causes[PREM_WRITEBACK].count[PREM_CAUSE_BUFFER], 2);
 }
 END_TEST
 
@@ -732,11 +839,16 @@ int main(void) {
   tcase_add_test(cases, a_buffer_that_is_still_in_use);
   tcase_add_test(cases, a_unit_that_is_still_at_work);
   tcase_add_test(cases, a_turn_that_comes_late);
+  tcase_add_test(cases, a_turn_behind_one_that_then_takes_long);
   tcase_add_test(cases, a_turn_behind_one_that_waits);
   tcase_add_test(cases, what_waits_behind_a_late_phase_goes_back_to_the_first);
   tcase_add_test(cases, a_chained_phase_hands_the_blame_on);
   tcase_add_test(cases, no_window_is_to_blame_for_an_executor);
   tcase_add_test(cases, a_window_is_widened_by_no_more_than_was_lacking);
+  tcase_add_test(cases, what_is_behind_a_late_phase_needs_no_room_of_its_own);
+  tcase_add_test(cases, room_for_the_first_that_waits_is_found_on_another_block);
+  tcase_add_test(cases, the_place_is_where_it_was_seen_first);
+  tcase_add_test(cases, the_longer_wait_is_looked_into);
   tcase_add_test(cases, the_larger_share_is_the_cause);
   tcase_add_test(cases, lateness_below_the_limit_is_followed_as_well);
   tcase_add_test(cases, a_coarse_clock);
@@ -747,6 +859,9 @@ int main(void) {
   tcase_add_test(cases, a_handover_that_takes_long);
   tcase_add_test(cases, a_late_job_that_uses_up_the_gap);
   tcase_add_test(cases, a_job_before_it_that_is_late);
+  tcase_add_test(cases, a_late_job_and_a_busy_block);
+  tcase_add_test(cases, a_busy_block_after_a_late_job);
+  tcase_add_test(cases, a_first_writeback_asks_for_no_job_again);
   tcase_add_test(cases, a_late_job_and_a_longer_handover);
   tcase_add_test(cases, an_end_that_is_stamped_too_late);
   tcase_add_test(cases, a_job_that_its_block_did_not_hold_up);
@@ -765,6 +880,8 @@ int main(void) {
   tcase_add_test(cases, runs_add_up);
   tcase_add_test(cases, a_writeback_beside_holds_up_no_prefetch);
   tcase_add_test(cases, a_writeback_in_the_way_holds_up_a_prefetch);
+  tcase_add_test(cases, a_writeback_long_over_holds_up_no_prefetch);
+  tcase_add_test(cases, a_buffer_comes_before_a_writeback_beside);
   tcase_add_test(cases, a_phase_beside_it_by_the_plan_is_not_to_blame);
   tcase_add_test(cases, a_joined_pair_is_one_window);
   tcase_add_test(cases, a_chained_job_hands_the_cause_on);
