@@ -1,309 +1,272 @@
-/* Why phases were late: what each of them waited for, told from the stamps of its block. */
+/* Why phases were late: the waits of each, followed back over blocks and tasks to where they began.
+ */
 #include <stdlib.h>
 
-#include "ttprem/measure.h"
+#include "waits.h"
 
-enum {
-  LOOK_BACK = 128,  /* records of a block: more than its buffers can hold up a phase */
-  CHAIN_LIMIT = 3,  /* phases of a tile */
-  NOTICE_NS = 1000, /* from the end of a phase to the next one that sees it, on any backend */
-  CLOCK_STEPS = 2   /* a release is seen one step late at worst, and stamped one step late */
-};
+enum { NOT_FOLLOWED = -1, BEING_FOLLOWED = -2, BEHIND_LATE = 1 << 30 };
 
-/** The records of each block, in the order of their starts. */
-typedef struct searching {
-  const prem_schedule *schedule;
-  const prem_trace *trace;
-  int64_t clock_step_ns;
-  int64_t *order; /* indexes of records, block after block */
-  int64_t *first; /* [block + 1] into order */
-  int64_t *root;  /* of each record: whom it had to wait for in the end; -1: nobody, not late */
-  bool *follows;  /* does a task wait for jobs of others? */
-} searching;
+/** Where the way back from a record ends. While it is followed, `at` is the next record on it. */
+typedef struct origin {
+  int64_t at;    /* position of a record, as all here */
+  int32_t cause; /* index into the list, | BEHIND_LATE: past a late record; or one of the above */
+} origin;
 
-/** What a late phase waited for. */
-typedef struct reason {
-  prem_cause cause;
-  int64_t culprit; /* a record; -1: none */
-  bool known;
-} reason;
+typedef struct search {
+  prem_waits waits;
+  origin *origins;        /* [position]: why it began after it was due */
+  prem_first_cause *list; /* found in this trace */
+  int32_t *next;          /* [list]: another one of its task; -1: none */
+  int32_t *of_task;       /* [task]: the first one of it in the list; -1: none */
+  int32_t count, room;
+  bool is_out_of_memory;
+} search;
 
 const char *prem_cause_name(prem_cause cause) {
-  static const char *const names[PREM_CAUSE_COUNT] = {"clock", "cold", "buffer",  "data",
-                                                      "unit",  "job",  "executor"};
+  static const char *const names[PREM_CAUSE_COUNT] = {"clock", "cold", "buffer",   "data",
+                                                      "unit",  "job",  "handover", "executor"};
   return cause < PREM_CAUSE_COUNT ? names[cause] : "unknown";
 }
 
-/* ---- blocks --------------------------------------------------------------------------------- */
+const char *prem_first_kind_name(prem_first_kind kind) {
+  static const char *const names[PREM_FIRST_COUNT] = {"window", "handover", "executor",
+                                                      "clock",  "cold",     "lost"};
+  return kind < PREM_FIRST_COUNT ? names[kind] : "unknown";
+}
 
-static bool sort_by_block(searching *all) {
-  const prem_trace *trace = all->trace;
-  const size_t blocks = (size_t)all->schedule->platform.blocks;
-  const size_t records = (size_t)trace->record_count;
-  all->order = malloc((records + 1) * sizeof *all->order);
-  all->root = malloc((records + 1) * sizeof *all->root);
-  all->first = calloc(blocks + 2, sizeof *all->first);
-  if (!all->order || !all->root || !all->first)
-    return false;
-  for (size_t i = 0; i < records; ++i) {
-    ++all->first[trace->records[i].block + 2];
-    all->root[i] = -1;
+static void keep_larger(int64_t *to, int64_t from) {
+  if (*to < from)
+    *to = from;
+}
+
+/* ---- the list ------------------------------------------------------------------------------- */
+
+/* A hand-over is one for all phases that wait for it, and what is lost is lost for all. 0: one
+ * cause. */
+static int64_t compare_keys(const prem_first_cause *a, const prem_first_cause *b) {
+  if (a->kind != b->kind)
+    return (int64_t)a->kind - (int64_t)b->kind;
+  if (a->kind == PREM_FIRST_LOST)
+    return 0;
+  if (a->task != b->task)
+    return (int64_t)a->task - b->task;
+  if (a->kind == PREM_FIRST_HANDOVER)
+    return (int64_t)a->from - b->from;
+  if (a->phase != b->phase)
+    return (int64_t)a->phase - (int64_t)b->phase;
+  return (int64_t)a->joined - (int64_t)b->joined;
+}
+
+static bool is_seen_before(const prem_first_cause *a, const prem_first_cause *b) {
+  return a->run != b->run ? a->run < b->run : a->at_ns < b->at_ns;
+}
+
+/* The place is that where it was seen first. */
+static void merge(prem_first_cause *to, const prem_first_cause *from) {
+  const prem_first_cause before = *to;
+  if (is_seen_before(from, to))
+    *to = *from;
+  to->late = before.late + from->late;
+  to->lateness_max_ns = before.lateness_max_ns;
+  to->widen_ns = before.widen_ns;
+  keep_larger(&to->lateness_max_ns, from->lateness_max_ns);
+  keep_larger(&to->widen_ns, from->widen_ns);
+}
+
+static bool make_room(search *all) {
+  if (all->count < all->room)
+    return true;
+  const int32_t room = all->room ? 2 * all->room : 64;
+  prem_first_cause *list = realloc(all->list, (size_t)room * sizeof *list);
+  if (list)
+    all->list = list;
+  int32_t *next = list ? realloc(all->next, (size_t)room * sizeof *next) : NULL;
+  if (next)
+    all->next = next;
+  all->room = next ? room : all->room;
+  return next != NULL;
+}
+
+/* Its number in the list. */
+static int32_t number_of(search *all, const prem_first_cause *cause) {
+  int32_t *head = &all->of_task[cause->kind == PREM_FIRST_LOST ? 0 : cause->task];
+  int32_t at = *head;
+  while (at >= 0 && compare_keys(&all->list[at], cause) != 0)
+    at = all->next[at];
+  if (at >= 0) {
+    merge(&all->list[at], cause);
+    return at;
   }
-  for (size_t b = 2; b <= blocks + 1; ++b)
-    all->first[b] += all->first[b - 1];
-  for (size_t i = 0; i < records; ++i)
-    all->order[all->first[trace->records[i].block + 1]++] = (int64_t)i;
-  return true;
-}
-
-static const prem_trace_record *record_at(const searching *all, int64_t position) {
-  return &all->trace->records[all->order[position]];
-}
-
-/* ---- tasks ---------------------------------------------------------------------------------- */
-
-/* Who uses an array. */
-typedef struct array_users {
-  int32_t first; /* task + 1; 0: none */
-  bool several, written;
-} array_users;
-
-static void add_user(array_users *users, int32_t task, bool writes) {
-  users->several |= users->first != 0 && users->first != task + 1;
-  users->first = task + 1;
-  users->written |= writes;
-}
-
-/* Those that come after others, and those that share an array which one of them writes. */
-static bool find_followers(searching *all) {
-  const prem_schedule *schedule = all->schedule;
-  array_users *users = calloc((size_t)schedule->array_count + 1, sizeof *users);
-  all->follows = calloc((size_t)schedule->task_count + 1, sizeof *all->follows);
-  for (int pass = 0; users && all->follows && pass < 2; ++pass)
-    for (int32_t t = 0; t < schedule->task_count; ++t) {
-      const prem_task *task = &schedule->tasks[t];
-      all->follows[t] |= task->after_count > 0;
-      for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p) {
-        array_users *of = &users[task->arrays[p]];
-        add_user(of, t, task->definition->ports[p].access == PREM_OUT);
-        all->follows[t] |= pass == 1 && of->several && of->written;
-      }
-    }
-  const bool found = users && all->follows;
-  free(users);
-  return found;
-}
-
-/* ---- one phase ------------------------------------------------------------------------------ */
-
-static bool is_late(const searching *all, const prem_trace_record *record) {
-  return record->release_ns != PREM_NO_RELEASE &&
-         record->start_ns - record->release_ns > all->schedule->platform.late_ns;
-}
-
-static bool same_tile(const prem_trace_record *a, const prem_trace_record *b) {
-  return a->task == b->task && a->job == b->job && a->tile == b->tile &&
-         a->hyperperiod == b->hyperperiod;
-}
-
-static bool same_unit(const prem_trace_record *a, const prem_trace_record *b) {
-  return (a->phase == PREM_COMPUTE) == (b->phase == PREM_COMPUTE);
-}
-
-/* Does `other`, when it ends, give a buffer that a phase like `record` may wait for? */
-static bool frees_buffer(const searching *all, const prem_trace_record *record,
-                         const prem_trace_record *other) {
-  if (record->phase == PREM_COMPUTE)
-    return other->phase == PREM_WRITEBACK; /* of its output */
-  if (record->phase == PREM_PREFETCH)
-    return other->phase == (all->schedule->platform.buffers > 1 ? PREM_COMPUTE : PREM_WRITEBACK) ||
-           (record->flags & PREM_SLOT_JOINED && other->phase == PREM_COMPUTE);
-  return false;
-}
-
-/* What `record` could be waiting for when it stands ready, or in the way of its unit; COUNT: not
- * for this one. */
-static prem_cause cause_of(const searching *all, const prem_trace_record *record,
-                           const prem_trace_record *other, bool is_ready) {
-  if (!is_ready && same_tile(record, other))
-    return PREM_CAUSE_DATA;
-  if (!is_ready && frees_buffer(all, record, other))
-    return PREM_CAUSE_BUFFER;
-  return same_unit(record, other) ? PREM_CAUSE_UNIT : PREM_CAUSE_COUNT;
-}
-
-/* Units work their tables in order: a phase that begins late holds up the one behind it even where
- * the unit does not wait for it to end. */
-static void wait_in_line(const searching *all, int64_t position, int64_t last, int64_t over_ns,
-                         int64_t latest_ns, reason *found) {
-  const prem_trace_record *record = record_at(all, position);
-  int64_t at = position - 1;
-  while (at >= last && !same_unit(record, record_at(all, at)))
-    --at;
-  if (at < last || !is_late(all, record_at(all, at)))
-    return;
-  const int64_t begun_ns = record_at(all, at)->start_ns;
-  if (begun_ns > latest_ns && begun_ns <= over_ns)
-    *found = (reason){.cause = PREM_CAUSE_UNIT, .culprit = all->order[at], .known = true};
-}
-
-/* The last to end among those that `record` waited for until it was ready, or until it started. */
-static reason wait_for(const searching *all, int64_t position, int64_t begin, bool is_ready) {
-  const prem_trace_record *record = record_at(all, position);
-  const int64_t over_ns = (is_ready ? record->start_ns : record->ready_ns) + all->clock_step_ns;
-  const int64_t last = position - LOOK_BACK > begin ? position - LOOK_BACK : begin;
-  reason found = {.cause = PREM_CAUSE_COUNT, .culprit = -1};
-  int64_t latest_ns = record->release_ns;
-  for (int64_t at = position - 1; at >= last; --at) {
-    const prem_trace_record *other = record_at(all, at);
-    const prem_cause cause = cause_of(all, record, other, is_ready);
-    const bool is_later = other->end_ns > latest_ns;
-    const bool is_nearer = found.known && other->end_ns == latest_ns && cause != PREM_CAUSE_UNIT &&
-                           found.cause == PREM_CAUSE_UNIT;
-    if (cause == PREM_CAUSE_COUNT || other->end_ns > over_ns || (!is_later && !is_nearer))
-      continue;
-    found = (reason){.cause = cause, .culprit = all->order[at], .known = true};
-    latest_ns = other->end_ns;
+  if (!make_room(all)) {
+    all->is_out_of_memory = true;
+    return 0;
   }
-  if (!is_ready)
-    wait_in_line(all, position, last, over_ns, latest_ns, &found);
-  return found;
+  at = all->count++;
+  all->next[at] = *head;
+  *head = at;
+  all->list[at] = *cause;
+  return at;
 }
 
-static bool is_first_of_unit(const searching *all, int64_t position, int64_t begin) {
-  const prem_trace_record *record = record_at(all, position);
-  for (int64_t at = position - 1; at >= begin; --at)
-    if (same_unit(record, record_at(all, at)) && !(record_at(all, at)->flags & PREM_SLOT_WARMUP))
-      return false;
-  return record->hyperperiod == 0;
+/* ---- one step back -------------------------------------------------------------------------- */
+
+/** Why a record began after it was due, or ended late: it begins here, or with the start of another
+ *  record. */
+typedef struct step {
+  bool is_first;
+  prem_first_kind kind;
+  int32_t from;
+  int64_t at; /* record */
+} step;
+
+static step first_here(prem_first_kind kind, int64_t at) {
+  return (step){.is_first = true, .kind = kind, .from = -1, .at = at};
 }
 
-/* Released and ready: nothing but the executor stood between it and its start. */
-static reason without_wait(const searching *all, int64_t position, int64_t begin) {
-  const prem_trace_record *record = record_at(all, position);
-  reason found = {.cause = PREM_CAUSE_EXECUTOR, .culprit = -1, .known = true};
-  if (record->start_ns - record->release_ns <= CLOCK_STEPS * all->clock_step_ns)
-    found.cause = PREM_CAUSE_CLOCK;
-  else if (is_first_of_unit(all, position, begin))
-    found.cause = PREM_CAUSE_COLD;
-  return found;
+static const prem_trace_record *record_of(const search *all, int64_t at) {
+  return prem_record_at(&all->waits, at);
 }
 
-/* The first phases of a job, and the first that touch an array which others use, wait for the jobs
- * before it, on whichever blocks these are: what ended last on this block, long before, was not it.
+/* How long after its plan a chain of phases ended: lateness of the first, waits between, excesses.
  */
-static bool waits_for_job(const searching *all, const prem_trace_record *record,
-                          const reason *found) {
-  const prem_task *task = &all->schedule->tasks[record->task];
-  if (!all->follows[record->task] || record->tile >= task->block_count)
-    return false;
-  return !found->known || record->ready_ns - all->trace->records[found->culprit].end_ns > NOTICE_NS;
-}
-
-static reason reason_of(const searching *all, int64_t position, int64_t begin) {
-  const prem_trace_record *record = record_at(all, position);
-  reason found = {.culprit = -1};
-  if (record->ready_ns > record->release_ns) {
-    found = wait_for(all, position, begin, false);
-    if (waits_for_job(all, record, &found))
-      return (reason){.cause = PREM_CAUSE_JOB, .culprit = -1, .known = true};
+static int64_t tardy_ns(const search *all, int64_t position) {
+  int64_t sum_ns = 0;
+  while (position >= 0) {
+    const prem_trace_record *record = record_of(all, position);
+    sum_ns += prem_excess_ns(&all->waits, position) + record->start_ns -
+              prem_due_ns(&all->waits, position);
+    position = record->release_ns == PREM_NO_RELEASE ? prem_tile_before(&all->waits, position) : -1;
   }
-  if (!found.known)
-    found = wait_for(all, position, begin, true);
-  if (!found.known) /* a lost record may be the one */
-    return all->trace->lost > 0 ? found : without_wait(all, position, begin);
-  if (all->trace->records[found.culprit].flags & PREM_SLOT_WARMUP)
-    return (reason){.cause = PREM_CAUSE_COLD, .culprit = -1, .known = true};
-  return found;
+  return sum_ns;
 }
 
-/* ---- whom to blame -------------------------------------------------------------------------- */
-
-static int64_t window_ns(const searching *all, const prem_trace_record *record) {
-  const prem_task *task = &all->schedule->tasks[record->task];
-  if (!(record->flags & PREM_SLOT_JOINED))
-    return task->phase[record->phase].wcet_ns;
-  return task->joined.exists
-             ? task->joined.wcet_ns
-             : task->phase[PREM_PREFETCH].wcet_ns + task->phase[PREM_WRITEBACK].wcet_ns;
-}
-
-/* The phase before it of its tile, further up in its block; -1: not there. */
-static int64_t tile_before(const searching *all, int64_t index) {
-  const prem_trace_record *record = &all->trace->records[index];
-  const int64_t begin = all->first[record->block];
-  int64_t low = begin, high = all->first[record->block + 1];
-  while (low < high) { /* its own place: order is ascending in each block */
-    const int64_t middle = low + (high - low) / 2;
-    if (all->order[middle] < index)
-      low = middle + 1;
+/* What made a record end late is the largest of: it took longer than its window; it began after it
+ * was due; the phase that it is chained to ended late. */
+static step end_of(const search *all, int64_t position) {
+  for (;;) {
+    const prem_trace_record *record = record_of(all, position);
+    const int64_t excess_ns = prem_excess_ns(&all->waits, position);
+    const int64_t wait_ns = record->start_ns - prem_due_ns(&all->waits, position);
+    const int64_t before =
+        record->release_ns == PREM_NO_RELEASE ? prem_tile_before(&all->waits, position) : -1;
+    const int64_t inherited_ns = before < 0 ? 0 : tardy_ns(all, before);
+    if (inherited_ns > 0 && inherited_ns > excess_ns && inherited_ns >= wait_ns)
+      position = before;
+    else if (wait_ns > 0 && wait_ns > excess_ns)
+      return (step){.at = position};
     else
-      high = middle;
+      return first_here(PREM_FIRST_WINDOW, position);
   }
-  for (int64_t at = low - 1; at >= begin && at >= low - LOOK_BACK; --at)
-    if (same_tile(record, record_at(all, at)) && record_at(all, at)->phase < record->phase)
-      return all->order[at];
-  return -1;
 }
 
-/* How much longer than its window it took. */
-static int64_t excess_ns(const searching *all, const prem_trace_record *record) {
-  return record->end_ns - record->start_ns - window_ns(all, record);
+static step start_of(const search *all, int64_t position, const prem_wait *why) {
+  static const prem_first_kind kinds[PREM_CAUSE_COUNT] = {
+      [PREM_CAUSE_CLOCK] = PREM_FIRST_CLOCK,
+      [PREM_CAUSE_COLD] = PREM_FIRST_COLD,
+      [PREM_CAUSE_HANDOVER] = PREM_FIRST_HANDOVER,
+      [PREM_CAUSE_EXECUTOR] = PREM_FIRST_EXECUTOR};
+  if (why->lost || !why->known)
+    return first_here(PREM_FIRST_LOST, position);
+  if (why->culprit < 0) {
+    step first = first_here(kinds[why->cause], position);
+    first.from = why->from;
+    return first;
+  }
+  return why->until_start ? (step){.at = why->culprit} : end_of(all, why->culprit);
 }
 
-/* Back along the waits to the first phase that took longer than its window, or that the plan gave
- * no room; -1: what was waited for was late itself, and no window is to blame for that.
- * `behind_late`: past another late phase. */
-static int64_t root_of(const searching *all, int64_t culprit, bool *behind_late) {
-  *behind_late = false;
-  for (int step = 0; step < CHAIN_LIMIT; ++step) {
-    const prem_trace_record *record = &all->trace->records[culprit];
-    if (excess_ns(all, record) > 0)
-      return culprit;
-    *behind_late = is_late(all, record);
-    if (*behind_late)
-      return all->root[culprit];
-    const int64_t before = record->release_ns == PREM_NO_RELEASE ? tile_before(all, culprit) : -1;
-    if (before < 0)
-      return culprit;
-    culprit = before; /* it is chained */
+/* ---- all the way ---------------------------------------------------------------------------- */
+
+/* The halves of a joined pair have one window: the prefetch stands for both. */
+static prem_first_cause describe(const search *all, const step *first) {
+  const prem_trace_record *record = record_of(all, first->at);
+  prem_first_cause cause = {.kind = first->kind,
+                            .task = record->task,
+                            .phase = (prem_phase)record->phase,
+                            .from = first->from,
+                            .run = record->hyperperiod,
+                            .block = record->block,
+                            .tile = record->tile,
+                            .job = record->job,
+                            .at_ns = record->start_ns};
+  const int64_t half = prem_other_half(&all->waits, first->at);
+  cause.joined = half >= 0 && first->kind != PREM_FIRST_HANDOVER && first->kind != PREM_FIRST_LOST;
+  if (cause.joined && record->phase == PREM_WRITEBACK) {
+    cause.task = record_of(all, half)->task;
+    cause.phase = PREM_PREFETCH;
+    cause.tile = record_of(all, half)->tile;
+    cause.job = record_of(all, half)->job;
   }
-  return culprit;
+  return cause;
+}
+
+static origin origin_of(search *all, const step *first) {
+  const prem_first_cause cause = describe(all, first);
+  return (origin){.at = first->at, .cause = number_of(all, &cause)};
+}
+
+/* Go back until it is known where the way ends; each record is asked once. Ways lead back in time;
+ * if one does not for all that, because of clocks that differ, it is not known where it ends. */
+static origin walk_back(search *all, int64_t position, const prem_wait *why, int64_t *last_late) {
+  step back = start_of(all, position, why);
+  *last_late = -1; /* the last record on the way that is late */
+  for (int64_t at = position, steps = 0;; at = back.at, ++steps) {
+    if (steps > 0) {
+      if (prem_record_is_late(&all->waits, at))
+        *last_late = at;
+      if (all->origins[at].cause >= 0)
+        return all->origins[at];
+      if (all->origins[at].cause == BEING_FOLLOWED) {
+        const step lost = first_here(PREM_FIRST_LOST, at);
+        return origin_of(all, &lost);
+      }
+      const prem_wait wait = prem_wait_of(&all->waits, at);
+      back = start_of(all, at, &wait);
+    }
+    all->origins[at] = (origin){.at = back.is_first ? -1 : back.at, .cause = BEING_FOLLOWED};
+    if (back.is_first)
+      return origin_of(all, &back);
+  }
+}
+
+static origin find_origin(search *all, int64_t position, const prem_wait *why) {
+  if (all->origins[position].cause >= 0)
+    return all->origins[position];
+  int64_t last_late;
+  const origin found = walk_back(all, position, why, &last_late);
+  bool is_behind = last_late >= 0;
+  for (int64_t at = position, next; at >= 0 && all->origins[at].cause == BEING_FOLLOWED;
+       at = next) {
+    next = all->origins[at].at;
+    is_behind &= at != last_late; /* from here on there is none */
+    all->origins[at] = (origin){found.at, found.cause | (is_behind ? BEHIND_LATE : 0)};
+  }
+  return all->origins[position];
 }
 
 /* `widen_ns` counts where a wait began: what is late behind a late one needs no room of its own. */
-static void blame(const searching *all, int64_t index, const reason *why,
-                  prem_late_causes *causes) {
-  const prem_trace_record *record = &all->trace->records[index];
-  bool behind_late;
-  const int64_t root = all->root[index] = root_of(all, why->culprit, &behind_late);
-  if (root < 0)
+static void count_late(search *all, int64_t position, const origin *found) {
+  const prem_trace_record *record = record_of(all, position);
+  prem_first_cause *cause = &all->list[found->cause & ~BEHIND_LATE];
+  const int64_t lateness_ns = record->start_ns - record->release_ns;
+  ++cause->late;
+  keep_larger(&cause->lateness_max_ns, lateness_ns);
+  if (found->cause & BEHIND_LATE)
     return;
-  const prem_trace_record *guilty = &all->trace->records[root];
-  prem_late_causes *to = &causes[guilty->task * PREM_PHASE_COUNT + guilty->phase];
-  int64_t widen_ns = record->start_ns - record->release_ns;
-  const int64_t too_long_ns = excess_ns(all, guilty);
-  if (too_long_ns > 0 && too_long_ns < widen_ns)
-    widen_ns = too_long_ns;
-  ++to->blamed;
-  if (!behind_late && widen_ns > to->widen_ns)
-    to->widen_ns = widen_ns;
+  int64_t lacking_ns = 0;
+  if (cause->kind == PREM_FIRST_WINDOW)
+    lacking_ns = prem_excess_ns(&all->waits, found->at);
+  else if (cause->kind == PREM_FIRST_HANDOVER)
+    lacking_ns = record_of(all, found->at)->ready_ns - prem_due_ns(&all->waits, found->at);
+  else
+    return;
+  /* the plan gave it no room at all */
+  if (lacking_ns <= 0 || lacking_ns > lateness_ns)
+    lacking_ns = lateness_ns;
+  keep_larger(&cause->widen_ns, lacking_ns);
 }
 
-static void judge_block(const searching *all, int32_t block, int64_t discard,
-                        prem_late_causes *causes) {
-  for (int64_t at = all->first[block]; at < all->first[block + 1]; ++at) {
-    const prem_trace_record *record = record_at(all, at);
-    if (!is_late(all, record))
-      continue;
-    const reason why = reason_of(all, at, all->first[block]);
-    if (!why.known || record->hyperperiod < discard)
-      continue;
-    ++causes[record->task * PREM_PHASE_COUNT + record->phase].count[why.cause];
-    if (why.culprit >= 0)
-      blame(all, all->order[at], &why, causes);
-  }
-}
+/* ---- a trace -------------------------------------------------------------------------------- */
 
 static bool has_late(const prem_trace *trace) {
   int64_t late = 0;
@@ -312,21 +275,132 @@ static bool has_late(const prem_trace *trace) {
   return late > 0;
 }
 
+static prem_status open_search(search *all, const prem_schedule *schedule, const prem_trace *trace,
+                               int64_t clock_step_ns) {
+  const size_t tasks = (size_t)schedule->task_count, records = (size_t)trace->record_count;
+  const prem_status status = prem_waits_open(schedule, trace, clock_step_ns, &all->waits);
+  if (status)
+    return status;
+  all->origins = malloc((records + 1) * sizeof *all->origins);
+  all->of_task = malloc((tasks + 1) * sizeof *all->of_task);
+  if (!all->origins || !all->of_task)
+    return PREM_ERR_MEMORY;
+  for (size_t i = 0; i < records; ++i)
+    all->origins[i].cause = NOT_FOLLOWED;
+  for (size_t t = 0; t < tasks; ++t)
+    all->of_task[t] = -1;
+  return PREM_OK;
+}
+
+static void close_search(search *all) {
+  prem_waits_close(&all->waits);
+  free(all->origins);
+  free(all->of_task);
+  free(all->list);
+  free(all->next);
+}
+
+/* Block after block: the records that one looks at lie near those that the next one does. */
+static void judge_records(search *all, int64_t discard, prem_late_causes *causes) {
+  enum { AHEAD = 32 }; /* they lie far apart, which the machine does not foresee */
+  const int64_t count = all->waits.trace->record_count;
+  for (int64_t at = 0; at < count && !all->is_out_of_memory; ++at) {
+    const prem_trace_record *record = record_of(all, at);
+    if (at + AHEAD < count)
+      __builtin_prefetch(record_of(all, at + AHEAD));
+    if (!prem_record_is_late(&all->waits, at) || record->hyperperiod < discard)
+      continue;
+    const prem_wait why = prem_wait_of(&all->waits, at);
+    if (why.known)
+      ++causes[record->task * PREM_PHASE_COUNT + record->phase].count[why.cause];
+    const origin found = find_origin(all, at, &why);
+    if (!all->is_out_of_memory)
+      count_late(all, at, &found);
+  }
+}
+
+/* ---- what was found ------------------------------------------------------------------------- */
+
+static int order_by_key(const void *left, const void *right) {
+  const int64_t order = compare_keys(left, right);
+  return (order > 0) - (order < 0);
+}
+
+static int order_by_count(const void *left, const void *right) {
+  const prem_first_cause *a = left, *b = right;
+  if (a->late != b->late)
+    return a->late > b->late ? -1 : 1;
+  if (is_seen_before(a, b) || is_seen_before(b, a))
+    return is_seen_before(a, b) ? -1 : 1;
+  return order_by_key(a, b);
+}
+
+/* Each cause once, the largest count first. */
+static void put_in_order(prem_first_causes *first) {
+  int64_t kept = 0;
+  qsort(first->causes, (size_t)first->count, sizeof *first->causes, order_by_key);
+  for (int64_t i = 0; i < first->count; ++i)
+    if (kept > 0 && compare_keys(&first->causes[kept - 1], &first->causes[i]) == 0)
+      merge(&first->causes[kept - 1], &first->causes[i]);
+    else
+      first->causes[kept++] = first->causes[i];
+  first->count = kept;
+  qsort(first->causes, (size_t)first->count, sizeof *first->causes, order_by_count);
+}
+
+static void blame_windows(const search *all, prem_late_causes *causes) {
+  for (int32_t i = 0; i < all->count; ++i) {
+    const prem_first_cause *found = &all->list[i];
+    prem_late_causes *to = &causes[found->task * PREM_PHASE_COUNT + (int)found->phase];
+    if (found->kind != PREM_FIRST_WINDOW)
+      continue;
+    to->blamed += found->late;
+    keep_larger(&to->widen_ns, found->widen_ns);
+  }
+}
+
+static prem_status report(const search *all, int64_t first_run, prem_late_causes *causes,
+                          prem_first_causes *first) {
+  const size_t room = (size_t)first->count + (size_t)all->count;
+  prem_first_cause *grown = realloc(first->causes, (room + 1) * sizeof *grown);
+  if (!grown)
+    return PREM_ERR_MEMORY;
+  first->causes = grown;
+  for (int32_t i = 0; i < all->count; ++i)
+    if (all->list[i].late > 0) {
+      first->causes[first->count] = all->list[i];
+      first->causes[first->count++].run += first_run;
+    }
+  put_in_order(first);
+  blame_windows(all, causes);
+  return PREM_OK;
+}
+
+void prem_first_causes_free(prem_first_causes *first) {
+  free(first->causes);
+  *first = (prem_first_causes){0};
+}
+
 prem_status prem_find_causes(const prem_schedule *schedule, const prem_trace *trace,
-                             int64_t discard, int64_t clock_step_ns, prem_late_causes *causes) {
+                             int64_t discard, int64_t clock_step_ns, int64_t first_run,
+                             prem_late_causes *causes, prem_first_causes *first) {
   if (!has_late(trace))
     return PREM_OK;
-  searching all = {
-      .schedule = schedule, .trace = trace, .clock_step_ns = clock_step_ns > 0 ? clock_step_ns : 1};
-  prem_status status = PREM_ERR_MEMORY;
-  if (sort_by_block(&all) && find_followers(&all)) {
-    for (int32_t b = 0; b < schedule->platform.blocks; ++b)
-      judge_block(&all, b, discard, causes);
-    status = PREM_OK;
+  search all = {.count = 0};
+  const size_t phases = (size_t)schedule->task_count * PREM_PHASE_COUNT;
+  prem_late_causes *found = calloc(phases + 1, sizeof *found);
+  prem_status status = found ? open_search(&all, schedule, trace, clock_step_ns) : PREM_ERR_MEMORY;
+  if (!status) {
+    judge_records(&all, discard, found);
+    status = all.is_out_of_memory ? PREM_ERR_MEMORY : report(&all, first_run, found, first);
   }
-  free(all.order);
-  free(all.first);
-  free(all.root);
-  free(all.follows);
+  for (size_t i = 0; !status && i < phases; ++i) {
+    for (int c = 0; c < PREM_CAUSE_COUNT; ++c)
+      causes[i].count[c] += found[i].count[c];
+    causes[i].blamed += found[i].blamed;
+    keep_larger(&causes[i].widen_ns, found[i].widen_ns);
+  }
+  free(found);
+  close_search(&all);
   return status;
 }

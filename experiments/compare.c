@@ -20,6 +20,7 @@ typedef struct prem_time_list {
 /** What a row's summaries are made of. */
 typedef struct prem_samples {
   prem_time_list makespan, response, launch;
+  int64_t hyperperiods; /* of the runs before, those that do not count among them */
 } prem_samples;
 
 typedef struct prem_campaign {
@@ -155,24 +156,21 @@ static prem_status fold_violations(const prem_campaign *campaign, prem_row *row,
   return status;
 }
 
-static void add_causes(prem_late_causes *to, const prem_late_causes *from) {
-  for (int cause = 0; cause < PREM_CAUSE_COUNT; ++cause)
-    to->count[cause] += from->count[cause];
-  to->blamed += from->blamed;
-  to->widen_ns = larger(to->widen_ns, from->widen_ns);
-}
-
 /** Why releases were late; there are none but in tt. */
-static prem_status fold_causes(const prem_campaign *campaign, prem_row *row, int64_t discard) {
+static prem_status fold_causes(const prem_campaign *campaign, prem_row *row, int64_t discard,
+                               int64_t first_run) {
   if (row->mode != PREM_MODE_TT)
     return PREM_OK;
   prem_late_causes *causes = calloc((size_t)row->task_count * PREM_PHASE_COUNT + 1, sizeof *causes);
   if (!causes)
     return PREM_ERR_MEMORY;
-  prem_status status = prem_find_causes(campaign->schedule, campaign->trace, discard,
-                                        campaign->result->machine.clock_step_ns, causes);
   for (int32_t i = 0; i < row->task_count * PREM_PHASE_COUNT; ++i)
-    add_causes(&row->tasks[i / PREM_PHASE_COUNT].late[i % PREM_PHASE_COUNT], &causes[i]);
+    causes[i] = row->tasks[i / PREM_PHASE_COUNT].late[i % PREM_PHASE_COUNT];
+  prem_status status =
+      prem_find_causes(campaign->schedule, campaign->trace, discard,
+                       campaign->result->machine.clock_step_ns, first_run, causes, &row->first);
+  for (int32_t i = 0; i < row->task_count * PREM_PHASE_COUNT; ++i)
+    row->tasks[i / PREM_PHASE_COUNT].late[i % PREM_PHASE_COUNT] = causes[i];
   free(causes);
   return status;
 }
@@ -206,11 +204,12 @@ static prem_status fold_stops(const prem_campaign *campaign, prem_row *row) {
 }
 
 /** What takes the records in order. */
-static prem_status judge_run(prem_campaign *campaign, prem_row *row, int64_t discard) {
+static prem_status judge_run(prem_campaign *campaign, prem_row *row, int64_t discard,
+                             int64_t first_run) {
   prem_trace_sort(campaign->trace);
   prem_status status = fold_violations(campaign, row, discard);
   if (status == PREM_OK)
-    status = fold_causes(campaign, row, discard);
+    status = fold_causes(campaign, row, discard, first_run);
   if (status == PREM_OK)
     status = fold_stops(campaign, row);
   if (status == PREM_OK && !row->example && campaign->trace->record_count > 0)
@@ -229,7 +228,10 @@ static prem_status fold_run(prem_campaign *campaign, int32_t row_index, int64_t 
   if (!time_list_add(&samples->launch, trace->launch_ns))
     return PREM_ERR_MEMORY;
   fold_cells(row, trace);
-  prem_status status = campaign->options->times_only ? PREM_OK : judge_run(campaign, row, discard);
+  prem_status status = PREM_OK;
+  if (!campaign->options->times_only)
+    status = judge_run(campaign, row, discard, samples->hyperperiods);
+  samples->hyperperiods += trace->hyperperiods;
   if (status == PREM_OK && campaign->options->on_trace)
     status = campaign->options->on_trace(campaign->options->trace_context, trace, row->mode, run);
   return status;
@@ -631,6 +633,7 @@ static void row_free(prem_row *row) {
   free(row->tasks);
   free(row->samples_ns);
   free(row->response_samples_ns);
+  prem_first_causes_free(&row->first);
   prem_trace_free(row->example);
 }
 

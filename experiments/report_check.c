@@ -129,6 +129,31 @@ static void check_causes(inspection *judge, const json_t *task, const char *wher
   }
 }
 
+/** Of a row; older results have none. */
+static void check_first_causes(inspection *judge, const json_t *row, const char *where) {
+  static const member members[] = {{"kind", TEXT},
+                                   {"task", TEXT},
+                                   {"phase", TEXT},
+                                   {"from", TEXT | NOTHING},
+                                   {"late_releases", NUMBER},
+                                   {"lateness_max_ns", NUMBER},
+                                   {"widen_ns", NUMBER},
+                                   {"run", NUMBER},
+                                   {"block", NUMBER},
+                                   {"job", NUMBER},
+                                   {"tile", NUMBER},
+                                   {"at_ns", NUMBER}};
+  const json_t *causes = json_object_get(row, "first_causes"), *cause;
+  size_t i;
+  if (kind_of(causes) != NOTHING && !json_is_array(causes))
+    refuse(judge, "%.100s.first_causes is no list", where);
+  json_array_foreach(causes, i, cause) {
+    char inner[WHERE_BYTES];
+    snprintf(inner, sizeof inner, "%.100s.first_causes[%zu]", where, i);
+    CHECK(judge, cause, inner, members);
+  }
+}
+
 static void check_task(inspection *judge, const json_t *task, const char *where) {
   static const member members[] = {{"name", TEXT},
                                    {"response_ns", OBJECT},
@@ -192,6 +217,7 @@ static void check_row(inspection *judge, const json_t *row, const char *where) {
   CHECK(judge, row, where, members);
   check_summary(judge, row, where, "makespan_ns");
   check_padding(judge, row, where);
+  check_first_causes(judge, row, where);
   check_histogram(judge, row, where);
   size_t index;
   const json_t *task;

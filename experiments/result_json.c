@@ -91,6 +91,34 @@ static json_t *late_causes_json(const prem_task_result *task) {
   return finished(phases, whole);
 }
 
+/** What the waits of its late releases began with. */
+static json_t *first_cause_json(const prem_row *row, const prem_first_cause *first) {
+  const bool is_handover = first->kind == PREM_FIRST_HANDOVER;
+  json_t *object = json_object();
+  bool whole = put(object, "kind", text(prem_first_kind_name(first->kind)));
+  whole &= put(object, "task", text(row->tasks[first->task].name));
+  whole &= put(object, "phase", text(prem_phase_name(first->phase)));
+  whole &= put(object, "joined", json_boolean(first->joined));
+  whole &= put(object, "from", is_handover ? text(row->tasks[first->from].name) : json_null());
+  whole &= put(object, "late_releases", integer(first->late));
+  whole &= put(object, "lateness_max_ns", integer(first->lateness_max_ns));
+  whole &= put(object, "widen_ns", integer(first->widen_ns));
+  whole &= put(object, "run", integer(first->run));
+  whole &= put(object, "block", integer(first->block));
+  whole &= put(object, "job", integer(first->job));
+  whole &= put(object, "tile", integer(first->tile));
+  whole &= put(object, "at_ns", integer(first->at_ns));
+  return finished(object, whole);
+}
+
+static json_t *first_causes_json(const prem_row *row) {
+  json_t *list = json_array();
+  bool whole = list != NULL;
+  for (int64_t i = 0; i < row->first.count; ++i)
+    whole &= json_array_append_new(list, first_cause_json(row, &row->first.causes[i])) == 0;
+  return finished(list, whole);
+}
+
 /** An instant at which outputs count, set by the first half of the samples; null without two. */
 static json_t *padded_json(const prem_padding *padded) {
   if (padded->published_ns < 0)
@@ -191,6 +219,7 @@ static json_t *row_json(const prem_row *row, const char *samples) {
   whole &=
       put(object, "output_ok", row->output_checked ? json_boolean(row->output_ok) : json_null());
   whole &= put(object, "oversubscribed", json_boolean(row->oversubscribed));
+  whole &= put(object, "first_causes", first_causes_json(row));
   whole &= put(object, "tasks", tasks_json(row));
   whole &= put(object, "samples", samples ? text(samples) : json_null());
   return finished(object, whole);

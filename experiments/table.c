@@ -332,24 +332,82 @@ static const char *cause_text(prem_cause cause) {
                                                       "data late",
                                                       "unit not free",
                                                       "job before it late",
+                                                      "hand-over late",
                                                       "executor late"};
   return texts[cause];
 }
 
-/** Which window to widen, and by how much. */
-static void print_blame(const prem_task_result *task, int p, FILE *file) {
-  const prem_late_causes *late = &task->late[p];
-  if (late->blamed == 0)
+/** What has to change, where the plan can. */
+static void print_remedy(const prem_row *row, const prem_first_cause *first, FILE *file) {
+  const int64_t window_ns = row->tasks[first->task].wcet_ns[first->phase];
+  if (first->widen_ns <= 0)
     return;
-  fprintf(file, "  %" PRId64 " waited for the %s of %s", late->blamed,
-          prem_phase_name((prem_phase)p), name_cell(task->name).text);
-  if (late->widen_ns > 0)
-    fprintf(file, ": widen its window of %" PRId64 " ns by %" PRId64 " ns", task->wcet_ns[p],
-            late->widen_ns);
-  fputc('\n', file);
+  if (first->kind == PREM_FIRST_HANDOVER)
+    fprintf(file, "    leave %" PRId64 " ns more between the two\n", first->widen_ns);
+  else if (first->joined)
+    fprintf(file, "    widen its window by %" PRId64 " ns\n", first->widen_ns);
+  else
+    fprintf(file, "    widen its window of %" PRId64 " ns by %" PRId64 " ns\n", window_ns,
+            first->widen_ns);
 }
 
-/** What the late releases waited for. */
+static void print_first_cause(const prem_row *row, const prem_first_cause *first, FILE *file) {
+  const char *phase = first->joined ? "joined prefetch" : prem_phase_name(first->phase);
+  const cell_text name = name_cell(row->tasks[first->task].name);
+  fprintf(file, "  %" PRId64 ": ", first->late);
+  switch (first->kind) {
+  case PREM_FIRST_WINDOW:
+    fprintf(file, "the %s of %s took longer than its window\n", phase, name.text);
+    break;
+  case PREM_FIRST_HANDOVER:
+    fprintf(file, "the hand-over from %s to %s took longer than planned\n",
+            name_cell(row->tasks[first->from].name).text, name.text);
+    break;
+  case PREM_FIRST_EXECUTOR:
+    fprintf(file, "nothing held up the %s of %s: the executor began it late\n", phase, name.text);
+    break;
+  case PREM_FIRST_CLOCK:
+    fprintf(file, "the %s of %s was seen within two clock steps\n", phase, name.text);
+    break;
+  case PREM_FIRST_COLD:
+    fprintf(file, "cold start of the %s of %s\n", phase, name.text);
+    break;
+  default:
+    fputs("not known: raw records are lost\n", file);
+  }
+  fprintf(file,
+          "    worst %" PRId64 " ns; first in run %" PRId64 ", block %" PRId32 ", job %" PRId32
+          ", tile %" PRId32 ", at %" PRId64 " ns\n",
+          first->lateness_max_ns, first->run, first->block, first->job, first->tile, first->at_ns);
+  print_remedy(row, first, file);
+}
+
+/** With what the waits of the late releases began, the largest count first. */
+static void print_first_causes(const prem_row *row, FILE *file) {
+  enum { SHOWN = 10 };
+  int64_t causes = 0, told = 0, others = 0;
+  for (int64_t i = 0; i < row->first.count; ++i)
+    if (row->first.causes[i].kind != PREM_FIRST_LOST) {
+      told += row->first.causes[i].late;
+      ++causes;
+    }
+  if (causes > 0)
+    fprintf(file, "%s: %" PRId64 " late %s %" PRId64 " first %s:\n", row->label, told,
+            told == 1 ? "release has" : "releases have", causes, causes == 1 ? "cause" : "causes");
+  else
+    fprintf(file, "%s: %" PRId64 " late %s of no known cause\n", row->label, row->late_releases,
+            row->late_releases == 1 ? "release" : "releases");
+  for (int64_t i = 0; i < row->first.count; ++i)
+    if (i < SHOWN)
+      print_first_cause(row, &row->first.causes[i], file);
+    else
+      others += row->first.causes[i].late;
+  if (others > 0)
+    fprintf(file, "  %" PRId64 ": %" PRId64 " other causes (--json names them)\n", others,
+            row->first.count - SHOWN);
+}
+
+/** What the late releases waited for, each by itself. */
 static void print_causes(const prem_row *row, FILE *file) {
   int64_t count[PREM_CAUSE_COUNT] = {0}, told = 0;
   for (int32_t i = 0; i < row->task_count * PREM_PHASE_COUNT; ++i)
@@ -360,8 +418,9 @@ static void print_causes(const prem_row *row, FILE *file) {
     }
   if (row->late_releases == 0)
     return;
-  fprintf(file, "%s: %" PRId64 " late releases", row->label, row->late_releases);
-  const char *before = ": ";
+  print_first_causes(row, file);
+  fputs("  what each waited for: ", file);
+  const char *before = "";
   for (int cause = 0; cause < PREM_CAUSE_COUNT; ++cause)
     if (count[cause] > 0) {
       fprintf(file, "%s%" PRId64 " %s", before, count[cause], cause_text((prem_cause)cause));
@@ -370,9 +429,6 @@ static void print_causes(const prem_row *row, FILE *file) {
   if (told < row->late_releases)
     fprintf(file, "%s%" PRId64 " without raw records", before, row->late_releases - told);
   fputc('\n', file);
-  for (int32_t t = 0; t < row->task_count; ++t)
-    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-      print_blame(&row->tasks[t], p, file);
 }
 
 static void print_verdict(const prem_row *row, FILE *file) {

@@ -74,8 +74,18 @@ rows_of() { # TEXT: the cells of every table row that begins with it, without th
   grep -aoE '<tr[^>]*><td[^>]*>.*' late | sed -e 's/<\/tr>/\n/g' | sed -e 's/<\/td>/|/g; s/<[^>]*>//g' | sed -e 's/\xe2\x80\xaf/ /g' | grep -aF "$1" || true
 }
 expect 'causes' "$(rows_of 'conv.0|prefetch|9 223')" 'conv.0|prefetch|9 223|7 611|202|100|1 303|7|'
-expect 'the window to widen' "$(rows_of 'conv.0|compute|100')" 'conv.0|compute|100|506|1 440|'
+expect 'first causes' "$(rows_of 'the hand-over from')" \
+  'the hand-over from conv.1 to conv.0 took longer than planned|1 303|1 504|1 440|5|131|0|131|1 200|'
+expect 'lost causes' "$(rows_of 'not known: raw' | cut -d'|' -f2)" '409'
+expect 'how many first causes' "$(sed -e 's/\xe2\x80\xaf/ /g' late | grep -aoE '[0-9 ]+ late releases have [0-9]+ first causes' | head -n 1)" \
+  ' 10 570 late releases have 2 first causes'
 expect 'a padded row' "$(rows_of 'free*')" 'free*|5 689.984|100|0 of 100|0 of 100|'
+
+# A result from before first causes were named.
+sed -e '/"first_causes"/,/^   \],$/d' "$source/report/late.json" >older.json
+"$ttprem" report older.json -o older.html
+browse older.html --dump-dom >late
+expect 'the window to widen' "$(rows_of 'conv.0|compute|100')" 'conv.0|compute|100|506|1 440|'
 expect 'published by padding' "$(rows_of 'conv.0|free|5' | grep -aoE '[^|]*\*\|$')" '5 689.984*|'
 
 browse 'page.html#zoom=0,free,0,1500' --dump-dom >zoomed

@@ -424,6 +424,35 @@ START_TEST(broken_documents_are_refused) {
 END_TEST
 
 /** What newer results have besides: taken where it is right, else refused. */
+START_TEST(first_causes_are_checked) {
+  static const struct {
+    const char *text, *reason;
+  } cases[] = {
+      {"[]", NULL},
+      {"[{\"kind\":\"window\",\"task\":\"a\",\"phase\":\"prefetch\",\"joined\":false,"
+       "\"from\":null,\"late_releases\":3,\"lateness_max_ns\":4,\"widen_ns\":5,\"run\":0,"
+       "\"block\":1,\"job\":0,\"tile\":2,\"at_ns\":6}]",
+       NULL},
+      {"[{\"kind\":\"window\",\"task\":\"a\"}]",
+       "rows[0].first_causes[0].phase is missing, should be a text"},
+      {"{}", "rows[0].first_causes is no list"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    prem_diag *found = prem_diag_new();
+    json_t *result = make_result("a", 1);
+    json_object_set_new(json_array_get(json_object_get(result, "rows"), 0), "first_causes",
+                        json_loads(cases[i].text, JSON_DECODE_ANY, NULL));
+    ck_assert_int_eq(json_dump_file(result, in_folder("r.json"), 0), 0);
+    json_decref(result);
+    ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), found),
+                     cases[i].reason ? PREM_ERR_PARSE : PREM_OK);
+    if (cases[i].reason)
+      ck_assert_str_eq(prem_diag_at(found, 0)->reason, cases[i].reason);
+    prem_diag_free(found);
+  }
+}
+END_TEST
+
 START_TEST(padding_and_causes_are_checked) {
   static const struct {
     const char *key, *text, *reason;
@@ -481,6 +510,7 @@ int main(void) {
   tcase_add_test(page, nothing_to_report_writes_nothing);
   tcase_add_loop_test(page, broken_documents_are_refused, 0, sizeof refusals / sizeof refusals[0]);
   tcase_add_test(page, good_findings_are_taken);
+  tcase_add_test(page, first_causes_are_checked);
   tcase_add_test(page, padding_and_causes_are_checked);
   Suite *suite = suite_create("report");
   suite_add_tcase(suite, data);

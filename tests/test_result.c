@@ -246,6 +246,7 @@ START_TEST(json_rows_have_every_key) {
                                      "trace_lost",
                                      "output_ok",
                                      "oversubscribed",
+                                     "first_causes",
                                      "tasks",
                                      "samples"};
   json_t *root = written();
@@ -288,6 +289,59 @@ START_TEST(json_numbers_are_those_of_the_row) {
   ck_assert_int_eq(integer_at(prefetch, "wcet_ns"), 100);
   ck_assert_int_eq(integer_at(prefetch, "woet_ns"), 120);
   assert_null(prefetch, "alone_ns");
+  json_decref(root);
+}
+END_TEST
+
+/** prem_result_free() frees them. */
+static void add_first_causes(void) {
+  static const prem_first_cause found[] = {{.kind = PREM_FIRST_HANDOVER,
+                                            .task = 1,
+                                            .from = 0,
+                                            .late = 75065,
+                                            .lateness_max_ns = 103904,
+                                            .widen_ns = 47584,
+                                            .run = 2,
+                                            .block = 131,
+                                            .job = 1,
+                                            .tile = 7,
+                                            .at_ns = 216032},
+                                           {.kind = PREM_FIRST_WINDOW,
+                                            .phase = PREM_PREFETCH,
+                                            .from = -1,
+                                            .late = 3,
+                                            .lateness_max_ns = 40,
+                                            .widen_ns = 20},
+                                           {.kind = PREM_FIRST_LOST, .from = -1, .late = 2}};
+  prem_row *tt = &result->rows[1];
+  tt->first.causes = malloc(sizeof found);
+  memcpy(tt->first.causes, found, sizeof found);
+  tt->first.count = 3;
+  tt->late_releases = 75071;
+  tt->tasks[1].late[PREM_PREFETCH].count[PREM_CAUSE_UNIT] = 75069;
+}
+
+START_TEST(json_names_first_causes) {
+  add_first_causes();
+  json_t *root = written();
+  const json_t *rows = json_object_get(root, "rows");
+  ck_assert_uint_eq(json_array_size(json_object_get(json_array_get(rows, 0), "first_causes")), 0);
+  const json_t *causes = json_object_get(json_array_get(rows, 1), "first_causes");
+  ck_assert_uint_eq(json_array_size(causes), 3);
+  const json_t *handover = json_array_get(causes, 0);
+  ck_assert_str_eq(string_at(handover, "kind"), "handover");
+  ck_assert_str_eq(string_at(handover, "from"), result->rows[1].tasks[0].name);
+  ck_assert_str_eq(string_at(handover, "task"), "corr");
+  ck_assert_int_eq(integer_at(handover, "late_releases"), 75065);
+  ck_assert_int_eq(integer_at(handover, "lateness_max_ns"), 103904);
+  ck_assert_int_eq(integer_at(handover, "widen_ns"), 47584);
+  ck_assert_int_eq(integer_at(handover, "run"), 2);
+  ck_assert_int_eq(integer_at(handover, "block"), 131);
+  ck_assert_int_eq(integer_at(handover, "job"), 1);
+  ck_assert_int_eq(integer_at(handover, "tile"), 7);
+  ck_assert_int_eq(integer_at(handover, "at_ns"), 216032);
+  assert_null(json_array_get(causes, 1), "from");
+  ck_assert_str_eq(string_at(json_array_get(causes, 1), "phase"), "prefetch");
   json_decref(root);
 }
 END_TEST
@@ -521,7 +575,41 @@ START_TEST(the_table_says_that_phases_were_only_counted) {
 }
 END_TEST
 
+START_TEST(the_table_leads_lateness_back_to_first_causes) {
+  const char *name = result->rows[1].tasks[0].name;
+  add_first_causes();
+  char *table = printed();
+  assert_says(table, "\ntt: 75068 late releases have 2 first causes:\n");
+  assert_says(table,
+              text("\n  75065: the hand-over from %s to corr took longer than planned\n"
+                   "    worst 103904 ns; first in run 2, block 131, job 1, tile 7, at 216032 "
+                   "ns\n    leave 47584 ns more between the two\n",
+                   name));
+  assert_says(table, text("\n  3: the prefetch of %s took longer than its window\n", name));
+  assert_says(table, "\n    widen its window of 100 ns by 20 ns\n");
+  assert_says(table, "\n  2: not known: raw records are lost\n");
+  assert_says(table, "\n  what each waited for: 75069 unit not free, 2 without raw records\n");
+  free(table);
+}
+END_TEST
+
+/* Ten are told of, the rest is counted. */
+START_TEST(the_table_tells_the_largest_causes) {
+  prem_row *tt = &result->rows[1];
+  tt->first.causes = calloc(12, sizeof *tt->first.causes);
+  tt->first.count = 12;
+  for (int i = 0; i < 12; ++i)
+    tt->first.causes[i] = (prem_first_cause){
+        .kind = PREM_FIRST_EXECUTOR, .phase = PREM_PREFETCH, .from = -1, .late = 20 - i};
+  char *table = printed();
+  assert_says(table, "\ntt: 174 late releases have 12 first causes:\n  20: nothing held up");
+  assert_says(table, "\n  19: 2 other causes (--json names them)\n");
+  free(table);
+}
+END_TEST
+
 START_TEST(the_table_fits_a_hundred_columns) {
+  add_first_causes();
   result->rows[1].releases = 1234567;
   result->rows[1].lateness_max_ns = 27169863;
   result->rows[1].makespan_ns.max = 22429057;
@@ -687,6 +775,7 @@ int main(void) {
   tcase_add_test(cases, json_says_where_it_comes_from);
   tcase_add_test(cases, json_rows_have_every_key);
   tcase_add_test(cases, json_numbers_are_those_of_the_row);
+  tcase_add_test(cases, json_names_first_causes);
   tcase_add_test(cases, json_has_every_way_that_was_tried);
   tcase_add_test(cases, json_has_null_where_there_is_no_number);
   tcase_add_test(cases, json_says_how_a_mode_was_run_and_what_was_not);
@@ -701,6 +790,8 @@ int main(void) {
   tcase_add_test(cases, the_table_says_how_modes_were_run_and_which_were_not);
   tcase_add_test(cases, the_table_shows_no_spread_of_a_copy);
   tcase_add_test(cases, the_table_says_that_phases_were_only_counted);
+  tcase_add_test(cases, the_table_leads_lateness_back_to_first_causes);
+  tcase_add_test(cases, the_table_tells_the_largest_causes);
   tcase_add_test(cases, the_table_fits_a_hundred_columns);
   tcase_add_test(cases, the_table_leads_with_lateness_and_ends_with_jitter);
   tcase_add_test(cases, the_table_tells_what_is_in_doubt);

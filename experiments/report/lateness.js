@@ -3,7 +3,7 @@
 
 const CAUSES = {
   clock: 'seen within two clock steps', cold: 'cold start', buffer: 'buffer not free', data: 'data late',
-  unit: 'unit not free', job: 'job before it late', executor: 'executor late',
+  unit: 'unit not free', job: 'job before it late', handover: 'hand-over late', executor: 'executor late',
 };
 
 /** [{task, name, late, causes, cell}] of the phases of a row that were late or made others late. */
@@ -23,8 +23,36 @@ function causesTable(row) {
     late.map((phase) => [phase.task, phase.name, count(phase.late), ...seen.map((cause) => count(phase.causes[cause])), ...(some ? [count(untold(phase))] : [])]));
 }
 
-/** Which windows to widen, and by how much. */
+/** With what the waits of the late releases began, in words. */
+function firstCause(cause) {
+  const phase = `${cause.joined ? 'joined ' : ''}${cause.phase} of ${cause.task}`;
+  switch (cause.kind) {
+    case 'window': return `the ${phase} took longer than its window`;
+    case 'handover': return `the hand-over from ${cause.from} to ${cause.task} took longer than planned`;
+    case 'executor': return `nothing held up the ${phase}: the executor began it late`;
+    case 'clock': return `the ${phase} was seen within two clock steps`;
+    case 'cold': return `cold start of the ${phase}`;
+    default: return 'not known: raw records are lost';
+  }
+}
+
+/** Where the chains of waits began, over all blocks and tasks. Older results do not say. */
+function firstCausesTable(row) {
+  const causes = row.first_causes || [];
+  if (!causes.length) return null;
+  const known = causes.filter((cause) => cause.kind !== 'lost');
+  const told = known.reduce((sum, cause) => sum + cause.late_releases, 0);
+  const unit = columnUnit(causes.flatMap((cause) => [cause.lateness_max_ns, cause.widen_ns]));
+  const at = columnUnit(causes.map((cause) => cause.at_ns));
+  return shortened(`${row.label}: ${count(told)} late ${told === 1 ? 'release has' : 'releases have'} ${count(known.length)} first ${known.length === 1 ? 'cause' : 'causes'}. With so much longer a window, or gap between the tasks, none of them would have waited.`,
+    [['first cause', '', 'text'], ['late releases'], ['worst lateness', unit[0]], ['longer by', unit[0]], ['first in run'], ['block'], ['job'], ['tile'], ['at', at[0]]],
+    causes.map((cause) => [firstCause(cause), count(cause.late_releases), inUnit(cause.lateness_max_ns, unit), cause.widen_ns > 0 ? inUnit(cause.widen_ns, unit) : '\u2013',
+      count(cause.run), count(cause.block), count(cause.job), count(cause.tile), inUnit(cause.at_ns, at)]));
+}
+
+/** Which windows to widen, and by how much; of results that do not name first causes. */
 function blameTable(row) {
+  if (row.first_causes) return null;
   const blamed = latePhases(row).filter((phase) => phase.causes.blamed > 0).sort((a, b) => b.causes.blamed - a.causes.blamed);
   if (!blamed.length) return null;
   const unit = columnUnit(blamed.flatMap((phase) => [phase.wcet, phase.causes.widen_ns]));
@@ -36,7 +64,7 @@ function blameTable(row) {
 
 function causesSection(result) {
   const late = result.rows.filter((row) => row.late_releases > 0 && !onlyCounted(row) && latePhases(row).length > 0);
-  return late.length ? section('Why they were late', late.map((row) => [causesTable(row), blameTable(row)])) : null;
+  return late.length ? section('Why they were late', late.map((row) => [firstCausesTable(row), causesTable(row), blameTable(row)])) : null;
 }
 
 /* ---- padding -------------------------------------------------------------------------------- */

@@ -33,7 +33,8 @@ typedef enum prem_cause {
   PREM_CAUSE_BUFFER, /* its buffer was still in use */
   PREM_CAUSE_DATA,   /* its tile's phase before it ended late */
   PREM_CAUSE_UNIT, /* another phase was still going on: the block moves, and computes, one by one */
-  PREM_CAUSE_JOB,  /* a job that its own job follows, or must not overtake, had not ended */
+  PREM_CAUSE_JOB,  /* a job that its own job follows, or must not overtake, ended late */
+  PREM_CAUSE_HANDOVER, /* that job had ended in time; it took long until this one knew */
   PREM_CAUSE_EXECUTOR, /* released and ready, and begun late all the same */
   PREM_CAUSE_COUNT
 } prem_cause;
@@ -41,9 +42,42 @@ typedef enum prem_cause {
 /** The late phases of one phase of one task, and those that go back to it. */
 typedef struct prem_late_causes {
   int64_t count[PREM_CAUSE_COUNT]; /* of its late ones; of those without raw records: none */
-  int64_t blamed;   /* late phases of any task that waited, directly or not, for this one */
+  int64_t blamed;   /* late phases of any task whose first cause is this one's window */
   int64_t widen_ns; /* so much longer a window and none of them would have waited; 0: none did */
 } prem_late_causes;
+
+/** With what a chain of waits begins, over all blocks and tasks. */
+typedef enum prem_first_kind {
+  PREM_FIRST_WINDOW,   /* a phase took longer than its window */
+  PREM_FIRST_HANDOVER, /* from a job's last end to the task behind it took longer than planned */
+  PREM_FIRST_EXECUTOR, /* nothing held a phase up, and it began late all the same */
+  PREM_FIRST_CLOCK,    /* the same, within two steps of the clock */
+  PREM_FIRST_COLD,     /* a block's first phase after a start, or behind a long warm-up */
+  PREM_FIRST_LOST,     /* the chain leads to raw records that are lost: not known */
+  PREM_FIRST_COUNT
+} prem_first_kind;
+
+/** A first cause, the late releases that go back to it, and where it was seen first. */
+typedef struct prem_first_cause {
+  prem_first_kind kind;
+  int32_t task;            /* whose phase it is; of a hand-over, who waits */
+  prem_phase phase;        /* of a hand-over and of lost ones: as where it was seen first */
+  bool joined;             /* a prefetch under one window with a writeback */
+  int32_t from;            /* of a hand-over, the task that ended; else -1 */
+  int64_t late;            /* releases; each has one first cause */
+  int64_t lateness_max_ns; /* the worst of them */
+  int64_t widen_ns; /* so much longer a window, or a gap between the tasks, and none of them would
+                       have waited; 0: neither is to blame */
+  int64_t run;      /* where it was seen first: as in the trace's file */
+  int32_t block, tile, job;
+  int64_t at_ns; /* start of the phase, from the run's start */
+} prem_first_cause;
+
+/** Largest count first. */
+typedef struct prem_first_causes {
+  prem_first_cause *causes; /* [count] */
+  int64_t count;
+} prem_first_causes;
 
 /**
  * Publishing by padding: the output counts at an instant that the first half of the counted samples
@@ -99,6 +133,7 @@ typedef struct prem_row {
   bool oversubscribed;
   prem_task_result *tasks; /* [task_count] */
   int32_t task_count;
+  prem_first_causes first; /* of its late releases that have raw records */
   int64_t *samples_ns; /* [repeats]: makespan of each counted sample, in the order of execution */
   int64_t *response_samples_ns; /* [repeats][job_count], jobs as in prem_trace.first_job */
   int64_t job_count;            /* of all tasks in a hyperperiod */
@@ -187,19 +222,25 @@ PREM_API prem_status prem_violations(const prem_schedule *schedule, const prem_t
                                      int64_t discard, int64_t skew_ns, int64_t *certain,
                                      int64_t *possible);
 
-/** "clock", "cold", "buffer", "data", "unit", "job", "executor". Thread-safe. */
+/** "clock", "cold", "buffer", "data", "unit", "job", "handover", "executor". Thread-safe. */
 PREM_API const char *prem_cause_name(prem_cause cause);
+/** "window", "handover", "executor", "clock", "cold", "lost". Thread-safe. */
+PREM_API const char *prem_first_kind_name(prem_first_kind kind);
 /**
- * Why the late phases of a sorted trace were late, and whom they had to wait for.
+ * Why the late phases of a sorted trace were late, and with what each one's chain of waits began.
+ * O(records), and O(slots of the plan) where tasks wait for each other.
  *
  * @param         discard        hyperperiods at the start that do not count
  * @param         clock_step_ns  of the machine
+ * @param         first_run      number of the trace's first hyperperiod, for the places
  * @param[in,out] causes         [task * 3 + phase]; the counts are added to.
+ * @param[in,out] first          is added to; {0} at first. Free with prem_first_causes_free().
  * @retval PREM_ERR_MEMORY  nothing was added
  */
 PREM_API prem_status prem_find_causes(const prem_schedule *schedule, const prem_trace *trace,
-                                      int64_t discard, int64_t clock_step_ns,
-                                      prem_late_causes *causes);
+                                      int64_t discard, int64_t clock_step_ns, int64_t first_run,
+                                      prem_late_causes *causes, prem_first_causes *first);
+PREM_API void prem_first_causes_free(prem_first_causes *first);
 
 /**
  * Write the result as JSON ("ttprem.result/1") with provenance; raw samples go to PATH with

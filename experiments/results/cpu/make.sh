@@ -24,6 +24,7 @@ measure() { # FILE BENCH...: what the benchmarks say, and where
 }
 measure benchmarks.txt bench_sim bench_check bench_load
 measure traces.txt bench_trace
+measure causes.txt bench_causes
 
 tools/demo.sh >"$here/demo.txt.new"
 mv "$here/demo.txt.new" "$here/demo.txt"
