@@ -327,6 +327,8 @@ int main(int argc, char **argv) {
     puts(backend ? "skipped: no GPU here" : "skipped: the GPU backend is not in this build");
     return SKIPPED;
   }
+  if (strncmp(machine.uuid, "GPU-", 4) != 0 || !strstr(machine.driver, "CUDA "))
+    fail("the GPU's UUID or its driver's version is not known", NULL);
   for (size_t i = 0; i < sizeof examples / sizeof *examples; ++i) {
     char path[1024];
     snprintf(path, sizeof path, "%s/%s", argc > 1 ? argv[1] : SOURCE_DIR, examples[i]);

@@ -10,7 +10,7 @@
 #include "experiments/experiment.h"
 #include "ttprem/ttprem.h"
 
-static const prem_machine machine = {.name = "a machine", .backend = "cpu", .cores = 2};
+static prem_machine machine = {.name = "a machine", .backend = "cpu", .cores = 2};
 
 static char folder[] = "/tmp/ttprem-findings-XXXXXX";
 
@@ -92,6 +92,25 @@ START_TEST(all_that_was_found_is_written) {
   ck_assert_double_eq(json_real_value(json_array_get(first, 2)), 1.25);
   ck_assert_int_eq(json_integer_value(json_array_get(second, 1)), INT64_C(9007199254740993));
   ck_assert(json_is_null(json_array_get(second, 2)));
+  json_decref(root);
+  prem_findings_free(findings);
+}
+END_TEST
+
+/* Two GPUs of one name are told apart, and a driver from its next version. */
+START_TEST(a_gpu_is_named) {
+  prem_findings *findings = some_findings();
+  json_t *root = written(findings);
+  const json_t *found = json_object_get(json_object_get(root, "provenance"), "machine");
+  ck_assert_ptr_null(json_object_get(found, "uuid"));
+  ck_assert_ptr_null(json_object_get(found, "driver"));
+  json_decref(root);
+  snprintf(machine.uuid, sizeof machine.uuid, "GPU-0f");
+  snprintf(machine.driver, sizeof machine.driver, "580.95.05, CUDA 13.0");
+  root = written(findings);
+  found = json_object_get(json_object_get(root, "provenance"), "machine");
+  ck_assert_str_eq(string_at(found, "uuid"), "GPU-0f");
+  ck_assert_str_eq(string_at(found, "driver"), "580.95.05, CUDA 13.0");
   json_decref(root);
   prem_findings_free(findings);
 }
@@ -505,6 +524,7 @@ int main(void) {
   tcase_add_unchecked_fixture(cases, make_folder, remove_folder);
   tcase_set_timeout(cases, 60);
   tcase_add_test(cases, all_that_was_found_is_written);
+  tcase_add_test(cases, a_gpu_is_named);
   tcase_add_test(cases, doubts_are_written);
   tcase_add_test(cases, a_chart_names_its_columns);
   tcase_add_loop_test(cases, a_mistake_is_told_and_nothing_written, 0, MISTAKES);

@@ -9,6 +9,7 @@
 #include "backend.h"
 #include "cuda_program.h"
 #include "device_verify.h"
+#include "driver_version.h"
 #include "executive.h"
 #include "machine_facts.h"
 #include "opponents.h"
@@ -115,11 +116,21 @@ static cudaError_t count_resident_blocks(const prem_launch *smallest, int32_t sm
   return cudaSuccess;
 }
 
+/* As the driver's own tools write it. */
+static void write_uuid(const cudaUUID_t *uuid, char *text, size_t bytes) {
+  const unsigned char *b = (const unsigned char *)uuid->bytes;
+  snprintf(text, bytes, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+           b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
+           b[14], b[15]);
+}
+
 static cudaError_t find_facts(const struct cudaDeviceProp *device, prem_machine *out) {
   prem_launch smallest = {.most_views = 2, .most_tasks = 1, .most_ports = 2, .widest_move = 1};
   prem_executive_lay_out(&smallest);
   snprintf(out->name, sizeof out->name, "%.127s", device->name);
   snprintf(out->backend, sizeof out->backend, "cuda");
+  write_uuid(&device->uuid, out->uuid, sizeof out->uuid);
+  prem_driver_version(out->driver, sizeof out->driver);
   out->cores = device->multiProcessorCount;
   out->scratch_bytes = (int64_t)device->sharedMemPerBlockOptin - smallest.buffers_at;
   cudaError_t error = count_resident_blocks(&smallest, out->cores, &out->max_blocks);
