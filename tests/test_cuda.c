@@ -75,6 +75,8 @@ static bool run(prem_session *session, const char *name, prem_mode mode, prem_en
   if (status != PREM_OK || (prem_mode_computes(mode) && !verdict.ok) ||
       trace->hyperperiods != HYPERPERIODS)
     fail(what, diag);
+  if (trace->launch_ns <= 0 || trace->launch_ns > 1000000000) /* a launch takes microseconds */
+    fail("the time from the call to S is not known, or cannot be", diag);
   return true;
 }
 

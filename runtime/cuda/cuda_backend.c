@@ -40,6 +40,7 @@ typedef struct prem_cuda {
   cudaStream_t stream, control; /* the launch; the abort word */
   uint32_t *abort_word;         /* pinned: 1, and room for what the device says */
   prem_device_fault *fault;     /* pinned: what it says of a run that does not end */
+  int64_t *clock_word;          /* pinned: a reading of its clock */
   void *records_room;           /* raw records in device memory */
   int64_t records_capacity;
   long long *ends_room; /* job_end_ns in device memory */
@@ -341,6 +342,7 @@ static void cuda_close(void *state) {
     cudaFree(cuda->ends_room);
     cudaFreeHost(cuda->abort_word);
     cudaFreeHost(cuda->fault);
+    cudaFreeHost(cuda->clock_word);
     if (cuda->stream)
       cudaStreamDestroy(cuda->stream);
     if (cuda->control)
@@ -376,6 +378,8 @@ static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
                          cudaHostAllocDefault));
   *cuda->abort_word = 1;
   CUDA_TRY(cudaHostAlloc((void **)&cuda->fault, sizeof *cuda->fault, cudaHostAllocDefault));
+  CUDA_TRY(
+      cudaHostAlloc((void **)&cuda->clock_word, sizeof *cuda->clock_word, cudaHostAllocMapped));
   cuda->device.launch.clock_step_ns = machine->clock_step_ns;
   status = choose_variant(cuda, diag);
   if (status != PREM_OK)
@@ -846,12 +850,17 @@ static prem_status cuda_run(void *state, const prem_run_request *request, prem_t
   void *arguments[] = {&launch};
   const dim3 grid = {(unsigned)(cuda->sm_count * cuda->device.blocks_per_sm), 1, 1};
   const dim3 threads = {(unsigned)cuda->threads, 1, 1};
+  int64_t offset_ns = INT64_MIN;
+  CUDA_TRY(prem_measure_offset(cuda->stream, cuda->clock_word, &offset_ns));
+  const int64_t called_at_ns = host_now_ns();
   CUDA_TRY(cudaLaunchCooperativeKernel(cuda->executive, grid, threads, arguments,
                                        cuda->scratch_bytes, cuda->stream));
   status = watch(cuda, request, engine, diag);
   if (loss != GPU_THERE)
     goto done;
   CUDA_TRY(cudaMemcpy(&after, launch.state, sizeof after, cudaMemcpyDeviceToHost));
+  if (after.start_ns > 0 && offset_ns != INT64_MIN)
+    trace->launch_ns = after.start_ns - offset_ns - called_at_ns;
   CUDA_TRY(collect_trace(cuda, blocks, trace, ends));
   trace->hyperperiods = hyperperiods_complete(trace, request->hyperperiods);
   if (after.left_over > 0)
