@@ -321,6 +321,7 @@ static void check_findings(inspection *judge, const json_t *root) {
                                    {"verdict", TEXT | NOTHING},
                                    {"notes", LIST},
                                    {"complete", BOOLEAN},
+                                   {"kept", BOOLEAN | NOTHING},
                                    {"output_ok", BOOLEAN | NOTHING},
                                    {"provenance", OBJECT},
                                    {"tables", LIST},

@@ -125,11 +125,19 @@ START_TEST(doubts_are_written) {
   ck_assert(json_is_false(json_object_get(root, "complete")));
   ck_assert(json_is_true(json_object_get(root, "output_ok")));
   ck_assert(json_is_null(json_object_get(json_object_get(root, "provenance"), "seed")));
+  ck_assert_ptr_null(json_object_get(root, "kept")); /* nobody promised anything */
+  json_decref(root);
+  prem_findings_promise(findings, true);
+  root = written(findings);
+  ck_assert(json_is_true(json_object_get(root, "kept")));
   json_decref(root);
   prem_findings_output(findings, false);
   prem_findings_output(findings, true);
+  prem_findings_promise(findings, false);
+  prem_findings_promise(findings, true);
   ck_assert(prem_findings_wrong(findings));
   root = written(findings);
+  ck_assert(json_is_false(json_object_get(root, "kept")));
   ck_assert(json_is_false(json_object_get(root, "output_ok")));
   json_decref(root);
   prem_findings_free(findings);

@@ -416,7 +416,7 @@ function findingsSection(document, number) {
   const {findings} = document;
   const wrong = findings.output_ok === false;
   return element('article', {}, element('h2', {id: `document-${number}`}, findings.title),
-    verdictBox(wrong || !findings.complete, (wrong ? 'WRONG OUTPUT: these numbers mean nothing. ' : '') + (findings.verdict || 'No verdict was reached.'), null),
+    verdictBox(wrong || !findings.complete || findings.kept === false, (wrong ? 'WRONG OUTPUT: these numbers mean nothing. ' : '') + (findings.verdict || 'No verdict was reached.'), null),
     findings.complete ? null : element('p', {class: 'doubt'}, 'Interrupted before its end: what is here is right as far as it goes.'),
     findings.question ? element('p', {class: 'soft'}, `The question: ${findings.question}`) : null,
     findings.notes.map((note) => element('p', {}, note)),
