@@ -45,7 +45,8 @@ typedef struct prem_cuda {
   int64_t records_capacity;
   long long *ends_room; /* job_end_ns in device memory */
   int64_t ends_capacity;
-  prem_opponents *opponents; /* NULL until a run asks for a mode without phases */
+  prem_opponents *opponents;      /* NULL until a run asks for a mode without phases */
+  const struct prem_cuda *leader; /* whose ways they take; NULL: nobody's */
 } prem_cuda;
 
 /* A compute that never comes back and an error of the device take the GPU from the whole process:
@@ -796,7 +797,7 @@ static prem_status run_opponent(prem_cuda *cuda, const prem_run_request *request
                                    .host = cuda->host,
                                    .sm_count = cuda->sm_count};
   if (!cuda->opponents)
-    cuda->opponents = prem_opponents_new(&place);
+    cuda->opponents = prem_opponents_new(&place, cuda->leader ? cuda->leader->opponents : NULL);
   if (!cuda->opponents)
     return PREM_ERR_MEMORY;
   const prem_status status = prem_opponents_run(cuda->opponents, request, trace, diag);
@@ -805,6 +806,11 @@ static prem_status run_opponent(prem_cuda *cuda, const prem_run_request *request
   else if (status == PREM_ERR_MACHINE && is_broken(cuda))
     loss = GPU_BROKEN;
   return status;
+}
+
+static void cuda_follow(void *state, const void *from) {
+  prem_cuda *cuda = state;
+  cuda->leader = from;
 }
 
 static const prem_tuning *cuda_tuning(const void *state) {
@@ -894,5 +900,6 @@ const prem_backend prem_backend_cuda = {
     .download = cuda_download,
     .tuning = cuda_tuning,
     .setup = cuda_setup,
+    .follow = cuda_follow,
     .close = cuda_close,
 };
