@@ -98,8 +98,8 @@ static json_t *summary_of(const seen_values *of) {
 static void fit_to(json_t *root, const char *text) {
   seen_values of[2][3] = {0}; /* [row][makespan, a, b] */
   for (const char *line = strchr(text, '\n') + 1; *line; line = strchr(line, '\n') + 1) {
-    const int row = strstr(line, "\"tt\"") == NULL || strstr(line, "\"tt\"") > strchr(line, '\n');
-    const char *at = strchr(line, ',') + 1;
+    const char *at = strchr(line, ',') + 1; /* the label */
+    const int row = strncmp(at, "\"tt\"", 4) == 0 ? 0 : 1;
     for (int column = 0; column < 4 && (at = strpbrk(at, ",\n")) && *at == ','; ++column) {
       char *end;
       const long long ns = strtoll(++at, &end, 10);
