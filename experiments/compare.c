@@ -8,7 +8,7 @@
 #include "ttprem/measure.h"
 
 enum {
-  MAX_RESIDENT_LAUNCHES = 10,
+  MOST_RESIDENT_LAUNCHES = 10,
   EXAMPLE_RECORDS = 1 << 20 /* 56 MiB a row: far more than a picture can show */
 };
 
@@ -411,6 +411,10 @@ static void fit_into_duration(prem_campaign *campaign) {
   campaign->rounds = smaller(campaign->rounds, campaign->repeat);
 }
 
+static int64_t most_launches(const prem_compare_options *options) {
+  return options->launches > 0 ? options->launches : MOST_RESIDENT_LAUNCHES;
+}
+
 /** How often the modes are launched, and for how long. */
 static void lay_out_rounds(prem_campaign *campaign) {
   const prem_compare_options *options = campaign->options;
@@ -419,11 +423,11 @@ static void lay_out_rounds(prem_campaign *campaign) {
     campaign->rounds = options->repeat ? options->discard + options->repeat : 0;
     return;
   }
-  campaign->rounds = MAX_RESIDENT_LAUNCHES;
+  campaign->rounds = most_launches(options);
   if (options->duration_s > 0)
     fit_into_duration(campaign);
   else
-    campaign->rounds = smaller(campaign->repeat, MAX_RESIDENT_LAUNCHES);
+    campaign->rounds = smaller(campaign->repeat, campaign->rounds);
 }
 
 static prem_status make_trace(prem_campaign *campaign) {

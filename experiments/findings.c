@@ -10,7 +10,7 @@
 #include "finding_parts.h"
 
 enum {
-  LONG_ROWS = 40,  /* of a table that is for a chart rather than for a reader: */
+  LONG_ROWS = 64,  /* of a table that is for a chart rather than for a reader: */
   PRINTED_ROWS = 5 /* a few of it show what it holds */
 };
 
@@ -148,6 +148,11 @@ void prem_findings_incomplete(prem_findings *findings) {
 void prem_findings_output(prem_findings *findings, bool ok) {
   findings->output_checked = true;
   findings->output_wrong |= !ok;
+}
+
+void prem_findings_promise(prem_findings *findings, bool kept) {
+  findings->promised = true;
+  findings->broken |= !kept;
 }
 
 void prem_findings_seed(prem_findings *findings, uint64_t seed) {

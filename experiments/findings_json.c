@@ -111,6 +111,8 @@ static json_t *findings_json(const prem_findings *findings, const prem_machine *
   whole &= put(object, "complete", json_boolean(!findings->incomplete));
   whole &= put(object, "output_ok",
                findings->output_checked ? json_boolean(!findings->output_wrong) : json_null());
+  if (findings->promised)
+    whole &= put(object, "kept", json_boolean(!findings->broken));
   whole &= put(object, "provenance",
                prem_provenance_json(machine, command, findings->began_unix_s,
                                     findings->seeded ? &findings->seed : NULL));

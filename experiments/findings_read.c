@@ -101,7 +101,8 @@ static bool add_chart(prem_findings *findings, const json_t *from) {
 static prem_status fill(prem_findings *findings, const json_t *root, const char *path,
                         prem_diag *diag) {
   const json_t *notes = json_object_get(root, "notes"), *tables = json_object_get(root, "tables"),
-               *charts = json_object_get(root, "charts"), *ok = json_object_get(root, "output_ok");
+               *charts = json_object_get(root, "charts"), *ok = json_object_get(root, "output_ok"),
+               *kept = json_object_get(root, "kept");
   if (text_of(root, "verdict"))
     prem_findings_verdict(findings, "%s", text_of(root, "verdict"));
   for (size_t i = 0; i < json_array_size(notes); ++i)
@@ -111,6 +112,8 @@ static prem_status fill(prem_findings *findings, const json_t *root, const char 
     prem_findings_incomplete(findings);
   if (json_is_boolean(ok))
     prem_findings_output(findings, json_is_true(ok));
+  if (json_is_boolean(kept))
+    prem_findings_promise(findings, json_is_true(kept));
   for (size_t i = 0; i < json_array_size(tables); ++i)
     if (!add_table(findings, json_array_get(tables, i)))
       return refuse(diag, path, "tables", "table number %zu is broken: measure again", i + 1);

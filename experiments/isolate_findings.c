@@ -2,6 +2,7 @@
 #include "ttprem/isolation.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,11 +64,23 @@ static void add_known(prem_table *table, int64_t value) {
     prem_table_add_int(table, value);
 }
 
-static void add_summary(prem_table *table, const prem_summary *summary) {
-  prem_table_add_int(table, summary->count);
-  const int64_t values[] = {summary->min, summary->p50, summary->p999, summary->max};
-  for (size_t i = 0; i < sizeof values / sizeof *values; ++i)
-    add_known(table, summary->count > 0 ? values[i] : -1);
+/* As a number, and as a cell: INT64_MIN is not known. */
+static double known(int64_t value) {
+  return value == INT64_MIN ? (double)NAN : (double)value;
+}
+
+static void add_or_missing(prem_table *table, int64_t value) {
+  if (value == INT64_MIN)
+    prem_table_add_real(table, (double)NAN);
+  else
+    prem_table_add_int(table, value);
+}
+
+static void add_values(prem_table *table, int64_t count, const int64_t *values,
+                       size_t value_count) {
+  prem_table_add_int(table, count);
+  for (size_t i = 0; i < value_count; ++i)
+    add_or_missing(table, count > 0 ? values[i] : INT64_MIN);
 }
 
 static void name_columns(prem_table *table, const char *const *columns) {
@@ -75,31 +88,130 @@ static void name_columns(prem_table *table, const char *const *columns) {
     prem_table_column(table, columns[0], columns[1]);
 }
 
+static void add_moves(prem_table *table, const prem_isolation *isolation,
+                      const prem_isolation_move *move) {
+  const double step_ns = isolation->clock_step_ns > 0 ? (double)isolation->clock_step_ns : 1;
+  const int64_t moved_ns[] = {move->p50_ns, move->p9999_ns, move->max_ns};
+  for (size_t i = 0; i < sizeof moved_ns / sizeof *moved_ns; ++i) {
+    add_or_missing(table, moved_ns[i]);
+    prem_table_add_real(table, known(moved_ns[i]) / step_ns);
+  }
+}
+
+static void add_response(prem_table *table, const prem_isolation *isolation,
+                         const prem_isolation_mode *mode, int32_t t, prem_company company) {
+  const prem_isolation_task *task = &mode->tasks[t];
+  const prem_summary *response = &task->response_ns[company];
+  const prem_isolation_move move = prem_isolation_move_of(task, company);
+  const int64_t values[] = {response->min, response->p50, response->p999, response->p9999,
+                            response->max};
+  prem_table_add_text(table, prem_mode_name(mode->mode));
+  prem_table_add_text(table, task->name);
+  prem_table_add_text(table, prem_company_name(company));
+  add_values(table, response->count, values, sizeof values / sizeof *values);
+  add_moves(table, isolation, &move);
+  prem_table_add_real(table, response->mean > 0
+                                 ? 100.0 * (double)(response->max - response->min) / response->mean
+                                 : (double)NAN);
+}
+
 static void add_responses(prem_findings *findings, const prem_isolation *isolation) {
-  static const char *const columns[] = {"mode",        "",   "task",       "",   "company", "",
-                                        "jobs",        "",   "min",        "ns", "p50",     "ns",
-                                        "p99.9",       "ns", "longest",    "ns", "moved",   "ns",
-                                        "clock_steps", "",   "spread_pct", "%",  NULL};
-  prem_table *table =
-      prem_findings_table(findings, "responses",
-                          "Response times, and how far they moved from what they are alone", NULL);
+  static const char *const columns[] = {"mode",
+                                        "",
+                                        "task",
+                                        "",
+                                        "company",
+                                        "",
+                                        "jobs",
+                                        "",
+                                        "min",
+                                        "ns",
+                                        "p50",
+                                        "ns",
+                                        "p99.9",
+                                        "ns",
+                                        "p99.99",
+                                        "ns",
+                                        "longest",
+                                        "ns",
+                                        "moved_p50",
+                                        "ns",
+                                        "steps_p50",
+                                        "",
+                                        "moved_p99.99",
+                                        "ns",
+                                        "steps_p99.99",
+                                        "",
+                                        "moved_longest",
+                                        "ns",
+                                        "steps_longest",
+                                        "",
+                                        "spread_pct",
+                                        "%",
+                                        NULL};
+  prem_table *table = prem_findings_table(
+      findings, "responses",
+      "Response times, and how far they moved from what they are alone (in ns and clock steps)",
+      NULL);
+  name_columns(table, columns);
+  for (int32_t m = 0; m < isolation->mode_count; ++m)
+    for (int32_t t = 0; t < isolation->task_count; ++t)
+      for (int c = 0; c < PREM_COMPANY_COUNT; ++c)
+        add_response(table, isolation, &isolation->modes[m], t, (prem_company)c);
+}
+
+static int64_t jobs_in(const prem_isolation *isolation, const prem_isolation_mode *mode,
+                       int company) {
+  int64_t jobs = 0;
+  for (int32_t t = 0; t < isolation->task_count; ++t)
+    jobs += mode->tasks[t].response_ns[company].count;
+  return jobs;
+}
+
+static void add_companies(prem_findings *findings, const prem_isolation *isolation) {
+  static const char *const columns[] = {"mode",     "", "company",  "", "jobs",     "",
+                                        "releases", "", "late",     "", "lateness", "ns",
+                                        "overruns", "", "left_out", "", NULL};
+  prem_table *table = prem_findings_table(
+      findings, "companies",
+      "Jobs that were judged, and what was late or ended after its window in each company", NULL);
+  name_columns(table, columns);
+  for (int32_t m = 0; m < isolation->mode_count; ++m)
+    for (int c = 0; c < PREM_COMPANY_COUNT; ++c) {
+      const prem_isolation_mode *mode = &isolation->modes[m];
+      const bool released = mode->releases[c] > 0;
+      prem_table_add_text(table, prem_mode_name(mode->mode));
+      prem_table_add_text(table, prem_company_name((prem_company)c));
+      prem_table_add_int(table, jobs_in(isolation, mode, c));
+      add_known(table, released ? mode->releases[c] : -1);
+      add_known(table, released ? mode->late[c] : -1);
+      add_or_missing(table, released ? mode->lateness_max_ns[c] : INT64_MIN);
+      add_known(table, released ? mode->overruns[c] : -1);
+      prem_table_add_text(table, mode->left_out[c]);
+    }
+}
+
+/* What is kept of the samples: a row each would be tens of MB. */
+static void add_counted(prem_findings *findings, const prem_isolation *isolation) {
+  static const char *const columns[] = {"mode", "",   "task",  "", "company", "",
+                                        "time", "ns", "count", "", NULL};
+  prem_table *table = prem_findings_table(
+      findings, "response_times",
+      "Response times, counted: so many are no longer than that, and longer than the row before",
+      NULL);
   name_columns(table, columns);
   for (int32_t m = 0; m < isolation->mode_count; ++m)
     for (int32_t t = 0; t < isolation->task_count; ++t)
       for (int c = 0; c < PREM_COMPANY_COUNT; ++c) {
         const prem_isolation_task *task = &isolation->modes[m].tasks[t];
-        const prem_summary *response = &task->response_ns[c];
-        const int64_t moved_ns = prem_isolation_moved_ns(task, (prem_company)c);
-        prem_table_add_text(table, prem_mode_name(isolation->modes[m].mode));
-        prem_table_add_text(table, task->name);
-        prem_table_add_text(table, prem_company_name((prem_company)c));
-        add_summary(table, response);
-        add_known(table, moved_ns);
-        prem_table_add_real(table, steps_of(isolation, moved_ns));
-        prem_table_add_real(table,
-                            response->mean > 0
-                                ? 100.0 * (double)(response->max - response->min) / response->mean
-                                : (double)NAN);
+        const prem_isolation_bins *bins = &task->response_bins[c];
+        for (int32_t i = 0; i < bins->bin_count; ++i) {
+          prem_table_add_text(table, prem_mode_name(isolation->modes[m].mode));
+          prem_table_add_text(table, task->name);
+          prem_table_add_text(table, prem_company_name((prem_company)c));
+          prem_table_add_int(table, bins->ns[i]);
+          prem_table_add_int(table, bins->count[i]);
+        }
       }
 }
 
@@ -123,7 +235,9 @@ static void add_phases(prem_findings *findings, const prem_isolation *isolation)
           prem_table_add_text(table, task->name);
           prem_table_add_text(table, prem_phase_name((prem_phase)p));
           prem_table_add_text(table, prem_company_name((prem_company)c));
-          add_summary(table, &task->phase_ns[p][c]);
+          const prem_summary *took = &task->phase_ns[p][c];
+          const int64_t values[] = {took->min, took->p50, took->p999, took->max};
+          add_values(table, took->count, values, sizeof values / sizeof *values);
           prem_table_add_real(table, ratios.p50);
           prem_table_add_real(table, ratios.p999);
           prem_table_add_real(table, ratios.max);
@@ -239,12 +353,56 @@ static void add_charts(prem_findings *findings) {
     prem_findings_chart(findings, &charts[i]);
 }
 
+static void add_launches(prem_findings *findings, const prem_isolation *isolation) {
+  if (isolation->launches > 0)
+    prem_findings_note(findings,
+                       "Resident: %lld launches of each company and mode, which alternate; outputs "
+                       "are verified once a launch.",
+                       (long long)isolation->launches);
+}
+
+/* The rule of three, of the task and company with the fewest jobs. */
+static void add_rule(prem_findings *findings, const prem_isolation *isolation) {
+  int64_t least = INT64_MAX;
+  for (int32_t m = 0; m < isolation->mode_count; ++m)
+    for (int32_t t = 0; t < isolation->task_count; ++t)
+      for (int c = 0; c < PREM_COMPANY_COUNT; ++c) {
+        const int64_t jobs = isolation->modes[m].tasks[t].response_ns[c].count;
+        least = jobs > 0 && jobs < least ? jobs : least;
+      }
+  if (isolation->repeats_itself)
+    prem_findings_note(findings,
+                       "The simulator repeats itself: nothing is said about rarer times.");
+  else if (least > 3 && least < INT64_MAX)
+    prem_findings_note(findings,
+                       "N is %lld jobs of a task or more: with 95 %% confidence fewer than 3/N = "
+                       "%.4g %% of its response times in a company are longer than the longest.",
+                       (long long)least, 300.0 / (double)least);
+  else
+    prem_findings_note(findings, "Too few jobs to say how often response times are longer.");
+}
+
+static void add_untiled(prem_findings *findings, const prem_isolation *isolation) {
+  bool any = false;
+  for (int32_t m = 0; m < isolation->mode_count; ++m)
+    any |= !prem_mode_has_phases(isolation->modes[m].mode);
+  if (any)
+    prem_findings_note(findings,
+                       "Modes without phases: jobs are ordinary kernels, and so are the hostile "
+                       "ones, which move the same bytes without waiting for their windows. A task "
+                       "is launched in the same way, and in partition on the same SMs, in every "
+                       "company.");
+}
+
 static void add_notes(prem_findings *findings, const prem_isolation *isolation) {
   prem_findings_note(findings,
                      "Each company and mode: %lld samples in %lld rounds, all of it interleaved in "
                      "random order; one clock step is %lld ns.",
                      (long long)isolation->samples, (long long)isolation->rounds,
                      (long long)isolation->clock_step_ns);
+  add_launches(findings, isolation);
+  add_rule(findings, isolation);
+  add_untiled(findings, isolation);
   int32_t standing = 0;
   for (int32_t t = 0; t < isolation->task_count; ++t)
     standing += !isolation->hostile[t].replaced;
@@ -264,33 +422,89 @@ static void add_notes(prem_findings *findings, const prem_isolation *isolation) 
     prem_findings_incomplete(findings);
 }
 
+static void PREM_PRINTF(3, 4) say(char *text, size_t bytes, const char *format, ...) {
+  const size_t used = strlen(text);
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text + used, bytes - used, format, arguments);
+  va_end(arguments);
+}
+
+static void say_late(char *text, size_t bytes, const prem_isolation_mode *mode) {
+  const int64_t *late = mode->late, *all = mode->releases;
+  const int64_t sum = late[PREM_ALONE] + late[PREM_NEIGHBOURS] + late[PREM_HOSTILE];
+  if (all[PREM_NEIGHBOURS] == 0)
+    return;
+  if (sum == 0)
+    say(text, bytes, ", no release was late");
+  else
+    say(text, bytes,
+        ", %lld releases were late alone, %lld with neighbours, %lld with hostile ones",
+        (long long)late[PREM_ALONE], (long long)late[PREM_NEIGHBOURS],
+        (long long)late[PREM_HOSTILE]);
+}
+
 static void say_mode(char *text, size_t bytes, const prem_isolation *isolation,
                      const prem_isolation_mode *mode) {
   const worst_ratios real = worst_of(isolation, mode, PREM_NEIGHBOURS);
   const worst_ratios hostile = worst_of(isolation, mode, PREM_HOSTILE);
   const int64_t real_ns = furthest_ns(isolation, mode, PREM_NEIGHBOURS);
   const int64_t hostile_ns = furthest_ns(isolation, mode, PREM_HOSTILE);
+  say(text, bytes, "%s: ", prem_mode_name(mode->mode));
   if (real_ns < 0 || hostile_ns < 0) {
-    snprintf(text, bytes, "%s: not measured in all companies", prem_mode_name(mode->mode));
+    say(text, bytes, "not measured in all companies");
     return;
   }
-  snprintf(text, bytes,
-           "%s: response times moved by at most %lld ns (%.1f clock steps) with their neighbours "
-           "and %lld ns (%.1f) with hostile ones, the longest memory phase to %.2f and %.2f times "
-           "what it is alone",
-           prem_mode_name(mode->mode), (long long)real_ns, steps_of(isolation, real_ns),
-           (long long)hostile_ns, steps_of(isolation, hostile_ns), real.max, hostile.max);
+  say(text, bytes,
+      "response times moved by at most %lld ns (%.1f clock steps) with their neighbours and %lld "
+      "ns (%.1f) with hostile ones",
+      (long long)real_ns, steps_of(isolation, real_ns), (long long)hostile_ns,
+      steps_of(isolation, hostile_ns));
+  if (!isnan(real.max) && !isnan(hostile.max))
+    say(text, bytes, ", the longest memory phase to %.2f and %.2f times what it is alone", real.max,
+        hostile.max);
+  say_late(text, bytes, mode);
 }
 
 static void add_verdict(prem_findings *findings, const prem_isolation *isolation) {
-  char text[PREM_MODE_COUNT * 320] = "";
+  char text[PREM_MODE_COUNT * 400 + sizeof isolation->disturbed] = "";
   for (int32_t m = 0; m < isolation->mode_count; ++m) {
-    const size_t used = strlen(text);
-    const size_t gap = m > 0 ? 2 : 0;
-    memcpy(text + used, "; ", gap);
-    say_mode(text + used + gap, sizeof text - used - gap, isolation, &isolation->modes[m]);
+    say(text, sizeof text, "%s", m > 0 ? "; " : "");
+    say_mode(text, sizeof text, isolation, &isolation->modes[m]);
   }
+  if (isolation->valid)
+    say(text, sizeof text, ". The certificate is valid: nothing disturbed it");
+  else
+    say(text, sizeof text, ". The certificate is INVALID, the machine was disturbed: %s",
+        isolation->disturbed);
   prem_findings_verdict(findings, "%s.", text);
+}
+
+/* ---- the promise ---------------------------------------------------------------------------- */
+
+enum { STEPS_KEPT = 2 }; /* of the clock: one each in the stamps of two instants */
+
+static bool keeps(const prem_isolation *isolation, const prem_isolation_mode *mode) {
+  bool kept = true;
+  for (int c = 0; c < PREM_COMPANY_COUNT; ++c)
+    kept &= mode->late[c] == 0 && !mode->left_out[c][0];
+  for (int32_t t = 0; t < isolation->task_count; ++t)
+    for (int c = PREM_NEIGHBOURS; c < PREM_COMPANY_COUNT; ++c) {
+      const int64_t moved_ns = prem_isolation_moved_ns(&mode->tasks[t], (prem_company)c);
+      kept &= moved_ns >= 0 && steps_of(isolation, moved_ns) <= STEPS_KEPT;
+    }
+  return kept;
+}
+
+/* tt promises that tasks keep their times; where it was not measured, all others are judged so. */
+static void add_promise(prem_findings *findings, const prem_isolation *isolation) {
+  bool has_tt = false;
+  for (int32_t m = 0; m < isolation->mode_count; ++m)
+    has_tt |= isolation->modes[m].mode == PREM_MODE_TT;
+  prem_findings_promise(findings, isolation->valid);
+  for (int32_t m = 0; m < isolation->mode_count; ++m)
+    if (!has_tt || isolation->modes[m].mode == PREM_MODE_TT)
+      prem_findings_promise(findings, keeps(isolation, &isolation->modes[m]));
 }
 
 prem_findings *prem_isolation_findings(const prem_isolation *isolation,
@@ -305,12 +519,16 @@ prem_findings *prem_isolation_findings(const prem_isolation *isolation,
     return NULL;
   add_certificate(findings, isolation);
   add_responses(findings, isolation);
+  add_companies(findings, isolation);
   add_phases(findings, isolation);
   add_hostility(findings, isolation);
   add_charts(findings);
   add_curves(findings, isolation, schedule);
+  add_counted(findings, isolation);
   add_notes(findings, isolation);
   add_verdict(findings, isolation);
+  add_promise(findings, isolation);
+  prem_findings_seed(findings, isolation->seed);
   prem_findings_output(findings, isolation->output_ok);
   return findings;
 }

@@ -1,6 +1,7 @@
 /* Parties by turns: each turn is a short comparison of the modes, whose traces are folded. */
 #include "observe.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /** The party that is running: what the callback of the comparison needs. */
@@ -157,8 +158,28 @@ static prem_status fold_trace(void *context, const prem_trace *trace, prem_mode 
 
 /* ---- rounds --------------------------------------------------------------------------------- */
 
+static void leave_out(prem_party *party, prem_mode mode, const char *reason) {
+  snprintf(party->left_out[mode], sizeof party->left_out[mode], "%s",
+           reason[0] ? reason : "not possible here");
+}
+
+/* A comparison of several modes says which are not possible; of the only one the diag says it. */
+static void note_left_out(prem_party *party, const prem_compare_options *compare,
+                          const prem_result *result, const prem_diag *diag) {
+  const size_t problems = prem_diag_count(diag);
+  const char *last = problems > 0 ? prem_diag_at(diag, problems - 1)->reason : "";
+  for (int32_t i = 0; result && i < result->left_out_count; ++i)
+    leave_out(party, result->left_out[i].mode, result->left_out[i].reason);
+  for (int32_t m = 0; !result && m < compare->mode_count; ++m)
+    leave_out(party, compare->modes[m], last);
+}
+
+static bool takes_part(const prem_party *party, prem_mode mode) {
+  return (!party->modes || party->modes & 1U << mode) && !party->left_out[mode][0];
+}
+
 static prem_status take_turn(prem_party *party, const prem_observe_options *options,
-                             int64_t samples, uint64_t seed, prem_diag *diag) {
+                             int64_t samples, int64_t launches, uint64_t seed, prem_diag *diag) {
   turn now = {.party = party,
               .options = options,
               .discard = options->scenario == PREM_RESIDENT ? options->discard : 0,
@@ -169,6 +190,7 @@ static prem_status take_turn(prem_party *party, const prem_observe_options *opti
   prem_compare_options compare = {.scenario = options->scenario,
                                   .repeat = samples,
                                   .discard = options->discard,
+                                  .launches = launches,
                                   .seed = seed,
                                   .max_records = options->max_records,
                                   .engine = options->engine,
@@ -177,11 +199,17 @@ static prem_status take_turn(prem_party *party, const prem_observe_options *opti
                                   .on_trace = fold_trace,
                                   .trace_context = &now};
   for (int32_t m = 0; m < options->mode_count; ++m)
-    if (!party->modes || party->modes & 1U << options->modes[m])
+    if (takes_part(party, options->modes[m]))
       compare.modes[compare.mode_count++] = options->modes[m];
   prem_result *result = NULL;
-  prem_status status =
-      prem_compare(party->session, party->schedule, options->backend, &compare, &result, diag);
+  prem_status status = PREM_OK;
+  if (compare.mode_count > 0)
+    status =
+        prem_compare(party->session, party->schedule, options->backend, &compare, &result, diag);
+  if (status == PREM_ERR_UNAVAILABLE && options->leave_out) {
+    note_left_out(party, &compare, result, diag);
+    status = PREM_OK;
+  }
   for (int32_t i = 0; result && i < result->row_count; ++i) {
     prem_observed *observed = &party->observed[result->rows[i].mode];
     observed->output_wrong |= result->rows[i].output_checked && !result->rows[i].output_ok;
@@ -213,6 +241,11 @@ static int64_t share_of(int64_t samples, int64_t rounds, int64_t round) {
   return samples / rounds + (round < samples % rounds);
 }
 
+/* Resident launches of a turn; 0: as a comparison has them. */
+static int64_t launches_in(const prem_observe_options *options, int64_t rounds, int64_t round) {
+  return options->launches > 0 ? larger(share_of(options->launches, rounds, round), 1) : 0;
+}
+
 prem_status prem_observe(prem_party *parties, int32_t count, const prem_observe_options *options,
                          prem_diag *diag) {
   const int64_t rounds = options->rounds < options->samples ? options->rounds : options->samples;
@@ -230,7 +263,7 @@ prem_status prem_observe(prem_party *parties, int32_t count, const prem_observe_
           options->stop && *options->stop
               ? PREM_ERR_INTERRUPTED
               : take_turn(&parties[order[i]], options, share_of(options->samples, rounds, round),
-                          next_random(&random), diag);
+                          launches_in(options, rounds, round), next_random(&random), diag);
       if (options->progress && status == PREM_OK)
         options->progress(options->progress_context, round * count + i + 1, rounds * count);
     }

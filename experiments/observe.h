@@ -40,6 +40,7 @@ typedef struct prem_party {
   uint32_t modes; /* bits 1 << prem_mode: of the options' modes only these; 0: all of them */
   prem_session *session;
   prem_observed observed[PREM_MODE_COUNT];
+  char left_out[PREM_MODE_COUNT][256]; /* why a mode was not possible; "": nothing known of it */
 } prem_party;
 
 typedef struct prem_observe_options {
@@ -49,9 +50,13 @@ typedef struct prem_observe_options {
   prem_scenario scenario;
   int64_t samples; /* of each party and mode, over all rounds: runs, or hyperperiods */
   int64_t rounds;
-  int64_t discard; /* at the start of each party in each round (resident: of each launch) */
+  int64_t launches; /* resident: of each party and mode, over all rounds, at least one in each; 0:
+                       10 in each */
+  int64_t discard;  /* at the start of each party in each round (resident: of each launch) */
   uint64_t seed;
   int64_t max_records;
+  bool leave_out; /* a mode that is not possible is left out of that party, whose left_out says why;
+                     false: it ends everything */
   prem_engine engine;
   const volatile sig_atomic_t *stop;
   void (*progress)(void *context, int64_t done, int64_t all); /* parties run; may be NULL */

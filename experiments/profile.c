@@ -336,6 +336,7 @@ static void add_notes(prem_findings *findings, const prem_profile *profile) {
                           profile->disturbed);
   if (profile->interrupted)
     prem_findings_incomplete(findings);
+  prem_findings_seed(findings, profile->seed);
   prem_findings_output(findings, profile->output_ok);
 }
 
@@ -365,6 +366,7 @@ static prem_status make_result(profiling *all, const prem_machine *machine) {
   result->task_count = all->schedule->task_count;
   result->machine = *machine;
   result->samples = all->options->samples;
+  result->seed = all->options->seed;
   result->rounds =
       all->options->rounds < all->options->samples ? all->options->rounds : all->options->samples;
   result->counts_cold = !all->options->steady && all->schedule->plan->warmup_tiles == 0;

@@ -58,6 +58,10 @@ static void write_all(FILE *file, const prem_profile *profile) {
           "bound: wcet_ns is\n# what plans are made with, all else is for the reader.\n"
           "version = 1;\n",
           profile->samples, prem_version());
+  fprintf(file, "# Seed of the order: %" PRIu64 ".", profile->seed);
+  if (profile->machine.uuid[0])
+    fprintf(file, " Machine: %s, driver %s.", profile->machine.uuid, profile->machine.driver);
+  fputc('\n', file);
   write_text(file, "machine", profile->machine.name);
   fprintf(file, "valid = %s;\n", profile->valid ? "true" : "false");
   if (!profile->valid)

@@ -20,6 +20,10 @@ static json_t *machine_json(const prem_machine *machine) {
   whole &= put(object, "dispatch_ns", integer(machine->dispatch_ns));
   whole &= put(object, "precedence_ns", integer(machine->precedence_ns));
   whole &= put(object, "bandwidth_bytes_per_s", integer(machine->bandwidth_bytes_per_s));
+  if (machine->uuid[0])
+    whole &= put(object, "uuid", text(machine->uuid));
+  if (machine->driver[0])
+    whole &= put(object, "driver", text(machine->driver));
   return finished(object, whole);
 }
 

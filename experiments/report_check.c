@@ -89,7 +89,11 @@ static void check_provenance(inspection *judge, const json_t *root) {
                                    {"machine", OBJECT},
                                    {"kernel", TEXT | NOTHING},
                                    {"compiler", TEXT | NOTHING}};
-  static const member machine[] = {{"name", TEXT}, {"backend", TEXT}, {"clock_step_ns", NUMBER}};
+  static const member machine[] = {{"name", TEXT},
+                                   {"backend", TEXT},
+                                   {"clock_step_ns", NUMBER},
+                                   {"uuid", TEXT | NOTHING},
+                                   {"driver", TEXT | NOTHING}};
   const json_t *provenance = json_object_get(root, "provenance");
   CHECK(judge, provenance, "provenance", members);
   CHECK(judge, json_object_get(provenance, "machine"), "provenance.machine", machine);
@@ -343,6 +347,7 @@ static void check_findings(inspection *judge, const json_t *root) {
                                    {"verdict", TEXT | NOTHING},
                                    {"notes", LIST},
                                    {"complete", BOOLEAN},
+                                   {"kept", BOOLEAN | NOTHING},
                                    {"output_ok", BOOLEAN | NOTHING},
                                    {"provenance", OBJECT},
                                    {"tables", LIST},

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -214,6 +216,58 @@ static json_t *samples_json(const json_t *result, const sample_set *set) {
   return finished(object, whole);
 }
 
+/** Are these the samples that a summary of the result was made of? */
+static bool are_samples_of(prem_csv *csv, const series *samples, const json_t *summary,
+                           const char *row, const char *what) {
+  const int64_t said = json_integer_value(json_object_get(summary, "count"));
+  if (samples->count != said)
+    return prem_csv_refuse(csv,
+                           "is of another run: %" PRId64 " samples of %s in row '%.60s', the "
+                           "result has %" PRId64,
+                           samples->count, what, row, said);
+  if (said == 0)
+    return true;
+  int64_t least = samples->values[0], most = samples->values[0];
+  for (int64_t i = 1; i < samples->count; ++i) {
+    least = samples->values[i] < least ? samples->values[i] : least;
+    most = samples->values[i] > most ? samples->values[i] : most;
+  }
+  long double above = 0; /* the least, as the result's own mean was made */
+  for (int64_t i = 0; i < samples->count; ++i)
+    above += (long double)samples->values[i] - (long double)least;
+  const double mean = (double)((long double)least + above / (long double)samples->count);
+  const double says = json_number_value(json_object_get(summary, "mean"));
+  const int64_t min = json_integer_value(json_object_get(summary, "min"));
+  const int64_t max = json_integer_value(json_object_get(summary, "max"));
+  if (least == min && most == max && fabs(mean - says) <= 1e-6 + 1e-12 * fabs(says))
+    return true;
+  return prem_csv_refuse(csv,
+                         "is of another run: %s of row '%.60s' is %" PRId64 " to %" PRId64
+                         " ns, mean %.3f; the result says %" PRId64 " to %" PRId64 ", mean %.3f",
+                         what, row, least, most, mean, min, max, says);
+}
+
+/** A file of the same name that another run has left would be drawn as this one's. */
+static bool judge_samples(prem_csv *csv, const json_t *result, const sample_set *set) {
+  bool same = true;
+  csv->line = 0; /* it is about all of them */
+  for (int64_t r = 0; r < set->rows && same; ++r) {
+    const json_t *row = json_array_get(rows_of(result), (size_t)r);
+    const series *of_row = &set->all[r * (1 + set->tasks)];
+    const char *label = text_of(row, "label");
+    same =
+        are_samples_of(csv, &of_row[0], json_object_get(row, "makespan_ns"), label, "the makespan");
+    for (int64_t t = 0; t < set->tasks && same; ++t) {
+      const json_t *task = json_array_get(json_object_get(row, "tasks"), (size_t)t);
+      const char *name = text_of(task, "name");
+      char what[96];
+      snprintf(what, sizeof what, "the response of '%.60s'", name ? name : "");
+      same = are_samples_of(csv, &of_row[1 + t], json_object_get(task, "response_ns"), label, what);
+    }
+  }
+  return same;
+}
+
 static json_t *read_samples(prem_csv *csv, const json_t *result) {
   sample_set set = {.rows = (int64_t)json_array_size(rows_of(result)),
                     .tasks = (int64_t)json_array_size(tasks_of(result))};
@@ -222,6 +276,7 @@ static json_t *read_samples(prem_csv *csv, const json_t *result) {
   bool whole = set.all && read_sample_header(csv, result, &set);
   while (whole && prem_csv_next(csv))
     whole = read_sample(csv, result, &set);
+  whole = whole && csv->status == PREM_OK && judge_samples(csv, result, &set);
   json_t *made = whole && csv->status == PREM_OK ? samples_json(result, &set) : NULL;
   for (int64_t i = 0; set.all && i < curves; ++i)
     free(set.all[i].values);

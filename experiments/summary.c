@@ -3,18 +3,18 @@
 
 #include "ttprem/measure.h"
 
-enum { P99_SAMPLES = 1000, P999_SAMPLES = 10000 };
+enum { P99_SAMPLES = 1000, P999_SAMPLES = 10000, P9999_SAMPLES = 100000 };
 
 static int by_value(const void *a, const void *b) {
   int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
   return (x > y) - (x < y);
 }
 
-/** The nearest-rank percentile of sorted values: the smallest that per_mille of them do not exceed.
- */
-static int64_t nearest_rank(const int64_t *values, int64_t count, int64_t per_mille) {
-  int64_t whole = count / 1000 * per_mille;
-  int64_t rest = (count % 1000 * per_mille + 999) / 1000;
+/** The nearest-rank percentile of sorted values: the smallest that so many of `of` of them do not
+ *  exceed. */
+static int64_t nearest_rank(const int64_t *values, int64_t count, int64_t part, int64_t of) {
+  int64_t whole = count / of * part;
+  int64_t rest = (count % of * part + of - 1) / of;
   return values[whole + rest - 1];
 }
 
@@ -27,16 +27,19 @@ static double mean_of(const int64_t *values, int64_t count) {
 }
 
 void prem_summarise(int64_t *values, int64_t count, prem_summary *out) {
-  *out = (prem_summary){.count = count > 0 ? count : 0, .p99 = INT64_MIN, .p999 = INT64_MIN};
+  *out = (prem_summary){
+      .count = count > 0 ? count : 0, .p99 = INT64_MIN, .p999 = INT64_MIN, .p9999 = INT64_MIN};
   if (count <= 0)
     return;
   qsort(values, (size_t)count, sizeof *values, by_value);
   out->min = values[0];
-  out->p50 = nearest_rank(values, count, 500);
+  out->p50 = nearest_rank(values, count, 500, 1000);
   if (count >= P99_SAMPLES)
-    out->p99 = nearest_rank(values, count, 990);
+    out->p99 = nearest_rank(values, count, 990, 1000);
   if (count >= P999_SAMPLES)
-    out->p999 = nearest_rank(values, count, 999);
+    out->p999 = nearest_rank(values, count, 999, 1000);
+  if (count >= P9999_SAMPLES)
+    out->p9999 = nearest_rank(values, count, 9999, 10000);
   out->max = values[count - 1];
   out->mean = mean_of(values, count);
 }

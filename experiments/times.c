@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEADING_BITS = 11, P99_SAMPLES = 1000, P999_SAMPLES = 10000 };
+enum { LEADING_BITS = 11, P99_SAMPLES = 1000, P999_SAMPLES = 10000, P9999_SAMPLES = 100000 };
 
 static int64_t rounded(int64_t ns) {
   if (ns < INT64_C(1) << LEADING_BITS)
@@ -65,9 +65,8 @@ void prem_times_free(prem_times *times) {
   *times = (prem_times){0};
 }
 
-int64_t prem_times_percentile(const prem_times *times, int64_t per_mille) {
-  const int64_t rank =
-      times->count / 1000 * per_mille + (times->count % 1000 * per_mille + 999) / 1000;
+static int64_t nearest_rank(const prem_times *times, int64_t part, int64_t of) {
+  const int64_t rank = times->count / of * part + (times->count % of * part + of - 1) / of;
   int64_t before = 0;
   for (int64_t i = 0; i < times->distinct; ++i) {
     before += times->list[i].count;
@@ -79,8 +78,13 @@ int64_t prem_times_percentile(const prem_times *times, int64_t per_mille) {
   return times->max_ns;
 }
 
+int64_t prem_times_percentile(const prem_times *times, int64_t per_mille) {
+  return nearest_rank(times, per_mille, 1000);
+}
+
 void prem_times_summarise(const prem_times *times, prem_summary *out) {
-  *out = (prem_summary){.count = times->count, .p99 = INT64_MIN, .p999 = INT64_MIN};
+  *out = (prem_summary){
+      .count = times->count, .p99 = INT64_MIN, .p999 = INT64_MIN, .p9999 = INT64_MIN};
   if (times->count == 0)
     return;
   out->min = times->min_ns;
@@ -89,6 +93,8 @@ void prem_times_summarise(const prem_times *times, prem_summary *out) {
     out->p99 = prem_times_percentile(times, 990);
   if (times->count >= P999_SAMPLES)
     out->p999 = prem_times_percentile(times, 999);
+  if (times->count >= P9999_SAMPLES)
+    out->p9999 = nearest_rank(times, 9999, 10000);
   out->max = times->max_ns;
   out->mean = times->sum_ns / (double)times->count;
 }

@@ -29,6 +29,8 @@ struct prem_backend {
   const prem_tuning *(*tuning)(const void *state);
   /** See prem_session_setup(); NULL: the backend has nothing to say. */
   const char *(*setup)(const void *state, prem_mode mode);
+  /** See prem_session_follow(); NULL: the backend chooses nothing. */
+  void (*follow)(void *state, const void *from);
   void (*close)(void *state);
 };
 

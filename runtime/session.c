@@ -130,6 +130,11 @@ void prem_session_close(prem_session *session) {
   free(session);
 }
 
+void prem_session_follow(prem_session *session, const prem_session *from) {
+  if (session->backend == from->backend && session->backend->follow)
+    session->backend->follow(session->state, from->state);
+}
+
 const prem_tuning *prem_session_tuning(const prem_session *session) {
   return session->backend->tuning ? session->backend->tuning(session->state) : NULL;
 }

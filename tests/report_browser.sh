@@ -88,6 +88,16 @@ browse older.html --dump-dom >late
 expect 'the window to widen' "$(rows_of 'conv.0|compute|100')" 'conv.0|compute|100|506|1 440|'
 expect 'published by padding' "$(rows_of 'conv.0|free|5' | grep -aoE '[^|]*\*\|$')" '5 689.984*|'
 
+# A promise that was broken is seen at the verdict's edge.
+verdicts() { grep -aoE '<div class="verdict[^"]*"' "$1" | sort | uniq -c | tr -s ' '; }
+"$ttprem" report "$source/report/chart_kinds.json" -o kept.html
+sed 's/"complete": true,/"complete": true, "kept": false,/' "$source/report/chart_kinds.json" >broken.json
+"$ttprem" report broken.json -o broken.html
+browse kept.html --dump-dom >kept
+browse broken.html --dump-dom >broken
+expect 'verdict' "$(verdicts kept)" ' 1 <div class="verdict"'
+expect 'verdict of a broken promise' "$(verdicts broken)" ' 1 <div class="verdict bad"'
+
 browse 'page.html#zoom=0,free,0,1500' --dump-dom >zoomed
 zoomed=$(attribute zoomed view)
 expect 'zoomed to' "${zoomed%,*}" free,0,1500

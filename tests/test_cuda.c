@@ -75,6 +75,8 @@ static bool run(prem_session *session, const char *name, prem_mode mode, prem_en
   if (status != PREM_OK || (prem_mode_computes(mode) && !verdict.ok) ||
       trace->hyperperiods != HYPERPERIODS)
     fail(what, diag);
+  if (trace->launch_ns <= 0 || trace->launch_ns > 1000000000) /* a launch takes microseconds */
+    fail("the time from the call to S is not known, or cannot be", diag);
   return true;
 }
 
@@ -327,6 +329,8 @@ int main(int argc, char **argv) {
     puts(backend ? "skipped: no GPU here" : "skipped: the GPU backend is not in this build");
     return SKIPPED;
   }
+  if (strncmp(machine.uuid, "GPU-", 4) != 0 || !strstr(machine.driver, "CUDA "))
+    fail("the GPU's UUID or its driver's version is not known", NULL);
   for (size_t i = 0; i < sizeof examples / sizeof *examples; ++i) {
     char path[1024];
     snprintf(path, sizeof path, "%s/%s", argc > 1 ? argv[1] : SOURCE_DIR, examples[i]);

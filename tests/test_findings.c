@@ -10,7 +10,7 @@
 #include "experiments/experiment.h"
 #include "ttprem/ttprem.h"
 
-static const prem_machine machine = {.name = "a machine", .backend = "cpu", .cores = 2};
+static prem_machine machine = {.name = "a machine", .backend = "cpu", .cores = 2};
 
 static char folder[] = "/tmp/ttprem-findings-XXXXXX";
 
@@ -97,6 +97,25 @@ START_TEST(all_that_was_found_is_written) {
 }
 END_TEST
 
+/* Two GPUs of one name are told apart, and a driver from its next version. */
+START_TEST(a_gpu_is_named) {
+  prem_findings *findings = some_findings();
+  json_t *root = written(findings);
+  const json_t *found = json_object_get(json_object_get(root, "provenance"), "machine");
+  ck_assert_ptr_null(json_object_get(found, "uuid"));
+  ck_assert_ptr_null(json_object_get(found, "driver"));
+  json_decref(root);
+  snprintf(machine.uuid, sizeof machine.uuid, "GPU-0f");
+  snprintf(machine.driver, sizeof machine.driver, "580.95.05, CUDA 13.0");
+  root = written(findings);
+  found = json_object_get(json_object_get(root, "provenance"), "machine");
+  ck_assert_str_eq(string_at(found, "uuid"), "GPU-0f");
+  ck_assert_str_eq(string_at(found, "driver"), "580.95.05, CUDA 13.0");
+  json_decref(root);
+  prem_findings_free(findings);
+}
+END_TEST
+
 START_TEST(doubts_are_written) {
   prem_findings *findings = some_findings();
   prem_findings_incomplete(findings);
@@ -106,11 +125,19 @@ START_TEST(doubts_are_written) {
   ck_assert(json_is_false(json_object_get(root, "complete")));
   ck_assert(json_is_true(json_object_get(root, "output_ok")));
   ck_assert(json_is_null(json_object_get(json_object_get(root, "provenance"), "seed")));
+  ck_assert_ptr_null(json_object_get(root, "kept")); /* nobody promised anything */
+  json_decref(root);
+  prem_findings_promise(findings, true);
+  root = written(findings);
+  ck_assert(json_is_true(json_object_get(root, "kept")));
   json_decref(root);
   prem_findings_output(findings, false);
   prem_findings_output(findings, true);
+  prem_findings_promise(findings, false);
+  prem_findings_promise(findings, true);
   ck_assert(prem_findings_wrong(findings));
   root = written(findings);
+  ck_assert(json_is_false(json_object_get(root, "kept")));
   ck_assert(json_is_false(json_object_get(root, "output_ok")));
   json_decref(root);
   prem_findings_free(findings);
@@ -505,6 +532,7 @@ int main(void) {
   tcase_add_unchecked_fixture(cases, make_folder, remove_folder);
   tcase_set_timeout(cases, 60);
   tcase_add_test(cases, all_that_was_found_is_written);
+  tcase_add_test(cases, a_gpu_is_named);
   tcase_add_test(cases, doubts_are_written);
   tcase_add_test(cases, a_chart_names_its_columns);
   tcase_add_loop_test(cases, a_mistake_is_told_and_nothing_written, 0, MISTAKES);

@@ -39,6 +39,7 @@ static prem_findings *some_findings(void) {
   prem_findings_verdict(findings, "There are %d %%.", 3);
   prem_findings_note(findings, "100 %% of them are made up.");
   prem_findings_output(findings, true);
+  prem_findings_promise(findings, false);
   prem_table *table = prem_findings_table(findings, "numbers", "Numbers", NULL);
   prem_table_column(table, "who", "");
   prem_table_column(table, "x", "ns");

@@ -1,7 +1,10 @@
 /* The isolation certificate on the simulator, whose every time is known beforehand. */
 #include <math.h>
 
+#include "experiments/finding_parts.h"
+#include "experiments/observe.h"
 #include "running.h"
+#include "runtime/backend.h"
 #include "ttprem/isolation.h"
 
 /*
@@ -76,13 +79,97 @@ static void tear_down(void) {
   prem_diag_free(diag);
 }
 
-static void isolate(const char *source) {
+static void isolate_on(const prem_backend *backend, const char *source, prem_status expected) {
   schedule = checked_schedule(source);
-  const prem_status status =
-      prem_isolate(schedule, prem_backend_find("sim"), &options, &isolation, diag);
-  if (status != PREM_OK)
+  const prem_status status = prem_isolate(schedule, backend, &options, &isolation, diag);
+  if (status != expected)
     abort_with(prem_status_text(status), diag);
 }
+
+static void isolate(const char *source) {
+  isolate_on(prem_backend_find("sim"), source, PREM_OK);
+}
+
+static char *printed(const prem_findings *findings) {
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&text, &bytes);
+  prem_findings_print(findings, file);
+  fclose(file);
+  return text;
+}
+
+static void assert_says(const char *words, bool wanted) {
+  prem_findings *findings = prem_isolation_findings(isolation, schedule);
+  char *text = printed(findings);
+  ck_assert_msg((strstr(text, words) != NULL) == wanted, "%s: %s", words, text);
+  free(text);
+  prem_findings_free(findings);
+}
+
+/* ---- a backend that can do less, or other things, than the simulator --------------------------
+ */
+
+static struct {
+  const void *opened[8]; /* states, in the order in which the parties open their sessions */
+  int count;
+  int refusing_from;       /* parties from this one on have no mode legacy */
+  int followers;           /* of the third one, all tasks */
+  int64_t runs, slow_from; /* runs from this one on take longer */
+} fake;
+
+static prem_status fake_open(const prem_program *program, prem_arrays *arrays,
+                             const prem_machine *machine, void **state, prem_diag *problems) {
+  const prem_status status = prem_backend_sim.open(program, arrays, machine, state, problems);
+  if (fake.count < 8)
+    fake.opened[fake.count++] = *state;
+  return status;
+}
+
+static prem_status fake_run(void *state, const prem_run_request *request, prem_trace *trace,
+                            prem_diag *problems) {
+  int party = 0;
+  while (party < fake.count && fake.opened[party] != state)
+    ++party;
+  if (request->mode == PREM_MODE_LEGACY && party >= fake.refusing_from) {
+    prem_diag_add(problems, PREM_NOTE, 0, (prem_place){0}, "", "no ordinary kernels here");
+    return PREM_ERR_UNAVAILABLE;
+  }
+  prem_run_request plain = *request;
+  plain.mode = request->mode == PREM_MODE_LEGACY ? PREM_MODE_FREE : request->mode;
+  const prem_status status = prem_backend_sim.run(state, &plain, trace, problems);
+  for (int64_t i = 0; i < request->hyperperiods * trace->job_count; ++i)
+    trace->job_end_ns[i] += fake.runs >= fake.slow_from ? 200 : 0;
+  ++fake.runs;
+  if (request->mode == PREM_MODE_LEGACY)
+    trace->record_count = 0;
+  return status;
+}
+
+static void fake_follow(void *state, const void *from) {
+  (void)state;
+  fake.followers += from == fake.opened[2];
+}
+
+static prem_status fake_verify(void *state, prem_verdict *out) {
+  (void)state;
+  *out = (prem_verdict){.ok = false, .wrong = 1};
+  return PREM_OK;
+}
+
+static prem_backend fake_backend(void) {
+  prem_backend backend = prem_backend_sim;
+  backend.modes |= 1U << PREM_MODE_LEGACY;
+  backend.open = fake_open;
+  backend.run = fake_run;
+  backend.follow = fake_follow;
+  memset(&fake, 0, sizeof fake);
+  fake.refusing_from = 99;
+  fake.slow_from = INT64_MAX;
+  return backend;
+}
+
+/* ---- what is measured ------------------------------------------------------------------------ */
 
 START_TEST(time_triggered_tasks_do_not_move) {
   isolate(pair);
@@ -200,14 +287,264 @@ START_TEST(what_was_not_measured_did_not_move) {
 }
 END_TEST
 
+/* The longest series that a certificate asks for: p99.99, and what is kept of it. */
+START_TEST(a_hundred_thousand_hyperperiods_carry_p9999) {
+  options.samples = 100000;
+  options.mode_count = 1;
+  options.rounds = 5;
+  isolate("version = 1; name = \"one\"; platform: { blocks = 1; };\n"
+          "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;\n"
+          "  prefetch: { wcet_ns = 100L; }; } );\n"
+          "plan: { hyperperiod_ns = 100L; runs = ( { task = \"a\"; phase = \"prefetch\";\n"
+          "  start_ns = 0L; } ); };\n");
+  const prem_isolation_task *a = &isolation->modes[0].tasks[0];
+  ck_assert_int_eq(isolation->launches, 10);
+  for (int c = PREM_ALONE; c < PREM_COMPANY_COUNT; ++c) {
+    ck_assert_int_eq(a->response_ns[c].count, 100000);
+    ck_assert_int_eq(a->response_ns[c].p9999, 100);
+    ck_assert_int_eq(a->response_bins[c].bin_count, 1);
+    ck_assert_int_eq(a->response_bins[c].ns[0], 100);
+    ck_assert_int_eq(a->response_bins[c].count[0], 100000);
+    ck_assert_int_eq(prem_isolation_move_of(a, (prem_company)c).p9999_ns, 0);
+  }
+  /* raw records are kept for some of them, and that is said */
+  ck_assert_int_gt(isolation->lost, 0);
+  ck_assert_int_le(a->phase_ns[PREM_PREFETCH][PREM_ALONE].count, options.max_records);
+  assert_says("Resident: 10 launches of each company and mode, which alternate; outputs are", true);
+}
+END_TEST
+
+/* One job in 100, each later behind its release than the one before it. */
+START_TEST(many_different_times_share_bins_but_for_the_longest) {
+  options.mode_count = 1;
+  isolate("version = 1; name = \"many\"; platform: { blocks = 2; };\n"
+          "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;\n"
+          "  prefetch: { wcet_ns = 100L; }; period_ns = 1000L; },\n"
+          "  { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;\n"
+          "  compute: { wcet_ns = 100L; }; period_ns = 100000L; } );\n"
+          "plan: { hyperperiod_ns = 100000L; runs = (\n"
+          "  { task = \"a\"; phase = \"prefetch\"; jobs = 100; job_step_ns = 1005L;\n"
+          "    start_ns = 0L; },\n"
+          "  { task = \"b\"; phase = \"compute\"; start_ns = 0L; } ); };\n");
+  const prem_isolation_bins *bins = &isolation->modes[0].tasks[0].response_bins[PREM_NEIGHBOURS];
+  ck_assert_int_eq(bins->bin_count, PREM_ISOLATION_BINS);
+  int64_t sum = 0;
+  for (int i = 0; i < PREM_ISOLATION_BINS; ++i) {
+    ck_assert(i == 0 || bins->ns[i] > bins->ns[i - 1]);
+    sum += bins->count[i];
+    if (i >= PREM_ISOLATION_BINS - 16) { /* 4 hyperperiods */
+      ck_assert_int_eq(bins->count[i], 4);
+      ck_assert_int_eq(bins->ns[i], 100 + 5 * (99 - (PREM_ISOLATION_BINS - 1 - i)));
+    }
+  }
+  ck_assert_int_eq(sum, 400);
+  ck_assert_int_eq(bins->ns[PREM_ISOLATION_BINS - 17], 100 + 5 * 83);
+}
+END_TEST
+
+START_TEST(moves_have_a_sign) {
+  prem_isolation_task task = {
+      .response_ns = {[PREM_ALONE] = {.count = 9, .p50 = 100, .p9999 = 140, .max = 150},
+                      [PREM_NEIGHBOURS] = {.count = 9, .p50 = 90, .p9999 = 170, .max = 155},
+                      [PREM_HOSTILE] = {.count = 9, .p50 = 120, .p9999 = INT64_MIN, .max = 90}}};
+  const prem_isolation_move beside = prem_isolation_move_of(&task, PREM_NEIGHBOURS);
+  ck_assert_int_eq(beside.p50_ns, -10);
+  ck_assert_int_eq(beside.p9999_ns, 30);
+  ck_assert_int_eq(beside.max_ns, 5);
+  ck_assert_int_eq(prem_isolation_moved_ns(&task, PREM_NEIGHBOURS), 30);
+  ck_assert_int_eq(prem_isolation_move_of(&task, PREM_HOSTILE).p9999_ns, INT64_MIN);
+  ck_assert_int_eq(prem_isolation_moved_ns(&task, PREM_HOSTILE), 60);
+}
+END_TEST
+
+/* So many launches in all, not in each round; without a word as many as a comparison has. */
+START_TEST(resident_launches_are_spread_over_the_rounds) {
+  const struct {
+    int64_t launches, rounds, expected;
+  } cases[] = {{10, 4, 10}, {10, 20, 20}, {1, 1, 1}, {0, 4, 40}};
+  schedule = checked_schedule(pair);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    prem_party party = {.label = "all", .schedule = schedule};
+    const prem_observe_options observe = {.backend = prem_backend_find("sim"),
+                                          .modes = {PREM_MODE_TT},
+                                          .mode_count = 1,
+                                          .scenario = PREM_RESIDENT,
+                                          .samples = 80,
+                                          .rounds = cases[i].rounds,
+                                          .launches = cases[i].launches,
+                                          .discard = 1};
+    ck_assert_int_eq(prem_party_open(&party, observe.backend, diag), PREM_OK);
+    ck_assert_int_eq(prem_observe(&party, 1, &observe, diag), PREM_OK);
+    ck_assert_int_eq(party.observed[PREM_MODE_TT].discarded, cases[i].expected);
+    ck_assert_int_eq(party.observed[PREM_MODE_TT].responses[1].count, 80);
+    prem_party_close(&party);
+  }
+}
+END_TEST
+
+/* ---- modes without phases -------------------------------------------------------------------- */
+
+START_TEST(ordinary_kernels_have_response_times_alone) {
+  options.modes[1] = PREM_MODE_LEGACY;
+  isolate_on(prem_backend_find("cpu"), with_data, PREM_OK);
+  const prem_isolation_mode *legacy = &isolation->modes[1];
+  for (int t = 0; t < 2; ++t)
+    for (int c = PREM_ALONE; c < PREM_COMPANY_COUNT; ++c) {
+      ck_assert_int_eq(legacy->tasks[t].response_ns[c].count, 4);
+      ck_assert_int_gt(legacy->tasks[t].response_ns[c].min, 0);
+      ck_assert_int_eq(legacy->tasks[t].phase_ns[PREM_PREFETCH][c].count, 0);
+      ck_assert_int_eq(legacy->releases[c], 0);
+      ck_assert_str_eq(legacy->left_out[c], "");
+    }
+  ck_assert(isolation->output_ok);
+  assert_says("legacy: response times moved by at most", true);
+  assert_says("nan", false);
+  assert_says("Modes without phases: jobs are ordinary kernels", true);
+}
+END_TEST
+
+START_TEST(all_companies_launch_as_the_whole_does) {
+  const prem_backend backend = fake_backend();
+  options.modes[1] = PREM_MODE_LEGACY;
+  isolate_on(&backend, pair, PREM_OK);
+  ck_assert_int_eq(fake.count, 5);
+  ck_assert_int_eq(fake.followers, 4);
+}
+END_TEST
+
+START_TEST(a_mode_that_is_not_possible_is_named) {
+  const prem_backend backend = fake_backend();
+  fake.refusing_from = 0;
+  options.modes[1] = PREM_MODE_LEGACY;
+  isolate_on(&backend, pair, PREM_ERR_UNAVAILABLE);
+  ck_assert_ptr_nonnull(isolation);
+  ck_assert_uint_eq(prem_diag_count(diag), 1); /* told once */
+  for (int c = PREM_ALONE; c < PREM_COMPANY_COUNT; ++c) {
+    ck_assert_str_eq(isolation->modes[0].left_out[c], "");
+    ck_assert_str_eq(isolation->modes[1].left_out[c], "no ordinary kernels here");
+    ck_assert_int_eq(isolation->modes[0].tasks[0].response_ns[c].count, 4 * 2);
+    ck_assert_int_eq(isolation->modes[1].tasks[0].response_ns[c].count, 0);
+  }
+  assert_says("no ordinary kernels here", true);
+  assert_says("legacy: not measured in all companies", true);
+}
+END_TEST
+
+/* With hostile tasks alone it is not. */
+START_TEST(a_company_that_is_not_possible_is_named) {
+  const prem_backend backend = fake_backend();
+  fake.refusing_from = 3;
+  options.modes[1] = PREM_MODE_LEGACY;
+  isolate_on(&backend, pair, PREM_ERR_UNAVAILABLE);
+  const prem_isolation_mode *legacy = &isolation->modes[1];
+  ck_assert_str_eq(legacy->left_out[PREM_ALONE], "");
+  ck_assert_str_eq(legacy->left_out[PREM_NEIGHBOURS], "");
+  ck_assert_str_eq(legacy->left_out[PREM_HOSTILE], "no ordinary kernels here");
+  ck_assert_int_eq(legacy->tasks[1].response_ns[PREM_ALONE].count, 4);
+  ck_assert_int_eq(legacy->tasks[1].response_ns[PREM_NEIGHBOURS].count, 4);
+  ck_assert_int_eq(legacy->tasks[1].response_ns[PREM_HOSTILE].count, 0);
+  ck_assert_int_eq(isolation->modes[0].tasks[1].response_ns[PREM_HOSTILE].count, 4);
+}
+END_TEST
+
+START_TEST(nothing_possible_is_no_certificate) {
+  const prem_backend backend = fake_backend();
+  fake.refusing_from = 0;
+  options.modes[0] = PREM_MODE_LEGACY;
+  options.mode_count = 1;
+  isolate_on(&backend, pair, PREM_ERR_UNAVAILABLE);
+  ck_assert_ptr_null(isolation);
+}
+END_TEST
+
+START_TEST(a_copy_has_no_jobs_to_isolate) {
+  options.modes[1] = PREM_MODE_COPY;
+  isolate_on(prem_backend_find("sim"), pair, PREM_ERR_ARGUMENT);
+}
+END_TEST
+
+/* ---- doubts ---------------------------------------------------------------------------------- */
+
+START_TEST(rounds_that_drift_apart_make_it_invalid) {
+  const prem_backend backend = fake_backend();
+  options.samples = 40; /* 20 a round */
+  options.mode_count = 1;
+  fake.slow_from = 25; /* the second round */
+  isolate_on(&backend, pair, PREM_OK);
+  ck_assert(!isolation->valid);
+  ck_assert_ptr_nonnull(strstr(isolation->disturbed, "the rounds' mean times differ by"));
+  assert_says("The certificate is INVALID, the machine was disturbed: the rounds' mean", true);
+}
+END_TEST
+
+START_TEST(wrong_outputs_are_not_certified) {
+  prem_backend backend = fake_backend();
+  backend.verify = fake_verify;
+  isolate_on(&backend, with_data, PREM_OK);
+  ck_assert(!isolation->output_ok);
+  assert_says("OUTPUT WRONG", true);
+}
+END_TEST
+
+/** The findings say that the promise is kept. */
+static bool is_kept(void) {
+  prem_findings *findings = prem_isolation_findings(isolation, schedule);
+  ck_assert(findings->promised);
+  const bool kept = !findings->broken;
+  prem_findings_free(findings);
+  return kept;
+}
+
+START_TEST(two_clock_steps_are_kept_and_no_late_release) {
+  isolate(pair);
+  prem_isolation_mode *tt = &isolation->modes[0];
+  ck_assert(isolation->valid);
+  ck_assert_uint_eq(isolation->seed, 1);
+  ck_assert(is_kept()); /* whatever free does */
+  assert_says("no release was late", true);
+  isolation->clock_step_ns = 10;
+  tt->tasks[1].response_ns[PREM_HOSTILE].max += 20;
+  ck_assert(is_kept());
+  tt->tasks[1].response_ns[PREM_HOSTILE].max += 1;
+  ck_assert(!is_kept());
+  tt->tasks[1].response_ns[PREM_HOSTILE].max -= 21;
+  ck_assert(is_kept());
+  tt->late[PREM_HOSTILE] = 27;
+  ck_assert(!is_kept());
+  assert_says("0 releases were late alone, 0 with neighbours, 27 with hostile ones", true);
+  tt->late[PREM_HOSTILE] = 0;
+  snprintf(tt->left_out[PREM_ALONE], sizeof tt->left_out[PREM_ALONE], "not here");
+  ck_assert(!is_kept());
+  tt->left_out[PREM_ALONE][0] = '\0';
+  isolation->valid = false;
+  ck_assert(!is_kept());
+}
+END_TEST
+
+/* Where nobody promises anything, what moved is not called kept either. */
+START_TEST(without_tt_the_others_are_judged) {
+  options.modes[0] = PREM_MODE_FREE;
+  options.mode_count = 1;
+  isolate(pair);
+  ck_assert(!is_kept());
+}
+END_TEST
+
+START_TEST(the_rule_of_three_is_told) {
+  isolate(pair);
+  assert_says("The simulator repeats itself", true);
+  isolation->repeats_itself = false;
+  assert_says("N is 4 jobs of a task or more: with 95 % confidence fewer than 3/N = 75 %", true);
+  for (int m = 0; m < 2; ++m)
+    isolation->modes[m].tasks[1].response_ns[PREM_ALONE].count = 3;
+  assert_says("Too few jobs to say", true);
+}
+END_TEST
+
 START_TEST(the_verdict_names_the_numbers) {
   isolate(pair);
   prem_findings *findings = prem_isolation_findings(isolation, schedule);
-  char *text = NULL;
-  size_t bytes = 0;
-  FILE *file = open_memstream(&text, &bytes);
-  prem_findings_print(findings, file);
-  fclose(file);
+  char *text = printed(findings);
   ck_assert_ptr_nonnull(strstr(text, "tt: response times moved by at most 0 ns (0.0 clock steps)"));
   ck_assert_ptr_nonnull(strstr(text, "free: response times moved by at most 30 ns (30.0 clock"));
   ck_assert_ptr_nonnull(strstr(text, "to 2.00 and 2.00 times"));
@@ -229,6 +566,21 @@ int main(void) {
   tcase_add_test(cases, hostile_tiles_fill_the_buffers);
   tcase_add_test(cases, who_moves_more_than_a_copy_could_stands_for_itself);
   tcase_add_test(cases, what_was_not_measured_did_not_move);
+  tcase_add_test(cases, a_hundred_thousand_hyperperiods_carry_p9999);
+  tcase_add_test(cases, many_different_times_share_bins_but_for_the_longest);
+  tcase_add_test(cases, moves_have_a_sign);
+  tcase_add_test(cases, resident_launches_are_spread_over_the_rounds);
+  tcase_add_test(cases, ordinary_kernels_have_response_times_alone);
+  tcase_add_test(cases, all_companies_launch_as_the_whole_does);
+  tcase_add_test(cases, a_mode_that_is_not_possible_is_named);
+  tcase_add_test(cases, a_company_that_is_not_possible_is_named);
+  tcase_add_test(cases, nothing_possible_is_no_certificate);
+  tcase_add_test(cases, a_copy_has_no_jobs_to_isolate);
+  tcase_add_test(cases, rounds_that_drift_apart_make_it_invalid);
+  tcase_add_test(cases, wrong_outputs_are_not_certified);
+  tcase_add_test(cases, two_clock_steps_are_kept_and_no_late_release);
+  tcase_add_test(cases, without_tt_the_others_are_judged);
+  tcase_add_test(cases, the_rule_of_three_is_told);
   tcase_add_test(cases, the_verdict_names_the_numbers);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

@@ -74,6 +74,53 @@ static json_t *make_result(const char *task, int64_t releases) {
   return root;
 }
 
+typedef struct seen_values {
+  int64_t sum, count, min, max;
+} seen_values;
+
+static void add_value(seen_values *to, int64_t ns) {
+  to->min = to->count == 0 || ns < to->min ? ns : to->min;
+  to->max = to->count == 0 || ns > to->max ? ns : to->max;
+  to->sum += ns;
+  ++to->count;
+}
+
+static json_t *summary_of(const seen_values *of) {
+  const json_int_t count = of->count;
+  return count == 0 ? json_pack("{s:i,s:n,s:n,s:n,s:n,s:n,s:n}", "count", 0, "min", "mean", "p50",
+                                "p99", "p999", "max")
+                    : json_pack("{s:I,s:I,s:f,s:n,s:n,s:n,s:I}", "count", count, "min",
+                                (json_int_t)of->min, "mean", (double)of->sum / (double)of->count,
+                                "p50", "p99", "p999", "max", (json_int_t)of->max);
+}
+
+/** Let a result say of its samples what they are: those of `text`, with the columns of `header`. */
+static void fit_to(json_t *root, const char *text) {
+  seen_values of[2][3] = {0}; /* [row][makespan, a, b] */
+  for (const char *line = strchr(text, '\n') + 1; *line; line = strchr(line, '\n') + 1) {
+    const char *at = strchr(line, ',') + 1; /* the label */
+    const int row = strncmp(at, "\"tt\"", 4) == 0 ? 0 : 1;
+    for (int column = 0; column < 4 && (at = strpbrk(at, ",\n")) && *at == ','; ++column) {
+      char *end;
+      const long long ns = strtoll(++at, &end, 10);
+      if (end > at)
+        add_value(&of[row][column == 0 ? 0 : column < 3 ? 1 : 2], ns);
+    }
+  }
+  for (size_t r = 0; r < 2; ++r) {
+    json_t *row = json_array_get(json_object_get(root, "rows"), r);
+    json_object_set_new(row, "makespan_ns", summary_of(&of[r][0]));
+    for (size_t t = 0; t < 2; ++t)
+      json_object_set_new(json_array_get(json_object_get(row, "tasks"), t), "response_ns",
+                          summary_of(&of[r][1 + t]));
+  }
+}
+
+static void name_no_samples(json_t *root) {
+  for (size_t r = 0; r < 2; ++r)
+    json_object_set_new(json_array_get(json_object_get(root, "rows"), r), "samples", json_null());
+}
+
 static void write_json(json_t *root, const char *name) {
   ck_assert_int_eq(json_dump_file(root, in_folder(name), 0), 0);
   json_decref(root);
@@ -127,7 +174,9 @@ START_TEST(samples_become_distributions) {
   snprintf(text, sizeof text, "%s0,\"tt\",30,1,2,7\n1,\"tt\",20,2,3,7\n2,\"tt\",30,9,9,7\n",
            header);
   write_text("r.samples.csv", text);
-  write_json(make_result("a", 1), "r.json");
+  json_t *result = make_result("a", 1);
+  fit_to(result, text);
+  write_json(result, "r.json");
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
   ck_assert_uint_eq(prem_diag_count(diag), 0);
   char *page = write_page();
@@ -156,7 +205,9 @@ START_TEST(empty_responses_are_no_samples) {
   char text[512];
   snprintf(text, sizeof text, "%s0,\"tt\",30,1,2,7\n0,\"free\",20,,,\n", header);
   write_text("r.samples.csv", text);
-  write_json(make_result("a", 1), "r.json");
+  json_t *result = make_result("a", 1);
+  fit_to(result, text);
+  write_json(result, "r.json");
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
   ck_assert_uint_eq(prem_diag_count(diag), 0);
   char *page = write_page();
@@ -176,14 +227,20 @@ END_TEST
 START_TEST(compressed_samples_are_read) {
   char command[4096], path[1024];
   snprintf(path, sizeof path, "%s", in_folder("r.samples.csv"));
-  FILE *file = fopen(path, "w");
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&text, &bytes);
   fputs(header, file);
   for (int i = 0; i < 1000; ++i)
     fprintf(file, "%d,\"tt\",%d,%d,%d,%d\n", i, i * 77, i, i * 3, i + 9);
   fclose(file);
+  write_text("r.samples.csv", text);
   snprintf(command, sizeof command, "gzip -f '%s'", path);
   ck_assert_int_eq(system(command), 0);
-  write_json(make_result("a", 1), "r.json");
+  json_t *result = make_result("a", 1);
+  fit_to(result, text);
+  free(text);
+  write_json(result, "r.json");
   if (_i) { /* half of it */
     snprintf(command, sizeof command, "truncate -s 2000 '%s.gz'", path);
     ck_assert_int_eq(system(command), 0);
@@ -203,7 +260,9 @@ END_TEST
  *  the smallest, the largest, and the largest but one. */
 START_TEST(many_samples_are_thinned_but_for_the_ends) {
   enum { SAMPLES = 100000 };
-  FILE *file = fopen(in_folder("r.samples.csv"), "w");
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&text, &bytes);
   fputs(header, file);
   for (int i = 0; i < SAMPLES; ++i)
     for (int row = 0; row < 2; ++row) {
@@ -211,7 +270,11 @@ START_TEST(many_samples_are_thinned_but_for_the_ends) {
       fprintf(file, "%d,\"%s\",%d,%d,%d,%d\n", i, row ? "free" : "tt", value, value, value, value);
     }
   fclose(file);
-  write_json(make_result("a", 1), "r.json");
+  write_text("r.samples.csv", text);
+  json_t *result = make_result("a", 1);
+  fit_to(result, text);
+  free(text);
+  write_json(result, "r.json");
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
   char *page = write_page();
   ck_assert_uint_lt(strlen(page), 400000);
@@ -264,6 +327,47 @@ START_TEST(bad_samples_are_left_out) {
 }
 END_TEST
 
+/** One sample more, less, longer, shorter, or other ones between the same ends. */
+static const struct {
+  const char *text, *reason;
+} foreign_samples[] = {
+    {"0,\"tt\",30,1,2,7\n", "1 samples of the makespan in row 'tt', the result has 3"},
+    {"0,\"tt\",30,1,2,7\n1,\"tt\",20,2,3,7\n2,\"tt\",31,9,9,7\n",
+     "the makespan of row 'tt' is 20 to 31"},
+    {"0,\"tt\",30,1,2,7\n1,\"tt\",19,2,3,7\n2,\"tt\",30,9,9,7\n",
+     "the makespan of row 'tt' is 19 to 30"},
+    {"0,\"tt\",30,1,2,7\n1,\"tt\",20,2,3,7\n2,\"tt\",29,9,9,7\n",
+     "mean 26.333; the result says 20 to 30, mean 26.667"},
+    {"0,\"tt\",30,1,2,7\n1,\"tt\",20,2,3,7\n2,\"tt\",30,9,9,8\n",
+     "the response of 'b' of row 'tt' is 7 to 8"},
+    {"0,\"tt\",30,1,2,7\n1,\"tt\",20,2,3,7\n2,\"tt\",30,9,9,7\n0,\"free\",9,9,9,9\n",
+     "1 samples of the makespan in row 'free', the result has 0"},
+};
+
+START_TEST(samples_of_another_run_are_refused) {
+  char text[512];
+  json_t *result = make_result("a", 1);
+  snprintf(text, sizeof text, "%s0,\"tt\",30,1,2,7\n1,\"tt\",20,2,3,7\n2,\"tt\",30,9,9,7\n",
+           header);
+  fit_to(result, text);
+  write_json(result, "r.json");
+  snprintf(text, sizeof text, "%s%s", header, foreign_samples[_i].text);
+  write_text("r.samples.csv", text);
+  ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
+  ck_assert_uint_eq(prem_diag_count(diag), 1);
+  const prem_problem *problem = prem_diag_at(diag, 0);
+  ck_assert_int_eq(problem->severity, PREM_WARNING);
+  ck_assert_int_eq(problem->line, 0);
+  ck_assert_ptr_nonnull(strstr(problem->reason, "is of another run"));
+  ck_assert_msg(strstr(problem->reason, foreign_samples[_i].reason) != NULL, "%s", problem->reason);
+  char *page = write_page();
+  json_t *root = carried(page);
+  ck_assert(json_is_null(json_object_get(at(root, "documents", 0), "samples")));
+  json_decref(root);
+  free(page);
+}
+END_TEST
+
 /* ---- phases --------------------------------------------------------------------------------- */
 
 #define PHASES_HEADER                                                                              \
@@ -271,9 +375,9 @@ END_TEST
   "ns\n"
 
 static void write_with_phases(const char *text) {
-  write_text("r.samples.csv", "run,label,makespan_ns\n");
   write_text("r.phases.csv", text);
   json_t *root = make_result("a", 1);
+  name_no_samples(root);
   json_object_set_new(root, "phases",
                       json_pack("{s:s,s:i,s:i,s:i}", "file", "r.phases.csv", "blocks", 1,
                                 "all_blocks", 2, "most_of_a_row", 10000));
@@ -345,8 +449,9 @@ END_TEST
 /** No name can end the element in which the page carries its data. */
 START_TEST(names_cannot_break_out) {
   const char name[] = "</script><!--<script>\xe2\x80\xa8&\"";
-  write_text("r.samples.csv", "run,label,makespan_ns\n");
-  write_json(make_result(name, 1), "r.json");
+  json_t *result = make_result(name, 1);
+  name_no_samples(result);
+  write_json(result, "r.json");
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
   char *page = write_page();
   json_t *root = carried(page);
@@ -360,8 +465,9 @@ END_TEST
 
 START_TEST(a_refused_one_is_named_in_the_page) {
   write_text("bad.json", "{\"schema\": \"ttprem.result/9\"}");
-  write_text("r.samples.csv", "run,label,makespan_ns\n");
-  write_json(make_result("a", 1), "r.json");
+  json_t *result = make_result("a", 1);
+  name_no_samples(result);
+  write_json(result, "r.json");
   ck_assert_int_eq(prem_report_add(report, in_folder("bad.json"), diag), PREM_ERR_PARSE);
   ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
   char *page = write_page();
@@ -498,6 +604,8 @@ int main(void) {
   tcase_add_test(data, empty_responses_are_no_samples);
   tcase_add_loop_test(data, compressed_samples_are_read, 0, 2);
   tcase_add_test(data, many_samples_are_thinned_but_for_the_ends);
+  tcase_add_loop_test(data, samples_of_another_run_are_refused, 0,
+                      (int)(sizeof foreign_samples / sizeof foreign_samples[0]));
   tcase_add_loop_test(data, bad_samples_are_left_out, 0,
                       sizeof bad_samples / sizeof bad_samples[0]);
   tcase_add_test(data, phases_become_lists);

@@ -69,6 +69,15 @@ START_TEST(p999_needs_ten_thousand_samples) {
 }
 END_TEST
 
+START_TEST(p9999_needs_a_hundred_thousand_samples) {
+  ck_assert_int_eq(summarise_scrambled(99999).p9999, INT64_MIN);
+  prem_summary enough = summarise_scrambled(100000);
+  ck_assert_int_eq(enough.p9999, 99990);
+  ck_assert_int_eq(enough.p999, 99900);
+  ck_assert_int_eq(summarise_scrambled(100001).p9999, 99991); /* rank ceil(99990.9999) */
+}
+END_TEST
+
 START_TEST(the_mean_keeps_single_nanoseconds_of_large_times) {
   int64_t base = INT64_C(1) << 61;
   int64_t values[] = {base, base + 4096};
@@ -102,6 +111,7 @@ int main(void) {
   tcase_add_test(cases, the_median_is_a_value_that_was_measured);
   tcase_add_test(cases, p99_needs_a_thousand_samples);
   tcase_add_test(cases, p999_needs_ten_thousand_samples);
+  tcase_add_test(cases, p9999_needs_a_hundred_thousand_samples);
   tcase_add_test(cases, the_mean_keeps_single_nanoseconds_of_large_times);
   tcase_add_test(cases, negative_times_are_times);
   suite_add_tcase(suite, cases);

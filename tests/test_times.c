@@ -47,6 +47,15 @@ START_TEST(equal_times_are_counted_once) {
 }
 END_TEST
 
+START_TEST(p9999_needs_a_hundred_thousand_times) {
+  for (int i = 0; i < 99999; ++i)
+    ck_assert(prem_times_add(&times, i < 99989 ? 64 : 96));
+  ck_assert_int_eq(summary().p9999, INT64_MIN);
+  ck_assert(prem_times_add(&times, 128));
+  ck_assert_int_eq(summary().p9999, 96); /* the 99 990th */
+}
+END_TEST
+
 /* A clock of 32 ns: exact up to 65 us. Beyond, a tenth of a percent is lost, and not at the ends.
  */
 START_TEST(long_times_are_rounded_ends_are_not) {
@@ -68,6 +77,7 @@ int main(void) {
   tcase_add_test(cases, nothing_is_nothing);
   tcase_add_test(cases, short_times_are_exact);
   tcase_add_test(cases, equal_times_are_counted_once);
+  tcase_add_test(cases, p9999_needs_a_hundred_thousand_times);
   tcase_add_test(cases, long_times_are_rounded_ends_are_not);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

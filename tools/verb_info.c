@@ -15,6 +15,11 @@ static void fact(const char *name, int64_t value, const char *unit) {
     printf("  %-22s %" PRId64 "%s%s\n", name, value, *unit ? " " : "", unit);
 }
 
+static void words(const char *name, const char *text) {
+  if (*text)
+    printf("  %-22s %s\n", name, text);
+}
+
 static void show_modes(const prem_backend *backend) {
   printf("  %-22s", "modes");
   for (int i = 0; i < PREM_MODE_COUNT; ++i)
@@ -34,6 +39,8 @@ static void show(const char *name) {
   prem_backend_measure(backend, &machine, NULL); /* what fails is not known, so not shown */
   printf("%s: %s\n", name, machine.name);
   show_modes(backend);
+  words("UUID", machine.uuid);
+  words("driver", machine.driver);
   fact("cores", machine.cores, "");
   fact("resident blocks", machine.max_blocks, machine.yields ? "(more of them take turns)" : "");
   fact("scratchpad of a block", machine.scratch_bytes, "bytes");

@@ -15,8 +15,8 @@ static void add_modes(isolate_options *options, struct argp_state *state, char *
   options->mode_count = 0;
   for (char *name = strtok_r(names, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
     const prem_mode mode = command_parse_mode(state, name);
-    if (!prem_mode_has_phases(mode))
-      argp_error(state, "mode '%s' has no phases to isolate; there are: tt, free, lock", name);
+    if (!prem_mode_computes(mode))
+      argp_error(state, "mode '%s' has no jobs to isolate; take any other", name);
     for (int i = 0; i < options->mode_count; ++i)
       if (options->modes[i] == mode)
         argp_error(state, "mode '%s' is named twice", name);
@@ -44,7 +44,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 }
 
 static const struct argp_option options_list[] = {
-    {.name = "modes", .key = 'm', .arg = "MODE,...", .doc = "tt, free or lock; default tt,free"},
+    {.name = "modes", .key = 'm', .arg = "MODE,...", .doc = "any modes but copy; default: tt,free"},
     {.name = "output", .key = 'o', .arg = "OUT", .doc = "the same as --json"},
     {0}};
 static const struct argp_child children[] = {{.argp = &observing_argp}, {0}};
@@ -57,7 +57,9 @@ static const struct argp argp = {
         "Isolation certificate: run every task of a schedule alone, with its neighbours, and "
         "with hostile ones that fill their planned windows as far as their buffers allow, all of "
         "it interleaved, and say how far its response times (ns, clock steps) and its phases "
-        "(ratios) moved.\v"
+        "(ratios) moved.\n"
+        "Resident (--scenario), --repeat counts hyperperiods, which are divided among ten launches "
+        "of each company and mode.\v"
         "The certificate goes to stdout, or to stderr when an output is `-`.\n\n" COMMAND_EXIT_DOC,
 };
 
@@ -69,6 +71,8 @@ static int report(const isolate_options *options, const prem_isolation *isolatio
     return COMMAND_INVALID;
   }
   int status = observing_report(&options->common, findings, machine, false);
+  if (!isolation->valid)
+    command_note("the certificate is marked invalid: %s", isolation->disturbed);
   prem_findings_free(findings);
   if (!isolation->output_ok) {
     command_error("%s: wrong output", schedule->name);
@@ -92,6 +96,12 @@ static int isolate(const isolate_options *options, const prem_schedule *schedule
   }
   observing_counts(&options->common, schedule, backend, &isolate.scenario, &isolate.samples,
                    &isolate.discard);
+  for (int i = 0; i < isolate.mode_count; ++i)
+    if (!prem_backend_has_mode(backend, isolate.modes[i])) {
+      command_error("mode %s is not available on backend %s", prem_mode_name(isolate.modes[i]),
+                    prem_backend_name(backend));
+      return COMMAND_UNAVAILABLE;
+    }
   progress line;
   progress_begin(&line);
   isolate.progress = observing_progress;

@@ -332,6 +332,7 @@ static int report(const tuning *all, const prem_tune_search *searches, int32_t c
   const bool stdout_taken = all->options->output && !strcmp(all->options->output, "-");
   if (command_stop)
     prem_findings_incomplete(findings);
+  prem_findings_seed(findings, all->options->common.seed);
   const int status = observing_report(&all->options->common, findings, &all->machine, stdout_taken);
   prem_findings_free(findings);
   return status;

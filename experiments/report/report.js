@@ -286,7 +286,7 @@ function facts(entries) {
 function provenance(data, file) {
   const p = data.provenance, m = p.machine, known = (value, unit) => (value ? `${count(value)} ${unit}` : null);
   return section('Where this comes from', facts([
-    ['file', file], ['machine', `${m.name} (${m.backend})`], ['measured', p.date], ['command', p.command],
+    ['file', file], ['machine', `${m.name} (${m.backend})`], ['GPU', m.uuid], ['driver', m.driver], ['measured', p.date], ['command', p.command],
     ['ttprem', `${p.ttprem}, commit ${p.commit}`], ['compiler', p.compiler], ['system', p.kernel], ['seed', p.seed],
     ['schedule', data.schedule && `${data.schedule.name}, hyperperiod ${time(data.schedule.hyperperiod_ns)}, SHA-256 ${data.schedule.sha256}`],
     ['clock step', known(m.clock_step_ns, 'ns')], ['reading the clock', known(m.clock_read_ns, 'ns')], ['clock skew, at most', known(m.clock_skew_ns, 'ns')],
@@ -416,7 +416,7 @@ function findingsSection(document, number) {
   const {findings} = document;
   const wrong = findings.output_ok === false;
   return element('article', {}, element('h2', {id: `document-${number}`}, findings.title),
-    verdictBox(wrong || !findings.complete, (wrong ? 'WRONG OUTPUT: these numbers mean nothing. ' : '') + (findings.verdict || 'No verdict was reached.'), null),
+    verdictBox(wrong || !findings.complete || findings.kept === false, (wrong ? 'WRONG OUTPUT: these numbers mean nothing. ' : '') + (findings.verdict || 'No verdict was reached.'), null),
     findings.complete ? null : element('p', {class: 'doubt'}, 'Interrupted before its end: what is here is right as far as it goes.'),
     findings.question ? element('p', {class: 'soft'}, `The question: ${findings.question}`) : null,
     findings.notes.map((note) => element('p', {}, note)),

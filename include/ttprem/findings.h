@@ -68,6 +68,8 @@ PREM_API void prem_findings_incomplete(prem_findings *findings);
 PREM_API void prem_findings_output(prem_findings *findings, bool ok);
 /** What the pseudo-random numbers began with, for the provenance; without it there were none. */
 PREM_API void prem_findings_seed(prem_findings *findings, uint64_t seed);
+/** A promise was judged; one broken promise makes all of them broken. */
+PREM_API void prem_findings_promise(prem_findings *findings, bool kept);
 /** Was an output wrong? False as long as none was compared. */
 PREM_API bool prem_findings_wrong(const prem_findings *findings);
 

@@ -19,19 +19,38 @@ typedef enum prem_company {
 /** Quantiles at which distributions are kept: the least, every 5 %, 99 %, 99.9 %, the longest. */
 enum { PREM_QUANTILES = 23 };
 
+enum { PREM_ISOLATION_BINS = 64 };
+
+/** Response times, counted: `count[i]` of them are not longer than ns[i] and longer than ns[i - 1].
+ *  Exact where there are no more than 64 different ones, and always among the 16 longest. */
+typedef struct prem_isolation_bins {
+  int64_t ns[PREM_ISOLATION_BINS], count[PREM_ISOLATION_BINS];
+  int32_t bin_count;
+} prem_isolation_bins;
+
+/** How far numbers of a response time lie from what they are alone, in ns; INT64_MIN: one of the
+ * two is not known. */
+typedef struct prem_isolation_move {
+  int64_t p50_ns, p9999_ns, max_ns;
+} prem_isolation_move;
+
 typedef struct prem_isolation_task {
   char name[PREM_NAME_BYTES];
   prem_summary response_ns[PREM_COMPANY_COUNT];
+  prem_isolation_bins response_bins[PREM_COMPANY_COUNT];
   prem_summary phase_ns[PREM_PHASE_COUNT][PREM_COMPANY_COUNT]; /* warm-up and first tiles apart */
   int64_t quantile_ns[PREM_PHASE_COUNT][PREM_COMPANY_COUNT][PREM_QUANTILES]; /* of the same */
 } prem_isolation_task;
 
-/** All tasks in one mode. */
+/** All tasks in one mode. A mode without phases has response times, and nothing else. */
 typedef struct prem_isolation_mode {
   prem_mode mode;
   prem_isolation_task *tasks; /* [task_count of the schedule] */
   prem_summary makespan_ns;   /* with its neighbours */
+  /* of all tasks that ran in that company, hostile ones included */
   int64_t releases[PREM_COMPANY_COUNT], late[PREM_COMPANY_COUNT], overruns[PREM_COMPANY_COUNT];
+  int64_t lateness_max_ns[PREM_COMPANY_COUNT]; /* INT64_MIN without a release */
+  char left_out[PREM_COMPANY_COUNT][256];      /* why some or all of it could not run; "": it ran */
 } prem_isolation_mode;
 
 /** How a hostile task fills the windows of the task whose place it takes. */
@@ -51,19 +70,25 @@ typedef struct prem_isolation {
   int32_t task_count;
   int64_t clock_step_ns;
   int64_t samples, rounds; /* of each company and mode */
+  int64_t launches;        /* the same, resident; 0: a launch for each sample */
+  uint64_t seed;           /* of the random orders */
   bool output_ok, oversubscribed, interrupted;
-  int64_t lost; /* phases whose raw records found no room: not in the phases' times */
+  bool repeats_itself; /* a simulator: what was not seen will not be */
+  bool valid;          /* false: the machine was disturbed while measuring */
+  char disturbed[512]; /* by what; "" when valid */
+  int64_t lost;        /* phases whose raw records found no room: not in the phases' times */
 } prem_isolation;
 
 typedef struct prem_isolate_options {
-  prem_mode modes[PREM_MODE_COUNT];
+  prem_mode modes[PREM_MODE_COUNT]; /* any that has jobs: all but copy */
   int32_t mode_count;
   prem_scenario scenario;
   int64_t samples; /* runs, or hyperperiods when resident, of each company and mode */
   int64_t rounds;  /* over which they are spread; companies and modes interleave */
   int64_t discard; /* more at the start of each company's turn that are not counted */
   uint64_t seed;
-  int64_t max_records; /* raw records kept of one run */
+  int64_t max_records; /* raw records kept of one run; resident: of all launches of a company and
+                          mode */
   prem_engine engine;
   const volatile sig_atomic_t *stop;                          /* not 0 ends it; may be NULL */
   void (*progress)(void *context, int64_t done, int64_t all); /* may be NULL */
@@ -74,11 +99,16 @@ PREM_EXTERN_C_BEGIN
 
 /**
  * Measure every task alone, with its neighbours and with hostile ones, all of it interleaved in
- * random order.
+ * random order; resident in at most ten launches of each company and mode, or one a round. In modes
+ * without phases, all companies launch a task in the way, and on the SMs, that were chosen for it
+ * with its neighbours.
  *
  * @param schedule  bound, with a plan that prem_check() accepts; must outlive the call.
- * @param[out] out  also when interrupted, as far as it got; free with prem_isolation_free().
- * @retval PREM_ERR_ARGUMENT     no plan, no mode or no sample
+ * @param[out] out  also when interrupted, as far as it got, and when some of it was not possible;
+ *                  free with prem_isolation_free().
+ * @retval PREM_ERR_ARGUMENT     no plan, no mode, mode copy, or no sample
+ * @retval PREM_ERR_UNAVAILABLE  a mode, or a company in it, is not possible: `left_out` and diag
+ * say why; all others were measured
  * @retval PREM_ERR_INTERRUPTED  the stop flag was seen; those of prem_session_open() and
  *                               prem_session_run()
  */
@@ -87,8 +117,11 @@ PREM_API prem_status prem_isolate(const prem_schedule *schedule, const prem_back
                                   prem_diag *diag);
 PREM_API void prem_isolation_free(prem_isolation *isolation);
 
-/** How far a response time moved from what it was alone: the larger of the distances of p50 and of
- *  the longest; -1 where one of the two was not measured. */
+/** In company minus alone. */
+PREM_API prem_isolation_move prem_isolation_move_of(const prem_isolation_task *task,
+                                                    prem_company company);
+/** How far a response time moved from what it was alone: the largest of the distances of p50, of
+ *  p99.99 where the samples carry it, and of the longest; -1 where it was not measured. */
 PREM_API int64_t prem_isolation_moved_ns(const prem_isolation_task *task, prem_company company);
 /** Number `index` of the quantiles, in thousandths: 0, 50, ... 950, 990, 999, 1000. */
 PREM_API int64_t prem_quantile_per_mille(int32_t index);

@@ -4,7 +4,7 @@
 
 #include "ttprem/base.h"
 
-/** 0 in a field: not known, so not judged. */
+/** 0 or "" in a field: not known, so not judged. */
 typedef struct prem_machine {
   char name[128];                /* "NVIDIA H200", "AMD EPYC, 2 cores", "platform of camera.cfg" */
   char backend[16];              /* "sim", "cpu", "cuda"; "" for a platform */
@@ -18,6 +18,8 @@ typedef struct prem_machine {
   int64_t dispatch_ns;           /* cost of starting a phase: a WCET cannot be below */
   int64_t precedence_ns;         /* cost of telling a successor that its predecessors have ended */
   int64_t bandwidth_bytes_per_s; /* of a copy, read plus written; prem_backend_measure() */
+  char uuid[64];                 /* of a GPU, as its driver names it: "GPU-8f6b..."; "": no GPU */
+  char driver[64];               /* its driver's version: "580.95.05, CUDA 13.0" */
 } prem_machine;
 
 #endif

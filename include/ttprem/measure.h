@@ -11,10 +11,10 @@
 #include "ttprem/runtime.h"
 
 /** Of a set of times. Percentiles are INT64_MIN where the sample does not carry them: p99 needs
- *  1000 samples, p99.9 10 000. */
+ *  1000 samples, p99.9 10 000, p99.99 100 000. */
 typedef struct prem_summary {
   int64_t count;
-  int64_t min, p50, p99, p999, max;
+  int64_t min, p50, p99, p999, p9999, max;
   double mean;
 } prem_summary;
 
@@ -170,6 +170,7 @@ typedef struct prem_compare_options {
   int64_t repeat;      /* runs, or hyperperiods when resident; 0: as many as duration_s takes */
   int64_t discard;     /* more of these at the start of each mode (resident: of each launch) that
                           are not counted */
+  int64_t launches;    /* resident: of each mode, at most; 0: 10 */
   double duration_s;   /* start no new round after so long, and one that counts; resident: `repeat`
                           is cut to what fits, by the hyperperiod; 0: no limit */
   uint64_t seed;       /* of the order of the modes */
@@ -195,7 +196,7 @@ PREM_EXTERN_C_BEGIN
  * run and verified after it.
  *
  * Relaunch: every round launches each mode once, in a fresh random order.
- * Resident: `repeat` is divided into at most 10 launches of each mode, interleaved likewise.
+ * Resident: `repeat` is divided into at most `launches` of each mode, interleaved likewise.
  *
  * @param[out] out  what was measured, also when interrupted (PREM_ERR_INTERRUPTED) or when the
  *                  machine failed (PREM_ERR_MACHINE), as far as it got, and when a mode turned out

@@ -43,6 +43,7 @@ typedef struct prem_profile {
   int32_t task_count;
   prem_machine machine;
   int64_t samples, rounds; /* of each task alone, and of all */
+  uint64_t seed;           /* of the order of the turns */
   bool counts_cold;        /* no warm-up: first tiles count in wcet_ns */
   bool valid;              /* false: the machine was disturbed while measuring */
   char disturbed[512];     /* by what; "" when valid */

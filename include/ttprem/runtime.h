@@ -164,6 +164,15 @@ PREM_API prem_status prem_session_verify(prem_session *session, prem_verdict *ou
  *  be written (diag: place and reason), the others are. Other errors as prem_session_poison(). */
 PREM_API prem_status prem_session_save(prem_session *session, prem_diag *diag);
 
+/**
+ * Launch ordinary kernels as another session does: before its first run in a mode without phases, a
+ * task takes the way that `from` chose for its task of the same name and work, and in `partition`
+ * the same share of the SMs. So a part of a schedule differs from the whole in its company alone.
+ *
+ * @param from  of the same backend, has run in that mode, and is closed later than `session`.
+ */
+PREM_API void prem_session_follow(prem_session *session, const prem_session *from);
+
 /** The ways of launching that the session has tried; the session's. NULL: none were. */
 PREM_API const prem_tuning *prem_session_tuning(const prem_session *session);
 

@@ -9,6 +9,7 @@
 #include "backend.h"
 #include "cuda_program.h"
 #include "device_verify.h"
+#include "driver_version.h"
 #include "executive.h"
 #include "machine_facts.h"
 #include "opponents.h"
@@ -39,11 +40,13 @@ typedef struct prem_cuda {
   cudaStream_t stream, control; /* the launch; the abort word */
   uint32_t *abort_word;         /* pinned: 1, and room for what the device says */
   prem_device_fault *fault;     /* pinned: what it says of a run that does not end */
+  int64_t *clock_word;          /* pinned: a reading of its clock */
   void *records_room;           /* raw records in device memory */
   int64_t records_capacity;
   long long *ends_room; /* job_end_ns in device memory */
   int64_t ends_capacity;
-  prem_opponents *opponents; /* NULL until a run asks for a mode without phases */
+  prem_opponents *opponents;      /* NULL until a run asks for a mode without phases */
+  const struct prem_cuda *leader; /* whose ways they take; NULL: nobody's */
 } prem_cuda;
 
 /* A compute that never comes back and an error of the device take the GPU from the whole process:
@@ -115,11 +118,21 @@ static cudaError_t count_resident_blocks(const prem_launch *smallest, int32_t sm
   return cudaSuccess;
 }
 
+/* As the driver's own tools write it. */
+static void write_uuid(const cudaUUID_t *uuid, char *text, size_t bytes) {
+  const unsigned char *b = (const unsigned char *)uuid->bytes;
+  snprintf(text, bytes, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+           b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
+           b[14], b[15]);
+}
+
 static cudaError_t find_facts(const struct cudaDeviceProp *device, prem_machine *out) {
   prem_launch smallest = {.most_views = 2, .most_tasks = 1, .most_ports = 2, .widest_move = 1};
   prem_executive_lay_out(&smallest);
   snprintf(out->name, sizeof out->name, "%.127s", device->name);
   snprintf(out->backend, sizeof out->backend, "cuda");
+  write_uuid(&device->uuid, out->uuid, sizeof out->uuid);
+  prem_driver_version(out->driver, sizeof out->driver);
   out->cores = device->multiProcessorCount;
   out->scratch_bytes = (int64_t)device->sharedMemPerBlockOptin - smallest.buffers_at;
   cudaError_t error = count_resident_blocks(&smallest, out->cores, &out->max_blocks);
@@ -330,6 +343,7 @@ static void cuda_close(void *state) {
     cudaFree(cuda->ends_room);
     cudaFreeHost(cuda->abort_word);
     cudaFreeHost(cuda->fault);
+    cudaFreeHost(cuda->clock_word);
     if (cuda->stream)
       cudaStreamDestroy(cuda->stream);
     if (cuda->control)
@@ -365,6 +379,8 @@ static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
                          cudaHostAllocDefault));
   *cuda->abort_word = 1;
   CUDA_TRY(cudaHostAlloc((void **)&cuda->fault, sizeof *cuda->fault, cudaHostAllocDefault));
+  CUDA_TRY(
+      cudaHostAlloc((void **)&cuda->clock_word, sizeof *cuda->clock_word, cudaHostAllocMapped));
   cuda->device.launch.clock_step_ns = machine->clock_step_ns;
   status = choose_variant(cuda, diag);
   if (status != PREM_OK)
@@ -781,7 +797,7 @@ static prem_status run_opponent(prem_cuda *cuda, const prem_run_request *request
                                    .host = cuda->host,
                                    .sm_count = cuda->sm_count};
   if (!cuda->opponents)
-    cuda->opponents = prem_opponents_new(&place);
+    cuda->opponents = prem_opponents_new(&place, cuda->leader ? cuda->leader->opponents : NULL);
   if (!cuda->opponents)
     return PREM_ERR_MEMORY;
   const prem_status status = prem_opponents_run(cuda->opponents, request, trace, diag);
@@ -790,6 +806,11 @@ static prem_status run_opponent(prem_cuda *cuda, const prem_run_request *request
   else if (status == PREM_ERR_MACHINE && is_broken(cuda))
     loss = GPU_BROKEN;
   return status;
+}
+
+static void cuda_follow(void *state, const void *from) {
+  prem_cuda *cuda = state;
+  cuda->leader = from;
 }
 
 static const prem_tuning *cuda_tuning(const void *state) {
@@ -835,12 +856,17 @@ static prem_status cuda_run(void *state, const prem_run_request *request, prem_t
   void *arguments[] = {&launch};
   const dim3 grid = {(unsigned)(cuda->sm_count * cuda->device.blocks_per_sm), 1, 1};
   const dim3 threads = {(unsigned)cuda->threads, 1, 1};
+  int64_t offset_ns = INT64_MIN;
+  CUDA_TRY(prem_measure_offset(cuda->stream, cuda->clock_word, &offset_ns));
+  const int64_t called_at_ns = host_now_ns();
   CUDA_TRY(cudaLaunchCooperativeKernel(cuda->executive, grid, threads, arguments,
                                        cuda->scratch_bytes, cuda->stream));
   status = watch(cuda, request, engine, diag);
   if (loss != GPU_THERE)
     goto done;
   CUDA_TRY(cudaMemcpy(&after, launch.state, sizeof after, cudaMemcpyDeviceToHost));
+  if (after.start_ns > 0 && offset_ns != INT64_MIN)
+    trace->launch_ns = after.start_ns - offset_ns - called_at_ns;
   CUDA_TRY(collect_trace(cuda, blocks, trace, ends));
   trace->hyperperiods = hyperperiods_complete(trace, request->hyperperiods);
   if (after.left_over > 0)
@@ -874,5 +900,6 @@ const prem_backend prem_backend_cuda = {
     .download = cuda_download,
     .tuning = cuda_tuning,
     .setup = cuda_setup,
+    .follow = cuda_follow,
     .close = cuda_close,
 };

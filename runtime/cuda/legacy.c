@@ -291,3 +291,26 @@ void prem_legacy_take_ways(prem_legacy *legacy, const prem_legacy *from) {
   for (int32_t t = 0; t < legacy->task_count; ++t)
     legacy->tasks[t].way = from->tasks[t].way;
 }
+
+/* The same code over as much: of a part of a schedule the arrays may lie differently. */
+static bool can_follow(const prem_legacy *legacy, int32_t t, const prem_legacy *from, int32_t f) {
+  const prem_legacy_task *a = &legacy->tasks[t], *b = &from->tasks[f];
+  return legacy->place.program->schedule->tasks[t].definition ==
+             from->place.program->schedule->tasks[f].definition &&
+         legacy->place.sm_count == from->place.sm_count && a->border == b->border &&
+         a->work.rows == b->work.rows && a->work.columns == b->work.columns &&
+         a->shared_bytes == b->shared_bytes;
+}
+
+bool prem_legacy_follow(prem_legacy *legacy, const prem_legacy *from) {
+  bool all = true;
+  for (int32_t t = 0; t < legacy->task_count; ++t) {
+    const int32_t f = prem_schedule_find_task(from->place.program->schedule,
+                                              legacy->place.program->schedule->tasks[t].name);
+    if (f >= 0 && can_follow(legacy, t, from, f))
+      legacy->tasks[t].way = from->tasks[f].way;
+    else
+      all = false;
+  }
+  return all;
+}

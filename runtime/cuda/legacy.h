@@ -37,6 +37,9 @@ prem_status prem_legacy_tune(prem_legacy *legacy, const prem_run_request *reques
 const prem_tuning *prem_legacy_tuning(const prem_legacy *legacy);
 /** The ways that were chosen for another one of the same tasks. */
 void prem_legacy_take_ways(prem_legacy *legacy, const prem_legacy *from);
+/** The ways that were chosen for another one's tasks of the same name, code and work. False: some
+ *  task has none there, and keeps its own. */
+bool prem_legacy_follow(prem_legacy *legacy, const prem_legacy *from);
 
 /** All jobs as a graph of `*node_count` nodes, to be launched after any number of others. The
  *  caller destroys it. */

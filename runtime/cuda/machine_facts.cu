@@ -3,6 +3,8 @@
 
 #include "device_clock.cuh"
 
+#include <time.h>
+
 namespace {
 
 enum {
@@ -10,6 +12,8 @@ enum {
   EXCHANGES = 128,      /* of every pair of SMs */
   SKEW_NS = 30000000,   /* for all pairs; a block gives up after it, */
   SKEW_POLLS = 1 << 18, /* or after so many looks, should its clock stand still */
+  STAMPS = 4,           /* of the GPU's clock on the host's; the first one loads the kernel */
+  STAMP_NS = 100000000,
   COPIES = 5,
   COPY_BYTES = 256 << 20, /* several times the largest L2 */
   TAG_BITS = 24
@@ -140,6 +144,31 @@ cudaError_t launch_meeting(mailbox *boxes, skew_result *result, int32_t blocks) 
   return error;
 }
 
+/* ---- the host's clock ------------------------------------------------------------------------ */
+
+__global__ void write_clock(volatile int64_t *word) {
+  *word = prem_clock_ns();
+}
+
+int64_t host_now_ns(void) {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/** A launch, from before its call until its stamp is seen; 0 in the word: not in time. */
+cudaError_t stamp_once(cudaStream_t stream, volatile int64_t *word, int64_t *called_ns,
+                       int64_t *seen_ns) {
+  *word = 0;
+  *called_ns = host_now_ns();
+  write_clock<<<1, 1, 0, stream>>>(word);
+  const cudaError_t error = cudaGetLastError();
+  do
+    *seen_ns = host_now_ns();
+  while (error == cudaSuccess && *word == 0 && *seen_ns - *called_ns < STAMP_NS);
+  return error;
+}
+
 /* ---- copying --------------------------------------------------------------------------------- */
 
 /** Every copy is timed alone: the shortest of them. */
@@ -202,6 +231,25 @@ extern "C" cudaError_t prem_measure_skew(int64_t step_ns, int64_t *skew_ns) {
   if (error == cudaSuccess && host.pairs == pairs)
     *skew_ns = (int64_t)host.bound_ns + step_ns;
   return error;
+}
+
+extern "C" cudaError_t prem_measure_offset(cudaStream_t stream, int64_t *word, int64_t *offset_ns) {
+  int64_t narrowest_ns = INT64_MAX;
+  *offset_ns = INT64_MIN;
+  for (int i = 0; i < STAMPS; ++i) {
+    int64_t called_ns, seen_ns;
+    const cudaError_t error = stamp_once(stream, word, &called_ns, &seen_ns);
+    const int64_t stamp_ns = *(volatile int64_t *)word;
+    if (error != cudaSuccess)
+      return error;
+    if (stamp_ns == 0)
+      return cudaSuccess; /* a later stamp could be this one's */
+    if (seen_ns - called_ns < narrowest_ns) {
+      narrowest_ns = seen_ns - called_ns;
+      *offset_ns = stamp_ns - called_ns - narrowest_ns / 2;
+    }
+  }
+  return cudaSuccess;
 }
 
 extern "C" cudaError_t prem_measure_copy(int64_t *bytes_per_s) {

@@ -19,6 +19,16 @@ cudaError_t prem_measure_clock(int64_t *step_ns, int64_t *read_ns);
  * because readings round down. Takes some 20 ms, never more than 40.
  */
 cudaError_t prem_measure_skew(int64_t step_ns, int64_t *skew_ns);
+/**
+ * What %globaltimer shows when the host's monotonic clock shows 0. A thread of the GPU writes its
+ * clock down for the host, which waits for it: the stamp was taken between the launch and the
+ * moment in which the host sees it. The narrowest of a few such intervals counts, some microseconds
+ * wide; its middle is the answer.
+ *
+ * @param      word       pinned, mapped; lives until the GPU is idle.
+ * @param[out] offset_ns  INT64_MIN: the GPU had no time to answer
+ */
+cudaError_t prem_measure_offset(cudaStream_t stream, int64_t *word, int64_t *offset_ns);
 /** Bytes read plus bytes written a second by a copy in device memory, the best of five; 0 where
  *  there is no memory left for it. */
 cudaError_t prem_measure_copy(int64_t *bytes_per_s);

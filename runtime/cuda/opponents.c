@@ -12,6 +12,7 @@
 
 struct prem_opponents {
   prem_legacy_place place;
+  const prem_opponents *leader; /* NULL: none */
   prem_legacy
       *of_mode[PREM_MODE_COUNT]; /* NULL: not made; that of legacy serves launched and graph */
   bool tuned;                    /* that of legacy */
@@ -20,10 +21,10 @@ struct prem_opponents {
   char setup[PREM_MODE_COUNT][PREM_SETUP_BYTES];
 };
 
-prem_opponents *prem_opponents_new(const prem_legacy_place *place) {
+prem_opponents *prem_opponents_new(const prem_legacy_place *place, const prem_opponents *leader) {
   prem_opponents *opponents = calloc(1, sizeof *opponents);
   if (opponents)
-    opponents->place = *place;
+    *opponents = (prem_opponents){.place = *place, .leader = leader};
   return opponents;
 }
 
@@ -64,10 +65,22 @@ static char *setup_of(prem_opponents *opponents, prem_mode mode) {
 
 /* ---- making them ready ----------------------------------------------------------------------- */
 
-/* Tuning leaves right outputs behind: a run has to make its own. */
-static prem_status tune(const prem_opponents *opponents, prem_legacy *legacy,
+/* Of a mode in which the leader has chosen its ways already. */
+static const prem_legacy *leading(const prem_opponents *opponents, prem_mode mode) {
+  const prem_opponents *leader = opponents->leader;
+  return leader && (mode != PREM_MODE_LEGACY || leader->tuned) ? leader->of_mode[mode] : NULL;
+}
+
+/* Tuning leaves right outputs behind: a run has to make its own. What the leader chose stands, and
+ * only those whom it does not know need trials. */
+static prem_status tune(const prem_opponents *opponents, prem_legacy *legacy, prem_mode mode,
                         const prem_run_request *request, prem_diag *diag) {
+  const prem_legacy *leader = leading(opponents, mode);
+  if (leader && prem_legacy_follow(legacy, leader))
+    return PREM_OK;
   prem_status status = prem_legacy_tune(legacy, request, diag);
+  if (status == PREM_OK && leader)
+    prem_legacy_follow(legacy, leader);
   if (status == PREM_OK)
     status = prem_legacy_report(prem_cuda_arrays_poison(opponents->place.arrays), diag);
   return status;
@@ -88,7 +101,7 @@ static prem_status ready_legacy(prem_opponents *opponents, const prem_run_reques
     return PREM_OK;
   prem_status status = *legacy ? PREM_OK : prem_legacy_new(&opponents->place, NULL, legacy, diag);
   if (status == PREM_OK)
-    status = tune(opponents, *legacy, request, diag);
+    status = tune(opponents, *legacy, PREM_MODE_LEGACY, request, diag);
   opponents->tuned = status == PREM_OK;
   return status;
 }
@@ -150,19 +163,54 @@ static prem_status ready_priority(prem_opponents *opponents, prem_diag *diag) {
   return PREM_OK;
 }
 
+/* A part of a schedule keeps the shares of the whole, those of who is not there idle. */
+static const prem_opponents *parting_leader(const prem_opponents *opponents) {
+  const prem_schedule *own = opponents->place.program->schedule;
+  if (!leading(opponents, PREM_MODE_PARTITION))
+    return NULL;
+  for (int32_t t = 0; t < own->task_count; ++t)
+    if (prem_schedule_find_task(opponents->leader->place.program->schedule, own->tasks[t].name) < 0)
+      return NULL;
+  return opponents->leader;
+}
+
+/* A stream for each task, on the share that it has in the leader's parting. */
+static prem_status part_as(prem_opponents *opponents, const prem_opponents *leader,
+                           cudaStream_t *streams, prem_diag *diag) {
+  const prem_schedule *own = opponents->place.program->schedule;
+  const int32_t shares = task_count(leader);
+  cudaStream_t *all = calloc((size_t)shares + 1, sizeof(cudaStream_t));
+  if (!all)
+    return PREM_ERR_MEMORY;
+  const prem_status status = prem_partition_new(shares, all, &opponents->partition, diag);
+  for (int32_t t = 0; t < own->task_count && status == PREM_OK; ++t) {
+    const int32_t share =
+        prem_schedule_find_task(leader->place.program->schedule, own->tasks[t].name);
+    streams[t] = all[share];
+    all[share] = NULL;
+  }
+  for (int32_t share = 0; share < shares && status == PREM_OK; ++share)
+    if (all[share])
+      cudaStreamDestroy(all[share]);
+  free(all);
+  return status;
+}
+
 /* What is best on the whole GPU need not be so on a share of it. */
 static prem_status new_partition(prem_opponents *opponents, cudaStream_t *streams,
                                  const prem_run_request *request, prem_diag *diag) {
   prem_legacy **legacy = &opponents->of_mode[PREM_MODE_PARTITION];
+  const prem_opponents *leader = parting_leader(opponents);
   prem_status status =
-      prem_partition_new(task_count(opponents), streams, &opponents->partition, diag);
+      leader ? part_as(opponents, leader, streams, diag)
+             : prem_partition_new(task_count(opponents), streams, &opponents->partition, diag);
   if (status != PREM_OK)
     return status;
   prem_legacy_place place = opponents->place;
   place.sm_count = prem_partition_share(opponents->partition);
   status = prem_legacy_new(&place, streams, legacy, diag);
   if (status == PREM_OK)
-    status = tune(opponents, *legacy, request, diag);
+    status = tune(opponents, *legacy, PREM_MODE_PARTITION, request, diag);
   return status;
 }
 

@@ -35,8 +35,9 @@
 
 typedef struct prem_opponents prem_opponents;
 
-/** NULL without memory. Nothing is made ready before it is asked for. */
-prem_opponents *prem_opponents_new(const prem_legacy_place *place);
+/** NULL without memory. Nothing is made ready before it is asked for.
+ *  @param leader  whose ways and shares are taken, see prem_session_follow(); NULL: nobody's */
+prem_opponents *prem_opponents_new(const prem_legacy_place *place, const prem_opponents *leader);
 /** Not if they are lost: freeing would wait for a kernel. */
 void prem_opponents_free(prem_opponents *opponents);
 /**
