@@ -454,6 +454,18 @@ static void copy_with_pictures(const char *pattern, const char *folder) {
   ck_assert_int_eq(system(command), 0);
 }
 
+/* Its times are measured on the machine that it is for, and nobody has done so yet. */
+static bool waits_for_its_profile(const char *path) {
+  prem_schedule *schedule = NULL;
+  ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, NULL), PREM_OK);
+  ck_assert_int_eq(prem_schedule_bind(schedule, prem_registry_builtin(), NULL), PREM_OK);
+  bool waits = false;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    waits |= schedule->tasks[t].profile[0] && !prem_task_profiled(&schedule->tasks[t]);
+  prem_schedule_free(schedule);
+  return waits;
+}
+
 static void plan_all(const char *pattern, size_t least) {
   char folder[] = "/tmp/ttprem-files-XXXXXX", files[64], command[64];
   ck_assert_ptr_nonnull(mkdtemp(folder));
@@ -463,7 +475,7 @@ static void plan_all(const char *pattern, size_t least) {
   ck_assert_int_eq(glob(files, 0, NULL, &found), 0);
   size_t planned = 0;
   for (size_t i = 0; i < found.gl_pathc; ++i) {
-    if (strstr(found.gl_pathv[i], ".profile.cfg"))
+    if (strstr(found.gl_pathv[i], ".profile.cfg") || waits_for_its_profile(found.gl_pathv[i]))
       continue;
     prem_schedule_free(planned_schedule(found.gl_pathv[i]));
     ++planned;

@@ -11,10 +11,14 @@
 #       sanitize   compute-sanitizer on small schedules
 #       measure    the measurements, one JSON and table each, with the GPU's state before and after
 #       h200_conv2d  what experiments/h200_conv2d/ shows, in nine minutes at most
+#       task_graphs  what experiments/task_graphs/ shows, in ten minutes at most: profiled, planned,
+#                  checked and measured. GRAPHS="h200_kcf" takes some of its figures, PERCENT=1 so much
+#                  of all counts, for a try; PROFILING="--steady" adds options of `ttprem profile`
 #       experiments  the tables and figures of the literature, one JSON each
 #       writes FOLDER/STEP/ (FOLDER: results) and FOLDER.tar.gz; FOLDER/measure/ and FOLDER/experiments/
 #       are what experiments/results/ keeps. Every command has a limit in time: none keeps the GPU for
-#       ever.
+#       ever. On a machine with several GPUs CUDA_VISIBLE_DEVICES says which one; each can have a
+#       measurement of its own at the same time, in a FOLDER of its own.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
 
@@ -106,6 +110,41 @@ step_h200_conv2d() {
   find . -name '*.csv' -exec gzip -9n {} +
 }
 
+step_task_graphs() {
+  local end=$((SECONDS + 580)) name
+  for name in ${GRAPHS:-h200_kcf h200_chain h200_multi_rate}; do
+    case $name in
+    h200_multi_rate) task_graph "$name" 300 10000 400 ;; # 5 ms a hyperperiod
+    *) task_graph "$name" 300 100000 500 ;;
+    esac
+  done
+  find . -name '*.csv' -exec gzip -9n {} +
+}
+
+# As a user does it: measure the times, plan, check. Then all modes beside each other, relaunched; what
+# late releases are due to, from stamps of all phases; and many hyperperiods, counts only.
+task_graph() { # NAME RUNS HYPERPERIODS RECORDED
+  local name=$1
+  cp "schedules/figures/$name.cfg" .
+  # shellcheck disable=SC2086
+  until_end "${name}_profile" 100 profile "$name.cfg" --times company --margin 20 ${PROFILING-} \
+    -o "$name.profile.cfg"
+  if [ ! -s "$name.profile.cfg" ]; then return; fi
+  limit "${name}_plan" 60 ttprem plan "$name.cfg" -o "$name.cfg"
+  limit "${name}_check" 60 ttprem check "$name.cfg"
+  until_end "${name}_table" 120 compare "$name.cfg" --modes "$(modes_of_gpu)" --scenario relaunch \
+    --repeat "$(part_of "$2")" --no-records
+  until_end "${name}_recorded" 60 compare "$name.cfg" --modes tt,free --scenario resident \
+    --repeat "$(part_of "$4")"
+  until_end "${name}_resident" 240 compare "$name.cfg" --modes tt,free,graph --scenario resident \
+    --repeat "$(part_of "$3")" --no-records
+}
+
+part_of() { # COUNT
+  local part=$(($1 * ${PERCENT:-100} / 100))
+  echo $((part > 10 ? part : 10))
+}
+
 # When the memory stands still, and what is late then: from all stamps of 60 hyperperiods and of
 # those that are discarded.
 measure_pauses() { # SCHEDULE
@@ -171,31 +210,45 @@ until_end() { # NAME SECONDS VERB SCHEDULE OPTION...: as measure, and not beyond
 # What the backend has, separated by commas.
 modes_of_gpu() { sed -n '/^cuda: /,$s/^ *modes  *//p' "$out/info/info.log" | head -n 1 | tr ' ' ','; }
 
-measure() { # NAME SECONDS VERB SCHEDULE OPTION...
+measure() { # NAME SECONDS VERB SCHEDULE OPTION...; the schedule of the step's folder, or of the tree
   local name=$1 seconds=$2 verb=$3 schedule=$4
   shift 4
+  if [ ! -e "$schedule" ]; then schedule=schedules/$schedule; fi
   gpu_state "before $name"
-  limit "$name" "$seconds" ttprem "$verb" "schedules/$schedule" --backend cuda "$@" \
-    --json "$name.json"
+  limit "$name" "$seconds" ttprem "$verb" "$schedule" --backend cuda "$@" --json "$name.json"
   gpu_state "after $name"
   tail -n +2 "$name.log" >"$name.txt" # the command is in the JSON
   rm "$name.log"
 }
 
 gpu_state() { # WHEN: a run during which the clocks were held down is worth nothing
-  local reasons
+  local reasons of_gpu=()
+  if [ -n "${CUDA_VISIBLE_DEVICES-}" ]; then of_gpu=(-i "$CUDA_VISIBLE_DEVICES"); fi
   {
     printf '\n# %s, %s\n' "$1" "$(date -u +%FT%TZ)"
-    timeout 20 nvidia-smi --format=csv \
+    timeout 20 nvidia-smi "${of_gpu[@]}" --format=csv \
       --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw,pstate
-    if reasons=$(timeout 20 nvidia-smi -q -d PERFORMANCE); then
+    if reasons=$(timeout 20 nvidia-smi "${of_gpu[@]}" -q -d PERFORMANCE); then
       grep ': Active' <<<"$reasons" || echo "no reason to hold a clock down"
     fi
   } >>gpu.txt 2>&1 || true
 }
 
-# Tasks of the kernel "none" have no data that a GPU could work on.
-schedules_with_data() { grep -lE 'kernel *=' schedules/*/*.cfg | xargs grep -L '"none"'; }
+# Tasks of the kernel "none" have no data that a GPU could work on; where a profile is still to be
+# measured there are no times to plan with.
+schedules_with_data() {
+  local schedule
+  for schedule in $(grep -lE 'kernel *=' schedules/*/*.cfg | xargs grep -L '"none"'); do
+    if profiles_are_there "$schedule"; then echo "$schedule"; fi
+  done
+}
+
+profiles_are_there() { # SCHEDULE
+  local profile
+  for profile in $(grep -oE '"[^"]+\.profile\.cfg"' "$1" | tr -d '"'); do
+    if [ ! -e "$(dirname "$1")/$profile" ]; then return 1; fi
+  done
+}
 
 # A folder of its own for each step. Commands in the results name their schedules as in the tree.
 in_folder() { # STEP COMMAND...
@@ -215,9 +268,9 @@ measure_all() {
     out=$(realpath -m "${2:?-o needs a folder}")
     shift 2
   fi
-  if [ $# -eq 0 ]; then set -- check faults sanitize measure h200_conv2d experiments; fi
+  if [ $# -eq 0 ]; then set -- check faults sanitize measure h200_conv2d task_graphs experiments; fi
   for step in "$@"; do
-    case $step in check | faults | sanitize | measure | h200_conv2d | experiments) ;; *) usage ;; esac
+    case $step in check | faults | sanitize | measure | h200_conv2d | task_graphs | experiments) ;; *) usage ;; esac
   done
   if [ ! -x "$here/bin/ttprem" ]; then
     echo "gpu: this is not a packed folder; make one with tools/gpu.sh pack" >&2
