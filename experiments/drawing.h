@@ -40,6 +40,8 @@ prem_lane_place prem_lane_place_of(prem_lane_shape shape, int32_t lane, int phas
 void prem_write_terminal(FILE *script, const char *path, int height);
 /** A string that gnuplot takes as it is. */
 void prem_write_quoted(FILE *script, const char *text);
+/** The same for a tic, whose label gnuplot takes for a format. */
+void prem_write_tic_label(FILE *script, const char *text);
 /** "block 3: conv.0, edge" or "blocks 3-9: conv.0", quoted and cut to what the margin holds. */
 void prem_write_lane_label(FILE *script, const prem_schedule *schedule, int32_t first_block,
                            int32_t last_block);

@@ -206,19 +206,10 @@ static void write_value(FILE *script, const prem_value *value) {
   prem_write_quoted(script, text);
 }
 
-/** gnuplot takes the label of a tic for a format: a per cent sign stands for itself when doubled.
- */
 static void write_tic_label(FILE *script, const prem_value *value) {
-  char text[200], label[2 * sizeof text];
+  char text[200];
   prem_value_format(value, text, sizeof text);
-  size_t length = 0;
-  for (const char *letter = text; *letter; ++letter) {
-    if (*letter == '%')
-      label[length++] = '%';
-    label[length++] = *letter;
-  }
-  label[length] = '\0';
-  prem_write_quoted(script, label);
+  prem_write_tic_label(script, text);
 }
 
 static void write_axis_label(FILE *script, const char *axis, const chart_panel *panel,
@@ -483,7 +474,12 @@ static size_t line_letters(const char *text) {
   letters = VERDICT_LETTERS;
   while (letters > 0 && text[letters] != ' ')
     --letters;
-  return letters > 0 ? letters : VERDICT_LETTERS;
+  if (letters > 0)
+    return letters;
+  letters = VERDICT_LETTERS;
+  while (((unsigned char)text[letters] & 0xc0) == 0x80) /* not within a character */
+    --letters;
+  return letters;
 }
 
 /** Writes title and verdict, or with `script` NULL nothing; returns their height. */

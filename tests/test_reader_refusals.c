@@ -152,7 +152,16 @@ static const refusal refusals[] = {
      "18: E012: tasks[2].name: 'abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrst"
      "uvwxyzabcdefgh...' has 64 bytes, the limit is 63"},
     {"name = \"k\";", "name = \"b\\n\";", "name = \"b k\";",
-     "18: E012: tasks[2].name: 'b?' has the control character 0x0a"},
+     "18: E012: tasks[2].name: 'b?' has the control character U+000A, which no name may"},
+    {"name = \"k\";", "name = \"\\xff\";", "name = \"\xc3\xbf\";",
+     "18: E012: tasks.\\xff.name: '\\xff' is not UTF-8: byte 0xff at offset 0; save the file as "
+     "UTF-8"},
+    {"name = \"k\";", "name = \"a\xe2\x80\xae\";", "name = \"a\xe2\x80\xa6\";",
+     "18: E012: tasks.a\\u202e.name: 'a\\u202e' has the control character U+202E, which no name "
+     "may"},
+    {"name = \"k\";", "name = \"a\xc2\x9b\";", "name = \"a\xc2\xa1\";",
+     "18: E012: tasks.a\\u009b.name: 'a\\u009b' has the control character U+009B, which no name "
+     "may"},
     {"name = \"k\";", "name = \"" LONG_63 "\"; copies = 2;", "name = \"" LONG_63 "\"; copies = 1;",
      "18: E012: tasks.abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcd"
      "efghijk.name: 'abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcde"

@@ -14,9 +14,23 @@ bool command_quiet;
 
 static void say(const char *format, va_list arguments) {
   fflush(stdout);
+  char *said = NULL;
+  if (vasprintf(&said, format, arguments) < 0)
+    return;
   fputs("ttprem: ", stderr);
-  vfprintf(stderr, format, arguments);
+  command_show(said, stderr);
   fputc('\n', stderr);
+  free(said);
+}
+
+void command_show(const char *text, FILE *file) {
+  const int length = prem_text_show(text, NULL, 0);
+  char *shown = malloc((size_t)length + 1);
+  if (!shown)
+    return;
+  prem_text_show(text, shown, (size_t)length + 1);
+  fputs(shown, file);
+  free(shown);
 }
 
 void command_error(const char *format, ...) {

@@ -41,6 +41,8 @@ extern const struct argp command_common_argp;
 void command_error(const char *format, ...) PREM_PRINTF(1, 2);
 /** The same, unless --quiet. */
 void command_note(const char *format, ...) PREM_PRINTF(1, 2);
+/** A text that may come from a stranger, such as the name of a file. */
+void command_show(const char *text, FILE *file);
 /** All problems, one line each; notes and warnings unless --quiet. */
 void command_print_diag(const prem_diag *diag);
 /** The exit status that a library status stands for. */

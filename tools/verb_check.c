@@ -73,13 +73,14 @@ static const struct argp argp = {
 };
 
 static void print_verdict(const char *path, const prem_schedule *schedule) {
+  command_show(path, stdout);
   if (!schedule)
-    printf("%s: refused\n", path);
+    printf(": refused\n");
   else if (!schedule->plan)
-    printf("%s: ok, no plan yet (`ttprem plan` makes one)\n", path);
+    printf(": ok, no plan yet (`ttprem plan` makes one)\n");
   else
-    printf("%s: ok, %" PRId64 " phases, hyperperiod %" PRId64 " ns\n", path,
-           command_phase_count(schedule), schedule->plan->hyperperiod_ns);
+    printf(": ok, %" PRId64 " phases, hyperperiod %" PRId64 " ns\n", command_phase_count(schedule),
+           schedule->plan->hyperperiod_ns);
 }
 
 static json_t *verdict_json(const char *path, const prem_schedule *schedule,

@@ -8,8 +8,8 @@
  *   -> prem_findings_chart()... -> prem_findings_write(), prem_findings_draw()
  *   -> prem_findings_free()
  *
- * Memory that runs out while building is remembered and reported by write and draw, so that the
- * builders need no checks.
+ * Texts are kept as prem_text_clean() makes them. Memory that runs out while building is remembered
+ * and reported by write and draw, so that the builders need no checks.
  */
 #ifndef TTPREM_FINDINGS_H
 #define TTPREM_FINDINGS_H
