@@ -3,12 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { RIGHTS = 0777, PROC_BYTES = 32, LINK_TRIES = 100 };
+enum { RIGHTS = 0777, PROC_BYTES = 32, LINK_TRIES = 100, LINKS = 40 };
 
 static prem_status refuse(char *reason, size_t reason_bytes, const char *why) {
   snprintf(reason, reason_bytes, "%s", why);
@@ -21,7 +22,7 @@ static prem_status refuse(char *reason, size_t reason_bytes, const char *why) {
 typedef struct file_place {
   dev_t device;
   ino_t inode;
-  const char *name; /* NULL: the file is there */
+  char *name; /* NULL: the file is there */
 } file_place;
 
 /* The folder of a path, "." where it names none; free with free(). */
@@ -32,44 +33,89 @@ static char *folder_of(const char *path) {
   return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
-static bool find_place(const char *path, file_place *out) {
-  struct stat facts;
-  *out = (file_place){0};
-  if (stat(path, &facts) != 0) {
-    const char *slash = strrchr(path, '/');
-    char *folder = folder_of(path);
-    const bool found = folder && stat(folder, &facts) == 0;
+/* Where a path ends that leads over links to what is not there: whoever opens it makes the file
+ * there. Free with free(). */
+static char *follow_links(const char *path) {
+  char *at = strdup(path);
+  for (int i = 0; at && i < LINKS; ++i) {
+    char target[PATH_MAX], *next = NULL;
+    const ssize_t length = readlink(at, target, sizeof target - 1);
+    if (length < 0)
+      return at;
+    target[length] = '\0';
+    char *folder = folder_of(at);
+    if (folder && asprintf(&next, "%s%s%s", *target == '/' ? "" : folder, *target == '/' ? "" : "/",
+                           target) < 0)
+      next = NULL;
     free(folder);
-    out->name = slash ? slash + 1 : path;
-    if (!found)
-      return false;
+    free(at);
+    at = next;
   }
-  out->device = facts.st_dev;
-  out->inode = facts.st_ino;
-  return true;
+  return at;
+}
+
+static bool find_file(const char *path, file_place *out) {
+  struct stat facts;
+  const bool found = stat(path, &facts) == 0;
+  *out = (file_place){0};
+  if (found) {
+    out->device = facts.st_dev;
+    out->inode = facts.st_ino;
+  }
+  return found;
+}
+
+/* Free name with free(). */
+static bool find_place(const char *path, file_place *out) {
+  if (find_file(path, out))
+    return true;
+  char *end = follow_links(path), *folder = end ? folder_of(end) : NULL;
+  const char *slash = end ? strrchr(end, '/') : NULL;
+  const bool found = folder && find_file(folder, out);
+  if (found)
+    out->name = strdup(slash ? slash + 1 : end);
+  free(folder);
+  free(end);
+  return found && out->name;
 }
 
 bool prem_output_same(const char *path, const char *other) {
-  file_place one, two;
+  file_place one = {0}, two = {0};
   if (strcmp(path, "-") == 0 || strcmp(other, "-") == 0)
     return strcmp(path, other) == 0;
-  if (!find_place(path, &one) || !find_place(other, &two))
-    return strcmp(path, other) == 0;
-  return one.device == two.device && one.inode == two.inode && !one.name == !two.name &&
-         (!one.name || strcmp(one.name, two.name) == 0);
+  bool same = strcmp(path, other) == 0;
+  if (find_place(path, &one) && find_place(other, &two))
+    same = one.device == two.device && one.inode == two.inode && !one.name == !two.name &&
+           (!one.name || strcmp(one.name, two.name) == 0);
+  free(one.name);
+  free(two.name);
+  return same;
+}
+
+/* The part of a path that is there, links followed; NULL where what is missing leads up again. */
+static char *real_part(const char *path) {
+  char *at = follow_links(path), *real;
+  while (at && !(real = realpath(at, NULL))) {
+    const char *slash = strrchr(at, '/');
+    char *folder = strcmp(slash ? slash + 1 : at, "..") == 0 ? NULL : folder_of(at);
+    const bool is_end = folder && strcmp(folder, at) == 0;
+    free(at);
+    at = folder;
+    if (is_end)
+      break;
+  }
+  if (!at)
+    return NULL;
+  real = realpath(at, NULL);
+  free(at);
+  return real;
 }
 
 bool prem_output_is_here(const char *path) {
-  char *here = realpath(".", NULL), *place = realpath(path, NULL);
-  if (!place) {
-    char *folder = folder_of(path);
-    place = folder ? realpath(folder, NULL) : NULL;
-    free(folder);
-  }
+  char *here = realpath(".", NULL), *place = real_part(path);
   const size_t length = here ? strlen(here) : 0;
-  const bool is_root = length == 1;
   const bool is_here = length > 0 && place && strncmp(place, here, length) == 0 &&
-                       (is_root || place[length] == '/' || place[length] == '\0');
+                       (length == 1 || place[length] == '/' || place[length] == '\0');
   free(here);
   free(place);
   return is_here;
@@ -170,7 +216,7 @@ prem_status prem_output_open(prem_output *output, const char *path, char *reason
   if (status != PREM_OK)
     return status;
   char *followed = realpath(path, NULL);
-  output->path = followed ? followed : strdup(path);
+  output->path = followed ? followed : follow_links(path);
   errno = ENOMEM;
   if (output->path && open_beside(output, &replaced))
     return PREM_OK;

@@ -117,6 +117,9 @@ START_TEST(a_link_stays_one) {
   ck_assert_int_eq(lstat("link", &facts), 0);
   ck_assert(S_ISLNK(facts.st_mode));
   ck_assert_str_eq(content("file"), "two");
+  ck_assert_int_eq(symlink("nothing yet", "dangles"), 0);
+  ck_assert_int_eq(write_text("dangles", "three", reason), PREM_OK);
+  ck_assert_str_eq(content("nothing yet"), "three");
 }
 END_TEST
 
@@ -156,14 +159,12 @@ START_TEST(one_file_is_known_by_all_its_names) {
     const char *one, *other;
     bool same;
   } pairs[] = {
-      {"file", "file", true},        {"file", "./file", true},
-      {"file", "sub/../file", true}, {"file", "link", true},
-      {"file", "hard", true},        {"new", "new", true},
-      {"new", "./sub/../new", true}, {"new", "here/new", true},
-      {"sub/new", "way/new", true},  {"new", "sub/new", false},
-      {"new", "new2", false},        {"file", "new", false},
-      {"file", "sub/file", false},   {"none/a", "none/a", true},
-      {"none/a", "none/b", false},   {"-", "-", true},
+      {"file", "file", true},        {"file", "./file", true},      {"file", "sub/../file", true},
+      {"file", "link", true},        {"file", "hard", true},        {"new", "new", true},
+      {"new", "./sub/../new", true}, {"new", "here/new", true},     {"sub/new", "way/new", true},
+      {"new", "dangles", true},      {"sub/new", "dangles", false}, {"new", "sub/new", false},
+      {"new", "new2", false},        {"file", "new", false},        {"file", "sub/file", false},
+      {"none/a", "none/a", true},    {"none/a", "none/b", false},   {"-", "-", true},
       {"-", "./-", false},
   };
   char reason[160];
@@ -173,6 +174,8 @@ START_TEST(one_file_is_known_by_all_its_names) {
   ck_assert_int_eq(symlink("sub", "way"), 0);
   ck_assert_int_eq(symlink(".", "here"), 0);
   ck_assert_int_eq(link("file", "hard"), 0);
+  ck_assert_int_eq(symlink("../new", "sub/far"), 0);
+  ck_assert_int_eq(symlink("sub/far", "dangles"), 0);
   for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; ++i) {
     ck_assert_msg(prem_output_same(pairs[i].one, pairs[i].other) == pairs[i].same, "%s, %s",
                   pairs[i].one, pairs[i].other);
@@ -186,15 +189,17 @@ START_TEST(one_file_is_known_by_all_its_names) {
 END_TEST
 
 START_TEST(the_working_folder_ends_at_links) {
-  static const char *const here[] = {"new", "sub/new", "./new", "sub/../new", "file", "inner"};
-  static const char *const elsewhere[] = {"../new", "/tmp/new", "out/new",
-                                          "outer",  "none/new", "sub/../../new"};
+  static const char *const here[] = {"new",  "sub/new", "./new",    "sub/../new",
+                                     "file", "inner",   "none/new", "none/none/new"};
+  static const char *const elsewhere[] = {"../new", "/tmp/new",       "out/new",      "escapes",
+                                          "outer",  "none/../../new", "sub/../../new"};
   char reason[160];
   ck_assert_int_eq(write_text("file", "one", reason), PREM_OK);
   ck_assert_int_eq(mkdir("sub", 0777), 0);
   ck_assert_int_eq(symlink("..", "out"), 0);
   ck_assert_int_eq(symlink("/etc/passwd", "outer"), 0);
   ck_assert_int_eq(symlink("sub", "inner"), 0);
+  ck_assert_int_eq(symlink("../none", "escapes"), 0);
   for (size_t i = 0; i < sizeof here / sizeof here[0]; ++i)
     ck_assert_msg(prem_output_is_here(here[i]), "%s", here[i]);
   for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; ++i)

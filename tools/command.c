@@ -155,11 +155,27 @@ prem_mode command_parse_mode(struct argp_state *state, const char *text) {
 
 /* ---- schedules ------------------------------------------------------------------------------ */
 
+/* Of a file that could not be read as a whole, the problems name the parts. */
+static bool are_apart(const prem_schedule *schedule, const prem_diag *diag,
+                      const command_outputs *outputs) {
+  if (schedule)
+    return command_keep_apart(schedule, outputs);
+  for (size_t i = 0; i < prem_diag_count(diag); ++i)
+    if (!command_keep_from(prem_diag_at(diag, i)->file, outputs))
+      return false;
+  return true;
+}
+
 int command_judge_schedule(const char *path, const char *profile, const prem_machine *machine,
-                           bool keep_plan, prem_schedule **out, prem_diag *diag) {
+                           bool keep_plan, const command_outputs *outputs, prem_schedule **out,
+                           prem_diag *diag) {
   *out = NULL;
   prem_schedule *schedule = NULL;
   prem_status status = prem_schedule_load_lenient(path, profile, &schedule, diag);
+  if (outputs && !are_apart(schedule, diag, outputs)) {
+    prem_schedule_free(schedule);
+    return COMMAND_USAGE;
+  }
   if (status == PREM_OK) {
     /* Go on after the first error: the user sees all problems of the file in one go. */
     if (!keep_plan)
@@ -183,7 +199,7 @@ int command_judge_schedule(const char *path, const char *profile, const prem_mac
 int command_open_schedule(const char *path, const char *profile, const prem_machine *machine,
                           bool keep_plan, prem_schedule **out) {
   prem_diag *diag = command_diag();
-  int status = command_judge_schedule(path, profile, machine, keep_plan, out, diag);
+  int status = command_judge_schedule(path, profile, machine, keep_plan, NULL, out, diag);
   prem_diag_free(diag);
   return status;
 }

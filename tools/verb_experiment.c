@@ -310,12 +310,28 @@ static bool is_file(const char *name) {
   return length > 5 && strcmp(name + length - 5, ".json") == 0;
 }
 
+/* By a link, as the extensions differ. */
+static bool is_drawn_over(const experiment_options *options, const char *name) {
+  char *svg = output_path(options->folder, name, "svg");
+  char *png = output_path(options->folder, name, "png");
+  const char *const paths[] = {svg, png};
+  const bool apart =
+      command_keep_from(options->name, &(command_outputs){.paths = paths, .count = 2});
+  free(svg);
+  free(png);
+  return !apart;
+}
+
 static int draw_again(const prem_findings *findings, const experiment_options *options) {
   if (!make_folder(options->folder))
     return COMMAND_INVALID;
   const char *slash = strrchr(options->name, '/'), *file = slash ? slash + 1 : options->name;
   char *name = strndup(file, strlen(file) - strlen(".json"));
-  const int status = name ? draw(findings, name, options->folder) : COMMAND_INVALID;
+  int status = name ? COMMAND_DONE : COMMAND_INVALID;
+  if (name && is_drawn_over(options, name))
+    status = COMMAND_USAGE;
+  if (status == COMMAND_DONE)
+    status = draw(findings, name, options->folder);
   free(name);
   return status;
 }

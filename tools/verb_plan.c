@@ -301,13 +301,17 @@ static int open_kept(const plan_options *options, prem_schedule **out, prem_diag
 static int plan_file(plan_options *options) {
   prem_schedule *schedule = NULL, *kept = NULL;
   prem_diag *diag = command_diag();
-  int status =
-      command_judge_schedule(options->file, options->profile, NULL, false, &schedule, diag);
+  const char *const paths[] = {options->json, options->picture, options->output};
+  const command_outputs outputs = {paths, 3, options->file}; /* it may be planned in its place */
+  int status = command_judge_schedule(options->file, options->profile, NULL, false, &outputs,
+                                      &schedule, diag);
   if (status == COMMAND_DONE && options->keep) {
     prem_diag_free(diag);
     status = open_kept(options, &kept, diag = command_diag());
+    if (status == COMMAND_DONE && !command_keep_apart(kept, &outputs))
+      status = COMMAND_USAGE;
   }
-  if (status != COMMAND_DONE && options->json)
+  if (status != COMMAND_DONE && status != COMMAND_USAGE && options->json)
     command_write_json(options->json, refusal_json(diag));
   prem_diag_free(diag);
   options->search.keep = kept;

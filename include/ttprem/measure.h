@@ -212,6 +212,11 @@ PREM_API prem_status prem_find_causes(const prem_schedule *schedule, const prem_
 PREM_API prem_status prem_result_write(const prem_result *result, const prem_schedule *schedule,
                                        const char *command, const char *path, prem_diag *diag);
 
+enum { PREM_RESULT_SIDES = 2 };
+/** The files that prem_result_write() writes beside `path`: number 0 the samples, 1 the phases.
+ * Free with free(); NULL when out of memory. */
+PREM_API char *prem_result_side(const char *path, int number);
+
 /** The table of rows as text, worst lateness first and jitter last. */
 PREM_API void prem_result_print(const prem_result *result, FILE *file);
 

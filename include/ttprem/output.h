@@ -37,8 +37,8 @@ PREM_API void prem_output_abandon(prem_output *output);
 /** Do two paths lead to one file, whatever they look like, through links as well? Of a file that is
  *  not there yet its folder and name count. "-" is the same as itself alone. */
 PREM_API bool prem_output_same(const char *path, const char *other);
-/** Does a path lead, links followed, into the working folder or below? False where a folder on its
- *  way is missing. */
+/** Does a path lead, links followed, into the working folder or below? Folders that are missing are
+ *  taken for folders. */
 PREM_API bool prem_output_is_here(const char *path);
 
 PREM_EXTERN_C_END
