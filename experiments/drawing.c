@@ -156,12 +156,13 @@ prem_status prem_begin_script(const char *path, FILE **script, prem_diag *diag) 
   return PREM_ERR_IO;
 }
 
-prem_status prem_draw_script(FILE *script, const char *path, prem_diag *diag) {
+prem_status prem_draw_script(FILE *script, const char *path, const volatile sig_atomic_t *stop,
+                             prem_diag *diag) {
   prem_output picture = {0};
   char reason[160] = "";
   prem_status status = prem_output_open(&picture, path, reason, sizeof reason);
   if (status == PREM_OK)
-    status = prem_gnuplot_run(script, picture.file, diag);
+    status = prem_gnuplot_run(script, picture.file, stop, diag);
   if (status == PREM_OK)
     status = prem_output_commit(&picture, reason, sizeof reason);
   prem_output_abandon(&picture);

@@ -2,6 +2,7 @@
 #ifndef TTPREM_DRAWING_H
 #define TTPREM_DRAWING_H
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "ttprem/schedule.h"
@@ -66,6 +67,7 @@ void prem_end_data(FILE *script);
 prem_status prem_begin_script(const char *path, FILE **script, prem_diag *diag);
 /** Run the script and write the picture beside its place, then rename; statuses of
  *  prem_gnuplot_run(), and PREM_ERR_IO if `path` is unwritable. */
-prem_status prem_draw_script(FILE *script, const char *path, prem_diag *diag);
+prem_status prem_draw_script(FILE *script, const char *path, const volatile sig_atomic_t *stop,
+                             prem_diag *diag);
 
 #endif

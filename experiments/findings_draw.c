@@ -537,18 +537,20 @@ static void write_script(FILE *script, const prem_findings *findings, const char
 }
 
 static prem_status draw_panels(const prem_findings *findings, const chart_panel *panels,
-                               const char *path, prem_diag *diag) {
+                               const char *path, const volatile sig_atomic_t *stop,
+                               prem_diag *diag) {
   FILE *script = NULL;
   prem_status status = prem_begin_script(path, &script, diag);
   if (status != PREM_OK)
     return status;
   write_script(script, findings, panels, path);
-  status = prem_draw_script(script, path, diag);
+  status = prem_draw_script(script, path, stop, diag);
   fclose(script);
   return status;
 }
 
-prem_status prem_findings_draw(const prem_findings *findings, const char *path, prem_diag *diag) {
+prem_status prem_findings_draw(const prem_findings *findings, const char *path,
+                               const volatile sig_atomic_t *stop, prem_diag *diag) {
   prem_status status = prem_findings_judge(findings, diag);
   if (status != PREM_OK)
     return status;
@@ -563,7 +565,7 @@ prem_status prem_findings_draw(const prem_findings *findings, const char *path, 
     if (!fill_panel(&panels[i], findings, (int)i))
       status = PREM_ERR_MEMORY;
   if (status == PREM_OK)
-    status = draw_panels(findings, panels, path, diag);
+    status = draw_panels(findings, panels, path, stop, diag);
   for (int64_t i = 0; i < findings->chart_count; ++i)
     empty_panel(&panels[i]);
   free(panels);

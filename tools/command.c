@@ -352,8 +352,6 @@ void command_catch_signals(void) {
   struct sigaction before;
   if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
     sigaction(SIGHUP, &action, NULL);
-  /* A reader of stdout that has gone, as head(1) does, or one file above the shell's limit must not
-   * take along what else is written. */
+  /* A reader of stdout that has gone, as head(1) does, must not take along what else is written. */
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);
 }

@@ -367,11 +367,17 @@ static int write_result(const measuring_options *options, const prem_schedule *s
     status = sampling_failed(prem_result_write(result, schedule, command_line, options->json, diag),
                              diag, options->json);
   }
+  return status;
+}
+
+static int draw_result(const measuring_options *options, const prem_schedule *schedule,
+                       const prem_result *result) {
+  int status = COMMAND_DONE;
   for (int i = 0; i < options->picture_count; ++i) {
     const char *path = options->pictures[i];
     prem_diag *diag = prem_diag_new();
-    int drawn = sampling_failed(prem_result_draw(result, schedule, path, diag), diag, path);
-    status = join_status(status, drawn);
+    const prem_status drawn = prem_result_draw(result, schedule, path, &command_stop, diag);
+    status = join_status(status, sampling_failed(drawn, diag, path));
   }
   return status;
 }
@@ -420,6 +426,7 @@ static int measure(const measuring_options *options, prem_compare_options *compa
     /* After a failure of the machine the session is good for closing only. */
     if (ended != PREM_ERR_MACHINE && made_outputs(result) && !options->no_save)
       status = join_status(status, save_arrays(options, session));
+    status = join_status(status, draw_result(options, schedule, result)); /* it may take long */
   }
   prem_result_free(result);
   return status;

@@ -160,8 +160,9 @@ int observing_report(const observing_options *options, const prem_findings *find
   }
   if (options->picture) {
     prem_diag *diag = prem_diag_new();
-    const int drawn = sampling_failed(prem_findings_draw(findings, options->picture, diag), diag,
-                                      options->picture);
+    const int drawn =
+        sampling_failed(prem_findings_draw(findings, options->picture, &command_stop, diag), diag,
+                        options->picture);
     status = status == COMMAND_DONE ? drawn : status;
   }
   return status;

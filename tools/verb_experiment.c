@@ -147,7 +147,8 @@ static int draw(const prem_findings *findings, const char *name, const char *fol
   for (int i = 0; i < 2 && !without_gnuplot; ++i) {
     char *path = output_path(folder, name, extensions[i]);
     prem_diag *diag = prem_diag_new();
-    prem_status drawn = path ? prem_findings_draw(findings, path, diag) : PREM_ERR_MEMORY;
+    prem_status drawn =
+        path ? prem_findings_draw(findings, path, &command_stop, diag) : PREM_ERR_MEMORY;
     if (drawn == PREM_ERR_UNAVAILABLE) {
       without_gnuplot = true;
       command_note("no pictures: gnuplot is not on the PATH; install gnuplot-nox");
@@ -342,6 +343,7 @@ static int show_again(const experiment_options *options) {
   int status = tell(prem_findings_read(options->name, &findings, diag), diag, options->name);
   if (status != COMMAND_DONE)
     return status;
+  command_catch_signals();
   prem_findings_print(findings, stdout);
   if (options->folder)
     status = draw_again(findings, options);

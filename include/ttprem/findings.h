@@ -14,6 +14,7 @@
 #ifndef TTPREM_FINDINGS_H
 #define TTPREM_FINDINGS_H
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "ttprem/diag.h"
@@ -117,7 +118,7 @@ PREM_API void prem_findings_print(const prem_findings *findings, FILE *file);
  * gnuplot process. Errors as prem_result_draw().
  */
 PREM_API prem_status prem_findings_draw(const prem_findings *findings, const char *path,
-                                        prem_diag *diag);
+                                        const volatile sig_atomic_t *stop, prem_diag *diag);
 
 PREM_EXTERN_C_END
 #endif
