@@ -220,9 +220,9 @@ static bool size_allowed(const prem_planning *planning) {
   if (slots <= PREM_MAX_SLOTS)
     return true;
   prem_diag_add(planning->diag, PREM_ERROR, 13, schedule->tasks[0].place, "tasks",
-                "%.0f phases in one hyperperiod, which take %.1f GiB; the limit is %" PRId64
-                " phases",
-                (double)slots, (double)slots * (double)sizeof(prem_slot) / 0x1p30, PREM_MAX_SLOTS);
+                "%.0f phases in one hyperperiod, which would take some %.1f GiB to plan; the limit "
+                "is %" PRId64 " phases",
+                (double)slots, (double)slots * PREM_PLANNING_BYTES / 0x1p30, PREM_MAX_SLOTS);
   return false;
 }
 
@@ -713,7 +713,8 @@ prem_status prem_plan_make_reported(const prem_schedule *schedule, const prem_ma
                             .grid_ns = coarser_step(schedule, machine),
                             .diag = diag,
                             .policy = limits.options->policy ? limits.options->policy
-                                                             : schedule->policy.use};
+                                                             : schedule->policy.use,
+                            .stop = limits.options->stop};
   *report = (prem_plan_report){.verdict = PREM_PLAN_UNKNOWN, .seed = limits.options->seed};
   snprintf(report->method, sizeof report->method, "%s", planning.policy);
   prem_status status = judge(&planning);

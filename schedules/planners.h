@@ -13,7 +13,8 @@ typedef struct prem_planning {
   int64_t grid_ns;   /* every start and step is a multiple of it */
   int64_t warmup_ns; /* nothing starts before */
   prem_diag *diag;
-  const char *policy; /* its name */
+  const char *policy;                /* its name */
+  const volatile sig_atomic_t *stop; /* of the options; NULL: never */
 } prem_planning;
 
 /** When a job may run. */

@@ -168,7 +168,7 @@ static const refusal refusals[] = {
      "fghijk' is too long for a task with copies; 57 bytes are the limit"},
     {"tiles = 4;", "tiles = 33554432;", "tiles = 33554431;",
      "12: E013: tasks: 67108866 phases in one hyperperiod, the limit is 671088"
-     "64; a plan of them would take 3.0 GiB of memory. Most are of task 'a' (1"
+     "64; to plan them would take some 9.4 GiB of memory. Most are of task 'a' (1"
      " jobs of 33554432 tiles): use larger tiles, or periods with a smaller le"
      "ast common multiple"},
     /* values */
@@ -401,6 +401,11 @@ static const file_pair file_pairs[] = {
      "2: E008: tasks[1]: is an integer, must be a group { }"},
     {HEAD "tasks = ( " A "release_ns = 4611686018427387904L; " C "} );",
      HEAD "tasks = ( " A "release_ns = 4611686018427387903L; " C "} );",
+     "2: E018: tasks.a: the release and the WCETs of one tile add up to more than 2^62 ns"},
+    {HEAD "tasks = ( " A "prefetch: { wcet_ns = 4611686018427387904L; }; compute: { wcet_ns = "
+          "4611686018427387904L; }; } );",
+     HEAD "tasks = ( " A "prefetch: { wcet_ns = 4611686018427387903L; }; compute: { wcet_ns = "
+          "1L; }; } );",
      "2: E018: tasks.a: the release and the WCETs of one tile add up to more than 2^62 ns"},
     {HEAD "tasks = ( " A "period_ns = 4611686018427387904L; " C "},\n " B "period_ns = 3L; " C
           "} );",

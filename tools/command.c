@@ -233,7 +233,7 @@ int command_take_plan(prem_schedule *schedule, const prem_machine *machine, prem
 int command_plan_schedule(prem_schedule *schedule, const prem_machine *machine, const char *policy,
                           prem_diag *diag) {
   prem_plan *plan = NULL;
-  prem_plan_options options = {.policy = policy};
+  prem_plan_options options = {.policy = policy, .stop = &command_stop};
   prem_status status = prem_plan_make(schedule, machine, &options, &plan, diag);
   return command_take_plan(schedule, machine, status, plan, diag);
 }
@@ -354,4 +354,12 @@ void command_catch_signals(void) {
     sigaction(SIGHUP, &action, NULL);
   /* A reader of stdout that has gone, as head(1) does, must not take along what else is written. */
   signal(SIGPIPE, SIG_IGN);
+}
+
+void command_release_signals(void) {
+  static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+  struct sigaction now;
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && !command_stop; ++i)
+    if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler == on_signal)
+      signal(numbers[i], SIG_DFL);
 }

@@ -142,5 +142,8 @@ int command_draw_plan(const prem_schedule *schedule, const char *path);
 /** Non-zero after SIGINT or SIGTERM; another one half a second later kills. */
 extern volatile sig_atomic_t command_stop;
 void command_catch_signals(void);
+/** From now on there is nothing that would be lost: signals end the command at once, as before
+ *  command_catch_signals(). Nothing happens after one was caught. */
+void command_release_signals(void);
 
 #endif

@@ -264,8 +264,10 @@ static int plan(prem_schedule *schedule, const plan_options *options) {
   prem_plan_report report;
   prem_diag *diag = command_diag();
   prem_plan *made = NULL;
+  command_catch_signals();
   prem_status result = prem_plan_make_reported(schedule, NULL, &search, &made, &report, diag);
   progress_end(&shown.line);
+  command_release_signals();
   int status = command_take_plan(schedule, NULL, result, made, diag);
   if (status == COMMAND_DONE)
     status = save(schedule, options->output);
@@ -332,6 +334,5 @@ int verb_plan(int argc, char **argv) {
   if (!command_output_check(options.output) || !command_output_check(options.json) ||
       !command_output_check(options.picture))
     return COMMAND_INVALID;
-  command_catch_signals();
   return plan_file(&options);
 }
