@@ -538,6 +538,8 @@ static prem_status plan_any(const prem_planning *planning, prem_search_limits *l
     report->lower_bound_ns = limits->lower_bound_ns;
     status = search_and_solve(&quiet, limits, &draft, &found, &solved, status);
   }
+  if (draft.complete && options->time_limit_ns <= 0 && limits->tells)
+    prem_planning_lower_bound(planning, &report->lower_bound_ns);
   bool joined = false;
   if (status == PREM_OK || status == PREM_ERR_INFEASIBLE)
     status = try_pipelines(&quiet, &draft, status, &joined);
@@ -701,12 +703,12 @@ static prem_status make(prem_planning *planning, prem_search_limits *limits, pre
   return PREM_OK;
 }
 
-prem_status prem_plan_make_reported(const prem_schedule *schedule, const prem_machine *machine,
-                                    const prem_plan_options *options, prem_plan **out,
-                                    prem_plan_report *report, prem_diag *diag) {
+static prem_status make_reported(const prem_schedule *schedule, const prem_machine *machine,
+                                 const prem_plan_options *options, bool tells, prem_plan **out,
+                                 prem_plan_report *report, prem_diag *diag) {
   static const prem_plan_options defaults = {0};
-  prem_search_limits limits = {.options = options ? options : &defaults,
-                               .began_s = prem_planning_seconds()};
+  prem_search_limits limits = {
+      .options = options ? options : &defaults, .began_s = prem_planning_seconds(), .tells = tells};
   limits.seed = limits.options->seed;
   *out = NULL;
   prem_planning planning = {.schedule = schedule,
@@ -724,8 +726,14 @@ prem_status prem_plan_make_reported(const prem_schedule *schedule, const prem_ma
   return status;
 }
 
+prem_status prem_plan_make_reported(const prem_schedule *schedule, const prem_machine *machine,
+                                    const prem_plan_options *options, prem_plan **out,
+                                    prem_plan_report *report, prem_diag *diag) {
+  return make_reported(schedule, machine, options, true, out, report, diag);
+}
+
 prem_status prem_plan_make(const prem_schedule *schedule, const prem_machine *machine,
                            const prem_plan_options *options, prem_plan **out, prem_diag *diag) {
   prem_plan_report report;
-  return prem_plan_make_reported(schedule, machine, options, out, &report, diag);
+  return make_reported(schedule, machine, options, false, out, &report, diag);
 }

@@ -68,6 +68,7 @@ typedef struct prem_search_limits {
   int64_t until_ns;   /* it ends so long after began_s */
   int64_t give_up_ns; /* it ends then already if it has no plan that breaks no rule */
   uint64_t seed;
+  bool tells; /* a report is wanted: bounds as well where nothing is searched */
 } prem_search_limits;
 
 /** What came of a search. */
