@@ -12,8 +12,8 @@
 
 enum {
   PATIENCE_MS = 60000,
-  AFTER_MS = 10000,   /* for a picture of what was measured before an interruption, */
-  STOPPING_MS = 1000, /* and for one that is interrupted itself */
+  AFTER_MS = 10000,  /* for a picture of what was measured before an interruption, */
+  STOPPING_MS = 500, /* and for one that is interrupted itself */
   POLL_MS = 5
 };
 
@@ -70,20 +70,28 @@ static bool is_set(const volatile sig_atomic_t *stop) {
   return stop && *stop;
 }
 
+static int64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 /** Its exit status; -1 if it was ended by a signal, ours included. */
 static int wait_for(pid_t process, const volatile sig_atomic_t *stop) {
   const struct timespec pause = {.tv_nsec = POLL_MS * 1000000};
   const bool stopped_before = is_set(stop);
-  int status = 0, left_ms = stopped_before ? AFTER_MS : PATIENCE_MS;
-  for (; left_ms > 0; left_ms -= POLL_MS) {
+  int64_t until_ms = now_ms() + (stopped_before ? AFTER_MS : PATIENCE_MS);
+  int status = 0;
+  for (bool stopping = stopped_before; now_ms() < until_ms; nanosleep(&pause, NULL)) {
     pid_t ended = waitpid(process, &status, WNOHANG);
     if (ended == process)
       return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     if (ended < 0 && errno != EINTR)
       return -1;
-    if (!stopped_before && is_set(stop) && left_ms > STOPPING_MS)
-      left_ms = STOPPING_MS;
-    nanosleep(&pause, NULL);
+    if (!stopping && is_set(stop)) {
+      stopping = true;
+      until_ms = now_ms() + STOPPING_MS;
+    }
   }
   kill(-process, SIGKILL); /* what it may have started as well */
   while (waitpid(process, &status, 0) < 0 && errno == EINTR)

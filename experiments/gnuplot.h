@@ -9,7 +9,7 @@
 
 /**
  * Run gnuplot on `script`, a file at any position, which is rewound; what the script draws goes to
- * `picture`. The process is ended if it takes longer than a minute, and a second after `stop`,
+ * `picture`. The process is ended if it takes longer than a minute, and half a second after `stop`,
  * which may be NULL, is set; if it is set already, after ten. It ends with ours.
  *
  * @retval PREM_ERR_INTERRUPTED  `stop` was set, and it was ended or failed
