@@ -10,8 +10,16 @@ add_custom_command(OUTPUT ${debian_changelog} VERBATIM
   DEPENDS ${CMAKE_CURRENT_LIST_DIR}/debian/changelog
   COMMAND gzip -9nc ${CMAKE_CURRENT_LIST_DIR}/debian/changelog > ${debian_changelog})
 add_custom_target(debian_files ALL DEPENDS ${debian_changelog})
+# The command holds NVIDIA's runtime where there is a GPU backend.
+set(debian_copyright ${PROJECT_BINARY_DIR}/debian/copyright)
+file(READ ${CMAKE_CURRENT_LIST_DIR}/debian/copyright copyright)
+if(with_cuda)
+  file(READ ${CMAKE_CURRENT_LIST_DIR}/debian/copyright.cudart cudart)
+  string(APPEND copyright "\n${cudart}")
+endif()
+file(CONFIGURE OUTPUT ${debian_copyright} CONTENT "${copyright}" @ONLY)
 foreach(package IN ITEMS ttprem libttprem-dev)
-  install(FILES ${debian_changelog} ${CMAKE_CURRENT_LIST_DIR}/debian/copyright
+  install(FILES ${debian_changelog} ${debian_copyright}
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${package} EXCLUDE_FROM_ALL)
 endforeach()
 

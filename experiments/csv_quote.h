@@ -4,9 +4,12 @@
 
 #include <stdio.h>
 
-/** As RFC 4180 quotes a field. */
+#include "ttprem/text.h"
+
+/** As RFC 4180 quotes a field; what a spreadsheet would take for a formula follows an apostrophe.
+ */
 static inline void prem_csv_quote(FILE *file, const char *bytes) {
-  fputc('"', file);
+  fputs(prem_text_is_formula(bytes) ? "\"'" : "\"", file);
   for (; *bytes; ++bytes) {
     if (*bytes == '"')
       fputc('"', file);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ttprem/text.h"
+
 enum { FIRST_BYTES = 1 << 20, LONGEST_LINE_BYTES = 1 << 28, SHOWN_BYTES = 40 };
 
 void prem_csv_open(prem_csv *csv, FILE *file, const char *name, prem_diag *diag) {
@@ -120,6 +122,11 @@ static bool add_field(prem_csv *csv, char *field) {
   return true;
 }
 
+/** The apostrophe that keeps a name from being a formula is not the name's own. */
+static char *without_apostrophe(char *field) {
+  return *field == '\'' && prem_text_is_formula(field) ? field + 1 : field;
+}
+
 /** Unquote in place; behind the closing quote, or NULL without one. */
 static char *unquote(char *field) {
   char *to = field;
@@ -143,6 +150,7 @@ static bool split(prem_csv *csv, char *at, char *line_end) {
       at = unquote(at);
       if (!at || (*at && *at != ','))
         return prem_csv_refuse(csv, "a quoted field that does not end with its quote");
+      field = without_apostrophe(field);
     } else {
       at = memchr(at, ',', (size_t)(line_end - at));
       if (!at)

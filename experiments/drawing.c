@@ -1,11 +1,14 @@
 /* What the pictures share. */
 #include "drawing.h"
 
+#include <ctype.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gnuplot.h"
 #include "ttprem/output.h"
+#include "ttprem/text.h"
 
 /* Okabe and Ito, "Color Universal Design", 2008: told apart by colour-blind readers. */
 const char *const prem_phase_colours[PREM_PHASE_COUNT] = {"#0072B2", "#E69F00", "#009E73"};
@@ -50,15 +53,42 @@ void prem_write_terminal(FILE *script, const char *path, int height) {
           "background rgb 'white'");
 }
 
-/* Only the quote itself needs doubling. */
-void prem_write_quoted(FILE *script, const char *text) {
-  fputc('\'', script);
-  for (; *text; ++text) {
-    if (*text == '\'')
-      fputc('\'', script);
-    fputc(*text, script);
+/* What gnuplot's reader has no use for, wherever it stands; all above ASCII is. */
+static bool is_harmless(char letter) {
+  return (unsigned char)letter >= 0x80 || isalnum((unsigned char)letter) ||
+         (letter && strchr(" .,:;-+*/=()<>_", letter));
+}
+
+/* gnuplot runs what stands between backquotes, and reads a line end, a quote or a backslash in ways
+ * of its own: such letters are written as their numbers, and so are digits behind them, which would
+ * be taken for more of the number. `percents`: how often one stands. */
+static void write_string(FILE *script, const char *text, int percents) {
+  char *clean = strdup(text);
+  bool is_number = false;
+  fputc('"', script);
+  if (clean)
+    prem_text_clean(clean);
+  for (const char *letter = clean ? clean : ""; *letter; ++letter) {
+    is_number = !is_harmless(*letter) || (is_number && isdigit((unsigned char)*letter));
+    if (!is_number)
+      fputc(*letter, script);
+    for (int i = 0; is_number && i < (*letter == '%' ? percents : 1); ++i)
+      fprintf(script, "\\%03o", (unsigned char)*letter);
+    if (strncmp(letter, "]]>", 3) == 0) { /* would end a text of an SVG */
+      fputc(' ', script);
+      is_number = false;
+    }
   }
-  fputc('\'', script);
+  fputc('"', script);
+  free(clean);
+}
+
+void prem_write_quoted(FILE *script, const char *text) {
+  write_string(script, text, 1);
+}
+
+void prem_write_tic_label(FILE *script, const char *text) {
+  write_string(script, text, 2);
 }
 
 void prem_write_lane_label(FILE *script, const prem_schedule *schedule, int32_t first_block,
@@ -72,9 +102,13 @@ void prem_write_lane_label(FILE *script, const prem_schedule *schedule, int32_t 
     for (int32_t i = 0; i < schedule->tasks[t].block_count; ++i)
       if (schedule->tasks[t].blocks[i] == first_block && used < (int)sizeof label)
         used += snprintf(label + used, sizeof label - (size_t)used, " %s", schedule->tasks[t].name);
-  if (used >= (int)sizeof label)
-    memcpy(label + sizeof label - 4, "...", 4);
-  prem_write_quoted(script, label);
+  if (used >= (int)sizeof label) {
+    char *cut = label + sizeof label - 4;
+    while (((unsigned char)*cut & 0xc0) == 0x80) /* not within a character */
+      --cut;
+    memcpy(cut, "...", 4);
+  }
+  prem_write_tic_label(script, label);
 }
 
 void prem_write_label(FILE *script, int number, const char *text, int top, int height,
@@ -122,12 +156,13 @@ prem_status prem_begin_script(const char *path, FILE **script, prem_diag *diag) 
   return PREM_ERR_IO;
 }
 
-prem_status prem_draw_script(FILE *script, const char *path, prem_diag *diag) {
+prem_status prem_draw_script(FILE *script, const char *path, const volatile sig_atomic_t *stop,
+                             prem_diag *diag) {
   prem_output picture = {0};
   char reason[160] = "";
   prem_status status = prem_output_open(&picture, path, reason, sizeof reason);
   if (status == PREM_OK)
-    status = prem_gnuplot_run(script, picture.file, diag);
+    status = prem_gnuplot_run(script, picture.file, stop, diag);
   if (status == PREM_OK)
     status = prem_output_commit(&picture, reason, sizeof reason);
   prem_output_abandon(&picture);

@@ -2,6 +2,7 @@
 #ifndef TTPREM_DRAWING_H
 #define TTPREM_DRAWING_H
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "ttprem/schedule.h"
@@ -40,6 +41,8 @@ prem_lane_place prem_lane_place_of(prem_lane_shape shape, int32_t lane, int phas
 void prem_write_terminal(FILE *script, const char *path, int height);
 /** A string that gnuplot takes as it is. */
 void prem_write_quoted(FILE *script, const char *text);
+/** The same for a tic, whose label gnuplot takes for a format. */
+void prem_write_tic_label(FILE *script, const char *text);
 /** "block 3: conv.0, edge" or "blocks 3-9: conv.0", quoted and cut to what the margin holds. */
 void prem_write_lane_label(FILE *script, const prem_schedule *schedule, int32_t first_block,
                            int32_t last_block);
@@ -64,6 +67,7 @@ void prem_end_data(FILE *script);
 prem_status prem_begin_script(const char *path, FILE **script, prem_diag *diag);
 /** Run the script and write the picture beside its place, then rename; statuses of
  *  prem_gnuplot_run(), and PREM_ERR_IO if `path` is unwritable. */
-prem_status prem_draw_script(FILE *script, const char *path, prem_diag *diag);
+prem_status prem_draw_script(FILE *script, const char *path, const volatile sig_atomic_t *stop,
+                             prem_diag *diag);
 
 #endif

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "finding_parts.h"
+#include "ttprem/text.h"
 
 enum {
   LONG_ROWS = 64,  /* of a table that is for a chart rather than for a reader: */
@@ -21,7 +22,9 @@ const char *const prem_chart_kind_names[PREM_CHART_KIND_COUNT] = {"lines", "poin
 
 static char *keep(prem_findings *findings, const char *text) {
   char *copy = strdup(text);
-  if (!copy)
+  if (copy)
+    prem_text_clean(copy);
+  else
     findings->out_of_memory = true;
   return copy;
 }
@@ -115,10 +118,12 @@ void prem_findings_free(prem_findings *findings) {
 
 static char *format_text(prem_findings *findings, const char *format, va_list arguments) {
   char *made = NULL;
-  if (vasprintf(&made, format, arguments) >= 0)
-    return made;
-  findings->out_of_memory = true;
-  return NULL;
+  if (vasprintf(&made, format, arguments) < 0) {
+    findings->out_of_memory = true;
+    return NULL;
+  }
+  prem_text_clean(made);
+  return made;
 }
 
 void prem_findings_verdict(prem_findings *findings, const char *format, ...) {

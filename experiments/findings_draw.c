@@ -206,19 +206,10 @@ static void write_value(FILE *script, const prem_value *value) {
   prem_write_quoted(script, text);
 }
 
-/** gnuplot takes the label of a tic for a format: a per cent sign stands for itself when doubled.
- */
 static void write_tic_label(FILE *script, const prem_value *value) {
-  char text[200], label[2 * sizeof text];
+  char text[200];
   prem_value_format(value, text, sizeof text);
-  size_t length = 0;
-  for (const char *letter = text; *letter; ++letter) {
-    if (*letter == '%')
-      label[length++] = '%';
-    label[length++] = *letter;
-  }
-  label[length] = '\0';
-  prem_write_quoted(script, label);
+  prem_write_tic_label(script, text);
 }
 
 static void write_axis_label(FILE *script, const char *axis, const chart_panel *panel,
@@ -483,7 +474,12 @@ static size_t line_letters(const char *text) {
   letters = VERDICT_LETTERS;
   while (letters > 0 && text[letters] != ' ')
     --letters;
-  return letters > 0 ? letters : VERDICT_LETTERS;
+  if (letters > 0)
+    return letters;
+  letters = VERDICT_LETTERS;
+  while (((unsigned char)text[letters] & 0xc0) == 0x80) /* not within a character */
+    --letters;
+  return letters;
 }
 
 /** Writes title and verdict, or with `script` NULL nothing; returns their height. */
@@ -541,18 +537,20 @@ static void write_script(FILE *script, const prem_findings *findings, const char
 }
 
 static prem_status draw_panels(const prem_findings *findings, const chart_panel *panels,
-                               const char *path, prem_diag *diag) {
+                               const char *path, const volatile sig_atomic_t *stop,
+                               prem_diag *diag) {
   FILE *script = NULL;
   prem_status status = prem_begin_script(path, &script, diag);
   if (status != PREM_OK)
     return status;
   write_script(script, findings, panels, path);
-  status = prem_draw_script(script, path, diag);
+  status = prem_draw_script(script, path, stop, diag);
   fclose(script);
   return status;
 }
 
-prem_status prem_findings_draw(const prem_findings *findings, const char *path, prem_diag *diag) {
+prem_status prem_findings_draw(const prem_findings *findings, const char *path,
+                               const volatile sig_atomic_t *stop, prem_diag *diag) {
   prem_status status = prem_findings_judge(findings, diag);
   if (status != PREM_OK)
     return status;
@@ -567,7 +565,7 @@ prem_status prem_findings_draw(const prem_findings *findings, const char *path, 
     if (!fill_panel(&panels[i], findings, (int)i))
       status = PREM_ERR_MEMORY;
   if (status == PREM_OK)
-    status = draw_panels(findings, panels, path, diag);
+    status = draw_panels(findings, panels, path, stop, diag);
   for (int64_t i = 0; i < findings->chart_count; ++i)
     empty_panel(&panels[i]);
   free(panels);

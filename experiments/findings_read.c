@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "finding_parts.h"
+#include "ttprem/text.h"
 
 static const char schema[] = "ttprem.findings/1";
 
@@ -98,6 +99,56 @@ static bool add_chart(prem_findings *findings, const json_t *from) {
   return true;
 }
 
+/* ---- texts from elsewhere ------------------------------------------------------------------- */
+
+/** A member of a document that is being judged, and how to name it. */
+typedef struct document_place {
+  const char *path;
+  const char *key; /* as "tables[0].rows[2][0]" */
+  prem_diag *diag;
+} document_place;
+
+static prem_status judge_texts(const document_place *place, const json_t *value);
+
+static prem_status judge_text(const document_place *place, const char *bytes) {
+  char fault[16];
+  const size_t plain = prem_text_plain(bytes, fault);
+  if (!bytes[plain])
+    return PREM_OK;
+  return refuse(place->diag, place->path, place->key,
+                "has %s at offset %zu, which no text of findings has: this file was not written by "
+                "ttprem; measure again",
+                fault, plain);
+}
+
+static prem_status judge_member(const document_place *place, const char *name,
+                                const json_t *value) {
+  char key[120];
+  snprintf(key, sizeof key, "%s%s%s", place->key, *place->key && *name != '[' ? "." : "", name);
+  const document_place member = {place->path, key, place->diag};
+  const prem_status status = judge_text(&member, name);
+  return status == PREM_OK ? judge_texts(&member, value) : status;
+}
+
+/** They go to terminals, scripts and pictures. The provenance goes nowhere from here. */
+static prem_status judge_texts(const document_place *place, const json_t *value) {
+  prem_status status = PREM_OK;
+  if (json_is_string(value))
+    return judge_text(place, json_string_value(value));
+  for (size_t i = 0; i < json_array_size(value) && status == PREM_OK; ++i) {
+    char name[32];
+    snprintf(name, sizeof name, "[%zu]", i);
+    status = judge_member(place, name, json_array_get(value, i));
+  }
+  const char *name;
+  json_t *member;
+  json_object_foreach((json_t *)(uintptr_t)value, name, member) {
+    if (status == PREM_OK && strcmp(name, "provenance") != 0)
+      status = judge_member(place, name, member);
+  }
+  return status;
+}
+
 static prem_status fill(prem_findings *findings, const json_t *root, const char *path,
                         prem_diag *diag) {
   const json_t *notes = json_object_get(root, "notes"), *tables = json_object_get(root, "tables"),
@@ -171,6 +222,8 @@ prem_status prem_findings_read(const char *path, prem_findings **out, prem_diag 
   *out = NULL;
   json_t *root = NULL;
   prem_status status = load(path, &root, diag);
+  if (status == PREM_OK)
+    status = judge_texts(&(document_place){path, "", diag}, root);
   if (status == PREM_OK)
     status = build(root, path, out, diag);
   json_decref(root);

@@ -529,19 +529,19 @@ static prem_status write_script(FILE *script, const prem_result *result,
 }
 
 static prem_status draw(const prem_result *result, const prem_schedule *schedule, const char *path,
-                        FILE *script, prem_diag *diag) {
+                        FILE *script, const volatile sig_atomic_t *stop, prem_diag *diag) {
   excerpt shown = {0};
   prem_status status = choose_excerpt(&shown, schedule, diag);
   if (status == PREM_OK)
     status = write_script(script, result, schedule, &shown, path);
   if (status == PREM_OK)
-    status = prem_draw_script(script, path, diag);
+    status = prem_draw_script(script, path, stop, diag);
   free(shown.slots);
   return status;
 }
 
 prem_status prem_result_draw(const prem_result *result, const prem_schedule *schedule,
-                             const char *path, prem_diag *diag) {
+                             const char *path, const volatile sig_atomic_t *stop, prem_diag *diag) {
   FILE *script = NULL;
   bool any = false;
   for (int32_t i = 0; i < result->row_count; ++i)
@@ -550,7 +550,7 @@ prem_status prem_result_draw(const prem_result *result, const prem_schedule *sch
   if (status != PREM_OK)
     return status;
   if (any) {
-    status = draw(result, schedule, path, script, diag);
+    status = draw(result, schedule, path, script, stop, diag);
   } else {
     status = PREM_ERR_ARGUMENT;
     prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "",

@@ -505,7 +505,7 @@ static prem_status write_script(FILE *script, const prem_schedule *schedule, con
 }
 
 static prem_status draw(const prem_schedule *schedule, const char *path, FILE *script,
-                        prem_diag *diag) {
+                        const volatile sig_atomic_t *stop, prem_diag *diag) {
   excerpt shown = {0};
   prem_slot *slots = NULL;
   int64_t count = 0;
@@ -515,7 +515,7 @@ static prem_status draw(const prem_schedule *schedule, const char *path, FILE *s
   if (status == PREM_OK)
     status = write_script(script, schedule, &shown, slots, count, path);
   if (status == PREM_OK)
-    status = prem_draw_script(script, path, diag);
+    status = prem_draw_script(script, path, stop, diag);
   free(shown.slots);
   free(shown.lanes);
   free(shown.lane_of);
@@ -523,7 +523,8 @@ static prem_status draw(const prem_schedule *schedule, const char *path, FILE *s
   return status;
 }
 
-prem_status prem_plan_draw(const prem_schedule *schedule, const char *path, prem_diag *diag) {
+prem_status prem_plan_draw(const prem_schedule *schedule, const char *path,
+                           const volatile sig_atomic_t *stop, prem_diag *diag) {
   if (!schedule->plan) {
     prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = schedule->path}, "plan",
                   "there is no plan to draw; `ttprem plan` makes one");
@@ -533,7 +534,7 @@ prem_status prem_plan_draw(const prem_schedule *schedule, const char *path, prem
   prem_status status = prem_begin_script(path, &script, diag);
   if (status != PREM_OK)
     return status;
-  status = draw(schedule, path, script, diag);
+  status = draw(schedule, path, script, stop, diag);
   fclose(script);
   return status;
 }

@@ -14,6 +14,7 @@
 
 struct prem_report {
   json_t *documents, *refused; /* what the page is given */
+  json_t *read;                /* paths, those beside the results as well */
 };
 
 void prem_report_free(prem_report *report) {
@@ -21,6 +22,7 @@ void prem_report_free(prem_report *report) {
     return;
   json_decref(report->documents);
   json_decref(report->refused);
+  json_decref(report->read);
   free(report);
 }
 
@@ -28,8 +30,8 @@ prem_report *prem_report_new(void) {
   prem_report *report = malloc(sizeof *report);
   if (!report)
     return NULL;
-  *report = (prem_report){json_array(), json_array()};
-  if (report->documents && report->refused)
+  *report = (prem_report){json_array(), json_array(), json_array()};
+  if (report->documents && report->refused && report->read)
     return report;
   prem_report_free(report);
   return NULL;
@@ -72,18 +74,33 @@ static char *beside(const char *path, const char *name) {
   return asprintf(&made, "%.*s%s", folder, path, name) < 0 ? NULL : made;
 }
 
+static bool note_read(prem_report *report, const char *path) {
+  return json_array_append_new(report->read, json_string_nocheck(path)) == 0;
+}
+
+/** It may be compressed. */
+static bool note_read_beside(prem_report *report, const char *path) {
+  char *compressed = NULL;
+  if (asprintf(&compressed, "%s.gz", path) < 0)
+    return false;
+  const bool noted = note_read(report, path) && note_read(report, compressed);
+  free(compressed);
+  return noted;
+}
+
 typedef json_t *read_beside(const json_t *result, const char *path, prem_diag *diag);
 
 /** What the named file holds; null without a name, or when it cannot be used. */
-static json_t *side_json(const json_t *result, const char *path, const char *name,
-                         read_beside *read, prem_diag *diag) {
+static json_t *side_json(prem_report *report, const json_t *result, const char *path,
+                         const char *name, read_beside *read, prem_diag *diag) {
   char *file = name ? beside(path, name) : NULL;
-  json_t *made = file ? read(result, file, diag) : NULL;
+  json_t *made = file && note_read_beside(report, file) ? read(result, file, diag) : NULL;
   free(file);
   return made ? made : json_null();
 }
 
-static json_t *document_json(prem_document kind, json_t *root, const char *path, prem_diag *diag) {
+static json_t *document_json(prem_report *report, prem_document kind, json_t *root,
+                             const char *path, prem_diag *diag) {
   bool result = kind == PREM_DOCUMENT_RESULT;
   json_t *object = json_object();
   bool whole = put(object, "file", text(path));
@@ -92,10 +109,10 @@ static json_t *document_json(prem_document kind, json_t *root, const char *path,
     const json_t *row = json_array_get(json_object_get(root, "rows"), 0);
     const json_t *phases = json_object_get(root, "phases");
     whole &= put(object, "samples",
-                 side_json(root, path, json_string_value(json_object_get(row, "samples")),
+                 side_json(report, root, path, json_string_value(json_object_get(row, "samples")),
                            prem_report_samples, diag));
     whole &= put(object, "phases",
-                 side_json(root, path, json_string_value(json_object_get(phases, "file")),
+                 side_json(report, root, path, json_string_value(json_object_get(phases, "file")),
                            prem_report_phases, diag));
   }
   return finished(object, whole);
@@ -109,7 +126,8 @@ static prem_status add(prem_report *report, const char *path, prem_diag *diag) {
   prem_document kind = prem_report_check(root, path, diag);
   if (kind == PREM_DOCUMENT_BROKEN)
     status = PREM_ERR_PARSE;
-  else if (json_array_append_new(report->documents, document_json(kind, root, path, diag)) != 0)
+  else if (json_array_append_new(report->documents,
+                                 document_json(report, kind, root, path, diag)) != 0)
     status = PREM_ERR_MEMORY;
   json_decref(root);
   return status;
@@ -125,7 +143,7 @@ static void note_refusal(prem_report *report, const char *path, const char *reas
 
 prem_status prem_report_add(prem_report *report, const char *path, prem_diag *diag) {
   size_t before = prem_diag_count(diag);
-  prem_status status = add(report, path, diag);
+  prem_status status = note_read(report, path) ? add(report, path, diag) : PREM_ERR_MEMORY;
   if (status != PREM_OK)
     note_refusal(report, path,
                  prem_diag_count(diag) > before ? prem_diag_at(diag, before)->reason
@@ -178,6 +196,14 @@ static void write_text(FILE *file, const char *bytes) {
       fputc(*bytes, file);
 }
 
+/** Of the charts that the page carries. */
+static void write_notice(FILE *file) {
+  const prem_asset notice = prem_report_notice();
+  fputs("<style>\n/* The charts of this page are drawn by uPlot.\n\n", file);
+  fwrite(notice.bytes, 1, notice.count, file);
+  fputs("\n*/\n</style>\n", file);
+}
+
 /** The policy forbids everything that would need a network. */
 static void write_page(FILE *file, const prem_report *report) {
   fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -188,6 +214,7 @@ static void write_page(FILE *file, const prem_report *report) {
         file);
   write_text(file, title_of(report));
   fputs(" - ttprem report</title>\n", file);
+  write_notice(file);
   for (int i = 0; i < PREM_REPORT_STYLES; ++i)
     write_asset(file, "style", prem_report_style(i));
   fprintf(file,
@@ -202,9 +229,24 @@ static void write_page(FILE *file, const prem_report *report) {
   fputs("</body>\n</html>\n", file);
 }
 
+static prem_status keep_what_was_read(const prem_report *report, const char *path,
+                                      prem_diag *diag) {
+  for (size_t i = 0; i < json_array_size(report->read); ++i) {
+    const char *input = json_string_value(json_array_get(report->read, i));
+    if (strcmp(input, "-") == 0 || !prem_output_same(path, input))
+      continue;
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "",
+                  "is read for the page (%s), and would be written over; name another file", input);
+    return PREM_ERR_INVALID;
+  }
+  return PREM_OK;
+}
+
 prem_status prem_report_write(const prem_report *report, const char *path, prem_diag *diag) {
   if (json_array_size(report->documents) == 0)
     return PREM_ERR_ARGUMENT;
+  if (keep_what_was_read(report, path, diag) != PREM_OK)
+    return PREM_ERR_INVALID;
   prem_output output = {0};
   char reason[160];
   prem_status status = prem_output_open(&output, path, reason, sizeof reason);

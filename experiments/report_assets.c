@@ -10,6 +10,7 @@
           ".popsection\n");                                                                        \
   __attribute__((visibility("hidden"))) extern const char name##_begin[], name##_end[];
 
+ASSET(prem_asset_chart_notice, "uPlot.LICENSE")
 ASSET(prem_asset_chart_style, "uPlot.min.css")
 ASSET(prem_asset_page_style, "report.css")
 ASSET(prem_asset_chart_script, "uPlot.iife.js")
@@ -19,6 +20,10 @@ ASSET(prem_asset_lateness_script, "lateness.js")
 ASSET(prem_asset_page_script, "report.js")
 
 #define SPAN(name) ((prem_asset){name##_begin, (size_t)(name##_end - name##_begin)})
+
+prem_asset prem_report_notice(void) {
+  return SPAN(prem_asset_chart_notice);
+}
 
 prem_asset prem_report_style(int number) {
   return number == 0 ? SPAN(prem_asset_chart_style) : SPAN(prem_asset_page_style);

@@ -9,6 +9,8 @@ typedef struct prem_asset {
   size_t count;
 } prem_asset;
 
+/** What has to stand in each page that carries uPlot. */
+prem_asset prem_report_notice(void);
 /** In the order in which a page has them. */
 prem_asset prem_report_style(int number);  /* 0, 1 */
 prem_asset prem_report_script(int number); /* 0 to 4 */

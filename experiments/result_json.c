@@ -350,6 +350,11 @@ static char *beside(const char *path, const char *extension) {
   return asprintf(&made, "%.*s%s", (int)stem, path, extension) < 0 ? NULL : made;
 }
 
+char *prem_result_side(const char *path, int number) {
+  static const char *const extensions[PREM_RESULT_SIDES] = {".samples.csv", ".phases.csv"};
+  return beside(path, extensions[number]);
+}
+
 /* ---- writing -------------------------------------------------------------------------------- */
 
 static bool dump(json_t *root, FILE *file) {
@@ -419,8 +424,8 @@ static void choose_phases(const prem_result *result, const prem_schedule *schedu
 prem_status prem_result_write(const prem_result *result, const prem_schedule *schedule,
                               const char *command, const char *path, prem_diag *diag) {
   const bool alone = strcmp(path, "-") == 0;
-  side_files files = {alone ? NULL : beside(path, ".samples.csv"),
-                      alone ? NULL : beside(path, ".phases.csv")};
+  side_files files = {alone ? NULL : prem_result_side(path, 0),
+                      alone ? NULL : prem_result_side(path, 1)};
   prem_phases phases = {0};
   prem_status status = alone || (files.samples && files.phases) ? PREM_OK : PREM_ERR_MEMORY;
   if (status == PREM_OK && !alone)

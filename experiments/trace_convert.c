@@ -6,6 +6,7 @@
 #include "csv_quote.h"
 #include "csv_reader.h"
 #include "perfetto.h"
+#include "ttprem/text.h"
 #include "ttprem/trace.h"
 #include "ttprem/trace_file.h"
 
@@ -166,6 +167,11 @@ static bool read_record(converter *work, line_record *record) {
   if (!*task || strlen(task) >= PREM_NAME_BYTES)
     return prem_csv_refuse(csv, "task: '%.40s' is no name of 1 to %d bytes", task,
                            PREM_NAME_BYTES - 1);
+  char fault[16];
+  const size_t plain = prem_text_plain(task, fault);
+  if (task[plain])
+    return prem_csv_refuse(csv, "task: '%.40s' has %s at offset %zu, which no name has", task,
+                           fault, plain);
   record->task = find_task(&work->tasks, task);
   if (record->task < 0)
     csv->status = PREM_ERR_MEMORY;
@@ -184,7 +190,7 @@ static bool is_chosen(const converter *work, const line_record *record) {
 /* ---- CSV ------------------------------------------------------------------------------------ */
 
 static void write_name(FILE *out, const char *name) {
-  if (strpbrk(name, ",\""))
+  if (strpbrk(name, ",\"") || prem_text_is_formula(name))
     prem_csv_quote(out, name);
   else
     fputs(name, out);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ttprem/text.h"
+
 enum { CODES = 64, KEPT_OF_A_CODE = 20 };
 
 struct prem_diag {
@@ -101,6 +103,18 @@ bool prem_diag_has(const prem_diag *diag, int code) {
   return diag && code > 0 && code < CODES && diag->of_code[PREM_ERROR][code] > 0;
 }
 
+/* Texts of a stranger's file stand in a problem, and it goes to a terminal. */
+static int show_line(char *line, int length, char *out, size_t out_bytes) {
+  if (length < 0) {
+    if (out_bytes > 0)
+      *out = '\0';
+    return length;
+  }
+  length = prem_text_show(line, out, out_bytes);
+  free(line);
+  return length;
+}
+
 int prem_problem_format(const prem_problem *problem, char *out, size_t out_bytes) {
   char place[32] = "";
   if (problem->file[0] && problem->line > 0)
@@ -114,6 +128,8 @@ int prem_problem_format(const prem_problem *problem, char *out, size_t out_bytes
     snprintf(what, sizeof what, "warning: ");
   else if (problem->code > 0)
     snprintf(what, sizeof what, "E%03d: ", problem->code);
-  return snprintf(out, out_bytes, "%s%s%s%s%s%s", problem->file, place, what, problem->key,
-                  problem->key[0] ? ": " : "", problem->reason);
+  char *line = NULL;
+  const int length = asprintf(&line, "%s%s%s%s%s%s", problem->file, place, what, problem->key,
+                              problem->key[0] ? ": " : "", problem->reason);
+  return show_line(line, length, out, out_bytes);
 }

@@ -101,8 +101,9 @@ static prem_status refuse_overflow(const expansion *e, prem_place place, const c
 static prem_status refuse_size(const expansion *e, wide slots) {
   double count = (double)slots;
   prem_diag_add(e->diag, PREM_ERROR, 13, e->plan->place, "plan",
-                "%.0f phases in one hyperperiod, which take %.1f GiB; the limit is %lld phases",
-                count, count * (double)sizeof(prem_slot) / 0x1p30, (long long)PREM_MAX_SLOTS);
+                "%.0f phases in one hyperperiod, which would take some %.1f GiB to check; the "
+                "limit is %lld phases",
+                count, count * PREM_CHECKING_BYTES / 0x1p30, (long long)PREM_MAX_SLOTS);
   return PREM_ERR_INVALID;
 }
 

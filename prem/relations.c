@@ -65,11 +65,10 @@ static void complete_times(prem_reader *reader) {
 static void judge_sums(prem_reader *reader) {
   for (int32_t t = 0; t < reader->schedule->task_count; ++t) {
     prem_task *task = &reader->schedule->tasks[t];
-    int64_t sum_ns = task->release_ns;
-    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
-      if (sum_ns <= PREM_MAX_NS)
-        sum_ns += task->phase[phase].wcet_ns; /* both at most 2^62 */
-    if (sum_ns <= PREM_MAX_NS)
+    int64_t left_ns = PREM_MAX_NS - task->release_ns; /* sums would not fit: each is up to 2^62 */
+    for (int phase = 0; phase < PREM_PHASE_COUNT && left_ns >= 0; ++phase)
+      left_ns -= task->phase[phase].wcet_ns;
+    if (left_ns >= 0)
       continue;
     char key[PREM_NAME_BYTES + 8];
     snprintf(key, sizeof key, "tasks.%s", task->name);

@@ -201,10 +201,10 @@ bool prem_schedule_fits(const prem_schedule *schedule, prem_diag *diag) {
   }
   if (phases <= PREM_MAX_SLOTS)
     return true;
-  double gib = (double)phases * (double)sizeof(prem_slot) / (double)(INT64_C(1) << 30);
+  double gib = (double)phases * PREM_PLANNING_BYTES / 0x1p30;
   prem_diag_add(diag, PREM_ERROR, 13, largest->place, "tasks",
                 "%.0f phases in one hyperperiod, the limit is %" PRId64
-                "; a plan of them would take %.1f GiB of memory. Most are of task '%s' (%" PRId64
+                "; to plan them would take some %.1f GiB of memory. Most are of task '%s' (%" PRId64
                 " jobs of %" PRId32 " tiles): use larger tiles, or periods with a smaller least "
                 "common multiple",
                 (double)phases, PREM_MAX_SLOTS, gib, largest->name,

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ttprem/text.h"
+
 static const char *type_name(int type) {
   switch (type) {
   case CONFIG_TYPE_GROUP:
@@ -283,6 +285,24 @@ bool prem_read_text(prem_reader *reader, const config_setting_t *group, const ch
   return true;
 }
 
+/* Texts are shown to people, on terminals and in pictures. */
+static bool check_plain(prem_reader *reader, const config_setting_t *setting, const char *key,
+                        const char *text) {
+  char fault[16];
+  const size_t plain = prem_text_plain(text, fault);
+  if (!text[plain])
+    return true;
+  if (*fault == 'U')
+    prem_refuse(reader, 12, setting, key, "'%s' has the control character %s, which no name may",
+                prem_show(text).text, fault);
+  else
+    prem_refuse(reader, 12, setting, key,
+                "'%s' is not UTF-8: %s at offset %zu; save the file as "
+                "UTF-8",
+                prem_show(text).text, fault, plain);
+  return false;
+}
+
 bool prem_read_string(prem_reader *reader, const config_setting_t *group, const char *key,
                       char *out, size_t out_bytes) {
   const char *text = NULL;
@@ -294,6 +314,8 @@ bool prem_read_string(prem_reader *reader, const config_setting_t *group, const 
                 prem_show(text).text, length, out_bytes - 1);
     return false;
   }
+  if (!check_plain(reader, group, key, text))
+    return false;
   memcpy(out, text, length + 1);
   return true;
 }
@@ -309,14 +331,7 @@ bool prem_check_name(prem_reader *reader, const config_setting_t *setting, const
                 prem_show(name).text, length);
     return false;
   }
-  for (const char *p = name; *p; ++p) {
-    if (iscntrl((unsigned char)*p)) {
-      prem_refuse(reader, 12, setting, NULL, "'%s' has the control character 0x%02x",
-                  prem_show(name).text, (unsigned)(unsigned char)*p);
-      return false;
-    }
-  }
-  return true;
+  return check_plain(reader, setting, NULL, name);
 }
 
 bool prem_read_name(prem_reader *reader, const config_setting_t *group, const char *key,

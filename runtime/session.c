@@ -203,11 +203,12 @@ prem_status prem_session_verify(prem_session *session, prem_verdict *out) {
   return PREM_OK;
 }
 
-prem_status prem_session_save(prem_session *session, prem_diag *diag) {
+prem_status prem_session_save(prem_session *session, bool anywhere, prem_diag *diag) {
   if (session->failed)
     return PREM_ERR_ARGUMENT;
-  prem_status status = PREM_OK;
-  if (session->backend->download)
+  prem_status status =
+      prem_schedule_judge_saves(session->arrays->schedule, anywhere, PREM_ERROR, diag);
+  if (status == PREM_OK && session->backend->download)
     status = session->backend->download(session->state);
   return status ? status : prem_arrays_save(session->arrays, diag);
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ttprem/text.h"
+
 /* ---- room ----------------------------------------------------------------------------------- */
 
 /* a * b, or INT64_MAX where that does not fit; neither is negative. */
@@ -164,7 +166,7 @@ void prem_trace_sort(prem_trace *trace) {
 /* ---- CSV ------------------------------------------------------------------------------------ */
 
 enum {
-  QUOTED_NAME_BYTES = 2 * PREM_NAME_BYTES + 2, /* every character a quote */
+  QUOTED_NAME_BYTES = 2 * PREM_NAME_BYTES + 3, /* every character a quote */
   LINE_BYTES = QUOTED_NAME_BYTES + 9 * 21 + 16,
   BUFFER_BYTES = 1 << 16
 };
@@ -190,13 +192,17 @@ static char *put_number(char *at, int64_t value) {
   return at;
 }
 
-/* Names may hold commas and quotes: such fields are quoted, quotes doubled (RFC 4180). */
+/* Names may hold commas and quotes: such fields are quoted, quotes doubled (RFC 4180). What a
+ * spreadsheet would take for a formula is quoted behind an apostrophe. */
 static void quote_name(const char *name, char *out) {
-  if (!strpbrk(name, ",\"")) {
+  const bool is_formula = prem_text_is_formula(name);
+  if (!strpbrk(name, ",\"") && !is_formula) {
     *put_text(out, name) = 0;
     return;
   }
   *out++ = '"';
+  if (is_formula)
+    *out++ = '\'';
   for (; *name; ++name) {
     if (*name == '"')
       *out++ = '"';

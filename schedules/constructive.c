@@ -280,7 +280,7 @@ static prem_status place_job(construction *c, job *of) {
     int64_t left = task->tile_count - tile;
     prem_round r = prem_round_of(c->schedule, of->task, of->number, (int32_t)tile,
                                  left < step ? (int32_t)left : step);
-    status = place_round(c, &r, of);
+    status = prem_placer_gives_up(&c->placer) ? PREM_ERR_INTERRUPTED : place_round(c, &r, of);
   }
   of->end_ns = max_ns(of->end_ns, of->first_ns == PREM_MAX_NS ? c->planning->warmup_ns : 0);
   return status;

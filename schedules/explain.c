@@ -337,17 +337,30 @@ static void name_lines(const explaining *e, words *w) {
   close_words(w);
 }
 
+/* Starts lie on the grid, so that a phase takes whole steps: the file's own numbers would not add
+ * up. */
+static const char *say_rounded(const explaining *e, char *out, size_t bytes) {
+  const int64_t grid_ns = e->planning->grid_ns;
+  const prem_schedule *schedule = e->planning->schedule;
+  *out = '\0';
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      if (schedule->tasks[t].phase[p].exists && schedule->tasks[t].phase[p].wcet_ns % grid_ns)
+        snprintf(out, bytes, ", rounded to the grid of %" PRId64 " ns", grid_ns);
+  return out;
+}
+
 static void say_path(const explaining *e, const char *tasks) {
   const prem_node *node = &e->found.node;
   const prem_task *task = &e->planning->schedule->tasks[node->task];
-  char key[PREM_NAME_BYTES + 8];
+  char key[PREM_NAME_BYTES + 8], rounded[64];
   snprintf(key, sizeof key, "tasks.%s", task->name);
   prem_diag_add(e->planning->diag, PREM_ERROR, 43, task->place, key,
                 "no time is left even if nothing else runs than %s: the %s of tile %" PRId32
                 ", job %" PRId32 ", cannot start before %" PRId64 " ns and must start by %" PRId64
-                ": infeasible whatever the order",
+                "%s: infeasible whatever the order",
                 tasks, prem_phase_name(node->phase), node->tile, node->job, e->found.from,
-                e->found.to);
+                e->found.to, say_rounded(e, rounded, sizeof rounded));
 }
 
 static void say_line(const explaining *e, const char *tasks) {
@@ -357,7 +370,7 @@ static void say_line(const explaining *e, const char *tasks) {
   prem_line line = prem_rules_line(&rules, found->line);
   bool resource = line.kind == PREM_LINE_RESOURCE;
   prem_place place = resource ? platform->resources[line.number].place : platform->place;
-  char name[PREM_NAME_BYTES + 40], times[32] = "";
+  char name[PREM_NAME_BYTES + 40], times[32] = "", rounded[64];
   prem_rules_name_line(&rules, found->line, name, sizeof name);
   if (line.capacity > 1)
     snprintf(times, sizeof times, " (%" PRId32 " x %.0f)", line.capacity,
@@ -365,13 +378,15 @@ static void say_line(const explaining *e, const char *tasks) {
   prem_diag_add(e->planning->diag, PREM_ERROR, 43, place.line ? place : platform->place,
                 resource ? "platform.resources" : "platform.blocks",
                 "%s has %.0f ns%s in [%" PRId64 ", %" PRId64 "), where tasks %s need %.0f of it"
-                "%s: infeasible whatever the order",
+                "%s%s: infeasible whatever the order",
                 name, (double)found->there, times, found->from, found->to, tasks,
-                (double)found->asked, platform->guard_ns ? ", guards included" : "");
+                (double)found->asked, platform->guard_ns ? ", guards included" : "",
+                say_rounded(e, rounded, sizeof rounded));
 }
 
 static void say(const explaining *e) {
   words tasks = {0}, lines = {0};
+  char rounded[64];
   const prem_task *first = name_tasks(e, &tasks);
   if (e->found.kind == BY_PATH) {
     say_path(e, tasks.text);
@@ -381,8 +396,8 @@ static void say(const explaining *e) {
     name_lines(e, &lines);
     prem_diag_add(e->planning->diag, PREM_ERROR, 43, first->place, "tasks",
                   "tasks %s cannot all be in time beside each other on %s: every order was ruled "
-                  "out, whatever else runs",
-                  tasks.text, lines.text);
+                  "out, whatever else runs%s",
+                  tasks.text, lines.text, say_rounded(e, rounded, sizeof rounded));
   }
 }
 

@@ -205,13 +205,16 @@ static prem_status run_lanes(pipeline *p) {
   prem_status status = PREM_OK;
   for (int32_t i = 0; i < p->lane_count; ++i)
     most = max_ns(most, prem_planning_tiles_on(p->task, i));
-  for (int64_t k = first; k < most + p->depth; ++k)
+  for (int64_t k = first; k < most + p->depth; ++k) {
+    if (prem_placer_gives_up(p->placer))
+      return PREM_ERR_INTERRUPTED;
     for (int32_t i = 0; i < p->lane_count; ++i) {
       int64_t end = prem_planning_tiles_on(p->task, i);
       bool runs = first < end && (k < end || k - p->depth >= first) && k < end + p->depth;
       if (runs && !advance(p, &p->lanes[i], k, first, end, &status))
         return status ? status : PREM_ERR_INFEASIBLE;
     }
+  }
   return PREM_OK;
 }
 

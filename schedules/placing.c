@@ -218,8 +218,10 @@ void prem_placer_begin_job(prem_placer *placer, const prem_task *task) {
 
 prem_status prem_placer_open(prem_placer *placer, const prem_planning *planning) {
   const prem_platform *platform = &planning->schedule->platform;
-  *placer = (prem_placer){
-      .planning = planning, .schedule = planning->schedule, .guard_ns = platform->guard_ns};
+  *placer = (prem_placer){.planning = planning,
+                          .schedule = planning->schedule,
+                          .guard_ns = platform->guard_ns,
+                          .began_s = prem_planning_seconds()};
   placer->blocks = calloc((size_t)platform->blocks, sizeof *placer->blocks);
   placer->resources = calloc((size_t)platform->resource_count, sizeof *placer->resources);
   placer->before_ns = calloc((size_t)platform->blocks, sizeof *placer->before_ns);
@@ -232,6 +234,12 @@ prem_status prem_placer_open(prem_placer *placer, const prem_planning *planning)
   for (int32_t i = 0; i < platform->resource_count; ++i)
     placer->resources[i].capacity = platform->resources[i].capacity;
   return PREM_OK;
+}
+
+bool prem_placer_gives_up(const prem_placer *placer) {
+  static const double patience_s = 0.5;
+  const volatile sig_atomic_t *stop = placer->planning->stop;
+  return stop && *stop && prem_planning_seconds() - placer->began_s > patience_s;
 }
 
 void prem_placer_close(prem_placer *placer) {

@@ -31,6 +31,7 @@ typedef struct prem_placer {
   int64_t guard_ns;
   prem_block_lines *blocks;
   prem_timeline *resources;
+  double began_s;
   /* of the job in hand: */
   int64_t waited_ns[PREM_WAIT_COUNT];
   int64_t (*before_ns)[PREM_PHASE_COUNT]; /* [position]: where the tile before was placed */
@@ -55,6 +56,9 @@ typedef struct prem_placing_limits {
 /** On PREM_ERR_MEMORY it is to be closed as well. */
 prem_status prem_placer_open(prem_placer *placer, const prem_planning *planning);
 void prem_placer_close(prem_placer *placer);
+/** Is planning stopped, and was it long ago that placing began? What takes no half second is done,
+ * so that somebody who stops a search has a plan. */
+bool prem_placer_gives_up(const prem_placer *placer);
 /** The next rounds are another job's. */
 void prem_placer_begin_job(prem_placer *placer, const prem_task *task);
 /** The round of tile `tile`, of one tile or as many as the task has blocks; its starts are 0. */

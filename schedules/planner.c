@@ -233,9 +233,9 @@ static bool size_allowed(const prem_planning *planning) {
   if (slots <= PREM_MAX_SLOTS)
     return true;
   prem_diag_add(planning->diag, PREM_ERROR, 13, schedule->tasks[0].place, "tasks",
-                "%.0f phases in one hyperperiod, which take %.1f GiB; the limit is %" PRId64
-                " phases",
-                (double)slots, (double)slots * (double)sizeof(prem_slot) / 0x1p30, PREM_MAX_SLOTS);
+                "%.0f phases in one hyperperiod, which would take some %.1f GiB to plan; the limit "
+                "is %" PRId64 " phases",
+                (double)slots, (double)slots * PREM_PLANNING_BYTES / 0x1p30, PREM_MAX_SLOTS);
   return false;
 }
 
@@ -609,6 +609,8 @@ static prem_status plan_any(const prem_planning *planning, prem_search_limits *l
     report->lower_bound_ns = limits->lower_bound_ns;
     status = search_and_solve(&quiet, limits, &draft, &found, &solved, status);
   }
+  if (draft.complete && options->time_limit_ns <= 0 && limits->tells)
+    prem_planning_lower_bound(planning, &report->lower_bound_ns);
   bool joined = false;
   if (status == PREM_OK || status == PREM_ERR_INFEASIBLE)
     status = try_pipelines(&quiet, &draft, status, &joined);
@@ -772,12 +774,12 @@ static prem_status make(prem_planning *planning, prem_search_limits *limits, pre
   return PREM_OK;
 }
 
-prem_status prem_plan_make_reported(const prem_schedule *schedule, const prem_machine *machine,
-                                    const prem_plan_options *options, prem_plan **out,
-                                    prem_plan_report *report, prem_diag *diag) {
+static prem_status make_reported(const prem_schedule *schedule, const prem_machine *machine,
+                                 const prem_plan_options *options, bool tells, prem_plan **out,
+                                 prem_plan_report *report, prem_diag *diag) {
   static const prem_plan_options defaults = {0};
-  prem_search_limits limits = {.options = options ? options : &defaults,
-                               .began_s = prem_planning_seconds()};
+  prem_search_limits limits = {
+      .options = options ? options : &defaults, .began_s = prem_planning_seconds(), .tells = tells};
   limits.seed = limits.options->seed;
   *out = NULL;
   prem_planning planning = {.schedule = schedule,
@@ -785,7 +787,8 @@ prem_status prem_plan_make_reported(const prem_schedule *schedule, const prem_ma
                             .diag = diag,
                             .machine_precedence_ns = machine ? machine->precedence_ns : 0,
                             .policy = limits.options->policy ? limits.options->policy
-                                                             : schedule->policy.use};
+                                                             : schedule->policy.use,
+                            .stop = limits.options->stop};
   *report = (prem_plan_report){.verdict = PREM_PLAN_UNKNOWN, .seed = limits.options->seed};
   snprintf(report->method, sizeof report->method, "%s", planning.policy);
   prem_status status = judge(&planning);
@@ -795,8 +798,14 @@ prem_status prem_plan_make_reported(const prem_schedule *schedule, const prem_ma
   return status;
 }
 
+prem_status prem_plan_make_reported(const prem_schedule *schedule, const prem_machine *machine,
+                                    const prem_plan_options *options, prem_plan **out,
+                                    prem_plan_report *report, prem_diag *diag) {
+  return make_reported(schedule, machine, options, true, out, report, diag);
+}
+
 prem_status prem_plan_make(const prem_schedule *schedule, const prem_machine *machine,
                            const prem_plan_options *options, prem_plan **out, prem_diag *diag) {
   prem_plan_report report;
-  return prem_plan_make_reported(schedule, machine, options, out, &report, diag);
+  return make_reported(schedule, machine, options, false, out, &report, diag);
 }

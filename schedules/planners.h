@@ -13,9 +13,10 @@ typedef struct prem_planning {
   int64_t grid_ns;   /* every start and step is a multiple of it */
   int64_t warmup_ns; /* nothing starts before */
   prem_diag *diag;
-  const char *policy; /* its name */
-  int64_t
-      machine_precedence_ns; /* of the machine that the plan is for; the schedule may say more */
+  const char *policy;                /* its name */
+  const volatile sig_atomic_t *stop; /* of the options; NULL: never */
+  int64_t machine_precedence_ns;     /* of the machine that the plan is for; the schedule may say
+                                      * more */
 } prem_planning;
 
 /** When a job may run. */
@@ -69,6 +70,7 @@ typedef struct prem_search_limits {
   int64_t until_ns;   /* it ends so long after began_s */
   int64_t give_up_ns; /* it ends then already if it has no plan that breaks no rule */
   uint64_t seed;
+  bool tells; /* a report is wanted: bounds as well where nothing is searched */
 } prem_search_limits;
 
 /** What came of a search. */

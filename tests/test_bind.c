@@ -90,8 +90,9 @@ static const struct {
     {NOOP("compute: { };"), NOOP("compute: { }; tiles = 4;"),
      "2: E031: tasks.k.tiles: noop needs the number of its tiles: `tiles = N`"},
     {LARGE("1"), LARGE("2"),
-     "3: E013: tasks: 201228300 phases in one hyperperiod, the limit is 67108864; a plan of them "
-     "would take 9.0 GiB of memory. Most are of task 'k' (1 jobs of 67076100 tiles): use larger "
+     "3: E013: tasks: 201228300 phases in one hyperperiod, the limit is 67108864; to plan them "
+     "would take some 28.1 GiB of memory. Most are of task 'k' (1 jobs of 67076100 tiles): use "
+     "larger "
      "tiles, or periods with a smaller least common multiple"},
     {NOOP("tiles = 1;"), NOOP("tiles = 1; writeback: { };"),
      "2: E029: tasks.k.kernel: kernel 'noop' implies no phase; give prefetch, compute or "

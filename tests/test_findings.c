@@ -243,7 +243,8 @@ START_TEST(a_mistake_is_told_and_nothing_written) {
   ck_assert_uint_eq(prem_diag_errors(diag), 1);
   ck_assert_msg(strstr(prem_diag_at(diag, 0)->reason, mistakes[_i].reason), "found: %s",
                 prem_diag_at(diag, 0)->reason);
-  ck_assert_int_eq(prem_findings_draw(findings, path_of("mistake.svg"), NULL), PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(prem_findings_draw(findings, path_of("mistake.svg"), NULL, NULL),
+                   PREM_ERR_ARGUMENT);
   ck_assert_int_eq(access(path_of("mistake.svg"), F_OK), -1);
   prem_diag_free(diag);
   prem_findings_free(findings);
@@ -371,7 +372,7 @@ static char *read_text(const char *path) {
 /** True where there is no gnuplot: there is no picture to look at. */
 static bool drawn(const prem_findings *findings, const char *path) {
   prem_diag *diag = prem_diag_new();
-  prem_status status = prem_findings_draw(findings, path, diag);
+  prem_status status = prem_findings_draw(findings, path, NULL, diag);
   ck_assert_msg(status == PREM_OK || status == PREM_ERR_UNAVAILABLE, "%s",
                 prem_diag_count(diag) ? prem_diag_at(diag, 0)->reason : "");
   prem_diag_free(diag);
@@ -493,10 +494,12 @@ END_TEST
 
 START_TEST(what_is_no_picture_is_refused) {
   prem_findings *findings = some_findings();
-  ck_assert_int_eq(prem_findings_draw(findings, path_of("no_chart.svg"), NULL), PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(prem_findings_draw(findings, path_of("no_chart.svg"), NULL, NULL),
+                   PREM_ERR_ARGUMENT);
   prem_findings_free(findings);
   findings = many_lines(PREM_CHART_LINES, false);
-  ck_assert_int_eq(prem_findings_draw(findings, path_of("picture.pdf"), NULL), PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(prem_findings_draw(findings, path_of("picture.pdf"), NULL, NULL),
+                   PREM_ERR_ARGUMENT);
   prem_findings_free(findings);
 }
 END_TEST

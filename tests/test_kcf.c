@@ -251,7 +251,7 @@ static void run_and_save(prem_session *session, const prem_schedule *schedule, p
   ck_assert_msg(verdict.ok, "mode %s: %lld elements of '%s' differ from the kernel's reference",
                 prem_mode_name(mode), (long long)verdict.wrong,
                 verdict.array < 0 ? "" : schedule->arrays[verdict.array].name);
-  if (prem_session_save(session, diag) != PREM_OK)
+  if (prem_session_save(session, true, diag) != PREM_OK)
     abort_with("save", diag);
   prem_diag_free(diag);
 }

@@ -152,14 +152,23 @@ static const refusal refusals[] = {
      "18: E012: tasks[2].name: 'abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrst"
      "uvwxyzabcdefgh...' has 64 bytes, the limit is 63"},
     {"name = \"k\";", "name = \"b\\n\";", "name = \"b k\";",
-     "18: E012: tasks[2].name: 'b?' has the control character 0x0a"},
+     "18: E012: tasks[2].name: 'b?' has the control character U+000A, which no name may"},
+    {"name = \"k\";", "name = \"\\xff\";", "name = \"\xc3\xbf\";",
+     "18: E012: tasks.\\xff.name: '\\xff' is not UTF-8: byte 0xff at offset 0; save the file as "
+     "UTF-8"},
+    {"name = \"k\";", "name = \"a\xe2\x80\xae\";", "name = \"a\xe2\x80\xa6\";",
+     "18: E012: tasks.a\\u202e.name: 'a\\u202e' has the control character U+202E, which no name "
+     "may"},
+    {"name = \"k\";", "name = \"a\xc2\x9b\";", "name = \"a\xc2\xa1\";",
+     "18: E012: tasks.a\\u009b.name: 'a\\u009b' has the control character U+009B, which no name "
+     "may"},
     {"name = \"k\";", "name = \"" LONG_63 "\"; copies = 2;", "name = \"" LONG_63 "\"; copies = 1;",
      "18: E012: tasks.abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcd"
      "efghijk.name: 'abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcde"
      "fghijk' is too long for a task with copies; 57 bytes are the limit"},
     {"tiles = 4;", "tiles = 33554432;", "tiles = 33554431;",
      "12: E013: tasks: 67108866 phases in one hyperperiod, the limit is 671088"
-     "64; a plan of them would take 3.0 GiB of memory. Most are of task 'a' (1"
+     "64; to plan them would take some 9.4 GiB of memory. Most are of task 'a' (1"
      " jobs of 33554432 tiles): use larger tiles, or periods with a smaller le"
      "ast common multiple"},
     /* values */
@@ -394,6 +403,11 @@ static const file_pair file_pairs[] = {
      "2: E008: tasks[1]: is an integer, must be a group { }"},
     {HEAD "tasks = ( " A "release_ns = 4611686018427387904L; " C "} );",
      HEAD "tasks = ( " A "release_ns = 4611686018427387903L; " C "} );",
+     "2: E018: tasks.a: the release and the WCETs of one tile add up to more than 2^62 ns"},
+    {HEAD "tasks = ( " A "prefetch: { wcet_ns = 4611686018427387904L; }; compute: { wcet_ns = "
+          "4611686018427387904L; }; } );",
+     HEAD "tasks = ( " A "prefetch: { wcet_ns = 4611686018427387903L; }; compute: { wcet_ns = "
+          "1L; }; } );",
      "2: E018: tasks.a: the release and the WCETs of one tile add up to more than 2^62 ns"},
     {HEAD "tasks = ( " A "period_ns = 4611686018427387904L; " C "},\n " B "period_ns = 3L; " C
           "} );",

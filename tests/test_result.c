@@ -699,7 +699,7 @@ END_TEST
 
 /** False where there is no gnuplot, which must then be said. */
 static bool drawn(const char *path) {
-  prem_status status = prem_result_draw(result, schedule, path, diag);
+  prem_status status = prem_result_draw(result, schedule, path, NULL, diag);
   if (status != PREM_ERR_UNAVAILABLE) {
     if (status != PREM_OK)
       print_problems(diag);
@@ -738,22 +738,25 @@ START_TEST(a_png_is_a_png) {
 END_TEST
 
 START_TEST(another_extension_is_refused) {
-  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.pdf"), diag), PREM_ERR_ARGUMENT);
-  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("svg"), diag), PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.pdf"), NULL, diag),
+                   PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("svg"), NULL, diag),
+                   PREM_ERR_ARGUMENT);
   ck_assert_int_eq(entries_in_folder(), 0);
 }
 END_TEST
 
 START_TEST(without_records_there_is_nothing_to_draw) {
   result->rows[1].example->record_count = 0;
-  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.svg"), diag), PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.svg"), NULL, diag),
+                   PREM_ERR_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "raw records"));
 }
 END_TEST
 
 START_TEST(a_missing_gnuplot_is_named_with_its_package) {
   setenv("PATH", folder, 1);
-  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.svg"), diag),
+  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.svg"), NULL, diag),
                    PREM_ERR_UNAVAILABLE);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "gnuplot-nox"));
   setenv("PATH", "/usr/bin:/bin", 1);
@@ -762,7 +765,8 @@ START_TEST(a_missing_gnuplot_is_named_with_its_package) {
 END_TEST
 
 START_TEST(an_unwritable_picture_is_told) {
-  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("no/p.svg"), diag), PREM_ERR_IO);
+  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("no/p.svg"), NULL, diag),
+                   PREM_ERR_IO);
   ck_assert_str_eq(prem_diag_at(diag, 0)->file, in_folder("no/p.svg"));
 }
 END_TEST

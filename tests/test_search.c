@@ -141,6 +141,50 @@ START_TEST(a_search_that_is_stopped_keeps_its_best_plan) {
 }
 END_TEST
 
+static prem_schedule *text_of(const char *text) {
+  prem_schedule *schedule = NULL;
+  ck_assert_int_eq(prem_schedule_load_text("t", text, &schedule, NULL), PREM_OK);
+  ck_assert_int_eq(prem_schedule_bind(schedule, prem_registry_builtin(), NULL), PREM_OK);
+  return schedule;
+}
+
+/* Five million phases, which take seconds: nobody waits for a plan that nobody wants. */
+START_TEST(a_stop_is_seen_before_there_is_a_plan) {
+  static const char many[] =
+      "version = 1; name = \"t\"; platform: { blocks = 8; };\ntasks = (\n"
+      "{ name = \"a\"; kernel = \"none\"; blocks = 8; tiles = 1700000; prefetch: { wcet_ns = 30L; "
+      "};"
+      "  compute: { wcet_ns = 40L; }; writeback: { wcet_ns = 20L; }; }\n);\n";
+  volatile sig_atomic_t stop = 1;
+  prem_schedule *schedule = text_of(many);
+  prem_plan_options options = {.stop = &stop};
+  prem_plan_report report;
+  prem_plan *plan;
+  ck_assert_int_eq(prem_plan_make_reported(schedule, NULL, &options, &plan, &report, NULL),
+                   PREM_ERR_INTERRUPTED);
+  ck_assert_ptr_null(plan);
+  ck_assert_msg(report.seconds < 5, "after %.1f s",
+                report.seconds); /* a second, if nobody else works */
+  ck_assert(report.verdict == PREM_PLAN_UNKNOWN);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/** What takes no half second is made all the same. */
+START_TEST(a_stop_from_the_start_leaves_the_constructive_plan) {
+  volatile sig_atomic_t stop = 1;
+  prem_schedule *schedule = text_of(
+      "version = 1; name = \"t\"; platform: { blocks = 2; };\ntasks = (\n"
+      "{ name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 8; prefetch: { wcet_ns = 30L; }; }"
+      "\n);\n");
+  prem_plan_options options = {.stop = &stop, .time_limit_ns = 1000000000};
+  prem_plan *plan;
+  ck_assert_int_eq(prem_plan_make(schedule, NULL, &options, &plan, NULL), PREM_OK);
+  prem_plan_free(plan);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* ---- deadlines ------------------------------------------------------------------------------ */
 
 /* Latest finish first lets `long` in before the urgent one is released. */
@@ -199,6 +243,8 @@ int main(void) {
   tcase_add_test(all, a_project_is_planned_to_its_optimum);
   tcase_add_test(all, without_time_there_is_no_search);
   tcase_add_test(all, a_search_that_is_stopped_keeps_its_best_plan);
+  tcase_add_test(all, a_stop_is_seen_before_there_is_a_plan);
+  tcase_add_test(all, a_stop_from_the_start_leaves_the_constructive_plan);
   tcase_add_test(all, deadlines_come_before_the_makespan);
   tcase_add_test(all, periodic_sets_get_the_largest_slack);
   tcase_add_test(all, equal_tiles_keep_a_regular_plan);

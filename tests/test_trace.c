@@ -192,6 +192,10 @@ START_TEST(csv_is_sorted_and_quoted) {
   text = csv_of(trace, schedule, 0, false);
   ck_assert_str_eq(text, "0,a,0,2,prefetch,,-3,5,10\n");
   free(text);
+  strcpy(schedule->tasks[0].name, "=cmd|x");
+  text = csv_of(trace, schedule, 0, false);
+  ck_assert_str_eq(text, "0,\"'=cmd|x\",0,2,prefetch,,-3,5,10\n");
+  free(text);
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }

@@ -131,7 +131,7 @@ END_TEST
 START_TEST(another_extension_is_refused) {
   prem_schedule *schedule = schedule_from_text(two_tasks("block"));
   prem_diag *diag = prem_diag_new();
-  ck_assert_int_eq(prem_plan_draw(schedule, "/tmp/plan.pdf", diag), PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(prem_plan_draw(schedule, "/tmp/plan.pdf", NULL, diag), PREM_ERR_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, ".svg or .png"));
   prem_diag_free(diag);
   prem_schedule_free(schedule);
@@ -142,7 +142,7 @@ START_TEST(without_a_plan_there_is_nothing_to_draw) {
   prem_schedule *schedule = schedule_from_text(two_tasks("block"));
   prem_diag *diag = prem_diag_new();
   prem_schedule_set_plan(schedule, NULL);
-  ck_assert_int_eq(prem_plan_draw(schedule, "/tmp/plan.svg", diag), PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(prem_plan_draw(schedule, "/tmp/plan.svg", NULL, diag), PREM_ERR_ARGUMENT);
   ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "no plan"));
   prem_diag_free(diag);
   prem_schedule_free(schedule);

@@ -14,9 +14,23 @@ bool command_quiet;
 
 static void say(const char *format, va_list arguments) {
   fflush(stdout);
+  char *said = NULL;
+  if (vasprintf(&said, format, arguments) < 0)
+    return;
   fputs("ttprem: ", stderr);
-  vfprintf(stderr, format, arguments);
+  command_show(said, stderr);
   fputc('\n', stderr);
+  free(said);
+}
+
+void command_show(const char *text, FILE *file) {
+  const int length = prem_text_show(text, NULL, 0);
+  char *shown = malloc((size_t)length + 1);
+  if (!shown)
+    return;
+  prem_text_show(text, shown, (size_t)length + 1);
+  fputs(shown, file);
+  free(shown);
 }
 
 void command_error(const char *format, ...) {
@@ -141,11 +155,27 @@ prem_mode command_parse_mode(struct argp_state *state, const char *text) {
 
 /* ---- schedules ------------------------------------------------------------------------------ */
 
+/* Of a file that could not be read as a whole, the problems name the parts. */
+static bool are_apart(const prem_schedule *schedule, const prem_diag *diag,
+                      const command_outputs *outputs) {
+  if (schedule)
+    return command_keep_apart(schedule, outputs);
+  for (size_t i = 0; i < prem_diag_count(diag); ++i)
+    if (!command_keep_from(prem_diag_at(diag, i)->file, outputs))
+      return false;
+  return true;
+}
+
 int command_judge_schedule(const char *path, const char *profile, const prem_machine *machine,
-                           bool keep_plan, prem_schedule **out, prem_diag *diag) {
+                           bool keep_plan, const command_outputs *outputs, prem_schedule **out,
+                           prem_diag *diag) {
   *out = NULL;
   prem_schedule *schedule = NULL;
   prem_status status = prem_schedule_load_lenient(path, profile, &schedule, diag);
+  if (outputs && !are_apart(schedule, diag, outputs)) {
+    prem_schedule_free(schedule);
+    return COMMAND_USAGE;
+  }
   if (status == PREM_OK) {
     /* Go on after the first error: the user sees all problems of the file in one go. */
     if (!keep_plan)
@@ -169,7 +199,7 @@ int command_judge_schedule(const char *path, const char *profile, const prem_mac
 int command_open_schedule(const char *path, const char *profile, const prem_machine *machine,
                           bool keep_plan, prem_schedule **out) {
   prem_diag *diag = command_diag();
-  int status = command_judge_schedule(path, profile, machine, keep_plan, out, diag);
+  int status = command_judge_schedule(path, profile, machine, keep_plan, NULL, out, diag);
   prem_diag_free(diag);
   return status;
 }
@@ -203,7 +233,7 @@ int command_take_plan(prem_schedule *schedule, const prem_machine *machine, prem
 int command_plan_schedule(prem_schedule *schedule, const prem_machine *machine, const char *policy,
                           prem_diag *diag) {
   prem_plan *plan = NULL;
-  prem_plan_options options = {.policy = policy};
+  prem_plan_options options = {.policy = policy, .stop = &command_stop};
   prem_status status = prem_plan_make(schedule, machine, &options, &plan, diag);
   return command_take_plan(schedule, machine, status, plan, diag);
 }
@@ -322,8 +352,14 @@ void command_catch_signals(void) {
   struct sigaction before;
   if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
     sigaction(SIGHUP, &action, NULL);
-  /* A reader of stdout that has gone, as head(1) does, or one file above the shell's limit must not
-   * take along what else is written. */
+  /* A reader of stdout that has gone, as head(1) does, must not take along what else is written. */
   signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);
+}
+
+void command_release_signals(void) {
+  static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+  struct sigaction now;
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && !command_stop; ++i)
+    if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler == on_signal)
+      signal(numbers[i], SIG_DFL);
 }

@@ -41,6 +41,8 @@ extern const struct argp command_common_argp;
 void command_error(const char *format, ...) PREM_PRINTF(1, 2);
 /** The same, unless --quiet. */
 void command_note(const char *format, ...) PREM_PRINTF(1, 2);
+/** A text that may come from a stranger, such as the name of a file. */
+void command_show(const char *text, FILE *file);
 /** All problems, one line each; notes and warnings unless --quiet. */
 void command_print_diag(const prem_diag *diag);
 /** The exit status that a library status stands for. */
@@ -66,9 +68,22 @@ prem_mode command_parse_mode(struct argp_state *state, const char *text);
  */
 int command_open_schedule(const char *path, const char *profile, const prem_machine *machine,
                           bool keep_plan, prem_schedule **out);
-/** The same for somebody who wants the problems as well. `diag` is empty, and not NULL. */
+/** What is going to be written; a path of NULL stands for nothing. */
+typedef struct command_outputs {
+  const char *const *paths;
+  int count;
+  const char *spared; /* of what is read, the file that may be written over; NULL: none may */
+} command_outputs;
+
+/** The same for somebody who wants the problems as well. `diag` is empty, and not NULL.
+ * COMMAND_USAGE when one of `outputs`, which may be NULL, would be written over what was read:
+ * write none. */
 int command_judge_schedule(const char *path, const char *profile, const prem_machine *machine,
-                           bool keep_plan, prem_schedule **out, prem_diag *diag);
+                           bool keep_plan, const command_outputs *outputs, prem_schedule **out,
+                           prem_diag *diag);
+/** Prints and returns false where one of `outputs` is a file that the schedule was read from or
+ *  names, or where two are one. */
+bool command_keep_apart(const prem_schedule *schedule, const command_outputs *outputs);
 /** A list of problems; where there is no memory for it the command ends (exit 1). */
 prem_diag *command_diag(void);
 /** Plan a schedule and check the plan; problems are printed. `policy` NULL: the file's. */
@@ -111,6 +126,8 @@ bool command_output_commit(command_output *output);
 void command_output_abandon(command_output *output);
 /** Could `path` be written? Asked before a run starts; prints why not. NULL and "-" can. */
 bool command_output_check(const char *path);
+/** Prints and returns false where one of `outputs` is the file `input`; "" and "-" are none. */
+bool command_keep_from(const char *input, const command_outputs *outputs);
 /** Usage error (exit 2) through argp where two of `outputs` are one file, or one is `input`. NULL
  * stands for none, "-" for stdin as input and stdout as output. */
 void command_check_outputs(struct argp_state *state, const char *input, const char *const outputs[],
@@ -125,5 +142,8 @@ int command_draw_plan(const prem_schedule *schedule, const char *path);
 /** Non-zero after SIGINT or SIGTERM; another one half a second later kills. */
 extern volatile sig_atomic_t command_stop;
 void command_catch_signals(void);
+/** From now on there is nothing that would be lost: signals end the command at once, as before
+ *  command_catch_signals(). Nothing happens after one was caught. */
+void command_release_signals(void);
 
 #endif

@@ -1,7 +1,6 @@
 /* Outputs of the command: what cannot be written is printed. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "command.h"
 
@@ -40,15 +39,12 @@ bool command_output_check(const char *path) {
   return true;
 }
 
-/* By one name or by two. */
-static bool is_same_file(const char *one, const char *other) {
-  struct stat first, second;
-  if (!one || !other)
-    return false;
-  if (!strcmp(one, other))
-    return true;
-  return !stat(one, &first) && !stat(other, &second) && first.st_dev == second.st_dev &&
-         first.st_ino == second.st_ino;
+static bool are_same(const char *one, const char *other) {
+  return one && other && prem_output_same(one, other);
+}
+
+static const char *shown(const char *path) {
+  return strcmp(path, "-") ? path : "stdout";
 }
 
 void command_check_outputs(struct argp_state *state, const char *input, const char *const outputs[],
@@ -56,11 +52,41 @@ void command_check_outputs(struct argp_state *state, const char *input, const ch
   if (input && !strcmp(input, "-"))
     input = NULL;
   for (int i = 0; i < count; ++i) {
-    if (is_same_file(input, outputs[i]))
+    if (are_same(input, outputs[i]))
       argp_error(state, "%s is read, and would be written over; name another output", input);
     for (int j = 0; j < i; ++j)
-      if (is_same_file(outputs[i], outputs[j]))
+      if (are_same(outputs[i], outputs[j]))
         argp_error(state, "two outputs cannot both go to %s; name another for one",
-                   strcmp(outputs[i], "-") ? outputs[i] : "stdout");
+                   shown(outputs[i]));
   }
+}
+
+bool command_keep_from(const char *input, const command_outputs *outputs) {
+  if (!*input || !strcmp(input, "-") || are_same(input, outputs->spared))
+    return true;
+  for (int i = 0; i < outputs->count; ++i)
+    if (are_same(input, outputs->paths[i])) {
+      command_error("%s is read, and would be written over; name another output", input);
+      return false;
+    }
+  return true;
+}
+
+static bool two_are_one(const command_outputs *outputs) {
+  for (int i = 0; i < outputs->count; ++i)
+    for (int j = 0; j < i; ++j)
+      if (are_same(outputs->paths[i], outputs->paths[j])) {
+        command_error("two outputs cannot both go to %s; name another for one",
+                      shown(outputs->paths[i]));
+        return true;
+      }
+  return false;
+}
+
+bool command_keep_apart(const prem_schedule *schedule, const command_outputs *outputs) {
+  const char *input;
+  for (size_t i = 0; (input = prem_schedule_input(schedule, i)) != NULL; ++i)
+    if (!command_keep_from(input, outputs))
+      return false;
+  return !two_are_one(outputs);
 }

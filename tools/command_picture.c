@@ -13,7 +13,7 @@ int command_draw_plan(const prem_schedule *schedule, const char *path) {
   if (!path)
     return COMMAND_DONE;
   prem_diag *diag = prem_diag_new();
-  prem_status status = prem_plan_draw(schedule, path, diag);
+  prem_status status = prem_plan_draw(schedule, path, &command_stop, diag);
   if (status == PREM_ERR_UNAVAILABLE)
     command_error("--svg needs gnuplot, which is not on the PATH; install gnuplot-nox");
   else
@@ -21,5 +21,5 @@ int command_draw_plan(const prem_schedule *schedule, const char *path) {
   if (status != PREM_OK && prem_diag_errors(diag) == 0)
     command_error("%s: %s", path, prem_status_text(status));
   prem_diag_free(diag);
-  return status == PREM_OK ? COMMAND_DONE : COMMAND_INVALID;
+  return status == PREM_ERR_UNAVAILABLE ? COMMAND_INVALID : command_exit_status(status);
 }

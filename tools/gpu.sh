@@ -296,6 +296,32 @@ libraries_of() { # PROGRAM...
     grep -vE '/(libc|libm|libpthread|libdl|librt)\.so'
 }
 
+# What the packages of the libraries say about their licences; texts that all share are written out.
+copy_licences() { # FOLDER LIBRARY...
+  local folder=$1 library package notice
+  shift
+  mkdir -p "$folder"
+  cp experiments/report/uPlot.LICENSE "$folder"
+  for library in "$@"; do
+    library=$(realpath "$library") # as the package knows it, which may be without /usr
+    package=$(dpkg -S "$library" "${library#/usr}" 2>/dev/null | sed 's/:.*//;q') || true
+    notice=/usr/share/doc/$package/copyright
+    if [ -z "$package" ] || [ ! -f "$notice" ]; then
+      echo "pack: $library has no licence beside it; install it as a Debian package" >&2
+      return 1
+    fi
+    cp -L "$notice" "$folder/$package"
+    grep -oE '/usr/share/common-licenses/[A-Za-z0-9.-]*[A-Za-z0-9]' "$notice" | sort -u |
+      while read -r common; do [ ! -f "$common" ] || cp -L "$common" "$folder"; done || true
+  done
+  cat >"$folder/README" <<'END'
+The programs in bin/ are ttprem's own (../LICENSE) and hold NVIDIA's CUDA runtime library, cudart_static,
+under the CUDA Toolkit's End User License Agreement, https://docs.nvidia.com/cuda/eula/. The libraries in lib/ are
+those of Debian, unchanged: each package's notice is here under its name, its source at
+https://sources.debian.org/. They may be replaced by others of the same name.
+END
+}
+
 # Pictures for the schedules that read some: noise.
 draw_input() { # FOLDER NAME.png ROWS COLUMNS
   "$1/bin/ttprem" run --quiet --backend sim - >/dev/null <<CFG
@@ -309,7 +335,7 @@ CFG
 pack() {
   cd "$here/.."
   tools/setup.sh --tests
-  local build=$PWD/build-gpu name=ttprem-gpu source tests=()
+  local build=$PWD/build-gpu name=ttprem-gpu source tests=() libraries=()
   local folder=$build/$name
   # RPATH and not RUNPATH: it serves the libraries of the libraries as well.
   local options=(-DCMAKE_BUILD_RPATH="\$ORIGIN/../lib"
@@ -331,7 +357,9 @@ pack() {
   cp "$build/ttprem" "$build/own/own_ttprem" "$build/faults/faulty_ttprem" "$build/faults/run_again" \
     "${tests[@]/#/$build/tests/}" "$folder/bin"
   strip "$folder"/bin/*
-  libraries_of "$folder"/bin/* | xargs cp -L -t "$folder/lib"
+  mapfile -t libraries < <(libraries_of "$folder"/bin/*)
+  cp -L -t "$folder/lib" "${libraries[@]}"
+  copy_licences "$folder/licences" "${libraries[@]}"
   if libraries_of "$folder"/bin/* | grep -v "^$folder/"; then
     echo "pack: these libraries would not be found on another machine" >&2
     exit 1

@@ -1,4 +1,5 @@
 /** ttprem: finds the verb and hands over. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +90,7 @@ int main(int argc, char **argv) {
   /* A hardware queue for every stream of mode legacy; read when the GPU is first used. */
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   command_line = join(argc, argv);
+  signal(SIGXFSZ, SIG_IGN); /* a file above the shell's limit is an error like others */
   argp_err_exit_status = COMMAND_USAGE;
   argv[0] = "ttprem";
   int verb_at = 0;

@@ -16,7 +16,9 @@ enum {
   KEY_SEED,
   KEY_PICTURE,
   KEY_ENGINE,
-  KEY_NO_RECORDS
+  KEY_NO_RECORDS,
+  KEY_NO_SAVE,
+  KEY_SAVE_ANYWHERE
 };
 
 void measuring_add_mode(measuring_options *options, struct argp_state *state, const char *text) {
@@ -81,6 +83,12 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case KEY_NO_RECORDS:
     options->no_records = true;
     return 0;
+  case KEY_NO_SAVE:
+    options->no_save = true;
+    return 0;
+  case KEY_SAVE_ANYWHERE:
+    options->save_anywhere = true;
+    return 0;
   case KEY_SEED:
     options->seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
     return 0;
@@ -95,6 +103,8 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case ARGP_KEY_SUCCESS:
     refuse_outputs_in_one_place(options, state);
     refuse_records_unkept(options, state);
+    if (options->no_save && options->save_anywhere)
+      argp_error(state, "--no-save and --save-anywhere exclude each other");
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -140,6 +150,11 @@ static const struct argp_option options_list[] = {
     {.name = "no-records",
      .key = KEY_NO_RECORDS,
      .doc = "record no stamps of single phases, only counts: no violations, no causes"},
+    {.name = "no-save", .key = KEY_NO_SAVE, .doc = "write no array, whatever the file says"},
+    {.name = "save-anywhere",
+     .key = KEY_SAVE_ANYWHERE,
+     .doc = "let the file save its arrays outside the working folder as well; only for a file that "
+            "you trust"},
     {.name = "strict",
      .key = KEY_STRICT,
      .doc = "exit status 1 on a late release or an overrun in mode tt"},
@@ -210,9 +225,60 @@ static bool check_outputs(const measuring_options *options, const prem_schedule 
   writable &= command_output_check(options->trace);
   for (int i = 0; i < options->picture_count; ++i)
     writable &= command_output_check(options->pictures[i]);
-  for (int32_t i = 0; i < schedule->array_count; ++i)
+  for (int32_t i = 0; i < schedule->array_count && !options->no_save; ++i)
     writable &= command_output_check(schedule->arrays[i].save);
   return writable;
+}
+
+/* What the command line names, the files beside the result, and the arrays. `made` are two of them
+ * to be freed. */
+static int list_outputs(const measuring_options *options, const prem_schedule *schedule,
+                        char *const made[PREM_RESULT_SIDES], const char **paths) {
+  int count = 0;
+  paths[count++] = options->json;
+  paths[count++] = options->trace;
+  for (int i = 0; i < options->picture_count; ++i)
+    paths[count++] = options->pictures[i];
+  for (int i = 0; i < PREM_RESULT_SIDES; ++i)
+    paths[count++] = made[i];
+  for (int32_t i = 0; i < schedule->array_count && !options->no_save; ++i)
+    paths[count++] = schedule->arrays[i].save;
+  return count;
+}
+
+/* Nothing is written over what is read, nor where a stranger's file has no business. */
+static int judge_places(const measuring_options *options, const prem_schedule *schedule) {
+  char *made[PREM_RESULT_SIDES] = {NULL};
+  const char **paths = calloc((size_t)schedule->array_count + 8, sizeof *paths);
+  bool whole = paths != NULL;
+  for (int i = 0; i < PREM_RESULT_SIDES && options->json && strcmp(options->json, "-"); ++i)
+    whole &= (made[i] = prem_result_side(options->json, i)) != NULL;
+  int status = COMMAND_DONE;
+  prem_diag *diag = command_diag();
+  if (!options->no_save)
+    status = command_exit_status(
+        prem_schedule_judge_saves(schedule, options->save_anywhere, PREM_ERROR, diag));
+  command_print_diag(diag);
+  prem_diag_free(diag);
+  if (!whole)
+    status = COMMAND_INVALID;
+  else if (status == COMMAND_DONE &&
+           !command_keep_apart(
+               schedule, &(command_outputs){.paths = paths,
+                                            .count = list_outputs(options, schedule, made, paths)}))
+    status = COMMAND_USAGE;
+  for (int i = 0; i < PREM_RESULT_SIDES; ++i)
+    free(made[i]);
+  free(paths);
+  return status;
+}
+
+static void tell_replaced(const measuring_options *options, const prem_schedule *schedule) {
+  for (int32_t i = 0; i < schedule->array_count && !options->no_save; ++i) {
+    const prem_array *array = &schedule->arrays[i];
+    if (array->save && access(array->save, F_OK) == 0)
+      command_note("array '%s' is going to replace %s", array->name, array->save);
+  }
 }
 
 /* ---- during the run ------------------------------------------------------------------------- */
@@ -301,11 +367,17 @@ static int write_result(const measuring_options *options, const prem_schedule *s
     status = sampling_failed(prem_result_write(result, schedule, command_line, options->json, diag),
                              diag, options->json);
   }
+  return status;
+}
+
+static int draw_result(const measuring_options *options, const prem_schedule *schedule,
+                       const prem_result *result) {
+  int status = COMMAND_DONE;
   for (int i = 0; i < options->picture_count; ++i) {
     const char *path = options->pictures[i];
     prem_diag *diag = prem_diag_new();
-    int drawn = sampling_failed(prem_result_draw(result, schedule, path, diag), diag, path);
-    status = join_status(status, drawn);
+    const prem_status drawn = prem_result_draw(result, schedule, path, &command_stop, diag);
+    status = join_status(status, sampling_failed(drawn, diag, path));
   }
   return status;
 }
@@ -317,9 +389,10 @@ static bool made_outputs(const prem_result *result) {
   return false;
 }
 
-static int save_arrays(prem_session *session) {
+static int save_arrays(const measuring_options *options, prem_session *session) {
   prem_diag *diag = prem_diag_new();
-  return sampling_failed(prem_session_save(session, diag), diag, "saving arrays");
+  return sampling_failed(prem_session_save(session, options->save_anywhere, diag), diag,
+                         "saving arrays");
 }
 
 static int measure(const measuring_options *options, prem_compare_options *compare,
@@ -351,8 +424,9 @@ static int measure(const measuring_options *options, prem_compare_options *compa
     status = join_status(status, write_result(options, schedule, result));
     status = join_status(status, judge_rows(result, schedule, options->strict));
     /* After a failure of the machine the session is good for closing only. */
-    if (ended != PREM_ERR_MACHINE && made_outputs(result))
-      status = join_status(status, save_arrays(session));
+    if (ended != PREM_ERR_MACHINE && made_outputs(result) && !options->no_save)
+      status = join_status(status, save_arrays(options, session));
+    status = join_status(status, draw_result(options, schedule, result)); /* it may take long */
   }
   prem_result_free(result);
   return status;
@@ -386,14 +460,18 @@ int measuring_run(measuring_options *options) {
   prem_compare_options compare = {.seed = options->seed,
                                   .max_records = options->no_records ? 0 : SAMPLING_MAX_RECORDS,
                                   .engine = options->engine};
-  status = choose_modes(options, schedule, backend, &compare);
+  status = judge_places(options, schedule);
+  if (status == COMMAND_DONE)
+    status = choose_modes(options, schedule, backend, &compare);
   choose_repeats(options, schedule, backend, &compare);
   if (status == COMMAND_DONE && !schedule->plan)
     status = sampling_plan(schedule, &machine);
   if (status == COMMAND_DONE && !check_outputs(options, schedule))
     status = COMMAND_INVALID;
-  if (status == COMMAND_DONE)
+  if (status == COMMAND_DONE) {
+    tell_replaced(options, schedule);
     status = open_and_measure(options, &compare, schedule, backend);
+  }
   prem_schedule_free(schedule);
   return status;
 }

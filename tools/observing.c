@@ -117,7 +117,15 @@ int observing_open(observing_options *options, bool keep_plan, const prem_backen
     return COMMAND_INVALID;
   status = command_open_schedule(options->file, options->profile, keep_plan ? machine : NULL,
                                  keep_plan, schedule);
-  if (status == COMMAND_DONE && keep_plan && !(*schedule)->plan)
+  if (status != COMMAND_DONE)
+    return status;
+  const char *const paths[] = {options->json, options->picture};
+  if (!command_keep_apart(*schedule, &(command_outputs){.paths = paths, .count = 2})) {
+    prem_schedule_free(*schedule);
+    *schedule = NULL;
+    return COMMAND_USAGE;
+  }
+  if (keep_plan && !(*schedule)->plan)
     status = sampling_plan(*schedule, machine);
   return status;
 }
@@ -152,8 +160,9 @@ int observing_report(const observing_options *options, const prem_findings *find
   }
   if (options->picture) {
     prem_diag *diag = prem_diag_new();
-    const int drawn = sampling_failed(prem_findings_draw(findings, options->picture, diag), diag,
-                                      options->picture);
+    const int drawn =
+        sampling_failed(prem_findings_draw(findings, options->picture, &command_stop, diag), diag,
+                        options->picture);
     status = status == COMMAND_DONE ? drawn : status;
   }
   return status;

@@ -73,13 +73,14 @@ static const struct argp argp = {
 };
 
 static void print_verdict(const char *path, const prem_schedule *schedule) {
+  command_show(path, stdout);
   if (!schedule)
-    printf("%s: refused\n", path);
+    printf(": refused\n");
   else if (!schedule->plan)
-    printf("%s: ok, no plan yet (`ttprem plan` makes one)\n", path);
+    printf(": ok, no plan yet (`ttprem plan` makes one)\n");
   else
-    printf("%s: ok, %" PRId64 " phases, hyperperiod %" PRId64 " ns\n", path,
-           command_phase_count(schedule), schedule->plan->hyperperiod_ns);
+    printf(": ok, %" PRId64 " phases, hyperperiod %" PRId64 " ns\n", command_phase_count(schedule),
+           schedule->plan->hyperperiod_ns);
 }
 
 static json_t *verdict_json(const char *path, const prem_schedule *schedule,
@@ -99,12 +100,26 @@ static json_t *verdict_json(const char *path, const prem_schedule *schedule,
   return finished(root, whole);
 }
 
+/* What is judged here may be run by somebody who did not write it. */
+static void tell_saves(const prem_schedule *schedule, prem_diag *diag) {
+  prem_diag *found = command_diag();
+  prem_schedule_judge_saves(schedule, false, PREM_WARNING, found);
+  command_print_diag(found);
+  prem_diag_free(found);
+  prem_schedule_judge_saves(schedule, false, PREM_WARNING, diag);
+}
+
 /* `verdicts` is NULL where nobody wants them. */
 static int judge(const check_options *options, const char *path, json_t *verdicts) {
   prem_schedule *schedule = NULL;
   prem_diag *diag = command_diag();
-  int status = command_judge_schedule(path, options->profile, NULL, true, &schedule, diag);
-  if (!options->json || strcmp(options->json, "-"))
+  const char *const paths[] = {options->json, options->picture};
+  const command_outputs outputs = {.paths = paths, .count = 2};
+  int status =
+      command_judge_schedule(path, options->profile, NULL, true, &outputs, &schedule, diag);
+  if (schedule)
+    tell_saves(schedule, diag);
+  if (status != COMMAND_USAGE && (!options->json || strcmp(options->json, "-")))
     print_verdict(path, schedule);
   if (options->json)
     json_array_append_new(verdicts, verdict_json(path, schedule, diag));
@@ -136,7 +151,9 @@ int verb_check(int argc, char **argv) {
     if (status > worst)
       worst = status;
   }
-  if (options.json && !write_verdicts(&options, verdicts) && worst == COMMAND_DONE)
+  if (worst == COMMAND_USAGE) /* nothing is written over what is read */
+    json_decref(verdicts);
+  else if (options.json && !write_verdicts(&options, verdicts) && worst == COMMAND_DONE)
     worst = COMMAND_INVALID;
   return worst;
 }

@@ -147,7 +147,8 @@ static int draw(const prem_findings *findings, const char *name, const char *fol
   for (int i = 0; i < 2 && !without_gnuplot; ++i) {
     char *path = output_path(folder, name, extensions[i]);
     prem_diag *diag = prem_diag_new();
-    prem_status drawn = path ? prem_findings_draw(findings, path, diag) : PREM_ERR_MEMORY;
+    prem_status drawn =
+        path ? prem_findings_draw(findings, path, &command_stop, diag) : PREM_ERR_MEMORY;
     if (drawn == PREM_ERR_UNAVAILABLE) {
       without_gnuplot = true;
       command_note("no pictures: gnuplot is not on the PATH; install gnuplot-nox");
@@ -310,12 +311,28 @@ static bool is_file(const char *name) {
   return length > 5 && strcmp(name + length - 5, ".json") == 0;
 }
 
+/* By a link, as the extensions differ. */
+static bool is_drawn_over(const experiment_options *options, const char *name) {
+  char *svg = output_path(options->folder, name, "svg");
+  char *png = output_path(options->folder, name, "png");
+  const char *const paths[] = {svg, png};
+  const bool apart =
+      command_keep_from(options->name, &(command_outputs){.paths = paths, .count = 2});
+  free(svg);
+  free(png);
+  return !apart;
+}
+
 static int draw_again(const prem_findings *findings, const experiment_options *options) {
   if (!make_folder(options->folder))
     return COMMAND_INVALID;
   const char *slash = strrchr(options->name, '/'), *file = slash ? slash + 1 : options->name;
   char *name = strndup(file, strlen(file) - strlen(".json"));
-  const int status = name ? draw(findings, name, options->folder) : COMMAND_INVALID;
+  int status = name ? COMMAND_DONE : COMMAND_INVALID;
+  if (name && is_drawn_over(options, name))
+    status = COMMAND_USAGE;
+  if (status == COMMAND_DONE)
+    status = draw(findings, name, options->folder);
   free(name);
   return status;
 }
@@ -326,6 +343,7 @@ static int show_again(const experiment_options *options) {
   int status = tell(prem_findings_read(options->name, &findings, diag), diag, options->name);
   if (status != COMMAND_DONE)
     return status;
+  command_catch_signals();
   prem_findings_print(findings, stdout);
   if (options->folder)
     status = draw_again(findings, options);

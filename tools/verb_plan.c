@@ -8,7 +8,7 @@
 #include "progress.h"
 
 /* Long enough for small sets to come near their optimum. */
-enum { DEFAULT_SECONDS = 10, KEY_SVG = 256, KEY_KEEP };
+enum { DEFAULT_SECONDS = 10, TOLD_AFTER_S = 1, KEY_SVG = 256, KEY_KEEP };
 
 typedef struct plan_options {
   const char *file, *output, *profile, *json, *picture, *keep;
@@ -143,6 +143,8 @@ static bool policy_exists(const char *name) {
 
 typedef struct search_progress {
   progress line;
+  const char *name;
+  bool told; /* that it searches, where no line shows it */
   const prem_plan_options *search;
 } search_progress;
 
@@ -163,6 +165,12 @@ static void show_progress(void *context, const prem_plan_progress *now) {
   if (now->feasible)
     snprintf(best, sizeof best, "%s %" PRId64 " ns", now->slack ? "slack" : "makespan",
              now->value_ns);
+  if (!shown->line.wanted && !shown->told && now->seconds > TOLD_AFTER_S) {
+    shown->told = true;
+    command_note(
+        "%s: %s so far, searching on; Ctrl-C takes the best plan, --time-limit says how long",
+        shown->name, best);
+  }
   if (now->lower_bound_ns > 0)
     snprintf(bound, sizeof bound, ", at least %" PRId64, now->lower_bound_ns);
   progress_show(&shown->line, searched(shown->search, now), "%" PRId64 " schedules: %s%s",
@@ -240,14 +248,17 @@ static int save(const prem_schedule *schedule, const char *path) {
 }
 
 static void note_plan(const prem_schedule *schedule, const prem_plan_report *report) {
-  char known[96] = "";
+  char known[96] = "", slack[64] = "";
   if (report->optimal)
     snprintf(known, sizeof known, " (optimal)");
   else if (!report->periodic && report->lower_bound_ns > 0)
     snprintf(known, sizeof known, " (at most %.2f %% above the optimum)", report->gap_pct);
-  command_note("%s: policy %s, %" PRId64 " phases, hyperperiod %" PRId64 " ns%s, planned in %.3f s",
+  if (report->due && strcmp(schedule->policy.objective, "slack") == 0)
+    snprintf(slack, sizeof slack, ", smallest slack %" PRId64 " ns", report->min_slack_ns);
+  command_note("%s: policy %s, %" PRId64 " phases, hyperperiod %" PRId64
+               " ns%s%s, planned in %.3f s",
                schedule->name, schedule->plan->policy, report->phases,
-               schedule->plan->hyperperiod_ns, known, report->seconds);
+               schedule->plan->hyperperiod_ns, slack, known, report->seconds);
   if (report->keeps)
     command_note("%s: %" PRId64 " phases kept, %" PRId64 " moved, %" PRId64 " added, %" PRId64
                  " removed",
@@ -256,7 +267,7 @@ static void note_plan(const prem_schedule *schedule, const prem_plan_report *rep
 
 static int plan(prem_schedule *schedule, const plan_options *options) {
   prem_plan_options search = options->search;
-  search_progress shown = {.search = &search};
+  search_progress shown = {.search = &search, .name = schedule->name};
   progress_begin(&shown.line);
   search.stop = &command_stop;
   search.progress = show_progress;
@@ -264,8 +275,10 @@ static int plan(prem_schedule *schedule, const plan_options *options) {
   prem_plan_report report;
   prem_diag *diag = command_diag();
   prem_plan *made = NULL;
+  command_catch_signals();
   prem_status result = prem_plan_make_reported(schedule, NULL, &search, &made, &report, diag);
   progress_end(&shown.line);
+  command_release_signals();
   int status = command_take_plan(schedule, NULL, result, made, diag);
   if (status == COMMAND_DONE)
     status = save(schedule, options->output);
@@ -301,13 +314,17 @@ static int open_kept(const plan_options *options, prem_schedule **out, prem_diag
 static int plan_file(plan_options *options) {
   prem_schedule *schedule = NULL, *kept = NULL;
   prem_diag *diag = command_diag();
-  int status =
-      command_judge_schedule(options->file, options->profile, NULL, false, &schedule, diag);
+  const char *const paths[] = {options->json, options->picture, options->output};
+  const command_outputs outputs = {paths, 3, options->file}; /* it may be planned in its place */
+  int status = command_judge_schedule(options->file, options->profile, NULL, false, &outputs,
+                                      &schedule, diag);
   if (status == COMMAND_DONE && options->keep) {
     prem_diag_free(diag);
     status = open_kept(options, &kept, diag = command_diag());
+    if (status == COMMAND_DONE && !command_keep_apart(kept, &outputs))
+      status = COMMAND_USAGE;
   }
-  if (status != COMMAND_DONE && options->json)
+  if (status != COMMAND_DONE && status != COMMAND_USAGE && options->json)
     command_write_json(options->json, refusal_json(diag));
   prem_diag_free(diag);
   options->search.keep = kept;
@@ -328,6 +345,5 @@ int verb_plan(int argc, char **argv) {
   if (!command_output_check(options.output) || !command_output_check(options.json) ||
       !command_output_check(options.picture))
     return COMMAND_INVALID;
-  command_catch_signals();
   return plan_file(&options);
 }

@@ -175,6 +175,15 @@ static int measure(const profile_options *options, const prem_schedule *schedule
   return ended;
 }
 
+/* A profile takes the place of an older one that the schedule names, and of nothing else. */
+static bool may_write(const char *output, const prem_schedule *schedule) {
+  command_outputs outputs = {.paths = &output, .count = 1};
+  for (int32_t i = 0; i < schedule->profile_count; ++i)
+    if (prem_output_same(output, schedule->profiles[i].path))
+      outputs.spared = schedule->profiles[i].path;
+  return command_keep_apart(schedule, &outputs);
+}
+
 int verb_profile(int argc, char **argv) {
   profile_options options = {.common = OBSERVING_DEFAULTS};
   argp_parse(&argp, argc, argv, 0, NULL, &options);
@@ -191,7 +200,9 @@ int verb_profile(int argc, char **argv) {
   int status = observing_open(&options.common, planned, &backend, &machine, &schedule);
   if (status != COMMAND_DONE)
     return status;
-  if (!planned)
+  if (!may_write(options.output, schedule))
+    status = COMMAND_USAGE;
+  if (status == COMMAND_DONE && !planned)
     status = plan_any_order(schedule, &machine);
   if (status == COMMAND_DONE)
     status = measure(&options, schedule, backend, &machine);

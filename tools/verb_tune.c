@@ -437,9 +437,14 @@ int verb_tune(int argc, char **argv) {
   int status = observing_open(&options.common, true, &all.backend, &all.machine, &all.schedule);
   if (status != COMMAND_DONE)
     return status;
-  all.diag = prem_diag_new();
-  status = tune_schedule(&all);
-  prem_diag_free(all.diag);
+  const command_outputs outputs = {&options.output, 1, options.common.file};
+  if (command_keep_apart(all.schedule, &outputs)) {
+    all.diag = prem_diag_new();
+    status = tune_schedule(&all);
+    prem_diag_free(all.diag);
+  } else {
+    status = COMMAND_USAGE;
+  }
   prem_schedule_free(all.schedule);
   return status;
 }

@@ -53,7 +53,8 @@ PREM_API size_t prem_diag_dropped(const prem_diag *diag);
 PREM_API bool prem_diag_has(const prem_diag *diag, int code);
 /**
  * The problem as one line, `file:line: E017: key: reason`; parts that do not exist are left out.
- * Notes and warnings carry the word instead of a code. Returns like snprintf.
+ * Notes and warnings carry the word instead of a code. Control characters and what is not UTF-8 are
+ * shown as prem_text_show() shows them. Returns like snprintf.
  */
 PREM_API int prem_problem_format(const prem_problem *problem, char *out, size_t out_bytes);
 

@@ -8,12 +8,13 @@
  *   -> prem_findings_chart()... -> prem_findings_write(), prem_findings_draw()
  *   -> prem_findings_free()
  *
- * Memory that runs out while building is remembered and reported by write and draw, so that the
- * builders need no checks.
+ * Texts are kept as prem_text_clean() makes them. Memory that runs out while building is remembered
+ * and reported by write and draw, so that the builders need no checks.
  */
 #ifndef TTPREM_FINDINGS_H
 #define TTPREM_FINDINGS_H
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "ttprem/diag.h"
@@ -119,7 +120,7 @@ PREM_API void prem_findings_print(const prem_findings *findings, FILE *file);
  * gnuplot process. Errors as prem_result_draw().
  */
 PREM_API prem_status prem_findings_draw(const prem_findings *findings, const char *path,
-                                        prem_diag *diag);
+                                        const volatile sig_atomic_t *stop, prem_diag *diag);
 
 PREM_EXTERN_C_END
 #endif

@@ -254,19 +254,28 @@ PREM_API void prem_first_causes_free(prem_first_causes *first);
 PREM_API prem_status prem_result_write(const prem_result *result, const prem_schedule *schedule,
                                        const char *command, const char *path, prem_diag *diag);
 
+enum { PREM_RESULT_SIDES = 2 };
+/** The files that prem_result_write() writes beside `path`: number 0 the samples, 1 the phases.
+ * Free with free(); NULL when out of memory. */
+PREM_API char *prem_result_side(const char *path, int number);
+
 /** The table of rows as text, worst lateness first and jitter last. */
 PREM_API void prem_result_print(const prem_result *result, FILE *file);
 
 /**
  * Draw scheduled against real phases of every row's example run, with its lateness beneath: SVG or
- * PNG by the path's extension, by a gnuplot process.
+ * PNG by the path's extension, by a gnuplot process, which gets a minute and ends with this one.
  *
+ * @param stop  not 0 ends it within a second, or, when it was so from the start, within ten; may be
+ *              NULL.
+ * @retval PREM_ERR_INTERRUPTED  the stop flag was seen; no file is left
  * @retval PREM_ERR_ARGUMENT     another extension
  * @retval PREM_ERR_UNAVAILABLE  no gnuplot on the PATH
  * @retval PREM_ERR_IO           unwritable, or gnuplot failed; no file is left
  */
 PREM_API prem_status prem_result_draw(const prem_result *result, const prem_schedule *schedule,
-                                      const char *path, prem_diag *diag);
+                                      const char *path, const volatile sig_atomic_t *stop,
+                                      prem_diag *diag);
 
 /**
  * Draw the schedule's plan: a lane for each block, beneath it the use of every resource against its
@@ -274,12 +283,14 @@ PREM_API prem_status prem_result_draw(const prem_result *result, const prem_sche
  * cut, at 20 000 phases at most, and the picture says where.
  *
  * @param schedule  bound, with a plan.
+ * @param stop      as of prem_result_draw().
+ * @retval PREM_ERR_INTERRUPTED  the stop flag was seen; no file is left
  * @retval PREM_ERR_ARGUMENT     another extension, or no plan
  * @retval PREM_ERR_UNAVAILABLE  no gnuplot on the PATH
  * @retval PREM_ERR_IO           unwritable, or gnuplot failed; no file is left
  */
 PREM_API prem_status prem_plan_draw(const prem_schedule *schedule, const char *path,
-                                    prem_diag *diag);
+                                    const volatile sig_atomic_t *stop, prem_diag *diag);
 
 PREM_EXTERN_C_END
 #endif

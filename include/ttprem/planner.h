@@ -22,7 +22,8 @@ typedef struct prem_plan_options {
   int64_t time_limit_ns;             /* of the search; 0: the constructive plan only */
   int64_t step_limit;                /* schedules that the search makes; 0: no limit */
   uint64_t seed;                     /* equal seeds and step limits give equal plans */
-  const volatile sig_atomic_t *stop; /* the search ends when it is not 0; NULL: never */
+  const volatile sig_atomic_t *stop; /* planning ends within a second when it is not 0; NULL:
+ never */
   const prem_schedule
       *keep; /* bound, with a plan of which as much as possible is to stay, be it
                 legal or not; tasks are the same where their names are. NULL: none */
@@ -85,6 +86,8 @@ PREM_EXTERN_C_BEGIN
  * @retval PREM_ERR_INVALID     no WCETs ("no profile: run `ttprem profile`"), tasks that the
  *                              policy cannot serve, an unknown policy
  * @retval PREM_ERR_INFEASIBLE  no plan found; diag says which task, which deadline or resource
+ * @retval PREM_ERR_INTERRUPTED the stop flag was seen before there was any plan; a search that it
+ *                              ends gives the best plan found
  */
 PREM_API prem_status prem_plan_make(const prem_schedule *schedule, const prem_machine *machine,
                                     const prem_plan_options *options, prem_plan **out,

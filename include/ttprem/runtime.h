@@ -160,9 +160,15 @@ PREM_API prem_status prem_session_run(prem_session *session, const prem_run_requ
  *  prem_session_poison(). */
 PREM_API prem_status prem_session_verify(prem_session *session, prem_verdict *out);
 
-/** Write every array that has a `save` path; written beside and renamed. PREM_ERR_IO: one could not
- *  be written (diag: place and reason), the others are. Other errors as prem_session_poison(). */
-PREM_API prem_status prem_session_save(prem_session *session, prem_diag *diag);
+/**
+ * Write every array that has a `save` path; written beside and renamed.
+ *
+ * @param anywhere  outside the working folder as well: for schedules that are trusted.
+ * @retval PREM_ERR_INVALID  a path is refused (prem_schedule_judge_saves()); nothing is written
+ * @retval PREM_ERR_IO       one could not be written (diag: place and reason), the others are
+ * Other errors as prem_session_poison().
+ */
+PREM_API prem_status prem_session_save(prem_session *session, bool anywhere, prem_diag *diag);
 
 /**
  * Launch ordinary kernels as another session does: before its first run in a mode without phases, a

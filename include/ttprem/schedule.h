@@ -287,6 +287,23 @@ PREM_API prem_status prem_schedule_replace(prem_schedule *schedule, int32_t task
 PREM_API prem_status prem_schedule_edit_policy(prem_schedule *schedule, const char *key,
                                                int64_t value_ns, prem_diag *diag);
 
+/**
+ * The files that the schedule was read from, those that its profiles and arrays name included:
+ * number `index`; NULL behind the last. The schedule's; "-" is stdin.
+ */
+PREM_API const char *prem_schedule_input(const prem_schedule *schedule, size_t index);
+
+/**
+ * Judge where the schedule would have its arrays saved, seen from the working folder: not in the
+ * place of what it reads, not two in one place, and not outside the working folder.
+ *
+ * @param anywhere  the working folder is no limit.
+ * @param severity  of the problems: warnings for somebody who saves nothing.
+ * @retval PREM_ERR_INVALID  a `save` should not be followed (diag: which, why)
+ */
+PREM_API prem_status prem_schedule_judge_saves(const prem_schedule *schedule, bool anywhere,
+                                               prem_severity severity, prem_diag *diag);
+
 /** The task of a name, or -1. */
 PREM_API int32_t prem_schedule_find_task(const prem_schedule *schedule, const char *name);
 /** The machine that the platform group describes; what `ttprem plan` and `check` judge against. */

@@ -15,6 +15,7 @@
 #include "ttprem/report.h"
 #include "ttprem/runtime.h"
 #include "ttprem/schedule.h"
+#include "ttprem/text.h"
 #include "ttprem/trace.h"
 #include "ttprem/trace_file.h"
 #include "ttprem/tuning.h"

@@ -48,7 +48,7 @@ static bool is_refused(prem_session *session, prem_trace *trace, prem_diag *diag
   return prem_session_poison(session) != PREM_OK &&
          prem_session_run(session, &request, trace, diag) != PREM_OK &&
          prem_session_verify(session, &verdict) != PREM_OK &&
-         prem_session_save(session, diag) != PREM_OK;
+         prem_session_save(session, true, diag) != PREM_OK;
 }
 
 /* A session of its own. @param fails  whether the run has to fail. */

@@ -1,0 +1,236 @@
+/* Outputs: whole or not there, the rights of what they replace, one file under two names. */
+#include <check.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ttprem/output.h"
+
+static char folder[] = "/tmp/ttprem-output-XXXXXX";
+
+static void make_folder(void) {
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  ck_assert_int_eq(chdir(folder), 0);
+}
+
+static void remove_folder(void) {
+  char command[64];
+  snprintf(command, sizeof command, "rm -rf %s", folder);
+  ck_assert_int_eq(system(command), 0);
+}
+
+static prem_status write_text(const char *path, const char *text, char reason[160]) {
+  prem_output output;
+  prem_status status = prem_output_open(&output, path, reason, 160);
+  if (status != PREM_OK)
+    return status;
+  fputs(text, output.file);
+  return prem_output_commit(&output, reason, 160);
+}
+
+static const char *content(const char *path) {
+  static char text[64];
+  FILE *file = fopen(path, "re");
+  ck_assert_ptr_nonnull(file);
+  text[fread(text, 1, sizeof text - 1, file)] = '\0';
+  fclose(file);
+  return text;
+}
+
+static mode_t rights(const char *path) {
+  struct stat facts;
+  ck_assert_int_eq(stat(path, &facts), 0);
+  return facts.st_mode & 07777;
+}
+
+static int files_here(void) {
+  FILE *list = popen("ls -A | wc -l", "r");
+  int count = -1;
+  ck_assert_int_eq(fscanf(list, "%d", &count), 1);
+  pclose(list);
+  return count;
+}
+
+START_TEST(a_new_file_has_the_rights_of_the_mask) {
+  char reason[160];
+  umask(027);
+  ck_assert_int_eq(write_text("new", "one", reason), PREM_OK);
+  ck_assert_str_eq(content("new"), "one");
+  ck_assert_uint_eq(rights("new"), 0640);
+  ck_assert_int_eq(files_here(), 1);
+}
+END_TEST
+
+START_TEST(a_replaced_file_hands_its_rights_down) {
+  static const mode_t modes[] = {0600, 0644, 0664, 0755, 0200};
+  char reason[160];
+  umask(022);
+  ck_assert_int_eq(write_text("old", "one", reason), PREM_OK);
+  for (size_t i = 0; i < sizeof modes / sizeof modes[0]; ++i) {
+    ck_assert_int_eq(chmod("old", modes[i]), 0);
+    ck_assert_int_eq(write_text("old", "two", reason), PREM_OK);
+    ck_assert_uint_eq(rights("old"), modes[i]);
+  }
+  ck_assert_int_eq(files_here(), 1);
+  ck_assert_int_eq(chmod("old", 0600), 0);
+  ck_assert_str_eq(content("old"), "two");
+}
+END_TEST
+
+/** Those of another group would read what only its group may. */
+START_TEST(a_replaced_file_hands_its_group_down) {
+  char reason[160];
+  struct stat facts;
+  if (geteuid() != 0)
+    return;
+  ck_assert_int_eq(write_text("old", "one", reason), PREM_OK);
+  ck_assert_int_eq(chown("old", 1234, 4321), 0);
+  ck_assert_int_eq(chmod("old", 0640), 0);
+  ck_assert_int_eq(write_text("old", "two", reason), PREM_OK);
+  ck_assert_int_eq(stat("old", &facts), 0);
+  ck_assert_uint_eq(facts.st_uid, 1234);
+  ck_assert_uint_eq(facts.st_gid, 4321);
+  ck_assert_uint_eq(rights("old"), 0640);
+}
+END_TEST
+
+START_TEST(a_write_protected_file_is_kept) {
+  char reason[160] = "";
+  ck_assert_int_eq(write_text("kept", "one", reason), PREM_OK);
+  ck_assert_int_eq(chmod("kept", 0444), 0);
+  ck_assert_int_eq(write_text("kept", "two", reason), PREM_ERR_IO);
+  ck_assert_str_eq(reason, "it is write-protected; chmod u+w, or name another file");
+  ck_assert_str_eq(content("kept"), "one");
+  ck_assert_int_eq(files_here(), 1);
+}
+END_TEST
+
+START_TEST(a_link_stays_one) {
+  char reason[160];
+  struct stat facts;
+  ck_assert_int_eq(write_text("file", "one", reason), PREM_OK);
+  ck_assert_int_eq(symlink("file", "link"), 0);
+  ck_assert_int_eq(write_text("link", "two", reason), PREM_OK);
+  ck_assert_int_eq(lstat("link", &facts), 0);
+  ck_assert(S_ISLNK(facts.st_mode));
+  ck_assert_str_eq(content("file"), "two");
+  ck_assert_int_eq(symlink("nothing yet", "dangles"), 0);
+  ck_assert_int_eq(write_text("dangles", "three", reason), PREM_OK);
+  ck_assert_str_eq(content("nothing yet"), "three");
+}
+END_TEST
+
+START_TEST(what_is_abandoned_leaves_no_trace) {
+  prem_output output;
+  char reason[160];
+  ck_assert_int_eq(prem_output_open(&output, "gone", reason, sizeof reason), PREM_OK);
+  fputs("half", output.file);
+  prem_output_abandon(&output);
+  ck_assert_int_eq(files_here(), 0);
+  prem_output_abandon(&output);
+}
+END_TEST
+
+/** Where the file system has files without names. */
+START_TEST(a_killed_process_leaves_no_trace) {
+  char reason[160];
+  prem_output output;
+  ck_assert_int_eq(prem_output_open(&output, "probe", reason, sizeof reason), PREM_OK);
+  const bool has_name = output.temporary != NULL;
+  prem_output_abandon(&output);
+  const pid_t child = fork();
+  if (child == 0) {
+    prem_output_open(&output, "gone", reason, sizeof reason);
+    fputs("half", output.file);
+    fflush(output.file);
+    raise(SIGKILL);
+  }
+  ck_assert_int_eq(waitpid(child, NULL, 0), child);
+  if (!has_name)
+    ck_assert_int_eq(files_here(), 0);
+}
+END_TEST
+
+START_TEST(one_file_is_known_by_all_its_names) {
+  static const struct {
+    const char *one, *other;
+    bool same;
+  } pairs[] = {
+      {"file", "file", true},        {"file", "./file", true},      {"file", "sub/../file", true},
+      {"file", "link", true},        {"file", "hard", true},        {"new", "new", true},
+      {"new", "./sub/../new", true}, {"new", "here/new", true},     {"sub/new", "way/new", true},
+      {"new", "dangles", true},      {"sub/new", "dangles", false}, {"new", "sub/new", false},
+      {"new", "new2", false},        {"file", "new", false},        {"file", "sub/file", false},
+      {"none/a", "none/a", true},    {"none/a", "none/b", false},   {"-", "-", true},
+      {"-", "./-", false},
+  };
+  char reason[160];
+  ck_assert_int_eq(write_text("file", "one", reason), PREM_OK);
+  ck_assert_int_eq(mkdir("sub", 0777), 0);
+  ck_assert_int_eq(symlink("file", "link"), 0);
+  ck_assert_int_eq(symlink("sub", "way"), 0);
+  ck_assert_int_eq(symlink(".", "here"), 0);
+  ck_assert_int_eq(link("file", "hard"), 0);
+  ck_assert_int_eq(symlink("../new", "sub/far"), 0);
+  ck_assert_int_eq(symlink("sub/far", "dangles"), 0);
+  for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; ++i) {
+    ck_assert_msg(prem_output_same(pairs[i].one, pairs[i].other) == pairs[i].same, "%s, %s",
+                  pairs[i].one, pairs[i].other);
+    ck_assert_msg(prem_output_same(pairs[i].other, pairs[i].one) == pairs[i].same, "%s, %s",
+                  pairs[i].other, pairs[i].one);
+  }
+  char whole[128];
+  snprintf(whole, sizeof whole, "%s/new", folder);
+  ck_assert(prem_output_same(whole, "new"));
+}
+END_TEST
+
+START_TEST(the_working_folder_ends_at_links) {
+  static const char *const here[] = {"new",  "sub/new", "./new",    "sub/../new",
+                                     "file", "inner",   "none/new", "none/none/new"};
+  static const char *const elsewhere[] = {"../new", "/tmp/new",       "out/new",      "escapes",
+                                          "outer",  "none/../../new", "sub/../../new"};
+  char reason[160];
+  ck_assert_int_eq(write_text("file", "one", reason), PREM_OK);
+  ck_assert_int_eq(mkdir("sub", 0777), 0);
+  ck_assert_int_eq(symlink("..", "out"), 0);
+  ck_assert_int_eq(symlink("/etc/passwd", "outer"), 0);
+  ck_assert_int_eq(symlink("sub", "inner"), 0);
+  ck_assert_int_eq(symlink("../none", "escapes"), 0);
+  for (size_t i = 0; i < sizeof here / sizeof here[0]; ++i)
+    ck_assert_msg(prem_output_is_here(here[i]), "%s", here[i]);
+  for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; ++i)
+    ck_assert_msg(!prem_output_is_here(elsewhere[i]), "%s", elsewhere[i]);
+  char beside[128]; /* begins like the working folder */
+  snprintf(beside, sizeof beside, "%s2", folder);
+  ck_assert_int_eq(mkdir(beside, 0777), 0);
+  strcat(beside, "/new");
+  ck_assert(!prem_output_is_here(beside));
+  beside[strlen(beside) - 4] = '\0';
+  ck_assert_int_eq(rmdir(beside), 0);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("output");
+  TCase *cases = tcase_create("output");
+  tcase_add_checked_fixture(cases, make_folder, remove_folder);
+  tcase_add_test(cases, a_new_file_has_the_rights_of_the_mask);
+  tcase_add_test(cases, a_replaced_file_hands_its_rights_down);
+  tcase_add_test(cases, a_replaced_file_hands_its_group_down);
+  tcase_add_test(cases, a_write_protected_file_is_kept);
+  tcase_add_test(cases, a_link_stays_one);
+  tcase_add_test(cases, what_is_abandoned_leaves_no_trace);
+  tcase_add_test(cases, a_killed_process_leaves_no_trace);
+  tcase_add_test(cases, one_file_is_known_by_all_its_names);
+  tcase_add_test(cases, the_working_folder_ends_at_links);
+  suite_add_tcase(suite, cases);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_ENV);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}

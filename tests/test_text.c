@@ -1,0 +1,96 @@
+/* Text from elsewhere: what is plain, how the rest is shown, what spreadsheets make of it. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ttprem/text.h"
+
+static const struct {
+  const char *text;
+  size_t plain; /* bytes */
+  const char *fault, *shown, *clean;
+} texts[] = {
+    {"", 0, "", "", ""},
+    {"conv 3 ]]> `x`", 14, "", "conv 3 ]]> `x`", "conv 3 ]]> `x`"},
+    {"gr\xc3\xb6\xc3\x9f"
+     "er \xe2\x82\xac \xf0\x9f\x9a\x80",
+     17, "",
+     "gr\xc3\xb6\xc3\x9f"
+     "er \xe2\x82\xac \xf0\x9f\x9a\x80",
+     "gr\xc3\xb6\xc3\x9f"
+     "er \xe2\x82\xac \xf0\x9f\x9a\x80"},
+    {"a\nb\tc", 1, "U+000A", "a\\x0ab\\x09c", "a b c"},
+    {"\x1b[2J", 0, "U+001B", "\\x1b[2J", "?[2J"},
+    {"a\x7f", 1, "U+007F", "a\\x7f", "a?"},
+    {"a\xc2\x9bz", 1, "U+009B", "a\\u009bz", "a?z"},
+    {"a\xc2\xa0z", 4, "", "a\xc2\xa0z", "a\xc2\xa0z"},
+    {"\xe2\x80\xae"
+     "a",
+     0, "U+202E", "\\u202ea", "?a"},
+    {"\xe2\x80\xa9", 3, "", "\xe2\x80\xa9", "\xe2\x80\xa9"},
+    {"\xe2\x81\xa6", 0, "U+2066", "\\u2066", "?"},
+    {"\xd8\x9c", 0, "U+061C", "\\u061c", "?"},
+    {"\xef\xbf\xbf", 0, "U+FFFF", "\\uffff", "?"},
+    {"\xff", 0, "byte 0xff", "\\xff", "?"},
+    {"a\x80"
+     "b",
+     1, "byte 0x80", "a\\x80b", "a?b"},
+    {"\xc3", 0, "byte 0xc3", "\\xc3", "?"},                               /* cut short */
+    {"\xe2\x82", 0, "byte 0xe2", "\\xe2\\x82", "??"},                     /* cut short */
+    {"\xc0\xaf", 0, "byte 0xc0", "\\xc0\\xaf", "??"},                     /* not shortest */
+    {"\xe0\x80\xaf", 0, "byte 0xe0", "\\xe0\\x80\\xaf", "???"},           /* not shortest */
+    {"\xed\xa0\x80", 0, "byte 0xed", "\\xed\\xa0\\x80", "???"},           /* a surrogate */
+    {"\xf4\x90\x80\x80", 0, "byte 0xf4", "\\xf4\\x90\\x80\\x80", "????"}, /* U+110000 */
+    {"\xf0\x8f\xbf\xbf", 0, "byte 0xf0", "\\xf0\\x8f\\xbf\\xbf", "????"}, /* not shortest */
+};
+enum { TEXTS = sizeof texts / sizeof texts[0] };
+
+START_TEST(what_is_not_plain_is_found_shown_and_replaced) {
+  char fault[16] = "", shown[64], clean[64];
+  ck_assert_uint_eq(prem_text_plain(texts[_i].text, fault), texts[_i].plain);
+  ck_assert_str_eq(fault, texts[_i].fault);
+  ck_assert_int_eq(prem_text_show(texts[_i].text, shown, sizeof shown),
+                   (int)strlen(texts[_i].shown));
+  ck_assert_str_eq(shown, texts[_i].shown);
+  strcpy(clean, texts[_i].text);
+  prem_text_clean(clean);
+  ck_assert_str_eq(clean, texts[_i].clean);
+  ck_assert_uint_eq(prem_text_plain(clean, NULL), strlen(clean));
+}
+END_TEST
+
+START_TEST(short_room_cuts_between_characters) {
+  char out[8];
+  ck_assert_int_eq(prem_text_show("abc\xc3\xb6\x1b", out, 5), 9);
+  ck_assert_str_eq(out, "abc");
+  ck_assert_int_eq(prem_text_show("abc\xc3\xb6\x1b", out, sizeof out), 9);
+  ck_assert_str_eq(out, "abc\xc3\xb6");
+  ck_assert_int_eq(prem_text_show("abc", out, 1), 3);
+  ck_assert_str_eq(out, "");
+  ck_assert_int_eq(prem_text_show("abc", NULL, 0), 3);
+}
+END_TEST
+
+START_TEST(formulas_are_known) {
+  static const char *const formulas[] = {"=1", "+1", "-1", "@x", "'=1", "''-"};
+  static const char *const names[] = {"", "a=1", "conv.0", "'a", "1", " =1"};
+  for (size_t i = 0; i < sizeof formulas / sizeof formulas[0]; ++i)
+    ck_assert_msg(prem_text_is_formula(formulas[i]), "%s", formulas[i]);
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
+    ck_assert_msg(!prem_text_is_formula(names[i]), "%s", names[i]);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("text");
+  TCase *cases = tcase_create("text");
+  tcase_add_loop_test(cases, what_is_not_plain_is_found_shown_and_replaced, 0, TEXTS);
+  tcase_add_test(cases, short_room_cuts_between_characters);
+  tcase_add_test(cases, formulas_are_known);
+  suite_add_tcase(suite, cases);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_ENV);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
