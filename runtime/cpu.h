@@ -214,10 +214,11 @@ static inline bool prem_cpu_is_aborted(const prem_cpu *cpu) {
 void prem_cpu_take_a_turn(const prem_cpu *cpu, int32_t *turns);
 /** Wait until an instant (from S); `*out_ns` is the reading that ended it. False: aborted. */
 bool prem_cpu_wait_until(prem_cpu_block *block, int64_t instant_ns, int64_t *out_ns);
-/** Wait for the predecessors of a record's job; `*earliest_ns` rises to their last end plus the
- *  lag. False: aborted. */
+/** Wait for the predecessors of a record's job, those that its phases from `first_phase` to the
+ * record's wait for; `*earliest_ns` rises to their last end plus the lag. False: aborted. */
 bool prem_cpu_wait_for_predecessors(const prem_cpu_block *block, int64_t hyperperiod,
-                                    const prem_record *record, int64_t *earliest_ns);
+                                    const prem_record *record, int first_phase,
+                                    int64_t *earliest_ns);
 /** A record's job has ended on the block at `position` of its task's list. */
 void prem_cpu_publish_job(const prem_cpu *cpu, int64_t hyperperiod, const prem_record *record,
                           int32_t position, int64_t end_ns);

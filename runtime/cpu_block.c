@@ -150,7 +150,8 @@ static bool execute(prem_cpu_block *block, int64_t hyperperiod, const prem_recor
       return false;
     }
     if ((record[i].flags & PREM_RECORD_AFTER) &&
-        !prem_cpu_wait_for_predecessors(block, hyperperiod, &record[i], &earliest_ns))
+        !prem_cpu_wait_for_predecessors(block, hyperperiod, &record[i], record[i].phase,
+                                        &earliest_ns))
       return false;
   }
   if (!prem_cpu_wait_until(block, earliest_ns, &ready_ns))

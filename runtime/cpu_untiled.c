@@ -86,7 +86,7 @@ static bool run_job(prem_cpu_block *thread, int64_t hyperperiod, int32_t job) {
                               .job = job};
   int64_t begin_ns = prem_job_release_ns(cpu->program, thread->number, hyperperiod, job);
   if (prem_cpu_is_aborted(cpu) ||
-      !prem_cpu_wait_for_predecessors(thread, hyperperiod, &record, &begin_ns) ||
+      !prem_cpu_wait_for_predecessors(thread, hyperperiod, &record, PREM_PREFETCH, &begin_ns) ||
       !prem_cpu_wait_until(thread, begin_ns, &begin_ns))
     return false;
   run_reference(cpu, thread->number);

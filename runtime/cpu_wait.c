@@ -81,14 +81,15 @@ static int64_t *job_end(const prem_cpu *cpu, int32_t task, int64_t job_of_run) {
 }
 
 bool prem_cpu_wait_for_predecessors(const prem_cpu_block *block, int64_t hyperperiod,
-                                    const prem_record *record, int64_t *earliest_ns) {
+                                    const prem_record *record, int first_phase,
+                                    int64_t *earliest_ns) {
   const prem_cpu *cpu = block->cpu;
   const prem_task_program *task = &cpu->program->tasks[record->task];
   for (int32_t i = 0; i < task->edge_count; ++i) {
     const prem_after_program *after = &task->after[i];
     const int64_t jobs =
         hyperperiod * cpu->program->tasks[after->task].jobs + after->pred_jobs[record->job];
-    if (jobs <= 0 || record->phase < after->phase)
+    if (jobs <= 0 || after->phase < first_phase || after->phase > record->phase)
       continue;
     if (!wait_for_jobs(block, after->task, jobs))
       return false;

@@ -640,20 +640,21 @@ static bool meet_job(const compilation *c, const prem_record *record) {
   return before;
 }
 
-/* Does a task have an edge for phases of this kind, or of one between `from` and it? */
-static bool is_tested(const prem_task_program *task, int from, int phase) {
+/* Does a task have an edge for phases of this kind? */
+static bool is_tested(const prem_task_program *task, int phase) {
   for (int32_t a = 0; a < task->edge_count; ++a)
-    if (task->after[a].phase >= from && task->after[a].phase <= phase)
+    if (task->after[a].phase == phase)
       return true;
   return false;
 }
 
-/* Of each job the table's first phase that is of kind `from` or a later one. */
-static void flag_after(const compilation *c, prem_record *table, int32_t count, int from) {
+/* Of each job the table's first phase of this kind. Those behind it, and what its tiles do next,
+ * come later in any case: nothing is asked twice. */
+static void flag_after(const compilation *c, prem_record *table, int32_t count, int phase) {
   memset(c->job_seen, 0, (size_t)c->job_count);
   for (int32_t i = 0; i < count; ++i)
-    if (table[i].phase >= from && !meet_job(c, &table[i]) &&
-        is_tested(&c->program->tasks[table[i].task], from, table[i].phase))
+    if (table[i].phase == phase && !meet_job(c, &table[i]) &&
+        is_tested(&c->program->tasks[table[i].task], phase))
       table[i].flags |= PREM_RECORD_AFTER;
 }
 
@@ -683,7 +684,7 @@ static void flag_records(const compilation *c) {
   prem_block_program *block = c->block;
   flag_after(c, block->memory, block->memory_count, PREM_PREFETCH);
   flag_after(c, block->memory, block->memory_count, PREM_WRITEBACK);
-  flag_after(c, block->compute, block->compute_count, PREM_PREFETCH);
+  flag_after(c, block->compute, block->compute_count, PREM_COMPUTE);
   flag_last(c, block->memory, block->memory_count);
   flag_last(c, block->compute, block->compute_count);
   flag_joined(block->memory, block->memory_count);
@@ -754,6 +755,19 @@ static prem_status compile_slots(prem_program *program, const prem_slot *slots, 
   return status;
 }
 
+/* An edge says from which kind of phase on a task has to wait: the first of these that it has does.
+ */
+static void settle_edges(prem_program *program) {
+  for (int32_t t = 0; t < program->schedule->task_count; ++t) {
+    const prem_phase_spec *phase = program->schedule->tasks[t].phase;
+    for (int32_t a = 0; a < program->tasks[t].edge_count; ++a) {
+      int32_t *waits = &program->tasks[t].after[a].phase;
+      while (*waits < PREM_WRITEBACK && !phase[*waits].exists)
+        ++*waits;
+    }
+  }
+}
+
 static prem_status compile_plan(prem_program *program, prem_diag *diag) {
   prem_slot *slots = NULL;
   int64_t count = 0;
@@ -761,6 +775,7 @@ static prem_status compile_plan(prem_program *program, prem_diag *diag) {
       prem_plan_expand(program->schedule, program->schedule->plan, &slots, &count, diag);
   if (!status)
     status = prem_program_add_data_edges(program, slots, count);
+  settle_edges(program);
   if (!status)
     status = compile_slots(program, slots, count, diag);
   free(slots);

@@ -16,8 +16,8 @@
 /** Flags of a record: PREM_SLOT_CHAINED, _JOINED, _WARMUP, and: */
 enum {
   PREM_RECORD_JOIN_NEXT = 8, /* the next record of the table is the other half of the joined pair */
-  PREM_RECORD_AFTER = 16,    /* first record of its task and job on this block, or the first
-                              * writeback of these: check the edges of its phase and before */
+  PREM_RECORD_AFTER = 16,    /* first record of its phase, task and job on this block, and there are
+                              * edges for this phase: check them */
   PREM_RECORD_LAST = 32      /* when it ends, its task and job have ended on this block */
 };
 
@@ -58,7 +58,7 @@ typedef struct prem_block_program {
 /** An edge of precedence, ready to test. */
 typedef struct prem_after_program {
   int32_t task;  /* predecessor */
-  int32_t phase; /* phases of this kind and later ones wait; an edge of the file: all do */
+  int32_t phase; /* which waits, one that the task has: what comes behind it waits for it anyway */
   int64_t lag_ns;
   /* our job j of hyperperiod h needs h * jobs(task) + pred_jobs[j] jobs of it done on every block
    * that has tiles of it; none if that is 0 or less */

@@ -92,7 +92,7 @@ static bool after_over(const simulator *sim, const sim_unit *unit, const prem_re
     const prem_after_program *after = &task->after[a];
     int64_t jobs = sim->program->tasks[after->task].jobs;
     int64_t needed = unit->hyperperiod * jobs + after->pred_jobs[record->job];
-    if (needed <= 0 || record->phase < after->phase)
+    if (needed <= 0 || record->phase != after->phase)
       continue;
     if (sim->tasks[after->task].lowest < needed)
       return false;
