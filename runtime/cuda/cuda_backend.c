@@ -488,14 +488,12 @@ static cudaError_t reset_tokens(const prem_cuda *cuda) {
 static cudaError_t reset_state(const prem_cuda *cuda, int64_t ends) {
   const prem_launch *launch = &cuda->device.launch;
   const size_t blocks = (size_t)launch->block_count, ledgers = blocks * PREM_PHASE_COUNT;
-  const size_t done = (size_t)cuda->device.done_words;
   const size_t gangs = (size_t)launch->task_count * (size_t)launch->resource_count;
   cudaError_t error;
   CUDA_TRY(cudaMemset(launch->state, 0, sizeof *launch->state));
   CUDA_TRY(cudaMemset(launch->sm_claims, 0, (size_t)launch->sm_count * sizeof(uint32_t)));
   CUDA_TRY(cudaMemset(launch->block_taken, 0, blocks * sizeof(uint32_t)));
-  CUDA_TRY(cudaMemset(launch->done_jobs, 0, done * sizeof *launch->done_jobs));
-  CUDA_TRY(cudaMemset(launch->done_at, 0, done * sizeof *launch->done_at));
+  CUDA_TRY(cudaMemset(launch->ends, 0, (size_t)cuda->device.end_words * sizeof *launch->ends));
   CUDA_TRY(cudaMemset(launch->warmup_counts, 0, ledgers * sizeof *launch->warmup_counts));
   CUDA_TRY(cudaMemset(launch->cells, 0, (size_t)cuda->device.cell_count * sizeof *launch->cells));
   CUDA_TRY(cudaMemset(launch->record_counts, 0, ledgers * sizeof *launch->record_counts));

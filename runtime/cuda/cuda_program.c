@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "asks.h"
 #include "executive.h"
 #include "tensor_map.h"
 
@@ -33,38 +34,29 @@ typedef struct device_tables {
   prem_device_task *tasks;
   prem_device_demand *demands;
   prem_device_port *ports;
-  prem_device_after *afters;
-  int32_t *pred_jobs;
   unsigned char (*maps)[PREM_TENSOR_MAP_BYTES]; /* one a port */
-  int32_t port_count, after_count, pred_job_count;
+  int32_t port_count;
 } device_tables;
 
 static void tables_free(device_tables *tables) {
   free(tables->tasks);
   free(tables->demands);
   free(tables->ports);
-  free(tables->afters);
-  free(tables->pred_jobs);
   free(tables->maps);
 }
 
 static cudaError_t tables_new(const prem_program *program, device_tables *out) {
-  size_t ports = 1, afters = 1, pred_jobs = 1;
+  size_t ports = 1;
   const size_t tasks = (size_t)program->schedule->task_count;
   for (size_t t = 0; t < tasks; ++t) {
     const prem_kernel *kernel = program->schedule->tasks[t].definition;
     ports += kernel ? (size_t)kernel->port_count : 0;
-    afters += (size_t)program->tasks[t].edge_count;
-    pred_jobs += (size_t)program->tasks[t].edge_count * (size_t)program->tasks[t].jobs;
   }
   *out = (device_tables){.tasks = calloc(tasks, sizeof *out->tasks),
                          .demands = calloc(tasks, sizeof *out->demands),
                          .ports = calloc(ports, sizeof *out->ports),
-                         .afters = calloc(afters, sizeof *out->afters),
-                         .pred_jobs = calloc(pred_jobs, sizeof *out->pred_jobs),
                          .maps = calloc(ports, sizeof *out->maps)};
-  if (!out->tasks || !out->demands || !out->ports || !out->afters || !out->pred_jobs ||
-      !out->maps) {
+  if (!out->tasks || !out->demands || !out->ports || !out->maps) {
     tables_free(out);
     return cudaErrorMemoryAllocation;
   }
@@ -119,23 +111,6 @@ static void ports_place(const prem_task *task, const prem_cuda_arrays *arrays,
   }
 }
 
-static void afters_fill(const prem_task_program *compiled, device_tables *tables,
-                        prem_device_task *out) {
-  out->first_after = tables->after_count;
-  out->after_count = compiled->edge_count;
-  for (int32_t a = 0; a < compiled->edge_count; ++a) {
-    const prem_after_program *after = &compiled->after[a];
-    tables->afters[tables->after_count++] =
-        (prem_device_after){.task = after->task,
-                            .first_pred_job = tables->pred_job_count,
-                            .phase = after->phase,
-                            .lag_ns = after->lag_ns};
-    memcpy(&tables->pred_jobs[tables->pred_job_count], after->pred_jobs,
-           (size_t)compiled->jobs * sizeof *after->pred_jobs);
-    tables->pred_job_count += compiled->jobs;
-  }
-}
-
 /* What a task takes in mode lock. Of a resource that counts tasks, all its blocks share what the
  * first one took, whatever their phases: so every phase that uses it takes the most that one needs.
  */
@@ -158,17 +133,13 @@ static void demand_fill(const prem_platform *platform, const prem_task *task,
 static void task_fill(const prem_program *program, const prem_cuda_arrays *arrays, int32_t number,
                       device_tables *tables) {
   const prem_task *task = &program->schedule->tasks[number];
-  const prem_task_program *compiled = &program->tasks[number];
   prem_device_task *out = &tables->tasks[number];
   out->number = number;
   out->kernel = prem_executive_kernel(task->definition->name, task->definition->compatible);
-  memcpy(out->grid, task->grid, sizeof out->grid);
-  out->jobs = compiled->jobs;
-  out->active_blocks = compiled->active_blocks;
+  out->jobs = program->tasks[number].jobs;
   memcpy(out->params, task->params, sizeof out->params);
   demand_fill(&program->schedule->platform, task, &tables->demands[number]);
   ports_fill(task, arrays, tables, out);
-  afters_fill(compiled, tables, out);
 }
 
 static cudaError_t tasks_upload(const prem_program *program, const prem_cuda_arrays *arrays,
@@ -184,8 +155,6 @@ static cudaError_t tasks_upload(const prem_program *program, const prem_cuda_arr
     task_fill(program, arrays, t, &tables);
     tables.tasks[t].first_job = first_job;
     first_job += tables.tasks[t].jobs;
-    tables.tasks[t].first_done = out->done_words;
-    out->done_words += program->schedule->tasks[t].block_count;
     int32_t widths[2] = {0, 0}; /* inputs, outputs */
     for (int32_t p = 0; p < tables.tasks[t].port_count; ++p) {
       const prem_device_port *port = &tables.ports[tables.tasks[t].first_port + p];
@@ -208,16 +177,13 @@ static cudaError_t tasks_upload(const prem_program *program, const prem_cuda_arr
   for (size_t t = 0; t < tasks; ++t)
     if (program->schedule->tasks[t].definition->compatible)
       ports_place(&program->schedule->tasks[t], arrays, &tables.ports[tables.tasks[t].first_port]);
+  CUDA_TRY(prem_asks_upload(program, tables.tasks, out));
   CUDA_TRY(
       prem_cuda_keep(out, (void **)&out->launch.tasks, tables.tasks, tasks * sizeof *tables.tasks));
   CUDA_TRY(prem_cuda_keep(out, (void **)&out->launch.demands, tables.demands,
                           tasks * sizeof *tables.demands));
   CUDA_TRY(prem_cuda_keep(out, (void **)&out->launch.ports, tables.ports,
                           (size_t)tables.port_count * sizeof *tables.ports));
-  CUDA_TRY(prem_cuda_keep(out, (void **)&out->launch.afters, tables.afters,
-                          (size_t)tables.after_count * sizeof *tables.afters));
-  CUDA_TRY(prem_cuda_keep(out, (void **)&out->launch.pred_jobs, tables.pred_jobs,
-                          (size_t)tables.pred_job_count * sizeof *tables.pred_jobs));
 fail:
   tables_free(&tables);
   return error;
@@ -229,8 +195,8 @@ fail:
 typedef struct block_tables {
   prem_device_block *blocks;
   prem_device_record *records;
-  prem_device_move *moves;    /* of the memory phases, launch.widest_move each */
-  int32_t *tasks, *positions; /* of block after block */
+  prem_device_move *moves; /* of the memory phases, launch.widest_move each */
+  int32_t *tasks;          /* of block after block */
   int64_t record_count, memory_count, task_count;
 } block_tables;
 
@@ -238,7 +204,6 @@ static void block_tables_free(block_tables *tables) {
   free(tables->blocks);
   free(tables->records);
   free(tables->moves);
-  free(tables->positions);
 }
 
 static cudaError_t block_tables_new(const prem_program *program, prem_cuda_program *out,
@@ -254,9 +219,8 @@ static cudaError_t block_tables_new(const prem_program *program, prem_cuda_progr
       (block_tables){.blocks = calloc((size_t)program->block_count, sizeof *tables->blocks),
                      .records = calloc((size_t)program->record_count + 1, sizeof *tables->records),
                      .moves = calloc(moves + 1, sizeof *tables->moves),
-                     .tasks = out->block_tasks,
-                     .positions = calloc(pairs, sizeof *tables->positions)};
-  if (tables->blocks && tables->records && tables->moves && tables->tasks && tables->positions)
+                     .tasks = out->block_tasks};
+  if (tables->blocks && tables->records && tables->moves && tables->tasks)
     return cudaSuccess;
   block_tables_free(tables);
   return cudaErrorMemoryAllocation;
@@ -379,8 +343,7 @@ static void fill_block(const prem_program *program, const prem_cuda_arrays *arra
   for (int32_t t = 0; t < program->schedule->task_count; ++t) {
     if (block->task_position[t] < 0)
       continue;
-    tables->tasks[tables->task_count] = t;
-    tables->positions[tables->task_count++] = block->task_position[t];
+    tables->tasks[tables->task_count++] = t;
     tasks[t] = (block_task){.number = to->task_count++, .first_port = ports};
     ports += program->schedule->tasks[t].definition->port_count;
   }
@@ -410,7 +373,7 @@ static cudaError_t blocks_upload(const prem_program *program, const prem_cuda_ar
   block_tables tables;
   prem_device_record *records = NULL;
   prem_device_move *moves = NULL;
-  int32_t *tasks = NULL, *positions = NULL;
+  int32_t *tasks = NULL;
   block_task *block_tasks = calloc((size_t)program->schedule->task_count, sizeof *block_tasks);
   cudaError_t error =
       block_tasks ? block_tables_new(program, out, &tables) : cudaErrorMemoryAllocation;
@@ -428,8 +391,6 @@ static cudaError_t blocks_upload(const prem_program *program, const prem_cuda_ar
                               sizeof *moves));
   CUDA_TRY(prem_cuda_keep(out, (void **)&tasks, tables.tasks,
                           (size_t)tables.task_count * sizeof *tasks));
-  CUDA_TRY(prem_cuda_keep(out, (void **)&positions, tables.positions,
-                          (size_t)tables.task_count * sizeof *positions));
   for (size_t b = 0; b < blocks; ++b) {
     prem_device_block *block = &tables.blocks[b];
     block->memory = records;
@@ -438,7 +399,6 @@ static cudaError_t blocks_upload(const prem_program *program, const prem_cuda_ar
     block->moves = moves;
     moves += (int64_t)block->memory_count * out->launch.widest_move;
     block->tasks = tasks + block->first_cell / PREM_PHASE_COUNT;
-    block->positions = positions + block->first_cell / PREM_PHASE_COUNT;
   }
   CUDA_TRY(prem_cuda_keep(out, (void **)&out->launch.blocks, tables.blocks,
                           blocks * sizeof *tables.blocks));
@@ -492,10 +452,6 @@ static cudaError_t state_allocate(const prem_program *program, int32_t sm_count,
                           (size_t)sm_count * sizeof *launch->sm_claims));
   CUDA_TRY(prem_cuda_keep(out, (void **)&launch->block_taken, NULL,
                           (size_t)program->block_count * sizeof *launch->block_taken));
-  CUDA_TRY(prem_cuda_keep(out, (void **)&launch->done_jobs, NULL,
-                          (size_t)out->done_words * sizeof *launch->done_jobs));
-  CUDA_TRY(prem_cuda_keep(out, (void **)&launch->done_at, NULL,
-                          (size_t)out->done_words * sizeof *launch->done_at));
   CUDA_TRY(prem_cuda_keep(out, (void **)&launch->cells, NULL,
                           (size_t)out->cell_count * sizeof *launch->cells));
   CUDA_TRY(prem_cuda_keep(out, (void **)&launch->warmup_counts, NULL,

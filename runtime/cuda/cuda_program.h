@@ -11,7 +11,7 @@ typedef struct prem_cuda_program {
   prem_launch launch;    /* with every pointer but those of one run */
   void *allocations[24]; /* all that was allocated */
   int32_t allocation_count;
-  int32_t done_words;    /* words of done_jobs and done_at */
+  int64_t end_words;     /* of launch.ends */
   int32_t blocks_per_sm; /* the most plan blocks of one SM */
   int64_t buffer_bytes;  /* the scratchpad's buffers, of the largest block */
   int32_t *block_tasks;  /* on the host: the tasks of each block, at first_cell / 3 */

@@ -193,18 +193,13 @@ static __device__ __forceinline__ void prem_box_store(const int4 &box, const pre
                : "memory");
 }
 
-/** Start fetching into a buffer. One lane. */
-static __device__ __forceinline__ void prem_move_fetch(const prem_device_move *move,
+/** Start fetching row by row. One lane. */
+static __device__ __forceinline__ void prem_rows_fetch(const prem_device_move *move,
                                                        const prem_device_port *port,
                                                        const unsigned char *buffer,
                                                        uint64_t *barrier) {
   const uint32_t at = prem_shared_address(buffer) + (uint32_t)move->scratch_at;
   const uint32_t signal = prem_shared_address(barrier);
-  const int4 box = *(const int4 *)move->box_at;
-  if (box.x >= 0) {
-    prem_box_fetch(box, port, at, signal);
-    return;
-  }
   const uint32_t bytes = (uint32_t)move->width_bytes;
   const int64_t pitch = move->pitch_bytes;
   const uint32_t scratch_pitch = (uint32_t)move->scratch_pitch;
@@ -227,6 +222,19 @@ static __device__ __forceinline__ void prem_move_fetch(const prem_device_move *m
         scratch += scratch_pitch;
       }
     }
+}
+
+/** Start fetching into a buffer. One lane. */
+static __device__ __forceinline__ void prem_move_fetch(const prem_device_move *move,
+                                                       const prem_device_port *port,
+                                                       const unsigned char *buffer,
+                                                       uint64_t *barrier) {
+  const int4 box = *(const int4 *)move->box_at;
+  if (box.x >= 0)
+    prem_box_fetch(box, port, prem_shared_address(buffer) + (uint32_t)move->scratch_at,
+                   prem_shared_address(barrier));
+  else
+    prem_rows_fetch(move, port, buffer, barrier);
 }
 
 /** Start writing back the whole 16-byte pieces of the rows, if it is no box. One lane. */

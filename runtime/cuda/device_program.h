@@ -95,29 +95,50 @@ typedef struct prem_device_record {
 
 static_assert(sizeof(prem_device_record) == 64, "prem_device_record is 64 bytes");
 
-typedef struct prem_device_after {
-  int32_t task;
-  int32_t first_pred_job; /* into pred_jobs, by our job */
-  int32_t phase;          /* phases of this kind and later ones wait */
-  int32_t reserved;
-  int64_t lag_ns;
-} prem_device_after;
+/**
+ * How far a task is that others follow: a word a job, used in turn. Every block that finishes the
+ * job adds one to it. A job's word has been used by the jobs 1 << shift before it and so on, and
+ * all blocks have added to it for those (prem_device_ask keeps a task from running so far ahead of
+ * itself).
+ */
+typedef struct prem_device_end {
+  uint32_t blocks; /* that have finished: this job, and those that had the word before */
+  uint32_t reserved;
+  long long end_ns; /* the latest end, on %globaltimer; kept where a follower has a lag */
+  int64_t spare[2]; /* a sector of L2 each */
+} prem_device_end;
+
+static_assert(sizeof(prem_device_end) == 32, "prem_device_end is 32 bytes");
+
+/** What a job waits for of one other task, before its first phase of some kind on a block. */
+typedef struct prem_device_ask {
+  const prem_device_end *ends; /* of the other task */
+  int64_t lag_ns;              /* from its end to our start */
+  int32_t jobs;                /* of it in one hyperperiod */
+  int32_t need;   /* in hyperperiod h, h * jobs + need of its jobs; none if that is 0 or less */
+  int32_t blocks; /* that finish each of its jobs */
+  int32_t shift;  /* it has 1 << shift words */
+} prem_device_ask;
+
+static_assert(sizeof(prem_device_ask) == 32, "prem_device_ask is 32 bytes");
 
 /** Copied to the scratchpad of every block that works for the task. */
 typedef struct prem_device_task {
   int32_t number;
   int32_t kernel; /* place in kernels.def */
   int32_t port_count;
-  int32_t first_port; /* in all ports; in the scratchpad: in this block's */
-  int32_t grid[PREM_MAX_GRID];
-  int32_t jobs; /* in one hyperperiod */
-  int32_t active_blocks;
-  int32_t first_done; /* of its blocks' words in done_jobs and done_at; in the scratchpad: this
-                         block's word */
-  int32_t first_after, after_count;
-  int64_t first_job;                                   /* in job_end_ns of one hyperperiod */
+  int32_t first_port;                   /* in all ports; in the scratchpad: in this block's */
+  prem_device_end *ends;                /* NULL: nobody follows it */
+  int64_t first_job;                    /* in job_end_ns of one hyperperiod */
+  int32_t first_ask[PREM_PHASE_COUNT];  /* of the phase that asks: [job][ask_count] */
+  uint16_t ask_count[PREM_PHASE_COUNT]; /* of each job */
+  uint8_t ends_shift;                   /* there are 1 << ends_shift */
+  uint8_t keeps_end;                    /* a follower has a lag */
+  int32_t jobs;                         /* in one hyperperiod */
   alignas(16) unsigned char params[PREM_PARAMS_BYTES]; /* computes load it 16 bytes at a time */
 } prem_device_task;
+
+static_assert(sizeof(prem_device_task) == 64 + PREM_PARAMS_BYTES, "a task's head is 64 bytes");
 
 /** Of each resource, by phase; read in mode lock only. */
 typedef struct prem_device_demand {
@@ -135,7 +156,6 @@ typedef struct prem_device_block {
   int32_t turns;
   int32_t task_count;
   const int32_t *tasks;       /* their numbers */
-  const int32_t *positions;   /* the block's place in each one's list */
   int64_t first_cell;         /* of its cells in the launch's */
   prem_trace_record *records; /* its share of the raw trace, phase by phase */
   int64_t capacity[PREM_PHASE_COUNT];
@@ -189,16 +209,14 @@ typedef struct prem_launch {
   const prem_device_port *ports;
   const prem_device_task *tasks;
   const prem_device_demand *demands; /* [task] */
-  const prem_device_after *afters;
-  const int32_t *pred_jobs;
+  const prem_device_ask *asks;
   const prem_device_block *blocks;
   const int32_t *sm_first;  /* [sm_count + 1] into sm_blocks */
   const int32_t *sm_blocks; /* plan blocks of each SM */
   uint32_t *sm_claims;      /* [sm_count] */
   uint32_t *block_taken;    /* [block_count] */
   prem_device_state *state;
-  long long *done_jobs;      /* [first_done + position]: jobs this block has finished */
-  long long *done_at;        /* the same: when the last one ended, on %globaltimer */
+  prem_device_end *ends;     /* of all tasks that others follow */
   long long *job_end_ns;     /* [hyperperiod][job], from S; max over blocks */
   prem_device_cell *cells;   /* [first_cell + task of the block * 3 + phase] */
   int64_t *record_counts;    /* [block][phase]: phases recorded or lost */

@@ -4,11 +4,13 @@
  * A CUDA block claims a plan block of its own SM and works its two tables. Its first three warps
  * move memory, all others compute: beside a kernel that keeps the processor busy, releases came
  * later with these warps last in the block (docs/architecture.md). The starter works the table of
- * prefetches and writebacks: it starts prefetches at their releases, and has the writer start
- * writebacks behind them, since a bulk copy out of the scratchpad can only be waited for, not asked
- * after; the watcher sees prefetches land, and writes down what has ended. Both tables are worked
- * strictly in order; what one unit waits for from the others are counts of phases done, kept in the
- * scratchpad with one writer each:
+ * prefetches and writebacks: it starts prefetches at their releases, and hands writebacks to the
+ * writer as soon as it comes to them; the writer starts these at their releases, and waits until
+ * they have landed, since a bulk copy out of the scratchpad can only be waited for, not asked
+ * after; the watcher sees prefetches land, and writes down what has ended. Who starts a phase
+ * stamps its start, by the reading of the clock that showed it the instant. Prefetches are started
+ * strictly in the order of the table, and so are writebacks, and computes; what one unit waits for
+ * from the others are counts of phases done, kept in the scratchpad with one writer each:
  *
  *   counts[PREFETCH]   written by the watcher after the bytes landed
  *   counts[WRITEBACK]  by the writer
@@ -18,8 +20,11 @@
  *                      the watcher
  *   order[i]           mbarrier of the writebacks i, i + SLIPS, ...: handed over
  *
- * Across blocks: done_jobs[] says how many jobs of a task a block has finished; written with
- * release after the last writeback is visible in L2, read with acquire. Nothing else is shared.
+ * Across blocks: a word for each job that others follow counts the blocks that have finished it;
+ * added to with release after the last writeback is visible in L2, read with acquire. So a message
+ * costs the same from any number of blocks, and a lane asks for each predecessor, so that many cost
+ * what one does. The first phase of a job that has to wait asks, nothing behind it does. Nothing
+ * else is shared.
  *
  * All that a phase needs lies in the scratchpad before its release: the record, its copies worked
  * out by the host, the tasks and ports of this block, the counts. A phase reads nothing from memory
@@ -129,10 +134,8 @@ __device__ void block_furnish(const prem_launch &launch, const prem_device_block
          word += threads)
       ((int64_t *)port_at(own, launch, first_port))[word] = port[word];
     __syncthreads();
-    if (thread == 0) {
+    if (thread == 0)
       task_at(own, launch, t)->first_port = first_port;
-      task_at(own, launch, t)->first_done += block->positions[t];
-    }
     first_port += ports;
   }
   for (int32_t c = thread; c < block->task_count * PREM_PHASE_COUNT; c += threads) {

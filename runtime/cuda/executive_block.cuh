@@ -18,15 +18,23 @@ constexpr int32_t SLIPS = 8;      /* phases of a kind in flight or not yet writt
 constexpr int32_t LOOK_NS = 4096; /* between two looks at the abort word in L2 */
 constexpr uint32_t NAP_NS = 1000; /* the longest that a warp sleeps at a barrier */
 constexpr uint32_t IDLE_NS = 100; /* and with nothing in flight */
+constexpr uint32_t PEEK_NS = 50;  /* and between two looks of the writer at what it needs */
+constexpr int64_t NEAR_NS = 1024; /* before an instant the writer sleeps no more */
 constexpr int32_t MEMORY_THREADS = 96;
 constexpr uint32_t FULL_WARP = 0xffffffffu;
 constexpr uint32_t GANG_GRANTED = 0x80000000u;
 
-/** Rather than a record of the starter's ring: one of the compute warps'. */
-constexpr int32_t COMPUTES = 2 * CHUNK;
+/** Rather than a record of the starter's ring: one of the compute warps', or of a writeback's slip.
+ */
+constexpr int32_t COMPUTES = 2 * CHUNK, STORES = 4 * CHUNK;
 
 /** control::computing during a compatible interval: this + its slot in the ring. */
 constexpr int32_t AT_INTERVAL = 2;
+
+#ifdef TTPREM_FAULT_DELAY
+/** tests/faults: who is slow on which plan block. */
+enum { DELAY_STARTER, DELAY_WRITER, DELAY_COMPUTE, DELAY_WATCHER, DELAY_COMPUTING, DELAY_LANDING };
+#endif
 
 /** Words of control::counts: the phases done, and: */
 constexpr int32_t ABORT = PREM_PHASE_COUNT;
@@ -50,6 +58,7 @@ struct alignas(16) slip {
   int64_t origin_ns; /* the hyperperiod's start */
   int64_t ready_ns, start_ns, end_ns;
   int32_t hyperperiod;
+  int32_t index;     /* of the record in its table */
   int32_t buffer_at; /* of a writeback: its buffer in the scratchpad */
 };
 
@@ -75,7 +84,8 @@ struct shared_view {
   int32_t at;
 };
 
-/** Where a unit stands in its table, and what its waits count from. */
+/** Where a unit stands in its table, and what its waits count from. The starter, whose registers
+ * are few, works that out instead: see origin_of() and needs_in(). */
 struct cursor {
   int32_t count; /* records */
   int32_t index; /* in the table */
@@ -149,9 +159,11 @@ __device__ __forceinline__ prem_device_move *moves_at(control *own, const prem_l
   return (prem_device_move *)bytes_at(own, launch.moves_at) + slot * launch.widest_move;
 }
 
-/** A record in a ring: slots from COMPUTES on are those of the compute warps'. What is called takes
- *  such numbers: they need fewer registers than pointers. */
+/** A record: slots from COMPUTES on are in the compute warps' ring, from STORES on in the slips of
+ *  writebacks. What is called takes such numbers: they need fewer registers than pointers. */
 __device__ __forceinline__ const prem_device_record *record_at(control *own, int32_t slot) {
+  if (slot >= STORES)
+    return &own->stores[slot - STORES].record;
   return slot < COMPUTES ? &own->memory.records[slot] : &own->compute.records[slot - COMPUTES];
 }
 
@@ -161,6 +173,11 @@ __device__ __forceinline__ int32_t lane_number(void) {
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
+
+/** A hyperperiod's start on the clock. */
+__device__ __forceinline__ int64_t origin_of(const control *own, int32_t hyperperiod) {
+  return own->start_ns + hyperperiod * own->launch.hyperperiod_ns;
+}
 
 /** At the start of a table. */
 __device__ __forceinline__ cursor cursor_at(const control *own, int32_t count) {
@@ -297,10 +314,7 @@ __device__ __forceinline__ bool barrier_doze(uint64_t *barrier, uint32_t parity)
 
 /** All is ready and the instant near: nothing but the clock. One warp. */
 __device__ __forceinline__ int64_t wait_until(int64_t at_ns) {
-  int64_t now;
-  do
-    now = prem_clock_ns();
-  while (now < at_ns);
+  const int64_t now = prem_clock_await(at_ns);
   __syncwarp();
   return now;
 }
@@ -321,6 +335,14 @@ __device__ __forceinline__ needs needs_of(const cursor &at, const prem_device_re
                at.base[2] + (uint32_t)record->wait[2]};
 }
 
+__device__ __forceinline__ needs needs_in(const control *own, int32_t hyperperiod,
+                                          const prem_device_record *record) {
+  const uint32_t h = (uint32_t)hyperperiod;
+  return needs{h * (uint32_t)own->phase_count[0] + (uint32_t)record->wait[0],
+               h * (uint32_t)own->phase_count[1] + (uint32_t)record->wait[1],
+               h * (uint32_t)own->phase_count[2] + (uint32_t)record->wait[2]};
+}
+
 /** Have phases been done as often as needed? */
 __device__ __forceinline__ bool counts_reach(const uint4 &done, const needs &need) {
   return (int32_t)((done.x - need.prefetches) | (done.y - need.computes) |
@@ -331,41 +353,15 @@ __device__ __forceinline__ uint32_t later(uint32_t a, uint32_t b) {
   return (int32_t)(a - b) > 0 ? a : b;
 }
 
-/** Have all blocks of the predecessors finished the jobs we follow? @return the instant from which
- *  we may start (end + lag); -1: not yet. */
-__device__ int64_t predecessors_done(control *own, const prem_device_record *record,
-                                     int64_t hyperperiod) {
-  const prem_launch &launch = own->launch;
-  const prem_device_task *task = task_at(own, launch, record->task);
-  const int32_t job = record->job;
-  int64_t from = 0;
-  for (int32_t a = 0; a < task->after_count; ++a) {
-    const prem_device_after *after = &launch.afters[task->first_after + a];
-    const prem_device_task *before = &launch.tasks[after->task];
-    int64_t need = hyperperiod * before->jobs + launch.pred_jobs[after->first_pred_job + job];
-    if (record->phase < after->phase)
-      need = 0;
-    for (int32_t position = 0; need > 0 && position < before->active_blocks; ++position) {
-      const int32_t word = before->first_done + position;
-      if (prem_load_acquire((const int64_t *)&launch.done_jobs[word]) < need)
-        return -1;
-      const int64_t ended = *(volatile long long *)&launch.done_at[word];
-      from = max((long long)from, (long long)(ended + after->lag_ns));
-    }
-  }
-  prem_fence_async(); /* what others wrote is visible to our bulk copies */
-  return from;
-}
-
 /** Is a phase of these flags started at an instant of the plan? */
 __device__ __forceinline__ bool has_release(const prem_launch &launch, int32_t flags) {
   return launch.mode == PREM_MODE_TT && !(flags & (PREM_SLOT_CHAINED | PREM_SLOT_WARMUP));
 }
 
 /** When a record may start in this mode, on the clock. */
-__device__ __forceinline__ int64_t earliest_start(const prem_launch &launch, const cursor &at,
+__device__ __forceinline__ int64_t earliest_start(const prem_launch &launch, int64_t origin_ns,
                                                   const prem_device_record *record) {
-  return at.origin_ns + (has_release(launch, record->flags) ? record->start_ns : record->gate_ns);
+  return origin_ns + (has_release(launch, record->flags) ? record->start_ns : record->gate_ns);
 }
 
 __device__ __noinline__ void stall(control *own, prem_fault_code code, int32_t index,
@@ -386,14 +382,15 @@ __device__ __forceinline__ int64_t patience_from(const prem_launch &launch, int6
 /** From time to time while a wait lasts: is the run over? Has it lasted too long? One warp.
  *  @param looks  at the same unmet conditions so far, this one included; 0: they are met. */
 __device__ __noinline__ bool wait_look(int32_t looks, int32_t index, int32_t slot,
-                                       int32_t hyperperiod, int64_t origin_ns) {
+                                       int32_t hyperperiod) {
   control *own = shared();
   const int64_t timeout_ns = own->launch.stall_timeout_ns;
   const prem_device_record *record = record_at(own, slot);
   bool over = false;
   if (lane_number() == 0) {
     over = abort_look(own);
-    const int64_t since_ns = prem_clock_ns() - patience_from(own->launch, origin_ns, record);
+    const int64_t since_ns =
+        prem_clock_ns() - patience_from(own->launch, origin_of(own, hyperperiod), record);
     if (!over && looks > 0 && (int64_t)looks * LOOK_NS > timeout_ns && since_ns > timeout_ns) {
       stall(own, PREM_FAULT_STALL, index, record, hyperperiod);
       over = true;
@@ -402,18 +399,68 @@ __device__ __noinline__ bool wait_look(int32_t looks, int32_t index, int32_t slo
   return __any_sync(FULL_WARP, over);
 }
 
-/** Predecessors of a record, or of both of a joined pair, as predecessors_done(). One warp. */
-__device__ __noinline__ int64_t after_wait(int32_t slot, int32_t other, int32_t hyperperiod) {
+/** The jobs that one of a lane's asks is about. */
+struct awaited {
+  const prem_device_end *end; /* NULL: there is nothing to wait for */
+  uint32_t blocks;            /* that it has to count */
+  int64_t lag_ns;
+};
+
+__device__ __forceinline__ awaited awaited_by(const prem_device_ask *ask, int64_t hyperperiod) {
+  const int64_t jobs = hyperperiod * ask->jobs + ask->need;
+  if (jobs <= 0)
+    return awaited{nullptr, 0, 0};
+  const int64_t last = jobs - 1, turn = last >> ask->shift;
+  return awaited{ask->ends + (last - (turn << ask->shift)),
+                 (uint32_t)(turn + 1) * (uint32_t)ask->blocks, ask->lag_ns};
+}
+
+__device__ __forceinline__ bool has_ended(const awaited &job) {
+  return (int32_t)(prem_load_acquire(&job.end->blocks) - job.blocks) >= 0;
+}
+
+/** Wait until what a record follows has ended on all blocks, a lane an edge, so that many cost what
+ * one does. What it wrote is visible to this warp and its bulk copies then. @return the instant
+ * from which the record may start: the latest end + lag; 0 without a lag; -1: stopped. One warp. */
+__device__ __noinline__ int64_t follow(int32_t slot, int32_t index, int32_t hyperperiod) {
   control *own = shared();
-  const prem_device_record *first = record_at(own, slot), *second = record_at(own, other);
-  int64_t from = 0;
-  if (first->flags & PREM_RECORD_AFTER)
-    from = predecessors_done(own, first, hyperperiod);
-  if (from >= 0 && second != first && (second->flags & PREM_RECORD_AFTER)) {
-    const int64_t also = predecessors_done(own, second, hyperperiod);
-    from = also < 0 ? also : max((long long)from, (long long)also);
+  const prem_launch &launch = own->launch;
+  const prem_device_record *record = record_at(own, slot);
+  const prem_device_task *task = task_at(own, launch, record->task);
+  const int32_t count = task->ask_count[record->phase];
+  const prem_device_ask *asks =
+      &launch.asks[task->first_ask[record->phase] + (int64_t)record->job * count];
+  int64_t from_ns = 0;
+#pragma unroll 1
+  for (int32_t first = 0; first < count; first += 32) {
+    awaited job = {nullptr, 0, 0};
+    if (first + lane_number() < count)
+      job = awaited_by(&asks[first + lane_number()], hyperperiod);
+    bool open = job.end != nullptr;
+    int64_t look_ns = 0;
+    for (int32_t looks = 0;;) {
+      open = open && !has_ended(job);
+      if (!__any_sync(FULL_WARP, open))
+        break;
+      const int64_t now = prem_clock_ns();
+      look_ns = look_ns ? look_ns : now + LOOK_NS;
+      if (__any_sync(FULL_WARP, now > look_ns)) {
+        look_ns = 0;
+        if (wait_look(++looks, index, slot, hyperperiod))
+          return -1;
+      }
+    }
+    if (__any_sync(FULL_WARP, job.lag_ns > 0)) {
+      int64_t end_ns = 0;
+      if (job.lag_ns > 0)
+        end_ns = *(const volatile long long *)&job.end->end_ns + job.lag_ns;
+      for (int32_t step = 16; step > 0; step /= 2)
+        end_ns = max((long long)end_ns, __shfl_xor_sync(FULL_WARP, (long long)end_ns, step));
+      from_ns = max((long long)from_ns, (long long)end_ns);
+    }
   }
-  return __shfl_sync(FULL_WARP, (long long)from, 0);
+  prem_fence_async(); /* what others wrote is visible to our bulk copies */
+  return from_ns;
 }
 
 } // namespace

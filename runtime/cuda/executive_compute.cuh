@@ -164,11 +164,16 @@ __device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch 
                                                 const cursor &at, const prem_device_record *record,
                                                 bool reads, uint32_t number, int64_t *ready_ns) {
   const needs need = needs_of(at, record);
-  bool after = (record->flags & PREM_RECORD_AFTER) != 0;
+  int64_t from_ns = 0;
+  if (record->flags & PREM_RECORD_AFTER) /* none that has a prefetch: that has asked */
+    from_ns = follow(COMPUTES + at.slot, at.index, at.hyperperiod);
+  if (from_ns < 0)
+    return -1;
   uint32_t look = (uint32_t)prem_clock_ns() + LOOK_NS;
   int32_t looks = 0;
-  enum compute_act : int32_t { NOTHING, LOOK, FOLLOW, START, STOP };
-  int64_t due_ns = earliest_start(launch, at, record);
+  enum compute_act : int32_t { NOTHING, LOOK, START, STOP };
+  const int64_t due_ns =
+      max((long long)earliest_start(launch, at.origin_ns, record), (long long)from_ns);
   *ready_ns = -1;
 #pragma unroll 1
   for (;;) {
@@ -178,9 +183,7 @@ __device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch 
       met = prem_barrier_await(&own->full[number % RING], number / RING & 1u, NAP_NS);
     const int64_t now = prem_clock_ns();
     int32_t act = (int32_t)((uint32_t)now - look) < 0 ? NOTHING : LOOK;
-    if (met && after) {
-      act = FOLLOW;
-    } else if (met) {
+    if (met) {
       *ready_ns = *ready_ns < 0 ? now : *ready_ns;
       act = due_ns - now < LOOK_NS ? START : act;
     }
@@ -192,19 +195,15 @@ __device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch 
     if (act == STOP)
       return -1;
     if (act == START) {
+#ifdef TTPREM_FAULT_DELAY /* tests/faults: this block's compute warps are slow to start */
+      wait_until(due_ns + (own->plan_block == DELAY_COMPUTE ? TTPREM_FAULT_DELAY : 0));
+#endif
       const int64_t start_ns = wait_until(due_ns);
       return compute_locks<INTERVALS>(launch, record) ? compute_lock(at) : start_ns;
     }
-    if (act == FOLLOW) {
-      const int64_t from_ns = after_wait(COMPUTES + at.slot, COMPUTES + at.slot, at.hyperperiod);
-      after = from_ns < 0;
-      due_ns = max((long long)due_ns, (long long)from_ns);
-      if (!after || __any_sync(FULL_WARP, (int32_t)((uint32_t)now - look) < 0))
-        continue;
-    }
     look = (uint32_t)now + LOOK_NS;
     looks = *ready_ns < 0 ? looks + 1 : 0;
-    if (wait_look(looks, at.index, COMPUTES + at.slot, at.hyperperiod, at.origin_ns))
+    if (wait_look(looks, at.index, COMPUTES + at.slot, at.hyperperiod))
       return -1;
   }
 }
@@ -236,7 +235,7 @@ __device__ __forceinline__ void compute_warps(control *own, const prem_launch &l
     if (prepares) {
       views_prepare(own, launch, record);
       slip_await(&own->computes_written, number);
-      slip_fill(of, record, at);
+      slip_fill(of, record, at, at.origin_ns);
       if (number > 0 && (at.slot & (CHUNK - 1)) == 0) /* the other half is free now */
         ring_load(false, at.count, (at.slot ^ CHUNK) / CHUNK);
     }
@@ -257,6 +256,10 @@ __device__ __forceinline__ void compute_warps(control *own, const prem_launch &l
     }
     const bool locks = leads && compute_locks<INTERVALS>(launch, record);
     const int32_t user = record->task; /* the record may be another one when they have met */
+#ifdef TTPREM_FAULT_DELAY              /* tests/faults: this block's computes take longer */
+    if (leads && own->plan_block == DELAY_COMPUTING)
+      wait_until(prem_clock_ns() + TTPREM_FAULT_DELAY);
+#endif
     compute_dispatch<INTERVALS>(own, launch, task, at.slot);
     prem_fence_async_scratch();
     if (prepares && chunk_ends(at)) /* the next chunk: there, and seen by all after they met */

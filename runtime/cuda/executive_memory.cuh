@@ -75,7 +75,7 @@ __device__ __forceinline__ void writeback_prepare(control *own, const prem_launc
   const int4 *from = (const int4 *)moves_at(own, launch, slot);
   int4 *to = (int4 *)moves_at(own, launch, 2 * CHUNK + place);
   slip *of = &own->stores[place];
-  slip_fill(of, record, at);
+  slip_fill(of, record, at, origin_of(own, at.hyperperiod));
   static_assert(MOVE_WORDS * PREM_MAX_PORTS <= 32, "a word for each lane at most");
   if (lane < MOVE_WORDS * record->move_count)
     to[lane] = from[lane];
@@ -84,15 +84,26 @@ __device__ __forceinline__ void writeback_prepare(control *own, const prem_launc
   __syncwarp();
 }
 
-/** It starts now: hand it to the writer. */
+/** Hand it to the writer, which keeps its instant. `ready_ns`: when all that it needs was there;
+ * -1: the writer has to wait for that as well, and knows the instant then. */
 __device__ __forceinline__ void writeback_order(control *own, uint32_t number, int64_t ready_ns,
-                                                int64_t start_ns) {
+                                                int64_t due_ns) {
   const int32_t place = (int32_t)(number % SLIPS);
   if (lane_number() == 0) {
     own->stores[place].ready_ns = ready_ns;
-    own->stores[place].start_ns = start_ns;
+    own->stores[place].start_ns = due_ns;
     prem_barrier_arrive(&own->order[place]);
   }
+}
+
+/** Wait until the slip of a writeback is free: the one that had it before has landed and is written
+ *  down. @return false: stopped. One warp. */
+__device__ __forceinline__ bool store_slip_await(control *own, uint32_t number) {
+  const volatile uint32_t *written = &own->stores_written;
+  while (__any_sync(FULL_WARP, (int32_t)(*written - (number - (SLIPS - 1))) < 0))
+    if (__any_sync(FULL_WARP, *(volatile uint32_t *)&own->counts[ABORT]))
+      return false;
+  return true;
 }
 
 /** Step over a phase or a pair; the half of the ring that becomes free is filled again. */
@@ -117,22 +128,14 @@ __device__ __forceinline__ void memory_step(control *own, cursor *at, int32_t re
 struct turn {
   int32_t prefetch, writeback; /* slots; -1: none */
   int32_t other;               /* slot of a pair's second record; of a single phase its own */
-  int32_t flags;               /* of both */
-  needs need;
+  int32_t flags;               /* of the first */
 };
 
 __device__ __forceinline__ turn turn_at(const control *own, const cursor &at) {
   const prem_device_record *first = &own->memory.records[at.slot];
-  turn now = {-1, -1, at.slot, first->flags, needs_of(at, first)};
-  if (now.flags & PREM_RECORD_JOIN_NEXT) {
+  turn now = {-1, -1, at.slot, first->flags};
+  if (now.flags & PREM_RECORD_JOIN_NEXT)
     now.other = (at.slot + 1) & (2 * CHUNK - 1);
-    const prem_device_record *second = &own->memory.records[now.other];
-    const needs more = needs_of(at, second);
-    now.need =
-        needs{later(now.need.prefetches, more.prefetches), later(now.need.computes, more.computes),
-              later(now.need.writebacks, more.writebacks)};
-    now.flags |= second->flags & PREM_RECORD_AFTER;
-  }
   const bool fetches = first->phase == PREM_PREFETCH;
   const int32_t second = now.other == at.slot ? -1 : now.other;
   now.prefetch = fetches ? at.slot : second;
@@ -140,9 +143,18 @@ __device__ __forceinline__ turn turn_at(const control *own, const cursor &at) {
   return now;
 }
 
+/** What a wait of the starter tells of when it lasts too long. */
+struct standing {
+  int32_t index, slot, hyperperiod;
+};
+
+__device__ __forceinline__ standing standing_of(const cursor &at) {
+  return standing{at.index, at.slot, at.hyperperiod};
+}
+
 /** Wait for counts. The whole warp, which agrees. `seen`: the counts that were enough.
  *  @return false: stopped. */
-__device__ __forceinline__ bool counts_await(control *own, const cursor &at, const needs &need,
+__device__ __forceinline__ bool counts_await(control *own, const standing &at, const needs &need,
                                              uint4 *seen) {
   uint32_t look = 0;
   int32_t looks = 0;
@@ -158,28 +170,10 @@ __device__ __forceinline__ bool counts_await(control *own, const cursor &at, con
     look = look ? look : (now + LOOK_NS) | 1u;
     if (__any_sync(FULL_WARP, (int32_t)(now - look) > 0)) {
       look = 0;
-      if (wait_look(++looks, at.index, at.slot, at.hyperperiod, at.origin_ns))
+      if (wait_look(++looks, at.index, at.slot, at.hyperperiod))
         return false;
     }
   }
-}
-
-/** Wait until the predecessors of a turn have ended. @return the instant from which it may start;
- *  -1: stopped. */
-__device__ __noinline__ int64_t turn_follow(int32_t slot, int32_t other, int32_t index,
-                                            int32_t hyperperiod, int64_t origin_ns) {
-  int32_t looks = 0;
-  int64_t from_ns, look_ns = 0;
-  while ((from_ns = after_wait(slot, other, hyperperiod)) < 0) {
-    const int64_t now = prem_clock_ns();
-    look_ns = look_ns ? look_ns : now + LOOK_NS;
-    if (__any_sync(FULL_WARP, now > look_ns)) {
-      look_ns = 0;
-      if (wait_look(++looks, index, slot, hyperperiod, origin_ns))
-        return -1;
-    }
-  }
-  return from_ns;
 }
 
 /** A turn's instant is far: sleep until it is near. @return false: stopped. */
@@ -194,16 +188,53 @@ __device__ __noinline__ bool far_sleep(int64_t due_ns) {
   return !__any_sync(FULL_WARP, over);
 }
 
-/** Mode lock: take the tokens of a turn when it may start. @return false: stopped. */
-__device__ __noinline__ bool turn_lock(int64_t due_ns, int32_t other, cursor at) {
-  if (!far_sleep(due_ns))
+/** Wait for what a turn follows. @return the instant from which it may start; -1: stopped. One
+ * warp. */
+__device__ __noinline__ int64_t turn_follow(int32_t slot, int32_t other, int32_t index,
+                                            int32_t hyperperiod) {
+  control *own = shared();
+  int64_t from_ns = 0;
+  if (own->memory.records[slot].flags & PREM_RECORD_AFTER)
+    from_ns = follow(slot, index, hyperperiod);
+  if (from_ns >= 0 && other != slot && own->memory.records[other].flags & PREM_RECORD_AFTER) {
+    const int64_t also_ns = follow(other, index, hyperperiod);
+    from_ns = also_ns < 0 ? also_ns : max((long long)from_ns, (long long)also_ns);
+  }
+  return from_ns;
+}
+
+/** Mode lock: wait for all that a record needs but tokens. `*due_ns` rises to the instant from
+ * which it may start. @return false: stopped. */
+__device__ __noinline__ bool record_await(int32_t slot, standing at, int64_t *due_ns) {
+  control *own = shared();
+  const prem_device_record *record = &own->memory.records[slot];
+  int64_t from_ns = 0;
+  uint4 seen;
+  if (record->flags & PREM_RECORD_AFTER)
+    from_ns = follow(slot, at.index, at.hyperperiod);
+  if (from_ns < 0 || !counts_await(own, at, needs_in(own, at.hyperperiod, record), &seen))
     return false;
+  const int64_t earliest_ns = earliest_start(own->launch, origin_of(own, at.hyperperiod), record);
+  *due_ns = max((long long)*due_ns, max((long long)earliest_ns, (long long)from_ns));
+  return true;
+}
+
+/** Mode lock: take the tokens of a turn when it may start. @return when nothing else was waited
+ * for; -1: stopped. */
+__device__ __noinline__ int64_t turn_lock(int32_t other, standing at) {
+  int64_t due_ns = 0;
+  if (!record_await(at.slot, at, &due_ns) ||
+      (other != at.slot && !record_await(other, at, &due_ns)))
+    return -1;
+  const int64_t ready_ns = prem_clock_ns();
+  if (!far_sleep(due_ns))
+    return -1;
   wait_until(due_ns);
-  return tokens_take(at.slot, other, at.index, at.hyperperiod);
+  return tokens_take(at.slot, other, at.index, at.hyperperiod) ? ready_ns : -1;
 }
 
 /** Mode lock: give them back when all has landed. @return false: stopped. */
-__device__ __noinline__ bool turn_unlock(cursor at, uint32_t issued, uint32_t ordered) {
+__device__ __noinline__ bool turn_unlock(standing at, uint32_t issued, uint32_t ordered) {
   control *own = shared();
   const uint32_t computes = own->counts[PREM_COMPUTE];
   uint4 seen;
@@ -242,10 +273,10 @@ __device__ __noinline__ void intervals_watch(void) {
 }
 
 /**
- * The starter works the table of memory phases. A turn waits until the needs of a phase or a pair
- * are met and starts it at its instant: a prefetch itself, a writeback by the writer, which sleeps
- * until then. That is all it does: others see the copies land and write them down, so that the next
- * turn begins at once.
+ * The starter works the table of memory phases. Writebacks it hands to the writer as soon as it
+ * comes to them; prefetches it brings to their instants itself. That is all it does: others see the
+ * copies land and write them down, so that the next turn begins at once. In mode lock it waits for
+ * all that a turn needs, takes its tokens, starts it and gives them back.
  */
 __device__ __forceinline__ void starter_warp(control *own, const prem_launch &launch) {
   cursor at = cursor_at(own, own->memory_count);
@@ -257,53 +288,75 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
 #pragma unroll 1
   while (goes_on && at.hyperperiod < launch.hyperperiods) {
     const turn now = turn_at(own, at);
-    int64_t due_ns = earliest_start(launch, at, &own->memory.records[at.slot]);
-    /* all that can be done before the needs are met: the next slips are free, and filled */
-    const needs room = {issued - (SLIPS - 2), seen.y, seen.z};
-    const bool is_room = __any_sync(FULL_WARP, counts_reach(seen, room));
-    if (!is_room && !counts_await(own, at, room, &seen))
-      break;
-    slip_await(&own->stores_written, ordered);
     const bool locks = launch.mode == PREM_MODE_LOCK && !(now.flags & PREM_SLOT_WARMUP);
-    slip *fetch = &own->fetches[issued % SLIPS];
-    if (now.writeback >= 0)
+    const bool pair = now.other != at.slot;
+    if (now.writeback >= 0) {
+      if (!store_slip_await(own, ordered))
+        break;
       writeback_prepare(own, launch, now.writeback, ordered, at);
-    flight flying = {};
-    if (now.prefetch >= 0) {
-      slip_fill(fetch, &own->memory.records[now.prefetch], at);
-      flying = prefetch_prepare(own, launch, now.prefetch, issued);
+      if (!locks && !pair)
+        writeback_order(own, ordered++, -1, 0);
     }
-    goes_on = counts_await(own, at, now.need, &seen);
-    if (goes_on && (now.flags & PREM_RECORD_AFTER)) {
-      const int64_t from_ns =
-          turn_follow(at.slot, now.other, at.index, at.hyperperiod, at.origin_ns);
-      goes_on = from_ns >= 0;
-      due_ns = max((long long)due_ns, (long long)from_ns);
+    const prem_device_record *record = &own->memory.records[now.prefetch];
+    slip *fetch = &own->fetches[issued % SLIPS];
+    flight flying = {};
+    int64_t due_ns = 0, ready_ns = 0;
+    if (now.prefetch >= 0) {
+      /* all that can be done before the needs are met: the next slip is free, and filled */
+      const needs room = {issued - (SLIPS - 2), seen.y, seen.z};
+      const bool is_room = __any_sync(FULL_WARP, counts_reach(seen, room));
+      if (!is_room && !counts_await(own, standing_of(at), room, &seen))
+        break;
+      slip_fill(fetch, record, at, origin_of(own, at.hyperperiod));
+    }
+    if (locks) {
+      ready_ns = turn_lock(now.other, standing_of(at));
+      goes_on = ready_ns >= 0;
+      if (now.prefetch >= 0)
+        flying = prefetch_prepare(own, launch, now.prefetch, issued);
+    } else if (now.prefetch >= 0) {
+      const prem_device_record *second = &own->memory.records[pair ? now.writeback : now.prefetch];
+      due_ns = earliest_start(launch, origin_of(own, at.hyperperiod), record);
+      if ((record->flags | second->flags) & PREM_RECORD_AFTER) {
+        const int64_t from_ns = turn_follow(at.slot, now.other, at.index, at.hyperperiod);
+        goes_on = from_ns >= 0;
+        due_ns = max((long long)due_ns, (long long)from_ns);
+      }
+      flying = prefetch_prepare(own, launch, now.prefetch, issued);
+      const needs one = needs_in(own, at.hyperperiod, record);
+      const needs more = needs_in(own, at.hyperperiod, second);
+      const needs both = {later(one.prefetches, more.prefetches),
+                          later(one.computes, more.computes),
+                          later(one.writebacks, more.writebacks)};
+      goes_on = goes_on && counts_await(own, standing_of(at), both, &seen);
+      ready_ns = prem_clock_ns();
+      if (goes_on && pair) /* a step behind the prefetch, whose bytes others wait for */
+        writeback_order(own, ordered++, ready_ns, due_ns + launch.clock_step_ns);
+      if (goes_on && due_ns - ready_ns > 4 * LOOK_NS)
+        goes_on = far_sleep(due_ns);
     }
     if (!goes_on)
       break;
-    const int64_t ready_ns = prem_clock_ns(); /* before the tokens, which it then waits for */
-    if (locks && !turn_lock(due_ns, now.other, at))
-      break;
-    if (due_ns - ready_ns > 4 * LOOK_NS && !far_sleep(due_ns))
-      break;
-    const int64_t start_ns = wait_until(due_ns);
     if (now.prefetch >= 0) {
+#ifdef TTPREM_FAULT_DELAY /* tests/faults: this block's starter is slow */
+      due_ns += own->plan_block == DELAY_STARTER ? TTPREM_FAULT_DELAY : 0;
+#endif
+      const int64_t start_ns = wait_until(due_ns);
       prefetch_issue(own, launch, flying);
       ++issued;
+      if (lane_number() == 0) {
+        fetch->ready_ns = ready_ns;
+        fetch->start_ns = start_ns;
+        block_fence();
+        *(volatile uint32_t *)&own->issued = issued;
+      }
     }
-    if (now.writeback >= 0) /* behind the prefetch, whose bytes others wait for */
-      writeback_order(own, ordered++, ready_ns, start_ns);
-    if (now.prefetch >= 0 && lane_number() == 0) {
-      fetch->ready_ns = ready_ns;
-      fetch->start_ns = start_ns;
-      block_fence();
-      *(volatile uint32_t *)&own->issued = issued;
-    }
+    if (locks && now.writeback >= 0) /* behind the prefetch, whose bytes others wait for */
+      writeback_order(own, ordered++, ready_ns, 0);
     __syncwarp();
-    if (locks && !turn_unlock(at, issued, ordered))
+    if (locks && !turn_unlock(standing_of(at), issued, ordered))
       break;
-    memory_step(own, &at, now.other == at.slot ? 1 : 2);
+    memory_step(own, &at, pair ? 2 : 1);
   }
   __syncwarp();
   if (lane_number() == 0) {
@@ -314,12 +367,14 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
 }
 
 /**
- * The watcher sees prefetches land, one after the other, and writes down what has ended: one phase
- * of each kind at a time, so that its work grows with the tiles and not with their phases.
+ * The watcher sees prefetches land, one after the other, publishes the ends of jobs that end with a
+ * compute, and writes down what has ended: one phase of each kind at a time, so that its work grows
+ * with the tiles and not with their phases.
  */
 __device__ __forceinline__ void watcher_warp(control *own) {
   uint32_t landed = 0;               /* prefetches of the run */
   uint32_t computes = 0, stores = 0; /* written down */
+  uint32_t told = 0;                 /* computes of the run whose jobs' ends are published */
 #pragma unroll 1
   for (;;) {
     const bool closed = __all_sync(FULL_WARP, *(volatile int32_t *)&own->closing &&
@@ -330,6 +385,10 @@ __device__ __forceinline__ void watcher_warp(control *own) {
       lands = __any_sync(FULL_WARP, barrier_doze(&own->full[landed % RING], landed / RING & 1u));
     else
       __nanosleep(IDLE_NS);
+#ifdef TTPREM_FAULT_DELAY /* tests/faults: this block's watcher is slow */
+    if (lands && own->plan_block == DELAY_WATCHER)
+      wait_until(prem_clock_ns() + TTPREM_FAULT_DELAY);
+#endif
     const int64_t end_ns = prem_clock_ns();
     block_fence();
     const slip *fetch = nullptr;
@@ -349,6 +408,14 @@ __device__ __forceinline__ void watcher_warp(control *own) {
     const uint32_t computed = __shfl_sync(FULL_WARP, done.y, 0) - computes;
     const uint32_t stored = __shfl_sync(FULL_WARP, done.z, 0) - stores;
     block_fence();
+    if (computes + computed != told) { /* others wait for it: all at once, a lane each */
+      const slip *of = &own->computes[(told + (uint32_t)lane_number()) % SLIPS];
+      if (told + (uint32_t)lane_number() - computes < computed &&
+          (of->record.flags & PREM_RECORD_LAST) != 0)
+        job_finish(of);
+      __syncwarp();
+      told = computes + computed;
+    }
     if (closed && !flies && !lands && computed == 0 && stored == 0) {
       const uint32_t ordered = *(volatile uint32_t *)&own->ordered;
       if (__all_sync(FULL_WARP, done.w != 0 || ordered == stores))
@@ -359,9 +426,6 @@ __device__ __forceinline__ void watcher_warp(control *own) {
       continue;
     const slip *compute = computed ? &own->computes[computes++ % SLIPS] : nullptr;
     const slip *store = stored ? &own->stores[stores++ % SLIPS] : nullptr;
-    if (computed && lane_number() == 0 && (compute->record.flags & PREM_RECORD_LAST) != 0)
-      job_finish(compute);
-    __syncwarp();
     slips_record(fetch, compute, store);
     if (lane_number() == 0) {
       *(volatile uint32_t *)&own->computes_written = computes;

@@ -8,14 +8,15 @@ namespace {
 
 /** Take a phase's record from the ring, and where it stands. One warp. */
 __device__ __forceinline__ void slip_fill(slip *of, const prem_device_record *record,
-                                          const cursor &at) {
+                                          const cursor &at, int64_t origin_ns) {
   constexpr int32_t WORDS = (int32_t)(sizeof(prem_device_record) / 16);
   const int32_t lane = lane_number();
   if (lane < WORDS)
     ((int4 *)&of->record)[lane] = ((const int4 *)record)[lane];
   if (lane == 0) {
-    of->origin_ns = at.origin_ns;
+    of->origin_ns = origin_ns;
     of->hyperperiod = at.hyperperiod;
+    of->index = at.index;
   }
 }
 
@@ -33,9 +34,13 @@ __device__ __noinline__ void job_finish(const slip *of) {
   const prem_device_task *task = task_at(own, launch, of->record.task);
   const int64_t hyperperiod = of->hyperperiod, end_ns = of->end_ns;
   const int32_t job = of->record.job;
-  *(volatile long long *)&launch.done_at[task->first_done] = end_ns;
-  prem_store_release((int64_t *)&launch.done_jobs[task->first_done],
-                     hyperperiod * task->jobs + job + 1);
+  if (task->ends != nullptr) {
+    const uint32_t number = (uint32_t)of->hyperperiod * (uint32_t)task->jobs + (uint32_t)job;
+    prem_device_end *end = &task->ends[number & ((1u << task->ends_shift) - 1u)];
+    if (task->keeps_end)
+      atomicMax(&end->end_ns, (long long)end_ns);
+    prem_add_release(&end->blocks);
+  }
   atomicMax(&launch.job_end_ns[hyperperiod * launch.job_count + task->first_job + job],
             (long long)(end_ns - own->start_ns));
 }
