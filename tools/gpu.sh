@@ -7,7 +7,8 @@
 #       -DTTPREM_CUDA_ARCHITECTURES=90a-real builds for one kind of GPU only.
 #   ttprem-gpu/gpu.sh measure [-o FOLDER] [STEP...]     there, unpacked; steps, default all:
 #       check      the GPU's tests; every schedule with data in all modes and by all engines
-#       faults     faults planted on purpose: the right message, and the GPU free again in a second
+#       faults     faults planted on purpose: delays, which the stamps have to show; then the right
+#                  message, and the GPU free again in a second
 #       sanitize   compute-sanitizer on small schedules
 #       measure    the measurements, one JSON and table each, with the GPU's state before and after
 #       h200_conv2d  what experiments/h200_conv2d/ shows, in nine minutes at most
@@ -51,7 +52,10 @@ step_check() {
     --repeat 20
 }
 
-step_faults() { limit faults 480 "$here/tests/gpu_faults.sh" "$here/bin" "$here/schedules"; }
+step_faults() {
+  limit delays 60 "$here/tests/gpu_delays.sh" "$here/bin"
+  limit faults 480 "$here/tests/gpu_faults.sh" "$here/bin" "$here/schedules"
+}
 
 step_sanitize() {
   local tool name mode
@@ -354,7 +358,7 @@ pack() {
 
   rm -rf "$folder"
   mkdir -p "$folder/bin" "$folder/lib" "$folder/own_kernel" "$folder/schedules"
-  cp "$build/ttprem" "$build/own/own_ttprem" "$build/faults/faulty_ttprem" "$build/faults/run_again" \
+  cp "$build/ttprem" "$build/own/own_ttprem" "$build"/faults/{faulty_ttprem,delayed_ttprem,run_again} \
     "${tests[@]/#/$build/tests/}" "$folder/bin"
   strip "$folder"/bin/*
   mapfile -t libraries < <(libraries_of "$folder"/bin/*)
@@ -369,7 +373,7 @@ pack() {
   draw_input "$folder" frame.png 1080 1920
   cp tests/own_kernel/sharpen.cfg "$folder/own_kernel"
   mkdir -p "$folder/tests/faults"
-  cp tests/*.cfg tests/gpu_faults.sh "$folder/tests"
+  cp tests/*.cfg tests/gpu_faults.sh tests/gpu_delays.sh "$folder/tests"
   cp tests/faults/*.cfg "$folder/tests/faults"
   cp tools/gpu.sh experiments/h200_conv2d/pauses.sh LICENSE "$folder"
   tar -C "$build" -czf "$folder.tar.gz" "$name"
