@@ -5,7 +5,7 @@
 
 enum {
   LEAST_WORDS = 8,
-  HYPERPERIODS = 4 /* that the words of a task reach back, at least: see add_own() */
+  HYPERPERIODS = 4 /* that the words of a task reach back, at least: see own_need() */
 };
 
 /* A task that others follow. */
@@ -120,7 +120,7 @@ static int64_t add_job(asking *all, int32_t task, int32_t job, int phase, bool i
 }
 
 /* Without room for them they are counted. */
-static cudaError_t add_all(asking *all, prem_device_task *tasks) {
+static prem_status add_all(asking *all, prem_device_task *tasks) {
   all->ask_count = 0;
   for (int32_t t = 0; t < all->program->schedule->task_count; ++t) {
     const bool itself = asks_itself(all, t);
@@ -131,41 +131,47 @@ static cudaError_t add_all(asking *all, prem_device_task *tasks) {
         count = add_job(all, t, job, phase, itself);
       tasks[t].ask_count[phase] = (uint16_t)count;
       if (count > UINT16_MAX || all->ask_count > INT32_MAX)
-        return cudaErrorInvalidValue;
+        return PREM_ERR_INVALID;
     }
   }
-  return cudaSuccess;
+  return PREM_OK;
 }
 
-cudaError_t prem_asks_upload(const prem_program *program, prem_device_task *tasks,
-                             prem_cuda_program *out) {
-  asking all = {.program = program,
-                .leaders = calloc((size_t)program->schedule->task_count, sizeof *all.leaders)};
-  cudaError_t error = all.leaders ? cudaSuccess : cudaErrorMemoryAllocation;
-  if (error == cudaSuccess) {
-    out->end_words = find_leaders(&all);
-    error =
-        prem_cuda_keep(out, (void **)&all.ends, NULL, (size_t)out->end_words * sizeof *all.ends);
-  }
-  if (error == cudaSuccess)
-    error = add_all(&all, tasks);
-  if (error == cudaSuccess) {
-    all.asks = calloc((size_t)all.ask_count + 1, sizeof *all.asks);
-    error = all.asks ? add_all(&all, tasks) : cudaErrorMemoryAllocation;
-  }
-  if (error == cudaSuccess)
-    error = prem_cuda_keep(out, (void **)&out->launch.asks, all.asks,
-                           (size_t)all.ask_count * sizeof *all.asks);
-  for (int32_t t = 0; t < program->schedule->task_count; ++t) {
-    const leader *of = &all.leaders[t];
-    if (error != cudaSuccess || !of->followed)
-      continue;
-    tasks[t].ends = all.ends + of->first_word;
+static void enter_leaders(const asking *all, prem_device_task *tasks) {
+  for (int32_t t = 0; t < all->program->schedule->task_count; ++t) {
+    const leader *of = &all->leaders[t];
+    tasks[t].ends = of->followed ? all->ends + of->first_word : NULL;
     tasks[t].ends_shift = (uint8_t)of->shift;
     tasks[t].keeps_end = of->lagged;
   }
-  out->launch.ends = all.ends;
-  free(all.asks);
+}
+
+int64_t prem_asks_words(const prem_program *program) {
+  asking all = {.program = program,
+                .leaders = calloc((size_t)program->schedule->task_count, sizeof *all.leaders)};
+  const int64_t words = all.leaders ? find_leaders(&all) : 0;
   free(all.leaders);
-  return error;
+  return words;
+}
+
+prem_status prem_asks_make(const prem_program *program, prem_device_end *ends,
+                           prem_device_task *tasks, prem_device_ask **asks, int64_t *count) {
+  asking all = {.program = program,
+                .leaders = calloc((size_t)program->schedule->task_count, sizeof *all.leaders),
+                .ends = ends};
+  prem_status status = PREM_ERR_MEMORY;
+  *asks = NULL;
+  if (!all.leaders)
+    return status;
+  find_leaders(&all);
+  status = add_all(&all, tasks);
+  if (!status) {
+    all.asks = calloc((size_t)all.ask_count + 1, sizeof *all.asks);
+    status = all.asks ? add_all(&all, tasks) : PREM_ERR_MEMORY;
+  }
+  enter_leaders(&all, tasks);
+  free(all.leaders);
+  *asks = all.asks;
+  *count = all.ask_count;
+  return status;
 }

@@ -142,6 +142,25 @@ static void task_fill(const prem_program *program, const prem_cuda_arrays *array
   ports_fill(task, arrays, tables, out);
 }
 
+static cudaError_t asks_upload(const prem_program *program, prem_device_task *tasks,
+                               prem_cuda_program *out) {
+  prem_device_ask *asks = NULL;
+  int64_t count = 0;
+  cudaError_t error;
+  out->end_words = prem_asks_words(program);
+  CUDA_TRY(prem_cuda_keep(out, (void **)&out->launch.ends, NULL,
+                          (size_t)out->end_words * sizeof *out->launch.ends));
+  const prem_status status = prem_asks_make(program, out->launch.ends, tasks, &asks, &count);
+  error = status == PREM_OK           ? cudaSuccess
+          : status == PREM_ERR_MEMORY ? cudaErrorMemoryAllocation
+                                      : cudaErrorInvalidValue;
+  if (error == cudaSuccess)
+    error = prem_cuda_keep(out, (void **)&out->launch.asks, asks, (size_t)count * sizeof *asks);
+fail:
+  free(asks);
+  return error;
+}
+
 static cudaError_t tasks_upload(const prem_program *program, const prem_cuda_arrays *arrays,
                                 prem_cuda_program *out) {
   const size_t tasks = (size_t)program->schedule->task_count;
@@ -177,7 +196,7 @@ static cudaError_t tasks_upload(const prem_program *program, const prem_cuda_arr
   for (size_t t = 0; t < tasks; ++t)
     if (program->schedule->tasks[t].definition->compatible)
       ports_place(&program->schedule->tasks[t], arrays, &tables.ports[tables.tasks[t].first_port]);
-  CUDA_TRY(prem_asks_upload(program, tables.tasks, out));
+  CUDA_TRY(asks_upload(program, tables.tasks, out));
   CUDA_TRY(
       prem_cuda_keep(out, (void **)&out->launch.tasks, tables.tasks, tasks * sizeof *tables.tasks));
   CUDA_TRY(prem_cuda_keep(out, (void **)&out->launch.demands, tables.demands,
