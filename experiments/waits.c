@@ -16,7 +16,7 @@ static bool sort_by_block(prem_waits *waits) {
   const prem_trace *trace = waits->trace;
   const size_t blocks = (size_t)waits->schedule->platform.blocks;
   const size_t records = (size_t)trace->record_count;
-  waits->order = malloc((records + 1) * sizeof *waits->order);
+  waits->order = calloc(records + 1, sizeof *waits->order);
   waits->first = calloc(blocks + 2, sizeof *waits->first);
   if (!waits->order || !waits->first)
     return false;
@@ -64,7 +64,7 @@ static bool find_beginnings(prem_waits *waits) {
     return false;
   }
   for (size_t i = 0; i < phases; ++i)
-    met[i].block = -1;
+    met[i] = (met_job){.block = -1};
   for (int64_t at = 0; at < waits->trace->record_count; ++at) {
     const prem_trace_record *record = walk(waits, at);
     met_job *last = &met[record->task * PREM_PHASE_COUNT + record->phase];

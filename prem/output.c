@@ -94,7 +94,7 @@ bool prem_output_same(const char *path, const char *other) {
 
 /* The part of a path that is there, links followed; NULL where what is missing leads up again. */
 static char *real_part(const char *path) {
-  char *at = follow_links(path), *real;
+  char *at = follow_links(path), *real = NULL;
   while (at && !(real = realpath(at, NULL))) {
     const char *slash = strrchr(at, '/');
     char *folder = strcmp(slash ? slash + 1 : at, "..") == 0 ? NULL : folder_of(at);
@@ -104,9 +104,6 @@ static char *real_part(const char *path) {
     if (is_end)
       break;
   }
-  if (!at)
-    return NULL;
-  real = realpath(at, NULL);
   free(at);
   return real;
 }
