@@ -212,7 +212,7 @@ int main(void) {
   tcase_add_test(why, no_order_is_left);
   tcase_add_test(why, a_resource_is_asked_for_too_much);
   tcase_add_test(why, a_path_leaves_no_time);
-  tcase_set_timeout(plans, 60);
+  tcase_set_timeout(plans, 240);
   suite_add_tcase(suite, by_hand);
   suite_add_tcase(suite, plans);
   suite_add_tcase(suite, why);

@@ -139,7 +139,7 @@ int main(void) {
   }
   Suite *suite = suite_create("exact");
   TCase *answers = tcase_create("answers");
-  tcase_set_timeout(answers, 60);
+  tcase_set_timeout(answers, 240);
   tcase_add_test(answers, what_is_optimal_no_plan_is_shorter_than);
   tcase_add_test(answers, periodic_sets_have_a_plan_or_have_none);
   tcase_add_test(answers, a_phase_may_run_into_the_next_hyperperiod);

@@ -237,7 +237,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("search");
   TCase *all = tcase_create("all");
-  tcase_set_timeout(all, 60);
+  tcase_set_timeout(all, 240);
   tcase_add_test(all, planted_optima_are_nearly_reached);
   tcase_add_test(all, equal_seeds_and_steps_give_equal_plans);
   tcase_add_test(all, a_project_is_planned_to_its_optimum);
