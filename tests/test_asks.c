@@ -256,7 +256,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("asks");
   TCase *orders = tcase_create("orders");
-  tcase_set_timeout(orders, 60);
+  tcase_set_timeout(orders, 240);
   tcase_add_test(orders, a_leader_runs_ahead);
   tcase_add_test(orders, a_reader_far_behind);
   tcase_add_test(orders, a_fork_and_a_join);

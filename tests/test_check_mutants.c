@@ -430,12 +430,12 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("check_mutants");
   TCase *mutants = tcase_create("mutants");
-  tcase_set_timeout(mutants, 60);
+  tcase_set_timeout(mutants, 240);
   tcase_add_test(mutants, plans_without_slack_are_legal);
   tcase_add_test(mutants, every_mutant_of_a_plan_without_slack_is_refused);
   suite_add_tcase(suite, mutants);
   TCase *random = tcase_create("random plans");
-  tcase_set_timeout(random, 60);
+  tcase_set_timeout(random, 240);
   tcase_add_test(random, random_plans_are_judged_as_instant_by_instant);
   tcase_add_test(random, random_plans_with_a_guard_are_judged_as_instant_by_instant);
   suite_add_tcase(suite, random);

@@ -191,7 +191,7 @@ END_TEST
 
 int main(void) {
   TCase *cases = tcase_create("intervals");
-  tcase_set_timeout(cases, 60);
+  tcase_set_timeout(cases, 240);
   tcase_add_test(cases, it_is_one_compute_that_takes_memory);
   tcase_add_loop_test(cases, it_has_no_memory_phases, 0, sizeof refusals / sizeof *refusals);
   tcase_add_test(cases, its_windows_stay_in_their_arrays);

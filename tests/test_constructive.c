@@ -526,11 +526,11 @@ int main(void) {
   tcase_add_test(refused, a_policy_that_does_not_exist);
   suite_add_tcase(suite, refused);
   TCase *random = tcase_create("random");
-  tcase_set_timeout(random, 60);
+  tcase_set_timeout(random, 240);
   tcase_add_loop_test(random, random_sets_pass_the_checker, 0, 4);
   suite_add_tcase(suite, random);
   TCase *files = tcase_create("files");
-  tcase_set_timeout(files, 60);
+  tcase_set_timeout(files, 240);
   tcase_add_test(files, all_examples_are_planned);
   tcase_add_test(files, all_figures_are_planned);
   suite_add_tcase(suite, files);

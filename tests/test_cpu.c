@@ -519,7 +519,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("cpu");
   TCase *runs = tcase_create("runs");
-  tcase_set_timeout(runs, 60);
+  tcase_set_timeout(runs, 240);
   tcase_add_loop_test(runs, outputs_are_right_in_every_mode, 0, 6);
   tcase_add_loop_test(runs, hyperperiods_follow_each_other, 0, 5);
   tcase_add_test(runs, a_resident_run_of_1000_hyperperiods);

@@ -406,7 +406,7 @@ int main(void) {
   tcase_add_test(edges, warm_up_waits_for_the_hyperperiod_before);
   suite_add_tcase(suite, edges);
   TCase *runs = tcase_create("runs");
-  tcase_set_timeout(runs, 60);
+  tcase_set_timeout(runs, 240);
   tcase_add_loop_test(runs, the_simulator_lets_no_writer_overtake_a_reader, 0, 2);
   tcase_add_loop_test(runs, the_cpu_lets_no_writer_overtake_a_reader, 0, 2);
   tcase_add_test(runs, nobody_overtakes_on_a_machine_that_is_too_slow);

@@ -190,7 +190,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("data_gaps");
   TCase *tests = tcase_create("data gaps");
-  tcase_set_timeout(tests, 60);
+  tcase_set_timeout(tests, 240);
   tcase_add_test(tests, one_shot_sets_get_a_longer_hyperperiod);
   tcase_add_test(tests, a_periodic_writer_is_moved);
   tcase_add_loop_test(tests, random_chains_leave_time_to_tell, 0, 2);

@@ -267,7 +267,7 @@ END_TEST
 
 int main(void) {
   TCase *lanes = tcase_create("lanes");
-  tcase_set_timeout(lanes, 60);
+  tcase_set_timeout(lanes, 240);
   tcase_add_loop_test(lanes, lanes_give_the_references_bits, 0,
                       (int)(sizeof cases / sizeof *cases));
   tcase_add_test(lanes, every_kernel_has_a_case);

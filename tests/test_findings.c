@@ -533,7 +533,7 @@ int main(void) {
   Suite *suite = suite_create("findings");
   TCase *cases = tcase_create("findings");
   tcase_add_unchecked_fixture(cases, make_folder, remove_folder);
-  tcase_set_timeout(cases, 60);
+  tcase_set_timeout(cases, 240);
   tcase_add_test(cases, all_that_was_found_is_written);
   tcase_add_test(cases, a_gpu_is_named);
   tcase_add_test(cases, doubts_are_written);

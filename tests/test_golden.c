@@ -168,7 +168,7 @@ int main(void) {
   tcase_add_loop_test(golden, trace_equals_the_golden_text, 0, CASE_COUNT);
   suite_add_tcase(suite, golden);
   TCase *thesis = tcase_create("thesis");
-  tcase_set_timeout(thesis, 60);
+  tcase_set_timeout(thesis, 240);
   tcase_add_test(thesis, thesis_schedules_equal_the_formulas);
   suite_add_tcase(suite, thesis);
   return run_suite(suite);

@@ -171,7 +171,7 @@ int main(void) {
   tcase_add_test(draws, graphs_are_of_all_kinds);
   suite_add_tcase(suite, draws);
   TCase *judge = tcase_create("judge");
-  tcase_set_timeout(judge, 60);
+  tcase_set_timeout(judge, 240);
   tcase_add_test(judge, the_judge_finds_what_is_wrong);
   tcase_add_test(judge, a_plan_too_short_is_seen);
   suite_add_tcase(suite, judge);

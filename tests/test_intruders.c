@@ -120,7 +120,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("intruders");
   TCase *cases = tcase_create("other process");
-  tcase_set_timeout(cases, 60);
+  tcase_set_timeout(cases, 240);
   tcase_add_checked_fixture(cases, set_up, tear_down);
   tcase_add_test(cases, its_report_is_added);
   tcase_add_test(cases, it_gets_its_part);

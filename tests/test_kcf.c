@@ -313,7 +313,7 @@ END_TEST
 
 int main(void) {
   TCase *kcf = tcase_create("kcf");
-  tcase_set_timeout(kcf, 60);
+  tcase_set_timeout(kcf, 240);
   tcase_add_checked_fixture(kcf, make_folder, remove_folder);
   tcase_add_loop_test(kcf, operators_are_right_and_the_same_everywhere, 0,
                       (int)(sizeof shapes / sizeof *shapes));

@@ -336,7 +336,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("keep");
   TCase *all = tcase_create("all");
-  tcase_set_timeout(all, 60);
+  tcase_set_timeout(all, 240);
   tcase_add_test(all, what_has_not_changed_is_not_moved);
   tcase_add_test(all, one_task_more);
   tcase_add_test(all, one_task_less);

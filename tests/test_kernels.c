@@ -501,7 +501,7 @@ END_TEST
 
 int main(void) {
   TCase *kernels = tcase_create("kernels");
-  tcase_set_timeout(kernels, 60);
+  tcase_set_timeout(kernels, 240);
   tcase_add_loop_test(kernels, every_kernel_equals_its_reference, 0,
                       prem_registry_builtin()->count);
   tcase_add_test(kernels, conv2d_weighs_the_neighbours_in_order);

@@ -110,7 +110,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("pipeline");
   TCase *all = tcase_create("all");
-  tcase_set_timeout(all, 60);
+  tcase_set_timeout(all, 240);
   tcase_add_test(all, joined_phases_shorten_a_regular_plan);
   tcase_add_test(all, a_guard_less_is_worth_it);
   tcase_add_test(all, where_nothing_is_gained_nothing_is_joined);

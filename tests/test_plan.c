@@ -610,7 +610,7 @@ int main(void) {
   tcase_add_test(refused, more_phases_than_the_limit);
   suite_add_tcase(suite, refused);
   TCase *compressing = tcase_create("compressing");
-  tcase_set_timeout(compressing, 60);
+  tcase_set_timeout(compressing, 240);
   tcase_add_loop_test(compressing, random_slots_survive_the_round_trip, 0, 4);
   tcase_add_test(compressing, a_hundred_thousand_regular_tiles_are_a_few_runs);
   tcase_add_test(compressing, jobs_merge_as_well);

@@ -42,7 +42,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("random_plans");
   TCase *tests = tcase_create("random");
-  tcase_set_timeout(tests, 60);
+  tcase_set_timeout(tests, 240);
   tcase_add_test(tests, random_plans_run_on_the_simulator);
   tcase_add_test(tests, random_plans_run_on_the_cpu);
   tcase_add_test(tests, equal_seeds_give_equal_schedules);

@@ -567,7 +567,7 @@ END_TEST
 int main(void) {
   TCase *cases = tcase_create("good files");
   tcase_add_checked_fixture(cases, make_folder, remove_folder);
-  tcase_set_timeout(cases, 60);
+  tcase_set_timeout(cases, 240);
   tcase_add_test(cases, examples_load);
   tcase_add_test(cases, thesis_is_read);
   tcase_add_test(cases, camera_is_read);

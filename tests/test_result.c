@@ -774,7 +774,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("result");
   TCase *cases = tcase_create("result");
-  tcase_set_timeout(cases, 60);
+  tcase_set_timeout(cases, 240);
   tcase_add_checked_fixture(cases, set_up, tear_down);
   tcase_add_test(cases, json_says_where_it_comes_from);
   tcase_add_test(cases, json_rows_have_every_key);

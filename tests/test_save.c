@@ -375,7 +375,7 @@ END_TEST
 int main(void) {
   TCase *cases = tcase_create("save");
   tcase_add_checked_fixture(cases, make_folder, remove_folder);
-  tcase_set_timeout(cases, 60);
+  tcase_set_timeout(cases, 240);
   tcase_add_test(cases, comes_back_equal);
   tcase_add_test(cases, bytes_before_the_plan_stay);
   tcase_add_test(cases, plan_may_be_taken_out);

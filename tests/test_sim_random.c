@@ -107,7 +107,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("sim_random");
   TCase *tests = tcase_create("random");
-  tcase_set_timeout(tests, 60);
+  tcase_set_timeout(tests, 240);
   tcase_add_loop_test(tests, random_schedules_run_as_planned, 1, 4);
   suite_add_tcase(suite, tests);
   return run_suite(suite);

@@ -94,7 +94,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("timeline");
   TCase *all = tcase_create("all");
-  tcase_set_timeout(all, 60);
+  tcase_set_timeout(all, 240);
   tcase_add_test(all, the_first_instant_with_room_is_found);
   tcase_add_test(all, gaps_that_are_too_short_are_passed_over);
   tcase_add_test(all, what_is_given_back_is_free);

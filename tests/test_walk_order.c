@@ -55,7 +55,7 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("walk order");
   TCase *cases = tcase_create("order");
-  tcase_set_timeout(cases, 60);
+  tcase_set_timeout(cases, 240);
   tcase_add_loop_test(cases, a_walk_visits_every_node_once, 0, COUNTS);
   tcase_add_test(cases, a_sequential_walk_goes_in_order);
   tcase_add_test(cases, a_random_walk_jumps);
