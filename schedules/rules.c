@@ -340,7 +340,7 @@ static bool add_after(building *b, int32_t t, const prem_after *after) {
 static bool add_data_wraps(building *b, const prem_data_pair *pair, int64_t gap_ns) {
   const prem_node *nodes = b->nodes.items;
   job_nodes before = b->jobs[b->first_job[pair->before]], job = b->jobs[b->first_job[pair->task]];
-  if (before.end < 0 || job.begin < 0)
+  if (!nodes || before.end < 0 || job.begin < 0)
     return true;
   for (int32_t n = job.begin + 2; n < b->nodes.count && nodes[n].task == pair->task; ++n) {
     bool first = nodes[n].phase >= pair->phase &&
