@@ -1,7 +1,7 @@
 /* E043: a memory phase whose `busy_ns` is below its `wcet_ns`, and below what its bytes need. Only
- * without such phases does what a regulated plan promises hold: that no window asks for more than the
- * memory delivers. A phase that holds the memory until it ends promises nothing of its bytes: they may
- * come from a cache. */
+ * without such phases does what a regulated plan promises hold: that no window asks for more than
+ * the memory delivers. A phase that holds the memory until it ends promises nothing of its bytes:
+ * they may come from a cache. */
 #include "check.h"
 
 #include <inttypes.h>
@@ -30,7 +30,8 @@ static void check_phase(const prem_checker *checker, const prem_task *task,
   const int64_t bandwidth = bandwidth_of(checker);
   const int32_t gang = task->block_count < task->tile_count ? task->block_count : task->tile_count;
   const int32_t blocks = memory->per_task ? gang : 1;
-  if (!spec->exists || spec->busy_ns == 0 || spec->busy_ns >= spec->wcet_ns || !spec->demand || spec->demand[0] == 0 || bytes == 0)
+  if (!spec->exists || spec->busy_ns == 0 || spec->busy_ns >= spec->wcet_ns || !spec->demand ||
+      spec->demand[0] == 0 || bytes == 0)
     return;
   const wide work = (wide)bytes * blocks * memory->capacity * 1000000000;
   const wide rate = (wide)bandwidth * spec->demand[0];

@@ -149,7 +149,7 @@ static void enter_leaders(const asking *all, prem_device_task *tasks) {
 int64_t prem_asks_words(const prem_program *program) {
   asking all = {.program = program,
                 .leaders = calloc((size_t)program->schedule->task_count, sizeof *all.leaders)};
-  const int64_t words = all.leaders ? find_leaders(&all) : 0;
+  const int64_t words = all.leaders ? find_leaders(&all) : -1;
   free(all.leaders);
   return words;
 }

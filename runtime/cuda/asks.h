@@ -5,7 +5,7 @@
 
 #include "device_program.h"
 
-/** Words that the tasks need which others follow. */
+/** Words that the tasks need which others follow; -1: out of memory. */
 int64_t prem_asks_words(const prem_program *program);
 
 /**

@@ -146,8 +146,10 @@ static cudaError_t asks_upload(const prem_program *program, prem_device_task *ta
                                prem_cuda_program *out) {
   prem_device_ask *asks = NULL;
   int64_t count = 0;
-  cudaError_t error;
+  cudaError_t error = cudaErrorMemoryAllocation;
   out->end_words = prem_asks_words(program);
+  if (out->end_words < 0)
+    goto fail;
   CUDA_TRY(prem_cuda_keep(out, (void **)&out->launch.ends, NULL,
                           (size_t)out->end_words * sizeof *out->launch.ends));
   const prem_status status = prem_asks_make(program, out->launch.ends, tasks, &asks, &count);
