@@ -37,15 +37,16 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ COMPONENT ttprem
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/experiments/report/uPlot.LICENSE
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT license)
 
-# No two files share a name, so their sources lie in one folder. The lists lie apart: an include
-# finds the file beside it first.
+# Their sources lie as they do here, since an include has its path from the root. The lists of kernels
+# lie apart: each build has its own.
 set(source_dir ${CMAKE_INSTALL_DATADIR}/ttprem)
-set(header_patterns kernels/*.h runtime/*.h runtime/cuda/*.h runtime/cuda/*.cuh)
-list(TRANSFORM header_patterns PREPEND ${PROJECT_SOURCE_DIR}/)
-file(GLOB kernel_headers CONFIGURE_DEPENDS ${header_patterns})
-list(TRANSFORM kernel_sources PREPEND ${PROJECT_SOURCE_DIR}/)
-install(FILES ${kernel_sources} ${kernel_headers} ${PROJECT_SOURCE_DIR}/tools/main.c
-  ${PROJECT_SOURCE_DIR}/tools/command.h DESTINATION ${source_dir}/sources COMPONENT libttprem-dev)
+file(GLOB_RECURSE kernel_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+  ${PROJECT_SOURCE_DIR}/kernels/*.h ${PROJECT_SOURCE_DIR}/runtime/*.h ${PROJECT_SOURCE_DIR}/runtime/*.cuh)
+foreach(source IN LISTS kernel_sources kernel_headers ITEMS tools/main.c tools/command.h)
+  get_filename_component(folder ${source} DIRECTORY)
+  install(FILES ${PROJECT_SOURCE_DIR}/${source} DESTINATION ${source_dir}/sources/${folder}
+    COMPONENT libttprem-dev)
+endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/kernels/kernels.def
   ${PROJECT_BINARY_DIR}/kernels/kernel_headers.h DESTINATION ${source_dir} COMPONENT libttprem-dev)
 

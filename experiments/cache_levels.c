@@ -1,5 +1,5 @@
 /* Levels of a memory hierarchy. */
-#include "cache_levels.h"
+#include "experiments/cache_levels.h"
 
 #include <math.h>
 #include <stdlib.h>

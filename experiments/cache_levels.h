@@ -1,6 +1,6 @@
 /** Levels of a memory hierarchy, read off the time of an access over the length of the list. */
-#ifndef TTPREM_CACHE_LEVELS_H
-#define TTPREM_CACHE_LEVELS_H
+#ifndef TTPREM_EXPERIMENTS_CACHE_LEVELS_H
+#define TTPREM_EXPERIMENTS_CACHE_LEVELS_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* The caches of the host's cores. */
-#include "caches.h"
+#include "experiments/caches.h"
 
 #include <hwloc.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /** The caches that a machine says it has. */
-#ifndef TTPREM_CACHES_H
-#define TTPREM_CACHES_H
+#ifndef TTPREM_EXPERIMENTS_CACHES_H
+#define TTPREM_EXPERIMENTS_CACHES_H
 
-#include "walks.h"
+#include "experiments/walks.h"
 
 enum { PREM_MOST_CACHES = 4 };
 

@@ -1,7 +1,7 @@
 /* The caches of a GPU. */
 #include <cuda_runtime_api.h>
 
-#include "caches.h"
+#include "experiments/caches.h"
 
 /** KiB of L1 and scratchpad together, which no call of CUDA tells: the table "Technical
  *  specifications per compute capability" of NVIDIA's CUDA programming guide. */

@@ -2,7 +2,7 @@
  */
 #include <stdlib.h>
 
-#include "waits.h"
+#include "experiments/waits.h"
 
 enum { NOT_FOLLOWED = -1, BEING_FOLLOWED = -2, BEHIND_LATE = 1 << 30 };
 

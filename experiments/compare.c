@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "stops.h"
+#include "experiments/stops.h"
 #include "ttprem/measure.h"
 
 enum {

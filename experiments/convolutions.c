@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scenario.h"
+#include "experiments/scenario.h"
 
 enum { THESIS_KERNELS = 4, CPU_LATE_NS = 2000, WARMUP_TILES = 1, COLD_NS = 10000 };
 

@@ -1,5 +1,5 @@
 /* Cores and threads on them. */
-#include "cores.h"
+#include "experiments/cores.h"
 
 #include <sched.h>
 

@@ -1,6 +1,6 @@
 /** The cores that experiments on the host use, its clock, and threads pinned to cores. */
-#ifndef TTPREM_CORES_H
-#define TTPREM_CORES_H
+#ifndef TTPREM_EXPERIMENTS_CORES_H
+#define TTPREM_EXPERIMENTS_CORES_H
 
 #include <pthread.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /** Writing a text into CSV. */
-#ifndef TTPREM_CSV_QUOTE_H
-#define TTPREM_CSV_QUOTE_H
+#ifndef TTPREM_EXPERIMENTS_CSV_QUOTE_H
+#define TTPREM_EXPERIMENTS_CSV_QUOTE_H
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* CSV as RFC 4180 has it, but for line ends within quotes: no name of ours has one. */
-#include "csv_reader.h"
+#include "experiments/csv_reader.h"
 
 #include <errno.h>
 #include <stdarg.h>

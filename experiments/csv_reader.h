@@ -1,6 +1,6 @@
 /** Reading CSV line by line, however long the file: one line of it is in memory. */
-#ifndef TTPREM_CSV_READER_H
-#define TTPREM_CSV_READER_H
+#ifndef TTPREM_EXPERIMENTS_CSV_READER_H
+#define TTPREM_EXPERIMENTS_CSV_READER_H
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Distributions in findings. */
-#include "distribution.h"
+#include "experiments/distribution.h"
 
 #include <math.h>
 

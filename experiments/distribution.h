@@ -1,6 +1,6 @@
 /** Distributions in findings: a table and its chart of steps, and many values in a few rows. */
-#ifndef TTPREM_DISTRIBUTION_H
-#define TTPREM_DISTRIBUTION_H
+#ifndef TTPREM_EXPERIMENTS_DISTRIBUTION_H
+#define TTPREM_EXPERIMENTS_DISTRIBUTION_H
 
 #include "ttprem/findings.h"
 #include "ttprem/measure.h"

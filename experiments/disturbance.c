@@ -1,5 +1,5 @@
 /* Watching the machine: see disturbance.h. NVML is asked only where it is there. */
-#include "disturbance.h"
+#include "experiments/disturbance.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /** What the host can see of whoever disturbs a measurement. */
-#ifndef TTPREM_DISTURBANCE_H
-#define TTPREM_DISTURBANCE_H
+#ifndef TTPREM_EXPERIMENTS_DISTURBANCE_H
+#define TTPREM_EXPERIMENTS_DISTURBANCE_H
 
-#include "observe.h"
+#include "experiments/observe.h"
 
 typedef struct prem_disturbance prem_disturbance;
 

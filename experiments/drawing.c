@@ -1,12 +1,12 @@
 /* What the pictures share. */
-#include "drawing.h"
+#include "experiments/drawing.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gnuplot.h"
+#include "experiments/gnuplot.h"
 #include "ttprem/output.h"
 #include "ttprem/text.h"
 

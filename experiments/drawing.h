@@ -1,6 +1,6 @@
 /** What the pictures share: size, colours, units and pieces of a gnuplot script. */
-#ifndef TTPREM_DRAWING_H
-#define TTPREM_DRAWING_H
+#ifndef TTPREM_EXPERIMENTS_DRAWING_H
+#define TTPREM_EXPERIMENTS_DRAWING_H
 
 #include <signal.h>
 #include <stdio.h>

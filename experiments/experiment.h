@@ -3,8 +3,8 @@
  * each, NAME/ with README.md, NAME.c and, for what runs on the GPU, NAME.cu; experiments.def is the
  * only list.
  */
-#ifndef TTPREM_EXPERIMENT_H
-#define TTPREM_EXPERIMENT_H
+#ifndef TTPREM_EXPERIMENTS_EXPERIMENT_H
+#define TTPREM_EXPERIMENTS_EXPERIMENT_H
 
 #include "ttprem/findings.h"
 #include "ttprem/runtime.h"

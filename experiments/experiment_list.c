@@ -1,15 +1,15 @@
 /* The experiments of experiments.def as a table. */
 #include <string.h>
 
-#include "experiment.h"
+#include "experiments/experiment.h"
 
 #define PREM_EXPERIMENT(NAME) extern const prem_experiment prem_##NAME##_experiment;
-#include "experiments.def"
+#include "experiments/experiments.def"
 #undef PREM_EXPERIMENT
 
 #define PREM_EXPERIMENT(NAME) &prem_##NAME##_experiment,
 static const prem_experiment *const experiments[] = {
-#include "experiments.def"
+#include "experiments/experiments.def"
 };
 #undef PREM_EXPERIMENT
 

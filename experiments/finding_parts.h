@@ -1,6 +1,6 @@
 /** What findings consist of, for those who write, print and draw them. */
-#ifndef TTPREM_FINDING_PARTS_H
-#define TTPREM_FINDING_PARTS_H
+#ifndef TTPREM_EXPERIMENTS_FINDING_PARTS_H
+#define TTPREM_EXPERIMENTS_FINDING_PARTS_H
 
 #include "ttprem/findings.h"
 

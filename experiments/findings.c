@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "finding_parts.h"
+#include "experiments/finding_parts.h"
 #include "ttprem/text.h"
 
 enum {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drawing.h"
-#include "finding_parts.h"
+#include "experiments/drawing.h"
+#include "experiments/finding_parts.h"
 
 enum {
   HEAD = 36,             /* pixels: the title, */

@@ -1,9 +1,9 @@
 /* Findings as data: JSON with their provenance. */
 #include <math.h>
 
-#include "finding_parts.h"
-#include "json_pieces.h"
-#include "provenance.h"
+#include "experiments/finding_parts.h"
+#include "experiments/json_pieces.h"
+#include "experiments/provenance.h"
 #include "ttprem/output.h"
 
 static json_t *text_or_null(const char *bytes) {

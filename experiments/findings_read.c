@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "finding_parts.h"
+#include "experiments/finding_parts.h"
 #include "ttprem/text.h"
 
 static const char schema[] = "ttprem.findings/1";

@@ -1,5 +1,5 @@
 /* Running gnuplot. Script and picture are files, not pipes: no signal if it ends early. */
-#include "gnuplot.h"
+#include "experiments/gnuplot.h"
 
 #include <errno.h>
 #include <fcntl.h>

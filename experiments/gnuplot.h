@@ -1,6 +1,6 @@
 /** Running gnuplot: a script goes in, a picture comes out. */
-#ifndef TTPREM_GNUPLOT_H
-#define TTPREM_GNUPLOT_H
+#ifndef TTPREM_EXPERIMENTS_GNUPLOT_H
+#define TTPREM_EXPERIMENTS_GNUPLOT_H
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /** What the kernels of experiments share: the clock, words that others write, waits that end. */
-#ifndef TTPREM_GPU_WORK_CUH
-#define TTPREM_GPU_WORK_CUH
+#ifndef TTPREM_EXPERIMENTS_GPU_WORK_CUH
+#define TTPREM_EXPERIMENTS_GPU_WORK_CUH
 
 #include <stdint.h>
 

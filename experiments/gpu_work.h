@@ -1,6 +1,6 @@
 /** What the GPU parts of experiments share on the host. */
-#ifndef TTPREM_GPU_WORK_H
-#define TTPREM_GPU_WORK_H
+#ifndef TTPREM_EXPERIMENTS_GPU_WORK_H
+#define TTPREM_EXPERIMENTS_GPU_WORK_H
 
 #include <cuda_runtime_api.h>
 

@@ -1,5 +1,5 @@
 /* zlib behind a stream of the C library. */
-#include "gzip_file.h"
+#include "experiments/gzip_file.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -1,6 +1,6 @@
 /** Raw data as it is kept: files compressed by gzip, read like any other. */
-#ifndef TTPREM_GZIP_FILE_H
-#define TTPREM_GZIP_FILE_H
+#ifndef TTPREM_EXPERIMENTS_GZIP_FILE_H
+#define TTPREM_EXPERIMENTS_GZIP_FILE_H
 
 #include <stdio.h>
 

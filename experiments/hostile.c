@@ -1,7 +1,7 @@
 /* Hostile neighbours, sized by trial: see hostile.h. */
-#include "hostile.h"
+#include "experiments/hostile.h"
 
-#include "observe.h"
+#include "experiments/observe.h"
 
 #include <stdlib.h>
 #include <string.h>

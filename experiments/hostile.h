@@ -1,6 +1,6 @@
 /** Hostile neighbours: tasks that take the place of others and fill their windows. */
-#ifndef TTPREM_HOSTILE_H
-#define TTPREM_HOSTILE_H
+#ifndef TTPREM_EXPERIMENTS_HOSTILE_H
+#define TTPREM_EXPERIMENTS_HOSTILE_H
 
 #include "ttprem/isolation.h"
 

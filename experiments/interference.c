@@ -1,12 +1,12 @@
 /* Cores that keep the host's memory busy. */
-#include "interference.h"
+#include "experiments/interference.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cores.h"
+#include "experiments/cores.h"
 
 enum {
   MOST_CORES = 1024,

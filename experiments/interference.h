@@ -1,6 +1,6 @@
 /** Cores that keep the host's memory busy while something else is measured. */
-#ifndef TTPREM_INTERFERENCE_H
-#define TTPREM_INTERFERENCE_H
+#ifndef TTPREM_EXPERIMENTS_INTERFERENCE_H
+#define TTPREM_EXPERIMENTS_INTERFERENCE_H
 
 #include "ttprem/diag.h"
 

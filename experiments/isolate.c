@@ -1,7 +1,7 @@
 /* The isolation certificate: every task alone, with its neighbours, with hostile ones. */
-#include "disturbance.h"
-#include "hostile.h"
-#include "observe.h"
+#include "experiments/disturbance.h"
+#include "experiments/hostile.h"
+#include "experiments/observe.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /** Small pieces of JSON. A piece that cannot be made is NULL, and whoever gets it passes that on.
  */
-#ifndef TTPREM_JSON_PIECES_H
-#define TTPREM_JSON_PIECES_H
+#ifndef TTPREM_EXPERIMENTS_JSON_PIECES_H
+#define TTPREM_EXPERIMENTS_JSON_PIECES_H
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Parties by turns: each turn is a short comparison of the modes, whose traces are folded. */
-#include "observe.h"
+#include "experiments/observe.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
  * Several schedules (a task alone, with its neighbours, with hostile ones) run by turns in the same
  * modes, and what their phases and jobs took.
  */
-#ifndef TTPREM_OBSERVE_H
-#define TTPREM_OBSERVE_H
+#ifndef TTPREM_EXPERIMENTS_OBSERVE_H
+#define TTPREM_EXPERIMENTS_OBSERVE_H
 
-#include "times.h"
+#include "experiments/times.h"
 
 /** Times in the order of execution, as they are: where single clock steps count. */
 typedef struct prem_series {

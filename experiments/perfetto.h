@@ -1,6 +1,6 @@
 /** Writing Perfetto's trace format (protobuf), packet by packet, to a stdio file. */
-#ifndef TTPREM_PERFETTO_H
-#define TTPREM_PERFETTO_H
+#ifndef TTPREM_EXPERIMENTS_PERFETTO_H
+#define TTPREM_EXPERIMENTS_PERFETTO_H
 
 #include <stdint.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drawing.h"
-#include "slot_order.h"
+#include "experiments/drawing.h"
+#include "experiments/slot_order.h"
 #include "ttprem/measure.h"
 
 enum {

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drawing.h"
+#include "experiments/drawing.h"
+#include "experiments/use.h"
 #include "ttprem/measure.h"
-#include "use.h"
 
 enum {
   MOST_LANES = 1056,

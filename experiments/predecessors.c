@@ -1,5 +1,5 @@
 /* Whose ends the first phases of a job wait for. */
-#include "predecessors.h"
+#include "experiments/predecessors.h"
 
 #include <stdlib.h>
 

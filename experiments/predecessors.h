@@ -2,8 +2,8 @@
  * Whose ends the first phases of a job wait for: jobs of the tasks that its own task follows, and
  * of those that use the same array where one of the two writes it.
  */
-#ifndef TTPREM_PREDECESSORS_H
-#define TTPREM_PREDECESSORS_H
+#ifndef TTPREM_EXPERIMENTS_PREDECESSORS_H
+#define TTPREM_EXPERIMENTS_PREDECESSORS_H
 
 #include "ttprem/runtime.h"
 

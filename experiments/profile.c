@@ -1,9 +1,9 @@
 /* Profiling: every task alone by the file's resources, and all of them each as fast as it can. */
 #include "ttprem/profile.h"
 
-#include "disturbance.h"
-#include "observe.h"
-#include "tail.h"
+#include "experiments/disturbance.h"
+#include "experiments/observe.h"
+#include "experiments/tail.h"
 
 #include <inttypes.h>
 #include <math.h>

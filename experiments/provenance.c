@@ -1,11 +1,11 @@
 /* Where numbers come from. */
-#include "provenance.h"
+#include "experiments/provenance.h"
 
 #include <inttypes.h>
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "json_pieces.h"
+#include "experiments/json_pieces.h"
 
 static json_t *machine_json(const prem_machine *machine) {
   json_t *object = json_object();

@@ -1,6 +1,6 @@
 /** Where numbers come from: program, machine, command, time. */
-#ifndef TTPREM_PROVENANCE_H
-#define TTPREM_PROVENANCE_H
+#ifndef TTPREM_EXPERIMENTS_PROVENANCE_H
+#define TTPREM_EXPERIMENTS_PROVENANCE_H
 
 #include <jansson.h>
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json_pieces.h"
-#include "report_assets.h"
-#include "report_check.h"
-#include "report_data.h"
+#include "experiments/json_pieces.h"
+#include "experiments/report_assets.h"
+#include "experiments/report_check.h"
+#include "experiments/report_data.h"
 #include "ttprem/output.h"
 
 struct prem_report {

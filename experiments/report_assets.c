@@ -1,6 +1,6 @@
 /* The assembler reads the files: no copy of them as C, and nothing to find once installed.
  * TTPREM_REPORT_FOLDER comes from the build. */
-#include "report_assets.h"
+#include "experiments/report_assets.h"
 
 #define ASSET(name, file)                                                                          \
   __asm__(".pushsection .rodata\n"                                                                 \

@@ -1,6 +1,6 @@
 /** The files of report/, as they are in the source tree: built into the library. */
-#ifndef TTPREM_REPORT_ASSETS_H
-#define TTPREM_REPORT_ASSETS_H
+#ifndef TTPREM_EXPERIMENTS_REPORT_ASSETS_H
+#define TTPREM_EXPERIMENTS_REPORT_ASSETS_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* Results and findings are judged member by member, so that a message can name what is wrong. */
-#include "report_check.h"
+#include "experiments/report_check.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /** Is a JSON document what its schema says? The page trusts what passes. */
-#ifndef TTPREM_REPORT_CHECK_H
-#define TTPREM_REPORT_CHECK_H
+#ifndef TTPREM_EXPERIMENTS_REPORT_CHECK_H
+#define TTPREM_EXPERIMENTS_REPORT_CHECK_H
 
 #include <jansson.h>
 

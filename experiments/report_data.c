@@ -1,5 +1,5 @@
 /* Samples become distributions, phases lists of numbers. */
-#include "report_data.h"
+#include "experiments/report_data.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "csv_reader.h"
-#include "gzip_file.h"
-#include "json_pieces.h"
+#include "experiments/csv_reader.h"
+#include "experiments/gzip_file.h"
+#include "experiments/json_pieces.h"
 
 /** Points of all distributions of a result together, and of one. */
 enum { ALL_POINTS = 60000, MOST_POINTS = 300, FEWEST_POINTS = 40 };

@@ -1,6 +1,6 @@
 /** The CSV files beside a result as JSON small enough for a page. */
-#ifndef TTPREM_REPORT_DATA_H
-#define TTPREM_REPORT_DATA_H
+#ifndef TTPREM_EXPERIMENTS_REPORT_DATA_H
+#define TTPREM_EXPERIMENTS_REPORT_DATA_H
 
 #include <jansson.h>
 

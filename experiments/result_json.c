@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "csv_quote.h"
-#include "json_pieces.h"
-#include "provenance.h"
-#include "result_phases.h"
+#include "experiments/csv_quote.h"
+#include "experiments/json_pieces.h"
+#include "experiments/provenance.h"
+#include "experiments/result_phases.h"
 #include "ttprem/measure.h"
 #include "ttprem/output.h"
 

@@ -1,12 +1,12 @@
 /* Planned and real phases of the rows' example runs, as CSV beside a result. */
-#include "result_phases.h"
+#include "experiments/result_phases.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "csv_quote.h"
-#include "slot_order.h"
+#include "experiments/csv_quote.h"
+#include "experiments/slot_order.h"
 
 enum { MOST_PHASES = 20000, MOST_BLOCKS = 64 };
 

@@ -1,6 +1,6 @@
 /** The phases of a run as they were planned and as they were: what the report's timeline shows. */
-#ifndef TTPREM_RESULT_PHASES_H
-#define TTPREM_RESULT_PHASES_H
+#ifndef TTPREM_EXPERIMENTS_RESULT_PHASES_H
+#define TTPREM_EXPERIMENTS_RESULT_PHASES_H
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* From the text of a schedule to the durations of its phases. */
-#include "scenario.h"
+#include "experiments/scenario.h"
 
 #include <math.h>
 #include <stdlib.h>

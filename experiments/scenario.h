@@ -2,11 +2,11 @@
  * For the experiments that run schedules: from the text of a schedule to the durations of its
  * phases.
  */
-#ifndef TTPREM_SCENARIO_H
-#define TTPREM_SCENARIO_H
+#ifndef TTPREM_EXPERIMENTS_SCENARIO_H
+#define TTPREM_EXPERIMENTS_SCENARIO_H
 
-#include "experiment.h"
-#include "times.h"
+#include "experiments/experiment.h"
+#include "experiments/times.h"
 
 /** What to run and how often. */
 typedef struct prem_setup {

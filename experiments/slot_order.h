@@ -1,6 +1,6 @@
 /** Finding the planned slot of a recorded phase. */
-#ifndef TTPREM_SLOT_ORDER_H
-#define TTPREM_SLOT_ORDER_H
+#ifndef TTPREM_EXPERIMENTS_SLOT_ORDER_H
+#define TTPREM_EXPERIMENTS_SLOT_ORDER_H
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Stops in a trace: see stops.h. Time is cut into bins, so that records need no order. */
-#include "stops.h"
+#include "experiments/stops.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /** Times in which everything stood still: the processor was taken away from whoever ran. */
-#ifndef TTPREM_STOPS_H
-#define TTPREM_STOPS_H
+#ifndef TTPREM_EXPERIMENTS_STOPS_H
+#define TTPREM_EXPERIMENTS_STOPS_H
 
 #include "ttprem/trace.h"
 

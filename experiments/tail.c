@@ -1,5 +1,5 @@
 /* Extreme values, or why there are none: see tail.h. */
-#include "tail.h"
+#include "experiments/tail.h"
 
 #include <math.h>
 #include <stdarg.h>

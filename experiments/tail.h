@@ -1,6 +1,6 @@
 /** What may be said about times longer than the longest that was seen. */
-#ifndef TTPREM_TAIL_H
-#define TTPREM_TAIL_H
+#ifndef TTPREM_EXPERIMENTS_TAIL_H
+#define TTPREM_EXPERIMENTS_TAIL_H
 
 #include "ttprem/profile.h"
 

@@ -1,5 +1,5 @@
 /* Counted times: a sorted list of the few values that a clock can show. */
-#include "times.h"
+#include "experiments/times.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /** Times and how often each was seen: all that a long measurement keeps of its phases. */
-#ifndef TTPREM_TIMES_H
-#define TTPREM_TIMES_H
+#ifndef TTPREM_EXPERIMENTS_TIMES_H
+#define TTPREM_EXPERIMENTS_TIMES_H
 
 #include "ttprem/measure.h"
 

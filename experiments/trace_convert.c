@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "csv_quote.h"
-#include "csv_reader.h"
-#include "perfetto.h"
+#include "experiments/csv_quote.h"
+#include "experiments/csv_reader.h"
+#include "experiments/perfetto.h"
 #include "ttprem/text.h"
 #include "ttprem/trace.h"
 #include "ttprem/trace_file.h"

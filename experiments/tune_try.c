@@ -1,5 +1,5 @@
 /* One try at an offset: the schedule in tt, and tasks of it alone beside it. */
-#include "observe.h"
+#include "experiments/observe.h"
 #include "ttprem/tuning.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The use of a resource over time: holds of the planned phases, summed by a sweep. */
-#include "use.h"
+#include "experiments/use.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /** The use of a resource over time, as a plan has it. */
-#ifndef TTPREM_USE_H
-#define TTPREM_USE_H
+#ifndef TTPREM_EXPERIMENTS_USE_H
+#define TTPREM_EXPERIMENTS_USE_H
 
 #include "ttprem/schedule.h"
 

@@ -1,5 +1,5 @@
 /* What a phase waited for until it began. */
-#include "waits.h"
+#include "experiments/waits.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /** What a phase waited for until it began, told from the stamps of a trace. */
-#ifndef TTPREM_WAITS_H
-#define TTPREM_WAITS_H
+#ifndef TTPREM_EXPERIMENTS_WAITS_H
+#define TTPREM_EXPERIMENTS_WAITS_H
 
-#include "predecessors.h"
+#include "experiments/predecessors.h"
 #include "ttprem/measure.h"
 
 /** The records of each block, in the order of their starts. A record is called by its position

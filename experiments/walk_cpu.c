@@ -4,9 +4,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "cores.h"
-#include "walk_order.h"
-#include "walks.h"
+#include "experiments/cores.h"
+#include "experiments/walk_order.h"
+#include "experiments/walks.h"
 
 enum { LINE_BYTES = 64, HUGE_BYTES = 2 << 20 };
 

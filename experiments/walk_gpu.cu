@@ -2,10 +2,10 @@
  * has a deadline. */
 #include <stdlib.h>
 
-#include "gpu_work.cuh"
-#include "gpu_work.h"
-#include "walk_order.h"
-#include "walks.h"
+#include "experiments/gpu_work.cuh"
+#include "experiments/gpu_work.h"
+#include "experiments/walk_order.h"
+#include "experiments/walks.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 /** In which order a walk visits its nodes: computed for each node by itself, so that many threads
  *  can write a list at once. For host and device. */
-#ifndef TTPREM_WALK_ORDER_H
-#define TTPREM_WALK_ORDER_H
+#ifndef TTPREM_EXPERIMENTS_WALK_ORDER_H
+#define TTPREM_EXPERIMENTS_WALK_ORDER_H
 
 #include <stdint.h>
 

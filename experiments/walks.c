@@ -1,11 +1,11 @@
 /* Walks, whoever walks them. */
-#include "walks.h"
+#include "experiments/walks.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "walk_order.h"
+#include "experiments/walk_order.h"
 
 enum { GPU_SECTOR_BYTES = 32, CPU_LINE_BYTES = 64 };
 

@@ -3,10 +3,10 @@
  * only when the one before it has come back. Such code cannot be cut into phases: it gets pointers
  * and is in the memory from its beginning to its end.
  */
-#ifndef TTPREM_WALKS_H
-#define TTPREM_WALKS_H
+#ifndef TTPREM_EXPERIMENTS_WALKS_H
+#define TTPREM_EXPERIMENTS_WALKS_H
 
-#include "experiment.h"
+#include "experiments/experiment.h"
 
 enum {
   PREM_WALK_KERNELS = 16,   /* that can walk at once; cpu: no more than cores */

@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "convolution.h"
+#include "kernels/convolution.h"
 
 typedef struct conv2d_params {
   float coefficients[9]; /* row-major */

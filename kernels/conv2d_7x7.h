@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "convolution.h"
+#include "kernels/convolution.h"
 
 enum { CONV2D_7X7_SIDE = 7, CONV2D_7X7_PITCH = 8 };
 

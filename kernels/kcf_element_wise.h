@@ -5,7 +5,7 @@
 #ifndef TTPREM_KERNELS_KCF_ELEMENT_WISE_H
 #define TTPREM_KERNELS_KCF_ELEMENT_WISE_H
 
-#include "kcf.h"
+#include "kernels/kcf.h"
 
 /* Parameters of operators that take none. */
 typedef struct kcf_no_params {

@@ -2,7 +2,7 @@
 #ifndef TTPREM_KERNELS_KCF_MULTIPLY_H
 #define TTPREM_KERNELS_KCF_MULTIPLY_H
 
-#include "kcf_element_wise.h"
+#include "kernels/kcf_element_wise.h"
 
 typedef kcf_no_params kcf_multiply_params;
 

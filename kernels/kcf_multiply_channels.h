@@ -3,7 +3,7 @@
 #ifndef TTPREM_KERNELS_KCF_MULTIPLY_CHANNELS_H
 #define TTPREM_KERNELS_KCF_MULTIPLY_CHANNELS_H
 
-#include "kcf.h"
+#include "kernels/kcf.h"
 
 typedef struct kcf_multiply_channels_params {
   int32_t unused; /* C has no empty struct */

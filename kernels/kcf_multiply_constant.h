@@ -2,7 +2,7 @@
 #ifndef TTPREM_KERNELS_KCF_MULTIPLY_CONSTANT_H
 #define TTPREM_KERNELS_KCF_MULTIPLY_CONSTANT_H
 
-#include "kcf_element_wise.h"
+#include "kernels/kcf_element_wise.h"
 
 typedef kcf_constant_params kcf_multiply_constant_params;
 

@@ -3,7 +3,7 @@
 #ifndef TTPREM_KERNELS_KCF_SQR_MAGNITUDE_H
 #define TTPREM_KERNELS_KCF_SQR_MAGNITUDE_H
 
-#include "kcf_element_wise.h"
+#include "kernels/kcf_element_wise.h"
 
 typedef kcf_no_params kcf_sqr_magnitude_params;
 

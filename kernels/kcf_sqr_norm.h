@@ -9,7 +9,7 @@
 #ifndef TTPREM_KERNELS_KCF_SQR_NORM_H
 #define TTPREM_KERNELS_KCF_SQR_NORM_H
 
-#include "kcf.h"
+#include "kernels/kcf.h"
 
 enum { KCF_STRANDS = 8 }; /* in a column */
 

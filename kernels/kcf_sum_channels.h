@@ -3,7 +3,7 @@
 #ifndef TTPREM_KERNELS_KCF_SUM_CHANNELS_H
 #define TTPREM_KERNELS_KCF_SUM_CHANNELS_H
 
-#include "kcf.h"
+#include "kernels/kcf.h"
 
 typedef struct kcf_sum_channels_params {
   int32_t channels;

@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-#include "kernel_headers.h"
+#include "kernels/kernel_headers.h"
 
 #define PREM_KERNEL(NAME)            &NAME##_kernel,
 #define PREM_COMPATIBLE_KERNEL(NAME) &NAME##_kernel,
 static const prem_kernel *const builtin_kernels[] = {
-#include "kernels.def"
+#include "kernels/kernels.def"
 };
 #undef PREM_COMPATIBLE_KERNEL
 #undef PREM_KERNEL

@@ -1,5 +1,5 @@
 /* Binding: what a task's kernel makes of its arrays, tile and arguments. */
-#include "reader.h"
+#include "prem/reader.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* One plan, another offset between its starts. */
-#include "private.h"
+#include "prem/private.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /** Inside the reader: typed reading of libconfig settings, each problem reported at its place. */
-#ifndef TTPREM_READER_H
-#define TTPREM_READER_H
+#ifndef TTPREM_PREM_READER_H
+#define TTPREM_PREM_READER_H
 
-#include "scan.h"
+#include "prem/scan.h"
 
 #include <libconfig.h>
 

@@ -1,5 +1,5 @@
 /* Changing one number of a schedule's text: all other bytes stay as they are. */
-#include "private.h"
+#include "prem/private.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* Reading a schedule file: the whole, and the groups beside tasks and plan. */
-#include "reader.h"
+#include "prem/reader.h"
 
-#include "sha256.h"
+#include "prem/sha256.h"
 
 #include <errno.h>
 #include <inttypes.h>

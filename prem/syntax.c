@@ -1,5 +1,5 @@
 /* From bytes to libconfig's settings, and what to say when that fails. */
-#include "reader.h"
+#include "prem/reader.h"
 
 #include <stdio.h>
 #include <string.h>

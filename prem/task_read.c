@@ -1,5 +1,5 @@
 /* Reading the tasks of a schedule file. */
-#include "reader.h"
+#include "prem/reader.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The arrays of a schedule: storage, filling, references, verifying, saving. */
-#include "arrays.h"
+#include "runtime/arrays.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "image.h"
+#include "runtime/image.h"
 
 enum { STORAGE_ALIGNMENT = 128, PITCH_ALIGNMENT = 16 };
 

@@ -1,6 +1,6 @@
 /** The arrays of a schedule in host memory: storage, filling, references, verifying, saving. */
-#ifndef TTPREM_ARRAYS_H
-#define TTPREM_ARRAYS_H
+#ifndef TTPREM_RUNTIME_ARRAYS_H
+#define TTPREM_RUNTIME_ARRAYS_H
 
 #include "ttprem/runtime.h"
 

@@ -1,9 +1,9 @@
 /** What a backend is to the runtime. Host arrays, references and the program are the session's. */
-#ifndef TTPREM_BACKEND_H
-#define TTPREM_BACKEND_H
+#ifndef TTPREM_RUNTIME_BACKEND_H
+#define TTPREM_RUNTIME_BACKEND_H
 
-#include "arrays.h"
-#include "program.h"
+#include "runtime/arrays.h"
+#include "runtime/program.h"
 
 struct prem_backend {
   const char *name;

@@ -1,5 +1,5 @@
 /* The cpu backend: opening, running, closing. See cpu.h. */
-#include "cpu.h"
+#include "runtime/cpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>

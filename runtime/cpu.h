@@ -29,15 +29,15 @@
  *
  * Everything else is written before a launch or read after the run, under `mutex`.
  */
-#ifndef TTPREM_CPU_H
-#define TTPREM_CPU_H
+#ifndef TTPREM_RUNTIME_CPU_H
+#define TTPREM_RUNTIME_CPU_H
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
 
-#include "backend.h"
-#include "recorder.h"
+#include "runtime/backend.h"
+#include "runtime/recorder.h"
 
 enum { PREM_CPU_LINE_BYTES = 64 };
 

@@ -1,9 +1,9 @@
 /* What a block does in a run: its two tables merged into one order, record after record. */
-#include "cpu.h"
+#include "runtime/cpu.h"
 
 #include <string.h>
 
-#include "windows.h"
+#include "runtime/windows.h"
 
 /* ---- the phases ----------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* What this machine is: its name, its clock, the cores that the process may use. */
-#include "cpu.h"
+#include "runtime/cpu.h"
 
 #include <hwloc.h>
 #include <sched.h>

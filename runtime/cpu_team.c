@@ -1,5 +1,5 @@
 /* The threads of a team: started once, parked at a gate between runs, agreed on S in each. */
-#include "cpu.h"
+#include "runtime/cpu.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
  * taking and giving exclude each other; its release by the giver is acquired by the taker, so
  * phases that exclude each other are also ordered in memory.
  */
-#include "cpu.h"
+#include "runtime/cpu.h"
 
 #include <sched.h>
 #include <stdlib.h>

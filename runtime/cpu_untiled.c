@@ -3,7 +3,7 @@
  * untiled reference over whole arrays, job after job, as soon as the job is released and its
  * predecessors have ended. There are no phases, so only the ends of jobs are recorded.
  */
-#include "cpu.h"
+#include "runtime/cpu.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* How the threads of the cpu backend wait, for time and for each other. */
-#include "cpu.h"
+#include "runtime/cpu.h"
 
 #include <sched.h>
 

@@ -1,5 +1,5 @@
 /* The caller's thread during a run: the watchdog, and what it has to say afterwards. */
-#include "cpu.h"
+#include "runtime/cpu.h"
 
 #include <errno.h>
 #include <stdio.h>

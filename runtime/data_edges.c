@@ -1,5 +1,5 @@
 /* Which jobs must not overtake which, for the sake of an array that they share. */
-#include "data_edges.h"
+#include "runtime/data_edges.h"
 
 #include <stdlib.h>
 

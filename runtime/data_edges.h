@@ -7,10 +7,10 @@
  * (or write) what was there before, a reader does not overtake a writer. What the plan itself lets
  * run at the same time is not waited for.
  */
-#ifndef TTPREM_DATA_EDGES_H
-#define TTPREM_DATA_EDGES_H
+#ifndef TTPREM_RUNTIME_DATA_EDGES_H
+#define TTPREM_RUNTIME_DATA_EDGES_H
 
-#include "program.h"
+#include "runtime/program.h"
 
 /**
  * Append a program's data edges to the edges of its tasks, whose `after` is complete. Those that an

@@ -1,5 +1,5 @@
 /* What starting a phase costs on a machine: the shortest of many computes that compute nothing. */
-#include "dispatch.h"
+#include "runtime/dispatch.h"
 
 static const char empty_computes[] =
     "version = 1;  name = \"dispatch\";  platform: { blocks = 1; };\n"

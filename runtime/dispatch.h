@@ -1,6 +1,6 @@
 /** What starting a phase costs on a machine. */
-#ifndef TTPREM_DISPATCH_H
-#define TTPREM_DISPATCH_H
+#ifndef TTPREM_RUNTIME_DISPATCH_H
+#define TTPREM_RUNTIME_DISPATCH_H
 
 #include "ttprem/runtime.h"
 

@@ -1,5 +1,5 @@
 /* Array files: pictures (PGM, PNG) and raw floats. */
-#include "image.h"
+#include "runtime/image.h"
 
 #include <ctype.h>
 #include <errno.h>

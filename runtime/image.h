@@ -9,10 +9,10 @@
  * Pictures are f32 of rank 2. Written pictures are 8 bit: value clamped to [0, 1], NaN as 0,
  * rounded to nearest.
  */
-#ifndef TTPREM_IMAGE_H
-#define TTPREM_IMAGE_H
+#ifndef TTPREM_RUNTIME_IMAGE_H
+#define TTPREM_RUNTIME_IMAGE_H
 
-#include "arrays.h"
+#include "runtime/arrays.h"
 
 /**
  * Read `path` into `storage`, whose shape the file must have.

@@ -1,7 +1,7 @@
 /* Compiling a plan: slots into the tables of records that the blocks execute. */
-#include "program.h"
+#include "runtime/program.h"
 
-#include "data_edges.h"
+#include "runtime/data_edges.h"
 
 #include <stdio.h>
 #include <stdlib.h>

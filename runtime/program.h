@@ -6,8 +6,8 @@
  * (memory, compute) work their tables strictly in order, hyperperiod after hyperperiod. A backend
  * whose block is one thread merges both tables with prem_block_next().
  */
-#ifndef TTPREM_PROGRAM_H
-#define TTPREM_PROGRAM_H
+#ifndef TTPREM_RUNTIME_PROGRAM_H
+#define TTPREM_RUNTIME_PROGRAM_H
 
 #include <assert.h>
 

@@ -1,5 +1,5 @@
 /* Recorders: room for what each block records, and joining it into the trace. */
-#include "recorder.h"
+#include "runtime/recorder.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,10 +2,10 @@
  * How an executor records: one recorder a block, written by one thread only, memory touched before
  * the run, no locks and no allocation. prem_recorders_collect() joins them into the trace.
  */
-#ifndef TTPREM_RECORDER_H
-#define TTPREM_RECORDER_H
+#ifndef TTPREM_RUNTIME_RECORDER_H
+#define TTPREM_RUNTIME_RECORDER_H
 
-#include "program.h"
+#include "runtime/program.h"
 
 typedef struct prem_recorder {
   prem_trace_record *records; /* this block's share of the trace's room */

@@ -1,7 +1,7 @@
 /* Sessions: a schedule made ready on a backend. */
-#include "backend.h"
-#include "dispatch.h"
-#include "telling.h"
+#include "runtime/backend.h"
+#include "runtime/dispatch.h"
+#include "runtime/telling.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* The backend `sim`: a program on a virtual clock. Integers only, one thread, the same trace byte
  * for byte every time. Kernels are executed for real when their phases end, so outputs are right.
  */
-#include "sim.h"
-#include "windows.h"
+#include "runtime/sim.h"
+#include "runtime/windows.h"
 
 #include <stdio.h>
 #include <stdlib.h>

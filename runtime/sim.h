@@ -1,10 +1,10 @@
 /** The simulator's own structures: a machine that exists only as numbers. */
-#ifndef TTPREM_SIM_H
-#define TTPREM_SIM_H
+#ifndef TTPREM_RUNTIME_SIM_H
+#define TTPREM_RUNTIME_SIM_H
 
-#include "backend.h"
-#include "recorder.h"
-#include "sim_clock.h"
+#include "runtime/backend.h"
+#include "runtime/recorder.h"
+#include "runtime/sim_clock.h"
 
 /** What a phase takes of one resource. */
 typedef struct sim_demand {

@@ -2,8 +2,8 @@
  * The virtual clock: when each of the simulator's parts has its next event. A tournament tree, so
  * that the next event of all is at hand and a change costs one path to the root.
  */
-#ifndef TTPREM_SIM_CLOCK_H
-#define TTPREM_SIM_CLOCK_H
+#ifndef TTPREM_RUNTIME_SIM_CLOCK_H
+#define TTPREM_RUNTIME_SIM_CLOCK_H
 
 #include "ttprem/base.h"
 

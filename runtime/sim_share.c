@@ -1,6 +1,6 @@
 /* Sharing the simulated machine's resources: slowed down alike (modes tt and free), or one after
  * the other by tokens (mode lock). */
-#include "sim.h"
+#include "runtime/sim.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* What the phases of a program take of the simulated machine. */
-#include "sim.h"
+#include "runtime/sim.h"
 
 #include <stdlib.h>
 #include <string.h>

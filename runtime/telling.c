@@ -1,6 +1,6 @@
 /* How soon a successor begins: tasks that compute nothing on the same blocks, one after the other.
  */
-#include "telling.h"
+#include "runtime/telling.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /** What telling a successor costs on a machine, as a fact. */
-#ifndef TTPREM_TELLING_H
-#define TTPREM_TELLING_H
+#ifndef TTPREM_RUNTIME_TELLING_H
+#define TTPREM_RUNTIME_TELLING_H
 
 #include "ttprem/runtime.h"
 

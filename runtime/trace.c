@@ -1,5 +1,5 @@
 /* The trace: its room, its counts, its CSV form. */
-#include "recorder.h"
+#include "runtime/recorder.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Ordering whole jobs for launching. */
-#include "untiled_order.h"
+#include "runtime/untiled_order.h"
 
 #include <stdlib.h>
 

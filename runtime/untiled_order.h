@@ -1,9 +1,9 @@
 /** The jobs of one hyperperiod as a single host thread launches them, whole and untiled: in an
  *  order in which every job stands behind all that it waits for. */
-#ifndef TTPREM_UNTILED_ORDER_H
-#define TTPREM_UNTILED_ORDER_H
+#ifndef TTPREM_RUNTIME_UNTILED_ORDER_H
+#define TTPREM_RUNTIME_UNTILED_ORDER_H
 
-#include "program.h"
+#include "runtime/program.h"
 
 /** An earlier job that a job waits for. */
 typedef struct prem_untiled_pred {

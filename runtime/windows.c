@@ -1,5 +1,5 @@
 /* Moving windows between arrays and scratchpads with memcpy, row by row. */
-#include "windows.h"
+#include "runtime/windows.h"
 
 #include <string.h>
 

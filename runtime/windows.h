@@ -2,10 +2,10 @@
  * The memory engine of the backends that run on the host: moving windows between arrays and a
  * block's scratchpad (laid out as prem_schedule_bind() says).
  */
-#ifndef TTPREM_WINDOWS_H
-#define TTPREM_WINDOWS_H
+#ifndef TTPREM_RUNTIME_WINDOWS_H
+#define TTPREM_RUNTIME_WINDOWS_H
 
-#include "arrays.h"
+#include "runtime/arrays.h"
 
 /**
  * The views that compute gets for a tile.

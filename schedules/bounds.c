@@ -6,9 +6,9 @@
  * schedule; on a line of more, so do its uses counted in demand x time, and those of which no two
  * fit beside each other.
  */
-#include "bounds.h"
-#include "one_machine.h"
-#include "refute.h"
+#include "schedules/bounds.h"
+#include "schedules/one_machine.h"
+#include "schedules/refute.h"
 
 #include <stdlib.h>
 #include <string.h>

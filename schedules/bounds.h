@@ -1,8 +1,8 @@
 /** What no legal plan can be shorter than. */
-#ifndef TTPREM_BOUNDS_H
-#define TTPREM_BOUNDS_H
+#ifndef TTPREM_SCHEDULES_BOUNDS_H
+#define TTPREM_SCHEDULES_BOUNDS_H
 
-#include "planners.h"
+#include "schedules/planners.h"
 
 /**
  * A lower bound of the makespan of a one-shot set: critical path; what each block, unit, buffer and

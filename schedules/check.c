@@ -1,5 +1,5 @@
 /* The independent checker: the second opinion on a plan. Shares no code with the planners. */
-#include "check.h"
+#include "schedules/check.h"
 
 #include <stdarg.h>
 #include <stdio.h>

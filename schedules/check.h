@@ -5,8 +5,8 @@
  * O(n log n). The two halves of a joined pair stand side by side and are judged as one phase, the
  * prefetch's; a chained phase is judged at its latest start, except for its use of resources.
  */
-#ifndef TTPREM_CHECK_H
-#define TTPREM_CHECK_H
+#ifndef TTPREM_SCHEDULES_CHECK_H
+#define TTPREM_SCHEDULES_CHECK_H
 
 #include "ttprem/planner.h"
 

@@ -2,7 +2,7 @@
  * without such phases does what a regulated plan promises hold: that no window asks for more than
  * the memory delivers. A phase that holds the memory until it ends promises nothing of its bytes:
  * they may come from a cache. */
-#include "check.h"
+#include "schedules/check.h"
 
 #include <inttypes.h>
 #include <stdio.h>

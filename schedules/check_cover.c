@@ -1,5 +1,5 @@
 /* Is every phase of every tile in the plan, once, on its block, and on the clock's grid? */
-#include "check.h"
+#include "schedules/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>

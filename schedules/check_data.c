@@ -1,6 +1,6 @@
 /* Jobs that share an array which one of them writes: a run lets none touch it before those have
  * ended that the plan ends before. Who waits has to be told, so the plan must leave time for it. */
-#include "check.h"
+#include "schedules/check.h"
 
 #include <stdlib.h>
 

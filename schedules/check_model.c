@@ -1,5 +1,5 @@
 /* What can be judged without a plan: times, demand and supply, scratchpad, blocks, arrays. */
-#include "check.h"
+#include "schedules/check.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* E044: a plan made for another machine, or for other kernels. */
-#include "check.h"
+#include "schedules/check.h"
 
 #include <string.h>
 

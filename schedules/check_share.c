@@ -1,5 +1,5 @@
 /* What phases share: a block's two units, its buffers, the resources. */
-#include "check_sweep.h"
+#include "schedules/check_sweep.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Sweeping uses of a limited supply. */
-#include "check_sweep.h"
+#include "schedules/check_sweep.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
  * The checker's sweep: intervals that hold some of a limited supply, and where they hold more than
  * there is. One pass over the sorted starts with a heap of the ends.
  */
-#ifndef TTPREM_CHECK_SWEEP_H
-#define TTPREM_CHECK_SWEEP_H
+#ifndef TTPREM_SCHEDULES_CHECK_SWEEP_H
+#define TTPREM_SCHEDULES_CHECK_SWEEP_H
 
-#include "check.h"
+#include "schedules/check.h"
 
 /** A phase, or a tile's life, that holds `demand` in [start, end). */
 typedef struct check_use {

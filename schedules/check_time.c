@@ -1,6 +1,6 @@
 /* Instants of single phases, tiles and jobs: releases, deadlines, the order inside a tile and
  * between jobs. */
-#include "check.h"
+#include "schedules/check.h"
 
 /* ---- the hyperperiod ------------------------------------------------------------------------ */
 

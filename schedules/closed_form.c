@@ -24,7 +24,7 @@
  * and where the computes meet the writebacks. Tasks of different lengths get the slots of the
  * longest.
  */
-#include "planners.h"
+#include "schedules/planners.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -13,9 +13,9 @@
  * Where a job ends too short a time before another one touches an array that they share (see
  * data_gaps.h), all are placed once more, the other one later.
  */
-#include "data_gaps.h"
-#include "keep.h"
-#include "pipeline.h"
+#include "schedules/data_gaps.h"
+#include "schedules/keep.h"
+#include "schedules/pipeline.h"
 
 #include <inttypes.h>
 #include <stdio.h>

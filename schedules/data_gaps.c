@@ -1,5 +1,5 @@
 /* Time for those who wait for an array. */
-#include "data_gaps.h"
+#include "schedules/data_gaps.h"
 
 #include <stdlib.h>
 #include <string.h>

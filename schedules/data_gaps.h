@@ -7,10 +7,10 @@
  * hyperperiod to the next as well. Where they are at work at the same time nothing is asked for, so
  * which of the two it is belongs to the plan, and no planner can know it before.
  */
-#ifndef TTPREM_DATA_GAPS_H
-#define TTPREM_DATA_GAPS_H
+#ifndef TTPREM_SCHEDULES_DATA_GAPS_H
+#define TTPREM_SCHEDULES_DATA_GAPS_H
 
-#include "planners.h"
+#include "schedules/planners.h"
 
 /** Phases of `task` from `phase` on touch an array that `before` uses as well. */
 typedef struct prem_data_pair {

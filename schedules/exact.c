@@ -5,10 +5,10 @@
  * could save time, the proof that there is none is asked of the relaxed reading, which allows for
  * chains.
  */
-#include "exact.h"
-#include "bounds.h"
-#include "refute.h"
-#include "solver.h"
+#include "schedules/exact.h"
+#include "schedules/bounds.h"
+#include "schedules/refute.h"
+#include "schedules/solver.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /** Exact answers for small sets. */
-#ifndef TTPREM_EXACT_H
-#define TTPREM_EXACT_H
+#ifndef TTPREM_SCHEDULES_EXACT_H
+#define TTPREM_SCHEDULES_EXACT_H
 
-#include "refute.h"
+#include "schedules/refute.h"
 
 /** What the exact engine has proven or found. */
 typedef struct prem_exact_verdict {

@@ -5,9 +5,9 @@
  * lines, for as long as the proof holds: a deletion filter (J. Chinneck, E. Dravnieks, 1991,
  * Locating minimal infeasible constraint sets in linear programs).
  */
-#include "explain.h"
-#include "exact.h"
-#include "one_machine.h"
+#include "schedules/explain.h"
+#include "schedules/exact.h"
+#include "schedules/one_machine.h"
 
 #include <inttypes.h>
 #include <stdio.h>

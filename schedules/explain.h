@@ -1,8 +1,8 @@
 /** Why a set has no plan. */
-#ifndef TTPREM_EXPLAIN_H
-#define TTPREM_EXPLAIN_H
+#ifndef TTPREM_SCHEDULES_EXPLAIN_H
+#define TTPREM_SCHEDULES_EXPLAIN_H
 
-#include "planners.h"
+#include "schedules/planners.h"
 
 /**
  * Prove that no legal plan exists and say why (E043): the smallest set of tasks that was found, and

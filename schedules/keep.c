@@ -1,5 +1,5 @@
 /* Places of an older plan: the life of their keeper, and who yields his. */
-#include "keeper.h"
+#include "schedules/keeper.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,10 +11,10 @@
  * Phases whose starts the planner would not write itself (chains, joined pairs) keep their places
  * together or not at all.
  */
-#ifndef TTPREM_KEEP_H
-#define TTPREM_KEEP_H
+#ifndef TTPREM_SCHEDULES_KEEP_H
+#define TTPREM_SCHEDULES_KEEP_H
 
-#include "placing.h"
+#include "schedules/placing.h"
 
 typedef struct prem_keeper prem_keeper;
 

@@ -1,5 +1,5 @@
 /* Tying the phases of an older plan into bundles that stand and fall together. */
-#include "keeper.h"
+#include "schedules/keeper.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* What bundles take of units and resources, and rounds of buffers. */
-#include "keeper.h"
+#include "schedules/keeper.h"
 
 /* ---- units and resources --------------------------------------------------------------------- */
 

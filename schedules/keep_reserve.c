@@ -1,5 +1,5 @@
 /* Before a plan: every bundle that may keeps its place. */
-#include "keeper.h"
+#include "schedules/keeper.h"
 
 #include <stdlib.h>
 #include <string.h>

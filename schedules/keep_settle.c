@@ -1,5 +1,5 @@
 /* A round's turn: what is reserved stays, or as much of it as can. */
-#include "keeper.h"
+#include "schedules/keeper.h"
 
 #include <stdlib.h>
 #include <string.h>

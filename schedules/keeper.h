@@ -1,8 +1,8 @@
 /** Inside keep.h's keeper: what it remembers, and what its parts ask of each other. */
-#ifndef TTPREM_KEEPER_H
-#define TTPREM_KEEPER_H
+#ifndef TTPREM_SCHEDULES_KEEPER_H
+#define TTPREM_SCHEDULES_KEEPER_H
 
-#include "keep.h"
+#include "schedules/keep.h"
 
 typedef enum prem_place_state {
   PREM_PLACE_WISHED,   /* not reserved: it may be had when its turn comes */

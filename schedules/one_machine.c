@@ -1,5 +1,5 @@
 /* Always what has the longest tail, until something longer comes. */
-#include "one_machine.h"
+#include "schedules/one_machine.h"
 
 #include <stdlib.h>
 

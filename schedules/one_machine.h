@@ -1,8 +1,8 @@
 /** One machine, work that may be interrupted: Jackson's preemptive schedule. */
-#ifndef TTPREM_ONE_MACHINE_H
-#define TTPREM_ONE_MACHINE_H
+#ifndef TTPREM_SCHEDULES_ONE_MACHINE_H
+#define TTPREM_SCHEDULES_ONE_MACHINE_H
 
-#include "planners.h"
+#include "schedules/planners.h"
 
 /** Not before `head`; `tail` follows it (minus an instant by which it is due). */
 typedef struct prem_work {

@@ -1,5 +1,5 @@
 /* Pipelines of joined phases. */
-#include "pipeline.h"
+#include "schedules/pipeline.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /** Inside the generator: jobs whose tiles run through a block as a pipeline of joined phases. */
-#ifndef TTPREM_PIPELINE_H
-#define TTPREM_PIPELINE_H
+#ifndef TTPREM_SCHEDULES_PIPELINE_H
+#define TTPREM_SCHEDULES_PIPELINE_H
 
-#include "placing.h"
+#include "schedules/placing.h"
 
 /** Where a job came to lie. */
 typedef struct prem_pipeline_span {

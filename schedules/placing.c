@@ -1,5 +1,5 @@
 /* Rounds of tiles on lines with free gaps. */
-#include "placing.h"
+#include "schedules/placing.h"
 
 #include <stdlib.h>
 #include <string.h>

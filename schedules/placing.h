@@ -4,11 +4,11 @@
  *
  * Every use is kept guard_ns longer.
  */
-#ifndef TTPREM_PLACING_H
-#define TTPREM_PLACING_H
+#ifndef TTPREM_SCHEDULES_PLACING_H
+#define TTPREM_SCHEDULES_PLACING_H
 
-#include "planners.h"
-#include "timeline.h"
+#include "schedules/planners.h"
+#include "schedules/timeline.h"
 
 /** What kept a job waiting, for the message when it is late. Resources follow. */
 typedef enum prem_wait_cause {

@@ -1,10 +1,10 @@
 /* The way into the generator: what every planner may rely on is judged here, once. */
-#include "bounds.h"
-#include "data_gaps.h"
-#include "exact.h"
-#include "explain.h"
-#include "pipeline.h"
-#include "replan.h"
+#include "schedules/bounds.h"
+#include "schedules/data_gaps.h"
+#include "schedules/exact.h"
+#include "schedules/explain.h"
+#include "schedules/pipeline.h"
+#include "schedules/replan.h"
 
 #include <inttypes.h>
 #include <stdio.h>

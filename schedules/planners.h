@@ -1,6 +1,6 @@
 /** Inside the generator: what the planners get, and what they share. */
-#ifndef TTPREM_PLANNERS_H
-#define TTPREM_PLANNERS_H
+#ifndef TTPREM_SCHEDULES_PLANNERS_H
+#define TTPREM_SCHEDULES_PLANNERS_H
 
 #include "ttprem/planner.h"
 

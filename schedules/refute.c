@@ -1,5 +1,5 @@
 /* Narrowing windows until one is empty. */
-#include "refute.h"
+#include "schedules/refute.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,10 +8,10 @@
  * assumes one order of a pair, or one end of a window, and rules it out when that leaves nothing.
  * A window that is empty is a proof.
  */
-#ifndef TTPREM_REFUTE_H
-#define TTPREM_REFUTE_H
+#ifndef TTPREM_SCHEDULES_REFUTE_H
+#define TTPREM_SCHEDULES_REFUTE_H
 
-#include "rules.h"
+#include "schedules/rules.h"
 
 typedef struct prem_refuter prem_refuter;
 

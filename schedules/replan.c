@@ -1,6 +1,6 @@
 /* From an older plan to one that keeps as much of it as it can. */
-#include "replan.h"
-#include "keep.h"
+#include "schedules/replan.h"
+#include "schedules/keep.h"
 
 #include <stdlib.h>
 #include <string.h>

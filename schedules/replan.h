@@ -1,8 +1,8 @@
 /** Planning anew with an older plan at hand: what of it there is to keep, and how much was kept. */
-#ifndef TTPREM_REPLAN_H
-#define TTPREM_REPLAN_H
+#ifndef TTPREM_SCHEDULES_REPLAN_H
+#define TTPREM_SCHEDULES_REPLAN_H
 
-#include "planners.h"
+#include "schedules/planners.h"
 
 /** An older plan in terms of the new set. */
 typedef struct prem_old_plan {

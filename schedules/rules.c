@@ -1,7 +1,7 @@
 /* From a set of tasks to nodes, arcs and uses. */
-#include "rules.h"
+#include "schedules/rules.h"
 
-#include "data_gaps.h"
+#include "schedules/data_gaps.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,10 +12,10 @@
  * counts in ns and leaves out whatever a chain could save, so that what it excludes no legal plan
  * does, but for joined phases (see `joinable`).
  */
-#ifndef TTPREM_RULES_H
-#define TTPREM_RULES_H
+#ifndef TTPREM_SCHEDULES_RULES_H
+#define TTPREM_SCHEDULES_RULES_H
 
-#include "planners.h"
+#include "schedules/planners.h"
 
 typedef struct prem_node {
   int64_t earliest, latest; /* PREM_MAX_NS: no limit */

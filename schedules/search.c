@@ -13,7 +13,7 @@
  *
  * Nothing in here depends on time but the end: equal seeds and step limits give equal plans.
  */
-#include "search_decode.h"
+#include "schedules/search_decode.h"
 
 #include <math.h>
 #include <stdlib.h>

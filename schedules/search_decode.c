@@ -1,5 +1,5 @@
 /* Serial schedule generation, forward and backward. */
-#include "search_decode.h"
+#include "schedules/search_decode.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,10 +8,10 @@
  * iterative scheduling technique for resource-constrained project scheduling; Valls, Ballestin and
  * Quintanilla 2005, Justification and RCPSP).
  */
-#ifndef TTPREM_SEARCH_DECODE_H
-#define TTPREM_SEARCH_DECODE_H
+#ifndef TTPREM_SCHEDULES_SEARCH_DECODE_H
+#define TTPREM_SCHEDULES_SEARCH_DECODE_H
 
-#include "search_model.h"
+#include "schedules/search_model.h"
 
 typedef struct prem_decoder prem_decoder;
 

@@ -1,5 +1,5 @@
 /* From the constructive plan's placements to activities, lines, pools and arcs. */
-#include "search_model.h"
+#include "schedules/search_model.h"
 
 #include <stdlib.h>
 #include <string.h>

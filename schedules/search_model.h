@@ -7,10 +7,10 @@
  * (its buffer, and with one buffer its block) is a buffer of a *pool*; all else are arcs from start
  * to start. The same model read backwards in time schedules from the end.
  */
-#ifndef TTPREM_SEARCH_MODEL_H
-#define TTPREM_SEARCH_MODEL_H
+#ifndef TTPREM_SCHEDULES_SEARCH_MODEL_H
+#define TTPREM_SCHEDULES_SEARCH_MODEL_H
 
-#include "planners.h"
+#include "schedules/planners.h"
 
 /** start(to) is at least start(from) + gap. */
 typedef struct prem_arc {

@@ -2,10 +2,10 @@
  * A solver for the rules of a set: is there a solution that ends by some instant? Which one is
  * built in is decided by CMake (solver_z3.c, or solver_none.c).
  */
-#ifndef TTPREM_SOLVER_H
-#define TTPREM_SOLVER_H
+#ifndef TTPREM_SCHEDULES_SOLVER_H
+#define TTPREM_SCHEDULES_SOLVER_H
 
-#include "rules.h"
+#include "schedules/rules.h"
 
 typedef enum prem_answer { PREM_ANSWER_YES, PREM_ANSWER_NO, PREM_ANSWER_UNKNOWN } prem_answer;
 

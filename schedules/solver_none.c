@@ -1,5 +1,5 @@
 /* No solver in this build. */
-#include "solver.h"
+#include "schedules/solver.h"
 
 const char *prem_solver_name(void) {
   return NULL;

@@ -7,7 +7,7 @@
  * one for each sum that can be reached. In a hyperperiod that repeats, what follows must have ended
  * by the time that the first one comes again.
  */
-#include "solver.h"
+#include "schedules/solver.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

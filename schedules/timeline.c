@@ -1,5 +1,5 @@
 /* Step functions over time, in chunks on shelves. */
-#include "timeline.h"
+#include "schedules/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>

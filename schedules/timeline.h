@@ -6,8 +6,8 @@
  * insertion moves only a chunk. Neighbours of equal level are one step: what is packed without gaps
  * costs nothing to pass.
  */
-#ifndef TTPREM_TIMELINE_H
-#define TTPREM_TIMELINE_H
+#ifndef TTPREM_SCHEDULES_TIMELINE_H
+#define TTPREM_SCHEDULES_TIMELINE_H
 
 #include "ttprem/base.h"
 

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "chain_trace.h"
+#include "tests/chain_trace.h"
 
 enum { BLOCKS = 132, TILES = 64 };
 

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "planted.h"
+#include "tests/planted.h"
 #include "ttprem/ttprem.h"
 
 enum { BLOCKS = 132 };

@@ -5,7 +5,7 @@
 #ifndef TTPREM_TESTS_BRUTE_FORCE_H
 #define TTPREM_TESTS_BRUTE_FORCE_H
 
-#include "schedule_text.h"
+#include "tests/schedule_text.h"
 
 typedef struct brute_force {
   prem_schedule *schedule;

@@ -3,7 +3,7 @@
  * and planning anew leaves as it is. What the planner makes of the same tasks, or of them after a
  * change, with the plan at hand or without, the checker accepts.
  */
-#include "fuzzing.h"
+#include "tests/fuzzing.h"
 
 enum { MOST_TILES = 300, MOST_BLOCKS = 32, MOST_TASKS = 32, HYPERPERIODS = 2, STEPS = 4 };
 

@@ -1,6 +1,6 @@
 /* Any bytes as a schedule file: read, bind, and where that succeeds and is small, judge and save.
  */
-#include "fuzzing.h"
+#include "tests/fuzzing.h"
 
 enum { MOST_TILES = 20000 };
 

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "random_graph.h"
+#include "tests/random_graph.h"
 
 /** Shares of what was counted that may be wrong. */
 typedef struct graph_limits {

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "plan_order.h"
+#include "tests/plan_order.h"
 #include "ttprem/ttprem.h"
 
 /* ---- drawing -------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #ifndef TTPREM_TESTS_RANDOM_SET_H
 #define TTPREM_TESTS_RANDOM_SET_H
 
-#include "schedule_text.h"
+#include "tests/schedule_text.h"
 
 enum { RANDOM_SET_TASKS = 6 };
 

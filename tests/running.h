@@ -2,7 +2,7 @@
 #ifndef TTPREM_TESTS_RUNNING_H
 #define TTPREM_TESTS_RUNNING_H
 
-#include "schedule_text.h"
+#include "tests/schedule_text.h"
 
 static inline void abort_with(const char *what, const prem_diag *diag) {
   print_problems(diag);

@@ -2,7 +2,7 @@
 #ifndef TTPREM_TESTS_SHARING_H
 #define TTPREM_TESTS_SHARING_H
 
-#include "schedule_text.h"
+#include "tests/schedule_text.h"
 
 /** Tiles of 30 ns; more of the platform and of the two, and the plan or "". */
 static inline const char *sharing(const char *platform, const char *writer, const char *reader,

@@ -7,7 +7,7 @@
  * look must say yes exactly when all blocks have ended what is asked for, however far others have
  * run ahead and words have been used again, and somebody must always be able to go on.
  */
-#include "schedule_text.h"
+#include "tests/schedule_text.h"
 
 #include "runtime/cuda/asks.c"
 

@@ -1,5 +1,5 @@
 /* No window asks for more than the memory delivers: E043 of busy_ns, each with its legal twin. */
-#include "running.h"
+#include "tests/running.h"
 
 /* Tiles of 32 floats: 128 bytes in, 128 bytes out, on two blocks. */
 static const char two[] =

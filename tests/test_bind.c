@@ -1,5 +1,5 @@
 /* Binding: tiles, windows, scratchpad, bytes; and what it refuses. */
-#include "schedule_text.h"
+#include "tests/schedule_text.h"
 
 #define HEAD "version = 1; name = \"n\"; platform: { blocks = 4; buffers = 2; };\n"
 

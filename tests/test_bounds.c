@@ -1,8 +1,8 @@
 /* Lower bounds: by hand, and against every plan of tiny sets. */
-#include "brute_force.h"
-#include "planted.h"
 #include "schedules/bounds.h"
 #include "schedules/explain.h"
+#include "tests/brute_force.h"
+#include "tests/planted.h"
 
 static int64_t bound_of(const prem_schedule *schedule) {
   prem_planning planning = {

@@ -1,6 +1,6 @@
 /* Why phases are late: traces whose every stamp is written by hand, and runs with known waits. */
-#include "chain_trace.h"
-#include "running.h"
+#include "tests/chain_trace.h"
+#include "tests/running.h"
 
 /* One block, two buffers; PF 100, C 150, WB 50 planned every 200. */
 static const char one[] =

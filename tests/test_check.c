@@ -1,5 +1,5 @@
 /* The checker: coverage, clock grid, instants and order, each with its legal twin one step away. */
-#include "verdict.h"
+#include "tests/verdict.h"
 
 static const char one_block[] = "blocks = 1;";
 static const char tile_a[] =

@@ -1,6 +1,6 @@
 /* The checker: time between jobs that share an array, each case with its legal twin. */
-#include "sharing.h"
-#include "verdict.h"
+#include "tests/sharing.h"
+#include "tests/verdict.h"
 
 /* The reader ends at 70; the next hyperperiod's writeback comes 20 behind its start. */
 static const char *one_shot(int hyperperiod, int precedence) {

@@ -1,6 +1,6 @@
 /* The checker against what it did not foresee: every mutant of a plan without slack is refused, and
  * on random plans it agrees with a judge that looks at every nanosecond. */
-#include "verdict.h"
+#include "tests/verdict.h"
 
 /* A small generator of its own: the same numbers on every machine. */
 static uint64_t random_state;

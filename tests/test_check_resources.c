@@ -1,6 +1,6 @@
 /* The checker: units, buffers, resources, the wrap, guards, supply, scratchpad, arrays; each rule
  * with its legal twin one step away. */
-#include "verdict.h"
+#include "tests/verdict.h"
 
 /* A run of one phase of a task with one tile. */
 static const char *at(const char *task, const char *phase, int start) {

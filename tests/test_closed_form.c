@@ -1,5 +1,5 @@
 /* The thesis's four schedules against its formulas, written out once more; what they refuse. */
-#include "running.h"
+#include "tests/running.h"
 
 /* The thesis's setting, abstract: four kernels of two blocks, 512 tiles on each block. */
 enum { NK = 4, NB = 2, ROUNDS = 512 };

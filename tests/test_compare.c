@@ -1,6 +1,6 @@
 /* Comparing modes on the simulator, whose every time is known beforehand. */
-#include "running.h"
 #include "runtime/backend.h"
+#include "tests/running.h"
 
 /*
  * Task a: every 400 ns; [0, 100) prefetch, [100, 150) compute, [150, 180) writeback. Task b: every

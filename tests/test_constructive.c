@@ -1,7 +1,7 @@
 /* The constructive planner: small plans by hand, refusals, and random sets that the independent
  * checker judges. */
-#include "random_set.h"
-#include "running.h"
+#include "tests/random_set.h"
+#include "tests/running.h"
 
 #include <glob.h>
 

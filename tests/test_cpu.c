@@ -1,5 +1,5 @@
 /* The cpu backend runs plans: right outputs, and traces that keep their promises. */
-#include "cpu_fixture.h"
+#include "tests/cpu_fixture.h"
 
 /* ---- schedules ------------------------------------------------------------------------------ */
 

@@ -1,6 +1,6 @@
 /* A run on the cpu always ends: the stop flag, the watchdog, computes that never return, records
  * that are wrong. */
-#include "cpu_fixture.h"
+#include "tests/cpu_fixture.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

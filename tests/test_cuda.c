@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan_order.h"
+#include "tests/plan_order.h"
 
 enum { SKIPPED = 77, HYPERPERIODS = 3 };
 

@@ -4,7 +4,7 @@
  *   test_cuda_graphs [SOURCE_DIR [FIRST_SEED [GRAPHS]]]     a failure names its seed and the
  * schedule
  */
-#include "graph_times.h"
+#include "tests/graph_times.h"
 
 enum { SKIPPED = 77, GRAPHS = 200, LEAST_GRAPHS = 50 };
 

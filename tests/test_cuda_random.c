@@ -4,7 +4,7 @@
  * a build without the backend.
  *   test_cuda_random [SOURCE_DIR [FIRST_SEED [PLANS]]]     a failure names its seed
  */
-#include "random_schedule.h"
+#include "tests/random_schedule.h"
 
 enum { SKIPPED = 77, PLANS = 200 };
 

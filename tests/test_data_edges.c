@@ -2,13 +2,13 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "cpu_fixture.h"
-#include "plan_order.h"
-#include "random_schedule.h"
-#include "running.h"
 #include "runtime/arrays.h"
 #include "runtime/backend.h"
 #include "runtime/program.h"
+#include "tests/cpu_fixture.h"
+#include "tests/plan_order.h"
+#include "tests/random_schedule.h"
+#include "tests/running.h"
 
 /* ---- kernels that tell one frame from the next ----------------------------------------------- */
 

@@ -1,10 +1,10 @@
 /* Jobs that share an array: every planner leaves time to tell of an end, and the simulator then
  * runs as planned. */
-#include "random_schedule.h"
-#include "running.h"
 #include "schedules/exact.h"
 #include "schedules/solver.h"
-#include "sharing.h"
+#include "tests/random_schedule.h"
+#include "tests/running.h"
+#include "tests/sharing.h"
 
 enum { SETS = 400, STEPS = 30 };
 

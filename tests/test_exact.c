@@ -1,8 +1,8 @@
 /* The exact engine against every plan of tiny sets, and against planted optima. */
-#include "brute_force.h"
-#include "planted.h"
 #include "schedules/exact.h"
 #include "schedules/explain.h"
+#include "tests/brute_force.h"
+#include "tests/planted.h"
 
 enum { ONE_SHOT_SETS = 40, PERIODIC_SETS = 40, LONG_NS = 40 };
 #define LIMIT_NS INT64_C(10000000000)

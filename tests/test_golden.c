@@ -5,7 +5,7 @@
  * After a wanted change of the simulator's traces run this program with TTPREM_GOLDEN=write, and
  * read the difference before it is committed.
  */
-#include "running.h"
+#include "tests/running.h"
 
 #include <glob.h>
 

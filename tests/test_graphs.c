@@ -1,7 +1,7 @@
 /* Random task graphs, made ready as a user does it: in the simulator their times are those of the
  * plan, on the CPU their outputs are right; and the judge of times finds what is wrong. */
-#include "graph_times.h"
-#include "running.h"
+#include "tests/graph_times.h"
+#include "tests/running.h"
 
 static graph_setting setting_on(const char *backend, graph_bounds bounds) {
   graph_setting setting = {

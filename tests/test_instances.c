@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "running.h"
+#include "tests/running.h"
 
 enum { STEPS = 4000 };
 static const double most_mean_gap_pct = 4;

@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "running.h"
+#include "tests/running.h"
 
 static volatile sig_atomic_t stop;
 static char program[] = "/tmp/ttprem-intruder-XXXXXX";

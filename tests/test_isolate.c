@@ -3,8 +3,8 @@
 
 #include "experiments/finding_parts.h"
 #include "experiments/observe.h"
-#include "running.h"
 #include "runtime/backend.h"
+#include "tests/running.h"
 #include "ttprem/isolation.h"
 
 /*

@@ -4,7 +4,7 @@
  * to files. What is one rounding of an exact result has to be exact; all else within 1e-6 of it (a
  * sum: of the magnitudes that it adds up).
  */
-#include "running.h"
+#include "tests/running.h"
 
 #include <complex.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Planning anew with an older plan at hand: what is moved, and that the plan stays legal. */
-#include "random_set.h"
-#include "running.h"
+#include "tests/random_set.h"
+#include "tests/running.h"
 
 enum { SETS = 500, STEPS = 40 };
 

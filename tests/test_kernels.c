@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "runtime/windows.h"
-#include "schedule_text.h"
+#include "tests/schedule_text.h"
 
 enum { GUARD = 0xA5, GUARD_BYTES = 128 };
 

@@ -1,5 +1,5 @@
 /* What a plan was made for: written, read, and judged. */
-#include "running.h"
+#include "tests/running.h"
 
 static const char one[] =
     "version = 1; name = \"one\";\n"

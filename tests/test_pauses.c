@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "running.h"
+#include "tests/running.h"
 
 enum {
   SAMPLERS = 8,

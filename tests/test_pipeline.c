@@ -1,7 +1,7 @@
 /* Pipelines of joined phases: when the planner makes them, and that they hold. */
-#include "random_set.h"
-#include "running.h"
 #include "schedules/pipeline.h"
+#include "tests/random_set.h"
+#include "tests/running.h"
 
 enum { SETS = 400 };
 

@@ -1,5 +1,5 @@
 /* Plans: what runs, arrays of starts, chains and joins stand for, and the way back. */
-#include "running.h"
+#include "tests/running.h"
 
 /* ---- expanding ------------------------------------------------------------------------------ */
 

@@ -1,7 +1,7 @@
 /* Profiles on the simulator, whose times are those of the file. */
 #include "experiments/disturbance.h"
 
-#include "running.h"
+#include "tests/running.h"
 #include "ttprem/profile.h"
 
 /* Two tasks of two tiles; left free, all memory phases of one meet those of the other. */

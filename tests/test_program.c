@@ -1,6 +1,6 @@
 /* Compiling plans: order, waits, buffers, flags. */
-#include "running.h"
 #include "runtime/program.h"
+#include "tests/running.h"
 
 static prem_program *compile(const prem_schedule *schedule) {
   prem_diag *diag = prem_diag_new();

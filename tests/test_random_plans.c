@@ -1,7 +1,7 @@
 /* Random plans on the backends that need no GPU; test_cuda_random.c runs them on one. */
-#include "random_schedule.h"
+#include "tests/random_schedule.h"
 
-#include "running.h"
+#include "tests/running.h"
 
 enum { PLANS = 60, FIRST_SEED = 1 };
 

@@ -1,5 +1,5 @@
 /* What the reader makes of good files. */
-#include "schedule_text.h"
+#include "tests/schedule_text.h"
 
 #include <dirent.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 /* What the reader refuses: every case with the whole message, and with its legal twin. */
-#include "schedule_text.h"
+#include "tests/schedule_text.h"
 
 #include <errno.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 /* A result as JSON, samples, table and picture: from a result made by hand. */
-#include "running.h"
+#include "tests/running.h"
 
 #include <jansson.h>
 #include <sys/stat.h>

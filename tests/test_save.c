@@ -1,5 +1,5 @@
 /* Writing a schedule with its plan, and reading it again. */
-#include "schedule_text.h"
+#include "tests/schedule_text.h"
 
 #include <sys/stat.h>
 #include <time.h>

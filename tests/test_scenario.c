@@ -1,7 +1,7 @@
 /* Scenarios of the experiments, on the simulator, where every phase takes what the file says. */
 #include "experiments/scenario.h"
 
-#include "schedule_text.h"
+#include "tests/schedule_text.h"
 
 static volatile sig_atomic_t stop;
 static int64_t reported_done, reported_all;

@@ -1,7 +1,7 @@
 /* The search: planted optima, deterministic and interruptible, deadlines that only a search keeps.
  */
-#include "planted.h"
-#include "running.h"
+#include "tests/planted.h"
+#include "tests/running.h"
 
 static prem_schedule *planted_schedule(int32_t tiles, int32_t blocks, int64_t *optimum_ns) {
   char path[] = "/tmp/ttprem-test-XXXXXX.cfg";

@@ -1,5 +1,5 @@
 /* The simulator: sharing, releases, tokens, precedence, data. */
-#include "running.h"
+#include "tests/running.h"
 
 static const prem_trace_record *assert_phase(const prem_trace *trace, const prem_schedule *schedule,
                                              const char *task, int32_t tile, prem_phase phase,

@@ -1,5 +1,5 @@
 /* Random schedules: what is planned and checked runs as planned, and ends in every mode. */
-#include "running.h"
+#include "tests/running.h"
 
 enum { SCHEDULES = 300 };
 

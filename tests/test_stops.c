@@ -1,7 +1,7 @@
 /* Stops of all blocks at once, in traces made by hand. */
 #include "experiments/stops.h"
 
-#include "running.h"
+#include "tests/running.h"
 
 enum { RECORDS = 8, LEAST_NS = 50000 };
 

@@ -1,5 +1,5 @@
 /* The same plan with another offset, and the number that says so in the file. */
-#include "running.h"
+#include "tests/running.h"
 
 /* Two tasks 200 apart, rounds of 400, behind a warm-up of 1000. */
 static const char two[] =

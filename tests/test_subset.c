@@ -1,5 +1,5 @@
 /* Subsets of a schedule: the kept tasks stay where the plan put them. */
-#include "running.h"
+#include "tests/running.h"
 
 /* Three tasks: b follows a; c is on its own and joins its prefetches with the writebacks of a. */
 static const char three[] =

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "running.h"
+#include "tests/running.h"
 
 enum { RUNS = 4000 };
 

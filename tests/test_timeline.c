@@ -1,6 +1,6 @@
 /* The free-gap timeline against an array with the level of every instant. */
-#include "running.h"
 #include "schedules/timeline.h"
+#include "tests/running.h"
 
 enum { INSTANTS = 60000, CAPACITY = 3, USES = 30000 };
 

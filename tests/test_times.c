@@ -1,7 +1,7 @@
 /* Counted times. */
 #include "experiments/times.h"
 
-#include "running.h"
+#include "tests/running.h"
 
 static prem_times times;
 

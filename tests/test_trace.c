@@ -1,6 +1,6 @@
 /* The trace: its room, its counts, its order, its CSV form. */
-#include "running.h"
 #include "runtime/recorder.h"
+#include "tests/running.h"
 
 static prem_schedule *two_blocks(void) {
   return schedule_from_text(

@@ -2,7 +2,7 @@
 
 #include "ttprem/tuning.h"
 
-#include "running.h"
+#include "tests/running.h"
 
 /** A machine that keeps the limits from `edge_ns` on, but fails or passes by chance around it. */
 typedef struct machine {

@@ -1,6 +1,6 @@
 /* The order in which whole jobs are launched. */
-#include "running.h"
 #include "runtime/untiled_order.h"
+#include "tests/running.h"
 
 static prem_program *program;
 static prem_schedule *schedule;

@@ -1,8 +1,8 @@
 /* The use of resources over time, against small plans worked out by hand; and what a picture of a
  * plan refuses. */
 #include "experiments/use.h"
-#include "schedule_text.h"
-#include "verdict.h"
+#include "tests/schedule_text.h"
+#include "tests/verdict.h"
 
 static void assert_use(const char *source, int32_t resource, const prem_use_step *expected,
                        int64_t expected_count) {

@@ -2,7 +2,7 @@
 #ifndef TTPREM_TESTS_VERDICT_H
 #define TTPREM_TESTS_VERDICT_H
 
-#include "schedule_text.h"
+#include "tests/schedule_text.h"
 
 /** Machine against which the tests judge; NULL: the platform. */
 static const prem_machine *judged_on;

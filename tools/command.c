@@ -1,4 +1,4 @@
-#include "command.h"
+#include "tools/command.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /** What the verbs of the ttprem command share. One file a verb: verb_NAME.c. */
-#ifndef TTPREM_COMMAND_H
-#define TTPREM_COMMAND_H
+#ifndef TTPREM_TOOLS_COMMAND_H
+#define TTPREM_TOOLS_COMMAND_H
 
 #include <argp.h>
 #include <stdio.h>

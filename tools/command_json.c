@@ -1,4 +1,4 @@
-#include "command_json.h"
+#include "tools/command_json.h"
 
 #include "experiments/json_pieces.h"
 

@@ -1,10 +1,10 @@
 /** What plan and check say, as JSON. */
-#ifndef TTPREM_COMMAND_JSON_H
-#define TTPREM_COMMAND_JSON_H
+#ifndef TTPREM_TOOLS_COMMAND_JSON_H
+#define TTPREM_TOOLS_COMMAND_JSON_H
 
 #include <jansson.h>
 
-#include "command.h"
+#include "tools/command.h"
 
 /** The problems that are kept: a list of {severity, code, file, line, key, reason}, without those
  *  that a problem does not have. NULL when out of memory. */

@@ -1,7 +1,7 @@
 /* Pictures of a plan, for the verbs that draw one. */
 #include <string.h>
 
-#include "command.h"
+#include "tools/command.h"
 
 void command_check_picture(struct argp_state *state, const char *option, const char *path) {
   const char *dot = strrchr(path, '.');

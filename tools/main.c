@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
+#include "tools/command.h"
 
 /* Exported: glibc finds it by name. */
 PREM_API const char *argp_program_version = "ttprem " PREM_VERSION;

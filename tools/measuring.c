@@ -1,11 +1,11 @@
-#include "measuring.h"
+#include "tools/measuring.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "progress.h"
+#include "tools/progress.h"
 
 /* ---- options -------------------------------------------------------------------------------- */
 

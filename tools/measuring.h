@@ -1,8 +1,8 @@
 /** What `ttprem run` and `ttprem compare` share: options, the way of a measurement, its outputs. */
-#ifndef TTPREM_MEASURING_H
-#define TTPREM_MEASURING_H
+#ifndef TTPREM_TOOLS_MEASURING_H
+#define TTPREM_TOOLS_MEASURING_H
 
-#include "sampling.h"
+#include "tools/sampling.h"
 
 typedef struct measuring_options {
   const char *file, *backend, *profile;

@@ -1,4 +1,4 @@
-#include "observing.h"
+#include "tools/observing.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /** What `ttprem profile`, `isolate` and `tune` share: options, opening a schedule, findings. */
-#ifndef TTPREM_OBSERVING_H
-#define TTPREM_OBSERVING_H
+#ifndef TTPREM_TOOLS_OBSERVING_H
+#define TTPREM_TOOLS_OBSERVING_H
 
-#include "progress.h"
-#include "sampling.h"
+#include "tools/progress.h"
+#include "tools/sampling.h"
 
 typedef struct observing_options {
   const char *file, *backend, *profile;

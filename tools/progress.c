@@ -1,4 +1,4 @@
-#include "progress.h"
+#include "tools/progress.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "tools/command.h"
 
 /* Often enough to look alive; an estimate from less than a second would jump. */
 static const double every_s = 0.1, estimate_after_s = 1;

@@ -1,6 +1,6 @@
 /** One line on stderr that tells how far long work is: on a terminal only, and not with --quiet. */
-#ifndef TTPREM_PROGRESS_H
-#define TTPREM_PROGRESS_H
+#ifndef TTPREM_TOOLS_PROGRESS_H
+#define TTPREM_TOOLS_PROGRESS_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "sampling.h"
+#include "tools/sampling.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /** What all verbs that run schedules share: run and compare (measuring.h); profile, isolate and
  * tune (observing.h). */
-#ifndef TTPREM_SAMPLING_H
-#define TTPREM_SAMPLING_H
+#ifndef TTPREM_TOOLS_SAMPLING_H
+#define TTPREM_TOOLS_SAMPLING_H
 
-#include "command.h"
+#include "tools/command.h"
 
 /** Raw records kept of one run, 56 bytes each. What finds no room is counted as lost. */
 enum { SAMPLING_MAX_RECORDS = 4 << 20 };

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command_json.h"
 #include "experiments/json_pieces.h"
+#include "tools/command_json.h"
 
 enum { KEY_SVG = 256 };
 

@@ -1,7 +1,7 @@
 /* ttprem compare: the modes side by side. */
 #include <string.h>
 
-#include "measuring.h"
+#include "tools/measuring.h"
 
 static void parse_modes(measuring_options *options, struct argp_state *state, char *list) {
   options->mode_count = 0;

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "command.h"
 #include "experiments/experiment.h"
-#include "progress.h"
+#include "tools/command.h"
+#include "tools/progress.h"
 
 typedef struct experiment_options {
   const char *name, *backend, *folder, *schedules, *part;

@@ -1,7 +1,7 @@
 /* ttprem info: what is here to run on. */
 #include <inttypes.h>
 
-#include "command.h"
+#include "tools/command.h"
 
 static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {

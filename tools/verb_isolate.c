@@ -1,5 +1,5 @@
 /* ttprem isolate: every task alone, with its neighbours, with hostile ones. */
-#include "observing.h"
+#include "tools/observing.h"
 #include "ttprem/isolation.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* ttprem list: the names that schedule files and options may use. */
-#include "command.h"
+#include "tools/command.h"
 
 static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command_json.h"
 #include "experiments/json_pieces.h"
-#include "progress.h"
+#include "tools/command_json.h"
+#include "tools/progress.h"
 
 /* Long enough for small sets to come near their optimum. */
 enum { DEFAULT_SECONDS = 10, TOLD_AFTER_S = 1, KEY_SVG = 256, KEY_KEEP };

@@ -1,5 +1,5 @@
 /* ttprem profile: measure the WCETs that planning needs. */
-#include "observing.h"
+#include "tools/observing.h"
 #include "ttprem/profile.h"
 
 #include <string.h>

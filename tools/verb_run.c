@@ -1,5 +1,5 @@
 /* ttprem run: one mode. */
-#include "measuring.h"
+#include "tools/measuring.h"
 
 static error_t parse(int key, char *text, struct argp_state *state) {
   measuring_options *options = state->input;

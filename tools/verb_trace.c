@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "command.h"
+#include "tools/command.h"
 #include "ttprem/trace_file.h"
 
 enum { KEY_RUN = 256, KEY_TASK, KEY_LATE };

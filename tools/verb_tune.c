@@ -1,5 +1,5 @@
 /* ttprem tune: the smallest offset that keeps what is asked of a schedule, by measuring. */
-#include "observing.h"
+#include "tools/observing.h"
 #include "ttprem/tuning.h"
 
 #include <inttypes.h>

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "experiment.h"
-#include "placements.h"
+#include "experiments/block_placement/placements.h"
+#include "experiments/experiment.h"
 
 #ifdef TTPREM_CUDA
 

@@ -1,7 +1,7 @@
 /* Blocks that say where they are. Each stays until a deadline on the clock, and no longer. */
-#include "../gpu_work.cuh"
-#include "../gpu_work.h"
-#include "placements.h"
+#include "experiments/block_placement/placements.h"
+#include "experiments/gpu_work.cuh"
+#include "experiments/gpu_work.h"
 
 namespace {
 

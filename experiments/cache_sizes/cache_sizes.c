@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cache_levels.h"
-#include "caches.h"
+#include "experiments/cache_levels.h"
+#include "experiments/caches.h"
 
 enum {
   LEAST_BYTES = 1024,

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "clock_reads.h"
-#include "experiment.h"
+#include "experiments/clock_cost/clock_reads.h"
+#include "experiments/experiment.h"
 
 /** A reading stands behind the operations if they are seen to take at least so many units each: no
  *  processor multiplies, and needs the result, in less than a cycle. */

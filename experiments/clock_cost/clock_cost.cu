@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../gpu_work.cuh"
-#include "../gpu_work.h"
-#include "clock_reads.h"
+#include "experiments/clock_cost/clock_reads.h"
+#include "experiments/gpu_work.cuh"
+#include "experiments/gpu_work.h"
 
 namespace {
 

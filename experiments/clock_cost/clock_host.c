@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "clock_reads.h"
-#include "cores.h"
+#include "experiments/clock_cost/clock_reads.h"
+#include "experiments/cores.h"
 #include "ttprem/measure.h"
 
 #if defined(__x86_64__)

@@ -1,6 +1,6 @@
 /** What reading a clock costs, and whether readings stand where the source has them. */
-#ifndef TTPREM_CLOCK_READS_H
-#define TTPREM_CLOCK_READS_H
+#ifndef TTPREM_EXPERIMENTS_CLOCK_COST_CLOCK_READS_H
+#define TTPREM_EXPERIMENTS_CLOCK_COST_CLOCK_READS_H
 
 #include "ttprem/diag.h"
 

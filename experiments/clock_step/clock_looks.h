@@ -1,6 +1,6 @@
 /** The clocks of SMs and cores, looked at. */
-#ifndef TTPREM_CLOCK_LOOKS_H
-#define TTPREM_CLOCK_LOOKS_H
+#ifndef TTPREM_EXPERIMENTS_CLOCK_STEP_CLOCK_LOOKS_H
+#define TTPREM_EXPERIMENTS_CLOCK_STEP_CLOCK_LOOKS_H
 
 #include "ttprem/diag.h"
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock_looks.h"
-#include "cores.h"
-#include "distribution.h"
-#include "experiment.h"
+#include "experiments/clock_step/clock_looks.h"
+#include "experiments/cores.h"
+#include "experiments/distribution.h"
+#include "experiments/experiment.h"
 
 enum {
   READINGS = 100000,

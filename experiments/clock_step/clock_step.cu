@@ -1,9 +1,9 @@
 /* The GPU's clock as its SMs see it. Every wait has a deadline. */
 #include <stdlib.h>
 
-#include "../gpu_work.cuh"
-#include "../gpu_work.h"
-#include "clock_looks.h"
+#include "experiments/clock_step/clock_looks.h"
+#include "experiments/gpu_work.cuh"
+#include "experiments/gpu_work.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "scenario.h"
+#include "experiments/scenario.h"
 
 /* The thesis's offsets, 1300 and 1400 ns, against the 1200 ns at which its curve bends. */
 static const double offsets[] = {1300.0 / 1200.0, 1400.0 / 1200.0};

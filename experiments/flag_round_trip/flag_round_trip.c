@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cores.h"
-#include "distribution.h"
-#include "experiment.h"
-#include "flag_trips.h"
+#include "experiments/cores.h"
+#include "experiments/distribution.h"
+#include "experiments/experiment.h"
+#include "experiments/flag_round_trip/flag_trips.h"
 
 enum { TRIPS = 20000, QUICK_TRIPS = 2000, WARM_UP = 100, LOOKS = 256, PATIENCE_NS = 2000000000 };
 

@@ -1,8 +1,8 @@
 /* A flag goes to and fro between two blocks, or a block and a core. Both give up at a deadline. */
-#include "../cores.h"
-#include "../gpu_work.cuh"
-#include "../gpu_work.h"
-#include "flag_trips.h"
+#include "experiments/cores.h"
+#include "experiments/flag_round_trip/flag_trips.h"
+#include "experiments/gpu_work.cuh"
+#include "experiments/gpu_work.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 /** Round trips of a flag: measured on the GPU. */
-#ifndef TTPREM_FLAG_TRIPS_H
-#define TTPREM_FLAG_TRIPS_H
+#ifndef TTPREM_EXPERIMENTS_FLAG_ROUND_TRIP_FLAG_TRIPS_H
+#define TTPREM_EXPERIMENTS_FLAG_ROUND_TRIP_FLAG_TRIPS_H
 
 #include "ttprem/diag.h"
 

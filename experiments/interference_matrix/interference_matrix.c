@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scenario.h"
+#include "experiments/scenario.h"
 
 enum { APART_SLOTS = 2 * PREM_PHASE_COUNT, PAIR_SLOTS = APART_SLOTS - 1, BLOCKS_PER_SM = 4 };
 #define TURN_SLOTS (APART_SLOTS + PAIR_SLOTS)

@@ -1,11 +1,11 @@
 /* Which intruders there are, and those that need no GPU. */
-#include "intruder.h"
+#include "experiments/intruders/intruder.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cores.h"
-#include "interference.h"
+#include "experiments/cores.h"
+#include "experiments/interference.h"
 
 struct prem_intruder {
   const prem_experiment_setting *setting;

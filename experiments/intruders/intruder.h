@@ -2,11 +2,11 @@
  * Intruders: whoever works beside a schedule without being part of it. Each has a beginning and an
  * end, and says what it did in between.
  */
-#ifndef TTPREM_INTRUDER_H
-#define TTPREM_INTRUDER_H
+#ifndef TTPREM_EXPERIMENTS_INTRUDERS_INTRUDER_H
+#define TTPREM_EXPERIMENTS_INTRUDERS_INTRUDER_H
 
-#include "../experiment.h"
-#include "../stops.h"
+#include "experiments/experiment.h"
+#include "experiments/stops.h"
 
 typedef enum prem_intruder_kind {
   PREM_INTRUDER_NONE,

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "distribution.h"
-#include "visits.h"
+#include "experiments/distribution.h"
+#include "experiments/intruders/visits.h"
 
 enum {
   STEPS_KEPT = 2,

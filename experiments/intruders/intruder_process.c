@@ -5,7 +5,7 @@
  * then says what it did. Whatever happens to either of them, the child ends: with the parent's end
  * comes that of its input, and a signal; and an alarm goes off after two minutes.
  */
-#include "intruder.h"
+#include "experiments/intruders/intruder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cores.h"
+#include "experiments/cores.h"
 
 enum {
   LINE_BYTES = 256,

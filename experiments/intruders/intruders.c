@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "scenario.h"
-#include "visits.h"
+#include "experiments/intruders/visits.h"
+#include "experiments/scenario.h"
 
 enum {
   ROUNDS = 3,

@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "../cores.h"
-#include "../gpu_work.cuh"
-#include "../gpu_work.h"
-#include "intruder.h"
+#include "experiments/cores.h"
+#include "experiments/gpu_work.cuh"
+#include "experiments/gpu_work.h"
+#include "experiments/intruders/intruder.h"
 
 namespace {
 

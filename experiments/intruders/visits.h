@@ -1,9 +1,9 @@
 /** What intruders did to a schedule, one visit each. */
-#ifndef TTPREM_VISITS_H
-#define TTPREM_VISITS_H
+#ifndef TTPREM_EXPERIMENTS_INTRUDERS_VISITS_H
+#define TTPREM_EXPERIMENTS_INTRUDERS_VISITS_H
 
-#include "../observe.h"
-#include "intruder.h"
+#include "experiments/intruders/intruder.h"
+#include "experiments/observe.h"
 
 /** All turns of a schedule beside one intruder. */
 typedef struct prem_visit {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scenario.h"
+#include "experiments/scenario.h"
 
 enum { COLUMNS = 64, CHANNELS = 8, MOST_OTHERS = 3, LONGEST = 8, GPU_THREADS = 224 };
 

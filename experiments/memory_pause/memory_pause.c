@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "caches.h"
-#include "cores.h"
-#include "experiment.h"
-#include "pauses.h"
+#include "experiments/caches.h"
+#include "experiments/cores.h"
+#include "experiments/experiment.h"
+#include "experiments/memory_pause/pauses.h"
 
 enum {
   LEAST_BYTES = 64 << 20, /* of the memory that is read, */

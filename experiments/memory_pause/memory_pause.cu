@@ -1,7 +1,7 @@
 /* Loads of SMs: one block on each, one thread of which has one load in flight. */
-#include "../gpu_work.cuh"
-#include "../gpu_work.h"
-#include "pauses.h"
+#include "experiments/gpu_work.cuh"
+#include "experiments/gpu_work.h"
+#include "experiments/memory_pause/pauses.h"
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "cores.h"
-#include "pauses.h"
+#include "experiments/cores.h"
+#include "experiments/memory_pause/pauses.h"
 
 enum { HUGE_BYTES = 2 << 20, LINE_WORDS = PREM_LOAD_LINE_BYTES / 4 };
 

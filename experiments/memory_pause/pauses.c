@@ -1,5 +1,5 @@
 /* Pauses: gaps between the ends of all samplers' loads, merged. */
-#include "pauses.h"
+#include "experiments/memory_pause/pauses.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /** Loads that are watched, and the times in which none of them came back. */
-#ifndef TTPREM_PAUSES_H
-#define TTPREM_PAUSES_H
+#ifndef TTPREM_EXPERIMENTS_MEMORY_PAUSE_PAUSES_H
+#define TTPREM_EXPERIMENTS_MEMORY_PAUSE_PAUSES_H
 
-#include "../times.h"
+#include "experiments/times.h"
 
 enum {
   PREM_MOST_SAMPLERS = 32,   /* SMs or cores */

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "scenario.h"
+#include "experiments/scenario.h"
 
 /* Every hundredth, and the tail. */
 static const double tail[] = {0.995, 0.999, 0.9999, 1.0};

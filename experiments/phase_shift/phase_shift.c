@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "scenario.h"
+#include "experiments/scenario.h"
 
 /* In units of what the phase takes alone. The first stands for all at once: one step of the clock.
  */

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "scenario.h"
+#include "experiments/scenario.h"
 
 static const prem_mode modes[] = {PREM_MODE_FREE, PREM_MODE_LOCK, PREM_MODE_TT};
 enum { MODE_COUNT = sizeof modes / sizeof *modes };

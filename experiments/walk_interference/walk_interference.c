@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "caches.h"
-#include "interference.h"
+#include "experiments/caches.h"
+#include "experiments/interference.h"
 
 enum {
   SIZES = 3,

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "caches.h"
-#include "cores.h"
+#include "experiments/caches.h"
+#include "experiments/cores.h"
 
 enum {
   MOST_SIZES = 6,

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "walks.h"
+#include "experiments/walks.h"
 
 static const int64_t sizes_kib[] = {1, 4, 16, 64, 256};
 static const int32_t thread_counts[] = {1,   2,   4,   8,   16,  24,  32,  40,  48,  64,  96,  128,

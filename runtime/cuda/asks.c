@@ -1,5 +1,5 @@
 /* What jobs wait for across blocks, in the form that the executive asks. */
-#include "asks.h"
+#include "runtime/cuda/asks.h"
 
 #include <stdlib.h>
 

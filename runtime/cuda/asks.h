@@ -1,9 +1,9 @@
 /** What jobs wait for across blocks, in the form that the executive asks. No CUDA: see test_asks.c.
  */
-#ifndef TTPREM_ASKS_H
-#define TTPREM_ASKS_H
+#ifndef TTPREM_RUNTIME_CUDA_ASKS_H
+#define TTPREM_RUNTIME_CUDA_ASKS_H
 
-#include "device_program.h"
+#include "runtime/cuda/device_program.h"
 
 /** Words that the tasks need which others follow; -1: out of memory. */
 int64_t prem_asks_words(const prem_program *program);

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "legacy_round.h"
+#include "runtime/cuda/legacy_round.h"
 
 enum { PIECE_BYTES = 16 };
 #define MOST_BYTES (INT64_C(4) << 30)

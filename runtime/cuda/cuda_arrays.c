@@ -1,10 +1,10 @@
 /* Arrays in device memory: boxes of zeros with room for every halo, references beside them. */
-#include "cuda_arrays.h"
+#include "runtime/cuda/cuda_arrays.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "device_verify.h"
+#include "runtime/cuda/device_verify.h"
 
 enum { BOX_ALIGNMENT = 128 };
 

@@ -1,12 +1,12 @@
 /** The arrays of a session in device memory. */
-#ifndef TTPREM_CUDA_ARRAYS_H
-#define TTPREM_CUDA_ARRAYS_H
+#ifndef TTPREM_RUNTIME_CUDA_CUDA_ARRAYS_H
+#define TTPREM_RUNTIME_CUDA_CUDA_ARRAYS_H
 
 #include <cuda_runtime_api.h>
 
-#include "arrays.h"
-#include "device_program.h"
-#include "program.h"
+#include "runtime/arrays.h"
+#include "runtime/cuda/device_program.h"
+#include "runtime/program.h"
 
 typedef struct prem_cuda_arrays {
   prem_device_array *arrays;    /* one an array, on the host */

@@ -6,13 +6,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "backend.h"
-#include "cuda_program.h"
-#include "device_verify.h"
-#include "driver_version.h"
-#include "executive.h"
-#include "machine_facts.h"
-#include "opponents.h"
+#include "runtime/backend.h"
+#include "runtime/cuda/cuda_program.h"
+#include "runtime/cuda/device_verify.h"
+#include "runtime/cuda/driver_version.h"
+#include "runtime/cuda/executive.h"
+#include "runtime/cuda/machine_facts.h"
+#include "runtime/cuda/opponents.h"
 
 enum {
   POLL_NS = 20000,    /* the host's look at the stream */

@@ -1,12 +1,12 @@
 /* Writing a program in the form that the executive reads. */
-#include "cuda_program.h"
+#include "runtime/cuda/cuda_program.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "asks.h"
-#include "executive.h"
-#include "tensor_map.h"
+#include "runtime/cuda/asks.h"
+#include "runtime/cuda/executive.h"
+#include "runtime/cuda/tensor_map.h"
 
 #define CUDA_TRY(call)                                                                             \
   do {                                                                                             \

@@ -1,10 +1,10 @@
 /** A program in device memory. */
-#ifndef TTPREM_CUDA_PROGRAM_H
-#define TTPREM_CUDA_PROGRAM_H
+#ifndef TTPREM_RUNTIME_CUDA_CUDA_PROGRAM_H
+#define TTPREM_RUNTIME_CUDA_CUDA_PROGRAM_H
 
 #include <cuda_runtime_api.h>
 
-#include "cuda_arrays.h"
+#include "runtime/cuda/cuda_arrays.h"
 
 /** The parts of a launch that do not change from run to run. */
 typedef struct prem_cuda_program {

@@ -1,6 +1,6 @@
 /* The GPU's clock, its abort word, and waits that always end. */
-#ifndef TTPREM_DEVICE_CLOCK_CUH
-#define TTPREM_DEVICE_CLOCK_CUH
+#ifndef TTPREM_RUNTIME_CUDA_DEVICE_CLOCK_CUH
+#define TTPREM_RUNTIME_CUDA_DEVICE_CLOCK_CUH
 
 #ifdef __CUDA_ARCH__
 #define PREM_ARCH __CUDA_ARCH__
@@ -8,7 +8,7 @@
 #define PREM_ARCH 0
 #endif
 
-#include "device_program.h"
+#include "runtime/cuda/device_program.h"
 
 static __device__ __forceinline__ int64_t prem_clock_ns(void) {
   int64_t now;

@@ -6,10 +6,10 @@
  * lanes store one by one, since what stands beside them belongs to another tile. Which rows, the
  * host has worked out.
  */
-#ifndef TTPREM_DEVICE_ENGINE_CUH
-#define TTPREM_DEVICE_ENGINE_CUH
+#ifndef TTPREM_RUNTIME_CUDA_DEVICE_ENGINE_CUH
+#define TTPREM_RUNTIME_CUDA_DEVICE_ENGINE_CUH
 
-#include "device_clock.cuh"
+#include "runtime/cuda/device_clock.cuh"
 
 static __device__ __forceinline__ uint32_t prem_shared_address(const void *pointer) {
   return (uint32_t)__cvta_generic_to_shared(pointer);

@@ -2,12 +2,12 @@
  * The program as the GPU reads it: plain structs shared by the host part (C) and the executive
  * (CUDA C++). All pointers are device pointers.
  */
-#ifndef TTPREM_DEVICE_PROGRAM_H
-#define TTPREM_DEVICE_PROGRAM_H
+#ifndef TTPREM_RUNTIME_CUDA_DEVICE_PROGRAM_H
+#define TTPREM_RUNTIME_CUDA_DEVICE_PROGRAM_H
 
 #include <stdalign.h>
 
-#include "program.h"
+#include "runtime/program.h"
 
 #ifdef __cplusplus
 extern "C" {

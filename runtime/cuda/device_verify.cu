@@ -1,6 +1,6 @@
 /* Poisoning and comparing arrays where they are. Nothing of this is timed. */
-#include "arrays.h"
-#include "device_verify.h"
+#include "runtime/arrays.h"
+#include "runtime/cuda/device_verify.h"
 
 namespace {
 

@@ -1,10 +1,10 @@
 /** Kernels that surround a run: poison and compare. */
-#ifndef TTPREM_DEVICE_VERIFY_H
-#define TTPREM_DEVICE_VERIFY_H
+#ifndef TTPREM_RUNTIME_CUDA_DEVICE_VERIFY_H
+#define TTPREM_RUNTIME_CUDA_DEVICE_VERIFY_H
 
 #include <cuda_runtime_api.h>
 
-#include "device_program.h"
+#include "runtime/cuda/device_program.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,5 +1,5 @@
 /* NVML is asked only where it is there: nothing may link against it. */
-#include "driver_version.h"
+#include "runtime/cuda/driver_version.h"
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /** Which driver the GPU has. */
-#ifndef TTPREM_DRIVER_VERSION_H
-#define TTPREM_DRIVER_VERSION_H
+#ifndef TTPREM_RUNTIME_CUDA_DRIVER_VERSION_H
+#define TTPREM_RUNTIME_CUDA_DRIVER_VERSION_H
 
 #include <stddef.h>
 

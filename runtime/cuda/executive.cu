@@ -40,10 +40,10 @@
  * what has ended whatever happens; all others see the abort word, and end at the stall timeout,
  * which raises a fault that stops everybody.
  */
-#include "executive.h"
+#include "runtime/cuda/executive.h"
 
-#include "executive_compute.cuh"
-#include "executive_writer.cuh"
+#include "runtime/cuda/executive_compute.cuh"
+#include "runtime/cuda/executive_writer.cuh"
 
 #include <cstring>
 
@@ -309,7 +309,7 @@ extern "C" int32_t prem_executive_kernel(const char *name, bool compatible) {
 #define PREM_COMPATIBLE_KERNEL(NAME)                                                               \
   if (compatible && strcmp(name, #NAME) == 0)                                                      \
     return KERNEL_##NAME;
-#include "kernels.def"
+#include "kernels/kernels.def"
 #undef PREM_COMPATIBLE_KERNEL
 #undef PREM_KERNEL
   return -1;

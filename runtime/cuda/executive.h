@@ -1,8 +1,8 @@
 /** What the host part knows of the executive. */
-#ifndef TTPREM_EXECUTIVE_H
-#define TTPREM_EXECUTIVE_H
+#ifndef TTPREM_RUNTIME_CUDA_EXECUTIVE_H
+#define TTPREM_RUNTIME_CUDA_EXECUTIVE_H
 
-#include "device_program.h"
+#include "runtime/cuda/device_program.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,9 +1,9 @@
 /* Of the executive: what a block keeps in its scratchpad, its records, its waits. */
-#ifndef TTPREM_EXECUTIVE_BLOCK_CUH
-#define TTPREM_EXECUTIVE_BLOCK_CUH
+#ifndef TTPREM_RUNTIME_CUDA_EXECUTIVE_BLOCK_CUH
+#define TTPREM_RUNTIME_CUDA_EXECUTIVE_BLOCK_CUH
 
-#include "device_clock.cuh"
-#include "device_engine.cuh"
+#include "runtime/cuda/device_clock.cuh"
+#include "runtime/cuda/device_engine.cuh"
 
 namespace {
 

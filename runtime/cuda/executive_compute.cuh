@@ -1,10 +1,10 @@
 /* Of the executive: the compute warps. */
-#ifndef TTPREM_EXECUTIVE_COMPUTE_CUH
-#define TTPREM_EXECUTIVE_COMPUTE_CUH
+#ifndef TTPREM_RUNTIME_CUDA_EXECUTIVE_COMPUTE_CUH
+#define TTPREM_RUNTIME_CUDA_EXECUTIVE_COMPUTE_CUH
 
-#include "executive_record.cuh"
-#include "executive_tokens.cuh"
-#include "kernel_headers.h"
+#include "kernels/kernel_headers.h"
+#include "runtime/cuda/executive_record.cuh"
+#include "runtime/cuda/executive_tokens.cuh"
 
 namespace {
 
@@ -34,7 +34,7 @@ __device__ __forceinline__ void views_prepare(control *own, const prem_launch &l
 #define PREM_KERNEL(NAME)            KERNEL_##NAME,
 #define PREM_COMPATIBLE_KERNEL(NAME) KERNEL_##NAME,
 enum kernel_number {
-#include "kernels.def"
+#include "kernels/kernels.def"
   KERNEL_COUNT
 };
 #undef PREM_COMPATIBLE_KERNEL
@@ -88,7 +88,7 @@ __device__ __forceinline__ void interval_dispatch(control *own, const prem_devic
     NAME##_compute((const NAME##_params *)task->params, views);                                    \
     break;                                                                                         \
   }
-#include "kernels.def"
+#include "kernels/kernels.def"
 #undef PREM_COMPATIBLE_KERNEL
 #undef PREM_KERNEL
   default:
@@ -123,7 +123,7 @@ __device__ __forceinline__ void compute_dispatch(control *own, const prem_launch
     NAME##_compute((const NAME##_params *)task->params, views);                                    \
     break;                                                                                         \
   }
-#include "kernels.def"
+#include "kernels/kernels.def"
 #undef PREM_KERNEL
 #undef PREM_COMPATIBLE_KERNEL
   default:

@@ -1,9 +1,9 @@
 /* Of the executive: the starter, which starts prefetches and hands writebacks to the writer. */
-#ifndef TTPREM_EXECUTIVE_MEMORY_CUH
-#define TTPREM_EXECUTIVE_MEMORY_CUH
+#ifndef TTPREM_RUNTIME_CUDA_EXECUTIVE_MEMORY_CUH
+#define TTPREM_RUNTIME_CUDA_EXECUTIVE_MEMORY_CUH
 
-#include "executive_record.cuh"
-#include "executive_tokens.cuh"
+#include "runtime/cuda/executive_record.cuh"
+#include "runtime/cuda/executive_tokens.cuh"
 
 namespace {
 

@@ -1,8 +1,8 @@
 /* Of the executive: writing down what has been executed. */
-#ifndef TTPREM_EXECUTIVE_RECORD_CUH
-#define TTPREM_EXECUTIVE_RECORD_CUH
+#ifndef TTPREM_RUNTIME_CUDA_EXECUTIVE_RECORD_CUH
+#define TTPREM_RUNTIME_CUDA_EXECUTIVE_RECORD_CUH
 
-#include "executive_block.cuh"
+#include "runtime/cuda/executive_block.cuh"
 
 namespace {
 

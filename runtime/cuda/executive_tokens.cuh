@@ -1,8 +1,8 @@
 /* Of the executive: tokens of mode lock, in L2. */
-#ifndef TTPREM_EXECUTIVE_TOKENS_CUH
-#define TTPREM_EXECUTIVE_TOKENS_CUH
+#ifndef TTPREM_RUNTIME_CUDA_EXECUTIVE_TOKENS_CUH
+#define TTPREM_RUNTIME_CUDA_EXECUTIVE_TOKENS_CUH
 
-#include "executive_block.cuh"
+#include "runtime/cuda/executive_block.cuh"
 
 namespace {
 

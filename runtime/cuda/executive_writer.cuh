@@ -1,8 +1,8 @@
 /* Of the executive: the writer, which starts writebacks and waits until they have landed. */
-#ifndef TTPREM_EXECUTIVE_WRITER_CUH
-#define TTPREM_EXECUTIVE_WRITER_CUH
+#ifndef TTPREM_RUNTIME_CUDA_EXECUTIVE_WRITER_CUH
+#define TTPREM_RUNTIME_CUDA_EXECUTIVE_WRITER_CUH
 
-#include "executive_memory.cuh"
+#include "runtime/cuda/executive_memory.cuh"
 
 namespace {
 

@@ -2,7 +2,7 @@
  */
 #include <stdlib.h>
 
-#include "legacy_round.h"
+#include "runtime/cuda/legacy_round.h"
 
 enum { MOST_JOBS = 100000 }; /* more of them take seconds to make ready */
 

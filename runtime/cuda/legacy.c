@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "legacy_round.h"
+#include "runtime/cuda/legacy_round.h"
 
 enum { LARGEST_SIDE = INT32_MAX - 4096 };
 

@@ -1,9 +1,9 @@
 /** Ordinary kernels: the tasks of a program as launches over whole arrays, every task on a stream
  * of its own. What modes make of them: opponents.h. */
-#ifndef TTPREM_LEGACY_H
-#define TTPREM_LEGACY_H
+#ifndef TTPREM_RUNTIME_CUDA_LEGACY_H
+#define TTPREM_RUNTIME_CUDA_LEGACY_H
 
-#include "cuda_arrays.h"
+#include "runtime/cuda/cuda_arrays.h"
 
 typedef struct prem_legacy prem_legacy;
 

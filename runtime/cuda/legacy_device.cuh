@@ -1,10 +1,10 @@
 /** What ordinary kernels share: stamping the end of a job, finding rows, moving pieces of 16 bytes.
  */
-#ifndef TTPREM_LEGACY_DEVICE_CUH
-#define TTPREM_LEGACY_DEVICE_CUH
+#ifndef TTPREM_RUNTIME_CUDA_LEGACY_DEVICE_CUH
+#define TTPREM_RUNTIME_CUDA_LEGACY_DEVICE_CUH
 
-#include "device_clock.cuh"
-#include "legacy_kernels.h"
+#include "runtime/cuda/device_clock.cuh"
+#include "runtime/cuda/legacy_kernels.h"
 
 namespace {
 

@@ -11,19 +11,19 @@
  * The end of a job is stamped by its blocks themselves, one atomic maximum each, after their last
  * store was issued. A stamping kernel behind it would add the two microseconds of a launch.
  */
-#include "legacy_kernels.h"
+#include "runtime/cuda/legacy_kernels.h"
 
-#include "conv2d.h"
-#include "conv2d_7x7.h"
-#include "kcf_add.h"
-#include "kcf_add_constant.h"
-#include "kcf_conjugate.h"
-#include "kcf_divide.h"
-#include "kcf_multiply_constant.h"
-#include "kcf_sqr_magnitude.h"
-#include "legacy_sums.cuh"
-#include "vector_increment.h"
-#include "walk.h"
+#include "kernels/conv2d.h"
+#include "kernels/conv2d_7x7.h"
+#include "kernels/kcf_add.h"
+#include "kernels/kcf_add_constant.h"
+#include "kernels/kcf_conjugate.h"
+#include "kernels/kcf_divide.h"
+#include "kernels/kcf_multiply_constant.h"
+#include "kernels/kcf_sqr_magnitude.h"
+#include "kernels/vector_increment.h"
+#include "kernels/walk.h"
+#include "runtime/cuda/legacy_sums.cuh"
 
 #include <cstring>
 

@@ -1,11 +1,11 @@
 /** Ordinary kernels, one launch a job over whole arrays: what mode legacy launches, and the gate
  *  that holds streams back until all of them are queued. */
-#ifndef TTPREM_LEGACY_KERNELS_H
-#define TTPREM_LEGACY_KERNELS_H
+#ifndef TTPREM_RUNTIME_CUDA_LEGACY_KERNELS_H
+#define TTPREM_RUNTIME_CUDA_LEGACY_KERNELS_H
 
 #include <cuda_runtime_api.h>
 
-#include "device_program.h"
+#include "runtime/cuda/device_program.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,7 +1,7 @@
 /* Ordinary kernels: queueing one hyperperiod, opening its gates, seeing it end. */
 #include <time.h>
 
-#include "legacy_round.h"
+#include "runtime/cuda/legacy_round.h"
 
 enum {
   POLL_NS = 20000,           /* the host's look at a stream */

@@ -1,10 +1,10 @@
 /** Of ordinary kernels: the parts of a prem_legacy, and one hyperperiod of launches. */
-#ifndef TTPREM_LEGACY_ROUND_H
-#define TTPREM_LEGACY_ROUND_H
+#ifndef TTPREM_RUNTIME_CUDA_LEGACY_ROUND_H
+#define TTPREM_RUNTIME_CUDA_LEGACY_ROUND_H
 
-#include "legacy.h"
-#include "legacy_kernels.h"
-#include "untiled_order.h"
+#include "runtime/cuda/legacy.h"
+#include "runtime/cuda/legacy_kernels.h"
+#include "runtime/untiled_order.h"
 
 /** One way to launch a task's job. */
 typedef struct prem_legacy_way {

@@ -1,11 +1,11 @@
 /** Ordinary kernels that add up: over channels, over the elements of tiles. They add in the order
  * of their kernels' headers, so that they give the same bits. */
-#ifndef TTPREM_LEGACY_SUMS_CUH
-#define TTPREM_LEGACY_SUMS_CUH
+#ifndef TTPREM_RUNTIME_CUDA_LEGACY_SUMS_CUH
+#define TTPREM_RUNTIME_CUDA_LEGACY_SUMS_CUH
 
-#include "kcf_sqr_norm.h"
-#include "legacy_device.cuh"
-#include "vector_sum.h"
+#include "kernels/kcf_sqr_norm.h"
+#include "kernels/vector_sum.h"
+#include "runtime/cuda/legacy_device.cuh"
 
 namespace {
 

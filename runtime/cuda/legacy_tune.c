@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device_verify.h"
-#include "legacy_round.h"
+#include "runtime/cuda/device_verify.h"
+#include "runtime/cuda/legacy_round.h"
 
 enum {
   TIMED_RUNS = 5, /* of a way, after one that warms up */

@@ -1,7 +1,7 @@
 /* Measuring the GPU's clocks and its memory. No kernel here can wait for ever. */
-#include "machine_facts.h"
+#include "runtime/cuda/machine_facts.h"
 
-#include "device_clock.cuh"
+#include "runtime/cuda/device_clock.cuh"
 
 #include <time.h>
 

@@ -1,6 +1,6 @@
 /** What the GPU can do, measured: its clocks and its memory. */
-#ifndef TTPREM_MACHINE_FACTS_H
-#define TTPREM_MACHINE_FACTS_H
+#ifndef TTPREM_RUNTIME_CUDA_MACHINE_FACTS_H
+#define TTPREM_RUNTIME_CUDA_MACHINE_FACTS_H
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>

@@ -1,12 +1,12 @@
 /* The modes without phases: making them ready, running hyperperiods. See opponents.h. */
-#include "opponents.h"
+#include "runtime/cuda/opponents.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "legacy_round.h"
-#include "partition.h"
+#include "runtime/cuda/legacy_round.h"
+#include "runtime/cuda/partition.h"
 
 #define DEFAULT_TIMEOUT_NS INT64_C(5000000000)
 

@@ -28,10 +28,10 @@
  * less than a microsecond, to the opponent's benefit. Behind cudaMemcpyAsync one thread stamps.) It
  * counts from S.
  */
-#ifndef TTPREM_OPPONENTS_H
-#define TTPREM_OPPONENTS_H
+#ifndef TTPREM_RUNTIME_CUDA_OPPONENTS_H
+#define TTPREM_RUNTIME_CUDA_OPPONENTS_H
 
-#include "legacy.h"
+#include "runtime/cuda/legacy.h"
 
 typedef struct prem_opponents prem_opponents;
 

@@ -6,7 +6,7 @@
  * for; if asked, it forgets about clusters and rounds less. The largest share of which there are
  * enough, either way, is taken.
  */
-#include "partition.h"
+#include "runtime/cuda/partition.h"
 
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static prem_status refuse(prem_diag *diag, const char *reason) {
 #include <cudaTypedefs.h>
 #include <string.h>
 
-#include "partition_probe.h"
+#include "runtime/cuda/partition_probe.h"
 
 typedef struct green_driver {
   PFN_cuDeviceGet_v2000 device_get;

@@ -1,6 +1,6 @@
 /** A share of the GPU's SMs for every task, by the driver's green contexts. */
-#ifndef TTPREM_PARTITION_H
-#define TTPREM_PARTITION_H
+#ifndef TTPREM_RUNTIME_CUDA_PARTITION_H
+#define TTPREM_RUNTIME_CUDA_PARTITION_H
 
 #include <cuda_runtime_api.h>
 

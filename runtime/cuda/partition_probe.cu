@@ -1,9 +1,9 @@
 /* Blocks so large that two fill an SM, and so long-lived that all SMs that there are get some.
  * Counted, not compared between streams: how SMs of a share are numbered is the driver's business.
  */
-#include "partition_probe.h"
+#include "runtime/cuda/partition_probe.h"
 
-#include "device_clock.cuh"
+#include "runtime/cuda/device_clock.cuh"
 
 namespace {
 

@@ -1,6 +1,6 @@
 /** On how many SMs do the kernels of a stream run? */
-#ifndef TTPREM_PARTITION_PROBE_H
-#define TTPREM_PARTITION_PROBE_H
+#ifndef TTPREM_RUNTIME_CUDA_PARTITION_PROBE_H
+#define TTPREM_RUNTIME_CUDA_PARTITION_PROBE_H
 
 #include <cuda_runtime_api.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* Tensor maps, made by the driver, which is found at run time: nothing links against it. */
-#include "tensor_map.h"
+#include "runtime/cuda/tensor_map.h"
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>

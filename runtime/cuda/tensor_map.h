@@ -1,8 +1,8 @@
 /** Tensor maps: with one, the copy engine of sm_90 moves a whole window by one instruction. */
-#ifndef TTPREM_TENSOR_MAP_H
-#define TTPREM_TENSOR_MAP_H
+#ifndef TTPREM_RUNTIME_CUDA_TENSOR_MAP_H
+#define TTPREM_RUNTIME_CUDA_TENSOR_MAP_H
 
-#include "device_program.h"
+#include "runtime/cuda/device_program.h"
 
 enum {
   PREM_TENSOR_MAP_BYTES = 128, /* a CUtensorMap, aligned to 64 */
