@@ -2,7 +2,7 @@
 #ifndef TTPREM_TESTS_FUZZING_H
 #define TTPREM_TESTS_FUZZING_H
 
-#include "prem/reader.h"
+#include "prem/file/reader.h"
 #include "ttprem/ttprem.h"
 
 #include <stdlib.h>

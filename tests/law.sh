@@ -7,13 +7,15 @@ cd "$(dirname "$0")/.."
 # A file belongs to the longest of these that its path begins with.
 declare -A may_use=(
   [include]="include"
-  [prem]="include prem"
-  [schedules]="include prem schedules"
+  [prem/base]="include prem/base"
+  [prem/model]="include prem/base prem/model"
+  [prem/file]="include prem/base prem/model prem/file"
+  [schedules]="include prem/base prem/model schedules"
   [kernels]="kernels" # and kernel.h, see below
-  [runtime]="include prem kernels runtime"
+  [runtime]="include prem/base prem/model kernels runtime"
   [experiments]="include experiments"
-  [tools]="include prem schedules kernels runtime experiments tools"
-  [tests]="include prem schedules kernels runtime experiments tools tests"
+  [tools]="include prem/base prem/model prem/file schedules kernels runtime experiments tools"
+  [tests]="include prem/base prem/model prem/file schedules kernels runtime experiments tools tests"
 )
 folders=(include prem schedules kernels runtime experiments tools tests)
 breaches=0

@@ -1,5 +1,5 @@
 /* What only all tasks of a file together show: the hyperperiod, sums of times, precedence. */
-#include "prem/reader.h"
+#include "prem/file/reader.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The scanner: libconfig's tokens, with what libconfig forgets about them. */
-#include "prem/scan.h"
+#include "prem/file/scan.h"
 
 #include <ctype.h>
 #include <errno.h>

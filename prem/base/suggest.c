@@ -1,5 +1,5 @@
 /* "Did you mean": the nearest word by edit distance; and which words there are. */
-#include "prem/reader.h"
+#include "prem/base/suggest.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Profiles: WCETs of a machine, in files of their own. */
-#include "prem/reader.h"
+#include "prem/file/reader.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SHA-256 as FIPS 180-4 defines it. */
-#include "prem/sha256.h"
+#include "prem/base/sha256.h"
 
 #include <stdint.h>
 #include <stdio.h>

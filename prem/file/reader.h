@@ -1,8 +1,9 @@
 /** Inside the reader: typed reading of libconfig settings, each problem reported at its place. */
-#ifndef TTPREM_PREM_READER_H
-#define TTPREM_PREM_READER_H
+#ifndef TTPREM_PREM_FILE_READER_H
+#define TTPREM_PREM_FILE_READER_H
 
-#include "prem/scan.h"
+#include "prem/base/suggest.h"
+#include "prem/file/scan.h"
 
 #include <libconfig.h>
 
@@ -12,8 +13,6 @@ typedef struct prem_task_entry {
   char name[PREM_NAME_BYTES];
   int32_t first, count; /* its tasks; count 0 where it could not be read */
 } prem_task_entry;
-
-struct prem_shown;
 
 typedef struct prem_reader {
   prem_schedule *schedule;
@@ -57,7 +56,7 @@ void prem_apply_profiles(prem_reader *reader);
 /** The tasks that a name stands for: those of an entry, or a single copy. False: none. */
 bool prem_find_tasks(const prem_reader *reader, const char *name, int32_t *first, int32_t *count);
 /** ", did you mean 'X'?" among the names of tasks. */
-struct prem_shown prem_suggest_task(const prem_reader *reader, const char *name);
+prem_shown prem_suggest_task(const prem_reader *reader, const char *name);
 /** What only all tasks together show: cycles, the hyperperiod, sums of times. */
 void prem_read_relations(prem_reader *reader);
 void prem_read_plan(prem_reader *reader, const config_setting_t *root);
@@ -123,23 +122,5 @@ bool prem_check_name(prem_reader *reader, const config_setting_t *setting, const
 /** One of `words`, which a NULL ends: its index. */
 bool prem_read_word(prem_reader *reader, const config_setting_t *group, const char *key,
                     const char *const *words, int *out);
-
-/** A word as a message may show it: one line, not too long. */
-typedef struct prem_shown {
-  char text[72];
-} prem_shown;
-prem_shown prem_show(const char *word);
-
-/**
- * ", did you mean 'X'?" with the nearest of the candidates, or "" when none is near. `candidate`
- * gives the word at an index.
- */
-prem_shown prem_suggest(const char *word, const char *(*candidate)(const void *from, int32_t index),
-                        const void *from, int32_t count);
-/** "a, b, c" of the same candidates, cut short where it is long; "none". */
-void prem_list_words(const char *(*candidate)(const void *from, int32_t index), const void *from,
-                     int32_t count, char *out, size_t out_bytes);
-/** The nearest one from a list that a NULL ends. */
-prem_shown prem_suggest_word(const char *word, const char *const *words);
 
 #endif

@@ -1,6 +1,6 @@
 /* Typed reading of libconfig settings. libconfig's own lookups convert in silence: every value is
  * read by the type that it was written with. */
-#include "prem/reader.h"
+#include "prem/file/reader.h"
 
 #include <ctype.h>
 #include <inttypes.h>

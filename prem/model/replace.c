@@ -1,5 +1,5 @@
 /* Another kernel in a task's place: the same blocks, tiles, instants and windows. */
-#include "prem/private.h"
+#include "prem/model/private.h"
 
 #include <stdio.h>
 #include <stdlib.h>

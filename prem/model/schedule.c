@@ -1,5 +1,5 @@
 /* The model itself: making, freeing, finding, and what follows from its numbers alone. */
-#include "prem/private.h"
+#include "prem/model/private.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Reading a schedule file: the whole, and the groups beside tasks and plan. */
-#include "prem/reader.h"
+#include "prem/file/reader.h"
 
-#include "prem/sha256.h"
+#include "prem/base/sha256.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* Changing one number of a schedule's text: all other bytes stay as they are. */
-#include "prem/private.h"
+#include "prem/model/private.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /** What a prem_schedule keeps to itself: file names, the file's bytes, lookup tables. */
-#ifndef TTPREM_PREM_PRIVATE_H
-#define TTPREM_PREM_PRIVATE_H
+#ifndef TTPREM_PREM_MODEL_PRIVATE_H
+#define TTPREM_PREM_MODEL_PRIVATE_H
 
 #include "ttprem/schedule.h"
 

@@ -1,5 +1,5 @@
 /* Reading the plan group of a schedule file: hyperperiod, runs, starts. */
-#include "prem/reader.h"
+#include "prem/file/reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Reading the tasks of a schedule file. */
-#include "prem/reader.h"
+#include "prem/file/reader.h"
 
 #include <inttypes.h>
 #include <math.h>

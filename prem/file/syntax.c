@@ -1,5 +1,5 @@
 /* From bytes to libconfig's settings, and what to say when that fails. */
-#include "prem/reader.h"
+#include "prem/file/reader.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What a plan was made for: the machine of its times, and the kernels. */
-#include "prem/private.h"
-#include "prem/sha256.h"
+#include "prem/base/sha256.h"
+#include "prem/model/private.h"
 
 #include <inttypes.h>
 #include <stdio.h>

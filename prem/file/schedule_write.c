@@ -1,5 +1,5 @@
 /* Writing a schedule file: its own bytes up to the plan, then the plan. */
-#include "prem/private.h"
+#include "prem/model/private.h"
 
 #include "ttprem/output.h"
 

@@ -3,10 +3,10 @@
  * cuts down in silence, where the `plan` group stands, which token broke the syntax, includes that
  * go round in circles.
  */
-#ifndef TTPREM_PREM_SCAN_H
-#define TTPREM_PREM_SCAN_H
+#ifndef TTPREM_PREM_FILE_SCAN_H
+#define TTPREM_PREM_FILE_SCAN_H
 
-#include "prem/private.h"
+#include "prem/model/private.h"
 
 /** A token and its place. */
 typedef struct prem_token {

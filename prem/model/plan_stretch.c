@@ -1,5 +1,5 @@
 /* One plan, another offset between its starts. */
-#include "prem/private.h"
+#include "prem/model/private.h"
 
 #include <stdlib.h>
 

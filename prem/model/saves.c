@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "prem/private.h"
+#include "prem/model/private.h"
 #include "ttprem/output.h"
 
 const char *prem_schedule_input(const prem_schedule *schedule, size_t index) {

@@ -1,5 +1,5 @@
 /* Some of a schedule's tasks, at the instants and on the blocks that they have in the whole. */
-#include "prem/private.h"
+#include "prem/model/private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* Binding: what a task's kernel makes of its arrays, tile and arguments. */
-#include "prem/reader.h"
+#include "prem/base/suggest.h"
+#include "prem/model/private.h"
 
 #include <float.h>
 #include <math.h>

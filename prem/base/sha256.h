@@ -1,6 +1,6 @@
 /** SHA-256 (FIPS 180-4), for the provenance of results. */
-#ifndef TTPREM_PREM_SHA256_H
-#define TTPREM_PREM_SHA256_H
+#ifndef TTPREM_PREM_BASE_SHA256_H
+#define TTPREM_PREM_BASE_SHA256_H
 
 #include <stddef.h>
 

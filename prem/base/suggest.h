@@ -1,0 +1,25 @@
+/** "Did you mean": words as messages show them, and the nearest of those there are. */
+#ifndef TTPREM_PREM_BASE_SUGGEST_H
+#define TTPREM_PREM_BASE_SUGGEST_H
+
+#include "ttprem/base.h"
+
+/** A word as a message may show it: one line, not too long. */
+typedef struct prem_shown {
+  char text[72];
+} prem_shown;
+prem_shown prem_show(const char *word);
+
+/**
+ * ", did you mean 'X'?" with the nearest of the candidates, or "" when none is near. `candidate`
+ * gives the word at an index.
+ */
+prem_shown prem_suggest(const char *word, const char *(*candidate)(const void *from, int32_t index),
+                        const void *from, int32_t count);
+/** "a, b, c" of the same candidates, cut short where it is long; "none". */
+void prem_list_words(const char *(*candidate)(const void *from, int32_t index), const void *from,
+                     int32_t count, char *out, size_t out_bytes);
+/** The nearest one from a list that a NULL ends. */
+prem_shown prem_suggest_word(const char *word, const char *const *words);
+
+#endif
