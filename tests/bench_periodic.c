@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "schedules/exact.h"
+#include "schedules/planner/proof/exact.h"
 #include "ttprem/ttprem.h"
 
 enum { MOST_TASKS = 8, SEARCH_STEPS = 20000, TEXT_BYTES = 8192, SMALL_PHASES = 60 };

@@ -1,6 +1,6 @@
 /* Lower bounds: by hand, and against every plan of tiny sets. */
-#include "schedules/bounds.h"
-#include "schedules/explain.h"
+#include "schedules/planner/proof/bounds.h"
+#include "schedules/planner/proof/explain.h"
 #include "tests/brute_force.h"
 #include "tests/planted.h"
 

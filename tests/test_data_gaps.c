@@ -1,7 +1,7 @@
 /* Jobs that share an array: every planner leaves time to tell of an end, and the simulator then
  * runs as planned. */
-#include "schedules/exact.h"
-#include "schedules/solver.h"
+#include "schedules/planner/proof/exact.h"
+#include "schedules/planner/proof/solver.h"
 #include "tests/random_schedule.h"
 #include "tests/running.h"
 #include "tests/sharing.h"

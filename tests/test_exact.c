@@ -1,6 +1,6 @@
 /* The exact engine against every plan of tiny sets, and against planted optima. */
-#include "schedules/exact.h"
-#include "schedules/explain.h"
+#include "schedules/planner/proof/exact.h"
+#include "schedules/planner/proof/explain.h"
 #include "tests/brute_force.h"
 #include "tests/planted.h"
 

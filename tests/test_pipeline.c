@@ -1,5 +1,5 @@
 /* Pipelines of joined phases: when the planner makes them, and that they hold. */
-#include "schedules/pipeline.h"
+#include "schedules/planner/greedy/pipeline.h"
 #include "tests/random_set.h"
 #include "tests/running.h"
 

@@ -1,5 +1,5 @@
 /* The free-gap timeline against an array with the level of every instant. */
-#include "schedules/timeline.h"
+#include "schedules/planner/common/timeline.h"
 #include "tests/running.h"
 
 enum { INSTANTS = 60000, CAPACITY = 3, USES = 30000 };

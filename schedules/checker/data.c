@@ -1,0 +1,277 @@
+/* Jobs that share an array which one of them writes: a run lets none touch it before those have
+ * ended that the plan ends before. Who waits has to be told, so the plan must leave time for it. */
+#include "schedules/checker/check.h"
+
+#include <stdlib.h>
+
+/* One task's use of one array, through one port. */
+typedef struct port_use {
+  int32_t array, task;
+  prem_phase phase; /* in which it touches the array */
+  bool writes;
+} port_use;
+
+/* Phases of `task` from `phase` on touch an array that `before` uses as well. */
+typedef struct conflict {
+  int32_t task, before, array;
+  prem_phase phase;
+} conflict;
+
+typedef struct data_check {
+  const prem_checker *checker;
+  port_use *uses;
+  int64_t use_count;
+  conflict *conflicts;
+  int64_t conflict_count;
+  int32_t (*touches)[PREM_PHASE_COUNT]; /* [job]: its first slot of each kind; -1: none */
+  int64_t *over_ns;                     /* [job]: it and all jobs before it have ended */
+  bool *ordered;                        /* [task]: over_ns holds it */
+} data_check;
+
+/* ---- who uses what -------------------------------------------------------------------------- */
+
+static int by_array(const void *left, const void *right) {
+  const port_use *a = left, *b = right;
+  if (a->array != b->array)
+    return a->array < b->array ? -1 : 1;
+  if (a->task != b->task)
+    return a->task < b->task ? -1 : 1;
+  return (int)a->phase - (int)b->phase;
+}
+
+static int32_t ports_of(const prem_checker *checker, int32_t t) {
+  const prem_task *task = &checker->schedule->tasks[t];
+  return checker->judged[t] && task->definition && task->arrays ? task->definition->port_count : 0;
+}
+
+static prem_status collect(data_check *data) {
+  const prem_schedule *schedule = data->checker->schedule;
+  int64_t ports = 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    ports += ports_of(data->checker, t);
+  data->uses = malloc(((size_t)ports + 1) * sizeof *data->uses);
+  if (!data->uses)
+    return PREM_ERR_MEMORY;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    for (int32_t p = 0; p < ports_of(data->checker, t); ++p) {
+      const bool writes = task->definition->ports[p].access == PREM_OUT;
+      if (task->arrays[p] < 0 || task->arrays[p] >= schedule->array_count)
+        continue;
+      data->uses[data->use_count++] = (port_use){task->arrays[p], t,
+                                                 task->definition->compatible ? PREM_COMPUTE
+                                                 : writes                     ? PREM_WRITEBACK
+                                                                              : PREM_PREFETCH,
+                                                 writes};
+    }
+  }
+  qsort(data->uses, (size_t)data->use_count, sizeof *data->uses, by_array);
+  return PREM_OK;
+}
+
+static void add_conflict(data_check *data, const port_use *use, const port_use *before) {
+  if (data->conflicts)
+    data->conflicts[data->conflict_count] =
+        (conflict){use->task, before->task, use->array, use->phase};
+  ++data->conflict_count;
+}
+
+/* Each writer of one array with all its other users, both ways. */
+static void list_pairs(data_check *data, const port_use *uses, int64_t count) {
+  for (int64_t w = 0; w < count; ++w)
+    for (int64_t u = 0; u < count && uses[w].writes; ++u) {
+      if (uses[u].task == uses[w].task)
+        continue;
+      add_conflict(data, &uses[w], &uses[u]);
+      if (!uses[u].writes)
+        add_conflict(data, &uses[u], &uses[w]);
+    }
+}
+
+/* Without room for them they are counted. */
+static void list_conflicts(data_check *data) {
+  data->conflict_count = 0;
+  int64_t first = 0;
+  for (int64_t i = 1; i <= data->use_count; ++i) {
+    if (i < data->use_count && data->uses[i].array == data->uses[first].array)
+      continue;
+    list_pairs(data, &data->uses[first], i - first);
+    first = i;
+  }
+}
+
+static int by_tasks(const void *left, const void *right) {
+  const conflict *a = left, *b = right;
+  if (a->task != b->task)
+    return a->task < b->task ? -1 : 1;
+  if (a->before != b->before)
+    return a->before < b->before ? -1 : 1;
+  if (a->phase != b->phase)
+    return a->phase < b->phase ? -1 : 1;
+  return (a->array > b->array) - (a->array < b->array);
+}
+
+/* Tasks that share several arrays are judged by the first of these. */
+static bool is_same(const conflict *a, const conflict *b) {
+  return a->task == b->task && a->before == b->before && a->phase == b->phase;
+}
+
+static prem_status find_conflicts(data_check *data) {
+  list_conflicts(data);
+  if (data->conflict_count == 0)
+    return PREM_OK;
+  data->conflicts = malloc((size_t)data->conflict_count * sizeof *data->conflicts);
+  if (!data->conflicts)
+    return PREM_ERR_MEMORY;
+  list_conflicts(data);
+  qsort(data->conflicts, (size_t)data->conflict_count, sizeof *data->conflicts, by_tasks);
+  return PREM_OK;
+}
+
+/* ---- when -------------------------------------------------------------------------------- */
+
+static prem_status find_touches(data_check *data) {
+  const prem_checker *checker = data->checker;
+  const int32_t tasks = checker->schedule->task_count;
+  const size_t jobs = (size_t)checker->first_job[tasks] + 1;
+  data->touches = malloc(jobs * sizeof *data->touches);
+  data->over_ns = malloc(jobs * sizeof *data->over_ns);
+  data->ordered = calloc((size_t)tasks + 1, sizeof *data->ordered);
+  if (!data->touches || !data->over_ns || !data->ordered)
+    return PREM_ERR_MEMORY;
+  for (size_t q = 0; q < jobs; ++q)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      data->touches[q][p] = -1;
+  for (int32_t i = 0; i < checker->slot_count; ++i) {
+    const prem_slot *slot = &checker->slots[i];
+    if (!prem_checker_counts(checker, i) || slot->job < 0 ||
+        slot->job >= prem_checker_jobs(checker, slot->task))
+      continue;
+    int32_t *first = &data->touches[checker->first_job[slot->task] + slot->job][slot->phase];
+    if (*first < 0 || slot->start_ns < checker->slots[*first].start_ns)
+      *first = i;
+  }
+  return PREM_OK;
+}
+
+/* The slot with which a job first touches the array: of this phase or a later one; -1: none. */
+static int32_t touch_of(const data_check *data, int64_t job, prem_phase phase) {
+  int32_t first = -1;
+  for (int p = (int)phase; p < PREM_PHASE_COUNT; ++p) {
+    const int32_t slot = data->touches[job][p];
+    if (slot >= 0 &&
+        (first < 0 || data->checker->slots[slot].start_ns < data->checker->slots[first].start_ns))
+      first = slot;
+  }
+  return first;
+}
+
+/* Warm-up tiles have no instants: what they touch, and wait for, is not judged. */
+static bool warms_up(const prem_checker *checker, int32_t t) {
+  return checker->plan->warmup_tiles > 0 && checker->schedule->tasks[t].period_ns == 0;
+}
+
+/* Blocks count the jobs that they have finished, so a job counts as over with those before it, of
+ * which the last one of the hyperperiod before may be later. False: the plan lacks a job. */
+static bool order_ends(data_check *data, int32_t t) {
+  const prem_checker *checker = data->checker;
+  const check_job *jobs = &checker->jobs[checker->first_job[t]];
+  const int64_t count = checker->first_job[t + 1] - checker->first_job[t];
+  int64_t *over_ns = &data->over_ns[checker->first_job[t]], latest_ns = INT64_MIN;
+  for (int64_t q = 0; q < count; ++q) {
+    if (jobs[q].last < 0)
+      return false;
+    latest_ns = jobs[q].end_ns > latest_ns ? jobs[q].end_ns : latest_ns;
+  }
+  latest_ns -= checker->hyperperiod_ns;
+  for (int64_t q = 0; q < count; ++q)
+    over_ns[q] = latest_ns = jobs[q].end_ns > latest_ns ? jobs[q].end_ns : latest_ns;
+  return true;
+}
+
+/* ---- judging -------------------------------------------------------------------------------- */
+
+/* When the last job of a task was over that was so by an instant of this hyperperiod. Jobs of the
+ * next one are not waited for. */
+static int64_t last_over_ns(const data_check *data, int32_t t, int64_t at_ns) {
+  const prem_checker *checker = data->checker;
+  const int64_t *over_ns = &data->over_ns[checker->first_job[t]];
+  const int64_t length_ns = checker->hyperperiod_ns;
+  int64_t later_by =
+      (over_ns[0] - at_ns + length_ns - 1) / length_ns; /* hyperperiods, if above 0 */
+  int64_t shift_ns = over_ns[0] > at_ns ? later_by * length_ns : 0;
+  int64_t last = 0, none = checker->first_job[t + 1] - checker->first_job[t];
+  while (none - last > 1) {
+    const int64_t middle = last + (none - last) / 2;
+    if (over_ns[middle] - shift_ns <= at_ns)
+      last = middle;
+    else
+      none = middle;
+  }
+  return over_ns[last] - shift_ns;
+}
+
+/* Does `after` say the same, or more? Then it is judged there. */
+static bool is_said(const prem_checker *checker, int32_t t, int64_t number, int32_t before,
+                    int64_t over_ns) {
+  const prem_task *task = &checker->schedule->tasks[t];
+  check_job job;
+  for (int32_t a = 0; a < task->after_count; ++a)
+    if (task->after[a].task == before &&
+        prem_checker_predecessor(checker, t, &task->after[a], number, &job) &&
+        job.end_ns >= over_ns)
+      return true;
+  return false;
+}
+
+static void judge_job(const data_check *data, const conflict *c, int64_t number) {
+  const prem_checker *checker = data->checker;
+  const int32_t slot = touch_of(data, checker->first_job[c->task] + number, c->phase);
+  if (slot < 0)
+    return;
+  const int64_t at_ns = checker->slots[slot].start_ns;
+  const int64_t over_ns = last_over_ns(data, c->before, at_ns), gap_ns = at_ns - over_ns;
+  if (gap_ns >= checker->precedence_ns || is_said(checker, c->task, number, c->before, over_ns))
+    return;
+  prem_checker_refuse(
+      checker, 40, slot,
+      "%s starts at %lld, %lld ns after a job of '%s' ends%s, which uses array "
+      "'%s' as well: the gap must be %s at least: plan again",
+      prem_checker_name(checker, slot).text, (long long)at_ns, (long long)gap_ns,
+      checker->schedule->tasks[c->before].name, over_ns <= 0 ? " (in the hyperperiod before)" : "",
+      checker->schedule->arrays[c->array].name, prem_checker_precedence(checker).text);
+}
+
+static void judge(data_check *data, const conflict *c) {
+  const prem_checker *checker = data->checker;
+  if (warms_up(checker, c->task) || (!data->ordered[c->before] && !order_ends(data, c->before)))
+    return;
+  data->ordered[c->before] = true;
+  for (int64_t q = 0; q < checker->first_job[c->task + 1] - checker->first_job[c->task]; ++q)
+    judge_job(data, c, q);
+}
+
+static prem_status judge_all(data_check *data) {
+  prem_status status = data->conflict_count > 0 ? find_touches(data) : PREM_OK;
+  for (int64_t i = 0; i < data->conflict_count && status == PREM_OK; ++i)
+    if (i == 0 || !is_same(&data->conflicts[i - 1], &data->conflicts[i]))
+      judge(data, &data->conflicts[i]);
+  return status;
+}
+
+prem_status prem_check_data(const prem_checker *checker) {
+  if (checker->precedence_ns == 0 || checker->hyperperiod_ns <= 0)
+    return PREM_OK;
+  data_check data = {.checker = checker};
+  prem_status status = collect(&data);
+  if (status == PREM_OK)
+    status = find_conflicts(&data);
+  if (status == PREM_OK)
+    status = judge_all(&data);
+  free(data.uses);
+  free(data.conflicts);
+  free(data.touches);
+  free(data.over_ns);
+  free(data.ordered);
+  return status;
+}

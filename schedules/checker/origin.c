@@ -1,0 +1,37 @@
+/* E044: a plan made for another machine, or for other kernels. */
+#include "schedules/checker/check.h"
+
+#include <string.h>
+
+static void refuse(const prem_checker *checker, const char *key, const char *found,
+                   const char *expected, const char *what) {
+  prem_diag_add(checker->diag, PREM_ERROR, 44, checker->plan->place, key,
+                "\"%s\", %s \"%s\"; without this key it is not judged", found, what, expected);
+}
+
+/* Times are those of the machine that they were measured on. A platform is no machine, and the
+ * simulator takes any. */
+static void check_machine(const prem_checker *checker) {
+  const prem_machine *machine = checker->machine;
+  const bool is_real = machine->backend[0] && strcmp(machine->backend, "sim") != 0;
+  if (is_real && checker->plan->machine[0] && strcmp(checker->plan->machine, machine->name) != 0)
+    refuse(checker, "plan.machine", checker->plan->machine, machine->name,
+           "where its times were measured: measure again with `ttprem profile` and plan again on "
+           "this machine,");
+}
+
+static void check_kernels(const prem_checker *checker) {
+  char kernels[PREM_KERNELS_BYTES];
+  if (!checker->plan->kernels[0] || !checker->schedule->bound)
+    return;
+  prem_schedule_kernels(checker->schedule, kernels);
+  if (kernels[0] && strcmp(checker->plan->kernels, kernels) != 0)
+    refuse(checker, "plan.kernels", checker->plan->kernels, kernels,
+           "what the plan was made for: kernels, tiles or parameters of the file are others now, "
+           "plan again for");
+}
+
+void prem_check_origin(const prem_checker *checker) {
+  check_machine(checker);
+  check_kernels(checker);
+}

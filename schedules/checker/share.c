@@ -1,0 +1,323 @@
+/* What phases share: a block's two units, its buffers, the resources. */
+#include "schedules/checker/sweep.h"
+
+#include <stdlib.h>
+
+/* ---- the units of a block ------------------------------------------------------------------- */
+
+/* A phase, or a joined pair, on its unit. */
+typedef struct piece {
+  int64_t start_ns, end_ns;
+  int32_t unit, slot;
+} piece;
+
+static int by_unit_and_start(const void *left, const void *right) {
+  const piece *a = left, *b = right;
+  if (a->unit != b->unit)
+    return a->unit < b->unit ? -1 : 1;
+  if (a->start_ns != b->start_ns)
+    return a->start_ns < b->start_ns ? -1 : 1;
+  return (a->slot > b->slot) - (a->slot < b->slot);
+}
+
+static int64_t collect_pieces(const prem_checker *checker, piece *pieces) {
+  int64_t count = 0;
+  for (int32_t i = 0; i < checker->slot_count; ++i)
+    if (prem_checker_counts(checker, i) && !prem_checker_second_half(checker, i))
+      pieces[count++] = (piece){checker->slots[i].start_ns, prem_slot_end_ns(&checker->slots[i]),
+                                prem_checker_unit(checker, i), i};
+  return count;
+}
+
+static void report_overlap(const prem_checker *checker, const piece *before, const piece *p,
+                           int64_t end_ns, bool wrapped) {
+  const char *what = p->unit % 2 ? "computes" : "memory phases";
+  int64_t both_ns = end_ns < p->end_ns ? end_ns : p->end_ns;
+  if (wrapped)
+    prem_checker_refuse(
+        checker, 38, p->slot,
+        "%s wraps around the hyperperiod of %lld ns into %s: both hold the block "
+        "in [%lld, %lld)",
+        prem_checker_name(checker, before->slot).text, (long long)checker->hyperperiod_ns,
+        prem_checker_name(checker, p->slot).text, (long long)p->start_ns, (long long)both_ns);
+  else
+    prem_checker_refuse(checker, 36, p->slot,
+                        "two %s overlap on block %d in [%lld, %lld): %s and %s; start the second "
+                        "at %lld or later",
+                        what, p->unit / 2, (long long)p->start_ns, (long long)both_ns,
+                        prem_checker_name(checker, before->slot).text,
+                        prem_checker_name(checker, p->slot).text, (long long)end_ns);
+}
+
+static void check_pair(const prem_checker *checker, const piece *before, const piece *p,
+                       int64_t end_ns, bool wrapped) {
+  int64_t gap = p->start_ns - end_ns;
+  if (gap >= checker->guard_ns && gap >= 0)
+    return;
+  if (!wrapped && prem_checker_same_tile(checker, before->slot, p->slot))
+    return; /* prem_check_order() has it */
+  if (gap < 0)
+    report_overlap(checker, before, p, end_ns, wrapped);
+  else
+    prem_checker_refuse(checker, 40, p->slot,
+                        "%s starts at %lld, %lld ns after the end of %s%s: the gap must be "
+                        "guard_ns = %lld at least",
+                        prem_checker_name(checker, p->slot).text, (long long)p->start_ns,
+                        (long long)gap, prem_checker_name(checker, before->slot).text,
+                        wrapped ? " of the hyperperiod before" : "", (long long)checker->guard_ns);
+}
+
+/* Each piece against the one before it that ends last; the first ones also against the last piece
+ * of the hyperperiod before. */
+static void check_unit(const prem_checker *checker, const piece *pieces, int64_t count) {
+  const piece *before = NULL;
+  bool wrapped = checker->periodic;
+  for (int64_t i = 0; wrapped && i < count; ++i)
+    if (!before || pieces[i].end_ns > before->end_ns)
+      before = &pieces[i];
+  int64_t end_ns = before ? before->end_ns - checker->hyperperiod_ns : 0;
+  for (int64_t i = 0; i < count; ++i) {
+    if (before)
+      check_pair(checker, before, &pieces[i], end_ns, wrapped);
+    if (!before || pieces[i].end_ns > end_ns) {
+      before = &pieces[i];
+      end_ns = before->end_ns;
+      wrapped = false;
+    }
+  }
+}
+
+prem_status prem_check_units(const prem_checker *checker) {
+  piece *pieces = malloc((size_t)checker->slot_count * sizeof *pieces + 1);
+  if (!pieces)
+    return PREM_ERR_MEMORY;
+  int64_t count = collect_pieces(checker, pieces);
+  qsort(pieces, (size_t)count, sizeof *pieces, by_unit_and_start);
+  int64_t first = 0;
+  for (int64_t i = 1; i <= count; ++i) {
+    if (i < count && pieces[i].unit == pieces[first].unit)
+      continue;
+    check_unit(checker, &pieces[first], i - first);
+    first = i;
+  }
+  free(pieces);
+  return PREM_OK;
+}
+
+/* ---- resources ------------------------------------------------------------------------------ */
+
+/* A phase's hold on one resource. */
+typedef struct hold {
+  int64_t end_ns;
+  int32_t demand, slot;
+} hold;
+
+static const prem_phase_spec *spec_of(const prem_checker *checker, int32_t slot) {
+  const prem_slot *s = &checker->slots[slot];
+  return &checker->schedule->tasks[s->task].phase[s->phase];
+}
+
+/* A joined pair has its task's `joined`, or both lengths and the larger demand. */
+static hold hold_of(const prem_checker *checker, int32_t slot, int32_t resource) {
+  const prem_slot *s = &checker->slots[slot];
+  const prem_phase_spec *spec = spec_of(checker, slot);
+  int64_t busy_ns = spec->busy_ns;
+  int32_t demand = spec->demand[resource];
+  int32_t partner = prem_checker_partner(checker, slot);
+  if (partner >= 0 && checker->slots[partner].task == s->task &&
+      checker->schedule->tasks[s->task].joined.exists) {
+    busy_ns = checker->schedule->tasks[s->task].joined.busy_ns;
+    demand = checker->schedule->tasks[s->task].joined.demand[resource];
+  } else if (partner >= 0) {
+    const prem_phase_spec *other = spec_of(checker, partner);
+    busy_ns += other->busy_ns;
+    if (other->demand[resource] > demand)
+      demand = other->demand[resource];
+  }
+  return (hold){s->start_ns + busy_ns, demand, slot};
+}
+
+/* The phases of a chain come one after the other, each as early as the chain's release: until a
+ * phase's latest end the chain holds the largest demand of this one and those behind it. */
+static prem_status add_chain(const prem_checker *checker, check_uses *uses, const hold *holds,
+                             int32_t count) {
+  const prem_slot *head = &checker->slots[holds[0].slot];
+  int64_t from_ns = head->start_ns;
+  prem_status status = PREM_OK;
+  for (int32_t k = 0; k < count && status == PREM_OK; ++k) {
+    const hold *most = &holds[k];
+    for (int32_t later = k + 1; later < count; ++later)
+      if (holds[later].demand >= most->demand)
+        most = &holds[later];
+    if (most->demand == 0 || most->end_ns <= from_ns)
+      continue;
+    check_use use = {.start_ns = from_ns,
+                     .end_ns = most->end_ns,
+                     .free_ns = most->end_ns,
+                     .demand = most->demand,
+                     .group = head->task,
+                     .acquire = holds[k].demand > 0 ? holds[k].slot : most->slot,
+                     .release = most->slot,
+                     .continues = from_ns > head->start_ns};
+    status = prem_uses_add(uses, &use);
+    from_ns = most->end_ns;
+  }
+  return status;
+}
+
+static bool follows_in_chain(const prem_checker *checker, int32_t head, int32_t slot) {
+  const prem_slot *a = &checker->slots[head], *b = &checker->slots[slot];
+  return (b->flags & PREM_SLOT_CHAINED) && b->head_ns == a->start_ns && b->task == a->task &&
+         b->job == a->job && b->tile == a->tile && b->place == a->place;
+}
+
+/* The chain that begins with `head`, whose followers stand behind it (and its other half). */
+static int32_t collect_chain(const prem_checker *checker, int32_t head, int32_t resource,
+                             hold holds[PREM_PHASE_COUNT]) {
+  int32_t count = 0;
+  int32_t next = prem_checker_partner(checker, head) > head ? head + 2 : head + 1;
+  holds[count++] = hold_of(checker, head, resource);
+  for (; next < checker->slot_count && count < PREM_PHASE_COUNT &&
+         follows_in_chain(checker, head, next);
+       ++next)
+    holds[count++] = hold_of(checker, next, resource);
+  return count;
+}
+
+/* A demand above the capacity by itself is reported as such (E043). */
+static void drop_impossible(hold *holds, int32_t count, int32_t capacity) {
+  for (int32_t k = 0; k < count; ++k)
+    if (holds[k].demand > capacity)
+      holds[k].demand = 0;
+}
+
+static prem_status collect_resource(const prem_checker *checker, int32_t resource,
+                                    check_uses *uses) {
+  const prem_resource *r = &checker->schedule->platform.resources[resource];
+  for (int32_t i = 0; i < checker->slot_count; ++i) {
+    if (!prem_checker_counts(checker, i) || prem_checker_second_half(checker, i) ||
+        (checker->slots[i].flags & PREM_SLOT_CHAINED))
+      continue;
+    hold holds[PREM_PHASE_COUNT];
+    int32_t count = collect_chain(checker, i, resource, holds);
+    drop_impossible(holds, count, r->capacity);
+    prem_status status = add_chain(checker, uses, holds, count);
+    if (status != PREM_OK)
+      return status;
+  }
+  return PREM_OK;
+}
+
+static void share_one_supply(check_uses *uses) {
+  for (int64_t i = 0; i < uses->count; ++i)
+    uses->use[i].group = 0;
+}
+
+prem_status prem_check_shares(const prem_checker *checker) {
+  const prem_platform *platform = &checker->schedule->platform;
+  prem_status status = PREM_OK;
+  for (int32_t r = 0; r < platform->resource_count && status == PREM_OK; ++r) {
+    check_supply supply = {.code = 37,
+                           .capacity = platform->resources[r].capacity,
+                           .what = platform->resources[r].name,
+                           .per_task = platform->resources[r].per_task};
+    check_uses uses = {0};
+    status = collect_resource(checker, r, &uses);
+    if (!supply.per_task)
+      share_one_supply(&uses);
+    if (status == PREM_OK)
+      status = prem_check_sweep(checker, &uses, &supply);
+    prem_uses_free(&uses);
+  }
+  return status;
+}
+
+/* ---- buffers -------------------------------------------------------------------------------- */
+
+static bool planned(const prem_checker *checker, int32_t slot) {
+  return slot >= 0 && prem_checker_counts(checker, slot);
+}
+
+/* The buffer that is held from the start of the first to the end of the last of these phases that
+ * the tile has; nothing where it has none. */
+static prem_status add_hold(const prem_checker *checker, check_uses *uses, const check_tile *tile,
+                            prem_phase first, prem_phase last) {
+  while (first < last && !planned(checker, tile->slot[first]))
+    first = (prem_phase)(first + 1);
+  while (last > first && !planned(checker, tile->slot[last]))
+    last = (prem_phase)(last - 1);
+  int32_t acquire = tile->slot[first], release = tile->slot[last];
+  if (!planned(checker, acquire) || !planned(checker, release))
+    return PREM_OK;
+  int64_t end_ns = prem_slot_end_ns(&checker->slots[release]);
+  check_use use = {.start_ns = checker->slots[acquire].start_ns,
+                   .end_ns = end_ns,
+                   .free_ns = end_ns,
+                   .demand = 1,
+                   .group = checker->slots[acquire].block,
+                   .acquire = acquire,
+                   .release = release};
+  return use.start_ns < use.end_ns ? prem_uses_add(uses, &use) : PREM_OK;
+}
+
+typedef enum buffer_kind { WHOLE_TILE, INPUT, OUTPUT } buffer_kind;
+
+static prem_status add_tile(const prem_checker *checker, check_uses *uses, const check_tile *tile,
+                            buffer_kind kind) {
+  if (kind == WHOLE_TILE)
+    return add_hold(checker, uses, tile, PREM_PREFETCH, PREM_WRITEBACK);
+  if (kind == INPUT && planned(checker, tile->slot[PREM_PREFETCH]))
+    return add_hold(checker, uses, tile, PREM_PREFETCH, PREM_COMPUTE);
+  if (kind == OUTPUT && planned(checker, tile->slot[PREM_WRITEBACK]))
+    return add_hold(checker, uses, tile, PREM_COMPUTE, PREM_WRITEBACK);
+  return PREM_OK;
+}
+
+static prem_status sweep_buffers(const prem_checker *checker, buffer_kind kind, const char *what) {
+  check_supply supply = {.code = 39,
+                         .capacity = checker->schedule->platform.buffers,
+                         .what = what,
+                         .of_each_block = true};
+  check_uses uses = {0};
+  prem_status status = PREM_OK;
+  int64_t count = checker->first_tile[checker->schedule->task_count];
+  for (int64_t t = 0; t < count && status == PREM_OK; ++t)
+    status = add_tile(checker, &uses, &checker->tiles[t], kind);
+  if (status == PREM_OK)
+    status = prem_check_sweep(checker, &uses, &supply);
+  prem_uses_free(&uses);
+  return status;
+}
+
+/* Until warmup_ns the warm-up tiles have the block and its buffers. */
+static prem_status check_warmup(const prem_checker *checker) {
+  bool *warms_up = calloc((size_t)checker->schedule->platform.blocks + 1, sizeof *warms_up);
+  if (!warms_up)
+    return PREM_ERR_MEMORY;
+  for (int32_t i = 0; i < checker->slot_count; ++i)
+    if (checker->slots[i].flags & PREM_SLOT_WARMUP)
+      warms_up[checker->slots[i].block] = true;
+  for (int32_t i = 0; i < checker->slot_count; ++i) {
+    const prem_slot *slot = &checker->slots[i];
+    if (prem_checker_counts(checker, i) && warms_up[slot->block] &&
+        slot->start_ns < checker->plan->warmup_ns)
+      prem_checker_refuse(checker, 39, i,
+                          "%s starts at %lld, while block %d is held by its warm-up tiles until "
+                          "warmup_ns = %lld",
+                          prem_checker_name(checker, i).text, (long long)slot->start_ns,
+                          slot->block, (long long)checker->plan->warmup_ns);
+  }
+  free(warms_up);
+  return PREM_OK;
+}
+
+prem_status prem_check_buffers(const prem_checker *checker) {
+  prem_status status = checker->plan->warmup_tiles > 0 ? check_warmup(checker) : PREM_OK;
+  if (status == PREM_OK && checker->schedule->platform.buffers == 1)
+    return sweep_buffers(checker, WHOLE_TILE, "live tiles (buffers)");
+  if (status == PREM_OK)
+    status = sweep_buffers(checker, INPUT, "input buffers");
+  if (status == PREM_OK)
+    status = sweep_buffers(checker, OUTPUT, "output buffers");
+  return status;
+}

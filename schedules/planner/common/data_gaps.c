@@ -1,0 +1,288 @@
+/* Time for those who wait for an array. */
+#include "schedules/planner/common/data_gaps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- who shares what ------------------------------------------------------------------------- */
+
+/* One task's use of one array. */
+typedef struct array_use {
+  int32_t array, task;
+  bool writes;
+} array_use;
+
+static int by_array(const void *left, const void *right) {
+  const array_use *a = left, *b = right;
+  if (a->array != b->array)
+    return a->array < b->array ? -1 : 1;
+  return (a->task > b->task) - (a->task < b->task);
+}
+
+static array_use *list_uses(const prem_schedule *schedule, int64_t *count) {
+  size_t ports = 0;
+  *count = 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    ports += schedule->tasks[t].definition ? (size_t)schedule->tasks[t].definition->port_count : 0;
+  array_use *uses = malloc((ports + 1) * sizeof *uses);
+  for (int32_t t = 0; t < schedule->task_count && uses; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
+      uses[(*count)++] =
+          (array_use){task->arrays[p], t, task->definition->ports[p].access == PREM_OUT};
+  }
+  if (uses)
+    qsort(uses, (size_t)*count, sizeof *uses, by_array);
+  return uses;
+}
+
+static prem_phase touching_phase(const prem_schedule *schedule, const array_use *use) {
+  if (schedule->tasks[use->task].definition->compatible)
+    return PREM_COMPUTE;
+  return use->writes ? PREM_WRITEBACK : PREM_PREFETCH;
+}
+
+static bool add_pair(prem_data_gaps *gaps, const array_use *use, const array_use *before) {
+  const prem_data_pair pair = {use->task, before->task, touching_phase(gaps->schedule, use)};
+  const int64_t count = gaps->pair_count;
+  if ((count & (count - 1)) == 0) { /* full: it grows at powers of two */
+    prem_data_pair *grown =
+        realloc(gaps->pairs, (size_t)(count ? 2 * count : 1) * sizeof *gaps->pairs);
+    if (!grown)
+      return false;
+    gaps->pairs = grown;
+  }
+  gaps->pairs[gaps->pair_count++] = pair;
+  return true;
+}
+
+/* Each writer of an array and all its other users, both ways. */
+static bool add_pairs(prem_data_gaps *gaps, const array_use *uses, int64_t count) {
+  for (int64_t w = 0; w < count; ++w)
+    for (int64_t u = 0; uses[w].writes && u < count; ++u) {
+      if (uses[u].task == uses[w].task)
+        continue;
+      if (!add_pair(gaps, &uses[w], &uses[u]) ||
+          (!uses[u].writes && !add_pair(gaps, &uses[u], &uses[w])))
+        return false;
+    }
+  return true;
+}
+
+static int by_pair(const void *left, const void *right) {
+  const prem_data_pair *a = left, *b = right;
+  if (a->task != b->task)
+    return a->task < b->task ? -1 : 1;
+  if (a->before != b->before)
+    return a->before < b->before ? -1 : 1;
+  return (int)a->phase - (int)b->phase;
+}
+
+/* Tasks may share several arrays. */
+static void say_once(prem_data_gaps *gaps) {
+  int64_t kept = 0;
+  if (gaps->pair_count > 0)
+    qsort(gaps->pairs, (size_t)gaps->pair_count, sizeof *gaps->pairs, by_pair);
+  for (int64_t i = 0; i < gaps->pair_count; ++i)
+    if (i == 0 || by_pair(&gaps->pairs[i], &gaps->pairs[kept - 1]) != 0)
+      gaps->pairs[kept++] = gaps->pairs[i];
+  gaps->pair_count = kept;
+}
+
+static bool find_pairs(prem_data_gaps *gaps) {
+  int64_t count;
+  array_use *uses = list_uses(gaps->schedule, &count);
+  bool found = uses;
+  for (int64_t first = 0, next; first < count && found; first = next) {
+    for (next = first; next < count && uses[next].array == uses[first].array;)
+      ++next;
+    found = add_pairs(gaps, uses + first, next - first);
+  }
+  free(uses);
+  say_once(gaps);
+  return found;
+}
+
+/* Warm-up tiles have no instants, and what touches an array first in such a job is one of them. */
+static void leave_out_warmup(prem_data_gaps *gaps, const prem_planning *planning) {
+  int64_t kept = 0;
+  for (int64_t i = 0; i < gaps->pair_count; ++i)
+    if (prem_planning_warmup(planning, &gaps->schedule->tasks[gaps->pairs[i].task]) == 0)
+      gaps->pairs[kept++] = gaps->pairs[i];
+  gaps->pair_count = kept;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static bool number_jobs(prem_data_gaps *gaps) {
+  const prem_schedule *schedule = gaps->schedule;
+  int64_t most = 0;
+  gaps->first_job = calloc((size_t)schedule->task_count + 1, sizeof *gaps->first_job);
+  for (int32_t t = 0; t < schedule->task_count && gaps->first_job; ++t) {
+    const int64_t jobs = prem_task_jobs(schedule, &schedule->tasks[t]);
+    gaps->first_job[t + 1] = gaps->first_job[t] + jobs;
+    most = jobs > most ? jobs : most;
+  }
+  if (!gaps->first_job)
+    return false;
+  gaps->spans = malloc(((size_t)gaps->first_job[schedule->task_count] + 1) * sizeof *gaps->spans);
+  gaps->ends_ns = malloc(((size_t)most + 1) * sizeof *gaps->ends_ns);
+  return gaps->spans && gaps->ends_ns;
+}
+
+prem_status prem_data_gaps_new(const prem_planning *planning, prem_data_gaps **out) {
+  *out = NULL;
+  const int64_t gap_ns = prem_planning_precedence_ns(planning);
+  if (gap_ns == 0)
+    return PREM_OK;
+  prem_data_gaps *gaps = calloc(1, sizeof *gaps);
+  if (!gaps)
+    return PREM_ERR_MEMORY;
+  gaps->schedule = planning->schedule;
+  gaps->gap_ns = gap_ns;
+  bool made = find_pairs(gaps);
+  leave_out_warmup(gaps, planning);
+  const bool asked = gaps->pair_count > 0;
+  made = made && (!asked || number_jobs(gaps));
+  if (made && asked) {
+    prem_data_gaps_clear(gaps);
+    *out = gaps;
+  } else {
+    prem_data_gaps_free(gaps);
+  }
+  return made ? PREM_OK : PREM_ERR_MEMORY;
+}
+
+void prem_data_gaps_free(prem_data_gaps *gaps) {
+  if (!gaps)
+    return;
+  free(gaps->pairs);
+  free(gaps->first_job);
+  free(gaps->spans);
+  free(gaps->ends_ns);
+  free(gaps);
+}
+
+/* ---- the plan -------------------------------------------------------------------------------- */
+
+void prem_data_gaps_clear(prem_data_gaps *gaps) {
+  const int64_t jobs = gaps->first_job[gaps->schedule->task_count];
+  for (int64_t q = 0; q < jobs; ++q)
+    gaps->spans[q] = (prem_data_span){{PREM_MAX_NS, PREM_MAX_NS, PREM_MAX_NS}, -1};
+}
+
+void prem_data_gaps_note(prem_data_gaps *gaps, int32_t task, int32_t job, prem_phase phase,
+                         int64_t start_ns, int64_t end_ns) {
+  prem_data_span *span = &gaps->spans[gaps->first_job[task] + job];
+  if (start_ns < span->first_ns[phase])
+    span->first_ns[phase] = start_ns;
+  if (end_ns > span->end_ns)
+    span->end_ns = end_ns;
+}
+
+void prem_data_gaps_note_draft(prem_data_gaps *gaps, const prem_draft *draft) {
+  for (int64_t i = 0; i < draft->count; ++i) {
+    const prem_placement *p = &draft->placements[i];
+    prem_data_gaps_note(gaps, p->task, p->job, p->phase, p->start_ns,
+                        p->start_ns + gaps->schedule->tasks[p->task].phase[p->phase].wcet_ns);
+  }
+  for (int64_t i = 0; i < draft->slot_count; ++i) {
+    const prem_slot *s = &draft->slots[i];
+    prem_data_gaps_note(gaps, s->task, s->job, (prem_phase)s->phase, s->start_ns,
+                        s->start_ns + s->length_ns);
+  }
+}
+
+/* When a job first touches what it shares: with this phase or a later one. */
+static int64_t touch_ns(const prem_data_span *span, prem_phase phase) {
+  int64_t at_ns = PREM_MAX_NS;
+  for (int p = (int)phase; p < PREM_PHASE_COUNT; ++p)
+    at_ns = span->first_ns[p] < at_ns ? span->first_ns[p] : at_ns;
+  return at_ns;
+}
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+prem_wide prem_data_gaps_length_ns(const prem_data_gaps *gaps) {
+  prem_wide length_ns = 0;
+  for (int64_t i = 0; i < gaps->pair_count; ++i) {
+    const prem_data_pair *pair = &gaps->pairs[i];
+    const prem_data_span *before = &gaps->spans[gaps->first_job[pair->before]];
+    const int64_t at_ns = touch_ns(&gaps->spans[gaps->first_job[pair->task]], pair->phase);
+    if (before->end_ns < 0 || at_ns == PREM_MAX_NS)
+      continue;
+    const prem_wide needed_ns = (prem_wide)before->end_ns + gaps->gap_ns - at_ns;
+    length_ns = needed_ns > length_ns ? needed_ns : length_ns;
+  }
+  return length_ns;
+}
+
+static int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b < 0);
+}
+
+/* When all jobs up to each one have ended; the last one of the hyperperiod before may be later than
+ * the first ones. False: the plan lacks some. */
+static bool order_ends(const prem_data_gaps *gaps, int32_t task, int64_t hyperperiod_ns) {
+  const prem_data_span *spans = &gaps->spans[gaps->first_job[task]];
+  const int64_t jobs = gaps->first_job[task + 1] - gaps->first_job[task];
+  int64_t latest_ns = -1;
+  for (int64_t q = 0; q < jobs; ++q) {
+    if (spans[q].end_ns < 0)
+      return false;
+    latest_ns = spans[q].end_ns > latest_ns ? spans[q].end_ns : latest_ns;
+  }
+  latest_ns -= hyperperiod_ns;
+  for (int64_t q = 0; q < jobs; ++q)
+    gaps->ends_ns[q] = latest_ns = spans[q].end_ns > latest_ns ? spans[q].end_ns : latest_ns;
+  return true;
+}
+
+/* The last instant until `at_ns` at which a job of a task and all before it had ended, of this
+ * hyperperiod or an earlier one. */
+static int64_t last_end_ns(const prem_data_gaps *gaps, int64_t jobs, int64_t hyperperiod_ns,
+                           int64_t at_ns) {
+  const int64_t *ends_ns = gaps->ends_ns;
+  int64_t hyperperiod = floor_div(at_ns - ends_ns[0], hyperperiod_ns);
+  if (hyperperiod > 0)
+    hyperperiod = 0;
+  const int64_t shift_ns = hyperperiod * hyperperiod_ns;
+  int64_t low = 0, high = jobs;
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    if (ends_ns[middle] <= at_ns - shift_ns)
+      low = middle;
+    else
+      high = middle;
+  }
+  return ends_ns[low] + shift_ns;
+}
+
+static int64_t first_start_ns(const prem_data_span *span) {
+  return touch_ns(span, PREM_PREFETCH);
+}
+
+int64_t prem_data_gaps_short(const prem_data_gaps *gaps, int64_t hyperperiod_ns,
+                             int64_t *later_ns) {
+  int64_t found = 0;
+  for (int64_t i = 0; i < gaps->pair_count; ++i) {
+    const prem_data_pair *pair = &gaps->pairs[i];
+    const int64_t jobs = gaps->first_job[pair->before + 1] - gaps->first_job[pair->before];
+    if (!order_ends(gaps, pair->before, hyperperiod_ns))
+      continue;
+    for (int64_t q = gaps->first_job[pair->task]; q < gaps->first_job[pair->task + 1]; ++q) {
+      const int64_t at_ns = touch_ns(&gaps->spans[q], pair->phase);
+      if (at_ns == PREM_MAX_NS)
+        continue;
+      const int64_t missing_ns =
+          last_end_ns(gaps, jobs, hyperperiod_ns, at_ns) + gaps->gap_ns - at_ns;
+      if (missing_ns <= 0)
+        continue;
+      ++found;
+      const prem_wide from_ns = (prem_wide)first_start_ns(&gaps->spans[q]) + missing_ns;
+      if (later_ns && from_ns > later_ns[q])
+        later_ns[q] = from_ns < PREM_MAX_NS ? (int64_t)from_ns : PREM_MAX_NS;
+    }
+  }
+  return found;
+}

@@ -1,0 +1,811 @@
+/* The way into the generator: what every planner may rely on is judged here, once. */
+#include "schedules/planner/common/data_gaps.h"
+#include "schedules/planner/greedy/pipeline.h"
+#include "schedules/planner/proof/bounds.h"
+#include "schedules/planner/proof/exact.h"
+#include "schedules/planner/proof/explain.h"
+#include "schedules/planner/replan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+/* Below it, probing for a better bound would take too large a part of the time. */
+#define PROBE_FROM_NS INT64_C(4000000000)
+
+static const prem_policy_info policies[] = {
+    {"auto", "any set of tasks: phase after phase, latest finish first; then a search, given time"},
+    {"tile_kernelwise", "whole tiles, kernels one offset apart (equal one-shot tasks)"},
+    {"tile_blockwise", "whole tiles, blocks one offset apart (equal one-shot tasks)"},
+    {"phase_kernelwise", "prefetches, then writebacks, kernels one offset apart (equal one-shot)"},
+    {"phase_blockwise", "prefetches, then writebacks, blocks one offset apart (equal one-shot)"},
+    {NULL, NULL}};
+
+const prem_policy_info *prem_policy_list(void) {
+  return policies;
+}
+
+/* ---- what the planners share ---------------------------------------------------------------- */
+
+int32_t prem_planning_warmup(const prem_planning *planning, const prem_task *task) {
+  return task->period_ns == 0 ? planning->schedule->policy.warmup_tiles : 0;
+}
+
+int64_t prem_planning_tiles_on(const prem_task *task, int32_t position) {
+  if (position >= task->tile_count)
+    return 0;
+  return (task->tile_count - 1 - position) / task->block_count + 1;
+}
+
+static int64_t horizon_of(const prem_planning *planning) {
+  int64_t lcm_ns = planning->schedule->period_lcm_ns;
+  return lcm_ns ? lcm_ns : PREM_MAX_NS;
+}
+
+static prem_wide least_of(prem_wide a, prem_wide b) {
+  return a < b ? a : b;
+}
+
+prem_job_window prem_planning_window(const prem_planning *planning, const prem_task *task,
+                                     int32_t number) {
+  int64_t begin_ns = number * task->period_ns, release_ns = begin_ns + task->release_ns;
+  prem_wide due_ns = PREM_MAX_NS;
+  if (task->deadline_ns)
+    due_ns = (prem_wide)release_ns + task->deadline_ns;
+  if (task->publish_ns)
+    due_ns = least_of(due_ns, (prem_wide)release_ns + task->publish_ns);
+  /* nothing may reach into the next hyperperiod */
+  due_ns = least_of(due_ns, horizon_of(planning) - planning->schedule->platform.guard_ns);
+  prem_job_window window = {.earliest_ns =
+                                release_ns > planning->warmup_ns ? release_ns : planning->warmup_ns,
+                            .due_ns = (int64_t)due_ns,
+                            .target_ns = (int64_t)due_ns,
+                            .last_start_ns = PREM_MAX_NS};
+  if (task->period_ns) {
+    window.last_start_ns = begin_ns + task->period_ns - 1;
+    window.target_ns = (int64_t)least_of(due_ns, begin_ns + task->period_ns);
+  }
+  return window;
+}
+
+static void count_slack(const prem_planning *planning, int32_t t, int32_t job, int64_t end_ns,
+                        int64_t *least_ns) {
+  prem_job_window window = prem_planning_window(planning, &planning->schedule->tasks[t], job);
+  bool is_due = window.target_ns < PREM_MAX_NS - planning->schedule->platform.guard_ns;
+  if (is_due && window.target_ns - end_ns < *least_ns)
+    *least_ns = window.target_ns - end_ns;
+}
+
+int64_t prem_planning_slack(const prem_planning *planning, const prem_draft *draft) {
+  int64_t least_ns = PREM_MAX_NS;
+  for (int64_t i = 0; i < draft->count; ++i) {
+    const prem_placement *p = &draft->placements[i];
+    const prem_task *task = &planning->schedule->tasks[p->task];
+    count_slack(planning, p->task, p->job, p->start_ns + task->phase[p->phase].wcet_ns, &least_ns);
+  }
+  for (int64_t i = 0; i < draft->slot_count; ++i)
+    count_slack(planning, draft->slots[i].task, draft->slots[i].job,
+                draft->slots[i].start_ns + draft->slots[i].length_ns, &least_ns);
+  return least_ns;
+}
+
+static int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b < 0);
+}
+
+int64_t prem_planning_predecessor(const prem_planning *planning, const prem_task *task,
+                                  const prem_after *after, int32_t number) {
+  const prem_task *before = &planning->schedule->tasks[after->task];
+  if (before->period_ns == task->period_ns && !after->latest)
+    return number;
+  int64_t release_ns = number * task->period_ns + task->release_ns;
+  int64_t period_ns = before->period_ns ? before->period_ns : horizon_of(planning);
+  int64_t number_before = floor_div(release_ns - before->release_ns, period_ns);
+  return number_before < 0 ? -1 : number_before;
+}
+
+int64_t prem_planning_precedence_ns(const prem_planning *planning) {
+  int64_t said_ns = prem_schedule_precedence_ns(planning->schedule);
+  return said_ns > planning->machine_precedence_ns ? said_ns : planning->machine_precedence_ns;
+}
+
+int64_t prem_planning_gap_ns(const prem_planning *planning, const prem_after *after) {
+  int64_t guard_ns = planning->schedule->platform.guard_ns;
+  int64_t gap_ns = after->lag_ns > guard_ns ? after->lag_ns : guard_ns;
+  int64_t precedence_ns = prem_planning_precedence_ns(planning);
+  return gap_ns > precedence_ns ? gap_ns : precedence_ns;
+}
+
+prem_holding prem_planning_holding(const prem_planning *planning, const prem_task *task,
+                                   bool input) {
+  int first = input ? PREM_PREFETCH : PREM_COMPUTE, last = input ? PREM_COMPUTE : PREM_WRITEBACK;
+  if (planning->schedule->platform.buffers == 1) {
+    if (!input)
+      return (prem_holding){0};
+    last = PREM_WRITEBACK;
+  } else if (!task->phase[input ? PREM_PREFETCH : PREM_WRITEBACK].exists) {
+    return (prem_holding){0};
+  }
+  while (first < last && !task->phase[first].exists)
+    ++first;
+  while (last > first && !task->phase[last].exists)
+    --last;
+  return (prem_holding){task->phase[first].exists, (prem_phase)first, (prem_phase)last};
+}
+
+double prem_planning_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+bool prem_planning_in_range(const prem_planning *planning, prem_wide at_ns) {
+  if (at_ns <= PREM_MAX_NS)
+    return true;
+  prem_diag_add(planning->diag, PREM_ERROR, 18, planning->schedule->policy.place, "policy",
+                "the plan does not end before 2^62 ns (%" PRId64
+                "): the times of the tasks are too large to be added up",
+                PREM_MAX_NS);
+  return false;
+}
+
+bool prem_planning_align(const prem_planning *planning, const char *key, int64_t *value_ns) {
+  const prem_policy *policy = &planning->schedule->policy;
+  int64_t above = *value_ns % planning->grid_ns;
+  if (above == 0)
+    return true;
+  if (!prem_planning_in_range(planning, (prem_wide)*value_ns - above + planning->grid_ns))
+    return false;
+  int64_t rounded = *value_ns - above + planning->grid_ns;
+  if (policy->align_exact) {
+    prem_diag_add(planning->diag, PREM_ERROR, 22, policy->place, key,
+                  "%" PRId64 " ns is not on the clock grid of %" PRId64
+                  " ns, and align = \"exact\": use %" PRId64 " or %" PRId64 ", or align = \"up\"",
+                  *value_ns, planning->grid_ns, *value_ns - above, rounded);
+    return false;
+  }
+  prem_diag_add(planning->diag, PREM_NOTE, 0, policy->place, key,
+                "%" PRId64 " ns rounded up to %" PRId64 ", the clock's step is %" PRId64 " ns",
+                *value_ns, rounded, planning->grid_ns);
+  *value_ns = rounded;
+  return true;
+}
+
+/* ---- what is judged before any planner ------------------------------------------------------ */
+
+static bool policy_exists(const prem_planning *planning) {
+  char known[256] = "";
+  for (const prem_policy_info *policy = policies; policy->name; ++policy) {
+    if (strcmp(policy->name, planning->policy) == 0)
+      return true;
+    size_t used = strlen(known);
+    snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", policy->name);
+  }
+  prem_diag_add(planning->diag, PREM_ERROR, 24, planning->schedule->policy.place, "policy.use",
+                "unknown policy '%s'; there are %s", planning->policy, known);
+  return false;
+}
+
+static bool tasks_profiled(const prem_planning *planning) {
+  enum { NAMED = 8 };
+  char names[NAMED * (PREM_NAME_BYTES + 4)] = "";
+  const prem_task *first = NULL;
+  int32_t missing = 0;
+  for (int32_t t = 0; t < planning->schedule->task_count; ++t) {
+    const prem_task *task = &planning->schedule->tasks[t];
+    if (prem_task_profiled(task))
+      continue;
+    first = first ? first : task;
+    size_t used = strlen(names);
+    if (missing++ < NAMED)
+      snprintf(names + used, sizeof names - used, "%s'%s'", used ? ", " : "", task->name);
+  }
+  if (!first)
+    return true;
+  char more[32] = "";
+  if (missing > NAMED)
+    snprintf(more, sizeof more, " and %d more", missing - NAMED);
+  prem_diag_add(planning->diag, PREM_ERROR, 0, first->place, "tasks",
+                "no profile: run `ttprem profile`; there are no WCETs for %s%s", names, more);
+  return false;
+}
+
+static bool is_plannable(const prem_schedule *schedule) {
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    if (schedule->tasks[t].broken || schedule->tasks[t].tile_count < 1)
+      return false;
+  return schedule->task_count > 0;
+}
+
+static bool size_allowed(const prem_planning *planning) {
+  const prem_schedule *schedule = planning->schedule;
+  prem_wide slots = 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    int phases = 0;
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      phases += task->phase[p].exists;
+    slots += (prem_wide)prem_task_jobs(schedule, task) * task->tile_count * (phases ? phases : 1);
+  }
+  if (slots <= PREM_MAX_SLOTS)
+    return true;
+  prem_diag_add(planning->diag, PREM_ERROR, 13, schedule->tasks[0].place, "tasks",
+                "%.0f phases in one hyperperiod, which would take some %.1f GiB to plan; the limit "
+                "is %" PRId64 " phases",
+                (double)slots, (double)slots * PREM_PLANNING_BYTES / 0x1p30, PREM_MAX_SLOTS);
+  return false;
+}
+
+/* Not an error: warm-up tiles have no releases, so the first planned ones would only be late. */
+static void judge_warmup(const prem_planning *planning) {
+  const prem_schedule *schedule = planning->schedule;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    prem_wide tile_ns = 0;
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      tile_ns += task->phase[p].exists ? task->phase[p].wcet_ns : 0;
+    prem_wide needed = tile_ns * prem_planning_warmup(planning, task);
+    if (needed <= schedule->policy.warmup_ns)
+      continue;
+    prem_diag_add(planning->diag, PREM_WARNING, 0, schedule->policy.place, "policy.warmup_ns",
+                  "%" PRId64
+                  " ns are less than the %.0f ns that the warm-up tiles of task '%s' take",
+                  schedule->policy.warmup_ns, (double)needed, task->name);
+    return;
+  }
+}
+
+static int64_t coarser_step(const prem_schedule *schedule, const prem_machine *machine) {
+  int64_t step = schedule->platform.clock_step_ns;
+  if (machine && machine->clock_step_ns > step)
+    step = machine->clock_step_ns;
+  return step > 0 ? step : 1;
+}
+
+static prem_status judge(const prem_planning *planning) {
+  if (!is_plannable(planning->schedule))
+    return PREM_ERR_ARGUMENT;
+  if (!policy_exists(planning) || !tasks_profiled(planning) || !size_allowed(planning))
+    return PREM_ERR_INVALID;
+  judge_warmup(planning);
+  return PREM_OK;
+}
+
+/* ---- making a plan -------------------------------------------------------------------------- */
+
+prem_status prem_planning_compress(const prem_planning *planning, const prem_draft *draft,
+                                   prem_plan *plan) {
+  int64_t count = draft->slot_count;
+  for (int64_t i = 0; i < draft->count; ++i)
+    count += draft->placements[i].count;
+  prem_slot *slots = malloc((size_t)(count + 1) * sizeof *slots);
+  if (!slots)
+    return PREM_ERR_MEMORY;
+  prem_slot *slot = slots;
+  for (int64_t i = 0; i < draft->count; ++i) {
+    const prem_placement *placed = &draft->placements[i];
+    const prem_task *task = &planning->schedule->tasks[placed->task];
+    for (int32_t m = 0; m < placed->count; ++m)
+      *slot++ = (prem_slot){.start_ns = placed->start_ns,
+                            .length_ns = task->phase[placed->phase].wcet_ns,
+                            .head_ns = placed->start_ns,
+                            .task = placed->task,
+                            .job = placed->job,
+                            .tile = placed->tile + m,
+                            .block = task->blocks[(placed->tile + m) % task->block_count],
+                            .phase = (uint8_t)placed->phase};
+  }
+  if (draft->slot_count)
+    memcpy(slot, draft->slots, (size_t)draft->slot_count * sizeof *slot);
+  plan->hyperperiod_ns = draft->hyperperiod_ns;
+  prem_status status = prem_plan_compress(planning->schedule, slots, count, plan);
+  free(slots);
+  return status;
+}
+
+/* The constructive plan explains what is late only where nothing better was found. */
+static prem_status explain(const prem_planning *planning) {
+  prem_draft draft;
+  prem_status status = prem_plan_constructive(planning, &draft);
+  free(draft.placements);
+  return status;
+}
+
+static prem_status copy_draft(const prem_draft *draft, prem_draft *out) {
+  *out = *draft;
+  out->placements = malloc((size_t)(draft->count + 1) * sizeof *out->placements);
+  if (!out->placements)
+    return PREM_ERR_MEMORY;
+  memcpy(out->placements, draft->placements, (size_t)draft->count * sizeof *out->placements);
+  return PREM_OK;
+}
+
+/* How much there is to write of a plan, and to read. */
+static int64_t numbers_of(const prem_planning *planning, const prem_draft *draft) {
+  prem_plan *plan = prem_plan_new();
+  int64_t numbers = 0;
+  if (plan && prem_planning_compress(planning, draft, plan) == PREM_OK) {
+    numbers = (int64_t)plan->affine_count * 8;
+    for (int32_t i = 0; i < plan->starts_count; ++i)
+      numbers += plan->starts[i].count;
+  }
+  prem_plan_free(plan);
+  return numbers;
+}
+
+/* Less than 1 % of time is no reason to give up a plan that is a few affine runs. */
+static bool is_worthwhile(const prem_planning *planning, const prem_draft *regular,
+                          const prem_draft *found) {
+  prem_wide gain_ns = (prem_wide)regular->hyperperiod_ns - found->hyperperiod_ns;
+  return gain_ns * 100 >= found->hyperperiod_ns ||
+         numbers_of(planning, regular) * 4 > numbers_of(planning, found);
+}
+
+/* Does a draft of a periodic set keep its data gaps? One of a one-shot set that does not gets a
+ * longer hyperperiod. */
+static prem_status settle_gaps(const prem_planning *planning, prem_draft *draft, bool *kept) {
+  prem_data_gaps *gaps;
+  prem_status status = prem_data_gaps_new(planning, &gaps);
+  *kept = status == PREM_OK;
+  if (!gaps)
+    return status;
+  prem_data_gaps_note_draft(gaps, draft);
+  if (planning->schedule->period_lcm_ns) {
+    *kept = prem_data_gaps_short(gaps, planning->schedule->period_lcm_ns, NULL) == 0;
+  } else if (prem_data_gaps_length_ns(gaps) > draft->hyperperiod_ns) {
+    int64_t above_ns = (int64_t)prem_data_gaps_length_ns(gaps) + planning->grid_ns - 1;
+    draft->hyperperiod_ns = above_ns - above_ns % planning->grid_ns;
+  }
+  prem_data_gaps_free(gaps);
+  return PREM_OK;
+}
+
+/* The search knows no data gaps: is what it found still good with them? */
+static prem_status judge_gaps(const prem_planning *planning, const prem_draft *first,
+                              bool first_is_legal, prem_draft *draft, prem_search_result *found) {
+  int64_t searched_ns = draft->hyperperiod_ns;
+  bool kept;
+  prem_status status = settle_gaps(planning, draft, &kept);
+  bool one_shot = planning->schedule->period_lcm_ns == 0;
+  bool longer = draft->hyperperiod_ns > searched_ns;
+  found->optimal = found->optimal && !longer;
+  if (kept &&
+      !(one_shot && longer && first_is_legal && draft->hyperperiod_ns >= first->hyperperiod_ns))
+    return status;
+  memcpy(draft->placements, first->placements, (size_t)first->count * sizeof *first->placements);
+  draft->hyperperiod_ns = first->hyperperiod_ns;
+  found->improved = found->optimal = found->feasible = false;
+  return status;
+}
+
+/* Search on from the constructive draft, which may be too late. */
+static prem_status improve(const prem_planning *planning, const prem_search_limits *limits,
+                           prem_draft *draft, prem_search_result *found, prem_status status) {
+  prem_draft first;
+  if (copy_draft(draft, &first))
+    return PREM_ERR_MEMORY;
+  prem_status searched = prem_plan_search(planning, limits, draft, found);
+  prem_status judged = found->improved || found->feasible
+                           ? judge_gaps(planning, &first, status == PREM_OK, draft, found)
+                           : PREM_OK;
+  bool one_shot = planning->schedule->period_lcm_ns == 0;
+  if (status == PREM_OK && found->improved && one_shot && !is_worthwhile(planning, &first, draft)) {
+    memcpy(draft->placements, first.placements, (size_t)first.count * sizeof *first.placements);
+    draft->hyperperiod_ns = first.hyperperiod_ns;
+    found->improved = found->optimal = false;
+  }
+  free(first.placements);
+  if (judged)
+    return judged;
+  if (found->feasible)
+    return PREM_OK;
+  return searched && searched != PREM_ERR_UNAVAILABLE ? searched : status;
+}
+
+/* The time of which proofs may take a part: none where the search is limited in steps, for what it
+ * makes then must not depend on the clock. */
+static int64_t proof_ns(const prem_plan_options *options) {
+  return options->step_limit ? 0 : options->time_limit_ns;
+}
+
+/* The bound first: the search ends at once where it is reached. */
+static void bound(const prem_planning *planning, prem_search_limits *limits,
+                  const prem_draft *draft, bool feasible) {
+  const prem_plan_options *options = limits->options;
+  if (prem_planning_lower_bound(planning, &limits->lower_bound_ns) && feasible &&
+      proof_ns(options) >= PROBE_FROM_NS)
+    prem_planning_raise_bound(planning, draft->hyperperiod_ns, options->stop,
+                              &limits->lower_bound_ns);
+}
+
+/* A draft of a plan that is not to be searched on; on error the draft stays as it was. */
+static prem_status draft_of(const prem_planning *planning, const prem_plan *plan, prem_draft *out) {
+  prem_slot *slots;
+  int64_t count;
+  prem_status status = prem_plan_expand(planning->schedule, plan, &slots, &count, NULL);
+  if (status)
+    return status;
+  prem_placement *placements = malloc((size_t)(count + 1) * sizeof *placements);
+  if (!placements) {
+    free(slots);
+    return PREM_ERR_MEMORY;
+  }
+  out->hyperperiod_ns = plan->hyperperiod_ns;
+  out->count = 0;
+  for (int64_t i = 0; i < count; ++i)
+    if (!(slots[i].flags & PREM_SLOT_WARMUP))
+      placements[out->count++] = (prem_placement){.start_ns = slots[i].start_ns,
+                                                  .task = slots[i].task,
+                                                  .job = slots[i].job,
+                                                  .tile = slots[i].tile,
+                                                  .count = 1,
+                                                  .phase = (prem_phase)slots[i].phase};
+  free(slots);
+  free(out->placements);
+  out->placements = placements;
+  return PREM_OK;
+}
+
+/* ---- the exact engine beside the search ----------------------------------------------------- */
+
+/* Is slack what is wanted, of jobs that are due? */
+static bool wants_slack(const prem_planning *planning, const prem_draft *draft) {
+  return planning->schedule->period_lcm_ns > 0 &&
+         strcmp(planning->schedule->policy.objective, "slack") == 0 &&
+         prem_planning_slack(planning, draft) < PREM_MAX_NS;
+}
+
+/* Does not take one that the data gaps forbid, which the engine does not know of periodic sets. */
+static bool take_solution(const prem_planning *planning, const prem_plan *plan, prem_draft *draft) {
+  prem_draft solution = {0};
+  bool kept = false;
+  if (draft_of(planning, plan, &solution) == PREM_OK &&
+      settle_gaps(planning, &solution, &kept) == PREM_OK && kept) {
+    prem_placement *worse = draft->placements;
+    draft->placements = solution.placements;
+    draft->count = solution.count;
+    draft->hyperperiod_ns = solution.hyperperiod_ns;
+    solution.placements = worse;
+  }
+  free(solution.placements);
+  return kept;
+}
+
+/* The exact engine's plan, if it has found one: any where none was feasible, else one with more
+ * slack. */
+static bool solve(const prem_planning *planning, const prem_search_limits *limits, bool feasible,
+                  prem_draft *draft, prem_search_result *found) {
+  const prem_plan_options *options = limits->options;
+  bool slack = wants_slack(planning, draft);
+  int64_t known_ns = feasible ? prem_planning_slack(planning, draft) : PREM_NO_SLACK;
+  int64_t limit_ns = options->time_limit_ns / 3;
+  prem_exact_verdict verdict = {.verdict = PREM_PLAN_UNKNOWN};
+  prem_plan *plan = prem_plan_new();
+  prem_status status =
+      !plan   ? PREM_ERR_MEMORY
+      : slack ? prem_plan_exact_slack(planning, limit_ns, options->stop, known_ns, plan, &verdict)
+              : prem_plan_exact(planning, limit_ns, options->stop, plan, &verdict);
+  bool solved = status == PREM_OK && verdict.verdict == PREM_PLAN_FEASIBLE &&
+                take_solution(planning, plan, draft);
+  if (status == PREM_OK && slack)
+    found->optimal = verdict.optimal;
+  prem_plan_free(plan);
+  return solved;
+}
+
+/* Do tiles start together, which a solved plan, tile by tile, does not tell the search? */
+static bool has_rounds(const prem_planning *planning) {
+  const prem_placer placer = {.planning = planning, .schedule = planning->schedule};
+  for (int32_t t = 0; t < planning->schedule->task_count; ++t)
+    if (prem_placer_by_rounds(&placer, &planning->schedule->tasks[t]))
+      return true;
+  return false;
+}
+
+/* Search on from a solved plan, which may run into the next hyperperiod, as no search's plan does:
+ * so the slacks are compared here. */
+static prem_status search_on(const prem_planning *planning, const prem_search_limits *limits,
+                             prem_draft *draft, prem_search_result *found) {
+  prem_draft solved;
+  if (copy_draft(draft, &solved))
+    return PREM_ERR_MEMORY;
+  improve(planning, limits, draft, found, PREM_OK);
+  if (prem_planning_slack(planning, draft) <= prem_planning_slack(planning, &solved)) {
+    memcpy(draft->placements, solved.placements, (size_t)solved.count * sizeof *solved.placements);
+    found->improved = found->optimal = false;
+  }
+  free(solved.placements);
+  return PREM_OK;
+}
+
+/* First a part of the time for the search; then the exact engine, where there is no plan yet, or
+ * where more slack is sought; what is left is the search's again. */
+static prem_status search_and_solve(const prem_planning *planning, prem_search_limits *limits,
+                                    prem_draft *draft, prem_search_result *found, bool *solved,
+                                    prem_status status) {
+  int64_t all_ns = limits->options->time_limit_ns;
+  bool slack = wants_slack(planning, draft);
+  bool asks = proof_ns(limits->options) > 0 && prem_exact_engine();
+  limits->until_ns = asks && slack ? all_ns / 3 : all_ns;
+  limits->give_up_ns = asks ? all_ns / 2 : all_ns;
+  status = improve(planning, limits, draft, found, status);
+  if (!asks || found->optimal || (status == PREM_OK && !slack))
+    return status;
+  *solved = solve(planning, limits, status == PREM_OK, draft, found);
+  if (found->optimal || (*solved && (!slack || has_rounds(planning))))
+    return *solved ? PREM_OK : status;
+  prem_search_result more = {0};
+  limits->until_ns = limits->give_up_ns = all_ns;
+  ++limits->seed;
+  status = *solved ? search_on(planning, limits, draft, &more)
+                   : improve(planning, limits, draft, &more, status);
+  found->steps += more.steps;
+  found->improved = found->improved || more.improved;
+  found->optimal = more.optimal;
+  *solved = *solved && !more.improved;
+  return status;
+}
+
+/* ---- pipelines of joined phases ------------------------------------------------------------- */
+
+static bool has_pipelines(const prem_planning *planning) {
+  const prem_placer placer = {.planning = planning, .schedule = planning->schedule};
+  bool any;
+  free(prem_pipeline_list(&placer, &any));
+  return any;
+}
+
+/* Shorter, or with more slack where that is wanted. */
+static bool is_better(const prem_planning *planning, const prem_draft *a, const prem_draft *b) {
+  if (wants_slack(planning, b))
+    return prem_planning_slack(planning, a) > prem_planning_slack(planning, b);
+  return a->hyperperiod_ns < b->hyperperiod_ns;
+}
+
+/* Each takes as long as a constructive plan. */
+enum { DEEPEST_PIPELINE = 4 };
+
+/* The search knows no joined phases; so pipelines are tried beside what it found. */
+static prem_status try_pipelines(const prem_planning *planning, prem_draft *draft,
+                                 prem_status status, bool *taken) {
+  if (!has_pipelines(planning))
+    return status;
+  int32_t buffers = planning->schedule->platform.buffers;
+  for (int32_t depth = 2; depth <= buffers && depth <= DEEPEST_PIPELINE; ++depth) {
+    prem_draft other;
+    prem_status made = prem_plan_pipelines(planning, depth, &other);
+    if (made == PREM_OK && (status || is_better(planning, &other, draft))) {
+      prem_draft worse = *draft;
+      *draft = other;
+      other = worse;
+      status = PREM_OK;
+      *taken = true;
+    }
+    free(other.placements);
+    free(other.slots);
+    if (made == PREM_ERR_MEMORY)
+      return made;
+  }
+  return status;
+}
+
+static prem_status plan_any(const prem_planning *planning, prem_search_limits *limits,
+                            prem_plan *plan, prem_plan_report *report) {
+  const prem_plan_options *options = limits->options;
+  if (!prem_planning_supplied(planning))
+    return PREM_ERR_INFEASIBLE;
+  prem_planning quiet = *planning;
+  quiet.diag = NULL;
+  prem_draft draft;
+  prem_search_result found = {0};
+  prem_status status = prem_plan_constructive(&quiet, &draft);
+  bool late = status == PREM_ERR_INFEASIBLE && draft.complete, solved = false;
+  bool proven = late && prem_planning_explain(planning, proof_ns(options) / 6, options->stop);
+  if (draft.complete && !proven && options->time_limit_ns > 0) {
+    bound(planning, limits, &draft, !late);
+    report->lower_bound_ns = limits->lower_bound_ns;
+    status = search_and_solve(&quiet, limits, &draft, &found, &solved, status);
+  }
+  if (draft.complete && options->time_limit_ns <= 0 && limits->tells)
+    prem_planning_lower_bound(planning, &report->lower_bound_ns);
+  bool joined = false;
+  if (status == PREM_OK || status == PREM_ERR_INFEASIBLE)
+    status = try_pipelines(&quiet, &draft, status, &joined);
+  found.optimal = found.optimal && !joined;
+  snprintf(report->method, sizeof report->method,
+           joined           ? "pipelines"
+           : solved         ? "exact"
+           : found.improved ? "search"
+                            : "constructive");
+  if (status == PREM_OK)
+    status = prem_planning_compress(planning, &draft, plan);
+  else if (status == PREM_ERR_INFEASIBLE)
+    status = explain(planning);
+  report->optimal =
+      status == PREM_OK && (found.optimal || draft.hyperperiod_ns == report->lower_bound_ns);
+  report->min_slack_ns = status == PREM_OK ? prem_planning_slack(planning, &draft) : PREM_MAX_NS;
+  report->due = report->min_slack_ns < PREM_MAX_NS;
+  report->steps = found.steps;
+  free(draft.placements);
+  free(draft.slots);
+  return status;
+}
+
+static prem_status plan_fresh(const prem_planning *planning, prem_search_limits *limits,
+                              prem_plan *plan, prem_plan_report *report) {
+  return prem_is_closed_form(planning->policy) ? prem_plan_closed_form(planning, plan)
+                                               : plan_any(planning, limits, plan, report);
+}
+
+/* ---- with a plan to keep -------------------------------------------------------------------- */
+
+static void report_kept(const prem_planning *planning, const prem_draft *draft,
+                        prem_plan_report *report) {
+  prem_planning_lower_bound(planning, &report->lower_bound_ns);
+  report->min_slack_ns = prem_planning_slack(planning, draft);
+  report->due = report->min_slack_ns < PREM_MAX_NS;
+  report->optimal = report->lower_bound_ns > 0 && draft->hyperperiod_ns == report->lower_bound_ns;
+  snprintf(report->method, sizeof report->method, "keep");
+}
+
+static prem_status move_little(const prem_planning *planning, const prem_search_limits *limits,
+                               const prem_old_plan *old, prem_plan *plan,
+                               prem_plan_report *report) {
+  prem_draft draft;
+  prem_status status = prem_replan(planning, limits, old, &draft, &report->steps);
+  if (!status)
+    status = prem_planning_compress(planning, &draft, plan);
+  if (!status) {
+    snprintf(plan->policy, sizeof plan->policy, "auto"); /* whatever made the older one */
+    report_kept(planning, &draft, report);
+  }
+  free(draft.placements);
+  free(draft.slots);
+  return status;
+}
+
+static prem_status plan_beside(const prem_planning *planning, prem_search_limits *limits,
+                               const prem_old_plan *old, prem_plan *plan,
+                               prem_plan_report *report) {
+  prem_status status = prem_replan_unchanged(planning, old, plan);
+  if (status == PREM_OK) {
+    prem_draft as_it_was = {
+        .slots = old->slots, .slot_count = old->slot_count, .hyperperiod_ns = plan->hyperperiod_ns};
+    report_kept(planning, &as_it_was, report);
+  }
+  if (status == PREM_ERR_INFEASIBLE && !prem_planning_supplied(planning))
+    return status;
+  if (status == PREM_ERR_INFEASIBLE)
+    status = move_little(planning, limits, old, plan, report);
+  if (status == PREM_ERR_INFEASIBLE)
+    status = plan_fresh(planning, limits, plan, report);
+  return status;
+}
+
+static prem_status plan_keeping(const prem_planning *planning, prem_search_limits *limits,
+                                prem_plan *plan, prem_plan_report *report) {
+  prem_old_plan old;
+  prem_status status = prem_old_plan_read(planning, limits->options->keep, &old);
+  if (!status)
+    status = plan_beside(planning, limits, &old, plan, report);
+  if (!status)
+    status = prem_replan_count(planning, &old, plan, report);
+  prem_old_plan_free(&old);
+  return status;
+}
+
+/* ---- all together --------------------------------------------------------------------------- */
+
+static int64_t count_phases(const prem_planning *planning) {
+  int64_t count = 0;
+  for (int32_t t = 0; t < planning->schedule->task_count; ++t) {
+    const prem_task *task = &planning->schedule->tasks[t];
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      if (task->phase[p].exists)
+        count += prem_task_jobs(planning->schedule, task) * task->tile_count;
+  }
+  return count;
+}
+
+static int64_t peak_bytes(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return (int64_t)usage.ru_maxrss * 1024;
+}
+
+static void fill_report(const prem_planning *planning, const prem_plan *plan, double began_s,
+                        prem_plan_report *report) {
+  report->periodic = planning->schedule->period_lcm_ns > 0;
+  report->phases = count_phases(planning);
+  report->seconds = prem_planning_seconds() - began_s;
+  report->peak_bytes = peak_bytes();
+  if (!plan && prem_diag_has(planning->diag, 43)) /* demand above supply, whatever the order */
+    report->verdict = PREM_PLAN_INFEASIBLE;
+  if (!plan)
+    return;
+  report->verdict = PREM_PLAN_FEASIBLE;
+  report->hyperperiod_ns = plan->hyperperiod_ns;
+  if (report->periodic)
+    return;
+  report->makespan_ns = plan->hyperperiod_ns;
+  if (report->lower_bound_ns > 0)
+    report->gap_pct = 100.0 * (double)(report->makespan_ns - report->lower_bound_ns) /
+                      (double)report->lower_bound_ns;
+}
+
+const char *prem_plan_verdict_name(prem_plan_verdict verdict) {
+  static const char *const names[] = {"feasible", "infeasible", "unknown"};
+  return names[verdict];
+}
+
+static prem_status start_plan(prem_planning *planning, prem_plan **out) {
+  const prem_schedule *schedule = planning->schedule;
+  prem_plan *plan = *out = prem_plan_new();
+  if (!plan)
+    return PREM_ERR_MEMORY;
+  snprintf(plan->policy, sizeof plan->policy, "%s", planning->policy);
+  snprintf(plan->generator, sizeof plan->generator, "ttprem %s", prem_version());
+  plan->clock_step_ns = planning->grid_ns;
+  plan->warmup_tiles = schedule->policy.warmup_tiles;
+  plan->warmup_ns = schedule->policy.warmup_ns;
+  if (!prem_planning_align(planning, "policy.warmup_ns", &plan->warmup_ns))
+    return PREM_ERR_INVALID;
+  planning->warmup_ns = plan->warmup_tiles ? plan->warmup_ns : 0;
+  return PREM_OK;
+}
+
+static prem_status make(prem_planning *planning, prem_search_limits *limits, prem_plan **out,
+                        prem_plan_report *report) {
+  prem_plan *plan = NULL;
+  prem_status status = start_plan(planning, &plan);
+  if (!status)
+    status = limits->options->keep ? plan_keeping(planning, limits, plan, report)
+                                   : plan_fresh(planning, limits, plan, report);
+  if (status) {
+    prem_plan_free(plan);
+    return status;
+  }
+  if (plan->hyperperiod_ns < planning->grid_ns) /* nothing but warm-up: it is as long as it likes */
+    plan->hyperperiod_ns = planning->grid_ns;
+  *out = plan;
+  return PREM_OK;
+}
+
+static prem_status make_reported(const prem_schedule *schedule, const prem_machine *machine,
+                                 const prem_plan_options *options, bool tells, prem_plan **out,
+                                 prem_plan_report *report, prem_diag *diag) {
+  static const prem_plan_options defaults = {0};
+  prem_search_limits limits = {
+      .options = options ? options : &defaults, .began_s = prem_planning_seconds(), .tells = tells};
+  limits.seed = limits.options->seed;
+  *out = NULL;
+  prem_planning planning = {.schedule = schedule,
+                            .grid_ns = coarser_step(schedule, machine),
+                            .diag = diag,
+                            .machine_precedence_ns = machine ? machine->precedence_ns : 0,
+                            .policy = limits.options->policy ? limits.options->policy
+                                                             : schedule->policy.use,
+                            .stop = limits.options->stop};
+  *report = (prem_plan_report){.verdict = PREM_PLAN_UNKNOWN, .seed = limits.options->seed};
+  snprintf(report->method, sizeof report->method, "%s", planning.policy);
+  prem_status status = judge(&planning);
+  if (!status)
+    status = make(&planning, &limits, out, report);
+  fill_report(&planning, *out, limits.began_s, report);
+  return status;
+}
+
+prem_status prem_plan_make_reported(const prem_schedule *schedule, const prem_machine *machine,
+                                    const prem_plan_options *options, prem_plan **out,
+                                    prem_plan_report *report, prem_diag *diag) {
+  return make_reported(schedule, machine, options, true, out, report, diag);
+}
+
+prem_status prem_plan_make(const prem_schedule *schedule, const prem_machine *machine,
+                           const prem_plan_options *options, prem_plan **out, prem_diag *diag) {
+  prem_plan_report report;
+  return make_reported(schedule, machine, options, false, out, &report, diag);
+}

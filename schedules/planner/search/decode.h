@@ -1,0 +1,40 @@
+/**
+ * Inside the search: from an order to a schedule.
+ *
+ * Serial schedule generation: of the activities whose predecessors are placed and whose buffers are
+ * to be had, the one with the smallest key is placed next, at the earliest instant at which all its
+ * lines have room. Any keys give a schedule. Starts of one schedule are the keys of the next: in
+ * one direction after the other this is forward-backward improvement (Li and Willis 1992, An
+ * iterative scheduling technique for resource-constrained project scheduling; Valls, Ballestin and
+ * Quintanilla 2005, Justification and RCPSP).
+ */
+#ifndef TTPREM_SCHEDULES_PLANNER_SEARCH_DECODE_H
+#define TTPREM_SCHEDULES_PLANNER_SEARCH_DECODE_H
+
+#include "schedules/planner/search/model.h"
+
+typedef struct prem_decoder prem_decoder;
+
+prem_decoder *prem_decoder_new(const prem_model *model);
+void prem_decoder_free(prem_decoder *decoder);
+
+/**
+ * Place everything from the front.
+ *
+ * @param      key      [count] smallest first; equal ones by index.
+ * @param      waiting  the key counts from the instant at which the activity could start: first
+ *                      come, first served, but for the keys.
+ * @param[out] start    [count], in steps of the grid; may be `key`.
+ */
+prem_status prem_decode_forward(prem_decoder *decoder, const int64_t *key, bool waiting,
+                                int64_t *start);
+/**
+ * Place everything from the end, as late as it can be with the cost given. Starts may become
+ * negative: what is wanted is the order.
+ *
+ * @param key  [count] smallest first, as in a schedule that is read backwards.
+ */
+prem_status prem_decode_backward(prem_decoder *decoder, const int64_t *key, prem_cost cost,
+                                 int64_t *start);
+
+#endif
