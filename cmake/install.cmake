@@ -7,7 +7,7 @@ include(CMakePackageConfigHelpers)
 # more as a library, to be linked with a longer list.
 set(kernel_sources kernels/registry.c)
 if(with_cuda)
-  list(APPEND kernel_sources runtime/cuda/executive.cu)
+  list(APPEND kernel_sources runtime/cuda/device/executive.cu)
 endif()
 list(TRANSFORM kernel_sources REPLACE ".*/" "" OUTPUT_VARIABLE kernel_source_names)
 list(JOIN kernel_source_names "|" kernel_objects)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/arrays.h"
+#include "runtime/core/arrays.h"
 
 enum { ARRAYS = 6, TASKS = 4 };
 

@@ -1,5 +1,5 @@
 /* Comparing modes on the simulator, whose every time is known beforehand. */
-#include "runtime/backend.h"
+#include "runtime/core/backend.h"
 #include "tests/running.h"
 
 /*

@@ -7,7 +7,7 @@
 #include <sys/time.h>
 #include <time.h>
 
-#include "runtime/backend.h"
+#include "runtime/core/backend.h"
 
 /* ---- a kernel that can hang ----------------------------------------------------------------- */
 

@@ -2,9 +2,9 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "runtime/arrays.h"
-#include "runtime/backend.h"
-#include "runtime/program.h"
+#include "runtime/core/arrays.h"
+#include "runtime/core/backend.h"
+#include "runtime/core/program.h"
 #include "tests/cpu_fixture.h"
 #include "tests/plan_order.h"
 #include "tests/random_schedule.h"

@@ -60,7 +60,7 @@ static inline int32_t min(int32_t a, int32_t b) {
 #pragma GCC pop_options
 #pragma GCC diagnostic pop
 
-#include "runtime/windows.h"
+#include "runtime/core/windows.h"
 #include "tests/running.h"
 
 enum { MEMORY_THREADS = 96, MOST_LANES = 96 };

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runtime/image.h"
+#include "runtime/core/image.h"
 
 enum { GUARD = 0x5A };
 

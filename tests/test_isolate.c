@@ -3,7 +3,7 @@
 
 #include "experiments/finding_parts.h"
 #include "experiments/observe.h"
-#include "runtime/backend.h"
+#include "runtime/core/backend.h"
 #include "tests/running.h"
 #include "ttprem/isolation.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/windows.h"
+#include "runtime/core/windows.h"
 #include "tests/schedule_text.h"
 
 enum { GUARD = 0xA5, GUARD_BYTES = 128 };

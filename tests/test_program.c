@@ -1,5 +1,5 @@
 /* Compiling plans: order, waits, buffers, flags. */
-#include "runtime/program.h"
+#include "runtime/core/program.h"
 #include "tests/running.h"
 
 static prem_program *compile(const prem_schedule *schedule) {

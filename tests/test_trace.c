@@ -1,5 +1,5 @@
 /* The trace: its room, its counts, its order, its CSV form. */
-#include "runtime/recorder.h"
+#include "runtime/core/recorder.h"
 #include "tests/running.h"
 
 static prem_schedule *two_blocks(void) {

@@ -1,5 +1,5 @@
 /* The order in which whole jobs are launched. */
-#include "runtime/untiled_order.h"
+#include "runtime/core/untiled_order.h"
 #include "tests/running.h"
 
 static prem_program *program;

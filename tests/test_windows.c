@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/windows.h"
+#include "runtime/core/windows.h"
 
 enum { GUARD = 0xA5, GUARD_BYTES = 128, FILLER = 0x3C };
 

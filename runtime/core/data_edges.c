@@ -1,0 +1,277 @@
+/* Which jobs must not overtake which, for the sake of an array that they share. */
+#include "runtime/core/data_edges.h"
+
+#include <stdlib.h>
+
+/* One task's use of one array. */
+typedef struct array_use {
+  int32_t array, task;
+  bool writes;
+} array_use;
+
+/* The phases of `task` from `phase` on must not overtake jobs of `before`. */
+typedef struct conflict {
+  int32_t task, before, phase;
+} conflict;
+
+/* When a job is at work, in the plan. */
+typedef struct job_span {
+  int64_t begin_ns[PREM_PHASE_COUNT]; /* of its first phase of this kind or a later one */
+  int64_t end_ns;                     /* then: of this job and all before it */
+} job_span;
+
+typedef struct ordering {
+  prem_program *program;
+  array_use *uses;
+  int64_t use_count;
+  conflict *conflicts;
+  int64_t conflict_count;
+  job_span **spans; /* [task]; NULL: has no part in a conflict */
+} ordering;
+
+/* ---- who shares what ------------------------------------------------------------------------- */
+
+static int compare_uses(const void *left, const void *right) {
+  const array_use *a = left, *b = right;
+  if (a->array != b->array)
+    return a->array < b->array ? -1 : 1;
+  return (a->task > b->task) - (a->task < b->task);
+}
+
+static prem_status collect_uses(ordering *o) {
+  const prem_schedule *schedule = o->program->schedule;
+  size_t ports = 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    ports += schedule->tasks[t].definition ? (size_t)schedule->tasks[t].definition->port_count : 0;
+  o->uses = malloc((ports + 1) * sizeof *o->uses);
+  if (!o->uses)
+    return PREM_ERR_MEMORY;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
+      o->uses[o->use_count++] =
+          (array_use){task->arrays[p], t, task->definition->ports[p].access == PREM_OUT};
+  }
+  qsort(o->uses, (size_t)o->use_count, sizeof *o->uses, compare_uses);
+  return PREM_OK;
+}
+
+/* The phase in which a task touches an array. */
+static int32_t touching_phase(const ordering *o, const array_use *use) {
+  if (o->program->schedule->tasks[use->task].definition->compatible)
+    return PREM_COMPUTE;
+  return use->writes ? PREM_WRITEBACK : PREM_PREFETCH;
+}
+
+static void add_conflict(ordering *o, const array_use *use, const array_use *before) {
+  if (o->conflicts)
+    o->conflicts[o->conflict_count] = (conflict){use->task, before->task, touching_phase(o, use)};
+  ++o->conflict_count;
+}
+
+/* Each writer of an array against all its other users; without room for them they are counted. */
+static void add_conflicts(ordering *o, const array_use *uses, int64_t count) {
+  for (int64_t w = 0; w < count; ++w)
+    for (int64_t u = 0; uses[w].writes && u < count; ++u) {
+      if (uses[u].task == uses[w].task)
+        continue;
+      add_conflict(o, &uses[w], &uses[u]);
+      if (!uses[u].writes)
+        add_conflict(o, &uses[u], &uses[w]);
+    }
+}
+
+static void find_conflicts(ordering *o) {
+  o->conflict_count = 0;
+  for (int64_t first = 0, next; first < o->use_count; first = next) {
+    for (next = first; next < o->use_count && o->uses[next].array == o->uses[first].array;)
+      ++next;
+    add_conflicts(o, &o->uses[first], next - first);
+  }
+}
+
+static int compare_conflicts(const void *left, const void *right) {
+  const conflict *a = left, *b = right;
+  if (a->task != b->task)
+    return a->task < b->task ? -1 : 1;
+  if (a->before != b->before)
+    return a->before < b->before ? -1 : 1;
+  return (a->phase > b->phase) - (a->phase < b->phase);
+}
+
+/* Tasks may share several arrays. */
+static void say_once(ordering *o) {
+  int64_t kept = 0;
+  for (int64_t i = 0; i < o->conflict_count; ++i)
+    if (i == 0 || compare_conflicts(&o->conflicts[i], &o->conflicts[kept - 1]) != 0)
+      o->conflicts[kept++] = o->conflicts[i];
+  o->conflict_count = kept;
+}
+
+static prem_status collect_conflicts(ordering *o) {
+  prem_status status = collect_uses(o);
+  if (status)
+    return status;
+  find_conflicts(o);
+  if (o->conflict_count == 0)
+    return PREM_OK;
+  o->conflicts = malloc((size_t)o->conflict_count * sizeof *o->conflicts);
+  if (!o->conflicts)
+    return PREM_ERR_MEMORY;
+  find_conflicts(o);
+  qsort(o->conflicts, (size_t)o->conflict_count, sizeof *o->conflicts, compare_conflicts);
+  say_once(o);
+  return PREM_OK;
+}
+
+/* ---- when the plan has them at work ---------------------------------------------------------- */
+
+static prem_status make_span(ordering *o, int32_t task) {
+  if (o->spans[task])
+    return PREM_OK;
+  const size_t jobs = (size_t)o->program->tasks[task].jobs;
+  o->spans[task] = calloc(jobs, sizeof(job_span));
+  if (!o->spans[task])
+    return PREM_ERR_MEMORY;
+  for (size_t j = 0; j < jobs; ++j)
+    o->spans[task][j] = (job_span){.begin_ns = {INT64_MAX, INT64_MAX, INT64_MAX}};
+  return PREM_OK;
+}
+
+static prem_status make_spans(ordering *o) {
+  o->spans = calloc((size_t)o->program->schedule->task_count, sizeof(job_span *));
+  prem_status status = o->spans ? PREM_OK : PREM_ERR_MEMORY;
+  for (int64_t i = 0; !status && i < o->conflict_count; ++i) {
+    status = make_span(o, o->conflicts[i].task);
+    if (!status)
+      status = make_span(o, o->conflicts[i].before);
+  }
+  return status;
+}
+
+/* Warm-up comes first in its hyperperiod, whatever its times. */
+static void widen_span(job_span *span, const prem_slot *slot) {
+  const int64_t begin_ns = slot->flags & PREM_SLOT_WARMUP ? 0 : slot->start_ns;
+  for (int p = 0; p <= slot->phase; ++p)
+    if (begin_ns < span->begin_ns[p])
+      span->begin_ns[p] = begin_ns;
+  if (slot->start_ns + slot->length_ns > span->end_ns)
+    span->end_ns = slot->start_ns + slot->length_ns;
+}
+
+/* Counts of jobs say that all of them have ended: each end becomes the latest one so far, where the
+ * last one of the hyperperiod before may still be on its way. */
+static void order_ends(const prem_program *program, int32_t task, job_span *spans) {
+  const int32_t jobs = program->tasks[task].jobs;
+  int64_t latest_ns = 0;
+  for (int32_t j = 0; j < jobs; ++j)
+    latest_ns = spans[j].end_ns > latest_ns ? spans[j].end_ns : latest_ns;
+  latest_ns -= program->hyperperiod_ns;
+  for (int32_t j = 0; j < jobs; ++j) {
+    latest_ns = spans[j].end_ns > latest_ns ? spans[j].end_ns : latest_ns;
+    spans[j].end_ns = latest_ns;
+  }
+}
+
+static void fill_spans(const ordering *o, const prem_slot *slots, int64_t slot_count) {
+  for (int64_t i = 0; i < slot_count; ++i) {
+    job_span *spans = o->spans[slots[i].task];
+    if (spans && slots[i].job >= 0 && slots[i].job < o->program->tasks[slots[i].task].jobs)
+      widen_span(&spans[slots[i].job], &slots[i]);
+  }
+  for (int32_t t = 0; t < o->program->schedule->task_count; ++t)
+    if (o->spans[t])
+      order_ends(o->program, t, o->spans[t]);
+}
+
+/* ---- edges ----------------------------------------------------------------------------------- */
+
+/* How many of these jobs have ended at an instant of the same hyperperiod. */
+static int32_t count_ended(const job_span *spans, int32_t jobs, int64_t at_ns) {
+  int32_t low = 0, high = jobs;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (spans[middle].end_ns <= at_ns)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* How many jobs of a task, from the hyperperiod's first, the plan ends until an instant of it;
+ * below 0 if the last so many of the one before are still going on. None of a later hyperperiod:
+ * the run may end before it. */
+static int32_t jobs_ended(const ordering *o, int32_t task, int64_t at_ns) {
+  const job_span *spans = o->spans[task];
+  const int64_t jobs = o->program->tasks[task].jobs, length_ns = o->program->hyperperiod_ns;
+  const int64_t hyperperiod = prem_floor_div(at_ns - spans[0].end_ns, length_ns);
+  if (hyperperiod > 0)
+    return (int32_t)jobs;
+  const int64_t ended =
+      hyperperiod * jobs + count_ended(spans, (int32_t)jobs, at_ns - hyperperiod * length_ns);
+  return ended < INT32_MIN ? INT32_MIN : (int32_t)ended;
+}
+
+static bool is_implied(const prem_task_program *task, const prem_after_program *edge) {
+  for (int32_t a = 0; a < task->after_count; ++a) {
+    const prem_after_program *after = &task->after[a];
+    int32_t job = 0;
+    while (after->task == edge->task && job < task->jobs &&
+           after->pred_jobs[job] >= edge->pred_jobs[job])
+      ++job;
+    if (job == task->jobs)
+      return true;
+  }
+  return false;
+}
+
+static prem_status append_edge(prem_task_program *task, const prem_after_program *edge) {
+  prem_after_program *grown =
+      realloc(task->after, ((size_t)task->edge_count + 1) * sizeof *task->after);
+  if (!grown)
+    return PREM_ERR_MEMORY;
+  task->after = grown;
+  task->after[task->edge_count++] = *edge;
+  return PREM_OK;
+}
+
+static prem_status add_edge(const ordering *o, const conflict *between) {
+  prem_task_program *task = &o->program->tasks[between->task];
+  prem_after_program edge = {.task = between->before,
+                             .phase = between->phase,
+                             .pred_jobs = malloc((size_t)task->jobs * sizeof *edge.pred_jobs)};
+  if (!edge.pred_jobs)
+    return PREM_ERR_MEMORY;
+  for (int32_t job = 0; job < task->jobs; ++job)
+    edge.pred_jobs[job] =
+        jobs_ended(o, between->before, o->spans[between->task][job].begin_ns[between->phase]);
+  const bool implied = is_implied(task, &edge);
+  prem_status status = implied ? PREM_OK : append_edge(task, &edge);
+  if (implied || status)
+    free(edge.pred_jobs);
+  return status;
+}
+
+static void free_ordering(ordering *o) {
+  for (int32_t t = 0; o->spans && t < o->program->schedule->task_count; ++t)
+    free(o->spans[t]);
+  free(o->spans);
+  free(o->uses);
+  free(o->conflicts);
+}
+
+prem_status prem_program_add_data_edges(prem_program *program, const prem_slot *slots,
+                                        int64_t slot_count) {
+  ordering o = {.program = program};
+  prem_status status = collect_conflicts(&o);
+  if (!status && o.conflict_count > 0) {
+    status = make_spans(&o);
+    if (!status)
+      fill_spans(&o, slots, slot_count);
+    for (int64_t i = 0; !status && i < o.conflict_count; ++i)
+      status = add_edge(&o, &o.conflicts[i]);
+  }
+  free_ordering(&o);
+  return status;
+}

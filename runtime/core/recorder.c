@@ -1,0 +1,81 @@
+/* Recorders: room for what each block records, and joining it into the trace. */
+#include "runtime/core/recorder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELLS_ALIGNMENT_BYTES = 128 }; /* two cache lines: the prefetcher fetches them in pairs */
+
+__extension__ typedef __int128 wide;
+
+static size_t cells_stride_bytes(int32_t task_count) {
+  size_t bytes = (size_t)task_count * PREM_PHASE_COUNT * sizeof(prem_cell);
+  return (bytes + CELLS_ALIGNMENT_BYTES - 1) & ~(size_t)(CELLS_ALIGNMENT_BYTES - 1);
+}
+
+static void clear_cells(prem_cell *cells, int32_t task_count) {
+  for (int32_t i = 0; i < task_count * PREM_PHASE_COUNT; ++i)
+    prem_cell_clear(&cells[i]);
+}
+
+static int64_t records_of(const prem_block_program *block) {
+  return (int64_t)block->memory_count + block->compute_count;
+}
+
+/* Where the room of a block begins that has `before` of all records ahead of it. */
+static int64_t room_begin(const prem_program *program, const prem_trace *trace, int64_t before) {
+  if (program->record_count == 0)
+    return 0;
+  return (int64_t)((wide)trace->record_capacity * before / program->record_count);
+}
+
+prem_status prem_recorders_new(const prem_program *program, const prem_run_request *request,
+                               prem_trace *trace, prem_recorder **out) {
+  *out = NULL;
+  size_t blocks = (size_t)program->block_count;
+  size_t stride = cells_stride_bytes(trace->task_count);
+  if (stride > SIZE_MAX / blocks)
+    return PREM_ERR_MEMORY;
+  prem_recorder *recorders = calloc(blocks, sizeof *recorders);
+  unsigned char *cells = aligned_alloc(CELLS_ALIGNMENT_BYTES, blocks * stride);
+  if (!recorders || !cells) {
+    free(recorders);
+    free(cells);
+    return PREM_ERR_MEMORY;
+  }
+  int64_t before = 0;
+  for (size_t b = 0; b < blocks; ++b) {
+    int64_t begin = room_begin(program, trace, before);
+    before += records_of(&program->blocks[b]);
+    recorders[b] = (prem_recorder){.records = trace->records + begin,
+                                   .capacity = room_begin(program, trace, before) - begin,
+                                   .cells = (prem_cell *)(void *)(cells + b * stride),
+                                   .discard = request->discard,
+                                   .late_ns = program->schedule->platform.late_ns};
+    clear_cells(recorders[b].cells, trace->task_count);
+  }
+  *out = recorders;
+  return PREM_OK;
+}
+
+void prem_recorders_collect(const prem_program *program, prem_recorder *recorders,
+                            prem_trace *trace) {
+  for (int32_t b = 0; b < program->block_count; ++b) {
+    const prem_recorder *recorder = &recorders[b];
+    memmove(trace->records + trace->record_count, recorder->records,
+            (size_t)recorder->count * sizeof *trace->records);
+    trace->record_count += recorder->count;
+    trace->lost += recorder->lost;
+    trace->warmup_count += recorder->warmup_count;
+    for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i)
+      prem_cell_merge(&trace->cells[i], &recorder->cells[i]);
+  }
+}
+
+void prem_recorders_free(prem_recorder *recorders, int32_t block_count) {
+  if (!recorders)
+    return;
+  if (block_count > 0)
+    free(recorders[0].cells); /* one allocation for all blocks */
+  free(recorders);
+}

@@ -1,0 +1,269 @@
+/* The trace: its room, its counts, its CSV form. */
+#include "runtime/core/recorder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ttprem/text.h"
+
+/* ---- room ----------------------------------------------------------------------------------- */
+
+/* a * b, or INT64_MAX where that does not fit; neither is negative. */
+static int64_t capped_product(int64_t a, int64_t b) {
+  return a != 0 && b > INT64_MAX / a ? INT64_MAX : a * b;
+}
+
+static int64_t records_of(const prem_schedule *schedule, const prem_task *task) {
+  int64_t phases = 0;
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+    phases += task->phase[p].exists;
+  return capped_product(prem_task_jobs(schedule, task), phases * task->tile_count);
+}
+
+static int64_t records_of_hyperperiod(const prem_schedule *schedule) {
+  int64_t records = 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    int64_t more = records_of(schedule, &schedule->tasks[t]);
+    records = more > INT64_MAX - records ? INT64_MAX : records + more;
+  }
+  return records;
+}
+
+/* Memory that is there: written with a pattern that no allocator gives for free. NULL: there is
+ * none. */
+static void *touched(int64_t count, size_t element_bytes) {
+  if ((uint64_t)count > (SIZE_MAX >> 1) / element_bytes)
+    return NULL;
+  size_t bytes = (size_t)count * element_bytes;
+  void *memory = malloc(bytes ? bytes : 1);
+  if (memory)
+    memset(memory, 0xFF, bytes);
+  return memory;
+}
+
+static prem_status number_jobs(prem_trace *trace, const prem_schedule *schedule) {
+  trace->first_job = calloc((size_t)schedule->task_count + 1, sizeof *trace->first_job);
+  if (!trace->first_job)
+    return PREM_ERR_MEMORY;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    trace->first_job[t + 1] = trace->first_job[t] + prem_task_jobs(schedule, &schedule->tasks[t]);
+  trace->job_count = trace->first_job[schedule->task_count];
+  return PREM_OK;
+}
+
+prem_status prem_trace_new(const prem_schedule *schedule, int64_t hyperperiods, int64_t max_records,
+                           prem_trace **out) {
+  *out = NULL;
+  if (hyperperiods < 1 || max_records < 0 || !schedule->plan)
+    return PREM_ERR_ARGUMENT;
+  prem_trace *trace = calloc(1, sizeof *trace);
+  if (!trace)
+    return PREM_ERR_MEMORY;
+  int64_t records = capped_product(hyperperiods, records_of_hyperperiod(schedule));
+  trace->task_count = schedule->task_count;
+  trace->hyperperiod_capacity = hyperperiods;
+  trace->record_capacity = records < max_records ? records : max_records;
+  prem_status status = number_jobs(trace, schedule);
+  if (!status) {
+    trace->records = touched(trace->record_capacity, sizeof *trace->records);
+    trace->job_end_ns = touched(capped_product(hyperperiods, trace->job_count), sizeof(int64_t));
+    trace->cells = touched((int64_t)trace->task_count * PREM_PHASE_COUNT, sizeof *trace->cells);
+    if (!trace->records || !trace->job_end_ns || !trace->cells)
+      status = PREM_ERR_MEMORY;
+  }
+  if (status) {
+    prem_trace_free(trace);
+    return status;
+  }
+  prem_trace_clear(trace);
+  *out = trace;
+  return PREM_OK;
+}
+
+void prem_trace_free(prem_trace *trace) {
+  if (!trace)
+    return;
+  free(trace->first_job);
+  free(trace->records);
+  free(trace->cells);
+  free(trace->job_end_ns);
+  free(trace);
+}
+
+void prem_trace_clear(prem_trace *trace) {
+  trace->record_count = 0;
+  trace->lost = 0;
+  trace->warmup_count = 0;
+  trace->hyperperiods = 0;
+  trace->launch_ns = -1;
+  trace->oversubscribed = false;
+  for (int64_t i = 0; i < (int64_t)trace->task_count * PREM_PHASE_COUNT; ++i)
+    prem_cell_clear(&trace->cells[i]);
+  int64_t ends = trace->hyperperiod_capacity * trace->job_count;
+  for (int64_t i = 0; i < ends; ++i)
+    trace->job_end_ns[i] = -1;
+}
+
+/* ---- counts --------------------------------------------------------------------------------- */
+
+void prem_cell_clear(prem_cell *cell) {
+  *cell = (prem_cell){.lateness_max_ns = INT64_MIN, .duration_min_ns = INT64_MAX};
+}
+
+void prem_cell_add(prem_cell *cell, const prem_trace_record *record, int64_t window_end_ns,
+                   int64_t late_ns) {
+  prem_cell_count(cell, record, window_end_ns, late_ns);
+}
+
+static void keep_max(int64_t *to, int64_t from) {
+  if (*to < from)
+    *to = from;
+}
+
+void prem_cell_merge(prem_cell *to, const prem_cell *from) {
+  to->count += from->count;
+  to->releases += from->releases;
+  to->late += from->late;
+  to->overruns += from->overruns;
+  keep_max(&to->lateness_max_ns, from->lateness_max_ns);
+  keep_max(&to->overrun_max_ns, from->overrun_max_ns);
+  if (to->duration_min_ns > from->duration_min_ns)
+    to->duration_min_ns = from->duration_min_ns;
+  keep_max(&to->duration_max_ns, from->duration_max_ns);
+  to->duration_sum_ns += from->duration_sum_ns;
+  for (int i = 0; i < PREM_HIST_BUCKETS; ++i)
+    to->lateness_hist[i] += from->lateness_hist[i];
+}
+
+/* ---- order ---------------------------------------------------------------------------------- */
+
+static int order_of(int64_t a, int64_t b) {
+  return (a > b) - (a < b);
+}
+
+static int compare_records(const void *left, const void *right) {
+  const prem_trace_record *a = left, *b = right;
+  if (a->start_ns != b->start_ns)
+    return order_of(a->start_ns, b->start_ns);
+  if (a->block != b->block)
+    return order_of(a->block, b->block);
+  if (a->phase != b->phase)
+    return order_of(a->phase, b->phase);
+  if (a->hyperperiod != b->hyperperiod)
+    return order_of(a->hyperperiod, b->hyperperiod);
+  if (a->task != b->task)
+    return order_of(a->task, b->task);
+  if (a->job != b->job)
+    return order_of(a->job, b->job);
+  return order_of(a->tile, b->tile);
+}
+
+void prem_trace_sort(prem_trace *trace) {
+  qsort(trace->records, (size_t)trace->record_count, sizeof *trace->records, compare_records);
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------ */
+
+enum {
+  QUOTED_NAME_BYTES = 2 * PREM_NAME_BYTES + 3, /* every character a quote */
+  LINE_BYTES = QUOTED_NAME_BYTES + 9 * 21 + 16,
+  BUFFER_BYTES = 1 << 16
+};
+
+static char *put_text(char *at, const char *text) {
+  size_t length = strlen(text);
+  memcpy(at, text, length);
+  return at + length;
+}
+
+static char *put_number(char *at, int64_t value) {
+  char digits[20];
+  int count = 0;
+  uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+  do {
+    digits[count++] = (char)('0' + rest % 10);
+    rest /= 10;
+  } while (rest);
+  if (value < 0)
+    *at++ = '-';
+  while (count)
+    *at++ = digits[--count];
+  return at;
+}
+
+/* Names may hold commas and quotes: such fields are quoted, quotes doubled (RFC 4180). What a
+ * spreadsheet would take for a formula is quoted behind an apostrophe. */
+static void quote_name(const char *name, char *out) {
+  const bool is_formula = prem_text_is_formula(name);
+  if (!strpbrk(name, ",\"") && !is_formula) {
+    *put_text(out, name) = 0;
+    return;
+  }
+  *out++ = '"';
+  if (is_formula)
+    *out++ = '\'';
+  for (; *name; ++name) {
+    if (*name == '"')
+      *out++ = '"';
+    *out++ = *name;
+  }
+  *out++ = '"';
+  *out = 0;
+}
+
+static char *put_line(char *at, const prem_trace_record *record, const char *task, int64_t run) {
+  at = put_number(at, run);
+  *at++ = ',';
+  at = put_text(at, task);
+  *at++ = ',';
+  at = put_number(at, record->block);
+  *at++ = ',';
+  at = put_number(at, record->tile);
+  *at++ = ',';
+  at = put_text(at, prem_phase_name((prem_phase)record->phase));
+  *at++ = ',';
+  if (record->release_ns != PREM_NO_RELEASE)
+    at = put_number(at, record->release_ns);
+  *at++ = ',';
+  at = put_number(at, record->ready_ns);
+  *at++ = ',';
+  at = put_number(at, record->start_ns);
+  *at++ = ',';
+  at = put_number(at, record->end_ns);
+  *at++ = '\n';
+  return at;
+}
+
+static bool write_lines(const prem_trace *trace, const char (*names)[QUOTED_NAME_BYTES],
+                        int64_t first_run, char *buffer, FILE *file) {
+  char *at = buffer;
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    const prem_trace_record *record = &trace->records[i];
+    if (at - buffer > BUFFER_BYTES - LINE_BYTES) {
+      if (fwrite(buffer, 1, (size_t)(at - buffer), file) != (size_t)(at - buffer))
+        return false;
+      at = buffer;
+    }
+    at = put_line(at, record, names[record->task], first_run + record->hyperperiod);
+  }
+  return fwrite(buffer, 1, (size_t)(at - buffer), file) == (size_t)(at - buffer);
+}
+
+prem_status prem_trace_write_csv(const prem_trace *trace, const prem_schedule *schedule,
+                                 int64_t first_run, bool header, FILE *file) {
+  char(*names)[QUOTED_NAME_BYTES] = malloc((size_t)schedule->task_count * sizeof *names);
+  char *buffer = malloc(BUFFER_BYTES);
+  prem_status status = names && buffer ? PREM_OK : PREM_ERR_MEMORY;
+  if (!status) {
+    for (int32_t t = 0; t < schedule->task_count; ++t)
+      quote_name(schedule->tasks[t].name, names[t]);
+    static const char head[] = "run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns\n";
+    if ((header && fputs(head, file) < 0) ||
+        !write_lines(trace, (const char(*)[QUOTED_NAME_BYTES])names, first_run, buffer, file))
+      status = PREM_ERR_IO;
+  }
+  free(names);
+  free(buffer);
+  return status;
+}

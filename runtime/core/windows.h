@@ -1,0 +1,23 @@
+/**
+ * The memory engine of the backends that run on the host: moving windows between arrays and a
+ * block's scratchpad (laid out as prem_schedule_bind() says).
+ */
+#ifndef TTPREM_RUNTIME_CORE_WINDOWS_H
+#define TTPREM_RUNTIME_CORE_WINDOWS_H
+
+#include "runtime/core/arrays.h"
+
+/**
+ * The views that compute gets for a tile.
+ * @param in, out  the tile's input and output buffer in the scratchpad, 128-byte aligned.
+ */
+void prem_tile_views(const prem_arrays *arrays, int32_t task, int32_t tile, void *in, void *out,
+                     prem_view views[PREM_MAX_PORTS]);
+
+/** Prefetch: copy all input windows of a tile into `in`; outside an array 0. */
+void prem_tile_fetch(const prem_arrays *arrays, int32_t task, int32_t tile, void *in);
+/** Writeback: copy all output windows of a tile from `out`; nothing outside the array is touched.
+ */
+void prem_tile_store(prem_arrays *arrays, int32_t task, int32_t tile, const void *out);
+
+#endif

@@ -1,0 +1,244 @@
+/* What a block does in a run: its two tables merged into one order, record after record. */
+#include "runtime/cpu/cpu.h"
+
+#include <string.h>
+
+#include "runtime/core/windows.h"
+
+/* ---- the phases ----------------------------------------------------------------------------- */
+
+static unsigned char *input_buffer(const prem_cpu_block *block, const prem_record *record) {
+  return block->scratch +
+         (size_t)block->in_buffers[record->in_buffer] * (size_t)block->program->in_bytes;
+}
+
+static unsigned char *output_buffer(const prem_cpu_block *block, const prem_record *record) {
+  const size_t inputs =
+      (size_t)block->cpu->program->schedule->platform.buffers * (size_t)block->program->in_bytes;
+  return block->scratch + inputs +
+         (size_t)block->out_buffers[record->out_buffer] * (size_t)block->program->out_bytes;
+}
+
+/* False: the watchdog gave the block up meanwhile; only its own memory may be touched from here. */
+static bool compute(prem_cpu_block *block, const prem_record *record) {
+  const prem_cpu_kernel *kernel = &block->cpu->kernels[record->task];
+  if (!kernel->compute)
+    return true;
+  prem_view views[PREM_MAX_PORTS];
+  prem_tile_views(block->cpu->arrays, record->task, record->tile, input_buffer(block, record),
+                  output_buffer(block, record), views);
+  atomic_store_explicit(&block->stage, PREM_CPU_COMPUTING, memory_order_release);
+  kernel->compute(kernel->params, views);
+  int expected = PREM_CPU_COMPUTING;
+  return atomic_compare_exchange_strong_explicit(&block->stage, &expected, PREM_CPU_RUNNING,
+                                                 memory_order_acq_rel, memory_order_acquire);
+}
+
+static bool perform(prem_cpu_block *block, const prem_record *record) {
+  prem_arrays *arrays = block->cpu->arrays;
+  switch (record->phase) {
+  case PREM_PREFETCH:
+    prem_tile_fetch(arrays, record->task, record->tile, input_buffer(block, record));
+    return true;
+  case PREM_WRITEBACK:
+    prem_tile_store(arrays, record->task, record->tile, output_buffer(block, record));
+    return true;
+  default:
+    return compute(block, record);
+  }
+}
+
+/* ---- one record, or a joined pair ----------------------------------------------------------- */
+
+/* The plan's instant of a record, where it has one and the mode keeps it. */
+static int64_t planned_release_ns(const prem_cpu *cpu, int64_t hyperperiod,
+                                  const prem_record *record) {
+  if (cpu->request->mode != PREM_MODE_TT ||
+      (record->flags & (PREM_SLOT_CHAINED | PREM_SLOT_WARMUP)))
+    return PREM_NO_RELEASE;
+  return hyperperiod * cpu->program->hyperperiod_ns + record->start_ns;
+}
+
+/* When a record (or a joined pair) is to begin, from S. Job releases hold in every mode. */
+static int64_t due_ns(const prem_cpu *cpu, int64_t hyperperiod, const prem_record *record,
+                      int32_t count) {
+  const int64_t base_ns = hyperperiod * cpu->program->hyperperiod_ns;
+  const int64_t planned_ns = planned_release_ns(cpu, hyperperiod, record);
+  int64_t due = planned_ns > base_ns ? planned_ns : base_ns;
+  for (int32_t i = 0; i < count; ++i) {
+    const int64_t release_ns =
+        prem_job_release_ns(cpu->program, record[i].task, hyperperiod, record[i].job);
+    if (release_ns > due)
+      due = release_ns;
+  }
+  return due;
+}
+
+/* The block works its records in order, so their waits on the block itself are over by now; if one
+ * is not, the records are wrong and going on would move garbage. */
+static bool own_waits_are_over(const prem_cpu_block *block, int64_t hyperperiod,
+                               const prem_record *record) {
+  for (int32_t p = 0; p < PREM_PHASE_COUNT; ++p)
+    if (record->wait[p] != PREM_NO_WAIT &&
+        block->phases_done[p] < hyperperiod * block->program->phase_count[p] + record->wait[p])
+      return false;
+  return true;
+}
+
+static bool wait_for_tokens(const prem_cpu_block *block, const prem_cpu_claim *claim) {
+  prem_cpu *cpu = block->cpu;
+  int32_t turns = 0;
+  const int64_t ticket = prem_cpu_tokens_queue(&cpu->tokens);
+  while (!prem_cpu_tokens_take(&cpu->tokens, ticket, claim)) {
+    if (prem_cpu_is_aborted(cpu))
+      return false;
+    prem_cpu_take_a_turn(cpu, &turns);
+  }
+  return true;
+}
+
+static void raise_fault(prem_cpu_block *block) {
+  prem_cpu_fault *fault = &block->cpu->fault;
+  bool expected = false;
+  if (atomic_compare_exchange_strong(&fault->claimed, &expected, true)) {
+    fault->block = block;
+    fault->at_ns = prem_cpu_now_ns(block);
+  }
+  atomic_store_explicit(&block->cpu->abort.value, PREM_CPU_FAULTED, memory_order_relaxed);
+}
+
+static void finish(prem_cpu_block *block, int64_t hyperperiod, const prem_record *record,
+                   int64_t ready_ns, int64_t start_ns, int64_t end_ns) {
+  const prem_cpu *cpu = block->cpu;
+  ++block->phases_done[record->phase];
+  if (record->flags & PREM_RECORD_LAST)
+    prem_cpu_publish_job(cpu, hyperperiod, record, block->program->task_position[record->task],
+                         end_ns);
+  /* the plan's windows hold where its releases are kept */
+  const int64_t window_end_ns = cpu->request->mode == PREM_MODE_TT
+                                    ? hyperperiod * cpu->program->hyperperiod_ns + record->end_ns
+                                    : INT64_MAX;
+  const prem_trace_record trace = {
+      .release_ns = planned_release_ns(cpu, hyperperiod, record),
+      .ready_ns = ready_ns,
+      .start_ns = start_ns,
+      .end_ns = end_ns,
+      .hyperperiod = (int32_t)hyperperiod,
+      .job = record->job,
+      .tile = record->tile,
+      .task = record->task,
+      .block = (uint16_t)block->number,
+      .phase = record->phase,
+      .flags = record->flags & (PREM_SLOT_CHAINED | PREM_SLOT_JOINED | PREM_SLOT_WARMUP),
+  };
+  prem_recorder_add(block->recorder, &trace, window_end_ns);
+  atomic_store_explicit(&block->records_done,
+                        atomic_load_explicit(&block->records_done, memory_order_relaxed) + 1,
+                        memory_order_relaxed);
+}
+
+/* Both halves of a joined pair start together and end together. False: the run is over for us. */
+static bool execute(prem_cpu_block *block, int64_t hyperperiod, const prem_record *record,
+                    int32_t count) {
+  prem_cpu *cpu = block->cpu;
+  if (prem_cpu_is_aborted(cpu))
+    return false;
+  int64_t earliest_ns = INT64_MIN, ready_ns, start_ns;
+  for (int32_t i = 0; i < count; ++i) {
+    if (!own_waits_are_over(block, hyperperiod, &record[i])) {
+      raise_fault(block);
+      return false;
+    }
+    if ((record[i].flags & PREM_RECORD_AFTER) &&
+        !prem_cpu_wait_for_predecessors(block, hyperperiod, &record[i], record[i].phase,
+                                        &earliest_ns))
+      return false;
+  }
+  if (!prem_cpu_wait_until(block, earliest_ns, &ready_ns))
+    return false;
+  start_ns = ready_ns;
+  const int64_t due = due_ns(cpu, hyperperiod, record, count);
+  if (start_ns < due && !prem_cpu_wait_until(block, due, &start_ns))
+    return false;
+
+  prem_cpu_claim claim = {.empty = true};
+  if (cpu->request->mode == PREM_MODE_LOCK &&
+      prem_record_is_at_memory(cpu->program->schedule, record))
+    prem_cpu_tokens_claim(&cpu->tokens, record, count, &claim);
+  if (!claim.empty) {
+    if (!wait_for_tokens(block, &claim))
+      return false;
+    start_ns = prem_cpu_now_ns(block);
+  }
+  for (int32_t i = 0; i < count; ++i)
+    if (!perform(block, &record[i]))
+      return false;
+  const int64_t end_ns = prem_cpu_now_ns(block);
+  if (!claim.empty)
+    prem_cpu_tokens_give(&cpu->tokens, &claim);
+  if (ready_ns < 0)
+    ready_ns = 0; /* it stood by before S */
+  for (int32_t i = 0; i < count; ++i)
+    finish(block, hyperperiod, &record[i], ready_ns, start_ns, end_ns);
+  return true;
+}
+
+/* ---- a run ---------------------------------------------------------------------------------- */
+
+/* A place in the merged order of the block's two tables. */
+typedef struct cursor {
+  int32_t memory, compute;
+} cursor;
+
+/* The record at the cursor, which then stands behind it; NULL at the end. `*count` is 2 for a
+ * joined pair. */
+static const prem_record *next_record(const prem_block_program *program, cursor *at,
+                                      int32_t *count) {
+  *count = 1;
+  if (at->memory == program->memory_count && at->compute == program->compute_count)
+    return NULL;
+  if (!prem_block_memory_first(program, at->memory, at->compute))
+    return &program->compute[at->compute++];
+  const prem_record *record = &program->memory[at->memory];
+  if (record->flags & PREM_RECORD_JOIN_NEXT)
+    *count = 2;
+  at->memory += *count;
+  return record;
+}
+
+static void reset_block(prem_cpu_block *block) {
+  memset(block->phases_done, 0, sizeof block->phases_done);
+  for (int i = 0; i < PREM_MAX_BUFFERS; ++i)
+    block->in_buffers[i] = block->out_buffers[i] = (uint8_t)i;
+}
+
+static void turn_buffers(prem_cpu_block *block) {
+  if (!block->program->turns)
+    return;
+  prem_turn_buffers(block->program->in_turn, block->in_buffers);
+  prem_turn_buffers(block->program->out_turn, block->out_buffers);
+}
+
+void prem_cpu_run_block(prem_cpu_block *block) {
+  reset_block(block);
+  for (int64_t h = 0; h < block->cpu->request->hyperperiods; ++h, turn_buffers(block)) {
+    cursor at = {0};
+    int32_t count;
+    for (const prem_record *record; (record = next_record(block->program, &at, &count));)
+      if (!execute(block, h, record, count))
+        return;
+  }
+}
+
+const prem_record *prem_cpu_block_record(const prem_cpu_block *block, int64_t done,
+                                         int64_t *hyperperiod, int64_t *index) {
+  *hyperperiod = done / block->records;
+  *index = done % block->records;
+  cursor at = {0};
+  int32_t count;
+  int64_t seen = 0;
+  const prem_record *record;
+  while ((record = next_record(block->program, &at, &count)) && seen + count <= *index)
+    seen += count;
+  return record;
+}

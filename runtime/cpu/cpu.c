@@ -1,0 +1,274 @@
+/* The cpu backend: opening, running, closing. See cpu.h. */
+#include "runtime/cpu/cpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a team --------------------------------------------------------------------------------- */
+
+static prem_status copy_kernels(prem_cpu *cpu) {
+  const prem_schedule *schedule = cpu->program->schedule;
+  cpu->kernels = calloc((size_t)schedule->task_count, sizeof *cpu->kernels);
+  if (!cpu->kernels)
+    return PREM_ERR_MEMORY;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    cpu->kernels[t].compute = schedule->tasks[t].definition->compute;
+    if (schedule->tasks[t].params)
+      memcpy(cpu->kernels[t].params, schedule->tasks[t].params, PREM_PARAMS_BYTES);
+  }
+  return PREM_OK;
+}
+
+static void *new_lines(size_t count, size_t bytes) {
+  void *lines = aligned_alloc(2 * PREM_CPU_LINE_BYTES, (count * bytes + 127) / 128 * 128);
+  if (lines)
+    memset(lines, 0, count * bytes);
+  return lines;
+}
+
+static prem_status new_counters(prem_cpu *cpu) {
+  const prem_schedule *schedule = cpu->program->schedule;
+  cpu->jobs_done = calloc((size_t)schedule->task_count, sizeof(prem_cpu_word *));
+  if (!cpu->jobs_done)
+    return PREM_ERR_MEMORY;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    cpu->jobs_done[t] =
+        new_lines((size_t)schedule->tasks[t].block_count, sizeof *cpu->jobs_done[t]);
+    if (!cpu->jobs_done[t])
+      return PREM_ERR_MEMORY;
+  }
+  return PREM_OK;
+}
+
+static int32_t count_working_blocks(const prem_program *program) {
+  int32_t count = 0;
+  for (int32_t b = 0; b < program->block_count; ++b)
+    count += program->blocks[b].memory_count + program->blocks[b].compute_count > 0;
+  return count;
+}
+
+static prem_cpu_block *add_thread(prem_cpu *cpu, int32_t number, int64_t records) {
+  prem_cpu_block *thread = &cpu->blocks[cpu->block_count];
+  thread->cpu = cpu;
+  thread->index = cpu->block_count++;
+  thread->number = number;
+  thread->records = records;
+  return thread;
+}
+
+static void add_blocks(prem_cpu *cpu) {
+  const prem_program *program = cpu->program;
+  for (int32_t b = 0; b < program->block_count; ++b) {
+    const prem_block_program *table = &program->blocks[b];
+    const int64_t records = (int64_t)table->memory_count + table->compute_count;
+    if (records == 0)
+      continue;
+    add_thread(cpu, b, records)->program = table;
+  }
+}
+
+static void add_tasks(prem_cpu *cpu) {
+  for (int32_t t = 0; t < cpu->program->schedule->task_count; ++t)
+    add_thread(cpu, t, cpu->program->tasks[t].jobs);
+}
+
+static prem_status new_threads(prem_cpu *cpu, bool untiled) {
+  const int32_t count =
+      untiled ? cpu->program->schedule->task_count : count_working_blocks(cpu->program);
+  cpu->blocks = new_lines((size_t)count + 1, sizeof *cpu->blocks);
+  if (!cpu->blocks)
+    return PREM_ERR_MEMORY;
+  if (untiled)
+    add_tasks(cpu);
+  else
+    add_blocks(cpu);
+  cpu->run_thread = untiled ? prem_cpu_run_task : prem_cpu_run_block;
+  return PREM_OK;
+}
+
+/* The caller waits with a time limit on `home`: on the clock that nobody sets. */
+static void open_gate(prem_cpu *cpu) {
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_mutex_init(&cpu->mutex, NULL);
+  pthread_cond_init(&cpu->go, NULL);
+  pthread_cond_init(&cpu->home, &attributes);
+  pthread_condattr_destroy(&attributes);
+}
+
+void prem_cpu_release(prem_cpu *cpu) {
+  if (atomic_fetch_sub_explicit(&cpu->owners, 1, memory_order_acq_rel) != 1)
+    return;
+  free(cpu->kernels);
+  free(cpu->blocks);
+  free(cpu);
+}
+
+static void free_team(prem_cpu *cpu) {
+  if (!cpu)
+    return;
+  prem_cpu_team_stop(cpu);
+  prem_cpu_whole_free(cpu);
+  prem_cpu_tokens_free(&cpu->tokens);
+  for (int32_t t = 0; cpu->jobs_done && t < cpu->program->schedule->task_count; ++t)
+    free(cpu->jobs_done[t]);
+  free(cpu->jobs_done);
+  pthread_cond_destroy(&cpu->go);
+  pthread_cond_destroy(&cpu->home);
+  pthread_mutex_destroy(&cpu->mutex);
+  prem_cpu_release(cpu);
+}
+
+static prem_status new_team(const prem_program *program, prem_arrays *arrays, int32_t cores,
+                            bool untiled, prem_cpu **out, prem_diag *diag) {
+  *out = NULL;
+  prem_cpu *cpu = new_lines(1, sizeof *cpu);
+  if (!cpu)
+    return PREM_ERR_MEMORY;
+  cpu->program = program;
+  cpu->arrays = arrays;
+  atomic_store(&cpu->owners, 1);
+  open_gate(cpu);
+  prem_status status = new_threads(cpu, untiled);
+  cpu->oversubscribed = cpu->block_count > cores;
+  if (status == PREM_OK)
+    status = new_counters(cpu);
+  if (status == PREM_OK)
+    status = prem_cpu_tokens_new(&cpu->tokens, program->schedule, !cpu->oversubscribed);
+  if (status == PREM_OK)
+    status = untiled ? prem_cpu_whole_new(cpu) : copy_kernels(cpu);
+  if (status == PREM_OK)
+    status = prem_cpu_team_start(cpu, diag);
+  if (status != PREM_OK)
+    free_team(cpu);
+  else
+    *out = cpu;
+  return status;
+}
+
+static void reset_run(prem_cpu *cpu, const prem_run_request *request, prem_trace *trace,
+                      prem_recorder *recorders) {
+  const prem_schedule *schedule = cpu->program->schedule;
+  cpu->request = request;
+  cpu->trace = trace;
+  cpu->fault.block = NULL;
+  atomic_store(&cpu->fault.claimed, false);
+  atomic_store(&cpu->start_ns.value, 0);
+  atomic_store(&cpu->arrived.value, 0);
+  atomic_store(&cpu->abort.value, PREM_CPU_GO_ON);
+  prem_cpu_tokens_reset(&cpu->tokens);
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    for (int32_t p = 0; p < schedule->tasks[t].block_count; ++p)
+      atomic_store(&cpu->jobs_done[t][p].value, 0);
+  for (int32_t b = 0; b < cpu->block_count; ++b) {
+    prem_cpu_block *block = &cpu->blocks[b];
+    block->recorder = recorders ? &recorders[block->number] : NULL;
+    atomic_store(&block->records_done, 0);
+    atomic_store(&block->waits_until_ns, 0);
+    atomic_store(&block->stage, PREM_CPU_RUNNING);
+  }
+}
+
+/* ---- a session ------------------------------------------------------------------------------ */
+
+typedef struct cpu_session {
+  prem_cpu *blocks;
+  prem_cpu *tasks; /* for mode legacy; NULL until it is asked for */
+  int32_t cores;
+} cpu_session;
+
+static prem_status refuse_abstract(const prem_schedule *schedule, prem_diag *diag) {
+  prem_status status = PREM_OK;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    if (task->definition)
+      continue;
+    char key[PREM_NAME_BYTES + 16];
+    snprintf(key, sizeof key, "tasks.%s.kernel", task->name);
+    prem_diag_add(diag, PREM_ERROR, 0, task->place, key,
+                  "task '%s' has no kernel: it can be planned, checked and simulated only; use "
+                  "--backend sim, or name a kernel of `ttprem list`",
+                  task->name);
+    status = PREM_ERR_INVALID;
+  }
+  return status;
+}
+
+static void cpu_close(void *state) {
+  cpu_session *session = state;
+  free_team(session->blocks);
+  free_team(session->tasks);
+  free(session);
+}
+
+static prem_status cpu_open(const prem_program *program, prem_arrays *arrays,
+                            const prem_machine *machine, void **state, prem_diag *diag) {
+  *state = NULL;
+  prem_status status = refuse_abstract(program->schedule, diag);
+  if (status != PREM_OK)
+    return status;
+  cpu_session *session = calloc(1, sizeof *session);
+  if (!session)
+    return PREM_ERR_MEMORY;
+  session->cores = machine->max_blocks;
+  status = new_team(program, arrays, session->cores, false, &session->blocks, diag);
+  if (status != PREM_OK)
+    cpu_close(session);
+  else
+    *state = session;
+  return status;
+}
+
+static prem_status run_blocks(prem_cpu *cpu, const prem_run_request *request, prem_trace *trace,
+                              prem_diag *diag) {
+  prem_recorder *recorders;
+  prem_status status = prem_recorders_new(cpu->program, request, trace, &recorders);
+  if (status != PREM_OK)
+    return status;
+  reset_run(cpu, request, trace, recorders);
+  status = prem_cpu_watch(cpu, diag);
+  prem_recorders_collect(cpu->program, recorders, trace);
+  prem_recorders_free(recorders, cpu->program->block_count);
+  return status;
+}
+
+static prem_status run_tasks(cpu_session *session, const prem_run_request *request,
+                             prem_trace *trace, prem_diag *diag) {
+  prem_status status = PREM_OK;
+  if (!session->tasks)
+    status = new_team(session->blocks->program, session->blocks->arrays, session->cores, true,
+                      &session->tasks, diag);
+  if (status != PREM_OK)
+    return status;
+  prem_cpu_whole_load(session->tasks);
+  reset_run(session->tasks, request, trace, NULL);
+  status = prem_cpu_watch(session->tasks, diag);
+  prem_cpu_whole_store(session->tasks);
+  return status;
+}
+
+static prem_status cpu_run(void *state, const prem_run_request *request, prem_trace *trace,
+                           prem_diag *diag) {
+  cpu_session *session = state;
+  const prem_place nowhere = {0};
+  if (session->blocks->lost) {
+    prem_diag_add(diag, PREM_ERROR, 0, nowhere, "",
+                  "a block of this session never came back from an earlier run; open a new one");
+    return PREM_ERR_MACHINE;
+  }
+  return request->mode == PREM_MODE_LEGACY ? run_tasks(session, request, trace, diag)
+                                           : run_blocks(session->blocks, request, trace, diag);
+}
+
+const prem_backend prem_backend_cpu = {
+    .name = "cpu",
+    .summary = "one pinned thread a block, real copies, the monotonic clock",
+    .modes =
+        1U << PREM_MODE_TT | 1U << PREM_MODE_FREE | 1U << PREM_MODE_LOCK | 1U << PREM_MODE_LEGACY,
+    .probe = prem_cpu_probe,
+    .open = cpu_open,
+    .run = cpu_run,
+    .close = cpu_close,
+};

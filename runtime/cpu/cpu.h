@@ -1,0 +1,244 @@
+/**
+ * The cpu backend inside: a team of pinned threads, one a block, parked between runs. Mode legacy
+ * has a team of its own, one thread a task.
+ *
+ *   cpu.c          opening, running, closing
+ *   runtime/cpu/team.c     the threads: start, gate, common start, end
+ *   runtime/cpu/watch.c    the caller's thread during a run: the watchdog
+ *   runtime/cpu/wait.c     how threads wait, for time and for each other
+ *   runtime/cpu/block.c    a block: executing its records
+ *   runtime/cpu/tokens.c   the tokens of mode lock
+ *   runtime/cpu/untiled.c  mode legacy: a task on a thread of its own
+ *   runtime/cpu/machine.c  what the machine is; its cores
+ *
+ * What the atomics publish (each has one writer unless said otherwise):
+ *
+ * - start_ns: S. The thread that arrives last releases it; who has acquired it may begin.
+ * - arrived: threads that are resident; each adds itself. Guards nothing: relaxed.
+ * - abort: somebody wants the run to end; any thread sets it. Guards nothing: relaxed.
+ * - jobs_done: jobs that a task has finished on one block. Released after the last writeback's
+ *   bytes and after the job's end, acquired before a successor fetches: this word publishes arrays
+ *   from block to block.
+ * - the trace's job ends: the largest over the blocks of a task, each of which raises it;
+ *   final, and so readable, for whom has acquired the jobs_done of all of them. Relaxed.
+ * - records_done, waits_until_ns: progress, for the watchdog's eyes only. Relaxed.
+ * - stage: COMPUTING is left by compare-and-swap, either by the block or by the watchdog that gives
+ *   it up: exactly one of them may touch the session's memory afterwards.
+ * - owners: who still may touch the team's memory; the last to leave frees it. Acquire, release.
+ * - the tokens: see runtime/cpu/tokens.c.
+ *
+ * Everything else is written before a launch or read after the run, under `mutex`.
+ */
+#ifndef TTPREM_RUNTIME_CPU_CPU_H
+#define TTPREM_RUNTIME_CPU_CPU_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "runtime/core/backend.h"
+#include "runtime/core/recorder.h"
+
+enum { PREM_CPU_LINE_BYTES = 64 };
+
+/** A word alone in its cache line. */
+typedef struct prem_cpu_word {
+  _Alignas(PREM_CPU_LINE_BYTES) _Atomic int64_t value;
+} prem_cpu_word;
+
+/* ---- cores ---------------------------------------------------------------------------------- */
+
+/** The hardware threads that the process may use, one of every core before the second of any. */
+typedef struct prem_cpu_cores {
+  struct hwloc_topology *topology; /* NULL: hwloc refused, nothing is pinned */
+  unsigned *units;
+  int32_t count;
+} prem_cpu_cores;
+
+prem_status prem_cpu_probe(prem_machine *out, prem_diag *diag);
+void prem_cpu_cores_find(prem_cpu_cores *out);
+void prem_cpu_cores_free(prem_cpu_cores *cores);
+/** Pin the calling thread to a core, round-robin by `index`; left where it is if refused. */
+void prem_cpu_cores_pin(const prem_cpu_cores *cores, int32_t index);
+
+static inline int64_t prem_cpu_clock_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* ---- tokens --------------------------------------------------------------------------------- */
+
+/** The blocks of a task that are in the same phase: they hold one grant together. */
+typedef struct prem_cpu_gang {
+  int32_t members;
+  int32_t held[PREM_MAX_RESOURCES];
+} prem_cpu_gang;
+
+typedef struct prem_cpu_tokens {
+  prem_cpu_word next_ticket, serving;
+  const prem_schedule *schedule;
+  bool in_order;        /* first come, first served; else whoever finds what it asks for */
+  prem_cpu_gang *gangs; /* [task][phase, or PREM_PHASE_COUNT for a joined pair] */
+  int32_t left[PREM_MAX_RESOURCES];
+  atomic_flag guard;
+} prem_cpu_tokens;
+
+/** What one execution asks for. */
+typedef struct prem_cpu_claim {
+  prem_cpu_gang *gang;
+  int32_t demand[PREM_MAX_RESOURCES];
+  bool empty;
+} prem_cpu_claim;
+
+prem_status prem_cpu_tokens_new(prem_cpu_tokens *tokens, const prem_schedule *schedule,
+                                bool in_order);
+void prem_cpu_tokens_free(prem_cpu_tokens *tokens);
+/** Before a run: all there, nobody waits. */
+void prem_cpu_tokens_reset(prem_cpu_tokens *tokens);
+/** The demand of `count` (1, or 2 when joined) records from `record` on. */
+void prem_cpu_tokens_claim(prem_cpu_tokens *tokens, const prem_record *record, int32_t count,
+                           prem_cpu_claim *claim);
+/** Stand in the queue. */
+int64_t prem_cpu_tokens_queue(prem_cpu_tokens *tokens);
+/** One attempt: true if it is our turn and all that the claim asks for was there. */
+bool prem_cpu_tokens_take(prem_cpu_tokens *tokens, int64_t ticket, const prem_cpu_claim *claim);
+void prem_cpu_tokens_give(prem_cpu_tokens *tokens, const prem_cpu_claim *claim);
+
+/* ---- blocks --------------------------------------------------------------------------------- */
+
+typedef enum prem_cpu_stage {
+  PREM_CPU_PARKED,    /* between runs */
+  PREM_CPU_RUNNING,   /* on its way to its next compute: comes to an end by itself */
+  PREM_CPU_COMPUTING, /* in a kernel's compute function: nobody knows for how long */
+  PREM_CPU_LOST       /* given up in there: it may touch nothing but its own memory any more */
+} prem_cpu_stage;
+
+typedef enum prem_cpu_abort {
+  PREM_CPU_GO_ON,
+  PREM_CPU_STOPPED, /* by the caller */
+  PREM_CPU_FAULTED, /* by a block or the watchdog */
+} prem_cpu_abort;
+
+/** A kernel, so that a compute that never ends outlives the schedule without harm. */
+typedef struct prem_cpu_kernel {
+  void (*compute)(const void *params, const prem_view *views);
+  _Alignas(8) unsigned char params[PREM_PARAMS_BYTES];
+} prem_cpu_kernel;
+
+typedef struct prem_cpu prem_cpu;
+
+/** A thread: a block, or in mode legacy a task. */
+typedef struct prem_cpu_block {
+  _Alignas(2 * PREM_CPU_LINE_BYTES) _Atomic int64_t records_done;
+  _Atomic int64_t waits_until_ns; /* absolute: a release it waits for; in the past if none */
+  _Atomic int stage;
+  /* constant while the thread lives: */
+  prem_cpu *cpu;
+  const prem_block_program *program; /* NULL: a task */
+  pthread_t thread;
+  int32_t index;          /* among the blocks that have work */
+  int32_t number;         /* in the schedule */
+  int64_t records;        /* of one hyperperiod */
+  unsigned char *scratch; /* allocated and touched by the thread itself */
+  /* the thread's own, from launch to park: */
+  prem_recorder *recorder;
+  int64_t origin_ns;                                                   /* S */
+  int64_t phases_done[PREM_PHASE_COUNT];                               /* since S */
+  uint8_t in_buffers[PREM_MAX_BUFFERS], out_buffers[PREM_MAX_BUFFERS]; /* prem_turn_buffers() */
+} prem_cpu_block;
+
+/** The first wrong thing that a block sees; whoever swaps `claimed` writes the rest. */
+typedef struct prem_cpu_fault {
+  _Atomic bool claimed;
+  const prem_cpu_block *block;
+  int64_t at_ns; /* from S */
+} prem_cpu_fault;
+
+/** A team of threads and what they share. */
+struct prem_cpu {
+  prem_cpu_tokens tokens;
+  prem_cpu_word start_ns; /* 0: not agreed yet */
+  prem_cpu_word arrived;
+  prem_cpu_word abort;
+  const prem_program *program;
+  prem_arrays *arrays;
+  prem_cpu_kernel *kernels;  /* one a task; NULL in mode legacy */
+  prem_cpu_word **jobs_done; /* [task][position of the block in the task's list] */
+  prem_cpu_cores cores;
+  prem_array_view *whole; /* mode legacy: every array, dense */
+  prem_cpu_block *blocks; /* those that have work */
+  int32_t block_count;
+  void (*run_thread)(prem_cpu_block *); /* what each of them does in a run */
+  int32_t thread_count;                 /* threads that were started */
+  bool oversubscribed;
+  bool lost; /* a block never came back */
+  /* The session, and every lost block until its compute returns after all. The last one frees what
+   * a compute may touch: this struct, blocks, kernels. If it never returns, these leak. */
+  _Atomic int32_t owners;
+  /* the gate between the caller and the parked threads: */
+  pthread_mutex_t mutex;
+  pthread_cond_t go, home;
+  int64_t launches; /* under mutex */
+  int32_t away;     /* threads that are not parked; under mutex */
+  bool quit;        /* under mutex */
+  bool starved;     /* a thread had no memory for its scratchpad; under mutex */
+  /* of one run: */
+  const prem_run_request *request;
+  prem_trace *trace;
+  prem_cpu_fault fault;
+};
+
+/* ---- team (runtime/cpu/team.c)
+ * ---------------------------------------------------------------------- */
+
+/** Start the threads and wait until they are parked; prem_cpu_team_stop() also after an error. */
+prem_status prem_cpu_team_start(prem_cpu *cpu, prem_diag *diag);
+void prem_cpu_team_stop(prem_cpu *cpu);
+void prem_cpu_team_launch(prem_cpu *cpu);
+/** Give up one's ownership of what computes may touch. */
+void prem_cpu_release(prem_cpu *cpu);
+/** Launch, watch until every thread is home or given up, and say what came of it. */
+prem_status prem_cpu_watch(prem_cpu *cpu, prem_diag *diag);
+
+/* ---- waiting (runtime/cpu/wait.c)
+ * ------------------------------------------------------------------- */
+
+static inline int64_t prem_cpu_now_ns(const prem_cpu_block *block) {
+  return prem_cpu_clock_ns() - block->origin_ns;
+}
+
+static inline bool prem_cpu_is_aborted(const prem_cpu *cpu) {
+  return atomic_load_explicit(&cpu->abort.value, memory_order_relaxed) != PREM_CPU_GO_ON;
+}
+
+/** Between two looks at something that another thread changes. `*turns` starts at 0. */
+void prem_cpu_take_a_turn(const prem_cpu *cpu, int32_t *turns);
+/** Wait until an instant (from S); `*out_ns` is the reading that ended it. False: aborted. */
+bool prem_cpu_wait_until(prem_cpu_block *block, int64_t instant_ns, int64_t *out_ns);
+/** Wait for the predecessors of a record's job, those that its phases from `first_phase` to the
+ * record's wait for; `*earliest_ns` rises to their last end plus the lag. False: aborted. */
+bool prem_cpu_wait_for_predecessors(const prem_cpu_block *block, int64_t hyperperiod,
+                                    const prem_record *record, int first_phase,
+                                    int64_t *earliest_ns);
+/** A record's job has ended on the block at `position` of its task's list. */
+void prem_cpu_publish_job(const prem_cpu *cpu, int64_t hyperperiod, const prem_record *record,
+                          int32_t position, int64_t end_ns);
+
+/* ---- what threads do ------------------------------------------------------------------------ */
+
+/** A block's part of a run. */
+void prem_cpu_run_block(prem_cpu_block *block);
+/** The record that a block executes after `done` others, as number `*index` of its hyperperiod. */
+const prem_record *prem_cpu_block_record(const prem_cpu_block *block, int64_t done,
+                                         int64_t *hyperperiod, int64_t *index);
+
+/** A task's part of a run in mode legacy. */
+void prem_cpu_run_task(prem_cpu_block *thread);
+/** The arrays as references want them: made, freed, loaded from and stored to the session's. */
+prem_status prem_cpu_whole_new(prem_cpu *cpu);
+void prem_cpu_whole_free(prem_cpu *cpu);
+void prem_cpu_whole_load(prem_cpu *cpu);
+void prem_cpu_whole_store(prem_cpu *cpu);
+
+#endif

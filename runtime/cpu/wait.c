@@ -1,0 +1,119 @@
+/* How the threads of the cpu backend wait, for time and for each other. */
+#include "runtime/cpu/cpu.h"
+
+#include <sched.h>
+
+enum {
+  WAKE_EARLY_NS = 100000,   /* a sleeper may oversleep by so much */
+  LONGEST_NAP_NS = 1000000, /* so that an abort is seen soon */
+  TURNS_BEFORE_A_NAP = 64,
+  NAP_NS = 50000
+};
+
+static void pause_core(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+static void sleep_ns(int64_t length_ns) {
+  const struct timespec length = {.tv_nsec = (long)length_ns}; /* below a second */
+  nanosleep(&length, NULL);
+}
+
+/* Let time pass before looking again. Cores that are shared are handed on. */
+static void let_time_pass(const prem_cpu *cpu, int64_t left_ns) {
+  if (!cpu->oversubscribed)
+    pause_core();
+  else if (left_ns <= 2 * WAKE_EARLY_NS)
+    sched_yield();
+  else
+    sleep_ns(left_ns - WAKE_EARLY_NS < LONGEST_NAP_NS ? left_ns - WAKE_EARLY_NS : LONGEST_NAP_NS);
+}
+
+void prem_cpu_take_a_turn(const prem_cpu *cpu, int32_t *turns) {
+  if (!cpu->oversubscribed) {
+    pause_core();
+    return;
+  }
+  const int32_t naps = ++*turns - TURNS_BEFORE_A_NAP;
+  if (naps < 0)
+    sched_yield();
+  else /* longer and longer, so that hundreds who wait leave the cores to those who work */
+    sleep_ns(naps < LONGEST_NAP_NS / NAP_NS ? (naps + 1) * NAP_NS : LONGEST_NAP_NS);
+}
+
+bool prem_cpu_wait_until(prem_cpu_block *block, int64_t instant_ns, int64_t *out_ns) {
+  int64_t now = prem_cpu_now_ns(block);
+  if (now < instant_ns)
+    atomic_store_explicit(&block->waits_until_ns, block->origin_ns + instant_ns,
+                          memory_order_relaxed);
+  while (now < instant_ns) {
+    if (prem_cpu_is_aborted(block->cpu))
+      return false;
+    let_time_pass(block->cpu, instant_ns - now);
+    now = prem_cpu_now_ns(block);
+  }
+  *out_ns = now;
+  return true;
+}
+
+/* Wait until every active block of a task has finished so many of its jobs. */
+static bool wait_for_jobs(const prem_cpu_block *block, int32_t task, int64_t jobs) {
+  const prem_cpu *cpu = block->cpu;
+  int32_t turns = 0;
+  for (int32_t p = 0; p < cpu->program->tasks[task].active_blocks; ++p)
+    while (atomic_load_explicit(&cpu->jobs_done[task][p].value, memory_order_acquire) < jobs) {
+      if (prem_cpu_is_aborted(cpu))
+        return false;
+      prem_cpu_take_a_turn(cpu, &turns);
+    }
+  return true;
+}
+
+static int64_t *job_end(const prem_cpu *cpu, int32_t task, int64_t job_of_run) {
+  const int32_t jobs = cpu->program->tasks[task].jobs;
+  const int64_t hyperperiod = job_of_run / jobs;
+  return &cpu->trace->job_end_ns[hyperperiod * cpu->trace->job_count + cpu->trace->first_job[task] +
+                                 job_of_run % jobs];
+}
+
+bool prem_cpu_wait_for_predecessors(const prem_cpu_block *block, int64_t hyperperiod,
+                                    const prem_record *record, int first_phase,
+                                    int64_t *earliest_ns) {
+  const prem_cpu *cpu = block->cpu;
+  const prem_task_program *task = &cpu->program->tasks[record->task];
+  for (int32_t i = 0; i < task->edge_count; ++i) {
+    const prem_after_program *after = &task->after[i];
+    const int64_t jobs =
+        hyperperiod * cpu->program->tasks[after->task].jobs + after->pred_jobs[record->job];
+    if (jobs <= 0 || after->phase < first_phase || after->phase > record->phase)
+      continue;
+    if (!wait_for_jobs(block, after->task, jobs))
+      return false;
+    const int64_t end_ns = __atomic_load_n(job_end(cpu, after->task, jobs - 1), __ATOMIC_RELAXED);
+    if (end_ns + after->lag_ns > *earliest_ns)
+      *earliest_ns = end_ns + after->lag_ns;
+  }
+  return true;
+}
+
+static void store_larger(int64_t *value, int64_t candidate) {
+  int64_t seen = __atomic_load_n(value, __ATOMIC_RELAXED);
+  while (seen < candidate && !__atomic_compare_exchange_n(value, &seen, candidate, false,
+                                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    /* `seen` is what another block stored */
+  }
+}
+
+/* The end first, then the count: who sees the count may read both. */
+void prem_cpu_publish_job(const prem_cpu *cpu, int64_t hyperperiod, const prem_record *record,
+                          int32_t position, int64_t end_ns) {
+  const int64_t job = hyperperiod * cpu->program->tasks[record->task].jobs + record->job;
+  prem_cpu_word *done = &cpu->jobs_done[record->task][position];
+  store_larger(job_end(cpu, record->task, job), end_ns);
+  atomic_store_explicit(&done->value, atomic_load_explicit(&done->value, memory_order_relaxed) + 1,
+                        memory_order_release);
+}

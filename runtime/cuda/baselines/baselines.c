@@ -1,0 +1,383 @@
+/* The modes without phases: making them ready, running hyperperiods. See
+ * runtime/cuda/baselines/baselines.h. */
+#include "runtime/cuda/baselines/baselines.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/cuda/baselines/legacy_round.h"
+#include "runtime/cuda/baselines/partition.h"
+
+#define DEFAULT_TIMEOUT_NS INT64_C(5000000000)
+
+struct prem_opponents {
+  prem_legacy_place place;
+  const prem_opponents *leader; /* NULL: none */
+  prem_legacy
+      *of_mode[PREM_MODE_COUNT]; /* NULL: not made; that of legacy serves launched and graph */
+  bool tuned;                    /* that of legacy */
+  cudaGraphExec_t graph;
+  prem_partition *partition;
+  char setup[PREM_MODE_COUNT][PREM_SETUP_BYTES];
+};
+
+prem_opponents *prem_opponents_new(const prem_legacy_place *place, const prem_opponents *leader) {
+  prem_opponents *opponents = calloc(1, sizeof *opponents);
+  if (opponents)
+    *opponents = (prem_opponents){.place = *place, .leader = leader};
+  return opponents;
+}
+
+void prem_opponents_free(prem_opponents *opponents) {
+  if (!opponents)
+    return;
+  if (opponents->graph)
+    cudaGraphExecDestroy(opponents->graph);
+  for (int mode = 0; mode < PREM_MODE_COUNT; ++mode)
+    prem_legacy_free(opponents->of_mode[mode]);
+  prem_partition_free(opponents->partition);
+  free(opponents);
+}
+
+const prem_tuning *prem_opponents_tuning(const prem_opponents *opponents) {
+  return opponents && opponents->tuned ? prem_legacy_tuning(opponents->of_mode[PREM_MODE_LEGACY])
+                                       : NULL;
+}
+
+const char *prem_opponents_setup(const prem_opponents *opponents, prem_mode mode) {
+  return opponents && opponents->setup[mode][0] ? opponents->setup[mode] : NULL;
+}
+
+bool prem_opponents_are_lost(const prem_opponents *opponents) {
+  bool lost = false;
+  for (int mode = 0; opponents && mode < PREM_MODE_COUNT; ++mode)
+    lost = lost || prem_legacy_is_lost(opponents->of_mode[mode]);
+  return lost;
+}
+
+static int32_t task_count(const prem_opponents *opponents) {
+  return opponents->place.program->schedule->task_count;
+}
+
+static char *setup_of(prem_opponents *opponents, prem_mode mode) {
+  return opponents->setup[mode];
+}
+
+/* ---- making them ready ----------------------------------------------------------------------- */
+
+/* Of a mode in which the leader has chosen its ways already. */
+static const prem_legacy *leading(const prem_opponents *opponents, prem_mode mode) {
+  const prem_opponents *leader = opponents->leader;
+  return leader && (mode != PREM_MODE_LEGACY || leader->tuned) ? leader->of_mode[mode] : NULL;
+}
+
+/* Tuning leaves right outputs behind: a run has to make its own. What the leader chose stands, and
+ * only those whom it does not know need trials. */
+static prem_status tune(const prem_opponents *opponents, prem_legacy *legacy, prem_mode mode,
+                        const prem_run_request *request, prem_diag *diag) {
+  const prem_legacy *leader = leading(opponents, mode);
+  if (leader && prem_legacy_follow(legacy, leader))
+    return PREM_OK;
+  prem_status status = prem_legacy_tune(legacy, request, diag);
+  if (status == PREM_OK && leader)
+    prem_legacy_follow(legacy, leader);
+  if (status == PREM_OK)
+    status = prem_legacy_report(prem_cuda_arrays_poison(opponents->place.arrays), diag);
+  return status;
+}
+
+/* What could not be made ready. Of what is lost nothing can be freed. */
+static void drop(prem_opponents *opponents, prem_mode mode) {
+  if (prem_legacy_is_lost(opponents->of_mode[mode]))
+    return;
+  prem_legacy_free(opponents->of_mode[mode]);
+  opponents->of_mode[mode] = NULL;
+}
+
+static prem_status ready_legacy(prem_opponents *opponents, const prem_run_request *request,
+                                prem_diag *diag) {
+  prem_legacy **legacy = &opponents->of_mode[PREM_MODE_LEGACY];
+  if (opponents->tuned)
+    return PREM_OK;
+  prem_status status = *legacy ? PREM_OK : prem_legacy_new(&opponents->place, NULL, legacy, diag);
+  if (status == PREM_OK)
+    status = tune(opponents, *legacy, PREM_MODE_LEGACY, request, diag);
+  opponents->tuned = status == PREM_OK;
+  return status;
+}
+
+static prem_status ready_graph(prem_opponents *opponents, prem_diag *diag) {
+  int64_t node_count = 0;
+  if (opponents->graph)
+    return PREM_OK;
+  prem_status status = prem_legacy_graph_new(opponents->of_mode[PREM_MODE_LEGACY],
+                                             &opponents->graph, &node_count, diag);
+  if (status == PREM_OK)
+    snprintf(setup_of(opponents, PREM_MODE_GRAPH), PREM_SETUP_BYTES,
+             "one graph of %lld nodes, one launch a hyperperiod", (long long)node_count);
+  return status;
+}
+
+/* Lower numbers are higher priorities. */
+static cudaError_t make_priorities(cudaStream_t *streams, int32_t count, int32_t *level_count) {
+  int least = 0, greatest = 0;
+  cudaError_t error = cudaDeviceGetStreamPriorityRange(&least, &greatest);
+  *level_count = least - greatest + 1;
+  for (int32_t t = 0; t < count && error == cudaSuccess; ++t) {
+    const int64_t level = count <= *level_count ? t : (int64_t)t * *level_count / count;
+    error = cudaStreamCreateWithPriority(&streams[t], cudaStreamNonBlocking, greatest + (int)level);
+  }
+  return error;
+}
+
+static prem_status new_priority(prem_opponents *opponents, cudaStream_t *streams, int32_t *levels,
+                                prem_diag *diag) {
+  prem_legacy **legacy = &opponents->of_mode[PREM_MODE_PRIORITY];
+  const int32_t tasks = task_count(opponents);
+  const cudaError_t error = make_priorities(streams, tasks, levels);
+  if (error == cudaSuccess)
+    return prem_legacy_new(&opponents->place, streams, legacy, diag);
+  for (int32_t t = 0; t < tasks; ++t)
+    if (streams[t])
+      cudaStreamDestroy(streams[t]);
+  return prem_legacy_report(error, diag);
+}
+
+static prem_status ready_priority(prem_opponents *opponents, prem_diag *diag) {
+  const int32_t tasks = task_count(opponents);
+  int32_t levels = 0;
+  if (opponents->of_mode[PREM_MODE_PRIORITY])
+    return PREM_OK;
+  cudaStream_t *streams = calloc((size_t)tasks + 1, sizeof(cudaStream_t));
+  if (!streams)
+    return PREM_ERR_MEMORY;
+  const prem_status status = new_priority(opponents, streams, &levels, diag);
+  free(streams);
+  if (status != PREM_OK)
+    return status;
+  prem_legacy_take_ways(opponents->of_mode[PREM_MODE_PRIORITY],
+                        opponents->of_mode[PREM_MODE_LEGACY]);
+  snprintf(setup_of(opponents, PREM_MODE_PRIORITY), PREM_SETUP_BYTES,
+           "the file's first task highest, %d of the GPU's %d levels of priority in use",
+           tasks < levels ? tasks : levels, levels);
+  return PREM_OK;
+}
+
+/* A part of a schedule keeps the shares of the whole, those of who is not there idle. */
+static const prem_opponents *parting_leader(const prem_opponents *opponents) {
+  const prem_schedule *own = opponents->place.program->schedule;
+  if (!leading(opponents, PREM_MODE_PARTITION))
+    return NULL;
+  for (int32_t t = 0; t < own->task_count; ++t)
+    if (prem_schedule_find_task(opponents->leader->place.program->schedule, own->tasks[t].name) < 0)
+      return NULL;
+  return opponents->leader;
+}
+
+/* A stream for each task, on the share that it has in the leader's parting. */
+static prem_status part_as(prem_opponents *opponents, const prem_opponents *leader,
+                           cudaStream_t *streams, prem_diag *diag) {
+  const prem_schedule *own = opponents->place.program->schedule;
+  const int32_t shares = task_count(leader);
+  cudaStream_t *all = calloc((size_t)shares + 1, sizeof(cudaStream_t));
+  if (!all)
+    return PREM_ERR_MEMORY;
+  const prem_status status = prem_partition_new(shares, all, &opponents->partition, diag);
+  for (int32_t t = 0; t < own->task_count && status == PREM_OK; ++t) {
+    const int32_t share =
+        prem_schedule_find_task(leader->place.program->schedule, own->tasks[t].name);
+    streams[t] = all[share];
+    all[share] = NULL;
+  }
+  for (int32_t share = 0; share < shares && status == PREM_OK; ++share)
+    if (all[share])
+      cudaStreamDestroy(all[share]);
+  free(all);
+  return status;
+}
+
+/* What is best on the whole GPU need not be so on a share of it. */
+static prem_status new_partition(prem_opponents *opponents, cudaStream_t *streams,
+                                 const prem_run_request *request, prem_diag *diag) {
+  prem_legacy **legacy = &opponents->of_mode[PREM_MODE_PARTITION];
+  const prem_opponents *leader = parting_leader(opponents);
+  prem_status status =
+      leader ? part_as(opponents, leader, streams, diag)
+             : prem_partition_new(task_count(opponents), streams, &opponents->partition, diag);
+  if (status != PREM_OK)
+    return status;
+  prem_legacy_place place = opponents->place;
+  place.sm_count = prem_partition_share(opponents->partition);
+  status = prem_legacy_new(&place, streams, legacy, diag);
+  if (status == PREM_OK)
+    status = tune(opponents, *legacy, PREM_MODE_PARTITION, request, diag);
+  return status;
+}
+
+static prem_status ready_partition(prem_opponents *opponents, const prem_run_request *request,
+                                   prem_diag *diag) {
+  if (opponents->of_mode[PREM_MODE_PARTITION])
+    return PREM_OK;
+  cudaStream_t *streams = calloc((size_t)task_count(opponents) + 1, sizeof(cudaStream_t));
+  if (!streams)
+    return PREM_ERR_MEMORY;
+  const prem_status status = new_partition(opponents, streams, request, diag);
+  free(streams);
+  if (status == PREM_OK) {
+    snprintf(setup_of(opponents, PREM_MODE_PARTITION), PREM_SETUP_BYTES,
+             "%d SMs for each task, %d of %d for none; ways to launch chosen on these shares",
+             prem_partition_share(opponents->partition), prem_partition_rest(opponents->partition),
+             opponents->place.sm_count);
+    return PREM_OK;
+  }
+  drop(opponents, PREM_MODE_PARTITION);
+  if (!opponents->of_mode[PREM_MODE_PARTITION]) {
+    prem_partition_free(opponents->partition);
+    opponents->partition = NULL;
+  }
+  return status;
+}
+
+/* ---- the copy -------------------------------------------------------------------------------- */
+
+static int64_t array_bytes(const prem_device_array *array) {
+  return array->shape[0] * array->shape[1] * array->shape[2] * array->shape[3] *
+         array->element_bytes;
+}
+
+static bool is_named_before(const prem_task *task, int32_t port) {
+  for (int32_t other = 0; other < port; ++other)
+    if (task->arrays[other] == task->arrays[port])
+      return true;
+  return false;
+}
+
+/* In a hyperperiod: every job moves each of its arrays once. */
+static void count_bytes(const prem_opponents *opponents, int64_t *read, int64_t *written) {
+  const prem_program *program = opponents->place.program;
+  *read = *written = 0;
+  for (int32_t t = 0; t < task_count(opponents); ++t) {
+    const prem_task *task = &program->schedule->tasks[t];
+    for (int32_t port = 0; port < task->definition->port_count; ++port) {
+      const int64_t bytes = array_bytes(&opponents->place.arrays->arrays[task->arrays[port]]) *
+                            program->tasks[t].jobs;
+      if (task->definition->ports[port].access != PREM_IN)
+        *written += bytes;
+      else if (!is_named_before(task, port))
+        *read += bytes;
+    }
+  }
+}
+
+static const char *chosen_way(const prem_legacy *legacy) {
+  const prem_tuning *tuning = prem_legacy_tuning(legacy);
+  for (int32_t i = 0; i < tuning->trial_count; ++i)
+    if (tuning->trials[i].chosen)
+      return tuning->trials[i].way;
+  return "?";
+}
+
+static prem_status ready_copy(prem_opponents *opponents, const prem_run_request *request,
+                              prem_diag *diag) {
+  prem_legacy **copy = &opponents->of_mode[PREM_MODE_COPY];
+  int64_t read, written;
+  if (*copy)
+    return PREM_OK;
+  count_bytes(opponents, &read, &written);
+  if (read + written == 0) {
+    prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "",
+                  "cuda: mode copy: the file's tasks move no bytes");
+    return PREM_ERR_UNAVAILABLE;
+  }
+  prem_status status = prem_legacy_copy_new(&opponents->place, read + written, copy, diag);
+  if (status == PREM_OK)
+    status = prem_legacy_tune(*copy, request, diag);
+  if (status == PREM_OK)
+    snprintf(
+        setup_of(opponents, PREM_MODE_COPY), PREM_SETUP_BYTES,
+        "%lld bytes, read and written together, by %s; nothing is computed, no output verified",
+        (long long)(read + written), chosen_way(*copy));
+  else
+    drop(opponents, PREM_MODE_COPY);
+  return status;
+}
+
+static prem_status make_ready(prem_opponents *opponents, const prem_run_request *request,
+                              prem_diag *diag) {
+  if (request->mode == PREM_MODE_COPY)
+    return ready_copy(opponents, request, diag);
+  const prem_status status = ready_legacy(opponents, request, diag);
+  if (status != PREM_OK)
+    return status;
+  switch (request->mode) {
+  case PREM_MODE_GRAPH:
+    return ready_graph(opponents, diag);
+  case PREM_MODE_PRIORITY:
+    return ready_priority(opponents, diag);
+  case PREM_MODE_PARTITION:
+    return ready_partition(opponents, request, diag);
+  default:
+    return PREM_OK;
+  }
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static bool has_own(prem_mode mode) {
+  return mode != PREM_MODE_LAUNCHED && mode != PREM_MODE_GRAPH;
+}
+
+static void keep_ends(const prem_legacy *legacy, const int64_t *ends_ns, int64_t hyperperiod,
+                      prem_trace *trace) {
+  int64_t *to = trace->job_end_ns + hyperperiod * trace->job_count;
+  for (int64_t number = 0; number < legacy->order.job_count; ++number) {
+    const prem_untiled_job *job = &legacy->order.jobs[number];
+    if (ends_ns[number] >= 0)
+      to[trace->first_job[job->task] + job->job] =
+          hyperperiod * legacy->place.program->hyperperiod_ns + ends_ns[number];
+  }
+}
+
+/* The copy has no jobs of the file's: all of them end with it. */
+static void keep_copy_end(const prem_legacy *copy, const int64_t *ends_ns, int64_t hyperperiod,
+                          prem_trace *trace) {
+  const int64_t end_ns = ends_ns[copy->order.job_count - 1];
+  int64_t *to = trace->job_end_ns + hyperperiod * trace->job_count;
+  for (int64_t job = 0; job < trace->job_count && end_ns >= 0; ++job)
+    to[job] = hyperperiod * copy->place.program->hyperperiod_ns + end_ns;
+}
+
+prem_status prem_opponents_run(prem_opponents *opponents, const prem_run_request *request,
+                               prem_trace *trace, prem_diag *diag) {
+  const prem_mode mode = request->mode;
+  prem_status status = make_ready(opponents, request, diag);
+  if (status != PREM_OK)
+    return status;
+  prem_legacy *legacy = opponents->of_mode[has_own(mode) ? mode : PREM_MODE_LEGACY];
+  int64_t *ends_ns = calloc((size_t)legacy->order.job_count + 1, sizeof *ends_ns);
+  if (!ends_ns)
+    return PREM_ERR_MEMORY;
+  const int64_t called_at_ns = prem_legacy_host_now_ns();
+  for (int64_t h = 0; h < request->hyperperiods && status == PREM_OK; ++h) {
+    prem_legacy_round round = {.order = &legacy->order,
+                               .gated = has_own(mode),
+                               .graph = mode == PREM_MODE_GRAPH ? opponents->graph : NULL,
+                               .stop = request->stop,
+                               .timeout_ns = request->timeout_ns > 0 ? request->timeout_ns
+                                                                     : DEFAULT_TIMEOUT_NS,
+                               .ends_ns = ends_ns};
+    status = prem_legacy_round_run(legacy, &round, diag);
+    if (status != PREM_OK)
+      break;
+    if (mode == PREM_MODE_COPY)
+      keep_copy_end(legacy, ends_ns, h, trace);
+    else
+      keep_ends(legacy, ends_ns, h, trace);
+    trace->hyperperiods = h + 1;
+    if (h == 0)
+      trace->launch_ns = round.host_start_ns - called_at_ns;
+  }
+  free(ends_ns);
+  return status;
+}

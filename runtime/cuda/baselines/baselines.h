@@ -1,0 +1,57 @@
+/**
+ * Modes legacy, launched, graph, priority, partition and copy: what a user would pick otherwise.
+ *
+ * The first five run the same tasks as ordinary kernels, one launch a job over the whole array, in
+ * the ways that are best where every task has a stream of its own (legacy_tune.c, at the first run
+ * of a session). Hyperperiods run one after the other; the host waits for the end of each. They
+ * differ in how the launches reach the GPU:
+ *
+ * - legacy: a stream a task, `after` by cudaStreamWaitEvent. Gated: all is queued behind one gate a
+ *   stream, a thread that waits for S, so that no cost of launching is inside. From S to a stream's
+ *   first block about one microsecond goes by, which counts. A job with a release has a gate of its
+ *   own, and so has a lag.
+ * - launched: the same streams, as launched: the GPU stamps S when it sees a word of the host,
+ * which launches as soon as it sees the stamp, about one microsecond later. Later releases are kept
+ * by the host's clock.
+ * - graph: as launched; all jobs of a hyperperiod in one CUDA graph, one launch of it. Releases and
+ *   lags are gates in the graph.
+ * - priority: gated; the streams have priorities, the file's first task the highest. Where there
+ * are more tasks than levels, neighbours in the file share one.
+ * - partition: gated; every task on an equal share of the SMs, by green contexts, in the ways that
+ *   are best there.
+ * - copy, gated, computes nothing: a copy from device memory to device memory, which reads and
+ * writes as many bytes as the tasks' inputs and outputs have, each once a job; by cudaMemcpyAsync
+ * or by a plain kernel, what is faster. No ordinary kernel can be faster than moving its bytes.
+ *
+ * What is measured: the end of a job is when its last block has issued its last store, stamped by
+ * the blocks themselves on %globaltimer. (When the store is visible to other SMs is not waited for:
+ * less than a microsecond, to the opponent's benefit. Behind cudaMemcpyAsync one thread stamps.) It
+ * counts from S.
+ */
+#ifndef TTPREM_RUNTIME_CUDA_BASELINES_BASELINES_H
+#define TTPREM_RUNTIME_CUDA_BASELINES_BASELINES_H
+
+#include "runtime/cuda/baselines/legacy.h"
+
+typedef struct prem_opponents prem_opponents;
+
+/** NULL without memory. Nothing is made ready before it is asked for.
+ *  @param leader  whose ways and shares are taken, see prem_session_follow(); NULL: nobody's */
+prem_opponents *prem_opponents_new(const prem_legacy_place *place, const prem_opponents *leader);
+/** Not if they are lost: freeing would wait for a kernel. */
+void prem_opponents_free(prem_opponents *opponents);
+/**
+ * As prem_session_run(); a mode without phases.
+ * @retval PREM_ERR_UNAVAILABLE  a task's kernel has no ordinary version, an array is too large for
+ *                               it, or the driver cannot part the GPU so (diag: a note)
+ */
+prem_status prem_opponents_run(prem_opponents *opponents, const prem_run_request *request,
+                               prem_trace *trace, prem_diag *diag);
+/** What was tried; NULL before the first run of ordinary kernels. */
+const prem_tuning *prem_opponents_tuning(const prem_opponents *opponents);
+/** As prem_session_mode_setup(). */
+const char *prem_opponents_setup(const prem_opponents *opponents, prem_mode mode);
+/** A kernel never came back: nothing of the device can be freed. */
+bool prem_opponents_are_lost(const prem_opponents *opponents);
+
+#endif

@@ -1,0 +1,133 @@
+/* Ordinary kernels of one hyperperiod as a CUDA graph. A node a job; releases and lags are gates.
+ */
+#include <stdlib.h>
+
+#include "runtime/cuda/baselines/legacy_round.h"
+
+enum { MOST_JOBS = 100000 }; /* more of them take seconds to make ready */
+
+#define CUDA_TRY(call)                                                                             \
+  do {                                                                                             \
+    if ((error = (call)) != cudaSuccess)                                                           \
+      return error;                                                                                \
+  } while (0)
+
+typedef struct building {
+  const prem_legacy *legacy;
+  cudaGraph_t graph;
+  cudaGraphNode_t *of_job;  /* by its number in the order */
+  cudaGraphNode_t *of_task; /* its last one so far; NULL: none */
+  cudaGraphNode_t *awaited; /* by the next node */
+  size_t awaited_count;
+  int64_t node_count;
+} building;
+
+static void await(building *at, cudaGraphNode_t node) {
+  for (size_t i = 0; i < at->awaited_count; ++i)
+    if (at->awaited[i] == node) /* the API refuses to have one twice */
+      return;
+  if (node)
+    at->awaited[at->awaited_count++] = node;
+}
+
+static cudaError_t add_node(building *at, const cudaGraphNode_t *awaited, size_t count,
+                            struct cudaKernelNodeParams launch, void *argument,
+                            cudaGraphNode_t *out) {
+  void *arguments[] = {argument};
+  launch.kernelParams = arguments;
+  ++at->node_count;
+  return cudaGraphAddKernelNode(out, at->graph, awaited, count, &launch);
+}
+
+static cudaError_t add_gate(building *at, cudaGraphNode_t awaited, prem_legacy_gate gate,
+                            cudaGraphNode_t *out) {
+  const struct cudaKernelNodeParams launch = {.func = (void *)(uintptr_t)prem_legacy_gate_code(),
+                                              .gridDim = {1, 1, 1},
+                                              .blockDim = {1, 1, 1}};
+  return add_node(at, &awaited, awaited ? 1 : 0, launch, &gate, out);
+}
+
+/* Behind the task's job before it, and its own release. */
+static cudaError_t await_turn(building *at, const prem_untiled_job *job) {
+  cudaGraphNode_t before = at->of_task[job->task];
+  cudaError_t error;
+  if (job->release_ns > 0)
+    CUDA_TRY(
+        add_gate(at, before, prem_legacy_gate_until(at->legacy, NULL, job->release_ns), &before));
+  await(at, before);
+  return cudaSuccess;
+}
+
+static cudaError_t await_predecessor(building *at, const prem_untiled_pred *pred) {
+  cudaGraphNode_t node = at->of_job[pred->number];
+  cudaError_t error;
+  if (pred->lag_ns > 0)
+    CUDA_TRY(add_gate(at, node,
+                      prem_legacy_gate_until(
+                          at->legacy, prem_legacy_ends_of(at->legacy, pred->number), pred->lag_ns),
+                      &node));
+  await(at, node);
+  return cudaSuccess;
+}
+
+static cudaError_t add_job(building *at, int64_t number) {
+  const prem_untiled_order *order = &at->legacy->order;
+  const prem_untiled_job *job = &order->jobs[number];
+  cudaError_t error;
+  at->awaited_count = 0;
+  CUDA_TRY(await_turn(at, job));
+  for (int32_t p = 0; p < job->pred_count; ++p)
+    CUDA_TRY(await_predecessor(at, &order->preds[job->first_pred + p]));
+  prem_legacy_work work;
+  const struct cudaKernelNodeParams launch = prem_legacy_launch(at->legacy, order, number, &work);
+  CUDA_TRY(add_node(at, at->awaited, at->awaited_count, launch, &work, &at->of_job[number]));
+  at->of_task[job->task] = at->of_job[number];
+  return cudaSuccess;
+}
+
+static cudaError_t build(building *at, cudaGraphExec_t *out) {
+  cudaError_t error;
+  CUDA_TRY(cudaGraphCreate(&at->graph, 0));
+  for (int64_t number = 0; number < at->legacy->order.job_count; ++number)
+    CUDA_TRY(add_job(at, number));
+  CUDA_TRY(cudaGraphInstantiateWithFlags(out, at->graph, 0));
+  return cudaGraphUpload(*out, at->legacy->tasks[0].stream);
+}
+
+static size_t most_awaited(const prem_untiled_order *order) {
+  int32_t most = 0;
+  for (int64_t number = 0; number < order->job_count; ++number)
+    if (order->jobs[number].pred_count > most)
+      most = order->jobs[number].pred_count;
+  return (size_t)most + 1;
+}
+
+prem_status prem_legacy_graph_new(const prem_legacy *legacy, cudaGraphExec_t *out,
+                                  int64_t *node_count, prem_diag *diag) {
+  const prem_untiled_order *order = &legacy->order;
+  *out = NULL;
+  if (order->job_count > MOST_JOBS) {
+    prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "",
+                  "cuda: mode graph: %lld jobs in a hyperperiod, a graph takes %d at most",
+                  (long long)order->job_count, MOST_JOBS);
+    return PREM_ERR_UNAVAILABLE;
+  }
+  building at = {.legacy = legacy,
+                 .of_job = calloc((size_t)order->job_count + 1, sizeof(cudaGraphNode_t)),
+                 .of_task = calloc((size_t)legacy->task_count + 1, sizeof(cudaGraphNode_t)),
+                 .awaited = calloc(most_awaited(order), sizeof(cudaGraphNode_t))};
+  prem_status status = PREM_ERR_MEMORY;
+  if (at.of_job && at.of_task && at.awaited)
+    status = prem_legacy_report(build(&at, out), diag);
+  if (at.graph)
+    cudaGraphDestroy(at.graph);
+  free(at.of_job);
+  free(at.of_task);
+  free(at.awaited);
+  *node_count = at.node_count;
+  if (status != PREM_OK && *out) {
+    cudaGraphExecDestroy(*out);
+    *out = NULL;
+  }
+  return status;
+}

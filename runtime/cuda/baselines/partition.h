@@ -1,0 +1,23 @@
+/** A share of the GPU's SMs for every task, by the driver's green contexts. */
+#ifndef TTPREM_RUNTIME_CUDA_BASELINES_PARTITION_H
+#define TTPREM_RUNTIME_CUDA_BASELINES_PARTITION_H
+
+#include <cuda_runtime_api.h>
+
+#include "ttprem/diag.h"
+
+typedef struct prem_partition prem_partition;
+
+/**
+ * @param[out] streams  one a share; the caller destroys them, before the shares.
+ * @retval PREM_ERR_UNAVAILABLE  the driver has no green contexts, or the GPU's SMs cannot be parted
+ *                               in so many shares (diag: a note)
+ */
+prem_status prem_partition_new(int32_t shares, cudaStream_t *streams, prem_partition **out,
+                               prem_diag *diag);
+void prem_partition_free(prem_partition *partition);
+/** SMs of a share, and SMs that are in none. */
+int32_t prem_partition_share(const prem_partition *partition);
+int32_t prem_partition_rest(const prem_partition *partition);
+
+#endif

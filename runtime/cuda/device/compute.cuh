@@ -1,0 +1,283 @@
+/* Of the executive: the compute warps. */
+#ifndef TTPREM_RUNTIME_CUDA_DEVICE_COMPUTE_CUH
+#define TTPREM_RUNTIME_CUDA_DEVICE_COMPUTE_CUH
+
+#include "kernels/kernel_headers.h"
+#include "runtime/cuda/device/record.cuh"
+#include "runtime/cuda/device/tokens.cuh"
+
+namespace {
+
+/** The views of a record, four lanes a port. One warp. */
+__device__ __forceinline__ void views_prepare(control *own, const prem_launch &launch,
+                                              const prem_device_record *record) {
+  const prem_device_task *task = task_at(own, launch, record->task);
+  const feed *unit = &own->compute_feed;
+  const int32_t lane = lane_number(), number = lane >> 2, d = lane & 3;
+  if (number >= task->port_count)
+    return;
+  const prem_device_port *port = port_at(own, launch, task->first_port + number);
+  shared_view *view = view_at(own, launch, number);
+  const bool is_output = port->is_output != 0;
+  int64_t origin;
+  int32_t extent;
+  prem_window_at(&port->dim[d], is_output, record->index, &origin, &extent);
+  view->origin[d] = origin;
+  view->extent[d] = extent;
+  if (d < 3)
+    view->pitch[d] = port->dim[d].pitch;
+  else
+    view->at = launch.buffers_at + port->offset_bytes + prem_lead_bytes(port, origin) +
+               (is_output ? unit->out_at[record->out_buffer] : unit->in_at[record->in_buffer]);
+}
+
+#define PREM_KERNEL(NAME)            KERNEL_##NAME,
+#define PREM_COMPATIBLE_KERNEL(NAME) KERNEL_##NAME,
+enum kernel_number {
+#include "kernels/kernels.def"
+  KERNEL_COUNT
+};
+#undef PREM_COMPATIBLE_KERNEL
+#undef PREM_KERNEL
+
+/** The current tile's views. They are rebuilt in each kernel's own code, so that the compiler sees
+ *  that their data is in the scratchpad, and loads only what the kernel uses. */
+__device__ __forceinline__ void views_load(control *own, const prem_launch &launch,
+                                           prem_view views[PREM_MAX_PORTS]) {
+#pragma unroll
+  for (int32_t p = 0; p < PREM_MAX_PORTS; ++p) {
+    const shared_view *from = view_at(own, launch, p);
+    views[p].data = bytes_at(own, from->at);
+    views[p].reserved = 0;
+#pragma unroll
+    for (int32_t d = 0; d < 4; ++d) {
+      views[p].extent[d] = from->extent[d];
+      views[p].origin[d] = from->origin[d];
+      if (d < 3)
+        views[p].pitch[d] = from->pitch[d];
+    }
+  }
+}
+
+__device__ __forceinline__ void compute_meet(int32_t threads) {
+  asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
+}
+
+/** A compatible interval's views: the windows where they lie in their arrays. */
+__device__ __forceinline__ void views_place(control *own, const prem_device_task *task,
+                                            prem_view views[PREM_MAX_PORTS]) {
+  views_load(own, own->launch, views);
+#pragma unroll
+  for (int32_t p = 0; p < PREM_MAX_PORTS; ++p) {
+    const prem_device_port *port = port_at(own, own->launch, task->first_port + p);
+    int64_t at = 0;
+#pragma unroll
+    for (int32_t d = 0; d < 4; ++d)
+      at += views[p].origin[d] * port->dim[d].pitch_bytes;
+    views[p].data = port->array + at;
+  }
+}
+
+__device__ __forceinline__ void interval_dispatch(control *own, const prem_device_task *task) {
+  switch (task->kernel) {
+#define PREM_KERNEL(NAME)
+#define PREM_COMPATIBLE_KERNEL(NAME)                                                               \
+  case KERNEL_##NAME: {                                                                            \
+    prem_view views[PREM_MAX_PORTS];                                                               \
+    views_place(own, task, views);                                                                 \
+    NAME##_compute((const NAME##_params *)task->params, views);                                    \
+    break;                                                                                         \
+  }
+#include "kernels/kernels.def"
+#undef PREM_COMPATIBLE_KERNEL
+#undef PREM_KERNEL
+  default:
+    break;
+  }
+}
+
+/** A compatible interval, given its record in the ring. What its threads wrote is in the arrays,
+ * and visible to all blocks and their bulk copies, when they return. The compute warps. It is
+ * called, so that its registers do not count with the tiled kernels'. */
+__device__ __noinline__ void interval_compute(int32_t slot) {
+  control *own = shared();
+  volatile int32_t *computing = &own->computing;
+  if (PREM_FIRST_LANE())
+    *computing = AT_INTERVAL + slot;
+  interval_dispatch(own, task_at(own, own->launch, own->compute.records[slot].task));
+  prem_store_publish();
+  compute_meet((int32_t)blockDim.x - MEMORY_THREADS);
+  if (PREM_FIRST_LANE())
+    *computing = 1;
+}
+
+template <bool INTERVALS>
+__device__ __forceinline__ void compute_dispatch(control *own, const prem_launch &launch,
+                                                 const prem_device_task *task, int32_t slot) {
+  switch (task->kernel) {
+#define PREM_COMPATIBLE_KERNEL(NAME)
+#define PREM_KERNEL(NAME)                                                                          \
+  case KERNEL_##NAME: {                                                                            \
+    prem_view views[PREM_MAX_PORTS];                                                               \
+    views_load(own, launch, views);                                                                \
+    NAME##_compute((const NAME##_params *)task->params, views);                                    \
+    break;                                                                                         \
+  }
+#include "kernels/kernels.def"
+#undef PREM_KERNEL
+#undef PREM_COMPATIBLE_KERNEL
+  default:
+    if constexpr (INTERVALS)
+      interval_compute(slot);
+    break;
+  }
+}
+
+/** Does a compute take tokens? */
+template <bool INTERVALS>
+__device__ __forceinline__ bool compute_locks(const prem_launch &launch,
+                                              const prem_device_record *record) {
+  return INTERVALS && launch.mode == PREM_MODE_LOCK && record->at_memory != 0;
+}
+
+/** The first compute warp takes the tokens of a compute that may start now.
+ *  @return its start; -1: stopped. */
+__device__ __forceinline__ int64_t compute_lock(const cursor &at) {
+  const int32_t slot = COMPUTES + at.slot;
+  return tokens_take(slot, slot, at.index, at.hyperperiod) ? prem_clock_ns() : -1;
+}
+
+/** Does a compute read a prefetch of this run? Then `*number` is its number. */
+__device__ __forceinline__ bool compute_reads(const control *own, const cursor &at,
+                                              const prem_device_record *record, uint32_t *number) {
+  const int32_t wait = record->wait[PREM_PREFETCH];
+  *number = at.base[PREM_PREFETCH] + (uint32_t)wait - 1u;
+  if (wait > 0 || at.hyperperiod == 0 || wait == PREM_DEVICE_NO_WAIT)
+    return wait > 0;
+  return (int64_t)at.hyperperiod * own->phase_count[PREM_PREFETCH] + wait > 0;
+}
+
+/** The first compute warp brings a compute to its start; lane 0 decides, and knows the times.
+ *  @param reads   it reads the prefetch of that number. @return its start; -1: stopped. */
+template <bool INTERVALS>
+__device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch &launch,
+                                                const cursor &at, const prem_device_record *record,
+                                                bool reads, uint32_t number, int64_t *ready_ns) {
+  const needs need = needs_of(at, record);
+  int64_t from_ns = 0;
+  if (record->flags & PREM_RECORD_AFTER) /* none that has a prefetch: that has asked */
+    from_ns = follow(COMPUTES + at.slot, at.index, at.hyperperiod);
+  if (from_ns < 0)
+    return -1;
+  uint32_t look = (uint32_t)prem_clock_ns() + LOOK_NS;
+  int32_t looks = 0;
+  enum compute_act : int32_t { NOTHING, LOOK, START, STOP };
+  const int64_t due_ns =
+      max((long long)earliest_start(launch, at.origin_ns, record), (long long)from_ns);
+  *ready_ns = -1;
+#pragma unroll 1
+  for (;;) {
+    const uint4 done = counts_now(own);
+    bool met = (int32_t)((done.y - need.computes) | (done.z - need.writebacks)) >= 0;
+    if (met && reads)
+      met = prem_barrier_await(&own->full[number % RING], number / RING & 1u, NAP_NS);
+    const int64_t now = prem_clock_ns();
+    int32_t act = (int32_t)((uint32_t)now - look) < 0 ? NOTHING : LOOK;
+    if (met) {
+      *ready_ns = *ready_ns < 0 ? now : *ready_ns;
+      act = due_ns - now < LOOK_NS ? START : act;
+    }
+    if (done.w != 0)
+      act = STOP;
+    act = __shfl_sync(FULL_WARP, act, 0);
+    if (act == NOTHING)
+      continue;
+    if (act == STOP)
+      return -1;
+    if (act == START) {
+#ifdef TTPREM_FAULT_DELAY /* tests/faults: this block's compute warps are slow to start */
+      wait_until(due_ns + (own->plan_block == DELAY_COMPUTE ? TTPREM_FAULT_DELAY : 0));
+#endif
+      const int64_t start_ns = wait_until(due_ns);
+      return compute_locks<INTERVALS>(launch, record) ? compute_lock(at) : start_ns;
+    }
+    look = (uint32_t)now + LOOK_NS;
+    looks = *ready_ns < 0 ? looks + 1 : 0;
+    if (wait_look(looks, at.index, COMPUTES + at.slot, at.hyperperiod))
+      return -1;
+  }
+}
+
+/**
+ * Between two computes these warps have parts of their own, at the same time: the first counts the
+ * last one and waits for the next, the second (where there is one) prepares all that the next one
+ * needs: its views, its slip, the records behind it.
+ */
+template <bool INTERVALS>
+__device__ __forceinline__ void compute_warps(control *own, const prem_launch &launch) {
+  const int32_t threads = (int32_t)blockDim.x - MEMORY_THREADS;
+  const int32_t warp = PREM_LANE / 32;
+  const bool leads = warp == 0, prepares = warp == (threads > 32);
+  cursor at = cursor_at(own, own->compute_count);
+  uint32_t number = 0; /* computes done */
+  if (at.count == 0)
+    return;
+  if (prepares)
+    ring_start(false, at.count);
+  compute_meet(threads);
+#pragma unroll 1
+  while (at.hyperperiod < launch.hyperperiods) {
+    const prem_device_record *record = &own->compute.records[at.slot];
+    const prem_device_task *task = task_at(own, launch, record->task);
+    slip *of = &own->computes[number % SLIPS];
+    uint32_t fetched;
+    const bool reads = compute_reads(own, at, record, &fetched);
+    if (prepares) {
+      views_prepare(own, launch, record);
+      slip_await(&own->computes_written, number);
+      slip_fill(of, record, at, at.origin_ns);
+      if (number > 0 && (at.slot & (CHUNK - 1)) == 0) /* the other half is free now */
+        ring_load(false, at.count, (at.slot ^ CHUNK) / CHUNK);
+    }
+    int64_t ready_ns, start_ns;
+    if (leads) {
+      start_ns = compute_wait<INTERVALS>(own, launch, at, record, reads, fetched, &ready_ns);
+      if (lane_number() == 0)
+        own->go = start_ns >= 0;
+    }
+    compute_meet(threads);
+    if (!own->go)
+      return;
+    if (PREM_FIRST_LANE()) { /* its slip is free now */
+      of->ready_ns = ready_ns;
+      of->start_ns = start_ns;
+    }
+    while (reads && !prefetch_there(own, fetched)) {
+    }
+    const bool locks = leads && compute_locks<INTERVALS>(launch, record);
+    const int32_t user = record->task; /* the record may be another one when they have met */
+#ifdef TTPREM_FAULT_DELAY              /* tests/faults: this block's computes take longer */
+    if (leads && own->plan_block == DELAY_COMPUTING)
+      wait_until(prem_clock_ns() + TTPREM_FAULT_DELAY);
+#endif
+    compute_dispatch<INTERVALS>(own, launch, task, at.slot);
+    prem_fence_async_scratch();
+    if (prepares && chunk_ends(at)) /* the next chunk: there, and seen by all after they met */
+      ring_arrive();
+    compute_meet(threads);
+    ++number;
+    if (PREM_FIRST_LANE()) {
+      of->end_ns = prem_clock_ns();
+      count_publish(own, PREM_COMPUTE, number);
+    }
+    if (locks)
+      tokens_give(token_user{user, PREM_COMPUTE, user, PREM_COMPUTE});
+    cursor_step(own, &at);
+    if (prepares && at.index == 0 && own->turns)
+      buffers_turn(false);
+  }
+}
+
+} // namespace
+
+#endif

@@ -1,0 +1,362 @@
+/*
+ * The memory engine: one warp moves the windows of a tile between the arrays and the scratchpad.
+ *
+ * Arrays stand in a box of zeros, so an input window is rows of whole 16-byte pieces wherever it
+ * lies. An output row has a body of 16-byte pieces and at most three elements at either end, which
+ * lanes store one by one, since what stands beside them belongs to another tile. Which rows, the
+ * host has worked out.
+ */
+#ifndef TTPREM_RUNTIME_CUDA_DEVICE_ENGINE_CUH
+#define TTPREM_RUNTIME_CUDA_DEVICE_ENGINE_CUH
+
+#include "runtime/cuda/device/clock.cuh"
+
+static __device__ __forceinline__ uint32_t prem_shared_address(const void *pointer) {
+  return (uint32_t)__cvta_generic_to_shared(pointer);
+}
+
+/* ---- mbarriers: one thread arms, the copies (or the warp) complete, everybody may wait ---------
+ */
+
+static __device__ __forceinline__ void prem_barrier_init(uint64_t *barrier) {
+#if PREM_ARCH >= 800
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(prem_shared_address(barrier))
+               : "memory");
+#else
+  *(volatile uint64_t *)barrier = 0;
+#endif
+}
+
+/** Arrive without bytes to wait for: what the warp moved itself is there. */
+static __device__ __forceinline__ void prem_barrier_arrive(uint64_t *barrier) {
+#if PREM_ARCH >= 800
+  asm volatile(
+      "{\n\t.reg .b64 state;\n\t"
+      "mbarrier.arrive.shared::cta.b64 state, [%0];\n\t}" ::"r"(prem_shared_address(barrier))
+      : "memory");
+#else
+  __threadfence_block();
+  *(volatile uint64_t *)barrier += 1;
+#endif
+}
+
+/** Has the phase of this parity completed? */
+static __device__ __forceinline__ bool prem_barrier_test(uint64_t *barrier, uint32_t parity) {
+#if PREM_ARCH >= 900
+  uint32_t done;
+  asm volatile("{\n\t.reg .pred p;\n\t"
+               "mbarrier.test_wait.parity.acquire.cta.shared::cta.b64 p, [%1], %2;\n\t"
+               "selp.u32 %0, 1, 0, p;\n\t}"
+               : "=r"(done)
+               : "r"(prem_shared_address(barrier)), "r"(parity)
+               : "memory");
+  return done != 0;
+#elif PREM_ARCH >= 800
+  uint32_t done;
+  asm volatile("{\n\t.reg .pred p;\n\t"
+               "mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
+               "selp.u32 %0, 1, 0, p;\n\t}"
+               : "=r"(done)
+               : "r"(prem_shared_address(barrier)), "r"(parity)
+               : "memory");
+  return done != 0;
+#else
+  uint64_t phases = *(volatile uint64_t *)barrier;
+  __threadfence_block();
+  return ((uint32_t)phases & 1u) != parity;
+#endif
+}
+
+/** The same, but the warp sleeps until it has, `most_ns` at most. */
+static __device__ __forceinline__ bool prem_barrier_await(uint64_t *barrier, uint32_t parity,
+                                                          uint32_t most_ns) {
+#if PREM_ARCH >= 900
+  uint32_t done;
+  asm volatile("{\n\t.reg .pred p;\n\t"
+               "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 p, [%1], %2, %3;\n\t"
+               "selp.u32 %0, 1, 0, p;\n\t}"
+               : "=r"(done)
+               : "r"(prem_shared_address(barrier)), "r"(parity), "r"(most_ns)
+               : "memory");
+  return done != 0;
+#else
+  (void)most_ns;
+  return prem_barrier_test(barrier, parity);
+#endif
+}
+
+/** What ordinary stores wrote is visible to bulk copies after this. */
+static __device__ __forceinline__ void prem_fence_async(void) {
+#if PREM_ARCH >= 900
+  asm volatile("fence.proxy.async;" ::: "memory");
+#endif
+}
+
+/** The same of what they wrote to the scratchpad. */
+static __device__ __forceinline__ void prem_fence_async_scratch(void) {
+#if PREM_ARCH >= 900
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+/** One lane of the warp that is to act for it; the compiler knows that it is one, so that what it
+ *  does needs no loop over lanes. Always the same lane. */
+static __device__ __forceinline__ bool prem_elect(void) {
+#if PREM_ARCH >= 900
+  uint32_t elected;
+  asm volatile("{\n\t.reg .pred p;\n\t"
+               "elect.sync _|p, 0xffffffff;\n\t"
+               "selp.u32 %0, 1, 0, p;\n\t}"
+               : "=r"(elected));
+  return elected != 0;
+#else
+  return (threadIdx.x & 31u) == 0;
+#endif
+}
+
+/* ---- where a tile's windows lie -------------------------------------------------------------- */
+
+/** Origin and extent of one dimension of a tile's window; outputs are cut to the array. */
+static __device__ __forceinline__ void prem_window_at(const prem_device_dim *dim, bool is_output,
+                                                      const int32_t index[PREM_MAX_GRID],
+                                                      int64_t *origin, int32_t *extent) {
+  int64_t at =
+      dim->base + dim->step[0] * index[0] + dim->step[1] * index[1] + dim->step[2] * index[2];
+  int64_t end = at + dim->extent;
+  if (is_output) {
+    at = at > 0 ? at : 0;
+    end = end < dim->shape ? end : dim->shape;
+  }
+  *origin = at;
+  *extent = (int32_t)(end > at ? end - at : 0);
+}
+
+/** Bytes between a 16-byte boundary and a window's rows, the same in the array and the scratchpad:
+ *  arrays begin at such a boundary, and so do their rows. */
+static __device__ __forceinline__ int32_t prem_lead_bytes(const prem_device_port *port,
+                                                          int64_t innermost_origin) {
+  return (int32_t)((uint32_t)innermost_origin * (uint32_t)port->element_bytes & 15u);
+}
+
+/** How a row of a writeback divides: bytes before the first 16-byte boundary, bytes in whole
+ * pieces; what is left is its tail. */
+struct prem_ends {
+  int32_t head, body;
+};
+
+static __device__ __forceinline__ prem_ends prem_ends_of(const prem_device_move *move) {
+  const int32_t lead = (int32_t)((uintptr_t)move->array & 15u);
+  const int32_t head = min(lead ? 16 - lead : 0, move->width_bytes);
+  return prem_ends{head, (move->width_bytes - head) & ~15};
+}
+
+/* ---- moving by bulk copies ------------------------------------------------------------------- */
+
+#if PREM_ARCH >= 900
+/** Expect bytes at a barrier. One lane. */
+static __device__ __forceinline__ void prem_barrier_expect(uint64_t *barrier, uint32_t bytes) {
+  asm volatile("{\n\t.reg .b64 state;\n\t"
+               "mbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1;\n\t}" ::"r"(
+                   prem_shared_address(barrier)),
+               "r"(bytes)
+               : "memory");
+}
+
+/**
+ * What is fetched leaves L2 last. No byte is saved by it where the arrays are beyond L2, but the
+ * memory delivers more, and fetches take long less often (docs/performance.md: measured, not
+ * explained).
+ */
+static __device__ __forceinline__ uint64_t prem_fetch_policy(void) {
+  uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
+/** Start fetching a box into a buffer; the barrier expects the bytes already. One lane. It takes 80
+ *  clocks, rows 30 and more for each of them. */
+static __device__ __forceinline__ void prem_box_fetch(const int4 &box, const prem_device_port *port,
+                                                      uint32_t scratch, uint32_t signal) {
+  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
+               ".L2::cache_hint [%0], [%1, {%2, %3, %4, %5}], [%6], %7;" ::"r"(scratch),
+               "l"(port->map), "r"(box.x), "r"(box.y), "r"(box.z), "r"(box.w), "r"(signal),
+               "l"(prem_fetch_policy())
+               : "memory");
+}
+
+/** Start writing a box back. One lane. */
+static __device__ __forceinline__ void prem_box_store(const int4 &box, const prem_device_port *port,
+                                                      uint32_t scratch) {
+  asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group "
+               "[%0, {%1, %2, %3, %4}], [%5];" ::"l"(port->map),
+               "r"(box.x), "r"(box.y), "r"(box.z), "r"(box.w), "r"(scratch)
+               : "memory");
+}
+
+/** Start fetching row by row. One lane. */
+static __device__ __forceinline__ void prem_rows_fetch(const prem_device_move *move,
+                                                       const prem_device_port *port,
+                                                       const unsigned char *buffer,
+                                                       uint64_t *barrier) {
+  const uint32_t at = prem_shared_address(buffer) + (uint32_t)move->scratch_at;
+  const uint32_t signal = prem_shared_address(barrier);
+  const uint32_t bytes = (uint32_t)move->width_bytes;
+  const int64_t pitch = move->pitch_bytes;
+  const uint32_t scratch_pitch = (uint32_t)move->scratch_pitch;
+  const int32_t rows = move->rows;
+  const uint64_t policy = prem_fetch_policy();
+#pragma unroll 1
+  for (int32_t p0 = 0; p0 < move->planes[0]; ++p0)
+#pragma unroll 1
+    for (int32_t p1 = 0; p1 < move->planes[1]; ++p1) {
+      const unsigned char *array =
+          move->array + p0 * port->dim[0].pitch_bytes + p1 * port->dim[1].pitch_bytes;
+      uint32_t scratch = at + (uint32_t)(p0 * port->scratch_pitch[0] + p1 * port->scratch_pitch[1]);
+#pragma unroll 4
+      for (int32_t row = 0; row < rows; ++row) {
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+                     ".L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(scratch),
+                     "l"(array), "r"(bytes), "r"(signal), "l"(policy)
+                     : "memory");
+        array += pitch;
+        scratch += scratch_pitch;
+      }
+    }
+}
+
+/** Start fetching into a buffer. One lane. */
+static __device__ __forceinline__ void prem_move_fetch(const prem_device_move *move,
+                                                       const prem_device_port *port,
+                                                       const unsigned char *buffer,
+                                                       uint64_t *barrier) {
+  const int4 box = *(const int4 *)move->box_at;
+  if (box.x >= 0)
+    prem_box_fetch(box, port, prem_shared_address(buffer) + (uint32_t)move->scratch_at,
+                   prem_shared_address(barrier));
+  else
+    prem_rows_fetch(move, port, buffer, barrier);
+}
+
+/** Start writing back the whole 16-byte pieces of the rows, if it is no box. One lane. */
+static __device__ __forceinline__ void prem_move_store(const prem_device_move *move,
+                                                       const prem_device_port *port,
+                                                       const unsigned char *buffer,
+                                                       const prem_ends &ends) {
+  const uint32_t at = prem_shared_address(buffer) + (uint32_t)(move->scratch_at + ends.head);
+  const int64_t pitch = move->pitch_bytes;
+  const uint32_t scratch_pitch = (uint32_t)move->scratch_pitch;
+  const int32_t rows = move->rows;
+#pragma unroll 1
+  for (int32_t p0 = 0; p0 < move->planes[0]; ++p0)
+#pragma unroll 1
+    for (int32_t p1 = 0; p1 < move->planes[1]; ++p1) {
+      unsigned char *array =
+          move->array + ends.head + p0 * port->dim[0].pitch_bytes + p1 * port->dim[1].pitch_bytes;
+      uint32_t scratch = at + (uint32_t)(p0 * port->scratch_pitch[0] + p1 * port->scratch_pitch[1]);
+#pragma unroll 1
+      for (int32_t row = 0; row < rows; ++row) {
+        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(array),
+                     "r"(scratch), "r"((uint32_t)ends.body)
+                     : "memory");
+        array += pitch;
+        scratch += scratch_pitch;
+      }
+    }
+}
+
+/** Until all that this lane has written back is in the arrays. */
+static __device__ __forceinline__ void prem_store_wait(void) {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+#endif
+
+/* ---- moving by lanes ------------------------------------------------------------------------- */
+
+/** Row `row` of plane (p0, p1) of a window: where it begins in the array and in the scratchpad. */
+static __device__ __forceinline__ void
+prem_move_row(const prem_device_move *move, const prem_device_port *port, unsigned char *buffer,
+              int32_t p0, int32_t p1, int32_t row, unsigned char **array, unsigned char **scratch) {
+  *array = move->array + p0 * port->dim[0].pitch_bytes + p1 * port->dim[1].pitch_bytes +
+           (int64_t)row * move->pitch_bytes;
+  *scratch = buffer + move->scratch_at + p0 * port->scratch_pitch[0] + p1 * port->scratch_pitch[1] +
+             row * move->scratch_pitch;
+}
+
+/** Fetch, and let it arrive. The whole warp. */
+static __device__ __noinline__ void prem_move_fetch_lanes(const prem_device_move *move,
+                                                          const prem_device_port *port,
+                                                          unsigned char *buffer, int32_t engine) {
+  const int32_t lane = (int32_t)(threadIdx.x & 31u);
+  unsigned char *array, *scratch;
+  for (int32_t p0 = 0; p0 < move->planes[0]; ++p0)
+    for (int32_t p1 = 0; p1 < move->planes[1]; ++p1)
+      for (int32_t row = 0; row < move->rows; ++row) {
+        prem_move_row(move, port, buffer, p0, p1, row, &array, &scratch);
+        for (int32_t at = 16 * lane; at < move->width_bytes; at += 16 * 32) {
+#if PREM_ARCH >= 800
+          if (engine == PREM_ENGINE_CP_ASYNC) {
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                             prem_shared_address(scratch + at)),
+                         "l"(array + at)
+                         : "memory");
+            continue;
+          }
+#endif
+          /* other blocks may have written it in this very launch: read it in L2, not in L1 */
+          *(int4 *)(scratch + at) = __ldcg((const int4 *)(array + at));
+        }
+      }
+#if PREM_ARCH >= 800
+  if (engine == PREM_ENGINE_CP_ASYNC)
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+  (void)engine;
+  __threadfence_block();
+  __syncwarp();
+}
+
+/** Write back the whole 16-byte pieces of the rows. The whole warp. */
+static __device__ __noinline__ void prem_move_store_lanes(const prem_device_move *move,
+                                                          const prem_device_port *port,
+                                                          unsigned char *buffer,
+                                                          const prem_ends &ends) {
+  const int32_t lane = (int32_t)(threadIdx.x & 31u);
+  unsigned char *array, *scratch;
+  for (int32_t p0 = 0; p0 < move->planes[0]; ++p0)
+    for (int32_t p1 = 0; p1 < move->planes[1]; ++p1)
+      for (int32_t row = 0; row < move->rows; ++row) {
+        prem_move_row(move, port, buffer, p0, p1, row, &array, &scratch);
+        for (int32_t at = ends.head + 16 * lane; at < ends.head + ends.body; at += 16 * 32)
+          *(int4 *)(array + at) = *(const int4 *)(scratch + at);
+      }
+}
+
+/** Write back the words at the two ragged ends of the rows, six at most, eight lanes a row; all of
+ * a narrow row may be in them. The whole warp. */
+static __device__ __noinline__ void prem_move_store_ends(const prem_device_move *move,
+                                                         const prem_device_port *port,
+                                                         unsigned char *buffer,
+                                                         const prem_ends &ends) {
+  const int32_t lane = (int32_t)(threadIdx.x & 31u);
+  const int32_t word = 4 * (lane & 7);
+  const int32_t at = word < ends.head ? word : ends.body + word;
+  unsigned char *array, *scratch;
+  if (at < move->width_bytes)
+    for (int32_t p0 = 0; p0 < move->planes[0]; ++p0)
+      for (int32_t p1 = 0; p1 < move->planes[1]; ++p1)
+        for (int32_t row = lane >> 3; row < move->rows; row += 4) {
+          prem_move_row(move, port, buffer, p0, p1, row, &array, &scratch);
+          *(uint32_t *)(array + at) = *(const uint32_t *)(scratch + at);
+        }
+  __syncwarp();
+}
+
+/** Until every byte that this lane wrote is visible to all blocks and their bulk copies. */
+static __device__ __forceinline__ void prem_store_publish(void) {
+  __threadfence();
+  prem_fence_async();
+  __syncwarp();
+}
+
+#endif

@@ -1,0 +1,248 @@
+/**
+ * The program as the GPU reads it: plain structs shared by the host part (C) and the executive
+ * (CUDA C++). All pointers are device pointers.
+ */
+#ifndef TTPREM_RUNTIME_CUDA_DEVICE_PROGRAM_H
+#define TTPREM_RUNTIME_CUDA_DEVICE_PROGRAM_H
+
+#include <stdalign.h>
+
+#include "runtime/core/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** An array in device memory: a padded box of zeros around it, wide enough for every halo, so that
+ *  a window that hangs over an edge is read like any other. */
+typedef struct prem_device_array {
+  unsigned char *box; /* the allocation */
+  int64_t box_bytes;
+  unsigned char *origin;  /* element (0, 0, 0, 0); aligned to 128 bytes */
+  int64_t pitch_bytes[3]; /* from one index of dimension 0, 1, 2 to the next */
+  int64_t shape[4];
+  int32_t element_bytes;
+  int32_t type; /* prem_type */
+} prem_device_array;
+
+/** One dimension of a port: what the lane that works it needs. */
+typedef struct prem_device_dim {
+  int64_t base;
+  int64_t step[PREM_MAX_GRID];
+  int64_t shape;       /* of the array */
+  int64_t pitch_bytes; /* of the array; of the innermost dimension: an element */
+  int32_t extent;
+  int32_t pitch; /* of views, elements: in the scratchpad, or in a compatible interval's array */
+} prem_device_dim;
+
+/** A port and its array: what views of it are made from, and what its moves have in common. Copied
+ *  to the scratchpad. */
+typedef struct prem_device_port {
+  prem_device_dim dim[PREM_MAX_RANK];
+  union {
+    const void *map;      /* tensor map of its windows; NULL: they go row by row */
+    unsigned char *array; /* of a compatible interval: element (0, 0, 0, 0) */
+  };
+  int32_t offset_bytes; /* in the tile's buffer */
+  int32_t element_bytes;
+  int32_t is_output;
+  int32_t scratch_pitch[2]; /* bytes from one index of dimension 0 and 1 to the next */
+  int32_t reserved;
+} prem_device_port;
+
+/**
+ * The copy of one window, worked out before the run: rows of `width_bytes`. Of an input whole
+ * 16-byte pieces, from the boundary before the window's first byte; of an output the bytes that
+ * count. Where `box_at` is given the bulk engine moves the window as a box of the port's tensor
+ * map.
+ */
+typedef struct prem_device_move {
+  unsigned char *array; /* the first row in the array */
+  int32_t scratch_at;   /* the same byte in the tile's buffer */
+  int32_t width_bytes;
+  int32_t pitch_bytes, scratch_pitch; /* from row to row (dimension 2) */
+  uint16_t rows;
+  uint16_t planes[2]; /* of dimensions 0 and 1 */
+  uint16_t port;      /* of the block: it has their pitches */
+  int32_t box_at[4];  /* in the map, innermost dimension first; box_at[0] < 0: row by row */
+} prem_device_move;
+
+static_assert(sizeof(prem_device_move) == 48, "prem_device_move is 48 bytes");
+
+/** Prefetches of a block that the executive tells apart: so many are started at most before the
+ *  first of them has been read. */
+#define PREM_DEVICE_PREFETCHES 32
+
+/** A wait that is always over: no two counts of a run are so far apart. */
+#define PREM_DEVICE_NO_WAIT (-(1 << 30))
+
+/** A record as the executive wants it: all that can be worked out before the run is. Read 16 bytes
+ * at a time. */
+typedef struct prem_device_record {
+  int64_t start_ns, gate_ns;      /* from the hyperperiod's start: the plan's, the job's release */
+  int32_t wait[PREM_PHASE_COUNT]; /* PREM_DEVICE_NO_WAIT for none */
+  uint32_t window_ns;             /* planned length; the largest number for all above */
+  int32_t index[PREM_MAX_GRID];   /* of the tile */
+  int32_t tile;
+  int32_t job;
+  uint16_t task;        /* counted among the tasks of its block */
+  uint8_t phase, flags; /* PREM_RECORD_AFTER only where there are predecessors */
+  uint8_t in_buffer, out_buffer;
+  uint8_t move_count;  /* of a memory phase: windows to copy */
+  uint8_t at_memory;   /* of a compute: in mode lock it takes tokens */
+  int32_t fetch_bytes; /* of a prefetch: what its copies bring */
+} prem_device_record;
+
+static_assert(sizeof(prem_device_record) == 64, "prem_device_record is 64 bytes");
+
+/**
+ * How far a task is that others follow: a word a job, used in turn. Every block that finishes the
+ * job adds one to it. A job's word has been used by the jobs 1 << shift before it and so on, and
+ * all blocks have added to it for those (prem_device_ask keeps a task from running so far ahead of
+ * itself).
+ */
+typedef struct prem_device_end {
+  uint32_t blocks; /* that have finished: this job, and those that had the word before */
+  uint32_t reserved;
+  long long end_ns; /* the latest end, on %globaltimer; kept where a follower has a lag */
+  int64_t spare[2]; /* a sector of L2 each */
+} prem_device_end;
+
+static_assert(sizeof(prem_device_end) == 32, "prem_device_end is 32 bytes");
+
+/** What a job waits for of one other task, before its first phase of some kind on a block. */
+typedef struct prem_device_ask {
+  const prem_device_end *ends; /* of the other task */
+  int64_t lag_ns;              /* from its end to our start */
+  int32_t jobs;                /* of it in one hyperperiod */
+  int32_t need;   /* in hyperperiod h, h * jobs + need of its jobs; none if that is 0 or less */
+  int32_t blocks; /* that finish each of its jobs */
+  int32_t shift;  /* it has 1 << shift words */
+} prem_device_ask;
+
+static_assert(sizeof(prem_device_ask) == 32, "prem_device_ask is 32 bytes");
+
+/** Copied to the scratchpad of every block that works for the task. */
+typedef struct prem_device_task {
+  int32_t number;
+  int32_t kernel; /* place in kernels.def */
+  int32_t port_count;
+  int32_t first_port;                   /* in all ports; in the scratchpad: in this block's */
+  prem_device_end *ends;                /* NULL: nobody follows it */
+  int64_t first_job;                    /* in job_end_ns of one hyperperiod */
+  int32_t first_ask[PREM_PHASE_COUNT];  /* of the phase that asks: [job][ask_count] */
+  uint16_t ask_count[PREM_PHASE_COUNT]; /* of each job */
+  uint8_t ends_shift;                   /* there are 1 << ends_shift */
+  uint8_t keeps_end;                    /* a follower has a lag */
+  int32_t jobs;                         /* in one hyperperiod */
+  alignas(16) unsigned char params[PREM_PARAMS_BYTES]; /* computes load it 16 bytes at a time */
+} prem_device_task;
+
+static_assert(sizeof(prem_device_task) == 64 + PREM_PARAMS_BYTES, "a task's head is 64 bytes");
+
+/** Of each resource, by phase; read in mode lock only. */
+typedef struct prem_device_demand {
+  int32_t of[PREM_PHASE_COUNT][PREM_MAX_RESOURCES];
+} prem_device_demand;
+
+/** A block's tables. The `task` of its records counts the tasks of this block. */
+typedef struct prem_device_block {
+  const prem_device_record *memory, *compute;
+  const prem_device_move *moves; /* [memory_count][launch.widest_move] */
+  int32_t memory_count, compute_count;
+  int32_t phase_count[PREM_PHASE_COUNT];
+  int32_t in_bytes, out_bytes;
+  uint8_t in_turn[PREM_MAX_BUFFERS], out_turn[PREM_MAX_BUFFERS];
+  int32_t turns;
+  int32_t task_count;
+  const int32_t *tasks;       /* their numbers */
+  int64_t first_cell;         /* of its cells in the launch's */
+  prem_trace_record *records; /* its share of the raw trace, phase by phase */
+  int64_t capacity[PREM_PHASE_COUNT];
+} prem_device_block;
+
+/** Why a run ended early; the first fault wins. */
+typedef enum prem_fault_code {
+  PREM_FAULT_NONE,
+  PREM_FAULT_RESIDENT, /* not all blocks became resident */
+  PREM_FAULT_STALL,    /* a wait did not end */
+  PREM_FAULT_LOCK,     /* a token was not given back */
+  PREM_FAULT_ENDLESS   /* a compatible interval did not end, for which nobody waited */
+} prem_fault_code;
+
+typedef struct prem_device_fault {
+  uint32_t code;
+  int32_t block, record, phase;
+  int32_t task, tile, job, hyperperiod;
+  uint32_t computes; /* that the block had done in the run */
+  int64_t at_ns;     /* from S */
+} prem_device_fault;
+
+/** One word of state per resource and per (task, resource) for mode lock. */
+typedef struct prem_device_token {
+  int32_t available;
+  int32_t pad[31];
+} prem_device_token;
+
+/** What changes during a run; one in device memory, zeroed before each. */
+typedef struct prem_device_state {
+  uint32_t arrived;   /* blocks that are resident */
+  uint32_t bound;     /* blocks that have a plan block */
+  uint32_t abort;     /* set by the host or by a fault */
+  int64_t start_ns;   /* S on %globaltimer; 0 until agreed */
+  uint32_t left_over; /* plan blocks bound to another SM than planned */
+  prem_device_fault fault;
+} prem_device_state;
+
+/** Counts of one phase of one task on one block, as prem_cell; kept in the scratchpad. Lanes of a
+ *  warp work the first words at the same time: the sum, then maxima. */
+typedef struct prem_device_cell {
+  int64_t duration_sum_ns;
+  int64_t duration_max_ns, duration_min_negated_ns; /* the shortest is a maximum too */
+  int64_t lateness_max_ns, overrun_max_ns;
+  uint32_t count, releases, late, overruns; /* in this order: by lanes as well */
+  uint32_t lateness_hist[PREM_HIST_BUCKETS];
+} prem_device_cell;
+
+/** Everything a launch needs; passed by value. */
+typedef struct prem_launch {
+  const prem_device_port *ports;
+  const prem_device_task *tasks;
+  const prem_device_demand *demands; /* [task] */
+  const prem_device_ask *asks;
+  const prem_device_block *blocks;
+  const int32_t *sm_first;  /* [sm_count + 1] into sm_blocks */
+  const int32_t *sm_blocks; /* plan blocks of each SM */
+  uint32_t *sm_claims;      /* [sm_count] */
+  uint32_t *block_taken;    /* [block_count] */
+  prem_device_state *state;
+  prem_device_end *ends;     /* of all tasks that others follow */
+  long long *job_end_ns;     /* [hyperperiod][job], from S; max over blocks */
+  prem_device_cell *cells;   /* [first_cell + task of the block * 3 + phase] */
+  int64_t *record_counts;    /* [block][phase]: phases recorded or lost */
+  int64_t *warmup_counts;    /* [block][phase]: of these, warm-up */
+  prem_device_token *tokens; /* [resource] */
+  uint32_t *gangs;           /* [task][resource]: holders, top bit: granted */
+  int32_t resource_count;
+  uint32_t per_task_mask; /* bit r: resource r counts tasks */
+  int32_t task_count, block_count, sm_count;
+  int32_t buffers;
+  int32_t most_views;             /* ports of one task */
+  int32_t most_tasks, most_ports; /* of one block: how the scratchpad is divided */
+  int32_t widest_move;            /* most windows of one memory phase */
+  int32_t views_at, tasks_at, ports_at, cells_at, moves_at, buffers_at; /* bytes before them */
+  int32_t engine; /* prem_engine, never PREM_ENGINE_BEST */
+  int32_t mode;   /* prem_mode */
+  int64_t hyperperiods, discard;
+  int64_t hyperperiod_ns, job_count;
+  int64_t late_ns;
+  int64_t start_margin_ns; /* from the last arrival to S */
+  int64_t resident_timeout_ns, stall_timeout_ns;
+  int64_t clock_step_ns;
+} prem_launch;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

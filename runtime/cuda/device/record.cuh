@@ -1,0 +1,124 @@
+/* Of the executive: writing down what has been executed. */
+#ifndef TTPREM_RUNTIME_CUDA_DEVICE_RECORD_CUH
+#define TTPREM_RUNTIME_CUDA_DEVICE_RECORD_CUH
+
+#include "runtime/cuda/device/block.cuh"
+
+namespace {
+
+/** Take a phase's record from the ring, and where it stands. One warp. */
+__device__ __forceinline__ void slip_fill(slip *of, const prem_device_record *record,
+                                          const cursor &at, int64_t origin_ns) {
+  constexpr int32_t WORDS = (int32_t)(sizeof(prem_device_record) / 16);
+  const int32_t lane = lane_number();
+  if (lane < WORDS)
+    ((int4 *)&of->record)[lane] = ((const int4 *)record)[lane];
+  if (lane == 0) {
+    of->origin_ns = origin_ns;
+    of->hyperperiod = at.hyperperiod;
+    of->index = at.index;
+  }
+}
+
+/** Wait until the slip of a phase is free: the one that had it before is written down. The watcher
+ *  does that whatever happens, as long as there is a unit that could wait for it. One warp. */
+__device__ __forceinline__ void slip_await(const volatile uint32_t *written, uint32_t number) {
+  while (__any_sync(FULL_WARP, (int32_t)(*written - (number - (SLIPS - 1))) < 0)) {
+  }
+}
+
+/** The last record of a job on this block has ended: tell the others, keep the end. One lane. */
+__device__ __noinline__ void job_finish(const slip *of) {
+  control *own = shared();
+  const prem_launch &launch = own->launch;
+  const prem_device_task *task = task_at(own, launch, of->record.task);
+  const int64_t hyperperiod = of->hyperperiod, end_ns = of->end_ns;
+  const int32_t job = of->record.job;
+  if (task->ends != nullptr) {
+    const uint32_t number = (uint32_t)of->hyperperiod * (uint32_t)task->jobs + (uint32_t)job;
+    prem_device_end *end = &task->ends[number & ((1u << task->ends_shift) - 1u)];
+    if (task->keeps_end)
+      atomicMax(&end->end_ns, (long long)end_ns);
+    prem_add_release(&end->blocks);
+  }
+  atomicMax(&launch.job_end_ns[hyperperiod * launch.job_count + task->first_job + job],
+            (long long)(end_ns - own->start_ns));
+}
+
+__device__ __forceinline__ int32_t histogram_bucket(int64_t lateness_ns) {
+  return lateness_ns <= 0 ? 0 : min(64 - __clzll(lateness_ns), PREM_HIST_BUCKETS - 1);
+}
+
+/** Count a phase into its cell: five lanes, each two words. */
+__device__ __forceinline__ void cell_add(control *own, const slip *of, bool timed, int32_t lane) {
+  const prem_launch &launch = own->launch;
+  prem_device_cell *cell =
+      cell_at(own, launch, of->record.task * PREM_PHASE_COUNT + of->record.phase);
+  const bool tt = launch.mode == PREM_MODE_TT;
+  const int64_t planned_ns = of->origin_ns + of->record.start_ns;
+  const int64_t duration_ns = of->end_ns - of->start_ns;
+  const int64_t late_ns = of->start_ns - planned_ns;
+  const int64_t over_ns = of->end_ns - planned_ns - of->record.window_ns;
+  int64_t *time = &cell->duration_sum_ns + lane;
+  const int64_t old = *time;
+  int64_t value = lane == 2 ? -duration_ns : duration_ns;
+  value = lane == 3 ? (timed ? late_ns : old) : value;
+  value = lane == 4 ? (tt ? over_ns : old) : value;
+  *time = lane == 0 ? old + value : max((long long)old, (long long)value);
+  const bool adds = lane == 0 || (lane == 3 ? tt && over_ns > 0 : timed);
+  uint32_t *count =
+      lane < 4 ? &cell->count + lane : &cell->lateness_hist[histogram_bucket(late_ns)];
+  if (adds && (lane != 2 || late_ns > launch.late_ns))
+    ++*count;
+}
+
+/**
+ * Phases have ended and their counts are published: write them down, one of each kind at most,
+ * each by eight lanes at the same time as the others. NULL: none. One warp; stores only, nothing
+ * waits for memory.
+ */
+__device__ __noinline__ void slips_record(const slip *fetch, const slip *compute,
+                                          const slip *store) {
+  control *own = shared();
+  const prem_launch &launch = own->launch;
+  const int32_t group = lane_number() >> 3, lane = lane_number() & 7;
+  const slip *of = group == 0 ? fetch : group == 1 ? compute : group == 2 ? store : nullptr;
+  if (of != nullptr) {
+    const prem_device_record *record = &of->record;
+    ledger *book = &own->ledgers[record->phase];
+    const bool warms = (record->flags & PREM_SLOT_WARMUP) != 0;
+    const bool timed = has_release(launch, record->flags);
+    const int64_t recorded = book->recorded;
+    constexpr int32_t WORDS = (int32_t)(sizeof(prem_trace_record) / 8);
+    static_assert(WORDS == 7, "a lane for each word of a record");
+    if (recorded < book->capacity && lane < WORDS) {
+      int64_t word = (&of->origin_ns)[lane & 3]; /* ready, start, end in their places */
+      if (lane == 0)
+        word += record->start_ns;
+      word = lane == 0 && !timed ? PREM_NO_RELEASE : word - own->start_ns;
+      if (lane == 4)
+        word = (int64_t)record->job << 32 | (uint32_t)of->hyperperiod;
+      if (lane == 5) {
+        const uint32_t task = (uint32_t)task_at(own, launch, record->task)->number;
+        const uint32_t who = task | (uint32_t)own->plan_block << 16;
+        word = (int64_t)who << 32 | (uint32_t)record->tile;
+      }
+      if (lane == 6) {
+        constexpr uint32_t KEPT = PREM_SLOT_CHAINED | PREM_SLOT_JOINED | PREM_SLOT_WARMUP;
+        word = record->phase | (record->flags & KEPT) << 8;
+      }
+      ((int64_t *)&book->room[recorded])[lane] = word;
+    }
+    if (!warms && of->hyperperiod >= launch.discard && lane < 5)
+      cell_add(own, of, timed, lane);
+    if (lane == 7) {
+      book->recorded = recorded + 1;
+      book->warmups += warms;
+    }
+  }
+  __syncwarp();
+}
+
+} // namespace
+
+#endif

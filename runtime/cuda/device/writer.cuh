@@ -1,0 +1,150 @@
+/* Of the executive: the writer, which starts writebacks and waits until they have landed. */
+#ifndef TTPREM_RUNTIME_CUDA_DEVICE_WRITER_CUH
+#define TTPREM_RUNTIME_CUDA_DEVICE_WRITER_CUH
+
+#include "runtime/cuda/device/memory.cuh"
+
+namespace {
+
+/** Copy a writeback out of its buffer, and wait until it is there. */
+__device__ __forceinline__ void writeback_move(control *own, const prem_launch &launch,
+                                               const slip *of, const prem_device_move *moves) {
+  const int32_t count = of->record.move_count;
+  unsigned char *buffer = bytes_at(own, of->buffer_at);
+  const prem_device_port *ports = port_at(own, launch, 0);
+  const bool bulk = by_bulk(launch);
+  bool by_lanes = false;
+#pragma unroll 1
+  for (int32_t i = 0; i < count; ++i) {
+    const prem_device_port *port = &ports[moves[i].port];
+#if PREM_ARCH >= 900
+    const int4 box = *(const int4 *)moves[i].box_at;
+    if (bulk && box.x >= 0) { /* it has no ragged ends */
+      if (prem_elect())
+        prem_box_store(box, port, prem_shared_address(buffer) + (uint32_t)moves[i].scratch_at);
+      continue;
+    }
+#endif
+    const prem_ends ends = prem_ends_of(&moves[i]);
+#if PREM_ARCH >= 900
+    if (bulk && ends.body > 0 && prem_elect())
+      prem_move_store(&moves[i], port, buffer, ends);
+#endif
+    if (!bulk && ends.body > 0)
+      prem_move_store_lanes(&moves[i], port, buffer, ends);
+    if (ends.body < moves[i].width_bytes)
+      prem_move_store_ends(&moves[i], port, buffer, ends);
+    by_lanes |= !bulk || ends.body < moves[i].width_bytes;
+  }
+#if PREM_ARCH >= 900
+  if (bulk && prem_elect())
+    prem_store_wait();
+#endif
+  if (by_lanes)
+    prem_store_publish();
+  __syncwarp();
+}
+
+/** Until an order is there. @return whether it is; else the run is over: the starter has ended,
+ *  which it does when the run is stopped as well. */
+__device__ __forceinline__ bool order_await(control *own, uint32_t number) {
+  const volatile int32_t *closing = &own->closing;
+  uint64_t *order = &own->order[number % SLIPS];
+  const uint32_t parity = number / SLIPS & 1u;
+  for (;;) {
+    const bool closed = *closing; /* before the look: orders come before it */
+    const bool there = __any_sync(FULL_WARP, barrier_doze(order, parity));
+    if (there || __all_sync(FULL_WARP, closed))
+      return there;
+  }
+}
+
+/** Wait for what a writeback follows, asked before there is anything to write, then for what it
+ * needs on this block. @return the instant from which it may start; -1: stopped. One warp. */
+__device__ __forceinline__ int64_t store_await(int32_t place) {
+  control *own = shared();
+  const slip *of = &own->stores[place];
+  const prem_device_record *record = &of->record;
+  const needs need = needs_in(own, of->hyperperiod, record);
+  int64_t due_ns = earliest_start(own->launch, of->origin_ns, record);
+  if (record->flags & PREM_RECORD_AFTER) {
+    const int64_t from_ns = follow(STORES + place, of->index, of->hyperperiod);
+    if (from_ns < 0)
+      return -1;
+    due_ns = max((long long)due_ns, (long long)from_ns);
+  }
+  int64_t look_ns = 0;
+  int32_t looks = 0;
+#pragma unroll 1
+  for (;;) {
+    const uint4 done = counts_now(own);
+    if (__any_sync(FULL_WARP, done.w != 0))
+      return -1;
+    if (__any_sync(FULL_WARP, counts_reach(done, need)))
+      break;
+    __nanosleep(PEEK_NS);
+    const int64_t now = prem_clock_ns();
+    look_ns = look_ns ? look_ns : now + LOOK_NS;
+    if (__any_sync(FULL_WARP, now > look_ns)) {
+      look_ns = 0;
+      if (wait_look(++looks, of->index, STORES + place, of->hyperperiod))
+        return -1;
+    }
+  }
+  block_fence();
+  return due_ns;
+}
+
+/** An instant comes nearer: sleep until just before it, then watch the clock. nanosleep takes twice
+ * its time at most. @return the reading that showed it; -1: stopped. */
+__device__ __forceinline__ int64_t instant_await(int64_t due_ns) {
+  int64_t left_ns = due_ns - prem_clock_ns();
+  if (left_ns > 4 * LOOK_NS && !far_sleep(due_ns))
+    return -1;
+  while ((left_ns = due_ns - prem_clock_ns()) > NEAR_NS)
+    __nanosleep((uint32_t)min((long long)NAP_NS / 2, (long long)(left_ns - NEAR_NS) / 2));
+  return wait_until(due_ns);
+}
+
+/**
+ * The writer: writebacks one after the other, in the order of the table. It has an order before
+ * anything is there to write, waits for that, and starts it at its instant.
+ */
+__device__ __forceinline__ void writer_warp(control *own, const prem_launch &launch) {
+#pragma unroll 1
+  for (uint32_t number = 0; order_await(own, number); ++number) {
+    slip *of = &own->stores[number % SLIPS];
+    int64_t due_ns = of->start_ns;
+    if (of->ready_ns < 0) {
+      due_ns = store_await((int32_t)(number % SLIPS));
+      if (due_ns < 0)
+        return;
+      if (lane_number() == 0)
+        of->ready_ns = prem_clock_ns();
+    }
+#ifdef TTPREM_FAULT_DELAY /* tests/faults: this block's writer is slow */
+    due_ns += own->plan_block == DELAY_WRITER ? TTPREM_FAULT_DELAY : 0;
+#endif
+    const int64_t start_ns = instant_await(due_ns);
+    if (start_ns < 0)
+      return;
+    writeback_move(own, launch, of, moves_at(own, launch, 2 * CHUNK + (int32_t)(number % SLIPS)));
+#ifdef TTPREM_FAULT_DELAY /* tests/faults: this block's writer sees late that it has landed */
+    if (own->plan_block == DELAY_LANDING)
+      wait_until(prem_clock_ns() + TTPREM_FAULT_DELAY);
+#endif
+    const int64_t end_ns = prem_clock_ns();
+    if (lane_number() == 0) {
+      of->start_ns = start_ns;
+      of->end_ns = end_ns;
+      if (of->record.flags & PREM_RECORD_LAST)
+        job_finish(of);
+      count_publish(own, PREM_WRITEBACK, number + 1u);
+    }
+    __syncwarp();
+  }
+}
+
+} // namespace
+
+#endif

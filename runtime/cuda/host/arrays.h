@@ -1,0 +1,29 @@
+/** The arrays of a session in device memory. */
+#ifndef TTPREM_RUNTIME_CUDA_HOST_ARRAYS_H
+#define TTPREM_RUNTIME_CUDA_HOST_ARRAYS_H
+
+#include <cuda_runtime_api.h>
+
+#include "runtime/core/arrays.h"
+#include "runtime/core/program.h"
+#include "runtime/cuda/device/program.h"
+
+typedef struct prem_cuda_arrays {
+  prem_device_array *arrays;    /* one an array, on the host */
+  prem_device_array *reference; /* the same for written arrays; box NULL for the others */
+  unsigned long long *verdict;  /* two words in device memory */
+  int32_t count;
+} prem_cuda_arrays;
+
+/** Allocate boxes with margins for every window of the program's tasks, upload arrays and
+ *  references. On error everything is freed. */
+cudaError_t prem_cuda_arrays_new(const prem_program *program, const prem_arrays *host,
+                                 prem_cuda_arrays *out);
+void prem_cuda_arrays_free(prem_cuda_arrays *arrays);
+cudaError_t prem_cuda_arrays_poison(const prem_cuda_arrays *arrays);
+cudaError_t prem_cuda_arrays_verify(const prem_cuda_arrays *arrays, const prem_arrays *host,
+                                    prem_verdict *out);
+/** Bring the written arrays to the host's. */
+cudaError_t prem_cuda_arrays_download(const prem_cuda_arrays *arrays, prem_arrays *host);
+
+#endif

@@ -1,0 +1,177 @@
+/* What jobs wait for across blocks, in the form that the executive asks. */
+#include "runtime/cuda/host/asks.h"
+
+#include <stdlib.h>
+
+enum {
+  LEAST_WORDS = 8,
+  HYPERPERIODS = 4 /* that the words of a task reach back, at least: see own_need() */
+};
+
+/* A task that others follow. */
+typedef struct leader {
+  bool followed, lagged;
+  int32_t shift;
+  int64_t first_word;
+} leader;
+
+typedef struct asking {
+  const prem_program *program;
+  leader *leaders;
+  prem_device_ask *asks;
+  int64_t ask_count;
+  prem_device_end *ends; /* on the device */
+} asking;
+
+static int64_t find_leaders(const asking *all) {
+  const int32_t tasks = all->program->schedule->task_count;
+  int64_t words = 0;
+  for (int32_t t = 0; t < tasks; ++t)
+    for (int32_t a = 0; a < all->program->tasks[t].edge_count; ++a) {
+      const prem_after_program *edge = &all->program->tasks[t].after[a];
+      all->leaders[edge->task].followed = true;
+      all->leaders[edge->task].lagged |= edge->lag_ns > 0;
+    }
+  for (int32_t t = 0; t < tasks; ++t) {
+    leader *of = &all->leaders[t];
+    if (!of->followed)
+      continue;
+    while (INT64_C(1) << of->shift < LEAST_WORDS ||
+           INT64_C(1) << of->shift < HYPERPERIODS * (int64_t)all->program->tasks[t].jobs)
+      ++of->shift;
+    of->first_word = words;
+    words += INT64_C(1) << of->shift;
+  }
+  return words;
+}
+
+/* Job `job` of a task waits until its job so many before it has ended on all blocks. */
+static int32_t own_need(const asking *all, int32_t task, int32_t job) {
+  return job + 1 - (int32_t)(INT64_C(1) << all->leaders[task].shift);
+}
+
+/* So many jobs of `task`, from the hyperperiod's first, have ended when `need` jobs of a follower
+ * have; INT64_MIN: this says nothing of them. */
+static int64_t jobs_implied(const asking *all, int32_t task, int32_t follower, int32_t need) {
+  const prem_task_program *of = &all->program->tasks[follower];
+  const int64_t hyperperiod = prem_floor_div((int64_t)need - 1, of->jobs);
+  const int64_t job = (int64_t)need - 1 - hyperperiod * of->jobs;
+  int64_t most = INT64_MIN;
+  for (int32_t a = 0; a < of->after_count; ++a) {
+    const prem_after_program *edge = &of->after[a];
+    const int64_t implied = hyperperiod * all->program->tasks[task].jobs + edge->pred_jobs[job];
+    if (edge->task == task && implied > most)
+      most = implied;
+  }
+  return most;
+}
+
+/* Does what a job asks of others say that its words are free? */
+static bool is_implied(const asking *all, int32_t task, int32_t job) {
+  const prem_task_program *compiled = &all->program->tasks[task];
+  for (int32_t a = 0; a < compiled->edge_count; ++a) {
+    const prem_after_program *edge = &compiled->after[a];
+    if (jobs_implied(all, task, edge->task, edge->pred_jobs[job]) >= own_need(all, task, job))
+      return true;
+  }
+  return false;
+}
+
+static bool asks_itself(const asking *all, int32_t task) {
+  if (!all->leaders[task].followed)
+    return false;
+  for (int32_t job = 0; job < all->program->tasks[task].jobs; ++job)
+    if (!is_implied(all, task, job))
+      return true;
+  return false;
+}
+
+static int32_t first_phase(const asking *all, int32_t task) {
+  const prem_phase_spec *phase = all->program->schedule->tasks[task].phase;
+  return phase[PREM_PREFETCH].exists  ? PREM_PREFETCH
+         : phase[PREM_COMPUTE].exists ? PREM_COMPUTE
+                                      : PREM_WRITEBACK;
+}
+
+static void add_ask(asking *all, int32_t of, int32_t need, int64_t lag_ns) {
+  const leader *leads = &all->leaders[of];
+  if (all->asks)
+    all->asks[all->ask_count] = (prem_device_ask){.ends = all->ends + leads->first_word,
+                                                  .lag_ns = lag_ns,
+                                                  .jobs = all->program->tasks[of].jobs,
+                                                  .need = need,
+                                                  .blocks = all->program->tasks[of].active_blocks,
+                                                  .shift = leads->shift};
+  ++all->ask_count;
+}
+
+/* All that one job asks before its first phase of a kind. @return how much. */
+static int64_t add_job(asking *all, int32_t task, int32_t job, int phase, bool itself) {
+  const prem_task_program *compiled = &all->program->tasks[task];
+  const int64_t first = all->ask_count;
+  for (int32_t a = 0; a < compiled->edge_count; ++a) {
+    const prem_after_program *edge = &compiled->after[a];
+    if (edge->phase == phase)
+      add_ask(all, edge->task, edge->pred_jobs[job], edge->lag_ns);
+  }
+  if (itself && phase == first_phase(all, task))
+    add_ask(all, task, own_need(all, task, job), 0);
+  return all->ask_count - first;
+}
+
+/* Without room for them they are counted. */
+static prem_status add_all(asking *all, prem_device_task *tasks) {
+  all->ask_count = 0;
+  for (int32_t t = 0; t < all->program->schedule->task_count; ++t) {
+    const bool itself = asks_itself(all, t);
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
+      int64_t count = 0;
+      tasks[t].first_ask[phase] = (int32_t)all->ask_count;
+      for (int32_t job = 0; job < all->program->tasks[t].jobs; ++job)
+        count = add_job(all, t, job, phase, itself);
+      tasks[t].ask_count[phase] = (uint16_t)count;
+      if (count > UINT16_MAX || all->ask_count > INT32_MAX)
+        return PREM_ERR_INVALID;
+    }
+  }
+  return PREM_OK;
+}
+
+static void enter_leaders(const asking *all, prem_device_task *tasks) {
+  for (int32_t t = 0; t < all->program->schedule->task_count; ++t) {
+    const leader *of = &all->leaders[t];
+    tasks[t].ends = of->followed ? all->ends + of->first_word : NULL;
+    tasks[t].ends_shift = (uint8_t)of->shift;
+    tasks[t].keeps_end = of->lagged;
+  }
+}
+
+int64_t prem_asks_words(const prem_program *program) {
+  asking all = {.program = program,
+                .leaders = calloc((size_t)program->schedule->task_count, sizeof *all.leaders)};
+  const int64_t words = all.leaders ? find_leaders(&all) : -1;
+  free(all.leaders);
+  return words;
+}
+
+prem_status prem_asks_make(const prem_program *program, prem_device_end *ends,
+                           prem_device_task *tasks, prem_device_ask **asks, int64_t *count) {
+  asking all = {.program = program,
+                .leaders = calloc((size_t)program->schedule->task_count, sizeof *all.leaders),
+                .ends = ends};
+  prem_status status = PREM_ERR_MEMORY;
+  *asks = NULL;
+  if (!all.leaders)
+    return status;
+  find_leaders(&all);
+  status = add_all(&all, tasks);
+  if (!status) {
+    all.asks = calloc((size_t)all.ask_count + 1, sizeof *all.asks);
+    status = all.asks ? add_all(&all, tasks) : PREM_ERR_MEMORY;
+  }
+  enter_leaders(&all, tasks);
+  free(all.leaders);
+  *asks = all.asks;
+  *count = all.ask_count;
+  return status;
+}

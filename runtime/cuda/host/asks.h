@@ -1,0 +1,24 @@
+/** What jobs wait for across blocks, in the form that the executive asks. No CUDA: see test_asks.c.
+ */
+#ifndef TTPREM_RUNTIME_CUDA_HOST_ASKS_H
+#define TTPREM_RUNTIME_CUDA_HOST_ASKS_H
+
+#include "runtime/cuda/device/program.h"
+
+/** Words that the tasks need which others follow; -1: out of memory. */
+int64_t prem_asks_words(const prem_program *program);
+
+/**
+ * Make the asks of all tasks that follow others.
+ *
+ * @param      ends   prem_asks_words() words, perhaps on the device: they are pointed to, not
+ * touched
+ * @param      tasks  one for each of the program's; what concerns precedence is entered
+ * @param[out] asks   free() it; NULL unless PREM_OK
+ * @retval PREM_ERR_MEMORY
+ * @retval PREM_ERR_INVALID  more edges, or edges times jobs, than the executive counts
+ */
+prem_status prem_asks_make(const prem_program *program, prem_device_end *ends,
+                           prem_device_task *tasks, prem_device_ask **asks, int64_t *count);
+
+#endif

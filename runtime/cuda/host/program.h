@@ -1,0 +1,30 @@
+/** A program in device memory. */
+#ifndef TTPREM_RUNTIME_CUDA_HOST_PROGRAM_H
+#define TTPREM_RUNTIME_CUDA_HOST_PROGRAM_H
+
+#include <cuda_runtime_api.h>
+
+#include "runtime/cuda/host/arrays.h"
+
+/** The parts of a launch that do not change from run to run. */
+typedef struct prem_cuda_program {
+  prem_launch launch;    /* with every pointer but those of one run */
+  void *allocations[24]; /* all that was allocated */
+  int32_t allocation_count;
+  int64_t end_words;     /* of launch.ends */
+  int32_t blocks_per_sm; /* the most plan blocks of one SM */
+  int64_t buffer_bytes;  /* the scratchpad's buffers, of the largest block */
+  int32_t *block_tasks;  /* on the host: the tasks of each block, at first_cell / 3 */
+  bool *mapped;          /* the same: [task][PREM_MAX_PORTS], whether there is a tensor map */
+  int64_t cell_count;
+} prem_cuda_program;
+
+/** Allocate device memory that lives as long as the program, filled from `from` or with zeros. */
+cudaError_t prem_cuda_keep(prem_cuda_program *program, void **out, const void *from, size_t bytes);
+
+/** @param sm_count  of the device; plan blocks are spread as the platform says. */
+cudaError_t prem_cuda_program_new(const prem_program *program, const prem_cuda_arrays *arrays,
+                                  int32_t sm_count, prem_cuda_program *out);
+void prem_cuda_program_free(prem_cuda_program *program);
+
+#endif

@@ -1,0 +1,214 @@
+/* Sessions: a schedule made ready on a backend. */
+#include "runtime/core/backend.h"
+#include "runtime/session/dispatch.h"
+#include "runtime/session/telling.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const prem_backend *const backends[] = {
+#ifdef TTPREM_CUDA
+    &prem_backend_cuda,
+#endif
+    &prem_backend_cpu, &prem_backend_sim};
+
+enum { BACKEND_COUNT = sizeof backends / sizeof backends[0] };
+
+struct prem_session {
+  const prem_backend *backend;
+  const prem_schedule *schedule;
+  prem_program *program;
+  prem_arrays *arrays;
+  prem_machine machine;
+  void *state; /* the backend's */
+  bool failed; /* good for closing only */
+};
+
+/* ---- backends ------------------------------------------------------------------------------- */
+
+const prem_backend *prem_backend_at(int32_t index) {
+  return index >= 0 && index < BACKEND_COUNT ? backends[index] : NULL;
+}
+
+const prem_backend *prem_backend_find(const char *name) {
+  for (int32_t i = 0; i < BACKEND_COUNT; ++i)
+    if (strcmp(backends[i]->name, name) == 0)
+      return backends[i];
+  return NULL;
+}
+
+const char *prem_backend_name(const prem_backend *backend) {
+  return backend->name;
+}
+
+const char *prem_backend_summary(const prem_backend *backend) {
+  return backend->summary;
+}
+
+bool prem_backend_has_mode(const prem_backend *backend, prem_mode mode) {
+  return mode < PREM_MODE_COUNT && (backend->modes >> mode & 1);
+}
+
+static const char *const engine_names[PREM_ENGINE_COUNT] = {"best", "bulk", "cp_async", "vector"};
+
+const char *prem_engine_name(prem_engine engine) {
+  return engine < PREM_ENGINE_COUNT ? engine_names[engine] : "unknown";
+}
+
+bool prem_engine_parse(const char *name, prem_engine *out) {
+  for (int engine = 0; engine < PREM_ENGINE_COUNT; ++engine) {
+    if (strcmp(name, engine_names[engine]) == 0) {
+      *out = (prem_engine)engine;
+      return true;
+    }
+  }
+  return false;
+}
+
+prem_status prem_backend_probe(const prem_backend *backend, prem_machine *out, prem_diag *diag) {
+  *out = (prem_machine){0};
+  return backend->probe(out, diag);
+}
+
+prem_status prem_backend_measure(const prem_backend *backend, prem_machine *machine,
+                                 prem_diag *diag) {
+  prem_status status = backend->measure ? backend->measure(machine, diag) : PREM_OK;
+  if (status == PREM_OK && !backend->is_virtual)
+    status = prem_measure_dispatch(backend, &machine->dispatch_ns, diag);
+  if (status == PREM_OK && !backend->is_virtual)
+    status = prem_measure_machine_precedence(backend, machine, &machine->precedence_ns, diag);
+  return status;
+}
+
+/* ---- opening and closing -------------------------------------------------------------------- */
+
+static prem_status refuse(prem_diag *diag, const char *key, const char *reason) {
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, key, "%s", reason);
+  return PREM_ERR_ARGUMENT;
+}
+
+static prem_status open_parts(prem_session *session, prem_diag *diag) {
+  prem_status status = prem_backend_probe(session->backend, &session->machine, diag);
+  if (!status)
+    status = prem_program_new(session->schedule, &session->program, diag);
+  if (!status)
+    status = prem_arrays_new(session->schedule, &session->arrays, diag);
+  if (!status)
+    status = session->backend->open(session->program, session->arrays, &session->machine,
+                                    &session->state, diag);
+  return status;
+}
+
+prem_status prem_session_open(const prem_backend *backend, const prem_schedule *schedule,
+                              prem_session **out, prem_diag *diag) {
+  *out = NULL;
+  if (!schedule->bound)
+    return refuse(diag, schedule->name, "the schedule is not bound to its kernels");
+  if (!schedule->plan)
+    return refuse(diag, schedule->name, "the schedule has no plan");
+  prem_session *session = calloc(1, sizeof *session);
+  if (!session)
+    return PREM_ERR_MEMORY;
+  session->backend = backend;
+  session->schedule = schedule;
+  prem_status status = open_parts(session, diag);
+  if (status) {
+    prem_session_close(session);
+    return status;
+  }
+  *out = session;
+  return PREM_OK;
+}
+
+void prem_session_close(prem_session *session) {
+  if (!session)
+    return;
+  if (session->state)
+    session->backend->close(session->state);
+  prem_arrays_free(session->arrays);
+  prem_program_free(session->program);
+  free(session);
+}
+
+void prem_session_follow(prem_session *session, const prem_session *from) {
+  if (session->backend == from->backend && session->backend->follow)
+    session->backend->follow(session->state, from->state);
+}
+
+const prem_tuning *prem_session_tuning(const prem_session *session) {
+  return session->backend->tuning ? session->backend->tuning(session->state) : NULL;
+}
+
+const char *prem_session_setup(const prem_session *session, prem_mode mode) {
+  return session->backend->setup ? session->backend->setup(session->state, mode) : NULL;
+}
+
+const prem_machine *prem_session_machine(const prem_session *session) {
+  return &session->machine;
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+prem_status prem_session_poison(prem_session *session) {
+  if (session->failed)
+    return PREM_ERR_ARGUMENT;
+  if (session->backend->poison)
+    return session->backend->poison(session->state);
+  prem_arrays_poison(session->arrays);
+  return PREM_OK;
+}
+
+static prem_status judge_request(const prem_session *session, const prem_run_request *request,
+                                 const prem_trace *trace, prem_diag *diag) {
+  if (session->failed)
+    return refuse(diag, "run", "an earlier run failed: close the session and open another");
+  if (request->mode >= PREM_MODE_COUNT)
+    return refuse(diag, "run", "no such mode");
+  if (request->engine >= PREM_ENGINE_COUNT)
+    return refuse(diag, "run", "no such engine");
+  if (!prem_backend_has_mode(session->backend, request->mode)) {
+    prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "", "backend '%s' has no mode '%s'",
+                  session->backend->name, prem_mode_name(request->mode));
+    return PREM_ERR_UNAVAILABLE;
+  }
+  if (request->hyperperiods < 1 || request->hyperperiods > trace->hyperperiod_capacity) {
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "run",
+                  "%lld hyperperiods asked for; the trace has room for 1 to %lld",
+                  (long long)request->hyperperiods, (long long)trace->hyperperiod_capacity);
+    return PREM_ERR_ARGUMENT;
+  }
+  if (trace->task_count != session->schedule->task_count)
+    return refuse(diag, "run", "the trace was made for another schedule");
+  return PREM_OK;
+}
+
+prem_status prem_session_run(prem_session *session, const prem_run_request *request,
+                             prem_trace *trace, prem_diag *diag) {
+  prem_trace_clear(trace);
+  prem_status status = judge_request(session, request, trace, diag);
+  if (status)
+    return status;
+  status = session->backend->run(session->state, request, trace, diag);
+  session->failed = status < 0;
+  return status;
+}
+
+prem_status prem_session_verify(prem_session *session, prem_verdict *out) {
+  *out = (prem_verdict){.array = -1};
+  if (session->failed)
+    return PREM_ERR_ARGUMENT;
+  if (session->backend->verify)
+    return session->backend->verify(session->state, out);
+  prem_arrays_verify(session->arrays, out);
+  return PREM_OK;
+}
+
+prem_status prem_session_save(prem_session *session, bool anywhere, prem_diag *diag) {
+  if (session->failed)
+    return PREM_ERR_ARGUMENT;
+  prem_status status =
+      prem_schedule_judge_saves(session->arrays->schedule, anywhere, PREM_ERROR, diag);
+  if (status == PREM_OK && session->backend->download)
+    status = session->backend->download(session->state);
+  return status ? status : prem_arrays_save(session->arrays, diag);
+}

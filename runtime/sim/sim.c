@@ -1,0 +1,634 @@
+/* The backend `sim`: a program on a virtual clock. Integers only, one thread, the same trace byte
+ * for byte every time. Kernels are executed for real when their phases end, so outputs are right.
+ */
+#include "runtime/sim/sim.h"
+#include "runtime/core/windows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EVENTS_BETWEEN_POLLS = 4096 };
+
+typedef enum unit_state {
+  UNIT_PARKED,    /* something it waits for has not happened */
+  UNIT_SCHEDULED, /* starts at its event */
+  UNIT_SHARING,   /* at work, in its group's time */
+  UNIT_QUEUED,    /* mode lock: waits for its tokens */
+  UNIT_HOLDING,   /* mode lock: at work, gives its tokens back at its event */
+  UNIT_ENDING,    /* takes nothing (any more), ends at its event */
+  UNIT_DONE
+} unit_state;
+
+/* One of a block's two units: number 2 b works its memory table, 2 b + 1 its computes. */
+typedef struct sim_unit {
+  const prem_record *record; /* in hand; of a joined pair the first */
+  const prem_record *table, *end;
+  const int32_t *use_of;          /* memory unit: of each record of the table */
+  int64_t begin_ns;               /* of its hyperperiod */
+  int64_t base[PREM_PHASE_COUNT]; /* phases of the block before its hyperperiod */
+  int64_t ready_ns, start_ns;
+  int32_t hyperperiod;
+  unit_state state;
+  uint8_t in[PREM_MAX_BUFFERS], out[PREM_MAX_BUFFERS]; /* see prem_turn_buffers() */
+} sim_unit;
+
+typedef struct sim_block {
+  int64_t done[PREM_PHASE_COUNT];
+  unsigned char *scratch; /* input buffers, then output buffers; NULL: no data */
+} sim_block;
+
+typedef struct sim_task {
+  int64_t period_ns, release_ns;
+  bool fetches, stores;
+  void (*compute)(const void *params, const prem_view *views);
+  int64_t *done;  /* jobs of it done, on each of its blocks */
+  int64_t lowest; /* of these over all that have tiles: so many jobs have ended */
+  int32_t at_lowest;
+  int32_t *successors;
+  int32_t successor_count;
+} sim_task;
+
+typedef struct simulator {
+  const prem_program *program;
+  int64_t precedence_ns; /* until a successor knows */
+  prem_arrays *arrays;
+  sim_share share;
+  sim_clock clock;
+  int32_t **use_of; /* [block][record of its memory table] */
+  sim_unit *units;
+  sim_block *blocks;
+  sim_task *tasks;
+  int32_t unit_count;
+  /* of the run in hand: */
+  const prem_run_request *request;
+  prem_trace *trace;
+  prem_recorder *recorders;
+  prem_mode mode;
+  int32_t live_units;
+} simulator;
+
+static int64_t max_i64(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* ---- when a record can start ---------------------------------------------------------------- */
+
+static bool waits_over(const simulator *sim, const sim_unit *unit, int32_t block,
+                       const prem_record *record) {
+  const int64_t *done = sim->blocks[block].done;
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+    if (record->wait[p] != PREM_NO_WAIT && done[p] < unit->base[p] + record->wait[p])
+      return false;
+  return true;
+}
+
+/* Raises *at_ns to the instant at which the job's predecessors have been over for long enough, and
+ * it has been told so; false: they have not ended. */
+static bool after_over(const simulator *sim, const sim_unit *unit, const prem_record *record,
+                       int64_t *at_ns) {
+  const prem_task_program *task = &sim->program->tasks[record->task];
+  for (int32_t a = 0; a < task->edge_count; ++a) {
+    const prem_after_program *after = &task->after[a];
+    int64_t jobs = sim->program->tasks[after->task].jobs;
+    int64_t needed = unit->hyperperiod * jobs + after->pred_jobs[record->job];
+    if (needed <= 0 || record->phase != after->phase)
+      continue;
+    if (sim->tasks[after->task].lowest < needed)
+      return false;
+    const prem_trace *trace = sim->trace;
+    int64_t last = needed - 1;
+    int64_t end_ns = trace->job_end_ns[last / jobs * trace->job_count +
+                                       trace->first_job[after->task] + last % jobs];
+    *at_ns = max_i64(*at_ns, end_ns + max_i64(after->lag_ns, sim->precedence_ns));
+  }
+  return true;
+}
+
+static bool is_released(const simulator *sim, const prem_record *record) {
+  return sim->mode == PREM_MODE_TT && !(record->flags & (PREM_SLOT_CHAINED | PREM_SLOT_WARMUP));
+}
+
+static int64_t release_ns(const simulator *sim, const sim_unit *unit, const prem_record *record) {
+  return is_released(sim, record) ? unit->begin_ns + record->start_ns : PREM_NO_RELEASE;
+}
+
+static int64_t job_release_ns(const simulator *sim, const sim_unit *unit,
+                              const prem_record *record) {
+  const sim_task *task = &sim->tasks[record->task];
+  return unit->begin_ns + record->job * task->period_ns + task->release_ns;
+}
+
+static const sim_use *use_of(const simulator *sim, const sim_unit *unit) {
+  int32_t use = unit->use_of ? unit->use_of[unit->record - unit->table]
+                             : unit->record->task * PREM_PHASE_COUNT + PREM_COMPUTE;
+  return &sim->share.uses[use];
+}
+
+static int32_t use_index(const simulator *sim, const sim_unit *unit) {
+  return (int32_t)(use_of(sim, unit) - sim->share.uses);
+}
+
+static bool next_hyperperiod(const simulator *sim, sim_unit *unit, int32_t block) {
+  const prem_block_program *program = &sim->program->blocks[block];
+  if (++unit->hyperperiod >= sim->request->hyperperiods)
+    return false;
+  unit->record = unit->table;
+  unit->begin_ns += sim->program->hyperperiod_ns;
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+    unit->base[p] += program->phase_count[p];
+  if (program->turns) {
+    prem_turn_buffers(program->in_turn, unit->in);
+    prem_turn_buffers(program->out_turn, unit->out);
+  }
+  return true;
+}
+
+static void set_unit(simulator *sim, int32_t u, unit_state state, uint64_t event) {
+  sim->units[u].state = state;
+  sim_clock_set(&sim->clock, u, event);
+}
+
+/* Raises *ready_ns and *start_ns to what this record allows; false: nobody knows yet. */
+static bool may_start(const simulator *sim, const sim_unit *unit, int32_t block,
+                      const prem_record *record, int64_t *ready_ns, int64_t *start_ns) {
+  if (!waits_over(sim, unit, block, record))
+    return false;
+  if ((record->flags & PREM_RECORD_AFTER) && !after_over(sim, unit, record, ready_ns))
+    return false;
+  *start_ns = max_i64(*start_ns, job_release_ns(sim, unit, record));
+  *start_ns = max_i64(*start_ns, release_ns(sim, unit, record));
+  return true;
+}
+
+/*
+ * Does the record take nothing that it would have to share? In mode lock computes take no tokens,
+ * compatible intervals do. For warm-up tiles no plan promises anything: they neither suffer nor
+ * disturb, so that a plan which the checker accepts runs as planned.
+ */
+static bool is_undisturbed(const simulator *sim, const sim_use *use, const prem_record *record) {
+  return use->group < 0 || (record->flags & PREM_SLOT_WARMUP) ||
+         (sim->mode == PREM_MODE_LOCK && !prem_record_is_at_memory(sim->program->schedule, record));
+}
+
+/* The unit is idle: what becomes of its next record? */
+static void consider(simulator *sim, int32_t u, int64_t now_ns) {
+  sim_unit *unit = &sim->units[u];
+  int32_t block = u / 2;
+  if (unit->record == unit->end && !next_hyperperiod(sim, unit, block)) {
+    --sim->live_units;
+    set_unit(sim, u, UNIT_DONE, SIM_NEVER);
+    return;
+  }
+  const prem_record *record = unit->record;
+  /* Hundreds of tables are read side by side, more than the machine foresees by itself. */
+  __builtin_prefetch(record + 2);
+  int64_t ready_ns = now_ns, start_ns = now_ns;
+  if (!may_start(sim, unit, block, record, &ready_ns, &start_ns) ||
+      ((record->flags & PREM_RECORD_JOIN_NEXT) &&
+       !may_start(sim, unit, block, record + 1, &ready_ns, &start_ns))) {
+    set_unit(sim, u, UNIT_PARKED, SIM_NEVER);
+    return;
+  }
+  start_ns = max_i64(start_ns, ready_ns);
+  unit->ready_ns = ready_ns;
+  const sim_use *use = use_of(sim, unit);
+  if (is_undisturbed(sim, use, record)) {
+    unit->start_ns = start_ns;
+    set_unit(sim, u, UNIT_ENDING, SIM_END(start_ns + use->wcet_ns));
+  } else {
+    set_unit(sim, u, UNIT_SCHEDULED, SIM_START(start_ns));
+  }
+}
+
+static void wake(simulator *sim, int32_t u, int64_t now_ns) {
+  if (sim->units[u].state == UNIT_PARKED)
+    consider(sim, u, now_ns);
+}
+
+/* ---- starting and ending -------------------------------------------------------------------- */
+
+static void hold_tokens(simulator *sim, int32_t u, int64_t now_ns) {
+  sim->units[u].start_ns = now_ns;
+  set_unit(sim, u, UNIT_HOLDING, SIM_END(now_ns + use_of(sim, &sim->units[u])->busy_ns));
+}
+
+static void start(simulator *sim, int32_t u, int64_t now_ns) {
+  sim_unit *unit = &sim->units[u];
+  int32_t use = use_index(sim, unit);
+  if (sim->mode != PREM_MODE_LOCK) {
+    unit->start_ns = now_ns;
+    set_unit(sim, u, UNIT_SHARING, SIM_NEVER);
+    sim_share_begin(&sim->share, &sim->clock, use, u, now_ns);
+  } else if (sim_lock_take(&sim->share, use, u)) {
+    hold_tokens(sim, u, now_ns);
+  } else {
+    set_unit(sim, u, UNIT_QUEUED, SIM_NEVER);
+  }
+}
+
+static void serve_queue(simulator *sim, int64_t now_ns) {
+  for (int32_t u; (u = sim_lock_first(&sim->share)) >= 0;) {
+    if (!sim_lock_serve(&sim->share, use_index(sim, &sim->units[u])))
+      return;
+    hold_tokens(sim, u, now_ns);
+  }
+}
+
+/* The job has ended on one more block; on all of them: successors may start. */
+static void end_job(simulator *sim, int32_t block, int32_t t, int64_t now_ns) {
+  sim_task *task = &sim->tasks[t];
+  const prem_task_program *program = &sim->program->tasks[t];
+  int64_t before = task->done[sim->program->blocks[block].task_position[t]]++;
+  if (before > task->lowest || --task->at_lowest > 0)
+    return;
+  prem_trace *trace = sim->trace;
+  trace->job_end_ns[task->lowest / program->jobs * trace->job_count + trace->first_job[t] +
+                    task->lowest % program->jobs] = now_ns;
+  ++task->lowest;
+  for (int32_t i = 0; i < program->active_blocks; ++i)
+    task->at_lowest += task->done[i] == task->lowest;
+  for (int32_t i = 0; i < task->successor_count; ++i) {
+    const prem_task *successor = &sim->program->schedule->tasks[task->successors[i]];
+    for (int32_t b = 0; b < successor->block_count; ++b) {
+      wake(sim, 2 * successor->blocks[b], now_ns);
+      wake(sim, 2 * successor->blocks[b] + 1, now_ns);
+    }
+  }
+}
+
+static void move_data(simulator *sim, const sim_unit *unit, int32_t block,
+                      const prem_record *record) {
+  const sim_task *task = &sim->tasks[record->task];
+  const prem_block_program *program = &sim->program->blocks[block];
+  unsigned char *scratch = sim->blocks[block].scratch;
+  unsigned char *in = NULL, *out = NULL;
+  if (scratch) {
+    int32_t buffers = sim->program->schedule->platform.buffers;
+    in = scratch + (size_t)unit->in[record->in_buffer] * (size_t)program->in_bytes;
+    out = scratch + (size_t)buffers * (size_t)program->in_bytes +
+          (size_t)unit->out[record->out_buffer] * (size_t)program->out_bytes;
+  }
+  if (record->phase == PREM_PREFETCH && task->fetches)
+    prem_tile_fetch(sim->arrays, record->task, record->tile, in);
+  if (record->phase == PREM_WRITEBACK && task->stores)
+    prem_tile_store(sim->arrays, record->task, record->tile, out);
+  if (record->phase == PREM_COMPUTE && task->compute) {
+    prem_view views[PREM_MAX_PORTS];
+    prem_tile_views(sim->arrays, record->task, record->tile, in, out, views);
+    task->compute(sim->program->schedule->tasks[record->task].params, views);
+  }
+}
+
+static void end_phase(simulator *sim, const sim_unit *unit, int32_t block,
+                      const prem_record *record, int64_t now_ns) {
+  const sim_task *task = &sim->tasks[record->task];
+  if (task->fetches || task->stores || task->compute)
+    move_data(sim, unit, block, record);
+  prem_trace_record traced = {.release_ns = release_ns(sim, unit, record),
+                              .ready_ns = unit->ready_ns,
+                              .start_ns = unit->start_ns,
+                              .end_ns = now_ns,
+                              .hyperperiod = unit->hyperperiod,
+                              .job = record->job,
+                              .tile = record->tile,
+                              .task = record->task,
+                              .block = (uint16_t)block,
+                              .phase = record->phase,
+                              .flags = record->flags &
+                                       (PREM_SLOT_CHAINED | PREM_SLOT_JOINED | PREM_SLOT_WARMUP)};
+  prem_recorder_add(&sim->recorders[block], &traced,
+                    sim->mode == PREM_MODE_TT ? unit->begin_ns + record->end_ns : INT64_MAX);
+  ++sim->blocks[block].done[record->phase];
+  if (record->flags & PREM_RECORD_LAST)
+    end_job(sim, block, record->task, now_ns);
+}
+
+static void end(simulator *sim, int32_t u, int64_t now_ns) {
+  sim_unit *unit = &sim->units[u];
+  const prem_record *record = unit->record;
+  if (record->flags & PREM_RECORD_JOIN_NEXT)
+    end_phase(sim, unit, u / 2, record++, now_ns);
+  end_phase(sim, unit, u / 2, record++, now_ns);
+  unit->record = record;
+  consider(sim, u, now_ns);
+  wake(sim, u ^ 1, now_ns);
+}
+
+/* What it took is given back; the latency that remains disturbs nobody. */
+static void end_busy(simulator *sim, int32_t u, int64_t now_ns) {
+  const sim_use *use = use_of(sim, &sim->units[u]);
+  if (use->wcet_ns > use->busy_ns)
+    set_unit(sim, u, UNIT_ENDING, SIM_END(now_ns + use->wcet_ns - use->busy_ns));
+  else
+    end(sim, u, now_ns);
+}
+
+static void happen(simulator *sim, sim_event event) {
+  int64_t now_ns = (int64_t)(event.key >> 1);
+  if (event.part >= (uint64_t)sim->unit_count) {
+    int32_t group = (int32_t)(event.part - (uint64_t)sim->unit_count);
+    int32_t u = sim_share_finish(&sim->share, &sim->clock, group, now_ns);
+    sim_share_end(&sim->share, &sim->clock, use_index(sim, &sim->units[u]), now_ns);
+    end_busy(sim, u, now_ns);
+    return;
+  }
+  int32_t u = (int32_t)event.part;
+  switch (sim->units[u].state) {
+  case UNIT_SCHEDULED:
+    start(sim, u, now_ns);
+    break;
+  case UNIT_HOLDING:
+    sim_lock_give(&sim->share, use_index(sim, &sim->units[u]));
+    end_busy(sim, u, now_ns);
+    serve_queue(sim, now_ns);
+    break;
+  default:
+    end(sim, u, now_ns);
+  }
+}
+
+/* ---- a run ---------------------------------------------------------------------------------- */
+
+static void reset_unit(const simulator *sim, int32_t u) {
+  sim_unit *unit = &sim->units[u];
+  const prem_block_program *block = &sim->program->blocks[u / 2];
+  bool memory = u % 2 == 0;
+  *unit = (sim_unit){.table = memory ? block->memory : block->compute,
+                     .use_of = memory ? sim->use_of[u / 2] : NULL};
+  unit->record = unit->table;
+  unit->end = unit->table + (memory ? block->memory_count : block->compute_count);
+  for (int i = 0; i < PREM_MAX_BUFFERS; ++i)
+    unit->in[i] = unit->out[i] = (uint8_t)i;
+}
+
+static void reset_tasks(simulator *sim) {
+  for (int32_t t = 0; t < sim->program->schedule->task_count; ++t) {
+    int32_t active = sim->program->tasks[t].active_blocks;
+    memset(sim->tasks[t].done, 0, (size_t)active * sizeof *sim->tasks[t].done);
+    sim->tasks[t].lowest = 0;
+    sim->tasks[t].at_lowest = active;
+  }
+}
+
+static void reset(simulator *sim) {
+  sim_share_reset(&sim->share);
+  reset_tasks(sim);
+  for (uint64_t i = 0; i < 2 * sim->clock.leaves; ++i)
+    sim->clock.node[i] = (sim_event){SIM_NEVER, 0};
+  sim->live_units = 0;
+  for (int32_t u = 0; u < sim->unit_count; ++u) {
+    reset_unit(sim, u);
+    memset(sim->blocks[u / 2].done, 0, sizeof sim->blocks[u / 2].done);
+    bool empty = sim->units[u].table == sim->units[u].end;
+    sim->units[u].state = empty ? UNIT_DONE : UNIT_PARKED;
+    sim->live_units += !empty;
+  }
+}
+
+static int64_t completed_hyperperiods(const simulator *sim) {
+  int64_t completed = sim->request->hyperperiods;
+  for (int32_t u = 0; u < sim->unit_count; ++u)
+    if (sim->units[u].table != sim->units[u].end && sim->units[u].hyperperiod < completed)
+      completed = sim->units[u].hyperperiod;
+  return completed;
+}
+
+/* What a unit that never starts again waits for. */
+static void name_wait(const simulator *sim, int32_t u, char *out, size_t bytes) {
+  const sim_unit *unit = &sim->units[u];
+  const prem_record *record = unit->record;
+  const int64_t *done = sim->blocks[u / 2].done;
+  if (unit->state == UNIT_QUEUED) {
+    snprintf(out, bytes, "tokens");
+    return;
+  }
+  for (int half = 0; half < 2; ++half, ++record) {
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      if (record->wait[p] != PREM_NO_WAIT && done[p] < unit->base[p] + record->wait[p]) {
+        snprintf(out, bytes, "%s number %lld of its block, where %lld are done",
+                 prem_phase_name((prem_phase)p), (long long)(unit->base[p] + record->wait[p]),
+                 (long long)done[p]);
+        return;
+      }
+    if (!(record->flags & PREM_RECORD_JOIN_NEXT))
+      break;
+  }
+  snprintf(out, bytes, "the tasks that it comes after");
+}
+
+static prem_status report_deadlock(const simulator *sim, int64_t now_ns, prem_diag *diag) {
+  int32_t u = 0;
+  while (sim->units[u].state != UNIT_PARKED && sim->units[u].state != UNIT_QUEUED)
+    ++u;
+  const sim_unit *unit = &sim->units[u];
+  const prem_record *record = unit->record;
+  char wait[128];
+  name_wait(sim, u, wait, sizeof wait);
+  prem_diag_add(diag, PREM_ERROR, 0, sim->program->schedule->plan->place, "run",
+                "deadlock at %lld ns in mode %s: block %d, record %lld of its %s, hyperperiod %d "
+                "(%s of tile %d, job %d of task '%s') waits for %s",
+                (long long)now_ns, prem_mode_name(sim->mode), u / 2,
+                (long long)(record - unit->table), u % 2 ? "computes" : "memory phases",
+                unit->hyperperiod, prem_phase_name((prem_phase)record->phase), record->tile,
+                record->job, sim->program->schedule->tasks[record->task].name, wait);
+  return PREM_ERR_MACHINE;
+}
+
+static bool is_stopped(const simulator *sim) {
+  return sim->request->stop && *sim->request->stop;
+}
+
+static prem_status work(simulator *sim, prem_diag *diag) {
+  int64_t now_ns = 0;
+  for (int32_t u = 0; u < sim->unit_count; ++u)
+    wake(sim, u, 0);
+  while (sim->live_units > 0) {
+    if (is_stopped(sim))
+      return PREM_ERR_INTERRUPTED;
+    for (int i = 0; i < EVENTS_BETWEEN_POLLS && sim->live_units > 0; ++i) {
+      sim_event event = sim_clock_next(&sim->clock);
+      if (event.key == SIM_NEVER)
+        return report_deadlock(sim, now_ns, diag);
+      now_ns = (int64_t)(event.key >> 1);
+      happen(sim, event);
+    }
+  }
+  return PREM_OK;
+}
+
+static prem_status judge_length(const simulator *sim, int64_t hyperperiods, prem_diag *diag) {
+  int64_t limit = PREM_MAX_NS / 2 / sim->program->hyperperiod_ns;
+  limit = limit < INT32_MAX ? limit : INT32_MAX;
+  if (hyperperiods <= limit)
+    return PREM_OK;
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "run",
+                "%lld hyperperiods of %lld ns are too many for one run; at most %lld",
+                (long long)hyperperiods, (long long)sim->program->hyperperiod_ns, (long long)limit);
+  return PREM_ERR_ARGUMENT;
+}
+
+static prem_status sim_run(void *state, const prem_run_request *request, prem_trace *trace,
+                           prem_diag *diag) {
+  simulator *sim = state;
+  prem_status status = judge_length(sim, request->hyperperiods, diag);
+  if (!status)
+    status = prem_recorders_new(sim->program, request, trace, &sim->recorders);
+  if (status)
+    return status;
+  sim->request = request;
+  sim->trace = trace;
+  sim->mode = request->mode;
+  reset(sim);
+  status = work(sim, diag);
+  trace->hyperperiods = completed_hyperperiods(sim);
+  prem_recorders_collect(sim->program, sim->recorders, trace);
+  prem_recorders_free(sim->recorders, sim->program->block_count);
+  sim->recorders = NULL;
+  return status;
+}
+
+/* ---- opening and closing -------------------------------------------------------------------- */
+
+static prem_status sim_probe(prem_machine *out, prem_diag *diag) {
+  (void)diag;
+  *out = (prem_machine){.name = "simulator", .backend = "sim", .clock_step_ns = 1};
+  return PREM_OK;
+}
+
+static void sim_close(void *state) {
+  simulator *sim = state;
+  sim_share_free(&sim->share);
+  for (int32_t b = 0; b < sim->program->block_count; ++b) {
+    if (sim->use_of)
+      free(sim->use_of[b]);
+    if (sim->blocks)
+      free(sim->blocks[b].scratch);
+  }
+  for (int32_t t = 0; sim->tasks && t < sim->program->schedule->task_count; ++t) {
+    free(sim->tasks[t].done);
+    free(sim->tasks[t].successors);
+  }
+  free(sim->use_of);
+  free(sim->blocks);
+  free(sim->tasks);
+  free(sim->units);
+  free(sim->clock.node);
+  free(sim);
+}
+
+static bool has_port(const prem_kernel *kernel, prem_access access) {
+  for (int32_t i = 0; i < kernel->port_count; ++i)
+    if (kernel->ports[i].access == access)
+      return true;
+  return false;
+}
+
+static prem_status open_task(const prem_program *program, int32_t t, sim_task *out) {
+  const prem_task *task = &program->schedule->tasks[t];
+  *out = (sim_task){.period_ns = task->period_ns, .release_ns = task->release_ns};
+  if (task->definition) {
+    out->fetches = has_port(task->definition, PREM_IN);
+    out->stores = has_port(task->definition, PREM_OUT);
+    out->compute = task->definition->compute;
+  }
+  out->done = calloc((size_t)program->tasks[t].active_blocks + 1, sizeof *out->done);
+  return out->done ? PREM_OK : PREM_ERR_MEMORY;
+}
+
+static prem_status add_successor(sim_task *task, int32_t successor) {
+  int32_t count = task->successor_count;
+  int32_t *grown = realloc(task->successors, ((size_t)count + 1) * sizeof *grown);
+  if (!grown)
+    return PREM_ERR_MEMORY;
+  task->successors = grown;
+  task->successors[task->successor_count++] = successor;
+  return PREM_OK;
+}
+
+static prem_status open_tasks(simulator *sim) {
+  const prem_program *program = sim->program;
+  for (int32_t t = 0; t < program->schedule->task_count; ++t) {
+    prem_status status = open_task(program, t, &sim->tasks[t]);
+    if (status)
+      return status;
+  }
+  for (int32_t t = 0; t < program->schedule->task_count; ++t)
+    for (int32_t a = 0; a < program->tasks[t].edge_count; ++a) {
+      prem_status status = add_successor(&sim->tasks[program->tasks[t].after[a].task], t);
+      if (status)
+        return status;
+    }
+  return PREM_OK;
+}
+
+static prem_status open_scratch(simulator *sim) {
+  size_t buffers = (size_t)sim->program->schedule->platform.buffers;
+  for (int32_t b = 0; b < sim->program->block_count; ++b) {
+    const prem_block_program *block = &sim->program->blocks[b];
+    size_t bytes = buffers * ((size_t)block->in_bytes + (size_t)block->out_bytes);
+    if (bytes == 0)
+      continue;
+    sim->blocks[b].scratch = aligned_alloc(128, bytes); /* buffers are multiples of 128 bytes */
+    if (!sim->blocks[b].scratch)
+      return PREM_ERR_MEMORY;
+  }
+  return PREM_OK;
+}
+
+static prem_status open_clock(simulator *sim) {
+  uint64_t parts = (uint64_t)sim->unit_count + (uint64_t)sim->share.group_count;
+  sim->clock.leaves = 2;
+  while (sim->clock.leaves < parts)
+    sim->clock.leaves *= 2;
+  sim->clock.node = calloc(2 * sim->clock.leaves, sizeof *sim->clock.node);
+  return sim->clock.node ? PREM_OK : PREM_ERR_MEMORY;
+}
+
+static prem_status open_parts(simulator *sim) {
+  size_t blocks = (size_t)sim->program->block_count;
+  sim->unit_count = 2 * sim->program->block_count;
+  sim->use_of = calloc(blocks, sizeof *sim->use_of);
+  sim->units = calloc(2 * blocks, sizeof *sim->units);
+  sim->blocks = calloc(blocks, sizeof *sim->blocks);
+  sim->tasks = calloc((size_t)sim->program->schedule->task_count, sizeof *sim->tasks);
+  if (!sim->use_of || !sim->units || !sim->blocks || !sim->tasks)
+    return PREM_ERR_MEMORY;
+  prem_status status = sim_share_new(sim->program, sim->use_of, &sim->share);
+  if (!status)
+    status = open_tasks(sim);
+  if (!status)
+    status = open_scratch(sim);
+  return status ? status : open_clock(sim);
+}
+
+static prem_status sim_open(const prem_program *program, prem_arrays *arrays,
+                            const prem_machine *machine, void **state, prem_diag *diag) {
+  (void)machine;
+  (void)diag;
+  *state = NULL;
+  simulator *sim = calloc(1, sizeof *sim);
+  if (!sim)
+    return PREM_ERR_MEMORY;
+  sim->program = program;
+  sim->precedence_ns = prem_schedule_precedence_ns(program->schedule);
+  sim->arrays = arrays;
+  prem_status status = open_parts(sim);
+  if (status) {
+    sim_close(sim);
+    return status;
+  }
+  *state = sim;
+  return PREM_OK;
+}
+
+const prem_backend prem_backend_sim = {
+    .name = "sim",
+    .summary = "virtual clock, deterministic, phases take their WCETs and share resources",
+    .modes = 1u << PREM_MODE_TT | 1u << PREM_MODE_FREE | 1u << PREM_MODE_LOCK,
+    .is_virtual = true,
+    .probe = sim_probe,
+    .open = sim_open,
+    .run = sim_run,
+    .close = sim_close,
+};
