@@ -34,7 +34,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/schedules COMPONENT ttprem
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ COMPONENT ttprem
   DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN man EXCLUDE)
 # A Debian package says the same in its `copyright`.
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/experiments/report/uPlot.LICENSE
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/report/page/uPlot.LICENSE
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT license)
 
 # Their sources lie as they do here, since an include has its path from the root. The lists of kernels

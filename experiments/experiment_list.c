@@ -3,11 +3,11 @@
 
 #include "experiments/experiment.h"
 
-#define PREM_EXPERIMENT(NAME) extern const prem_experiment prem_##NAME##_experiment;
+#define PREM_EXPERIMENT(ROOM, NAME) extern const prem_experiment prem_##NAME##_experiment;
 #include "experiments/experiments.def"
 #undef PREM_EXPERIMENT
 
-#define PREM_EXPERIMENT(NAME) &prem_##NAME##_experiment,
+#define PREM_EXPERIMENT(ROOM, NAME) &prem_##NAME##_experiment,
 static const prem_experiment *const experiments[] = {
 #include "experiments/experiments.def"
 };

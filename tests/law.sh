@@ -22,11 +22,17 @@ declare -A may_use=(
   [runtime/cuda/baselines]="include kernels runtime/core runtime/cuda/device runtime/cuda/host runtime/cuda/baselines"
   [runtime/cuda]="include prem/base prem/model runtime/core runtime/cuda/device runtime/cuda/host runtime/cuda/baselines runtime/cuda"
   [runtime/session]="include prem/base prem/model runtime/core runtime/sim runtime/cpu runtime/cuda runtime/session"
-  [experiments]="include experiments"
-  [tools]="include prem/base prem/model prem/file schedules/checker schedules/planner kernels runtime/core runtime/sim runtime/cpu runtime/cuda/device runtime/cuda/host runtime/cuda/baselines runtime/cuda runtime/session experiments tools"
-  [tests]="include prem/base prem/model prem/file schedules/checker schedules/planner kernels runtime/core runtime/sim runtime/cpu runtime/cuda/device runtime/cuda/host runtime/cuda/baselines runtime/cuda runtime/session experiments tools tests"
+  [measure]="include prem/base measure"
+  [report]="include prem/base measure report"
+  [experiments/studies]="include prem/base measure report experiments/studies"
+  [experiments/machine]="include prem/base measure report experiments experiments/common experiments/machine"
+  [experiments/thesis]="include prem/base measure report experiments experiments/common experiments/thesis"
+  [experiments/common]="include prem/base measure report experiments experiments/common"
+  [experiments]="include prem/base experiments"
+  [tools]="include prem/base prem/model prem/file schedules/checker schedules/planner kernels runtime/core runtime/sim runtime/cpu runtime/cuda/device runtime/cuda/host runtime/cuda/baselines runtime/cuda runtime/session measure report experiments/studies experiments/machine experiments/thesis experiments/common experiments tools"
+  [tests]="include prem/base prem/model prem/file schedules/checker schedules/planner kernels runtime/core runtime/sim runtime/cpu runtime/cuda/device runtime/cuda/host runtime/cuda/baselines runtime/cuda runtime/session measure report experiments/studies experiments/machine experiments/thesis experiments/common experiments tools tests"
 )
-folders=(include prem schedules kernels runtime experiments tools tests)
+folders=(include prem schedules kernels runtime measure report experiments tools tests)
 breaches=0
 
 breach() {

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# experiments/h200_conv2d/pauses.sh finds the pauses that were planted in a trace, none where there are
+# experiments/figures/h200_conv2d/pauses.sh finds the pauses that were planted in a trace, none where there are
 # none, and refuses what is no trace. Usage: pauses.sh TTPREM
 set -euo pipefail
 ttprem=$(realpath "$1")
 root=$(realpath "$(dirname "$0")/..")
-pauses=$root/experiments/h200_conv2d/pauses.sh
+pauses=$root/experiments/figures/h200_conv2d/pauses.sh
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"

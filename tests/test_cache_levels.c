@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "experiments/cache_levels.h"
+#include "experiments/machine/cache_sizes/cache_levels.h"
 
 enum { POINTS = 36 };
 

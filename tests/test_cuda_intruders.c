@@ -3,7 +3,7 @@
  * schedule computes stays right. Exit status 77 without a GPU, or in a build without the backend.
  *   test_cuda_intruders [SOURCE_DIR]
  */
-#include "experiments/intruders/intruder.h"
+#include "experiments/thesis/intruders/intruder.h"
 
 #include "ttprem/ttprem.h"
 

@@ -1,5 +1,5 @@
 /* The other process of the experiment on intruders, played by small programs. */
-#include "experiments/intruders/intruder.h"
+#include "experiments/thesis/intruders/intruder.h"
 
 #include <sys/stat.h>
 #include <time.h>

@@ -1,8 +1,8 @@
 /* The isolation certificate on the simulator, whose every time is known beforehand. */
 #include <math.h>
 
-#include "experiments/finding_parts.h"
-#include "experiments/observe.h"
+#include "measure/observe.h"
+#include "report/findings/parts.h"
 #include "runtime/core/backend.h"
 #include "tests/running.h"
 #include "ttprem/isolation.h"

@@ -1,5 +1,5 @@
 /* Pauses among loads made by hand, and on this machine's cores. */
-#include "experiments/memory_pause/pauses.h"
+#include "experiments/machine/memory_pause/pauses.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Profiles on the simulator, whose times are those of the file. */
-#include "experiments/disturbance.h"
+#include "measure/disturbance.h"
 
 #include "tests/running.h"
 #include "ttprem/profile.h"

@@ -1,5 +1,5 @@
 /* Scenarios of the experiments, on the simulator, where every phase takes what the file says. */
-#include "experiments/scenario.h"
+#include "experiments/common/scenario.h"
 
 #include "tests/schedule_text.h"
 

@@ -1,5 +1,5 @@
 /* Stops of all blocks at once, in traces made by hand. */
-#include "experiments/stops.h"
+#include "measure/stops.h"
 
 #include "tests/running.h"
 

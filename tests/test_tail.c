@@ -1,5 +1,5 @@
 /* Extreme values: estimates where they are allowed, the reason where they are not. */
-#include "experiments/tail.h"
+#include "measure/tail.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Counted times. */
-#include "experiments/times.h"
+#include "measure/times.h"
 
 #include "tests/running.h"
 

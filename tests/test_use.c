@@ -1,6 +1,6 @@
 /* The use of resources over time, against small plans worked out by hand; and what a picture of a
  * plan refuses. */
-#include "experiments/use.h"
+#include "measure/use.h"
 #include "tests/schedule_text.h"
 #include "tests/verdict.h"
 

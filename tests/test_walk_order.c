@@ -2,7 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "experiments/walk_order.h"
+#include "experiments/common/walk_order.h"
 
 static const uint32_t node_counts[] = {2, 3, 4, 5, 16, 17, 1000, 4096, 65537, 300000};
 enum { COUNTS = sizeof node_counts / sizeof node_counts[0] };

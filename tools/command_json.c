@@ -1,6 +1,6 @@
 #include "tools/command_json.h"
 
-#include "experiments/json_pieces.h"
+#include "report/json_pieces.h"
 
 static const char *severity_name(prem_severity severity) {
   static const char *const names[] = {"note", "warning", "error"};

@@ -11,8 +11,8 @@
 #                  message, and the GPU free again in a second
 #       sanitize   compute-sanitizer on small schedules
 #       measure    the measurements, one JSON and table each, with the GPU's state before and after
-#       h200_conv2d  what experiments/h200_conv2d/ shows, in nine minutes at most
-#       task_graphs  what experiments/task_graphs/ shows, in ten minutes at most: profiled, planned,
+#       h200_conv2d  what experiments/figures/h200_conv2d/ shows, in nine minutes at most
+#       task_graphs  what experiments/figures/task_graphs/ shows, in ten minutes at most: profiled, planned,
 #                  checked and measured. GRAPHS="h200_kcf" takes some of its figures, PERCENT=1 so much
 #                  of all counts, for a try; PROFILING="--steady" adds options of `ttprem profile`
 #       experiments  the tables and figures of the literature, one JSON each
@@ -305,7 +305,7 @@ copy_licences() { # FOLDER LIBRARY...
   local folder=$1 library package notice
   shift
   mkdir -p "$folder"
-  cp experiments/report/uPlot.LICENSE "$folder"
+  cp report/page/uPlot.LICENSE "$folder"
   for library in "$@"; do
     library=$(realpath "$library") # as the package knows it, which may be without /usr
     package=$(dpkg -S "$library" "${library#/usr}" 2>/dev/null | sed 's/:.*//;q') || true
@@ -375,7 +375,7 @@ pack() {
   mkdir -p "$folder/tests/faults"
   cp tests/*.cfg tests/gpu_faults.sh tests/gpu_delays.sh "$folder/tests"
   cp tests/faults/*.cfg "$folder/tests/faults"
-  cp tools/gpu.sh experiments/h200_conv2d/pauses.sh LICENSE "$folder"
+  cp tools/gpu.sh experiments/figures/h200_conv2d/pauses.sh LICENSE "$folder"
   tar -C "$build" -czf "$folder.tar.gz" "$name"
   du -h "$folder.tar.gz"
 }

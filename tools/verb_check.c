@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiments/json_pieces.h"
+#include "report/json_pieces.h"
 #include "tools/command_json.h"
 
 enum { KEY_SVG = 256 };

@@ -1,0 +1,67 @@
+/** What the kernels of experiments share: the clock, words that others write, waits that end. */
+#ifndef TTPREM_EXPERIMENTS_COMMON_GPU_WORK_CUH
+#define TTPREM_EXPERIMENTS_COMMON_GPU_WORK_CUH
+
+#include <stdint.h>
+
+static __device__ __forceinline__ int64_t prem_gpu_clock_ns(void) {
+  int64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)::"memory");
+  return now;
+}
+
+static __device__ __forceinline__ uint32_t prem_gpu_sm(void) {
+  uint32_t sm;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  return sm;
+}
+
+/** Words that pass between SMs in one GPU's memory, and the data before them: a write is announced
+ *  when it is seen in L2, and a look that finds it empties the SM's L1. */
+struct prem_gpu_wide {
+  static __device__ __forceinline__ uint32_t look(const uint32_t *word) {
+    uint32_t value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+  }
+  static __device__ __forceinline__ void tell(uint32_t *word, uint32_t value) {
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
+  }
+};
+
+/** The same where cores take part, or the word is in the host's memory. */
+struct prem_system_wide {
+  static __device__ __forceinline__ uint32_t look(const uint32_t *word) {
+    uint32_t value;
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+  }
+  static __device__ __forceinline__ void tell(uint32_t *word, uint32_t value) {
+    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
+  }
+};
+
+/** The word alone, which says nothing of any other: nothing waits for it, and L1 stays as it is. */
+struct prem_word_alone {
+  static __device__ __forceinline__ uint32_t look(const uint32_t *word) {
+    uint32_t value;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+  }
+  static __device__ __forceinline__ void tell(uint32_t *word, uint32_t value) {
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
+  }
+};
+
+/** Wait until a word is at least `value`; false when the deadline passes first. The clock is looked
+ *  at now and then only. */
+template <typename order>
+__device__ __forceinline__ bool prem_gpu_wait(const uint32_t *word, uint32_t value,
+                                              int64_t deadline_ns) {
+  for (uint32_t looks = 1; (int32_t)(order::look(word) - value) < 0; ++looks)
+    if (looks % 64 == 0 && prem_gpu_clock_ns() > deadline_ns)
+      return false;
+  return true;
+}
+
+#endif

@@ -1,0 +1,129 @@
+/**
+ * For the experiments that run schedules: from the text of a schedule to the durations of its
+ * phases.
+ */
+#ifndef TTPREM_EXPERIMENTS_COMMON_SCENARIO_H
+#define TTPREM_EXPERIMENTS_COMMON_SCENARIO_H
+
+#include "experiments/experiment.h"
+#include "measure/times.h"
+
+/** What to run and how often. */
+typedef struct prem_setup {
+  const prem_experiment_setting *setting;
+  prem_findings *findings; /* learn of every verified output */
+  const char *text;        /* a schedule file; without a plan it is planned for the machine */
+  const char *path;        /* or where it is, if `text` is NULL */
+  prem_mode modes[PREM_MODE_COUNT];
+  int32_t mode_count;
+  int64_t repeat, discard;
+  int32_t task; /* whose phases are collected; -1: all tasks' */
+  /** Phases to be kept apart from the other collected ones; NULL: there are none. */
+  bool (*is_reference)(const prem_trace_record *record);
+  int64_t *done, all; /* scenarios run so far, counted here, of all: for the progress */
+} prem_setup;
+
+/** What one mode of a scenario did. Warm-up tiles are left out of everything but the row. */
+typedef struct prem_outcome {
+  const prem_row *row;
+  int64_t *makespan_ns;                   /* of the row's repeats, ascending */
+  prem_times phase[PREM_PHASE_COUNT];     /* end - start of the collected phases */
+  prem_times beside[PREM_PHASE_COUNT];    /* of each collected phase, the per mille of its time in
+                                             which a phase of another task ran */
+  prem_times reference[PREM_PHASE_COUNT]; /* as `phase`, of those that `is_reference` names */
+  prem_times handover; /* from the end of a memory phase to the start of the next one, where that
+                          was ready before */
+  double waiting_pct;  /* of the blocks' time: memory phases that were ready and not yet started */
+  double at_once; /* blocks at the memory while any is, on average: 1 is exclusive; 0: none was */
+} prem_outcome;
+
+typedef struct prem_measured {
+  prem_result *result;
+  prem_outcome outcomes[PREM_MODE_COUNT]; /* in the order of the setup's modes */
+} prem_measured;
+
+/** How long phases take: percentiles in ns. */
+typedef struct prem_lengths {
+  int64_t typical[PREM_PHASE_COUNT]; /* p50 */
+  int64_t most[PREM_PHASE_COUNT];    /* p99 */
+  int64_t worst[PREM_PHASE_COUNT];
+  /* To plan with: p99, but at most four times the median: longer ones were interrupted, and a plan
+   * made of them would take for ever. */
+  int64_t planned[PREM_PHASE_COUNT];
+} prem_lengths;
+
+/**
+ * Equal convolutions side by side, each on blocks of its own: what most of the schedules of the
+ * thesis on time-triggered tiles are made of.
+ */
+typedef struct prem_convolutions {
+  int32_t kernels, blocks;                   /* blocks: of each kernel */
+  int32_t sms, blocks_per_sm, block_threads; /* of the platform; 0: a CPU */
+  int32_t rows, columns;                     /* of an output */
+  int32_t tile_rows, tile_columns;
+  int64_t clock_step_ns, late_ns;
+  int64_t wcet_ns[PREM_PHASE_COUNT];
+  int32_t capacity; /* of memory */
+  bool per_task;    /* counted by kernels, not by blocks */
+  const char *policy;
+  int64_t prefetch_offset_ns, writeback_offset_ns; /* 0: by the policy */
+  int64_t warmup_ns;                               /* for the first tile of each block */
+} prem_convolutions;
+
+/**
+ * Load, bind, plan and check a scenario.
+ *
+ * @param[out] out  free with prem_schedule_free() on every status.
+ */
+prem_status prem_scenario_prepare(const prem_setup *setup, prem_schedule **out, prem_diag *diag);
+/**
+ * Load, bind, plan, check and run a scenario; outputs are verified after every run.
+ *
+ * @param[out] out   what was measured, also when the run was interrupted, as far as it got; free
+ *                   with prem_measured_free() on every status.
+ * @param      diag  errors only.
+ * @return the statuses of the calls that it makes; PREM_ERR_INTERRUPTED when the stop flag was seen
+ */
+prem_status prem_scenario_run(const prem_setup *setup, prem_measured *out, prem_diag *diag);
+void prem_measured_free(prem_measured *measured);
+
+/** The nearest-rank percentile, `share` in [0, 1]; 0 when there are no times. */
+int64_t prem_times_at(const prem_times *times, double share);
+/** The same of the runs' makespans. */
+int64_t prem_makespan_at(const prem_outcome *outcome, double share);
+prem_lengths prem_lengths_of(const prem_outcome *outcome);
+/** The sum of one tile's phases. */
+int64_t prem_tile_ns(const int64_t phase_ns[PREM_PHASE_COUNT]);
+/** The next instant of the clock's grid. */
+int64_t prem_round_up(int64_t ns, int64_t step_ns);
+
+/**
+ * The thesis's convolutions for a machine: on a GPU its own, four kernels of two blocks of 512
+ * threads on two SMs; on a CPU one block a kernel and as many kernels as cores, at most four, with
+ * larger tiles. Lengths of phases are not known: one step of the clock each. No rule for the
+ * memory: its capacity is the number of blocks.
+ *
+ * @param quick  fewer rows.
+ */
+prem_convolutions prem_convolutions_of(const prem_machine *machine, bool quick);
+/** Tiles of a block. */
+int64_t prem_convolutions_tiles(const prem_convolutions *convolutions);
+/** The schedule file; free with free(). NULL when there is no memory. */
+char *prem_convolutions_text(const prem_convolutions *convolutions);
+/** Run convolutions; `setup` gives everything but the text. */
+prem_status prem_convolutions_run(const prem_setup *setup, const prem_convolutions *convolutions,
+                                  prem_measured *out, prem_diag *diag);
+/** One kernel on one block, with as many tiles as that block has in company. */
+prem_convolutions prem_convolutions_alone(const prem_convolutions *convolutions);
+/** The lengths of phases when they run free. */
+prem_status prem_convolutions_lengths(const prem_setup *setup,
+                                      const prem_convolutions *convolutions, prem_lengths *out,
+                                      prem_diag *diag);
+/** Plan with these lengths, rounded up to the clock's grid. */
+void prem_convolutions_expect(prem_convolutions *convolutions,
+                              const int64_t phase_ns[PREM_PHASE_COUNT]);
+
+/** Time enough for the first tile of every block, when nothing is in a cache yet. */
+int64_t prem_convolutions_warmup_ns(const prem_convolutions *convolutions);
+
+#endif

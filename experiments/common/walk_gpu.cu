@@ -1,0 +1,252 @@
+/* Walks on the GPU: a kernel is one block in a stream of its own. Every loop is counted, every wait
+ * has a deadline. */
+#include <stdlib.h>
+
+#include "experiments/common/gpu_work.cuh"
+#include "experiments/common/gpu_work.h"
+#include "experiments/common/walk_order.h"
+#include "experiments/common/walks.h"
+
+namespace {
+
+enum {
+  SECTOR_BYTES = 32,
+  TOUCHING_THREADS = 1024,
+  TOUCHES = 2,            /* of the whole list before the walk */
+  PATIENCE_NS = 200000000 /* of a kernel for the others */
+};
+
+/** Bytes of a list, sector by sector: the number of the next one, the rest is not looked at. */
+struct node {
+  uint32_t next;
+  uint32_t padding[SECTOR_BYTES / 4 - 1];
+};
+
+struct gpu_walker {
+  node *room;        /* in the GPU's memory */
+  node *mapped;      /* in the host's; NULL: not asked for */
+  node *mapped_here; /* the GPU's address of it */
+  int64_t room_bytes;
+  uint64_t seed;
+  uint32_t *gate;
+  prem_walk_step *steps; /* [kernels][threads] */
+  cudaStream_t streams[PREM_WALK_KERNELS];
+  int scratch_bytes; /* most of one block */
+  int64_t made_bytes;
+  int32_t made_kernels;
+  prem_walk_order made_order;
+  bool made_mapped;
+};
+
+/* ---- on the GPU ----------------------------------------------------------------------------- */
+
+__global__ void make_list(node *list, uint32_t nodes, int random, uint64_t seed) {
+  for (uint32_t visit = blockIdx.x * blockDim.x + threadIdx.x; visit < nodes;
+       visit += gridDim.x * blockDim.x) {
+    const uint32_t next = visit + 1 < nodes ? visit + 1 : 0;
+    list[prem_walk_node(visit, nodes, random, seed)].next =
+        prem_walk_node(next, nodes, random, seed);
+  }
+}
+
+template <bool through_l1> __device__ __forceinline__ uint32_t next_of(const node *from) {
+  uint32_t next;
+  if (through_l1)
+    asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(next) : "l"(&from->next) : "memory");
+  else
+    asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(next) : "l"(&from->next) : "memory");
+  return next;
+}
+
+struct walk_order_of {
+  const node *list;
+  uint32_t nodes, threads, steps, kernels;
+  int random;
+  uint64_t seed;
+  uint32_t *gate;
+  prem_walk_step *results;
+  int32_t *alone; /* set when the others did not come in time */
+};
+
+template <bool through_l1> __global__ void walk_list(walk_order_of walk) {
+  const uint32_t self = threadIdx.x;
+  uint32_t touched = 0;
+  for (int round = 0; round < TOUCHES; ++round)
+    for (uint32_t i = self; i < walk.nodes; i += blockDim.x)
+      touched |= next_of<through_l1>(walk.list + i);
+  __syncthreads();
+  if (self == 0) {
+    atomicAdd(walk.gate, 1u);
+    /* not an acquire, which would empty L1 of all that was touched */
+    if (!prem_gpu_wait<prem_word_alone>(walk.gate, walk.kernels, prem_gpu_clock_ns() + PATIENCE_NS))
+      *walk.alone = 1;
+  }
+  __syncthreads();
+  if (self >= walk.threads)
+    return;
+  uint32_t at = prem_walk_node(prem_walk_first_visit(self, walk.threads, walk.nodes), walk.nodes,
+                               walk.random, walk.seed);
+  const int64_t begin_ns = prem_gpu_clock_ns();
+  for (uint32_t step = 0; step < walk.steps; ++step)
+    at = next_of<through_l1>(walk.list + at);
+  /* The end must not be read before the last access is back: this branch waits for it. */
+  if (at == UINT32_MAX)
+    return;
+  prem_walk_step result;
+  result.last = at;
+  result.ns = prem_gpu_clock_ns() - begin_ns;
+  result.reserved = touched == UINT32_MAX;
+  walk.results[self] = result;
+}
+
+/* ---- on the host ---------------------------------------------------------------------------- */
+
+cudaError_t make_lists(gpu_walker *walker, const prem_walk *walk, node *lists, uint32_t nodes) {
+  if (walker->made_bytes == walk->bytes && walker->made_kernels >= walk->kernels &&
+      walker->made_order == walk->order && walker->made_mapped == walk->mapped)
+    return cudaSuccess;
+  walker->made_bytes = 0;
+  for (int32_t kernel = 0; kernel < walk->kernels; ++kernel)
+    make_list<<<256, 256>>>(lists + (size_t)kernel * nodes, nodes, walk->order == PREM_WALK_RANDOM,
+                            walker->seed);
+  cudaError_t error = cudaGetLastError();
+  if (error == cudaSuccess)
+    error = cudaDeviceSynchronize();
+  if (error != cudaSuccess)
+    return error;
+  walker->made_bytes = walk->bytes;
+  walker->made_kernels = walk->kernels;
+  walker->made_order = walk->order;
+  walker->made_mapped = walk->mapped;
+  return cudaSuccess;
+}
+
+const void *kernel_of(prem_walk_path path) {
+  return path == PREM_WALK_L2 ? (const void *)walk_list<false> : (const void *)walk_list<true>;
+}
+
+/** L1 and scratchpad share one memory: how it is divided. */
+cudaError_t divide_scratch(const gpu_walker *walker, prem_walk_path path, size_t *scratch_bytes) {
+  const bool taken = path == PREM_WALK_L1_OCCUPIED;
+  *scratch_bytes = taken ? (size_t)walker->scratch_bytes : 0;
+  const void *kernel = kernel_of(path);
+  cudaError_t error =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                           taken ? cudaSharedmemCarveoutMaxShared : cudaSharedmemCarveoutMaxL1);
+  if (error == cudaSuccess)
+    error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 walker->scratch_bytes);
+  return error;
+}
+
+cudaError_t launch_walks(gpu_walker *walker, const prem_walk *walk, const node *lists,
+                         uint32_t nodes) {
+  size_t scratch_bytes = 0;
+  cudaError_t error = divide_scratch(walker, walk->path, &scratch_bytes);
+  if (error == cudaSuccess)
+    error = cudaMemset(walker->gate, 0, 2 * sizeof *walker->gate);
+  if (error == cudaSuccess)
+    error = cudaDeviceSynchronize(); /* the streams below do not wait for it by themselves */
+  for (int32_t kernel = 0; kernel < walk->kernels && error == cudaSuccess; ++kernel) {
+    walk_order_of order = {lists + (size_t)kernel * nodes,
+                           nodes,
+                           (uint32_t)walk->threads,
+                           (uint32_t)walk->steps,
+                           (uint32_t)walk->kernels,
+                           walk->order == PREM_WALK_RANDOM,
+                           walker->seed,
+                           walker->gate,
+                           walker->steps + (size_t)kernel * (size_t)walk->threads,
+                           (int32_t *)walker->gate + 1};
+    void *arguments[] = {&order};
+    error = cudaLaunchKernel(kernel_of(walk->path), dim3(1), dim3(TOUCHING_THREADS), arguments,
+                             scratch_bytes, walker->streams[kernel]);
+  }
+  const cudaError_t ended = cudaDeviceSynchronize();
+  return error == cudaSuccess ? ended : error;
+}
+
+cudaError_t open_streams(gpu_walker *walker) {
+  cudaError_t error = cudaSuccess;
+  for (int i = 0; i < PREM_WALK_KERNELS && error == cudaSuccess; ++i)
+    error = cudaStreamCreateWithFlags(&walker->streams[i], cudaStreamNonBlocking);
+  return error;
+}
+
+cudaError_t open_room(gpu_walker *walker, bool mapped) {
+  const size_t bytes = (size_t)walker->room_bytes;
+  cudaError_t error = cudaMalloc((void **)&walker->room, bytes);
+  if (error == cudaSuccess && mapped)
+    error = cudaHostAlloc((void **)&walker->mapped, bytes, cudaHostAllocMapped);
+  if (error == cudaSuccess && mapped)
+    error = cudaHostGetDevicePointer((void **)&walker->mapped_here, walker->mapped, 0);
+  if (error == cudaSuccess)
+    error = cudaMalloc((void **)&walker->gate, 2 * sizeof *walker->gate);
+  if (error == cudaSuccess)
+    error = cudaMalloc((void **)&walker->steps,
+                       sizeof(prem_walk_step) * PREM_WALK_KERNELS * PREM_WALK_THREADS);
+  return error;
+}
+
+} // namespace
+
+prem_status prem_gpu_walk(void *opened, const prem_walk *walk, prem_walk_time *out,
+                          prem_diag *diag) {
+  gpu_walker *walker = (gpu_walker *)opened;
+  const int64_t nodes = walk->bytes / SECTOR_BYTES;
+  if (walk->bytes * walk->kernels > walker->room_bytes || walk->kernels > PREM_WALK_KERNELS ||
+      walk->threads > PREM_WALK_THREADS || (walk->mapped && !walker->mapped))
+    return PREM_ERR_ARGUMENT;
+  const size_t count = (size_t)walk->kernels * (size_t)walk->threads;
+  prem_walk_step *steps = (prem_walk_step *)calloc(count, sizeof *steps);
+  if (!steps)
+    return PREM_ERR_MEMORY;
+  node *lists = walk->mapped ? walker->mapped_here : walker->room;
+  int32_t gate[2] = {0, 0};
+  cudaError_t error = make_lists(walker, walk, lists, (uint32_t)nodes);
+  if (error == cudaSuccess)
+    error = launch_walks(walker, walk, lists, (uint32_t)nodes);
+  if (error == cudaSuccess)
+    error = cudaMemcpy(steps, walker->steps, count * sizeof *steps, cudaMemcpyDeviceToHost);
+  if (error == cudaSuccess)
+    error = cudaMemcpy(gate, walker->gate, sizeof gate, cudaMemcpyDeviceToHost);
+  if (error == cudaSuccess) {
+    prem_walk_judge(walk, nodes, walker->seed, steps, out);
+    out->together = gate[1] == 0;
+  }
+  free(steps);
+  return prem_gpu_judge(error, "walking", diag);
+}
+
+prem_status prem_gpu_walker_open(int64_t room_bytes, bool mapped, uint64_t seed, void **out,
+                                 prem_diag *diag) {
+  gpu_walker *walker = (gpu_walker *)calloc(1, sizeof *walker);
+  if (!walker)
+    return PREM_ERR_MEMORY;
+  walker->room_bytes = room_bytes;
+  walker->seed = seed;
+  cudaError_t error =
+      cudaDeviceGetAttribute(&walker->scratch_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
+  if (error == cudaSuccess)
+    error = open_room(walker, mapped);
+  if (error == cudaSuccess)
+    error = open_streams(walker);
+  if (error != cudaSuccess) {
+    prem_gpu_walker_close(walker);
+    return prem_gpu_judge(error, "making room for walks", diag);
+  }
+  *out = walker;
+  return PREM_OK;
+}
+
+void prem_gpu_walker_close(void *opened) {
+  gpu_walker *walker = (gpu_walker *)opened;
+  for (int i = 0; i < PREM_WALK_KERNELS; ++i)
+    if (walker->streams[i])
+      cudaStreamDestroy(walker->streams[i]);
+  cudaFree(walker->room);
+  cudaFreeHost(walker->mapped);
+  cudaFree(walker->gate);
+  cudaFree(walker->steps);
+  free(walker);
+}

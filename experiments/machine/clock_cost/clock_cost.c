@@ -1,0 +1,136 @@
+/* What reading a clock costs. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "experiments/experiment.h"
+#include "experiments/machine/clock_cost/clock_reads.h"
+
+/** A reading stands behind the operations if they are seen to take at least so many units each: no
+ *  processor multiplies, and needs the result, in less than a cycle. */
+static const double least_cycles = 1.0, least_ns = 0.1;
+
+static bool stands_where_it_should(const prem_clock_cost *cost) {
+  const int most = PREM_CLOCK_WORKS - 1;
+  const double least = strcmp(cost->unit, "cycles") == 0 ? least_cycles : least_ns;
+  return cost->over_work[most] - cost->over_work[most - 1] >=
+         least * (prem_clock_work(most) - prem_clock_work(most - 1));
+}
+
+static void tell_costs(prem_findings *findings, const prem_clock_cost *costs, int32_t count) {
+  prem_table *table = prem_findings_table(findings, "cost", "Cost of a reading", NULL);
+  prem_table_column(table, "clock", "");
+  prem_table_column(table, "in a row", "ns");
+  prem_table_column(table, "in a row, cycles", "");
+  prem_table_column(table, "two at once", "its unit");
+  prem_table_column(table, "its unit", "");
+  prem_table_column(table, "sees the work before it", "");
+  for (int32_t i = 0; i < count; ++i) {
+    prem_table_add_text(table, costs[i].clock);
+    prem_table_add_real(table, costs[i].read_ns);
+    prem_table_add_real(table, costs[i].read_cycles);
+    prem_table_add_real(table, costs[i].pair);
+    prem_table_add_text(table, costs[i].unit);
+    prem_table_add_text(table, stands_where_it_should(&costs[i]) ? "yes" : "no");
+  }
+  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_BARS,
+                                              .title = "Cost of a reading, of many in a row",
+                                              .table = "cost",
+                                              .x = "clock",
+                                              .y = "in a row"});
+}
+
+static void tell_work(prem_findings *findings, const prem_clock_cost *costs, int32_t count) {
+  prem_table *table = prem_findings_table(
+      findings, "over_work", "Two readings with multiplications between them: difference", NULL);
+  prem_table_column(table, "clock", "");
+  prem_table_column(table, "multiplications", "");
+  prem_table_column(table, "difference", "its unit");
+  for (int32_t i = 0; i < count; ++i)
+    for (int work = 0; work < PREM_CLOCK_WORKS; ++work) {
+      prem_table_add_text(table, costs[i].clock);
+      prem_table_add_int(table, prem_clock_work(work));
+      prem_table_add_real(table, costs[i].over_work[work]);
+    }
+  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_LINES,
+                                              .title = "Two readings with multiplications between "
+                                                       "them: difference, in the clock's unit",
+                                              .table = "over_work",
+                                              .x = "multiplications",
+                                              .y = "difference",
+                                              .series = "clock"});
+}
+
+static void tell_original(prem_findings *findings) {
+  static const struct {
+    const char *clock, *cost;
+  } published[] = {
+      {"clock()", "6 cycles"}, {"clock64()", "55 cycles"}, {"%globaltimer", "0 to 128 ns"}};
+  prem_table *table = prem_findings_table(findings, "original", "Cost of a reading", "thesis, TX2");
+  prem_table_column(table, "clock", "");
+  prem_table_column(table, "cost", "");
+  for (size_t i = 0; i < sizeof published / sizeof published[0]; ++i) {
+    prem_table_add_text(table, published[i].clock);
+    prem_table_add_text(table, published[i].cost);
+  }
+}
+
+static void tell(prem_findings *findings, const prem_clock_cost *costs, int32_t count) {
+  char verdict[300] = "";
+  for (int32_t i = 0; i < count; ++i) {
+    const size_t used = strlen(verdict);
+    if (isnan(costs[i].read_cycles))
+      snprintf(verdict + used, sizeof verdict - used, "%s%s %.1f ns", used ? ", " : "",
+               costs[i].clock, costs[i].read_ns);
+    else
+      snprintf(verdict + used, sizeof verdict - used, "%s%s %.1f ns (%.1f cycles)",
+               used ? ", " : "", costs[i].clock, costs[i].read_ns, costs[i].read_cycles);
+  }
+  prem_findings_verdict(findings, "A reading costs: %s.", verdict);
+  prem_findings_note(findings,
+                     "Readings stand where they should if the difference of two grows with the "
+                     "work between them, which each reading has to wait for.");
+  for (int32_t i = 0; i < count; ++i) {
+    const bool stands = stands_where_it_should(&costs[i]);
+    if (costs[i].ordered)
+      prem_findings_output(findings, stands);
+    if (!stands)
+      prem_findings_note(findings, "%s does not see all of the work before it%s.", costs[i].clock,
+                         costs[i].ordered ? ": its readings stand in the wrong place"
+                                          : ", as its makers say");
+  }
+}
+
+static prem_status measure(const prem_experiment_setting *setting, prem_clock_cost *costs,
+                           int32_t *count, prem_diag *diag) {
+#ifdef TTPREM_CUDA
+  if (strcmp(prem_backend_name(setting->backend), "cuda") == 0)
+    return prem_gpu_clock_costs(costs, count, diag);
+#endif
+  (void)setting;
+  return prem_host_clock_costs(costs, count, diag);
+}
+
+static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+                       prem_diag *diag) {
+  prem_clock_cost costs[PREM_MOST_CLOCKS];
+  int32_t count = 0;
+  prem_status status = measure(setting, costs, &count, diag);
+  if (status != PREM_OK)
+    return status;
+  tell_costs(findings, costs, count);
+  tell_original(findings);
+  tell_work(findings, costs, count);
+  tell(findings, costs, count);
+  prem_experiment_progress(setting, 1, 1);
+  return PREM_OK;
+}
+
+const prem_experiment prem_clock_cost_experiment = {
+    .name = "clock_cost",
+    .title = "Cost of reading the clocks",
+    .question =
+        "What does a reading of each clock cost, and does it stand where the source has it?",
+    .backends = "cuda cpu",
+    .run = run,
+};

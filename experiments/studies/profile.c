@@ -1,0 +1,425 @@
+/* Profiling: every task alone by the file's resources, and all of them each as fast as it can. */
+#include "ttprem/profile.h"
+
+#include "measure/disturbance.h"
+#include "measure/observe.h"
+#include "measure/tail.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double default_probability = 1e-6;
+enum { HISTOGRAM_ROWS = 64 };
+
+/** Parties in the order of the tasks, each alone; the last one is all of them. */
+typedef struct profiling {
+  const prem_schedule *schedule;
+  const prem_backend *backend;
+  const prem_profile_options *options;
+  prem_profile *result;
+  prem_party *parties;
+  prem_schedule **schedules;
+  prem_disturbance *disturbance;
+  prem_diag *diag;
+} profiling;
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* ---- measuring ------------------------------------------------------------------------------ */
+
+static prem_status open_parties(profiling *all) {
+  const int32_t tasks = all->schedule->task_count;
+  bool *keep = calloc((size_t)tasks + 1, sizeof *keep);
+  prem_status status = keep ? PREM_OK : PREM_ERR_MEMORY;
+  for (int32_t i = 0; i <= tasks && status == PREM_OK; ++i) {
+    prem_party *party = &all->parties[i];
+    party->label = i < tasks ? "alone" : "company";
+    party->schedule = all->schedule;
+    party->modes = i < tasks ? 1U << PREM_MODE_LOCK : 1U << PREM_MODE_FREE | 1U << PREM_MODE_TT;
+    if (i < tasks) {
+      memset(keep, 0, (size_t)tasks * sizeof *keep);
+      keep[i] = true;
+      status = prem_schedule_subset(all->schedule, keep, &all->schedules[i]);
+      party->schedule = all->schedules[i];
+    }
+    if (status == PREM_OK)
+      status = prem_party_open(party, all->backend, all->diag);
+  }
+  free(keep);
+  return status;
+}
+
+static void after_turn(void *context, int64_t done, int64_t all_turns) {
+  const profiling *all = context;
+  prem_disturbance_look(all->disturbance);
+  if (all->options->progress)
+    all->options->progress(all->options->progress_context, done, all_turns);
+}
+
+static prem_status measure(profiling *all) {
+  const prem_profile_options *options = all->options;
+  const prem_observe_options observe = {.backend = all->backend,
+                                        .modes = {PREM_MODE_LOCK, PREM_MODE_FREE, PREM_MODE_TT},
+                                        .mode_count =
+                                            options->times == PREM_PROFILE_PLANNED ? 3 : 2,
+                                        .scenario = options->scenario,
+                                        .samples = options->samples,
+                                        .rounds = options->rounds,
+                                        .discard = options->discard,
+                                        .seed = options->seed,
+                                        .max_records = options->max_records,
+                                        .engine = options->engine,
+                                        .stop = options->stop,
+                                        .progress = after_turn,
+                                        .progress_context = all,
+                                        .around_round = prem_disturbance_round,
+                                        .round_context = all->disturbance};
+  return prem_observe(all->parties, all->schedule->task_count + 1, &observe, all->diag);
+}
+
+/* ---- folding -------------------------------------------------------------------------------- */
+
+static const prem_observed *observed_in(const profiling *all, prem_profile_company company,
+                                        int32_t t) {
+  static const prem_mode modes[] = {PREM_MODE_LOCK, PREM_MODE_FREE, PREM_MODE_TT};
+  const int32_t party = company == PREM_PROFILE_ALONE ? t : all->schedule->task_count;
+  return &all->parties[party].observed[modes[company]];
+}
+
+static const prem_observed_phase *phase_in(const profiling *all, prem_profile_company company,
+                                           int32_t t, int phase) {
+  const prem_schedule *schedule = company == PREM_PROFILE_ALONE ? all->schedules[t] : all->schedule;
+  const int32_t at = prem_schedule_find_task(schedule, all->schedule->tasks[t].name);
+  return &observed_in(all, company, t)->phases[at * PREM_PHASE_COUNT + phase];
+}
+
+static int64_t largest_bytes(const prem_schedule *schedule, const prem_task *task,
+                             prem_phase phase) {
+  int64_t largest = 0;
+  for (int32_t tile = 0; tile < task->tile_count; ++tile)
+    largest = larger(largest, prem_task_phase_bytes(schedule, task, phase, tile));
+  return largest;
+}
+
+/* How long the phase's share of the memory needs for what it asks for: a gang's blocks ask at once.
+ */
+static int64_t bandwidth_ns(const profiling *all, const prem_task *task, prem_phase phase) {
+  const prem_resource *memory = &all->schedule->platform.resources[0];
+  const int32_t *demand = task->phase[phase].demand;
+  const double share = demand ? (double)demand[0] / memory->capacity : 0;
+  const double rate = share * (double)all->result->machine.bandwidth_bytes_per_s;
+  const int32_t gang = task->block_count < task->tile_count ? task->block_count : task->tile_count;
+  const double bytes =
+      (double)largest_bytes(all->schedule, task, phase) * (memory->per_task ? gang : 1);
+  return rate > 0 ? (int64_t)ceil(bytes * 1e9 / rate) : 0;
+}
+
+static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_phase *out) {
+  const prem_profile_options *options = all->options;
+  const prem_profile_company company = options->times;
+  /* what was seen alone can happen in any company */
+  int64_t longest_ns = larger(out->steady_ns[company].max, out->steady_ns[PREM_PROFILE_ALONE].max);
+  if (all->result->counts_cold || out->steady_ns[company].count == 0)
+    longest_ns = larger(longest_ns, out->cold_ns[company].max);
+  if (out->steady_ns[company].count + out->cold_ns[company].count == 0)
+    return;
+  const double with_room = (double)longest_ns * (1 + options->margin_pct / 100);
+  out->wcet_ns = larger((int64_t)ceil(with_room), larger(all->result->machine.dispatch_ns, 1));
+  if (options->regulated && phase != PREM_COMPUTE) {
+    const int64_t busy_ns = bandwidth_ns(all, &all->schedule->tasks[t], (prem_phase)phase);
+    if (busy_ns > 0 && busy_ns < out->wcet_ns)
+      out->busy_ns = busy_ns;
+  }
+}
+
+static prem_status fold_phase(const profiling *all, int32_t t, int phase) {
+  const double probability =
+      all->options->probability > 0 ? all->options->probability : default_probability;
+  prem_profile_phase *out = &all->result->tasks[t].phase[phase];
+  prem_status status = PREM_OK;
+  for (int c = 0; c < PREM_PROFILE_COMPANY_COUNT && status == PREM_OK; ++c) {
+    const prem_observed_phase *seen = phase_in(all, (prem_profile_company)c, t, phase);
+    prem_times_summarise(&seen->steady, &out->steady_ns[c]);
+    prem_times_summarise(&seen->cold, &out->cold_ns[c]);
+    status = prem_tail_estimate(seen->run_max.ns, seen->run_max.count, probability, &out->tail[c]);
+  }
+  find_wcet(all, t, phase, out);
+  return status;
+}
+
+static bool is_joined(const prem_plan *plan, int32_t task) {
+  for (int32_t i = 0; i < plan->affine_count; ++i)
+    if (plan->affine[i].join_task >= 0 &&
+        (plan->affine[i].task == task || plan->affine[i].join_task == task))
+      return true;
+  return false;
+}
+
+/* The halves of a joined pair begin and end together: each of them took as long as the pair. */
+static void fold_joined(const profiling *all, int32_t t) {
+  prem_profile_task *task = &all->result->tasks[t];
+  const prem_profile_phase *fetch = &task->phase[PREM_PREFETCH];
+  const prem_profile_phase *store = &task->phase[PREM_WRITEBACK];
+  if (all->options->times != PREM_PROFILE_PLANNED || !is_joined(all->schedule->plan, t))
+    return;
+  task->joined_ns = larger(fetch->wcet_ns, store->wcet_ns);
+  const int64_t busy_ns = fetch->busy_ns + store->busy_ns;
+  if (fetch->busy_ns > 0 && store->busy_ns > 0 && busy_ns < task->joined_ns)
+    task->joined_busy_ns = busy_ns;
+}
+
+static prem_status fold(const profiling *all) {
+  prem_status status = PREM_OK;
+  for (int32_t t = 0; t < all->schedule->task_count && status == PREM_OK; ++t) {
+    memcpy(all->result->tasks[t].name, all->schedule->tasks[t].name,
+           sizeof all->result->tasks[t].name);
+    for (int p = 0; p < PREM_PHASE_COUNT && status == PREM_OK; ++p)
+      status = fold_phase(all, t, p);
+    fold_joined(all, t);
+    for (int c = 0; c < PREM_PROFILE_COMPANY_COUNT; ++c)
+      all->result->output_ok &= !observed_in(all, (prem_profile_company)c, t)->output_wrong;
+  }
+  all->result->valid = prem_disturbance_none(all->disturbance, all->options->samples,
+                                             all->result->disturbed, sizeof all->result->disturbed);
+  return status;
+}
+
+/* ---- findings ------------------------------------------------------------------------------- */
+
+static const char *company_name(int company) {
+  static const char *const names[] = {"alone", "company", "planned"};
+  return names[company];
+}
+
+static void add_percentile(prem_table *table, int64_t ns) {
+  if (ns == INT64_MIN)
+    prem_table_add_real(table, (double)NAN);
+  else
+    prem_table_add_int(table, ns);
+}
+
+static void add_times_row(prem_table *table, const prem_profile_task *task, int phase, int company,
+                          bool is_cold) {
+  const prem_profile_phase *times = &task->phase[phase];
+  const prem_summary *summary = is_cold ? &times->cold_ns[company] : &times->steady_ns[company];
+  const prem_tail *tail = &times->tail[company];
+  if (summary->count == 0)
+    return;
+  prem_table_add_text(table, task->name);
+  prem_table_add_text(table, prem_phase_name((prem_phase)phase));
+  prem_table_add_text(table, company_name(company));
+  prem_table_add_text(table, is_cold ? "cold" : "steady");
+  prem_table_add_int(table, summary->count);
+  prem_table_add_int(table, summary->max);
+  add_percentile(table, summary->p999);
+  add_percentile(table, summary->p99);
+  prem_table_add_int(table, summary->p50);
+  prem_table_add_int(table, summary->min);
+  prem_table_add_real(table, summary->mean);
+  add_percentile(table, !is_cold && tail->known ? tail->estimate_ns : INT64_MIN);
+  prem_table_add_text(table, is_cold           ? ""
+                             : tail->known     ? "estimate"
+                             : tail->reason[0] ? "no estimate"
+                                               : "");
+}
+
+static void name_columns(prem_table *table, const char *const *columns) {
+  for (; *columns; columns += 2)
+    prem_table_column(table, columns[0], columns[1]);
+}
+
+static void add_times(prem_findings *findings, const prem_profile *profile) {
+  static const char *const columns[] = {
+      "task", "",        "phase", "",      "company", "",    "state",     "",    "count",
+      "",     "longest", "ns",    "p99.9", "ns",      "p99", "ns",        "p50", "ns",
+      "min",  "ns",      "mean",  "ns",    "tail",    "ns",  "tail_says", "",    NULL};
+  prem_table *table = prem_findings_table(findings, "times", "What the phases took", NULL);
+  name_columns(table, columns);
+  for (int32_t t = 0; t < profile->task_count; ++t)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      for (int c = 0; c < PREM_PROFILE_COMPANY_COUNT; ++c) {
+        add_times_row(table, &profile->tasks[t], p, c, false);
+        add_times_row(table, &profile->tasks[t], p, c, true);
+      }
+}
+
+static void add_tails(prem_findings *findings, const prem_profile *profile) {
+  static const char *const columns[] = {"task",      "", "phase",       "",   "company",  "",
+                                        "runs",      "", "threshold",   "ns", "excesses", "",
+                                        "variation", "", "probability", "",   "estimate", "ns",
+                                        "why_not",   "", NULL};
+  prem_table *table = prem_findings_table(
+      findings, "tails", "The longest time of a run: what may be said beyond what was seen", NULL);
+  name_columns(table, columns);
+  for (int32_t t = 0; t < profile->task_count; ++t)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      for (int c = 0; c < PREM_PROFILE_COMPANY_COUNT; ++c) {
+        const prem_tail *tail = &profile->tasks[t].phase[p].tail[c];
+        if (profile->tasks[t].phase[p].steady_ns[c].count == 0)
+          continue;
+        prem_table_add_text(table, profile->tasks[t].name);
+        prem_table_add_text(table, prem_phase_name((prem_phase)p));
+        prem_table_add_text(table, company_name(c));
+        prem_table_add_int(table, tail->runs);
+        add_percentile(table, tail->known ? tail->threshold_ns : INT64_MIN);
+        add_percentile(table, tail->known ? tail->excesses : INT64_MIN);
+        prem_table_add_real(table, tail->variation > 0 ? tail->variation : (double)NAN);
+        prem_table_add_real(table, tail->probability);
+        add_percentile(table, tail->known ? tail->estimate_ns : INT64_MIN);
+        prem_table_add_text(table, tail->known ? "" : tail->reason);
+      }
+}
+
+/* A histogram of at most HISTOGRAM_ROWS rows: neighbours share one, at the longest of them. */
+static void add_histogram_of(prem_table *table, const prem_times *times, const char *task,
+                             int phase, int company, bool is_cold) {
+  const int64_t step = (times->distinct + HISTOGRAM_ROWS - 1) / HISTOGRAM_ROWS;
+  char series[PREM_NAME_BYTES + 48];
+  int64_t before = 0, count = 0;
+  snprintf(series, sizeof series, "%s %s %s%s", task, prem_phase_name((prem_phase)phase),
+           company_name(company), is_cold ? " cold" : "");
+  for (int64_t i = 0; i < times->distinct; ++i) {
+    count += times->list[i].count;
+    before += times->list[i].count;
+    if ((i + 1) % step != 0 && i + 1 < times->distinct)
+      continue;
+    prem_table_add_text(table, series);
+    prem_table_add_int(table, times->list[i].ns);
+    prem_table_add_int(table, count);
+    prem_table_add_real(table, (double)before / (double)times->count);
+    count = 0;
+  }
+}
+
+static void add_histograms(prem_findings *findings, const profiling *all) {
+  static const char *const columns[] = {"phase", "", "time", "ns", "count", "", "share", "", NULL};
+  static const prem_chart chart = {.kind = PREM_CHART_STEPS,
+                                   .title = "Share of phases that take no longer",
+                                   .table = "histograms",
+                                   .x = "time",
+                                   .y = "share",
+                                   .series = "phase",
+                                   .log_x = true};
+  prem_table *table =
+      prem_findings_table(findings, "histograms", "Times of the phases, counted", NULL);
+  name_columns(table, columns);
+  for (int32_t t = 0; t < all->schedule->task_count; ++t)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      for (int c = 0; c < PREM_PROFILE_COMPANY_COUNT; ++c) {
+        const prem_observed_phase *seen = phase_in(all, (prem_profile_company)c, t, p);
+        const char *name = all->schedule->tasks[t].name;
+        add_histogram_of(table, &seen->steady, name, p, c, false);
+        add_histogram_of(table, &seen->cold, name, p, c, true);
+      }
+  prem_findings_chart(findings, &chart);
+}
+
+static void add_notes(prem_findings *findings, const prem_profile *profile) {
+  prem_findings_note(
+      findings,
+      "%" PRId64 " runs of each task alone and of all together, in %" PRId64
+      " interleaved rounds. Alone: the file's resources are kept (mode lock). "
+      "Company: all tasks, each as fast as it can (mode free). Planned: all of them by "
+      "the file's plan (mode tt).",
+      profile->samples, profile->rounds);
+  prem_findings_note(findings, "A longest time seen is no bound; cold are the first tiles of each "
+                               "block in a launch, warm-up included.");
+  if (profile->valid)
+    prem_findings_verdict(findings, "The profile is valid: nothing disturbed it.");
+  else
+    prem_findings_verdict(findings, "The profile is INVALID, the machine was disturbed: %s.",
+                          profile->disturbed);
+  if (profile->interrupted)
+    prem_findings_incomplete(findings);
+  prem_findings_seed(findings, profile->seed);
+  prem_findings_output(findings, profile->output_ok);
+}
+
+static prem_status make_findings(const profiling *all) {
+  char title[PREM_NAME_BYTES + 32];
+  snprintf(title, sizeof title, "Profile of %s", all->schedule->name);
+  prem_findings *findings = all->result->findings =
+      prem_findings_new("profile", title,
+                        "What do the phases of each task take, alone and in company, cold and "
+                        "steady?");
+  if (!findings)
+    return PREM_ERR_MEMORY;
+  add_times(findings, all->result);
+  add_tails(findings, all->result);
+  add_histograms(findings, all);
+  add_notes(findings, all->result);
+  return PREM_OK;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static prem_status make_result(profiling *all, const prem_machine *machine) {
+  prem_profile *result = all->result = calloc(1, sizeof *result);
+  const size_t parties = (size_t)all->schedule->task_count + 1;
+  if (!result)
+    return PREM_ERR_MEMORY;
+  result->task_count = all->schedule->task_count;
+  result->machine = *machine;
+  result->samples = all->options->samples;
+  result->seed = all->options->seed;
+  result->rounds =
+      all->options->rounds < all->options->samples ? all->options->rounds : all->options->samples;
+  result->counts_cold = !all->options->steady && all->schedule->plan->warmup_tiles == 0;
+  result->output_ok = true;
+  result->tasks = calloc(parties, sizeof *result->tasks);
+  all->parties = calloc(parties, sizeof *all->parties);
+  all->schedules = calloc(parties, sizeof(prem_schedule *));
+  all->disturbance =
+      prem_disturbance_new(prem_backend_name(all->backend), all->parties, (int32_t)parties);
+  return result->tasks && all->parties && all->schedules && all->disturbance ? PREM_OK
+                                                                             : PREM_ERR_MEMORY;
+}
+
+prem_status prem_profile_measure(const prem_schedule *schedule, const prem_backend *backend,
+                                 const prem_machine *machine, const prem_profile_options *options,
+                                 prem_profile **out, prem_diag *diag) {
+  *out = NULL;
+  if (!schedule->plan || options->samples < 1)
+    return PREM_ERR_ARGUMENT;
+  profiling all = {.schedule = schedule, .backend = backend, .options = options, .diag = diag};
+  prem_status status = make_result(&all, machine);
+  if (status == PREM_OK)
+    status = open_parties(&all);
+  if (status == PREM_OK)
+    status = measure(&all);
+  bool kept = false;
+  if (status == PREM_OK || status == PREM_ERR_INTERRUPTED) {
+    all.result->interrupted = status == PREM_ERR_INTERRUPTED;
+    prem_status folded = fold(&all);
+    folded = folded == PREM_OK ? make_findings(&all) : folded;
+    kept = folded == PREM_OK;
+    status = kept ? status : folded;
+  }
+  for (int32_t i = 0; i <= schedule->task_count; ++i) {
+    if (all.parties)
+      prem_party_close(&all.parties[i]);
+    if (all.schedules)
+      prem_schedule_free(all.schedules[i]);
+  }
+  free(all.parties);
+  free(all.schedules);
+  prem_disturbance_free(all.disturbance);
+  if (kept)
+    *out = all.result;
+  else
+    prem_profile_free(all.result);
+  return status;
+}
+
+void prem_profile_free(prem_profile *profile) {
+  if (!profile)
+    return;
+  prem_findings_free(profile->findings);
+  free(profile->tasks);
+  free(profile);
+}

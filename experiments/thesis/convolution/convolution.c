@@ -1,0 +1,301 @@
+/* The thesis's scenario: ordinary kernels, the same work in tiles, the same tiles on time. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "experiments/common/scenario.h"
+
+/* The thesis's offsets, 1300 and 1400 ns, against the 1200 ns at which its curve bends. */
+static const double offsets[] = {1300.0 / 1200.0, 1400.0 / 1200.0};
+enum { OFFSET_COUNT = sizeof offsets / sizeof *offsets, H200_SMS = 132, THESIS_KERNELS = 4 };
+
+typedef struct kernel_time {
+  double median_us, jitter_pct;
+} kernel_time;
+
+typedef struct kernel_comparison {
+  prem_setup setup;
+  prem_convolutions convolutions;
+  prem_table *table, *jitter;              /* of the rows that are being added */
+  kernel_time legacy, running_free, timed; /* the latest; `timed` at the larger offset */
+  bool filled;                             /* they filled the GPU */
+} kernel_comparison;
+
+static kernel_time time_of(const prem_outcome *outcome) {
+  return (kernel_time){(double)outcome->row->makespan_ns.p50 / 1e3, outcome->row->jitter_pct};
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+/** A table of scenarios, `name`, and one of their jitter, `jitter`; with their charts. */
+static void begin_tables(kernel_comparison *comparison, const char *name, const char *jitter,
+                         const char *title) {
+  prem_findings *findings = comparison->setup.findings;
+  prem_table *table = comparison->table = prem_findings_table(findings, name, title, NULL);
+  prem_table_column(table, "scenario", "");
+  prem_table_column(table, "kernels", "");
+  prem_table_column(table, "mean", "us");
+  prem_table_column(table, "median", "us");
+  prem_table_column(table, "max - min", "us");
+  prem_table_column(table, "late releases", "%");
+  prem_table_column(table, "worst lateness", "us");
+  prem_table_column(table, "overruns", "");
+  prem_table_column(table, "blocks at memory", "");
+  prem_table_column(table, "runs", "");
+  comparison->jitter =
+      prem_findings_table(findings, jitter, "Longest - shortest run, of the mean", NULL);
+  prem_table_column(comparison->jitter, "scenario", "");
+  prem_table_column(comparison->jitter, "of runs", "");
+  prem_table_column(comparison->jitter, "jitter", "%");
+  char caption[128];
+  snprintf(caption, sizeof caption, "%s: time of a run, median", title);
+  prem_chart chart = {.kind = PREM_CHART_BARS,
+                      .title = caption,
+                      .table = name,
+                      .x = "scenario",
+                      .y = "median",
+                      .log_y = true};
+  prem_findings_chart(findings, &chart);
+  snprintf(caption, sizeof caption, "%s: longest - shortest run, of the mean", title);
+  chart.table = jitter;
+  chart.y = "jitter";
+  chart.series = "of runs";
+  prem_findings_chart(findings, &chart);
+}
+
+/* The middle nine tenths as well: on a machine that others use, single runs are interrupted. */
+static void add_jitter(const kernel_comparison *comparison, const char *scenario,
+                       const prem_outcome *outcome) {
+  const int64_t middle_ns = prem_makespan_at(outcome, 0.95) - prem_makespan_at(outcome, 0.05);
+  prem_table *table = comparison->jitter;
+  prem_table_add_text(table, scenario);
+  prem_table_add_text(table, "all");
+  prem_table_add_real(table, outcome->row->jitter_pct);
+  prem_table_add_text(table, scenario);
+  prem_table_add_text(table, "the middle 90 %");
+  prem_table_add_real(table, 100.0 * (double)middle_ns / outcome->row->makespan_ns.mean);
+}
+
+static void add_row(const kernel_comparison *comparison, const char *scenario, int32_t kernels,
+                    const prem_outcome *outcome) {
+  prem_table *table = comparison->table;
+  const prem_row *row = outcome->row;
+  const bool timed = row->releases > 0;
+  prem_table_add_text(table, scenario);
+  prem_table_add_int(table, kernels);
+  prem_table_add_real(table, row->makespan_ns.mean / 1e3);
+  prem_table_add_real(table, (double)row->makespan_ns.p50 / 1e3);
+  prem_table_add_real(table, (double)row->jitter_ns / 1e3);
+  prem_table_add_real(table, timed ? 100.0 * (double)row->late_releases / (double)row->releases
+                                   : (double)NAN);
+  prem_table_add_real(table, timed ? (double)row->lateness_max_ns / 1e3 : (double)NAN);
+  prem_table_add_real(table, timed ? (double)row->overruns : (double)NAN);
+  prem_table_add_real(table, outcome->at_once > 0 ? outcome->at_once : (double)NAN);
+  prem_table_add_int(table, row->repeats);
+  add_jitter(comparison, scenario, outcome);
+}
+
+static void add_thesis(prem_findings *findings) {
+  static const struct {
+    const char *scenario;
+    int kernels;
+    double mean_us, jitter_pct;
+  } rows[] = {{"legacy", 1, 657, 1.84},
+              {"legacy", 4, 2675, 6.47},
+              {"free", 4, 2397, 1.47},
+              {"tt, offset 1300 ns", 4, 2670, 0.15},
+              {"tt, offset 1400 ns", 4, 2874, 0.04}};
+  prem_table *table = prem_findings_table(
+      findings, "thesis", "The same on a Jetson TX2, 1000 runs each", "thesis, TX2");
+  prem_table_column(table, "scenario", "");
+  prem_table_column(table, "kernels", "");
+  prem_table_column(table, "mean", "us");
+  prem_table_column(table, "jitter", "%");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    prem_table_add_text(table, rows[i].scenario);
+    prem_table_add_int(table, rows[i].kernels);
+    prem_table_add_real(table, rows[i].mean_us);
+    prem_table_add_real(table, rows[i].jitter_pct);
+  }
+}
+
+/* ---- the scenarios -------------------------------------------------------------------------- */
+
+static void set_modes(prem_setup *setup, const prem_mode *modes, int32_t count) {
+  setup->mode_count = count;
+  memcpy(setup->modes, modes, (size_t)count * sizeof *modes);
+}
+
+/* Ordinary kernels know no plan: any will do. */
+static prem_status run_one_kernel(kernel_comparison *comparison, prem_diag *diag) {
+  prem_setup setup = comparison->setup;
+  prem_convolutions one = comparison->convolutions;
+  one.kernels = 1;
+  set_modes(&setup, (const prem_mode[]){PREM_MODE_LEGACY, PREM_MODE_FREE}, 2);
+  prem_measured measured;
+  const prem_status status = prem_convolutions_run(&setup, &one, &measured, diag);
+  if (status == PREM_OK) {
+    add_row(comparison, "legacy, one", 1, &measured.outcomes[0]);
+    add_row(comparison, "free, one", 1, &measured.outcomes[1]);
+  }
+  prem_measured_free(&measured);
+  return status;
+}
+
+/* All kernels, with a plan in which the memory belongs to one of them at a time. */
+static prem_status run_exclusive(kernel_comparison *comparison, prem_diag *diag) {
+  static const prem_mode modes[] = {PREM_MODE_LEGACY, PREM_MODE_FREE, PREM_MODE_LOCK, PREM_MODE_TT};
+  static const char *const names[] = {"legacy", "free", "lock", "tt, exclusive"};
+  prem_setup setup = comparison->setup;
+  set_modes(&setup, modes, 4);
+  prem_convolutions all = comparison->convolutions;
+  all.policy = "phase_kernelwise";
+  all.capacity = 1;
+  all.per_task = true;
+  prem_measured measured;
+  const prem_status status = prem_convolutions_run(&setup, &all, &measured, diag);
+  if (status == PREM_OK) {
+    for (int m = 0; m < 4; ++m)
+      add_row(comparison, names[m], all.kernels, &measured.outcomes[m]);
+    comparison->legacy = time_of(&measured.outcomes[0]);
+    comparison->running_free = time_of(&measured.outcomes[1]);
+  }
+  prem_measured_free(&measured);
+  return status;
+}
+
+/* Whole tiles, kernels so far apart as the thesis had them; their memory phases may meet. */
+static prem_status run_offset(kernel_comparison *comparison, double of_knee, prem_diag *diag) {
+  prem_setup setup = comparison->setup;
+  set_modes(&setup, (const prem_mode[]){PREM_MODE_TT}, 1);
+  prem_convolutions all = comparison->convolutions;
+  const double tile_ns =
+      comparison->running_free.median_us * 1e3 / (double)prem_convolutions_tiles(&all);
+  all.prefetch_offset_ns =
+      prem_round_up((int64_t)(of_knee * tile_ns / all.kernels), all.clock_step_ns);
+  prem_measured measured;
+  const prem_status status = prem_convolutions_run(&setup, &all, &measured, diag);
+  if (status == PREM_OK) {
+    char name[64];
+    snprintf(name, sizeof name, "tt, offset %" PRId64 " ns", all.prefetch_offset_ns);
+    add_row(comparison, name, all.kernels, &measured.outcomes[0]);
+    comparison->timed = time_of(&measured.outcomes[0]);
+  }
+  prem_measured_free(&measured);
+  return status;
+}
+
+static void filled_path(const prem_experiment_setting *setting, char *out, size_t out_bytes) {
+  snprintf(out, out_bytes, "%s/figures/h200_conv2d_x4.cfg", setting->schedules);
+}
+
+/* The thesis filled its GPU; two SMs do not fill this one, and ordinary kernels use all of it. */
+static prem_status run_filled(kernel_comparison *comparison, prem_diag *diag) {
+  static const prem_mode modes[] = {PREM_MODE_LEGACY, PREM_MODE_FREE, PREM_MODE_TT};
+  static const char *const names[] = {"legacy", "free", "tt"};
+  char path[4096];
+  filled_path(comparison->setup.setting, path, sizeof path);
+  prem_setup setup = comparison->setup;
+  setup.path = path;
+  set_modes(&setup, modes, 3);
+  begin_tables(comparison, "full_gpu", "full_gpu_jitter", "On all SMs");
+  prem_measured measured;
+  const prem_status status = prem_scenario_run(&setup, &measured, diag);
+  if (status == PREM_OK) {
+    for (int m = 0; m < 3; ++m)
+      add_row(comparison, names[m], THESIS_KERNELS, &measured.outcomes[m]);
+    comparison->legacy = time_of(&measured.outcomes[0]);
+    comparison->running_free = time_of(&measured.outcomes[1]);
+    comparison->timed = time_of(&measured.outcomes[2]);
+    comparison->filled = true;
+  }
+  prem_measured_free(&measured);
+  return status;
+}
+
+/* The schedule that fills the GPU is made for 132 SMs, and need not be there. */
+static bool can_fill(const prem_experiment_setting *setting) {
+  char path[4096];
+  filled_path(setting, path, sizeof path);
+  return strcmp(setting->machine->backend, "cuda") == 0 && setting->machine->cores == H200_SMS &&
+         access(path, R_OK) == 0;
+}
+
+/* ---- what it says --------------------------------------------------------------------------- */
+
+static void conclude(const kernel_comparison *comparison, prem_findings *findings) {
+  const kernel_time legacy = comparison->legacy, tiles = comparison->running_free,
+                    timed = comparison->timed;
+  const bool comparable = comparison->filled || !comparison->convolutions.sms;
+  char ordinary[96] = "";
+  if (comparable)
+    snprintf(ordinary, sizeof ordinary, "%.1f us (jitter %.2f %%) as ordinary kernels, ",
+             legacy.median_us, legacy.jitter_pct);
+  prem_findings_verdict(findings,
+                        "%" PRId32 " convolutions%s take %s%.1f us (jitter %.2f %%) in tiles that "
+                        "run free, %.1f us (%.3f %%) in tiles on time.",
+                        comparison->convolutions.kernels,
+                        comparison->filled ? " that fill the GPU" : "", ordinary, tiles.median_us,
+                        tiles.jitter_pct, timed.median_us, timed.jitter_pct);
+  prem_findings_note(findings, "Only lock and exclusive keep blocks of different kernels apart at "
+                               "the memory; blocks at memory says how many were there at once.");
+  if (comparison->convolutions.sms)
+    prem_findings_note(findings,
+                       "Tiles have two SMs, as in the thesis, and ordinary kernels all of them: "
+                       "only with the GPU full can the two be compared.");
+  else
+    prem_findings_note(findings, "A kernel has one block, on a core of its own; legacy is one "
+                                 "thread a kernel that runs a plain loop.");
+}
+
+static prem_status run_all(kernel_comparison *comparison, prem_diag *diag) {
+  prem_convolutions *convolutions = &comparison->convolutions;
+  const prem_convolutions single = prem_convolutions_alone(convolutions);
+  prem_lengths alone;
+  prem_status status = prem_convolutions_lengths(&comparison->setup, &single, &alone, diag);
+  if (status != PREM_OK)
+    return status;
+  prem_convolutions_expect(convolutions, alone.planned);
+  convolutions->warmup_ns = prem_convolutions_warmup_ns(convolutions);
+  status = run_one_kernel(comparison, diag);
+  if (status == PREM_OK)
+    status = run_exclusive(comparison, diag);
+  prem_convolutions_expect(convolutions, alone.typical);
+  for (int i = 0; i < OFFSET_COUNT && status == PREM_OK; ++i)
+    status = run_offset(comparison, offsets[i], diag);
+  if (status == PREM_OK && can_fill(comparison->setup.setting))
+    status = run_filled(comparison, diag);
+  return status;
+}
+
+static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+                       prem_diag *diag) {
+  int64_t done = 0;
+  const prem_convolutions convolutions = prem_convolutions_of(setting->machine, setting->quick);
+  kernel_comparison comparison = {.setup = {.setting = setting,
+                                            .findings = findings,
+                                            .repeat = setting->quick ? 50 : 200,
+                                            .discard = 1,
+                                            .task = -1,
+                                            .done = &done,
+                                            .all = 3 + OFFSET_COUNT + can_fill(setting)},
+                                  .convolutions = convolutions};
+  begin_tables(&comparison, "scenarios", "jitter",
+               convolutions.sms ? "On two SMs" : "A core for each kernel");
+  const prem_status status = run_all(&comparison, diag);
+  add_thesis(findings);
+  if (status == PREM_OK)
+    conclude(&comparison, findings);
+  return status;
+}
+
+const prem_experiment prem_convolution_experiment = {
+    .name = "convolution",
+    .title = "Convolutions: ordinary kernels, tiles that run free, tiles on time",
+    .question =
+        "What does time-triggered execution of the thesis's convolutions cost, and what does it "
+        "give?",
+    .backends = "cuda cpu",
+    .run = run};

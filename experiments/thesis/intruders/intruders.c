@@ -1,0 +1,274 @@
+/*
+ * Intruders: a schedule in modes tt and free while somebody else works beside it.
+ *
+ * Every round has a turn of each intruder, none included; in a turn the modes alternate launch by
+ * launch. A launch runs many hyperperiods, so that a scheduler that gives the processor to others
+ * for milliseconds has the time to do so.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "experiments/common/scenario.h"
+#include "experiments/thesis/intruders/visits.h"
+
+enum {
+  ROUNDS = 3,
+  SAMPLES = 400, /* hyperperiods of a mode in a turn; in ten launches */
+  QUICK_SAMPLES = 50,
+  LAUNCHES = 10,
+  DISCARD = 2,         /* hyperperiods of a launch */
+  LEAST_SPARE_SMS = 2, /* the watcher's and one that moves data */
+  LEAST_SMS = 130      /* of a GPU that the figure leaves so many of */
+};
+
+typedef struct intruder_study {
+  const prem_experiment_setting *setting;
+  prem_findings *findings;
+  prem_diag *diag;
+  prem_schedule *schedule;
+  prem_session *session;
+  prem_intruder *intruder;
+  prem_visits visits;
+  prem_visit *now;
+  int64_t rounds, samples, turns;
+} intruder_study;
+
+/* ---- the schedule --------------------------------------------------------------------------- */
+
+static bool is_gpu(const intruder_study *study) {
+  return strcmp(prem_backend_name(study->setting->backend), "cuda") == 0;
+}
+
+static void figure_path(const prem_experiment_setting *setting, char *out, size_t out_bytes) {
+  snprintf(out, out_bytes, "%s/figures/h200_conv2d_x4_spare.cfg", setting->schedules);
+}
+
+/* One kernel at a time at the memory, each phase as long as 99 of 100 take alone. */
+static prem_status prepare_convolutions(intruder_study *study, prem_setup *setup) {
+  prem_convolutions all = prem_convolutions_of(study->setting->machine, study->setting->quick);
+  const prem_convolutions single = prem_convolutions_alone(&all);
+  prem_lengths alone;
+  prem_status status = prem_convolutions_lengths(setup, &single, &alone, study->diag);
+  if (status != PREM_OK)
+    return status;
+  prem_convolutions_expect(&all, alone.planned);
+  all.warmup_ns = prem_convolutions_warmup_ns(&all);
+  all.policy = "phase_kernelwise";
+  all.capacity = 1;
+  all.per_task = true;
+  char *text = prem_convolutions_text(&all);
+  setup->text = text;
+  status = text ? prem_scenario_prepare(setup, &study->schedule, study->diag) : PREM_ERR_MEMORY;
+  free(text);
+  return status;
+}
+
+/* The figure fills a large GPU but for a few SMs; on others and on a CPU it is the thesis's
+ * convolutions. */
+static prem_status prepare(intruder_study *study) {
+  const prem_experiment_setting *setting = study->setting;
+  char path[4096];
+  figure_path(setting, path, sizeof path);
+  prem_setup setup = {.setting = setting,
+                      .findings = study->findings,
+                      .path = path,
+                      .repeat = 20,
+                      .discard = 1,
+                      .task = -1};
+  if (is_gpu(study) && setting->machine->cores >= LEAST_SMS && access(path, R_OK) == 0)
+    return prem_scenario_prepare(&setup, &study->schedule, study->diag);
+  return prepare_convolutions(study, &setup);
+}
+
+static prem_status judge_room(const intruder_study *study, int32_t spare_sms) {
+  if (!is_gpu(study) || spare_sms >= LEAST_SPARE_SMS)
+    return PREM_OK;
+  prem_diag_add(study->diag, PREM_NOTE, 0, (prem_place){0}, "",
+                "the schedule leaves %d SMs of this GPU; an intruder needs %d", (int)spare_sms,
+                (int)LEAST_SPARE_SMS);
+  return PREM_ERR_UNAVAILABLE;
+}
+
+/* ---- sessions ------------------------------------------------------------------------------- */
+
+/* All visits are to the same session. */
+static prem_status open_session(intruder_study *study) {
+  prem_status status =
+      prem_session_open(study->setting->backend, study->schedule, &study->session, study->diag);
+  for (int kind = 0; kind < PREM_INTRUDER_COUNT; ++kind)
+    study->visits.of[kind].party.session = study->session;
+  return status;
+}
+
+static prem_status open_visits(intruder_study *study) {
+  for (int kind = 0; kind < PREM_INTRUDER_COUNT; ++kind) {
+    prem_party *party = &study->visits.of[kind].party;
+    party->schedule = study->schedule;
+    party->label = prem_intruder_name((prem_intruder_kind)kind, study->visits.backend);
+    if (prem_party_forget(party) != PREM_OK)
+      return PREM_ERR_MEMORY;
+  }
+  return open_session(study);
+}
+
+static void close_visits(intruder_study *study) {
+  for (int kind = 0; kind < PREM_INTRUDER_COUNT; ++kind) {
+    prem_visit *visit = &study->visits.of[kind];
+    visit->party.session = NULL;
+    prem_party_close(&visit->party);
+    for (int m = 0; m < PREM_MODE_COUNT; ++m)
+      prem_times_free(&visit->launch_ns[m]);
+  }
+  prem_session_close(study->session);
+}
+
+/* ---- turns ---------------------------------------------------------------------------------- */
+
+static prem_status keep_trace(void *context, const prem_trace *trace, prem_mode mode) {
+  prem_visit *visit = ((intruder_study *)context)->now;
+  if (trace->launch_ns >= 0 && !prem_times_add(&visit->launch_ns[mode], trace->launch_ns))
+    return PREM_ERR_MEMORY;
+  return prem_trace_stops(trace, PREM_STOP_NS, &visit->stops[mode]);
+}
+
+/* Enough for every phase of a launch. */
+static int64_t records_of_launch(const intruder_study *study) {
+  int64_t tiles = 0;
+  for (int32_t t = 0; t < study->schedule->task_count; ++t)
+    tiles += study->schedule->tasks[t].tile_count;
+  return PREM_PHASE_COUNT * tiles * (DISCARD + study->samples / LAUNCHES + 1);
+}
+
+static prem_status observe(intruder_study *study, prem_visit *visit, int64_t round,
+                           prem_diag *diag) {
+  const prem_observe_options options = {.backend = study->setting->backend,
+                                        .modes = {PREM_MODE_TT, PREM_MODE_FREE},
+                                        .mode_count = 2,
+                                        .scenario = PREM_RESIDENT,
+                                        .samples = study->samples,
+                                        .rounds = 1,
+                                        .discard = DISCARD,
+                                        .seed = study->setting->seed + (uint64_t)round,
+                                        .max_records = records_of_launch(study),
+                                        .stop = study->setting->stop,
+                                        .on_trace = keep_trace,
+                                        .trace_context = study};
+  study->now = visit;
+  return prem_observe(&visit->party, 1, &options, diag);
+}
+
+/* Why there is no visit of this kind: a note instead of an end. */
+static void leave_out(intruder_study *study, prem_intruder_kind kind, const char *how,
+                      const prem_diag *diag) {
+  const size_t count = prem_diag_count(diag);
+  study->visits.of[kind].took_place = false;
+  study->visits.of[kind].warned = true; /* all that there is to say is said here */
+  prem_findings_note(study->findings, "Not measured beside %s, %s: %s.",
+                     study->visits.of[kind].party.label, how,
+                     count > 0 ? prem_diag_at(diag, count - 1)->reason : "no reason was given");
+}
+
+static void pass_on(const prem_diag *from, prem_diag *to) {
+  for (size_t i = 0; i < prem_diag_count(from); ++i) {
+    const prem_problem *problem = prem_diag_at(from, i);
+    prem_diag_add(to, problem->severity, problem->code, (prem_place){0}, problem->key, "%s",
+                  problem->reason);
+  }
+}
+
+/* A run that an intruder makes fail says something about the intruder; the session is lost. */
+static prem_status run_failed(intruder_study *study, prem_intruder_kind kind, prem_diag *diag) {
+  leave_out(study, kind, "where a run failed", diag);
+  prem_session_close(study->session);
+  study->session = NULL;
+  return open_session(study);
+}
+
+static prem_status take_turn(intruder_study *study, prem_intruder_kind kind, int64_t round) {
+  prem_visit *visit = &study->visits.of[kind];
+  prem_diag *diag = prem_diag_new();
+  prem_status status = prem_intruder_begin(study->intruder, kind, diag);
+  if (status == PREM_OK) {
+    const prem_status observed = observe(study, visit, round, diag);
+    status = prem_intruder_end(study->intruder, &visit->done, diag);
+    if (observed == PREM_ERR_MACHINE && kind != PREM_INTRUDER_NONE && status == PREM_OK)
+      status = run_failed(study, kind, diag);
+    else
+      status = observed == PREM_OK ? status : observed;
+  } else if (status == PREM_ERR_UNAVAILABLE) {
+    leave_out(study, kind, "which there cannot be", diag);
+    status = PREM_OK;
+  }
+  if (status != PREM_OK || !visit->warned)
+    pass_on(diag, study->diag);
+  visit->warned |= prem_diag_count(diag) > 0;
+  prem_diag_free(diag);
+  return status;
+}
+
+/* Each round begins with another one: whatever drifts meets all of them. */
+static prem_status take_turns(intruder_study *study) {
+  prem_status status = PREM_OK;
+  const int64_t all = study->rounds * PREM_INTRUDER_COUNT;
+  for (int64_t turn = 0; turn < all && status == PREM_OK; ++turn) {
+    const int64_t round = turn / PREM_INTRUDER_COUNT;
+    const int kind = (int)((turn + round) % PREM_INTRUDER_COUNT);
+    if (prem_experiment_stopped(study->setting))
+      return PREM_ERR_INTERRUPTED;
+    if (study->visits.of[kind].took_place)
+      status = take_turn(study, (prem_intruder_kind)kind, round);
+    prem_experiment_progress(study->setting, turn + 1, all);
+  }
+  return status;
+}
+
+/* ---- the experiment ------------------------------------------------------------------------- */
+
+static prem_status visit_all(intruder_study *study) {
+  const int32_t spare_sms = study->setting->machine->cores - study->schedule->platform.sms;
+  prem_status status = judge_room(study, spare_sms);
+  if (status == PREM_OK)
+    status = prem_intruder_open(study->setting, spare_sms, &study->intruder, study->diag);
+  if (status == PREM_OK)
+    status = open_visits(study);
+  if (status == PREM_OK)
+    status = take_turns(study);
+  if (status == PREM_OK || status == PREM_ERR_INTERRUPTED)
+    prem_visits_tell(&study->visits, study->findings);
+  return status;
+}
+
+static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+                       prem_diag *diag) {
+  if (setting->part)
+    return prem_other_process_play(setting, diag);
+  intruder_study study = {.setting = setting,
+                          .findings = findings,
+                          .diag = diag,
+                          .rounds = setting->quick ? 1 : ROUNDS,
+                          .samples = setting->quick ? QUICK_SAMPLES : SAMPLES};
+  study.visits.backend = prem_backend_name(setting->backend);
+  study.visits.clock_step_ns = setting->machine->clock_step_ns;
+  for (int kind = 0; kind < PREM_INTRUDER_COUNT; ++kind)
+    study.visits.of[kind].took_place =
+        prem_intruder_serves((prem_intruder_kind)kind, study.visits.backend);
+  prem_status status = prepare(&study);
+  study.visits.schedule = study.schedule;
+  if (status == PREM_OK)
+    status = visit_all(&study);
+  close_visits(&study);
+  prem_intruder_close(study.intruder);
+  prem_schedule_free(study.schedule);
+  return status;
+}
+
+const prem_experiment prem_intruders_experiment = {
+    .name = "intruders",
+    .title = "A schedule while somebody else disturbs it",
+    .question = "What does a plan keep while somebody who is no part of it uses the same machine, "
+                "and what can it not keep?",
+    .backends = "cuda cpu",
+    .run = run,
+};

@@ -1,0 +1,28 @@
+/** What intruders did to a schedule, one visit each. */
+#ifndef TTPREM_EXPERIMENTS_THESIS_INTRUDERS_VISITS_H
+#define TTPREM_EXPERIMENTS_THESIS_INTRUDERS_VISITS_H
+
+#include "experiments/thesis/intruders/intruder.h"
+#include "measure/observe.h"
+
+/** All turns of a schedule beside one intruder. */
+typedef struct prem_visit {
+  prem_party party;
+  prem_intrusion done;
+  prem_stops stops[PREM_MODE_COUNT];     /* of all blocks at once, by the traces */
+  prem_times launch_ns[PREM_MODE_COUNT]; /* from the call to S */
+  bool took_place;
+  bool warned; /* what a run had to say beside its numbers has been said */
+} prem_visit;
+
+typedef struct prem_visits {
+  const char *backend;
+  const prem_schedule *schedule;
+  int64_t clock_step_ns;
+  prem_visit of[PREM_INTRUDER_COUNT];
+} prem_visits;
+
+/** Tables, charts, notes and the sentence. */
+void prem_visits_tell(prem_visits *visits, prem_findings *findings);
+
+#endif

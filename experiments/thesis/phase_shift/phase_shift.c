@@ -1,0 +1,222 @@
+/* Phases moved against each other, of one kind at a time: what does their overlap cost them? */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "experiments/common/scenario.h"
+
+/* In units of what the phase takes alone. The first stands for all at once: one step of the clock.
+ */
+static const double offsets[] = {0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 3.0};
+enum { OFFSET_COUNT = sizeof offsets / sizeof *offsets };
+
+/** What is moved, while everything else keeps out of the way. */
+typedef struct shifted {
+  const char *table, *title;
+  prem_phase phase; /* that gives the unit of the offsets */
+  bool shown[PREM_PHASE_COUNT];
+} shifted;
+
+static const shifted shifts[] = {
+    {"prefetch_shift",
+     "Prefetches, each with its compute, moved apart",
+     PREM_PREFETCH,
+     {true, true, false}},
+    {"writeback_shift", "Writebacks moved apart", PREM_WRITEBACK, {false, false, true}}};
+enum { SHIFT_COUNT = sizeof shifts / sizeof *shifts };
+
+typedef struct spread {
+  double median_us, spread_us;
+} spread;
+
+typedef struct phase_shift {
+  prem_setup setup;
+  prem_convolutions convolutions; /* planned with what phases take in company */
+  prem_lengths alone;
+  spread together[2][PREM_PHASE_COUNT]; /* kernel-wise, block-wise: at the first offset */
+  spread apart[2][PREM_PHASE_COUNT];    /* at the last */
+} phase_shift;
+
+/* ---- the tables ----------------------------------------------------------------------------- */
+
+static prem_table *begin_table(prem_findings *findings, const shifted *shift) {
+  prem_table *table = prem_findings_table(findings, shift->table, shift->title, NULL);
+  prem_table_column(table, "phase", "");
+  prem_table_column(table, "offset", "ns");
+  prem_table_column(table, "offset / phase alone", "");
+  prem_table_column(table, "median", "us");
+  prem_table_column(table, "p5", "us");
+  prem_table_column(table, "p95", "us");
+  prem_table_column(table, "worst", "us");
+  prem_table_column(table, "p95 - p5", "us");
+  prem_table_column(table, "blocks at memory", "");
+  return table;
+}
+
+static spread add_row(prem_table *table, const char *release, prem_phase phase, int64_t offset_ns,
+                      double of_alone, const prem_outcome *outcome) {
+  const prem_times *times = &outcome->phase[phase];
+  const double p5_us = (double)prem_times_at(times, 0.05) / 1e3;
+  const double p95_us = (double)prem_times_at(times, 0.95) / 1e3;
+  const spread found = {(double)prem_times_at(times, 0.5) / 1e3, p95_us - p5_us};
+  char name[64];
+  snprintf(name, sizeof name, "%s, %s", prem_phase_name(phase), release);
+  prem_table_add_text(table, name);
+  prem_table_add_int(table, offset_ns);
+  prem_table_add_real(table, of_alone);
+  prem_table_add_real(table, found.median_us);
+  prem_table_add_real(table, p5_us);
+  prem_table_add_real(table, p95_us);
+  prem_table_add_real(table, (double)times->max_ns / 1e3);
+  prem_table_add_real(table, found.spread_us);
+  prem_table_add_real(table, outcome->at_once);
+  return found;
+}
+
+static void add_charts(prem_findings *findings, const shifted *shift) {
+  char title[128];
+  snprintf(title, sizeof title, "%s: duration (median, 90 %% of all)", shift->title);
+  prem_chart chart = {.kind = PREM_CHART_LINES,
+                      .title = title,
+                      .table = shift->table,
+                      .x = "offset / phase alone",
+                      .y = "median",
+                      .low = "p5",
+                      .high = "p95",
+                      .series = "phase"};
+  prem_findings_chart(findings, &chart);
+  snprintf(title, sizeof title, "%s: spread of the durations", shift->title);
+  chart.y = "p95 - p5";
+  chart.low = chart.high = NULL;
+  prem_findings_chart(findings, &chart);
+}
+
+static void add_thesis(prem_findings *findings) {
+  static const struct {
+    const char *phase;
+    int64_t change_pct;
+  } rows[] = {{"prefetch", -17}, {"compute", -48}, {"writeback", -25}};
+  prem_table *table = prem_findings_table(
+      findings, "thesis", "Change of the phases' jitter, block-wise, on a Jetson TX2",
+      "thesis, TX2");
+  prem_table_column(table, "phase", "");
+  prem_table_column(table, "jitter", "%");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    prem_table_add_text(table, rows[i].phase);
+    prem_table_add_int(table, rows[i].change_pct);
+  }
+}
+
+/* ---- measuring ------------------------------------------------------------------------------ */
+
+static prem_status run_offset(phase_shift *experiment, const shifted *shift, bool blockwise,
+                              int place, prem_table *table, prem_diag *diag) {
+  prem_convolutions moved = experiment->convolutions;
+  const int64_t step_ns = moved.clock_step_ns;
+  const double alone_ns = (double)experiment->alone.typical[shift->phase];
+  int64_t offset_ns = prem_round_up((int64_t)(offsets[place] * alone_ns), step_ns);
+  offset_ns = offset_ns > 0 ? offset_ns : step_ns;
+  moved.policy = blockwise ? "phase_blockwise" : "phase_kernelwise";
+  /* Left out, an offset is what the phase takes in company: nothing meets. */
+  if (shift->phase == PREM_PREFETCH)
+    moved.prefetch_offset_ns = offset_ns;
+  else
+    moved.writeback_offset_ns = offset_ns;
+  prem_measured measured;
+  const prem_status status = prem_convolutions_run(&experiment->setup, &moved, &measured, diag);
+  for (int p = 0; p < PREM_PHASE_COUNT && status == PREM_OK; ++p) {
+    if (!shift->shown[p])
+      continue;
+    const spread found = add_row(table, blockwise ? "block-wise" : "kernel-wise", (prem_phase)p,
+                                 offset_ns, (double)offset_ns / alone_ns, &measured.outcomes[0]);
+    if (place == 0)
+      experiment->together[blockwise][p] = found;
+    experiment->apart[blockwise][p] = found;
+  }
+  prem_measured_free(&measured);
+  return status;
+}
+
+static prem_status run_shift(phase_shift *experiment, const shifted *shift, prem_table *table,
+                             prem_diag *diag) {
+  const bool has_blocks = experiment->convolutions.blocks > 1;
+  prem_status status = PREM_OK;
+  for (int blockwise = 0; blockwise <= has_blocks; ++blockwise)
+    for (int i = 0; i < OFFSET_COUNT && status == PREM_OK; ++i)
+      status = run_offset(experiment, shift, blockwise, i, table, diag);
+  return status;
+}
+
+static prem_status find_lengths(phase_shift *experiment, prem_diag *diag) {
+  prem_convolutions *convolutions = &experiment->convolutions;
+  const prem_convolutions single = prem_convolutions_alone(convolutions);
+  prem_lengths company;
+  prem_status status =
+      prem_convolutions_lengths(&experiment->setup, &single, &experiment->alone, diag);
+  if (status == PREM_OK)
+    status = prem_convolutions_lengths(&experiment->setup, convolutions, &company, diag);
+  if (status != PREM_OK)
+    return status;
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+    if (company.planned[p] < experiment->alone.planned[p])
+      company.planned[p] = experiment->alone.planned[p];
+  prem_convolutions_expect(convolutions, company.planned);
+  convolutions->warmup_ns = prem_convolutions_warmup_ns(convolutions);
+  return PREM_OK;
+}
+
+/* ---- what it says --------------------------------------------------------------------------- */
+
+static double change_pct(double from, double to) {
+  return from > 0 ? 100.0 * (to - from) / from : 0.0;
+}
+
+static void conclude(const phase_shift *experiment, prem_findings *findings) {
+  const bool blockwise = experiment->convolutions.blocks > 1;
+  const spread *from = experiment->together[blockwise], *to = experiment->apart[blockwise];
+  double median[PREM_PHASE_COUNT], width[PREM_PHASE_COUNT];
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
+    median[p] = change_pct(from[p].median_us, to[p].median_us);
+    width[p] = change_pct(from[p].spread_us, to[p].spread_us);
+  }
+  prem_findings_verdict(
+      findings,
+      "Moved from all at once to far apart (%s), prefetches change by %+.0f %% (spread %+.0f %%), "
+      "computes by %+.0f %% (%+.0f %%), writebacks by %+.0f %% (%+.0f %%).",
+      blockwise ? "block-wise" : "kernel-wise", median[PREM_PREFETCH], width[PREM_PREFETCH],
+      median[PREM_COMPUTE], width[PREM_COMPUTE], median[PREM_WRITEBACK], width[PREM_WRITEBACK]);
+}
+
+static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+                       prem_diag *diag) {
+  int64_t done = 0;
+  phase_shift experiment = {.setup = {.setting = setting,
+                                      .findings = findings,
+                                      .modes = {PREM_MODE_TT},
+                                      .mode_count = 1,
+                                      .repeat = setting->quick ? 20 : 50,
+                                      .discard = 1,
+                                      .task = -1,
+                                      .done = &done},
+                            .convolutions = prem_convolutions_of(setting->machine, true)};
+  const int releases = experiment.convolutions.blocks > 1 ? 2 : 1;
+  experiment.setup.all = 2 + SHIFT_COUNT * OFFSET_COUNT * releases;
+  prem_table *tables[SHIFT_COUNT];
+  for (int i = 0; i < SHIFT_COUNT; ++i) {
+    tables[i] = begin_table(findings, &shifts[i]);
+    add_charts(findings, &shifts[i]);
+  }
+  add_thesis(findings);
+  prem_status status = find_lengths(&experiment, diag);
+  for (int i = 0; i < SHIFT_COUNT && status == PREM_OK; ++i)
+    status = run_shift(&experiment, &shifts[i], tables[i], diag);
+  if (status == PREM_OK)
+    conclude(&experiment, findings);
+  return status;
+}
+
+const prem_experiment prem_phase_shift_experiment = {
+    .name = "phase_shift",
+    .title = "Phases moved against each other",
+    .question = "How long and how steady are phases, the further apart those of one kind start?",
+    .backends = "cuda cpu",
+    .run = run};

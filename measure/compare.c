@@ -1,0 +1,713 @@
+/* Runs of several modes, interleaved in random order, folded into one row for each mode. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "measure/stops.h"
+#include "ttprem/measure.h"
+
+enum {
+  MOST_RESIDENT_LAUNCHES = 10,
+  EXAMPLE_RECORDS = 1 << 20 /* 56 MiB a row: far more than a picture can show */
+};
+
+typedef struct prem_time_list {
+  int64_t *ns;
+  int64_t count, room;
+} prem_time_list;
+
+/** What a row's summaries are made of. */
+typedef struct prem_samples {
+  prem_time_list makespan, response, launch;
+  int64_t hyperperiods; /* of the runs before, those that do not count among them */
+} prem_samples;
+
+typedef struct prem_campaign {
+  prem_session *session;
+  const prem_schedule *schedule;
+  const prem_compare_options *options;
+  prem_diag *diag;
+  prem_result *result;
+  prem_samples samples[PREM_MODE_COUNT]; /* of each row */
+  bool is_left_out[PREM_MODE_COUNT];     /* the same */
+  prem_trace *trace;
+  int64_t rounds; /* 0: until the duration is over */
+  int64_t repeat; /* hyperperiods counted, over all launches; resident only */
+  int64_t phases; /* of one hyperperiod */
+  bool has_outputs;
+  int64_t runs_done;
+  uint64_t random;
+} prem_campaign;
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static prem_status refuse(prem_diag *diag, prem_status status, const char *key,
+                          const char *reason) {
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, key, "%s", reason);
+  return status;
+}
+
+/* ---- samples -------------------------------------------------------------------------------- */
+
+static bool time_list_add(prem_time_list *list, int64_t ns) {
+  if (list->count == list->room) {
+    int64_t room = list->room ? 2 * list->room : 256;
+    int64_t *grown = realloc(list->ns, (size_t)room * sizeof *grown);
+    if (!grown)
+      return false;
+    list->ns = grown;
+    list->room = room;
+  }
+  list->ns[list->count++] = ns;
+  return true;
+}
+
+static void samples_free(prem_samples *samples) {
+  free(samples->makespan.ns);
+  free(samples->response.ns);
+  free(samples->launch.ns);
+}
+
+static int64_t job_release_ns(const prem_task *task, int64_t job) {
+  return job * task->period_ns + task->release_ns;
+}
+
+/** Response times in the order of tasks and jobs, then the makespan, of one hyperperiod. */
+static bool add_sample(prem_samples *samples, const prem_schedule *schedule,
+                       const prem_trace *trace, int64_t hyperperiod) {
+  int64_t begin_ns = hyperperiod * schedule->plan->hyperperiod_ns;
+  const int64_t *ends_ns = trace->job_end_ns + hyperperiod * trace->job_count;
+  int64_t last_ns = begin_ns;
+  for (int32_t t = 0; t < trace->task_count; ++t)
+    for (int64_t j = trace->first_job[t]; j < trace->first_job[t + 1]; ++j) {
+      int64_t release_ns = begin_ns + job_release_ns(&schedule->tasks[t], j - trace->first_job[t]);
+      if (!time_list_add(&samples->response, ends_ns[j] - release_ns))
+        return false;
+      last_ns = larger(last_ns, ends_ns[j]);
+    }
+  return time_list_add(&samples->makespan, last_ns - begin_ns);
+}
+
+/* ---- folding a run into its row ------------------------------------------------------------- */
+
+/** Counted hyperperiods of which no raw record is missing. */
+static prem_status count_complete(const prem_campaign *campaign, int64_t discard,
+                                  int64_t *complete) {
+  const prem_trace *trace = campaign->trace;
+  *complete = 0;
+  if (trace->hyperperiods <= discard)
+    return PREM_OK;
+  int64_t *kept = calloc((size_t)trace->hyperperiods, sizeof *kept);
+  if (!kept)
+    return PREM_ERR_MEMORY;
+  for (int64_t i = 0; i < trace->record_count; ++i)
+    if (trace->records[i].hyperperiod < trace->hyperperiods)
+      ++kept[trace->records[i].hyperperiod];
+  for (int64_t h = discard; h < trace->hyperperiods; ++h)
+    *complete += kept[h] == campaign->phases;
+  free(kept);
+  return PREM_OK;
+}
+
+/** A copy of what pictures need: the first counted records. */
+static prem_status keep_example(const prem_campaign *campaign, int64_t discard, prem_trace **out) {
+  const prem_trace *trace = campaign->trace;
+  prem_trace *copy = NULL;
+  int64_t hyperperiods = trace->hyperperiod_capacity;
+  prem_status status = prem_trace_new(campaign->schedule, hyperperiods,
+                                      smaller(trace->record_count, EXAMPLE_RECORDS), &copy);
+  if (status != PREM_OK)
+    return status;
+  for (int64_t i = 0; i < trace->record_count && copy->record_count < copy->record_capacity; ++i)
+    if (trace->records[i].hyperperiod >= discard)
+      copy->records[copy->record_count++] = trace->records[i];
+  copy->lost = trace->lost;
+  copy->oversubscribed = trace->oversubscribed;
+  copy->launch_ns = trace->launch_ns;
+  *out = copy;
+  return PREM_OK;
+}
+
+static void fold_cells(prem_row *row, const prem_trace *trace) {
+  for (int32_t t = 0; t < row->task_count; ++t)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      prem_cell_merge(&row->tasks[t].phase[p], &trace->cells[t * PREM_PHASE_COUNT + p]);
+  row->warmup_phases += trace->warmup_count;
+  row->trace_lost += trace->lost;
+  row->oversubscribed |= trace->oversubscribed;
+}
+
+static prem_status fold_violations(const prem_campaign *campaign, prem_row *row, int64_t discard) {
+  int64_t complete = 0, certain = 0, possible = 0;
+  prem_status status = count_complete(campaign, discard, &complete);
+  if (status == PREM_OK)
+    status = prem_violations(campaign->schedule, campaign->trace, discard,
+                             campaign->result->machine.clock_skew_ns, &certain, &possible);
+  row->violations_checked += complete;
+  row->violations_certain += certain;
+  row->violations_possible += possible;
+  return status;
+}
+
+/** Why releases were late; there are none but in tt. */
+static prem_status fold_causes(const prem_campaign *campaign, prem_row *row, int64_t discard,
+                               int64_t first_run) {
+  if (row->mode != PREM_MODE_TT)
+    return PREM_OK;
+  prem_late_causes *causes = calloc((size_t)row->task_count * PREM_PHASE_COUNT + 1, sizeof *causes);
+  if (!causes)
+    return PREM_ERR_MEMORY;
+  for (int32_t i = 0; i < row->task_count * PREM_PHASE_COUNT; ++i)
+    causes[i] = row->tasks[i / PREM_PHASE_COUNT].late[i % PREM_PHASE_COUNT];
+  prem_status status =
+      prem_find_causes(campaign->schedule, campaign->trace, discard,
+                       campaign->result->machine.clock_step_ns, first_run, causes, &row->first);
+  for (int32_t i = 0; i < row->task_count * PREM_PHASE_COUNT; ++i)
+    row->tasks[i / PREM_PHASE_COUNT].late[i % PREM_PHASE_COUNT] = causes[i];
+  free(causes);
+  return status;
+}
+
+/** What no phase should take: far more than planned, and than the phases of its kind took here. */
+static int64_t least_stop_ns(const prem_campaign *campaign) {
+  enum { LEAST_NS = 50000, MEANS = 4 };
+  const prem_schedule *schedule = campaign->schedule;
+  int64_t least_ns = LEAST_NS;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
+      const prem_cell *cell = &campaign->trace->cells[t * PREM_PHASE_COUNT + phase];
+      const int64_t planned_ns = schedule->tasks[t].phase[phase].wcet_ns;
+      least_ns = larger(least_ns, planned_ns < INT64_MAX / 2 ? 2 * planned_ns : INT64_MAX);
+      if (cell->count > 0)
+        least_ns = larger(least_ns, MEANS * (cell->duration_sum_ns / cell->count));
+    }
+  return least_ns;
+}
+
+/** Has somebody else been given the processor meanwhile, as processes that share a GPU take turns?
+ *  The simulator has nobody else. */
+static prem_status fold_stops(const prem_campaign *campaign, prem_row *row) {
+  if (strcmp(campaign->result->machine.backend, "sim") == 0)
+    return PREM_OK;
+  prem_stops found = {0};
+  const prem_status status = prem_trace_stops(campaign->trace, least_stop_ns(campaign), &found);
+  row->stops += found.count;
+  row->stop_longest_ns = larger(row->stop_longest_ns, found.longest_ns);
+  return status;
+}
+
+/** What takes the records in order. */
+static prem_status judge_run(prem_campaign *campaign, prem_row *row, int64_t discard,
+                             int64_t first_run) {
+  prem_trace_sort(campaign->trace);
+  prem_status status = fold_violations(campaign, row, discard);
+  if (status == PREM_OK)
+    status = fold_causes(campaign, row, discard, first_run);
+  if (status == PREM_OK)
+    status = fold_stops(campaign, row);
+  if (status == PREM_OK && !row->example && campaign->trace->record_count > 0)
+    status = keep_example(campaign, discard, &row->example);
+  return status;
+}
+
+static prem_status fold_run(prem_campaign *campaign, int32_t row_index, int64_t discard) {
+  prem_row *row = &campaign->result->rows[row_index];
+  prem_samples *samples = &campaign->samples[row_index];
+  prem_trace *trace = campaign->trace;
+  int64_t run = samples->launch.count;
+  for (int64_t h = discard; h < trace->hyperperiods; ++h)
+    if (!add_sample(samples, campaign->schedule, trace, h))
+      return PREM_ERR_MEMORY;
+  if (!time_list_add(&samples->launch, trace->launch_ns))
+    return PREM_ERR_MEMORY;
+  fold_cells(row, trace);
+  prem_status status = PREM_OK;
+  if (!campaign->options->times_only)
+    status = judge_run(campaign, row, discard, samples->hyperperiods);
+  samples->hyperperiods += trace->hyperperiods;
+  if (status == PREM_OK && campaign->options->on_trace)
+    status = campaign->options->on_trace(campaign->options->trace_context, trace, row->mode, run);
+  return status;
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+/** splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014). */
+static uint64_t next_random(uint64_t *state) {
+  uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+  z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+  z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+  return z ^ z >> 31;
+}
+
+static void shuffle(int32_t *order, int32_t count, uint64_t *state) {
+  for (int32_t i = count - 1; i > 0; --i) {
+    int32_t j = (int32_t)(next_random(state) % (uint64_t)(i + 1));
+    int32_t swapped = order[i];
+    order[i] = order[j];
+    order[j] = swapped;
+  }
+}
+
+static prem_status verify_outputs(prem_campaign *campaign, prem_row *row) {
+  if (!campaign->has_outputs || !prem_mode_computes(row->mode))
+    return PREM_OK;
+  prem_verdict verdict = {0};
+  prem_status status = prem_session_verify(campaign->session, &verdict);
+  if (status != PREM_OK)
+    return status;
+  if (!verdict.ok && row->output_ok)
+    row->verdict = verdict;
+  row->output_checked = true;
+  row->output_ok &= verdict.ok;
+  return PREM_OK;
+}
+
+/** One launch of one mode. A run that is cut short still gives what it measured. */
+static prem_status run_once(prem_campaign *campaign, int32_t row_index, int64_t hyperperiods,
+                            int64_t discard, bool counted) {
+  prem_row *row = &campaign->result->rows[row_index];
+  prem_run_request request = {.mode = row->mode,
+                              .hyperperiods = hyperperiods,
+                              .discard = discard,
+                              .stop = campaign->options->stop,
+                              .engine = campaign->options->engine};
+  /* What computes nothing leaves the outputs of the run before. */
+  prem_status status =
+      prem_mode_computes(row->mode) ? prem_session_poison(campaign->session) : PREM_OK;
+  if (status != PREM_OK)
+    return status;
+  status = prem_session_run(campaign->session, &request, campaign->trace, campaign->diag);
+  bool measured = status == PREM_OK || status == PREM_ERR_INTERRUPTED || status == PREM_ERR_MACHINE;
+  if (measured && counted) {
+    prem_status folded = fold_run(campaign, row_index, discard);
+    status = status == PREM_OK ? folded : status;
+  }
+  row->discarded += counted ? smaller(discard, campaign->trace->hyperperiods) : 1;
+  return status == PREM_OK ? verify_outputs(campaign, row) : status;
+}
+
+static int64_t launch_share(const prem_campaign *campaign, int64_t round) {
+  int64_t launches = campaign->rounds;
+  return campaign->repeat / launches + (round < campaign->repeat % launches);
+}
+
+/** The other modes go on; without one the comparison is over. */
+static prem_status leave_out(prem_campaign *campaign, int32_t row_index) {
+  prem_result *result = campaign->result;
+  prem_left_out *left_out = &result->left_out[result->left_out_count++];
+  const size_t problems = prem_diag_count(campaign->diag);
+  const char *reason = problems > 0 ? prem_diag_at(campaign->diag, problems - 1)->reason : "";
+  left_out->mode = result->rows[row_index].mode;
+  snprintf(left_out->reason, sizeof left_out->reason, "%s", reason);
+  campaign->is_left_out[row_index] = true;
+  return result->left_out_count < result->row_count ? PREM_OK : PREM_ERR_UNAVAILABLE;
+}
+
+static prem_status run_in_round(prem_campaign *campaign, int32_t row_index, int64_t round) {
+  const prem_compare_options *options = campaign->options;
+  prem_status status;
+  if (campaign->is_left_out[row_index])
+    return PREM_OK;
+  if (options->scenario == PREM_RESIDENT)
+    status = run_once(campaign, row_index, options->discard + launch_share(campaign, round),
+                      options->discard, true);
+  else
+    status = run_once(campaign, row_index, 1, 0, round >= options->discard);
+  if (status == PREM_ERR_UNAVAILABLE)
+    status = leave_out(campaign, row_index);
+  ++campaign->runs_done;
+  if (options->progress)
+    options->progress(options->progress_context, campaign->runs_done,
+                      campaign->rounds * options->mode_count, options->modes[row_index]);
+  return status;
+}
+
+static prem_status run_round(prem_campaign *campaign, int64_t round) {
+  int32_t order[PREM_MODE_COUNT];
+  int32_t count = campaign->options->mode_count;
+  for (int32_t i = 0; i < count; ++i)
+    order[i] = i;
+  shuffle(order, count, &campaign->random);
+  for (int32_t i = 0; i < count; ++i) {
+    if (campaign->options->stop && *campaign->options->stop)
+      return PREM_ERR_INTERRUPTED;
+    prem_status status = run_in_round(campaign, order[i], round);
+    if (status != PREM_OK)
+      return status;
+  }
+  return PREM_OK;
+}
+
+static double monotonic_s(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static prem_status run_rounds(prem_campaign *campaign) {
+  double duration_s = campaign->options->duration_s;
+  /* However short the duration, one round counts. */
+  const int64_t least =
+      1 + (campaign->options->scenario == PREM_RELAUNCH ? campaign->options->discard : 0);
+  double began_s = monotonic_s();
+  prem_status status = PREM_OK;
+  for (int64_t round = 0; campaign->rounds == 0 || round < campaign->rounds; ++round) {
+    if (duration_s > 0 && round >= least && monotonic_s() - began_s >= duration_s)
+      break;
+    status = run_round(campaign, round);
+    if (status != PREM_OK)
+      break;
+  }
+  return status;
+}
+
+/* ---- setting up ----------------------------------------------------------------------------- */
+
+static prem_status judge_options(const prem_compare_options *options, const prem_backend *backend,
+                                 prem_diag *diag) {
+  if (options->mode_count < 1 || options->mode_count > PREM_MODE_COUNT)
+    return refuse(diag, PREM_ERR_ARGUMENT, "modes", "name at least one mode, and each once");
+  if (options->repeat < 0 || options->discard < 0 || options->max_records < 0)
+    return refuse(diag, PREM_ERR_ARGUMENT, "repeat", "a count is negative; the least is 0");
+  if (options->repeat == 0 && !(options->duration_s > 0))
+    return refuse(diag, PREM_ERR_ARGUMENT, "repeat",
+                  "0 runs and no duration: ask for at least 1 run, or for a duration above 0 s");
+  unsigned seen = 0;
+  for (int32_t i = 0; i < options->mode_count; ++i) {
+    prem_mode mode = options->modes[i];
+    if (seen & 1u << mode)
+      return refuse(diag, PREM_ERR_ARGUMENT, "modes", "a mode is named twice; name each once");
+    seen |= 1u << mode;
+    if (!prem_backend_has_mode(backend, mode)) {
+      prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "modes",
+                    "the backend '%s' has no mode '%s'", prem_backend_name(backend),
+                    prem_mode_name(mode));
+      return PREM_ERR_UNAVAILABLE;
+    }
+  }
+  return PREM_OK;
+}
+
+/** A launch cannot be cut short by a duration without losing its verdict: as much is asked for as
+ *  fits, and discarding takes no more than half of it. */
+static void fit_into_duration(prem_campaign *campaign) {
+  const prem_compare_options *options = campaign->options;
+  double fitting = options->duration_s * 1e9 / (double)campaign->schedule->plan->hyperperiod_ns /
+                   options->mode_count;
+  int64_t room = fitting < (double)PREM_MAX_NS ? (int64_t)fitting : PREM_MAX_NS;
+  if (options->discard > 0 && campaign->rounds > room / 2 / options->discard)
+    campaign->rounds = larger(room / 2 / options->discard, 1);
+  int64_t counted = larger(room - campaign->rounds * options->discard, 1);
+  if (campaign->repeat == 0 || campaign->repeat > counted)
+    campaign->repeat = counted;
+  campaign->rounds = smaller(campaign->rounds, campaign->repeat);
+}
+
+static int64_t most_launches(const prem_compare_options *options) {
+  return options->launches > 0 ? options->launches : MOST_RESIDENT_LAUNCHES;
+}
+
+/** How often the modes are launched, and for how long. */
+static void lay_out_rounds(prem_campaign *campaign) {
+  const prem_compare_options *options = campaign->options;
+  campaign->repeat = options->repeat;
+  if (options->scenario == PREM_RELAUNCH) {
+    campaign->rounds = options->repeat ? options->discard + options->repeat : 0;
+    return;
+  }
+  campaign->rounds = most_launches(options);
+  if (options->duration_s > 0)
+    fit_into_duration(campaign);
+  else
+    campaign->rounds = smaller(campaign->repeat, campaign->rounds);
+}
+
+static prem_status make_trace(prem_campaign *campaign) {
+  const prem_compare_options *options = campaign->options;
+  prem_slot *slots = NULL;
+  prem_status status = prem_plan_expand(campaign->schedule, campaign->schedule->plan, &slots,
+                                        &campaign->phases, campaign->diag);
+  free(slots);
+  if (status != PREM_OK)
+    return status;
+  int64_t hyperperiods =
+      options->scenario == PREM_RESIDENT ? options->discard + launch_share(campaign, 0) : 1;
+  return prem_trace_new(campaign->schedule, hyperperiods, options->max_records, &campaign->trace);
+}
+
+static int32_t memory_demand(const prem_phase_spec *spec) {
+  return spec->demand ? spec->demand[0] : 0;
+}
+
+/** What the plan promises for `memory`: never two memory phases at once if any two of them together
+ *  ask for more than there is. */
+static prem_exclusivity plan_exclusivity(const prem_schedule *schedule) {
+  const prem_resource *memory = &schedule->platform.resources[0];
+  int64_t least = INT64_MAX;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    for (int p = PREM_PREFETCH; p <= PREM_WRITEBACK; p += PREM_WRITEBACK - PREM_PREFETCH) {
+      const prem_phase_spec *spec = &schedule->tasks[t].phase[p];
+      if (!spec->exists)
+        continue;
+      if (spec->busy_ns > 0 && spec->busy_ns < spec->wcet_ns)
+        return PREM_EXCLUSIVE_REGULATED;
+      least = smaller(least, memory_demand(spec));
+    }
+  if (least > memory->capacity / 2)
+    return memory->per_task ? PREM_EXCLUSIVE_GANG : PREM_EXCLUSIVE_BLOCK;
+  return PREM_EXCLUSIVE_NONE;
+}
+
+static bool mode_keeps_resources(prem_mode mode) {
+  return mode == PREM_MODE_TT || mode == PREM_MODE_LOCK;
+}
+
+static prem_status make_row(const prem_campaign *campaign, prem_mode mode, prem_row *row) {
+  const prem_schedule *schedule = campaign->schedule;
+  row->mode = mode;
+  row->scenario = campaign->options->scenario;
+  row->exclusivity = mode_keeps_resources(mode) ? plan_exclusivity(schedule) : PREM_EXCLUSIVE_NONE;
+  row->output_ok = true;
+  row->verdict = (prem_verdict){.ok = true, .array = -1};
+  row->job_count = campaign->trace->job_count;
+  memcpy(row->backend, campaign->result->machine.backend, sizeof row->backend);
+  strncpy(row->label, prem_mode_name(mode), sizeof row->label - 1);
+  row->tasks = calloc((size_t)schedule->task_count + 1, sizeof *row->tasks);
+  if (!row->tasks)
+    return PREM_ERR_MEMORY;
+  row->task_count = schedule->task_count;
+  for (int32_t t = 0; t < row->task_count; ++t) {
+    prem_task_result *task = &row->tasks[t];
+    memcpy(task->name, schedule->tasks[t].name, sizeof task->name);
+    task->published_ns = -1;
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
+      prem_cell_clear(&task->phase[p]);
+      task->wcet_ns[p] = schedule->tasks[t].phase[p].wcet_ns;
+    }
+  }
+  return PREM_OK;
+}
+
+static bool writes_arrays(const prem_schedule *schedule) {
+  for (int32_t a = 0; a < schedule->array_count; ++a)
+    if (schedule->arrays[a].writer >= 0)
+      return true;
+  return false;
+}
+
+static prem_status make_result(prem_campaign *campaign) {
+  const prem_schedule *schedule = campaign->schedule;
+  prem_result *result = campaign->result = calloc(1, sizeof *result);
+  if (!result)
+    return PREM_ERR_MEMORY;
+  memcpy(result->schedule_name, schedule->name, sizeof result->schedule_name);
+  memcpy(result->schedule_sha256, schedule->sha256, sizeof result->schedule_sha256);
+  result->hyperperiod_ns = schedule->plan->hyperperiod_ns;
+  result->machine = *prem_session_machine(campaign->session);
+  result->late_ns = schedule->platform.late_ns;
+  result->seed = campaign->options->seed;
+  result->began_unix_s = (int64_t)time(NULL);
+  campaign->has_outputs = writes_arrays(schedule);
+  lay_out_rounds(campaign);
+  prem_status status = make_trace(campaign);
+  if (status != PREM_OK)
+    return status;
+  result->rows = calloc(PREM_MODE_COUNT, sizeof *result->rows);
+  if (!result->rows)
+    return PREM_ERR_MEMORY;
+  for (; status == PREM_OK && result->row_count < campaign->options->mode_count;
+       ++result->row_count)
+    status = make_row(campaign, campaign->options->modes[result->row_count],
+                      &result->rows[result->row_count]);
+  return status;
+}
+
+/* ---- summing up ----------------------------------------------------------------------------- */
+
+static prem_status summarise_copy(const int64_t *values, int64_t count, prem_summary *out) {
+  int64_t *copy = malloc((size_t)(count + 1) * sizeof *copy);
+  if (!copy)
+    return PREM_ERR_MEMORY;
+  if (count > 0)
+    memcpy(copy, values, (size_t)count * sizeof *copy);
+  prem_summarise(copy, count, out);
+  free(copy);
+  return PREM_OK;
+}
+
+/** `values` in the order of execution, `per_sample` of them in each sample. */
+static prem_padding pad(const prem_campaign *campaign, const int64_t *values, int64_t samples,
+                        int64_t per_sample) {
+  const int64_t trained = samples / 2 * per_sample, all = samples * per_sample;
+  const int64_t step_ns = larger(campaign->result->machine.clock_step_ns, 1);
+  prem_padding padded = {.published_ns = -1};
+  if (trained == 0)
+    return padded;
+  int64_t longest_ns = values[0];
+  for (int64_t i = 1; i < trained; ++i)
+    longest_ns = larger(longest_ns, values[i]);
+  padded.published_ns = (longest_ns + 2 * step_ns - 1) / step_ns * step_ns;
+  padded.trained = trained;
+  padded.judged = all - trained;
+  for (int64_t i = trained; i < all; ++i)
+    padded.missed += values[i] > padded.published_ns;
+  return padded;
+}
+
+/** Over all jobs of a task in all samples. */
+static prem_status summarise_responses(const prem_campaign *campaign, prem_row *row, int32_t t) {
+  const int64_t *first_job = campaign->trace->first_job;
+  int64_t jobs = first_job[t + 1] - first_job[t], count = 0;
+  int64_t *values = calloc((size_t)(row->repeats * jobs) + 1, sizeof *values);
+  if (!values)
+    return PREM_ERR_MEMORY;
+  for (int64_t s = 0; s < row->repeats; ++s)
+    for (int64_t j = 0; j < jobs; ++j)
+      values[count++] = row->response_samples_ns[s * row->job_count + first_job[t] + j];
+  prem_task_result *task = &row->tasks[t];
+  if (!prem_mode_computes(row->mode)) /* nor responds */
+    count = 0;
+  task->padded = pad(campaign, values, count > 0 ? row->repeats : 0, jobs);
+  prem_summarise(values, count, &task->response_ns);
+  free(values);
+  int64_t publish_ns = campaign->schedule->tasks[t].publish_ns;
+  if (publish_ns > 0 && task->response_ns.count > 0)
+    task->published_ns = larger(task->response_ns.max, publish_ns);
+  return PREM_OK;
+}
+
+static void sum_cells(prem_row *row) {
+  row->lateness_max_ns = INT64_MIN;
+  for (int32_t t = 0; t < row->task_count; ++t)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
+      const prem_cell *cell = &row->tasks[t].phase[p];
+      row->releases += cell->releases;
+      row->late_releases += cell->late;
+      row->overruns += cell->overruns;
+      row->lateness_max_ns = larger(row->lateness_max_ns, cell->lateness_max_ns);
+      for (int b = 0; b < PREM_HIST_BUCKETS; ++b)
+        row->lateness_hist[b] += cell->lateness_hist[b];
+    }
+}
+
+static prem_status finish_row(const prem_campaign *campaign, prem_row *row, prem_samples *samples) {
+  row->repeats = samples->makespan.count;
+  row->samples_ns = samples->makespan.ns;
+  row->response_samples_ns = samples->response.ns;
+  samples->makespan.ns = samples->response.ns = NULL;
+  prem_status status = summarise_copy(row->samples_ns, row->repeats, &row->makespan_ns);
+  row->padded = pad(campaign, row->samples_ns, prem_mode_computes(row->mode) ? row->repeats : 0, 1);
+  row->jitter_ns = row->makespan_ns.max - row->makespan_ns.min;
+  if (row->makespan_ns.mean > 0)
+    row->jitter_pct = 100.0 * (double)row->jitter_ns / row->makespan_ns.mean;
+  row->max_minus_mean_ns = row->makespan_ns.max - (int64_t)row->makespan_ns.mean;
+  int64_t launches = samples->launch.count;
+  if (launches > 0 && samples->launch.ns[0] >= 0)
+    prem_summarise(samples->launch.ns, launches, &row->launch_ns);
+  for (int32_t t = 0; status == PREM_OK && t < row->task_count; ++t)
+    status = summarise_responses(campaign, row, t);
+  sum_cells(row);
+  const char *setup = prem_session_setup(campaign->session, row->mode);
+  snprintf(row->setup, sizeof row->setup, "%s", setup ? setup : "");
+  return status;
+}
+
+static prem_status copy_tuning(prem_campaign *campaign) {
+  const prem_tuning *from = prem_session_tuning(campaign->session);
+  if (!from || from->trial_count == 0)
+    return PREM_OK;
+  const size_t bytes = (size_t)from->trial_count * sizeof *from->trials;
+  prem_trial *trials = malloc(bytes);
+  if (!trials)
+    return PREM_ERR_MEMORY;
+  memcpy(trials, from->trials, bytes);
+  campaign->result->tuning = (prem_tuning){.trials = trials, .trial_count = from->trial_count};
+  return PREM_OK;
+}
+
+static void row_free(prem_row *row) {
+  free(row->tasks);
+  free(row->samples_ns);
+  free(row->response_samples_ns);
+  prem_first_causes_free(&row->first);
+  prem_trace_free(row->example);
+}
+
+static void drop_left_out(prem_campaign *campaign) {
+  prem_result *result = campaign->result;
+  int32_t kept = 0;
+  for (int32_t i = 0; i < result->row_count; ++i)
+    if (campaign->is_left_out[i])
+      row_free(&result->rows[i]);
+    else
+      result->rows[kept++] = result->rows[i];
+  result->row_count = kept;
+}
+
+static prem_status finish_result(prem_campaign *campaign) {
+  prem_status status = copy_tuning(campaign);
+  for (int32_t i = 0; status == PREM_OK && i < campaign->result->row_count; ++i)
+    status = finish_row(campaign, &campaign->result->rows[i], &campaign->samples[i]);
+  if (status == PREM_OK)
+    drop_left_out(campaign);
+  return status;
+}
+
+static bool measured_anything(const prem_result *result) {
+  for (int32_t i = 0; i < result->row_count; ++i)
+    if (result->rows[i].repeats > 0)
+      return true;
+  return false;
+}
+
+prem_status prem_compare(prem_session *session, const prem_schedule *schedule,
+                         const prem_backend *backend, const prem_compare_options *options,
+                         prem_result **out, prem_diag *diag) {
+  *out = NULL;
+  prem_status status = judge_options(options, backend, diag);
+  if (status != PREM_OK)
+    return status;
+  if (!schedule->plan)
+    return refuse(diag, PREM_ERR_ARGUMENT, "plan", "the schedule has no plan to run");
+  prem_campaign campaign = {.session = session,
+                            .schedule = schedule,
+                            .options = options,
+                            .diag = diag,
+                            .random = options->seed};
+  status = make_result(&campaign);
+  if (status == PREM_OK) {
+    status = run_rounds(&campaign);
+    campaign.result->interrupted = status == PREM_ERR_INTERRUPTED;
+    prem_status finished = finish_result(&campaign);
+    status = finished == PREM_OK ? status : finished;
+    if (status == PREM_OK && campaign.result->left_out_count > 0)
+      status = PREM_ERR_UNAVAILABLE;
+    if (finished == PREM_OK && measured_anything(campaign.result)) {
+      *out = campaign.result;
+      campaign.result = NULL;
+    }
+  }
+  for (int32_t i = 0; i < PREM_MODE_COUNT; ++i)
+    samples_free(&campaign.samples[i]);
+  prem_trace_free(campaign.trace);
+  prem_result_free(campaign.result);
+  return status;
+}
+
+void prem_result_free(prem_result *result) {
+  if (!result)
+    return;
+  for (int32_t i = 0; i < result->row_count; ++i)
+    row_free(&result->rows[i]);
+  free(result->rows);
+  free(result->tuning.trials);
+  free(result);
+}

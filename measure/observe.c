@@ -1,0 +1,275 @@
+/* Parties by turns: each turn is a short comparison of the modes, whose traces are folded. */
+#include "measure/observe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/** The party that is running: what the callback of the comparison needs. */
+typedef struct turn {
+  prem_party *party;
+  const prem_observe_options *options;
+  int64_t discard; /* hyperperiods of a trace that do not count */
+  int64_t *max_ns; /* [task * 3 + phase] of the hyperperiod in hand; 0: none seen */
+} turn;
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* ---- room ----------------------------------------------------------------------------------- */
+
+static prem_status observed_new(prem_observed *observed, int32_t tasks) {
+  observed->task_count = tasks;
+  observed->lateness_max_ns = INT64_MIN;
+  observed->phases = calloc((size_t)tasks * PREM_PHASE_COUNT + 1, sizeof *observed->phases);
+  observed->responses = calloc((size_t)tasks + 1, sizeof *observed->responses);
+  return observed->phases && observed->responses ? PREM_OK : PREM_ERR_MEMORY;
+}
+
+static void observed_free(prem_observed *observed) {
+  for (int32_t i = 0; observed->phases && i < observed->task_count * PREM_PHASE_COUNT; ++i) {
+    prem_times_free(&observed->phases[i].steady);
+    prem_times_free(&observed->phases[i].cold);
+    free(observed->phases[i].run_max.ns);
+  }
+  for (int32_t t = 0; observed->responses && t < observed->task_count; ++t)
+    free(observed->responses[t].ns);
+  prem_times_free(&observed->makespan);
+  free(observed->phases);
+  free(observed->responses);
+  *observed = (prem_observed){0};
+}
+
+prem_status prem_party_forget(prem_party *party) {
+  for (int m = 0; m < PREM_MODE_COUNT; ++m) {
+    observed_free(&party->observed[m]);
+    if (observed_new(&party->observed[m], party->schedule->task_count) != PREM_OK)
+      return PREM_ERR_MEMORY;
+  }
+  return PREM_OK;
+}
+
+prem_status prem_party_open(prem_party *party, const prem_backend *backend, prem_diag *diag) {
+  if (prem_party_forget(party) != PREM_OK)
+    return PREM_ERR_MEMORY;
+  return prem_session_open(backend, party->schedule, &party->session, diag);
+}
+
+void prem_party_close(prem_party *party) {
+  prem_session_close(party->session);
+  party->session = NULL;
+  for (int m = 0; m < PREM_MODE_COUNT; ++m)
+    observed_free(&party->observed[m]);
+}
+
+/* ---- folding a trace ------------------------------------------------------------------------ */
+
+static bool add_to_series(prem_series *series, int64_t ns) {
+  if (series->count == series->room) {
+    const int64_t room = series->room ? 2 * series->room : 64;
+    int64_t *grown = realloc(series->ns, (size_t)room * sizeof *grown);
+    if (!grown)
+      return false;
+    series->ns = grown;
+    series->room = room;
+  }
+  series->ns[series->count++] = ns;
+  return true;
+}
+
+/* Instruction caches and address translation are filled by the first tile of each block. */
+static bool is_cold(const prem_schedule *schedule, const prem_trace_record *record) {
+  return (record->flags & PREM_SLOT_WARMUP) ||
+         (record->hyperperiod == 0 && record->job == 0 &&
+          record->tile < schedule->tasks[record->task].block_count);
+}
+
+static bool add_record(const turn *now, prem_observed *to, const prem_trace_record *record) {
+  const int32_t index = record->task * PREM_PHASE_COUNT + record->phase;
+  prem_observed_phase *phase = &to->phases[index];
+  const int64_t took_ns = record->end_ns - record->start_ns;
+  if (is_cold(now->party->schedule, record))
+    return prem_times_add(&phase->cold, took_ns);
+  if (record->hyperperiod < now->discard)
+    return true;
+  now->max_ns[index] = larger(now->max_ns[index], took_ns);
+  return prem_times_add(&phase->steady, took_ns);
+}
+
+/* Launches are what is alike and independent: a resident launch gives one maximum. */
+static bool add_maxima(const turn *now, prem_observed *to) {
+  bool room = true;
+  for (int32_t i = 0; i < to->task_count * PREM_PHASE_COUNT; ++i) {
+    if (now->max_ns[i] > 0)
+      room &= add_to_series(&to->phases[i].run_max, now->max_ns[i]);
+    now->max_ns[i] = 0;
+  }
+  return room;
+}
+
+static int64_t job_release_ns(const prem_task *task, int64_t job) {
+  return job * task->period_ns + task->release_ns;
+}
+
+static bool add_jobs(const turn *now, prem_observed *to, const prem_trace *trace,
+                     int64_t hyperperiod) {
+  const prem_schedule *schedule = now->party->schedule;
+  const int64_t begin_ns = hyperperiod * schedule->plan->hyperperiod_ns;
+  const int64_t *ends_ns = trace->job_end_ns + hyperperiod * trace->job_count;
+  int64_t last_ns = begin_ns;
+  bool room = true;
+  for (int32_t t = 0; t < trace->task_count; ++t)
+    for (int64_t j = trace->first_job[t]; j < trace->first_job[t + 1]; ++j) {
+      const int64_t release_ns =
+          begin_ns + job_release_ns(&schedule->tasks[t], j - trace->first_job[t]);
+      room &= add_to_series(&to->responses[t], ends_ns[j] - release_ns);
+      last_ns = larger(last_ns, ends_ns[j]);
+    }
+  return room && prem_times_add(&to->makespan, last_ns - begin_ns);
+}
+
+static void add_counts(prem_observed *to, const prem_trace *trace) {
+  for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i) {
+    to->counted += trace->cells[i].count;
+    to->releases += trace->cells[i].releases;
+    to->late += trace->cells[i].late;
+    to->overruns += trace->cells[i].overruns;
+    to->lateness_max_ns = larger(to->lateness_max_ns, trace->cells[i].lateness_max_ns);
+  }
+  to->lost += trace->lost;
+  to->oversubscribed |= trace->oversubscribed;
+}
+
+static prem_status fold_trace(void *context, const prem_trace *trace, prem_mode mode, int64_t run) {
+  (void)run;
+  const turn *now = context;
+  prem_observed *to = &now->party->observed[mode];
+  bool room = true;
+  add_counts(to, trace);
+  for (int64_t i = 0; i < trace->record_count && room; ++i)
+    room = add_record(now, to, &trace->records[i]);
+  for (int64_t h = now->discard; h < trace->hyperperiods && room; ++h)
+    room = add_jobs(now, to, trace, h);
+  if (!room || !add_maxima(now, to))
+    return PREM_ERR_MEMORY;
+  const prem_observe_options *options = now->options;
+  return options->on_trace ? options->on_trace(options->trace_context, trace, mode) : PREM_OK;
+}
+
+/* ---- rounds --------------------------------------------------------------------------------- */
+
+static void leave_out(prem_party *party, prem_mode mode, const char *reason) {
+  snprintf(party->left_out[mode], sizeof party->left_out[mode], "%s",
+           reason[0] ? reason : "not possible here");
+}
+
+/* A comparison of several modes says which are not possible; of the only one the diag says it. */
+static void note_left_out(prem_party *party, const prem_compare_options *compare,
+                          const prem_result *result, const prem_diag *diag) {
+  const size_t problems = prem_diag_count(diag);
+  const char *last = problems > 0 ? prem_diag_at(diag, problems - 1)->reason : "";
+  for (int32_t i = 0; result && i < result->left_out_count; ++i)
+    leave_out(party, result->left_out[i].mode, result->left_out[i].reason);
+  for (int32_t m = 0; !result && m < compare->mode_count; ++m)
+    leave_out(party, compare->modes[m], last);
+}
+
+static bool takes_part(const prem_party *party, prem_mode mode) {
+  return (!party->modes || party->modes & 1U << mode) && !party->left_out[mode][0];
+}
+
+static prem_status take_turn(prem_party *party, const prem_observe_options *options,
+                             int64_t samples, int64_t launches, uint64_t seed, prem_diag *diag) {
+  turn now = {.party = party,
+              .options = options,
+              .discard = options->scenario == PREM_RESIDENT ? options->discard : 0,
+              .max_ns = calloc((size_t)party->schedule->task_count * PREM_PHASE_COUNT + 1,
+                               sizeof *now.max_ns)};
+  if (!now.max_ns)
+    return PREM_ERR_MEMORY;
+  prem_compare_options compare = {.scenario = options->scenario,
+                                  .repeat = samples,
+                                  .discard = options->discard,
+                                  .launches = launches,
+                                  .seed = seed,
+                                  .max_records = options->max_records,
+                                  .engine = options->engine,
+                                  .times_only = true,
+                                  .stop = options->stop,
+                                  .on_trace = fold_trace,
+                                  .trace_context = &now};
+  for (int32_t m = 0; m < options->mode_count; ++m)
+    if (takes_part(party, options->modes[m]))
+      compare.modes[compare.mode_count++] = options->modes[m];
+  prem_result *result = NULL;
+  prem_status status = PREM_OK;
+  if (compare.mode_count > 0)
+    status =
+        prem_compare(party->session, party->schedule, options->backend, &compare, &result, diag);
+  if (status == PREM_ERR_UNAVAILABLE && options->leave_out) {
+    note_left_out(party, &compare, result, diag);
+    status = PREM_OK;
+  }
+  for (int32_t i = 0; result && i < result->row_count; ++i) {
+    prem_observed *observed = &party->observed[result->rows[i].mode];
+    observed->output_wrong |= result->rows[i].output_checked && !result->rows[i].output_ok;
+    observed->discarded += result->rows[i].discarded;
+  }
+  prem_result_free(result);
+  free(now.max_ns);
+  return status;
+}
+
+/** splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014). */
+static uint64_t next_random(uint64_t *state) {
+  uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+  z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+  z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+  return z ^ z >> 31;
+}
+
+static void shuffle(int32_t *order, int32_t count, uint64_t *state) {
+  for (int32_t i = count - 1; i > 0; --i) {
+    const int32_t j = (int32_t)(next_random(state) % (uint64_t)(i + 1));
+    const int32_t swapped = order[i];
+    order[i] = order[j];
+    order[j] = swapped;
+  }
+}
+
+static int64_t share_of(int64_t samples, int64_t rounds, int64_t round) {
+  return samples / rounds + (round < samples % rounds);
+}
+
+/* Resident launches of a turn; 0: as a comparison has them. */
+static int64_t launches_in(const prem_observe_options *options, int64_t rounds, int64_t round) {
+  return options->launches > 0 ? larger(share_of(options->launches, rounds, round), 1) : 0;
+}
+
+prem_status prem_observe(prem_party *parties, int32_t count, const prem_observe_options *options,
+                         prem_diag *diag) {
+  const int64_t rounds = options->rounds < options->samples ? options->rounds : options->samples;
+  int32_t *order = calloc((size_t)count + 1, sizeof *order);
+  uint64_t random = options->seed;
+  prem_status status = order ? PREM_OK : PREM_ERR_MEMORY;
+  for (int32_t i = 0; order && i < count; ++i)
+    order[i] = i;
+  for (int64_t round = 0; round < rounds && status == PREM_OK; ++round) {
+    shuffle(order, count, &random);
+    if (options->around_round)
+      options->around_round(options->round_context, round, true);
+    for (int32_t i = 0; i < count && status == PREM_OK; ++i) {
+      status =
+          options->stop && *options->stop
+              ? PREM_ERR_INTERRUPTED
+              : take_turn(&parties[order[i]], options, share_of(options->samples, rounds, round),
+                          launches_in(options, rounds, round), next_random(&random), diag);
+      if (options->progress && status == PREM_OK)
+        options->progress(options->progress_context, round * count + i + 1, rounds * count);
+    }
+    if (options->around_round)
+      options->around_round(options->round_context, round, false);
+  }
+  free(order);
+  return status;
+}

@@ -1,0 +1,353 @@
+/* Whose ends the first phases of a job wait for. */
+#include "measure/predecessors.h"
+
+#include <stdlib.h>
+
+/* One task's use of one array. */
+typedef struct array_use {
+  int32_t array, task;
+  bool writes;
+} array_use;
+
+/* Phases of `task` of kind `phase` and later ones wait for jobs of `before`. */
+typedef struct edge {
+  int32_t task, before, phase;
+  const prem_after *after; /* NULL: they use the same array */
+} edge;
+
+/* When the plan has a job at work, from the hyperperiod's start. */
+typedef struct job_span {
+  int64_t begin_ns[PREM_PHASE_COUNT]; /* of its first phase of this kind or a later one */
+  int64_t end_ns;
+  int64_t latest_ns; /* end of it and of all jobs of its task before it */
+} job_span;
+
+struct prem_predecessors {
+  const prem_schedule *schedule;
+  const prem_trace *trace;
+  edge *edges; /* by task */
+  int64_t edge_count;
+  int64_t *first_edge; /* [task_count + 1] */
+  job_span *spans;     /* [trace->job_count] */
+  int64_t *last;       /* [hyperperiods][job_count]: the record that ended last; -1: none */
+  int64_t hyperperiods;
+};
+
+/* ---- edges ----------------------------------------------------------------------------------- */
+
+static int compare_uses(const void *left, const void *right) {
+  const array_use *a = left, *b = right;
+  if (a->array != b->array)
+    return a->array < b->array ? -1 : 1;
+  return (a->task > b->task) - (a->task < b->task);
+}
+
+static array_use *collect_uses(const prem_schedule *schedule, int64_t *count) {
+  size_t ports = 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    ports += schedule->tasks[t].definition ? (size_t)schedule->tasks[t].definition->port_count : 0;
+  array_use *uses = malloc((ports + 1) * sizeof *uses);
+  *count = 0;
+  for (int32_t t = 0; uses && t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
+      uses[(*count)++] =
+          (array_use){task->arrays[p], t, task->definition->ports[p].access == PREM_OUT};
+  }
+  if (uses)
+    qsort(uses, (size_t)*count, sizeof *uses, compare_uses);
+  return uses;
+}
+
+/* Without room for them they are counted. */
+static void add_edge(prem_predecessors *of, edge added) {
+  if (of->edges)
+    of->edges[of->edge_count] = added;
+  ++of->edge_count;
+}
+
+static void add_data_edge(prem_predecessors *of, const array_use *use, const array_use *before) {
+  const bool whole = of->schedule->tasks[use->task].definition->compatible;
+  const int32_t phase = whole ? PREM_COMPUTE : use->writes ? PREM_WRITEBACK : PREM_PREFETCH;
+  add_edge(of, (edge){.task = use->task, .before = before->task, .phase = phase});
+}
+
+/* Each writer of an array and each of its other users wait for each other. */
+static void add_data_edges(prem_predecessors *of, const array_use *uses, int64_t count) {
+  for (int64_t first = 0, next; first < count; first = next) {
+    for (next = first; next < count && uses[next].array == uses[first].array;)
+      ++next;
+    for (int64_t w = first; w < next; ++w)
+      for (int64_t u = first; uses[w].writes && u < next; ++u) {
+        if (uses[u].task == uses[w].task)
+          continue;
+        add_data_edge(of, &uses[w], &uses[u]);
+        if (!uses[u].writes)
+          add_data_edge(of, &uses[u], &uses[w]);
+      }
+  }
+}
+
+static void add_edges(prem_predecessors *of, const array_use *uses, int64_t count) {
+  of->edge_count = 0;
+  for (int32_t t = 0; t < of->schedule->task_count; ++t)
+    for (int32_t a = 0; a < of->schedule->tasks[t].after_count; ++a) {
+      const prem_after *after = &of->schedule->tasks[t].after[a];
+      add_edge(of, (edge){.task = t, .before = after->task, .after = after});
+    }
+  add_data_edges(of, uses, count);
+}
+
+static int compare_edges(const void *left, const void *right) {
+  const edge *a = left, *b = right;
+  if (a->task != b->task)
+    return a->task < b->task ? -1 : 1;
+  if (a->before != b->before)
+    return a->before < b->before ? -1 : 1;
+  return (a->phase > b->phase) - (a->phase < b->phase);
+}
+
+/* Tasks may share several arrays. */
+static void say_once(prem_predecessors *of) {
+  int64_t kept = 0;
+  for (int64_t i = 0; i < of->edge_count; ++i)
+    if (i == 0 || of->edges[i].after || of->edges[kept - 1].after ||
+        compare_edges(&of->edges[i], &of->edges[kept - 1]) != 0)
+      of->edges[kept++] = of->edges[i];
+  of->edge_count = kept;
+}
+
+static void index_edges(prem_predecessors *of) {
+  for (int64_t i = 0; i < of->edge_count; ++i)
+    ++of->first_edge[of->edges[i].task + 1];
+  for (int32_t t = 0; t < of->schedule->task_count; ++t)
+    of->first_edge[t + 1] += of->first_edge[t];
+}
+
+static prem_status find_edges(prem_predecessors *of) {
+  int64_t count;
+  array_use *uses = collect_uses(of->schedule, &count);
+  of->first_edge = calloc((size_t)of->schedule->task_count + 1, sizeof *of->first_edge);
+  if (uses && of->first_edge) {
+    add_edges(of, uses, count);
+    of->edges = malloc(((size_t)of->edge_count + 1) * sizeof *of->edges);
+  }
+  if (of->edges) {
+    add_edges(of, uses, count);
+    qsort(of->edges, (size_t)of->edge_count, sizeof *of->edges, compare_edges);
+    say_once(of);
+    index_edges(of);
+  }
+  free(uses);
+  return of->edges ? PREM_OK : PREM_ERR_MEMORY;
+}
+
+/* ---- when the plan has jobs at work ---------------------------------------------------------- */
+
+static int32_t jobs_of(const prem_predecessors *of, int32_t task) {
+  return (int32_t)(of->trace->first_job[task + 1] - of->trace->first_job[task]);
+}
+
+/* Warm-up comes first in its hyperperiod, whatever its times. */
+static void widen_span(job_span *span, const prem_slot *slot) {
+  const int64_t begin_ns = slot->flags & PREM_SLOT_WARMUP ? 0 : slot->start_ns;
+  for (int p = 0; p <= slot->phase; ++p)
+    if (begin_ns < span->begin_ns[p])
+      span->begin_ns[p] = begin_ns;
+  if (slot->start_ns + slot->length_ns > span->end_ns)
+    span->end_ns = slot->start_ns + slot->length_ns;
+}
+
+/* The last job of the hyperperiod before may still be on its way. */
+static void order_ends(const prem_predecessors *of, int32_t task) {
+  job_span *spans = &of->spans[of->trace->first_job[task]];
+  const int32_t jobs = jobs_of(of, task);
+  int64_t latest_ns = 0;
+  for (int32_t j = 0; j < jobs; ++j)
+    latest_ns = spans[j].end_ns > latest_ns ? spans[j].end_ns : latest_ns;
+  latest_ns -= of->schedule->plan->hyperperiod_ns;
+  for (int32_t j = 0; j < jobs; ++j) {
+    latest_ns = spans[j].end_ns > latest_ns ? spans[j].end_ns : latest_ns;
+    spans[j].latest_ns = latest_ns;
+  }
+}
+
+static prem_status find_spans(prem_predecessors *of) {
+  prem_slot *slots = NULL;
+  int64_t count = 0;
+  const size_t jobs = (size_t)of->trace->job_count;
+  of->spans = malloc((jobs + 1) * sizeof *of->spans);
+  if (!of->spans)
+    return PREM_ERR_MEMORY;
+  for (size_t j = 0; j < jobs; ++j)
+    of->spans[j] = (job_span){.begin_ns = {INT64_MAX, INT64_MAX, INT64_MAX}};
+  prem_status status = prem_plan_expand(of->schedule, of->schedule->plan, &slots, &count, NULL);
+  if (status)
+    return status;
+  for (int64_t i = 0; i < count; ++i)
+    if (slots[i].job >= 0 && slots[i].job < jobs_of(of, slots[i].task))
+      widen_span(&of->spans[of->trace->first_job[slots[i].task] + slots[i].job], &slots[i]);
+  free(slots);
+  for (int32_t t = 0; t < of->schedule->task_count; ++t)
+    order_ends(of, t);
+  return PREM_OK;
+}
+
+/* ---- when they ended in fact ----------------------------------------------------------------- */
+
+static prem_status find_last(prem_predecessors *of) {
+  const prem_trace *trace = of->trace;
+  for (int64_t i = 0; i < trace->record_count; ++i)
+    if (trace->records[i].hyperperiod >= of->hyperperiods)
+      of->hyperperiods = trace->records[i].hyperperiod + 1;
+  const size_t count = (size_t)of->hyperperiods * (size_t)trace->job_count;
+  of->last = malloc((count + 1) * sizeof *of->last);
+  if (!of->last)
+    return PREM_ERR_MEMORY;
+  for (size_t i = 0; i < count; ++i)
+    of->last[i] = -1;
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    const prem_trace_record *record = &trace->records[i];
+    int64_t *last = &of->last[record->hyperperiod * trace->job_count +
+                              trace->first_job[record->task] + record->job];
+    if (*last < 0 || record->end_ns > trace->records[*last].end_ns)
+      *last = i;
+  }
+  return PREM_OK;
+}
+
+/* The end of a job, numbered over all hyperperiods, by the records; where one of them is lost, by
+ * the run's own count of ends. */
+static void find_end(const prem_predecessors *of, int64_t number, prem_predecessor *out) {
+  const prem_trace *trace = of->trace;
+  const int64_t jobs = jobs_of(of, out->task), hyperperiod = number / jobs;
+  const int64_t job = trace->first_job[out->task] + number % jobs;
+  const int64_t at = hyperperiod * trace->job_count + job;
+  int64_t end_ns = -1;
+  out->record = hyperperiod < of->hyperperiods ? of->last[at] : -1;
+  if (out->record >= 0)
+    end_ns = trace->records[out->record].end_ns;
+  if (hyperperiod < trace->hyperperiod_capacity && trace->job_end_ns[at] > end_ns &&
+      (out->record < 0 || trace->lost > 0)) {
+    end_ns = trace->job_end_ns[at];
+    out->record = -1;
+  }
+  out->known = end_ns >= 0;
+  out->free_ns = end_ns;
+  out->tardy_ns = end_ns - hyperperiod * of->schedule->plan->hyperperiod_ns - of->spans[job].end_ns;
+}
+
+/* ---- whom a phase waits for ------------------------------------------------------------------ */
+
+static int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+/* How many jobs of a task, from the hyperperiod's first, the plan ends until an instant of it;
+ * below 0 if the last so many of the one before are still going on. */
+static int64_t jobs_ended(const prem_predecessors *of, int32_t task, int64_t at_ns) {
+  const job_span *spans = &of->spans[of->trace->first_job[task]];
+  const int64_t length_ns = of->schedule->plan->hyperperiod_ns;
+  const int32_t jobs = jobs_of(of, task);
+  const int64_t hyperperiod = floor_div(at_ns - spans[0].latest_ns, length_ns);
+  int32_t low = 0, high = jobs;
+  if (hyperperiod > 0)
+    return jobs;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (spans[middle].latest_ns <= at_ns - hyperperiod * length_ns)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return hyperperiod * jobs + low;
+}
+
+/* How many jobs of the predecessor, from the hyperperiod's first, have to end. */
+static int64_t jobs_awaited(const prem_predecessors *of, const edge *from, int32_t job) {
+  const prem_task *task = &of->schedule->tasks[from->task];
+  const prem_task *before = &of->schedule->tasks[from->before];
+  const int64_t length_ns = of->schedule->plan->hyperperiod_ns;
+  if (!from->after)
+    return jobs_ended(of, from->before,
+                      of->spans[of->trace->first_job[from->task] + job].begin_ns[from->phase]);
+  if (!from->after->latest)
+    return job + 1;
+  const int64_t release_ns = task->release_ns + job * task->period_ns;
+  const int64_t period_ns = before->period_ns ? before->period_ns : length_ns;
+  return floor_div(release_ns - before->release_ns, period_ns) + 1;
+}
+
+/* A first writeback asks again for what touches its array; all else the prefetch has seen. */
+static bool is_asked(const prem_predecessors *of, const edge *from,
+                     const prem_trace_record *record) {
+  if (from->phase > record->phase)
+    return false;
+  return record->phase != PREM_WRITEBACK || from->phase == PREM_WRITEBACK ||
+         !of->schedule->tasks[record->task].phase[PREM_PREFETCH].exists;
+}
+
+static int64_t lag_of(const prem_predecessors *of, const edge *from) {
+  const int64_t guard_ns = of->schedule->platform.guard_ns;
+  if (!from->after)
+    return 0;
+  return from->after->lag_ns > guard_ns ? from->after->lag_ns : guard_ns;
+}
+
+static prem_predecessor judge_edge(const prem_predecessors *of, const edge *from,
+                                   const prem_trace_record *record) {
+  prem_predecessor found = {.task = from->before, .record = -1};
+  const int64_t number = record->hyperperiod * (int64_t)jobs_of(of, from->before) +
+                         jobs_awaited(of, from, record->job) - 1;
+  found.exists = number >= 0;
+  if (found.exists)
+    find_end(of, number, &found);
+  found.free_ns += lag_of(of, from);
+  return found;
+}
+
+prem_predecessor prem_predecessor_of(const prem_predecessors *of, const prem_trace_record *record) {
+  prem_predecessor latest = {.record = -1};
+  for (int64_t e = of->first_edge[record->task]; e < of->first_edge[record->task + 1]; ++e) {
+    if (!is_asked(of, &of->edges[e], record))
+      continue;
+    const prem_predecessor found = judge_edge(of, &of->edges[e], record);
+    if (!found.exists || (latest.exists && !latest.known))
+      continue;
+    if (!latest.exists || !found.known || found.free_ns > latest.free_ns)
+      latest = found;
+  }
+  return latest;
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+void prem_predecessors_free(prem_predecessors *of) {
+  if (!of)
+    return;
+  free(of->edges);
+  free(of->first_edge);
+  free(of->spans);
+  free(of->last);
+  free(of);
+}
+
+prem_status prem_predecessors_new(const prem_schedule *schedule, const prem_trace *trace,
+                                  prem_predecessors **out) {
+  *out = NULL;
+  prem_predecessors *of = calloc(1, sizeof *of);
+  if (!of)
+    return PREM_ERR_MEMORY;
+  of->schedule = schedule;
+  of->trace = trace;
+  prem_status status = find_edges(of);
+  if (!status && of->edge_count > 0)
+    status = find_spans(of);
+  if (!status && of->edge_count > 0)
+    status = find_last(of);
+  if (status)
+    prem_predecessors_free(of);
+  else
+    *out = of;
+  return status;
+}

@@ -1,0 +1,44 @@
+/** Small pieces of JSON. A piece that cannot be made is NULL, and whoever gets it passes that on.
+ */
+#ifndef TTPREM_REPORT_JSON_PIECES_H
+#define TTPREM_REPORT_JSON_PIECES_H
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ttprem/base.h"
+
+/** Takes `value`. False once anything failed, so that one test at the end is enough. */
+static inline bool put(json_t *object, const char *key, json_t *value) {
+  return json_object_set_new(object, key, value) == 0;
+}
+
+static inline json_t *finished(json_t *value, bool whole) {
+  if (whole)
+    return value;
+  json_decref(value);
+  return NULL;
+}
+
+static inline json_t *integer(int64_t value) {
+  return json_integer((json_int_t)value);
+}
+
+/** Names and command lines may hold bytes that are no UTF-8: these become '?'. */
+static inline json_t *text(const char *bytes) {
+  json_t *value = json_string(bytes);
+  if (value)
+    return value;
+  char *ascii = strdup(bytes);
+  if (!ascii)
+    return NULL;
+  for (char *c = ascii; *c; ++c)
+    if ((unsigned char)*c >= 0x80)
+      *c = '?';
+  value = json_string(ascii);
+  free(ascii);
+  return value;
+}
+
+#endif

@@ -1,0 +1,18 @@
+/** Is a JSON document what its schema says? The page trusts what passes. */
+#ifndef TTPREM_REPORT_PAGE_SAMPLES_H
+#define TTPREM_REPORT_PAGE_SAMPLES_H
+
+#include <jansson.h>
+
+#include "ttprem/diag.h"
+
+typedef enum prem_document {
+  PREM_DOCUMENT_BROKEN,
+  PREM_DOCUMENT_RESULT,
+  PREM_DOCUMENT_FINDINGS
+} prem_document;
+
+/** What it is; when it is broken, the first reason is in `diag`. */
+prem_document prem_report_check(const json_t *root, const char *path, prem_diag *diag);
+
+#endif

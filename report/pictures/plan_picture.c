@@ -1,0 +1,540 @@
+/*
+ * A plan as a picture: a lane for each block, and beneath it the use of every resource. What would
+ * be too dense to read is cut: as much is drawn as leaves a common phase a few pixels.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/use.h"
+#include "report/pictures/drawing.h"
+#include "ttprem/measure.h"
+
+enum {
+  MOST_LANES = 1056,
+  MOST_SLOTS = 20000,  /* some 3 MB of SVG */
+  PHASES_ACROSS = 190, /* of common length: 6 pixels each */
+  DENSER = 4,          /* so many times, if that shows the whole plan */
+  PHASES_A_LANE = 6,   /* at least, however far apart */
+  HEAD = 96,           /* pixels: title and legend */
+  LANE = 32,           /* at most */
+  LANES = 800,         /* all of them together, as long as each has ... */
+  THIN_LANE = 2,       /* ... this; twice that where computes have a line of their own */
+  BARE_LANE = 8,       /* thinner ones have no room between them */
+  LABEL = 15,          /* a line of text */
+  BETWEEN = 66,        /* panels, with the axis of the upper and the title of the lower one */
+  PANEL = 80,          /* of a resource */
+  FOOT = 66,
+  OUTLINED_STEPS = 250 /* more would be all outline */
+};
+
+static const char warmup_colour[] = "#E4E4E4", use_colour[] = "#56B4E9",
+                  capacity_colour[] = "#D55E00";
+
+/** Blocks in a row whose phases have the same times. */
+typedef struct lane {
+  int32_t first, last;
+} lane;
+
+/** What is drawn of a plan. */
+typedef struct excerpt {
+  lane *lanes;
+  int32_t lane_count;
+  int32_t block_count; /* that tasks use */
+  int32_t *lane_of;    /* the lane of its first block; -1 for all others */
+  prem_slot *slots;    /* planned, of the first block of each lane, by start; up to the end */
+  int64_t slot_count;
+  int64_t planned;          /* phases of the whole plan, warm-up left out */
+  int64_t begin_ns, end_ns; /* of the excerpt */
+  int64_t length_ns;        /* of the plan */
+  int64_t common_ns;        /* the median length of a phase */
+} excerpt;
+
+/** Pixels from the top. */
+typedef struct layout {
+  int lane, lanes, height;
+} layout;
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t slot_end_ns(const prem_slot *slot) {
+  return slot->start_ns + slot->length_ns;
+}
+
+/* ---- what to show --------------------------------------------------------------------------- */
+
+static int by_start(const void *a, const void *b) {
+  const prem_slot *x = a, *y = b;
+  if (x->start_ns != y->start_ns)
+    return x->start_ns < y->start_ns ? -1 : 1;
+  return (x->block > y->block) - (x->block < y->block);
+}
+
+static int by_size(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static bool find_common_length(excerpt *shown) {
+  int64_t count = smaller(shown->slot_count, MOST_SLOTS);
+  int64_t *lengths = malloc((size_t)(count + 1) * sizeof *lengths);
+  if (!lengths)
+    return false;
+  for (int64_t i = 0; i < count; ++i)
+    lengths[i] = shown->slots[i].length_ns;
+  qsort(lengths, (size_t)count, sizeof *lengths, by_size);
+  shown->common_ns = larger(lengths[count / 2], 1);
+  free(lengths);
+  return true;
+}
+
+/** Slots are planned ones, sorted by start, and at least one. */
+static void choose_window(excerpt *shown) {
+  const prem_slot *slots = shown->slots;
+  int64_t count = shown->slot_count, begin_ns = slots[0].start_ns;
+  int64_t few = smaller(count, (int64_t)PHASES_A_LANE * shown->lane_count) - 1;
+  int64_t end_ns = larger(begin_ns + PHASES_ACROSS * shown->common_ns, slot_end_ns(&slots[few]));
+  if (count > MOST_SLOTS)
+    end_ns = smaller(end_ns, slots[MOST_SLOTS].start_ns);
+  bool fits = (shown->length_ns - begin_ns) / DENSER < end_ns - begin_ns;
+  if (end_ns > shown->length_ns || (fits && count <= MOST_SLOTS))
+    end_ns = shown->length_ns;
+  bool from_0 = end_ns == shown->length_ns || begin_ns < (end_ns - begin_ns) / 3;
+  shown->begin_ns = from_0 ? 0 : begin_ns;
+  shown->end_ns = larger(end_ns, shown->begin_ns + 1);
+  while (shown->slot_count > 0 && slots[shown->slot_count - 1].start_ns >= shown->end_ns)
+    --shown->slot_count;
+}
+
+static int by_block(const void *a, const void *b) {
+  const prem_slot *x = a, *y = b;
+  if (x->block != y->block)
+    return x->block < y->block ? -1 : 1;
+  if (x->start_ns != y->start_ns)
+    return x->start_ns < y->start_ns ? -1 : 1;
+  return (x->phase > y->phase) - (x->phase < y->phase);
+}
+
+/** Warm-up is left out: it has no plan. */
+static void keep_planned(excerpt *shown, const prem_slot *slots, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    if (slots[i].flags & PREM_SLOT_WARMUP)
+      continue;
+    shown->length_ns = larger(shown->length_ns, slot_end_ns(&slots[i]));
+    shown->slots[shown->slot_count++] = slots[i];
+  }
+  shown->planned = shown->slot_count;
+  qsort(shown->slots, (size_t)shown->slot_count, sizeof *shown->slots, by_block);
+}
+
+static bool are_alike(const prem_slot *a, const prem_slot *b, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    if (a[i].start_ns != b[i].start_ns || a[i].length_ns != b[i].length_ns ||
+        a[i].task != b[i].task || a[i].phase != b[i].phase || a[i].flags != b[i].flags)
+      return false;
+  return true;
+}
+
+static bool *find_used(const prem_schedule *schedule, int32_t *count) {
+  bool *used = calloc((size_t)schedule->platform.blocks + 1, sizeof *used);
+  for (int32_t t = 0; used && t < schedule->task_count; ++t)
+    for (int32_t i = 0; i < schedule->tasks[t].block_count; ++i) {
+      *count += !used[schedule->tasks[t].blocks[i]];
+      used[schedule->tasks[t].blocks[i]] = true;
+    }
+  return used;
+}
+
+/** Slots are sorted by block; of blocks that share a lane, those of the first are kept. Where there
+ *  is room for all, each block has its own lane. */
+static void fill_lanes(excerpt *shown, const bool *used, int32_t blocks) {
+  bool share = shown->block_count * LANE > LANES;
+  const prem_slot *slots = shown->slots, *before = NULL;
+  int64_t kept = 0, before_count = 0;
+  for (int64_t b = 0, i = 0; b < blocks; ++b) {
+    int64_t first = i;
+    while (i < shown->slot_count && slots[i].block == b)
+      ++i;
+    shown->lane_of[b] = -1;
+    if (!used[b])
+      continue;
+    if (share && before && shown->lanes[shown->lane_count - 1].last == b - 1 &&
+        i - first == before_count && are_alike(before, &slots[first], before_count)) {
+      shown->lanes[shown->lane_count - 1].last = (int32_t)b;
+      continue;
+    }
+    if (shown->lane_count == MOST_LANES)
+      break;
+    shown->lane_of[b] = shown->lane_count;
+    shown->lanes[shown->lane_count++] = (lane){(int32_t)b, (int32_t)b};
+    memmove(&shown->slots[kept], &slots[first], (size_t)(i - first) * sizeof *slots);
+    before = &shown->slots[kept];
+    before_count = i - first;
+    kept += before_count;
+  }
+  shown->slot_count = kept;
+}
+
+static prem_status choose_lanes(excerpt *shown, const prem_schedule *schedule) {
+  int32_t blocks = schedule->platform.blocks;
+  bool *used = find_used(schedule, &shown->block_count);
+  shown->lanes = malloc(((size_t)blocks + 1) * sizeof *shown->lanes);
+  shown->lane_of = malloc(((size_t)blocks + 1) * sizeof *shown->lane_of);
+  bool room = used && shown->lanes && shown->lane_of;
+  if (room)
+    fill_lanes(shown, used, blocks);
+  free(used);
+  return room ? PREM_OK : PREM_ERR_MEMORY;
+}
+
+static prem_status choose_excerpt(excerpt *shown, const prem_schedule *schedule,
+                                  const prem_slot *slots, int64_t count) {
+  shown->slots = malloc((size_t)(count + 1) * sizeof *shown->slots);
+  if (!shown->slots)
+    return PREM_ERR_MEMORY;
+  keep_planned(shown, slots, count);
+  prem_status status = choose_lanes(shown, schedule);
+  if (status != PREM_OK)
+    return status;
+  if (schedule->period_lcm_ns > 0)
+    shown->length_ns = schedule->plan->hyperperiod_ns;
+  qsort(shown->slots, (size_t)shown->slot_count, sizeof *shown->slots, by_start);
+  if (shown->slot_count == 0) {
+    shown->end_ns = larger(shown->length_ns, 1);
+    return PREM_OK;
+  }
+  if (!find_common_length(shown))
+    return PREM_ERR_MEMORY;
+  choose_window(shown);
+  return PREM_OK;
+}
+
+static int32_t blocks_of(const lane *l) {
+  return l->last - l->first + 1;
+}
+
+static layout layout_of(const excerpt *shown, const prem_schedule *schedule) {
+  layout at = {.lane = LANES / (shown->lane_count > 0 ? shown->lane_count : 1)};
+  int least = schedule->platform.buffers > 1 ? 2 * THIN_LANE : THIN_LANE;
+  at.lane = at.lane > LANE ? LANE : at.lane < least ? least : at.lane;
+  at.lanes = at.lane * shown->lane_count;
+  at.height = HEAD + at.lanes + schedule->platform.resource_count * (BETWEEN + PANEL) + FOOT;
+  return at;
+}
+
+/* ---- the lanes ------------------------------------------------------------------------------ */
+
+static double pixel_ns(const excerpt *shown) {
+  return (double)(shown->end_ns - shown->begin_ns) /
+         (PREM_PICTURE_WIDTH - PREM_PICTURE_LEFT - PREM_PICTURE_RIGHT);
+}
+
+/** Where a phase is wide enough, a gap tells it from the next. */
+static void write_slot(FILE *script, const excerpt *shown, const prem_slot *slot,
+                       prem_lane_shape shape, prem_time_axis axis) {
+  prem_lane_place place =
+      prem_lane_place_of(shape, shown->lane_of[slot->block], slot->phase, slot->flags);
+  double gap_ns = 0.8 * pixel_ns(shown);
+  if ((double)slot->length_ns < 5 * gap_ns)
+    gap_ns = 0;
+  prem_write_box(script, (double)slot->start_ns / axis.ns,
+                 ((double)slot_end_ns(slot) - gap_ns) / axis.ns, place.centre, place.half);
+}
+
+static void write_slots(FILE *script, const excerpt *shown, int phase, prem_lane_shape shape,
+                        prem_time_axis axis) {
+  char name[16];
+  snprintf(name, sizeof name, "phase%d", phase);
+  prem_begin_data(script, name);
+  for (int64_t i = 0; i < shown->slot_count; ++i)
+    if (shown->slots[i].phase == phase) {
+      prem_slot slot = shown->slots[i];
+      write_slot(script, shown, &slot, shape, axis);
+      if (slot_end_ns(&slot) > shown->length_ns) { /* goes on in the next hyperperiod */
+        slot.start_ns -= shown->length_ns;
+        write_slot(script, shown, &slot, shape, axis);
+      }
+    }
+  prem_end_data(script);
+}
+
+static bool warms_up(const prem_schedule *schedule) {
+  return schedule->plan->warmup_tiles > 0 && schedule->plan->warmup_ns > 0;
+}
+
+static void write_warmup(FILE *script, const excerpt *shown, const prem_schedule *schedule,
+                         prem_time_axis axis) {
+  prem_begin_data(script, "warmup");
+  if (warms_up(schedule) && schedule->plan->warmup_ns > shown->begin_ns)
+    prem_write_box(script, 0, (double)schedule->plan->warmup_ns / axis.ns,
+                   0.5 * (shown->lane_count - 1), 0.5 * shown->lane_count);
+  prem_end_data(script);
+}
+
+/** Every so many lanes have room for a label: 1, 2, 5, 10, 20 ... */
+static int32_t label_every(int pixels) {
+  static const int32_t steps[] = {1, 2, 5};
+  int32_t tens = 1;
+  for (;; tens *= 10)
+    for (int i = 0; i < 3; ++i)
+      if (steps[i] * tens * pixels >= LABEL)
+        return steps[i] * tens;
+}
+
+static void write_lane_labels(FILE *script, const excerpt *shown, const prem_schedule *schedule,
+                              int pixels) {
+  int32_t every = label_every(pixels);
+  fputs("set ytics (", script);
+  for (int32_t i = 0; i < shown->lane_count; i += every) {
+    fputs(i ? ", " : "", script);
+    prem_write_lane_label(script, schedule, shown->lanes[i].first, shown->lanes[i].last);
+    fprintf(script, " %d", i);
+  }
+  fprintf(script, ") scale %s\n", every > 1 ? "0.5" : "0");
+}
+
+static prem_lane_shape without_room(prem_lane_shape shape) {
+  if (shape.memory_centre < shape.compute_centre)
+    return (prem_lane_shape){-0.25, 0.25, 0.25};
+  return (prem_lane_shape){0, 0, 0.5};
+}
+
+static void draw_lanes(FILE *script, const excerpt *shown, const prem_schedule *schedule,
+                       const layout *at, prem_time_axis axis) {
+  prem_lane_shape shape = prem_lane_shape_of(schedule);
+  if (at->lane < BARE_LANE)
+    shape = without_room(shape);
+  prem_place_panel(script, at->height, HEAD, at->lanes);
+  write_warmup(script, shown, schedule, axis);
+  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+    write_slots(script, shown, phase, shape, axis);
+  fprintf(script, "set yrange [%.1f:-0.5]\n", shown->lane_count - 0.5);
+  write_lane_labels(script, shown, schedule, at->lane);
+  fprintf(script, "plot $warmup with boxxyerror fs solid 1 noborder lc rgb '%s' notitle",
+          warmup_colour);
+  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+    fprintf(script, ", $phase%d with boxxyerror fs solid 1 noborder lc rgb '%s' notitle", phase,
+            prem_phase_colours[phase]);
+  fputc('\n', script);
+}
+
+/* ---- resources ------------------------------------------------------------------------------ */
+
+/** Of the time shown. */
+typedef struct use_summary {
+  int64_t steps, most;
+  double mean;
+} use_summary;
+
+static use_summary summarise(const excerpt *shown, const prem_use_step *steps, int64_t count) {
+  use_summary found = {0};
+  double used_ns = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t from_ns = larger(steps[i].at_ns, shown->begin_ns);
+    int64_t to_ns = i + 1 < count ? smaller(steps[i + 1].at_ns, shown->end_ns) : shown->end_ns;
+    if (to_ns <= from_ns)
+      continue;
+    ++found.steps;
+    found.most = larger(found.most, steps[i].used);
+    used_ns += (double)steps[i].used * (double)(to_ns - from_ns);
+  }
+  found.mean = used_ns / (double)(shown->end_ns - shown->begin_ns);
+  return found;
+}
+
+/** A step line, with the step that is in force at either end of what is shown. */
+static void write_steps(FILE *script, const excerpt *shown, const prem_use_step *steps,
+                        int64_t count, prem_time_axis axis) {
+  fputs("$use << EOD\n", script);
+  int64_t i = 0;
+  while (i + 1 < count && steps[i + 1].at_ns <= shown->begin_ns)
+    ++i;
+  fprintf(script, "%.6f %" PRId64 "\n", (double)shown->begin_ns / axis.ns, steps[i].used);
+  for (++i; i < count && steps[i].at_ns < shown->end_ns; ++i)
+    fprintf(script, "%.6f %" PRId64 "\n", (double)steps[i].at_ns / axis.ns, steps[i].used);
+  fprintf(script, "%.6f %" PRId64 "\n", (double)shown->end_ns / axis.ns, steps[i - 1].used);
+  prem_end_data(script);
+}
+
+static void write_use_title(FILE *script, const prem_resource *resource, use_summary found) {
+  char title[640];
+  snprintf(title, sizeof title,
+           "%s: used over time, capacity %" PRId32 "%s; in the time shown at most %" PRId64
+           ", %.1f %% of the capacity on average",
+           resource->name, resource->capacity,
+           resource->per_task ? " (the blocks of a task count once)" : "", found.most,
+           100 * found.mean / resource->capacity);
+  fputs("set title ", script);
+  prem_write_quoted(script, title);
+  fputs(" offset 0,-0.6\n", script);
+}
+
+static prem_status draw_use(FILE *script, const excerpt *shown, const prem_schedule *schedule,
+                            const prem_slot *slots, int64_t count, int32_t r, prem_time_axis axis) {
+  const prem_resource *resource = &schedule->platform.resources[r];
+  prem_use_step *steps = NULL;
+  int64_t step_count = 0;
+  prem_status status = prem_plan_use(schedule, slots, count, r, &steps, &step_count);
+  if (status != PREM_OK)
+    return status;
+  use_summary found = summarise(shown, steps, step_count);
+  int64_t top = larger(larger(found.most, resource->capacity), 1);
+  write_steps(script, shown, steps, step_count, axis);
+  free(steps);
+  write_use_title(script, resource, found);
+  fprintf(script, "set yrange [0:%.3f]\nset ytics 0,%" PRId64 " scale 0.5\n", 1.2 * (double)top,
+          (top + 2) / 3);
+  fprintf(script, "plot $use with fillsteps fs solid 1 noborder lc rgb '%s' notitle", use_colour);
+  if (found.steps <= OUTLINED_STEPS)
+    fputs(", $use with steps lw 1 lc rgb '#202020' notitle", script);
+  fprintf(script, ", %" PRId32 " with lines lw 2 dt (9,5) lc rgb '%s' notitle\n",
+          resource->capacity, capacity_colour);
+  return PREM_OK;
+}
+
+/* ---- the whole picture ---------------------------------------------------------------------- */
+
+/** Blocks whose first phase comes after the excerpt. */
+static int64_t count_later(const excerpt *shown) {
+  bool *begun = calloc((size_t)shown->lane_count + 1, sizeof *begun);
+  int64_t later = 0;
+  for (int64_t i = 0; begun && i < shown->slot_count; ++i)
+    begun[shown->lane_of[shown->slots[i].block]] = true;
+  for (int32_t i = 0; begun && i < shown->lane_count; ++i)
+    later += begun[i] ? 0 : blocks_of(&shown->lanes[i]);
+  free(begun);
+  return later;
+}
+
+static void write_extent(char *line, size_t bytes, const excerpt *shown, prem_time_axis axis) {
+  int64_t drawn = 0, blocks_drawn = 0;
+  for (int64_t i = 0; i < shown->slot_count; ++i)
+    drawn += blocks_of(&shown->lanes[shown->lane_of[shown->slots[i].block]]);
+  for (int32_t i = 0; i < shown->lane_count; ++i)
+    blocks_drawn += blocks_of(&shown->lanes[i]);
+  bool cut = shown->end_ns < shown->length_ns, fewer = blocks_drawn < shown->block_count;
+  int64_t later_count = count_later(shown);
+  char blocks[96] = "", later[64] = "";
+  if (later_count > 0)
+    snprintf(later, sizeof later, " (%" PRId64 " blocks begin later)", later_count);
+  if (fewer)
+    snprintf(blocks, sizeof blocks, "%" PRId64 " of ", blocks_drawn);
+  snprintf(blocks + strlen(blocks), sizeof blocks - strlen(blocks), "%" PRId32 " block%s%s",
+           shown->block_count, shown->block_count == 1 ? "" : "s",
+           shown->lane_count < blocks_drawn ? " (equal ones in one row)" : "");
+  if (!cut && !fewer)
+    snprintf(line, bytes, "the whole plan: %" PRId64 " phases on %s", shown->planned, blocks);
+  else
+    snprintf(line, bytes,
+             "cut for legibility: %s, %.6g to %.6g %s of %.6g %s, %" PRId64 " of %" PRId64
+             " phases; the rest is not drawn%s",
+             blocks, (double)shown->begin_ns / axis.ns, (double)shown->end_ns / axis.ns, axis.unit,
+             (double)shown->length_ns / axis.ns, axis.unit, drawn, shown->planned, later);
+}
+
+static void write_heading(FILE *script, const excerpt *shown, const prem_schedule *schedule,
+                          prem_time_axis axis, int height) {
+  const prem_plan *plan = schedule->plan;
+  char line[512];
+  snprintf(line, sizeof line, "%s: the plan (%s%s, hyperperiod %" PRId64 " ns)", schedule->name,
+           *plan->policy ? "policy " : "", *plan->policy ? plan->policy : "written by hand",
+           plan->hyperperiod_ns);
+  prem_write_label(script, 1, line, 20, height, "font ',14'");
+  write_extent(line, sizeof line, shown, axis);
+  prem_write_label(script, 2, line, 70, height, "");
+}
+
+static void write_swatch(FILE *script, int number, double x, const char *colour, const char *name,
+                         int height) {
+  double y = 1.0 - 45.0 / height, half = 7.0 / height;
+  fprintf(script,
+          "set object %d rectangle from screen %.5f, screen %.5f to screen %.5f, screen %.5f "
+          "fs solid 1 noborder fc rgb '%s'\n",
+          number, x, y - half, x + 0.02, y + half, colour);
+  fprintf(script, "set label %d '%s' at screen %.5f, screen %.5f left\n", number + 10, name,
+          x + 0.025, y);
+}
+
+static void write_legend(FILE *script, const prem_schedule *schedule, int height) {
+  const char *const names[PREM_PHASE_COUNT] = {"prefetch", "compute", "writeback"};
+  for (int i = 0; i < PREM_PHASE_COUNT; ++i)
+    write_swatch(script, i + 1, 0.012 + 0.095 * i, prem_phase_colours[i], names[i], height);
+  write_swatch(script, 4, 0.297, use_colour, "resource in use", height);
+  fprintf(script,
+          "set arrow 1 from screen 0.4130, screen %.5f to screen 0.4370, screen %.5f nohead lw 2 "
+          "dt (9,5) lc rgb '%s'\nset label 15 'its capacity' at screen 0.4450, screen %.5f left\n",
+          1.0 - 45.0 / height, 1.0 - 45.0 / height, capacity_colour, 1.0 - 45.0 / height);
+  if (warms_up(schedule))
+    write_swatch(script, 6, 0.530, warmup_colour, "warm-up, not planned", height);
+}
+
+static prem_status write_script(FILE *script, const prem_schedule *schedule, const excerpt *shown,
+                                const prem_slot *slots, int64_t count, const char *path) {
+  layout at = layout_of(shown, schedule);
+  prem_time_axis axis = prem_axis_for(shown->end_ns - shown->begin_ns);
+  prem_write_terminal(script, path, at.height);
+  write_heading(script, shown, schedule, axis, at.height);
+  write_legend(script, schedule, at.height);
+  fprintf(script,
+          "set multiplot\nset tics out nomirror\nset border 3 lc rgb '#404040'\n"
+          "unset key\nset grid noytics xtics back lt 1 lw 1 lc rgb '#C8C8C8'\n"
+          "set xrange [%.6f:%.6f]\n",
+          (double)shown->begin_ns / axis.ns, (double)shown->end_ns / axis.ns);
+  draw_lanes(script, shown, schedule, &at, axis);
+  fputs("unset label\nunset object\nunset arrow\n", script); /* drawn once */
+  prem_status status = PREM_OK;
+  int32_t resources = schedule->platform.resource_count;
+  int top = HEAD + at.lanes;
+  for (int32_t r = 0; r < resources && status == PREM_OK; ++r) {
+    top += BETWEEN;
+    prem_place_panel(script, at.height, top, PANEL);
+    if (r == resources - 1)
+      fprintf(script, "set xlabel 'time from the start of the hyperperiod [%s]' offset 0,0.4\n",
+              axis.unit);
+    status = draw_use(script, shown, schedule, slots, count, r, axis);
+    top += PANEL;
+  }
+  fputs("unset multiplot\n", script);
+  return status;
+}
+
+static prem_status draw(const prem_schedule *schedule, const char *path, FILE *script,
+                        const volatile sig_atomic_t *stop, prem_diag *diag) {
+  excerpt shown = {0};
+  prem_slot *slots = NULL;
+  int64_t count = 0;
+  prem_status status = prem_plan_expand(schedule, schedule->plan, &slots, &count, diag);
+  if (status == PREM_OK)
+    status = choose_excerpt(&shown, schedule, slots, count);
+  if (status == PREM_OK)
+    status = write_script(script, schedule, &shown, slots, count, path);
+  if (status == PREM_OK)
+    status = prem_draw_script(script, path, stop, diag);
+  free(shown.slots);
+  free(shown.lanes);
+  free(shown.lane_of);
+  free(slots);
+  return status;
+}
+
+prem_status prem_plan_draw(const prem_schedule *schedule, const char *path,
+                           const volatile sig_atomic_t *stop, prem_diag *diag) {
+  if (!schedule->plan) {
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = schedule->path}, "plan",
+                  "there is no plan to draw; `ttprem plan` makes one");
+    return PREM_ERR_ARGUMENT;
+  }
+  FILE *script = NULL;
+  prem_status status = prem_begin_script(path, &script, diag);
+  if (status != PREM_OK)
+    return status;
+  status = draw(schedule, path, script, stop, diag);
+  fclose(script);
+  return status;
+}

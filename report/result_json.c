@@ -1,0 +1,445 @@
+/* A result as data: JSON with its provenance, raw samples and an example's phases beside it. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/json_pieces.h"
+#include "report/provenance.h"
+#include "report/result_phases.h"
+#include "report/traces/csv_quote.h"
+#include "ttprem/measure.h"
+#include "ttprem/output.h"
+
+/** INT64_MIN stands for a number that does not exist. */
+static json_t *integer_or_null(int64_t value) {
+  return value == INT64_MIN ? json_null() : integer(value);
+}
+
+static json_t *summary_json(const prem_summary *summary) {
+  bool any = summary->count > 0;
+  json_t *object = json_object();
+  bool whole = put(object, "count", integer(summary->count));
+  whole &= put(object, "min", any ? integer(summary->min) : json_null());
+  whole &= put(object, "mean", any ? json_real(summary->mean) : json_null());
+  whole &= put(object, "p50", any ? integer(summary->p50) : json_null());
+  whole &= put(object, "p99", any ? integer_or_null(summary->p99) : json_null());
+  whole &= put(object, "p999", any ? integer_or_null(summary->p999) : json_null());
+  whole &= put(object, "max", any ? integer(summary->max) : json_null());
+  return finished(object, whole);
+}
+
+/** Pairs [largest lateness of the bucket, count]; the last bucket has no bound. */
+static json_t *histogram_json(const int64_t *buckets) {
+  json_t *list = json_array();
+  bool whole = list != NULL;
+  for (int b = 0; b < PREM_HIST_BUCKETS; ++b) {
+    if (buckets[b] == 0)
+      continue;
+    json_t *bound = b == PREM_HIST_BUCKETS - 1 ? json_null() : integer((INT64_C(1) << b) - 1);
+    json_t *pair = json_array();
+    whole &= json_array_append_new(pair, bound) == 0;
+    whole &= json_array_append_new(pair, integer(buckets[b])) == 0;
+    whole &= json_array_append_new(list, pair) == 0;
+  }
+  return finished(list, whole);
+}
+
+static json_t *schedule_json(const prem_result *result) {
+  json_t *object = json_object();
+  bool whole = put(object, "name", text(result->schedule_name));
+  whole &= put(object, "sha256", text(result->schedule_sha256));
+  whole &= put(object, "hyperperiod_ns", integer(result->hyperperiod_ns));
+  return finished(object, whole);
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+static json_t *phase_json(const prem_cell *cell, int64_t wcet_ns) {
+  bool any = cell->count > 0;
+  json_t *object = json_object();
+  bool whole = put(object, "wcet_ns", wcet_ns > 0 ? integer(wcet_ns) : json_null());
+  whole &= put(object, "woet_ns", any ? integer(cell->duration_max_ns) : json_null());
+  whole &= put(object, "alone_ns", json_null());
+  whole &= put(object, "min_ns", any ? integer(cell->duration_min_ns) : json_null());
+  whole &= put(object, "mean_ns",
+               any ? json_real((double)cell->duration_sum_ns / (double)cell->count) : json_null());
+  whole &= put(object, "count", integer(cell->count));
+  whole &= put(object, "releases", integer(cell->releases));
+  whole &= put(object, "late_releases", integer(cell->late));
+  whole &= put(object, "lateness_max_ns", integer_or_null(cell->lateness_max_ns));
+  whole &= put(object, "overruns", integer(cell->overruns));
+  whole &= put(object, "overrun_max_ns", integer(cell->overrun_max_ns));
+  return finished(object, whole);
+}
+
+/** Why its releases were late, of each phase that was or that made others late. */
+static json_t *late_causes_json(const prem_task_result *task) {
+  json_t *phases = json_object();
+  bool whole = phases != NULL;
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
+    const prem_late_causes *late = &task->late[p];
+    if (task->phase[p].late == 0 && late->blamed == 0)
+      continue;
+    json_t *object = json_object();
+    for (int cause = 0; cause < PREM_CAUSE_COUNT; ++cause)
+      whole &= put(object, prem_cause_name((prem_cause)cause), integer(late->count[cause]));
+    whole &= put(object, "blamed", integer(late->blamed));
+    whole &= put(object, "widen_ns", integer(late->widen_ns));
+    whole &= put(phases, prem_phase_name((prem_phase)p), object);
+  }
+  return finished(phases, whole);
+}
+
+/** What the waits of its late releases began with. */
+static json_t *first_cause_json(const prem_row *row, const prem_first_cause *first) {
+  const bool is_handover = first->kind == PREM_FIRST_HANDOVER;
+  json_t *object = json_object();
+  bool whole = put(object, "kind", text(prem_first_kind_name(first->kind)));
+  whole &= put(object, "task", text(row->tasks[first->task].name));
+  whole &= put(object, "phase", text(prem_phase_name(first->phase)));
+  whole &= put(object, "joined", json_boolean(first->joined));
+  whole &= put(object, "from", is_handover ? text(row->tasks[first->from].name) : json_null());
+  whole &= put(object, "late_releases", integer(first->late));
+  whole &= put(object, "lateness_max_ns", integer(first->lateness_max_ns));
+  whole &= put(object, "widen_ns", integer(first->widen_ns));
+  whole &= put(object, "run", integer(first->run));
+  whole &= put(object, "block", integer(first->block));
+  whole &= put(object, "job", integer(first->job));
+  whole &= put(object, "tile", integer(first->tile));
+  whole &= put(object, "at_ns", integer(first->at_ns));
+  return finished(object, whole);
+}
+
+static json_t *first_causes_json(const prem_row *row) {
+  json_t *list = json_array();
+  bool whole = list != NULL;
+  for (int64_t i = 0; i < row->first.count; ++i)
+    whole &= json_array_append_new(list, first_cause_json(row, &row->first.causes[i])) == 0;
+  return finished(list, whole);
+}
+
+/** An instant at which outputs count, set by the first half of the samples; null without two. */
+static json_t *padded_json(const prem_padding *padded) {
+  if (padded->published_ns < 0)
+    return json_null();
+  json_t *object = json_object();
+  bool whole = put(object, "published_ns", integer(padded->published_ns));
+  whole &= put(object, "trained", integer(padded->trained));
+  whole &= put(object, "judged", integer(padded->judged));
+  whole &= put(object, "missed", integer(padded->missed));
+  return finished(object, whole);
+}
+
+static json_t *task_json(const prem_task_result *task) {
+  json_t *phases = json_object();
+  bool whole = phases != NULL;
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+    if (task->wcet_ns[p] > 0 || task->phase[p].count > 0)
+      whole &= put(phases, prem_phase_name((prem_phase)p),
+                   phase_json(&task->phase[p], task->wcet_ns[p]));
+  json_t *object = json_object();
+  whole &= put(object, "name", text(task->name));
+  whole &= put(object, "response_ns", summary_json(&task->response_ns));
+  whole &= put(object, "published_ns",
+               task->published_ns >= 0 ? integer(task->published_ns) : json_null());
+  whole &= put(object, "padded", padded_json(&task->padded));
+  whole &= put(object, "phases", phases);
+  whole &= put(object, "late_causes", late_causes_json(task));
+  return finished(object, whole);
+}
+
+static json_t *tasks_json(const prem_row *row) {
+  json_t *list = json_array();
+  bool whole = list != NULL;
+  for (int32_t t = 0; t < row->task_count; ++t)
+    whole &= json_array_append_new(list, task_json(&row->tasks[t])) == 0;
+  return finished(list, whole);
+}
+
+static const char *exclusivity_name(prem_exclusivity exclusivity) {
+  switch (exclusivity) {
+  case PREM_EXCLUSIVE_BLOCK:
+    return "block";
+  case PREM_EXCLUSIVE_GANG:
+    return "gang";
+  case PREM_EXCLUSIVE_REGULATED:
+    return "regulated";
+  case PREM_EXCLUSIVE_NONE:
+    break;
+  }
+  return "none";
+}
+
+static bool put_counts(json_t *object, const prem_row *row) {
+  /* Nothing judged is not the same as nothing found. */
+  bool judged =
+      row->violations_checked > 0 || row->violations_certain > 0 || row->violations_possible > 0;
+  bool whole = put(object, "releases", integer(row->releases));
+  whole &= put(object, "late_releases", integer(row->late_releases));
+  whole &= put(object, "lateness_max_ns", integer_or_null(row->lateness_max_ns));
+  whole &= put(object, "lateness_hist", histogram_json(row->lateness_hist));
+  whole &= put(object, "overruns", integer(row->overruns));
+  whole &=
+      put(object, "violations_certain", judged ? integer(row->violations_certain) : json_null());
+  whole &=
+      put(object, "violations_possible", judged ? integer(row->violations_possible) : json_null());
+  whole &= put(object, "violations_checked", integer(row->violations_checked));
+  whole &= put(object, "stops", integer(row->stops));
+  whole &= put(object, "stop_longest_ns", integer(row->stop_longest_ns));
+  whole &= put(object, "trace_lost", integer(row->trace_lost));
+  whole &= put(object, "warmup_phases", integer(row->warmup_phases));
+  return whole;
+}
+
+static bool put_makespan(json_t *object, const prem_row *row) {
+  bool any = row->repeats > 0;
+  bool whole = put(object, "makespan_ns", summary_json(&row->makespan_ns));
+  whole &= put(object, "jitter_ns", any ? integer(row->jitter_ns) : json_null());
+  whole &= put(object, "jitter_pct", any ? json_real(row->jitter_pct) : json_null());
+  whole &= put(object, "max_minus_mean_ns", any ? integer(row->max_minus_mean_ns) : json_null());
+  return whole;
+}
+
+/** @param samples  name of the file with the raw samples; NULL: there is none. */
+static json_t *row_json(const prem_row *row, const char *samples) {
+  json_t *object = json_object();
+  bool whole = put(object, "label", text(row->label));
+  whole &= put(object, "mode", text(prem_mode_name(row->mode)));
+  whole &= put(object, "setup", row->setup[0] ? text(row->setup) : json_null());
+  whole &= put(object, "backend", text(row->backend));
+  whole &= put(object, "scenario", text(row->scenario == PREM_RESIDENT ? "resident" : "relaunch"));
+  whole &= put(object, "exclusivity", text(exclusivity_name(row->exclusivity)));
+  whole &= put(object, "repeats", integer(row->repeats));
+  whole &= put(object, "discarded", integer(row->discarded));
+  whole &= put_makespan(object, row);
+  whole &= put(object, "padded", padded_json(&row->padded));
+  whole &= put(object, "launch_ns", summary_json(&row->launch_ns));
+  whole &= put_counts(object, row);
+  whole &=
+      put(object, "output_ok", row->output_checked ? json_boolean(row->output_ok) : json_null());
+  whole &= put(object, "oversubscribed", json_boolean(row->oversubscribed));
+  whole &= put(object, "first_causes", first_causes_json(row));
+  whole &= put(object, "tasks", tasks_json(row));
+  whole &= put(object, "samples", samples ? text(samples) : json_null());
+  return finished(object, whole);
+}
+
+static json_t *trial_json(const prem_trial *trial, const prem_schedule *schedule) {
+  json_t *object = json_object();
+  bool whole = put(object, "task", text(schedule->tasks[trial->task].name));
+  whole &= put(object, "way", text(trial->way));
+  whole &= put(object, "alone_ns", integer(trial->alone_ns));
+  whole &= put(object, "together_ns",
+               trial->together_ns >= 0 ? integer(trial->together_ns) : json_null());
+  whole &= put(object, "chosen", json_boolean(trial->chosen));
+  whole &= put(object, "output_ok", json_boolean(!trial->wrong));
+  return finished(object, whole);
+}
+
+/** The ways to launch ordinary kernels that were tried; null without a mode that does so. */
+static json_t *tuning_json(const prem_tuning *tuning, const prem_schedule *schedule) {
+  if (tuning->trial_count == 0)
+    return json_null();
+  json_t *list = json_array();
+  bool whole = list != NULL;
+  for (int32_t i = 0; i < tuning->trial_count; ++i)
+    whole &= json_array_append_new(list, trial_json(&tuning->trials[i], schedule)) == 0;
+  return finished(list, whole);
+}
+
+/** Modes that were asked for and not possible. */
+static json_t *left_out_json(const prem_result *result) {
+  json_t *list = json_array();
+  bool whole = list != NULL;
+  for (int32_t i = 0; i < result->left_out_count; ++i) {
+    json_t *object = json_object();
+    whole &= put(object, "mode", text(prem_mode_name(result->left_out[i].mode)));
+    whole &= put(object, "reason", text(result->left_out[i].reason));
+    whole &= json_array_append_new(list, object) == 0;
+  }
+  return finished(list, whole);
+}
+
+/** Which phases the file has; null without one. */
+static json_t *phases_json(const prem_phases *phases, const char *file) {
+  if (!file || phases->block_count == 0)
+    return json_null();
+  json_t *object = json_object();
+  bool whole = put(object, "file", text(file));
+  whole &= put(object, "blocks", integer(phases->block_count));
+  whole &= put(object, "all_blocks", integer(phases->schedule->platform.blocks));
+  whole &= put(object, "most_of_a_row", integer(phases->most));
+  return finished(object, whole);
+}
+
+/** Names of the files beside the result; NULL where there is none. */
+typedef struct side_files {
+  char *samples, *phases;
+} side_files;
+
+static json_t *result_json(const prem_result *result, const prem_schedule *schedule,
+                           const char *command, const char *samples, json_t *phases) {
+  json_t *rows = json_array();
+  bool whole = rows != NULL;
+  for (int32_t i = 0; i < result->row_count; ++i)
+    whole &= json_array_append_new(rows, row_json(&result->rows[i], samples)) == 0;
+  json_t *object = json_object();
+  whole &= put(object, "schema", json_string("ttprem.result/1"));
+  whole &=
+      put(object, "provenance",
+          prem_provenance_json(&result->machine, command, result->began_unix_s, &result->seed));
+  whole &= put(object, "schedule", schedule_json(result));
+  whole &= put(object, "late_ns", integer(result->late_ns));
+  whole &= put(object, "interrupted", json_boolean(result->interrupted));
+  whole &= put(object, "rows", rows);
+  whole &= put(object, "left_out", left_out_json(result));
+  whole &= put(object, "phases", phases);
+  whole &= put(object, "legacy_trials", tuning_json(&result->tuning, schedule));
+  return finished(object, whole);
+}
+
+/* ---- raw samples ---------------------------------------------------------------------------- */
+
+static void write_samples_header(FILE *file, const prem_schedule *schedule) {
+  fputs("run,label,makespan_ns", file);
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    int64_t jobs = prem_task_jobs(schedule, &schedule->tasks[t]);
+    for (int64_t j = 0; j < jobs; ++j) {
+      char name[PREM_NAME_BYTES + 48];
+      if (jobs == 1)
+        snprintf(name, sizeof name, "%s response_ns", schedule->tasks[t].name);
+      else
+        snprintf(name, sizeof name, "%s job %" PRId64 " response_ns", schedule->tasks[t].name, j);
+      fputc(',', file);
+      prem_csv_quote(file, name);
+    }
+  }
+  fputc('\n', file);
+}
+
+static void write_samples(FILE *file, const prem_result *result, const prem_schedule *schedule) {
+  write_samples_header(file, schedule);
+  for (int32_t i = 0; i < result->row_count; ++i) {
+    const prem_row *row = &result->rows[i];
+    for (int64_t s = 0; s < row->repeats; ++s) {
+      fprintf(file, "%" PRId64 ",", s);
+      prem_csv_quote(file, row->label);
+      fprintf(file, ",%" PRId64, row->samples_ns[s]);
+      for (int64_t j = 0; j < row->job_count; ++j)
+        if (prem_mode_computes(row->mode))
+          fprintf(file, ",%" PRId64, row->response_samples_ns[s * row->job_count + j]);
+        else
+          fputc(',', file);
+      fputc('\n', file);
+    }
+  }
+}
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/** PATH with `extension` for its own; free with free(). */
+static char *beside(const char *path, const char *extension) {
+  const char *name = base_name(path);
+  const char *dot = strrchr(name, '.');
+  size_t stem = dot && dot != name ? (size_t)(dot - path) : strlen(path);
+  char *made = NULL;
+  return asprintf(&made, "%.*s%s", (int)stem, path, extension) < 0 ? NULL : made;
+}
+
+char *prem_result_side(const char *path, int number) {
+  static const char *const extensions[PREM_RESULT_SIDES] = {".samples.csv", ".phases.csv"};
+  return beside(path, extensions[number]);
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static bool dump(json_t *root, FILE *file) {
+  bool written = json_dumpf(root, file, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) == 0;
+  return fputc('\n', file) != EOF && written;
+}
+
+static prem_status say_unwritable(prem_diag *diag, const char *path, const char *reason) {
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "cannot be written: %s",
+                reason);
+  return PREM_ERR_IO;
+}
+
+/** @param phases  what to write; NULL: the samples */
+static prem_status write_beside(const prem_result *result, const prem_schedule *schedule,
+                                const prem_phases *phases, const char *path, char *reason,
+                                size_t reason_bytes) {
+  prem_output output = {0};
+  prem_status status = prem_output_open(&output, path, reason, reason_bytes);
+  if (status != PREM_OK)
+    return status;
+  if (phases)
+    prem_phases_write(phases, output.file);
+  else
+    write_samples(output.file, result, schedule);
+  return prem_output_commit(&output, reason, reason_bytes);
+}
+
+/* Result and the files beside it appear together: these first, so that no result names a missing
+ * file. */
+static prem_status write_files(const prem_result *result, const prem_schedule *schedule,
+                               const prem_phases *phases, json_t *root, const char *path,
+                               const side_files *beside_it, prem_diag *diag) {
+  prem_output data = {0};
+  char reason[160];
+  const char *failing = path;
+  prem_status status = prem_output_open(&data, path, reason, sizeof reason);
+  if (status == PREM_OK && beside_it->samples) {
+    failing = beside_it->samples;
+    status = write_beside(result, schedule, NULL, failing, reason, sizeof reason);
+  }
+  if (status == PREM_OK && beside_it->phases && phases->block_count > 0) {
+    failing = beside_it->phases;
+    status = write_beside(result, schedule, phases, failing, reason, sizeof reason);
+  }
+  if (status == PREM_OK) {
+    failing = path;
+    dump(root, data.file); /* what went wrong is seen at the commit */
+    status = prem_output_commit(&data, reason, sizeof reason);
+  }
+  prem_output_abandon(&data);
+  return status == PREM_OK ? PREM_OK : say_unwritable(diag, failing, reason);
+}
+
+/** What was measured is not lost for want of a timeline. */
+static void choose_phases(const prem_result *result, const prem_schedule *schedule,
+                          prem_phases *phases, const char *path, prem_diag *diag) {
+  prem_status status = prem_phases_choose(result, schedule, phases, NULL);
+  if (status == PREM_OK)
+    return;
+  prem_phases_free(phases);
+  prem_diag_add(diag, PREM_WARNING, 0, (prem_place){.file = path}, "",
+                "its phases are left out: %s", prem_status_text(status));
+}
+
+/* On stdout there is no room for more than the result. */
+prem_status prem_result_write(const prem_result *result, const prem_schedule *schedule,
+                              const char *command, const char *path, prem_diag *diag) {
+  const bool alone = strcmp(path, "-") == 0;
+  side_files files = {alone ? NULL : prem_result_side(path, 0),
+                      alone ? NULL : prem_result_side(path, 1)};
+  prem_phases phases = {0};
+  prem_status status = alone || (files.samples && files.phases) ? PREM_OK : PREM_ERR_MEMORY;
+  if (status == PREM_OK && !alone)
+    choose_phases(result, schedule, &phases, path, diag);
+  if (status == PREM_OK) {
+    json_t *root =
+        result_json(result, schedule, command, files.samples ? base_name(files.samples) : NULL,
+                    phases_json(&phases, files.phases ? base_name(files.phases) : NULL));
+    status =
+        root ? write_files(result, schedule, &phases, root, path, &files, diag) : PREM_ERR_MEMORY;
+    json_decref(root);
+  }
+  prem_phases_free(&phases);
+  free(files.samples);
+  free(files.phases);
+  return status;
+}

@@ -1,0 +1,21 @@
+/** Writing a text into CSV. */
+#ifndef TTPREM_REPORT_TRACES_CSV_QUOTE_H
+#define TTPREM_REPORT_TRACES_CSV_QUOTE_H
+
+#include <stdio.h>
+
+#include "ttprem/text.h"
+
+/** As RFC 4180 quotes a field; what a spreadsheet would take for a formula follows an apostrophe.
+ */
+static inline void prem_csv_quote(FILE *file, const char *bytes) {
+  fputs(prem_text_is_formula(bytes) ? "\"'" : "\"", file);
+  for (; *bytes; ++bytes) {
+    if (*bytes == '"')
+      fputc('"', file);
+    fputc(*bytes, file);
+  }
+  fputc('"', file);
+}
+
+#endif

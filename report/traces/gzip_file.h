@@ -1,0 +1,11 @@
+/** Raw data as it is kept: files compressed by gzip, read like any other. */
+#ifndef TTPREM_REPORT_TRACES_GZIP_FILE_H
+#define TTPREM_REPORT_TRACES_GZIP_FILE_H
+
+#include <stdio.h>
+
+/** PATH, or where there is none PATH.gz; fclose() it. NULL: errno says why PATH cannot be read.
+ * What is cut short or damaged in PATH.gz is an error of the stream (ferror). */
+FILE *prem_gzip_open(const char *path);
+
+#endif
