@@ -48,7 +48,8 @@ by an independent checker, and runs it time-triggered beside the same tiles
 running free: on a GPU, on CPU threads, or in a simulator.")
 
 # Debian's names of the libraries that ours needs follow one rule, but for zlib's.
-list(TRANSFORM packages REPLACE "^lib" "" OUTPUT_VARIABLE debian_packages)
+set(debian_packages ${packages} ${measure_packages})
+list(TRANSFORM debian_packages REPLACE "^lib" "")
 list(TRANSFORM debian_packages REPLACE "(.+)" "lib\\1-dev")
 list(TRANSFORM debian_packages REPLACE "libzlib-dev" "zlib1g-dev")
 list(JOIN debian_packages ", " debian_packages)

@@ -19,8 +19,16 @@ target_include_directories(ttprem_base INTERFACE
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 get_target_property(library_links ttprem LINK_LIBRARIES)
 target_link_libraries(ttprem_base PRIVATE ${library_links})
+# What measures, beside it. The package's ttprem::measure brings ttprem::ttprem along.
+add_library(ttprem_measure_base STATIC $<TARGET_OBJECTS:ttprem_measure>)
+set_target_properties(ttprem_measure_base PROPERTIES LINKER_LANGUAGE C EXPORT_NAME measure_base)
+get_target_property(library_links ttprem_measure LINK_LIBRARIES)
+list(REMOVE_ITEM library_links $<BUILD_INTERFACE:ttprem>)
+target_link_libraries(ttprem_measure_base PRIVATE ${library_links})
+set_target_properties(ttprem_measure PROPERTIES EXPORT_NAME measure_alone)
 
-install(TARGETS ttprem ttprem_base ttprem_verbs ttprem_kernel_flags EXPORT ttprem-targets
+install(TARGETS ttprem ttprem_base ttprem_measure ttprem_measure_base ttprem_verbs ttprem_kernel_flags
+  EXPORT ttprem-targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libttprem-dev
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libttprem-dev)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ttprem DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
@@ -68,14 +76,19 @@ set(pc_needs "-pthread -lm")
 if(with_cuda)
   string(PREPEND pc_needs "-L\${cuda_libdir} -lcudart_static -ldl -lrt ")
 endif()
-set(pc_private "")
-set(pc_libs "-L\${libdir} -lttprem ${pc_needs}")
-if(BUILD_SHARED_LIBS)
-  set(pc_private ".private")
-  set(pc_libs "-L\${libdir} -lttprem\nLibs.private: ${pc_needs}")
-endif()
-list(JOIN packages " " pc_packages)
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-configure_file(${CMAKE_CURRENT_LIST_DIR}/ttprem.pc.in ${PROJECT_BINARY_DIR}/ttprem.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/ttprem.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
-  COMPONENT libttprem-dev)
+function(make_pc name description requires)
+  list(JOIN ARGN " " private)
+  set(pc_requires "Requires: ${requires} ${private}\n")
+  set(pc_libs "-L\${libdir} -l${name} ${pc_needs}")
+  if(BUILD_SHARED_LIBS)
+    set(pc_requires "Requires: ${requires}\nRequires.private: ${private}\n")
+    set(pc_libs "-L\${libdir} -l${name}\nLibs.private: ${pc_needs}")
+  endif()
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/ttprem.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+    COMPONENT libttprem-dev)
+endfunction()
+make_pc(ttprem "${PROJECT_DESCRIPTION}" "" ${packages})
+make_pc(ttprem_measure "What measures ttprem: traces to numbers, numbers to pages" ttprem
+  ${measure_packages})

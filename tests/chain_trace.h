@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "ttprem/ttprem.h"
+#include "ttprem/ttprem_measure.h"
 
 enum {
   CHAIN_TASKS = 3,

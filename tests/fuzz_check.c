@@ -4,6 +4,7 @@
  * change, with the plan at hand or without, the checker accepts.
  */
 #include "tests/fuzzing.h"
+#include "ttprem/ttprem_measure.h"
 
 enum { MOST_TILES = 300, MOST_BLOCKS = 32, MOST_TASKS = 32, HYPERPERIODS = 2, STEPS = 4 };
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tests/random_graph.h"
+#include "ttprem/ttprem_measure.h"
 
 /** Shares of what was counted that may be wrong. */
 typedef struct graph_limits {

@@ -52,12 +52,20 @@ fi
 cmake -S "$here/consumer" -B "$place/build" -G Ninja -DCMAKE_PREFIX_PATH="$place/usr" >/dev/null
 cmake --build "$place/build" >/dev/null
 expect "CMake package" "$place/build/consumer" "$small"
+expect "CMake package, measuring" "$place/build/measurer" "$small"
 
 pc=$(find "$place/usr" -name ttprem.pc)
-flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs ttprem)
-# shellcheck disable=SC2086 # the flags are words
-gcc -std=c11 "$here/consumer/consumer.c" -o "$place/consumer" $flags
-expect "pkg-config" env LD_LIBRARY_PATH="$(dirname "$pc")/.." "$place/consumer" "$small"
+for program in consumer:ttprem measurer:ttprem_measure; do
+  flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs "${program#*:}")
+  # shellcheck disable=SC2086 # the flags are words
+  gcc -std=c11 "$here/consumer/${program%:*}.c" -o "$place/${program%:*}" $flags
+  expect "pkg-config, ${program#*:}" env LD_LIBRARY_PATH="$(dirname "$pc")/.." "$place/${program%:*}" "$small"
+done
+# An application carries neither JSON nor what draws and reports.
+if nm "$place/consumer" | grep -E ' (json_|prem_(compare|findings|report))'; then
+  echo "the runtime brings what measures along" >&2
+  exit 1
+fi
 
 for header in "$place"/usr/include/ttprem/*.h; do
   gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$place/usr/include" "$header"

@@ -31,7 +31,7 @@ said=$(lintian --allow-root --fail-on none "$command" "$library" 2>&1) || fail "
 # What Debian's tools make of it.
 version=$(dpkg-parsechangelog -l "$here/../cmake/debian/changelog" -S Version)
 [ "$(dpkg-deb -f "$command" Version)" = "$version" ] || fail "the changelog is of $version"
-for name in $(pkg-config --print-requires "$build/ttprem.pc"); do
+for name in $(PKG_CONFIG_PATH=$build pkg-config --print-requires ttprem ttprem_measure | grep -v "^ttprem$"); do
   owner=$(dpkg -S "$(pkg-config --variable=pcfiledir "$name")/$name.pc" | cut -d: -f1)
   [[ ", $(dpkg-deb -f "$library" Depends), " == *", $owner, "* ]] ||
     fail "libttprem-dev needs $name and does not depend on $owner"

@@ -1,6 +1,7 @@
 /* Comparing modes on the simulator, whose every time is known beforehand. */
 #include "runtime/core/backend.h"
 #include "tests/running.h"
+#include "ttprem/ttprem_measure.h"
 
 /*
  * Task a: every 400 ns; [0, 100) prefetch, [100, 150) compute, [150, 180) writeback. Task b: every

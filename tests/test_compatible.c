@@ -1,6 +1,7 @@
 /* Compatible intervals: code that gets the arrays themselves, and is at the memory from its start
  * to its end. */
 #include "tests/running.h"
+#include "ttprem/ttprem_measure.h"
 
 #define PARTS                                                                                      \
   "version = 1; name = \"t\"; platform: { blocks = 2; clock_step_ns = 1L; };"                      \

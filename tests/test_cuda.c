@@ -4,6 +4,7 @@
  *   test_cuda [SOURCE_DIR]
  */
 #include "ttprem/ttprem.h"
+#include "ttprem/ttprem_measure.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* A result as JSON, samples, table and picture: from a result made by hand. */
 #include "tests/running.h"
+#include "ttprem/ttprem_measure.h"
 
 #include <jansson.h>
 #include <sys/stat.h>

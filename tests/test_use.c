@@ -3,6 +3,7 @@
 #include "measure/use.h"
 #include "tests/schedule_text.h"
 #include "tests/verdict.h"
+#include "ttprem/ttprem_measure.h"
 
 static void assert_use(const char *source, int32_t resource, const prem_use_step *expected,
                        int64_t expected_count) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "ttprem/ttprem.h"
+#include "ttprem/ttprem_measure.h"
 
 /** Exit statuses, the same for every verb. */
 enum {
