@@ -4,13 +4,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "kept.h"
 #include "stops.h"
 #include "ttprem/measure.h"
 
-enum {
-  MOST_RESIDENT_LAUNCHES = 10,
-  EXAMPLE_RECORDS = 1 << 20 /* 56 MiB a row: far more than a picture can show */
-};
+enum { MOST_RESIDENT_LAUNCHES = 10 };
 
 typedef struct prem_time_list {
   int64_t *ns;
@@ -21,6 +19,7 @@ typedef struct prem_time_list {
 typedef struct prem_samples {
   prem_time_list makespan, response, launch;
   int64_t hyperperiods; /* of the runs before, those that do not count among them */
+  prem_kept_run last;   /* the last counted run; relaunch only */
 } prem_samples;
 
 typedef struct prem_campaign {
@@ -73,6 +72,7 @@ static void samples_free(prem_samples *samples) {
   free(samples->makespan.ns);
   free(samples->response.ns);
   free(samples->launch.ns);
+  prem_trace_free(samples->last.trace);
 }
 
 static int64_t job_release_ns(const prem_task *task, int64_t job) {
@@ -122,7 +122,7 @@ static prem_status keep_example(const prem_campaign *campaign, int64_t discard, 
   prem_trace *copy = NULL;
   int64_t hyperperiods = trace->hyperperiod_capacity;
   prem_status status = prem_trace_new(campaign->schedule, hyperperiods,
-                                      smaller(trace->record_count, EXAMPLE_RECORDS), &copy);
+                                      smaller(trace->record_count, PREM_KEPT_RECORDS), &copy);
   if (status != PREM_OK)
     return status;
   for (int64_t i = 0; i < trace->record_count && copy->record_count < copy->record_capacity; ++i)
@@ -203,18 +203,36 @@ static prem_status fold_stops(const prem_campaign *campaign, prem_row *row) {
   return status;
 }
 
+static int64_t first_kept(const prem_trace *example) {
+  return example->record_count > 0 ? example->records[0].hyperperiod : 0;
+}
+
 /** What takes the records in order. */
 static prem_status judge_run(prem_campaign *campaign, prem_row *row, int64_t discard,
-                             int64_t first_run) {
+                             int64_t first_run, prem_kept_run *last) {
   prem_trace_sort(campaign->trace);
   prem_status status = fold_violations(campaign, row, discard);
   if (status == PREM_OK)
     status = fold_causes(campaign, row, discard, first_run);
   if (status == PREM_OK)
     status = fold_stops(campaign, row);
-  if (status == PREM_OK && !row->example && campaign->trace->record_count > 0)
+  const bool first_example = !row->example && campaign->trace->record_count > 0;
+  if (status == PREM_OK && first_example)
     status = keep_example(campaign, discard, &row->example);
+  if (status == PREM_OK && first_example)
+    row->example_run = first_run + first_kept(row->example);
+  if (status == PREM_OK)
+    status = prem_kept_fold(campaign->schedule, campaign->trace, discard, first_run, row, last);
   return status;
+}
+
+static void find_break(prem_campaign *campaign, prem_mode mode, int64_t discard,
+                       int64_t first_run) {
+  prem_result *result = campaign->result;
+  if (campaign->options->break_ns > 0 && !result->broke.found &&
+      prem_find_break(campaign->trace, campaign->options->break_ns, discard, first_run,
+                      result->hyperperiod_ns, &result->broke))
+    result->broke.mode = mode;
 }
 
 static prem_status fold_run(prem_campaign *campaign, int32_t row_index, int64_t discard) {
@@ -230,7 +248,8 @@ static prem_status fold_run(prem_campaign *campaign, int32_t row_index, int64_t 
   fold_cells(row, trace);
   prem_status status = PREM_OK;
   if (!campaign->options->times_only)
-    status = judge_run(campaign, row, discard, samples->hyperperiods);
+    status = judge_run(campaign, row, discard, samples->hyperperiods, &samples->last);
+  find_break(campaign, row->mode, discard, samples->hyperperiods);
   samples->hyperperiods += trace->hyperperiods;
   if (status == PREM_OK && campaign->options->on_trace)
     status = campaign->options->on_trace(campaign->options->trace_context, trace, row->mode, run);
@@ -336,7 +355,7 @@ static prem_status run_round(prem_campaign *campaign, int64_t round) {
   for (int32_t i = 0; i < count; ++i)
     order[i] = i;
   shuffle(order, count, &campaign->random);
-  for (int32_t i = 0; i < count; ++i) {
+  for (int32_t i = 0; i < count && !campaign->result->broke.found; ++i) {
     if (campaign->options->stop && *campaign->options->stop)
       return PREM_ERR_INTERRUPTED;
     prem_status status = run_in_round(campaign, order[i], round);
@@ -363,7 +382,7 @@ static prem_status run_rounds(prem_campaign *campaign) {
     if (duration_s > 0 && round >= least && monotonic_s() - began_s >= duration_s)
       break;
     status = run_round(campaign, round);
-    if (status != PREM_OK)
+    if (status != PREM_OK || campaign->result->broke.found)
       break;
   }
   return status;
@@ -375,7 +394,8 @@ static prem_status judge_options(const prem_compare_options *options, const prem
                                  prem_diag *diag) {
   if (options->mode_count < 1 || options->mode_count > PREM_MODE_COUNT)
     return refuse(diag, PREM_ERR_ARGUMENT, "modes", "name at least one mode, and each once");
-  if (options->repeat < 0 || options->discard < 0 || options->max_records < 0)
+  if (options->repeat < 0 || options->discard < 0 || options->max_records < 0 ||
+      options->break_ns < 0)
     return refuse(diag, PREM_ERR_ARGUMENT, "repeat", "a count is negative; the least is 0");
   if (options->repeat == 0 && !(options->duration_s > 0))
     return refuse(diag, PREM_ERR_ARGUMENT, "repeat",
@@ -514,6 +534,7 @@ static prem_status make_result(prem_campaign *campaign) {
   result->machine = *prem_session_machine(campaign->session);
   result->late_ns = schedule->platform.late_ns;
   result->seed = campaign->options->seed;
+  result->break_ns = campaign->options->break_ns;
   result->began_unix_s = (int64_t)time(NULL);
   campaign->has_outputs = writes_arrays(schedule);
   lay_out_rounds(campaign);
@@ -639,6 +660,8 @@ static void row_free(prem_row *row) {
   free(row->response_samples_ns);
   prem_first_causes_free(&row->first);
   prem_trace_free(row->example);
+  prem_trace_free(row->worst.trace);
+  prem_trace_free(row->before.trace);
 }
 
 static void drop_left_out(prem_campaign *campaign) {
