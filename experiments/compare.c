@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "chain_latency.h"
 #include "kept.h"
 #include "stops.h"
 #include "ttprem/measure.h"
@@ -18,8 +19,9 @@ typedef struct prem_time_list {
 /** What a row's summaries are made of. */
 typedef struct prem_samples {
   prem_time_list makespan, response, launch;
-  int64_t hyperperiods; /* of the runs before, those that do not count among them */
-  prem_kept_run last;   /* the last counted run; relaunch only */
+  int64_t hyperperiods;       /* of the runs before, those that do not count among them */
+  prem_kept_run last;         /* the last counted run; relaunch only */
+  prem_chain_samples *chains; /* [chain_count of the schedule] */
 } prem_samples;
 
 typedef struct prem_campaign {
@@ -68,7 +70,10 @@ static bool time_list_add(prem_time_list *list, int64_t ns) {
   return true;
 }
 
-static void samples_free(prem_samples *samples) {
+static void samples_free(prem_samples *samples, int32_t chains) {
+  for (int32_t c = 0; samples->chains && c < chains; ++c)
+    prem_chain_samples_free(&samples->chains[c]);
+  free(samples->chains);
   free(samples->makespan.ns);
   free(samples->response.ns);
   free(samples->launch.ns);
@@ -207,9 +212,24 @@ static int64_t first_kept(const prem_trace *example) {
   return example->record_count > 0 ? example->records[0].hyperperiod : 0;
 }
 
+/** Along the chains that the schedule names. */
+static prem_status fold_chains(const prem_campaign *campaign, prem_samples *samples,
+                               int64_t discard) {
+  const prem_measure *measure = &campaign->schedule->measure;
+  if (measure->chain_count == 0)
+    return PREM_OK;
+  if (!samples->chains)
+    samples->chains = calloc((size_t)measure->chain_count, sizeof *samples->chains);
+  prem_status status = samples->chains ? PREM_OK : PREM_ERR_MEMORY;
+  for (int32_t c = 0; status == PREM_OK && c < measure->chain_count; ++c)
+    status = prem_chain_fold(&measure->chains[c], campaign->trace, discard, campaign->phases,
+                             &samples->chains[c]);
+  return status;
+}
+
 /** What takes the records in order. */
 static prem_status judge_run(prem_campaign *campaign, prem_row *row, int64_t discard,
-                             int64_t first_run, prem_kept_run *last) {
+                             int64_t first_run, prem_samples *samples) {
   prem_trace_sort(campaign->trace);
   prem_status status = fold_violations(campaign, row, discard);
   if (status == PREM_OK)
@@ -222,7 +242,10 @@ static prem_status judge_run(prem_campaign *campaign, prem_row *row, int64_t dis
   if (status == PREM_OK && first_example)
     row->example_run = first_run + first_kept(row->example);
   if (status == PREM_OK)
-    status = prem_kept_fold(campaign->schedule, campaign->trace, discard, first_run, row, last);
+    status = prem_kept_fold(campaign->schedule, campaign->trace, discard, first_run, row,
+                            &samples->last);
+  if (status == PREM_OK)
+    status = fold_chains(campaign, samples, discard);
   return status;
 }
 
@@ -248,7 +271,7 @@ static prem_status fold_run(prem_campaign *campaign, int32_t row_index, int64_t 
   fold_cells(row, trace);
   prem_status status = PREM_OK;
   if (!campaign->options->times_only)
-    status = judge_run(campaign, row, discard, samples->hyperperiods, &samples->last);
+    status = judge_run(campaign, row, discard, samples->hyperperiods, samples);
   find_break(campaign, row->mode, discard, samples->hyperperiods);
   samples->hyperperiods += trace->hyperperiods;
   if (status == PREM_OK && campaign->options->on_trace)
@@ -619,6 +642,26 @@ static void sum_cells(prem_row *row) {
     }
 }
 
+static prem_status summarise_chains(const prem_campaign *campaign, prem_row *row,
+                                    prem_samples *samples) {
+  const prem_measure *measure = &campaign->schedule->measure;
+  if (measure->chain_count == 0)
+    return PREM_OK;
+  row->chains = calloc((size_t)measure->chain_count, sizeof *row->chains);
+  if (!row->chains)
+    return PREM_ERR_MEMORY;
+  row->chain_count = measure->chain_count;
+  for (int32_t c = 0; c < row->chain_count; ++c) {
+    memcpy(row->chains[c].name, measure->chains[c].name, sizeof row->chains[c].name);
+    if (!samples->chains)
+      continue;
+    prem_chain_samples *chain = &samples->chains[c];
+    prem_summarise(chain->reaction_ns, chain->reaction_count, &row->chains[c].reaction_ns);
+    prem_summarise(chain->age_ns, chain->age_count, &row->chains[c].age_ns);
+  }
+  return PREM_OK;
+}
+
 static prem_status finish_row(const prem_campaign *campaign, prem_row *row, prem_samples *samples) {
   row->repeats = samples->makespan.count;
   row->samples_ns = samples->makespan.ns;
@@ -635,6 +678,8 @@ static prem_status finish_row(const prem_campaign *campaign, prem_row *row, prem
     prem_summarise(samples->launch.ns, launches, &row->launch_ns);
   for (int32_t t = 0; status == PREM_OK && t < row->task_count; ++t)
     status = summarise_responses(campaign, row, t);
+  if (status == PREM_OK)
+    status = summarise_chains(campaign, row, samples);
   sum_cells(row);
   const char *setup = prem_session_setup(campaign->session, row->mode);
   snprintf(row->setup, sizeof row->setup, "%s", setup ? setup : "");
@@ -658,6 +703,7 @@ static void row_free(prem_row *row) {
   free(row->tasks);
   free(row->samples_ns);
   free(row->response_samples_ns);
+  free(row->chains);
   prem_first_causes_free(&row->first);
   prem_trace_free(row->example);
   prem_trace_free(row->worst.trace);
@@ -719,7 +765,7 @@ prem_status prem_compare(prem_session *session, const prem_schedule *schedule,
     }
   }
   for (int32_t i = 0; i < PREM_MODE_COUNT; ++i)
-    samples_free(&campaign.samples[i]);
+    samples_free(&campaign.samples[i], schedule->measure.chain_count);
   prem_trace_free(campaign.trace);
   prem_result_free(campaign.result);
   return status;

@@ -201,6 +201,26 @@ static bool put_makespan(json_t *object, const prem_row *row) {
   return whole;
 }
 
+/** Reaction and data age of the chains; nothing where the schedule names none. */
+static bool put_chains(json_t *object, const prem_row *row, const prem_schedule *schedule) {
+  if (row->chain_count == 0)
+    return true;
+  json_t *list = json_array();
+  bool whole = list != NULL;
+  for (int32_t c = 0; c < row->chain_count; ++c) {
+    const prem_chain *chain = &schedule->measure.chains[c];
+    json_t *entry = json_object(), *tasks = json_array();
+    for (int32_t i = 0; i < chain->task_count; ++i)
+      whole &= json_array_append_new(tasks, text(schedule->tasks[chain->tasks[i]].name)) == 0;
+    whole &= put(entry, "name", text(row->chains[c].name));
+    whole &= put(entry, "tasks", tasks);
+    whole &= put(entry, "reaction_ns", summary_json(&row->chains[c].reaction_ns));
+    whole &= put(entry, "age_ns", summary_json(&row->chains[c].age_ns));
+    whole &= json_array_append_new(list, entry) == 0;
+  }
+  return whole & put(object, "chains", list);
+}
+
 /** Which runs the phases are of, where they are not of the first alone. */
 static bool put_worst(json_t *object, const prem_row *row) {
   prem_kept_run kept[PREM_MOST_KEPT];
@@ -217,7 +237,7 @@ static bool put_worst(json_t *object, const prem_row *row) {
 }
 
 /** @param samples  name of the file with the raw samples; NULL: there is none. */
-static json_t *row_json(const prem_row *row, const char *samples) {
+static json_t *row_json(const prem_row *row, const prem_schedule *schedule, const char *samples) {
   json_t *object = json_object();
   bool whole = put(object, "label", text(row->label));
   whole &= put(object, "mode", text(prem_mode_name(row->mode)));
@@ -237,6 +257,7 @@ static json_t *row_json(const prem_row *row, const char *samples) {
   whole &= put_worst(object, row);
   whole &= put(object, "first_causes", first_causes_json(row));
   whole &= put(object, "tasks", tasks_json(row));
+  whole &= put_chains(object, row, schedule);
   whole &= put(object, "samples", samples ? text(samples) : json_null());
   return finished(object, whole);
 }
@@ -320,7 +341,7 @@ static json_t *result_json(const prem_result *result, const prem_schedule *sched
   json_t *rows = json_array();
   bool whole = rows != NULL;
   for (int32_t i = 0; i < result->row_count; ++i)
-    whole &= json_array_append_new(rows, row_json(&result->rows[i], samples)) == 0;
+    whole &= json_array_append_new(rows, row_json(&result->rows[i], schedule, samples)) == 0;
   json_t *object = json_object();
   whole &= put(object, "schema", json_string("ttprem.result/1"));
   whole &=

@@ -203,6 +203,20 @@ function responseTable(result) {
       ? [[task.name, row.label, show(task.response_ns.max), show(task.response_ns.min), show(spread(task)), show(task.response_ns.p50), show(task.response_ns.p99), published(row, task, unit)]] : [])));
 }
 
+/** End to end, of results whose schedule names chains. */
+function chainsSection(result) {
+  const chains = result.rows[0].chains || [];
+  if (!chains.length) return null;
+  const of = (row, c) => (row.chains || [])[c], all = result.rows.flatMap((row) => row.chains || []);
+  const unit = columnUnit(all.flatMap((chain) => [chain.reaction_ns.max, chain.age_ns.max])), show = (ns) => inUnit(ns, unit);
+  return section('Chains, end to end', shortened(`Times in ${unit[0]}. Reaction: from when the first task read just before an event, to the end of the first output that shows it. Age: from when the data of an output were read, to the output\u2019s end.`,
+    [['chain', '', 'text'], ['mode', '', 'text'], ['reaction max'], ['min'], ['p99'], ['age max'], ['min'], ['p99'], ['outputs'], ['tasks', '', 'text']],
+    chains.flatMap((_, c) => result.rows.filter((row) => of(row, c)).map((row) => {
+      const {name, tasks, reaction_ns: reaction, age_ns: age} = of(row, c);
+      return [name, row.label, show(reaction.max), show(reaction.min), show(reaction.p99), show(age.max), show(age.min), show(age.p99), count(age.count), tasks.join(' \u2192 ')];
+    }))));
+}
+
 /** Longest times of phases: against what was planned, and against alone where that is known. */
 function isolationTable(result) {
   const all = result.rows.flatMap((r) => r.tasks.flatMap((t) => Object.values(t.phases)));
@@ -326,6 +340,7 @@ function resultSection(document, number) {
     timed.length ? section('How late releases came', timed.map((row) => histogramBox(row, result.late_ns))) : null,
     causesSection(result),
     section('Response times', responseTable(result)),
+    chainsSection(result),
     section('Phases: planned, seen, in isolation', isolationTable(result)),
     trialsTable(result), provenance(result, document.file));
 }

@@ -100,6 +100,13 @@ typedef struct prem_task_result {
   prem_late_causes late[PREM_PHASE_COUNT];
 } prem_task_result;
 
+/** Latency of a chain of the schedule's `measure` group, as docs/timing-method.md defines it. */
+typedef struct prem_chain_result {
+  char name[PREM_NAME_BYTES];
+  prem_summary reaction_ns; /* to an event that the first task just missed; count 0: not known */
+  prem_summary age_ns;      /* of the data in an output */
+} prem_chain_result;
+
 /** Raw records of one run, or hyperperiod of a resident launch, sorted. */
 typedef struct prem_kept_run {
   prem_trace *trace; /* NULL, or without records: none */
@@ -153,6 +160,8 @@ typedef struct prem_row {
   bool oversubscribed;
   prem_task_result *tasks; /* [task_count] */
   int32_t task_count;
+  prem_chain_result *chains; /* [chain_count], as in the schedule */
+  int32_t chain_count;
   prem_first_causes first; /* of its late releases that have raw records */
   int64_t *samples_ns; /* [repeats]: makespan of each counted sample, in the order of execution */
   int64_t *response_samples_ns; /* [repeats][job_count], jobs as in prem_trace.first_job */
