@@ -4,13 +4,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "measure/chain_latency.h"
+#include "measure/kept.h"
 #include "measure/stops.h"
 #include "ttprem/measure.h"
 
-enum {
-  MOST_RESIDENT_LAUNCHES = 10,
-  EXAMPLE_RECORDS = 1 << 20 /* 56 MiB a row: far more than a picture can show */
-};
+enum { MOST_RESIDENT_LAUNCHES = 10 };
 
 typedef struct prem_time_list {
   int64_t *ns;
@@ -20,7 +19,9 @@ typedef struct prem_time_list {
 /** What a row's summaries are made of. */
 typedef struct prem_samples {
   prem_time_list makespan, response, launch;
-  int64_t hyperperiods; /* of the runs before, those that do not count among them */
+  int64_t hyperperiods;       /* of the runs before, those that do not count among them */
+  prem_kept_run last;         /* the last counted run; relaunch only */
+  prem_chain_samples *chains; /* [chain_count of the schedule] */
 } prem_samples;
 
 typedef struct prem_campaign {
@@ -69,10 +70,14 @@ static bool time_list_add(prem_time_list *list, int64_t ns) {
   return true;
 }
 
-static void samples_free(prem_samples *samples) {
+static void samples_free(prem_samples *samples, int32_t chains) {
+  for (int32_t c = 0; samples->chains && c < chains; ++c)
+    prem_chain_samples_free(&samples->chains[c]);
+  free(samples->chains);
   free(samples->makespan.ns);
   free(samples->response.ns);
   free(samples->launch.ns);
+  prem_trace_free(samples->last.trace);
 }
 
 static int64_t job_release_ns(const prem_task *task, int64_t job) {
@@ -122,7 +127,7 @@ static prem_status keep_example(const prem_campaign *campaign, int64_t discard, 
   prem_trace *copy = NULL;
   int64_t hyperperiods = trace->hyperperiod_capacity;
   prem_status status = prem_trace_new(campaign->schedule, hyperperiods,
-                                      smaller(trace->record_count, EXAMPLE_RECORDS), &copy);
+                                      smaller(trace->record_count, PREM_KEPT_RECORDS), &copy);
   if (status != PREM_OK)
     return status;
   for (int64_t i = 0; i < trace->record_count && copy->record_count < copy->record_capacity; ++i)
@@ -203,18 +208,54 @@ static prem_status fold_stops(const prem_campaign *campaign, prem_row *row) {
   return status;
 }
 
+static int64_t first_kept(const prem_trace *example) {
+  return example->record_count > 0 ? example->records[0].hyperperiod : 0;
+}
+
+/** Along the chains that the schedule names. */
+static prem_status fold_chains(const prem_campaign *campaign, prem_samples *samples,
+                               int64_t discard) {
+  const prem_measure *measure = &campaign->schedule->measure;
+  if (measure->chain_count == 0)
+    return PREM_OK;
+  if (!samples->chains)
+    samples->chains = calloc((size_t)measure->chain_count, sizeof *samples->chains);
+  prem_status status = samples->chains ? PREM_OK : PREM_ERR_MEMORY;
+  for (int32_t c = 0; status == PREM_OK && c < measure->chain_count; ++c)
+    status = prem_chain_fold(&measure->chains[c], campaign->trace, discard, campaign->phases,
+                             &samples->chains[c]);
+  return status;
+}
+
 /** What takes the records in order. */
 static prem_status judge_run(prem_campaign *campaign, prem_row *row, int64_t discard,
-                             int64_t first_run) {
+                             int64_t first_run, prem_samples *samples) {
   prem_trace_sort(campaign->trace);
   prem_status status = fold_violations(campaign, row, discard);
   if (status == PREM_OK)
     status = fold_causes(campaign, row, discard, first_run);
   if (status == PREM_OK)
     status = fold_stops(campaign, row);
-  if (status == PREM_OK && !row->example && campaign->trace->record_count > 0)
+  const bool first_example = !row->example && campaign->trace->record_count > 0;
+  if (status == PREM_OK && first_example)
     status = keep_example(campaign, discard, &row->example);
+  if (status == PREM_OK && first_example)
+    row->example_run = first_run + first_kept(row->example);
+  if (status == PREM_OK)
+    status = prem_kept_fold(campaign->schedule, campaign->trace, discard, first_run, row,
+                            &samples->last);
+  if (status == PREM_OK)
+    status = fold_chains(campaign, samples, discard);
   return status;
+}
+
+static void find_break(prem_campaign *campaign, prem_mode mode, int64_t discard,
+                       int64_t first_run) {
+  prem_result *result = campaign->result;
+  if (campaign->options->break_ns > 0 && !result->broke.found &&
+      prem_find_break(campaign->trace, campaign->options->break_ns, discard, first_run,
+                      result->hyperperiod_ns, &result->broke))
+    result->broke.mode = mode;
 }
 
 static prem_status fold_run(prem_campaign *campaign, int32_t row_index, int64_t discard) {
@@ -230,7 +271,8 @@ static prem_status fold_run(prem_campaign *campaign, int32_t row_index, int64_t 
   fold_cells(row, trace);
   prem_status status = PREM_OK;
   if (!campaign->options->times_only)
-    status = judge_run(campaign, row, discard, samples->hyperperiods);
+    status = judge_run(campaign, row, discard, samples->hyperperiods, samples);
+  find_break(campaign, row->mode, discard, samples->hyperperiods);
   samples->hyperperiods += trace->hyperperiods;
   if (status == PREM_OK && campaign->options->on_trace)
     status = campaign->options->on_trace(campaign->options->trace_context, trace, row->mode, run);
@@ -336,7 +378,7 @@ static prem_status run_round(prem_campaign *campaign, int64_t round) {
   for (int32_t i = 0; i < count; ++i)
     order[i] = i;
   shuffle(order, count, &campaign->random);
-  for (int32_t i = 0; i < count; ++i) {
+  for (int32_t i = 0; i < count && !campaign->result->broke.found; ++i) {
     if (campaign->options->stop && *campaign->options->stop)
       return PREM_ERR_INTERRUPTED;
     prem_status status = run_in_round(campaign, order[i], round);
@@ -363,7 +405,7 @@ static prem_status run_rounds(prem_campaign *campaign) {
     if (duration_s > 0 && round >= least && monotonic_s() - began_s >= duration_s)
       break;
     status = run_round(campaign, round);
-    if (status != PREM_OK)
+    if (status != PREM_OK || campaign->result->broke.found)
       break;
   }
   return status;
@@ -375,7 +417,8 @@ static prem_status judge_options(const prem_compare_options *options, const prem
                                  prem_diag *diag) {
   if (options->mode_count < 1 || options->mode_count > PREM_MODE_COUNT)
     return refuse(diag, PREM_ERR_ARGUMENT, "modes", "name at least one mode, and each once");
-  if (options->repeat < 0 || options->discard < 0 || options->max_records < 0)
+  if (options->repeat < 0 || options->discard < 0 || options->max_records < 0 ||
+      options->break_ns < 0)
     return refuse(diag, PREM_ERR_ARGUMENT, "repeat", "a count is negative; the least is 0");
   if (options->repeat == 0 && !(options->duration_s > 0))
     return refuse(diag, PREM_ERR_ARGUMENT, "repeat",
@@ -514,6 +557,7 @@ static prem_status make_result(prem_campaign *campaign) {
   result->machine = *prem_session_machine(campaign->session);
   result->late_ns = schedule->platform.late_ns;
   result->seed = campaign->options->seed;
+  result->break_ns = campaign->options->break_ns;
   result->began_unix_s = (int64_t)time(NULL);
   campaign->has_outputs = writes_arrays(schedule);
   lay_out_rounds(campaign);
@@ -598,6 +642,26 @@ static void sum_cells(prem_row *row) {
     }
 }
 
+static prem_status summarise_chains(const prem_campaign *campaign, prem_row *row,
+                                    prem_samples *samples) {
+  const prem_measure *measure = &campaign->schedule->measure;
+  if (measure->chain_count == 0)
+    return PREM_OK;
+  row->chains = calloc((size_t)measure->chain_count, sizeof *row->chains);
+  if (!row->chains)
+    return PREM_ERR_MEMORY;
+  row->chain_count = measure->chain_count;
+  for (int32_t c = 0; c < row->chain_count; ++c) {
+    memcpy(row->chains[c].name, measure->chains[c].name, sizeof row->chains[c].name);
+    if (!samples->chains)
+      continue;
+    prem_chain_samples *chain = &samples->chains[c];
+    prem_summarise(chain->reaction_ns, chain->reaction_count, &row->chains[c].reaction_ns);
+    prem_summarise(chain->age_ns, chain->age_count, &row->chains[c].age_ns);
+  }
+  return PREM_OK;
+}
+
 static prem_status finish_row(const prem_campaign *campaign, prem_row *row, prem_samples *samples) {
   row->repeats = samples->makespan.count;
   row->samples_ns = samples->makespan.ns;
@@ -614,6 +678,8 @@ static prem_status finish_row(const prem_campaign *campaign, prem_row *row, prem
     prem_summarise(samples->launch.ns, launches, &row->launch_ns);
   for (int32_t t = 0; status == PREM_OK && t < row->task_count; ++t)
     status = summarise_responses(campaign, row, t);
+  if (status == PREM_OK)
+    status = summarise_chains(campaign, row, samples);
   sum_cells(row);
   const char *setup = prem_session_setup(campaign->session, row->mode);
   snprintf(row->setup, sizeof row->setup, "%s", setup ? setup : "");
@@ -637,8 +703,11 @@ static void row_free(prem_row *row) {
   free(row->tasks);
   free(row->samples_ns);
   free(row->response_samples_ns);
+  free(row->chains);
   prem_first_causes_free(&row->first);
   prem_trace_free(row->example);
+  prem_trace_free(row->worst.trace);
+  prem_trace_free(row->before.trace);
 }
 
 static void drop_left_out(prem_campaign *campaign) {
@@ -696,7 +765,7 @@ prem_status prem_compare(prem_session *session, const prem_schedule *schedule,
     }
   }
   for (int32_t i = 0; i < PREM_MODE_COUNT; ++i)
-    samples_free(&campaign.samples[i]);
+    samples_free(&campaign.samples[i], schedule->measure.chain_count);
   prem_trace_free(campaign.trace);
   prem_result_free(campaign.result);
   return status;

@@ -201,8 +201,43 @@ static bool put_makespan(json_t *object, const prem_row *row) {
   return whole;
 }
 
+/** Reaction and data age of the chains; nothing where the schedule names none. */
+static bool put_chains(json_t *object, const prem_row *row, const prem_schedule *schedule) {
+  if (row->chain_count == 0)
+    return true;
+  json_t *list = json_array();
+  bool whole = list != NULL;
+  for (int32_t c = 0; c < row->chain_count; ++c) {
+    const prem_chain *chain = &schedule->measure.chains[c];
+    json_t *entry = json_object(), *tasks = json_array();
+    for (int32_t i = 0; i < chain->task_count; ++i)
+      whole &= json_array_append_new(tasks, text(schedule->tasks[chain->tasks[i]].name)) == 0;
+    whole &= put(entry, "name", text(row->chains[c].name));
+    whole &= put(entry, "tasks", tasks);
+    whole &= put(entry, "reaction_ns", summary_json(&row->chains[c].reaction_ns));
+    whole &= put(entry, "age_ns", summary_json(&row->chains[c].age_ns));
+    whole &= json_array_append_new(list, entry) == 0;
+  }
+  return whole & put(object, "chains", list);
+}
+
+/** Which runs the phases are of, where they are not of the first alone. */
+static bool put_worst(json_t *object, const prem_row *row) {
+  prem_kept_run kept[PREM_MOST_KEPT];
+  if (prem_row_kept(row, kept) < 2)
+    return true;
+  json_t *worst = json_object();
+  bool whole = put(worst, "run", integer(row->worst.run));
+  whole &= put(worst, "by", text(row->releases > 0 ? "lateness" : "makespan"));
+  whole &= put(worst, "ns", integer(row->worst_ns));
+  const bool has_before = row->before.trace && row->before.trace->record_count > 0;
+  whole &= put(worst, "before", has_before ? integer(row->before.run) : json_null());
+  whole &= put(worst, "first", integer(row->example_run));
+  return whole & put(object, "worst", worst);
+}
+
 /** @param samples  name of the file with the raw samples; NULL: there is none. */
-static json_t *row_json(const prem_row *row, const char *samples) {
+static json_t *row_json(const prem_row *row, const prem_schedule *schedule, const char *samples) {
   json_t *object = json_object();
   bool whole = put(object, "label", text(row->label));
   whole &= put(object, "mode", text(prem_mode_name(row->mode)));
@@ -219,8 +254,10 @@ static json_t *row_json(const prem_row *row, const char *samples) {
   whole &=
       put(object, "output_ok", row->output_checked ? json_boolean(row->output_ok) : json_null());
   whole &= put(object, "oversubscribed", json_boolean(row->oversubscribed));
+  whole &= put_worst(object, row);
   whole &= put(object, "first_causes", first_causes_json(row));
   whole &= put(object, "tasks", tasks_json(row));
+  whole &= put_chains(object, row, schedule);
   whole &= put(object, "samples", samples ? text(samples) : json_null());
   return finished(object, whole);
 }
@@ -278,12 +315,33 @@ typedef struct side_files {
   char *samples, *phases;
 } side_files;
 
+/** The limit of `--break`, and the release that came later: null when none did. */
+static json_t *break_json(const prem_result *result) {
+  const prem_break *broke = &result->broke;
+  const bool known = broke->has_place;
+  json_t *object = json_object();
+  bool whole = put(object, "limit_ns", integer(result->break_ns));
+  if (!broke->found)
+    return finished(object, whole & put(object, "at", json_null()));
+  json_t *at = json_object();
+  whole &= put(at, "mode", text(prem_mode_name(broke->mode)));
+  whole &= put(at, "task", text(result->rows[0].tasks[broke->task].name));
+  whole &= put(at, "phase", text(prem_phase_name(broke->phase)));
+  whole &= put(at, "lateness_ns", integer(broke->lateness_ns));
+  whole &= put(at, "run", known ? integer(broke->run) : json_null());
+  whole &= put(at, "block", known ? integer(broke->block) : json_null());
+  whole &= put(at, "job", known ? integer(broke->job) : json_null());
+  whole &= put(at, "tile", known ? integer(broke->tile) : json_null());
+  whole &= put(at, "release_ns", known ? integer(broke->release_ns) : json_null());
+  return finished(object, whole & put(object, "at", at));
+}
+
 static json_t *result_json(const prem_result *result, const prem_schedule *schedule,
                            const char *command, const char *samples, json_t *phases) {
   json_t *rows = json_array();
   bool whole = rows != NULL;
   for (int32_t i = 0; i < result->row_count; ++i)
-    whole &= json_array_append_new(rows, row_json(&result->rows[i], samples)) == 0;
+    whole &= json_array_append_new(rows, row_json(&result->rows[i], schedule, samples)) == 0;
   json_t *object = json_object();
   whole &= put(object, "schema", json_string("ttprem.result/1"));
   whole &=
@@ -292,6 +350,8 @@ static json_t *result_json(const prem_result *result, const prem_schedule *sched
   whole &= put(object, "schedule", schedule_json(result));
   whole &= put(object, "late_ns", integer(result->late_ns));
   whole &= put(object, "interrupted", json_boolean(result->interrupted));
+  if (result->break_ns > 0)
+    whole &= put(object, "break", break_json(result));
   whole &= put(object, "rows", rows);
   whole &= put(object, "left_out", left_out_json(result));
   whole &= put(object, "phases", phases);

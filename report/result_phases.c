@@ -10,11 +10,7 @@
 
 enum { MOST_PHASES = 20000, MOST_BLOCKS = 64 };
 
-static bool has_records(const prem_row *row) {
-  return row->example && row->example->record_count > 0;
-}
-
-/** The records of the first counted hyperperiod are those of the first record's. */
+/** A kept run's records are those of its first record's hyperperiod. */
 static bool is_first(const prem_trace *trace, const prem_trace_record *record) {
   return record->hyperperiod == trace->records[0].hyperperiod;
 }
@@ -26,22 +22,26 @@ typedef struct block_facts {
   int64_t *worst_ns; /* lateness, in mode tt */
 } block_facts;
 
+static void collect_run(const prem_trace *trace, int32_t blocks, block_facts *facts) {
+  for (int64_t r = 0; r < trace->record_count; ++r) {
+    const prem_trace_record *record = &trace->records[r];
+    if (!is_first(trace, record) || record->block >= blocks)
+      continue;
+    ++facts->count[record->block];
+    if (record->release_ns == PREM_NO_RELEASE)
+      continue;
+    int64_t lateness_ns = record->start_ns - record->release_ns;
+    if (lateness_ns > facts->worst_ns[record->block])
+      facts->worst_ns[record->block] = lateness_ns;
+  }
+}
+
 static void collect_facts(const prem_result *result, const prem_schedule *schedule,
                           block_facts *facts) {
-  for (int32_t i = 0; i < result->row_count; ++i) {
-    const prem_row *row = &result->rows[i];
-    for (int64_t r = 0; has_records(row) && r < row->example->record_count; ++r) {
-      const prem_trace_record *record = &row->example->records[r];
-      if (!is_first(row->example, record) || record->block >= schedule->platform.blocks)
-        continue;
-      ++facts->count[record->block];
-      if (record->release_ns == PREM_NO_RELEASE)
-        continue;
-      int64_t lateness_ns = record->start_ns - record->release_ns;
-      if (lateness_ns > facts->worst_ns[record->block])
-        facts->worst_ns[record->block] = lateness_ns;
-    }
-  }
+  prem_kept_run kept[PREM_MOST_KEPT];
+  for (int32_t i = 0; i < result->row_count; ++i)
+    for (int32_t k = prem_row_kept(&result->rows[i], kept); k > 0; --k)
+      collect_run(kept[k - 1].trace, schedule->platform.blocks, facts);
 }
 
 /** The block with the worst lateness above the limit that is not chosen yet; -1: none. */
@@ -105,20 +105,24 @@ static prem_status collect_slots(prem_phases *phases, prem_diag *diag) {
   return status;
 }
 
-static int64_t rows_with_records(const prem_result *result) {
-  int64_t rows = 0;
-  for (int32_t i = 0; i < result->row_count; ++i)
-    rows += has_records(&result->rows[i]);
-  return rows;
+static int64_t count_runs(const prem_result *result, bool *several) {
+  prem_kept_run kept[PREM_MOST_KEPT];
+  int64_t runs = 0;
+  for (int32_t i = 0; i < result->row_count; ++i) {
+    const int32_t of_row = prem_row_kept(&result->rows[i], kept);
+    *several |= of_row > 1;
+    runs += of_row;
+  }
+  return runs;
 }
 
 prem_status prem_phases_choose(const prem_result *result, const prem_schedule *schedule,
                                prem_phases *out, prem_diag *diag) {
   *out = (prem_phases){.result = result, .schedule = schedule};
-  int64_t rows = rows_with_records(result);
-  if (rows == 0 || !schedule->plan)
+  const int64_t runs = count_runs(result, &out->has_runs);
+  if (runs == 0 || !schedule->plan)
     return PREM_OK;
-  out->most = MOST_PHASES / rows;
+  out->most = MOST_PHASES / runs;
   size_t blocks = (size_t)schedule->platform.blocks;
   block_facts facts = {calloc(blocks, sizeof(int64_t)), calloc(blocks, sizeof(int64_t))};
   out->chosen = calloc(blocks, sizeof *out->chosen);
@@ -142,7 +146,7 @@ void prem_phases_free(prem_phases *phases) {
 /* ---- writing -------------------------------------------------------------------------------- */
 
 static void write_phase(const prem_phases *phases, const prem_row *row,
-                        const prem_trace_record *record, int64_t base_ns, FILE *file) {
+                        const prem_trace_record *record, int64_t base_ns, int64_t run, FILE *file) {
   prem_csv_quote(file, row->label);
   fputc(',', file);
   prem_csv_quote(file, phases->schedule->tasks[record->task].name);
@@ -157,12 +161,16 @@ static void write_phase(const prem_phases *phases, const prem_row *row,
     fputs(",,", file);
   if (record->release_ns != PREM_NO_RELEASE)
     fprintf(file, "%" PRId64, record->release_ns - base_ns);
-  fprintf(file, ",%" PRId64 ",%" PRId64 ",%" PRId64 "\n", record->ready_ns - base_ns,
+  fprintf(file, ",%" PRId64 ",%" PRId64 ",%" PRId64, record->ready_ns - base_ns,
           record->start_ns - base_ns, record->end_ns - base_ns);
+  if (phases->has_runs)
+    fprintf(file, ",%" PRId64, run);
+  fputc('\n', file);
 }
 
-static void write_row(const prem_phases *phases, const prem_row *row, FILE *file) {
-  const prem_trace *trace = row->example;
+static void write_run(const prem_phases *phases, const prem_row *row, const prem_kept_run *kept,
+                      FILE *file) {
+  const prem_trace *trace = kept->trace;
   int64_t base_ns = trace->records[0].hyperperiod * phases->result->hyperperiod_ns;
   int64_t count = 0;
   for (int64_t i = 0; i < trace->record_count && count < phases->most; ++i) {
@@ -170,16 +178,20 @@ static void write_row(const prem_phases *phases, const prem_row *row, FILE *file
     if (!is_first(trace, record) || record->block >= phases->schedule->platform.blocks ||
         !phases->chosen[record->block])
       continue;
-    write_phase(phases, row, record, base_ns, file);
+    write_phase(phases, row, record, base_ns, kept->run, file);
     ++count;
   }
 }
 
 void prem_phases_write(const prem_phases *phases, FILE *file) {
   fputs("label,task,job,block,tile,phase,planned_ns,planned_end_ns,release_ns,ready_ns,start_ns,"
-        "end_ns\n",
+        "end_ns",
         file);
-  for (int32_t i = 0; i < phases->result->row_count; ++i)
-    if (has_records(&phases->result->rows[i]))
-      write_row(phases, &phases->result->rows[i], file);
+  fputs(phases->has_runs ? ",run\n" : "\n", file);
+  prem_kept_run kept[PREM_MOST_KEPT];
+  for (int32_t i = 0; i < phases->result->row_count; ++i) {
+    const int32_t count = prem_row_kept(&phases->result->rows[i], kept);
+    for (int32_t k = 0; k < count; ++k)
+      write_run(phases, &phases->result->rows[i], &kept[k], file);
+  }
 }

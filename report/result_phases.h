@@ -6,13 +6,15 @@
 
 #include "ttprem/measure.h"
 
-/** Which phases are written: of every row the same blocks of the first counted hyperperiod. */
+/** Which phases are written: of every row the same blocks of the runs that are
+ *  kept of it. */
 typedef struct prem_phases {
   const prem_result *result;
   const prem_schedule *schedule;
   bool *chosen;        /* [platform.blocks] */
   int32_t block_count; /* chosen */
-  int64_t most;        /* phases of a row, at most; later ones are left out */
+  int64_t most;        /* phases of a run, at most; later ones are left out */
+  bool has_runs;       /* a row has more runs than its first */
   prem_slot *slots;    /* planned, of these blocks, in order of their tiles */
   int64_t slot_count;
 } prem_phases;
@@ -23,7 +25,8 @@ prem_status prem_phases_choose(const prem_result *result, const prem_schedule *s
                                prem_phases *out, prem_diag *diag);
 void prem_phases_free(prem_phases *phases);
 /** Write them as CSV, header `label,task,job,block,tile,phase,planned_ns,planned_end_ns,release_ns,
- *  ready_ns,start_ns,end_ns`; times from the hyperperiod's start, what a phase has not is empty. */
+ *  ready_ns,start_ns,end_ns`, and `,run` where a row has several, the worst first; times from the
+ *  hyperperiod's start, what a phase has not is empty. */
 void prem_phases_write(const prem_phases *phases, FILE *file);
 
 #endif

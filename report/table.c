@@ -222,6 +222,48 @@ static void print_responses(const prem_result *result, FILE *file) {
       print_response(&result->rows[i], t, unit, widths, file);
 }
 
+/* ---- chains --------------------------------------------------------------------------------- */
+
+static int64_t largest_latency(const prem_result *result) {
+  int64_t largest = 0;
+  for (int32_t i = 0; i < result->row_count; ++i)
+    for (int32_t c = 0; c < result->rows[i].chain_count; ++c)
+      largest = larger(largest, larger(result->rows[i].chains[c].reaction_ns.max,
+                                       result->rows[i].chains[c].age_ns.max));
+  return largest;
+}
+
+static cell_text known_cell(const prem_summary *summary, time_unit unit, int64_t ns) {
+  return summary->count > 0 ? time_cell(unit, ns) : no_number();
+}
+
+static void print_chain(const prem_row *row, int32_t c, time_unit unit, int widths[2], FILE *file) {
+  const prem_summary *reaction = &row->chains[c].reaction_ns, *age = &row->chains[c].age_ns;
+  fprintf(file, "%-*s %-*s %11s %11s %11s %11s %9" PRId64 "\n", widths[0],
+          name_cell(row->chains[c].name).text, widths[1], name_cell(row->label).text,
+          known_cell(reaction, unit, reaction->max).text,
+          known_cell(reaction, unit, reaction->min).text, known_cell(age, unit, age->max).text,
+          known_cell(age, unit, age->min).text, age->count);
+}
+
+/** Only of schedules that name chains. */
+static void print_chains(const prem_result *result, FILE *file) {
+  const int32_t count = result->row_count > 0 ? result->rows[0].chain_count : 0;
+  const time_unit unit = unit_for(largest_latency(result));
+  int widths[2] = {5, label_width(result)};
+  for (int32_t c = 0; c < count; ++c)
+    widths[0] = name_width(widths[0], result->rows[0].chains[c].name);
+  if (count > 0)
+    fprintf(file,
+            "\nchains, end to end, in %s: reaction to an event that was just missed, age of the "
+            "data in an output\n%-*s %-*s %11s %11s %11s %11s %9s\n",
+            unit.name, widths[0], "chain", widths[1], "mode", "reaction", "least", "age", "least",
+            "outputs");
+  for (int32_t c = 0; c < count; ++c)
+    for (int32_t i = 0; i < result->row_count; ++i)
+      print_chain(&result->rows[i], c, unit, widths, file);
+}
+
 typedef struct phase_units {
   time_unit time, lateness;
 } phase_units;
@@ -548,6 +590,7 @@ void prem_result_print(const prem_result *result, FILE *file) {
   print_heading(result, file);
   print_rows(result, file);
   print_responses(result, file);
+  print_chains(result, file);
   print_phases(result, file);
   print_footer(result, file);
 }

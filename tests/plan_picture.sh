@@ -137,3 +137,35 @@ heights 'rgb(  0, 114, 178)' >"$scratch/prefetches"
 heights 'rgb(  0, 158, 115)' >"$scratch/writebacks"
 [ "$(comm -12 "$scratch/prefetches" "$scratch/writebacks" | wc -l)" = 1 ] ||
   fail "run.svg: writebacks hide prefetches"
+
+# Two rates: a row for each task, arrows up at releases and down at deadlines, the end's among them.
+"$ttprem" plan --quiet --time-limit 0 schedules/examples/two_rates.cfg -o "$scratch/rates.cfg" \
+  --svg "$scratch/rates.svg"
+svg=$scratch/rates.svg
+check_well_formed "$svg"
+[ "$(shapes "$svg" 'rgb( 32,  32,  32)') $(shapes "$svg" 'rgb(160,  32, 127)')" = "6 4" ] ||
+  fail "$svg: expected arrows at 6 releases and 4 deadlines"
+check_text "$svg" "block 0: filter"
+
+# Two blocks that are planned alike share the rows of their tasks: one phase a task. Where a hyperperiod is
+# too long to be read, the excerpt is where most begins: c's job at 500000 comes while a and b begin too.
+cat >"$scratch/rows.cfg" <<'END'
+version = 1;
+name = "rows";
+platform: { blocks = 2; resources = ( { name = "memory"; capacity = 2; } ); };
+tasks = (
+  { name = "a"; kernel = "none"; blocks = [ 0, 1 ]; tiles = 2; together = true; period_ns = 100000L;
+    prefetch: { wcet_ns = 60L; }; },
+  { name = "b"; kernel = "none"; blocks = [ 0, 1 ]; tiles = 2; together = true; period_ns = 500000L; deadline_ns = 5000L;
+    prefetch: { wcet_ns = 60L; }; },
+  { name = "c"; kernel = "none"; blocks = [ 0, 1 ]; tiles = 2; together = true; period_ns = 1000000L; release_ns = 500000L;
+    deadline_ns = 5000L; prefetch: { wcet_ns = 60L; }; }
+);
+END
+"$ttprem" plan --quiet --time-limit 0 "$scratch/rows.cfg" -o "$scratch/rows.plan.cfg" --svg "$scratch/rows.svg"
+svg=$scratch/rows.svg
+check_text "$svg" "an excerpt, where most happens: 500 to 511.4 of 1000 us, 2 blocks"
+check_text "$svg" "blocks 0-1: a"
+check_shapes "$svg" 3 0 0
+[ "$(shapes "$svg" 'rgb( 32,  32,  32)') $(shapes "$svg" 'rgb(160,  32, 127)')" = "3 2" ] ||
+  fail "$svg: expected arrows at 3 releases and 2 deadlines"

@@ -93,10 +93,46 @@ verdicts() { grep -aoE '<div class="verdict[^"]*"' "$1" | sort | uniq -c | tr -s
 "$ttprem" report "$source/report/chart_kinds.json" -o kept.html
 sed 's/"complete": true,/"complete": true, "kept": false,/' "$source/report/chart_kinds.json" >broken.json
 "$ttprem" report broken.json -o broken.html
+sed 's/"complete": true,/"complete": true, "kept": true,/' "$source/report/chart_kinds.json" >good.json
+"$ttprem" report good.json -o good.html
+browse good.html --dump-dom >good
+expect 'verdict of a kept promise' "$(verdicts good)" ' 1 <div class="verdict good"'
 browse kept.html --dump-dom >kept
 browse broken.html --dump-dom >broken
 expect 'verdict' "$(verdicts kept)" ' 1 <div class="verdict"'
 expect 'verdict of a broken promise' "$(verdicts broken)" ' 1 <div class="verdict bad"'
+
+# The worst run is shown first, the others behind buttons.
+mkdir worst
+sed 's/"first_causes"/"worst": {"run": 7, "by": "lateness", "ns": 900, "before": 6, "first": 2}, "first_causes"/' \
+  result.json >worst/result.json
+cp result.samples.csv worst
+awk -F, -v OFS=, 'NR == 1 { print $0, "run"; next } { for (run = 7; run > 1; run = run == 6 ? 2 : run - 1) print $0, run }' \
+  result.phases.csv >worst/result.phases.csv
+"$ttprem" report "$PWD/worst/result.json" -o worst.html
+browse worst.html --dump-dom >worst.dom
+buttons() { grep -aoE '<button type="button"[^>]*>(tt|free):[^<]*' "$1" | sed -e 's/.*>//' | sed -e 's/&nbsp;/ /g' | tr '\n' ';'; }
+expect 'runs to choose' "$(buttons worst.dom)" "tt: run 7 (worst by lateness, 900 ns);tt: run 6 (before the worst);tt: run 2 (the first);\
+free: run 7 (worst by lateness, 900 ns);free: run 6 (before the worst);free: run 2 (the first);"
+shown=$(attribute worst.dom view)
+expect 'shown first' "${shown%%,*}" 'tt 7'
+expect 'folders of absolute paths' "$(grep -ac "$PWD" worst.html)" 0
+
+# On a telephone nothing is wider than the screen, and the histogram ends with its worst bucket.
+cat >probe.html <<'END'
+<script>addEventListener('load', () => setTimeout(() => {
+  const histogram = document.querySelector('svg[data-buckets]'), ends = histogram.getBoundingClientRect().right;
+  const last = Math.max(...[...histogram.querySelectorAll('rect, text')].map((part) => part.getBoundingClientRect().right));
+  parent.postMessage(`${document.documentElement.scrollWidth <= innerWidth} ${last <= ends + 1}`, '*');
+}, 200));</script>
+END
+cat late.html probe.html >inner.html
+cat >telephone.html <<'END'
+<body><iframe src="inner.html" width="420" height="2000"></iframe>
+<script>onmessage = (event) => { document.body.dataset.fits = event.data; };</script></body>
+END
+browse telephone.html --dump-dom >telephone
+expect 'page and histogram fit into 420 pixels' "$(attribute telephone fits)" 'true true'
 
 browse 'page.html#zoom=0,free,0,1500' --dump-dom >zoomed
 zoomed=$(attribute zoomed view)

@@ -1,4 +1,5 @@
 /* Comparing modes on the simulator, whose every time is known beforehand. */
+#include "measure/kept.h"
 #include "runtime/core/backend.h"
 #include "tests/running.h"
 #include "ttprem/ttprem_measure.h"
@@ -486,6 +487,122 @@ START_TEST(stops_of_all_blocks_are_counted) {
 }
 END_TEST
 
+/* ---- the worst run -------------------------------------------------------------------------- */
+
+enum { LATE_RUN = 5, LATE_NS = 37 };
+
+/** The compute of a's second job starts late in run 5 of every mode, and less so in run 6; in a
+ *  resident launch, in these hyperperiods. */
+static prem_status run_late(void *state, const prem_run_request *request, prem_trace *trace,
+                            prem_diag *to) {
+  static int64_t runs[PREM_MODE_COUNT];
+  const prem_status status = prem_backend_sim.run(state, request, trace, to);
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    prem_trace_record *record = &trace->records[i];
+    const int64_t run = runs[request->mode] + record->hyperperiod;
+    if (record->task != 0 || record->job != 1 || record->phase != PREM_COMPUTE || run < LATE_RUN ||
+        run > LATE_RUN + 1)
+      continue;
+    record->start_ns += LATE_NS - (run - LATE_RUN);
+    const int64_t end_ns = 1 + record->hyperperiod * 800 + 600;
+    trace->job_end_ns[record->hyperperiod * trace->job_count + 1] = end_ns;
+    if (request->mode == PREM_MODE_TT)
+      trace->cells[PREM_COMPUTE].lateness_max_ns = LATE_NS;
+  }
+  runs[request->mode] += request->hyperperiods;
+  if (runs[request->mode] >= 10) /* for the next test */
+    runs[request->mode] = 0;
+  return status;
+}
+
+static prem_status compare_late(void) {
+  static prem_backend backend;
+  backend = prem_backend_sim;
+  backend.run = run_late;
+  prem_session_close(session);
+  options.discard = 0;
+  options.repeat = 10;
+  ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
+  return prem_compare(session, schedule, &backend, &options, &result, diag);
+}
+
+static void expect_worst(const prem_row *row, int64_t worst_ns) {
+  prem_kept_run kept[PREM_MOST_KEPT];
+  ck_assert_int_eq(prem_row_kept(row, kept), 3);
+  ck_assert_int_eq(kept[0].run, LATE_RUN);
+  ck_assert_int_eq(kept[1].run, LATE_RUN - 1);
+  ck_assert_int_eq(kept[2].run, 0);
+  ck_assert_int_eq(row->worst_ns, worst_ns);
+  ck_assert_int_eq(kept[0].trace->record_count, PHASES_OF_PAIR);
+  ck_assert_int_eq(kept[1].trace->record_count, PHASES_OF_PAIR);
+  int64_t latest_ns = 0;
+  for (int64_t i = 0; i < PHASES_OF_PAIR; ++i) {
+    const prem_trace_record *record = &kept[0].trace->records[i];
+    if (record->release_ns != PREM_NO_RELEASE && record->start_ns - record->release_ns > latest_ns)
+      latest_ns = record->start_ns - record->release_ns;
+    ck_assert_int_eq(record->hyperperiod, kept[0].trace->records[0].hyperperiod);
+  }
+  ck_assert_int_eq(latest_ns, row->releases > 0 ? worst_ns : 0);
+}
+
+START_TEST(the_worst_run_and_the_one_before_it_are_kept) {
+  options.scenario = _i == 0 ? PREM_RELAUNCH : PREM_RESIDENT;
+  options.launches = 1;
+  ck_assert_int_eq(compare_late(), PREM_OK);
+  expect_worst(&result->rows[0], 601); /* free has no releases: its makespan */
+  expect_worst(&result->rows[1], LATE_NS);
+}
+END_TEST
+
+START_TEST(where_all_runs_are_alike_the_first_is_kept_alone) {
+  prem_kept_run kept[PREM_MOST_KEPT];
+  ck_assert_int_eq(compare(), PREM_OK);
+  ck_assert_int_eq(prem_row_kept(&result->rows[1], kept), 1);
+  ck_assert_ptr_eq(kept[0].trace, result->rows[1].example);
+  ck_assert_int_eq(kept[0].run, 0);
+}
+END_TEST
+
+START_TEST(a_release_beyond_the_limit_ends_it) {
+  options.break_ns = LATE_NS - 1;
+  ck_assert_int_eq(compare_late(), PREM_OK);
+  const prem_break *broke = &result->broke;
+  ck_assert(broke->found && broke->has_place);
+  ck_assert_int_eq(broke->mode, PREM_MODE_TT);
+  ck_assert_int_eq(broke->task, 0);
+  ck_assert_int_eq(broke->phase, PREM_COMPUTE);
+  ck_assert_int_eq(broke->lateness_ns, LATE_NS);
+  ck_assert_int_eq(broke->run, LATE_RUN);
+  ck_assert_int_eq(broke->job, 1);
+  ck_assert_int_eq(broke->release_ns, 500);
+  ck_assert_int_eq(result->rows[1].repeats, LATE_RUN + 1); /* the late one counts */
+  ck_assert(!result->interrupted);
+}
+END_TEST
+
+START_TEST(without_raw_records_the_break_names_task_and_phase) {
+  prem_trace *trace = NULL;
+  ck_assert_int_eq(prem_trace_new(schedule, 1, 0, &trace), PREM_OK);
+  trace->cells[3 + PREM_WRITEBACK].lateness_max_ns = 9;
+  prem_break broke;
+  ck_assert(!prem_find_break(trace, 9, 0, 4, 800, &broke));
+  ck_assert(prem_find_break(trace, 8, 0, 4, 800, &broke));
+  ck_assert(broke.found && !broke.has_place);
+  ck_assert_int_eq(broke.task, 1);
+  ck_assert_int_eq(broke.phase, PREM_WRITEBACK);
+  ck_assert_int_eq(broke.lateness_ns, 9);
+  prem_trace_free(trace);
+}
+END_TEST
+
+START_TEST(nothing_ends_it_within_the_limit) {
+  options.break_ns = LATE_NS;
+  ck_assert_int_eq(compare_late(), PREM_OK);
+  ck_assert(!result->broke.found);
+  ck_assert_int_eq(result->rows[1].repeats, 10);
+}
+END_TEST
+
 /* ---- raw records ---------------------------------------------------------------------------- */
 
 START_TEST(without_room_counts_are_kept_and_losses_told) {
@@ -644,6 +761,11 @@ int main(void) {
   tcase_add_test(cases, free_shows_interference_and_violations);
   tcase_add_test(cases, samples_are_kept_in_order);
   tcase_add_test(cases, the_example_holds_one_counted_run);
+  tcase_add_loop_test(cases, the_worst_run_and_the_one_before_it_are_kept, 0, 2);
+  tcase_add_test(cases, where_all_runs_are_alike_the_first_is_kept_alone);
+  tcase_add_test(cases, a_release_beyond_the_limit_ends_it);
+  tcase_add_test(cases, without_raw_records_the_break_names_task_and_phase);
+  tcase_add_test(cases, nothing_ends_it_within_the_limit);
   tcase_add_test(cases, resident_hyperperiods_are_samples);
   tcase_add_test(cases, every_round_has_every_mode_once);
   tcase_add_test(cases, the_seed_decides_the_order);

@@ -463,6 +463,76 @@ START_TEST(phases_are_csv) {
 }
 END_TEST
 
+/** Makes run 7 the worst of the second row, with the first phase of its example an hyperperiod on.
+ */
+static void add_worst(void) {
+  prem_row *tt = &result->rows[1];
+  ck_assert_int_eq(prem_trace_new(schedule, 1, 1, &tt->worst.trace), PREM_OK);
+  prem_trace_record *record = tt->worst.trace->records;
+  *record = tt->example->records[0];
+  record->hyperperiod += 1;
+  record->release_ns += 800;
+  record->start_ns += 800 + 21;
+  record->ready_ns += 800;
+  record->end_ns += 800 + 30;
+  tt->worst.trace->record_count = 1;
+  tt->worst.run = 7;
+  tt->worst_ns = 61;
+}
+
+START_TEST(phases_of_the_worst_run_come_first) {
+  add_worst();
+  json_t *root = written();
+  const json_t *rows = json_object_get(root, "rows");
+  const json_t *worst = json_object_get(json_array_get(rows, 1), "worst");
+  ck_assert_int_eq(integer_at(worst, "run"), 7);
+  ck_assert_int_eq(integer_at(worst, "ns"), 61);
+  ck_assert_int_eq(integer_at(worst, "first"), 0);
+  assert_null(worst, "before");
+  ck_assert_ptr_null(json_object_get(json_array_get(rows, 0), "worst"));
+  json_decref(root);
+  char *phases = contents(in_folder("r.phases.csv"));
+  ck_assert_ptr_nonnull(strstr(phases, ",end_ns,run\n"));
+  const char *tt = strstr(phases, "\"tt\"");
+  const char *expected = "\"tt\",\"edge, \"\"fast\"\"\",0,0,0,prefetch,0,100,0,40,61,170,7\n"
+                         "\"tt\",\"edge, \"\"fast\"\"\",0,0,0,prefetch,0,100,0,40,40,140,0\n";
+  ck_assert_int_eq(strncmp(tt, expected, strlen(expected)), 0);
+  free(phases);
+}
+END_TEST
+
+START_TEST(json_names_the_release_that_broke_the_limit) {
+  json_t *root = written();
+  ck_assert_ptr_null(json_object_get(root, "break")); /* not asked for */
+  json_decref(root);
+  result->break_ns = 50;
+  root = written();
+  assert_null(json_object_get(root, "break"), "at");
+  json_decref(root);
+  result->broke = (prem_break){.found = true,
+                               .mode = PREM_MODE_TT,
+                               .task = 1,
+                               .phase = PREM_COMPUTE,
+                               .lateness_ns = 61,
+                               .has_place = true,
+                               .run = 7,
+                               .tile = 3};
+  root = written();
+  const json_t *at = json_object_get(json_object_get(root, "break"), "at");
+  ck_assert_int_eq(integer_at(json_object_get(root, "break"), "limit_ns"), 50);
+  ck_assert_str_eq(string_at(at, "task"), "corr");
+  ck_assert_str_eq(string_at(at, "phase"), "compute");
+  ck_assert_int_eq(integer_at(at, "lateness_ns"), 61);
+  ck_assert_int_eq(integer_at(at, "run"), 7);
+  ck_assert_int_eq(integer_at(at, "tile"), 3);
+  json_decref(root);
+  result->broke.has_place = false;
+  root = written();
+  assert_null(json_object_get(json_object_get(root, "break"), "at"), "run");
+  json_decref(root);
+}
+END_TEST
+
 START_TEST(without_records_there_are_no_phases) {
   for (int32_t i = 0; i < result->row_count; ++i) {
     prem_trace_free(result->rows[i].example);
@@ -712,6 +782,17 @@ static bool drawn(const char *path) {
   return false;
 }
 
+START_TEST(the_picture_shows_the_worst_run_and_says_of_how_many) {
+  add_worst();
+  if (!drawn(in_folder("p.svg")))
+    return;
+  char *picture = contents(in_folder("p.svg"));
+  assert_says(picture, "hyperperiod 7, the worst of 2");
+  ck_assert_ptr_null(strstr(picture, "the whole run"));
+  free(picture);
+}
+END_TEST
+
 START_TEST(an_svg_shows_phases_and_marks) {
   strcpy(result->schedule_name, "it's <a> \"camera\" & more");
   if (!drawn(in_folder("p.svg")))
@@ -722,6 +803,7 @@ START_TEST(an_svg_shows_phases_and_marks) {
   assert_says(picture, "it's &lt;a> \"camera\" &amp; more: planned");
   assert_says(picture, "block 1: corr");
   assert_says(picture, "(1 of 6 releases late, 3 overruns, 2 certain");
+  assert_says(picture, "hyperperiod 0, the first of 2");
   assert_says(picture, "rgb(  0, 114, 178)"); /* prefetch */
   assert_says(picture, "rgb(  0, 158, 115)"); /* writeback */
   free(picture);
@@ -787,6 +869,8 @@ int main(void) {
   tcase_add_test(cases, samples_of_what_computes_nothing_have_no_responses);
   tcase_add_test(cases, samples_are_csv);
   tcase_add_test(cases, phases_are_csv);
+  tcase_add_test(cases, phases_of_the_worst_run_come_first);
+  tcase_add_test(cases, json_names_the_release_that_broke_the_limit);
   tcase_add_test(cases, without_records_there_are_no_phases);
   tcase_add_test(cases, a_name_without_extension_gets_one);
   tcase_add_test(cases, an_old_result_is_replaced);
@@ -804,6 +888,7 @@ int main(void) {
   tcase_add_test(cases, the_table_bounds_what_was_not_seen);
   tcase_add_test(cases, no_nanosecond_is_lost_in_larger_units);
   tcase_add_test(cases, an_svg_shows_phases_and_marks);
+  tcase_add_test(cases, the_picture_shows_the_worst_run_and_says_of_how_many);
   tcase_add_test(cases, a_png_is_a_png);
   tcase_add_test(cases, another_extension_is_refused);
   tcase_add_test(cases, without_records_there_is_nothing_to_draw);

@@ -15,6 +15,7 @@ enum {
   COMMAND_USAGE = 2,       /* bad command line, unknown verb, backend, mode or policy */
   COMMAND_UNAVAILABLE = 3, /* the backend, or the mode on it, is not available here */
   COMMAND_MACHINE = 4,     /* the machine failed */
+  COMMAND_BROKE = 5,       /* run and compare: a release came later than `--break` */
   COMMAND_INTERRUPTED = 130
 };
 

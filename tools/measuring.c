@@ -17,6 +17,7 @@ enum {
   KEY_PICTURE,
   KEY_ENGINE,
   KEY_NO_RECORDS,
+  KEY_BREAK,
   KEY_NO_SAVE,
   KEY_SAVE_ANYWHERE
 };
@@ -79,6 +80,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case KEY_STRICT:
     options->strict = true;
+    return 0;
+  case KEY_BREAK:
+    options->break_ns = command_parse_int(state, "--break", text, 1, PREM_MAX_NS);
     return 0;
   case KEY_NO_RECORDS:
     options->no_records = true;
@@ -147,6 +151,11 @@ static const struct argp_option options_list[] = {
      .key = KEY_SEED,
      .arg = "N",
      .doc = "of the random order of the modes; default 1"},
+    {.name = "break",
+     .key = KEY_BREAK,
+     .arg = "NS",
+     .doc = "stop after the launch in which a release comes more than NS ns late, say which, and "
+            "exit with 5; what was measured is kept and written"},
     {.name = "no-records",
      .key = KEY_NO_RECORDS,
      .doc = "record no stamps of single phases, only counts: no violations, no causes"},
@@ -347,6 +356,25 @@ static int judge_rows(const prem_result *result, const prem_schedule *schedule, 
   return status;
 }
 
+/* What `--break` waited for. */
+static int judge_break(const prem_result *result, const prem_schedule *schedule) {
+  const prem_break *broke = &result->broke;
+  if (!broke->found)
+    return COMMAND_DONE;
+  char place[160];
+  if (broke->has_place)
+    snprintf(place, sizeof place,
+             "block %" PRId32 ", job %" PRId32 ", tile %" PRId32 ", due at %" PRId64
+             " ns of run %" PRId64,
+             broke->block, broke->job, broke->tile, broke->release_ns, broke->run);
+  else
+    snprintf(place, sizeof place, "its raw record is lost; the latest of its launch");
+  command_error("%s: a release came %" PRId64 " ns late (--break %" PRId64 "): %s of '%s', %s",
+                prem_mode_name(broke->mode), broke->lateness_ns, result->break_ns,
+                prem_phase_name(broke->phase), schedule->tasks[broke->task].name, place);
+  return COMMAND_BROKE;
+}
+
 /* The first of two exit statuses that says something. */
 static int join_status(int first, int second) {
   return first == COMMAND_DONE ? second : first;
@@ -423,6 +451,7 @@ static int measure(const measuring_options *options, prem_compare_options *compa
   if (result) {
     status = join_status(status, write_result(options, schedule, result));
     status = join_status(status, judge_rows(result, schedule, options->strict));
+    status = join_status(status, judge_break(result, schedule));
     /* After a failure of the machine the session is good for closing only. */
     if (ended != PREM_ERR_MACHINE && made_outputs(result) && !options->no_save)
       status = join_status(status, save_arrays(options, session));
@@ -459,6 +488,7 @@ int measuring_run(measuring_options *options) {
                  prem_engine_name(options->engine), prem_backend_name(backend));
   prem_compare_options compare = {.seed = options->seed,
                                   .max_records = options->no_records ? 0 : SAMPLING_MAX_RECORDS,
+                                  .break_ns = options->break_ns,
                                   .engine = options->engine};
   status = judge_places(options, schedule);
   if (status == COMMAND_DONE)

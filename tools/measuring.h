@@ -16,12 +16,16 @@ typedef struct measuring_options {
   prem_scenario scenario;
   bool scenario_given;
   bool strict;
-  bool no_records; /* keep no raw records: counts alone */
-  bool no_save;    /* leave the `save`s of the file alone */
+  int64_t break_ns; /* 0: none */
+  bool no_records;  /* keep no raw records: counts alone */
+  bool no_save;     /* leave the `save`s of the file alone */
   bool save_anywhere;
   prem_engine engine;
   uint64_t seed;
 } measuring_options;
+
+#define MEASURING_EXIT_DOC                                                                         \
+  COMMAND_EXIT_DOC " With --break: 5 when a release came later, and nothing else was wrong."
 
 /** Child parser; its input is a measuring_options. */
 extern const struct argp measuring_argp;

@@ -55,7 +55,7 @@ _ttprem_value() { # COMMAND VERB OPTION
   --modes=) mapfile -t modes < <(_ttprem_names "$1" modes); _ttprem_list "${modes[@]}" ;;
   --engine=) _ttprem_words best bulk cp_async vector ;;
   --scenario=) _ttprem_words relaunch resident ;;
-  --format=) _ttprem_words perfetto csv ;;
+  --format=) _ttprem_words perfetto chrome csv ;;
   --schedules=) _ttprem_folders ;;
   --output=) if [ "$2" = experiment ]; then _ttprem_folders; else _ttprem_files; fi ;;
   --json= | --trace= | --svg= | --picture=) _ttprem_files ;;

@@ -39,7 +39,7 @@ static const struct argp argp = {
     .doc = "Run a schedule (`-` is stdin) in several modes, interleaved in random order, and print "
            "them side by side. A file without a plan is planned in memory; what the checker "
            "refuses is never started.\v"
-           "The table goes to stdout, or to stderr when an output is `-`.\n\n" COMMAND_EXIT_DOC,
+           "The table goes to stdout, or to stderr when an output is `-`.\n\n" MEASURING_EXIT_DOC,
 };
 
 int verb_compare(int argc, char **argv) {

@@ -39,7 +39,7 @@ static const struct argp argp = {
     .doc = "Run a schedule (`-` is stdin) and print what was measured. A file without a plan is "
            "planned in memory; what the checker refuses is never started. Arrays with a `save` "
            "path are written when the run ends.\v"
-           "The table goes to stdout, or to stderr when an output is `-`.\n\n" COMMAND_EXIT_DOC,
+           "The table goes to stdout, or to stderr when an output is `-`.\n\n" MEASURING_EXIT_DOC,
 };
 
 int verb_run(int argc, char **argv) {

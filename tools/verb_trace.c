@@ -14,9 +14,13 @@ typedef struct trace_options {
 } trace_options;
 
 static prem_trace_format parse_format(struct argp_state *state, const char *text) {
-  if (strcmp(text, "csv") && strcmp(text, "perfetto"))
-    argp_error(state, "unknown format '%s'; there are: perfetto, csv", text);
-  return strcmp(text, "csv") ? PREM_TRACE_PERFETTO : PREM_TRACE_CSV;
+  static const char *const names[] = {
+      [PREM_TRACE_CSV] = "csv", [PREM_TRACE_PERFETTO] = "perfetto", [PREM_TRACE_CHROME] = "chrome"};
+  for (int format = 0; format <= PREM_TRACE_CHROME; ++format)
+    if (strcmp(text, names[format]) == 0)
+      return (prem_trace_format)format;
+  argp_error(state, "unknown format '%s'; there are: perfetto, chrome, csv", text);
+  return PREM_TRACE_CSV;
 }
 
 static error_t parse(int key, char *text, struct argp_state *state) {
@@ -57,14 +61,16 @@ static const struct argp_option options_list[] = {
     {.name = "format",
      .key = 'f',
      .arg = "NAME",
-     .doc = "perfetto (protobuf, for ui.perfetto.dev) or csv"},
+     .doc = "perfetto (protobuf, for ui.perfetto.dev), chrome (JSON, for scripts and "
+            "chrome://tracing) "
+            "or csv"},
     {.name = "output", .key = 'o', .arg = "OUT", .doc = "default, and `-`: stdout"},
     {.name = "run", .key = KEY_RUN, .arg = "N", .doc = "this run alone"},
     {.name = "task", .key = KEY_TASK, .arg = "NAME", .doc = "this task alone"},
     {.name = "late-ns",
      .key = KEY_LATE,
      .arg = "NS",
-     .doc = "perfetto: show a release as late above so many ns, as the schedule's late_ns; "
+     .doc = "perfetto, chrome: show a release as late above so many ns, as the schedule's late_ns; "
             "default 0"},
     {0}};
 static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
@@ -73,7 +79,8 @@ static const struct argp argp = {
     .parser = parse,
     .children = children,
     .args_doc = "TRACE",
-    .doc = "Filter a trace that `ttprem run --trace` wrote, or turn it into Perfetto's form: a "
+    .doc = "Filter a trace that `ttprem run --trace` wrote, or turn it into Perfetto's or Chrome's "
+           "form: a "
            "track for each block, phases as slices, releases as instants. TRACE `-` is stdin. "
            "Times are in ns from the run's start.\v" COMMAND_EXIT_DOC,
 };

@@ -100,6 +100,33 @@ typedef struct prem_task_result {
   prem_late_causes late[PREM_PHASE_COUNT];
 } prem_task_result;
 
+/** Latency of a chain of the schedule's `measure` group, as docs/timing-method.md defines it. */
+typedef struct prem_chain_result {
+  char name[PREM_NAME_BYTES];
+  prem_summary reaction_ns; /* to an event that the first task just missed; count 0: not known */
+  prem_summary age_ns;      /* of the data in an output */
+} prem_chain_result;
+
+/** Raw records of one run, or hyperperiod of a resident launch, sorted. */
+typedef struct prem_kept_run {
+  prem_trace *trace; /* NULL, or without records: none */
+  int64_t run;       /* as in the trace's file */
+} prem_kept_run;
+
+/** The release that ended a comparison (`break_ns`). */
+typedef struct prem_break {
+  bool found;
+  prem_mode mode;
+  int32_t task;
+  prem_phase phase;
+  int64_t lateness_ns;
+  bool has_place; /* false: its raw record is lost, what follows is not known, and it is the latest
+                     of its launch, not the first */
+  int64_t run;    /* as in the trace's file; without a place that of its launch's beginning */
+  int32_t block, job, tile;
+  int64_t release_ns; /* from the start of its hyperperiod */
+} prem_break;
+
 /** One mode of one schedule on one backend. In mode copy nothing is computed: no response times, no
  *  padding, no verdict. */
 typedef struct prem_row {
@@ -133,11 +160,18 @@ typedef struct prem_row {
   bool oversubscribed;
   prem_task_result *tasks; /* [task_count] */
   int32_t task_count;
+  prem_chain_result *chains; /* [chain_count], as in the schedule */
+  int32_t chain_count;
   prem_first_causes first; /* of its late releases that have raw records */
   int64_t *samples_ns; /* [repeats]: makespan of each counted sample, in the order of execution */
   int64_t *response_samples_ns; /* [repeats][job_count], jobs as in prem_trace.first_job */
   int64_t job_count;            /* of all tasks in a hyperperiod */
   prem_trace *example;  /* the counted raw records of the first counted run, sorted; may be NULL */
+  int64_t example_run;  /* with which hyperperiod they begin */
+  prem_kept_run worst;  /* of those with raw records: in which a release came latest, or, in a mode
+                           without releases, the longest; the first of equal ones */
+  prem_kept_run before; /* the one before that; none where that was the first of a launch */
+  int64_t worst_ns;     /* lateness, or makespan, of the worst */
   prem_verdict verdict; /* of the first wrong output */
 } prem_row;
 
@@ -156,7 +190,9 @@ typedef struct prem_result {
   uint64_t seed;        /* of the order of the modes */
   int64_t began_unix_s; /* wall-clock time at which measuring began */
   bool interrupted;
-  prem_row *rows; /* [row_count] */
+  int64_t break_ns; /* what was asked for; 0: nothing */
+  prem_break broke; /* what ended it, if a release came later than that */
+  prem_row *rows;   /* [row_count] */
   int32_t row_count;
   prem_left_out left_out[PREM_MODE_COUNT];
   int32_t left_out_count;
@@ -176,8 +212,9 @@ typedef struct prem_compare_options {
   uint64_t seed;       /* of the order of the modes */
   int64_t max_records; /* raw records kept of one run */
   prem_engine engine;
-  bool times_only; /* look for no violations, no causes of lateness, keep no example; traces come
-                      unsorted: for measurements that take many short turns */
+  bool times_only;  /* look for no violations, no causes of lateness, keep no example; traces come
+                       unsorted: for measurements that take many short turns */
+  int64_t break_ns; /* a counted release later than this ends it after its launch; 0: none does */
   const volatile sig_atomic_t *stop; /* not 0 ends it; may be NULL */
   /** Called after every run, discarded ones included: done of all (0: not known beforehand); may be
    *  NULL. */
@@ -208,6 +245,11 @@ PREM_API prem_status prem_compare(prem_session *session, const prem_schedule *sc
                                   const prem_backend *backend, const prem_compare_options *options,
                                   prem_result **out, prem_diag *diag);
 PREM_API void prem_result_free(prem_result *result);
+
+enum { PREM_MOST_KEPT = 3 };
+/** The runs of a row that can be shown, each once: the worst, the one before it, the first; or the
+ *  first alone, where that was the worst. Returns how many; they are the row's. Thread-safe. */
+PREM_API int32_t prem_row_kept(const prem_row *row, prem_kept_run kept[PREM_MOST_KEPT]);
 
 /** Min, max, mean and percentiles; `values` is sorted in place. count 0 gives all 0. */
 PREM_API void prem_summarise(int64_t *values, int64_t count, prem_summary *out);

@@ -146,6 +146,16 @@ typedef struct prem_policy {
   prem_place place;
 } prem_policy;
 
+enum { PREM_MAX_CHAINS = 256 };
+
+/** Tasks of which each has its data from the one before it. */
+typedef struct prem_chain {
+  char name[PREM_NAME_BYTES];
+  int32_t *tasks; /* [task_count], 2 at least, from sensor to actuator */
+  int32_t task_count;
+  prem_place place;
+} prem_chain;
+
 /** The file's `measure` group: defaults of run and compare. */
 typedef struct prem_measure {
   prem_scenario scenario;
@@ -154,7 +164,9 @@ typedef struct prem_measure {
   int64_t discard;      /* runs or hyperperiods not counted, at the start */
   prem_mode modes[PREM_MODE_COUNT];
   int32_t mode_count;
-  bool given_modes; /* the file names them */
+  bool given_modes;   /* the file names them */
+  prem_chain *chains; /* [chain_count]: their latency is measured; none in part of a schedule */
+  int32_t chain_count;
   prem_place place;
 } prem_measure;
 

@@ -52,6 +52,8 @@ void prem_read_arrays(prem_reader *reader, const config_setting_t *root);
 void prem_read_tasks(prem_reader *reader, const config_setting_t *root);
 void prem_read_policy(prem_reader *reader, const config_setting_t *root);
 void prem_read_measure(prem_reader *reader, const config_setting_t *root);
+/** The chains of the `measure` group. */
+void prem_read_chains(prem_reader *reader, const config_setting_t *group);
 void prem_apply_profiles(prem_reader *reader);
 /** The tasks that a name stands for: those of an entry, or a single copy. False: none. */
 bool prem_find_tasks(const prem_reader *reader, const char *name, int32_t *first, int32_t *count);

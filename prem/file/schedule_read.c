@@ -407,7 +407,8 @@ static void read_modes(prem_reader *reader, const config_setting_t *group) {
 }
 
 void prem_read_measure(prem_reader *reader, const config_setting_t *root) {
-  static const char *const keys[] = {"scenario", "runs", "hyperperiods", "discard", "modes", NULL};
+  static const char *const keys[] = {"scenario", "runs", "hyperperiods", "discard", "modes",
+                                     "chains",   NULL};
   static const char *const scenarios[] = {"relaunch", "resident", NULL};
   prem_measure *measure = &reader->schedule->measure;
   const config_setting_t *group =
@@ -423,6 +424,7 @@ void prem_read_measure(prem_reader *reader, const config_setting_t *root) {
   prem_read_integer(reader, group, "hyperperiods", 1, INT32_MAX, &measure->hyperperiods);
   prem_read_integer(reader, group, "discard", 0, INT32_MAX, &measure->discard);
   read_modes(reader, group);
+  prem_read_chains(reader, group);
 }
 
 /* ---- the file ------------------------------------------------------------------------------- */

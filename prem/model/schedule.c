@@ -92,6 +92,7 @@ void prem_schedule_free(prem_schedule *schedule) {
   }
   for (int32_t i = 0; i < schedule->profile_count; ++i)
     free(schedule->profiles[i].path);
+  prem_chains_free(&schedule->measure);
   free(schedule->tasks);
   free(schedule->arrays);
   free(schedule->profiles);

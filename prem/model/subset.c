@@ -248,6 +248,8 @@ static bool copy_settings(const prem_schedule *whole, prem_schedule *part) {
   part->platform = whole->platform;
   part->policy = whole->policy;
   part->measure = whole->measure;
+  part->measure.chains = NULL; /* some of their tasks may be missing */
+  part->measure.chain_count = 0;
   part->precedence_ns = whole->precedence_ns; /* a simulator takes this time */
   part->period_lcm_ns = whole->period_lcm_ns;
   part->bound = whole->bound;

@@ -108,7 +108,7 @@ let resizing = 0;
 addEventListener('resize', () => { clearTimeout(resizing); resizing = setTimeout(drawAgain, 100); });
 
 function widthOf(box) {
-  return printing ? 680 : Math.max(320, Math.min(1180, box.clientWidth || 1180));
+  return printing ? (box.closest('.charts') ? 334 : 680) : Math.max(320, Math.min(1180, box.clientWidth || 1180));
 }
 
 /** How many charts were drawn: what tests of the page look at. */
@@ -242,7 +242,7 @@ function drawLines(box, spec) {
   const numbers = (on, room) => (on ? {filter: (plot, splits, at) => numbered(plot, splits, at, room)} : {});
   box.replaceChildren();
   new uPlot({
-    width: widthOf(box), height: printing ? 250 : 330,
+    width: widthOf(box), height: printing ? 210 : 330,
     scales: {x: {time: false, ...logarithmic(spec.logX), ...(spec.nearZero ? {distr: 4, asinh: spec.nearZero, range: (_, from, to) => [Math.max(from, 0), Math.max(to, spec.nearZero) * 1.05]} : {})},
              y: {...logarithmic(spec.logY), range: () => yRange(drawn)}},
     padding: [null, 36, null, null],
@@ -299,53 +299,61 @@ function bucketLabel(bound) {
   return bound < 1e4 ? String(bound) : bound < 1e6 ? Math.round(bound / 1e3) + ' \u00b5s' : Number((bound / 1e6).toPrecision(2)) + ' ms';
 }
 
-/** From the first bucket to the last that counts anything, the empty ones between included. */
+/** From the first bucket to the last that counts anything, the empty ones between included; of those at the start one is
+ *  left. */
 function filledBuckets(pairs) {
   const bounds = [0];
   for (let bit = 1; bit < 39; ++bit) bounds.push(2 ** bit - 1);
   bounds.push(null);
   const counts = new Map(pairs.map(([bound, n]) => [bound, n]));
-  const last = bounds.findLastIndex((bound) => counts.has(bound));
+  const last = bounds.findLastIndex((bound) => counts.has(bound)), first = bounds.findIndex((bound) => counts.has(bound));
   return bounds.slice(0, last + 1).map((bound, i) => ({
     bound, least: i === 0 ? 0 : i === 1 ? 1 : 2 ** (i - 1), count: counts.get(bound) || 0,
-  }));
+  })).slice(Math.max(first - 1, 0));
 }
 
-/** Counts on a logarithmic scale; what is late is hatched, the maximum has a line and its number. */
-function latenessHistogram(row, lateNs) {
+/** Counts on a logarithmic scale; what is late is hatched, the maximum has a line and its number. All buckets stand within
+ *  `room` pixels: where they are narrow, their counts stand upright and some of their labels are left out, the last never. */
+function latenessHistogram(row, lateNs, room) {
   const paper = colours();
   const buckets = filledBuckets(row.lateness_hist);
-  const left = 62, top = 34, step = Math.min(64, Math.max(46, 900 / buckets.length)), tall = 190;
-  const width = Math.max(left + step * buckets.length + 150, 640), height = top + tall + 50;
+  const left = 62, right = 12, step = Math.min(64, (room - left - right) / buckets.length), narrow = step < 40, tall = 190;
+  const top = narrow ? 84 : 50, width = Math.max(room, 320), height = top + tall + 50;
   const decades = Math.max(1, Math.ceil(Math.log10(Math.max(...buckets.map((b) => b.count), 1) + 1)));
   const heightOf = (n) => (n <= 0 ? 0 : (tall * (Math.log10(n) + 0.12)) / (decades + 0.12));
-  const picture = drawing('svg', {viewBox: `0 0 ${width} ${height}`, width, role: 'img',
+  const picture = drawing('svg', {viewBox: `0 0 ${width} ${height}`, width, role: 'img', 'data-buckets': buckets.length,
     'aria-label': `Histogram of lateness of ${row.label}; the maximum is ${row.lateness_max_ns} ns`});
   picture.append(drawing('defs', {}, drawing('pattern', {id: 'late-hatch', width: 6, height: 6, patternUnits: 'userSpaceOnUse',
     patternTransform: 'rotate(45)'}, drawing('rect', {width: 6, height: 6, fill: paper.paper}),
     drawing('rect', {width: 3, height: 6, fill: paper.late}))));
-  const say = (x, y, text, anchor, fill) => picture.append(
-    drawing('text', {x, y, 'text-anchor': anchor, ...(fill ? {style: `fill:${fill};font-weight:600`} : {})}, text));
+  const say = (x, y, text, anchor, fill, upright) => picture.append(
+    drawing('text', {x, y, 'text-anchor': anchor, ...(upright ? {transform: `rotate(-90 ${x} ${y})`} : {}),
+      ...(fill ? {style: `fill:${fill};font-weight:600`} : {})}, text));
   for (let d = 0; d <= decades; ++d) {
     const y = top + tall - heightOf(10 ** d);
     picture.append(drawing('line', {x1: left, x2: left + step * buckets.length, y1: y, y2: y, stroke: paper.line}));
     say(left - 6, y + 4, d < 4 ? String(10 ** d) : scientific(10 ** d, 1), 'end');
   }
+  const gap = step < 20 ? 1 : 2, every = Math.ceil(46 / step);
   buckets.forEach((bucket, i) => {
     const x = left + i * step, tallness = heightOf(bucket.count), late = bucket.least > lateNs;
-    picture.append(drawing('rect', {x: x + 2, y: top + tall - tallness, width: step - 4, height: tallness,
+    picture.append(drawing('rect', {x: x + gap, y: top + tall - tallness, width: step - 2 * gap, height: tallness,
       fill: late ? 'url(#late-hatch)' : paper.phase[0], stroke: late ? paper.late : paper.phase[0]},
       drawing('title', {}, `${count(bucket.count)} releases, ${bucket.least} to ${bucket.bound === null ? 'any' : bucket.bound} ns late`)));
-    const words = count(bucket.count);
-    if (bucket.count > 0) say(x + step / 2, top + tall - tallness - 4, words.length > step / 7 ? scientific(bucket.count, 2) : words, 'middle');
-    say(x + step / 2, top + tall + 16, bucketLabel(bucket.bound), 'middle');
+    const words = count(bucket.count), short = narrow || words.length > step / 7 ? scientific(bucket.count, 2) : words;
+    const text = narrow && words.length < 7 ? words : short;
+    if (bucket.count > 0 && narrow) say(x + step / 2 + 4, top + tall - tallness - 4, text, 'start', null, true);
+    else if (bucket.count > 0) say(x + step / 2, top + tall - tallness - 4, text, 'middle');
+    if ((buckets.length - 1 - i) % every === 0) say(x + step / 2, top + tall + 16, bucketLabel(bucket.bound), 'middle');
   });
   const at = buckets.findIndex((b) => b.bound === null || row.lateness_max_ns <= b.bound);
-  const mark = left + (Math.max(at, 0) + 0.97) * step;
-  picture.append(drawing('line', {x1: mark, x2: mark, y1: top - 14, y2: top + tall, stroke: paper.late,
+  const mark = left + (Math.max(at, 0) + 0.97) * step, toTheLeft = mark > width - 160;
+  picture.append(drawing('line', {x1: mark, x2: mark, y1: 12, y2: top + tall, stroke: paper.late,
     'stroke-width': 2, 'stroke-dasharray': '5 3'}));
-  say(mark + 6, top - 6, `\u25c4 maximum ${time(row.lateness_max_ns)}`, 'start', paper.late);
-  say(left, top + tall + 38, 'lateness up to, in ns (buckets double); releases counted on a logarithmic scale', 'start');
+  say(toTheLeft ? mark - 6 : mark + 6, 14, toTheLeft ? `maximum ${time(row.lateness_max_ns)} \u25ba` : `\u25c4 maximum ${time(row.lateness_max_ns)}`,
+    toTheLeft ? 'end' : 'start', paper.late);
+  say(narrow ? 2 : left, top + tall + 38, narrow ? 'lateness up to, ns; buckets double, counts logarithmic' :
+    'lateness up to, in ns (buckets double); releases counted on a logarithmic scale', 'start');
   return picture;
 }
 

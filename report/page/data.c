@@ -287,21 +287,23 @@ static json_t *read_samples(prem_csv *csv, const json_t *result) {
 
 /* ---- phases --------------------------------------------------------------------------------- */
 
-enum { PHASE_COLUMNS = 12, FIRST_NUMBER = 6 };
+/** Where a row has several runs, a last column says which; else it is missing. */
+enum { PHASE_COLUMNS = 12, FIRST_NUMBER = 6, RUN_COLUMN = PHASE_COLUMNS, MOST_COLUMNS };
 
-static const char *const phase_columns[PHASE_COLUMNS] = {
-    "label",      "task",           "job",        "block",    "tile",     "phase",
-    "planned_ns", "planned_end_ns", "release_ns", "ready_ns", "start_ns", "end_ns"};
+static const char *const phase_columns[MOST_COLUMNS] = {
+    "label",          "task",       "job",      "block",    "tile",   "phase", "planned_ns",
+    "planned_end_ns", "release_ns", "ready_ns", "start_ns", "end_ns", "run"};
 /** Lengths and waits have fewer digits than the instants they come from. */
 static const char *const page_columns[PHASE_COLUMNS] = {
     "",        "task",           "job",      "block",  "tile",  "phase",
     "planned", "planned_length", "lateness", "waited", "start", "length"};
 
-static bool read_phase_header(prem_csv *csv) {
+static bool read_phase_header(prem_csv *csv, int *columns) {
   if (!prem_csv_next(csv))
     return csv->status == PREM_OK ? prem_csv_refuse(csv, "is empty") : false;
-  bool same = csv->field_count == PHASE_COLUMNS;
-  for (int i = 0; same && i < PHASE_COLUMNS; ++i)
+  bool same = csv->field_count == PHASE_COLUMNS || csv->field_count == MOST_COLUMNS;
+  *columns = csv->field_count;
+  for (int i = 0; same && i < *columns; ++i)
     same = strcmp(csv->fields[i], phase_columns[i]) == 0;
   return same || prem_csv_refuse(csv, "not the header of a result's phases");
 }
@@ -324,17 +326,17 @@ static int find_phase(const char *name) {
 }
 
 /** The numbers of a line in the order of its columns; INT64_MIN: empty. */
-static bool read_phase(prem_csv *csv, const json_t *result, int64_t *numbers) {
-  if (csv->field_count != PHASE_COLUMNS)
+static bool read_phase(prem_csv *csv, const json_t *result, int columns, int64_t *numbers) {
+  if (csv->field_count != columns)
     return prem_csv_refuse(csv, "%" PRId32 " fields where there should be %d", csv->field_count,
-                           PHASE_COLUMNS);
+                           columns);
   numbers[1] = find_task(result, csv->fields[1]);
   if (numbers[1] < 0)
     return prem_csv_refuse(csv, "'%.60s' is no task of the result", csv->fields[1]);
   numbers[5] = find_phase(csv->fields[5]);
   if (numbers[5] < 0)
     return prem_csv_refuse(csv, "'%.40s' is no phase", csv->fields[5]);
-  for (int c = 2; c < PHASE_COLUMNS; ++c) {
+  for (int c = 2; c < columns; ++c) {
     bool may_be_empty = c >= 6 && c <= 8;
     if (c == 5)
       continue;
@@ -376,16 +378,32 @@ static json_t *empty_lists(void) {
   return finished(object, whole);
 }
 
-static bool add_phase(prem_csv *csv, const json_t *result, json_t *rows) {
-  int64_t numbers[PHASE_COLUMNS] = {0};
-  if (!read_phase(csv, result, numbers))
+/** The lists of a run among those of its row, added at the end when it is new. */
+static json_t *lists_of_run(json_t *runs, int64_t run) {
+  size_t index;
+  json_t *lists;
+  json_array_foreach(runs, index, lists) {
+    if (json_integer_value(json_object_get(lists, "run")) == run)
+      return lists;
+  }
+  lists = empty_lists();
+  return put(lists, "run", integer(run)) && json_array_append_new(runs, lists) == 0 ? lists : NULL;
+}
+
+static bool add_phase(prem_csv *csv, const json_t *result, int columns, json_t *rows) {
+  int64_t numbers[MOST_COLUMNS] = {0};
+  if (!read_phase(csv, result, columns, numbers))
     return false;
   const char *label = csv->fields[0];
+  const bool has_runs = columns == MOST_COLUMNS;
   if (find_row(result, label) < 0)
     return prem_csv_refuse(csv, "'%.60s' is no row of the result", label);
   if (!json_object_get(rows, label))
-    put(rows, label, empty_lists());
-  if (append_phase(json_object_get(rows, label), numbers))
+    put(rows, label, has_runs ? json_array() : empty_lists());
+  json_t *lists = json_object_get(rows, label);
+  if (has_runs)
+    lists = lists_of_run(lists, numbers[RUN_COLUMN]);
+  if (lists && append_phase(lists, numbers))
     return true;
   csv->status = PREM_ERR_MEMORY;
   return false;
@@ -393,9 +411,10 @@ static bool add_phase(prem_csv *csv, const json_t *result, json_t *rows) {
 
 static json_t *read_phases(prem_csv *csv, const json_t *result) {
   json_t *rows = json_object();
-  bool whole = rows && read_phase_header(csv);
+  int columns = 0;
+  bool whole = rows && read_phase_header(csv, &columns);
   while (whole && prem_csv_next(csv))
-    whole = add_phase(csv, result, rows);
+    whole = add_phase(csv, result, columns, rows);
   return finished(rows, whole && csv->status == PREM_OK);
 }
 

@@ -88,6 +88,34 @@ static bool note_read_beside(prem_report *report, const char *path) {
   return noted;
 }
 
+/** A path from the root says where somebody keeps his files: of those in a text the folders go. */
+static json_t *without_folders(const char *from) {
+  char *made = strdup(from), *to = made;
+  if (!made)
+    return NULL;
+  for (const char *at = from; *at;) {
+    const bool begins = at == from || strchr(" '\"=", at[-1]);
+    const size_t length = begins && *at == '/' ? strcspn(at, " '\"") : 0;
+    const char *name = at;
+    for (size_t i = 0; i + 1 < length; ++i)
+      if (at[i] == '/')
+        name = at + i + 1;
+    *to++ = *name;
+    at = name + 1;
+  }
+  *to = '\0';
+  json_t *object = text(made);
+  free(made);
+  return object;
+}
+
+/** Pages are sent to others. */
+static bool hide_folders(json_t *root) {
+  json_t *provenance = json_object_get(root, "provenance");
+  const char *command = json_string_value(json_object_get(provenance, "command"));
+  return !command || json_object_set_new(provenance, "command", without_folders(command)) == 0;
+}
+
 typedef json_t *read_beside(const json_t *result, const char *path, prem_diag *diag);
 
 /** What the named file holds; null without a name, or when it cannot be used. */
@@ -103,7 +131,8 @@ static json_t *document_json(prem_report *report, prem_document kind, json_t *ro
                              const char *path, prem_diag *diag) {
   bool result = kind == PREM_DOCUMENT_RESULT;
   json_t *object = json_object();
-  bool whole = put(object, "file", text(path));
+  bool whole = hide_folders(root);
+  whole &= put(object, "file", without_folders(path));
   whole &= put(object, result ? "result" : "findings", json_incref(root));
   if (result) {
     const json_t *row = json_array_get(json_object_get(root, "rows"), 0);
@@ -136,7 +165,7 @@ static prem_status add(prem_report *report, const char *path, prem_diag *diag) {
 /** A page that left something out in silence would be read as whole. */
 static void note_refusal(prem_report *report, const char *path, const char *reason) {
   json_t *refusal = json_object();
-  bool whole = put(refusal, "file", text(path));
+  bool whole = put(refusal, "file", without_folders(path));
   whole &= put(refusal, "reason", text(reason));
   json_array_append_new(report->refused, finished(refusal, whole));
 }

@@ -110,11 +110,12 @@ function verdict(result) {
   const late = lead.mode === 'tt' && (lead.late_releases > 0 || lead.overruns > 0 || lead.violations_certain > 0);
   const text = (wrong.length ? `WRONG OUTPUT in ${wrong.map((r) => r.label).join(', ')}: the times of these rows mean nothing. ` : '') +
     `${modeWords(lead).replace(/^./, capital)}, ${movement(lead)}.` + latenessWords(lead, result.late_ns) + overrunWords(lead);
-  return {bad: wrong.length > 0 || late, text, compared: comparison(lead, result.rows.filter((row) => row !== lead))};
+  return {bad: wrong.length > 0 || late, kept: lead.mode === 'tt' && lead.releases > 0 && !result.interrupted, text, compared: comparison(lead, result.rows.filter((row) => row !== lead))};
 }
 
-function verdictBox(bad, text, compared) {
-  return element('div', {class: bad ? 'verdict bad' : 'verdict'}, element('p', {}, text), compared ? element('p', {}, compared) : null);
+/** An edge with a cross where something is wrong, one with a tick where a promise was judged and kept, else a plain one. */
+function verdictBox(bad, kept, text, compared) {
+  return element('div', {class: bad ? 'verdict bad' : kept ? 'verdict good' : 'verdict'}, element('p', {}, text), compared ? element('p', {}, compared) : null);
 }
 
 /** Was not one phase written down (`--no-records`)? */
@@ -202,6 +203,20 @@ function responseTable(result) {
       ? [[task.name, row.label, show(task.response_ns.max), show(task.response_ns.min), show(spread(task)), show(task.response_ns.p50), show(task.response_ns.p99), published(row, task, unit)]] : [])));
 }
 
+/** End to end, of results whose schedule names chains. */
+function chainsSection(result) {
+  const chains = result.rows[0].chains || [];
+  if (!chains.length) return null;
+  const of = (row, c) => (row.chains || [])[c], all = result.rows.flatMap((row) => row.chains || []);
+  const unit = columnUnit(all.flatMap((chain) => [chain.reaction_ns.max, chain.age_ns.max])), show = (ns) => inUnit(ns, unit);
+  return section('Chains, end to end', shortened(`Times in ${unit[0]}. Reaction: from when the first task read just before an event, to the end of the first output that shows it. Age: from when the data of an output were read, to the output\u2019s end.`,
+    [['chain', '', 'text'], ['mode', '', 'text'], ['reaction max'], ['min'], ['p99'], ['age max'], ['min'], ['p99'], ['outputs'], ['tasks', '', 'text']],
+    chains.flatMap((_, c) => result.rows.filter((row) => of(row, c)).map((row) => {
+      const {name, tasks, reaction_ns: reaction, age_ns: age} = of(row, c);
+      return [name, row.label, show(reaction.max), show(reaction.min), show(reaction.p99), show(age.max), show(age.min), show(age.p99), count(age.count), tasks.join(' \u2192 ')];
+    }))));
+}
+
 /** Longest times of phases: against what was planned, and against alone where that is known. */
 function isolationTable(result) {
   const all = result.rows.flatMap((r) => r.tasks.flatMap((t) => Object.values(t.phases)));
@@ -271,9 +286,9 @@ function distributionChart(document) {
 
 function histogramBox(row, lateNs) {
   const box = element('figure', {style: 'margin:.3rem 0'});
-  redrawn.push(() => box.replaceChildren(latenessHistogram(row, lateNs)));
+  redrawn.push(() => box.replaceChildren(latenessHistogram(row, lateNs, widthOf(box))));
   countDrawn('histograms');
-  return element('div', {class: 'scroll'}, element('p', {}, `${row.label}: ${count(row.late_releases)} of ${count(row.releases)} releases came more than ${time(lateNs)} late (hatched: buckets of nothing else).`), box);
+  return element('div', {}, element('p', {}, `${row.label}: ${count(row.late_releases)} of ${count(row.releases)} releases came more than ${time(lateNs)} late (hatched: buckets of nothing else).`), box);
 }
 
 /* ---- provenance ----------------------------------------------------------------------------- */
@@ -299,6 +314,7 @@ function provenance(data, file) {
 const timelines = [];
 
 function timelineSection(document, number) {
+  const {result} = document;
   const title = 'Scheduled against real phases';
   if (!document.phases || !Object.keys(document.phases).length)
     return section(title, element('p', {class: 'soft'}, document.result.phases ? 'The file with the phases could not be used.'
@@ -306,7 +322,7 @@ function timelineSection(document, number) {
       : 'This result has no raw phases beside it: it was written to stdout, has modes without phases only, or is older than they are.'));
   const timeline = new Timeline(document, number), kept = document.result.phases;
   timelines[number] = timeline;
-  return section(title, element('p', {}, 'The first counted hyperperiod of each mode. Pale boxes with an edge: the planned windows; hatched boxes in them: what happened.' +
+  return section(title, element('p', {}, (result.rows.some((row) => row.worst) ? 'The worst counted hyperperiod of each mode, the one before it and the first: the buttons choose.' : 'The first counted hyperperiod of each mode.') + ' Pale boxes with an edge: the planned windows; hatched boxes in them: what happened.' +
     (kept.blocks < kept.all_blocks ? ` ${kept.blocks} of ${kept.all_blocks} blocks are here: those with the worst lateness, and the first ones of every task.` : '')), timeline.box);
 }
 
@@ -314,16 +330,17 @@ function resultSection(document, number) {
   const {result} = document, said = verdict(result);
   const heading = element('h2', {id: `document-${number}`}, result.schedule.name);
   const intro = element('p', {class: 'soft'}, `${result.provenance.machine.name} (${result.provenance.machine.backend}), ${result.provenance.date ?? 'no date'}, ${document.file}`);
-  const head = [heading, verdictBox(said.bad, said.text, said.compared), intro];
+  const head = [heading, verdictBox(said.bad, said.kept, said.text, said.compared), intro];
   if (!result.rows.length) return element('article', {}, head, provenance(result, document.file));
   const timed = result.rows.filter((row) => row.releases > 0);
-  return element('article', {}, head, doubts(result),
+  return element('article', {class: 'result'}, head, doubts(result),
     section('The modes side by side', rowsTable(result), setups(result), exceedance(result), paddedTable(result)),
     timelineSection(document, number),
     section('How times are distributed', document.samples ? distributionChart(document) : element('p', {class: 'soft'}, 'The raw samples are not beside the result.')),
     timed.length ? section('How late releases came', timed.map((row) => histogramBox(row, result.late_ns))) : null,
     causesSection(result),
     section('Response times', responseTable(result)),
+    chainsSection(result),
     section('Phases: planned, seen, in isolation', isolationTable(result)),
     trialsTable(result), provenance(result, document.file));
 }
@@ -415,12 +432,12 @@ function chartOf(findings, chart) {
 function findingsSection(document, number) {
   const {findings} = document;
   const wrong = findings.output_ok === false;
-  return element('article', {}, element('h2', {id: `document-${number}`}, findings.title),
-    verdictBox(wrong || !findings.complete || findings.kept === false, (wrong ? 'WRONG OUTPUT: these numbers mean nothing. ' : '') + (findings.verdict || 'No verdict was reached.'), null),
+  return element('article', {class: 'findings'}, element('h2', {id: `document-${number}`}, findings.title),
+    verdictBox(wrong || !findings.complete || findings.kept === false, findings.kept === true, (wrong ? 'WRONG OUTPUT: these numbers mean nothing. ' : '') + (findings.verdict || 'No verdict was reached.'), null),
     findings.complete ? null : element('p', {class: 'doubt'}, 'Interrupted before its end: what is here is right as far as it goes.'),
     findings.question ? element('p', {class: 'soft'}, `The question: ${findings.question}`) : null,
     findings.notes.map((note) => element('p', {}, note)),
-    findings.charts.map((chart) => section(chart.title, chartOf(findings, chart))),
+    element('div', {class: 'charts'}, findings.charts.map((chart) => section(chart.title, chartOf(findings, chart)))),
     findings.tables.map((t) => section(t.title, shortened(t.source ? `Not measured here: ${t.source}` : null,
       t.columns.map((c, i) => [nameOf(c), c.unit, t.rows.every((row) => typeof row[i] !== 'number') && t.rows.some((row) => row[i] !== null) ? 'text' : '']),
       t.rows.map((row) => row.map(plain)), findings.charts.some((chart) => chart.table === t.name)))),

@@ -45,6 +45,16 @@ function phasesOf(lists, lateNs, isTimed) {
   return found;
 }
 
+/** The runs of a row, the worst first; of most results the first is the only one. */
+function runsOf(row, phases) {
+  if (!Array.isArray(phases)) return [{label: row.label, words: row.label, lists: phases}];
+  const worst = row.worst || {}, noun = row.scenario === 'resident' ? 'hyperperiod' : 'run';
+  const words = (run) => (run === worst.run ? `worst by ${worst.by}, ${time(worst.ns)}` : run === worst.before && run === worst.first ? 'the first, and before the worst'
+    : run === worst.before ? 'before the worst' : 'the first');
+  return phases.map((lists) => ({label: phases.length > 1 ? `${row.label} ${lists.run}` : row.label,
+    words: phases.length > 1 ? `${row.label}: ${noun} ${count(lists.run)} (${words(lists.run)})` : row.label, lists}));
+}
+
 /** What of the same block ended last in (after, until]. */
 function endedBefore(phases, of, after, until, sameUnit) {
   let last = null;
@@ -85,9 +95,9 @@ class Timeline {
     this.number = number;
     this.tasks = result.rows[0].tasks.map((t) => t.name);
     this.lateNs = result.late_ns;
-    this.rows = result.rows.filter((row) => phases[row.label]).map((row) => ({
-      label: row.label, mode: row.mode, phases: phasesOf(phases[row.label], result.late_ns, row.mode === 'tt'),
-    }));
+    this.rows = result.rows.filter((row) => phases[row.label]).flatMap((row) => runsOf(row, phases[row.label]).map((run) => ({
+      label: run.label, words: run.words, mode: row.mode, phases: phasesOf(run.lists, result.late_ns, row.mode === 'tt'),
+    })));
     this.rows.sort((a, b) => (b.mode === 'tt') - (a.mode === 'tt'));
     this.row = this.rows[0];
     this.findLanes();
@@ -123,13 +133,17 @@ class Timeline {
     this.lane = LANES[this.laneRows].height;
   }
 
-  /** All of it, or as much as shows phases wide enough to be seen. */
+  /** All of it, or as much as shows phases wide enough to be seen; of a worst run, where its latest release is. */
   firstView() {
     const block = this.row.phases[0]?.block;
     const first = this.row.phases.filter((p) => p.block === block);
     const some = first[Math.min(first.length - 1, 17)];
     const end = first.length > 40 ? Math.max(some.end, some.plannedEnd ?? 0) * 1.04 : this.all.end * 1.02;
-    return {begin: -0.01 * end, end};
+    const latest = this.row.words === this.row.label ? null : this.latest();
+    if (!latest || latest.start <= end) return {begin: -0.01 * end, end};
+    this.marked = latest;
+    const span = Math.max(end, 2 * latest.lateness);
+    return {begin: latest.release - span / 3, end: latest.release + (2 * span) / 3};
   }
 
   build() {
@@ -140,7 +154,7 @@ class Timeline {
     this.tip = element('div', {class: 'tip', hidden: ''});
     this.frame = element('div', {class: 'timeline'}, this.axisCanvas, this.lanes, this.tip);
     this.status = element('p', {class: 'soft'});
-    this.buttons = this.rows.map((row) => element('button', {type: 'button', onclick: () => this.choose(row)}, row.label));
+    this.buttons = this.rows.map((row) => element('button', {type: 'button', onclick: () => this.choose(row)}, row.words));
     const button = (text, title, action) => element('button', {type: 'button', title, 'aria-label': title, onclick: action}, text);
     this.box = element('div', {},
       element('div', {class: 'controls'}, this.buttons.length > 1 ? this.buttons : [],
@@ -195,6 +209,11 @@ class Timeline {
     this.show(this.view.begin + by, this.view.end + by);
   }
   choose(row) { this.row = row; this.draw(); }
+
+  /** The latest release of the row in hand, if one was late. */
+  latest() {
+    return this.row.phases.reduce((worst, p) => (p.late && (!worst || p.lateness > worst.lateness) ? p : worst), null);
+  }
 
   reveal(phase) {
     const span = Math.max(4 * (Math.max(phase.end, phase.plannedEnd ?? 0) - Math.min(phase.start, phase.release ?? phase.start)), 40);
@@ -417,7 +436,7 @@ class Timeline {
     const late = this.row.phases.filter((p) => p.late).length, over = this.row.phases.filter((p) => p.overrun).length;
     const judged = this.row.mode === 'tt' ? `; of all shown here ${count(late)} late, ${count(over)} overruns`
                                           : '; planned windows are for reference: this mode does not keep them';
-    this.status.textContent = `${this.row.label}: ${time(this.view.begin)} to ${time(this.view.end)}, ${count(seen.length)} of ` +
+    this.status.textContent = `${this.row.words}: ${time(this.view.begin)} to ${time(this.view.end)}, ${count(seen.length)} of ` +
       `${count(this.row.phases.length)} phases in view${judged}.` +
       (printing && this.blocks.length > 16 ? ` The first 16 of ${this.blocks.length} blocks are printed.` : '');
     if (this.told !== this.row) this.tellCauses();

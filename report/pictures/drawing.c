@@ -91,9 +91,18 @@ void prem_write_tic_label(FILE *script, const char *text) {
   write_string(script, text, 2);
 }
 
+void prem_shorten_label(char label[PREM_LANE_LABEL_BYTES], int wanted) {
+  if (wanted < PREM_LANE_LABEL_BYTES)
+    return;
+  char *cut = label + PREM_LANE_LABEL_BYTES - 4;
+  while (((unsigned char)*cut & 0xc0) == 0x80) /* not within a character */
+    --cut;
+  memcpy(cut, "...", 4);
+}
+
 void prem_write_lane_label(FILE *script, const prem_schedule *schedule, int32_t first_block,
                            int32_t last_block) {
-  char label[28];
+  char label[PREM_LANE_LABEL_BYTES];
   int used = first_block == last_block
                  ? snprintf(label, sizeof label, "block %" PRId32 ":", first_block)
                  : snprintf(label, sizeof label, "blocks %" PRId32 "-%" PRId32 ":", first_block,
@@ -102,12 +111,7 @@ void prem_write_lane_label(FILE *script, const prem_schedule *schedule, int32_t 
     for (int32_t i = 0; i < schedule->tasks[t].block_count; ++i)
       if (schedule->tasks[t].blocks[i] == first_block && used < (int)sizeof label)
         used += snprintf(label + used, sizeof label - (size_t)used, " %s", schedule->tasks[t].name);
-  if (used >= (int)sizeof label) {
-    char *cut = label + sizeof label - 4;
-    while (((unsigned char)*cut & 0xc0) == 0x80) /* not within a character */
-      --cut;
-    memcpy(cut, "...", 4);
-  }
+  prem_shorten_label(label, used);
   prem_write_tic_label(script, label);
 }
 

@@ -43,6 +43,9 @@ void prem_write_terminal(FILE *script, const char *path, int height);
 void prem_write_quoted(FILE *script, const char *text);
 /** The same for a tic, whose label gnuplot takes for a format. */
 void prem_write_tic_label(FILE *script, const char *text);
+enum { PREM_LANE_LABEL_BYTES = 28 }; /* what the margin holds */
+/** End a label in dots that would have been `wanted` bytes long, where that is more than it has. */
+void prem_shorten_label(char label[PREM_LANE_LABEL_BYTES], int wanted);
 /** "block 3: conv.0, edge" or "blocks 3-9: conv.0", quoted and cut to what the margin holds. */
 void prem_write_lane_label(FILE *script, const prem_schedule *schedule, int32_t first_block,
                            int32_t last_block);

@@ -1,6 +1,6 @@
 /*
- * Scheduled against real phases: for every mode a timeline of an excerpt, and under it the lateness
- * over the whole run (durations, in a mode that has no releases).
+ * Scheduled against real phases: for every mode a timeline of an excerpt of its worst run, and
+ * under it the lateness over all of that run (durations, in a mode that has no releases).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -40,9 +40,43 @@ static bool has_records(const prem_row *row) {
   return row->example && row->example->record_count > 0;
 }
 
+/** What is shown of a row: its worst run where that was not the first. */
+static prem_kept_run run_of(const prem_row *row) {
+  prem_kept_run kept[PREM_MOST_KEPT];
+  return prem_row_kept(row, kept) > 0 ? kept[0] : (prem_kept_run){0};
+}
+
+static const prem_trace *trace_of(const prem_row *row) {
+  return run_of(row).trace;
+}
+
 /** The start of the hyperperiod with which the row's records begin. */
 static int64_t base_of(const prem_result *result, const prem_row *row) {
-  return row->example->records[0].hyperperiod * result->hyperperiod_ns;
+  return trace_of(row)->records[0].hyperperiod * result->hyperperiod_ns;
+}
+
+static bool is_late(const prem_trace_record *record, int64_t late_ns) {
+  return record->release_ns != PREM_NO_RELEASE && record->start_ns - record->release_ns > late_ns;
+}
+
+/** The latest release of the runs shown; NULL: none was late. `base_ns`: of its hyperperiod. */
+static const prem_trace_record *find_latest(const prem_result *result, int64_t *base_ns) {
+  const prem_trace_record *latest = NULL;
+  for (int32_t i = 0; i < result->row_count; ++i) {
+    const prem_row *row = &result->rows[i];
+    const prem_trace *trace = trace_of(row);
+    for (int64_t r = 0; trace && r < trace->record_count; ++r) {
+      const prem_trace_record *record = &trace->records[r];
+      if (record->flags & PREM_SLOT_WARMUP || !is_late(record, result->late_ns) ||
+          record->hyperperiod != trace->records[0].hyperperiod)
+        continue;
+      if (latest && record->start_ns - record->release_ns <= latest->start_ns - latest->release_ns)
+        continue;
+      latest = record;
+      *base_ns = base_of(result, row);
+    }
+  }
+  return latest;
 }
 
 /* ---- what to show --------------------------------------------------------------------------- */
@@ -58,8 +92,12 @@ static int by_number(const void *a, const void *b) {
   return (*(const int32_t *)a > *(const int32_t *)b) - (*(const int32_t *)a < *(const int32_t *)b);
 }
 
-/** The first blocks of every task in turn, so that each task is seen. */
-static void choose_blocks(excerpt *shown, const prem_schedule *schedule) {
+/** The first blocks of every task in turn, so that each task is seen; before them that of the
+ *  latest release. */
+static void choose_blocks(excerpt *shown, const prem_schedule *schedule,
+                          const prem_trace_record *latest) {
+  if (latest)
+    shown->blocks[shown->block_count++] = latest->block;
   for (int32_t position = 0, more = 1; more && shown->block_count < SHOWN_BLOCKS; ++position) {
     more = 0;
     for (int32_t t = 0; t < schedule->task_count && shown->block_count < SHOWN_BLOCKS; ++t) {
@@ -126,6 +164,16 @@ static void choose_window(excerpt *shown, const prem_schedule *schedule, const p
     shown->begin_ns = 0;
 }
 
+/** An excerpt as long, that the latest release, not far from its beginning, fits into. */
+static void move_window(excerpt *shown, const prem_trace_record *latest, int64_t base_ns) {
+  const int64_t due_ns = latest->release_ns - base_ns, start_ns = latest->start_ns - base_ns;
+  const int64_t span_ns = larger(shown->end_ns - shown->begin_ns, (start_ns - due_ns) * 3 / 2);
+  if (due_ns >= shown->begin_ns && start_ns <= shown->end_ns)
+    return;
+  shown->begin_ns = larger(due_ns - span_ns / 6, 0);
+  shown->end_ns = shown->begin_ns + span_ns;
+}
+
 /** Planned slots of the blocks shown, warm-up left out: it has no plan. */
 static int64_t keep_shown(const excerpt *shown, prem_slot *slots, int64_t count) {
   int64_t kept = 0;
@@ -135,8 +183,11 @@ static int64_t keep_shown(const excerpt *shown, prem_slot *slots, int64_t count)
   return kept;
 }
 
-static prem_status choose_excerpt(excerpt *shown, const prem_schedule *schedule, prem_diag *diag) {
-  choose_blocks(shown, schedule);
+static prem_status choose_excerpt(excerpt *shown, const prem_result *result,
+                                  const prem_schedule *schedule, prem_diag *diag) {
+  int64_t base_ns = 0;
+  const prem_trace_record *latest = find_latest(result, &base_ns);
+  choose_blocks(shown, schedule, latest);
   prem_status status =
       prem_plan_expand(schedule, schedule->plan, &shown->slots, &shown->slot_count, diag);
   if (status != PREM_OK)
@@ -144,9 +195,13 @@ static prem_status choose_excerpt(excerpt *shown, const prem_schedule *schedule,
   shown->slot_count = keep_shown(shown, shown->slots, shown->slot_count);
   qsort(shown->slots, (size_t)shown->slot_count, sizeof *shown->slots, by_start);
   choose_window(shown, schedule, shown->slots, shown->slot_count);
+  if (latest)
+    move_window(shown, latest, base_ns);
   int64_t inside = 0;
-  while (inside < shown->slot_count && shown->slots[inside].start_ns < shown->end_ns)
-    ++inside;
+  for (int64_t i = 0; i < shown->slot_count; ++i)
+    if (shown->slots[i].start_ns < shown->end_ns &&
+        slot_end_ns(&shown->slots[i]) >= shown->begin_ns)
+      shown->slots[inside++] = shown->slots[i];
   shown->slot_count = inside;
   qsort(shown->slots, (size_t)shown->slot_count, sizeof *shown->slots, prem_slot_order);
   return PREM_OK;
@@ -215,10 +270,6 @@ static void write_seams(FILE *script, const excerpt *shown, const prem_trace *tr
   prem_end_data(script);
 }
 
-static bool is_late(const prem_trace_record *record, int64_t late_ns) {
-  return record->release_ns != PREM_NO_RELEASE && record->start_ns - record->release_ns > late_ns;
-}
-
 /** Overruns are judged where the plan's instants hold: in mode tt. */
 static bool is_overrun(const excerpt *shown, const prem_trace_record *record, int64_t base_ns) {
   const prem_slot *slot = prem_slot_find(shown->slots, shown->slot_count, record);
@@ -227,7 +278,7 @@ static bool is_overrun(const excerpt *shown, const prem_trace_record *record, in
 
 static void write_marks(FILE *script, const excerpt *shown, const prem_row *row, int64_t base_ns,
                         int64_t late_ns, prem_lane_shape shape, prem_time_axis axis) {
-  const prem_trace *trace = row->example;
+  const prem_trace *trace = trace_of(row);
   prem_begin_data(script, "late");
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
@@ -261,8 +312,32 @@ static const char *mode_words(prem_mode mode) {
   }
 }
 
+/** Which run is shown, of how many. */
+static void describe_run(const prem_row *row, char *out, size_t bytes) {
+  const prem_kept_run run = run_of(row);
+  const prem_trace_record *records = run.trace->records;
+  const char *noun = row->scenario == PREM_RESIDENT ? "hyperperiod" : "run";
+  int64_t last = run.run;
+  for (int64_t i = 0; i < run.trace->record_count; ++i)
+    last = larger(last, run.run + records[i].hyperperiod - records[0].hyperperiod);
+  const bool is_worst = row->worst.trace && row->worst.run >= run.run && row->worst.run <= last;
+  const char *which = run.run != row->example_run ? "the worst"
+                      : is_worst                  ? "the first and worst"
+                                                  : "the first";
+  char numbers[64];
+  if (last > run.run)
+    snprintf(numbers, sizeof numbers, "%ss %" PRId64 " to %" PRId64, noun, run.run, last);
+  else
+    snprintf(numbers, sizeof numbers, "%s %" PRId64, noun, run.run);
+  if (row->repeats == 1)
+    snprintf(out, bytes, "%s, the only one", numbers);
+  else
+    snprintf(out, bytes, "%s, %s of %" PRId64, numbers, which, row->repeats);
+}
+
 static void write_row_title(FILE *script, const prem_row *row) {
-  char title[512], judged[160];
+  char title[512], judged[160], run[128];
+  describe_run(row, run, sizeof run);
   if (row->releases > 0)
     snprintf(judged, sizeof judged,
              "%" PRId64 " of %" PRId64 " releases late, %" PRId64 " overruns, ", row->late_releases,
@@ -270,11 +345,10 @@ static void write_row_title(FILE *script, const prem_row *row) {
   else
     judged[0] = 0;
   snprintf(title, sizeof title,
-           "%s   (%s%" PRId64 " certain and %" PRId64
-           " possible violations, makespan jitter %.4g %%; %s: %" PRId64 "%s)",
-           mode_words(row->mode), judged, row->violations_certain, row->violations_possible,
-           row->jitter_pct, row->scenario == PREM_RESIDENT ? "hyperperiods" : "runs", row->repeats,
-           row->oversubscribed ? "; oversubscribed" : "");
+           "%s; %s   (%s%" PRId64 " certain, %" PRId64
+           " possible violations, makespan jitter %.4g %%%s)",
+           mode_words(row->mode), run, judged, row->violations_certain, row->violations_possible,
+           row->jitter_pct, row->oversubscribed ? "; oversubscribed" : "");
   fputs("set title ", script);
   prem_write_quoted(script, title);
   fputs(" offset 0,-0.4\n", script);
@@ -288,8 +362,8 @@ static void draw_timeline(FILE *script, const prem_result *result, const prem_sc
   double margin = 0.01 * (double)(shown->end_ns - shown->begin_ns) / axis.ns;
   write_planned(script, shown, shape, axis);
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
-    write_real(script, shown, row->example, base_ns, phase, shape, axis);
-  write_seams(script, shown, row->example, base_ns, shape, axis);
+    write_real(script, shown, trace_of(row), base_ns, phase, shape, axis);
+  write_seams(script, shown, trace_of(row), base_ns, shape, axis);
   write_marks(script, shown, row, base_ns, result->late_ns, shape, axis);
   write_row_title(script, row);
   fprintf(script, "unset logscale\nset xrange [%.6f:%.6f]\nset yrange [%.1f:-0.6]\n",
@@ -320,8 +394,8 @@ static void draw_timeline(FILE *script, const prem_result *result, const prem_sc
 
 /** What the lower panels of all modes share, so that they can be compared. */
 typedef struct scales {
-  int64_t begin_ns, end_ns; /* of the longest run */
-  int64_t duration_ns;      /* the longest in a mode without releases */
+  int64_t length_ns;   /* of the longest run shown */
+  int64_t duration_ns; /* the longest in a mode without releases */
 } scales;
 
 typedef struct history {
@@ -340,42 +414,41 @@ static int64_t number_of(const prem_row *row, const prem_trace_record *record) {
   return ns > 0 ? ns : 0;
 }
 
-static void widen(scales *common, const prem_row *row) {
-  for (int64_t i = 0; i < row->example->record_count; ++i) {
-    const prem_trace_record *record = &row->example->records[i];
-    common->end_ns = larger(common->end_ns, record->end_ns);
+static void widen(scales *common, const prem_row *row, int64_t base_ns) {
+  const prem_trace *trace = trace_of(row);
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    const prem_trace_record *record = &trace->records[i];
+    common->length_ns = larger(common->length_ns, record->end_ns - base_ns);
     if (row->releases == 0 && has_number(row, record))
       common->duration_ns = larger(common->duration_ns, number_of(row, record));
   }
 }
 
 static scales find_scales(const prem_result *result) {
-  scales common = {.begin_ns = INT64_MAX};
+  scales common = {0};
   for (int32_t i = 0; i < result->row_count; ++i) {
     const prem_row *row = &result->rows[i];
-    if (!has_records(row))
-      continue;
-    widen(&common, row);
-    if (base_of(result, row) < common.begin_ns)
-      common.begin_ns = base_of(result, row);
+    if (has_records(row))
+      widen(&common, row, base_of(result, row));
   }
   return common;
 }
 
 static double bin_width_ns(const scales *common) {
-  return (double)(common->end_ns - common->begin_ns + 1) / BINS;
+  return (double)(common->length_ns + 1) / BINS;
 }
 
 /** The worst of every bin: nothing that is far out can hide between two points. */
-static void collect_history(const prem_row *row, const scales *common, history *out) {
-  const prem_trace *trace = row->example;
+static void collect_history(const prem_row *row, int64_t base_ns, const scales *common,
+                            history *out) {
+  const prem_trace *trace = trace_of(row);
   out->largest_ns = 0;
   memset(out->worst_ns, 0xFF, sizeof out->worst_ns);
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
     if (!has_number(row, record))
       continue;
-    int bin = (int)((double)(record->start_ns - common->begin_ns) / bin_width_ns(common));
+    int bin = (int)((double)(record->start_ns - base_ns) / bin_width_ns(common));
     int64_t *worst_ns = &out->worst_ns[record->phase][bin < 0 ? 0 : bin < BINS ? bin : BINS - 1];
     int64_t ns = number_of(row, record);
     *worst_ns = larger(*worst_ns, ns);
@@ -408,7 +481,7 @@ static void write_history(FILE *script, const history *past, int phase, const sc
   snprintf(name, sizeof name, "past%d", phase);
   prem_begin_data(script, name);
   for (int b = 0; b < BINS; ++b) {
-    double at_ns = (double)common->begin_ns + (b + 0.5) * bin_width_ns(common);
+    double at_ns = (b + 0.5) * bin_width_ns(common);
     double value = (double)past->worst_ns[phase][b] / axis->size.ns;
     if (past->worst_ns[phase][b] >= 0)
       fprintf(script, "%.6f %.6f\n", at_ns / time.ns, value > axis->least ? value : axis->least);
@@ -419,14 +492,16 @@ static void write_history(FILE *script, const history *past, int phase, const sc
 static void write_history_axes(FILE *script, const prem_row *row, const scales *common,
                                prem_time_axis time, const value_axis *axis) {
   bool lateness = row->releases > 0;
-  fprintf(script, "set xrange [%.6f:%.6f]\nset yrange [%.9f:%.9f]\n",
-          (double)common->begin_ns / time.ns, (double)common->end_ns / time.ns, axis->least,
-          axis->top);
+  fprintf(script, "set xrange [0:%.6f]\nset yrange [%.9f:%.9f]\n",
+          (double)common->length_ns / time.ns, axis->least, axis->top);
   fputs(axis->logarithmic ? "set logscale y\n" : "unset logscale\n", script);
-  fprintf(script, "set xlabel 'time from the start of the run [%s]' offset 0,0.6\n", time.unit);
+  fprintf(script, "set xlabel 'time from the start of what is shown [%s]' offset 0,0.6\n",
+          time.unit);
   fprintf(script, "set ylabel '%s [%s]' offset -1.5,0\n", lateness ? "lateness" : "duration",
           axis->size.unit);
-  fprintf(script, "set title 'the whole run: %s' offset 0,-0.4\n",
+  char run[128];
+  describe_run(row, run, sizeof run);
+  fprintf(script, "set title 'all of %s: %s' offset 0,-0.4\n", run,
           lateness ? "worst lateness of each kind of phase (line: late above)"
                    : "longest phase of each kind (no releases in this mode)");
   fputs("set ytics autofreq scale 1 format '%g'\nset grid xtics ytics\n", script);
@@ -434,7 +509,7 @@ static void write_history_axes(FILE *script, const prem_row *row, const scales *
 
 static void draw_history(FILE *script, const prem_result *result, const prem_row *row,
                          const scales *common, const history *past) {
-  prem_time_axis time = prem_axis_for(common->end_ns - common->begin_ns);
+  prem_time_axis time = prem_axis_for(common->length_ns);
   value_axis axis = value_axis_of(result, row, common, past);
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     write_history(script, past, phase, common, time, &axis);
@@ -459,14 +534,18 @@ static void write_heading(FILE *script, const prem_result *result, const prem_sc
                           const excerpt *shown, int height) {
   prem_time_axis axis = prem_axis_for(result->hyperperiod_ns);
   char title[256], excerpted[256];
+  bool is_worst = false;
+  for (int32_t i = 0; i < result->row_count; ++i)
+    is_worst |= has_records(&result->rows[i]) &&
+                run_of(&result->rows[i]).run != result->rows[i].example_run;
   snprintf(title, sizeof title, "%s: planned and real phases on %s (%s)", result->schedule_name,
            result->machine.backend, result->machine.name);
   snprintf(excerpted, sizeof excerpted,
-           "shown: the first counted run of each mode, %.6g to %.6g of %.6g %s, %" PRId32
+           "shown: the %s counted run of each mode, %.6g to %.6g of %.6g %s, %" PRId32
            " of %" PRId32 " blocks",
-           (double)shown->begin_ns / axis.ns, (double)shown->end_ns / axis.ns,
-           (double)result->hyperperiod_ns / axis.ns, axis.unit, shown->block_count,
-           schedule->platform.blocks);
+           is_worst ? "worst" : "first", (double)shown->begin_ns / axis.ns,
+           (double)shown->end_ns / axis.ns, (double)result->hyperperiod_ns / axis.ns, axis.unit,
+           shown->block_count, schedule->platform.blocks);
   prem_write_label(script, 1, title, 20, height, "font ',14'");
   prem_write_label(script, 8, excerpted, 70, height, "");
 }
@@ -519,7 +598,7 @@ static prem_status write_script(FILE *script, const prem_result *result,
     fputs("unset label\nunset object\n", script); /* heading and legend are drawn once */
     top += shown->block_count * LANE + AROUND;
     prem_place_panel(script, height, top + 26, BENEATH);
-    collect_history(&result->rows[i], &common, past);
+    collect_history(&result->rows[i], base_of(result, &result->rows[i]), &common, past);
     draw_history(script, result, &result->rows[i], &common, past);
     top += BENEATH + AROUND;
   }
@@ -531,7 +610,7 @@ static prem_status write_script(FILE *script, const prem_result *result,
 static prem_status draw(const prem_result *result, const prem_schedule *schedule, const char *path,
                         FILE *script, const volatile sig_atomic_t *stop, prem_diag *diag) {
   excerpt shown = {0};
-  prem_status status = choose_excerpt(&shown, schedule, diag);
+  prem_status status = choose_excerpt(&shown, result, schedule, diag);
   if (status == PREM_OK)
     status = write_script(script, result, schedule, &shown, path);
   if (status == PREM_OK)

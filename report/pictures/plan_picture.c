@@ -1,6 +1,9 @@
 /*
  * A plan as a picture: a lane for each block, and beneath it the use of every resource. What would
  * be too dense to read is cut: as much is drawn as leaves a common phase a few pixels.
+ *
+ * Where tasks have periods, each has a row of its own in a lane, with an arrow up at each release
+ * and one down at each deadline, and the excerpt is where most happens.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,21 +28,34 @@ enum {
   BETWEEN = 66,        /* panels, with the axis of the upper and the title of the lower one */
   PANEL = 80,          /* of a resource */
   FOOT = 66,
-  OUTLINED_STEPS = 250 /* more would be all outline */
+  OUTLINED_STEPS = 250,   /* more would be all outline */
+  MOST_ROWS = 48,         /* of tasks with periods: each has to have room for its arrows */
+  MOST_CANDIDATES = 4096, /* releases at which an excerpt may begin */
+  MOST_ARROWS = 2000
 };
 
 static const char warmup_colour[] = "#E4E4E4", use_colour[] = "#56B4E9",
-                  capacity_colour[] = "#D55E00";
+                  capacity_colour[] = "#D55E00", release_colour[] = "#202020",
+                  deadline_colour[] = "#A0207F";
 
 /** Blocks in a row whose phases have the same times. */
 typedef struct lane {
   int32_t first, last;
 } lane;
 
+/** Of a lane, and where tasks have periods of one task. */
+typedef struct row {
+  int32_t lane, task; /* task -1: all of them */
+} row;
+
 /** What is drawn of a plan. */
 typedef struct excerpt {
   lane *lanes;
   int32_t lane_count;
+  row *rows; /* in the order of the lanes */
+  int32_t row_count;
+  int32_t *first_row; /* [lane_count + 1] */
+  bool is_periodic;
   int32_t block_count; /* that tasks use */
   int32_t *lane_of;    /* the lane of its first block; -1 for all others */
   prem_slot *slots;    /* planned, of the first block of each lane, by start; up to the end */
@@ -112,6 +128,129 @@ static void choose_window(excerpt *shown) {
     --shown->slot_count;
 }
 
+/* ---- what to show of tasks with periods ----------------------------------------------------- */
+
+static int64_t first_slot_from(const excerpt *shown, int64_t at_ns) {
+  int64_t low = 0, high = shown->slot_count;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (shown->slots[middle].start_ns < at_ns)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/** From a release to the end of the longest span in which a job has to be done. */
+static int64_t longest_job_ns(const prem_schedule *schedule) {
+  int64_t longest_ns = 1;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    if (task->period_ns > 0)
+      longest_ns = larger(longest_ns, task->deadline_ns > 0 ? task->deadline_ns : task->period_ns);
+  }
+  return longest_ns;
+}
+
+static int64_t job_release_ns(const prem_task *task, int64_t job) {
+  return job * task->period_ns + task->release_ns;
+}
+
+/** The release behind which most phases begin within `span_ns`. */
+static int64_t busiest_release_ns(const excerpt *shown, const prem_schedule *schedule,
+                                  int64_t span_ns) {
+  int64_t best_ns = 0, most = -1;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    const int64_t jobs = task->period_ns > 0 ? prem_task_jobs(schedule, task) : 0;
+    for (int64_t j = 0; j < smaller(jobs, MOST_CANDIDATES); ++j) {
+      const int64_t from_ns = smaller(job_release_ns(task, j), shown->length_ns - span_ns);
+      const int64_t inside =
+          first_slot_from(shown, from_ns + span_ns) - first_slot_from(shown, from_ns);
+      if (inside < most || (inside == most && from_ns >= best_ns))
+        continue;
+      most = inside;
+      best_ns = from_ns;
+    }
+  }
+  return best_ns;
+}
+
+/** All of it where a common phase has a few pixels; else as much as a job may take, from where most
+ *  happens, or less. Slots are planned ones, sorted by start, and at least one. */
+static void choose_periodic_window(excerpt *shown, const prem_schedule *schedule) {
+  const int64_t readable_ns = PHASES_ACROSS * shown->common_ns;
+  shown->begin_ns = 0;
+  shown->end_ns = shown->length_ns;
+  if (shown->length_ns > readable_ns) {
+    const int64_t job_ns = longest_job_ns(schedule);
+    const int64_t span_ns = smaller(smaller(job_ns + job_ns / 20, readable_ns), shown->length_ns);
+    shown->begin_ns = busiest_release_ns(shown, schedule, span_ns);
+    shown->end_ns = shown->begin_ns + span_ns;
+  }
+  const int64_t from = first_slot_from(shown, shown->begin_ns);
+  if (first_slot_from(shown, shown->end_ns) - from > MOST_SLOTS)
+    shown->end_ns = larger(shown->slots[from + MOST_SLOTS].start_ns, shown->begin_ns + 1);
+  int64_t kept = 0;
+  for (int64_t i = 0; i < shown->slot_count; ++i)
+    if (shown->slots[i].start_ns < shown->end_ns && slot_end_ns(&shown->slots[i]) > shown->begin_ns)
+      shown->slots[kept++] = shown->slots[i];
+  shown->slot_count = kept;
+}
+
+static bool is_on(const prem_task *task, int32_t block) {
+  for (int32_t i = 0; i < task->block_count; ++i)
+    if (task->blocks[i] == block)
+      return true;
+  return false;
+}
+
+static void cut_lanes(excerpt *shown, int32_t blocks) {
+  for (int32_t b = 0; b < blocks; ++b)
+    if (shown->lane_of[b] >= shown->lane_count)
+      shown->lane_of[b] = -1;
+  int64_t kept = 0;
+  for (int64_t i = 0; i < shown->slot_count; ++i)
+    if (shown->lane_of[shown->slots[i].block] >= 0)
+      shown->slots[kept++] = shown->slots[i];
+  shown->slot_count = kept;
+}
+
+/** One row a lane, or one for each task that uses it. */
+static prem_status fill_rows(excerpt *shown, const prem_schedule *schedule) {
+  const int32_t most = shown->is_periodic ? MOST_ROWS + schedule->task_count : shown->lane_count;
+  shown->rows = malloc(((size_t)most + 1) * sizeof *shown->rows);
+  shown->first_row = malloc(((size_t)shown->lane_count + 1) * sizeof *shown->first_row);
+  if (!shown->rows || !shown->first_row)
+    return PREM_ERR_MEMORY;
+  int32_t l = 0;
+  for (; l < shown->lane_count && (!shown->is_periodic || shown->row_count < MOST_ROWS); ++l) {
+    shown->first_row[l] = shown->row_count;
+    if (!shown->is_periodic)
+      shown->rows[shown->row_count++] = (row){l, -1};
+    for (int32_t t = 0; shown->is_periodic && t < schedule->task_count; ++t)
+      if (is_on(&schedule->tasks[t], shown->lanes[l].first))
+        shown->rows[shown->row_count++] = (row){l, t};
+  }
+  shown->first_row[l] = shown->row_count;
+  if (l < shown->lane_count) {
+    shown->lane_count = l;
+    cut_lanes(shown, schedule->platform.blocks);
+  }
+  return PREM_OK;
+}
+
+static int32_t row_of(const excerpt *shown, const prem_slot *slot) {
+  const int32_t of_lane = shown->lane_of[slot->block];
+  int32_t r = shown->first_row[of_lane];
+  while (shown->rows[r].task >= 0 && shown->rows[r].task != slot->task)
+    ++r;
+  return r;
+}
+
+/* ---- the lanes that there are --------------------------------------------------------------- */
+
 static int by_block(const void *a, const void *b) {
   const prem_slot *x = a, *y = b;
   if (x->block != y->block)
@@ -154,7 +293,7 @@ static bool *find_used(const prem_schedule *schedule, int32_t *count) {
 /** Slots are sorted by block; of blocks that share a lane, those of the first are kept. Where there
  *  is room for all, each block has its own lane. */
 static void fill_lanes(excerpt *shown, const bool *used, int32_t blocks) {
-  bool share = shown->block_count * LANE > LANES;
+  bool share = shown->is_periodic || shown->block_count * LANE > LANES;
   const prem_slot *slots = shown->slots, *before = NULL;
   int64_t kept = 0, before_count = 0;
   for (int64_t b = 0, i = 0; b < blocks; ++b) {
@@ -199,7 +338,10 @@ static prem_status choose_excerpt(excerpt *shown, const prem_schedule *schedule,
   if (!shown->slots)
     return PREM_ERR_MEMORY;
   keep_planned(shown, slots, count);
+  shown->is_periodic = schedule->period_lcm_ns > 0;
   prem_status status = choose_lanes(shown, schedule);
+  if (status == PREM_OK)
+    status = fill_rows(shown, schedule);
   if (status != PREM_OK)
     return status;
   if (schedule->period_lcm_ns > 0)
@@ -211,7 +353,10 @@ static prem_status choose_excerpt(excerpt *shown, const prem_schedule *schedule,
   }
   if (!find_common_length(shown))
     return PREM_ERR_MEMORY;
-  choose_window(shown);
+  if (shown->is_periodic)
+    choose_periodic_window(shown, schedule);
+  else
+    choose_window(shown);
   return PREM_OK;
 }
 
@@ -220,10 +365,10 @@ static int32_t blocks_of(const lane *l) {
 }
 
 static layout layout_of(const excerpt *shown, const prem_schedule *schedule) {
-  layout at = {.lane = LANES / (shown->lane_count > 0 ? shown->lane_count : 1)};
+  layout at = {.lane = LANES / (shown->row_count > 0 ? shown->row_count : 1)};
   int least = schedule->platform.buffers > 1 ? 2 * THIN_LANE : THIN_LANE;
   at.lane = at.lane > LANE ? LANE : at.lane < least ? least : at.lane;
-  at.lanes = at.lane * shown->lane_count;
+  at.lanes = at.lane * shown->row_count;
   at.height = HEAD + at.lanes + schedule->platform.resource_count * (BETWEEN + PANEL) + FOOT;
   return at;
 }
@@ -238,8 +383,7 @@ static double pixel_ns(const excerpt *shown) {
 /** Where a phase is wide enough, a gap tells it from the next. */
 static void write_slot(FILE *script, const excerpt *shown, const prem_slot *slot,
                        prem_lane_shape shape, prem_time_axis axis) {
-  prem_lane_place place =
-      prem_lane_place_of(shape, shown->lane_of[slot->block], slot->phase, slot->flags);
+  prem_lane_place place = prem_lane_place_of(shape, row_of(shown, slot), slot->phase, slot->flags);
   double gap_ns = 0.8 * pixel_ns(shown);
   if ((double)slot->length_ns < 5 * gap_ns)
     gap_ns = 0;
@@ -273,7 +417,7 @@ static void write_warmup(FILE *script, const excerpt *shown, const prem_schedule
   prem_begin_data(script, "warmup");
   if (warms_up(schedule) && schedule->plan->warmup_ns > shown->begin_ns)
     prem_write_box(script, 0, (double)schedule->plan->warmup_ns / axis.ns,
-                   0.5 * (shown->lane_count - 1), 0.5 * shown->lane_count);
+                   0.5 * (shown->row_count - 1), 0.5 * shown->row_count);
   prem_end_data(script);
 }
 
@@ -299,6 +443,64 @@ static void write_lane_labels(FILE *script, const excerpt *shown, const prem_sch
   fprintf(script, ") scale %s\n", every > 1 ? "0.5" : "0");
 }
 
+/** The blocks of a lane stand beside the first of its tasks. */
+static void write_row_labels(FILE *script, const excerpt *shown, const prem_schedule *schedule) {
+  fputs("set ytics (", script);
+  for (int32_t r = 0; r < shown->row_count; ++r) {
+    const lane *l = &shown->lanes[shown->rows[r].lane];
+    char label[PREM_LANE_LABEL_BYTES], blocks[40] = "";
+    if (r == shown->first_row[shown->rows[r].lane] && l->first == l->last)
+      snprintf(blocks, sizeof blocks, "block %" PRId32 ": ", l->first);
+    else if (r == shown->first_row[shown->rows[r].lane])
+      snprintf(blocks, sizeof blocks, "blocks %" PRId32 "-%" PRId32 ": ", l->first, l->last);
+    const int used =
+        snprintf(label, sizeof label, "%s%s", blocks, schedule->tasks[shown->rows[r].task].name);
+    prem_shorten_label(label, used);
+    fputs(r ? ", " : "", script);
+    prem_write_tic_label(script, label);
+    fprintf(script, " %" PRId32, r);
+  }
+  fputs(") scale 0\n", script);
+}
+
+/** An arrow in a row, up or down, as data of vectors. */
+static bool write_arrow(FILE *script, const excerpt *shown, int32_t r, int64_t at_ns, bool is_up,
+                        prem_time_axis axis) {
+  if (at_ns < shown->begin_ns || at_ns > shown->end_ns)
+    return false;
+  fprintf(script, "%.6f %.3f 0 %.3f\n", (double)at_ns / axis.ns, r + (is_up ? 0.5 : -0.48),
+          is_up ? -0.98 : 0.98);
+  return true;
+}
+
+/** Of the jobs whose releases or deadlines are in the excerpt. */
+static void write_arrows(FILE *script, const excerpt *shown, const prem_schedule *schedule,
+                         bool releases, prem_time_axis axis) {
+  int64_t drawn = 0;
+  prem_begin_data(script, releases ? "releases" : "deadlines");
+  for (int32_t r = 0; r < shown->row_count; ++r) {
+    const prem_task *task = &schedule->tasks[shown->rows[r].task];
+    if (task->period_ns == 0 || (!releases && task->deadline_ns == 0))
+      continue;
+    const int64_t from_ns = task->release_ns + (releases ? 0 : task->deadline_ns);
+    const int64_t before_ns = shown->begin_ns - from_ns;
+    /* deadlines of the hyperperiod before, and releases of the next at its end, as well */
+    int64_t job = before_ns > 0 ? before_ns / task->period_ns : -(-before_ns / task->period_ns);
+    for (--job; from_ns + job * task->period_ns <= shown->end_ns && drawn < MOST_ARROWS; ++job)
+      drawn += write_arrow(script, shown, r, from_ns + job * task->period_ns, releases, axis);
+  }
+  prem_end_data(script);
+}
+
+/** A line between the tasks of one lane and those of the next. */
+static void write_separators(FILE *script, const excerpt *shown, prem_time_axis axis) {
+  prem_begin_data(script, "separators");
+  for (int32_t l = 1; l < shown->lane_count; ++l)
+    fprintf(script, "%.6f %.1f %.6f 0\n", (double)shown->begin_ns / axis.ns,
+            shown->first_row[l] - 0.5, (double)(shown->end_ns - shown->begin_ns) / axis.ns);
+  prem_end_data(script);
+}
+
 static prem_lane_shape without_room(prem_lane_shape shape) {
   if (shape.memory_centre < shape.compute_centre)
     return (prem_lane_shape){-0.25, 0.25, 0.25};
@@ -314,13 +516,28 @@ static void draw_lanes(FILE *script, const excerpt *shown, const prem_schedule *
   write_warmup(script, shown, schedule, axis);
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     write_slots(script, shown, phase, shape, axis);
-  fprintf(script, "set yrange [%.1f:-0.5]\n", shown->lane_count - 0.5);
-  write_lane_labels(script, shown, schedule, at->lane);
+  if (shown->is_periodic) {
+    write_arrows(script, shown, schedule, true, axis);
+    write_arrows(script, shown, schedule, false, axis);
+    write_separators(script, shown, axis);
+  }
+  fprintf(script, "set yrange [%.1f:-0.5]\n", shown->row_count - 0.5);
+  if (shown->is_periodic)
+    write_row_labels(script, shown, schedule);
+  else
+    write_lane_labels(script, shown, schedule, at->lane);
   fprintf(script, "plot $warmup with boxxyerror fs solid 1 noborder lc rgb '%s' notitle",
           warmup_colour);
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
     fprintf(script, ", $phase%d with boxxyerror fs solid 1 noborder lc rgb '%s' notitle", phase,
             prem_phase_colours[phase]);
+  if (shown->is_periodic)
+    fprintf(script,
+            ", $separators using 1:2:3:4 with vectors nohead lw 1 lc rgb '#808080' notitle"
+            ", $releases using 1:2:3:4 with vectors head size screen 0.004,25 filled lw 1.2 lc rgb "
+            "'%s' notitle, $deadlines using 1:2:3:4 with vectors head size screen 0.004,25 filled "
+            "lw 1.2 lc rgb '%s' notitle",
+            release_colour, deadline_colour);
   fputc('\n', script);
 }
 
@@ -418,7 +635,8 @@ static void write_extent(char *line, size_t bytes, const excerpt *shown, prem_ti
     drawn += blocks_of(&shown->lanes[shown->lane_of[shown->slots[i].block]]);
   for (int32_t i = 0; i < shown->lane_count; ++i)
     blocks_drawn += blocks_of(&shown->lanes[i]);
-  bool cut = shown->end_ns < shown->length_ns, fewer = blocks_drawn < shown->block_count;
+  bool fewer = blocks_drawn < shown->block_count;
+  bool cut = shown->begin_ns > 0 || shown->end_ns < shown->length_ns;
   int64_t later_count = count_later(shown);
   char blocks[96] = "", later[64] = "";
   if (later_count > 0)
@@ -428,7 +646,13 @@ static void write_extent(char *line, size_t bytes, const excerpt *shown, prem_ti
   snprintf(blocks + strlen(blocks), sizeof blocks - strlen(blocks), "%" PRId32 " block%s%s",
            shown->block_count, shown->block_count == 1 ? "" : "s",
            shown->lane_count < blocks_drawn ? " (equal ones in one row)" : "");
-  if (!cut && !fewer)
+  if (cut && shown->is_periodic)
+    snprintf(line, bytes,
+             "an excerpt, where most happens: %.6g to %.6g of %.6g %s, %s, %" PRId64 " of %" PRId64
+             " phases; the rest is not drawn",
+             (double)shown->begin_ns / axis.ns, (double)shown->end_ns / axis.ns,
+             (double)shown->length_ns / axis.ns, axis.unit, blocks, drawn, shown->planned);
+  else if (!cut && !fewer)
     snprintf(line, bytes, "the whole plan: %" PRId64 " phases on %s", shown->planned, blocks);
   else
     snprintf(line, bytes,
@@ -461,6 +685,16 @@ static void write_swatch(FILE *script, int number, double x, const char *colour,
           x + 0.025, y);
 }
 
+static void write_arrow_legend(FILE *script, int number, double x, bool is_up, const char *colour,
+                               const char *name, int height) {
+  const double y = 1.0 - 45.0 / height, half = (is_up ? 9.0 : -9.0) / height;
+  fprintf(
+      script,
+      "set arrow %d from screen %.5f, screen %.5f to screen %.5f, screen %.5f head size screen "
+      "0.004,25 filled lw 1.2 lc rgb '%s'\nset label %d '%s' at screen %.5f, screen %.5f left\n",
+      number, x, y - half, x, y + half, colour, number + 18, name, x + 0.008, y);
+}
+
 static void write_legend(FILE *script, const prem_schedule *schedule, int height) {
   const char *const names[PREM_PHASE_COUNT] = {"prefetch", "compute", "writeback"};
   for (int i = 0; i < PREM_PHASE_COUNT; ++i)
@@ -470,8 +704,13 @@ static void write_legend(FILE *script, const prem_schedule *schedule, int height
           "set arrow 1 from screen 0.4130, screen %.5f to screen 0.4370, screen %.5f nohead lw 2 "
           "dt (9,5) lc rgb '%s'\nset label 15 'its capacity' at screen 0.4450, screen %.5f left\n",
           1.0 - 45.0 / height, 1.0 - 45.0 / height, capacity_colour, 1.0 - 45.0 / height);
+  if (schedule->period_lcm_ns > 0) {
+    write_arrow_legend(script, 2, 0.545, true, release_colour, "release", height);
+    write_arrow_legend(script, 3, 0.625, false, deadline_colour, "deadline", height);
+  }
   if (warms_up(schedule))
-    write_swatch(script, 6, 0.530, warmup_colour, "warm-up, not planned", height);
+    write_swatch(script, 6, schedule->period_lcm_ns > 0 ? 0.720 : 0.530, warmup_colour,
+                 "warm-up, not planned", height);
 }
 
 static prem_status write_script(FILE *script, const prem_schedule *schedule, const excerpt *shown,
@@ -519,6 +758,8 @@ static prem_status draw(const prem_schedule *schedule, const char *path, FILE *s
   free(shown.slots);
   free(shown.lanes);
   free(shown.lane_of);
+  free(shown.rows);
+  free(shown.first_row);
   free(slots);
   return status;
 }

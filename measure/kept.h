@@ -1,0 +1,28 @@
+/** The runs whose raw records are kept for pictures: the first, the worst, and the one before that.
+ */
+#ifndef TTPREM_MEASURE_KEPT_H
+#define TTPREM_MEASURE_KEPT_H
+
+#include "ttprem/measure.h"
+
+/** Raw records kept of one run: 56 MiB, far more than a picture can show. */
+enum { PREM_KEPT_RECORDS = 1 << 20 };
+
+/** Is a hyperperiod of this counted run worse than all before it? Then keep it, and what came
+ *  before it.
+ *
+ * @param trace      sorted
+ * @param discard    hyperperiods at its start that do not count
+ * @param first_run  number of the trace's first hyperperiod
+ * @param last       the mode's last counted run when each run is a launch of its own; set to this
+ *                   one. Free its trace.
+ */
+prem_status prem_kept_fold(const prem_schedule *schedule, const prem_trace *trace, int64_t discard,
+                           int64_t first_run, prem_row *row, prem_kept_run *last);
+
+/** Is this the first release that came later than the limit? Of raw records the one due first,
+ *  without them the task and phase that were worst. */
+bool prem_find_break(const prem_trace *trace, int64_t limit_ns, int64_t discard, int64_t first_run,
+                     int64_t hyperperiod_ns, prem_break *out);
+
+#endif

@@ -1,0 +1,88 @@
+/* Reading the chains of tasks whose latency is measured. */
+#include "prem/file/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The one task of a name; -1 and an error otherwise. */
+static int32_t read_task(prem_reader *reader, const config_setting_t *element) {
+  const char *name = element->type == CONFIG_TYPE_STRING ? element->value.sval : NULL;
+  int32_t first = 0, count = 0;
+  if (!name) {
+    prem_refuse(reader, 8, element, NULL, "must be the name of a task");
+    return -1;
+  }
+  if (!prem_find_tasks(reader, name, &first, &count)) {
+    prem_refuse(reader, 24, element, NULL, "there is no task '%s'%s", prem_show(name).text,
+                prem_suggest_task(reader, name).text);
+    return -1;
+  }
+  if (count != 1) {
+    prem_refuse(reader, 24, element, NULL, "'%s' stands for %d tasks; name one of them, as '%s.0'",
+                prem_show(name).text, count, prem_show(name).text);
+    return -1;
+  }
+  return first;
+}
+
+static bool is_in(const prem_chain *chain, int32_t task) {
+  for (int32_t i = 0; i < chain->task_count; ++i)
+    if (chain->tasks[i] == task)
+      return true;
+  return false;
+}
+
+static void read_tasks(prem_reader *reader, const config_setting_t *group, prem_chain *chain) {
+  const config_setting_t *array = prem_read_member(reader, group, "tasks", CONFIG_TYPE_ARRAY, true);
+  const int32_t count = array ? config_setting_length(array) : 0;
+  if (array && (count < 2 || count > reader->schedule->task_count)) {
+    prem_refuse(reader, count < 2 ? 17 : 6, array, NULL,
+                count < 2 ? "has %d tasks; a chain has two at least"
+                          : "has %d tasks, more than there are; name each once",
+                count);
+    return;
+  }
+  chain->tasks = calloc((size_t)count + 1, sizeof *chain->tasks);
+  reader->out_of_memory |= !chain->tasks;
+  for (int32_t i = 0; chain->tasks && i < count; ++i) {
+    const config_setting_t *element = config_setting_get_elem(array, (unsigned)i);
+    const int32_t task = read_task(reader, element);
+    if (task >= 0 && is_in(chain, task))
+      prem_refuse(reader, 6, element, NULL, "task '%s' stands here twice",
+                  reader->schedule->tasks[task].name);
+    else if (task >= 0)
+      chain->tasks[chain->task_count++] = task;
+  }
+}
+
+void prem_read_chains(prem_reader *reader, const config_setting_t *group) {
+  static const char *const keys[] = {"name", "tasks", NULL};
+  prem_measure *measure = &reader->schedule->measure;
+  const config_setting_t *list = prem_read_member(reader, group, "chains", CONFIG_TYPE_LIST, false);
+  const int32_t count = list ? config_setting_length(list) : 0;
+  if (count > PREM_MAX_CHAINS) {
+    prem_refuse(reader, 20, list, NULL, "%d chains, the limit is %d", count, PREM_MAX_CHAINS);
+    return;
+  }
+  if (count == 0)
+    return;
+  measure->chains = calloc((size_t)count, sizeof *measure->chains);
+  reader->out_of_memory |= !measure->chains;
+  for (int32_t i = 0; measure->chains && i < count; ++i) {
+    const config_setting_t *element = prem_read_list_group(reader, list, i);
+    if (!element)
+      continue;
+    prem_chain *chain = &measure->chains[measure->chain_count++];
+    chain->place = prem_setting_place(reader, element);
+    prem_read_known_keys(reader, element, keys);
+    prem_read_name(reader, element, "name", true, chain->name);
+    for (int32_t other = 0; other < measure->chain_count - 1; ++other)
+      if (chain->name[0] && strcmp(measure->chains[other].name, chain->name) == 0)
+        prem_refuse(reader, 6, element, "name", "two chains are called '%s'", chain->name);
+    read_tasks(reader, element, chain);
+    if (chain->task_count < 2) { /* said above; nobody shall find it */
+      free(chain->tasks);
+      --measure->chain_count;
+    }
+  }
+}
