@@ -606,6 +606,34 @@ START_TEST(a_wrong_output_is_told_and_does_not_stop_the_measuring) {
 }
 END_TEST
 
+/* Of the runs with two tiles each the first is wrong in both, the second in one, the others in
+ * none. */
+static void compute_wrong_at_first(const void *params, const prem_view *views) {
+  static int computes;
+  if (++computes <= 3)
+    compute_one_too_many(params, views);
+  else
+    for (int32_t i = 0; i < views[1].extent[3]; ++i)
+      ((float *)views[1].data)[i] = ((const float *)views[0].data)[i] + 1.0F;
+}
+
+START_TEST(right_runs_do_not_make_up_for_a_wrong_one) {
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+  schedule = schedule_from_text(increment);
+  prem_kernel wrong = *schedule->tasks[0].definition;
+  wrong.compute = compute_wrong_at_first;
+  schedule->tasks[0].definition = &wrong;
+  session = open_on("sim", schedule);
+  options.mode_count = 1;
+  options.discard = 0;
+  ck_assert_int_eq(compare(), PREM_OK);
+  ck_assert(!result->rows[0].output_ok);
+  ck_assert(!result->rows[0].verdict.ok);
+  ck_assert_int_eq(result->rows[0].verdict.wrong, 2); /* what the first wrong run had */
+}
+END_TEST
+
 static void compute_once(const void *params, const prem_view *views) {
   static int runs;
   if (++runs <= 2) /* the two tiles of the first run */
@@ -666,6 +694,7 @@ int main(void) {
   tcase_add_test(cases, exclusivity_follows_from_the_plan);
   tcase_add_test(cases, right_outputs_are_seen_to_be_right);
   tcase_add_test(cases, a_wrong_output_is_told_and_does_not_stop_the_measuring);
+  tcase_add_test(cases, right_runs_do_not_make_up_for_a_wrong_one);
   tcase_add_test(cases, an_output_of_an_earlier_run_does_not_pass);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

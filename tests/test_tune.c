@@ -95,6 +95,17 @@ START_TEST(an_offset_is_accepted_after_twice_its_tries) {
 }
 END_TEST
 
+START_TEST(what_failed_once_is_not_tried_again) {
+  ck_assert_int_eq(prem_tune(&options, measure, &at, &result), PREM_OK);
+  int32_t failed = 0;
+  for (int32_t i = 0; i < result.count; ++i) {
+    failed += !result.points[i].kept;
+    ck_assert_int_eq(result.points[i].tries, !result.points[i].kept ? 1 : i == result.best ? 6 : 3);
+  }
+  ck_assert_int_gt(failed, 1);
+}
+END_TEST
+
 START_TEST(noise_moves_it_by_no_more_than_its_width) {
   at.noise_ns = 100;
   for (uint64_t seed = 1; seed <= 200; ++seed) {
@@ -155,6 +166,7 @@ int main(void) {
   tcase_add_test(cases, the_least_offset_may_be_good_enough);
   tcase_add_test(cases, nothing_that_keeps_the_limits);
   tcase_add_test(cases, an_offset_is_accepted_after_twice_its_tries);
+  tcase_add_test(cases, what_failed_once_is_not_tried_again);
   tcase_add_test(cases, noise_moves_it_by_no_more_than_its_width);
   tcase_add_test(cases, the_search_ends_at_its_precision);
   tcase_add_test(cases, a_sweep_finds_the_same);
