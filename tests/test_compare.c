@@ -462,6 +462,16 @@ static prem_status run_and_stop(void *state, const prem_run_request *request, pr
   return status;
 }
 
+static int64_t phases_take_ns; /* as their counts say */
+
+static prem_status run_long_and_stop(void *state, const prem_run_request *request,
+                                     prem_trace *trace, prem_diag *to) {
+  const prem_status status = run_and_stop(state, request, trace, to);
+  prem_cell *cell = &trace->cells[PREM_PHASE_COUNT + PREM_COMPUTE];
+  cell->duration_sum_ns = phases_take_ns * cell->count;
+  return status;
+}
+
 static prem_status probe_other(prem_machine *machine, prem_diag *to) {
   const prem_status status = prem_backend_sim.probe(machine, to);
   snprintf(machine->backend, sizeof machine->backend, "other");
@@ -482,6 +492,24 @@ START_TEST(stops_of_all_blocks_are_counted) {
   ck_assert_int_eq(free_run->stops, 0);
   ck_assert_int_eq(tt->stops, _i == 1 ? options.repeat : 0);
   ck_assert(_i == 0 || (tt->stop_longest_ns > 990000 && tt->stop_longest_ns <= 1000000));
+}
+END_TEST
+
+/** A millisecond is a stop where no phase takes a quarter of it. */
+START_TEST(a_stop_is_longer_than_four_phases) {
+  static prem_backend backend;
+  backend = prem_backend_sim;
+  backend.run = run_long_and_stop;
+  backend.probe = probe_other;
+  prem_session_close(session);
+  ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
+  phases_take_ns = 240000;
+  ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag), PREM_OK);
+  ck_assert_int_eq(result->rows[1].stops, options.repeat);
+  prem_result_free(result);
+  phases_take_ns = 260000;
+  ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag), PREM_OK);
+  ck_assert_int_eq(result->rows[1].stops, 0);
 }
 END_TEST
 
@@ -687,6 +715,7 @@ int main(void) {
   tcase_add_test(cases, a_mode_that_the_backend_lacks_is_named);
   tcase_add_test(cases, a_mode_that_turns_out_impossible_stops_no_other);
   tcase_add_test(cases, what_computes_nothing_has_no_responses_and_no_verdict);
+  tcase_add_test(cases, a_stop_is_longer_than_four_phases);
   tcase_add_loop_test(cases, stops_of_all_blocks_are_counted, 0, 2);
   tcase_add_test(cases, without_room_counts_are_kept_and_losses_told);
   tcase_add_test(cases, incomplete_hyperperiods_do_not_count_as_judged);
