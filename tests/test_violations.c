@@ -206,6 +206,15 @@ START_TEST(a_joined_pair_is_found_around_a_compute) {
 }
 END_TEST
 
+START_TEST(a_joined_pair_around_a_compute_holds_until_both_have_ended) {
+  ran(A, 0, PREM_PREFETCH, 0, 60)->flags = PREM_SLOT_JOINED;
+  ran(A, 0, PREM_COMPUTE, 0, 50);
+  ran(B, 0, PREM_WRITEBACK, 0, 100)->flags = PREM_SLOT_JOINED;
+  ran(C, 1, PREM_PREFETCH, 70, 90);
+  expect(0, 0, 1, 0);
+}
+END_TEST
+
 START_TEST(joined_pairs_of_two_blocks_are_two) {
   ran_joined(0, 0, 100);
   ran_joined(1, 0, 100);
@@ -285,6 +294,7 @@ int main(void) {
   tcase_add_test(cases, a_gang_forgets_its_earlier_demand);
   tcase_add_test(cases, a_joined_pair_counts_once);
   tcase_add_test(cases, a_joined_pair_is_found_around_a_compute);
+  tcase_add_test(cases, a_joined_pair_around_a_compute_holds_until_both_have_ended);
   tcase_add_test(cases, joined_pairs_of_two_blocks_are_two);
   tcase_add_test(cases, a_joined_pair_has_its_own_demand);
   tcase_add_test(cases, a_regulated_phase_holds_for_its_busy_time);
