@@ -5,7 +5,8 @@
 #   tools/mutants.sh -l LIST [-j JOBS] [-o REPORT]
 #       the mutants of LIST that are not killed there: a report, or lines FILE:LINE:COLUMN, kind, old, new
 #   -k FOLDER keeps the build, and what suites take, for the next time.
-# Builds what is committed, in a folder of its own; the checkout is only read.
+# Builds what is committed, in a folder of its own; the checkout is only read. Ctrl-C writes the
+# report of what has been judged until then.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -35,11 +36,32 @@ workers=()
 finish() {
   trap - EXIT INT TERM
   for worker in "${workers[@]}"; do kill -- "-$worker" 2>/dev/null || true; done
-  wait
+  wait || true
   rm -rf "$folder"
 }
+write_report() { # [WORDS]
+  local killed survived others
+  killed=$(grep -c '^killed' "$folder/found" || true)
+  survived=$(grep -c '^survived' "$folder/found" || true)
+  others=$(grep -cvE '^(killed|survived)' "$folder/found" || true)
+  {
+    echo "# tools/mutants.sh $asked, commit $commit${1-}"
+    awk -v killed="$killed" -v all="$((killed + survived))" -v others="$others" 'BEGIN {
+      printf "# %d of %d killed (%.1f %%); %d more changed nothing or were no C\n", killed, all,
+        100 * killed / (all + (all == 0)), others }'
+    sort -t$'\t' -k1,1r -k2,2V "$folder/found"
+  } >"$report"
+}
+child= # the test that is running, which has a process group of its own
+stop_child() { if [ -n "$child" ]; then kill "$child" 2>/dev/null || true; fi; }
+interrupted() {
+  trap - INT TERM
+  stop_child
+  if [ -s "$folder/found" ]; then write_report ", interrupted"; fi
+  exit 130
+}
 trap finish EXIT
-trap 'finish; exit 130' INT TERM
+trap interrupted INT TERM
 
 # ---- a build whose library can be exchanged --------------------------------------------------------
 
@@ -80,7 +102,7 @@ compile() { # FILE PLACE OBJECT
 
 # Run TEST with the library in PLACE, in an empty folder. A loop without end runs out of its processor time.
 run_test() { # PLACE TEST SECONDS
-  local place=$1 test=$2 result=0 child
+  local place=$1 test=$2 result=0
   rm -rf "$place/run"
   mkdir "$place/run"
   (
@@ -94,8 +116,8 @@ run_test() { # PLACE TEST SECONDS
     esac
   ) >"$place/said" 2>&1 </dev/null &
   child=$!
-  trap 'kill $child; exit 130' TERM
-  wait $child || result=$?
+  wait "$child" || result=$?
+  child=
   return $result
 }
 
@@ -155,6 +177,7 @@ plant() { # FILE LINE COLUMN OLD NEW TO
 
 judge() { # PLACE WHERE KIND OLD NEW; $whole is the library without it. The verdict and, of a killed one, the killer
   local place=$1 where=$2 old=$4 new=$5 file line column took test tried=" "
+  trap 'stop_child; exit 130' TERM
   IFS=: read -r file line column <<<"$where"
   rm -f "$place"/*.[cho] "$place/$soname"
   cp "$source/$file" "$place/"
@@ -190,6 +213,7 @@ judge() { # PLACE WHERE KIND OLD NEW; $whole is the library without it. The verd
 
 work() {
   local place=$folder/work.$BASHPID whole=$folder/whole.$BASHPID number where kind old new verdict
+  trap 'exit 130' INT TERM
   mkdir "$place" "$whole"
   ln -s "$build/$library" "$whole/$soname"
   until [ "$(grep -cE '^(killed|survived)' "$folder/found")" -ge "$count" ]; do
@@ -227,13 +251,4 @@ done
 set +m
 wait "${workers[@]}"
 workers=()
-
-killed=$(grep -c '^killed' "$folder/found" || true)
-survived=$(grep -c '^survived' "$folder/found" || true)
-{
-  echo "# tools/mutants.sh $asked, commit $commit"
-  awk -v killed="$killed" -v survived="$survived" -v others="$(grep -cvE '^(killed|survived)' "$folder/found" || true)" 'BEGIN {
-    printf "# %d of %d killed (%.1f %%); %d more changed nothing or were no C\n", killed, killed + survived,
-      100 * killed / (killed + survived + (killed + survived == 0)), others }'
-  sort -t$'\t' -k1,1r -k2,2V "$folder/found"
-} >"$report"
+write_report
