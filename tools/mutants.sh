@@ -200,8 +200,8 @@ judge() { # PLACE WHERE KIND OLD NEW; $whole is the library without it. The verd
     local most
     most=$(awk "BEGIN { print int(4 * $took) + 3 }")
     if ! run_test "$place" "$test" "$most"; then
-      # A kill counts where the same suite passes without the mutant, now.
-      if run_test "$whole" "$test" "$most"; then
+      # A kill counts where the same suite passes without the mutant, and fails with it again.
+      if run_test "$whole" "$test" "$most" && ! run_test "$place" "$test" "$most"; then
         echo "$test" >>"$folder/killers/${file//\//_}"
         printf 'killed\t%s\n' "$test"
         return
