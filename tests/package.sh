@@ -28,6 +28,13 @@ command=$(echo "$place"/ttprem_*.deb) library=$(echo "$place"/libttprem-dev_*.de
 said=$(lintian --allow-root --fail-on none "$command" "$library" 2>&1) || fail "lintian: $said"
 [ -z "$(grep -E '^[EW]:' <<<"$said" || true)" ] || fail "$said"
 
+# What the licences ask for.
+dpkg-deb --fsys-tarfile "$command" | tar -xO ./usr/share/doc/ttprem/copyright >"$place/copyright"
+grep -q 'Files: experiments/report/uPlot' "$place/copyright" || fail "copyright: nothing of uPlot"
+with_cuda=$(grep -c '^Libs.*cudart_static' "$build/ttprem.pc" || true)
+names_cuda=$(grep -c '^License: NVIDIA-CUDA-Toolkit' "$place/copyright" || true)
+[ "$with_cuda" -eq "$names_cuda" ] || fail "copyright: names cudart $names_cuda times, the command holds it $with_cuda times"
+
 # What Debian's tools make of it.
 version=$(dpkg-parsechangelog -l "$here/../cmake/debian/changelog" -S Version)
 [ "$(dpkg-deb -f "$command" Version)" = "$version" ] || fail "the changelog is of $version"

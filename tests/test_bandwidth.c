@@ -49,6 +49,26 @@ START_TEST(the_blocks_of_a_gang_need_it_together) {
 }
 END_TEST
 
+/* One tile for two blocks: only one of them fetches. */
+START_TEST(blocks_without_a_tile_ask_for_nothing) {
+  prem_schedule_free(schedule);
+  schedule = schedule_from_text(text(two, 1, "task", 128, 1, ""));
+  schedule->tasks[0].tile_count = 1;
+  prem_check(schedule, &machine, diag);
+  ck_assert(!prem_diag_has(diag, 43));
+  schedule->tasks[0].phase[PREM_PREFETCH].busy_ns = 127;
+  prem_check(schedule, &machine, diag);
+  ck_assert(prem_diag_has(diag, 43));
+}
+END_TEST
+
+START_TEST(a_part_of_a_nanosecond_is_a_whole_one) {
+  machine.bandwidth_bytes_per_s = 3000000000; /* 128 bytes: 42.67 ns */
+  ck_assert(refused(1, "block", 42, 1, ""));
+  ck_assert(!refused(1, "block", 43, 1, ""));
+}
+END_TEST
+
 START_TEST(a_share_of_the_memory_takes_longer) {
   ck_assert(refused(4, "block", 511, 1, ""));
   ck_assert(!refused(4, "block", 512, 1, ""));
@@ -82,6 +102,8 @@ int main(void) {
   tcase_add_checked_fixture(cases, set_up, tear_down);
   tcase_add_test(cases, a_block_alone_needs_its_bytes_over_the_bandwidth);
   tcase_add_test(cases, the_blocks_of_a_gang_need_it_together);
+  tcase_add_test(cases, blocks_without_a_tile_ask_for_nothing);
+  tcase_add_test(cases, a_part_of_a_nanosecond_is_a_whole_one);
   tcase_add_test(cases, a_share_of_the_memory_takes_longer);
   tcase_add_test(cases, joined_phases_move_both);
   tcase_add_test(cases, what_is_not_measured_is_not_judged);

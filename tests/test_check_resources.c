@@ -324,6 +324,21 @@ START_TEST(a_prefetch_wraps_into_the_memory_of_another) {
 }
 END_TEST
 
+/* a fetches until `end`; b, on another block, from 0 on. */
+static const char *fetch_until(int end) {
+  return file_of("blocks = 2;",
+                 text("%s, %s", task_on("a", 0, "period_ns = 100L; prefetch: { wcet_ns = 20L; };"),
+                      task_on("b", 1, "period_ns = 100L; prefetch: { wcet_ns = 5L; };")),
+                 text("hyperperiod_ns = 100L; runs = ( %s, %s );", at("a", "prefetch", end - 20),
+                      at("b", "prefetch", 0)));
+}
+
+START_TEST(one_nanosecond_beyond_the_hyperperiod_is_an_overlap) {
+  assert_twins(38, "memory: 2 in use in [0, 1), the limit is 1", fetch_until(101),
+               fetch_until(100));
+}
+END_TEST
+
 START_TEST(an_excess_that_lasts_over_the_wrap_is_reported_once) {
   assert_only(37, "memory: 2 in use in [92, 110)", wrapping_prefetch(92, "block"));
 }
@@ -534,6 +549,29 @@ START_TEST(a_gap_across_the_hyperperiod_below_the_guard) {
               "prefetch of 'b' tile 0 on block 1 of the hyperperiod before",
               guarded_wrap(2));
   assert_legal(guarded_wrap(3));
+}
+END_TEST
+
+/* One tile, each time anew: its last phase and its first one of the next hyperperiod. */
+static const char *guarded_tile(const char *last, int start) {
+  return file_of(
+      "blocks = 1; guard_ns = 3L; resources = ( { name = \"memory\"; }, { name = \"bus\"; } );",
+      task_on("a", 0,
+              text("period_ns = 100L; prefetch: { wcet_ns = 10L; demand: { bus = 1; }; };"
+                   " %s: { wcet_ns = 10L; demand: { bus = 1; }; };",
+                   last)),
+      text("hyperperiod_ns = 100L; runs = ( %s, %s );", at("a", "prefetch", 0),
+           at("a", last, start)));
+}
+
+START_TEST(a_tile_keeps_the_guard_to_itself_a_hyperperiod_later) {
+  assert_only(40, "starts at 0, 2 ns after the end of writeback of 'a' tile 0",
+              guarded_tile("writeback", 88));
+  assert_legal(guarded_tile("writeback", 87));
+  assert_only(40,
+              "bus: prefetch of 'a' tile 0 on block 0 starts at 0, 2 ns after the end of compute",
+              guarded_tile("compute", 88));
+  assert_legal(guarded_tile("compute", 87));
 }
 END_TEST
 
@@ -761,6 +799,7 @@ int main(void) {
   tcase_add_test(wrap, a_compute_wraps_into_the_next_hyperperiod);
   tcase_add_test(wrap, a_phase_wraps_into_itself);
   tcase_add_test(wrap, a_prefetch_wraps_into_the_memory_of_another);
+  tcase_add_test(wrap, one_nanosecond_beyond_the_hyperperiod_is_an_overlap);
   tcase_add_test(wrap, an_excess_that_lasts_over_the_wrap_is_reported_once);
   tcase_add_test(wrap, a_tile_wraps_into_the_buffer_of_another);
   suite_add_tcase(suite, wrap);
@@ -777,6 +816,7 @@ int main(void) {
   tcase_add_test(guards, a_gap_between_release_and_reuse_of_a_buffer_below_the_guard);
   tcase_add_test(guards, a_gap_between_users_of_a_resource_below_the_guard);
   tcase_add_test(guards, a_gap_across_the_hyperperiod_below_the_guard);
+  tcase_add_test(guards, a_tile_keeps_the_guard_to_itself_a_hyperperiod_later);
   tcase_add_test(guards, a_chain_needs_no_guard_inside);
   tcase_add_test(guards, a_chain_that_holds_its_resource_early_keeps_the_guard);
   tcase_add_test(guards, a_chain_whose_demand_falls_keeps_the_guard);

@@ -464,6 +464,16 @@ static prem_status run_and_stop(void *state, const prem_run_request *request, pr
   return status;
 }
 
+static int64_t phases_take_ns; /* as their counts say */
+
+static prem_status run_long_and_stop(void *state, const prem_run_request *request,
+                                     prem_trace *trace, prem_diag *to) {
+  const prem_status status = run_and_stop(state, request, trace, to);
+  prem_cell *cell = &trace->cells[PREM_PHASE_COUNT + PREM_COMPUTE];
+  cell->duration_sum_ns = phases_take_ns * cell->count;
+  return status;
+}
+
 static prem_status probe_other(prem_machine *machine, prem_diag *to) {
   const prem_status status = prem_backend_sim.probe(machine, to);
   snprintf(machine->backend, sizeof machine->backend, "other");
@@ -603,7 +613,26 @@ START_TEST(nothing_ends_it_within_the_limit) {
 }
 END_TEST
 
-/* ---- raw records ---------------------------------------------------------------------------- */
+/** A millisecond is a stop where no phase takes a quarter of it. */
+START_TEST(a_stop_is_longer_than_four_phases) {
+  static prem_backend backend;
+  backend = prem_backend_sim;
+  backend.run = run_long_and_stop;
+  backend.probe = probe_other;
+  prem_session_close(session);
+  ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
+  phases_take_ns = 240000;
+  ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag), PREM_OK);
+  ck_assert_int_eq(result->rows[1].stops, options.repeat);
+  prem_result_free(result);
+  phases_take_ns = 260000;
+  ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag), PREM_OK);
+  ck_assert_int_eq(result->rows[1].stops, 0);
+}
+END_TEST
+
+/* ---- raw records ----------------------------------------------------------------------------
+ */
 
 START_TEST(without_room_counts_are_kept_and_losses_told) {
   options.max_records = 0;
@@ -628,7 +657,8 @@ START_TEST(incomplete_hyperperiods_do_not_count_as_judged) {
 }
 END_TEST
 
-/* ---- which rule is promised ----------------------------------------------------------------- */
+/* ---- which rule is promised -----------------------------------------------------------------
+ */
 
 static void expect_exclusivity(prem_exclusivity planned, prem_exclusivity when_free) {
   options.discard = 0;
@@ -667,14 +697,16 @@ START_TEST(exclusivity_follows_from_the_plan) {
 }
 END_TEST
 
-/* ---- outputs -------------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------
+ */
 
 static const char increment[] =
     "version = 1; name = \"increment\"; platform: { blocks = 1; clock_step_ns = 1L; };\n"
     "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; fill = \"random\"; } );\n"
     "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 32 ];\n"
     "  arrays: { in = \"x\"; out = \"new\"; };\n"
-    "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; };\n"
+    "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; "
+    "};\n"
     "} );\n"
     "plan: { hyperperiod_ns = 60L; runs = (\n"
     "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];\n"
@@ -721,6 +753,34 @@ START_TEST(a_wrong_output_is_told_and_does_not_stop_the_measuring) {
     ck_assert_int_eq(row->verdict.wrong, 2); /* one in each tile */
     ck_assert_int_eq(row->verdict.index[3], 5);
   }
+}
+END_TEST
+
+/* Of the runs with two tiles each the first is wrong in both, the second in one, the others in
+ * none. */
+static void compute_wrong_at_first(const void *params, const prem_view *views) {
+  static int computes;
+  if (++computes <= 3)
+    compute_one_too_many(params, views);
+  else
+    for (int32_t i = 0; i < views[1].extent[3]; ++i)
+      ((float *)views[1].data)[i] = ((const float *)views[0].data)[i] + 1.0F;
+}
+
+START_TEST(right_runs_do_not_make_up_for_a_wrong_one) {
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+  schedule = schedule_from_text(increment);
+  prem_kernel wrong = *schedule->tasks[0].definition;
+  wrong.compute = compute_wrong_at_first;
+  schedule->tasks[0].definition = &wrong;
+  session = open_on("sim", schedule);
+  options.mode_count = 1;
+  options.discard = 0;
+  ck_assert_int_eq(compare(), PREM_OK);
+  ck_assert(!result->rows[0].output_ok);
+  ck_assert(!result->rows[0].verdict.ok);
+  ck_assert_int_eq(result->rows[0].verdict.wrong, 2); /* what the first wrong run had */
 }
 END_TEST
 
@@ -782,6 +842,7 @@ int main(void) {
   tcase_add_test(cases, a_mode_that_the_backend_lacks_is_named);
   tcase_add_test(cases, a_mode_that_turns_out_impossible_stops_no_other);
   tcase_add_test(cases, what_computes_nothing_has_no_responses_and_no_verdict);
+  tcase_add_test(cases, a_stop_is_longer_than_four_phases);
   tcase_add_loop_test(cases, stops_of_all_blocks_are_counted, 0, 2);
   tcase_add_test(cases, without_room_counts_are_kept_and_losses_told);
   tcase_add_test(cases, incomplete_hyperperiods_do_not_count_as_judged);
@@ -789,6 +850,7 @@ int main(void) {
   tcase_add_test(cases, exclusivity_follows_from_the_plan);
   tcase_add_test(cases, right_outputs_are_seen_to_be_right);
   tcase_add_test(cases, a_wrong_output_is_told_and_does_not_stop_the_measuring);
+  tcase_add_test(cases, right_runs_do_not_make_up_for_a_wrong_one);
   tcase_add_test(cases, an_output_of_an_earlier_run_does_not_pass);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

@@ -189,6 +189,66 @@ START_TEST(a_reader_follows_the_writers_that_the_plan_puts_before_it) {
 }
 END_TEST
 
+/* The writeback comes a hyperperiod and more after the reader's first job has ended. Nobody waits
+ * for a job of the hyperperiod behind: the run may end before it. */
+START_TEST(no_job_of_a_later_hyperperiod_is_awaited) {
+  fixture f;
+  fixture_load(
+      &f, &registry, "%s",
+      PLATFORM
+      "tasks = ( { name = \"frame\"; kernel = \"frame\"; blocks = [ 0 ]; arrays: { out = \"x\"; };"
+      "            period_ns = 200000L; compute: { wcet_ns = 10000L; };"
+      "            writeback: { wcet_ns = 10000L; }; },"
+      "          { name = \"watch\"; kernel = \"watch\"; blocks = [ 1 ]; arrays: { in = \"x\"; };"
+      "            period_ns = 200000L; prefetch: { wcet_ns = 5000L; };"
+      "            compute: { wcet_ns = 5000L; };"
+      "            after = ( { task = \"frame\"; instance = \"latest\"; } ); } );"
+      "plan: { hyperperiod_ns = 200000L; runs = ("
+      "  { task = \"frame\"; phase = \"compute\"; start_ns = 190000L; },"
+      "  { task = \"frame\"; phase = \"writeback\"; start_ns = 250000L; },"
+      "  { task = \"watch\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 0L;"
+      "    repeat = 2; step_ns = 20000L; } ); };");
+  prem_program *program = compile(f.schedule);
+  const prem_task_program *writer = &program->tasks[0];
+  ck_assert_int_eq(writer->edge_count, 1);
+  ck_assert_int_eq(writer->after[0].task, 1);
+  ck_assert_int_eq(writer->after[0].pred_jobs[0], 1);
+  prem_program_free(program);
+  fixture_close(&f);
+}
+END_TEST
+
+/* A compatible interval touches arrays while it computes. */
+START_TEST(a_compatible_interval_waits_before_its_compute) {
+  prem_schedule *schedule = schedule_from_text(
+      "version = 1; name = \"t\"; platform: { blocks = 2; clock_step_ns = 1L; };"
+      "arrays = ( { name = \"maze\"; type = \"f32\"; shape = [ 1000 ]; fill = \"random\"; } );"
+      "tasks = ( { name = \"inc\"; kernel = \"vector_increment\"; blocks = [ 1 ]; tile = [ 1000 ];"
+      "  arrays: { in = \"maze\"; out = \"new\"; }; prefetch: { wcet_ns = 1500L; };"
+      "  compute: { wcet_ns = 1000L; }; writeback: { wcet_ns = 1500L; }; },"
+      "  { name = \"walk\"; kernel = \"walk\"; blocks = [ 0 ]; tile = [ 16 ];"
+      "  args: { walkers = 16; steps = 20; }; arrays: { vector = \"inc.out\"; out = \"new\"; };"
+      "  compute: { wcet_ns = 4000L; }; after = ( { task = \"inc\"; } ); } );"
+      "plan: { hyperperiod_ns = 10000L; runs = ("
+      "  { task = \"inc\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
+      "    start_ns = 0L; },"
+      "  { task = \"walk\"; phase = \"compute\"; start_ns = 5000L; } ); };");
+  prem_task *walk = &schedule->tasks[1];
+  walk->after_count = 0; /* what it waits for is what it reads */
+  prem_program *program = compile(schedule);
+  const prem_task_program *reader = &program->tasks[1], *writer = &program->tasks[0];
+  ck_assert_int_eq(reader->edge_count, 1);
+  ck_assert_int_eq(reader->after[0].task, 0);
+  ck_assert_int_eq(reader->after[0].phase, PREM_COMPUTE);
+  ck_assert_int_eq(reader->after[0].pred_jobs[0], 1);
+  ck_assert_int_eq(writer->edge_count, 1);
+  ck_assert_int_eq(writer->after[0].phase, PREM_WRITEBACK);
+  ck_assert_int_eq(writer->after[0].pred_jobs[0], 0);
+  prem_program_free(program);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 START_TEST(arrays_that_nobody_writes_cost_nothing) {
   prem_schedule *schedule = checked_schedule(
       PLATFORM
@@ -402,6 +462,8 @@ int main(void) {
   tcase_add_test(edges, a_writer_follows_the_readers_of_the_hyperperiod_before);
   tcase_add_loop_test(edges, edges_keep_the_plans_order_and_no_other, 0, 4);
   tcase_add_test(edges, a_reader_follows_the_writers_that_the_plan_puts_before_it);
+  tcase_add_test(edges, no_job_of_a_later_hyperperiod_is_awaited);
+  tcase_add_test(edges, a_compatible_interval_waits_before_its_compute);
   tcase_add_test(edges, arrays_that_nobody_writes_cost_nothing);
   tcase_add_test(edges, warm_up_waits_for_the_hyperperiod_before);
   suite_add_tcase(suite, edges);

@@ -116,6 +116,7 @@ static struct {
   int refusing_from;       /* parties from this one on have no mode legacy */
   int followers;           /* of the third one, all tasks */
   int64_t runs, slow_from; /* runs from this one on take longer */
+  bool stumbles;           /* every third run's computes take twice their windows */
 } fake;
 
 static prem_status fake_open(const prem_program *program, prem_arrays *arrays,
@@ -140,6 +141,9 @@ static prem_status fake_run(void *state, const prem_run_request *request, prem_t
   const prem_status status = prem_backend_sim.run(state, &plain, trace, problems);
   for (int64_t i = 0; i < request->hyperperiods * trace->job_count; ++i)
     trace->job_end_ns[i] += fake.runs >= fake.slow_from ? 200 : 0;
+  for (int64_t i = 0; fake.stumbles && fake.runs % 3 == 2 && i < trace->record_count; ++i)
+    if (trace->records[i].phase == PREM_COMPUTE)
+      trace->records[i].end_ns += trace->records[i].end_ns - trace->records[i].start_ns;
   ++fake.runs;
   if (request->mode == PREM_MODE_LEGACY)
     trace->record_count = 0;
@@ -477,6 +481,21 @@ START_TEST(rounds_that_drift_apart_make_it_invalid) {
 }
 END_TEST
 
+/* Hostile tiles keep their windows 95 times of 100, so that a third that does not fit cuts them
+ * down. */
+START_TEST(hostile_tiles_fit_nearly_always) {
+  prem_backend backend = fake_backend();
+  isolate_on(&backend, with_data, PREM_OK);
+  ck_assert_int_eq(isolation->hostile[0].bytes_per_tile, 2 * (2048 - 16));
+  prem_isolation_free(isolation);
+  prem_schedule_free(schedule);
+  backend = fake_backend();
+  fake.stumbles = true;
+  isolate_on(&backend, with_data, PREM_OK);
+  ck_assert_int_lt(isolation->hostile[0].bytes_per_tile, 2 * (2048 - 16));
+}
+END_TEST
+
 START_TEST(wrong_outputs_are_not_certified) {
   prem_backend backend = fake_backend();
   backend.verify = fake_verify;
@@ -577,6 +596,7 @@ int main(void) {
   tcase_add_test(cases, nothing_possible_is_no_certificate);
   tcase_add_test(cases, a_copy_has_no_jobs_to_isolate);
   tcase_add_test(cases, rounds_that_drift_apart_make_it_invalid);
+  tcase_add_test(cases, hostile_tiles_fit_nearly_always);
   tcase_add_test(cases, wrong_outputs_are_not_certified);
   tcase_add_test(cases, two_clock_steps_are_kept_and_no_late_release);
   tcase_add_test(cases, without_tt_the_others_are_judged);

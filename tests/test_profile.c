@@ -199,6 +199,33 @@ START_TEST(rounds_that_drift_apart_are_a_disturbance) {
 }
 END_TEST
 
+START_TEST(eleven_per_cent_are_drift) {
+  prem_party party = {.label = "a"};
+  prem_disturbance *watch = prem_disturbance_new("sim", &party, 1);
+  char reason[512];
+  for (int64_t round = 0; round < 3; ++round) {
+    prem_disturbance_round(watch, round, true);
+    for (int run = 0; run < 10; ++run)
+      ck_assert(prem_times_add(&party.observed[PREM_MODE_TT].makespan, 1000 + 55 * round));
+    prem_disturbance_round(watch, round, false);
+    ck_assert_int_eq(prem_disturbance_none(watch, 100, reason, sizeof reason), round < 2);
+  }
+  ck_assert_str_eq(reason, "the rounds' mean times differ by 11.0 %");
+  prem_disturbance_free(watch);
+  prem_times_free(&party.observed[PREM_MODE_TT].makespan);
+}
+END_TEST
+
+START_TEST(as_many_switches_as_are_calm_are_calm) {
+  prem_party party = {.label = "a"};
+  prem_disturbance *watch = prem_disturbance_new("cpu", &party, 1);
+  char reason[512];
+  ck_assert(prem_disturbance_none(watch, 0, reason, sizeof reason)); /* none in no run */
+  ck_assert_str_eq(reason, "");
+  prem_disturbance_free(watch);
+}
+END_TEST
+
 /* What is written is read back as the task's WCETs. */
 START_TEST(a_written_profile_is_read) {
   char folder[] = "/tmp/ttprem-test-XXXXXX";
@@ -251,6 +278,8 @@ int main(void) {
   tcase_add_test(cases, regulated_phases_get_their_share);
   tcase_add_test(cases, nothing_disturbs_the_simulator);
   tcase_add_test(cases, rounds_that_drift_apart_are_a_disturbance);
+  tcase_add_test(cases, eleven_per_cent_are_drift);
+  tcase_add_test(cases, as_many_switches_as_are_calm_are_calm);
   tcase_add_test(cases, a_written_profile_is_read);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

@@ -463,6 +463,20 @@ START_TEST(names_cannot_break_out) {
 }
 END_TEST
 
+/** Its charts are uPlot's, whose licence asks for this in every copy. */
+START_TEST(the_notice_of_the_charts_is_in_the_page) {
+  json_t *result = make_result("a", 1);
+  name_no_samples(result);
+  write_json(result, "r.json");
+  ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
+  char *page = write_page();
+  ck_assert_ptr_nonnull(strstr(page, "Leon Sorokin"));
+  ck_assert_ptr_nonnull(strstr(page, "Permission is hereby granted, free of charge"));
+  ck_assert_ptr_nonnull(strstr(page, "THE SOFTWARE IS PROVIDED \"AS IS\""));
+  free(page);
+}
+END_TEST
+
 START_TEST(a_refused_one_is_named_in_the_page) {
   write_text("bad.json", "{\"schema\": \"ttprem.result/9\"}");
   json_t *result = make_result("a", 1);
@@ -614,6 +628,7 @@ int main(void) {
   TCase *page = tcase_create("page");
   tcase_add_checked_fixture(page, set_up, tear_down);
   tcase_add_test(page, names_cannot_break_out);
+  tcase_add_test(page, the_notice_of_the_charts_is_in_the_page);
   tcase_add_test(page, a_refused_one_is_named_in_the_page);
   tcase_add_test(page, nothing_to_report_writes_nothing);
   tcase_add_loop_test(page, broken_documents_are_refused, 0, sizeof refusals / sizeof refusals[0]);

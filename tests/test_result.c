@@ -425,6 +425,30 @@ START_TEST(samples_of_what_computes_nothing_have_no_responses) {
 }
 END_TEST
 
+/* A task with one job needs no number of it, however many runs there are; each run has its own
+ * response. */
+START_TEST(samples_of_one_job_are_a_column) {
+  prem_schedule_free(schedule);
+  schedule =
+      schedule_from_text("version = 1; name = \"one\"; platform: { blocks = 1; };"
+                         "tasks = ( { name = \"only\"; kernel = \"none\"; blocks = 1; tiles = 1;"
+                         "  compute: { wcet_ns = 50L; }; } );");
+  for (int i = 0; i < 2; ++i) {
+    prem_row *row = &result->rows[i];
+    row->task_count = 1;
+    row->job_count = 1;
+    prem_trace_free(row->example);
+    row->example = NULL;
+  }
+  json_decref(written());
+  char *samples = contents(in_folder("r.samples.csv"));
+  ck_assert_str_eq(samples, "run,label,makespan_ns,\"only response_ns\"\n"
+                            "0,\"free\",580,180\n1,\"free\",617,181\n"
+                            "0,\"tt\",580,180\n1,\"tt\",617,181\n");
+  free(samples);
+}
+END_TEST
+
 START_TEST(samples_are_csv) {
   json_decref(written());
   char *samples = contents(in_folder("r.samples.csv"));
@@ -867,6 +891,7 @@ int main(void) {
   tcase_add_test(cases, json_has_null_where_there_is_no_number);
   tcase_add_test(cases, json_says_how_a_mode_was_run_and_what_was_not);
   tcase_add_test(cases, samples_of_what_computes_nothing_have_no_responses);
+  tcase_add_test(cases, samples_of_one_job_are_a_column);
   tcase_add_test(cases, samples_are_csv);
   tcase_add_test(cases, phases_are_csv);
   tcase_add_test(cases, phases_of_the_worst_run_come_first);

@@ -95,6 +95,24 @@ START_TEST(times_that_drift_get_no_estimate) {
 }
 END_TEST
 
+static int shift; /* of the second half, in ranks of 2000 */
+
+static double shifted(int run) {
+  return run < RUNS / 2 ? run : run - RUNS / 2 + shift;
+}
+
+/* 1.628 x sqrt(4000 / 2000^2) = 0.05148: chance explains 102 of 2000 ranks, and not 103. */
+START_TEST(drift_is_more_than_chance_explains) {
+  shift = 103;
+  fill(shifted);
+  assert_refused("the times drift: first and second half of the runs differ by 0.052, chance "
+                 "explains 0.051");
+  shift = 102;
+  fill(shifted);
+  assert_refused("depend on the run before"); /* they do not drift, but rise */
+}
+END_TEST
+
 START_TEST(runs_that_depend_on_each_other_get_no_estimate) {
   fill(dependent);
   assert_refused("depend on the run before");
@@ -128,6 +146,7 @@ int main(void) {
   tcase_add_test(cases, a_bounded_tail_is_bounded_from_above);
   tcase_add_test(cases, a_heavy_tail_gets_no_estimate);
   tcase_add_test(cases, times_that_drift_get_no_estimate);
+  tcase_add_test(cases, drift_is_more_than_chance_explains);
   tcase_add_test(cases, runs_that_depend_on_each_other_get_no_estimate);
   tcase_add_test(cases, ties_get_no_estimate);
   tcase_add_test(cases, few_runs_get_no_estimate);

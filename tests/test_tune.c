@@ -2,6 +2,7 @@
 
 #include "ttprem/tuning.h"
 
+#include "runtime/core/backend.h"
 #include "tests/running.h"
 
 /** A machine that keeps the limits from `edge_ns` on, but fails or passes by chance around it. */
@@ -95,6 +96,17 @@ START_TEST(an_offset_is_accepted_after_twice_its_tries) {
 }
 END_TEST
 
+START_TEST(what_failed_once_is_not_tried_again) {
+  ck_assert_int_eq(prem_tune(&options, measure, &at, &result), PREM_OK);
+  int32_t failed = 0;
+  for (int32_t i = 0; i < result.count; ++i) {
+    failed += !result.points[i].kept;
+    ck_assert_int_eq(result.points[i].tries, !result.points[i].kept ? 1 : i == result.best ? 6 : 3);
+  }
+  ck_assert_int_gt(failed, 1);
+}
+END_TEST
+
 START_TEST(noise_moves_it_by_no_more_than_its_width) {
   at.noise_ns = 100;
   for (uint64_t seed = 1; seed <= 200; ++seed) {
@@ -144,6 +156,59 @@ START_TEST(an_empty_range_is_refused) {
 }
 END_TEST
 
+/* ---- a try on the simulator ------------------------------------------------------------------ */
+
+static const void *opened[4]; /* states of the whole, then of each task alone */
+static int opened_count, wrong_party;
+
+static prem_status open_noted(const prem_program *program, prem_arrays *arrays,
+                              const prem_machine *facts, void **state, prem_diag *problems) {
+  const prem_status status = prem_backend_sim.open(program, arrays, facts, state, problems);
+  if (opened_count < 4)
+    opened[opened_count++] = *state;
+  return status;
+}
+
+static prem_status verify_noted(void *state, prem_verdict *out) {
+  *out = (prem_verdict){.ok = wrong_party < 0 || state != opened[wrong_party]};
+  return PREM_OK;
+}
+
+/* Whoever is wrong, the whole, the first task alone or the second one: the try is. */
+START_TEST(a_wrong_output_of_anybody_ends_the_tuning) {
+  prem_backend backend = prem_backend_sim;
+  backend.open = open_noted;
+  backend.verify = verify_noted;
+  opened_count = 0;
+  wrong_party = _i - 1;
+  prem_schedule *schedule = checked_schedule(
+      "version = 1; name = \"two\"; platform: { blocks = 2; clock_step_ns = 10L; };"
+      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; fill = \"random\"; } );"
+      "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 64 ];"
+      "  arrays: { in = \"x\"; out = \"new\"; }; prefetch: { wcet_ns = 100L; };"
+      "  compute: { wcet_ns = 50L; }; writeback: { wcet_ns = 30L; }; },"
+      "  { name = \"b\"; kernel = \"vector_sum\"; blocks = [ 1 ]; tile = [ 64 ];"
+      "  arrays: { in = \"x\"; out = \"new\"; }; prefetch: { wcet_ns = 100L; };"
+      "  compute: { wcet_ns = 50L; }; writeback: { wcet_ns = 30L; }; } );"
+      "plan: { hyperperiod_ns = 800L; runs = ("
+      "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
+      "    start_ns = 0L; },"
+      "  { task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
+      "    start_ns = 200L; } ); };");
+  const prem_tune_try_options how = {
+      .scenario = PREM_RELAUNCH, .samples = 2, .rounds = 1, .max_records = 1000};
+  prem_diag *diag = prem_diag_new();
+  prem_tune_trial *trial = NULL;
+  ck_assert_int_eq(prem_tune_trial_open(schedule, &backend, &how, &trial, diag), PREM_OK);
+  ck_assert_int_eq(opened_count, 3);
+  prem_tune_point point = {0};
+  ck_assert_int_eq(prem_tune_trial_run(trial, &point, diag), _i ? PREM_ERR_WRONG : PREM_OK);
+  prem_tune_trial_close(trial);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("tune");
   TCase *cases = tcase_create("search");
@@ -155,11 +220,15 @@ int main(void) {
   tcase_add_test(cases, the_least_offset_may_be_good_enough);
   tcase_add_test(cases, nothing_that_keeps_the_limits);
   tcase_add_test(cases, an_offset_is_accepted_after_twice_its_tries);
+  tcase_add_test(cases, what_failed_once_is_not_tried_again);
   tcase_add_test(cases, noise_moves_it_by_no_more_than_its_width);
   tcase_add_test(cases, the_search_ends_at_its_precision);
   tcase_add_test(cases, a_sweep_finds_the_same);
   tcase_add_test(cases, an_interruption_keeps_what_was_found);
   tcase_add_test(cases, an_empty_range_is_refused);
+  suite_add_tcase(suite, cases);
+  cases = tcase_create("tries");
+  tcase_add_loop_test(cases, a_wrong_output_of_anybody_ends_the_tuning, 0, 4);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }

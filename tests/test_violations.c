@@ -167,6 +167,29 @@ static void ran_joined(uint16_t block, int64_t start_ns, int64_t end_ns) {
   ran(B, block, PREM_WRITEBACK, start_ns, end_ns)->flags = PREM_SLOT_JOINED;
 }
 
+START_TEST(beyond_its_wcet_a_phase_holds_as_well) {
+  ran(A, 0, PREM_PREFETCH, 0, 150); /* 100 were planned */
+  ran(B, 1, PREM_PREFETCH, 120, 200);
+  expect(0, 0, 1, 0);
+}
+END_TEST
+
+/* What a gang's pair asked for is forgotten when the pair has ended: the next one has another half.
+ */
+START_TEST(a_gang_forgets_its_earlier_demand) {
+  memory.per_task = true;
+  memory.capacity = 2;
+  tasks[B].phase[PREM_WRITEBACK].demand = two;
+  ran_joined(0, 0, 100);
+  ran(A, 0, PREM_PREFETCH, 200, 300)->flags = PREM_SLOT_JOINED;
+  ran(C, 0, PREM_WRITEBACK, 200, 300)->flags = PREM_SLOT_JOINED;
+  ran(B, 1, PREM_PREFETCH, 210, 290);
+  expect(0, 0, 0, 0);
+  tasks[C].phase[PREM_WRITEBACK].demand = two;
+  expect(0, 0, 1, 0);
+}
+END_TEST
+
 START_TEST(a_joined_pair_counts_once) {
   ran_joined(0, 0, 100);
   expect(0, 0, 0, 0);
@@ -180,6 +203,15 @@ START_TEST(a_joined_pair_is_found_around_a_compute) {
   ran(A, 0, PREM_COMPUTE, 0, 50);
   ran(A, 0, PREM_WRITEBACK, 0, 100)->flags = PREM_SLOT_JOINED;
   expect(0, 0, 0, 0);
+}
+END_TEST
+
+START_TEST(a_joined_pair_around_a_compute_holds_until_both_have_ended) {
+  ran(A, 0, PREM_PREFETCH, 0, 60)->flags = PREM_SLOT_JOINED;
+  ran(A, 0, PREM_COMPUTE, 0, 50);
+  ran(B, 0, PREM_WRITEBACK, 0, 100)->flags = PREM_SLOT_JOINED;
+  ran(C, 1, PREM_PREFETCH, 70, 90);
+  expect(0, 0, 1, 0);
 }
 END_TEST
 
@@ -258,8 +290,11 @@ int main(void) {
   tcase_add_test(cases, a_gang_counts_once);
   tcase_add_test(cases, a_gang_holds_until_its_last_block_is_done);
   tcase_add_test(cases, a_gang_asks_for_the_largest_of_its_demands);
+  tcase_add_test(cases, beyond_its_wcet_a_phase_holds_as_well);
+  tcase_add_test(cases, a_gang_forgets_its_earlier_demand);
   tcase_add_test(cases, a_joined_pair_counts_once);
   tcase_add_test(cases, a_joined_pair_is_found_around_a_compute);
+  tcase_add_test(cases, a_joined_pair_around_a_compute_holds_until_both_have_ended);
   tcase_add_test(cases, joined_pairs_of_two_blocks_are_two);
   tcase_add_test(cases, a_joined_pair_has_its_own_demand);
   tcase_add_test(cases, a_regulated_phase_holds_for_its_busy_time);
