@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "preempted.h"
 #include "stops.h"
 #include "ttprem/measure.h"
 
@@ -135,10 +136,11 @@ static prem_status keep_example(const prem_campaign *campaign, int64_t discard, 
   return PREM_OK;
 }
 
-static void fold_cells(prem_row *row, const prem_trace *trace) {
+/** @param cells  the trace's, or those without preempted hyperperiods */
+static void fold_cells(prem_row *row, const prem_trace *trace, const prem_cell *cells) {
   for (int32_t t = 0; t < row->task_count; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-      prem_cell_merge(&row->tasks[t].phase[p], &trace->cells[t * PREM_PHASE_COUNT + p]);
+      prem_cell_merge(&row->tasks[t].phase[p], &cells[t * PREM_PHASE_COUNT + p]);
   row->warmup_phases += trace->warmup_count;
   row->trace_lost += trace->lost;
   row->oversubscribed |= trace->oversubscribed;
@@ -217,20 +219,77 @@ static prem_status judge_run(prem_campaign *campaign, prem_row *row, int64_t dis
   return status;
 }
 
+/** The counts of what was not preempted, and the others' beside them. */
+static prem_status fold_counts_apart(const prem_campaign *campaign, prem_row *row,
+                                     int64_t discard) {
+  const prem_trace *trace = campaign->trace;
+  prem_cell *cells = calloc((size_t)row->task_count * PREM_PHASE_COUNT + 1, sizeof *cells);
+  bool whole = false;
+  if (!cells)
+    return PREM_ERR_MEMORY;
+  const prem_status status =
+      prem_preempted_recount(campaign->schedule, trace, discard, row->mode, cells, &whole);
+  if (status == PREM_OK) {
+    row->preempted.counts_mixed |= !whole;
+    prem_preempted_count_late(&row->preempted, trace, cells);
+    fold_cells(row, trace, cells);
+  }
+  free(cells);
+  return status;
+}
+
+/** Judge the records that are not of preempted hyperperiods; the trace keeps them all. */
+static prem_status judge_run_apart(prem_campaign *campaign, prem_row *row, int64_t discard,
+                                   int64_t first_run) {
+  const int64_t all = campaign->trace->record_count;
+  const int64_t others = prem_preempted_apart(campaign->trace);
+  if (others < 0)
+    return PREM_ERR_MEMORY;
+  campaign->trace->record_count = others;
+  const prem_status status = judge_run(campaign, row, discard, first_run);
+  campaign->trace->record_count = all;
+  prem_trace_sort(campaign->trace);
+  return status;
+}
+
+/** One counted hyperperiod, into the samples unless it was preempted. */
+static prem_status fold_sample(const prem_campaign *campaign, prem_row *row, prem_samples *samples,
+                               int64_t hyperperiod) {
+  const prem_trace *trace = campaign->trace;
+  const int64_t responses = samples->response.count, after = samples->makespan.count;
+  if (!add_sample(samples, campaign->schedule, trace, hyperperiod))
+    return PREM_ERR_MEMORY;
+  row->preempted.watched |= trace->away_ns[hyperperiod] >= 0;
+  row->preempted.mixed = campaign->options->mix_preempted;
+  if (!prem_is_preempted(trace, hyperperiod))
+    return PREM_OK;
+  const prem_preempted_sample sample = {.after = after,
+                                        .makespan_ns = samples->makespan.ns[after],
+                                        .away_ns = trace->away_ns[hyperperiod]};
+  if (!row->preempted.mixed) {
+    samples->response.count = responses;
+    samples->makespan.count = after;
+  }
+  return prem_preempted_note(&row->preempted, &sample) ? PREM_OK : PREM_ERR_MEMORY;
+}
+
 static prem_status fold_run(prem_campaign *campaign, int32_t row_index, int64_t discard) {
   prem_row *row = &campaign->result->rows[row_index];
   prem_samples *samples = &campaign->samples[row_index];
   prem_trace *trace = campaign->trace;
   int64_t run = samples->launch.count;
-  for (int64_t h = discard; h < trace->hyperperiods; ++h)
-    if (!add_sample(samples, campaign->schedule, trace, h))
-      return PREM_ERR_MEMORY;
-  if (!time_list_add(&samples->launch, trace->launch_ns))
-    return PREM_ERR_MEMORY;
-  fold_cells(row, trace);
+  const bool apart = !campaign->options->mix_preempted && prem_preempted_count(trace, discard) > 0;
   prem_status status = PREM_OK;
-  if (!campaign->options->times_only)
-    status = judge_run(campaign, row, discard, samples->hyperperiods);
+  for (int64_t h = discard; h < trace->hyperperiods && status == PREM_OK; ++h)
+    status = fold_sample(campaign, row, samples, h);
+  if (status != PREM_OK || !time_list_add(&samples->launch, trace->launch_ns))
+    return PREM_ERR_MEMORY;
+  if (apart)
+    status = fold_counts_apart(campaign, row, discard);
+  else
+    fold_cells(row, trace, trace->cells);
+  if (status == PREM_OK && !campaign->options->times_only)
+    status = (apart ? judge_run_apart : judge_run)(campaign, row, discard, samples->hyperperiods);
   samples->hyperperiods += trace->hyperperiods;
   if (status == PREM_OK && campaign->options->on_trace)
     status = campaign->options->on_trace(campaign->options->trace_context, trace, row->mode, run);
@@ -637,6 +696,7 @@ static void row_free(prem_row *row) {
   free(row->tasks);
   free(row->samples_ns);
   free(row->response_samples_ns);
+  free(row->preempted.samples);
   prem_first_causes_free(&row->first);
   prem_trace_free(row->example);
 }
@@ -663,7 +723,7 @@ static prem_status finish_result(prem_campaign *campaign) {
 
 static bool measured_anything(const prem_result *result) {
   for (int32_t i = 0; i < result->row_count; ++i)
-    if (result->rows[i].repeats > 0)
+    if (result->rows[i].repeats > 0 || result->rows[i].preempted.count > 0)
       return true;
   return false;
 }

@@ -195,6 +195,7 @@ static prem_status take_turn(prem_party *party, const prem_observe_options *opti
                                   .max_records = options->max_records,
                                   .engine = options->engine,
                                   .times_only = true,
+                                  .mix_preempted = true, /* the traces tell them apart */
                                   .stop = options->stop,
                                   .on_trace = fold_trace,
                                   .trace_context = &now};

@@ -159,6 +159,8 @@ static void reset_run(prem_cpu *cpu, const prem_run_request *request, prem_trace
   atomic_store(&cpu->arrived.value, 0);
   atomic_store(&cpu->abort.value, PREM_CPU_GO_ON);
   prem_cpu_tokens_reset(&cpu->tokens);
+  for (int64_t h = 0; h < request->hyperperiods && !cpu->oversubscribed; ++h)
+    trace->away_ns[h] = 0;
   for (int32_t t = 0; t < schedule->task_count; ++t)
     for (int32_t p = 0; p < schedule->tasks[t].block_count; ++p)
       atomic_store(&cpu->jobs_done[t][p].value, 0);

@@ -6,6 +6,7 @@
  *   cpu_team.c     the threads: start, gate, common start, end
  *   cpu_watch.c    the caller's thread during a run: the watchdog
  *   cpu_wait.c     how threads wait, for time and for each other
+ *   cpu_away.c     whether the operating system took a thread's core away
  *   cpu_block.c    a block: executing its records
  *   cpu_tokens.c   the tokens of mode lock
  *   cpu_untiled.c  mode legacy: a task on a thread of its own
@@ -21,6 +22,7 @@
  *   from block to block.
  * - the trace's job ends: the largest over the blocks of a task, each of which raises it;
  *   final, and so readable, for whom has acquired the jobs_done of all of them. Relaxed.
+ * - the trace's away_ns: the largest over the threads, each of which raises it. Relaxed.
  * - records_done, waits_until_ns: progress, for the watchdog's eyes only. Relaxed.
  * - stage: COMPUTING is left by compare-and-swap, either by the block or by the watchdog that gives
  *   it up: exactly one of them may touch the session's memory afterwards.
@@ -128,6 +130,11 @@ typedef struct prem_cpu_kernel {
 
 typedef struct prem_cpu prem_cpu;
 
+/** What the system had given a thread at an instant. */
+typedef struct prem_cpu_look {
+  int64_t at_ns, cpu_ns; /* clock; time on a core since the thread began */
+} prem_cpu_look;
+
 /** A thread: a block, or in mode legacy a task. */
 typedef struct prem_cpu_block {
   _Alignas(2 * PREM_CPU_LINE_BYTES) _Atomic int64_t records_done;
@@ -146,6 +153,7 @@ typedef struct prem_cpu_block {
   int64_t origin_ns;                                                   /* S */
   int64_t phases_done[PREM_PHASE_COUNT];                               /* since S */
   uint8_t in_buffers[PREM_MAX_BUFFERS], out_buffers[PREM_MAX_BUFFERS]; /* prem_turn_buffers() */
+  prem_cpu_look last_look;                                             /* cpu_away.c */
 } prem_cpu_block;
 
 /** The first wrong thing that a block sees; whoever swaps `claimed` writes the rest. */
@@ -222,6 +230,14 @@ bool prem_cpu_wait_for_predecessors(const prem_cpu_block *block, int64_t hyperpe
 /** A record's job has ended on the block at `position` of its task's list. */
 void prem_cpu_publish_job(const prem_cpu *cpu, int64_t hyperperiod, const prem_record *record,
                           int32_t position, int64_t end_ns);
+
+/* ---- away (cpu_away.c) ---------------------------------------------------------------------- */
+
+/** From here on the thread looks whether its core is taken away. */
+void prem_cpu_away_begin(prem_cpu_block *block);
+/** The thread's part of a hyperperiod is over: raise the trace's away_ns if its core was taken away
+ * since the last look. Says nothing where threads share cores: they hand them on themselves. */
+void prem_cpu_away_look(prem_cpu_block *block, int64_t hyperperiod);
 
 /* ---- what threads do ------------------------------------------------------------------------ */
 

@@ -18,7 +18,8 @@ enum {
   KEY_ENGINE,
   KEY_NO_RECORDS,
   KEY_NO_SAVE,
-  KEY_SAVE_ANYWHERE
+  KEY_SAVE_ANYWHERE,
+  KEY_WITH_PREEMPTED
 };
 
 void measuring_add_mode(measuring_options *options, struct argp_state *state, const char *text) {
@@ -82,6 +83,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case KEY_NO_RECORDS:
     options->no_records = true;
+    return 0;
+  case KEY_WITH_PREEMPTED:
+    options->with_preempted = true;
     return 0;
   case KEY_NO_SAVE:
     options->no_save = true;
@@ -150,6 +154,10 @@ static const struct argp_option options_list[] = {
     {.name = "no-records",
      .key = KEY_NO_RECORDS,
      .doc = "record no stamps of single phases, only counts: no violations, no causes"},
+    {.name = "with-preempted",
+     .key = KEY_WITH_PREEMPTED,
+     .doc = "on cpu: count runs in which the operating system took a core away among the others; "
+            "they are told apart otherwise"},
     {.name = "no-save", .key = KEY_NO_SAVE, .doc = "write no array, whatever the file says"},
     {.name = "save-anywhere",
      .key = KEY_SAVE_ANYWHERE,
@@ -338,9 +346,15 @@ static int judge_rows(const prem_result *result, const prem_schedule *schedule, 
       tell_wrong(row, schedule);
       status = COMMAND_INVALID;
     }
-    if (strict && row->mode == PREM_MODE_TT && (row->late_releases || row->overruns)) {
+    const prem_preempted *apart = &row->preempted;
+    const int64_t late = row->late_releases + apart->late_releases;
+    const int64_t overruns = row->overruns + apart->overruns;
+    if (strict && row->mode == PREM_MODE_TT && (late || overruns)) {
       command_error("%s: %" PRId64 " late releases and %" PRId64 " overruns (--strict)", row->label,
-                    row->late_releases, row->overruns);
+                    late, overruns);
+      if (apart->late_releases || apart->overruns)
+        command_error("  of these in preempted runs: %" PRId64 " and %" PRId64,
+                      apart->late_releases, apart->overruns);
       status = COMMAND_INVALID;
     }
   }
@@ -459,7 +473,8 @@ int measuring_run(measuring_options *options) {
                  prem_engine_name(options->engine), prem_backend_name(backend));
   prem_compare_options compare = {.seed = options->seed,
                                   .max_records = options->no_records ? 0 : SAMPLING_MAX_RECORDS,
-                                  .engine = options->engine};
+                                  .engine = options->engine,
+                                  .mix_preempted = options->with_preempted};
   status = judge_places(options, schedule);
   if (status == COMMAND_DONE)
     status = choose_modes(options, schedule, backend, &compare);

@@ -17,7 +17,8 @@ typedef struct measuring_options {
   bool scenario_given;
   bool strict;
   bool no_records; /* keep no raw records: counts alone */
-  bool no_save;    /* leave the `save`s of the file alone */
+  bool with_preempted;
+  bool no_save; /* leave the `save`s of the file alone */
   bool save_anywhere;
   prem_engine engine;
   uint64_t seed;
