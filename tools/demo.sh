@@ -128,10 +128,11 @@ Files, under build/demo/
   edges_horizontal.png, edges_vertical.png   what came out, verified after every run
   result.json, result.*.csv         every number, preempted runs too, and the raw samples
 EOF
-cat <<EOF
+cat <<'EOF'
 
-To call ttprem: export PATH="$build:\$PATH"
-Then: ttprem --help; ttprem plan schedules/examples/smallest.cfg -o planned.cfg
+To call ttprem from here on, in the root of this tree:
+  export PATH="$PWD/build:$PATH"
+  ttprem plan schedules/examples/smallest.cfg -o planned.cfg && ttprem run planned.cfg --backend sim
 EOF
 if ttprem info 2>/dev/null | grep -q '^cuda: [^n]'; then
   echo 'On the GPU here: ttprem compare schedules/figures/h200_conv2d_x4.cfg --backend cuda (an H200), or build/demo/planned.cfg'
