@@ -33,20 +33,9 @@ fetch_photograph() {
   [ -f "$demo/scene.png" ]
 }
 
-draw_scene() {
-  echo "no photograph to be had (offline?); drawing a scene instead" >&2
-  gnuplot <<'PLOT'
-set terminal pngcairo size 512,512
-set output "scene.png.new"
-set margins 0, 0, 0, 0
-unset border; unset tics; unset key; unset colorbox
-set palette gray
-set samples 512; set isosamples 512
-set xrange [-1:1]; set yrange [-1:1]
-hill(x, y) = sin(9 * x) * cos(7 * y) + (x * x + y * y < 0.3 ? 1.5 : 0)
-plot "++" using 1:2:(hill($1, $2)) with image
-PLOT
-  mv scene.png.new scene.png
+shipped_scene() {
+  echo "no photograph to be had (offline?); the scene of the examples instead" >&2
+  cp "$root/schedules/examples/scene.png" scene.png
 }
 
 step "set-up"
@@ -62,7 +51,7 @@ step "a picture"
 if [ -f scene.png ]; then
   echo "the one of last time: build/demo/scene.png" >&2
 else
-  fetch_photograph || draw_scene
+  fetch_photograph || shipped_scene
 fi
 cp "$root/schedules/examples/demo.cfg" demo.cfg
 
