@@ -281,6 +281,19 @@ static int judge_places(const measuring_options *options, const prem_schedule *s
   return status;
 }
 
+/* However short a duration, one hyperperiod of each mode counts. */
+static void tell_duration(const prem_compare_options *compare, const prem_schedule *schedule,
+                          const prem_backend *backend) {
+  const double least_s =
+      (double)compare->mode_count * 1e-9 * (double)schedule->plan->hyperperiod_ns;
+  if (compare->duration_s > 0 && least_s > compare->duration_s &&
+      strcmp(prem_backend_name(backend), "sim") != 0)
+    command_note("--duration: it may take %.1f s, for one hyperperiod of %.3f s in each "
+                 "of %d mode%s",
+                 least_s, (double)schedule->plan->hyperperiod_ns * 1e-9, (int)compare->mode_count,
+                 compare->mode_count == 1 ? "" : "s");
+}
+
 static void tell_replaced(const measuring_options *options, const prem_schedule *schedule) {
   for (int32_t i = 0; i < schedule->array_count && !options->no_save; ++i) {
     const prem_array *array = &schedule->arrays[i];
@@ -485,6 +498,7 @@ int measuring_run(measuring_options *options) {
     status = COMMAND_INVALID;
   if (status == COMMAND_DONE) {
     tell_replaced(options, schedule);
+    tell_duration(&compare, schedule, backend);
     status = open_and_measure(options, &compare, schedule, backend);
   }
   prem_schedule_free(schedule);
