@@ -339,7 +339,8 @@ static prem_status run_once(prem_campaign *campaign, int32_t row_index, int64_t 
                               .hyperperiods = hyperperiods,
                               .discard = discard,
                               .stop = campaign->options->stop,
-                              .engine = campaign->options->engine};
+                              .engine = campaign->options->engine,
+                              .cpu = campaign->options->cpu};
   /* What computes nothing leaves the outputs of the run before. */
   prem_status status =
       prem_mode_computes(row->mode) ? prem_session_poison(campaign->session) : PREM_OK;

@@ -4,6 +4,7 @@
  *
  *   cpu.c          opening, running, closing
  *   cpu_team.c     the threads: start, gate, common start, end
+ *   cpu_setup.c    which cores, and how the threads are scheduled, where the caller says so
  *   cpu_watch.c    the caller's thread during a run: the watchdog
  *   cpu_wait.c     how threads wait, for time and for each other
  *   cpu_away.c     whether the operating system took a thread's core away
@@ -203,6 +204,8 @@ struct prem_cpu {
 prem_status prem_cpu_team_start(prem_cpu *cpu, prem_diag *diag);
 void prem_cpu_team_stop(prem_cpu *cpu);
 void prem_cpu_team_launch(prem_cpu *cpu);
+/** Put the parked threads where the caller wants them. PREM_ERR_UNAVAILABLE: not permitted. */
+prem_status prem_cpu_set_up(prem_cpu *cpu, const prem_cpu_setup *setup, prem_diag *diag);
 /** Give up one's ownership of what computes may touch. */
 void prem_cpu_release(prem_cpu *cpu);
 /** Launch, watch until every thread is home or given up, and say what came of it. */

@@ -1,8 +1,10 @@
 #include "measuring.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "progress.h"
@@ -19,7 +21,10 @@ enum {
   KEY_NO_RECORDS,
   KEY_NO_SAVE,
   KEY_SAVE_ANYWHERE,
-  KEY_WITH_PREEMPTED
+  KEY_WITH_PREEMPTED,
+  KEY_CORES,
+  KEY_FIFO,
+  KEY_LOCK_MEMORY
 };
 
 void measuring_add_mode(measuring_options *options, struct argp_state *state, const char *text) {
@@ -48,6 +53,29 @@ static void refuse_records_unkept(const measuring_options *options, struct argp_
   if (options->no_records && (options->trace || options->picture_count))
     argp_error(state, "--%s shows raw records; leave --no-records out",
                options->trace ? "trace" : "picture");
+}
+
+/* "2,3" or "4-7". */
+static void parse_cores(measuring_options *options, struct argp_state *state, const char *text) {
+  const char *at = text;
+  options->core_count = 0;
+  for (bool more = true; more; at += more) {
+    char *end;
+    const long first = strtol(at, &end, 10);
+    const long last = end != at && *end == '-' ? strtol(at = end + 1, &end, 10) : first;
+    if (end == at || first < 0 || last < first || last >= MEASURING_MOST_CORES ||
+        (*end && *end != ','))
+      argp_error(state, "--cores: '%s' is no list like 2,3 or 4-7 of cores below %d", text,
+                 MEASURING_MOST_CORES);
+    for (long core = first; core <= last; ++core) {
+      for (int32_t i = 0; i < options->core_count; ++i)
+        if (options->cores[i] == core)
+          argp_error(state, "--cores: %ld is named twice", core);
+      options->cores[options->core_count++] = (int32_t)core;
+    }
+    at = end;
+    more = *end == ',';
+  }
 }
 
 static error_t parse(int key, char *text, struct argp_state *state) {
@@ -83,6 +111,15 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case KEY_NO_RECORDS:
     options->no_records = true;
+    return 0;
+  case KEY_CORES:
+    parse_cores(options, state, text);
+    return 0;
+  case KEY_FIFO:
+    options->fifo_priority = (int32_t)command_parse_int(state, "--fifo", text, 1, 99);
+    return 0;
+  case KEY_LOCK_MEMORY:
+    options->lock_memory = true;
     return 0;
   case KEY_WITH_PREEMPTED:
     options->with_preempted = true;
@@ -154,6 +191,17 @@ static const struct argp_option options_list[] = {
     {.name = "no-records",
      .key = KEY_NO_RECORDS,
      .doc = "record no stamps of single phases, only counts: no violations, no causes"},
+    {.name = "cores",
+     .key = KEY_CORES,
+     .arg = "LIST",
+     .doc = "on cpu: the blocks with work, in their order, run on these cores: 2,3 or 4-7"},
+    {.name = "fifo",
+     .key = KEY_FIFO,
+     .arg = "PRIORITY",
+     .doc = "on cpu: the blocks' threads are scheduled by SCHED_FIFO, 1 to 99"},
+    {.name = "lock-memory",
+     .key = KEY_LOCK_MEMORY,
+     .doc = "on cpu: keep all pages of the process in memory (mlockall)"},
     {.name = "with-preempted",
      .key = KEY_WITH_PREEMPTED,
      .doc = "on cpu: count runs in which the operating system took a core away among the others; "
@@ -279,6 +327,27 @@ static int judge_places(const measuring_options *options, const prem_schedule *s
     free(made[i]);
   free(paths);
   return status;
+}
+
+/* What the blocks' threads are given, and the process. */
+static int set_up_cpu(measuring_options *options, const prem_backend *backend,
+                      prem_compare_options *compare) {
+  const bool asked = options->core_count > 0 || options->fifo_priority > 0 || options->lock_memory;
+  if (asked && strcmp(prem_backend_name(backend), "cpu") != 0) {
+    command_error("--cores, --fifo and --lock-memory are for backend cpu, and this is %s",
+                  prem_backend_name(backend));
+    return COMMAND_USAGE;
+  }
+  compare->cpu = (prem_cpu_setup){.cores = options->core_count > 0 ? options->cores : NULL,
+                                  .core_count = options->core_count,
+                                  .fifo_priority = options->fifo_priority};
+  if (options->lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
+    command_error("--lock-memory: %s; it takes CAP_IPC_LOCK, or a limit above what the process "
+                  "uses (`ulimit -l`, memlock in limits.conf)",
+                  strerror(errno));
+    return COMMAND_UNAVAILABLE;
+  }
+  return COMMAND_DONE;
 }
 
 /* However short a duration, one hyperperiod of each mode counts. */
@@ -489,6 +558,8 @@ int measuring_run(measuring_options *options) {
                                   .engine = options->engine,
                                   .mix_preempted = options->with_preempted};
   status = judge_places(options, schedule);
+  if (status == COMMAND_DONE)
+    status = set_up_cpu(options, backend, &compare);
   if (status == COMMAND_DONE)
     status = choose_modes(options, schedule, backend, &compare);
   choose_repeats(options, schedule, backend, &compare);

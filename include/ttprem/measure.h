@@ -195,6 +195,7 @@ typedef struct prem_compare_options {
   uint64_t seed;       /* of the order of the modes */
   int64_t max_records; /* raw records kept of one run */
   prem_engine engine;
+  prem_cpu_setup cpu;
   bool mix_preempted; /* count samples that the system preempted among the others, too */
   bool times_only;    /* look for no violations, no causes of lateness, keep no example; traces come
                          unsorted: for measurements that take many short turns */
