@@ -511,8 +511,8 @@ static void print_preempted(const prem_row *row, FILE *file) {
   if (preempted->count == 0)
     return;
   fprintf(file,
-          "%s: the operating system took a core away in %" PRId64 " of %" PRId64
-          " %s (preempted), for %.3f ms at most\n",
+          "%s: preempted: the operating system took a core away in %" PRId64 " of %" PRId64
+          " %s, for %.3f ms at most\n",
           row->label, preempted->count, all_samples(row), sample_name(row),
           (double)preempted->longest_away_ns / 1e6);
   if (preempted->mixed) {
