@@ -6,6 +6,7 @@
 
 #include "measure/chain_latency.h"
 #include "measure/kept.h"
+#include "measure/preempted.h"
 #include "measure/stops.h"
 #include "ttprem/measure.h"
 
@@ -33,9 +34,11 @@ typedef struct prem_campaign {
   prem_samples samples[PREM_MODE_COUNT]; /* of each row */
   bool is_left_out[PREM_MODE_COUNT];     /* the same */
   prem_trace *trace;
-  int64_t rounds; /* 0: until the duration is over */
-  int64_t repeat; /* hyperperiods counted, over all launches; resident only */
-  int64_t phases; /* of one hyperperiod */
+  int64_t rounds;  /* 0: until the duration is over */
+  int64_t repeat;  /* hyperperiods counted, over all launches; resident only */
+  int64_t discard; /* as the options have it, or less where a duration has no room for more */
+  int64_t pace_ns; /* what a hyperperiod takes, by which it is fitted into a duration */
+  int64_t phases;  /* of one hyperperiod */
   bool has_outputs;
   int64_t runs_done;
   uint64_t random;
@@ -140,10 +143,11 @@ static prem_status keep_example(const prem_campaign *campaign, int64_t discard, 
   return PREM_OK;
 }
 
-static void fold_cells(prem_row *row, const prem_trace *trace) {
+/** @param cells  the trace's, or those without preempted hyperperiods */
+static void fold_cells(prem_row *row, const prem_trace *trace, const prem_cell *cells) {
   for (int32_t t = 0; t < row->task_count; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-      prem_cell_merge(&row->tasks[t].phase[p], &trace->cells[t * PREM_PHASE_COUNT + p]);
+      prem_cell_merge(&row->tasks[t].phase[p], &cells[t * PREM_PHASE_COUNT + p]);
   row->warmup_phases += trace->warmup_count;
   row->trace_lost += trace->lost;
   row->oversubscribed |= trace->oversubscribed;
@@ -258,20 +262,78 @@ static void find_break(prem_campaign *campaign, prem_mode mode, int64_t discard,
     result->broke.mode = mode;
 }
 
+/** The counts of what was not preempted, and the others' beside them. */
+static prem_status fold_counts_apart(const prem_campaign *campaign, prem_row *row,
+                                     int64_t discard) {
+  const prem_trace *trace = campaign->trace;
+  prem_cell *cells = calloc((size_t)row->task_count * PREM_PHASE_COUNT + 1, sizeof *cells);
+  bool whole = false;
+  if (!cells)
+    return PREM_ERR_MEMORY;
+  const prem_status status =
+      prem_preempted_recount(campaign->schedule, trace, discard, row->mode, cells, &whole);
+  if (status == PREM_OK) {
+    row->preempted.counts_mixed |= !whole;
+    prem_preempted_count_late(&row->preempted, trace, cells);
+    fold_cells(row, trace, cells);
+  }
+  free(cells);
+  return status;
+}
+
+/** Judge the records that are not of preempted hyperperiods; the trace keeps them all. */
+static prem_status judge_run_apart(prem_campaign *campaign, prem_row *row, int64_t discard,
+                                   int64_t first_run, prem_samples *samples) {
+  const int64_t all = campaign->trace->record_count;
+  const int64_t others = prem_preempted_apart(campaign->trace);
+  if (others < 0)
+    return PREM_ERR_MEMORY;
+  campaign->trace->record_count = others;
+  const prem_status status = judge_run(campaign, row, discard, first_run, samples);
+  campaign->trace->record_count = all;
+  prem_trace_sort(campaign->trace);
+  return status;
+}
+
+/** One counted hyperperiod, into the samples unless it was preempted. */
+static prem_status fold_sample(const prem_campaign *campaign, prem_row *row, prem_samples *samples,
+                               int64_t hyperperiod) {
+  const prem_trace *trace = campaign->trace;
+  const int64_t responses = samples->response.count, after = samples->makespan.count;
+  if (!add_sample(samples, campaign->schedule, trace, hyperperiod))
+    return PREM_ERR_MEMORY;
+  row->preempted.watched |= trace->away_ns[hyperperiod] >= 0;
+  row->preempted.mixed = campaign->options->mix_preempted;
+  if (!prem_is_preempted(trace, hyperperiod))
+    return PREM_OK;
+  const prem_preempted_sample sample = {.after = after,
+                                        .makespan_ns = samples->makespan.ns[after],
+                                        .away_ns = trace->away_ns[hyperperiod]};
+  if (!row->preempted.mixed) {
+    samples->response.count = responses;
+    samples->makespan.count = after;
+  }
+  return prem_preempted_note(&row->preempted, &sample) ? PREM_OK : PREM_ERR_MEMORY;
+}
+
 static prem_status fold_run(prem_campaign *campaign, int32_t row_index, int64_t discard) {
   prem_row *row = &campaign->result->rows[row_index];
   prem_samples *samples = &campaign->samples[row_index];
   prem_trace *trace = campaign->trace;
   int64_t run = samples->launch.count;
-  for (int64_t h = discard; h < trace->hyperperiods; ++h)
-    if (!add_sample(samples, campaign->schedule, trace, h))
-      return PREM_ERR_MEMORY;
-  if (!time_list_add(&samples->launch, trace->launch_ns))
-    return PREM_ERR_MEMORY;
-  fold_cells(row, trace);
+  const bool apart = !campaign->options->mix_preempted && prem_preempted_count(trace, discard) > 0;
   prem_status status = PREM_OK;
-  if (!campaign->options->times_only)
-    status = judge_run(campaign, row, discard, samples->hyperperiods, samples);
+  for (int64_t h = discard; h < trace->hyperperiods && status == PREM_OK; ++h)
+    status = fold_sample(campaign, row, samples, h);
+  if (status != PREM_OK || !time_list_add(&samples->launch, trace->launch_ns))
+    return PREM_ERR_MEMORY;
+  if (apart)
+    status = fold_counts_apart(campaign, row, discard);
+  else
+    fold_cells(row, trace, trace->cells);
+  if (status == PREM_OK && !campaign->options->times_only)
+    status = (apart ? judge_run_apart : judge_run)(campaign, row, discard, samples->hyperperiods,
+                                                   samples);
   find_break(campaign, row->mode, discard, samples->hyperperiods);
   samples->hyperperiods += trace->hyperperiods;
   if (status == PREM_OK && campaign->options->on_trace)
@@ -320,7 +382,8 @@ static prem_status run_once(prem_campaign *campaign, int32_t row_index, int64_t 
                               .hyperperiods = hyperperiods,
                               .discard = discard,
                               .stop = campaign->options->stop,
-                              .engine = campaign->options->engine};
+                              .engine = campaign->options->engine,
+                              .cpu = campaign->options->cpu};
   /* What computes nothing leaves the outputs of the run before. */
   prem_status status =
       prem_mode_computes(row->mode) ? prem_session_poison(campaign->session) : PREM_OK;
@@ -359,10 +422,10 @@ static prem_status run_in_round(prem_campaign *campaign, int32_t row_index, int6
   if (campaign->is_left_out[row_index])
     return PREM_OK;
   if (options->scenario == PREM_RESIDENT)
-    status = run_once(campaign, row_index, options->discard + launch_share(campaign, round),
-                      options->discard, true);
+    status = run_once(campaign, row_index, campaign->discard + launch_share(campaign, round),
+                      campaign->discard, true);
   else
-    status = run_once(campaign, row_index, 1, 0, round >= options->discard);
+    status = run_once(campaign, row_index, 1, 0, round >= campaign->discard);
   if (status == PREM_ERR_UNAVAILABLE)
     status = leave_out(campaign, row_index);
   ++campaign->runs_done;
@@ -394,15 +457,41 @@ static double monotonic_s(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+static void lay_out_rounds(prem_campaign *campaign);
+
+/** Blocks that share cores take longer than planned: how long is seen by one hyperperiod of each
+ *  mode, which is not counted, so that a resident launch ends when it should. */
+static prem_status find_pace(prem_campaign *campaign) {
+  const prem_compare_options *options = campaign->options;
+  if (options->scenario != PREM_RESIDENT || !(options->duration_s > 0) ||
+      strcmp(campaign->result->machine.backend, "cpu") != 0 ||
+      (double)campaign->pace_ns * 1e-9 > options->duration_s / 2)
+    return PREM_OK;
+  for (int32_t i = 0; i < options->mode_count; ++i) {
+    prem_status status = run_once(campaign, i, 1, 0, false);
+    if (status == PREM_ERR_UNAVAILABLE) /* it is told in its first round */
+      continue;
+    if (status != PREM_OK)
+      return status;
+    for (int64_t j = 0; j < campaign->trace->job_count; ++j)
+      campaign->pace_ns = larger(campaign->pace_ns, campaign->trace->job_end_ns[j]);
+  }
+  lay_out_rounds(campaign);
+  return PREM_OK;
+}
+
 static prem_status run_rounds(prem_campaign *campaign) {
-  double duration_s = campaign->options->duration_s;
-  /* However short the duration, one round counts. */
-  const int64_t least =
-      1 + (campaign->options->scenario == PREM_RELAUNCH ? campaign->options->discard : 0);
+  const double duration_s = campaign->options->duration_s;
+  const bool relaunch = campaign->options->scenario == PREM_RELAUNCH;
   double began_s = monotonic_s();
-  prem_status status = PREM_OK;
-  for (int64_t round = 0; campaign->rounds == 0 || round < campaign->rounds; ++round) {
-    if (duration_s > 0 && round >= least && monotonic_s() - began_s >= duration_s)
+  prem_status status = find_pace(campaign);
+  for (int64_t round = 0; status == PREM_OK && (campaign->rounds == 0 || round < campaign->rounds);
+       ++round) {
+    const double passed_s = duration_s > 0 ? monotonic_s() - began_s : 0;
+    if (relaunch && duration_s > 0 && round < campaign->discard && passed_s >= duration_s / 2)
+      campaign->discard = round; /* half of the time is enough for what does not count */
+    /* However short the duration, one round counts. */
+    if (duration_s > 0 && round >= 1 + (relaunch ? campaign->discard : 0) && passed_s >= duration_s)
       break;
     status = run_round(campaign, round);
     if (status != PREM_OK || campaign->result->broke.found)
@@ -443,12 +532,12 @@ static prem_status judge_options(const prem_compare_options *options, const prem
  *  fits, and discarding takes no more than half of it. */
 static void fit_into_duration(prem_campaign *campaign) {
   const prem_compare_options *options = campaign->options;
-  double fitting = options->duration_s * 1e9 / (double)campaign->schedule->plan->hyperperiod_ns /
-                   options->mode_count;
+  double fitting = options->duration_s * 1e9 / (double)campaign->pace_ns / options->mode_count;
   int64_t room = fitting < (double)PREM_MAX_NS ? (int64_t)fitting : PREM_MAX_NS;
-  if (options->discard > 0 && campaign->rounds > room / 2 / options->discard)
-    campaign->rounds = larger(room / 2 / options->discard, 1);
-  int64_t counted = larger(room - campaign->rounds * options->discard, 1);
+  if (campaign->discard > 0 && campaign->rounds > room / 2 / campaign->discard)
+    campaign->rounds = larger(room / 2 / campaign->discard, 1);
+  campaign->discard = smaller(campaign->discard, room / 2);
+  int64_t counted = larger(room - campaign->rounds * campaign->discard, 1);
   if (campaign->repeat == 0 || campaign->repeat > counted)
     campaign->repeat = counted;
   campaign->rounds = smaller(campaign->rounds, campaign->repeat);
@@ -462,6 +551,7 @@ static int64_t most_launches(const prem_compare_options *options) {
 static void lay_out_rounds(prem_campaign *campaign) {
   const prem_compare_options *options = campaign->options;
   campaign->repeat = options->repeat;
+  campaign->discard = options->discard;
   if (options->scenario == PREM_RELAUNCH) {
     campaign->rounds = options->repeat ? options->discard + options->repeat : 0;
     return;
@@ -482,7 +572,7 @@ static prem_status make_trace(prem_campaign *campaign) {
   if (status != PREM_OK)
     return status;
   int64_t hyperperiods =
-      options->scenario == PREM_RESIDENT ? options->discard + launch_share(campaign, 0) : 1;
+      options->scenario == PREM_RESIDENT ? campaign->discard + launch_share(campaign, 0) : 1;
   return prem_trace_new(campaign->schedule, hyperperiods, options->max_records, &campaign->trace);
 }
 
@@ -560,6 +650,7 @@ static prem_status make_result(prem_campaign *campaign) {
   result->break_ns = campaign->options->break_ns;
   result->began_unix_s = (int64_t)time(NULL);
   campaign->has_outputs = writes_arrays(schedule);
+  campaign->pace_ns = result->hyperperiod_ns;
   lay_out_rounds(campaign);
   prem_status status = make_trace(campaign);
   if (status != PREM_OK)
@@ -703,7 +794,7 @@ static void row_free(prem_row *row) {
   free(row->tasks);
   free(row->samples_ns);
   free(row->response_samples_ns);
-  free(row->chains);
+  free(row->preempted.samples);
   prem_first_causes_free(&row->first);
   prem_trace_free(row->example);
   prem_trace_free(row->worst.trace);
@@ -732,7 +823,7 @@ static prem_status finish_result(prem_campaign *campaign) {
 
 static bool measured_anything(const prem_result *result) {
   for (int32_t i = 0; i < result->row_count; ++i)
-    if (result->rows[i].repeats > 0)
+    if (result->rows[i].repeats > 0 || result->rows[i].preempted.count > 0)
       return true;
   return false;
 }

@@ -1,5 +1,6 @@
 /* Parties by turns: each turn is a short comparison of the modes, whose traces are folded. */
 #include "measure/observe.h"
+#include "measure/preempted.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@ static void observed_free(prem_observed *observed) {
   for (int32_t i = 0; observed->phases && i < observed->task_count * PREM_PHASE_COUNT; ++i) {
     prem_times_free(&observed->phases[i].steady);
     prem_times_free(&observed->phases[i].cold);
+    prem_times_free(&observed->phases[i].preempted);
     free(observed->phases[i].run_max.ns);
   }
   for (int32_t t = 0; observed->responses && t < observed->task_count; ++t)
@@ -84,10 +86,17 @@ static bool is_cold(const prem_schedule *schedule, const prem_trace_record *reco
           record->tile < schedule->tasks[record->task].block_count);
 }
 
-static bool add_record(const turn *now, prem_observed *to, const prem_trace_record *record) {
+static bool is_apart(const turn *now, const prem_trace *trace, int64_t hyperperiod) {
+  return now->options->preempted_apart && prem_is_preempted(trace, hyperperiod);
+}
+
+static bool add_record(const turn *now, prem_observed *to, const prem_trace *trace,
+                       const prem_trace_record *record) {
   const int32_t index = record->task * PREM_PHASE_COUNT + record->phase;
   prem_observed_phase *phase = &to->phases[index];
   const int64_t took_ns = record->end_ns - record->start_ns;
+  if (is_apart(now, trace, record->hyperperiod))
+    return record->hyperperiod < now->discard || prem_times_add(&phase->preempted, took_ns);
   if (is_cold(now->party->schedule, record))
     return prem_times_add(&phase->cold, took_ns);
   if (record->hyperperiod < now->discard)
@@ -147,9 +156,12 @@ static prem_status fold_trace(void *context, const prem_trace *trace, prem_mode 
   bool room = true;
   add_counts(to, trace);
   for (int64_t i = 0; i < trace->record_count && room; ++i)
-    room = add_record(now, to, &trace->records[i]);
+    room = add_record(now, to, trace, &trace->records[i]);
   for (int64_t h = now->discard; h < trace->hyperperiods && room; ++h)
-    room = add_jobs(now, to, trace, h);
+    if (is_apart(now, trace, h))
+      ++to->preempted;
+    else
+      room = add_jobs(now, to, trace, h);
   if (!room || !add_maxima(now, to))
     return PREM_ERR_MEMORY;
   const prem_observe_options *options = now->options;
@@ -195,6 +207,7 @@ static prem_status take_turn(prem_party *party, const prem_observe_options *opti
                                   .max_records = options->max_records,
                                   .engine = options->engine,
                                   .times_only = true,
+                                  .mix_preempted = true, /* the traces tell them apart */
                                   .stop = options->stop,
                                   .on_trace = fold_trace,
                                   .trace_context = &now};

@@ -16,8 +16,9 @@ typedef struct prem_series {
 /** One phase of one task. */
 typedef struct prem_observed_phase {
   prem_times steady;
-  prem_times cold;     /* warm-up tiles, and the first tile of each block in a launch */
-  prem_series run_max; /* the longest steady one of each launch */
+  prem_times cold;      /* warm-up tiles, and the first tile of each block in a launch */
+  prem_series run_max;  /* the longest steady one of each launch */
+  prem_times preempted; /* of hyperperiods that were told apart, steady and cold; in no other */
 } prem_observed_phase;
 
 /** What one schedule did in one mode. */
@@ -30,6 +31,7 @@ typedef struct prem_observed {
   int64_t releases, late, overruns, lateness_max_ns; /* INT64_MIN without a release */
   int64_t lost;                                      /* phases whose raw record found no room */
   int64_t discarded;
+  int64_t preempted; /* hyperperiods that were told apart */
   bool output_wrong, oversubscribed;
 } prem_observed;
 
@@ -57,6 +59,7 @@ typedef struct prem_observe_options {
   int64_t max_records;
   bool leave_out; /* a mode that is not possible is left out of that party, whose left_out says why;
                      false: it ends everything */
+  bool preempted_apart; /* hyperperiods in which a core was taken away are told apart */
   prem_engine engine;
   const volatile sig_atomic_t *stop;
   void (*progress)(void *context, int64_t done, int64_t all); /* parties run; may be NULL */

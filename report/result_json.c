@@ -192,6 +192,34 @@ static bool put_counts(json_t *object, const prem_row *row) {
   return whole;
 }
 
+/** Samples as [after, makespan_ns, away_ns]. */
+static json_t *preempted_samples_json(const prem_preempted *preempted) {
+  json_t *list = json_array();
+  bool whole = list != NULL;
+  for (int64_t i = 0; i < preempted->count; ++i) {
+    const prem_preempted_sample *sample = &preempted->samples[i];
+    json_t *numbers = json_array();
+    whole &= json_array_append_new(numbers, integer(sample->after)) == 0;
+    whole &= json_array_append_new(numbers, integer(sample->makespan_ns)) == 0;
+    whole &= json_array_append_new(numbers, integer(sample->away_ns)) == 0;
+    whole &= json_array_append_new(list, numbers) == 0;
+  }
+  return finished(list, whole);
+}
+
+static json_t *preempted_json(const prem_preempted *preempted) {
+  json_t *object = json_object();
+  bool whole = put(object, "count", integer(preempted->count));
+  whole &= put(object, "mixed", json_boolean(preempted->mixed));
+  whole &= put(object, "counts_mixed", json_boolean(preempted->counts_mixed));
+  whole &= put(object, "longest_away_ns", integer(preempted->longest_away_ns));
+  whole &= put(object, "releases", integer(preempted->releases));
+  whole &= put(object, "late_releases", integer(preempted->late_releases));
+  whole &= put(object, "overruns", integer(preempted->overruns));
+  whole &= put(object, "samples", preempted_samples_json(preempted));
+  return finished(object, whole);
+}
+
 static bool put_makespan(json_t *object, const prem_row *row) {
   bool any = row->repeats > 0;
   bool whole = put(object, "makespan_ns", summary_json(&row->makespan_ns));
@@ -259,6 +287,8 @@ static json_t *row_json(const prem_row *row, const prem_schedule *schedule, cons
   whole &= put(object, "tasks", tasks_json(row));
   whole &= put_chains(object, row, schedule);
   whole &= put(object, "samples", samples ? text(samples) : json_null());
+  if (row->preempted.watched)
+    whole &= put(object, "preempted", preempted_json(&row->preempted));
   return finished(object, whole);
 }
 

@@ -142,9 +142,32 @@ static const char *output_text(const prem_row *row) {
   return row->output_ok ? "ok" : "WRONG";
 }
 
-static void print_row(const prem_row *row, const row_units *units, int width, FILE *file) {
+static bool any_watched(const prem_result *result) {
+  for (int32_t i = 0; i < result->row_count; ++i)
+    if (result->rows[i].preempted.watched)
+      return true;
+  return false;
+}
+
+static int64_t all_samples(const prem_row *row) {
+  return row->repeats + (row->preempted.mixed ? 0 : row->preempted.count);
+}
+
+/** A column of its own where somebody looked. */
+static void print_preempted_cell(const prem_row *row, bool watched, FILE *file) {
+  if (watched)
+    fprintf(file, " %12s",
+            row->preempted.watched
+                ? cell("%" PRId64 "/%" PRId64, row->preempted.count, all_samples(row)).text
+                : "-");
+}
+
+static void print_row(const prem_row *row, const row_units *units, int width, bool watched,
+                      FILE *file) {
   bool released = row->releases > 0, any = row->repeats > 0;
-  fprintf(file, "%-*s %9s %13s %8s %10s %9s %11s %10s %8s %6s\n", width, name_cell(row->label).text,
+  fprintf(file, "%-*s", width, name_cell(row->label).text);
+  print_preempted_cell(row, watched, file);
+  fprintf(file, " %9s %13s %8s %10s %9s %11s %10s %8s %6s\n",
           released ? time_cell(units->lateness, row->lateness_max_ns).text : "-",
           released ? cell("%" PRId64 "/%" PRId64, row->late_releases, row->releases).text : "-",
           released ? cell("%" PRId64, row->overruns).text : "-",
@@ -161,14 +184,21 @@ static void print_row(const prem_row *row, const row_units *units, int width, FI
 static void print_rows(const prem_result *result, FILE *file) {
   row_units units = find_row_units(result);
   int width = label_width(result);
-  fprintf(file, "%-*s %9s %13s %8s %10s %9s %11s %10s %8s %6s\n", width, "mode", "worst", "late/",
-          "over-", "violations", "response", "makespan", "makespan", "jitter", "output");
-  fprintf(file, "%-*s %9s %13s %8s %10s %9s %11s %10s %8s\n", width, "", "lateness", "releases",
-          "runs", "certain/", "spread", "mean", "jitter", "of mean");
-  fprintf(file, "%-*s %9s %13s %8s %10s %9s %11s %10s %8s\n", width, "", units.lateness.name, "",
-          "", "possible", units.spread.name, units.makespan.name, units.jitter.name, "%");
+  const bool watched = any_watched(result);
+  const char *const heads[3] = {"preempted", "of all", ""};
+  const cell_text more[3] = {watched ? cell(" %12s", heads[0]) : cell("%s", ""),
+                             watched ? cell(" %12s", heads[1]) : cell("%s", ""),
+                             watched ? cell(" %12s", heads[2]) : cell("%s", "")};
+  fprintf(file, "%-*s%s %9s %13s %8s %10s %9s %11s %10s %8s %6s\n", width, "mode", more[0].text,
+          "worst", "late/", "over-", "violations", "response", "makespan", "makespan", "jitter",
+          "output");
+  fprintf(file, "%-*s%s %9s %13s %8s %10s %9s %11s %10s %8s\n", width, "", more[1].text, "lateness",
+          "releases", "runs", "certain/", "spread", "mean", "jitter", "of mean");
+  fprintf(file, "%-*s%s %9s %13s %8s %10s %9s %11s %10s %8s\n", width, "", more[2].text,
+          units.lateness.name, "", "", "possible", units.spread.name, units.makespan.name,
+          units.jitter.name, "%");
   for (int32_t i = 0; i < result->row_count; ++i)
-    print_row(&result->rows[i], &units, width, file);
+    print_row(&result->rows[i], &units, width, watched, file);
 }
 
 /* ---- the tasks ------------------------------------------------------------------------------ */
@@ -180,6 +210,8 @@ static int64_t largest_response(const prem_result *result) {
       largest = larger(larger(largest, result->rows[i].tasks[t].response_ns.max),
                        larger(result->rows[i].tasks[t].published_ns,
                               result->rows[i].tasks[t].padded.published_ns));
+  for (int32_t i = 0; i < result->row_count; ++i)
+    largest = larger(largest, result->rows[i].makespan_ns.max);
   return largest;
 }
 
@@ -194,17 +226,16 @@ static cell_text published_cell(const prem_row *row, const prem_task_result *tas
   return task->published_ns >= 0 ? time_cell(unit, task->published_ns) : no_number();
 }
 
-static void print_response(const prem_row *row, int32_t t, time_unit unit, int widths[2],
-                           FILE *file) {
-  const prem_task_result *task = &row->tasks[t];
-  const prem_summary *response = &task->response_ns;
-  if (response->count == 0)
+/** The usual before the longest. */
+static void print_times(const char *name, const prem_row *row, const prem_summary *times,
+                        const char *published, time_unit unit, int widths[2], FILE *file) {
+  if (times->count == 0)
     return;
-  fprintf(file, "%-*s %-*s %11s %11s %11s %11s %11s %11s\n", widths[0], name_cell(task->name).text,
-          widths[1], name_cell(row->label).text, time_cell(unit, response->max).text,
-          time_cell(unit, response->min).text, time_cell(unit, response_spread(task)).text,
-          time_cell(unit, response->p50).text, percentile_cell(unit, response->p99).text,
-          published_cell(row, task, unit).text);
+  fprintf(file, "%-*s %-*s %11s %11s %11s %11s %11s %11s\n", widths[0], name, widths[1],
+          name_cell(row->label).text, time_cell(unit, times->p50).text,
+          percentile_cell(unit, times->p99).text, time_cell(unit, times->max).text,
+          time_cell(unit, times->min).text, time_cell(unit, times->max - times->min).text,
+          published);
 }
 
 static int32_t task_count_of(const prem_result *result) {
@@ -212,14 +243,20 @@ static int32_t task_count_of(const prem_result *result) {
 }
 
 static void print_responses(const prem_result *result, FILE *file) {
-  time_unit unit = unit_for(largest_response(result));
-  int widths[2] = {task_width(result), label_width(result)};
-  fprintf(file, "\nresponse times in %s\n", unit.name);
+  static const char makespan[] = "makespan";
+  const time_unit unit = unit_for(largest_response(result));
+  int widths[2] = {name_width(task_width(result), makespan), label_width(result)};
+  fprintf(file, "\nresponse times and makespan in %s\n", unit.name);
   fprintf(file, "%-*s %-*s %11s %11s %11s %11s %11s %11s\n", widths[0], "task", widths[1], "mode",
-          "max", "min", "spread", "p50", "p99", "published");
+          "median", "p99", "max", "min", "spread", "published");
   for (int32_t t = 0; t < task_count_of(result); ++t)
-    for (int32_t i = 0; i < result->row_count; ++i)
-      print_response(&result->rows[i], t, unit, widths, file);
+    for (int32_t i = 0; i < result->row_count; ++i) {
+      const prem_task_result *task = &result->rows[i].tasks[t];
+      print_times(name_cell(task->name).text, &result->rows[i], &task->response_ns,
+                  published_cell(&result->rows[i], task, unit).text, unit, widths, file);
+    }
+  for (int32_t i = 0; i < result->row_count; ++i)
+    print_times(makespan, &result->rows[i], &result->rows[i].makespan_ns, "", unit, widths, file);
 }
 
 /* ---- chains --------------------------------------------------------------------------------- */
@@ -415,7 +452,10 @@ static void print_first_cause(const prem_row *row, const prem_first_cause *first
     fprintf(file, "cold start of the %s of %s\n", phase, name.text);
     break;
   default:
-    fputs("not known: raw records are lost\n", file);
+    fputs(row->preempted.count > 0
+              ? "not known: raw records are lost, or those of a preempted run\n"
+              : "not known: raw records are lost\n",
+          file);
   }
   fprintf(file,
           "    worst %" PRId64 " ns; first in run %" PRId64 ", block %" PRId32 ", job %" PRId32
@@ -507,6 +547,34 @@ static void print_losses(const prem_row *row, FILE *file) {
             row->violations_checked, row->repeats, sample_name(row));
 }
 
+/** What was told apart, so that nobody takes the rest for all. */
+static void print_preempted(const prem_row *row, FILE *file) {
+  const prem_preempted *preempted = &row->preempted;
+  if (preempted->count == 0)
+    return;
+  fprintf(file,
+          "%s: preempted: the operating system took a core away in %" PRId64 " of %" PRId64
+          " %s, for %.3f ms at most\n",
+          row->label, preempted->count, all_samples(row), sample_name(row),
+          (double)preempted->longest_away_ns / 1e6);
+  if (preempted->mixed) {
+    fputs("  they count among the others\n", file);
+    return;
+  }
+  fprintf(file, "  in none of the numbers above; the longest took %.3f ms",
+          (double)preempted->makespan_max_ns / 1e6);
+  if (preempted->releases > 0)
+    fprintf(file, "; %" PRId64 "/%" PRId64 " releases late, %" PRId64 " overruns",
+            preempted->late_releases, preempted->releases, preempted->overruns);
+  fputc('\n', file);
+  if (preempted->counts_mixed)
+    fputs("  but for counts of phases: raw records are lost, so these are of all\n", file);
+  if (row->repeats == 0)
+    fputs("  nothing is left: the machine was too busy; measure when it is quieter, on cores that\n"
+          "  nobody else uses, or with --with-preempted\n",
+          file);
+}
+
 static void print_doubts(const prem_row *row, FILE *file) {
   if (row->output_checked && !row->output_ok)
     print_verdict(row, file);
@@ -515,6 +583,7 @@ static void print_doubts(const prem_row *row, FILE *file) {
             "%s: oversubscribed: more blocks than the machine runs at once; lateness and\n"
             "  durations include waiting for a core\n",
             row->label);
+  print_preempted(row, file);
   if (row->stops > 0)
     fprintf(file,
             "%s: times when all blocks stood still at once: %" PRId64 ", the longest %.3f ms; the\n"

@@ -19,18 +19,20 @@ if ! nvidia-smi -L >/dev/null 2>&1; then options+=(-DTTPREM_CUDA_ARCHITECTURES=7
 configure() { cmake -S "$place/own" -B "$place/build" -G Ninja "${options[@]}" >"$place/log" 2>&1; }
 
 cmake --install "$build" --prefix "$place/usr" >/dev/null
-cp -r "$here/own_kernel" "$place/own"
+
+# The files are those that the page shows, and nothing else.
+mkdir "$place/own"
+for file in CMakeLists.txt sharpen.h sharpen.cfg own_program.c; do
+  awk -v name="$file" '
+    /^```/ { if (inside) exit; inside = found; next }
+    inside
+    index($0, "`" name "`") == 1 { found = 1 }' "$here/../docs/adding-a-kernel.md" >"$place/own/$file"
+  diff -u "$here/own_kernel/$file" "$place/own/$file" ||
+    fail "docs/adding-a-kernel.md shows another $file"
+done
 if ! configure || ! cmake --build "$place/build" >"$place/log" 2>&1; then
   fail "$(cat "$place/log")"
 fi
-
-for file in CMakeLists.txt sharpen.h sharpen.cfg; do
-  awk -v name="$file" '
-    /^```/ { inside = !inside && last == "`" name "`:"; next }
-    inside
-    { if (NF) last = $0 }' "$here/../docs/adding-a-kernel.md" |
-    diff -u "$place/own/$file" - || fail "docs/adding-a-kernel.md shows another $file"
-done
 
 own=$place/build/own_ttprem
 "$own" list | grep -q '^  sharpen ' || fail "its command does not list the kernel"
@@ -40,7 +42,16 @@ for backend in cpu sim cuda; do
     fail "$backend: $(cat "$place/table")"
   grep -Eq '^tt .* ok$' "$place/table" || fail "$backend: $(cat "$place/table")"
 done
-said=$("$place/build/own_program" "$place/own/sharpen.cfg") || fail "its program: $said"
+for backend in sim cpu; do
+  said=$("$place/build/own_program" "$place/own/sharpen.cfg" "$backend" 2>&1) ||
+    fail "its program on $backend: $said"
+done
+# What the checker refuses is not run.
+sed 's/scratch_bytes = 49152L/scratch_bytes = 1024L/' \
+  "$place/own/sharpen.cfg" >"$place/own/tight.cfg"
+if said=$("$place/build/own_program" "$place/own/tight.cfg" 2>&1); then
+  fail "its program runs what does not fit: $said"
+fi
 
 # A comparison that always holds would hide a kernel that is wrong: this one is.
 sed -i 's/const float strength = params->strength;/const float strength = 2.0F;/' \

@@ -30,7 +30,7 @@ said=$(lintian --allow-root --fail-on none "$command" "$library" 2>&1) || fail "
 
 # What the licences ask for.
 dpkg-deb --fsys-tarfile "$command" | tar -xO ./usr/share/doc/ttprem/copyright >"$place/copyright"
-grep -q 'Files: experiments/report/uPlot' "$place/copyright" || fail "copyright: nothing of uPlot"
+grep -q 'Files: report/page/uPlot' "$place/copyright" || fail "copyright: nothing of uPlot"
 with_cuda=$(grep -c '^Libs.*cudart_static' "$build/ttprem.pc" || true)
 names_cuda=$(grep -c '^License: NVIDIA-CUDA-Toolkit' "$place/copyright" || true)
 [ "$with_cuda" -eq "$names_cuda" ] || fail "copyright: names cudart $names_cuda times, the command holds it $with_cuda times"

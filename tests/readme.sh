@@ -4,15 +4,19 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 text=experiments/results/cpu/demo.txt data=experiments/results/cpu/demo.json
 
-table=$(sed -n '/^mode  *worst/,/^```/p' README.md | sed '$d')
+table=$(sed -n '/^mode  *preempted/,/^```/p' README.md | sed '$d')
 [ "$(wc -l <<<"$table")" -ge 6 ] || { echo "readme: no table of the demo in README.md" >&2; exit 1; }
 while IFS= read -r line; do
   grep -qxF -- "$line" "$text" || { echo "readme: not in $text: $line" >&2; exit 1; }
 done <<<"$table"
 
-# "tt  1878.250  1084/64000 ...": its counts and its longest lateness, as data.
+# "tt  936/2000  99585  2575/102144 ...": its counts and its longest lateness in ns, as data.
 value() { awk -v key="\"$1\":" '/"label": "tt"/ { inside = 1 } inside && $1 == key { gsub(/,/, "", $2); print $2; exit }' "$data"; }
-read -r _ worst late _ < <(grep '^tt ' <<<"$table")
+read -r _ preempted worst late _ < <(grep '^tt ' <<<"$table")
 [ "$late" = "$(value late_releases)/$(value releases)" ] || { echo "readme: $late late in $text, not in $data" >&2; exit 1; }
-[ "$(printf '%.3f' "$worst")" = "$(awk -v ns="$(value lateness_max_ns)" 'BEGIN { printf "%.3f", ns / 1000 }')" ] ||
+[ "$worst" = "$(value lateness_max_ns)" ] ||
   { echo "readme: worst lateness $worst in $text, not in $data" >&2; exit 1; }
+counted=$(value repeats) apart=$(awk '/"label": "tt"/ { inside = 1 } inside && /"preempted"/ { found = 1 }
+  found && $1 == "\"count\":" { gsub(/,/, "", $2); print $2; exit }' "$data")
+[ "$preempted" = "$apart/$((counted + apart))" ] ||
+  { echo "readme: $preempted preempted in $text, not in $data" >&2; exit 1; }

@@ -333,8 +333,9 @@ START_TEST(discarding_takes_half_of_a_duration_at_most) {
   options.discard = 10;
   ck_assert_int_eq(order_of_runs(1).all, 2 * 2);
   options.discard = 1000;
-  ck_assert_int_eq(order_of_runs(1).all, 2); /* at least one launch, which counts one */
-  ck_assert_int_eq(result->rows[0].repeats, 1);
+  ck_assert_int_eq(order_of_runs(1).all, 2); /* one launch, and half of it counts */
+  ck_assert_int_eq(result->rows[0].repeats, 25);
+  ck_assert_int_eq(result->rows[0].discarded, 25);
 }
 END_TEST
 
@@ -410,6 +411,113 @@ START_TEST(a_mode_that_turns_out_impossible_stops_no_other) {
   ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag),
                    PREM_ERR_UNAVAILABLE);
   ck_assert_ptr_null(result);
+}
+END_TEST
+
+/** Every third hyperperiod, as it is counted over all runs, loses its core for 700 ns. */
+static int64_t hyperperiods_run;
+static prem_status run_preempted(void *state, const prem_run_request *request, prem_trace *trace,
+                                 prem_diag *to) {
+  const prem_status status = prem_backend_sim.run(state, request, trace, to);
+  for (int64_t h = 0; h < trace->hyperperiods; ++h, ++hyperperiods_run) {
+    trace->away_ns[h] = hyperperiods_run % 3 == 0 ? 700 : 0;
+    for (int64_t i = 0; i < trace->record_count && trace->away_ns[h] > 0; ++i)
+      if (trace->records[i].hyperperiod == h)
+        trace->records[i].end_ns += 700;
+    for (int64_t j = 0; j < trace->job_count && trace->away_ns[h] > 0; ++j)
+      trace->job_end_ns[h * trace->job_count + j] += 700;
+  }
+  return status;
+}
+
+static void open_preempted(void) {
+  static prem_backend backend;
+  backend = prem_backend_sim;
+  backend.run = run_preempted;
+  hyperperiods_run = 0;
+  prem_session_close(session);
+  ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
+  options.modes[0] = PREM_MODE_TT;
+  options.mode_count = 1;
+  options.discard = 0;
+  options.repeat = 9;
+}
+
+START_TEST(preempted_runs_are_told_apart) {
+  open_preempted();
+  ck_assert_int_eq(compare(), PREM_OK);
+  const prem_row *row = &result->rows[0];
+  ck_assert(row->preempted.watched);
+  ck_assert(!row->preempted.mixed && !row->preempted.counts_mixed);
+  ck_assert_int_eq(row->repeats, 6);
+  ck_assert_int_eq(row->preempted.count, 3);
+  for (int i = 0; i < 3; ++i) {
+    ck_assert_int_eq(row->preempted.samples[i].after, 2 * i);
+    ck_assert_int_eq(row->preempted.samples[i].makespan_ns, 580 + 700);
+    ck_assert_int_eq(row->preempted.samples[i].away_ns, 700);
+  }
+  ck_assert_int_eq(row->preempted.longest_away_ns, 700);
+  ck_assert_int_eq(row->preempted.makespan_max_ns, 1280);
+  ck_assert_int_eq(row->preempted.releases, 3 * PHASES_OF_PAIR);
+  ck_assert_int_eq(row->makespan_ns.max, 580);
+  ck_assert_int_eq(row->tasks[1].response_ns.count, 6);
+  ck_assert_int_eq(row->tasks[1].response_ns.max, 280);
+  ck_assert_int_eq(row->releases, 6 * PHASES_OF_PAIR);
+  ck_assert_int_eq(row->violations_checked, 6);
+}
+END_TEST
+
+START_TEST(preempted_hyperperiods_are_told_apart) {
+  open_preempted();
+  options.scenario = PREM_RESIDENT;
+  options.launches = 1;
+  ck_assert_int_eq(compare(), PREM_OK);
+  const prem_row *row = &result->rows[0];
+  ck_assert_int_eq(row->repeats, 6);
+  ck_assert_int_eq(row->preempted.count, 3);
+  ck_assert(!row->preempted.counts_mixed);
+  ck_assert_int_eq(row->makespan_ns.max, 580);
+  ck_assert_int_eq(row->releases, 6 * PHASES_OF_PAIR);
+  ck_assert_int_eq(row->tasks[1].phase[PREM_PREFETCH].duration_max_ns, 100); /* 800 with 700 more */
+  ck_assert_int_eq(row->overruns, 0);
+  ck_assert_int_eq(row->violations_checked, 6);
+  for (int64_t i = 0; i < row->example->record_count; ++i)
+    ck_assert_int_ne(row->example->records[i].hyperperiod % 3, 0);
+}
+END_TEST
+
+START_TEST(lost_records_leave_preempted_counts_mixed) {
+  open_preempted();
+  options.scenario = PREM_RESIDENT;
+  options.launches = 1;
+  options.max_records = 0;
+  ck_assert_int_eq(compare(), PREM_OK);
+  ck_assert_int_eq(result->rows[0].repeats, 6);
+  ck_assert(result->rows[0].preempted.counts_mixed);
+  ck_assert_int_eq(result->rows[0].releases, 9 * PHASES_OF_PAIR);
+}
+END_TEST
+
+START_TEST(preempted_runs_can_be_mixed_in) {
+  open_preempted();
+  options.mix_preempted = true;
+  ck_assert_int_eq(compare(), PREM_OK);
+  const prem_row *row = &result->rows[0];
+  ck_assert_int_eq(row->repeats, 9);
+  ck_assert_int_eq(row->preempted.count, 3);
+  ck_assert(row->preempted.mixed);
+  ck_assert_int_eq(row->preempted.samples[1].after, 3);
+  ck_assert_int_eq(row->makespan_ns.max, 1280);
+  ck_assert_int_eq(row->releases, 9 * PHASES_OF_PAIR);
+}
+END_TEST
+
+START_TEST(nothing_but_preempted_runs_is_a_result_too) {
+  open_preempted();
+  options.repeat = 1;
+  ck_assert_int_eq(compare(), PREM_OK);
+  ck_assert_int_eq(result->rows[0].repeats, 0);
+  ck_assert_int_eq(result->rows[0].preempted.count, 1);
 }
 END_TEST
 
@@ -841,6 +949,11 @@ int main(void) {
   tcase_add_test(cases, bad_options_are_refused);
   tcase_add_test(cases, a_mode_that_the_backend_lacks_is_named);
   tcase_add_test(cases, a_mode_that_turns_out_impossible_stops_no_other);
+  tcase_add_test(cases, preempted_runs_are_told_apart);
+  tcase_add_test(cases, preempted_hyperperiods_are_told_apart);
+  tcase_add_test(cases, lost_records_leave_preempted_counts_mixed);
+  tcase_add_test(cases, preempted_runs_can_be_mixed_in);
+  tcase_add_test(cases, nothing_but_preempted_runs_is_a_result_too);
   tcase_add_test(cases, what_computes_nothing_has_no_responses_and_no_verdict);
   tcase_add_test(cases, a_stop_is_longer_than_four_phases);
   tcase_add_loop_test(cases, stops_of_all_blocks_are_counted, 0, 2);

@@ -449,8 +449,10 @@ END_TEST
  * opened is all that planning asks. */
 static void copy_with_pictures(const char *pattern, const char *folder) {
   char command[1024];
-  snprintf(command, sizeof command, "cp %s/%s %s/ && touch %s/frame.png %s/scene.png", SOURCE_DIR,
-           pattern, folder, folder, folder);
+  snprintf(command, sizeof command,
+           "cp %s/%s %s/ && cp -r %s/schedules/examples/profiles %s/ && "
+           "touch %s/frame.png %s/scene.png",
+           SOURCE_DIR, pattern, folder, SOURCE_DIR, folder, folder, folder);
   ck_assert_int_eq(system(command), 0);
 }
 

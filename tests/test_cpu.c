@@ -1,6 +1,9 @@
 /* The cpu backend runs plans: right outputs, and traces that keep their promises. */
 #include "tests/cpu_fixture.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+
 /* ---- schedules ------------------------------------------------------------------------------ */
 
 #define PHASES                                                                                     \
@@ -423,6 +426,45 @@ START_TEST(few_blocks_are_not_oversubscribed) {
 END_TEST
 
 /* Untiled: no phases, but outputs and the ends of jobs, in the order that `after` asks for. */
+/* A process that wants the core of block 0, and every other. */
+static pid_t start_rival(void) {
+  const pid_t rival = fork();
+  if (rival == 0)
+    for (volatile uint64_t turns = 0;; ++turns)
+      continue;
+  return rival;
+}
+
+START_TEST(a_core_that_is_taken_away_is_seen) {
+  enum { HYPERPERIODS = 400 }; /* half a second and more: many slices of any scheduler */
+  pid_t others[64];
+  prem_machine machine;
+  ck_assert_int_eq(prem_backend_probe(prem_backend_find("cpu"), &machine, NULL), PREM_OK);
+  const int count = machine.cores < 64 ? machine.cores : 64;
+  fixture f;
+  fixture_load(&f, prem_registry_builtin(), "%s", convolution);
+  fixture_open(&f, HYPERPERIODS, 0);
+  const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = HYPERPERIODS};
+  for (int i = 0; i < count; ++i)
+    others[i] = start_rival();
+  const prem_status status = prem_session_run(f.session, &request, f.trace, f.diag);
+  for (int i = 0; i < count; ++i) {
+    kill(others[i], SIGKILL);
+    waitpid(others[i], NULL, 0);
+  }
+  fixture_expect(&f, status, PREM_OK);
+  int seen = 0;
+  for (int h = 0; h < HYPERPERIODS; ++h) {
+    const bool is_shared = f.trace->oversubscribed;
+    ck_assert(is_shared ? f.trace->away_ns[h] == -1 : f.trace->away_ns[h] >= 0);
+    seen += f.trace->away_ns[h] > 0;
+  }
+  if (!f.trace->oversubscribed)
+    ck_assert_int_gt(seen, 0);
+  fixture_close(&f);
+}
+END_TEST
+
 START_TEST(legacy_runs_whole_tasks) {
   const char *const schedules[] = {convolution, sharing, succession, periodic};
   fixture f;
@@ -552,6 +594,7 @@ int main(void) {
   tcase_add_test(runs, overruns_count_where_releases_are_kept);
   tcase_add_test(runs, windows_move_on_with_the_hyperperiods);
   tcase_add_test(runs, more_blocks_than_cores_yield);
+  tcase_add_test(runs, a_core_that_is_taken_away_is_seen);
   tcase_add_loop_test(runs, legacy_runs_whole_tasks, 0, 4);
   tcase_add_test(runs, few_blocks_are_not_oversubscribed);
   tcase_add_loop_test(runs, a_token_has_one_holder, 0, 4);

@@ -117,8 +117,10 @@ END_TEST
 
 /* A schedule whose picture and profiles stand in its folder, as a user's would. */
 START_TEST(camera_is_read) {
-  const char *source = SOURCE_DIR "/schedules/examples/camera";
-  ck_assert_int_eq(system(text("cp %s*.cfg %s && : >%s/frame.png", source, folder, folder)), 0);
+  const char *source = SOURCE_DIR "/schedules/examples";
+  ck_assert_int_eq(system(text("cp -r %s/camera.cfg %s/frame.png %s/profiles %s", source, source,
+                               source, folder)),
+                   0);
   prem_schedule *s = loaded(text("%s/camera.cfg", folder), NULL);
   prem_machine machine;
   ck_assert_str_eq(s->arrays[0].file, text("%s/frame.png", folder));

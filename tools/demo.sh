@@ -1,11 +1,24 @@
 #!/usr/bin/env bash
-# From nothing to measured times: set up, build, plan, check and compare a schedule that finds the
-# edges of a photograph. Everything it makes is under build/.
+# From nothing to measured times: set up, build, plan and check a schedule that finds the edges of a
+# photograph; see what it is worth, exactly in the simulator, as recorded on an H200, and measured on
+# this machine's CPU. Everything it makes is under build/.
+#   tools/demo.sh [OPTION...]    options go to CMake: -DTTPREM_CUDA=OFF leaves the GPU backend out
 set -euo pipefail
 cd "$(dirname "$0")/.."
 readonly root=$PWD build=$PWD/build demo=$PWD/build/demo
 
 step() { printf '\n== %s\n' "$*" >&2; }
+title() { printf '\n== %s\n\n' "$*"; }
+ttprem() { "$build/ttprem" "$@"; }
+
+# value FILE LABEL KEY: the number of a row of a result; "null" where there is none.
+value() {
+  awk -v label="\"$2\"," -v key="\"$3\":" '
+    $1 == "\"label\":" { inside = $2 == label }
+    inside && $1 == key { sub(/,$/, "", $2); print $2; exit }' "$1"
+}
+
+in_us() { awk -v ns="$1" 'BEGIN { printf "%.4g", ns / 1000 }'; }
 
 # A public-domain photograph of 512 x 512 pixels out of a package of Debian's (3 MB, not installed).
 fetch_photograph() {
@@ -20,27 +33,16 @@ fetch_photograph() {
   [ -f "$demo/scene.png" ]
 }
 
-draw_scene() {
-  echo "no photograph to be had (offline?); drawing a scene instead" >&2
-  gnuplot <<'PLOT'
-set terminal pngcairo size 512,512
-set output "scene.png.new"
-set margins 0, 0, 0, 0
-unset border; unset tics; unset key; unset colorbox
-set palette gray
-set samples 512; set isosamples 512
-set xrange [-1:1]; set yrange [-1:1]
-hill(x, y) = sin(9 * x) * cos(7 * y) + (x * x + y * y < 0.3 ? 1.5 : 0)
-plot "++" using 1:2:(hill($1, $2)) with image
-PLOT
-  mv scene.png.new scene.png
+shipped_scene() {
+  echo "no photograph to be had (offline?); the scene of the examples instead" >&2
+  cp "$root/schedules/examples/scene.png" scene.png
 }
 
 step "set-up"
 tools/setup.sh
 
 step "build"
-cmake --preset release >/dev/null
+cmake --preset release "$@" >/dev/null
 cmake --build --preset release >&2
 
 mkdir -p "$demo"
@@ -49,25 +51,78 @@ step "a picture"
 if [ -f scene.png ]; then
   echo "the one of last time: build/demo/scene.png" >&2
 else
-  fetch_photograph || draw_scene
+  fetch_photograph || shipped_scene
 fi
 cp "$root/schedules/examples/demo.cfg" demo.cfg
 
 step "plan: decide when every phase of every tile starts"
-"$build/ttprem" plan --time-limit 1 demo.cfg -o planned.cfg
+ttprem plan --time-limit 1 demo.cfg -o planned.cfg
 step "check: let the independent checker judge the plan"
-"$build/ttprem" check planned.cfg
-step "compare: the same tiles run free, by a lock, and by the clock"
-"$build/ttprem" compare planned.cfg --json result.json --picture picture.svg --picture picture.png
-"$build/ttprem" report result.json -o report.html
+ttprem check planned.cfg
 
-cat >&2 <<'EOT'
+title "1 of 3, exact: the simulator, where two memory phases at once take twice as long"
+ttprem compare planned.cfg --backend sim --no-save --json exact.json >exact.txt
+ttprem isolate planned.cfg --backend sim --json alone.json >alone.txt
+awk '/^response times/ { exit } 1' exact.txt
+awk '/^Furthest/ { inside = 1 } inside && !NF { exit } inside' alone.txt
 
-Under build/demo/:
+title "2 of 3, recorded: four convolutions that fill an H200, 1000 runs of each mode"
+recorded=$root/experiments/results/h200/h200_conv2d/table.json
+ttprem report "$recorded" -o h200.html
+awk '/^response times/ { exit } 1' "${recorded%.json}.txt"
+
+title "3 of 3, measured: this machine's CPU, an ordinary system that takes a core away when it likes"
+ttprem compare planned.cfg --backend cpu --repeat 2000 --duration 30s --json result.json \
+  --picture picture.svg --picture picture.png >measured.txt
+awk '/^phases:/ { exit } 1' measured.txt
+ttprem report result.json -o report.html
+
+# ---- what was seen ---------------------------------------------------------------------------
+
+# moved MODE: how far its response times moved in company, at most.
+moved() {
+  awk -v mode="$1" '/^Furthest/ { inside = 1 } inside && !NF { exit }
+    inside && $1 == mode && $3 > most { most = $3 }
+    END { printf "%d", most }' alone.txt
+}
+# preempted MODE: "12 of 2000", as the table has it.
+preempted() { awk -v mode="$1" '$1 == mode { sub("/", " of ", $2); print $2; exit }' measured.txt; }
+
+seen_here() {
+  local tt free
+  tt=$(value result.json tt jitter_ns) free=$(value result.json free jitter_ns)
+  if [ "$tt" = null ] || [ "$free" = null ]; then
+    echo "this machine is too busy: something else took a core in $(preempted tt) runs of tt and in $(preempted free) of free."
+  else
+    echo "the makespan moved by $(in_us "$tt") us in tt and $(in_us "$free") us in free, not counting $(preempted tt) runs of tt and $(preempted free) of free in which something else took a core."
+  fi
+}
+
+fold -s -w 98 <<EOF
+
+What was seen
+1. Exact: when another task came, tt's response times moved by $(moved tt) ns, free's by $(in_us "$(moved free)") us.
+2. Recorded on an H200: over 1000 runs the makespan moved by $(value "$recorded" tt jitter_ns) ns in tt and $(in_us "$(value "$recorded" free jitter_ns)") us in free.
+3. Here: $(seen_here)
+EOF
+cat <<'EOF'
+
+Files, under build/demo/
+  h200.html                         the H200's page, for a browser: start here
+  report.html                       the same of this machine's CPU
+  picture.svg, picture.png          scheduled against real phases on the CPU
+  planned.cfg                       the schedule with its plan
+  exact.txt, alone.txt, measured.txt   the whole tables, causes of late releases included
   scene.png                         the picture that went in
   edges_horizontal.png, edges_vertical.png   what came out, verified after every run
-  planned.cfg                       the schedule with its plan
-  picture.svg, picture.png          scheduled against real phases
-  report.html                       all of it on one page, for a browser
-  result.json, result.*.csv         every number, with the raw samples and the first run's phases
-EOT
+  result.json, result.*.csv         every number, preempted runs too, and the raw samples
+EOF
+cat <<'EOF'
+
+To call ttprem from here on, in the root of this tree:
+  export PATH="$PWD/build:$PATH"
+  ttprem plan schedules/examples/smallest.cfg -o planned.cfg && ttprem run planned.cfg --backend sim
+EOF
+if ttprem info 2>/dev/null | grep -q '^cuda: [^n]'; then
+  echo 'On the GPU here: ttprem compare schedules/figures/h200_conv2d_x4.cfg --backend cuda (an H200), or build/demo/planned.cfg'
+fi

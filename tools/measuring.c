@@ -1,8 +1,10 @@
 #include "tools/measuring.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "tools/progress.h"
@@ -19,7 +21,11 @@ enum {
   KEY_NO_RECORDS,
   KEY_BREAK,
   KEY_NO_SAVE,
-  KEY_SAVE_ANYWHERE
+  KEY_SAVE_ANYWHERE,
+  KEY_WITH_PREEMPTED,
+  KEY_CORES,
+  KEY_FIFO,
+  KEY_LOCK_MEMORY
 };
 
 void measuring_add_mode(measuring_options *options, struct argp_state *state, const char *text) {
@@ -48,6 +54,29 @@ static void refuse_records_unkept(const measuring_options *options, struct argp_
   if (options->no_records && (options->trace || options->picture_count))
     argp_error(state, "--%s shows raw records; leave --no-records out",
                options->trace ? "trace" : "picture");
+}
+
+/* "2,3" or "4-7". */
+static void parse_cores(measuring_options *options, struct argp_state *state, const char *text) {
+  const char *at = text;
+  options->core_count = 0;
+  for (bool more = true; more; at += more) {
+    char *end;
+    const long first = strtol(at, &end, 10);
+    const long last = end != at && *end == '-' ? strtol(at = end + 1, &end, 10) : first;
+    if (end == at || first < 0 || last < first || last >= MEASURING_MOST_CORES ||
+        (*end && *end != ','))
+      argp_error(state, "--cores: '%s' is no list like 2,3 or 4-7 of cores below %d", text,
+                 MEASURING_MOST_CORES);
+    for (long core = first; core <= last; ++core) {
+      for (int32_t i = 0; i < options->core_count; ++i)
+        if (options->cores[i] == core)
+          argp_error(state, "--cores: %ld is named twice", core);
+      options->cores[options->core_count++] = (int32_t)core;
+    }
+    at = end;
+    more = *end == ',';
+  }
 }
 
 static error_t parse(int key, char *text, struct argp_state *state) {
@@ -86,6 +115,18 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case KEY_NO_RECORDS:
     options->no_records = true;
+    return 0;
+  case KEY_CORES:
+    parse_cores(options, state, text);
+    return 0;
+  case KEY_FIFO:
+    options->fifo_priority = (int32_t)command_parse_int(state, "--fifo", text, 1, 99);
+    return 0;
+  case KEY_LOCK_MEMORY:
+    options->lock_memory = true;
+    return 0;
+  case KEY_WITH_PREEMPTED:
+    options->with_preempted = true;
     return 0;
   case KEY_NO_SAVE:
     options->no_save = true;
@@ -159,6 +200,21 @@ static const struct argp_option options_list[] = {
     {.name = "no-records",
      .key = KEY_NO_RECORDS,
      .doc = "record no stamps of single phases, only counts: no violations, no causes"},
+    {.name = "cores",
+     .key = KEY_CORES,
+     .arg = "LIST",
+     .doc = "on cpu: the blocks with work, in their order, run on these cores: 2,3 or 4-7"},
+    {.name = "fifo",
+     .key = KEY_FIFO,
+     .arg = "PRIORITY",
+     .doc = "on cpu: the blocks' threads are scheduled by SCHED_FIFO, 1 to 99"},
+    {.name = "lock-memory",
+     .key = KEY_LOCK_MEMORY,
+     .doc = "on cpu: keep all pages of the process in memory (mlockall)"},
+    {.name = "with-preempted",
+     .key = KEY_WITH_PREEMPTED,
+     .doc = "on cpu: count runs in which the operating system took a core away among the others; "
+            "they are told apart otherwise"},
     {.name = "no-save", .key = KEY_NO_SAVE, .doc = "write no array, whatever the file says"},
     {.name = "save-anywhere",
      .key = KEY_SAVE_ANYWHERE,
@@ -282,6 +338,40 @@ static int judge_places(const measuring_options *options, const prem_schedule *s
   return status;
 }
 
+/* What the blocks' threads are given, and the process. */
+static int set_up_cpu(measuring_options *options, const prem_backend *backend,
+                      prem_compare_options *compare) {
+  const bool asked = options->core_count > 0 || options->fifo_priority > 0 || options->lock_memory;
+  if (asked && strcmp(prem_backend_name(backend), "cpu") != 0) {
+    command_error("--cores, --fifo and --lock-memory are for backend cpu, and this is %s",
+                  prem_backend_name(backend));
+    return COMMAND_USAGE;
+  }
+  compare->cpu = (prem_cpu_setup){.cores = options->core_count > 0 ? options->cores : NULL,
+                                  .core_count = options->core_count,
+                                  .fifo_priority = options->fifo_priority};
+  if (options->lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
+    command_error("--lock-memory: %s; it takes CAP_IPC_LOCK, or a limit above what the process "
+                  "uses (`ulimit -l`, memlock in limits.conf)",
+                  strerror(errno));
+    return COMMAND_UNAVAILABLE;
+  }
+  return COMMAND_DONE;
+}
+
+/* However short a duration, one hyperperiod of each mode counts. */
+static void tell_duration(const prem_compare_options *compare, const prem_schedule *schedule,
+                          const prem_backend *backend) {
+  const double least_s =
+      (double)compare->mode_count * 1e-9 * (double)schedule->plan->hyperperiod_ns;
+  if (compare->duration_s > 0 && least_s > compare->duration_s &&
+      strcmp(prem_backend_name(backend), "sim") != 0)
+    command_note("--duration: it may take %.1f s, for one hyperperiod of %.3f s in each "
+                 "of %d mode%s",
+                 least_s, (double)schedule->plan->hyperperiod_ns * 1e-9, (int)compare->mode_count,
+                 compare->mode_count == 1 ? "" : "s");
+}
+
 static void tell_replaced(const measuring_options *options, const prem_schedule *schedule) {
   for (int32_t i = 0; i < schedule->array_count && !options->no_save; ++i) {
     const prem_array *array = &schedule->arrays[i];
@@ -347,9 +437,15 @@ static int judge_rows(const prem_result *result, const prem_schedule *schedule, 
       tell_wrong(row, schedule);
       status = COMMAND_INVALID;
     }
-    if (strict && row->mode == PREM_MODE_TT && (row->late_releases || row->overruns)) {
+    const prem_preempted *apart = &row->preempted;
+    const int64_t late = row->late_releases + apart->late_releases;
+    const int64_t overruns = row->overruns + apart->overruns;
+    if (strict && row->mode == PREM_MODE_TT && (late || overruns)) {
       command_error("%s: %" PRId64 " late releases and %" PRId64 " overruns (--strict)", row->label,
-                    row->late_releases, row->overruns);
+                    late, overruns);
+      if (apart->late_releases || apart->overruns)
+        command_error("  of these in preempted runs: %" PRId64 " and %" PRId64,
+                      apart->late_releases, apart->overruns);
       status = COMMAND_INVALID;
     }
   }
@@ -489,8 +585,11 @@ int measuring_run(measuring_options *options) {
   prem_compare_options compare = {.seed = options->seed,
                                   .max_records = options->no_records ? 0 : SAMPLING_MAX_RECORDS,
                                   .break_ns = options->break_ns,
-                                  .engine = options->engine};
+                                  .engine = options->engine,
+                                  .mix_preempted = options->with_preempted};
   status = judge_places(options, schedule);
+  if (status == COMMAND_DONE)
+    status = set_up_cpu(options, backend, &compare);
   if (status == COMMAND_DONE)
     status = choose_modes(options, schedule, backend, &compare);
   choose_repeats(options, schedule, backend, &compare);
@@ -500,6 +599,7 @@ int measuring_run(measuring_options *options) {
     status = COMMAND_INVALID;
   if (status == COMMAND_DONE) {
     tell_replaced(options, schedule);
+    tell_duration(&compare, schedule, backend);
     status = open_and_measure(options, &compare, schedule, backend);
   }
   prem_schedule_free(schedule);

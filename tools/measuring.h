@@ -4,6 +4,8 @@
 
 #include "tools/sampling.h"
 
+enum { MEASURING_MOST_CORES = 4096 };
+
 typedef struct measuring_options {
   const char *file, *backend, *profile;
   const char *trace, *json;
@@ -16,9 +18,13 @@ typedef struct measuring_options {
   prem_scenario scenario;
   bool scenario_given;
   bool strict;
-  int64_t break_ns; /* 0: none */
-  bool no_records;  /* keep no raw records: counts alone */
-  bool no_save;     /* leave the `save`s of the file alone */
+  int64_t break_ns;                    /* 0: none */
+  bool no_records;                     /* keep no raw records: counts alone */
+  int32_t cores[MEASURING_MOST_CORES]; /* the blocks' threads run on them; on cpu alone */
+  int32_t core_count, fifo_priority;   /* 0: not given */
+  bool lock_memory;
+  bool with_preempted;
+  bool no_save; /* leave the `save`s of the file alone */
   bool save_anywhere;
   prem_engine engine;
   uint64_t seed;

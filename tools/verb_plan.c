@@ -265,6 +265,19 @@ static void note_plan(const prem_schedule *schedule, const prem_plan_report *rep
                  schedule->name, report->kept, report->moved, report->added, report->removed);
 }
 
+/* The longest time of a machine that was disturbed leaves no room for a plan. */
+static void advise_on_times(const plan_options *options, const prem_diag *diag) {
+  prem_schedule *schedule = NULL;
+  if (!prem_diag_has(diag, 43) || !strcmp(options->file, "-"))
+    return;
+  prem_schedule_load(options->file, options->profile, &schedule, NULL);
+  if (schedule && schedule->profile_count > 0)
+    command_note("some times come from a profile: where a wcet_ns of it is far above the usual "
+                 "times, since the machine was disturbed, measure it again with `ttprem profile "
+                 "--quantile 99.9`, or on cores that nobody else uses");
+  prem_schedule_free(schedule);
+}
+
 static int plan(prem_schedule *schedule, const plan_options *options) {
   prem_plan_options search = options->search;
   search_progress shown = {.search = &search, .name = schedule->name};
@@ -282,8 +295,10 @@ static int plan(prem_schedule *schedule, const plan_options *options) {
   int status = command_take_plan(schedule, NULL, result, made, diag);
   if (status == COMMAND_DONE)
     status = save(schedule, options->output);
-  else
+  else {
+    advise_on_times(options, diag);
     prem_schedule_set_plan(schedule, NULL);
+  }
   int drawn = status == COMMAND_DONE ? command_draw_plan(schedule, options->picture) : status;
   if (options->json && !command_write_json(options->json, report_json(schedule, &report, diag)))
     status = COMMAND_INVALID;
@@ -324,6 +339,8 @@ static int plan_file(plan_options *options) {
     if (status == COMMAND_DONE && !command_keep_apart(kept, &outputs))
       status = COMMAND_USAGE;
   }
+  if (status != COMMAND_DONE)
+    advise_on_times(options, diag);
   if (status != COMMAND_DONE && status != COMMAND_USAGE && options->json)
     command_write_json(options->json, refusal_json(diag));
   prem_diag_free(diag);

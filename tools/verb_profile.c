@@ -2,9 +2,11 @@
 #include "tools/observing.h"
 #include "ttprem/profile.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { KEY_TIMES = 512, KEY_REGULATED, KEY_STEADY, KEY_MARGIN };
+enum { KEY_TIMES = 512, KEY_REGULATED, KEY_STEADY, KEY_MARGIN, KEY_QUANTILE };
 
 typedef struct profile_options {
   observing_options common;
@@ -12,6 +14,7 @@ typedef struct profile_options {
   prem_profile_company times;
   bool times_given, regulated, steady;
   int64_t margin_pct;
+  double quantile; /* 0: not given */
 } profile_options;
 
 static prem_profile_company parse_times(struct argp_state *state, const char *text) {
@@ -21,6 +24,18 @@ static prem_profile_company parse_times(struct argp_state *state, const char *te
       return (prem_profile_company)which;
   argp_error(state, "--times: '%s' is none of alone, company, planned", text);
   return PREM_PROFILE_ALONE;
+}
+
+/* "99.9" is 0.999; "longest" 1. */
+static double parse_quantile(struct argp_state *state, const char *text) {
+  char *end = NULL;
+  if (!strcmp(text, "longest"))
+    return 1;
+  const double percent = strtod(text, &end);
+  if (end == text || *end || !(percent >= 50) || !(percent <= 99.9999))
+    argp_error(state, "--quantile: '%s' is neither `longest` nor a percentage from 50 to 99.9999",
+               text);
+  return percent / 100;
 }
 
 static error_t parse(int key, char *text, struct argp_state *state) {
@@ -44,6 +59,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case KEY_MARGIN:
     options->margin_pct = command_parse_int(state, "--margin", text, 0, 10000);
+    return 0;
+  case KEY_QUANTILE:
+    options->quantile = parse_quantile(state, text);
     return 0;
   case ARGP_KEY_END:
     if (!options->output)
@@ -75,7 +93,13 @@ static const struct argp_option options_list[] = {
     {.name = "margin",
      .key = KEY_MARGIN,
      .arg = "PERCENT",
-     .doc = "room in wcet_ns above the longest time seen; default 0"},
+     .doc = "room in wcet_ns above the longest time seen, or the quantile; default 0"},
+    {.name = "quantile",
+     .key = KEY_QUANTILE,
+     .arg = "PERCENT",
+     .doc = "wcet_ns bounds the time that so many phases do not exceed, with 95 % confidence; or "
+            "`longest`. Default: the longest time, on a disturbed machine 99.9 or 99, whichever "
+            "there are samples for"},
     {0}};
 static const struct argp_child children[] = {{.argp = &observing_argp}, {0}};
 static const struct argp argp = {
@@ -110,6 +134,23 @@ static int plan_any_order(prem_schedule *schedule, const prem_machine *machine) 
   return status;
 }
 
+/* What the windows of a machine that was disturbed are good for. */
+static void advise(const profile_options *options, const prem_profile *profile) {
+  if (profile->preempted > 0)
+    command_note("something else took a core in %" PRId64 " runs, which are left out%s",
+                 profile->preempted,
+                 profile->all_preempted ? ", but for phases that have no other times" : "");
+  if (profile->quantile > 0)
+    command_note("wcet_ns bounds the time that %g %% of phases do not exceed; the others will "
+                 "overrun: give --margin, or measure on cores that nobody else uses",
+                 100 * profile->quantile);
+  if (profile->quantile_short)
+    command_note("some phase has too few times for that: its longest is taken; --repeat more");
+  if (profile->quantile == 0 && !profile->valid && options->quantile == 0)
+    command_note("too few samples for a quantile: wcet_ns is the longest time of a disturbed "
+                 "machine, and may be far above the usual; --repeat more");
+}
+
 static int write_profile(const profile_options *options, const prem_profile *profile,
                          const char *name) {
   const bool stdout_taken = !strcmp(options->output, "-");
@@ -124,6 +165,7 @@ static int write_profile(const profile_options *options, const prem_profile *pro
   }
   if (!profile->valid)
     command_note("the profile is marked invalid: %s", profile->disturbed);
+  advise(options, profile);
   prem_diag *diag = prem_diag_new();
   int status =
       sampling_failed(prem_profile_write(profile, options->output, diag), diag, options->output);
@@ -141,6 +183,7 @@ static int measure(const profile_options *options, const prem_schedule *schedule
                                     .times = options->times,
                                     .regulated = options->regulated,
                                     .steady = options->steady,
+                                    .quantile = options->quantile,
                                     .margin_pct = (double)options->margin_pct,
                                     .stop = &command_stop};
   observing_counts(&options->common, schedule, backend, &profiling.scenario, &profiling.samples,

@@ -3,6 +3,7 @@
 
 #include "measure/disturbance.h"
 #include "measure/observe.h"
+#include "measure/quantile.h"
 #include "measure/tail.h"
 
 #include <inttypes.h>
@@ -73,6 +74,7 @@ static prem_status measure(profiling *all) {
                                         .discard = options->discard,
                                         .seed = options->seed,
                                         .max_records = options->max_records,
+                                        .preempted_apart = true,
                                         .engine = options->engine,
                                         .stop = options->stop,
                                         .progress = after_turn,
@@ -119,15 +121,48 @@ static int64_t bandwidth_ns(const profiling *all, const prem_task *task, prem_ph
   return rate > 0 ? (int64_t)ceil(bytes * 1e9 / rate) : 0;
 }
 
+static const prem_times no_times;
+
+/* The times that count for a WCET, as two lists: steady and cold ones. Where all runs were
+ * preempted, those are all there is. */
+typedef struct times_that_count {
+  const prem_times *steady, *cold;
+} times_that_count;
+
+static times_that_count times_of(const profiling *all, prem_profile_company company, int32_t t,
+                                 int phase) {
+  const prem_observed_phase *seen = phase_in(all, company, t, phase);
+  const bool takes_cold = all->result->counts_cold || seen->steady.count == 0;
+  if (seen->steady.count + seen->cold.count == 0)
+    return (times_that_count){&seen->preempted, &no_times};
+  return (times_that_count){&seen->steady, takes_cold ? &seen->cold : &no_times};
+}
+
+static int64_t longest_of(const profiling *all, prem_profile_company company, int32_t t,
+                          int phase) {
+  const times_that_count times = times_of(all, company, t, phase);
+  const double share = all->result->quantile;
+  if (share > 0)
+    return prem_quantile_bound(times.steady, times.cold, share, PREM_PROFILE_CONFIDENCE);
+  return larger(times.steady->max_ns, times.cold->max_ns);
+}
+
 static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_phase *out) {
   const prem_profile_options *options = all->options;
   const prem_profile_company company = options->times;
-  /* what was seen alone can happen in any company */
-  int64_t longest_ns = larger(out->steady_ns[company].max, out->steady_ns[PREM_PROFILE_ALONE].max);
-  if (all->result->counts_cold || out->steady_ns[company].count == 0)
-    longest_ns = larger(longest_ns, out->cold_ns[company].max);
-  if (out->steady_ns[company].count + out->cold_ns[company].count == 0)
+  const prem_observed_phase *seen = phase_in(all, company, t, phase);
+  const prem_observed_phase *alone = phase_in(all, PREM_PROFILE_ALONE, t, phase);
+  if (seen->steady.count + seen->cold.count + seen->preempted.count == 0)
     return;
+  /* what was seen alone can happen in any company */
+  const int64_t longest_ns =
+      larger(longest_of(all, company, t, phase),
+             alone->steady.count > 0 ? longest_of(all, PREM_PROFILE_ALONE, t, phase) : 0);
+  out->longest_ns = larger(larger(seen->preempted.max_ns, alone->preempted.max_ns), longest_ns);
+  out->longest_ns = larger(larger(seen->steady.max_ns, alone->steady.max_ns), out->longest_ns);
+  if (all->result->counts_cold)
+    out->longest_ns = larger(seen->cold.max_ns, out->longest_ns);
+  all->result->all_preempted |= seen->steady.count + seen->cold.count == 0;
   const double with_room = (double)longest_ns * (1 + options->margin_pct / 100);
   out->wcet_ns = larger((int64_t)ceil(with_room), larger(all->result->machine.dispatch_ns, 1));
   if (options->regulated && phase != PREM_COMPUTE) {
@@ -173,8 +208,44 @@ static void fold_joined(const profiling *all, int32_t t) {
     task->joined_busy_ns = busy_ns;
 }
 
+/* Do the samples of all phases bound this quantile? */
+static bool all_bound(const profiling *all, double share) {
+  for (int32_t i = 0; i < all->schedule->task_count * PREM_PHASE_COUNT; ++i) {
+    const times_that_count times =
+        times_of(all, all->options->times, i / PREM_PHASE_COUNT, i % PREM_PHASE_COUNT);
+    const int64_t count = times.steady->count + times.cold->count;
+    if (count > 0 && prem_quantile_above(count, share, PREM_PROFILE_CONFIDENCE) < 0)
+      return false;
+  }
+  return true;
+}
+
+/* The longest time of a quiet machine is the best that is known; that of a disturbed one says what
+ * else it did. */
+static double choose_quantile(const profiling *all) {
+  static const double shares[] = {0.999, 0.99};
+  const double asked = all->options->quantile;
+  if (asked > 0)
+    return asked < 1 ? asked : 0;
+  for (size_t i = 0; !all->result->valid && i < sizeof shares / sizeof shares[0]; ++i)
+    if (all_bound(all, shares[i]))
+      return shares[i];
+  return 0;
+}
+
+static void count_preempted(const profiling *all) {
+  for (int32_t i = 0; i <= all->schedule->task_count; ++i)
+    for (int m = 0; m < PREM_MODE_COUNT; ++m)
+      all->result->preempted += all->parties[i].observed[m].preempted;
+}
+
 static prem_status fold(const profiling *all) {
   prem_status status = PREM_OK;
+  all->result->valid = prem_disturbance_none(all->disturbance, all->options->samples,
+                                             all->result->disturbed, sizeof all->result->disturbed);
+  all->result->quantile = choose_quantile(all);
+  all->result->quantile_short = all->result->quantile > 0 && !all_bound(all, all->result->quantile);
+  count_preempted(all);
   for (int32_t t = 0; t < all->schedule->task_count && status == PREM_OK; ++t) {
     memcpy(all->result->tasks[t].name, all->schedule->tasks[t].name,
            sizeof all->result->tasks[t].name);
@@ -184,8 +255,6 @@ static prem_status fold(const profiling *all) {
     for (int c = 0; c < PREM_PROFILE_COMPANY_COUNT; ++c)
       all->result->output_ok &= !observed_in(all, (prem_profile_company)c, t)->output_wrong;
   }
-  all->result->valid = prem_disturbance_none(all->disturbance, all->options->samples,
-                                             all->result->disturbed, sizeof all->result->disturbed);
   return status;
 }
 
@@ -327,6 +396,16 @@ static void add_notes(prem_findings *findings, const prem_profile *profile) {
       "Company: all tasks, each as fast as it can (mode free). Planned: all of them by "
       "the file's plan (mode tt).",
       profile->samples, profile->rounds);
+  if (profile->preempted > 0)
+    prem_findings_note(findings,
+                       "%" PRId64 " runs are left out, since the operating system took a core away "
+                       "in them; longest_ns in the profile has them.",
+                       profile->preempted);
+  if (profile->quantile > 0)
+    prem_findings_note(findings,
+                       "wcet_ns is an upper bound of the %g %% quantile, with a confidence of "
+                       "%g %%.",
+                       100 * profile->quantile, 100 * PREM_PROFILE_CONFIDENCE);
   prem_findings_note(findings, "A longest time seen is no bound; cold are the first tiles of each "
                                "block in a launch, warm-up included.");
   if (profile->valid)

@@ -34,6 +34,8 @@ static void write_phase(FILE *file, const prem_profile *profile, const prem_prof
   fprintf(file, "\n    %s: { wcet_ns = %" PRId64 "L;", prem_phase_name((prem_phase)number),
           phase->wcet_ns);
   write_known(file, "busy_ns", phase->busy_ns);
+  if (phase->longest_ns > phase->wcet_ns || profile->preempted > 0)
+    write_known(file, "longest_ns", phase->longest_ns);
   write_known(file, "alone_ns", phase->steady_ns[PREM_PROFILE_ALONE].max);
   write_known(file, "company_ns", phase->steady_ns[company].max);
   write_known(file, "planned_ns", phase->steady_ns[PREM_PROFILE_PLANNED].max);
@@ -53,6 +55,11 @@ static void write_joined(FILE *file, const prem_profile_task *task) {
 }
 
 static void write_all(FILE *file, const prem_profile *profile) {
+  if (profile->quantile > 0)
+    fprintf(file,
+            "# wcet_ns bounds the time that %g %% of phases do not exceed, with a confidence of "
+            "%g %%; longest_ns is the\n# longest that was seen.\n",
+            100 * profile->quantile, 100 * PREM_PROFILE_CONFIDENCE);
   fprintf(file,
           "# Longest times of %" PRId64 " runs alone and in company, by ttprem %s. They are no "
           "bound: wcet_ns is\n# what plans are made with, all else is for the reader.\n"
@@ -66,6 +73,11 @@ static void write_all(FILE *file, const prem_profile *profile) {
   fprintf(file, "valid = %s;\n", profile->valid ? "true" : "false");
   if (!profile->valid)
     write_text(file, "disturbed", profile->disturbed);
+  if (profile->quantile > 0)
+    fprintf(file, "quantile = %.17g;\nconfidence = %g;\n", profile->quantile,
+            PREM_PROFILE_CONFIDENCE);
+  if (profile->preempted > 0)
+    fprintf(file, "preempted_runs = %" PRId64 "L;\n", profile->preempted);
   if (profile->machine.dispatch_ns > 0)
     fprintf(file, "dispatch_ns = %" PRId64 "L;\n", profile->machine.dispatch_ns);
   if (profile->machine.precedence_ns > 0)

@@ -127,6 +127,24 @@ typedef struct prem_break {
   int64_t release_ns; /* from the start of its hyperperiod */
 } prem_break;
 
+/** A counted sample during which the operating system took a core away. */
+typedef struct prem_preempted_sample {
+  int64_t after;       /* so many samples counted before it, preempted ones left out */
+  int64_t makespan_ns; /* its own */
+  int64_t away_ns;     /* the longest that a block was without its core */
+} prem_preempted_sample;
+
+/** On cpu: samples that are told apart, since they speak of the machine's other work. They are in
+ *  none of a row's other numbers unless they are `mixed` in. */
+typedef struct prem_preempted {
+  bool watched;      /* somebody looked: cpu, and no more blocks than cores */
+  bool mixed;        /* counted among the others as well */
+  bool counts_mixed; /* raw records were lost, so that releases, overruns and phases are of all */
+  int64_t count, longest_away_ns, makespan_max_ns;
+  int64_t releases, late_releases, overruns; /* in them */
+  prem_preempted_sample *samples;            /* [count], in the order of execution */
+} prem_preempted;
+
 /** One mode of one schedule on one backend. In mode copy nothing is computed: no response times, no
  *  padding, no verdict. */
 typedef struct prem_row {
@@ -136,7 +154,7 @@ typedef struct prem_row {
   char backend[16];
   prem_scenario scenario;
   prem_exclusivity exclusivity;
-  int64_t repeats; /* samples counted: runs, or hyperperiods when resident */
+  int64_t repeats; /* samples counted: runs, or hyperperiods when resident; preempted ones apart */
   int64_t discarded;
   prem_summary makespan_ns;
   prem_padding padded;    /* of the makespan */
@@ -166,6 +184,7 @@ typedef struct prem_row {
   int64_t *samples_ns; /* [repeats]: makespan of each counted sample, in the order of execution */
   int64_t *response_samples_ns; /* [repeats][job_count], jobs as in prem_trace.first_job */
   int64_t job_count;            /* of all tasks in a hyperperiod */
+  prem_preempted preempted;
   prem_trace *example;  /* the counted raw records of the first counted run, sorted; may be NULL */
   int64_t example_run;  /* with which hyperperiod they begin */
   prem_kept_run worst;  /* of those with raw records: in which a release came latest, or, in a mode
@@ -212,9 +231,11 @@ typedef struct prem_compare_options {
   uint64_t seed;       /* of the order of the modes */
   int64_t max_records; /* raw records kept of one run */
   prem_engine engine;
-  bool times_only;  /* look for no violations, no causes of lateness, keep no example; traces come
-                       unsorted: for measurements that take many short turns */
-  int64_t break_ns; /* a counted release later than this ends it after its launch; 0: none does */
+  prem_cpu_setup cpu;
+  bool mix_preempted; /* count samples that the system preempted among the others, too */
+  bool times_only;    /* look for no violations, no causes of lateness, keep no example; traces come
+                         unsorted: for measurements that take many short turns */
+  int64_t break_ns;   /* a counted release later than this ends it after its launch; 0: none does */
   const volatile sig_atomic_t *stop; /* not 0 ends it; may be NULL */
   /** Called after every run, discarded ones included: done of all (0: not known beforehand); may be
    *  NULL. */

@@ -24,12 +24,15 @@ typedef enum prem_profile_company {
   PREM_PROFILE_COMPANY_COUNT
 } prem_profile_company;
 
+#define PREM_PROFILE_CONFIDENCE 0.95 /* one-sided, of the bounds of quantiles */
+
 typedef struct prem_profile_phase {
   prem_summary steady_ns[PREM_PROFILE_COMPANY_COUNT];
   prem_summary cold_ns[PREM_PROFILE_COMPANY_COUNT]; /* warm-up, and each block's first tile */
   prem_tail tail[PREM_PROFILE_COMPANY_COUNT];
-  int64_t wcet_ns; /* for the profile; 0: not measured */
-  int64_t busy_ns; /* 0: as wcet_ns */
+  int64_t wcet_ns;    /* for the profile; 0: not measured */
+  int64_t longest_ns; /* of all times that count for it, preempted runs included */
+  int64_t busy_ns;    /* 0: as wcet_ns */
 } prem_profile_phase;
 
 typedef struct prem_profile_task {
@@ -44,6 +47,11 @@ typedef struct prem_profile {
   prem_machine machine;
   int64_t samples, rounds; /* of each task alone, and of all */
   uint64_t seed;           /* of the order of the turns */
+  double quantile;         /* of which wcet_ns is an upper bound; 0: it is the longest time */
+  bool quantile_short;     /* some phase has too few times for it: their longest is taken */
+  int64_t preempted;       /* runs in which a core was taken away: their times are in longest_ns
+                              alone */
+  bool all_preempted;      /* of some phase there are no other times: they count for wcet_ns */
   bool counts_cold;        /* no warm-up: first tiles count in wcet_ns */
   bool valid;              /* false: the machine was disturbed while measuring */
   char disturbed[512];     /* by what; "" when valid */
@@ -62,8 +70,11 @@ typedef struct prem_profile_options {
   prem_profile_company times; /* which of them the WCETs are; planned ones are measured for that */
   bool regulated;             /* busy_ns from bytes and the machine's bandwidth */
   bool steady;                /* the WCETs leave cold tiles out, warm-up or not */
-  double margin_pct;          /* room above the longest time seen */
-  double probability;         /* of the estimates; 0: 1e-6 */
+  double margin_pct;          /* room above that time */
+  double quantile; /* wcet_ns bounds it, with PREM_PROFILE_CONFIDENCE; 1: it is the longest time; 0:
+                      the longest, but on a disturbed machine the 0.999 or 0.99 quantile, whichever
+                      all phases have the samples for */
+  double probability;                                         /* of the estimates; 0: 1e-6 */
   const volatile sig_atomic_t *stop;                          /* not 0 ends it; may be NULL */
   void (*progress)(void *context, int64_t done, int64_t all); /* may be NULL */
   void *progress_context;

@@ -27,6 +27,15 @@ typedef enum prem_engine {
 
 enum { PREM_SETUP_BYTES = 192 }; /* see prem_session_setup() */
 
+/** How the threads of the cpu backend run. All zeros: one of every core before the second of any,
+ * and scheduled as the caller is. Other backends take no notice. */
+typedef struct prem_cpu_setup {
+  const int32_t *cores; /* [core_count] different ones, by the system's numbers, at least one a
+                           thread; NULL: as above */
+  int32_t core_count;
+  int32_t fifo_priority; /* SCHED_FIFO, 1 to 99; 0: as the caller */
+} prem_cpu_setup;
+
 typedef struct prem_run_request {
   prem_mode mode;
   int64_t hyperperiods;              /* back to back, at least 1 */
@@ -34,6 +43,7 @@ typedef struct prem_run_request {
   const volatile sig_atomic_t *stop; /* non-zero ends the run within a second; may be NULL */
   int64_t timeout_ns;                /* no block makes progress for so long: the watchdog; 0: 5 s */
   prem_engine engine;
+  prem_cpu_setup cpu;
 } prem_run_request;
 
 /** What prem_session_verify() found. */

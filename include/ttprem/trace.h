@@ -65,6 +65,9 @@ typedef struct prem_trace {
   int64_t hyperperiods; /* completed by every block */
   int64_t launch_ns;    /* host time from the call to S; -1: not measured */
   bool oversubscribed;  /* more blocks than the machine runs at once */
+  /* [hyperperiod]: the longest that a block was without its core in it; 0: none was; -1: not known,
+   * as on every backend but cpu. docs/timing-method.md says what is seen. */
+  int64_t *away_ns;
 } prem_trace;
 
 PREM_EXTERN_C_BEGIN

@@ -27,10 +27,13 @@ static void warn_of_short_wcet(prem_reader *reader, const config_setting_t *valu
                 wcet_ns, measured, measured_ns);
 }
 
-static void read_values(prem_reader *reader, const config_setting_t *group, profile_entry *out) {
+/* @param by_quantile  a window may be shorter than the longest time: that was chosen */
+static void read_values(prem_reader *reader, const config_setting_t *group, bool by_quantile,
+                        profile_entry *out) {
   /* all but the first two are for the reader of the file */
-  static const char *const keys[] = {"wcet_ns",    "busy_ns", "alone_ns", "company_ns",
-                                     "planned_ns", "cold_ns", "tail_ns",  NULL};
+  static const char *const keys[] = {"wcet_ns",  "busy_ns",    "longest_ns",
+                                     "alone_ns", "company_ns", "planned_ns",
+                                     "cold_ns",  "tail_ns",    NULL};
   for (int phase = 0; phase <= PREM_PHASE_COUNT; ++phase) {
     const char *name = phase < PREM_PHASE_COUNT ? prem_phase_name((prem_phase)phase) : "joined";
     const config_setting_t *values =
@@ -43,7 +46,7 @@ static void read_values(prem_reader *reader, const config_setting_t *group, prof
     for (const char *const *key = &keys[2]; *key; ++key) {
       int64_t told_ns = 0;
       prem_read_time(reader, values, *key, PREM_TIME_OFFSET, &told_ns);
-      if (strcmp(*key, "alone_ns") == 0)
+      if (strcmp(*key, "alone_ns") == 0 && !by_quantile)
         warn_of_short_wcet(reader, values, *key, told_ns, out->phase[phase].wcet_ns);
     }
     if (out->phase[phase].wcet_ns > 0 && out->phase[phase].busy_ns > out->phase[phase].wcet_ns)
@@ -136,17 +139,15 @@ static void read_machine(prem_reader *of_profile, const config_setting_t *root) 
 /* `reader` reads the schedule, `of_profile` the profile. */
 static void read_profile(prem_reader *reader, prem_reader *of_profile, const char *profile,
                          const config_setting_t *root, bool *is_named) {
-  static const char *const root_keys[] = {"version",
-                                          "machine",
-                                          "valid",
-                                          "disturbed",
-                                          "dispatch_ns",
-                                          "precedence_ns",
-                                          "bandwidth_bytes_per_s",
-                                          "tasks",
-                                          NULL};
+  static const char *const root_keys[] = {"version",        "machine",
+                                          "valid",          "disturbed",
+                                          "quantile",       "confidence",
+                                          "preempted_runs", "dispatch_ns",
+                                          "precedence_ns",  "bandwidth_bytes_per_s",
+                                          "tasks",          NULL};
   static const char *const keys[] = {"name", "prefetch", "compute", "writeback", "joined", NULL};
   int64_t version = 1;
+  const bool by_quantile = config_setting_get_member(root, "quantile") != NULL;
   prem_read_known_keys(of_profile, root, root_keys);
   read_machine(of_profile, root);
   warn_of_disturbance(of_profile, root);
@@ -167,7 +168,7 @@ static void read_profile(prem_reader *reader, prem_reader *of_profile, const cha
     if (!group)
       continue;
     prem_read_known_keys(of_profile, group, keys);
-    read_values(of_profile, group, &entry);
+    read_values(of_profile, group, by_quantile, &entry);
     if (prem_read_name(of_profile, group, "name", true, name))
       apply_to_tasks(reader, profile, name, &entry, is_named);
   }

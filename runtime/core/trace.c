@@ -69,7 +69,8 @@ prem_status prem_trace_new(const prem_schedule *schedule, int64_t hyperperiods, 
     trace->records = touched(trace->record_capacity, sizeof *trace->records);
     trace->job_end_ns = touched(capped_product(hyperperiods, trace->job_count), sizeof(int64_t));
     trace->cells = touched((int64_t)trace->task_count * PREM_PHASE_COUNT, sizeof *trace->cells);
-    if (!trace->records || !trace->job_end_ns || !trace->cells)
+    trace->away_ns = touched(hyperperiods, sizeof *trace->away_ns);
+    if (!trace->records || !trace->job_end_ns || !trace->cells || !trace->away_ns)
       status = PREM_ERR_MEMORY;
   }
   if (status) {
@@ -88,6 +89,7 @@ void prem_trace_free(prem_trace *trace) {
   free(trace->records);
   free(trace->cells);
   free(trace->job_end_ns);
+  free(trace->away_ns);
   free(trace);
 }
 
@@ -103,6 +105,8 @@ void prem_trace_clear(prem_trace *trace) {
   int64_t ends = trace->hyperperiod_capacity * trace->job_count;
   for (int64_t i = 0; i < ends; ++i)
     trace->job_end_ns[i] = -1;
+  for (int64_t h = 0; h < trace->hyperperiod_capacity; ++h)
+    trace->away_ns[h] = -1;
 }
 
 /* ---- counts --------------------------------------------------------------------------------- */

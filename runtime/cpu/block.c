@@ -227,6 +227,7 @@ void prem_cpu_run_block(prem_cpu_block *block) {
     for (const prem_record *record; (record = next_record(block->program, &at, &count));)
       if (!execute(block, h, record, count))
         return;
+    prem_cpu_away_look(block, h);
   }
 }
 

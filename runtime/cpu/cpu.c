@@ -159,6 +159,8 @@ static void reset_run(prem_cpu *cpu, const prem_run_request *request, prem_trace
   atomic_store(&cpu->arrived.value, 0);
   atomic_store(&cpu->abort.value, PREM_CPU_GO_ON);
   prem_cpu_tokens_reset(&cpu->tokens);
+  for (int64_t h = 0; h < request->hyperperiods && !cpu->oversubscribed; ++h)
+    trace->away_ns[h] = 0;
   for (int32_t t = 0; t < schedule->task_count; ++t)
     for (int32_t p = 0; p < schedule->tasks[t].block_count; ++p)
       atomic_store(&cpu->jobs_done[t][p].value, 0);
@@ -224,7 +226,9 @@ static prem_status cpu_open(const prem_program *program, prem_arrays *arrays,
 static prem_status run_blocks(prem_cpu *cpu, const prem_run_request *request, prem_trace *trace,
                               prem_diag *diag) {
   prem_recorder *recorders;
-  prem_status status = prem_recorders_new(cpu->program, request, trace, &recorders);
+  prem_status status = prem_cpu_set_up(cpu, &request->cpu, diag);
+  if (status == PREM_OK)
+    status = prem_recorders_new(cpu->program, request, trace, &recorders);
   if (status != PREM_OK)
     return status;
   reset_run(cpu, request, trace, recorders);
@@ -240,6 +244,8 @@ static prem_status run_tasks(cpu_session *session, const prem_run_request *reque
   if (!session->tasks)
     status = new_team(session->blocks->program, session->blocks->arrays, session->cores, true,
                       &session->tasks, diag);
+  if (status == PREM_OK)
+    status = prem_cpu_set_up(session->tasks, &request->cpu, diag);
   if (status != PREM_OK)
     return status;
   prem_cpu_whole_load(session->tasks);

@@ -4,8 +4,10 @@
  *
  *   cpu.c          opening, running, closing
  *   runtime/cpu/team.c     the threads: start, gate, common start, end
+ *   runtime/cpu/setup.c    which cores, and how the threads are scheduled, where the caller says so
  *   runtime/cpu/watch.c    the caller's thread during a run: the watchdog
  *   runtime/cpu/wait.c     how threads wait, for time and for each other
+ *   runtime/cpu/away.c     whether the operating system took a thread's core away
  *   runtime/cpu/block.c    a block: executing its records
  *   runtime/cpu/tokens.c   the tokens of mode lock
  *   runtime/cpu/untiled.c  mode legacy: a task on a thread of its own
@@ -21,6 +23,7 @@
  *   from block to block.
  * - the trace's job ends: the largest over the blocks of a task, each of which raises it;
  *   final, and so readable, for whom has acquired the jobs_done of all of them. Relaxed.
+ * - the trace's away_ns: the largest over the threads, each of which raises it. Relaxed.
  * - records_done, waits_until_ns: progress, for the watchdog's eyes only. Relaxed.
  * - stage: COMPUTING is left by compare-and-swap, either by the block or by the watchdog that gives
  *   it up: exactly one of them may touch the session's memory afterwards.
@@ -128,6 +131,11 @@ typedef struct prem_cpu_kernel {
 
 typedef struct prem_cpu prem_cpu;
 
+/** What the system had given a thread at an instant. */
+typedef struct prem_cpu_look {
+  int64_t at_ns, cpu_ns; /* clock; time on a core since the thread began */
+} prem_cpu_look;
+
 /** A thread: a block, or in mode legacy a task. */
 typedef struct prem_cpu_block {
   _Alignas(2 * PREM_CPU_LINE_BYTES) _Atomic int64_t records_done;
@@ -146,6 +154,7 @@ typedef struct prem_cpu_block {
   int64_t origin_ns;                                                   /* S */
   int64_t phases_done[PREM_PHASE_COUNT];                               /* since S */
   uint8_t in_buffers[PREM_MAX_BUFFERS], out_buffers[PREM_MAX_BUFFERS]; /* prem_turn_buffers() */
+  prem_cpu_look last_look;                                             /* away.c */
 } prem_cpu_block;
 
 /** The first wrong thing that a block sees; whoever swaps `claimed` writes the rest. */
@@ -196,6 +205,8 @@ struct prem_cpu {
 prem_status prem_cpu_team_start(prem_cpu *cpu, prem_diag *diag);
 void prem_cpu_team_stop(prem_cpu *cpu);
 void prem_cpu_team_launch(prem_cpu *cpu);
+/** Put the parked threads where the caller wants them. PREM_ERR_UNAVAILABLE: not permitted. */
+prem_status prem_cpu_set_up(prem_cpu *cpu, const prem_cpu_setup *setup, prem_diag *diag);
 /** Give up one's ownership of what computes may touch. */
 void prem_cpu_release(prem_cpu *cpu);
 /** Launch, watch until every thread is home or given up, and say what came of it. */
@@ -224,6 +235,14 @@ bool prem_cpu_wait_for_predecessors(const prem_cpu_block *block, int64_t hyperpe
 /** A record's job has ended on the block at `position` of its task's list. */
 void prem_cpu_publish_job(const prem_cpu *cpu, int64_t hyperperiod, const prem_record *record,
                           int32_t position, int64_t end_ns);
+
+/* ---- away (away.c) ---------------------------------------------------------------------- */
+
+/** From here on the thread looks whether its core is taken away. */
+void prem_cpu_away_begin(prem_cpu_block *block);
+/** The thread's part of a hyperperiod is over: raise the trace's away_ns if its core was taken away
+ * since the last look. Says nothing where threads share cores: they hand them on themselves. */
+void prem_cpu_away_look(prem_cpu_block *block, int64_t hyperperiod);
 
 /* ---- what threads do ------------------------------------------------------------------------ */
 

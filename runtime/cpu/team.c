@@ -83,8 +83,10 @@ static void *run_thread(void *argument) {
     pthread_mutex_unlock(&cpu->mutex);
   }
   while (wait_at_gate(block, &launches_seen)) {
-    if (agree_on_start(block))
+    if (agree_on_start(block)) {
+      prem_cpu_away_begin(block);
       cpu->run_thread(block);
+    }
     if (atomic_load_explicit(&block->stage, memory_order_relaxed) == PREM_CPU_LOST) {
       free(block->scratch); /* the caller has gone on without this thread */
       prem_cpu_release(cpu);

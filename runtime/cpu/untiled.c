@@ -98,8 +98,10 @@ static bool run_job(prem_cpu_block *thread, int64_t hyperperiod, int32_t job) {
 }
 
 void prem_cpu_run_task(prem_cpu_block *thread) {
-  for (int64_t h = 0; h < thread->cpu->request->hyperperiods; ++h)
+  for (int64_t h = 0; h < thread->cpu->request->hyperperiods; ++h) {
     for (int32_t job = 0; job < thread->records; ++job)
       if (!run_job(thread, h, job))
         return;
+    prem_cpu_away_look(thread, h);
+  }
 }

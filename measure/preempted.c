@@ -1,0 +1,107 @@
+/* Preempted hyperperiods told apart: see preempted.h. */
+#include "measure/preempted.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/slot_order.h"
+
+int64_t prem_preempted_count(const prem_trace *trace, int64_t discard) {
+  int64_t count = 0;
+  for (int64_t h = discard; h < trace->hyperperiods; ++h)
+    count += prem_is_preempted(trace, h);
+  return count;
+}
+
+int64_t prem_preempted_apart(prem_trace *trace) {
+  prem_trace_record *behind = malloc((size_t)(trace->record_count + 1) * sizeof *behind);
+  int64_t others = 0, preempted = 0;
+  if (!behind)
+    return -1;
+  for (int64_t i = 0; i < trace->record_count; ++i)
+    if (prem_is_preempted(trace, trace->records[i].hyperperiod))
+      behind[preempted++] = trace->records[i];
+    else
+      trace->records[others++] = trace->records[i];
+  memcpy(trace->records + others, behind, (size_t)preempted * sizeof *behind);
+  free(behind);
+  return others;
+}
+
+/* ---- counts --------------------------------------------------------------------------------- */
+
+static void clear_cells(prem_cell *cells, int32_t task_count) {
+  for (int32_t i = 0; i < task_count * PREM_PHASE_COUNT; ++i)
+    prem_cell_clear(&cells[i]);
+}
+
+/* Windows hold in tt alone. */
+static int64_t window_end_ns(const prem_schedule *schedule, const prem_slot *slots, int64_t count,
+                             const prem_trace_record *record, prem_mode mode) {
+  const prem_slot *slot =
+      mode == PREM_MODE_TT ? prem_slot_find(slots, count, record) : (const prem_slot *)NULL;
+  return slot ? record->hyperperiod * schedule->plan->hyperperiod_ns + slot->start_ns +
+                    slot->length_ns
+              : INT64_MAX;
+}
+
+static prem_status count_records(const prem_schedule *schedule, const prem_trace *trace,
+                                 int64_t discard, prem_mode mode, prem_cell *cells) {
+  prem_slot *slots = NULL;
+  int64_t count = 0;
+  const prem_status status = prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL);
+  if (status != PREM_OK)
+    return status;
+  qsort(slots, (size_t)count, sizeof *slots, prem_slot_order);
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    const prem_trace_record *record = &trace->records[i];
+    if (record->hyperperiod < discard || record->hyperperiod >= trace->hyperperiods ||
+        (record->flags & PREM_SLOT_WARMUP) || prem_is_preempted(trace, record->hyperperiod))
+      continue;
+    prem_cell_add(&cells[record->task * PREM_PHASE_COUNT + record->phase], record,
+                  window_end_ns(schedule, slots, count, record, mode), schedule->platform.late_ns);
+  }
+  free(slots);
+  return PREM_OK;
+}
+
+prem_status prem_preempted_recount(const prem_schedule *schedule, const prem_trace *trace,
+                                   int64_t discard, prem_mode mode, prem_cell *cells, bool *whole) {
+  const int64_t counted = trace->hyperperiods - discard;
+  const int64_t preempted = prem_preempted_count(trace, discard);
+  *whole = preempted == counted || trace->lost == 0;
+  if (!*whole || preempted == 0) {
+    memcpy(cells, trace->cells, (size_t)trace->task_count * PREM_PHASE_COUNT * sizeof *cells);
+    return PREM_OK;
+  }
+  clear_cells(cells, trace->task_count);
+  return preempted == counted ? PREM_OK : count_records(schedule, trace, discard, mode, cells);
+}
+
+/* ---- what a row says of them ---------------------------------------------------------------- */
+
+bool prem_preempted_note(prem_preempted *preempted, const prem_preempted_sample *sample) {
+  const int64_t count = preempted->count;
+  if ((count & (count - 1)) == 0) { /* full at every power of two */
+    const size_t room = count > 0 ? 2 * (size_t)count : 1;
+    prem_preempted_sample *grown = realloc(preempted->samples, room * sizeof *grown);
+    if (!grown)
+      return false;
+    preempted->samples = grown;
+  }
+  preempted->samples[preempted->count++] = *sample;
+  if (sample->away_ns > preempted->longest_away_ns)
+    preempted->longest_away_ns = sample->away_ns;
+  if (sample->makespan_ns > preempted->makespan_max_ns)
+    preempted->makespan_max_ns = sample->makespan_ns;
+  return true;
+}
+
+void prem_preempted_count_late(prem_preempted *preempted, const prem_trace *trace,
+                               const prem_cell *cells) {
+  for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i) {
+    preempted->releases += trace->cells[i].releases - cells[i].releases;
+    preempted->late_releases += trace->cells[i].late - cells[i].late;
+    preempted->overruns += trace->cells[i].overruns - cells[i].overruns;
+  }
+}

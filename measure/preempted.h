@@ -1,0 +1,38 @@
+/**
+ * Hyperperiods in which the operating system took a core away, told apart from the others: what
+ * they say is about the system's other work, not about the schedule.
+ */
+#ifndef TTPREM_MEASURE_PREEMPTED_H
+#define TTPREM_MEASURE_PREEMPTED_H
+
+#include "ttprem/measure.h"
+
+static inline bool prem_is_preempted(const prem_trace *trace, int64_t hyperperiod) {
+  return trace->away_ns[hyperperiod] > 0;
+}
+
+/** Of the hyperperiods that count. */
+int64_t prem_preempted_count(const prem_trace *trace, int64_t discard);
+
+/** Put the raw records of preempted hyperperiods behind all others, whose order stays. Returns how
+ *  many others there are; -1: out of memory. */
+int64_t prem_preempted_apart(prem_trace *trace);
+
+/**
+ * The trace's counts without its preempted hyperperiods.
+ *
+ * @param[out] cells   [task_count * 3]
+ * @param[out] *whole  false: records are lost, so the cells are the trace's, preempted ones
+ * included
+ */
+prem_status prem_preempted_recount(const prem_schedule *schedule, const prem_trace *trace,
+                                   int64_t discard, prem_mode mode, prem_cell *cells, bool *whole);
+
+/** Note one sample in the row, the `after`-th of all that count. False: out of memory. */
+bool prem_preempted_note(prem_preempted *preempted, const prem_preempted_sample *sample);
+
+/** Add what a trace counted in its preempted hyperperiods: all that it counted without `cells`. */
+void prem_preempted_count_late(prem_preempted *preempted, const prem_trace *trace,
+                               const prem_cell *cells);
+
+#endif
