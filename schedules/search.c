@@ -376,11 +376,14 @@ typedef struct swap {
   int32_t first, second;
 } swap;
 
-static int64_t use_end(const prem_model *model, int32_t a, int32_t line, int64_t start) {
+/* When another activity leaves a line to this use; INT64_MIN: it is no rival. */
+static int64_t use_end(const prem_model *model, int32_t a, const prem_use *by, int64_t start) {
   const prem_activity *activity = &model->activities[a];
-  for (int32_t u = activity->first_use; u < activity->first_use + activity->use_count; ++u)
-    if (model->uses[u].line == line)
-      return start + model->uses[u].length;
+  for (int32_t u = activity->first_use; u < activity->first_use + activity->use_count; ++u) {
+    const prem_use *use = &model->uses[u];
+    if (use->line == by->line)
+      return use->owner < 0 || use->owner != by->owner ? start + use->length : INT64_MIN;
+  }
   return INT64_MIN;
 }
 
@@ -422,7 +425,8 @@ static draw draw_cause(search *s, const int64_t *start, int32_t a) {
     int32_t line = model->uses[u].line;
     for (int32_t i = model->first_user[line]; i < model->first_user[line + 1]; ++i) {
       int32_t other = model->users[i];
-      if (start[other] < start[a] && use_end(model, other, line, start[other]) == start[a])
+      if (start[other] < start[a] &&
+          use_end(model, other, &model->uses[u], start[other]) == start[a])
         see(s, &d, other, true, other, a);
     }
   }

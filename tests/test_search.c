@@ -3,21 +3,32 @@
 #include "planted.h"
 #include "running.h"
 
-static prem_schedule *planted_schedule(int32_t tiles, int32_t blocks, int64_t *optimum_ns) {
-  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
+/* What is printed becomes a schedule. */
+static FILE *begin_file(char *path) {
   int descriptor = mkstemps(path, 4);
   ck_assert_int_ge(descriptor, 0);
   FILE *file = fdopen(descriptor, "w");
-  planted_tile *drawn = (planted_tile *)malloc((size_t)tiles * sizeof *drawn);
-  ck_assert(file && drawn);
-  *optimum_ns = planted_draw(drawn, tiles, blocks, 11);
-  planted_print(file, drawn, tiles, blocks, 5);
-  free(drawn);
+  ck_assert(file);
+  return file;
+}
+
+static prem_schedule *end_file(FILE *file, const char *path) {
   fclose(file);
   prem_schedule *schedule = NULL;
   ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, NULL), PREM_OK);
   unlink(path);
   return schedule;
+}
+
+static prem_schedule *planted_schedule(int32_t tiles, int32_t blocks, int64_t *optimum_ns) {
+  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
+  FILE *file = begin_file(path);
+  planted_tile *drawn = (planted_tile *)malloc((size_t)tiles * sizeof *drawn);
+  ck_assert(drawn);
+  *optimum_ns = planted_draw(drawn, tiles, blocks, 11);
+  planted_print(file, drawn, tiles, blocks, 5);
+  free(drawn);
+  return end_file(file, path);
 }
 
 static prem_plan_report searched(prem_schedule *schedule, int64_t steps, uint64_t seed) {
@@ -54,6 +65,41 @@ START_TEST(planted_optima_are_nearly_reached) {
   assert_near(200, 8, 6000, 0.5);
   assert_near(500, 33, 2000, 0.5);
   assert_near(2000, 132, 200, 0.5);
+}
+END_TEST
+
+/* ---- gangs ---------------------------------------------------------------------------------- */
+
+static int64_t constructed_ns(const char *text) {
+  prem_schedule *schedule = schedule_from_text(text);
+  prem_plan *plan = NULL;
+  ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, NULL), PREM_OK);
+  prem_schedule_set_plan(schedule, plan);
+  assert_checked(schedule);
+  int64_t length_ns = plan->hyperperiod_ns;
+  prem_schedule_free(schedule);
+  return length_ns;
+}
+
+/* The constructive planner alone. */
+START_TEST(a_gang_is_no_rival_of_itself) {
+  ck_assert_int_eq(
+      constructed_ns(
+          "version = 1; name = \"t\"; platform: { blocks = 4; buffers = 2; resources = ("
+          " { name = \"memory\"; capacity = 1; per = \"task\"; },"
+          " { name = \"bus\"; capacity = 2; } ); };"
+          "tasks = ( { name = \"t\"; kernel = \"none\"; blocks = 4; tiles = 8;"
+          " prefetch: { wcet_ns = 5L; }; compute: { wcet_ns = 13L; demand: { bus = 1; }; };"
+          " writeback: { wcet_ns = 6L; }; } );"),
+      63);
+  ck_assert_int_eq(
+      constructed_ns("version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; resources = ("
+                     " { name = \"memory\"; capacity = 1; per = \"task\"; } ); };"
+                     "tasks = ( { name = \"t\"; kernel = \"none\"; blocks = 1; tiles = 8;"
+                     " prefetch: { wcet_ns = 10L; };"
+                     " compute: { wcet_ns = 10L; demand: { memory = 1; }; };"
+                     " writeback: { wcet_ns = 10L; }; } );"),
+      160);
 }
 END_TEST
 
@@ -239,6 +285,7 @@ int main(void) {
   TCase *all = tcase_create("all");
   tcase_set_timeout(all, 240);
   tcase_add_test(all, planted_optima_are_nearly_reached);
+  tcase_add_test(all, a_gang_is_no_rival_of_itself);
   tcase_add_test(all, equal_seeds_and_steps_give_equal_plans);
   tcase_add_test(all, a_project_is_planned_to_its_optimum);
   tcase_add_test(all, without_time_there_is_no_search);
