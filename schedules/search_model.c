@@ -428,15 +428,52 @@ static bool sort_givers(const building *b) {
   return true;
 }
 
+/* What the units alone let phases have of a resource at the same time: of those on one unit, the
+ * largest demand. */
+static int64_t most_at_once(const building *b, int32_t resource, int32_t *by_unit) {
+  const prem_platform *platform = &b->planning->schedule->platform;
+  const prem_model *model = b->model;
+  int64_t most = 0;
+  memset(by_unit, 0, 2 * (size_t)platform->blocks * sizeof *by_unit);
+  for (int32_t a = 0; a < model->count; ++a) {
+    const prem_activity *activity = &model->activities[a];
+    int32_t unit = -1, demand = 0;
+    for (int32_t u = activity->first_use; u < activity->first_use + activity->use_count; ++u) {
+      if (model->uses[u].line >= platform->resource_count)
+        unit = model->uses[u].line - platform->resource_count;
+      else if (model->uses[u].line == resource)
+        demand = model->uses[u].demand;
+    }
+    int32_t before = unit < 0 ? 0 : by_unit[unit];
+    if (unit >= 0 && demand > before)
+      by_unit[unit] = demand;
+    most += demand > before ? demand - before : 0;
+  }
+  return most;
+}
+
+/* Can a line be full? */
+static bool binds(const building *b, int32_t line, int32_t capacity, int32_t *by_unit) {
+  const prem_platform *platform = &b->planning->schedule->platform;
+  if (b->line_demand[line] <= capacity)
+    return false;
+  bool counted = line < platform->resource_count && !platform->resources[line].per_task;
+  return !counted || most_at_once(b, line, by_unit) > capacity;
+}
+
 /* Keep the lines that can be full. */
 static bool sort_lines(building *b) {
   prem_model *model = b->model;
   const prem_platform *platform = &b->planning->schedule->platform;
   int32_t lines = platform->resource_count + 2 * platform->blocks;
+  int32_t *by_unit = malloc((2 * (size_t)platform->blocks + 1) * sizeof *by_unit);
+  if (!by_unit)
+    return false;
   for (int32_t l = 0; l < lines; ++l) {
     int32_t capacity = l < platform->resource_count ? platform->resources[l].capacity : 1;
-    b->line_of[l] = b->line_demand[l] > capacity ? model->line_count++ : -1;
+    b->line_of[l] = binds(b, l, capacity, by_unit) ? model->line_count++ : -1;
   }
+  free(by_unit);
   model->line_capacity = malloc(((size_t)model->line_count + 1) * sizeof *model->line_capacity);
   model->first_user = calloc((size_t)model->line_count + 2, sizeof *model->first_user);
   model->users = malloc((size_t)(b->uses.count + 1) * sizeof *model->users);
