@@ -353,7 +353,8 @@ static bool cross(search *s) {
 
 /* ---- windows -------------------------------------------------------------------------------- */
 
-/* Let everything that starts within a window of time start in any order. */
+/* Let everything that starts within a window of time start in any order; where gangs share, at
+ * times with equal phases that started together kept so. */
 static bool shuffle_window(search *s) {
   member *from = &s->members[random_below(s, s->member_count)];
   int32_t count = s->model->count;
@@ -366,8 +367,13 @@ static bool shuffle_window(search *s) {
   int64_t begin = s->key[s->list[0][first]];
   int64_t last = first + size < count ? first + size : count - 1;
   int64_t end = s->key[s->list[0][last]] + 1;
-  for (int64_t i = first; i <= last; ++i)
-    s->key[s->list[0][i]] = begin + random_below(s, end - begin);
+  bool together = s->model->owner_count > 0 && random_below(s, 2) == 0;
+  for (int64_t i = first; i <= last; ++i) {
+    int32_t a = s->list[0][i], before = i > first ? s->list[0][i - 1] : -1;
+    bool follows = together && before >= 0 && from->start[a] == from->start[before] &&
+                   s->model->activities[a].length == s->model->activities[before].length;
+    s->key[a] = follows ? s->key[before] : begin + random_below(s, end - begin);
+  }
   prem_cost cost = make_forward(s, s->key, false, s->child);
   cost = justify(s, s->child, cost);
   if (prem_cost_less(from->cost, cost) || is_known(s, s->child, cost))
