@@ -6,7 +6,7 @@
  * blocks (`random`); how long they take to be planned, checked, written and read, and to be planned
  * anew with that plan to keep when one task takes a nanosecond longer. Then planted optima
  * (planted.h), searched for as many seconds as are given (default 10; 0: the curve alone), and 200
- * planted sets of gangs with a second resource, each searched for 15 000 schedules.
+ * planted sets of gangs with a second resource, each searched for 40 000 schedules.
  *
  *   bench_plan [SECONDS]
  */
@@ -193,7 +193,7 @@ static bool bench_planted(int32_t tiles, int32_t blocks, double seconds) {
   return good && report.makespan_ns >= best_ns && report.lower_bound_ns <= best_ns;
 }
 
-enum { GANG_SETS = 200, GANG_STEPS = 15000 };
+enum { GANG_SETS = 200, GANG_STEPS = 40000 };
 
 static bool bench_gang(uint64_t seed, double *gap_pct) {
   char path[] = "/tmp/ttprem-bench-XXXXXX.cfg";
