@@ -2,15 +2,15 @@
 #
 # Reads the list of a folder of classic job shops (name, jobs, machines, optimum, path), and from the
 # same folder each instance of at most 100 operations: lines of machine and length, a job each. Every
-# operation is a prefetch on its machine's block, as many operators as machines. Writes the files and
-# an index.csv for bench_instances.
+# operation is a prefetch on its machine's block, as many operators as machines; one of length 0 is left
+# out. Writes the files and an index.csv for bench_instances.
 function value(line) {
   sub(/^[^:]*: */, "", line)
   gsub(/[",]/, "", line)
   return line
 }
 
-function convert(name, path, machines,    file, line, row, column, count, part) {
+function convert(name, path, machines,    file, line, row, column, before, count, part) {
   file = folder "/" name ".cfg"
   printf "version = 1; name = \"%s\"; platform: { blocks = %d; resources = ( { name = \"memory\"; " \
          "capacity = %d; } ); };\ntasks = (\n", name, machines, machines > file
@@ -20,11 +20,16 @@ function convert(name, path, machines,    file, line, row, column, count, part) 
       continue
     if (row >= 0) {
       count = split(line, part)
-      for (column = 0; column < count / 2; ++column)
+      before = ""
+      for (column = 0; column < count / 2; ++column) {
+        if (part[2 * column + 2] == 0)
+          continue
         printf "%s{ name = \"j%dk%d\"; kernel = \"none\"; blocks = [ %d ]; tiles = 1; " \
                "prefetch: { wcet_ns = %dL; };%s }", row + column ? ",\n" : "", row, column, \
                part[2 * column + 1], part[2 * column + 2], \
-               column ? " after = ( { task = \"j" row "k" (column - 1) "\"; } );" : "" > file
+               before != "" ? " after = ( { task = \"" before "\"; } );" : "" > file
+        before = "j" row "k" column
+      }
     }
     ++row
   }
