@@ -5,7 +5,6 @@
 #include <string.h>
 
 enum {
-  SLOTS_PER_ACTIVITY = 64, /* at most: more would cost more than they are worth */
   MOST_ACTIVITIES = 4000,
   TABU_ENTRIES = 1 << 14,
   LEAST_TENURE = 8,
@@ -481,6 +480,13 @@ static int64_t slots_of(const prem_model *model) {
   return slots;
 }
 
+static int32_t use_count(const prem_model *model) {
+  int32_t count = 0;
+  for (int32_t a = 0; a < model->count; ++a)
+    count += model->activities[a].use_count;
+  return count;
+}
+
 static bool serves(const prem_model *model) {
   if (model->count > MOST_ACTIVITIES || model->owner_count > 0 || model->wrap_count > 0 ||
       !model->makespan || model->side[PREM_FORWARD].first_pool[model->count] > 0)
@@ -488,14 +494,8 @@ static bool serves(const prem_model *model) {
   for (int32_t a = 0; a < model->count; ++a)
     if (model->activities[a].latest < PREM_MAX_NS)
       return false;
-  return slots_of(model) <= (int64_t)model->count * SLOTS_PER_ACTIVITY;
-}
-
-static int32_t use_count(const prem_model *model) {
-  int32_t count = 0;
-  for (int32_t a = 0; a < model->count; ++a)
-    count += model->activities[a].use_count;
-  return count;
+  /* who needs several servers at once hardly gains by a move on one of them: windows do better */
+  return slots_of(model) == use_count(model);
 }
 
 static bool allocate(prem_graph *g) {

@@ -8,7 +8,7 @@
  * algorithm for the job shop problem; Policella, Smith, Cesta and Oddi 2004, Generating robust
  * schedules through temporal flexibility, for the chains).
  *
- * Served are models without pools, deadlines and gangs.
+ * Served are models without pools, deadlines and gangs, in which every use takes one server.
  */
 #ifndef TTPREM_SEARCH_GRAPH_H
 #define TTPREM_SEARCH_GRAPH_H
