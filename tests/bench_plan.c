@@ -5,7 +5,8 @@
  * another length on every block (`mixed`), and of tasks of random lengths and six tiles on random
  * blocks (`random`); how long they take to be planned, checked, written and read, and to be planned
  * anew with that plan to keep when one task takes a nanosecond longer. Then planted optima
- * (planted.h), searched for as many seconds as are given (default 10; 0: the curve alone).
+ * (planted.h), searched for as many seconds as are given (default 10; 0: the curve alone), and 200
+ * planted sets of gangs with a second resource, each searched for 40 000 schedules.
  *
  *   bench_plan [SECONDS]
  */
@@ -66,10 +67,10 @@ static prem_schedule *load_unlinked(FILE *file, const char *path) {
   return schedule;
 }
 
-static bool plan(prem_schedule *schedule, double seconds, prem_plan_report *report) {
-  prem_plan_options options = {.time_limit_ns = (int64_t)(seconds * 1e9)};
+static bool plan(prem_schedule *schedule, const prem_plan_options *options,
+                 prem_plan_report *report) {
   prem_plan *made = NULL;
-  prem_status status = prem_plan_make_reported(schedule, NULL, &options, &made, report, NULL);
+  prem_status status = prem_plan_make_reported(schedule, NULL, options, &made, report, NULL);
   if (status == PREM_OK) {
     prem_schedule_set_plan(schedule, made);
     status = prem_check(schedule, NULL, NULL);
@@ -139,7 +140,7 @@ static int bench_curve(long phases, void (*print)(FILE *, long)) {
   prem_schedule *schedule = load_unlinked(file, path);
   prem_plan_report report, anew;
   double before = seconds_now(), write_s = 0, read_s = 0;
-  bool good = schedule && plan(schedule, 0, &report);
+  bool good = schedule && plan(schedule, &(prem_plan_options){0}, &report);
   double check_s = good ? seconds_now() - before - report.seconds : 0;
   int64_t bytes = 0;
   good = good && write_and_read(schedule, path, &write_s, &read_s, &bytes);
@@ -179,7 +180,8 @@ static bool bench_planted(int32_t tiles, int32_t blocks, double seconds) {
   free(drawn);
   prem_schedule *schedule = load_unlinked(file, path);
   prem_plan_report report;
-  bool good = schedule && plan(schedule, seconds, &report);
+  const prem_plan_options options = {.time_limit_ns = (int64_t)(seconds * 1e9)};
+  bool good = schedule && plan(schedule, &options, &report);
   if (good)
     printf("planted  %9" PRId64 " phases  %4" PRId32 " blocks  optimum %9" PRId64
            "  found %9" PRId64 "  gap %6.3f %%  %6" PRId64 " steps  %6.2f s  peak %7.1f MiB\n",
@@ -189,6 +191,41 @@ static bool bench_planted(int32_t tiles, int32_t blocks, double seconds) {
   fflush(stdout);
   prem_schedule_free(schedule);
   return good && report.makespan_ns >= best_ns && report.lower_bound_ns <= best_ns;
+}
+
+enum { GANG_SETS = 200, GANG_STEPS = 40000 };
+
+static bool bench_gang(uint64_t seed, double *gap_pct) {
+  char path[] = "/tmp/ttprem-bench-XXXXXX.cfg";
+  planted_gangs set = planted_gangs_draw(seed);
+  FILE *file = open_scratch(path);
+  if (!file)
+    return false;
+  planted_gangs_print(file, &set);
+  prem_schedule *schedule = load_unlinked(file, path);
+  prem_plan_options options = {.time_limit_ns = PREM_MAX_NS, .step_limit = GANG_STEPS};
+  prem_plan_report report;
+  bool good = schedule && plan(schedule, &options, &report);
+  *gap_pct = 100.0 * (double)(report.makespan_ns - set.optimum_ns) / (double)set.optimum_ns;
+  prem_schedule_free(schedule);
+  return good && report.makespan_ns >= set.optimum_ns && report.lower_bound_ns <= set.optimum_ns;
+}
+
+static bool bench_gangs(void) {
+  double sum_pct = 0, worst_pct = 0;
+  int reached = 0;
+  bool good = true;
+  for (uint64_t seed = 0; seed < GANG_SETS && good; ++seed) {
+    double gap_pct;
+    good = bench_gang(seed, &gap_pct);
+    sum_pct += gap_pct;
+    worst_pct = gap_pct > worst_pct ? gap_pct : worst_pct;
+    reached += gap_pct == 0;
+  }
+  printf("gangs    %9d sets, %d schedules each  optimum reached %d  gap %6.3f %% in the mean, %.2f "
+         "at worst\n",
+         GANG_SETS, GANG_STEPS, reached, sum_pct / GANG_SETS, worst_pct);
+  return good;
 }
 
 int main(int argc, char **argv) {
@@ -203,5 +240,7 @@ int main(int argc, char **argv) {
       good = bench_alone(sizes[k], prints[i]) && good;
   for (size_t i = 0; i < sizeof planted / sizeof planted[0] && seconds > 0; ++i)
     good = bench_planted(planted[i][0], planted[i][1], seconds) && good;
+  if (seconds > 0)
+    good = bench_gangs() && good;
   return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -99,4 +99,77 @@ static inline void planted_print(FILE *file, planted_tile *tiles, int32_t count,
   fputs(");\n", file);
 }
 
+enum { PLANTED_GANGS = 4 };
+
+typedef struct planted_gang {
+  int32_t blocks, demand, tiles;
+  int64_t prefetch_ns, compute_ns, writeback_ns;
+} planted_gang;
+
+typedef struct planted_gangs {
+  planted_gang gang[PLANTED_GANGS];
+  int32_t count, bus;
+  int64_t optimum_ns;
+} planted_gangs;
+
+static inline int32_t planted_between(uint64_t *state, int32_t least, int32_t most) {
+  return least + (int32_t)(planted_random(state) % (uint64_t)(most - least + 1));
+}
+
+/** The bus is full in slots, one behind the other, each with computes of one gang. While a slot
+ *  computes, the next one's prefetches and the writebacks of the one before have the memory: no
+ *  prefetch or writeback is longer than half of any compute, so both fit. The first slot and the
+ *  last one are of gang 0, whose memory phases are the shortest. */
+static inline planted_gangs planted_gangs_draw(uint64_t seed) {
+  uint64_t state = seed * 2 + 1;
+  planted_gangs set = {.count = planted_between(&state, 1, PLANTED_GANGS)};
+  const int32_t wide = planted_between(&state, 1, 3), half_ns = planted_between(&state, 5, 40);
+  set.bus = 2 * wide;
+  for (int32_t g = 0; g < set.count; ++g) {
+    planted_gang *gang = &set.gang[g];
+    int32_t shortest_ns = g == 0 ? 1 : (int32_t)set.gang[0].prefetch_ns;
+    gang->demand = planted_between(&state, 1, 2);
+    gang->blocks = set.bus / gang->demand + planted_between(&state, 1, 3);
+    gang->prefetch_ns = planted_between(&state, shortest_ns, g == 0 ? half_ns / 2 + 1 : half_ns);
+    shortest_ns = g == 0 ? 1 : (int32_t)set.gang[0].writeback_ns;
+    gang->writeback_ns = planted_between(&state, shortest_ns, g == 0 ? half_ns / 2 + 1 : half_ns);
+    gang->compute_ns = 2 * half_ns + planted_between(&state, 0, half_ns);
+  }
+  set.optimum_ns = set.gang[0].prefetch_ns + set.gang[0].writeback_ns;
+  const int32_t slots = planted_between(&state, 3, 10);
+  for (int32_t s = 0; s < slots; ++s) {
+    bool edge = s == 0 || s == slots - 1;
+    planted_gang *gang = &set.gang[edge ? 0 : planted_between(&state, 0, set.count - 1)];
+    gang->tiles += set.bus / gang->demand;
+    set.optimum_ns += gang->compute_ns;
+  }
+  return set;
+}
+
+/** As a schedule file: every gang has blocks of its own. */
+static inline void planted_gangs_print(FILE *file, const planted_gangs *set) {
+  int32_t blocks = 0;
+  for (int32_t g = 0; g < set->count; ++g)
+    blocks += set->gang[g].blocks;
+  fprintf(file,
+          "version = 1; name = \"gangs\"; platform: { blocks = %" PRId32 "; buffers = 2;"
+          " resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; },"
+          " { name = \"bus\"; capacity = %" PRId32 "; } ); };\ntasks = (\n",
+          blocks, set->bus);
+  const char *comma = "";
+  for (int32_t g = 0; g < set->count; ++g) {
+    const planted_gang *gang = &set->gang[g];
+    if (gang->tiles == 0)
+      continue;
+    fprintf(file,
+            "%s{ name = \"g%" PRId32 "\"; kernel = \"none\"; blocks = %" PRId32 "; tiles = %" PRId32
+            "; prefetch: { wcet_ns = %" PRId64 "L; }; compute: { wcet_ns = %" PRId64
+            "L; demand: { bus = %" PRId32 "; }; }; writeback: { wcet_ns = %" PRId64 "L; }; }",
+            comma, g, gang->blocks, gang->tiles, gang->prefetch_ns, gang->compute_ns, gang->demand,
+            gang->writeback_ns);
+    comma = ",\n";
+  }
+  fputs("\n);\n", file);
+}
+
 #endif

@@ -1,6 +1,7 @@
 /* Lower bounds: by hand, and against every plan of tiny sets. */
 #include "schedules/planner/proof/bounds.h"
 #include "schedules/planner/proof/explain.h"
+#include "schedules/planner/proof/rules.h"
 #include "tests/brute_force.h"
 #include "tests/planted.h"
 
@@ -69,6 +70,16 @@ START_TEST(a_chain_needs_no_guards_and_no_grid_inside) {
 }
 END_TEST
 
+/* The memory cannot fetch for both blocks at once: only the order of equal tiles proves it fast. */
+START_TEST(equal_tiles_are_taken_in_order) {
+  assert_bound("blocks = 2;",
+               "{ name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 8;"
+               " prefetch: { wcet_ns = 1000L; }; compute: { wcet_ns = 3000L; };"
+               " writeback: { wcet_ns = 500L; }; }",
+               19500);
+}
+END_TEST
+
 START_TEST(small_sets_are_reasoned_about) {
   /* 9 of 2 in time would fit into 5, but all three are on in [2, 3) then */
   const char *fetch = "{ name = \"%s\"; kernel = \"none\"; blocks = [ %d ]; tiles = 1;"
@@ -76,6 +87,30 @@ START_TEST(small_sets_are_reasoned_about) {
   assert_bound("blocks = 3; resources = ( { name = \"memory\"; capacity = 2; } );",
                text("%s, %s, %s", text(fetch, "a", 0), text(fetch, "b", 1), text(fetch, "c", 2)),
                6);
+}
+END_TEST
+
+/* Two times of 2^62 each: their sum is no time, and no number of nanoseconds below 0 either. */
+START_TEST(sums_of_the_longest_times_are_not_served) {
+  static const char *const sets[] = {
+      "platform: { blocks = 2; }; tasks = ("
+      " { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+      "   compute: { wcet_ns = 4611686018427387904L; }; },"
+      " { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; compute: { wcet_ns = 1L; };"
+      "   after = ( { task = \"a\"; lag_ns = 4611686018427387904L; } ); } );",
+      "platform: { blocks = 1; guard_ns = 4611686018427387904L; }; tasks = ("
+      " { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
+      "   compute: { wcet_ns = 4611686018427387904L; }; } );"};
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; ++i) {
+    prem_schedule *schedule = schedule_from_text(text("version = 1; name = \"t\"; %s", sets[i]));
+    prem_planning planning = {.schedule = schedule, .grid_ns = 1, .policy = "auto"};
+    for (int relaxed = 0; relaxed < 2; ++relaxed) {
+      prem_rules rules;
+      ck_assert_int_eq(prem_rules_build(&planning, relaxed, NULL, INT32_MAX, &rules),
+                       PREM_ERR_UNAVAILABLE);
+    }
+    prem_schedule_free(schedule);
+  }
 }
 END_TEST
 
@@ -204,7 +239,9 @@ int main(void) {
   tcase_add_test(by_hand, a_block_with_one_buffer_holds_whole_tiles);
   tcase_add_test(by_hand, a_gang_fetches_once);
   tcase_add_test(by_hand, a_chain_needs_no_guards_and_no_grid_inside);
+  tcase_add_test(by_hand, equal_tiles_are_taken_in_order);
   tcase_add_test(by_hand, small_sets_are_reasoned_about);
+  tcase_add_test(by_hand, sums_of_the_longest_times_are_not_served);
   tcase_add_test(by_hand, periods_have_no_makespan);
   tcase_add_test(by_hand, deadlines_that_cannot_be_met_end_the_reasoning);
   tcase_add_test(plans, no_legal_plan_is_shorter);

@@ -593,6 +593,29 @@ static const char *errors_in_folder(const char *path) {
   return all;
 }
 
+/* Before libconfig makes a tree of them that takes some twenty times as much memory. */
+START_TEST(too_many_tasks_are_refused_by_the_scanner) {
+  enum { TASKS = PREM_MAX_TASKS + 1 };
+  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
+  int descriptor = mkstemps(path, 4);
+  ck_assert_int_ge(descriptor, 0);
+  FILE *file = fdopen(descriptor, "w");
+  fputs("version = 1; name = \"t\";\ntasks = (", file);
+  for (int i = 0; i < TASKS; ++i)
+    fprintf(file, "%s{ prefetch: { wcet_ns = 1L; }; }", i ? "," : "");
+  fputs(");\n", file);
+  fclose(file);
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *schedule = NULL;
+  ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, diag), PREM_ERR_PARSE);
+  unlink(path);
+  ck_assert_uint_eq(prem_diag_count(diag), 1); /* the reader would miss names and a platform */
+  ck_assert_int_eq(prem_diag_at(diag, 0)->code, 20);
+  ck_assert_int_eq(prem_diag_at(diag, 0)->line, 2);
+  prem_diag_free(diag);
+}
+END_TEST
+
 START_TEST(include_loops) {
   put("task.cfg", "tasks = ( " A C "} );\n");
   const char *good = put("good.cfg", HEAD "@include \"task.cfg\"\n");
@@ -716,6 +739,7 @@ int main(void) {
   tcase_add_test(cases, all_problems_in_one_go);
   tcase_add_test(cases, zero_byte_is_refused);
   tcase_add_test(cases, unreadable_files);
+  tcase_add_test(cases, too_many_tasks_are_refused_by_the_scanner);
   TCase *folders = tcase_create("several files");
   tcase_add_checked_fixture(folders, make_folder, remove_folder);
   tcase_add_test(folders, include_loops);

@@ -3,21 +3,32 @@
 #include "tests/planted.h"
 #include "tests/running.h"
 
-static prem_schedule *planted_schedule(int32_t tiles, int32_t blocks, int64_t *optimum_ns) {
-  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
+/* What is printed becomes a schedule. */
+static FILE *begin_file(char *path) {
   int descriptor = mkstemps(path, 4);
   ck_assert_int_ge(descriptor, 0);
   FILE *file = fdopen(descriptor, "w");
-  planted_tile *drawn = (planted_tile *)malloc((size_t)tiles * sizeof *drawn);
-  ck_assert(file && drawn);
-  *optimum_ns = planted_draw(drawn, tiles, blocks, 11);
-  planted_print(file, drawn, tiles, blocks, 5);
-  free(drawn);
+  ck_assert(file);
+  return file;
+}
+
+static prem_schedule *end_file(FILE *file, const char *path) {
   fclose(file);
   prem_schedule *schedule = NULL;
   ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, NULL), PREM_OK);
   unlink(path);
   return schedule;
+}
+
+static prem_schedule *planted_schedule(int32_t tiles, int32_t blocks, int64_t *optimum_ns) {
+  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
+  FILE *file = begin_file(path);
+  planted_tile *drawn = (planted_tile *)malloc((size_t)tiles * sizeof *drawn);
+  ck_assert(drawn);
+  *optimum_ns = planted_draw(drawn, tiles, blocks, 11);
+  planted_print(file, drawn, tiles, blocks, 5);
+  free(drawn);
+  return end_file(file, path);
 }
 
 static prem_plan_report searched(prem_schedule *schedule, int64_t steps, uint64_t seed) {
@@ -54,6 +65,77 @@ START_TEST(planted_optima_are_nearly_reached) {
   assert_near(200, 8, 6000, 0.5);
   assert_near(500, 33, 2000, 0.5);
   assert_near(2000, 132, 200, 0.5);
+}
+END_TEST
+
+/* ---- gangs ---------------------------------------------------------------------------------- */
+
+static prem_schedule *planted_gangs_schedule(const planted_gangs *set) {
+  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
+  FILE *file = begin_file(path);
+  planted_gangs_print(file, set);
+  return end_file(file, path);
+}
+
+static double gang_gap_pct(const planted_gangs *set, int64_t steps) {
+  prem_schedule *schedule = planted_gangs_schedule(set);
+  prem_plan_report report = searched(schedule, steps, 1);
+  ck_assert_int_le(report.lower_bound_ns, set->optimum_ns);
+  ck_assert_int_ge(report.makespan_ns, set->optimum_ns);
+  prem_schedule_free(schedule);
+  return 100.0 * (double)(report.makespan_ns - set->optimum_ns) / (double)set->optimum_ns;
+}
+
+/* Phases of one gang that do not start together are no rivals. */
+START_TEST(gangs_with_a_second_resource_come_near_their_optima) {
+  enum { SETS = 200, FEW_STEPS = 1000, STEPS = 15000 };
+  static const double most_pct = 2;
+  double sum_pct = 0, worst_pct = 0;
+  for (uint64_t seed = 0; seed < SETS; ++seed) {
+    planted_gangs set = planted_gangs_draw(seed);
+    double gap_pct = gang_gap_pct(&set, FEW_STEPS);
+    if (gap_pct > most_pct)
+      gap_pct = gang_gap_pct(&set, STEPS);
+    if (gap_pct > most_pct)
+      ck_abort_msg("set %d: %.2f %% above the optimum", (int)seed, gap_pct);
+    sum_pct += gap_pct;
+    worst_pct = gap_pct > worst_pct ? gap_pct : worst_pct;
+  }
+  printf("gangs: %d sets, %.3f %% above the optimum in the mean, %.2f %% at worst\n", SETS,
+         sum_pct / SETS, worst_pct);
+}
+END_TEST
+
+static int64_t constructed_ns(const char *text) {
+  prem_schedule *schedule = schedule_from_text(text);
+  prem_plan *plan = NULL;
+  ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, NULL), PREM_OK);
+  prem_schedule_set_plan(schedule, plan);
+  assert_checked(schedule);
+  int64_t length_ns = plan->hyperperiod_ns;
+  prem_schedule_free(schedule);
+  return length_ns;
+}
+
+/* The constructive planner alone. */
+START_TEST(a_gang_is_no_rival_of_itself) {
+  ck_assert_int_eq(
+      constructed_ns(
+          "version = 1; name = \"t\"; platform: { blocks = 4; buffers = 2; resources = ("
+          " { name = \"memory\"; capacity = 1; per = \"task\"; },"
+          " { name = \"bus\"; capacity = 2; } ); };"
+          "tasks = ( { name = \"t\"; kernel = \"none\"; blocks = 4; tiles = 8;"
+          " prefetch: { wcet_ns = 5L; }; compute: { wcet_ns = 13L; demand: { bus = 1; }; };"
+          " writeback: { wcet_ns = 6L; }; } );"),
+      63);
+  ck_assert_int_eq(
+      constructed_ns("version = 1; name = \"t\"; platform: { blocks = 1; buffers = 2; resources = ("
+                     " { name = \"memory\"; capacity = 1; per = \"task\"; } ); };"
+                     "tasks = ( { name = \"t\"; kernel = \"none\"; blocks = 1; tiles = 8;"
+                     " prefetch: { wcet_ns = 10L; };"
+                     " compute: { wcet_ns = 10L; demand: { memory = 1; }; };"
+                     " writeback: { wcet_ns = 10L; }; } );"),
+      160);
 }
 END_TEST
 
@@ -100,6 +182,45 @@ START_TEST(a_project_is_planned_to_its_optimum) {
   ck_assert_int_eq(report.makespan_ns, 13); /* 12 would leave one unit of memory idle in all */
   ck_assert(!report.due);
   prem_schedule_free(schedule);
+}
+END_TEST
+
+/* Lawrence 1984, 10 x 5, number 3: machine and length of each operation. */
+static const int32_t job_shop[10][5][2] = {
+    {{1, 23}, {2, 45}, {0, 82}, {4, 84}, {3, 38}}, {{2, 21}, {1, 29}, {0, 18}, {4, 41}, {3, 50}},
+    {{2, 38}, {3, 54}, {4, 16}, {0, 52}, {1, 52}}, {{4, 37}, {0, 54}, {2, 74}, {1, 62}, {3, 57}},
+    {{4, 57}, {0, 81}, {1, 61}, {3, 68}, {2, 30}}, {{4, 81}, {0, 79}, {1, 89}, {2, 89}, {3, 11}},
+    {{3, 33}, {2, 20}, {0, 91}, {4, 20}, {1, 66}}, {{4, 24}, {1, 84}, {0, 32}, {2, 55}, {3, 8}},
+    {{4, 56}, {0, 7}, {3, 54}, {2, 64}, {1, 39}},  {{4, 40}, {1, 83}, {0, 19}, {2, 8}, {3, 7}}};
+
+/* Operations on the blocks of their machines. */
+static prem_schedule *job_shop_schedule(void) {
+  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
+  FILE *file = begin_file(path);
+  fputs("version = 1; name = \"t\"; platform: { blocks = 5; resources = ("
+        " { name = \"memory\"; capacity = 5; } ); };\ntasks = (\n",
+        file);
+  for (int j = 0; j < 10; ++j)
+    for (int k = 0; k < 5; ++k) {
+      fprintf(file,
+              "%s{ name = \"j%dk%d\"; kernel = \"none\"; blocks = [ %d ]; tiles = 1;"
+              " prefetch: { wcet_ns = %dL; };",
+              j + k ? ",\n" : "", j, k, job_shop[j][k][0], job_shop[j][k][1]);
+      if (k > 0)
+        fprintf(file, " after = ( { task = \"j%dk%d\"; } );", j, k - 1);
+      fputs(" }", file);
+    }
+  fputs("\n);\n", file);
+  return end_file(file, path);
+}
+
+/* Without a way out of local optima 603 is as far as a hundred thousand schedules get. */
+START_TEST(job_shops_do_not_stick) {
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    prem_schedule *schedule = job_shop_schedule();
+    ck_assert_int_eq(searched(schedule, 40000, seed).makespan_ns, 597);
+    prem_schedule_free(schedule);
+  }
 }
 END_TEST
 
@@ -239,8 +360,11 @@ int main(void) {
   TCase *all = tcase_create("all");
   tcase_set_timeout(all, 240);
   tcase_add_test(all, planted_optima_are_nearly_reached);
+  tcase_add_test(all, gangs_with_a_second_resource_come_near_their_optima);
+  tcase_add_test(all, a_gang_is_no_rival_of_itself);
   tcase_add_test(all, equal_seeds_and_steps_give_equal_plans);
   tcase_add_test(all, a_project_is_planned_to_its_optimum);
+  tcase_add_test(all, job_shops_do_not_stick);
   tcase_add_test(all, without_time_there_is_no_search);
   tcase_add_test(all, a_search_that_is_stopped_keeps_its_best_plan);
   tcase_add_test(all, a_stop_is_seen_before_there_is_a_plan);

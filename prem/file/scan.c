@@ -34,6 +34,7 @@ typedef struct scanner {
   char open[NESTING]; /* the brackets that are open */
   int nesting;
   char name[PREM_NAME_BYTES]; /* the last setting's */
+  bool in_tasks;              /* the top-level setting is `tasks` */
   bool string_before;
   prem_status status;
 } scanner;
@@ -124,6 +125,9 @@ static void begin_setting(scanner *s, const char *text, size_t bytes) {
   s->next = AN_ASSIGNMENT;
   if (s->nesting > 0)
     return;
+  s->in_tasks = strcmp(s->name, "tasks") == 0;
+  if (s->in_tasks)
+    s->scan->tasks = place_of(s);
   if (s->scan->plan_offset != SIZE_MAX)
     s->scan->settings_follow = true;
   else if (strcmp(s->name, "plan") == 0 && s->depth == 0)
@@ -137,6 +141,7 @@ static void open_bracket(scanner *s, const char *text) {
     surprise(s, text, 1);
     return;
   }
+  s->scan->task_count += s->in_tasks && s->nesting == 1 && *text == '{';
   s->open[s->nesting++] = *text;
   s->next = *text == '{' ? A_NAME : A_VALUE;
 }

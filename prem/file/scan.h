@@ -1,7 +1,7 @@
 /**
  * A look at a schedule file's bytes for what libconfig does not tell: integer literals that it
  * cuts down in silence, where the `plan` group stands, which token broke the syntax, includes that
- * go round in circles.
+ * go round in circles; and how many tasks there are, before libconfig makes a tree of them.
  */
 #ifndef TTPREM_PREM_FILE_SCAN_H
 #define TTPREM_PREM_FILE_SCAN_H
@@ -24,6 +24,8 @@ typedef struct prem_scan {
   bool plan_is_included;
   prem_token cut[PREM_SCAN_CUT_LITERALS]; /* integers that libconfig does not hold */
   int32_t cut_count;
+  prem_place tasks; /* where the top-level `tasks` stand, as far as there are any */
+  int64_t task_count;
   bool surprised;  /* the syntax breaks here: */
   bool never_ends; /* a comment or string; libconfig does not always mind */
   prem_token surprise;

@@ -61,6 +61,13 @@ prem_status prem_read_syntax(prem_reader *reader, const char *bytes, size_t coun
                   "a comment or string that never ends: '%s'", reader->scan.surprise.text);
     return PREM_ERR_PARSE;
   }
+  if (reader->scan.task_count > PREM_MAX_TASKS && !reader->scan.surprised) {
+    /* libconfig's tree of them would be many times as large as the file */
+    prem_diag_add(reader->diag, PREM_ERROR, 20, reader->scan.tasks, "tasks",
+                  "%lld tasks, the limit is %d", (long long)reader->scan.task_count,
+                  PREM_MAX_TASKS);
+    return PREM_ERR_PARSE;
+  }
   config_set_include_dir(config, reader->folder);
   if (config_read_string(config, bytes) == CONFIG_TRUE)
     return PREM_OK;

@@ -50,6 +50,33 @@ static void wait_for(prem_placer *placer, const prem_timeline *line, int64_t len
   *at_ns = start_ns;
 }
 
+int64_t prem_placer_fit_resource(const prem_placer *placer, int32_t resource, int32_t task,
+                                 int64_t from_ns, int64_t length_ns, int32_t demand,
+                                 int64_t grid_ns) {
+  return placer->schedule->platform.resources[resource].per_task
+             ? prem_gang_line_fit(&placer->gangs[resource], task, from_ns, length_ns, demand,
+                                  grid_ns)
+             : prem_timeline_fit(&placer->resources[resource], from_ns, length_ns, demand, grid_ns);
+}
+
+prem_status prem_placer_use_resource(const prem_placer *placer, int32_t resource, int32_t task,
+                                     int64_t start_ns, int64_t end_ns, int32_t demand,
+                                     int32_t sign) {
+  return placer->schedule->platform.resources[resource].per_task
+             ? prem_gang_line_use(&placer->gangs[resource], task, start_ns, end_ns, demand, sign)
+             : prem_timeline_use(&placer->resources[resource], start_ns, end_ns, sign * demand);
+}
+
+static void wait_for_resource(prem_placer *placer, const prem_round *r, prem_phase phase,
+                              int32_t resource, int64_t *at_ns) {
+  int64_t length_ns = r->task->phase[phase].busy_ns + placer->guard_ns;
+  int64_t start_ns =
+      prem_placer_fit_resource(placer, resource, r->task_index, *at_ns, length_ns,
+                               demand_of(placer, r, phase, resource), placer->planning->grid_ns);
+  placer->waited_ns[PREM_WAIT_FIRST_RESOURCE + resource] += start_ns - *at_ns;
+  *at_ns = start_ns;
+}
+
 int64_t prem_placer_earliest(prem_placer *placer, const prem_round *r, prem_phase phase,
                              int64_t from_ns) {
   const prem_phase_spec *spec = &r->task->phase[phase];
@@ -61,8 +88,7 @@ int64_t prem_placer_earliest(prem_placer *placer, const prem_round *r, prem_phas
                spec->wcet_ns + placer->guard_ns, 1,
                phase == PREM_COMPUTE ? PREM_WAIT_COMPUTE_UNIT : PREM_WAIT_MEMORY_UNIT, &at_ns);
     for (int32_t i = 0; i < placer->schedule->platform.resource_count; ++i)
-      wait_for(placer, &placer->resources[i], spec->busy_ns + placer->guard_ns,
-               demand_of(placer, r, phase, i), PREM_WAIT_FIRST_RESOURCE + i, &at_ns);
+      wait_for_resource(placer, r, phase, i, &at_ns);
   } while (at_ns != tried_ns);
   return at_ns;
 }
@@ -184,9 +210,9 @@ prem_status prem_placer_use_phase(prem_placer *placer, const prem_round *r, prem
     status = prem_timeline_use(prem_placer_unit(placer, block_of(r, m), phase), start_ns,
                                end_of(placer, r, phase), sign);
   for (int32_t i = 0; i < placer->schedule->platform.resource_count && !status; ++i)
-    status = prem_timeline_use(&placer->resources[i], start_ns,
-                               start_ns + spec->busy_ns + placer->guard_ns,
-                               sign * demand_of(placer, r, phase, i));
+    status = prem_placer_use_resource(placer, i, r->task_index, start_ns,
+                                      start_ns + spec->busy_ns + placer->guard_ns,
+                                      demand_of(placer, r, phase, i), sign);
   return status;
 }
 
@@ -225,15 +251,21 @@ prem_status prem_placer_open(prem_placer *placer, const prem_planning *planning)
   placer->blocks = calloc((size_t)platform->blocks, sizeof *placer->blocks);
   placer->resources = calloc((size_t)platform->resource_count, sizeof *placer->resources);
   placer->before_ns = calloc((size_t)platform->blocks, sizeof *placer->before_ns);
-  if (!placer->blocks || !placer->resources || !placer->before_ns)
+  placer->gangs = calloc((size_t)platform->resource_count, sizeof *placer->gangs);
+  if (!placer->blocks || !placer->resources || !placer->before_ns || !placer->gangs)
     return PREM_ERR_MEMORY;
   for (int32_t b = 0; b < platform->blocks; ++b) {
     placer->blocks[b].memory.capacity = placer->blocks[b].compute.capacity = 1;
     placer->blocks[b].input.capacity = placer->blocks[b].output.capacity = platform->buffers;
   }
-  for (int32_t i = 0; i < platform->resource_count; ++i)
+  prem_status status = PREM_OK;
+  for (int32_t i = 0; i < platform->resource_count; ++i) {
     placer->resources[i].capacity = platform->resources[i].capacity;
-  return PREM_OK;
+    if (platform->resources[i].per_task && !status)
+      status = prem_gang_line_open(&placer->gangs[i], &placer->resources[i],
+                                   planning->schedule->task_count);
+  }
+  return status;
 }
 
 bool prem_placer_gives_up(const prem_placer *placer) {
@@ -251,7 +283,10 @@ void prem_placer_close(prem_placer *placer) {
   }
   for (int32_t i = 0; placer->resources && i < placer->schedule->platform.resource_count; ++i)
     prem_timeline_free(&placer->resources[i]);
+  for (int32_t i = 0; placer->gangs && i < placer->schedule->platform.resource_count; ++i)
+    prem_gang_line_free(&placer->gangs[i]);
   free(placer->blocks);
   free(placer->resources);
+  free(placer->gangs);
   free(placer->before_ns);
 }

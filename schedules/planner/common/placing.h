@@ -7,6 +7,7 @@
 #ifndef TTPREM_SCHEDULES_PLANNER_COMMON_PLACING_H
 #define TTPREM_SCHEDULES_PLANNER_COMMON_PLACING_H
 
+#include "schedules/planner/common/gang_line.h"
 #include "schedules/planner/common/planners.h"
 #include "schedules/planner/common/timeline.h"
 
@@ -31,6 +32,7 @@ typedef struct prem_placer {
   int64_t guard_ns;
   prem_block_lines *blocks;
   prem_timeline *resources;
+  prem_gang_line *gangs; /* [resource]: of those that are counted per task */
   double began_s;
   /* of the job in hand: */
   int64_t waited_ns[PREM_WAIT_COUNT];
@@ -83,6 +85,15 @@ prem_status prem_placer_use_phase(prem_placer *placer, const prem_round *round, 
                                   int32_t sign);
 /** The same with buffers, from the first to the last phase of the round that holds them. */
 prem_status prem_placer_use_buffers(prem_placer *placer, const prem_round *round, int32_t sign);
+/** The earliest instant from `from_ns` on at which a phase of a task can have so much of a
+ * resource; grid_ns 1: any instant. */
+int64_t prem_placer_fit_resource(const prem_placer *placer, int32_t resource, int32_t task,
+                                 int64_t from_ns, int64_t length_ns, int32_t demand,
+                                 int64_t grid_ns);
+/** Take so much of a resource for a phase of a task; sign -1: give it back. */
+prem_status prem_placer_use_resource(const prem_placer *placer, int32_t resource, int32_t task,
+                                     int64_t start_ns, int64_t end_ns, int32_t demand,
+                                     int32_t sign);
 /** The line of a block that a phase runs on. */
 prem_timeline *prem_placer_unit(const prem_placer *placer, int32_t block, prem_phase phase);
 

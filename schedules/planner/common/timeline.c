@@ -136,6 +136,15 @@ int64_t prem_timeline_since(const prem_timeline *timeline, int64_t until_ns, int
   return round_up(since_ns, grid_ns);
 }
 
+int32_t prem_timeline_level(const prem_timeline *timeline, int64_t at_ns, int64_t *until_ns) {
+  *until_ns = INT64_MAX;
+  if (timeline->count == 0)
+    return 0;
+  cursor at = find(timeline, at_ns);
+  *until_ns = end_of(timeline, at);
+  return step_at(timeline, at)->level;
+}
+
 /* ---- filling -------------------------------------------------------------------------------- */
 
 /* When the stretch with which a chunk begins is over. */

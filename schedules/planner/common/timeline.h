@@ -51,6 +51,9 @@ int64_t prem_timeline_fit(const prem_timeline *timeline, int64_t from_ns, int64_
 int64_t prem_timeline_since(const prem_timeline *timeline, int64_t until_ns, int32_t demand,
                             int64_t grid_ns);
 
+/** What is in use at an instant, and when that may change next (INT64_MAX: never). */
+int32_t prem_timeline_level(const prem_timeline *timeline, int64_t at_ns, int64_t *until_ns);
+
 /** Use `demand` more in [start_ns, end_ns); below 0: less. */
 prem_status prem_timeline_use(prem_timeline *timeline, int64_t start_ns, int64_t end_ns,
                               int32_t demand);

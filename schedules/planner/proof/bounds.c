@@ -24,6 +24,10 @@ typedef struct bounding {
   int64_t bound;
 } bounding;
 
+static int64_t round_up(int64_t ns, int64_t unit_ns) {
+  return ns / unit_ns + (ns % unit_ns > 0);
+}
+
 static prem_wide max_wide(prem_wide a, prem_wide b) {
   return a > b ? a : b;
 }
@@ -134,6 +138,55 @@ static bool stretch_jobs(bounding *b, load *loads) {
   return true;
 }
 
+/* ---- equal tiles ---------------------------------------------------------------------------- */
+
+/* Beyond it nothing is probed, and little is won. */
+enum { MOST_ORDERED = 4000 };
+
+/* The tiles of a job on one block are equal: any plan is as long if the first prefetch, compute and
+ * writeback become those of the first tile, and so on. The phases of a job stand tile by tile. */
+static bool order_job(bounding *b, int32_t begin, int32_t nodes) {
+  prem_rules *rules = &b->rules;
+  const prem_task *task = &rules->planning->schedule->tasks[rules->nodes[begin].task];
+  bool single = rules->planning->schedule->platform.buffers == 1;
+  int32_t phases = 0, first = begin + 2, end = begin + nodes;
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+    phases += task->phase[p].exists;
+  if (task->together) /* its rounds are tied, be they full or not */
+    return true;
+  size_t most = (size_t)rules->arc_count + (size_t)nodes;
+  prem_apart *grown = realloc(rules->arcs, (most + 1) * sizeof *grown);
+  if (!grown)
+    return false;
+  rules->arcs = grown;
+  for (int32_t n = first; n < end; ++n) {
+    int64_t next = n + (int64_t)phases * task->block_count;
+    bool last = (n - first) % phases == phases - 1;
+    if (single && !last) /* a tile begins when the one before has ended */
+      continue;
+    if (single)
+      next -= phases - 1;
+    if (next < end)
+      rules->arcs[rules->arc_count++] =
+          (prem_apart){round_up(rules->nodes[n].wcet_ns, rules->unit_ns), n, (int32_t)next};
+  }
+  return true;
+}
+
+/* Joined phases share their time. */
+static bool order_tiles(bounding *b) {
+  if (b->rules.joinable || b->rules.node_count > MOST_ORDERED)
+    return true;
+  for (int32_t begin = 0, next; begin < b->rules.node_count; begin = next) {
+    next = begin + 2;
+    while (next < b->rules.node_count && b->rules.nodes[next].tile >= 0)
+      ++next;
+    if (!order_job(b, begin, next - begin))
+      return false;
+  }
+  return true;
+}
+
 /* ---- small sets ----------------------------------------------------------------------------- */
 
 /* The longest end that is refuted, by steps that double and then halve. No end below `bound` is
@@ -168,7 +221,8 @@ static void bound_small(bounding *b, prem_effort effort, int64_t open) {
 
 static bool find_paths(bounding *b) {
   load *loads = calloc((size_t)b->rules.line_count, sizeof *loads);
-  bool found = loads && prem_rules_paths(&b->rules, b->head, b->tail, b->latest) == PREM_OK &&
+  bool found = loads && order_tiles(b) &&
+               prem_rules_paths(&b->rules, b->head, b->tail, b->latest) == PREM_OK &&
                stretch_jobs(b, loads) &&
                prem_rules_paths(&b->rules, b->head, b->tail, b->latest) == PREM_OK;
   free(loads);

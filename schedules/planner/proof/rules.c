@@ -57,6 +57,11 @@ static int64_t round_up(int64_t ns, int64_t step_ns) {
   return ns / step_ns + (ns % step_ns > 0);
 }
 
+/* Of two times, each up to 2^62, the sum is none: cut, it still is beyond all that is served. */
+static int64_t sum_of(int64_t a, int64_t b) {
+  return a > PREM_MAX_NS - b ? PREM_MAX_NS : a + b;
+}
+
 static int64_t in_units(const building *b, int64_t ns) {
   return round_up(ns, b->rules->unit_ns);
 }
@@ -73,7 +78,7 @@ static int64_t wcet_of(const building *b, const prem_task *task, int phase) {
 /* From the start of a phase to that of the next one of its tile. */
 static int64_t step_of(const building *b, const prem_task *task, int phase) {
   int64_t guard_ns = b->rules->relaxed ? 0 : b->guard_ns;
-  return in_units(b, wcet_of(b, task, phase) + guard_ns);
+  return in_units(b, sum_of(wcet_of(b, task, phase), guard_ns));
 }
 
 /* How much of a line's time a phase takes, the guard behind it included. In the relaxed reading
@@ -85,13 +90,13 @@ static int64_t use_of(const building *b, int phase, int64_t length_ns, int64_t a
                       bool on_grid) {
   const prem_rules *rules = b->rules;
   if (!rules->relaxed)
-    return in_units(b, length_ns + b->guard_ns);
+    return in_units(b, sum_of(length_ns, b->guard_ns));
   if (rules->joinable && phase != PREM_COMPUTE)
-    return length_ns + (phase == PREM_PREFETCH ? min_of(b->guard_ns, apart_ns) : 0);
+    return sum_of(length_ns, phase == PREM_PREFETCH ? min_of(b->guard_ns, apart_ns) : 0);
   int64_t grid_ns = b->planning->grid_ns;
-  if (on_grid && apart_ns >= b->guard_ns + grid_ns)
-    return round_up(length_ns + b->guard_ns, grid_ns) * grid_ns;
-  return length_ns + min_of(b->guard_ns, apart_ns);
+  if (on_grid && apart_ns >= sum_of(b->guard_ns, grid_ns))
+    return round_up(sum_of(length_ns, b->guard_ns), grid_ns) * grid_ns;
+  return sum_of(length_ns, min_of(b->guard_ns, apart_ns));
 }
 
 /* ---- lines and uses ------------------------------------------------------------------------- */
@@ -173,7 +178,7 @@ static bool hold_buffer(building *b, const prem_task *task, const int32_t node[P
   int64_t least = 0;
   for (int p = (int)holding.first; p < (int)holding.last; ++p)
     least += task->phase[p].exists ? step_of(b, task, p) : 0;
-  int64_t length = in_units(b, wcet_of(b, task, (int)holding.last) + b->guard_ns);
+  int64_t length = in_units(b, sum_of(wcet_of(b, task, (int)holding.last), b->guard_ns));
   least += length;
   if (b->rules->relaxed && b->rules->joinable) /* a chain of buffers, its pairs without a guard */
     least -= b->guard_ns;
@@ -308,7 +313,7 @@ static bool follow_job(building *b, pile *to, job_nodes before, int32_t begin, i
       break;
     bool last = n + 1 == b->nodes.count || nodes[n + 1].tile != nodes[n].tile ||
                 nodes[n + 1].job != nodes[n].job || nodes[n + 1].task != nodes[n].task;
-    if (last && !add_apart(to, n, begin, in_units(b, nodes[n].wcet_ns + lag_ns)))
+    if (last && !add_apart(to, n, begin, in_units(b, sum_of(nodes[n].wcet_ns, lag_ns))))
       return false;
   }
   return true;
@@ -408,7 +413,7 @@ static prem_wide far_of(const prem_rules *rules) {
   for (int32_t n = 0; n < rules->node_count; ++n) {
     const prem_node *node = &rules->nodes[n];
     latest = latest > node->earliest ? latest : node->earliest;
-    sum += (node->wcet_ns + planning->schedule->platform.guard_ns + planning->grid_ns) /
+    sum += ((prem_wide)node->wcet_ns + planning->schedule->platform.guard_ns + planning->grid_ns) /
                rules->unit_ns +
            1;
   }

@@ -5,11 +5,11 @@
 
 enum { MOST_USES = PREM_PHASE_COUNT * (PREM_MAX_RESOURCES + 1) };
 
-/** `demand` of a line. */
+/** `demand` of a unit, or of a resource. */
 typedef struct use {
-  prem_timeline *line;
+  prem_timeline *unit; /* NULL: of `resource`, for `task` */
   int64_t from_ns, to_ns;
-  int32_t demand;
+  int32_t demand, resource, task;
 } use;
 
 typedef struct use_list {
@@ -17,10 +17,9 @@ typedef struct use_list {
   int32_t count;
 } use_list;
 
-static void add_use(use_list *list, prem_timeline *line, int64_t from_ns, int64_t to_ns,
-                    int32_t demand) {
-  if (demand > 0 && from_ns < to_ns)
-    list->uses[list->count++] = (use){line, from_ns, to_ns, demand};
+static void add_use(use_list *list, use what) {
+  if (what.demand > 0 && what.from_ns < what.to_ns)
+    list->uses[list->count++] = what;
 }
 
 static bool is_partner(const prem_slot *slot) {
@@ -61,16 +60,20 @@ static int32_t link_demand(const chain_link *l, int32_t resource) {
 
 /* A phase of a chain may come as early as its head: until it ends at the latest, the chain holds
  * the largest demand of this phase and those behind it. */
-static void list_resource(const prem_keeper *k, int64_t from_ns, const chain_link *links,
+static void list_resource(const prem_keeper *k, const prem_slot *head, const chain_link *links,
                           int32_t count, int32_t resource, use_list *list) {
-  prem_timeline *line = &k->placer->resources[resource];
+  int64_t from_ns = head->start_ns;
   for (int32_t i = 0; i < count; ++i) {
     int32_t most = i;
     for (int32_t later = i + 1; later < count; ++later)
       if (link_demand(&links[later], resource) >= link_demand(&links[most], resource))
         most = later;
     int64_t to_ns = links[most].busy_end_ns + k->guard_ns;
-    add_use(list, line, from_ns, to_ns, link_demand(&links[most], resource));
+    add_use(list, (use){.from_ns = from_ns,
+                        .to_ns = to_ns,
+                        .demand = link_demand(&links[most], resource),
+                        .resource = resource,
+                        .task = head->task});
     from_ns = prem_later_ns(from_ns, to_ns);
   }
 }
@@ -85,33 +88,44 @@ static use_list list_special(const prem_keeper *k, const prem_bundle *b) {
       continue;
     chain_link *l = &links[count++];
     *l = chain_link_of(k, slot, end);
-    add_use(&list, prem_placer_unit(k->placer, slot->block, (prem_phase)slot->phase),
-            slot->start_ns, l->end_ns + k->guard_ns, 1);
+    add_use(&list, (use){.unit = prem_placer_unit(k->placer, slot->block, (prem_phase)slot->phase),
+                         .from_ns = slot->start_ns,
+                         .to_ns = l->end_ns + k->guard_ns,
+                         .demand = 1});
   }
   for (int32_t i = 0; i < k->schedule->platform.resource_count; ++i)
-    list_resource(k, slots->start_ns, links, count, i, &list);
+    list_resource(k, slots, links, count, i, &list);
   return list;
+}
+
+static bool use_fits(const prem_keeper *k, const use *u) {
+  int64_t length_ns = u->to_ns - u->from_ns;
+  if (u->unit)
+    return prem_timeline_fit(u->unit, u->from_ns, length_ns, u->demand, 1) == u->from_ns;
+  return u->demand <= k->placer->resources[u->resource].capacity &&
+         prem_placer_fit_resource(k->placer, u->resource, u->task, u->from_ns, length_ns, u->demand,
+                                  1) == u->from_ns;
 }
 
 static bool special_fits(const prem_keeper *k, const prem_bundle *b) {
   use_list list = list_special(k, b);
   if (b->start_ns % k->planning->grid_ns)
     return false;
-  for (int32_t i = 0; i < list.count; ++i) {
-    const use *u = &list.uses[i];
-    if (u->demand > u->line->capacity ||
-        prem_timeline_fit(u->line, u->from_ns, u->to_ns - u->from_ns, u->demand, 1) != u->from_ns)
+  for (int32_t i = 0; i < list.count; ++i)
+    if (!use_fits(k, &list.uses[i]))
       return false;
-  }
   return true;
 }
 
 static prem_status use_special(const prem_keeper *k, const prem_bundle *b, int32_t sign) {
   use_list list = list_special(k, b);
   prem_status status = PREM_OK;
-  for (int32_t i = 0; i < list.count && !status; ++i)
-    status = prem_timeline_use(list.uses[i].line, list.uses[i].from_ns, list.uses[i].to_ns,
-                               sign * list.uses[i].demand);
+  for (int32_t i = 0; i < list.count && !status; ++i) {
+    const use *u = &list.uses[i];
+    status = u->unit ? prem_timeline_use(u->unit, u->from_ns, u->to_ns, sign * u->demand)
+                     : prem_placer_use_resource(k->placer, u->resource, u->task, u->from_ns,
+                                                u->to_ns, u->demand, sign);
+  }
   return status;
 }
 

@@ -18,6 +18,7 @@ struct prem_decoder {
   const prem_model *model;
   const prem_side *side; /* in hand */
   profile *lines;
+  profile *owned;     /* [owner]: what it has of its line */
   int64_t *free_from; /* [pool][buffers]: of the buffers that nobody holds */
   int32_t *free_count;
   heap *waiting;                /* [pool]: activities that ask for a buffer */
@@ -154,6 +155,42 @@ static bool use_line(profile *p, int64_t from, int64_t to, int32_t demand) {
   return true;
 }
 
+static int64_t end_of(const profile *p, int32_t i) {
+  return i + 1 < p->count ? p->at[i + 1] : INT64_MAX;
+}
+
+/* The same for one more use of an owner, who has some of the line already. */
+static int64_t fit_owned(const profile *line, const profile *own, int64_t from, int64_t length,
+                         int32_t demand, int32_t capacity) {
+  int32_t i = find(line, from), k = find(own, from);
+  for (;;) {
+    int64_t line_end = end_of(line, i), own_end = end_of(own, k);
+    int64_t end = line_end < own_end ? line_end : own_end;
+    bool enough = own->level[k] >= demand || line->level[i] + demand - own->level[k] <= capacity;
+    if (enough && (end == INT64_MAX || end - from >= length))
+      return from;
+    if (!enough)
+      from = end;
+    i += line_end == end;
+    k += own_end == end;
+  }
+}
+
+static bool use_owned(profile *line, profile *own, int64_t from, int64_t to, int32_t demand) {
+  if (!reserve(own, 2))
+    return false;
+  int32_t first = cut(own, from), last = cut(own, to);
+  for (int32_t k = first; k < last; ++k)
+    if (own->level[k] < demand) {
+      if (!use_line(line, own->at[k], own->at[k + 1], demand - own->level[k]))
+        return false;
+      own->level[k] = demand;
+    }
+  for (int32_t k = last; k >= first; --k)
+    mend(own, k);
+  return true;
+}
+
 /* Read backwards, a phase holds its lines at the end of its own length. */
 static int64_t use_offset(const prem_decoder *d, const prem_activity *activity,
                           const prem_use *use) {
@@ -166,9 +203,12 @@ static int64_t fit_lines(const prem_decoder *d, const prem_activity *activity, i
        u = (u + 1) % activity->use_count) {
     const prem_use *use = &uses[u];
     int64_t offset = use_offset(d, activity, use);
-    int64_t at = fit(&d->lines[use->line], from + offset, use->length,
-                     d->model->line_capacity[use->line] - use->demand) -
-                 offset;
+    const profile *line = &d->lines[use->line];
+    int32_t capacity = d->model->line_capacity[use->line];
+    int64_t at = use->owner < 0 ? fit(line, from + offset, use->length, capacity - use->demand)
+                                : fit_owned(line, &d->owned[use->owner], from + offset, use->length,
+                                            use->demand, capacity);
+    at -= offset;
     settled = at == from ? settled + 1 : 1;
     from = at;
   }
@@ -179,7 +219,10 @@ static bool use_lines(prem_decoder *d, const prem_activity *activity, int64_t st
   for (int32_t u = 0; u < activity->use_count; ++u) {
     const prem_use *use = &d->model->uses[activity->first_use + u];
     int64_t from = start + use_offset(d, activity, use);
-    if (!use_line(&d->lines[use->line], from, from + use->length, use->demand))
+    profile *line = &d->lines[use->line];
+    int64_t to = from + use->length;
+    if (!(use->owner < 0 ? use_line(line, from, to, use->demand)
+                         : use_owned(line, &d->owned[use->owner], from, to, use->demand)))
       return false;
   }
   return true;
@@ -282,6 +325,8 @@ static prem_status decode(prem_decoder *d, const int64_t *key) {
   memcpy(d->arcs_left, d->side->arc_count, count * sizeof *d->arcs_left);
   for (int32_t l = 0; l < model->line_count; ++l)
     clear(&d->lines[l]);
+  for (int32_t o = 0; o < model->owner_count; ++o)
+    clear(&d->owned[o]);
   for (int32_t p = 0; p < model->pool_count; ++p) {
     d->free_count[p] = model->buffers;
     d->waiting[p] = -1;
@@ -361,7 +406,11 @@ static bool make_lines(prem_decoder *d) {
   for (int32_t l = 0; l < d->model->line_count; ++l)
     if (!reserve(&d->lines[l], 16))
       return false;
-  return true;
+  d->owned = calloc((size_t)d->model->owner_count + 1, sizeof *d->owned);
+  for (int32_t o = 0; d->owned && o < d->model->owner_count; ++o)
+    if (!reserve(&d->owned[o], 16))
+      return false;
+  return d->owned;
 }
 
 prem_decoder *prem_decoder_new(const prem_model *model) {
@@ -395,7 +444,12 @@ void prem_decoder_free(prem_decoder *d) {
     free(d->lines[l].at);
     free(d->lines[l].level);
   }
+  for (int32_t o = 0; d->owned && o < d->model->owner_count; ++o) {
+    free(d->owned[o].at);
+    free(d->owned[o].level);
+  }
   free(d->lines);
+  free(d->owned);
   free(d->free_from);
   free(d->free_count);
   free(d->waiting);

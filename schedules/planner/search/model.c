@@ -41,7 +41,9 @@ typedef struct building {
   int64_t *job_placements;  /* [job] */
   int32_t *line_of;         /* [line before any was dropped] */
   int64_t *line_demand;
-  bool *spans; /* [block]: a tile holds a buffer of it over several phases */
+  int32_t *owner_of;     /* [task x resource]: + 1; 0: it has had nothing yet */
+  int32_t *owner_demand; /* [task x resource]: the largest */
+  bool *spans;           /* [block]: a tile holds a buffer of it over several phases */
   pile activities, uses, links, takes, gives, wraps, placements, releases;
   int64_t ends; /* activities that stand for the end of a job */
 } building;
@@ -119,15 +121,56 @@ static int32_t unit_line(const building *b, int32_t block, prem_phase phase) {
   return platform->resource_count + 2 * block + own;
 }
 
-static bool add_use(building *b, int32_t line, int32_t demand, int64_t length) {
-  if (demand == 0 || length == 0)
+static bool add_use(building *b, prem_use what) {
+  if (what.demand == 0 || what.length == 0)
     return true;
   prem_use *use = add_to(&b->uses);
   if (!use)
     return false;
-  *use = (prem_use){.length = length, .line = line, .demand = demand};
-  b->line_demand[line] += demand;
+  *use = what;
+  if (what.owner < 0)
+    b->line_demand[what.line] += what.demand;
   return true;
+}
+
+/* Of a gang what its first block asks of one of its units: that is never asked for twice at once.
+ */
+static bool is_exclusive(const prem_task *task, const prem_placement *placed, int32_t resource) {
+  int64_t asked[PREM_PHASE_COUNT] = {0};
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+    if (task->phase[p].exists)
+      asked[p] = task->phase[p].demand[resource] > 0 ? task->phase[p].busy_ns : 0;
+  bool memory = asked[PREM_PREFETCH] + asked[PREM_WRITEBACK] >= asked[PREM_COMPUTE];
+  return placed->tile % task->block_count == 0 && (placed->phase != PREM_COMPUTE) == memory;
+}
+
+static int32_t owner_of(building *b, int32_t task, int32_t resource, int32_t demand) {
+  size_t i =
+      (size_t)task * (size_t)b->planning->schedule->platform.resource_count + (size_t)resource;
+  if (b->owner_of[i] == 0)
+    b->owner_of[i] = ++b->model->owner_count;
+  if (demand > b->owner_demand[i]) {
+    b->line_demand[resource] += demand - b->owner_demand[i];
+    b->owner_demand[i] = demand;
+  }
+  return b->owner_of[i] - 1;
+}
+
+static bool add_resource(building *b, const prem_placement *placed, int32_t resource,
+                         int64_t busy) {
+  const prem_task *task = task_of(b, placed);
+  prem_use use = {.length = busy,
+                  .line = resource,
+                  .demand = task->phase[placed->phase].demand[resource],
+                  .owner = -1,
+                  .exclusive = true};
+  if (!b->planning->schedule->platform.resources[resource].per_task) {
+    use.demand *= placed->count;
+  } else if (use.demand > 0 && busy > 0) {
+    use.owner = owner_of(b, placed->task, resource, use.demand);
+    use.exclusive = is_exclusive(task, placed, resource);
+  }
+  return add_use(b, use);
 }
 
 static bool add_uses(building *b, const prem_placement *placed) {
@@ -136,16 +179,18 @@ static bool add_uses(building *b, const prem_placement *placed) {
   const prem_phase_spec *spec = &task->phase[placed->phase];
   int64_t busy = spec->busy_ns ? grid_up(b, spec->busy_ns + platform->guard_ns) : 0;
   for (int32_t i = 0; i < platform->resource_count; ++i)
-    if (!add_use(b, i, spec->demand[i] * (platform->resources[i].per_task ? 1 : placed->count),
-                 busy))
+    if (!add_resource(b, placed, i, busy))
       return false;
   for (int32_t m = 0; m < placed->count; ++m) {
     int32_t block = task->blocks[(placed->tile + m) % task->block_count];
     /* a tile that holds the block's only buffer has the units to itself */
     if (platform->buffers == 1 && b->spans[block])
       continue;
-    if (!add_use(b, unit_line(b, block, placed->phase), 1,
-                 grid_up(b, spec->wcet_ns + platform->guard_ns)))
+    if (!add_use(b, (prem_use){.length = grid_up(b, spec->wcet_ns + platform->guard_ns),
+                               .line = unit_line(b, block, placed->phase),
+                               .demand = 1,
+                               .owner = -1,
+                               .exclusive = true}))
       return false;
   }
   return true;
@@ -383,15 +428,52 @@ static bool sort_givers(const building *b) {
   return true;
 }
 
+/* What the units alone let phases have of a resource at the same time: of those on one unit, the
+ * largest demand. */
+static int64_t most_at_once(const building *b, int32_t resource, int32_t *by_unit) {
+  const prem_platform *platform = &b->planning->schedule->platform;
+  const prem_model *model = b->model;
+  int64_t most = 0;
+  memset(by_unit, 0, 2 * (size_t)platform->blocks * sizeof *by_unit);
+  for (int32_t a = 0; a < model->count; ++a) {
+    const prem_activity *activity = &model->activities[a];
+    int32_t unit = -1, demand = 0;
+    for (int32_t u = activity->first_use; u < activity->first_use + activity->use_count; ++u) {
+      if (model->uses[u].line >= platform->resource_count)
+        unit = model->uses[u].line - platform->resource_count;
+      else if (model->uses[u].line == resource)
+        demand = model->uses[u].demand;
+    }
+    int32_t before = unit < 0 ? 0 : by_unit[unit];
+    if (unit >= 0 && demand > before)
+      by_unit[unit] = demand;
+    most += demand > before ? demand - before : 0;
+  }
+  return most;
+}
+
+/* Can a line be full? */
+static bool binds(const building *b, int32_t line, int32_t capacity, int32_t *by_unit) {
+  const prem_platform *platform = &b->planning->schedule->platform;
+  if (b->line_demand[line] <= capacity)
+    return false;
+  bool counted = line < platform->resource_count && !platform->resources[line].per_task;
+  return !counted || most_at_once(b, line, by_unit) > capacity;
+}
+
 /* Keep the lines that can be full. */
 static bool sort_lines(building *b) {
   prem_model *model = b->model;
   const prem_platform *platform = &b->planning->schedule->platform;
   int32_t lines = platform->resource_count + 2 * platform->blocks;
+  int32_t *by_unit = malloc((2 * (size_t)platform->blocks + 1) * sizeof *by_unit);
+  if (!by_unit)
+    return false;
   for (int32_t l = 0; l < lines; ++l) {
     int32_t capacity = l < platform->resource_count ? platform->resources[l].capacity : 1;
-    b->line_of[l] = b->line_demand[l] > capacity ? model->line_count++ : -1;
+    b->line_of[l] = binds(b, l, capacity, by_unit) ? model->line_count++ : -1;
   }
+  free(by_unit);
   model->line_capacity = malloc(((size_t)model->line_count + 1) * sizeof *model->line_capacity);
   model->first_user = calloc((size_t)model->line_count + 2, sizeof *model->first_user);
   model->users = malloc((size_t)(b->uses.count + 1) * sizeof *model->users);
@@ -434,7 +516,11 @@ static prem_status add_all(building *b) {
   b->line_of = malloc(lines * sizeof *b->line_of);
   b->line_demand = calloc(lines, sizeof *b->line_demand);
   b->spans = calloc((size_t)schedule->platform.blocks, sizeof *b->spans);
-  if (!b->line_of || !b->line_demand || !b->spans || !find_jobs(b))
+  size_t owners = (size_t)schedule->task_count * (size_t)schedule->platform.resource_count;
+  b->owner_of = calloc(owners + 1, sizeof *b->owner_of);
+  b->owner_demand = calloc(owners + 1, sizeof *b->owner_demand);
+  if (!b->line_of || !b->line_demand || !b->spans || !b->owner_of || !b->owner_demand ||
+      !find_jobs(b))
     return PREM_ERR_MEMORY;
   find_spans(b);
   for (int64_t i = 0; i < b->draft->count; ++i)
@@ -514,6 +600,8 @@ prem_status prem_model_build(const prem_planning *planning, const prem_draft *dr
   free(b.job_placements);
   free(b.line_of);
   free(b.line_demand);
+  free(b.owner_of);
+  free(b.owner_demand);
   free(b.spans);
   free(b.links.items);
   free(b.takes.items);
@@ -658,8 +746,9 @@ static prem_status bound_loads(const prem_model *model, const int64_t *head, con
     const prem_activity *activity = &model->activities[a];
     for (int32_t u = activity->first_use; u < activity->first_use + activity->use_count; ++u) {
       const prem_use *use = &model->uses[u];
-      add_load(model, &loads[use->line], (prem_wide)use->length * use->demand, head[a], a,
-               use->length, tail_ns);
+      if (use->exclusive)
+        add_load(model, &loads[use->line], (prem_wide)use->length * use->demand, head[a], a,
+                 use->length, tail_ns);
     }
     const prem_side *takes = &model->side[PREM_FORWARD], *gives = &model->side[PREM_BACKWARD];
     for (int32_t k = takes->first_pool[a]; k < takes->first_pool[a + 1]; ++k) {

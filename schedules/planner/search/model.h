@@ -22,6 +22,8 @@ typedef struct prem_arc {
 typedef struct prem_use {
   int64_t length;
   int32_t line, demand;
+  int32_t owner;  /* the uses of one owner count once, with the largest demand; -1: it has none */
+  bool exclusive; /* no other one that is exclusive overlaps it but as a rival */
 } prem_use;
 
 typedef struct prem_activity {
@@ -56,6 +58,7 @@ typedef struct prem_model {
   int64_t *release;
   prem_use *uses;
   int32_t line_count, *line_capacity;
+  int32_t owner_count;           /* tasks times resources that are counted per task */
   int32_t *first_user, *users;   /* of each line */
   int32_t *first_giver, *givers; /* of each pool: who gives a buffer back */
   int32_t pool_count, buffers;   /* of each pool */

@@ -3,17 +3,19 @@
  *
  * A schedule stands for the order of its starts; prem_decode_forward() makes a schedule of any
  * order. The search keeps a small population of schedules, begun with priority rules, and makes new
- * ones in four ways: by crossing two (Hartmann 1998, A competitive genetic algorithm for
+ * ones in five ways: by crossing two (Hartmann 1998, A competitive genetic algorithm for
  * resource-constrained project scheduling), by taking the order of one apart in a window of time (a
  * large neighbourhood), and by a walk of small moves that swap neighbours on a critical path, which
  * also takes worse ones for a while (van Laarhoven, Aarts and Lenstra 1992, Job shop scheduling by
  * simulated annealing), and where tiles hold buffers by letting all blocks advance alike through
- * their tiles in a random order. All are justified forward and backward. What has paid off is done
- * more often.
+ * their tiles in a random order. Where nothing but arcs and lines binds, a tabu search on the graph
+ * of what waits for what joins them (schedules/planner/search/graph.h). All others are justified
+ * forward and backward. What has paid off is done more often.
  *
  * Nothing in here depends on time but the end: equal seeds and step limits give equal plans.
  */
 #include "schedules/planner/search/decode.h"
+#include "schedules/planner/search/graph.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,6 +27,8 @@ enum {
   MEMBER_BUDGET = 600000, /* activities in all members together */
   WALK_STEPS = 500,
   WINDOW_ACTIVITIES = 30,
+  TABU_PATIENCE = 2500,   /* moves without a better schedule */
+  MOVES_PER_STEP = 4,     /* that many moves take as long as a schedule made of an order, or less */
   PATIENCE_STEPS = 40000, /* without a better schedule, before everything begins anew */
   LONGEST_PATH = 4096
 };
@@ -35,12 +39,13 @@ typedef struct member {
 } member;
 
 /** Ways to make a new schedule. */
-typedef enum operator_kind { CROSS, WINDOW, WALK, SHARE, OPERATOR_COUNT } operator_kind;
+typedef enum operator_kind { CROSS, WINDOW, WALK, SHARE, TABU, OPERATOR_COUNT } operator_kind;
 
 typedef struct search {
   const prem_search_limits *limits;
   const prem_model *model;
   prem_decoder *decoder;
+  prem_graph *graph; /* NULL: it does not serve the model */
   int64_t *head, *tail_ns;
   int64_t bound_ns;
   bool bounded;
@@ -321,7 +326,8 @@ static void mutate(search *s) {
       s->key[a] += random_below(s, 2 * reach) - reach;
 }
 
-static bool cross(search *s) {
+/* The order of a new schedule. */
+static void cross_keys(search *s) {
   const member *mother = pick_member(s), *father = pick_member(s);
   int32_t count = s->model->count;
   list_by(s, mother->start, s->list[0]);
@@ -336,6 +342,10 @@ static bool cross(search *s) {
   int32_t placed = append(s, s->list[0], 0, first);
   placed = append(s, s->list[1], placed, second);
   append(s, s->list[0], placed, count);
+}
+
+static bool cross(search *s) {
+  cross_keys(s);
   mutate(s);
   prem_cost cost = make_forward(s, s->key, false, s->child);
   return join_members(s, s->child, justify(s, s->child, cost));
@@ -343,7 +353,8 @@ static bool cross(search *s) {
 
 /* ---- windows -------------------------------------------------------------------------------- */
 
-/* Let everything that starts within a window of time start in any order. */
+/* Let everything that starts within a window of time start in any order; where gangs share, at
+ * times with equal phases that started together kept so. */
 static bool shuffle_window(search *s) {
   member *from = &s->members[random_below(s, s->member_count)];
   int32_t count = s->model->count;
@@ -356,8 +367,13 @@ static bool shuffle_window(search *s) {
   int64_t begin = s->key[s->list[0][first]];
   int64_t last = first + size < count ? first + size : count - 1;
   int64_t end = s->key[s->list[0][last]] + 1;
-  for (int64_t i = first; i <= last; ++i)
-    s->key[s->list[0][i]] = begin + random_below(s, end - begin);
+  bool together = s->model->owner_count > 0 && random_below(s, 2) == 0;
+  for (int64_t i = first; i <= last; ++i) {
+    int32_t a = s->list[0][i], before = i > first ? s->list[0][i - 1] : -1;
+    bool follows = together && before >= 0 && from->start[a] == from->start[before] &&
+                   s->model->activities[a].length == s->model->activities[before].length;
+    s->key[a] = follows ? s->key[before] : begin + random_below(s, end - begin);
+  }
   prem_cost cost = make_forward(s, s->key, false, s->child);
   cost = justify(s, s->child, cost);
   if (prem_cost_less(from->cost, cost) || is_known(s, s->child, cost))
@@ -376,11 +392,14 @@ typedef struct swap {
   int32_t first, second;
 } swap;
 
-static int64_t use_end(const prem_model *model, int32_t a, int32_t line, int64_t start) {
+/* When another activity leaves a line to this use; INT64_MIN: it is no rival. */
+static int64_t use_end(const prem_model *model, int32_t a, const prem_use *by, int64_t start) {
   const prem_activity *activity = &model->activities[a];
-  for (int32_t u = activity->first_use; u < activity->first_use + activity->use_count; ++u)
-    if (model->uses[u].line == line)
-      return start + model->uses[u].length;
+  for (int32_t u = activity->first_use; u < activity->first_use + activity->use_count; ++u) {
+    const prem_use *use = &model->uses[u];
+    if (use->line == by->line)
+      return use->owner < 0 || use->owner != by->owner ? start + use->length : INT64_MIN;
+  }
   return INT64_MIN;
 }
 
@@ -422,7 +441,8 @@ static draw draw_cause(search *s, const int64_t *start, int32_t a) {
     int32_t line = model->uses[u].line;
     for (int32_t i = model->first_user[line]; i < model->first_user[line + 1]; ++i) {
       int32_t other = model->users[i];
-      if (start[other] < start[a] && use_end(model, other, line, start[other]) == start[a])
+      if (start[other] < start[a] &&
+          use_end(model, other, &model->uses[u], start[other]) == start[a])
         see(s, &d, other, true, other, a);
     }
   }
@@ -537,6 +557,53 @@ static bool walk(search *s) {
   return better;
 }
 
+/* ---- tabu ----------------------------------------------------------------------------------- */
+
+/* The best schedule on the way from s->child is left there. */
+static prem_cost go_tabu(search *s, prem_cost cost) {
+  prem_graph_begin(s->graph, s->child);
+  int64_t least = INT64_MAX;
+  for (int32_t moves = 0, since = 0; since < TABU_PATIENCE && !s->status; ++moves, ++since) {
+    if (moves % MOVES_PER_STEP == 0) {
+      ++s->steps;
+      if (moves % 64 == 0 && is_over(s))
+        break;
+    }
+    if (prem_graph_value(s->graph) < least) {
+      since = 0;
+      least = prem_graph_value(s->graph);
+      prem_cost now = prem_model_cost(s->model, prem_graph_starts(s->graph));
+      if (prem_cost_less(now, cost)) {
+        cost = now;
+        memcpy(s->child, prem_graph_starts(s->graph), schedule_bytes(s));
+        keep_best(s, s->child, cost);
+        if (is_optimal(s))
+          break;
+      }
+    }
+    if (!prem_graph_move(s->graph, next_random(s)))
+      break;
+  }
+  return cost;
+}
+
+/* From a member, or from the crossing of two. */
+static bool tabu(search *s) {
+  if (random_below(s, 2) == 0) {
+    cross_keys(s);
+    prem_cost cost = make_forward(s, s->key, false, s->child);
+    return join_members(s, s->child, go_tabu(s, cost));
+  }
+  member *from = &s->members[random_below(s, s->member_count)];
+  memcpy(s->child, from->start, schedule_bytes(s));
+  prem_cost cost = go_tabu(s, from->cost);
+  if (!prem_cost_less(cost, from->cost) || is_known(s, s->child, cost))
+    return false;
+  memcpy(from->start, s->child, schedule_bytes(s));
+  from->cost = cost;
+  return true;
+}
+
 /* ---- all together --------------------------------------------------------------------------- */
 
 static bool share(search *s) {
@@ -570,7 +637,8 @@ static void evolve(search *s) {
   account accounts[OPERATOR_COUNT] = {[CROSS] = {cross, 0.2, 0, 0},
                                       [WINDOW] = {shuffle_window, 1, 0, 0},
                                       [WALK] = {walk, 1, 0, 0},
-                                      [SHARE] = {share, 0.5, s->pooled ? 0 : INT64_MAX / 4, 0}};
+                                      [SHARE] = {share, 0.5, s->pooled ? 0 : INT64_MAX / 4, 0},
+                                      [TABU] = {tabu, 2, s->graph ? 0 : INT64_MAX / 4, 0}};
   int64_t patience = PATIENCE_STEPS, begun = s->steps;
   while (!is_over(s)) {
     account *a = pick_operator(accounts);
@@ -617,7 +685,7 @@ static bool make_arrays(search *s) {
   }
   s->pooled = s->model->side[PREM_FORWARD].first_pool[s->model->count] > 0;
   s->decoder = prem_decoder_new(s->model);
-  return s->decoder;
+  return s->decoder && prem_graph_new(s->model, &s->graph) == PREM_OK;
 }
 
 static void release(search *s) {
@@ -634,6 +702,7 @@ static void release(search *s) {
   free(s->list[1]);
   free(s->chosen);
   prem_decoder_free(s->decoder);
+  prem_graph_free(s->graph);
 }
 
 static void find_bound(search *s) {
