@@ -185,8 +185,9 @@ static prem_status run_sweep(offset_sweep *sweep, bool blockwise, prem_diag *dia
 static void describe(const offset_sweep *sweep, char *out, size_t out_bytes) {
   if (sweep->kept_from_ns == 0)
     snprintf(out, out_bytes,
-             "Released %s, no run took as long as planned: all offsets were too short.",
-             sweep->release);
+             "Released %s, no run took as long as planned: all offsets, up to %" PRId64
+             " ns, were too short.",
+             sweep->release, sweep->convolutions.prefetch_offset_ns);
   else
     snprintf(out, out_bytes,
              "Released %s, a run takes as long as planned from an offset of %" PRId64
