@@ -65,8 +65,7 @@ static inline int32_t min(int32_t a, int32_t b) {
 
 enum { MEMORY_THREADS = 96, MOST_LANES = 96 };
 
-/* ---- a tile by lanes --------------------------------------------------------------------------
- */
+/* ---- a tile by lanes ------------------------------------------------------------------------- */
 
 typedef struct lane {
   pthread_t thread;
@@ -182,8 +181,7 @@ static void assert_parity(const prem_schedule *schedule, unsigned lanes) {
   prem_diag_free(diag);
 }
 
-/* ---- kernels and their shapes ------------------------------------------------------------------
- */
+/* ---- kernels and their shapes ---------------------------------------------------------------- */
 
 #define SAME2  "arrays: { a = \"c\"; b = \"d\"; out = \"new\"; };"
 #define SAME1  "arrays: { in = \"c\"; out = \"new\"; };"
