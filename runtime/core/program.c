@@ -1,6 +1,7 @@
 /* Compiling a plan: slots into the tables of records that the blocks execute. */
 #include "runtime/core/program.h"
 
+#include "runtime/core/compilation.h"
 #include "runtime/core/data_edges.h"
 
 #include <stdio.h>
@@ -8,44 +9,19 @@
 #include <string.h>
 
 /* A slot's place in the order of its block. */
-typedef struct entry {
+typedef struct prem_entry {
   int64_t start_ns;
   int64_t slot; /* index; breaks ties, so that joined halves stay together */
 } entry;
 
-/* The phases of one tile of one job on a block. */
-typedef struct tile_phases {
-  prem_record *record[PREM_PHASE_COUNT];
-  int32_t ordinal[PREM_PHASE_COUNT]; /* among the phases of its kind on the block */
-} tile_phases;
-
 /* A task as one block sees it. */
-typedef struct share {
+typedef struct prem_share {
   int32_t tiles;     /* of one job */
   int64_t first;     /* of its tile_phases among those of the block */
   int64_t first_job; /* of its jobs among those of the block */
 } share;
 
-typedef struct compilation {
-  const prem_schedule *schedule;
-  prem_program *program;
-  prem_diag *diag;
-  const prem_slot *slots;
-  entry *entries;       /* bucketed by block */
-  int64_t *first_entry; /* [block_count + 1] */
-  /* of the block in hand: */
-  prem_block_program *block;
-  int32_t block_index;
-  prem_record **order; /* all its records as the plan orders them */
-  int64_t order_count;
-  share *shares; /* [task_count] */
-  tile_phases *tiles;
-  int64_t tile_count;
-  uint8_t *job_seen;
-  int64_t job_count;
-} compilation;
-
-static prem_status refuse(const compilation *c, int code, const char *reason) {
+static prem_status refuse(const prem_compilation *c, int code, const char *reason) {
   prem_diag_add(c->diag, PREM_ERROR, code, c->schedule->plan->place, "plan", "block %d: %s",
                 c->block_index, reason);
   return PREM_ERR_INVALID;
@@ -187,7 +163,7 @@ static void order_entries(entry *entries, int64_t count) {
     qsort(entries, (size_t)count, sizeof *entries, compare_entries);
 }
 
-static prem_status bucket_entries(compilation *c, int64_t slot_count) {
+static prem_status bucket_entries(prem_compilation *c, int64_t slot_count) {
   c->first_entry = calloc((size_t)c->program->block_count + 2, sizeof *c->first_entry);
   if (!c->first_entry)
     return PREM_ERR_MEMORY;
@@ -202,7 +178,7 @@ static prem_status bucket_entries(compilation *c, int64_t slot_count) {
 }
 
 /* Warm-up comes before everything that has a time: its order stays, its times go below 0. */
-static void shift_warmup(const compilation *c, entry *entries, int64_t count) {
+static void shift_warmup(const prem_compilation *c, entry *entries, int64_t count) {
   int64_t end_ns = 0;
   for (int64_t i = 0; i < count; ++i) {
     const prem_slot *slot = &c->slots[entries[i].slot];
@@ -225,7 +201,7 @@ static void fill_record(prem_record *record, const prem_slot *slot, int64_t star
                           .flags = slot->flags};
 }
 
-static prem_status fill_tables(compilation *c, const entry *entries, int64_t count) {
+static prem_status fill_tables(prem_compilation *c, const entry *entries, int64_t count) {
   prem_block_program *block = c->block;
   for (int64_t i = 0; i < count; ++i)
     ++block->phase_count[c->slots[entries[i].slot].phase];
@@ -248,7 +224,7 @@ static prem_status fill_tables(compilation *c, const entry *entries, int64_t cou
 }
 
 /* The tables are worked hyperperiod after hyperperiod, so one must not reach beyond the next. */
-static prem_status judge_spread(const compilation *c) {
+static prem_status judge_spread(const prem_compilation *c) {
   int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
   for (int64_t i = 0; i < c->order_count; ++i) {
     if (c->order[i]->flags & PREM_SLOT_WARMUP)
@@ -270,7 +246,7 @@ static prem_status judge_spread(const compilation *c) {
 
 /* ---- the phases of a tile ------------------------------------------------------------------- */
 
-static prem_status share_block(compilation *c) {
+static prem_status share_block(prem_compilation *c) {
   c->tile_count = 0;
   c->job_count = 0;
   for (int32_t t = 0; t < c->schedule->task_count; ++t) {
@@ -290,8 +266,7 @@ static prem_status share_block(compilation *c) {
   return c->tiles && c->job_seen ? PREM_OK : PREM_ERR_MEMORY;
 }
 
-/* NULL: the task has no such tile on this block, or no such job. */
-static tile_phases *phases_of(const compilation *c, const prem_record *record) {
+prem_tile_phases *prem_tile_phases_of(const prem_compilation *c, const prem_record *record) {
   const prem_task *task = &c->schedule->tasks[record->task];
   const share *of_task = &c->shares[record->task];
   int32_t position = c->block->task_position[record->task];
@@ -302,8 +277,8 @@ static tile_phases *phases_of(const compilation *c, const prem_record *record) {
   return &c->tiles[of_task->first + (int64_t)record->job * of_task->tiles + round];
 }
 
-static prem_status refuse_tile(const compilation *c, const prem_record *record, int code,
-                               const char *what) {
+prem_status prem_refuse_tile(const prem_compilation *c, const prem_record *record, int code,
+                             const char *what) {
   char reason[240];
   snprintf(reason, sizeof reason, "the %s of tile %d, job %d of task '%s' %s",
            prem_phase_name((prem_phase)record->phase), record->tile, record->job,
@@ -311,24 +286,24 @@ static prem_status refuse_tile(const compilation *c, const prem_record *record, 
   return refuse(c, code, reason);
 }
 
-static prem_status link_tiles(compilation *c) {
+static prem_status link_tiles(prem_compilation *c) {
   int32_t ordinal[PREM_PHASE_COUNT] = {0};
   for (int64_t i = 0; i < c->order_count; ++i) {
     prem_record *record = c->order[i];
-    tile_phases *tile = phases_of(c, record);
+    prem_tile_phases *tile = prem_tile_phases_of(c, record);
     if (!tile)
-      return refuse_tile(c, record, 28, "does not belong to this block");
+      return prem_refuse_tile(c, record, 28, "does not belong to this block");
     if (!c->schedule->tasks[record->task].phase[record->phase].exists)
-      return refuse_tile(c, record, 29, "is planned, but the task has no such phase");
+      return prem_refuse_tile(c, record, 29, "is planned, but the task has no such phase");
     if (tile->record[record->phase])
-      return refuse_tile(c, record, 28, "is planned twice");
+      return prem_refuse_tile(c, record, 28, "is planned twice");
     tile->record[record->phase] = record;
     tile->ordinal[record->phase] = ordinal[record->phase]++;
   }
   return PREM_OK;
 }
 
-static prem_status judge_missing(const compilation *c) {
+static prem_status judge_missing(const prem_compilation *c) {
   for (int32_t t = 0; t < c->schedule->task_count; ++t) {
     const prem_task *task = &c->schedule->tasks[t];
     const share *of_task = &c->shares[t];
@@ -341,299 +316,31 @@ static prem_status judge_missing(const compilation *c) {
                                  .phase = (uint8_t)p,
                                  .job = job,
                                  .tile = c->block->task_position[t] + round * task->block_count};
-          return refuse_tile(c, &missing, 28, "is not planned");
+          return prem_refuse_tile(c, &missing, 28, "is not planned");
         }
   }
   return PREM_OK;
 }
 
-static void wait_for(prem_record *record, int phase, int32_t done) {
-  if (record->wait[phase] < done)
-    record->wait[phase] = done;
-}
-
 /* A phase needs what its tile did before it. */
-static void wait_for_own_tile(const compilation *c) {
+static void wait_for_own_tile(const prem_compilation *c) {
   for (int64_t i = 0; i < c->tile_count; ++i) {
-    const tile_phases *tile = &c->tiles[i];
+    const prem_tile_phases *tile = &c->tiles[i];
     int before = -1;
     for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
       if (!tile->record[p])
         continue;
       if (before >= 0)
-        wait_for(tile->record[p], before, tile->ordinal[before] + 1);
+        prem_record_wait_for(tile->record[p], before, tile->ordinal[before] + 1);
       before = p;
     }
   }
 }
 
-/* ---- scratch buffers ------------------------------------------------------------------------ */
-
-/* How tiles hold a set of buffers. */
-typedef enum holding {
-  HOLD_LIVE,  /* one live tile: from its first phase's start to its last phase's end */
-  HOLD_INPUT, /* from prefetch's start to compute's end */
-  HOLD_OUTPUT /* from compute's start to writeback's end */
-} holding;
-
-/* The phases between which a tile holds a buffer; false: it holds none. */
-static bool hold_of(holding kind, const tile_phases *tile, int *from, int *to) {
-  bool prefetch = tile->record[PREM_PREFETCH], compute = tile->record[PREM_COMPUTE],
-       writeback = tile->record[PREM_WRITEBACK];
-  int first = prefetch ? PREM_PREFETCH : compute ? PREM_COMPUTE : PREM_WRITEBACK;
-  int last = writeback ? PREM_WRITEBACK : compute ? PREM_COMPUTE : PREM_PREFETCH;
-  *from = first;
-  *to = last;
-  if (kind == HOLD_INPUT) {
-    *to = compute ? PREM_COMPUTE : PREM_PREFETCH;
-    return prefetch;
-  }
-  if (kind == HOLD_OUTPUT) {
-    *from = compute ? PREM_COMPUTE : PREM_WRITEBACK;
-    return writeback;
-  }
-  return true;
-}
-
-/* When a buffer was last given back: in the plan's time, and as a wait. */
-typedef struct giving_back {
-  int64_t at_ns;
-  int phase;    /* -1: never used */
-  int32_t done; /* phases of this kind done, from the hyperperiod's start */
-} giving_back;
-
-typedef struct buffer_set {
-  holding kind;
-  int32_t count;
-  giving_back last[PREM_MAX_BUFFERS];
-  prem_record *first_user[PREM_MAX_BUFFERS]; /* in this hyperperiod */
-  uint8_t turn[PREM_MAX_BUFFERS];
-} buffer_set;
-
-static giving_back giving_back_of(const tile_phases *tile, int to) {
-  return (giving_back){tile->record[to]->end_ns, to, tile->ordinal[to] + 1};
-}
-
-/* The same one hyperperiod earlier. */
-static giving_back a_hyperperiod_ago(const compilation *c, giving_back g) {
-  if (g.phase >= 0) {
-    g.at_ns -= c->program->hyperperiod_ns;
-    g.done -= c->block->phase_count[g.phase];
-  }
-  return g;
-}
-
-/* The next record of the block's order that takes a buffer of the set, from index *i on. */
-static tile_phases *next_taker(const compilation *c, const buffer_set *set, int64_t *i, int *to) {
-  for (; *i < c->order_count; ++*i) {
-    int from;
-    tile_phases *tile = phases_of(c, c->order[*i]);
-    if (hold_of(set->kind, tile, &from, to) && from == c->order[*i]->phase)
-      return tile;
-  }
-  return NULL;
-}
-
-static prem_status refuse_buffers(const compilation *c, const buffer_set *set,
-                                  const prem_record *record) {
-  static const char *const held[] = {"tile", "input buffers", "output buffers"};
-  char what[96];
-  snprintf(what, sizeof what, "at %lld ns needs more than the block's %d %s",
-           (long long)record->start_ns, set->count, held[set->kind]);
-  return refuse_tile(c, record, 39, what);
-}
-
-/* When the next hyperperiod takes its first buffer, if `first` is the one that takes it in this. */
-static int64_t next_begin_ns(const compilation *c, const prem_record *first) {
-  int64_t begin_ns = first->flags & PREM_SLOT_WARMUP ? 0 : first->start_ns;
-  return begin_ns + c->program->hyperperiod_ns;
-}
-
-/*
- * Tiles that are alive when the hyperperiod ends hold buffers 0, 1, ... at the start of the next.
- * Where they had other buffers in their own hyperperiod, the numbers turn.
- */
-static prem_status enter_hyperperiod(const compilation *c, buffer_set *set) {
-  for (int i = 0; i < PREM_MAX_BUFFERS; ++i)
-    set->last[i] = (giving_back){INT64_MIN, -1, 0};
-  int64_t i = 0;
-  int to;
-  if (!next_taker(c, set, &i, &to))
-    return PREM_OK;
-  int64_t next_ns = next_begin_ns(c, c->order[i]);
-  int32_t alive = 0;
-  for (tile_phases *tile; (tile = next_taker(c, set, &i, &to)); ++i) {
-    if (tile->record[to]->end_ns <= next_ns)
-      continue;
-    if (alive == set->count)
-      return refuse_buffers(c, set, c->order[i]);
-    set->last[alive++] = a_hyperperiod_ago(c, giving_back_of(tile, to));
-  }
-  return PREM_OK;
-}
-
-/* The free buffer that has been free for longest, or -1. */
-static int32_t free_buffer(const buffer_set *set, int64_t at_ns) {
-  int32_t best = -1;
-  for (int32_t b = 0; b < set->count; ++b)
-    if (set->last[b].at_ns <= at_ns && (best < 0 || set->last[b].at_ns < set->last[best].at_ns))
-      best = b;
-  return best;
-}
-
-static void give_buffer(const buffer_set *set, const tile_phases *tile, int32_t buffer) {
-  for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
-    if (!tile->record[p])
-      continue;
-    if (set->kind == HOLD_INPUT)
-      tile->record[p]->in_buffer = (uint8_t)buffer;
-    else if (set->kind == HOLD_OUTPUT)
-      tile->record[p]->out_buffer = (uint8_t)buffer;
-  }
-}
-
-/* A permutation that takes buffer i, at a hyperperiod's start, to the one that the tile in it had
- * been given in its own hyperperiod; all others stay as far as they can. */
-static void close_turn(buffer_set *set, const int32_t *crossing, int32_t crossings) {
-  bool taken[PREM_MAX_BUFFERS] = {false};
-  for (int32_t i = 0; i < crossings; ++i) {
-    set->turn[i] = (uint8_t)crossing[i];
-    taken[crossing[i]] = true;
-  }
-  int32_t spare = 0;
-  for (int32_t i = crossings; i < PREM_MAX_BUFFERS; ++i) {
-    while (taken[spare])
-      ++spare;
-    int32_t to = taken[i] ? spare : i;
-    set->turn[i] = (uint8_t)to;
-    taken[to] = true;
-  }
-}
-
-/* The first user of a buffer waits for its last user in some hyperperiod before. */
-static void wait_across_hyperperiods(const compilation *c, const buffer_set *set) {
-  giving_back before[PREM_MAX_BUFFERS];
-  for (int i = 0; i < PREM_MAX_BUFFERS; ++i)
-    before[i] = (giving_back){INT64_MIN, -1, 0};
-  for (int round = 0; round < PREM_MAX_BUFFERS; ++round) {
-    giving_back next[PREM_MAX_BUFFERS];
-    for (int i = 0; i < PREM_MAX_BUFFERS; ++i) {
-      int was = set->turn[i];
-      next[i] = a_hyperperiod_ago(c, set->first_user[was] ? set->last[was] : before[was]);
-    }
-    memcpy(before, next, sizeof before);
-  }
-  for (int i = 0; i < set->count; ++i)
-    if (set->first_user[i] && before[i].phase >= 0)
-      wait_for(set->first_user[i], before[i].phase, before[i].done);
-}
-
-/* Walk the block's order and give each tile the buffer that has been free for longest: what the
- * plan's own times allow, whatever the real ones will be, is expressed as waits. */
-static prem_status assign_buffers(const compilation *c, buffer_set *set) {
-  prem_status status = enter_hyperperiod(c, set);
-  if (status)
-    return status;
-  int32_t crossing[PREM_MAX_BUFFERS], crossings = 0;
-  int64_t next_ns = 0;
-  bool first = true;
-  int to;
-  int64_t i = 0;
-  for (tile_phases *tile; (tile = next_taker(c, set, &i, &to)); ++i) {
-    prem_record *taker = c->order[i];
-    if (first)
-      next_ns = next_begin_ns(c, taker);
-    int32_t b = free_buffer(set, taker->start_ns);
-    if (b < 0)
-      return refuse_buffers(c, set, taker);
-    if (!set->first_user[b])
-      set->first_user[b] = taker;
-    else if (set->last[b].phase >= 0)
-      wait_for(taker, set->last[b].phase, set->last[b].done);
-    give_buffer(set, tile, b);
-    set->last[b] = giving_back_of(tile, to);
-    if (set->last[b].at_ns > next_ns)
-      crossing[crossings++] = b;
-    first = false;
-  }
-  close_turn(set, crossing, crossings);
-  wait_across_hyperperiods(c, set);
-  return PREM_OK;
-}
-
-static bool is_turned(const uint8_t *turn) {
-  for (int i = 0; i < PREM_MAX_BUFFERS; ++i)
-    if (turn[i] != i)
-      return true;
-  return false;
-}
-
-static prem_status hold_buffers(const compilation *c) {
-  prem_block_program *block = c->block;
-  for (int i = 0; i < PREM_MAX_BUFFERS; ++i)
-    block->in_turn[i] = block->out_turn[i] = (uint8_t)i;
-  int32_t buffers = c->schedule->platform.buffers;
-  if (buffers == 1) {
-    buffer_set live = {.kind = HOLD_LIVE, .count = 1};
-    return assign_buffers(c, &live);
-  }
-  buffer_set in = {.kind = HOLD_INPUT, .count = buffers};
-  buffer_set out = {.kind = HOLD_OUTPUT, .count = buffers};
-  prem_status status = assign_buffers(c, &in);
-  if (!status)
-    status = assign_buffers(c, &out);
-  memcpy(block->in_turn, in.turn, sizeof in.turn);
-  memcpy(block->out_turn, out.turn, sizeof out.turn);
-  block->turns = is_turned(in.turn) || is_turned(out.turn);
-  return status;
-}
-
-/* ---- running ahead --------------------------------------------------------------------------- */
-
-/* Where the memory unit may be, and the prefetches that it has started until then. */
-typedef struct memory_place {
-  int64_t index; /* in its table, hyperperiod after hyperperiod */
-  int64_t prefetches;
-} memory_place;
-
-/* A hyperperiod that fetches takes a buffer at least, so a wait comes before so many have gone by.
- */
-static int64_t farthest_index(const prem_block_program *block) {
-  return (PREM_MAX_BUFFERS + 1) * (int64_t)block->memory_count;
-}
-
-/* On to the first record that waits for more computes than `computes`. */
-static void advance_memory(const prem_block_program *block, int64_t computes, memory_place *at) {
-  for (; at->index < farthest_index(block); ++at->index) {
-    const prem_record *record = &block->memory[at->index % block->memory_count];
-    const int32_t wait = record->wait[PREM_COMPUTE];
-    const int64_t hyperperiod = at->index / block->memory_count;
-    if (wait != PREM_NO_WAIT && wait + hyperperiod * block->phase_count[PREM_COMPUTE] > computes)
-      return;
-    at->prefetches += record->phase == PREM_PREFETCH;
-  }
-}
-
-int32_t prem_block_most_ahead(const prem_block_program *block) {
-  memory_place at = {0, 0};
-  int64_t most = 0;
-  for (int32_t k = 0; k < block->compute_count; ++k) {
-    const int32_t own = block->compute[k].wait[PREM_PREFETCH];
-    if (own == PREM_NO_WAIT)
-      continue;
-    advance_memory(block, k, &at);
-    if (at.index == farthest_index(block))
-      return INT32_MAX;
-    const int64_t ahead = at.prefetches - own + 1;
-    most = ahead > most ? ahead : most;
-  }
-  return most < INT32_MAX ? (int32_t)most : INT32_MAX;
-}
-
 /* ---- flags ---------------------------------------------------------------------------------- */
 
 /* Has this job been met since the marks were cleared? Marks it. */
-static bool meet_job(const compilation *c, const prem_record *record) {
+static bool meet_job(const prem_compilation *c, const prem_record *record) {
   uint8_t *seen = &c->job_seen[c->shares[record->task].first_job + record->job];
   bool before = *seen;
   *seen = 1;
@@ -650,7 +357,7 @@ static bool is_tested(const prem_task_program *task, int phase) {
 
 /* Of each job the table's first phase of this kind. Those behind it, and what its tiles do next,
  * come later in any case: nothing is asked twice. */
-static void flag_after(const compilation *c, prem_record *table, int32_t count, int phase) {
+static void flag_after(const prem_compilation *c, prem_record *table, int32_t count, int phase) {
   memset(c->job_seen, 0, (size_t)c->job_count);
   for (int32_t i = 0; i < count; ++i)
     if (table[i].phase == phase && !meet_job(c, &table[i]) &&
@@ -659,7 +366,7 @@ static void flag_after(const compilation *c, prem_record *table, int32_t count, 
 }
 
 /* All tiles of a task have the same phases: the last of the last kind ends the job. */
-static void flag_last(const compilation *c, prem_record *table, int32_t count) {
+static void flag_last(const prem_compilation *c, prem_record *table, int32_t count) {
   memset(c->job_seen, 0, (size_t)c->job_count);
   for (int32_t i = count - 1; i >= 0; --i) {
     const prem_phase_spec *phase = c->schedule->tasks[table[i].task].phase;
@@ -680,7 +387,7 @@ static void flag_joined(prem_record *table, int32_t count) {
     }
 }
 
-static void flag_records(const compilation *c) {
+static void flag_records(const prem_compilation *c) {
   prem_block_program *block = c->block;
   flag_after(c, block->memory, block->memory_count, PREM_PREFETCH);
   flag_after(c, block->memory, block->memory_count, PREM_WRITEBACK);
@@ -692,7 +399,7 @@ static void flag_records(const compilation *c) {
 
 /* ---- putting it together -------------------------------------------------------------------- */
 
-static void leave_block(compilation *c) {
+static void leave_block(prem_compilation *c) {
   free(c->order);
   free(c->tiles);
   free(c->job_seen);
@@ -701,7 +408,7 @@ static void leave_block(compilation *c) {
   c->job_seen = NULL;
 }
 
-static prem_status compile_block(compilation *c, int32_t b) {
+static prem_status compile_block(prem_compilation *c, int32_t b) {
   c->block_index = b;
   c->block = &c->program->blocks[b];
   entry *entries = c->entries + c->first_entry[b];
@@ -722,13 +429,13 @@ static prem_status compile_block(compilation *c, int32_t b) {
   if (status)
     return status;
   wait_for_own_tile(c);
-  status = hold_buffers(c);
+  status = prem_buffers_hold(c);
   if (!status)
     flag_records(c);
   return status;
 }
 
-static prem_status compile_blocks(compilation *c, int64_t slot_count) {
+static prem_status compile_blocks(prem_compilation *c, int64_t slot_count) {
   c->shares = calloc((size_t)c->schedule->task_count, sizeof *c->shares);
   if (!c->shares)
     return PREM_ERR_MEMORY;
@@ -742,11 +449,11 @@ static prem_status compile_blocks(compilation *c, int64_t slot_count) {
 
 static prem_status compile_slots(prem_program *program, const prem_slot *slots, int64_t count,
                                  prem_diag *diag) {
-  compilation c = {.schedule = program->schedule,
-                   .program = program,
-                   .diag = diag,
-                   .slots = slots,
-                   .entries = malloc(((size_t)count + 1) * sizeof *c.entries)};
+  prem_compilation c = {.schedule = program->schedule,
+                        .program = program,
+                        .diag = diag,
+                        .slots = slots,
+                        .entries = malloc(((size_t)count + 1) * sizeof *c.entries)};
   prem_status status = c.entries ? compile_blocks(&c, count) : PREM_ERR_MEMORY;
   program->record_count = count;
   free(c.entries);
