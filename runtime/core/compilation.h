@@ -1,8 +1,8 @@
 /**
- * A plan being compiled into tables: what the files share that do it.
+ * A plan being compiled into tables: what the three files share that do it.
  *
- *   program.c          tasks and their edges; a block's two tables: their order, the phases of
- *                      each tile, flags
+ *   program.c          begin here: tasks and their edges; expands the plan, calls the others
+ *   program_tables.c   a block's two tables: their order, the phases of each tile, flags
  *   program_buffers.c  which scratch buffer each tile gets, and the waits that come of it
  */
 #ifndef TTPREM_RUNTIME_CORE_COMPILATION_H
@@ -44,6 +44,10 @@ static inline void prem_record_wait_for(prem_record *record, int phase, int32_t 
   if (record->wait[phase] < done)
     record->wait[phase] = done;
 }
+
+/** The tables of all blocks. */
+prem_status prem_tables_make(prem_program *program, const prem_slot *slots, int64_t slot_count,
+                             prem_diag *diag);
 
 /** Give every tile of the block in hand its buffers, and their users their waits. */
 prem_status prem_buffers_hold(const prem_compilation *c);
