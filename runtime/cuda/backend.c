@@ -1,18 +1,16 @@
 /* The cuda backend: probing, opening, one launch and its watchdog. */
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "runtime/core/backend.h"
 #include "runtime/cuda/baselines/baselines.h"
 #include "runtime/cuda/device/executive.h"
 #include "runtime/cuda/device/verify.h"
+#include "runtime/cuda/host/backend_parts.h"
 #include "runtime/cuda/host/driver_version.h"
 #include "runtime/cuda/host/machine_facts.h"
-#include "runtime/cuda/host/program.h"
 
 enum {
   POLL_NS = 20000,    /* the host's look at the stream */
@@ -26,33 +24,6 @@ enum {
   DEFAULT_THREADS = 320,
   LEAST_THREADS = 128
 };
-
-typedef struct prem_cuda {
-  const prem_program *program;
-  prem_arrays *host;
-  prem_cuda_arrays arrays;
-  prem_cuda_program device;
-  const void *executive; /* the variant with the most registers of which enough blocks fit */
-  int32_t threads;
-  size_t scratch_bytes;
-  int32_t sm_count;
-  int32_t capability;           /* major */
-  cudaStream_t stream, control; /* the launch; the abort word */
-  uint32_t *abort_word;         /* pinned: 1, and room for what the device says */
-  prem_device_fault *fault;     /* pinned: what it says of a run that does not end */
-  int64_t *clock_word;          /* pinned: a reading of its clock */
-  void *records_room;           /* raw records in device memory */
-  int64_t records_capacity;
-  long long *ends_room; /* job_end_ns in device memory */
-  int64_t ends_capacity;
-  prem_opponents *opponents;      /* NULL until a run asks for a mode without phases */
-  const struct prem_cuda *leader; /* whose ways they take; NULL: nobody's */
-} prem_cuda;
-
-/* A compute that never comes back and an error of the device take the GPU from the whole process:
- * calls that touch the device would wait for the one for ever, and fail after the other. */
-typedef enum gpu_loss { GPU_THERE, GPU_HELD, GPU_BROKEN } gpu_loss;
-static _Atomic gpu_loss loss;
 
 #define CUDA_TRY(call)                                                                             \
   do {                                                                                             \
@@ -74,12 +45,19 @@ static prem_status report(cudaError_t error, prem_diag *diag, const char *what) 
   return PREM_ERR_MACHINE;
 }
 
-static prem_status is_usable(prem_diag *diag) {
-  if (loss == GPU_THERE)
+/* The one GPU that is used so far: the process's and no session's, since a machine is probed before
+ * there is a session, and since all sessions share its context and lose it together. Nobody chooses
+ * the current device, so it is this one. */
+static prem_cuda_device first_gpu = {.number = 0, .guard = PTHREAD_MUTEX_INITIALIZER};
+
+static prem_status is_usable(const prem_cuda_device *gpu, prem_diag *diag) {
+  const prem_cuda_loss loss = gpu->loss;
+  if (loss == PREM_CUDA_THERE)
     return PREM_OK;
   prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda", "%s: start the program again",
-                loss == GPU_HELD ? "a compute of an earlier run still holds the GPU"
-                                 : "this process lost the GPU when an earlier run failed on it");
+                loss == PREM_CUDA_HELD
+                    ? "a compute of an earlier run still holds the GPU"
+                    : "this process lost the GPU when an earlier run failed on it");
   return PREM_ERR_MACHINE;
 }
 
@@ -126,7 +104,9 @@ static void write_uuid(const cudaUUID_t *uuid, char *text, size_t bytes) {
            b[14], b[15]);
 }
 
-static cudaError_t find_facts(const struct cudaDeviceProp *device, prem_machine *out) {
+static cudaError_t find_facts(prem_cuda_device *gpu) {
+  const struct cudaDeviceProp *device = &gpu->properties;
+  prem_machine *out = &gpu->machine;
   prem_launch smallest = {.most_views = 2, .most_tasks = 1, .most_ports = 2, .widest_move = 1};
   prem_executive_lay_out(&smallest);
   snprintf(out->name, sizeof out->name, "%.127s", device->name);
@@ -139,7 +119,7 @@ static cudaError_t find_facts(const struct cudaDeviceProp *device, prem_machine 
   if (error == cudaSuccess)
     error = prem_measure_clock(&out->clock_step_ns, &out->clock_read_ns);
   if (error == cudaSuccess)
-    error = prem_measure_skew(out->clock_step_ns, &out->clock_skew_ns);
+    error = prem_measure_skew(gpu->number, out->clock_step_ns, &out->clock_skew_ns);
   return error;
 }
 
@@ -159,7 +139,7 @@ static prem_status does_not_answer(cudaError_t error, prem_diag *diag) {
   return PREM_ERR_UNAVAILABLE;
 }
 
-static prem_status find_machine(prem_machine *out, prem_diag *diag) {
+static prem_status find_machine(prem_cuda_device *gpu, prem_diag *diag) {
   int count = 0;
   cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess || count == 0) {
@@ -167,38 +147,36 @@ static prem_status find_machine(prem_machine *out, prem_diag *diag) {
     cudaGetLastError();
     return PREM_ERR_UNAVAILABLE;
   }
-  struct cudaDeviceProp device;
-  error = cudaGetDeviceProperties(&device, 0);
-  if (error == cudaSuccess && device.major < 7) {
+  const struct cudaDeviceProp *device = &gpu->properties;
+  error = cudaGetDeviceProperties(&gpu->properties, gpu->number);
+  if (error == cudaSuccess && device->major < 7) {
     prem_diag_add(diag, PREM_NOTE, 0, nowhere, "",
-                  "cuda: %s has compute capability %d.%d; 7.5 or newer is needed", device.name,
-                  device.major, device.minor);
+                  "cuda: %s has compute capability %d.%d; 7.5 or newer is needed", device->name,
+                  device->major, device->minor);
     return PREM_ERR_UNAVAILABLE;
   }
   if (error == cudaSuccess)
-    error = find_facts(&device, out);
+    error = find_facts(gpu);
   return error == cudaSuccess ? PREM_OK : does_not_answer(error, diag);
 }
 
-/* Measured once a process: a later probe may come beside a kernel that holds the GPU. */
+/* Measured once: a later probe may come beside a kernel that holds the GPU. */
 static prem_status cuda_probe(prem_machine *out, prem_diag *diag) {
-  static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
-  static prem_machine known;
-  static bool is_known;
+  prem_cuda_device *gpu = &first_gpu;
   prem_status status = PREM_OK;
-  pthread_mutex_lock(&guard);
-  if (!is_known) {
-    known = (prem_machine){0};
-    status = find_machine(&known, diag);
-    is_known = status == PREM_OK;
+  pthread_mutex_lock(&gpu->guard);
+  if (!gpu->is_known) {
+    gpu->machine = (prem_machine){0};
+    status = find_machine(gpu, diag);
+    gpu->is_known = status == PREM_OK;
   }
-  *out = known;
-  pthread_mutex_unlock(&guard);
+  *out = gpu->machine;
+  pthread_mutex_unlock(&gpu->guard);
   return status;
 }
 
 static prem_status cuda_measure(prem_machine *machine, prem_diag *diag) {
-  if (is_usable(diag) != PREM_OK)
+  if (is_usable(&first_gpu, diag) != PREM_OK)
     return PREM_ERR_UNAVAILABLE;
   cudaError_t error = prem_measure_copy(&machine->bandwidth_bytes_per_s);
   return error == cudaSuccess ? PREM_OK : does_not_answer(error, diag);
@@ -271,12 +249,8 @@ static prem_status judge_order(const prem_program *program, prem_diag *diag) {
  * the plan leaves is taken as well, so that exactly so many blocks fit and each SM gets its own. */
 static prem_status choose_variant(prem_cuda *cuda, prem_diag *diag) {
   const prem_platform *platform = &cuda->program->schedule->platform;
+  const struct cudaDeviceProp *device = &cuda->gpu->properties;
   const int32_t per_sm = cuda->device.blocks_per_sm;
-  struct cudaDeviceProp device;
-  cudaError_t error = cudaGetDeviceProperties(&device, 0);
-  if (error != cudaSuccess)
-    return report(error, diag, "reading the device's properties");
-  cuda->capability = device.major;
   cuda->threads = platform->block_threads ? platform->block_threads : DEFAULT_THREADS;
   if (cuda->threads < LEAST_THREADS || cuda->threads > 1024 || cuda->threads % 32) {
     prem_diag_add(diag, PREM_ERROR, 42, platform->place, "platform.block_threads",
@@ -287,11 +261,11 @@ static prem_status choose_variant(prem_cuda *cuda, prem_diag *diag) {
   }
   const int64_t control_bytes = cuda->device.launch.buffers_at;
   const int64_t needed = control_bytes + cuda->device.buffer_bytes;
-  int64_t share = (int64_t)device.sharedMemPerMultiprocessor / per_sm -
-                  (int64_t)device.reservedSharedMemPerBlock;
+  int64_t share = (int64_t)device->sharedMemPerMultiprocessor / per_sm -
+                  (int64_t)device->reservedSharedMemPerBlock;
   share -= share % 128;
-  if (share > (int64_t)device.sharedMemPerBlockOptin)
-    share = (int64_t)device.sharedMemPerBlockOptin;
+  if (share > (int64_t)device->sharedMemPerBlockOptin)
+    share = (int64_t)device->sharedMemPerBlockOptin;
   if (needed > share) {
     prem_diag_add(diag, PREM_ERROR, 41, platform->place, "platform",
                   "%d blocks share an SM, each needs %lld bytes of scratchpad (%lld for the "
@@ -308,7 +282,8 @@ static prem_status choose_variant(prem_cuda *cuda, prem_diag *diag) {
     if (cuda->threads > most_threads)
       continue;
     int blocks = 0;
-    error = cudaFuncSetAttribute(variant, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)share);
+    cudaError_t error =
+        cudaFuncSetAttribute(variant, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)share);
     if (error == cudaSuccess)
       error = cudaFuncSetAttribute(variant, cudaFuncAttributePreferredSharedMemoryCarveout,
                                    cudaSharedmemCarveoutMaxShared);
@@ -335,7 +310,7 @@ static void cuda_close(void *state) {
   prem_cuda *cuda = state;
   if (!cuda)
     return;
-  if (loss != GPU_HELD) { /* freeing would wait for the kernel */
+  if (cuda->gpu->loss != PREM_CUDA_HELD) { /* freeing would wait for the kernel */
     prem_opponents_free(cuda->opponents);
     prem_cuda_program_free(&cuda->device);
     prem_cuda_arrays_free(&cuda->arrays);
@@ -355,7 +330,7 @@ static void cuda_close(void *state) {
 static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
                              const prem_machine *machine, void **state, prem_diag *diag) {
   *state = NULL;
-  prem_status status = is_usable(diag);
+  prem_status status = is_usable(&first_gpu, diag);
   if (status == PREM_OK)
     status = judge_tasks(program->schedule, diag);
   if (status == PREM_OK)
@@ -365,6 +340,7 @@ static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
   prem_cuda *cuda = calloc(1, sizeof *cuda);
   if (!cuda)
     return PREM_ERR_MEMORY;
+  cuda->gpu = &first_gpu;
   cuda->program = program;
   cuda->host = arrays;
   cuda->sm_count = machine->cores;
@@ -398,21 +374,21 @@ refused:
 
 static prem_status cuda_poison(void *state) {
   prem_cuda *cuda = state;
-  if (loss != GPU_THERE)
+  if (cuda->gpu->loss != PREM_CUDA_THERE)
     return PREM_ERR_MACHINE;
   return report(prem_cuda_arrays_poison(&cuda->arrays), NULL, "");
 }
 
 static prem_status cuda_verify(void *state, prem_verdict *out) {
   prem_cuda *cuda = state;
-  if (loss != GPU_THERE)
+  if (cuda->gpu->loss != PREM_CUDA_THERE)
     return PREM_ERR_MACHINE;
   return report(prem_cuda_arrays_verify(&cuda->arrays, cuda->host, out), NULL, "");
 }
 
 static prem_status cuda_download(void *state) {
   prem_cuda *cuda = state;
-  if (loss != GPU_THERE)
+  if (cuda->gpu->loss != PREM_CUDA_THERE)
     return PREM_ERR_MACHINE;
   return report(prem_cuda_arrays_download(&cuda->arrays, cuda->host), NULL, "");
 }
@@ -695,7 +671,7 @@ static bool is_broken(const prem_cuda *cuda) {
 static prem_status say_broken(const prem_cuda *cuda, prem_mode mode, prem_engine engine,
                               cudaError_t error, prem_diag *diag) {
   char tasks[256];
-  loss = GPU_BROKEN;
+  cuda->gpu->loss = PREM_CUDA_BROKEN;
   list_tasks(cuda->program->schedule, tasks, sizeof tasks);
   prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
                 "running on the GPU: %s (%s), in mode %s with engine %s and the tasks %s: a "
@@ -726,7 +702,7 @@ static bool has_to_end(const prem_cuda *cuda) {
 
 /* A compute does not return. The fault, where there is one, names who waits for it. */
 static void say_endless(const prem_cuda *cuda, prem_diag *diag) {
-  loss = GPU_HELD;
+  cuda->gpu->loss = PREM_CUDA_HELD;
   if (fetch(cuda, cuda->fault, &cuda->device.launch.state->fault, sizeof *cuda->fault) &&
       cuda->fault->code != PREM_FAULT_NONE)
     say_fault(cuda, cuda->fault, diag);
@@ -774,9 +750,10 @@ static prem_status watch(const prem_cuda *cuda, const prem_run_request *request,
 
 /* The best engine of the GPU where none is named; a named one must be there. */
 static prem_status choose_engine(const prem_cuda *cuda, prem_engine *engine, prem_diag *diag) {
-  const prem_engine best = cuda->capability >= 9   ? PREM_ENGINE_BULK
-                           : cuda->capability == 8 ? PREM_ENGINE_CP_ASYNC
-                                                   : PREM_ENGINE_VECTOR;
+  const int capability = cuda->gpu->properties.major;
+  const prem_engine best = capability >= 9   ? PREM_ENGINE_BULK
+                           : capability == 8 ? PREM_ENGINE_CP_ASYNC
+                                             : PREM_ENGINE_VECTOR;
   if (*engine == PREM_ENGINE_BEST)
     *engine = best;
   if (*engine >= best)
@@ -800,9 +777,9 @@ static prem_status run_opponent(prem_cuda *cuda, const prem_run_request *request
     return PREM_ERR_MEMORY;
   const prem_status status = prem_opponents_run(cuda->opponents, request, trace, diag);
   if (prem_opponents_are_lost(cuda->opponents))
-    loss = GPU_HELD;
+    cuda->gpu->loss = PREM_CUDA_HELD;
   else if (status == PREM_ERR_MACHINE && is_broken(cuda))
-    loss = GPU_BROKEN;
+    cuda->gpu->loss = PREM_CUDA_BROKEN;
   return status;
 }
 
@@ -824,7 +801,7 @@ static const char *cuda_setup(const void *state, prem_mode mode) {
 static prem_status cuda_run(void *state, const prem_run_request *request, prem_trace *trace,
                             prem_diag *diag) {
   prem_cuda *cuda = state;
-  prem_status status = is_usable(diag);
+  prem_status status = is_usable(cuda->gpu, diag);
   if (status != PREM_OK)
     return status;
   if (!prem_mode_has_phases(request->mode))
@@ -860,7 +837,7 @@ static prem_status cuda_run(void *state, const prem_run_request *request, prem_t
   CUDA_TRY(cudaLaunchCooperativeKernel(cuda->executive, grid, threads, arguments,
                                        cuda->scratch_bytes, cuda->stream));
   status = watch(cuda, request, engine, diag);
-  if (loss != GPU_THERE)
+  if (cuda->gpu->loss != PREM_CUDA_THERE)
     goto done;
   CUDA_TRY(cudaMemcpy(&after, launch.state, sizeof after, cudaMemcpyDeviceToHost));
   if (after.start_ns > 0 && offset_ns != INT64_MIN)
