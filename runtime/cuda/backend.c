@@ -16,7 +16,6 @@ enum {
   POLL_NS = 20000,    /* the host's look at the stream */
   LOOK_NS = 20000000, /* and at the abort word */
   DEFAULT_STALL_NS = 500000000,
-  RESIDENT_NS = 1000000000,  /* for all blocks to arrive */
   START_MARGIN_NS = 20000,   /* from the last arrival to S */
   LAST_GRACE_NS = 200000000, /* an aborted run gets so long for its computes to return */
   FETCH_NS = 500000000,      /* a copy beside a running kernel */
@@ -25,25 +24,7 @@ enum {
   LEAST_THREADS = 128
 };
 
-#define CUDA_TRY(call)                                                                             \
-  do {                                                                                             \
-    if ((error = (call)) != cudaSuccess)                                                           \
-      goto fail;                                                                                   \
-  } while (0)
-
 static const prem_place nowhere = {0};
-
-static prem_status report(cudaError_t error, prem_diag *diag, const char *what) {
-  if (error == cudaSuccess)
-    return PREM_OK;
-  if (error == cudaErrorMemoryAllocation) {
-    prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda", "%s: out of device memory", what);
-    return PREM_ERR_MEMORY;
-  }
-  prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda", "%s: %s (%s)", what,
-                cudaGetErrorString(error), cudaGetErrorName(error));
-  return PREM_ERR_MACHINE;
-}
 
 /* The one GPU that is used so far: the process's and no session's, since a machine is probed before
  * there is a session, and since all sessions share its context and lose it together. Nobody chooses
@@ -291,7 +272,7 @@ static prem_status choose_variant(prem_cuda *cuda, prem_diag *diag) {
       error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, variant, cuda->threads,
                                                             cuda->scratch_bytes);
     if (error != cudaSuccess)
-      return report(error, diag, "asking for the executive's occupancy");
+      return prem_cuda_report(error, diag, "asking for the executive's occupancy");
     if (blocks > most_blocks)
       most_blocks = blocks;
     if (blocks >= per_sm) {
@@ -364,7 +345,7 @@ static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
   *state = cuda;
   return PREM_OK;
 fail:
-  status = report(error, diag, "preparing the schedule on the GPU");
+  status = prem_cuda_report(error, diag, "preparing the schedule on the GPU");
 refused:
   cuda_close(cuda);
   return status;
@@ -376,21 +357,21 @@ static prem_status cuda_poison(void *state) {
   prem_cuda *cuda = state;
   if (cuda->gpu->loss != PREM_CUDA_THERE)
     return PREM_ERR_MACHINE;
-  return report(prem_cuda_arrays_poison(&cuda->arrays), NULL, "");
+  return prem_cuda_report(prem_cuda_arrays_poison(&cuda->arrays), NULL, "");
 }
 
 static prem_status cuda_verify(void *state, prem_verdict *out) {
   prem_cuda *cuda = state;
   if (cuda->gpu->loss != PREM_CUDA_THERE)
     return PREM_ERR_MACHINE;
-  return report(prem_cuda_arrays_verify(&cuda->arrays, cuda->host, out), NULL, "");
+  return prem_cuda_report(prem_cuda_arrays_verify(&cuda->arrays, cuda->host, out), NULL, "");
 }
 
 static prem_status cuda_download(void *state) {
   prem_cuda *cuda = state;
   if (cuda->gpu->loss != PREM_CUDA_THERE)
     return PREM_ERR_MACHINE;
-  return report(prem_cuda_arrays_download(&cuda->arrays, cuda->host), NULL, "");
+  return prem_cuda_report(prem_cuda_arrays_download(&cuda->arrays, cuda->host), NULL, "");
 }
 
 /* ---- a run ----------------------------------------------------------------------------------- */
@@ -602,86 +583,6 @@ static int64_t hyperperiods_complete(const prem_trace *trace, int64_t hyperperio
   return hyperperiods;
 }
 
-/* The compute that a faulty block is at: what does not end is most often that. */
-static void describe_compute(const prem_program *program, const prem_device_fault *fault,
-                             char *text, size_t bytes) {
-  if (fault->block < 0 || fault->block >= program->block_count)
-    return;
-  const prem_block_program *block = &program->blocks[fault->block];
-  if (block->compute_count == 0)
-    return;
-  const prem_record *record = &block->compute[fault->computes % (uint32_t)block->compute_count];
-  snprintf(text, bytes,
-           "; the block has done %u computes, the next one, of tile %d of task '%s', has not ended",
-           fault->computes, record->tile, program->schedule->tasks[record->task].name);
-}
-
-static const char *what_went_wrong(uint32_t code) {
-  switch (code) {
-  case PREM_FAULT_LOCK:
-    return "waited in vain for its memory token: somebody does not give it back";
-  case PREM_FAULT_ENDLESS:
-    return "did not end in its planned time and the timeout besides";
-  default:
-    return "waited in vain for the phase before it, its buffer or a predecessor";
-  }
-}
-
-static prem_status say_fault(const prem_cuda *cuda, const prem_device_fault *fault,
-                             prem_diag *diag) {
-  const prem_schedule *schedule = cuda->program->schedule;
-  if (fault->code == PREM_FAULT_RESIDENT) {
-    prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
-                  "not all %d blocks became resident within %d ms: another program holds the GPU",
-                  cuda->program->block_count, RESIDENT_NS / 1000000);
-    return PREM_ERR_MACHINE;
-  }
-  const char *task = fault->task >= 0 && fault->task < schedule->task_count
-                         ? schedule->tasks[fault->task].name
-                         : "?";
-  char computing[160] = "";
-  if (fault->code != PREM_FAULT_ENDLESS)
-    describe_compute(cuda->program, fault, computing, sizeof computing);
-  prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
-                "block %d, record %d (%s of tile %d of task '%s', job %d, hyperperiod %d) at "
-                "%lld ns: %s%s",
-                fault->block, fault->record, prem_phase_name((prem_phase)fault->phase), fault->tile,
-                task, fault->job, fault->hyperperiod, (long long)fault->at_ns,
-                what_went_wrong(fault->code), computing);
-  return PREM_ERR_MACHINE;
-}
-
-/* The names of all tasks; what finds no room is left out. */
-static void list_tasks(const prem_schedule *schedule, char *list, size_t list_bytes) {
-  size_t used = 0;
-  list[0] = '\0';
-  for (int32_t t = 0; t < schedule->task_count && used < list_bytes; ++t) {
-    const int length =
-        snprintf(list + used, list_bytes - used, "%s'%s'", t ? ", " : "", schedule->tasks[t].name);
-    used += length > 0 ? (size_t)length : 0;
-  }
-}
-
-/* An error of the device breaks the context: what the blocks knew cannot be read any more. */
-static bool is_broken(const prem_cuda *cuda) {
-  const cudaError_t error = cudaStreamQuery(cuda->control);
-  return error != cudaSuccess && error != cudaErrorNotReady;
-}
-
-static prem_status say_broken(const prem_cuda *cuda, prem_mode mode, prem_engine engine,
-                              cudaError_t error, prem_diag *diag) {
-  char tasks[256];
-  cuda->gpu->loss = PREM_CUDA_BROKEN;
-  list_tasks(cuda->program->schedule, tasks, sizeof tasks);
-  prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
-                "running on the GPU: %s (%s), in mode %s with engine %s and the tasks %s: a "
-                "kernel or a copy left its memory, or the GPU failed. This process has lost the "
-                "GPU: start the program again; compute-sanitizer names the access",
-                cudaGetErrorString(error), cudaGetErrorName(error), prem_mode_name(mode),
-                prem_engine_name(engine), tasks);
-  return PREM_ERR_MACHINE;
-}
-
 /* Read device memory beside a running kernel, into pinned memory. */
 static bool fetch(const prem_cuda *cuda, void *to, const void *from, size_t bytes) {
   const int64_t give_up_ns = host_now_ns() + FETCH_NS;
@@ -705,7 +606,7 @@ static void say_endless(const prem_cuda *cuda, prem_diag *diag) {
   cuda->gpu->loss = PREM_CUDA_HELD;
   if (fetch(cuda, cuda->fault, &cuda->device.launch.state->fault, sizeof *cuda->fault) &&
       cuda->fault->code != PREM_FAULT_NONE)
-    say_fault(cuda, cuda->fault, diag);
+    prem_cuda_say_fault(cuda, cuda->fault, diag);
   prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
                 "a compute does not return, %d ms after the run was stopped: the GPU is free again "
                 "when this process ends",
@@ -728,7 +629,7 @@ static prem_status watch(const prem_cuda *cuda, const prem_run_request *request,
     if (error == cudaSuccess)
       return stopped ? PREM_ERR_INTERRUPTED : PREM_OK;
     if (error != cudaErrorNotReady)
-      return say_broken(cuda, request->mode, engine, error, diag);
+      return prem_cuda_say_broken(cuda, request->mode, engine, error, diag);
     const int64_t now = host_now_ns();
     if (!stopped && request->stop && *request->stop) {
       stopped = true;
@@ -778,7 +679,7 @@ static prem_status run_opponent(prem_cuda *cuda, const prem_run_request *request
   const prem_status status = prem_opponents_run(cuda->opponents, request, trace, diag);
   if (prem_opponents_are_lost(cuda->opponents))
     cuda->gpu->loss = PREM_CUDA_HELD;
-  else if (status == PREM_ERR_MACHINE && is_broken(cuda))
+  else if (status == PREM_ERR_MACHINE && prem_cuda_is_broken(cuda))
     cuda->gpu->loss = PREM_CUDA_BROKEN;
   return status;
 }
@@ -826,7 +727,7 @@ static prem_status cuda_run(void *state, const prem_run_request *request, prem_t
   launch.hyperperiods = request->hyperperiods;
   launch.discard = request->discard;
   launch.start_margin_ns = START_MARGIN_NS;
-  launch.resident_timeout_ns = RESIDENT_NS;
+  launch.resident_timeout_ns = PREM_CUDA_RESIDENT_NS;
   launch.stall_timeout_ns = request->timeout_ns > 0 ? request->timeout_ns : DEFAULT_STALL_NS;
   void *arguments[] = {&launch};
   const dim3 grid = {(unsigned)(cuda->sm_count * cuda->device.blocks_per_sm), 1, 1};
@@ -850,11 +751,12 @@ static prem_status cuda_run(void *state, const prem_run_request *request, prem_t
                   "theirs, and their neighbours were others than the plan's",
                   after.left_over, cuda->program->block_count);
   if (after.fault.code != PREM_FAULT_NONE)
-    status = say_fault(cuda, &after.fault, diag);
+    status = prem_cuda_say_fault(cuda, &after.fault, diag);
   goto done;
 fail:
-  status = is_broken(cuda) ? say_broken(cuda, request->mode, engine, error, diag)
-                           : report(error, diag, "running on the GPU");
+  status = prem_cuda_is_broken(cuda)
+               ? prem_cuda_say_broken(cuda, request->mode, engine, error, diag)
+               : prem_cuda_report(error, diag, "running on the GPU");
 done:
   free(blocks);
   return status;

@@ -45,4 +45,27 @@ typedef struct prem_cuda {
   const struct prem_cuda *leader;   /* whose ways they take; NULL: nobody's */
 } prem_cuda;
 
+/** After a call that may have failed: on to `fail`, with its `error`. */
+#define CUDA_TRY(call)                                                                             \
+  do {                                                                                             \
+    if ((error = (call)) != cudaSuccess)                                                           \
+      goto fail;                                                                                   \
+  } while (0)
+
+enum {
+  PREM_CUDA_RESIDENT_NS = 1000000000 /* for all blocks to arrive */
+};
+
+/* ---- faults (fault.c) ------------------------------------------------------------------------ */
+
+prem_status prem_cuda_report(cudaError_t error, prem_diag *diag, const char *what);
+/** Of a run whose blocks ended by themselves. */
+prem_status prem_cuda_say_fault(const prem_cuda *cuda, const prem_device_fault *fault,
+                                prem_diag *diag);
+/** An error of the device breaks the context: what the blocks knew cannot be read any more. */
+bool prem_cuda_is_broken(const prem_cuda *cuda);
+/** Say so. The GPU is lost. */
+prem_status prem_cuda_say_broken(const prem_cuda *cuda, prem_mode mode, prem_engine engine,
+                                 cudaError_t error, prem_diag *diag);
+
 #endif
