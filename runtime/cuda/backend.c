@@ -1,9 +1,7 @@
 /* The cuda backend: probing, opening, one launch and its watchdog. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime/cuda/baselines/baselines.h"
 #include "runtime/cuda/device/executive.h"
@@ -13,13 +11,9 @@
 #include "runtime/cuda/host/machine_facts.h"
 
 enum {
-  POLL_NS = 20000,    /* the host's look at the stream */
-  LOOK_NS = 20000000, /* and at the abort word */
   DEFAULT_STALL_NS = 500000000,
-  START_MARGIN_NS = 20000,   /* from the last arrival to S */
-  LAST_GRACE_NS = 200000000, /* an aborted run gets so long for its computes to return */
-  FETCH_NS = 500000000,      /* a copy beside a running kernel */
-  MOST_GAP = 1024,           /* records: as long under way as a copy takes to begin */
+  START_MARGIN_NS = 20000, /* from the last arrival to S */
+  MOST_GAP = 1024,         /* records: as long under way as a copy takes to begin */
   DEFAULT_THREADS = 320,
   LEAST_THREADS = 128
 };
@@ -40,17 +34,6 @@ static prem_status is_usable(const prem_cuda_device *gpu, prem_diag *diag) {
                     ? "a compute of an earlier run still holds the GPU"
                     : "this process lost the GPU when an earlier run failed on it");
   return PREM_ERR_MACHINE;
-}
-
-static int64_t host_now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-static void host_pause(int64_t ns) {
-  struct timespec pause = {.tv_sec = 0, .tv_nsec = (long)ns};
-  nanosleep(&pause, NULL);
 }
 
 /* ---- probing --------------------------------------------------------------------------------- */
@@ -583,72 +566,6 @@ static int64_t hyperperiods_complete(const prem_trace *trace, int64_t hyperperio
   return hyperperiods;
 }
 
-/* Read device memory beside a running kernel, into pinned memory. */
-static bool fetch(const prem_cuda *cuda, void *to, const void *from, size_t bytes) {
-  const int64_t give_up_ns = host_now_ns() + FETCH_NS;
-  cudaError_t error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, cuda->control);
-  if (error != cudaSuccess)
-    return false;
-  while ((error = cudaStreamQuery(cuda->control)) == cudaErrorNotReady &&
-         host_now_ns() < give_up_ns)
-    host_pause(POLL_NS);
-  return error == cudaSuccess;
-}
-
-/* Has a block raised a fault, or does the GPU not even answer? */
-static bool has_to_end(const prem_cuda *cuda) {
-  uint32_t *seen = cuda->abort_word + 1;
-  return !fetch(cuda, seen, &cuda->device.launch.state->abort, sizeof *seen) || *seen;
-}
-
-/* A compute does not return. The fault, where there is one, names who waits for it. */
-static void say_endless(const prem_cuda *cuda, prem_diag *diag) {
-  cuda->gpu->loss = PREM_CUDA_HELD;
-  if (fetch(cuda, cuda->fault, &cuda->device.launch.state->fault, sizeof *cuda->fault) &&
-      cuda->fault->code != PREM_FAULT_NONE)
-    prem_cuda_say_fault(cuda, cuda->fault, diag);
-  prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
-                "a compute does not return, %d ms after the run was stopped: the GPU is free again "
-                "when this process ends",
-                LAST_GRACE_NS / 1000000);
-}
-
-static void stop_blocks(const prem_cuda *cuda) {
-  cudaMemcpyAsync(&cuda->device.launch.state->abort, cuda->abort_word, sizeof(uint32_t),
-                  cudaMemcpyHostToDevice, cuda->control);
-}
-
-/* Watch a launch until it ends. The device ends all waits by itself; the host ends what the caller
- * stops, and gives a compute that never returns up for lost. */
-static prem_status watch(const prem_cuda *cuda, const prem_run_request *request, prem_engine engine,
-                         prem_diag *diag) {
-  int64_t give_up_ns = INT64_MAX, look_ns = host_now_ns() + LOOK_NS;
-  bool stopped = false;
-  for (;;) {
-    const cudaError_t error = cudaStreamQuery(cuda->stream);
-    if (error == cudaSuccess)
-      return stopped ? PREM_ERR_INTERRUPTED : PREM_OK;
-    if (error != cudaErrorNotReady)
-      return prem_cuda_say_broken(cuda, request->mode, engine, error, diag);
-    const int64_t now = host_now_ns();
-    if (!stopped && request->stop && *request->stop) {
-      stopped = true;
-      stop_blocks(cuda);
-      give_up_ns = now + LAST_GRACE_NS;
-    }
-    if (now >= look_ns && give_up_ns == INT64_MAX) {
-      look_ns = now + LOOK_NS;
-      if (has_to_end(cuda))
-        give_up_ns = now + LAST_GRACE_NS;
-    }
-    if (now > give_up_ns) {
-      say_endless(cuda, diag);
-      return stopped ? PREM_ERR_INTERRUPTED : PREM_ERR_MACHINE;
-    }
-    host_pause(POLL_NS);
-  }
-}
-
 /* The best engine of the GPU where none is named; a named one must be there. */
 static prem_status choose_engine(const prem_cuda *cuda, prem_engine *engine, prem_diag *diag) {
   const int capability = cuda->gpu->properties.major;
@@ -734,10 +651,10 @@ static prem_status cuda_run(void *state, const prem_run_request *request, prem_t
   const dim3 threads = {(unsigned)cuda->threads, 1, 1};
   int64_t offset_ns = INT64_MIN;
   CUDA_TRY(prem_measure_offset(cuda->stream, cuda->clock_word, &offset_ns));
-  const int64_t called_at_ns = host_now_ns();
+  const int64_t called_at_ns = prem_cuda_host_now_ns();
   CUDA_TRY(cudaLaunchCooperativeKernel(cuda->executive, grid, threads, arguments,
                                        cuda->scratch_bytes, cuda->stream));
-  status = watch(cuda, request, engine, diag);
+  status = prem_cuda_watch(cuda, request, engine, diag);
   if (cuda->gpu->loss != PREM_CUDA_THERE)
     goto done;
   CUDA_TRY(cudaMemcpy(&after, launch.state, sizeof after, cudaMemcpyDeviceToHost));

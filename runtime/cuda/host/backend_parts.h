@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 #include <pthread.h>
+#include <time.h>
 
 #include "runtime/core/backend.h"
 #include "runtime/cuda/host/program.h"
@@ -67,5 +68,19 @@ bool prem_cuda_is_broken(const prem_cuda *cuda);
 /** Say so. The GPU is lost. */
 prem_status prem_cuda_say_broken(const prem_cuda *cuda, prem_mode mode, prem_engine engine,
                                  cudaError_t error, prem_diag *diag);
+
+/* ---- watching a launch (watch.c) --------------------------------------------------------------
+ */
+
+static inline int64_t prem_cuda_host_now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/** Watch a launch until it ends. The device ends all waits by itself; the host ends what the caller
+ *  stops, and gives a compute that never returns up for lost. */
+prem_status prem_cuda_watch(const prem_cuda *cuda, const prem_run_request *request,
+                            prem_engine engine, prem_diag *diag);
 
 #endif
