@@ -83,4 +83,13 @@ static inline int64_t prem_cuda_host_now_ns(void) {
 prem_status prem_cuda_watch(const prem_cuda *cuda, const prem_run_request *request,
                             prem_engine engine, prem_diag *diag);
 
+/* ---- after a run (collect.c) ------------------------------------------------------------------
+ */
+
+/** Bring what a run recorded to the trace. @param blocks  as they were during the run */
+cudaError_t prem_cuda_collect_trace(const prem_cuda *cuda, const prem_device_block *blocks,
+                                    prem_trace *trace, int64_t ends);
+/** Hyperperiods that every job of every task has ended in. */
+int64_t prem_cuda_hyperperiods_complete(const prem_trace *trace, int64_t hyperperiods);
+
 #endif
