@@ -92,4 +92,11 @@ cudaError_t prem_cuda_collect_trace(const prem_cuda *cuda, const prem_device_blo
 /** Hyperperiods that every job of every task has ended in. */
 int64_t prem_cuda_hyperperiods_complete(const prem_trace *trace, int64_t hyperperiods);
 
+/* ---- a run of the executive (launch.c) --------------------------------------------------------
+ */
+
+/** As prem_session_run(); a mode with phases. */
+prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *request,
+                                    prem_trace *trace, prem_diag *diag);
+
 #endif
