@@ -54,7 +54,8 @@ typedef struct prem_cuda {
   } while (0)
 
 enum {
-  PREM_CUDA_RESIDENT_NS = 1000000000 /* for all blocks to arrive */
+  PREM_CUDA_RESIDENT_NS = 1000000000, /* for all blocks to arrive */
+  PREM_CUDA_LEAST_THREADS = 128       /* of a block */
 };
 
 /* ---- faults (fault.c) ------------------------------------------------------------------------ */
@@ -98,5 +99,20 @@ int64_t prem_cuda_hyperperiods_complete(const prem_trace *trace, int64_t hyperpe
 /** As prem_session_run(); a mode with phases. */
 prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *request,
                                     prem_trace *trace, prem_diag *diag);
+
+/* ---- what it can run (judge.c) ----------------------------------------------------------------
+ */
+
+/** Are all kernels in the executive? */
+prem_status prem_cuda_judge_tasks(const prem_schedule *schedule, prem_diag *diag);
+/** Barriers tell a prefetch from later ones only until it is their turn again. */
+prem_status prem_cuda_judge_order(const prem_program *program, prem_diag *diag);
+/** Distances in a compatible interval's views are 32-bit, and here rows stand farther apart than
+ *  the binding knew: by 128 bytes, and by other tasks' halos. After the arrays are made. */
+prem_status prem_cuda_judge_intervals(const prem_cuda *cuda, prem_diag *diag);
+/** The variant with the most registers of which every SM holds the plan's blocks. Scratchpad that
+ *  the plan leaves is taken as well, so that exactly so many blocks fit and each SM gets its own.
+ *  After the program is made. */
+prem_status prem_cuda_choose_variant(prem_cuda *cuda, prem_diag *diag);
 
 #endif
