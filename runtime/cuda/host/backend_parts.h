@@ -115,4 +115,15 @@ prem_status prem_cuda_judge_intervals(const prem_cuda *cuda, prem_diag *diag);
  *  After the program is made. */
 prem_status prem_cuda_choose_variant(prem_cuda *cuda, prem_diag *diag);
 
+/* ---- the GPU (probe.c) ------------------------------------------------------------------------
+ */
+
+/** The one GPU that is used so far. */
+prem_cuda_device *prem_cuda_first_gpu(void);
+/** PREM_OK unless it is lost. */
+prem_status prem_cuda_is_usable(const prem_cuda_device *gpu, prem_diag *diag);
+/** Members of prem_backend: */
+prem_status prem_cuda_probe(prem_machine *out, prem_diag *diag);
+prem_status prem_cuda_measure(prem_machine *machine, prem_diag *diag);
+
 #endif
