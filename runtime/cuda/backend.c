@@ -1,4 +1,4 @@
-/* The cuda backend: opening, closing, and which part does what. See
+/* The cuda backend: opening, closing, and what ties its parts together: see
  * runtime/cuda/host/backend_parts.h. */
 #include <stdlib.h>
 

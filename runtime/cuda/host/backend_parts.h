@@ -1,4 +1,32 @@
-/** The cuda backend inside: what its parts share. */
+/**
+ * The cuda backend inside: what the parts of its host side share. They lie in runtime/cuda/ and:
+ *
+ *   backend.c             begin here: opening, closing, the members of prem_backend
+ *   host/probe.c          what the GPU is, and whether it is still there
+ *   host/judge.c          whether it can run a program; which variant of the executive runs it
+ *   host/launch.c         a run of the executive, from its memory made ready to the trace
+ *   host/watch.c          the caller's thread during a run: the watchdog
+ *   host/collect.c        after a run: records, cells and counts to the trace
+ *   host/fault.c          what a run met, in words
+ *
+ *   host/program.c        a program in device memory: what the executive reads
+ *   host/asks.c           its words across blocks: what jobs wait for of other tasks
+ *   host/tensor_map.c     its windows as boxes that the copy engine of sm_90 moves
+ *   host/arrays.c         the arrays in device memory
+ *   host/machine_facts.cu clocks and memory, measured
+ *   host/driver_version.c which driver
+ *
+ *   device/               what runs on the GPU; its map is in device/executive.h
+ *   baselines/            the modes without phases; begin with baselines/baselines.h
+ *
+ * backend.c alone knows all of them: device/ knows nothing of host/, host/ nothing of baselines/.
+ *
+ * Who writes what of a session (prem_cuda): backend.c and judge.c at opening, one thread. Then runs
+ * come one after the other, each on its caller's thread; during one, launch.c makes room, watch.c
+ * writes the words that the GPU's answers go to, and whoever finds it lost writes `gpu->loss`.
+ * A GPU (prem_cuda_device) is shared by sessions: probe.c writes it once, under `guard`; `loss` is
+ * raised by any session and read by all.
+ */
 #ifndef TTPREM_RUNTIME_CUDA_HOST_BACKEND_PARTS_H
 #define TTPREM_RUNTIME_CUDA_HOST_BACKEND_PARTS_H
 
@@ -54,8 +82,8 @@ typedef struct prem_cuda {
   } while (0)
 
 enum {
-  PREM_CUDA_RESIDENT_NS = 1000000000, /* for all blocks to arrive */
-  PREM_CUDA_LEAST_THREADS = 128       /* of a block */
+  PREM_CUDA_RESIDENT_NS = 1000000000,                /* for all blocks to arrive */
+  PREM_CUDA_LEAST_THREADS = PREM_MEMORY_THREADS + 32 /* of a block: one warp computes */
 };
 
 /* ---- faults (fault.c) ------------------------------------------------------------------------ */
@@ -70,8 +98,7 @@ bool prem_cuda_is_broken(const prem_cuda *cuda);
 prem_status prem_cuda_say_broken(const prem_cuda *cuda, prem_mode mode, prem_engine engine,
                                  cudaError_t error, prem_diag *diag);
 
-/* ---- watching a launch (watch.c) --------------------------------------------------------------
- */
+/* ---- watching a launch (watch.c) ------------------------------------------------------------- */
 
 static inline int64_t prem_cuda_host_now_ns(void) {
   struct timespec now;
@@ -84,8 +111,7 @@ static inline int64_t prem_cuda_host_now_ns(void) {
 prem_status prem_cuda_watch(const prem_cuda *cuda, const prem_run_request *request,
                             prem_engine engine, prem_diag *diag);
 
-/* ---- after a run (collect.c) ------------------------------------------------------------------
- */
+/* ---- after a run (collect.c) ----------------------------------------------------------------- */
 
 /** Bring what a run recorded to the trace. @param blocks  as they were during the run */
 cudaError_t prem_cuda_collect_trace(const prem_cuda *cuda, const prem_device_block *blocks,
@@ -93,15 +119,13 @@ cudaError_t prem_cuda_collect_trace(const prem_cuda *cuda, const prem_device_blo
 /** Hyperperiods that every job of every task has ended in. */
 int64_t prem_cuda_hyperperiods_complete(const prem_trace *trace, int64_t hyperperiods);
 
-/* ---- a run of the executive (launch.c) --------------------------------------------------------
- */
+/* ---- a run of the executive (launch.c) ------------------------------------------------------- */
 
 /** As prem_session_run(); a mode with phases. */
 prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *request,
                                     prem_trace *trace, prem_diag *diag);
 
-/* ---- what it can run (judge.c) ----------------------------------------------------------------
- */
+/* ---- what it can run (judge.c) --------------------------------------------------------------- */
 
 /** Are all kernels in the executive? */
 prem_status prem_cuda_judge_tasks(const prem_schedule *schedule, prem_diag *diag);
@@ -115,10 +139,9 @@ prem_status prem_cuda_judge_intervals(const prem_cuda *cuda, prem_diag *diag);
  *  After the program is made. */
 prem_status prem_cuda_choose_variant(prem_cuda *cuda, prem_diag *diag);
 
-/* ---- the GPU (probe.c) ------------------------------------------------------------------------
- */
+/* ---- the GPU (probe.c) ----------------------------------------------------------------------- */
 
-/** The one GPU that is used so far. */
+/** The GPU that sessions use. */
 prem_cuda_device *prem_cuda_first_gpu(void);
 /** PREM_OK unless it is lost. */
 prem_status prem_cuda_is_usable(const prem_cuda_device *gpu, prem_diag *diag);
