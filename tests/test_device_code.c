@@ -63,7 +63,7 @@ static inline int32_t min(int32_t a, int32_t b) {
 #include "runtime/core/windows.h"
 #include "tests/running.h"
 
-enum { MEMORY_THREADS = 96, MOST_LANES = 96 };
+enum { MOST_LANES = 96 };
 
 /* ---- a tile by lanes ------------------------------------------------------------------------- */
 
@@ -127,14 +127,14 @@ static void compute(const prem_task *task, const prem_view *views) {
 
 static void *run_lane(void *argument) {
   const lane *own = argument;
-  threadIdx.x = MEMORY_THREADS + own->number;
+  threadIdx.x = PREM_MEMORY_THREADS + own->number;
   compute(own->task, own->views);
   return NULL;
 }
 
 static void run_lanes(const prem_task *task, const prem_view *views, unsigned lanes) {
   static lane all[MOST_LANES];
-  blockDim.x = lanes + MEMORY_THREADS;
+  blockDim.x = lanes + PREM_MEMORY_THREADS;
   ck_assert_int_eq(pthread_barrier_init(&lanes_meet, NULL, lanes), 0);
   for (unsigned i = 0; i < lanes; ++i) {
     all[i] = (lane){.number = i, .task = task, .views = views};
