@@ -7,8 +7,7 @@
 #   shared  the same as a shared library: installing and a kernel out of tree
 #   asan    the suites and CLI tests under the address and undefined-behaviour sanitizers
 #   tsan    the suites that start threads under the thread sanitizer
-#   fuzz    libFuzzer on the reader and the checker, each for FUZZ_SECONDS (default 60), and on traces
-#           for a quarter of it
+#   fuzz    libFuzzer on the reader, the checker and traces at the same time, for FUZZ_SECONDS (default 40)
 #   tidy    clang-tidy on every source, the GPU backend's apart
 #
 # asan, tsan and fuzz build without the GPU backend, so that builds of both kinds are tested.
@@ -18,7 +17,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 readonly all_steps=(format test shared asan tsan fuzz tidy)
-readonly fuzz_seconds=${FUZZ_SECONDS:-60}
+readonly fuzz_seconds=${FUZZ_SECONDS:-40}
 passed=0
 failed=0
 skipped=0
@@ -39,9 +38,13 @@ check() { # NAME COMMAND...
   if "$@"; then count "$name" 1 0; else count "$name" 0 1; fi
 }
 
-build() { # PRESET [TARGET]
-  cmake --preset "$1" >"$log" 2>&1 || { cat "$log"; return 1; }
-  cmake --build --preset "$1" ${2:+--target "$2"} >"$log" 2>&1 || { cat "$log"; return 1; }
+# Without a GPU device code is compiled once for the newest kind and once for the oldest, not for all.
+gpus=()
+has_gpu() { nvidia-smi -L >/dev/null 2>&1; }
+
+build() { # PRESET [TARGET...]
+  cmake --preset "$1" "${gpus[@]}" >"$log" 2>&1 || { cat "$log"; return 1; }
+  cmake --build --preset "$1" ${2:+--target "${@:2}"} >"$log" 2>&1 || { cat "$log"; return 1; }
 }
 
 # Build, run CTest, and add its counts to ours.
@@ -69,19 +72,25 @@ suites() { # PRESET [CTEST OPTION...]
 }
 
 sources() { # FIND CONDITION...
-  find include prem schedules kernels runtime experiments tools tests -type f \( "$@" \) | sort
+  find include prem schedules kernels runtime measure report experiments tools tests -type f \( "$@" \) | sort
 }
 
 format() { sources -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | xargs clang-format --dry-run -Werror; }
 step_format() { check format format; }
 
-step_test() { suites test; }
+step_test() {
+  if ! has_gpu; then gpus=(-DTTPREM_CUDA_ARCHITECTURES=90a-real); fi
+  suites test
+  gpus=()
+}
 
 step_shared() {
+  if ! has_gpu; then gpus=(-DTTPREM_CUDA_ARCHITECTURES=75-real); fi
   if ! build shared; then
     count "shared: build" 0 1
     return
   fi
+  gpus=()
   check "shared: install" tests/install.sh build-shared
   check "shared: own_kernel" tests/own_kernel.sh build-shared
 }
@@ -97,25 +106,42 @@ step_tsan() {
 }
 
 fuzz() { # NAME SECONDS
-  build fuzz "fuzz_$1" || return 1
   local found=build-fuzz/corpus-$1
   mkdir -p "$found"
   LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0 \
     "build-fuzz/tests/fuzz_$1" -max_total_time="$2" -timeout=10 -rss_limit_mb=2048 \
-    -print_final_stats=1 -artifact_prefix="build-fuzz/$1-" "$found" "tests/corpus/$1" >"$log" 2>&1 ||
-    { tail -n 60 "$log"; return 1; }
-  grep -E '^(Done|stat::number_of_executed_units)' "$log"
+    -print_final_stats=1 -artifact_prefix="build-fuzz/$1-" "$found" "tests/corpus/$1" >"build-fuzz/$1.log" 2>&1
+}
+fuzz_result() { # NAME: what it said, when it has ended
+  wait "$2" || { tail -n 60 "build-fuzz/$1.log"; return 1; }
+  grep -E '^(Done|stat::number_of_executed_units)' "build-fuzz/$1.log"
 }
 step_fuzz() {
-  check "fuzz: reader" fuzz reader "$fuzz_seconds"
-  check "fuzz: checker" fuzz check "$fuzz_seconds"
-  check "fuzz: traces" fuzz trace $((fuzz_seconds / 4))
+  local targets=(reader check trace) target
+  if ! build fuzz "${targets[@]/#/fuzz_}"; then
+    count "fuzz: build" 0 1
+    return
+  fi
+  local -A process
+  for target in "${targets[@]}"; do
+    fuzz "$target" "$fuzz_seconds" &
+    process[$target]=$!
+  done
+  for target in "${targets[@]}"; do
+    check "fuzz: $target" fuzz_result "$target" "${process[$target]}"
+  done
 }
 
+# The analyzer's walks through all paths are for what is shipped; tests get the other checks.
 tidy() {
+  local tests=(-path 'tests/*' ! -name 'fuzz_*')
   cmake --preset test >"$log" 2>&1 || { cat "$log"; return 1; }
-  sources -name '*.c' ! -name 'fuzz_*' ! -path '*/cuda/*' | xargs -P "$(nproc)" -n 4 \
-    clang-tidy --quiet -p build-test >"$log" 2>/dev/null || { grep -v '^$' "$log"; return 1; }
+  {
+    sources -name '*.c' ! -path 'tests/*' ! -path '*/cuda/*' |
+      xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build-test &&
+      sources -name '*.c' "${tests[@]}" |
+      xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build-test --checks='-clang-analyzer-*'
+  } >"$log" 2>/dev/null || { grep -v '^$' "$log"; return 1; }
 }
 step_tidy() { check tidy tidy; }
 
