@@ -344,7 +344,7 @@ pack() {
   # RPATH and not RUNPATH: it serves the libraries of the libraries as well.
   local options=(-DCMAKE_BUILD_RPATH="\$ORIGIN/../lib"
     "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags" "$@")
-  for source in tests/test_cuda*.c; do tests+=("$(basename "$source" .c)"); done
+  for source in tests/cuda/test_cuda*.c; do tests+=("$(basename "$source" .c)"); done
 
   cmake --preset test -B "$build" -DTTPREM_CUDA=ON -DTTPREM_Z3=OFF "${options[@]}" >/dev/null
   cmake --build "$build" --target ttprem_command ttprem_base man_pages "${tests[@]}" >&2

@@ -110,7 +110,7 @@ fuzz() { # NAME SECONDS
   mkdir -p "$found"
   LSAN_OPTIONS=suppressions=tests/lsan.supp:print_suppressions=0 \
     "build-fuzz/tests/fuzz_$1" -max_total_time="$2" -timeout=10 -rss_limit_mb=2048 \
-    -print_final_stats=1 -artifact_prefix="build-fuzz/$1-" "$found" "tests/corpus/$1" >"build-fuzz/$1.log" 2>&1
+    -print_final_stats=1 -artifact_prefix="build-fuzz/$1-" "$found" "tests/fuzz/corpus/$1" >"build-fuzz/$1.log" 2>&1
 }
 fuzz_result() { # NAME: what it said, when it has ended
   wait "$2" || { tail -n 60 "build-fuzz/$1.log"; return 1; }

@@ -1,0 +1,471 @@
+/**
+ * For tests: random task graphs made ready as a user does it - profiled, planned, checked -, run,
+ * and judged by their times: windows kept, late releases and their causes, jobs that end by the
+ * plan; what they take beside the same tasks as one CUDA graph.
+ *
+ * No test framework: the GPU's suite runs where there is none.
+ */
+#ifndef TTPREM_TESTS_COMMON_GRAPH_TIMES_H
+#define TTPREM_TESTS_COMMON_GRAPH_TIMES_H
+
+#include <math.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/common/random_graph.h"
+#include "ttprem/ttprem_measure.h"
+
+/** Shares of what was counted that may be wrong. */
+typedef struct graph_limits {
+  double overruns; /* of the phases: ended after their planned window */
+  double late;     /* of the releases: above the file's late_ns */
+  double unnamed;  /* of the releases: late, and nothing that they waited for */
+  double jobs;     /* of the jobs: ended late_ns and more after the end that is planned */
+} graph_limits;
+
+/* The simulator takes what the profile says, to the nanosecond. */
+static const graph_limits graph_limits_exact = {0, 0, 0, 0};
+
+/* A window is the longest of some thousand times seen and a fifth more: one in 10^5 phases may
+ * still take longer. Whoever waits for such a phase is late with it, and a link waits for all
+ * blocks: ten late releases for an overrun, in the mean. Late without having waited is the
+ * executor's fault, and may be no more frequent than a window that is not kept. A job ends late
+ * with its last phases: a run has a thousand phases, and some jobs. */
+static const graph_limits graph_limits_measured = {1e-5, 1e-4, 1e-5, 1e-3};
+
+typedef struct graph_setting {
+  const prem_backend *backend;
+  prem_machine machine;
+  graph_bounds bounds;
+  int64_t profiled; /* runs; 0: times are made up */
+  int64_t runs;
+  int32_t graph_every; /* every so many seeds a one-shot one runs as a CUDA graph as well; 0: none
+                          does */
+  int32_t graphs;
+  uint64_t seed;
+  double seconds; /* no further graph is begun after so long */
+} graph_setting;
+
+enum {
+  GRAPH_RATIO_TT_PLAN,    /* longest makespan to the planned one */
+  GRAPH_RATIO_PLAN_GRAPH, /* planned makespan to the CUDA graph's mean */
+  GRAPH_RATIO_FREE_GRAPH, /* means */
+  GRAPH_RATIO_TT_GRAPH,
+  GRAPH_RATIO_COUNT
+};
+
+typedef struct graph_ratios {
+  double *list; /* [count] */
+  int32_t count;
+} graph_ratios;
+
+typedef struct graph_totals {
+  int32_t graphs, tasks, periodic, without_plan, disturbed, failed;
+  int64_t runs, phases, overruns, overrun_max_ns;
+  int64_t releases, late, lateness_max_ns, by_cause[PREM_CAUSE_COUNT];
+  int64_t jobs, jobs_late, job_late_max_ns;
+  graph_ratios ratios[GRAPH_RATIO_COUNT];
+  double seconds;
+} graph_totals;
+
+static inline void graph_totals_free(graph_totals *totals) {
+  for (int i = 0; i < GRAPH_RATIO_COUNT; ++i)
+    free(totals->ratios[i].list);
+}
+
+static inline double graph_clock_s(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- one graph ------------------------------------------------------------------------------- */
+
+/** A graph on its way from a seed to its rows. */
+typedef struct graph_case {
+  const graph_setting *setting;
+  graph_totals *totals;
+  random_graph graph;
+  char profile[64]; /* its file */
+  char *text;
+  prem_diag *diag;
+  prem_schedule *schedule;
+} graph_case;
+
+static inline void graph_fail(graph_case *at, const char *what) {
+  ++at->totals->failed;
+  printf("FAILED: graph %" PRIu64 " on %s: %s\n", at->graph.seed,
+         prem_backend_name(at->setting->backend), what);
+  for (size_t i = 0; i < prem_diag_count(at->diag); ++i) {
+    char line[1024];
+    prem_problem_format(prem_diag_at(at->diag, i), line, sizeof line);
+    printf("  %s\n", line);
+  }
+  printf("%s", at->text ? at->text : "");
+  fflush(stdout);
+}
+
+static inline prem_status graph_load(graph_case *at) {
+  prem_schedule_free(at->schedule);
+  at->schedule = NULL;
+  const prem_status status =
+      prem_schedule_load_text("graph.cfg", at->text, &at->schedule, at->diag);
+  return status == PREM_OK ? prem_schedule_bind(at->schedule, prem_registry_builtin(), at->diag)
+                           : status;
+}
+
+static inline prem_status graph_write_text(graph_case *at) {
+  size_t bytes = 0;
+  FILE *file = open_memstream(&at->text, &bytes);
+  if (!file)
+    return PREM_ERR_MEMORY;
+  random_graph_print(file, &at->graph, at->profile);
+  return fclose(file) == 0 ? PREM_OK : PREM_ERR_MEMORY;
+}
+
+/** The simulator has nothing to measure. */
+static inline prem_status graph_make_up_profile(graph_case *at) {
+  FILE *file = fopen(at->profile, "w");
+  if (!file)
+    return PREM_ERR_IO;
+  fputs("version = 1; tasks = (\n", file);
+  for (int32_t t = 0; t < at->graph.task_count; ++t) {
+    const bool moves = at->graph.tasks[t].kernel->kind != GRAPH_NOTHING &&
+                       at->graph.tasks[t].kernel->kind != GRAPH_WALK;
+    fprintf(file, "  %s{ name = \"t%" PRId32 "\"; ", t ? "," : "", t);
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+      if (moves || phase == PREM_COMPUTE)
+        fprintf(file, "%s: { wcet_ns = %" PRId64 "L; }; ", prem_phase_name((prem_phase)phase),
+                graph_draw(&at->graph, 500, 5000));
+    fputs("}\n", file);
+  }
+  fputs(");\n", file);
+  return fclose(file) == 0 ? PREM_OK : PREM_ERR_IO;
+}
+
+/** Of the order of the tiles alone, for which any times do. */
+static inline prem_status graph_plan_any_order(graph_case *at) {
+  prem_plan *plan = NULL;
+  for (int32_t t = 0; t < at->schedule->task_count; ++t)
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+      if (at->schedule->tasks[t].phase[phase].exists)
+        at->schedule->tasks[t].phase[phase].wcet_ns = at->schedule->tasks[t].phase[phase].busy_ns =
+            1;
+  const prem_status status =
+      prem_plan_make(at->schedule, &at->setting->machine, NULL, &plan, at->diag);
+  prem_schedule_set_plan(at->schedule, plan);
+  return status;
+}
+
+/** As `ttprem profile --times company --margin 20`, with fewer runs. */
+static inline prem_status graph_measure_profile(graph_case *at) {
+  const prem_profile_options options = {.scenario = PREM_RELAUNCH,
+                                        .samples = at->setting->profiled,
+                                        .rounds = 4,
+                                        .discard = 1,
+                                        .seed = at->graph.seed,
+                                        .max_records = INT32_MAX,
+                                        .times = PREM_PROFILE_COMPANY,
+                                        .margin_pct = 20};
+  prem_profile *profile = NULL;
+  prem_status status = graph_plan_any_order(at);
+  if (status == PREM_OK)
+    status = prem_profile_measure(at->schedule, at->setting->backend, &at->setting->machine,
+                                  &options, &profile, at->diag);
+  if (status == PREM_OK && !profile->output_ok)
+    status = PREM_ERR_WRONG;
+  if (status == PREM_OK)
+    status = prem_profile_write(profile, at->profile, at->diag);
+  at->totals->disturbed += profile && !profile->valid;
+  prem_profile_free(profile);
+  return status;
+}
+
+/** Load, profile, load with the times, plan, check. */
+static inline prem_status graph_make_ready(graph_case *at) {
+  const prem_machine *machine = &at->setting->machine;
+  prem_plan *plan = NULL;
+  prem_status status = graph_write_text(at);
+  if (status == PREM_OK)
+    status = graph_load(at);
+  if (status == PREM_OK)
+    status = at->setting->profiled ? graph_measure_profile(at) : graph_make_up_profile(at);
+  if (status == PREM_OK)
+    status = graph_load(at);
+  unlink(at->profile);
+  if (status == PREM_OK)
+    status = prem_plan_make(at->schedule, machine, NULL, &plan, at->diag);
+  if (status == PREM_OK) {
+    prem_schedule_set_plan(at->schedule, plan);
+    status = prem_check(at->schedule, machine, at->diag);
+  }
+  return status;
+}
+
+/* ---- folding what was measured --------------------------------------------------------------- */
+
+static inline bool graph_ratio_add(graph_totals *totals, int which, double ratio) {
+  graph_ratios *ratios = &totals->ratios[which];
+  double *grown = realloc(ratios->list, (size_t)(ratios->count + 1) * sizeof *grown);
+  if (!grown)
+    return false;
+  ratios->list = grown;
+  ratios->list[ratios->count++] = ratio;
+  return true;
+}
+
+/** When each job ends by the plan, from its release; jobs as in a trace. NULL: no memory. */
+static inline int64_t *graph_planned_ns(graph_case *at, int64_t job_count) {
+  const prem_schedule *schedule = at->schedule;
+  int64_t *ends_ns = calloc((size_t)job_count + 1, sizeof *ends_ns);
+  int64_t *first_job = calloc((size_t)schedule->task_count + 1, sizeof *first_job);
+  prem_slot *slots = NULL;
+  int64_t count = 0;
+  if (!ends_ns || !first_job ||
+      prem_plan_expand(schedule, schedule->plan, &slots, &count, at->diag) != PREM_OK) {
+    free(ends_ns);
+    free(first_job);
+    return NULL;
+  }
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    first_job[t + 1] = first_job[t] + prem_task_jobs(schedule, &schedule->tasks[t]);
+  for (int64_t i = 0; i < count; ++i) {
+    const prem_task *task = &schedule->tasks[slots[i].task];
+    const int64_t release_ns = slots[i].job * task->period_ns + task->release_ns;
+    int64_t *end_ns = &ends_ns[first_job[slots[i].task] + slots[i].job];
+    if (slots[i].start_ns + slots[i].length_ns - release_ns > *end_ns)
+      *end_ns = slots[i].start_ns + slots[i].length_ns - release_ns;
+  }
+  free(slots);
+  free(first_job);
+  return ends_ns;
+}
+
+static inline void graph_fold_jobs(graph_case *at, const prem_row *row, const int64_t *planned_ns) {
+  graph_totals *totals = at->totals;
+  for (int64_t i = 0; i < row->repeats * row->job_count; ++i) {
+    const int64_t late_ns = row->response_samples_ns[i] - planned_ns[i % row->job_count];
+    ++totals->jobs;
+    totals->jobs_late += late_ns > at->schedule->platform.late_ns;
+    if (late_ns > totals->job_late_max_ns)
+      totals->job_late_max_ns = late_ns;
+  }
+}
+
+static inline void graph_fold_phases(graph_totals *totals, const prem_row *row) {
+  totals->overruns += row->overruns;
+  totals->releases += row->releases;
+  totals->late += row->late_releases;
+  if (row->lateness_max_ns > totals->lateness_max_ns)
+    totals->lateness_max_ns = row->lateness_max_ns;
+  for (int32_t t = 0; t < row->task_count; ++t)
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
+      const prem_cell *cell = &row->tasks[t].phase[phase];
+      totals->phases += cell->count;
+      if (cell->overrun_max_ns > totals->overrun_max_ns)
+        totals->overrun_max_ns = cell->overrun_max_ns;
+      for (int cause = 0; cause < PREM_CAUSE_COUNT; ++cause)
+        totals->by_cause[cause] += row->tasks[t].late[phase].count[cause];
+    }
+}
+
+static inline const prem_row *graph_row(const prem_result *result, prem_mode mode) {
+  for (int32_t i = 0; i < result->row_count; ++i)
+    if (result->rows[i].mode == mode)
+      return &result->rows[i];
+  return NULL;
+}
+
+/** Of one-shot graphs: how long periodic ones take the periods decide. */
+static inline bool graph_fold_ratios(graph_case *at, const prem_result *result,
+                                     const int64_t *planned_ns) {
+  const prem_row *tt = graph_row(result, PREM_MODE_TT), *tiles = graph_row(result, PREM_MODE_FREE);
+  const prem_row *opponent = graph_row(result, PREM_MODE_GRAPH);
+  double all_planned_ns = 0;
+  if (at->graph.is_periodic)
+    return true;
+  for (int64_t job = 0; job < tt->job_count; ++job)
+    all_planned_ns = fmax(all_planned_ns, (double)planned_ns[job]);
+  bool added = graph_ratio_add(at->totals, GRAPH_RATIO_TT_PLAN,
+                               (double)tt->makespan_ns.max / all_planned_ns);
+  if (!opponent)
+    return added;
+  const double ns = opponent->makespan_ns.mean;
+  added = added && graph_ratio_add(at->totals, GRAPH_RATIO_PLAN_GRAPH, all_planned_ns / ns);
+  added =
+      added && graph_ratio_add(at->totals, GRAPH_RATIO_FREE_GRAPH, tiles->makespan_ns.mean / ns);
+  return added && graph_ratio_add(at->totals, GRAPH_RATIO_TT_GRAPH, tt->makespan_ns.mean / ns);
+}
+
+static inline void graph_fold(graph_case *at, const prem_result *result) {
+  const prem_row *tt = graph_row(result, PREM_MODE_TT);
+  for (int32_t i = 0; i < result->row_count; ++i) {
+    const prem_row *row = &result->rows[i];
+    char what[128];
+    at->totals->runs += row->repeats;
+    snprintf(what, sizeof what, "mode %s: wrong output", prem_mode_name(row->mode));
+    if (!row->output_ok)
+      graph_fail(at, what);
+    snprintf(what, sizeof what, "mode %s: %" PRId64 " raw records lost", prem_mode_name(row->mode),
+             row->trace_lost);
+    if (row->trace_lost > 0)
+      graph_fail(at, what);
+  }
+  graph_fold_phases(at->totals, tt);
+  int64_t *planned_ns = graph_planned_ns(at, tt->job_count);
+  if (planned_ns)
+    graph_fold_jobs(at, tt, planned_ns);
+  if (!planned_ns || !graph_fold_ratios(at, result, planned_ns))
+    graph_fail(at, "out of memory");
+  free(planned_ns);
+}
+
+/** All modes by turns, every run verified. */
+static inline prem_status graph_run(graph_case *at) {
+  const graph_setting *setting = at->setting;
+  prem_compare_options options = {.modes = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_GRAPH},
+                                  .mode_count = 2,
+                                  .scenario = PREM_RELAUNCH,
+                                  .repeat = setting->runs,
+                                  .discard = 1,
+                                  .seed = at->graph.seed,
+                                  .max_records = INT32_MAX};
+  if (setting->graph_every > 0 && !at->graph.is_periodic &&
+      at->graph.seed % (uint64_t)setting->graph_every == 0)
+    options.mode_count = 3;
+  prem_session *session = NULL;
+  prem_result *result = NULL;
+  prem_status status = prem_session_open(setting->backend, at->schedule, &session, at->diag);
+  if (status == PREM_OK)
+    status = prem_compare(session, at->schedule, setting->backend, &options, &result, at->diag);
+  if (status == PREM_OK)
+    graph_fold(at, result);
+  prem_result_free(result);
+  prem_session_close(session);
+  return status;
+}
+
+/** False: the machine is lost for the graphs that follow. */
+static inline bool graph_from_seed(const graph_setting *setting, uint64_t seed, const char *profile,
+                                   graph_totals *totals) {
+  graph_case at = {.setting = setting,
+                   .totals = totals,
+                   .graph = random_graph_draw(seed, setting->bounds),
+                   .diag = prem_diag_new()};
+  snprintf(at.profile, sizeof at.profile, "%s", profile);
+  prem_status status = graph_make_ready(&at);
+  if (status == PREM_ERR_INFEASIBLE) {
+    ++totals->without_plan;
+  } else {
+    if (status == PREM_OK)
+      status = graph_run(&at);
+    ++totals->graphs;
+    totals->tasks += at.graph.task_count;
+    totals->periodic += at.graph.is_periodic;
+    if (status != PREM_OK)
+      graph_fail(&at, prem_status_text(status));
+  }
+  prem_schedule_free(at.schedule);
+  prem_diag_free(at.diag);
+  free(at.text);
+  return status >= 0;
+}
+
+/** The graphs of the setting's seed and of those that follow, one after the other; a set without a
+ *  plan is passed over, at most one for each graph. Free with graph_totals_free(). */
+static inline graph_totals graphs_run(const graph_setting *setting) {
+  graph_totals totals = {.lateness_max_ns = INT64_MIN, .job_late_max_ns = INT64_MIN};
+  char folder[] = "/tmp/ttprem-graphs-XXXXXX", profile[64];
+  if (!mkdtemp(folder)) {
+    totals.failed = 1;
+    return totals;
+  }
+  snprintf(profile, sizeof profile, "%s/profile.cfg", folder);
+  const double began_s = graph_clock_s();
+  uint64_t seed = setting->seed;
+  bool usable = true;
+  while (usable && totals.graphs < setting->graphs && totals.without_plan <= setting->graphs &&
+         graph_clock_s() - began_s < setting->seconds)
+    usable = graph_from_seed(setting, seed++, profile, &totals);
+  totals.seconds = graph_clock_s() - began_s;
+  rmdir(folder);
+  return totals;
+}
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+static inline double graph_share(int64_t count, int64_t all) {
+  return all > 0 ? (double)count / (double)all : 0;
+}
+
+/** Late ones of which nothing is known but that they were. */
+static inline int64_t graph_unnamed(const graph_totals *totals) {
+  int64_t named = 0;
+  for (int cause = 0; cause < PREM_CAUSE_COUNT; ++cause)
+    if (cause != PREM_CAUSE_EXECUTOR)
+      named += totals->by_cause[cause];
+  return totals->late - named;
+}
+
+static inline bool graph_within(const char *what, int64_t count, int64_t all, double limit) {
+  const double share = graph_share(count, all);
+  if (share > limit)
+    printf("FAILED: %s: %" PRId64 " of %" PRId64 ", %.2g; at most %.2g\n", what, count, all, share,
+           limit);
+  return share <= limit;
+}
+
+static inline bool graphs_judge(const graph_totals *totals, const graph_limits *limits) {
+  bool good = totals->failed == 0;
+  good &= graph_within("windows not kept", totals->overruns, totals->phases, limits->overruns);
+  good &= graph_within("late releases", totals->late, totals->releases, limits->late);
+  good &= graph_within("late releases that waited for nothing", graph_unnamed(totals),
+                       totals->releases, limits->unnamed);
+  good &=
+      graph_within("jobs that ended after the plan", totals->jobs_late, totals->jobs, limits->jobs);
+  return good;
+}
+
+static inline int graph_compare_doubles(const void *a, const void *b) {
+  const double left = *(const double *)a, right = *(const double *)b;
+  return (left > right) - (left < right);
+}
+
+static inline void graph_print_ratios(graph_ratios *ratios, const char *name) {
+  if (ratios->count == 0)
+    return;
+  qsort(ratios->list, (size_t)ratios->count, sizeof *ratios->list, graph_compare_doubles);
+  printf("  %-13s %6" PRId32 " %7.3f %7.3f %7.3f %7.3f\n", name, ratios->count, ratios->list[0],
+         ratios->list[ratios->count / 2], ratios->list[ratios->count * 9 / 10],
+         ratios->list[ratios->count - 1]);
+}
+
+/** Whatever the verdict: all that was counted. */
+static inline void graphs_print(const graph_setting *setting, graph_totals *totals) {
+  static const char *const names[] = {"tt / plan", "plan / graph", "free / graph", "tt / graph"};
+  printf("%s: %" PRId32 " graphs of %" PRId32 " tasks, %" PRId32 " periodic, %" PRId64
+         " runs, %" PRId32 " sets without a plan, %" PRId32 " profiles disturbed, %" PRId32
+         " failures, %.0f s\n",
+         prem_backend_name(setting->backend), totals->graphs, totals->tasks, totals->periodic,
+         totals->runs, totals->without_plan, totals->disturbed, totals->failed, totals->seconds);
+  printf("  windows not kept: %" PRId64 " of %" PRId64 " (%.2g), by %" PRId64 " ns at most\n",
+         totals->overruns, totals->phases, graph_share(totals->overruns, totals->phases),
+         totals->overrun_max_ns);
+  printf("  late: %" PRId64 " of %" PRId64 " releases (%.2g), by %" PRId64 " ns at most;",
+         totals->late, totals->releases, graph_share(totals->late, totals->releases),
+         totals->releases ? totals->lateness_max_ns : 0);
+  for (int cause = 0; cause < PREM_CAUSE_COUNT; ++cause)
+    printf(" %s %" PRId64 "%s", prem_cause_name((prem_cause)cause), totals->by_cause[cause],
+           cause + 1 < PREM_CAUSE_COUNT ? "," : "\n");
+  printf("  after the plan: %" PRId64 " of %" PRId64 " jobs (%.2g), by %" PRId64 " ns at most\n",
+         totals->jobs_late, totals->jobs, graph_share(totals->jobs_late, totals->jobs),
+         totals->jobs ? totals->job_late_max_ns : 0);
+  printf("  makespans of one-shot graphs, the longest of tt to the plan, else means:\n"
+         "  %-13s %6s %7s %7s %7s %7s\n",
+         "", "graphs", "least", "p50", "p90", "worst");
+  for (int i = 0; i < GRAPH_RATIO_COUNT; ++i)
+    graph_print_ratios(&totals->ratios[i], names[i]);
+  fflush(stdout);
+}
+
+#endif

@@ -1,0 +1,607 @@
+/* The isolation certificate on the simulator, whose every time is known beforehand. */
+/* ctest: threads */
+#include <math.h>
+
+#include "measure/observe.h"
+#include "report/findings/parts.h"
+#include "runtime/core/backend.h"
+#include "tests/common/running.h"
+#include "ttprem/isolation.h"
+
+/*
+ * As in test_compare.c: task a every 400 ns, b every 800 ns, released at 100, planned from 200 on.
+ * Left free, b's prefetch begins at 100 and meets a's writeback from 150 on: both run at half speed
+ * until 210. Each of them alone takes 180.
+ */
+static const char pair[] =
+    "version = 1; name = \"pair\";\n"
+    "platform: { blocks = 2; clock_step_ns = 10L; };\n"
+    "tasks = (\n"
+    "  { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;\n"
+    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
+    "    writeback: { wcet_ns = 30L; }; period_ns = 400L; },\n"
+    "  { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;\n"
+    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
+    "    writeback: { wcet_ns = 30L; }; period_ns = 800L; release_ns = 100L; }\n"
+    ");\n"
+    "plan: { hyperperiod_ns = 800L; runs = (\n"
+    "  { task = \"a\"; phase = \"prefetch\"; jobs = 2; start_ns = 0L; },\n"
+    "  { task = \"a\"; phase = \"compute\"; jobs = 2; start_ns = 100L; },\n"
+    "  { task = \"a\"; phase = \"writeback\"; jobs = 2; start_ns = 150L; },\n"
+    "  { task = \"b\"; phase = \"prefetch\"; start_ns = 200L; },\n"
+    "  { task = \"b\"; phase = \"compute\"; start_ns = 300L; },\n"
+    "  { task = \"b\"; phase = \"writeback\"; start_ns = 350L; }\n"
+    "); };\n";
+
+/* The same plan with data: 64 floats a tile, buffers of 2048 bytes for input and output. */
+static const char with_data[] =
+    "version = 1; name = \"with_data\";\n"
+    "platform: { blocks = 2; scratch_bytes = 4096L; clock_step_ns = 10L; };\n"
+    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 128 ]; fill = \"random\"; } );\n"
+    "tasks = (\n"
+    "  { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 64 ];\n"
+    "    arrays: { in = \"x\"; out = \"new\"; };\n"
+    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
+    "    writeback: { wcet_ns = 30L; }; },\n"
+    "  { name = \"b\"; kernel = \"vector_increment\"; blocks = [ 1 ]; tile = [ 64 ];\n"
+    "    arrays: { in = \"x\"; out = \"new\"; };\n"
+    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
+    "    writeback: { wcet_ns = 30L; }; }\n"
+    ");\n"
+    "plan: { hyperperiod_ns = 800L; runs = (\n"
+    "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];\n"
+    "    start_ns = 0L; repeat = 2; step_ns = 400L; },\n"
+    "  { task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];\n"
+    "    start_ns = 200L; repeat = 2; step_ns = 400L; }\n"
+    "); };\n";
+
+static prem_schedule *schedule;
+static prem_isolation *isolation;
+static prem_diag *diag;
+static prem_isolate_options options;
+
+static void set_up(void) {
+  schedule = NULL;
+  isolation = NULL;
+  diag = prem_diag_new();
+  options = (prem_isolate_options){.modes = {PREM_MODE_TT, PREM_MODE_FREE},
+                                   .mode_count = 2,
+                                   .scenario = PREM_RESIDENT,
+                                   .samples = 4,
+                                   .rounds = 2,
+                                   .discard = 1,
+                                   .seed = 1,
+                                   .max_records = 1000};
+}
+
+static void tear_down(void) {
+  prem_isolation_free(isolation);
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+
+static void isolate_on(const prem_backend *backend, const char *source, prem_status expected) {
+  schedule = checked_schedule(source);
+  const prem_status status = prem_isolate(schedule, backend, &options, &isolation, diag);
+  if (status != expected)
+    abort_with(prem_status_text(status), diag);
+}
+
+static void isolate(const char *source) {
+  isolate_on(prem_backend_find("sim"), source, PREM_OK);
+}
+
+static char *printed(const prem_findings *findings) {
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&text, &bytes);
+  prem_findings_print(findings, file);
+  fclose(file);
+  return text;
+}
+
+static void assert_says(const char *words, bool wanted) {
+  prem_findings *findings = prem_isolation_findings(isolation, schedule);
+  char *text = printed(findings);
+  ck_assert_msg((strstr(text, words) != NULL) == wanted, "%s: %s", words, text);
+  free(text);
+  prem_findings_free(findings);
+}
+
+/* ---- a backend that can do less, or other things, than the simulator ------------------------- */
+
+static struct {
+  const void *opened[8]; /* states, in the order in which the parties open their sessions */
+  int count;
+  int refusing_from;       /* parties from this one on have no mode legacy */
+  int followers;           /* of the third one, all tasks */
+  int64_t runs, slow_from; /* runs from this one on take longer */
+  bool stumbles;           /* every third run's computes take twice their windows */
+} fake;
+
+static prem_status fake_open(const prem_program *program, prem_arrays *arrays,
+                             const prem_machine *machine, void **state, prem_diag *problems) {
+  const prem_status status = prem_backend_sim.open(program, arrays, machine, state, problems);
+  if (fake.count < 8)
+    fake.opened[fake.count++] = *state;
+  return status;
+}
+
+static prem_status fake_run(void *state, const prem_run_request *request, prem_trace *trace,
+                            prem_diag *problems) {
+  int party = 0;
+  while (party < fake.count && fake.opened[party] != state)
+    ++party;
+  if (request->mode == PREM_MODE_LEGACY && party >= fake.refusing_from) {
+    prem_diag_add(problems, PREM_NOTE, 0, (prem_place){0}, "", "no ordinary kernels here");
+    return PREM_ERR_UNAVAILABLE;
+  }
+  prem_run_request plain = *request;
+  plain.mode = request->mode == PREM_MODE_LEGACY ? PREM_MODE_FREE : request->mode;
+  const prem_status status = prem_backend_sim.run(state, &plain, trace, problems);
+  for (int64_t i = 0; i < request->hyperperiods * trace->job_count; ++i)
+    trace->job_end_ns[i] += fake.runs >= fake.slow_from ? 200 : 0;
+  for (int64_t i = 0; fake.stumbles && fake.runs % 3 == 2 && i < trace->record_count; ++i)
+    if (trace->records[i].phase == PREM_COMPUTE)
+      trace->records[i].end_ns += trace->records[i].end_ns - trace->records[i].start_ns;
+  ++fake.runs;
+  if (request->mode == PREM_MODE_LEGACY)
+    trace->record_count = 0;
+  return status;
+}
+
+static void fake_follow(void *state, const void *from) {
+  (void)state;
+  fake.followers += from == fake.opened[2];
+}
+
+static prem_status fake_verify(void *state, prem_verdict *out) {
+  (void)state;
+  *out = (prem_verdict){.ok = false, .wrong = 1};
+  return PREM_OK;
+}
+
+static prem_backend fake_backend(void) {
+  prem_backend backend = prem_backend_sim;
+  backend.modes |= 1U << PREM_MODE_LEGACY;
+  backend.open = fake_open;
+  backend.run = fake_run;
+  backend.follow = fake_follow;
+  memset(&fake, 0, sizeof fake);
+  fake.refusing_from = 99;
+  fake.slow_from = INT64_MAX;
+  return backend;
+}
+
+/* ---- what is measured ------------------------------------------------------------------------ */
+
+START_TEST(time_triggered_tasks_do_not_move) {
+  isolate(pair);
+  const prem_isolation_mode *tt = &isolation->modes[0];
+  ck_assert_int_eq(tt->mode, PREM_MODE_TT);
+  for (int t = 0; t < 2; ++t)
+    for (int c = PREM_ALONE; c < PREM_COMPANY_COUNT; ++c) {
+      ck_assert_int_eq(prem_isolation_moved_ns(&tt->tasks[t], (prem_company)c), 0);
+      ck_assert_int_eq(tt->tasks[t].phase_ns[PREM_PREFETCH][c].max, 100);
+      ck_assert_int_eq(tt->tasks[t].phase_ns[PREM_WRITEBACK][c].max, 30);
+    }
+  ck_assert_int_eq(tt->tasks[0].response_ns[PREM_ALONE].max, 180);
+  ck_assert_int_eq(tt->tasks[1].response_ns[PREM_ALONE].max, 280); /* 380 minus its release */
+  ck_assert_int_eq(tt->late[PREM_NEIGHBOURS] + tt->overruns[PREM_NEIGHBOURS], 0);
+}
+END_TEST
+
+START_TEST(free_tasks_move_by_what_their_neighbours_take) {
+  isolate(pair);
+  const prem_isolation_mode *row = &isolation->modes[1];
+  ck_assert_int_eq(row->tasks[0].response_ns[PREM_ALONE].max, 180);
+  ck_assert_int_eq(row->tasks[1].response_ns[PREM_ALONE].max, 180);
+  ck_assert_int_eq(prem_isolation_moved_ns(&row->tasks[0], PREM_NEIGHBOURS), 30);
+  ck_assert_int_eq(prem_isolation_moved_ns(&row->tasks[1], PREM_NEIGHBOURS), 30);
+  ck_assert_int_eq(row->tasks[0].phase_ns[PREM_WRITEBACK][PREM_ALONE].max, 30);
+  ck_assert_int_eq(row->tasks[0].phase_ns[PREM_WRITEBACK][PREM_NEIGHBOURS].max, 60);
+  ck_assert_int_eq(row->tasks[1].phase_ns[PREM_PREFETCH][PREM_NEIGHBOURS].max, 130);
+}
+END_TEST
+
+START_TEST(distributions_are_kept) {
+  isolate(pair);
+  /* a's writebacks: every other one meets b's prefetch and takes 60 */
+  const int64_t *quantiles =
+      isolation->modes[1].tasks[0].quantile_ns[PREM_WRITEBACK][PREM_NEIGHBOURS];
+  for (int32_t i = 0; i < PREM_QUANTILES; ++i)
+    ck_assert_int_eq(quantiles[i], prem_quantile_per_mille(i) > 500 ? 60 : 30);
+  ck_assert_int_eq(prem_quantile_per_mille(0), 0);
+  ck_assert_int_eq(prem_quantile_per_mille(19), 950);
+  ck_assert_int_eq(prem_quantile_per_mille(PREM_QUANTILES - 1), 1000);
+}
+END_TEST
+
+START_TEST(samples_are_counted_over_all_rounds) {
+  isolate(pair);
+  const prem_isolation_task *a = &isolation->modes[0].tasks[0];
+  for (int c = PREM_ALONE; c < PREM_COMPANY_COUNT; ++c) {
+    ck_assert_int_eq(a->response_ns[c].count, 4 * 2);
+    ck_assert_int_eq(a->phase_ns[PREM_COMPUTE][c].count, 4 * 2);
+  }
+  ck_assert_int_eq(isolation->rounds, 2);
+  ck_assert(isolation->output_ok);
+}
+END_TEST
+
+/* Response times are judged by the clock's step: none of their digits is lost. */
+START_TEST(response_times_are_exact) {
+  isolate("version = 1; name = \"long\"; platform: { blocks = 1; };\n"
+          "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;\n"
+          "  prefetch: { wcet_ns = 1000001L; }; compute: { wcet_ns = 500001L; }; } );\n"
+          "plan: { hyperperiod_ns = 1500002L; runs = ( { task = \"a\"; phase = \"prefetch\";\n"
+          "  chain = [ \"compute\" ]; start_ns = 0L; } ); };\n");
+  for (int c = PREM_ALONE; c < PREM_COMPANY_COUNT; ++c)
+    ck_assert_int_eq(isolation->modes[0].tasks[0].response_ns[c].p50, 1500002);
+}
+END_TEST
+
+START_TEST(tasks_without_a_kernel_stand_for_themselves) {
+  isolate(pair);
+  ck_assert(!isolation->hostile[0].replaced);
+  ck_assert(!isolation->hostile[1].replaced);
+}
+END_TEST
+
+START_TEST(hostile_tiles_fill_the_buffers) {
+  isolate(with_data);
+  for (int t = 0; t < 2; ++t) {
+    ck_assert(isolation->hostile[t].replaced);
+    ck_assert_int_eq(isolation->hostile[t].own_bytes_per_tile, 2 * 64 * 4);
+    ck_assert_int_eq(isolation->hostile[t].bytes_per_tile, 2 * (2048 - 16));
+    ck_assert_double_eq(isolation->hostile[t].fill_pct, 100.0); /* sim: as long as the WCET */
+  }
+  ck_assert(isolation->output_ok);
+  ck_assert_int_eq(prem_isolation_moved_ns(&isolation->modes[0].tasks[0], PREM_HOSTILE), 0);
+}
+END_TEST
+
+/* Sums read 256 bytes and write 4: a copy in the buffers of a block that two of them share could
+ * move no more than the smaller of its buffers. */
+START_TEST(who_moves_more_than_a_copy_could_stands_for_itself) {
+  isolate("version = 1; name = \"sums\"; platform: { blocks = 1; };\n"
+          "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 256 ]; fill = \"random\"; } );\n"
+          "tasks = (\n"
+          "  { name = \"a\"; kernel = \"vector_sum\"; blocks = [ 0 ]; tile = [ 256 ];\n"
+          "    arrays: { in = \"x\"; out = \"new\"; }; prefetch: { wcet_ns = 100L; };\n"
+          "    compute: { wcet_ns = 50L; }; writeback: { wcet_ns = 50L; }; },\n"
+          "  { name = \"b\"; kernel = \"vector_sum\"; blocks = [ 0 ]; tile = [ 256 ];\n"
+          "    arrays: { in = \"x\"; out = \"new\"; }; prefetch: { wcet_ns = 100L; };\n"
+          "    compute: { wcet_ns = 50L; }; writeback: { wcet_ns = 50L; }; } );\n"
+          "plan: { hyperperiod_ns = 400L; runs = (\n"
+          "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];\n"
+          "    start_ns = 0L; },\n"
+          "  { task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];\n"
+          "    start_ns = 200L; } ); };\n");
+  ck_assert(!isolation->hostile[0].replaced);
+  ck_assert(!isolation->hostile[1].replaced);
+  ck_assert_int_ge(isolation->hostile[0].own_bytes_per_tile, 1024);
+  ck_assert(isolation->output_ok);
+}
+END_TEST
+
+START_TEST(what_was_not_measured_did_not_move) {
+  const prem_isolation_task nothing = {.name = "a"};
+  ck_assert_int_eq(prem_isolation_moved_ns(&nothing, PREM_HOSTILE), -1);
+}
+END_TEST
+
+/* The longest series that a certificate asks for: p99.99, and what is kept of it. */
+START_TEST(a_hundred_thousand_hyperperiods_carry_p9999) {
+  options.samples = 100000;
+  options.mode_count = 1;
+  options.rounds = 5;
+  isolate("version = 1; name = \"one\"; platform: { blocks = 1; };\n"
+          "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;\n"
+          "  prefetch: { wcet_ns = 100L; }; } );\n"
+          "plan: { hyperperiod_ns = 100L; runs = ( { task = \"a\"; phase = \"prefetch\";\n"
+          "  start_ns = 0L; } ); };\n");
+  const prem_isolation_task *a = &isolation->modes[0].tasks[0];
+  ck_assert_int_eq(isolation->launches, 10);
+  for (int c = PREM_ALONE; c < PREM_COMPANY_COUNT; ++c) {
+    ck_assert_int_eq(a->response_ns[c].count, 100000);
+    ck_assert_int_eq(a->response_ns[c].p9999, 100);
+    ck_assert_int_eq(a->response_bins[c].bin_count, 1);
+    ck_assert_int_eq(a->response_bins[c].ns[0], 100);
+    ck_assert_int_eq(a->response_bins[c].count[0], 100000);
+    ck_assert_int_eq(prem_isolation_move_of(a, (prem_company)c).p9999_ns, 0);
+  }
+  /* raw records are kept for some of them, and that is said */
+  ck_assert_int_gt(isolation->lost, 0);
+  ck_assert_int_le(a->phase_ns[PREM_PREFETCH][PREM_ALONE].count, options.max_records);
+  assert_says("Resident: 10 launches of each company and mode, which alternate; outputs are", true);
+}
+END_TEST
+
+/* One job in 100, each later behind its release than the one before it. */
+START_TEST(many_different_times_share_bins_but_for_the_longest) {
+  options.mode_count = 1;
+  isolate("version = 1; name = \"many\"; platform: { blocks = 2; };\n"
+          "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;\n"
+          "  prefetch: { wcet_ns = 100L; }; period_ns = 1000L; },\n"
+          "  { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;\n"
+          "  compute: { wcet_ns = 100L; }; period_ns = 100000L; } );\n"
+          "plan: { hyperperiod_ns = 100000L; runs = (\n"
+          "  { task = \"a\"; phase = \"prefetch\"; jobs = 100; job_step_ns = 1005L;\n"
+          "    start_ns = 0L; },\n"
+          "  { task = \"b\"; phase = \"compute\"; start_ns = 0L; } ); };\n");
+  const prem_isolation_bins *bins = &isolation->modes[0].tasks[0].response_bins[PREM_NEIGHBOURS];
+  ck_assert_int_eq(bins->bin_count, PREM_ISOLATION_BINS);
+  int64_t sum = 0;
+  for (int i = 0; i < PREM_ISOLATION_BINS; ++i) {
+    ck_assert(i == 0 || bins->ns[i] > bins->ns[i - 1]);
+    sum += bins->count[i];
+    if (i >= PREM_ISOLATION_BINS - 16) { /* 4 hyperperiods */
+      ck_assert_int_eq(bins->count[i], 4);
+      ck_assert_int_eq(bins->ns[i], 100 + 5 * (99 - (PREM_ISOLATION_BINS - 1 - i)));
+    }
+  }
+  ck_assert_int_eq(sum, 400);
+  ck_assert_int_eq(bins->ns[PREM_ISOLATION_BINS - 17], 100 + 5 * 83);
+}
+END_TEST
+
+START_TEST(moves_have_a_sign) {
+  prem_isolation_task task = {
+      .response_ns = {[PREM_ALONE] = {.count = 9, .p50 = 100, .p9999 = 140, .max = 150},
+                      [PREM_NEIGHBOURS] = {.count = 9, .p50 = 90, .p9999 = 170, .max = 155},
+                      [PREM_HOSTILE] = {.count = 9, .p50 = 120, .p9999 = INT64_MIN, .max = 90}}};
+  const prem_isolation_move beside = prem_isolation_move_of(&task, PREM_NEIGHBOURS);
+  ck_assert_int_eq(beside.p50_ns, -10);
+  ck_assert_int_eq(beside.p9999_ns, 30);
+  ck_assert_int_eq(beside.max_ns, 5);
+  ck_assert_int_eq(prem_isolation_moved_ns(&task, PREM_NEIGHBOURS), 30);
+  ck_assert_int_eq(prem_isolation_move_of(&task, PREM_HOSTILE).p9999_ns, INT64_MIN);
+  ck_assert_int_eq(prem_isolation_moved_ns(&task, PREM_HOSTILE), 60);
+}
+END_TEST
+
+/* So many launches in all, not in each round; without a word as many as a comparison has. */
+START_TEST(resident_launches_are_spread_over_the_rounds) {
+  const struct {
+    int64_t launches, rounds, expected;
+  } cases[] = {{10, 4, 10}, {10, 20, 20}, {1, 1, 1}, {0, 4, 40}};
+  schedule = checked_schedule(pair);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    prem_party party = {.label = "all", .schedule = schedule};
+    const prem_observe_options observe = {.backend = prem_backend_find("sim"),
+                                          .modes = {PREM_MODE_TT},
+                                          .mode_count = 1,
+                                          .scenario = PREM_RESIDENT,
+                                          .samples = 80,
+                                          .rounds = cases[i].rounds,
+                                          .launches = cases[i].launches,
+                                          .discard = 1};
+    ck_assert_int_eq(prem_party_open(&party, observe.backend, diag), PREM_OK);
+    ck_assert_int_eq(prem_observe(&party, 1, &observe, diag), PREM_OK);
+    ck_assert_int_eq(party.observed[PREM_MODE_TT].discarded, cases[i].expected);
+    ck_assert_int_eq(party.observed[PREM_MODE_TT].responses[1].count, 80);
+    prem_party_close(&party);
+  }
+}
+END_TEST
+
+/* ---- modes without phases -------------------------------------------------------------------- */
+
+START_TEST(ordinary_kernels_have_response_times_alone) {
+  options.modes[1] = PREM_MODE_LEGACY;
+  isolate_on(prem_backend_find("cpu"), with_data, PREM_OK);
+  const prem_isolation_mode *legacy = &isolation->modes[1];
+  for (int t = 0; t < 2; ++t)
+    for (int c = PREM_ALONE; c < PREM_COMPANY_COUNT; ++c) {
+      ck_assert_int_eq(legacy->tasks[t].response_ns[c].count, 4);
+      ck_assert_int_gt(legacy->tasks[t].response_ns[c].min, 0);
+      ck_assert_int_eq(legacy->tasks[t].phase_ns[PREM_PREFETCH][c].count, 0);
+      ck_assert_int_eq(legacy->releases[c], 0);
+      ck_assert_str_eq(legacy->left_out[c], "");
+    }
+  ck_assert(isolation->output_ok);
+  assert_says("legacy: response times moved by at most", true);
+  assert_says("nan", false);
+  assert_says("Modes without phases: jobs are ordinary kernels", true);
+}
+END_TEST
+
+START_TEST(all_companies_launch_as_the_whole_does) {
+  const prem_backend backend = fake_backend();
+  options.modes[1] = PREM_MODE_LEGACY;
+  isolate_on(&backend, pair, PREM_OK);
+  ck_assert_int_eq(fake.count, 5);
+  ck_assert_int_eq(fake.followers, 4);
+}
+END_TEST
+
+START_TEST(a_mode_that_is_not_possible_is_named) {
+  const prem_backend backend = fake_backend();
+  fake.refusing_from = 0;
+  options.modes[1] = PREM_MODE_LEGACY;
+  isolate_on(&backend, pair, PREM_ERR_UNAVAILABLE);
+  ck_assert_ptr_nonnull(isolation);
+  ck_assert_uint_eq(prem_diag_count(diag), 1); /* told once */
+  for (int c = PREM_ALONE; c < PREM_COMPANY_COUNT; ++c) {
+    ck_assert_str_eq(isolation->modes[0].left_out[c], "");
+    ck_assert_str_eq(isolation->modes[1].left_out[c], "no ordinary kernels here");
+    ck_assert_int_eq(isolation->modes[0].tasks[0].response_ns[c].count, 4 * 2);
+    ck_assert_int_eq(isolation->modes[1].tasks[0].response_ns[c].count, 0);
+  }
+  assert_says("no ordinary kernels here", true);
+  assert_says("legacy: not measured in all companies", true);
+}
+END_TEST
+
+/* With hostile tasks alone it is not. */
+START_TEST(a_company_that_is_not_possible_is_named) {
+  const prem_backend backend = fake_backend();
+  fake.refusing_from = 3;
+  options.modes[1] = PREM_MODE_LEGACY;
+  isolate_on(&backend, pair, PREM_ERR_UNAVAILABLE);
+  const prem_isolation_mode *legacy = &isolation->modes[1];
+  ck_assert_str_eq(legacy->left_out[PREM_ALONE], "");
+  ck_assert_str_eq(legacy->left_out[PREM_NEIGHBOURS], "");
+  ck_assert_str_eq(legacy->left_out[PREM_HOSTILE], "no ordinary kernels here");
+  ck_assert_int_eq(legacy->tasks[1].response_ns[PREM_ALONE].count, 4);
+  ck_assert_int_eq(legacy->tasks[1].response_ns[PREM_NEIGHBOURS].count, 4);
+  ck_assert_int_eq(legacy->tasks[1].response_ns[PREM_HOSTILE].count, 0);
+  ck_assert_int_eq(isolation->modes[0].tasks[1].response_ns[PREM_HOSTILE].count, 4);
+}
+END_TEST
+
+START_TEST(nothing_possible_is_no_certificate) {
+  const prem_backend backend = fake_backend();
+  fake.refusing_from = 0;
+  options.modes[0] = PREM_MODE_LEGACY;
+  options.mode_count = 1;
+  isolate_on(&backend, pair, PREM_ERR_UNAVAILABLE);
+  ck_assert_ptr_null(isolation);
+}
+END_TEST
+
+START_TEST(a_copy_has_no_jobs_to_isolate) {
+  options.modes[1] = PREM_MODE_COPY;
+  isolate_on(prem_backend_find("sim"), pair, PREM_ERR_ARGUMENT);
+}
+END_TEST
+
+/* ---- doubts ---------------------------------------------------------------------------------- */
+
+START_TEST(rounds_that_drift_apart_make_it_invalid) {
+  const prem_backend backend = fake_backend();
+  options.samples = 40; /* 20 a round */
+  options.mode_count = 1;
+  fake.slow_from = 25; /* the second round */
+  isolate_on(&backend, pair, PREM_OK);
+  ck_assert(!isolation->valid);
+  ck_assert_ptr_nonnull(strstr(isolation->disturbed, "the rounds' mean times differ by"));
+  assert_says("The certificate is INVALID, the machine was disturbed: the rounds' mean", true);
+}
+END_TEST
+
+/* Hostile tiles keep their windows 95 times of 100, so that a third that does not fit cuts them
+ * down. */
+START_TEST(hostile_tiles_fit_nearly_always) {
+  prem_backend backend = fake_backend();
+  isolate_on(&backend, with_data, PREM_OK);
+  ck_assert_int_eq(isolation->hostile[0].bytes_per_tile, 2 * (2048 - 16));
+  prem_isolation_free(isolation);
+  prem_schedule_free(schedule);
+  backend = fake_backend();
+  fake.stumbles = true;
+  isolate_on(&backend, with_data, PREM_OK);
+  ck_assert_int_lt(isolation->hostile[0].bytes_per_tile, 2 * (2048 - 16));
+}
+END_TEST
+
+START_TEST(wrong_outputs_are_not_certified) {
+  prem_backend backend = fake_backend();
+  backend.verify = fake_verify;
+  isolate_on(&backend, with_data, PREM_OK);
+  ck_assert(!isolation->output_ok);
+  assert_says("OUTPUT WRONG", true);
+}
+END_TEST
+
+/** The findings say that the promise is kept. */
+static bool is_kept(void) {
+  prem_findings *findings = prem_isolation_findings(isolation, schedule);
+  ck_assert(findings->promised);
+  const bool kept = !findings->broken;
+  prem_findings_free(findings);
+  return kept;
+}
+
+START_TEST(two_clock_steps_are_kept_and_no_late_release) {
+  isolate(pair);
+  prem_isolation_mode *tt = &isolation->modes[0];
+  ck_assert(isolation->valid);
+  ck_assert_uint_eq(isolation->seed, 1);
+  ck_assert(is_kept()); /* whatever free does */
+  assert_says("no release was late", true);
+  isolation->clock_step_ns = 10;
+  tt->tasks[1].response_ns[PREM_HOSTILE].max += 20;
+  ck_assert(is_kept());
+  tt->tasks[1].response_ns[PREM_HOSTILE].max += 1;
+  ck_assert(!is_kept());
+  tt->tasks[1].response_ns[PREM_HOSTILE].max -= 21;
+  ck_assert(is_kept());
+  tt->late[PREM_HOSTILE] = 27;
+  ck_assert(!is_kept());
+  assert_says("0 releases were late alone, 0 with neighbours, 27 with hostile ones", true);
+  tt->late[PREM_HOSTILE] = 0;
+  snprintf(tt->left_out[PREM_ALONE], sizeof tt->left_out[PREM_ALONE], "not here");
+  ck_assert(!is_kept());
+  tt->left_out[PREM_ALONE][0] = '\0';
+  isolation->valid = false;
+  ck_assert(!is_kept());
+}
+END_TEST
+
+/* Where nobody promises anything, what moved is not called kept either. */
+START_TEST(without_tt_the_others_are_judged) {
+  options.modes[0] = PREM_MODE_FREE;
+  options.mode_count = 1;
+  isolate(pair);
+  ck_assert(!is_kept());
+}
+END_TEST
+
+START_TEST(the_rule_of_three_is_told) {
+  isolate(pair);
+  assert_says("The simulator repeats itself", true);
+  isolation->repeats_itself = false;
+  assert_says("N is 4 jobs of a task or more: with 95 % confidence fewer than 3/N = 75 %", true);
+  for (int m = 0; m < 2; ++m)
+    isolation->modes[m].tasks[1].response_ns[PREM_ALONE].count = 3;
+  assert_says("Too few jobs to say", true);
+}
+END_TEST
+
+START_TEST(the_verdict_names_the_numbers) {
+  isolate(pair);
+  prem_findings *findings = prem_isolation_findings(isolation, schedule);
+  char *text = printed(findings);
+  ck_assert_ptr_nonnull(strstr(text, "tt: response times moved by at most 0 ns (0.0 clock steps)"));
+  ck_assert_ptr_nonnull(strstr(text, "free: response times moved by at most 30 ns (30.0 clock"));
+  ck_assert_ptr_nonnull(strstr(text, "to 2.00 and 2.00 times"));
+  free(text);
+  prem_findings_free(findings);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("isolate");
+  TCase *cases = tcase_create("certificates");
+  tcase_add_checked_fixture(cases, set_up, tear_down);
+  tcase_add_test(cases, time_triggered_tasks_do_not_move);
+  tcase_add_test(cases, free_tasks_move_by_what_their_neighbours_take);
+  tcase_add_test(cases, distributions_are_kept);
+  tcase_add_test(cases, samples_are_counted_over_all_rounds);
+  tcase_add_test(cases, response_times_are_exact);
+  tcase_add_test(cases, tasks_without_a_kernel_stand_for_themselves);
+  tcase_add_test(cases, hostile_tiles_fill_the_buffers);
+  tcase_add_test(cases, who_moves_more_than_a_copy_could_stands_for_itself);
+  tcase_add_test(cases, what_was_not_measured_did_not_move);
+  tcase_add_test(cases, a_hundred_thousand_hyperperiods_carry_p9999);
+  tcase_add_test(cases, many_different_times_share_bins_but_for_the_longest);
+  tcase_add_test(cases, moves_have_a_sign);
+  tcase_add_test(cases, resident_launches_are_spread_over_the_rounds);
+  tcase_add_test(cases, ordinary_kernels_have_response_times_alone);
+  tcase_add_test(cases, all_companies_launch_as_the_whole_does);
+  tcase_add_test(cases, a_mode_that_is_not_possible_is_named);
+  tcase_add_test(cases, a_company_that_is_not_possible_is_named);
+  tcase_add_test(cases, nothing_possible_is_no_certificate);
+  tcase_add_test(cases, a_copy_has_no_jobs_to_isolate);
+  tcase_add_test(cases, rounds_that_drift_apart_make_it_invalid);
+  tcase_add_test(cases, hostile_tiles_fit_nearly_always);
+  tcase_add_test(cases, wrong_outputs_are_not_certified);
+  tcase_add_test(cases, two_clock_steps_are_kept_and_no_late_release);
+  tcase_add_test(cases, without_tt_the_others_are_judged);
+  tcase_add_test(cases, the_rule_of_three_is_told);
+  tcase_add_test(cases, the_verdict_names_the_numbers);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}

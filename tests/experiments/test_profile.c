@@ -1,0 +1,286 @@
+/* Profiles on the simulator, whose times are those of the file. */
+#include "measure/disturbance.h"
+
+#include "tests/common/running.h"
+#include "ttprem/profile.h"
+
+/* Two tasks of two tiles; left free, all memory phases of one meet those of the other. */
+static const char two[] =
+    "version = 1; name = \"two\";\n"
+    "platform: { blocks = 2; clock_step_ns = 1L;%s };\n"
+    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 96 ]; fill = \"random\"; } );\n"
+    "tasks = (\n"
+    "  { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 32 ];\n"
+    "    arrays: { in = \"x\"; out = \"new\"; };\n"
+    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
+    "    writeback: { wcet_ns = 30L; }; },\n"
+    "  { name = \"b\"; kernel = \"vector_increment\"; blocks = [ 1 ]; tile = [ 32 ];\n"
+    "    arrays: { in = \"x\"; out = \"new\"; };\n"
+    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
+    "    writeback: { wcet_ns = 30L; }; }\n"
+    ");\n%s";
+static const char warm[] = "policy: { warmup_tiles = 1; warmup_ns = 1000L; };\n";
+
+static prem_schedule *schedule;
+static prem_profile *profile;
+static prem_diag *diag;
+static prem_machine machine;
+static prem_profile_options options;
+
+static void set_up(void) {
+  schedule = NULL;
+  profile = NULL;
+  diag = prem_diag_new();
+  ck_assert_int_eq(prem_backend_probe(prem_backend_find("sim"), &machine, diag), PREM_OK);
+  options = (prem_profile_options){
+      .samples = 6, .rounds = 3, .discard = 1, .seed = 1, .max_records = 1000};
+}
+
+static void tear_down(void) {
+  prem_profile_free(profile);
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+
+static void measure(const char *platform, const char *policy) {
+  schedule = schedule_from_text(text(two, platform, policy));
+  prem_plan *plan = NULL;
+  if (prem_plan_make(schedule, NULL, NULL, &plan, diag) != PREM_OK)
+    abort_with("plan", diag);
+  prem_schedule_set_plan(schedule, plan);
+  const prem_status status =
+      prem_profile_measure(schedule, prem_backend_find("sim"), &machine, &options, &profile, diag);
+  if (status != PREM_OK)
+    abort_with(prem_status_text(status), diag);
+}
+
+static const prem_profile_phase *prefetch_of(int32_t task) {
+  return &profile->tasks[task].phase[PREM_PREFETCH];
+}
+
+START_TEST(alone_is_told_from_company) {
+  measure("", "");
+  for (int t = 0; t < 2; ++t) {
+    ck_assert_int_eq(prefetch_of(t)->steady_ns[PREM_PROFILE_ALONE].max, 100);
+    ck_assert_int_eq(prefetch_of(t)->cold_ns[PREM_PROFILE_COMPANY].max, 200);
+    ck_assert_int_eq(prefetch_of(t)->wcet_ns, 100);
+  }
+}
+END_TEST
+
+START_TEST(first_tiles_are_cold_the_others_steady) {
+  measure("", "");
+  ck_assert_int_eq(prefetch_of(0)->cold_ns[PREM_PROFILE_ALONE].count, 6);
+  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_PROFILE_ALONE].count, 2 * 6);
+  ck_assert_int_eq(prefetch_of(0)->tail[PREM_PROFILE_ALONE].runs, 6);
+}
+END_TEST
+
+START_TEST(cold_tiles_count_unless_there_is_a_warm_up) {
+  options.times = PREM_PROFILE_COMPANY;
+  measure("", "");
+  ck_assert(profile->counts_cold);
+  ck_assert_int_eq(prefetch_of(0)->wcet_ns, 200);
+}
+END_TEST
+
+START_TEST(cold_tiles_can_be_left_out) {
+  options.times = PREM_PROFILE_COMPANY;
+  options.steady = true;
+  measure("", "");
+  ck_assert(!profile->counts_cold);
+  ck_assert_int_eq(prefetch_of(0)->wcet_ns, prefetch_of(0)->steady_ns[PREM_PROFILE_COMPANY].max);
+}
+END_TEST
+
+START_TEST(warm_up_tiles_do_not_count) {
+  measure("", warm);
+  ck_assert(!profile->counts_cold);
+  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_PROFILE_ALONE].count, 2 * 6);
+  ck_assert_int_eq(prefetch_of(0)->cold_ns[PREM_PROFILE_ALONE].count, 6);
+}
+END_TEST
+
+/* By a plan the tasks do not meet. */
+START_TEST(planned_times_are_those_of_the_plan) {
+  options.times = PREM_PROFILE_PLANNED;
+  measure("", "");
+  ck_assert_int_eq(prefetch_of(0)->wcet_ns, 100);
+  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_PROFILE_PLANNED].count, 2 * 6);
+  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_PROFILE_COMPANY].max, 200);
+  ck_assert_int_eq(profile->tasks[0].joined_ns, 0);
+}
+END_TEST
+
+START_TEST(joined_pairs_have_a_time_of_their_own) {
+  options.times = PREM_PROFILE_PLANNED;
+  schedule = checked_schedule(
+      "version = 1; name = \"joined\"; platform: { blocks = 1; buffers = 2; };\n"
+      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 128 ]; } );\n"
+      "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 32 ];\n"
+      "  arrays: { in = \"x\"; out = \"new\"; }; prefetch: { wcet_ns = 100L; };\n"
+      "  compute: { wcet_ns = 50L; }; writeback: { wcet_ns = 30L; }; } );\n"
+      "plan: { hyperperiod_ns = 1230L; runs = (\n"
+      "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 0L;\n"
+      "    repeat = 2; step_ns = 200L; },\n"
+      "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 400L;\n"
+      "    repeat = 2; step_ns = 200L; tile = 2; join: { tile = 0; }; },\n"
+      "  { task = \"a\"; phase = \"writeback\"; start_ns = 1000L; repeat = 2; step_ns = 200L;\n"
+      "    tile = 2; } ); };\n");
+  const prem_status status =
+      prem_profile_measure(schedule, prem_backend_find("sim"), &machine, &options, &profile, diag);
+  if (status != PREM_OK)
+    abort_with(prem_status_text(status), diag);
+  ck_assert_int_eq(profile->tasks[0].joined_ns, 130);
+}
+END_TEST
+
+START_TEST(a_margin_gives_room) {
+  options.margin_pct = 25;
+  measure("", "");
+  ck_assert_int_eq(prefetch_of(0)->wcet_ns, 125);
+}
+END_TEST
+
+START_TEST(no_time_is_below_a_dispatch) {
+  machine.dispatch_ns = 70;
+  measure("", "");
+  ck_assert_int_eq(prefetch_of(0)->wcet_ns, 100);
+  ck_assert_int_eq(profile->tasks[0].phase[PREM_COMPUTE].wcet_ns, 70);
+}
+END_TEST
+
+/* A tile of 32 floats: 128 bytes at 2.56 GB/s. */
+START_TEST(regulated_phases_are_busy_for_their_bytes) {
+  machine.bandwidth_bytes_per_s = INT64_C(2560000000);
+  options.regulated = true;
+  measure("", "");
+  ck_assert_int_eq(prefetch_of(0)->busy_ns, 50);
+  ck_assert_int_eq(profile->tasks[0].phase[PREM_COMPUTE].busy_ns, 0);
+}
+END_TEST
+
+/* Two of them at once get half of it each. */
+START_TEST(regulated_phases_get_their_share) {
+  machine.bandwidth_bytes_per_s = INT64_C(2560000000);
+  options.regulated = true;
+  measure(" resources = ( { name = \"memory\"; capacity = 2; } );", "");
+  ck_assert_int_eq(prefetch_of(0)->busy_ns, 0); /* 100 ns, all of its wcet_ns */
+  machine.bandwidth_bytes_per_s *= 2;
+  prem_profile_free(profile);
+  ck_assert_int_eq(
+      prem_profile_measure(schedule, prem_backend_find("sim"), &machine, &options, &profile, diag),
+      PREM_OK);
+  ck_assert_int_eq(prefetch_of(0)->busy_ns, 50);
+}
+END_TEST
+
+START_TEST(nothing_disturbs_the_simulator) {
+  measure("", "");
+  ck_assert(profile->valid);
+  ck_assert_str_eq(profile->disturbed, "");
+}
+END_TEST
+
+START_TEST(rounds_that_drift_apart_are_a_disturbance) {
+  prem_party party = {.label = "a"};
+  prem_disturbance *watch = prem_disturbance_new("sim", &party, 1);
+  char reason[512];
+  for (int64_t round = 0; round < 3; ++round) {
+    prem_disturbance_round(watch, round, true);
+    for (int run = 0; run < 10; ++run)
+      ck_assert(prem_times_add(&party.observed[PREM_MODE_TT].makespan, 1000 + 60 * round));
+    prem_disturbance_round(watch, round, false);
+    ck_assert_int_eq(prem_disturbance_none(watch, 100, reason, sizeof reason), round < 2);
+  }
+  ck_assert_str_eq(reason, "the rounds' mean times differ by 12.0 %");
+  prem_disturbance_free(watch);
+  prem_times_free(&party.observed[PREM_MODE_TT].makespan);
+}
+END_TEST
+
+START_TEST(eleven_per_cent_are_drift) {
+  prem_party party = {.label = "a"};
+  prem_disturbance *watch = prem_disturbance_new("sim", &party, 1);
+  char reason[512];
+  for (int64_t round = 0; round < 3; ++round) {
+    prem_disturbance_round(watch, round, true);
+    for (int run = 0; run < 10; ++run)
+      ck_assert(prem_times_add(&party.observed[PREM_MODE_TT].makespan, 1000 + 55 * round));
+    prem_disturbance_round(watch, round, false);
+    ck_assert_int_eq(prem_disturbance_none(watch, 100, reason, sizeof reason), round < 2);
+  }
+  ck_assert_str_eq(reason, "the rounds' mean times differ by 11.0 %");
+  prem_disturbance_free(watch);
+  prem_times_free(&party.observed[PREM_MODE_TT].makespan);
+}
+END_TEST
+
+START_TEST(as_many_switches_as_are_calm_are_calm) {
+  prem_party party = {.label = "a"};
+  prem_disturbance *watch = prem_disturbance_new("cpu", &party, 1);
+  char reason[512];
+  ck_assert(prem_disturbance_none(watch, 0, reason, sizeof reason)); /* none in no run */
+  ck_assert_str_eq(reason, "");
+  prem_disturbance_free(watch);
+}
+END_TEST
+
+/* What is written is read back as the task's WCETs. */
+START_TEST(a_written_profile_is_read) {
+  char folder[] = "/tmp/ttprem-test-XXXXXX";
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  machine.dispatch_ns = 20;
+  machine.precedence_ns = 1200;
+  machine.bandwidth_bytes_per_s = 1000000000;
+  measure("", "");
+  profile->valid = false;
+  strcpy(profile->disturbed, "a \"guest\"");
+  const char *path = text("%s/times.cfg", folder);
+  ck_assert_int_eq(prem_profile_write(profile, path, diag), PREM_OK);
+  prem_schedule_free(schedule);
+  schedule = schedule_from_text_lenient(
+      text("version = 1; name = \"one\"; platform: { blocks = 1; precedence_ns = 1100L; };\n"
+           "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 96 ]; } );\n"
+           "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 32 ];\n"
+           "  profile = \"here\"; arrays: { in = \"x\"; out = \"new\"; }; } );\n"
+           "profiles: { here = \"%s\"; };\n",
+           path),
+      diag);
+  ck_assert_uint_eq(prem_diag_errors(diag), 0);
+  ck_assert_int_eq(schedule->tasks[0].phase[PREM_PREFETCH].wcet_ns, 100);
+  ck_assert_int_eq(schedule->tasks[0].phase[PREM_WRITEBACK].wcet_ns, 30);
+  ck_assert_int_eq(schedule->dispatch_ns, 20);
+  ck_assert_int_eq(schedule->precedence_ns, 1200);
+  ck_assert_int_eq(schedule->platform.precedence_ns, 1100);
+  ck_assert_int_eq(prem_schedule_precedence_ns(schedule), 1200);
+  ck_assert_int_eq(schedule->bandwidth_bytes_per_s, 1000000000);
+  ck_assert_str_eq(schedule->profiled_on, machine.name);
+  unlink(path);
+  rmdir(folder);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("profile");
+  TCase *cases = tcase_create("profiles");
+  tcase_add_checked_fixture(cases, set_up, tear_down);
+  tcase_add_test(cases, alone_is_told_from_company);
+  tcase_add_test(cases, first_tiles_are_cold_the_others_steady);
+  tcase_add_test(cases, cold_tiles_count_unless_there_is_a_warm_up);
+  tcase_add_test(cases, cold_tiles_can_be_left_out);
+  tcase_add_test(cases, warm_up_tiles_do_not_count);
+  tcase_add_test(cases, planned_times_are_those_of_the_plan);
+  tcase_add_test(cases, joined_pairs_have_a_time_of_their_own);
+  tcase_add_test(cases, a_margin_gives_room);
+  tcase_add_test(cases, no_time_is_below_a_dispatch);
+  tcase_add_test(cases, regulated_phases_are_busy_for_their_bytes);
+  tcase_add_test(cases, regulated_phases_get_their_share);
+  tcase_add_test(cases, nothing_disturbs_the_simulator);
+  tcase_add_test(cases, rounds_that_drift_apart_are_a_disturbance);
+  tcase_add_test(cases, eleven_per_cent_are_drift);
+  tcase_add_test(cases, as_many_switches_as_are_calm_are_calm);
+  tcase_add_test(cases, a_written_profile_is_read);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}

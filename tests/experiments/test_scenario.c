@@ -1,0 +1,343 @@
+/* Scenarios of the experiments, on the simulator, where every phase takes what the file says. */
+#include "experiments/common/scenario.h"
+
+#include "tests/common/schedule_text.h"
+
+static volatile sig_atomic_t stop;
+static int64_t reported_done, reported_all;
+
+static void keep_progress(void *context, int64_t done, int64_t all) {
+  (void)context;
+  reported_done = done;
+  reported_all = all;
+}
+
+static prem_machine machine;
+static prem_experiment_setting setting;
+static prem_findings *findings;
+static prem_diag *diag;
+
+static void prepare(void) {
+  stop = 0;
+  setting = (prem_experiment_setting){.backend = prem_backend_find("sim"),
+                                      .machine = &machine,
+                                      .seed = 1,
+                                      .schedules = SOURCE_DIR "/schedules",
+                                      .stop = &stop,
+                                      .progress = keep_progress};
+  ck_assert_int_eq(prem_backend_probe(setting.backend, &machine, NULL), PREM_OK);
+  findings = prem_findings_new("test", "A test", "Does it work?");
+  diag = prem_diag_new();
+}
+
+static void clear(void) {
+  prem_findings_free(findings);
+  prem_diag_free(diag);
+}
+
+static prem_setup setup_for(prem_mode mode) {
+  return (prem_setup){.setting = &setting,
+                      .findings = findings,
+                      .modes = {mode},
+                      .mode_count = 1,
+                      .repeat = 1,
+                      .task = -1};
+}
+
+/* Two tasks on a block each, two tiles each, capacity and plan as the test wants them. */
+static const char *pair_text(int capacity, const char *plan) {
+  return text(
+      "version = 1; name = \"pair\";\n"
+      "platform: { blocks = 2; clock_step_ns = 1L;\n"
+      "  resources = ( { name = \"memory\"; capacity = %d; } ); };\n"
+      "arrays = ( { name = \"image\"; type = \"f32\"; shape = [ 6, 10 ]; fill = \"random\"; } );\n"
+      "tasks = ( { name = \"conv\"; copies = 2; kernel = \"conv2d\"; blocks = 1;\n"
+      "  tile = [ 2, 8 ]; arrays: { in = \"image\"; out = \"new\"; };\n"
+      "  prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 40L; };\n"
+      "  writeback: { wcet_ns = 60L; }; } );\n%s",
+      capacity, plan);
+}
+
+/* A tile from its prefetch on: run of a task with everything chained. */
+static const char *plan_of(int first_ns, int second_ns) {
+  return text(
+      "plan: { hyperperiod_ns = 1000L; runs = (\n"
+      "  { task = \"conv.0\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];\n"
+      "    start_ns = %dL; repeat = 2; step_ns = 400L; },\n"
+      "  { task = \"conv.1\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];\n"
+      "    start_ns = %dL; repeat = 2; step_ns = 400L; } ); };\n",
+      first_ns, second_ns);
+}
+
+/* ---- a run ---------------------------------------------------------------------------------- */
+
+START_TEST(phases_take_what_the_file_says) {
+  prem_setup setup = setup_for(PREM_MODE_TT);
+  setup.text = pair_text(2, plan_of(0, 200));
+  prem_measured measured;
+  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_OK);
+  const prem_outcome *outcome = &measured.outcomes[0];
+  const prem_lengths lengths = prem_lengths_of(outcome);
+  ck_assert_int_eq(lengths.typical[PREM_PREFETCH], 100);
+  ck_assert_int_eq(lengths.most[PREM_COMPUTE], 40);
+  ck_assert_int_eq(lengths.worst[PREM_WRITEBACK], 60);
+  ck_assert_int_eq(lengths.planned[PREM_PREFETCH], 100);
+  ck_assert_int_eq(prem_tile_ns(lengths.worst), 200);
+  ck_assert_int_eq(outcome->phase[PREM_PREFETCH].count, 4);
+  /* The last tile starts at 600. */
+  ck_assert_int_eq(prem_makespan_at(outcome, 1.0), 800);
+  ck_assert_double_eq_tol(outcome->at_once, 1.0, 1e-9);
+  ck_assert(outcome->row->output_checked && outcome->row->output_ok);
+  ck_assert(!prem_findings_wrong(findings));
+  prem_measured_free(&measured);
+}
+END_TEST
+
+/* Prefetches of 100 ns begin 50 ns apart, writebacks of 60 ns as well: 320 ns in (150 + 110). */
+START_TEST(blocks_at_the_memory_are_counted) {
+  prem_setup setup = setup_for(PREM_MODE_TT);
+  setup.text = pair_text(2, plan_of(0, 50));
+  prem_measured measured;
+  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_OK);
+  /* From 0 to 150 and from 140 to 250: one stay of 250 ns, in both rounds. */
+  ck_assert_double_eq_tol(measured.outcomes[0].at_once, 320.0 / 250.0, 1e-9);
+  prem_measured_free(&measured);
+}
+END_TEST
+
+/* Task 0 is at work from 0 to 200; 50 ns of its prefetch, all of its compute and of its writeback
+ * lie beside the other task's, which is at work from 50 to 250. */
+START_TEST(company_is_measured) {
+  prem_setup setup = setup_for(PREM_MODE_TT);
+  setup.text = pair_text(2, plan_of(0, 50));
+  setup.task = 0;
+  prem_measured measured;
+  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_OK);
+  const prem_outcome *outcome = &measured.outcomes[0];
+  ck_assert_int_eq(outcome->phase[PREM_PREFETCH].count, 2);
+  ck_assert_int_eq(prem_times_at(&outcome->beside[PREM_PREFETCH], 0.5), 500);
+  ck_assert_int_eq(prem_times_at(&outcome->beside[PREM_COMPUTE], 0.5), 1000);
+  ck_assert_int_eq(prem_times_at(&outcome->beside[PREM_WRITEBACK], 0.5), 1000);
+  prem_measured_free(&measured);
+}
+END_TEST
+
+static bool is_first_tile(const prem_trace_record *record) {
+  return record->tile == 0;
+}
+
+START_TEST(references_are_kept_apart) {
+  prem_setup setup = setup_for(PREM_MODE_TT);
+  setup.text = pair_text(2, plan_of(0, 200));
+  setup.is_reference = is_first_tile;
+  prem_measured measured;
+  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_OK);
+  ck_assert_int_eq(measured.outcomes[0].reference[PREM_COMPUTE].count, 2);
+  ck_assert_int_eq(measured.outcomes[0].phase[PREM_COMPUTE].count, 2);
+  prem_measured_free(&measured);
+}
+END_TEST
+
+/* Both want to fetch at 0 and one has to wait for 100 ns; nobody else ever waits in front of a free
+ * memory, and the token changes hands in no time. */
+START_TEST(waiting_for_the_token_is_measured) {
+  prem_setup setup = setup_for(PREM_MODE_LOCK);
+  setup.text = pair_text(1, "");
+  prem_measured measured;
+  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_OK);
+  const prem_outcome *outcome = &measured.outcomes[0];
+  ck_assert_double_eq_tol(outcome->at_once, 1.0, 1e-9);
+  ck_assert_double_gt(outcome->waiting_pct, 0.0);
+  ck_assert_int_gt(outcome->handover.count, 0);
+  ck_assert_int_eq(outcome->handover.max_ns, 0);
+  prem_measured_free(&measured);
+}
+END_TEST
+
+START_TEST(modes_keep_their_order) {
+  prem_setup setup = setup_for(PREM_MODE_LOCK);
+  setup.modes[1] = PREM_MODE_TT;
+  setup.mode_count = 2;
+  setup.text = pair_text(1, "");
+  prem_measured measured;
+  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_OK);
+  ck_assert_int_eq(measured.outcomes[0].row->mode, PREM_MODE_LOCK);
+  ck_assert_int_eq(measured.outcomes[1].row->mode, PREM_MODE_TT);
+  ck_assert_int_eq(measured.outcomes[0].phase[PREM_COMPUTE].count, 4);
+  ck_assert_int_eq(measured.outcomes[1].phase[PREM_COMPUTE].count, 4);
+  prem_measured_free(&measured);
+}
+END_TEST
+
+START_TEST(a_file_serves_as_well) {
+  prem_setup setup = setup_for(PREM_MODE_TT);
+  setup.path = SOURCE_DIR "/schedules/figures/thesis_tile_kernelwise.cfg";
+  prem_measured measured;
+  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_OK);
+  ck_assert_int_eq(measured.result->hyperperiod_ns, 2668608);
+  prem_measured_free(&measured);
+}
+END_TEST
+
+START_TEST(errors_are_told) {
+  prem_setup setup = setup_for(PREM_MODE_TT);
+  setup.text = "version = 1; name = \"nothing\";";
+  prem_measured measured;
+  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_ERR_PARSE);
+  ck_assert_uint_gt(prem_diag_errors(diag), 0);
+  ck_assert_ptr_null(measured.result);
+  prem_measured_free(&measured);
+}
+END_TEST
+
+START_TEST(refused_by_the_checker) {
+  prem_setup setup = setup_for(PREM_MODE_TT);
+  setup.text = pair_text(1, plan_of(0, 50));
+  prem_measured measured;
+  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_ERR_INVALID);
+  ck_assert(prem_diag_has(diag, 37));
+  prem_measured_free(&measured);
+}
+END_TEST
+
+START_TEST(the_stop_flag_is_seen) {
+  prem_setup setup = setup_for(PREM_MODE_TT);
+  setup.text = pair_text(1, "");
+  stop = 1;
+  prem_measured measured;
+  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_ERR_INTERRUPTED);
+  prem_measured_free(&measured);
+}
+END_TEST
+
+START_TEST(progress_is_reported) {
+  int64_t done = 2;
+  prem_setup setup = setup_for(PREM_MODE_FREE);
+  setup.text = pair_text(1, "");
+  setup.done = &done;
+  setup.all = 7;
+  prem_measured measured;
+  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_OK);
+  ck_assert_int_eq(reported_done, 3);
+  ck_assert_int_eq(reported_all, 7);
+  prem_measured_free(&measured);
+}
+END_TEST
+
+/* ---- percentiles ---------------------------------------------------------------------------- */
+
+START_TEST(percentiles_are_of_the_nearest_rank) {
+  prem_times times = {0};
+  ck_assert_int_eq(prem_times_at(&times, 0.5), 0);
+  for (int i = 1; i <= 100; ++i)
+    ck_assert(prem_times_add(&times, i));
+  ck_assert_int_eq(prem_times_at(&times, 0.0), 1);
+  ck_assert_int_eq(prem_times_at(&times, 0.5), 50);
+  ck_assert_int_eq(prem_times_at(&times, 0.99), 99);
+  ck_assert_int_eq(prem_times_at(&times, 1.0), 100);
+  prem_times_free(&times);
+}
+END_TEST
+
+/* One of ten took a hundred times as long: nothing to plan with. */
+START_TEST(interruptions_are_not_planned_for) {
+  prem_outcome outcome = {0};
+  for (int i = 0; i < 10; ++i)
+    ck_assert(prem_times_add(&outcome.phase[PREM_COMPUTE], i == 3 ? 1000 : 10));
+  const prem_lengths lengths = prem_lengths_of(&outcome);
+  ck_assert_int_eq(lengths.most[PREM_COMPUTE], 1000);
+  ck_assert_int_eq(lengths.planned[PREM_COMPUTE], 40);
+  ck_assert_int_eq(lengths.planned[PREM_PREFETCH], 0);
+  prem_times_free(&outcome.phase[PREM_COMPUTE]);
+}
+END_TEST
+
+START_TEST(instants_are_rounded_up) {
+  ck_assert_int_eq(prem_round_up(0, 32), 0);
+  ck_assert_int_eq(prem_round_up(1, 32), 32);
+  ck_assert_int_eq(prem_round_up(64, 32), 64);
+}
+END_TEST
+
+/* ---- convolutions --------------------------------------------------------------------------- */
+
+/* The thesis: WU + (n - 1) T + k PFoff, T = kernels x PFoff, and a tile to its end. */
+START_TEST(offsets_make_the_plan) {
+  prem_convolutions convolutions = prem_convolutions_of(&machine, true);
+  prem_convolutions_expect(&convolutions, (const int64_t[]){1781, 506, 421});
+  convolutions.prefetch_offset_ns = 1300;
+  convolutions.warmup_ns = 10000;
+  prem_setup setup = setup_for(PREM_MODE_TT);
+  prem_measured measured;
+  ck_assert_int_eq(prem_convolutions_run(&setup, &convolutions, &measured, diag), PREM_OK);
+  const int64_t rounds = prem_convolutions_tiles(&convolutions) - 1;
+  ck_assert_int_eq(convolutions.kernels, 4);
+  ck_assert_int_eq(rounds, 31);
+  ck_assert_int_eq(measured.result->hyperperiod_ns,
+                   10000 + (rounds - 1) * 4 * 1300 + 3 * 1300 + 1781 + 506 + 421);
+  prem_measured_free(&measured);
+}
+END_TEST
+
+START_TEST(a_gpu_gets_the_thesis) {
+  const prem_machine gpu = {
+      .backend = "cuda", .max_blocks = 528, .cores = 132, .clock_step_ns = 32};
+  const prem_convolutions convolutions = prem_convolutions_of(&gpu, false);
+  ck_assert_int_eq(convolutions.kernels * convolutions.blocks, 8);
+  ck_assert_int_eq(convolutions.sms, 2);
+  ck_assert_int_eq(prem_convolutions_tiles(&convolutions), 512);
+  const prem_convolutions one = prem_convolutions_alone(&convolutions);
+  ck_assert_int_eq(one.kernels * one.blocks, 1);
+  ck_assert_int_eq(prem_convolutions_tiles(&one), 512);
+}
+END_TEST
+
+START_TEST(a_small_cpu_gets_fewer_kernels) {
+  const prem_machine cpu = {.backend = "cpu", .max_blocks = 2, .cores = 2, .clock_step_ns = 1};
+  ck_assert_int_eq(prem_convolutions_of(&cpu, false).kernels, 2);
+}
+END_TEST
+
+START_TEST(lengths_alone_and_in_company) {
+  prem_convolutions convolutions = prem_convolutions_of(&machine, true);
+  convolutions.rows = 64;
+  prem_convolutions_expect(&convolutions, (const int64_t[]){200, 100, 50});
+  convolutions.capacity = 4;
+  prem_setup setup = setup_for(PREM_MODE_TT);
+  prem_lengths lengths;
+  ck_assert_int_eq(prem_convolutions_lengths(&setup, &convolutions, &lengths, diag), PREM_OK);
+  ck_assert_int_eq(lengths.worst[PREM_PREFETCH], 200);
+  ck_assert_int_eq(lengths.worst[PREM_COMPUTE], 100);
+  ck_assert_int_eq(lengths.worst[PREM_WRITEBACK], 50);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("scenario");
+  TCase *tcase = tcase_create("scenario");
+  tcase_add_checked_fixture(tcase, prepare, clear);
+  tcase_add_test(tcase, phases_take_what_the_file_says);
+  tcase_add_test(tcase, blocks_at_the_memory_are_counted);
+  tcase_add_test(tcase, company_is_measured);
+  tcase_add_test(tcase, references_are_kept_apart);
+  tcase_add_test(tcase, waiting_for_the_token_is_measured);
+  tcase_add_test(tcase, modes_keep_their_order);
+  tcase_add_test(tcase, a_file_serves_as_well);
+  tcase_add_test(tcase, errors_are_told);
+  tcase_add_test(tcase, refused_by_the_checker);
+  tcase_add_test(tcase, the_stop_flag_is_seen);
+  tcase_add_test(tcase, progress_is_reported);
+  tcase_add_test(tcase, percentiles_are_of_the_nearest_rank);
+  tcase_add_test(tcase, interruptions_are_not_planned_for);
+  tcase_add_test(tcase, instants_are_rounded_up);
+  tcase_add_test(tcase, offsets_make_the_plan);
+  tcase_add_test(tcase, a_gpu_gets_the_thesis);
+  tcase_add_test(tcase, a_small_cpu_gets_fewer_kernels);
+  tcase_add_test(tcase, lengths_alone_and_in_company);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

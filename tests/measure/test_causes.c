@@ -1,0 +1,890 @@
+/* Why phases are late: traces whose every stamp is written by hand, and runs with known waits. */
+#include "tests/common/chain_trace.h"
+#include "tests/common/running.h"
+
+/* One block, two buffers; PF 100, C 150, WB 50 planned every 200. */
+static const char one[] =
+    "version = 1; name = \"one\";\n"
+    "platform: { blocks = 2; buffers = 2; clock_step_ns = 1L; late_ns = 10L;\n"
+    "  resources = ( { name = \"memory\"; capacity = 2; } ); };\n"
+    "tasks = (\n"
+    "  { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 4;\n"
+    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 150L; };\n"
+    "    writeback: { wcet_ns = 50L; }; },\n"
+    "  { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;\n"
+    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 10L; };\n"
+    "    writeback: { wcet_ns = 10L; }; after = ( { task = \"a\"; } ); }\n"
+    ");\n"
+    "plan: { hyperperiod_ns = 3000L; runs = (\n"
+    "  { task = \"a\"; phase = \"prefetch\"; start_ns = 0L; repeat = 4; step_ns = 200L; },\n"
+    "  { task = \"a\"; phase = \"compute\"; start_ns = 100L; repeat = 4; step_ns = 200L; },\n"
+    "  { task = \"a\"; phase = \"writeback\"; start_ns = 350L; repeat = 4; step_ns = 200L; },\n"
+    "  { task = \"b\"; phase = \"prefetch\"; start_ns = 1100L; },\n"
+    "  { task = \"b\"; phase = \"compute\"; start_ns = 1200L; },\n"
+    "  { task = \"b\"; phase = \"writeback\"; start_ns = 1300L; }\n"
+    "); };\n";
+enum { A, B, TASKS };
+
+static prem_schedule *schedule;
+static prem_trace *trace;
+static prem_late_causes causes[CHAIN_TASKS * PREM_PHASE_COUNT];
+static prem_first_causes first;
+
+static void set_up(void) {
+  schedule = checked_schedule(one);
+  ck_assert_int_eq(prem_trace_new(schedule, 2, 100, &trace), PREM_OK);
+  memset(causes, 0, sizeof causes);
+  first = (prem_first_causes){0};
+}
+
+static void tear_down(void) {
+  prem_first_causes_free(&first);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+
+/* A phase of tile `tile` of a, released, ready, begun and ended at these instants. */
+static prem_trace_record *add(prem_phase phase, int32_t tile, int64_t release_ns, int64_t ready_ns,
+                              int64_t start_ns, int64_t end_ns) {
+  prem_trace_record *record = &trace->records[trace->record_count++];
+  *record = (prem_trace_record){.release_ns = release_ns,
+                                .ready_ns = ready_ns,
+                                .start_ns = start_ns,
+                                .end_ns = end_ns,
+                                .tile = tile,
+                                .task = A,
+                                .block = 0,
+                                .phase = (uint8_t)phase};
+  prem_cell_add(&trace->cells[A * PREM_PHASE_COUNT + (int)phase], record, INT64_MAX,
+                schedule->platform.late_ns);
+  return record;
+}
+
+/* Each late release of a trace whose records are all there has one first cause. */
+static void find_in(const prem_schedule *of, const prem_trace *in, int64_t clock_step_ns) {
+  int64_t late = 0, told = 0;
+  ck_assert_int_eq(prem_find_causes(of, in, 0, clock_step_ns, 0, causes, &first), PREM_OK);
+  for (int64_t i = 0; i < in->record_count; ++i)
+    late += in->records[i].release_ns != PREM_NO_RELEASE &&
+            in->records[i].start_ns - in->records[i].release_ns > of->platform.late_ns;
+  for (int64_t i = 0; i < first.count; ++i)
+    told += first.causes[i].late;
+  ck_assert_int_eq(told, late);
+}
+
+static void find(int64_t clock_step_ns) {
+  prem_trace_sort(trace);
+  find_in(schedule, trace, clock_step_ns);
+}
+
+/* Cause number `at` of so many. */
+static const prem_first_cause *assert_first(int64_t at, int64_t count, prem_first_kind kind,
+                                            int32_t task, int64_t late) {
+  for (int64_t i = 0; i < first.count && first.count != count; ++i)
+    printf("  %s of task %d, phase %d: %lld\n", prem_first_kind_name(first.causes[i].kind),
+           first.causes[i].task, (int)first.causes[i].phase, (long long)first.causes[i].late);
+  fflush(stdout);
+  ck_assert_int_eq(first.count, count);
+  ck_assert_str_eq(prem_first_kind_name(first.causes[at].kind), prem_first_kind_name(kind));
+  ck_assert_int_eq(first.causes[at].task, task);
+  if (late >= 0)
+    ck_assert_int_eq(first.causes[at].late, late);
+  return &first.causes[at];
+}
+
+/* So many late phases of a in all, this one among them. */
+static void assert_cause(prem_phase phase, prem_cause cause, int64_t all) {
+  int64_t count = 0;
+  for (int i = 0; i < TASKS * PREM_PHASE_COUNT; ++i)
+    for (int c = 0; c < PREM_CAUSE_COUNT; ++c)
+      count += causes[i].count[c];
+  ck_assert_int_eq(count, all);
+  ck_assert_int_ge(causes[A * PREM_PHASE_COUNT + (int)phase].count[cause], 1);
+}
+
+static void assert_blamed(prem_phase phase, int64_t blamed, int64_t widen_ns) {
+  ck_assert_int_eq(causes[A * PREM_PHASE_COUNT + (int)phase].blamed, blamed);
+  ck_assert_int_eq(causes[A * PREM_PHASE_COUNT + (int)phase].widen_ns, widen_ns);
+}
+
+START_TEST(data_that_comes_late) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 140); /* 40 longer than planned */
+  add(PREM_COMPUTE, 0, 100, 140, 140, 290);
+  find(1);
+  assert_cause(PREM_COMPUTE, PREM_CAUSE_DATA, 1);
+  assert_blamed(PREM_PREFETCH, 1, 40);
+}
+END_TEST
+
+START_TEST(a_buffer_that_is_still_in_use) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+  add(PREM_COMPUTE, 0, 100, 100, 100, 430); /* 180 longer */
+  add(PREM_PREFETCH, 1, 200, 200, 200, 300);
+  add(PREM_PREFETCH, 2, 400, 430, 430, 530);
+  find(1);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_BUFFER, 1);
+  assert_blamed(PREM_COMPUTE, 1, 30);
+}
+END_TEST
+
+START_TEST(a_unit_that_is_still_at_work) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 225); /* 125 longer: the next one waits for it */
+  add(PREM_PREFETCH, 1, 200, 200, 225, 325);
+  find(1);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_UNIT, 1);
+  assert_blamed(PREM_PREFETCH, 1, 25);
+}
+END_TEST
+
+/* The second prefetch has its buffer, but its turn comes only when the first one has begun. */
+START_TEST(a_turn_that_comes_late) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+  add(PREM_COMPUTE, 0, 100, 100, 100, 290); /* 40 longer */
+  add(PREM_PREFETCH, 1, 250, 290, 295, 395);
+  add(PREM_PREFETCH, 2, 260, 296, 296, 396);
+  find(1);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_BUFFER, 2);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_UNIT, 2);
+  assert_blamed(PREM_COMPUTE, 2, 40);
+}
+END_TEST
+
+/* How long the first prefetch then takes is not what the second one waits for. */
+START_TEST(a_turn_behind_one_that_then_takes_long) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+  add(PREM_COMPUTE, 0, 100, 100, 100, 290); /* 40 longer */
+  add(PREM_PREFETCH, 1, 250, 290, 295, 895);
+  add(PREM_PREFETCH, 2, 260, 296, 296, 396);
+  find(1);
+  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 2)->phase, PREM_COMPUTE);
+}
+END_TEST
+
+START_TEST(a_turn_behind_one_that_waits) {
+  add(PREM_COMPUTE, 0, 0, 0, 0, 290); /* 140 longer */
+  add(PREM_WRITEBACK, 0, 150, 290, 290, 340);
+  add(PREM_PREFETCH, 1, 200, 293, 293, 393);
+  find(1);
+  assert_cause(PREM_WRITEBACK, PREM_CAUSE_DATA, 2);
+  assert_blamed(PREM_COMPUTE, 2, 140);
+}
+END_TEST
+
+START_TEST(what_waits_behind_a_late_phase_goes_back_to_the_first) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 180); /* 80 longer */
+  add(PREM_COMPUTE, 0, 100, 180, 180, 330);
+  add(PREM_PREFETCH, 1, 200, 200, 200, 300);
+  add(PREM_COMPUTE, 1, 300, 300, 330, 480); /* late behind the late compute */
+  find(1);
+  assert_cause(PREM_COMPUTE, PREM_CAUSE_DATA, 2);
+  assert_cause(PREM_COMPUTE, PREM_CAUSE_UNIT, 2);
+  assert_blamed(PREM_PREFETCH, 2, 80);
+  assert_blamed(PREM_COMPUTE, 0, 0);
+}
+END_TEST
+
+START_TEST(a_chained_phase_hands_the_blame_on) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 180); /* 80 longer; its compute is chained and not late */
+  add(PREM_COMPUTE, 0, PREM_NO_RELEASE, 180, 180, 330);
+  add(PREM_WRITEBACK, 0, 250, 330, 330, 380);
+  find(1);
+  assert_cause(PREM_WRITEBACK, PREM_CAUSE_DATA, 1);
+  assert_blamed(PREM_PREFETCH, 1, 80);
+  assert_blamed(PREM_COMPUTE, 0, 0);
+}
+END_TEST
+
+START_TEST(no_window_is_to_blame_for_an_executor) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+  add(PREM_PREFETCH, 1, 200, 200, 300, 400);
+  add(PREM_COMPUTE, 1, 300, 400, 400, 550); /* late behind a late prefetch of the right length */
+  find(1);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_EXECUTOR, 2);
+  assert_cause(PREM_COMPUTE, PREM_CAUSE_DATA, 2);
+  assert_blamed(PREM_PREFETCH, 0, 0);
+}
+END_TEST
+
+START_TEST(a_window_is_widened_by_no_more_than_was_lacking) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+  add(PREM_PREFETCH, 1, 200, 200, 230, 370); /* late by 30, then 40 too long */
+  add(PREM_COMPUTE, 1, 300, 370, 370, 520);
+  find(1);
+  assert_blamed(PREM_PREFETCH, 1, 40);
+  assert_first(0, 2, PREM_FIRST_WINDOW, A, 1);
+}
+END_TEST
+
+/* Room for the first that waits is enough: the 10 that the second prefetch adds are its own. */
+START_TEST(what_is_behind_a_late_phase_needs_no_room_of_its_own) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 225); /* 125 longer */
+  add(PREM_PREFETCH, 1, 200, 225, 225, 335);
+  add(PREM_PREFETCH, 2, 300, 335, 335, 435);
+  find(1);
+  assert_first(0, 1, PREM_FIRST_WINDOW, A, 2);
+  assert_blamed(PREM_PREFETCH, 2, 25);
+}
+END_TEST
+
+/* The same, found first by way of another task, on a block before it. */
+START_TEST(room_for_the_first_that_waits_is_found_on_another_block) {
+  add(PREM_WRITEBACK, 2, 750, 750, 750, 1000)->block = 1; /* 200 longer */
+  add(PREM_WRITEBACK, 3, 950, 1000, 1000, 1050)->block = 1;
+  prem_trace_record *behind = add(PREM_PREFETCH, 0, 1100, 1140, 1140, 1240);
+  behind->task = B;
+  find(1);
+  assert_first(0, 1, PREM_FIRST_WINDOW, A, 2);
+  assert_blamed(PREM_WRITEBACK, 2, 50);
+}
+END_TEST
+
+START_TEST(the_place_is_where_it_was_seen_first) {
+  add(PREM_PREFETCH, 1, 200, 200, 200, 340);
+  add(PREM_COMPUTE, 1, 300, 340, 340, 490);
+  add(PREM_PREFETCH, 0, 0, 0, 0, 140)->block = 1;
+  add(PREM_COMPUTE, 0, 100, 140, 140, 290)->block = 1;
+  find(1);
+  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 2)->block, 1);
+}
+END_TEST
+
+/* Ready 15 after its release, begun 185 after that. */
+START_TEST(the_longer_wait_is_looked_into) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 215); /* 115 longer */
+  add(PREM_PREFETCH, 1, 200, 215, 400, 500);
+  find(1);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_EXECUTOR, 1);
+}
+END_TEST
+
+/* Late by 30, then 10 too long: what is more than half of it is its cause. */
+START_TEST(the_larger_share_is_the_cause) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+  add(PREM_PREFETCH, 1, 200, 200, 230, 340);
+  add(PREM_COMPUTE, 1, 300, 340, 340, 490);
+  find(1);
+  assert_blamed(PREM_PREFETCH, 0, 0);
+  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_EXECUTOR, A, 2)->lateness_max_ns, 40);
+}
+END_TEST
+
+/* The compute is not late, but what it lacks goes on to what waits for it. */
+START_TEST(lateness_below_the_limit_is_followed_as_well) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 109);        /* 9 longer */
+  add(PREM_COMPUTE, 0, 100, 109, 109, 267);   /* begun within the limit of 10, 8 longer */
+  add(PREM_WRITEBACK, 0, 250, 267, 267, 317); /* late by 17 */
+  find(1);
+  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_PREFETCH);
+  assert_blamed(PREM_PREFETCH, 1, 9);
+}
+END_TEST
+
+START_TEST(a_coarse_clock) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+  add(PREM_PREFETCH, 1, 200, 200, 264, 364);
+  find(32);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_CLOCK, 1);
+}
+END_TEST
+
+START_TEST(an_executor_that_sleeps) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+  add(PREM_PREFETCH, 1, 200, 200, 300, 400);
+  find(32);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_EXECUTOR, 1);
+}
+END_TEST
+
+/* A release is seen a step late at worst and stamped a step late; the third step is another's. */
+START_TEST(three_steps_are_not_the_clock) {
+  for (int64_t steps = 2; steps <= 3; ++steps) {
+    prem_trace_clear(trace);
+    prem_first_causes_free(&first);
+    add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+    add(PREM_PREFETCH, 1, 200, 200, 200 + 32 * steps, 300 + 32 * steps);
+    add(PREM_COMPUTE, 1, 300, 300 + 32 * steps, 300 + 32 * steps, 450 + 32 * steps);
+    find(32);
+    assert_first(0, 1, steps == 2 ? PREM_FIRST_CLOCK : PREM_FIRST_EXECUTOR, A, 2);
+  }
+}
+END_TEST
+
+START_TEST(a_cold_start) {
+  add(PREM_PREFETCH, 0, 0, 0, 100, 200);
+  find(32);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_COLD, 1);
+}
+END_TEST
+
+START_TEST(a_warm_up_that_takes_too_long) {
+  add(PREM_PREFETCH, 0, PREM_NO_RELEASE, 0, 0, 240)->flags = PREM_SLOT_WARMUP;
+  add(PREM_PREFETCH, 1, 200, 200, 240, 340);
+  find(1);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_COLD, 1);
+  assert_blamed(PREM_PREFETCH, 0, 0);
+}
+END_TEST
+
+/* A phase of b, on its block. */
+static prem_trace_record *add_b(prem_phase phase, int64_t release_ns, int64_t ready_ns,
+                                int64_t end_ns) {
+  prem_trace_record *record = add(phase, 0, release_ns, ready_ns, ready_ns, end_ns);
+  record->task = B;
+  record->block = 1;
+  return record;
+}
+
+/* The plan ends a at 1000. */
+START_TEST(a_handover_that_takes_long) {
+  add(PREM_WRITEBACK, 3, 950, 950, 950, 1000);
+  add_b(PREM_PREFETCH, 1100, 1150, 1250);
+  find(1);
+  ck_assert_int_eq(causes[B * PREM_PHASE_COUNT + PREM_PREFETCH].count[PREM_CAUSE_HANDOVER], 1);
+  const prem_first_cause *cause = assert_first(0, 1, PREM_FIRST_HANDOVER, B, 1);
+  ck_assert_int_eq(cause->from, A);
+  ck_assert_int_eq(cause->widen_ns, 50);
+  ck_assert_int_eq(cause->block, 1);
+  ck_assert_int_eq(cause->at_ns, 1150);
+}
+END_TEST
+
+/* It ended before b was due, but so late that an ordinary hand-over came too late. */
+START_TEST(a_late_job_that_uses_up_the_gap) {
+  add(PREM_WRITEBACK, 3, 950, 950, 950, 1090); /* 90 longer */
+  add_b(PREM_PREFETCH, 1100, 1140, 1240);
+  find(1);
+  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->widen_ns, 40);
+}
+END_TEST
+
+START_TEST(a_job_before_it_that_is_late) {
+  add(PREM_WRITEBACK, 3, 950, 950, 950, 1120); /* 120 longer */
+  add_b(PREM_PREFETCH, 1100, 1150, 1250);
+  find(1);
+  ck_assert_int_eq(causes[B * PREM_PHASE_COUNT + PREM_PREFETCH].count[PREM_CAUSE_JOB], 1);
+  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_WRITEBACK);
+  assert_blamed(PREM_WRITEBACK, 1, 50);
+}
+END_TEST
+
+/* Its block was in its way, but the job before it ended after that. */
+START_TEST(a_late_job_and_a_busy_block) {
+  add(PREM_WRITEBACK, 3, 950, 950, 950, 1148); /* 148 longer */
+  add(PREM_PREFETCH, 1, 900, 900, 900, 1145)->block = 1;
+  add_b(PREM_PREFETCH, 1100, 1150, 1250);
+  find(1);
+  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_WRITEBACK);
+}
+END_TEST
+
+START_TEST(a_busy_block_after_a_late_job) {
+  add(PREM_WRITEBACK, 3, 950, 950, 950, 1145);
+  add(PREM_PREFETCH, 1, 900, 900, 900, 1148)->block = 1;
+  add_b(PREM_PREFETCH, 1100, 1150, 1250);
+  find(1);
+  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_PREFETCH);
+}
+END_TEST
+
+/* Its prefetch has asked for the job before it. */
+START_TEST(a_first_writeback_asks_for_no_job_again) {
+  add(PREM_WRITEBACK, 3, 950, 950, 950, 1000);
+  add_b(PREM_PREFETCH, 1100, 1100, 1200);
+  add_b(PREM_COMPUTE, 1200, 1200, 1210);
+  add_b(PREM_WRITEBACK, 1300, 5000, 5010);
+  find(1);
+  assert_first(0, 1, PREM_FIRST_EXECUTOR, B, 1);
+}
+END_TEST
+
+/* It ended late, but to see that took longer than it was late. */
+START_TEST(a_late_job_and_a_longer_handover) {
+  add(PREM_WRITEBACK, 3, 950, 950, 950, 1120);
+  add_b(PREM_PREFETCH, 1100, 5000, 5100);
+  find(1);
+  assert_first(0, 1, PREM_FIRST_HANDOVER, B, 1);
+}
+END_TEST
+
+/* Clocks of two blocks differ: the end that was waited for is stamped later than what it freed. */
+START_TEST(an_end_that_is_stamped_too_late) {
+  add(PREM_WRITEBACK, 3, 950, 950, 950, 1160);
+  add_b(PREM_PREFETCH, 1100, 1150, 1250);
+  find(1);
+  assert_first(0, 1, PREM_FIRST_WINDOW, A, 1);
+}
+END_TEST
+
+START_TEST(a_job_that_its_block_did_not_hold_up) {
+  add(PREM_WRITEBACK, 3, 950, 950, 950, 1000);
+  add(PREM_PREFETCH, 1, 0, 0, 0, 1110)->block = 1; /* long over at 5000 */
+  add_b(PREM_PREFETCH, 1100, 5000, 5100);
+  find(1);
+  ck_assert_int_eq(causes[B * PREM_PHASE_COUNT + PREM_PREFETCH].count[PREM_CAUSE_HANDOVER], 1);
+}
+END_TEST
+
+/* `a` comes after nobody, but writes what `b` reads. */
+static prem_schedule *sharing_schedule(void) {
+  return checked_schedule(
+      "version = 1; name = \"sharing\"; platform: { blocks = 2; };"
+      "arrays = ( { name = \"v\"; type = \"f32\"; shape = [ 8 ]; } );"
+      "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 8 ];"
+      "    arrays: { in = \"v\"; out = \"new\"; }; prefetch: { wcet_ns = 10L; };"
+      "    compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; }; },"
+      "  { name = \"b\"; kernel = \"vector_increment\"; blocks = [ 1 ]; tile = [ 8 ];"
+      "    arrays: { in = \"a.out\"; out = \"new\"; }; prefetch: { wcet_ns = 10L; };"
+      "    compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; };"
+      "    after = ( { task = \"a\"; } ); } );"
+      "plan: { hyperperiod_ns = 1000L; runs = ("
+      "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 0L; },"
+      "  { task = \"a\"; phase = \"writeback\"; start_ns = 20L; },"
+      "  { task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
+      "    start_ns = 40L; } ); };");
+}
+
+/* The next job of a may not write before b has read. Its compute ended at 1020. */
+static void write_after(const prem_schedule *sharing, int64_t written_ns) {
+  add(PREM_COMPUTE, 0, PREM_NO_RELEASE, 1010, 1010, 1020)->hyperperiod = 1;
+  add(PREM_WRITEBACK, 0, 1020, written_ns, written_ns, written_ns + 10)->hyperperiod = 1;
+  prem_trace_sort(trace);
+  find_in(sharing, trace, 1);
+}
+
+START_TEST(a_writer_that_must_not_overtake) {
+  prem_schedule *sharing = sharing_schedule();
+  add_b(PREM_PREFETCH, 40, 40, 50);
+  add_b(PREM_COMPUTE, PREM_NO_RELEASE, 50, 4900); /* 4840 longer */
+  add_b(PREM_WRITEBACK, PREM_NO_RELEASE, 4900, 4990);
+  write_after(sharing, 5000);
+  assert_cause(PREM_WRITEBACK, PREM_CAUSE_JOB, 1);
+  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, B, 1)->phase, PREM_COMPUTE);
+  prem_schedule_free(sharing);
+}
+END_TEST
+
+START_TEST(a_writer_that_hears_late_of_its_reader) {
+  prem_schedule *sharing = sharing_schedule();
+  add_b(PREM_PREFETCH, 40, 40, 50);
+  add_b(PREM_COMPUTE, PREM_NO_RELEASE, 50, 60);
+  add_b(PREM_WRITEBACK, PREM_NO_RELEASE, 60, 70);
+  write_after(sharing, 5000);
+  assert_cause(PREM_WRITEBACK, PREM_CAUSE_HANDOVER, 1);
+  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_HANDOVER, A, 1)->from, B);
+  prem_schedule_free(sharing);
+}
+END_TEST
+
+/* Nobody reads before the first writing. */
+START_TEST(a_writer_that_waits_for_nobody) {
+  prem_schedule *sharing = sharing_schedule();
+  add(PREM_COMPUTE, 0, PREM_NO_RELEASE, 10, 10, 20);
+  add(PREM_WRITEBACK, 0, 20, 20, 5000, 5010);
+  prem_trace_sort(trace);
+  find_in(sharing, trace, 1);
+  assert_first(0, 1, PREM_FIRST_COLD, A, 1);
+  prem_schedule_free(sharing);
+}
+END_TEST
+
+/* Jobs of b follow the latest job of a, which is four times as fast, 30 ns after its end. */
+START_TEST(jobs_of_unequal_periods) {
+  prem_schedule *rates = checked_schedule(
+      "version = 1; name = \"rates\"; platform: { blocks = 2; late_ns = 10L; };"
+      "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+      "    period_ns = 250L; compute: { wcet_ns = 100L; }; },"
+      "  { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; period_ns = 1000L;"
+      "    release_ns = 600L; compute: { wcet_ns = 50L; };"
+      "    after = ( { task = \"a\"; lag_ns = 30L; instance = \"latest\"; } ); } );"
+      "plan: { hyperperiod_ns = 1000L; runs = ("
+      "  { task = \"a\"; phase = \"compute\"; start_ns = 0L; jobs = 4; },"
+      "  { task = \"b\"; phase = \"compute\"; start_ns = 630L; } ); };");
+  prem_trace *run = NULL;
+  ck_assert_int_eq(prem_trace_new(rates, 1, 100, &run), PREM_OK);
+  prem_trace *kept = trace;
+  trace = run;
+  for (int32_t job = 0; job < 4; ++job) /* the third one takes 60 longer */
+    add(PREM_COMPUTE, 0, 250 * job, 250 * job, 250 * job, 250 * job + (job == 2 ? 160 : 100))->job =
+        job;
+  prem_trace_record *last = add_b(PREM_COMPUTE, 630, 690, 740);
+  last->job = 0;
+  prem_trace_sort(run);
+  find_in(rates, run, 1);
+  const prem_first_cause *cause = assert_first(0, 1, PREM_FIRST_WINDOW, A, 1);
+  ck_assert_int_eq(cause->job, 2);
+  ck_assert_int_eq(cause->widen_ns, 60);
+  trace = kept;
+  prem_trace_free(run);
+  prem_schedule_free(rates);
+}
+END_TEST
+
+START_TEST(nothing_late_nothing_said) {
+  add(PREM_PREFETCH, 0, 0, 0, 10, 110); /* within late_ns */
+  find(1);
+  for (int i = 0; i < TASKS * PREM_PHASE_COUNT; ++i)
+    ck_assert_int_eq(causes[i].blamed, 0);
+}
+END_TEST
+
+START_TEST(hyperperiods_that_do_not_count) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 140);
+  add(PREM_COMPUTE, 0, 100, 140, 140, 290);
+  prem_trace_sort(trace);
+  ck_assert_int_eq(prem_find_causes(schedule, trace, 1, 1, 0, causes, &first), PREM_OK);
+  assert_blamed(PREM_PREFETCH, 0, 0);
+  ck_assert_int_eq(first.count, 0);
+}
+END_TEST
+
+/* A lost record may be the culprit: then nothing is said. */
+START_TEST(lost_records_make_no_executor_late) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+  add(PREM_PREFETCH, 1, 200, 200, 300, 400);
+  trace->lost = 1;
+  find(1);
+  ck_assert_int_eq(causes[PREM_PREFETCH].count[PREM_CAUSE_EXECUTOR], 0);
+  assert_first(0, 1, PREM_FIRST_LOST, A, 1);
+}
+END_TEST
+
+/* The run counts all ends, so it is known that the job before it ended in time, or not. */
+START_TEST(a_job_whose_last_record_is_lost) {
+  for (int64_t end_ns = 1000; end_ns <= 1120; end_ns += 120) {
+    prem_trace_clear(trace);
+    prem_first_causes_free(&first);
+    add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+    add_b(PREM_PREFETCH, 1100, 1150, 1250);
+    trace->lost = 11;
+    trace->job_end_ns[trace->first_job[A]] = end_ns;
+    find(1);
+    if (end_ns == 1000)
+      assert_first(0, 1, PREM_FIRST_HANDOVER, B, 1);
+    else
+      assert_first(0, 1, PREM_FIRST_LOST, B, 1);
+  }
+}
+END_TEST
+
+/* ---- chains of tasks on many blocks ---------------------------------------------------------- */
+
+static int64_t slow_handover(int64_t hyperperiod, int32_t task) {
+  return hyperperiod == 0 && task == 1 ? 48000 : 0;
+}
+
+static int64_t long_compute(int64_t hyperperiod, int32_t task, int32_t block, int32_t tile,
+                            prem_phase phase) {
+  return hyperperiod == 0 && task == 1 && block == 77 && tile == 2 && phase == PREM_COMPUTE ? 60000
+                                                                                            : 0;
+}
+
+static int64_t long_prefetch_of_c(int64_t hyperperiod, int32_t task, int32_t block, int32_t tile,
+                                  prem_phase phase) {
+  return hyperperiod == 1 && task == 2 && block == 5 && tile == 0 && phase == PREM_PREFETCH ? 9000
+                                                                                            : 0;
+}
+
+/* Each phase a little longer than its window, one after the other. */
+static int64_t all_prefetches_of_b(int64_t hyperperiod, int32_t task, int32_t block, int32_t tile,
+                                   prem_phase phase) {
+  (void)hyperperiod, (void)block, (void)tile;
+  return task == 1 && phase == PREM_PREFETCH ? 1200 : 0;
+}
+
+/* Of 132 blocks, eight tiles each a task. */
+static chain_run wide_run(void) {
+  return (chain_run){.blocks = 132, .tiles = 8, .hyperperiods = 2, .idle_ns = 400000};
+}
+
+/* Into `causes` and `first`; `late`: of all its releases. */
+static void find_in_chain(const chain_run *run, int64_t *late) {
+  prem_schedule *chain = chain_schedule(run);
+  prem_trace *wide = chain_trace(run, chain);
+  assert_checked(chain);
+  memset(causes, 0, sizeof causes);
+  prem_first_causes_free(&first);
+  find_in(chain, wide, 32);
+  *late = 0;
+  for (int i = 0; i < CHAIN_TASKS * PREM_PHASE_COUNT; ++i)
+    *late += wide->cells[i].late;
+  prem_trace_free(wide);
+  prem_schedule_free(chain);
+}
+
+START_TEST(one_slow_handover_is_one_cause) {
+  for (int way = 0; way < 4; ++way) {
+    chain_run run = wide_run();
+    int64_t late;
+    run.delay_ns = slow_handover;
+    run.apart = way & 1;
+    run.asks_twice = way & 2;
+    find_in_chain(&run, &late);
+    ck_assert_int_ge(late, 2 * 132 * 8 * 3); /* all phases of b and c */
+    const prem_first_cause *cause = assert_first(0, 1, PREM_FIRST_HANDOVER, 1, late);
+    ck_assert_int_eq(cause->from, 0);
+    ck_assert_int_ge(cause->widen_ns, 48000 + CHAIN_HANDOVER_NS - CHAIN_GAP_NS);
+    ck_assert_int_eq(cause->tile, 0);
+    ck_assert_int_eq(cause->block, 0);
+    ck_assert_int_eq(cause->run, 0);
+    ck_assert_int_gt(causes[PREM_PHASE_COUNT * 2].count[PREM_CAUSE_JOB], 0);
+  }
+}
+END_TEST
+
+START_TEST(one_long_phase_is_one_cause) {
+  chain_run run = wide_run();
+  int64_t late;
+  run.excess_ns = long_compute;
+  find_in_chain(&run, &late);
+  ck_assert_int_ge(late, 132 * 8 * 3); /* all phases of c */
+  const prem_first_cause *cause = assert_first(0, 1, PREM_FIRST_WINDOW, 1, late);
+  ck_assert_int_eq(cause->phase, PREM_COMPUTE);
+  ck_assert_int_eq(cause->block, 77);
+  ck_assert_int_eq(cause->tile, 2 * 132 + 77);
+  ck_assert_int_le(cause->widen_ns, 60000);
+  ck_assert_int_ge(cause->widen_ns, 59000);
+  ck_assert_int_eq(causes[PREM_PHASE_COUNT + PREM_COMPUTE].blamed, late);
+}
+END_TEST
+
+START_TEST(two_causes_are_two) {
+  chain_run run = wide_run();
+  int64_t late;
+  run.delay_ns = slow_handover;
+  run.excess_ns = long_prefetch_of_c;
+  find_in_chain(&run, &late);
+  const prem_first_cause *cause = assert_first(1, 2, PREM_FIRST_WINDOW, 2, -1);
+  ck_assert_int_eq(cause->run, 1);
+  ck_assert_int_eq(cause->block, 5);
+  ck_assert_int_lt(cause->late, 8 * 3);
+  assert_first(0, 2, PREM_FIRST_HANDOVER, 1, late - cause->late);
+}
+END_TEST
+
+START_TEST(a_window_too_short_for_all_is_one_cause) {
+  chain_run run = wide_run();
+  int64_t late;
+  run.excess_ns = all_prefetches_of_b;
+  find_in_chain(&run, &late);
+  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, 1, late)->phase, PREM_PREFETCH);
+}
+END_TEST
+
+/* Runs add up; the place stays where it was seen first. */
+START_TEST(runs_add_up) {
+  chain_run run = wide_run();
+  run.blocks = 3;
+  run.delay_ns = slow_handover;
+  prem_schedule *chain = chain_schedule(&run);
+  prem_trace *some = chain_trace(&run, chain);
+  for (int64_t number = 7; number < 9; ++number)
+    ck_assert_int_eq(prem_find_causes(chain, some, 0, 32, number, causes, &first), PREM_OK);
+  const int64_t late = first.causes[0].late;
+  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_HANDOVER, 1, late)->run, 7);
+  ck_assert_int_eq(late % 2, 0);
+  prem_trace_free(some);
+  prem_schedule_free(chain);
+}
+END_TEST
+
+/* ---- units and pairs ------------------------------------------------------------------------- */
+
+/* A block that fetches and writes at the same time: the executor began the prefetch late, and the
+ * writeback only happened to end then. */
+START_TEST(a_writeback_beside_holds_up_no_prefetch) {
+  add(PREM_COMPUTE, 0, 0, 0, 0, 150);
+  add(PREM_PREFETCH, 0, 150, 150, 150, 250);
+  add(PREM_WRITEBACK, 0, 150, 150, 150, 390); /* beside the prefetch; 190 longer */
+  add(PREM_PREFETCH, 1, 300, 300, 400, 500);
+  find(1);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_EXECUTOR, 1);
+  assert_first(0, 1, PREM_FIRST_EXECUTOR, A, 1);
+}
+END_TEST
+
+START_TEST(a_writeback_in_the_way_holds_up_a_prefetch) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+  add(PREM_WRITEBACK, 0, 150, 150, 150, 390);
+  add(PREM_PREFETCH, 1, 300, 391, 391, 500);
+  find(1);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_UNIT, 1);
+  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_WRITEBACK);
+}
+END_TEST
+
+/* On a block with one unit for both it would have begun at once. */
+START_TEST(a_writeback_long_over_holds_up_no_prefetch) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+  add(PREM_WRITEBACK, 0, 150, 150, 150, 390);
+  add(PREM_PREFETCH, 1, 300, 300, 2000, 2100);
+  find(1);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_EXECUTOR, 1);
+}
+END_TEST
+
+/* Within two steps of the clock nobody knows which was first: the buffer is sure to be waited for.
+ */
+START_TEST(a_buffer_comes_before_a_writeback_beside) {
+  add(PREM_COMPUTE, 0, 0, 0, 0, 388);
+  add(PREM_WRITEBACK, 0, 200, 200, 200, 390);
+  add(PREM_PREFETCH, 2, 300, 391, 391, 491);
+  find(1);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_BUFFER, 1);
+}
+END_TEST
+
+/* What the plan lets go on beyond a release is not what that phase waits for. */
+START_TEST(a_phase_beside_it_by_the_plan_is_not_to_blame) {
+  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+  add(PREM_COMPUTE, 0, 100, 100, 100, 251);
+  add(PREM_PREFETCH, 1, 200, 252, 252, 352);
+  find(1);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_EXECUTOR, 1);
+}
+END_TEST
+
+/* Three pairs of a prefetch and a writeback; the first one takes 90 longer than its 150. */
+START_TEST(a_joined_pair_is_one_window) {
+  for (int32_t k = 0; k < 3; ++k) {
+    const int64_t start_ns = 300 * k + (k ? 90 : 0); /* behind the compute before */
+    const int64_t end_ns = start_ns + (k ? 150 : 240);
+    prem_trace_record *fetch = add(PREM_PREFETCH, k + 2, 300 * k, start_ns, start_ns, end_ns);
+    prem_trace_record *write = add(PREM_WRITEBACK, k, 300 * k, start_ns, start_ns, end_ns);
+    fetch->flags = write->flags = PREM_SLOT_JOINED;
+    add(PREM_COMPUTE, k + 2, 300 * k + 150, end_ns, end_ns, end_ns + 150);
+  }
+  find(1);
+  const prem_first_cause *cause = assert_first(0, 1, PREM_FIRST_WINDOW, A, -1);
+  ck_assert_int_eq(cause->phase, PREM_PREFETCH);
+  ck_assert(cause->joined);
+  ck_assert_int_eq(cause->tile, 2);
+  /* what one half waits for, both do */
+  ck_assert_int_eq(causes[PREM_PREFETCH].count[PREM_CAUSE_BUFFER], 2);
+  ck_assert_int_eq(causes[PREM_WRITEBACK].count[PREM_CAUSE_BUFFER], 2);
+}
+END_TEST
+
+/* A chained tile: what its prefetch lacks, its writeback hands on to the next task. */
+START_TEST(a_chained_job_hands_the_cause_on) {
+  add(PREM_PREFETCH, 3, 600, 600, 600, 940); /* 240 longer */
+  add(PREM_COMPUTE, 3, PREM_NO_RELEASE, 940, 940, 1090);
+  add(PREM_WRITEBACK, 3, PREM_NO_RELEASE, 1090, 1090, 1140);
+  add_b(PREM_PREFETCH, 1100, 1141, 1241);
+  find(1);
+  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_PREFETCH);
+}
+END_TEST
+
+/* In earnest: on the simulator b meets a, whose plan says that they never do, for 100 ns. */
+START_TEST(a_simulated_overload_is_traced_to_its_window) {
+  prem_schedule *tight = schedule_from_text(
+      "version = 1; name = \"tight\";\n"
+      "platform: { blocks = 2; clock_step_ns = 1L; };\n"
+      "tasks = (\n"
+      "  { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;\n"
+      "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; }; },\n"
+      "  { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;\n"
+      "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; }; }\n"
+      ");\n"
+      "plan: { hyperperiod_ns = 600L; runs = (\n"
+      "  { task = \"a\"; phase = \"prefetch\"; start_ns = 0L; repeat = 2; step_ns = 300L; },\n"
+      "  { task = \"a\"; phase = \"compute\"; start_ns = 100L; repeat = 2; step_ns = 300L; },\n"
+      "  { task = \"b\"; phase = \"prefetch\"; start_ns = 50L; },\n"
+      "  { task = \"b\"; phase = \"compute\"; start_ns = 150L; }\n"
+      "); };\n"); /* refused by the checker: they share the memory from 50 on */
+  prem_trace *run = simulate(tight, PREM_MODE_TT, 1);
+  ck_assert_int_eq(prem_find_causes(tight, run, 0, 1, 0, causes, &first), PREM_OK);
+  /* a's prefetch ends at 150, b's at 200 */
+  ck_assert_int_eq(causes[A * PREM_PHASE_COUNT + PREM_COMPUTE].count[PREM_CAUSE_DATA], 1);
+  ck_assert_int_eq(causes[B * PREM_PHASE_COUNT + PREM_COMPUTE].count[PREM_CAUSE_DATA], 1);
+  ck_assert_int_eq(causes[A * PREM_PHASE_COUNT + PREM_PREFETCH].widen_ns, 50);
+  ck_assert_int_eq(causes[B * PREM_PHASE_COUNT + PREM_PREFETCH].widen_ns, 50);
+  prem_trace_free(run);
+  prem_schedule_free(tight);
+}
+END_TEST
+
+/* The same, and c, on a block of its own, follows a. */
+START_TEST(a_simulated_overload_is_traced_across_tasks) {
+  prem_schedule *tight = schedule_from_text(
+      "version = 1; name = \"tight\"; platform: { blocks = 3; clock_step_ns = 1L; };"
+      "tasks = ("
+      "  { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+      "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; }; },"
+      "  { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
+      "    prefetch: { wcet_ns = 100L; }; },"
+      "  { name = \"c\"; kernel = \"none\"; blocks = [ 2 ]; tiles = 3;"
+      "    compute: { wcet_ns = 50L; }; after = ( { task = \"a\"; } ); } );"
+      "plan: { hyperperiod_ns = 600L; runs = ("
+      "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 0L; },"
+      "  { task = \"b\"; phase = \"prefetch\"; start_ns = 50L; },"
+      "  { task = \"c\"; phase = \"compute\"; start_ns = 170L; repeat = 3; step_ns = 50L; } ); };");
+  prem_trace *run = simulate(tight, PREM_MODE_TT, 2);
+  find_in(tight, run, 1);
+  const prem_first_cause *cause = assert_first(0, 1, PREM_FIRST_WINDOW, 0, 6);
+  ck_assert_int_eq(cause->phase, PREM_PREFETCH);
+  ck_assert_int_eq(cause->widen_ns, 30); /* a ends at 200 */
+  prem_trace_free(run);
+  prem_schedule_free(tight);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("causes");
+  TCase *cases = tcase_create("causes");
+  tcase_add_checked_fixture(cases, set_up, tear_down);
+  tcase_add_test(cases, data_that_comes_late);
+  tcase_add_test(cases, a_buffer_that_is_still_in_use);
+  tcase_add_test(cases, a_unit_that_is_still_at_work);
+  tcase_add_test(cases, a_turn_that_comes_late);
+  tcase_add_test(cases, a_turn_behind_one_that_then_takes_long);
+  tcase_add_test(cases, a_turn_behind_one_that_waits);
+  tcase_add_test(cases, what_waits_behind_a_late_phase_goes_back_to_the_first);
+  tcase_add_test(cases, a_chained_phase_hands_the_blame_on);
+  tcase_add_test(cases, no_window_is_to_blame_for_an_executor);
+  tcase_add_test(cases, a_window_is_widened_by_no_more_than_was_lacking);
+  tcase_add_test(cases, what_is_behind_a_late_phase_needs_no_room_of_its_own);
+  tcase_add_test(cases, room_for_the_first_that_waits_is_found_on_another_block);
+  tcase_add_test(cases, the_place_is_where_it_was_seen_first);
+  tcase_add_test(cases, the_longer_wait_is_looked_into);
+  tcase_add_test(cases, the_larger_share_is_the_cause);
+  tcase_add_test(cases, lateness_below_the_limit_is_followed_as_well);
+  tcase_add_test(cases, a_coarse_clock);
+  tcase_add_test(cases, an_executor_that_sleeps);
+  tcase_add_test(cases, three_steps_are_not_the_clock);
+  tcase_add_test(cases, a_cold_start);
+  tcase_add_test(cases, a_warm_up_that_takes_too_long);
+  tcase_add_test(cases, a_handover_that_takes_long);
+  tcase_add_test(cases, a_late_job_that_uses_up_the_gap);
+  tcase_add_test(cases, a_job_before_it_that_is_late);
+  tcase_add_test(cases, a_late_job_and_a_busy_block);
+  tcase_add_test(cases, a_busy_block_after_a_late_job);
+  tcase_add_test(cases, a_first_writeback_asks_for_no_job_again);
+  tcase_add_test(cases, a_late_job_and_a_longer_handover);
+  tcase_add_test(cases, an_end_that_is_stamped_too_late);
+  tcase_add_test(cases, a_job_that_its_block_did_not_hold_up);
+  tcase_add_test(cases, a_writer_that_must_not_overtake);
+  tcase_add_test(cases, a_writer_that_hears_late_of_its_reader);
+  tcase_add_test(cases, a_writer_that_waits_for_nobody);
+  tcase_add_test(cases, jobs_of_unequal_periods);
+  tcase_add_test(cases, nothing_late_nothing_said);
+  tcase_add_test(cases, hyperperiods_that_do_not_count);
+  tcase_add_test(cases, lost_records_make_no_executor_late);
+  tcase_add_test(cases, a_job_whose_last_record_is_lost);
+  tcase_add_test(cases, one_slow_handover_is_one_cause);
+  tcase_add_test(cases, one_long_phase_is_one_cause);
+  tcase_add_test(cases, two_causes_are_two);
+  tcase_add_test(cases, a_window_too_short_for_all_is_one_cause);
+  tcase_add_test(cases, runs_add_up);
+  tcase_add_test(cases, a_writeback_beside_holds_up_no_prefetch);
+  tcase_add_test(cases, a_writeback_in_the_way_holds_up_a_prefetch);
+  tcase_add_test(cases, a_writeback_long_over_holds_up_no_prefetch);
+  tcase_add_test(cases, a_buffer_comes_before_a_writeback_beside);
+  tcase_add_test(cases, a_phase_beside_it_by_the_plan_is_not_to_blame);
+  tcase_add_test(cases, a_joined_pair_is_one_window);
+  tcase_add_test(cases, a_chained_job_hands_the_cause_on);
+  tcase_add_test(cases, a_simulated_overload_is_traced_to_its_window);
+  tcase_add_test(cases, a_simulated_overload_is_traced_across_tasks);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}

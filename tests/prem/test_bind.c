@@ -1,0 +1,394 @@
+/* Binding: tiles, windows, scratchpad, bytes; and what it refuses. */
+#include "tests/common/schedule_text.h"
+
+#define HEAD "version = 1; name = \"n\"; platform: { blocks = 4; buffers = 2; };\n"
+
+static prem_schedule *load_text(const char *source) {
+  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
+  int file = mkstemps(path, 4);
+  ck_assert_int_eq(write(file, source, strlen(source)), (ssize_t)strlen(source));
+  close(file);
+  prem_schedule *schedule = NULL;
+  prem_diag *diag = prem_diag_new();
+  prem_status status = prem_schedule_load(path, NULL, &schedule, diag);
+  unlink(path);
+  if (status != PREM_OK)
+    print_problems(diag);
+  ck_assert_int_eq(status, PREM_OK);
+  prem_diag_free(diag);
+  return schedule;
+}
+
+/* Errors of binding, one a line: "LINE: CODE: KEY: REASON". */
+static const char *errors_of(const char *source, const prem_registry *registry) {
+  static char all[8192];
+  prem_schedule *schedule = load_text(source);
+  prem_diag *diag = prem_diag_new();
+  prem_status status = prem_schedule_bind(schedule, registry, diag);
+  all[0] = '\0';
+  for (size_t i = 0; i < prem_diag_count(diag); ++i) {
+    const prem_problem *p = prem_diag_at(diag, i);
+    sprintf(all + strlen(all), "%s%d: E%03d: %s: %s", i ? "\n" : "", p->line, p->code, p->key,
+            p->reason);
+  }
+  ck_assert_int_eq(status, all[0] ? PREM_ERR_INVALID : PREM_OK);
+  ck_assert_int_eq(schedule->bound, all[0] == '\0');
+  /* a second call neither repeats itself nor forgets */
+  const size_t errors = prem_diag_errors(diag);
+  ck_assert_int_eq(prem_schedule_bind(schedule, registry, diag), status);
+  ck_assert_uint_eq(prem_diag_errors(diag), errors);
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+  return all;
+}
+
+/* ---- refused with the kernels of this build ------------------------------------------------- */
+
+#define IMAGES                                                                                     \
+  HEAD "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 16, 16 ]; },\n"                       \
+       "  { name = \"c\"; type = \"c64\"; shape = [ 16, 16 ]; },\n"                                \
+       "  { name = \"y\"; type = \"f32\"; shape = [ 16, 16 ]; } );\n"
+#define CONV(rest)                                                                                 \
+  IMAGES "tasks = ( { name = \"k\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n" rest      \
+         " } );"
+#define NOOP(rest) HEAD "tasks = ( { name = \"k\"; kernel = \"noop\"; blocks = 1; " rest " } );"
+#define LARGE(edge)                                                                                \
+  HEAD "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8192, 8192 ]; } );\n"                 \
+       "tasks = ( { name = \"k\"; kernel = \"conv2d\"; blocks = 1; tile = [ " edge ", " edge       \
+       " ];\n"                                                                                     \
+       "  arrays: { in = \"x\"; out = \"new\"; }; } );"
+#define XY "arrays: { in = \"x\"; out = \"y\"; }; "
+
+static const struct {
+  const char *wrong, *right, *message;
+} refusals[] = {
+    {IMAGES "tasks = ( { name = \"k\"; kernel = \"conv\"; blocks = 1; } );", CONV(XY),
+     "5: E024: tasks.k.kernel: there is no kernel 'conv' in this build, did you mean 'conv2d'? it "
+     "has: conv2d, conv2d_7x7, kcf_add, kcf_add_constant, kcf_conjugate, kcf_divide, kcf_multiply, "
+     "kcf_multiply_channels, kcf_multiply_constant, kcf_sqr_magnitude, kcf_sqr_norm, "
+     "kcf_sum_channels, noop, vector_increment, vector_sum, walk, and \"none\""},
+    {CONV("arrays: { in = \"x\"; };"), CONV(XY),
+     "5: E031: tasks.k.arrays: 'out' is missing: kernel 'conv2d' takes in (in), out (out)"},
+    {CONV("arrays: { in = \"x\"; out = \"y\"; on = \"y\"; };"), CONV(XY),
+     "5: E031: tasks.k.arrays.on: kernel 'conv2d' has no such array; it has: in (in), out (out)"},
+    {CONV("arrays: { in = \"c\"; out = \"y\"; };"), CONV(XY),
+     "5: E031: tasks.k.arrays.in: array 'c' is c64, the kernel takes f32"},
+    {CONV("arrays: { in = \"new\"; out = \"y\"; };"),
+     CONV("arrays: { in = \"x\"; out = \"new\"; };"),
+     "5: E031: tasks.k.arrays.in: an input cannot be \"new\"; name an array of the file"},
+    {CONV(XY "args: { coefficients = [ 1, 2 ]; };"),
+     CONV(XY "args: { coefficients = [ 1, 2, 3, 4, 5, 6, 7, 8, 9 ]; };"),
+     "6: E031: tasks.k.args.coefficients: has 2 numbers, 9 are needed"},
+    {CONV(XY "args: { coefficients = [ 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 1e39 ]; };"),
+     CONV(XY "args: { coefficients = [ 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 1e38 ]; };"),
+     "6: E031: tasks.k.args.coefficients: 1e+39 is beyond what a 32-bit float holds"},
+    {CONV(XY "args: { coefficient = 1; };"), CONV(XY "args: { };"),
+     "6: E031: tasks.k.args.coefficient: kernel 'conv2d' has no such argument; see `ttprem list`"},
+    {CONV(XY "tiles = 16;"), CONV(XY),
+     "5: E031: tasks.k.tiles: kernel 'conv2d' has arrays: its tiles follow from them and from "
+     "`tile`; leave `tiles` out"},
+    {NOOP("compute: { };"), NOOP("compute: { }; tiles = 4;"),
+     "2: E031: tasks.k.tiles: noop needs the number of its tiles: `tiles = N`"},
+    {LARGE("1"), LARGE("2"),
+     "3: E013: tasks: 201228300 phases in one hyperperiod, the limit is 67108864; to plan them "
+     "would take some 28.1 GiB of memory. Most are of task 'k' (1 jobs of 67076100 tiles): use "
+     "larger "
+     "tiles, or periods with a smaller least common multiple"},
+    {NOOP("tiles = 1;"), NOOP("tiles = 1; writeback: { };"),
+     "2: E029: tasks.k.kernel: kernel 'noop' implies no phase; give prefetch, compute or "
+     "writeback"},
+    {IMAGES "tasks = (\n"
+            "  { name = \"a\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n"
+            "    arrays: { in = \"b.out\"; out = \"new\"; }; },\n"
+            "  { name = \"b\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n"
+            "    arrays: { in = \"a.out\"; out = \"new\"; }; } );",
+     IMAGES "tasks = (\n"
+            "  { name = \"a\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n"
+            "    arrays: { in = \"b.out\"; out = \"new\"; }; },\n"
+            "  { name = \"b\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n"
+            "    arrays: { in = \"x\"; out = \"new\"; }; } );",
+     "6: E031: tasks.a.arrays.in: array 'b.out' has no shape: the task that writes it has an "
+     "error, "
+     "or waits for this one\n"
+     "8: E031: tasks.b.arrays.in: array 'a.out' has no shape: the task that writes it has an "
+     "error, "
+     "or waits for this one"},
+};
+
+START_TEST(is_refused) {
+  ck_assert_str_eq(errors_of(refusals[_i].wrong, prem_registry_builtin()), refusals[_i].message);
+}
+END_TEST
+
+START_TEST(twin_is_legal) {
+  ck_assert_str_eq(errors_of(refusals[_i].right, prem_registry_builtin()), "");
+}
+END_TEST
+
+/* ---- careless kernels ----------------------------------------------------------------------- */
+
+static prem_bind answer; /* what the kernel below gives */
+
+static prem_status careless_bind(prem_bind *bind) {
+  memcpy(bind->grid, answer.grid, sizeof bind->grid);
+  memcpy(bind->window, answer.window, sizeof bind->window);
+  memcpy(bind->new_rank, answer.new_rank, sizeof bind->new_rank);
+  memcpy(bind->new_shape, answer.new_shape, sizeof bind->new_shape);
+  int64_t count = 7;
+  float scale = 0.5F;
+  prem_status status = prem_arg_ints(bind, "count", &count, 1);
+  if (status == PREM_OK)
+    status = prem_arg_floats(bind, "scale", &scale, 1);
+  memcpy(bind->params.bytes, &count, sizeof count);
+  memcpy(bind->params.bytes + sizeof count, &scale, sizeof scale);
+  return status;
+}
+
+static const prem_port careless_ports[] = {{"in", PREM_IN, PREM_F32}, {"out", PREM_OUT, PREM_C64}};
+static const prem_kernel careless = {.name = "careless",
+                                     .summary = "gives what it is told to",
+                                     .params_bytes = 16,
+                                     .ports = careless_ports,
+                                     .port_count = 2,
+                                     .bind = careless_bind};
+static const prem_kernel *const careless_kernels[] = {&careless};
+static const prem_registry careless_registry = {careless_kernels, 1};
+
+#define CARELESS(rest)                                                                             \
+  IMAGES "tasks = ( { name = \"k\"; kernel = \"careless\"; blocks = 1;\n"                          \
+         "  arrays: { in = \"x\"; out = \"new\"; };\n" rest " } );"
+
+static void answer_well(void) {
+  answer = (prem_bind){.grid = {2, 3, 4}, .new_rank = {0, 2}, .new_shape = {{0}, {1, 1, 5, 6}}};
+  for (int p = 0; p < 2; ++p)
+    for (int d = 0; d < 4; ++d)
+      answer.window[p].extent[d] = d + 1;
+}
+
+START_TEST(careless_answers) {
+  answer_well();
+  ck_assert_str_eq(errors_of(CARELESS(""), &careless_registry), "");
+  answer.grid[1] = 0;
+  ck_assert_str_eq(
+      errors_of(CARELESS(""), &careless_registry),
+      "5: E031: tasks.k.tile: kernel 'careless' makes a grid of 2 x 0 x 4 tiles of it; "
+      "1 to 2147483647 are allowed");
+  answer.grid[0] = 65536;
+  answer.grid[1] = 65536;
+  ck_assert_str_eq(
+      errors_of(CARELESS(""), &careless_registry),
+      "5: E031: tasks.k.tile: kernel 'careless' makes a grid of 65536 x 65536 x 4 tiles "
+      "of it; 1 to 2147483647 are allowed");
+  answer_well();
+  answer.window[1].extent[2] = 0;
+  ck_assert_str_eq(errors_of(CARELESS(""), &careless_registry),
+                   "5: E031: tasks.k.kernel: kernel 'careless' gives an empty window of 'out'");
+  answer_well();
+  answer.new_rank[1] = 0;
+  ck_assert_str_eq(
+      errors_of(CARELESS(""), &careless_registry),
+      "5: E031: tasks.k.arrays: kernel 'careless' gives \"new\" 'out' no size that is possible");
+  answer_well();
+  answer.new_shape[1][3] = PREM_MAX_ELEMENTS;
+  ck_assert_str_eq(
+      errors_of(CARELESS(""), &careless_registry),
+      "5: E031: tasks.k.arrays: kernel 'careless' gives \"new\" 'out' no size that is possible");
+  answer_well();
+  answer.window[0].extent[0] = 65536;
+  answer.window[0].extent[1] = 1024;
+  ck_assert_str_eq(errors_of(CARELESS(""), &careless_registry),
+                   "5: E041: tasks.k.tile: a tile needs more than 2 GiB of scratchpad; take a "
+                   "smaller one");
+  answer.window[0].extent[1] = 256; /* 65536 * 256 * 3 rows of 32 bytes */
+  ck_assert_str_eq(errors_of(CARELESS(""), &careless_registry), "");
+}
+END_TEST
+
+START_TEST(arguments) {
+  answer_well();
+  ck_assert_str_eq(errors_of(CARELESS("args: { count = 1.5; };"), &careless_registry),
+                   "7: E031: tasks.k.args.count: must be written as integers");
+  ck_assert_str_eq(errors_of(CARELESS("args: { count = [ 1, 2 ]; };"), &careless_registry),
+                   "7: E031: tasks.k.args.count: has 2 numbers, 1 are needed");
+  prem_schedule *s = load_text(CARELESS("args: { count = [ 9 ]; scale = 3; };"));
+  ck_assert_int_eq(prem_schedule_bind(s, &careless_registry, NULL), PREM_OK);
+  int64_t count = 0;
+  float scale = 0;
+  memcpy(&count, s->tasks[0].params, sizeof count);
+  memcpy(&scale, s->tasks[0].params + sizeof count, sizeof scale);
+  ck_assert_int_eq(count, 9);
+  ck_assert_float_eq(scale, 3);
+  prem_schedule_free(s);
+}
+END_TEST
+
+/* ---- what it makes -------------------------------------------------------------------------- */
+
+START_TEST(layout_and_phases) {
+  answer_well();
+  answer.window[0].step[3][2] = 5; /* leads of 0, 4, 8 and 12 bytes; those of port 1 stay 0 */
+  prem_schedule *s = load_text(CARELESS(""));
+  prem_task *k = &s->tasks[0];
+  ck_assert(!k->phase[PREM_PREFETCH].exists);
+  ck_assert_int_eq(prem_block_scratch_bytes(s, 0), 0);
+  ck_assert_int_eq(s->arrays[3].rank, 0);
+  ck_assert_int_eq(prem_schedule_bind(s, &careless_registry, NULL), PREM_OK);
+  ck_assert_ptr_eq(k->definition, &careless);
+  ck_assert_int_eq(k->tile_count, 24);
+  ck_assert(k->phase[PREM_PREFETCH].exists);
+  ck_assert(!k->phase[PREM_COMPUTE].exists); /* the kernel has no code */
+  ck_assert(k->phase[PREM_WRITEBACK].exists);
+  ck_assert(!prem_task_profiled(k));
+  /* 1 x 2 x 3 rows of 4 elements, the most lead, whole pieces of 16 */
+  ck_assert_int_eq(k->layout[0].rows, 6);
+  ck_assert_int_eq(k->layout[0].row_bytes, 32);
+  ck_assert_int_eq(k->layout[0].element_bytes, 4);
+  ck_assert_int_eq(k->layout[1].row_bytes, 32);
+  ck_assert_int_eq(k->in_bytes, 256);
+  ck_assert_int_eq(k->out_bytes, 256);
+  ck_assert_int_eq(prem_block_scratch_bytes(s, 0), 2 * (256 + 256));
+  ck_assert_int_eq(prem_block_scratch_bytes(s, 1), 0);
+  ck_assert_int_eq(prem_block_scratch_bytes(s, -1), 0);
+  ck_assert_int_eq(prem_block_scratch_bytes(s, 4), 0);
+  const prem_array *made = &s->arrays[k->arrays[1]];
+  ck_assert_str_eq(made->name, "k.out");
+  ck_assert_int_eq(made->type, PREM_C64);
+  ck_assert_int_eq(made->rank, 2);
+  ck_assert_int_eq(made->shape[3], 6);
+  ck_assert_int_eq(made->writer, 0);
+  ck_assert_int_eq(s->arrays[0].writer, -1);
+  prem_schedule_free(s);
+}
+END_TEST
+
+/* The last task of the chain stands first. */
+START_TEST(new_arrays_in_any_order) {
+  prem_schedule *s = schedule_from_text(
+      IMAGES "tasks = (\n"
+             "  { name = \"c\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n"
+             "    arrays: { in = \"b.1.out\"; out = \"new\"; }; after = ( { task = \"b\"; } ); },\n"
+             "  { name = \"b\"; copies = 2; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n"
+             "    arrays: { in = \"a.out\"; out = \"new\"; }; after = ( { task = \"a\"; } ); },\n"
+             "  { name = \"a\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n"
+             "    arrays: { in = \"x\"; out = \"new\"; }; } );");
+  ck_assert_int_eq(s->arrays[s->tasks[3].arrays[1]].shape[3], 14);
+  ck_assert_int_eq(s->arrays[s->tasks[2].arrays[1]].shape[3], 12);
+  ck_assert_int_eq(s->arrays[s->tasks[0].arrays[1]].shape[3], 10);
+  ck_assert_int_eq(s->arrays[s->tasks[2].arrays[1]].writer, 2);
+  prem_schedule_free(s);
+}
+END_TEST
+
+/* `late` is bound last, since it waits for `small`, and is the first that writes y. */
+START_TEST(first_writer_is_kept) {
+  prem_schedule *s = schedule_from_text(
+      HEAD "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 16, 16 ]; },\n"
+           "  { name = \"y\"; type = \"f32\"; shape = [ 14, 14 ]; } );\n"
+           "tasks = (\n"
+           "  { name = \"late\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n"
+           "    arrays: { in = \"small.out\"; out = \"y\"; }; },\n"
+           "  { name = \"small\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n"
+           "    arrays: { in = \"x\"; out = \"new\"; }; },\n"
+           "  { name = \"other\"; kernel = \"conv2d\"; blocks = 1; tile = [ 4, 4 ];\n"
+           "    arrays: { in = \"x\"; out = \"y\"; }; } );");
+  ck_assert_int_eq(s->arrays[1].writer, 0);
+  prem_schedule_free(s);
+}
+END_TEST
+
+/* Every byte by itself: an input's rows in whole pieces of 16 inside the array, an output's exact.
+ */
+static int64_t bytes_by_hand(const prem_schedule *s, const prem_task *task, int p, int32_t tile) {
+  const prem_window *w = &task->windows[p];
+  const int64_t *shape = s->arrays[task->arrays[p]].shape;
+  const int64_t element = prem_type_bytes(task->definition->ports[p].type);
+  const int64_t index[3] = {tile / (task->grid[1] * task->grid[2]),
+                            tile / task->grid[2] % task->grid[1], tile % task->grid[2]};
+  const int64_t unit = task->definition->ports[p].access == PREM_IN ? 16 : 1;
+  int64_t origin[4], at[4], bytes = 0;
+  for (int d = 0; d < 4; ++d) {
+    origin[d] = w->base[d];
+    for (int k = 0; k < 3; ++k)
+      origin[d] += w->step[d][k] * index[k];
+  }
+  for (at[0] = 0; at[0] < shape[0]; ++at[0])
+    for (at[1] = 0; at[1] < shape[1]; ++at[1])
+      for (at[2] = 0; at[2] < shape[2]; ++at[2])
+        for (int64_t unit_at = 0; unit_at < shape[3] * element; unit_at += unit) {
+          bool is_touched = false;
+          for (int64_t byte = unit_at; byte < unit_at + unit; ++byte) {
+            at[3] = byte / element;
+            bool is_inside = at[3] < shape[3];
+            for (int d = 0; d < 4; ++d)
+              is_inside &= at[d] >= origin[d] && at[d] < origin[d] + w->extent[d];
+            is_touched |= is_inside;
+          }
+          bytes += is_touched ? unit : 0;
+        }
+  return bytes;
+}
+
+static void compare_bytes(const char *source) {
+  prem_schedule *s = schedule_from_text(source);
+  for (int32_t t = 0; t < s->task_count; ++t) {
+    const prem_task *task = &s->tasks[t];
+    ck_assert_int_gt(task->tile_count, 1);
+    for (int32_t tile = 0; tile < task->tile_count; ++tile) {
+      int64_t expected[PREM_PHASE_COUNT] = {0};
+      for (int p = 0; p < task->definition->port_count; ++p)
+        expected[task->definition->ports[p].access == PREM_IN ? PREM_PREFETCH : PREM_WRITEBACK] +=
+            bytes_by_hand(s, task, p, tile);
+      for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+        ck_assert_int_eq(prem_task_phase_bytes(s, task, (prem_phase)phase, tile), expected[phase]);
+    }
+  }
+  prem_schedule_free(s);
+}
+
+START_TEST(phase_bytes) {
+  compare_bytes(HEAD
+                "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 7, 23 ]; },\n"
+                "  { name = \"y\"; type = \"f32\"; shape = [ 7, 23 ]; },\n"
+                "  { name = \"c\"; type = \"c64\"; shape = [ 3, 5, 7 ]; },\n"
+                "  { name = \"v\"; type = \"f32\"; shape = [ 101 ]; } );\n"
+                "tasks = ( { name = \"a\"; kernel = \"conv2d\"; blocks = 1; tile = [ 3, 5 ];\n"
+                "    arrays: { in = \"x\"; out = \"y\"; }; },\n"
+                "  { name = \"b\"; kernel = \"conv2d\"; blocks = 1; tile = [ 2, 6 ];\n"
+                "    arrays: { in = \"x\"; out = \"new\"; }; },\n"
+                "  { name = \"d\"; kernel = \"kcf_multiply\"; blocks = 1; tile = [ 2, 2, 3 ];\n"
+                "    arrays: { a = \"c\"; b = \"c\"; out = \"new\"; }; },\n"
+                "  { name = \"e\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 9 ];\n"
+                "    arrays: { in = \"v\"; out = \"new\"; }; } );");
+}
+END_TEST
+
+START_TEST(abstract_tasks_move_nothing) {
+  prem_schedule *s = schedule_from_text(HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; "
+                                             "blocks = 1; tiles = 2; prefetch: { }; } );");
+  ck_assert(s->bound);
+  ck_assert_ptr_null(s->tasks[0].definition);
+  ck_assert_int_eq(prem_task_phase_bytes(s, &s->tasks[0], PREM_PREFETCH, 0), 0);
+  prem_schedule_free(s);
+}
+END_TEST
+
+int main(void) {
+  TCase *cases = tcase_create("bind");
+  const int count = (int)(sizeof refusals / sizeof *refusals);
+  tcase_add_loop_test(cases, is_refused, 0, count);
+  tcase_add_loop_test(cases, twin_is_legal, 0, count);
+  tcase_add_test(cases, careless_answers);
+  tcase_add_test(cases, arguments);
+  tcase_add_test(cases, layout_and_phases);
+  tcase_add_test(cases, new_arrays_in_any_order);
+  tcase_add_test(cases, first_writer_is_kept);
+  tcase_add_test(cases, phase_bytes);
+  tcase_add_test(cases, abstract_tasks_move_nothing);
+  Suite *suite = suite_create("bind");
+  suite_add_tcase(suite, cases);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? 1 : 0;
+}

@@ -1,0 +1,166 @@
+/* Subsets of a schedule: the kept tasks stay where the plan put them. */
+#include "tests/common/running.h"
+
+/* Three tasks: b follows a; c is on its own and joins its prefetches with the writebacks of a. */
+static const char three[] =
+    "version = 1; name = \"three\";\n"
+    "platform: { blocks = 2; buffers = 2; clock_step_ns = 1L;\n"
+    "  resources = ( { name = \"memory\"; capacity = 2; } ); };\n"
+    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; fill = \"random\"; },\n"
+    "  { name = \"y\"; type = \"f32\"; shape = [ 64 ]; } );\n"
+    "tasks = (\n"
+    "  { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 32 ];\n"
+    "    arrays: { in = \"x\"; out = \"y\"; };\n"
+    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
+    "    writeback: { wcet_ns = 30L; }; },\n"
+    "  { name = \"b\"; kernel = \"vector_increment\"; blocks = [ 1 ]; tile = [ 32 ];\n"
+    "    args: { increment = 2.0; }; arrays: { in = \"y\"; out = \"new\"; };\n"
+    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
+    "    writeback: { wcet_ns = 30L; }; after = ( { task = \"a\"; } ); },\n"
+    "  { name = \"c\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 32 ];\n"
+    "    arrays: { in = \"x\"; out = \"new\"; };\n"
+    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
+    "    writeback: { wcet_ns = 30L; }; }\n"
+    ");\n"
+    "plan: { hyperperiod_ns = 2000L; runs = (\n"
+    "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 0L;\n"
+    "    repeat = 2; step_ns = 200L; },\n"
+    "  { task = \"c\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 400L;\n"
+    "    repeat = 2; step_ns = 200L; join: { task = \"a\"; tile = 0; }; },\n"
+    "  { task = \"c\"; phase = \"writeback\"; start_ns = 800L; repeat = 2; step_ns = 200L; },\n"
+    "  { task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 1100L;\n"
+    "    repeat = 2; step_ns = 200L; },\n"
+    "  { task = \"b\"; phase = \"writeback\"; start_ns = 1500L; repeat = 2; step_ns = 200L; }\n"
+    "); };\n";
+
+static prem_schedule *whole, *part;
+
+static void set_up(void) {
+  whole = checked_schedule(three);
+  part = NULL;
+}
+
+static void tear_down(void) {
+  prem_schedule_free(part);
+  prem_schedule_free(whole);
+}
+
+static void keep(bool a, bool b, bool c) {
+  const bool kept[] = {a, b, c};
+  ck_assert_int_eq(prem_schedule_subset(whole, kept, &part), PREM_OK);
+}
+
+/* Starts of a phase of both tiles on the simulator. */
+static void assert_starts(const char *task, prem_phase phase, int64_t first_ns, int64_t second_ns) {
+  prem_trace *trace = simulate(part, PREM_MODE_TT, 1);
+  ck_assert_int_eq(find_phase(trace, part, task, 0, phase)->start_ns, first_ns);
+  ck_assert_int_eq(find_phase(trace, part, task, 1, phase)->start_ns, second_ns);
+  prem_trace_free(trace);
+}
+
+START_TEST(kept_task_keeps_its_instants_and_block) {
+  keep(false, false, true);
+  ck_assert_int_eq(part->task_count, 1);
+  ck_assert_int_eq(part->plan->hyperperiod_ns, 2000);
+  ck_assert_int_eq(part->tasks[0].blocks[0], 0);
+  assert_checked(part);
+  assert_starts("c", PREM_PREFETCH, 400, 600);
+  assert_starts("c", PREM_WRITEBACK, 800, 1000);
+}
+END_TEST
+
+START_TEST(what_telling_a_successor_takes_stays) {
+  whole->precedence_ns = 7; /* as a profile says */
+  keep(true, false, false);
+  ck_assert_int_eq(prem_schedule_precedence_ns(part), 7);
+}
+END_TEST
+
+START_TEST(arrays_that_nobody_uses_are_dropped) {
+  keep(false, false, true);
+  ck_assert_int_eq(part->array_count, 2); /* x and c.out */
+  ck_assert_str_eq(part->arrays[0].name, "x");
+  ck_assert_int_eq(part->arrays[0].writer, -1);
+  ck_assert_str_eq(part->arrays[1].name, "c.out");
+  ck_assert_int_eq(part->arrays[1].writer, 0);
+}
+END_TEST
+
+START_TEST(writebacks_joined_with_what_is_gone_keep_their_instants) {
+  keep(true, false, false);
+  ck_assert_int_eq(part->task_count, 1);
+  assert_checked(part);
+  assert_starts("a", PREM_PREFETCH, 0, 200);
+  assert_starts("a", PREM_WRITEBACK, 400, 600);
+}
+END_TEST
+
+START_TEST(prefetches_joined_with_what_is_gone_stand_alone) {
+  keep(false, false, true);
+  for (int32_t i = 0; i < part->plan->affine_count; ++i)
+    ck_assert_int_eq(part->plan->affine[i].join_task, -1);
+}
+END_TEST
+
+START_TEST(what_a_task_follows_is_kept_with_it) {
+  keep(false, true, false);
+  ck_assert_int_eq(part->task_count, 2);
+  ck_assert_str_eq(part->tasks[1].name, "b");
+  ck_assert_int_eq(part->tasks[1].after[0].task, 0);
+  assert_checked(part);
+  assert_starts("b", PREM_PREFETCH, 1100, 1300);
+}
+END_TEST
+
+START_TEST(outputs_of_a_subset_are_right) {
+  keep(false, true, true);
+  prem_session *session = open_on("sim", part);
+  prem_trace *trace = run_in(session, part, PREM_MODE_TT, 1);
+  prem_verdict verdict;
+  ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
+  ck_assert(verdict.ok);
+  prem_trace_free(trace);
+  prem_session_close(session);
+}
+END_TEST
+
+START_TEST(a_replaced_task_keeps_its_instants_and_moves_other_bytes) {
+  prem_diag *diag = prem_diag_new();
+  keep(true, true, true);
+  ck_assert_int_eq(
+      prem_schedule_replace(part, 2, "vector_increment", 128, prem_registry_builtin(), diag),
+      PREM_OK);
+  ck_assert_int_eq(part->tasks[2].tile_count, 2);
+  ck_assert_int_eq(prem_task_phase_bytes(part, &part->tasks[2], PREM_PREFETCH, 1), 512);
+  assert_checked(part);
+  assert_starts("c", PREM_PREFETCH, 400, 600);
+  prem_diag_free(diag);
+}
+END_TEST
+
+START_TEST(the_whole_is_left_alone) {
+  keep(true, false, false);
+  prem_schedule_free(part);
+  part = NULL;
+  assert_checked(whole);
+  ck_assert_int_eq(whole->task_count, 3);
+  ck_assert_int_eq(whole->plan->affine[1].join_task, 0);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("subset");
+  TCase *tests = tcase_create("tasks");
+  tcase_add_checked_fixture(tests, set_up, tear_down);
+  tcase_add_test(tests, kept_task_keeps_its_instants_and_block);
+  tcase_add_test(tests, what_telling_a_successor_takes_stays);
+  tcase_add_test(tests, arrays_that_nobody_uses_are_dropped);
+  tcase_add_test(tests, writebacks_joined_with_what_is_gone_keep_their_instants);
+  tcase_add_test(tests, prefetches_joined_with_what_is_gone_stand_alone);
+  tcase_add_test(tests, what_a_task_follows_is_kept_with_it);
+  tcase_add_test(tests, outputs_of_a_subset_are_right);
+  tcase_add_test(tests, a_replaced_task_keeps_its_instants_and_moves_other_bytes);
+  tcase_add_test(tests, the_whole_is_left_alone);
+  suite_add_tcase(suite, tests);
+  return run_suite(suite);
+}

@@ -1,0 +1,924 @@
+/* A result as JSON, samples, table and picture: from a result made by hand. */
+#include "tests/common/running.h"
+#include "ttprem/ttprem_measure.h"
+
+#include <jansson.h>
+#include <sys/stat.h>
+
+static const char camera[] =
+    "version = 1; name = \"camera\"; platform: { blocks = 2; clock_step_ns = 1L; };\n"
+    "tasks = (\n"
+    "  { name = \"edge, \\\"fast\\\"\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;\n"
+    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
+    "    writeback: { wcet_ns = 30L; }; period_ns = 400L; },\n"
+    "  { name = \"corr\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;\n"
+    "    prefetch: { wcet_ns = 100L; }; period_ns = 800L; publish_ns = 500L; }\n"
+    ");\n"
+    "plan: { hyperperiod_ns = 800L; runs = (\n"
+    "  { task = \"edge, \\\"fast\\\"\"; phase = \"prefetch\"; start_ns = 0L; jobs = 2;\n"
+    "    chain = [ \"compute\", \"writeback\" ]; },\n"
+    "  { task = \"corr\"; phase = \"prefetch\"; start_ns = 200L; }\n"
+    "); };\n";
+
+static prem_schedule *schedule;
+static prem_diag *diag;
+static char folder[64];
+static prem_result *result;
+
+static prem_cell cell_of(int64_t count, int64_t longest_ns) {
+  prem_cell cell;
+  prem_cell_clear(&cell);
+  cell.count = count;
+  cell.duration_min_ns = 10;
+  cell.duration_max_ns = longest_ns;
+  cell.duration_sum_ns = 50 * count;
+  return cell;
+}
+
+static void fill_task(prem_row *row, int32_t t, int64_t jobs) {
+  prem_task_result *task = &row->tasks[t];
+  memcpy(task->name, schedule->tasks[t].name, sizeof task->name);
+  task->published_ns = t == 1 ? 500 : -1;
+  task->response_ns = (prem_summary){.count = 2 * jobs,
+                                     .min = 180,
+                                     .p50 = 190,
+                                     .p99 = INT64_MIN,
+                                     .p999 = INT64_MIN,
+                                     .max = 217,
+                                     .mean = 190.5};
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
+    bool exists = schedule->tasks[t].phase[p].exists;
+    task->wcet_ns[p] = schedule->tasks[t].phase[p].wcet_ns;
+    task->phase[p] = cell_of(exists ? 2 * jobs : 0, 120);
+  }
+}
+
+static void fill_row(prem_row *row, prem_mode mode) {
+  strcpy(row->label, prem_mode_name(mode));
+  row->mode = mode;
+  strcpy(row->backend, "cpu");
+  row->scenario = PREM_RESIDENT;
+  row->exclusivity = mode == PREM_MODE_TT ? PREM_EXCLUSIVE_BLOCK : PREM_EXCLUSIVE_NONE;
+  row->repeats = 2;
+  row->discarded = 1;
+  row->makespan_ns = (prem_summary){.count = 2,
+                                    .min = 580,
+                                    .p50 = 580,
+                                    .p99 = INT64_MIN,
+                                    .p999 = INT64_MIN,
+                                    .max = 617,
+                                    .mean = 598.5};
+  row->jitter_ns = 37;
+  row->jitter_pct = 100.0 * 37 / 598.5;
+  row->max_minus_mean_ns = 19;
+  row->lateness_max_ns = INT64_MIN;
+  row->violations_checked = 2;
+  row->output_ok = row->output_checked = true;
+  row->task_count = 2;
+  row->tasks = calloc(2, sizeof *row->tasks);
+  fill_task(row, 0, 2);
+  fill_task(row, 1, 1);
+  row->job_count = 3;
+  row->samples_ns = calloc(2, sizeof(int64_t));
+  row->samples_ns[0] = 580;
+  row->samples_ns[1] = 617;
+  row->response_samples_ns = calloc(6, sizeof(int64_t));
+  for (int i = 0; i < 6; ++i)
+    row->response_samples_ns[i] = 180 + i;
+}
+
+static void add_record(prem_trace *trace, uint16_t task, int32_t job, prem_phase phase,
+                       int64_t release_ns, int64_t start_ns, int64_t end_ns) {
+  trace->records[trace->record_count++] =
+      (prem_trace_record){.release_ns = release_ns,
+                          .ready_ns = start_ns,
+                          .start_ns = start_ns,
+                          .end_ns = end_ns,
+                          .job = job,
+                          .task = task,
+                          .block = task,
+                          .phase = (uint8_t)phase,
+                          .flags = release_ns == PREM_NO_RELEASE ? PREM_SLOT_CHAINED : 0};
+}
+
+/** A late prefetch, a writeback beyond its window, and the rest in time. */
+static prem_trace *make_example(void) {
+  prem_trace *trace = NULL;
+  ck_assert_int_eq(prem_trace_new(schedule, 1, 7, &trace), PREM_OK);
+  add_record(trace, 0, 0, PREM_PREFETCH, 0, 40, 140);
+  add_record(trace, 0, 0, PREM_COMPUTE, PREM_NO_RELEASE, 140, 190);
+  add_record(trace, 0, 0, PREM_WRITEBACK, PREM_NO_RELEASE, 190, 217);
+  add_record(trace, 1, 0, PREM_PREFETCH, 200, 200, 300);
+  add_record(trace, 0, 1, PREM_PREFETCH, 400, 400, 500);
+  return trace;
+}
+
+static void set_up(void) {
+  schedule = schedule_from_text(camera);
+  diag = prem_diag_new();
+  strcpy(folder, "/tmp/ttprem-result-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  result = calloc(1, sizeof *result);
+  strcpy(result->schedule_name, "camera");
+  strcpy(result->schedule_sha256, schedule->sha256);
+  result->hyperperiod_ns = 800;
+  strcpy(result->machine.name, "a machine");
+  strcpy(result->machine.backend, "cpu");
+  result->machine.cores = 2;
+  result->machine.clock_step_ns = 1;
+  result->late_ns = 1;
+  result->seed = UINT64_MAX;
+  result->began_unix_s = 1767323045; /* 2026-01-02 03:04:05 UTC */
+  result->rows = calloc(2, sizeof *result->rows);
+  result->row_count = 2;
+  fill_row(&result->rows[0], PREM_MODE_FREE);
+  fill_row(&result->rows[1], PREM_MODE_TT);
+  prem_row *tt = &result->rows[1];
+  tt->releases = 6;
+  tt->late_releases = 1;
+  tt->lateness_max_ns = 40;
+  tt->lateness_hist[0] = 5;
+  tt->lateness_hist[6] = 1;
+  tt->overruns = 3;
+  tt->violations_certain = 2;
+  tt->violations_possible = 1;
+  tt->tasks[0].phase[PREM_PREFETCH].releases = 4;
+  tt->tasks[0].phase[PREM_PREFETCH].late = 1;
+  tt->tasks[0].phase[PREM_PREFETCH].lateness_max_ns = 40;
+  tt->example = make_example();
+}
+
+static void tear_down(void) {
+  char command[96];
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  ck_assert_int_eq(system(command), 0);
+  prem_result_free(result);
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+
+static const char *in_folder(const char *name) {
+  return text("%s/%s", folder, name);
+}
+
+static int entries_in_folder(void) {
+  FILE *list = popen(text("ls -A %s | wc -l", folder), "r");
+  int count = -1;
+  ck_assert_int_eq(fscanf(list, "%d", &count), 1);
+  pclose(list);
+  return count;
+}
+
+static char *contents(const char *path) {
+  FILE *file = fopen(path, "r");
+  ck_assert_msg(file != NULL, "%s is not there", path);
+  char *bytes = calloc(1, 1 << 20);
+  ck_assert_uint_lt(fread(bytes, 1, (1 << 20) - 1, file), (1 << 20) - 1);
+  fclose(file);
+  return bytes;
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static json_t *written(void) {
+  ck_assert_int_eq(
+      prem_result_write(result, schedule, "ttprem run \xff", in_folder("r.json"), diag), PREM_OK);
+  json_error_t error;
+  json_t *root = json_load_file(in_folder("r.json"), 0, &error);
+  ck_assert_msg(root != NULL, "%s", error.text);
+  return root;
+}
+
+static int64_t integer_at(const json_t *object, const char *key) {
+  const json_t *value = json_object_get(object, key);
+  ck_assert_msg(json_is_integer(value), "%s is no integer", key);
+  return json_integer_value(value);
+}
+
+static const char *string_at(const json_t *object, const char *key) {
+  const json_t *value = json_object_get(object, key);
+  ck_assert_msg(json_is_string(value), "%s is no string", key);
+  return json_string_value(value);
+}
+
+static void assert_null(const json_t *object, const char *key) {
+  ck_assert_msg(json_is_null(json_object_get(object, key)), "%s is not null", key);
+}
+
+START_TEST(json_says_where_it_comes_from) {
+  json_t *root = written();
+  ck_assert_str_eq(string_at(root, "schema"), "ttprem.result/1");
+  const json_t *provenance = json_object_get(root, "provenance");
+  ck_assert_str_eq(string_at(provenance, "ttprem"), prem_version());
+  ck_assert_str_eq(string_at(provenance, "command"), "ttprem run ?");
+  ck_assert_str_eq(string_at(provenance, "date"), "2026-01-02T03:04:05Z");
+  ck_assert_str_eq(string_at(provenance, "seed"), "18446744073709551615");
+  ck_assert_uint_gt(strlen(string_at(provenance, "commit")), 0);
+  ck_assert_uint_gt(strlen(string_at(provenance, "kernel")), 0);
+  ck_assert_uint_gt(strlen(string_at(provenance, "compiler")), 0);
+  ck_assert_str_eq(string_at(json_object_get(provenance, "machine"), "name"), "a machine");
+  const json_t *of = json_object_get(root, "schedule");
+  ck_assert_str_eq(string_at(of, "name"), "camera");
+  ck_assert_str_eq(string_at(of, "sha256"), schedule->sha256);
+  ck_assert_int_eq(integer_at(of, "hyperperiod_ns"), 800);
+  json_decref(root);
+}
+END_TEST
+
+START_TEST(json_rows_have_every_key) {
+  static const char *const keys[] = {"label",
+                                     "mode",
+                                     "backend",
+                                     "scenario",
+                                     "exclusivity",
+                                     "repeats",
+                                     "discarded",
+                                     "makespan_ns",
+                                     "jitter_ns",
+                                     "jitter_pct",
+                                     "max_minus_mean_ns",
+                                     "releases",
+                                     "late_releases",
+                                     "lateness_max_ns",
+                                     "lateness_hist",
+                                     "overruns",
+                                     "violations_certain",
+                                     "violations_possible",
+                                     "trace_lost",
+                                     "output_ok",
+                                     "oversubscribed",
+                                     "first_causes",
+                                     "tasks",
+                                     "samples"};
+  json_t *root = written();
+  const json_t *rows = json_object_get(root, "rows");
+  ck_assert_uint_eq(json_array_size(rows), 2);
+  for (size_t i = 0; i < 2; ++i)
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k)
+      ck_assert_msg(json_object_get(json_array_get(rows, i), keys[k]) != NULL, "no %s", keys[k]);
+  json_decref(root);
+}
+END_TEST
+
+START_TEST(json_numbers_are_those_of_the_row) {
+  json_t *root = written();
+  const json_t *tt = json_array_get(json_object_get(root, "rows"), 1);
+  ck_assert_str_eq(string_at(tt, "label"), "tt");
+  ck_assert_str_eq(string_at(tt, "scenario"), "resident");
+  ck_assert_str_eq(string_at(tt, "exclusivity"), "block");
+  ck_assert_str_eq(string_at(tt, "samples"), "r.samples.csv");
+  ck_assert_int_eq(integer_at(tt, "late_releases"), 1);
+  ck_assert_int_eq(integer_at(tt, "lateness_max_ns"), 40);
+  ck_assert_int_eq(integer_at(tt, "overruns"), 3);
+  ck_assert_int_eq(integer_at(tt, "violations_certain"), 2);
+  ck_assert_int_eq(integer_at(tt, "violations_possible"), 1);
+  ck_assert(json_is_true(json_object_get(tt, "output_ok")));
+  char *hist = json_dumps(json_object_get(tt, "lateness_hist"), JSON_COMPACT);
+  ck_assert_str_eq(hist, "[[0,5],[63,1]]");
+  free(hist);
+  const json_t *makespan = json_object_get(tt, "makespan_ns");
+  ck_assert_int_eq(integer_at(makespan, "max"), 617);
+  ck_assert_double_eq(json_real_value(json_object_get(makespan, "mean")), 598.5);
+  assert_null(makespan, "p99");
+  assert_null(makespan, "p999");
+  const json_t *corr = json_array_get(json_object_get(tt, "tasks"), 1);
+  ck_assert_str_eq(string_at(corr, "name"), "corr");
+  ck_assert_int_eq(integer_at(corr, "published_ns"), 500);
+  const json_t *phases = json_object_get(corr, "phases");
+  ck_assert_uint_eq(json_object_size(phases), 1); /* it has a prefetch only */
+  const json_t *prefetch = json_object_get(phases, "prefetch");
+  ck_assert_int_eq(integer_at(prefetch, "wcet_ns"), 100);
+  ck_assert_int_eq(integer_at(prefetch, "woet_ns"), 120);
+  assert_null(prefetch, "alone_ns");
+  json_decref(root);
+}
+END_TEST
+
+/** prem_result_free() frees them. */
+static void add_first_causes(void) {
+  static const prem_first_cause found[] = {{.kind = PREM_FIRST_HANDOVER,
+                                            .task = 1,
+                                            .from = 0,
+                                            .late = 75065,
+                                            .lateness_max_ns = 103904,
+                                            .widen_ns = 47584,
+                                            .run = 2,
+                                            .block = 131,
+                                            .job = 1,
+                                            .tile = 7,
+                                            .at_ns = 216032},
+                                           {.kind = PREM_FIRST_WINDOW,
+                                            .phase = PREM_PREFETCH,
+                                            .from = -1,
+                                            .late = 3,
+                                            .lateness_max_ns = 40,
+                                            .widen_ns = 20},
+                                           {.kind = PREM_FIRST_LOST, .from = -1, .late = 2}};
+  prem_row *tt = &result->rows[1];
+  tt->first.causes = malloc(sizeof found);
+  memcpy(tt->first.causes, found, sizeof found);
+  tt->first.count = 3;
+  tt->late_releases = 75071;
+  tt->tasks[1].late[PREM_PREFETCH].count[PREM_CAUSE_UNIT] = 75069;
+}
+
+START_TEST(json_names_first_causes) {
+  add_first_causes();
+  json_t *root = written();
+  const json_t *rows = json_object_get(root, "rows");
+  ck_assert_uint_eq(json_array_size(json_object_get(json_array_get(rows, 0), "first_causes")), 0);
+  const json_t *causes = json_object_get(json_array_get(rows, 1), "first_causes");
+  ck_assert_uint_eq(json_array_size(causes), 3);
+  const json_t *handover = json_array_get(causes, 0);
+  ck_assert_str_eq(string_at(handover, "kind"), "handover");
+  ck_assert_str_eq(string_at(handover, "from"), result->rows[1].tasks[0].name);
+  ck_assert_str_eq(string_at(handover, "task"), "corr");
+  ck_assert_int_eq(integer_at(handover, "late_releases"), 75065);
+  ck_assert_int_eq(integer_at(handover, "lateness_max_ns"), 103904);
+  ck_assert_int_eq(integer_at(handover, "widen_ns"), 47584);
+  ck_assert_int_eq(integer_at(handover, "run"), 2);
+  ck_assert_int_eq(integer_at(handover, "block"), 131);
+  ck_assert_int_eq(integer_at(handover, "job"), 1);
+  ck_assert_int_eq(integer_at(handover, "tile"), 7);
+  ck_assert_int_eq(integer_at(handover, "at_ns"), 216032);
+  assert_null(json_array_get(causes, 1), "from");
+  ck_assert_str_eq(string_at(json_array_get(causes, 1), "phase"), "prefetch");
+  json_decref(root);
+}
+END_TEST
+
+/** Two ways of the first task, one of the second; prem_result_free() frees them. */
+static void add_trials(void) {
+  static const prem_trial tried[] = {
+      {.task = 0, .way = "float x 1", .alone_ns = 900, .together_ns = 1800},
+      {.task = 0, .way = "float4 x 2", .alone_ns = 500, .together_ns = 1700, .chosen = true},
+      {.task = 0, .way = "float4 x 4", .alone_ns = 400, .together_ns = -1, .wrong = true},
+      {.task = 1, .way = "float x 1", .alone_ns = 70, .together_ns = 1700, .chosen = true}};
+  result->tuning.trials = malloc(sizeof tried);
+  memcpy(result->tuning.trials, tried, sizeof tried);
+  result->tuning.trial_count = 4;
+}
+
+START_TEST(json_has_every_way_that_was_tried) {
+  json_t *root = written();
+  assert_null(root, "legacy_trials");
+  json_decref(root);
+  add_trials();
+  root = written();
+  const json_t *trials = json_object_get(root, "legacy_trials");
+  ck_assert_uint_eq(json_array_size(trials), 4);
+  const json_t *chosen = json_array_get(trials, 1), *wrong = json_array_get(trials, 2);
+  ck_assert_str_eq(string_at(chosen, "task"), schedule->tasks[0].name);
+  ck_assert_str_eq(string_at(chosen, "way"), "float4 x 2");
+  ck_assert_int_eq(integer_at(chosen, "alone_ns"), 500);
+  ck_assert_int_eq(integer_at(chosen, "together_ns"), 1700);
+  ck_assert(json_is_true(json_object_get(chosen, "chosen")));
+  ck_assert(json_is_true(json_object_get(chosen, "output_ok")));
+  assert_null(wrong, "together_ns");
+  ck_assert(json_is_false(json_object_get(wrong, "chosen")));
+  ck_assert(json_is_false(json_object_get(wrong, "output_ok")));
+  json_decref(root);
+}
+END_TEST
+
+START_TEST(json_has_null_where_there_is_no_number) {
+  prem_row *row = &result->rows[0];
+  row->output_checked = false;
+  row->violations_checked = 0;
+  row->repeats = 0;
+  row->makespan_ns = (prem_summary){0};
+  json_t *root = written();
+  const json_t *written_row = json_array_get(json_object_get(root, "rows"), 0);
+  assert_null(written_row, "lateness_max_ns");
+  assert_null(written_row, "output_ok");
+  assert_null(written_row, "violations_certain");
+  assert_null(written_row, "jitter_ns");
+  assert_null(json_object_get(written_row, "makespan_ns"), "max");
+  assert_null(json_array_get(json_object_get(written_row, "tasks"), 0), "published_ns");
+  json_decref(root);
+}
+END_TEST
+
+START_TEST(json_says_how_a_mode_was_run_and_what_was_not) {
+  strcpy(result->rows[0].setup, "32 SMs for each task");
+  result->left_out[0] = (prem_left_out){.mode = PREM_MODE_PARTITION, .reason = "no driver"};
+  result->left_out_count = 1;
+  json_t *root = written();
+  const json_t *rows = json_object_get(root, "rows");
+  ck_assert_str_eq(string_at(json_array_get(rows, 0), "setup"), "32 SMs for each task");
+  assert_null(json_array_get(rows, 1), "setup");
+  const json_t *left_out = json_array_get(json_object_get(root, "left_out"), 0);
+  ck_assert_str_eq(string_at(left_out, "mode"), "partition");
+  ck_assert_str_eq(string_at(left_out, "reason"), "no driver");
+  json_decref(root);
+}
+END_TEST
+
+/* The page leaves out what has no number. */
+START_TEST(samples_of_what_computes_nothing_have_no_responses) {
+  result->rows[0].mode = PREM_MODE_COPY;
+  json_decref(written());
+  char *samples = contents(in_folder("r.samples.csv"));
+  ck_assert_ptr_nonnull(
+      strstr(samples, "\n0,\"free\",580,,,\n1,\"free\",617,,,\n0,\"tt\",580,180,"));
+  free(samples);
+}
+END_TEST
+
+/* A task with one job needs no number of it, however many runs there are; each run has its own
+ * response. */
+START_TEST(samples_of_one_job_are_a_column) {
+  prem_schedule_free(schedule);
+  schedule =
+      schedule_from_text("version = 1; name = \"one\"; platform: { blocks = 1; };"
+                         "tasks = ( { name = \"only\"; kernel = \"none\"; blocks = 1; tiles = 1;"
+                         "  compute: { wcet_ns = 50L; }; } );");
+  for (int i = 0; i < 2; ++i) {
+    prem_row *row = &result->rows[i];
+    row->task_count = 1;
+    row->job_count = 1;
+    prem_trace_free(row->example);
+    row->example = NULL;
+  }
+  json_decref(written());
+  char *samples = contents(in_folder("r.samples.csv"));
+  ck_assert_str_eq(samples, "run,label,makespan_ns,\"only response_ns\"\n"
+                            "0,\"free\",580,180\n1,\"free\",617,181\n"
+                            "0,\"tt\",580,180\n1,\"tt\",617,181\n");
+  free(samples);
+}
+END_TEST
+
+START_TEST(samples_are_csv) {
+  json_decref(written());
+  char *samples = contents(in_folder("r.samples.csv"));
+  ck_assert_str_eq(samples, "run,label,makespan_ns,\"edge, \"\"fast\"\" job 0 response_ns\","
+                            "\"edge, \"\"fast\"\" job 1 response_ns\",\"corr response_ns\"\n"
+                            "0,\"free\",580,180,181,182\n"
+                            "1,\"free\",617,183,184,185\n"
+                            "0,\"tt\",580,180,181,182\n"
+                            "1,\"tt\",617,183,184,185\n");
+  free(samples);
+  ck_assert_int_eq(entries_in_folder(), 3);
+}
+END_TEST
+
+START_TEST(phases_are_csv) {
+  json_t *root = written();
+  const json_t *shown = json_object_get(root, "phases");
+  ck_assert_str_eq(string_at(shown, "file"), "r.phases.csv");
+  ck_assert_int_eq(integer_at(shown, "blocks"), 2);
+  ck_assert_int_eq(integer_at(shown, "all_blocks"), 2);
+  json_decref(root);
+  char *phases = contents(in_folder("r.phases.csv"));
+  const char *tt = strstr(phases, "\"tt\"");
+  ck_assert_ptr_nonnull(tt);
+  ck_assert_int_eq(strncmp(phases,
+                           "label,task,job,block,tile,phase,planned_ns,planned_end_ns,release_ns,"
+                           "ready_ns,start_ns,end_ns\n",
+                           94),
+                   0);
+  ck_assert_str_eq(tt, "\"tt\",\"edge, \"\"fast\"\"\",0,0,0,prefetch,0,100,0,40,40,140\n"
+                       "\"tt\",\"edge, \"\"fast\"\"\",0,0,0,compute,100,150,,140,140,190\n"
+                       "\"tt\",\"edge, \"\"fast\"\"\",0,0,0,writeback,150,180,,190,190,217\n"
+                       "\"tt\",\"corr\",0,1,0,prefetch,200,300,200,200,200,300\n"
+                       "\"tt\",\"edge, \"\"fast\"\"\",1,0,0,prefetch,400,500,400,400,400,500\n");
+  free(phases);
+}
+END_TEST
+
+/** Makes run 7 the worst of the second row, with the first phase of its example an hyperperiod on.
+ */
+static void add_worst(void) {
+  prem_row *tt = &result->rows[1];
+  ck_assert_int_eq(prem_trace_new(schedule, 1, 1, &tt->worst.trace), PREM_OK);
+  prem_trace_record *record = tt->worst.trace->records;
+  *record = tt->example->records[0];
+  record->hyperperiod += 1;
+  record->release_ns += 800;
+  record->start_ns += 800 + 21;
+  record->ready_ns += 800;
+  record->end_ns += 800 + 30;
+  tt->worst.trace->record_count = 1;
+  tt->worst.run = 7;
+  tt->worst_ns = 61;
+}
+
+START_TEST(phases_of_the_worst_run_come_first) {
+  add_worst();
+  json_t *root = written();
+  const json_t *rows = json_object_get(root, "rows");
+  const json_t *worst = json_object_get(json_array_get(rows, 1), "worst");
+  ck_assert_int_eq(integer_at(worst, "run"), 7);
+  ck_assert_int_eq(integer_at(worst, "ns"), 61);
+  ck_assert_int_eq(integer_at(worst, "first"), 0);
+  assert_null(worst, "before");
+  ck_assert_ptr_null(json_object_get(json_array_get(rows, 0), "worst"));
+  json_decref(root);
+  char *phases = contents(in_folder("r.phases.csv"));
+  ck_assert_ptr_nonnull(strstr(phases, ",end_ns,run\n"));
+  const char *tt = strstr(phases, "\"tt\"");
+  const char *expected = "\"tt\",\"edge, \"\"fast\"\"\",0,0,0,prefetch,0,100,0,40,61,170,7\n"
+                         "\"tt\",\"edge, \"\"fast\"\"\",0,0,0,prefetch,0,100,0,40,40,140,0\n";
+  ck_assert_int_eq(strncmp(tt, expected, strlen(expected)), 0);
+  free(phases);
+}
+END_TEST
+
+START_TEST(json_names_the_release_that_broke_the_limit) {
+  json_t *root = written();
+  ck_assert_ptr_null(json_object_get(root, "break")); /* not asked for */
+  json_decref(root);
+  result->break_ns = 50;
+  root = written();
+  assert_null(json_object_get(root, "break"), "at");
+  json_decref(root);
+  result->broke = (prem_break){.found = true,
+                               .mode = PREM_MODE_TT,
+                               .task = 1,
+                               .phase = PREM_COMPUTE,
+                               .lateness_ns = 61,
+                               .has_place = true,
+                               .run = 7,
+                               .tile = 3};
+  root = written();
+  const json_t *at = json_object_get(json_object_get(root, "break"), "at");
+  ck_assert_int_eq(integer_at(json_object_get(root, "break"), "limit_ns"), 50);
+  ck_assert_str_eq(string_at(at, "task"), "corr");
+  ck_assert_str_eq(string_at(at, "phase"), "compute");
+  ck_assert_int_eq(integer_at(at, "lateness_ns"), 61);
+  ck_assert_int_eq(integer_at(at, "run"), 7);
+  ck_assert_int_eq(integer_at(at, "tile"), 3);
+  json_decref(root);
+  result->broke.has_place = false;
+  root = written();
+  assert_null(json_object_get(json_object_get(root, "break"), "at"), "run");
+  json_decref(root);
+}
+END_TEST
+
+START_TEST(without_records_there_are_no_phases) {
+  for (int32_t i = 0; i < result->row_count; ++i) {
+    prem_trace_free(result->rows[i].example);
+    result->rows[i].example = NULL;
+  }
+  json_t *root = written();
+  assert_null(root, "phases");
+  json_decref(root);
+  ck_assert_int_eq(entries_in_folder(), 2);
+}
+END_TEST
+
+START_TEST(a_name_without_extension_gets_one) {
+  ck_assert_int_eq(prem_result_write(result, schedule, NULL, in_folder("plain"), diag), PREM_OK);
+  ck_assert_int_eq(access(in_folder("plain.samples.csv"), F_OK), 0);
+}
+END_TEST
+
+START_TEST(an_old_result_is_replaced) {
+  json_decref(written());
+  result->rows[0].samples_ns[0] = 600;
+  json_decref(written());
+  char *samples = contents(in_folder("r.samples.csv"));
+  ck_assert_ptr_nonnull(strstr(samples, "0,\"free\",600,"));
+  free(samples);
+  ck_assert_int_eq(entries_in_folder(), 3);
+}
+END_TEST
+
+START_TEST(an_unwritable_result_is_told) {
+  ck_assert_int_eq(prem_result_write(result, schedule, "", in_folder("no/r.json"), diag),
+                   PREM_ERR_IO);
+  ck_assert_uint_eq(prem_diag_errors(diag), 1);
+  ck_assert_str_eq(prem_diag_at(diag, 0)->file, in_folder("no/r.json"));
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "No such file"));
+  ck_assert_int_eq(entries_in_folder(), 0);
+}
+END_TEST
+
+START_TEST(nothing_is_left_if_the_samples_cannot_be_written) {
+  ck_assert_int_eq(mkdir(in_folder("r.samples.csv"), 0777), 0);
+  ck_assert_int_eq(prem_result_write(result, schedule, "", in_folder("r.json"), diag), PREM_ERR_IO);
+  ck_assert_int_eq(entries_in_folder(), 1);
+}
+END_TEST
+
+/* ---- table ---------------------------------------------------------------------------------- */
+
+static char *printed(void) {
+  FILE *file = fopen(in_folder("table.txt"), "w");
+  prem_result_print(result, file);
+  fclose(file);
+  return contents(in_folder("table.txt"));
+}
+
+static void assert_says(const char *text_found, const char *words) {
+  ck_assert_msg(strstr(text_found, words) != NULL, "no '%s' in\n%.2000s", words, text_found);
+}
+
+START_TEST(the_table_says_how_modes_were_run_and_which_were_not) {
+  strcpy(
+      result->rows[0].setup,
+      "1126400000 bytes read + 1126400000 written as half that copied, by float4 x 4, streaming, "
+      "256 x 1 threads; nothing is computed or verified");
+  result->left_out[0] = (prem_left_out){.mode = PREM_MODE_PARTITION, .reason = "no driver"};
+  result->left_out_count = 1;
+  char *table = printed();
+  ck_assert_ptr_nonnull(strstr(table, "\n  1126400000 bytes read + 1126400000 written as half that "
+                                      "copied, by float4 x 4, streaming, 256 x 1\n"
+                                      "  threads; nothing is computed or verified\n"));
+  ck_assert_ptr_nonnull(strstr(table, "\npartition: LEFT OUT\n  no driver\n"));
+  free(table);
+}
+END_TEST
+
+/* Nothing responds where nothing is computed. */
+START_TEST(the_table_shows_no_spread_of_a_copy) {
+  prem_row *row = &result->rows[0];
+  row->mode = PREM_MODE_COPY;
+  strcpy(row->label, "copy");
+  row->output_checked = false;
+  row->padded.published_ns = -1;
+  char *table = printed(), *line = strstr(table, "\ncopy ");
+  char lateness[8], late[8], overruns[8], violations[8], spread[8];
+  ck_assert_ptr_nonnull(line);
+  ck_assert_int_eq(
+      sscanf(line, " copy %7s %7s %7s %7s %7s", lateness, late, overruns, violations, spread), 5);
+  ck_assert_str_eq(spread, "-");
+  free(table);
+}
+END_TEST
+
+START_TEST(the_table_says_that_phases_were_only_counted) {
+  prem_row *tt = &result->rows[1];
+  int64_t counted = 0;
+  for (int32_t t = 0; t < tt->task_count; ++t)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      counted += tt->tasks[t].phase[p].count;
+  tt->violations_checked = 0;
+  tt->trace_lost = counted - 1;
+  char *table = printed();
+  assert_says(table, "raw records found no room");
+  assert_says(table, "judged in 0 of 2 hyperperiods");
+  free(table);
+  tt->trace_lost = counted;
+  table = printed();
+  assert_says(table,
+              "tt: phases were counted, not written down: violations and causes are not known");
+  ck_assert_ptr_null(strstr(table, "found no room"));
+  free(table);
+}
+END_TEST
+
+START_TEST(the_table_leads_lateness_back_to_first_causes) {
+  const char *name = result->rows[1].tasks[0].name;
+  add_first_causes();
+  char *table = printed();
+  assert_says(table, "\ntt: 75068 late releases have 2 first causes:\n");
+  assert_says(table,
+              text("\n  75065: the hand-over from %s to corr took longer than planned\n"
+                   "    worst 103904 ns; first in run 2, block 131, job 1, tile 7, at 216032 "
+                   "ns\n    leave 47584 ns more between the two\n",
+                   name));
+  assert_says(table, text("\n  3: the prefetch of %s took longer than its window\n", name));
+  assert_says(table, "\n    widen its window of 100 ns by 20 ns\n");
+  assert_says(table, "\n  2: not known: raw records are lost\n");
+  assert_says(table, "\n  what each waited for: 75069 unit not free, 2 without raw records\n");
+  free(table);
+}
+END_TEST
+
+/* Ten are told of, the rest is counted. */
+START_TEST(the_table_tells_the_largest_causes) {
+  prem_row *tt = &result->rows[1];
+  tt->first.causes = calloc(12, sizeof *tt->first.causes);
+  tt->first.count = 12;
+  for (int i = 0; i < 12; ++i)
+    tt->first.causes[i] = (prem_first_cause){
+        .kind = PREM_FIRST_EXECUTOR, .phase = PREM_PREFETCH, .from = -1, .late = 20 - i};
+  char *table = printed();
+  assert_says(table, "\ntt: 174 late releases have 12 first causes:\n  20: nothing held up");
+  assert_says(table, "\n  19: 2 other causes (--json names them)\n");
+  free(table);
+}
+END_TEST
+
+START_TEST(the_table_fits_a_hundred_columns) {
+  add_first_causes();
+  result->rows[1].releases = 1234567;
+  result->rows[1].lateness_max_ns = 27169863;
+  result->rows[1].makespan_ns.max = 22429057;
+  result->rows[1].oversubscribed = true;
+  result->rows[1].trace_lost = 1000000;
+  strcpy(result->rows[1].tasks[0].name, "a name that is much longer than it should be");
+  char *table = printed();
+  for (char *line = table, *end; (end = strchr(line, '\n')); line = end + 1)
+    ck_assert_msg(end - line <= 100, "%d columns: %.*s", (int)(end - line), (int)(end - line),
+                  line);
+  free(table);
+}
+END_TEST
+
+START_TEST(the_table_leads_with_lateness_and_ends_with_jitter) {
+  char *table = printed();
+  const char *lateness = strstr(table, "lateness "), *violations = strstr(table, "violations"),
+             *makespan = strstr(table, "makespan"), *jitter = strstr(table, "jitter");
+  ck_assert_ptr_nonnull(lateness);
+  ck_assert_ptr_nonnull(jitter);
+  ck_assert(violations < makespan && makespan < jitter);
+  assert_says(table, "tt          40           1/6        3        2/1        37       598.5");
+  assert_says(table, "free         -             -        -        0/0        37       598.5");
+  assert_says(table, "37    6.182     ok");
+  free(table);
+}
+END_TEST
+
+START_TEST(the_table_tells_what_is_in_doubt) {
+  prem_row *tt = &result->rows[1];
+  tt->output_ok = false;
+  tt->verdict = (prem_verdict){.wrong = 4, .index = {0, 0, 7, 9}, .expected = 1, .found = 2};
+  tt->oversubscribed = true;
+  tt->trace_lost = 11;
+  tt->violations_checked = 1;
+  result->interrupted = true;
+  char *table = printed();
+  assert_says(table, " WRONG\n");
+  assert_says(table, "4 elements differ");
+  assert_says(table, "[0, 0, 7, 9]");
+  assert_says(table, "oversubscribed");
+  assert_says(table, "11 raw records found no room");
+  assert_says(table, "judged in 1 of 2 hyperperiods");
+  assert_says(table, "interrupted");
+  free(table);
+}
+END_TEST
+
+START_TEST(the_table_names_the_ways_that_won) {
+  add_trials();
+  char *table = printed();
+  assert_says(table, text("ordinary kernel of %s: float4 x 2; best of 3 ways, alone 500 ns\n"
+                          "  1 ways gave WRONG OUTPUT and were not taken\n"
+                          "ordinary kernel of %s: float x 1; best of 1 ways, alone 70 ns\n",
+                          schedule->tasks[0].name, schedule->tasks[1].name));
+  ck_assert_ptr_null(strstr(table, "float x 1; best of 3"));
+  free(table);
+}
+END_TEST
+
+START_TEST(the_table_bounds_what_was_not_seen) {
+  char *few = printed();
+  assert_says(few, "too few to say");
+  ck_assert_ptr_null(strstr(few, "confidence"));
+  free(few);
+  result->rows[0].repeats = 300;
+  char *enough = printed();
+  assert_says(enough, "fewer than 1 % of makespans are longer");
+  free(enough);
+}
+END_TEST
+
+START_TEST(no_nanosecond_is_lost_in_larger_units) {
+  result->rows[0].makespan_ns.max = 2670123;
+  result->rows[0].makespan_ns.mean = 2670123;
+  result->rows[0].jitter_ns = 100001;
+  result->rows[0].jitter_pct = 0.0001234567;
+  char *table = printed();
+  assert_says(table, "2670.123");
+  assert_says(table, "100.001");
+  assert_says(table, "0.0001235");
+  free(table);
+}
+END_TEST
+
+/* ---- picture -------------------------------------------------------------------------------- */
+
+/** False where there is no gnuplot, which must then be said. */
+static bool drawn(const char *path) {
+  prem_status status = prem_result_draw(result, schedule, path, NULL, diag);
+  if (status != PREM_ERR_UNAVAILABLE) {
+    if (status != PREM_OK)
+      print_problems(diag);
+    ck_assert_int_eq(status, PREM_OK);
+    return true;
+  }
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "gnuplot"));
+  ck_assert_int_eq(entries_in_folder(), 0);
+  return false;
+}
+
+START_TEST(the_picture_shows_the_worst_run_and_says_of_how_many) {
+  add_worst();
+  if (!drawn(in_folder("p.svg")))
+    return;
+  char *picture = contents(in_folder("p.svg"));
+  assert_says(picture, "hyperperiod 7, the worst of 2");
+  ck_assert_ptr_null(strstr(picture, "the whole run"));
+  free(picture);
+}
+END_TEST
+
+START_TEST(an_svg_shows_phases_and_marks) {
+  strcpy(result->schedule_name, "it's <a> \"camera\" & more");
+  if (!drawn(in_folder("p.svg")))
+    return;
+  char *picture = contents(in_folder("p.svg"));
+  assert_says(picture, "<svg");
+  assert_says(picture, "</svg>");
+  assert_says(picture, "it's &lt;a> \"camera\" &amp; more: planned");
+  assert_says(picture, "block 1: corr");
+  assert_says(picture, "(1 of 6 releases late, 3 overruns, 2 certain");
+  assert_says(picture, "hyperperiod 0, the first of 2");
+  assert_says(picture, "rgb(  0, 114, 178)"); /* prefetch */
+  assert_says(picture, "rgb(  0, 158, 115)"); /* writeback */
+  free(picture);
+  ck_assert_int_eq(entries_in_folder(), 1);
+}
+END_TEST
+
+START_TEST(a_png_is_a_png) {
+  if (!drawn(in_folder("p.png")))
+    return;
+  char *picture = contents(in_folder("p.png"));
+  ck_assert_mem_eq(picture, "\x89PNG\r\n\x1a\n", 8);
+  free(picture);
+}
+END_TEST
+
+START_TEST(another_extension_is_refused) {
+  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.pdf"), NULL, diag),
+                   PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("svg"), NULL, diag),
+                   PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(entries_in_folder(), 0);
+}
+END_TEST
+
+START_TEST(without_records_there_is_nothing_to_draw) {
+  result->rows[1].example->record_count = 0;
+  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.svg"), NULL, diag),
+                   PREM_ERR_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "raw records"));
+}
+END_TEST
+
+START_TEST(a_missing_gnuplot_is_named_with_its_package) {
+  setenv("PATH", folder, 1);
+  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.svg"), NULL, diag),
+                   PREM_ERR_UNAVAILABLE);
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "gnuplot-nox"));
+  setenv("PATH", "/usr/bin:/bin", 1);
+  ck_assert_int_eq(entries_in_folder(), 0);
+}
+END_TEST
+
+START_TEST(an_unwritable_picture_is_told) {
+  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("no/p.svg"), NULL, diag),
+                   PREM_ERR_IO);
+  ck_assert_str_eq(prem_diag_at(diag, 0)->file, in_folder("no/p.svg"));
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("result");
+  TCase *cases = tcase_create("result");
+  tcase_set_timeout(cases, 240);
+  tcase_add_checked_fixture(cases, set_up, tear_down);
+  tcase_add_test(cases, json_says_where_it_comes_from);
+  tcase_add_test(cases, json_rows_have_every_key);
+  tcase_add_test(cases, json_numbers_are_those_of_the_row);
+  tcase_add_test(cases, json_names_first_causes);
+  tcase_add_test(cases, json_has_every_way_that_was_tried);
+  tcase_add_test(cases, json_has_null_where_there_is_no_number);
+  tcase_add_test(cases, json_says_how_a_mode_was_run_and_what_was_not);
+  tcase_add_test(cases, samples_of_what_computes_nothing_have_no_responses);
+  tcase_add_test(cases, samples_of_one_job_are_a_column);
+  tcase_add_test(cases, samples_are_csv);
+  tcase_add_test(cases, phases_are_csv);
+  tcase_add_test(cases, phases_of_the_worst_run_come_first);
+  tcase_add_test(cases, json_names_the_release_that_broke_the_limit);
+  tcase_add_test(cases, without_records_there_are_no_phases);
+  tcase_add_test(cases, a_name_without_extension_gets_one);
+  tcase_add_test(cases, an_old_result_is_replaced);
+  tcase_add_test(cases, an_unwritable_result_is_told);
+  tcase_add_test(cases, nothing_is_left_if_the_samples_cannot_be_written);
+  tcase_add_test(cases, the_table_says_how_modes_were_run_and_which_were_not);
+  tcase_add_test(cases, the_table_shows_no_spread_of_a_copy);
+  tcase_add_test(cases, the_table_says_that_phases_were_only_counted);
+  tcase_add_test(cases, the_table_leads_lateness_back_to_first_causes);
+  tcase_add_test(cases, the_table_tells_the_largest_causes);
+  tcase_add_test(cases, the_table_fits_a_hundred_columns);
+  tcase_add_test(cases, the_table_leads_with_lateness_and_ends_with_jitter);
+  tcase_add_test(cases, the_table_tells_what_is_in_doubt);
+  tcase_add_test(cases, the_table_names_the_ways_that_won);
+  tcase_add_test(cases, the_table_bounds_what_was_not_seen);
+  tcase_add_test(cases, no_nanosecond_is_lost_in_larger_units);
+  tcase_add_test(cases, an_svg_shows_phases_and_marks);
+  tcase_add_test(cases, the_picture_shows_the_worst_run_and_says_of_how_many);
+  tcase_add_test(cases, a_png_is_a_png);
+  tcase_add_test(cases, another_extension_is_refused);
+  tcase_add_test(cases, without_records_there_is_nothing_to_draw);
+  tcase_add_test(cases, a_missing_gnuplot_is_named_with_its_package);
+  tcase_add_test(cases, an_unwritable_picture_is_told);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}

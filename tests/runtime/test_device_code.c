@@ -1,0 +1,276 @@
+/*
+ * The GPU's version of every kernel's compute function, on the CPU: a thread for each lane, with a
+ * barrier where lanes wait for each other. Tiles of awkward sizes have to give the reference's bits
+ * with any number of lanes; under the thread sanitizer, without a race.
+ */
+/* ctest: threads */
+#include <pthread.h>
+
+/* kernel.h as nvcc sees it, with threads that are numbers */
+static _Thread_local struct { unsigned x; } threadIdx;
+static struct { unsigned x; } blockDim;
+#define __CUDACC__ 1
+#define __device__
+#define __forceinline__  inline
+#define __fdividef(a, b) ((a) / (b))
+#include "ttprem/kernel.h"
+
+static pthread_barrier_t lanes_meet;
+#undef PREM_SYNC
+#define PREM_SYNC() pthread_barrier_wait(&lanes_meet)
+
+typedef struct float2 {
+  _Alignas(8) float x;
+  float y;
+} float2;
+typedef struct float4 {
+  _Alignas(16) float x;
+  float y, z, w;
+} float4;
+
+static inline float4 make_float4(float x, float y, float z, float w) {
+  return (float4){x, y, z, w};
+}
+static inline int32_t min(int32_t a, int32_t b) {
+  return a < b ? a : b;
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"
+#pragma GCC diagnostic ignored "-Wcast-align"
+/* GCC 12 gives the vectors that it makes of single loads the alignment of a load that stands in
+ * another branch, and crashes. */
+#pragma GCC push_options
+#pragma GCC optimize("no-tree-slp-vectorize")
+#include "kernels/conv2d.h"
+#include "kernels/conv2d_7x7.h"
+#include "kernels/kcf_add.h"
+#include "kernels/kcf_add_constant.h"
+#include "kernels/kcf_conjugate.h"
+#include "kernels/kcf_divide.h"
+#include "kernels/kcf_multiply.h"
+#include "kernels/kcf_multiply_channels.h"
+#include "kernels/kcf_multiply_constant.h"
+#include "kernels/kcf_sqr_magnitude.h"
+#include "kernels/kcf_sqr_norm.h"
+#include "kernels/kcf_sum_channels.h"
+#include "kernels/noop.h"
+#include "kernels/vector_increment.h"
+#include "kernels/vector_sum.h"
+#include "kernels/walk.h"
+#pragma GCC pop_options
+#pragma GCC diagnostic pop
+
+#include "runtime/core/windows.h"
+#include "tests/common/running.h"
+
+enum { MOST_LANES = 96 };
+
+/* ---- a tile by lanes ------------------------------------------------------------------------- */
+
+typedef struct lane {
+  pthread_t thread;
+  unsigned number;
+  const prem_task *task;
+  const prem_view *views;
+} lane;
+
+#define DEVICE_CODE(NAME)                                                                          \
+  { #NAME, NAME##_on_device }
+#define ON_DEVICE(NAME)                                                                            \
+  static void NAME##_on_device(const void *params, const prem_view *views) {                       \
+    NAME##_compute((const NAME##_params *)params, views);                                          \
+  }
+ON_DEVICE(conv2d)
+ON_DEVICE(conv2d_7x7)
+ON_DEVICE(kcf_add)
+ON_DEVICE(kcf_add_constant)
+ON_DEVICE(kcf_conjugate)
+ON_DEVICE(kcf_divide)
+ON_DEVICE(kcf_multiply)
+ON_DEVICE(kcf_multiply_channels)
+ON_DEVICE(kcf_multiply_constant)
+ON_DEVICE(kcf_sqr_magnitude)
+ON_DEVICE(kcf_sqr_norm)
+ON_DEVICE(kcf_sum_channels)
+ON_DEVICE(noop)
+ON_DEVICE(vector_increment)
+ON_DEVICE(vector_sum)
+ON_DEVICE(walk)
+
+static const struct {
+  const char *kernel;
+  void (*compute)(const void *params, const prem_view *views);
+} device_codes[] = {
+    DEVICE_CODE(conv2d),
+    DEVICE_CODE(conv2d_7x7),
+    DEVICE_CODE(kcf_add),
+    DEVICE_CODE(kcf_add_constant),
+    DEVICE_CODE(kcf_conjugate),
+    DEVICE_CODE(kcf_divide),
+    DEVICE_CODE(kcf_multiply),
+    DEVICE_CODE(kcf_multiply_channels),
+    DEVICE_CODE(kcf_multiply_constant),
+    DEVICE_CODE(kcf_sqr_magnitude),
+    DEVICE_CODE(kcf_sqr_norm),
+    DEVICE_CODE(kcf_sum_channels),
+    DEVICE_CODE(noop),
+    DEVICE_CODE(vector_increment),
+    DEVICE_CODE(vector_sum),
+    DEVICE_CODE(walk),
+};
+
+static void compute(const prem_task *task, const prem_view *views) {
+  for (size_t i = 0; i < sizeof device_codes / sizeof *device_codes; ++i)
+    if (strcmp(task->definition->name, device_codes[i].kernel) == 0)
+      device_codes[i].compute(task->params, views);
+}
+
+static void *run_lane(void *argument) {
+  const lane *own = argument;
+  threadIdx.x = PREM_MEMORY_THREADS + own->number;
+  compute(own->task, own->views);
+  return NULL;
+}
+
+static void run_lanes(const prem_task *task, const prem_view *views, unsigned lanes) {
+  static lane all[MOST_LANES];
+  blockDim.x = lanes + PREM_MEMORY_THREADS;
+  ck_assert_int_eq(pthread_barrier_init(&lanes_meet, NULL, lanes), 0);
+  for (unsigned i = 0; i < lanes; ++i) {
+    all[i] = (lane){.number = i, .task = task, .views = views};
+    ck_assert_int_eq(pthread_create(&all[i].thread, NULL, run_lane, &all[i]), 0);
+  }
+  for (unsigned i = 0; i < lanes; ++i)
+    pthread_join(all[i].thread, NULL);
+  pthread_barrier_destroy(&lanes_meet);
+}
+
+static unsigned char *new_buffer(int32_t bytes) {
+  void *memory = NULL;
+  ck_assert_int_eq(posix_memalign(&memory, 128, (size_t)bytes), 0);
+  return memory;
+}
+
+static void assert_parity(const prem_schedule *schedule, unsigned lanes) {
+  const prem_task *task = &schedule->tasks[0];
+  prem_diag *diag = prem_diag_new();
+  prem_arrays *arrays = NULL;
+  ck_assert_int_eq(prem_arrays_new(schedule, &arrays, diag), PREM_OK);
+  prem_arrays_poison(arrays);
+  unsigned char *in = new_buffer(task->in_bytes), *out = new_buffer(task->out_bytes);
+  for (int32_t tile = 0; tile < task->tile_count; ++tile) {
+    prem_view views[PREM_MAX_PORTS];
+    memset(in, PREM_POISON, (size_t)task->in_bytes);
+    memset(out, PREM_POISON, (size_t)task->out_bytes);
+    if (task->phase[PREM_PREFETCH].exists)
+      prem_tile_fetch(arrays, 0, tile, in);
+    prem_tile_views(arrays, 0, tile, in, out, views);
+    run_lanes(task, views, lanes);
+    if (task->phase[PREM_WRITEBACK].exists)
+      prem_tile_store(arrays, 0, tile, out);
+  }
+  prem_verdict verdict;
+  prem_arrays_verify(arrays, &verdict);
+  ck_assert_msg(verdict.ok, "%s, %u lanes: %lld wrong, first at (%lld, %lld): %.9g, expected %.9g",
+                task->definition->name, lanes, (long long)verdict.wrong,
+                (long long)verdict.index[2], (long long)verdict.index[3], verdict.found,
+                verdict.expected);
+  free(in);
+  free(out);
+  prem_arrays_free(arrays);
+  prem_diag_free(diag);
+}
+
+/* ---- kernels and their shapes ---------------------------------------------------------------- */
+
+#define SAME2  "arrays: { a = \"c\"; b = \"d\"; out = \"new\"; };"
+#define SAME1  "arrays: { in = \"c\"; out = \"new\"; };"
+#define IMAGE  "arrays: { in = \"f\"; out = \"new\"; };"
+#define BORDER "arrays: { in = \"f\"; out = \"g\"; };"
+#define VECTOR "arrays: { in = \"v\"; out = \"new\"; };"
+
+static const char arrays_text[] =
+    "{ name = \"c\"; type = \"c64\"; shape = [ 3, 11, 13 ]; fill = \"random\"; seed = 1; }, "
+    "{ name = \"d\"; type = \"c64\"; shape = [ 3, 11, 13 ]; fill = \"random\"; seed = 2; }, "
+    "{ name = \"e\"; type = \"c64\"; shape = [ 11, 13 ]; fill = \"random\"; seed = 3; }, "
+    "{ name = \"f\"; type = \"f32\"; shape = [ 19, 37 ]; fill = \"random\"; seed = 4; }, "
+    "{ name = \"g\"; type = \"f32\"; shape = [ 19, 37 ]; }, "
+    "{ name = \"tall\"; type = \"f32\"; shape = [ 2000, 8 ]; fill = \"random\"; seed = 6; }, "
+    "{ name = \"v\"; type = \"f32\"; shape = [ 1001 ]; fill = \"random\"; seed = 5; }";
+
+static const struct {
+  const char *kernel, *settings;
+} cases[] = {
+    {"conv2d", "tile = [ 8, 16 ]; " IMAGE},
+    {"conv2d", "tile = [ 9, 15 ]; " BORDER},
+    {"conv2d", "tile = [ 2000, 6 ]; arrays: { in = \"tall\"; out = \"new\"; };"},
+    {"conv2d", "tile = [ 1, 35 ]; " IMAGE},
+    {"conv2d", "tile = [ 2, 5 ]; " BORDER},
+    {"conv2d", "tile = [ 7, 37 ]; " BORDER},
+    {"conv2d", "tile = [ 4, 3 ]; " IMAGE},
+    {"conv2d_7x7", "tile = [ 8, 16 ]; " IMAGE},
+    {"conv2d_7x7", "tile = [ 8, 16 ]; " BORDER},
+    {"conv2d_7x7", "tile = [ 9, 15 ]; " IMAGE},
+    {"conv2d_7x7", "tile = [ 19, 37 ]; " BORDER},
+    {"conv2d_7x7", "tile = [ 5, 2 ]; " BORDER},
+    {"conv2d_7x7", "tile = [ 1, 31 ]; " IMAGE},
+    {"conv2d_7x7", "tile = [ 7, 6 ]; " IMAGE},
+    {"conv2d_7x7", "tile = [ 3, 4 ]; " BORDER},
+    {"conv2d_7x7", "tile = [ 400, 2 ]; arrays: { in = \"tall\"; out = \"new\"; };"},
+    {"kcf_add", "tile = [ 2, 4, 7 ]; " SAME2},
+    {"kcf_add_constant", "tile = [ 2, 4, 6 ]; " SAME1},
+    {"kcf_conjugate", "tile = [ 1, 11, 13 ]; " SAME1},
+    {"kcf_divide", "tile = [ 2, 4, 7 ]; " SAME2},
+    {"kcf_multiply", "tile = [ 3, 5, 5 ]; " SAME2},
+    {"kcf_multiply_channels",
+     "tile = [ 2, 4, 7 ]; arrays: { a = \"c\"; b = \"e\"; out = \"new\"; };"},
+    {"kcf_multiply_constant", "tile = [ 2, 4, 7 ]; " SAME1},
+    {"kcf_sqr_magnitude", "tile = [ 2, 4, 7 ]; " SAME1},
+    {"kcf_sqr_norm", "tile = [ 3, 11, 13 ]; " SAME1},
+    {"kcf_sqr_norm", "tile = [ 2, 4, 7 ]; " SAME1},
+    {"kcf_sqr_norm", "tile = [ 1, 1, 1 ]; " SAME1},
+    {"kcf_sum_channels", "tile = [ 4, 7 ]; " SAME1},
+    {"noop", "tiles = 1; compute: { };"},
+    {"vector_increment", "tile = [ 300 ]; " VECTOR},
+    {"vector_sum", "tile = [ 300 ]; " VECTOR},
+    {"vector_sum", "tile = [ 77 ]; " VECTOR},
+    {"vector_sum", "tile = [ 1001 ]; " VECTOR},
+    {"walk", "tile = [ 33 ]; args: { walkers = 100; steps = 40; }; "
+             "arrays: { vector = \"v\"; out = \"new\"; };"},
+};
+
+START_TEST(lanes_give_the_references_bits) {
+  static const unsigned lane_counts[] = {1, 5, 32, MOST_LANES};
+  prem_schedule *schedule = schedule_from_text(
+      text("version = 1; name = \"lanes\"; platform: { blocks = 1; };\narrays = ( %s );\n"
+           "tasks = ( { name = \"k\"; blocks = 1; kernel = \"%s\"; %s } );\n",
+           arrays_text, cases[_i].kernel, cases[_i].settings));
+  for (size_t l = 0; l < sizeof lane_counts / sizeof *lane_counts; ++l)
+    if (schedule->tasks[0].tile_count * (int32_t)lane_counts[l] < 6000)
+      assert_parity(schedule, lane_counts[l]);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(every_kernel_has_a_case) {
+  const prem_registry *registry = prem_registry_builtin();
+  for (int32_t k = 0; k < registry->count; ++k) {
+    bool found = false;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c)
+      found = found || strcmp(cases[c].kernel, registry->kernels[k]->name) == 0;
+    ck_assert_msg(found, "kernel %s is not tried", registry->kernels[k]->name);
+  }
+}
+END_TEST
+
+int main(void) {
+  TCase *lanes = tcase_create("lanes");
+  tcase_set_timeout(lanes, 240);
+  tcase_add_loop_test(lanes, lanes_give_the_references_bits, 0,
+                      (int)(sizeof cases / sizeof *cases));
+  tcase_add_test(lanes, every_kernel_has_a_case);
+  Suite *suite = suite_create("device_code");
+  suite_add_tcase(suite, lanes);
+  return run_suite(suite);
+}

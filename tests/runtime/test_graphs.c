@@ -1,0 +1,180 @@
+/* Random task graphs, made ready as a user does it: in the simulator their times are those of the
+ * plan, on the CPU their outputs are right; and the judge of times finds what is wrong. */
+/* ctest: threads */
+#include "tests/common/graph_times.h"
+#include "tests/common/running.h"
+
+static graph_setting setting_on(const char *backend, graph_bounds bounds) {
+  graph_setting setting = {
+      .backend = prem_backend_find(backend), .bounds = bounds, .seed = 1, .seconds = 60};
+  ck_assert_int_eq(prem_backend_probe(setting.backend, &setting.machine, NULL), PREM_OK);
+  return setting;
+}
+
+START_TEST(the_simulator_keeps_the_plan) {
+  graph_setting setting = setting_on(
+      "sim",
+      (graph_bounds){.sms = 132, .blocks = 132, .most_elements = 1 << 15, .period_ns = 1024000});
+  setting.graphs = 60;
+  setting.runs = 1;
+  graph_totals totals = graphs_run(&setting);
+  graphs_print(&setting, &totals);
+  ck_assert(graphs_judge(&totals, &graph_limits_exact));
+  ck_assert_int_eq(totals.graphs, setting.graphs);
+  ck_assert_int_gt(totals.periodic, 0);
+  ck_assert_int_gt(totals.releases, 0);
+  ck_assert_int_eq(totals.job_late_max_ns, 0);
+  const graph_ratios *to_plan = &totals.ratios[GRAPH_RATIO_TT_PLAN];
+  ck_assert_int_eq(to_plan->count, totals.graphs - totals.periodic);
+  for (int32_t i = 0; i < to_plan->count; ++i)
+    ck_assert_double_eq(to_plan->list[i], 1);
+  graph_totals_free(&totals);
+}
+END_TEST
+
+/* Its times are the operating system's. */
+START_TEST(the_cpu_makes_right_outputs) {
+  graph_setting setting =
+      setting_on("cpu", (graph_bounds){.blocks = 4, .most_elements = 4096, .period_ns = 20000000});
+  setting.graphs = 4;
+  setting.seed = 5;
+  setting.profiled = setting.runs = 2;
+  graph_totals totals = graphs_run(&setting);
+  graphs_print(&setting, &totals);
+  ck_assert_int_eq(totals.failed, 0);
+  ck_assert_int_ge(totals.graphs, setting.graphs / 2);
+  graph_totals_free(&totals);
+}
+END_TEST
+
+/* ---- what is drawn --------------------------------------------------------------------------- */
+
+static const graph_bounds drawn = {
+    .sms = 132, .blocks = 132, .most_elements = 1 << 17, .period_ns = 204800};
+
+START_TEST(every_kernel_is_drawn) {
+  bool seen[GRAPH_KERNELS] = {false};
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    const random_graph graph = random_graph_draw(seed, drawn);
+    for (int32_t t = 0; t < graph.task_count; ++t)
+      seen[graph.tasks[t].kernel - graph_kernels] = true;
+  }
+  for (int32_t k = 0; k < GRAPH_KERNELS; ++k)
+    ck_assert_msg(seen[k] && prem_registry_find(prem_registry_builtin(), graph_kernels[k].name),
+                  "%s", graph_kernels[k].name);
+}
+END_TEST
+
+START_TEST(graphs_are_of_all_kinds) {
+  int levels[GRAPH_LEVELS + 1] = {0}, relations[3] = {0}, buffers[4] = {0};
+  int forks = 0, joins = 0, shared = 0, all_blocks = 0;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    const random_graph graph = random_graph_draw(seed, drawn);
+    int followers[GRAPH_TASKS] = {0};
+    ++levels[graph.level_count];
+    ++buffers[graph.buffers];
+    for (int32_t t = 0; t < graph.task_count; ++t) {
+      const graph_task *task = &graph.tasks[t];
+      int follows = 0;
+      for (int32_t before = 0; before < t; ++before) {
+        const graph_task *other = &graph.tasks[before];
+        follows += task->follows[before];
+        followers[before] += task->follows[before];
+        shared += task->first_block < other->first_block + other->block_count &&
+                  other->first_block < task->first_block + task->block_count;
+      }
+      ck_assert(follows > 0 || task->level == 0);
+      joins += follows > 1;
+      all_blocks += task->block_count == 132;
+      ++relations[(task->tiles >= task->block_count) + (task->tiles > task->block_count)];
+    }
+    for (int32_t t = 0; t < graph.task_count; ++t)
+      forks += followers[t] > 1;
+  }
+  for (int level = 1; level <= GRAPH_LEVELS; ++level)
+    ck_assert_int_gt(levels[level], 10);
+  for (int i = 0; i < 3; ++i) {
+    ck_assert_int_gt(relations[i], 50);
+    ck_assert_int_gt(buffers[i + 1], 20);
+  }
+  ck_assert_int_gt(forks, 50);
+  ck_assert_int_gt(joins, 50);
+  ck_assert_int_gt(shared, 50);
+  ck_assert_int_gt(all_blocks, 50);
+}
+END_TEST
+
+/* ---- the judge ------------------------------------------------------------------------------- */
+
+static graph_totals good_totals(void) {
+  return (graph_totals){.graphs = 1, .phases = 1000000, .releases = 1000000, .jobs = 10000};
+}
+
+START_TEST(the_judge_finds_what_is_wrong) {
+  const graph_limits *limits = &graph_limits_measured;
+  graph_totals totals = good_totals();
+  ck_assert(graphs_judge(&totals, limits));
+  ck_assert(graphs_judge(&totals, &graph_limits_exact));
+  totals.overruns = 10;
+  ck_assert(graphs_judge(&totals, limits));
+  ck_assert(!graphs_judge(&totals, &graph_limits_exact));
+  totals.overruns = 11;
+  ck_assert(!graphs_judge(&totals, limits));
+
+  totals = good_totals();
+  totals.late = totals.by_cause[PREM_CAUSE_JOB] = 100;
+  ck_assert(graphs_judge(&totals, limits));
+  totals.late = totals.by_cause[PREM_CAUSE_JOB] = 101;
+  ck_assert(!graphs_judge(&totals, limits));
+
+  totals = good_totals();
+  totals.late = totals.by_cause[PREM_CAUSE_EXECUTOR] = 11;
+  ck_assert(!graphs_judge(&totals, limits));
+  totals.by_cause[PREM_CAUSE_EXECUTOR] = 0; /* nor any other: one that is not known */
+  ck_assert(!graphs_judge(&totals, limits));
+
+  totals = good_totals();
+  totals.jobs_late = 11;
+  ck_assert(!graphs_judge(&totals, limits));
+
+  totals = good_totals();
+  totals.failed = 1;
+  ck_assert(!graphs_judge(&totals, limits));
+}
+END_TEST
+
+/* Windows shorter than what the phases take: what a plan for another machine would be. */
+START_TEST(a_plan_too_short_is_seen) {
+  graph_totals totals = {.lateness_max_ns = INT64_MIN, .job_late_max_ns = INT64_MIN};
+  graph_setting setting =
+      setting_on("cpu", (graph_bounds){.blocks = 4, .most_elements = 4096, .period_ns = 20000000});
+  setting.runs = 2;
+  for (uint64_t seed = 1; seed <= 4; ++seed)
+    ck_assert(graph_from_seed(&setting, seed, "/tmp/ttprem-graph-too-short.cfg", &totals));
+  ck_assert_int_eq(totals.failed, 0);
+  ck_assert_int_gt(totals.overruns, 0);
+  ck_assert_int_gt(totals.late, 0);
+  ck_assert_int_gt(totals.jobs_late, 0);
+  ck_assert(!graphs_judge(&totals, &graph_limits_measured));
+  graph_totals_free(&totals);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("graphs");
+  TCase *runs = tcase_create("runs");
+  tcase_set_timeout(runs, 100);
+  tcase_add_test(runs, the_simulator_keeps_the_plan);
+  tcase_add_test(runs, the_cpu_makes_right_outputs);
+  suite_add_tcase(suite, runs);
+  TCase *draws = tcase_create("draws");
+  tcase_add_test(draws, every_kernel_is_drawn);
+  tcase_add_test(draws, graphs_are_of_all_kinds);
+  suite_add_tcase(suite, draws);
+  TCase *judge = tcase_create("judge");
+  tcase_set_timeout(judge, 240);
+  tcase_add_test(judge, the_judge_finds_what_is_wrong);
+  tcase_add_test(judge, a_plan_too_short_is_seen);
+  suite_add_tcase(suite, judge);
+  return run_suite(suite);
+}

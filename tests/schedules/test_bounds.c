@@ -1,0 +1,261 @@
+/* Lower bounds: by hand, and against every plan of tiny sets. */
+#include "schedules/planner/proof/bounds.h"
+#include "schedules/planner/proof/explain.h"
+#include "schedules/planner/proof/rules.h"
+#include "tests/common/brute_force.h"
+#include "tests/common/planted.h"
+
+static int64_t bound_of(const prem_schedule *schedule) {
+  prem_planning planning = {
+      .schedule = schedule, .grid_ns = schedule->platform.clock_step_ns, .policy = "auto"};
+  int64_t bound_ns = -1;
+  if (prem_planning_lower_bound(&planning, &bound_ns))
+    prem_planning_raise_bound(&planning, INT64_MAX, NULL, &bound_ns);
+  return bound_ns;
+}
+
+static void assert_bound(const char *platform, const char *tasks, int64_t expected_ns) {
+  prem_schedule *schedule = schedule_from_text(
+      text("version = 1; name = \"t\"; platform: { %s }; tasks = ( %s );", platform, tasks));
+  ck_assert_int_eq(bound_of(schedule), expected_ns);
+  prem_schedule_free(schedule);
+}
+
+/* ---- by hand -------------------------------------------------------------------------------- */
+
+static const char *task(const char *name, int block, int prefetch_ns, int compute_ns,
+                        const char *more) {
+  return text("{ name = \"%s\"; kernel = \"none\"; blocks = [ %d ]; tiles = 1;"
+              " prefetch: { wcet_ns = %dL; }; compute: { wcet_ns = %dL; }; %s }",
+              name, block, prefetch_ns, compute_ns, more);
+}
+
+START_TEST(the_critical_path_counts_lags) {
+  assert_bound("blocks = 2;",
+               text("%s, %s", task("a", 0, 5, 10, ""),
+                    task("b", 1, 4, 20, "after = ( { task = \"a\"; lag_ns = 3L; } );")),
+               5 + 10 + 3 + 4 + 20);
+}
+END_TEST
+
+START_TEST(the_memory_is_loaded_between_heads_and_tails) {
+  /* a goes first or last: 2 + 30 + 8, or */
+  assert_bound("blocks = 3;",
+               text("%s, %s, %s", task("a", 0, 10, 7, "release_ns = 2L;"),
+                    task("b", 1, 10, 8, "release_ns = 3L;"),
+                    task("c", 2, 10, 9, "release_ns = 4L;")),
+               3 + 30 + 7);
+}
+END_TEST
+
+START_TEST(a_block_with_one_buffer_holds_whole_tiles) {
+  assert_bound("blocks = 1; resources = ( { name = \"memory\"; capacity = 2; } );",
+               text("%s, %s", task("a", 0, 10, 7, ""), task("b", 0, 10, 8, "")), 35);
+  assert_bound("blocks = 1; buffers = 2; resources = ( { name = \"memory\"; capacity = 2; } );",
+               text("%s, %s", task("a", 0, 10, 7, ""), task("b", 0, 10, 8, "")), 27);
+}
+END_TEST
+
+START_TEST(a_gang_fetches_once) {
+  const char *gang = "{ name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 4;"
+                     " prefetch: { wcet_ns = 10L; }; }";
+  assert_bound("blocks = 2; resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; } );",
+               gang, 20);
+  assert_bound("blocks = 2;", gang, 40);
+}
+END_TEST
+
+START_TEST(a_chain_needs_no_guards_and_no_grid_inside) {
+  assert_bound("blocks = 1; guard_ns = 3L; clock_step_ns = 4L;", task("a", 0, 5, 6, ""), 12);
+}
+END_TEST
+
+/* The memory cannot fetch for both blocks at once: only the order of equal tiles proves it fast. */
+START_TEST(equal_tiles_are_taken_in_order) {
+  assert_bound("blocks = 2;",
+               "{ name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 8;"
+               " prefetch: { wcet_ns = 1000L; }; compute: { wcet_ns = 3000L; };"
+               " writeback: { wcet_ns = 500L; }; }",
+               19500);
+}
+END_TEST
+
+START_TEST(small_sets_are_reasoned_about) {
+  /* 9 of 2 in time would fit into 5, but all three are on in [2, 3) then */
+  const char *fetch = "{ name = \"%s\"; kernel = \"none\"; blocks = [ %d ]; tiles = 1;"
+                      " prefetch: { wcet_ns = 3L; }; }";
+  assert_bound("blocks = 3; resources = ( { name = \"memory\"; capacity = 2; } );",
+               text("%s, %s, %s", text(fetch, "a", 0), text(fetch, "b", 1), text(fetch, "c", 2)),
+               6);
+}
+END_TEST
+
+/* Two times of 2^62 each: their sum is no time, and no number of nanoseconds below 0 either. */
+START_TEST(sums_of_the_longest_times_are_not_served) {
+  static const char *const sets[] = {
+      "platform: { blocks = 2; }; tasks = ("
+      " { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+      "   compute: { wcet_ns = 4611686018427387904L; }; },"
+      " { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; compute: { wcet_ns = 1L; };"
+      "   after = ( { task = \"a\"; lag_ns = 4611686018427387904L; } ); } );",
+      "platform: { blocks = 1; guard_ns = 4611686018427387904L; }; tasks = ("
+      " { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
+      "   compute: { wcet_ns = 4611686018427387904L; }; } );"};
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; ++i) {
+    prem_schedule *schedule = schedule_from_text(text("version = 1; name = \"t\"; %s", sets[i]));
+    prem_planning planning = {.schedule = schedule, .grid_ns = 1, .policy = "auto"};
+    for (int relaxed = 0; relaxed < 2; ++relaxed) {
+      prem_rules rules;
+      ck_assert_int_eq(prem_rules_build(&planning, relaxed, NULL, INT32_MAX, &rules),
+                       PREM_ERR_UNAVAILABLE);
+    }
+    prem_schedule_free(schedule);
+  }
+}
+END_TEST
+
+START_TEST(periods_have_no_makespan) {
+  assert_bound("blocks = 1;", task("a", 0, 5, 6, "period_ns = 100L;"), -1);
+}
+END_TEST
+
+START_TEST(deadlines_that_cannot_be_met_end_the_reasoning) {
+  assert_bound("blocks = 1;", task("a", 0, 5, 6, "deadline_ns = 10L;"), 11);
+}
+END_TEST
+
+/* ---- against plans -------------------------------------------------------------------------- */
+
+enum { TINY_SETS = 60 };
+
+START_TEST(no_legal_plan_is_shorter) {
+  int tight = 0;
+  for (uint32_t seed = 0; seed < TINY_SETS; ++seed) {
+    const char *source = tiny_set(seed, false);
+    prem_schedule *schedule = schedule_from_text(source);
+    int64_t bound_ns = bound_of(schedule), step_ns = schedule->platform.clock_step_ns;
+    ck_assert_int_gt(bound_ns, 0);
+    if (brute_plan_exists(schedule, bound_ns - step_ns))
+      ck_abort_msg("a plan is shorter than %d:\n%s", (int)bound_ns, source);
+    tight += brute_plan_exists(schedule, bound_ns);
+    prem_schedule_free(schedule);
+  }
+  ck_assert_int_ge(tight, TINY_SETS / 2);
+}
+END_TEST
+
+START_TEST(a_full_channel_is_its_own_bound) {
+  enum { TILES = 400, BLOCKS = 12 };
+  static planted_tile tiles[TILES];
+  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    int64_t optimum_ns = planted_draw(tiles, TILES, BLOCKS, seed);
+    strcpy(path, "/tmp/ttprem-test-XXXXXX.cfg");
+    FILE *file = fdopen(mkstemps(path, 4), "w");
+    planted_print(file, tiles, TILES, BLOCKS, seed);
+    fclose(file);
+    prem_schedule *schedule = NULL;
+    ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, NULL), PREM_OK);
+    unlink(path);
+    ck_assert_int_eq(bound_of(schedule), optimum_ns);
+    prem_schedule_free(schedule);
+  }
+}
+END_TEST
+
+/* ---- why there is no plan ------------------------------------------------------------------- */
+
+static bool explain(const char *source, char *line, size_t bytes) {
+  prem_schedule *schedule = schedule_from_text(source);
+  prem_diag *diag = prem_diag_new();
+  prem_planning planning = {.schedule = schedule, .grid_ns = 1, .policy = "auto", .diag = diag};
+  bool proven = prem_planning_explain(&planning, INT64_C(5000000000), NULL);
+  ck_assert_int_eq((int)prem_diag_count(diag), proven);
+  ck_assert_int_eq(prem_diag_has(diag, 43), proven);
+  if (proven)
+    prem_problem_format(prem_diag_at(diag, 0), line, bytes);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+  return proven;
+}
+
+static void assert_explained(const char *words, const char *bad, const char *good) {
+  char line[4096] = "";
+  ck_assert(explain(bad, line, sizeof line));
+  if (!strstr(line, words))
+    ck_abort_msg("expected ...%s..., not\n%s", words, line);
+  ck_assert(!explain(good, line, sizeof line));
+}
+
+/* Beside fetches of other tasks at [8, 10) and [14, 16): a long one, and one that matters not. */
+static const char *gaps(int long_ns) {
+  const char *fetch = "{ name = \"%s\"; kernel = \"none\"; blocks = [ %d ]; tiles = 1;"
+                      " release_ns = %dL; deadline_ns = %dL; prefetch: { wcet_ns = %dL; }; }";
+  return text("version = 1; name = \"t\"; platform: { blocks = 4; }; tasks = ( %s, %s, %s, %s );",
+              text(fetch, "long", 0, 0, 20, long_ns), text(fetch, "s", 1, 8, 2, 2),
+              text(fetch, "u", 2, 14, 2, 2), text(fetch, "idle", 3, 0, 400, 1));
+}
+
+START_TEST(no_order_is_left) {
+  assert_explained("tasks 'long', 's', 'u' cannot all be in time beside each other on 'memory'",
+                   gaps(9), gaps(8));
+}
+END_TEST
+
+static const char *due(int a_ns, int b_ns) {
+  return text("version = 1; name = \"t\"; platform: { blocks = 3; }; tasks = ( %s, %s, %s );",
+              task("a", 0, 20, 1, text("deadline_ns = %dL;", a_ns)),
+              task("b", 1, 25, 1, text("deadline_ns = %dL;", b_ns)),
+              task("other", 2, 25, 1, "deadline_ns = 400L;"));
+}
+
+START_TEST(a_resource_is_asked_for_too_much) {
+  assert_explained("'memory' has 44 ns in [0, 44), where tasks 'a', 'b' need 45 of it", due(45, 45),
+                   due(46, 46));
+}
+END_TEST
+
+static const char *followed(int deadline_ns) {
+  return text(
+      "version = 1; name = \"t\"; platform: { blocks = 3; }; tasks = ( %s, %s, %s );",
+      task("a", 0, 20, 1, ""),
+      task("b", 1, 25, 1, text("deadline_ns = %dL; after = ( { task = \"a\"; } );", deadline_ns)),
+      task("other", 2, 25, 1, "deadline_ns = 400L;"));
+}
+
+START_TEST(a_path_leaves_no_time) {
+  assert_explained("even if nothing else runs than 'a', 'b': the compute of tile 0, job 0, cannot "
+                   "start before 46 ns and must start by 45",
+                   followed(46), followed(47));
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("bounds");
+  TCase *by_hand = tcase_create("by hand"), *plans = tcase_create("against plans"),
+        *why = tcase_create("why there is no plan");
+  tcase_add_test(by_hand, the_critical_path_counts_lags);
+  tcase_add_test(by_hand, the_memory_is_loaded_between_heads_and_tails);
+  tcase_add_test(by_hand, a_block_with_one_buffer_holds_whole_tiles);
+  tcase_add_test(by_hand, a_gang_fetches_once);
+  tcase_add_test(by_hand, a_chain_needs_no_guards_and_no_grid_inside);
+  tcase_add_test(by_hand, equal_tiles_are_taken_in_order);
+  tcase_add_test(by_hand, small_sets_are_reasoned_about);
+  tcase_add_test(by_hand, sums_of_the_longest_times_are_not_served);
+  tcase_add_test(by_hand, periods_have_no_makespan);
+  tcase_add_test(by_hand, deadlines_that_cannot_be_met_end_the_reasoning);
+  tcase_add_test(plans, no_legal_plan_is_shorter);
+  tcase_add_test(plans, a_full_channel_is_its_own_bound);
+  tcase_add_test(why, no_order_is_left);
+  tcase_add_test(why, a_resource_is_asked_for_too_much);
+  tcase_add_test(why, a_path_leaves_no_time);
+  tcase_set_timeout(plans, 240);
+  suite_add_tcase(suite, by_hand);
+  suite_add_tcase(suite, plans);
+  suite_add_tcase(suite, why);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,105 @@
+/* The checker: time between jobs that share an array, each case with its legal twin. */
+#include "tests/common/sharing.h"
+#include "tests/common/verdict.h"
+
+/* The reader ends at 70; the next hyperperiod's writeback comes 20 behind its start. */
+static const char *one_shot(int hyperperiod, int precedence) {
+  return sharing(
+      text("precedence_ns = %dL;", precedence), "", "after = ( { task = \"w\"; } );",
+      text("plan: { hyperperiod_ns = %dL; runs = ("
+           "{ task = \"w\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
+           " start_ns = 0L; },"
+           "{ task = \"r\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
+           " start_ns = 70L; } ); };",
+           hyperperiod));
+}
+
+START_TEST(the_next_hyperperiod_writes_too_early) {
+  assert_legal(one_shot(100, 20));
+  assert_twins(40,
+               "writeback of 'w' tile 0 on block 0 starts at 20, 20 ns after a job of 'r' ends (in "
+               "the hyperperiod before), which uses array 'y' as well: the gap must be "
+               "precedence_ns = 21 at least: plan again",
+               one_shot(100, 21), one_shot(101, 21));
+}
+END_TEST
+
+/* Two frames in 200; the reader follows the first one. The second one's writeback is at 120. */
+static const char *periodic(int reader_start, int precedence) {
+  return sharing(
+      text("precedence_ns = %dL; resources = ( { name = \"memory\"; capacity = 2; } );",
+           precedence),
+      "period_ns = 100L;",
+      "period_ns = 200L; after = ( { task = \"w\"; instance = \"latest\"; } );",
+      text("plan: { hyperperiod_ns = 200L; runs = ("
+           "{ task = \"w\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
+           " start_ns = 0L; jobs = 2; },"
+           "{ task = \"r\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
+           " start_ns = %dL; } ); };",
+           reader_start));
+}
+
+START_TEST(a_writer_is_told_of_the_reader_before_it) {
+  assert_twins(40,
+               "writeback of 'w' job 1 tile 0 on block 0 starts at 120, 4 ns after a job of 'r' "
+               "ends, which uses array 'y' as well: the gap must be precedence_ns = 5 at least",
+               periodic(86, 5), periodic(85, 5));
+  assert_refused(40, "0 ns after a job of 'r' ends", periodic(90, 5));
+  assert_legal(periodic(91, 5)); /* they are at work at the same time: nobody waits */
+  assert_legal(periodic(90, 0));
+}
+END_TEST
+
+START_TEST(a_reader_is_told_of_a_writer_that_it_does_not_follow) {
+  /* the reader follows the frame from 0 on; it is told of the second one, which ends at 130 */
+  assert_twins(40, "prefetch of 'r' tile 0 on block 1 starts at 134, 4 ns after a job of 'w' ends",
+               periodic(134, 5), periodic(135, 5));
+  assert_legal(periodic(129, 5));
+}
+END_TEST
+
+START_TEST(what_after_says_is_said_once) {
+  prem_diag *diag = verdict_on(periodic(34, 5));
+  assert_says(diag, 40,
+              "prefetch of 'r' tile 0 on block 1 starts at 34, 4 ns after the job of 'w'");
+  ck_assert_uint_eq(prem_diag_errors(diag), 1);
+  prem_diag_free(diag);
+}
+END_TEST
+
+START_TEST(the_machine_may_take_longer) {
+  prem_machine gpu = {.name = "far GPU", .precedence_ns = 6};
+  judged_on = &gpu;
+  assert_twins(40, "precedence_ns = 6 (what telling a successor takes on far GPU) at least",
+               periodic(85, 5), periodic(84, 5));
+}
+END_TEST
+
+START_TEST(arrays_that_nobody_writes_tie_nobody) {
+  assert_legal(text("version = 1; name = \"t\"; platform: { blocks = 2; precedence_ns = 5L; };"
+                    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; } );"
+                    "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; copies = 2; blocks = "
+                    "1; tile = [ 64 ];"
+                    "    arrays: { in = \"x\"; out = \"new\"; }; prefetch: { wcet_ns = 10L; };"
+                    "    compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; }; } );"
+                    "plan: { hyperperiod_ns = 60L; runs = ("
+                    "{ task = \"a.0\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" "
+                    "]; start_ns = 0L; },"
+                    "{ task = \"a.1\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" "
+                    "]; start_ns = 30L; "
+                    "} ); };"));
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("check_data");
+  TCase *tests = tcase_create("arrays");
+  tcase_add_test(tests, the_next_hyperperiod_writes_too_early);
+  tcase_add_test(tests, a_writer_is_told_of_the_reader_before_it);
+  tcase_add_test(tests, a_reader_is_told_of_a_writer_that_it_does_not_follow);
+  tcase_add_test(tests, what_after_says_is_said_once);
+  tcase_add_test(tests, the_machine_may_take_longer);
+  tcase_add_test(tests, arrays_that_nobody_writes_tie_nobody);
+  suite_add_tcase(suite, tests);
+  return run_suite(suite);
+}

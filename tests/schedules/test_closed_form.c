@@ -1,0 +1,406 @@
+/* The thesis's four schedules against its formulas, written out once more; what they refuse. */
+#include "tests/common/running.h"
+
+/* The thesis's setting, abstract: four kernels of two blocks, 512 tiles on each block. */
+enum { NK = 4, NB = 2, ROUNDS = 512 };
+enum { T_PF = 1781, T_C = 506, T_WB = 421, TILE = T_PF + T_C + T_WB, WU = 10000 };
+
+static const char *policy_file(const char *platform, const char *tasks, const char *policy) {
+  return text("version = 1; name = \"t\"; platform: { blocks = 16; %s };\ntasks = ( %s );\n"
+              "policy: { %s };",
+              platform, tasks, policy);
+}
+
+static const char phases[] = "prefetch: { wcet_ns = 1781L; }; compute: { wcet_ns = 506L; };"
+                             " writeback: { wcet_ns = 421L; };";
+
+static const char *thesis_tasks(void) {
+  return text("{ name = \"conv\"; copies = 4; kernel = \"none\"; blocks = 2; tiles = 1024; %s }",
+              phases);
+}
+
+static prem_plan *make_plan(const prem_schedule *schedule) {
+  prem_diag *diag = prem_diag_new();
+  prem_plan *plan = NULL;
+  if (prem_plan_make(schedule, NULL, NULL, &plan, diag) != PREM_OK)
+    abort_with("plan", diag);
+  prem_diag_free(diag);
+  return plan;
+}
+
+/* What the formulas say of one phase of one tile. */
+typedef int64_t (*formula)(int64_t k, int64_t b, int64_t n, prem_phase phase);
+
+static void assert_formula(const char *policy, formula expected, int64_t hyperperiod_ns) {
+  prem_schedule *schedule = schedule_from_text(
+      policy_file("resources = ( { name = \"memory\"; capacity = 8; } );", thesis_tasks(), policy));
+  prem_plan *plan = make_plan(schedule);
+  ck_assert_int_eq(plan->hyperperiod_ns, hyperperiod_ns);
+  prem_slot *slots;
+  int64_t count, warmup = 0, judged = 0;
+  ck_assert_int_eq(prem_plan_expand(schedule, plan, &slots, &count, NULL), PREM_OK);
+  ck_assert_int_eq(count, NK * NB * ROUNDS * 3);
+  for (int64_t i = 0; i < count; ++i) {
+    const prem_slot *slot = &slots[i];
+    int64_t b = slot->tile % NB, n = slot->tile / NB;
+    ck_assert_int_eq(slot->block, slot->task * NB + b);
+    if (slot->flags & PREM_SLOT_WARMUP) {
+      ck_assert_int_eq(n, 0);
+      ++warmup;
+      continue;
+    }
+    ck_assert_int_ge(n, 1);
+    ck_assert_int_eq(slot->start_ns, expected(slot->task, b, n, (prem_phase)slot->phase));
+    ++judged;
+  }
+  ck_assert_int_eq(warmup, NK * NB * 3);
+  ck_assert_int_eq(judged, NK * NB * (ROUNDS - 1) * 3);
+  free(slots);
+  prem_schedule_set_plan(schedule, plan);
+  assert_checked(schedule);
+  prem_schedule_free(schedule);
+}
+
+static int64_t behind(prem_phase phase) {
+  return phase == PREM_PREFETCH ? 0 : phase == PREM_COMPUTE ? T_PF : T_PF + T_C;
+}
+
+/* ---- the four ------------------------------------------------------------------------------- */
+
+static int64_t tile_kernelwise(int64_t k, int64_t b, int64_t n, prem_phase phase) {
+  (void)b;
+  return WU + (n - 1) * (NK * 1300) + k * 1300 + behind(phase);
+}
+
+START_TEST(whole_tiles_kernel_by_kernel) {
+  assert_formula("use = \"tile_kernelwise\"; prefetch_offset_ns = 1300L; warmup_tiles = 1;"
+                 " warmup_ns = 10000L;",
+                 tile_kernelwise, 2668608);
+}
+END_TEST
+
+static int64_t tile_kernelwise_1400(int64_t k, int64_t b, int64_t n, prem_phase phase) {
+  (void)b;
+  return WU + (n - 1) * (NK * 1400) + k * 1400 + behind(phase);
+}
+
+START_TEST(whole_tiles_at_the_other_offset) {
+  assert_formula("use = \"tile_kernelwise\"; prefetch_offset_ns = 1400L; warmup_tiles = 1;"
+                 " warmup_ns = 10000L;",
+                 tile_kernelwise_1400, WU + 510 * 5600 + 3 * 1400 + TILE);
+}
+END_TEST
+
+static int64_t tile_blockwise(int64_t k, int64_t b, int64_t n, prem_phase phase) {
+  return WU + (n - 1) * (NK * NB * 3000) + (k * NB + b) * 3000 + behind(phase);
+}
+
+START_TEST(whole_tiles_block_by_block) {
+  assert_formula("use = \"tile_blockwise\"; prefetch_offset_ns = 3000L; warmup_tiles = 1;"
+                 " warmup_ns = 10000L;",
+                 tile_blockwise, WU + 510 * 24000 + 7 * 3000 + TILE);
+}
+END_TEST
+
+static int64_t phase_formula(int64_t place, int64_t places, int64_t n, prem_phase phase,
+                             int64_t writeback_offset_ns) {
+  int64_t first_writeback = (places - 1) * 3000 + T_PF + T_C;
+  int64_t cycle = first_writeback + (places - 1) * writeback_offset_ns + T_WB;
+  int64_t round = WU + (n - 1) * cycle;
+  if (phase == PREM_WRITEBACK)
+    return round + first_writeback + place * writeback_offset_ns;
+  return round + place * 3000 + behind(phase);
+}
+
+static int64_t phase_kernelwise(int64_t k, int64_t b, int64_t n, prem_phase phase) {
+  (void)b;
+  return phase_formula(k, NK, n, phase, 3000);
+}
+
+START_TEST(phases_kernel_by_kernel) {
+  assert_formula("use = \"phase_kernelwise\"; prefetch_offset_ns = 3000L;"
+                 " writeback_offset_ns = 3000L; warmup_tiles = 1; warmup_ns = 10000L;",
+                 phase_kernelwise, WU + 511 * (11287 + 9000 + 421));
+}
+END_TEST
+
+static int64_t phase_blockwise(int64_t k, int64_t b, int64_t n, prem_phase phase) {
+  return phase_formula(k * NB + b, NK * NB, n, phase, 1000);
+}
+
+START_TEST(phases_block_by_block) {
+  assert_formula("use = \"phase_blockwise\"; prefetch_offset_ns = 3000L;"
+                 " writeback_offset_ns = 1000L; warmup_tiles = 1; warmup_ns = 10000L;",
+                 phase_blockwise, WU + 511 * (23287 + 7000 + 421));
+}
+END_TEST
+
+/* ---- what the formulas leave open ----------------------------------------------------------- */
+
+static prem_slot start_of(const prem_schedule *schedule, const prem_plan *plan, int32_t task,
+                          int32_t tile, prem_phase phase) {
+  prem_slot *slots, found = {.task = -1};
+  int64_t count;
+  ck_assert_int_eq(prem_plan_expand(schedule, plan, &slots, &count, NULL), PREM_OK);
+  for (int64_t i = 0; i < count; ++i)
+    if (slots[i].task == task && slots[i].tile == tile && slots[i].phase == phase)
+      found = slots[i];
+  free(slots);
+  ck_assert_int_eq(found.task, task);
+  return found;
+}
+
+static const char *two_tasks(const char *more) {
+  return text("{ name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 6; %s %s },"
+              "{ name = \"b\"; kernel = \"none\"; blocks = 2; tiles = 6; %s }",
+              phases, more, phases);
+}
+
+START_TEST(without_warmup_the_first_tile_has_a_start) {
+  prem_schedule *schedule = schedule_from_text(policy_file(
+      "resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; } );", two_tasks(""),
+      "use = \"tile_kernelwise\"; prefetch_offset_ns = 3000L;"
+      " warmup_ns = 700L;"));
+  prem_plan *plan = make_plan(schedule);
+  ck_assert_int_eq(start_of(schedule, plan, 0, 0, PREM_PREFETCH).start_ns, 700);
+  ck_assert_int_eq(start_of(schedule, plan, 1, 0, PREM_PREFETCH).start_ns, 3700);
+  ck_assert_int_eq(start_of(schedule, plan, 1, 5, PREM_PREFETCH).start_ns, 700 + 3000 + 2 * 6000);
+  ck_assert_int_eq(start_of(schedule, plan, 0, 2, PREM_COMPUTE).flags, PREM_SLOT_CHAINED);
+  prem_schedule_set_plan(schedule, plan);
+  assert_checked(schedule);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(a_cycle_is_one_tile_at_least) {
+  prem_schedule *schedule = schedule_from_text(
+      policy_file("guard_ns = 10L; resources = ( { name = \"memory\"; capacity = 9; } );",
+                  two_tasks(""), "use = \"tile_kernelwise\"; prefetch_offset_ns = 100L;"));
+  prem_plan *plan = make_plan(schedule);
+  ck_assert_int_eq(start_of(schedule, plan, 1, 2, PREM_PREFETCH).start_ns, 100 + TILE + 10);
+  prem_schedule_set_plan(schedule, plan);
+  assert_checked(schedule);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(offsets_not_given_are_a_phase_with_its_guard) {
+  prem_schedule *schedule = schedule_from_text(
+      policy_file("guard_ns = 19L;", two_tasks(""), "use = \"phase_blockwise\";"));
+  prem_plan *plan = make_plan(schedule);
+  ck_assert_int_eq(start_of(schedule, plan, 0, 1, PREM_PREFETCH).start_ns, 1800);
+  ck_assert_int_eq(start_of(schedule, plan, 1, 1, PREM_PREFETCH).start_ns, 5400);
+  int64_t first = start_of(schedule, plan, 0, 0, PREM_WRITEBACK).start_ns;
+  ck_assert_int_eq(first, 3 * 1800 + T_PF + T_C + 19);
+  ck_assert_int_eq(start_of(schedule, plan, 1, 1, PREM_WRITEBACK).start_ns, first + 3 * 440);
+  ck_assert_int_eq(start_of(schedule, plan, 0, 2, PREM_PREFETCH).start_ns,
+                   first + 3 * 440 + T_WB + 19);
+  prem_schedule_set_plan(schedule, plan);
+  assert_checked(schedule);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(tasks_of_different_lengths_get_the_longest_slots) {
+  prem_schedule *schedule = schedule_from_text(policy_file(
+      "resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; } );",
+      "{ name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 5; prefetch: { wcet_ns = 10L; };"
+      "  compute: { wcet_ns = 90L; }; },"
+      "{ name = \"b\"; kernel = \"none\"; blocks = 2; tiles = 5; prefetch: { wcet_ns = 40L; };"
+      "  compute: { wcet_ns = 20L; }; writeback: { wcet_ns = 5L; }; }",
+      "use = \"phase_kernelwise\";"));
+  prem_plan *plan = make_plan(schedule);
+  ck_assert_int_eq(start_of(schedule, plan, 1, 0, PREM_PREFETCH).start_ns, 40);
+  ck_assert_int_eq(start_of(schedule, plan, 1, 0, PREM_WRITEBACK).start_ns, 40 + 40 + 90 + 5);
+  /* the fifth tile is on the first block alone */
+  ck_assert_int_eq(start_of(schedule, plan, 0, 4, PREM_PREFETCH).block, 0);
+  prem_schedule_set_plan(schedule, plan);
+  assert_checked(schedule);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(more_warmup_than_tiles_leaves_nothing_to_plan) {
+  prem_schedule *schedule = schedule_from_text(policy_file(
+      "", two_tasks(""), "use = \"tile_kernelwise\"; warmup_tiles = 3; warmup_ns = 9000L;"));
+  prem_plan *plan = make_plan(schedule);
+  ck_assert_int_eq(plan->affine_count, 0);
+  ck_assert_int_eq(plan->hyperperiod_ns, 9000);
+  prem_plan_free(plan);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* ---- the clock grid ------------------------------------------------------------------------- */
+
+static prem_status plan_of(const char *source, prem_diag *diag) {
+  prem_schedule *schedule = schedule_from_text(source);
+  prem_plan *plan = NULL;
+  prem_status status = prem_plan_make(schedule, NULL, NULL, &plan, diag);
+  ck_assert((plan != NULL) == (status == PREM_OK));
+  prem_schedule_set_plan(schedule, plan);
+  if (plan)
+    assert_checked(schedule);
+  prem_schedule_free(schedule);
+  return status;
+}
+
+static bool mentions(const prem_diag *diag, prem_severity severity, const char *words) {
+  for (size_t i = 0; i < prem_diag_count(diag); ++i) {
+    const prem_problem *problem = prem_diag_at(diag, i);
+    if (problem->severity == severity &&
+        (strstr(problem->reason, words) || strstr(problem->key, words)))
+      return true;
+  }
+  return false;
+}
+
+static const char *on_grid(const char *align, int offset_ns) {
+  return policy_file(
+      "clock_step_ns = 32L; guard_ns = 4L; resources = ( { name = \"memory\";"
+      " capacity = 8; } );",
+      two_tasks(""),
+      text("use = \"tile_kernelwise\"; prefetch_offset_ns = %dL; %s", offset_ns, align));
+}
+
+START_TEST(offsets_off_the_grid_are_rounded_up_and_said) {
+  prem_diag *diag = prem_diag_new();
+  ck_assert_int_eq(plan_of(on_grid("", 1400), diag), PREM_OK);
+  ck_assert(mentions(diag, PREM_NOTE, "1400 ns rounded up to 1408"));
+  ck_assert(!mentions(diag, PREM_NOTE, "cycle"));
+  prem_diag_free(diag);
+  diag = prem_diag_new();
+  ck_assert_int_eq(plan_of(on_grid("", 1024), diag), PREM_OK);
+  ck_assert(!mentions(diag, PREM_NOTE, "policy.prefetch_offset_ns"));
+  ck_assert(mentions(diag, PREM_NOTE, "2712 ns rounded up to 2720"));
+  prem_diag_free(diag);
+}
+END_TEST
+
+START_TEST(exact_offsets_off_the_grid_are_refused) {
+  prem_diag *diag = prem_diag_new();
+  ck_assert_int_eq(plan_of(on_grid("align = \"exact\";", 1400), diag), PREM_ERR_INVALID);
+  ck_assert(prem_diag_has(diag, 22));
+  ck_assert(mentions(diag, PREM_ERROR, "policy.prefetch_offset_ns"));
+  prem_diag_free(diag);
+  diag = prem_diag_new();
+  ck_assert_int_eq(plan_of(on_grid("align = \"exact\";", 1408), diag), PREM_OK);
+  ck_assert_uint_eq(prem_diag_count(diag), 0);
+  prem_diag_free(diag);
+}
+END_TEST
+
+START_TEST(the_coarser_clock_counts) {
+  prem_schedule *schedule = schedule_from_text(on_grid("", 1408));
+  prem_machine machine = {.clock_step_ns = 1024};
+  prem_plan *plan;
+  ck_assert_int_eq(prem_plan_make(schedule, &machine, NULL, &plan, NULL), PREM_OK);
+  ck_assert_int_eq(plan->clock_step_ns, 1024);
+  ck_assert_int_eq(plan->affine[1].start_ns, 2048);
+  ck_assert_int_eq(plan->affine[1].step_ns, 4096);
+  prem_plan_free(plan);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* ---- refused, each with its legal twin ------------------------------------------------------ */
+
+static void assert_twins(prem_status status, const char *words, const char *bad, const char *good) {
+  prem_diag *diag = prem_diag_new();
+  ck_assert_int_eq(plan_of(bad, diag), status);
+  if (!mentions(diag, PREM_ERROR, words))
+    abort_with(words, diag);
+  prem_diag_free(diag);
+  diag = prem_diag_new();
+  if (plan_of(good, diag) != PREM_OK)
+    abort_with(words, diag);
+  prem_diag_free(diag);
+}
+
+static const char *use(const char *policy, const char *tasks) {
+  return policy_file("resources = ( { name = \"memory\"; capacity = 8; } );", tasks,
+                     text("use = \"%s\";", policy));
+}
+
+START_TEST(what_formulas_cannot_serve) {
+  assert_twins(PREM_ERR_INVALID, "it is periodic",
+               use("tile_kernelwise", two_tasks("period_ns = 1000000L;")),
+               use("auto", two_tasks("period_ns = 1000000L;")));
+  assert_twins(PREM_ERR_INVALID, "it has a release_ns",
+               use("tile_kernelwise", two_tasks("release_ns = 1L;")),
+               use("tile_kernelwise", two_tasks("release_ns = 0L;")));
+  assert_twins(PREM_ERR_INVALID, "it has `after`",
+               use("phase_kernelwise", two_tasks("after = ( { task = \"b\"; } );")),
+               use("auto", two_tasks("after = ( { task = \"b\"; } );")));
+  assert_twins(PREM_ERR_INVALID, "start together",
+               use("phase_blockwise", two_tasks("together = true;")),
+               use("phase_kernelwise", two_tasks("together = true;")));
+}
+END_TEST
+
+static const char *pair(const char *first, const char *second) {
+  return text(
+      "{ name = \"a\"; kernel = \"none\"; %s %s }, { name = \"b\"; kernel = \"none\"; %s %s }",
+      first, phases, second, phases);
+}
+
+START_TEST(kernels_that_are_not_alike) {
+  assert_twins(PREM_ERR_INVALID, "as many tiles and blocks",
+               use("tile_kernelwise", pair("blocks = 2; tiles = 6;", "blocks = 2; tiles = 7;")),
+               use("tile_kernelwise", pair("blocks = 2; tiles = 7;", "blocks = 2; tiles = 7;")));
+  assert_twins(PREM_ERR_INVALID, "shares a block",
+               use("tile_kernelwise",
+                   pair("blocks = [ 0, 1 ]; tiles = 6;", "blocks = [ 1, 2 ]; tiles = 6;")),
+               use("tile_kernelwise",
+                   pair("blocks = [ 0, 1 ]; tiles = 6;", "blocks = [ 3, 2 ]; tiles = 6;")));
+}
+END_TEST
+
+START_TEST(deadlines_that_the_formula_misses) {
+  /* b: one offset, two cycles of two offsets, one tile */
+  int end = 1781 + 2 * 2 * 1781 + TILE;
+  const char *tasks = "blocks = 2; tiles = 6;";
+  assert_twins(PREM_ERR_INFEASIBLE, "1 ns after it is due",
+               use("tile_kernelwise", pair(tasks, text("%s deadline_ns = %dL;", tasks, end - 1))),
+               use("tile_kernelwise", pair(tasks, text("%s deadline_ns = %dL;", tasks, end))));
+}
+END_TEST
+
+static const char *long_tiles(int tiles) {
+  return use("tile_kernelwise", text("{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = %d;"
+                                     " prefetch: { wcet_ns = 1000000000000000000L; }; }",
+                                     tiles));
+}
+
+START_TEST(times_that_cannot_be_added_up) {
+  assert_twins(PREM_ERR_INVALID, "does not end before 2^62", long_tiles(5), long_tiles(2));
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("closed_form");
+  TCase *formulas = tcase_create("formulas");
+  tcase_add_test(formulas, whole_tiles_kernel_by_kernel);
+  tcase_add_test(formulas, whole_tiles_at_the_other_offset);
+  tcase_add_test(formulas, whole_tiles_block_by_block);
+  tcase_add_test(formulas, phases_kernel_by_kernel);
+  tcase_add_test(formulas, phases_block_by_block);
+  tcase_add_test(formulas, without_warmup_the_first_tile_has_a_start);
+  tcase_add_test(formulas, a_cycle_is_one_tile_at_least);
+  tcase_add_test(formulas, offsets_not_given_are_a_phase_with_its_guard);
+  tcase_add_test(formulas, tasks_of_different_lengths_get_the_longest_slots);
+  tcase_add_test(formulas, more_warmup_than_tiles_leaves_nothing_to_plan);
+  suite_add_tcase(suite, formulas);
+  TCase *grid = tcase_create("grid");
+  tcase_add_test(grid, offsets_off_the_grid_are_rounded_up_and_said);
+  tcase_add_test(grid, exact_offsets_off_the_grid_are_refused);
+  tcase_add_test(grid, the_coarser_clock_counts);
+  suite_add_tcase(suite, grid);
+  TCase *refused = tcase_create("refused");
+  tcase_add_test(refused, what_formulas_cannot_serve);
+  tcase_add_test(refused, kernels_that_are_not_alike);
+  tcase_add_test(refused, deadlines_that_the_formula_misses);
+  tcase_add_test(refused, times_that_cannot_be_added_up);
+  suite_add_tcase(suite, refused);
+  return run_suite(suite);
+}

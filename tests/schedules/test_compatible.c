@@ -1,0 +1,203 @@
+/* Compatible intervals: code that gets the arrays themselves, and is at the memory from its start
+ * to its end. */
+#include "tests/common/running.h"
+#include "ttprem/ttprem_measure.h"
+
+#define PARTS                                                                                      \
+  "version = 1; name = \"t\"; platform: { blocks = 2; clock_step_ns = 1L; };"                      \
+  "arrays = ( { name = \"maze\"; type = \"f32\"; shape = [ 1000 ]; fill = \"random\"; } );"        \
+  "tasks = ( { name = \"walk\"; kernel = \"walk\"; blocks = [ 0 ]; tile = [ 4 ];"                  \
+  "  args: { walkers = 16; steps = 20; }; arrays: { vector = \"maze\"; out = \"new\"; };"          \
+  "  compute: { wcet_ns = 4000L; %s }; %s },"                                                      \
+  "  { name = \"inc\"; kernel = \"vector_increment\"; blocks = [ 1 ]; tile = [ 300 ];"             \
+  "  arrays: { in = \"maze\"; out = \"new\"; }; prefetch: { wcet_ns = 1500L; };"                   \
+  "  compute: { wcet_ns = 1000L; }; writeback: { wcet_ns = 1500L; }; } ); %s"
+
+static const char *parts(const char *of_compute, const char *of_walk, const char *more) {
+  return text(PARTS, of_compute, of_walk, more);
+}
+
+START_TEST(it_is_one_compute_that_takes_memory) {
+  prem_schedule *schedule = schedule_from_text(parts("", "", ""));
+  const prem_task *walk = &schedule->tasks[0];
+  ck_assert(!walk->phase[PREM_PREFETCH].exists && !walk->phase[PREM_WRITEBACK].exists);
+  ck_assert(walk->phase[PREM_COMPUTE].exists);
+  ck_assert_int_eq(walk->phase[PREM_COMPUTE].demand[0], 1);
+  ck_assert_int_eq(schedule->tasks[1].phase[PREM_COMPUTE].demand[0], 0);
+  ck_assert_int_eq(walk->tile_count, 4);
+  ck_assert_int_eq(prem_block_scratch_bytes(schedule, 0), 0);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+static const struct {
+  const char *more, *reason;
+} refusals[] = {
+    {"prefetch: { wcet_ns = 100L; };", "it has no prefetch; leave it out"},
+    {"writeback: { wcet_ns = 100L; };", "it has no writeback; leave it out"},
+};
+
+START_TEST(it_has_no_memory_phases) {
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *schedule = schedule_from_text_lenient(parts("", refusals[_i].more, ""), diag);
+  ck_assert_uint_eq(prem_diag_errors(diag), 1);
+  ck_assert_int_eq(prem_diag_at(diag, 0)->code, 29);
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, refusals[_i].reason));
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+END_TEST
+
+/* ---- a kernel whose windows leave its array -------------------------------------------------- */
+
+static prem_status bind_beyond(prem_bind *bind) {
+  prem_status status = prem_bind_tile(bind, 1, bind->shape[0], &bind->window[0]);
+  bind->window[0].base[3] = -1; /* a halo */
+  bind->window[0].extent[3] += 2;
+  return status;
+}
+
+static void compute_nothing(const void *params, const prem_view *views) {
+  (void)params;
+  (void)views;
+}
+
+static void reference_nothing(const void *params, const prem_array_view *arrays) {
+  (void)params;
+  (void)arrays;
+}
+
+START_TEST(its_windows_stay_in_their_arrays) {
+  static const prem_port ports[] = {{"in", PREM_IN, PREM_F32}};
+  static const prem_kernel beyond = {.name = "beyond",
+                                     .summary = "reads a halo",
+                                     .ports = ports,
+                                     .port_count = 1,
+                                     .bind = bind_beyond,
+                                     .compute = compute_nothing,
+                                     .reference = reference_nothing,
+                                     .compatible = true};
+  static const prem_kernel *const kernels[] = {&beyond};
+  static const prem_registry registry = {kernels, 1};
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *schedule = NULL;
+  ck_assert_int_eq(prem_schedule_load_text(
+                       "t",
+                       "version = 1; name = \"t\"; platform: { blocks = 1; };"
+                       "arrays = ( { name = \"a\"; type = \"f32\"; shape = [ 10 ]; } );"
+                       "tasks = ( { name = \"k\"; kernel = \"beyond\"; blocks = 1; tile = [ 5 ];"
+                       "  arrays: { in = \"a\"; }; compute: { wcet_ns = 5L; }; } );",
+                       &schedule, diag),
+                   PREM_OK);
+  ck_assert_int_eq(prem_schedule_bind(schedule, &registry, diag), PREM_ERR_INVALID);
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "reads beyond 'a'"));
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+END_TEST
+
+/* ---- plans and runs -------------------------------------------------------------------------- */
+
+/* Four walks of 4000 ns, one after the other, and increments whose first prefetch begins at the
+ * given instant: how many problems are there? All are of the same kind. */
+static size_t problems_beside(int64_t prefetch_ns) {
+  const char *plan = text(
+      "plan: { hyperperiod_ns = 100000L; clock_step_ns = 1L; runs = ("
+      "{ task = \"walk\"; phase = \"compute\"; start_ns = 0L; repeat = 4; step_ns = 4000L; },"
+      "{ task = \"inc\"; phase = \"prefetch\"; start_ns = %lldL; repeat = 4; step_ns = 10000L; },"
+      "{ task = \"inc\"; phase = \"compute\"; start_ns = %lldL; repeat = 4; step_ns = 10000L; },"
+      "{ task = \"inc\"; phase = \"writeback\"; start_ns = %lldL; repeat = 4;"
+      "  step_ns = 10000L; } ); };",
+      (long long)prefetch_ns, (long long)prefetch_ns + 1500, (long long)prefetch_ns + 2500);
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *schedule = schedule_from_text_lenient(parts("", "", plan), diag);
+  prem_check(schedule, NULL, diag);
+  const size_t problems = prem_diag_errors(diag);
+  if (problems > 0)
+    ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "memory"));
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+  return problems;
+}
+
+START_TEST(the_checker_counts_it_as_a_memory_phase) {
+  ck_assert_uint_eq(problems_beside(16000), 0);
+  ck_assert_uint_gt(problems_beside(15999), 0);
+}
+END_TEST
+
+/* How often something else was at the memory while somebody walked. */
+static int32_t met(const prem_trace *trace) {
+  int32_t count = 0;
+  for (int64_t i = 0; i < trace->record_count; ++i)
+    for (int64_t j = 0; j < trace->record_count; ++j) {
+      const prem_trace_record *walk = &trace->records[i], *other = &trace->records[j];
+      count += walk->task == 0 && other->task == 1 && other->phase != PREM_COMPUTE &&
+               walk->start_ns < other->end_ns && other->start_ns < walk->end_ns;
+    }
+  return count;
+}
+
+static prem_schedule *planned_text(const char *source) {
+  prem_schedule *schedule = schedule_from_text(source);
+  prem_plan *plan = NULL;
+  const prem_plan_options options = {.seed = 1};
+  ck_assert_int_eq(prem_plan_make(schedule, NULL, &options, &plan, NULL), PREM_OK);
+  prem_schedule_set_plan(schedule, plan);
+  assert_checked(schedule);
+  return schedule;
+}
+
+START_TEST(nobody_is_at_the_memory_beside_it) {
+  static const struct {
+    prem_mode mode;
+    bool meets;
+  } modes[] = {{PREM_MODE_TT, false}, {PREM_MODE_LOCK, false}, {PREM_MODE_FREE, true}};
+  prem_schedule *schedule = planned_text(parts("", "", ""));
+  for (size_t m = 0; m < sizeof modes / sizeof *modes; ++m) {
+    prem_trace *trace = simulate(schedule, modes[m].mode, 1);
+    int64_t certain, possible;
+    ck_assert_int_eq(met(trace) > 0, modes[m].meets);
+    ck_assert_int_eq(prem_violations(schedule, trace, 0, 0, &certain, &possible), PREM_OK);
+    ck_assert_int_eq(certain > 0, modes[m].meets);
+    prem_trace_free(trace);
+  }
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(a_core_gets_the_arrays_themselves) {
+  prem_schedule *schedule = planned_text(parts("", "", ""));
+  static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_LOCK, PREM_MODE_FREE, PREM_MODE_LEGACY};
+  static const char *const backends[] = {"sim", "cpu"};
+  for (int b = 0; b < 2; ++b) {
+    prem_session *session = open_on(backends[b], schedule);
+    for (size_t m = 0; m < sizeof modes / sizeof *modes - (b == 0); ++m) {
+      prem_verdict verdict;
+      ck_assert_int_eq(prem_session_poison(session), PREM_OK);
+      prem_trace *trace = run_in(session, schedule, modes[m], 2);
+      if (modes[m] == PREM_MODE_LOCK)
+        ck_assert_int_eq(met(trace), 0);
+      ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
+      ck_assert_msg(verdict.ok, "%s, %s", backends[b], prem_mode_name(modes[m]));
+      prem_trace_free(trace);
+    }
+    prem_session_close(session);
+  }
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+int main(void) {
+  TCase *cases = tcase_create("intervals");
+  tcase_set_timeout(cases, 240);
+  tcase_add_test(cases, it_is_one_compute_that_takes_memory);
+  tcase_add_loop_test(cases, it_has_no_memory_phases, 0, sizeof refusals / sizeof *refusals);
+  tcase_add_test(cases, its_windows_stay_in_their_arrays);
+  tcase_add_test(cases, the_checker_counts_it_as_a_memory_phase);
+  tcase_add_test(cases, nobody_is_at_the_memory_beside_it);
+  tcase_add_test(cases, a_core_gets_the_arrays_themselves);
+  Suite *suite = suite_create("compatible");
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}

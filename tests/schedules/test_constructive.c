@@ -1,0 +1,540 @@
+/* The constructive planner: small plans by hand, refusals, and random sets that the independent
+ * checker judges. */
+#include "tests/common/random_set.h"
+#include "tests/common/running.h"
+
+#include <glob.h>
+
+static const char *file_of(const char *platform, const char *tasks) {
+  return text("version = 1; name = \"t\"; platform: { %s };\ntasks = (\n%s\n);", platform, tasks);
+}
+
+/* ---- plans that can be worked out by hand --------------------------------------------------- */
+
+static prem_schedule *plan_text(const char *source) {
+  prem_schedule *schedule = schedule_from_text(source);
+  prem_diag *diag = prem_diag_new();
+  prem_plan *plan = NULL;
+  if (prem_plan_make(schedule, NULL, NULL, &plan, diag) != PREM_OK)
+    abort_with("plan", diag);
+  prem_diag_free(diag);
+  prem_schedule_set_plan(schedule, plan);
+  assert_checked(schedule);
+  return schedule;
+}
+
+static prem_slot find_slot(const prem_schedule *schedule, const char *task, int32_t job,
+                           int32_t tile, prem_phase phase) {
+  prem_slot *slots, found = {.task = -1};
+  int64_t count;
+  int32_t index = prem_schedule_find_task(schedule, task);
+  ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
+  for (int64_t i = 0; i < count; ++i)
+    if (slots[i].task == index && slots[i].job == job && slots[i].tile == tile &&
+        slots[i].phase == phase)
+      found = slots[i];
+  free(slots);
+  ck_assert_int_eq(found.task, index);
+  return found;
+}
+
+static void assert_start(const prem_schedule *schedule, const char *task, int32_t job, int32_t tile,
+                         prem_phase phase, int64_t start_ns) {
+  ck_assert_int_eq(find_slot(schedule, task, job, tile, phase).start_ns, start_ns);
+}
+
+static const char one_task[] =
+    "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 3; prefetch: { wcet_ns = 10L; };"
+    " compute: { wcet_ns = 30L; }; writeback: { wcet_ns = 5L; }; }";
+
+START_TEST(one_buffer_holds_a_tile_at_a_time) {
+  prem_schedule *schedule = plan_text(file_of("blocks = 1; guard_ns = 2L;", one_task));
+  assert_start(schedule, "a", 0, 0, PREM_PREFETCH, 0);
+  assert_start(schedule, "a", 0, 0, PREM_COMPUTE, 12);
+  assert_start(schedule, "a", 0, 0, PREM_WRITEBACK, 44);
+  assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 51);
+  ck_assert_int_eq(schedule->plan->hyperperiod_ns, 2 * 51 + 49);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(two_buffers_fetch_ahead) {
+  prem_schedule *schedule = plan_text(file_of("blocks = 1; guard_ns = 2L; buffers = 2;", one_task));
+  assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 12);
+  assert_start(schedule, "a", 0, 1, PREM_COMPUTE, 44);
+  assert_start(schedule, "a", 0, 2, PREM_PREFETCH, 51); /* the memory unit is busy from 44 to 49 */
+  assert_start(schedule, "a", 0, 2, PREM_COMPUTE, 76);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(starts_lie_on_the_clock_grid) {
+  prem_schedule *schedule = plan_text(file_of("blocks = 1; clock_step_ns = 32L;", one_task));
+  assert_start(schedule, "a", 0, 0, PREM_COMPUTE, 32);
+  assert_start(schedule, "a", 0, 0, PREM_WRITEBACK, 64);
+  assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 96);
+  ck_assert_int_eq(schedule->plan->hyperperiod_ns, 3 * 96);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+static const char *fetchers(const char *settings, const char *of_each) {
+  return file_of(text("blocks = 4; guard_ns = 1L; %s", settings),
+                 text("{ name = \"a\"; kernel = \"none\"; blocks = [ 0, 1 ]; tiles = 2; %s },"
+                      "{ name = \"b\"; kernel = \"none\"; blocks = [ 2, 3 ]; tiles = 2; %s }",
+                      of_each, of_each));
+}
+
+START_TEST(a_resource_is_used_up_to_its_capacity) {
+  prem_schedule *schedule = plan_text(fetchers(
+      "resources = ( { name = \"memory\"; capacity = 3; } );", "prefetch: { wcet_ns = 10L; };"));
+  assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 0);
+  assert_start(schedule, "b", 0, 0, PREM_PREFETCH, 0);
+  assert_start(schedule, "b", 0, 1, PREM_PREFETCH, 11);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(a_phase_holds_its_resources_while_busy_only) {
+  prem_schedule *schedule =
+      plan_text(fetchers("resources = ( { name = \"memory\"; capacity = 1; } );",
+                         "prefetch: { wcet_ns = 10L; busy_ns = 4L; };"));
+  assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 5);
+  assert_start(schedule, "b", 0, 1, PREM_PREFETCH, 15);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(a_gang_fetches_together) {
+  prem_schedule *schedule =
+      plan_text(fetchers("resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; } );",
+                         "prefetch: { wcet_ns = 10L; };"));
+  assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 0);
+  assert_start(schedule, "b", 0, 0, PREM_PREFETCH, 11);
+  assert_start(schedule, "b", 0, 1, PREM_PREFETCH, 11);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(a_gang_too_large_for_a_resource_of_blocks_is_placed_tile_by_tile) {
+  prem_schedule *schedule =
+      plan_text(fetchers("resources = ( { name = \"memory\"; capacity = 2; per = \"task\"; },"
+                         " { name = \"bus\"; capacity = 1; } );",
+                         "prefetch: { wcet_ns = 10L; demand: { memory = 1; bus = 1; }; };"));
+  assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 11);
+  assert_start(schedule, "b", 0, 1, PREM_PREFETCH, 33);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(a_job_follows_its_predecessor_by_lag_or_guard) {
+  const char *form =
+      "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
+      "  prefetch: { wcet_ns = 4L; }; after = ( { task = \"a\"; lag_ns = %dL; } ); },"
+      "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
+      "  prefetch: { wcet_ns = 10L; }; }";
+  prem_schedule *schedule = plan_text(file_of("blocks = 2; guard_ns = 3L;", text(form, 8)));
+  assert_start(schedule, "b", 0, 0, PREM_PREFETCH, 23 + 8);
+  prem_schedule_free(schedule);
+  schedule = plan_text(file_of("blocks = 2; guard_ns = 3L;", text(form, 0)));
+  assert_start(schedule, "b", 0, 0, PREM_PREFETCH, 23 + 3);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(a_job_follows_its_predecessor_by_what_telling_it_takes) {
+  const char *tasks =
+      "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; prefetch: { wcet_ns = 10L; }; "
+      "},"
+      "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
+      "  prefetch: { wcet_ns = 4L; }; after = ( { task = \"a\"; lag_ns = 8L; } ); }";
+  prem_schedule *schedule = plan_text(file_of("blocks = 2; precedence_ns = 9L;", tasks));
+  assert_start(schedule, "b", 0, 0, PREM_PREFETCH, 10 + 9);
+  prem_machine machine;
+  prem_schedule_machine(schedule, &machine);
+  ck_assert_int_eq(machine.precedence_ns, 9);
+  machine.precedence_ns = 11;
+  prem_plan *plan = NULL;
+  ck_assert_int_eq(prem_plan_make(schedule, &machine, NULL, &plan, NULL), PREM_OK);
+  ck_assert_int_eq(plan->hyperperiod_ns, 10 + 11 + 4);
+  prem_plan_free(plan);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(the_urgent_job_comes_first_and_gaps_are_filled) {
+  /* slow would keep the block busy for 60 at a time if it were placed first */
+  prem_schedule *schedule = plan_text(
+      file_of("blocks = 1;",
+              "{ name = \"slow\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 3; period_ns = 400L;"
+              "  compute: { wcet_ns = 60L; }; },"
+              "{ name = \"fast\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 100L;"
+              "  deadline_ns = 30L; compute: { wcet_ns = 20L; }; }"));
+  assert_start(schedule, "fast", 0, 0, PREM_COMPUTE, 0);
+  assert_start(schedule, "fast", 3, 0, PREM_COMPUTE, 300);
+  assert_start(schedule, "slow", 0, 0, PREM_COMPUTE, 20);
+  assert_start(schedule, "slow", 0, 1, PREM_COMPUTE, 120);
+  assert_start(schedule, "slow", 0, 2, PREM_COMPUTE, 220);
+  ck_assert_int_eq(schedule->plan->hyperperiod_ns, 400);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(latest_joins_jobs_of_unequal_periods) {
+  prem_schedule *schedule = plan_text(
+      file_of("blocks = 2;",
+              "{ name = \"fast\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 100L;"
+              "  prefetch: { wcet_ns = 20L; }; },"
+              "{ name = \"slow\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; period_ns = 300L;"
+              "  release_ns = 150L; compute: { wcet_ns = 20L; };"
+              "  after = ( { task = \"fast\"; instance = \"latest\"; lag_ns = 40L; } ); }"));
+  assert_start(schedule, "slow", 0, 0, PREM_COMPUTE, 160);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(a_one_shot_beside_periodic_tasks_runs_once) {
+  prem_schedule *schedule = plan_text(
+      file_of("blocks = 1;",
+              "{ name = \"p\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 50L;"
+              "  deadline_ns = 20L; prefetch: { wcet_ns = 20L; }; },"
+              "{ name = \"q\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 100L;"
+              "  prefetch: { wcet_ns = 5L; }; },"
+              "{ name = \"once\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+              "  prefetch: { wcet_ns = 30L; }; }"));
+  assert_start(schedule, "q", 0, 0, PREM_PREFETCH, 20);
+  assert_start(schedule, "once", 0, 0, PREM_PREFETCH, 70);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(nothing_starts_before_the_warmup_is_over) {
+  prem_schedule *schedule =
+      plan_text(text("version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ( %s );"
+                     "policy: { warmup_tiles = 1; warmup_ns = 1000L; };",
+                     one_task));
+  assert_start(schedule, "a", 0, 1, PREM_PREFETCH, 1000);
+  ck_assert_int_eq(find_slot(schedule, "a", 0, 0, PREM_PREFETCH).flags,
+                   PREM_SLOT_WARMUP | PREM_SLOT_CHAINED);
+  ck_assert_int_eq(schedule->plan->hyperperiod_ns, 1090);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* ---- refused, each with its legal twin ------------------------------------------------------ */
+
+static prem_status try_plan(const char *source, prem_diag *diag) {
+  prem_schedule *schedule = schedule_from_text(source);
+  prem_plan *plan = NULL;
+  prem_status status = prem_plan_make(schedule, NULL, NULL, &plan, diag);
+  ck_assert((plan != NULL) == (status == PREM_OK));
+  ck_assert((prem_diag_errors(diag) == 0) == (status == PREM_OK));
+  prem_schedule_set_plan(schedule, plan);
+  if (plan)
+    assert_checked(schedule);
+  prem_schedule_free(schedule);
+  return status;
+}
+
+static void assert_twins(prem_status status, int code, const char *words, const char *bad,
+                         const char *good) {
+  prem_diag *diag = prem_diag_new();
+  ck_assert_int_eq(try_plan(bad, diag), status);
+  bool found = false;
+  for (size_t i = 0; i < prem_diag_count(diag); ++i) {
+    const prem_problem *problem = prem_diag_at(diag, i);
+    found = found || (problem->code == code && problem->severity == PREM_ERROR &&
+                      problem->line > 0 && strstr(problem->reason, words));
+  }
+  if (!found)
+    abort_with(words, diag);
+  prem_diag_free(diag);
+  diag = prem_diag_new();
+  if (try_plan(good, diag) != PREM_OK)
+    abort_with(words, diag);
+  prem_diag_free(diag);
+}
+
+START_TEST(a_demand_above_its_capacity) {
+  const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
+                     " prefetch: { wcet_ns = 5L; demand: { memory = %d; }; }; }";
+  const char *platform = "blocks = 1; resources = ( { name = \"memory\"; capacity = 2; } );";
+  assert_twins(PREM_ERR_INFEASIBLE, 43, "3 is above the capacity of 2",
+               file_of(platform, text(form, 3)), file_of(platform, text(form, 2)));
+}
+END_TEST
+
+START_TEST(a_demand_above_its_capacity_in_warmup_alone) {
+  const char *form =
+      "version = 1; name = \"t\"; platform: { blocks = 1; };"
+      "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
+      "  together = true; prefetch: { wcet_ns = 5L; demand: { memory = %d; }; }; } );"
+      "policy: { warmup_tiles = 1; warmup_ns = 5L; };";
+  assert_twins(PREM_ERR_INFEASIBLE, 43, "2 is above the capacity of 1", text(form, 2),
+               text(form, 1));
+}
+END_TEST
+
+START_TEST(blocks_that_start_together_and_ask_for_too_much) {
+  const char *platform = "blocks = 3; resources = ( { name = \"memory\"; capacity = 2; } );";
+  const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = %d; tiles = 6; together = true;"
+                     " prefetch: { wcet_ns = 5L; }; }";
+  assert_twins(PREM_ERR_INFEASIBLE, 43, "3 blocks that start together ask for 3",
+               file_of(platform, text(form, 3)), file_of(platform, text(form, 2)));
+}
+END_TEST
+
+static const char *load(const char *platform, int wcet_ns) {
+  return file_of(platform,
+                 text("{ name = \"a\"; kernel = \"none\"; blocks = 2; tiles = 2; period_ns = 100L;"
+                      "  prefetch: { wcet_ns = 20L; }; },"
+                      "{ name = \"b\"; kernel = \"none\"; blocks = 1; tiles = 2; period_ns = 200L;"
+                      "  prefetch: { wcet_ns = %dL; }; }",
+                      wcet_ns));
+}
+
+START_TEST(memory_asked_for_more_than_all_its_time) {
+  assert_twins(PREM_ERR_INFEASIBLE, 43, "'memory' is asked for 1.01 of its time (202 of 200 ns",
+               load("blocks = 3;", 61), load("blocks = 3;", 60));
+}
+END_TEST
+
+START_TEST(a_block_asked_for_more_than_all_its_time) {
+  const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2; period_ns = 100L;"
+                     "  prefetch: { wcet_ns = 25L; demand: { memory = 0; }; };"
+                     "  compute: { wcet_ns = %dL; }; }";
+  assert_twins(PREM_ERR_INFEASIBLE, 43, "block 0, with one buffer, is asked for 1.02 of its time",
+               file_of("blocks = 1;", text(form, 26)), file_of("blocks = 1;", text(form, 25)));
+  assert_twins(PREM_ERR_INFEASIBLE, 43, "the compute unit of block 0 is asked for 1.02",
+               file_of("blocks = 1; buffers = 2;", text(form, 51)),
+               file_of("blocks = 1; buffers = 2;", text(form, 37)));
+}
+END_TEST
+
+static const char *two_due(const char *first_due, const char *second_due) {
+  return file_of("blocks = 2;",
+                 text("{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; %s"
+                      "  prefetch: { wcet_ns = 20L; }; },"
+                      "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; %s"
+                      "  prefetch: { wcet_ns = 25L; }; }",
+                      first_due, second_due));
+}
+
+START_TEST(a_deadline_that_cannot_be_met) {
+  assert_twins(PREM_ERR_INFEASIBLE, 33,
+               "it ends at 45, 1 ns after 44; it waited longest for 'memory' (capacity 1)",
+               two_due("deadline_ns = 30L;", "deadline_ns = 44L;"),
+               two_due("deadline_ns = 30L;", "deadline_ns = 45L;"));
+  assert_twins(PREM_ERR_INFEASIBLE, 33, "it ends at 20, 1 ns after 19; it waited for nothing",
+               two_due("publish_ns = 19L;", ""), two_due("publish_ns = 20L;", ""));
+}
+END_TEST
+
+START_TEST(a_phase_that_would_wrap_around_the_hyperperiod) {
+  const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1; period_ns = 100L;"
+                     "  release_ns = %dL; prefetch: { wcet_ns = 30L; }; }";
+  assert_twins(PREM_ERR_INFEASIBLE, 38, "would wrap around the hyperperiod",
+               file_of("blocks = 1; guard_ns = 5L;", text(form, 66)),
+               file_of("blocks = 1; guard_ns = 5L;", text(form, 65)));
+}
+END_TEST
+
+START_TEST(a_job_that_leaves_its_period) {
+  const char *form = "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = %d;"
+                     "  period_ns = 100L; compute: { wcet_ns = 50L; }; after = ( { task = \"b\";"
+                     "  lag_ns = 30L; } ); },"
+                     "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
+                     "  period_ns = 100L; compute: { wcet_ns = 20L; }; },"
+                     "{ name = \"c\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
+                     "  period_ns = 200L; compute: { wcet_ns = 20L; }; }";
+  assert_twins(PREM_ERR_INFEASIBLE, 32, "has a phase outside its period: it starts at 100, 1 ns",
+               file_of("blocks = 2;", text(form, 2)), file_of("blocks = 2;", text(form, 1)));
+}
+END_TEST
+
+START_TEST(tasks_without_times) {
+  const char *form = "version = 1; name = \"t\"; platform: { blocks = 1; };"
+                     "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 100 ]; } );"
+                     "tasks = ( { name = \"inc\"; kernel = \"vector_increment\"; blocks = 1;"
+                     "  tile = [ 10 ]; arrays: { in = \"x\"; out = \"new\"; };"
+                     "  prefetch: { wcet_ns = 5L; }; writeback: { wcet_ns = 5L; }; %s } );";
+  assert_twins(PREM_ERR_INVALID, 0,
+               "no profile: run `ttprem profile`; there are no WCETs for 'inc'", text(form, ""),
+               text(form, "compute: { wcet_ns = 5L; };"));
+}
+END_TEST
+
+START_TEST(a_policy_that_does_not_exist) {
+  const char *form = "version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ( %s );"
+                     "policy: { use = \"auto\"; };";
+  prem_schedule *schedule = schedule_from_text(text(form, one_task));
+  prem_diag *diag = prem_diag_new();
+  prem_plan *plan = NULL;
+  prem_plan_options options = {.policy = "tile_kernelwize"};
+  ck_assert_int_eq(prem_plan_make(schedule, NULL, &options, &plan, diag), PREM_ERR_INVALID);
+  ck_assert_ptr_null(plan);
+  ck_assert(prem_diag_has(diag, 24));
+  options.policy = "tile_kernelwise";
+  ck_assert_int_eq(prem_plan_make(schedule, NULL, &options, &plan, diag), PREM_OK);
+  ck_assert_str_eq(plan->policy, "tile_kernelwise");
+  prem_plan_free(plan);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* ---- random sets against the checker -------------------------------------------------------- */
+
+enum { SETS = 400 };
+
+static void assert_passes(const char *source, prem_schedule *schedule, prem_plan *plan) {
+  prem_diag *diag = prem_diag_new();
+  prem_schedule_set_plan(schedule, plan);
+  if (prem_check(schedule, NULL, diag) != PREM_OK) {
+    printf("%s\n", source);
+    abort_with("check", diag);
+  }
+  prem_diag_free(diag);
+}
+
+/* A search finds no less than what it begins with, nothing that the checker refuses, and nothing
+ * below the bound. */
+static void search_from(const char *source, prem_schedule *schedule, bool planned) {
+  prem_plan_report before, after;
+  prem_plan_options options = {.time_limit_ns = PREM_MAX_NS, .step_limit = 60};
+  prem_plan *plan = NULL;
+  prem_status status = prem_plan_make_reported(schedule, NULL, NULL, &plan, &before, NULL);
+  prem_plan_free(plan);
+  ck_assert((status == PREM_OK) == planned);
+  status = prem_plan_make_reported(schedule, NULL, &options, &plan, &after, NULL);
+  ck_assert((status == PREM_OK) == (after.verdict == PREM_PLAN_FEASIBLE));
+  ck_assert(!planned || status == PREM_OK);
+  if (planned && !after.periodic) {
+    ck_assert_int_le(after.makespan_ns, before.makespan_ns);
+    ck_assert_int_le(after.lower_bound_ns, after.makespan_ns);
+  }
+  if (planned && after.periodic)
+    ck_assert_int_ge(after.min_slack_ns, before.min_slack_ns);
+  if (status == PREM_OK)
+    assert_passes(source, schedule, plan);
+}
+
+/* The checker finds nothing, whatever the set; most sets have a plan. */
+START_TEST(random_sets_pass_the_checker) {
+  int planned = 0;
+  for (int i = 0; i < SETS; ++i) {
+    const random_set set = random_set_draw((uint32_t)(_i * SETS + i));
+    const char *source = random_set_text(&set);
+    prem_schedule *schedule = schedule_from_text(source);
+    prem_diag *diag = prem_diag_new();
+    prem_plan *plan = NULL;
+    prem_status status = prem_plan_make(schedule, NULL, NULL, &plan, diag);
+    if (status != PREM_OK && status != PREM_ERR_INFEASIBLE)
+      abort_with("plan", diag);
+    ck_assert((prem_diag_errors(diag) > 0) == (status != PREM_OK));
+    if (plan)
+      assert_passes(source, schedule, plan);
+    planned += plan != NULL;
+    search_from(source, schedule, plan != NULL);
+    prem_diag_free(diag);
+    prem_schedule_free(schedule);
+  }
+  ck_assert_int_gt(planned, SETS / 2);
+}
+END_TEST
+
+/* ---- every file that comes with the project ------------------------------------------------- */
+
+/* Relative names count from the schedule's folder, where the pictures are not; that they can be
+ * opened is all that planning asks. */
+static void copy_with_pictures(const char *pattern, const char *folder) {
+  char command[1024];
+  snprintf(command, sizeof command,
+           "cp %s/%s %s/ && cp -r %s/schedules/examples/profiles %s/ && "
+           "touch %s/frame.png %s/scene.png",
+           SOURCE_DIR, pattern, folder, SOURCE_DIR, folder, folder, folder);
+  ck_assert_int_eq(system(command), 0);
+}
+
+/* Its times are measured on the machine that it is for, and nobody has done so yet. */
+static bool waits_for_its_profile(const char *path) {
+  prem_schedule *schedule = NULL;
+  ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, NULL), PREM_OK);
+  ck_assert_int_eq(prem_schedule_bind(schedule, prem_registry_builtin(), NULL), PREM_OK);
+  bool waits = false;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    waits |= schedule->tasks[t].profile[0] && !prem_task_profiled(&schedule->tasks[t]);
+  prem_schedule_free(schedule);
+  return waits;
+}
+
+static void plan_all(const char *pattern, size_t least) {
+  char folder[] = "/tmp/ttprem-files-XXXXXX", files[64], command[64];
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  copy_with_pictures(pattern, folder);
+  snprintf(files, sizeof files, "%s/*.cfg", folder);
+  glob_t found;
+  ck_assert_int_eq(glob(files, 0, NULL, &found), 0);
+  size_t planned = 0;
+  for (size_t i = 0; i < found.gl_pathc; ++i) {
+    if (strstr(found.gl_pathv[i], ".profile.cfg") || waits_for_its_profile(found.gl_pathv[i]))
+      continue;
+    prem_schedule_free(planned_schedule(found.gl_pathv[i]));
+    ++planned;
+  }
+  globfree(&found);
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  ck_assert_int_eq(system(command), 0);
+  ck_assert_uint_ge(planned, least);
+}
+
+START_TEST(all_examples_are_planned) {
+  plan_all("schedules/examples/*.cfg", 11);
+}
+END_TEST
+
+START_TEST(all_figures_are_planned) {
+  plan_all("schedules/figures/*.cfg", 4);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("constructive");
+  TCase *by_hand = tcase_create("by_hand");
+  tcase_add_test(by_hand, one_buffer_holds_a_tile_at_a_time);
+  tcase_add_test(by_hand, two_buffers_fetch_ahead);
+  tcase_add_test(by_hand, starts_lie_on_the_clock_grid);
+  tcase_add_test(by_hand, a_resource_is_used_up_to_its_capacity);
+  tcase_add_test(by_hand, a_phase_holds_its_resources_while_busy_only);
+  tcase_add_test(by_hand, a_gang_fetches_together);
+  tcase_add_test(by_hand, a_gang_too_large_for_a_resource_of_blocks_is_placed_tile_by_tile);
+  tcase_add_test(by_hand, a_job_follows_its_predecessor_by_lag_or_guard);
+  tcase_add_test(by_hand, a_job_follows_its_predecessor_by_what_telling_it_takes);
+  tcase_add_test(by_hand, the_urgent_job_comes_first_and_gaps_are_filled);
+  tcase_add_test(by_hand, latest_joins_jobs_of_unequal_periods);
+  tcase_add_test(by_hand, a_one_shot_beside_periodic_tasks_runs_once);
+  tcase_add_test(by_hand, nothing_starts_before_the_warmup_is_over);
+  suite_add_tcase(suite, by_hand);
+  TCase *refused = tcase_create("refused");
+  tcase_add_test(refused, a_demand_above_its_capacity);
+  tcase_add_test(refused, a_demand_above_its_capacity_in_warmup_alone);
+  tcase_add_test(refused, blocks_that_start_together_and_ask_for_too_much);
+  tcase_add_test(refused, memory_asked_for_more_than_all_its_time);
+  tcase_add_test(refused, a_block_asked_for_more_than_all_its_time);
+  tcase_add_test(refused, a_deadline_that_cannot_be_met);
+  tcase_add_test(refused, a_phase_that_would_wrap_around_the_hyperperiod);
+  tcase_add_test(refused, a_job_that_leaves_its_period);
+  tcase_add_test(refused, tasks_without_times);
+  tcase_add_test(refused, a_policy_that_does_not_exist);
+  suite_add_tcase(suite, refused);
+  TCase *random = tcase_create("random");
+  tcase_set_timeout(random, 240);
+  tcase_add_loop_test(random, random_sets_pass_the_checker, 0, 4);
+  suite_add_tcase(suite, random);
+  TCase *files = tcase_create("files");
+  tcase_set_timeout(files, 240);
+  tcase_add_test(files, all_examples_are_planned);
+  tcase_add_test(files, all_figures_are_planned);
+  suite_add_tcase(suite, files);
+  return run_suite(suite);
+}

@@ -1,0 +1,154 @@
+/* The exact engine against every plan of tiny sets, and against planted optima. */
+#include "schedules/planner/proof/exact.h"
+#include "schedules/planner/proof/explain.h"
+#include "tests/common/brute_force.h"
+#include "tests/common/planted.h"
+
+enum { ONE_SHOT_SETS = 40, PERIODIC_SETS = 40, LONG_NS = 40 };
+#define LIMIT_NS INT64_C(10000000000)
+
+static prem_planning planning_of(const prem_schedule *schedule) {
+  return (prem_planning){
+      .schedule = schedule, .grid_ns = schedule->platform.clock_step_ns, .policy = "auto"};
+}
+
+/* Plan it; what comes out the checker must accept. */
+static prem_exact_verdict plan_exactly(prem_schedule *schedule, const char *source) {
+  prem_planning planning = planning_of(schedule);
+  prem_plan *plan = prem_plan_new();
+  prem_exact_verdict verdict;
+  ck_assert_int_eq(prem_plan_exact(&planning, LIMIT_NS, NULL, plan, &verdict), PREM_OK);
+  if (verdict.verdict != PREM_PLAN_FEASIBLE) {
+    prem_plan_free(plan);
+    return verdict;
+  }
+  plan->clock_step_ns = planning.grid_ns;
+  prem_schedule_set_plan(schedule, plan);
+  prem_diag *diag = prem_diag_new();
+  if (prem_check(schedule, NULL, diag) != PREM_OK) {
+    print_problems(diag);
+    ck_abort_msg("refused:\n%s", source);
+  }
+  if (!schedule->period_lcm_ns)
+    ck_assert_int_eq(plan->hyperperiod_ns, verdict.makespan_ns);
+  prem_diag_free(diag);
+  prem_schedule_set_plan(schedule, NULL);
+  return verdict;
+}
+
+START_TEST(what_is_optimal_no_plan_is_shorter_than) {
+  int optimal = 0, infeasible = 0;
+  for (uint32_t seed = 1000; seed < 1000 + ONE_SHOT_SETS; ++seed) {
+    const char *source = tiny_set(seed, false);
+    prem_schedule *schedule = schedule_from_text(source);
+    prem_exact_verdict verdict = plan_exactly(schedule, source);
+    int64_t step_ns = schedule->platform.clock_step_ns;
+    if (verdict.verdict == PREM_PLAN_FEASIBLE) {
+      ck_assert_int_le(verdict.lower_bound_ns, verdict.makespan_ns);
+      if (brute_plan_exists(schedule, verdict.lower_bound_ns - step_ns))
+        ck_abort_msg("a plan is shorter than %d:\n%s", (int)verdict.lower_bound_ns, source);
+      ck_assert(!verdict.optimal || verdict.lower_bound_ns == verdict.makespan_ns);
+      optimal += verdict.optimal;
+    } else if (verdict.verdict == PREM_PLAN_INFEASIBLE) {
+      if (brute_plan_exists(schedule, LONG_NS / 2))
+        ck_abort_msg("there is a plan:\n%s", source);
+      ++infeasible;
+    }
+    prem_schedule_free(schedule);
+  }
+  ck_assert_int_ge(optimal, ONE_SHOT_SETS / 3);
+  ck_assert_int_ge(infeasible, 2);
+}
+END_TEST
+
+START_TEST(periodic_sets_have_a_plan_or_have_none) {
+  int feasible = 0, infeasible = 0;
+  for (uint32_t seed = 2000; seed < 2000 + PERIODIC_SETS; ++seed) {
+    const char *source = tiny_set(seed, true);
+    prem_schedule *schedule = schedule_from_text(source);
+    prem_exact_verdict verdict = plan_exactly(schedule, source);
+    bool refuted = verdict.verdict == PREM_PLAN_INFEASIBLE;
+    if (refuted && brute_plan_exists(schedule, schedule->period_lcm_ns - 1))
+      ck_abort_msg("there is a plan:\n%s", source);
+    prem_planning planning = planning_of(schedule);
+    bool explained = prem_planning_explain(&planning, LIMIT_NS, NULL);
+    if (explained && verdict.verdict == PREM_PLAN_FEASIBLE)
+      ck_abort_msg("explained, and yet there is a plan:\n%s", source);
+    feasible += verdict.verdict == PREM_PLAN_FEASIBLE;
+    infeasible += refuted;
+    prem_schedule_free(schedule);
+  }
+  ck_assert_int_ge(feasible, PERIODIC_SETS / 4);
+  ck_assert_int_ge(infeasible, PERIODIC_SETS / 8);
+}
+END_TEST
+
+START_TEST(a_phase_may_run_into_the_next_hyperperiod) {
+  const char *form =
+      "version = 1; name = \"t\"; platform: { blocks = 2; }; tasks = ("
+      "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 10L;"
+      "  release_ns = 7L; prefetch: { wcet_ns = 6L; }; },"
+      "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; period_ns = 10L;"
+      "  deadline_ns = %dL; prefetch: { wcet_ns = 4L; }; } );";
+  const char *good = text(form, 7), *bad = text(form, 6);
+  prem_schedule *schedule = schedule_from_text(good);
+  ck_assert_int_eq(plan_exactly(schedule, good).verdict, PREM_PLAN_FEASIBLE);
+  prem_schedule_free(schedule);
+  schedule = schedule_from_text(bad);
+  ck_assert_int_eq(plan_exactly(schedule, bad).verdict, PREM_PLAN_INFEASIBLE);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(a_planted_optimum_is_reached) {
+  enum { TILES = 6, BLOCKS = 3 };
+  planted_tile tiles[TILES];
+  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
+  int64_t optimum_ns = planted_draw(tiles, TILES, BLOCKS, 5);
+  FILE *file = fdopen(mkstemps(path, 4), "w");
+  planted_print(file, tiles, TILES, BLOCKS, 5);
+  fclose(file);
+  prem_schedule *schedule = NULL;
+  ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, NULL), PREM_OK);
+  unlink(path);
+  prem_exact_verdict verdict = plan_exactly(schedule, "planted");
+  ck_assert_int_eq(verdict.makespan_ns, optimum_ns);
+  ck_assert(verdict.optimal);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(it_stops_when_it_is_told) {
+  const char *source = tiny_set(7, false);
+  prem_schedule *schedule = schedule_from_text(source);
+  prem_planning planning = planning_of(schedule);
+  prem_plan *plan = prem_plan_new();
+  prem_exact_verdict verdict;
+  const volatile sig_atomic_t stop = 1;
+  ck_assert_int_eq(prem_plan_exact(&planning, LIMIT_NS, &stop, plan, &verdict), PREM_OK);
+  ck_assert_int_ne(verdict.verdict, PREM_PLAN_INFEASIBLE);
+  prem_plan_free(plan);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+int main(void) {
+  if (!prem_exact_engine()) {
+    puts("no solver is built in");
+    return 77;
+  }
+  Suite *suite = suite_create("exact");
+  TCase *answers = tcase_create("answers");
+  tcase_set_timeout(answers, 240);
+  tcase_add_test(answers, what_is_optimal_no_plan_is_shorter_than);
+  tcase_add_test(answers, periodic_sets_have_a_plan_or_have_none);
+  tcase_add_test(answers, a_phase_may_run_into_the_next_hyperperiod);
+  tcase_add_test(answers, a_planted_optimum_is_reached);
+  tcase_add_test(answers, it_stops_when_it_is_told);
+  suite_add_tcase(suite, answers);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

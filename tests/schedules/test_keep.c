@@ -1,0 +1,352 @@
+/* Planning anew with an older plan at hand: what is moved, and that the plan stays legal. */
+#include "tests/common/random_set.h"
+#include "tests/common/running.h"
+
+enum { SETS = 500, STEPS = 40 };
+
+static prem_schedule *planned(const char *source) {
+  prem_schedule *schedule = schedule_from_text(source);
+  prem_plan_options options = {.time_limit_ns = PREM_MAX_NS, .step_limit = STEPS};
+  prem_plan_report report;
+  prem_plan *plan = NULL;
+  prem_plan_make_reported(schedule, NULL, &options, &plan, &report, NULL);
+  prem_schedule_set_plan(schedule, plan);
+  return schedule;
+}
+
+static prem_status replan(prem_schedule *schedule, const prem_schedule *old,
+                          prem_plan_report *report) {
+  prem_plan_options options = {.time_limit_ns = PREM_MAX_NS, .step_limit = STEPS, .keep = old};
+  prem_plan *plan = NULL;
+  prem_diag *diag = prem_diag_new();
+  prem_status status = prem_plan_make_reported(schedule, NULL, &options, &plan, report, diag);
+  if (status && status != PREM_ERR_INFEASIBLE)
+    abort_with("replan", diag);
+  prem_diag_free(diag);
+  prem_schedule_set_plan(schedule, plan);
+  if (plan)
+    assert_checked(schedule);
+  return status;
+}
+
+/* ---- counting, in another way --------------------------------------------------------------- */
+
+static const prem_slot *find_slot(const prem_schedule *schedule, const prem_slot *slots,
+                                  int64_t count, const char *task, const prem_slot *like) {
+  for (int64_t i = 0; i < count; ++i) {
+    const prem_slot *s = &slots[i];
+    if (!(s->flags & PREM_SLOT_WARMUP) && s->job == like->job && s->tile == like->tile &&
+        s->phase == like->phase && s->block == like->block &&
+        strcmp(schedule->tasks[s->task].name, task) == 0)
+      return s;
+  }
+  return NULL;
+}
+
+/* Of plans of one hyperperiod. */
+static void assert_counts(const prem_schedule *is, const prem_schedule *was,
+                          const prem_plan_report *report) {
+  prem_slot *new_slots, *old_slots;
+  int64_t new_count, old_count, kept = 0, moved = 0, added = 0, removed = 0;
+  ck_assert_int_eq(prem_plan_expand(is, is->plan, &new_slots, &new_count, NULL), PREM_OK);
+  ck_assert_int_eq(prem_plan_expand(was, was->plan, &old_slots, &old_count, NULL), PREM_OK);
+  for (int64_t i = 0; i < new_count; ++i) {
+    const prem_slot *s = &new_slots[i];
+    if (s->flags & PREM_SLOT_WARMUP)
+      continue;
+    const prem_slot *old = find_slot(was, old_slots, old_count, is->tasks[s->task].name, s);
+    kept += old && old->start_ns == s->start_ns;
+    moved += old && old->start_ns != s->start_ns;
+    added += !old;
+  }
+  for (int64_t i = 0; i < old_count; ++i) {
+    const prem_slot *s = &old_slots[i];
+    if (!(s->flags & PREM_SLOT_WARMUP))
+      removed += !find_slot(is, new_slots, new_count, was->tasks[s->task].name, s);
+  }
+  free(new_slots);
+  free(old_slots);
+  ck_assert(report->keeps);
+  ck_assert_int_eq(report->kept, kept);
+  ck_assert_int_eq(report->moved, moved);
+  ck_assert_int_eq(report->added, added);
+  ck_assert_int_eq(report->removed, removed);
+}
+
+static void assert_equal_plans(const prem_schedule *a, const prem_schedule *b) {
+  ck_assert_int_eq(a->plan->hyperperiod_ns, b->plan->hyperperiod_ns);
+  ck_assert_int_eq(a->plan->affine_count, b->plan->affine_count);
+  ck_assert_int_eq(a->plan->starts_count, b->plan->starts_count);
+  ck_assert_str_eq(a->plan->policy, b->plan->policy);
+  ck_assert_str_eq(a->plan->generator, b->plan->generator);
+  prem_slot *slots[2];
+  int64_t count[2];
+  prem_plan_expand(a, a->plan, &slots[0], &count[0], NULL);
+  prem_plan_expand(b, b->plan, &slots[1], &count[1], NULL);
+  ck_assert_int_eq(count[0], count[1]);
+  for (int64_t i = 0; i < count[0]; ++i)
+    ck_assert_int_eq(slots[0][i].start_ns, slots[1][i].start_ns);
+  free(slots[0]);
+  free(slots[1]);
+}
+
+/* ---- random sets ---------------------------------------------------------------------------- */
+
+static bool has_deadlines(const prem_schedule *schedule) {
+  bool due = schedule->period_lcm_ns > 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    due = due || schedule->tasks[t].deadline_ns || schedule->tasks[t].publish_ns;
+  return due;
+}
+
+static bool one_hyperperiod(const prem_schedule *a, const prem_schedule *b) {
+  return a->period_lcm_ns == b->period_lcm_ns;
+}
+
+START_TEST(what_has_not_changed_is_not_moved) {
+  for (uint32_t seed = 0; seed < SETS; ++seed) {
+    const random_set set = random_set_draw(seed);
+    prem_schedule *old = planned(random_set_text(&set));
+    prem_schedule *schedule = schedule_from_text(random_set_text(&set));
+    prem_plan_report report;
+    if (old->plan) {
+      ck_assert_int_eq(replan(schedule, old, &report), PREM_OK);
+      ck_assert_int_eq(report.moved + report.added + report.removed, 0);
+      assert_equal_plans(schedule, old);
+    }
+    prem_schedule_free(schedule);
+    prem_schedule_free(old);
+  }
+}
+END_TEST
+
+/* One task more, or less. Where nothing has to be in time, none of the others has to move. */
+static void change_count(int32_t by) {
+  int compared = 0;
+  for (uint32_t seed = 0; seed < SETS; ++seed) {
+    random_set set = random_set_draw(seed);
+    prem_schedule *old = planned(random_set_text(&set));
+    set.tasks += by;
+    if (old->plan && set.tasks > 0) {
+      prem_schedule *schedule = schedule_from_text(random_set_text(&set));
+      prem_plan_report report;
+      prem_status status = replan(schedule, old, &report);
+      ck_assert(by > 0 || status == PREM_OK);
+      if (!status && one_hyperperiod(schedule, old))
+        assert_counts(schedule, old, &report);
+      if (!status && !has_deadlines(schedule) && !has_deadlines(old)) {
+        ck_assert_int_eq(report.moved, 0);
+        ++compared;
+      }
+      if (!status && by < 0 && one_hyperperiod(schedule, old))
+        ck_assert_int_eq(report.moved, 0);
+      prem_schedule_free(schedule);
+    }
+    prem_schedule_free(old);
+  }
+  ck_assert_int_gt(compared, SETS / 10);
+}
+
+START_TEST(one_task_more) {
+  change_count(1);
+}
+END_TEST
+
+START_TEST(one_task_less) {
+  change_count(-1);
+}
+END_TEST
+
+/* Where telling a successor takes longer than before, those that follow move, and nobody else. */
+START_TEST(a_longer_precedence_moves_those_that_follow) {
+  const char *form =
+      "version = 1; name = \"t\"; platform: { blocks = 3; precedence_ns = %dL;"
+      "  resources = ( { name = \"memory\"; capacity = 3; } ); }; tasks = ("
+      "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; prefetch: { wcet_ns = 10L; }; "
+      "},"
+      "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; prefetch: { wcet_ns = 10L; };"
+      "  after = ( { task = \"a\"; } ); },"
+      "{ name = \"c\"; kernel = \"none\"; blocks = [ 2 ]; tiles = 3; prefetch: { wcet_ns = 10L; }; "
+      "} );";
+  prem_schedule *old = planned(text(form, 2));
+  prem_schedule *schedule = schedule_from_text(text(form, 3));
+  prem_plan_report report;
+  ck_assert_int_eq(old->plan->hyperperiod_ns, 30);
+  ck_assert_int_eq(replan(schedule, old, &report), PREM_OK);
+  ck_assert_int_eq(report.moved, 1);
+  ck_assert_int_eq(report.kept, 4);
+  prem_schedule_free(schedule);
+  schedule = schedule_from_text(text(form, 1));
+  ck_assert_int_eq(replan(schedule, old, &report), PREM_OK);
+  ck_assert_int_eq(report.moved, 0);
+  prem_schedule_free(schedule);
+  prem_schedule_free(old);
+}
+END_TEST
+
+/* A task takes longer, or is another one altogether: others have to move, but not all. */
+static void change_one(bool other) {
+  int64_t kept = 0, moved = 0;
+  for (uint32_t seed = 0; seed < SETS; ++seed) {
+    random_set set = random_set_draw(seed);
+    prem_schedule *old = planned(random_set_text(&set));
+    int32_t which = (int32_t)seed % set.tasks;
+    if (other)
+      set.version[which] = 1;
+    else
+      set.longer_ns[which] = 1 + (int32_t)seed % 20;
+    if (old->plan) {
+      prem_schedule *schedule = schedule_from_text(random_set_text(&set));
+      prem_plan_report report;
+      if (replan(schedule, old, &report) == PREM_OK && one_hyperperiod(schedule, old)) {
+        assert_counts(schedule, old, &report);
+        kept += report.kept;
+        moved += report.moved;
+      }
+      prem_schedule_free(schedule);
+    }
+    prem_schedule_free(old);
+  }
+  ck_assert_int_gt(kept, 2 * moved);
+  ck_assert_int_gt(moved, 0);
+}
+
+START_TEST(one_task_takes_longer) {
+  change_one(false);
+}
+END_TEST
+
+START_TEST(one_task_is_another) {
+  change_one(true);
+}
+END_TEST
+
+/* ---- by hand -------------------------------------------------------------------------------- */
+
+#define TASK(name, block, prefetch, more)                                                          \
+  "{ name = \"" name "\"; kernel = \"none\"; blocks = [ " block " ]; tiles = 1; " more             \
+  "  prefetch: { wcet_ns = " prefetch "; }; }"
+#define SET(tasks) "version = 1; name = \"t\"; platform: { blocks = 4; }; tasks = ( " tasks " );\n"
+
+static prem_plan_report replanned(const char *before, const char *after, int64_t *start_ns) {
+  prem_schedule *old = checked_schedule(before), *schedule = schedule_from_text(after);
+  prem_plan_report report;
+  ck_assert_int_eq(replan(schedule, old, &report), PREM_OK);
+  assert_counts(schedule, old, &report);
+  prem_slot *slots = NULL;
+  int64_t count = 0;
+  ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
+  for (int64_t i = 0; i < count; ++i)
+    start_ns[slots[i].task] = slots[i].start_ns;
+  free(slots);
+  prem_schedule_free(schedule);
+  prem_schedule_free(old);
+  return report;
+}
+
+static const char old_plan[] = SET(TASK("a", "0", "10L", "") "," TASK("b", "1", "10L", "") "," TASK(
+    "c", "2", "10L",
+    "")) "plan: { hyperperiod_ns = 40L; starts = ("
+         "{ task = \"a\"; phase = \"prefetch\"; block = 0; start_ns = [ 0L ]; },"
+         "{ task = \"b\"; phase = \"prefetch\"; block = 0; start_ns = [ 10L ]; },"
+         "{ task = \"c\"; phase = \"prefetch\"; block = 0; start_ns = [ 30L ]; } ); };";
+
+START_TEST(the_longer_one_moves_and_not_its_neighbours) {
+  int64_t start_ns[3] = {0};
+  prem_plan_report report = replanned(
+      old_plan,
+      SET(TASK("a", "0", "11L", "") "," TASK("b", "1", "10L", "") "," TASK("c", "2", "10L", "")),
+      start_ns);
+  ck_assert_int_eq(report.kept, 2);
+  ck_assert_int_eq(start_ns[0], 40); /* the gap at 20 is one too short */
+  report = replanned(
+      old_plan,
+      SET(TASK("a", "0", "10L", "") "," TASK("b", "1", "20L", "") "," TASK("c", "2", "10L", "")),
+      start_ns);
+  ck_assert_int_eq(report.kept, 3);
+  ck_assert_int_eq(report.makespan_ns, 40);
+}
+END_TEST
+
+START_TEST(those_with_more_time_yield) {
+  int64_t start_ns[4] = {0};
+  prem_plan_report report =
+      replanned(old_plan,
+                SET(TASK("a", "0", "10L", "") "," TASK("b", "1", "10L", "") "," TASK(
+                    "c", "2", "10L", "") "," TASK("d", "3", "10L", "deadline_ns = 18L;")),
+                start_ns);
+  ck_assert_int_eq(report.moved, 1);
+  ck_assert_int_eq(report.added, 1);
+  ck_assert_int_le(start_ns[3], 8);
+}
+END_TEST
+
+START_TEST(a_longer_hyperperiod_repeats_the_older_one) {
+  static const char before[] = SET(TASK("a", "0", "10L", "period_ns = 100L;") "," TASK(
+      "b", "1", "20L",
+      "period_ns = 50L;")) "plan: { hyperperiod_ns = 100L; starts = ("
+                           "{ task = \"a\"; phase = \"prefetch\"; block = 0; start_ns = [ 25L ]; },"
+                           "{ task = \"b\"; phase = \"prefetch\"; block = 0; start_ns = [ 3L, 60L "
+                           "]; } ); };";
+  prem_schedule *old = checked_schedule(before);
+  prem_schedule *schedule =
+      schedule_from_text(SET(TASK("c", "2", "5L", "period_ns = 300L;") "," TASK(
+          "b", "1", "20L", "period_ns = 50L;") "," TASK("a", "0", "10L", "period_ns = 100L;")));
+  prem_plan_report report;
+  ck_assert_int_eq(replan(schedule, old, &report), PREM_OK);
+  ck_assert_int_eq(report.kept, 9);
+  ck_assert_int_eq(report.moved, 0);
+  ck_assert_int_eq(report.added, 1);
+  prem_schedule_free(schedule);
+  prem_schedule_free(old);
+}
+END_TEST
+
+/* Two tiles a block: chains of whole tiles, and pairs joined by hand. */
+START_TEST(chains_and_joined_pairs_stay_together) {
+  static const char tasks[] =
+      "version = 1; name = \"t\"; platform: { blocks = 2; buffers = 2; resources = ( { name = "
+      "\"memory\"; capacity = 2; } ); }; tasks = (\n"
+      "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2; prefetch: { wcet_ns = 10L; };"
+      "  compute: { wcet_ns = 20L; }; writeback: { wcet_ns = 10L; }; },"
+      "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 2; prefetch: { wcet_ns = 10L; };"
+      "  compute: { wcet_ns = 20L; }; writeback: { wcet_ns = 10L; }; } %s );\n%s";
+  static const char plan[] =
+      "plan: { hyperperiod_ns = 200L; runs = ("
+      "{ task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ]; start_ns = 0L;"
+      "  repeat = 2; step_ns = 40L; },"
+      "{ task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 100L; repeat = 3;"
+      "  step_ns = 40L; join: { tile = -1; }; } ); };";
+  prem_schedule *old = checked_schedule(text(tasks, "", plan));
+  prem_schedule *schedule = schedule_from_text(
+      text(tasks,
+           ", { name = \"c\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; prefetch: {"
+           " wcet_ns = 10L; }; }",
+           ""));
+  prem_plan_report report;
+  ck_assert_int_eq(replan(schedule, old, &report), PREM_OK);
+  ck_assert_int_eq(report.kept, 12);
+  ck_assert_int_eq(report.added, 1);
+  assert_counts(schedule, old, &report);
+  prem_schedule_free(schedule);
+  prem_schedule_free(old);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("keep");
+  TCase *all = tcase_create("all");
+  tcase_set_timeout(all, 240);
+  tcase_add_test(all, what_has_not_changed_is_not_moved);
+  tcase_add_test(all, one_task_more);
+  tcase_add_test(all, one_task_less);
+  tcase_add_test(all, a_longer_precedence_moves_those_that_follow);
+  tcase_add_test(all, one_task_takes_longer);
+  tcase_add_test(all, one_task_is_another);
+  tcase_add_test(all, the_longer_one_moves_and_not_its_neighbours);
+  tcase_add_test(all, those_with_more_time_yield);
+  tcase_add_test(all, a_longer_hyperperiod_repeats_the_older_one);
+  tcase_add_test(all, chains_and_joined_pairs_stay_together);
+  suite_add_tcase(suite, all);
+  return run_suite(suite);
+}

@@ -1,0 +1,128 @@
+/* What a plan was made for: written, read, and judged. */
+#include "tests/common/running.h"
+
+static const char one[] =
+    "version = 1; name = \"one\";\n"
+    "platform: { blocks = 1; clock_step_ns = 1L; };\n"
+    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; } );\n"
+    "tasks = (\n"
+    "  { name = \"a\"; kernel = \"vector_increment\"; blocks = 1; tile = [ %d ];\n"
+    "    args: { increment = %s; }; arrays: { in = \"x\"; out = \"new\"; };\n"
+    "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
+    "    writeback: { wcet_ns = 50L; }; }\n"
+    ");\n"
+    "plan: { hyperperiod_ns = 400L; %s runs = ( { task = \"a\"; phase = \"prefetch\";\n"
+    "  chain = [ \"compute\", \"writeback\" ]; start_ns = 0L; repeat = 2; step_ns = 200L; } ); "
+    "};\n";
+
+static prem_schedule *schedule;
+static prem_diag *diag;
+static char kernels[PREM_KERNELS_BYTES];
+
+static void set_up(void) {
+  diag = prem_diag_new();
+  schedule = schedule_from_text(text(one, 32, "1.0", ""));
+  prem_schedule_kernels(schedule, kernels);
+}
+
+static void tear_down(void) {
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+
+static void load(int tile, const char *increment, const char *keys) {
+  prem_schedule_free(schedule);
+  schedule = schedule_from_text(text(one, tile, increment, keys));
+}
+
+static bool refused_on(const char *backend, const char *name) {
+  prem_machine machine = {.max_blocks = 1, .clock_step_ns = 1};
+  snprintf(machine.backend, sizeof machine.backend, "%s", backend);
+  snprintf(machine.name, sizeof machine.name, "%s", name);
+  const prem_status status = prem_check(schedule, &machine, diag);
+  ck_assert_int_eq(status == PREM_ERR_INVALID, prem_diag_has(diag, 44));
+  return status == PREM_ERR_INVALID;
+}
+
+START_TEST(plans_run_on_the_machine_of_their_times) {
+  load(32, "1.0", "machine = \"GPU A\";");
+  ck_assert_str_eq(schedule->plan->machine, "GPU A");
+  ck_assert(!refused_on("cuda", "GPU A"));
+  ck_assert(refused_on("cuda", "GPU B"));
+}
+END_TEST
+
+START_TEST(platforms_and_the_simulator_take_any) {
+  load(32, "1.0", "machine = \"GPU A\";");
+  ck_assert(!refused_on("", "platform of one.cfg"));
+  ck_assert(!refused_on("sim", "simulator"));
+  ck_assert(refused_on("cpu", "CPU"));
+}
+END_TEST
+
+START_TEST(plans_that_do_not_say_are_not_judged) {
+  ck_assert(!refused_on("cuda", "GPU B"));
+}
+END_TEST
+
+START_TEST(plans_hold_for_their_kernels) {
+  load(32, "1.0", text("kernels = \"%s\";", kernels));
+  ck_assert_str_eq(schedule->plan->kernels, kernels);
+  ck_assert(!refused_on("cuda", "GPU"));
+}
+END_TEST
+
+START_TEST(another_parameter_is_another_kernel) {
+  load(32, "2.0", text("kernels = \"%s\";", kernels));
+  ck_assert(refused_on("", "platform"));
+}
+END_TEST
+
+START_TEST(another_tile_is_another_kernel) {
+  load(48, "1.0", text("kernels = \"%s\";", kernels)); /* two tiles, as before */
+  ck_assert(refused_on("", "platform"));
+}
+END_TEST
+
+START_TEST(another_version_is_another_kernel) {
+  const prem_kernel *of_file = schedule->tasks[0].definition;
+  prem_kernel newer = *of_file;
+  ++newer.version;
+  char now[PREM_KERNELS_BYTES];
+  schedule->tasks[0].definition = &newer;
+  prem_schedule_kernels(schedule, now);
+  schedule->tasks[0].definition = of_file;
+  ck_assert_str_ne(now, kernels);
+}
+END_TEST
+
+START_TEST(a_signed_plan_is_saved_and_read) {
+  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
+  close(mkstemps(path, 4));
+  strcpy(schedule->profiled_on, "GPU \"A\"");
+  prem_plan_sign(schedule, schedule->plan);
+  ck_assert_int_eq(prem_schedule_save(schedule, path, diag), PREM_OK);
+  prem_schedule *again = NULL;
+  ck_assert_int_eq(prem_schedule_load(path, NULL, &again, diag), PREM_OK);
+  unlink(path);
+  ck_assert_str_eq(again->plan->machine, "GPU \"A\"");
+  ck_assert_str_eq(again->plan->kernels, kernels);
+  prem_schedule_free(again);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("origin");
+  TCase *cases = tcase_create("plans");
+  tcase_add_checked_fixture(cases, set_up, tear_down);
+  tcase_add_test(cases, plans_run_on_the_machine_of_their_times);
+  tcase_add_test(cases, platforms_and_the_simulator_take_any);
+  tcase_add_test(cases, plans_that_do_not_say_are_not_judged);
+  tcase_add_test(cases, plans_hold_for_their_kernels);
+  tcase_add_test(cases, another_parameter_is_another_kernel);
+  tcase_add_test(cases, another_tile_is_another_kernel);
+  tcase_add_test(cases, another_version_is_another_kernel);
+  tcase_add_test(cases, a_signed_plan_is_saved_and_read);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}

@@ -1,0 +1,103 @@
+/* The free-gap timeline against an array with the level of every instant. */
+#include "schedules/planner/common/timeline.h"
+#include "tests/common/running.h"
+
+enum { INSTANTS = 60000, CAPACITY = 3, USES = 30000 };
+
+static int32_t levels[INSTANTS];
+static prem_timeline timeline;
+static uint64_t state;
+
+static int64_t draw(int64_t below) {
+  state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return (int64_t)((state >> 33) % (uint64_t)below);
+}
+
+static void begin(uint64_t seed, int32_t capacity) {
+  memset(levels, 0, sizeof levels);
+  prem_timeline_free(&timeline);
+  timeline.capacity = capacity;
+  state = seed;
+}
+
+static bool has_room(int64_t at, int64_t length, int32_t demand) {
+  for (int64_t i = at; i < at + length && i < INSTANTS; ++i)
+    if (levels[i] + demand > timeline.capacity)
+      return false;
+  return true;
+}
+
+static void use(int64_t at, int64_t length, int32_t demand) {
+  for (int64_t i = at; i < at + length; ++i)
+    levels[i] += demand;
+  ck_assert_int_eq(prem_timeline_use(&timeline, at, at + length, demand), PREM_OK);
+}
+
+static void assert_first_fit(int64_t from, int64_t length, int32_t demand, int64_t grid) {
+  int64_t at = (from + grid - 1) / grid * grid;
+  while (!has_room(at, length, demand))
+    at += grid;
+  ck_assert_int_eq(prem_timeline_fit(&timeline, from, length, demand, grid), at);
+}
+
+START_TEST(the_first_instant_with_room_is_found) {
+  for (int32_t capacity = 1; capacity <= CAPACITY; ++capacity) {
+    begin((uint64_t)capacity, capacity);
+    for (int i = 0; i < USES / 10; ++i) {
+      int32_t demand = 1 + (int32_t)draw(capacity);
+      int64_t length = 1 + draw(12), from = draw(INSTANTS / 4), grid = 1 + draw(3);
+      assert_first_fit(from, length, demand, grid);
+      int64_t at = prem_timeline_fit(&timeline, from, length, demand, grid);
+      use(at, length, demand);
+    }
+  }
+}
+END_TEST
+
+/* Thousands of gaps, so that there are several shelves of chunks. */
+START_TEST(gaps_that_are_too_short_are_passed_over) {
+  begin(1, 1);
+  for (int64_t at = 0; at + 4 < INSTANTS / 2; at += 4)
+    use(at, 1 + draw(3), 1);
+  for (int64_t at = 4000; at < INSTANTS / 2; at += 7000)
+    for (int64_t i = at; i < at + 12; ++i)
+      if (levels[i])
+        use(i, 1, -1);
+  for (int i = 0; i < 200; ++i)
+    assert_first_fit(draw(INSTANTS / 2), 1 + draw(16), 1, 1);
+}
+END_TEST
+
+START_TEST(what_is_given_back_is_free) {
+  enum { HELD = 2000 };
+  static struct {
+    int64_t at, length;
+    int32_t demand;
+  } held[HELD];
+  begin(2, CAPACITY);
+  for (int i = 0; i < USES; ++i) {
+    int64_t k = draw(HELD), length = 1 + draw(20);
+    int32_t demand = 1 + (int32_t)draw(CAPACITY);
+    if (held[k].demand)
+      use(held[k].at, held[k].length, -held[k].demand);
+    int64_t at = prem_timeline_fit(&timeline, draw(INSTANTS / 4), length, demand, 1);
+    held[k].at = at;
+    held[k].length = length;
+    held[k].demand = demand;
+    use(at, length, demand);
+    if (i % 50 == 0)
+      assert_first_fit(draw(INSTANTS / 4), 1 + draw(20), 1 + (int32_t)draw(CAPACITY), 1);
+  }
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("timeline");
+  TCase *all = tcase_create("all");
+  tcase_set_timeout(all, 240);
+  tcase_add_test(all, the_first_instant_with_room_is_found);
+  tcase_add_test(all, gaps_that_are_too_short_are_passed_over);
+  tcase_add_test(all, what_is_given_back_is_free);
+  suite_add_tcase(suite, all);
+  return run_suite(suite);
+}

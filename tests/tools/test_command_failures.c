@@ -1,0 +1,124 @@
+/* What the command says and leaves when a run fails: the exit status, and what is not saved. Runs
+ * are those of the simulator; this suite is linked so that the command's prem_compare() is the one
+ * below. */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/common/running.h"
+#include "tools/command.h"
+
+prem_status __real_prem_compare(prem_session *session, const prem_schedule *schedule,
+                                const prem_backend *backend, const prem_compare_options *options,
+                                prem_result **out, prem_diag *diag);
+prem_status __wrap_prem_compare(prem_session *session, const prem_schedule *schedule,
+                                const prem_backend *backend, const prem_compare_options *options,
+                                prem_result **out, prem_diag *diag);
+
+static prem_status failure; /* of a run that has measured something */
+static bool in_the_way;     /* while it ran, a folder r.json came to be */
+
+prem_status __wrap_prem_compare(prem_session *session, const prem_schedule *schedule,
+                                const prem_backend *backend, const prem_compare_options *options,
+                                prem_result **out, prem_diag *diag) {
+  const prem_status status = __real_prem_compare(session, schedule, backend, options, out, diag);
+  if (in_the_way)
+    ck_assert_int_eq(mkdir("r.json", 0700), 0);
+  return failure == PREM_OK ? status : failure;
+}
+
+static char folder[] = "/tmp/ttprem-failures-XXXXXX";
+
+static void set_up(void) {
+  strcpy(folder, "/tmp/ttprem-failures-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  ck_assert_int_eq(chdir(folder), 0);
+  FILE *file = fopen("increment.cfg", "w");
+  ck_assert_ptr_nonnull(file);
+  fputs("version = 1; name = \"increment\"; platform: { blocks = 2; };\n"
+        "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 256 ]; fill = \"random\"; },\n"
+        "           { name = \"y\"; type = \"f32\"; shape = [ 256 ]; save = \"y.f32\"; } );\n"
+        "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 2; tile = [ 64 ];\n"
+        "  arrays: { in = \"x\"; out = \"y\"; }; prefetch: { wcet_ns = 1000L; };\n"
+        "  compute: { wcet_ns = 1000L; }; writeback: { wcet_ns = 1000L; }; } );\n",
+        file);
+  ck_assert_int_eq(fclose(file), 0);
+  failure = PREM_OK;
+  in_the_way = false;
+}
+
+static void tear_down(void) {
+  ck_assert_int_eq(chdir("/"), 0);
+  ck_assert_int_eq(system(text("rm -r %s", folder)), 0);
+}
+
+static int run(const char *option, const char *value) {
+  char *argv[] = {(char *)"ttprem run",    (char *)"--quiet", (char *)"--backend", (char *)"sim",
+                  (char *)"increment.cfg", (char *)option,    (char *)value,       NULL};
+  return verb_run(option ? 7 : 5, argv);
+}
+
+static bool is_saved(void) {
+  return access("y.f32", F_OK) == 0;
+}
+
+START_TEST(every_status_has_its_exit_status) {
+  static const struct {
+    prem_status status;
+    int expected;
+  } cases[] = {{PREM_OK, 0},
+               {PREM_ERR_UNAVAILABLE, 3},
+               {PREM_ERR_MACHINE, 4},
+               {PREM_ERR_INTERRUPTED, 130},
+               {PREM_ERR_MEMORY, 1},
+               {PREM_ERR_IO, 1},
+               {PREM_ERR_PARSE, 1},
+               {PREM_ERR_INVALID, 1},
+               {PREM_ERR_INFEASIBLE, 1},
+               {PREM_ERR_WRONG, 1},
+               {PREM_ERR_ARGUMENT, 1}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i)
+    ck_assert_int_eq(command_exit_status(cases[i].status), cases[i].expected);
+}
+END_TEST
+
+START_TEST(outputs_of_a_run_are_saved) {
+  ck_assert_int_eq(run(NULL, NULL), COMMAND_DONE);
+  ck_assert(is_saved());
+}
+END_TEST
+
+START_TEST(a_machine_that_failed_has_nothing_to_save) {
+  failure = PREM_ERR_MACHINE;
+  ck_assert_int_eq(run(NULL, NULL), COMMAND_MACHINE);
+  ck_assert(!is_saved());
+}
+END_TEST
+
+START_TEST(an_interrupted_run_saves) {
+  failure = PREM_ERR_INTERRUPTED;
+  ck_assert_int_eq(run(NULL, NULL), COMMAND_INTERRUPTED);
+  ck_assert(is_saved());
+}
+END_TEST
+
+START_TEST(of_two_failures_the_first_one_counts) {
+  in_the_way = true;
+  ck_assert_int_eq(run("--json", "r.json"), COMMAND_INVALID);
+  ck_assert_int_eq(rmdir("r.json"), 0);
+  failure = PREM_ERR_MACHINE;
+  ck_assert_int_eq(run("--json", "r.json"), COMMAND_MACHINE);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("command failures");
+  TCase *cases = tcase_create("runs");
+  tcase_add_checked_fixture(cases, set_up, tear_down);
+  tcase_add_test(cases, every_status_has_its_exit_status);
+  tcase_add_test(cases, outputs_of_a_run_are_saved);
+  tcase_add_test(cases, a_machine_that_failed_has_nothing_to_save);
+  tcase_add_test(cases, an_interrupted_run_saves);
+  tcase_add_test(cases, of_two_failures_the_first_one_counts);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}
