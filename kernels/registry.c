@@ -1,8 +1,6 @@
 /* The kernels of kernels.def as a table, and the CPU side of their headers. */
 #include "ttprem/kernel.h"
 
-#include <string.h>
-
 #include "kernels/kernel_headers.h"
 
 #define PREM_KERNEL(NAME)            &NAME##_kernel,
@@ -20,11 +18,4 @@ static const prem_registry builtin_registry = {
 
 const prem_registry *prem_registry_builtin(void) {
   return &builtin_registry;
-}
-
-const prem_kernel *prem_registry_find(const prem_registry *registry, const char *name) {
-  for (int32_t i = 0; i < registry->count; ++i)
-    if (strcmp(registry->kernels[i]->name, name) == 0)
-      return registry->kernels[i];
-  return NULL;
 }

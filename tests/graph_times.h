@@ -202,8 +202,7 @@ static inline prem_status graph_make_ready(graph_case *at) {
   return status;
 }
 
-/* ---- folding what was measured ----------------------------------------------------------------
- */
+/* ---- folding what was measured --------------------------------------------------------------- */
 
 static inline bool graph_ratio_add(graph_totals *totals, int which, double ratio) {
   graph_ratios *ratios = &totals->ratios[which];

@@ -1,86 +1,136 @@
 #!/usr/bin/env bash
-# The dependency law of CONTRIBUTING.md: which room may include from which.
-# Prints every breach as file:line and fails.
+# The dependency law of CONTRIBUTING.md: which room may include from which, and call which.
+#   law.sh          judges the #includes
+#   law.sh BUILD    and the calls, as the objects in BUILD have them: a public header lets anybody call
+#                   anybody
+# Prints every breach and fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# A file belongs to the longest of these that its path begins with. Checker and planners know nothing of
-# each other: the second opinion is worth nothing if it is the first one again.
-declare -A may_use=(
-  [include]="include"
-  [prem/base]="include prem/base"
-  [prem/model]="include prem/base prem/model"
-  [prem/file]="include prem/base prem/model prem/file"
-  [schedules/checker]="include prem/base prem/model schedules/checker"
-  [schedules/planner]="include prem/base prem/model schedules/planner"
-  [kernels]="kernels" # and kernel.h, see below
-  [runtime/core]="include prem/base prem/model runtime/core"
-  [runtime/sim]="include prem/base prem/model runtime/core runtime/sim"
-  [runtime/cpu]="include prem/base prem/model runtime/core runtime/cpu"
-  [runtime/cuda/device]="include kernels runtime/core runtime/cuda/device"
-  [runtime/cuda/host]="include prem/base prem/model runtime/core runtime/cuda/device runtime/cuda/host"
-  [runtime/cuda/baselines]="include kernels runtime/core runtime/cuda/device runtime/cuda/host runtime/cuda/baselines"
-  [runtime/cuda]="include prem/base prem/model runtime/core runtime/cuda/device runtime/cuda/host runtime/cuda/baselines runtime/cuda"
-  [runtime/session]="include prem/base prem/model runtime/core runtime/sim runtime/cpu runtime/cuda runtime/session"
-  [measure]="include prem/base measure"
-  [report]="include prem/base measure report"
-  [experiments/studies]="include prem/base measure report experiments/studies"
-  [experiments/machine]="include prem/base measure report experiments experiments/common experiments/machine"
-  [experiments/thesis]="include prem/base measure report experiments experiments/common experiments/thesis"
-  [experiments/common]="include prem/base measure report experiments experiments/common"
-  [experiments]="include prem/base experiments"
-  [tools]="include prem/base prem/model prem/file schedules/checker schedules/planner kernels runtime/core runtime/sim runtime/cpu runtime/cuda/device runtime/cuda/host runtime/cuda/baselines runtime/cuda runtime/session measure report experiments/studies experiments/machine experiments/thesis experiments/common experiments tools"
-  [tests]="include prem/base prem/model prem/file schedules/checker schedules/planner kernels runtime/core runtime/sim runtime/cpu runtime/cuda/device runtime/cuda/host runtime/cuda/baselines runtime/cuda runtime/session measure report experiments/studies experiments/machine experiments/thesis experiments/common experiments tools tests"
-)
-folders=(include prem schedules kernels runtime measure report experiments tools tests)
-breaches=0
-
-breach() {
-  echo "$1" >&2
-  breaches=$((breaches + 1))
+# room | what it may include from and call | what it may call besides, through public headers
+# A file belongs to the longest room that its path begins with, and may always use its own. No planner
+# calls the checker, nor the other way round: the second opinion is worth nothing if it is the first
+# one again. schedules/prepare.c alone sees both.
+law() {
+  cat <<'LAW'
+include                  | |
+prem/base                | include |
+prem/model               | include prem/base |
+prem/file                | include prem/base prem/model |
+kernels                  | | prem/model
+schedules/checker        | include prem/base prem/model |
+schedules/planner/common | include prem/base prem/model |
+schedules/planner/repair | include prem/base prem/model schedules/planner/common |
+schedules/planner/greedy | include prem/base prem/model schedules/planner/common schedules/planner/repair |
+schedules/planner/search | include prem/base prem/model schedules/planner/common |
+schedules/planner/proof  | include prem/base prem/model schedules/planner/common schedules/planner/greedy |
+schedules/planner        | include prem/base prem/model schedules/planner/* |
+schedules                | include prem/base prem/model schedules/planner | schedules/checker
+runtime/core             | include prem/base prem/model |
+runtime/sim              | include prem/base prem/model runtime/core |
+runtime/cpu              | include prem/base prem/model runtime/core |
+runtime/cuda/device      | include kernels runtime/core |
+runtime/cuda/host        | include prem/base prem/model runtime/core runtime/cuda/device |
+runtime/cuda/baselines   | include prem/base prem/model kernels runtime/core runtime/cuda/device runtime/cuda/host |
+runtime/cuda             | include prem/base prem/model runtime/core runtime/cuda/* |
+runtime/session          | include prem/base prem/model runtime/core runtime/sim runtime/cpu runtime/cuda | prem/file kernels
+measure                  | include prem/base | prem/model runtime/core runtime/session
+report/traces            | include prem/base |
+report/pictures          | include prem/base measure | prem/model
+report/findings          | include prem/base measure report report/pictures |
+report/page              | include prem/base report report/traces |
+report                   | include prem/base measure report/* | prem/model
+experiments/studies      | include prem/base measure report report/* | prem/model kernels runtime/core runtime/session
+experiments/common       | include prem/base measure report report/* experiments | prem/model prem/file kernels schedules runtime/core runtime/session
+experiments/machine      | include prem/base measure report report/* experiments experiments/common | prem/model prem/file runtime/core runtime/session
+experiments/thesis       | include prem/base measure report report/* experiments experiments/common | prem/model prem/file runtime/core runtime/session
+experiments              | include prem/base | experiments/machine experiments/thesis
+tools                    | * |
+tests                    | * |
+LAW
 }
 
-room_of() { # PATH: into $room
-  room=${1%/*}
-  while [ -z "${may_use[$room]-}" ]; do
-    if [[ $room != */* ]]; then
-      room=
-      return
-    fi
-    room=${room%/*}
-  done
+# Lines "i FILE LINE INCLUDED".
+includes() {
+  find include prem schedules kernels runtime measure report experiments tools tests -type f \
+    \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) \
+    ! -path 'tests/own_kernel/*' ! -path 'tests/consumer/*' -print0 | sort -z |
+    xargs -0 awk '/^[ \t]*#[ \t]*include[ \t]*"/ { split($0, part, "\""); print "i", FILENAME, FNR, part[2] }'
 }
 
-judge() { # FILE LINE INCLUDED
-  local file=$1 line=$2 included=$3 from to
-  local target=$included
-  if [[ $included == ttprem/* ]]; then target=include/$included; fi
-  if [ ! -f "$target" ] && [ "$included" != kernels/kernel_headers.h ]; then
-    breach "$file:$line: \"$included\" is no file of this tree: an include has its path from the root"
-    return
-  fi
-  room_of "$file" && from=$room
-  room_of "$target" && to=$room
-  if [ "$from" = kernels ] && [ "$to" = include ]; then
-    [ "$included" = ttprem/kernel.h ] ||
-      breach "$file:$line: kernels/ may include ttprem/kernel.h alone, not \"$included\""
-  elif [[ " ${may_use[$from]} " != *" $to "* ]]; then
-    breach "$file:$line: $from/ may not include \"$included\" of $to/"
-  fi
+# Lines "o FILE", and of each what nm says of its object.
+objects() { # BUILD
+  local build file object
+  build=$(realpath "$1")
+  sed -nE 's/.* -o ([^ ]+) (.* )?-c ([^ "]+)".*/\1 \3/p' "$build/compile_commands.json" | sort -u |
+    while read -r object file; do
+      file=${file#"$PWD"/}
+      if [[ $file == tests/* || $file == /* || ! -f $build/$object ]]; then continue; fi
+      echo "o $file"
+      nm -g "$build/$object"
+    done
 }
 
-files=0
-while IFS= read -r file; do
-  files=$((files + 1))
-  while IFS=: read -r line included; do
-    judge "$file" "$line" "$included"
-  done < <(sed -nE '/^[[:space:]]*#[[:space:]]*include[[:space:]]*"/{=;s/^[^"]*"([^"]*)".*/\1/p}' \
-    "$file" | paste -d: - -)
-done < <(find "${folders[@]}" -type f \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) \
-  ! -path 'tests/own_kernel/*' ! -path 'tests/consumer/*' | sort)
-
-if [ "$breaches" -gt 0 ]; then
-  echo "law: $breaches breaches in $files files" >&2
-  exit 1
-fi
-echo "law: $files files keep the law"
+# A check that looks at nothing finds nothing: `files` and `calls` are how much was looked at.
+{
+  law | sed 's/^/l /'
+  find include prem schedules kernels runtime measure report experiments tools tests -type f | sed 's/^/f /'
+  includes
+  if [ $# -gt 0 ]; then objects "$1"; fi
+} | awk -v judges_calls=$# '
+  function room_of(path) {
+    do sub(/\/?[^\/]*$/, "", path); while (path != "" && !(path in may))
+    return path
+  }
+  function allows(list, room,   words, count, i) {
+    count = split(list, words, " ")
+    for (i = 1; i <= count; ++i)
+      if (words[i] == room || words[i] == "*" ||
+          (words[i] ~ /\/\*$/ && index(room, substr(words[i], 1, length(words[i]) - 1)) == 1))
+        return 1
+    return 0
+  }
+  function breach(what) { print what > "/dev/stderr"; ++breaches }
+  $1 == "l" {
+    line = $0; sub(/^l */, "", line); split(line, part, /\|/); gsub(/ /, "", part[1])
+    may[part[1]] = part[2]; calls[part[1]] = part[3]
+    next
+  }
+  $1 == "f" && NF == 2 { exists[$2] = 1; next }
+  $1 == "i" {
+    target = $4 ~ /^ttprem\// ? "include/" $4 : $4
+    from = room_of($2); to = room_of(target)
+    if (!($2 in seen)) { seen[$2] = 1; ++files }
+    if (!(target in exists) && $4 != "kernels/kernel_headers.h")
+      breach($2 ":" $3 ": \"" $4 "\" is no file of this tree: an include has its path from the root")
+    else if (from == "kernels" && to == "include") {
+      if ($4 != "ttprem/kernel.h")
+        breach($2 ":" $3 ": kernels/ may include ttprem/kernel.h alone, not \"" $4 "\"")
+    } else if (from != to && !allows(may[from], to))
+      breach($2 ":" $3 ": " from "/ may not include \"" $4 "\" of " to "/")
+    next
+  }
+  $1 == "o" { object = $2; next }
+  NF == 2 { wanted[object] = wanted[object] " " $2; next }
+  NF == 3 && $2 ~ /[TDBRVW]/ { if (!($3 in defined) || $2 != "W") defined[$3] = object; next }
+  END {
+    for (object in wanted) {
+      from = room_of(object)
+      count = split(wanted[object], names, " ")
+      for (i = 1; i <= count; ++i) {
+        if (!(names[i] in defined))
+          continue
+        ++made
+        to = room_of(defined[names[i]])
+        if (from != to && !allows(may[from] " " calls[from], to))
+          breach(object ": " from "/ may not call " names[i] "() of " defined[names[i]])
+      }
+    }
+    if (files < 100 || (judges_calls && made < 500))
+      breach("looked at " files + 0 " files and " made + 0 " calls only")
+    if (breaches) {
+      print "law: " breaches " breaches in " files " files" > "/dev/stderr"
+      exit 1
+    }
+    print "law: " files " files keep the law" (judges_calls ? ", and " made " calls" : "")
+  }'

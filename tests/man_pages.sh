@@ -57,7 +57,7 @@ for page in "$pages"/*.gz; do
 done
 
 # The reader's lists of keys, against the keys that the page explains.
-keys=$(cat "$source"/prem/*.c | tr '\n' ' ' | grep -oE 'keys\[\] = \{[^}]*\}' | grep -oE '[a-z_]+' |
+keys=$(cat "$source"/prem/*/*.c | tr '\n' ' ' | grep -oE 'keys\[\] = \{[^}]*\}' | grep -oE '[a-z_]+' |
   grep -vx -e keys -e static | sort -u)
 explained=$(gunzip -c "$pages/ttprem-schedule.5.gz" | sed 's/\\f[BRI]/ /g; s/\\&//g' | tr -cs 'a-z0-9_' '\n' | sort -u)
 [ "$(wc -l <<<"$keys")" -ge 60 ] || fail "the lists of keys in prem/ are not found"

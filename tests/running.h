@@ -24,21 +24,14 @@ static inline prem_schedule *checked_schedule(const char *source) {
   return schedule;
 }
 
-/** Load, bind, plan if there is no plan, check. */
+/** Load and prepare. */
 static inline prem_schedule *planned_schedule(const char *path) {
   prem_diag *diag = prem_diag_new();
   prem_schedule *schedule = NULL;
   if (prem_schedule_load(path, NULL, &schedule, diag) != PREM_OK ||
-      prem_schedule_bind(schedule, prem_registry_builtin(), diag) != PREM_OK)
+      prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag) != PREM_OK)
     abort_with(path, diag);
-  prem_plan *plan = NULL;
-  if (!schedule->plan) {
-    if (prem_plan_make(schedule, NULL, NULL, &plan, diag) != PREM_OK)
-      abort_with(path, diag);
-    prem_schedule_set_plan(schedule, plan);
-  }
   prem_diag_free(diag);
-  assert_checked(schedule);
   return schedule;
 }
 

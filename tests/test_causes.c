@@ -566,8 +566,7 @@ START_TEST(a_job_whose_last_record_is_lost) {
 }
 END_TEST
 
-/* ---- chains of tasks on many blocks -----------------------------------------------------------
- */
+/* ---- chains of tasks on many blocks ---------------------------------------------------------- */
 
 static int64_t slow_handover(int64_t hyperperiod, int32_t task) {
   return hyperperiod == 0 && task == 1 ? 48000 : 0;
@@ -688,8 +687,7 @@ START_TEST(runs_add_up) {
 }
 END_TEST
 
-/* ---- units and pairs --------------------------------------------------------------------------
- */
+/* ---- units and pairs ------------------------------------------------------------------------- */
 
 /* A block that fetches and writes at the same time: the executor began the prefetch late, and the
  * writeback only happened to end then. */

@@ -739,8 +739,7 @@ START_TEST(a_stop_is_longer_than_four_phases) {
 }
 END_TEST
 
-/* ---- raw records ----------------------------------------------------------------------------
- */
+/* ---- raw records ----------------------------------------------------------------------------- */
 
 START_TEST(without_room_counts_are_kept_and_losses_told) {
   options.max_records = 0;
@@ -765,8 +764,7 @@ START_TEST(incomplete_hyperperiods_do_not_count_as_judged) {
 }
 END_TEST
 
-/* ---- which rule is promised -----------------------------------------------------------------
- */
+/* ---- which rule is promised ------------------------------------------------------------------ */
 
 static void expect_exclusivity(prem_exclusivity planned, prem_exclusivity when_free) {
   options.discard = 0;
@@ -805,8 +803,7 @@ START_TEST(exclusivity_follows_from_the_plan) {
 }
 END_TEST
 
-/* ---- outputs --------------------------------------------------------------------------------
- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 static const char increment[] =
     "version = 1; name = \"increment\"; platform: { blocks = 1; clock_step_ns = 1L; };\n"

@@ -48,8 +48,7 @@ START_TEST(it_has_no_memory_phases) {
 }
 END_TEST
 
-/* ---- a kernel whose windows leave its array ----------------------------------------------------
- */
+/* ---- a kernel whose windows leave its array -------------------------------------------------- */
 
 static prem_status bind_beyond(prem_bind *bind) {
   prem_status status = prem_bind_tile(bind, 1, bind->shape[0], &bind->window[0]);
@@ -97,8 +96,7 @@ START_TEST(its_windows_stay_in_their_arrays) {
 }
 END_TEST
 
-/* ---- plans and runs ----------------------------------------------------------------------------
- */
+/* ---- plans and runs -------------------------------------------------------------------------- */
 
 /* Four walks of 4000 ns, one after the other, and increments whose first prefetch begins at the
  * given instant: how many problems are there? All are of the same kind. */

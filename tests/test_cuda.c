@@ -39,17 +39,9 @@ static void fail(const char *what, const prem_diag *diag) {
 
 static prem_schedule *planned(const char *path, const prem_machine *machine, prem_diag *diag) {
   prem_schedule *schedule = NULL;
-  prem_plan *plan = NULL;
   if (prem_schedule_load(path, NULL, &schedule, diag) != PREM_OK)
     return NULL;
-  prem_status status = prem_schedule_bind(schedule, prem_registry_builtin(), diag);
-  if (status == PREM_OK && !schedule->plan) {
-    status = prem_plan_make(schedule, machine, NULL, &plan, diag);
-    prem_schedule_set_plan(schedule, plan);
-  }
-  if (status == PREM_OK)
-    status = prem_check(schedule, machine, diag);
-  if (status == PREM_OK)
+  if (prem_prepare(schedule, prem_registry_builtin(), machine, NULL, diag) == PREM_OK)
     return schedule;
   prem_schedule_free(schedule);
   return NULL;

@@ -63,10 +63,9 @@ static inline int32_t min(int32_t a, int32_t b) {
 #include "runtime/core/windows.h"
 #include "tests/running.h"
 
-enum { MEMORY_THREADS = 96, MOST_LANES = 96 };
+enum { MOST_LANES = 96 };
 
-/* ---- a tile by lanes --------------------------------------------------------------------------
- */
+/* ---- a tile by lanes ------------------------------------------------------------------------- */
 
 typedef struct lane {
   pthread_t thread;
@@ -128,14 +127,14 @@ static void compute(const prem_task *task, const prem_view *views) {
 
 static void *run_lane(void *argument) {
   const lane *own = argument;
-  threadIdx.x = MEMORY_THREADS + own->number;
+  threadIdx.x = PREM_MEMORY_THREADS + own->number;
   compute(own->task, own->views);
   return NULL;
 }
 
 static void run_lanes(const prem_task *task, const prem_view *views, unsigned lanes) {
   static lane all[MOST_LANES];
-  blockDim.x = lanes + MEMORY_THREADS;
+  blockDim.x = lanes + PREM_MEMORY_THREADS;
   ck_assert_int_eq(pthread_barrier_init(&lanes_meet, NULL, lanes), 0);
   for (unsigned i = 0; i < lanes; ++i) {
     all[i] = (lane){.number = i, .task = task, .views = views};
@@ -182,8 +181,7 @@ static void assert_parity(const prem_schedule *schedule, unsigned lanes) {
   prem_diag_free(diag);
 }
 
-/* ---- kernels and their shapes ------------------------------------------------------------------
- */
+/* ---- kernels and their shapes ---------------------------------------------------------------- */
 
 #define SAME2  "arrays: { a = \"c\"; b = \"d\"; out = \"new\"; };"
 #define SAME1  "arrays: { in = \"c\"; out = \"new\"; };"

@@ -107,8 +107,7 @@ static void assert_says(const char *words, bool wanted) {
   prem_findings_free(findings);
 }
 
-/* ---- a backend that can do less, or other things, than the simulator --------------------------
- */
+/* ---- a backend that can do less, or other things, than the simulator ------------------------- */
 
 static struct {
   const void *opened[8]; /* states, in the order in which the parties open their sessions */

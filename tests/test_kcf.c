@@ -37,8 +37,7 @@ static void remove_folder(void) {
   ck_assert_int_eq(system(text("rm -r %s", folder)), 0);
 }
 
-/* ---- files ------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* Numbers between -1 and 1, never near 0. */
 static prem_c64 *put_random(const char *name, int count, unsigned seed) {
@@ -65,8 +64,7 @@ static void *saved(const char *name, const char *extension, size_t bytes) {
   return content;
 }
 
-/* ---- the schedule ------------------------------------------------------------------------------
- */
+/* ---- the schedule ---------------------------------------------------------------------------- */
 
 #define PHASES                                                                                     \
   "prefetch: { wcet_ns = 40000L; }; compute: { wcet_ns = 40000L; }; "                              \
@@ -135,8 +133,7 @@ static void plan(prem_schedule *schedule) {
   assert_checked(schedule);
 }
 
-/* ---- what is right -----------------------------------------------------------------------------
- */
+/* ---- what is right --------------------------------------------------------------------------- */
 
 static double complex number(prem_c64 x) {
   return (double)x.re + (double)x.im * I;
@@ -222,8 +219,7 @@ static void judge_norm(const shape *of, const operands *in, int count) {
   free(share);
 }
 
-/* ---- tests -------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 /* All outputs behind each other, to compare runs. */
 static uint64_t bits_of_outputs(const prem_schedule *schedule) {

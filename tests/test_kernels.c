@@ -305,8 +305,7 @@ START_TEST(every_kernel_equals_its_reference) {
 }
 END_TEST
 
-/* ---- known answers: parity alone would pass if reference and compute shared a mistake ---------
- */
+/* ---- known answers: parity alone would pass if reference and compute shared a mistake -------- */
 
 START_TEST(conv2d_weighs_the_neighbours_in_order) {
   /* one coefficient at a time picks one neighbour */

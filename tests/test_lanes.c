@@ -19,7 +19,7 @@ static float quotient_far(float a, float b) {
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 70, MEMORY_THREADS = 96 }; /* the first of a block move memory */
+enum { MOST = 70 };
 
 static unsigned char visits[MOST * MOST];
 static int visit_count;
@@ -58,9 +58,9 @@ static void assert_all_once(int32_t rows, int32_t columns) {
 static const unsigned lane_counts[] = {1, 2, 31, 32, 64, 96, 480};
 
 START_TEST(a_line_is_shared_without_gap) {
-  blockDim.x = lane_counts[_i] + MEMORY_THREADS;
+  blockDim.x = lane_counts[_i] + PREM_MEMORY_THREADS;
   for (int32_t n = 0; n <= MOST; ++n) {
-    for (threadIdx.x = MEMORY_THREADS; threadIdx.x < blockDim.x; ++threadIdx.x)
+    for (threadIdx.x = PREM_MEMORY_THREADS; threadIdx.x < blockDim.x; ++threadIdx.x)
       lane_in_line(n);
     assert_all_once(1, n);
   }
@@ -68,10 +68,10 @@ START_TEST(a_line_is_shared_without_gap) {
 END_TEST
 
 START_TEST(a_rectangle_is_shared_without_gap) {
-  blockDim.x = lane_counts[_i] + MEMORY_THREADS;
+  blockDim.x = lane_counts[_i] + PREM_MEMORY_THREADS;
   for (int32_t rows = 0; rows <= MOST; rows += 7)
     for (int32_t columns = 1; columns <= MOST; columns += columns < 4 ? 1 : 5) {
-      for (threadIdx.x = MEMORY_THREADS; threadIdx.x < blockDim.x; ++threadIdx.x)
+      for (threadIdx.x = PREM_MEMORY_THREADS; threadIdx.x < blockDim.x; ++threadIdx.x)
         lane_in_rectangle(rows, columns);
       assert_all_once(rows, columns);
     }

@@ -2,8 +2,7 @@
 #include "schedules/planner/proof/bounds.h"
 #include "tests/running.h"
 
-/* ---- starts -----------------------------------------------------------------------------------
- */
+/* ---- starts ---------------------------------------------------------------------------------- */
 
 static prem_status expand_starts(int tiles, int block, int *problems) {
   prem_schedule *schedule = schedule_from_text(text(
@@ -35,8 +34,7 @@ START_TEST(a_block_of_warm_up_alone_has_no_starts) {
 }
 END_TEST
 
-/* ---- bounds -----------------------------------------------------------------------------------
- */
+/* ---- bounds ---------------------------------------------------------------------------------- */
 
 static int64_t bound_of(const char *platform, const char *tasks) {
   prem_schedule *schedule = schedule_from_text(

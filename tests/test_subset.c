@@ -127,7 +127,9 @@ END_TEST
 START_TEST(a_replaced_task_keeps_its_instants_and_moves_other_bytes) {
   prem_diag *diag = prem_diag_new();
   keep(true, true, true);
-  ck_assert_int_eq(prem_schedule_replace(part, 2, "vector_increment", 128, diag), PREM_OK);
+  ck_assert_int_eq(
+      prem_schedule_replace(part, 2, "vector_increment", 128, prem_registry_builtin(), diag),
+      PREM_OK);
   ck_assert_int_eq(part->tasks[2].tile_count, 2);
   ck_assert_int_eq(prem_task_phase_bytes(part, &part->tasks[2], PREM_PREFETCH, 1), 512);
   assert_checked(part);

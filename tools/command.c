@@ -213,9 +213,7 @@ int command_take_plan(prem_schedule *schedule, const prem_machine *machine, prem
                       prem_plan *plan, prem_diag *diag) {
   bool refused = false;
   if (status == PREM_OK) {
-    prem_plan_sign(schedule, plan);
-    prem_schedule_set_plan(schedule, plan);
-    status = prem_check(schedule, machine, diag);
+    status = prem_adopt_plan(schedule, machine, plan, diag);
     refused = status != PREM_OK;
   }
   command_print_diag(diag);

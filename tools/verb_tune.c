@@ -198,11 +198,8 @@ static prem_status plan_with(const tuning *all, int64_t offset_ns, bool *planned
   } else {
     status = prem_plan_stretch(all->schedule, all->base, offset_ns, &plan, quiet);
   }
-  if (status == PREM_OK) {
-    prem_plan_sign(all->schedule, plan);
-    prem_schedule_set_plan(all->schedule, plan);
-    status = prem_check(all->schedule, &all->machine, quiet);
-  }
+  if (status == PREM_OK)
+    status = prem_adopt_plan(all->schedule, &all->machine, plan, quiet);
   prem_diag_free(quiet);
   *planned = status == PREM_OK;
   return status == PREM_ERR_INVALID || status == PREM_ERR_INFEASIBLE ? PREM_OK : status;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ttprem/planner.h"
+#include "ttprem/prepare.h"
 
 enum { MAX_RECORDS = 4 << 20, PER_MILLE = 1000, MOST_MEDIANS = 4 };
 
@@ -238,15 +238,9 @@ static prem_status finish_outcomes(const prem_collector *collector) {
 prem_status prem_scenario_prepare(const prem_setup *setup, prem_schedule **out, prem_diag *diag) {
   prem_status status = setup->text ? prem_schedule_load_text("scenario", setup->text, out, diag)
                                    : prem_schedule_load(setup->path, NULL, out, diag);
-  if (status == PREM_OK)
-    status = prem_schedule_bind(*out, prem_registry_builtin(), diag);
-  if (status == PREM_OK && !(*out)->plan) {
-    prem_plan *plan = NULL;
-    status = prem_plan_make(*out, setup->setting->machine, NULL, &plan, diag);
-    if (status == PREM_OK)
-      prem_schedule_set_plan(*out, plan);
-  }
-  return status == PREM_OK ? prem_check(*out, setup->setting->machine, diag) : status;
+  const prem_machine *machine = setup->setting->machine;
+  return status == PREM_OK ? prem_prepare(*out, prem_registry_builtin(), machine, NULL, diag)
+                           : status;
 }
 
 static prem_status measure(const prem_setup *setup, const prem_schedule *schedule,

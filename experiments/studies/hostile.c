@@ -57,7 +57,8 @@ static prem_status replace_all(const prem_schedule *schedule, const int32_t *ele
   prem_status status = prem_schedule_subset(schedule, keep, &copy);
   for (int32_t t = 0; t < schedule->task_count && status == PREM_OK; ++t)
     if (!spared[t] && elements[t] > 0)
-      status = prem_schedule_replace(copy, t, hostile_kernel, elements[t], diag);
+      status = prem_schedule_replace(copy, t, hostile_kernel, elements[t], prem_registry_builtin(),
+                                     diag);
   if (status == PREM_OK)
     status = prem_schedule_subset(copy, keep, out);
   prem_schedule_free(copy);

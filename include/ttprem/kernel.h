@@ -31,11 +31,13 @@
 
 /* ---- what compute functions are written with ------------------------------------------------ */
 
+/** Threads of a block on the GPU that move memory: its first three warps. All others compute. */
+#define PREM_MEMORY_THREADS 96
+
 #ifdef __CUDACC__
-#define PREM_FN static __device__ __forceinline__
-/* The first three warps of a block move memory; all others compute. */
-#define PREM_LANE       ((int32_t)threadIdx.x - 96)
-#define PREM_LANE_COUNT ((int32_t)blockDim.x - 96)
+#define PREM_FN         static __device__ __forceinline__
+#define PREM_LANE       ((int32_t)threadIdx.x - PREM_MEMORY_THREADS)
+#define PREM_LANE_COUNT ((int32_t)blockDim.x - PREM_MEMORY_THREADS)
 /** A loop over this lane's share of 0 .. n-1: for (i of this lane). `i` is declared by the macro.
  */
 #define PREM_LANES(i, n)                                                                           \

@@ -1,4 +1,4 @@
-/** The offline generator and the independent checker (schedules/). */
+/** The planners (schedules/planner/). */
 #ifndef TTPREM_PLANNER_H
 #define TTPREM_PLANNER_H
 
@@ -102,19 +102,6 @@ PREM_API prem_status prem_plan_make_reported(const prem_schedule *schedule,
 PREM_API const char *prem_plan_verdict_name(prem_plan_verdict verdict);
 /** The policies, ended by an entry whose name is NULL. */
 PREM_API const prem_policy_info *prem_policy_list(void);
-
-/**
- * Judge the schedule's plan: the second opinion. Shares no code with the planners. Reports every
- * problem (E016, E018, E021..E023, E026, E028..E030, E032..E045), errors only; broken tasks are
- * skipped.
- *
- * @param schedule  bound, with a plan. Without a plan only what needs none is judged.
- * @param machine   NULL: the platform.
- * @retval PREM_OK           no error was added
- * @retval PREM_ERR_INVALID  see diag
- */
-PREM_API prem_status prem_check(const prem_schedule *schedule, const prem_machine *machine,
-                                prem_diag *diag);
 
 PREM_EXTERN_C_END
 #endif

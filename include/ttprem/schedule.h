@@ -281,12 +281,14 @@ PREM_API prem_status prem_schedule_subset(const prem_schedule *schedule, const b
  * tiles, instants, windows and demands stay.
  *
  * @param task      bound, with all three phases.
- * @param kernel    built in, with the f32 vectors `in` and `out`, such as "vector_increment".
+ * @param kernel    of the registry, with the f32 vectors `in` and `out`, such as
+ * "vector_increment".
  * @param elements  of a tile.
  * @return on any error the schedule is good for prem_schedule_free() only.
  */
 PREM_API prem_status prem_schedule_replace(prem_schedule *schedule, int32_t task,
-                                           const char *kernel, int32_t elements, prem_diag *diag);
+                                           const char *kernel, int32_t elements,
+                                           const prem_registry *registry, prem_diag *diag);
 
 /**
  * Write a time into the file's `policy` group, in the place of what stands there or as its first

@@ -4,12 +4,14 @@
 #define TTPREM_H
 
 #include "ttprem/base.h"
+#include "ttprem/check.h"
 #include "ttprem/diag.h"
 #include "ttprem/kernel.h"
 #include "ttprem/machine.h"
 #include "ttprem/output.h"
 #include "ttprem/plan.h"
 #include "ttprem/planner.h"
+#include "ttprem/prepare.h"
 #include "ttprem/runtime.h"
 #include "ttprem/schedule.h"
 #include "ttprem/text.h"

@@ -11,6 +11,13 @@
 
 enum { BUFFER_ALIGNMENT = 128, PIECE_BYTES = 16 };
 
+const prem_kernel *prem_registry_find(const prem_registry *registry, const char *name) {
+  for (int32_t i = 0; i < registry->count; ++i)
+    if (strcmp(registry->kernels[i]->name, name) == 0)
+      return registry->kernels[i];
+  return NULL;
+}
+
 /* ---- what kernels call ----------------------------------------------------------------------- */
 
 prem_status prem_bind_refuse(prem_bind *bind, const char *key, const char *format, ...) {

@@ -65,7 +65,8 @@ static prem_status connect(prem_schedule *schedule, int32_t number, int64_t elem
 }
 
 prem_status prem_schedule_replace(prem_schedule *schedule, int32_t number, const char *kernel,
-                                  int32_t elements, prem_diag *diag) {
+                                  int32_t elements, const prem_registry *registry,
+                                  prem_diag *diag) {
   prem_task *task = &schedule->tasks[number];
   const int32_t tiles = task->tile_count;
   forget_binding(task);
@@ -76,5 +77,5 @@ prem_status prem_schedule_replace(prem_schedule *schedule, int32_t number, const
   task->tile_count = 0;
   prem_status status = connect(schedule, number, (int64_t)tiles * elements);
   schedule->bound = false;
-  return status == PREM_OK ? prem_schedule_bind(schedule, prem_registry_builtin(), diag) : status;
+  return status == PREM_OK ? prem_schedule_bind(schedule, registry, diag) : status;
 }

@@ -216,8 +216,7 @@ static void write_csv(const prem_csv *csv, FILE *out) {
   putc_unlocked('\n', out);
 }
 
-/* ---- Perfetto and Chrome: names
- * ------------------------------------------------------------------------ */
+/* ---- Perfetto and Chrome: names -------------------------------------------------------------- */
 
 /** Of every phase of a task: its slices, its releases, its late releases. */
 enum { NAMES_OF_A_PHASE = 3, NAME_SLICE = 0, NAME_RELEASE = 1, NAME_LATE = 2 };
@@ -275,8 +274,7 @@ static uint64_t event_name(converter *work, const line_record *record, int which
   return number;
 }
 
-/* ---- Perfetto and Chrome: tracks
- * ----------------------------------------------------------------------- */
+/* ---- Perfetto and Chrome: tracks ------------------------------------------------------------- */
 
 static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
@@ -334,8 +332,7 @@ static uint64_t take_lane(converter *work, const line_record *record, int64_t st
   return 0;
 }
 
-/* ---- Perfetto and Chrome: events
- * ----------------------------------------------------------------------- */
+/* ---- Perfetto and Chrome: events ------------------------------------------------------------- */
 
 /** The notes of both forms, and the names that Chrome's has for them. */
 static void write_instant(converter *work, const line_record *record, uint64_t track, int which,

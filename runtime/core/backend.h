@@ -1,4 +1,24 @@
-/** What a backend is to the runtime. Host arrays, references and the program are the session's. */
+/**
+ * What a backend is to the runtime. Host arrays, references and the program are the session's.
+ *
+ * This folder is what all backends share:
+ *
+ *   backend.h          begin here: what a backend does
+ *   program.h, .c      then here: a plan compiled to records and waits, which every backend runs
+ *   compilation.h      between program.c and the two that it needs: program_tables.c, a block's
+ *                      tables; program_buffers.c, its scratch buffers
+ *   data_edges.c       which jobs must not overtake which, for the sake of an array
+ *   untiled_order.c    the order of whole jobs on one host thread
+ *   arrays.c           the arrays in host memory: filling, references, verifying, saving
+ *   image.c            reading and writing them as files
+ *   windows.c          moving windows between arrays and scratchpad, on the host
+ *   recorder.c         how a thread of the host records phases
+ *   trace.c            what they are joined to; its room, its counts, its CSV
+ *
+ * Who writes what: a program is written when a session opens, by program*.c and data_edges.c, and
+ * by nobody afterwards. The arrays belong to the backend during a run, and to the session at all
+ * other times. A recorder is written by one thread; a trace belongs to the caller of the run.
+ */
 #ifndef TTPREM_RUNTIME_CORE_BACKEND_H
 #define TTPREM_RUNTIME_CORE_BACKEND_H
 

@@ -3,15 +3,15 @@
  * has a team of its own, one thread a task.
  *
  *   cpu.c          opening, running, closing
- *   runtime/cpu/team.c     the threads: start, gate, common start, end
- *   runtime/cpu/setup.c    which cores, and how the threads are scheduled, where the caller says so
- *   runtime/cpu/watch.c    the caller's thread during a run: the watchdog
- *   runtime/cpu/wait.c     how threads wait, for time and for each other
- *   runtime/cpu/away.c     whether the operating system took a thread's core away
- *   runtime/cpu/block.c    a block: executing its records
- *   runtime/cpu/tokens.c   the tokens of mode lock
- *   runtime/cpu/untiled.c  mode legacy: a task on a thread of its own
- *   runtime/cpu/machine.c  what the machine is; its cores
+ *   team.c     the threads: start, gate, common start, end
+ *   setup.c    which cores, and how the threads are scheduled, where the caller says so
+ *   watch.c    the caller's thread during a run: the watchdog
+ *   wait.c     how threads wait, for time and for each other
+ *   away.c     whether the operating system took a thread's core away
+ *   block.c    a block: executing its records
+ *   tokens.c   the tokens of mode lock
+ *   untiled.c  mode legacy: a task on a thread of its own
+ *   machine.c  what the machine is; its cores
  *
  * What the atomics publish (each has one writer unless said otherwise):
  *
@@ -28,7 +28,7 @@
  * - stage: COMPUTING is left by compare-and-swap, either by the block or by the watchdog that gives
  *   it up: exactly one of them may touch the session's memory afterwards.
  * - owners: who still may touch the team's memory; the last to leave frees it. Acquire, release.
- * - the tokens: see runtime/cpu/tokens.c.
+ * - the tokens: see tokens.c.
  *
  * Everything else is written before a launch or read after the run, under `mutex`.
  */
@@ -198,8 +198,7 @@ struct prem_cpu {
   prem_cpu_fault fault;
 };
 
-/* ---- team (runtime/cpu/team.c)
- * ---------------------------------------------------------------------- */
+/* ---- team (team.c) --------------------------------------------------------------------------- */
 
 /** Start the threads and wait until they are parked; prem_cpu_team_stop() also after an error. */
 prem_status prem_cpu_team_start(prem_cpu *cpu, prem_diag *diag);
@@ -212,8 +211,7 @@ void prem_cpu_release(prem_cpu *cpu);
 /** Launch, watch until every thread is home or given up, and say what came of it. */
 prem_status prem_cpu_watch(prem_cpu *cpu, prem_diag *diag);
 
-/* ---- waiting (runtime/cpu/wait.c)
- * ------------------------------------------------------------------- */
+/* ---- waiting (wait.c) ------------------------------------------------------------------------ */
 
 static inline int64_t prem_cpu_now_ns(const prem_cpu_block *block) {
   return prem_cpu_clock_ns() - block->origin_ns;

@@ -1,341 +1,15 @@
-/* The cuda backend: probing, opening, one launch and its watchdog. */
-#include <errno.h>
-#include <pthread.h>
-#include <stdio.h>
+/* The cuda backend: opening, closing, and what ties its parts together: see
+ * runtime/cuda/host/backend_parts.h. */
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#include "runtime/core/backend.h"
 #include "runtime/cuda/baselines/baselines.h"
-#include "runtime/cuda/device/executive.h"
-#include "runtime/cuda/device/verify.h"
-#include "runtime/cuda/host/driver_version.h"
-#include "runtime/cuda/host/machine_facts.h"
-#include "runtime/cuda/host/program.h"
-
-enum {
-  POLL_NS = 20000,    /* the host's look at the stream */
-  LOOK_NS = 20000000, /* and at the abort word */
-  DEFAULT_STALL_NS = 500000000,
-  RESIDENT_NS = 1000000000,  /* for all blocks to arrive */
-  START_MARGIN_NS = 20000,   /* from the last arrival to S */
-  LAST_GRACE_NS = 200000000, /* an aborted run gets so long for its computes to return */
-  FETCH_NS = 500000000,      /* a copy beside a running kernel */
-  MOST_GAP = 1024,           /* records: as long under way as a copy takes to begin */
-  DEFAULT_THREADS = 320,
-  LEAST_THREADS = 128
-};
-
-typedef struct prem_cuda {
-  const prem_program *program;
-  prem_arrays *host;
-  prem_cuda_arrays arrays;
-  prem_cuda_program device;
-  const void *executive; /* the variant with the most registers of which enough blocks fit */
-  int32_t threads;
-  size_t scratch_bytes;
-  int32_t sm_count;
-  int32_t capability;           /* major */
-  cudaStream_t stream, control; /* the launch; the abort word */
-  uint32_t *abort_word;         /* pinned: 1, and room for what the device says */
-  prem_device_fault *fault;     /* pinned: what it says of a run that does not end */
-  int64_t *clock_word;          /* pinned: a reading of its clock */
-  void *records_room;           /* raw records in device memory */
-  int64_t records_capacity;
-  long long *ends_room; /* job_end_ns in device memory */
-  int64_t ends_capacity;
-  prem_opponents *opponents;      /* NULL until a run asks for a mode without phases */
-  const struct prem_cuda *leader; /* whose ways they take; NULL: nobody's */
-} prem_cuda;
-
-/* A compute that never comes back and an error of the device take the GPU from the whole process:
- * calls that touch the device would wait for the one for ever, and fail after the other. */
-typedef enum gpu_loss { GPU_THERE, GPU_HELD, GPU_BROKEN } gpu_loss;
-static _Atomic gpu_loss loss;
-
-#define CUDA_TRY(call)                                                                             \
-  do {                                                                                             \
-    if ((error = (call)) != cudaSuccess)                                                           \
-      goto fail;                                                                                   \
-  } while (0)
-
-static const prem_place nowhere = {0};
-
-static prem_status report(cudaError_t error, prem_diag *diag, const char *what) {
-  if (error == cudaSuccess)
-    return PREM_OK;
-  if (error == cudaErrorMemoryAllocation) {
-    prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda", "%s: out of device memory", what);
-    return PREM_ERR_MEMORY;
-  }
-  prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda", "%s: %s (%s)", what,
-                cudaGetErrorString(error), cudaGetErrorName(error));
-  return PREM_ERR_MACHINE;
-}
-
-static prem_status is_usable(prem_diag *diag) {
-  if (loss == GPU_THERE)
-    return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda", "%s: start the program again",
-                loss == GPU_HELD ? "a compute of an earlier run still holds the GPU"
-                                 : "this process lost the GPU when an earlier run failed on it");
-  return PREM_ERR_MACHINE;
-}
-
-static int64_t host_now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-static void host_pause(int64_t ns) {
-  struct timespec pause = {.tv_sec = 0, .tv_nsec = (long)ns};
-  nanosleep(&pause, NULL);
-}
-
-/* ---- probing --------------------------------------------------------------------------------- */
-
-/* The most blocks that any plan could have: small ones, of few threads. */
-static cudaError_t count_resident_blocks(const prem_launch *smallest, int32_t sm_count,
-                                         int32_t *resident) {
-  int32_t most = 0, most_threads;
-  const void *variant;
-  for (int32_t number = 0; (variant = prem_executive_variant(number, false, &most_threads));
-       ++number) {
-    int blocks = 0;
-    cudaError_t error = cudaFuncSetAttribute(
-        variant, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
-    if (error == cudaSuccess)
-      error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, variant, LEAST_THREADS,
-                                                            (size_t)smallest->buffers_at);
-    if (error != cudaSuccess)
-      return error;
-    if (blocks > most)
-      most = blocks;
-  }
-  *resident = most * sm_count;
-  return cudaSuccess;
-}
-
-/* As the driver's own tools write it. */
-static void write_uuid(const cudaUUID_t *uuid, char *text, size_t bytes) {
-  const unsigned char *b = (const unsigned char *)uuid->bytes;
-  snprintf(text, bytes, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-           b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
-           b[14], b[15]);
-}
-
-static cudaError_t find_facts(const struct cudaDeviceProp *device, prem_machine *out) {
-  prem_launch smallest = {.most_views = 2, .most_tasks = 1, .most_ports = 2, .widest_move = 1};
-  prem_executive_lay_out(&smallest);
-  snprintf(out->name, sizeof out->name, "%.127s", device->name);
-  snprintf(out->backend, sizeof out->backend, "cuda");
-  write_uuid(&device->uuid, out->uuid, sizeof out->uuid);
-  prem_driver_version(out->driver, sizeof out->driver);
-  out->cores = device->multiProcessorCount;
-  out->scratch_bytes = (int64_t)device->sharedMemPerBlockOptin - smallest.buffers_at;
-  cudaError_t error = count_resident_blocks(&smallest, out->cores, &out->max_blocks);
-  if (error == cudaSuccess)
-    error = prem_measure_clock(&out->clock_step_ns, &out->clock_read_ns);
-  if (error == cudaSuccess)
-    error = prem_measure_skew(out->clock_step_ns, &out->clock_skew_ns);
-  return error;
-}
-
-/* A driver that is not there is called too old by the runtime. */
-static const char *why_no_device(cudaError_t error) {
-  int version = 0;
-  if (error == cudaErrorInsufficientDriver && cudaDriverGetVersion(&version) == cudaSuccess &&
-      version == 0)
-    return "no NVIDIA driver is loaded";
-  return error == cudaSuccess ? "no device" : cudaGetErrorString(error);
-}
-
-static prem_status does_not_answer(cudaError_t error, prem_diag *diag) {
-  prem_diag_add(diag, PREM_NOTE, 0, nowhere, "", "cuda: the GPU does not answer: %s",
-                cudaGetErrorString(error));
-  cudaGetLastError();
-  return PREM_ERR_UNAVAILABLE;
-}
-
-static prem_status find_machine(prem_machine *out, prem_diag *diag) {
-  int count = 0;
-  cudaError_t error = cudaGetDeviceCount(&count);
-  if (error != cudaSuccess || count == 0) {
-    prem_diag_add(diag, PREM_NOTE, 0, nowhere, "", "no GPU here: %s", why_no_device(error));
-    cudaGetLastError();
-    return PREM_ERR_UNAVAILABLE;
-  }
-  struct cudaDeviceProp device;
-  error = cudaGetDeviceProperties(&device, 0);
-  if (error == cudaSuccess && device.major < 7) {
-    prem_diag_add(diag, PREM_NOTE, 0, nowhere, "",
-                  "cuda: %s has compute capability %d.%d; 7.5 or newer is needed", device.name,
-                  device.major, device.minor);
-    return PREM_ERR_UNAVAILABLE;
-  }
-  if (error == cudaSuccess)
-    error = find_facts(&device, out);
-  return error == cudaSuccess ? PREM_OK : does_not_answer(error, diag);
-}
-
-/* Measured once a process: a later probe may come beside a kernel that holds the GPU. */
-static prem_status cuda_probe(prem_machine *out, prem_diag *diag) {
-  static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
-  static prem_machine known;
-  static bool is_known;
-  prem_status status = PREM_OK;
-  pthread_mutex_lock(&guard);
-  if (!is_known) {
-    known = (prem_machine){0};
-    status = find_machine(&known, diag);
-    is_known = status == PREM_OK;
-  }
-  *out = known;
-  pthread_mutex_unlock(&guard);
-  return status;
-}
-
-static prem_status cuda_measure(prem_machine *machine, prem_diag *diag) {
-  if (is_usable(diag) != PREM_OK)
-    return PREM_ERR_UNAVAILABLE;
-  cudaError_t error = prem_measure_copy(&machine->bandwidth_bytes_per_s);
-  return error == cudaSuccess ? PREM_OK : does_not_answer(error, diag);
-}
-
-/* ---- opening --------------------------------------------------------------------------------- */
-
-static prem_status judge_tasks(const prem_schedule *schedule, prem_diag *diag) {
-  prem_status status = PREM_OK;
-  for (int32_t t = 0; t < schedule->task_count; ++t) {
-    const prem_task *task = &schedule->tasks[t];
-    if (task->definition &&
-        prem_executive_kernel(task->definition->name, task->definition->compatible) >= 0)
-      continue;
-    char key[PREM_NAME_BYTES + 16];
-    snprintf(key, sizeof key, "tasks.%s.kernel", task->name);
-    prem_diag_add(diag, PREM_ERROR, task->definition ? 31 : 0, task->place, key,
-                  "kernel '%s' is not in the GPU's executive; name one of `ttprem list`",
-                  task->kernel);
-    status = PREM_ERR_INVALID;
-  }
-  return status;
-}
-
-static bool has_intervals(const prem_schedule *schedule) {
-  for (int32_t t = 0; t < schedule->task_count; ++t)
-    if (schedule->tasks[t].definition->compatible)
-      return true;
-  return false;
-}
-
-/* Distances in a compatible interval's views are 32-bit, and here rows stand farther apart than the
- * binding knew: by 128 bytes, and by other tasks' halos. */
-static prem_status judge_intervals(const prem_cuda *cuda, prem_diag *diag) {
-  const prem_schedule *schedule = cuda->program->schedule;
-  for (int32_t t = 0; t < schedule->task_count; ++t) {
-    const prem_task *task = &schedule->tasks[t];
-    for (int32_t p = 0; task->definition->compatible && p < task->definition->port_count; ++p) {
-      const prem_device_array *array = &cuda->arrays.arrays[task->arrays[p]];
-      if (array->pitch_bytes[0] / array->element_bytes <= INT32_MAX)
-        continue;
-      prem_diag_add(diag, PREM_ERROR, 31, task->place, "arrays",
-                    "array '%s' takes room for %lld elements on the GPU, where its rows begin at "
-                    "128 bytes; %d are the most for a compatible interval",
-                    schedule->arrays[task->arrays[p]].name,
-                    (long long)(array->pitch_bytes[0] / array->element_bytes), INT32_MAX);
-      return PREM_ERR_INVALID;
-    }
-  }
-  return PREM_OK;
-}
-
-/* Barriers tell a prefetch from later ones only until it is their turn again. */
-static prem_status judge_order(const prem_program *program, prem_diag *diag) {
-  for (int32_t b = 0; b < program->block_count; ++b) {
-    const int32_t ahead = prem_block_most_ahead(&program->blocks[b]);
-    if (ahead <= PREM_DEVICE_PREFETCHES)
-      continue;
-    prem_diag_add(
-        diag, PREM_ERROR, 39, program->schedule->plan->place, "plan",
-        "block %d fetches more than %d tiles from one on before that one is computed; the "
-        "GPU tells so many apart: let computes follow the order of the prefetches",
-        b, PREM_DEVICE_PREFETCHES);
-    return PREM_ERR_INVALID;
-  }
-  return PREM_OK;
-}
-
-/* The variant with the most registers of which every SM holds the plan's blocks. Scratchpad that
- * the plan leaves is taken as well, so that exactly so many blocks fit and each SM gets its own. */
-static prem_status choose_variant(prem_cuda *cuda, prem_diag *diag) {
-  const prem_platform *platform = &cuda->program->schedule->platform;
-  const int32_t per_sm = cuda->device.blocks_per_sm;
-  struct cudaDeviceProp device;
-  cudaError_t error = cudaGetDeviceProperties(&device, 0);
-  if (error != cudaSuccess)
-    return report(error, diag, "reading the device's properties");
-  cuda->capability = device.major;
-  cuda->threads = platform->block_threads ? platform->block_threads : DEFAULT_THREADS;
-  if (cuda->threads < LEAST_THREADS || cuda->threads > 1024 || cuda->threads % 32) {
-    prem_diag_add(diag, PREM_ERROR, 42, platform->place, "platform.block_threads",
-                  "%d threads: a block on the GPU takes 128 to 1024, a multiple of 32 (three warps "
-                  "of them move memory)",
-                  cuda->threads);
-    return PREM_ERR_INVALID;
-  }
-  const int64_t control_bytes = cuda->device.launch.buffers_at;
-  const int64_t needed = control_bytes + cuda->device.buffer_bytes;
-  int64_t share = (int64_t)device.sharedMemPerMultiprocessor / per_sm -
-                  (int64_t)device.reservedSharedMemPerBlock;
-  share -= share % 128;
-  if (share > (int64_t)device.sharedMemPerBlockOptin)
-    share = (int64_t)device.sharedMemPerBlockOptin;
-  if (needed > share) {
-    prem_diag_add(diag, PREM_ERROR, 41, platform->place, "platform",
-                  "%d blocks share an SM, each needs %lld bytes of scratchpad (%lld for the "
-                  "executive), the SM has %lld for each; take smaller tiles or fewer buffers",
-                  per_sm, (long long)needed, (long long)control_bytes, (long long)share);
-    return PREM_ERR_INVALID;
-  }
-  cuda->scratch_bytes = (size_t)share;
-  const bool intervals = has_intervals(cuda->program->schedule);
-  int32_t most_threads = 0, most_blocks = 0;
-  const void *variant;
-  for (int32_t number = 0; (variant = prem_executive_variant(number, intervals, &most_threads));
-       ++number) {
-    if (cuda->threads > most_threads)
-      continue;
-    int blocks = 0;
-    error = cudaFuncSetAttribute(variant, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)share);
-    if (error == cudaSuccess)
-      error = cudaFuncSetAttribute(variant, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                   cudaSharedmemCarveoutMaxShared);
-    if (error == cudaSuccess)
-      error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, variant, cuda->threads,
-                                                            cuda->scratch_bytes);
-    if (error != cudaSuccess)
-      return report(error, diag, "asking for the executive's occupancy");
-    if (blocks > most_blocks)
-      most_blocks = blocks;
-    if (blocks >= per_sm) {
-      cuda->executive = variant;
-      return PREM_OK;
-    }
-  }
-  prem_diag_add(diag, PREM_ERROR, 42, platform->place, "platform.blocks",
-                "%d blocks of %d threads on one SM, at most %d can be resident together: the plan "
-                "would deadlock; take fewer blocks, fewer threads or smaller tiles",
-                per_sm, cuda->threads, most_blocks);
-  return PREM_ERR_INVALID;
-}
+#include "runtime/cuda/host/backend_parts.h"
 
 static void cuda_close(void *state) {
   prem_cuda *cuda = state;
   if (!cuda)
     return;
-  if (loss != GPU_HELD) { /* freeing would wait for the kernel */
+  if (cuda->gpu->loss != PREM_CUDA_HELD) { /* freeing would wait for the kernel */
     prem_opponents_free(cuda->opponents);
     prem_cuda_program_free(&cuda->device);
     prem_cuda_arrays_free(&cuda->arrays);
@@ -355,22 +29,24 @@ static void cuda_close(void *state) {
 static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
                              const prem_machine *machine, void **state, prem_diag *diag) {
   *state = NULL;
-  prem_status status = is_usable(diag);
+  prem_cuda_device *gpu = prem_cuda_first_gpu();
+  prem_status status = prem_cuda_is_usable(gpu, diag);
   if (status == PREM_OK)
-    status = judge_tasks(program->schedule, diag);
+    status = prem_cuda_judge_tasks(program->schedule, diag);
   if (status == PREM_OK)
-    status = judge_order(program, diag);
+    status = prem_cuda_judge_order(program, diag);
   if (status != PREM_OK)
     return status;
   prem_cuda *cuda = calloc(1, sizeof *cuda);
   if (!cuda)
     return PREM_ERR_MEMORY;
+  cuda->gpu = gpu;
   cuda->program = program;
   cuda->host = arrays;
   cuda->sm_count = machine->cores;
   cudaError_t error;
   CUDA_TRY(prem_cuda_arrays_new(program, arrays, &cuda->arrays));
-  if ((status = judge_intervals(cuda, diag)) != PREM_OK)
+  if ((status = prem_cuda_judge_intervals(cuda, diag)) != PREM_OK)
     goto refused;
   CUDA_TRY(prem_cuda_program_new(program, &cuda->arrays, cuda->sm_count, &cuda->device));
   CUDA_TRY(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
@@ -382,409 +58,37 @@ static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
   CUDA_TRY(
       cudaHostAlloc((void **)&cuda->clock_word, sizeof *cuda->clock_word, cudaHostAllocMapped));
   cuda->device.launch.clock_step_ns = machine->clock_step_ns;
-  status = choose_variant(cuda, diag);
+  status = prem_cuda_choose_variant(cuda, diag);
   if (status != PREM_OK)
     goto refused;
   *state = cuda;
   return PREM_OK;
 fail:
-  status = report(error, diag, "preparing the schedule on the GPU");
+  status = prem_cuda_report(error, diag, "preparing the schedule on the GPU");
 refused:
   cuda_close(cuda);
   return status;
 }
 
-/* ---- around a run ---------------------------------------------------------------------------- */
-
 static prem_status cuda_poison(void *state) {
   prem_cuda *cuda = state;
-  if (loss != GPU_THERE)
+  if (cuda->gpu->loss != PREM_CUDA_THERE)
     return PREM_ERR_MACHINE;
-  return report(prem_cuda_arrays_poison(&cuda->arrays), NULL, "");
+  return prem_cuda_report(prem_cuda_arrays_poison(&cuda->arrays), NULL, "");
 }
 
 static prem_status cuda_verify(void *state, prem_verdict *out) {
   prem_cuda *cuda = state;
-  if (loss != GPU_THERE)
+  if (cuda->gpu->loss != PREM_CUDA_THERE)
     return PREM_ERR_MACHINE;
-  return report(prem_cuda_arrays_verify(&cuda->arrays, cuda->host, out), NULL, "");
+  return prem_cuda_report(prem_cuda_arrays_verify(&cuda->arrays, cuda->host, out), NULL, "");
 }
 
 static prem_status cuda_download(void *state) {
   prem_cuda *cuda = state;
-  if (loss != GPU_THERE)
+  if (cuda->gpu->loss != PREM_CUDA_THERE)
     return PREM_ERR_MACHINE;
-  return report(prem_cuda_arrays_download(&cuda->arrays, cuda->host), NULL, "");
-}
-
-/* ---- a run ----------------------------------------------------------------------------------- */
-
-/* Room in device memory for the raw records and the ends of jobs. */
-static cudaError_t make_room(prem_cuda *cuda, const prem_trace *trace, int64_t hyperperiods) {
-  if (trace->record_capacity > cuda->records_capacity) {
-    cudaFree(cuda->records_room);
-    cuda->records_capacity = 0;
-    cudaError_t error =
-        cudaMalloc(&cuda->records_room, (size_t)trace->record_capacity * sizeof(prem_trace_record));
-    if (error != cudaSuccess) {
-      cuda->records_room = NULL;
-      return error;
-    }
-    cuda->records_capacity = trace->record_capacity;
-  }
-  const int64_t ends = hyperperiods * trace->job_count;
-  if (ends > cuda->ends_capacity) {
-    cudaFree(cuda->ends_room);
-    cuda->ends_capacity = 0;
-    cudaError_t error =
-        cudaMalloc((void **)&cuda->ends_room, (size_t)ends * sizeof *cuda->ends_room);
-    if (error != cudaSuccess) {
-      cuda->ends_room = NULL;
-      return error;
-    }
-    cuda->ends_capacity = ends;
-  }
-  return cudaSuccess;
-}
-
-__extension__ typedef __int128 wide;
-
-/* Each phase's share of the raw records on a block, by its number of them. */
-static int64_t share_begin(const prem_cuda *cuda, int64_t capacity, int64_t before) {
-  const int64_t all = cuda->program->record_count;
-  return all ? (int64_t)((wide)capacity * before / all) : 0;
-}
-
-static cudaError_t give_shares(prem_cuda *cuda, int64_t capacity, prem_device_block *blocks) {
-  const size_t count = (size_t)cuda->program->block_count;
-  cudaError_t error = cudaMemcpy(blocks, cuda->device.launch.blocks, count * sizeof *blocks,
-                                 cudaMemcpyDeviceToHost);
-  if (error != cudaSuccess)
-    return error;
-  int64_t before = 0, first = 0;
-  for (size_t b = 0; b < count; ++b) {
-    blocks[b].records = (prem_trace_record *)cuda->records_room + first;
-    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
-      before += blocks[b].phase_count[phase];
-      const int64_t end = share_begin(cuda, capacity, before);
-      blocks[b].capacity[phase] = end - first;
-      first = end;
-    }
-  }
-  return cudaMemcpy((void *)(uintptr_t)cuda->device.launch.blocks, blocks, count * sizeof *blocks,
-                    cudaMemcpyHostToDevice);
-}
-
-static cudaError_t reset_tokens(const prem_cuda *cuda) {
-  const prem_platform *platform = &cuda->program->schedule->platform;
-  prem_device_token tokens[PREM_MAX_RESOURCES] = {0};
-  for (int32_t r = 0; r < platform->resource_count; ++r)
-    tokens[r].available = platform->resources[r].capacity;
-  return cudaMemcpy(cuda->device.launch.tokens, tokens,
-                    (size_t)platform->resource_count * sizeof *tokens, cudaMemcpyHostToDevice);
-}
-
-/* Everything as before the first run. */
-static cudaError_t reset_state(const prem_cuda *cuda, int64_t ends) {
-  const prem_launch *launch = &cuda->device.launch;
-  const size_t blocks = (size_t)launch->block_count, ledgers = blocks * PREM_PHASE_COUNT;
-  const size_t gangs = (size_t)launch->task_count * (size_t)launch->resource_count;
-  cudaError_t error;
-  CUDA_TRY(cudaMemset(launch->state, 0, sizeof *launch->state));
-  CUDA_TRY(cudaMemset(launch->sm_claims, 0, (size_t)launch->sm_count * sizeof(uint32_t)));
-  CUDA_TRY(cudaMemset(launch->block_taken, 0, blocks * sizeof(uint32_t)));
-  CUDA_TRY(cudaMemset(launch->ends, 0, (size_t)cuda->device.end_words * sizeof *launch->ends));
-  CUDA_TRY(cudaMemset(launch->warmup_counts, 0, ledgers * sizeof *launch->warmup_counts));
-  CUDA_TRY(cudaMemset(launch->cells, 0, (size_t)cuda->device.cell_count * sizeof *launch->cells));
-  CUDA_TRY(cudaMemset(launch->record_counts, 0, ledgers * sizeof *launch->record_counts));
-  CUDA_TRY(cudaMemset(launch->gangs, 0, gangs * sizeof *launch->gangs));
-  CUDA_TRY(cudaMemset(cuda->ends_room, 0xFF, (size_t)ends * sizeof *cuda->ends_room));
-  CUDA_TRY(reset_tokens(cuda));
-  CUDA_TRY(cudaDeviceSynchronize());
-fail:
-  return error;
-}
-
-static void add_cell(prem_cell *to, const prem_device_cell *from) {
-  if (from->count == 0)
-    return;
-  prem_cell cell;
-  prem_cell_clear(&cell);
-  cell.count = from->count;
-  cell.releases = from->releases;
-  cell.late = from->late;
-  cell.overruns = from->overruns;
-  cell.lateness_max_ns = from->lateness_max_ns;
-  cell.overrun_max_ns = from->overrun_max_ns;
-  cell.duration_min_ns = -from->duration_min_negated_ns;
-  cell.duration_max_ns = from->duration_max_ns;
-  cell.duration_sum_ns = from->duration_sum_ns;
-  for (int i = 0; i < PREM_HIST_BUCKETS; ++i)
-    cell.lateness_hist[i] = from->lateness_hist[i];
-  prem_cell_merge(to, &cell);
-}
-
-static cudaError_t collect_cells(const prem_cuda *cuda, const prem_device_block *blocks,
-                                 prem_trace *trace) {
-  const size_t count = (size_t)cuda->device.cell_count;
-  prem_device_cell *cells = calloc(count + 1, sizeof *cells);
-  if (!cells)
-    return cudaErrorMemoryAllocation;
-  cudaError_t error =
-      cudaMemcpy(cells, cuda->device.launch.cells, count * sizeof *cells, cudaMemcpyDeviceToHost);
-  for (int32_t b = 0; b < cuda->program->block_count && error == cudaSuccess; ++b) {
-    const int32_t *numbers = cuda->device.block_tasks + blocks[b].first_cell / PREM_PHASE_COUNT;
-    for (int32_t t = 0; t < blocks[b].task_count; ++t)
-      for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
-        add_cell(&trace->cells[numbers[t] * PREM_PHASE_COUNT + phase],
-                 &cells[blocks[b].first_cell + t * PREM_PHASE_COUNT + phase]);
-  }
-  free(cells);
-  return error;
-}
-
-static cudaError_t copy_records(const prem_cuda *cuda, prem_trace *trace, int64_t begin,
-                                int64_t end) {
-  const prem_trace_record *room = cuda->records_room;
-  return begin == end ? cudaSuccess
-                      : cudaMemcpy(trace->records + begin, room + begin,
-                                   (size_t)(end - begin) * sizeof *room, cudaMemcpyDeviceToHost);
-}
-
-static int64_t kept_of(int64_t recorded, int64_t capacity) {
-  return recorded < capacity ? recorded : capacity;
-}
-
-/* To where they stand in the device's room, shares with little between them at once: a copy for
- * each share of hundreds of blocks takes far longer than a run. */
-static cudaError_t fetch_shares(const prem_cuda *cuda, const prem_device_block *blocks,
-                                const int64_t *recorded, prem_trace *trace) {
-  int64_t first = 0, begin = 0, end = 0;
-  for (int32_t b = 0; b < cuda->program->block_count; ++b)
-    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
-      const int64_t capacity = blocks[b].capacity[phase];
-      const int64_t kept = kept_of(recorded[b * PREM_PHASE_COUNT + phase], capacity);
-      if (kept > 0 && first - end > MOST_GAP) {
-        const cudaError_t error = copy_records(cuda, trace, begin, end);
-        if (error != cudaSuccess)
-          return error;
-        begin = first;
-      }
-      if (kept > 0)
-        end = first + kept;
-      first += capacity;
-    }
-  return copy_records(cuda, trace, begin, end);
-}
-
-/* No share moves to the right, so none is overwritten before it has moved. */
-static void close_gaps(const prem_cuda *cuda, const prem_device_block *blocks,
-                       const int64_t *recorded, prem_trace *trace) {
-  int64_t first = 0;
-  for (int32_t b = 0; b < cuda->program->block_count; ++b)
-    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
-      const int64_t capacity = blocks[b].capacity[phase];
-      const int64_t all = recorded[b * PREM_PHASE_COUNT + phase], kept = kept_of(all, capacity);
-      if (kept > 0)
-        memmove(trace->records + trace->record_count, trace->records + first,
-                (size_t)kept * sizeof *trace->records);
-      trace->record_count += kept;
-      trace->lost += all - kept;
-      first += capacity;
-    }
-}
-
-static cudaError_t collect_trace(const prem_cuda *cuda, const prem_device_block *blocks,
-                                 prem_trace *trace, int64_t ends) {
-  const size_t ledgers = (size_t)cuda->program->block_count * PREM_PHASE_COUNT;
-  cudaError_t error = cudaErrorMemoryAllocation;
-  int64_t *recorded = calloc(ledgers, sizeof *recorded);
-  if (!recorded)
-    return error;
-  CUDA_TRY(cudaMemcpy(recorded, cuda->device.launch.record_counts, ledgers * sizeof *recorded,
-                      cudaMemcpyDeviceToHost));
-  CUDA_TRY(fetch_shares(cuda, blocks, recorded, trace));
-  close_gaps(cuda, blocks, recorded, trace);
-  CUDA_TRY(collect_cells(cuda, blocks, trace));
-  CUDA_TRY(cudaMemcpy(recorded, cuda->device.launch.warmup_counts, ledgers * sizeof *recorded,
-                      cudaMemcpyDeviceToHost));
-  for (size_t i = 0; i < ledgers; ++i)
-    trace->warmup_count += recorded[i];
-  CUDA_TRY(cudaMemcpy(trace->job_end_ns, cuda->ends_room, (size_t)ends * sizeof *cuda->ends_room,
-                      cudaMemcpyDeviceToHost));
-fail:
-  free(recorded);
-  return error;
-}
-
-/* Hyperperiods that every job of every task has ended in. */
-static int64_t hyperperiods_complete(const prem_trace *trace, int64_t hyperperiods) {
-  for (int64_t h = 0; h < hyperperiods; ++h)
-    for (int64_t job = 0; job < trace->job_count; ++job)
-      if (trace->job_end_ns[h * trace->job_count + job] < 0)
-        return h;
-  return hyperperiods;
-}
-
-/* The compute that a faulty block is at: what does not end is most often that. */
-static void describe_compute(const prem_program *program, const prem_device_fault *fault,
-                             char *text, size_t bytes) {
-  if (fault->block < 0 || fault->block >= program->block_count)
-    return;
-  const prem_block_program *block = &program->blocks[fault->block];
-  if (block->compute_count == 0)
-    return;
-  const prem_record *record = &block->compute[fault->computes % (uint32_t)block->compute_count];
-  snprintf(text, bytes,
-           "; the block has done %u computes, the next one, of tile %d of task '%s', has not ended",
-           fault->computes, record->tile, program->schedule->tasks[record->task].name);
-}
-
-static const char *what_went_wrong(uint32_t code) {
-  switch (code) {
-  case PREM_FAULT_LOCK:
-    return "waited in vain for its memory token: somebody does not give it back";
-  case PREM_FAULT_ENDLESS:
-    return "did not end in its planned time and the timeout besides";
-  default:
-    return "waited in vain for the phase before it, its buffer or a predecessor";
-  }
-}
-
-static prem_status say_fault(const prem_cuda *cuda, const prem_device_fault *fault,
-                             prem_diag *diag) {
-  const prem_schedule *schedule = cuda->program->schedule;
-  if (fault->code == PREM_FAULT_RESIDENT) {
-    prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
-                  "not all %d blocks became resident within %d ms: another program holds the GPU",
-                  cuda->program->block_count, RESIDENT_NS / 1000000);
-    return PREM_ERR_MACHINE;
-  }
-  const char *task = fault->task >= 0 && fault->task < schedule->task_count
-                         ? schedule->tasks[fault->task].name
-                         : "?";
-  char computing[160] = "";
-  if (fault->code != PREM_FAULT_ENDLESS)
-    describe_compute(cuda->program, fault, computing, sizeof computing);
-  prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
-                "block %d, record %d (%s of tile %d of task '%s', job %d, hyperperiod %d) at "
-                "%lld ns: %s%s",
-                fault->block, fault->record, prem_phase_name((prem_phase)fault->phase), fault->tile,
-                task, fault->job, fault->hyperperiod, (long long)fault->at_ns,
-                what_went_wrong(fault->code), computing);
-  return PREM_ERR_MACHINE;
-}
-
-/* The names of all tasks; what finds no room is left out. */
-static void list_tasks(const prem_schedule *schedule, char *list, size_t list_bytes) {
-  size_t used = 0;
-  list[0] = '\0';
-  for (int32_t t = 0; t < schedule->task_count && used < list_bytes; ++t) {
-    const int length =
-        snprintf(list + used, list_bytes - used, "%s'%s'", t ? ", " : "", schedule->tasks[t].name);
-    used += length > 0 ? (size_t)length : 0;
-  }
-}
-
-/* An error of the device breaks the context: what the blocks knew cannot be read any more. */
-static bool is_broken(const prem_cuda *cuda) {
-  const cudaError_t error = cudaStreamQuery(cuda->control);
-  return error != cudaSuccess && error != cudaErrorNotReady;
-}
-
-static prem_status say_broken(const prem_cuda *cuda, prem_mode mode, prem_engine engine,
-                              cudaError_t error, prem_diag *diag) {
-  char tasks[256];
-  loss = GPU_BROKEN;
-  list_tasks(cuda->program->schedule, tasks, sizeof tasks);
-  prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
-                "running on the GPU: %s (%s), in mode %s with engine %s and the tasks %s: a "
-                "kernel or a copy left its memory, or the GPU failed. This process has lost the "
-                "GPU: start the program again; compute-sanitizer names the access",
-                cudaGetErrorString(error), cudaGetErrorName(error), prem_mode_name(mode),
-                prem_engine_name(engine), tasks);
-  return PREM_ERR_MACHINE;
-}
-
-/* Read device memory beside a running kernel, into pinned memory. */
-static bool fetch(const prem_cuda *cuda, void *to, const void *from, size_t bytes) {
-  const int64_t give_up_ns = host_now_ns() + FETCH_NS;
-  cudaError_t error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, cuda->control);
-  if (error != cudaSuccess)
-    return false;
-  while ((error = cudaStreamQuery(cuda->control)) == cudaErrorNotReady &&
-         host_now_ns() < give_up_ns)
-    host_pause(POLL_NS);
-  return error == cudaSuccess;
-}
-
-/* Has a block raised a fault, or does the GPU not even answer? */
-static bool has_to_end(const prem_cuda *cuda) {
-  uint32_t *seen = cuda->abort_word + 1;
-  return !fetch(cuda, seen, &cuda->device.launch.state->abort, sizeof *seen) || *seen;
-}
-
-/* A compute does not return. The fault, where there is one, names who waits for it. */
-static void say_endless(const prem_cuda *cuda, prem_diag *diag) {
-  loss = GPU_HELD;
-  if (fetch(cuda, cuda->fault, &cuda->device.launch.state->fault, sizeof *cuda->fault) &&
-      cuda->fault->code != PREM_FAULT_NONE)
-    say_fault(cuda, cuda->fault, diag);
-  prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
-                "a compute does not return, %d ms after the run was stopped: the GPU is free again "
-                "when this process ends",
-                LAST_GRACE_NS / 1000000);
-}
-
-static void stop_blocks(const prem_cuda *cuda) {
-  cudaMemcpyAsync(&cuda->device.launch.state->abort, cuda->abort_word, sizeof(uint32_t),
-                  cudaMemcpyHostToDevice, cuda->control);
-}
-
-/* Watch a launch until it ends. The device ends all waits by itself; the host ends what the caller
- * stops, and gives a compute that never returns up for lost. */
-static prem_status watch(const prem_cuda *cuda, const prem_run_request *request, prem_engine engine,
-                         prem_diag *diag) {
-  int64_t give_up_ns = INT64_MAX, look_ns = host_now_ns() + LOOK_NS;
-  bool stopped = false;
-  for (;;) {
-    const cudaError_t error = cudaStreamQuery(cuda->stream);
-    if (error == cudaSuccess)
-      return stopped ? PREM_ERR_INTERRUPTED : PREM_OK;
-    if (error != cudaErrorNotReady)
-      return say_broken(cuda, request->mode, engine, error, diag);
-    const int64_t now = host_now_ns();
-    if (!stopped && request->stop && *request->stop) {
-      stopped = true;
-      stop_blocks(cuda);
-      give_up_ns = now + LAST_GRACE_NS;
-    }
-    if (now >= look_ns && give_up_ns == INT64_MAX) {
-      look_ns = now + LOOK_NS;
-      if (has_to_end(cuda))
-        give_up_ns = now + LAST_GRACE_NS;
-    }
-    if (now > give_up_ns) {
-      say_endless(cuda, diag);
-      return stopped ? PREM_ERR_INTERRUPTED : PREM_ERR_MACHINE;
-    }
-    host_pause(POLL_NS);
-  }
-}
-
-/* The best engine of the GPU where none is named; a named one must be there. */
-static prem_status choose_engine(const prem_cuda *cuda, prem_engine *engine, prem_diag *diag) {
-  const prem_engine best = cuda->capability >= 9   ? PREM_ENGINE_BULK
-                           : cuda->capability == 8 ? PREM_ENGINE_CP_ASYNC
-                                                   : PREM_ENGINE_VECTOR;
-  if (*engine == PREM_ENGINE_BEST)
-    *engine = best;
-  if (*engine >= best)
-    return PREM_OK;
-  prem_diag_add(diag, PREM_NOTE, 0, nowhere, "",
-                "cuda: this GPU has no engine '%s'; its best is '%s'", prem_engine_name(*engine),
-                prem_engine_name(best));
-  return PREM_ERR_UNAVAILABLE;
+  return prem_cuda_report(prem_cuda_arrays_download(&cuda->arrays, cuda->host), NULL, "");
 }
 
 /* Modes without phases: made ready when first asked for. */
@@ -800,9 +104,9 @@ static prem_status run_opponent(prem_cuda *cuda, const prem_run_request *request
     return PREM_ERR_MEMORY;
   const prem_status status = prem_opponents_run(cuda->opponents, request, trace, diag);
   if (prem_opponents_are_lost(cuda->opponents))
-    loss = GPU_HELD;
-  else if (status == PREM_ERR_MACHINE && is_broken(cuda))
-    loss = GPU_BROKEN;
+    cuda->gpu->loss = PREM_CUDA_HELD;
+  else if (status == PREM_ERR_MACHINE && prem_cuda_is_broken(cuda))
+    cuda->gpu->loss = PREM_CUDA_BROKEN;
   return status;
 }
 
@@ -824,63 +128,11 @@ static const char *cuda_setup(const void *state, prem_mode mode) {
 static prem_status cuda_run(void *state, const prem_run_request *request, prem_trace *trace,
                             prem_diag *diag) {
   prem_cuda *cuda = state;
-  prem_status status = is_usable(diag);
+  const prem_status status = prem_cuda_is_usable(cuda->gpu, diag);
   if (status != PREM_OK)
     return status;
-  if (!prem_mode_has_phases(request->mode))
-    return run_opponent(cuda, request, trace, diag);
-  const int64_t ends = request->hyperperiods * trace->job_count;
-  prem_device_block *blocks = calloc((size_t)cuda->program->block_count, sizeof *blocks);
-  if (!blocks)
-    return PREM_ERR_MEMORY;
-  prem_engine engine = request->engine;
-  status = choose_engine(cuda, &engine, diag);
-  prem_device_state after;
-  cudaError_t error;
-  if (status != PREM_OK)
-    goto done;
-  CUDA_TRY(make_room(cuda, trace, request->hyperperiods));
-  CUDA_TRY(give_shares(cuda, trace->record_capacity, blocks));
-  CUDA_TRY(reset_state(cuda, ends));
-  prem_launch launch = cuda->device.launch;
-  launch.job_end_ns = cuda->ends_room;
-  launch.engine = (int32_t)engine;
-  launch.mode = (int32_t)request->mode;
-  launch.hyperperiods = request->hyperperiods;
-  launch.discard = request->discard;
-  launch.start_margin_ns = START_MARGIN_NS;
-  launch.resident_timeout_ns = RESIDENT_NS;
-  launch.stall_timeout_ns = request->timeout_ns > 0 ? request->timeout_ns : DEFAULT_STALL_NS;
-  void *arguments[] = {&launch};
-  const dim3 grid = {(unsigned)(cuda->sm_count * cuda->device.blocks_per_sm), 1, 1};
-  const dim3 threads = {(unsigned)cuda->threads, 1, 1};
-  int64_t offset_ns = INT64_MIN;
-  CUDA_TRY(prem_measure_offset(cuda->stream, cuda->clock_word, &offset_ns));
-  const int64_t called_at_ns = host_now_ns();
-  CUDA_TRY(cudaLaunchCooperativeKernel(cuda->executive, grid, threads, arguments,
-                                       cuda->scratch_bytes, cuda->stream));
-  status = watch(cuda, request, engine, diag);
-  if (loss != GPU_THERE)
-    goto done;
-  CUDA_TRY(cudaMemcpy(&after, launch.state, sizeof after, cudaMemcpyDeviceToHost));
-  if (after.start_ns > 0 && offset_ns != INT64_MIN)
-    trace->launch_ns = after.start_ns - offset_ns - called_at_ns;
-  CUDA_TRY(collect_trace(cuda, blocks, trace, ends));
-  trace->hyperperiods = hyperperiods_complete(trace, request->hyperperiods);
-  if (after.left_over > 0)
-    prem_diag_add(diag, PREM_WARNING, 0, nowhere, "cuda",
-                  "%u of %d blocks ran on another SM than planned: something else holds room on "
-                  "theirs, and their neighbours were others than the plan's",
-                  after.left_over, cuda->program->block_count);
-  if (after.fault.code != PREM_FAULT_NONE)
-    status = say_fault(cuda, &after.fault, diag);
-  goto done;
-fail:
-  status = is_broken(cuda) ? say_broken(cuda, request->mode, engine, error, diag)
-                           : report(error, diag, "running on the GPU");
-done:
-  free(blocks);
-  return status;
+  return prem_mode_has_phases(request->mode) ? prem_cuda_run_executive(cuda, request, trace, diag)
+                                             : run_opponent(cuda, request, trace, diag);
 }
 
 const prem_backend prem_backend_cuda = {
@@ -889,8 +141,8 @@ const prem_backend prem_backend_cuda = {
     .modes = 1u << PREM_MODE_TT | 1u << PREM_MODE_FREE | 1u << PREM_MODE_LOCK |
              1u << PREM_MODE_LEGACY | 1u << PREM_MODE_LAUNCHED | 1u << PREM_MODE_GRAPH |
              1u << PREM_MODE_PRIORITY | 1u << PREM_MODE_PARTITION | 1u << PREM_MODE_COPY,
-    .probe = cuda_probe,
-    .measure = cuda_measure,
+    .probe = prem_cuda_probe,
+    .measure = prem_cuda_measure,
     .open = cuda_open,
     .run = cuda_run,
     .poison = cuda_poison,

@@ -49,22 +49,6 @@ bool prem_backend_has_mode(const prem_backend *backend, prem_mode mode) {
   return mode < PREM_MODE_COUNT && (backend->modes >> mode & 1);
 }
 
-static const char *const engine_names[PREM_ENGINE_COUNT] = {"best", "bulk", "cp_async", "vector"};
-
-const char *prem_engine_name(prem_engine engine) {
-  return engine < PREM_ENGINE_COUNT ? engine_names[engine] : "unknown";
-}
-
-bool prem_engine_parse(const char *name, prem_engine *out) {
-  for (int engine = 0; engine < PREM_ENGINE_COUNT; ++engine) {
-    if (strcmp(name, engine_names[engine]) == 0) {
-      *out = (prem_engine)engine;
-      return true;
-    }
-  }
-  return false;
-}
-
 prem_status prem_backend_probe(const prem_backend *backend, prem_machine *out, prem_diag *diag) {
   *out = (prem_machine){0};
   return backend->probe(out, diag);

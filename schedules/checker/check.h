@@ -8,7 +8,7 @@
 #ifndef TTPREM_SCHEDULES_CHECKER_CHECK_H
 #define TTPREM_SCHEDULES_CHECKER_CHECK_H
 
-#include "ttprem/planner.h"
+#include "ttprem/check.h"
 
 /** The slot of each phase of one tile of one job; -1: not in the plan. */
 typedef struct check_tile {

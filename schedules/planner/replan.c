@@ -276,7 +276,7 @@ prem_status prem_replan_unchanged(const prem_planning *planning, const prem_old_
     prem_schedule_machine(&judged, &machine);
     machine.clock_step_ns = planning->grid_ns;
     machine.precedence_ns = planning->machine_precedence_ns;
-    if (prem_check(&judged, &machine, NULL) == PREM_OK) {
+    if (planning->judge(&judged, &machine, NULL) == PREM_OK) {
       prem_plan moved = *plan;
       *plan = *runs;
       *runs = moved;

@@ -2,7 +2,7 @@
 #ifndef TTPREM_SCHEDULES_PLANNER_REPLAN_H
 #define TTPREM_SCHEDULES_PLANNER_REPLAN_H
 
-#include "schedules/planner/common/planners.h"
+#include "schedules/planner/common/planning.h"
 
 /** An older plan in terms of the new set. */
 typedef struct prem_old_plan {

@@ -4,19 +4,12 @@
 
 #include <ttprem/ttprem.h>
 
-/* A plan that says what it was made for, and that the checker accepts for this machine. */
-static prem_status plan_and_check(prem_schedule *schedule, const prem_backend *backend,
-                                  prem_diag *diag) {
+/* Bound to these kernels, with a plan for this machine that the checker accepts. */
+static prem_status prepare(prem_schedule *schedule, const prem_backend *backend, prem_diag *diag) {
   prem_machine machine;
-  prem_plan *plan = NULL;
   prem_status status = prem_backend_probe(backend, &machine, diag);
-  if (status == PREM_OK)
-    status = prem_plan_make(schedule, &machine, NULL, &plan, diag);
-  if (status != PREM_OK)
-    return status;
-  prem_plan_sign(schedule, plan);         /* for these kernels, on the machine that was profiled */
-  prem_schedule_set_plan(schedule, plan); /* the schedule's from here on */
-  return prem_check(schedule, &machine, diag);
+  return status == PREM_OK ? prem_prepare(schedule, prem_registry_builtin(), &machine, NULL, diag)
+                           : status;
 }
 
 static prem_status run(const prem_schedule *schedule, const prem_backend *backend,
@@ -49,9 +42,7 @@ int main(int argc, char **argv) {
   }
   prem_status status = prem_schedule_load(argv[1], NULL, &schedule, diag);
   if (status == PREM_OK)
-    status = prem_schedule_bind(schedule, prem_registry_builtin(), diag);
-  if (status == PREM_OK)
-    status = plan_and_check(schedule, backend, diag);
+    status = prepare(schedule, backend, diag);
   if (status == PREM_OK)
     status = run(schedule, backend, &verdict, diag);
   for (size_t i = 0; i < prem_diag_count(diag); ++i) {

@@ -1,5 +1,5 @@
 /* The modes without phases: making them ready, running hyperperiods. See
- * runtime/cuda/baselines/baselines.h. */
+ * baselines.h. */
 #include "runtime/cuda/baselines/baselines.h"
 
 #include <stdio.h>

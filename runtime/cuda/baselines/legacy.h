@@ -1,5 +1,5 @@
 /** Ordinary kernels: the tasks of a program as launches over whole arrays, every task on a stream
- * of its own. What modes make of them: runtime/cuda/baselines/baselines.h. */
+ * of its own. What modes make of them: baselines.h. */
 #ifndef TTPREM_RUNTIME_CUDA_BASELINES_LEGACY_H
 #define TTPREM_RUNTIME_CUDA_BASELINES_LEGACY_H
 

@@ -2,6 +2,8 @@
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_BLOCK_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_BLOCK_CUH
 
+#include <stddef.h>
+
 #include "runtime/cuda/device/clock.cuh"
 #include "runtime/cuda/device/engine.cuh"
 
@@ -20,7 +22,6 @@ constexpr uint32_t NAP_NS = 1000; /* the longest that a warp sleeps at a barrier
 constexpr uint32_t IDLE_NS = 100; /* and with nothing in flight */
 constexpr uint32_t PEEK_NS = 50;  /* and between two looks of the writer at what it needs */
 constexpr int64_t NEAR_NS = 1024; /* before an instant the writer sleeps no more */
-constexpr int32_t MEMORY_THREADS = 96;
 constexpr uint32_t FULL_WARP = 0xffffffffu;
 constexpr uint32_t GANG_GRANTED = 0x80000000u;
 
@@ -61,6 +62,8 @@ struct alignas(16) slip {
   int32_t index;     /* of the record in its table */
   int32_t buffer_at; /* of a writeback: its buffer in the scratchpad */
 };
+
+static_assert(offsetof(slip, record) == 0, "lanes bring a slip's record 16 bytes at a time");
 
 /** A unit's table, and the buffers as they are now, in bytes. */
 struct feed {
@@ -120,6 +123,10 @@ struct control {
   int32_t closing;                       /* no memory phase will be started any more */
   int32_t computing;                     /* 0: the compute warps have ended; 1: they have not */
 };
+
+static_assert(offsetof(control, counts) % 16 == 0 && offsetof(control, memory) % 16 == 0 &&
+                  offsetof(control, compute) % 16 == 0,
+              "counts are read, and rings are filled, 16 bytes at a time");
 
 constexpr size_t aligned(size_t bytes, size_t to) {
   return (bytes + to - 1) / to * to;

@@ -106,7 +106,7 @@ __device__ __noinline__ void interval_compute(int32_t slot) {
     *computing = AT_INTERVAL + slot;
   interval_dispatch(own, task_at(own, own->launch, own->compute.records[slot].task));
   prem_store_publish();
-  compute_meet((int32_t)blockDim.x - MEMORY_THREADS);
+  compute_meet((int32_t)blockDim.x - PREM_MEMORY_THREADS);
   if (PREM_FIRST_LANE())
     *computing = 1;
 }
@@ -215,7 +215,7 @@ __device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch 
  */
 template <bool INTERVALS>
 __device__ __forceinline__ void compute_warps(control *own, const prem_launch &launch) {
-  const int32_t threads = (int32_t)blockDim.x - MEMORY_THREADS;
+  const int32_t threads = (int32_t)blockDim.x - PREM_MEMORY_THREADS;
   const int32_t warp = PREM_LANE / 32;
   const bool leads = warp == 0, prepares = warp == (threads > 32);
   cursor at = cursor_at(own, own->compute_count);

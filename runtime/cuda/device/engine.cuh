@@ -15,8 +15,7 @@ static __device__ __forceinline__ uint32_t prem_shared_address(const void *point
   return (uint32_t)__cvta_generic_to_shared(pointer);
 }
 
-/* ---- mbarriers: one thread arms, the copies (or the warp) complete, everybody may wait ---------
- */
+/* ---- mbarriers: one thread arms, the copies (or the warp) complete, everybody may wait ------- */
 
 static __device__ __forceinline__ void prem_barrier_init(uint64_t *barrier) {
 #if PREM_ARCH >= 800

@@ -1,4 +1,43 @@
-/** What the host part knows of the executive. */
+/**
+ * What the host part knows of the executive, and where what is in this folder.
+ *
+ *   executive.cu  begin here: how a block works; becoming resident, each warp's part, the end
+ *   block.cuh     then here: what a block keeps in its scratchpad; its records, its waits
+ *   memory.cuh    warp 0, the starter; warp 2, the watcher; intervals_watch(), which warp 0 does
+ *                 behind its table where there are compatible intervals
+ *   writer.cuh    warp 1, the writer
+ *   compute.cuh   warps 3 and on, the compute warps
+ *   engine.cuh    moving windows: the starter fetches, the writer stores; barriers
+ *   record.cuh    phases on their way to the trace; the ends of jobs, told to other blocks
+ *   tokens.cuh    mode lock: taken by the starter, and by the compute warps for an interval
+ *   clock.cuh     the GPU's clock, words in L2, raising a fault
+ *   program.h     the structs that the host fills in
+ *   verify.cu     kernels of their own around a run: poison, compare
+ *
+ * Who writes what in the scratchpad (struct control; the counts are in executive.cu's head):
+ *
+ *   memory, memory_feed     the starter
+ *   compute, compute_feed   the compute warp that prepares, as it does the views
+ *   fetches                 the starter, but for their ends: the watcher
+ *   stores                  the starter; their times the writer
+ *   computes                the compute warps
+ *   ledgers, cells          the watcher
+ *   issued, ordered,        the starter
+ *   closing, holder
+ *   computes_written,       the watcher
+ *   stores_written
+ *   go, computing           the compute warps
+ *   all else                nobody after thread 0 has opened the block
+ *
+ * And in device memory, where several blocks write:
+ *
+ *   sm_claims, block_taken  thread 0 of a block that looks for its plan block
+ *   state                   arrived, bound: each block's thread 0; start_ns: the last one's;
+ *                           fault and abort: who raises a fault; abort: the host as well
+ *   ends, job_end_ns        whoever ends a job on a block: the writer, or the watcher
+ *   tokens, gangs           mode lock: starters and compute warps
+ *   records, cells, counts  each block its own: records by the watcher, the others at its end
+ */
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_EXECUTIVE_H
 #define TTPREM_RUNTIME_CUDA_DEVICE_EXECUTIVE_H
 

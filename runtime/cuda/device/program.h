@@ -6,6 +6,7 @@
 #define TTPREM_RUNTIME_CUDA_DEVICE_PROGRAM_H
 
 #include <stdalign.h>
+#include <stddef.h>
 
 #include "runtime/core/program.h"
 
@@ -68,6 +69,7 @@ typedef struct prem_device_move {
 } prem_device_move;
 
 static_assert(sizeof(prem_device_move) == 48, "prem_device_move is 48 bytes");
+static_assert(offsetof(prem_device_move, box_at) % 16 == 0, "a box's place is read at once");
 
 /** Prefetches of a block that the executive tells apart: so many are started at most before the
  *  first of them has been read. */
@@ -203,6 +205,18 @@ typedef struct prem_device_cell {
   uint32_t count, releases, late, overruns; /* in this order: by lanes as well */
   uint32_t lateness_hist[PREM_HIST_BUCKETS];
 } prem_device_cell;
+
+static_assert(offsetof(prem_device_cell, duration_sum_ns) == 0 &&
+                  offsetof(prem_device_cell, duration_max_ns) == 8 &&
+                  offsetof(prem_device_cell, duration_min_negated_ns) == 16 &&
+                  offsetof(prem_device_cell, lateness_max_ns) == 24 &&
+                  offsetof(prem_device_cell, overrun_max_ns) == 32,
+              "lane n works the n-th time of a cell");
+static_assert(offsetof(prem_device_cell, releases) == offsetof(prem_device_cell, count) + 4 &&
+                  offsetof(prem_device_cell, late) == offsetof(prem_device_cell, count) + 8 &&
+                  offsetof(prem_device_cell, overruns) == offsetof(prem_device_cell, count) + 12,
+              "lane n works the n-th count of a cell");
+static_assert(sizeof(prem_device_cell) % 8 == 0, "cells are given to the host 8 bytes at a time");
 
 /** Everything a launch needs; passed by value. */
 typedef struct prem_launch {

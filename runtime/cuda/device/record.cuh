@@ -72,6 +72,26 @@ __device__ __forceinline__ void cell_add(control *own, const slip *of, bool time
     ++*count;
 }
 
+/* A record of the trace, word by word: its times in the order of a slip's, then what slips_record()
+ * puts together. */
+static_assert(offsetof(slip, ready_ns) == offsetof(slip, origin_ns) + 8 &&
+                  offsetof(slip, start_ns) == offsetof(slip, origin_ns) + 16 &&
+                  offsetof(slip, end_ns) == offsetof(slip, origin_ns) + 24,
+              "lane n takes the n-th time of a slip");
+static_assert(offsetof(prem_trace_record, release_ns) == 0 &&
+                  offsetof(prem_trace_record, ready_ns) == 8 &&
+                  offsetof(prem_trace_record, start_ns) == 16 &&
+                  offsetof(prem_trace_record, end_ns) == 24,
+              "lanes 0 to 3 write the times of a record");
+static_assert(offsetof(prem_trace_record, hyperperiod) == 32 &&
+                  offsetof(prem_trace_record, job) == 36,
+              "lane 4 writes the hyperperiod, above it the job");
+static_assert(offsetof(prem_trace_record, tile) == 40 && offsetof(prem_trace_record, task) == 44 &&
+                  offsetof(prem_trace_record, block) == 46,
+              "lane 5 writes the tile, above it task and block");
+static_assert(offsetof(prem_trace_record, phase) == 48 && offsetof(prem_trace_record, flags) == 49,
+              "lane 6 writes the phase, above it the flags");
+
 /**
  * Phases have ended and their counts are published: write them down, one of each kind at most,
  * each by eight lanes at the same time as the others. NULL: none. One warp; stores only, nothing

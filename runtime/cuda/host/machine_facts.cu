@@ -132,9 +132,10 @@ __global__ void meet_all(mailbox *boxes, skew_result *result) {
 }
 
 /** All blocks resident, each with an SM of its own because it takes the SM's whole scratchpad. */
-cudaError_t launch_meeting(mailbox *boxes, skew_result *result, int32_t blocks) {
+cudaError_t launch_meeting(int device, mailbox *boxes, skew_result *result, int32_t blocks) {
   int scratch = 0;
-  cudaError_t error = cudaDeviceGetAttribute(&scratch, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
+  cudaError_t error =
+      cudaDeviceGetAttribute(&scratch, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
   if (error == cudaSuccess)
     error = cudaFuncSetAttribute(meet_all, cudaFuncAttributeMaxDynamicSharedMemorySize, scratch);
   void *arguments[] = {&boxes, &result};
@@ -210,10 +211,10 @@ extern "C" cudaError_t prem_measure_clock(int64_t *step_ns, int64_t *read_ns) {
   return error;
 }
 
-extern "C" cudaError_t prem_measure_skew(int64_t step_ns, int64_t *skew_ns) {
+extern "C" cudaError_t prem_measure_skew(int device, int64_t step_ns, int64_t *skew_ns) {
   *skew_ns = 0;
   int blocks = 0;
-  cudaError_t error = cudaDeviceGetAttribute(&blocks, cudaDevAttrMultiProcessorCount, 0);
+  cudaError_t error = cudaDeviceGetAttribute(&blocks, cudaDevAttrMultiProcessorCount, device);
   const size_t box_bytes = (size_t)blocks * (size_t)blocks * sizeof(mailbox);
   unsigned char *room = NULL;
   skew_result host = {0, 0};
@@ -223,7 +224,7 @@ extern "C" cudaError_t prem_measure_skew(int64_t step_ns, int64_t *skew_ns) {
     error = cudaMemset(room, 0, box_bytes + sizeof host);
   skew_result *result = (skew_result *)(room + box_bytes);
   if (error == cudaSuccess)
-    error = launch_meeting((mailbox *)room, result, blocks);
+    error = launch_meeting(device, (mailbox *)room, result, blocks);
   if (error == cudaSuccess)
     error = cudaMemcpy(&host, result, sizeof host, cudaMemcpyDeviceToHost);
   cudaFree(room);

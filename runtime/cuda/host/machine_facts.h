@@ -17,8 +17,10 @@ cudaError_t prem_measure_clock(int64_t *step_ns, int64_t *read_ns);
  * seen at t2 by the other's clock, its answer seen at t4, so the other is at most t2 - t1 ahead and
  * at most t4 - t2 behind (Cristian, "Probabilistic clock synchronization", 1989). A step is added,
  * because readings round down. Takes some 20 ms, never more than 40.
+ *
+ * @param device  the number of the current one
  */
-cudaError_t prem_measure_skew(int64_t step_ns, int64_t *skew_ns);
+cudaError_t prem_measure_skew(int device, int64_t step_ns, int64_t *skew_ns);
 /**
  * What %globaltimer shows when the host's monotonic clock shows 0. A thread of the GPU writes its
  * clock down for the host, which waits for it: the stamp was taken between the launch and the

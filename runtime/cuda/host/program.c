@@ -458,8 +458,7 @@ fail:
   return error;
 }
 
-/* ---- what changes during a run ----------------------------------------------------------------
- */
+/* ---- what changes during a run --------------------------------------------------------------- */
 
 static cudaError_t state_allocate(const prem_program *program, int32_t sm_count,
                                   prem_cuda_program *out) {

@@ -10,7 +10,7 @@
 #ifndef TTPREM_SCHEDULES_PLANNER_COMMON_DATA_GAPS_H
 #define TTPREM_SCHEDULES_PLANNER_COMMON_DATA_GAPS_H
 
-#include "schedules/planner/common/planners.h"
+#include "schedules/planner/common/planning.h"
 
 /** Phases of `task` from `phase` on touch an array that `before` uses as well. */
 typedef struct prem_data_pair {

@@ -2,7 +2,7 @@
 #ifndef TTPREM_SCHEDULES_PLANNER_COMMON_ONE_MACHINE_H
 #define TTPREM_SCHEDULES_PLANNER_COMMON_ONE_MACHINE_H
 
-#include "schedules/planner/common/planners.h"
+#include "schedules/planner/common/planning.h"
 
 /** Not before `head`; `tail` follows it (minus an instant by which it is due). */
 typedef struct prem_work {

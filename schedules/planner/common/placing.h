@@ -8,7 +8,7 @@
 #define TTPREM_SCHEDULES_PLANNER_COMMON_PLACING_H
 
 #include "schedules/planner/common/gang_line.h"
-#include "schedules/planner/common/planners.h"
+#include "schedules/planner/common/planning.h"
 #include "schedules/planner/common/timeline.h"
 
 /** What kept a job waiting, for the message when it is late. Resources follow. */

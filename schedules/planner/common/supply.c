@@ -2,7 +2,7 @@
  * Demand against supply, before any order is tried: what no planner can mend. Guards are not
  * counted, since chains and joined pairs need fewer of them.
  */
-#include "schedules/planner/common/planners.h"
+#include "schedules/planner/common/planning.h"
 
 #include <inttypes.h>
 #include <math.h>

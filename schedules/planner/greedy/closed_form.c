@@ -24,7 +24,8 @@
  * and where the computes meet the writebacks. Tasks of different lengths get the slots of the
  * longest.
  */
-#include "schedules/planner/common/planners.h"
+#include "schedules/planner/common/planning.h"
+#include "schedules/planner/greedy/greedy.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -14,6 +14,7 @@
  * data_gaps.h), all are placed once more, the other one later.
  */
 #include "schedules/planner/common/data_gaps.h"
+#include "schedules/planner/greedy/greedy.h"
 #include "schedules/planner/greedy/pipeline.h"
 #include "schedules/planner/repair/keep.h"
 

@@ -2,7 +2,7 @@
 #ifndef TTPREM_SCHEDULES_PLANNER_PROOF_BOUNDS_H
 #define TTPREM_SCHEDULES_PLANNER_PROOF_BOUNDS_H
 
-#include "schedules/planner/common/planners.h"
+#include "schedules/planner/common/planning.h"
 
 /**
  * A lower bound of the makespan of a one-shot set: critical path; what each block, unit, buffer and

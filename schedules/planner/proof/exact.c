@@ -6,6 +6,7 @@
  * chains.
  */
 #include "schedules/planner/proof/exact.h"
+#include "schedules/planner/greedy/greedy.h"
 #include "schedules/planner/proof/bounds.h"
 #include "schedules/planner/proof/refute.h"
 #include "schedules/planner/proof/solver.h"

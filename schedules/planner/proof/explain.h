@@ -2,7 +2,7 @@
 #ifndef TTPREM_SCHEDULES_PLANNER_PROOF_EXPLAIN_H
 #define TTPREM_SCHEDULES_PLANNER_PROOF_EXPLAIN_H
 
-#include "schedules/planner/common/planners.h"
+#include "schedules/planner/common/planning.h"
 
 /**
  * Prove that no legal plan exists and say why (E043): the smallest set of tasks that was found, and

@@ -15,7 +15,7 @@
 #ifndef TTPREM_SCHEDULES_PLANNER_PROOF_RULES_H
 #define TTPREM_SCHEDULES_PLANNER_PROOF_RULES_H
 
-#include "schedules/planner/common/planners.h"
+#include "schedules/planner/common/planning.h"
 
 typedef struct prem_node {
   int64_t earliest, latest; /* PREM_MAX_NS: no limit */

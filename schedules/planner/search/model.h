@@ -10,7 +10,7 @@
 #ifndef TTPREM_SCHEDULES_PLANNER_SEARCH_MODEL_H
 #define TTPREM_SCHEDULES_PLANNER_SEARCH_MODEL_H
 
-#include "schedules/planner/common/planners.h"
+#include "schedules/planner/common/planning.h"
 
 /** start(to) is at least start(from) + gap. */
 typedef struct prem_arc {

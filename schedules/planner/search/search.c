@@ -9,11 +9,12 @@
  * also takes worse ones for a while (van Laarhoven, Aarts and Lenstra 1992, Job shop scheduling by
  * simulated annealing), and where tiles hold buffers by letting all blocks advance alike through
  * their tiles in a random order. Where nothing but arcs and lines binds, a tabu search on the graph
- * of what waits for what joins them (schedules/planner/search/graph.h). All others are justified
+ * of what waits for what joins them (graph.h). All others are justified
  * forward and backward. What has paid off is done more often.
  *
  * Nothing in here depends on time but the end: equal seeds and step limits give equal plans.
  */
+#include "schedules/planner/search/search.h"
 #include "schedules/planner/search/decode.h"
 #include "schedules/planner/search/graph.h"
 

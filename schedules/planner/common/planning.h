@@ -1,11 +1,15 @@
 /** Inside the generator: what the planners get, and what they share. */
-#ifndef TTPREM_SCHEDULES_PLANNER_COMMON_PLANNERS_H
-#define TTPREM_SCHEDULES_PLANNER_COMMON_PLANNERS_H
+#ifndef TTPREM_SCHEDULES_PLANNER_COMMON_PLANNING_H
+#define TTPREM_SCHEDULES_PLANNER_COMMON_PLANNING_H
 
 #include "ttprem/planner.h"
 
 /** Products and sums of times before it is known that they are times. */
 __extension__ typedef __int128 prem_wide;
+
+/** The checker's voice: prem_check(). */
+typedef prem_status prem_judge(const prem_schedule *schedule, const prem_machine *machine,
+                               prem_diag *diag);
 
 /** What a planner works on: judged, bound, every task with its WCETs. */
 typedef struct prem_planning {
@@ -17,6 +21,7 @@ typedef struct prem_planning {
   const volatile sig_atomic_t *stop; /* of the options; NULL: never */
   int64_t machine_precedence_ns;     /* of the machine that the plan is for; the schedule may say
                                       * more */
+  prem_judge *judge;
 } prem_planning;
 
 /** When a job may run. */
@@ -50,18 +55,6 @@ typedef struct prem_holding {
   prem_phase first, last;
 } prem_holding;
 
-/** The four schedules of the thesis. The plan comes empty; a failure leaves it half filled. */
-prem_status prem_plan_closed_form(const prem_planning *planning, prem_plan *plan);
-bool prem_is_closed_form(const char *policy);
-
-/**
- * Any set of tasks: each phase in turn at the earliest instant that every rule allows.
- *
- * @param[out] out  also filled on PREM_ERR_INFEASIBLE, as far as `complete` says; free its
- *                  placements and slots with free().
- */
-prem_status prem_plan_constructive(const prem_planning *planning, prem_draft *out);
-
 /** How long, and from what on, a search may work. */
 typedef struct prem_search_limits {
   const prem_plan_options *options;
@@ -73,17 +66,6 @@ typedef struct prem_search_limits {
   bool tells; /* a report is wanted: bounds as well where nothing is searched */
 } prem_search_limits;
 
-/** What came of a search. */
-typedef struct prem_search_result {
-  int64_t steps; /* schedules that were made */
-  bool improved; /* the draft is better than it was */
-  bool feasible; /* the draft breaks no rule */
-  bool optimal;  /* no plan is better */
-} prem_search_result;
-
-/** Make a complete draft better. PREM_ERR_UNAVAILABLE: the set is too large, nothing was tried. */
-prem_status prem_plan_search(const prem_planning *planning, const prem_search_limits *limits,
-                             prem_draft *draft, prem_search_result *out);
 /** Write a draft down. */
 prem_status prem_planning_compress(const prem_planning *planning, const prem_draft *draft,
                                    prem_plan *plan);

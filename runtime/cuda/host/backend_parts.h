@@ -1,0 +1,152 @@
+/**
+ * The cuda backend inside: what the parts of its host side share. They lie in runtime/cuda/ and:
+ *
+ *   backend.c             begin here: opening, closing, the members of prem_backend
+ *   host/probe.c          what the GPU is, and whether it is still there
+ *   host/judge.c          whether it can run a program; which variant of the executive runs it
+ *   host/launch.c         a run of the executive, from its memory made ready to the trace
+ *   host/watch.c          the caller's thread during a run: the watchdog
+ *   host/collect.c        after a run: records, cells and counts to the trace
+ *   host/fault.c          what a run met, in words
+ *
+ *   host/program.c        a program in device memory: what the executive reads
+ *   host/asks.c           its words across blocks: what jobs wait for of other tasks
+ *   host/tensor_map.c     its windows as boxes that the copy engine of sm_90 moves
+ *   host/arrays.c         the arrays in device memory
+ *   host/machine_facts.cu clocks and memory, measured
+ *   host/driver_version.c which driver
+ *
+ *   device/               what runs on the GPU; its map is in device/executive.h
+ *   baselines/            the modes without phases; begin with baselines/baselines.h
+ *
+ * backend.c alone knows all of them: device/ knows nothing of host/, host/ nothing of baselines/.
+ *
+ * Who writes what of a session (prem_cuda): backend.c and judge.c at opening, one thread. Then runs
+ * come one after the other, each on its caller's thread; during one, launch.c makes room, watch.c
+ * writes the words that the GPU's answers go to, and whoever finds it lost writes `gpu->loss`.
+ * A GPU (prem_cuda_device) is shared by sessions: probe.c writes it once, under `guard`; `loss` is
+ * raised by any session and read by all.
+ */
+#ifndef TTPREM_RUNTIME_CUDA_HOST_BACKEND_PARTS_H
+#define TTPREM_RUNTIME_CUDA_HOST_BACKEND_PARTS_H
+
+#include <cuda_runtime_api.h>
+#include <pthread.h>
+#include <time.h>
+
+#include "runtime/core/backend.h"
+#include "runtime/cuda/host/program.h"
+
+/** A compute that never comes back and an error of the device take the GPU from the whole process:
+ *  calls that touch the device would wait for the one for ever, and fail after the other. */
+typedef enum prem_cuda_loss { PREM_CUDA_THERE, PREM_CUDA_HELD, PREM_CUDA_BROKEN } prem_cuda_loss;
+
+/** A GPU, shared by all sessions that use it. */
+typedef struct prem_cuda_device {
+  int number;
+  pthread_mutex_t guard;
+  bool is_known; /* under guard; when set, `properties` and `machine` stay as they are */
+  struct cudaDeviceProp properties;
+  prem_machine machine;
+  _Atomic prem_cuda_loss loss;
+} prem_cuda_device;
+
+/** A session on a GPU. */
+typedef struct prem_cuda {
+  prem_cuda_device *gpu;
+  const prem_program *program;
+  prem_arrays *host;
+  prem_cuda_arrays arrays;
+  prem_cuda_program device;
+  const void *executive; /* the variant with the most registers of which enough blocks fit */
+  int32_t threads;
+  size_t scratch_bytes;
+  int32_t sm_count;
+  cudaStream_t stream, control; /* the launch; the abort word */
+  uint32_t *abort_word;         /* pinned: 1, and room for what the device says */
+  prem_device_fault *fault;     /* pinned: what it says of a run that does not end */
+  int64_t *clock_word;          /* pinned: a reading of its clock */
+  void *records_room;           /* raw records in device memory */
+  int64_t records_capacity;
+  long long *ends_room; /* job_end_ns in device memory */
+  int64_t ends_capacity;
+  struct prem_opponents *opponents; /* NULL until a run asks for a mode without phases */
+  const struct prem_cuda *leader;   /* whose ways they take; NULL: nobody's */
+} prem_cuda;
+
+/** After a call that may have failed: on to `fail`, with its `error`. */
+#define CUDA_TRY(call)                                                                             \
+  do {                                                                                             \
+    if ((error = (call)) != cudaSuccess)                                                           \
+      goto fail;                                                                                   \
+  } while (0)
+
+enum {
+  PREM_CUDA_RESIDENT_NS = 1000000000,                /* for all blocks to arrive */
+  PREM_CUDA_LEAST_THREADS = PREM_MEMORY_THREADS + 32 /* of a block: one warp computes */
+};
+
+/* ---- faults (fault.c) ------------------------------------------------------------------------ */
+
+prem_status prem_cuda_report(cudaError_t error, prem_diag *diag, const char *what);
+/** Of a run whose blocks ended by themselves. */
+prem_status prem_cuda_say_fault(const prem_cuda *cuda, const prem_device_fault *fault,
+                                prem_diag *diag);
+/** An error of the device breaks the context: what the blocks knew cannot be read any more. */
+bool prem_cuda_is_broken(const prem_cuda *cuda);
+/** Say so. The GPU is lost. */
+prem_status prem_cuda_say_broken(const prem_cuda *cuda, prem_mode mode, prem_engine engine,
+                                 cudaError_t error, prem_diag *diag);
+
+/* ---- watching a launch (watch.c) ------------------------------------------------------------- */
+
+static inline int64_t prem_cuda_host_now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/** Watch a launch until it ends. The device ends all waits by itself; the host ends what the caller
+ *  stops, and gives a compute that never returns up for lost. */
+prem_status prem_cuda_watch(const prem_cuda *cuda, const prem_run_request *request,
+                            prem_engine engine, prem_diag *diag);
+
+/* ---- after a run (collect.c) ----------------------------------------------------------------- */
+
+/** Bring what a run recorded to the trace. @param blocks  as they were during the run */
+cudaError_t prem_cuda_collect_trace(const prem_cuda *cuda, const prem_device_block *blocks,
+                                    prem_trace *trace, int64_t ends);
+/** Hyperperiods that every job of every task has ended in. */
+int64_t prem_cuda_hyperperiods_complete(const prem_trace *trace, int64_t hyperperiods);
+
+/* ---- a run of the executive (launch.c) ------------------------------------------------------- */
+
+/** As prem_session_run(); a mode with phases. */
+prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *request,
+                                    prem_trace *trace, prem_diag *diag);
+
+/* ---- what it can run (judge.c) --------------------------------------------------------------- */
+
+/** Are all kernels in the executive? */
+prem_status prem_cuda_judge_tasks(const prem_schedule *schedule, prem_diag *diag);
+/** Barriers tell a prefetch from later ones only until it is their turn again. */
+prem_status prem_cuda_judge_order(const prem_program *program, prem_diag *diag);
+/** Distances in a compatible interval's views are 32-bit, and here rows stand farther apart than
+ *  the binding knew: by 128 bytes, and by other tasks' halos. After the arrays are made. */
+prem_status prem_cuda_judge_intervals(const prem_cuda *cuda, prem_diag *diag);
+/** The variant with the most registers of which every SM holds the plan's blocks. Scratchpad that
+ *  the plan leaves is taken as well, so that exactly so many blocks fit and each SM gets its own.
+ *  After the program is made. */
+prem_status prem_cuda_choose_variant(prem_cuda *cuda, prem_diag *diag);
+
+/* ---- the GPU (probe.c) ----------------------------------------------------------------------- */
+
+/** The GPU that sessions use. */
+prem_cuda_device *prem_cuda_first_gpu(void);
+/** PREM_OK unless it is lost. */
+prem_status prem_cuda_is_usable(const prem_cuda_device *gpu, prem_diag *diag);
+/** Members of prem_backend: */
+prem_status prem_cuda_probe(prem_machine *out, prem_diag *diag);
+prem_status prem_cuda_measure(prem_machine *machine, prem_diag *diag);
+
+#endif

@@ -1,0 +1,172 @@
+/* One launch of the executive: its memory made ready, launched, watched, collected. */
+#include "runtime/cuda/host/backend_parts.h"
+
+#include <stdlib.h>
+
+#include "runtime/cuda/host/machine_facts.h"
+
+enum {
+  DEFAULT_STALL_NS = 500000000,
+  START_MARGIN_NS = 20000 /* from the last arrival to S */
+};
+
+static const prem_place nowhere = {0};
+
+/* Room in device memory for the raw records and the ends of jobs. */
+static cudaError_t make_room(prem_cuda *cuda, const prem_trace *trace, int64_t hyperperiods) {
+  if (trace->record_capacity > cuda->records_capacity) {
+    cudaFree(cuda->records_room);
+    cuda->records_capacity = 0;
+    cudaError_t error =
+        cudaMalloc(&cuda->records_room, (size_t)trace->record_capacity * sizeof(prem_trace_record));
+    if (error != cudaSuccess) {
+      cuda->records_room = NULL;
+      return error;
+    }
+    cuda->records_capacity = trace->record_capacity;
+  }
+  const int64_t ends = hyperperiods * trace->job_count;
+  if (ends > cuda->ends_capacity) {
+    cudaFree(cuda->ends_room);
+    cuda->ends_capacity = 0;
+    cudaError_t error =
+        cudaMalloc((void **)&cuda->ends_room, (size_t)ends * sizeof *cuda->ends_room);
+    if (error != cudaSuccess) {
+      cuda->ends_room = NULL;
+      return error;
+    }
+    cuda->ends_capacity = ends;
+  }
+  return cudaSuccess;
+}
+
+__extension__ typedef __int128 wide;
+
+/* Each phase's share of the raw records on a block, by its number of them. */
+static int64_t share_begin(const prem_cuda *cuda, int64_t capacity, int64_t before) {
+  const int64_t all = cuda->program->record_count;
+  return all ? (int64_t)((wide)capacity * before / all) : 0;
+}
+
+static cudaError_t give_shares(prem_cuda *cuda, int64_t capacity, prem_device_block *blocks) {
+  const size_t count = (size_t)cuda->program->block_count;
+  cudaError_t error = cudaMemcpy(blocks, cuda->device.launch.blocks, count * sizeof *blocks,
+                                 cudaMemcpyDeviceToHost);
+  if (error != cudaSuccess)
+    return error;
+  int64_t before = 0, first = 0;
+  for (size_t b = 0; b < count; ++b) {
+    blocks[b].records = (prem_trace_record *)cuda->records_room + first;
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
+      before += blocks[b].phase_count[phase];
+      const int64_t end = share_begin(cuda, capacity, before);
+      blocks[b].capacity[phase] = end - first;
+      first = end;
+    }
+  }
+  return cudaMemcpy((void *)(uintptr_t)cuda->device.launch.blocks, blocks, count * sizeof *blocks,
+                    cudaMemcpyHostToDevice);
+}
+
+static cudaError_t reset_tokens(const prem_cuda *cuda) {
+  const prem_platform *platform = &cuda->program->schedule->platform;
+  prem_device_token tokens[PREM_MAX_RESOURCES] = {0};
+  for (int32_t r = 0; r < platform->resource_count; ++r)
+    tokens[r].available = platform->resources[r].capacity;
+  return cudaMemcpy(cuda->device.launch.tokens, tokens,
+                    (size_t)platform->resource_count * sizeof *tokens, cudaMemcpyHostToDevice);
+}
+
+/* Everything as before the first run. */
+static cudaError_t reset_state(const prem_cuda *cuda, int64_t ends) {
+  const prem_launch *launch = &cuda->device.launch;
+  const size_t blocks = (size_t)launch->block_count, ledgers = blocks * PREM_PHASE_COUNT;
+  const size_t gangs = (size_t)launch->task_count * (size_t)launch->resource_count;
+  cudaError_t error;
+  CUDA_TRY(cudaMemset(launch->state, 0, sizeof *launch->state));
+  CUDA_TRY(cudaMemset(launch->sm_claims, 0, (size_t)launch->sm_count * sizeof(uint32_t)));
+  CUDA_TRY(cudaMemset(launch->block_taken, 0, blocks * sizeof(uint32_t)));
+  CUDA_TRY(cudaMemset(launch->ends, 0, (size_t)cuda->device.end_words * sizeof *launch->ends));
+  CUDA_TRY(cudaMemset(launch->warmup_counts, 0, ledgers * sizeof *launch->warmup_counts));
+  CUDA_TRY(cudaMemset(launch->cells, 0, (size_t)cuda->device.cell_count * sizeof *launch->cells));
+  CUDA_TRY(cudaMemset(launch->record_counts, 0, ledgers * sizeof *launch->record_counts));
+  CUDA_TRY(cudaMemset(launch->gangs, 0, gangs * sizeof *launch->gangs));
+  CUDA_TRY(cudaMemset(cuda->ends_room, 0xFF, (size_t)ends * sizeof *cuda->ends_room));
+  CUDA_TRY(reset_tokens(cuda));
+  CUDA_TRY(cudaDeviceSynchronize());
+fail:
+  return error;
+}
+
+/* The best engine of the GPU where none is named; a named one must be there. */
+static prem_status choose_engine(const prem_cuda *cuda, prem_engine *engine, prem_diag *diag) {
+  const int capability = cuda->gpu->properties.major;
+  const prem_engine best = capability >= 9   ? PREM_ENGINE_BULK
+                           : capability == 8 ? PREM_ENGINE_CP_ASYNC
+                                             : PREM_ENGINE_VECTOR;
+  if (*engine == PREM_ENGINE_BEST)
+    *engine = best;
+  if (*engine >= best)
+    return PREM_OK;
+  prem_diag_add(diag, PREM_NOTE, 0, nowhere, "",
+                "cuda: this GPU has no engine '%s'; its best is '%s'", prem_engine_name(*engine),
+                prem_engine_name(best));
+  return PREM_ERR_UNAVAILABLE;
+}
+
+prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *request,
+                                    prem_trace *trace, prem_diag *diag) {
+  const int64_t ends = request->hyperperiods * trace->job_count;
+  prem_device_block *blocks = calloc((size_t)cuda->program->block_count, sizeof *blocks);
+  if (!blocks)
+    return PREM_ERR_MEMORY;
+  prem_engine engine = request->engine;
+  prem_status status = choose_engine(cuda, &engine, diag);
+  prem_device_state after;
+  cudaError_t error;
+  if (status != PREM_OK)
+    goto done;
+  CUDA_TRY(make_room(cuda, trace, request->hyperperiods));
+  CUDA_TRY(give_shares(cuda, trace->record_capacity, blocks));
+  CUDA_TRY(reset_state(cuda, ends));
+  prem_launch launch = cuda->device.launch;
+  launch.job_end_ns = cuda->ends_room;
+  launch.engine = (int32_t)engine;
+  launch.mode = (int32_t)request->mode;
+  launch.hyperperiods = request->hyperperiods;
+  launch.discard = request->discard;
+  launch.start_margin_ns = START_MARGIN_NS;
+  launch.resident_timeout_ns = PREM_CUDA_RESIDENT_NS;
+  launch.stall_timeout_ns = request->timeout_ns > 0 ? request->timeout_ns : DEFAULT_STALL_NS;
+  void *arguments[] = {&launch};
+  const dim3 grid = {(unsigned)(cuda->sm_count * cuda->device.blocks_per_sm), 1, 1};
+  const dim3 threads = {(unsigned)cuda->threads, 1, 1};
+  int64_t offset_ns = INT64_MIN;
+  CUDA_TRY(prem_measure_offset(cuda->stream, cuda->clock_word, &offset_ns));
+  const int64_t called_at_ns = prem_cuda_host_now_ns();
+  CUDA_TRY(cudaLaunchCooperativeKernel(cuda->executive, grid, threads, arguments,
+                                       cuda->scratch_bytes, cuda->stream));
+  status = prem_cuda_watch(cuda, request, engine, diag);
+  if (cuda->gpu->loss != PREM_CUDA_THERE)
+    goto done;
+  CUDA_TRY(cudaMemcpy(&after, launch.state, sizeof after, cudaMemcpyDeviceToHost));
+  if (after.start_ns > 0 && offset_ns != INT64_MIN)
+    trace->launch_ns = after.start_ns - offset_ns - called_at_ns;
+  CUDA_TRY(prem_cuda_collect_trace(cuda, blocks, trace, ends));
+  trace->hyperperiods = prem_cuda_hyperperiods_complete(trace, request->hyperperiods);
+  if (after.left_over > 0)
+    prem_diag_add(diag, PREM_WARNING, 0, nowhere, "cuda",
+                  "%u of %d blocks ran on another SM than planned: something else holds room on "
+                  "theirs, and their neighbours were others than the plan's",
+                  after.left_over, cuda->program->block_count);
+  if (after.fault.code != PREM_FAULT_NONE)
+    status = prem_cuda_say_fault(cuda, &after.fault, diag);
+  goto done;
+fail:
+  status = prem_cuda_is_broken(cuda)
+               ? prem_cuda_say_broken(cuda, request->mode, engine, error, diag)
+               : prem_cuda_report(error, diag, "running on the GPU");
+done:
+  free(blocks);
+  return status;
+}

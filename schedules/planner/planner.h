@@ -1,0 +1,18 @@
+/** The way into the planners. It does not call the checker: whoever calls it may hand one in. */
+#ifndef TTPREM_SCHEDULES_PLANNER_PLANNER_H
+#define TTPREM_SCHEDULES_PLANNER_PLANNER_H
+
+#include "schedules/planner/common/planning.h"
+
+/**
+ * As prem_plan_make_reported().
+ *
+ * @param judge  asked whether an older plan still holds as it is: what that is made of the planners
+ *               may not be able to say, such as any plan that was written by hand.
+ * @param tells  a report is wanted: bounds as well where nothing is searched.
+ */
+prem_status prem_planner_make(const prem_schedule *schedule, const prem_machine *machine,
+                              const prem_plan_options *options, prem_judge *judge, bool tells,
+                              prem_plan **out, prem_plan_report *report, prem_diag *diag);
+
+#endif
