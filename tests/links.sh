@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every relative link of a .md file leads to a file of the tree, and its #anchor to a heading there. Every path in
 # `backticks` or in a block of code that begins with a folder of the root is there, from the root or from the page.
+# And every room of tests/law.sh is on docs/architecture.md.
 #   links.sh [FOLDER]     the tree; left out, this one
 # In a path NAME stands for any name, * for any text, {a,b} for a or b; what is behind a colon (`file.c:12`) is
 # left out, and so is build/.
@@ -55,6 +56,11 @@ while IFS= read -r page; do
     awk '/^```/ { code = !code; next } code' "$page" | grep -oE '(^| )[a-z]+/[^ ]+\.[a-z]+'
   } | tr -s ' ' '\n' | grep -E '^[A-Za-z0-9_./*{},-]+(:[0-9-]+)?$' | sort -u)
 done < <(find . -name '*.md' ! -path './build*' ! -path './.git/*' -printf '%P\n' | sort)
+
+# Every room of the law is on the page that says what is in it.
+while read -r room _; do
+  grep -q "^| .*\`$room/" docs/architecture.md || complain "docs/architecture.md: tests/law.sh has a room $room/ more"
+done < <(sed -n '/<<.LAW.$/,/^LAW$/{/LAW/!p}' tests/law.sh)
 
 if [ "$bad" -gt 0 ]; then
   echo "links: $bad of $checked lead nowhere" >&2
