@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every number of docs/numbers.tsv stands on its page as its result file has it, rounded to nearest; and the
-# README's Measured table has no result that this list does not name. `numbers.sh -v` shows what it compared.
+# Measured tables of README.md and docs/measured.md have no result that this list does not name.
+# `numbers.sh -v` shows what it compared.
 #
 # A line of the list: page, text, file below experiments/results, expression; separated by tabs. The text stands
 # on the page with a number for each {}; the expression gives their values in that order, with jq for JSON and
@@ -95,15 +96,22 @@ awk -F'\t' -v verbose="${1-}" '
     }
   }
 
-  # What is left of the results in the Measured table is held against nothing.
-  END {
-    if (!("README.md" in pages)) pages["README.md"] = page_of("README.md")
-    page = pages["README.md"]
-    rows = split(substr(page, index(page, "\n## Measured")), row, "\n")
+  # What is left of the results in a Measured table is held against nothing.
+  function find_unnamed(name,    page, rows, row, cell, i, at) {
+    if (!(name in pages)) pages[name] = page_of(name)
+    page = pages[name]
+    at = index(page, "\n## Measured")
+    if (at == 0) { complain(name ": no section Measured"); return }
+    rows = split(substr(page, at), row, "\n")
     for (i = 3; i <= rows && row[i] !~ /^## /; ++i) {
       split(row[i], cell, / \| /)
-      if (row[i] ~ /^\|/ && (cell[2] ~ /[0-9]/)) complain("README.md: no line of numbers.tsv for: " cell[2])
+      if (row[i] ~ /^\|/ && (cell[2] ~ /[0-9]/)) complain(name ": no line of numbers.tsv for: " cell[2])
     }
+  }
+
+  END {
+    find_unnamed("README.md")
+    find_unnamed("docs/measured.md")
     print "numbers: " compared + 0 " compared"
     exit bad
   }' "$scratch/list"
