@@ -1,6 +1,7 @@
 /* Parties by turns: each turn is a short comparison of the modes, whose traces are folded. */
 #include "measure/observe.h"
 #include "measure/preempted.h"
+#include "prem/base/numbers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +13,6 @@ typedef struct turn {
   int64_t discard; /* hyperperiods of a trace that do not count */
   int64_t *max_ns; /* [task * 3 + phase] of the hyperperiod in hand; 0: none seen */
 } turn;
-
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
 
 /* ---- room ----------------------------------------------------------------------------------- */
 
@@ -101,7 +98,7 @@ static bool add_record(const turn *now, prem_observed *to, const prem_trace *tra
     return prem_times_add(&phase->cold, took_ns);
   if (record->hyperperiod < now->discard)
     return true;
-  now->max_ns[index] = larger(now->max_ns[index], took_ns);
+  now->max_ns[index] = prem_max_i64(now->max_ns[index], took_ns);
   return prem_times_add(&phase->steady, took_ns);
 }
 
@@ -132,7 +129,7 @@ static bool add_jobs(const turn *now, prem_observed *to, const prem_trace *trace
       const int64_t release_ns =
           begin_ns + job_release_ns(&schedule->tasks[t], j - trace->first_job[t]);
       room &= add_to_series(&to->responses[t], ends_ns[j] - release_ns);
-      last_ns = larger(last_ns, ends_ns[j]);
+      last_ns = prem_max_i64(last_ns, ends_ns[j]);
     }
   return room && prem_times_add(&to->makespan, last_ns - begin_ns);
 }
@@ -143,7 +140,7 @@ static void add_counts(prem_observed *to, const prem_trace *trace) {
     to->releases += trace->cells[i].releases;
     to->late += trace->cells[i].late;
     to->overruns += trace->cells[i].overruns;
-    to->lateness_max_ns = larger(to->lateness_max_ns, trace->cells[i].lateness_max_ns);
+    to->lateness_max_ns = prem_max_i64(to->lateness_max_ns, trace->cells[i].lateness_max_ns);
   }
   to->lost += trace->lost;
   to->oversubscribed |= trace->oversubscribed;
@@ -256,7 +253,7 @@ static int64_t share_of(int64_t samples, int64_t rounds, int64_t round) {
 
 /* Resident launches of a turn; 0: as a comparison has them. */
 static int64_t launches_in(const prem_observe_options *options, int64_t rounds, int64_t round) {
-  return options->launches > 0 ? larger(share_of(options->launches, rounds, round), 1) : 0;
+  return options->launches > 0 ? prem_max_i64(share_of(options->launches, rounds, round), 1) : 0;
 }
 
 prem_status prem_observe(prem_party *parties, int32_t count, const prem_observe_options *options,

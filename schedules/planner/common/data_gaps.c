@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/numbers.h"
+
 /* ---- who shares what ------------------------------------------------------------------------- */
 
 /* One task's use of one array. */
@@ -217,10 +219,6 @@ prem_wide prem_data_gaps_length_ns(const prem_data_gaps *gaps) {
   return length_ns;
 }
 
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - (a % b < 0);
-}
-
 /* When all jobs up to each one have ended; the last one of the hyperperiod before may be later than
  * the first ones. False: the plan lacks some. */
 static bool order_ends(const prem_data_gaps *gaps, int32_t task, int64_t hyperperiod_ns) {
@@ -243,7 +241,7 @@ static bool order_ends(const prem_data_gaps *gaps, int32_t task, int64_t hyperpe
 static int64_t last_end_ns(const prem_data_gaps *gaps, int64_t jobs, int64_t hyperperiod_ns,
                            int64_t at_ns) {
   const int64_t *ends_ns = gaps->ends_ns;
-  int64_t hyperperiod = floor_div(at_ns - ends_ns[0], hyperperiod_ns);
+  int64_t hyperperiod = prem_div_floor(at_ns - ends_ns[0], hyperperiod_ns);
   if (hyperperiod > 0)
     hyperperiod = 0;
   const int64_t shift_ns = hyperperiod * hyperperiod_ns;

@@ -4,8 +4,7 @@
 
 #include "ttprem/planner.h"
 
-/** Products and sums of times before it is known that they are times. */
-__extension__ typedef __int128 prem_wide;
+#include "prem/base/numbers.h"
 
 /** What a planner works on: judged, bound, every task with its WCETs. */
 typedef struct prem_planning {

@@ -6,6 +6,7 @@
  * chains.
  */
 #include "schedules/planner/proof/exact.h"
+#include "prem/base/numbers.h"
 #include "schedules/planner/proof/bounds.h"
 #include "schedules/planner/proof/refute.h"
 #include "schedules/planner/proof/solver.h"
@@ -240,18 +241,14 @@ static prem_status write_plan(const engine *e, prem_plan *plan) {
 
 /* ---- one-shot sets -------------------------------------------------------------------------- */
 
-static int64_t max_of(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 static int64_t length_of(const engine *e) {
   const reading *r = &e->strict;
   int64_t end = e->planning->warmup_ns / e->grid_ns;
   for (int32_t n = 0; n < r->rules.node_count; ++n)
-    end = max_of(end, r->starts[n] + (r->rules.nodes[n].wcet_ns + e->grid_ns - 1) / e->grid_ns);
+    end = prem_max_i64(end, r->starts[n] + prem_div_ceil(r->rules.nodes[n].wcet_ns, e->grid_ns));
   for (int64_t w = 0; w < r->rules.wrap_count; ++w) {
     const prem_apart *wrap = &r->rules.wraps[w];
-    end = max_of(end, r->starts[wrap->from] + wrap->gap - r->starts[wrap->to]);
+    end = prem_max_i64(end, r->starts[wrap->from] + wrap->gap - r->starts[wrap->to]);
   }
   return end;
 }
@@ -277,7 +274,7 @@ static void bisect(engine *e) {
       if (ask_shorter(e, end, left_ns(e) / 3) == PREM_ANSWER_UNKNOWN)
         from = end + 1;
       else
-        from = max_of(from, e->low);
+        from = prem_max_i64(from, e->low);
     }
     if (e->low < e->found && ask_shorter(e, e->found - 1, left_ns(e)) == PREM_ANSWER_UNKNOWN)
       return;
@@ -317,7 +314,7 @@ static void plan_one_shot(engine *e, prem_exact_verdict *out) {
   out->makespan_ns = e->found * e->grid_ns;
   out->optimal = bound_ns == out->makespan_ns || is_proven(e, e->low == e->found, out->makespan_ns);
   if (e->strict.rules.complete)
-    bound_ns = max_of(bound_ns, e->low * e->grid_ns);
+    bound_ns = prem_max_i64(bound_ns, e->low * e->grid_ns);
   out->lower_bound_ns = out->optimal ? out->makespan_ns : bound_ns;
 }
 
