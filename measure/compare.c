@@ -9,6 +9,7 @@
 #include "measure/preempted.h"
 #include "measure/stops.h"
 #include "prem/base/numbers.h"
+#include "prem/base/random.h"
 #include "ttprem/measure.h"
 
 enum { MOST_RESIDENT_LAUNCHES = 10 };
@@ -336,23 +337,6 @@ static prem_status fold_run(prem_campaign *campaign, int32_t row_index, int64_t 
 
 /* ---- running -------------------------------------------------------------------------------- */
 
-/** splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014). */
-static uint64_t next_random(uint64_t *state) {
-  uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
-  z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-  z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-  return z ^ z >> 31;
-}
-
-static void shuffle(int32_t *order, int32_t count, uint64_t *state) {
-  for (int32_t i = count - 1; i > 0; --i) {
-    int32_t j = (int32_t)(next_random(state) % (uint64_t)(i + 1));
-    int32_t swapped = order[i];
-    order[i] = order[j];
-    order[j] = swapped;
-  }
-}
-
 static prem_status verify_outputs(prem_campaign *campaign, prem_row *row) {
   if (!campaign->has_outputs || !prem_mode_computes(row->mode))
     return PREM_OK;
@@ -433,7 +417,7 @@ static prem_status run_round(prem_campaign *campaign, int64_t round) {
   int32_t count = campaign->options->mode_count;
   for (int32_t i = 0; i < count; ++i)
     order[i] = i;
-  shuffle(order, count, &campaign->random);
+  prem_shuffle(order, count, &campaign->random);
   for (int32_t i = 0; i < count && !campaign->result->broke.found; ++i) {
     if (campaign->options->stop && *campaign->options->stop)
       return PREM_ERR_INTERRUPTED;

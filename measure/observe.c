@@ -2,6 +2,7 @@
 #include "measure/observe.h"
 #include "measure/preempted.h"
 #include "prem/base/numbers.h"
+#include "prem/base/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -230,23 +231,6 @@ static prem_status take_turn(prem_party *party, const prem_observe_options *opti
   return status;
 }
 
-/** splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014). */
-static uint64_t next_random(uint64_t *state) {
-  uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
-  z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-  z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-  return z ^ z >> 31;
-}
-
-static void shuffle(int32_t *order, int32_t count, uint64_t *state) {
-  for (int32_t i = count - 1; i > 0; --i) {
-    const int32_t j = (int32_t)(next_random(state) % (uint64_t)(i + 1));
-    const int32_t swapped = order[i];
-    order[i] = order[j];
-    order[j] = swapped;
-  }
-}
-
 static int64_t share_of(int64_t samples, int64_t rounds, int64_t round) {
   return samples / rounds + (round < samples % rounds);
 }
@@ -265,7 +249,7 @@ prem_status prem_observe(prem_party *parties, int32_t count, const prem_observe_
   for (int32_t i = 0; order && i < count; ++i)
     order[i] = i;
   for (int64_t round = 0; round < rounds && status == PREM_OK; ++round) {
-    shuffle(order, count, &random);
+    prem_shuffle(order, count, &random);
     if (options->around_round)
       options->around_round(options->round_context, round, true);
     for (int32_t i = 0; i < count && status == PREM_OK; ++i) {
@@ -273,7 +257,7 @@ prem_status prem_observe(prem_party *parties, int32_t count, const prem_observe_
           options->stop && *options->stop
               ? PREM_ERR_INTERRUPTED
               : take_turn(&parties[order[i]], options, share_of(options->samples, rounds, round),
-                          launches_in(options, rounds, round), next_random(&random), diag);
+                          launches_in(options, rounds, round), prem_random_next(&random), diag);
       if (options->progress && status == PREM_OK)
         options->progress(options->progress_context, round * count + i + 1, rounds * count);
     }
