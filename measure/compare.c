@@ -2,12 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "measure/chain_latency.h"
 #include "measure/kept.h"
 #include "measure/preempted.h"
 #include "measure/stops.h"
+#include "prem/base/clock.h"
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
 #include "ttprem/measure.h"
@@ -428,12 +428,6 @@ static prem_status run_round(prem_campaign *campaign, int64_t round) {
   return PREM_OK;
 }
 
-static double monotonic_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static void lay_out_rounds(prem_campaign *campaign);
 
 /** Blocks that share cores take longer than planned: how long is seen by one hyperperiod of each
@@ -460,11 +454,11 @@ static prem_status find_pace(prem_campaign *campaign) {
 static prem_status run_rounds(prem_campaign *campaign) {
   const double duration_s = campaign->options->duration_s;
   const bool relaunch = campaign->options->scenario == PREM_RELAUNCH;
-  double began_s = monotonic_s();
+  double began_s = prem_host_clock_s();
   prem_status status = find_pace(campaign);
   for (int64_t round = 0; status == PREM_OK && (campaign->rounds == 0 || round < campaign->rounds);
        ++round) {
-    const double passed_s = duration_s > 0 ? monotonic_s() - began_s : 0;
+    const double passed_s = duration_s > 0 ? prem_host_clock_s() - began_s : 0;
     if (relaunch && duration_s > 0 && round < campaign->discard && passed_s >= duration_s / 2)
       campaign->discard = round; /* half of the time is enough for what does not count */
     /* However short the duration, one round counts. */

@@ -22,10 +22,10 @@ enum { CLOCK_READINGS = 2048, CLOCK_PATIENCE_NS = 10000000 };
 static void measure_clock(int64_t *step_ns, int64_t *read_ns) {
   int64_t smallest = INT64_MAX, common = 0;
   bool stood_still = false;
-  const int64_t first = prem_cpu_clock_ns();
+  const int64_t first = prem_host_clock_ns();
   int64_t before = first, readings = 0;
   do {
-    const int64_t now = prem_cpu_clock_ns();
+    const int64_t now = prem_host_clock_ns();
     const int64_t difference = now - before;
     if (difference == 0)
       stood_still = true;

@@ -7,6 +7,7 @@
 #include "experiments/common/cores.h"
 #include "experiments/experiment.h"
 #include "experiments/machine/clock_step/clock_looks.h"
+#include "prem/base/clock.h"
 #include "prem/base/numbers.h"
 #include "report/findings/distribution.h"
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/clock.h"
 #include "prem/base/numbers.h"
 
 static int32_t block_of(const prem_round *r, int32_t member) {
@@ -245,7 +246,7 @@ prem_status prem_placer_open(prem_placer *placer, const prem_planning *planning)
   *placer = (prem_placer){.planning = planning,
                           .schedule = planning->schedule,
                           .guard_ns = platform->guard_ns,
-                          .began_s = prem_planning_seconds()};
+                          .began_s = prem_host_clock_s()};
   placer->blocks = calloc((size_t)platform->blocks, sizeof *placer->blocks);
   placer->resources = calloc((size_t)platform->resource_count, sizeof *placer->resources);
   placer->before_ns = calloc((size_t)platform->blocks, sizeof *placer->before_ns);
@@ -269,7 +270,7 @@ prem_status prem_placer_open(prem_placer *placer, const prem_planning *planning)
 bool prem_placer_gives_up(const prem_placer *placer) {
   static const double patience_s = 0.5;
   const volatile sig_atomic_t *stop = placer->planning->stop;
-  return stop && *stop && prem_planning_seconds() - placer->began_s > patience_s;
+  return stop && *stop && prem_host_clock_s() - placer->began_s > patience_s;
 }
 
 void prem_placer_close(prem_placer *placer) {

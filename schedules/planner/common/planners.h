@@ -86,8 +86,6 @@ prem_status prem_plan_search(const prem_planning *planning, const prem_search_li
 /** Write a draft down. */
 prem_status prem_planning_compress(const prem_planning *planning, const prem_draft *draft,
                                    prem_plan *plan);
-/** Seconds on a clock that only goes forward. */
-double prem_planning_seconds(void);
 
 /** Is there enough of everything, whatever the order? If not, say of what (E043). Times that cannot
  *  be added up are refused as well (E018). */

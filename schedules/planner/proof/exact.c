@@ -6,6 +6,7 @@
  * chains.
  */
 #include "schedules/planner/proof/exact.h"
+#include "prem/base/clock.h"
 #include "prem/base/numbers.h"
 #include "schedules/planner/proof/bounds.h"
 #include "schedules/planner/proof/refute.h"
@@ -47,7 +48,7 @@ const char *prem_exact_engine(void) {
 }
 
 static int64_t left_ns(const engine *e) {
-  double left_s = e->until_s - prem_planning_seconds();
+  double left_s = e->until_s - prem_host_clock_s();
   return left_s > 0 ? (int64_t)(left_s * 1e9) : 0;
 }
 
@@ -419,7 +420,7 @@ static prem_status plan_exactly(const prem_planning *planning, int64_t limit_ns,
     return PREM_OK;
   engine e = {.planning = planning,
               .stop = stop,
-              .until_s = prem_planning_seconds() + (double)limit_ns * 1e-9,
+              .until_s = prem_host_clock_s() + (double)limit_ns * 1e-9,
               .grid_ns = planning->grid_ns,
               .slack_ns = PREM_NO_SLACK};
   prem_status status = prepare(&e);

@@ -14,6 +14,7 @@
  *
  * Nothing in here depends on time but the end: equal seeds and step limits give equal plans.
  */
+#include "prem/base/clock.h"
 #include "prem/base/random.h"
 #include "schedules/planner/search/decode.h"
 #include "schedules/planner/search/graph.h"
@@ -89,7 +90,7 @@ static bool is_over(search *s) {
   if (s->status || is_optimal(s) || (options->stop && *options->stop) ||
       (options->step_limit > 0 && s->steps >= options->step_limit))
     return true;
-  double now_s = prem_planning_seconds();
+  double now_s = prem_host_clock_s();
   tell(s, now_s);
   int64_t until_ns = s->best.cost.violation == 0 ? s->limits->until_ns : s->limits->give_up_ns;
   return now_s - s->limits->began_s >= (double)until_ns * 1e-9;
