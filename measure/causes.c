@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "measure/waits.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 
 enum { NOT_FOLLOWED = -1, BEING_FOLLOWED = -2, BEHIND_LATE = 1 << 30 };
@@ -19,7 +20,7 @@ typedef struct search {
   prem_first_cause *list; /* found in this trace */
   int32_t *next;          /* [list]: another one of its task; -1: none */
   int32_t *of_task;       /* [task]: the first one of it in the list; -1: none */
-  int32_t count, room;
+  int32_t count;
   bool is_out_of_memory;
 } search;
 
@@ -70,16 +71,12 @@ static void merge(prem_first_cause *to, const prem_first_cause *from) {
 }
 
 static bool make_room(search *all) {
-  if (all->count < all->room)
-    return true;
-  const int32_t room = all->room ? 2 * all->room : 64;
-  prem_first_cause *list = realloc(all->list, (size_t)room * sizeof *list);
+  prem_first_cause *list = prem_grow(all->list, (size_t)all->count, sizeof *list);
   if (list)
     all->list = list;
-  int32_t *next = list ? realloc(all->next, (size_t)room * sizeof *next) : NULL;
+  int32_t *next = list ? prem_grow(all->next, (size_t)all->count, sizeof *next) : NULL;
   if (next)
     all->next = next;
-  all->room = next ? room : all->room;
   return next != NULL;
 }
 

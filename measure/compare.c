@@ -8,6 +8,7 @@
 #include "measure/preempted.h"
 #include "measure/stops.h"
 #include "prem/base/clock.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
 #include "ttprem/measure.h"
@@ -16,7 +17,7 @@ enum { MOST_RESIDENT_LAUNCHES = 10 };
 
 typedef struct prem_time_list {
   int64_t *ns;
-  int64_t count, room;
+  int64_t count;
 } prem_time_list;
 
 /** What a row's summaries are made of. */
@@ -55,14 +56,10 @@ static prem_status refuse(prem_diag *diag, prem_status status, const char *key,
 /* ---- samples -------------------------------------------------------------------------------- */
 
 static bool time_list_add(prem_time_list *list, int64_t ns) {
-  if (list->count == list->room) {
-    int64_t room = list->room ? 2 * list->room : 256;
-    int64_t *grown = realloc(list->ns, (size_t)room * sizeof *grown);
-    if (!grown)
-      return false;
-    list->ns = grown;
-    list->room = room;
-  }
+  int64_t *grown = prem_grow(list->ns, (size_t)list->count, sizeof *grown);
+  if (!grown)
+    return false;
+  list->ns = grown;
   list->ns[list->count++] = ns;
   return true;
 }

@@ -1,6 +1,7 @@
 /* Parties by turns: each turn is a short comparison of the modes, whose traces are folded. */
 #include "measure/observe.h"
 #include "measure/preempted.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
 
@@ -65,14 +66,10 @@ void prem_party_close(prem_party *party) {
 /* ---- folding a trace ------------------------------------------------------------------------ */
 
 static bool add_to_series(prem_series *series, int64_t ns) {
-  if (series->count == series->room) {
-    const int64_t room = series->room ? 2 * series->room : 64;
-    int64_t *grown = realloc(series->ns, (size_t)room * sizeof *grown);
-    if (!grown)
-      return false;
-    series->ns = grown;
-    series->room = room;
-  }
+  int64_t *grown = prem_grow(series->ns, (size_t)series->count, sizeof *grown);
+  if (!grown)
+    return false;
+  series->ns = grown;
   series->ns[series->count++] = ns;
   return true;
 }

@@ -1,8 +1,9 @@
-/* The arithmetic and the chance that all rooms share. */
+/* What all rooms share: arithmetic, chance, lists. */
 #include <check.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
 
@@ -80,9 +81,52 @@ START_TEST(a_shuffle_keeps_all_and_reaches_every_order) {
 }
 END_TEST
 
+/* ---- lists ---------------------------------------------------------------------------------- */
+
+START_TEST(an_array_grows_and_keeps_what_it_has) {
+  int64_t *numbers = NULL;
+  for (size_t i = 0; i < 1000; ++i) {
+    int64_t *grown = prem_grow(numbers, i, sizeof *grown);
+    ck_assert_ptr_nonnull(grown);
+    ck_assert(i == 0 || (i & (i - 1)) == 0 || grown == numbers); /* full at powers of two only */
+    numbers = grown;
+    numbers[i] = (int64_t)i;
+  }
+  for (int64_t i = 0; i < 1000; ++i)
+    ck_assert_int_eq(numbers[i], i);
+  free(numbers);
+}
+END_TEST
+
+START_TEST(too_large_an_array_is_refused_and_stays) {
+  char *small = prem_grow(NULL, 0, 1);
+  ck_assert_ptr_nonnull(small);
+  small[0] = 7;
+  volatile size_t many = (size_t)1 << 61; /* doubled, its bytes are no size_t */
+  ck_assert_ptr_null(prem_grow(small, many, 8));
+  ck_assert_int_eq(small[0], 7);
+  free(small);
+}
+END_TEST
+
+START_TEST(a_list_counts_what_is_added) {
+  prem_list list = {.size = sizeof(int32_t)};
+  for (int32_t i = 0; i < 100; ++i) {
+    int32_t *added = prem_list_add(&list);
+    ck_assert_ptr_nonnull(added);
+    *added = i;
+  }
+  ck_assert_int_eq(list.count, 100);
+  for (int32_t i = 0; i < 100; ++i)
+    ck_assert_int_eq(((int32_t *)list.items)[i], i);
+  free(list.items);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("base");
-  TCase *numbers = tcase_create("numbers"), *chance = tcase_create("chance");
+  TCase *numbers = tcase_create("numbers"), *chance = tcase_create("chance"),
+        *lists = tcase_create("lists");
   tcase_add_test(numbers, the_smaller_and_the_larger);
   tcase_add_test(numbers, division_rounds_as_it_says);
   tcase_add_test(numbers, the_common_divisor_has_no_sign);
@@ -91,6 +135,10 @@ int main(void) {
   tcase_add_test(chance, a_draw_stays_below_its_bound);
   tcase_add_test(chance, a_shuffle_keeps_all_and_reaches_every_order);
   suite_add_tcase(suite, chance);
+  tcase_add_test(lists, an_array_grows_and_keeps_what_it_has);
+  tcase_add_test(lists, too_large_an_array_is_refused_and_stays);
+  tcase_add_test(lists, a_list_counts_what_is_added);
+  suite_add_tcase(suite, lists);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);
   const int failed = srunner_ntests_failed(runner);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 
 typedef struct search {
@@ -19,8 +20,7 @@ static prem_tune_point *point_at(prem_tune_result *result, int64_t offset_ns) {
   for (int32_t i = 0; i < result->count; ++i)
     if (result->points[i].offset_ns == offset_ns)
       return &result->points[i];
-  prem_tune_point *grown =
-      realloc(result->points, ((size_t)result->count + 1) * sizeof *result->points);
+  prem_tune_point *grown = prem_grow(result->points, (size_t)result->count, sizeof *grown);
   if (!grown)
     return NULL;
   result->points = grown;

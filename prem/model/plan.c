@@ -1,13 +1,13 @@
 /* A plan in memory: affine runs and arrays of starts, and the slots that they stand for. */
 #include "ttprem/plan.h"
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "ttprem/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Products of two int64 and sums of a few of them always fit. */
 prem_plan *prem_plan_new(void) {
   return calloc(1, sizeof(prem_plan));
 }
@@ -22,25 +22,15 @@ void prem_plan_free(prem_plan *plan) {
   free(plan);
 }
 
-/* Room for one more entry; arrays grow whenever their count is a power of two. */
-static bool grow(void **array, int32_t count, size_t entry_bytes) {
-  if (count & (count - 1))
-    return true;
-  if (count > INT32_MAX / 2)
-    return false;
-  size_t capacity = count ? 2 * (size_t)count : 1;
-  void *grown = realloc(*array, capacity * entry_bytes);
-  if (!grown)
-    return false;
-  *array = grown;
-  return true;
-}
+enum { MOST_ENTRIES = 1 << 30 };
 
 prem_status prem_plan_add_affine(prem_plan *plan, const prem_affine *affine) {
-  void *runs = plan->affine;
-  if (!grow(&runs, plan->affine_count, sizeof *affine))
+  if (plan->affine_count == MOST_ENTRIES)
     return PREM_ERR_MEMORY;
-  plan->affine = runs;
+  prem_affine *grown = prem_grow(plan->affine, (size_t)plan->affine_count, sizeof *grown);
+  if (!grown)
+    return PREM_ERR_MEMORY;
+  plan->affine = grown;
   plan->affine[plan->affine_count++] = *affine;
   return PREM_OK;
 }
@@ -50,12 +40,14 @@ prem_status prem_plan_add_starts(prem_plan *plan, const prem_starts *starts) {
   int64_t *copy = malloc(bytes ? bytes : 1);
   if (!copy)
     return PREM_ERR_MEMORY;
-  void *entries = plan->starts;
-  if (!grow(&entries, plan->starts_count, sizeof *starts)) {
+  prem_starts *grown = plan->starts_count == MOST_ENTRIES
+                           ? NULL
+                           : prem_grow(plan->starts, (size_t)plan->starts_count, sizeof *grown);
+  if (!grown) {
     free(copy);
     return PREM_ERR_MEMORY;
   }
-  plan->starts = entries;
+  plan->starts = grown;
   if (bytes)
     memcpy(copy, starts->start_ns, bytes);
   prem_starts *entry = &plan->starts[plan->starts_count++];

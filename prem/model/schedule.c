@@ -6,15 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
-
-void *prem_grow(void *array, size_t count, size_t element_bytes) {
-  bool is_full = (count & (count - 1)) == 0; /* room is always a power of two */
-  if (!is_full)
-    return array;
-  size_t room = count ? 2 * count : 1;
-  return reallocarray(array, room, element_bytes);
-}
 
 prem_schedule *prem_schedule_new(void) {
   prem_schedule *schedule = calloc(1, sizeof *schedule);

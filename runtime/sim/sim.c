@@ -2,6 +2,7 @@
  * for byte every time. Kernels are executed for real when their phases end, so outputs are right.
  */
 #include "runtime/sim/sim.h"
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "runtime/core/windows.h"
 
@@ -534,8 +535,7 @@ static prem_status open_task(const prem_program *program, int32_t t, sim_task *o
 }
 
 static prem_status add_successor(sim_task *task, int32_t successor) {
-  int32_t count = task->successor_count;
-  int32_t *grown = realloc(task->successors, ((size_t)count + 1) * sizeof *grown);
+  int32_t *grown = prem_grow(task->successors, (size_t)task->successor_count, sizeof *grown);
   if (!grown)
     return PREM_ERR_MEMORY;
   task->successors = grown;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 
 /* ---- who shares what ------------------------------------------------------------------------- */
@@ -46,14 +47,10 @@ static prem_phase touching_phase(const prem_schedule *schedule, const array_use 
 
 static bool add_pair(prem_data_gaps *gaps, const array_use *use, const array_use *before) {
   const prem_data_pair pair = {use->task, before->task, touching_phase(gaps->schedule, use)};
-  const int64_t count = gaps->pair_count;
-  if ((count & (count - 1)) == 0) { /* full: it grows at powers of two */
-    prem_data_pair *grown =
-        realloc(gaps->pairs, (size_t)(count ? 2 * count : 1) * sizeof *gaps->pairs);
-    if (!grown)
-      return false;
-    gaps->pairs = grown;
-  }
+  prem_data_pair *grown = prem_grow(gaps->pairs, (size_t)gaps->pair_count, sizeof *grown);
+  if (!grown)
+    return false;
+  gaps->pairs = grown;
   gaps->pairs[gaps->pair_count++] = pair;
   return true;
 }

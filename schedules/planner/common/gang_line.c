@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 
 /** How many phases of a task ask for so much, over time. */
@@ -100,7 +101,7 @@ static demand_line *line_of(prem_gang_owner *owner, int32_t demand) {
   for (int32_t i = 0; i < owner->count; ++i)
     if (owner->lines[i].demand == demand)
       return &owner->lines[i];
-  demand_line *grown = realloc(owner->lines, ((size_t)owner->count + 1) * sizeof *grown);
+  demand_line *grown = prem_grow(owner->lines, (size_t)owner->count, sizeof *grown);
   if (!grown)
     return NULL;
   owner->lines = grown;

@@ -1,6 +1,7 @@
 /* From a set of tasks to nodes, arcs and uses. */
 #include "schedules/planner/proof/rules.h"
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "schedules/planner/common/data_gaps.h"
 
@@ -10,13 +11,6 @@
 
 /* Lines of a block behind the resources, in the order of prem_line_kind. */
 enum { LINES_PER_BLOCK = PREM_LINE_OUTPUT - PREM_LINE_RESOURCE };
-
-/** A list that grows. */
-typedef struct pile {
-  void *items;
-  size_t size;
-  int64_t count, capacity;
-} pile;
 
 /** What stands for a job in precedence: one node where it has one, else its begin and its end. */
 typedef struct job_nodes {
@@ -31,20 +25,8 @@ typedef struct building {
   int64_t guard_ns, most_nodes;
   int64_t *first_job; /* [task + 1] */
   job_nodes *jobs;
-  pile nodes, arcs, wraps, together, holds;
+  prem_list nodes, arcs, wraps, together, holds;
 } building;
-
-static void *add_to(pile *p) {
-  if (p->count == p->capacity) {
-    int64_t capacity = p->capacity ? 2 * p->capacity : 256;
-    void *grown = realloc(p->items, (size_t)capacity * p->size);
-    if (!grown)
-      return NULL;
-    p->items = grown;
-    p->capacity = capacity;
-  }
-  return (char *)p->items + p->size * (size_t)p->count++;
-}
 
 /* Of two times, each up to 2^62, the sum is none: cut, it still is beyond all that is served. */
 static int64_t sum_of(int64_t a, int64_t b) {
@@ -98,7 +80,7 @@ static bool add_hold(building *b, int32_t line, int32_t demand, int32_t first, i
                      int64_t length, int64_t least) {
   if (demand == 0 || least == 0 || (b->without.lines && b->without.lines[line]))
     return true;
-  prem_hold *hold = add_to(&b->holds);
+  prem_hold *hold = prem_list_add(&b->holds);
   if (hold)
     *hold = (prem_hold){length, least, first, last, line, demand};
   return hold;
@@ -186,15 +168,15 @@ static bool hold_buffer(building *b, const prem_task *task, const int32_t node[P
 static int32_t add_node(building *b, prem_node node) {
   if (b->nodes.count >= b->most_nodes)
     return -1;
-  prem_node *added = add_to(&b->nodes);
+  prem_node *added = prem_list_add(&b->nodes);
   if (!added)
     return -1;
   *added = node;
   return (int32_t)b->nodes.count - 1;
 }
 
-static bool add_apart(pile *to, int32_t from, int32_t after, int64_t gap) {
-  prem_apart *added = add_to(to);
+static bool add_apart(prem_list *to, int32_t from, int32_t after, int64_t gap) {
+  prem_apart *added = prem_list_add(to);
   if (added)
     *added = (prem_apart){gap, from, after};
   return added;
@@ -295,7 +277,8 @@ static bool add_job(building *b, int32_t t, int32_t job) {
 /* ---- precedence ----------------------------------------------------------------------------- */
 
 /* From every tile's last phase, so that its length and the lag are rounded as one. */
-static bool follow_job(building *b, pile *to, job_nodes before, int32_t begin, int64_t lag_ns) {
+static bool follow_job(building *b, prem_list *to, job_nodes before, int32_t begin,
+                       int64_t lag_ns) {
   const prem_node *nodes = b->nodes.items;
   const prem_node *job = &nodes[before.end];
   for (int32_t n = before.end + 1; n < b->nodes.count; ++n) {
@@ -319,7 +302,7 @@ static bool add_after(building *b, int32_t t, const prem_after *after) {
     job_nodes before = b->jobs[p], job = b->jobs[q];
     if (job.begin < 0 || before.end < 0)
       continue; /* left out, or warm-up alone: it ends before anything that is planned begins */
-    pile *to = number < 0 ? &b->wraps : &b->arcs;
+    prem_list *to = number < 0 ? &b->wraps : &b->arcs;
     bool added = b->rules->relaxed ? add_apart(to, before.end, job.begin, lag_ns)
                                    : follow_job(b, to, before, job.begin, lag_ns);
     if (!added)

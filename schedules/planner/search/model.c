@@ -4,29 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
 #include "prem/base/numbers.h"
 
 /* Beyond these a search would make too few schedules to be worth its memory. */
 enum { MOST_ACTIVITIES = 1 << 20, MOST_WRAPS = 10000 };
-
-/** A list that grows; `size` of one element. */
-typedef struct pile {
-  void *items;
-  size_t size;
-  int64_t count, capacity;
-} pile;
-
-static void *add_to(pile *p) {
-  if (p->count == p->capacity) {
-    int64_t capacity = p->capacity ? 2 * p->capacity : 256;
-    void *grown = realloc(p->items, (size_t)capacity * p->size);
-    if (!grown)
-      return NULL;
-    p->items = grown;
-    p->capacity = capacity;
-  }
-  return (char *)p->items + p->size * (size_t)p->count++;
-}
 
 /** An entry of a list of lists, before it is sorted by its owner. */
 typedef struct list_link {
@@ -46,7 +28,7 @@ typedef struct building {
   int32_t *owner_of;     /* [task x resource]: + 1; 0: it has had nothing yet */
   int32_t *owner_demand; /* [task x resource]: the largest */
   bool *spans;           /* [block]: a tile holds a buffer of it over several phases */
-  pile activities, uses, links, takes, gives, wraps, placements, releases;
+  prem_list activities, uses, links, takes, gives, wraps, placements, releases;
   int64_t ends; /* activities that stand for the end of a job */
 } building;
 
@@ -116,7 +98,7 @@ static int32_t unit_line(const building *b, int32_t block, prem_phase phase) {
 static bool add_use(building *b, prem_use what) {
   if (what.demand == 0 || what.length == 0)
     return true;
-  prem_use *use = add_to(&b->uses);
+  prem_use *use = prem_list_add(&b->uses);
   if (!use)
     return false;
   *use = what;
@@ -202,8 +184,8 @@ static void find_spans(building *b) {
 
 /* ---- pools ---------------------------------------------------------------------------------- */
 
-static bool add_link(pile *to, int32_t from, int32_t pool, int64_t gap) {
-  list_link *added = add_to(to);
+static bool add_link(prem_list *to, int32_t from, int32_t pool, int64_t gap) {
+  list_link *added = prem_list_add(to);
   if (added)
     *added = (list_link){.from = from, .to = pool, .gap = gap};
   return added;
@@ -229,9 +211,9 @@ static bool add_pools(building *b, const prem_placement *placed, int32_t activit
 /* ---- activities ----------------------------------------------------------------------------- */
 
 static prem_activity *add_activity(building *b, int32_t placement, int64_t release) {
-  prem_activity *activity = add_to(&b->activities);
-  int32_t *of = add_to(&b->placements);
-  int64_t *from = add_to(&b->releases);
+  prem_activity *activity = prem_list_add(&b->activities);
+  int32_t *of = prem_list_add(&b->placements);
+  int64_t *from = prem_list_add(&b->releases);
   if (!activity || !of || !from)
     return NULL;
   *activity = (prem_activity){
@@ -321,7 +303,7 @@ static prem_status add_wraps(building *b, int32_t from, int64_t gap_ns, int64_t 
   for (int64_t j = b->first_placement[q]; j < b->first_placement[q] + b->job_placements[q]; ++j) {
     if (!begins_tile(b, j))
       continue;
-    prem_wrap *wrap = add_to(&b->wraps);
+    prem_wrap *wrap = prem_list_add(&b->wraps);
     if (!wrap)
       return PREM_ERR_MEMORY;
     *wrap = (prem_wrap){from, (int32_t)j, gap_ns};
@@ -397,7 +379,7 @@ static bool sort_arcs(const building *b, bool backward, prem_side *side) {
   return true;
 }
 
-static bool sort_pools(const building *b, const pile *of, prem_side *side) {
+static bool sort_pools(const building *b, const prem_list *of, prem_side *side) {
   const list_link *links = of->items;
   side->first_pool = count_lists(links, of->count, b->activities.count, true);
   side->pools = malloc((size_t)(of->count + 1) * sizeof *side->pools);
