@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "measure/waits.h"
+#include "prem/base/list.h"
+#include "prem/base/numbers.h"
 
 enum { NOT_FOLLOWED = -1, BEING_FOLLOWED = -2, BEHIND_LATE = 1 << 30 };
 
@@ -18,7 +20,7 @@ typedef struct search {
   prem_first_cause *list; /* found in this trace */
   int32_t *next;          /* [list]: another one of its task; -1: none */
   int32_t *of_task;       /* [task]: the first one of it in the list; -1: none */
-  int32_t count, room;
+  int32_t count;
   bool is_out_of_memory;
 } search;
 
@@ -32,11 +34,6 @@ const char *prem_first_kind_name(prem_first_kind kind) {
   static const char *const names[PREM_FIRST_COUNT] = {"window", "handover", "executor",
                                                       "clock",  "cold",     "lost"};
   return kind < PREM_FIRST_COUNT ? names[kind] : "unknown";
-}
-
-static void keep_larger(int64_t *to, int64_t from) {
-  if (*to < from)
-    *to = from;
 }
 
 /* ---- the list ------------------------------------------------------------------------------- */
@@ -69,21 +66,17 @@ static void merge(prem_first_cause *to, const prem_first_cause *from) {
   to->late = before.late + from->late;
   to->lateness_max_ns = before.lateness_max_ns;
   to->widen_ns = before.widen_ns;
-  keep_larger(&to->lateness_max_ns, from->lateness_max_ns);
-  keep_larger(&to->widen_ns, from->widen_ns);
+  to->lateness_max_ns = prem_max_i64(to->lateness_max_ns, from->lateness_max_ns);
+  to->widen_ns = prem_max_i64(to->widen_ns, from->widen_ns);
 }
 
 static bool make_room(search *all) {
-  if (all->count < all->room)
-    return true;
-  const int32_t room = all->room ? 2 * all->room : 64;
-  prem_first_cause *list = realloc(all->list, (size_t)room * sizeof *list);
+  prem_first_cause *list = prem_grow(all->list, (size_t)all->count, sizeof *list);
   if (list)
     all->list = list;
-  int32_t *next = list ? realloc(all->next, (size_t)room * sizeof *next) : NULL;
+  int32_t *next = list ? prem_grow(all->next, (size_t)all->count, sizeof *next) : NULL;
   if (next)
     all->next = next;
-  all->room = next ? room : all->room;
   return next != NULL;
 }
 
@@ -250,7 +243,7 @@ static void count_late(search *all, int64_t position, const origin *found) {
   prem_first_cause *cause = &all->list[found->cause & ~BEHIND_LATE];
   const int64_t lateness_ns = record->start_ns - record->release_ns;
   ++cause->late;
-  keep_larger(&cause->lateness_max_ns, lateness_ns);
+  cause->lateness_max_ns = prem_max_i64(cause->lateness_max_ns, lateness_ns);
   if (found->cause & BEHIND_LATE)
     return;
   int64_t lacking_ns = 0;
@@ -263,7 +256,7 @@ static void count_late(search *all, int64_t position, const origin *found) {
   /* the plan gave it no room at all */
   if (lacking_ns <= 0 || lacking_ns > lateness_ns)
     lacking_ns = lateness_ns;
-  keep_larger(&cause->widen_ns, lacking_ns);
+  cause->widen_ns = prem_max_i64(cause->widen_ns, lacking_ns);
 }
 
 /* ---- a trace -------------------------------------------------------------------------------- */
@@ -355,7 +348,7 @@ static void blame_windows(const search *all, prem_late_causes *causes) {
     if (found->kind != PREM_FIRST_WINDOW)
       continue;
     to->blamed += found->late;
-    keep_larger(&to->widen_ns, found->widen_ns);
+    to->widen_ns = prem_max_i64(to->widen_ns, found->widen_ns);
   }
 }
 
@@ -398,7 +391,7 @@ prem_status prem_find_causes(const prem_schedule *schedule, const prem_trace *tr
     for (int c = 0; c < PREM_CAUSE_COUNT; ++c)
       causes[i].count[c] += found[i].count[c];
     causes[i].blamed += found[i].blamed;
-    keep_larger(&causes[i].widen_ns, found[i].widen_ns);
+    causes[i].widen_ns = prem_max_i64(causes[i].widen_ns, found[i].widen_ns);
   }
   free(found);
   close_search(&all);

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "prem/base/list.h"
+
 enum { NOT_KNOWN = -2, NO_DATA = -1 }; /* instead of the number of a job */
 
 /** A launch, as far as it is known. Jobs of a task are numbered over all hyperperiods. */
@@ -97,16 +99,12 @@ static void follow(const launch *run, int32_t before, int32_t task, const int64_
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
-static bool add(int64_t **list, int64_t *count, int64_t *room, int64_t ns) {
-  if (*count == *room) {
-    const int64_t more = *room ? 2 * *room : 256;
-    int64_t *grown = realloc(*list, (size_t)more * sizeof *grown);
-    if (!grown)
-      return false;
-    *list = grown;
-    *room = more;
-  }
-  (*list)[(*count)++] = ns;
+static bool add(int64_t **list, int64_t *count, int64_t ns) {
+  int64_t *grown = prem_grow(*list, (size_t)*count, sizeof *grown);
+  if (!grown)
+    return false;
+  *list = grown;
+  grown[(*count)++] = ns;
   return true;
 }
 
@@ -117,8 +115,8 @@ static bool add_ages(const launch *run, int32_t first, int32_t last, const int64
   bool room = true;
   for (int64_t j = discard * jobs; j < run->complete * jobs && room; ++j)
     if (origins[j] >= 0)
-      room = add(&to->age_ns, &to->age_count, &to->age_room,
-                 end_of(run, last, j) - begin_of(run, first, origins[j]));
+      room =
+          add(&to->age_ns, &to->age_count, end_of(run, last, j) - begin_of(run, first, origins[j]));
   return room;
 }
 
@@ -136,7 +134,7 @@ static bool add_reactions(const launch *run, int32_t first, int32_t last, const 
     if (output == outputs || origins[output] == NOT_KNOWN)
       break;
     if (output >= discard * jobs)
-      room = add(&to->reaction_ns, &to->reaction_count, &to->reaction_room,
+      room = add(&to->reaction_ns, &to->reaction_count,
                  end_of(run, last, output) - begin_of(run, first, j - 1));
   }
   return room;

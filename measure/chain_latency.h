@@ -8,7 +8,6 @@
 typedef struct prem_chain_samples {
   int64_t *reaction_ns, *age_ns;
   int64_t reaction_count, age_count;
-  int64_t reaction_room, age_room;
 } prem_chain_samples;
 
 /**

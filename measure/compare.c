@@ -2,19 +2,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "measure/chain_latency.h"
 #include "measure/kept.h"
 #include "measure/preempted.h"
 #include "measure/stops.h"
+#include "prem/base/clock.h"
+#include "prem/base/list.h"
+#include "prem/base/numbers.h"
+#include "prem/base/random.h"
 #include "ttprem/measure.h"
 
 enum { MOST_RESIDENT_LAUNCHES = 10 };
 
 typedef struct prem_time_list {
   int64_t *ns;
-  int64_t count, room;
+  int64_t count;
 } prem_time_list;
 
 /** What a row's summaries are made of. */
@@ -44,14 +47,6 @@ typedef struct prem_campaign {
   uint64_t random;
 } prem_campaign;
 
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 static prem_status refuse(prem_diag *diag, prem_status status, const char *key,
                           const char *reason) {
   prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, key, "%s", reason);
@@ -61,14 +56,10 @@ static prem_status refuse(prem_diag *diag, prem_status status, const char *key,
 /* ---- samples -------------------------------------------------------------------------------- */
 
 static bool time_list_add(prem_time_list *list, int64_t ns) {
-  if (list->count == list->room) {
-    int64_t room = list->room ? 2 * list->room : 256;
-    int64_t *grown = realloc(list->ns, (size_t)room * sizeof *grown);
-    if (!grown)
-      return false;
-    list->ns = grown;
-    list->room = room;
-  }
+  int64_t *grown = prem_grow(list->ns, (size_t)list->count, sizeof *grown);
+  if (!grown)
+    return false;
+  list->ns = grown;
   list->ns[list->count++] = ns;
   return true;
 }
@@ -98,7 +89,7 @@ static bool add_sample(prem_samples *samples, const prem_schedule *schedule,
       int64_t release_ns = begin_ns + job_release_ns(&schedule->tasks[t], j - trace->first_job[t]);
       if (!time_list_add(&samples->response, ends_ns[j] - release_ns))
         return false;
-      last_ns = larger(last_ns, ends_ns[j]);
+      last_ns = prem_max_i64(last_ns, ends_ns[j]);
     }
   return time_list_add(&samples->makespan, last_ns - begin_ns);
 }
@@ -130,7 +121,7 @@ static prem_status keep_example(const prem_campaign *campaign, int64_t discard, 
   prem_trace *copy = NULL;
   int64_t hyperperiods = trace->hyperperiod_capacity;
   prem_status status = prem_trace_new(campaign->schedule, hyperperiods,
-                                      smaller(trace->record_count, PREM_KEPT_RECORDS), &copy);
+                                      prem_min_i64(trace->record_count, PREM_KEPT_RECORDS), &copy);
   if (status != PREM_OK)
     return status;
   for (int64_t i = 0; i < trace->record_count && copy->record_count < copy->record_capacity; ++i)
@@ -193,9 +184,9 @@ static int64_t least_stop_ns(const prem_campaign *campaign) {
     for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
       const prem_cell *cell = &campaign->trace->cells[t * PREM_PHASE_COUNT + phase];
       const int64_t planned_ns = schedule->tasks[t].phase[phase].wcet_ns;
-      least_ns = larger(least_ns, planned_ns < INT64_MAX / 2 ? 2 * planned_ns : INT64_MAX);
+      least_ns = prem_max_i64(least_ns, planned_ns < INT64_MAX / 2 ? 2 * planned_ns : INT64_MAX);
       if (cell->count > 0)
-        least_ns = larger(least_ns, MEANS * (cell->duration_sum_ns / cell->count));
+        least_ns = prem_max_i64(least_ns, MEANS * (cell->duration_sum_ns / cell->count));
     }
   return least_ns;
 }
@@ -208,7 +199,7 @@ static prem_status fold_stops(const prem_campaign *campaign, prem_row *row) {
   prem_stops found = {0};
   const prem_status status = prem_trace_stops(campaign->trace, least_stop_ns(campaign), &found);
   row->stops += found.count;
-  row->stop_longest_ns = larger(row->stop_longest_ns, found.longest_ns);
+  row->stop_longest_ns = prem_max_i64(row->stop_longest_ns, found.longest_ns);
   return status;
 }
 
@@ -343,23 +334,6 @@ static prem_status fold_run(prem_campaign *campaign, int32_t row_index, int64_t 
 
 /* ---- running -------------------------------------------------------------------------------- */
 
-/** splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014). */
-static uint64_t next_random(uint64_t *state) {
-  uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
-  z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-  z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-  return z ^ z >> 31;
-}
-
-static void shuffle(int32_t *order, int32_t count, uint64_t *state) {
-  for (int32_t i = count - 1; i > 0; --i) {
-    int32_t j = (int32_t)(next_random(state) % (uint64_t)(i + 1));
-    int32_t swapped = order[i];
-    order[i] = order[j];
-    order[j] = swapped;
-  }
-}
-
 static prem_status verify_outputs(prem_campaign *campaign, prem_row *row) {
   if (!campaign->has_outputs || !prem_mode_computes(row->mode))
     return PREM_OK;
@@ -395,7 +369,7 @@ static prem_status run_once(prem_campaign *campaign, int32_t row_index, int64_t 
     prem_status folded = fold_run(campaign, row_index, discard);
     status = status == PREM_OK ? folded : status;
   }
-  row->discarded += counted ? smaller(discard, campaign->trace->hyperperiods) : 1;
+  row->discarded += counted ? prem_min_i64(discard, campaign->trace->hyperperiods) : 1;
   return status == PREM_OK ? verify_outputs(campaign, row) : status;
 }
 
@@ -440,7 +414,7 @@ static prem_status run_round(prem_campaign *campaign, int64_t round) {
   int32_t count = campaign->options->mode_count;
   for (int32_t i = 0; i < count; ++i)
     order[i] = i;
-  shuffle(order, count, &campaign->random);
+  prem_shuffle(order, count, &campaign->random);
   for (int32_t i = 0; i < count && !campaign->result->broke.found; ++i) {
     if (campaign->options->stop && *campaign->options->stop)
       return PREM_ERR_INTERRUPTED;
@@ -449,12 +423,6 @@ static prem_status run_round(prem_campaign *campaign, int64_t round) {
       return status;
   }
   return PREM_OK;
-}
-
-static double monotonic_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 static void lay_out_rounds(prem_campaign *campaign);
@@ -474,7 +442,7 @@ static prem_status find_pace(prem_campaign *campaign) {
     if (status != PREM_OK)
       return status;
     for (int64_t j = 0; j < campaign->trace->job_count; ++j)
-      campaign->pace_ns = larger(campaign->pace_ns, campaign->trace->job_end_ns[j]);
+      campaign->pace_ns = prem_max_i64(campaign->pace_ns, campaign->trace->job_end_ns[j]);
   }
   lay_out_rounds(campaign);
   return PREM_OK;
@@ -483,11 +451,11 @@ static prem_status find_pace(prem_campaign *campaign) {
 static prem_status run_rounds(prem_campaign *campaign) {
   const double duration_s = campaign->options->duration_s;
   const bool relaunch = campaign->options->scenario == PREM_RELAUNCH;
-  double began_s = monotonic_s();
+  double began_s = prem_host_clock_s();
   prem_status status = find_pace(campaign);
   for (int64_t round = 0; status == PREM_OK && (campaign->rounds == 0 || round < campaign->rounds);
        ++round) {
-    const double passed_s = duration_s > 0 ? monotonic_s() - began_s : 0;
+    const double passed_s = duration_s > 0 ? prem_host_clock_s() - began_s : 0;
     if (relaunch && duration_s > 0 && round < campaign->discard && passed_s >= duration_s / 2)
       campaign->discard = round; /* half of the time is enough for what does not count */
     /* However short the duration, one round counts. */
@@ -535,12 +503,12 @@ static void fit_into_duration(prem_campaign *campaign) {
   double fitting = options->duration_s * 1e9 / (double)campaign->pace_ns / options->mode_count;
   int64_t room = fitting < (double)PREM_MAX_NS ? (int64_t)fitting : PREM_MAX_NS;
   if (campaign->discard > 0 && campaign->rounds > room / 2 / campaign->discard)
-    campaign->rounds = larger(room / 2 / campaign->discard, 1);
-  campaign->discard = smaller(campaign->discard, room / 2);
-  int64_t counted = larger(room - campaign->rounds * campaign->discard, 1);
+    campaign->rounds = prem_max_i64(room / 2 / campaign->discard, 1);
+  campaign->discard = prem_min_i64(campaign->discard, room / 2);
+  int64_t counted = prem_max_i64(room - campaign->rounds * campaign->discard, 1);
   if (campaign->repeat == 0 || campaign->repeat > counted)
     campaign->repeat = counted;
-  campaign->rounds = smaller(campaign->rounds, campaign->repeat);
+  campaign->rounds = prem_min_i64(campaign->rounds, campaign->repeat);
 }
 
 static int64_t most_launches(const prem_compare_options *options) {
@@ -560,7 +528,7 @@ static void lay_out_rounds(prem_campaign *campaign) {
   if (options->duration_s > 0)
     fit_into_duration(campaign);
   else
-    campaign->rounds = smaller(campaign->repeat, campaign->rounds);
+    campaign->rounds = prem_min_i64(campaign->repeat, campaign->rounds);
 }
 
 static prem_status make_trace(prem_campaign *campaign) {
@@ -592,7 +560,7 @@ static prem_exclusivity plan_exclusivity(const prem_schedule *schedule) {
         continue;
       if (spec->busy_ns > 0 && spec->busy_ns < spec->wcet_ns)
         return PREM_EXCLUSIVE_REGULATED;
-      least = smaller(least, memory_demand(spec));
+      least = prem_min_i64(least, memory_demand(spec));
     }
   if (least > memory->capacity / 2)
     return memory->per_task ? PREM_EXCLUSIVE_GANG : PREM_EXCLUSIVE_BLOCK;
@@ -682,13 +650,13 @@ static prem_status summarise_copy(const int64_t *values, int64_t count, prem_sum
 static prem_padding pad(const prem_campaign *campaign, const int64_t *values, int64_t samples,
                         int64_t per_sample) {
   const int64_t trained = samples / 2 * per_sample, all = samples * per_sample;
-  const int64_t step_ns = larger(campaign->result->machine.clock_step_ns, 1);
+  const int64_t step_ns = prem_max_i64(campaign->result->machine.clock_step_ns, 1);
   prem_padding padded = {.published_ns = -1};
   if (trained == 0)
     return padded;
   int64_t longest_ns = values[0];
   for (int64_t i = 1; i < trained; ++i)
-    longest_ns = larger(longest_ns, values[i]);
+    longest_ns = prem_max_i64(longest_ns, values[i]);
   padded.published_ns = (longest_ns + 2 * step_ns - 1) / step_ns * step_ns;
   padded.trained = trained;
   padded.judged = all - trained;
@@ -715,7 +683,7 @@ static prem_status summarise_responses(const prem_campaign *campaign, prem_row *
   free(values);
   int64_t publish_ns = campaign->schedule->tasks[t].publish_ns;
   if (publish_ns > 0 && task->response_ns.count > 0)
-    task->published_ns = larger(task->response_ns.max, publish_ns);
+    task->published_ns = prem_max_i64(task->response_ns.max, publish_ns);
   return PREM_OK;
 }
 
@@ -727,7 +695,7 @@ static void sum_cells(prem_row *row) {
       row->releases += cell->releases;
       row->late_releases += cell->late;
       row->overruns += cell->overruns;
-      row->lateness_max_ns = larger(row->lateness_max_ns, cell->lateness_max_ns);
+      row->lateness_max_ns = prem_max_i64(row->lateness_max_ns, cell->lateness_max_ns);
       for (int b = 0; b < PREM_HIST_BUCKETS; ++b)
         row->lateness_hist[b] += cell->lateness_hist[b];
     }

@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
+#include "prem/base/numbers.h"
 
 static int64_t lateness_of(const prem_trace_record *record) {
   return record->release_ns == PREM_NO_RELEASE ? INT64_MIN : record->start_ns - record->release_ns;
@@ -25,7 +23,7 @@ static int64_t makespan_of(const prem_trace *trace, int64_t hyperperiod, int64_t
   const int64_t *ends_ns = trace->job_end_ns + hyperperiod * trace->job_count;
   int64_t last_ns = hyperperiod * hyperperiod_ns;
   for (int64_t j = 0; j < trace->job_count; ++j)
-    last_ns = larger(last_ns, ends_ns[j]);
+    last_ns = prem_max_i64(last_ns, ends_ns[j]);
   return last_ns - hyperperiod * hyperperiod_ns;
 }
 
@@ -40,7 +38,7 @@ static void rate(const prem_trace *trace, int64_t hyperperiod_ns, int64_t *rates
     if (h >= trace->hyperperiods || record->flags & PREM_SLOT_WARMUP)
       continue;
     if (by_lateness)
-      rates_ns[h] = larger(rates_ns[h], lateness_of(record));
+      rates_ns[h] = prem_max_i64(rates_ns[h], lateness_of(record));
     else if (rates_ns[h] == INT64_MIN)
       rates_ns[h] = makespan_of(trace, h, hyperperiod_ns);
   }

@@ -1,6 +1,9 @@
 /* Parties by turns: each turn is a short comparison of the modes, whose traces are folded. */
 #include "measure/observe.h"
 #include "measure/preempted.h"
+#include "prem/base/list.h"
+#include "prem/base/numbers.h"
+#include "prem/base/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +15,6 @@ typedef struct turn {
   int64_t discard; /* hyperperiods of a trace that do not count */
   int64_t *max_ns; /* [task * 3 + phase] of the hyperperiod in hand; 0: none seen */
 } turn;
-
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
 
 /* ---- room ----------------------------------------------------------------------------------- */
 
@@ -67,14 +66,10 @@ void prem_party_close(prem_party *party) {
 /* ---- folding a trace ------------------------------------------------------------------------ */
 
 static bool add_to_series(prem_series *series, int64_t ns) {
-  if (series->count == series->room) {
-    const int64_t room = series->room ? 2 * series->room : 64;
-    int64_t *grown = realloc(series->ns, (size_t)room * sizeof *grown);
-    if (!grown)
-      return false;
-    series->ns = grown;
-    series->room = room;
-  }
+  int64_t *grown = prem_grow(series->ns, (size_t)series->count, sizeof *grown);
+  if (!grown)
+    return false;
+  series->ns = grown;
   series->ns[series->count++] = ns;
   return true;
 }
@@ -101,7 +96,7 @@ static bool add_record(const turn *now, prem_observed *to, const prem_trace *tra
     return prem_times_add(&phase->cold, took_ns);
   if (record->hyperperiod < now->discard)
     return true;
-  now->max_ns[index] = larger(now->max_ns[index], took_ns);
+  now->max_ns[index] = prem_max_i64(now->max_ns[index], took_ns);
   return prem_times_add(&phase->steady, took_ns);
 }
 
@@ -132,7 +127,7 @@ static bool add_jobs(const turn *now, prem_observed *to, const prem_trace *trace
       const int64_t release_ns =
           begin_ns + job_release_ns(&schedule->tasks[t], j - trace->first_job[t]);
       room &= add_to_series(&to->responses[t], ends_ns[j] - release_ns);
-      last_ns = larger(last_ns, ends_ns[j]);
+      last_ns = prem_max_i64(last_ns, ends_ns[j]);
     }
   return room && prem_times_add(&to->makespan, last_ns - begin_ns);
 }
@@ -143,7 +138,7 @@ static void add_counts(prem_observed *to, const prem_trace *trace) {
     to->releases += trace->cells[i].releases;
     to->late += trace->cells[i].late;
     to->overruns += trace->cells[i].overruns;
-    to->lateness_max_ns = larger(to->lateness_max_ns, trace->cells[i].lateness_max_ns);
+    to->lateness_max_ns = prem_max_i64(to->lateness_max_ns, trace->cells[i].lateness_max_ns);
   }
   to->lost += trace->lost;
   to->oversubscribed |= trace->oversubscribed;
@@ -233,30 +228,13 @@ static prem_status take_turn(prem_party *party, const prem_observe_options *opti
   return status;
 }
 
-/** splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014). */
-static uint64_t next_random(uint64_t *state) {
-  uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
-  z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-  z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-  return z ^ z >> 31;
-}
-
-static void shuffle(int32_t *order, int32_t count, uint64_t *state) {
-  for (int32_t i = count - 1; i > 0; --i) {
-    const int32_t j = (int32_t)(next_random(state) % (uint64_t)(i + 1));
-    const int32_t swapped = order[i];
-    order[i] = order[j];
-    order[j] = swapped;
-  }
-}
-
 static int64_t share_of(int64_t samples, int64_t rounds, int64_t round) {
   return samples / rounds + (round < samples % rounds);
 }
 
 /* Resident launches of a turn; 0: as a comparison has them. */
 static int64_t launches_in(const prem_observe_options *options, int64_t rounds, int64_t round) {
-  return options->launches > 0 ? larger(share_of(options->launches, rounds, round), 1) : 0;
+  return options->launches > 0 ? prem_max_i64(share_of(options->launches, rounds, round), 1) : 0;
 }
 
 prem_status prem_observe(prem_party *parties, int32_t count, const prem_observe_options *options,
@@ -268,7 +246,7 @@ prem_status prem_observe(prem_party *parties, int32_t count, const prem_observe_
   for (int32_t i = 0; order && i < count; ++i)
     order[i] = i;
   for (int64_t round = 0; round < rounds && status == PREM_OK; ++round) {
-    shuffle(order, count, &random);
+    prem_shuffle(order, count, &random);
     if (options->around_round)
       options->around_round(options->round_context, round, true);
     for (int32_t i = 0; i < count && status == PREM_OK; ++i) {
@@ -276,7 +254,7 @@ prem_status prem_observe(prem_party *parties, int32_t count, const prem_observe_
           options->stop && *options->stop
               ? PREM_ERR_INTERRUPTED
               : take_turn(&parties[order[i]], options, share_of(options->samples, rounds, round),
-                          launches_in(options, rounds, round), next_random(&random), diag);
+                          launches_in(options, rounds, round), prem_random_next(&random), diag);
       if (options->progress && status == PREM_OK)
         options->progress(options->progress_context, round * count + i + 1, rounds * count);
     }

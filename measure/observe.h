@@ -10,7 +10,7 @@
 /** Times in the order of execution, as they are: where single clock steps count. */
 typedef struct prem_series {
   int64_t *ns;
-  int64_t count, room;
+  int64_t count;
 } prem_series;
 
 /** One phase of one task. */

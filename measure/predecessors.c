@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "prem/base/numbers.h"
+
 /* One task's use of one array. */
 typedef struct array_use {
   int32_t array, task;
@@ -239,17 +241,13 @@ static void find_end(const prem_predecessors *of, int64_t number, prem_predecess
 
 /* ---- whom a phase waits for ------------------------------------------------------------------ */
 
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-
 /* How many jobs of a task, from the hyperperiod's first, the plan ends until an instant of it;
  * below 0 if the last so many of the one before are still going on. */
 static int64_t jobs_ended(const prem_predecessors *of, int32_t task, int64_t at_ns) {
   const job_span *spans = &of->spans[of->trace->first_job[task]];
   const int64_t length_ns = of->schedule->plan->hyperperiod_ns;
   const int32_t jobs = jobs_of(of, task);
-  const int64_t hyperperiod = floor_div(at_ns - spans[0].latest_ns, length_ns);
+  const int64_t hyperperiod = prem_div_floor(at_ns - spans[0].latest_ns, length_ns);
   int32_t low = 0, high = jobs;
   if (hyperperiod > 0)
     return jobs;
@@ -275,7 +273,7 @@ static int64_t jobs_awaited(const prem_predecessors *of, const edge *from, int32
     return job + 1;
   const int64_t release_ns = task->release_ns + job * task->period_ns;
   const int64_t period_ns = before->period_ns ? before->period_ns : length_ns;
-  return floor_div(release_ns - before->release_ns, period_ns) + 1;
+  return prem_div_floor(release_ns - before->release_ns, period_ns) + 1;
 }
 
 /* A first writeback asks again for what touches its array; all else the prefetch has seen. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "measure/slot_order.h"
+#include "prem/base/list.h"
 
 int64_t prem_preempted_count(const prem_trace *trace, int64_t discard) {
   int64_t count = 0;
@@ -81,14 +82,11 @@ prem_status prem_preempted_recount(const prem_schedule *schedule, const prem_tra
 /* ---- what a row says of them ---------------------------------------------------------------- */
 
 bool prem_preempted_note(prem_preempted *preempted, const prem_preempted_sample *sample) {
-  const int64_t count = preempted->count;
-  if ((count & (count - 1)) == 0) { /* full at every power of two */
-    const size_t room = count > 0 ? 2 * (size_t)count : 1;
-    prem_preempted_sample *grown = realloc(preempted->samples, room * sizeof *grown);
-    if (!grown)
-      return false;
-    preempted->samples = grown;
-  }
+  prem_preempted_sample *grown =
+      prem_grow(preempted->samples, (size_t)preempted->count, sizeof *grown);
+  if (!grown)
+    return false;
+  preempted->samples = grown;
   preempted->samples[preempted->count++] = *sample;
   if (sample->away_ns > preempted->longest_away_ns)
     preempted->longest_away_ns = sample->away_ns;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
+
 enum { LEADING_BITS = 11, P99_SAMPLES = 1000, P999_SAMPLES = 10000, P9999_SAMPLES = 100000 };
 
 static int64_t rounded(int64_t ns) {
@@ -28,14 +30,10 @@ static int64_t place_of(const prem_times *times, int64_t ns) {
 }
 
 static bool make_room(prem_times *times) {
-  if (times->distinct < times->room)
-    return true;
-  const int64_t room = times->room ? 2 * times->room : 64;
-  prem_time_count *grown = realloc(times->list, (size_t)room * sizeof *grown);
+  prem_time_count *grown = prem_grow(times->list, (size_t)times->distinct, sizeof *grown);
   if (!grown)
     return false;
   times->list = grown;
-  times->room = room;
   return true;
 }
 

@@ -14,7 +14,7 @@ typedef struct prem_time_count {
  */
 typedef struct prem_times {
   prem_time_count *list; /* ascending */
-  int64_t distinct, room;
+  int64_t distinct;
   int64_t count, min_ns, max_ns;
   double sum_ns;
 } prem_times;

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "prem/base/numbers.h"
 #include "ttprem/measure.h"
 
 enum { HOLD_JOINED = PREM_PHASE_COUNT, HOLD_KINDS };
@@ -32,10 +33,6 @@ typedef struct prem_sweep {
   int64_t certain, possible;
 } prem_sweep;
 
-static int32_t larger(int32_t a, int32_t b) {
-  return a > b ? a : b;
-}
-
 static int32_t phase_demand(const prem_phase_spec *spec, int32_t resource) {
   return spec->demand ? spec->demand[resource] : 0;
 }
@@ -46,8 +43,9 @@ static int32_t hold_demand(const prem_schedule *schedule, const prem_hold *held,
     return phase_demand(&task->phase[held->kind], resource);
   if (task->joined.exists && held->partner == held->task)
     return phase_demand(&task->joined, resource);
-  return larger(phase_demand(&task->phase[PREM_PREFETCH], resource),
-                phase_demand(&schedule->tasks[held->partner].phase[PREM_WRITEBACK], resource));
+  return prem_max_i32(
+      phase_demand(&task->phase[PREM_PREFETCH], resource),
+      phase_demand(&schedule->tasks[held->partner].phase[PREM_WRITEBACK], resource));
 }
 
 /** A regulated phase holds its resources for busy_ns only, however long its last byte takes. */
@@ -160,7 +158,7 @@ static int32_t gang_demand(const prem_gang *gang) {
   int32_t demand = 0;
   for (int kind = 0; kind < HOLD_KINDS; ++kind)
     if (gang->active[kind])
-      demand = larger(demand, gang->demand[kind]);
+      demand = prem_max_i32(demand, gang->demand[kind]);
   return demand;
 }
 
@@ -177,7 +175,7 @@ static int64_t change_of(prem_sweep *sweep, int32_t resource, const prem_hold *h
   if (gang->active[held->kind] == 0)
     gang->demand[held->kind] = 0;
   gang->active[held->kind] += step;
-  gang->demand[held->kind] = larger(gang->demand[held->kind], demand);
+  gang->demand[held->kind] = prem_max_i32(gang->demand[held->kind], demand);
   return (int64_t)gang_demand(gang) - before;
 }
 

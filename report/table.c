@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "prem/base/numbers.h"
 #include "ttprem/measure.h"
 
 enum { CELL_BYTES = 32, NAME_COLUMNS = 20 };
@@ -62,10 +63,6 @@ static cell_text no_number(void) {
   return cell("-");
 }
 
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 /** Names of 63 bytes would push the numbers off the page. */
 static cell_text name_cell(const char *name) {
   if (strlen(name) <= NAME_COLUMNS)
@@ -106,7 +103,7 @@ static int64_t response_spread(const prem_task_result *task) {
 static int64_t worst_spread(const prem_row *row) {
   int64_t worst = 0;
   for (int32_t t = 0; t < row->task_count; ++t)
-    worst = larger(worst, response_spread(&row->tasks[t]));
+    worst = prem_max_i64(worst, response_spread(&row->tasks[t]));
   return worst;
 }
 
@@ -118,10 +115,10 @@ static row_units find_row_units(const prem_result *result) {
   int64_t lateness = 0, spread = 0, makespan = 0, jitter = 0;
   for (int32_t i = 0; i < result->row_count; ++i) {
     const prem_row *row = &result->rows[i];
-    lateness = larger(lateness, row->lateness_max_ns);
-    spread = larger(spread, worst_spread(row));
-    makespan = larger(makespan, row->makespan_ns.max);
-    jitter = larger(jitter, row->jitter_ns);
+    lateness = prem_max_i64(lateness, row->lateness_max_ns);
+    spread = prem_max_i64(spread, worst_spread(row));
+    makespan = prem_max_i64(makespan, row->makespan_ns.max);
+    jitter = prem_max_i64(jitter, row->jitter_ns);
   }
   return (row_units){unit_for(lateness), unit_for(spread), unit_for(makespan), unit_for(jitter)};
 }
@@ -207,11 +204,11 @@ static int64_t largest_response(const prem_result *result) {
   int64_t largest = 0;
   for (int32_t i = 0; i < result->row_count; ++i)
     for (int32_t t = 0; t < result->rows[i].task_count; ++t)
-      largest = larger(larger(largest, result->rows[i].tasks[t].response_ns.max),
-                       larger(result->rows[i].tasks[t].published_ns,
-                              result->rows[i].tasks[t].padded.published_ns));
+      largest = prem_max_i64(prem_max_i64(largest, result->rows[i].tasks[t].response_ns.max),
+                             prem_max_i64(result->rows[i].tasks[t].published_ns,
+                                          result->rows[i].tasks[t].padded.published_ns));
   for (int32_t i = 0; i < result->row_count; ++i)
-    largest = larger(largest, result->rows[i].makespan_ns.max);
+    largest = prem_max_i64(largest, result->rows[i].makespan_ns.max);
   return largest;
 }
 
@@ -265,8 +262,8 @@ static int64_t largest_latency(const prem_result *result) {
   int64_t largest = 0;
   for (int32_t i = 0; i < result->row_count; ++i)
     for (int32_t c = 0; c < result->rows[i].chain_count; ++c)
-      largest = larger(largest, larger(result->rows[i].chains[c].reaction_ns.max,
-                                       result->rows[i].chains[c].age_ns.max));
+      largest = prem_max_i64(largest, prem_max_i64(result->rows[i].chains[c].reaction_ns.max,
+                                                   result->rows[i].chains[c].age_ns.max));
   return largest;
 }
 
@@ -311,8 +308,10 @@ static phase_units find_phase_units(const prem_result *result) {
     for (int32_t t = 0; t < result->rows[i].task_count; ++t)
       for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
         const prem_cell *counts = &result->rows[i].tasks[t].phase[p];
-        time = larger(larger(time, counts->duration_max_ns), result->rows[i].tasks[t].wcet_ns[p]);
-        lateness = larger(larger(lateness, counts->lateness_max_ns), counts->overrun_max_ns);
+        time = prem_max_i64(prem_max_i64(time, counts->duration_max_ns),
+                            result->rows[i].tasks[t].wcet_ns[p]);
+        lateness =
+            prem_max_i64(prem_max_i64(lateness, counts->lateness_max_ns), counts->overrun_max_ns);
       }
   return (phase_units){unit_for(time), unit_for(lateness)};
 }

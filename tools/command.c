@@ -5,7 +5,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "prem/base/clock.h"
 
 const char *command_line = "";
 bool command_quiet;
@@ -316,19 +317,17 @@ int command_find_backend(const char *name, const prem_backend **out, prem_machin
 enum { SAME_SIGNAL_MS = 500 };
 
 volatile sig_atomic_t command_stop;
-static struct timespec first_signal;
+static int64_t first_signal_ns;
 
 static int64_t since_first_signal_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (now.tv_sec - first_signal.tv_sec) * 1000 + (now.tv_nsec - first_signal.tv_nsec) / 1000000;
+  return (prem_host_clock_ns() - first_signal_ns) / 1000000;
 }
 
 /* One chance to end in order; a second signal kills. timeout(1) and others signal a process and its
  * group: what comes at once is the first signal again. */
 static void on_signal(int signal_number) {
   if (!command_stop) {
-    clock_gettime(CLOCK_MONOTONIC, &first_signal);
+    first_signal_ns = prem_host_clock_ns();
     command_stop = 1;
   } else if (since_first_signal_ms() >= SAME_SIGNAL_MS) {
     signal(signal_number, SIG_DFL);
@@ -338,7 +337,7 @@ static void on_signal(int signal_number) {
 
 void command_catch_signals(void) {
   /* No SA_RESTART: a blocking write to a full pipe must not hold up the end. Each signal is handled
-   * with the others blocked, so that first_signal is whole when it is read. */
+   * with the others blocked, so that first_signal_ns is whole when it is read. */
   struct sigaction action = {.sa_handler = on_signal};
   sigemptyset(&action.sa_mask);
   sigaddset(&action.sa_mask, SIGINT);

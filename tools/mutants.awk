@@ -74,8 +74,8 @@ function words(code,    from, at, old, new) {
     if (old == "true") new = "false"
     else if (old == "false") new = "true"
     else if (substr(code, from, 1) == "(") {
-      if (old ~ /^f?min(_|$)/) { new = old; sub(/min/, "max", new) }
-      if (old ~ /^f?max(_|$)/) { new = old; sub(/max/, "min", new) }
+      if (old ~ /^(f|prem_)?min(_|$)/) { new = old; sub(/min/, "max", new) }
+      if (old ~ /^(f|prem_)?max(_|$)/) { new = old; sub(/max/, "min", new) }
     }
     if (new != "") site(at, old ~ /m(in|ax)/ ? "min/max" : "constant", old, new)
   }

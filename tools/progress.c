@@ -4,27 +4,22 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "prem/base/clock.h"
 #include "tools/command.h"
 
 /* Often enough to look alive; an estimate from less than a second would jump. */
 static const double every_s = 0.1, estimate_after_s = 1;
 enum { LINE_BYTES = 512, DEFAULT_COLUMNS = 80 };
 
-static double now_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 void progress_begin(progress *line) {
-  *line = (progress){.wanted = !command_quiet && isatty(STDERR_FILENO), .began_s = now_s()};
+  *line =
+      (progress){.wanted = !command_quiet && isatty(STDERR_FILENO), .began_s = prem_host_clock_s()};
 }
 
 double progress_seconds(const progress *line) {
-  return now_s() - line->began_s;
+  return prem_host_clock_s() - line->began_s;
 }
 
 /* A longer line would wrap, and could not be taken back. */
@@ -53,7 +48,7 @@ static void put(progress *line, const char *text, int length) {
 }
 
 void progress_show(progress *line, double part, const char *format, ...) {
-  double now = now_s(), spent_s = now - line->began_s;
+  double now = prem_host_clock_s(), spent_s = now - line->began_s;
   if (!line->wanted || now - line->shown_s < every_s)
     return;
   line->shown_s = now;

@@ -1,4 +1,5 @@
 /* ttprem tune: the smallest offset that keeps what is asked of a schedule, by measuring. */
+#include "prem/base/numbers.h"
 #include "tools/observing.h"
 #include "ttprem/tuning.h"
 
@@ -236,16 +237,12 @@ static prem_status try_offset(void *context, int64_t offset_ns, prem_tune_point 
 
 /* ---- searching ------------------------------------------------------------------------------ */
 
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 /* What a closed-form policy takes when the file gives no offset. */
 static int64_t default_offset_ns(const prem_schedule *schedule, prem_phase phase) {
   int64_t longest_ns = 0;
   for (int32_t t = 0; t < schedule->task_count; ++t)
     if (schedule->tasks[t].phase[phase].exists)
-      longest_ns = larger(longest_ns, schedule->tasks[t].phase[phase].wcet_ns);
+      longest_ns = prem_max_i64(longest_ns, schedule->tasks[t].phase[phase].wcet_ns);
   return longest_ns + schedule->platform.guard_ns;
 }
 
@@ -253,15 +250,15 @@ static prem_status search_one(tuning *all, prem_tune_search *search) {
   const tune_options *options = all->options;
   prem_tune_options tune = {
       .start_ns = search->start_ns,
-      .least_ns = options->from_ns ? options->from_ns : larger(search->start_ns / RANGE, 1),
+      .least_ns = options->from_ns ? options->from_ns : prem_max_i64(search->start_ns / RANGE, 1),
       .most_ns = options->to_ns ? options->to_ns : search->start_ns * RANGE,
-      .grid_ns = larger(all->machine.clock_step_ns, all->schedule->platform.clock_step_ns),
+      .grid_ns = prem_max_i64(all->machine.clock_step_ns, all->schedule->platform.clock_step_ns),
       .tries = (int32_t)options->tries,
       .precision_pct = options->precision_pct};
   if (options->sweep)
     tune.sweep_step_ns = options->sweep_step_ns
                              ? options->sweep_step_ns
-                             : larger((tune.most_ns - tune.least_ns) / SWEEP_POINTS, 1);
+                             : prem_max_i64((tune.most_ns - tune.least_ns) / SWEEP_POINTS, 1);
   progress_begin(&all->line);
   const prem_status status = prem_tune(&tune, try_offset, all, &search->result);
   close_trial(all);
@@ -380,7 +377,8 @@ static int tune(tuning *all) {
 static int take_base(tuning *all) {
   const prem_plan *plan = all->schedule->plan;
   const int64_t offset_ns = prem_plan_offset_ns(plan);
-  const int64_t grid_ns = larger(all->machine.clock_step_ns, all->schedule->platform.clock_step_ns);
+  const int64_t grid_ns =
+      prem_max_i64(all->machine.clock_step_ns, all->schedule->platform.clock_step_ns);
   if (all->schedule->period_lcm_ns > 0) {
     command_error("%s: the tasks have periods: the cycle is given and cannot be tuned",
                   all->schedule->path);

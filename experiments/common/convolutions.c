@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "experiments/common/scenario.h"
+#include "prem/base/numbers.h"
 
 enum { THESIS_KERNELS = 4, CPU_LATE_NS = 2000, WARMUP_TILES = 1, COLD_NS = 10000 };
 

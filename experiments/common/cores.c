@@ -3,6 +3,8 @@
 
 #include <sched.h>
 
+#include "prem/base/clock.h"
+
 enum { PATIENCE_NS = 1000000000 };
 
 int32_t prem_cores_list(int32_t *cores, int32_t room) {

@@ -1,18 +1,10 @@
-/** The cores that experiments on the host use, its clock, and threads pinned to cores. */
+/** The cores that experiments on the host use, and threads pinned to cores. */
 #ifndef TTPREM_EXPERIMENTS_COMMON_CORES_H
 #define TTPREM_EXPERIMENTS_COMMON_CORES_H
 
 #include <pthread.h>
-#include <time.h>
 
 #include "ttprem/base.h"
-
-/** The cpu backend's clock. */
-static inline int64_t prem_host_clock_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /** Let the other hardware thread of a core work while this one waits. */
 static inline void prem_host_relax(void) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "experiments/common/cores.h"
+#include "prem/base/clock.h"
 
 enum {
   MOST_CORES = 1024,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/numbers.h"
 #include "ttprem/prepare.h"
 
 enum { MAX_RECORDS = 4 << 20, PER_MILLE = 1000, MOST_MEDIANS = 4 };
@@ -49,10 +50,6 @@ int64_t prem_tile_ns(const int64_t phase_ns[PREM_PHASE_COUNT]) {
   return phase_ns[PREM_PREFETCH] + phase_ns[PREM_COMPUTE] + phase_ns[PREM_WRITEBACK];
 }
 
-int64_t prem_round_up(int64_t ns, int64_t step_ns) {
-  return (ns + step_ns - 1) / step_ns * step_ns;
-}
-
 /* ---- what a run's records say --------------------------------------------------------------- */
 
 /** Sums over the counted runs of one mode. */
@@ -79,10 +76,6 @@ static bool is_second_half(const prem_trace_record *record) {
   return record->phase == PREM_WRITEBACK && (record->flags & PREM_SLOT_JOINED);
 }
 
-static int64_t later(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 /* Records come by their start: what an earlier one still covers reaches from now to the latest end
  * so far, without a gap. */
 static bool fold_memory(const prem_trace *trace, prem_sums *sums, prem_times *handover) {
@@ -93,11 +86,12 @@ static bool fold_memory(const prem_trace *trace, prem_sums *sums, prem_times *ha
     if (!is_memory(record) || is_second_half(record) || (record->flags & PREM_SLOT_WARMUP))
       continue;
     sums->memory_ns += record->end_ns - record->start_ns;
-    sums->any_ns += later(record->end_ns - later(record->start_ns, covered_until_ns), 0);
+    sums->any_ns +=
+        prem_max_i64(record->end_ns - prem_max_i64(record->start_ns, covered_until_ns), 0);
     sums->waited_ns += record->start_ns - record->ready_ns;
     if (record->ready_ns <= covered_until_ns && covered_until_ns <= record->start_ns)
       kept &= prem_times_add(handover, record->start_ns - covered_until_ns);
-    covered_until_ns = later(covered_until_ns, record->end_ns);
+    covered_until_ns = prem_max_i64(covered_until_ns, record->end_ns);
   }
   return kept;
 }
@@ -122,7 +116,7 @@ static bool cover_make(const prem_trace *trace, int32_t but, prem_cover *out) {
     if (record->task == but)
       continue;
     if (last && record->start_ns <= last->end_ns) {
-      last->end_ns = later(last->end_ns, record->end_ns);
+      last->end_ns = prem_max_i64(last->end_ns, record->end_ns);
       continue;
     }
     const int64_t before_ns = last ? last->before_ns + last->end_ns - last->start_ns : 0;
@@ -182,7 +176,7 @@ static int32_t place_of(const prem_setup *setup, prem_mode mode) {
 static int64_t makespan_ns(const prem_trace *trace) {
   int64_t last_ns = 0;
   for (int64_t j = 0; j < trace->job_count * trace->hyperperiods; ++j)
-    last_ns = later(last_ns, trace->job_end_ns[j]);
+    last_ns = prem_max_i64(last_ns, trace->job_end_ns[j]);
   return last_ns;
 }
 

@@ -94,8 +94,6 @@ int64_t prem_makespan_at(const prem_outcome *outcome, double share);
 prem_lengths prem_lengths_of(const prem_outcome *outcome);
 /** The sum of one tile's phases. */
 int64_t prem_tile_ns(const int64_t phase_ns[PREM_PHASE_COUNT]);
-/** The next instant of the clock's grid. */
-int64_t prem_round_up(int64_t ns, int64_t step_ns);
 
 /**
  * The thesis's convolutions for a machine: on a GPU its own, four kernels of two blocks of 512

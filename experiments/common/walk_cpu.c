@@ -7,6 +7,7 @@
 #include "experiments/common/cores.h"
 #include "experiments/common/walk_order.h"
 #include "experiments/common/walks.h"
+#include "prem/base/clock.h"
 
 enum { LINE_BYTES = 64, HUGE_BYTES = 2 << 20 };
 

@@ -2,6 +2,7 @@
 #include "experiments/studies/hostile.h"
 
 #include "measure/observe.h"
+#include "prem/base/numbers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +18,6 @@ enum {
 };
 
 static const char hostile_kernel[] = "vector_increment";
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
 
 static bool can_be_replaced(const prem_task *task) {
   return task->definition && task->phase[PREM_PREFETCH].exists &&
@@ -111,12 +108,12 @@ static int64_t buffer_bytes(const prem_schedule *schedule, const prem_task *task
   int64_t least = INT64_MAX;
   for (int32_t i = 0; i < task->block_count; ++i) {
     const block_buffers block = buffers_of(schedule, task->blocks[i]);
-    int64_t bytes = smaller(block.in_bytes, block.out_bytes);
+    int64_t bytes = prem_min_i64(block.in_bytes, block.out_bytes);
     if (block.tasks == 1)
       bytes = (platform->scratch_bytes > 0 ? platform->scratch_bytes / platform->buffers
                                            : block.in_bytes + block.out_bytes) /
               2;
-    least = smaller(least, bytes);
+    least = prem_min_i64(least, bytes);
   }
   return least / BUFFER_ALIGNMENT * BUFFER_ALIGNMENT;
 }
@@ -126,7 +123,7 @@ static int32_t elements_that_fit(int64_t bytes) {
   const int64_t pieces = (bytes - PIECE_BYTES) / PIECE_BYTES;
   return pieces < 1
              ? PIECE_BYTES / ELEMENT_BYTES
-             : (int32_t)smaller(pieces, INT32_MAX / PIECE_BYTES) * PIECE_BYTES / ELEMENT_BYTES;
+             : (int32_t)prem_min_i64(pieces, INT32_MAX / PIECE_BYTES) * PIECE_BYTES / ELEMENT_BYTES;
 }
 
 /* ---- what the windows hold ------------------------------------------------------------------ */

@@ -2,6 +2,7 @@
 #include "experiments/studies/hostile.h"
 #include "measure/disturbance.h"
 #include "measure/observe.h"
+#include "prem/base/numbers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,14 +22,6 @@ typedef struct certifying {
   prem_disturbance *disturbance;
   prem_diag *diag;
 } certifying;
-
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
 
 const char *prem_company_name(prem_company company) {
   static const char *const names[PREM_COMPANY_COUNT] = {"alone", "neighbours", "hostile"};
@@ -275,9 +268,10 @@ static prem_status make_result(const prem_schedule *schedule, const prem_isolate
   result->mode_count = options->mode_count;
   result->samples = options->samples;
   result->rounds = options->rounds < options->samples ? options->rounds : options->samples;
-  result->launches = options->scenario == PREM_RESIDENT
-                         ? larger(result->rounds, smaller(options->samples, MOST_LAUNCHES))
-                         : 0;
+  result->launches =
+      options->scenario == PREM_RESIDENT
+          ? prem_max_i64(result->rounds, prem_min_i64(options->samples, MOST_LAUNCHES))
+          : 0;
   result->seed = options->seed;
   result->output_ok = true;
   result->valid = true;
@@ -392,5 +386,6 @@ static int64_t distance(int64_t moved_ns) {
 
 int64_t prem_isolation_moved_ns(const prem_isolation_task *task, prem_company company) {
   const prem_isolation_move move = prem_isolation_move_of(task, company);
-  return larger(distance(move.p50_ns), larger(distance(move.p9999_ns), distance(move.max_ns)));
+  return prem_max_i64(distance(move.p50_ns),
+                      prem_max_i64(distance(move.p9999_ns), distance(move.max_ns)));
 }

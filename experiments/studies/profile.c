@@ -5,6 +5,7 @@
 #include "measure/observe.h"
 #include "measure/quantile.h"
 #include "measure/tail.h"
+#include "prem/base/numbers.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -26,10 +27,6 @@ typedef struct profiling {
   prem_disturbance *disturbance;
   prem_diag *diag;
 } profiling;
-
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
 
 /* ---- measuring ------------------------------------------------------------------------------ */
 
@@ -104,7 +101,7 @@ static int64_t largest_bytes(const prem_schedule *schedule, const prem_task *tas
                              prem_phase phase) {
   int64_t largest = 0;
   for (int32_t tile = 0; tile < task->tile_count; ++tile)
-    largest = larger(largest, prem_task_phase_bytes(schedule, task, phase, tile));
+    largest = prem_max_i64(largest, prem_task_phase_bytes(schedule, task, phase, tile));
   return largest;
 }
 
@@ -144,7 +141,7 @@ static int64_t longest_of(const profiling *all, prem_profile_company company, in
   const double share = all->result->quantile;
   if (share > 0)
     return prem_quantile_bound(times.steady, times.cold, share, PREM_PROFILE_CONFIDENCE);
-  return larger(times.steady->max_ns, times.cold->max_ns);
+  return prem_max_i64(times.steady->max_ns, times.cold->max_ns);
 }
 
 static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_phase *out) {
@@ -156,15 +153,18 @@ static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_p
     return;
   /* what was seen alone can happen in any company */
   const int64_t longest_ns =
-      larger(longest_of(all, company, t, phase),
-             alone->steady.count > 0 ? longest_of(all, PREM_PROFILE_ALONE, t, phase) : 0);
-  out->longest_ns = larger(larger(seen->preempted.max_ns, alone->preempted.max_ns), longest_ns);
-  out->longest_ns = larger(larger(seen->steady.max_ns, alone->steady.max_ns), out->longest_ns);
+      prem_max_i64(longest_of(all, company, t, phase),
+                   alone->steady.count > 0 ? longest_of(all, PREM_PROFILE_ALONE, t, phase) : 0);
+  out->longest_ns =
+      prem_max_i64(prem_max_i64(seen->preempted.max_ns, alone->preempted.max_ns), longest_ns);
+  out->longest_ns =
+      prem_max_i64(prem_max_i64(seen->steady.max_ns, alone->steady.max_ns), out->longest_ns);
   if (all->result->counts_cold)
-    out->longest_ns = larger(seen->cold.max_ns, out->longest_ns);
+    out->longest_ns = prem_max_i64(seen->cold.max_ns, out->longest_ns);
   all->result->all_preempted |= seen->steady.count + seen->cold.count == 0;
   const double with_room = (double)longest_ns * (1 + options->margin_pct / 100);
-  out->wcet_ns = larger((int64_t)ceil(with_room), larger(all->result->machine.dispatch_ns, 1));
+  out->wcet_ns =
+      prem_max_i64((int64_t)ceil(with_room), prem_max_i64(all->result->machine.dispatch_ns, 1));
   if (options->regulated && phase != PREM_COMPUTE) {
     const int64_t busy_ns = bandwidth_ns(all, &all->schedule->tasks[t], (prem_phase)phase);
     if (busy_ns > 0 && busy_ns < out->wcet_ns)
@@ -202,7 +202,7 @@ static void fold_joined(const profiling *all, int32_t t) {
   const prem_profile_phase *store = &task->phase[PREM_WRITEBACK];
   if (all->options->times != PREM_PROFILE_PLANNED || !is_joined(all->schedule->plan, t))
     return;
-  task->joined_ns = larger(fetch->wcet_ns, store->wcet_ns);
+  task->joined_ns = prem_max_i64(fetch->wcet_ns, store->wcet_ns);
   const int64_t busy_ns = fetch->busy_ns + store->busy_ns;
   if (fetch->busy_ns > 0 && store->busy_ns > 0 && busy_ns < task->joined_ns)
     task->joined_busy_ns = busy_ns;

@@ -4,11 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "prem/base/numbers.h"
 #include "ttprem/output.h"
-
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
 
 /* As libconfig reads it. */
 static void write_text(FILE *file, const char *key, const char *text) {
@@ -40,7 +37,7 @@ static void write_phase(FILE *file, const prem_profile *profile, const prem_prof
   write_known(file, "company_ns", phase->steady_ns[company].max);
   write_known(file, "planned_ns", phase->steady_ns[PREM_PROFILE_PLANNED].max);
   write_known(file, "cold_ns",
-              larger(phase->cold_ns[PREM_PROFILE_ALONE].max, phase->cold_ns[company].max));
+              prem_max_i64(phase->cold_ns[PREM_PROFILE_ALONE].max, phase->cold_ns[company].max));
   if (phase->tail[PREM_PROFILE_ALONE].known && profile->valid)
     write_known(file, "tail_ns", phase->tail[PREM_PROFILE_ALONE].estimate_ns);
   fputs(" };", file);

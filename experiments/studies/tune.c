@@ -4,6 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "prem/base/list.h"
+#include "prem/base/numbers.h"
+
 typedef struct search {
   const prem_tune_options *options;
   prem_tune_measure *measure;
@@ -11,22 +14,13 @@ typedef struct search {
   prem_tune_result *result;
 } search;
 
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 /* ---- points --------------------------------------------------------------------------------- */
 
 static prem_tune_point *point_at(prem_tune_result *result, int64_t offset_ns) {
   for (int32_t i = 0; i < result->count; ++i)
     if (result->points[i].offset_ns == offset_ns)
       return &result->points[i];
-  prem_tune_point *grown =
-      realloc(result->points, ((size_t)result->count + 1) * sizeof *result->points);
+  prem_tune_point *grown = prem_grow(result->points, (size_t)result->count, sizeof *grown);
   if (!grown)
     return NULL;
   result->points = grown;
@@ -49,12 +43,12 @@ static void add_try(prem_tune_point *to, const prem_tune_point *from) {
   to->samples += from->samples;
   to->planned = from->planned;
   to->kept = (first || to->kept) && from->kept;
-  to->makespan_max_ns = larger(to->makespan_max_ns, from->makespan_max_ns);
+  to->makespan_max_ns = prem_max_i64(to->makespan_max_ns, from->makespan_max_ns);
   to->phases += from->phases;
   to->releases += from->releases;
   to->late += from->late;
   to->overruns += from->overruns;
-  to->lateness_max_ns = larger(to->lateness_max_ns, from->lateness_max_ns);
+  to->lateness_max_ns = prem_max_i64(to->lateness_max_ns, from->lateness_max_ns);
   to->isolation_p50 =
       first ? from->isolation_p50 : larger_known(to->isolation_p50, from->isolation_p50);
   to->isolation_p999 =
@@ -95,12 +89,11 @@ static prem_status judge(search *all, int64_t offset_ns, bool *kept) {
 /* ---- the search ----------------------------------------------------------------------------- */
 
 static int64_t on_grid_up(const search *all, int64_t ns) {
-  const int64_t grid_ns = all->options->grid_ns;
-  return (ns + grid_ns - 1) / grid_ns * grid_ns;
+  return prem_round_up(ns, all->options->grid_ns);
 }
 
 static int64_t least_ns(const search *all) {
-  return larger(on_grid_up(all, all->options->least_ns), all->options->grid_ns);
+  return prem_max_i64(on_grid_up(all, all->options->least_ns), all->options->grid_ns);
 }
 
 static int64_t most_ns(const search *all) {
@@ -109,7 +102,7 @@ static int64_t most_ns(const search *all) {
 
 /* From `at_ns` upwards, in growing steps, to the first offset that keeps the limits. */
 static prem_status climb(search *all, int64_t at_ns, int64_t *low_ns, int64_t *high_ns) {
-  int64_t step_ns = larger(on_grid_up(all, at_ns / 8), all->options->grid_ns);
+  int64_t step_ns = prem_max_i64(on_grid_up(all, at_ns / 8), all->options->grid_ns);
   for (;;) {
     bool kept = false;
     prem_status status = judge(all, at_ns, &kept);
@@ -122,17 +115,17 @@ static prem_status climb(search *all, int64_t at_ns, int64_t *low_ns, int64_t *h
     *low_ns = at_ns;
     if (at_ns >= most_ns(all))
       return PREM_ERR_INFEASIBLE;
-    at_ns = smaller(at_ns + step_ns, most_ns(all));
+    at_ns = prem_min_i64(at_ns + step_ns, most_ns(all));
     step_ns *= 2;
   }
 }
 
 /* From an offset that keeps the limits downwards, in growing steps, to one that does not. */
 static prem_status descend(search *all, int64_t *low_ns, int64_t *high_ns) {
-  int64_t step_ns = larger(on_grid_up(all, *high_ns / 8), all->options->grid_ns);
+  int64_t step_ns = prem_max_i64(on_grid_up(all, *high_ns / 8), all->options->grid_ns);
   while (*high_ns > least_ns(all)) {
     bool kept = false;
-    const int64_t at_ns = larger(*high_ns - step_ns, least_ns(all));
+    const int64_t at_ns = prem_max_i64(*high_ns - step_ns, least_ns(all));
     prem_status status = judge(all, at_ns, &kept);
     if (status != PREM_OK)
       return status;
@@ -171,8 +164,8 @@ static prem_status bisect(search *all, int64_t low_ns, int64_t *high_ns) {
 
 static prem_status find(search *all) {
   int64_t low_ns = 0, high_ns = 0;
-  const int64_t start_ns =
-      smaller(larger(on_grid_up(all, all->options->start_ns), least_ns(all)), most_ns(all));
+  const int64_t start_ns = prem_min_i64(
+      prem_max_i64(on_grid_up(all, all->options->start_ns), least_ns(all)), most_ns(all));
   prem_status status = climb(all, start_ns, &low_ns, &high_ns);
   if (status == PREM_OK && high_ns == start_ns)
     status = descend(all, &low_ns, &high_ns);
@@ -199,7 +192,7 @@ static prem_status find(search *all) {
 
 static prem_status sweep(search *all) {
   prem_tune_result *result = all->result;
-  const int64_t step_ns = larger(on_grid_up(all, all->options->sweep_step_ns), 1);
+  const int64_t step_ns = prem_max_i64(on_grid_up(all, all->options->sweep_step_ns), 1);
   for (int64_t at_ns = least_ns(all); at_ns <= most_ns(all); at_ns += step_ns) {
     bool kept = false;
     prem_status status = judge(all, at_ns, &kept);

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
 #include "ttprem/text.h"
 
 enum { CODES = 64, KEPT_OF_A_CODE = 20 };
 
 struct prem_diag {
   prem_problem *problems;
-  size_t count, capacity;
+  size_t count;
   size_t errors, dropped;
   size_t of_code[3][CODES]; /* by severity, code 0 is not limited */
 };
@@ -52,16 +53,12 @@ void prem_diag_add(prem_diag *diag, prem_severity severity, int code, prem_place
     ++diag->dropped;
     return;
   }
-  if (diag->count == diag->capacity) {
-    size_t capacity = diag->capacity ? 2 * diag->capacity : 16;
-    prem_problem *grown = realloc(diag->problems, capacity * sizeof *grown);
-    if (!grown) {
-      ++diag->dropped;
-      return;
-    }
-    diag->problems = grown;
-    diag->capacity = capacity;
+  prem_problem *grown = prem_grow(diag->problems, diag->count, sizeof *grown);
+  if (!grown) {
+    ++diag->dropped;
+    return;
   }
+  diag->problems = grown;
   va_list args;
   va_start(args, format);
   char *reason = format_reason(format, args);

@@ -5,11 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CANDIDATES = 4096 }; /* a suggestion is not worth more comparisons */
+#include "prem/base/numbers.h"
 
-static int smaller(int a, int b) {
-  return a < b ? a : b;
-}
+enum { CANDIDATES = 4096 }; /* a suggestion is not worth more comparisons */
 
 /* Edit distance with swaps of neighbours (optimal string alignment). */
 static int distance(const char *a, const char *b) {
@@ -22,10 +20,10 @@ static int distance(const char *a, const char *b) {
     row[0] = i;
     for (int j = 1; j <= length_b; ++j) {
       char x = (char)tolower((unsigned char)a[i - 1]), y = (char)tolower((unsigned char)b[j - 1]);
-      row[j] = smaller(above[j - 1] + (x != y), smaller(above[j], row[j - 1]) + 1);
+      row[j] = prem_min_i32(above[j - 1] + (x != y), prem_min_i32(above[j], row[j - 1]) + 1);
       bool is_swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
       if (is_swapped)
-        row[j] = smaller(row[j], above_that[j - 2] + 1);
+        row[j] = prem_min_i32(row[j], above_that[j - 2] + 1);
     }
   }
   return rows[length_a % 3][length_b];
@@ -40,7 +38,7 @@ static int distance_but_unit(const char *word, const char *candidate) {
     return nearest;
   memcpy(stem, candidate, length - 3);
   stem[length - 3] = '\0';
-  return smaller(nearest, distance(word, stem) + 1);
+  return prem_min_i32(nearest, distance(word, stem) + 1);
 }
 
 prem_shown prem_suggest(const char *word, const char *(*candidate)(const void *from, int32_t index),
@@ -48,7 +46,7 @@ prem_shown prem_suggest(const char *word, const char *(*candidate)(const void *f
   prem_shown out = {""};
   const char *best = NULL;
   const int length = (int)strnlen(word, PREM_NAME_BYTES);
-  int best_distance = smaller(length / 3 + 2, length); /* nearer than this */
+  int best_distance = prem_min_i32(length / 3 + 2, length); /* nearer than this */
   for (int32_t i = 0; i < count && i < CANDIDATES; ++i) {
     const char *name = candidate(from, i);
     int to_name = distance_but_unit(word, name);

@@ -6,16 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the hyperperiod ------------------------------------------------------------------------- */
+#include "prem/base/numbers.h"
 
-static int64_t greatest_divisor(int64_t a, int64_t b) {
-  while (b) {
-    const int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
+/* ---- the hyperperiod ------------------------------------------------------------------------- */
 
 static void find_hyperperiod(prem_reader *reader) {
   prem_schedule *schedule = reader->schedule;
@@ -26,7 +19,7 @@ static void find_hyperperiod(prem_reader *reader) {
     if (task->period_ns <= 0)
       continue;
     const int64_t times =
-        lcm_ns ? task->period_ns / greatest_divisor(lcm_ns, task->period_ns) : task->period_ns;
+        lcm_ns ? task->period_ns / prem_common_divisor(lcm_ns, task->period_ns) : task->period_ns;
     if (lcm_ns && times > PREM_MAX_NS / lcm_ns) {
       prem_diag_add(reader->diag, PREM_ERROR, 19, task->place, "tasks",
                     "the least common multiple of the periods is above 2^62 ns: that of the tasks "

@@ -1,6 +1,7 @@
 /* Reading a schedule file: the whole, and the groups beside tasks and plan. */
 #include "prem/file/reader.h"
 
+#include "prem/base/list.h"
 #include "prem/base/sha256.h"
 
 #include <errno.h>

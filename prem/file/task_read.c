@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
+
 enum { TABLE_ENTRIES = 1 << 24 }; /* blocks, edges and arguments of all tasks together */
 
 static bool take_table_entries(prem_reader *reader, const config_setting_t *setting,

@@ -1,4 +1,5 @@
 /* Binding: what a task's kernel makes of its arrays, tile and arguments. */
+#include "prem/base/numbers.h"
 #include "prem/base/suggest.h"
 #include "prem/model/private.h"
 
@@ -236,10 +237,6 @@ static prem_status make_new_arrays(prem_schedule *schedule, prem_task *task,
 
 /* ---- the scratchpad -------------------------------------------------------------------------- */
 
-static int64_t round_up(int64_t value, int64_t to) {
-  return (value + to - 1) / to * to;
-}
-
 /* The most bytes between a 16-byte boundary and the first element of a tile's window. */
 static int64_t most_lead(const prem_task *task, const prem_window *window, int32_t element) {
   bool varies = false;
@@ -256,7 +253,7 @@ static bool lay_out(prem_task *task, const prem_kernel *kernel) {
     const int32_t *extent = task->windows[p].extent;
     const int32_t element = prem_type_bytes(kernel->ports[p].type);
     const int64_t lead = most_lead(task, &task->windows[p], element);
-    const int64_t row = round_up(lead + (int64_t)extent[3] * element, PIECE_BYTES);
+    const int64_t row = prem_round_up(lead + (int64_t)extent[3] * element, PIECE_BYTES);
     int64_t rows = extent[0], *end = &used[kernel->ports[p].access == PREM_OUT];
     for (int d = 1; d < 3; ++d)
       if ((rows *= extent[d]) > INT32_MAX)
@@ -267,7 +264,7 @@ static bool lay_out(prem_task *task, const prem_kernel *kernel) {
                                          .row_bytes = (int32_t)row,
                                          .rows = (int32_t)rows,
                                          .element_bytes = element};
-    *end = round_up(*end + row * rows, BUFFER_ALIGNMENT);
+    *end = prem_round_up(*end + row * rows, BUFFER_ALIGNMENT);
   }
   task->in_bytes = (int32_t)used[0];
   task->out_bytes = (int32_t)used[1];
@@ -536,7 +533,7 @@ int64_t prem_task_phase_bytes(const prem_schedule *schedule, const prem_task *ta
     int64_t begin = first[3] * element, end = begin + size[3] * element;
     if (is_input) { /* whole 16-byte pieces; rows begin at a multiple of 16 */
       begin = begin / PIECE_BYTES * PIECE_BYTES;
-      end = round_up(end, PIECE_BYTES);
+      end = prem_round_up(end, PIECE_BYTES);
     }
     bytes += size[0] * size[1] * size[2] * (end - begin);
   }

@@ -1,13 +1,12 @@
 /* A plan in memory: affine runs and arrays of starts, and the slots that they stand for. */
 #include "ttprem/plan.h"
 
+#include "prem/base/list.h"
+#include "prem/base/numbers.h"
 #include "ttprem/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Products of two int64 and sums of a few of them always fit. */
-__extension__ typedef __int128 wide;
 
 prem_plan *prem_plan_new(void) {
   return calloc(1, sizeof(prem_plan));
@@ -23,25 +22,15 @@ void prem_plan_free(prem_plan *plan) {
   free(plan);
 }
 
-/* Room for one more entry; arrays grow whenever their count is a power of two. */
-static bool grow(void **array, int32_t count, size_t entry_bytes) {
-  if (count & (count - 1))
-    return true;
-  if (count > INT32_MAX / 2)
-    return false;
-  size_t capacity = count ? 2 * (size_t)count : 1;
-  void *grown = realloc(*array, capacity * entry_bytes);
-  if (!grown)
-    return false;
-  *array = grown;
-  return true;
-}
+enum { MOST_ENTRIES = 1 << 30 };
 
 prem_status prem_plan_add_affine(prem_plan *plan, const prem_affine *affine) {
-  void *runs = plan->affine;
-  if (!grow(&runs, plan->affine_count, sizeof *affine))
+  if (plan->affine_count == MOST_ENTRIES)
     return PREM_ERR_MEMORY;
-  plan->affine = runs;
+  prem_affine *grown = prem_grow(plan->affine, (size_t)plan->affine_count, sizeof *grown);
+  if (!grown)
+    return PREM_ERR_MEMORY;
+  plan->affine = grown;
   plan->affine[plan->affine_count++] = *affine;
   return PREM_OK;
 }
@@ -51,12 +40,14 @@ prem_status prem_plan_add_starts(prem_plan *plan, const prem_starts *starts) {
   int64_t *copy = malloc(bytes ? bytes : 1);
   if (!copy)
     return PREM_ERR_MEMORY;
-  void *entries = plan->starts;
-  if (!grow(&entries, plan->starts_count, sizeof *starts)) {
+  prem_starts *grown = plan->starts_count == MOST_ENTRIES
+                           ? NULL
+                           : prem_grow(plan->starts, (size_t)plan->starts_count, sizeof *grown);
+  if (!grown) {
     free(copy);
     return PREM_ERR_MEMORY;
   }
-  plan->starts = entries;
+  plan->starts = grown;
   if (bytes)
     memcpy(copy, starts->start_ns, bytes);
   prem_starts *entry = &plan->starts[plan->starts_count++];
@@ -98,7 +89,7 @@ static prem_status refuse_overflow(const expansion *e, prem_place place, const c
   return PREM_ERR_INVALID;
 }
 
-static prem_status refuse_size(const expansion *e, wide slots) {
+static prem_status refuse_size(const expansion *e, prem_wide slots) {
   double count = (double)slots;
   prem_diag_add(e->diag, PREM_ERROR, 13, e->plan->place, "plan",
                 "%.0f phases in one hyperperiod, which would take some %.1f GiB to check; the "
@@ -112,7 +103,7 @@ static bool chain_shape_of(const prem_task *task, prem_phase head, uint32_t chai
                            chain_shape *out) {
   const uint32_t bit[PREM_PHASE_COUNT] = {0, PREM_CHAIN_COMPUTE, PREM_CHAIN_WRITEBACK};
   *out = (chain_shape){0};
-  wide total = 0;
+  prem_wide total = 0;
   for (int p = (int)head; p < PREM_PHASE_COUNT; ++p) {
     bool follows = p > (int)head && (chain & bit[p]) && task->phase[p].exists;
     if (p != (int)head && !follows)
@@ -130,8 +121,8 @@ static int64_t joined_length(const prem_schedule *schedule, const prem_affine *r
   const prem_task *task = &schedule->tasks[run->task];
   if (run->join_task == run->task && task->joined.exists)
     return task->joined.wcet_ns;
-  wide sum = (wide)task->phase[PREM_PREFETCH].wcet_ns +
-             schedule->tasks[run->join_task].phase[PREM_WRITEBACK].wcet_ns;
+  prem_wide sum = (prem_wide)task->phase[PREM_PREFETCH].wcet_ns +
+                  schedule->tasks[run->join_task].phase[PREM_WRITEBACK].wcet_ns;
   return sum > PREM_MAX_NS ? PREM_MAX_NS + 1 : (int64_t)sum;
 }
 
@@ -146,26 +137,26 @@ static int64_t tiles_on(const prem_task *task, int32_t position) {
   return ((int64_t)task->tile_count - 1 - position) / task->block_count + 1;
 }
 
-static wide floor_div(wide a, wide b) {
-  wide q = a / b;
+static prem_wide floor_div(prem_wide a, prem_wide b) {
+  prem_wide q = a / b;
   return q * b > a ? q - 1 : q;
 }
 
-static int64_t clamp(wide value, int64_t end) {
+static int64_t clamp(prem_wide value, int64_t end) {
   return value < 0 ? 0 : value > end ? end : (int64_t)value;
 }
 
 /* The repeats r with 0 <= tile + r * step < tile_count. */
-static span repeats_inside(wide tile, int64_t step, int64_t repeat, int64_t tile_count) {
+static span repeats_inside(prem_wide tile, int64_t step, int64_t repeat, int64_t tile_count) {
   if (step == 0)
     return (span){0, tile >= 0 && tile < tile_count ? repeat : 0};
-  wide first, last;
+  prem_wide first, last;
   if (step > 0) {
     first = -floor_div(tile, step);
     last = floor_div(tile_count - 1 - tile, step);
   } else {
-    first = -floor_div(tile_count - 1 - tile, -(wide)step);
-    last = floor_div(tile, -(wide)step);
+    first = -floor_div(tile_count - 1 - tile, -(prem_wide)step);
+    last = floor_div(tile, -(prem_wide)step);
   }
   span inside = {clamp(first, repeat), clamp(last + 1, repeat)};
   if (inside.end < inside.first)
@@ -174,15 +165,16 @@ static span repeats_inside(wide tile, int64_t step, int64_t repeat, int64_t tile
 }
 
 static span head_repeats(const prem_schedule *schedule, const prem_affine *run, int64_t j) {
-  return repeats_inside((wide)run->tile + (wide)j * run->tile_per_block, run->tile_per_repeat,
-                        run->repeat, schedule->tasks[run->task].tile_count);
+  return repeats_inside((prem_wide)run->tile + (prem_wide)j * run->tile_per_block,
+                        run->tile_per_repeat, run->repeat, schedule->tasks[run->task].tile_count);
 }
 
 static span join_repeats(const prem_schedule *schedule, const prem_affine *run, int64_t j) {
   if (run->join_task < 0)
     return (span){0, 0};
-  return repeats_inside((wide)run->join_tile + (wide)j * run->tile_per_block, run->tile_per_repeat,
-                        run->repeat, schedule->tasks[run->join_task].tile_count);
+  return repeats_inside((prem_wide)run->join_tile + (prem_wide)j * run->tile_per_block,
+                        run->tile_per_repeat, run->repeat,
+                        schedule->tasks[run->join_task].tile_count);
 }
 
 /* Are all starts of block j in repeats [first, end), and what follows them, times? An affine
@@ -193,15 +185,15 @@ static bool starts_in_range(const prem_affine *run, int64_t j, span repeats, int
   for (int corner = 0; corner < 4; ++corner) {
     int64_t r = corner & 1 ? repeats.end - 1 : repeats.first;
     int64_t q = corner & 2 ? run->jobs - 1 : 0;
-    wide start = (wide)run->start_ns + (wide)j * run->block_step_ns + (wide)r * run->step_ns +
-                 (wide)q * run->job_step_ns;
+    prem_wide start = (prem_wide)run->start_ns + (prem_wide)j * run->block_step_ns +
+                      (prem_wide)r * run->step_ns + (prem_wide)q * run->job_step_ns;
     if (start < -PREM_MAX_NS || start + length_ns > PREM_MAX_NS)
       return false;
   }
   return true;
 }
 
-static prem_status count_run(const expansion *e, const prem_affine *run, wide *slots) {
+static prem_status count_run(const expansion *e, const prem_affine *run, prem_wide *slots) {
   const prem_schedule *schedule = e->schedule;
   const prem_task *task = &schedule->tasks[run->task];
   const char *key = "plan.runs";
@@ -215,8 +207,8 @@ static prem_status count_run(const expansion *e, const prem_affine *run, wide *s
     return PREM_ERR_INVALID;
   }
   chain_shape shape;
-  wide last_job = (wide)run->job + run->jobs - 1;
-  wide last_join = run->join_task < 0 ? 0 : (wide)run->join_job + run->jobs - 1;
+  prem_wide last_job = (prem_wide)run->job + run->jobs - 1;
+  prem_wide last_join = run->join_task < 0 ? 0 : (prem_wide)run->join_job + run->jobs - 1;
   if (!chain_shape_of(task, run->phase, run->chain, &shape) || run->job < INT32_MIN ||
       last_job > INT32_MAX || (run->join_task >= 0 && run->join_job < INT32_MIN) ||
       last_join > INT32_MAX)
@@ -224,23 +216,23 @@ static prem_status count_run(const expansion *e, const prem_affine *run, wide *s
   int64_t head_ns = shape.total_ns, pair_ns = 0;
   if (run->join_task >= 0) {
     pair_ns = joined_length(schedule, run);
-    wide longest = (wide)head_ns + pair_ns;
+    prem_wide longest = (prem_wide)head_ns + pair_ns;
     if (longest > PREM_MAX_NS)
       return refuse_overflow(e, run->place, key);
     head_ns = (int64_t)longest;
   }
-  wide of_a_job = 0;
+  prem_wide of_a_job = 0;
   for (int64_t j = 0; j < run->count; ++j) {
     span head = head_repeats(schedule, run, j), join = join_repeats(schedule, run, j);
     if (!starts_in_range(run, j, head, head_ns) || !starts_in_range(run, j, join, pair_ns))
       return refuse_overflow(e, run->place, key);
-    of_a_job += (wide)(head.end - head.first) * shape.count + (join.end - join.first);
+    of_a_job += (prem_wide)(head.end - head.first) * shape.count + (join.end - join.first);
   }
   *slots += of_a_job * run->jobs;
   return PREM_OK;
 }
 
-static prem_status count_starts(const expansion *e, const prem_starts *entry, wide *slots) {
+static prem_status count_starts(const expansion *e, const prem_starts *entry, prem_wide *slots) {
   const prem_task *task = &e->schedule->tasks[entry->task];
   const char *key = "plan.starts";
   prem_place place = place_of(e->plan, entry->place);
@@ -274,15 +266,15 @@ static int64_t warmup_tiles_on(const prem_plan *plan, const prem_task *task, int
   return tiles < warmup ? tiles : warmup;
 }
 
-static wide count_warmup(const expansion *e) {
-  wide slots = 0;
+static prem_wide count_warmup(const expansion *e) {
+  prem_wide slots = 0;
   for (int32_t t = 0; t < e->schedule->task_count; ++t) {
     const prem_task *task = &e->schedule->tasks[t];
     int phases = 0;
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
       phases += task->phase[p].exists;
     for (int32_t position = 0; position < task->block_count; ++position)
-      slots += (wide)warmup_tiles_on(e->plan, task, position) * phases;
+      slots += (prem_wide)warmup_tiles_on(e->plan, task, position) * phases;
   }
   return slots;
 }
@@ -478,7 +470,7 @@ prem_status prem_plan_expand(const prem_schedule *schedule, const prem_plan *pla
   if (!references_exist(schedule, plan))
     return PREM_ERR_ARGUMENT;
   expansion e = {.schedule = schedule, .plan = plan, .diag = diag};
-  wide total = count_warmup(&e);
+  prem_wide total = count_warmup(&e);
   prem_status status = PREM_OK;
   for (int32_t i = 0; i < plan->affine_count; ++i) {
     prem_status one = count_run(&e, &plan->affine[i], &total);

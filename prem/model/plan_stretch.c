@@ -3,39 +3,28 @@
 
 #include <stdlib.h>
 
-__extension__ typedef __int128 wide;
-
-static int64_t common_divisor(int64_t a, int64_t b) {
-  a = a < 0 ? -a : a;
-  b = b < 0 ? -b : b;
-  while (b != 0) {
-    const int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
+#include "prem/base/numbers.h"
 
 int64_t prem_plan_offset_ns(const prem_plan *plan) {
   int64_t offset_ns = 0;
   for (int32_t i = 0; i < plan->affine_count; ++i) {
     const prem_affine *run = &plan->affine[i];
-    offset_ns = common_divisor(offset_ns, run->start_ns - plan->warmup_ns);
+    offset_ns = prem_common_divisor(offset_ns, run->start_ns - plan->warmup_ns);
     if (run->count > 1)
-      offset_ns = common_divisor(offset_ns, run->block_step_ns);
+      offset_ns = prem_common_divisor(offset_ns, run->block_step_ns);
     if (run->repeat > 1)
-      offset_ns = common_divisor(offset_ns, run->step_ns);
+      offset_ns = prem_common_divisor(offset_ns, run->step_ns);
   }
   for (int32_t i = 0; i < plan->starts_count; ++i)
     for (int64_t k = 0; k < plan->starts[i].count; ++k)
       if (plan->starts[i].start_ns[k] >= 0)
-        offset_ns = common_divisor(offset_ns, plan->starts[i].start_ns[k] - plan->warmup_ns);
+        offset_ns = prem_common_divisor(offset_ns, plan->starts[i].start_ns[k] - plan->warmup_ns);
   return offset_ns;
 }
 
 /* Counted from `origin_ns` all are multiples of `from_ns`. False: beyond what a time may be. */
 static bool stretch_from(int64_t *ns, int64_t origin_ns, int64_t from_ns, int64_t to_ns) {
-  const wide stretched = origin_ns + (wide)((*ns - origin_ns) / from_ns) * to_ns;
+  const prem_wide stretched = origin_ns + (prem_wide)((*ns - origin_ns) / from_ns) * to_ns;
   if (stretched > PREM_MAX_NS || stretched < -PREM_MAX_NS)
     return false;
   *ns = (int64_t)stretched;
@@ -81,7 +70,7 @@ static prem_status find_length(const prem_schedule *schedule, prem_plan *plan, p
     if (!(slots[i].flags & PREM_SLOT_WARMUP) && slots[i].start_ns + slots[i].length_ns > last_ns)
       last_ns = slots[i].start_ns + slots[i].length_ns;
   free(slots);
-  plan->hyperperiod_ns = (last_ns + grid_ns - 1) / grid_ns * grid_ns;
+  plan->hyperperiod_ns = prem_round_up(last_ns, grid_ns);
   return status;
 }
 

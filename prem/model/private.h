@@ -30,9 +30,6 @@ prem_status prem_schedule_index(prem_schedule *schedule);
  */
 bool prem_schedule_fits(const prem_schedule *schedule, prem_diag *diag);
 
-/** Grow an array to `count` + 1 elements, doubling its room; NULL when out of memory. */
-void *prem_grow(void *array, size_t count, size_t element_bytes);
-
 void prem_chains_free(prem_measure *measure);
 /** Does each task of a chain have its data from the one before it (E026)? Of a bound schedule. */
 bool prem_judge_chains(const prem_schedule *schedule, prem_diag *diag);

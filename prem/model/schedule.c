@@ -6,13 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *prem_grow(void *array, size_t count, size_t element_bytes) {
-  bool is_full = (count & (count - 1)) == 0; /* room is always a power of two */
-  if (!is_full)
-    return array;
-  size_t room = count ? 2 * count : 1;
-  return reallocarray(array, room, element_bytes);
-}
+#include "prem/base/list.h"
+#include "prem/base/numbers.h"
 
 prem_schedule *prem_schedule_new(void) {
   prem_schedule *schedule = calloc(1, sizeof *schedule);
@@ -183,17 +178,15 @@ bool prem_task_profiled(const prem_task *task) {
   return true;
 }
 
-__extension__ typedef __int128 wide;
-
 bool prem_schedule_fits(const prem_schedule *schedule, prem_diag *diag) {
   const prem_task *largest = NULL;
-  wide phases = 0, most = 0;
+  prem_wide phases = 0, most = 0;
   for (int32_t i = 0; i < schedule->task_count; ++i) {
     const prem_task *task = &schedule->tasks[i];
     int kinds = 0;
     for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
       kinds += task->phase[phase].exists;
-    wide own = (wide)prem_task_jobs(schedule, task) * task->tile_count * kinds;
+    prem_wide own = (prem_wide)prem_task_jobs(schedule, task) * task->tile_count * kinds;
     phases += own;
     if (own > most) {
       most = own;

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "prem/base/numbers.h"
+
 /* Dimensions of one tile need no index, so that even four dimensions fit a tile index of three. */
 static prem_status index_dimension(prem_bind *bind, int32_t *index, int64_t tiles) {
   if (*index < 0)
@@ -36,7 +38,7 @@ prem_status prem_bind_tile(prem_bind *bind, int32_t rank, const int64_t shape[4]
     if (asked < 1)
       return prem_bind_refuse(bind, "tile", "%d is no size; 1 is the least", (int)asked);
     const int32_t size = asked < shape[d] ? asked : (int32_t)shape[d];
-    const int64_t tiles = (shape[d] + size - 1) / size;
+    const int64_t tiles = prem_div_ceil(shape[d], size);
     window->extent[d] = size;
     if (tiles == 1)
       continue;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "prem/base/list.h"
 #include "report/findings/parts.h"
 #include "ttprem/text.h"
 
@@ -33,21 +34,11 @@ static char *keep_optional(prem_findings *findings, const char *text) {
   return text ? keep(findings, text) : NULL;
 }
 
-/** Room for one element more behind `count`; false if there is none. */
-static bool make_room(prem_findings *findings, void *list, int64_t count, int64_t *room,
-                      size_t element_bytes) {
-  if (count < *room)
-    return true;
-  int64_t wanted = *room ? 2 * *room : 8;
-  void **elements = list;
-  void *grown = realloc(*elements, (size_t)wanted * element_bytes);
-  if (!grown) {
-    findings->out_of_memory = true;
-    return false;
-  }
-  *elements = grown;
-  *room = wanted;
-  return true;
+/** The array with room for one element more behind `count`; NULL if there is none. */
+static void *grow(prem_findings *findings, void *array, int64_t count, size_t element_bytes) {
+  void *grown = prem_grow(array, (size_t)count, element_bytes);
+  findings->out_of_memory |= !grown;
+  return grown;
 }
 
 static void PREM_PRINTF(2, 3) note_mistake(prem_findings *findings, const char *format, ...) {
@@ -135,9 +126,10 @@ void prem_findings_verdict(prem_findings *findings, const char *format, ...) {
 }
 
 void prem_findings_note(prem_findings *findings, const char *format, ...) {
-  if (!make_room(findings, &findings->notes, findings->note_count, &findings->note_room,
-                 sizeof *findings->notes))
+  char **grown = grow(findings, findings->notes, findings->note_count, sizeof *grown);
+  if (!grown)
     return;
+  findings->notes = grown;
   va_list arguments;
   va_start(arguments, format);
   char *note = format_text(findings, format, arguments);
@@ -176,8 +168,11 @@ prem_table *prem_findings_table(prem_findings *findings, const char *name, const
   if (prem_find_table(findings, name))
     note_mistake(findings, "two tables are named '%s'", name);
   prem_table *table = calloc(1, sizeof *table);
-  if (!table || !make_room(findings, &findings->tables, findings->table_count,
-                           &findings->table_room, sizeof(prem_table *))) {
+  prem_table **grown =
+      grow(findings, findings->tables, findings->table_count, sizeof(prem_table *));
+  if (grown)
+    findings->tables = grown;
+  if (!table || !grown) {
     findings->out_of_memory = true;
     free(table);
     return NULL;
@@ -197,18 +192,21 @@ void prem_table_column(prem_table *table, const char *name, const char *unit) {
   if (prem_find_column(table, name) >= 0 || table->value_count > 0)
     note_mistake(findings, "column '%s' of table '%s' is there already, or comes behind a cell",
                  name, table->name ? table->name : "");
-  if (make_room(findings, &table->columns, table->column_count, &table->column_room,
-                sizeof *table->columns))
-    table->columns[table->column_count++] =
-        (prem_column){keep(findings, name), keep(findings, unit)};
+  prem_column *grown = grow(findings, table->columns, table->column_count, sizeof *grown);
+  if (!grown)
+    return;
+  table->columns = grown;
+  table->columns[table->column_count++] = (prem_column){keep(findings, name), keep(findings, unit)};
 }
 
 static void add_value(prem_table *table, prem_value value) {
-  if (make_room(table->findings, &table->values, table->value_count, &table->value_room,
-                sizeof *table->values))
-    table->values[table->value_count++] = value;
-  else
+  prem_value *grown = grow(table->findings, table->values, table->value_count, sizeof *grown);
+  if (!grown) {
     free(value.text);
+    return;
+  }
+  table->values = grown;
+  table->values[table->value_count++] = value;
 }
 
 void prem_table_add_text(prem_table *table, const char *text) {
@@ -227,9 +225,10 @@ void prem_table_add_real(prem_table *table, double value) {
 }
 
 void prem_findings_chart(prem_findings *findings, const prem_chart *chart) {
-  if (!make_room(findings, &findings->charts, findings->chart_count, &findings->chart_room,
-                 sizeof *findings->charts))
+  prem_chart *grown = grow(findings, findings->charts, findings->chart_count, sizeof *grown);
+  if (!grown)
     return;
+  findings->charts = grown;
   findings->charts[findings->chart_count++] =
       (prem_chart){.kind = chart->kind,
                    .title = keep(findings, chart->title),

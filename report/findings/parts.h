@@ -22,19 +22,19 @@ struct prem_table {
   prem_findings *findings;
   char *name, *title, *source; /* source NULL: measured here */
   prem_column *columns;
-  int64_t column_count, column_room;
+  int64_t column_count;
   prem_value *values; /* row by row */
-  int64_t value_count, value_room;
+  int64_t value_count;
 };
 
 struct prem_findings {
   char *name, *title, *question, *verdict;
   char **notes;
-  int64_t note_count, note_room;
+  int64_t note_count;
   prem_table **tables;
-  int64_t table_count, table_room;
+  int64_t table_count;
   prem_chart *charts; /* their strings are the findings' own */
-  int64_t chart_count, chart_room;
+  int64_t chart_count;
   int64_t began_unix_s;
   uint64_t seed;
   bool seeded, incomplete, output_checked, output_wrong, promised, broken;

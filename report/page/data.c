@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
 #include "report/json_pieces.h"
 #include "report/traces/csv_reader.h"
 #include "report/traces/gzip_file.h"
@@ -50,18 +51,14 @@ static void leave_out(const char *path, const char *what, const prem_diag *found
 
 typedef struct series {
   int64_t *values;
-  int64_t count, capacity;
+  int64_t count;
 } series;
 
 static bool append(series *to, int64_t value) {
-  if (to->count == to->capacity) {
-    int64_t capacity = to->capacity ? 2 * to->capacity : 256;
-    int64_t *values = realloc(to->values, (size_t)capacity * sizeof *values);
-    if (!values)
-      return false;
-    to->values = values;
-    to->capacity = capacity;
-  }
+  int64_t *values = prem_grow(to->values, (size_t)to->count, sizeof *values);
+  if (!values)
+    return false;
+  to->values = values;
   to->values[to->count++] = value;
   return true;
 }

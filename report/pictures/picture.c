@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "measure/slot_order.h"
+#include "prem/base/numbers.h"
 #include "report/pictures/drawing.h"
 #include "ttprem/measure.h"
 
@@ -31,10 +32,6 @@ typedef struct excerpt {
   prem_slot *slots;         /* planned, of these blocks, by task, job, tile and phase */
   int64_t slot_count;
 } excerpt;
-
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
 
 static bool has_records(const prem_row *row) {
   return row->example && row->example->record_count > 0;
@@ -136,7 +133,7 @@ static int64_t end_of_first_tiles(const excerpt *shown, const prem_schedule *sch
   for (int64_t i = 0; i < count; ++i) {
     int32_t lane = lane_of(shown, slots[i].block);
     if (tiles[lane] < SHOWN_TILES)
-      latest_ns = larger(latest_ns, slot_end_ns(&slots[i]));
+      latest_ns = prem_max_i64(latest_ns, slot_end_ns(&slots[i]));
     tiles[lane] += slots[i].phase == last_phase(&schedule->tasks[slots[i].task]);
   }
   return latest_ns;
@@ -145,7 +142,7 @@ static int64_t end_of_first_tiles(const excerpt *shown, const prem_schedule *sch
 static int64_t plan_end_ns(const prem_slot *slots, int64_t count) {
   int64_t latest_ns = 0;
   for (int64_t i = 0; i < count; ++i)
-    latest_ns = larger(latest_ns, slot_end_ns(&slots[i]));
+    latest_ns = prem_max_i64(latest_ns, slot_end_ns(&slots[i]));
   return latest_ns;
 }
 
@@ -167,10 +164,11 @@ static void choose_window(excerpt *shown, const prem_schedule *schedule, const p
 /** An excerpt as long, that the latest release, not far from its beginning, fits into. */
 static void move_window(excerpt *shown, const prem_trace_record *latest, int64_t base_ns) {
   const int64_t due_ns = latest->release_ns - base_ns, start_ns = latest->start_ns - base_ns;
-  const int64_t span_ns = larger(shown->end_ns - shown->begin_ns, (start_ns - due_ns) * 3 / 2);
+  const int64_t span_ns =
+      prem_max_i64(shown->end_ns - shown->begin_ns, (start_ns - due_ns) * 3 / 2);
   if (due_ns >= shown->begin_ns && start_ns <= shown->end_ns)
     return;
-  shown->begin_ns = larger(due_ns - span_ns / 6, 0);
+  shown->begin_ns = prem_max_i64(due_ns - span_ns / 6, 0);
   shown->end_ns = shown->begin_ns + span_ns;
 }
 
@@ -319,7 +317,7 @@ static void describe_run(const prem_row *row, char *out, size_t bytes) {
   const char *noun = row->scenario == PREM_RESIDENT ? "hyperperiod" : "run";
   int64_t last = run.run;
   for (int64_t i = 0; i < run.trace->record_count; ++i)
-    last = larger(last, run.run + records[i].hyperperiod - records[0].hyperperiod);
+    last = prem_max_i64(last, run.run + records[i].hyperperiod - records[0].hyperperiod);
   const bool is_worst = row->worst.trace && row->worst.run >= run.run && row->worst.run <= last;
   const char *which = run.run != row->example_run ? "the worst"
                       : is_worst                  ? "the first and worst"
@@ -418,9 +416,9 @@ static void widen(scales *common, const prem_row *row, int64_t base_ns) {
   const prem_trace *trace = trace_of(row);
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
-    common->length_ns = larger(common->length_ns, record->end_ns - base_ns);
+    common->length_ns = prem_max_i64(common->length_ns, record->end_ns - base_ns);
     if (row->releases == 0 && has_number(row, record))
-      common->duration_ns = larger(common->duration_ns, number_of(row, record));
+      common->duration_ns = prem_max_i64(common->duration_ns, number_of(row, record));
   }
 }
 
@@ -451,8 +449,8 @@ static void collect_history(const prem_row *row, int64_t base_ns, const scales *
     int bin = (int)((double)(record->start_ns - base_ns) / bin_width_ns(common));
     int64_t *worst_ns = &out->worst_ns[record->phase][bin < 0 ? 0 : bin < BINS ? bin : BINS - 1];
     int64_t ns = number_of(row, record);
-    *worst_ns = larger(*worst_ns, ns);
-    out->largest_ns = larger(out->largest_ns, ns);
+    *worst_ns = prem_max_i64(*worst_ns, ns);
+    out->largest_ns = prem_max_i64(out->largest_ns, ns);
   }
 }
 
@@ -467,11 +465,12 @@ typedef struct value_axis {
 static value_axis value_axis_of(const prem_result *result, const prem_row *row,
                                 const scales *common, const history *past) {
   bool lateness = row->releases > 0;
-  int64_t largest_ns = lateness ? larger(past->largest_ns, result->late_ns) : common->duration_ns;
+  int64_t largest_ns =
+      lateness ? prem_max_i64(past->largest_ns, result->late_ns) : common->duration_ns;
   value_axis axis = {.size = prem_axis_for(largest_ns)};
   axis.logarithmic = lateness && past->largest_ns > 20 * result->late_ns;
   axis.least = axis.logarithmic ? 1 / axis.size.ns : 0;
-  axis.top = (double)larger(largest_ns, 1) / axis.size.ns * (axis.logarithmic ? 2 : 1.25);
+  axis.top = (double)prem_max_i64(largest_ns, 1) / axis.size.ns * (axis.logarithmic ? 2 : 1.25);
   return axis;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "measure/use.h"
+#include "prem/base/numbers.h"
 #include "report/pictures/drawing.h"
 #include "ttprem/measure.h"
 
@@ -71,14 +72,6 @@ typedef struct layout {
   int lane, lanes, height;
 } layout;
 
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
-static int64_t smaller(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
 static int64_t slot_end_ns(const prem_slot *slot) {
   return slot->start_ns + slot->length_ns;
 }
@@ -98,14 +91,14 @@ static int by_size(const void *a, const void *b) {
 }
 
 static bool find_common_length(excerpt *shown) {
-  int64_t count = smaller(shown->slot_count, MOST_SLOTS);
+  int64_t count = prem_min_i64(shown->slot_count, MOST_SLOTS);
   int64_t *lengths = malloc((size_t)(count + 1) * sizeof *lengths);
   if (!lengths)
     return false;
   for (int64_t i = 0; i < count; ++i)
     lengths[i] = shown->slots[i].length_ns;
   qsort(lengths, (size_t)count, sizeof *lengths, by_size);
-  shown->common_ns = larger(lengths[count / 2], 1);
+  shown->common_ns = prem_max_i64(lengths[count / 2], 1);
   free(lengths);
   return true;
 }
@@ -114,16 +107,17 @@ static bool find_common_length(excerpt *shown) {
 static void choose_window(excerpt *shown) {
   const prem_slot *slots = shown->slots;
   int64_t count = shown->slot_count, begin_ns = slots[0].start_ns;
-  int64_t few = smaller(count, (int64_t)PHASES_A_LANE * shown->lane_count) - 1;
-  int64_t end_ns = larger(begin_ns + PHASES_ACROSS * shown->common_ns, slot_end_ns(&slots[few]));
+  int64_t few = prem_min_i64(count, (int64_t)PHASES_A_LANE * shown->lane_count) - 1;
+  int64_t end_ns =
+      prem_max_i64(begin_ns + PHASES_ACROSS * shown->common_ns, slot_end_ns(&slots[few]));
   if (count > MOST_SLOTS)
-    end_ns = smaller(end_ns, slots[MOST_SLOTS].start_ns);
+    end_ns = prem_min_i64(end_ns, slots[MOST_SLOTS].start_ns);
   bool fits = (shown->length_ns - begin_ns) / DENSER < end_ns - begin_ns;
   if (end_ns > shown->length_ns || (fits && count <= MOST_SLOTS))
     end_ns = shown->length_ns;
   bool from_0 = end_ns == shown->length_ns || begin_ns < (end_ns - begin_ns) / 3;
   shown->begin_ns = from_0 ? 0 : begin_ns;
-  shown->end_ns = larger(end_ns, shown->begin_ns + 1);
+  shown->end_ns = prem_max_i64(end_ns, shown->begin_ns + 1);
   while (shown->slot_count > 0 && slots[shown->slot_count - 1].start_ns >= shown->end_ns)
     --shown->slot_count;
 }
@@ -148,7 +142,8 @@ static int64_t longest_job_ns(const prem_schedule *schedule) {
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
     if (task->period_ns > 0)
-      longest_ns = larger(longest_ns, task->deadline_ns > 0 ? task->deadline_ns : task->period_ns);
+      longest_ns =
+          prem_max_i64(longest_ns, task->deadline_ns > 0 ? task->deadline_ns : task->period_ns);
   }
   return longest_ns;
 }
@@ -164,8 +159,8 @@ static int64_t busiest_release_ns(const excerpt *shown, const prem_schedule *sch
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
     const int64_t jobs = task->period_ns > 0 ? prem_task_jobs(schedule, task) : 0;
-    for (int64_t j = 0; j < smaller(jobs, MOST_CANDIDATES); ++j) {
-      const int64_t from_ns = smaller(job_release_ns(task, j), shown->length_ns - span_ns);
+    for (int64_t j = 0; j < prem_min_i64(jobs, MOST_CANDIDATES); ++j) {
+      const int64_t from_ns = prem_min_i64(job_release_ns(task, j), shown->length_ns - span_ns);
       const int64_t inside =
           first_slot_from(shown, from_ns + span_ns) - first_slot_from(shown, from_ns);
       if (inside < most || (inside == most && from_ns >= best_ns))
@@ -185,13 +180,14 @@ static void choose_periodic_window(excerpt *shown, const prem_schedule *schedule
   shown->end_ns = shown->length_ns;
   if (shown->length_ns > readable_ns) {
     const int64_t job_ns = longest_job_ns(schedule);
-    const int64_t span_ns = smaller(smaller(job_ns + job_ns / 20, readable_ns), shown->length_ns);
+    const int64_t span_ns =
+        prem_min_i64(prem_min_i64(job_ns + job_ns / 20, readable_ns), shown->length_ns);
     shown->begin_ns = busiest_release_ns(shown, schedule, span_ns);
     shown->end_ns = shown->begin_ns + span_ns;
   }
   const int64_t from = first_slot_from(shown, shown->begin_ns);
   if (first_slot_from(shown, shown->end_ns) - from > MOST_SLOTS)
-    shown->end_ns = larger(shown->slots[from + MOST_SLOTS].start_ns, shown->begin_ns + 1);
+    shown->end_ns = prem_max_i64(shown->slots[from + MOST_SLOTS].start_ns, shown->begin_ns + 1);
   int64_t kept = 0;
   for (int64_t i = 0; i < shown->slot_count; ++i)
     if (shown->slots[i].start_ns < shown->end_ns && slot_end_ns(&shown->slots[i]) > shown->begin_ns)
@@ -265,7 +261,7 @@ static void keep_planned(excerpt *shown, const prem_slot *slots, int64_t count) 
   for (int64_t i = 0; i < count; ++i) {
     if (slots[i].flags & PREM_SLOT_WARMUP)
       continue;
-    shown->length_ns = larger(shown->length_ns, slot_end_ns(&slots[i]));
+    shown->length_ns = prem_max_i64(shown->length_ns, slot_end_ns(&slots[i]));
     shown->slots[shown->slot_count++] = slots[i];
   }
   shown->planned = shown->slot_count;
@@ -348,7 +344,7 @@ static prem_status choose_excerpt(excerpt *shown, const prem_schedule *schedule,
     shown->length_ns = schedule->plan->hyperperiod_ns;
   qsort(shown->slots, (size_t)shown->slot_count, sizeof *shown->slots, by_start);
   if (shown->slot_count == 0) {
-    shown->end_ns = larger(shown->length_ns, 1);
+    shown->end_ns = prem_max_i64(shown->length_ns, 1);
     return PREM_OK;
   }
   if (!find_common_length(shown))
@@ -553,12 +549,12 @@ static use_summary summarise(const excerpt *shown, const prem_use_step *steps, i
   use_summary found = {0};
   double used_ns = 0;
   for (int64_t i = 0; i < count; ++i) {
-    int64_t from_ns = larger(steps[i].at_ns, shown->begin_ns);
-    int64_t to_ns = i + 1 < count ? smaller(steps[i + 1].at_ns, shown->end_ns) : shown->end_ns;
+    int64_t from_ns = prem_max_i64(steps[i].at_ns, shown->begin_ns);
+    int64_t to_ns = i + 1 < count ? prem_min_i64(steps[i + 1].at_ns, shown->end_ns) : shown->end_ns;
     if (to_ns <= from_ns)
       continue;
     ++found.steps;
-    found.most = larger(found.most, steps[i].used);
+    found.most = prem_max_i64(found.most, steps[i].used);
     used_ns += (double)steps[i].used * (double)(to_ns - from_ns);
   }
   found.mean = used_ns / (double)(shown->end_ns - shown->begin_ns);
@@ -601,7 +597,7 @@ static prem_status draw_use(FILE *script, const excerpt *shown, const prem_sched
   if (status != PREM_OK)
     return status;
   use_summary found = summarise(shown, steps, step_count);
-  int64_t top = larger(larger(found.most, resource->capacity), 1);
+  int64_t top = prem_max_i64(prem_max_i64(found.most, resource->capacity), 1);
   write_steps(script, shown, steps, step_count, axis);
   free(steps);
   write_use_title(script, resource, found);

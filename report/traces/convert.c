@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/numbers.h"
 #include "report/traces/chrome_trace.h"
 #include "report/traces/csv_quote.h"
 #include "report/traces/csv_reader.h"
@@ -276,10 +277,6 @@ static uint64_t event_name(converter *work, const line_record *record, int which
 
 /* ---- Perfetto and Chrome: tracks ------------------------------------------------------------- */
 
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 static int kind_of(const line_record *record) {
   return record->phase == PREM_COMPUTE;
 }
@@ -354,7 +351,7 @@ static void write_instant(converter *work, const line_record *record, uint64_t t
 static void write_release(converter *work, const line_record *record, uint64_t track) {
   int64_t lateness_ns = record->start_ns - record->release_ns;
   bool late = lateness_ns > work->options->late_ns;
-  int64_t ready_ns = larger(record->ready_ns, record->release_ns);
+  int64_t ready_ns = prem_max_i64(record->ready_ns, record->release_ns);
   const prem_perfetto_note notes[] = {{NOTE_TILE, record->tile},
                                       {NOTE_LATENESS, lateness_ns},
                                       {NOTE_WAITED, ready_ns - record->release_ns},
@@ -394,7 +391,7 @@ static bool write_slice(converter *work, const line_record *record) {
     return prem_csv_refuse(&work->csv, "more than %d phases of block %d at once", LANES,
                            record->block);
   }
-  work->latest_ns = larger(work->latest_ns, end_ns);
+  work->latest_ns = prem_max_i64(work->latest_ns, end_ns);
   if (record->release_ns != PREM_NO_RELEASE)
     write_release(work, record, track);
   if (work->options->format == PREM_TRACE_CHROME) {
@@ -428,7 +425,7 @@ static bool note_overlap(converter *work, const line_record *record, int64_t lau
   tracks->launch = launch;
   tracks->apart |=
       record->start_ns < tracks->last_end_ns[!kind] && record->end_ns > record->start_ns;
-  tracks->last_end_ns[kind] = larger(tracks->last_end_ns[kind], record->end_ns);
+  tracks->last_end_ns[kind] = prem_max_i64(tracks->last_end_ns[kind], record->end_ns);
   return true;
 }
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELLS_ALIGNMENT_BYTES = 128 }; /* two cache lines: the prefetcher fetches them in pairs */
+#include "prem/base/numbers.h"
 
-__extension__ typedef __int128 wide;
+enum { CELLS_ALIGNMENT_BYTES = 128 }; /* two cache lines: the prefetcher fetches them in pairs */
 
 static size_t cells_stride_bytes(int32_t task_count) {
   size_t bytes = (size_t)task_count * PREM_PHASE_COUNT * sizeof(prem_cell);
@@ -26,7 +26,7 @@ static int64_t records_of(const prem_block_program *block) {
 static int64_t room_begin(const prem_program *program, const prem_trace *trace, int64_t before) {
   if (program->record_count == 0)
     return 0;
-  return (int64_t)((wide)trace->record_capacity * before / program->record_count);
+  return (int64_t)((prem_wide)trace->record_capacity * before / program->record_count);
 }
 
 prem_status prem_recorders_new(const prem_program *program, const prem_run_request *request,

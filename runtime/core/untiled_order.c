@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "prem/base/numbers.h"
+
 /* How far ordering has come with a task. */
 typedef struct task_progress {
   int32_t next;        /* its first job that is not in the order yet */
@@ -19,10 +21,6 @@ typedef struct ordering {
   int64_t pred_count;
 } ordering;
 
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 /* When the next job of a task can begin; INT64_MAX while it follows one that is not in the order.
  */
 static int64_t earliest_of_next(const ordering *at, int32_t t) {
@@ -30,8 +28,8 @@ static int64_t earliest_of_next(const ordering *at, int32_t t) {
   const task_progress *progress = &at->tasks[t];
   if (progress->next == task->jobs)
     return INT64_MAX;
-  int64_t earliest_ns = larger(prem_job_release_ns(at->program, t, 0, progress->next),
-                               progress->next > 0 ? progress->earliest_ns : 0);
+  int64_t earliest_ns = prem_max_i64(prem_job_release_ns(at->program, t, 0, progress->next),
+                                     progress->next > 0 ? progress->earliest_ns : 0);
   for (int32_t a = 0; a < task->after_count; ++a) {
     const prem_after_program *after = &task->after[a];
     const task_progress *pred = &at->tasks[after->task];
@@ -39,7 +37,8 @@ static int64_t earliest_of_next(const ordering *at, int32_t t) {
     if (awaited > pred->next)
       return INT64_MAX;
     if (awaited > 0)
-      earliest_ns = larger(earliest_ns, at->earliest_ns[at->numbers[pred->first + awaited - 1]]);
+      earliest_ns =
+          prem_max_i64(earliest_ns, at->earliest_ns[at->numbers[pred->first + awaited - 1]]);
   }
   return earliest_ns;
 }

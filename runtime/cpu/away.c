@@ -13,7 +13,7 @@ enum {
  * as old as the last tick. */
 static prem_cpu_look look_now(void) {
   struct timespec used = {0};
-  const int64_t now = prem_cpu_clock_ns();
+  const int64_t now = prem_host_clock_ns();
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
   return (prem_cpu_look){now, (int64_t)used.tv_sec * 1000000000 + used.tv_nsec};
 }

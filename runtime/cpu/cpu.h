@@ -39,6 +39,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "prem/base/clock.h"
 #include "runtime/core/backend.h"
 #include "runtime/core/recorder.h"
 
@@ -63,12 +64,6 @@ void prem_cpu_cores_find(prem_cpu_cores *out);
 void prem_cpu_cores_free(prem_cpu_cores *cores);
 /** Pin the calling thread to a core, round-robin by `index`; left where it is if refused. */
 void prem_cpu_cores_pin(const prem_cpu_cores *cores, int32_t index);
-
-static inline int64_t prem_cpu_clock_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* ---- tokens --------------------------------------------------------------------------------- */
 
@@ -214,7 +209,7 @@ prem_status prem_cpu_watch(prem_cpu *cpu, prem_diag *diag);
 /* ---- waiting (wait.c) ------------------------------------------------------------------------ */
 
 static inline int64_t prem_cpu_now_ns(const prem_cpu_block *block) {
-  return prem_cpu_clock_ns() - block->origin_ns;
+  return prem_host_clock_ns() - block->origin_ns;
 }
 
 static inline bool prem_cpu_is_aborted(const prem_cpu *cpu) {

@@ -8,18 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "prem/base/numbers.h"
+
 /* ---- clock ---------------------------------------------------------------------------------- */
 
 enum { CLOCK_READINGS = 2048, CLOCK_PATIENCE_NS = 10000000 };
-
-static int64_t greatest_common_divisor(int64_t a, int64_t b) {
-  while (b != 0) {
-    const int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
 
 /*
  * A clock that is seen standing still steps more coarsely than a reading takes: its step is the
@@ -29,16 +22,16 @@ static int64_t greatest_common_divisor(int64_t a, int64_t b) {
 static void measure_clock(int64_t *step_ns, int64_t *read_ns) {
   int64_t smallest = INT64_MAX, common = 0;
   bool stood_still = false;
-  const int64_t first = prem_cpu_clock_ns();
+  const int64_t first = prem_host_clock_ns();
   int64_t before = first, readings = 0;
   do {
-    const int64_t now = prem_cpu_clock_ns();
+    const int64_t now = prem_host_clock_ns();
     const int64_t difference = now - before;
     if (difference == 0)
       stood_still = true;
     else if (difference < smallest)
       smallest = difference;
-    common = greatest_common_divisor(common, difference);
+    common = prem_common_divisor(common, difference);
     before = now;
     ++readings;
   } while (readings < CLOCK_READINGS || (common == 0 && before - first < CLOCK_PATIENCE_NS));

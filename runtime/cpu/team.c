@@ -22,7 +22,7 @@ static bool agree_on_start(prem_cpu_block *block) {
     int64_t margin_ns = START_MARGIN_NS;
     if (cpu->oversubscribed)
       margin_ns += (int64_t)cpu->block_count * START_MARGIN_OF_A_THREAD_NS;
-    atomic_store_explicit(&cpu->start_ns.value, prem_cpu_clock_ns() + margin_ns,
+    atomic_store_explicit(&cpu->start_ns.value, prem_host_clock_ns() + margin_ns,
                           memory_order_release);
   }
   while ((block->origin_ns = atomic_load_explicit(&cpu->start_ns.value, memory_order_acquire)) ==

@@ -112,13 +112,13 @@ static void look_after(watchdog *dog, int64_t now) {
 /* Until every block is home, or lost. Looks now and then, and sleeps between. */
 static void watch_run(watchdog *dog) {
   prem_cpu *cpu = dog->cpu;
-  dog->moved_at_ns = prem_cpu_clock_ns();
+  dog->moved_at_ns = prem_host_clock_ns();
   pthread_mutex_lock(&cpu->mutex);
   while (cpu->away > 0) {
-    const int64_t until = prem_cpu_clock_ns() + POLL_NS;
+    const int64_t until = prem_host_clock_ns() + POLL_NS;
     const struct timespec limit = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
     if (pthread_cond_timedwait(&cpu->home, &cpu->mutex, &limit) == ETIMEDOUT)
-      look_after(dog, prem_cpu_clock_ns());
+      look_after(dog, prem_host_clock_ns());
   }
   pthread_mutex_unlock(&cpu->mutex);
 }
@@ -218,7 +218,7 @@ prem_status prem_cpu_watch(prem_cpu *cpu, prem_diag *diag) {
   watchdog dog = {.cpu = cpu, .timeout_ns = cpu->request->timeout_ns};
   if (dog.timeout_ns <= 0)
     dog.timeout_ns = (int64_t)DEFAULT_TIMEOUT_S * 1000000000;
-  const int64_t called_at_ns = prem_cpu_clock_ns();
+  const int64_t called_at_ns = prem_host_clock_ns();
   prem_cpu_team_launch(cpu);
   watch_run(&dog);
   const int64_t start_ns = atomic_load(&cpu->start_ns.value);

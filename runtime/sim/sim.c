@@ -2,6 +2,8 @@
  * for byte every time. Kernels are executed for real when their phases end, so outputs are right.
  */
 #include "runtime/sim/sim.h"
+#include "prem/base/list.h"
+#include "prem/base/numbers.h"
 #include "runtime/core/windows.h"
 
 #include <stdio.h>
@@ -68,10 +70,6 @@ typedef struct simulator {
   int32_t live_units;
 } simulator;
 
-static int64_t max_i64(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 /* ---- when a record can start ---------------------------------------------------------------- */
 
 static bool waits_over(const simulator *sim, const sim_unit *unit, int32_t block,
@@ -100,7 +98,7 @@ static bool after_over(const simulator *sim, const sim_unit *unit, const prem_re
     int64_t last = needed - 1;
     int64_t end_ns = trace->job_end_ns[last / jobs * trace->job_count +
                                        trace->first_job[after->task] + last % jobs];
-    *at_ns = max_i64(*at_ns, end_ns + max_i64(after->lag_ns, sim->precedence_ns));
+    *at_ns = prem_max_i64(*at_ns, end_ns + prem_max_i64(after->lag_ns, sim->precedence_ns));
   }
   return true;
 }
@@ -156,8 +154,8 @@ static bool may_start(const simulator *sim, const sim_unit *unit, int32_t block,
     return false;
   if ((record->flags & PREM_RECORD_AFTER) && !after_over(sim, unit, record, ready_ns))
     return false;
-  *start_ns = max_i64(*start_ns, job_release_ns(sim, unit, record));
-  *start_ns = max_i64(*start_ns, release_ns(sim, unit, record));
+  *start_ns = prem_max_i64(*start_ns, job_release_ns(sim, unit, record));
+  *start_ns = prem_max_i64(*start_ns, release_ns(sim, unit, record));
   return true;
 }
 
@@ -190,7 +188,7 @@ static void consider(simulator *sim, int32_t u, int64_t now_ns) {
     set_unit(sim, u, UNIT_PARKED, SIM_NEVER);
     return;
   }
-  start_ns = max_i64(start_ns, ready_ns);
+  start_ns = prem_max_i64(start_ns, ready_ns);
   unit->ready_ns = ready_ns;
   const sim_use *use = use_of(sim, unit);
   if (is_undisturbed(sim, use, record)) {
@@ -537,8 +535,7 @@ static prem_status open_task(const prem_program *program, int32_t t, sim_task *o
 }
 
 static prem_status add_successor(sim_task *task, int32_t successor) {
-  int32_t count = task->successor_count;
-  int32_t *grown = realloc(task->successors, ((size_t)count + 1) * sizeof *grown);
+  int32_t *grown = prem_grow(task->successors, (size_t)task->successor_count, sizeof *grown);
   if (!grown)
     return PREM_ERR_MEMORY;
   task->successors = grown;

@@ -4,15 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/numbers.h"
+
 enum { MAX_FRACTION_BITS = 20 };
-
-static int32_t max_i32(int32_t a, int32_t b) {
-  return a > b ? a : b;
-}
-
-static int64_t min_i64(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
 
 static int32_t amount_of(const prem_phase_spec *phase, int32_t resource) {
   return phase->exists && phase->demand ? phase->demand[resource] : 0;
@@ -48,7 +42,7 @@ static prem_status add_joined(sim_share *share, const prem_record *prefetch, int
   if (prefetch->task == writer && reader->joined.exists)
     busy_ns = reader->joined.busy_ns;
   share->uses[use] =
-      (sim_use){.wcet_ns = wcet_ns, .busy_ns = min_i64(busy_ns, wcet_ns), .writer = writer};
+      (sim_use){.wcet_ns = wcet_ns, .busy_ns = prem_min_i64(busy_ns, wcet_ns), .writer = writer};
   link_use(share, use, prefetch->task);
   ++share->use_count;
   *out = use;
@@ -89,8 +83,8 @@ static int32_t demand_of(const sim_share *share, const sim_use *use, int32_t ind
     return amount_of(&task->phase[index % PREM_PHASE_COUNT], resource);
   if (use->writer == use->task && task->joined.exists)
     return amount_of(&task->joined, resource);
-  return max_i32(amount_of(&task->phase[PREM_PREFETCH], resource),
-                 amount_of(&tasks[use->writer].phase[PREM_WRITEBACK], resource));
+  return prem_max_i32(amount_of(&task->phase[PREM_PREFETCH], resource),
+                      amount_of(&tasks[use->writer].phase[PREM_WRITEBACK], resource));
 }
 
 /* The most that the blocks could ever ask for at once, whatever the instants. */
@@ -102,7 +96,7 @@ static int64_t peak_of(const sim_share *share, const int32_t *table, int32_t **u
     for (int32_t t = 0; t < program->schedule->task_count; ++t) {
       int32_t most = 0;
       for (int32_t u = share->first_use[t]; u >= 0; u = share->uses[u].next_of_task)
-        most = max_i32(most, table[u * share->resource_count + resource]);
+        most = prem_max_i32(most, table[u * share->resource_count + resource]);
       peak += most;
     }
     return peak;
@@ -111,10 +105,10 @@ static int64_t peak_of(const sim_share *share, const int32_t *table, int32_t **u
     const prem_block_program *block = &program->blocks[b];
     int32_t memory = 0, compute = 0;
     for (int32_t i = 0; i < block->memory_count; ++i)
-      memory = max_i32(memory, table[use_of[b][i] * share->resource_count + resource]);
+      memory = prem_max_i32(memory, table[use_of[b][i] * share->resource_count + resource]);
     for (int32_t i = 0; i < block->compute_count; ++i) {
       int32_t use = block->compute[i].task * PREM_PHASE_COUNT + PREM_COMPUTE;
-      compute = max_i32(compute, table[use * share->resource_count + resource]);
+      compute = prem_max_i32(compute, table[use * share->resource_count + resource]);
     }
     peak += (int64_t)memory + compute;
   }
@@ -219,7 +213,7 @@ static prem_status use_phases(sim_share *share) {
       sim_use *use = &share->uses[share->use_count];
       if (phase->exists) {
         use->wcet_ns = phase->wcet_ns;
-        use->busy_ns = min_i64(phase->busy_ns, phase->wcet_ns);
+        use->busy_ns = prem_min_i64(phase->busy_ns, phase->wcet_ns);
       }
       use->writer = -1;
       link_use(share, share->use_count++, t);

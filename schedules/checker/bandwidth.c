@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-__extension__ typedef __int128 wide;
+#include "prem/base/numbers.h"
 
 static int64_t bandwidth_of(const prem_checker *checker) {
   const int64_t measured = checker->machine->bandwidth_bytes_per_s;
@@ -33,9 +33,9 @@ static void check_phase(const prem_checker *checker, const prem_task *task,
   if (!spec->exists || spec->busy_ns == 0 || spec->busy_ns >= spec->wcet_ns || !spec->demand ||
       spec->demand[0] == 0 || bytes == 0)
     return;
-  const wide work = (wide)bytes * blocks * memory->capacity * 1000000000;
-  const wide rate = (wide)bandwidth * spec->demand[0];
-  const wide needed_ns = (work + rate - 1) / rate;
+  const prem_wide work = (prem_wide)bytes * blocks * memory->capacity * 1000000000;
+  const prem_wide rate = (prem_wide)bandwidth * spec->demand[0];
+  const prem_wide needed_ns = (work + rate - 1) / rate;
   if (spec->busy_ns >= needed_ns)
     return;
   char key[PREM_NAME_BYTES + 32];

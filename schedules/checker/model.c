@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Products of two int64 and sums of a few of them always fit. */
-__extension__ typedef __int128 wide;
+#include "prem/base/numbers.h"
 
 static prem_place or_task(prem_place place, const prem_task *task) {
   return place.line ? place : task->place;
@@ -67,24 +66,25 @@ static void check_demand(const prem_checker *checker, const prem_task *task,
   }
 }
 
-static wide held_ns(const prem_phase_spec *spec, int32_t resource) {
-  return spec->exists ? (wide)spec->busy_ns * spec->demand[resource] : 0;
+static prem_wide held_ns(const prem_phase_spec *spec, int32_t resource) {
+  return spec->exists ? (prem_wide)spec->busy_ns * spec->demand[resource] : 0;
 }
 
 /* The least that a tile's memory phases take of a resource, joined or not. */
-static wide least_memory_ns(const prem_task *task, int32_t resource) {
-  wide apart = held_ns(&task->phase[PREM_PREFETCH], resource) +
-               held_ns(&task->phase[PREM_WRITEBACK], resource);
-  wide joined = held_ns(&task->joined, resource);
+static prem_wide least_memory_ns(const prem_task *task, int32_t resource) {
+  prem_wide apart = held_ns(&task->phase[PREM_PREFETCH], resource) +
+                    held_ns(&task->phase[PREM_WRITEBACK], resource);
+  prem_wide joined = held_ns(&task->joined, resource);
   return task->joined.exists && joined < apart ? joined : apart;
 }
 
 /* The least that a job takes of a resource: capacity times ns. Of a gang resource at least what its
  * busiest block takes, whose memory phases are disjoint and whose computes are. */
-static wide least_job_ns(const prem_checker *checker, const prem_task *task, int32_t resource) {
+static prem_wide least_job_ns(const prem_checker *checker, const prem_task *task,
+                              int32_t resource) {
   int64_t warmup = task->period_ns == 0 && checker->plan ? checker->plan->warmup_tiles : 0;
-  wide memory = least_memory_ns(task, resource);
-  wide compute = held_ns(&task->phase[PREM_COMPUTE], resource);
+  prem_wide memory = least_memory_ns(task, resource);
+  prem_wide compute = held_ns(&task->phase[PREM_COMPUTE], resource);
   int64_t rounds = task->tile_count / task->block_count,
           rest = task->tile_count % task->block_count;
   if (checker->schedule->platform.resources[resource].per_task) {
@@ -111,7 +111,7 @@ static void refuse_utilisation(const prem_checker *checker, const prem_resource 
 static void check_utilisation(const prem_checker *checker, int32_t r) {
   const prem_schedule *schedule = checker->schedule;
   const prem_resource *resource = &schedule->platform.resources[r];
-  wide left = (wide)checker->hyperperiod_ns * resource->capacity;
+  prem_wide left = (prem_wide)checker->hyperperiod_ns * resource->capacity;
   double supply = (double)left, asked = 0;
   bool enough = true;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
@@ -119,7 +119,7 @@ static void check_utilisation(const prem_checker *checker, int32_t r) {
     if (task->broken || task->tile_count < 1 || !prem_task_profiled(task))
       continue;
     int64_t jobs = prem_task_jobs(schedule, task);
-    wide of_a_job = least_job_ns(checker, task, r);
+    prem_wide of_a_job = least_job_ns(checker, task, r);
     asked += (double)of_a_job * (double)jobs;
     enough = enough && of_a_job <= left / jobs;
     if (enough)

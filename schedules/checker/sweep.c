@@ -5,15 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
+
 prem_status prem_uses_add(check_uses *uses, const check_use *use) {
-  if (uses->count == uses->capacity) {
-    int64_t capacity = uses->capacity ? 2 * uses->capacity : 64;
-    check_use *grown = realloc(uses->use, (size_t)capacity * sizeof *grown);
-    if (!grown)
-      return PREM_ERR_MEMORY;
-    uses->use = grown;
-    uses->capacity = capacity;
-  }
+  check_use *grown = prem_grow(uses->use, (size_t)uses->count, sizeof *grown);
+  if (!grown)
+    return PREM_ERR_MEMORY;
+  uses->use = grown;
   uses->use[uses->count++] = *use;
   return PREM_OK;
 }

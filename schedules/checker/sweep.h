@@ -21,7 +21,7 @@ typedef struct check_use {
 
 typedef struct check_uses {
   check_use *use;
-  int64_t count, capacity;
+  int64_t count;
 } check_uses;
 
 prem_status prem_uses_add(check_uses *uses, const check_use *use);

@@ -1,5 +1,7 @@
 /* The way into the generator: what every planner may rely on is judged here, once. */
 #include "schedules/planner/planner.h"
+#include "prem/base/clock.h"
+#include "prem/base/numbers.h"
 #include "schedules/planner/common/data_gaps.h"
 #include "schedules/planner/greedy/greedy.h"
 #include "schedules/planner/greedy/pipeline.h"
@@ -14,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
 /* Below it, probing for a better bound would take too large a part of the time. */
 #define PROBE_FROM_NS INT64_C(4000000000)
@@ -547,7 +548,7 @@ static void fill_report(const prem_planning *planning, const prem_plan *plan, do
                         prem_plan_report *report) {
   report->periodic = planning->schedule->period_lcm_ns > 0;
   report->phases = count_phases(planning);
-  report->seconds = prem_planning_seconds() - began_s;
+  report->seconds = prem_host_clock_s() - began_s;
   report->peak_bytes = peak_bytes();
   if (!plan && prem_diag_has(planning->diag, 43)) /* demand above supply, whatever the order */
     report->verdict = PREM_PLAN_INFEASIBLE;
@@ -606,7 +607,7 @@ prem_status prem_planner_make(const prem_schedule *schedule, const prem_machine 
                               prem_plan **out, prem_plan_report *report, prem_diag *diag) {
   static const prem_plan_options defaults = {0};
   prem_search_limits limits = {
-      .options = options ? options : &defaults, .began_s = prem_planning_seconds(), .tells = tells};
+      .options = options ? options : &defaults, .began_s = prem_host_clock_s(), .tells = tells};
   limits.seed = limits.options->seed;
   *out = NULL;
   prem_planning planning = {.schedule = schedule,

@@ -1,5 +1,6 @@
 /* From an older plan to one that keeps as much of it as it can. */
 #include "schedules/planner/replan.h"
+#include "prem/base/clock.h"
 #include "schedules/planner/repair/keep.h"
 
 #include <stdlib.h>
@@ -310,7 +311,7 @@ static bool is_over(const replanning *r) {
   if ((options->stop && *options->stop) ||
       (options->step_limit > 0 && r->steps >= options->step_limit))
     return true;
-  return prem_planning_seconds() - r->limits->began_s >= (double)options->time_limit_ns * 1e-9;
+  return prem_host_clock_s() - r->limits->began_s >= (double)options->time_limit_ns * 1e-9;
 }
 
 /* One plan; again as long as joined pairs had to be parted. */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/random.h"
 #include "ttprem/ttprem.h"
 
 enum {
@@ -88,17 +89,9 @@ typedef struct random_graph {
 
 /* ---- drawing -------------------------------------------------------------------------------- */
 
-/** splitmix64: neighbouring seeds have nothing in common. */
-static inline uint64_t graph_random(random_graph *graph) {
-  uint64_t z = graph->state += UINT64_C(0x9E3779B97F4A7C15);
-  z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-  z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-  return z ^ z >> 31;
-}
-
 /** A number of [low, high]. */
 static inline int64_t graph_draw(random_graph *graph, int64_t low, int64_t high) {
-  return low + (int64_t)(graph_random(graph) % (uint64_t)(high - low + 1));
+  return low + (int64_t)(prem_random_next(&graph->state) % (uint64_t)(high - low + 1));
 }
 
 static inline bool graph_chance(random_graph *graph, int64_t of) {

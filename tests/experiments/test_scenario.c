@@ -1,6 +1,7 @@
 /* Scenarios of the experiments, on the simulator, where every phase takes what the file says. */
 #include "experiments/common/scenario.h"
 
+#include "prem/base/numbers.h"
 #include "tests/common/schedule_text.h"
 
 static volatile sig_atomic_t stop;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "experiments/common/cores.h"
 #include "experiments/machine/clock_cost/clock_reads.h"
+#include "prem/base/clock.h"
 #include "ttprem/measure.h"
 
 #if defined(__x86_64__)

@@ -7,6 +7,8 @@
 #include "experiments/common/cores.h"
 #include "experiments/experiment.h"
 #include "experiments/machine/clock_step/clock_looks.h"
+#include "prem/base/clock.h"
+#include "prem/base/numbers.h"
 #include "report/findings/distribution.h"
 
 enum {
@@ -137,15 +139,6 @@ typedef struct steps_seen {
   int64_t still;                  /* readings equal to the one before */
 } steps_seen;
 
-static int64_t common_divisor(int64_t a, int64_t b) {
-  while (b != 0) {
-    const int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
 /** Turns the readings into their differences. */
 static steps_seen find_steps(int64_t *readings_ns) {
   steps_seen seen = {INT64_MAX, 0, 0};
@@ -153,7 +146,7 @@ static steps_seen find_steps(int64_t *readings_ns) {
     const int64_t difference = readings_ns[i + 1] - readings_ns[i];
     readings_ns[i] = difference;
     seen.still += difference == 0;
-    seen.common_ns = common_divisor(seen.common_ns, difference);
+    seen.common_ns = prem_common_divisor(seen.common_ns, difference);
     if (difference > 0 && difference < seen.smallest_ns)
       seen.smallest_ns = difference;
   }

@@ -8,6 +8,7 @@
 #include "experiments/common/cores.h"
 #include "experiments/experiment.h"
 #include "experiments/machine/flag_round_trip/flag_trips.h"
+#include "prem/base/clock.h"
 #include "report/findings/distribution.h"
 
 enum { TRIPS = 20000, QUICK_TRIPS = 2000, WARM_UP = 100, LOOKS = 256, PATIENCE_NS = 2000000000 };

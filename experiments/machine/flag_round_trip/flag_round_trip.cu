@@ -1,8 +1,8 @@
 /* A flag goes to and fro between two blocks, or a block and a core. Both give up at a deadline. */
-#include "experiments/common/cores.h"
 #include "experiments/common/gpu_work.cuh"
 #include "experiments/common/gpu_work.h"
 #include "experiments/machine/flag_round_trip/flag_trips.h"
+#include "prem/base/clock.h"
 
 namespace {
 

@@ -5,6 +5,7 @@
 
 #include "experiments/common/cores.h"
 #include "experiments/machine/memory_pause/pauses.h"
+#include "prem/base/clock.h"
 
 enum { HUGE_BYTES = 2 << 20, LINE_WORDS = PREM_LOAD_LINE_BYTES / 4 };
 

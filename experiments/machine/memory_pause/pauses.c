@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "prem/base/list.h"
+
 static const double chance = 0.01; /* of a pause in a measurement without any */
 
 /* ---- loads ---------------------------------------------------------------------------------- */
@@ -75,14 +77,10 @@ static int64_t take_next_ns(ends_merged *merged) {
 }
 
 static bool add_pause(prem_pauses *pauses, prem_pause pause) {
-  if (pauses->count == pauses->room) {
-    const int64_t room = pauses->room ? 2 * pauses->room : 256;
-    prem_pause *grown = realloc(pauses->list, (size_t)room * sizeof *grown);
-    if (!grown)
-      return false;
-    pauses->list = grown;
-    pauses->room = room;
-  }
+  prem_pause *grown = prem_grow(pauses->list, (size_t)pauses->count, sizeof *grown);
+  if (!grown)
+    return false;
+  pauses->list = grown;
   pauses->list[pauses->count++] = pause;
   pauses->sum_ns += pause.length_ns;
   return true;

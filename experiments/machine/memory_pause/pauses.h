@@ -56,7 +56,7 @@ typedef struct prem_pause {
 typedef struct prem_pauses {
   int64_t begin_ns, end_ns; /* in which all samplers were at work */
   prem_pause *list;         /* in order */
-  int64_t count, room;
+  int64_t count;
   int64_t sum_ns;
   int64_t ordinary_ns; /* longest gap that is no pause */
   prem_times gaps_ns;  /* from one load's end to the next one's, whosever it is */

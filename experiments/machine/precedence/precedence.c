@@ -1,8 +1,8 @@
 /* How soon a successor begins, by blocks and by predecessors. */
 #include <inttypes.h>
 
-#include "experiments/common/cores.h"
 #include "experiments/experiment.h"
+#include "prem/base/clock.h"
 
 enum { COUNTED = 500, QUICK_COUNTED = 100, MOST_BLOCK_COUNTS = 5, MODE_COUNT = 3 };
 

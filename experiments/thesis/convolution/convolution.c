@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "experiments/common/scenario.h"
+#include "prem/base/numbers.h"
 
 /* The thesis's offsets, 1300 and 1400 ns, against the 1200 ns at which its curve bends. */
 static const double offsets[] = {1300.0 / 1200.0, 1400.0 / 1200.0};

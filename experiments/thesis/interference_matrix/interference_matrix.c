@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "experiments/common/scenario.h"
+#include "prem/base/numbers.h"
 
 enum { APART_SLOTS = 2 * PREM_PHASE_COUNT, PAIR_SLOTS = APART_SLOTS - 1, BLOCKS_PER_SM = 4 };
 #define TURN_SLOTS (APART_SLOTS + PAIR_SLOTS)

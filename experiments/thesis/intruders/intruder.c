@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiments/common/cores.h"
 #include "experiments/common/interference.h"
+#include "prem/base/clock.h"
 
 struct prem_intruder {
   const prem_experiment_setting *setting;

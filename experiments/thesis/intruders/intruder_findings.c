@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "experiments/thesis/intruders/visits.h"
+#include "prem/base/numbers.h"
 #include "report/findings/distribution.h"
 
 enum {
@@ -188,10 +189,6 @@ typedef struct lengths {
   int64_t p50, p999, max;
 } lengths;
 
-static int64_t larger(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 static lengths lengths_of(const prem_observed *observed, int phase) {
   lengths slowest = {-1, -1, -1};
   for (int32_t t = 0; t < observed->task_count; ++t) {
@@ -199,9 +196,9 @@ static lengths lengths_of(const prem_observed *observed, int phase) {
     prem_times_summarise(&observed->phases[t * PREM_PHASE_COUNT + phase].steady, &own);
     if (own.count == 0)
       continue;
-    slowest.p50 = larger(slowest.p50, own.p50);
-    slowest.p999 = larger(slowest.p999, own.p999);
-    slowest.max = larger(slowest.max, own.max);
+    slowest.p50 = prem_max_i64(slowest.p50, own.p50);
+    slowest.p999 = prem_max_i64(slowest.p999, own.p999);
+    slowest.max = prem_max_i64(slowest.max, own.max);
   }
   return slowest;
 }
@@ -327,7 +324,7 @@ static void PREM_PRINTF(3, 4) append(char *text, size_t bytes, const char *forma
 
 /* Two steps of the clock, or what the schedule itself does not call late. */
 static int64_t kept_ns(const prem_visits *visits) {
-  return larger(STEPS_KEPT * visits->clock_step_ns, visits->schedule->platform.late_ns);
+  return prem_max_i64(STEPS_KEPT * visits->clock_step_ns, visits->schedule->platform.late_ns);
 }
 
 static void judge(const prem_visits *visits, prem_findings *findings) {

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "experiments/common/cores.h"
+#include "prem/base/clock.h"
 
 enum {
   LINE_BYTES = 256,

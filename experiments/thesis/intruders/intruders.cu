@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "experiments/common/cores.h"
 #include "experiments/common/gpu_work.cuh"
 #include "experiments/common/gpu_work.h"
 #include "experiments/thesis/intruders/intruder.h"
+#include "prem/base/clock.h"
 
 namespace {
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "experiments/common/scenario.h"
+#include "prem/base/numbers.h"
 
 enum { COLUMNS = 64, CHANNELS = 8, MOST_OTHERS = 3, LONGEST = 8, GPU_THREADS = 224 };
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "experiments/common/scenario.h"
+#include "prem/base/numbers.h"
 
 /* In units of what the phase takes alone. The first stands for all at once: one step of the clock.
  */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "experiments/common/scenario.h"
+#include "prem/base/numbers.h"
 
 /* In units of the knee: a free tile's length / tiles that start in a round. */
 static const double offsets[] = {0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0};

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
+#include "prem/base/numbers.h"
+
 /* ---- who shares what ------------------------------------------------------------------------- */
 
 /* One task's use of one array. */
@@ -44,14 +47,10 @@ static prem_phase touching_phase(const prem_schedule *schedule, const array_use 
 
 static bool add_pair(prem_data_gaps *gaps, const array_use *use, const array_use *before) {
   const prem_data_pair pair = {use->task, before->task, touching_phase(gaps->schedule, use)};
-  const int64_t count = gaps->pair_count;
-  if ((count & (count - 1)) == 0) { /* full: it grows at powers of two */
-    prem_data_pair *grown =
-        realloc(gaps->pairs, (size_t)(count ? 2 * count : 1) * sizeof *gaps->pairs);
-    if (!grown)
-      return false;
-    gaps->pairs = grown;
-  }
+  prem_data_pair *grown = prem_grow(gaps->pairs, (size_t)gaps->pair_count, sizeof *grown);
+  if (!grown)
+    return false;
+  gaps->pairs = grown;
   gaps->pairs[gaps->pair_count++] = pair;
   return true;
 }
@@ -217,10 +216,6 @@ prem_wide prem_data_gaps_length_ns(const prem_data_gaps *gaps) {
   return length_ns;
 }
 
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - (a % b < 0);
-}
-
 /* When all jobs up to each one have ended; the last one of the hyperperiod before may be later than
  * the first ones. False: the plan lacks some. */
 static bool order_ends(const prem_data_gaps *gaps, int32_t task, int64_t hyperperiod_ns) {
@@ -243,7 +238,7 @@ static bool order_ends(const prem_data_gaps *gaps, int32_t task, int64_t hyperpe
 static int64_t last_end_ns(const prem_data_gaps *gaps, int64_t jobs, int64_t hyperperiod_ns,
                            int64_t at_ns) {
   const int64_t *ends_ns = gaps->ends_ns;
-  int64_t hyperperiod = floor_div(at_ns - ends_ns[0], hyperperiod_ns);
+  int64_t hyperperiod = prem_div_floor(at_ns - ends_ns[0], hyperperiod_ns);
   if (hyperperiod > 0)
     hyperperiod = 0;
   const int64_t shift_ns = hyperperiod * hyperperiod_ns;

@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+#include "prem/base/list.h"
+#include "prem/base/numbers.h"
+
 /** How many phases of a task ask for so much, over time. */
 typedef struct demand_line {
   prem_timeline phases;
@@ -36,19 +39,6 @@ void prem_gang_line_free(prem_gang_line *line) {
   *line = (prem_gang_line){0};
 }
 
-static int64_t min_ns(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t max_ns(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
-static int64_t round_up(int64_t at_ns, int64_t grid_ns) {
-  int64_t above = at_ns % grid_ns;
-  return above ? at_ns + grid_ns - above : at_ns;
-}
-
 /* The largest demand of a task's phases at an instant, those of one line left out. *until_ns, if
  * later, becomes when it may change. */
 static int32_t largest(const prem_gang_owner *owner, const demand_line *without, int64_t at_ns,
@@ -61,7 +51,7 @@ static int32_t largest(const prem_gang_owner *owner, const demand_line *without,
       continue;
     if (prem_timeline_level(&line->phases, at_ns, &end_ns) > 0 && line->demand > most)
       most = line->demand;
-    *until_ns = min_ns(*until_ns, end_ns);
+    *until_ns = prem_min_i64(*until_ns, end_ns);
   }
   return most;
 }
@@ -73,10 +63,11 @@ static int32_t largest(const prem_gang_owner *owner, const demand_line *without,
 static int64_t look_on(const prem_gang_line *line, bool nothing, int64_t at_ns, int64_t until_ns,
                        int64_t own_ns, int64_t length_ns, int32_t demand, int64_t grid_ns) {
   if (!nothing)
-    return round_up(until_ns, grid_ns);
+    return prem_round_up(until_ns, grid_ns);
   int64_t alone_ns = prem_timeline_fit(line->all, at_ns, length_ns, demand, grid_ns);
   int64_t beside_ns = own_ns == INT64_MAX ? INT64_MAX : own_ns - length_ns + 1;
-  return alone_ns <= beside_ns ? alone_ns : round_up(max_ns(until_ns, beside_ns), grid_ns);
+  return alone_ns <= beside_ns ? alone_ns
+                               : prem_round_up(prem_max_i64(until_ns, beside_ns), grid_ns);
 }
 
 int64_t prem_gang_line_fit(const prem_gang_line *line, int32_t task, int64_t from_ns,
@@ -84,12 +75,12 @@ int64_t prem_gang_line_fit(const prem_gang_line *line, int32_t task, int64_t fro
   const prem_gang_owner *owner = line->owners[task];
   if (!owner || demand == 0)
     return prem_timeline_fit(line->all, from_ns, length_ns, demand, grid_ns);
-  int64_t start_ns = round_up(from_ns, grid_ns), at_ns = start_ns;
+  int64_t start_ns = prem_round_up(from_ns, grid_ns), at_ns = start_ns;
   while (at_ns - start_ns < length_ns) {
     int64_t own_ns = INT64_MAX, until_ns;
     int32_t own = largest(owner, NULL, at_ns, &own_ns);
     int32_t level = prem_timeline_level(line->all, at_ns, &until_ns);
-    until_ns = min_ns(until_ns, own_ns);
+    until_ns = prem_min_i64(until_ns, own_ns);
     bool enough = own >= demand || level + demand - own <= line->all->capacity;
     if (!enough)
       start_ns = look_on(line, own == 0, at_ns, until_ns, own_ns, length_ns, demand, grid_ns);
@@ -110,7 +101,7 @@ static demand_line *line_of(prem_gang_owner *owner, int32_t demand) {
   for (int32_t i = 0; i < owner->count; ++i)
     if (owner->lines[i].demand == demand)
       return &owner->lines[i];
-  demand_line *grown = realloc(owner->lines, ((size_t)owner->count + 1) * sizeof *grown);
+  demand_line *grown = prem_grow(owner->lines, (size_t)owner->count, sizeof *grown);
   if (!grown)
     return NULL;
   owner->lines = grown;
@@ -124,7 +115,7 @@ static prem_status use_all(prem_gang_line *line, const prem_gang_owner *owner,
   prem_status status = PREM_OK;
   for (int64_t at_ns = start_ns, until_ns; at_ns < end_ns && !status; at_ns = until_ns) {
     bool changes = prem_timeline_level(&of->phases, at_ns, &until_ns) == (sign > 0 ? 0 : 1);
-    until_ns = min_ns(until_ns, end_ns);
+    until_ns = prem_min_i64(until_ns, end_ns);
     int32_t others = largest(owner, of, at_ns, &until_ns);
     if (changes && of->demand > others)
       status = prem_timeline_use(line->all, at_ns, until_ns, sign * (of->demand - others));

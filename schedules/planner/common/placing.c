@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t max_ns(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
+#include "prem/base/clock.h"
+#include "prem/base/numbers.h"
 
 static int32_t block_of(const prem_round *r, int32_t member) {
   return r->task->blocks[r->position + member];
@@ -118,7 +117,7 @@ static bool buffers_free(prem_placer *placer, const prem_round *r, bool input,
   for (int32_t m = 0; m < r->count; ++m) {
     const prem_timeline *line = buffers_of(placer, r, m, input);
     if (is_fixed(limits, (int)h.last))
-      at_ns = max_ns(at_ns, prem_timeline_since(line, end_ns, 1, placer->planning->grid_ns));
+      at_ns = prem_max_i64(at_ns, prem_timeline_since(line, end_ns, 1, placer->planning->grid_ns));
     else
       wait_for(placer, line, end_ns - start_ns, 1, PREM_WAIT_BUFFERS, &at_ns);
   }
@@ -132,7 +131,7 @@ static void begin_at_buffers(prem_placer *placer, const prem_round *r, bool inpu
   prem_holding h = prem_planning_holding(placer->planning, r->task, input);
   if (!h.exists)
     return;
-  int64_t least_ns = 0, at_ns = max_ns(from_ns, lower_ns[h.first]);
+  int64_t least_ns = 0, at_ns = prem_max_i64(from_ns, lower_ns[h.first]);
   for (int p = (int)h.first; p <= (int)h.last; ++p)
     if (r->task->phase[p].exists)
       least_ns += r->task->phase[p].wcet_ns + placer->guard_ns;
@@ -151,7 +150,7 @@ static bool find_in_turn(prem_placer *placer, prem_round *r, int64_t from_ns,
       continue;
     if (limits && limits->chained[p])
       at_ns -= placer->guard_ns;
-    at_ns = max_ns(at_ns, lower_ns[p]);
+    at_ns = prem_max_i64(at_ns, lower_ns[p]);
     if (is_fixed(limits, p) && at_ns > limits->fixed_ns[p])
       return false;
     at_ns = is_fixed(limits, p) ? limits->fixed_ns[p]
@@ -247,7 +246,7 @@ prem_status prem_placer_open(prem_placer *placer, const prem_planning *planning)
   *placer = (prem_placer){.planning = planning,
                           .schedule = planning->schedule,
                           .guard_ns = platform->guard_ns,
-                          .began_s = prem_planning_seconds()};
+                          .began_s = prem_host_clock_s()};
   placer->blocks = calloc((size_t)platform->blocks, sizeof *placer->blocks);
   placer->resources = calloc((size_t)platform->resource_count, sizeof *placer->resources);
   placer->before_ns = calloc((size_t)platform->blocks, sizeof *placer->before_ns);
@@ -271,7 +270,7 @@ prem_status prem_placer_open(prem_placer *placer, const prem_planning *planning)
 bool prem_placer_gives_up(const prem_placer *placer) {
   static const double patience_s = 0.5;
   const volatile sig_atomic_t *stop = placer->planning->stop;
-  return stop && *stop && prem_planning_seconds() - placer->began_s > patience_s;
+  return stop && *stop && prem_host_clock_s() - placer->began_s > patience_s;
 }
 
 void prem_placer_close(prem_placer *placer) {

@@ -6,6 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "prem/base/clock.h"
+#include "prem/base/numbers.h"
+
 int32_t prem_planning_warmup(const prem_planning *planning, const prem_task *task) {
   return task->period_ns == 0 ? planning->schedule->policy.warmup_tiles : 0;
 }
@@ -21,10 +24,6 @@ static int64_t horizon_of(const prem_planning *planning) {
   return lcm_ns ? lcm_ns : PREM_MAX_NS;
 }
 
-static prem_wide least_of(prem_wide a, prem_wide b) {
-  return a < b ? a : b;
-}
-
 prem_job_window prem_planning_window(const prem_planning *planning, const prem_task *task,
                                      int32_t number) {
   int64_t begin_ns = number * task->period_ns, release_ns = begin_ns + task->release_ns;
@@ -32,9 +31,9 @@ prem_job_window prem_planning_window(const prem_planning *planning, const prem_t
   if (task->deadline_ns)
     due_ns = (prem_wide)release_ns + task->deadline_ns;
   if (task->publish_ns)
-    due_ns = least_of(due_ns, (prem_wide)release_ns + task->publish_ns);
+    due_ns = prem_min_wide(due_ns, (prem_wide)release_ns + task->publish_ns);
   /* nothing may reach into the next hyperperiod */
-  due_ns = least_of(due_ns, horizon_of(planning) - planning->schedule->platform.guard_ns);
+  due_ns = prem_min_wide(due_ns, horizon_of(planning) - planning->schedule->platform.guard_ns);
   prem_job_window window = {.earliest_ns =
                                 release_ns > planning->warmup_ns ? release_ns : planning->warmup_ns,
                             .due_ns = (int64_t)due_ns,
@@ -42,7 +41,7 @@ prem_job_window prem_planning_window(const prem_planning *planning, const prem_t
                             .last_start_ns = PREM_MAX_NS};
   if (task->period_ns) {
     window.last_start_ns = begin_ns + task->period_ns - 1;
-    window.target_ns = (int64_t)least_of(due_ns, begin_ns + task->period_ns);
+    window.target_ns = (int64_t)prem_min_wide(due_ns, begin_ns + task->period_ns);
   }
   return window;
 }
@@ -68,10 +67,6 @@ int64_t prem_planning_slack(const prem_planning *planning, const prem_draft *dra
   return least_ns;
 }
 
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - (a % b < 0);
-}
-
 int64_t prem_planning_predecessor(const prem_planning *planning, const prem_task *task,
                                   const prem_after *after, int32_t number) {
   const prem_task *before = &planning->schedule->tasks[after->task];
@@ -79,7 +74,7 @@ int64_t prem_planning_predecessor(const prem_planning *planning, const prem_task
     return number;
   int64_t release_ns = number * task->period_ns + task->release_ns;
   int64_t period_ns = before->period_ns ? before->period_ns : horizon_of(planning);
-  int64_t number_before = floor_div(release_ns - before->release_ns, period_ns);
+  int64_t number_before = prem_div_floor(release_ns - before->release_ns, period_ns);
   return number_before < 0 ? -1 : number_before;
 }
 
@@ -110,12 +105,6 @@ prem_holding prem_planning_holding(const prem_planning *planning, const prem_tas
   while (last > first && !task->phase[last].exists)
     --last;
   return (prem_holding){task->phase[first].exists, (prem_phase)first, (prem_phase)last};
-}
-
-double prem_planning_seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 bool prem_planning_in_range(const prem_planning *planning, prem_wide at_ns) {

@@ -4,8 +4,7 @@
 
 #include "ttprem/planner.h"
 
-/** Products and sums of times before it is known that they are times. */
-__extension__ typedef __int128 prem_wide;
+#include "prem/base/numbers.h"
 
 /** The checker's voice: prem_check(). */
 typedef prem_status prem_judge(const prem_schedule *schedule, const prem_machine *machine,
@@ -69,8 +68,6 @@ typedef struct prem_search_limits {
 /** Write a draft down. */
 prem_status prem_planning_compress(const prem_planning *planning, const prem_draft *draft,
                                    prem_plan *plan);
-/** Seconds on a clock that only goes forward. */
-double prem_planning_seconds(void);
 
 /** Is there enough of everything, whatever the order? If not, say of what (E043). Times that cannot
  *  be added up are refused as well (E018). */

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "prem/base/numbers.h"
+
 static prem_place place_of(const prem_phase_spec *spec, const prem_task *task) {
   return spec->place.line ? spec->place : task->place;
 }
@@ -75,10 +77,6 @@ static prem_wide tiles_of(const prem_planning *planning, const prem_task *task, 
   return tiles < 1 ? 0 : (prem_wide)tiles * prem_task_jobs(planning->schedule, task);
 }
 
-static prem_wide least(prem_wide a, prem_wide b) {
-  return a < b ? a : b;
-}
-
 static prem_wide held_ns(const prem_phase_spec *spec, int32_t resource) {
   return spec->exists ? (prem_wide)spec->busy_ns * spec->demand[resource] : 0;
 }
@@ -88,7 +86,7 @@ static prem_wide tile_ns(const prem_planning *planning, const prem_task *task, i
   prem_wide memory = held_ns(&task->phase[PREM_PREFETCH], resource) +
                      held_ns(&task->phase[PREM_WRITEBACK], resource);
   if (task->joined.exists)
-    memory = least(memory, held_ns(&task->joined, resource));
+    memory = prem_min_wide(memory, held_ns(&task->joined, resource));
   prem_wide compute = held_ns(&task->phase[PREM_COMPUTE], resource);
   if (!planning->schedule->platform.resources[resource].per_task)
     return memory + compute;
@@ -150,7 +148,7 @@ static void add_load(const prem_planning *planning, const prem_task *task, block
   prem_wide memory =
       length_ns(&task->phase[PREM_PREFETCH]) + length_ns(&task->phase[PREM_WRITEBACK]);
   if (task->joined.exists)
-    memory = least(memory, length_ns(&task->joined));
+    memory = prem_min_wide(memory, length_ns(&task->joined));
   for (int32_t p = 0; p < task->block_count; ++p) {
     prem_wide tiles = tiles_of(planning, task, p);
     loads[task->blocks[p]].memory_ns += tiles * memory;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/numbers.h"
+
 enum { FULL_CHUNK = 128, SHELF = 64 /* chunks */ };
 
 /* A step of a timeline. */
@@ -65,11 +67,6 @@ static cursor find(const prem_timeline *timeline, int64_t at_ns) {
 
 /* ---- searching ------------------------------------------------------------------------------ */
 
-static int64_t round_up(int64_t at_ns, int64_t grid_ns) {
-  int64_t above = at_ns % grid_ns;
-  return above ? at_ns + grid_ns - above : at_ns;
-}
-
 /** What is looked for. */
 typedef struct wanted {
   int64_t length_ns;
@@ -103,7 +100,7 @@ static cursor next_room(const prem_timeline *timeline, cursor at, wanted what) {
 
 int64_t prem_timeline_fit(const prem_timeline *timeline, int64_t from_ns, int64_t length_ns,
                           int32_t demand, int64_t grid_ns) {
-  int64_t start_ns = round_up(from_ns, grid_ns);
+  int64_t start_ns = prem_round_up(from_ns, grid_ns);
   if (timeline->count == 0 || demand == 0)
     return start_ns;
   wanted what = {length_ns, timeline->capacity - demand};
@@ -111,7 +108,7 @@ int64_t prem_timeline_fit(const prem_timeline *timeline, int64_t from_ns, int64_
   for (;;) {
     if (step_at(timeline, at)->level > what.highest) {
       at = next_room(timeline, at, what);
-      start_ns = round_up(step_at(timeline, at)->at_ns, grid_ns);
+      start_ns = prem_round_up(step_at(timeline, at)->at_ns, grid_ns);
     }
     int64_t end_ns = end_of(timeline, at);
     if (end_ns == INT64_MAX || end_ns - start_ns >= length_ns)
@@ -133,7 +130,7 @@ int64_t prem_timeline_since(const prem_timeline *timeline, int64_t until_ns, int
       return 0;
     at = find(timeline, since_ns - 1);
   }
-  return round_up(since_ns, grid_ns);
+  return prem_round_up(since_ns, grid_ns);
 }
 
 int32_t prem_timeline_level(const prem_timeline *timeline, int64_t at_ns, int64_t *until_ns) {

@@ -32,6 +32,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/numbers.h"
+
 typedef enum unit_kind { WHOLE_TILE, PHASES } unit_kind;
 
 /** What the four policies differ in. */
@@ -293,8 +295,7 @@ static prem_status judge_ends(const prem_planning *planning, prem_plan *plan) {
   }
   free(end_ns);
   if (!status)
-    plan->hyperperiod_ns =
-        (last_ns + planning->grid_ns - 1) / planning->grid_ns * planning->grid_ns;
+    plan->hyperperiod_ns = prem_round_up(last_ns, planning->grid_ns);
   return status;
 }
 

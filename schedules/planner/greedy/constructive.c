@@ -13,6 +13,7 @@
  * Where a job ends too short a time before another one touches an array that they share (see
  * data_gaps.h), all are placed once more, the other one later.
  */
+#include "prem/base/numbers.h"
 #include "schedules/planner/common/data_gaps.h"
 #include "schedules/planner/greedy/greedy.h"
 #include "schedules/planner/greedy/pipeline.h"
@@ -51,10 +52,6 @@ typedef struct construction {
   int64_t *later_ns;    /* [job]: it begins no earlier, for their sake; NULL with `gaps` */
   prem_draft *draft;
 } construction;
-
-static int64_t max_ns(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
@@ -125,7 +122,8 @@ static void tighten(construction *c) {
   for (int32_t i = c->schedule->task_count - 1; i >= 0; --i) {
     int32_t t = c->order[i];
     const prem_task *task = &c->schedule->tasks[t];
-    int64_t own_ns = max_ns(shortest_ns(c, task), 1), jobs = c->first_job[t + 1] - c->first_job[t];
+    int64_t own_ns = prem_max_i64(shortest_ns(c, task), 1),
+            jobs = c->first_job[t + 1] - c->first_job[t];
     for (int32_t a = 0; a < task->after_count; ++a) {
       int64_t gap_ns = prem_planning_gap_ns(c->planning, &task->after[a]);
       for (int32_t q = 0; q < jobs; ++q) {
@@ -189,7 +187,7 @@ static bool wait_for_predecessors(construction *c, job *of) {
         (prem_wide)before->end_ns + prem_planning_gap_ns(c->planning, &task->after[a]);
     if (before->end_ns < 0 || !prem_planning_in_range(c->planning, from_ns))
       return false;
-    of->earliest_ns = max_ns(of->earliest_ns, (int64_t)from_ns);
+    of->earliest_ns = prem_max_i64(of->earliest_ns, (int64_t)from_ns);
   }
   c->placer.waited_ns[PREM_WAIT_PREDECESSORS] += of->earliest_ns - released_ns;
   return true;
@@ -221,8 +219,8 @@ static void note_phase(const construction *c, const prem_round *r, prem_phase ph
                         start_ns + r->length_ns[phase]);
   if (start_ns < of->first_ns)
     of->first_ns = start_ns;
-  of->end_ns = max_ns(of->end_ns, start_ns + r->length_ns[phase]);
-  of->last_start_ns = max_ns(of->last_start_ns, start_ns);
+  of->end_ns = prem_max_i64(of->end_ns, start_ns + r->length_ns[phase]);
+  of->last_start_ns = prem_max_i64(of->last_start_ns, start_ns);
 }
 
 static prem_status place_round(construction *c, prem_round *r, job *of) {
@@ -249,7 +247,7 @@ static prem_status place_round(construction *c, prem_round *r, job *of) {
 static prem_status place_pipeline(construction *c, job *of) {
   int64_t from_ns = of->earliest_ns, count;
   if (of->number > 0)
-    from_ns = max_ns(from_ns, job_at(c, of->task, of->number - 1)->end_ns + c->guard_ns);
+    from_ns = prem_max_i64(from_ns, job_at(c, of->task, of->number - 1)->end_ns + c->guard_ns);
   prem_pipeline_span span;
   prem_status status = prem_pipeline_place(&c->placer, of->task, of->number, from_ns, c->depth,
                                            c->draft->slots + c->draft->slot_count, &count, &span);
@@ -261,7 +259,7 @@ static prem_status place_pipeline(construction *c, job *of) {
   c->draft->slot_count += count;
   of->first_ns = span.first_ns;
   of->last_start_ns = span.last_start_ns;
-  of->end_ns = max_ns(span.end_ns, span.first_ns == PREM_MAX_NS ? c->planning->warmup_ns : 0);
+  of->end_ns = prem_max_i64(span.end_ns, span.first_ns == PREM_MAX_NS ? c->planning->warmup_ns : 0);
   return status;
 }
 
@@ -283,7 +281,7 @@ static prem_status place_job(construction *c, job *of) {
                                  left < step ? (int32_t)left : step);
     status = prem_placer_gives_up(&c->placer) ? PREM_ERR_INTERRUPTED : place_round(c, &r, of);
   }
-  of->end_ns = max_ns(of->end_ns, of->first_ns == PREM_MAX_NS ? c->planning->warmup_ns : 0);
+  of->end_ns = prem_max_i64(of->end_ns, of->first_ns == PREM_MAX_NS ? c->planning->warmup_ns : 0);
   return status;
 }
 
@@ -373,7 +371,7 @@ static prem_status set_hyperperiod(const construction *c) {
   }
   int64_t count = c->first_job[c->schedule->task_count], end_ns = c->planning->warmup_ns;
   for (int64_t q = 0; q < count; ++q)
-    end_ns = max_ns(end_ns, c->jobs[q].end_ns);
+    end_ns = prem_max_i64(end_ns, c->jobs[q].end_ns);
   prem_wide length = needed > end_ns ? needed : end_ns;
   length = (length + c->planning->grid_ns - 1) / c->planning->grid_ns * c->planning->grid_ns;
   if (!prem_planning_in_range(c->planning, length))

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/numbers.h"
+
 /** One block of the task, or all of them where they start together. */
 typedef struct lane {
   int32_t position, count;
@@ -26,10 +28,6 @@ typedef struct pipeline {
   int64_t count;
   prem_pipeline_span *span;
 } pipeline;
-
-static int64_t max_ns(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
 
 /* What the file says of the pair may be more than there is. */
 static bool can_be_had(const prem_placer *placer, const prem_task *task) {
@@ -146,8 +144,8 @@ static bool place(pipeline *p, prem_round *r, const prem_task *as, prem_phase ph
   *status = prem_placer_use_phase(p->placer, r, phase, 1);
   if (start_ns < p->span->first_ns)
     p->span->first_ns = start_ns;
-  p->span->last_start_ns = max_ns(p->span->last_start_ns, start_ns);
-  p->span->end_ns = max_ns(p->span->end_ns, start_ns + r->length_ns[phase]);
+  p->span->last_start_ns = prem_max_i64(p->span->last_start_ns, start_ns);
+  p->span->end_ns = prem_max_i64(p->span->end_ns, start_ns + r->length_ns[phase]);
   return *status == PREM_OK;
 }
 
@@ -165,9 +163,9 @@ static bool advance(pipeline *p, lane *l, int64_t k, int64_t first, int64_t end,
   int32_t before = (int32_t)(k - p->depth) * stride + l->position;
   prem_round r =
       prem_round_of(p->placer->schedule, p->task_index, p->job, fetches ? tile : before, l->count);
-  int64_t from_ns = max_ns(p->from_ns, l->memory_ns);
+  int64_t from_ns = prem_max_i64(p->from_ns, l->memory_ns);
   if (writes)
-    from_ns = max_ns(from_ns, l->computed_ns[k % p->depth]);
+    from_ns = prem_max_i64(from_ns, l->computed_ns[k % p->depth]);
   prem_phase phase = fetches ? PREM_PREFETCH : PREM_WRITEBACK;
   if (!place(p, &r, fetches && writes ? &p->joint : p->task, phase, from_ns, status))
     return false;
@@ -178,7 +176,7 @@ static bool advance(pipeline *p, lane *l, int64_t k, int64_t first, int64_t end,
     add_slots(p, &r, phase, r.tile, r.start_ns[phase], r.length_ns[phase]);
   if (!fetches)
     return true;
-  if (!place(p, &r, p->task, PREM_COMPUTE, max_ns(l->memory_ns, l->compute_ns), status))
+  if (!place(p, &r, p->task, PREM_COMPUTE, prem_max_i64(l->memory_ns, l->compute_ns), status))
     return false;
   add_slots(p, &r, PREM_COMPUTE, tile, r.start_ns[PREM_COMPUTE], r.length_ns[PREM_COMPUTE]);
   l->compute_ns = l->computed_ns[k % p->depth] = end_of(p, &r, PREM_COMPUTE);
@@ -204,7 +202,7 @@ static prem_status run_lanes(pipeline *p) {
   int64_t first = prem_planning_warmup(p->placer->planning, p->task), most = 0;
   prem_status status = PREM_OK;
   for (int32_t i = 0; i < p->lane_count; ++i)
-    most = max_ns(most, prem_planning_tiles_on(p->task, i));
+    most = prem_max_i64(most, prem_planning_tiles_on(p->task, i));
   for (int64_t k = first; k < most + p->depth; ++k) {
     if (prem_placer_gives_up(p->placer))
       return PREM_ERR_INTERRUPTED;

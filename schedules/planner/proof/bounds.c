@@ -7,6 +7,7 @@
  * fit beside each other.
  */
 #include "schedules/planner/proof/bounds.h"
+#include "prem/base/numbers.h"
 #include "schedules/planner/common/one_machine.h"
 #include "schedules/planner/proof/refute.h"
 
@@ -23,14 +24,6 @@ typedef struct bounding {
   int32_t *heap;    /* of works, the longest tail first */
   int64_t bound;
 } bounding;
-
-static int64_t round_up(int64_t ns, int64_t unit_ns) {
-  return ns / unit_ns + (ns % unit_ns > 0);
-}
-
-static prem_wide max_wide(prem_wide a, prem_wide b) {
-  return a > b ? a : b;
-}
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
@@ -70,15 +63,15 @@ static prem_wide bound_large(bounding *b, int32_t l, prem_line line) {
 static void bound_lines(bounding *b) {
   for (int32_t l = 0; l < b->rules.line_count; ++l) {
     prem_line line = prem_rules_line(&b->rules, l);
-    b->bound = (int64_t)max_wide(b->bound, bound_volume(b, l, line));
+    b->bound = (int64_t)prem_max_wide(b->bound, bound_volume(b, l, line));
     if (line.capacity > 1)
-      b->bound = (int64_t)max_wide(b->bound, bound_large(b, l, line));
+      b->bound = (int64_t)prem_max_wide(b->bound, bound_large(b, l, line));
   }
 }
 
 static void bound_paths(bounding *b) {
   for (int32_t n = 0; n < b->rules.node_count; ++n)
-    b->bound = (int64_t)max_wide(b->bound, (prem_wide)b->head[n] + b->tail[n]);
+    b->bound = (int64_t)prem_max_wide(b->bound, (prem_wide)b->head[n] + b->tail[n]);
 }
 
 /* ---- jobs of many tiles --------------------------------------------------------------------- */
@@ -112,8 +105,8 @@ static int64_t shortest_job(const bounding *b, int32_t begin, int32_t nodes, int
   for (int64_t h = first; h < *hold; ++h) {
     int32_t l = rules->holds[h].line, capacity = prem_rules_line(rules, l).capacity;
     if (loads[l].volume > 0)
-      longest = max_wide(longest, loads[l].head + (loads[l].volume + capacity - 1) / capacity +
-                                      loads[l].tail);
+      longest = prem_max_wide(longest, loads[l].head + (loads[l].volume + capacity - 1) / capacity +
+                                           loads[l].tail);
     loads[l].volume = 0;
   }
   return (int64_t)longest;
@@ -168,7 +161,7 @@ static bool order_job(bounding *b, int32_t begin, int32_t nodes) {
       next -= phases - 1;
     if (next < end)
       rules->arcs[rules->arc_count++] =
-          (prem_apart){round_up(rules->nodes[n].wcet_ns, rules->unit_ns), n, (int32_t)next};
+          (prem_apart){prem_div_ceil(rules->nodes[n].wcet_ns, rules->unit_ns), n, (int32_t)next};
   }
   return true;
 }
@@ -256,7 +249,7 @@ static bool start(const prem_planning *planning, bounding *b) {
 }
 
 static int64_t on_grid(const prem_planning *planning, int64_t ns) {
-  return (ns + planning->grid_ns - 1) / planning->grid_ns * planning->grid_ns;
+  return prem_round_up(ns, planning->grid_ns);
 }
 
 bool prem_planning_lower_bound(const prem_planning *planning, int64_t *out_ns) {

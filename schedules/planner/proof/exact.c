@@ -6,6 +6,8 @@
  * chains.
  */
 #include "schedules/planner/proof/exact.h"
+#include "prem/base/clock.h"
+#include "prem/base/numbers.h"
 #include "schedules/planner/greedy/greedy.h"
 #include "schedules/planner/proof/bounds.h"
 #include "schedules/planner/proof/refute.h"
@@ -47,7 +49,7 @@ const char *prem_exact_engine(void) {
 }
 
 static int64_t left_ns(const engine *e) {
-  double left_s = e->until_s - prem_planning_seconds();
+  double left_s = e->until_s - prem_host_clock_s();
   return left_s > 0 ? (int64_t)(left_s * 1e9) : 0;
 }
 
@@ -241,18 +243,14 @@ static prem_status write_plan(const engine *e, prem_plan *plan) {
 
 /* ---- one-shot sets -------------------------------------------------------------------------- */
 
-static int64_t max_of(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 static int64_t length_of(const engine *e) {
   const reading *r = &e->strict;
   int64_t end = e->planning->warmup_ns / e->grid_ns;
   for (int32_t n = 0; n < r->rules.node_count; ++n)
-    end = max_of(end, r->starts[n] + (r->rules.nodes[n].wcet_ns + e->grid_ns - 1) / e->grid_ns);
+    end = prem_max_i64(end, r->starts[n] + prem_div_ceil(r->rules.nodes[n].wcet_ns, e->grid_ns));
   for (int64_t w = 0; w < r->rules.wrap_count; ++w) {
     const prem_apart *wrap = &r->rules.wraps[w];
-    end = max_of(end, r->starts[wrap->from] + wrap->gap - r->starts[wrap->to]);
+    end = prem_max_i64(end, r->starts[wrap->from] + wrap->gap - r->starts[wrap->to]);
   }
   return end;
 }
@@ -278,7 +276,7 @@ static void bisect(engine *e) {
       if (ask_shorter(e, end, left_ns(e) / 3) == PREM_ANSWER_UNKNOWN)
         from = end + 1;
       else
-        from = max_of(from, e->low);
+        from = prem_max_i64(from, e->low);
     }
     if (e->low < e->found && ask_shorter(e, e->found - 1, left_ns(e)) == PREM_ANSWER_UNKNOWN)
       return;
@@ -318,7 +316,7 @@ static void plan_one_shot(engine *e, prem_exact_verdict *out) {
   out->makespan_ns = e->found * e->grid_ns;
   out->optimal = bound_ns == out->makespan_ns || is_proven(e, e->low == e->found, out->makespan_ns);
   if (e->strict.rules.complete)
-    bound_ns = max_of(bound_ns, e->low * e->grid_ns);
+    bound_ns = prem_max_i64(bound_ns, e->low * e->grid_ns);
   out->lower_bound_ns = out->optimal ? out->makespan_ns : bound_ns;
 }
 
@@ -423,7 +421,7 @@ static prem_status plan_exactly(const prem_planning *planning, int64_t limit_ns,
     return PREM_OK;
   engine e = {.planning = planning,
               .stop = stop,
-              .until_s = prem_planning_seconds() + (double)limit_ns * 1e-9,
+              .until_s = prem_host_clock_s() + (double)limit_ns * 1e-9,
               .grid_ns = planning->grid_ns,
               .slack_ns = PREM_NO_SLACK};
   prem_status status = prepare(&e);

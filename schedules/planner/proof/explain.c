@@ -6,6 +6,7 @@
  * Locating minimal infeasible constraint sets in linear programs).
  */
 #include "schedules/planner/proof/explain.h"
+#include "prem/base/clock.h"
 #include "schedules/planner/common/one_machine.h"
 #include "schedules/planner/proof/exact.h"
 
@@ -41,7 +42,7 @@ typedef struct explaining {
 } explaining;
 
 static bool in_time(const explaining *e) {
-  return prem_planning_seconds() < e->until_s && !(e->stop && *e->stop);
+  return prem_host_clock_s() < e->until_s && !(e->stop && *e->stop);
 }
 
 static int32_t task_count(const explaining *e) {
@@ -194,14 +195,14 @@ static bool prove_at_once(explaining *e) {
 static bool prove_by_order(explaining *e) {
   prem_without without = {e->without_tasks, e->without_lines};
   prem_effort effort = {.steps = e->order_steps, .probe = true, .stop = e->stop};
-  double began_s = prem_planning_seconds();
+  double began_s = prem_host_clock_s();
   if (!in_time(e) || !prem_planning_refuted(e->planning, &without, &effort, e->order_limit_ns))
     return false;
   if (!e->measured) {
     e->measured = true;
     e->order_steps = 3 * (e->order_steps - effort.steps) + 1000000;
     if (e->order_limit_ns > 0)
-      e->order_limit_ns = (int64_t)(3e9 * (prem_planning_seconds() - began_s)) + 100000000;
+      e->order_limit_ns = (int64_t)(3e9 * (prem_host_clock_s() - began_s)) + 100000000;
   }
   forget(e);
   e->found.kind = BY_ORDER;
@@ -408,7 +409,7 @@ bool prem_planning_explain(const prem_planning *planning, int64_t limit_ns,
   size_t tasks = (size_t)planning->schedule->task_count;
   explaining e = {.planning = planning,
                   .stop = stop,
-                  .until_s = prem_planning_seconds() +
+                  .until_s = prem_host_clock_s() +
                              (double)(limit_ns > LEAST_NS ? limit_ns : LEAST_NS) * 1e-9,
                   .without_tasks = calloc(tasks, sizeof(bool)),
                   .without_lines = calloc((size_t)prem_planning_lines(planning), sizeof(bool)),

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/numbers.h"
+
 enum { MOST_BODIES = 160, MOST_CLIQUES = 24, ROUNDS = 4 };
 
 /** What cannot be cut: from the start of a node to that of another and `length` further. */
@@ -45,14 +47,6 @@ struct prem_refuter {
   int64_t *from, *to; /* candidates for the ends of intervals */
   prem_effort *effort;
 };
-
-static int64_t max_of(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
-static int64_t min_of(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
 
 static bool is_tired(const prem_refuter *r) {
   return r->effort->steps <= 0 || (r->effort->stop && *r->effort->stop);
@@ -124,13 +118,13 @@ typedef struct piece {
 } piece;
 
 static int64_t overlap(int64_t from, int64_t to, int64_t begin, int64_t end) {
-  return max_of(0, min_of(to, end) - max_of(from, begin));
+  return prem_max_i64(0, prem_min_i64(to, end) - prem_max_i64(from, begin));
 }
 
 /* The least time that it spends in [begin, end), wherever in its window it lies. */
 static int64_t forced(const piece *p, int64_t begin, int64_t end) {
-  return min_of(overlap(p->from, p->from + p->least, begin, end),
-                overlap(p->to - p->least, p->to, begin, end));
+  return prem_min_i64(overlap(p->from, p->from + p->least, begin, end),
+                      overlap(p->to - p->least, p->to, begin, end));
 }
 
 static bool narrow_piece(prem_refuter *r, const piece *p, int64_t begin, int64_t end,
@@ -138,7 +132,7 @@ static bool narrow_piece(prem_refuter *r, const piece *p, int64_t begin, int64_t
   const body *b = &r->bodies[p->body];
   int64_t early = overlap(p->from, p->from + p->least, begin, end);
   int64_t late = overlap(p->to - p->least, p->to, begin, end);
-  prem_wide room = spare + (prem_wide)min_of(early, late) * p->demand;
+  prem_wide room = spare + (prem_wide)prem_min_i64(early, late) * p->demand;
   if ((prem_wide)early * p->demand > room &&
       !not_before(r, b->first, end - (int64_t)(room / p->demand), changed))
     return false;
@@ -152,7 +146,7 @@ static bool supply_interval(prem_refuter *r, const team *t, const piece *pieces,
   prem_wide spare = (prem_wide)(end - begin) * t->capacity, largest = 0;
   for (int32_t i = 0; i < t->count; ++i) {
     spare -= (prem_wide)forced(&pieces[i], begin, end) * pieces[i].demand;
-    prem_wide whole = (prem_wide)min_of(pieces[i].least, end - begin) * pieces[i].demand;
+    prem_wide whole = (prem_wide)prem_min_i64(pieces[i].least, end - begin) * pieces[i].demand;
     largest = whole > largest ? whole : largest;
   }
   r->effort->steps -= t->count;
@@ -185,7 +179,8 @@ static bool supply_team(prem_refuter *r, const team *t, bool *changed) {
   for (int32_t i = 0; i < t->count; ++i) {
     const body *b = &r->bodies[t->bodies[i]];
     int64_t from = r->now.first[b->first];
-    int64_t to = max_of(r->now.last[b->last] + t->length[i], r->now.last[b->first] + t->least[i]);
+    int64_t to =
+        prem_max_i64(r->now.last[b->last] + t->length[i], r->now.last[b->first] + t->least[i]);
     pieces[i] = (piece){from, to, t->least[i], t->length[i], t->demands[i], t->bodies[i]};
     r->from[ends] = from;
     r->to[ends++] = to;
@@ -294,7 +289,7 @@ bool prem_refuter_excludes(prem_refuter *r, int64_t end, prem_effort *effort) {
   memset(r->now.order, 0, (size_t)r->pair_count + 1);
   for (int32_t n = 0; n < rules->node_count; ++n) {
     r->now.first[n] = r->head[n];
-    r->now.last[n] = min_of(rules->nodes[n].latest, end - r->tail[n]);
+    r->now.last[n] = prem_min_i64(rules->nodes[n].latest, end - r->tail[n]);
     if (r->now.first[n] > r->now.last[n])
       return true;
   }
@@ -315,8 +310,8 @@ static int32_t body_of(prem_refuter *r, const prem_hold *hold) {
     body *b = &r->bodies[i];
     if (b->first != hold->first || b->last != hold->last)
       continue;
-    b->length = min_of(b->length, hold->length);
-    b->least = min_of(b->least, hold->least);
+    b->length = prem_min_i64(b->length, hold->length);
+    b->least = prem_min_i64(b->least, hold->least);
     return i;
   }
   if (r->body_count == MOST_BODIES)
@@ -501,7 +496,8 @@ static void paths_from(const prem_refuter *r, int32_t node, int64_t *path) {
 static void mark_ordered(prem_refuter *r, int64_t *path) {
   for (int32_t a = 0; a < r->body_count; ++a) {
     paths_from(r, r->bodies[a].first, path);
-    r->bodies[a].least = min_of(r->bodies[a].least, path[r->bodies[a].last] + r->bodies[a].length);
+    r->bodies[a].least =
+        prem_min_i64(r->bodies[a].least, path[r->bodies[a].last] + r->bodies[a].length);
     paths_from(r, r->bodies[a].last, path);
     for (int32_t b = 0; b < r->body_count; ++b)
       if (a != b && path[r->bodies[b].first] >= r->bodies[a].length)

@@ -1,6 +1,8 @@
 /* From a set of tasks to nodes, arcs and uses. */
 #include "schedules/planner/proof/rules.h"
 
+#include "prem/base/list.h"
+#include "prem/base/numbers.h"
 #include "schedules/planner/common/data_gaps.h"
 
 #include <stdio.h>
@@ -9,13 +11,6 @@
 
 /* Lines of a block behind the resources, in the order of prem_line_kind. */
 enum { LINES_PER_BLOCK = PREM_LINE_OUTPUT - PREM_LINE_RESOURCE };
-
-/** A list that grows. */
-typedef struct pile {
-  void *items;
-  size_t size;
-  int64_t count, capacity;
-} pile;
 
 /** What stands for a job in precedence: one node where it has one, else its begin and its end. */
 typedef struct job_nodes {
@@ -30,32 +25,8 @@ typedef struct building {
   int64_t guard_ns, most_nodes;
   int64_t *first_job; /* [task + 1] */
   job_nodes *jobs;
-  pile nodes, arcs, wraps, together, holds;
+  prem_list nodes, arcs, wraps, together, holds;
 } building;
-
-static void *add_to(pile *p) {
-  if (p->count == p->capacity) {
-    int64_t capacity = p->capacity ? 2 * p->capacity : 256;
-    void *grown = realloc(p->items, (size_t)capacity * p->size);
-    if (!grown)
-      return NULL;
-    p->items = grown;
-    p->capacity = capacity;
-  }
-  return (char *)p->items + p->size * (size_t)p->count++;
-}
-
-static int64_t max_of(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
-static int64_t min_of(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t round_up(int64_t ns, int64_t step_ns) {
-  return ns / step_ns + (ns % step_ns > 0);
-}
 
 /* Of two times, each up to 2^62, the sum is none: cut, it still is beyond all that is served. */
 static int64_t sum_of(int64_t a, int64_t b) {
@@ -63,7 +34,7 @@ static int64_t sum_of(int64_t a, int64_t b) {
 }
 
 static int64_t in_units(const building *b, int64_t ns) {
-  return round_up(ns, b->rules->unit_ns);
+  return prem_div_ceil(ns, b->rules->unit_ns);
 }
 
 /* ---- lengths -------------------------------------------------------------------------------- */
@@ -72,7 +43,7 @@ static int64_t in_units(const building *b, int64_t ns) {
 static int64_t wcet_of(const building *b, const prem_task *task, int phase) {
   int64_t wcet_ns = task->phase[phase].wcet_ns;
   bool shortened = b->rules->relaxed && b->rules->joinable && task->joined.exists;
-  return shortened && phase != PREM_COMPUTE ? min_of(wcet_ns, task->joined.wcet_ns) : wcet_ns;
+  return shortened && phase != PREM_COMPUTE ? prem_min_i64(wcet_ns, task->joined.wcet_ns) : wcet_ns;
 }
 
 /* From the start of a phase to that of the next one of its tile. */
@@ -92,11 +63,11 @@ static int64_t use_of(const building *b, int phase, int64_t length_ns, int64_t a
   if (!rules->relaxed)
     return in_units(b, sum_of(length_ns, b->guard_ns));
   if (rules->joinable && phase != PREM_COMPUTE)
-    return sum_of(length_ns, phase == PREM_PREFETCH ? min_of(b->guard_ns, apart_ns) : 0);
+    return sum_of(length_ns, phase == PREM_PREFETCH ? prem_min_i64(b->guard_ns, apart_ns) : 0);
   int64_t grid_ns = b->planning->grid_ns;
   if (on_grid && apart_ns >= sum_of(b->guard_ns, grid_ns))
-    return round_up(sum_of(length_ns, b->guard_ns), grid_ns) * grid_ns;
-  return sum_of(length_ns, min_of(b->guard_ns, apart_ns));
+    return prem_div_ceil(sum_of(length_ns, b->guard_ns), grid_ns) * grid_ns;
+  return sum_of(length_ns, prem_min_i64(b->guard_ns, apart_ns));
 }
 
 /* ---- lines and uses ------------------------------------------------------------------------- */
@@ -109,7 +80,7 @@ static bool add_hold(building *b, int32_t line, int32_t demand, int32_t first, i
                      int64_t length, int64_t least) {
   if (demand == 0 || least == 0 || (b->without.lines && b->without.lines[line]))
     return true;
-  prem_hold *hold = add_to(&b->holds);
+  prem_hold *hold = prem_list_add(&b->holds);
   if (hold)
     *hold = (prem_hold){length, least, first, last, line, demand};
   return hold;
@@ -145,8 +116,8 @@ static bool hold_resources(building *b, const prem_task *task, int phase, int32_
     int64_t busy_ns = spec->busy_ns;
     int32_t demand = spec->demand[r];
     if (joined && phase != PREM_COMPUTE) { /* the pair may take the prefetch's share alone */
-      busy_ns = phase == PREM_PREFETCH ? min_of(busy_ns, task->joined.busy_ns) : 0;
-      demand = (int32_t)min_of(demand, task->joined.demand[r]);
+      busy_ns = phase == PREM_PREFETCH ? prem_min_i64(busy_ns, task->joined.busy_ns) : 0;
+      demand = (int32_t)prem_min_i64(demand, task->joined.demand[r]);
     }
     if (busy_ns == 0 || demand == 0)
       continue;
@@ -183,7 +154,7 @@ static bool hold_buffer(building *b, const prem_task *task, const int32_t node[P
   if (b->rules->relaxed && b->rules->joinable) /* a chain of buffers, its pairs without a guard */
     least -= b->guard_ns;
   else if (b->rules->relaxed && single) /* tiles begin on the grid */
-    least = round_up(least, b->planning->grid_ns) * b->planning->grid_ns;
+    least = prem_div_ceil(least, b->planning->grid_ns) * b->planning->grid_ns;
   return add_hold(b,
                   block_line(b, block,
                              single  ? PREM_LINE_BLOCK
@@ -197,15 +168,15 @@ static bool hold_buffer(building *b, const prem_task *task, const int32_t node[P
 static int32_t add_node(building *b, prem_node node) {
   if (b->nodes.count >= b->most_nodes)
     return -1;
-  prem_node *added = add_to(&b->nodes);
+  prem_node *added = prem_list_add(&b->nodes);
   if (!added)
     return -1;
   *added = node;
   return (int32_t)b->nodes.count - 1;
 }
 
-static bool add_apart(pile *to, int32_t from, int32_t after, int64_t gap) {
-  prem_apart *added = add_to(to);
+static bool add_apart(prem_list *to, int32_t from, int32_t after, int64_t gap) {
+  prem_apart *added = prem_list_add(to);
   if (added)
     *added = (prem_apart){gap, from, after};
   return added;
@@ -218,11 +189,11 @@ static int64_t latest_start(const building *b, const prem_task *task, int32_t jo
   int64_t latest_ns = b->schedule->period_lcm_ns ? begin_ns + period_ns - 1 : PREM_MAX_NS;
   int64_t due_ns = PREM_MAX_NS;
   if (task->deadline_ns)
-    due_ns = min_of(due_ns, task->deadline_ns);
+    due_ns = prem_min_i64(due_ns, task->deadline_ns);
   if (task->publish_ns)
-    due_ns = min_of(due_ns, task->publish_ns);
+    due_ns = prem_min_i64(due_ns, task->publish_ns);
   if (due_ns < PREM_MAX_NS)
-    latest_ns = min_of(latest_ns, release_ns + due_ns - wcet_of(b, task, phase));
+    latest_ns = prem_min_i64(latest_ns, release_ns + due_ns - wcet_of(b, task, phase));
   if (latest_ns == PREM_MAX_NS)
     return PREM_MAX_NS;
   return latest_ns / b->rules->unit_ns - (latest_ns % b->rules->unit_ns < 0);
@@ -230,9 +201,10 @@ static int64_t latest_start(const building *b, const prem_task *task, int32_t jo
 
 static prem_node node_of(const building *b, int32_t t, int32_t job, int32_t tile, int phase) {
   const prem_task *task = &b->schedule->tasks[t];
-  int64_t earliest_ns = max_of(job * task->period_ns + task->release_ns, b->planning->warmup_ns);
+  int64_t earliest_ns =
+      prem_max_i64(job * task->period_ns + task->release_ns, b->planning->warmup_ns);
   int64_t grid_ns = b->planning->grid_ns; /* nothing begins a chain off the grid */
-  return (prem_node){.earliest = round_up(earliest_ns, grid_ns) * grid_ns / b->rules->unit_ns,
+  return (prem_node){.earliest = prem_div_ceil(earliest_ns, grid_ns) * grid_ns / b->rules->unit_ns,
                      .latest = tile < 0 ? PREM_MAX_NS : latest_start(b, task, job, phase),
                      .wcet_ns = tile < 0 ? 0 : task->phase[phase].wcet_ns,
                      .task = t,
@@ -305,7 +277,8 @@ static bool add_job(building *b, int32_t t, int32_t job) {
 /* ---- precedence ----------------------------------------------------------------------------- */
 
 /* From every tile's last phase, so that its length and the lag are rounded as one. */
-static bool follow_job(building *b, pile *to, job_nodes before, int32_t begin, int64_t lag_ns) {
+static bool follow_job(building *b, prem_list *to, job_nodes before, int32_t begin,
+                       int64_t lag_ns) {
   const prem_node *nodes = b->nodes.items;
   const prem_node *job = &nodes[before.end];
   for (int32_t n = before.end + 1; n < b->nodes.count; ++n) {
@@ -329,7 +302,7 @@ static bool add_after(building *b, int32_t t, const prem_after *after) {
     job_nodes before = b->jobs[p], job = b->jobs[q];
     if (job.begin < 0 || before.end < 0)
       continue; /* left out, or warm-up alone: it ends before anything that is planned begins */
-    pile *to = number < 0 ? &b->wraps : &b->arcs;
+    prem_list *to = number < 0 ? &b->wraps : &b->arcs;
     bool added = b->rules->relaxed ? add_apart(to, before.end, job.begin, lag_ns)
                                    : follow_job(b, to, before, job.begin, lag_ns);
     if (!added)
@@ -420,7 +393,7 @@ static prem_wide far_of(const prem_rules *rules) {
   for (int64_t a = 0; a < rules->arc_count; ++a)
     sum += rules->arcs[a].gap;
   /* arrays that the next hyperperiod waits for */
-  sum += (prem_planning_precedence_ns(planning) + rules->unit_ns - 1) / rules->unit_ns;
+  sum += prem_div_ceil(prem_planning_precedence_ns(planning), rules->unit_ns);
   return sum + latest;
 }
 
@@ -594,19 +567,19 @@ static void follow(const prem_rules *rules, const arc_lists *of, int64_t *head, 
   for (int32_t n = 0; n < rules->node_count; ++n) {
     head[n] = rules->nodes[n].earliest;
     latest[n] = rules->nodes[n].latest;
-    tail[n] = round_up(rules->nodes[n].wcet_ns, rules->unit_ns);
+    tail[n] = prem_div_ceil(rules->nodes[n].wcet_ns, rules->unit_ns);
   }
   for (int32_t i = 0; i < rules->node_count; ++i)
     for (int64_t k = of->first[of->order[i]]; k < of->first[of->order[i] + 1]; ++k) {
       const prem_apart *arc = &rules->arcs[of->arcs[k]];
-      head[arc->to] = max_of(head[arc->to], head[arc->from] + arc->gap);
+      head[arc->to] = prem_max_i64(head[arc->to], head[arc->from] + arc->gap);
     }
   for (int32_t i = rules->node_count - 1; i >= 0; --i)
     for (int64_t k = of->first[of->order[i]]; k < of->first[of->order[i] + 1]; ++k) {
       const prem_apart *arc = &rules->arcs[of->arcs[k]];
-      tail[arc->from] = max_of(tail[arc->from], tail[arc->to] + arc->gap);
+      tail[arc->from] = prem_max_i64(tail[arc->from], tail[arc->to] + arc->gap);
       if (latest[arc->to] < PREM_MAX_NS)
-        latest[arc->from] = min_of(latest[arc->from], latest[arc->to] - arc->gap);
+        latest[arc->from] = prem_min_i64(latest[arc->from], latest[arc->to] - arc->gap);
     }
 }
 

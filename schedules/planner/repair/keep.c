@@ -60,7 +60,7 @@ static int64_t merge(lateness *late, int64_t count) {
       late[++merged] = late[i];
       continue;
     }
-    last->due_ns = prem_sooner_ns(last->due_ns, late[i].due_ns);
+    last->due_ns = prem_min_i64(last->due_ns, late[i].due_ns);
     last->to_ns = late[i].to_ns > last->to_ns ? late[i].to_ns : last->to_ns;
   }
   return count ? merged + 1 : 0;

@@ -74,7 +74,7 @@ static void list_resource(const prem_keeper *k, const prem_slot *head, const cha
                         .demand = link_demand(&links[most], resource),
                         .resource = resource,
                         .task = head->task});
-    from_ns = prem_later_ns(from_ns, to_ns);
+    from_ns = prem_max_i64(from_ns, to_ns);
   }
 }
 
@@ -180,8 +180,8 @@ bool prem_keeper_hold(prem_keeper *k, const prem_round *r, prem_phase phase, int
       continue;
     prem_held *w = &wanted[input];
     bool none = w->from_ns == w->to_ns;
-    w->from_ns = none ? from_ns : prem_sooner_ns(w->from_ns, from_ns);
-    w->to_ns = none ? to_ns : prem_later_ns(w->to_ns, to_ns);
+    w->from_ns = none ? from_ns : prem_min_i64(w->from_ns, from_ns);
+    w->to_ns = none ? to_ns : prem_max_i64(w->to_ns, to_ns);
     int64_t middle_ns = none ? w->to_ns : has[input].from_ns;
     if (!buffer_free(k, r->task, r->tile, r->count, input, w->from_ns, middle_ns) ||
         (!none && !buffer_free(k, r->task, r->tile, r->count, input, has[input].to_ns, w->to_ns)))

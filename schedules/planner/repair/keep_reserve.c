@@ -129,18 +129,18 @@ static prem_status find_ends(prem_keeper *k, const int32_t *order) {
     const prem_bundle *b = &k->bundles[i];
     int64_t q = k->first_job[b->task] + b->job;
     if (b->state == PREM_PLACE_RESERVED)
-      first_ns[q] = prem_sooner_ns(first_ns[q], b->start_ns);
+      first_ns[q] = prem_min_i64(first_ns[q], b->start_ns);
   }
   for (int32_t i = k->schedule->task_count - 1; i >= 0; --i) {
     const prem_task *task = &k->schedule->tasks[order[i]];
     for (int64_t q = k->first_job[order[i]]; q < k->first_job[order[i] + 1]; ++q) {
-      int64_t begin_ns = prem_sooner_ns(first_ns[q], k->until_ns[q] - shortest_ns(task));
+      int64_t begin_ns = prem_min_i64(first_ns[q], k->until_ns[q] - shortest_ns(task));
       for (int32_t a = 0; a < task->after_count && begin_ns < PREM_MAX_NS; ++a) {
         int64_t number = prem_planning_predecessor(k->planning, task, &task->after[a],
                                                    (int32_t)(q - k->first_job[order[i]]));
         int64_t p = k->first_job[task->after[a].task] + number;
         if (number >= 0)
-          k->until_ns[p] = prem_sooner_ns(
+          k->until_ns[p] = prem_min_i64(
               k->until_ns[p], begin_ns - prem_planning_gap_ns(k->planning, &task->after[a]));
       }
     }

@@ -119,7 +119,7 @@ static prem_status settle_phase(prem_keeper *k, settling *s, int phase, bool sta
 
 static prem_status settle(prem_keeper *k, settling *s, int64_t until_ns, bool *as_it_was) {
   prem_status status = let_go(k, s);
-  int staying = status ? -1 : find_most(k, s, prem_sooner_ns(s->due_ns, until_ns));
+  int staying = status ? -1 : find_most(k, s, prem_min_i64(s->due_ns, until_ns));
   if (staying < 0 && !status && until_ns < s->due_ns)
     staying = find_most(k, s, s->due_ns);
   if (staying < 0 && !status) {

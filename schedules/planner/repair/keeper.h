@@ -4,6 +4,8 @@
 
 #include "schedules/planner/repair/keep.h"
 
+#include "prem/base/numbers.h"
+
 typedef enum prem_place_state {
   PREM_PLACE_WISHED,   /* not reserved: it may be had when its turn comes */
   PREM_PLACE_RESERVED, /* on the lines */
@@ -48,14 +50,6 @@ struct prem_keeper {
   bool parted;
   prem_placer *placer;
 };
-
-static inline int64_t prem_later_ns(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
-static inline int64_t prem_sooner_ns(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
 
 static inline const prem_task *prem_bundle_task(const prem_keeper *k, const prem_bundle *b) {
   return &k->schedule->tasks[b->task];

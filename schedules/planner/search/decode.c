@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/numbers.h"
+
 /** How much of a line is in use: level[i] from at[i] to at[i + 1]. */
 typedef struct profile {
   int64_t *at;
@@ -362,16 +364,12 @@ prem_status prem_decode_forward(prem_decoder *d, const int64_t *key, bool waitin
   return status;
 }
 
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - (a % b < 0);
-}
-
 /* The last start with which an activity does no harm to a cost; everything ends by `end`. */
 static int64_t latest_start(const prem_model *model, const prem_activity *activity, prem_cost cost,
                             int64_t end) {
   int64_t latest = end - activity->length;
   if (activity->tail_ns != PREM_NO_TAIL) {
-    int64_t harmless = floor_div(cost.value_ns - activity->tail_ns, model->grid_ns);
+    int64_t harmless = prem_div_floor(cost.value_ns - activity->tail_ns, model->grid_ns);
     latest = model->makespan || harmless < latest ? harmless : latest;
   }
   if (activity->latest < PREM_MAX_NS && activity->latest + cost.violation < latest)

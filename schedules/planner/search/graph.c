@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/numbers.h"
+
 enum {
   MOST_ACTIVITIES = 4000,
   TABU_ENTRIES = 1 << 14,
@@ -60,10 +62,6 @@ struct prem_graph {
   pair *candidates;
   int32_t candidate_count;
 };
-
-static int64_t max_of(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
 
 /* The slots of an activity are those of its uses, which stand together. */
 static int32_t slots_begin(const prem_graph *g, int32_t a) {
@@ -135,7 +133,7 @@ static void tie_lines(prem_graph *g, bool all) {
 /* ---- longest paths -------------------------------------------------------------------------- */
 
 static void reach(prem_graph *g, int32_t to, int64_t at, int32_t *ready) {
-  g->head[to] = max_of(g->head[to], at);
+  g->head[to] = prem_max_i64(g->head[to], at);
   if (--g->waits[to] == 0)
     g->order[(*ready)++] = to;
 }
@@ -168,12 +166,13 @@ static void find_tails(prem_graph *g) {
     int32_t a = g->order[i];
     int64_t tail = g->own[a];
     for (int32_t k = g->first_out[a]; k < g->first_out[a + 1]; ++k)
-      tail = max_of(tail, g->out[k].gap + g->tail[g->out[k].other]);
+      tail = prem_max_i64(tail, g->out[k].gap + g->tail[g->out[k].other]);
     for (int32_t s = slots_begin(g, a); s < slots_end(g, a); ++s)
       if (g->slots[s].behind >= 0)
-        tail = max_of(tail, g->slots[s].length + g->tail[g->slots[g->slots[s].behind].activity]);
+        tail =
+            prem_max_i64(tail, g->slots[s].length + g->tail[g->slots[g->slots[s].behind].activity]);
     g->tail[a] = tail;
-    g->value = max_of(g->value, g->head[a] + tail);
+    g->value = prem_max_i64(g->value, g->head[a] + tail);
   }
 }
 
@@ -187,13 +186,13 @@ static bool is_before(const prem_graph *g, int32_t s, int32_t a) {
 static int64_t head_of_second(const prem_graph *g, pair p) {
   int64_t head = g->model->release[p.second];
   for (int32_t k = g->first_in[p.second]; k < g->first_in[p.second + 1]; ++k)
-    head = max_of(head, g->head[g->in[k].other] + g->in[k].gap);
+    head = prem_max_i64(head, g->head[g->in[k].other] + g->in[k].gap);
   for (int32_t s = slots_begin(g, p.second); s < slots_end(g, p.second); ++s) {
     int32_t before = g->slots[s].before;
     if (is_before(g, before, p.first))
       before = g->slots[before].before;
     if (before >= 0)
-      head = max_of(head, g->head[g->slots[before].activity] + g->slots[before].length);
+      head = prem_max_i64(head, g->head[g->slots[before].activity] + g->slots[before].length);
   }
   return head;
 }
@@ -201,13 +200,13 @@ static int64_t head_of_second(const prem_graph *g, pair p) {
 static int64_t head_of_first(const prem_graph *g, pair p, int64_t second_head) {
   int64_t head = g->model->release[p.first];
   for (int32_t k = g->first_in[p.first]; k < g->first_in[p.first + 1]; ++k)
-    head = max_of(head, g->head[g->in[k].other] + g->in[k].gap);
+    head = prem_max_i64(head, g->head[g->in[k].other] + g->in[k].gap);
   for (int32_t s = slots_begin(g, p.first); s < slots_end(g, p.first); ++s) {
     int32_t before = g->slots[s].before, behind = g->slots[s].behind;
     if (is_before(g, behind, p.second))
-      head = max_of(head, second_head + g->slots[behind].length);
+      head = prem_max_i64(head, second_head + g->slots[behind].length);
     else if (before >= 0)
-      head = max_of(head, g->head[g->slots[before].activity] + g->slots[before].length);
+      head = prem_max_i64(head, g->head[g->slots[before].activity] + g->slots[before].length);
   }
   return head;
 }
@@ -215,13 +214,13 @@ static int64_t head_of_first(const prem_graph *g, pair p, int64_t second_head) {
 static int64_t tail_of_first(const prem_graph *g, pair p) {
   int64_t tail = g->own[p.first];
   for (int32_t k = g->first_out[p.first]; k < g->first_out[p.first + 1]; ++k)
-    tail = max_of(tail, g->tail[g->out[k].other] + g->out[k].gap);
+    tail = prem_max_i64(tail, g->tail[g->out[k].other] + g->out[k].gap);
   for (int32_t s = slots_begin(g, p.first); s < slots_end(g, p.first); ++s) {
     int32_t behind = g->slots[s].behind;
     if (is_before(g, behind, p.second))
       behind = g->slots[behind].behind;
     if (behind >= 0)
-      tail = max_of(tail, g->slots[s].length + g->tail[g->slots[behind].activity]);
+      tail = prem_max_i64(tail, g->slots[s].length + g->tail[g->slots[behind].activity]);
   }
   return tail;
 }
@@ -229,13 +228,13 @@ static int64_t tail_of_first(const prem_graph *g, pair p) {
 static int64_t tail_of_second(const prem_graph *g, pair p, int64_t first_tail) {
   int64_t tail = g->own[p.second];
   for (int32_t k = g->first_out[p.second]; k < g->first_out[p.second + 1]; ++k)
-    tail = max_of(tail, g->tail[g->out[k].other] + g->out[k].gap);
+    tail = prem_max_i64(tail, g->tail[g->out[k].other] + g->out[k].gap);
   for (int32_t s = slots_begin(g, p.second); s < slots_end(g, p.second); ++s) {
     int32_t before = g->slots[s].before, behind = g->slots[s].behind;
     if (is_before(g, before, p.first))
-      tail = max_of(tail, g->slots[s].length + first_tail);
+      tail = prem_max_i64(tail, g->slots[s].length + first_tail);
     else if (behind >= 0)
-      tail = max_of(tail, g->slots[s].length + g->tail[g->slots[behind].activity]);
+      tail = prem_max_i64(tail, g->slots[s].length + g->tail[g->slots[behind].activity]);
   }
   return tail;
 }
@@ -244,7 +243,7 @@ static int64_t tail_of_second(const prem_graph *g, pair p, int64_t first_tail) {
 static int64_t estimate(const prem_graph *g, pair p) {
   int64_t second_head = head_of_second(g, p), first_head = head_of_first(g, p, second_head);
   int64_t first_tail = tail_of_first(g, p), second_tail = tail_of_second(g, p, first_tail);
-  return max_of(second_head + second_tail, first_head + first_tail);
+  return prem_max_i64(second_head + second_tail, first_head + first_tail);
 }
 
 /* In every chain in which the second is right behind the first. */
@@ -268,19 +267,19 @@ static int64_t estimate_transfer(const prem_graph *g, pair p) {
   const slot *moved = &g->slots[p.slot], *to = &g->slots[p.to];
   int64_t head = g->model->release[p.second], tail = g->own[p.second];
   for (int32_t k = g->first_in[p.second]; k < g->first_in[p.second + 1]; ++k)
-    head = max_of(head, g->head[g->in[k].other] + g->in[k].gap);
+    head = prem_max_i64(head, g->head[g->in[k].other] + g->in[k].gap);
   for (int32_t k = g->first_out[p.second]; k < g->first_out[p.second + 1]; ++k)
-    tail = max_of(tail, g->tail[g->out[k].other] + g->out[k].gap);
+    tail = prem_max_i64(tail, g->tail[g->out[k].other] + g->out[k].gap);
   for (int32_t s = slots_begin(g, p.second); s < slots_end(g, p.second); ++s) {
     int32_t before = s == p.slot ? to->before : g->slots[s].before;
     int32_t behind = s == p.slot ? p.to : g->slots[s].behind;
     if (before >= 0)
-      head = max_of(head, g->head[g->slots[before].activity] + g->slots[before].length);
+      head = prem_max_i64(head, g->head[g->slots[before].activity] + g->slots[before].length);
     if (behind >= 0)
-      tail = max_of(tail, g->slots[s].length + g->tail[g->slots[behind].activity]);
+      tail = prem_max_i64(tail, g->slots[s].length + g->tail[g->slots[behind].activity]);
   }
-  int64_t first_head = max_of(g->head[p.first], head + moved->length);
-  return max_of(head + tail, first_head + g->tail[p.first]);
+  int64_t first_head = prem_max_i64(g->head[p.first], head + moved->length);
+  return prem_max_i64(head + tail, first_head + g->tail[p.first]);
 }
 
 /* Take a slot out of its chain, and put it before another one; -1: behind `before`, as its last. */

@@ -4,27 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/list.h"
+#include "prem/base/numbers.h"
+
 /* Beyond these a search would make too few schedules to be worth its memory. */
 enum { MOST_ACTIVITIES = 1 << 20, MOST_WRAPS = 10000 };
-
-/** A list that grows; `size` of one element. */
-typedef struct pile {
-  void *items;
-  size_t size;
-  int64_t count, capacity;
-} pile;
-
-static void *add_to(pile *p) {
-  if (p->count == p->capacity) {
-    int64_t capacity = p->capacity ? 2 * p->capacity : 256;
-    void *grown = realloc(p->items, (size_t)capacity * p->size);
-    if (!grown)
-      return NULL;
-    p->items = grown;
-    p->capacity = capacity;
-  }
-  return (char *)p->items + p->size * (size_t)p->count++;
-}
 
 /** An entry of a list of lists, before it is sorted by its owner. */
 typedef struct list_link {
@@ -44,26 +28,16 @@ typedef struct building {
   int32_t *owner_of;     /* [task x resource]: + 1; 0: it has had nothing yet */
   int32_t *owner_demand; /* [task x resource]: the largest */
   bool *spans;           /* [block]: a tile holds a buffer of it over several phases */
-  pile activities, uses, links, takes, gives, wraps, placements, releases;
+  prem_list activities, uses, links, takes, gives, wraps, placements, releases;
   int64_t ends; /* activities that stand for the end of a job */
 } building;
 
 static int64_t grid_up(const building *b, int64_t ns) {
-  int64_t grid_ns = b->model->grid_ns;
-  return ns / grid_ns + (ns % grid_ns > 0);
+  return prem_div_ceil(ns, b->model->grid_ns);
 }
 
 static int64_t grid_down(const building *b, int64_t ns) {
-  int64_t grid_ns = b->model->grid_ns;
-  return ns / grid_ns - (ns % grid_ns < 0);
-}
-
-static int64_t max_of(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
-static int64_t min_of(int64_t a, int64_t b) {
-  return a < b ? a : b;
+  return prem_div_floor(ns, b->model->grid_ns);
 }
 
 /* ---- jobs and tiles ------------------------------------------------------------------------- */
@@ -124,7 +98,7 @@ static int32_t unit_line(const building *b, int32_t block, prem_phase phase) {
 static bool add_use(building *b, prem_use what) {
   if (what.demand == 0 || what.length == 0)
     return true;
-  prem_use *use = add_to(&b->uses);
+  prem_use *use = prem_list_add(&b->uses);
   if (!use)
     return false;
   *use = what;
@@ -210,8 +184,8 @@ static void find_spans(building *b) {
 
 /* ---- pools ---------------------------------------------------------------------------------- */
 
-static bool add_link(pile *to, int32_t from, int32_t pool, int64_t gap) {
-  list_link *added = add_to(to);
+static bool add_link(prem_list *to, int32_t from, int32_t pool, int64_t gap) {
+  list_link *added = prem_list_add(to);
   if (added)
     *added = (list_link){.from = from, .to = pool, .gap = gap};
   return added;
@@ -237,9 +211,9 @@ static bool add_pools(building *b, const prem_placement *placed, int32_t activit
 /* ---- activities ----------------------------------------------------------------------------- */
 
 static prem_activity *add_activity(building *b, int32_t placement, int64_t release) {
-  prem_activity *activity = add_to(&b->activities);
-  int32_t *of = add_to(&b->placements);
-  int64_t *from = add_to(&b->releases);
+  prem_activity *activity = prem_list_add(&b->activities);
+  int32_t *of = prem_list_add(&b->placements);
+  int64_t *from = prem_list_add(&b->releases);
   if (!activity || !of || !from)
     return NULL;
   *activity = (prem_activity){
@@ -256,7 +230,7 @@ static void set_due(const building *b, const prem_placement *placed, prem_activi
   if (window.due_ns < none_ns)
     activity->latest = grid_down(b, window.due_ns - wcet_ns);
   if (window.last_start_ns < PREM_MAX_NS)
-    activity->latest = min_of(activity->latest, grid_down(b, window.last_start_ns));
+    activity->latest = prem_min_i64(activity->latest, grid_down(b, window.last_start_ns));
   if (b->model->makespan)
     activity->tail_ns = wcet_ns;
   else if (window.target_ns < none_ns)
@@ -322,14 +296,14 @@ static void follow_warmup(building *b, int64_t q, int64_t lag_ns) {
   int64_t *releases = b->releases.items;
   int64_t from = grid_up(b, b->planning->warmup_ns + lag_ns);
   for (int64_t j = b->first_placement[q]; j < b->first_placement[q] + b->job_placements[q]; ++j)
-    releases[j] = max_of(releases[j], from);
+    releases[j] = prem_max_i64(releases[j], from);
 }
 
 static prem_status add_wraps(building *b, int32_t from, int64_t gap_ns, int64_t q) {
   for (int64_t j = b->first_placement[q]; j < b->first_placement[q] + b->job_placements[q]; ++j) {
     if (!begins_tile(b, j))
       continue;
-    prem_wrap *wrap = add_to(&b->wraps);
+    prem_wrap *wrap = prem_list_add(&b->wraps);
     if (!wrap)
       return PREM_ERR_MEMORY;
     *wrap = (prem_wrap){from, (int32_t)j, gap_ns};
@@ -405,7 +379,7 @@ static bool sort_arcs(const building *b, bool backward, prem_side *side) {
   return true;
 }
 
-static bool sort_pools(const building *b, const pile *of, prem_side *side) {
+static bool sort_pools(const building *b, const prem_list *of, prem_side *side) {
   const list_link *links = of->items;
   side->first_pool = count_lists(links, of->count, b->activities.count, true);
   side->pools = malloc((size_t)(of->count + 1) * sizeof *side->pools);
@@ -645,10 +619,10 @@ static void cost_of_wraps(const prem_model *model, const int64_t *start, prem_co
     int64_t length_ns = (from - start[wrap->to]) * model->grid_ns + wrap->gap_ns;
     int64_t excess_ns = length_ns - model->horizon_ns;
     if (model->horizon_ns)
-      cost->violation =
-          max_of(cost->violation, excess_ns / model->grid_ns + (excess_ns % model->grid_ns > 0));
+      cost->violation = prem_max_i64(cost->violation,
+                                     excess_ns / model->grid_ns + (excess_ns % model->grid_ns > 0));
     else if (model->makespan)
-      cost->value_ns = max_of(cost->value_ns, length_ns);
+      cost->value_ns = prem_max_i64(cost->value_ns, length_ns);
   }
 }
 
@@ -657,8 +631,8 @@ prem_cost prem_model_cost(const prem_model *model, const int64_t *start) {
   for (int32_t a = 0; a < model->count; ++a) {
     const prem_activity *activity = &model->activities[a];
     if (activity->tail_ns != PREM_NO_TAIL)
-      cost.value_ns = max_of(cost.value_ns, start[a] * model->grid_ns + activity->tail_ns);
-    cost.violation = max_of(cost.violation, start[a] - activity->latest);
+      cost.value_ns = prem_max_i64(cost.value_ns, start[a] * model->grid_ns + activity->tail_ns);
+    cost.violation = prem_max_i64(cost.violation, start[a] - activity->latest);
   }
   cost_of_wraps(model, start, &cost);
   return cost;
@@ -689,14 +663,14 @@ static prem_status follow_arcs(const prem_model *model, int direction, int64_t *
 
 static void reach_head(const prem_model *model, int64_t *head, int32_t from, prem_arc arc) {
   (void)model;
-  head[arc.to] = max_of(head[arc.to], head[from] + arc.gap);
+  head[arc.to] = prem_max_i64(head[arc.to], head[from] + arc.gap);
 }
 
 static void reach_tail(const prem_model *model, int64_t *tail_ns, int32_t from, prem_arc arc) {
   if (tail_ns[from] == PREM_NO_TAIL)
     return;
   int64_t gap = arc.gap - model->activities[from].length + model->activities[arc.to].length;
-  tail_ns[arc.to] = max_of(tail_ns[arc.to], tail_ns[from] + gap * model->grid_ns);
+  tail_ns[arc.to] = prem_max_i64(tail_ns[arc.to], tail_ns[from] + gap * model->grid_ns);
 }
 
 prem_status prem_model_chains(const prem_model *model, int64_t *head, int64_t *tail_ns) {
@@ -717,11 +691,11 @@ typedef struct load {
 static void add_load(const prem_model *model, load *to, prem_wide asked, int64_t from, int32_t last,
                      int64_t length, const int64_t *tail_ns) {
   to->asked += asked;
-  to->from = min_of(to->from, from);
+  to->from = prem_min_i64(to->from, from);
   int64_t after_ns = tail_ns[last];
   if (after_ns != PREM_NO_TAIL)
     after_ns -= length * model->grid_ns;
-  to->after_ns = min_of(to->after_ns, after_ns);
+  to->after_ns = prem_min_i64(to->after_ns, after_ns);
 }
 
 static void raise_bound(const prem_model *model, const load *by, int32_t capacity,
@@ -729,7 +703,7 @@ static void raise_bound(const prem_model *model, const load *by, int32_t capacit
   if (by->asked == 0 || by->after_ns == PREM_NO_TAIL)
     return;
   int64_t end = by->from + (int64_t)((by->asked + capacity - 1) / capacity);
-  *bound_ns = max_of(*bound_ns, end * model->grid_ns + by->after_ns);
+  *bound_ns = prem_max_i64(*bound_ns, end * model->grid_ns + by->after_ns);
 }
 
 static prem_status bound_loads(const prem_model *model, const int64_t *head, const int64_t *tail_ns,
@@ -775,6 +749,6 @@ prem_status prem_model_bound(const prem_model *model, const int64_t *head, const
   *bound_ns = INT64_MIN;
   for (int32_t a = 0; a < model->count; ++a)
     if (tail_ns[a] != PREM_NO_TAIL)
-      *bound_ns = max_of(*bound_ns, head[a] * model->grid_ns + tail_ns[a]);
+      *bound_ns = prem_max_i64(*bound_ns, head[a] * model->grid_ns + tail_ns[a]);
   return bound_loads(model, head, tail_ns, bound_ns);
 }

@@ -15,6 +15,8 @@
  * Nothing in here depends on time but the end: equal seeds and step limits give equal plans.
  */
 #include "schedules/planner/search/search.h"
+#include "prem/base/clock.h"
+#include "prem/base/random.h"
 #include "schedules/planner/search/decode.h"
 #include "schedules/planner/search/graph.h"
 
@@ -63,26 +65,6 @@ typedef struct search {
   bool *chosen;
 } search;
 
-/* ---- chance --------------------------------------------------------------------------------- */
-
-/* Steele, Lea and Flood 2014, Fast splittable pseudorandom number generators. */
-static uint64_t next_random(search *s) {
-  uint64_t z = s->random += UINT64_C(0x9e3779b97f4a7c15);
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return z ^ (z >> 31);
-}
-
-/* In [0, below). */
-static int64_t random_below(search *s, int64_t below) {
-  return (int64_t)(next_random(s) % (uint64_t)(below > 0 ? below : 1));
-}
-
-/* In [0, 1). */
-static double random_unit(search *s) {
-  return (double)(next_random(s) >> 11) * 0x1p-53;
-}
-
 /* ---- the end -------------------------------------------------------------------------------- */
 
 static bool is_optimal(const search *s) {
@@ -109,7 +91,7 @@ static bool is_over(search *s) {
   if (s->status || is_optimal(s) || (options->stop && *options->stop) ||
       (options->step_limit > 0 && s->steps >= options->step_limit))
     return true;
-  double now_s = prem_planning_seconds();
+  double now_s = prem_host_clock_s();
   tell(s, now_s);
   int64_t until_ns = s->best.cost.violation == 0 ? s->limits->until_ns : s->limits->give_up_ns;
   return now_s - s->limits->began_s >= (double)until_ns * 1e-9;
@@ -199,8 +181,8 @@ static bool join_members(search *s, const int64_t *start, prem_cost cost) {
 
 /* The better one of two. */
 static const member *pick_member(search *s) {
-  const member *a = &s->members[random_below(s, s->member_count)];
-  const member *b = &s->members[random_below(s, s->member_count)];
+  const member *a = &s->members[prem_random_below(&s->random, s->member_count)];
+  const member *b = &s->members[prem_random_below(&s->random, s->member_count)];
   return prem_cost_less(b->cost, a->cost) ? b : a;
 }
 
@@ -224,7 +206,7 @@ static int64_t span_of(const search *s) {
 static void key_by_latest_start(search *s, double noise) {
   int64_t range = (int64_t)((double)span_of(s) * noise) + 1;
   for (int32_t a = 0; a < s->model->count; ++a)
-    s->key[a] = -tail_steps(s, a) + random_below(s, range);
+    s->key[a] = -tail_steps(s, a) + prem_random_below(&s->random, range);
 }
 
 static int by_key(const void *left, const void *right, void *context) {
@@ -264,7 +246,7 @@ static bool key_by_share(search *s) {
   double *all = calloc((size_t)model->pool_count + 1, sizeof *all), most = 1;
   for (int32_t a = 0; a < model->count && done && all; ++a) {
     int32_t pool = pool_of(s, a, PREM_FORWARD);
-    s->key[a] = random_below(s, INT64_MAX);
+    s->key[a] = prem_random_below(&s->random, INT64_MAX);
     if (pool >= 0)
       all[pool] += (double)tile_length(s, a);
     if (pool >= 0 && all[pool] > most)
@@ -323,8 +305,8 @@ static int32_t append(search *s, const int32_t *list, int32_t placed, int32_t un
 static void mutate(search *s) {
   int64_t reach = 4 * (s->model->count / 8 + 2);
   for (int32_t a = 0; a < s->model->count; ++a)
-    if (random_below(s, 20) == 0)
-      s->key[a] += random_below(s, 2 * reach) - reach;
+    if (prem_random_below(&s->random, 20) == 0)
+      s->key[a] += prem_random_below(&s->random, 2 * reach) - reach;
 }
 
 /* The order of a new schedule. */
@@ -334,7 +316,8 @@ static void cross_keys(search *s) {
   list_by(s, mother->start, s->list[0]);
   list_by(s, father->start, s->list[1]);
   memset(s->chosen, 0, (size_t)count * sizeof *s->chosen);
-  int32_t first = (int32_t)random_below(s, count), second = (int32_t)random_below(s, count);
+  int32_t first = (int32_t)prem_random_below(&s->random, count),
+          second = (int32_t)prem_random_below(&s->random, count);
   if (first > second) {
     int32_t other = first;
     first = second;
@@ -357,23 +340,23 @@ static bool cross(search *s) {
 /* Let everything that starts within a window of time start in any order; where gangs share, at
  * times with equal phases that started together kept so. */
 static bool shuffle_window(search *s) {
-  member *from = &s->members[random_below(s, s->member_count)];
+  member *from = &s->members[prem_random_below(&s->random, s->member_count)];
   int32_t count = s->model->count;
   list_by(s, from->start, s->list[0]);
   int32_t most = count / 2 < WINDOW_ACTIVITIES ? count / 2 + 1 : WINDOW_ACTIVITIES;
-  int64_t size = 4 + random_below(s, most);
-  int64_t first = random_below(s, count);
+  int64_t size = 4 + prem_random_below(&s->random, most);
+  int64_t first = prem_random_below(&s->random, count);
   for (int32_t a = 0; a < count; ++a)
     s->key[a] = 4 * from->start[a];
   int64_t begin = s->key[s->list[0][first]];
   int64_t last = first + size < count ? first + size : count - 1;
   int64_t end = s->key[s->list[0][last]] + 1;
-  bool together = s->model->owner_count > 0 && random_below(s, 2) == 0;
+  bool together = s->model->owner_count > 0 && prem_random_below(&s->random, 2) == 0;
   for (int64_t i = first; i <= last; ++i) {
     int32_t a = s->list[0][i], before = i > first ? s->list[0][i - 1] : -1;
     bool follows = together && before >= 0 && from->start[a] == from->start[before] &&
                    s->model->activities[a].length == s->model->activities[before].length;
-    s->key[a] = follows ? s->key[before] : begin + random_below(s, end - begin);
+    s->key[a] = follows ? s->key[before] : begin + prem_random_below(&s->random, end - begin);
   }
   prem_cost cost = make_forward(s, s->key, false, s->child);
   cost = justify(s, s->child, cost);
@@ -422,7 +405,7 @@ typedef struct draw {
 } draw;
 
 static void see(search *s, draw *d, int32_t activity, bool swaps, int32_t first, int32_t second) {
-  if (random_below(s, ++d->seen) == 0)
+  if (prem_random_below(&s->random, ++d->seen) == 0)
     *d = (draw){.seen = d->seen, .activity = activity, .swap = {first, second}, .swaps = swaps};
 }
 
@@ -478,7 +461,7 @@ static bool draw_swap(search *s, const int64_t *start, prem_cost cost, swap *out
   int32_t a = draw_last(s, start, cost), swaps = 0;
   for (int32_t length = 0; a >= 0 && length < LONGEST_PATH; ++length) {
     draw d = draw_cause(s, start, a);
-    if (d.swaps && random_below(s, ++swaps) == 0)
+    if (d.swaps && prem_random_below(&s->random, ++swaps) == 0)
       *out = d.swap;
     a = d.seen ? d.activity : -1;
   }
@@ -509,7 +492,7 @@ static void apply_swap(search *s, const int64_t *start, swap by) {
   for (int32_t a = 0; a < count; ++a)
     s->key[a] = 4 * start[a];
   int64_t shift = 4 * (start[by.second] - start[by.first]) + 1;
-  if (random_below(s, 2) == 0) {
+  if (prem_random_below(&s->random, 2) == 0) {
     for (int32_t a = by.first;; ++a) {
       s->key[a] += shift;
       if (a + 1 >= count || !same_tile(s, a, a + 1))
@@ -529,7 +512,7 @@ static double difference(const search *s, prem_cost to, prem_cost from) {
 }
 
 static bool walk(search *s) {
-  member *from = &s->members[random_below(s, s->member_count)];
+  member *from = &s->members[prem_random_below(&s->random, s->member_count)];
   int64_t *here = s->child, *there = s->spare;
   prem_cost cost = from->cost, least = from->cost;
   memcpy(here, from->start, schedule_bytes(s));
@@ -542,7 +525,7 @@ static bool walk(search *s) {
     prem_cost now = make_forward(s, s->key, false, there);
     double heat = scale * (1 - (double)step / WALK_STEPS) + 1e-9;
     double worse = difference(s, now, cost);
-    if (worse > 0 && random_unit(s) >= exp(-worse / heat))
+    if (worse > 0 && prem_random_unit(&s->random) >= exp(-worse / heat))
       continue;
     memcpy(here, there, schedule_bytes(s));
     cost = now;
@@ -582,7 +565,7 @@ static prem_cost go_tabu(search *s, prem_cost cost) {
           break;
       }
     }
-    if (!prem_graph_move(s->graph, next_random(s)))
+    if (!prem_graph_move(s->graph, prem_random_next(&s->random)))
       break;
   }
   return cost;
@@ -590,12 +573,12 @@ static prem_cost go_tabu(search *s, prem_cost cost) {
 
 /* From a member, or from the crossing of two. */
 static bool tabu(search *s) {
-  if (random_below(s, 2) == 0) {
+  if (prem_random_below(&s->random, 2) == 0) {
     cross_keys(s);
     prem_cost cost = make_forward(s, s->key, false, s->child);
     return join_members(s, s->child, go_tabu(s, cost));
   }
-  member *from = &s->members[random_below(s, s->member_count)];
+  member *from = &s->members[prem_random_below(&s->random, s->member_count)];
   memcpy(s->child, from->start, schedule_bytes(s));
   prem_cost cost = go_tabu(s, from->cost);
   if (!prem_cost_less(cost, from->cost) || is_known(s, s->child, cost))

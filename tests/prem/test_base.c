@@ -1,0 +1,147 @@
+/* What all rooms share: arithmetic, chance, lists. */
+#include <check.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "prem/base/list.h"
+#include "prem/base/numbers.h"
+#include "prem/base/random.h"
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+START_TEST(the_smaller_and_the_larger) {
+  ck_assert_int_eq(prem_min_i32(-1, 1), -1);
+  ck_assert_int_eq(prem_max_i32(-1, 1), 1);
+  ck_assert_int_eq(prem_min_i64(INT64_MIN, INT64_MAX), INT64_MIN);
+  ck_assert_int_eq(prem_max_i64(INT64_MIN, INT64_MAX), INT64_MAX);
+  ck_assert(prem_min_wide((prem_wide)INT64_MAX + 1, INT64_MAX) == INT64_MAX);
+  ck_assert(prem_max_wide((prem_wide)INT64_MAX + 1, INT64_MAX) > INT64_MAX);
+}
+END_TEST
+
+START_TEST(division_rounds_as_it_says) {
+  for (int64_t value = -20; value <= 20; ++value) {
+    const int64_t below = prem_div_floor(value, 6), above = prem_div_ceil(value, 6);
+    ck_assert(6 * below <= value && value < 6 * (below + 1));
+    ck_assert(6 * (above - 1) < value && value <= 6 * above);
+    ck_assert_int_eq(prem_round_up(value, 6), 6 * above);
+  }
+  ck_assert_int_eq(prem_round_up(INT64_MAX - 7, 8), INT64_MAX - 7);
+}
+END_TEST
+
+START_TEST(the_common_divisor_has_no_sign) {
+  ck_assert_int_eq(prem_common_divisor(0, 0), 0);
+  ck_assert_int_eq(prem_common_divisor(0, 32), 32);
+  ck_assert_int_eq(prem_common_divisor(-48, 32), 16);
+  ck_assert_int_eq(prem_common_divisor(48, -7), 1);
+}
+END_TEST
+
+/* ---- chance --------------------------------------------------------------------------------- */
+
+/* The first five of seed 1234567, as other implementations of splitmix64 give them. */
+START_TEST(splitmix64_gives_its_known_numbers) {
+  const uint64_t known[] = {UINT64_C(6457827717110365317), UINT64_C(3203168211198807973),
+                            UINT64_C(9817491932198370423), UINT64_C(4593380528125082431),
+                            UINT64_C(16408922859458223821)};
+  uint64_t state = 1234567;
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i)
+    ck_assert_uint_eq(prem_random_next(&state), known[i]);
+}
+END_TEST
+
+START_TEST(a_draw_stays_below_its_bound) {
+  uint64_t state = 7, skipped = 7;
+  for (int i = 0; i < 1000; ++i) {
+    const int64_t drawn = prem_random_below(&state, 3);
+    ck_assert(drawn >= 0 && drawn < 3);
+    const double part = prem_random_unit(&state);
+    ck_assert(part >= 0 && part < 1);
+  }
+  state = skipped;
+  ck_assert_int_eq(prem_random_below(&state, 0), 0);
+  prem_random_next(&skipped);
+  ck_assert_uint_eq(state, skipped);
+}
+END_TEST
+
+START_TEST(a_shuffle_keeps_all_and_reaches_every_order) {
+  bool seen[3][3] = {{false}};
+  uint64_t state = 1;
+  for (int i = 0; i < 100; ++i) {
+    int32_t order[3] = {0, 1, 2};
+    prem_shuffle(order, 3, &state);
+    ck_assert_int_eq(1 << order[0] | 1 << order[1] | 1 << order[2], 7);
+    seen[order[0]][order[1]] = true;
+  }
+  for (int a = 0; a < 3; ++a)
+    for (int b = 0; b < 3; ++b)
+      ck_assert_int_eq(seen[a][b], a != b);
+}
+END_TEST
+
+/* ---- lists ---------------------------------------------------------------------------------- */
+
+START_TEST(an_array_grows_and_keeps_what_it_has) {
+  int64_t *numbers = NULL;
+  for (size_t i = 0; i < 1000; ++i) {
+    int64_t *grown = prem_grow(numbers, i, sizeof *grown);
+    ck_assert_ptr_nonnull(grown);
+    ck_assert(i == 0 || (i & (i - 1)) == 0 || grown == numbers); /* full at powers of two only */
+    numbers = grown;
+    numbers[i] = (int64_t)i;
+  }
+  for (int64_t i = 0; i < 1000; ++i)
+    ck_assert_int_eq(numbers[i], i);
+  free(numbers);
+}
+END_TEST
+
+START_TEST(too_large_an_array_is_refused_and_stays) {
+  char *small = prem_grow(NULL, 0, 1);
+  ck_assert_ptr_nonnull(small);
+  small[0] = 7;
+  volatile size_t many = (size_t)1 << 61; /* doubled, its bytes are no size_t */
+  ck_assert_ptr_null(prem_grow(small, many, 8));
+  ck_assert_int_eq(small[0], 7);
+  free(small);
+}
+END_TEST
+
+START_TEST(a_list_counts_what_is_added) {
+  prem_list list = {.size = sizeof(int32_t)};
+  for (int32_t i = 0; i < 100; ++i) {
+    int32_t *added = prem_list_add(&list);
+    ck_assert_ptr_nonnull(added);
+    *added = i;
+  }
+  ck_assert_int_eq(list.count, 100);
+  for (int32_t i = 0; i < 100; ++i)
+    ck_assert_int_eq(((int32_t *)list.items)[i], i);
+  free(list.items);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("base");
+  TCase *numbers = tcase_create("numbers"), *chance = tcase_create("chance"),
+        *lists = tcase_create("lists");
+  tcase_add_test(numbers, the_smaller_and_the_larger);
+  tcase_add_test(numbers, division_rounds_as_it_says);
+  tcase_add_test(numbers, the_common_divisor_has_no_sign);
+  suite_add_tcase(suite, numbers);
+  tcase_add_test(chance, splitmix64_gives_its_known_numbers);
+  tcase_add_test(chance, a_draw_stays_below_its_bound);
+  tcase_add_test(chance, a_shuffle_keeps_all_and_reaches_every_order);
+  suite_add_tcase(suite, chance);
+  tcase_add_test(lists, an_array_grows_and_keeps_what_it_has);
+  tcase_add_test(lists, too_large_an_array_is_refused_and_stays);
+  tcase_add_test(lists, a_list_counts_what_is_added);
+  suite_add_tcase(suite, lists);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_ENV);
+  const int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
