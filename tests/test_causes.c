@@ -735,6 +735,16 @@ START_TEST(a_buffer_comes_before_a_writeback_beside) {
 }
 END_TEST
 
+/* With a third step between them it is known: the writeback was the last one in the way. */
+START_TEST(a_writeback_three_steps_after_the_buffer_is_in_the_way) {
+  add(PREM_COMPUTE, 0, 0, 0, 0, 387);
+  add(PREM_WRITEBACK, 0, 200, 200, 200, 390);
+  add(PREM_PREFETCH, 2, 300, 391, 391, 491);
+  find(1);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_UNIT, 1);
+}
+END_TEST
+
 /* What the plan lets go on beyond a release is not what that phase waits for. */
 START_TEST(a_phase_beside_it_by_the_plan_is_not_to_blame) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 100);
@@ -882,6 +892,7 @@ int main(void) {
   tcase_add_test(cases, a_writeback_in_the_way_holds_up_a_prefetch);
   tcase_add_test(cases, a_writeback_long_over_holds_up_no_prefetch);
   tcase_add_test(cases, a_buffer_comes_before_a_writeback_beside);
+  tcase_add_test(cases, a_writeback_three_steps_after_the_buffer_is_in_the_way);
   tcase_add_test(cases, a_phase_beside_it_by_the_plan_is_not_to_blame);
   tcase_add_test(cases, a_joined_pair_is_one_window);
   tcase_add_test(cases, a_chained_job_hands_the_cause_on);
