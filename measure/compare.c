@@ -762,6 +762,7 @@ static void row_free(prem_row *row) {
   free(row->tasks);
   free(row->samples_ns);
   free(row->response_samples_ns);
+  free(row->chains);
   free(row->preempted.samples);
   prem_first_causes_free(&row->first);
   prem_trace_free(row->example);

@@ -63,12 +63,15 @@ interrupted() {
 trap finish EXIT
 trap interrupted INT TERM
 
-# ---- a build whose library can be exchanged --------------------------------------------------------
+# ---- a build whose libraries can be exchanged -------------------------------------------------------
 
 mkdir -p "$source" "$folder/now" "$folder/killers"
 git archive HEAD | tar -x -C "$folder/now"
-# What has not changed keeps its time, so that it is not built again.
+# What has not changed keeps its time, so that it is not built again; what is gone goes here too.
 (cd "$folder/now" && find . -type f -print0 | xargs -0 -I{} sh -c 'cmp -s "$1" "$2/$1" || cp --parents "$1" "$2"' - {} "$source")
+if [ -e "$suites" ]; then
+  (cd "$source" && find . -type f -print0 | xargs -0 -I{} sh -c '[ -e "$2/$1" ] || rm "$1"' - {} "$folder/now")
+fi
 cd "$source"
 # Suites call what the library hides from strangers, and libraries that it alone links.
 sed -i 's/set(CMAKE_C_VISIBILITY_PRESET hidden)//' CMakeLists.txt
@@ -76,31 +79,43 @@ sed -i 's/set(CMAKE_C_VISIBILITY_PRESET hidden)//' CMakeLists.txt
   cmake -G Ninja -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=-O2 -DBUILD_SHARED_LIBS=ON \
     -DCMAKE_SKIP_RPATH=ON -DCMAKE_EXE_LINKER_FLAGS=-Wl,--copy-dt-needed-entries -DTTPREM_CUDA=OFF && cmake --build "$build" -j "$jobs"
 } >"$folder/log" 2>&1 || { tail -n 40 "$folder/log" >&2; exit 1; }
-library=$(basename "$(realpath "$build/libttprem.so")")
-soname=$(basename "$(find "$build" -maxdepth 1 -name 'libttprem.so.?')")
-link=$(ninja -C "$build" -t commands "$library" | tail -n 1)
+declare -A library soname link # [target]
+for target in ttprem ttprem_measure; do
+  library[$target]=$(basename "$(realpath "$build/lib$target.so")")
+  soname[$target]=$(basename "$(find "$build" -maxdepth 1 -name "lib$target.so.?")")
+  link[$target]=$(ninja -C "$build" -t commands "${library[$target]}" | tail -n 1)
+done
 readonly library soname link
 export CCACHE_DISABLE=1
+
+target_of() { # FILE: the library that it is in
+  case $1 in measure/* | report/* | experiments/*) echo ttprem_measure ;; *) echo ttprem ;; esac
+}
 
 object_of() { # FILE: where the build has its object; a kernel's header is compiled with the list of kernels
   local name=$1
   case $name in kernels/*.h) name=kernels/registry.c ;; esac
-  echo "CMakeFiles/ttprem.dir/$name.o"
+  echo "CMakeFiles/$(target_of "$1").dir/$name.o"
 }
 
-# Compile FILE, of which PLACE has the text to take, into OBJECT.
+link_whole() { # PLACE: the libraries without a mutant
+  local target
+  for target in "${!library[@]}"; do ln -sfn "$build/${library[$target]}" "$1/${soname[$target]}"; done
+}
+
+# Compile FILE, of which PLACE/text has the text to take, into OBJECT. Includes have their path from the root.
 compile() { # FILE PLACE OBJECT
   local file=$1 place=$2 object=$3 from command
   from=$(object_of "$file")
   command=$(ninja -C "$build" -t commands "$from" | tail -n 1)
-  case $file in *.c) command=${command/-c $source\/$file/-c $place\/${file##*/}} ;; esac
+  case $file in *.c) command=${command/-c $source\/$file/-c $place\/text\/$file} ;; esac
   command=${command//$from/$object}
-  (cd "$build" && eval "$command -w -iquote $place -iquote $source/$(dirname "$file")") >"$place/log" 2>&1
+  (cd "$build" && eval "$command -w -iquote $place/text") >"$place/log" 2>&1
 }
 
 # ---- the quick suites -------------------------------------------------------------------------------
 
-# Run TEST with the library in PLACE, in an empty folder. A loop without end runs out of its processor time.
+# Run TEST with the libraries in PLACE, in an empty folder. A loop without end runs out of its processor time.
 run_test() { # PLACE TEST SECONDS
   local place=$1 test=$2 result=0
   rm -rf "$place/run"
@@ -123,7 +138,7 @@ run_test() { # PLACE TEST SECONDS
 
 mkdir "$folder/whole"
 TIMEFORMAT="%U %S"
-ln -s "$build/$library" "$folder/whole/$soname"
+link_whole "$folder/whole"
 touch "$suites" "$suites.slow"
 for test in $(cd "$source/tests" && printf '%s\n' test_*.c fuzz_*.c | sed 's/\.c$//') \
   $(cd "$source/tests" && printf '%s\n' cli/cases/* | sed 's|cases/||'); do
@@ -175,24 +190,29 @@ plant() { # FILE LINE COLUMN OLD NEW TO
     { print }' "$source/$1" >"$6"
 }
 
-judge() { # PLACE WHERE KIND OLD NEW; $whole is the library without it. The verdict and, of a killed one, the killer
-  local place=$1 where=$2 old=$4 new=$5 file line column took test tried=" "
+judge() { # PLACE WHERE KIND OLD NEW; $whole has the libraries without it. The verdict and, of a killed one, the killer
+  local place=$1 where=$2 old=$4 new=$5 file line column took test target tried=" "
   trap 'stop_child; exit 130' TERM
   IFS=: read -r file line column <<<"$where"
-  rm -f "$place"/*.[cho] "$place/$soname"
-  cp "$source/$file" "$place/"
+  target=$(target_of "$file")
+  rm -rf "$place"/*.o "$place/text"
+  link_whole "$place"
+  mkdir -p "$place/text/$(dirname "$file")"
+  cp "$source/$file" "$place/text/$file"
   if [ ! -f "$folder/${file//\//_}.o" ]; then
     compile "$file" "$place" "$place/whole.o" || { echo "not_built"; return; }
     mv "$place/whole.o" "$folder/${file//\//_}.o"
   fi
-  plant "$file" "$line" "$column" "$old" "$new" "$place/${file##*/}" || { echo "not_there"; return; }
+  plant "$file" "$line" "$column" "$old" "$new" "$place/text/$file" || { echo "not_there"; return; }
   compile "$file" "$place" "$place/mutant.o" || { echo "not_compiled"; return; }
   if cmp -s "$place/mutant.o" "$folder/${file//\//_}.o"; then
     echo "equivalent"
     return
   fi
-  local command=${link//-o $library/-o $place\/$soname}
+  local mutated=$place/${soname[$target]}
+  local command=${link[$target]/-o ${library[$target]}/-o $mutated}
   command=${command/$(object_of "$file")/$place\/mutant.o}
+  rm "$mutated"
   (cd "$build" && eval "$command") >"$place/log" 2>&1 || { echo "not_compiled"; return; }
   while IFS=$'\t' read -r _ took test; do
     case $tried in *" $test "*) continue ;; esac
@@ -215,7 +235,7 @@ work() {
   local place=$folder/work.$BASHPID whole=$folder/whole.$BASHPID number where kind old new verdict
   trap 'exit 130' INT TERM
   mkdir "$place" "$whole"
-  ln -s "$build/$library" "$whole/$soname"
+  link_whole "$whole"
   until [ "$(grep -cE '^(killed|survived)' "$folder/found")" -ge "$count" ]; do
     number=$(flock "$folder/next" sh -c "n=\$((\$(cat '$folder/next') + 1)); echo \$n | tee '$folder/next'")
     IFS=$'\t' read -r where kind old new < <(sed -n "${number}p" "$folder/sites") || break
@@ -234,7 +254,10 @@ if [ -n "$list" ]; then
 else
   files=("$@")
   if [ ${#files[@]} -eq 0 ]; then
-    files=({prem,schedules,runtime,experiments}/*.c kernels/*.[ch])
+    mapfile -t files < <({
+      find prem schedules runtime measure report experiments -name '*.c'
+      find kernels -name '*.[ch]'
+    } | grep -vE '^(runtime/cuda|experiments/(common|machine|thesis))/' | sort)
   fi
   # One mutant a line at most, in an order that the seed gives.
   awk -f tools/mutants.awk "${files[@]}" |

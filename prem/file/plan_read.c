@@ -120,8 +120,7 @@ static void read_run(prem_reader *reader, const config_setting_t *group, prem_pl
   read_chain(reader, group, affine.phase, &affine.chain);
   prem_read_int32(reader, group, "first_block", 0, PREM_MAX_BLOCKS, &affine.first_block);
   prem_read_int32(reader, group, "count", 1, PREM_MAX_BLOCKS, &affine.count);
-  if (!prem_read_member(reader, group, "start_ns", CONFIG_TYPE_INT64, false) &&
-      !config_setting_get_member(group, "start_ns"))
+  if (!config_setting_get_member(group, "start_ns"))
     prem_refuse(reader, 3, group, "start_ns", "missing; give the first start, such as 0L");
   prem_read_time(reader, group, "start_ns", PREM_TIME_OFFSET, &affine.start_ns);
   prem_read_time(reader, group, "block_step_ns", PREM_TIME_STEP, &affine.block_step_ns);

@@ -279,6 +279,15 @@ START_TEST(lateness_below_the_limit_is_followed_as_well) {
 }
 END_TEST
 
+/* `find` counts the late ones itself. */
+START_TEST(lateness_of_the_limit_is_not_late) {
+  add(PREM_PREFETCH, 0, 0, 0, 10, 110);
+  add(PREM_PREFETCH, 1, 200, 200, 211, 311);
+  find(1);
+  assert_first(0, 1, PREM_FIRST_EXECUTOR, A, 1);
+}
+END_TEST
+
 START_TEST(a_coarse_clock) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 100);
   add(PREM_PREFETCH, 1, 200, 200, 264, 364);
@@ -383,6 +392,19 @@ START_TEST(a_busy_block_after_a_late_job) {
   add_b(PREM_PREFETCH, 1100, 1150, 1250);
   find(1);
   ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, A, 1)->phase, PREM_PREFETCH);
+}
+END_TEST
+
+START_TEST(a_busy_block_for_as_long_as_its_end_takes_to_be_seen) {
+  for (int64_t late_ns = 0; late_ns <= 1; ++late_ns) {
+    prem_trace_clear(trace);
+    prem_first_causes_free(&first);
+    add(PREM_WRITEBACK, 3, 950, 950, 950, 1145);
+    add(PREM_PREFETCH, 1, 900, 900, 900, 1148)->block = 1;
+    add_b(PREM_PREFETCH, 1100, 2148 + late_ns, 2248 + late_ns);
+    find(1);
+    assert_first(0, 1, late_ns ? PREM_FIRST_HANDOVER : PREM_FIRST_WINDOW, late_ns ? B : A, 1);
+  }
 }
 END_TEST
 
@@ -722,6 +744,20 @@ START_TEST(a_writeback_long_over_holds_up_no_prefetch) {
 }
 END_TEST
 
+/* What sees its end sees it within 1000 ns. */
+START_TEST(a_writeback_holds_up_a_prefetch_for_as_long_as_its_end_takes_to_be_seen) {
+  for (int64_t late_ns = 0; late_ns <= 1; ++late_ns) {
+    prem_trace_clear(trace);
+    prem_first_causes_free(&first);
+    add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+    add(PREM_WRITEBACK, 0, 150, 150, 150, 390);
+    add(PREM_PREFETCH, 1, 300, 300, 1390 + late_ns, 1490 + late_ns);
+    find(1);
+    assert_first(0, 1, late_ns ? PREM_FIRST_EXECUTOR : PREM_FIRST_WINDOW, A, 1);
+  }
+}
+END_TEST
+
 /* Within two steps of the clock nobody knows which was first: the buffer is sure to be waited for.
  */
 START_TEST(a_buffer_comes_before_a_writeback_beside) {
@@ -730,6 +766,16 @@ START_TEST(a_buffer_comes_before_a_writeback_beside) {
   add(PREM_PREFETCH, 2, 300, 391, 391, 491);
   find(1);
   assert_cause(PREM_PREFETCH, PREM_CAUSE_BUFFER, 1);
+}
+END_TEST
+
+/* With a third step between them it is known: the writeback was the last one in the way. */
+START_TEST(a_writeback_three_steps_after_the_buffer_is_in_the_way) {
+  add(PREM_COMPUTE, 0, 0, 0, 0, 387);
+  add(PREM_WRITEBACK, 0, 200, 200, 200, 390);
+  add(PREM_PREFETCH, 2, 300, 391, 391, 491);
+  find(1);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_UNIT, 1);
 }
 END_TEST
 
@@ -849,6 +895,7 @@ int main(void) {
   tcase_add_test(cases, the_longer_wait_is_looked_into);
   tcase_add_test(cases, the_larger_share_is_the_cause);
   tcase_add_test(cases, lateness_below_the_limit_is_followed_as_well);
+  tcase_add_test(cases, lateness_of_the_limit_is_not_late);
   tcase_add_test(cases, a_coarse_clock);
   tcase_add_test(cases, an_executor_that_sleeps);
   tcase_add_test(cases, three_steps_are_not_the_clock);
@@ -859,6 +906,7 @@ int main(void) {
   tcase_add_test(cases, a_job_before_it_that_is_late);
   tcase_add_test(cases, a_late_job_and_a_busy_block);
   tcase_add_test(cases, a_busy_block_after_a_late_job);
+  tcase_add_test(cases, a_busy_block_for_as_long_as_its_end_takes_to_be_seen);
   tcase_add_test(cases, a_first_writeback_asks_for_no_job_again);
   tcase_add_test(cases, a_late_job_and_a_longer_handover);
   tcase_add_test(cases, an_end_that_is_stamped_too_late);
@@ -879,7 +927,9 @@ int main(void) {
   tcase_add_test(cases, a_writeback_beside_holds_up_no_prefetch);
   tcase_add_test(cases, a_writeback_in_the_way_holds_up_a_prefetch);
   tcase_add_test(cases, a_writeback_long_over_holds_up_no_prefetch);
+  tcase_add_test(cases, a_writeback_holds_up_a_prefetch_for_as_long_as_its_end_takes_to_be_seen);
   tcase_add_test(cases, a_buffer_comes_before_a_writeback_beside);
+  tcase_add_test(cases, a_writeback_three_steps_after_the_buffer_is_in_the_way);
   tcase_add_test(cases, a_phase_beside_it_by_the_plan_is_not_to_blame);
   tcase_add_test(cases, a_joined_pair_is_one_window);
   tcase_add_test(cases, a_chained_job_hands_the_cause_on);

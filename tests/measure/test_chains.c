@@ -256,6 +256,31 @@ START_TEST(bad_chains_are_refused) {
 }
 END_TEST
 
+/* Both ways round: y goes from p to q, and nothing back. */
+START_TEST(data_alone_makes_a_link) {
+  static const char pair[] =
+      "version = 1; name = \"data\"; platform: { blocks = 2; };\n"
+      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8, 8 ]; },\n"
+      "  { name = \"y\"; type = \"f32\"; shape = [ 8, 8 ]; },\n"
+      "  { name = \"z\"; type = \"f32\"; shape = [ 8, 8 ]; } );\n"
+      "tasks = (\n"
+      "  { name = \"p\"; kernel = \"conv2d\"; blocks = [ 0 ]; tile = [ 8, 8 ]; period_ns = 1000L;\n"
+      "    arrays: { in = \"x\"; out = \"y\"; }; },\n"
+      "  { name = \"q\"; kernel = \"conv2d\"; blocks = [ 1 ]; tile = [ 8, 8 ]; period_ns = 1000L;\n"
+      "    arrays: { in = \"y\"; out = \"z\"; }; } );\n"
+      "measure: { chains = ( { name = \"c\"; tasks = [ %s ]; } ); };\n";
+  for (int way = 0; way < 2; ++way) {
+    prem_diag *diag = prem_diag_new();
+    prem_schedule *schedule =
+        schedule_from_text_lenient(text(pair, way == 0 ? "\"p\", \"q\"" : "\"q\", \"p\""), diag);
+    ck_assert_uint_eq(prem_diag_errors(diag), (size_t)way);
+    ck_assert_int_eq(prem_diag_has(diag, 26), way == 1);
+    prem_schedule_free(schedule);
+    prem_diag_free(diag);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("chains");
   TCase *cases = tcase_create("chains");
@@ -266,6 +291,7 @@ int main(void) {
   tcase_add_test(cases, a_comparison_sums_it_up);
   tcase_add_loop_test(cases, random_sets_as_by_brute_force, 0, 4);
   tcase_add_test(cases, bad_chains_are_refused);
+  tcase_add_test(cases, data_alone_makes_a_link);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }

@@ -142,6 +142,13 @@ static const refusal refusals[] = {
     {"[ 1, 2, 3, 4, 5, 6, 7, 8, 9 ]", "[ 1e999 ]", "[ 1e308 ]",
      "19: E009: tasks.k.args.coefficients[0]: is beyond what a number of 64 bi"
      "ts holds"},
+    {"start_ns = 0L;\n", "\n", "start_ns = 0L;\n",
+     "26: E003: plan.runs[0].start_ns: missing; give the first start, such as 0L"},
+    {"start_ns = 0L;\n", "start_ns = 0;\n", "start_ns = 1L;\n",
+     "26: E007: plan.runs[0].start_ns: 0 lacks the suffix of a 64-bit value; write 0L"},
+    {"start_ns = 0L;\n", "start_ns = 0.5;\n", "start_ns = 0L;\n",
+     "26: E008: plan.runs[0].start_ns: is a float, must be an integer number of nanoseconds such "
+     "as 1500L"},
     {"blocks = [ 0 ]", "blocks = [ 0, 1L ]", "blocks = [ 0L, 1L ]",
      "12: E010: an array of mixed types near '{ name = \"a\"; kernel = \"none\""
      "; blocks = [ 0, 1L ]; tiles = 4; p'; all its values must be of one type "

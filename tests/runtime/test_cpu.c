@@ -1,6 +1,8 @@
 /* The cpu backend runs plans: right outputs, and traces that keep their promises. */
 /* ctest: threads */
+#include "runtime/cpu/cpu.h"
 #include "tests/common/cpu_fixture.h"
+#include "tests/common/schedule_text.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -583,6 +585,34 @@ START_TEST(an_abstract_task_is_refused) {
 }
 END_TEST
 
+/* ---- tokens --------------------------------------------------------------------------------- */
+
+/* A pair of one task asks for what `joined` says, without it for the larger of both; a phase alone
+ * for its own. */
+START_TEST(a_pair_asks_for_the_demand_of_a_pair) {
+  static const char one[] = "version = 1; name = \"pair\";"
+                            "platform: { blocks = 1; buffers = 2; resources = ( { name = "
+                            "\"memory\"; capacity = 9; } ); };"
+                            "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 4;"
+                            "  prefetch: { wcet_ns = 1L; demand: { memory = 2; }; };"
+                            "  writeback: { wcet_ns = 1L; demand: { memory = 3; }; }; %s } );";
+  for (int with_joined = 0; with_joined < 2; ++with_joined) {
+    prem_schedule *schedule = schedule_from_text(
+        text(one, with_joined ? "joined: { wcet_ns = 2L; demand: { memory = 4; }; };" : ""));
+    const prem_record pair[] = {{.phase = PREM_PREFETCH}, {.phase = PREM_WRITEBACK}};
+    prem_cpu_tokens tokens = {0};
+    prem_cpu_claim claim;
+    ck_assert_int_eq(prem_cpu_tokens_new(&tokens, schedule, true), PREM_OK);
+    prem_cpu_tokens_claim(&tokens, pair, 2, &claim);
+    ck_assert_int_eq(claim.demand[0], with_joined ? 4 : 3);
+    prem_cpu_tokens_claim(&tokens, pair, 1, &claim);
+    ck_assert_int_eq(claim.demand[0], 2);
+    prem_cpu_tokens_free(&tokens);
+    prem_schedule_free(schedule);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("cpu");
   TCase *runs = tcase_create("runs");
@@ -603,6 +633,7 @@ int main(void) {
   tcase_add_test(runs, a_session_is_launched_again_and_again);
   tcase_add_test(runs, the_machine_is_described);
   tcase_add_test(runs, an_abstract_task_is_refused);
+  tcase_add_test(runs, a_pair_asks_for_the_demand_of_a_pair);
   suite_add_tcase(suite, runs);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

@@ -201,6 +201,29 @@ START_TEST(csv_is_sorted_and_quoted) {
 }
 END_TEST
 
+/* Nothing is longer than a name of quotes behind an apostrophe. */
+START_TEST(csv_has_room_for_names_of_quotes) {
+  prem_schedule *schedule = two_blocks();
+  prem_trace *trace = room(schedule, 2, 2);
+  char quotes[PREM_NAME_BYTES], doubled[2 * PREM_NAME_BYTES];
+  memset(quotes, '"', sizeof quotes - 1);
+  memset(doubled, '"', 2 * (sizeof quotes - 2));
+  quotes[sizeof quotes - 1] = doubled[2 * (sizeof quotes - 2)] = 0;
+  quotes[0] = '=';
+  for (uint16_t t = 0; t < 2; ++t) {
+    strcpy(schedule->tasks[t].name, quotes);
+    trace->records[t] = (prem_trace_record){.end_ns = 1, .task = t};
+  }
+  trace->record_count = 2;
+  char *found = csv_of(trace, schedule, 0, false);
+  const char *line = text("0,\"'=%s\",0,0,prefetch,0,0,0,1\n", doubled);
+  ck_assert_str_eq(found, text("%s%s", line, line));
+  free(found);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 START_TEST(a_long_csv_is_whole) {
   prem_schedule *schedule = two_blocks();
   enum { LINES = 20000 };
@@ -246,6 +269,7 @@ int main(void) {
   tcase_add_test(tests, merging_adds_and_keeps_extremes);
   tcase_add_test(tests, recorders_share_the_room_and_lose_no_count);
   tcase_add_test(tests, csv_is_sorted_and_quoted);
+  tcase_add_test(tests, csv_has_room_for_names_of_quotes);
   tcase_add_test(tests, a_long_csv_is_whole);
   tcase_add_test(tests, a_full_disk_is_an_error);
   suite_add_tcase(suite, tests);

@@ -230,6 +230,20 @@ START_TEST(a_path_leaves_no_time) {
 }
 END_TEST
 
+/* Too many to leave out one after the other: those that take part in the proof are kept. */
+START_TEST(a_path_among_many_tasks) {
+  char line[4096] = "";
+  ck_assert(
+      explain(text("version = 1; name = \"t\"; platform: { blocks = 3; }; tasks = ( %s, %s, %s );",
+                   task("a", 0, 20, 1, ""),
+                   task("b", 1, 25, 1, "deadline_ns = 46L; after = ( { task = \"a\"; } );"),
+                   task("other", 2, 25, 1, "copies = 500;")),
+              line, sizeof line));
+  if (!strstr(line, "even if nothing else runs than 'a', 'b': "))
+    ck_abort_msg("%s", line);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("bounds");
   TCase *by_hand = tcase_create("by hand"), *plans = tcase_create("against plans"),
@@ -249,6 +263,7 @@ int main(void) {
   tcase_add_test(why, no_order_is_left);
   tcase_add_test(why, a_resource_is_asked_for_too_much);
   tcase_add_test(why, a_path_leaves_no_time);
+  tcase_add_test(why, a_path_among_many_tasks);
   tcase_set_timeout(plans, 240);
   suite_add_tcase(suite, by_hand);
   suite_add_tcase(suite, plans);
