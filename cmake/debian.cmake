@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Debian packages: `cpack -G DEB` in the build folder makes ttprem, the command, and libttprem-dev, what
 # programs of one's own are built with (docs/installing.md).
 if(BUILD_SHARED_LIBS)

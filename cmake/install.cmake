@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What `cmake --install` puts where. Component ttprem: the command with its man pages (docs/man/),
 # completion, schedules and documents. Component libttprem-dev: library, headers, CMake package and .pc
 # file, and what cmake/ttprem-kernels.cmake needs to build a command with more kernels.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Kernels of your own, out of tree (docs/adding-a-kernel.md):
 #
 #   ttprem_add_kernels(TARGET [LIBRARY] KERNELS HEADER...)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Experiments: each repeats a table or figure of the literature on the machine at hand. One folder
  * each, NAME/ with README.md, NAME.c and, for what runs on the GPU, NAME.cu; experiments.def is the

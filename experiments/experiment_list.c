@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The experiments of experiments.def as a table. */
 #include <string.h>
 

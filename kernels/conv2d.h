@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * conv2d: 3 x 3 coefficients over an image, without flipping: the first coefficient weighs the
  * neighbour above and to the left.

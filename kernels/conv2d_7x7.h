@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * conv2d_7x7: 7 x 7 coefficients over an image, as conv2d does it with 3 x 3: 49 multiplications
  * for each element moved, so that computing takes longer than moving.

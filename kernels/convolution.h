@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What convolutions of all sizes share: how their images are cut into tiles. */
 #ifndef TTPREM_KERNELS_CONVOLUTION_H
 #define TTPREM_KERNELS_CONVOLUTION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * What the operators of the KCF tracker share: arrays of complex numbers, channels of rows and
  * columns, in windows that are cut alike.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** kcf_add_constant: a real constant added to the real parts of a complex array (from the KCF
  * tracker). */
 #ifndef TTPREM_KERNELS_KCF_ADD_CONSTANT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** kcf_conjugate: the conjugate of a complex array (from the KCF tracker). */
 #ifndef TTPREM_KERNELS_KCF_CONJUGATE_H
 #define TTPREM_KERNELS_KCF_CONJUGATE_H

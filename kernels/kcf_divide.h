@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** kcf_divide: the quotient of two complex arrays, element by element (from the KCF tracker). */
 #ifndef TTPREM_KERNELS_KCF_DIVIDE_H
 #define TTPREM_KERNELS_KCF_DIVIDE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * What the KCF tracker's element-wise operators share: one or two complex arrays in, one of the
  * same shape out, all cut alike. An operator is its parameters, an expression, and a prem_kernel.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** kcf_multiply_channels: every channel of a complex array times the one of another (from the KCF
  *  tracker). */
 #ifndef TTPREM_KERNELS_KCF_MULTIPLY_CHANNELS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** kcf_multiply_constant: a complex array times a real constant (from the KCF tracker). */
 #ifndef TTPREM_KERNELS_KCF_MULTIPLY_CONSTANT_H
 #define TTPREM_KERNELS_KCF_MULTIPLY_CONSTANT_H

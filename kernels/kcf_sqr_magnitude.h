@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** kcf_sqr_magnitude: the squared magnitudes of a complex array, with imaginary parts of 0, so that
  * other operators take them (from the KCF tracker). */
 #ifndef TTPREM_KERNELS_KCF_SQR_MAGNITUDE_H

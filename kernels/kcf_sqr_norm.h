@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * kcf_sqr_norm: the squared norm of a complex array divided by its rows x columns, as one share for
  * each tile (from the KCF tracker). vector_sum adds the shares up.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** kcf_sum_channels: the sum of all channels of a complex array, added in their order (from the KCF
  *  tracker). */
 #ifndef TTPREM_KERNELS_KCF_SUM_CHANNELS_H

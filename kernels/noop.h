@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** noop: a tile that computes nothing and moves nothing; what remains is the cost of dispatching.
  */
 #ifndef TTPREM_KERNELS_NOOP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of kernels.def as a table, and the CPU side of their headers. */
 #include "ttprem/kernel.h"
 

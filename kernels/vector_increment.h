@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** vector_increment: out[i] = in[i] + increment. */
 #ifndef TTPREM_KERNELS_VECTOR_INCREMENT_H
 #define TTPREM_KERNELS_VECTOR_INCREMENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * vector_sum: the sum of each tile of a vector. A tile as long as the vector sums all of it; a
  * longer vector takes two tasks, one `after` the other.

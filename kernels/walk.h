@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * walk: walkers go from element to element of a vector, each step's address known only when the
  * element before it has come; out[w] is the last one that walker w saw. Such code cannot be cut

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Why phases were late: the waits of each, followed back over blocks and tasks to where they began.
  */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which job's output did a reader in fact read? From that, along a chain, reaction and data age. */
 #include "measure/chain_latency.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Latency of chains of tasks: reaction to an input, and age of the data in an output. */
 #ifndef TTPREM_MEASURE_CHAIN_LATENCY_H
 #define TTPREM_MEASURE_CHAIN_LATENCY_H

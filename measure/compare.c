@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs of several modes, interleaved in random order, folded into one row for each mode. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Watching the machine: see disturbance.h. NVML is asked only where it is there. */
 #include "measure/disturbance.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What the host can see of whoever disturbs a measurement. */
 #ifndef TTPREM_MEASURE_DISTURBANCE_H
 #define TTPREM_MEASURE_DISTURBANCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The worst run of a mode and the one before it, and the first release beyond a limit. */
 #include "measure/kept.h"
 

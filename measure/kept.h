@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** The runs whose raw records are kept for pictures: the first, the worst, and the one before that.
  */
 #ifndef TTPREM_MEASURE_KEPT_H

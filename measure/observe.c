@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parties by turns: each turn is a short comparison of the modes, whose traces are folded. */
 #include "measure/observe.h"
 #include "measure/preempted.h"

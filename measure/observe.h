@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Several schedules (a task alone, with its neighbours, with hostile ones) run by turns in the same
  * modes, and what their phases and jobs took.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whose ends the first phases of a job wait for. */
 #include "measure/predecessors.h"
 

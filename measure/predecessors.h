@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Whose ends the first phases of a job wait for: jobs of the tasks that its own task follows, and
  * of those that use the same array where one of the two writes it.

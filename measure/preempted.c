@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Preempted hyperperiods told apart: see preempted.h. */
 #include "measure/preempted.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Hyperperiods in which the operating system took a core away, told apart from the others: what
  * they say is about the system's other work, not about the schedule.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bounds of quantiles: see quantile.h. */
 #include "measure/quantile.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Upper bounds of quantiles, from counted times. */
 #ifndef TTPREM_MEASURE_QUANTILE_H
 #define TTPREM_MEASURE_QUANTILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Finding the planned slot of a recorded phase. */
 #ifndef TTPREM_MEASURE_SLOT_ORDER_H
 #define TTPREM_MEASURE_SLOT_ORDER_H

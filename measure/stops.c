@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stops in a trace: see stops.h. Time is cut into bins, so that records need no order. */
 #include "measure/stops.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Times in which everything stood still: the processor was taken away from whoever ran. */
 #ifndef TTPREM_MEASURE_STOPS_H
 #define TTPREM_MEASURE_STOPS_H

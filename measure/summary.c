@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a set of times says, maximum before mean. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Extreme values, or why there are none: see tail.h. */
 #include "measure/tail.h"
 

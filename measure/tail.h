@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What may be said about times longer than the longest that was seen. */
 #ifndef TTPREM_MEASURE_TAIL_H
 #define TTPREM_MEASURE_TAIL_H

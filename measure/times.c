@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Counted times: a sorted list of the few values that a clock can show. */
 #include "measure/times.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Times and how often each was seen: all that a long measurement keeps of its phases. */
 #ifndef TTPREM_MEASURE_TIMES_H
 #define TTPREM_MEASURE_TIMES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The use of a resource over time: holds of the planned phases, summed by a sweep. */
 #include "measure/use.h"
 

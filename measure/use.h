@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** The use of a resource over time, as a plan has it. */
 #ifndef TTPREM_MEASURE_USE_H
 #define TTPREM_MEASURE_USE_H

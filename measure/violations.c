@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How often a run held more of a resource than there is: a sweep over the real windows of its
  * phases, once for each resource.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a phase waited for until it began. */
 #include "measure/waits.h"
 

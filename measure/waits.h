@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What a phase waited for until it began, told from the stamps of a trace. */
 #ifndef TTPREM_MEASURE_WAITS_H
 #define TTPREM_MEASURE_WAITS_H

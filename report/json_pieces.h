@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Small pieces of JSON. A piece that cannot be made is NULL, and whoever gets it passes that on.
  */
 #ifndef TTPREM_REPORT_JSON_PIECES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where numbers come from. */
 #include "report/provenance.h"
 

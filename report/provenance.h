@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Where numbers come from: program, machine, command, time. */
 #ifndef TTPREM_REPORT_PROVENANCE_H
 #define TTPREM_REPORT_PROVENANCE_H

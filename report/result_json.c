@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A result as data: JSON with its provenance, raw samples and an example's phases beside it. */
 #include <inttypes.h>
 #include <jansson.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Planned and real phases of the rows' example runs, as CSV beside a result. */
 #include "report/result_phases.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** The phases of a run as they were planned and as they were: what the report's timeline shows. */
 #ifndef TTPREM_REPORT_RESULT_PHASES_H
 #define TTPREM_REPORT_RESULT_PHASES_H

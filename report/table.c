@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A result as text: what real-time engineers ask for first stands first. Times are exact: a
  * column's unit has all its nanoseconds behind the point. */
 #include <inttypes.h>

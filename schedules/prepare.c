@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The one place that sees both planners and checker: plans are made, signed and judged here. */
 #include "ttprem/prepare.h"
 

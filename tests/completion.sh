@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What the completion offers in bash: verbs, options, their values, files.
 #   completion.sh TTPREM
 set -euo pipefail

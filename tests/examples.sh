@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Every schedule that is shipped as an example works as it is shipped: `ttprem plan FILE`, and the
 # commands that its head comment names; without any, check and a run in the simulator.
 #   examples.sh TTPREM

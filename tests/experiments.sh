@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Every experiment that makes sense on a CPU, in a quick look: it ends well, its outputs are right,
 # and it leaves its findings and, where there is gnuplot, its pictures.
 # Usage: experiments.sh TTPREM

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Run the experiments that run schedules on the CPU, quickly: experiments_schedules.sh TTPREM
 #
 # What the numbers are depends on the machine; that they are there, complete, of verified outputs and

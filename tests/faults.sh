@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Build the faults of faults/ from an installed build, and where there is a GPU plant them.
 #   faults.sh BUILD
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Are stamps taken where the thing happens? On a GPU. Exit status 77 without one.
 #   gpu_delays.sh BIN
 # BIN has delayed_ttprem (faults/CMakeLists.txt), in which one unit is 1 us slow on each of six blocks:

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Faults planted on purpose, on a GPU: each ends with the right message and exit status, and the GPU
 # serves the next process within a second more than it always takes. Exit status 77 without a GPU.
 #   gpu_faults.sh BIN SCHEDULES

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Install a build into an empty folder and use it from there as a stranger would: the command and what
 # comes with it, the CMake package, the .pc file, each public header alone as C11 and as C++.
 #   install.sh BUILD

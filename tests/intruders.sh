@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The other process of the experiment on intruders: it reports, and it never outlives who started it.
 # Usage: intruders.sh TTPREM
 set -euo pipefail

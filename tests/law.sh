@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The dependency law of CONTRIBUTING.md: which room may include from which, and call which.
 #   law.sh          judges the #includes
 #   law.sh BUILD    and the calls, as the objects in BUILD have them: a public header lets anybody call

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Every relative link of a .md file leads to a file of the tree, and its #anchor to a heading there. Every path in
 # `backticks` or in a block of code that begins with a folder of the root is there, from the root or from the page.
 # And every room of tests/law.sh is on docs/architecture.md.

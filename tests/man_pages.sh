@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Every verb has a man page, with the options of its --help and no others; the format's page has every
 # key that the reader knows; and no page makes man or mandoc complain.
 #   man_pages.sh TTPREM BUILD

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Every number of docs/numbers.tsv stands on its page as its result file has it, rounded to nearest; and the
 # Measured tables of README.md and docs/measured.md have no result that this list does not name.
 # `numbers.sh -v` shows what it compared.

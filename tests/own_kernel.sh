@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A stranger's kernel: install a build into an empty folder, build the example of
 # docs/adding-a-kernel.md from there, run it on every backend there is, and make its mistakes.
 #   own_kernel.sh BUILD

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Make the Debian packages of a build, have lintian judge them, unpack them into an empty folder and
 # use them from there: the command, a program by CMake and one by pkg-config.
 #   package.sh BUILD

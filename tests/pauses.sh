@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # experiments/figures/h200_conv2d/pauses.sh finds the pauses that were planted in a trace, none where there are
 # none, and refuses what is no trace. Usage: pauses.sh TTPREM
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A trace for Perfetto, decoded by protobuf's own compiler against Perfetto's schema: nothing unknown in
 # it, every slice ends on its track, every name and track was announced before it is used.
 #   perfetto.sh TTPREM

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Draw plans of 8, 528 and 132 blocks and count what was drawn: plan_picture.sh TTPREM
 #
 # 77: no gnuplot here, nothing was judged but that it is said.

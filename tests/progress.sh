@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Long work says how far it is, on a terminal and nowhere else, and takes the line back.
 #   progress.sh TTPREM
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The demo's table in the README is that of the committed result, line by line, and that of its data.
 set -euo pipefail
 cd "$(dirname "$0")/.."

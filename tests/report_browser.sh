@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The page of `ttprem report` in a real browser: everything is drawn, nothing is complained about, it
 # can be zoomed by its address, seen in the dark and printed: report_browser.sh TTPREM
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Every kept result goes into a report without a complaint: its samples and phases are there, and its own.
 set -euo pipefail
 ttprem=$(realpath "$1")

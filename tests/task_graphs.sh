@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The figures of task graphs as their users make them ready, with times made up: task_graphs.sh TTPREM
 #
 # Without their profile they say what is missing; with one they are planned and checked, a simulated

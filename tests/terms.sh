@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The snippets of docs/terms.md are one schedule file, which the checker accepts and the simulator runs on time.
 set -euo pipefail
 ttprem=$(realpath "$1")

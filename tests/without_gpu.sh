@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The command on a machine without GPU and driver, or as good as that: it starts, says in one line
 # why it has no GPU, and falls back to the CPU.
 #   without_gpu.sh TTPREM CUDA     CUDA: 1 if the GPU backend is in the build, else 0

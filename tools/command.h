@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What the verbs of the ttprem command share. One file a verb: verb_NAME.c. */
 #ifndef TTPREM_TOOLS_COMMAND_H
 #define TTPREM_TOOLS_COMMAND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What plan and check say, as JSON. */
 #ifndef TTPREM_TOOLS_COMMAND_JSON_H
 #define TTPREM_TOOLS_COMMAND_JSON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pictures of a plan, for the verbs that draw one. */
 #include <string.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # From nothing to measured times: set up, build, plan and check a schedule that finds the edges of a
 # photograph; see what it is worth, exactly in the simulator, as recorded on an H200, and measured on
 # this machine's CPU. Everything it makes is under build/.

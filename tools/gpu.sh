@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # For a GPU machine that has CUDA and a shell, but neither our packages nor a network.
 #
 #   tools/gpu.sh pack [CMAKE OPTION...]     here, in the tree; needs nvcc, no GPU
@@ -24,7 +25,7 @@ set -euo pipefail
 here=$(realpath "$(dirname "$0")")
 
 usage() {
-  sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0" >&2
+  sed -n '3,/^set /{/^#/s/^# \{0,1\}//p}' "$0" >&2
   exit 2
 }
 

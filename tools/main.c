@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** ttprem: finds the verb and hands over. */
 #include <signal.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What `ttprem run` and `ttprem compare` share: options, the way of a measurement, its outputs. */
 #ifndef TTPREM_TOOLS_MEASURING_H
 #define TTPREM_TOOLS_MEASURING_H

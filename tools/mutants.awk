@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Every place of C sources where a small change would mean something, one a line:
 #   FILE:LINE:COLUMN <tab> KIND <tab> OLD <tab> NEW
 # Comments, texts, the preprocessor's lines and declarations are left alone. tools/mutants.sh calls it.

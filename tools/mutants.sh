@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Plant mutants and report what survives the quick suites (CONTRIBUTING.md says how to read it):
 #   tools/mutants.sh [-n COUNT] [-s SEED] [-j JOBS] [-o REPORT] [FILE...]
 #       COUNT mutants (default 200) that SEED (default 1) picks, of FILE... or of all sources in C
@@ -19,7 +20,7 @@ while getopts n:s:j:o:l:k: option; do
   o) report=$OPTARG ;;
   l) list=$(realpath "$OPTARG") ;;
   k) mkdir -p "$OPTARG" && kept=$(realpath "$OPTARG") ;;
-  *) sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0" >&2; exit 2 ;;
+  *) sed -n '3,/^set /{/^#/s/^# \{0,1\}//p}' "$0" >&2; exit 2 ;;
   esac
 done
 shift $((OPTIND - 1))
@@ -126,7 +127,7 @@ run_test() { # PLACE TEST SECONDS
     export LD_LIBRARY_PATH=$place TMPDIR=$place/run
     case $test in
     cli/*) exec timeout -k 5 60 "$source/tests/cli/run.sh" "$build/ttprem" "$source/tests/cli/cases/${test#cli/}" ;;
-    fuzz_*) exec timeout -k 5 60 "$build/tests/$test" "$source/tests/corpus/${test#fuzz_}" ;;
+    fuzz_*) exec timeout -k 5 60 "$build/tests/$test" "$source/tests/fuzz/corpus/${test#fuzz_}" ;;
     *) exec timeout -k 5 120 "$build/tests/$test" ;;
     esac
   ) >"$place/said" 2>&1 </dev/null &

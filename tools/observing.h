@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What `ttprem profile`, `isolate` and `tune` share: options, opening a schedule, findings. */
 #ifndef TTPREM_TOOLS_OBSERVING_H
 #define TTPREM_TOOLS_OBSERVING_H

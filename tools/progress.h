@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** One line on stderr that tells how far long work is: on a terminal only, and not with --quiet. */
 #ifndef TTPREM_TOOLS_PROGRESS_H
 #define TTPREM_TOOLS_PROGRESS_H

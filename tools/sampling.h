@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What all verbs that run schedules share: run and compare (measuring.h); profile, isolate and
  * tune (observing.h). */
 #ifndef TTPREM_TOOLS_SAMPLING_H

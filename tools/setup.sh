@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Install what building and running ttprem needs, on Debian 12 or a system like it.
 #
 #   tools/setup.sh           what the library, the command and the demo need

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Run all tests: tools/test.sh. Or some of them: tools/test.sh STEP...
 #
-#   format  sources are as .clang-format would write them
+#   format  sources are as .clang-format would write them, and say their licence
 #   test    release build with warnings as errors, with the GPU backend where there is a CUDA compiler;
 #           suites, CLI tests, dependency law, installing, a kernel out of tree
 #   shared  the same as a shared library: installing and a kernel out of tree
@@ -76,7 +77,13 @@ sources() { # FIND CONDITION...
 }
 
 format() { sources -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | xargs clang-format --dry-run -Werror; }
-step_format() { check format format; }
+untagged() { sources -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.sh' | grep -v '^tests/\(own_kernel\|consumer\)/' |
+  xargs grep -L 'SPDX-License-Identifier: Apache-2.0'; }
+licences() { ! untagged | sed 's/$/: says no licence; see any other file/' | grep .; }
+step_format() {
+  check format format
+  check licences licences
+}
 
 step_test() {
   if ! has_gpu; then gpus=(-DTTPREM_CUDA_ARCHITECTURES=90a-real); fi

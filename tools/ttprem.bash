@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # bash completion of ttprem. Verbs, options and names are asked of the command that is on the line, so
 # that they are those of that build.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem check: judge files, start nothing. */
 #include <inttypes.h>
 #include <stdlib.h>

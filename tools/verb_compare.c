@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem compare: the modes side by side. */
 #include <string.h>
 

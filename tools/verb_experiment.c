@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem experiment: repeat the tables and figures of the literature. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem info: what is here to run on. */
 #include <inttypes.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem isolate: every task alone, with its neighbours, with hostile ones. */
 #include "tools/observing.h"
 #include "ttprem/isolation.h"

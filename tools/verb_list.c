@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem list: the names that schedule files and options may use. */
 #include "tools/command.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem plan: decide when every phase starts. */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem profile: measure the WCETs that planning needs. */
 #include "tools/observing.h"
 #include "ttprem/profile.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem run: one mode. */
 #include "tools/measuring.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem trace: a recorded trace in another form. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem tune: the smallest offset that keeps what is asked of a schedule, by measuring. */
 #include "prem/base/numbers.h"
 #include "tools/observing.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # docs/schedule-format.md as a page for scdoc: the format is written down once.
 
 # Markdown within a line: code and stress are bold, links are their text. What scdoc would take for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The caches of the host's cores. */
 #include "experiments/common/caches.h"
 

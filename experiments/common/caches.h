@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** The caches that a machine says it has. */
 #ifndef TTPREM_EXPERIMENTS_COMMON_CACHES_H
 #define TTPREM_EXPERIMENTS_COMMON_CACHES_H

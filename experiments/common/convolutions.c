@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Equal convolutions side by side, as the thesis on time-triggered tiles had them. */
 #include <inttypes.h>
 #include <stdio.h>

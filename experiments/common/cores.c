@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cores and threads on them. */
 #include "experiments/common/cores.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** The cores that experiments on the host use, and threads pinned to cores. */
 #ifndef TTPREM_EXPERIMENTS_COMMON_CORES_H
 #define TTPREM_EXPERIMENTS_COMMON_CORES_H

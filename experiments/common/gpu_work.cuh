@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What the kernels of experiments share: the clock, words that others write, waits that end. */
 #ifndef TTPREM_EXPERIMENTS_COMMON_GPU_WORK_CUH
 #define TTPREM_EXPERIMENTS_COMMON_GPU_WORK_CUH

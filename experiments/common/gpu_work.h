@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What the GPU parts of experiments share on the host. */
 #ifndef TTPREM_EXPERIMENTS_COMMON_GPU_WORK_H
 #define TTPREM_EXPERIMENTS_COMMON_GPU_WORK_H

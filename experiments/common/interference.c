@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cores that keep the host's memory busy. */
 #include "experiments/common/interference.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Cores that keep the host's memory busy while something else is measured. */
 #ifndef TTPREM_EXPERIMENTS_COMMON_INTERFERENCE_H
 #define TTPREM_EXPERIMENTS_COMMON_INTERFERENCE_H

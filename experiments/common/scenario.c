@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From the text of a schedule to the durations of its phases. */
 #include "experiments/common/scenario.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * For the experiments that run schedules: from the text of a schedule to the durations of its
  * phases.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walks on the host: a kernel is a thread on a core of its own. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walks on the GPU: a kernel is one block in a stream of its own. Every loop is counted, every wait
  * has a deadline. */
 #include <stdlib.h>

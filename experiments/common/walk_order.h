@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** In which order a walk visits its nodes: computed for each node by itself, so that many threads
  *  can write a list at once. For host and device. */
 #ifndef TTPREM_EXPERIMENTS_COMMON_WALK_ORDER_H

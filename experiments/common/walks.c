@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walks, whoever walks them. */
 #include "experiments/common/walks.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Walks: threads that follow a linked list through memory, one access after the other, each known
  * only when the one before it has come back. Such code cannot be cut into phases: it gets pointers

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Draw every experiment of a machine again from its JSON: draw.sh TTPREM FOLDER (cpu/experiments, ...)
 set -euo pipefail
 ttprem=$(realpath "$1")

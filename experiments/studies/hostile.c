@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hostile neighbours, sized by trial: see hostile.h. */
 #include "experiments/studies/hostile.h"
 

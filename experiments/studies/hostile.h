@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Hostile neighbours: tasks that take the place of others and fill their windows. */
 #ifndef TTPREM_EXPERIMENTS_STUDIES_HOSTILE_H
 #define TTPREM_EXPERIMENTS_STUDIES_HOSTILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The isolation certificate: every task alone, with its neighbours, with hostile ones. */
 #include "experiments/studies/hostile.h"
 #include "measure/disturbance.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The isolation certificate as findings: tables, charts, the sentence. */
 #include "ttprem/isolation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Profiling: every task alone by the file's resources, and all of them each as fast as it can. */
 #include "ttprem/profile.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A profile as a file for `profiles`. */
 #include "ttprem/profile.h"
 

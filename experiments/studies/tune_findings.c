@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The search as findings: what each offset costs, and what it gives. */
 #include "ttprem/tuning.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One try at an offset: the schedule in tt, and tasks of it alone beside it. */
 #include "measure/observe.h"
 #include "ttprem/tuning.h"

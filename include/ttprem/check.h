@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** The checker: the second opinion on a plan. */
 #ifndef TTPREM_CHECK_H
 #define TTPREM_CHECK_H

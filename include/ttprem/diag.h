@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** A list of problems, each with its place: what every call that judges a user's file fills. */
 #ifndef TTPREM_DIAG_H
 #define TTPREM_DIAG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Findings: what an experiment or a measurement found, as tables of numbers, charts over them and a
  * sentence. One form for all of them, so that one writer, one plotter and one report serve them.

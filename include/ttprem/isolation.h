@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The isolation certificate: how far a task's response times and phases move when it gets
  * neighbours, and when its neighbours are hostile.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The kernel contract: all that somebody who adds a kernel has to know.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What a machine can do: plain data, filled by a backend or from a schedule's platform. */
 #ifndef TTPREM_MACHINE_H
 #define TTPREM_MACHINE_H

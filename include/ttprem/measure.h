@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Measuring: runs of several modes side by side, what they say, and how it is shown.
  *

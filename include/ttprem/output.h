@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** A file that is either complete or not there: written without a name, or beside its place, and
  * put in place when it is whole. */
 #ifndef TTPREM_OUTPUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * A plan: when each phase of one hyperperiod starts. Compact where it is regular.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** The planners (schedules/planner/). */
 #ifndef TTPREM_PLANNER_H
 #define TTPREM_PLANNER_H

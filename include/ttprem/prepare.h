@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** From a loaded schedule to one that may run, in one call. */
 #ifndef TTPREM_PREPARE_H
 #define TTPREM_PREPARE_H

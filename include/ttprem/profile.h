@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Profiling: what the phases of a schedule's tasks take on a machine, alone and in company. */
 #ifndef TTPREM_PROFILE_H
 #define TTPREM_PROFILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The report: one page for everything that was measured. It holds all it needs, opens without a
  * network and can be printed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The model: what a schedule file says (what has to run), as plain data.
  *

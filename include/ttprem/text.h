@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Text from elsewhere: what may be shown to a reader, and how to show the rest. */
 #ifndef TTPREM_TEXT_H
 #define TTPREM_TEXT_H

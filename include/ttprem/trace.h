@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What a run recorded: every phase with its stamps, counts per task and phase, ends of jobs. */
 #ifndef TTPREM_TRACE_H
 #define TTPREM_TRACE_H

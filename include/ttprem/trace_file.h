@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Traces as files: what `ttprem run --trace` wrote, filtered or in another form. */
 #ifndef TTPREM_TRACE_FILE_H
 #define TTPREM_TRACE_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** All of the runtime: what a program needs that plans, checks and runs schedules. What measures is
  * in a library of its own: ttprem_measure.h. */
 #ifndef TTPREM_H

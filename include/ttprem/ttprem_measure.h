@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** All of what measures: comparing modes, profiles, isolation, tuning, findings, pages. It is a
  * library of its own, ttprem_measure, on top of ttprem: traces to numbers, numbers to text and
  * pictures. */

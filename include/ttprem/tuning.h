@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Tuning: the smallest offset between starts at which a schedule still keeps what is asked of it.
  */
 #ifndef TTPREM_TUNING_H

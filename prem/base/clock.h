@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** The host's clock, which never steps back: CLOCK_MONOTONIC, and the cpu backend's own. */
 #ifndef TTPREM_PREM_BASE_CLOCK_H
 #define TTPREM_PREM_BASE_CLOCK_H

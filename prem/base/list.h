@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Arrays that grow. */
 #ifndef TTPREM_PREM_BASE_LIST_H
 #define TTPREM_PREM_BASE_LIST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Arithmetic that every room needs: the larger and the smaller of two, division that rounds. */
 #ifndef TTPREM_PREM_BASE_NUMBERS_H
 #define TTPREM_PREM_BASE_NUMBERS_H

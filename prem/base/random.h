@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Numbers by chance, the same for the same seed on every machine. */
 #ifndef TTPREM_PREM_BASE_RANDOM_H
 #define TTPREM_PREM_BASE_RANDOM_H

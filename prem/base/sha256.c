@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SHA-256 as FIPS 180-4 defines it. */
 #include "prem/base/sha256.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** SHA-256 (FIPS 180-4), for the provenance of results. */
 #ifndef TTPREM_PREM_BASE_SHA256_H
 #define TTPREM_PREM_BASE_SHA256_H

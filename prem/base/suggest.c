@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* "Did you mean": the nearest word by edit distance; and which words there are. */
 #include "prem/base/suggest.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** "Did you mean": words as messages show them, and the nearest of those there are. */
 #ifndef TTPREM_PREM_BASE_SUGGEST_H
 #define TTPREM_PREM_BASE_SUGGEST_H

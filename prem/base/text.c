@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Text from elsewhere: UTF-8 without what would steer a terminal, a script or a page. */
 #include "ttprem/text.h"
 

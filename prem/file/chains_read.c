@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the chains of tasks whose latency is measured. */
 #include "prem/file/reader.h"
 

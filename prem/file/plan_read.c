@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the plan group of a schedule file: hyperperiod, runs, starts. */
 #include "prem/file/reader.h"
 

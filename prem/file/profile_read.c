@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Profiles: WCETs of a machine, in files of their own. */
 #include "prem/file/reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Inside the reader: typed reading of libconfig settings, each problem reported at its place. */
 #ifndef TTPREM_PREM_FILE_READER_H
 #define TTPREM_PREM_FILE_READER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What only all tasks of a file together show: the hyperperiod, sums of times, precedence. */
 #include "prem/file/reader.h"
 

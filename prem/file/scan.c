@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The scanner: libconfig's tokens, with what libconfig forgets about them. */
 #include "prem/file/scan.h"
 

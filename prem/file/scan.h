@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * A look at a schedule file's bytes for what libconfig does not tell: integer literals that it
  * cuts down in silence, where the `plan` group stands, which token broke the syntax, includes that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Changing one number of a schedule's text: all other bytes stay as they are. */
 #include "prem/model/private.h"
 

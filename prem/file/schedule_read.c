@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading a schedule file: the whole, and the groups beside tasks and plan. */
 #include "prem/file/reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing a schedule file: its own bytes up to the plan, then the plan. */
 #include "prem/model/private.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Typed reading of libconfig settings. libconfig's own lookups convert in silence: every value is
  * read by the type that it was written with. */
 #include "prem/file/reader.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From bytes to libconfig's settings, and what to say when that fails. */
 #include "prem/file/reader.h"
 

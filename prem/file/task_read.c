@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the tasks of a schedule file. */
 #include "prem/file/reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Binding: what a task's kernel makes of its arrays, tile and arguments. */
 #include "prem/base/numbers.h"
 #include "prem/base/suggest.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Chains of tasks whose latency is measured: judging that each task has its data from the one
  * before it. */
 #include "prem/model/private.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A plan in memory: affine runs and arrays of starts, and the slots that they stand for. */
 #include "ttprem/plan.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Slots back to a compact plan. What repeats with equal steps becomes an affine run, in three
  * passes that each need one sort: tiles of a block, blocks of a task, jobs. What is left over and

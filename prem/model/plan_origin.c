@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a plan was made for: the machine of its times, and the kernels. */
 #include "prem/base/sha256.h"
 #include "prem/model/private.h"

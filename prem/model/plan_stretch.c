@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One plan, another offset between its starts. */
 #include "prem/model/private.h"
 

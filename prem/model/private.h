@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What a prem_schedule keeps to itself: file names, the file's bytes, lookup tables. */
 #ifndef TTPREM_PREM_MODEL_PRIVATE_H
 #define TTPREM_PREM_MODEL_PRIVATE_H

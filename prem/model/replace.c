@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Another kernel in a task's place: the same blocks, tiles, instants and windows. */
 #include "prem/model/private.h"
 

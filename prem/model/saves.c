@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a schedule reads, and where it would have its arrays written. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The model itself: making, freeing, finding, and what follows from its numbers alone. */
 #include "prem/model/private.h"
 

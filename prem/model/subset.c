@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Some of a schedule's tasks, at the instants and on the blocks that they have in the whole. */
 #include "prem/model/private.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cutting arrays into tiles, the same way for every kernel. */
 #include "ttprem/kernel.h"
 

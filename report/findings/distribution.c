@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Distributions in findings. */
 #include "report/findings/distribution.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Distributions in findings: a table and its chart of steps, and many values in a few rows. */
 #ifndef TTPREM_REPORT_FINDINGS_DISTRIBUTION_H
 #define TTPREM_REPORT_FINDINGS_DISTRIBUTION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The charts of findings as one picture, one beneath the other. */
 #include <inttypes.h>
 #include <math.h>

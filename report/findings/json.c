@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Findings as data: JSON with their provenance. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What findings consist of, for those who write, print and draw them. */
 #ifndef TTPREM_REPORT_FINDINGS_PARTS_H
 #define TTPREM_REPORT_FINDINGS_PARTS_H

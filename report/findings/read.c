@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Findings from the JSON that prem_findings_write() wrote, to be shown and drawn again. */
 #include <errno.h>
 #include <jansson.h>

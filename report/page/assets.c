@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The assembler reads the files: no copy of them as C, and nothing to find once installed.
  * TTPREM_REPORT_FOLDER comes from the build. */
 #include "report/page/assets.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** The files of report/, as they are in the source tree: built into the library. */
 #ifndef TTPREM_REPORT_PAGE_ASSETS_H
 #define TTPREM_REPORT_PAGE_ASSETS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 'use strict';
 /* What all parts of the page share: elements, units, colours; and the charts. */
 

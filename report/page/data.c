@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Samples become distributions, phases lists of numbers. */
 #include "report/page/data.h"
 

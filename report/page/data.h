@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** The CSV files beside a result as JSON small enough for a page. */
 #ifndef TTPREM_REPORT_PAGE_DATA_H
 #define TTPREM_REPORT_PAGE_DATA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 'use strict';
 /* Why releases were late, and how modes without releases do when their results count at a fixed instant. */
 

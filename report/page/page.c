@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The page: what was read, as JSON, and the scripts that show it. */
 #include "ttprem/report.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 'use strict';
 /* The page: for each document a verdict first, then its tables and charts, then where it is from. */
 

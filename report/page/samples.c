@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Results and findings are judged member by member, so that a message can name what is wrong. */
 #include "report/page/samples.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Is a JSON document what its schema says? The page trusts what passes. */
 #ifndef TTPREM_REPORT_PAGE_SAMPLES_H
 #define TTPREM_REPORT_PAGE_SAMPLES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 'use strict';
 /* Scheduled against real phases: a lane for each block, to be zoomed and panned. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the pictures share. */
 #include "report/pictures/drawing.h"
 

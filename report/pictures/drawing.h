@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What the pictures share: size, colours, units and pieces of a gnuplot script. */
 #ifndef TTPREM_REPORT_PICTURES_DRAWING_H
 #define TTPREM_REPORT_PICTURES_DRAWING_H

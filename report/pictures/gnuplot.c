@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Running gnuplot. Script and picture are files, not pipes: no signal if it ends early. */
 #include "report/pictures/gnuplot.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Running gnuplot: a script goes in, a picture comes out. */
 #ifndef TTPREM_REPORT_PICTURES_GNUPLOT_H
 #define TTPREM_REPORT_PICTURES_GNUPLOT_H

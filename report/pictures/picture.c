@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Scheduled against real phases: for every mode a timeline of an excerpt of its worst run, and
  * under it the lateness over all of that run (durations, in a mode that has no releases).

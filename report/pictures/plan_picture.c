@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A plan as a picture: a lane for each block, and beneath it the use of every resource. What would
  * be too dense to read is cut: as much is drawn as leaves a common phase a few pixels.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Chrome's JSON trace format, as its "Trace Event Format" describes it: complete events (X),
  * instants (i) of a thread, and metadata (M) that names process and threads. */
 #include "report/traces/chrome_trace.h"

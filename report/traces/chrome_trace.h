@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Writing Chrome's JSON trace format ("JSON Object Format"), event by event, to a stdio file. */
 #ifndef TTPREM_REPORT_TRACES_CHROME_TRACE_H
 #define TTPREM_REPORT_TRACES_CHROME_TRACE_H

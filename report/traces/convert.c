@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A trace from CSV to CSV, or to the forms of Perfetto or Chrome: one record after the other. */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Writing a text into CSV. */
 #ifndef TTPREM_REPORT_TRACES_CSV_QUOTE_H
 #define TTPREM_REPORT_TRACES_CSV_QUOTE_H

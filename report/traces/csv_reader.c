@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CSV as RFC 4180 has it, but for line ends within quotes: no name of ours has one. */
 #include "report/traces/csv_reader.h"
 

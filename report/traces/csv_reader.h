@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Reading CSV line by line, however long the file: one line of it is in memory. */
 #ifndef TTPREM_REPORT_TRACES_CSV_READER_H
 #define TTPREM_REPORT_TRACES_CSV_READER_H

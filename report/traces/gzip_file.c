@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* zlib behind a stream of the C library. */
 #include "report/traces/gzip_file.h"
 

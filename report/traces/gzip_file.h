@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Raw data as it is kept: files compressed by gzip, read like any other. */
 #ifndef TTPREM_REPORT_TRACES_GZIP_FILE_H
 #define TTPREM_REPORT_TRACES_GZIP_FILE_H

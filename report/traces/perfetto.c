@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Perfetto's protobuf, as far as a timeline needs it. Field numbers are those of Perfetto's
  * trace_packet.proto, track_event.proto, track_descriptor.proto and interned_data.proto, which
  * promise never to change them. */

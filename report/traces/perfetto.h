@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Writing Perfetto's trace format (protobuf), packet by packet, to a stdio file. */
 #ifndef TTPREM_REPORT_TRACES_PERFETTO_H
 #define TTPREM_REPORT_TRACES_PERFETTO_H

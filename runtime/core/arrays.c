@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The arrays of a schedule: storage, filling, references, verifying, saving. */
 #include "runtime/core/arrays.h"
 

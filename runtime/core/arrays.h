@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** The arrays of a schedule in host memory: storage, filling, references, verifying, saving. */
 #ifndef TTPREM_RUNTIME_CORE_ARRAYS_H
 #define TTPREM_RUNTIME_CORE_ARRAYS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * What a backend is to the runtime. Host arrays, references and the program are the session's.
  *

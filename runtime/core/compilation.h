@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * A plan being compiled into tables: what the three files share that do it.
  *

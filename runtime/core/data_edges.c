@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which jobs must not overtake which, for the sake of an array that they share. */
 #include "runtime/core/data_edges.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Data edges: jobs that use the same array keep the order that the plan gives them, from one
  * hyperperiod to the next as well.

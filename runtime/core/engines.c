@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of the engines that move a window. */
 #include "ttprem/runtime.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Array files: pictures (PGM, PNG) and raw floats. */
 #include "runtime/core/image.h"
 

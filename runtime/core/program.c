@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compiling a plan: slots into the tables of records that the blocks execute. */
 #include "runtime/core/program.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * A plan compiled for execution: what every backend runs. Fixed-size records, one table for the
  * memory phases and one for the computes of each block, both in the order of execution.

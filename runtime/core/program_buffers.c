@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scratch buffers: which one each tile gets, and what that lets run ahead. */
 #include "runtime/core/compilation.h"
 

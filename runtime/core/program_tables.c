@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A block's tables of records: their order, the phases of each tile, flags. */
 #include "runtime/core/compilation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recorders: room for what each block records, and joining it into the trace. */
 #include "runtime/core/recorder.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * How an executor records: one recorder a block, written by one thread only, memory touched before
  * the run, no locks and no allocation. prem_recorders_collect() joins them into the trace.

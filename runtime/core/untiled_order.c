@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ordering whole jobs for launching. */
 #include "runtime/core/untiled_order.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** The jobs of one hyperperiod as a single host thread launches them, whole and untiled: in an
  *  order in which every job stands behind all that it waits for. */
 #ifndef TTPREM_RUNTIME_CORE_UNTILED_ORDER_H

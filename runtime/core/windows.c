@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Moving windows between arrays and scratchpads with memcpy, row by row. */
 #include "runtime/core/windows.h"
 

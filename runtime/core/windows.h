@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The memory engine of the backends that run on the host: moving windows between arrays and a
  * block's scratchpad (laid out as prem_schedule_bind() says).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Was a thread's core taken away? A thread that has a core of its own never sleeps during a run, so
  * its time on a core grows as the clock does. Where it does not, somebody else had the core.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a block does in a run: its two tables merged into one order, record after record. */
 #include "runtime/cpu/cpu.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The cpu backend: opening, running, closing. See cpu.h. */
 #include "runtime/cpu/cpu.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The cpu backend inside: a team of pinned threads, one a block, parked between runs. Mode legacy
  * has a team of its own, one thread a task.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What this machine is: its name, its clock, the cores that the process may use. */
 #include "runtime/cpu/cpu.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cores and scheduling as the caller wants them, set from outside while the threads are parked. */
 #include "runtime/cpu/cpu.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The threads of a team: started once, parked at a gate between runs, agreed on S in each. */
 #include "runtime/cpu/cpu.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tokens of the resources, for mode lock. A phase takes its whole demand at once and holds it while
  * it moves its bytes, so nobody waits while holding something. Whoever asks first is served first,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Mode legacy: the same tasks as ordinary code. Each has one thread, which runs the kernel's
  * untiled reference over whole arrays, job after job, as soon as the job is released and its

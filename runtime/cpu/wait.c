@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How the threads of the cpu backend wait, for time and for each other. */
 #include "runtime/cpu/cpu.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The cuda backend: opening, closing, and what ties its parts together: see
  * runtime/cuda/host/backend_parts.h. */
 #include <stdlib.h>

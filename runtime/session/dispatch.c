@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What starting a phase costs on a machine: the shortest of many computes that compute nothing. */
 #include "runtime/session/dispatch.h"
 

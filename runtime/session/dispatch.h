@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What starting a phase costs on a machine. */
 #ifndef TTPREM_RUNTIME_SESSION_DISPATCH_H
 #define TTPREM_RUNTIME_SESSION_DISPATCH_H

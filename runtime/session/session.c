@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions: a schedule made ready on a backend. */
 #include "runtime/core/backend.h"
 #include "runtime/session/dispatch.h"

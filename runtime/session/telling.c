@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How soon a successor begins: tasks that compute nothing on the same blocks, one after the other.
  */
 #include "runtime/session/telling.h"

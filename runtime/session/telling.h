@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What telling a successor costs on a machine, as a fact. */
 #ifndef TTPREM_RUNTIME_SESSION_TELLING_H
 #define TTPREM_RUNTIME_SESSION_TELLING_H

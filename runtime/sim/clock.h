@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The virtual clock: when each of the simulator's parts has its next event. A tournament tree, so
  * that the next event of all is at hand and a change costs one path to the root.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sharing the simulated machine's resources: slowed down alike (modes tt and free), or one after
  * the other by tokens (mode lock). */
 #include "runtime/sim/sim.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The backend `sim`: a program on a virtual clock. Integers only, one thread, the same trace byte
  * for byte every time. Kernels are executed for real when their phases end, so outputs are right.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** The simulator's own structures: a machine that exists only as numbers. */
 #ifndef TTPREM_RUNTIME_SIM_SIM_H
 #define TTPREM_RUNTIME_SIM_SIM_H

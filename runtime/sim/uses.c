@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the phases of a program take of the simulated machine. */
 #include "runtime/sim/sim.h"
 

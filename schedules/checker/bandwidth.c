@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* E043: a memory phase whose `busy_ns` is below its `wcet_ns`, and below what its bytes need. Only
  * without such phases does what a regulated plan promises hold: that no window asks for more than
  * the memory delivers. A phase that holds the memory until it ends promises nothing of its bytes:

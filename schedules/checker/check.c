@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The independent checker: the second opinion on a plan. Shares no code with the planners. */
 #include "schedules/checker/check.h"
 

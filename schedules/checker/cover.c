@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Is every phase of every tile in the plan, once, on its block, and on the clock's grid? */
 #include "schedules/checker/check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs that share an array which one of them writes: a run lets none touch it before those have
  * ended that the plan ends before. Who waits has to be told, so the plan must leave time for it. */
 #include "schedules/checker/check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What can be judged without a plan: times, demand and supply, scratchpad, blocks, arrays. */
 #include "schedules/checker/check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* E044: a plan made for another machine, or for other kernels. */
 #include "schedules/checker/check.h"
 

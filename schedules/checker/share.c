@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What phases share: a block's two units, its buffers, the resources. */
 #include "schedules/checker/sweep.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sweeping uses of a limited supply. */
 #include "schedules/checker/sweep.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The checker's sweep: intervals that hold some of a limited supply, and where they hold more than
  * there is. One pass over the sorted starts with a heap of the ends.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Instants of single phases, tiles and jobs: releases, deadlines, the order inside a tile and
  * between jobs. */
 #include "schedules/checker/check.h"

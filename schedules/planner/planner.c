@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The way into the generator: what every planner may rely on is judged here, once. */
 #include "schedules/planner/planner.h"
 #include "prem/base/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** The way into the planners. It does not call the checker: whoever calls it may hand one in. */
 #ifndef TTPREM_SCHEDULES_PLANNER_PLANNER_H
 #define TTPREM_SCHEDULES_PLANNER_PLANNER_H

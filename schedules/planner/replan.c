@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From an older plan to one that keeps as much of it as it can. */
 #include "schedules/planner/replan.h"
 #include "prem/base/clock.h"

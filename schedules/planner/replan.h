@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Planning anew with an older plan at hand: what of it there is to keep, and how much was kept. */
 #ifndef TTPREM_SCHEDULES_PLANNER_REPLAN_H
 #define TTPREM_SCHEDULES_PLANNER_REPLAN_H

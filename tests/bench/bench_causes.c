@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How long does it take to say why 10 million phases were late, all for the same cause? Seconds,
  * and the most memory that the process held, with and without. bench_causes [RECORDS]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How long does the checker take? One line for each size and kind of plan. Not a test. */
 #include <stdio.h>
 #include <stdlib.h>

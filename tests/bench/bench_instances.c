@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How near to the best known makespan does the planner come? Reads a folder of instances: index.csv
  * with the lines FILE,CLASS,OPTIMUM,PROVEN, and the files. One line for each instance, then the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How large a regular plan of 100 000 tiles is as a file, and how long it takes to load. */
 #include "ttprem/ttprem.h"
 

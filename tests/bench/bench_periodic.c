@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How many periodic sets does the planner find a plan for, and how near does it come to the largest
  * smallest slack? Beside it the exact engine, where it answers. Not a test.

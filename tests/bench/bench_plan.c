@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How long does the planner take, and how near to a planted optimum does it come? Not a test.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How many phases per second the simulator executes: the thesis's tiles
  * (prefetch 1781, compute 506, writeback 421 ns) on few and on many blocks,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Converting a trace of 10 million records, as `ttprem trace` does: seconds, and the most memory
  * that the process held. bench_trace [RECORDS]

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Run one CLI test: run.sh [--update] TTPREM CASE
 #
 # CASE is a folder with `cmd`, a shell script that calls `ttprem`, and beside it what it must give:

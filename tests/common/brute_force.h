@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * For tests of bounds and exact answers: every plan of a tiny set, judged by the independent
  * checker. Tiles are planned phase by phase, or as one chain.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * For tests of causes: three tasks, one after the other, each on all blocks, and the trace of an
  * executor that keeps their plan as far as it is let. What goes wrong is given.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What the suites of the cpu backend share: a schedule out of text, made ready, run and judged. */
 #ifndef TTPREM_TESTS_COMMON_CPU_FIXTURE_H
 #define TTPREM_TESTS_COMMON_CPU_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * For tests: random task graphs made ready as a user does it - profiled, planned, checked -, run,
  * and judged by their times: windows kept, late releases and their causes, jobs that end by the

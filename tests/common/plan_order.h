@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * For tests: does a run keep the order in which its plan lets tasks use arrays? What the plan ends
  * before another job touches the array, one of the two writing it, has ended in the trace as well.

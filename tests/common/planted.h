@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * For tests and benchmarks: sets with a planted optimum. A full schedule is drawn, one memory phase
  * directly behind the other, one tile a block at a time; a tile's compute lies somewhere between

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * For tests: random task graphs with data, one for each seed: levels of tasks that read what the
  * level before wrote, forks and joins, one-shot or at harmonic rates, on blocks that they share or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * For tests: small random schedules with data, one for each seed, and what a backend makes of their
  * plans. Three shapes: any set of tasks, planned by the policy `auto`; equal kernels, planned by

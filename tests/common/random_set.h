@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * For tests: random sets of abstract tasks, one for each seed, that use every rule there is. Sets
  * that differ a little (a task more or less, another one, a longer one) are drawn alike.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** For tests that run schedules: plan, check, open, run, find a record. */
 #ifndef TTPREM_TESTS_COMMON_RUNNING_H
 #define TTPREM_TESTS_COMMON_RUNNING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** For tests: schedules from string literals. The loader reads files, so the text goes through one.
  */
 #ifndef TTPREM_TESTS_COMMON_SCHEDULE_TEXT_H

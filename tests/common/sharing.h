@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** For tests: a writer `w` of an array on block 0, and its reader `r` on block 1. */
 #ifndef TTPREM_TESTS_COMMON_SHARING_H
 #define TTPREM_TESTS_COMMON_SHARING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** For tests of the checker: what it says of a schedule text. */
 #ifndef TTPREM_TESTS_COMMON_VERDICT_H
 #define TTPREM_TESTS_COMMON_VERDICT_H

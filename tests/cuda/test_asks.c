@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the GPU's blocks ask of each other, in all orders in which they can run.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The GPU backend on real schedules: every example in every mode and by every engine has to give
  * the references' outputs. Exit status 77 without a GPU, or in a build without the backend.

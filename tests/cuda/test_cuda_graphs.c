@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random task graphs on the GPU, made ready as a user does it and judged by their times (see
  * graph_times.h). Exit status 77 without a GPU, or in a build without the backend.

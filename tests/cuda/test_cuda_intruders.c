@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Intruders on the GPU: each works while a schedule runs, ends when it is told to, and what the
  * schedule computes stays right. Exit status 77 without a GPU, or in a build without the backend.

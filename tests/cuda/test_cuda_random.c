@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random plans on the GPU: 200 of them in modes tt, free and lock, by one engine or another; all
  * outputs have to equal the references. Lateness is not judged. Exit status 77 without a GPU, or in

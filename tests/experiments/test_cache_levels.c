@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Levels and edges, read off curves that were measured and off made ones. */
 #include <check.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The other process of the experiment on intruders, played by small programs. */
 #include "experiments/thesis/intruders/intruder.h"
 

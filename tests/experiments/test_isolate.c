@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The isolation certificate on the simulator, whose every time is known beforehand. */
 /* ctest: threads */
 #include <math.h>

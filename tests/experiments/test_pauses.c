@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pauses among loads made by hand, and on this machine's cores. */
 /* ctest: threads */
 #include "experiments/machine/memory_pause/pauses.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Profiles on the simulator, whose times are those of the file. */
 #include "measure/disturbance.h"
 

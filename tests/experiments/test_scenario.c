@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scenarios of the experiments, on the simulator, where every phase takes what the file says. */
 #include "experiments/common/scenario.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The search for the smallest offset, over machines made of formulas. */
 
 #include "ttprem/tuning.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The order of walks: every node once, whatever their number. */
 #include <check.h>
 #include <stdlib.h>

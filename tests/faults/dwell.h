@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** dwell: a copy, one tile of which takes its time. A test's kernel: see gpu_faults.sh. */
 #ifndef DWELL_H
 #define DWELL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a process can still do after a run that failed: run_again BACKEND FAULTY.cfg GOOD.cfg
  * Exit status: 0 if GOOD ran and was right, 4 if the machine refused it, 1 for anything else.

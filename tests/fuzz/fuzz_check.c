@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any plan before the checker. What it accepts the simulator runs as planned, without a violation,
  * and planning anew leaves as it is. What the planner makes of the same tasks, or of them after a

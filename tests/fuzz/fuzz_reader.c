@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a schedule file: read, bind, and where that succeeds and is small, judge and save.
  */
 #include "tests/fuzz/fuzzing.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a trace, converted to both forms: refused with a reason of one line, or whole. */
 #include <stdint.h>
 #include <stdio.h>

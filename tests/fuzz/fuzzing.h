@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** For fuzz targets: bytes as a schedule file, and which schedules are worth the time. */
 #ifndef TTPREM_TESTS_FUZZ_FUZZING_H
 #define TTPREM_TESTS_FUZZ_FUZZING_H

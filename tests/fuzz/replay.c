@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gives a fuzz target the files of a corpus, one after the other: for compilers without libFuzzer.
  *   fuzz_NAME FOLDER */
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Why phases are late: traces whose every stamp is written by hand, and runs with known waits. */
 #include "tests/common/chain_trace.h"
 #include "tests/common/running.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reaction and data age along chains, against values by hand and by brute force. */
 #include "measure/chain_latency.h"
 #include "tests/common/random_schedule.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Upper bounds of quantiles: against Wilks' sample sizes, and against counting. */
 #include "measure/quantile.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stops of all blocks at once, in traces made by hand. */
 #include "measure/stops.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Summaries: nearest-rank percentiles, and none that the sample does not carry. */
 #include <check.h>
 #include <stdlib.h>

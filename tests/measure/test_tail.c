@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Extreme values: estimates where they are allowed, the reason where they are not. */
 #include "measure/tail.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The use of resources over time, against small plans worked out by hand; and what a picture of a
  * plan refuses. */
 #include "measure/use.h"

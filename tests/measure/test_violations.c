@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Violations: hand-made traces on a hand-made model of three tasks. */
 #include <check.h>
 #include <stdlib.h>

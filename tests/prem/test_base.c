@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What all rooms share: arithmetic, chance, lists. */
 #include <check.h>
 #include <stdbool.h>

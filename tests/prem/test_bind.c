@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Binding: tiles, windows, scratchpad, bytes; and what it refuses. */
 #include "tests/common/schedule_text.h"
 

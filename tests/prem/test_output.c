@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Outputs: whole or not there, the rights of what they replace, one file under two names. */
 #include <check.h>
 #include <signal.h>

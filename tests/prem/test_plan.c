@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plans: what runs, arrays of starts, chains and joins stand for, and the way back. */
 #include "tests/common/running.h"
 

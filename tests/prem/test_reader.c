@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the reader makes of good files. */
 #include "tests/common/schedule_text.h"
 

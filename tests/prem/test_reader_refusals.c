@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the reader refuses: every case with the whole message, and with its legal twin. */
 #include "tests/common/schedule_text.h"
 

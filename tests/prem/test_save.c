@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing a schedule with its plan, and reading it again. */
 #include "tests/common/schedule_text.h"
 

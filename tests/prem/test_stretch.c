@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The same plan with another offset, and the number that says so in the file. */
 #include "tests/common/running.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Subsets of a schedule: the kept tasks stay where the plan put them. */
 #include "tests/common/running.h"
 

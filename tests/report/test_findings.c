@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Findings: built without checks, written as JSON, printed, drawn; and the list of experiments. */
 #include <check.h>
 #include <inttypes.h>

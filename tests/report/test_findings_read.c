@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Findings that were written, read again. */
 #include <check.h>
 #include <math.h>

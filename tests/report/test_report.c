@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The report's data: what a page carries of a result, and what is refused. How it looks is tested
  * in report_browser.sh. */
 #include <check.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A result as JSON, samples, table and picture: from a result made by hand. */
 #include "tests/common/running.h"
 #include "ttprem/ttprem_measure.h"

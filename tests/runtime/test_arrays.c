@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arrays: storage, filling, references in order, verifying, saving. */
 #include <check.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The cpu backend runs plans: right outputs, and traces that keep their promises. */
 /* ctest: threads */
 #include "runtime/cpu/cpu.h"

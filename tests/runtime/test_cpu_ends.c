@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A run on the cpu always ends: the stop flag, the watchdog, computes that never return, records
  * that are wrong. */
 /* ctest: threads */

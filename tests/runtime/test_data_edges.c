@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs that use the same array keep the order of the plan, however late one of them is. */
 /* ctest: threads */
 #include <stdatomic.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The GPU's version of every kernel's compute function, on the CPU: a thread for each lane, with a
  * barrier where lanes wait for each other. Tiles of awkward sizes have to give the reference's bits

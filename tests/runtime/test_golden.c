@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Traces that are known beforehand: small schedules byte for byte as text (tests/golden), the
  * thesis's schedules to the nanosecond by its formulas.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random task graphs, made ready as a user does it: in the simulator their times are those of the
  * plan, on the CPU their outputs are right; and the judge of times finds what is wrong. */
 /* ctest: threads */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Array files: round trips, every flavour of picture, and everything that can be wrong with one. */
 #include <check.h>
 #include <dirent.h>

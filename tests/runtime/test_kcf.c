@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The operators of the KCF tracker against formulas written down once more, in double precision and
  * by other people's rules than the kernels': on the backends cpu and sim, in every mode, from files

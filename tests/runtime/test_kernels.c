@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every kernel, tile by tile through windows and scratchpad, against its untiled reference, bit for
  * bit; and what its bind refuses. */
 #include <check.h>

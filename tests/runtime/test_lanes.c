@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The GPU's lane loops of kernel.h, one thread after the other on the CPU: every element of the
  * loop belongs to exactly one lane. */
 #include <stdint.h>

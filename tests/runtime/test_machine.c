@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Machine facts: what takes longer than a run may wait is measured only when asked for. */
 #include "ttprem/ttprem.h"
 

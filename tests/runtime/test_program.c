@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compiling plans: order, waits, buffers, flags. */
 #include "runtime/core/program.h"
 #include "tests/common/running.h"

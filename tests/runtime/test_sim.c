@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The simulator: sharing, releases, tokens, precedence, data. */
 #include "tests/common/running.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random schedules: what is planned and checked runs as planned, and ends in every mode. */
 #include "tests/common/running.h"
 

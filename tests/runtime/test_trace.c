@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The trace: its room, its counts, its order, its CSV form. */
 #include "runtime/core/recorder.h"
 #include "tests/common/running.h"

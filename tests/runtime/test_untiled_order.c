@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The order in which whole jobs are launched. */
 #include "runtime/core/untiled_order.h"
 #include "tests/common/running.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Windows: every element of every window against the array, in up to four dimensions, and not a
  * byte written outside. */
 #include <check.h>

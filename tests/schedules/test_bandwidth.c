@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* No window asks for more than the memory delivers: E043 of busy_ns, each with its legal twin. */
 #include "tests/common/running.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lower bounds: by hand, and against every plan of tiny sets. */
 #include "schedules/planner/proof/bounds.h"
 #include "schedules/planner/proof/explain.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The checker: coverage, clock grid, instants and order, each with its legal twin one step away. */
 #include "tests/common/verdict.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The checker: time between jobs that share an array, each case with its legal twin. */
 #include "tests/common/sharing.h"
 #include "tests/common/verdict.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The checker against what it did not foresee: every mutant of a plan without slack is refused, and
  * on random plans it agrees with a judge that looks at every nanosecond. */
 #include "tests/common/verdict.h"

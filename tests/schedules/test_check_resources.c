@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The checker: units, buffers, resources, the wrap, guards, supply, scratchpad, arrays; each rule
  * with its legal twin one step away. */
 #include "tests/common/verdict.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The thesis's four schedules against its formulas, written out once more; what they refuse. */
 #include "tests/common/running.h"
 

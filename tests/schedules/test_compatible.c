@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compatible intervals: code that gets the arrays themselves, and is at the memory from its start
  * to its end. */
 #include "tests/common/running.h"

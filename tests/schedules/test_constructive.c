@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The constructive planner: small plans by hand, refusals, and random sets that the independent
  * checker judges. */
 #include "tests/common/random_set.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs that share an array: every planner leaves time to tell of an end, and the simulator then
  * runs as planned. */
 #include "schedules/planner/proof/exact.h"

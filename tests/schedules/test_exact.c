@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The exact engine against every plan of tiny sets, and against planted optima. */
 #include "schedules/planner/proof/exact.h"
 #include "schedules/planner/proof/explain.h"

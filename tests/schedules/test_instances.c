@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Instances whose best makespan is known: TTPREM_INSTANCES names a folder with their files and an
  * index.csv of lines FILE,CLASS,OPTIMUM,PROVEN. Ends with status 77 where there is none.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Planning anew with an older plan at hand: what is moved, and that the plan stays legal. */
 #include "tests/common/random_set.h"
 #include "tests/common/running.h"

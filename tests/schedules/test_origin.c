@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a plan was made for: written, read, and judged. */
 #include "tests/common/running.h"
 

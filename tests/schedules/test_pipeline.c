@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pipelines of joined phases: when the planner makes them, and that they hold. */
 #include "schedules/planner/greedy/pipeline.h"
 #include "tests/common/random_set.h"

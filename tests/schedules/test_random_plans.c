@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random plans on the backends that need no GPU; test_cuda_random.c runs them on one. */
 #include "tests/common/random_schedule.h"
 

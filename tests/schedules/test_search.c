@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The search: planted optima, deterministic and interruptible, deadlines that only a search keeps.
  */
 #include "tests/common/planted.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Starts of a plan that stand for no tile, and bounds where a guard is longer than the gap. */
 #include "schedules/planner/proof/bounds.h"
 #include "tests/common/running.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The free-gap timeline against an array with the level of every instant. */
 #include "schedules/planner/common/timeline.h"
 #include "tests/common/running.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the command says and leaves when a run fails: the exit status, and what is not saved. Runs
  * are those of the simulator; this suite is linked so that the command's prem_compare() is the one
  * below. */

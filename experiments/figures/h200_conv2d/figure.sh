@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The schedules of four tasks that fill an H200, with their plans, from a few numbers each.
 #
 #   figure.sh NAME [KEY=VALUE...]    the figure on stdout; VALUEs replace those below
@@ -247,7 +248,7 @@ case ${1-} in
 --list) printf '%s\n' "${names[@]}" ;;
 --check) check_figures "${2:?--check needs a folder}" ;;
 '' | -*)
-  sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0" >&2
+  sed -n '3,/^set /{/^#/s/^# \{0,1\}//p}' "$0" >&2
   exit 2
   ;;
 *) write_figure "$@" ;;

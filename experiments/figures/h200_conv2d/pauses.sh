@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Pauses of the memory in a trace of mode tt, and the late releases behind them:
 # pauses.sh TRACE.csv[.gz] [LATE_NS]
 #
@@ -11,7 +12,7 @@
 # all time that this is.
 set -euo pipefail
 if [ $# -lt 1 ] || [ $# -gt 2 ]; then
-  sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0" >&2
+  sed -n '3,/^set /{/^#/s/^# \{0,1\}//p}' "$0" >&2
   exit 2
 fi
 if [[ ! ${2-128} =~ ^[0-9]+$ ]]; then

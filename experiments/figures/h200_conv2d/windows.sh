@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Where the tiles of a result spend their time: windows.sh NAME.phases.csv[.gz]
 #
 # A tile is fetched, waits for its turn to compute, computes, waits to be written back, and is written
@@ -7,7 +8,7 @@
 # of these took, in ns: mean, median, longest.
 set -euo pipefail
 if [ $# -ne 1 ]; then
-  sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0" >&2
+  sed -n '3,/^set /{/^#/s/^# \{0,1\}//p}' "$0" >&2
   exit 2
 fi
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which SM a block lands on. */
 #include <inttypes.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks that say where they are. Each stays until a deadline on the clock, and no longer. */
 #include "experiments/common/gpu_work.cuh"
 #include "experiments/common/gpu_work.h"

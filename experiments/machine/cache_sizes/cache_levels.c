@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Levels of a memory hierarchy. */
 #include "experiments/machine/cache_sizes/cache_levels.h"
 

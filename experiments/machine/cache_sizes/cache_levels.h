@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Levels of a memory hierarchy, read off the time of an access over the length of the list. */
 #ifndef TTPREM_EXPERIMENTS_MACHINE_CACHE_SIZES_CACHE_LEVELS_H
 #define TTPREM_EXPERIMENTS_MACHINE_CACHE_SIZES_CACHE_LEVELS_H

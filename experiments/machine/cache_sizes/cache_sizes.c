@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cache sizes, read off the time of an access over the length of the list that is walked. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What reading a clock costs. */
 #include <math.h>
 #include <stdio.h>

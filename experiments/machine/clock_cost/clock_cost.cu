@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What reading the GPU's clocks costs. All loops are counted. */
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What reading the host's clocks costs. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What reading a clock costs, and whether readings stand where the source has them. */
 #ifndef TTPREM_EXPERIMENTS_MACHINE_CLOCK_COST_CLOCK_READS_H
 #define TTPREM_EXPERIMENTS_MACHINE_CLOCK_COST_CLOCK_READS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** The clocks of SMs and cores, looked at. */
 #ifndef TTPREM_EXPERIMENTS_MACHINE_CLOCK_STEP_CLOCK_LOOKS_H
 #define TTPREM_EXPERIMENTS_MACHINE_CLOCK_STEP_CLOCK_LOOKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Step of the clock, and how well the clocks of all cores or SMs agree. */
 #include <inttypes.h>
 #include <stdatomic.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The GPU's clock as its SMs see it. Every wait has a deadline. */
 #include <stdlib.h>
 

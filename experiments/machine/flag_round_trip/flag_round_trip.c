@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Round trips of a flag. */
 #include <inttypes.h>
 #include <stdatomic.h>

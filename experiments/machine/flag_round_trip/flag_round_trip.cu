@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A flag goes to and fro between two blocks, or a block and a core. Both give up at a deadline. */
 #include "experiments/common/gpu_work.cuh"
 #include "experiments/common/gpu_work.h"

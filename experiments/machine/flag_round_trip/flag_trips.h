@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Round trips of a flag: measured on the GPU. */
 #ifndef TTPREM_EXPERIMENTS_MACHINE_FLAG_ROUND_TRIP_FLAG_TRIPS_H
 #define TTPREM_EXPERIMENTS_MACHINE_FLAG_ROUND_TRIP_FLAG_TRIPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Times in which no load of any SM, or core, comes back from memory. */
 #include <inttypes.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loads of SMs: one block on each, one thread of which has one load in flight. */
 #include "experiments/common/gpu_work.cuh"
 #include "experiments/common/gpu_work.h"

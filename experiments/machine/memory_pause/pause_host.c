@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loads of the host's cores, a thread on each. */
 #include <stdlib.h>
 #include <string.h>

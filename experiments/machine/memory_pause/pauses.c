@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pauses: gaps between the ends of all samplers' loads, merged. */
 #include "experiments/machine/memory_pause/pauses.h"
 

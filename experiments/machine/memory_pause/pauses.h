@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Loads that are watched, and the times in which none of them came back. */
 #ifndef TTPREM_EXPERIMENTS_MACHINE_MEMORY_PAUSE_PAUSES_H
 #define TTPREM_EXPERIMENTS_MACHINE_MEMORY_PAUSE_PAUSES_H

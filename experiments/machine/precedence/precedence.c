@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How soon a successor begins, by blocks and by predecessors. */
 #include <inttypes.h>
 

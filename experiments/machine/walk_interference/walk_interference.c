@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walks while the host's cores keep their memory busy. */
 #include <inttypes.h>
 #include <math.h>

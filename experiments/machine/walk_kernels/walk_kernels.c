@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walks by 1 to 16 kernels at once, each in a list of its own. */
 #include <inttypes.h>
 #include <math.h>

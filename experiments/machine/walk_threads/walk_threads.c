@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walks by 1 to 1024 threads of one block. */
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Make the files of this folder again: the demo's result, and the benchmarks that need no GPU.
 # On a machine that does nothing else; some minutes after the builds.
 #   make.sh [demo]    with `demo`, the demo's result alone

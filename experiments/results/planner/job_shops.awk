@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Job shops as schedule files: awk -v folder=OUT -f job_shops.awk INSTANCES_JSON
 #
 # Reads the list of a folder of classic job shops (name, jobs, machines, optimum, path), and from the

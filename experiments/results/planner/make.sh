@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Make the files of this folder again: make.sh [INSTANCES [SHOPS]]
 #
 # INSTANCES is a folder of public instances with an index.csv (see docs/planning.md), SHOPS one of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The thesis's scenario: ordinary kernels, the same work in tiles, the same tiles on time. */
 #include <inttypes.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The interference matrix: a phase of one task beside a phase of others, with nothing else at work.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which intruders there are, and those that need no GPU. */
 #include "experiments/thesis/intruders/intruder.h"
 

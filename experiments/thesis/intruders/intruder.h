@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Intruders: whoever works beside a schedule without being part of it. Each has a beginning and an
  * end, and says what it did in between.

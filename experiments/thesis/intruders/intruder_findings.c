@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What intruders did, as findings. */
 #include <inttypes.h>
 #include <math.h>

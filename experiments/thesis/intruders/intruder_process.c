@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An intruder in another process: the command, started again with a part to play.
  *

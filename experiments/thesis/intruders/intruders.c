@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Intruders: a schedule in modes tt and free while somebody else works beside it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Intruders on the GPU: a kernel that lodges on spare SMs, copies from and to the host. */
 #include <pthread.h>
 #include <time.h>

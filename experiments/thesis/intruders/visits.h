@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What intruders did to a schedule, one visit each. */
 #ifndef TTPREM_EXPERIMENTS_THESIS_INTRUDERS_VISITS_H
 #define TTPREM_EXPERIMENTS_THESIS_INTRUDERS_VISITS_H

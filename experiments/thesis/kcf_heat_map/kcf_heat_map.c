@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Heat maps of the KCF tracker's operators: each beside 0 to 3 instances of every other one, free
  * and on time.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How long phases take, alone and in company: cumulative distributions and worst cases. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Phases moved against each other, of one kind at a time: what does their overlap cost them? */
 #include <inttypes.h>
 #include <stdio.h>

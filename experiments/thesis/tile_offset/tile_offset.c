@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mean and jitter over the offset between tiles: where does keeping the plan begin to cost time? */
 #include <inttypes.h>
 #include <math.h>

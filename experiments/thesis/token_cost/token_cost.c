@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A token for the memory phase, against the same exclusion by the clock and against none. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The modes without phases: making them ready, running hyperperiods. See
  * baselines.h. */
 #include "runtime/cuda/baselines/baselines.h"

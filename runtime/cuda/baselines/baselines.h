@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Modes legacy, launched, graph, priority, partition and copy: what a user would pick otherwise.
  *

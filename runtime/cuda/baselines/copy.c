@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Mode copy: one task that is no task of the file, and only moves bytes. A copy of half as many
  * bytes reads as much as it writes, which memory does no slower than the mix of the tasks.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ordinary kernels of one hyperperiod as a CUDA graph. A node a job; releases and lags are gates.
  */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ordinary kernels: making them ready. See legacy.h. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Ordinary kernels: the tasks of a program as launches over whole arrays, every task on a stream
  * of its own. What modes make of them: baselines.h. */
 #ifndef TTPREM_RUNTIME_CUDA_BASELINES_LEGACY_H

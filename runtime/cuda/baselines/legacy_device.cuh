@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What ordinary kernels share: stamping the end of a job, finding rows, moving pieces of 16 bytes.
  */
 #ifndef TTPREM_RUNTIME_CUDA_BASELINES_LEGACY_DEVICE_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ordinary kernels, as somebody writes them who wants them fast and knows nothing of PREM: whole
  * arrays, 16-byte loads and stores, several rows or pieces a thread, neighbours from the warp. Each

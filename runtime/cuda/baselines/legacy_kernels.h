@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Ordinary kernels, one launch a job over whole arrays: what mode legacy launches, and the gate
  *  that holds streams back until all of them are queued. */
 #ifndef TTPREM_RUNTIME_CUDA_BASELINES_LEGACY_KERNELS_H

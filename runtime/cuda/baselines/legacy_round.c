@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ordinary kernels: queueing one hyperperiod, opening its gates, seeing it end. */
 #include <time.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Of ordinary kernels: the parts of a prem_legacy, and one hyperperiod of launches. */
 #ifndef TTPREM_RUNTIME_CUDA_BASELINES_LEGACY_ROUND_H
 #define TTPREM_RUNTIME_CUDA_BASELINES_LEGACY_ROUND_H

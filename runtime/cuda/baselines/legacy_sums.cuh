@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Ordinary kernels that add up: over channels, over the elements of tiles. They add in the order
  * of their kernels' headers, so that they give the same bits. */
 #ifndef TTPREM_RUNTIME_CUDA_BASELINES_LEGACY_SUMS_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Green contexts. The driver's functions are fetched by name, so that nothing links against it and
  * an older driver is told from a missing one.

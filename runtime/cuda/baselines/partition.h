@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** A share of the GPU's SMs for every task, by the driver's green contexts. */
 #ifndef TTPREM_RUNTIME_CUDA_BASELINES_PARTITION_H
 #define TTPREM_RUNTIME_CUDA_BASELINES_PARTITION_H

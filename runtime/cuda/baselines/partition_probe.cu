@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks so large that two fill an SM, and so long-lived that all SMs that there are get some.
  * Counted, not compared between streams: how SMs of a share are numbered is the driver's business.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** On how many SMs do the kernels of a stream run? */
 #ifndef TTPREM_RUNTIME_CUDA_BASELINES_PARTITION_PROBE_H
 #define TTPREM_RUNTIME_CUDA_BASELINES_PARTITION_PROBE_H

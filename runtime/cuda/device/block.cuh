@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Of the executive: what a block keeps in its scratchpad, its records, its waits. */
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_BLOCK_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_BLOCK_CUH

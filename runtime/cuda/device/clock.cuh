@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The GPU's clock, its abort word, and waits that always end. */
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_CLOCK_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_CLOCK_CUH

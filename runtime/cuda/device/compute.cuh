@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Of the executive: the compute warps. */
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_COMPUTE_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_COMPUTE_CUH

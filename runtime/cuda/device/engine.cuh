@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The memory engine: one warp moves the windows of a tile between the arrays and the scratchpad.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The executive: one persistent kernel that runs any plan.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * What the host part knows of the executive, and where what is in this folder.
  *

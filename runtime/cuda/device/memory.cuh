@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Of the executive: the starter, which starts prefetches and hands writebacks to the writer. */
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_MEMORY_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_MEMORY_CUH

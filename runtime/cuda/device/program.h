@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The program as the GPU reads it: plain structs shared by the host part (C) and the executive
  * (CUDA C++). All pointers are device pointers.

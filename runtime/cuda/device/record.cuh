@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Of the executive: writing down what has been executed. */
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_RECORD_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_RECORD_CUH

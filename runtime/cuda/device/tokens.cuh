@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Of the executive: tokens of mode lock, in L2. */
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_TOKENS_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_TOKENS_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Poisoning and comparing arrays where they are. Nothing of this is timed. */
 #include "runtime/core/arrays.h"
 #include "runtime/cuda/device/verify.h"

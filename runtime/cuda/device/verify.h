@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Kernels that surround a run: poison and compare. */
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_VERIFY_H
 #define TTPREM_RUNTIME_CUDA_DEVICE_VERIFY_H

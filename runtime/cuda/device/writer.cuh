@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Of the executive: the writer, which starts writebacks and waits until they have landed. */
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_WRITER_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_WRITER_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arrays in device memory: boxes of zeros with room for every halo, references beside them. */
 #include "runtime/cuda/host/arrays.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** The arrays of a session in device memory. */
 #ifndef TTPREM_RUNTIME_CUDA_HOST_ARRAYS_H
 #define TTPREM_RUNTIME_CUDA_HOST_ARRAYS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What jobs wait for across blocks, in the form that the executive asks. */
 #include "runtime/cuda/host/asks.h"
 

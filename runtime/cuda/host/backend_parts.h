@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The cuda backend inside: what the parts of its host side share. They lie in runtime/cuda/ and:
  *

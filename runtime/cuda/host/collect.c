@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* After a run: records, cells and counts from device memory to the trace. */
 #include "runtime/cuda/host/backend_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NVML is asked only where it is there: nothing may link against it. */
 #include "runtime/cuda/host/driver_version.h"
 

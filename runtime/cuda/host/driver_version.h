@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Which driver the GPU has. */
 #ifndef TTPREM_RUNTIME_CUDA_HOST_DRIVER_VERSION_H
 #define TTPREM_RUNTIME_CUDA_HOST_DRIVER_VERSION_H

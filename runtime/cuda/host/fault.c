@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a run on the GPU met, in words: faults of blocks, errors of the device. */
 #include "runtime/cuda/host/backend_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Can this GPU run that program? What it cannot is refused before anything runs. */
 #include "runtime/cuda/host/backend_parts.h"
 

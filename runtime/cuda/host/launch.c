@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One launch of the executive: its memory made ready, launched, watched, collected. */
 #include "runtime/cuda/host/backend_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Measuring the GPU's clocks and its memory. No kernel here can wait for ever. */
 #include "runtime/cuda/host/machine_facts.h"
 

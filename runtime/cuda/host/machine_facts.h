@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What the GPU can do, measured: its clocks and its memory. */
 #ifndef TTPREM_RUNTIME_CUDA_HOST_MACHINE_FACTS_H
 #define TTPREM_RUNTIME_CUDA_HOST_MACHINE_FACTS_H

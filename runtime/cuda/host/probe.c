@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the GPU is, and whether it is still there. */
 #include "runtime/cuda/host/backend_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writing a program in the form that the executive reads. */
 #include "runtime/cuda/host/program.h"
 

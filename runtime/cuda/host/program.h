@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** A program in device memory. */
 #ifndef TTPREM_RUNTIME_CUDA_HOST_PROGRAM_H
 #define TTPREM_RUNTIME_CUDA_HOST_PROGRAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensor maps, made by the driver, which is found at run time: nothing links against it. */
 #include "runtime/cuda/host/tensor_map.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Tensor maps: with one, the copy engine of sm_90 moves a whole window by one instruction. */
 #ifndef TTPREM_RUNTIME_CUDA_HOST_TENSOR_MAP_H
 #define TTPREM_RUNTIME_CUDA_HOST_TENSOR_MAP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The caller's thread during a run: the watchdog. */
 #include "runtime/cuda/host/backend_parts.h"
 

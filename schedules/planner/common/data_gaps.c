@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Time for those who wait for an array. */
 #include "schedules/planner/common/data_gaps.h"
 

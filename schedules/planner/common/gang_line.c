@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What tasks have of a resource of which each of them counts once. */
 #include "schedules/planner/common/gang_line.h"
 

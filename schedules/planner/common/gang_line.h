@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Inside the generator: a resource that is counted per task, over time. Whatever phases of one task
  * use it at the same time, be it of several blocks, tiles or jobs, they count once, with the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Always what has the longest tail, until something longer comes. */
 #include "schedules/planner/common/one_machine.h"
 

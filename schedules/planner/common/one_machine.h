@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** One machine, work that may be interrupted: Jackson's preemptive schedule. */
 #ifndef TTPREM_SCHEDULES_PLANNER_COMMON_ONE_MACHINE_H
 #define TTPREM_SCHEDULES_PLANNER_COMMON_ONE_MACHINE_H

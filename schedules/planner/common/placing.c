@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rounds of tiles on lines with free gaps. */
 #include "schedules/planner/common/placing.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Inside the generator: units, buffers and resources with what is in use of them, and rounds of
  * tiles placed on them, each phase at the earliest instant that all of them allow.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What all planners share: windows of jobs, gaps, slack, the grid; a draft written down. */
 #include "schedules/planner/common/planning.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Inside the generator: what the planners get, and what they share. */
 #ifndef TTPREM_SCHEDULES_PLANNER_COMMON_PLANNING_H
 #define TTPREM_SCHEDULES_PLANNER_COMMON_PLANNING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Demand against supply, before any order is tried: what no planner can mend. Guards are not
  * counted, since chains and joined pairs need fewer of them.

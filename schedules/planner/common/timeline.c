@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Step functions over time, in chunks on shelves. */
 #include "schedules/planner/common/timeline.h"
 

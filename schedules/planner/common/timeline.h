@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * How much of a supply is in use over time: a step function that the planner fills phase by phase.
  *

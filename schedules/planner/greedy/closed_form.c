@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The four closed-form schedules of the thesis on time-triggered PREM on a Jetson TX2 GPU: equal
  * kernels that start a fixed offset apart, round after round.

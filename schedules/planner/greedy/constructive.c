@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The constructive planner: serial schedule generation. Jobs are taken in the order of their latest
  * finish (deadlines, tightened by what follows them; release and file order break ties), which is

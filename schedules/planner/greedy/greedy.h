@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Planners that place each phase once: closed forms, and the constructive one. */
 #ifndef TTPREM_SCHEDULES_PLANNER_GREEDY_GREEDY_H
 #define TTPREM_SCHEDULES_PLANNER_GREEDY_GREEDY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pipelines of joined phases. */
 #include "schedules/planner/greedy/pipeline.h"
 

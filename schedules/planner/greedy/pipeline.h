@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Inside the generator: jobs whose tiles run through a block as a pipeline of joined phases. */
 #ifndef TTPREM_SCHEDULES_PLANNER_GREEDY_PIPELINE_H
 #define TTPREM_SCHEDULES_PLANNER_GREEDY_PIPELINE_H

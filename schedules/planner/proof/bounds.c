@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lower bounds of the makespan, from the relaxed reading of the rules.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** What no legal plan can be shorter than. */
 #ifndef TTPREM_SCHEDULES_PLANNER_PROOF_BOUNDS_H
 #define TTPREM_SCHEDULES_PLANNER_PROOF_BOUNDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The exact engine: the rules of a small set, narrowed by the refuter, handed to a solver.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Exact answers for small sets. */
 #ifndef TTPREM_SCHEDULES_PLANNER_PROOF_EXACT_H
 #define TTPREM_SCHEDULES_PLANNER_PROOF_EXACT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Why there is no plan. A proof is looked for in this order: a path of precedence that leaves no
  * time, a line that is asked for more than it has within an interval (preemptive earliest deadline

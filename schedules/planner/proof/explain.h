@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Why a set has no plan. */
 #ifndef TTPREM_SCHEDULES_PLANNER_PROOF_EXPLAIN_H
 #define TTPREM_SCHEDULES_PLANNER_PROOF_EXPLAIN_H

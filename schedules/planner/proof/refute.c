@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Narrowing windows until one is empty. */
 #include "schedules/planner/proof/refute.h"
 

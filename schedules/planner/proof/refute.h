@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Showing that a set has no plan that ends by some instant, or none at all.
  *

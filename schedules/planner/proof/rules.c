@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a set of tasks to nodes, arcs and uses. */
 #include "schedules/planner/proof/rules.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The rules of a set of tasks as constraints between instants: what the bounds, the exact engine
  * and the explanations reason about. It names no order: every legal plan obeys it.

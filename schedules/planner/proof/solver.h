@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * A solver for the rules of a set: is there a solution that ends by some instant? Which one is
  * built in is decided by CMake (solver_z3.c, or solver_none.c).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* No solver in this build. */
 #include "schedules/planner/proof/solver.h"
 

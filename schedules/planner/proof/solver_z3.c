@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The rules as difference logic (QF_IDL) for Z3.
  *

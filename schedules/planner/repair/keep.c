@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Places of an older plan: the life of their keeper, and who yields his. */
 #include "schedules/planner/repair/keeper.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Inside the generator: a set is planned anew, and the phases of an older plan keep their places
  * wherever that is possible.

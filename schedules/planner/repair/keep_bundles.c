@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tying the phases of an older plan into bundles that stand and fall together. */
 #include "schedules/planner/repair/keeper.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What bundles take of units and resources, and rounds of buffers. */
 #include "schedules/planner/repair/keeper.h"
 

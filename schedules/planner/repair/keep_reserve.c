@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Before a plan: every bundle that may keeps its place. */
 #include "schedules/planner/repair/keeper.h"
 

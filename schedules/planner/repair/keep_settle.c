@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A round's turn: what is reserved stays, or as much of it as can. */
 #include "schedules/planner/repair/keeper.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** Inside keep.h's keeper: what it remembers, and what its parts ask of each other. */
 #ifndef TTPREM_SCHEDULES_PLANNER_REPAIR_KEEPER_H
 #define TTPREM_SCHEDULES_PLANNER_REPAIR_KEEPER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Serial schedule generation, forward and backward. */
 #include "schedules/planner/search/decode.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A tabu search on the graph of what waits for what. */
 #include "schedules/planner/search/graph.h"
 

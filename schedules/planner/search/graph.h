@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Inside the search: a tabu search on the graph of what waits for what.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From the constructive plan's placements to activities, lines, pools and arcs. */
 #include "schedules/planner/search/model.h"
 

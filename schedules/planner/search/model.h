@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Inside the search: a set of tasks as activities, and schedules made of them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /** The search for a better plan. */
 #ifndef TTPREM_SCHEDULES_PLANNER_SEARCH_SEARCH_H
 #define TTPREM_SCHEDULES_PLANNER_SEARCH_SEARCH_H
