@@ -35,6 +35,21 @@ if command -v scdoc >/dev/null; then
   gzip -t "$share/man/man5/ttprem-schedule.5.gz"
 fi
 
+# The shortest program of a user, as examples/README.md builds it.
+cp -r "$here/../examples/hello" "$place/hello"
+cmake -S "$place/hello" -B "$place/hello/build" -G Ninja -DCMAKE_PREFIX_PATH="$place/usr" >/dev/null
+cmake --build "$place/hello/build" >/dev/null
+for backend in sim cpu; do
+  "$place/hello/build/hello" "$place/hello/hello.cfg" "$backend" >"$place/said" ||
+    { cat "$place/said" >&2; exit 1; }
+  grep -q '^outputs right$' "$place/said"
+  grep -q '^plus_one *writeback *80 times, at most ' "$place/said" || { cat "$place/said" >&2; exit 1; }
+done
+if [ "$(wc -l <"$here/../examples/hello/hello.c")" -gt 60 ]; then
+  echo "hello.c has more than 60 lines" >&2
+  exit 1
+fi
+
 # Without the schedules that come with it experiments measure what needs none of them.
 mkdir "$place/bare"
 cp -r "$place/usr" "$place/bare"

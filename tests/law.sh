@@ -55,7 +55,7 @@ LAW
 includes() {
   find include prem schedules kernels runtime measure report experiments tools tests -type f \
     \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) \
-    ! -path 'tests/own_kernel/*' ! -path 'tests/consumer/*' -print0 | sort -z |
+    ! -path 'tests/consumer/*' -print0 | sort -z |
     xargs -0 awk '/^[ \t]*#[ \t]*include[ \t]*"/ { split($0, part, "\""); print "i", FILENAME, FNR, part[2] }'
 }
 

@@ -350,7 +350,7 @@ pack() {
   cmake --preset test -B "$build" -DTTPREM_CUDA=ON -DTTPREM_Z3=OFF "${options[@]}" >/dev/null
   cmake --build "$build" --target ttprem_command ttprem_base man_pages "${tests[@]}" >&2
   cmake --install "$build" --prefix "$build/installed" >/dev/null
-  cmake -S tests/own_kernel -B "$build/own" -G Ninja -DCMAKE_PREFIX_PATH="$build/installed" \
+  cmake -S examples/own_kernel -B "$build/own" -G Ninja -DCMAKE_PREFIX_PATH="$build/installed" \
     "${options[@]}" >/dev/null
   cmake --build "$build/own" --target own_ttprem >&2
   cmake -S tests/faults -B "$build/faults" -G Ninja -DCMAKE_PREFIX_PATH="$build/installed" \
@@ -372,7 +372,7 @@ pack() {
   cp -r schedules/examples schedules/figures "$folder/schedules"
   draw_input "$folder" scene.png 512 512
   draw_input "$folder" frame.png 1080 1920
-  cp tests/own_kernel/sharpen.cfg "$folder/own_kernel"
+  cp examples/own_kernel/sharpen.cfg "$folder/own_kernel"
   mkdir -p "$folder/tests/faults"
   cp tests/*.cfg tests/gpu_faults.sh tests/gpu_delays.sh "$folder/tests"
   cp tests/faults/*.cfg "$folder/tests/faults"
