@@ -141,8 +141,8 @@ mkdir "$folder/whole"
 TIMEFORMAT="%U %S"
 link_whole "$folder/whole"
 touch "$suites" "$suites.slow"
-for test in $(cd "$source/tests" && printf '%s\n' test_*.c fuzz_*.c | sed 's/\.c$//') \
-  $(cd "$source/tests" && printf '%s\n' cli/cases/* | sed 's|cases/||'); do
+for test in $(cd "$source/tests" && printf '%s\n' */test_*.c fuzz/fuzz_*.c | sed 's|.*/||; s/\.c$//') \
+  $(cd "$source/tests" && printf '%s\n' cli/cases/*/* | sed 's|cases/||'); do
   if cut -f2 "$suites" "$suites.slow" | grep -qx "$test"; then continue; fi
   result=0
   { time run_test "$folder/whole" "$test" $((4 * quick_s)) || result=$?; } 2>"$folder/took"
@@ -165,7 +165,7 @@ order_for() { # FILE
   stem=$(basename "${file%.*}")
   if [ ! -s "$known" ]; then
     names=$(sed -nE 's/^[a-z].*[ *]([a-z_0-9]+)\(.*/\1/p' "$source/$file" | sort -u | paste -sd '|')
-    awk -F'\t' -v stem="$stem" -v callers="$(cd "$source/tests" && grep -lEw "${names:-no}" test_*.c | paste -sd ' ') " '
+    awk -F'\t' -v stem="$stem" -v callers="$(cd "$source/tests" && grep -lEw "${names:-no}" */test_*.c | sed "s|.*/||" | paste -sd ' ') " '
       {
         rank = index(" " callers, " " $2 ".c ") ? 3 : 4
         if (index($2, "test_") == 1 && index(stem, substr($2, 6))) rank = 2
