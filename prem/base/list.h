@@ -17,7 +17,8 @@ static inline void *prem_grow(void *array, size_t count, size_t element_bytes) {
   const bool is_full = (count & (count - 1)) == 0;
   if (!is_full)
     return array;
-  return reallocarray(array, count ? 2 * count : 1, element_bytes);
+  const size_t room = count ? 2 * count : 1;
+  return room <= PTRDIFF_MAX / element_bytes ? realloc(array, room * element_bytes) : NULL;
 }
 
 /** A list of elements of one size. */

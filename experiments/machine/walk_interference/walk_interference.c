@@ -177,8 +177,8 @@ static void tell(const company_study *study) {
                           study->within, study->cache_bytes / 1024, study->beyond);
   prem_findings_note(study->findings,
                      "The original (thesis, TX2, whose GPU and cores share one memory) saw only "
-                     "data sets beyond L2 suffer, and walks in mapped memory always; it gives no "
-                     "numbers.");
+                     "data sets beyond L2 suffer, and walks in mapped memory always. Its cores' "
+                     "sequential walks load the memory controller to 70 %%, random ones to 17 %%.");
 }
 
 static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
