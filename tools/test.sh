@@ -8,8 +8,10 @@
 #   shared  the same as a shared library: installing and a kernel out of tree
 #   asan    the suites and CLI tests under the address and undefined-behaviour sanitizers
 #   tsan    the suites that start threads under the thread sanitizer
-#   fuzz    libFuzzer on the reader, the checker and traces at the same time, for FUZZ_SECONDS (default 40)
-#   tidy    clang-tidy on every source, the GPU backend's apart
+#   fuzz    libFuzzer on the reader, the checker and traces at the same time, for FUZZ_SECONDS (default 20)
+#   tidy    clang-tidy on every source, the GPU backend's apart, without its analyzer
+#   analyze the analyzer, which walks through all paths, on what is shipped: not among the default steps,
+#           since it takes as long as all suites
 #
 # asan, tsan and fuzz build without the GPU backend, so that builds of both kinds are tested.
 # Builds are kept in build-STEP/. The last line counts over all steps; what needs a GPU is skipped without
@@ -17,8 +19,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly all_steps=(format test shared asan tsan fuzz tidy)
-readonly fuzz_seconds=${FUZZ_SECONDS:-40}
+readonly default_steps=(format test shared asan tsan fuzz tidy) all_steps=(format test shared asan tsan fuzz tidy analyze)
+readonly fuzz_seconds=${FUZZ_SECONDS:-20}
 passed=0
 failed=0
 skipped=0
@@ -39,7 +41,7 @@ check() { # NAME COMMAND...
   if "$@"; then count "$name" 1 0; else count "$name" 0 1; fi
 }
 
-# Without a GPU device code is compiled once for the newest kind and once for the oldest, not for all.
+# Without a GPU device code is compiled for the newest kind alone, and by the out-of-tree kernel for the oldest.
 gpus=()
 has_gpu() { nvidia-smi -L >/dev/null 2>&1; }
 
@@ -92,7 +94,7 @@ step_test() {
 }
 
 step_shared() {
-  if ! has_gpu; then gpus=(-DTTPREM_CUDA_ARCHITECTURES=75-real); fi
+  if ! has_gpu; then gpus=(-DTTPREM_CUDA=OFF); fi
   if ! build shared; then
     count "shared: build" 0 1
     return
@@ -102,8 +104,9 @@ step_shared() {
   check "shared: own_kernel" tests/own_kernel.sh build-shared
 }
 
-# Whole experiments need time more than sanitizers; the test step runs them.
-step_asan() { suites asan -E '^(experiments|intruders$|report_browser|completion)'; }
+# Whole experiments and long searches need time more than sanitizers; the test step runs them. What the
+# searches are made of other suites run.
+step_asan() { suites asan -E '^(experiments|intruders$|report_browser|completion|test_search$|test_exact$|cli_command_camera$)'; }
 
 step_tsan() {
   # Kernels that spread addresses widely leave no room for the thread sanitizer's shadow.
@@ -139,22 +142,18 @@ step_fuzz() {
   done
 }
 
-# The analyzer's walks through all paths are for what is shipped; tests get the other checks.
-tidy() {
-  local tests=(-path 'tests/*' ! -name 'fuzz_*')
+clang_tidy() { # CHECKS FIND CONDITION...
   cmake --preset test >"$log" 2>&1 || { cat "$log"; return 1; }
-  {
-    sources -name '*.c' ! -path 'tests/*' ! -path '*/cuda/*' |
-      xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build-test &&
-      sources -name '*.c' "${tests[@]}" |
-      xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build-test --checks='-clang-analyzer-*'
-  } >"$log" 2>/dev/null || { grep -v '^$' "$log"; return 1; }
+  sources -name '*.c' ! -name 'fuzz_*' ! -path '*/cuda/*' ! -path 'examples/*' ! -path 'tests/consumer/*' "${@:2}" |
+    xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build-test --checks="$1" >"$log" 2>/dev/null ||
+    { grep -v '^$' "$log"; return 1; }
 }
-step_tidy() { check tidy tidy; }
+step_tidy() { check tidy clang_tidy '-clang-analyzer-*'; }
+step_analyze() { check analyze clang_tidy '' ! -path 'tests/*'; }
 
 without_aslr=(env)
 steps=("$@")
-if [ ${#steps[@]} -eq 0 ]; then steps=("${all_steps[@]}"); fi
+if [ ${#steps[@]} -eq 0 ]; then steps=("${default_steps[@]}"); fi
 for step in "${steps[@]}"; do
   if [[ " ${all_steps[*]} " != *" $step "* ]]; then
     echo "test: no step '$step'; there are: ${all_steps[*]}" >&2
