@@ -2,7 +2,7 @@
 /* The experiments of experiments.def as a table. */
 #include <string.h>
 
-#include "experiments/experiment.h"
+#include "experiments/experiment_list.h"
 
 #define PREM_EXPERIMENT(ROOM, NAME) extern const prem_experiment prem_##NAME##_experiment;
 #include "experiments/experiments.def"

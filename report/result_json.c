@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/csv_quote.h"
 #include "report/json_pieces.h"
 #include "report/provenance.h"
 #include "report/result_phases.h"
-#include "report/traces/csv_quote.h"
 #include "ttprem/measure.h"
 #include "ttprem/output.h"
 

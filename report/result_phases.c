@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "measure/slot_order.h"
-#include "report/traces/csv_quote.h"
+#include "prem/base/csv_quote.h"
 
 enum { MOST_PHASES = 20000, MOST_BLOCKS = 64 };
 

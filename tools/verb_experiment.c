@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "experiments/experiment.h"
+#include "experiments/experiment_list.h"
 #include "tools/command.h"
 #include "tools/progress.h"
 

@@ -6,7 +6,7 @@
 #ifndef TTPREM_EXPERIMENTS_COMMON_SCENARIO_H
 #define TTPREM_EXPERIMENTS_COMMON_SCENARIO_H
 
-#include "experiments/experiment.h"
+#include "experiments/common/experiment.h"
 #include "measure/times.h"
 
 /** What to run and how often. */

@@ -7,7 +7,7 @@
 #ifndef TTPREM_EXPERIMENTS_COMMON_WALKS_H
 #define TTPREM_EXPERIMENTS_COMMON_WALKS_H
 
-#include "experiments/experiment.h"
+#include "experiments/common/experiment.h"
 
 enum {
   PREM_WALK_KERNELS = 16,   /* that can walk at once; cpu: no more than cores */

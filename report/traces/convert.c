@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prem/base/csv_quote.h"
 #include "prem/base/numbers.h"
 #include "report/traces/chrome_trace.h"
-#include "report/traces/csv_quote.h"
 #include "report/traces/csv_reader.h"
 #include "report/traces/perfetto.h"
 #include "ttprem/text.h"

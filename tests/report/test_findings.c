@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "experiments/experiment.h"
+#include "experiments/experiment_list.h"
 #include "ttprem/ttprem.h"
 
 static prem_machine machine = {.name = "a machine", .backend = "cpu", .cores = 2};

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "experiments/experiment.h"
+#include "experiments/common/experiment.h"
 #include "experiments/machine/block_placement/placements.h"
 
 #ifdef TTPREM_CUDA

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "experiments/experiment.h"
+#include "experiments/common/experiment.h"
 #include "experiments/machine/clock_cost/clock_reads.h"
 
 /** A reading stands behind the operations if they are seen to take at least so many units each: no

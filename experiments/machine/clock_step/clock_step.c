@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "experiments/common/cores.h"
-#include "experiments/experiment.h"
+#include "experiments/common/experiment.h"
 #include "experiments/machine/clock_step/clock_looks.h"
 #include "prem/base/clock.h"
 #include "prem/base/numbers.h"

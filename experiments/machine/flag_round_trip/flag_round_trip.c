@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "experiments/common/cores.h"
-#include "experiments/experiment.h"
+#include "experiments/common/experiment.h"
 #include "experiments/machine/flag_round_trip/flag_trips.h"
 #include "prem/base/clock.h"
 #include "report/findings/distribution.h"

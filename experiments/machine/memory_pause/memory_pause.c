@@ -7,7 +7,7 @@
 
 #include "experiments/common/caches.h"
 #include "experiments/common/cores.h"
-#include "experiments/experiment.h"
+#include "experiments/common/experiment.h"
 #include "experiments/machine/memory_pause/pauses.h"
 
 enum {

@@ -2,7 +2,7 @@
 /* How soon a successor begins, by blocks and by predecessors. */
 #include <inttypes.h>
 
-#include "experiments/experiment.h"
+#include "experiments/common/experiment.h"
 #include "prem/base/clock.h"
 
 enum { COUNTED = 500, QUICK_COUNTED = 100, MOST_BLOCK_COUNTS = 5, MODE_COUNT = 3 };

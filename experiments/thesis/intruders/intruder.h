@@ -6,7 +6,7 @@
 #ifndef TTPREM_EXPERIMENTS_THESIS_INTRUDERS_INTRUDER_H
 #define TTPREM_EXPERIMENTS_THESIS_INTRUDERS_INTRUDER_H
 
-#include "experiments/experiment.h"
+#include "experiments/common/experiment.h"
 #include "measure/stops.h"
 
 typedef enum prem_intruder_kind {

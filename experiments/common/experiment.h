@@ -4,8 +4,8 @@
  * each, NAME/ with README.md, NAME.c and, for what runs on the GPU, NAME.cu; experiments.def is the
  * only list.
  */
-#ifndef TTPREM_EXPERIMENTS_EXPERIMENT_H
-#define TTPREM_EXPERIMENTS_EXPERIMENT_H
+#ifndef TTPREM_EXPERIMENTS_COMMON_EXPERIMENT_H
+#define TTPREM_EXPERIMENTS_COMMON_EXPERIMENT_H
 
 #include "ttprem/findings.h"
 #include "ttprem/runtime.h"
@@ -48,17 +48,6 @@ typedef struct prem_experiment {
   const char *backends; /* those it makes sense on: "cuda", "cuda cpu" */
   prem_experiment_run *run;
 } prem_experiment;
-
-PREM_EXTERN_C_BEGIN
-
-/** Number `index` of experiments.def; NULL behind the last. */
-PREM_API const prem_experiment *prem_experiment_at(int32_t index);
-/** The experiment of a name, or NULL. */
-PREM_API const prem_experiment *prem_experiment_find(const char *name);
-/** Does it make sense on a backend of this name? */
-PREM_API bool prem_experiment_serves(const prem_experiment *experiment, const char *backend);
-
-PREM_EXTERN_C_END
 
 /* ---- inside experiments --------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Writing a text into CSV. */
-#ifndef TTPREM_REPORT_TRACES_CSV_QUOTE_H
-#define TTPREM_REPORT_TRACES_CSV_QUOTE_H
+#ifndef TTPREM_PREM_BASE_CSV_QUOTE_H
+#define TTPREM_PREM_BASE_CSV_QUOTE_H
 
 #include <stdio.h>
 

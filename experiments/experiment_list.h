@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** The experiments there are: those of experiments.def. */
+#ifndef TTPREM_EXPERIMENTS_EXPERIMENT_LIST_H
+#define TTPREM_EXPERIMENTS_EXPERIMENT_LIST_H
+
+#include "experiments/common/experiment.h"
+
+PREM_EXTERN_C_BEGIN
+
+/** Number `index` of experiments.def; NULL behind the last. */
+PREM_API const prem_experiment *prem_experiment_at(int32_t index);
+/** The experiment of a name, or NULL. */
+PREM_API const prem_experiment *prem_experiment_find(const char *name);
+/** Does it make sense on a backend of this name? */
+PREM_API bool prem_experiment_serves(const prem_experiment *experiment, const char *backend);
+
+PREM_EXTERN_C_END
+
+#endif
