@@ -144,9 +144,9 @@ static bool add_reactions(const launch *run, int32_t first, int32_t last, const 
 static prem_status fold(const launch *run, const prem_chain *chain, int64_t discard,
                         prem_chain_samples *samples) {
   const int64_t all = run->trace->hyperperiods * run->trace->job_count + 1;
-  int64_t *origins = malloc((size_t)all * sizeof *origins);
-  int64_t *next = malloc((size_t)all * sizeof *next);
-  int64_t *ends_ns = malloc((size_t)all * sizeof *ends_ns);
+  int64_t *origins = calloc((size_t)all, sizeof *origins);
+  int64_t *next = calloc((size_t)all, sizeof *next);
+  int64_t *ends_ns = calloc((size_t)all, sizeof *ends_ns);
   const int32_t first = chain->tasks[0], last = chain->tasks[chain->task_count - 1];
   bool room = origins && next && ends_ns;
   for (int64_t j = 0; room && j < run->complete * jobs_of(run, first); ++j)
