@@ -20,7 +20,7 @@ struct prem_gang_owner {
 
 prem_status prem_gang_line_open(prem_gang_line *line, prem_timeline *all, int32_t task_count) {
   line->all = all;
-  line->owners = calloc((size_t)task_count + 1, sizeof *line->owners);
+  line->owners = calloc((size_t)task_count + 1, sizeof(prem_gang_owner *));
   line->task_count = line->owners ? task_count : 0;
   return line->owners ? PREM_OK : PREM_ERR_MEMORY;
 }
