@@ -2,6 +2,7 @@
 /* The modes without phases: making them ready, running hyperperiods. See
  * baselines.h. */
 #include "runtime/cuda/baselines/baselines.h"
+#include "prem/base/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -359,7 +360,7 @@ prem_status prem_opponents_run(prem_opponents *opponents, const prem_run_request
   int64_t *ends_ns = calloc((size_t)legacy->order.job_count + 1, sizeof *ends_ns);
   if (!ends_ns)
     return PREM_ERR_MEMORY;
-  const int64_t called_at_ns = prem_legacy_host_now_ns();
+  const int64_t called_at_ns = prem_host_clock_ns();
   for (int64_t h = 0; h < request->hyperperiods && status == PREM_OK; ++h) {
     prem_legacy_round round = {.order = &legacy->order,
                                .gated = has_own(mode),

@@ -2,6 +2,7 @@
 /* Ordinary kernels: queueing one hyperperiod, opening its gates, seeing it end. */
 #include <time.h>
 
+#include "prem/base/clock.h"
 #include "runtime/cuda/baselines/legacy_round.h"
 
 enum {
@@ -29,12 +30,6 @@ prem_status prem_legacy_report(cudaError_t error, prem_diag *diag) {
   return error == cudaErrorMemoryAllocation ? PREM_ERR_MEMORY : PREM_ERR_MACHINE;
 }
 
-int64_t prem_legacy_host_now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static void host_pause(void) {
   const struct timespec pause = {.tv_sec = 0, .tv_nsec = POLL_NS};
   nanosleep(&pause, NULL);
@@ -58,10 +53,10 @@ static uint32_t *arrival_of(const prem_legacy *legacy, int32_t task) {
  * queues some cannot run until others are open. */
 static bool gates_wait(const prem_legacy *legacy, const prem_legacy_round *round,
                        prem_legacy_arrival how, int64_t timeout_ns) {
-  const int64_t give_up_ns = prem_legacy_host_now_ns() + timeout_ns;
+  const int64_t give_up_ns = prem_host_clock_ns() + timeout_ns;
   for (int32_t t = 0; t < legacy->task_count; ++t)
     while (__atomic_load_n(arrival_of(legacy, t), __ATOMIC_ACQUIRE) < (uint32_t)how)
-      if (is_stopped(round) || prem_legacy_host_now_ns() > give_up_ns)
+      if (is_stopped(round) || prem_host_clock_ns() > give_up_ns)
         return false;
   return true;
 }
@@ -172,7 +167,7 @@ static cudaError_t lap_wait(const prem_legacy *legacy, const prem_legacy_round *
          cudaErrorNotReady) {
     if (is_stopped(round))
       return cudaSuccess;
-    if (prem_legacy_host_now_ns() > round->give_up_ns)
+    if (prem_host_clock_ns() > round->give_up_ns)
       return cudaErrorNotReady;
     host_pause();
   }
@@ -183,7 +178,7 @@ static cudaError_t lap_wait(const prem_legacy *legacy, const prem_legacy_round *
 
 static void open_gates(const prem_legacy *legacy, prem_legacy_round *round) {
   gates_wait(legacy, round, PREM_LEGACY_WAITS, ARRIVAL_NS);
-  round->host_start_ns = prem_legacy_host_now_ns() + MARGIN_NS;
+  round->host_start_ns = prem_host_clock_ns() + MARGIN_NS;
   say_word(legacy, PREM_LEGACY_GO);
 }
 
@@ -202,7 +197,7 @@ static cudaError_t queue_gated(const prem_legacy *legacy, prem_legacy_round *rou
 }
 
 static bool host_wait_until(const prem_legacy_round *round, int64_t instant_ns) {
-  while (prem_legacy_host_now_ns() < instant_ns)
+  while (prem_host_clock_ns() < instant_ns)
     if (is_stopped(round))
       return false;
   return true;
@@ -214,7 +209,7 @@ static bool stamp_start(const prem_legacy *legacy, prem_legacy_round *round) {
     return false;
   say_word(legacy, PREM_LEGACY_GO);
   const bool started = gates_wait(legacy, round, PREM_LEGACY_STARTED, LEAD_NS);
-  round->host_start_ns = prem_legacy_host_now_ns();
+  round->host_start_ns = prem_host_clock_ns();
   return started;
 }
 
@@ -254,7 +249,7 @@ static prem_status drain(prem_legacy *legacy, const prem_legacy_round *round, pr
     }
     if (error != cudaErrorNotReady)
       return prem_legacy_report(error, diag);
-    const int64_t now_ns = prem_legacy_host_now_ns();
+    const int64_t now_ns = prem_host_clock_ns();
     if (now_ns > grace_ns) {
       legacy->lost = true;
       return say_endless(diag, true);
@@ -340,7 +335,7 @@ static cudaError_t reset(const prem_legacy *legacy, const prem_legacy_round *rou
 }
 
 prem_status prem_legacy_round_run(prem_legacy *legacy, prem_legacy_round *round, prem_diag *diag) {
-  round->give_up_ns = prem_legacy_host_now_ns() + last_release_ns(round->order) + round->timeout_ns;
+  round->give_up_ns = prem_host_clock_ns() + last_release_ns(round->order) + round->timeout_ns;
   cudaError_t error = reset(legacy, round);
   if (error == cudaSuccess)
     error = round->gated ? queue_gated(legacy, round) : queue_as_launched(legacy, round);

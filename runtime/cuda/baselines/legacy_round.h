@@ -73,6 +73,5 @@ prem_legacy_gate prem_legacy_gate_until(const prem_legacy *legacy, const long lo
 long long *prem_legacy_ends_of(const prem_legacy *legacy, int64_t number);
 /** A device error as a problem; PREM_OK for cudaSuccess. */
 prem_status prem_legacy_report(cudaError_t error, prem_diag *diag);
-int64_t prem_legacy_host_now_ns(void);
 
 #endif

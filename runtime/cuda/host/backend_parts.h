@@ -101,12 +101,6 @@ prem_status prem_cuda_say_broken(const prem_cuda *cuda, prem_mode mode, prem_eng
 
 /* ---- watching a launch (watch.c) ------------------------------------------------------------- */
 
-static inline int64_t prem_cuda_host_now_ns(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /** Watch a launch until it ends. The device ends all waits by itself; the host ends what the caller
  *  stops, and gives a compute that never returns up for lost. */
 prem_status prem_cuda_watch(const prem_cuda *cuda, const prem_run_request *request,

@@ -2,6 +2,9 @@
 /* One launch of the executive: its memory made ready, launched, watched, collected. */
 #include "runtime/cuda/host/backend_parts.h"
 
+#include "prem/base/clock.h"
+#include "prem/base/numbers.h"
+
 #include <stdlib.h>
 
 #include "runtime/cuda/host/machine_facts.h"
@@ -41,12 +44,10 @@ static cudaError_t make_room(prem_cuda *cuda, const prem_trace *trace, int64_t h
   return cudaSuccess;
 }
 
-__extension__ typedef __int128 wide;
-
 /* Each phase's share of the raw records on a block, by its number of them. */
 static int64_t share_begin(const prem_cuda *cuda, int64_t capacity, int64_t before) {
   const int64_t all = cuda->program->record_count;
-  return all ? (int64_t)((wide)capacity * before / all) : 0;
+  return all ? (int64_t)((prem_wide)capacity * before / all) : 0;
 }
 
 static cudaError_t give_shares(prem_cuda *cuda, int64_t capacity, prem_device_block *blocks) {
@@ -144,7 +145,7 @@ prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *req
   const dim3 threads = {(unsigned)cuda->threads, 1, 1};
   int64_t offset_ns = INT64_MIN;
   CUDA_TRY(prem_measure_offset(cuda->stream, cuda->clock_word, &offset_ns));
-  const int64_t called_at_ns = prem_cuda_host_now_ns();
+  const int64_t called_at_ns = prem_host_clock_ns();
   CUDA_TRY(cudaLaunchCooperativeKernel(cuda->executive, grid, threads, arguments,
                                        cuda->scratch_bytes, cuda->stream));
   status = prem_cuda_watch(cuda, request, engine, diag);

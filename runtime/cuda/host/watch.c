@@ -2,6 +2,8 @@
 /* The caller's thread during a run: the watchdog. */
 #include "runtime/cuda/host/backend_parts.h"
 
+#include "prem/base/clock.h"
+
 enum {
   POLL_NS = 20000,           /* the host's look at the stream */
   LOOK_NS = 20000000,        /* and at the abort word */
@@ -18,12 +20,12 @@ static void host_pause(int64_t ns) {
 
 /* Read device memory beside a running kernel, into pinned memory. */
 static bool fetch(const prem_cuda *cuda, void *to, const void *from, size_t bytes) {
-  const int64_t give_up_ns = prem_cuda_host_now_ns() + FETCH_NS;
+  const int64_t give_up_ns = prem_host_clock_ns() + FETCH_NS;
   cudaError_t error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, cuda->control);
   if (error != cudaSuccess)
     return false;
   while ((error = cudaStreamQuery(cuda->control)) == cudaErrorNotReady &&
-         prem_cuda_host_now_ns() < give_up_ns)
+         prem_host_clock_ns() < give_up_ns)
     host_pause(POLL_NS);
   return error == cudaSuccess;
 }
@@ -53,7 +55,7 @@ static void stop_blocks(const prem_cuda *cuda) {
 
 prem_status prem_cuda_watch(const prem_cuda *cuda, const prem_run_request *request,
                             prem_engine engine, prem_diag *diag) {
-  int64_t give_up_ns = INT64_MAX, look_ns = prem_cuda_host_now_ns() + LOOK_NS;
+  int64_t give_up_ns = INT64_MAX, look_ns = prem_host_clock_ns() + LOOK_NS;
   bool stopped = false;
   for (;;) {
     const cudaError_t error = cudaStreamQuery(cuda->stream);
@@ -61,7 +63,7 @@ prem_status prem_cuda_watch(const prem_cuda *cuda, const prem_run_request *reque
       return stopped ? PREM_ERR_INTERRUPTED : PREM_OK;
     if (error != cudaErrorNotReady)
       return prem_cuda_say_broken(cuda, request->mode, engine, error, diag);
-    const int64_t now = prem_cuda_host_now_ns();
+    const int64_t now = prem_host_clock_ns();
     if (!stopped && request->stop && *request->stop) {
       stopped = true;
       stop_blocks(cuda);
