@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "prem/base/numbers.h"
+#include "prem/model/by_block.h"
 
 /* One task's use of one array. */
 typedef struct array_use {
@@ -82,7 +83,8 @@ static void add_data_edges(prem_predecessors *of, const array_use *uses, int64_t
       ++next;
     for (int64_t w = first; w < next; ++w)
       for (int64_t u = first; uses[w].writes && u < next; ++u) {
-        if (uses[u].task == uses[w].task)
+        if (uses[u].task == uses[w].task ||
+            prem_tasks_are_by_block(of->schedule, uses[u].task, uses[w].task))
           continue;
         add_data_edge(of, &uses[w], &uses[u]);
         if (!uses[u].writes)
@@ -96,7 +98,8 @@ static void add_edges(prem_predecessors *of, const array_use *uses, int64_t coun
   for (int32_t t = 0; t < of->schedule->task_count; ++t)
     for (int32_t a = 0; a < of->schedule->tasks[t].after_count; ++a) {
       const prem_after *after = &of->schedule->tasks[t].after[a];
-      add_edge(of, (edge){.task = t, .before = after->task, .after = after});
+      if (!after->per_block)
+        add_edge(of, (edge){.task = t, .before = after->task, .after = after});
     }
   add_data_edges(of, uses, count);
 }

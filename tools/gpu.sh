@@ -15,7 +15,9 @@
 #       h200_conv2d  what experiments/figures/h200_conv2d/ shows, in nine minutes at most
 #       task_graphs  what experiments/figures/task_graphs/ shows, in ten minutes at most: profiled, planned,
 #                  checked and measured. GRAPHS="h200_kcf" takes some of its figures, PERCENT=1 so much
-#                  of all counts, for a try; PROFILING="--steady" adds options of `ttprem profile`
+#                  of all counts, for a try; PROFILING="--margin 20" adds options of `ttprem profile`
+#       isolate    certificates over as many hyperperiods as there is time for: 100 000 of four convolutions
+#                  on time, and what else the step's lines say; PERCENT as above
 #       experiments  the tables and figures of the literature, one JSON each
 #       writes FOLDER/STEP/ (FOLDER: results) and FOLDER.tar.gz; FOLDER/measure/ and FOLDER/experiments/
 #       are what experiments/results/ keeps. Every command has a limit in time: none keeps the GPU for
@@ -119,8 +121,9 @@ step_task_graphs() {
   local end=$((SECONDS + 580)) name
   for name in ${GRAPHS:-h200_kcf h200_chain h200_multi_rate}; do
     case $name in
-    h200_multi_rate) task_graph "$name" 300 10000 400 ;; # 5 ms a hyperperiod
-    *) task_graph "$name" 300 100000 500 ;;
+    # 5 ms a hyperperiod, in which something else may have the GPU for a moment
+    h200_multi_rate) task_graph "$name" 300 10000 400 --repeat 30 --margin 20 --quantile 99.9 ;;
+    *) task_graph "$name" 300 100000 500 --repeat 200 --margin 15 --steady ;;
     esac
   done
   find . -name '*.csv' -exec gzip -9n {} +
@@ -128,21 +131,40 @@ step_task_graphs() {
 
 # As a user does it: measure the times, plan, check. Then all modes beside each other, relaunched; what
 # late releases are due to, from stamps of all phases; and many hyperperiods, counts only.
-task_graph() { # NAME RUNS HYPERPERIODS RECORDED
-  local name=$1
+task_graph() { # NAME RUNS HYPERPERIODS RECORDED OPTION OF profile...
+  local name=$1 runs=$2 hyperperiods=$3 recorded=$4
+  shift 4
   cp "schedules/figures/$name.cfg" .
   # shellcheck disable=SC2086
-  until_end "${name}_profile" 100 profile "$name.cfg" --times company --margin 20 ${PROFILING-} \
+  until_end "${name}_profile" 100 profile "$name.cfg" --times company --scenario resident "$@" ${PROFILING-} \
     -o "$name.profile.cfg"
   if [ ! -s "$name.profile.cfg" ]; then return; fi
   limit "${name}_plan" 60 ttprem plan "$name.cfg" -o "$name.cfg"
   limit "${name}_check" 60 ttprem check "$name.cfg"
+  until_end "${name}_recorded" 60 compare "$name.cfg" --modes tt,free,graph --scenario resident \
+    --repeat "$(part_of "$recorded")"
   until_end "${name}_table" 120 compare "$name.cfg" --modes "$(modes_of_gpu)" --scenario relaunch \
-    --repeat "$(part_of "$2")" --no-records
-  until_end "${name}_recorded" 60 compare "$name.cfg" --modes tt,free --scenario resident \
-    --repeat "$(part_of "$4")"
+    --repeat "$(part_of "$runs")" --no-records
   until_end "${name}_resident" 240 compare "$name.cfg" --modes tt,free,graph --scenario resident \
-    --repeat "$(part_of "$3")" --no-records
+    --repeat "$(part_of "$hyperperiods")" --no-records
+}
+
+# Longest times want many hyperperiods: on time, where they are the claim, as many as fit.
+step_isolate() {
+  local end=$((SECONDS + 560)) four=figures/h200_conv2d_x4_large.cfg
+  until_end four            120 isolate $four --modes tt --scenario resident --repeat "$(part_of 100000)"
+  until_end four_others      90 isolate $four --modes free,partition --scenario resident --repeat "$(part_of 10000)"
+  until_end four_lock        60 isolate $four --modes lock --scenario resident --repeat "$(part_of 500)"
+  until_end exclusive       150 isolate figures/h200_conv2d_x4_exclusive.cfg --modes tt --scenario resident \
+    --repeat "$(part_of 100000)"
+  until_end exclusive_table  30 compare figures/h200_conv2d_x4_exclusive.cfg --modes tt,free,legacy,priority,copy \
+    --repeat "$(part_of 300)"
+  cp "$out"/task_graphs/h200_multi_rate*.cfg . 2>/dev/null || true
+  if [ -s h200_multi_rate.cfg ]; then
+    until_end multi_rate    100 isolate h200_multi_rate.cfg --modes tt,free --scenario resident \
+      --repeat "$(part_of 500)"
+  fi
+  find . -name '*.csv' -exec gzip -9n {} +
 }
 
 part_of() { # COUNT
@@ -273,9 +295,9 @@ measure_all() {
     out=$(realpath -m "${2:?-o needs a folder}")
     shift 2
   fi
-  if [ $# -eq 0 ]; then set -- check faults sanitize measure h200_conv2d task_graphs experiments; fi
+  if [ $# -eq 0 ]; then set -- check faults sanitize measure h200_conv2d task_graphs isolate experiments; fi
   for step in "$@"; do
-    case $step in check | faults | sanitize | measure | h200_conv2d | task_graphs | experiments) ;; *) usage ;; esac
+    case $step in check | faults | sanitize | measure | h200_conv2d | task_graphs | isolate | experiments) ;; *) usage ;; esac
   done
   if [ ! -x "$here/bin/ttprem" ]; then
     echo "gpu: this is not a packed folder; make one with tools/gpu.sh pack" >&2

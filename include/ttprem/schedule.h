@@ -56,6 +56,7 @@ typedef struct prem_after {
   int32_t task;   /* the predecessor */
   int64_t lag_ns; /* its end to our first phase, at least; the guard and precedence_ns as well */
   bool latest;
+  bool per_block; /* each block waits for its own part of the predecessor's job alone */
   prem_place place;
 } prem_after;
 

@@ -590,15 +590,18 @@ static void refuse_pairing(prem_reader *reader, const config_setting_t *group,
 /* An entry of `after`, for all copies of the successor. */
 static bool read_after(prem_reader *reader, const config_setting_t *group,
                        const prem_task_entry *entry) {
-  static const char *const keys[] = {"task", "lag_ns", "instance", NULL};
+  static const char *const keys[] = {"task", "lag_ns", "instance", "per", NULL};
   static const char *const instances[] = {"same", "latest", NULL};
+  static const char *const wholes[] = {"job", "block", NULL};
   prem_read_known_keys(reader, group, keys);
   prem_after after = {.place = prem_setting_place(reader, group)};
-  int instance = 0;
+  int instance = 0, per = 0;
   const config_setting_t *name = prem_read_member(reader, group, "task", CONFIG_TYPE_STRING, true);
   prem_read_time(reader, group, "lag_ns", PREM_TIME_OFFSET, &after.lag_ns);
   prem_read_word(reader, group, "instance", instances, &instance);
+  prem_read_word(reader, group, "per", wholes, &per);
   after.latest = instance == 1;
+  after.per_block = per == 1;
   if (!name)
     return false;
   int32_t first = 0, count = 0;
@@ -613,6 +616,10 @@ static bool read_after(prem_reader *reader, const config_setting_t *group,
   const bool is_judged = !task->broken && !before->broken; /* else a period may be missing */
   if (is_judged && !after.latest && task->period_ns != before->period_ns)
     refuse_pairing(reader, group, task, before);
+  if (after.per_block && (after.latest || after.lag_ns > 0))
+    prem_refuse(reader, 26, group, "per",
+                "per = \"block\" joins jobs one by one, without a lag: leave %s out",
+                after.latest ? "instance = \"latest\"" : "lag_ns");
   for (int32_t i = 0; i < entry->count; ++i)
     for (after.task = first; after.task < first + count; ++after.task)
       if (!add_after(reader, group, &reader->schedule->tasks[entry->first + i], &after))

@@ -2,6 +2,7 @@
 /* Binding: what a task's kernel makes of its arrays, tile and arguments. */
 #include "prem/base/numbers.h"
 #include "prem/base/suggest.h"
+#include "prem/model/by_block.h"
 #include "prem/model/private.h"
 
 #include <float.h>
@@ -485,7 +486,7 @@ prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *reg
   bool is_good = prem_schedule_fits(schedule, did_fit ? diag : NULL);
   for (int32_t t = 0; t < schedule->task_count; ++t)
     is_good &= !is_unbound(&schedule->tasks[t]);
-  is_good = is_good && prem_judge_chains(schedule, diag);
+  is_good = is_good && prem_judge_chains(schedule, diag) && prem_judge_by_block(schedule, diag);
   schedule->bound = is_good;
   return is_good ? PREM_OK : PREM_ERR_INVALID;
 }
@@ -499,9 +500,8 @@ int64_t prem_block_scratch_bytes(const prem_schedule *schedule, int32_t block) {
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-/* The part of a tile's window inside the array: first element and size in each dimension. */
-static bool clip_window(const prem_task *task, const prem_window *window, const int64_t shape[4],
-                        int32_t tile, int64_t first[4], int64_t size[4]) {
+bool prem_window_clip(const prem_task *task, const prem_window *window, const int64_t shape[4],
+                      int32_t tile, int64_t first[4], int64_t size[4]) {
   const int64_t index[PREM_MAX_GRID] = {tile / task->grid[2] / task->grid[1],
                                         tile / task->grid[2] % task->grid[1], tile % task->grid[2]};
   for (int d = 0; d < PREM_MAX_RANK; ++d) {
@@ -528,7 +528,7 @@ int64_t prem_task_phase_bytes(const prem_schedule *schedule, const prem_task *ta
       continue;
     int64_t first[4], size[4];
     const prem_array *array = &schedule->arrays[task->arrays[p]];
-    if (!clip_window(task, &task->windows[p], array->shape, tile, first, size))
+    if (!prem_window_clip(task, &task->windows[p], array->shape, tile, first, size))
       continue;
     const int64_t element = task->layout[p].element_bytes;
     int64_t begin = first[3] * element, end = begin + size[3] * element;

@@ -2,6 +2,8 @@
 /* Which jobs must not overtake which, for the sake of an array that they share. */
 #include "runtime/core/data_edges.h"
 
+#include "prem/model/by_block.h"
+
 #include <stdlib.h>
 
 /* One task's use of one array. */
@@ -74,7 +76,8 @@ static void add_conflict(ordering *o, const array_use *use, const array_use *bef
 static void add_conflicts(ordering *o, const array_use *uses, int64_t count) {
   for (int64_t w = 0; w < count; ++w)
     for (int64_t u = 0; uses[w].writes && u < count; ++u) {
-      if (uses[u].task == uses[w].task)
+      if (uses[u].task == uses[w].task ||
+          prem_tasks_are_by_block(o->program->schedule, uses[u].task, uses[w].task))
         continue;
       add_conflict(o, &uses[w], &uses[u]);
       if (!uses[u].writes)
@@ -215,7 +218,7 @@ static int32_t jobs_ended(const ordering *o, int32_t task, int64_t at_ns) {
 }
 
 static bool is_implied(const prem_task_program *task, const prem_after_program *edge) {
-  for (int32_t a = 0; a < task->after_count; ++a) {
+  for (int32_t a = task->by_block; a < task->after_count; ++a) {
     const prem_after_program *after = &task->after[a];
     int32_t job = 0;
     while (after->task == edge->task && job < task->jobs &&

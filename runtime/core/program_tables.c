@@ -220,6 +220,45 @@ static void wait_for_own_tile(const prem_compilation *c) {
   }
 }
 
+/* How often the last kind of phase of a job has run on this block when the job has ended here. */
+static int32_t last_ordinal(const prem_compilation *c, int32_t task, int32_t job, int *phase) {
+  const share *of_task = &c->shares[task];
+  int32_t last = -1;
+  for (int32_t i = 0; i < of_task->tiles; ++i) {
+    const prem_tile_phases *tile = &c->tiles[of_task->first + (int64_t)job * of_task->tiles + i];
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      if (tile->record[p] && p >= *phase) {
+        last = p > *phase || tile->ordinal[p] > last ? tile->ordinal[p] : last;
+        *phase = p;
+      }
+  }
+  return last;
+}
+
+/* Precedence by block: a job's tiles here wait for the other job's tiles here, and for nothing
+ * else. */
+static void wait_for_block(const prem_compilation *c, int32_t task, int32_t before) {
+  const share *of_task = &c->shares[task];
+  for (int32_t job = 0; c->shares[before].tiles > 0 && job < c->program->tasks[task].jobs; ++job) {
+    int phase = PREM_PREFETCH;
+    const int32_t last = last_ordinal(c, before, job, &phase);
+    for (int32_t i = 0; i < of_task->tiles; ++i) {
+      prem_tile_phases *tile = &c->tiles[of_task->first + (int64_t)job * of_task->tiles + i];
+      int first = PREM_PREFETCH;
+      while (first < PREM_WRITEBACK && !tile->record[first])
+        ++first;
+      prem_record_wait_for(tile->record[first], phase, last + 1);
+    }
+  }
+}
+
+static void wait_for_blocks(const prem_compilation *c) {
+  for (int32_t t = 0; t < c->schedule->task_count; ++t)
+    for (int32_t a = 0; a < c->schedule->tasks[t].after_count; ++a)
+      if (c->schedule->tasks[t].after[a].per_block)
+        wait_for_block(c, t, c->schedule->tasks[t].after[a].task);
+}
+
 /* ---- flags ---------------------------------------------------------------------------------- */
 
 /* Has this job been met since the marks were cleared? Marks it. */
@@ -232,7 +271,7 @@ static bool meet_job(const prem_compilation *c, const prem_record *record) {
 
 /* Does a task have an edge for phases of this kind? */
 static bool is_tested(const prem_task_program *task, int phase) {
-  for (int32_t a = 0; a < task->edge_count; ++a)
+  for (int32_t a = task->by_block; a < task->edge_count; ++a)
     if (task->after[a].phase == phase)
       return true;
   return false;
@@ -312,6 +351,7 @@ static prem_status compile_block(prem_compilation *c, int32_t b) {
   if (status)
     return status;
   wait_for_own_tile(c);
+  wait_for_blocks(c);
   status = prem_buffers_hold(c);
   if (!status)
     flag_records(c);

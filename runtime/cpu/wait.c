@@ -86,7 +86,7 @@ bool prem_cpu_wait_for_predecessors(const prem_cpu_block *block, int64_t hyperpe
                                     int64_t *earliest_ns) {
   const prem_cpu *cpu = block->cpu;
   const prem_task_program *task = &cpu->program->tasks[record->task];
-  for (int32_t i = 0; i < task->edge_count; ++i) {
+  for (int32_t i = task->by_block; i < task->edge_count; ++i) {
     const prem_after_program *after = &task->after[i];
     const int64_t jobs =
         hyperperiod * cpu->program->tasks[after->task].jobs + after->pred_jobs[record->job];

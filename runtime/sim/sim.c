@@ -87,7 +87,7 @@ static bool waits_over(const simulator *sim, const sim_unit *unit, int32_t block
 static bool after_over(const simulator *sim, const sim_unit *unit, const prem_record *record,
                        int64_t *at_ns) {
   const prem_task_program *task = &sim->program->tasks[record->task];
-  for (int32_t a = 0; a < task->edge_count; ++a) {
+  for (int32_t a = task->by_block; a < task->edge_count; ++a) {
     const prem_after_program *after = &task->after[a];
     int64_t jobs = sim->program->tasks[after->task].jobs;
     int64_t needed = unit->hyperperiod * jobs + after->pred_jobs[record->job];
@@ -552,7 +552,7 @@ static prem_status open_tasks(simulator *sim) {
       return status;
   }
   for (int32_t t = 0; t < program->schedule->task_count; ++t)
-    for (int32_t a = 0; a < program->tasks[t].edge_count; ++a) {
+    for (int32_t a = program->tasks[t].by_block; a < program->tasks[t].edge_count; ++a) {
       prem_status status = add_successor(&sim->tasks[program->tasks[t].after[a].task], t);
       if (status)
         return status;

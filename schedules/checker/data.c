@@ -77,11 +77,23 @@ static void add_conflict(data_check *data, const port_use *use, const port_use *
   ++data->conflict_count;
 }
 
+/* Where one follows the other by block, a block's own order keeps them apart. */
+static bool is_by_block(const prem_schedule *schedule, int32_t a, int32_t b) {
+  for (int32_t i = 0; i < schedule->tasks[a].after_count; ++i)
+    if (schedule->tasks[a].after[i].per_block && schedule->tasks[a].after[i].task == b)
+      return true;
+  for (int32_t i = 0; i < schedule->tasks[b].after_count; ++i)
+    if (schedule->tasks[b].after[i].per_block && schedule->tasks[b].after[i].task == a)
+      return true;
+  return false;
+}
+
 /* Each writer of one array with all its other users, both ways. */
 static void list_pairs(data_check *data, const port_use *uses, int64_t count) {
   for (int64_t w = 0; w < count; ++w)
     for (int64_t u = 0; u < count && uses[w].writes; ++u) {
-      if (uses[u].task == uses[w].task)
+      if (uses[u].task == uses[w].task ||
+          is_by_block(data->checker->schedule, uses[u].task, uses[w].task))
         continue;
       add_conflict(data, &uses[w], &uses[u]);
       if (!uses[u].writes)

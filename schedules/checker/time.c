@@ -197,7 +197,7 @@ static void refuse_short_gap(const prem_checker *checker, const prem_after *afte
                              const check_job *job, int64_t gap, int64_t waited_ns) {
   const check_name name = prem_checker_name(checker, job->first);
   const char *before = checker->schedule->tasks[after->task].name;
-  if (waited_ns < checker->precedence_ns)
+  if (!after->per_block && waited_ns < checker->precedence_ns)
     prem_checker_refuse(checker, 40, job->first,
                         "%s starts at %lld, %lld ns after the job of '%s' that it follows: the gap "
                         "must be %s at least: plan again",
@@ -222,7 +222,7 @@ static void check_after(const prem_checker *checker, const prem_after *after, co
                         prem_checker_name(checker, job->first).text, (long long)job->first_ns,
                         (long long)-gap, (long long)before->end_ns,
                         prem_checker_name(checker, before->last).text);
-  else if (gap < least || gap < checker->precedence_ns)
+  else if (gap < least || (!after->per_block && gap < checker->precedence_ns))
     refuse_short_gap(checker, after, job, gap, least);
 }
 

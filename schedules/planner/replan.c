@@ -33,7 +33,9 @@ static bool same_order(const prem_old_plan *old, const prem_task *was, const pre
     return false;
   for (int32_t i = 0; i < is->after_count; ++i)
     if (old->task_of[was->after[i].task] != is->after[i].task ||
-        was->after[i].lag_ns != is->after[i].lag_ns || was->after[i].latest != is->after[i].latest)
+        was->after[i].lag_ns != is->after[i].lag_ns ||
+        was->after[i].latest != is->after[i].latest ||
+        was->after[i].per_block != is->after[i].per_block)
       return false;
   return true;
 }

@@ -7,6 +7,7 @@
 
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
+#include "prem/model/by_block.h"
 
 /* ---- who shares what ------------------------------------------------------------------------- */
 
@@ -60,7 +61,8 @@ static bool add_pair(prem_data_gaps *gaps, const array_use *use, const array_use
 static bool add_pairs(prem_data_gaps *gaps, const array_use *uses, int64_t count) {
   for (int64_t w = 0; w < count; ++w)
     for (int64_t u = 0; uses[w].writes && u < count; ++u) {
-      if (uses[u].task == uses[w].task)
+      if (uses[u].task == uses[w].task ||
+          prem_tasks_are_by_block(gaps->schedule, uses[u].task, uses[w].task))
         continue;
       if (!add_pair(gaps, &uses[w], &uses[u]) ||
           (!uses[u].writes && !add_pair(gaps, &uses[u], &uses[w])))

@@ -87,7 +87,7 @@ int64_t prem_planning_precedence_ns(const prem_planning *planning) {
 int64_t prem_planning_gap_ns(const prem_planning *planning, const prem_after *after) {
   int64_t guard_ns = planning->schedule->platform.guard_ns;
   int64_t gap_ns = after->lag_ns > guard_ns ? after->lag_ns : guard_ns;
-  int64_t precedence_ns = prem_planning_precedence_ns(planning);
+  int64_t precedence_ns = after->per_block ? 0 : prem_planning_precedence_ns(planning);
   return gap_ns > precedence_ns ? gap_ns : precedence_ns;
 }
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Precedence by block: `after` with per = "block". */
+#ifndef TTPREM_PREM_MODEL_BY_BLOCK_H
+#define TTPREM_PREM_MODEL_BY_BLOCK_H
+
+#include "ttprem/schedule.h"
+
+/**
+ * Judge all such edges of a bound schedule: of every array that the predecessor writes, what the
+ * tiles of a block read is written on the same block. So no block waits for another one, and none
+ * overwrites what another one is still to read.
+ *
+ * O(tiles * tiles of a block). @return false: E046, see diag.
+ */
+bool prem_judge_by_block(const prem_schedule *schedule, prem_diag *diag);
+
+/** Does one of two tasks follow the other by block? Then their blocks keep the order of the arrays
+ *  that they share by themselves. */
+bool prem_tasks_are_by_block(const prem_schedule *schedule, int32_t a, int32_t b);
+
+/** The part of a tile's window inside the array: first element and size in each dimension. False:
+ *  none. */
+bool prem_window_clip(const prem_task *task, const prem_window *window, const int64_t shape[4],
+                      int32_t tile, int64_t first[4], int64_t size[4]);
+
+#endif
