@@ -109,9 +109,12 @@ static inline int64_t prem_floor_div(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-/** When job `job` of a task is released in hyperperiod h, from the run's start. */
-int64_t prem_job_release_ns(const prem_program *program, int32_t task, int64_t hyperperiod,
-                            int32_t job);
+/** When job `job` of a task is released in the hyperperiod that began at an instant. */
+static inline int64_t prem_job_release_ns(const prem_program *program, int32_t task, int32_t job,
+                                          int64_t epoch_ns) {
+  const prem_task *of = &program->schedule->tasks[task]; /* a one-shot task has job 0 alone */
+  return epoch_ns + job * of->period_ns + of->release_ns;
+}
 
 /**
  * From one hyperperiod to the next: scratch buffer `buffers[record->in_buffer]` is the one that a

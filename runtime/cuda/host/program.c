@@ -305,7 +305,7 @@ static prem_device_record device_record(const prem_program *program, const prem_
   const int32_t *grid = program->schedule->tasks[from->task].grid;
   const bool follows = program->tasks[from->task].edge_count > 0;
   prem_device_record out = {.start_ns = from->start_ns,
-                            .gate_ns = prem_job_release_ns(program, from->task, 0, from->job),
+                            .gate_ns = prem_job_release_ns(program, from->task, from->job, 0),
                             .window_ns = window_of(from),
                             .index = {from->tile / grid[2] / grid[1],
                                       from->tile / grid[2] % grid[1], from->tile % grid[2]},
