@@ -166,7 +166,7 @@ static bool find_among_records(const prem_trace *trace, int64_t limit_ns, int64_
   out->block = first->block;
   out->job = first->job;
   out->tile = first->tile;
-  out->release_ns = first->release_ns - first->hyperperiod * hyperperiod_ns;
+  out->planned_ns = first->release_ns - first->hyperperiod * hyperperiod_ns;
   return true;
 }
 

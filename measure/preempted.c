@@ -42,7 +42,7 @@ static int64_t window_end_ns(const prem_schedule *schedule, const prem_slot *slo
                              const prem_trace_record *record, prem_mode mode) {
   const prem_slot *slot =
       mode == PREM_MODE_TT ? prem_slot_find(slots, count, record) : (const prem_slot *)NULL;
-  return slot ? record->hyperperiod * schedule->plan->hyperperiod_ns + slot->start_ns +
+  return slot ? record->hyperperiod * schedule->plan->hyperperiod_ns + slot->planned_ns +
                     slot->length_ns
               : INT64_MAX;
 }

@@ -108,7 +108,7 @@ static json_t *first_cause_json(const prem_row *row, const prem_first_cause *fir
   whole &= put(object, "block", integer(first->block));
   whole &= put(object, "job", integer(first->job));
   whole &= put(object, "tile", integer(first->tile));
-  whole &= put(object, "at_ns", integer(first->at_ns));
+  whole &= put(object, "at_ns", integer(first->start_ns));
   return finished(object, whole);
 }
 
@@ -363,7 +363,7 @@ static json_t *break_json(const prem_result *result) {
   whole &= put(at, "block", known ? integer(broke->block) : json_null());
   whole &= put(at, "job", known ? integer(broke->job) : json_null());
   whole &= put(at, "tile", known ? integer(broke->tile) : json_null());
-  whole &= put(at, "release_ns", known ? integer(broke->release_ns) : json_null());
+  whole &= put(at, "release_ns", known ? integer(broke->planned_ns) : json_null());
   return finished(object, whole & put(object, "at", at));
 }
 

@@ -460,7 +460,8 @@ static void print_first_cause(const prem_row *row, const prem_first_cause *first
   fprintf(file,
           "    worst %" PRId64 " ns; first in run %" PRId64 ", block %" PRId32 ", job %" PRId32
           ", tile %" PRId32 ", at %" PRId64 " ns\n",
-          first->lateness_max_ns, first->run, first->block, first->job, first->tile, first->at_ns);
+          first->lateness_max_ns, first->run, first->block, first->job, first->tile,
+          first->start_ns);
   print_remedy(row, first, file);
 }
 

@@ -463,7 +463,7 @@ static int judge_break(const prem_result *result, const prem_schedule *schedule)
     snprintf(place, sizeof place,
              "block %" PRId32 ", job %" PRId32 ", tile %" PRId32 ", due at %" PRId64
              " ns of run %" PRId64,
-             broke->block, broke->job, broke->tile, broke->release_ns, broke->run);
+             broke->block, broke->job, broke->tile, broke->planned_ns, broke->run);
   else
     snprintf(place, sizeof place, "its raw record is lost; the latest of its launch");
   command_error("%s: a release came %" PRId64 " ns late (--break %" PRId64 "): %s of '%s', %s",

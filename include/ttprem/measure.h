@@ -71,7 +71,7 @@ typedef struct prem_first_cause {
                        have waited; 0: neither is to blame */
   int64_t run;      /* where it was seen first: as in the trace's file */
   int32_t block, tile, job;
-  int64_t at_ns; /* start of the phase, from the run's start */
+  int64_t start_ns; /* of the phase, from the run's start */
 } prem_first_cause;
 
 /** Largest count first. */
@@ -125,7 +125,7 @@ typedef struct prem_break {
                      of its launch, not the first */
   int64_t run;    /* as in the trace's file; without a place that of its launch's beginning */
   int32_t block, job, tile;
-  int64_t release_ns; /* from the start of its hyperperiod */
+  int64_t planned_ns;
 } prem_break;
 
 /** A counted sample during which the operating system took a core away. */

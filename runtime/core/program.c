@@ -200,5 +200,5 @@ bool prem_block_memory_first(const prem_block_program *block, int32_t m, int32_t
     return false;
   if (c >= block->compute_count)
     return true;
-  return block->memory[m].start_ns <= block->compute[c].start_ns;
+  return block->memory[m].planned_ns <= block->compute[c].planned_ns;
 }

@@ -25,9 +25,9 @@ enum {
 #define PREM_NO_WAIT INT32_MIN
 
 typedef struct prem_record {
-  int64_t start_ns; /* planned, from the hyperperiod's start; latest start when chained; warm-up:
-                     * below 0, only the order counts */
-  int64_t end_ns;   /* end of its planned window */
+  int64_t planned_ns;     /* start by the plan, from the hyperperiod's; latest start when chained;
+                           * warm-up: below 0, only the order counts */
+  int64_t planned_end_ns; /* of its window */
   int32_t tile;
   int32_t job;
   /* wait[p]: in hyperperiod h, phases of kind p done on this block, counted from the run's start,

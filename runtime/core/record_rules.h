@@ -26,7 +26,7 @@ static inline bool prem_has_release(prem_mode mode, uint8_t flags) {
 
 /** That instant in this hyperperiod; PREM_NO_RELEASE without one. */
 static inline int64_t prem_release_ns(prem_mode mode, const prem_record *record, int64_t epoch_ns) {
-  return prem_has_release(mode, record->flags) ? epoch_ns + record->start_ns : PREM_NO_RELEASE;
+  return prem_has_release(mode, record->flags) ? epoch_ns + record->planned_ns : PREM_NO_RELEASE;
 }
 
 /** The earliest instant at which a record may start, its waits apart: releases of jobs hold in
@@ -71,7 +71,7 @@ static inline int64_t *prem_job_end(const prem_program *program, const prem_trac
 /** The end of a record's window; INT64_MAX where the plan's windows do not hold. */
 static inline int64_t prem_window_end_ns(prem_mode mode, const prem_record *record,
                                          int64_t epoch_ns) {
-  return mode == PREM_MODE_TT ? epoch_ns + record->end_ns : INT64_MAX;
+  return mode == PREM_MODE_TT ? epoch_ns + record->planned_end_ns : INT64_MAX;
 }
 
 /** What happened to a record, from S. */

@@ -51,7 +51,7 @@ void prem_cpu_take_a_turn(const prem_cpu *cpu, int32_t *turns) {
 bool prem_cpu_wait_until(prem_cpu_block *block, int64_t instant_ns, int64_t *out_ns) {
   int64_t now = prem_cpu_now_ns(block);
   if (now < instant_ns)
-    atomic_store_explicit(&block->waits_until_ns, block->origin_ns + instant_ns,
+    atomic_store_explicit(&block->waits_until_ns, block->common_start_ns + instant_ns,
                           memory_order_relaxed);
   while (now < instant_ns) {
     if (prem_cpu_is_aborted(block->cpu))

@@ -234,8 +234,8 @@ static inline int64_t *graph_planned_ns(graph_case *at, int64_t job_count) {
     const prem_task *task = &schedule->tasks[slots[i].task];
     const int64_t release_ns = slots[i].job * task->period_ns + task->release_ns;
     int64_t *end_ns = &ends_ns[first_job[slots[i].task] + slots[i].job];
-    if (slots[i].start_ns + slots[i].length_ns - release_ns > *end_ns)
-      *end_ns = slots[i].start_ns + slots[i].length_ns - release_ns;
+    if (slots[i].planned_ns + slots[i].length_ns - release_ns > *end_ns)
+      *end_ns = slots[i].planned_ns + slots[i].length_ns - release_ns;
   }
   free(slots);
   free(first_job);

@@ -354,7 +354,7 @@ START_TEST(a_handover_that_takes_long) {
   ck_assert_int_eq(cause->from, A);
   ck_assert_int_eq(cause->widen_ns, 50);
   ck_assert_int_eq(cause->block, 1);
-  ck_assert_int_eq(cause->at_ns, 1150);
+  ck_assert_int_eq(cause->start_ns, 1150);
 }
 END_TEST
 

@@ -694,7 +694,7 @@ START_TEST(a_release_beyond_the_limit_ends_it) {
   ck_assert_int_eq(broke->lateness_ns, LATE_NS);
   ck_assert_int_eq(broke->run, LATE_RUN);
   ck_assert_int_eq(broke->job, 1);
-  ck_assert_int_eq(broke->release_ns, 500);
+  ck_assert_int_eq(broke->planned_ns, 500);
   ck_assert_int_eq(result->rows[1].repeats, LATE_RUN + 1); /* the late one counts */
   ck_assert(!result->interrupted);
 }

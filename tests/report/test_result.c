@@ -307,7 +307,7 @@ static void add_first_causes(void) {
                                             .block = 131,
                                             .job = 1,
                                             .tile = 7,
-                                            .at_ns = 216032},
+                                            .start_ns = 216032},
                                            {.kind = PREM_FIRST_WINDOW,
                                             .phase = PREM_PREFETCH,
                                             .from = -1,

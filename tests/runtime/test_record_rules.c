@@ -23,15 +23,15 @@ static const prem_program program = {.schedule = &schedule, .hyperperiod_ns = HY
 
 /* A record as the checker lets it pass: it starts after its job's release. */
 static prem_record record_with(uint8_t flags, int32_t job) {
-  return (prem_record){.start_ns = job * PERIOD_NS + RELEASE_NS + 7,
-                       .end_ns = job * PERIOD_NS + RELEASE_NS + 20,
+  return (prem_record){.planned_ns = job * PERIOD_NS + RELEASE_NS + 7,
+                       .planned_end_ns = job * PERIOD_NS + RELEASE_NS + 20,
                        .job = job,
                        .flags = flags};
 }
 
 /* The same as runtime/cuda/host/program.c makes it. */
 static prem_device_record on_device(const prem_record *record) {
-  return (prem_device_record){.start_ns = record->start_ns,
+  return (prem_device_record){.start_ns = record->planned_ns,
                               .gate_ns =
                                   prem_job_release_ns(&program, record->task, record->job, 0),
                               .flags = record->flags};
