@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "measure/chain_latency.h"
+#include "measure/job_times.h"
 #include "measure/kept.h"
 #include "measure/preempted.h"
 #include "measure/stops.h"
@@ -75,24 +76,14 @@ static void samples_free(prem_samples *samples, int32_t chains) {
   prem_trace_free(samples->last.trace);
 }
 
-static int64_t job_release_ns(const prem_task *task, int64_t job) {
-  return job * task->period_ns + task->release_ns;
-}
-
 /** Response times in the order of tasks and jobs, then the makespan, of one hyperperiod. */
 static bool add_sample(prem_samples *samples, const prem_schedule *schedule,
                        const prem_trace *trace, int64_t hyperperiod) {
-  int64_t begin_ns = hyperperiod * schedule->plan->hyperperiod_ns;
-  const int64_t *ends_ns = trace->job_end_ns + hyperperiod * trace->job_count;
-  int64_t last_ns = begin_ns;
   for (int32_t t = 0; t < trace->task_count; ++t)
-    for (int64_t j = trace->first_job[t]; j < trace->first_job[t + 1]; ++j) {
-      int64_t release_ns = begin_ns + job_release_ns(&schedule->tasks[t], j - trace->first_job[t]);
-      if (!time_list_add(&samples->response, ends_ns[j] - release_ns))
+    for (int64_t j = 0; j < trace->first_job[t + 1] - trace->first_job[t]; ++j)
+      if (!time_list_add(&samples->response, prem_response_ns(schedule, trace, hyperperiod, t, j)))
         return false;
-      last_ns = prem_max_i64(last_ns, ends_ns[j]);
-    }
-  return time_list_add(&samples->makespan, last_ns - begin_ns);
+  return time_list_add(&samples->makespan, prem_makespan_ns(trace, hyperperiod));
 }
 
 /* ---- folding a run into its row ------------------------------------------------------------- */
@@ -128,6 +119,7 @@ static prem_status keep_example(const prem_campaign *campaign, int64_t discard, 
   for (int64_t i = 0; i < trace->record_count && copy->record_count < copy->record_capacity; ++i)
     if (trace->records[i].hyperperiod >= discard)
       copy->records[copy->record_count++] = trace->records[i];
+  memcpy(copy->epoch_ns, trace->epoch_ns, (size_t)hyperperiods * sizeof *copy->epoch_ns);
   copy->lost = trace->lost;
   copy->oversubscribed = trace->oversubscribed;
   copy->launch_ns = trace->launch_ns;
@@ -250,7 +242,7 @@ static void find_break(prem_campaign *campaign, prem_mode mode, int64_t discard,
   prem_result *result = campaign->result;
   if (campaign->options->break_ns > 0 && !result->broke.found &&
       prem_find_break(campaign->trace, campaign->options->break_ns, discard, first_run,
-                      result->hyperperiod_ns, &result->broke))
+                      &result->broke))
     result->broke.mode = mode;
 }
 
@@ -442,8 +434,7 @@ static prem_status find_pace(prem_campaign *campaign) {
       continue;
     if (status != PREM_OK)
       return status;
-    for (int64_t j = 0; j < campaign->trace->job_count; ++j)
-      campaign->pace_ns = prem_max_i64(campaign->pace_ns, campaign->trace->job_end_ns[j]);
+    campaign->pace_ns = prem_max_i64(campaign->pace_ns, prem_makespan_ns(campaign->trace, 0));
   }
   lay_out_rounds(campaign);
   return PREM_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parties by turns: each turn is a short comparison of the modes, whose traces are folded. */
 #include "measure/observe.h"
+#include "measure/job_times.h"
 #include "measure/preempted.h"
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
@@ -112,25 +113,15 @@ static bool add_maxima(const turn *now, prem_observed *to) {
   return room;
 }
 
-static int64_t job_release_ns(const prem_task *task, int64_t job) {
-  return job * task->period_ns + task->release_ns;
-}
-
 static bool add_jobs(const turn *now, prem_observed *to, const prem_trace *trace,
                      int64_t hyperperiod) {
   const prem_schedule *schedule = now->party->schedule;
-  const int64_t begin_ns = hyperperiod * schedule->plan->hyperperiod_ns;
-  const int64_t *ends_ns = trace->job_end_ns + hyperperiod * trace->job_count;
-  int64_t last_ns = begin_ns;
   bool room = true;
   for (int32_t t = 0; t < trace->task_count; ++t)
-    for (int64_t j = trace->first_job[t]; j < trace->first_job[t + 1]; ++j) {
-      const int64_t release_ns =
-          begin_ns + job_release_ns(&schedule->tasks[t], j - trace->first_job[t]);
-      room &= add_to_series(&to->responses[t], ends_ns[j] - release_ns);
-      last_ns = prem_max_i64(last_ns, ends_ns[j]);
-    }
-  return room && prem_times_add(&to->makespan, last_ns - begin_ns);
+    for (int64_t j = 0; j < trace->first_job[t + 1] - trace->first_job[t]; ++j)
+      room &=
+          add_to_series(&to->responses[t], prem_response_ns(schedule, trace, hyperperiod, t, j));
+  return room && prem_times_add(&to->makespan, prem_makespan_ns(trace, hyperperiod));
 }
 
 static void add_counts(prem_observed *to, const prem_trace *trace) {

@@ -237,8 +237,8 @@ static void find_end(const prem_predecessors *of, int64_t number, prem_predecess
   }
   out->known = end_ns >= 0;
   out->free_ns = end_ns;
-  out->tardy_ns =
-      end_ns - hyperperiod * of->schedule->plan->hyperperiod_ns - of->spans[job].planned_end_ns;
+  if (out->known)
+    out->tardy_ns = end_ns - trace->epoch_ns[hyperperiod] - of->spans[job].planned_end_ns;
 }
 
 /* ---- whom a phase waits for ------------------------------------------------------------------ */
@@ -249,13 +249,16 @@ static int64_t jobs_ended(const prem_predecessors *of, int32_t task, int64_t at_
   const job_span *spans = &of->spans[of->trace->first_job[task]];
   const int64_t length_ns = of->schedule->plan->hyperperiod_ns;
   const int32_t jobs = jobs_of(of, task);
-  const int64_t hyperperiod = prem_div_floor(at_ns - spans[0].latest_ns, length_ns);
+  const int64_t since_ns = at_ns - spans[0].latest_ns;
+  const int64_t hyperperiod = prem_div_floor(since_ns, length_ns);
+  const int64_t within_ns =
+      spans[0].latest_ns + since_ns % length_ns + (since_ns % length_ns < 0 ? length_ns : 0);
   int32_t low = 0, high = jobs;
   if (hyperperiod > 0)
     return jobs;
   while (low < high) {
     const int32_t middle = low + (high - low) / 2;
-    if (spans[middle].latest_ns <= at_ns - hyperperiod * length_ns)
+    if (spans[middle].latest_ns <= within_ns)
       low = middle + 1;
     else
       high = middle;

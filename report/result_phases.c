@@ -173,14 +173,13 @@ static void write_phase(const prem_phases *phases, const prem_row *row,
 static void write_run(const prem_phases *phases, const prem_row *row, const prem_kept_run *kept,
                       FILE *file) {
   const prem_trace *trace = kept->trace;
-  int64_t epoch_ns = trace->records[0].hyperperiod * phases->result->hyperperiod_ns;
   int64_t count = 0;
   for (int64_t i = 0; i < trace->record_count && count < phases->most; ++i) {
     const prem_trace_record *record = &trace->records[i];
     if (!is_first(trace, record) || record->block >= phases->schedule->platform.blocks ||
         !phases->chosen[record->block])
       continue;
-    write_phase(phases, row, record, epoch_ns, kept->run, file);
+    write_phase(phases, row, record, kept->epoch_ns, kept->run, file);
     ++count;
   }
 }

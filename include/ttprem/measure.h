@@ -112,6 +112,7 @@ typedef struct prem_chain_result {
 typedef struct prem_kept_run {
   prem_trace *trace; /* NULL, or without records: none */
   int64_t run;       /* as in the trace's file */
+  int64_t epoch_ns;  /* where the hyperperiod of its first record began, from the run's start */
 } prem_kept_run;
 
 /** The release that ended a comparison (`break_ns`). */

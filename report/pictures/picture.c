@@ -49,8 +49,8 @@ static const prem_trace *trace_of(const prem_row *row) {
 }
 
 /** The start of the hyperperiod with which the row's records begin. */
-static int64_t epoch_of(const prem_result *result, const prem_row *row) {
-  return trace_of(row)->records[0].hyperperiod * result->hyperperiod_ns;
+static int64_t epoch_of(const prem_row *row) {
+  return run_of(row).epoch_ns;
 }
 
 static bool is_late(const prem_trace_record *record, int64_t late_ns) {
@@ -71,7 +71,7 @@ static const prem_trace_record *find_latest(const prem_result *result, int64_t *
       if (latest && record->start_ns - record->release_ns <= latest->start_ns - latest->release_ns)
         continue;
       latest = record;
-      *epoch_ns = epoch_of(result, row);
+      *epoch_ns = epoch_of(row);
     }
   }
   return latest;
@@ -357,7 +357,7 @@ static void draw_timeline(FILE *script, const prem_result *result, const prem_sc
                           const prem_row *row, const excerpt *shown) {
   prem_time_axis axis = prem_axis_for(shown->end_ns - shown->begin_ns);
   prem_lane_shape shape = prem_lane_shape_of(schedule);
-  int64_t epoch_ns = epoch_of(result, row);
+  int64_t epoch_ns = epoch_of(row);
   double margin = 0.01 * (double)(shown->end_ns - shown->begin_ns) / axis.ns;
   write_planned(script, shown, shape, axis);
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
@@ -428,7 +428,7 @@ static scales find_scales(const prem_result *result) {
   for (int32_t i = 0; i < result->row_count; ++i) {
     const prem_row *row = &result->rows[i];
     if (has_records(row))
-      widen(&common, row, epoch_of(result, row));
+      widen(&common, row, epoch_of(row));
   }
   return common;
 }
@@ -598,7 +598,7 @@ static prem_status write_script(FILE *script, const prem_result *result,
     fputs("unset label\nunset object\n", script); /* heading and legend are drawn once */
     top += shown->block_count * LANE + AROUND;
     prem_place_panel(script, height, top + 26, BENEATH);
-    collect_history(&result->rows[i], epoch_of(result, &result->rows[i]), &common, past);
+    collect_history(&result->rows[i], epoch_of(&result->rows[i]), &common, past);
     draw_history(script, result, &result->rows[i], &common, past);
     top += BENEATH + AROUND;
   }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The rules of executing a record, once for all executors of the host: which records have a
- * release, when one may start, whose ends it waits for, what the trace keeps of it.
+ * release, when one may start, whose ends it waits for, what the trace keeps of it. Where a
+ * hyperperiod begins, the trace says before the run: epoch_ns.
  *
  * The GPU has its own form of them in runtime/cuda/device/block.cuh and record.cuh;
  * tests/runtime/test_record_rules.c compiles that one too and holds it against this one.
@@ -11,11 +12,6 @@
 
 #include "prem/base/numbers.h"
 #include "runtime/core/recorder.h"
-
-/** Where hyperperiod number `hyperperiod` of a run begins, from S. */
-static inline int64_t prem_epoch_ns(const prem_program *program, int64_t hyperperiod) {
-  return hyperperiod * program->hyperperiod_ns;
-}
 
 /* ---- when a record may start ---------------------------------------------------------------- */
 

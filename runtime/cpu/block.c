@@ -55,7 +55,7 @@ static bool perform(prem_cpu_block *block, const prem_record *record) {
 /* When a record (or a joined pair) is to begin, from S. */
 static int64_t due_ns(const prem_cpu *cpu, int64_t hyperperiod, const prem_record *record,
                       int32_t count) {
-  const int64_t epoch_ns = prem_epoch_ns(cpu->program, hyperperiod);
+  const int64_t epoch_ns = cpu->trace->epoch_ns[hyperperiod];
   int64_t due = epoch_ns;
   for (int32_t i = 0; i < count; ++i)
     due =
@@ -103,7 +103,7 @@ static void finish(prem_cpu_block *block, int64_t hyperperiod, const prem_record
     prem_cpu_publish_job(cpu, hyperperiod, record, block->program->task_position[record->task],
                          end_ns);
   prem_record_executed(block->recorder, cpu->request->mode, record,
-                       &(prem_execution){.epoch_ns = prem_epoch_ns(cpu->program, hyperperiod),
+                       &(prem_execution){.epoch_ns = cpu->trace->epoch_ns[hyperperiod],
                                          .ready_ns = ready_ns,
                                          .start_ns = start_ns,
                                          .end_ns = end_ns,

@@ -160,6 +160,7 @@ static void reset_run(prem_cpu *cpu, const prem_run_request *request, prem_trace
   atomic_store(&cpu->arrived.value, 0);
   atomic_store(&cpu->abort.value, PREM_CPU_GO_ON);
   prem_cpu_tokens_reset(&cpu->tokens);
+  prem_trace_begin_periodically(trace, cpu->program->hyperperiod_ns, request->hyperperiods);
   for (int64_t h = 0; h < request->hyperperiods && !cpu->oversubscribed; ++h)
     trace->away_ns[h] = 0;
   for (int32_t t = 0; t < schedule->task_count; ++t)

@@ -106,7 +106,7 @@ static bool next_hyperperiod(const simulator *sim, sim_unit *unit, int32_t block
   if (++unit->hyperperiod >= sim->request->hyperperiods)
     return false;
   unit->record = unit->table;
-  unit->epoch_ns = prem_epoch_ns(sim->program, unit->hyperperiod);
+  unit->epoch_ns = sim->trace->epoch_ns[unit->hyperperiod];
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
     unit->base[p] += program->phase_count[p];
   if (program->turns) {
@@ -317,7 +317,8 @@ static void reset_unit(const simulator *sim, int32_t u) {
   const prem_block_program *block = &sim->program->blocks[u / 2];
   bool memory = u % 2 == 0;
   *unit = (sim_unit){.table = memory ? block->memory : block->compute,
-                     .use_of = memory ? sim->use_of[u / 2] : NULL};
+                     .use_of = memory ? sim->use_of[u / 2] : NULL,
+                     .epoch_ns = sim->trace->epoch_ns[0]};
   unit->record = unit->table;
   unit->end = unit->table + (memory ? block->memory_count : block->compute_count);
   for (int i = 0; i < PREM_MAX_BUFFERS; ++i)
@@ -441,6 +442,7 @@ static prem_status sim_run(void *state, const prem_run_request *request, prem_tr
   sim->request = request;
   sim->trace = trace;
   sim->mode = request->mode;
+  prem_trace_begin_periodically(trace, sim->program->hyperperiod_ns, request->hyperperiods);
   reset(sim);
   status = work(sim, diag);
   trace->hyperperiods = completed_hyperperiods(sim);

@@ -705,8 +705,8 @@ START_TEST(without_raw_records_the_break_names_task_and_phase) {
   ck_assert_int_eq(prem_trace_new(schedule, 1, 0, &trace), PREM_OK);
   trace->cells[3 + PREM_WRITEBACK].lateness_max_ns = 9;
   prem_break broke;
-  ck_assert(!prem_find_break(trace, 9, 0, 4, 800, &broke));
-  ck_assert(prem_find_break(trace, 8, 0, 4, 800, &broke));
+  ck_assert(!prem_find_break(trace, 9, 0, 4, &broke));
+  ck_assert(prem_find_break(trace, 8, 0, 4, &broke));
   ck_assert(broke.found && !broke.has_place);
   ck_assert_int_eq(broke.task, 1);
   ck_assert_int_eq(broke.phase, PREM_WRITEBACK);

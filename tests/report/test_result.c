@@ -106,6 +106,7 @@ static void add_record(prem_trace *trace, uint16_t task, int32_t job, prem_phase
 static prem_trace *make_example(void) {
   prem_trace *trace = NULL;
   ck_assert_int_eq(prem_trace_new(schedule, 1, 7, &trace), PREM_OK);
+  prem_trace_begin_periodically(trace, 800, 1);
   add_record(trace, 0, 0, PREM_PREFETCH, 0, 40, 140);
   add_record(trace, 0, 0, PREM_COMPUTE, PREM_NO_RELEASE, 140, 190);
   add_record(trace, 0, 0, PREM_WRITEBACK, PREM_NO_RELEASE, 190, 217);
@@ -502,6 +503,7 @@ static void add_worst(void) {
   record->end_ns += 800 + 30;
   tt->worst.trace->record_count = 1;
   tt->worst.run = 7;
+  tt->worst.epoch_ns = 800;
   tt->worst_ns = 61;
 }
 
