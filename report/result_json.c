@@ -222,7 +222,7 @@ static json_t *preempted_json(const prem_preempted *preempted) {
 }
 
 static bool put_makespan(json_t *object, const prem_row *row) {
-  bool any = row->repeats > 0;
+  bool any = row->samples > 0;
   bool whole = put(object, "makespan_ns", summary_json(&row->makespan_ns));
   whole &= put(object, "jitter_ns", any ? integer(row->jitter_ns) : json_null());
   whole &= put(object, "jitter_pct", any ? json_real(row->jitter_pct) : json_null());
@@ -274,7 +274,7 @@ static json_t *row_json(const prem_row *row, const prem_schedule *schedule, cons
   whole &= put(object, "backend", text(row->backend));
   whole &= put(object, "scenario", text(row->scenario == PREM_RESIDENT ? "resident" : "relaunch"));
   whole &= put(object, "exclusivity", text(exclusivity_name(row->exclusivity)));
-  whole &= put(object, "repeats", integer(row->repeats));
+  whole &= put(object, "repeats", integer(row->samples));
   whole &= put(object, "discarded", integer(row->discarded));
   whole &= put_makespan(object, row);
   whole &= put(object, "padded", padded_json(&row->padded));
@@ -413,7 +413,7 @@ static void write_samples(FILE *file, const prem_result *result, const prem_sche
   write_samples_header(file, schedule);
   for (int32_t i = 0; i < result->row_count; ++i) {
     const prem_row *row = &result->rows[i];
-    for (int64_t s = 0; s < row->repeats; ++s) {
+    for (int64_t s = 0; s < row->samples; ++s) {
       fprintf(file, "%" PRId64 ",", s);
       prem_csv_quote(file, row->label);
       fprintf(file, ",%" PRId64, row->samples_ns[s]);

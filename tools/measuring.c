@@ -90,13 +90,13 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     options->profile = text;
     return 0;
   case KEY_REPEAT:
-    options->repeat = command_parse_int(state, "--repeat", text, 1, INT32_MAX);
+    options->sampling.samples = command_parse_int(state, "--repeat", text, 1, INT32_MAX);
     return 0;
   case 'd':
-    options->duration_s = command_parse_seconds(state, "--duration", text);
+    options->sampling.duration_s = command_parse_seconds(state, "--duration", text);
     return 0;
   case KEY_SCENARIO:
-    options->scenario = sampling_parse_scenario(state, text);
+    options->sampling.scenario = sampling_parse_scenario(state, text);
     options->scenario_given = true;
     return 0;
   case 'j':
@@ -136,7 +136,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     options->save_anywhere = true;
     return 0;
   case KEY_SEED:
-    options->seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
+    options->sampling.seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
     return 0;
   case ARGP_KEY_ARG:
     if (options->file)
@@ -256,15 +256,6 @@ static int choose_modes(const measuring_options *options, const prem_schedule *s
   return COMMAND_UNAVAILABLE;
 }
 
-static void choose_repeats(const measuring_options *options, const prem_schedule *schedule,
-                           const prem_backend *backend, prem_compare_options *compare) {
-  compare->scenario = options->scenario_given ? options->scenario : schedule->measure.scenario;
-  sampling_counts(schedule, backend, compare->scenario, &compare->repeat, &compare->discard);
-  if (options->repeat || options->duration_s > 0)
-    compare->repeat = options->repeat; /* 0: as many as the duration takes */
-  compare->duration_s = options->duration_s;
-}
-
 static bool has_gnuplot(void) {
   const char *path = getenv("PATH");
   char *folders = strdup(path ? path : ""), *rest = NULL;
@@ -365,7 +356,7 @@ static void tell_duration(const prem_compare_options *compare, const prem_schedu
                           const prem_backend *backend) {
   const double least_s =
       (double)compare->mode_count * 1e-9 * (double)schedule->plan->hyperperiod_ns;
-  if (compare->duration_s > 0 && least_s > compare->duration_s &&
+  if (compare->sampling.duration_s > 0 && least_s > compare->sampling.duration_s &&
       strcmp(prem_backend_name(backend), "sim") != 0)
     command_note("--duration: it may take %.1f s, for one hyperperiod of %.3f s in each "
                  "of %d mode%s",
@@ -523,7 +514,7 @@ static int save_arrays(const measuring_options *options, prem_session *session) 
 static int measure(const measuring_options *options, prem_compare_options *compare,
                    const prem_schedule *schedule, const prem_backend *backend,
                    prem_session *session) {
-  runs_progress runs = {.duration_s = options->duration_s};
+  runs_progress runs = {.duration_s = options->sampling.duration_s};
   trace_sink sink = {.schedule = schedule};
   if (options->trace) {
     if (!command_output_open(&sink.output, options->trace))
@@ -583,9 +574,7 @@ int measuring_run(measuring_options *options) {
   if (options->engine != PREM_ENGINE_BEST && strcmp(prem_backend_name(backend), "cuda") != 0)
     command_note("--engine %s: backend %s has no engines, takes no notice",
                  prem_engine_name(options->engine), prem_backend_name(backend));
-  prem_compare_options compare = {.seed = options->seed,
-                                  .max_records = options->no_records ? 0 : SAMPLING_MAX_RECORDS,
-                                  .break_ns = options->break_ns,
+  prem_compare_options compare = {.break_ns = options->break_ns,
                                   .engine = options->engine,
                                   .mix_preempted = options->with_preempted};
   status = judge_places(options, schedule);
@@ -593,7 +582,10 @@ int measuring_run(measuring_options *options) {
     status = set_up_cpu(options, backend, &compare);
   if (status == COMMAND_DONE)
     status = choose_modes(options, schedule, backend, &compare);
-  choose_repeats(options, schedule, backend, &compare);
+  compare.sampling =
+      sampling_choose(&options->sampling, options->scenario_given, schedule, backend);
+  if (options->no_records)
+    compare.sampling.max_records = 0;
   if (status == COMMAND_DONE && !schedule->plan)
     status = sampling_plan(schedule, &machine);
   if (status == COMMAND_DONE && !check_outputs(options, schedule))

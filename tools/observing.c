@@ -12,16 +12,16 @@ static error_t parse_count(int key, const char *text, struct argp_state *state,
                            observing_options *options) {
   switch (key) {
   case 'n':
-    options->repeat = command_parse_int(state, "--repeat", text, 1, INT32_MAX);
+    options->sampling.samples = command_parse_int(state, "--repeat", text, 1, INT32_MAX);
     return 0;
   case KEY_ROUNDS:
-    options->rounds = command_parse_int(state, "--rounds", text, 1, INT32_MAX);
+    options->sampling.rounds = command_parse_int(state, "--rounds", text, 1, INT32_MAX);
     return 0;
   case KEY_DISCARD:
-    options->discard = command_parse_int(state, "--discard", text, 0, INT32_MAX);
+    options->sampling.discard = command_parse_int(state, "--discard", text, 0, INT32_MAX);
     return 0;
   case KEY_SEED:
-    options->seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
+    options->sampling.seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -45,7 +45,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     options->picture = text;
     return 0;
   case KEY_SCENARIO:
-    options->scenario = sampling_parse_scenario(state, text);
+    options->sampling.scenario = sampling_parse_scenario(state, text);
     options->scenario_given = true;
     return 0;
   case KEY_ENGINE:
@@ -129,17 +129,6 @@ int observing_open(observing_options *options, bool keep_plan, const prem_backen
   if (keep_plan && !(*schedule)->plan)
     status = sampling_plan(*schedule, machine);
   return status;
-}
-
-void observing_counts(const observing_options *options, const prem_schedule *schedule,
-                      const prem_backend *backend, prem_scenario *scenario, int64_t *samples,
-                      int64_t *discard) {
-  *scenario = options->scenario_given ? options->scenario : schedule->measure.scenario;
-  sampling_counts(schedule, backend, *scenario, samples, discard);
-  if (options->repeat)
-    *samples = options->repeat;
-  if (options->discard >= 0)
-    *discard = options->discard;
 }
 
 /* ---- reporting ------------------------------------------------------------------------------ */

@@ -44,7 +44,7 @@ static const struct argp argp = {
 };
 
 int verb_compare(int argc, char **argv) {
-  measuring_options options = {.backend = "auto", .seed = 1};
+  measuring_options options = {.backend = "auto", .sampling = SAMPLING_DEFAULTS};
   argp_parse(&argp, argc, argv, 0, NULL, &options);
   return measuring_run(&options);
 }

@@ -84,10 +84,7 @@ static int report(const isolate_options *options, const prem_isolation *isolatio
 
 static int isolate(const isolate_options *options, const prem_schedule *schedule,
                    const prem_backend *backend, const prem_machine *machine) {
-  prem_isolate_options isolate = {.rounds = options->common.rounds,
-                                  .seed = options->common.seed,
-                                  .max_records = SAMPLING_MAX_RECORDS,
-                                  .engine = options->common.engine,
+  prem_isolate_options isolate = {.engine = options->common.engine,
                                   .stop = &command_stop,
                                   .modes = {PREM_MODE_TT, PREM_MODE_FREE},
                                   .mode_count = 2};
@@ -95,8 +92,8 @@ static int isolate(const isolate_options *options, const prem_schedule *schedule
     memcpy(isolate.modes, options->modes, sizeof isolate.modes);
     isolate.mode_count = options->mode_count;
   }
-  observing_counts(&options->common, schedule, backend, &isolate.scenario, &isolate.samples,
-                   &isolate.discard);
+  isolate.sampling =
+      sampling_choose(&options->common.sampling, options->common.scenario_given, schedule, backend);
   for (int i = 0; i < isolate.mode_count; ++i)
     if (!prem_backend_has_mode(backend, isolate.modes[i])) {
       command_error("mode %s is not available on backend %s", prem_mode_name(isolate.modes[i]),

@@ -177,18 +177,15 @@ static int write_profile(const profile_options *options, const prem_profile *pro
 
 static int measure(const profile_options *options, const prem_schedule *schedule,
                    const prem_backend *backend, prem_machine *machine) {
-  prem_profile_options profiling = {.rounds = options->common.rounds,
-                                    .seed = options->common.seed,
-                                    .max_records = SAMPLING_MAX_RECORDS,
-                                    .engine = options->common.engine,
+  prem_profile_options profiling = {.engine = options->common.engine,
                                     .times = options->times,
                                     .regulated = options->regulated,
                                     .steady = options->steady,
                                     .quantile = options->quantile,
                                     .margin_pct = (double)options->margin_pct,
                                     .stop = &command_stop};
-  observing_counts(&options->common, schedule, backend, &profiling.scenario, &profiling.samples,
-                   &profiling.discard);
+  profiling.sampling =
+      sampling_choose(&options->common.sampling, options->common.scenario_given, schedule, backend);
   if (options->regulated && !options->times_given)
     profiling.times = PREM_PROFILE_COMPANY;
   progress line;

@@ -45,7 +45,7 @@ static const struct argp argp = {
 
 int verb_run(int argc, char **argv) {
   measuring_options options = {
-      .backend = "auto", .seed = 1, .modes = {PREM_MODE_TT}, .mode_count = 1};
+      .backend = "auto", .sampling = SAMPLING_DEFAULTS, .modes = {PREM_MODE_TT}, .mode_count = 1};
   argp_parse(&argp, argc, argv, 0, NULL, &options);
   return measuring_run(&options);
 }

@@ -327,7 +327,7 @@ static int report(const tuning *all, const prem_tune_search *searches, int32_t c
   const bool stdout_taken = all->options->output && !strcmp(all->options->output, "-");
   if (command_stop)
     prem_findings_incomplete(findings);
-  prem_findings_seed(findings, all->options->common.seed);
+  prem_findings_seed(findings, all->options->common.sampling.seed);
   const int status = observing_report(&all->options->common, findings, &all->machine, stdout_taken);
   prem_findings_free(findings);
   return status;
@@ -402,16 +402,11 @@ static int take_base(tuning *all) {
 
 static int tune_schedule(tuning *all) {
   const tune_options *options = all->options;
-  int64_t samples;
-  all->how = (prem_tune_try_options){.rounds = options->common.rounds,
-                                     .seed = options->common.seed,
-                                     .max_records = SAMPLING_MAX_RECORDS,
-                                     .engine = options->common.engine,
-                                     .stop = &command_stop};
-  observing_counts(&options->common, all->schedule, all->backend, &all->how.scenario, &samples,
-                   &all->how.discard);
-  all->how.samples =
-      options->common.repeat || samples < DEFAULT_SAMPLES ? samples : DEFAULT_SAMPLES;
+  all->how = (prem_tune_try_options){.engine = options->common.engine, .stop = &command_stop};
+  all->how.sampling = sampling_choose(&options->common.sampling, options->common.scenario_given,
+                                      all->schedule, all->backend);
+  if (options->common.sampling.samples == 0)
+    all->how.sampling.samples = prem_min_i64(all->how.sampling.samples, DEFAULT_SAMPLES);
   int status = is_closed_form(all->schedule->policy.use) ? COMMAND_DONE : take_base(all);
   command_catch_signals();
   if (status == COMMAND_DONE)

@@ -31,7 +31,7 @@ int64_t prem_times_at(const prem_times *times, double share) {
 }
 
 int64_t prem_makespan_at(const prem_outcome *outcome, double share) {
-  const int64_t count = outcome->row->repeats;
+  const int64_t count = outcome->row->samples;
   return count > 0 ? outcome->makespan_ns[rank_of(share, count) - 1] : 0;
 }
 
@@ -200,7 +200,7 @@ static int ascending(const void *a, const void *b) {
 }
 
 static bool keep_makespans(prem_outcome *outcome) {
-  const size_t count = (size_t)outcome->row->repeats;
+  const size_t count = (size_t)outcome->row->samples;
   outcome->makespan_ns = calloc(count + 1, sizeof *outcome->makespan_ns);
   if (!outcome->makespan_ns)
     return false;
@@ -242,10 +242,10 @@ static prem_status measure(const prem_setup *setup, const prem_schedule *schedul
                            prem_measured *out, prem_diag *diag) {
   prem_collector collector = {.setup = setup, .schedule = schedule, .measured = out};
   prem_compare_options options = {.mode_count = setup->mode_count,
-                                  .repeat = setup->repeat,
-                                  .discard = setup->discard,
-                                  .seed = setup->setting->seed,
-                                  .max_records = MAX_RECORDS,
+                                  .sampling.samples = setup->repeat,
+                                  .sampling.discard = setup->discard,
+                                  .sampling.seed = setup->setting->seed,
+                                  .sampling.max_records = MAX_RECORDS,
                                   .stop = setup->setting->stop,
                                   .on_trace = collect,
                                   .trace_context = &collector};

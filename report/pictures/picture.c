@@ -328,10 +328,10 @@ static void describe_run(const prem_row *row, char *out, size_t bytes) {
     snprintf(numbers, sizeof numbers, "%ss %" PRId64 " to %" PRId64, noun, run.run, last);
   else
     snprintf(numbers, sizeof numbers, "%s %" PRId64, noun, run.run);
-  if (row->repeats == 1)
+  if (row->samples == 1)
     snprintf(out, bytes, "%s, the only one", numbers);
   else
-    snprintf(out, bytes, "%s, %s of %" PRId64, numbers, which, row->repeats);
+    snprintf(out, bytes, "%s, %s of %" PRId64, numbers, which, row->samples);
 }
 
 static void write_row_title(FILE *script, const prem_row *row) {

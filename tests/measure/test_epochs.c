@@ -146,12 +146,12 @@ END_TEST
 static prem_result *compare(bool late) {
   const prem_compare_options options = {.modes = {PREM_MODE_TT, PREM_MODE_FREE},
                                         .mode_count = 2,
-                                        .scenario = PREM_RESIDENT,
-                                        .launches = 1,
-                                        .repeat = HYPERPERIODS - DISCARD,
-                                        .discard = DISCARD,
-                                        .max_records = 1000,
-                                        .seed = 1,
+                                        .sampling.scenario = PREM_RESIDENT,
+                                        .sampling.launches = 1,
+                                        .sampling.samples = HYPERPERIODS - DISCARD,
+                                        .sampling.discard = DISCARD,
+                                        .sampling.max_records = 1000,
+                                        .sampling.seed = 1,
                                         .break_ns = LATE_NS - 1};
   prem_result *result = NULL;
   delayed = late;
@@ -172,11 +172,11 @@ static char *phases_of(const prem_result *result) {
 }
 
 static void assert_same_row(const prem_row *a, const prem_row *b) {
-  ck_assert_int_eq(a->repeats, b->repeats);
-  ck_assert_int_eq(a->repeats, HYPERPERIODS - DISCARD - 1); /* one was preempted */
-  ck_assert_mem_eq(a->samples_ns, b->samples_ns, (size_t)a->repeats * sizeof *a->samples_ns);
+  ck_assert_int_eq(a->samples, b->samples);
+  ck_assert_int_eq(a->samples, HYPERPERIODS - DISCARD - 1); /* one was preempted */
+  ck_assert_mem_eq(a->samples_ns, b->samples_ns, (size_t)a->samples * sizeof *a->samples_ns);
   ck_assert_mem_eq(a->response_samples_ns, b->response_samples_ns,
-                   (size_t)(a->repeats * a->job_count) * sizeof *a->response_samples_ns);
+                   (size_t)(a->samples * a->job_count) * sizeof *a->response_samples_ns);
   ck_assert_int_eq(a->releases, b->releases);
   ck_assert_int_eq(a->lateness_max_ns, b->lateness_max_ns);
   ck_assert_int_eq(a->overruns, b->overruns);
@@ -214,13 +214,13 @@ static void observe(prem_party *party, bool late) {
   const prem_observe_options options = {.backend = &backend,
                                         .modes = {PREM_MODE_TT},
                                         .mode_count = 1,
-                                        .scenario = PREM_RESIDENT,
-                                        .samples = HYPERPERIODS - DISCARD,
-                                        .discard = DISCARD,
-                                        .rounds = 1,
-                                        .launches = 1,
-                                        .seed = 1,
-                                        .max_records = 1000};
+                                        .sampling.scenario = PREM_RESIDENT,
+                                        .sampling.samples = HYPERPERIODS - DISCARD,
+                                        .sampling.discard = DISCARD,
+                                        .sampling.rounds = 1,
+                                        .sampling.launches = 1,
+                                        .sampling.seed = 1,
+                                        .sampling.max_records = 1000};
   *party = (prem_party){.label = "all", .schedule = schedule};
   delayed = late;
   ck_assert_int_eq(prem_party_open(party, &backend, diag), PREM_OK);

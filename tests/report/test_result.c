@@ -60,7 +60,7 @@ static void fill_row(prem_row *row, prem_mode mode) {
   strcpy(row->backend, "cpu");
   row->scenario = PREM_RESIDENT;
   row->exclusivity = mode == PREM_MODE_TT ? PREM_EXCLUSIVE_BLOCK : PREM_EXCLUSIVE_NONE;
-  row->repeats = 2;
+  row->samples = 2;
   row->discarded = 1;
   row->makespan_ns = (prem_summary){.count = 2,
                                     .min = 580,
@@ -387,7 +387,7 @@ START_TEST(json_has_null_where_there_is_no_number) {
   prem_row *row = &result->rows[0];
   row->output_checked = false;
   row->violations_checked = 0;
-  row->repeats = 0;
+  row->samples = 0;
   row->makespan_ns = (prem_summary){0};
   json_t *root = written();
   const json_t *written_row = json_array_get(json_object_get(root, "rows"), 0);
@@ -773,7 +773,7 @@ START_TEST(the_table_bounds_what_was_not_seen) {
   assert_says(few, "too few to say");
   ck_assert_ptr_null(strstr(few, "confidence"));
   free(few);
-  result->rows[0].repeats = 300;
+  result->rows[0].samples = 300;
   char *enough = printed();
   assert_says(enough, "fewer than 1 % of makespans are longer");
   free(enough);
