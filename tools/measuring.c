@@ -12,23 +12,6 @@
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-enum {
-  KEY_REPEAT = 'n',
-  KEY_SCENARIO = 256,
-  KEY_STRICT,
-  KEY_SEED,
-  KEY_PICTURE,
-  KEY_ENGINE,
-  KEY_NO_RECORDS,
-  KEY_BREAK,
-  KEY_NO_SAVE,
-  KEY_SAVE_ANYWHERE,
-  KEY_WITH_PREEMPTED,
-  KEY_CORES,
-  KEY_FIFO,
-  KEY_LOCK_MEMORY
-};
-
 void measuring_add_mode(measuring_options *options, struct argp_state *state, const char *text) {
   prem_mode mode = command_parse_mode(state, text);
   for (int i = 0; i < options->mode_count; ++i)
@@ -89,53 +72,53 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case 'p':
     options->profile = text;
     return 0;
-  case KEY_REPEAT:
+  case 'n':
     options->sampling.samples = command_parse_int(state, "--repeat", text, 1, INT32_MAX);
     return 0;
   case 'd':
     options->sampling.duration_s = command_parse_seconds(state, "--duration", text);
     return 0;
-  case KEY_SCENARIO:
+  case OPTION_SCENARIO:
     options->sampling.scenario = sampling_parse_scenario(state, text);
     options->scenario_given = true;
     return 0;
   case 'j':
     options->json = text;
     return 0;
-  case KEY_PICTURE:
+  case OPTION_PICTURE:
     add_picture(options, state, text);
     return 0;
-  case KEY_ENGINE:
+  case OPTION_ENGINE:
     options->engine = sampling_parse_engine(state, text);
     return 0;
-  case KEY_STRICT:
+  case OPTION_STRICT:
     options->strict = true;
     return 0;
-  case KEY_BREAK:
+  case OPTION_BREAK:
     options->break_ns = command_parse_int(state, "--break", text, 1, PREM_MAX_NS);
     return 0;
-  case KEY_NO_RECORDS:
+  case OPTION_NO_RECORDS:
     options->no_records = true;
     return 0;
-  case KEY_CORES:
+  case OPTION_CORES:
     parse_cores(options, state, text);
     return 0;
-  case KEY_FIFO:
+  case OPTION_FIFO:
     options->fifo_priority = (int32_t)command_parse_int(state, "--fifo", text, 1, 99);
     return 0;
-  case KEY_LOCK_MEMORY:
+  case OPTION_LOCK_MEMORY:
     options->lock_memory = true;
     return 0;
-  case KEY_WITH_PREEMPTED:
+  case OPTION_WITH_PREEMPTED:
     options->with_preempted = true;
     return 0;
-  case KEY_NO_SAVE:
+  case OPTION_NO_SAVE:
     options->no_save = true;
     return 0;
-  case KEY_SAVE_ANYWHERE:
+  case OPTION_SAVE_ANYWHERE:
     options->save_anywhere = true;
     return 0;
-  case KEY_SEED:
+  case OPTION_SEED:
     options->sampling.seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
     return 0;
   case ARGP_KEY_ARG:
@@ -157,76 +140,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_option options_list[] = {
-    {.name = "backend",
-     .key = 'b',
-     .arg = "NAME",
-     .doc = "auto (default: the best that is available), cuda, cpu or sim"},
-    {.name = "repeat",
-     .key = KEY_REPEAT,
-     .arg = "N",
-     .doc = "runs, or hyperperiods when resident; default: the file's, on sim 1"},
-    {.name = "duration",
-     .key = 'd',
-     .arg = "T",
-     .doc = "stop after so long: 90, 90s, 500ms, 2min; default: no limit"},
-    {.name = "scenario",
-     .key = KEY_SCENARIO,
-     .arg = "NAME",
-     .doc = "relaunch (a launch for each run) or resident (one launch, hyperperiod after "
-            "hyperperiod); default: the file's"},
-    {.name = "json",
-     .key = 'j',
-     .arg = "R",
-     .doc = "write the result as JSON, times in ns, and the raw samples beside it"},
-    {.name = "picture",
-     .key = KEY_PICTURE,
-     .arg = "P",
-     .doc = "draw scheduled against real phases: P.svg or P.png, or both by giving it twice; needs "
-            "gnuplot"},
-    {.name = "engine",
-     .key = KEY_ENGINE,
-     .arg = "NAME",
-     .doc = "how the GPU moves memory: best (default), bulk, cp_async or vector"},
-    {.name = "profile", .key = 'p', .arg = "NAME", .doc = "WCETs from this profile of the file"},
-    {.name = "seed",
-     .key = KEY_SEED,
-     .arg = "N",
-     .doc = "of the random order of the modes; default 1"},
-    {.name = "break",
-     .key = KEY_BREAK,
-     .arg = "NS",
-     .doc = "stop after the launch in which a release comes more than NS ns late, say which, and "
-            "exit with 5; what was measured is kept and written"},
-    {.name = "no-records",
-     .key = KEY_NO_RECORDS,
-     .doc = "record no stamps of single phases, only counts: no violations, no causes"},
-    {.name = "cores",
-     .key = KEY_CORES,
-     .arg = "LIST",
-     .doc = "on cpu: the blocks with work, in their order, run on these cores: 2,3 or 4-7"},
-    {.name = "fifo",
-     .key = KEY_FIFO,
-     .arg = "PRIORITY",
-     .doc = "on cpu: the blocks' threads are scheduled by SCHED_FIFO, 1 to 99"},
-    {.name = "lock-memory",
-     .key = KEY_LOCK_MEMORY,
-     .doc = "on cpu: keep all pages of the process in memory (mlockall)"},
-    {.name = "with-preempted",
-     .key = KEY_WITH_PREEMPTED,
-     .doc = "on cpu: count runs in which the operating system took a core away among the others; "
-            "they are told apart otherwise"},
-    {.name = "no-save", .key = KEY_NO_SAVE, .doc = "write no array, whatever the file says"},
-    {.name = "save-anywhere",
-     .key = KEY_SAVE_ANYWHERE,
-     .doc = "let the file save its arrays outside the working folder as well; only for a file that "
-            "you trust"},
-    {.name = "strict",
-     .key = KEY_STRICT,
-     .doc = "exit status 1 on a late release or an overrun in mode tt"},
-    {0}};
 static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
-const struct argp measuring_argp = {.options = options_list, .parser = parse, .children = children};
+const struct argp measuring_argp = {
+    .options = command_options[OPTIONS_MEASURING], .parser = parse, .children = children};
 
 /* ---- before the run ------------------------------------------------------------------------- */
 

@@ -44,13 +44,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_option options_list[] = {
-    {.name = "modes", .key = 'm', .arg = "MODE,...", .doc = "any modes but copy; default: tt,free"},
-    {.name = "output", .key = 'o', .arg = "OUT", .doc = "the same as --json"},
-    {0}};
 static const struct argp_child children[] = {{.argp = &observing_argp}, {0}};
 static const struct argp argp = {
-    .options = options_list,
+    .options = command_options[OPTIONS_ISOLATE],
     .parser = parse,
     .children = children,
     .args_doc = "FILE",
@@ -120,7 +116,7 @@ static int isolate(const isolate_options *options, const prem_schedule *schedule
 
 int verb_isolate(int argc, char **argv) {
   isolate_options options = {.common = OBSERVING_DEFAULTS};
-  argp_parse(&argp, argc, argv, 0, NULL, &options);
+  command_parse(&argp, argc, argv, &options);
   const prem_backend *backend = NULL;
   prem_machine machine;
   prem_schedule *schedule = NULL;
