@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "measure/job_times.h"
 #include "prem/base/numbers.h"
 #include "ttprem/prepare.h"
 
@@ -174,13 +175,6 @@ static int32_t place_of(const prem_setup *setup, prem_mode mode) {
   return place;
 }
 
-static int64_t makespan_ns(const prem_trace *trace) {
-  int64_t last_ns = 0;
-  for (int64_t j = 0; j < trace->job_count * trace->hyperperiods; ++j)
-    last_ns = prem_max_i64(last_ns, trace->job_end_ns[j]);
-  return last_ns;
-}
-
 static prem_status collect(void *context, const prem_trace *trace, prem_mode mode, int64_t run) {
   (void)run;
   prem_collector *collector = context;
@@ -190,7 +184,8 @@ static prem_status collect(void *context, const prem_trace *trace, prem_mode mod
   if (!fold_memory(trace, sums, &outcome->handover) ||
       !collect_phases(collector->setup, trace, outcome))
     return PREM_ERR_MEMORY;
-  sums->all_ns += makespan_ns(trace) * collector->schedule->platform.blocks;
+  if (trace->hyperperiods > 0) /* a run is one */
+    sums->all_ns += prem_makespan_ns(trace, 0) * collector->schedule->platform.blocks;
   return PREM_OK;
 }
 
