@@ -3,6 +3,7 @@
 #include "ttprem/profile.h"
 
 #include "measure/disturbance.h"
+#include "measure/handovers.h"
 #include "measure/observe.h"
 #include "measure/quantile.h"
 #include "measure/tail.h"
@@ -26,6 +27,7 @@ typedef struct profiling {
   prem_party *parties;
   prem_schedule **schedules;
   prem_disturbance *disturbance;
+  prem_times *handovers; /* [task] of all tasks together */
   prem_diag *diag;
 } profiling;
 
@@ -60,6 +62,17 @@ static void after_turn(void *context, int64_t done, int64_t all_turns) {
     all->options->progress(all->options->progress_context, done, all_turns);
 }
 
+/* Alone means lock here. Where threads yield to each other, what a message takes is not theirs. */
+static prem_status add_handovers(void *context, const prem_trace *trace, prem_mode mode) {
+  const profiling *all = context;
+  const prem_profile_options *options = all->options;
+  if (mode == PREM_MODE_LOCK || all->result->machine.yields)
+    return PREM_OK;
+  return prem_handovers_add(
+      all->schedule, trace,
+      options->sampling.scenario == PREM_RESIDENT ? options->sampling.discard : 0, all->handovers);
+}
+
 static prem_status measure(profiling *all) {
   const prem_profile_options *options = all->options;
   const prem_observe_options observe = {.backend = all->backend,
@@ -72,6 +85,8 @@ static prem_status measure(profiling *all) {
                                         .stop = options->stop,
                                         .progress = after_turn,
                                         .progress_context = all,
+                                        .on_trace = add_handovers,
+                                        .trace_context = all,
                                         .around_round = prem_disturbance_round,
                                         .round_context = all->disturbance};
   return prem_observe(all->parties, all->schedule->task_count + 1, &observe, all->diag);
@@ -235,6 +250,22 @@ static void count_preempted(const profiling *all) {
       all->result->preempted += all->parties[i].observed[m].preempted;
 }
 
+/* What telling a successor takes, beside the memory phases of these very tasks. */
+static void fold_handovers(const profiling *all) {
+  const double room = 1 + all->options->margin_pct / 100;
+  int64_t *told_ns = &all->result->machine.precedence_ns;
+  for (int32_t t = 0; t < all->schedule->task_count; ++t) {
+    const prem_times *times = &all->handovers[t];
+    const double share = all->result->quantile;
+    const int64_t longest_ns =
+        share > 0 ? prem_quantile_bound(times, &no_times, share, PREM_PROFILE_CONFIDENCE)
+                  : times->max_ns;
+    prem_times_summarise(times, &all->result->tasks[t].handover_ns);
+    if (times->count > 0)
+      *told_ns = prem_max_i64(*told_ns, (int64_t)ceil((double)longest_ns * room));
+  }
+}
+
 static prem_status fold(const profiling *all) {
   prem_status status = PREM_OK;
   all->result->valid = prem_disturbance_none(all->disturbance, all->options->sampling.samples,
@@ -242,6 +273,7 @@ static prem_status fold(const profiling *all) {
   all->result->quantile = choose_quantile(all);
   all->result->quantile_short = all->result->quantile > 0 && !all_bound(all, all->result->quantile);
   count_preempted(all);
+  fold_handovers(all);
   for (int32_t t = 0; t < all->schedule->task_count && status == PREM_OK; ++t) {
     memcpy(all->result->tasks[t].name, all->schedule->tasks[t].name,
            sizeof all->result->tasks[t].name);
@@ -311,6 +343,28 @@ static void add_times(prem_findings *findings, const prem_profile *profile) {
         add_times_row(table, &profile->tasks[t], p, c, false);
         add_times_row(table, &profile->tasks[t], p, c, true);
       }
+}
+
+static void add_handover_table(prem_findings *findings, const prem_profile *profile) {
+  static const char *const columns[] = {"task", "",    "count", "",    "longest", "ns", "p99",
+                                        "ns",   "p50", "ns",    "min", "ns",      NULL};
+  prem_table *table = NULL;
+  for (int32_t t = 0; t < profile->task_count; ++t) {
+    const prem_summary *took = &profile->tasks[t].handover_ns;
+    if (took->count == 0)
+      continue;
+    if (!table) {
+      table = prem_findings_table(findings, "handovers",
+                                  "Until a task knew that those before it had ended", NULL);
+      name_columns(table, columns);
+    }
+    prem_table_add_text(table, profile->tasks[t].name);
+    prem_table_add_int(table, took->count);
+    prem_table_add_int(table, took->max);
+    add_percentile(table, took->p99);
+    prem_table_add_int(table, took->p50);
+    prem_table_add_int(table, took->min);
+  }
 }
 
 static void add_tails(prem_findings *findings, const prem_profile *profile) {
@@ -425,6 +479,7 @@ static prem_status make_findings(const profiling *all) {
   if (!findings)
     return PREM_ERR_MEMORY;
   add_times(findings, all->result);
+  add_handover_table(findings, all->result);
   add_tails(findings, all->result);
   add_histograms(findings, all);
   add_notes(findings, all->result);
@@ -446,12 +501,14 @@ static prem_status make_result(profiling *all, const prem_machine *machine) {
   result->counts_cold = !all->options->steady && all->schedule->plan->warmup_tiles == 0;
   result->output_ok = true;
   result->tasks = calloc(parties, sizeof *result->tasks);
+  all->handovers = calloc(parties, sizeof *all->handovers);
   all->parties = calloc(parties, sizeof *all->parties);
   all->schedules = calloc(parties, sizeof(prem_schedule *));
   all->disturbance =
       prem_disturbance_new(prem_backend_name(all->backend), all->parties, (int32_t)parties);
-  return result->tasks && all->parties && all->schedules && all->disturbance ? PREM_OK
-                                                                             : PREM_ERR_MEMORY;
+  return result->tasks && all->handovers && all->parties && all->schedules && all->disturbance
+             ? PREM_OK
+             : PREM_ERR_MEMORY;
 }
 
 prem_status prem_profile_measure(const prem_schedule *schedule, const prem_backend *backend,
@@ -479,7 +536,10 @@ prem_status prem_profile_measure(const prem_schedule *schedule, const prem_backe
       prem_party_close(&all.parties[i]);
     if (all.schedules)
       prem_schedule_free(all.schedules[i]);
+    if (all.handovers)
+      prem_times_free(&all.handovers[i]);
   }
+  free(all.handovers);
   free(all.parties);
   free(all.schedules);
   prem_disturbance_free(all.disturbance);

@@ -40,12 +40,14 @@ typedef struct prem_profile_task {
   char name[PREM_NAME_BYTES];
   prem_profile_phase phase[PREM_PHASE_COUNT];
   int64_t joined_ns, joined_busy_ns; /* planned, of its joined phases; 0: none, or as joined_ns */
+  prem_summary handover_ns; /* from the last end of the jobs that it waits for until its first phase
+                               on a block is ready; of all tasks together */
 } prem_profile_task;
 
 typedef struct prem_profile {
   prem_profile_task *tasks; /* [task_count] */
   int32_t task_count;
-  prem_machine machine;
+  prem_machine machine;   /* precedence_ns: what its own tasks' hand-overs took, if that is more */
   prem_sampling sampling; /* as it was */
   double quantile;        /* of which wcet_ns is an upper bound; 0: it is the longest time */
   bool quantile_short;    /* some phase has too few times for it: their longest is taken */

@@ -38,8 +38,10 @@ typedef struct graph_setting {
   const prem_backend *backend;
   prem_machine machine;
   graph_bounds bounds;
-  int64_t profiled; /* runs; 0: times are made up */
-  int64_t runs;
+  prem_scenario scenario;
+  int64_t profiled;    /* runs, or hyperperiods when resident; 0: times are made up */
+  int64_t runs;        /* the same */
+  int64_t discard;     /* at each start */
   int32_t graph_every; /* every so many seeds a one-shot one runs as a CUDA graph as well; 0: none
                           does */
   int32_t graphs;
@@ -158,12 +160,12 @@ static inline prem_status graph_plan_any_order(graph_case *at) {
   return status;
 }
 
-/** As `ttprem profile --times company --margin 20`, with fewer runs. */
+/** As `ttprem profile --times company --margin 20`. */
 static inline prem_status graph_measure_profile(graph_case *at) {
-  const prem_profile_options options = {.sampling.scenario = PREM_RELAUNCH,
+  const prem_profile_options options = {.sampling.scenario = at->setting->scenario,
                                         .sampling.samples = at->setting->profiled,
                                         .sampling.rounds = 4,
-                                        .sampling.discard = 1,
+                                        .sampling.discard = at->setting->discard,
                                         .sampling.seed = at->graph.seed,
                                         .sampling.max_records = INT32_MAX,
                                         .times = PREM_PROFILE_COMPANY,
@@ -326,9 +328,9 @@ static inline prem_status graph_run(graph_case *at) {
   const graph_setting *setting = at->setting;
   prem_compare_options options = {.modes = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_GRAPH},
                                   .mode_count = 2,
-                                  .sampling.scenario = PREM_RELAUNCH,
+                                  .sampling.scenario = setting->scenario,
                                   .sampling.samples = setting->runs,
-                                  .sampling.discard = 1,
+                                  .sampling.discard = setting->discard,
                                   .sampling.seed = at->graph.seed,
                                   .sampling.max_records = INT32_MAX};
   if (setting->graph_every > 0 && !at->graph.is_periodic &&

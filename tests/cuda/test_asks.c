@@ -11,6 +11,8 @@
  */
 #include "tests/common/schedule_text.h"
 
+static int32_t part_blocks; /* that share a word */
+#define PART_BLOCKS part_blocks
 #include "runtime/cuda/host/asks.c"
 
 enum { BLOCKS = 3, MOST_STEPS = 80 };
@@ -47,7 +49,9 @@ static void count_words(const world *w) {
       const prem_device_task *task = &w->tasks[done->task];
       const uint32_t number = (uint32_t)(done->hyperperiod * task->jobs + done->job);
       if (task->ends)
-        ++task->ends[number & ((1u << task->ends_shift) - 1u)].blocks;
+        ++task->ends[((uint32_t)(b % task->ends_parts) << task->ends_shift) +
+                     (number & ((1u << task->ends_shift) - 1u))]
+              .blocks;
     }
 }
 
@@ -61,19 +65,22 @@ static bool word_says_yes(const prem_device_ask *ask, int64_t hyperperiod) {
   return (int32_t)(end->blocks - (uint32_t)(turn + 1) * (uint32_t)ask->blocks) >= 0;
 }
 
-static int32_t task_of(const world *w, const prem_device_ask *ask) {
+static int32_t task_of(const world *w, const prem_device_ask *ask, int32_t *part) {
   for (int32_t t = 0; t < w->program->schedule->task_count; ++t)
-    if (w->tasks[t].ends == ask->ends)
-      return t;
+    for (*part = 0; w->tasks[t].ends && *part < w->tasks[t].ends_parts; ++*part)
+      if (w->tasks[t].ends + ((size_t)*part << w->tasks[t].ends_shift) == ask->ends)
+        return t;
   ck_abort_msg("an ask of nobody");
 }
 
-/* Have all blocks ended so many jobs of what is asked for? */
+/* Have all blocks of the part that is asked for ended so many jobs? */
 static bool is_true(const world *w, const prem_device_ask *ask, int64_t hyperperiod) {
   const int64_t jobs = hyperperiod * ask->jobs + ask->need;
-  const int32_t task = task_of(w, ask);
-  int32_t blocks = 0;
+  int32_t blocks = 0, part;
+  const int32_t task = task_of(w, ask, &part);
   for (int32_t b = 0; b < BLOCKS; ++b) {
+    if (b % w->tasks[task].ends_parts != part)
+      continue;
     int64_t ended = 0;
     bool works = false;
     for (int32_t i = 0; i < w->step_count[b]; ++i) {
@@ -161,7 +168,7 @@ static void add_data_edge(prem_program *program, int32_t need) {
 }
 
 /* @param need  0: without a data edge. */
-static void explore_all(const char *source, int64_t hyperperiods, int32_t need) {
+static void explore_one(const char *source, int64_t hyperperiods, int32_t need) {
   world w = {0};
   prem_schedule *schedule = schedule_from_text(source);
   ck_assert_ptr_nonnull(schedule);
@@ -189,6 +196,12 @@ static void explore_all(const char *source, int64_t hyperperiods, int32_t need) 
   free(w.tasks);
   prem_program_free(w.program);
   prem_schedule_free(schedule);
+}
+
+/* A word for all blocks, and a word for each. */
+static void explore_all(const char *source, int64_t hyperperiods, int32_t need) {
+  for (part_blocks = 32; part_blocks > 0; part_blocks -= 31)
+    explore_one(source, hyperperiods, need);
 }
 
 #define HEAD                                                                                       \

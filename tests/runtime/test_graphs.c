@@ -6,8 +6,11 @@
 #include "tests/common/running.h"
 
 static graph_setting setting_on(const char *backend, graph_bounds bounds) {
-  graph_setting setting = {
-      .backend = prem_backend_find(backend), .bounds = bounds, .seed = 1, .seconds = 60};
+  graph_setting setting = {.backend = prem_backend_find(backend),
+                           .bounds = bounds,
+                           .discard = 1,
+                           .seed = 1,
+                           .seconds = 60};
   ck_assert_int_eq(prem_backend_probe(setting.backend, &setting.machine, NULL), PREM_OK);
   return setting;
 }

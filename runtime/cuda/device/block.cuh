@@ -19,10 +19,12 @@ constexpr int32_t RING = PREM_DEVICE_PREFETCHES;
 constexpr int32_t CHUNK = 4;      /* records brought from L2 at a time */
 constexpr int32_t SLIPS = 8;      /* phases of a kind in flight or not yet written down */
 constexpr int32_t LOOK_NS = 4096; /* between two looks at the abort word in L2 */
+constexpr int32_t TRIES = 8;      /* at a word of others, between two looks at the clock */
 constexpr uint32_t NAP_NS = 1000; /* the longest that a warp sleeps at a barrier */
 constexpr uint32_t IDLE_NS = 100; /* and with nothing in flight */
 constexpr uint32_t PEEK_NS = 50;  /* and between two looks of the writer at what it needs */
 constexpr int64_t NEAR_NS = 1024; /* before an instant the writer sleeps no more */
+constexpr int64_t WAKE_NS = 512;  /* in which it wakes up for an order */
 constexpr uint32_t FULL_WARP = 0xffffffffu;
 constexpr uint32_t GANG_GRANTED = 0x80000000u;
 
@@ -428,8 +430,9 @@ __device__ __forceinline__ bool has_ended(const awaited &job) {
 }
 
 /** Wait until what a record follows has ended on all blocks, a lane an edge, so that many cost what
- * one does. What it wrote is visible to this warp and its bulk copies then. @return the instant
- * from which the record may start: the latest end + lag; 0 without a lag; -1: stopped. One warp. */
+ * one does. What it wrote is visible to this warp and its bulk copies then (job_tell). @return the
+ * instant from which the record may start: the latest end + lag; 0 without a lag; -1: stopped. One
+ * warp. */
 __device__ __noinline__ int64_t follow(int32_t slot, int32_t index, int32_t hyperperiod) {
   control *own = shared();
   const prem_launch &launch = own->launch;
@@ -467,7 +470,6 @@ __device__ __noinline__ int64_t follow(int32_t slot, int32_t index, int32_t hype
       from_ns = max((long long)from_ns, (long long)end_ns);
     }
   }
-  prem_fence_async(); /* what others wrote is visible to our bulk copies */
   return from_ns;
 }
 

@@ -135,8 +135,12 @@ __device__ void block_furnish(const prem_launch &launch, const prem_device_block
          word += threads)
       ((int64_t *)port_at(own, launch, first_port))[word] = port[word];
     __syncthreads();
-    if (thread == 0)
-      task_at(own, launch, t)->first_port = first_port;
+    if (thread == 0) {
+      prem_device_task *task = task_at(own, launch, t);
+      task->first_port = first_port;
+      if (task->ends != nullptr)
+        task->ends += (own->plan_block % task->ends_parts) << task->ends_shift;
+    }
     first_port += ports;
   }
   for (int32_t c = thread; c < block->task_count * PREM_PHASE_COUNT; c += threads) {

@@ -26,17 +26,21 @@ struct flight {
   int32_t count;
 };
 
-/** All of a prefetch that can be done before its start. */
+/** Its barrier is told of the bytes to come, before there is anything to wait for. */
+__device__ __forceinline__ void prefetch_expect(control *own, const prem_launch &launch,
+                                                int32_t slot, uint32_t number) {
+#if PREM_ARCH >= 900
+  if (by_bulk(launch) && prem_elect())
+    prem_barrier_expect(&own->full[number % RING], (uint32_t)own->memory.records[slot].fetch_bytes);
+#endif
+}
+
+/** All else of a prefetch that can be done before its start. */
 __device__ __forceinline__ flight prefetch_prepare(control *own, const prem_launch &launch,
                                                    int32_t slot, uint32_t number) {
   const prem_device_record *record = &own->memory.records[slot];
-  const flight now = {bytes_at(own, launch.buffers_at + own->memory_feed.in_at[record->in_buffer]),
-                      &own->full[number % RING], moves_at(own, launch, slot), record->move_count};
-#if PREM_ARCH >= 900
-  if (by_bulk(launch) && prem_elect())
-    prem_barrier_expect(now.full, (uint32_t)record->fetch_bytes);
-#endif
-  return now;
+  return flight{bytes_at(own, launch.buffers_at + own->memory_feed.in_at[record->in_buffer]),
+                &own->full[number % RING], moves_at(own, launch, slot), record->move_count};
 }
 
 /** Start the copies of a prefetch. */
@@ -313,11 +317,18 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
     if (locks) {
       ready_ns = turn_lock(now.other, standing_of(at));
       goes_on = ready_ns >= 0;
-      if (now.prefetch >= 0)
+      if (now.prefetch >= 0) {
+        prefetch_expect(own, launch, now.prefetch, issued);
         flying = prefetch_prepare(own, launch, now.prefetch, issued);
+      }
+      if (goes_on && pair) { /* the writer is awake by then */
+        due_ns = prem_clock_ns() + WAKE_NS;
+        writeback_order(own, ordered++, ready_ns, due_ns + launch.clock_step_ns);
+      }
     } else if (now.prefetch >= 0) {
       const prem_device_record *second = &own->memory.records[pair ? now.writeback : now.prefetch];
       due_ns = earliest_start(launch, origin_of(own, at.hyperperiod), record);
+      prefetch_expect(own, launch, now.prefetch, issued);
       if ((record->flags | second->flags) & PREM_RECORD_AFTER) {
         const int64_t from_ns = turn_follow(at.slot, now.other, at.index, at.hyperperiod);
         goes_on = from_ns >= 0;
@@ -352,7 +363,7 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
         *(volatile uint32_t *)&own->issued = issued;
       }
     }
-    if (locks && now.writeback >= 0) /* behind the prefetch, whose bytes others wait for */
+    if (locks && now.writeback >= 0 && !pair)
       writeback_order(own, ordered++, ready_ns, 0);
     __syncwarp();
     if (locks && !turn_unlock(standing_of(at), issued, ordered))

@@ -99,10 +99,10 @@ typedef struct prem_device_record {
 static_assert(sizeof(prem_device_record) == 64, "prem_device_record is 64 bytes");
 
 /**
- * How far a task is that others follow: a word a job, used in turn. Every block that finishes the
- * job adds one to it. A job's word has been used by the jobs 1 << shift before it and so on, and
- * all blocks have added to it for those (prem_device_ask keeps a task from running so far ahead of
- * itself).
+ * How far a task is that others follow: a word a job, used in turn, and of many blocks several,
+ * since adds to one word come one after the other. Every block that finishes the job adds one to
+ * it. A job's word has been used by the jobs 1 << shift before it and so on, and all blocks have
+ * added to it for those (prem_device_ask keeps a task from running so far ahead of itself).
  */
 typedef struct prem_device_end {
   uint32_t blocks; /* that have finished: this job, and those that had the word before */
@@ -130,14 +130,15 @@ typedef struct prem_device_task {
   int32_t number;
   int32_t kernel; /* place in kernels.def */
   int32_t port_count;
-  int32_t first_port;                   /* in all ports; in the scratchpad: in this block's */
-  prem_device_end *ends;                /* NULL: nobody follows it */
-  int64_t first_job;                    /* in job_end_ns of one hyperperiod */
+  int32_t first_port;    /* in all ports; in the scratchpad: in this block's */
+  prem_device_end *ends; /* NULL: nobody follows it; in the scratchpad: this block's */
+  int64_t first_job;     /* in job_end_ns of one hyperperiod */
   int32_t first_ask[PREM_PHASE_COUNT];  /* of the phase that asks: [job][ask_count] */
   uint16_t ask_count[PREM_PHASE_COUNT]; /* of each job */
   uint8_t ends_shift;                   /* there are 1 << ends_shift */
   uint8_t keeps_end;                    /* a follower has a lag */
   int32_t jobs;                         /* in one hyperperiod */
+  int32_t ends_parts; /* block b adds to the words from (b % ends_parts) << ends_shift on */
   alignas(16) unsigned char params[PREM_PARAMS_BYTES]; /* computes load it 16 bytes at a time */
 } prem_device_task;
 

@@ -28,22 +28,44 @@ __device__ __forceinline__ void slip_await(const volatile uint32_t *written, uin
   }
 }
 
-/** The last record of a job on this block has ended: tell the others, keep the end. One lane. */
-__device__ __noinline__ void job_finish(const slip *of) {
-  control *own = shared();
+/** Whom the last phase of a job on this block tells its end, worked out before it has ended. */
+struct job_end {
+  int32_t word;    /* among the launch's; -1: nobody waits for it */
+  bool keeps_end;  /* the word does */
+  int64_t host_at; /* in job_end_ns; -1: it is not the last one */
+};
+
+__device__ __forceinline__ job_end job_end_of(control *own, const slip *of) {
   const prem_launch &launch = own->launch;
+  if (!(of->record.flags & PREM_RECORD_LAST))
+    return job_end{-1, false, -1};
   const prem_device_task *task = task_at(own, launch, of->record.task);
-  const int64_t hyperperiod = of->hyperperiod, end_ns = of->end_ns;
-  const int32_t job = of->record.job;
-  if (task->ends != nullptr) {
-    const uint32_t number = (uint32_t)of->hyperperiod * (uint32_t)task->jobs + (uint32_t)job;
-    prem_device_end *end = &task->ends[number & ((1u << task->ends_shift) - 1u)];
-    if (task->keeps_end)
+  const int32_t job = of->record.job, hyperperiod = of->hyperperiod;
+  const int64_t host_at = hyperperiod * launch.job_count + task->first_job + job;
+  if (task->ends == nullptr)
+    return job_end{-1, false, host_at};
+  const uint32_t number = (uint32_t)hyperperiod * (uint32_t)task->jobs + (uint32_t)job;
+  const prem_device_end *end = &task->ends[number & ((1u << task->ends_shift) - 1u)];
+  return job_end{(int32_t)(end - launch.ends), task->keeps_end != 0, host_at};
+}
+
+/** It has ended: tell those who wait. Who wrote something has seen to it that bulk copies see it as
+ * well, so that the others need no fence of their own. Then the host, for whom it need not be soon.
+ * One lane. */
+__device__ __noinline__ void job_tell(job_end job, int64_t end_ns) {
+  const prem_launch &launch = shared()->launch;
+  if (job.word >= 0) {
+    prem_device_end *end = &launch.ends[job.word];
+    if (job.keeps_end)
       atomicMax(&end->end_ns, (long long)end_ns);
     prem_add_release(&end->blocks);
   }
-  atomicMax(&launch.job_end_ns[hyperperiod * launch.job_count + task->first_job + job],
-            (long long)(end_ns - own->start_ns));
+  atomicMax(&launch.job_end_ns[job.host_at], (long long)(end_ns - shared()->start_ns));
+}
+
+/** The same of a phase that the watcher has seen end. One lane. */
+__device__ __noinline__ void job_finish(const slip *of) {
+  job_tell(job_end_of(shared(), of), of->end_ns);
 }
 
 __device__ __forceinline__ int32_t histogram_bucket(int64_t lateness_ns) {

@@ -7,9 +7,10 @@
 
 namespace {
 
-/** Copy a writeback out of its buffer, and wait until it is there. */
-__device__ __forceinline__ void writeback_move(control *own, const prem_launch &launch,
-                                               const slip *of, const prem_device_move *moves) {
+/** Start to copy a writeback out of its buffer. @return whether lanes do some of it, who see to it
+ * themselves that others see it. */
+__device__ __forceinline__ bool writeback_issue(control *own, const prem_launch &launch,
+                                                const slip *of, const prem_device_move *moves) {
   const int32_t count = of->record.move_count;
   unsigned char *buffer = bytes_at(own, of->buffer_at);
   const prem_device_port *ports = port_at(own, launch, 0);
@@ -37,8 +38,13 @@ __device__ __forceinline__ void writeback_move(control *own, const prem_launch &
       prem_move_store_ends(&moves[i], port, buffer, ends);
     by_lanes |= !bulk || ends.body < moves[i].width_bytes;
   }
+  return by_lanes;
+}
+
+/** Until it is there. */
+__device__ __forceinline__ void writeback_land(const prem_launch &launch, bool by_lanes) {
 #if PREM_ARCH >= 900
-  if (bulk && prem_elect())
+  if (by_bulk(launch) && prem_elect())
     prem_store_wait();
 #endif
   if (by_lanes)
@@ -129,7 +135,10 @@ __device__ __forceinline__ void writer_warp(control *own, const prem_launch &lau
     const int64_t start_ns = instant_await(due_ns);
     if (start_ns < 0)
       return;
-    writeback_move(own, launch, of, moves_at(own, launch, 2 * CHUNK + (int32_t)(number % SLIPS)));
+    const bool by_lanes = writeback_issue(
+        own, launch, of, moves_at(own, launch, 2 * CHUNK + (int32_t)(number % SLIPS)));
+    const job_end job = job_end_of(own, of);
+    writeback_land(launch, by_lanes);
 #ifdef TTPREM_FAULT_DELAY /* tests/faults: this block's writer sees late that it has landed */
     if (own->plan_block == DELAY_LANDING)
       wait_until(prem_clock_ns() + TTPREM_FAULT_DELAY);
@@ -138,9 +147,11 @@ __device__ __forceinline__ void writer_warp(control *own, const prem_launch &lau
     if (lane_number() == 0) {
       of->start_ns = start_ns;
       of->end_ns = end_ns;
-      if (of->record.flags & PREM_RECORD_LAST)
-        job_finish(of);
-      count_publish(own, PREM_WRITEBACK, number + 1u);
+      count_publish(own, PREM_WRITEBACK, number + 1u); /* the slip is the watcher's then */
+      if (job.host_at >= 0) {
+        prem_fence_async(); /* bulk copies of others may fetch it */
+        job_tell(job, end_ns);
+      }
     }
     __syncwarp();
   }

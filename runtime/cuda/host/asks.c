@@ -6,13 +6,20 @@
 
 enum {
   LEAST_WORDS = 8,
+  MOST_PARTS = 4,
   HYPERPERIODS = 4 /* that the words of a task reach back, at least: see own_need() */
 };
+
+/* So many blocks add to one word: an add takes a nanosecond or two, one after the other. */
+#ifndef PART_BLOCKS /* tests/cuda/test_asks.c tries others */
+#define PART_BLOCKS 32
+#endif
 
 /* A task that others follow. */
 typedef struct leader {
   bool followed, lagged;
   int32_t shift;
+  int32_t parts; /* of its blocks, by their numbers: each has words of its own */
   int64_t first_word;
 } leader;
 
@@ -40,8 +47,10 @@ static int64_t find_leaders(const asking *all) {
     while (INT64_C(1) << of->shift < LEAST_WORDS ||
            INT64_C(1) << of->shift < HYPERPERIODS * (int64_t)all->program->tasks[t].jobs)
       ++of->shift;
+    while (of->parts < MOST_PARTS && of->parts * PART_BLOCKS < all->program->tasks[t].active_blocks)
+      ++of->parts;
     of->first_word = words;
-    words += INT64_C(1) << of->shift;
+    words += (int64_t)of->parts << of->shift;
   }
   return words;
 }
@@ -94,16 +103,31 @@ static int32_t first_phase(const asking *all, int32_t task) {
                                       : PREM_WRITEBACK;
 }
 
+/* So many blocks of a part finish each job. */
+static int32_t blocks_in(const asking *all, int32_t task, int32_t part) {
+  const int32_t *blocks = all->program->schedule->tasks[task].blocks;
+  int32_t count = 0;
+  for (int32_t i = 0; i < all->program->tasks[task].active_blocks; ++i)
+    count += blocks[i] % all->leaders[task].parts == part;
+  return count;
+}
+
 static void add_ask(asking *all, int32_t of, int32_t need, int64_t lag_ns) {
   const leader *leads = &all->leaders[of];
-  if (all->asks)
-    all->asks[all->ask_count] = (prem_device_ask){.ends = all->ends + leads->first_word,
-                                                  .lag_ns = lag_ns,
-                                                  .jobs = all->program->tasks[of].jobs,
-                                                  .need = need,
-                                                  .blocks = all->program->tasks[of].active_blocks,
-                                                  .shift = leads->shift};
-  ++all->ask_count;
+  for (int32_t part = 0; part < leads->parts; ++part) {
+    const int32_t blocks = blocks_in(all, of, part);
+    if (blocks == 0)
+      continue;
+    const int64_t word = leads->first_word + ((int64_t)part << leads->shift);
+    if (all->asks)
+      all->asks[all->ask_count] = (prem_device_ask){.ends = all->ends + word,
+                                                    .lag_ns = lag_ns,
+                                                    .jobs = all->program->tasks[of].jobs,
+                                                    .need = need,
+                                                    .blocks = blocks,
+                                                    .shift = leads->shift};
+    ++all->ask_count;
+  }
 }
 
 /* All that one job asks before its first phase of a kind. @return how much. */
@@ -144,6 +168,7 @@ static void enter_leaders(const asking *all, prem_device_task *tasks) {
     tasks[t].ends = of->followed ? all->ends + of->first_word : NULL;
     tasks[t].ends_shift = (uint8_t)of->shift;
     tasks[t].keeps_end = of->lagged;
+    tasks[t].ends_parts = of->parts;
   }
 }
 
