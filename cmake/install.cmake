@@ -51,7 +51,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/report/page/uP
 set(source_dir ${CMAKE_INSTALL_DATADIR}/ttprem)
 file(GLOB_RECURSE kernel_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   ${PROJECT_SOURCE_DIR}/kernels/*.h ${PROJECT_SOURCE_DIR}/runtime/*.h ${PROJECT_SOURCE_DIR}/runtime/*.cuh)
-foreach(source IN LISTS kernel_sources kernel_headers ITEMS tools/main.c tools/command.h)
+foreach(source IN LISTS kernel_sources kernel_headers ITEMS tools/main.c tools/command.h tools/options.h)
   get_filename_component(folder ${source} DIRECTORY)
   install(FILES ${PROJECT_SOURCE_DIR}/${source} DESTINATION ${source_dir}/sources/${folder}
     COMPONENT libttprem-dev)

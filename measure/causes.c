@@ -56,7 +56,7 @@ static int64_t compare_keys(const prem_first_cause *a, const prem_first_cause *b
 }
 
 static bool is_seen_before(const prem_first_cause *a, const prem_first_cause *b) {
-  return a->run != b->run ? a->run < b->run : a->at_ns < b->at_ns;
+  return a->run != b->run ? a->run < b->run : a->start_ns < b->start_ns;
 }
 
 /* The place is that where it was seen first. */
@@ -182,7 +182,7 @@ static prem_first_cause describe(const search *all, const step *first) {
                             .block = record->block,
                             .tile = record->tile,
                             .job = record->job,
-                            .at_ns = record->start_ns};
+                            .start_ns = record->start_ns};
   const int64_t half = prem_other_half(&all->waits, first->at);
   cause.joined = half >= 0 && first->kind != PREM_FIRST_HANDOVER && first->kind != PREM_FIRST_LOST;
   if (cause.joined && record->phase == PREM_WRITEBACK) {

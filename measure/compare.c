@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "measure/chain_latency.h"
+#include "measure/job_times.h"
 #include "measure/kept.h"
 #include "measure/preempted.h"
 #include "measure/stops.h"
@@ -38,11 +39,11 @@ typedef struct prem_campaign {
   prem_samples samples[PREM_MODE_COUNT]; /* of each row */
   bool is_left_out[PREM_MODE_COUNT];     /* the same */
   prem_trace *trace;
-  int64_t rounds;  /* 0: until the duration is over */
-  int64_t repeat;  /* hyperperiods counted, over all launches; resident only */
-  int64_t discard; /* as the options have it, or less where a duration has no room for more */
-  int64_t pace_ns; /* what a hyperperiod takes, by which it is fitted into a duration */
-  int64_t phases;  /* of one hyperperiod */
+  int64_t rounds;         /* 0: until the duration is over */
+  prem_sampling sampling; /* as the options have it; samples and discard less where a duration has
+                             no room for more */
+  int64_t pace_ns;        /* what a hyperperiod takes, by which it is fitted into a duration */
+  int64_t phases;         /* of one hyperperiod */
   bool has_outputs;
   int64_t runs_done;
   uint64_t random;
@@ -75,24 +76,14 @@ static void samples_free(prem_samples *samples, int32_t chains) {
   prem_trace_free(samples->last.trace);
 }
 
-static int64_t job_release_ns(const prem_task *task, int64_t job) {
-  return job * task->period_ns + task->release_ns;
-}
-
 /** Response times in the order of tasks and jobs, then the makespan, of one hyperperiod. */
 static bool add_sample(prem_samples *samples, const prem_schedule *schedule,
                        const prem_trace *trace, int64_t hyperperiod) {
-  int64_t begin_ns = hyperperiod * schedule->plan->hyperperiod_ns;
-  const int64_t *ends_ns = trace->job_end_ns + hyperperiod * trace->job_count;
-  int64_t last_ns = begin_ns;
   for (int32_t t = 0; t < trace->task_count; ++t)
-    for (int64_t j = trace->first_job[t]; j < trace->first_job[t + 1]; ++j) {
-      int64_t release_ns = begin_ns + job_release_ns(&schedule->tasks[t], j - trace->first_job[t]);
-      if (!time_list_add(&samples->response, ends_ns[j] - release_ns))
+    for (int64_t j = 0; j < trace->first_job[t + 1] - trace->first_job[t]; ++j)
+      if (!time_list_add(&samples->response, prem_response_ns(schedule, trace, hyperperiod, t, j)))
         return false;
-      last_ns = prem_max_i64(last_ns, ends_ns[j]);
-    }
-  return time_list_add(&samples->makespan, last_ns - begin_ns);
+  return time_list_add(&samples->makespan, prem_makespan_ns(trace, hyperperiod));
 }
 
 /* ---- folding a run into its row ------------------------------------------------------------- */
@@ -128,6 +119,7 @@ static prem_status keep_example(const prem_campaign *campaign, int64_t discard, 
   for (int64_t i = 0; i < trace->record_count && copy->record_count < copy->record_capacity; ++i)
     if (trace->records[i].hyperperiod >= discard)
       copy->records[copy->record_count++] = trace->records[i];
+  memcpy(copy->epoch_ns, trace->epoch_ns, (size_t)hyperperiods * sizeof *copy->epoch_ns);
   copy->lost = trace->lost;
   copy->oversubscribed = trace->oversubscribed;
   copy->launch_ns = trace->launch_ns;
@@ -250,7 +242,7 @@ static void find_break(prem_campaign *campaign, prem_mode mode, int64_t discard,
   prem_result *result = campaign->result;
   if (campaign->options->break_ns > 0 && !result->broke.found &&
       prem_find_break(campaign->trace, campaign->options->break_ns, discard, first_run,
-                      result->hyperperiod_ns, &result->broke))
+                      &result->broke))
     result->broke.mode = mode;
 }
 
@@ -376,7 +368,7 @@ static prem_status run_once(prem_campaign *campaign, int32_t row_index, int64_t 
 
 static int64_t launch_share(const prem_campaign *campaign, int64_t round) {
   int64_t launches = campaign->rounds;
-  return campaign->repeat / launches + (round < campaign->repeat % launches);
+  return campaign->sampling.samples / launches + (round < campaign->sampling.samples % launches);
 }
 
 /** The other modes go on; without one the comparison is over. */
@@ -396,11 +388,12 @@ static prem_status run_in_round(prem_campaign *campaign, int32_t row_index, int6
   prem_status status;
   if (campaign->is_left_out[row_index])
     return PREM_OK;
-  if (options->scenario == PREM_RESIDENT)
-    status = run_once(campaign, row_index, campaign->discard + launch_share(campaign, round),
-                      campaign->discard, true);
+  if (options->sampling.scenario == PREM_RESIDENT)
+    status =
+        run_once(campaign, row_index, campaign->sampling.discard + launch_share(campaign, round),
+                 campaign->sampling.discard, true);
   else
-    status = run_once(campaign, row_index, 1, 0, round >= campaign->discard);
+    status = run_once(campaign, row_index, 1, 0, round >= campaign->sampling.discard);
   if (status == PREM_ERR_UNAVAILABLE)
     status = leave_out(campaign, row_index);
   ++campaign->runs_done;
@@ -432,9 +425,9 @@ static void lay_out_rounds(prem_campaign *campaign);
  *  mode, which is not counted, so that a resident launch ends when it should. */
 static prem_status find_pace(prem_campaign *campaign) {
   const prem_compare_options *options = campaign->options;
-  if (options->scenario != PREM_RESIDENT || !(options->duration_s > 0) ||
+  if (options->sampling.scenario != PREM_RESIDENT || !(options->sampling.duration_s > 0) ||
       strcmp(campaign->result->machine.backend, "cpu") != 0 ||
-      (double)campaign->pace_ns * 1e-9 > options->duration_s / 2)
+      (double)campaign->pace_ns * 1e-9 > options->sampling.duration_s / 2)
     return PREM_OK;
   for (int32_t i = 0; i < options->mode_count; ++i) {
     prem_status status = run_once(campaign, i, 1, 0, false);
@@ -442,25 +435,26 @@ static prem_status find_pace(prem_campaign *campaign) {
       continue;
     if (status != PREM_OK)
       return status;
-    for (int64_t j = 0; j < campaign->trace->job_count; ++j)
-      campaign->pace_ns = prem_max_i64(campaign->pace_ns, campaign->trace->job_end_ns[j]);
+    campaign->pace_ns = prem_max_i64(campaign->pace_ns, prem_makespan_ns(campaign->trace, 0));
   }
   lay_out_rounds(campaign);
   return PREM_OK;
 }
 
 static prem_status run_rounds(prem_campaign *campaign) {
-  const double duration_s = campaign->options->duration_s;
-  const bool relaunch = campaign->options->scenario == PREM_RELAUNCH;
+  const double duration_s = campaign->options->sampling.duration_s;
+  const bool relaunch = campaign->options->sampling.scenario == PREM_RELAUNCH;
   double began_s = prem_host_clock_s();
   prem_status status = find_pace(campaign);
   for (int64_t round = 0; status == PREM_OK && (campaign->rounds == 0 || round < campaign->rounds);
        ++round) {
     const double passed_s = duration_s > 0 ? prem_host_clock_s() - began_s : 0;
-    if (relaunch && duration_s > 0 && round < campaign->discard && passed_s >= duration_s / 2)
-      campaign->discard = round; /* half of the time is enough for what does not count */
+    if (relaunch && duration_s > 0 && round < campaign->sampling.discard &&
+        passed_s >= duration_s / 2)
+      campaign->sampling.discard = round; /* half of the time is enough for what does not count */
     /* However short the duration, one round counts. */
-    if (duration_s > 0 && round >= 1 + (relaunch ? campaign->discard : 0) && passed_s >= duration_s)
+    if (duration_s > 0 && round >= 1 + (relaunch ? campaign->sampling.discard : 0) &&
+        passed_s >= duration_s)
       break;
     status = run_round(campaign, round);
     if (status != PREM_OK || campaign->result->broke.found)
@@ -475,10 +469,10 @@ static prem_status judge_options(const prem_compare_options *options, const prem
                                  prem_diag *diag) {
   if (options->mode_count < 1 || options->mode_count > PREM_MODE_COUNT)
     return refuse(diag, PREM_ERR_ARGUMENT, "modes", "name at least one mode, and each once");
-  if (options->repeat < 0 || options->discard < 0 || options->max_records < 0 ||
-      options->break_ns < 0)
+  if (options->sampling.samples < 0 || options->sampling.discard < 0 ||
+      options->sampling.max_records < 0 || options->break_ns < 0)
     return refuse(diag, PREM_ERR_ARGUMENT, "repeat", "a count is negative; the least is 0");
-  if (options->repeat == 0 && !(options->duration_s > 0))
+  if (options->sampling.samples == 0 && !(options->sampling.duration_s > 0))
     return refuse(diag, PREM_ERR_ARGUMENT, "repeat",
                   "0 runs and no duration: ask for at least 1 run, or for a duration above 0 s");
   unsigned seen = 0;
@@ -501,35 +495,36 @@ static prem_status judge_options(const prem_compare_options *options, const prem
  *  fits, and discarding takes no more than half of it. */
 static void fit_into_duration(prem_campaign *campaign) {
   const prem_compare_options *options = campaign->options;
-  double fitting = options->duration_s * 1e9 / (double)campaign->pace_ns / options->mode_count;
+  double fitting =
+      options->sampling.duration_s * 1e9 / (double)campaign->pace_ns / options->mode_count;
   int64_t room = fitting < (double)PREM_MAX_NS ? (int64_t)fitting : PREM_MAX_NS;
-  if (campaign->discard > 0 && campaign->rounds > room / 2 / campaign->discard)
-    campaign->rounds = prem_max_i64(room / 2 / campaign->discard, 1);
-  campaign->discard = prem_min_i64(campaign->discard, room / 2);
-  int64_t counted = prem_max_i64(room - campaign->rounds * campaign->discard, 1);
-  if (campaign->repeat == 0 || campaign->repeat > counted)
-    campaign->repeat = counted;
-  campaign->rounds = prem_min_i64(campaign->rounds, campaign->repeat);
+  if (campaign->sampling.discard > 0 && campaign->rounds > room / 2 / campaign->sampling.discard)
+    campaign->rounds = prem_max_i64(room / 2 / campaign->sampling.discard, 1);
+  campaign->sampling.discard = prem_min_i64(campaign->sampling.discard, room / 2);
+  int64_t counted = prem_max_i64(room - campaign->rounds * campaign->sampling.discard, 1);
+  if (campaign->sampling.samples == 0 || campaign->sampling.samples > counted)
+    campaign->sampling.samples = counted;
+  campaign->rounds = prem_min_i64(campaign->rounds, campaign->sampling.samples);
 }
 
 static int64_t most_launches(const prem_compare_options *options) {
-  return options->launches > 0 ? options->launches : MOST_RESIDENT_LAUNCHES;
+  return options->sampling.launches > 0 ? options->sampling.launches : MOST_RESIDENT_LAUNCHES;
 }
 
 /** How often the modes are launched, and for how long. */
 static void lay_out_rounds(prem_campaign *campaign) {
   const prem_compare_options *options = campaign->options;
-  campaign->repeat = options->repeat;
-  campaign->discard = options->discard;
-  if (options->scenario == PREM_RELAUNCH) {
-    campaign->rounds = options->repeat ? options->discard + options->repeat : 0;
+  campaign->sampling = options->sampling;
+  if (options->sampling.scenario == PREM_RELAUNCH) {
+    campaign->rounds =
+        options->sampling.samples ? options->sampling.discard + options->sampling.samples : 0;
     return;
   }
   campaign->rounds = most_launches(options);
-  if (options->duration_s > 0)
+  if (options->sampling.duration_s > 0)
     fit_into_duration(campaign);
   else
-    campaign->rounds = prem_min_i64(campaign->repeat, campaign->rounds);
+    campaign->rounds = prem_min_i64(campaign->sampling.samples, campaign->rounds);
 }
 
 static prem_status make_trace(prem_campaign *campaign) {
@@ -540,9 +535,11 @@ static prem_status make_trace(prem_campaign *campaign) {
   free(slots);
   if (status != PREM_OK)
     return status;
-  int64_t hyperperiods =
-      options->scenario == PREM_RESIDENT ? campaign->discard + launch_share(campaign, 0) : 1;
-  return prem_trace_new(campaign->schedule, hyperperiods, options->max_records, &campaign->trace);
+  int64_t hyperperiods = options->sampling.scenario == PREM_RESIDENT
+                             ? campaign->sampling.discard + launch_share(campaign, 0)
+                             : 1;
+  return prem_trace_new(campaign->schedule, hyperperiods, options->sampling.max_records,
+                        &campaign->trace);
 }
 
 static int32_t memory_demand(const prem_phase_spec *spec) {
@@ -575,7 +572,7 @@ static bool mode_keeps_resources(prem_mode mode) {
 static prem_status make_row(const prem_campaign *campaign, prem_mode mode, prem_row *row) {
   const prem_schedule *schedule = campaign->schedule;
   row->mode = mode;
-  row->scenario = campaign->options->scenario;
+  row->scenario = campaign->options->sampling.scenario;
   row->exclusivity = mode_keeps_resources(mode) ? plan_exclusivity(schedule) : PREM_EXCLUSIVE_NONE;
   row->output_ok = true;
   row->verdict = (prem_verdict){.ok = true, .array = -1};
@@ -615,7 +612,7 @@ static prem_status make_result(prem_campaign *campaign) {
   result->hyperperiod_ns = schedule->plan->hyperperiod_ns;
   result->machine = *prem_session_machine(campaign->session);
   result->late_ns = schedule->platform.late_ns;
-  result->seed = campaign->options->seed;
+  result->seed = campaign->options->sampling.seed;
   result->break_ns = campaign->options->break_ns;
   result->began_unix_s = (int64_t)time(NULL);
   campaign->has_outputs = writes_arrays(schedule);
@@ -670,16 +667,16 @@ static prem_padding pad(const prem_campaign *campaign, const int64_t *values, in
 static prem_status summarise_responses(const prem_campaign *campaign, prem_row *row, int32_t t) {
   const int64_t *first_job = campaign->trace->first_job;
   int64_t jobs = first_job[t + 1] - first_job[t], count = 0;
-  int64_t *values = calloc((size_t)(row->repeats * jobs) + 1, sizeof *values);
+  int64_t *values = calloc((size_t)(row->samples * jobs) + 1, sizeof *values);
   if (!values)
     return PREM_ERR_MEMORY;
-  for (int64_t s = 0; s < row->repeats; ++s)
+  for (int64_t s = 0; s < row->samples; ++s)
     for (int64_t j = 0; j < jobs; ++j)
       values[count++] = row->response_samples_ns[s * row->job_count + first_job[t] + j];
   prem_task_result *task = &row->tasks[t];
   if (!prem_mode_computes(row->mode)) /* nor responds */
     count = 0;
-  task->padded = pad(campaign, values, count > 0 ? row->repeats : 0, jobs);
+  task->padded = pad(campaign, values, count > 0 ? row->samples : 0, jobs);
   prem_summarise(values, count, &task->response_ns);
   free(values);
   int64_t publish_ns = campaign->schedule->tasks[t].publish_ns;
@@ -723,12 +720,12 @@ static prem_status summarise_chains(const prem_campaign *campaign, prem_row *row
 }
 
 static prem_status finish_row(const prem_campaign *campaign, prem_row *row, prem_samples *samples) {
-  row->repeats = samples->makespan.count;
+  row->samples = samples->makespan.count;
   row->samples_ns = samples->makespan.ns;
   row->response_samples_ns = samples->response.ns;
   samples->makespan.ns = samples->response.ns = NULL;
-  prem_status status = summarise_copy(row->samples_ns, row->repeats, &row->makespan_ns);
-  row->padded = pad(campaign, row->samples_ns, prem_mode_computes(row->mode) ? row->repeats : 0, 1);
+  prem_status status = summarise_copy(row->samples_ns, row->samples, &row->makespan_ns);
+  row->padded = pad(campaign, row->samples_ns, prem_mode_computes(row->mode) ? row->samples : 0, 1);
   row->jitter_ns = row->makespan_ns.max - row->makespan_ns.min;
   if (row->makespan_ns.mean > 0)
     row->jitter_pct = 100.0 * (double)row->jitter_ns / row->makespan_ns.mean;
@@ -793,7 +790,7 @@ static prem_status finish_result(prem_campaign *campaign) {
 
 static bool measured_anything(const prem_result *result) {
   for (int32_t i = 0; i < result->row_count; ++i)
-    if (result->rows[i].repeats > 0 || result->rows[i].preempted.count > 0)
+    if (result->rows[i].samples > 0 || result->rows[i].preempted.count > 0)
       return true;
   return false;
 }
@@ -811,7 +808,7 @@ prem_status prem_compare(prem_session *session, const prem_schedule *schedule,
                             .schedule = schedule,
                             .options = options,
                             .diag = diag,
-                            .random = options->seed};
+                            .random = options->sampling.seed};
   status = make_result(&campaign);
   if (status == PREM_OK) {
     status = run_rounds(&campaign);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "measure/job_times.h"
 #include "prem/base/numbers.h"
 
 static int64_t lateness_of(const prem_trace_record *record) {
@@ -20,16 +21,8 @@ static bool has_releases(const prem_trace *trace) {
   return false;
 }
 
-static int64_t makespan_of(const prem_trace *trace, int64_t hyperperiod, int64_t hyperperiod_ns) {
-  const int64_t *ends_ns = trace->job_end_ns + hyperperiod * trace->job_count;
-  int64_t last_ns = hyperperiod * hyperperiod_ns;
-  for (int64_t j = 0; j < trace->job_count; ++j)
-    last_ns = prem_max_i64(last_ns, ends_ns[j]);
-  return last_ns - hyperperiod * hyperperiod_ns;
-}
-
 /** How bad each hyperperiod was that has raw records; INT64_MIN: not known. */
-static void rate(const prem_trace *trace, int64_t hyperperiod_ns, int64_t *rates_ns) {
+static void rate(const prem_trace *trace, int64_t *rates_ns) {
   const bool by_lateness = has_releases(trace);
   for (int64_t h = 0; h < trace->hyperperiods; ++h)
     rates_ns[h] = INT64_MIN;
@@ -41,7 +34,7 @@ static void rate(const prem_trace *trace, int64_t hyperperiod_ns, int64_t *rates
     if (by_lateness)
       rates_ns[h] = prem_max_i64(rates_ns[h], lateness_of(record));
     else if (rates_ns[h] == INT64_MIN)
-      rates_ns[h] = makespan_of(trace, h, hyperperiod_ns);
+      rates_ns[h] = prem_makespan_ns(trace, h);
   }
 }
 
@@ -73,6 +66,7 @@ static prem_status keep(const prem_schedule *schedule, const prem_trace *trace, 
     if (trace->records[i].hyperperiod == hyperperiod)
       to->trace->records[to->trace->record_count++] = trace->records[i];
   to->run = run;
+  to->epoch_ns = trace->epoch_ns[hyperperiod];
   return PREM_OK;
 }
 
@@ -120,7 +114,7 @@ prem_status prem_kept_fold(const prem_schedule *schedule, const prem_trace *trac
   int64_t *rates_ns = malloc((size_t)trace->hyperperiods * sizeof *rates_ns);
   if (!rates_ns)
     return PREM_ERR_MEMORY;
-  rate(trace, schedule->plan->hyperperiod_ns, rates_ns);
+  rate(trace, rates_ns);
   prem_status status = keep_worst(schedule, trace, rates_ns, discard, first_run, row, last);
   free(rates_ns);
   if (status == PREM_OK && row->scenario == PREM_RELAUNCH)
@@ -141,14 +135,17 @@ int32_t prem_row_kept(const prem_row *row, prem_kept_run kept[PREM_MOST_KEPT]) {
     if (has_records(row->before.trace) && row->before.run != row->example_run)
       kept[count++] = row->before;
   }
-  kept[count++] = (prem_kept_run){row->example, row->example_run};
+  const prem_trace *example = row->example;
+  kept[count++] = (prem_kept_run){.trace = row->example,
+                                  .run = row->example_run,
+                                  .epoch_ns = example->epoch_ns[example->records[0].hyperperiod]};
   return count;
 }
 
 /* ---- the first release beyond a limit ------------------------------------------------------- */
 
 static bool find_among_records(const prem_trace *trace, int64_t limit_ns, int64_t discard,
-                               int64_t first_run, int64_t hyperperiod_ns, prem_break *out) {
+                               int64_t first_run, prem_break *out) {
   const prem_trace_record *first = NULL;
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
@@ -166,12 +163,12 @@ static bool find_among_records(const prem_trace *trace, int64_t limit_ns, int64_
   out->block = first->block;
   out->job = first->job;
   out->tile = first->tile;
-  out->release_ns = first->release_ns - first->hyperperiod * hyperperiod_ns;
+  out->planned_ns = first->release_ns - trace->epoch_ns[first->hyperperiod];
   return true;
 }
 
 bool prem_find_break(const prem_trace *trace, int64_t limit_ns, int64_t discard, int64_t first_run,
-                     int64_t hyperperiod_ns, prem_break *out) {
+                     prem_break *out) {
   int32_t worst = 0;
   for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i)
     if (trace->cells[i].lateness_max_ns > trace->cells[worst].lateness_max_ns)
@@ -179,7 +176,7 @@ bool prem_find_break(const prem_trace *trace, int64_t limit_ns, int64_t discard,
   if (trace->cells[worst].lateness_max_ns <= limit_ns)
     return false;
   *out = (prem_break){.found = true, .run = first_run, .block = -1, .job = -1, .tile = -1};
-  if (find_among_records(trace, limit_ns, discard, first_run, hyperperiod_ns, out))
+  if (find_among_records(trace, limit_ns, discard, first_run, out))
     return true;
   out->task = worst / PREM_PHASE_COUNT;
   out->phase = (prem_phase)(worst % PREM_PHASE_COUNT);

@@ -24,6 +24,6 @@ prem_status prem_kept_fold(const prem_schedule *schedule, const prem_trace *trac
 /** Is this the first release that came later than the limit? Of raw records the one due first,
  *  without them the task and phase that were worst. */
 bool prem_find_break(const prem_trace *trace, int64_t limit_ns, int64_t discard, int64_t first_run,
-                     int64_t hyperperiod_ns, prem_break *out);
+                     prem_break *out);
 
 #endif

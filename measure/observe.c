@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parties by turns: each turn is a short comparison of the modes, whose traces are folded. */
 #include "measure/observe.h"
+#include "measure/job_times.h"
 #include "measure/preempted.h"
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
@@ -112,25 +113,15 @@ static bool add_maxima(const turn *now, prem_observed *to) {
   return room;
 }
 
-static int64_t job_release_ns(const prem_task *task, int64_t job) {
-  return job * task->period_ns + task->release_ns;
-}
-
 static bool add_jobs(const turn *now, prem_observed *to, const prem_trace *trace,
                      int64_t hyperperiod) {
   const prem_schedule *schedule = now->party->schedule;
-  const int64_t begin_ns = hyperperiod * schedule->plan->hyperperiod_ns;
-  const int64_t *ends_ns = trace->job_end_ns + hyperperiod * trace->job_count;
-  int64_t last_ns = begin_ns;
   bool room = true;
   for (int32_t t = 0; t < trace->task_count; ++t)
-    for (int64_t j = trace->first_job[t]; j < trace->first_job[t + 1]; ++j) {
-      const int64_t release_ns =
-          begin_ns + job_release_ns(&schedule->tasks[t], j - trace->first_job[t]);
-      room &= add_to_series(&to->responses[t], ends_ns[j] - release_ns);
-      last_ns = prem_max_i64(last_ns, ends_ns[j]);
-    }
-  return room && prem_times_add(&to->makespan, last_ns - begin_ns);
+    for (int64_t j = 0; j < trace->first_job[t + 1] - trace->first_job[t]; ++j)
+      room &=
+          add_to_series(&to->responses[t], prem_response_ns(schedule, trace, hyperperiod, t, j));
+  return room && prem_times_add(&to->makespan, prem_makespan_ns(trace, hyperperiod));
 }
 
 static void add_counts(prem_observed *to, const prem_trace *trace) {
@@ -187,20 +178,15 @@ static bool takes_part(const prem_party *party, prem_mode mode) {
 }
 
 static prem_status take_turn(prem_party *party, const prem_observe_options *options,
-                             int64_t samples, int64_t launches, uint64_t seed, prem_diag *diag) {
+                             const prem_sampling *sampling, prem_diag *diag) {
   turn now = {.party = party,
               .options = options,
-              .discard = options->scenario == PREM_RESIDENT ? options->discard : 0,
+              .discard = sampling->scenario == PREM_RESIDENT ? sampling->discard : 0,
               .max_ns = calloc((size_t)party->schedule->task_count * PREM_PHASE_COUNT + 1,
                                sizeof *now.max_ns)};
   if (!now.max_ns)
     return PREM_ERR_MEMORY;
-  prem_compare_options compare = {.scenario = options->scenario,
-                                  .repeat = samples,
-                                  .discard = options->discard,
-                                  .launches = launches,
-                                  .seed = seed,
-                                  .max_records = options->max_records,
+  prem_compare_options compare = {.sampling = *sampling,
                                   .engine = options->engine,
                                   .times_only = true,
                                   .mix_preempted = true, /* the traces tell them apart */
@@ -233,16 +219,20 @@ static int64_t share_of(int64_t samples, int64_t rounds, int64_t round) {
   return samples / rounds + (round < samples % rounds);
 }
 
-/* Resident launches of a turn; 0: as a comparison has them. */
-static int64_t launches_in(const prem_observe_options *options, int64_t rounds, int64_t round) {
-  return options->launches > 0 ? prem_max_i64(share_of(options->launches, rounds, round), 1) : 0;
+/* What every party does in a round. */
+static prem_sampling share_of_round(const prem_sampling *all, int64_t rounds, int64_t round) {
+  prem_sampling share = *all;
+  share.samples = share_of(all->samples, rounds, round);
+  share.launches = all->launches > 0 ? prem_max_i64(share_of(all->launches, rounds, round), 1) : 0;
+  share.duration_s = 0;
+  return share;
 }
 
 prem_status prem_observe(prem_party *parties, int32_t count, const prem_observe_options *options,
                          prem_diag *diag) {
-  const int64_t rounds = options->rounds < options->samples ? options->rounds : options->samples;
+  const int64_t rounds = prem_min_i64(options->sampling.rounds, options->sampling.samples);
   int32_t *order = calloc((size_t)count + 1, sizeof *order);
-  uint64_t random = options->seed;
+  uint64_t random = options->sampling.seed;
   prem_status status = order ? PREM_OK : PREM_ERR_MEMORY;
   for (int32_t i = 0; order && i < count; ++i)
     order[i] = i;
@@ -250,12 +240,12 @@ prem_status prem_observe(prem_party *parties, int32_t count, const prem_observe_
     prem_shuffle(order, count, &random);
     if (options->around_round)
       options->around_round(options->round_context, round, true);
+    prem_sampling share = share_of_round(&options->sampling, rounds, round);
     for (int32_t i = 0; i < count && status == PREM_OK; ++i) {
-      status =
-          options->stop && *options->stop
-              ? PREM_ERR_INTERRUPTED
-              : take_turn(&parties[order[i]], options, share_of(options->samples, rounds, round),
-                          launches_in(options, rounds, round), prem_random_next(&random), diag);
+      share.seed = prem_random_next(&random);
+      status = options->stop && *options->stop
+                   ? PREM_ERR_INTERRUPTED
+                   : take_turn(&parties[order[i]], options, &share, diag);
       if (options->progress && status == PREM_OK)
         options->progress(options->progress_context, round * count + i + 1, rounds * count);
     }

@@ -50,14 +50,7 @@ typedef struct prem_observe_options {
   const prem_backend *backend;
   prem_mode modes[PREM_MODE_COUNT];
   int32_t mode_count;
-  prem_scenario scenario;
-  int64_t samples; /* of each party and mode, over all rounds: runs, or hyperperiods */
-  int64_t rounds;
-  int64_t launches; /* resident: of each party and mode, over all rounds, at least one in each; 0:
-                       10 in each */
-  int64_t discard;  /* at the start of each party in each round (resident: of each launch) */
-  uint64_t seed;
-  int64_t max_records;
+  prem_sampling sampling; /* of each party and mode; resident: at least one launch in each round */
   bool leave_out; /* a mode that is not possible is left out of that party, whose left_out says why;
                      false: it ends everything */
   bool preempted_apart; /* hyperperiods in which a core was taken away are told apart */

@@ -21,8 +21,8 @@ typedef struct edge {
 
 /* When the plan has a job at work, from the hyperperiod's start. */
 typedef struct job_span {
-  int64_t begin_ns[PREM_PHASE_COUNT]; /* of its first phase of this kind or a later one */
-  int64_t end_ns;
+  int64_t planned_ns[PREM_PHASE_COUNT]; /* of its first phase of this kind or a later one */
+  int64_t planned_end_ns;
   int64_t latest_ns; /* end of it and of all jobs of its task before it */
 } job_span;
 
@@ -156,12 +156,12 @@ static int32_t jobs_of(const prem_predecessors *of, int32_t task) {
 
 /* Warm-up comes first in its hyperperiod, whatever its times. */
 static void widen_span(job_span *span, const prem_slot *slot) {
-  const int64_t begin_ns = slot->flags & PREM_SLOT_WARMUP ? 0 : slot->start_ns;
+  const int64_t begin_ns = slot->flags & PREM_SLOT_WARMUP ? 0 : slot->planned_ns;
   for (int p = 0; p <= slot->phase; ++p)
-    if (begin_ns < span->begin_ns[p])
-      span->begin_ns[p] = begin_ns;
-  if (slot->start_ns + slot->length_ns > span->end_ns)
-    span->end_ns = slot->start_ns + slot->length_ns;
+    if (begin_ns < span->planned_ns[p])
+      span->planned_ns[p] = begin_ns;
+  if (slot->planned_ns + slot->length_ns > span->planned_end_ns)
+    span->planned_end_ns = slot->planned_ns + slot->length_ns;
 }
 
 /* The last job of the hyperperiod before may still be on its way. */
@@ -170,10 +170,10 @@ static void order_ends(const prem_predecessors *of, int32_t task) {
   const int32_t jobs = jobs_of(of, task);
   int64_t latest_ns = 0;
   for (int32_t j = 0; j < jobs; ++j)
-    latest_ns = spans[j].end_ns > latest_ns ? spans[j].end_ns : latest_ns;
+    latest_ns = spans[j].planned_end_ns > latest_ns ? spans[j].planned_end_ns : latest_ns;
   latest_ns -= of->schedule->plan->hyperperiod_ns;
   for (int32_t j = 0; j < jobs; ++j) {
-    latest_ns = spans[j].end_ns > latest_ns ? spans[j].end_ns : latest_ns;
+    latest_ns = spans[j].planned_end_ns > latest_ns ? spans[j].planned_end_ns : latest_ns;
     spans[j].latest_ns = latest_ns;
   }
 }
@@ -186,7 +186,7 @@ static prem_status find_spans(prem_predecessors *of) {
   if (!of->spans)
     return PREM_ERR_MEMORY;
   for (size_t j = 0; j < jobs; ++j)
-    of->spans[j] = (job_span){.begin_ns = {INT64_MAX, INT64_MAX, INT64_MAX}};
+    of->spans[j] = (job_span){.planned_ns = {INT64_MAX, INT64_MAX, INT64_MAX}};
   prem_status status = prem_plan_expand(of->schedule, of->schedule->plan, &slots, &count, NULL);
   if (status)
     return status;
@@ -240,7 +240,8 @@ static void find_end(const prem_predecessors *of, int64_t number, prem_predecess
   }
   out->known = end_ns >= 0;
   out->free_ns = end_ns;
-  out->tardy_ns = end_ns - hyperperiod * of->schedule->plan->hyperperiod_ns - of->spans[job].end_ns;
+  if (out->known)
+    out->tardy_ns = end_ns - trace->epoch_ns[hyperperiod] - of->spans[job].planned_end_ns;
 }
 
 /* ---- whom a phase waits for ------------------------------------------------------------------ */
@@ -251,13 +252,16 @@ static int64_t jobs_ended(const prem_predecessors *of, int32_t task, int64_t at_
   const job_span *spans = &of->spans[of->trace->first_job[task]];
   const int64_t length_ns = of->schedule->plan->hyperperiod_ns;
   const int32_t jobs = jobs_of(of, task);
-  const int64_t hyperperiod = prem_div_floor(at_ns - spans[0].latest_ns, length_ns);
+  const int64_t since_ns = at_ns - spans[0].latest_ns;
+  const int64_t hyperperiod = prem_div_floor(since_ns, length_ns);
+  const int64_t within_ns =
+      spans[0].latest_ns + since_ns % length_ns + (since_ns % length_ns < 0 ? length_ns : 0);
   int32_t low = 0, high = jobs;
   if (hyperperiod > 0)
     return jobs;
   while (low < high) {
     const int32_t middle = low + (high - low) / 2;
-    if (spans[middle].latest_ns <= at_ns - hyperperiod * length_ns)
+    if (spans[middle].latest_ns <= within_ns)
       low = middle + 1;
     else
       high = middle;
@@ -272,7 +276,7 @@ static int64_t jobs_awaited(const prem_predecessors *of, const edge *from, int32
   const int64_t length_ns = of->schedule->plan->hyperperiod_ns;
   if (!from->after)
     return jobs_ended(of, from->before,
-                      of->spans[of->trace->first_job[from->task] + job].begin_ns[from->phase]);
+                      of->spans[of->trace->first_job[from->task] + job].planned_ns[from->phase]);
   if (!from->after->latest)
     return job + 1;
   const int64_t release_ns = task->release_ns + job * task->period_ns;

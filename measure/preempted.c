@@ -38,12 +38,11 @@ static void clear_cells(prem_cell *cells, int32_t task_count) {
 }
 
 /* Windows hold in tt alone. */
-static int64_t window_end_ns(const prem_schedule *schedule, const prem_slot *slots, int64_t count,
+static int64_t window_end_ns(const prem_trace *trace, const prem_slot *slots, int64_t count,
                              const prem_trace_record *record, prem_mode mode) {
   const prem_slot *slot =
       mode == PREM_MODE_TT ? prem_slot_find(slots, count, record) : (const prem_slot *)NULL;
-  return slot ? record->hyperperiod * schedule->plan->hyperperiod_ns + slot->start_ns +
-                    slot->length_ns
+  return slot ? trace->epoch_ns[record->hyperperiod] + slot->planned_ns + slot->length_ns
               : INT64_MAX;
 }
 
@@ -61,7 +60,7 @@ static prem_status count_records(const prem_schedule *schedule, const prem_trace
         (record->flags & PREM_SLOT_WARMUP) || prem_is_preempted(trace, record->hyperperiod))
       continue;
     prem_cell_add(&cells[record->task * PREM_PHASE_COUNT + record->phase], record,
-                  window_end_ns(schedule, slots, count, record, mode), schedule->platform.late_ns);
+                  window_end_ns(trace, slots, count, record, mode), schedule->platform.late_ns);
   }
   free(slots);
   return PREM_OK;

@@ -60,7 +60,7 @@ static bool add_hold(changes *all, const prem_schedule *schedule, int32_t task, 
 static bool is_pair(const prem_slot *slots, int64_t count, int64_t i) {
   return i + 1 < count && (slots[i].flags & slots[i + 1].flags & PREM_SLOT_JOINED) &&
          slots[i].phase == PREM_PREFETCH && slots[i + 1].phase == PREM_WRITEBACK &&
-         slots[i].start_ns == slots[i + 1].start_ns && slots[i].block == slots[i + 1].block;
+         slots[i].planned_ns == slots[i + 1].planned_ns && slots[i].block == slots[i + 1].block;
 }
 
 static int64_t demand_of(const prem_phase_spec *spec, int32_t resource) {
@@ -69,7 +69,7 @@ static int64_t demand_of(const prem_phase_spec *spec, int32_t resource) {
 
 static hold hold_of(const prem_schedule *schedule, const prem_slot *slot, int32_t resource) {
   const prem_phase_spec *spec = &schedule->tasks[slot->task].phase[slot->phase];
-  return (hold){slot->start_ns + spec->busy_ns, demand_of(spec, resource)};
+  return (hold){slot->planned_ns + spec->busy_ns, demand_of(spec, resource)};
 }
 
 /** Its task's `joined`, or both lengths and the larger demand. */
@@ -77,16 +77,16 @@ static hold hold_of_pair(const prem_schedule *schedule, const prem_slot *fetch, 
   const prem_slot *store = fetch + 1;
   const prem_phase_spec *joined = &schedule->tasks[fetch->task].joined;
   if (joined->exists && fetch->task == store->task)
-    return (hold){fetch->start_ns + joined->busy_ns, demand_of(joined, resource)};
+    return (hold){fetch->planned_ns + joined->busy_ns, demand_of(joined, resource)};
   hold held = hold_of(schedule, fetch, resource), other = hold_of(schedule, store, resource);
-  held.end_ns += other.end_ns - store->start_ns;
+  held.end_ns += other.end_ns - store->planned_ns;
   if (other.demand > held.demand)
     held.demand = other.demand;
   return held;
 }
 
 static bool follows(const prem_slot *head, const prem_slot *slot) {
-  return (slot->flags & PREM_SLOT_CHAINED) && slot->head_ns == head->start_ns &&
+  return (slot->flags & PREM_SLOT_CHAINED) && slot->head_ns == head->planned_ns &&
          slot->task == head->task && slot->job == head->job && slot->tile == head->tile;
 }
 
@@ -94,7 +94,7 @@ static bool follows(const prem_slot *head, const prem_slot *slot) {
  *  may hold the largest demand of this one and those behind it. */
 static bool add_chain(changes *all, const prem_schedule *schedule, const prem_slot *head,
                       const hold *holds, int count) {
-  int64_t from_ns = head->start_ns;
+  int64_t from_ns = head->planned_ns;
   for (int k = 0; k < count; ++k) {
     const hold *most = &holds[k];
     for (int later = k + 1; later < count; ++later)

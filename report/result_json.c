@@ -108,7 +108,7 @@ static json_t *first_cause_json(const prem_row *row, const prem_first_cause *fir
   whole &= put(object, "block", integer(first->block));
   whole &= put(object, "job", integer(first->job));
   whole &= put(object, "tile", integer(first->tile));
-  whole &= put(object, "at_ns", integer(first->at_ns));
+  whole &= put(object, "at_ns", integer(first->start_ns));
   return finished(object, whole);
 }
 
@@ -222,7 +222,7 @@ static json_t *preempted_json(const prem_preempted *preempted) {
 }
 
 static bool put_makespan(json_t *object, const prem_row *row) {
-  bool any = row->repeats > 0;
+  bool any = row->samples > 0;
   bool whole = put(object, "makespan_ns", summary_json(&row->makespan_ns));
   whole &= put(object, "jitter_ns", any ? integer(row->jitter_ns) : json_null());
   whole &= put(object, "jitter_pct", any ? json_real(row->jitter_pct) : json_null());
@@ -274,7 +274,7 @@ static json_t *row_json(const prem_row *row, const prem_schedule *schedule, cons
   whole &= put(object, "backend", text(row->backend));
   whole &= put(object, "scenario", text(row->scenario == PREM_RESIDENT ? "resident" : "relaunch"));
   whole &= put(object, "exclusivity", text(exclusivity_name(row->exclusivity)));
-  whole &= put(object, "repeats", integer(row->repeats));
+  whole &= put(object, "repeats", integer(row->samples));
   whole &= put(object, "discarded", integer(row->discarded));
   whole &= put_makespan(object, row);
   whole &= put(object, "padded", padded_json(&row->padded));
@@ -363,7 +363,7 @@ static json_t *break_json(const prem_result *result) {
   whole &= put(at, "block", known ? integer(broke->block) : json_null());
   whole &= put(at, "job", known ? integer(broke->job) : json_null());
   whole &= put(at, "tile", known ? integer(broke->tile) : json_null());
-  whole &= put(at, "release_ns", known ? integer(broke->release_ns) : json_null());
+  whole &= put(at, "release_ns", known ? integer(broke->planned_ns) : json_null());
   return finished(object, whole & put(object, "at", at));
 }
 
@@ -413,7 +413,7 @@ static void write_samples(FILE *file, const prem_result *result, const prem_sche
   write_samples_header(file, schedule);
   for (int32_t i = 0; i < result->row_count; ++i) {
     const prem_row *row = &result->rows[i];
-    for (int64_t s = 0; s < row->repeats; ++s) {
+    for (int64_t s = 0; s < row->samples; ++s) {
       fprintf(file, "%" PRId64 ",", s);
       prem_csv_quote(file, row->label);
       fprintf(file, ",%" PRId64, row->samples_ns[s]);

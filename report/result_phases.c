@@ -147,7 +147,8 @@ void prem_phases_free(prem_phases *phases) {
 /* ---- writing -------------------------------------------------------------------------------- */
 
 static void write_phase(const prem_phases *phases, const prem_row *row,
-                        const prem_trace_record *record, int64_t base_ns, int64_t run, FILE *file) {
+                        const prem_trace_record *record, int64_t epoch_ns, int64_t run,
+                        FILE *file) {
   prem_csv_quote(file, row->label);
   fputc(',', file);
   prem_csv_quote(file, phases->schedule->tasks[record->task].name);
@@ -157,13 +158,13 @@ static void write_phase(const prem_phases *phases, const prem_row *row,
                               ? NULL
                               : prem_slot_find(phases->slots, phases->slot_count, record);
   if (slot)
-    fprintf(file, "%" PRId64 ",%" PRId64 ",", slot->start_ns, slot->start_ns + slot->length_ns);
+    fprintf(file, "%" PRId64 ",%" PRId64 ",", slot->planned_ns, slot->planned_ns + slot->length_ns);
   else
     fputs(",,", file);
   if (record->release_ns != PREM_NO_RELEASE)
-    fprintf(file, "%" PRId64, record->release_ns - base_ns);
-  fprintf(file, ",%" PRId64 ",%" PRId64 ",%" PRId64, record->ready_ns - base_ns,
-          record->start_ns - base_ns, record->end_ns - base_ns);
+    fprintf(file, "%" PRId64, record->release_ns - epoch_ns);
+  fprintf(file, ",%" PRId64 ",%" PRId64 ",%" PRId64, record->ready_ns - epoch_ns,
+          record->start_ns - epoch_ns, record->end_ns - epoch_ns);
   if (phases->has_runs)
     fprintf(file, ",%" PRId64, run);
   fputc('\n', file);
@@ -172,14 +173,13 @@ static void write_phase(const prem_phases *phases, const prem_row *row,
 static void write_run(const prem_phases *phases, const prem_row *row, const prem_kept_run *kept,
                       FILE *file) {
   const prem_trace *trace = kept->trace;
-  int64_t base_ns = trace->records[0].hyperperiod * phases->result->hyperperiod_ns;
   int64_t count = 0;
   for (int64_t i = 0; i < trace->record_count && count < phases->most; ++i) {
     const prem_trace_record *record = &trace->records[i];
     if (!is_first(trace, record) || record->block >= phases->schedule->platform.blocks ||
         !phases->chosen[record->block])
       continue;
-    write_phase(phases, row, record, base_ns, kept->run, file);
+    write_phase(phases, row, record, kept->epoch_ns, kept->run, file);
     ++count;
   }
 }

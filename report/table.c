@@ -148,7 +148,7 @@ static bool any_watched(const prem_result *result) {
 }
 
 static int64_t all_samples(const prem_row *row) {
-  return row->repeats + (row->preempted.mixed ? 0 : row->preempted.count);
+  return row->samples + (row->preempted.mixed ? 0 : row->preempted.count);
 }
 
 /** A column of its own where somebody looked. */
@@ -162,7 +162,7 @@ static void print_preempted_cell(const prem_row *row, bool watched, FILE *file) 
 
 static void print_row(const prem_row *row, const row_units *units, int width, bool watched,
                       FILE *file) {
-  bool released = row->releases > 0, any = row->repeats > 0;
+  bool released = row->releases > 0, any = row->samples > 0;
   fprintf(file, "%-*s", width, name_cell(row->label).text);
   print_preempted_cell(row, watched, file);
   fprintf(file, " %9s %13s %8s %10s %9s %11s %10s %8s %6s\n",
@@ -372,17 +372,17 @@ static void print_heading(const prem_result *result, FILE *file) {
 /** Rule of three: with 95 % confidence fewer than 3/N of all times lie above the largest of N. */
 static void print_samples(const prem_row *row, FILE *file) {
   fprintf(file, "%s: %s counted: %" PRId64 ", discarded: %" PRId64, row->label, sample_name(row),
-          row->repeats, row->discarded);
-  if (row->repeats > 0)
+          row->samples, row->discarded);
+  if (row->samples > 0)
     fprintf(file, "; longest makespan %" PRId64 " ns", row->makespan_ns.max);
   fputc('\n', file);
-  if (row->repeats == 0)
+  if (row->samples == 0)
     return;
   if (strcmp(row->backend, "sim") == 0)
     fputs("  the simulator repeats itself: nothing is said about rarer times\n", file);
-  else if (row->repeats > 3)
+  else if (row->samples > 3)
     fprintf(file, "  with 95 %% confidence fewer than %.4g %% of makespans are longer\n",
-            300.0 / (double)row->repeats);
+            300.0 / (double)row->samples);
   else
     fputs("  too few to say how often makespans are longer\n", file);
 }
@@ -460,7 +460,8 @@ static void print_first_cause(const prem_row *row, const prem_first_cause *first
   fprintf(file,
           "    worst %" PRId64 " ns; first in run %" PRId64 ", block %" PRId32 ", job %" PRId32
           ", tile %" PRId32 ", at %" PRId64 " ns\n",
-          first->lateness_max_ns, first->run, first->block, first->job, first->tile, first->at_ns);
+          first->lateness_max_ns, first->run, first->block, first->job, first->tile,
+          first->start_ns);
   print_remedy(row, first, file);
 }
 
@@ -542,9 +543,9 @@ static void print_losses(const prem_row *row, FILE *file) {
   if (row->trace_lost > 0)
     fprintf(file, "%s: %" PRId64 " raw records found no room (all counts are complete)\n",
             row->label, row->trace_lost);
-  if (row->violations_checked < row->repeats && prem_mode_has_phases(row->mode))
+  if (row->violations_checked < row->samples && prem_mode_has_phases(row->mode))
     fprintf(file, "%s: violations were judged in %" PRId64 " of %" PRId64 " %s\n", row->label,
-            row->violations_checked, row->repeats, sample_name(row));
+            row->violations_checked, row->samples, sample_name(row));
 }
 
 /** What was told apart, so that nobody takes the rest for all. */
@@ -569,7 +570,7 @@ static void print_preempted(const prem_row *row, FILE *file) {
   fputc('\n', file);
   if (preempted->counts_mixed)
     fputs("  but for counts of phases: raw records are lost, so these are of all\n", file);
-  if (row->repeats == 0)
+  if (row->samples == 0)
     fputs("  nothing is left: the machine was too busy; measure when it is quieter, on cores that\n"
           "  nobody else uses, or with --with-preempted\n",
           file);

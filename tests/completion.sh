@@ -65,6 +65,10 @@ expect "$(there_are run --engine none one.cfg)" run --engine ''
 expect "$(there_are run --scenario none one.cfg)" compare --scenario = ''
 expect "$(there_are trace --format none trace.csv)" trace -f ''
 expect 'phase_blockwise phase_kernelwise' plan -P phase
+expect 'alone company planned' profile --times ''
+expect 'one.cfg schedules two words.cfg' plan --keep ''
+expect '--sweep' tune --sw
+expect 'one.cfg' tune --sweep o
 
 expect 'one.cfg schedules two words.cfg' plan ''
 expect 'one.cfg' check o

@@ -51,6 +51,14 @@ tests                    | * |
 LAW
 }
 
+# Where a hyperperiod began, the trace says: epoch_ns. Who multiplies takes plans to repeat without a gap.
+epochs() {
+  ! grep -nE '[*] *[A-Za-z_>.-]*hyperperiod_ns|hyperperiod_ns *[*]' -r measure report --include='*.[ch]' >&2 || {
+    echo "law: measure/ and report/ take a hyperperiod's beginning from the trace's epoch_ns" >&2
+    return 1
+  }
+}
+
 # Lines "i FILE LINE INCLUDED".
 includes() {
   find include prem schedules kernels runtime measure report experiments tools tests -type f \
@@ -71,6 +79,8 @@ objects() { # BUILD
       nm -g "$build/$object"
     done
 }
+
+epochs
 
 # A check that looks at nothing finds nothing: `files` and `calls` are how much was looked at.
 {

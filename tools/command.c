@@ -109,9 +109,8 @@ static error_t parse_common(int key, char *text, struct argp_state *state) {
   return 0;
 }
 
-static const struct argp_option common_options[] = {
-    {.name = "quiet", .key = 'q', .doc = "no notes, warnings and progress on stderr"}, {0}};
-const struct argp command_common_argp = {.options = common_options, .parser = parse_common};
+const struct argp command_common_argp = {.options = command_options[OPTIONS_COMMON],
+                                         .parser = parse_common};
 
 int64_t command_parse_int(struct argp_state *state, const char *option, const char *text,
                           int64_t least, int64_t most) {

@@ -6,6 +6,7 @@
 #include <argp.h>
 #include <stdio.h>
 
+#include "tools/options.h"
 #include "ttprem/ttprem.h"
 #include "ttprem/ttprem_measure.h"
 

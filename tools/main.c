@@ -13,21 +13,33 @@ static const struct {
   const char *name;
   command_verb *run;
   const char *summary;
+  uint32_t options;      /* groups, OPTIONS_COMMON apart */
+  const char *arguments; /* as values in command_list_options(), and @experiments */
 } verbs[] = {
-    {"plan", verb_plan, "decide when every phase starts; write the schedule with its plan"},
-    {"check", verb_check, "judge schedules and their plans: an independent second opinion"},
-    {"run", verb_run, "run a schedule in one mode and measure it"},
-    {"compare", verb_compare, "run a schedule in several modes and set them side by side"},
-    {"report", verb_report, "one page of everything that was measured"},
-    {"trace", verb_trace, "a recorded trace, filtered or for Perfetto"},
-    {"profile", verb_profile, "measure the times that planning needs"},
-    {"isolate", verb_isolate, "certify that tasks do not feel their neighbours"},
-    {"tune", verb_tune, "find the smallest offset that keeps given limits"},
-    {"experiment", verb_experiment, "repeat the tables and figures of the literature"},
-    {"info", verb_info, "the backends and what the machine can do"},
-    {"list", verb_list, "kernels, policies, backends and modes"},
+    {"plan", verb_plan, "decide when every phase starts; write the schedule with its plan",
+     OPTIONS_OF(PLAN), "@files *.cfg"},
+    {"check", verb_check, "judge schedules and their plans: an independent second opinion",
+     OPTIONS_OF(CHECK), "@files *.cfg"},
+    {"run", verb_run, "run a schedule in one mode and measure it",
+     OPTIONS_OF(MEASURING) | OPTIONS_OF(RUN), "@files *.cfg"},
+    {"compare", verb_compare, "run a schedule in several modes and set them side by side",
+     OPTIONS_OF(MEASURING) | OPTIONS_OF(COMPARE), "@files *.cfg"},
+    {"report", verb_report, "one page of everything that was measured", OPTIONS_OF(REPORT),
+     "@files *.json"},
+    {"trace", verb_trace, "a recorded trace, filtered or for Perfetto", OPTIONS_OF(TRACE),
+     "@files *.csv"},
+    {"profile", verb_profile, "measure the times that planning needs",
+     OPTIONS_OF(OBSERVING) | OPTIONS_OF(PROFILE), "@files *.cfg"},
+    {"isolate", verb_isolate, "certify that tasks do not feel their neighbours",
+     OPTIONS_OF(OBSERVING) | OPTIONS_OF(ISOLATE), "@files *.cfg"},
+    {"tune", verb_tune, "find the smallest offset that keeps given limits",
+     OPTIONS_OF(OBSERVING) | OPTIONS_OF(TUNE), "@files *.cfg"},
+    {"experiment", verb_experiment, "repeat the tables and figures of the literature",
+     OPTIONS_OF(EXPERIMENT), "@experiments"},
+    {"info", verb_info, "the backends and what the machine can do", 0, ""},
+    {"list", verb_list, "kernels, policies, backends and modes", 0, ""},
 };
-enum { VERB_COUNT = sizeof verbs / sizeof verbs[0] };
+enum { VERB_COUNT = sizeof verbs / sizeof verbs[0], KEY_COMPLETE = 256 };
 
 static void print_verbs(FILE *file) {
   for (size_t i = 0; i < VERB_COUNT; ++i)
@@ -51,9 +63,21 @@ static char *help_filter(int key, const char *text, void *input) {
   return list;
 }
 
+/* What may follow a verb; the last line are its arguments. */
+static void print_completion(const char *name) {
+  for (size_t i = 0; i < VERB_COUNT; ++i)
+    if (!strcmp(name, verbs[i].name)) {
+      command_list_options(verbs[i].options | OPTIONS_OF(COMMON), stdout);
+      printf("\t%s\n", verbs[i].arguments);
+    }
+}
+
 static error_t parse(int key, char *text, struct argp_state *state) {
   int *verb_at = state->input;
   switch (key) {
+  case KEY_COMPLETE:
+    print_completion(text);
+    exit(COMMAND_DONE);
   case ARGP_KEY_ARG:
     (void)text;
     *verb_at = state->next - 1;
@@ -67,7 +91,11 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
+/* For tools/ttprem.bash. */
+static const struct argp_option options_list[] = {
+    {.name = "complete", .key = KEY_COMPLETE, .arg = "VERB", .flags = OPTION_HIDDEN}, {0}};
 static const struct argp argp = {
+    .options = options_list,
     .parser = parse,
     .args_doc = "VERB [ARGUMENT...]",
     .doc = "Plan, check and run GPU kernels tile by tile at times decided before the run."

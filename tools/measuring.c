@@ -12,23 +12,6 @@
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-enum {
-  KEY_REPEAT = 'n',
-  KEY_SCENARIO = 256,
-  KEY_STRICT,
-  KEY_SEED,
-  KEY_PICTURE,
-  KEY_ENGINE,
-  KEY_NO_RECORDS,
-  KEY_BREAK,
-  KEY_NO_SAVE,
-  KEY_SAVE_ANYWHERE,
-  KEY_WITH_PREEMPTED,
-  KEY_CORES,
-  KEY_FIFO,
-  KEY_LOCK_MEMORY
-};
-
 void measuring_add_mode(measuring_options *options, struct argp_state *state, const char *text) {
   prem_mode mode = command_parse_mode(state, text);
   for (int i = 0; i < options->mode_count; ++i)
@@ -89,54 +72,54 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case 'p':
     options->profile = text;
     return 0;
-  case KEY_REPEAT:
-    options->repeat = command_parse_int(state, "--repeat", text, 1, INT32_MAX);
+  case 'n':
+    options->sampling.samples = command_parse_int(state, "--repeat", text, 1, INT32_MAX);
     return 0;
   case 'd':
-    options->duration_s = command_parse_seconds(state, "--duration", text);
+    options->sampling.duration_s = command_parse_seconds(state, "--duration", text);
     return 0;
-  case KEY_SCENARIO:
-    options->scenario = sampling_parse_scenario(state, text);
+  case OPTION_SCENARIO:
+    options->sampling.scenario = sampling_parse_scenario(state, text);
     options->scenario_given = true;
     return 0;
   case 'j':
     options->json = text;
     return 0;
-  case KEY_PICTURE:
+  case OPTION_PICTURE:
     add_picture(options, state, text);
     return 0;
-  case KEY_ENGINE:
+  case OPTION_ENGINE:
     options->engine = sampling_parse_engine(state, text);
     return 0;
-  case KEY_STRICT:
+  case OPTION_STRICT:
     options->strict = true;
     return 0;
-  case KEY_BREAK:
+  case OPTION_BREAK:
     options->break_ns = command_parse_int(state, "--break", text, 1, PREM_MAX_NS);
     return 0;
-  case KEY_NO_RECORDS:
+  case OPTION_NO_RECORDS:
     options->no_records = true;
     return 0;
-  case KEY_CORES:
+  case OPTION_CORES:
     parse_cores(options, state, text);
     return 0;
-  case KEY_FIFO:
+  case OPTION_FIFO:
     options->fifo_priority = (int32_t)command_parse_int(state, "--fifo", text, 1, 99);
     return 0;
-  case KEY_LOCK_MEMORY:
+  case OPTION_LOCK_MEMORY:
     options->lock_memory = true;
     return 0;
-  case KEY_WITH_PREEMPTED:
+  case OPTION_WITH_PREEMPTED:
     options->with_preempted = true;
     return 0;
-  case KEY_NO_SAVE:
+  case OPTION_NO_SAVE:
     options->no_save = true;
     return 0;
-  case KEY_SAVE_ANYWHERE:
+  case OPTION_SAVE_ANYWHERE:
     options->save_anywhere = true;
     return 0;
-  case KEY_SEED:
-    options->seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
+  case OPTION_SEED:
+    options->sampling.seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
     return 0;
   case ARGP_KEY_ARG:
     if (options->file)
@@ -157,76 +140,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_option options_list[] = {
-    {.name = "backend",
-     .key = 'b',
-     .arg = "NAME",
-     .doc = "auto (default: the best that is available), cuda, cpu or sim"},
-    {.name = "repeat",
-     .key = KEY_REPEAT,
-     .arg = "N",
-     .doc = "runs, or hyperperiods when resident; default: the file's, on sim 1"},
-    {.name = "duration",
-     .key = 'd',
-     .arg = "T",
-     .doc = "stop after so long: 90, 90s, 500ms, 2min; default: no limit"},
-    {.name = "scenario",
-     .key = KEY_SCENARIO,
-     .arg = "NAME",
-     .doc = "relaunch (a launch for each run) or resident (one launch, hyperperiod after "
-            "hyperperiod); default: the file's"},
-    {.name = "json",
-     .key = 'j',
-     .arg = "R",
-     .doc = "write the result as JSON, times in ns, and the raw samples beside it"},
-    {.name = "picture",
-     .key = KEY_PICTURE,
-     .arg = "P",
-     .doc = "draw scheduled against real phases: P.svg or P.png, or both by giving it twice; needs "
-            "gnuplot"},
-    {.name = "engine",
-     .key = KEY_ENGINE,
-     .arg = "NAME",
-     .doc = "how the GPU moves memory: best (default), bulk, cp_async or vector"},
-    {.name = "profile", .key = 'p', .arg = "NAME", .doc = "WCETs from this profile of the file"},
-    {.name = "seed",
-     .key = KEY_SEED,
-     .arg = "N",
-     .doc = "of the random order of the modes; default 1"},
-    {.name = "break",
-     .key = KEY_BREAK,
-     .arg = "NS",
-     .doc = "stop after the launch in which a release comes more than NS ns late, say which, and "
-            "exit with 5; what was measured is kept and written"},
-    {.name = "no-records",
-     .key = KEY_NO_RECORDS,
-     .doc = "record no stamps of single phases, only counts: no violations, no causes"},
-    {.name = "cores",
-     .key = KEY_CORES,
-     .arg = "LIST",
-     .doc = "on cpu: the blocks with work, in their order, run on these cores: 2,3 or 4-7"},
-    {.name = "fifo",
-     .key = KEY_FIFO,
-     .arg = "PRIORITY",
-     .doc = "on cpu: the blocks' threads are scheduled by SCHED_FIFO, 1 to 99"},
-    {.name = "lock-memory",
-     .key = KEY_LOCK_MEMORY,
-     .doc = "on cpu: keep all pages of the process in memory (mlockall)"},
-    {.name = "with-preempted",
-     .key = KEY_WITH_PREEMPTED,
-     .doc = "on cpu: count runs in which the operating system took a core away among the others; "
-            "they are told apart otherwise"},
-    {.name = "no-save", .key = KEY_NO_SAVE, .doc = "write no array, whatever the file says"},
-    {.name = "save-anywhere",
-     .key = KEY_SAVE_ANYWHERE,
-     .doc = "let the file save its arrays outside the working folder as well; only for a file that "
-            "you trust"},
-    {.name = "strict",
-     .key = KEY_STRICT,
-     .doc = "exit status 1 on a late release or an overrun in mode tt"},
-    {0}};
 static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
-const struct argp measuring_argp = {.options = options_list, .parser = parse, .children = children};
+const struct argp measuring_argp = {
+    .options = command_options[OPTIONS_MEASURING], .parser = parse, .children = children};
 
 /* ---- before the run ------------------------------------------------------------------------- */
 
@@ -254,15 +170,6 @@ static int choose_modes(const measuring_options *options, const prem_schedule *s
   command_error("backend %s has none of the file's modes; name others with --modes",
                 prem_backend_name(backend));
   return COMMAND_UNAVAILABLE;
-}
-
-static void choose_repeats(const measuring_options *options, const prem_schedule *schedule,
-                           const prem_backend *backend, prem_compare_options *compare) {
-  compare->scenario = options->scenario_given ? options->scenario : schedule->measure.scenario;
-  sampling_counts(schedule, backend, compare->scenario, &compare->repeat, &compare->discard);
-  if (options->repeat || options->duration_s > 0)
-    compare->repeat = options->repeat; /* 0: as many as the duration takes */
-  compare->duration_s = options->duration_s;
 }
 
 static bool has_gnuplot(void) {
@@ -365,7 +272,7 @@ static void tell_duration(const prem_compare_options *compare, const prem_schedu
                           const prem_backend *backend) {
   const double least_s =
       (double)compare->mode_count * 1e-9 * (double)schedule->plan->hyperperiod_ns;
-  if (compare->duration_s > 0 && least_s > compare->duration_s &&
+  if (compare->sampling.duration_s > 0 && least_s > compare->sampling.duration_s &&
       strcmp(prem_backend_name(backend), "sim") != 0)
     command_note("--duration: it may take %.1f s, for one hyperperiod of %.3f s in each "
                  "of %d mode%s",
@@ -463,7 +370,7 @@ static int judge_break(const prem_result *result, const prem_schedule *schedule)
     snprintf(place, sizeof place,
              "block %" PRId32 ", job %" PRId32 ", tile %" PRId32 ", due at %" PRId64
              " ns of run %" PRId64,
-             broke->block, broke->job, broke->tile, broke->release_ns, broke->run);
+             broke->block, broke->job, broke->tile, broke->planned_ns, broke->run);
   else
     snprintf(place, sizeof place, "its raw record is lost; the latest of its launch");
   command_error("%s: a release came %" PRId64 " ns late (--break %" PRId64 "): %s of '%s', %s",
@@ -523,7 +430,7 @@ static int save_arrays(const measuring_options *options, prem_session *session) 
 static int measure(const measuring_options *options, prem_compare_options *compare,
                    const prem_schedule *schedule, const prem_backend *backend,
                    prem_session *session) {
-  runs_progress runs = {.duration_s = options->duration_s};
+  runs_progress runs = {.duration_s = options->sampling.duration_s};
   trace_sink sink = {.schedule = schedule};
   if (options->trace) {
     if (!command_output_open(&sink.output, options->trace))
@@ -583,9 +490,7 @@ int measuring_run(measuring_options *options) {
   if (options->engine != PREM_ENGINE_BEST && strcmp(prem_backend_name(backend), "cuda") != 0)
     command_note("--engine %s: backend %s has no engines, takes no notice",
                  prem_engine_name(options->engine), prem_backend_name(backend));
-  prem_compare_options compare = {.seed = options->seed,
-                                  .max_records = options->no_records ? 0 : SAMPLING_MAX_RECORDS,
-                                  .break_ns = options->break_ns,
+  prem_compare_options compare = {.break_ns = options->break_ns,
                                   .engine = options->engine,
                                   .mix_preempted = options->with_preempted};
   status = judge_places(options, schedule);
@@ -593,7 +498,10 @@ int measuring_run(measuring_options *options) {
     status = set_up_cpu(options, backend, &compare);
   if (status == COMMAND_DONE)
     status = choose_modes(options, schedule, backend, &compare);
-  choose_repeats(options, schedule, backend, &compare);
+  compare.sampling =
+      sampling_choose(&options->sampling, options->scenario_given, schedule, backend);
+  if (options->no_records)
+    compare.sampling.max_records = 0;
   if (status == COMMAND_DONE && !schedule->plan)
     status = sampling_plan(schedule, &machine);
   if (status == COMMAND_DONE && !check_outputs(options, schedule))

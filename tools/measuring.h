@@ -14,9 +14,7 @@ typedef struct measuring_options {
   int picture_count;
   prem_mode modes[PREM_MODE_COUNT]; /* named on the command line */
   int mode_count;                   /* 0: the file's */
-  int64_t repeat;                   /* 0: the file's */
-  double duration_s;                /* 0: no limit */
-  prem_scenario scenario;
+  prem_sampling sampling;           /* SAMPLING_DEFAULTS, and what is given */
   bool scenario_given;
   bool strict;
   int64_t break_ns;                    /* 0: none */
@@ -28,7 +26,6 @@ typedef struct measuring_options {
   bool no_save; /* leave the `save`s of the file alone */
   bool save_anywhere;
   prem_engine engine;
-  uint64_t seed;
 } measuring_options;
 
 #define MEASURING_EXIT_DOC                                                                         \

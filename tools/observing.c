@@ -6,22 +6,20 @@
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-enum { KEY_ROUNDS = 256, KEY_DISCARD, KEY_SCENARIO, KEY_ENGINE, KEY_SEED, KEY_PICTURE };
-
 static error_t parse_count(int key, const char *text, struct argp_state *state,
                            observing_options *options) {
   switch (key) {
   case 'n':
-    options->repeat = command_parse_int(state, "--repeat", text, 1, INT32_MAX);
+    options->sampling.samples = command_parse_int(state, "--repeat", text, 1, INT32_MAX);
     return 0;
-  case KEY_ROUNDS:
-    options->rounds = command_parse_int(state, "--rounds", text, 1, INT32_MAX);
+  case OPTION_ROUNDS:
+    options->sampling.rounds = command_parse_int(state, "--rounds", text, 1, INT32_MAX);
     return 0;
-  case KEY_DISCARD:
-    options->discard = command_parse_int(state, "--discard", text, 0, INT32_MAX);
+  case OPTION_DISCARD:
+    options->sampling.discard = command_parse_int(state, "--discard", text, 0, INT32_MAX);
     return 0;
-  case KEY_SEED:
-    options->seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
+  case OPTION_SEED:
+    options->sampling.seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -40,15 +38,15 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case 'j':
     options->json = text;
     return 0;
-  case KEY_PICTURE:
+  case OPTION_PICTURE:
     command_check_picture(state, "--picture", text);
     options->picture = text;
     return 0;
-  case KEY_SCENARIO:
-    options->scenario = sampling_parse_scenario(state, text);
+  case OPTION_SCENARIO:
+    options->sampling.scenario = sampling_parse_scenario(state, text);
     options->scenario_given = true;
     return 0;
-  case KEY_ENGINE:
+  case OPTION_ENGINE:
     options->engine = sampling_parse_engine(state, text);
     return 0;
   case ARGP_KEY_ARG:
@@ -68,44 +66,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_option options_list[] = {
-    {.name = "backend",
-     .key = 'b',
-     .arg = "NAME",
-     .doc = "auto (default: the best that is available), cuda, cpu or sim"},
-    {.name = "profile", .key = 'p', .arg = "NAME", .doc = "WCETs from this profile of the file"},
-    {.name = "repeat",
-     .key = 'n',
-     .arg = "N",
-     .doc = "runs, or hyperperiods when resident, of each measurement; default: the file's"},
-    {.name = "rounds",
-     .key = KEY_ROUNDS,
-     .arg = "N",
-     .doc = "over which the runs are spread, in random order in each; default 5"},
-    {.name = "discard",
-     .key = KEY_DISCARD,
-     .arg = "N",
-     .doc = "more runs at each start that are not counted; default: the file's"},
-    {.name = "scenario",
-     .key = KEY_SCENARIO,
-     .arg = "NAME",
-     .doc = "relaunch or resident; default: the file's"},
-    {.name = "engine",
-     .key = KEY_ENGINE,
-     .arg = "NAME",
-     .doc = "how the GPU moves memory: best (default), bulk, cp_async or vector"},
-    {.name = "seed", .key = KEY_SEED, .arg = "N", .doc = "of the random orders; default 1"},
-    {.name = "json",
-     .key = 'j',
-     .arg = "R",
-     .doc = "write what was found as JSON, times in ns; `-` is stdout"},
-    {.name = "picture",
-     .key = KEY_PICTURE,
-     .arg = "P",
-     .doc = "draw what was found: P.svg or P.png; needs gnuplot"},
-    {0}};
 static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
-const struct argp observing_argp = {.options = options_list, .parser = parse, .children = children};
+const struct argp observing_argp = {
+    .options = command_options[OPTIONS_OBSERVING], .parser = parse, .children = children};
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
@@ -129,17 +92,6 @@ int observing_open(observing_options *options, bool keep_plan, const prem_backen
   if (keep_plan && !(*schedule)->plan)
     status = sampling_plan(*schedule, machine);
   return status;
-}
-
-void observing_counts(const observing_options *options, const prem_schedule *schedule,
-                      const prem_backend *backend, prem_scenario *scenario, int64_t *samples,
-                      int64_t *discard) {
-  *scenario = options->scenario_given ? options->scenario : schedule->measure.scenario;
-  sampling_counts(schedule, backend, *scenario, samples, discard);
-  if (options->repeat)
-    *samples = options->repeat;
-  if (options->discard >= 0)
-    *discard = options->discard;
 }
 
 /* ---- reporting ------------------------------------------------------------------------------ */

@@ -9,16 +9,13 @@
 typedef struct observing_options {
   const char *file, *backend, *profile;
   const char *json, *picture; /* findings; NULL: not asked for */
-  int64_t repeat;             /* samples of each schedule and mode; 0: the file's */
-  int64_t rounds, discard;    /* discard -1: the file's */
-  prem_scenario scenario;
+  prem_sampling sampling;     /* SAMPLING_DEFAULTS, and what is given */
   bool scenario_given;
   prem_engine engine;
-  uint64_t seed;
 } observing_options;
 
 #define OBSERVING_DEFAULTS                                                                         \
-  { .backend = "auto", .rounds = 5, .discard = -1, .seed = 1 }
+  { .backend = "auto", .sampling = SAMPLING_DEFAULTS }
 
 /** Child parser; its input is an observing_options. */
 extern const struct argp observing_argp;
@@ -31,10 +28,6 @@ extern const struct argp observing_argp;
  */
 int observing_open(observing_options *options, bool keep_plan, const prem_backend **backend,
                    prem_machine *machine, prem_schedule **schedule);
-/** The number of samples and of those left out that the options or the file ask for. */
-void observing_counts(const observing_options *options, const prem_schedule *schedule,
-                      const prem_backend *backend, prem_scenario *scenario, int64_t *samples,
-                      int64_t *discard);
 /** Print findings to stdout (to stderr where stdout is taken), write and draw them as asked. */
 int observing_report(const observing_options *options, const prem_findings *findings,
                      const prem_machine *machine, bool stdout_taken);

@@ -17,13 +17,19 @@ prem_engine sampling_parse_engine(struct argp_state *state, const char *text) {
   return engine;
 }
 
-void sampling_counts(const prem_schedule *schedule, const prem_backend *backend,
-                     prem_scenario scenario, int64_t *samples, int64_t *discard) {
+prem_sampling sampling_choose(const prem_sampling *asked, bool scenario_given,
+                              const prem_schedule *schedule, const prem_backend *backend) {
   const prem_measure *file = &schedule->measure;
   const bool deterministic = !strcmp(prem_backend_name(backend), "sim");
-  const int64_t asked = scenario == PREM_RESIDENT ? file->hyperperiods : file->runs;
-  *samples = deterministic ? 1 : asked;
-  *discard = deterministic ? 0 : file->discard;
+  prem_sampling chosen = *asked;
+  if (!scenario_given)
+    chosen.scenario = file->scenario;
+  const int64_t of_file = chosen.scenario == PREM_RESIDENT ? file->hyperperiods : file->runs;
+  if (chosen.samples == 0 && !(chosen.duration_s > 0))
+    chosen.samples = deterministic ? 1 : of_file;
+  if (chosen.discard < 0)
+    chosen.discard = deterministic ? 0 : file->discard;
+  return chosen;
 }
 
 int sampling_plan(prem_schedule *schedule, const prem_machine *machine) {

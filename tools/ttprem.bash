@@ -6,10 +6,10 @@ _ttprem_verbs() { # COMMAND
   "$1" --help 2>/dev/null | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p'
 }
 
-# "-o --output=", "--strict": = stands behind those that take a value.
+# "-o --output=", "--strict": = stands behind those that take a value; behind a tab, what it may be
+# (tools/options.h). The last line, without an option, are the verb's arguments.
 _ttprem_options() { # COMMAND VERB
-  ARGP_HELP_FMT='' "$1" "$2" --help 2>/dev/null |
-    sed -nE 's/^  (    |(-.), )(--[a-z-]+=?).*/\2 \3/p'
+  "$1" --complete="$2" 2>/dev/null
 }
 
 _ttprem_names() { # COMMAND GROUP, one of `ttprem list`
@@ -44,23 +44,37 @@ _ttprem_list() { # WORD...
   _ttprem_words $left
 }
 
-# What may follow an option, which is often anything; fails if the option takes no value.
-_ttprem_value() { # COMMAND VERB OPTION
-  local option modes
-  option=$(_ttprem_options "$1" "$2" | awk -v given="$3" '$1 == given || $NF == given "=" { print $NF }')
-  [[ $option == *= ]] || return 1
-  case $option in
-  --backend=) _ttprem_words auto "$(_ttprem_names "$1" backends)" ;;
-  --policy=) _ttprem_words "$(_ttprem_names "$1" policies)" ;;
-  --mode=) _ttprem_words "$(_ttprem_names "$1" modes)" ;;
-  --modes=) mapfile -t modes < <(_ttprem_names "$1" modes); _ttprem_list "${modes[@]}" ;;
-  --engine=) _ttprem_words best bulk cp_async vector ;;
-  --scenario=) _ttprem_words relaunch resident ;;
-  --format=) _ttprem_words perfetto chrome csv ;;
-  --schedules=) _ttprem_folders ;;
-  --output=) if [ "$2" = experiment ]; then _ttprem_folders; else _ttprem_files; fi ;;
-  --json= | --trace= | --svg= | --picture=) _ttprem_files ;;
+# Words for a value, which is often anything.
+_ttprem_offer() { # COMMAND VALUES
+  local kinds kind words=()
+  read -ra kinds <<<"$2"
+  case ${kinds[0]-} in
+  @files) _ttprem_files "${kinds[@]:1}" ;;
+  @folders) _ttprem_folders ;;
+  @list) mapfile -t words < <(_ttprem_names "$1" "${kinds[1]}"); _ttprem_list "${words[@]}" ;;
+  @experiments) # a name, or findings that were written before
+    _ttprem_files '*.json'
+    local files=("${COMPREPLY[@]}")
+    _ttprem_words all list "$("$1" experiment list | awk '{ print $1 }')"
+    COMPREPLY+=("${files[@]}")
+    ;;
+  *)
+    for kind in "${kinds[@]}"; do
+      if [[ $kind == @* ]]; then kind=$(_ttprem_names "$1" "${kind#@}"); fi
+      words+=("$kind")
+    done
+    _ttprem_words "${words[@]}"
+    ;;
   esac
+}
+
+# What may follow an option; fails if it takes no value.
+_ttprem_value() { # COMMAND VERB OPTION
+  local option
+  option=$(_ttprem_options "$1" "$2" | awk -F '\t' -v given="$3" \
+    '{ n = split($1, name, " ") } n && (name[1] == given || name[n] == given "=") { print name[n] "\t" $2 }')
+  [[ ${option%%$'\t'*} == *= ]] || return 1
+  _ttprem_offer "$1" "${option#*$'\t'}"
 }
 
 _ttprem() {
@@ -84,20 +98,10 @@ _ttprem() {
   elif [[ $before == -* ]] && _ttprem_value "$1" "$verb" "$before"; then
     return
   elif [[ $current == -* ]]; then
-    _ttprem_words "$(_ttprem_options "$1" "$verb" | awk '{ print $NF }')"
+    _ttprem_words "$(_ttprem_options "$1" "$verb" | awk -F '\t' '{ n = split($1, name, " ") } n { print name[n] }')"
     [[ ${COMPREPLY[*]} != *= ]] || compopt -o nospace
   else
-    case $verb in
-    plan | check | run | compare | profile | tune | isolate) _ttprem_files '*.cfg' ;;
-    trace) _ttprem_files '*.csv' ;;
-    report) _ttprem_files '*.json' ;;
-    experiment) # a name, or findings that were written before
-      _ttprem_files '*.json'
-      local files=("${COMPREPLY[@]}")
-      _ttprem_words all list "$("$1" experiment list | awk '{ print $1 }')"
-      COMPREPLY+=("${files[@]}")
-      ;;
-    esac
+    _ttprem_offer "$1" "$(_ttprem_options "$1" "$verb" | awk -F '\t' '!$1 { print $2 }')"
   fi
 }
 complete -F _ttprem ttprem

@@ -7,8 +7,6 @@
 #include "report/json_pieces.h"
 #include "tools/command_json.h"
 
-enum { KEY_SVG = 256 };
-
 typedef struct check_options {
   const char *profile, *picture, *json;
   char **files;
@@ -24,7 +22,7 @@ static error_t parse(int key, char *value, struct argp_state *state) {
   case 'j':
     options->json = value;
     return 0;
-  case KEY_SVG:
+  case OPTION_SVG:
     command_check_picture(state, "--svg", value);
     options->picture = value;
     return 0;
@@ -47,21 +45,9 @@ static error_t parse(int key, char *value, struct argp_state *state) {
   }
 }
 
-static const struct argp_option options_list[] = {
-    {.name = "profile", .key = 'p', .arg = "NAME", .doc = "WCETs from this profile of the file"},
-    {.name = "json",
-     .key = 'j',
-     .arg = "R",
-     .doc = "the verdicts as JSON as well; `-` is stdout, in place of the lines"},
-    {.name = "svg",
-     .key = KEY_SVG,
-     .arg = "P",
-     .doc = "draw the plan in the one FILE, as `ttprem plan --svg` does: P.svg or P.png; needs "
-            "gnuplot"},
-    {0}};
 static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
-    .options = options_list,
+    .options = command_options[OPTIONS_CHECK],
     .parser = parse,
     .children = children,
     .args_doc = "FILE...",
@@ -142,7 +128,7 @@ static bool write_verdicts(const check_options *options, json_t *verdicts) {
 
 int verb_check(int argc, char **argv) {
   check_options options = {0};
-  argp_parse(&argp, argc, argv, 0, NULL, &options);
+  command_parse(&argp, argc, argv, &options);
   if (!command_output_check(options.picture) || !command_output_check(options.json))
     return COMMAND_INVALID;
   json_t *verdicts = options.json ? json_array() : NULL;

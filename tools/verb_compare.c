@@ -24,16 +24,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_option options_list[] = {
-    {.name = "modes",
-     .key = 'm',
-     .arg = "MODE,...",
-     .doc =
-         "of those that `ttprem list` names; default: the file's, of these what the backend has"},
-    {0}};
 static const struct argp_child children[] = {{.argp = &measuring_argp}, {0}};
 static const struct argp argp = {
-    .options = options_list,
+    .options = command_options[OPTIONS_COMPARE],
     .parser = parse,
     .children = children,
     .args_doc = "FILE",
@@ -44,7 +37,7 @@ static const struct argp argp = {
 };
 
 int verb_compare(int argc, char **argv) {
-  measuring_options options = {.backend = "auto", .seed = 1};
-  argp_parse(&argp, argc, argv, 0, NULL, &options);
+  measuring_options options = {.backend = "auto", .sampling = SAMPLING_DEFAULTS};
+  command_parse(&argp, argc, argv, &options);
   return measuring_run(&options);
 }

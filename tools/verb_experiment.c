@@ -18,8 +18,6 @@ typedef struct experiment_options {
   uint64_t seed;
 } experiment_options;
 
-enum { KEY_QUICK = 256, KEY_SEED, KEY_SCHEDULES, KEY_PART };
-
 static error_t parse(int key, char *text, struct argp_state *state) {
   experiment_options *options = state->input;
   switch (key) {
@@ -29,16 +27,16 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case 'o':
     options->folder = text;
     return 0;
-  case KEY_QUICK:
+  case OPTION_QUICK:
     options->quick = true;
     return 0;
-  case KEY_SEED:
+  case OPTION_SEED:
     options->seed = (uint64_t)command_parse_int(state, "--seed", text, 0, INT64_MAX);
     return 0;
-  case KEY_SCHEDULES:
+  case OPTION_SCHEDULES:
     options->schedules = text;
     return 0;
-  case KEY_PART:
+  case OPTION_PART:
     options->part = text;
     return 0;
   case ARGP_KEY_ARG:
@@ -54,29 +52,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_option options_list[] = {
-    {.name = "backend",
-     .key = 'b',
-     .arg = "NAME",
-     .doc = "auto (default: the best that is available), cuda or cpu"},
-    {.name = "output",
-     .key = 'o',
-     .arg = "DIR",
-     .doc = "folder for NAME.json, NAME.svg and NAME.png, made if need be; default: nothing is "
-            "written"},
-    {.name = "quick", .key = KEY_QUICK, .doc = "fewer points and repetitions: a look at it"},
-    {.name = "seed", .key = KEY_SEED, .arg = "N", .doc = "of all that is random; default 1"},
-    {.name = "schedules",
-     .key = KEY_SCHEDULES,
-     .arg = "DIR",
-     .doc = "folder with figures/ and examples/; default: schedules, or where there is none those "
-            "that were installed with the command"},
-    /* Experiments start the command with it themselves. */
-    {.name = "part", .key = KEY_PART, .arg = "WORDS", .flags = OPTION_HIDDEN},
-    {0}};
 static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
-    .options = options_list,
+    .options = command_options[OPTIONS_EXPERIMENT],
     .parser = parse,
     .children = children,
     .args_doc = "NAME|all|list|FINDINGS.json",
@@ -354,7 +332,7 @@ static int show_again(const experiment_options *options) {
 
 int verb_experiment(int argc, char **argv) {
   experiment_options options = {.backend = "auto", .seed = 1};
-  argp_parse(&argp, argc, argv, 0, NULL, &options);
+  command_parse(&argp, argc, argv, &options);
   if (strcmp(options.name, "list") == 0) {
     print_list(stdout);
     return COMMAND_DONE;

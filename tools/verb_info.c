@@ -54,7 +54,7 @@ static void show(const char *name) {
 }
 
 int verb_info(int argc, char **argv) {
-  argp_parse(&argp, argc, argv, 0, NULL, NULL);
+  command_parse(&argp, argc, argv, NULL);
   printf("ttprem %s\n", prem_version());
   for (const char *const *name = command_backends; *name; ++name)
     show(*name);

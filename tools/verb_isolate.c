@@ -44,13 +44,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_option options_list[] = {
-    {.name = "modes", .key = 'm', .arg = "MODE,...", .doc = "any modes but copy; default: tt,free"},
-    {.name = "output", .key = 'o', .arg = "OUT", .doc = "the same as --json"},
-    {0}};
 static const struct argp_child children[] = {{.argp = &observing_argp}, {0}};
 static const struct argp argp = {
-    .options = options_list,
+    .options = command_options[OPTIONS_ISOLATE],
     .parser = parse,
     .children = children,
     .args_doc = "FILE",
@@ -84,10 +80,7 @@ static int report(const isolate_options *options, const prem_isolation *isolatio
 
 static int isolate(const isolate_options *options, const prem_schedule *schedule,
                    const prem_backend *backend, const prem_machine *machine) {
-  prem_isolate_options isolate = {.rounds = options->common.rounds,
-                                  .seed = options->common.seed,
-                                  .max_records = SAMPLING_MAX_RECORDS,
-                                  .engine = options->common.engine,
+  prem_isolate_options isolate = {.engine = options->common.engine,
                                   .stop = &command_stop,
                                   .modes = {PREM_MODE_TT, PREM_MODE_FREE},
                                   .mode_count = 2};
@@ -95,8 +88,8 @@ static int isolate(const isolate_options *options, const prem_schedule *schedule
     memcpy(isolate.modes, options->modes, sizeof isolate.modes);
     isolate.mode_count = options->mode_count;
   }
-  observing_counts(&options->common, schedule, backend, &isolate.scenario, &isolate.samples,
-                   &isolate.discard);
+  isolate.sampling =
+      sampling_choose(&options->common.sampling, options->common.scenario_given, schedule, backend);
   for (int i = 0; i < isolate.mode_count; ++i)
     if (!prem_backend_has_mode(backend, isolate.modes[i])) {
       command_error("mode %s is not available on backend %s", prem_mode_name(isolate.modes[i]),
@@ -123,7 +116,7 @@ static int isolate(const isolate_options *options, const prem_schedule *schedule
 
 int verb_isolate(int argc, char **argv) {
   isolate_options options = {.common = OBSERVING_DEFAULTS};
-  argp_parse(&argp, argc, argv, 0, NULL, &options);
+  command_parse(&argp, argc, argv, &options);
   const prem_backend *backend = NULL;
   prem_machine machine;
   prem_schedule *schedule = NULL;

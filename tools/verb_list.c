@@ -26,7 +26,7 @@ static void line(const char *name, const char *summary) {
 }
 
 int verb_list(int argc, char **argv) {
-  argp_parse(&argp, argc, argv, 0, NULL, NULL);
+  command_parse(&argp, argc, argv, NULL);
   puts("kernels");
   line("none", "abstract: planned, checked and simulated without data");
   const prem_registry *registry = prem_registry_builtin();

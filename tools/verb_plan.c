@@ -9,7 +9,7 @@
 #include "tools/progress.h"
 
 /* Long enough for small sets to come near their optimum. */
-enum { DEFAULT_SECONDS = 10, TOLD_AFTER_S = 1, KEY_SVG = 256, KEY_KEEP };
+enum { DEFAULT_SECONDS = 10, TOLD_AFTER_S = 1 };
 
 typedef struct plan_options {
   const char *file, *output, *profile, *json, *picture, *keep;
@@ -56,10 +56,10 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case 'j':
     options->json = text;
     return 0;
-  case KEY_KEEP:
+  case OPTION_KEEP:
     options->keep = text;
     return 0;
-  case KEY_SVG:
+  case OPTION_SVG:
     command_check_picture(state, "--svg", text);
     options->picture = text;
     return 0;
@@ -87,36 +87,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_option options_list[] = {
-    {.name = "output", .key = 'o', .arg = "OUT", .doc = "where to write; `-`, the default: stdout"},
-    {.name = "policy", .key = 'P', .arg = "POLICY", .doc = "of `ttprem list`; default: the file's"},
-    {.name = "profile", .key = 'p', .arg = "NAME", .doc = "WCETs from this profile of the file"},
-    {.name = "time-limit",
-     .key = 't',
-     .arg = "T",
-     .doc = "of the search: 90, 90s, 500ms, 2min; default 10 s, or none with --steps; 0: the "
-            "constructive plan only"},
-    {.name = "steps",
-     .key = 'n',
-     .arg = "N",
-     .doc = "end the search after N schedules: the same plan for the same seed, however fast the "
-            "machine"},
-    {.name = "seed", .key = 's', .arg = "N", .doc = "of the search; default 0"},
-    {.name = "keep",
-     .key = KEY_KEEP,
-     .arg = "OLD",
-     .doc = "keep the plan of OLD wherever it still holds and move as few phases as possible; OLD "
-            "may be FILE, and its plan need not be legal any more"},
-    {.name = "json", .key = 'j', .arg = "R", .doc = "what came of it, as JSON; `-` is stdout"},
-    {.name = "svg",
-     .key = KEY_SVG,
-     .arg = "P",
-     .doc = "draw the plan, blocks as rows and beneath them the use of each resource: P.svg or "
-            "P.png; needs gnuplot"},
-    {0}};
 static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
-    .options = options_list,
+    .options = command_options[OPTIONS_PLAN],
     .parser = parse,
     .children = children,
     .args_doc = "FILE",
@@ -355,7 +328,7 @@ static int plan_file(plan_options *options) {
 
 int verb_plan(int argc, char **argv) {
   plan_options options = {.output = "-"};
-  argp_parse(&argp, argc, argv, 0, NULL, &options);
+  command_parse(&argp, argc, argv, &options);
   if (options.search.policy && !policy_exists(options.search.policy)) {
     command_error("unknown policy '%s'; `ttprem list` shows them", options.search.policy);
     return COMMAND_USAGE;

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_TIMES = 512, KEY_REGULATED, KEY_STEADY, KEY_MARGIN, KEY_QUANTILE };
-
 typedef struct profile_options {
   observing_options common;
   const char *output;
@@ -48,20 +46,20 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case 'o':
     options->output = text;
     return 0;
-  case KEY_TIMES:
+  case OPTION_TIMES:
     options->times = parse_times(state, text);
     options->times_given = true;
     return 0;
-  case KEY_REGULATED:
+  case OPTION_REGULATED:
     options->regulated = true;
     return 0;
-  case KEY_STEADY:
+  case OPTION_STEADY:
     options->steady = true;
     return 0;
-  case KEY_MARGIN:
+  case OPTION_MARGIN:
     options->margin_pct = command_parse_int(state, "--margin", text, 0, 10000);
     return 0;
-  case KEY_QUANTILE:
+  case OPTION_QUANTILE:
     options->quantile = parse_quantile(state, text);
     return 0;
   case ARGP_KEY_END:
@@ -76,35 +74,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_option options_list[] = {
-    {.name = "output", .key = 'o', .arg = "OUT", .doc = "the profile to write; `-` is stdout"},
-    {.name = "times",
-     .key = KEY_TIMES,
-     .arg = "WHICH",
-     .doc = "wcet_ns from the times alone (default), in company, or planned: of all tasks by the "
-            "file's plan"},
-    {.name = "regulated",
-     .key = KEY_REGULATED,
-     .doc = "for plans whose memory phases overlap: wcet_ns in company, busy_ns from the bytes and "
-            "the measured bandwidth"},
-    {.name = "steady",
-     .key = KEY_STEADY,
-     .doc = "leave the first tile of each block out of wcet_ns, for plans that warm up; a policy "
-            "with warmup_tiles does so by itself"},
-    {.name = "margin",
-     .key = KEY_MARGIN,
-     .arg = "PERCENT",
-     .doc = "room in wcet_ns above the longest time seen, or the quantile; default 0"},
-    {.name = "quantile",
-     .key = KEY_QUANTILE,
-     .arg = "PERCENT",
-     .doc = "wcet_ns bounds the time that so many phases do not exceed, with 95 % confidence; or "
-            "`longest`. Default: the longest time, on a disturbed machine 99.9 or 99, whichever "
-            "there are samples for"},
-    {0}};
 static const struct argp_child children[] = {{.argp = &observing_argp}, {0}};
 static const struct argp argp = {
-    .options = options_list,
+    .options = command_options[OPTIONS_PROFILE],
     .parser = parse,
     .children = children,
     .args_doc = "FILE -o OUT",
@@ -177,18 +149,15 @@ static int write_profile(const profile_options *options, const prem_profile *pro
 
 static int measure(const profile_options *options, const prem_schedule *schedule,
                    const prem_backend *backend, prem_machine *machine) {
-  prem_profile_options profiling = {.rounds = options->common.rounds,
-                                    .seed = options->common.seed,
-                                    .max_records = SAMPLING_MAX_RECORDS,
-                                    .engine = options->common.engine,
+  prem_profile_options profiling = {.engine = options->common.engine,
                                     .times = options->times,
                                     .regulated = options->regulated,
                                     .steady = options->steady,
                                     .quantile = options->quantile,
                                     .margin_pct = (double)options->margin_pct,
                                     .stop = &command_stop};
-  observing_counts(&options->common, schedule, backend, &profiling.scenario, &profiling.samples,
-                   &profiling.discard);
+  profiling.sampling =
+      sampling_choose(&options->common.sampling, options->common.scenario_given, schedule, backend);
   if (options->regulated && !options->times_given)
     profiling.times = PREM_PROFILE_COMPANY;
   progress line;
@@ -230,7 +199,7 @@ static bool may_write(const char *output, const prem_schedule *schedule) {
 
 int verb_profile(int argc, char **argv) {
   profile_options options = {.common = OBSERVING_DEFAULTS};
-  argp_parse(&argp, argc, argv, 0, NULL, &options);
+  command_parse(&argp, argc, argv, &options);
   if (strcmp(options.common.backend, "sim") == 0) {
     command_error("the simulator takes its times from the file: there is nothing to measure on it");
     return COMMAND_USAGE;

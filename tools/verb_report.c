@@ -39,12 +39,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_option options_list[] = {
-    {.name = "output", .key = 'o', .arg = "OUT.html", .doc = "the page to write; `-` is stdout"},
-    {0}};
 static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
-    .options = options_list,
+    .options = command_options[OPTIONS_REPORT],
     .parser = parse,
     .children = children,
     .args_doc = "RESULT... -o OUT.html",
@@ -76,7 +73,7 @@ static int write_page(const prem_report *report, const char *path) {
 
 int verb_report(int argc, char **argv) {
   report_options options = {0};
-  argp_parse(&argp, argc, argv, 0, NULL, &options);
+  command_parse(&argp, argc, argv, &options);
   prem_report *report = prem_report_new();
   if (!report) {
     command_error("%s", prem_status_text(PREM_ERR_MEMORY));

@@ -20,20 +20,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_option options_list[] = {
-    {.name = "mode",
-     .key = 'm',
-     .arg = "MODE",
-     .doc = "tt (default) or another one of `ttprem list`"},
-    {.name = "trace",
-     .key = 't',
-     .arg = "T",
-     .doc = "write every phase of every counted run as CSV, times in ns from the run's start; `-` "
-            "is stdout"},
-    {0}};
 static const struct argp_child children[] = {{.argp = &measuring_argp}, {0}};
 static const struct argp argp = {
-    .options = options_list,
+    .options = command_options[OPTIONS_RUN],
     .parser = parse,
     .children = children,
     .args_doc = "FILE",
@@ -45,7 +34,7 @@ static const struct argp argp = {
 
 int verb_run(int argc, char **argv) {
   measuring_options options = {
-      .backend = "auto", .seed = 1, .modes = {PREM_MODE_TT}, .mode_count = 1};
-  argp_parse(&argp, argc, argv, 0, NULL, &options);
+      .backend = "auto", .sampling = SAMPLING_DEFAULTS, .modes = {PREM_MODE_TT}, .mode_count = 1};
+  command_parse(&argp, argc, argv, &options);
   return measuring_run(&options);
 }

@@ -6,8 +6,6 @@
 #include "tools/command.h"
 #include "ttprem/trace_file.h"
 
-enum { KEY_RUN = 256, KEY_TASK, KEY_LATE };
-
 typedef struct trace_options {
   const char *path, *output;
   bool format_given;
@@ -34,13 +32,13 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     options->convert.format = parse_format(state, text);
     options->format_given = true;
     return 0;
-  case KEY_RUN:
+  case OPTION_RUN:
     options->convert.run = command_parse_int(state, "--run", text, 0, INT64_MAX);
     return 0;
-  case KEY_TASK:
+  case OPTION_TASK:
     options->convert.task = text;
     return 0;
-  case KEY_LATE:
+  case OPTION_LATE_NS:
     options->convert.late_ns = command_parse_int(state, "--late-ns", text, 0, INT64_MAX);
     return 0;
   case ARGP_KEY_ARG:
@@ -58,25 +56,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_option options_list[] = {
-    {.name = "format",
-     .key = 'f',
-     .arg = "NAME",
-     .doc = "perfetto (protobuf, for ui.perfetto.dev), chrome (JSON, for scripts and "
-            "chrome://tracing) "
-            "or csv"},
-    {.name = "output", .key = 'o', .arg = "OUT", .doc = "default, and `-`: stdout"},
-    {.name = "run", .key = KEY_RUN, .arg = "N", .doc = "this run alone"},
-    {.name = "task", .key = KEY_TASK, .arg = "NAME", .doc = "this task alone"},
-    {.name = "late-ns",
-     .key = KEY_LATE,
-     .arg = "NS",
-     .doc = "perfetto, chrome: show a release as late above so many ns, as the schedule's late_ns; "
-            "default 0"},
-    {0}};
 static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
 static const struct argp argp = {
-    .options = options_list,
+    .options = command_options[OPTIONS_TRACE],
     .parser = parse,
     .children = children,
     .args_doc = "TRACE",
@@ -107,7 +89,7 @@ static int convert(const trace_options *options, FILE *in, const char *name) {
 
 int verb_trace(int argc, char **argv) {
   trace_options options = {.output = "-", .convert = {.run = -1}};
-  argp_parse(&argp, argc, argv, 0, NULL, &options);
+  command_parse(&argp, argc, argv, &options);
   options.convert.stop = &command_stop;
   command_catch_signals();
   if (!strcmp(options.path, "-"))

@@ -16,17 +16,6 @@ enum {
   LEAST_UNITS = 4, /* steps of the clock: a plan whose offset is shorter has none */
   SEARCHES = 2
 };
-enum {
-  KEY_FROM = 512,
-  KEY_TO,
-  KEY_TRIES,
-  KEY_SWEEP,
-  KEY_LATE,
-  KEY_LATENESS,
-  KEY_OVERRUNS,
-  KEY_ISOLATION,
-  KEY_PRECISION
-};
 
 typedef struct tune_options {
   observing_options common;
@@ -66,16 +55,16 @@ static double parse_number(struct argp_state *state, const char *option, const c
 
 static error_t parse_limit(int key, char *text, struct argp_state *state, tune_options *options) {
   switch (key) {
-  case KEY_LATE:
+  case OPTION_LATE:
     options->late_pct = parse_number(state, "--late", text, 100);
     return 0;
-  case KEY_LATENESS:
+  case OPTION_LATENESS:
     options->lateness_ns = command_parse_int(state, "--lateness", text, 0, PREM_MAX_NS);
     return 0;
-  case KEY_OVERRUNS:
+  case OPTION_OVERRUNS:
     options->overruns_pct = parse_number(state, "--overruns", text, 100);
     return 0;
-  case KEY_ISOLATION:
+  case OPTION_ISOLATION:
     options->isolation = parse_number(state, "--isolation", text, 1e6);
     return 0;
   default:
@@ -92,16 +81,16 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case 'o':
     options->output = text;
     return 0;
-  case KEY_FROM:
+  case OPTION_FROM:
     options->from_ns = command_parse_int(state, "--from", text, 1, PREM_MAX_NS);
     return 0;
-  case KEY_TO:
+  case OPTION_TO:
     options->to_ns = command_parse_int(state, "--to", text, 1, PREM_MAX_NS);
     return 0;
-  case KEY_TRIES:
+  case OPTION_TRIES:
     options->tries = command_parse_int(state, "--tries", text, 1, 1000);
     return 0;
-  case KEY_SWEEP:
+  case OPTION_SWEEP:
     options->sweep = true;
     if (text)
       options->sweep_step_ns = command_parse_int(state, "--sweep", text, 1, PREM_MAX_NS);
@@ -111,7 +100,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
         state, NULL,
         (const char *const[]){options->output, options->common.json, options->common.picture}, 3);
     return 0;
-  case KEY_PRECISION:
+  case OPTION_PRECISION:
     options->precision_pct = parse_number(state, "--precision", text, 100);
     return 0;
   default:
@@ -119,54 +108,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_option options_list[] = {
-    {.name = "output",
-     .key = 'o',
-     .arg = "OUT",
-     .doc =
-         "write the tuned schedule: the file with the offset and the plan changed; `-` is stdout"},
-    {.name = "from",
-     .key = KEY_FROM,
-     .arg = "NS",
-     .doc = "least offset; default: a 4th of the file's"},
-    {.name = "to",
-     .key = KEY_TO,
-     .arg = "NS",
-     .doc = "largest offset; default: 4 times the file's"},
-    {.name = "tries",
-     .key = KEY_TRIES,
-     .arg = "N",
-     .doc = "measurements in a row that must keep the limits; default 3"},
-    {.name = "precision",
-     .key = KEY_PRECISION,
-     .arg = "PERCENT",
-     .doc = "of the offset, where the search may end; default 1; 0: to the clock's step"},
-    {.name = "sweep",
-     .key = KEY_SWEEP,
-     .arg = "STEP_NS",
-     .flags = OPTION_ARG_OPTIONAL,
-     .doc = "measure the whole range as well; default step: a 24th of it"},
-    {.name = "late",
-     .key = KEY_LATE,
-     .arg = "PERCENT",
-     .doc = "of releases may be late; default 0"},
-    {.name = "lateness",
-     .key = KEY_LATENESS,
-     .arg = "NS",
-     .doc = "worst lateness; default: no limit"},
-    {.name = "overruns",
-     .key = KEY_OVERRUNS,
-     .arg = "PERCENT",
-     .doc = "of phases may overrun; default 0"},
-    {.name = "isolation",
-     .key = KEY_ISOLATION,
-     .arg = "RATIO",
-     .doc = "p99.9 (the longest, with fewer than 10000) of memory phases, with neighbours / alone; "
-            "default: no limit"},
-    {0}};
 static const struct argp_child children[] = {{.argp = &observing_argp}, {0}};
 static const struct argp argp = {
-    .options = options_list,
+    .options = command_options[OPTIONS_TUNE],
     .parser = parse,
     .children = children,
     .args_doc = "FILE",
@@ -327,7 +271,7 @@ static int report(const tuning *all, const prem_tune_search *searches, int32_t c
   const bool stdout_taken = all->options->output && !strcmp(all->options->output, "-");
   if (command_stop)
     prem_findings_incomplete(findings);
-  prem_findings_seed(findings, all->options->common.seed);
+  prem_findings_seed(findings, all->options->common.sampling.seed);
   const int status = observing_report(&all->options->common, findings, &all->machine, stdout_taken);
   prem_findings_free(findings);
   return status;
@@ -402,16 +346,11 @@ static int take_base(tuning *all) {
 
 static int tune_schedule(tuning *all) {
   const tune_options *options = all->options;
-  int64_t samples;
-  all->how = (prem_tune_try_options){.rounds = options->common.rounds,
-                                     .seed = options->common.seed,
-                                     .max_records = SAMPLING_MAX_RECORDS,
-                                     .engine = options->common.engine,
-                                     .stop = &command_stop};
-  observing_counts(&options->common, all->schedule, all->backend, &all->how.scenario, &samples,
-                   &all->how.discard);
-  all->how.samples =
-      options->common.repeat || samples < DEFAULT_SAMPLES ? samples : DEFAULT_SAMPLES;
+  all->how = (prem_tune_try_options){.engine = options->common.engine, .stop = &command_stop};
+  all->how.sampling = sampling_choose(&options->common.sampling, options->common.scenario_given,
+                                      all->schedule, all->backend);
+  if (options->common.sampling.samples == 0)
+    all->how.sampling.samples = prem_min_i64(all->how.sampling.samples, DEFAULT_SAMPLES);
   int status = is_closed_form(all->schedule->policy.use) ? COMMAND_DONE : take_base(all);
   command_catch_signals();
   if (status == COMMAND_DONE)
@@ -426,7 +365,7 @@ int verb_tune(int argc, char **argv) {
                           .lateness_ns = -1,
                           .isolation = INFINITY,
                           .precision_pct = 1};
-  argp_parse(&argp, argc, argv, 0, NULL, &options);
+  command_parse(&argp, argc, argv, &options);
   tuning all = {.options = &options};
   if (!command_output_check(options.output))
     return COMMAND_INVALID;

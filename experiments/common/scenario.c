@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "measure/job_times.h"
 #include "prem/base/numbers.h"
 #include "ttprem/prepare.h"
 
@@ -31,7 +32,7 @@ int64_t prem_times_at(const prem_times *times, double share) {
 }
 
 int64_t prem_makespan_at(const prem_outcome *outcome, double share) {
-  const int64_t count = outcome->row->repeats;
+  const int64_t count = outcome->row->samples;
   return count > 0 ? outcome->makespan_ns[rank_of(share, count) - 1] : 0;
 }
 
@@ -174,13 +175,6 @@ static int32_t place_of(const prem_setup *setup, prem_mode mode) {
   return place;
 }
 
-static int64_t makespan_ns(const prem_trace *trace) {
-  int64_t last_ns = 0;
-  for (int64_t j = 0; j < trace->job_count * trace->hyperperiods; ++j)
-    last_ns = prem_max_i64(last_ns, trace->job_end_ns[j]);
-  return last_ns;
-}
-
 static prem_status collect(void *context, const prem_trace *trace, prem_mode mode, int64_t run) {
   (void)run;
   prem_collector *collector = context;
@@ -190,7 +184,8 @@ static prem_status collect(void *context, const prem_trace *trace, prem_mode mod
   if (!fold_memory(trace, sums, &outcome->handover) ||
       !collect_phases(collector->setup, trace, outcome))
     return PREM_ERR_MEMORY;
-  sums->all_ns += makespan_ns(trace) * collector->schedule->platform.blocks;
+  if (trace->hyperperiods > 0) /* a run is one */
+    sums->all_ns += prem_makespan_ns(trace, 0) * collector->schedule->platform.blocks;
   return PREM_OK;
 }
 
@@ -200,7 +195,7 @@ static int ascending(const void *a, const void *b) {
 }
 
 static bool keep_makespans(prem_outcome *outcome) {
-  const size_t count = (size_t)outcome->row->repeats;
+  const size_t count = (size_t)outcome->row->samples;
   outcome->makespan_ns = calloc(count + 1, sizeof *outcome->makespan_ns);
   if (!outcome->makespan_ns)
     return false;
@@ -242,10 +237,10 @@ static prem_status measure(const prem_setup *setup, const prem_schedule *schedul
                            prem_measured *out, prem_diag *diag) {
   prem_collector collector = {.setup = setup, .schedule = schedule, .measured = out};
   prem_compare_options options = {.mode_count = setup->mode_count,
-                                  .repeat = setup->repeat,
-                                  .discard = setup->discard,
-                                  .seed = setup->setting->seed,
-                                  .max_records = MAX_RECORDS,
+                                  .sampling.samples = setup->repeat,
+                                  .sampling.discard = setup->discard,
+                                  .sampling.seed = setup->setting->seed,
+                                  .sampling.max_records = MAX_RECORDS,
                                   .stop = setup->setting->stop,
                                   .on_trace = collect,
                                   .trace_context = &collector};

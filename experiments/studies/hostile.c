@@ -180,12 +180,12 @@ static prem_status try_size(const prem_schedule *schedule, int32_t t, const int3
     const prem_observe_options observe = {.backend = backend,
                                           .modes = {PREM_MODE_TT},
                                           .mode_count = 1,
-                                          .scenario = PREM_RELAUNCH,
-                                          .samples = RUNS_OF_TRIAL,
-                                          .rounds = 1,
-                                          .discard = 1,
-                                          .seed = options->seed,
-                                          .max_records = options->max_records,
+                                          .sampling.scenario = PREM_RELAUNCH,
+                                          .sampling.samples = RUNS_OF_TRIAL,
+                                          .sampling.rounds = 1,
+                                          .sampling.discard = 1,
+                                          .sampling.seed = options->sampling.seed,
+                                          .sampling.max_records = options->sampling.max_records,
                                           .engine = options->engine,
                                           .stop = options->stop};
     prem_party party = {.label = "hostile", .schedule = alone};

@@ -206,24 +206,17 @@ static void fold(const certifying *all) {
   prem_isolation *result = all->result;
   for (int32_t m = 0; m < result->mode_count; ++m)
     fold_mode(all, &result->modes[m]);
-  result->valid = prem_disturbance_none(all->disturbance,
-                                        result->samples * all->party_count * result->mode_count,
-                                        result->disturbed, sizeof result->disturbed);
+  result->valid = prem_disturbance_none(
+      all->disturbance, result->sampling.samples * all->party_count * result->mode_count,
+      result->disturbed, sizeof result->disturbed);
 }
 
 static prem_status measure(certifying *all) {
   const prem_isolate_options *options = all->options;
-  const int64_t launches = all->result->launches;
+  const int64_t launches = all->result->sampling.launches;
   prem_observe_options observe = {.backend = all->backend,
                                   .mode_count = options->mode_count,
-                                  .scenario = options->scenario,
-                                  .samples = options->samples,
-                                  .rounds = options->rounds,
-                                  .discard = options->discard,
-                                  .launches = launches,
-                                  .seed = options->seed,
-                                  .max_records =
-                                      options->max_records / (launches > 0 ? launches : 1),
+                                  .sampling = all->result->sampling,
                                   .leave_out = true,
                                   .engine = options->engine,
                                   .stop = options->stop,
@@ -231,6 +224,7 @@ static prem_status measure(certifying *all) {
                                   .progress_context = all,
                                   .around_round = prem_disturbance_round,
                                   .round_context = all->disturbance};
+  observe.sampling.max_records /= launches > 0 ? launches : 1;
   for (int32_t m = 0; m < options->mode_count; ++m)
     observe.modes[m] = options->modes[m];
   prem_status status = prem_observe(all->parties, all->party_count, &observe, all->diag);
@@ -267,13 +261,13 @@ static prem_status make_result(const prem_schedule *schedule, const prem_isolate
     return PREM_ERR_MEMORY;
   result->task_count = schedule->task_count;
   result->mode_count = options->mode_count;
-  result->samples = options->samples;
-  result->rounds = options->rounds < options->samples ? options->rounds : options->samples;
-  result->launches =
-      options->scenario == PREM_RESIDENT
-          ? prem_max_i64(result->rounds, prem_min_i64(options->samples, MOST_LAUNCHES))
+  result->sampling = options->sampling;
+  result->sampling.rounds = prem_min_i64(options->sampling.rounds, options->sampling.samples);
+  result->sampling.launches =
+      options->sampling.scenario == PREM_RESIDENT
+          ? prem_max_i64(result->sampling.rounds,
+                         prem_min_i64(options->sampling.samples, MOST_LAUNCHES))
           : 0;
-  result->seed = options->seed;
   result->output_ok = true;
   result->valid = true;
   result->hostile = calloc(tasks, sizeof *result->hostile);
@@ -320,7 +314,7 @@ static void close_parties(certifying *all) {
 }
 
 static bool can_be_isolated(const prem_isolate_options *options) {
-  bool all = options->samples >= 1 && options->mode_count >= 1;
+  bool all = options->sampling.samples >= 1 && options->mode_count >= 1;
   for (int32_t m = 0; m < options->mode_count; ++m)
     all &= prem_mode_computes(options->modes[m]);
   return all;

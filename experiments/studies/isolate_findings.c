@@ -355,11 +355,11 @@ static void add_charts(prem_findings *findings) {
 }
 
 static void add_launches(prem_findings *findings, const prem_isolation *isolation) {
-  if (isolation->launches > 0)
+  if (isolation->sampling.launches > 0)
     prem_findings_note(findings,
                        "Resident: %lld launches of each company and mode, which alternate; outputs "
                        "are verified once a launch.",
-                       (long long)isolation->launches);
+                       (long long)isolation->sampling.launches);
 }
 
 /* The rule of three, of the task and company with the fewest jobs. */
@@ -399,7 +399,7 @@ static void add_notes(prem_findings *findings, const prem_isolation *isolation) 
   prem_findings_note(findings,
                      "Each company and mode: %lld samples in %lld rounds, all of it interleaved in "
                      "random order; one clock step is %lld ns.",
-                     (long long)isolation->samples, (long long)isolation->rounds,
+                     (long long)isolation->sampling.samples, (long long)isolation->sampling.rounds,
                      (long long)isolation->clock_step_ns);
   add_launches(findings, isolation);
   add_rule(findings, isolation);
@@ -529,7 +529,7 @@ prem_findings *prem_isolation_findings(const prem_isolation *isolation,
   add_notes(findings, isolation);
   add_verdict(findings, isolation);
   add_promise(findings, isolation);
-  prem_findings_seed(findings, isolation->seed);
+  prem_findings_seed(findings, isolation->sampling.seed);
   prem_findings_output(findings, isolation->output_ok);
   return findings;
 }

@@ -68,9 +68,9 @@ static prem_status add_handovers(void *context, const prem_trace *trace, prem_mo
   const prem_profile_options *options = all->options;
   if (mode == PREM_MODE_LOCK || all->result->machine.yields)
     return PREM_OK;
-  return prem_handovers_add(all->schedule, trace,
-                            options->scenario == PREM_RESIDENT ? options->discard : 0,
-                            all->handovers);
+  return prem_handovers_add(
+      all->schedule, trace,
+      options->sampling.scenario == PREM_RESIDENT ? options->sampling.discard : 0, all->handovers);
 }
 
 static prem_status measure(profiling *all) {
@@ -79,12 +79,7 @@ static prem_status measure(profiling *all) {
                                         .modes = {PREM_MODE_LOCK, PREM_MODE_FREE, PREM_MODE_TT},
                                         .mode_count =
                                             options->times == PREM_PROFILE_PLANNED ? 3 : 2,
-                                        .scenario = options->scenario,
-                                        .samples = options->samples,
-                                        .rounds = options->rounds,
-                                        .discard = options->discard,
-                                        .seed = options->seed,
-                                        .max_records = options->max_records,
+                                        .sampling = options->sampling,
                                         .preempted_apart = true,
                                         .engine = options->engine,
                                         .stop = options->stop,
@@ -273,7 +268,7 @@ static void fold_handovers(const profiling *all) {
 
 static prem_status fold(const profiling *all) {
   prem_status status = PREM_OK;
-  all->result->valid = prem_disturbance_none(all->disturbance, all->options->samples,
+  all->result->valid = prem_disturbance_none(all->disturbance, all->options->sampling.samples,
                                              all->result->disturbed, sizeof all->result->disturbed);
   all->result->quantile = choose_quantile(all);
   all->result->quantile_short = all->result->quantile > 0 && !all_bound(all, all->result->quantile);
@@ -450,7 +445,7 @@ static void add_notes(prem_findings *findings, const prem_profile *profile) {
       " interleaved rounds. Alone: the file's resources are kept (mode lock). "
       "Company: all tasks, each as fast as it can (mode free). Planned: all of them by "
       "the file's plan (mode tt).",
-      profile->samples, profile->rounds);
+      profile->sampling.samples, profile->sampling.rounds);
   if (profile->preempted > 0)
     prem_findings_note(findings,
                        "%" PRId64 " runs are left out, since the operating system took a core away "
@@ -470,7 +465,7 @@ static void add_notes(prem_findings *findings, const prem_profile *profile) {
                           profile->disturbed);
   if (profile->interrupted)
     prem_findings_incomplete(findings);
-  prem_findings_seed(findings, profile->seed);
+  prem_findings_seed(findings, profile->sampling.seed);
   prem_findings_output(findings, profile->output_ok);
 }
 
@@ -500,10 +495,9 @@ static prem_status make_result(profiling *all, const prem_machine *machine) {
     return PREM_ERR_MEMORY;
   result->task_count = all->schedule->task_count;
   result->machine = *machine;
-  result->samples = all->options->samples;
-  result->seed = all->options->seed;
-  result->rounds =
-      all->options->rounds < all->options->samples ? all->options->rounds : all->options->samples;
+  result->sampling = all->options->sampling;
+  if (result->sampling.rounds > result->sampling.samples)
+    result->sampling.rounds = result->sampling.samples;
   result->counts_cold = !all->options->steady && all->schedule->plan->warmup_tiles == 0;
   result->output_ok = true;
   result->tasks = calloc(parties, sizeof *result->tasks);
@@ -521,7 +515,7 @@ prem_status prem_profile_measure(const prem_schedule *schedule, const prem_backe
                                  const prem_machine *machine, const prem_profile_options *options,
                                  prem_profile **out, prem_diag *diag) {
   *out = NULL;
-  if (!schedule->plan || options->samples < 1)
+  if (!schedule->plan || options->sampling.samples < 1)
     return PREM_ERR_ARGUMENT;
   profiling all = {.schedule = schedule, .backend = backend, .options = options, .diag = diag};
   prem_status status = make_result(&all, machine);

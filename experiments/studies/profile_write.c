@@ -62,8 +62,8 @@ static void write_all(FILE *file, const prem_profile *profile) {
           "# Longest times of %" PRId64 " runs alone and in company, by ttprem %s. They are no "
           "bound: wcet_ns is\n# what plans are made with, all else is for the reader.\n"
           "version = 1;\n",
-          profile->samples, prem_version());
-  fprintf(file, "# Seed of the order: %" PRIu64 ".", profile->seed);
+          profile->sampling.samples, prem_version());
+  fprintf(file, "# Seed of the order: %" PRIu64 ".", profile->sampling.seed);
   if (profile->machine.uuid[0])
     fprintf(file, " Machine: %s, driver %s.", profile->machine.uuid, profile->machine.driver);
   fputc('\n', file);

@@ -140,17 +140,13 @@ static prem_status fold(const prem_tune_trial *all, prem_tune_point *out) {
 
 prem_status prem_tune_trial_run(prem_tune_trial *all, prem_tune_point *out, prem_diag *diag) {
   const prem_tune_try_options *options = all->options;
-  const prem_observe_options observe = {.backend = all->backend,
-                                        .modes = {PREM_MODE_TT},
-                                        .mode_count = 1,
-                                        .scenario = options->scenario,
-                                        .samples = options->samples,
-                                        .rounds = options->rounds,
-                                        .discard = options->discard,
-                                        .seed = options->seed + all->tries++,
-                                        .max_records = options->max_records,
-                                        .engine = options->engine,
-                                        .stop = options->stop};
+  prem_observe_options observe = {.backend = all->backend,
+                                  .modes = {PREM_MODE_TT},
+                                  .mode_count = 1,
+                                  .sampling = options->sampling,
+                                  .engine = options->engine,
+                                  .stop = options->stop};
+  observe.sampling.seed += all->tries++;
   prem_status status = PREM_OK;
   for (int32_t i = 0; i < all->count && status == PREM_OK; ++i)
     status = prem_party_forget(&all->parties[i]);

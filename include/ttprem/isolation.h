@@ -70,9 +70,7 @@ typedef struct prem_isolation {
   prem_hostility *hostile; /* [task_count] */
   int32_t task_count;
   int64_t clock_step_ns;
-  int64_t samples, rounds; /* of each company and mode */
-  int64_t launches;        /* the same, resident; 0: a launch for each sample */
-  uint64_t seed;           /* of the random orders */
+  prem_sampling sampling; /* as it was; launches 0: one for each sample */
   bool output_ok, oversubscribed, interrupted;
   bool repeats_itself; /* a simulator: what was not seen will not be */
   bool valid;          /* false: the machine was disturbed while measuring */
@@ -83,13 +81,8 @@ typedef struct prem_isolation {
 typedef struct prem_isolate_options {
   prem_mode modes[PREM_MODE_COUNT]; /* any that has jobs: all but copy */
   int32_t mode_count;
-  prem_scenario scenario;
-  int64_t samples; /* runs, or hyperperiods when resident, of each company and mode */
-  int64_t rounds;  /* over which they are spread; companies and modes interleave */
-  int64_t discard; /* more at the start of each company's turn that are not counted */
-  uint64_t seed;
-  int64_t max_records; /* raw records kept of one run; resident: of all launches of a company and
-                          mode */
+  prem_sampling sampling; /* of each company and mode; resident: max_records of all launches, and
+                             their number is chosen */
   prem_engine engine;
   const volatile sig_atomic_t *stop;                          /* not 0 ends it; may be NULL */
   void (*progress)(void *context, int64_t done, int64_t all); /* may be NULL */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "ttprem/runtime.h"
+#include "ttprem/sampling.h"
 
 /** Of a set of times. Percentiles are INT64_MIN where the sample does not carry them: p99 needs
  *  1000 samples, p99.9 10 000, p99.99 100 000. */
@@ -71,7 +72,7 @@ typedef struct prem_first_cause {
                        have waited; 0: neither is to blame */
   int64_t run;      /* where it was seen first: as in the trace's file */
   int32_t block, tile, job;
-  int64_t at_ns; /* start of the phase, from the run's start */
+  int64_t start_ns; /* of the phase, from the run's start */
 } prem_first_cause;
 
 /** Largest count first. */
@@ -112,6 +113,7 @@ typedef struct prem_chain_result {
 typedef struct prem_kept_run {
   prem_trace *trace; /* NULL, or without records: none */
   int64_t run;       /* as in the trace's file */
+  int64_t epoch_ns;  /* where the hyperperiod of its first record began, from the run's start */
 } prem_kept_run;
 
 /** The release that ended a comparison (`break_ns`). */
@@ -125,7 +127,7 @@ typedef struct prem_break {
                      of its launch, not the first */
   int64_t run;    /* as in the trace's file; without a place that of its launch's beginning */
   int32_t block, job, tile;
-  int64_t release_ns; /* from the start of its hyperperiod */
+  int64_t planned_ns;
 } prem_break;
 
 /** A counted sample during which the operating system took a core away. */
@@ -155,7 +157,7 @@ typedef struct prem_row {
   char backend[16];
   prem_scenario scenario;
   prem_exclusivity exclusivity;
-  int64_t repeats; /* samples counted: runs, or hyperperiods when resident; preempted ones apart */
+  int64_t samples; /* that counted; preempted ones apart */
   int64_t discarded;
   prem_summary makespan_ns;
   prem_padding padded;    /* of the makespan */
@@ -182,8 +184,8 @@ typedef struct prem_row {
   prem_chain_result *chains; /* [chain_count], as in the schedule */
   int32_t chain_count;
   prem_first_causes first; /* of its late releases that have raw records */
-  int64_t *samples_ns; /* [repeats]: makespan of each counted sample, in the order of execution */
-  int64_t *response_samples_ns; /* [repeats][job_count], jobs as in prem_trace.first_job */
+  int64_t *samples_ns; /* [samples]: makespan of each counted sample, in the order of execution */
+  int64_t *response_samples_ns; /* [samples][job_count], jobs as in prem_trace.first_job */
   int64_t job_count;            /* of all tasks in a hyperperiod */
   prem_preempted preempted;
   prem_trace *example;  /* the counted raw records of the first counted run, sorted; may be NULL */
@@ -222,15 +224,7 @@ typedef struct prem_result {
 typedef struct prem_compare_options {
   prem_mode modes[PREM_MODE_COUNT];
   int32_t mode_count;
-  prem_scenario scenario;
-  int64_t repeat;      /* runs, or hyperperiods when resident; 0: as many as duration_s takes */
-  int64_t discard;     /* more of these at the start of each mode (resident: of each launch) that
-                          are not counted */
-  int64_t launches;    /* resident: of each mode, at most; 0: 10 */
-  double duration_s;   /* start no new round after so long, and one that counts; resident: `repeat`
-                          is cut to what fits, by the hyperperiod; 0: no limit */
-  uint64_t seed;       /* of the order of the modes */
-  int64_t max_records; /* raw records kept of one run */
+  prem_sampling sampling; /* its rounds are for studies */
   prem_engine engine;
   prem_cpu_setup cpu;
   bool mix_preempted; /* count samples that the system preempted among the others, too */
@@ -255,7 +249,7 @@ PREM_EXTERN_C_BEGIN
  * run and verified after it.
  *
  * Relaunch: every round launches each mode once, in a fresh random order.
- * Resident: `repeat` is divided into at most `launches` of each mode, interleaved likewise.
+ * Resident: the samples are divided into at most `launches` of each mode, interleaved likewise.
  *
  * @param[out] out  what was measured, also when interrupted (PREM_ERR_INTERRUPTED) or when the
  *                  machine failed (PREM_ERR_MACHINE), as far as it got, and when a mode turned out

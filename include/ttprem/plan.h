@@ -70,16 +70,17 @@ typedef struct prem_plan {
 
 /** Flags of a slot. */
 enum {
-  PREM_SLOT_CHAINED = 1, /* no release: start_ns is the latest start, head_ns its chain's release */
+  PREM_SLOT_CHAINED = 1, /* no release: planned_ns is the latest start, head_ns its chain's */
   PREM_SLOT_JOINED = 2,  /* a prefetch or writeback that shares start and length with another */
   PREM_SLOT_WARMUP = 4   /* no release, no rule; runs as soon as it can from the start */
 };
 
 /** One phase of one tile. 48 bytes: a million of them are 48 MB. */
 typedef struct prem_slot {
-  int64_t start_ns;  /* from the hyperperiod's start */
-  int64_t length_ns; /* its window's length: wcet, or that of the joined phase */
-  int64_t head_ns;   /* release of the chain that it belongs to; = start_ns when not chained */
+  int64_t planned_ns; /* start by the plan, from the hyperperiod's */
+  int64_t length_ns;  /* its window's length: wcet, or that of the joined phase */
+  int64_t
+      head_ns; /* planned start of the chain that it belongs to; = planned_ns when not chained */
   int32_t task;
   int32_t job; /* in the hyperperiod */
   int32_t tile;

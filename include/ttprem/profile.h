@@ -47,28 +47,22 @@ typedef struct prem_profile_task {
 typedef struct prem_profile {
   prem_profile_task *tasks; /* [task_count] */
   int32_t task_count;
-  prem_machine machine;    /* precedence_ns: what its own tasks' hand-overs took, if that is more */
-  int64_t samples, rounds; /* of each task alone, and of all */
-  uint64_t seed;           /* of the order of the turns */
-  double quantile;         /* of which wcet_ns is an upper bound; 0: it is the longest time */
-  bool quantile_short;     /* some phase has too few times for it: their longest is taken */
-  int64_t preempted;       /* runs in which a core was taken away: their times are in longest_ns
-                              alone */
-  bool all_preempted;      /* of some phase there are no other times: they count for wcet_ns */
-  bool counts_cold;        /* no warm-up: first tiles count in wcet_ns */
-  bool valid;              /* false: the machine was disturbed while measuring */
-  char disturbed[512];     /* by what; "" when valid */
+  prem_machine machine;   /* precedence_ns: what its own tasks' hand-overs took, if that is more */
+  prem_sampling sampling; /* as it was */
+  double quantile;        /* of which wcet_ns is an upper bound; 0: it is the longest time */
+  bool quantile_short;    /* some phase has too few times for it: their longest is taken */
+  int64_t preempted;      /* runs in which a core was taken away: their times are in longest_ns
+                             alone */
+  bool all_preempted;     /* of some phase there are no other times: they count for wcet_ns */
+  bool counts_cold;       /* no warm-up: first tiles count in wcet_ns */
+  bool valid;             /* false: the machine was disturbed while measuring */
+  char disturbed[512];    /* by what; "" when valid */
   bool output_ok, interrupted;
   prem_findings *findings; /* tables and histograms of all this */
 } prem_profile;
 
 typedef struct prem_profile_options {
-  prem_scenario scenario;
-  int64_t samples;     /* runs, or hyperperiods when resident, of each task alone and of all */
-  int64_t rounds;      /* over which they are spread; all of them by turns in each */
-  int64_t discard;     /* more at the start of each turn that are not counted */
-  uint64_t seed;       /* of the order of the turns */
-  int64_t max_records; /* raw records kept of one run */
+  prem_sampling sampling; /* of each task alone and of all */
   prem_engine engine;
   prem_profile_company times; /* which of them the WCETs are; planned ones are measured for that */
   bool regulated;             /* busy_ns from bytes and the machine's bandwidth */

@@ -69,6 +69,7 @@ typedef struct prem_trace {
   /* [hyperperiod]: the longest that a block was without its core in it; 0: none was; -1: not known,
    * as on every backend but cpu. docs/timing-method.md says what is seen. */
   int64_t *away_ns;
+  int64_t *epoch_ns; /* [hyperperiod]: where it began, from S; -1: it was not to run */
 } prem_trace;
 
 PREM_EXTERN_C_BEGIN
@@ -86,6 +87,10 @@ PREM_API prem_status prem_trace_new(const prem_schedule *schedule, int64_t hyper
 PREM_API void prem_trace_free(prem_trace *trace);
 /** Forget what was recorded, keep the room. */
 PREM_API void prem_trace_clear(prem_trace *trace);
+/** Hyperperiods follow each other without a gap, as they do on every backend today: number h of the
+ *  first `hyperperiods` began at h times `hyperperiod_ns`. */
+PREM_API void prem_trace_begin_periodically(prem_trace *trace, int64_t hyperperiod_ns,
+                                            int64_t hyperperiods);
 /** Order the records by start, then block, then phase. */
 PREM_API void prem_trace_sort(prem_trace *trace);
 /** Count one phase into its cell (the record's flags decide; window_end_ns from the run's start).

@@ -10,6 +10,7 @@
 #include "ttprem/measure.h"
 #include "ttprem/profile.h"
 #include "ttprem/report.h"
+#include "ttprem/sampling.h"
 #include "ttprem/trace_file.h"
 #include "ttprem/tuning.h"
 

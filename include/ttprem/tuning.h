@@ -64,12 +64,7 @@ PREM_API void prem_tune_free(prem_tune_result *result);
 
 /** How one try is measured. */
 typedef struct prem_tune_try_options {
-  prem_scenario scenario;
-  int64_t samples; /* runs, or hyperperiods when resident, of each schedule */
-  int64_t rounds;  /* over which they are spread; schedules by turns in each */
-  int64_t discard; /* more at the start of each turn that are not counted */
-  uint64_t seed;
-  int64_t max_records; /* raw records kept of one run */
+  prem_sampling sampling; /* of each schedule */
   prem_engine engine;
   const volatile sig_atomic_t *stop; /* not 0 ends it; may be NULL */
 } prem_tune_try_options;

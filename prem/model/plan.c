@@ -302,7 +302,7 @@ static prem_status put_warmup(expansion *e) {
             status = refuse_overflow(e, task->place, "plan.warmup_tiles");
             goto done;
           }
-          *e->next++ = (prem_slot){.start_ns = free_ns[block],
+          *e->next++ = (prem_slot){.planned_ns = free_ns[block],
                                    .length_ns = phase->wcet_ns,
                                    .task = t,
                                    .tile = (int32_t)(position + i * task->block_count),
@@ -322,27 +322,27 @@ done:
 
 /* The slots of one start: the head and what follows it. `slot` holds what they have in common. */
 static void put_chain(expansion *e, prem_slot slot, const chain_shape *shape) {
-  slot.head_ns = slot.start_ns;
+  slot.head_ns = slot.planned_ns;
   for (int32_t i = 0; i < shape->count; ++i) {
     slot.phase = (uint8_t)shape->phase[i];
     slot.flags = i ? PREM_SLOT_CHAINED : 0;
     slot.length_ns = shape->length_ns[i];
     *e->next++ = slot;
-    slot.start_ns += slot.length_ns;
+    slot.planned_ns += slot.length_ns;
   }
 }
 
 /* A prefetch and a writeback as one; the prefetch's followers behind both. */
 static void put_pair(expansion *e, prem_slot slot, const prem_slot *writeback,
                      const chain_shape *shape, int64_t length_ns) {
-  slot.head_ns = slot.start_ns;
+  slot.head_ns = slot.planned_ns;
   slot.phase = PREM_PREFETCH;
   slot.flags = PREM_SLOT_JOINED;
   slot.length_ns = length_ns;
   *e->next++ = slot;
   *e->next++ = *writeback;
   for (int32_t i = 1; i < shape->count; ++i) {
-    slot.start_ns += slot.length_ns;
+    slot.planned_ns += slot.length_ns;
     slot.phase = (uint8_t)shape->phase[i];
     slot.flags = PREM_SLOT_CHAINED;
     slot.length_ns = shape->length_ns[i];
@@ -371,7 +371,7 @@ static void put_joined_block(expansion *e, const prem_affine *run, const chain_s
       r = (head.first > r ? head.first : join.first) - 1;
       continue;
     }
-    slot.start_ns =
+    slot.planned_ns =
         affine(run->start_ns, j, run->block_step_ns, r, run->step_ns, q, run->job_step_ns);
     slot.tile = (int32_t)affine(run->tile, j, run->tile_per_block, r, run->tile_per_repeat, 0, 0);
     prem_slot writeback = slot;
@@ -379,7 +379,7 @@ static void put_joined_block(expansion *e, const prem_affine *run, const chain_s
     writeback.job = (int32_t)(run->join_job + q);
     writeback.tile =
         (int32_t)affine(run->join_tile, j, run->tile_per_block, r, run->tile_per_repeat, 0, 0);
-    writeback.head_ns = writeback.start_ns;
+    writeback.head_ns = writeback.planned_ns;
     writeback.phase = PREM_WRITEBACK;
     if (has_head && has_join) {
       writeback.flags = PREM_SLOT_JOINED;
@@ -398,7 +398,7 @@ static void put_plain_block(expansion *e, const prem_affine *run, const chain_sh
                             int64_t j, int64_t q, prem_slot slot) {
   span head = head_repeats(e->schedule, run, j);
   for (int64_t r = head.first; r < head.end; ++r) {
-    slot.start_ns =
+    slot.planned_ns =
         affine(run->start_ns, j, run->block_step_ns, r, run->step_ns, q, run->job_step_ns);
     slot.tile = (int32_t)affine(run->tile, j, run->tile_per_block, r, run->tile_per_repeat, 0, 0);
     put_chain(e, slot, shape);
@@ -439,7 +439,7 @@ static void put_starts(expansion *e, int32_t index) {
       continue;
     int64_t round = warmup + i % of_a_job;
     put_chain(e,
-              (prem_slot){.start_ns = entry->start_ns[i],
+              (prem_slot){.planned_ns = entry->start_ns[i],
                           .task = entry->task,
                           .job = (int32_t)(i / of_a_job),
                           .tile = (int32_t)(entry->block + round * task->block_count),

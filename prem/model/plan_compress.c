@@ -70,7 +70,7 @@ static prem_status head_of(const prem_schedule *schedule, const prem_slot *slot,
   int32_t position = slot->tile % task->block_count;
   if (slot->block != task->blocks[position])
     return PREM_ERR_ARGUMENT;
-  *out = (head){.start_ns = slot->start_ns,
+  *out = (head){.start_ns = slot->planned_ns,
                 .head_ns = slot->head_ns,
                 .task = slot->task,
                 .job = slot->job,

@@ -68,8 +68,8 @@ static prem_status find_length(const prem_schedule *schedule, prem_plan *plan, p
       plan->clock_step_ns > 0 ? plan->clock_step_ns : schedule->platform.clock_step_ns;
   prem_status status = prem_plan_expand(schedule, plan, &slots, &count, diag);
   for (int64_t i = 0; i < count; ++i)
-    if (!(slots[i].flags & PREM_SLOT_WARMUP) && slots[i].start_ns + slots[i].length_ns > last_ns)
-      last_ns = slots[i].start_ns + slots[i].length_ns;
+    if (!(slots[i].flags & PREM_SLOT_WARMUP) && slots[i].planned_ns + slots[i].length_ns > last_ns)
+      last_ns = slots[i].planned_ns + slots[i].length_ns;
   free(slots);
   plan->hyperperiod_ns = prem_round_up(last_ns, grid_ns);
   return status;

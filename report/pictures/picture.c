@@ -49,16 +49,16 @@ static const prem_trace *trace_of(const prem_row *row) {
 }
 
 /** The start of the hyperperiod with which the row's records begin. */
-static int64_t base_of(const prem_result *result, const prem_row *row) {
-  return trace_of(row)->records[0].hyperperiod * result->hyperperiod_ns;
+static int64_t epoch_of(const prem_row *row) {
+  return run_of(row).epoch_ns;
 }
 
 static bool is_late(const prem_trace_record *record, int64_t late_ns) {
   return record->release_ns != PREM_NO_RELEASE && record->start_ns - record->release_ns > late_ns;
 }
 
-/** The latest release of the runs shown; NULL: none was late. `base_ns`: of its hyperperiod. */
-static const prem_trace_record *find_latest(const prem_result *result, int64_t *base_ns) {
+/** The latest release of the runs shown; NULL: none was late. `epoch_ns`: of its hyperperiod. */
+static const prem_trace_record *find_latest(const prem_result *result, int64_t *epoch_ns) {
   const prem_trace_record *latest = NULL;
   for (int32_t i = 0; i < result->row_count; ++i) {
     const prem_row *row = &result->rows[i];
@@ -71,7 +71,7 @@ static const prem_trace_record *find_latest(const prem_result *result, int64_t *
       if (latest && record->start_ns - record->release_ns <= latest->start_ns - latest->release_ns)
         continue;
       latest = record;
-      *base_ns = base_of(result, row);
+      *epoch_ns = epoch_of(row);
     }
   }
   return latest;
@@ -112,11 +112,11 @@ static void choose_blocks(excerpt *shown, const prem_schedule *schedule,
 
 static int by_start(const void *a, const void *b) {
   const prem_slot *x = a, *y = b;
-  return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+  return (x->planned_ns > y->planned_ns) - (x->planned_ns < y->planned_ns);
 }
 
 static int64_t slot_end_ns(const prem_slot *slot) {
-  return slot->start_ns + slot->length_ns;
+  return slot->planned_ns + slot->length_ns;
 }
 
 static int last_phase(const prem_task *task) {
@@ -152,10 +152,10 @@ static void choose_window(excerpt *shown, const prem_schedule *schedule, const p
   if (count == 0)
     return;
   int64_t plan_ns = plan_end_ns(slots, count);
-  shown->begin_ns = slots[0].start_ns;
+  shown->begin_ns = slots[0].planned_ns;
   shown->end_ns = end_of_first_tiles(shown, schedule, slots, count);
-  if (count > SHOWN_SLOTS && slots[SHOWN_SLOTS].start_ns < shown->end_ns)
-    shown->end_ns = slots[SHOWN_SLOTS].start_ns;
+  if (count > SHOWN_SLOTS && slots[SHOWN_SLOTS].planned_ns < shown->end_ns)
+    shown->end_ns = slots[SHOWN_SLOTS].planned_ns;
   else if (count <= SHOWN_SLOTS && shown->end_ns > plan_ns / 2)
     shown->end_ns = plan_ns; /* the whole plan is hardly more */
   if (shown->begin_ns < (shown->end_ns - shown->begin_ns) / 4)
@@ -163,13 +163,13 @@ static void choose_window(excerpt *shown, const prem_schedule *schedule, const p
 }
 
 /** An excerpt as long, that the latest release, not far from its beginning, fits into. */
-static void move_window(excerpt *shown, const prem_trace_record *latest, int64_t base_ns) {
-  const int64_t due_ns = latest->release_ns - base_ns, start_ns = latest->start_ns - base_ns;
+static void move_window(excerpt *shown, const prem_trace_record *latest, int64_t epoch_ns) {
+  const int64_t planned_ns = latest->release_ns - epoch_ns, start_ns = latest->start_ns - epoch_ns;
   const int64_t span_ns =
-      prem_max_i64(shown->end_ns - shown->begin_ns, (start_ns - due_ns) * 3 / 2);
-  if (due_ns >= shown->begin_ns && start_ns <= shown->end_ns)
+      prem_max_i64(shown->end_ns - shown->begin_ns, (start_ns - planned_ns) * 3 / 2);
+  if (planned_ns >= shown->begin_ns && start_ns <= shown->end_ns)
     return;
-  shown->begin_ns = prem_max_i64(due_ns - span_ns / 6, 0);
+  shown->begin_ns = prem_max_i64(planned_ns - span_ns / 6, 0);
   shown->end_ns = shown->begin_ns + span_ns;
 }
 
@@ -184,8 +184,8 @@ static int64_t keep_shown(const excerpt *shown, prem_slot *slots, int64_t count)
 
 static prem_status choose_excerpt(excerpt *shown, const prem_result *result,
                                   const prem_schedule *schedule, prem_diag *diag) {
-  int64_t base_ns = 0;
-  const prem_trace_record *latest = find_latest(result, &base_ns);
+  int64_t epoch_ns = 0;
+  const prem_trace_record *latest = find_latest(result, &epoch_ns);
   choose_blocks(shown, schedule, latest);
   prem_status status =
       prem_plan_expand(schedule, schedule->plan, &shown->slots, &shown->slot_count, diag);
@@ -195,10 +195,10 @@ static prem_status choose_excerpt(excerpt *shown, const prem_result *result,
   qsort(shown->slots, (size_t)shown->slot_count, sizeof *shown->slots, by_start);
   choose_window(shown, schedule, shown->slots, shown->slot_count);
   if (latest)
-    move_window(shown, latest, base_ns);
+    move_window(shown, latest, epoch_ns);
   int64_t inside = 0;
   for (int64_t i = 0; i < shown->slot_count; ++i)
-    if (shown->slots[i].start_ns < shown->end_ns &&
+    if (shown->slots[i].planned_ns < shown->end_ns &&
         slot_end_ns(&shown->slots[i]) >= shown->begin_ns)
       shown->slots[inside++] = shown->slots[i];
   shown->slot_count = inside;
@@ -215,16 +215,16 @@ static void write_planned(FILE *script, const excerpt *shown, prem_lane_shape sh
     const prem_slot *slot = &shown->slots[i];
     prem_lane_place place =
         prem_lane_place_of(shape, lane_of(shown, slot->block), slot->phase, slot->flags);
-    prem_write_box(script, (double)slot->start_ns / axis.ns, (double)slot_end_ns(slot) / axis.ns,
+    prem_write_box(script, (double)slot->planned_ns / axis.ns, (double)slot_end_ns(slot) / axis.ns,
                    place.centre, place.half);
   }
   prem_end_data(script);
 }
 
-/** A record whose real window lies in the excerpt, from hyperperiod `base_ns`. */
-static bool is_shown(const excerpt *shown, const prem_trace_record *record, int64_t base_ns) {
-  return record->end_ns - base_ns >= shown->begin_ns &&
-         record->start_ns - base_ns <= shown->end_ns && lane_of(shown, record->block) >= 0;
+/** A record whose real window lies in the excerpt, from hyperperiod `epoch_ns`. */
+static bool is_shown(const excerpt *shown, const prem_trace_record *record, int64_t epoch_ns) {
+  return record->end_ns - epoch_ns >= shown->begin_ns &&
+         record->start_ns - epoch_ns <= shown->end_ns && lane_of(shown, record->block) >= 0;
 }
 
 static prem_lane_place place_of(const excerpt *shown, const prem_trace_record *record,
@@ -235,17 +235,17 @@ static prem_lane_place place_of(const excerpt *shown, const prem_trace_record *r
 /** Of a lane's height: the planned window is seen around what happened. */
 static const double real_share = 0.68;
 
-static void write_real(FILE *script, const excerpt *shown, const prem_trace *trace, int64_t base_ns,
-                       int phase, prem_lane_shape shape, prem_time_axis axis) {
+static void write_real(FILE *script, const excerpt *shown, const prem_trace *trace,
+                       int64_t epoch_ns, int phase, prem_lane_shape shape, prem_time_axis axis) {
   char name[16];
   snprintf(name, sizeof name, "real%d", phase);
   prem_begin_data(script, name);
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
     prem_lane_place place = place_of(shown, record, shape);
-    if (record->phase == phase && is_shown(shown, record, base_ns))
-      prem_write_box(script, (double)(record->start_ns - base_ns) / axis.ns,
-                     (double)(record->end_ns - base_ns) / axis.ns, place.centre,
+    if (record->phase == phase && is_shown(shown, record, epoch_ns))
+      prem_write_box(script, (double)(record->start_ns - epoch_ns) / axis.ns,
+                     (double)(record->end_ns - epoch_ns) / axis.ns, place.centre,
                      place.half * real_share);
   }
   prem_end_data(script);
@@ -254,45 +254,45 @@ static void write_real(FILE *script, const excerpt *shown, const prem_trace *tra
 /** A white line where a phase begins, so that one phase after another of its kind does not look
  * like one; not for boxes so narrow that it would hide them. */
 static void write_seams(FILE *script, const excerpt *shown, const prem_trace *trace,
-                        int64_t base_ns, prem_lane_shape shape, prem_time_axis axis) {
+                        int64_t epoch_ns, prem_lane_shape shape, prem_time_axis axis) {
   int64_t narrow_ns = (shown->end_ns - shown->begin_ns) / 250;
   prem_begin_data(script, "seams");
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
-    if (!is_shown(shown, record, base_ns) || record->end_ns - record->start_ns < narrow_ns)
+    if (!is_shown(shown, record, epoch_ns) || record->end_ns - record->start_ns < narrow_ns)
       continue;
     prem_lane_place place = place_of(shown, record, shape);
     double half = place.half * real_share;
-    fprintf(script, "%.6f %.3f %.3f\n", (double)(record->start_ns - base_ns) / axis.ns,
+    fprintf(script, "%.6f %.3f %.3f\n", (double)(record->start_ns - epoch_ns) / axis.ns,
             place.centre - half, 2 * half);
   }
   prem_end_data(script);
 }
 
 /** Overruns are judged where the plan's instants hold: in mode tt. */
-static bool is_overrun(const excerpt *shown, const prem_trace_record *record, int64_t base_ns) {
+static bool is_overrun(const excerpt *shown, const prem_trace_record *record, int64_t epoch_ns) {
   const prem_slot *slot = prem_slot_find(shown->slots, shown->slot_count, record);
-  return slot && record->end_ns - base_ns > slot_end_ns(slot);
+  return slot && record->end_ns - epoch_ns > slot_end_ns(slot);
 }
 
-static void write_marks(FILE *script, const excerpt *shown, const prem_row *row, int64_t base_ns,
+static void write_marks(FILE *script, const excerpt *shown, const prem_row *row, int64_t epoch_ns,
                         int64_t late_ns, prem_lane_shape shape, prem_time_axis axis) {
   const prem_trace *trace = trace_of(row);
   prem_begin_data(script, "late");
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
     prem_lane_place place = place_of(shown, record, shape);
-    if (is_shown(shown, record, base_ns) && is_late(record, late_ns))
-      fprintf(script, "%.6f %.3f\n", (double)(record->release_ns - base_ns) / axis.ns,
+    if (is_shown(shown, record, epoch_ns) && is_late(record, late_ns))
+      fprintf(script, "%.6f %.3f\n", (double)(record->release_ns - epoch_ns) / axis.ns,
               place.centre - place.half);
   }
   prem_end_data(script);
   prem_begin_data(script, "overrun");
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
-    if (row->mode == PREM_MODE_TT && is_shown(shown, record, base_ns) &&
-        is_overrun(shown, record, base_ns))
-      fprintf(script, "%.6f %.3f\n", (double)(record->end_ns - base_ns) / axis.ns,
+    if (row->mode == PREM_MODE_TT && is_shown(shown, record, epoch_ns) &&
+        is_overrun(shown, record, epoch_ns))
+      fprintf(script, "%.6f %.3f\n", (double)(record->end_ns - epoch_ns) / axis.ns,
               place_of(shown, record, shape).centre);
   }
   prem_end_data(script);
@@ -328,10 +328,10 @@ static void describe_run(const prem_row *row, char *out, size_t bytes) {
     snprintf(numbers, sizeof numbers, "%ss %" PRId64 " to %" PRId64, noun, run.run, last);
   else
     snprintf(numbers, sizeof numbers, "%s %" PRId64, noun, run.run);
-  if (row->repeats == 1)
+  if (row->samples == 1)
     snprintf(out, bytes, "%s, the only one", numbers);
   else
-    snprintf(out, bytes, "%s, %s of %" PRId64, numbers, which, row->repeats);
+    snprintf(out, bytes, "%s, %s of %" PRId64, numbers, which, row->samples);
 }
 
 static void write_row_title(FILE *script, const prem_row *row) {
@@ -357,13 +357,13 @@ static void draw_timeline(FILE *script, const prem_result *result, const prem_sc
                           const prem_row *row, const excerpt *shown) {
   prem_time_axis axis = prem_axis_for(shown->end_ns - shown->begin_ns);
   prem_lane_shape shape = prem_lane_shape_of(schedule);
-  int64_t base_ns = base_of(result, row);
+  int64_t epoch_ns = epoch_of(row);
   double margin = 0.01 * (double)(shown->end_ns - shown->begin_ns) / axis.ns;
   write_planned(script, shown, shape, axis);
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
-    write_real(script, shown, trace_of(row), base_ns, phase, shape, axis);
-  write_seams(script, shown, trace_of(row), base_ns, shape, axis);
-  write_marks(script, shown, row, base_ns, result->late_ns, shape, axis);
+    write_real(script, shown, trace_of(row), epoch_ns, phase, shape, axis);
+  write_seams(script, shown, trace_of(row), epoch_ns, shape, axis);
+  write_marks(script, shown, row, epoch_ns, result->late_ns, shape, axis);
   write_row_title(script, row);
   fprintf(script, "unset logscale\nset xrange [%.6f:%.6f]\nset yrange [%.1f:-0.6]\n",
           (double)shown->begin_ns / axis.ns - margin, (double)shown->end_ns / axis.ns + margin,
@@ -413,11 +413,11 @@ static int64_t number_of(const prem_row *row, const prem_trace_record *record) {
   return ns > 0 ? ns : 0;
 }
 
-static void widen(scales *common, const prem_row *row, int64_t base_ns) {
+static void widen(scales *common, const prem_row *row, int64_t epoch_ns) {
   const prem_trace *trace = trace_of(row);
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
-    common->length_ns = prem_max_i64(common->length_ns, record->end_ns - base_ns);
+    common->length_ns = prem_max_i64(common->length_ns, record->end_ns - epoch_ns);
     if (row->releases == 0 && has_number(row, record))
       common->duration_ns = prem_max_i64(common->duration_ns, number_of(row, record));
   }
@@ -428,7 +428,7 @@ static scales find_scales(const prem_result *result) {
   for (int32_t i = 0; i < result->row_count; ++i) {
     const prem_row *row = &result->rows[i];
     if (has_records(row))
-      widen(&common, row, base_of(result, row));
+      widen(&common, row, epoch_of(row));
   }
   return common;
 }
@@ -438,7 +438,7 @@ static double bin_width_ns(const scales *common) {
 }
 
 /** The worst of every bin: nothing that is far out can hide between two points. */
-static void collect_history(const prem_row *row, int64_t base_ns, const scales *common,
+static void collect_history(const prem_row *row, int64_t epoch_ns, const scales *common,
                             history *out) {
   const prem_trace *trace = trace_of(row);
   out->largest_ns = 0;
@@ -447,7 +447,7 @@ static void collect_history(const prem_row *row, int64_t base_ns, const scales *
     const prem_trace_record *record = &trace->records[i];
     if (!has_number(row, record))
       continue;
-    int bin = (int)((double)(record->start_ns - base_ns) / bin_width_ns(common));
+    int bin = (int)((double)(record->start_ns - epoch_ns) / bin_width_ns(common));
     int64_t *worst_ns = &out->worst_ns[record->phase][bin < 0 ? 0 : bin < BINS ? bin : BINS - 1];
     int64_t ns = number_of(row, record);
     *worst_ns = prem_max_i64(*worst_ns, ns);
@@ -598,7 +598,7 @@ static prem_status write_script(FILE *script, const prem_result *result,
     fputs("unset label\nunset object\n", script); /* heading and legend are drawn once */
     top += shown->block_count * LANE + AROUND;
     prem_place_panel(script, height, top + 26, BENEATH);
-    collect_history(&result->rows[i], base_of(result, &result->rows[i]), &common, past);
+    collect_history(&result->rows[i], epoch_of(&result->rows[i]), &common, past);
     draw_history(script, result, &result->rows[i], &common, past);
     top += BENEATH + AROUND;
   }

@@ -74,15 +74,15 @@ typedef struct layout {
 } layout;
 
 static int64_t slot_end_ns(const prem_slot *slot) {
-  return slot->start_ns + slot->length_ns;
+  return slot->planned_ns + slot->length_ns;
 }
 
 /* ---- what to show --------------------------------------------------------------------------- */
 
 static int by_start(const void *a, const void *b) {
   const prem_slot *x = a, *y = b;
-  if (x->start_ns != y->start_ns)
-    return x->start_ns < y->start_ns ? -1 : 1;
+  if (x->planned_ns != y->planned_ns)
+    return x->planned_ns < y->planned_ns ? -1 : 1;
   return (x->block > y->block) - (x->block < y->block);
 }
 
@@ -107,19 +107,19 @@ static bool find_common_length(excerpt *shown) {
 /** Slots are planned ones, sorted by start, and at least one. */
 static void choose_window(excerpt *shown) {
   const prem_slot *slots = shown->slots;
-  int64_t count = shown->slot_count, begin_ns = slots[0].start_ns;
+  int64_t count = shown->slot_count, begin_ns = slots[0].planned_ns;
   int64_t few = prem_min_i64(count, (int64_t)PHASES_A_LANE * shown->lane_count) - 1;
   int64_t end_ns =
       prem_max_i64(begin_ns + PHASES_ACROSS * shown->common_ns, slot_end_ns(&slots[few]));
   if (count > MOST_SLOTS)
-    end_ns = prem_min_i64(end_ns, slots[MOST_SLOTS].start_ns);
+    end_ns = prem_min_i64(end_ns, slots[MOST_SLOTS].planned_ns);
   bool fits = (shown->length_ns - begin_ns) / DENSER < end_ns - begin_ns;
   if (end_ns > shown->length_ns || (fits && count <= MOST_SLOTS))
     end_ns = shown->length_ns;
   bool from_0 = end_ns == shown->length_ns || begin_ns < (end_ns - begin_ns) / 3;
   shown->begin_ns = from_0 ? 0 : begin_ns;
   shown->end_ns = prem_max_i64(end_ns, shown->begin_ns + 1);
-  while (shown->slot_count > 0 && slots[shown->slot_count - 1].start_ns >= shown->end_ns)
+  while (shown->slot_count > 0 && slots[shown->slot_count - 1].planned_ns >= shown->end_ns)
     --shown->slot_count;
 }
 
@@ -129,7 +129,7 @@ static int64_t first_slot_from(const excerpt *shown, int64_t at_ns) {
   int64_t low = 0, high = shown->slot_count;
   while (low < high) {
     const int64_t middle = low + (high - low) / 2;
-    if (shown->slots[middle].start_ns < at_ns)
+    if (shown->slots[middle].planned_ns < at_ns)
       low = middle + 1;
     else
       high = middle;
@@ -188,10 +188,11 @@ static void choose_periodic_window(excerpt *shown, const prem_schedule *schedule
   }
   const int64_t from = first_slot_from(shown, shown->begin_ns);
   if (first_slot_from(shown, shown->end_ns) - from > MOST_SLOTS)
-    shown->end_ns = prem_max_i64(shown->slots[from + MOST_SLOTS].start_ns, shown->begin_ns + 1);
+    shown->end_ns = prem_max_i64(shown->slots[from + MOST_SLOTS].planned_ns, shown->begin_ns + 1);
   int64_t kept = 0;
   for (int64_t i = 0; i < shown->slot_count; ++i)
-    if (shown->slots[i].start_ns < shown->end_ns && slot_end_ns(&shown->slots[i]) > shown->begin_ns)
+    if (shown->slots[i].planned_ns < shown->end_ns &&
+        slot_end_ns(&shown->slots[i]) > shown->begin_ns)
       shown->slots[kept++] = shown->slots[i];
   shown->slot_count = kept;
 }
@@ -252,8 +253,8 @@ static int by_block(const void *a, const void *b) {
   const prem_slot *x = a, *y = b;
   if (x->block != y->block)
     return x->block < y->block ? -1 : 1;
-  if (x->start_ns != y->start_ns)
-    return x->start_ns < y->start_ns ? -1 : 1;
+  if (x->planned_ns != y->planned_ns)
+    return x->planned_ns < y->planned_ns ? -1 : 1;
   return (x->phase > y->phase) - (x->phase < y->phase);
 }
 
@@ -271,7 +272,7 @@ static void keep_planned(excerpt *shown, const prem_slot *slots, int64_t count) 
 
 static bool are_alike(const prem_slot *a, const prem_slot *b, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
-    if (a[i].start_ns != b[i].start_ns || a[i].length_ns != b[i].length_ns ||
+    if (a[i].planned_ns != b[i].planned_ns || a[i].length_ns != b[i].length_ns ||
         a[i].task != b[i].task || a[i].phase != b[i].phase || a[i].flags != b[i].flags)
       return false;
   return true;
@@ -384,7 +385,7 @@ static void write_slot(FILE *script, const excerpt *shown, const prem_slot *slot
   double gap_ns = 0.8 * pixel_ns(shown);
   if ((double)slot->length_ns < 5 * gap_ns)
     gap_ns = 0;
-  prem_write_box(script, (double)slot->start_ns / axis.ns,
+  prem_write_box(script, (double)slot->planned_ns / axis.ns,
                  ((double)slot_end_ns(slot) - gap_ns) / axis.ns, place.centre, place.half);
 }
 
@@ -398,7 +399,7 @@ static void write_slots(FILE *script, const excerpt *shown, int phase, prem_lane
       prem_slot slot = shown->slots[i];
       write_slot(script, shown, &slot, shape, axis);
       if (slot_end_ns(&slot) > shown->length_ns) { /* goes on in the next hyperperiod */
-        slot.start_ns -= shown->length_ns;
+        slot.planned_ns -= shown->length_ns;
         write_slot(script, shown, &slot, shape, axis);
       }
     }

@@ -19,8 +19,8 @@ typedef struct conflict {
 
 /* When a job is at work, in the plan. */
 typedef struct job_span {
-  int64_t begin_ns[PREM_PHASE_COUNT]; /* of its first phase of this kind or a later one */
-  int64_t end_ns;                     /* then: of this job and all before it */
+  int64_t planned_ns[PREM_PHASE_COUNT]; /* of its first phase of this kind or a later one */
+  int64_t planned_end_ns;               /* then: of this job and all before it */
 } job_span;
 
 typedef struct ordering {
@@ -138,7 +138,7 @@ static prem_status make_span(ordering *o, int32_t task) {
   if (!o->spans[task])
     return PREM_ERR_MEMORY;
   for (size_t j = 0; j < jobs; ++j)
-    o->spans[task][j] = (job_span){.begin_ns = {INT64_MAX, INT64_MAX, INT64_MAX}};
+    o->spans[task][j] = (job_span){.planned_ns = {INT64_MAX, INT64_MAX, INT64_MAX}};
   return PREM_OK;
 }
 
@@ -155,12 +155,12 @@ static prem_status make_spans(ordering *o) {
 
 /* Warm-up comes first in its hyperperiod, whatever its times. */
 static void widen_span(job_span *span, const prem_slot *slot) {
-  const int64_t begin_ns = slot->flags & PREM_SLOT_WARMUP ? 0 : slot->start_ns;
+  const int64_t begin_ns = slot->flags & PREM_SLOT_WARMUP ? 0 : slot->planned_ns;
   for (int p = 0; p <= slot->phase; ++p)
-    if (begin_ns < span->begin_ns[p])
-      span->begin_ns[p] = begin_ns;
-  if (slot->start_ns + slot->length_ns > span->end_ns)
-    span->end_ns = slot->start_ns + slot->length_ns;
+    if (begin_ns < span->planned_ns[p])
+      span->planned_ns[p] = begin_ns;
+  if (slot->planned_ns + slot->length_ns > span->planned_end_ns)
+    span->planned_end_ns = slot->planned_ns + slot->length_ns;
 }
 
 /* Counts of jobs say that all of them have ended: each end becomes the latest one so far, where the
@@ -169,11 +169,11 @@ static void order_ends(const prem_program *program, int32_t task, job_span *span
   const int32_t jobs = program->tasks[task].jobs;
   int64_t latest_ns = 0;
   for (int32_t j = 0; j < jobs; ++j)
-    latest_ns = spans[j].end_ns > latest_ns ? spans[j].end_ns : latest_ns;
+    latest_ns = spans[j].planned_end_ns > latest_ns ? spans[j].planned_end_ns : latest_ns;
   latest_ns -= program->hyperperiod_ns;
   for (int32_t j = 0; j < jobs; ++j) {
-    latest_ns = spans[j].end_ns > latest_ns ? spans[j].end_ns : latest_ns;
-    spans[j].end_ns = latest_ns;
+    latest_ns = spans[j].planned_end_ns > latest_ns ? spans[j].planned_end_ns : latest_ns;
+    spans[j].planned_end_ns = latest_ns;
   }
 }
 
@@ -195,7 +195,7 @@ static int32_t count_ended(const job_span *spans, int32_t jobs, int64_t at_ns) {
   int32_t low = 0, high = jobs;
   while (low < high) {
     const int32_t middle = low + (high - low) / 2;
-    if (spans[middle].end_ns <= at_ns)
+    if (spans[middle].planned_end_ns <= at_ns)
       low = middle + 1;
     else
       high = middle;
@@ -209,7 +209,7 @@ static int32_t count_ended(const job_span *spans, int32_t jobs, int64_t at_ns) {
 static int32_t jobs_ended(const ordering *o, int32_t task, int64_t at_ns) {
   const job_span *spans = o->spans[task];
   const int64_t jobs = o->program->tasks[task].jobs, length_ns = o->program->hyperperiod_ns;
-  const int64_t hyperperiod = prem_floor_div(at_ns - spans[0].end_ns, length_ns);
+  const int64_t hyperperiod = prem_floor_div(at_ns - spans[0].planned_end_ns, length_ns);
   if (hyperperiod > 0)
     return (int32_t)jobs;
   const int64_t ended =
@@ -249,7 +249,7 @@ static prem_status add_edge(const ordering *o, const conflict *between) {
     return PREM_ERR_MEMORY;
   for (int32_t job = 0; job < task->jobs; ++job)
     edge.pred_jobs[job] =
-        jobs_ended(o, between->before, o->spans[between->task][job].begin_ns[between->phase]);
+        jobs_ended(o, between->before, o->spans[between->task][job].planned_ns[between->phase]);
   const bool implied = is_implied(task, &edge);
   prem_status status = implied ? PREM_OK : append_edge(task, &edge);
   if (implied || status)

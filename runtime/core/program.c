@@ -14,18 +14,12 @@ static int64_t period_of(const prem_program *program, int32_t task) {
   return period_ns ? period_ns : program->hyperperiod_ns;
 }
 
-int64_t prem_job_release_ns(const prem_program *program, int32_t task, int64_t hyperperiod,
-                            int32_t job) {
-  return hyperperiod * program->hyperperiod_ns + job * period_of(program, task) +
-         program->schedule->tasks[task].release_ns;
-}
-
 /* How many jobs of the predecessor, from the hyperperiod's first, job `job` waits for. */
 static int32_t jobs_awaited(const prem_program *program, int32_t task, const prem_after *after,
                             int32_t job) {
   if (!after->latest)
     return job + 1;
-  int64_t release_ns = prem_job_release_ns(program, task, 0, job);
+  int64_t release_ns = prem_job_release_ns(program, task, job, 0);
   int64_t first_ns = prem_job_release_ns(program, after->task, 0, 0);
   return (int32_t)(prem_floor_div(release_ns - first_ns, period_of(program, after->task)) + 1);
 }
@@ -214,5 +208,5 @@ bool prem_block_memory_first(const prem_block_program *block, int32_t m, int32_t
     return false;
   if (c >= block->compute_count)
     return true;
-  return block->memory[m].start_ns <= block->compute[c].start_ns;
+  return block->memory[m].planned_ns <= block->compute[c].planned_ns;
 }

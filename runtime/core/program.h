@@ -25,9 +25,9 @@ enum {
 #define PREM_NO_WAIT INT32_MIN
 
 typedef struct prem_record {
-  int64_t start_ns; /* planned, from the hyperperiod's start; latest start when chained; warm-up:
-                     * below 0, only the order counts */
-  int64_t end_ns;   /* end of its planned window */
+  int64_t planned_ns;     /* start by the plan, from the hyperperiod's; latest start when chained;
+                           * warm-up: below 0, only the order counts */
+  int64_t planned_end_ns; /* of its window */
   int32_t tile;
   int32_t job;
   /* wait[p]: in hyperperiod h, phases of kind p done on this block, counted from the run's start,
@@ -111,9 +111,12 @@ static inline int64_t prem_floor_div(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-/** When job `job` of a task is released in hyperperiod h, from the run's start. */
-int64_t prem_job_release_ns(const prem_program *program, int32_t task, int64_t hyperperiod,
-                            int32_t job);
+/** When job `job` of a task is released in the hyperperiod that began at an instant. */
+static inline int64_t prem_job_release_ns(const prem_program *program, int32_t task, int32_t job,
+                                          int64_t epoch_ns) {
+  const prem_task *of = &program->schedule->tasks[task]; /* a one-shot task has job 0 alone */
+  return epoch_ns + job * of->period_ns + of->release_ns;
+}
 
 /**
  * From one hyperperiod to the next: scratch buffer `buffers[record->in_buffer]` is the one that a

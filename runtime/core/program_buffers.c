@@ -49,7 +49,7 @@ typedef struct buffer_set {
 } buffer_set;
 
 static giving_back giving_back_of(const prem_tile_phases *tile, int to) {
-  return (giving_back){tile->record[to]->end_ns, to, tile->ordinal[to] + 1};
+  return (giving_back){tile->record[to]->planned_end_ns, to, tile->ordinal[to] + 1};
 }
 
 /* The same one hyperperiod earlier. */
@@ -78,14 +78,14 @@ static prem_status refuse_buffers(const prem_compilation *c, const buffer_set *s
   static const char *const held[] = {"tile", "input buffers", "output buffers"};
   char what[96];
   snprintf(what, sizeof what, "at %lld ns needs more than the block's %d %s",
-           (long long)record->start_ns, set->count, held[set->kind]);
+           (long long)record->planned_ns, set->count, held[set->kind]);
   return prem_refuse_tile(c, record, 39, what);
 }
 
 /* When the next hyperperiod takes its first buffer, if `first` is the one that takes it in this. */
-static int64_t next_begin_ns(const prem_compilation *c, const prem_record *first) {
-  int64_t begin_ns = first->flags & PREM_SLOT_WARMUP ? 0 : first->start_ns;
-  return begin_ns + c->program->hyperperiod_ns;
+static int64_t next_start_ns(const prem_compilation *c, const prem_record *first) {
+  int64_t planned_ns = first->flags & PREM_SLOT_WARMUP ? 0 : first->planned_ns;
+  return planned_ns + c->program->hyperperiod_ns;
 }
 
 /*
@@ -99,10 +99,10 @@ static prem_status enter_hyperperiod(const prem_compilation *c, buffer_set *set)
   int to;
   if (!next_taker(c, set, &i, &to))
     return PREM_OK;
-  int64_t next_ns = next_begin_ns(c, c->order[i]);
+  int64_t next_ns = next_start_ns(c, c->order[i]);
   int32_t alive = 0;
   for (prem_tile_phases *tile; (tile = next_taker(c, set, &i, &to)); ++i) {
-    if (tile->record[to]->end_ns <= next_ns)
+    if (tile->record[to]->planned_end_ns <= next_ns)
       continue;
     if (alive == set->count)
       return refuse_buffers(c, set, c->order[i]);
@@ -181,8 +181,8 @@ static prem_status assign_buffers(const prem_compilation *c, buffer_set *set) {
   for (prem_tile_phases *tile; (tile = next_taker(c, set, &i, &to)); ++i) {
     prem_record *taker = c->order[i];
     if (first)
-      next_ns = next_begin_ns(c, taker);
-    int32_t b = free_buffer(set, taker->start_ns);
+      next_ns = next_start_ns(c, taker);
+    int32_t b = free_buffer(set, taker->planned_ns);
     if (b < 0)
       return refuse_buffers(c, set, taker);
     if (!set->first_user[b])

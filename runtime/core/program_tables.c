@@ -8,7 +8,7 @@
 
 /* A slot's place in the order of its block. */
 typedef struct prem_entry {
-  int64_t start_ns;
+  int64_t planned_ns;
   int64_t slot; /* index; breaks ties, so that joined halves stay together */
 } entry;
 
@@ -29,8 +29,8 @@ static prem_status refuse(const prem_compilation *c, int code, const char *reaso
 
 static int compare_entries(const void *left, const void *right) {
   const entry *a = left, *b = right;
-  if (a->start_ns != b->start_ns)
-    return a->start_ns < b->start_ns ? -1 : 1;
+  if (a->planned_ns != b->planned_ns)
+    return a->planned_ns < b->planned_ns ? -1 : 1;
   return (a->slot > b->slot) - (a->slot < b->slot);
 }
 
@@ -56,7 +56,7 @@ static prem_status bucket_entries(prem_compilation *c, int64_t slot_count) {
   for (int32_t b = 0; b < c->program->block_count; ++b)
     next[b + 1] += next[b];
   for (int64_t i = 0; i < slot_count; ++i)
-    c->entries[next[c->slots[i].block]++] = (entry){c->slots[i].start_ns, i};
+    c->entries[next[c->slots[i].block]++] = (entry){c->slots[i].planned_ns, i};
   return PREM_OK;
 }
 
@@ -65,17 +65,17 @@ static void shift_warmup(const prem_compilation *c, entry *entries, int64_t coun
   int64_t end_ns = 0;
   for (int64_t i = 0; i < count; ++i) {
     const prem_slot *slot = &c->slots[entries[i].slot];
-    if ((slot->flags & PREM_SLOT_WARMUP) && slot->start_ns + slot->length_ns > end_ns)
-      end_ns = slot->start_ns + slot->length_ns;
+    if ((slot->flags & PREM_SLOT_WARMUP) && slot->planned_ns + slot->length_ns > end_ns)
+      end_ns = slot->planned_ns + slot->length_ns;
   }
   for (int64_t i = 0; i < count; ++i)
     if (c->slots[entries[i].slot].flags & PREM_SLOT_WARMUP)
-      entries[i].start_ns -= end_ns;
+      entries[i].planned_ns -= end_ns;
 }
 
-static void fill_record(prem_record *record, const prem_slot *slot, int64_t start_ns) {
-  *record = (prem_record){.start_ns = start_ns,
-                          .end_ns = start_ns + slot->length_ns,
+static void fill_record(prem_record *record, const prem_slot *slot, int64_t planned_ns) {
+  *record = (prem_record){.planned_ns = planned_ns,
+                          .planned_end_ns = planned_ns + slot->length_ns,
                           .tile = slot->tile,
                           .job = slot->job,
                           .wait = {PREM_NO_WAIT, PREM_NO_WAIT, PREM_NO_WAIT},
@@ -99,7 +99,7 @@ static prem_status fill_tables(prem_compilation *c, const entry *entries, int64_
   for (int64_t i = 0; i < count; ++i) {
     const prem_slot *slot = &c->slots[entries[i].slot];
     prem_record *record = slot->phase == PREM_COMPUTE ? compute++ : memory++;
-    fill_record(record, slot, entries[i].start_ns);
+    fill_record(record, slot, entries[i].planned_ns);
     c->order[i] = record;
   }
   c->order_count = count;
@@ -113,8 +113,8 @@ static prem_status judge_spread(const prem_compilation *c) {
     if (c->order[i]->flags & PREM_SLOT_WARMUP)
       continue;
     if (first_ns == INT64_MAX)
-      first_ns = c->order[i]->start_ns;
-    last_ns = c->order[i]->start_ns;
+      first_ns = c->order[i]->planned_ns;
+    last_ns = c->order[i]->planned_ns;
   }
   int64_t spread_ns = last_ns < first_ns ? 0 : last_ns - first_ns;
   if (spread_ns <= c->program->hyperperiod_ns)
@@ -303,7 +303,7 @@ static void flag_last(const prem_compilation *c, prem_record *table, int32_t cou
 static void flag_joined(prem_record *table, int32_t count) {
   for (int32_t i = 0; i + 1 < count; ++i)
     if ((table[i].flags & PREM_SLOT_JOINED) && (table[i + 1].flags & PREM_SLOT_JOINED) &&
-        table[i].start_ns == table[i + 1].start_ns) {
+        table[i].planned_ns == table[i + 1].planned_ns) {
       table[i].flags |= PREM_RECORD_JOIN_NEXT;
       ++i;
     }

@@ -71,7 +71,9 @@ prem_status prem_trace_new(const prem_schedule *schedule, int64_t hyperperiods, 
     trace->job_end_ns = touched(capped_product(hyperperiods, trace->job_count), sizeof(int64_t));
     trace->cells = touched((int64_t)trace->task_count * PREM_PHASE_COUNT, sizeof *trace->cells);
     trace->away_ns = touched(hyperperiods, sizeof *trace->away_ns);
-    if (!trace->records || !trace->job_end_ns || !trace->cells || !trace->away_ns)
+    trace->epoch_ns = touched(hyperperiods, sizeof *trace->epoch_ns);
+    if (!trace->records || !trace->job_end_ns || !trace->cells || !trace->away_ns ||
+        !trace->epoch_ns)
       status = PREM_ERR_MEMORY;
   }
   if (status) {
@@ -91,6 +93,7 @@ void prem_trace_free(prem_trace *trace) {
   free(trace->cells);
   free(trace->job_end_ns);
   free(trace->away_ns);
+  free(trace->epoch_ns);
   free(trace);
 }
 
@@ -107,7 +110,13 @@ void prem_trace_clear(prem_trace *trace) {
   for (int64_t i = 0; i < ends; ++i)
     trace->job_end_ns[i] = -1;
   for (int64_t h = 0; h < trace->hyperperiod_capacity; ++h)
-    trace->away_ns[h] = -1;
+    trace->away_ns[h] = trace->epoch_ns[h] = -1;
+}
+
+void prem_trace_begin_periodically(prem_trace *trace, int64_t hyperperiod_ns,
+                                   int64_t hyperperiods) {
+  for (int64_t h = 0; h < hyperperiods; ++h)
+    trace->epoch_ns[h] = h * hyperperiod_ns;
 }
 
 /* ---- counts --------------------------------------------------------------------------------- */

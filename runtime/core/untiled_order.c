@@ -29,7 +29,7 @@ static int64_t earliest_of_next(const ordering *at, int32_t t) {
   const task_progress *progress = &at->tasks[t];
   if (progress->next == task->jobs)
     return INT64_MAX;
-  int64_t earliest_ns = prem_max_i64(prem_job_release_ns(at->program, t, 0, progress->next),
+  int64_t earliest_ns = prem_max_i64(prem_job_release_ns(at->program, t, progress->next, 0),
                                      progress->next > 0 ? progress->earliest_ns : 0);
   for (int32_t a = 0; a < task->after_count; ++a) {
     const prem_after_program *after = &task->after[a];
@@ -51,7 +51,7 @@ static void append(ordering *at, int32_t t, int64_t earliest_ns) {
   prem_untiled_job *job = &at->order->jobs[number];
   *job = (prem_untiled_job){.task = t,
                             .job = progress->next,
-                            .release_ns = prem_job_release_ns(at->program, t, 0, progress->next),
+                            .release_ns = prem_job_release_ns(at->program, t, progress->next, 0),
                             .first_pred = at->pred_count};
   for (int32_t a = 0; a < task->after_count; ++a) {
     const int32_t awaited = task->after[a].pred_jobs[job->job];

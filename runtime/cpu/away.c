@@ -32,8 +32,8 @@ void prem_cpu_away_begin(prem_cpu_block *block) {
   if (block->cpu->oversubscribed)
     return;
   block->last_look = look_now();
-  if (block->last_look.at_ns > block->origin_ns) /* away while S came */
-    block->last_look.at_ns = block->origin_ns;
+  if (block->last_look.at_ns > block->common_start_ns) /* away while S came */
+    block->last_look.at_ns = block->common_start_ns;
 }
 
 void prem_cpu_away_look(prem_cpu_block *block, int64_t hyperperiod) {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "runtime/core/record_rules.h"
 #include "runtime/core/windows.h"
 
 /* ---- the phases ----------------------------------------------------------------------------- */
@@ -51,27 +52,14 @@ static bool perform(prem_cpu_block *block, const prem_record *record) {
 
 /* ---- one record, or a joined pair ----------------------------------------------------------- */
 
-/* The plan's instant of a record, where it has one and the mode keeps it. */
-static int64_t planned_release_ns(const prem_cpu *cpu, int64_t hyperperiod,
-                                  const prem_record *record) {
-  if (cpu->request->mode != PREM_MODE_TT ||
-      (record->flags & (PREM_SLOT_CHAINED | PREM_SLOT_WARMUP)))
-    return PREM_NO_RELEASE;
-  return hyperperiod * cpu->program->hyperperiod_ns + record->start_ns;
-}
-
-/* When a record (or a joined pair) is to begin, from S. Job releases hold in every mode. */
+/* When a record (or a joined pair) is to begin, from S. */
 static int64_t due_ns(const prem_cpu *cpu, int64_t hyperperiod, const prem_record *record,
                       int32_t count) {
-  const int64_t base_ns = hyperperiod * cpu->program->hyperperiod_ns;
-  const int64_t planned_ns = planned_release_ns(cpu, hyperperiod, record);
-  int64_t due = planned_ns > base_ns ? planned_ns : base_ns;
-  for (int32_t i = 0; i < count; ++i) {
-    const int64_t release_ns =
-        prem_job_release_ns(cpu->program, record[i].task, hyperperiod, record[i].job);
-    if (release_ns > due)
-      due = release_ns;
-  }
+  const int64_t epoch_ns = cpu->trace->epoch_ns[hyperperiod];
+  int64_t due = epoch_ns;
+  for (int32_t i = 0; i < count; ++i)
+    due =
+        prem_max_i64(due, prem_earliest_ns(cpu->program, cpu->request->mode, &record[i], epoch_ns));
   return due;
 }
 
@@ -79,11 +67,10 @@ static int64_t due_ns(const prem_cpu *cpu, int64_t hyperperiod, const prem_recor
  * is not, the records are wrong and going on would move garbage. */
 static bool own_waits_are_over(const prem_cpu_block *block, int64_t hyperperiod,
                                const prem_record *record) {
+  int64_t before[PREM_PHASE_COUNT];
   for (int32_t p = 0; p < PREM_PHASE_COUNT; ++p)
-    if (record->wait[p] != PREM_NO_WAIT &&
-        block->phases_done[p] < hyperperiod * block->program->phase_count[p] + record->wait[p])
-      return false;
-  return true;
+    before[p] = hyperperiod * block->program->phase_count[p];
+  return prem_waits_are_over(record, block->phases_done, before);
 }
 
 static bool wait_for_tokens(const prem_cpu_block *block, const prem_cpu_claim *claim) {
@@ -115,24 +102,13 @@ static void finish(prem_cpu_block *block, int64_t hyperperiod, const prem_record
   if (record->flags & PREM_RECORD_LAST)
     prem_cpu_publish_job(cpu, hyperperiod, record, block->program->task_position[record->task],
                          end_ns);
-  /* the plan's windows hold where its releases are kept */
-  const int64_t window_end_ns = cpu->request->mode == PREM_MODE_TT
-                                    ? hyperperiod * cpu->program->hyperperiod_ns + record->end_ns
-                                    : INT64_MAX;
-  const prem_trace_record trace = {
-      .release_ns = planned_release_ns(cpu, hyperperiod, record),
-      .ready_ns = ready_ns,
-      .start_ns = start_ns,
-      .end_ns = end_ns,
-      .hyperperiod = (int32_t)hyperperiod,
-      .job = record->job,
-      .tile = record->tile,
-      .task = record->task,
-      .block = (uint16_t)block->number,
-      .phase = record->phase,
-      .flags = record->flags & (PREM_SLOT_CHAINED | PREM_SLOT_JOINED | PREM_SLOT_WARMUP),
-  };
-  prem_recorder_add(block->recorder, &trace, window_end_ns);
+  prem_record_executed(block->recorder, cpu->request->mode, record,
+                       &(prem_execution){.epoch_ns = cpu->trace->epoch_ns[hyperperiod],
+                                         .ready_ns = ready_ns,
+                                         .start_ns = start_ns,
+                                         .end_ns = end_ns,
+                                         .hyperperiod = (int32_t)hyperperiod,
+                                         .block = block->number});
   atomic_store_explicit(&block->records_done,
                         atomic_load_explicit(&block->records_done, memory_order_relaxed) + 1,
                         memory_order_relaxed);

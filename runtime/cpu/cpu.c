@@ -156,10 +156,11 @@ static void reset_run(prem_cpu *cpu, const prem_run_request *request, prem_trace
   cpu->trace = trace;
   cpu->fault.block = NULL;
   atomic_store(&cpu->fault.claimed, false);
-  atomic_store(&cpu->start_ns.value, 0);
+  atomic_store(&cpu->common_start_ns.value, 0);
   atomic_store(&cpu->arrived.value, 0);
   atomic_store(&cpu->abort.value, PREM_CPU_GO_ON);
   prem_cpu_tokens_reset(&cpu->tokens);
+  prem_trace_begin_periodically(trace, cpu->program->hyperperiod_ns, request->hyperperiods);
   for (int64_t h = 0; h < request->hyperperiods && !cpu->oversubscribed; ++h)
     trace->away_ns[h] = 0;
   for (int32_t t = 0; t < schedule->task_count; ++t)

@@ -16,7 +16,7 @@
  *
  * What the atomics publish (each has one writer unless said otherwise):
  *
- * - start_ns: S. The thread that arrives last releases it; who has acquired it may begin.
+ * - common_start_ns: S. The thread that arrives last releases it; who has acquired it may begin.
  * - arrived: threads that are resident; each adds itself. Guards nothing: relaxed.
  * - abort: somebody wants the run to end; any thread sets it. Guards nothing: relaxed.
  * - jobs_done: jobs that a task has finished on one block. Released after the last writeback's
@@ -147,7 +147,7 @@ typedef struct prem_cpu_block {
   unsigned char *scratch; /* allocated and touched by the thread itself */
   /* the thread's own, from launch to park: */
   prem_recorder *recorder;
-  int64_t origin_ns;                                                   /* S */
+  int64_t common_start_ns;                                             /* S */
   int64_t phases_done[PREM_PHASE_COUNT];                               /* since S */
   uint8_t in_buffers[PREM_MAX_BUFFERS], out_buffers[PREM_MAX_BUFFERS]; /* prem_turn_buffers() */
   prem_cpu_look last_look;                                             /* away.c */
@@ -163,7 +163,7 @@ typedef struct prem_cpu_fault {
 /** A team of threads and what they share. */
 struct prem_cpu {
   prem_cpu_tokens tokens;
-  prem_cpu_word start_ns; /* 0: not agreed yet */
+  prem_cpu_word common_start_ns; /* S; 0: not agreed yet */
   prem_cpu_word arrived;
   prem_cpu_word abort;
   const prem_program *program;
@@ -210,7 +210,7 @@ prem_status prem_cpu_watch(prem_cpu *cpu, prem_diag *diag);
 /* ---- waiting (wait.c) ------------------------------------------------------------------------ */
 
 static inline int64_t prem_cpu_now_ns(const prem_cpu_block *block) {
-  return prem_host_clock_ns() - block->origin_ns;
+  return prem_host_clock_ns() - block->common_start_ns;
 }
 
 static inline bool prem_cpu_is_aborted(const prem_cpu *cpu) {

@@ -23,11 +23,11 @@ static bool agree_on_start(prem_cpu_block *block) {
     int64_t margin_ns = START_MARGIN_NS;
     if (cpu->oversubscribed)
       margin_ns += (int64_t)cpu->block_count * START_MARGIN_OF_A_THREAD_NS;
-    atomic_store_explicit(&cpu->start_ns.value, prem_host_clock_ns() + margin_ns,
+    atomic_store_explicit(&cpu->common_start_ns.value, prem_host_clock_ns() + margin_ns,
                           memory_order_release);
   }
-  while ((block->origin_ns = atomic_load_explicit(&cpu->start_ns.value, memory_order_acquire)) ==
-         0) {
+  while ((block->common_start_ns =
+              atomic_load_explicit(&cpu->common_start_ns.value, memory_order_acquire)) == 0) {
     if (prem_cpu_is_aborted(cpu))
       return false;
     prem_cpu_take_a_turn(cpu, &turns);

@@ -6,6 +6,8 @@
  */
 #include "runtime/cpu/cpu.h"
 
+#include "runtime/core/record_rules.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,7 +87,8 @@ static bool run_job(prem_cpu_block *thread, int64_t hyperperiod, int32_t job) {
                               .phase = PREM_WRITEBACK,
                               .task = (uint16_t)thread->number,
                               .job = job};
-  int64_t begin_ns = prem_job_release_ns(cpu->program, thread->number, hyperperiod, job);
+  int64_t begin_ns =
+      prem_job_release_ns(cpu->program, thread->number, job, cpu->trace->epoch_ns[hyperperiod]);
   if (prem_cpu_is_aborted(cpu) ||
       !prem_cpu_wait_for_predecessors(thread, hyperperiod, &record, PREM_PREFETCH, &begin_ns) ||
       !prem_cpu_wait_until(thread, begin_ns, &begin_ns))

@@ -2,6 +2,8 @@
 /* How the threads of the cpu backend wait, for time and for each other. */
 #include "runtime/cpu/cpu.h"
 
+#include "runtime/core/record_rules.h"
+
 #include <sched.h>
 
 enum {
@@ -49,7 +51,7 @@ void prem_cpu_take_a_turn(const prem_cpu *cpu, int32_t *turns) {
 bool prem_cpu_wait_until(prem_cpu_block *block, int64_t instant_ns, int64_t *out_ns) {
   int64_t now = prem_cpu_now_ns(block);
   if (now < instant_ns)
-    atomic_store_explicit(&block->waits_until_ns, block->origin_ns + instant_ns,
+    atomic_store_explicit(&block->waits_until_ns, block->common_start_ns + instant_ns,
                           memory_order_relaxed);
   while (now < instant_ns) {
     if (prem_cpu_is_aborted(block->cpu))
@@ -74,13 +76,6 @@ static bool wait_for_jobs(const prem_cpu_block *block, int32_t task, int64_t job
   return true;
 }
 
-static int64_t *job_end(const prem_cpu *cpu, int32_t task, int64_t job_of_run) {
-  const int32_t jobs = cpu->program->tasks[task].jobs;
-  const int64_t hyperperiod = job_of_run / jobs;
-  return &cpu->trace->job_end_ns[hyperperiod * cpu->trace->job_count + cpu->trace->first_job[task] +
-                                 job_of_run % jobs];
-}
-
 bool prem_cpu_wait_for_predecessors(const prem_cpu_block *block, int64_t hyperperiod,
                                     const prem_record *record, int first_phase,
                                     int64_t *earliest_ns) {
@@ -88,13 +83,13 @@ bool prem_cpu_wait_for_predecessors(const prem_cpu_block *block, int64_t hyperpe
   const prem_task_program *task = &cpu->program->tasks[record->task];
   for (int32_t i = task->by_block; i < task->edge_count; ++i) {
     const prem_after_program *after = &task->after[i];
-    const int64_t jobs =
-        hyperperiod * cpu->program->tasks[after->task].jobs + after->pred_jobs[record->job];
+    const int64_t jobs = prem_jobs_needed(cpu->program, after, hyperperiod, record->job);
     if (jobs <= 0 || after->phase < first_phase || after->phase > record->phase)
       continue;
     if (!wait_for_jobs(block, after->task, jobs))
       return false;
-    const int64_t end_ns = __atomic_load_n(job_end(cpu, after->task, jobs - 1), __ATOMIC_RELAXED);
+    const int64_t end_ns = __atomic_load_n(
+        prem_job_end(cpu->program, cpu->trace, after->task, jobs - 1), __ATOMIC_RELAXED);
     if (end_ns + after->lag_ns > *earliest_ns)
       *earliest_ns = end_ns + after->lag_ns;
   }
@@ -114,7 +109,7 @@ void prem_cpu_publish_job(const prem_cpu *cpu, int64_t hyperperiod, const prem_r
                           int32_t position, int64_t end_ns) {
   const int64_t job = hyperperiod * cpu->program->tasks[record->task].jobs + record->job;
   prem_cpu_word *done = &cpu->jobs_done[record->task][position];
-  store_larger(job_end(cpu, record->task, job), end_ns);
+  store_larger(prem_job_end(cpu->program, cpu->trace, record->task, job), end_ns);
   atomic_store_explicit(&done->value, atomic_load_explicit(&done->value, memory_order_relaxed) + 1,
                         memory_order_release);
 }

@@ -127,7 +127,7 @@ static void watch_run(watchdog *dog) {
 /* ---- what came of it ------------------------------------------------------------------------ */
 
 static int64_t from_start_ns(prem_cpu *cpu, int64_t at_ns) {
-  return at_ns - atomic_load(&cpu->start_ns.value);
+  return at_ns - atomic_load(&cpu->common_start_ns.value);
 }
 
 /* "block 3: task 'conv', tile 17, compute, record 52 of hyperperiod 0" */
@@ -152,7 +152,7 @@ static void describe_place(const prem_cpu_block *block, int64_t done, char *out,
 
 static void report_stall(const watchdog *dog, prem_diag *diag) {
   const prem_place nowhere = {0};
-  if (atomic_load(&dog->cpu->start_ns.value) == 0) {
+  if (atomic_load(&dog->cpu->common_start_ns.value) == 0) {
     prem_diag_add(diag, PREM_ERROR, 0, nowhere, "", "watchdog: %s %d did not start in %lld ms",
                   dog->stalled.block->program ? "block" : "task", (int)dog->stalled.block->number,
                   (long long)(dog->timeout_ns / 1000000));
@@ -222,7 +222,7 @@ prem_status prem_cpu_watch(prem_cpu *cpu, prem_diag *diag) {
   const int64_t called_at_ns = prem_host_clock_ns();
   prem_cpu_team_launch(cpu);
   watch_run(&dog);
-  const int64_t start_ns = atomic_load(&cpu->start_ns.value);
+  const int64_t start_ns = atomic_load(&cpu->common_start_ns.value);
   trace->launch_ns = start_ns == 0 ? -1 : start_ns - called_at_ns;
   trace->hyperperiods = completed_hyperperiods(cpu);
   trace->oversubscribed = cpu->oversubscribed;

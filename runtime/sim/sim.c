@@ -5,6 +5,7 @@
 #include "runtime/sim/sim.h"
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
+#include "runtime/core/record_rules.h"
 #include "runtime/core/windows.h"
 
 #include <stdio.h>
@@ -28,7 +29,7 @@ typedef struct sim_unit {
   const prem_record *record; /* in hand; of a joined pair the first */
   const prem_record *table, *end;
   const int32_t *use_of;          /* memory unit: of each record of the table */
-  int64_t begin_ns;               /* of its hyperperiod */
+  int64_t epoch_ns;               /* of its hyperperiod */
   int64_t base[PREM_PHASE_COUNT]; /* phases of the block before its hyperperiod */
   int64_t ready_ns, start_ns;
   int32_t hyperperiod;
@@ -42,7 +43,6 @@ typedef struct sim_block {
 } sim_block;
 
 typedef struct sim_task {
-  int64_t period_ns, release_ns;
   bool fetches, stores;
   void (*compute)(const void *params, const prem_view *views);
   int64_t *done;  /* jobs of it done, on each of its blocks */
@@ -73,15 +73,6 @@ typedef struct simulator {
 
 /* ---- when a record can start ---------------------------------------------------------------- */
 
-static bool waits_over(const simulator *sim, const sim_unit *unit, int32_t block,
-                       const prem_record *record) {
-  const int64_t *done = sim->blocks[block].done;
-  for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-    if (record->wait[p] != PREM_NO_WAIT && done[p] < unit->base[p] + record->wait[p])
-      return false;
-  return true;
-}
-
 /* Raises *at_ns to the instant at which the job's predecessors have been over for long enough, and
  * it has been told so; false: they have not ended. */
 static bool after_over(const simulator *sim, const sim_unit *unit, const prem_record *record,
@@ -89,33 +80,15 @@ static bool after_over(const simulator *sim, const sim_unit *unit, const prem_re
   const prem_task_program *task = &sim->program->tasks[record->task];
   for (int32_t a = task->by_block; a < task->edge_count; ++a) {
     const prem_after_program *after = &task->after[a];
-    int64_t jobs = sim->program->tasks[after->task].jobs;
-    int64_t needed = unit->hyperperiod * jobs + after->pred_jobs[record->job];
+    int64_t needed = prem_jobs_needed(sim->program, after, unit->hyperperiod, record->job);
     if (needed <= 0 || record->phase != after->phase)
       continue;
     if (sim->tasks[after->task].lowest < needed)
       return false;
-    const prem_trace *trace = sim->trace;
-    int64_t last = needed - 1;
-    int64_t end_ns = trace->job_end_ns[last / jobs * trace->job_count +
-                                       trace->first_job[after->task] + last % jobs];
+    int64_t end_ns = *prem_job_end(sim->program, sim->trace, after->task, needed - 1);
     *at_ns = prem_max_i64(*at_ns, end_ns + prem_max_i64(after->lag_ns, sim->precedence_ns));
   }
   return true;
-}
-
-static bool is_released(const simulator *sim, const prem_record *record) {
-  return sim->mode == PREM_MODE_TT && !(record->flags & (PREM_SLOT_CHAINED | PREM_SLOT_WARMUP));
-}
-
-static int64_t release_ns(const simulator *sim, const sim_unit *unit, const prem_record *record) {
-  return is_released(sim, record) ? unit->begin_ns + record->start_ns : PREM_NO_RELEASE;
-}
-
-static int64_t job_release_ns(const simulator *sim, const sim_unit *unit,
-                              const prem_record *record) {
-  const sim_task *task = &sim->tasks[record->task];
-  return unit->begin_ns + record->job * task->period_ns + task->release_ns;
 }
 
 static const sim_use *use_of(const simulator *sim, const sim_unit *unit) {
@@ -133,7 +106,7 @@ static bool next_hyperperiod(const simulator *sim, sim_unit *unit, int32_t block
   if (++unit->hyperperiod >= sim->request->hyperperiods)
     return false;
   unit->record = unit->table;
-  unit->begin_ns += sim->program->hyperperiod_ns;
+  unit->epoch_ns = sim->trace->epoch_ns[unit->hyperperiod];
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
     unit->base[p] += program->phase_count[p];
   if (program->turns) {
@@ -151,12 +124,12 @@ static void set_unit(simulator *sim, int32_t u, unit_state state, uint64_t event
 /* Raises *ready_ns and *start_ns to what this record allows; false: nobody knows yet. */
 static bool may_start(const simulator *sim, const sim_unit *unit, int32_t block,
                       const prem_record *record, int64_t *ready_ns, int64_t *start_ns) {
-  if (!waits_over(sim, unit, block, record))
+  if (!prem_waits_are_over(record, sim->blocks[block].done, unit->base))
     return false;
   if ((record->flags & PREM_RECORD_AFTER) && !after_over(sim, unit, record, ready_ns))
     return false;
-  *start_ns = prem_max_i64(*start_ns, job_release_ns(sim, unit, record));
-  *start_ns = prem_max_i64(*start_ns, release_ns(sim, unit, record));
+  *start_ns =
+      prem_max_i64(*start_ns, prem_earliest_ns(sim->program, sim->mode, record, unit->epoch_ns));
   return true;
 }
 
@@ -237,15 +210,12 @@ static void serve_queue(simulator *sim, int64_t now_ns) {
 /* The job has ended on one more block; on all of them: successors may start. */
 static void end_job(simulator *sim, int32_t block, int32_t t, int64_t now_ns) {
   sim_task *task = &sim->tasks[t];
-  const prem_task_program *program = &sim->program->tasks[t];
   int64_t before = task->done[sim->program->blocks[block].task_position[t]]++;
   if (before > task->lowest || --task->at_lowest > 0)
     return;
-  prem_trace *trace = sim->trace;
-  trace->job_end_ns[task->lowest / program->jobs * trace->job_count + trace->first_job[t] +
-                    task->lowest % program->jobs] = now_ns;
+  *prem_job_end(sim->program, sim->trace, t, task->lowest) = now_ns;
   ++task->lowest;
-  for (int32_t i = 0; i < program->active_blocks; ++i)
+  for (int32_t i = 0; i < sim->program->tasks[t].active_blocks; ++i)
     task->at_lowest += task->done[i] == task->lowest;
   for (int32_t i = 0; i < task->successor_count; ++i) {
     const prem_task *successor = &sim->program->schedule->tasks[task->successors[i]];
@@ -284,20 +254,13 @@ static void end_phase(simulator *sim, const sim_unit *unit, int32_t block,
   const sim_task *task = &sim->tasks[record->task];
   if (task->fetches || task->stores || task->compute)
     move_data(sim, unit, block, record);
-  prem_trace_record traced = {.release_ns = release_ns(sim, unit, record),
-                              .ready_ns = unit->ready_ns,
-                              .start_ns = unit->start_ns,
-                              .end_ns = now_ns,
-                              .hyperperiod = unit->hyperperiod,
-                              .job = record->job,
-                              .tile = record->tile,
-                              .task = record->task,
-                              .block = (uint16_t)block,
-                              .phase = record->phase,
-                              .flags = record->flags &
-                                       (PREM_SLOT_CHAINED | PREM_SLOT_JOINED | PREM_SLOT_WARMUP)};
-  prem_recorder_add(&sim->recorders[block], &traced,
-                    sim->mode == PREM_MODE_TT ? unit->begin_ns + record->end_ns : INT64_MAX);
+  prem_record_executed(&sim->recorders[block], sim->mode, record,
+                       &(prem_execution){.epoch_ns = unit->epoch_ns,
+                                         .ready_ns = unit->ready_ns,
+                                         .start_ns = unit->start_ns,
+                                         .end_ns = now_ns,
+                                         .hyperperiod = unit->hyperperiod,
+                                         .block = block});
   ++sim->blocks[block].done[record->phase];
   if (record->flags & PREM_RECORD_LAST)
     end_job(sim, block, record->task, now_ns);
@@ -354,7 +317,8 @@ static void reset_unit(const simulator *sim, int32_t u) {
   const prem_block_program *block = &sim->program->blocks[u / 2];
   bool memory = u % 2 == 0;
   *unit = (sim_unit){.table = memory ? block->memory : block->compute,
-                     .use_of = memory ? sim->use_of[u / 2] : NULL};
+                     .use_of = memory ? sim->use_of[u / 2] : NULL,
+                     .epoch_ns = sim->trace->epoch_ns[0]};
   unit->record = unit->table;
   unit->end = unit->table + (memory ? block->memory_count : block->compute_count);
   for (int i = 0; i < PREM_MAX_BUFFERS; ++i)
@@ -478,6 +442,7 @@ static prem_status sim_run(void *state, const prem_run_request *request, prem_tr
   sim->request = request;
   sim->trace = trace;
   sim->mode = request->mode;
+  prem_trace_begin_periodically(trace, sim->program->hyperperiod_ns, request->hyperperiods);
   reset(sim);
   status = work(sim, diag);
   trace->hyperperiods = completed_hyperperiods(sim);
@@ -525,7 +490,6 @@ static bool has_port(const prem_kernel *kernel, prem_access access) {
 
 static prem_status open_task(const prem_program *program, int32_t t, sim_task *out) {
   const prem_task *task = &program->schedule->tasks[t];
-  *out = (sim_task){.period_ns = task->period_ns, .release_ns = task->release_ns};
   if (task->definition) {
     out->fetches = has_port(task->definition, PREM_IN);
     out->stores = has_port(task->definition, PREM_OUT);

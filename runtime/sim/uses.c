@@ -37,7 +37,7 @@ static prem_status add_joined(sim_share *share, const prem_record *prefetch, int
     return PREM_ERR_MEMORY;
   share->uses = grown;
   const prem_task *reader = &tasks[prefetch->task];
-  int64_t wcet_ns = prefetch->end_ns - prefetch->start_ns;
+  int64_t wcet_ns = prefetch->planned_end_ns - prefetch->planned_ns;
   int64_t busy_ns =
       reader->phase[PREM_PREFETCH].busy_ns + tasks[writer].phase[PREM_WRITEBACK].busy_ns;
   if (prefetch->task == writer && reader->joined.exists)

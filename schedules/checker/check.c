@@ -8,7 +8,7 @@
 #include <string.h>
 
 int64_t prem_slot_end_ns(const prem_slot *slot) {
-  return slot->start_ns + slot->length_ns;
+  return slot->planned_ns + slot->length_ns;
 }
 
 int64_t prem_checker_jobs(const prem_checker *checker, int32_t task) {
@@ -17,7 +17,7 @@ int64_t prem_checker_jobs(const prem_checker *checker, int32_t task) {
 
 bool prem_checker_counts(const prem_checker *checker, int32_t slot) {
   const prem_slot *s = &checker->slots[slot];
-  return checker->judged[s->task] && !(s->flags & PREM_SLOT_WARMUP) && s->start_ns >= 0 &&
+  return checker->judged[s->task] && !(s->flags & PREM_SLOT_WARMUP) && s->planned_ns >= 0 &&
          checker->schedule->tasks[s->task].phase[s->phase].exists;
 }
 
@@ -27,7 +27,7 @@ static bool pair_begins_at(const prem_checker *checker, int32_t slot) {
     return false;
   const prem_slot *a = &checker->slots[slot], *b = a + 1;
   return (a->flags & b->flags & PREM_SLOT_JOINED) && a->phase == PREM_PREFETCH &&
-         b->phase == PREM_WRITEBACK && a->place == b->place && a->start_ns == b->start_ns;
+         b->phase == PREM_WRITEBACK && a->place == b->place && a->planned_ns == b->planned_ns;
 }
 
 int32_t prem_checker_partner(const prem_checker *checker, int32_t slot) {
@@ -178,9 +178,9 @@ static void enter_slot(const prem_checker *checker, int32_t i) {
   if (!prem_checker_counts(checker, i))
     return;
   check_job *job = &checker->jobs[checker->first_job[slot->task] + slot->job];
-  if (job->first < 0 || slot->start_ns < job->first_ns) {
+  if (job->first < 0 || slot->planned_ns < job->first_ns) {
     job->first = i;
-    job->first_ns = slot->start_ns;
+    job->first_ns = slot->planned_ns;
   }
   if (job->last < 0 || prem_slot_end_ns(slot) > job->end_ns) {
     job->last = i;

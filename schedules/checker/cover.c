@@ -227,11 +227,11 @@ static void check_slot(const prem_checker *checker, int32_t i) {
                         "%s: this tile belongs on block %d (tile modulo the task's "
                         "%d blocks)",
                         prem_checker_name(checker, i).text, block, task->block_count);
-  if (slot->start_ns < 0)
+  if (slot->planned_ns < 0)
     prem_checker_refuse(checker, 32, i,
                         "%s starts at %lld, before the hyperperiod does: its "
                         "instants count from 0",
-                        prem_checker_name(checker, i).text, (long long)slot->start_ns);
+                        prem_checker_name(checker, i).text, (long long)slot->planned_ns);
   int64_t jobs = prem_checker_jobs(checker, slot->task);
   if (slot->job < 0 || slot->job >= jobs) {
     prem_checker_refuse(checker, 32, i,
@@ -255,7 +255,7 @@ static void check_slot(const prem_checker *checker, int32_t i) {
                         "%s is in the plan twice: it starts at %lld and at %lld; "
                         "leave one out",
                         prem_checker_name(checker, i).text,
-                        (long long)checker->slots[first].start_ns, (long long)slot->start_ns);
+                        (long long)checker->slots[first].planned_ns, (long long)slot->planned_ns);
 }
 
 prem_status prem_check_cover(const prem_checker *checker) {

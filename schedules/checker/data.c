@@ -161,7 +161,7 @@ static prem_status find_touches(data_check *data) {
         slot->job >= prem_checker_jobs(checker, slot->task))
       continue;
     int32_t *first = &data->touches[checker->first_job[slot->task] + slot->job][slot->phase];
-    if (*first < 0 || slot->start_ns < checker->slots[*first].start_ns)
+    if (*first < 0 || slot->planned_ns < checker->slots[*first].planned_ns)
       *first = i;
   }
   return PREM_OK;
@@ -172,8 +172,8 @@ static int32_t touch_of(const data_check *data, int64_t job, prem_phase phase) {
   int32_t first = -1;
   for (int p = (int)phase; p < PREM_PHASE_COUNT; ++p) {
     const int32_t slot = data->touches[job][p];
-    if (slot >= 0 &&
-        (first < 0 || data->checker->slots[slot].start_ns < data->checker->slots[first].start_ns))
+    if (slot >= 0 && (first < 0 || data->checker->slots[slot].planned_ns <
+                                       data->checker->slots[first].planned_ns))
       first = slot;
   }
   return first;
@@ -242,7 +242,7 @@ static void judge_job(const data_check *data, const conflict *c, int64_t number)
   const int32_t slot = touch_of(data, checker->first_job[c->task] + number, c->phase);
   if (slot < 0)
     return;
-  const int64_t at_ns = checker->slots[slot].start_ns;
+  const int64_t at_ns = checker->slots[slot].planned_ns;
   const int64_t over_ns = last_over_ns(data, c->before, at_ns), gap_ns = at_ns - over_ns;
   if (gap_ns >= checker->precedence_ns || is_said(checker, c->task, number, c->before, over_ns))
     return;

@@ -25,7 +25,7 @@ static int64_t collect_pieces(const prem_checker *checker, piece *pieces) {
   int64_t count = 0;
   for (int32_t i = 0; i < checker->slot_count; ++i)
     if (prem_checker_counts(checker, i) && !prem_checker_second_half(checker, i))
-      pieces[count++] = (piece){checker->slots[i].start_ns, prem_slot_end_ns(&checker->slots[i]),
+      pieces[count++] = (piece){checker->slots[i].planned_ns, prem_slot_end_ns(&checker->slots[i]),
                                 prem_checker_unit(checker, i), i};
   return count;
 }
@@ -135,7 +135,7 @@ static hold hold_of(const prem_checker *checker, int32_t slot, int32_t resource)
     if (other->demand[resource] > demand)
       demand = other->demand[resource];
   }
-  return (hold){s->start_ns + busy_ns, demand, slot};
+  return (hold){s->planned_ns + busy_ns, demand, slot};
 }
 
 /* The phases of a chain come one after the other, each as early as the chain's release: until a
@@ -143,7 +143,7 @@ static hold hold_of(const prem_checker *checker, int32_t slot, int32_t resource)
 static prem_status add_chain(const prem_checker *checker, check_uses *uses, const hold *holds,
                              int32_t count) {
   const prem_slot *head = &checker->slots[holds[0].slot];
-  int64_t from_ns = head->start_ns;
+  int64_t from_ns = head->planned_ns;
   prem_status status = PREM_OK;
   for (int32_t k = 0; k < count && status == PREM_OK; ++k) {
     const hold *most = &holds[k];
@@ -159,7 +159,7 @@ static prem_status add_chain(const prem_checker *checker, check_uses *uses, cons
                      .group = head->task,
                      .acquire = holds[k].demand > 0 ? holds[k].slot : most->slot,
                      .release = most->slot,
-                     .continues = from_ns > head->start_ns};
+                     .continues = from_ns > head->planned_ns};
     status = prem_uses_add(uses, &use);
     from_ns = most->end_ns;
   }
@@ -168,7 +168,7 @@ static prem_status add_chain(const prem_checker *checker, check_uses *uses, cons
 
 static bool follows_in_chain(const prem_checker *checker, int32_t head, int32_t slot) {
   const prem_slot *a = &checker->slots[head], *b = &checker->slots[slot];
-  return (b->flags & PREM_SLOT_CHAINED) && b->head_ns == a->start_ns && b->task == a->task &&
+  return (b->flags & PREM_SLOT_CHAINED) && b->head_ns == a->planned_ns && b->task == a->task &&
          b->job == a->job && b->tile == a->tile && b->place == a->place;
 }
 
@@ -251,7 +251,7 @@ static prem_status add_hold(const prem_checker *checker, check_uses *uses, const
   if (!planned(checker, acquire) || !planned(checker, release))
     return PREM_OK;
   int64_t end_ns = prem_slot_end_ns(&checker->slots[release]);
-  check_use use = {.start_ns = checker->slots[acquire].start_ns,
+  check_use use = {.start_ns = checker->slots[acquire].planned_ns,
                    .end_ns = end_ns,
                    .free_ns = end_ns,
                    .demand = 1,
@@ -301,11 +301,11 @@ static prem_status check_warmup(const prem_checker *checker) {
   for (int32_t i = 0; i < checker->slot_count; ++i) {
     const prem_slot *slot = &checker->slots[i];
     if (prem_checker_counts(checker, i) && warms_up[slot->block] &&
-        slot->start_ns < checker->plan->warmup_ns)
+        slot->planned_ns < checker->plan->warmup_ns)
       prem_checker_refuse(checker, 39, i,
                           "%s starts at %lld, while block %d is held by its warm-up tiles until "
                           "warmup_ns = %lld",
-                          prem_checker_name(checker, i).text, (long long)slot->start_ns,
+                          prem_checker_name(checker, i).text, (long long)slot->planned_ns,
                           slot->block, (long long)checker->plan->warmup_ns);
   }
   free(warms_up);

@@ -240,7 +240,7 @@ static bool judged_elsewhere(const sweep *s, const check_use *before, const chec
   const prem_checker *checker = s->checker;
   if (!before->wrapped && prem_checker_same_tile(checker, before->release, after->acquire))
     return true;
-  return after->start_ns == checker->slots[after->acquire].start_ns &&
+  return after->start_ns == checker->slots[after->acquire].planned_ns &&
          prem_checker_unit(checker, before->release) == prem_checker_unit(checker, after->acquire);
 }
 

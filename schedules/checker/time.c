@@ -48,16 +48,16 @@ static void check_release(const prem_checker *checker, int32_t i) {
   const prem_task *task = &checker->schedule->tasks[slot->task];
   int64_t period = period_of(checker, task);
   int64_t begin_ns = slot->job * period, release_ns = begin_ns + task->release_ns;
-  int64_t offset_ns = slot->start_ns - begin_ns;
-  if (slot->start_ns < release_ns)
+  int64_t offset_ns = slot->planned_ns - begin_ns;
+  if (slot->planned_ns < release_ns)
     prem_checker_refuse(checker, 32, i, "%s starts at %lld, before its job is released at %lld",
-                        prem_checker_name(checker, i).text, (long long)slot->start_ns,
+                        prem_checker_name(checker, i).text, (long long)slot->planned_ns,
                         (long long)release_ns);
   else if (checker->periodic && offset_ns >= period)
     prem_checker_refuse(checker, 32, i,
                         "%s starts at %lld, %lld ns after the start of its period: the offset must "
                         "be below the period of %lld ns",
-                        prem_checker_name(checker, i).text, (long long)slot->start_ns,
+                        prem_checker_name(checker, i).text, (long long)slot->planned_ns,
                         (long long)offset_ns, (long long)period);
 }
 
@@ -86,12 +86,12 @@ static void check_together(const prem_checker *checker, int32_t i) {
   if (!task->together || slot->phase != first_phase(task))
     return;
   const prem_slot *first = first_phase_of_round(checker, slot);
-  if (first && !(first->flags & PREM_SLOT_WARMUP) && first->start_ns != slot->start_ns)
+  if (first && !(first->flags & PREM_SLOT_WARMUP) && first->planned_ns != slot->planned_ns)
     prem_checker_refuse(checker, 32, i,
                         "%s starts at %lld, but the first tile of its round at "
                         "%lld: the task is `together`, so the blocks of a round start together",
-                        prem_checker_name(checker, i).text, (long long)slot->start_ns,
-                        (long long)first->start_ns);
+                        prem_checker_name(checker, i).text, (long long)slot->planned_ns,
+                        (long long)first->planned_ns);
 }
 
 void prem_check_releases(const prem_checker *checker) {
@@ -136,18 +136,18 @@ void prem_check_deadlines(const prem_checker *checker) {
 
 static void check_follows(const prem_checker *checker, int32_t before, int32_t after) {
   const prem_slot *a = &checker->slots[before], *b = &checker->slots[after];
-  int64_t end = prem_slot_end_ns(a), gap = b->start_ns - end;
+  int64_t end = prem_slot_end_ns(a), gap = b->planned_ns - end;
   if (gap < 0)
     prem_checker_refuse(checker, b->phase == PREM_COMPUTE ? 34 : 35, after,
                         "%s starts at %lld, %lld ns before its %s ends at %lld: start it there or "
                         "later",
-                        prem_checker_name(checker, after).text, (long long)b->start_ns,
+                        prem_checker_name(checker, after).text, (long long)b->planned_ns,
                         (long long)-gap, prem_phase_name((prem_phase)a->phase), (long long)end);
   else if (gap < checker->guard_ns && !(b->flags & PREM_SLOT_CHAINED))
     prem_checker_refuse(checker, 40, after,
                         "%s starts at %lld, %lld ns after its %s ends: the gap must be guard_ns = "
                         "%lld at least (or chain it)",
-                        prem_checker_name(checker, after).text, (long long)b->start_ns,
+                        prem_checker_name(checker, after).text, (long long)b->planned_ns,
                         (long long)gap, prem_phase_name((prem_phase)a->phase),
                         (long long)checker->guard_ns);
 }

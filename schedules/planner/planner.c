@@ -266,7 +266,7 @@ static prem_status draft_of(const prem_planning *planning, const prem_plan *plan
   out->count = 0;
   for (int64_t i = 0; i < count; ++i)
     if (!(slots[i].flags & PREM_SLOT_WARMUP))
-      placements[out->count++] = (prem_placement){.start_ns = slots[i].start_ns,
+      placements[out->count++] = (prem_placement){.start_ns = slots[i].planned_ns,
                                                   .task = slots[i].task,
                                                   .job = slots[i].job,
                                                   .tile = slots[i].tile,

@@ -126,7 +126,7 @@ static bool translate(const prem_planning *planning, const prem_old_plan *old, i
   *out = *was;
   out->task = t;
   out->job = (int32_t)job;
-  out->start_ns += later_ns;
+  out->planned_ns += later_ns;
   out->head_ns += later_ns;
   out->length_ns = task->phase[was->phase].wcet_ns;
   return !warms_up;
@@ -153,9 +153,9 @@ static void set_lengths(const prem_schedule *schedule, prem_slot *group, int64_t
     group[1].length_ns = group[0].length_ns;
     next = 2;
   }
-  int64_t end_ns = group[0].start_ns + group[0].length_ns;
+  int64_t end_ns = group[0].planned_ns + group[0].length_ns;
   for (; next < count; ++next) {
-    group[next].start_ns = end_ns;
+    group[next].planned_ns = end_ns;
     end_ns += group[next].length_ns;
   }
 }
@@ -383,7 +383,7 @@ static int64_t *list_wanted(const prem_planning *planning, const prem_old_plan *
   for (int64_t i = 0; i < old->slot_count && wanted_ns; ++i) {
     const prem_slot *slot = &old->slots[i];
     wanted_ns[phase_index(schedule, first, slot->task, slot->job, slot->tile, slot->phase)] =
-        slot->start_ns;
+        slot->planned_ns;
   }
   return wanted_ns;
 }
@@ -484,8 +484,8 @@ prem_status prem_replan_count(const prem_planning *planning, const prem_old_plan
       continue;
     int64_t was_ns =
         wanted_ns[phase_index(schedule, first, slot->task, slot->job, slot->tile, slot->phase)];
-    report->kept += was_ns == slot->start_ns;
-    report->moved += was_ns >= 0 && was_ns != slot->start_ns;
+    report->kept += was_ns == slot->planned_ns;
+    report->moved += was_ns >= 0 && was_ns != slot->planned_ns;
     report->added += was_ns < 0;
   }
   report->removed = old->removed;

@@ -35,8 +35,8 @@ static inline bool brute_overlaps(const brute_force *b) {
     const prem_slot *s = &b->slots[i];
     bool shared = s->block == last->block &&
                   (whole || (s->phase == PREM_COMPUTE) == (last->phase == PREM_COMPUTE));
-    if (shared && s->start_ns < last->start_ns + last->length_ns &&
-        last->start_ns < s->start_ns + s->length_ns)
+    if (shared && s->planned_ns < last->planned_ns + last->length_ns &&
+        last->planned_ns < s->planned_ns + s->length_ns)
       return true;
   }
   return false;
@@ -57,7 +57,7 @@ static inline bool brute_phase(brute_force *b, int32_t t, int32_t job, int32_t t
   int64_t until_ns = b->schedule->period_lcm_ns ? b->end_ns : b->end_ns - wcet_ns;
   int64_t start_ns = chained ? from_ns : (from_ns + step_ns - 1) / step_ns * step_ns;
   for (; start_ns <= until_ns; start_ns += step_ns) {
-    b->slots[b->count++] = (prem_slot){.start_ns = start_ns,
+    b->slots[b->count++] = (prem_slot){.planned_ns = start_ns,
                                        .length_ns = wcet_ns,
                                        .head_ns = chained ? head_ns : start_ns,
                                        .task = t,

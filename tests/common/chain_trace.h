@@ -185,6 +185,7 @@ static inline prem_trace *chain_trace(const chain_run *run, const prem_schedule 
   chain_executor on = {.run = run, .schedule = schedule};
   if (prem_trace_new(schedule, run->hyperperiods, INT64_MAX / 2, &on.trace) != PREM_OK)
     abort();
+  prem_trace_begin_periodically(on.trace, chain_hyperperiod_ns(run), run->hyperperiods);
   on.blocks = calloc((size_t)run->blocks, sizeof *on.blocks);
   for (int64_t h = 0; h < run->hyperperiods; ++h)
     chain_hyperperiod(&on, h);

@@ -162,12 +162,12 @@ static inline prem_status graph_plan_any_order(graph_case *at) {
 
 /** As `ttprem profile --times company --margin 20`. */
 static inline prem_status graph_measure_profile(graph_case *at) {
-  const prem_profile_options options = {.scenario = at->setting->scenario,
-                                        .samples = at->setting->profiled,
-                                        .rounds = 4,
-                                        .discard = at->setting->discard,
-                                        .seed = at->graph.seed,
-                                        .max_records = INT32_MAX,
+  const prem_profile_options options = {.sampling.scenario = at->setting->scenario,
+                                        .sampling.samples = at->setting->profiled,
+                                        .sampling.rounds = 4,
+                                        .sampling.discard = at->setting->discard,
+                                        .sampling.seed = at->graph.seed,
+                                        .sampling.max_records = INT32_MAX,
                                         .times = PREM_PROFILE_COMPANY,
                                         .margin_pct = 20};
   prem_profile *profile = NULL;
@@ -236,8 +236,8 @@ static inline int64_t *graph_planned_ns(graph_case *at, int64_t job_count) {
     const prem_task *task = &schedule->tasks[slots[i].task];
     const int64_t release_ns = slots[i].job * task->period_ns + task->release_ns;
     int64_t *end_ns = &ends_ns[first_job[slots[i].task] + slots[i].job];
-    if (slots[i].start_ns + slots[i].length_ns - release_ns > *end_ns)
-      *end_ns = slots[i].start_ns + slots[i].length_ns - release_ns;
+    if (slots[i].planned_ns + slots[i].length_ns - release_ns > *end_ns)
+      *end_ns = slots[i].planned_ns + slots[i].length_ns - release_ns;
   }
   free(slots);
   free(first_job);
@@ -246,7 +246,7 @@ static inline int64_t *graph_planned_ns(graph_case *at, int64_t job_count) {
 
 static inline void graph_fold_jobs(graph_case *at, const prem_row *row, const int64_t *planned_ns) {
   graph_totals *totals = at->totals;
-  for (int64_t i = 0; i < row->repeats * row->job_count; ++i) {
+  for (int64_t i = 0; i < row->samples * row->job_count; ++i) {
     const int64_t late_ns = row->response_samples_ns[i] - planned_ns[i % row->job_count];
     ++totals->jobs;
     totals->jobs_late += late_ns > at->schedule->platform.late_ns;
@@ -305,7 +305,7 @@ static inline void graph_fold(graph_case *at, const prem_result *result) {
   for (int32_t i = 0; i < result->row_count; ++i) {
     const prem_row *row = &result->rows[i];
     char what[128];
-    at->totals->runs += row->repeats;
+    at->totals->runs += row->samples;
     snprintf(what, sizeof what, "mode %s: wrong output", prem_mode_name(row->mode));
     if (!row->output_ok)
       graph_fail(at, what);
@@ -328,11 +328,11 @@ static inline prem_status graph_run(graph_case *at) {
   const graph_setting *setting = at->setting;
   prem_compare_options options = {.modes = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_GRAPH},
                                   .mode_count = 2,
-                                  .scenario = setting->scenario,
-                                  .repeat = setting->runs,
-                                  .discard = setting->discard,
-                                  .seed = at->graph.seed,
-                                  .max_records = INT32_MAX};
+                                  .sampling.scenario = setting->scenario,
+                                  .sampling.samples = setting->runs,
+                                  .sampling.discard = setting->discard,
+                                  .sampling.seed = at->graph.seed,
+                                  .sampling.max_records = INT32_MAX};
   if (setting->graph_every > 0 && !at->graph.is_periodic &&
       at->graph.seed % (uint64_t)setting->graph_every == 0)
     options.mode_count = 3;

@@ -45,8 +45,8 @@ static inline bool order_matters(const prem_task *a, const prem_task *u, int p) 
 }
 
 static inline void order_plan_job(order_job *job, const prem_slot *slot, int64_t begin_ns) {
-  const int64_t start_ns = begin_ns + (slot->flags & PREM_SLOT_WARMUP ? 0 : slot->start_ns);
-  const int64_t end_ns = begin_ns + slot->start_ns + slot->length_ns;
+  const int64_t start_ns = begin_ns + (slot->flags & PREM_SLOT_WARMUP ? 0 : slot->planned_ns);
+  const int64_t end_ns = begin_ns + slot->planned_ns + slot->length_ns;
   int64_t *touch_ns = &job->planned_touch_ns[slot->phase];
   *touch_ns = order_earlier(*touch_ns, start_ns);
   job->planned_end_ns = end_ns > job->planned_end_ns ? end_ns : job->planned_end_ns;

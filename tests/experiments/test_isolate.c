@@ -67,12 +67,12 @@ static void set_up(void) {
   diag = prem_diag_new();
   options = (prem_isolate_options){.modes = {PREM_MODE_TT, PREM_MODE_FREE},
                                    .mode_count = 2,
-                                   .scenario = PREM_RESIDENT,
-                                   .samples = 4,
-                                   .rounds = 2,
-                                   .discard = 1,
-                                   .seed = 1,
-                                   .max_records = 1000};
+                                   .sampling.scenario = PREM_RESIDENT,
+                                   .sampling.samples = 4,
+                                   .sampling.rounds = 2,
+                                   .sampling.discard = 1,
+                                   .sampling.seed = 1,
+                                   .sampling.max_records = 1000};
 }
 
 static void tear_down(void) {
@@ -225,7 +225,7 @@ START_TEST(samples_are_counted_over_all_rounds) {
     ck_assert_int_eq(a->response_ns[c].count, 4 * 2);
     ck_assert_int_eq(a->phase_ns[PREM_COMPUTE][c].count, 4 * 2);
   }
-  ck_assert_int_eq(isolation->rounds, 2);
+  ck_assert_int_eq(isolation->sampling.rounds, 2);
   ck_assert(isolation->output_ok);
 }
 END_TEST
@@ -294,16 +294,16 @@ END_TEST
 
 /* The longest series that a certificate asks for: p99.99, and what is kept of it. */
 START_TEST(a_hundred_thousand_hyperperiods_carry_p9999) {
-  options.samples = 100000;
+  options.sampling.samples = 100000;
   options.mode_count = 1;
-  options.rounds = 5;
+  options.sampling.rounds = 5;
   isolate("version = 1; name = \"one\"; platform: { blocks = 1; };\n"
           "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;\n"
           "  prefetch: { wcet_ns = 100L; }; } );\n"
           "plan: { hyperperiod_ns = 100L; runs = ( { task = \"a\"; phase = \"prefetch\";\n"
           "  start_ns = 0L; } ); };\n");
   const prem_isolation_task *a = &isolation->modes[0].tasks[0];
-  ck_assert_int_eq(isolation->launches, 10);
+  ck_assert_int_eq(isolation->sampling.launches, 10);
   for (int c = PREM_ALONE; c < PREM_COMPANY_COUNT; ++c) {
     ck_assert_int_eq(a->response_ns[c].count, 100000);
     ck_assert_int_eq(a->response_ns[c].p9999, 100);
@@ -314,7 +314,7 @@ START_TEST(a_hundred_thousand_hyperperiods_carry_p9999) {
   }
   /* raw records are kept for some of them, and that is said */
   ck_assert_int_gt(isolation->lost, 0);
-  ck_assert_int_le(a->phase_ns[PREM_PREFETCH][PREM_ALONE].count, options.max_records);
+  ck_assert_int_le(a->phase_ns[PREM_PREFETCH][PREM_ALONE].count, options.sampling.max_records);
   assert_says("Resident: 10 launches of each company and mode, which alternate; outputs are", true);
 }
 END_TEST
@@ -373,11 +373,11 @@ START_TEST(resident_launches_are_spread_over_the_rounds) {
     const prem_observe_options observe = {.backend = prem_backend_find("sim"),
                                           .modes = {PREM_MODE_TT},
                                           .mode_count = 1,
-                                          .scenario = PREM_RESIDENT,
-                                          .samples = 80,
-                                          .rounds = cases[i].rounds,
-                                          .launches = cases[i].launches,
-                                          .discard = 1};
+                                          .sampling.scenario = PREM_RESIDENT,
+                                          .sampling.samples = 80,
+                                          .sampling.rounds = cases[i].rounds,
+                                          .sampling.launches = cases[i].launches,
+                                          .sampling.discard = 1};
     ck_assert_int_eq(prem_party_open(&party, observe.backend, diag), PREM_OK);
     ck_assert_int_eq(prem_observe(&party, 1, &observe, diag), PREM_OK);
     ck_assert_int_eq(party.observed[PREM_MODE_TT].discarded, cases[i].expected);
@@ -472,7 +472,7 @@ END_TEST
 
 START_TEST(rounds_that_drift_apart_make_it_invalid) {
   const prem_backend backend = fake_backend();
-  options.samples = 40; /* 20 a round */
+  options.sampling.samples = 40; /* 20 a round */
   options.mode_count = 1;
   fake.slow_from = 25; /* the second round */
   isolate_on(&backend, pair, PREM_OK);
@@ -519,7 +519,7 @@ START_TEST(two_clock_steps_are_kept_and_no_late_release) {
   isolate(pair);
   prem_isolation_mode *tt = &isolation->modes[0];
   ck_assert(isolation->valid);
-  ck_assert_uint_eq(isolation->seed, 1);
+  ck_assert_uint_eq(isolation->sampling.seed, 1);
   ck_assert(is_kept()); /* whatever free does */
   assert_says("no release was late", true);
   isolation->clock_step_ns = 10;

@@ -33,8 +33,11 @@ static void set_up(void) {
   profile = NULL;
   diag = prem_diag_new();
   ck_assert_int_eq(prem_backend_probe(prem_backend_find("sim"), &machine, diag), PREM_OK);
-  options = (prem_profile_options){
-      .samples = 6, .rounds = 3, .discard = 1, .seed = 1, .max_records = 1000};
+  options = (prem_profile_options){.sampling.samples = 6,
+                                   .sampling.rounds = 3,
+                                   .sampling.discard = 1,
+                                   .sampling.seed = 1,
+                                   .sampling.max_records = 1000};
 }
 
 static void tear_down(void) {

@@ -196,8 +196,10 @@ START_TEST(a_wrong_output_of_anybody_ends_the_tuning) {
       "    start_ns = 0L; },"
       "  { task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
       "    start_ns = 200L; } ); };");
-  const prem_tune_try_options how = {
-      .scenario = PREM_RELAUNCH, .samples = 2, .rounds = 1, .max_records = 1000};
+  const prem_tune_try_options how = {.sampling.scenario = PREM_RELAUNCH,
+                                     .sampling.samples = 2,
+                                     .sampling.rounds = 1,
+                                     .sampling.max_records = 1000};
   prem_diag *diag = prem_diag_new();
   prem_tune_trial *trial = NULL;
   ck_assert_int_eq(prem_tune_trial_open(schedule, &backend, &how, &trial, diag), PREM_OK);

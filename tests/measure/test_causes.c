@@ -34,6 +34,7 @@ static prem_first_causes first;
 static void set_up(void) {
   schedule = checked_schedule(one);
   ck_assert_int_eq(prem_trace_new(schedule, 2, 100, &trace), PREM_OK);
+  prem_trace_begin_periodically(trace, schedule->plan->hyperperiod_ns, 2);
   memset(causes, 0, sizeof causes);
   first = (prem_first_causes){0};
 }
@@ -309,6 +310,7 @@ END_TEST
 START_TEST(three_steps_are_not_the_clock) {
   for (int64_t steps = 2; steps <= 3; ++steps) {
     prem_trace_clear(trace);
+    prem_trace_begin_periodically(trace, schedule->plan->hyperperiod_ns, 2);
     prem_first_causes_free(&first);
     add(PREM_PREFETCH, 0, 0, 0, 0, 100);
     add(PREM_PREFETCH, 1, 200, 200, 200 + 32 * steps, 300 + 32 * steps);
@@ -354,7 +356,7 @@ START_TEST(a_handover_that_takes_long) {
   ck_assert_int_eq(cause->from, A);
   ck_assert_int_eq(cause->widen_ns, 50);
   ck_assert_int_eq(cause->block, 1);
-  ck_assert_int_eq(cause->at_ns, 1150);
+  ck_assert_int_eq(cause->start_ns, 1150);
 }
 END_TEST
 
@@ -399,6 +401,7 @@ END_TEST
 START_TEST(a_busy_block_for_as_long_as_its_end_takes_to_be_seen) {
   for (int64_t late_ns = 0; late_ns <= 1; ++late_ns) {
     prem_trace_clear(trace);
+    prem_trace_begin_periodically(trace, schedule->plan->hyperperiod_ns, 2);
     prem_first_causes_free(&first);
     add(PREM_WRITEBACK, 3, 950, 950, 950, 1145);
     add(PREM_PREFETCH, 1, 900, 900, 900, 1148)->block = 1;
@@ -524,6 +527,7 @@ START_TEST(jobs_of_unequal_periods) {
       "  { task = \"b\"; phase = \"compute\"; start_ns = 630L; } ); };");
   prem_trace *run = NULL;
   ck_assert_int_eq(prem_trace_new(rates, 1, 100, &run), PREM_OK);
+  prem_trace_begin_periodically(run, 1000, 1);
   prem_trace *kept = trace;
   trace = run;
   for (int32_t job = 0; job < 4; ++job) /* the third one takes 60 longer */
@@ -575,6 +579,7 @@ END_TEST
 START_TEST(a_job_whose_last_record_is_lost) {
   for (int64_t end_ns = 1000; end_ns <= 1120; end_ns += 120) {
     prem_trace_clear(trace);
+    prem_trace_begin_periodically(trace, schedule->plan->hyperperiod_ns, 2);
     prem_first_causes_free(&first);
     add(PREM_PREFETCH, 0, 0, 0, 0, 100);
     add_b(PREM_PREFETCH, 1100, 1150, 1250);
@@ -749,6 +754,7 @@ END_TEST
 START_TEST(a_writeback_holds_up_a_prefetch_for_as_long_as_its_end_takes_to_be_seen) {
   for (int64_t late_ns = 0; late_ns <= 1; ++late_ns) {
     prem_trace_clear(trace);
+    prem_trace_begin_periodically(trace, schedule->plan->hyperperiod_ns, 2);
     prem_first_causes_free(&first);
     add(PREM_PREFETCH, 0, 0, 0, 0, 100);
     add(PREM_WRITEBACK, 0, 150, 150, 150, 390);

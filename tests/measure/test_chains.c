@@ -107,10 +107,10 @@ START_TEST(a_comparison_sums_it_up) {
   prem_session *session = open_on("sim", schedule);
   prem_compare_options options = {.modes = {PREM_MODE_TT},
                                   .mode_count = 1,
-                                  .scenario = PREM_RESIDENT,
-                                  .repeat = 4,
-                                  .launches = 2,
-                                  .max_records = 1000};
+                                  .sampling.scenario = PREM_RESIDENT,
+                                  .sampling.samples = 4,
+                                  .sampling.launches = 2,
+                                  .sampling.max_records = 1000};
   prem_result *result = NULL;
   ck_assert_int_eq(
       prem_compare(session, schedule, prem_backend_find("sim"), &options, &result, NULL), PREM_OK);

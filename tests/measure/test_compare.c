@@ -50,10 +50,10 @@ static void set_up(void) {
   result = NULL;
   options = (prem_compare_options){.modes = {PREM_MODE_FREE, PREM_MODE_TT},
                                    .mode_count = 2,
-                                   .repeat = 5,
-                                   .discard = 2,
-                                   .seed = 1,
-                                   .max_records = 1000};
+                                   .sampling.samples = 5,
+                                   .sampling.discard = 2,
+                                   .sampling.seed = 1,
+                                   .sampling.max_records = 1000};
 }
 
 static void tear_down(void) {
@@ -79,7 +79,7 @@ START_TEST(rows_come_in_the_order_asked_for) {
   ck_assert(!result->interrupted);
   for (int i = 0; i < 2; ++i) {
     ck_assert_str_eq(result->rows[i].backend, "sim");
-    ck_assert_int_eq(result->rows[i].repeats, 5);
+    ck_assert_int_eq(result->rows[i].samples, 5);
     ck_assert_int_eq(result->rows[i].discarded, 2);
     ck_assert(!result->rows[i].output_checked); /* abstract tasks write nothing */
   }
@@ -130,7 +130,7 @@ START_TEST(samples_are_kept_in_order) {
   ck_assert_int_eq(compare(), PREM_OK);
   const prem_row *row = &result->rows[0];
   ck_assert_int_eq(row->job_count, 3);
-  for (int64_t s = 0; s < row->repeats; ++s) {
+  for (int64_t s = 0; s < row->samples; ++s) {
     ck_assert_int_eq(row->samples_ns[s], 580);
     ck_assert_int_eq(row->response_samples_ns[s * 3], 210);
     ck_assert_int_eq(row->response_samples_ns[s * 3 + 1], 180);
@@ -150,12 +150,12 @@ START_TEST(the_example_holds_one_counted_run) {
 END_TEST
 
 START_TEST(resident_hyperperiods_are_samples) {
-  options.scenario = PREM_RESIDENT;
-  options.repeat = 23;
+  options.sampling.scenario = PREM_RESIDENT;
+  options.sampling.samples = 23;
   ck_assert_int_eq(compare(), PREM_OK);
   for (int i = 0; i < 2; ++i) {
     const prem_row *row = &result->rows[i];
-    ck_assert_int_eq(row->repeats, 23);
+    ck_assert_int_eq(row->samples, 23);
     ck_assert_int_eq(row->discarded, 10 * 2); /* two of each of the ten launches */
     ck_assert_int_eq(row->makespan_ns.min, 580);
     ck_assert_int_eq(row->makespan_ns.max, 580);
@@ -195,7 +195,7 @@ static prem_status log_trace(void *context, const prem_trace *trace, prem_mode m
 
 static run_log order_of_runs(uint64_t seed) {
   run_log log = {0};
-  options.seed = seed;
+  options.sampling.seed = seed;
   options.progress = log_progress;
   options.progress_context = &log;
   ck_assert_int_eq(compare(), PREM_OK);
@@ -215,7 +215,7 @@ START_TEST(every_round_has_every_mode_once) {
 END_TEST
 
 START_TEST(the_seed_decides_the_order) {
-  options.repeat = 20;
+  options.sampling.samples = 20;
   run_log first = order_of_runs(7), again = order_of_runs(7), other = order_of_runs(8);
   ck_assert_mem_eq(first.modes, again.modes, sizeof first.modes);
   ck_assert_mem_ne(first.modes, other.modes, sizeof first.modes);
@@ -274,12 +274,12 @@ START_TEST(what_was_measured_survives_an_interruption) {
   stop = 0;
   options.stop = &stop;
   options.progress = stop_after_nine;
-  options.repeat = 1000;
+  options.sampling.samples = 1000;
   ck_assert_int_eq(compare(), PREM_ERR_INTERRUPTED);
   ck_assert_ptr_nonnull(result);
   ck_assert(result->interrupted);
   /* 4 runs discarded, 5 counted */
-  ck_assert_int_eq(result->rows[0].repeats + result->rows[1].repeats, 5);
+  ck_assert_int_eq(result->rows[0].samples + result->rows[1].samples, 5);
   ck_assert_int_eq(result->rows[1].makespan_ns.max, 580);
 }
 END_TEST
@@ -293,31 +293,31 @@ START_TEST(an_interruption_before_the_first_run_leaves_nothing) {
 END_TEST
 
 START_TEST(a_duration_ends_after_a_whole_round) {
-  options.repeat = 0;
-  options.discard = 0;
-  options.duration_s = 0.02;
+  options.sampling.samples = 0;
+  options.sampling.discard = 0;
+  options.sampling.duration_s = 0.02;
   ck_assert_int_eq(compare(), PREM_OK);
-  ck_assert_int_ge(result->rows[0].repeats, 1);
-  ck_assert_int_eq(result->rows[0].repeats, result->rows[1].repeats);
+  ck_assert_int_ge(result->rows[0].samples, 1);
+  ck_assert_int_eq(result->rows[0].samples, result->rows[1].samples);
 }
 END_TEST
 
 START_TEST(a_duration_however_short_counts_one_run) {
-  options.repeat = 0;
-  options.discard = 3;
-  options.duration_s = 1e-9;
+  options.sampling.samples = 0;
+  options.sampling.discard = 3;
+  options.sampling.duration_s = 1e-9;
   ck_assert_int_eq(compare(), PREM_OK);
   ck_assert_ptr_nonnull(result);
-  ck_assert_int_eq(result->rows[0].repeats, 1);
-  ck_assert_int_eq(result->rows[1].repeats, 1);
+  ck_assert_int_eq(result->rows[0].samples, 1);
+  ck_assert_int_eq(result->rows[1].samples, 1);
 }
 END_TEST
 
 /** 50 hyperperiods for each of the two modes. */
 static void ask_for_fifty(void) {
-  options.scenario = PREM_RESIDENT;
-  options.repeat = 1000000;
-  options.duration_s = 800e-9 * 2 * 50.5;
+  options.sampling.scenario = PREM_RESIDENT;
+  options.sampling.samples = 1000000;
+  options.sampling.duration_s = 800e-9 * 2 * 50.5;
 }
 
 START_TEST(a_resident_duration_is_divided_among_the_modes) {
@@ -325,29 +325,29 @@ START_TEST(a_resident_duration_is_divided_among_the_modes) {
   run_log log = order_of_runs(1);
   /* 2 discarded of each of 10 launches; machine time may end the rounds sooner */
   ck_assert_int_eq(log.all, 20);
-  ck_assert_int_ge(result->rows[1].repeats, 1);
-  ck_assert_int_le(result->rows[1].repeats, 30);
+  ck_assert_int_ge(result->rows[1].samples, 1);
+  ck_assert_int_le(result->rows[1].samples, 30);
 }
 END_TEST
 
 START_TEST(discarding_takes_half_of_a_duration_at_most) {
   ask_for_fifty();
-  options.discard = 10;
+  options.sampling.discard = 10;
   ck_assert_int_eq(order_of_runs(1).all, 2 * 2);
-  options.discard = 1000;
+  options.sampling.discard = 1000;
   ck_assert_int_eq(order_of_runs(1).all, 2); /* one launch, and half of it counts */
-  ck_assert_int_eq(result->rows[0].repeats, 25);
+  ck_assert_int_eq(result->rows[0].samples, 25);
   ck_assert_int_eq(result->rows[0].discarded, 25);
 }
 END_TEST
 
 START_TEST(a_duration_asks_for_no_more_than_the_repeats) {
-  options.scenario = PREM_RESIDENT;
-  options.repeat = 4;
-  options.duration_s = 1;
+  options.sampling.scenario = PREM_RESIDENT;
+  options.sampling.samples = 4;
+  options.sampling.duration_s = 1;
   ck_assert_int_eq(compare(), PREM_OK);
-  ck_assert_int_eq(result->rows[0].repeats, 4);
-  ck_assert_int_eq(result->rows[1].repeats, 4);
+  ck_assert_int_eq(result->rows[0].samples, 4);
+  ck_assert_int_eq(result->rows[1].samples, 4);
 }
 END_TEST
 
@@ -359,9 +359,9 @@ START_TEST(bad_options_are_refused) {
   options.mode_count = 0;
   ck_assert_int_eq(compare(), PREM_ERR_ARGUMENT);
   options.mode_count = 1;
-  options.repeat = 0;
+  options.sampling.samples = 0;
   ck_assert_int_eq(compare(), PREM_ERR_ARGUMENT); /* and no duration */
-  options.repeat = -1;
+  options.sampling.samples = -1;
   ck_assert_int_eq(compare(), PREM_ERR_ARGUMENT);
   ck_assert_ptr_null(result);
   ck_assert_uint_eq(prem_diag_errors(diag), 4);
@@ -400,7 +400,7 @@ START_TEST(a_mode_that_turns_out_impossible_stops_no_other) {
   ck_assert_int_eq(result->row_count, 2);
   ck_assert_str_eq(result->rows[0].label, "free");
   ck_assert_str_eq(result->rows[1].label, "tt");
-  ck_assert_int_eq(result->rows[1].repeats, 5);
+  ck_assert_int_eq(result->rows[1].samples, 5);
   ck_assert_int_eq(result->rows[1].makespan_ns.max, 580);
   ck_assert_int_eq(result->left_out_count, 1);
   ck_assert_int_eq(result->left_out[0].mode, PREM_MODE_LOCK);
@@ -441,8 +441,8 @@ static void open_preempted(void) {
   ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
   options.modes[0] = PREM_MODE_TT;
   options.mode_count = 1;
-  options.discard = 0;
-  options.repeat = 9;
+  options.sampling.discard = 0;
+  options.sampling.samples = 9;
 }
 
 START_TEST(preempted_runs_are_told_apart) {
@@ -451,7 +451,7 @@ START_TEST(preempted_runs_are_told_apart) {
   const prem_row *row = &result->rows[0];
   ck_assert(row->preempted.watched);
   ck_assert(!row->preempted.mixed && !row->preempted.counts_mixed);
-  ck_assert_int_eq(row->repeats, 6);
+  ck_assert_int_eq(row->samples, 6);
   ck_assert_int_eq(row->preempted.count, 3);
   for (int i = 0; i < 3; ++i) {
     ck_assert_int_eq(row->preempted.samples[i].after, 2 * i);
@@ -471,11 +471,11 @@ END_TEST
 
 START_TEST(preempted_hyperperiods_are_told_apart) {
   open_preempted();
-  options.scenario = PREM_RESIDENT;
-  options.launches = 1;
+  options.sampling.scenario = PREM_RESIDENT;
+  options.sampling.launches = 1;
   ck_assert_int_eq(compare(), PREM_OK);
   const prem_row *row = &result->rows[0];
-  ck_assert_int_eq(row->repeats, 6);
+  ck_assert_int_eq(row->samples, 6);
   ck_assert_int_eq(row->preempted.count, 3);
   ck_assert(!row->preempted.counts_mixed);
   ck_assert_int_eq(row->makespan_ns.max, 580);
@@ -490,11 +490,11 @@ END_TEST
 
 START_TEST(lost_records_leave_preempted_counts_mixed) {
   open_preempted();
-  options.scenario = PREM_RESIDENT;
-  options.launches = 1;
-  options.max_records = 0;
+  options.sampling.scenario = PREM_RESIDENT;
+  options.sampling.launches = 1;
+  options.sampling.max_records = 0;
   ck_assert_int_eq(compare(), PREM_OK);
-  ck_assert_int_eq(result->rows[0].repeats, 6);
+  ck_assert_int_eq(result->rows[0].samples, 6);
   ck_assert(result->rows[0].preempted.counts_mixed);
   ck_assert_int_eq(result->rows[0].releases, 9 * PHASES_OF_PAIR);
 }
@@ -505,7 +505,7 @@ START_TEST(preempted_runs_can_be_mixed_in) {
   options.mix_preempted = true;
   ck_assert_int_eq(compare(), PREM_OK);
   const prem_row *row = &result->rows[0];
-  ck_assert_int_eq(row->repeats, 9);
+  ck_assert_int_eq(row->samples, 9);
   ck_assert_int_eq(row->preempted.count, 3);
   ck_assert(row->preempted.mixed);
   ck_assert_int_eq(row->preempted.samples[1].after, 3);
@@ -516,9 +516,9 @@ END_TEST
 
 START_TEST(nothing_but_preempted_runs_is_a_result_too) {
   open_preempted();
-  options.repeat = 1;
+  options.sampling.samples = 1;
   ck_assert_int_eq(compare(), PREM_OK);
-  ck_assert_int_eq(result->rows[0].repeats, 0);
+  ck_assert_int_eq(result->rows[0].samples, 0);
   ck_assert_int_eq(result->rows[0].preempted.count, 1);
 }
 END_TEST
@@ -602,7 +602,7 @@ START_TEST(stops_of_all_blocks_are_counted) {
   ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag), PREM_OK);
   const prem_row *free_run = &result->rows[0], *tt = &result->rows[1];
   ck_assert_int_eq(free_run->stops, 0);
-  ck_assert_int_eq(tt->stops, _i == 1 ? options.repeat : 0);
+  ck_assert_int_eq(tt->stops, _i == 1 ? options.sampling.samples : 0);
   ck_assert(_i == 0 || (tt->stop_longest_ns > 990000 && tt->stop_longest_ns <= 1000000));
 }
 END_TEST
@@ -640,8 +640,8 @@ static prem_status compare_late(void) {
   backend = prem_backend_sim;
   backend.run = run_late;
   prem_session_close(session);
-  options.discard = 0;
-  options.repeat = 10;
+  options.sampling.discard = 0;
+  options.sampling.samples = 10;
   ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
   return prem_compare(session, schedule, &backend, &options, &result, diag);
 }
@@ -666,8 +666,8 @@ static void expect_worst(const prem_row *row, int64_t worst_ns) {
 }
 
 START_TEST(the_worst_run_and_the_one_before_it_are_kept) {
-  options.scenario = _i == 0 ? PREM_RELAUNCH : PREM_RESIDENT;
-  options.launches = 1;
+  options.sampling.scenario = _i == 0 ? PREM_RELAUNCH : PREM_RESIDENT;
+  options.sampling.launches = 1;
   ck_assert_int_eq(compare_late(), PREM_OK);
   expect_worst(&result->rows[0], 601); /* free has no releases: its makespan */
   expect_worst(&result->rows[1], LATE_NS);
@@ -694,8 +694,8 @@ START_TEST(a_release_beyond_the_limit_ends_it) {
   ck_assert_int_eq(broke->lateness_ns, LATE_NS);
   ck_assert_int_eq(broke->run, LATE_RUN);
   ck_assert_int_eq(broke->job, 1);
-  ck_assert_int_eq(broke->release_ns, 500);
-  ck_assert_int_eq(result->rows[1].repeats, LATE_RUN + 1); /* the late one counts */
+  ck_assert_int_eq(broke->planned_ns, 500);
+  ck_assert_int_eq(result->rows[1].samples, LATE_RUN + 1); /* the late one counts */
   ck_assert(!result->interrupted);
 }
 END_TEST
@@ -705,8 +705,8 @@ START_TEST(without_raw_records_the_break_names_task_and_phase) {
   ck_assert_int_eq(prem_trace_new(schedule, 1, 0, &trace), PREM_OK);
   trace->cells[3 + PREM_WRITEBACK].lateness_max_ns = 9;
   prem_break broke;
-  ck_assert(!prem_find_break(trace, 9, 0, 4, 800, &broke));
-  ck_assert(prem_find_break(trace, 8, 0, 4, 800, &broke));
+  ck_assert(!prem_find_break(trace, 9, 0, 4, &broke));
+  ck_assert(prem_find_break(trace, 8, 0, 4, &broke));
   ck_assert(broke.found && !broke.has_place);
   ck_assert_int_eq(broke.task, 1);
   ck_assert_int_eq(broke.phase, PREM_WRITEBACK);
@@ -719,7 +719,7 @@ START_TEST(nothing_ends_it_within_the_limit) {
   options.break_ns = LATE_NS;
   ck_assert_int_eq(compare_late(), PREM_OK);
   ck_assert(!result->broke.found);
-  ck_assert_int_eq(result->rows[1].repeats, 10);
+  ck_assert_int_eq(result->rows[1].samples, 10);
 }
 END_TEST
 
@@ -733,7 +733,7 @@ START_TEST(a_stop_is_longer_than_four_phases) {
   ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
   phases_take_ns = 240000;
   ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag), PREM_OK);
-  ck_assert_int_eq(result->rows[1].stops, options.repeat);
+  ck_assert_int_eq(result->rows[1].stops, options.sampling.samples);
   prem_result_free(result);
   phases_take_ns = 260000;
   ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag), PREM_OK);
@@ -744,7 +744,7 @@ END_TEST
 /* ---- raw records ----------------------------------------------------------------------------- */
 
 START_TEST(without_room_counts_are_kept_and_losses_told) {
-  options.max_records = 0;
+  options.sampling.max_records = 0;
   ck_assert_int_eq(compare(), PREM_OK);
   const prem_row *tt = &result->rows[1];
   ck_assert_int_eq(tt->trace_lost, 5 * PHASES_OF_PAIR);
@@ -755,12 +755,12 @@ START_TEST(without_room_counts_are_kept_and_losses_told) {
 END_TEST
 
 START_TEST(incomplete_hyperperiods_do_not_count_as_judged) {
-  options.scenario = PREM_RESIDENT;
-  options.repeat = 1;
-  options.discard = 3;
-  options.max_records = 2 * PHASES_OF_PAIR;
+  options.sampling.scenario = PREM_RESIDENT;
+  options.sampling.samples = 1;
+  options.sampling.discard = 3;
+  options.sampling.max_records = 2 * PHASES_OF_PAIR;
   ck_assert_int_eq(compare(), PREM_OK);
-  ck_assert_int_eq(result->rows[0].repeats, 1);
+  ck_assert_int_eq(result->rows[0].samples, 1);
   ck_assert_int_eq(result->rows[0].violations_checked, 0);
   ck_assert_int_eq(result->rows[0].trace_lost, 2 * PHASES_OF_PAIR);
 }
@@ -769,8 +769,8 @@ END_TEST
 /* ---- which rule is promised ------------------------------------------------------------------ */
 
 static void expect_exclusivity(prem_exclusivity planned, prem_exclusivity when_free) {
-  options.discard = 0;
-  options.repeat = 1;
+  options.sampling.discard = 0;
+  options.sampling.samples = 1;
   ck_assert_int_eq(compare(), PREM_OK);
   ck_assert_int_eq(result->rows[0].exclusivity, when_free);
   ck_assert_int_eq(result->rows[1].exclusivity, planned);
@@ -853,7 +853,7 @@ START_TEST(a_wrong_output_is_told_and_does_not_stop_the_measuring) {
   ck_assert_int_eq(compare(), PREM_OK);
   for (int i = 0; i < 2; ++i) {
     const prem_row *row = &result->rows[i];
-    ck_assert_int_eq(row->repeats, 5);
+    ck_assert_int_eq(row->samples, 5);
     ck_assert(row->output_checked);
     ck_assert(!row->output_ok);
     ck_assert(!row->verdict.ok);
@@ -883,7 +883,7 @@ START_TEST(right_runs_do_not_make_up_for_a_wrong_one) {
   schedule->tasks[0].definition = &wrong;
   session = open_on("sim", schedule);
   options.mode_count = 1;
-  options.discard = 0;
+  options.sampling.discard = 0;
   ck_assert_int_eq(compare(), PREM_OK);
   ck_assert(!result->rows[0].output_ok);
   ck_assert(!result->rows[0].verdict.ok);
@@ -910,8 +910,8 @@ START_TEST(an_output_of_an_earlier_run_does_not_pass) {
   schedule->tasks[0].definition = &forgetful;
   session = open_on("sim", schedule);
   options.mode_count = 1;
-  options.discard = 0;
-  options.repeat = 1;
+  options.sampling.discard = 0;
+  options.sampling.samples = 1;
   ck_assert_int_eq(compare(), PREM_OK);
   ck_assert(result->rows[0].output_ok);
   ck_assert_int_eq(compare(), PREM_OK);

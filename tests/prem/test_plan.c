@@ -38,7 +38,7 @@ static void assert_slot(const prem_slot *slot, int32_t task, int32_t job, int32_
   ck_assert_int_eq(slot->tile, tile);
   ck_assert_int_eq(slot->block, block);
   ck_assert_uint_eq(slot->phase, phase);
-  ck_assert_int_eq(slot->start_ns, start_ns);
+  ck_assert_int_eq(slot->planned_ns, start_ns);
   ck_assert_int_eq(slot->length_ns, length_ns);
 }
 
@@ -54,7 +54,7 @@ START_TEST(a_run_is_affine_in_blocks_repeats_and_jobs) {
     assert_slot(&s.at[i], 0, job, tile, j ? 0 : 2, PREM_COMPUTE, 3 + 4 * j + 50 * r + 500 * job,
                 20);
     ck_assert_uint_eq(s.at[i].flags, 0);
-    ck_assert_int_eq(s.at[i].head_ns, s.at[i].start_ns);
+    ck_assert_int_eq(s.at[i].head_ns, s.at[i].planned_ns);
     ck_assert_int_eq(s.at[i].place, 0);
   }
   free(s.at);
@@ -300,7 +300,7 @@ static int by_identity(const void *left, const void *right) {
 }
 
 static bool equal_slots(const prem_slot *a, const prem_slot *b) {
-  return by_identity(a, b) == 0 && a->block == b->block && a->start_ns == b->start_ns &&
+  return by_identity(a, b) == 0 && a->block == b->block && a->planned_ns == b->planned_ns &&
          a->length_ns == b->length_ns && a->head_ns == b->head_ns && a->flags == b->flags;
 }
 
@@ -311,8 +311,8 @@ static void assert_same_slots(slots a, slots b) {
   for (int64_t i = 0; i < a.count; ++i)
     if (!equal_slots(&a.at[i], &b.at[i])) /* an assertion for each of them is slow */
       ck_abort_msg("task %d job %d tile %d phase %d: start %lld became %lld", a.at[i].task,
-                   a.at[i].job, a.at[i].tile, a.at[i].phase, (long long)a.at[i].start_ns,
-                   (long long)b.at[i].start_ns);
+                   a.at[i].job, a.at[i].tile, a.at[i].phase, (long long)a.at[i].planned_ns,
+                   (long long)b.at[i].planned_ns);
 }
 
 /* There and back; the compressed plan is the caller's. */
@@ -360,7 +360,7 @@ static int64_t random_start(int32_t kind, int32_t job, int32_t round, int32_t po
 /* A slot and what is chained to it, as prem_plan_expand() would give them. */
 static void put(slots *s, const prem_task *task, prem_slot slot, uint32_t chain,
                 const prem_slot *join) {
-  slot.head_ns = slot.start_ns;
+  slot.head_ns = slot.planned_ns;
   slot.length_ns = join ? join->length_ns : task->phase[slot.phase].wcet_ns;
   slot.flags = join ? PREM_SLOT_JOINED : 0;
   s->at[s->count++] = slot;
@@ -369,7 +369,7 @@ static void put(slots *s, const prem_task *task, prem_slot slot, uint32_t chain,
   for (int p = slot.phase + 1; p < PREM_PHASE_COUNT; ++p) {
     if (!(chain & (p == PREM_COMPUTE ? PREM_CHAIN_COMPUTE : PREM_CHAIN_WRITEBACK)))
       continue;
-    slot.start_ns += slot.length_ns;
+    slot.planned_ns += slot.length_ns;
     slot.length_ns = task->phase[p].wcet_ns;
     slot.phase = (uint8_t)p;
     slot.flags = PREM_SLOT_CHAINED;
@@ -384,14 +384,14 @@ static void put_tile(slots *s, const prem_schedule *schedule, int32_t t, int32_t
   const prem_task *task = &schedule->tasks[t];
   int32_t n = task->block_count, position = tile % n, round = tile / n;
   prem_slot slot = {.task = t, .job = job, .tile = tile, .block = task->blocks[position]};
-  slot.start_ns = random_start(kind, job, round, position, PREM_PREFETCH);
+  slot.planned_ns = random_start(kind, job, round, position, PREM_PREFETCH);
   bool has_join = form == JOINED && tile >= n,
        is_joined = form == JOINED && tile + n < task->tile_count;
   prem_slot join = slot;
   join.tile = tile - n;
   join.phase = PREM_WRITEBACK;
   join.flags = PREM_SLOT_JOINED;
-  join.head_ns = join.start_ns;
+  join.head_ns = join.planned_ns;
   join.length_ns = task->joined.exists ? 13 : 15;
   put(s, task, slot,
       form == ALL_CHAINED       ? PREM_CHAIN_COMPUTE | PREM_CHAIN_WRITEBACK
@@ -404,7 +404,7 @@ static void put_tile(slots *s, const prem_schedule *schedule, int32_t t, int32_t
     if (!apart)
       continue;
     slot.phase = (uint8_t)p;
-    slot.start_ns = random_start(kind, job, round, position, (prem_phase)p);
+    slot.planned_ns = random_start(kind, job, round, position, (prem_phase)p);
     put(s, task, slot, 0, NULL);
   }
 }
@@ -506,8 +506,8 @@ START_TEST(sequences_that_take_turns_are_found) {
   prem_schedule *schedule = large("tiles = 13200;");
   slots s = regular_slots(schedule);
   for (int64_t i = 0; i < s.count; ++i) {
-    s.at[i].start_ns += s.at[i].tile / 132 % 7 * 11;
-    s.at[i].head_ns = s.at[i].start_ns;
+    s.at[i].planned_ns += s.at[i].tile / 132 % 7 * 11;
+    s.at[i].head_ns = s.at[i].planned_ns;
   }
   prem_plan *plan = assert_round_trip(schedule, s, 0);
   ck_assert_int_eq(plan->affine_count, 3 * 7);
@@ -523,7 +523,7 @@ START_TEST(irregular_starts_become_arrays) {
   slots s = regular_slots(schedule);
   random_state = 1;
   for (int64_t i = 0; i < s.count; ++i)
-    s.at[i].head_ns = s.at[i].start_ns = draw(1000000000);
+    s.at[i].head_ns = s.at[i].planned_ns = draw(1000000000);
   prem_plan *plan = assert_round_trip(schedule, s, 0);
   ck_assert_int_eq(plan->starts_count, 3 * 132);
   ck_assert_int_le(plan->affine_count, 3);

@@ -60,7 +60,7 @@ static void fill_row(prem_row *row, prem_mode mode) {
   strcpy(row->backend, "cpu");
   row->scenario = PREM_RESIDENT;
   row->exclusivity = mode == PREM_MODE_TT ? PREM_EXCLUSIVE_BLOCK : PREM_EXCLUSIVE_NONE;
-  row->repeats = 2;
+  row->samples = 2;
   row->discarded = 1;
   row->makespan_ns = (prem_summary){.count = 2,
                                     .min = 580,
@@ -106,6 +106,7 @@ static void add_record(prem_trace *trace, uint16_t task, int32_t job, prem_phase
 static prem_trace *make_example(void) {
   prem_trace *trace = NULL;
   ck_assert_int_eq(prem_trace_new(schedule, 1, 7, &trace), PREM_OK);
+  prem_trace_begin_periodically(trace, 800, 1);
   add_record(trace, 0, 0, PREM_PREFETCH, 0, 40, 140);
   add_record(trace, 0, 0, PREM_COMPUTE, PREM_NO_RELEASE, 140, 190);
   add_record(trace, 0, 0, PREM_WRITEBACK, PREM_NO_RELEASE, 190, 217);
@@ -307,7 +308,7 @@ static void add_first_causes(void) {
                                             .block = 131,
                                             .job = 1,
                                             .tile = 7,
-                                            .at_ns = 216032},
+                                            .start_ns = 216032},
                                            {.kind = PREM_FIRST_WINDOW,
                                             .phase = PREM_PREFETCH,
                                             .from = -1,
@@ -386,7 +387,7 @@ START_TEST(json_has_null_where_there_is_no_number) {
   prem_row *row = &result->rows[0];
   row->output_checked = false;
   row->violations_checked = 0;
-  row->repeats = 0;
+  row->samples = 0;
   row->makespan_ns = (prem_summary){0};
   json_t *root = written();
   const json_t *written_row = json_array_get(json_object_get(root, "rows"), 0);
@@ -502,6 +503,7 @@ static void add_worst(void) {
   record->end_ns += 800 + 30;
   tt->worst.trace->record_count = 1;
   tt->worst.run = 7;
+  tt->worst.epoch_ns = 800;
   tt->worst_ns = 61;
 }
 
@@ -771,7 +773,7 @@ START_TEST(the_table_bounds_what_was_not_seen) {
   assert_says(few, "too few to say");
   ck_assert_ptr_null(strstr(few, "confidence"));
   free(few);
-  result->rows[0].repeats = 300;
+  result->rows[0].samples = 300;
   char *enough = printed();
   assert_says(enough, "fewer than 1 % of makespans are longer");
   free(enough);

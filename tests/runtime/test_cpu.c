@@ -187,7 +187,7 @@ static void check_stamps(const expectation *e, const prem_trace_record *record,
   if (e->mode != PREM_MODE_TT || (slot->flags & (PREM_SLOT_CHAINED | PREM_SLOT_WARMUP))) {
     ck_assert_int_eq(record->release_ns, PREM_NO_RELEASE);
   } else {
-    ck_assert_int_eq(record->release_ns, base_ns + slot->start_ns);
+    ck_assert_int_eq(record->release_ns, base_ns + slot->planned_ns);
     ck_assert_int_le(record->release_ns, record->start_ns);
   }
   if (!(slot->flags & PREM_SLOT_WARMUP)) {

@@ -48,8 +48,8 @@ START_TEST(one_live_tile_waits_for_the_one_before) {
   assert_waits(&block->memory[2], NONE, NONE, 1);
   assert_waits(&block->compute[1], 2, NONE, NONE);
   assert_waits(&block->memory[3], NONE, 2, NONE);
-  ck_assert_int_eq(block->memory[1].start_ns, 12);
-  ck_assert_int_eq(block->memory[1].end_ns, 15);
+  ck_assert_int_eq(block->memory[1].planned_ns, 12);
+  ck_assert_int_eq(block->memory[1].planned_end_ns, 15);
   ck_assert(!(block->memory[1].flags & PREM_RECORD_LAST));
   ck_assert(block->memory[3].flags & PREM_RECORD_LAST);
   prem_program_free(program);
@@ -142,9 +142,9 @@ START_TEST(warmup_comes_first) {
     ck_assert_int_eq(block->memory[i].tile, tiles[i]);
     ck_assert_int_eq(!!(block->memory[i].flags & PREM_SLOT_WARMUP), i < 2);
   }
-  ck_assert_int_lt(block->compute[1].start_ns, 0);
-  ck_assert_int_eq(block->memory[2].start_ns, 100);
-  ck_assert_int_eq(block->compute[2].start_ns, 105); /* the latest */
+  ck_assert_int_lt(block->compute[1].planned_ns, 0);
+  ck_assert_int_eq(block->memory[2].planned_ns, 100);
+  ck_assert_int_eq(block->compute[2].planned_ns, 105); /* the latest */
   ck_assert(block->compute[2].flags & PREM_SLOT_CHAINED);
   ck_assert(!(block->memory[2].flags & PREM_SLOT_CHAINED));
   /* one thread: both tables by time, warm-up included */
@@ -180,8 +180,8 @@ START_TEST(joined_halves_are_neighbours) {
     ck_assert_int_eq(record->phase, PREM_PREFETCH);
     ck_assert_int_eq(record[1].phase, PREM_WRITEBACK);
     ck_assert_int_eq(record[1].tile, record->tile - 2);
-    ck_assert_int_eq(record->start_ns, record[1].start_ns);
-    ck_assert_int_eq(record->end_ns - record->start_ns, 15);
+    ck_assert_int_eq(record->planned_ns, record[1].planned_ns);
+    ck_assert_int_eq(record->planned_end_ns - record->planned_ns, 15);
     ck_assert(record[1].flags & PREM_SLOT_JOINED);
     ck_assert(!(record[1].flags & PREM_RECORD_JOIN_NEXT));
   }
@@ -223,8 +223,8 @@ START_TEST(precedence_is_ready_to_test) {
   }
   ck_assert_int_eq(block->task_position[0], -1);
   ck_assert_int_eq(program->blocks[1].task_position[0], 1);
-  ck_assert_int_eq(prem_job_release_ns(program, 1, 3, 1), 700);
-  ck_assert_int_eq(prem_job_release_ns(program, 0, 1, 0), 250);
+  ck_assert_int_eq(prem_job_release_ns(program, 1, 1, 600), 700);
+  ck_assert_int_eq(prem_job_release_ns(program, 0, 0, 200), 250);
   prem_program_free(program);
   prem_schedule_free(schedule);
 }
@@ -404,8 +404,8 @@ static bool assert_buffers(const prem_program *program, int32_t buffers) {
       ck_assert_int_ge(needed, last_user[buffer]);
       if (needed > 0) {
         int64_t user = needed - 1, of = user / count;
-        ck_assert_int_le(block->compute[user % count].end_ns + of * program->hyperperiod_ns,
-                         prefetch->start_ns + h * program->hyperperiod_ns);
+        ck_assert_int_le(block->compute[user % count].planned_end_ns + of * program->hyperperiod_ns,
+                         prefetch->planned_ns + h * program->hyperperiod_ns);
       }
       last_user[buffer] = h * count + c + 1;
     }

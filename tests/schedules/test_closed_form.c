@@ -51,7 +51,7 @@ static void assert_formula(const char *policy, formula expected, int64_t hyperpe
       continue;
     }
     ck_assert_int_ge(n, 1);
-    ck_assert_int_eq(slot->start_ns, expected(slot->task, b, n, (prem_phase)slot->phase));
+    ck_assert_int_eq(slot->planned_ns, expected(slot->task, b, n, (prem_phase)slot->phase));
     ++judged;
   }
   ck_assert_int_eq(warmup, NK * NB * 3);
@@ -163,9 +163,9 @@ START_TEST(without_warmup_the_first_tile_has_a_start) {
       "use = \"tile_kernelwise\"; prefetch_offset_ns = 3000L;"
       " warmup_ns = 700L;"));
   prem_plan *plan = make_plan(schedule);
-  ck_assert_int_eq(start_of(schedule, plan, 0, 0, PREM_PREFETCH).start_ns, 700);
-  ck_assert_int_eq(start_of(schedule, plan, 1, 0, PREM_PREFETCH).start_ns, 3700);
-  ck_assert_int_eq(start_of(schedule, plan, 1, 5, PREM_PREFETCH).start_ns, 700 + 3000 + 2 * 6000);
+  ck_assert_int_eq(start_of(schedule, plan, 0, 0, PREM_PREFETCH).planned_ns, 700);
+  ck_assert_int_eq(start_of(schedule, plan, 1, 0, PREM_PREFETCH).planned_ns, 3700);
+  ck_assert_int_eq(start_of(schedule, plan, 1, 5, PREM_PREFETCH).planned_ns, 700 + 3000 + 2 * 6000);
   ck_assert_int_eq(start_of(schedule, plan, 0, 2, PREM_COMPUTE).flags, PREM_SLOT_CHAINED);
   prem_schedule_set_plan(schedule, plan);
   assert_checked(schedule);
@@ -178,7 +178,7 @@ START_TEST(a_cycle_is_one_tile_at_least) {
       policy_file("guard_ns = 10L; resources = ( { name = \"memory\"; capacity = 9; } );",
                   two_tasks(""), "use = \"tile_kernelwise\"; prefetch_offset_ns = 100L;"));
   prem_plan *plan = make_plan(schedule);
-  ck_assert_int_eq(start_of(schedule, plan, 1, 2, PREM_PREFETCH).start_ns, 100 + TILE + 10);
+  ck_assert_int_eq(start_of(schedule, plan, 1, 2, PREM_PREFETCH).planned_ns, 100 + TILE + 10);
   prem_schedule_set_plan(schedule, plan);
   assert_checked(schedule);
   prem_schedule_free(schedule);
@@ -189,12 +189,12 @@ START_TEST(offsets_not_given_are_a_phase_with_its_guard) {
   prem_schedule *schedule = schedule_from_text(
       policy_file("guard_ns = 19L;", two_tasks(""), "use = \"phase_blockwise\";"));
   prem_plan *plan = make_plan(schedule);
-  ck_assert_int_eq(start_of(schedule, plan, 0, 1, PREM_PREFETCH).start_ns, 1800);
-  ck_assert_int_eq(start_of(schedule, plan, 1, 1, PREM_PREFETCH).start_ns, 5400);
-  int64_t first = start_of(schedule, plan, 0, 0, PREM_WRITEBACK).start_ns;
+  ck_assert_int_eq(start_of(schedule, plan, 0, 1, PREM_PREFETCH).planned_ns, 1800);
+  ck_assert_int_eq(start_of(schedule, plan, 1, 1, PREM_PREFETCH).planned_ns, 5400);
+  int64_t first = start_of(schedule, plan, 0, 0, PREM_WRITEBACK).planned_ns;
   ck_assert_int_eq(first, 3 * 1800 + T_PF + T_C + 19);
-  ck_assert_int_eq(start_of(schedule, plan, 1, 1, PREM_WRITEBACK).start_ns, first + 3 * 440);
-  ck_assert_int_eq(start_of(schedule, plan, 0, 2, PREM_PREFETCH).start_ns,
+  ck_assert_int_eq(start_of(schedule, plan, 1, 1, PREM_WRITEBACK).planned_ns, first + 3 * 440);
+  ck_assert_int_eq(start_of(schedule, plan, 0, 2, PREM_PREFETCH).planned_ns,
                    first + 3 * 440 + T_WB + 19);
   prem_schedule_set_plan(schedule, plan);
   assert_checked(schedule);
@@ -211,8 +211,8 @@ START_TEST(tasks_of_different_lengths_get_the_longest_slots) {
       "  compute: { wcet_ns = 20L; }; writeback: { wcet_ns = 5L; }; }",
       "use = \"phase_kernelwise\";"));
   prem_plan *plan = make_plan(schedule);
-  ck_assert_int_eq(start_of(schedule, plan, 1, 0, PREM_PREFETCH).start_ns, 40);
-  ck_assert_int_eq(start_of(schedule, plan, 1, 0, PREM_WRITEBACK).start_ns, 40 + 40 + 90 + 5);
+  ck_assert_int_eq(start_of(schedule, plan, 1, 0, PREM_PREFETCH).planned_ns, 40);
+  ck_assert_int_eq(start_of(schedule, plan, 1, 0, PREM_WRITEBACK).planned_ns, 40 + 40 + 90 + 5);
   /* the fifth tile is on the first block alone */
   ck_assert_int_eq(start_of(schedule, plan, 0, 4, PREM_PREFETCH).block, 0);
   prem_schedule_set_plan(schedule, plan);

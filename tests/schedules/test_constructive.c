@@ -41,7 +41,7 @@ static prem_slot find_slot(const prem_schedule *schedule, const char *task, int3
 
 static void assert_start(const prem_schedule *schedule, const char *task, int32_t job, int32_t tile,
                          prem_phase phase, int64_t start_ns) {
-  ck_assert_int_eq(find_slot(schedule, task, job, tile, phase).start_ns, start_ns);
+  ck_assert_int_eq(find_slot(schedule, task, job, tile, phase).planned_ns, start_ns);
 }
 
 static const char one_task[] =

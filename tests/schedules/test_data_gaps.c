@@ -52,7 +52,7 @@ START_TEST(a_periodic_writer_is_moved) {
     ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
     for (int64_t s = 0; s < count; ++s)
       if (slots[s].task == 0 && slots[s].job == 1 && slots[s].phase == PREM_PREFETCH)
-        ck_assert_int_eq(slots[s].start_ns, starts_ns[i]);
+        ck_assert_int_eq(slots[s].planned_ns, starts_ns[i]);
     free(slots);
     prem_schedule_free(schedule);
   }

@@ -56,8 +56,8 @@ static void assert_counts(const prem_schedule *is, const prem_schedule *was,
     if (s->flags & PREM_SLOT_WARMUP)
       continue;
     const prem_slot *old = find_slot(was, old_slots, old_count, is->tasks[s->task].name, s);
-    kept += old && old->start_ns == s->start_ns;
-    moved += old && old->start_ns != s->start_ns;
+    kept += old && old->planned_ns == s->planned_ns;
+    moved += old && old->planned_ns != s->planned_ns;
     added += !old;
   }
   for (int64_t i = 0; i < old_count; ++i) {
@@ -86,7 +86,7 @@ static void assert_equal_plans(const prem_schedule *a, const prem_schedule *b) {
   prem_plan_expand(b, b->plan, &slots[1], &count[1], NULL);
   ck_assert_int_eq(count[0], count[1]);
   for (int64_t i = 0; i < count[0]; ++i)
-    ck_assert_int_eq(slots[0][i].start_ns, slots[1][i].start_ns);
+    ck_assert_int_eq(slots[0][i].planned_ns, slots[1][i].planned_ns);
   free(slots[0]);
   free(slots[1]);
 }
@@ -238,7 +238,7 @@ static prem_plan_report replanned(const char *before, const char *after, int64_t
   int64_t count = 0;
   ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
   for (int64_t i = 0; i < count; ++i)
-    start_ns[slots[i].task] = slots[i].start_ns;
+    start_ns[slots[i].task] = slots[i].planned_ns;
   free(slots);
   prem_schedule_free(schedule);
   prem_schedule_free(old);

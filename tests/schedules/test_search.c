@@ -169,7 +169,7 @@ START_TEST(equal_seeds_and_steps_give_equal_plans) {
   prem_plan_expand(other, other->plan, &slots[1], &count[1], NULL);
   ck_assert_int_eq(count[0], count[1]);
   for (int64_t i = 0; i < count[0]; ++i)
-    ck_assert_int_eq(slots[0][i].start_ns, slots[1][i].start_ns);
+    ck_assert_int_eq(slots[0][i].planned_ns, slots[1][i].planned_ns);
   free(slots[0]);
   free(slots[1]);
   prem_schedule_free(one);

@@ -95,7 +95,7 @@ static void add_row(const kernel_comparison *comparison, const char *scenario, i
   prem_table_add_real(table, timed ? (double)row->lateness_max_ns / 1e3 : (double)NAN);
   prem_table_add_real(table, timed ? (double)row->overruns : (double)NAN);
   prem_table_add_real(table, outcome->at_once > 0 ? outcome->at_once : (double)NAN);
-  prem_table_add_int(table, row->repeats);
+  prem_table_add_int(table, row->samples);
   add_jitter(comparison, scenario, outcome);
 }
 

@@ -336,8 +336,7 @@ static void keep_ends(const prem_legacy *legacy, const int64_t *ends_ns, int64_t
   for (int64_t number = 0; number < legacy->order.job_count; ++number) {
     const prem_untiled_job *job = &legacy->order.jobs[number];
     if (ends_ns[number] >= 0)
-      to[trace->first_job[job->task] + job->job] =
-          hyperperiod * legacy->place.program->hyperperiod_ns + ends_ns[number];
+      to[trace->first_job[job->task] + job->job] = trace->epoch_ns[hyperperiod] + ends_ns[number];
   }
 }
 
@@ -347,7 +346,7 @@ static void keep_copy_end(const prem_legacy *copy, const int64_t *ends_ns, int64
   const int64_t end_ns = ends_ns[copy->order.job_count - 1];
   int64_t *to = trace->job_end_ns + hyperperiod * trace->job_count;
   for (int64_t job = 0; job < trace->job_count && end_ns >= 0; ++job)
-    to[job] = hyperperiod * copy->place.program->hyperperiod_ns + end_ns;
+    to[job] = trace->epoch_ns[hyperperiod] + end_ns;
 }
 
 prem_status prem_opponents_run(prem_opponents *opponents, const prem_run_request *request,
@@ -360,6 +359,8 @@ prem_status prem_opponents_run(prem_opponents *opponents, const prem_run_request
   int64_t *ends_ns = calloc((size_t)legacy->order.job_count + 1, sizeof *ends_ns);
   if (!ends_ns)
     return PREM_ERR_MEMORY;
+  prem_trace_begin_periodically(trace, legacy->place.program->hyperperiod_ns,
+                                request->hyperperiods);
   const int64_t called_at_ns = prem_host_clock_ns();
   for (int64_t h = 0; h < request->hyperperiods && status == PREM_OK; ++h) {
     prem_legacy_round round = {.order = &legacy->order,

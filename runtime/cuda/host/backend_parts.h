@@ -108,9 +108,10 @@ prem_status prem_cuda_watch(const prem_cuda *cuda, const prem_run_request *reque
 
 /* ---- after a run (collect.c) ----------------------------------------------------------------- */
 
-/** Bring what a run recorded to the trace. @param blocks  as they were during the run */
+/** Bring what a run recorded to the trace. @param blocks  as they were during the run
+ *  @param hyperperiods  that were asked for */
 cudaError_t prem_cuda_collect_trace(const prem_cuda *cuda, const prem_device_block *blocks,
-                                    prem_trace *trace, int64_t ends);
+                                    prem_trace *trace, int64_t hyperperiods);
 /** Hyperperiods that every job of every task has ended in. */
 int64_t prem_cuda_hyperperiods_complete(const prem_trace *trace, int64_t hyperperiods);
 

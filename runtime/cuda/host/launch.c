@@ -154,7 +154,7 @@ prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *req
   CUDA_TRY(cudaMemcpy(&after, launch.state, sizeof after, cudaMemcpyDeviceToHost));
   if (after.start_ns > 0 && offset_ns != INT64_MIN)
     trace->launch_ns = after.start_ns - offset_ns - called_at_ns;
-  CUDA_TRY(prem_cuda_collect_trace(cuda, blocks, trace, ends));
+  CUDA_TRY(prem_cuda_collect_trace(cuda, blocks, trace, request->hyperperiods));
   trace->hyperperiods = prem_cuda_hyperperiods_complete(trace, request->hyperperiods);
   if (after.left_over > 0)
     prem_diag_add(diag, PREM_WARNING, 0, nowhere, "cuda",

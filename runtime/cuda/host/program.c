@@ -296,7 +296,7 @@ typedef struct block_task {
 } block_task;
 
 static uint32_t window_of(const prem_record *record) {
-  const int64_t window_ns = record->end_ns - record->start_ns;
+  const int64_t window_ns = record->planned_end_ns - record->planned_ns;
   return window_ns < UINT32_MAX ? (uint32_t)window_ns : UINT32_MAX;
 }
 
@@ -304,8 +304,8 @@ static prem_device_record device_record(const prem_program *program, const prem_
                                         const block_task *tasks) {
   const int32_t *grid = program->schedule->tasks[from->task].grid;
   const bool follows = program->tasks[from->task].edge_count > program->tasks[from->task].by_block;
-  prem_device_record out = {.start_ns = from->start_ns,
-                            .gate_ns = prem_job_release_ns(program, from->task, 0, from->job),
+  prem_device_record out = {.start_ns = from->planned_ns,
+                            .gate_ns = prem_job_release_ns(program, from->task, from->job, 0),
                             .window_ns = window_of(from),
                             .index = {from->tile / grid[2] / grid[1],
                                       from->tile / grid[2] % grid[1], from->tile % grid[2]},

@@ -190,8 +190,8 @@ void prem_data_gaps_note_draft(prem_data_gaps *gaps, const prem_draft *draft) {
   }
   for (int64_t i = 0; i < draft->slot_count; ++i) {
     const prem_slot *s = &draft->slots[i];
-    prem_data_gaps_note(gaps, s->task, s->job, (prem_phase)s->phase, s->start_ns,
-                        s->start_ns + s->length_ns);
+    prem_data_gaps_note(gaps, s->task, s->job, (prem_phase)s->phase, s->planned_ns,
+                        s->planned_ns + s->length_ns);
   }
 }
 

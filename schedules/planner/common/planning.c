@@ -64,7 +64,7 @@ int64_t prem_planning_slack(const prem_planning *planning, const prem_draft *dra
   }
   for (int64_t i = 0; i < draft->slot_count; ++i)
     count_slack(planning, draft->slots[i].task, draft->slots[i].job,
-                draft->slots[i].start_ns + draft->slots[i].length_ns, &least_ns);
+                draft->slots[i].planned_ns + draft->slots[i].length_ns, &least_ns);
   return least_ns;
 }
 
@@ -153,7 +153,7 @@ prem_status prem_planning_compress(const prem_planning *planning, const prem_dra
     const prem_placement *placed = &draft->placements[i];
     const prem_task *task = &planning->schedule->tasks[placed->task];
     for (int32_t m = 0; m < placed->count; ++m)
-      *slot++ = (prem_slot){.start_ns = placed->start_ns,
+      *slot++ = (prem_slot){.planned_ns = placed->start_ns,
                             .length_ns = task->phase[placed->phase].wcet_ns,
                             .head_ns = placed->start_ns,
                             .task = placed->task,

@@ -272,7 +272,7 @@ static prem_status judge_ends(const prem_planning *planning, prem_plan *plan) {
   for (int64_t i = 0; i < count; ++i) {
     if (slots[i].flags & PREM_SLOT_WARMUP)
       continue;
-    int64_t end = slots[i].start_ns + slots[i].length_ns;
+    int64_t end = slots[i].planned_ns + slots[i].length_ns;
     if (end > end_ns[slots[i].task])
       end_ns[slots[i].task] = end;
     if (end > last_ns)

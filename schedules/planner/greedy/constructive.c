@@ -254,8 +254,8 @@ static prem_status place_pipeline(construction *c, job *of) {
                                            c->draft->slots + c->draft->slot_count, &count, &span);
   for (int64_t i = c->draft->slot_count; i < c->draft->slot_count + count && c->gaps; ++i) {
     const prem_slot *slot = &c->draft->slots[i];
-    prem_data_gaps_note(c->gaps, slot->task, slot->job, (prem_phase)slot->phase, slot->start_ns,
-                        slot->start_ns + slot->length_ns);
+    prem_data_gaps_note(c->gaps, slot->task, slot->job, (prem_phase)slot->phase, slot->planned_ns,
+                        slot->planned_ns + slot->length_ns);
   }
   c->draft->slot_count += count;
   of->first_ns = span.first_ns;

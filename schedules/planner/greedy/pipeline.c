@@ -110,7 +110,7 @@ static bool make_joint(pipeline *p) {
 static void add_slots(pipeline *p, const prem_round *r, prem_phase phase, int32_t tile,
                       int64_t start_ns, int64_t length_ns) {
   for (int32_t m = 0; m < r->count; ++m)
-    p->slots[p->count++] = (prem_slot){.start_ns = start_ns,
+    p->slots[p->count++] = (prem_slot){.planned_ns = start_ns,
                                        .length_ns = length_ns,
                                        .head_ns = start_ns,
                                        .task = p->task_index,

@@ -197,7 +197,7 @@ static bool may_outlast(const reading *r) {
 static prem_slot slot_of(const prem_schedule *schedule, int32_t t, int32_t job, int32_t tile,
                          prem_phase phase, int64_t start_ns) {
   const prem_task *task = &schedule->tasks[t];
-  return (prem_slot){.start_ns = start_ns,
+  return (prem_slot){.planned_ns = start_ns,
                      .length_ns = task->phase[phase].wcet_ns,
                      .head_ns = start_ns,
                      .task = t,

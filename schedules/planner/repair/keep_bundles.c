@@ -13,14 +13,14 @@ prem_round prem_bundle_round(const prem_keeper *k, const prem_bundle *b) {
 bool prem_slot_begins_pair(const prem_slot *slot, const prem_slot *end) {
   return (slot->flags & PREM_SLOT_JOINED) && slot->phase == PREM_PREFETCH && slot + 1 < end &&
          (slot[1].flags & PREM_SLOT_JOINED) && slot[1].phase == PREM_WRITEBACK &&
-         slot[1].start_ns == slot->start_ns;
+         slot[1].planned_ns == slot->planned_ns;
 }
 
 /* How many slots stand and fall together from this one on. */
 static int32_t bundle_length(const prem_slot *slot, const prem_slot *end) {
   const prem_slot *next = slot + (prem_slot_begins_pair(slot, end) ? 2 : 1);
   while (next < end && (next->flags & PREM_SLOT_CHAINED) && next->task == slot->task &&
-         next->job == slot->job && next->tile == slot->tile && next->head_ns == slot->start_ns)
+         next->job == slot->job && next->tile == slot->tile && next->head_ns == slot->planned_ns)
     ++next;
   return (int32_t)(next - slot);
 }
@@ -29,7 +29,7 @@ static int32_t bundle_length(const prem_slot *slot, const prem_slot *end) {
 static void add_round(prem_keeper *k, const prem_slot *slot, int32_t count) {
   int64_t index = prem_keeper_tile(k, slot->task, slot->job, slot->tile);
   k->place_of[index][slot->phase] = (int32_t)k->bundle_count;
-  k->bundles[k->bundle_count++] = (prem_bundle){.start_ns = slot->start_ns,
+  k->bundles[k->bundle_count++] = (prem_bundle){.start_ns = slot->planned_ns,
                                                 .first_slot = -1,
                                                 .task = slot->task,
                                                 .job = slot->job,
@@ -45,7 +45,7 @@ static void add_special(prem_keeper *k, int64_t first, int32_t count, const bool
     if (by_rounds[slots[i].task])
       return;
   prem_bundle *b = &k->bundles[k->bundle_count];
-  *b = (prem_bundle){.start_ns = slots->start_ns,
+  *b = (prem_bundle){.start_ns = slots->planned_ns,
                      .first_slot = first,
                      .slot_count = count,
                      .task = slots->task,
@@ -85,8 +85,8 @@ static prem_status gather_rounds(prem_keeper *k, const bool *by_rounds) {
     slot.tile -= slot.tile % task->block_count;
     gathering *g = &gathered[prem_keeper_tile(k, slot.task, slot.job, slot.tile)][slot.phase];
     if (g->count++ == 0)
-      g->start_ns = slot.start_ns;
-    if (g->start_ns != slot.start_ns)
+      g->start_ns = slot.planned_ns;
+    if (g->start_ns != slot.planned_ns)
       g->count = -task->block_count; /* never complete */
     if (g->count == round_size(task, slot.tile))
       add_round(k, &slot, g->count);

@@ -37,15 +37,15 @@ typedef struct chain_link {
 static chain_link chain_link_of(const prem_keeper *k, const prem_slot *slot, const prem_slot *end) {
   const prem_task *task = &k->schedule->tasks[slot->task];
   const prem_phase_spec *spec = &task->phase[slot->phase];
-  chain_link l = {.end_ns = slot->start_ns + slot->length_ns,
-                  .busy_end_ns = slot->start_ns + spec->busy_ns,
+  chain_link l = {.end_ns = slot->planned_ns + slot->length_ns,
+                  .busy_end_ns = slot->planned_ns + spec->busy_ns,
                   .demand = spec->demand,
                   .slot = slot};
   if (!prem_slot_begins_pair(slot, end))
     return l;
   const prem_phase_spec *other = &k->schedule->tasks[slot[1].task].phase[PREM_WRITEBACK];
   if (slot[1].task == slot->task && task->joined.exists) {
-    l.busy_end_ns = slot->start_ns + task->joined.busy_ns;
+    l.busy_end_ns = slot->planned_ns + task->joined.busy_ns;
     l.demand = task->joined.demand;
   } else {
     l.busy_end_ns += other->busy_ns;
@@ -63,7 +63,7 @@ static int32_t link_demand(const chain_link *l, int32_t resource) {
  * the largest demand of this phase and those behind it. */
 static void list_resource(const prem_keeper *k, const prem_slot *head, const chain_link *links,
                           int32_t count, int32_t resource, use_list *list) {
-  int64_t from_ns = head->start_ns;
+  int64_t from_ns = head->planned_ns;
   for (int32_t i = 0; i < count; ++i) {
     int32_t most = i;
     for (int32_t later = i + 1; later < count; ++later)
@@ -90,7 +90,7 @@ static use_list list_special(const prem_keeper *k, const prem_bundle *b) {
     chain_link *l = &links[count++];
     *l = chain_link_of(k, slot, end);
     add_use(&list, (use){.unit = prem_placer_unit(k->placer, slot->block, (prem_phase)slot->phase),
-                         .from_ns = slot->start_ns,
+                         .from_ns = slot->planned_ns,
                          .to_ns = l->end_ns + k->guard_ns,
                          .demand = 1});
   }

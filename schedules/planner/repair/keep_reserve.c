@@ -20,7 +20,7 @@ static bool is_in_order(const prem_keeper *k, const prem_bundle *of, const prem_
     if (!b || b == of || b->state != PREM_PLACE_RESERVED)
       continue;
     const prem_slot *slot = prem_bundle_slot(k, b, r, p);
-    int64_t other_ns = slot ? slot->start_ns : b->start_ns;
+    int64_t other_ns = slot ? slot->planned_ns : b->start_ns;
     int64_t other_length_ns = slot ? slot->length_ns : r->task->phase[p].wcet_ns;
     if (p < (int)phase ? other_ns + other_length_ns + k->guard_ns > start_ns
                        : start_ns + length_ns + k->guard_ns > other_ns)
@@ -53,10 +53,10 @@ static member member_of(const prem_keeper *k, const prem_bundle *b, int32_t i) {
                      .tile = slot->tile,
                      .count = 1,
                      .phase = slot->phase,
-                     .start_ns = slot->start_ns};
+                     .start_ns = slot->planned_ns};
   return (member){.round = prem_bundle_round(k, &one),
                   .phase = (prem_phase)slot->phase,
-                  .start_ns = slot->start_ns,
+                  .start_ns = slot->planned_ns,
                   .length_ns = slot->length_ns,
                   .chained = slot->flags & PREM_SLOT_CHAINED};
 }

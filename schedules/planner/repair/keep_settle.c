@@ -18,7 +18,7 @@ static bool is_there(const settling *s, int phase) {
 
 static int64_t start_of(const prem_keeper *k, const settling *s, int phase) {
   const prem_slot *slot = prem_bundle_slot(k, s->place[phase], s->round, phase);
-  return slot ? slot->start_ns : s->place[phase]->start_ns;
+  return slot ? slot->planned_ns : s->place[phase]->start_ns;
 }
 
 /* Everything has its place, and the job's predecessors are over. */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "measure/job_times.h"
+
+#include "prem/base/numbers.h"
+
+int64_t prem_response_ns(const prem_schedule *schedule, const prem_trace *trace,
+                         int64_t hyperperiod, int32_t task, int64_t job) {
+  const prem_task *of = &schedule->tasks[task];
+  const int64_t release_ns = trace->epoch_ns[hyperperiod] + job * of->period_ns + of->release_ns;
+  return trace->job_end_ns[hyperperiod * trace->job_count + trace->first_job[task] + job] -
+         release_ns;
+}
+
+int64_t prem_makespan_ns(const prem_trace *trace, int64_t hyperperiod) {
+  const int64_t *ends_ns = trace->job_end_ns + hyperperiod * trace->job_count;
+  const int64_t epoch_ns = trace->epoch_ns[hyperperiod];
+  int64_t last_ns = epoch_ns;
+  for (int64_t j = 0; j < trace->job_count; ++j)
+    last_ns = prem_max_i64(last_ns, ends_ns[j]);
+  return last_ns - epoch_ns;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Times of a completed hyperperiod. They count from where it began in the run, which need not be
+ *  where the plan, repeated without a gap, would have it. */
+#ifndef TTPREM_MEASURE_JOB_TIMES_H
+#define TTPREM_MEASURE_JOB_TIMES_H
+
+#include "ttprem/trace.h"
+
+/** Of job `job` of a task, by its number in the hyperperiod: from its release to its last end. */
+int64_t prem_response_ns(const prem_schedule *schedule, const prem_trace *trace,
+                         int64_t hyperperiod, int32_t task, int64_t job);
+/** From the hyperperiod's beginning to the end of its last job. */
+int64_t prem_makespan_ns(const prem_trace *trace, int64_t hyperperiod);
+
+#endif

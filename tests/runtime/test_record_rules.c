@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of executing a record: what they say, and that the GPU's form of them, cut out of the
+ * executive's sources by tests/CMakeLists.txt, says the same. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "runtime/core/record_rules.h"
+#include "runtime/cuda/device/program.h"
+
+/* What the executive's functions see of its block. */
+typedef struct control {
+  int64_t start_ns;
+  prem_launch launch;
+} control;
+
+#include <device_rules.h> /* made by tests/CMakeLists.txt */
+
+enum { HYPERPERIOD_NS = 1000, PERIOD_NS = 200, RELEASE_NS = 30, FLAGS = 64 };
+
+static prem_task task = {.period_ns = PERIOD_NS, .release_ns = RELEASE_NS};
+static prem_schedule schedule = {.tasks = &task, .task_count = 1};
+static const prem_program program = {.schedule = &schedule, .hyperperiod_ns = HYPERPERIOD_NS};
+
+/* A record as the checker lets it pass: it starts after its job's release. */
+static prem_record record_with(uint8_t flags, int32_t job) {
+  return (prem_record){.planned_ns = job * PERIOD_NS + RELEASE_NS + 7,
+                       .planned_end_ns = job * PERIOD_NS + RELEASE_NS + 20,
+                       .job = job,
+                       .flags = flags};
+}
+
+/* The same as runtime/cuda/host/program.c makes it. */
+static prem_device_record on_device(const prem_record *record) {
+  return (prem_device_record){.start_ns = record->planned_ns,
+                              .gate_ns =
+                                  prem_job_release_ns(&program, record->task, record->job, 0),
+                              .flags = record->flags};
+}
+
+START_TEST(releases_are_for_tt_alone_and_for_neither_chains_nor_warm_up) {
+  for (int mode = 0; mode < PREM_MODE_COUNT; ++mode)
+    for (uint8_t flags = 0; flags < FLAGS; ++flags)
+      ck_assert_int_eq(prem_has_release((prem_mode)mode, flags),
+                       mode == PREM_MODE_TT && !(flags & (PREM_SLOT_CHAINED | PREM_SLOT_WARMUP)));
+  const prem_record record = record_with(0, 2);
+  ck_assert_int_eq(prem_release_ns(PREM_MODE_TT, &record, 5000), 5437);
+  ck_assert_int_eq(prem_release_ns(PREM_MODE_FREE, &record, 5000), PREM_NO_RELEASE);
+}
+END_TEST
+
+START_TEST(releases_of_jobs_hold_in_every_mode) {
+  const prem_record record = record_with(0, 2), warm = record_with(PREM_SLOT_WARMUP, 2);
+  ck_assert_int_eq(prem_earliest_ns(&program, PREM_MODE_TT, &record, 5000), 5437);
+  ck_assert_int_eq(prem_earliest_ns(&program, PREM_MODE_TT, &warm, 5000), 5430);
+  ck_assert_int_eq(prem_earliest_ns(&program, PREM_MODE_FREE, &record, 5000), 5430);
+  ck_assert_int_eq(prem_earliest_ns(&program, PREM_MODE_LOCK, &record, 5000), 5430);
+}
+END_TEST
+
+START_TEST(windows_hold_in_tt_alone) {
+  const prem_record record = record_with(PREM_SLOT_CHAINED, 0);
+  ck_assert_int_eq(prem_window_end_ns(PREM_MODE_TT, &record, 5000), 5050);
+  ck_assert_int_eq(prem_window_end_ns(PREM_MODE_LOCK, &record, 5000), INT64_MAX);
+}
+END_TEST
+
+START_TEST(waits_count_from_the_hyperperiods_before) {
+  prem_record record = {.wait = {PREM_NO_WAIT, 2, -1}};
+  const int64_t before[PREM_PHASE_COUNT] = {10, 20, 30};
+  ck_assert(prem_waits_are_over(&record, (const int64_t[]){0, 22, 29}, before));
+  ck_assert(!prem_waits_are_over(&record, (const int64_t[]){99, 21, 29}, before));
+  ck_assert(!prem_waits_are_over(&record, (const int64_t[]){99, 22, 28}, before));
+}
+END_TEST
+
+START_TEST(the_gpu_has_the_same_releases) {
+  for (int mode = 0; mode < PREM_MODE_COUNT; ++mode)
+    for (uint8_t flags = 0; flags < FLAGS; ++flags)
+      ck_assert_int_eq(has_release((prem_launch){.mode = mode}, flags),
+                       prem_has_release((prem_mode)mode, flags));
+}
+END_TEST
+
+START_TEST(the_gpu_starts_records_as_early) {
+  for (int mode = 0; mode < PREM_MODE_COUNT; ++mode)
+    for (uint8_t flags = 0; flags < FLAGS; ++flags)
+      for (int32_t job = 0; job < HYPERPERIOD_NS / PERIOD_NS; ++job) {
+        const prem_record record = record_with(flags, job);
+        const prem_device_record device = on_device(&record);
+        ck_assert_int_eq(earliest_start((prem_launch){.mode = mode}, 5000, &device),
+                         prem_earliest_ns(&program, (prem_mode)mode, &record, 5000));
+      }
+}
+END_TEST
+
+START_TEST(the_gpu_begins_hyperperiods_as_the_plan_repeats) {
+  const control own = {.start_ns = 70000, .launch = {.hyperperiod_ns = HYPERPERIOD_NS}};
+  int64_t epoch_ns[5];
+  prem_trace_begin_periodically(&(prem_trace){.epoch_ns = epoch_ns}, HYPERPERIOD_NS, 5);
+  for (int32_t h = 0; h < 5; ++h)
+    ck_assert_int_eq(origin_of(&own, h), 70000 + epoch_ns[h]);
+}
+END_TEST
+
+START_TEST(the_gpu_keeps_the_same_flags) {
+  ck_assert_int_eq(DEVICE_KEPT, PREM_TRACED_FLAGS);
+}
+END_TEST
+
+int main(void) {
+  TCase *rules = tcase_create("rules");
+  tcase_add_test(rules, releases_are_for_tt_alone_and_for_neither_chains_nor_warm_up);
+  tcase_add_test(rules, releases_of_jobs_hold_in_every_mode);
+  tcase_add_test(rules, windows_hold_in_tt_alone);
+  tcase_add_test(rules, waits_count_from_the_hyperperiods_before);
+  TCase *gpu = tcase_create("gpu");
+  tcase_add_test(gpu, the_gpu_has_the_same_releases);
+  tcase_add_test(gpu, the_gpu_starts_records_as_early);
+  tcase_add_test(gpu, the_gpu_begins_hyperperiods_as_the_plan_repeats);
+  tcase_add_test(gpu, the_gpu_keeps_the_same_flags);
+  Suite *suite = suite_create("record_rules");
+  suite_add_tcase(suite, rules);
+  suite_add_tcase(suite, gpu);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_ENV);
+  const int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

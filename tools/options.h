@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * One table of the options of all verbs: name, argument, help, who takes it, what it may be.
+ * Parsing,
+ * --help (against which tests/man_pages.sh holds the manual) and the completion come from it.
+ */
+#ifndef TTPREM_TOOLS_OPTIONS_H
+#define TTPREM_TOOLS_OPTIONS_H
+
+#include <argp.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/** Who parses an option: a verb, or what several verbs share. */
+typedef enum command_group {
+  OPTIONS_COMMON, /* all verbs */
+  OPTIONS_PLAN,
+  OPTIONS_CHECK,
+  OPTIONS_MEASURING, /* run and compare */
+  OPTIONS_RUN,
+  OPTIONS_COMPARE,
+  OPTIONS_TRACE,
+  OPTIONS_REPORT,
+  OPTIONS_OBSERVING, /* profile, isolate and tune */
+  OPTIONS_PROFILE,
+  OPTIONS_ISOLATE,
+  OPTIONS_TUNE,
+  OPTIONS_EXPERIMENT,
+  OPTIONS_GROUPS
+} command_group;
+
+/** A set of groups: OPTIONS_OF(RUN) | OPTIONS_OF(COMPARE). */
+#define OPTIONS_OF(group) (UINT32_C(1) << OPTIONS_##group)
+
+/** Keys of options that have no letter. One name has one key, whichever verb takes it. */
+enum {
+  OPTION_BREAK = 256,
+  OPTION_CORES,
+  OPTION_DISCARD,
+  OPTION_ENGINE,
+  OPTION_FIFO,
+  OPTION_FROM,
+  OPTION_ISOLATION,
+  OPTION_KEEP,
+  OPTION_LATE,
+  OPTION_LATENESS,
+  OPTION_LATE_NS,
+  OPTION_LOCK_MEMORY,
+  OPTION_MARGIN,
+  OPTION_NO_RECORDS,
+  OPTION_NO_SAVE,
+  OPTION_OVERRUNS,
+  OPTION_PART,
+  OPTION_PICTURE,
+  OPTION_PRECISION,
+  OPTION_QUANTILE,
+  OPTION_QUICK,
+  OPTION_REGULATED,
+  OPTION_ROUNDS,
+  OPTION_RUN,
+  OPTION_SAVE_ANYWHERE,
+  OPTION_SCENARIO,
+  OPTION_SCHEDULES,
+  OPTION_SEED,
+  OPTION_STEADY,
+  OPTION_STRICT,
+  OPTION_SVG,
+  OPTION_SWEEP,
+  OPTION_TASK,
+  OPTION_TIMES,
+  OPTION_TO,
+  OPTION_TRIES,
+  OPTION_WITH_PREEMPTED
+};
+
+enum { OPTIONS_MOST = 32 }; /* of a group */
+
+/** The options of each group for its `struct argp`; command_parse() fills them in from the table.
+ */
+extern struct argp_option command_options[OPTIONS_GROUPS][OPTIONS_MOST + 1];
+
+/** argp_parse() of a verb. */
+void command_parse(const struct argp *argp, int argc, char **argv, void *input);
+
+/**
+ * For the completion: a line for each option of these groups, `-o --output=` (= where it needs a
+ * value), a tab and what the value may be:
+ *
+ *   words         these; @NAME among them: those that `ttprem list` has under NAME
+ *   @list NAME    some of these, with commas
+ *   @files GLOB   files, all without GLOB
+ *   @folders
+ *   nothing       anything
+ */
+void command_list_options(uint32_t groups, FILE *file);
+
+#endif
