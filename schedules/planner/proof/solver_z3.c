@@ -22,7 +22,7 @@
  * nor at an interrupt while it does. That takes longer and longer with what there is to digest, so
  * it is done piece by piece, which is quicker, and the clock is looked at between two pieces. More
  * than the most takes a second to be thrown away. */
-enum { PIECE = 2000, MOST_REQUIREMENTS = 400000 };
+enum { PIECE = 2000, MOST_REQUIREMENTS = 250000 };
 
 struct prem_solver {
   const prem_rules *rules;
