@@ -11,7 +11,7 @@ trap 'rm -rf "$place"' EXIT
 
 options=(-DCMAKE_PREFIX_PATH="$place/usr") target=all
 if ! nvidia-smi -L >/dev/null 2>&1; then
-  options+=(-DTTPREM_CUDA_ARCHITECTURES=75-real)
+  options+=(-DTTPREM_CUDA_ARCHITECTURES=75-real -DCMAKE_CUDA_FLAGS=-Xptxas=-O0)
   target=run_again
 fi
 cmake --install "$build" --prefix "$place/usr" >/dev/null

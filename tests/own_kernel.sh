@@ -14,9 +14,9 @@ fail() {
   exit 1
 }
 
-# Without a GPU that could run them, one kind of GPU code is enough.
+# Without a GPU that could run them, one kind of GPU code is enough, and nobody waits for fast code.
 options=(-DCMAKE_PREFIX_PATH="$place/usr")
-if ! nvidia-smi -L >/dev/null 2>&1; then options+=(-DTTPREM_CUDA_ARCHITECTURES=75-real); fi
+if ! nvidia-smi -L >/dev/null 2>&1; then options+=(-DTTPREM_CUDA_ARCHITECTURES=75-real -DCMAKE_CUDA_FLAGS=-Xptxas=-O0); fi
 configure() { cmake -S "$place/own" -B "$place/build" -G Ninja "${options[@]}" >"$place/log" 2>&1; }
 
 cmake --install "$build" --prefix "$place/usr" >/dev/null
@@ -54,9 +54,13 @@ if said=$("$place/build/own_program" "$place/own/tight.cfg" 2>&1); then
   fail "its program runs what does not fit: $said"
 fi
 
-# A comparison that always holds would hide a kernel that is wrong: this one is.
+# A comparison that always holds would hide a kernel that is wrong: this one is. The CPU runs it, so only
+# the CPU's object is made anew: with the age that it had, the header leaves the GPU's, half a minute's work.
+cp -p "$place/own/sharpen.h" "$place/right.h"
 sed -i 's/const float strength = params->strength;/const float strength = 2.0F;/' \
   "$place/own/sharpen.h"
+touch -r "$place/right.h" "$place/own/sharpen.h"
+find "$place/build" -name registry.c.o -delete
 cmake --build "$place/build" --target own_ttprem >"$place/log" 2>&1 || fail "$(cat "$place/log")"
 if "$own" run --quiet --backend cpu --repeat 3 "$place/own/sharpen.cfg" >/dev/null 2>&1; then
   fail "a wrong kernel passes for right"

@@ -51,10 +51,10 @@ build() { # PRESET [TARGET...]
 }
 
 # Build, run CTest, and add its counts to ours.
-suites() { # PRESET [CTEST OPTION...]
-  local preset=$1
-  shift
-  if ! build "$preset"; then
+suites() { # PRESET TARGET [CTEST OPTION...]
+  local preset=$1 target=$2
+  shift 2
+  if ! build "$preset" "$target"; then
     count "$preset: build" 0 1
     return
   fi
@@ -89,7 +89,7 @@ step_format() {
 
 step_test() {
   if ! has_gpu; then gpus=(-DTTPREM_CUDA_ARCHITECTURES=90a-real); fi
-  suites test
+  suites test all
   gpus=()
 }
 
@@ -106,12 +106,12 @@ step_shared() {
 
 # Whole experiments and long searches need time more than sanitizers; the test step runs them. What the
 # searches are made of other suites run.
-step_asan() { suites asan -E '^(experiments|intruders$|report_browser|completion|test_search$|test_exact$|cli_command_camera$)'; }
+step_asan() { suites asan all -E '^(experiments|intruders$|report_browser|completion|test_search$|test_exact$|cli_command_camera$)'; }
 
 step_tsan() {
   # Kernels that spread addresses widely leave no room for the thread sanitizer's shadow.
   if setarch -R true 2>/dev/null; then without_aslr=(setarch -R); fi
-  suites tsan -L threads
+  suites tsan threaded_suites -L threads
   without_aslr=(env)
 }
 

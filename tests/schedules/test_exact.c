@@ -5,6 +5,10 @@
 #include "tests/common/brute_force.h"
 #include "tests/common/planted.h"
 
+#include <signal.h>
+#include <sys/time.h>
+#include <time.h>
+
 enum { ONE_SHOT_SETS = 40, PERIODIC_SETS = 40, LONG_NS = 40 };
 #define LIMIT_NS INT64_C(10000000000)
 
@@ -133,6 +137,69 @@ START_TEST(it_stops_when_it_is_told) {
 }
 END_TEST
 
+/* ---- the time it takes ---------------------------------------------------------------------- */
+
+/* Three rates on a counted resource, 300 phases: what the solver has to digest before it can answer
+ * anything takes seconds. */
+static prem_schedule *much_to_digest(void) {
+  const char *form = "{ name = \"%s\"; kernel = \"none\"; blocks = [ %s ]; tiles = %d;"
+                     " period_ns = %dL; deadline_ns = %dL; prefetch: { wcet_ns = %dL; };"
+                     " compute: { wcet_ns = %dL; }; writeback: { wcet_ns = %dL; }; }";
+  return schedule_from_text(
+      text("version = 1; name = \"rates\"; platform: { blocks = 3; buffers = 2; guard_ns = 20000L;"
+           " resources = ( { name = \"memory\"; capacity = 2; } ); }; tasks = ( %s, %s, %s );",
+           text(form, "blur", "0, 1", 36, 6000000, 6000000, 30000, 60000, 30000),
+           text(form, "edge", "1, 2", 8, 12000000, 12000000, 40000, 250000, 40000),
+           text(form, "count", "2", 7, 4000000, 4000000, 20000, 20000, 20000)));
+}
+
+static volatile sig_atomic_t told_to_stop;
+static double stopped_s; /* of processor time, which others on the machine do not take from */
+
+static double processor_s(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void stop_now(int signal) {
+  (void)signal;
+  stopped_s = processor_s();
+  told_to_stop = 1;
+}
+
+/* @return  when it began */
+static double raise_slack(int64_t limit_ns) {
+  prem_schedule *schedule = much_to_digest();
+  prem_planning planning = planning_of(schedule);
+  prem_plan *plan = prem_plan_new();
+  prem_exact_verdict verdict;
+  double began_s = processor_s();
+  ck_assert_int_eq(prem_plan_exact_slack(&planning, limit_ns, &told_to_stop, 0, plan, &verdict),
+                   PREM_OK);
+  ck_assert_int_ne(verdict.verdict, PREM_PLAN_INFEASIBLE);
+  prem_plan_free(plan);
+  prem_schedule_free(schedule);
+  return began_s;
+}
+
+START_TEST(digesting_ends_at_the_limit) {
+  double began_s = raise_slack(INT64_C(500000000));
+  ck_assert_double_lt(processor_s() - began_s, 0.5 + 1);
+}
+END_TEST
+
+START_TEST(digesting_ends_when_it_is_told) {
+  struct sigaction action = {.sa_handler = stop_now};
+  const struct itimerval in_its_midst = {.it_value = {.tv_sec = 2}}; /* of processor time */
+  ck_assert_int_eq(sigaction(SIGPROF, &action, NULL), 0);
+  ck_assert_int_eq(setitimer(ITIMER_PROF, &in_its_midst, NULL), 0);
+  raise_slack(INT64_C(100000000000));
+  ck_assert(told_to_stop);
+  ck_assert_double_lt(processor_s() - stopped_s, 1);
+}
+END_TEST
+
 int main(void) {
   if (!prem_exact_engine()) {
     puts("no solver is built in");
@@ -147,6 +214,11 @@ int main(void) {
   tcase_add_test(answers, a_planted_optimum_is_reached);
   tcase_add_test(answers, it_stops_when_it_is_told);
   suite_add_tcase(suite, answers);
+  TCase *time = tcase_create("time");
+  tcase_set_timeout(time, 240);
+  tcase_add_test(time, digesting_ends_at_the_limit);
+  tcase_add_test(time, digesting_ends_when_it_is_told);
+  suite_add_tcase(suite, time);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
   int failed = srunner_ntests_failed(runner);

@@ -30,6 +30,7 @@ typedef struct reading {
   prem_refuter *refuter;             /* NULL: the set is too large for it */
   bool excluded;                     /* no solution: the refuter has shown it */
   prem_solver *solver;
+  bool unsolved; /* it could not be handed to the solver, or not in time */
 } reading;
 
 typedef struct engine {
@@ -52,6 +53,11 @@ const char *prem_exact_engine(void) {
 static int64_t left_ns(const engine *e) {
   double left_s = e->until_s - prem_host_clock_s();
   return left_s > 0 ? (int64_t)(left_s * 1e9) : 0;
+}
+
+/* Of the refuter, which looks at no clock: what it may take is said in steps. */
+static int64_t steps_in(int64_t limit_ns, int64_t most) {
+  return prem_min_i64(limit_ns / PREM_NS_PER_STEP, most);
 }
 
 /* ---- readings ------------------------------------------------------------------------------- */
@@ -166,18 +172,25 @@ static bool leave_slack(const engine *e, reading *r) {
   return possible;
 }
 
+/* Handing over may take all the time that is left, whatever the limit of the first question. */
+static bool hand_over(const engine *e, reading *r) {
+  if (!r->solver && !r->unsolved)
+    r->solver = prem_solver_new(&r->rules, r->first, r->last, e->until_s, e->stop);
+  r->unsolved = !r->solver;
+  return r->solver;
+}
+
 static prem_answer ask(const engine *e, reading *r, int64_t end, int64_t limit_ns) {
-  prem_effort effort = {.steps = ASK_STEPS, .probe = true, .stop = e->stop};
+  prem_effort effort = {.steps = steps_in(limit_ns, ASK_STEPS), .probe = true, .stop = e->stop};
   if (limit_ns <= 0)
     return PREM_ANSWER_UNKNOWN;
   if (r->excluded || !narrow_windows(r, end, &effort, r->asked_first, r->asked_last) ||
       !leave_slack(e, r))
     return PREM_ANSWER_NO;
-  if (!r->solver)
-    r->solver = prem_solver_new(&r->rules, r->first, r->last);
-  return r->solver ? prem_solver_ask(r->solver, end, r->asked_first, r->asked_last, limit_ns,
-                                     e->stop, r->starts)
-                   : PREM_ANSWER_UNKNOWN;
+  if (!hand_over(e, r))
+    return PREM_ANSWER_UNKNOWN;
+  return prem_solver_ask(r->solver, end, r->asked_first, r->asked_last,
+                         prem_min_i64(limit_ns, left_ns(e)), e->stop, r->starts);
 }
 
 /* A tile that holds one of several buffers for longer than a hyperperiod is legal; no reading knows
@@ -290,7 +303,8 @@ static bool is_proven(engine *e, bool by_strict, int64_t shorter_than_ns) {
     return !may_outlast(&e->strict);
   reading relaxed;
   int64_t end = shorter_than_ns ? shorter_than_ns - e->grid_ns : 0;
-  prem_effort effort = {.steps = REFUTE_STEPS, .probe = true, .stop = e->stop};
+  prem_effort effort = {
+      .steps = steps_in(left_ns(e), REFUTE_STEPS), .probe = true, .stop = e->stop};
   if (!by_strict || open_reading(e->planning, true, NULL, end, &effort, &relaxed))
     return false;
   bool proven =
@@ -379,7 +393,7 @@ static prem_status prepare(engine *e) {
   prem_planning quiet = *e->planning;
   quiet.diag = NULL;
   e->found = INT64_MAX;
-  prem_effort effort = {.steps = REFUTE_STEPS, .stop = e->stop};
+  prem_effort effort = {.steps = steps_in(left_ns(e), REFUTE_STEPS), .stop = e->stop};
   if (!e->planning->schedule->period_lcm_ns) {
     prem_status status = prem_plan_constructive(&quiet, &e->draft);
     if (status == PREM_ERR_MEMORY)
@@ -451,9 +465,12 @@ prem_status prem_plan_exact_slack(const prem_planning *planning, int64_t limit_n
 bool prem_planning_refuted(const prem_planning *planning, const prem_without *without,
                            prem_effort *effort, int64_t limit_ns) {
   reading relaxed;
-  engine e = {.planning = planning, .stop = effort->stop, .slack_ns = PREM_NO_SLACK};
   if (open_reading(planning, true, without, 0, effort, &relaxed))
     return false;
+  engine e = {.planning = planning,
+              .stop = effort->stop,
+              .until_s = prem_host_clock_s() + (double)limit_ns * 1e-9,
+              .slack_ns = PREM_NO_SLACK};
   bool refuted = relaxed.excluded;
   if (!refuted && limit_ns > 0 && relaxed.rules.complete && !may_outlast(&relaxed))
     refuted = ask(&e, &relaxed, prem_rules_far(&relaxed.rules), limit_ns) == PREM_ANSWER_NO;

@@ -21,7 +21,7 @@ const char *prem_exact_engine(void);
  * and the constructive plan. Periodic sets: a plan that breaks no rule; it may run phases into the
  * next hyperperiod where nothing is in their way.
  *
- * @param      limit_ns  it ends by then, give or take what building the model takes
+ * @param      limit_ns  it ends by then, give or take some tenths of a second
  * @param      stop      it ends soon after this is not 0; may be NULL
  * @param[out] plan      comes empty; filled when feasible, else left as it was
  * @retval PREM_OK               the verdict says what is known

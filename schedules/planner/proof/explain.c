@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROBE_STEPS = 200000000, NS_PER_STEP = 10, MOST_FILTERED = 400, NAMED = 8 };
+enum { PROBE_STEPS = 200000000, MOST_FILTERED = 400, NAMED = 8 };
 #define LEAST_NS INT64_C(200000000) /* for smaller sets of a proof that was found at once */
 
 typedef enum proof_kind { NOTHING, BY_PATH, BY_LINE, BY_ORDER } proof_kind;
@@ -213,7 +213,7 @@ static bool prove_by_order(explaining *e) {
 static bool prove_first(explaining *e, int64_t limit_ns) {
   if (prove_at_once(e))
     return true;
-  int64_t steps = limit_ns / NS_PER_STEP < PROBE_STEPS ? limit_ns / NS_PER_STEP : PROBE_STEPS;
+  int64_t steps = prem_min_i64(limit_ns / PREM_NS_PER_STEP, PROBE_STEPS);
   e->order_steps = steps;
   if (steps == 0 || prove_by_order(e))
     return steps > 0;

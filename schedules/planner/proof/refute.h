@@ -16,6 +16,9 @@
 
 typedef struct prem_refuter prem_refuter;
 
+/** About what a step takes. */
+#define PREM_NS_PER_STEP 10
+
 /** How hard to try. */
 typedef struct prem_effort {
   int64_t steps; /* elementary ones, so that equal sets give equal answers; they are used up */

@@ -17,9 +17,13 @@ const char *prem_solver_name(void);
 /**
  * @param rules        must stay, and so must
  * @param first, last  the windows of the starts: no solution that is asked for lies outside
- * @return NULL: out of memory, or no solver is built in
+ * @param until_s      of prem_host_clock_s(): handing the rules over ends by then
+ * @param stop         or soon after this is not 0; may be NULL
+ * @return NULL: out of memory, no solver is built in, more than it can digest, or it was over
+ * before all rules had been handed over
  */
-prem_solver *prem_solver_new(const prem_rules *rules, const int64_t *first, const int64_t *last);
+prem_solver *prem_solver_new(const prem_rules *rules, const int64_t *first, const int64_t *last,
+                             double until_s, const volatile sig_atomic_t *stop);
 void prem_solver_free(prem_solver *solver);
 /**
  * Is there a solution that ends by `end` (in units)?

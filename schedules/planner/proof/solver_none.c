@@ -6,8 +6,9 @@ const char *prem_solver_name(void) {
   return NULL;
 }
 
-prem_solver *prem_solver_new(const prem_rules *rules, const int64_t *first, const int64_t *last) {
-  (void)rules, (void)first, (void)last;
+prem_solver *prem_solver_new(const prem_rules *rules, const int64_t *first, const int64_t *last,
+                             double until_s, const volatile sig_atomic_t *stop) {
+  (void)rules, (void)first, (void)last, (void)until_s, (void)stop;
   return NULL;
 }
 

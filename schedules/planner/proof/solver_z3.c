@@ -8,6 +8,7 @@
  * one for each sum that can be reached. In a hyperperiod that repeats, what follows must have ended
  * by the time that the first one comes again.
  */
+#include "prem/base/clock.h"
 #include "schedules/planner/proof/solver.h"
 
 #include <pthread.h>
@@ -17,13 +18,22 @@
 #include <time.h>
 #include <z3.h>
 
+/* Z3 digests what it was told when it is next asked, or pushed, and looks neither at its timeout
+ * nor at an interrupt while it does. That takes longer and longer with what there is to digest, so
+ * it is done piece by piece, which is quicker, and the clock is looked at between two pieces. More
+ * than the most takes a second to be thrown away. */
+enum { PIECE = 2000, MOST_REQUIREMENTS = 250000 };
+
 struct prem_solver {
   const prem_rules *rules;
   const int64_t *first, *last;
+  double until_s;
+  const volatile sig_atomic_t *stop;
   Z3_context z3;
   Z3_solver solver;
   Z3_sort integers;
   Z3_ast *nodes;
+  int32_t told, digested; /* requirements */
 };
 
 /** Ends a check when it is stopped. */
@@ -49,12 +59,23 @@ static Z3_ast apart(const prem_solver *s, int32_t from, int32_t to, int64_t gap)
   return Z3_mk_le(s->z3, Z3_mk_sub(s->z3, 2, between), number(s, -gap));
 }
 
-static void require(const prem_solver *s, Z3_ast what) {
+static void require(prem_solver *s, Z3_ast what) {
   Z3_solver_assert(s->z3, s->solver, what);
+  ++s->told;
 }
 
-static void require_either(const prem_solver *s, unsigned count, const Z3_ast *of) {
+static void require_either(prem_solver *s, unsigned count, const Z3_ast *of) {
   require(s, Z3_mk_or(s->z3, count, of));
+}
+
+/* May there be more? Called wherever there may be as much as a piece to digest. */
+static bool goes_on(prem_solver *s) {
+  if (s->told - s->digested >= PIECE) {
+    Z3_solver_push(s->z3, s->solver);
+    Z3_solver_pop(s->z3, s->solver, 1);
+    s->digested = s->told;
+  }
+  return s->told <= MOST_REQUIREMENTS && prem_host_clock_s() < s->until_s && !(s->stop && *s->stop);
 }
 
 static Z3_ast proposition(const prem_solver *s) {
@@ -71,7 +92,7 @@ static void add_nodes(prem_solver *s) {
   }
 }
 
-static void add_arcs(const prem_solver *s) {
+static void add_arcs(prem_solver *s) {
   const prem_rules *rules = s->rules;
   for (int64_t a = 0; a < rules->arc_count; ++a)
     require(s, apart(s, rules->arcs[a].from, rules->arcs[a].to, rules->arcs[a].gap));
@@ -108,7 +129,7 @@ static Z3_ast ends_before(const prem_solver *s, const prem_hold *a, const prem_h
 }
 
 /* The phases of a tile are in order anyway. */
-static void keep_pair_apart(const prem_solver *s, const prem_hold *a, const prem_hold *b) {
+static void keep_pair_apart(prem_solver *s, const prem_hold *a, const prem_hold *b) {
   if (may_overlap(s, a, b) && !same_tile(s->rules, a, b)) {
     Z3_ast orders[] = {ends_before(s, a, b, 0), ends_before(s, b, a, 0)};
     require_either(s, 2, orders);
@@ -128,7 +149,7 @@ typedef struct user {
 } user;
 
 /* Is the user on when `at` begins? True at least then. */
-static Z3_ast is_on(const prem_solver *s, const prem_hold *on, const prem_hold *at) {
+static Z3_ast is_on(prem_solver *s, const prem_hold *on, const prem_hold *at) {
   Z3_ast p = proposition(s);
   if (may_overlap(s, on, at)) {
     Z3_ast either[] = {p, ends_before(s, on, at, 0),
@@ -149,18 +170,20 @@ typedef struct sums {
   int32_t room;
 } sums;
 
-static void reach(const prem_solver *s, Z3_ast *to, Z3_ast from, Z3_ast added) {
+static void reach(prem_solver *s, Z3_ast *to, Z3_ast from, Z3_ast added) {
   Z3_ast p = *to ? *to : proposition(s);
   *to = p;
   Z3_ast either[] = {Z3_mk_not(s->z3, from), p, added ? Z3_mk_not(s->z3, added) : p};
   require_either(s, added ? 3 : 2, either);
 }
 
-static void add_weight(const prem_solver *s, sums *of, Z3_ast on, int32_t weight) {
+static void add_weight(prem_solver *s, sums *of, Z3_ast on, int32_t weight) {
   memset(of->next, 0, ((size_t)of->room + 1) * sizeof(Z3_ast));
   for (int32_t sum = 0; sum <= of->room; ++sum) {
     if (!of->is[sum])
       continue;
+    if (!goes_on(s))
+      return;
     reach(s, &of->next[sum], of->is[sum], NULL);
     if (sum + weight <= of->room) {
       reach(s, &of->next[sum + weight], of->is[sum], on);
@@ -185,8 +208,8 @@ static int by_group_and_demand(const void *left, const void *right) {
 
 /* A group takes its largest demand: step by step, what those take that ask for that much. Its users
  * are sorted; `base` is what it takes anyway. */
-static bool add_group(const prem_solver *s, sums *of, const user *users, int32_t count,
-                      int32_t base, const prem_hold *at) {
+static bool add_group(prem_solver *s, sums *of, const user *users, int32_t count, int32_t base,
+                      const prem_hold *at) {
   Z3_ast *on = malloc((size_t)count * sizeof(Z3_ast));
   for (int32_t i = 0; i < count && on; ++i)
     on[i] = users[i].hold->demand > base ? is_on(s, users[i].hold, at) : NULL;
@@ -202,7 +225,7 @@ static bool add_group(const prem_solver *s, sums *of, const user *users, int32_t
   return on;
 }
 
-static bool leave_room(const prem_solver *s, const user *users, int32_t count, const user *at,
+static bool leave_room(prem_solver *s, const user *users, int32_t count, const user *at,
                        prem_line line) {
   sums of = {.room = line.capacity - at->hold->demand};
   int64_t all = 0;
@@ -227,7 +250,7 @@ static bool leave_room(const prem_solver *s, const user *users, int32_t count, c
   }
   free(of.is);
   free(of.next);
-  return added;
+  return added && goes_on(s);
 }
 
 /* ---- lines ---------------------------------------------------------------------------------- */
@@ -248,9 +271,8 @@ static int32_t list_users(const prem_solver *s, int32_t l, user *users) {
   return count;
 }
 
-static void keep_users_apart(const prem_solver *s, const user *users, int32_t count,
-                             prem_line line) {
-  for (int32_t i = 0; i < count; ++i) {
+static bool keep_users_apart(prem_solver *s, const user *users, int32_t count, prem_line line) {
+  for (int32_t i = 0; i < count && goes_on(s); ++i) {
     const prem_hold *hold = users[i].hold;
     if (may_wrap(s, hold, hold))
       require(s, ends_before(s, hold, hold, s->rules->cycle));
@@ -258,12 +280,14 @@ static void keep_users_apart(const prem_solver *s, const user *users, int32_t co
       if (exclude_each_other(&users[i], &users[k], line))
         keep_pair_apart(s, hold, users[k].hold);
   }
+  return goes_on(s);
 }
 
-static bool add_line(const prem_solver *s, int32_t l, user *users, user *others) {
+static bool add_line(prem_solver *s, int32_t l, user *users, user *others) {
   prem_line line = prem_rules_line(s->rules, l);
   int32_t count = list_users(s, l, users);
-  keep_users_apart(s, users, count, line);
+  if (!keep_users_apart(s, users, count, line))
+    return false;
   if (line.capacity == 1)
     return true;
   for (int32_t i = 0; i < count; ++i) {
@@ -282,7 +306,7 @@ static bool add_line(const prem_solver *s, int32_t l, user *users, user *others)
   return true;
 }
 
-static bool add_lines(const prem_solver *s) {
+static bool add_lines(prem_solver *s) {
   size_t most = (size_t)s->rules->hold_count + 1;
   user *users = calloc(most, sizeof *users), *others = calloc(most, sizeof *others);
   bool added = users && others;
@@ -311,11 +335,13 @@ static void make_context(prem_solver *s) {
   s->integers = Z3_mk_int_sort(s->z3);
 }
 
-prem_solver *prem_solver_new(const prem_rules *rules, const int64_t *first, const int64_t *last) {
+prem_solver *prem_solver_new(const prem_rules *rules, const int64_t *first, const int64_t *last,
+                             double until_s, const volatile sig_atomic_t *stop) {
   prem_solver *s = calloc(1, sizeof *s);
   if (!s)
     return NULL;
-  *s = (prem_solver){.rules = rules, .first = first, .last = last};
+  *s =
+      (prem_solver){.rules = rules, .first = first, .last = last, .until_s = until_s, .stop = stop};
   s->nodes = calloc((size_t)rules->node_count + 1, sizeof(Z3_ast));
   if (!s->nodes) {
     free(s);
@@ -375,7 +401,7 @@ static Z3_lbool check(const prem_solver *s, const volatile sig_atomic_t *stop) {
   return answer;
 }
 
-static void require_question(const prem_solver *s, int64_t end, const int64_t *first,
+static void require_question(prem_solver *s, int64_t end, const int64_t *first,
                              const int64_t *last) {
   const prem_rules *rules = s->rules;
   for (int32_t n = 0; n < rules->node_count; ++n) {
