@@ -94,7 +94,7 @@ _ttprem() {
     experiment) # a name, or findings that were written before
       _ttprem_files '*.json'
       local files=("${COMPREPLY[@]}")
-      _ttprem_words all list "$("$1" experiment list | awk '{ print $1 }')"
+      _ttprem_words all thesis list "$("$1" experiment list | awk '{ print $1 }')"
       COMPREPLY+=("${files[@]}")
       ;;
     esac
