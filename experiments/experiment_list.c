@@ -16,6 +16,18 @@ static const prem_experiment *const experiments[] = {
 
 enum { EXPERIMENT_COUNT = sizeof experiments / sizeof experiments[0] };
 
+#define PREM_CHAPTER(TITLE, NAME) {TITLE, &prem_##NAME##_experiment},
+static const prem_chapter chapters[] = {
+#include "experiments/chapters.def"
+};
+#undef PREM_CHAPTER
+
+enum { CHAPTER_COUNT = sizeof chapters / sizeof chapters[0] };
+
+const prem_chapter *prem_chapter_at(int32_t index) {
+  return index >= 0 && index < CHAPTER_COUNT ? &chapters[index] : NULL;
+}
+
 const prem_experiment *prem_experiment_at(int32_t index) {
   return index >= 0 && index < EXPERIMENT_COUNT ? experiments[index] : NULL;
 }

@@ -14,6 +14,15 @@ PREM_API const prem_experiment *prem_experiment_find(const char *name);
 /** Does it make sense on a backend of this name? */
 PREM_API bool prem_experiment_serves(const prem_experiment *experiment, const char *backend);
 
+/** A part of the group `thesis`. */
+typedef struct prem_chapter {
+  const char *title; /* section and figure of the thesis */
+  const prem_experiment *experiment;
+} prem_chapter;
+
+/** Number `index` of chapters.def; NULL behind the last. */
+PREM_API const prem_chapter *prem_chapter_at(int32_t index);
+
 PREM_EXTERN_C_END
 
 #endif

@@ -78,7 +78,7 @@ expect '' run --repeat ''
 expect '' run --repeat = ''
 expect '' list ''
 experiments=$("$ttprem" experiment list | awk '{ print $1 }' | sort | paste -sd' ')
-expect "$(echo "all list result.json schedules $experiments" | tr ' ' '\n' | sort | paste -sd' ')" experiment ''
+expect "$(echo "all thesis list result.json schedules $experiments" | tr ' ' '\n' | sort | paste -sd' ')" experiment ''
 expect 'result.json' experiment res
 expect 'schedules' experiment --schedules ''
 exit "$status"

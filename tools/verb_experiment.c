@@ -11,6 +11,10 @@
 #include "experiments/experiment_list.h"
 #include "tools/command.h"
 #include "tools/progress.h"
+#include "ttprem/output.h"
+
+/* The group that repeats a thesis, chapter by chapter. */
+static const char thesis_group[] = "thesis";
 
 typedef struct experiment_options {
   const char *name, *backend, *folder, *schedules, *part;
@@ -41,7 +45,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case ARGP_KEY_ARG:
     if (options->name)
-      argp_error(state, "one NAME at a time, or `all`");
+      argp_error(state, "one NAME at a time, `all`, or `thesis`");
     options->name = text;
     return 0;
   case ARGP_KEY_NO_ARGS:
@@ -57,11 +61,13 @@ static const struct argp argp = {
     .options = command_options[OPTIONS_EXPERIMENT],
     .parser = parse,
     .children = children,
-    .args_doc = "NAME|all|list|FINDINGS.json",
+    .args_doc = "NAME|all|thesis|list|FINDINGS.json",
     .doc =
         "Repeat a table or a figure of the literature on the machine at hand, and show the "
         "original's numbers beside it; `all` of them one after the other, those left out that "
-        "the backend has no use for. `list` tells which there are. A file that was written before "
+        "the backend has no use for; `thesis`, those that repeat a thesis on time-triggered tiles, "
+        "in its order and with --output as one report, thesis.md. `list` tells which there are. A "
+        "file that was written before "
         "is shown, and with --output drawn, again.\v" COMMAND_EXIT_DOC,
 };
 
@@ -170,8 +176,17 @@ static int keep(const prem_findings *findings, const prem_experiment *experiment
   return status;
 }
 
+/* What an experiment found, as a part of a report. */
+static void add_to_report(FILE *report, const prem_findings *findings,
+                          const prem_experiment *experiment) {
+  fprintf(report, "%s\n\n![%s](%s.svg)\n\n```\n", experiment->question, experiment->title,
+          experiment->name);
+  prem_findings_print(findings, report);
+  fputs("```\n\n", report);
+}
+
 static int run_one(const prem_experiment *experiment, prem_experiment_setting *setting,
-                   experiment_progress *shown, const experiment_options *options) {
+                   experiment_progress *shown, const experiment_options *options, FILE *report) {
   prem_findings *findings =
       prem_findings_new(experiment->name, experiment->title, experiment->question);
   prem_diag *diag = prem_diag_new();
@@ -193,6 +208,10 @@ static int run_one(const prem_experiment *experiment, prem_experiment_setting *s
     prem_findings_incomplete(findings);
   if (!setting->part && (status == PREM_OK || status == PREM_ERR_INTERRUPTED))
     ended = join_status(ended, keep(findings, experiment, setting->machine, options));
+  if (report && (status == PREM_OK || status == PREM_ERR_INTERRUPTED))
+    add_to_report(report, findings, experiment);
+  else if (report)
+    fprintf(report, "%s did not run here.\n\n", experiment->name);
   prem_findings_free(findings);
   return ended;
 }
@@ -218,12 +237,66 @@ static int run_all(prem_experiment_setting *setting, experiment_progress *shown,
       continue;
     }
     ++shown->number;
-    int ended = run_one(experiment, setting, shown, options);
+    int ended = run_one(experiment, setting, shown, options, NULL);
     /* What the machine cannot do is told, and is no failure of `all`. */
     if (ended != COMMAND_UNAVAILABLE)
       status = join_status(status, ended);
   }
   return command_stop ? COMMAND_INTERRUPTED : status;
+}
+
+static int run_chapters(prem_experiment_setting *setting, experiment_progress *shown,
+                        const experiment_options *options, FILE *report) {
+  const char *backend = prem_backend_name(setting->backend);
+  const prem_chapter *chapter;
+  for (int32_t i = 0; (chapter = prem_chapter_at(i)) != NULL; ++i)
+    shown->all += prem_experiment_serves(chapter->experiment, backend);
+  int status = COMMAND_DONE;
+  for (int32_t i = 0; (chapter = prem_chapter_at(i)) != NULL && !command_stop; ++i) {
+    printf("== %s\n\n", chapter->title);
+    if (report)
+      fprintf(report, "## %s\n", chapter->title);
+    if (!prem_experiment_serves(chapter->experiment, backend)) {
+      command_note("%s is left out: it makes no sense on backend %s", chapter->experiment->name,
+                   backend);
+      if (report)
+        fprintf(report, "Left out: it makes no sense on backend %s.\n\n", backend);
+      continue;
+    }
+    ++shown->number;
+    const int ended = run_one(chapter->experiment, setting, shown, options, report);
+    if (ended != COMMAND_UNAVAILABLE)
+      status = join_status(status, ended);
+  }
+  return command_stop ? COMMAND_INTERRUPTED : status;
+}
+
+/* Written beside and renamed, like all results. */
+static int run_thesis(prem_experiment_setting *setting, experiment_progress *shown,
+                      const experiment_options *options) {
+  if (!options->folder)
+    return run_chapters(setting, shown, options, NULL);
+  char *path = output_path(options->folder, thesis_group, "md"), reason[160];
+  prem_output output = {0};
+  if (!path || prem_output_open(&output, path, reason, sizeof reason) != PREM_OK) {
+    command_error("%s: cannot be written: %s", path ? path : thesis_group, path ? reason : "");
+    free(path);
+    return COMMAND_INVALID;
+  }
+  fprintf(
+      output.file,
+      "# The thesis, repeated on %s\nF. Kreiliger, *Time-predictable GPU execution*, CTU in "
+      "Prague, 2019: its chapter 4 section by section. Its own values are grey in the pictures, "
+      "and in tables that name it.\n\n",
+      setting->machine->name);
+  int status = run_chapters(setting, shown, options, output.file);
+  if (prem_output_commit(&output, reason, sizeof reason) != PREM_OK) {
+    command_error("%s: cannot be written: %s", path, reason);
+    status = join_status(status, COMMAND_INVALID);
+  }
+  prem_output_abandon(&output);
+  free(path);
+  return status;
 }
 
 static int run_named(const prem_experiment *experiment, prem_experiment_setting *setting,
@@ -235,7 +308,7 @@ static int run_named(const prem_experiment *experiment, prem_experiment_setting 
     return COMMAND_UNAVAILABLE;
   }
   shown->number = shown->all = 1;
-  return run_one(experiment, setting, shown, options);
+  return run_one(experiment, setting, shown, options, NULL);
 }
 
 static void print_list(FILE *file) {
@@ -279,8 +352,10 @@ static int run_options(const experiment_options *options, const prem_experiment 
                                      .stop = &command_stop,
                                      .progress = show_progress,
                                      .progress_context = &shown};
-  return experiment ? run_named(experiment, &setting, &shown, options)
-                    : run_all(&setting, &shown, options);
+  if (experiment)
+    return run_named(experiment, &setting, &shown, options);
+  return strcmp(options->name, thesis_group) == 0 ? run_thesis(&setting, &shown, options)
+                                                  : run_all(&setting, &shown, options);
 }
 
 /* ---- an earlier run's findings -------------------------------------------------------------- */
@@ -340,7 +415,7 @@ int verb_experiment(int argc, char **argv) {
   if (is_file(options.name))
     return show_again(&options);
   const prem_experiment *experiment = NULL;
-  if (strcmp(options.name, "all") != 0) {
+  if (strcmp(options.name, "all") != 0 && strcmp(options.name, thesis_group) != 0) {
     experiment = prem_experiment_find(options.name);
     if (!experiment) {
       command_error("unknown experiment '%s'; there are:", options.name);

@@ -175,13 +175,24 @@ static int32_t place_of(const prem_setup *setup, prem_mode mode) {
   return place;
 }
 
+/* The makespan counts from S, which no phase begins before. */
+static bool keep_span(const prem_trace *trace, prem_times *span) {
+  int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    const prem_trace_record *record = &trace->records[i];
+    first_ns = record->start_ns < first_ns ? record->start_ns : first_ns;
+    last_ns = prem_max_i64(last_ns, record->end_ns);
+  }
+  return trace->record_count == 0 || prem_times_add(span, last_ns - first_ns);
+}
+
 static prem_status collect(void *context, const prem_trace *trace, prem_mode mode, int64_t run) {
   (void)run;
   prem_collector *collector = context;
   const int32_t place = place_of(collector->setup, mode);
   prem_outcome *outcome = &collector->measured->outcomes[place];
   prem_sums *sums = &collector->sums[place];
-  if (!fold_memory(trace, sums, &outcome->handover) ||
+  if (!fold_memory(trace, sums, &outcome->handover) || !keep_span(trace, &outcome->span) ||
       !collect_phases(collector->setup, trace, outcome))
     return PREM_ERR_MEMORY;
   if (trace->hyperperiods > 0) /* a run is one */
@@ -290,6 +301,7 @@ void prem_measured_free(prem_measured *measured) {
       prem_times_free(&outcome->beside[p]);
       prem_times_free(&outcome->reference[p]);
     }
+    prem_times_free(&outcome->span);
     prem_times_free(&outcome->handover);
     free(outcome->makespan_ns);
   }

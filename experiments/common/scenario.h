@@ -32,6 +32,7 @@ typedef struct prem_outcome {
   prem_times beside[PREM_PHASE_COUNT];    /* of each collected phase, the per mille of its time in
                                              which a phase of another task ran */
   prem_times reference[PREM_PHASE_COUNT]; /* as `phase`, of those that `is_reference` names */
+  prem_times span; /* of each run: from the earliest start of a phase to the latest end of one */
   prem_times handover; /* from the end of a memory phase to the start of the next one, where that
                           was ready before */
   double waiting_pct;  /* of the blocks' time: memory phases that were ready and not yet started */

@@ -44,6 +44,8 @@ typedef struct prem_chart {
   const char *low, *high; /* columns with the ends of a band or error bar around y; NULL: none */
   const char *series;     /* column that tells lines, bars or rows apart; NULL: one */
   bool log_x, log_y;
+  const char *beside; /* a table with the same columns, as others published them: drawn as well, in
+                         a colour of their own; NULL: none. Not in heat maps */
 } prem_chart;
 
 PREM_EXTERN_C_BEGIN

@@ -39,10 +39,15 @@ enum {
 static const char *const colours[COLOURS] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                              "#E69F00", "#56B4E9", "#000000", "#8C6D00"};
 
+/* Of what somebody else published: none of the above, and paler than what was measured here. */
+static const char published_colour[] = "#8F8F8F";
+
 /** A chart with its columns found. */
 typedef struct chart_panel {
   const prem_chart *chart;
   const prem_table *table;
+  prem_findings *joined;           /* that the table is of, if the chart shows two of them */
+  int64_t own_series;              /* the others are those of the table beside it */
   int64_t x, y, low, high, series; /* columns; -1: none */
   int64_t rows;
   int64_t *series_of; /* of each row: the number of its series */
@@ -121,16 +126,88 @@ static void choose_axes(chart_panel *panel) {
   panel->log_y = panel->chart->log_y && most > LEAST_RATIO * least;
 }
 
+/* ---- two tables in one chart ---------------------------------------------------------------- */
+
+/** The columns that a chart shows, under their own names; none twice. */
+typedef struct shown_columns {
+  const char *names[4];
+  int count;
+} shown_columns;
+
+static shown_columns columns_of(const prem_chart *chart) {
+  const char *all[] = {chart->x, chart->y, chart->low, chart->high};
+  shown_columns shown = {.count = 0};
+  for (int i = 0; i < 4; ++i)
+    if (all[i] && (!chart->series || strcmp(all[i], chart->series) != 0))
+      shown.names[shown.count++] = all[i];
+  return shown;
+}
+
+static void copy_value(prem_table *to, const prem_value *value) {
+  if (value->kind == PREM_VALUE_TEXT)
+    prem_table_add_text(to, value->text);
+  else if (value->kind == PREM_VALUE_INT)
+    prem_table_add_int(to, value->integer);
+  else
+    prem_table_add_real(to, value->real);
+}
+
+static void copy_rows(prem_table *to, const prem_table *from, const prem_chart *chart,
+                      const char *suffix) {
+  const shown_columns shown = columns_of(chart);
+  const int64_t series = prem_find_column(from, chart->series);
+  for (int64_t row = 0; row < prem_table_rows(from); ++row) {
+    char name[200] = "", whole[224];
+    if (series >= 0)
+      prem_value_format(prem_table_value(from, row, series), name, sizeof name);
+    snprintf(whole, sizeof whole, "%s%s%s", name, *name && *suffix ? ", " : "", suffix);
+    prem_table_add_text(to, *whole ? whole : "here");
+    for (int i = 0; i < shown.count; ++i)
+      copy_value(to, prem_table_value(from, row, prem_find_column(from, shown.names[i])));
+  }
+}
+
+/** Both tables' rows as one table, whose first column tells the series apart; NULL: no memory. */
+static const prem_table *join_tables(chart_panel *panel, const prem_findings *findings,
+                                     const prem_table *own) {
+  static const char series[] = "series";
+  const prem_chart *chart = panel->chart;
+  const shown_columns shown = columns_of(chart);
+  panel->joined = prem_findings_new("joined", "", "");
+  if (!panel->joined)
+    return NULL;
+  prem_table *table = prem_findings_table(panel->joined, "joined", "", NULL);
+  prem_table_column(table, chart->series ? chart->series : series, "");
+  for (int i = 0; i < shown.count; ++i)
+    prem_table_column(table, shown.names[i],
+                      own->columns[prem_find_column(own, shown.names[i])].unit);
+  copy_rows(table, own, chart, "");
+  copy_rows(table, prem_find_table(findings, chart->beside), chart, "original");
+  return panel->joined->out_of_memory ? NULL : table;
+}
+
+/** Series of the first `rows` rows: they are numbered as they come. */
+static int64_t count_series(const chart_panel *panel, int64_t rows) {
+  int64_t count = 0;
+  for (int64_t row = 0; row < rows; ++row)
+    count = panel->series_of[row] >= count ? panel->series_of[row] + 1 : count;
+  return count;
+}
+
 static bool fill_panel(chart_panel *panel, const prem_findings *findings, int number) {
   const prem_chart *chart = &findings->charts[number];
-  const prem_table *table = prem_find_table(findings, chart->table);
+  const prem_table *own = prem_find_table(findings, chart->table), *table = own;
+  *panel = (chart_panel){.chart = chart};
+  if (chart->beside && !(table = join_tables(panel, findings, own)))
+    return false;
   *panel = (chart_panel){.chart = chart,
+                         .joined = panel->joined,
                          .table = table,
                          .x = prem_find_column(table, chart->x),
                          .y = prem_find_column(table, chart->y),
                          .low = prem_find_column(table, chart->low),
                          .high = prem_find_column(table, chart->high),
-                         .series = prem_find_column(table, chart->series),
+                         .series = chart->beside ? 0 : prem_find_column(table, chart->series),
                          .rows = prem_table_rows(table),
                          .number = number};
   panel->series_of = calloc((size_t)panel->rows + 1, sizeof *panel->series_of);
@@ -138,6 +215,7 @@ static bool fill_panel(chart_panel *panel, const prem_findings *findings, int nu
   if (!panel->series_of || !panel->place_of)
     return false;
   panel->series_count = number_values(table, panel->series, panel->series_of);
+  panel->own_series = count_series(panel, prem_table_rows(own));
   panel->place_count = has_places(panel) ? number_values(table, panel->x, panel->place_of) : 0;
   choose_axes(panel);
   return panel->series_count >= 0 && panel->place_count >= 0;
@@ -146,6 +224,11 @@ static bool fill_panel(chart_panel *panel, const prem_findings *findings, int nu
 static void empty_panel(chart_panel *panel) {
   free(panel->series_of);
   free(panel->place_of);
+  prem_findings_free(panel->joined);
+}
+
+static const char *colour_of(const chart_panel *panel, int64_t series) {
+  return series < panel->own_series ? colours[series % COLOURS] : published_colour;
 }
 
 /** gnuplot fails on a plot without any point. */
@@ -293,7 +376,7 @@ static void place(FILE *script, const chart_panel *panel, int height, int top) {
  * fewer colours. */
 static void write_style(FILE *script, const chart_panel *panel, int64_t s) {
   static const char *const dashes[] = {"solid", "(10,3)", "(4,2)", "(10,3,3,3)", "(16,4)"};
-  const char *colour = colours[s % COLOURS];
+  const char *colour = colour_of(panel, s);
   const int turn = (int)(s + s / COLOURS);
   switch (panel->chart->kind) {
   case PREM_CHART_POINTS:
@@ -322,7 +405,7 @@ static void write_series_title(FILE *script, const chart_panel *panel, int64_t s
 }
 
 static void plot_band(FILE *script, const chart_panel *panel, int64_t s) {
-  const char *colour = colours[s % COLOURS];
+  const char *colour = colour_of(panel, s);
   if (panel->chart->kind == PREM_CHART_POINTS)
     fprintf(script, "$chart%d_%" PRId64 " using 1:2:3:4 with yerrorbars lc rgb '%s' notitle, ",
             panel->number, s, colour);
@@ -355,7 +438,7 @@ static void plot_bars(FILE *script, const chart_panel *panel) {
   for (int64_t s = 0; s < panel->series_count; ++s) {
     const double shift = ((double)s + 0.5) * width - 0.4;
     fprintf(script, "$chart%d_%" PRId64 " using ($1+%.4f):2 with boxes lc rgb '%s'", panel->number,
-            s, shift, colours[s % COLOURS]);
+            s, shift, colour_of(panel, s));
     write_series_title(script, panel, s);
     if (panel->low >= 0)
       fprintf(script,

@@ -83,8 +83,8 @@ static void free_table(prem_table *table) {
 }
 
 static void free_chart(prem_chart *chart) {
-  const char *strings[] = {chart->title, chart->table, chart->x,     chart->y,
-                           chart->low,   chart->high,  chart->series};
+  const char *strings[] = {chart->title, chart->table, chart->x,      chart->y,
+                           chart->low,   chart->high,  chart->series, chart->beside};
   for (size_t i = 0; i < sizeof strings / sizeof strings[0]; ++i)
     free((void *)(uintptr_t)strings[i]);
 }
@@ -240,7 +240,8 @@ void prem_findings_chart(prem_findings *findings, const prem_chart *chart) {
                    .high = keep_optional(findings, chart->high),
                    .series = keep_optional(findings, chart->series),
                    .log_x = chart->log_x,
-                   .log_y = chart->log_y};
+                   .log_y = chart->log_y,
+                   .beside = keep_optional(findings, chart->beside)};
 }
 
 /* ---- looking into them ---------------------------------------------------------------------- */
@@ -291,18 +292,29 @@ static void judge_table(const prem_table *table, char *mistake, size_t bytes) {
     snprintf(mistake, bytes, "the last row of table '%s' is cut short", table->name);
 }
 
-static void judge_chart(const prem_findings *findings, const prem_chart *chart, char *mistake,
-                        size_t bytes) {
-  const prem_table *table = prem_find_table(findings, chart->table);
+static void judge_columns(const prem_findings *findings, const prem_chart *chart, const char *name,
+                          char *mistake, size_t bytes) {
+  const prem_table *table = prem_find_table(findings, name);
   if (!table) {
-    snprintf(mistake, bytes, "chart '%s': there is no table '%s'", chart->title, chart->table);
+    snprintf(mistake, bytes, "chart '%s': there is no table '%s'", chart->title, name);
     return;
   }
   const char *columns[] = {chart->x, chart->y, chart->low, chart->high, chart->series};
   for (size_t i = 0; i < sizeof columns / sizeof columns[0]; ++i)
     if (columns[i] && prem_find_column(table, columns[i]) < 0)
-      snprintf(mistake, bytes, "chart '%s': table '%s' has no column '%s'", chart->title,
-               chart->table, columns[i]);
+      snprintf(mistake, bytes, "chart '%s': table '%s' has no column '%s'", chart->title, name,
+               columns[i]);
+}
+
+static void judge_chart(const prem_findings *findings, const prem_chart *chart, char *mistake,
+                        size_t bytes) {
+  judge_columns(findings, chart, chart->table, mistake, bytes);
+  if (!*mistake && chart->beside)
+    judge_columns(findings, chart, chart->beside, mistake, bytes);
+  if (*mistake)
+    return;
+  if (chart->beside && chart->kind == PREM_CHART_HEAT_MAP)
+    snprintf(mistake, bytes, "chart '%s': a heat map shows one table", chart->title);
   if (!chart->low != !chart->high)
     snprintf(mistake, bytes, "chart '%s': a band has two ends, low and high", chart->title);
   if (chart->kind == PREM_CHART_HEAT_MAP && !chart->series)

@@ -73,6 +73,8 @@ static json_t *chart_json(const prem_chart *chart) {
   whole &= put(object, "series", text_or_null(chart->series));
   whole &= put(object, "log_x", json_boolean(chart->log_x));
   whole &= put(object, "log_y", json_boolean(chart->log_y));
+  if (chart->beside)
+    whole &= put(object, "beside", text(chart->beside));
   return finished(object, whole);
 }
 

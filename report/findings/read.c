@@ -92,7 +92,8 @@ static bool add_chart(prem_findings *findings, const json_t *from) {
                       .high = text_of(from, "high"),
                       .series = text_of(from, "series"),
                       .log_x = json_is_true(json_object_get(from, "log_x")),
-                      .log_y = json_is_true(json_object_get(from, "log_y"))};
+                      .log_y = json_is_true(json_object_get(from, "log_y")),
+                      .beside = text_of(from, "beside")};
   if (!parse_kind(text_of(from, "kind"), &chart.kind) || !chart.title || !chart.table || !chart.x ||
       !chart.y)
     return false;

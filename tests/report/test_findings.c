@@ -219,10 +219,35 @@ static void chart_map_without_rows(prem_findings *findings) {
           .kind = PREM_CHART_HEAT_MAP, .title = "c", .table = "sizes", .x = "size", .y = "time"});
 }
 
+static void chart_beside_nothing(prem_findings *findings) {
+  prem_findings_chart(
+      findings,
+      &(prem_chart){.title = "c", .table = "sizes", .x = "size", .y = "time", .beside = "theirs"});
+}
+
+static void chart_beside_others(prem_findings *findings) {
+  prem_table *theirs = prem_findings_table(findings, "theirs", "Theirs", "somebody");
+  prem_table_column(theirs, "size", "");
+  chart_beside_nothing(findings);
+}
+
+static void map_beside(prem_findings *findings) {
+  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_HEAT_MAP,
+                                              .title = "c",
+                                              .table = "sizes",
+                                              .x = "size",
+                                              .y = "time",
+                                              .series = "cache",
+                                              .beside = "sizes"});
+}
+
 static const struct {
   void (*make)(prem_findings *findings);
   const char *reason;
 } mistakes[] = {
+    {chart_beside_nothing, "there is no table 'theirs'"},
+    {chart_beside_others, "table 'theirs' has no column 'time'"},
+    {map_beside, "a heat map shows one table"},
     {add_table_twice, "two tables are named 'sizes'"},
     {cut_row_short, "the last row of table 'short' is cut short"},
     {name_column_twice, "column 'a' of table 'twice'"},
@@ -397,6 +422,47 @@ START_TEST(every_kind_of_chart_is_drawn) {
 }
 END_TEST
 
+/** With series of the same names, which are told apart, and without any. */
+START_TEST(what_others_published_has_a_colour_of_its_own) {
+  prem_findings *findings = many_lines(PREM_CHART_LINES, false);
+  prem_table *theirs = prem_findings_table(findings, "theirs", "Theirs", "somebody");
+  prem_table_column(theirs, "of", "");
+  prem_table_column(theirs, "y", "ns");
+  prem_table_column(theirs, "x", "KiB");
+  for (int x = 1; x <= 2; ++x) {
+    prem_table_add_text(theirs, "it's \"3\"");
+    prem_table_add_real(theirs, 2.5 * x);
+    prem_table_add_int(theirs, x);
+  }
+  static const prem_chart_kind kinds[] = {PREM_CHART_LINES, PREM_CHART_BARS, PREM_CHART_POINTS};
+  for (int i = 0; i < 3; ++i)
+    prem_findings_chart(findings, &(prem_chart){.kind = kinds[i],
+                                                .title = "c",
+                                                .table = "t",
+                                                .x = "x",
+                                                .y = "y",
+                                                .series = i == 1 ? NULL : "of",
+                                                .beside = "theirs"});
+  if (drawn(findings, path_of("beside.svg"))) {
+    char *text = read_text(path_of("beside.svg"));
+    ck_assert_ptr_nonnull(strstr(text, "it's \"3\", original"));
+    ck_assert_ptr_nonnull(strstr(text, "rgb(143, 143, 143)"));
+    free(text);
+  }
+  prem_findings *again = NULL;
+  const char *path = path_of("beside.json");
+  ck_assert_int_eq(prem_findings_write(findings, &machine, "", path, NULL), PREM_OK);
+  ck_assert_int_eq(prem_findings_read(path, &again, NULL), PREM_OK);
+  const char *copy = path_of("again.json");
+  ck_assert_int_eq(prem_findings_write(again, &machine, "", copy, NULL), PREM_OK);
+  char *text = read_text(copy);
+  ck_assert_ptr_nonnull(strstr(text, "\"beside\": \"theirs\""));
+  free(text);
+  prem_findings_free(again);
+  prem_findings_free(findings);
+}
+END_TEST
+
 /** Text on the x axis, a table without rows, one with nothing but missing values, one value. */
 START_TEST(odd_tables_are_drawn) {
   prem_findings *findings = some_findings();
@@ -547,6 +613,7 @@ int main(void) {
   tcase_add_test(cases, an_unwritable_place_is_told);
   tcase_add_test(cases, tables_stand_in_columns);
   tcase_add_test(cases, a_long_table_is_cut_and_says_so);
+  tcase_add_test(cases, what_others_published_has_a_colour_of_its_own);
   tcase_add_loop_test(cases, every_kind_of_chart_is_drawn, 0, PREM_CHART_KIND_COUNT);
   tcase_add_test(cases, odd_tables_are_drawn);
   tcase_add_test(cases, numbers_of_one_magnitude_have_no_logarithm);

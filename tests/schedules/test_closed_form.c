@@ -185,6 +185,33 @@ START_TEST(a_cycle_is_one_tile_at_least) {
 }
 END_TEST
 
+/* What the text of the thesis asks for: T_WB / (nk - 1). */
+START_TEST(writebacks_that_all_meet_are_noted) {
+  static const struct {
+    const char *offset;
+    bool noted;
+  } cases[] = {{"140L", true}, {"141L", false}, {"3000L", false}};
+  for (size_t i = 0; i < 3; ++i) {
+    char policy[128];
+    snprintf(policy, sizeof policy, "use = \"phase_blockwise\"; writeback_offset_ns = %s;",
+             cases[i].offset);
+    prem_schedule *schedule = schedule_from_text(policy_file(
+        "resources = ( { name = \"memory\"; capacity = 9; } );", two_tasks(""), policy));
+    prem_diag *diag = prem_diag_new();
+    prem_plan *plan = NULL;
+    ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, diag), PREM_OK);
+    bool noted = false;
+    for (size_t n = 0; n < prem_diag_count(diag); ++n)
+      noted |= strstr(prem_diag_at(diag, n)->reason, "all writebacks of a round meet") != NULL &&
+               strstr(prem_diag_at(diag, n)->reason, "from 141 ns on") != NULL;
+    ck_assert_int_eq(noted, cases[i].noted);
+    prem_diag_free(diag);
+    prem_plan_free(plan);
+    prem_schedule_free(schedule);
+  }
+}
+END_TEST
+
 START_TEST(offsets_not_given_are_a_phase_with_its_guard) {
   prem_schedule *schedule = schedule_from_text(
       policy_file("guard_ns = 19L;", two_tasks(""), "use = \"phase_blockwise\";"));
@@ -388,6 +415,7 @@ int main(void) {
   tcase_add_test(formulas, phases_block_by_block);
   tcase_add_test(formulas, without_warmup_the_first_tile_has_a_start);
   tcase_add_test(formulas, a_cycle_is_one_tile_at_least);
+  tcase_add_test(formulas, writebacks_that_all_meet_are_noted);
   tcase_add_test(formulas, offsets_not_given_are_a_phase_with_its_guard);
   tcase_add_test(formulas, tasks_of_different_lengths_get_the_longest_slots);
   tcase_add_test(formulas, more_warmup_than_tiles_leaves_nothing_to_plan);

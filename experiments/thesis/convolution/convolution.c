@@ -7,11 +7,16 @@
 #include <unistd.h>
 
 #include "experiments/common/scenario.h"
+#include "experiments/thesis/ordinary/ordinary.h"
+#include "experiments/thesis/original/originals.h"
 #include "prem/base/numbers.h"
 
 /* The thesis's offsets, 1300 and 1400 ns, against the 1200 ns at which its curve bends. */
 static const double offsets[] = {1300.0 / 1200.0, 1400.0 / 1200.0};
 enum { OFFSET_COUNT = sizeof offsets / sizeof *offsets, H200_SMS = 132, THESIS_KERNELS = 4 };
+/* Of table 4.1, as in the thesis; on a CPU, where runs are long and many are interrupted, as many
+ * as of the rest. */
+enum { ALIKE_RUNS = 1000 };
 
 typedef struct kernel_time {
   double median_us, jitter_pct;
@@ -23,6 +28,9 @@ typedef struct kernel_comparison {
   prem_table *table, *jitter;              /* of the rows that are being added */
   kernel_time legacy, running_free, timed; /* the latest; `timed` at the larger offset */
   bool filled;                             /* they filled the GPU */
+  prem_table *alike;                       /* the thesis's table 4.1 */
+  kernel_time ordinary, tiles, on_time;    /* four of them there; means */
+  int64_t elsewhere;                       /* runs of ordinary kernels that left the two SMs */
 } kernel_comparison;
 
 static kernel_time time_of(const prem_outcome *outcome) {
@@ -123,6 +131,155 @@ static void add_thesis(prem_findings *findings) {
   }
 }
 
+/* ---- table 4.1, as the thesis has it ------------------------------------------------------- */
+
+static const char *const alike_offsets[OFFSET_COUNT] = {"on time, 1.08 knees",
+                                                        "on time, 1.17 knees"};
+
+/* Four kernels on two SMs, tiles or not; a run from the earliest start of a block to the latest
+ * end.
+ */
+static void begin_alike(kernel_comparison *comparison) {
+  prem_findings *findings = comparison->setup.findings;
+  prem_table *table = comparison->alike = prem_findings_table(
+      findings, "alike",
+      comparison->convolutions.sms ? "Table 4.1: two SMs, latest end - earliest start"
+                                   : "Table 4.1: a core for each kernel",
+      NULL);
+  prem_table_column(table, "scenario", "");
+  prem_table_column(table, "kernels", "");
+  prem_table_column(table, "mean", "us");
+  prem_table_column(table, "least", "us");
+  prem_table_column(table, "longest", "us");
+  prem_table_column(table, "jitter", "%");
+  prem_table_column(table, "runs", "");
+  prem_chart chart = {.kind = PREM_CHART_BARS,
+                      .title = "Table 4.1, Fig 4.8: time of a run, mean (least to longest)",
+                      .table = "alike",
+                      .x = "scenario",
+                      .y = "mean",
+                      .low = "least",
+                      .high = "longest",
+                      .beside = prem_original_add(findings, "table_4_1")};
+  prem_findings_chart(findings, &chart);
+  chart.title = "Table 4.1, Fig 4.8: longest - shortest run, of the mean";
+  chart.y = "jitter";
+  chart.log_y = true;
+  chart.low = chart.high = NULL;
+  prem_findings_chart(findings, &chart);
+}
+
+static void add_alike(const kernel_comparison *comparison, const char *scenario, int32_t kernels,
+                      const prem_ordinary_summary *of, int64_t runs) {
+  prem_table *table = comparison->alike;
+  prem_table_add_text(table, scenario);
+  prem_table_add_int(table, kernels);
+  prem_table_add_real(table, of->mean_ns / 1e3);
+  prem_table_add_real(table, of->min_ns / 1e3);
+  prem_table_add_real(table, of->max_ns / 1e3);
+  prem_table_add_real(table, of->jitter_pct);
+  prem_table_add_int(table, runs);
+}
+
+/* On a CPU from the common start: runs that the system interrupted are left out of those. */
+static prem_ordinary_summary summary_of(const kernel_comparison *comparison,
+                                        const prem_outcome *outcome) {
+  const prem_times *span = &outcome->span;
+  const prem_row *row = outcome->row;
+  if (row->samples == 0) /* all were interrupted */
+    return (prem_ordinary_summary){(double)NAN, (double)NAN, (double)NAN, (double)NAN, (double)NAN};
+  prem_ordinary_summary found = {.mean_ns = row->makespan_ns.mean,
+                                 .min_ns = (double)row->makespan_ns.min,
+                                 .max_ns = (double)row->makespan_ns.max};
+  if (comparison->convolutions.sms && span->count > 0)
+    found = (prem_ordinary_summary){.mean_ns = span->sum_ns / (double)span->count,
+                                    .min_ns = (double)span->min_ns,
+                                    .max_ns = (double)span->max_ns};
+  found.jitter_pct =
+      found.mean_ns > 0 ? 100.0 * (found.max_ns - found.min_ns) / found.mean_ns : (double)NAN;
+  return found;
+}
+
+static kernel_time add_tiles_alike(const kernel_comparison *comparison, const char *scenario,
+                                   const prem_outcome *outcome) {
+  const prem_ordinary_summary found = summary_of(comparison, outcome);
+  add_alike(comparison, scenario, comparison->convolutions.kernels, &found, outcome->row->samples);
+  return (kernel_time){found.mean_ns / 1e3, found.jitter_pct};
+}
+
+/* On a CPU mode legacy is what comes nearest: a thread a kernel. */
+static prem_status run_ordinary(kernel_comparison *comparison, int32_t kernels, prem_diag *diag) {
+  const char *name = kernels == 1 ? "legacy, one" : "legacy, four";
+  if (!comparison->convolutions.sms) {
+    prem_setup setup = comparison->setup;
+    prem_convolutions some = comparison->convolutions;
+    some.kernels = kernels < some.kernels ? kernels : some.kernels;
+    setup.modes[0] = PREM_MODE_LEGACY;
+    setup.mode_count = 1;
+    prem_measured measured;
+    const prem_status status = prem_convolutions_run(&setup, &some, &measured, diag);
+    if (status == PREM_OK) {
+      const prem_ordinary_summary found = summary_of(comparison, &measured.outcomes[0]);
+      add_alike(comparison, name, some.kernels, &found, measured.outcomes[0].row->samples);
+      comparison->ordinary = (kernel_time){found.mean_ns / 1e3, found.jitter_pct};
+    }
+    prem_measured_free(&measured);
+    return status;
+  }
+  const prem_ordinary_work works[THESIS_KERNELS] = {PREM_ORDINARY_CONV2D, PREM_ORDINARY_CONV2D,
+                                                    PREM_ORDINARY_CONV2D, PREM_ORDINARY_CONV2D};
+  prem_ordinary_found found;
+  const prem_status status = prem_ordinary_find(comparison->setup.setting, works, kernels, false,
+                                                comparison->setup.repeat, &found, diag);
+  if (status == PREM_ERR_UNAVAILABLE) {
+    prem_findings_note(comparison->setup.findings, "%s: left out, two SMs could not be had alone.",
+                       name);
+    return PREM_OK;
+  }
+  if (status != PREM_OK)
+    return status;
+  add_alike(comparison, name, kernels, &found.scenario, found.runs);
+  prem_findings_output(comparison->setup.findings, found.right);
+  comparison->elsewhere += found.elsewhere;
+  comparison->ordinary = (kernel_time){found.scenario.mean_ns / 1e3, found.scenario.jitter_pct};
+  return PREM_OK;
+}
+
+/* As many runs as the thesis has. */
+static prem_status run_alike_first(kernel_comparison *comparison, prem_diag *diag) {
+  prem_status status = run_ordinary(comparison, 1, diag);
+  if (status == PREM_OK)
+    status = run_ordinary(comparison, THESIS_KERNELS, diag);
+  if (status != PREM_OK)
+    return status;
+  prem_setup setup = comparison->setup;
+  setup.modes[0] = PREM_MODE_FREE;
+  setup.mode_count = 1;
+  prem_measured measured;
+  status = prem_convolutions_run(&setup, &comparison->convolutions, &measured, diag);
+  if (status == PREM_OK)
+    comparison->tiles = add_tiles_alike(comparison, "free, four", &measured.outcomes[0]);
+  prem_measured_free(&measured);
+  return status;
+}
+
+static void conclude_alike(const kernel_comparison *comparison, prem_findings *findings) {
+  const kernel_time ordinary = comparison->ordinary, tiles = comparison->tiles,
+                    timed = comparison->on_time;
+  prem_findings_note(findings,
+                     "Table 4.1 like for like: %.1f us (jitter %.2f %%) as ordinary kernels, %.1f "
+                     "us (%.2f %%) in free tiles, %.1f us (%.3f %%) in tiles on time, 1.17 knees "
+                     "apart. Original: 2675 us (6.47 %%), 2397 (1.47), 2874 (0.04).",
+                     ordinary.median_us, ordinary.jitter_pct, tiles.median_us, tiles.jitter_pct,
+                     timed.median_us, timed.jitter_pct);
+  if (comparison->convolutions.sms)
+    prem_findings_note(findings,
+                       "There, ordinary kernels are two blocks of 512 threads on two SMs, as in "
+                       "the original: idle blocks fill the others. %" PRId64
+                       " of their runs had a block elsewhere.",
+                       comparison->elsewhere);
+}
+
 /* ---- the scenarios -------------------------------------------------------------------------- */
 
 static void set_modes(prem_setup *setup, const prem_mode *modes, int32_t count) {
@@ -169,7 +326,8 @@ static prem_status run_exclusive(kernel_comparison *comparison, prem_diag *diag)
 }
 
 /* Whole tiles, kernels so far apart as the thesis had them; their memory phases may meet. */
-static prem_status run_offset(kernel_comparison *comparison, double of_knee, prem_diag *diag) {
+static prem_status run_offset(kernel_comparison *comparison, int number, prem_diag *diag) {
+  const double of_knee = offsets[number];
   prem_setup setup = comparison->setup;
   set_modes(&setup, (const prem_mode[]){PREM_MODE_TT}, 1);
   prem_convolutions all = comparison->convolutions;
@@ -184,6 +342,7 @@ static prem_status run_offset(kernel_comparison *comparison, double of_knee, pre
     snprintf(name, sizeof name, "tt, offset %" PRId64 " ns", all.prefetch_offset_ns);
     add_row(comparison, name, all.kernels, &measured.outcomes[0]);
     comparison->timed = time_of(&measured.outcomes[0]);
+    comparison->on_time = add_tiles_alike(comparison, alike_offsets[number], &measured.outcomes[0]);
   }
   prem_measured_free(&measured);
   return status;
@@ -245,8 +404,9 @@ static void conclude(const kernel_comparison *comparison, prem_findings *finding
                                "the memory; blocks at memory says how many were there at once.");
   if (comparison->convolutions.sms)
     prem_findings_note(findings,
-                       "Tiles have two SMs, as in the thesis, and ordinary kernels all of them: "
-                       "only with the GPU full can the two be compared.");
+                       "In the first table tiles have two SMs, as in the thesis, and ordinary "
+                       "kernels all of them; in table 4.1 both have two, and with the GPU full "
+                       "both have all.");
   else
     prem_findings_note(findings, "A kernel has one block, on a core of its own; legacy is one "
                                  "thread a kernel that runs a plain loop.");
@@ -265,8 +425,14 @@ static prem_status run_all(kernel_comparison *comparison, prem_diag *diag) {
   if (status == PREM_OK)
     status = run_exclusive(comparison, diag);
   prem_convolutions_expect(convolutions, alone.typical);
+  const int64_t repeat = comparison->setup.repeat;
+  if (convolutions->sms && !comparison->setup.setting->quick)
+    comparison->setup.repeat = ALIKE_RUNS;
+  if (status == PREM_OK)
+    status = run_alike_first(comparison, diag);
   for (int i = 0; i < OFFSET_COUNT && status == PREM_OK; ++i)
-    status = run_offset(comparison, offsets[i], diag);
+    status = run_offset(comparison, i, diag);
+  comparison->setup.repeat = repeat;
   if (status == PREM_OK && can_fill(comparison->setup.setting))
     status = run_filled(comparison, diag);
   return status;
@@ -276,20 +442,24 @@ static prem_status run(const prem_experiment_setting *setting, prem_findings *fi
                        prem_diag *diag) {
   int64_t done = 0;
   const prem_convolutions convolutions = prem_convolutions_of(setting->machine, setting->quick);
-  kernel_comparison comparison = {.setup = {.setting = setting,
-                                            .findings = findings,
-                                            .repeat = setting->quick ? 50 : 200,
-                                            .discard = 1,
-                                            .task = -1,
-                                            .done = &done,
-                                            .all = 3 + OFFSET_COUNT + can_fill(setting)},
-                                  .convolutions = convolutions};
+  kernel_comparison comparison = {
+      .setup = {.setting = setting,
+                .findings = findings,
+                .repeat = setting->quick ? 50 : 200,
+                .discard = 1,
+                .task = -1,
+                .done = &done,
+                .all = 4 + OFFSET_COUNT + can_fill(setting) + (convolutions.sms ? 0 : 2)},
+      .convolutions = convolutions};
   begin_tables(&comparison, "scenarios", "jitter",
                convolutions.sms ? "On two SMs" : "A core for each kernel");
+  begin_alike(&comparison);
   const prem_status status = run_all(&comparison, diag);
   add_thesis(findings);
-  if (status == PREM_OK)
+  if (status == PREM_OK) {
     conclude(&comparison, findings);
+    conclude_alike(&comparison, findings);
+  }
   return status;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "experiments/common/scenario.h"
+#include "experiments/thesis/original/originals.h"
 
 /* Every hundredth, and the tail. */
 static const double tail[] = {0.995, 0.999, 0.9999, 1.0};
@@ -71,7 +72,10 @@ static void add_distribution(const phase_cdf *cdf, prem_phase phase, prem_findin
       prem_table_add_real(table, (double)prem_times_at(times, share) / 1e3);
       prem_table_add_real(table, 100.0 * share);
     }
+  char figure[32];
+  snprintf(figure, sizeof figure, "fig_4_10_%s", name);
   const prem_chart chart = {.kind = PREM_CHART_STEPS,
+                            .beside = prem_original_add(findings, figure),
                             .title = title,
                             .table = name,
                             .x = "duration",

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "experiments/common/scenario.h"
+#include "experiments/thesis/original/originals.h"
 #include "prem/base/numbers.h"
 
 /* In units of what the phase takes alone. The first stands for all at once: one step of the clock.
@@ -13,21 +14,26 @@ enum { OFFSET_COUNT = sizeof offsets / sizeof *offsets };
 
 /** What is moved, while everything else keeps out of the way. */
 typedef struct shifted {
-  const char *table, *title;
+  const char *table, *title, *original;
   prem_phase phase; /* that gives the unit of the offsets */
   bool shown[PREM_PHASE_COUNT];
 } shifted;
 
-static const shifted shifts[] = {
-    {"prefetch_shift",
-     "Prefetches, each with its compute, moved apart",
-     PREM_PREFETCH,
-     {true, true, false}},
-    {"writeback_shift", "Writebacks moved apart", PREM_WRITEBACK, {false, false, true}}};
+static const shifted shifts[] = {{"prefetch_shift",
+                                  "Prefetches, each with its compute, moved apart",
+                                  "fig_4_11",
+                                  PREM_PREFETCH,
+                                  {true, true, false}},
+                                 {"writeback_shift",
+                                  "Writebacks moved apart",
+                                  "fig_4_12",
+                                  PREM_WRITEBACK,
+                                  {false, false, true}}};
 enum { SHIFT_COUNT = sizeof shifts / sizeof *shifts };
 
 typedef struct spread {
   double median_us, spread_us;
+  double jitter_pct; /* (max - min) / (mean prefetch + mean compute), of writebacks / their mean */
 } spread;
 
 typedef struct phase_shift {
@@ -36,6 +42,7 @@ typedef struct phase_shift {
   prem_lengths alone;
   spread together[2][PREM_PHASE_COUNT]; /* kernel-wise, block-wise: at the first offset */
   spread apart[2][PREM_PHASE_COUNT];    /* at the last */
+  spread at[SHIFT_COUNT][2][OFFSET_COUNT][PREM_PHASE_COUNT];
 } phase_shift;
 
 /* ---- the tables ----------------------------------------------------------------------------- */
@@ -51,7 +58,24 @@ static prem_table *begin_table(prem_findings *findings, const shifted *shift) {
   prem_table_column(table, "worst", "us");
   prem_table_column(table, "p95 - p5", "us");
   prem_table_column(table, "blocks at memory", "");
+  prem_table_column(table, "mean", "us");
+  prem_table_column(table, "least", "us");
+  prem_table_column(table, "longest", "us");
+  prem_table_column(table, "jitter", "%");
   return table;
+}
+
+static double mean_ns(const prem_times *times) {
+  return times->count ? times->sum_ns / (double)times->count : 0.0;
+}
+
+/* As the original has it. */
+static double jitter_pct(const prem_outcome *outcome, prem_phase phase) {
+  const prem_times *times = &outcome->phase[phase];
+  const double of_ns = phase == PREM_WRITEBACK ? mean_ns(times)
+                                               : mean_ns(&outcome->phase[PREM_PREFETCH]) +
+                                                     mean_ns(&outcome->phase[PREM_COMPUTE]);
+  return of_ns > 0 ? 100.0 * (double)(times->max_ns - times->min_ns) / of_ns : 0.0;
 }
 
 static spread add_row(prem_table *table, const char *release, prem_phase phase, int64_t offset_ns,
@@ -59,7 +83,8 @@ static spread add_row(prem_table *table, const char *release, prem_phase phase, 
   const prem_times *times = &outcome->phase[phase];
   const double p5_us = (double)prem_times_at(times, 0.05) / 1e3;
   const double p95_us = (double)prem_times_at(times, 0.95) / 1e3;
-  const spread found = {(double)prem_times_at(times, 0.5) / 1e3, p95_us - p5_us};
+  const spread found = {(double)prem_times_at(times, 0.5) / 1e3, p95_us - p5_us,
+                        jitter_pct(outcome, phase)};
   char name[64];
   snprintf(name, sizeof name, "%s, %s", prem_phase_name(phase), release);
   prem_table_add_text(table, name);
@@ -71,6 +96,10 @@ static spread add_row(prem_table *table, const char *release, prem_phase phase, 
   prem_table_add_real(table, (double)times->max_ns / 1e3);
   prem_table_add_real(table, found.spread_us);
   prem_table_add_real(table, outcome->at_once);
+  prem_table_add_real(table, mean_ns(times) / 1e3);
+  prem_table_add_real(table, (double)times->min_ns / 1e3);
+  prem_table_add_real(table, (double)times->max_ns / 1e3);
+  prem_table_add_real(table, found.jitter_pct);
   return found;
 }
 
@@ -88,6 +117,17 @@ static void add_charts(prem_findings *findings, const shifted *shift) {
   prem_findings_chart(findings, &chart);
   snprintf(title, sizeof title, "%s: spread of the durations", shift->title);
   chart.y = "p95 - p5";
+  chart.low = chart.high = NULL;
+  prem_findings_chart(findings, &chart);
+  snprintf(title, sizeof title, "%s: mean (least to longest)", shift->title);
+  chart.y = "mean";
+  chart.low = "least";
+  chart.high = "longest";
+  chart.log_y = true; /* one interruption would hide all the rest */
+  chart.beside = prem_original_add(findings, shift->original);
+  prem_findings_chart(findings, &chart);
+  snprintf(title, sizeof title, "%s: jitter as the original has it", shift->title);
+  chart.y = "jitter";
   chart.low = chart.high = NULL;
   prem_findings_chart(findings, &chart);
 }
@@ -135,6 +175,7 @@ static prem_status run_offset(phase_shift *experiment, const shifted *shift, boo
       continue;
     const spread found = add_row(table, blockwise ? "block-wise" : "kernel-wise", (prem_phase)p,
                                  offset_ns, (double)offset_ns / alone_ns, &measured.outcomes[0]);
+    experiment->at[shift - shifts][blockwise][place][p] = found;
     if (place == 0)
       experiment->together[blockwise][p] = found;
     experiment->apart[blockwise][p] = found;
@@ -177,6 +218,35 @@ static double change_pct(double from, double to) {
   return from > 0 ? 100.0 * (to - from) / from : 0.0;
 }
 
+/* Figs 4.13 and 4.14: the two releases at one shift. */
+static void add_changes(const phase_shift *experiment, prem_findings *findings) {
+  prem_table *table =
+      prem_findings_table(findings, "blockwise",
+                          "Change from kernel-wise to block-wise release at the same shift", NULL);
+  prem_table_column(table, "phase", "");
+  prem_table_column(table, "offset / phase alone", "");
+  prem_table_column(table, "jitter", "%");
+  prem_table_column(table, "p95 - p5", "%");
+  prem_table_column(table, "median", "%");
+  for (int i = 0; i < SHIFT_COUNT; ++i)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      for (int place = 0; place < OFFSET_COUNT && shifts[i].shown[p]; ++place) {
+        const spread *from = &experiment->at[i][0][place][p], *to = &experiment->at[i][1][place][p];
+        prem_table_add_text(table, prem_phase_name((prem_phase)p));
+        prem_table_add_real(table, offsets[place]);
+        prem_table_add_real(table, change_pct(from->jitter_pct, to->jitter_pct));
+        prem_table_add_real(table, change_pct(from->spread_us, to->spread_us));
+        prem_table_add_real(table, change_pct(from->median_us, to->median_us));
+      }
+  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_LINES,
+                                              .title = "Figs 4.13, 4.14: change of the jitter from "
+                                                       "kernel-wise to block-wise release",
+                                              .table = "blockwise",
+                                              .x = "offset / phase alone",
+                                              .y = "jitter",
+                                              .series = "phase"});
+}
+
 static void conclude(const phase_shift *experiment, prem_findings *findings) {
   const bool blockwise = experiment->convolutions.blocks > 1;
   const spread *from = experiment->together[blockwise], *to = experiment->apart[blockwise];
@@ -191,6 +261,11 @@ static void conclude(const phase_shift *experiment, prem_findings *findings) {
       "computes by %+.0f %% (%+.0f %%), writebacks by %+.0f %% (%+.0f %%).",
       blockwise ? "block-wise" : "kernel-wise", median[PREM_PREFETCH], width[PREM_PREFETCH],
       median[PREM_COMPUTE], width[PREM_COMPUTE], median[PREM_WRITEBACK], width[PREM_WRITEBACK]);
+  prem_findings_note(findings,
+                     "Least and longest are of all runs: of %" PRId64
+                     " here, of one in the original, whose jitter has fewer phases to find an "
+                     "extreme in.",
+                     experiment->setup.repeat);
 }
 
 static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
@@ -216,6 +291,8 @@ static prem_status run(const prem_experiment_setting *setting, prem_findings *fi
   prem_status status = find_lengths(&experiment, diag);
   for (int i = 0; i < SHIFT_COUNT && status == PREM_OK; ++i)
     status = run_shift(&experiment, &shifts[i], tables[i], diag);
+  if (status == PREM_OK && releases > 1)
+    add_changes(&experiment, findings);
   if (status == PREM_OK)
     conclude(&experiment, findings);
   return status;

@@ -5,10 +5,32 @@
 #include <stdio.h>
 
 #include "experiments/common/scenario.h"
+#include "experiments/thesis/ordinary/ordinary.h"
+#include "experiments/thesis/original/originals.h"
 #include "prem/base/numbers.h"
 
-/* In units of the knee: a free tile's length / tiles that start in a round. */
-static const double offsets[] = {0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0};
+/* In units of the knee: a free tile's length / tiles that start in a round. Those with a fraction
+ * of 1200 are the original's, whose knee is there. */
+static const double offsets[] = {0.25,
+                                 500.0 / 1200.0,
+                                 0.5,
+                                 0.75,
+                                 1000.0 / 1200.0,
+                                 0.9,
+                                 1100.0 / 1200.0,
+                                 1.0,
+                                 1300.0 / 1200.0,
+                                 1.1,
+                                 1400.0 / 1200.0,
+                                 1.25,
+                                 1600.0 / 1200.0,
+                                 1700.0 / 1200.0,
+                                 1.5,
+                                 1.75,
+                                 2.0,
+                                 2500.0 / 1200.0,
+                                 2.5,
+                                 3.0};
 enum { OFFSET_COUNT = sizeof offsets / sizeof *offsets };
 
 /** One way to release tiles, over all offsets. */
@@ -41,6 +63,8 @@ static prem_table *begin_table(prem_findings *findings) {
   prem_table_column(table, "late releases", "%");
   prem_table_column(table, "worst lateness", "us");
   prem_table_column(table, "blocks at memory", "");
+  prem_table_column(table, "least", "us");
+  prem_table_column(table, "longest", "us");
   return table;
 }
 
@@ -93,7 +117,64 @@ static void add_row(const offset_sweep *sweep, int64_t offset_ns, const prem_mea
                                         : (double)NAN);
   prem_table_add_real(sweep->table, timed ? (double)row->lateness_max_ns / 1e3 : (double)NAN);
   prem_table_add_real(sweep->table, outcome->at_once);
+  prem_table_add_real(sweep->table, (double)row->makespan_ns.min / 1e3);
+  prem_table_add_real(sweep->table, (double)row->makespan_ns.max / 1e3);
   add_jitter(sweep, (double)offset_ns / sweep->knee_ns, outcome);
+}
+
+/* Ordinary kernels know no offset: a line from one end to the other. */
+static void add_baseline(prem_table *table, const char *name, double of_knee,
+                         const prem_ordinary_summary *found) {
+  prem_table_add_text(table, name);
+  prem_table_add_int(table, 0);
+  prem_table_add_real(table, of_knee);
+  prem_table_add_real(table, (double)NAN);
+  prem_table_add_real(table, found->mean_ns / 1e3);
+  prem_table_add_real(table, found->median_ns / 1e3);
+  prem_table_add_real(table, (double)NAN);
+  prem_table_add_real(table, (double)NAN);
+  prem_table_add_real(table, found->jitter_pct);
+  for (int i = 0; i < 3; ++i)
+    prem_table_add_real(table, (double)NAN);
+  prem_table_add_real(table, found->min_ns / 1e3);
+  prem_table_add_real(table, found->max_ns / 1e3);
+}
+
+/* The same four convolutions as ordinary kernels on two SMs; a GPU alone can have them. */
+static prem_status run_baseline(offset_sweep *sweep, prem_diag *diag) {
+  const prem_ordinary_work works[PREM_ORDINARY_KERNELS] = {
+      PREM_ORDINARY_CONV2D, PREM_ORDINARY_CONV2D, PREM_ORDINARY_CONV2D, PREM_ORDINARY_CONV2D};
+  prem_ordinary_found found;
+  if (!sweep->convolutions.sms || sweep->setup.setting->quick)
+    return PREM_OK;
+  const prem_status status = prem_ordinary_find(sweep->setup.setting, works, PREM_ORDINARY_KERNELS,
+                                                false, 200, &found, diag);
+  if (status != PREM_OK)
+    return status == PREM_ERR_UNAVAILABLE ? PREM_OK : status;
+  prem_findings_output(sweep->setup.findings, found.right);
+  add_baseline(sweep->table, "4 ordinary kernels", 0.0, &found.scenario);
+  add_baseline(sweep->table, "4 ordinary kernels", offsets[OFFSET_COUNT - 1], &found.scenario);
+  prem_findings_note(sweep->setup.findings,
+                     "Four ordinary kernels on two SMs take %.1f us with a jitter of %.2f %%.",
+                     found.scenario.mean_ns / 1e3, found.scenario.jitter_pct);
+  return PREM_OK;
+}
+
+static void add_original_charts(prem_findings *findings) {
+  prem_chart chart = {.kind = PREM_CHART_LINES,
+                      .title = "Fig 4.9: time of a run, mean (least to longest)",
+                      .table = "offsets",
+                      .x = "offset / knee",
+                      .y = "mean",
+                      .low = "least",
+                      .high = "longest",
+                      .series = "release",
+                      .beside = prem_original_add(findings, "fig_4_9")};
+  prem_findings_chart(findings, &chart);
+  chart.title = "Fig 4.9: longest - shortest run, of the mean";
+  chart.y = "jitter";
+  chart.low = chart.high = NULL;
+  prem_findings_chart(findings, &chart);
 }
 
 static void add_charts(prem_findings *findings) {
@@ -267,6 +348,7 @@ static prem_status run(const prem_experiment_setting *setting, prem_findings *fi
                         .table = begin_table(findings),
                         .jitter = begin_jitter(findings)};
   add_charts(findings);
+  add_original_charts(findings);
   add_thesis(findings);
   const bool has_blocks = sweep.convolutions.blocks > 1;
   sweep.setup.all = 1 + (1 + OFFSET_COUNT) * (has_blocks ? 2 : 1);
@@ -277,6 +359,8 @@ static prem_status run(const prem_experiment_setting *setting, prem_findings *fi
     if (status == PREM_OK)
       conclude(&sweep, blockwise, findings);
   }
+  if (status == PREM_OK)
+    status = run_baseline(&sweep, diag);
   return status;
 }
 

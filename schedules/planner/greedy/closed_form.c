@@ -151,6 +151,22 @@ static bool set_time(const prem_planning *planning, const char *key, prem_wide v
   return prem_planning_align(planning, key, out);
 }
 
+/* The thesis's text asks for at least this offset: below it a round's last writeback begins before
+ * its first one has ended, so that all of them meet. The checker judges whether they may. */
+static void note_close_writebacks(const prem_planning *planning, prem_wide starts,
+                                  const round_times *times) {
+  const int64_t length_ns = times->phase_ns[PREM_WRITEBACK];
+  if (starts < 2 || (starts - 1) * times->writeback_offset_ns >= length_ns)
+    return;
+  const int64_t least_ns =
+      prem_round_up((length_ns + (int64_t)starts - 2) / ((int64_t)starts - 1), planning->grid_ns);
+  prem_diag_add(planning->diag, PREM_NOTE, 0, planning->schedule->policy.place,
+                "policy.writeback_offset_ns",
+                "%" PRId64 " ns apart, all writebacks of a round meet: the last one begins before "
+                "the first has ended, after %" PRId64 " ns; from %" PRId64 " ns on they do not",
+                times->writeback_offset_ns, length_ns, least_ns);
+}
+
 static bool find_times(const prem_planning *planning, const policy_form *form, round_times *out) {
   const prem_schedule *schedule = planning->schedule;
   const prem_task *first = &schedule->tasks[0];
@@ -173,6 +189,7 @@ static bool find_times(const prem_planning *planning, const policy_form *form, r
   if (!offset_of(planning, "policy.writeback_offset_ns", schedule->policy.writeback_offset_ns,
                  out->phase_ns[PREM_WRITEBACK], &out->writeback_offset_ns))
     return false;
+  note_close_writebacks(planning, starts, out);
   prem_wide first_writeback = (starts - 1) * out->prefetch_offset_ns + fetch_and_compute + guard_ns;
   if (!set_time(planning, "policy.use: the first writeback", first_writeback,
                 &out->first_writeback_ns))

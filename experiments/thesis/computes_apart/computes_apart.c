@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The thesis's open question: what if computes that share an SM are kept apart, and not only those
+ * that share the memory?
+ *
+ * Every kernel has one block on each SM, and its blocks start together. So a resource that computes
+ * hold, counted by kernels and of capacity 1, lets one compute at a time on each SM. The planner
+ * needs to know nothing of SMs.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "experiments/common/scenario.h"
+#include "prem/base/numbers.h"
+
+/** Kernels at once; 0: as many as there are. */
+typedef struct rule {
+  const char *name;
+  int32_t memory, computes;
+} rule;
+
+static const rule rules[] = {{"nothing apart", 0, 0},
+                             {"memory phases apart", 1, 0},
+                             {"computes of an SM apart", 0, 1},
+                             {"both apart", 1, 1}};
+enum { RULES = sizeof rules / sizeof *rules };
+
+typedef struct rule_study {
+  prem_setup setup;
+  prem_convolutions convolutions; /* planned with what phases take in company */
+  prem_table *runs, *phases;
+  double compute_us[RULES + 1], spread_us[RULES + 1], run_us[RULES + 1]; /* the first runs free */
+} rule_study;
+
+static char *schedule_text(const prem_convolutions *all, const rule *apart) {
+  char *text = NULL;
+  size_t length = 0;
+  FILE *file = open_memstream(&text, &length);
+  if (!file)
+    return NULL;
+  const int32_t many = all->kernels;
+  fputs("version = 1;\nname = \"computes_apart\";\nplatform: { ", file);
+  if (all->sms)
+    fprintf(file, "sms = %" PRId32 "; blocks_per_sm = %" PRId32 "; block_threads = %" PRId32 ";",
+            all->sms, all->blocks_per_sm, all->block_threads);
+  else
+    fprintf(file, "blocks = %" PRId32 ";", all->kernels * all->blocks);
+  fprintf(file,
+          " buffers = 1; clock_step_ns = %" PRId64 "L; late_ns = %" PRId64 "L;\n"
+          "  resources = ( { name = \"memory\"; capacity = %" PRId32 "; per = \"task\"; },\n"
+          "    { name = \"computes_of_sm\"; capacity = %" PRId32 "; per = \"task\"; } ); };\n",
+          all->clock_step_ns, all->late_ns, apart->memory ? apart->memory : many,
+          apart->computes ? apart->computes : many);
+  fprintf(file,
+          "arrays = ( { name = \"image\"; type = \"f32\"; shape = [ %" PRId32 ", %" PRId32
+          " ]; fill = \"random\"; seed = 7; } );\n",
+          all->rows + 2, all->columns + 2);
+  fprintf(file,
+          "tasks = ( { name = \"conv\"; copies = %" PRId32
+          "; kernel = \"conv2d\"; blocks = %" PRId32 "; together = true;\n  tile = [ %" PRId32
+          ", %" PRId32 " ]; arrays: { in = \"image\"; out = \"new\"; };\n",
+          all->kernels, all->blocks, all->tile_rows, all->tile_columns);
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+    fprintf(file, "  %s: { wcet_ns = %" PRId64 "L;%s };\n", prem_phase_name((prem_phase)p),
+            all->wcet_ns[p], p == PREM_COMPUTE ? " demand: { computes_of_sm = 1; };" : "");
+  fprintf(file, "} );\npolicy: { use = \"auto\"; warmup_tiles = 1; warmup_ns = %" PRId64 "L; };\n",
+          all->warmup_ns);
+  const bool whole = !ferror(file);
+  if (fclose(file) == 0 && whole)
+    return text;
+  free(text);
+  return NULL;
+}
+
+/* ---- tables --------------------------------------------------------------------------------- */
+
+static void begin_tables(rule_study *study) {
+  prem_findings *findings = study->setup.findings;
+  study->runs =
+      prem_findings_table(findings, "runs", "What is kept apart, and what it costs", NULL);
+  prem_table_column(study->runs, "apart", "");
+  prem_table_column(study->runs, "mean", "us");
+  prem_table_column(study->runs, "jitter", "%");
+  prem_table_column(study->runs, "late releases", "%");
+  prem_table_column(study->runs, "planned", "us");
+  prem_table_column(study->runs, "runs", "");
+  study->phases = prem_findings_table(findings, "phases", "Phases by what is kept apart", NULL);
+  prem_table_column(study->phases, "apart", "");
+  prem_table_column(study->phases, "phase", "");
+  prem_table_column(study->phases, "mean", "us");
+  prem_table_column(study->phases, "median", "us");
+  prem_table_column(study->phases, "p5", "us");
+  prem_table_column(study->phases, "p95", "us");
+  prem_table_column(study->phases, "p95 - p5", "us");
+  prem_table_column(study->phases, "longest", "us");
+  prem_chart chart = {.kind = PREM_CHART_BARS,
+                      .title = "Phases: median, and 90 % of all",
+                      .table = "phases",
+                      .x = "apart",
+                      .y = "median",
+                      .low = "p5",
+                      .high = "p95",
+                      .series = "phase"};
+  prem_findings_chart(findings, &chart);
+  chart = (prem_chart){.kind = PREM_CHART_BARS,
+                       .title = "Time of a run, mean",
+                       .table = "runs",
+                       .x = "apart",
+                       .y = "mean"};
+  prem_findings_chart(findings, &chart);
+  chart.title = "Longest - shortest run, of the mean";
+  chart.y = "jitter";
+  prem_findings_chart(findings, &chart);
+}
+
+static void add_rows(rule_study *study, int place, const char *name, const prem_measured *measured,
+                     const prem_outcome *outcome) {
+  const prem_row *row = outcome->row;
+  const bool timed = row->releases > 0;
+  const bool any = row->samples > 0; /* on a CPU all may have been interrupted */
+  prem_table_add_text(study->runs, name);
+  prem_table_add_real(study->runs, any ? row->makespan_ns.mean / 1e3 : (double)NAN);
+  prem_table_add_real(study->runs, any ? row->jitter_pct : (double)NAN);
+  prem_table_add_real(study->runs, timed
+                                       ? 100.0 * (double)row->late_releases / (double)row->releases
+                                       : (double)NAN);
+  prem_table_add_real(study->runs,
+                      timed ? (double)measured->result->hyperperiod_ns / 1e3 : (double)NAN);
+  prem_table_add_int(study->runs, row->samples);
+  study->run_us[place] = row->makespan_ns.mean / 1e3;
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
+    const prem_times *times = &outcome->phase[p];
+    const double p5 = (double)prem_times_at(times, 0.05) / 1e3;
+    const double p95 = (double)prem_times_at(times, 0.95) / 1e3;
+    const double mean = times->count ? times->sum_ns / (double)times->count / 1e3 : (double)NAN;
+    prem_table_add_text(study->phases, name);
+    prem_table_add_text(study->phases, prem_phase_name((prem_phase)p));
+    prem_table_add_real(study->phases, mean);
+    prem_table_add_real(study->phases, (double)prem_times_at(times, 0.5) / 1e3);
+    prem_table_add_real(study->phases, p5);
+    prem_table_add_real(study->phases, p95);
+    prem_table_add_real(study->phases, p95 - p5);
+    prem_table_add_real(study->phases, (double)times->max_ns / 1e3);
+    if (p == PREM_COMPUTE) {
+      study->compute_us[place] = mean;
+      study->spread_us[place] = p95 - p5;
+    }
+  }
+}
+
+/* ---- measuring ------------------------------------------------------------------------------ */
+
+static prem_status find_lengths(rule_study *study, prem_diag *diag) {
+  prem_convolutions *all = &study->convolutions;
+  prem_lengths company;
+  const prem_status status = prem_convolutions_lengths(&study->setup, all, &company, diag);
+  if (status != PREM_OK)
+    return status;
+  prem_convolutions_expect(all, company.planned);
+  all->warmup_ns = prem_convolutions_warmup_ns(all);
+  return PREM_OK;
+}
+
+static prem_status run_rule(rule_study *study, int number, prem_diag *diag) {
+  char *text = schedule_text(&study->convolutions, &rules[number]);
+  prem_setup setup = study->setup;
+  setup.text = text;
+  int32_t modes = 0;
+  if (number == 0)
+    setup.modes[modes++] = PREM_MODE_FREE;
+  setup.modes[modes++] = PREM_MODE_TT;
+  setup.mode_count = modes;
+  prem_measured measured = {0};
+  const prem_status status = text ? prem_scenario_run(&setup, &measured, diag) : PREM_ERR_MEMORY;
+  if (status == PREM_OK && number == 0)
+    add_rows(study, 0, "free", &measured, &measured.outcomes[0]);
+  if (status == PREM_OK)
+    add_rows(study, 1 + number, rules[number].name, &measured, &measured.outcomes[modes - 1]);
+  prem_measured_free(&measured);
+  free(text);
+  return status;
+}
+
+static void tell(const rule_study *study) {
+  prem_findings_verdict(
+      study->setup.findings,
+      "A compute takes %.2f us (mean; p95 - p5 %.2f us) where the memory phases of kernels are "
+      "apart, %.2f (%.2f) where computes of an SM are, %.2f (%.2f) where both are, %.2f (%.2f) "
+      "free; a run %.1f, %.1f, %.1f and %.1f us.",
+      study->compute_us[2], study->spread_us[2], study->compute_us[3], study->spread_us[3],
+      study->compute_us[4], study->spread_us[4], study->compute_us[0], study->spread_us[0],
+      study->run_us[2], study->run_us[3], study->run_us[4], study->run_us[0]);
+  prem_findings_note(study->setup.findings,
+                     "Original: it concludes that computes are disturbed by computes, and leaves "
+                     "open whether to keep them apart. It has no numbers of that.");
+  prem_findings_note(study->setup.findings,
+                     "Each kernel has a block on each SM: a resource of capacity 1 that computes "
+                     "hold, counted by kernels, keeps one compute at a time on an SM. "
+                     "schedules/figures/thesis_computes_apart.cfg is such a plan.");
+}
+
+static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+                       prem_diag *diag) {
+  int64_t done = 0;
+  rule_study study = {.setup = {.setting = setting,
+                                .findings = findings,
+                                .repeat = setting->quick ? 20 : 200,
+                                .discard = 1,
+                                .task = -1,
+                                .done = &done,
+                                .all = 1 + RULES},
+                      .convolutions = prem_convolutions_of(setting->machine, true)};
+  begin_tables(&study);
+  prem_status status = find_lengths(&study, diag);
+  for (int i = 0; i < RULES && status == PREM_OK; ++i)
+    status = run_rule(&study, i, diag);
+  if (status == PREM_OK)
+    tell(&study);
+  return status;
+}
+
+const prem_experiment prem_computes_apart_experiment = {
+    .name = "computes_apart",
+    .title = "Computes of one SM kept apart",
+    .question = "Does it make phases shorter or steadier to keep the computes of an SM apart?",
+    .backends = "cuda cpu",
+    .run = run};

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walks over elements on the GPU: a kernel is one block in a stream of its own, with as many
+ * threads as walk. Every loop is counted, every wait has a deadline. */
+#include <stdlib.h>
+
+#include "experiments/common/gpu_work.cuh"
+#include "experiments/common/gpu_work.h"
+#include "experiments/common/walk_order.h"
+#include "experiments/thesis/elements/elements.h"
+
+namespace {
+
+enum {
+  TOUCHES = 2,              /* of the whole list before the walks, */
+  SECTOR = 8,               /* one element of each sector: a single thread may have to */
+  PATIENCE_NS = 1000000000, /* of a kernel for the others */
+  OVERHEAD_TURNS = 1 << 16
+};
+
+struct gpu_elements {
+  uint32_t *room;        /* in the GPU's memory */
+  uint32_t *mapped;      /* in the host's; NULL: not asked for */
+  uint32_t *mapped_here; /* the GPU's address of it */
+  int64_t room_bytes, mapped_bytes;
+  uint64_t seed;
+  uint32_t *gate;           /* arrivals; then whether somebody gave up */
+  prem_element_step *steps; /* [kernels][threads] */
+  cudaStream_t streams[PREM_WALK_KERNELS];
+  prem_element_walk made; /* what the lists in the room are */
+};
+
+/* ---- on the GPU ----------------------------------------------------------------------------- */
+
+/** In order a thread goes on by as many elements as there are threads. */
+__global__ void make_list(uint32_t *list, uint32_t count, int random, uint32_t threads,
+                          uint64_t seed) {
+  for (uint32_t visit = blockIdx.x * blockDim.x + threadIdx.x; visit < count;
+       visit += gridDim.x * blockDim.x) {
+    if (random)
+      list[prem_walk_node(visit, count, 1, seed)] =
+          prem_walk_node(visit + 1 < count ? visit + 1 : 0, count, 1, seed);
+    else
+      list[visit] = (uint32_t)(((uint64_t)visit + threads) % count);
+  }
+}
+
+__device__ __forceinline__ uint32_t next_of(const uint32_t *from) {
+  uint32_t next;
+  asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(next) : "l"(from) : "memory");
+  return next;
+}
+
+struct walk_order_of {
+  const uint32_t *list;
+  uint32_t count, threads, steps, kernels, repeats;
+  int random, part; /* part: not the whole list */
+  uint64_t seed;
+  uint32_t *gate;
+  prem_element_step *results;
+};
+
+/** All kernels begin a repetition together. */
+__device__ void meet(const walk_order_of &walk, uint32_t round) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    atomicAdd(walk.gate, 1u);
+    if (!prem_gpu_wait<prem_word_alone>(walk.gate, walk.kernels * round,
+                                        prem_gpu_clock_ns() + PATIENCE_NS))
+      walk.gate[1] = 1;
+  }
+  __syncthreads();
+}
+
+__device__ uint32_t first_of(const walk_order_of &walk) {
+  if (walk.random && walk.part)
+    return prem_walk_node(prem_walk_first_visit(threadIdx.x, walk.threads, walk.count), walk.count,
+                          1, walk.seed);
+  return threadIdx.x % walk.count;
+}
+
+__global__ void __launch_bounds__(PREM_WALK_THREADS) walk_list(walk_order_of walk) {
+  const uint32_t self = threadIdx.x, first = first_of(walk);
+  uint64_t sum = 0;
+  prem_element_step result = {0, INT64_MAX, 0, 0, 0, 0};
+  for (int round = 0; round < TOUCHES; ++round)
+    for (uint32_t i = self * SECTOR; i < walk.count; i += blockDim.x * SECTOR)
+      sum += next_of(walk.list + i);
+  for (uint32_t round = 0; round <= walk.repeats; ++round) {
+    meet(walk, round + 1);
+    uint32_t at = first;
+    const int64_t begin_ns = prem_gpu_clock_ns(), begin = clock64();
+    for (uint32_t step = 0; step < walk.steps; ++step) {
+      at = next_of(walk.list + at);
+      sum += at;
+    }
+    /* The end must not be read before the last access is back: this branch waits for it. */
+    if (at == UINT32_MAX)
+      return;
+    const int64_t cycles = clock64() - begin, took_ns = prem_gpu_clock_ns() - begin_ns;
+    if (round == 0) { /* warms up */
+      result.last = at;
+      continue;
+    }
+    result.sum_ns += took_ns;
+    result.sum_cycles += cycles;
+    result.min_ns = took_ns < result.min_ns ? took_ns : result.min_ns;
+    result.max_ns = took_ns > result.max_ns ? took_ns : result.max_ns;
+    result.wrong += at != result.last;
+    result.last = at;
+  }
+  if (sum != UINT64_MAX) /* it is wanted: the loop keeps it, as the original's does */
+    walk.results[self] = result;
+}
+
+/** The same loop without its access. */
+__global__ void turn_only(uint32_t turns, uint32_t zero, int64_t *took_ns, uint64_t *out) {
+  uint64_t sum = 0;
+  uint32_t at = zero;
+  const int64_t begin_ns = prem_gpu_clock_ns();
+  for (uint32_t turn = 0; turn < turns; ++turn) {
+    asm volatile("" : "+r"(at));
+    sum += at;
+  }
+  *out = sum;
+  *took_ns = prem_gpu_clock_ns() - begin_ns;
+}
+
+/* ---- on the host ---------------------------------------------------------------------------- */
+
+bool is_made(const prem_element_walk *made, const prem_element_walk *walk) {
+  return made->bytes == walk->bytes && made->kernels >= walk->kernels &&
+         made->order == walk->order && made->mapped == walk->mapped &&
+         (walk->order == PREM_WALK_RANDOM || made->threads == walk->threads);
+}
+
+cudaError_t make_lists(gpu_elements *elements, const prem_element_walk *walk, uint32_t *lists) {
+  const uint32_t count = (uint32_t)(walk->bytes / PREM_ELEMENT_BYTES);
+  if (is_made(&elements->made, walk))
+    return cudaSuccess;
+  elements->made.bytes = 0;
+  for (int32_t kernel = 0; kernel < walk->kernels; ++kernel)
+    make_list<<<256, 256>>>(lists + (size_t)kernel * count, count, walk->order == PREM_WALK_RANDOM,
+                            (uint32_t)walk->threads, elements->seed);
+  cudaError_t error = cudaGetLastError();
+  if (error == cudaSuccess)
+    error = cudaDeviceSynchronize();
+  if (error == cudaSuccess)
+    elements->made = *walk;
+  return error;
+}
+
+cudaError_t launch_walks(gpu_elements *elements, const prem_element_walk *walk,
+                         const uint32_t *lists) {
+  const uint32_t count = (uint32_t)(walk->bytes / PREM_ELEMENT_BYTES);
+  cudaError_t error = cudaMemset(elements->gate, 0, 2 * sizeof *elements->gate);
+  if (error == cudaSuccess)
+    error = cudaDeviceSynchronize(); /* the streams below do not wait for it by themselves */
+  for (int32_t kernel = 0; kernel < walk->kernels && error == cudaSuccess; ++kernel) {
+    const walk_order_of order = {lists + (size_t)kernel * count,
+                                 count,
+                                 (uint32_t)walk->threads,
+                                 (uint32_t)prem_element_steps(walk),
+                                 (uint32_t)walk->kernels,
+                                 (uint32_t)walk->repeats,
+                                 walk->order == PREM_WALK_RANDOM,
+                                 walk->steps != 0,
+                                 elements->seed,
+                                 elements->gate,
+                                 elements->steps + (size_t)kernel * (size_t)walk->threads};
+    walk_list<<<1, (unsigned)walk->threads, 0, elements->streams[kernel]>>>(order);
+    error = cudaGetLastError();
+  }
+  const cudaError_t ended = cudaDeviceSynchronize();
+  return error == cudaSuccess ? ended : error;
+}
+
+cudaError_t open_room(gpu_elements *elements) {
+  cudaError_t error = cudaMalloc((void **)&elements->room, (size_t)elements->room_bytes);
+  if (error == cudaSuccess && elements->mapped_bytes > 0)
+    error = cudaHostAlloc((void **)&elements->mapped, (size_t)elements->mapped_bytes,
+                          cudaHostAllocMapped);
+  if (error == cudaSuccess && elements->mapped_bytes > 0)
+    error = cudaHostGetDevicePointer((void **)&elements->mapped_here, elements->mapped, 0);
+  if (error == cudaSuccess)
+    error = cudaMalloc((void **)&elements->gate, 2 * sizeof *elements->gate);
+  if (error == cudaSuccess)
+    error = cudaMalloc((void **)&elements->steps,
+                       sizeof(prem_element_step) * PREM_WALK_KERNELS * PREM_WALK_THREADS);
+  for (int i = 0; i < PREM_WALK_KERNELS && error == cudaSuccess; ++i)
+    error = cudaStreamCreateWithFlags(&elements->streams[i], cudaStreamNonBlocking);
+  return error;
+}
+
+} // namespace
+
+prem_status prem_gpu_elements_walk(void *opened, const prem_element_walk *walk,
+                                   prem_element_step *steps, bool *together, prem_diag *diag) {
+  gpu_elements *elements = (gpu_elements *)opened;
+  if (walk->bytes * walk->kernels >
+          (walk->mapped ? elements->mapped_bytes : elements->room_bytes) ||
+      walk->kernels > PREM_WALK_KERNELS || walk->threads > PREM_WALK_THREADS)
+    return PREM_ERR_ARGUMENT;
+  uint32_t *lists = walk->mapped ? elements->mapped_here : elements->room;
+  const size_t count = (size_t)walk->kernels * (size_t)walk->threads;
+  uint32_t gate[2] = {0, 0};
+  cudaError_t error = make_lists(elements, walk, lists);
+  if (error == cudaSuccess)
+    error = launch_walks(elements, walk, lists);
+  if (error == cudaSuccess)
+    error = cudaMemcpy(steps, elements->steps, count * sizeof *steps, cudaMemcpyDeviceToHost);
+  if (error == cudaSuccess)
+    error = cudaMemcpy(gate, elements->gate, sizeof gate, cudaMemcpyDeviceToHost);
+  *together = gate[1] == 0;
+  return prem_gpu_judge(error, "walking over elements", diag);
+}
+
+double prem_gpu_elements_overhead(void *opened) {
+  gpu_elements *elements = (gpu_elements *)opened;
+  int64_t took_ns = 0;
+  int64_t *here = (int64_t *)elements->steps;
+  for (int i = 0; i < 2; ++i) /* the first one fetches the code */
+    turn_only<<<1, 1>>>(OVERHEAD_TURNS, 0, here, (uint64_t *)(here + 1));
+  const cudaError_t error = cudaMemcpy(&took_ns, here, sizeof took_ns, cudaMemcpyDeviceToHost);
+  return error == cudaSuccess ? (double)took_ns / OVERHEAD_TURNS : 0;
+}
+
+prem_status prem_gpu_elements_open(int64_t room_bytes, int64_t mapped_bytes, uint64_t seed,
+                                   void **out, prem_diag *diag) {
+  gpu_elements *elements = (gpu_elements *)calloc(1, sizeof *elements);
+  if (!elements)
+    return PREM_ERR_MEMORY;
+  elements->room_bytes = room_bytes;
+  elements->mapped_bytes = mapped_bytes;
+  elements->seed = seed;
+  const cudaError_t error = open_room(elements);
+  if (error != cudaSuccess) {
+    prem_gpu_elements_close(elements);
+    return prem_gpu_judge(error, "making room for walks over elements", diag);
+  }
+  *out = elements;
+  return PREM_OK;
+}
+
+void prem_gpu_elements_close(void *opened) {
+  gpu_elements *elements = (gpu_elements *)opened;
+  for (int i = 0; i < PREM_WALK_KERNELS; ++i)
+    if (elements->streams[i])
+      cudaStreamDestroy(elements->streams[i]);
+  cudaFree(elements->room);
+  cudaFreeHost(elements->mapped);
+  cudaFree(elements->gate);
+  cudaFree(elements->steps);
+  free(elements);
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Does a profiler change the step of the clock, and does it stay so? */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "experiments/common/experiment.h"
+#include "experiments/thesis/original/originals.h"
+#include "experiments/thesis/profiler_step/stamps.h"
+#include "prem/base/clock.h"
+
+enum { SAID_BYTES = 4096, PROFILER_MS = 90000, ALONE_MS = 30000, LOOK_MS = 50 };
+
+static const char part_name[] = "read";
+static const char said_format[] = "step %" PRId64 " ns";
+static const char said_scan[] = "step %" SCNd64 " ns";
+
+/** The least difference of two readings of a block that is not 0; -1: there is none. */
+static int64_t step_of(const int64_t readings_ns[PREM_STAMPS]) {
+  int64_t step_ns = -1;
+  for (int32_t i = 1; i < PREM_STAMPS; ++i) {
+    const int64_t difference_ns = readings_ns[i] - readings_ns[i - 1];
+    if (difference_ns > 0 && (step_ns < 0 || difference_ns < step_ns))
+      step_ns = difference_ns;
+  }
+  return step_ns;
+}
+
+static prem_status read_stamps(prem_stamps *out, prem_diag *diag) {
+#ifdef TTPREM_CUDA
+  return prem_gpu_stamps(out, diag);
+#else
+  (void)out, (void)diag;
+  return PREM_ERR_UNAVAILABLE;
+#endif
+}
+
+/** -1: not known. With a table the readings are told, under the name of `when`. */
+static int64_t find_step(prem_table *table, const char *when, prem_diag *diag) {
+  enum { FIRST = 3800, SHOWN = 50 };
+  prem_stamps *stamps = calloc(1, sizeof *stamps);
+  int64_t step_ns = -1;
+  if (stamps && read_stamps(stamps, diag) == PREM_OK)
+    step_ns = step_of(stamps->readings_ns[0]);
+  for (int b = 0; b < PREM_STAMP_BLOCKS && step_ns > 0 && table; b += PREM_STAMP_BLOCKS / 2)
+    for (int i = 0; i < SHOWN && stamps->place[b]; ++i) {
+      char name[64];
+      snprintf(name, sizeof name, "SM %d, %s", (int)stamps->place[b] - 1, when);
+      prem_table_add_text(table, name);
+      prem_table_add_int(table, i);
+      prem_table_add_int(table, stamps->readings_ns[b][FIRST + i] - stamps->readings_ns[0][FIRST]);
+    }
+  free(stamps);
+  return step_ns;
+}
+
+/* ---- a child -------------------------------------------------------------------------------- */
+
+typedef struct child {
+  pid_t pid;
+  int from;
+  int status;
+  bool ended;
+  char said[SAID_BYTES];
+} child;
+
+static int64_t now_ms(void) {
+  return prem_host_clock_ns() / 1000000;
+}
+
+/* After fork() in a process with threads: nothing but system calls. Its group is its own, so that
+ * whatever a profiler starts can be ended with it. */
+static void become(char *const arguments[], int to, pid_t parent) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent || dup2(to, STDOUT_FILENO) < 0 || dup2(to, STDERR_FILENO) < 0)
+    _exit(127);
+  execvp(arguments[0], arguments);
+  _exit(127);
+}
+
+static bool start_child(char *const arguments[], child *out) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC))
+    return false;
+  const pid_t self = getpid();
+  out->pid = fork();
+  if (out->pid == 0)
+    become(arguments, ends[1], self);
+  close(ends[1]);
+  out->from = ends[0];
+  if (out->pid < 0)
+    close(ends[0]);
+  return out->pid >= 0;
+}
+
+/* What it says, up to the end of its output. */
+static void listen_to(child *of, int64_t deadline_ms, const volatile sig_atomic_t *stop) {
+  size_t used = 0;
+  while (now_ms() < deadline_ms && !*stop) {
+    struct pollfd look = {.fd = of->from, .events = POLLIN};
+    char bytes[256];
+    if (poll(&look, 1, LOOK_MS) <= 0)
+      continue;
+    const ssize_t got = read(of->from, bytes, sizeof bytes);
+    if (got <= 0)
+      break;
+    for (ssize_t i = 0; i < got && used + 1 < SAID_BYTES; ++i)
+      of->said[used++] = bytes[i];
+  }
+  of->said[used] = '\0';
+}
+
+static void end_child(child *of) {
+  const struct timespec pause = {.tv_nsec = 1000000};
+  for (int look = 0; look < 2000 && !of->ended; ++look) {
+    of->ended = waitpid(of->pid, &of->status, WNOHANG) == of->pid;
+    if (!of->ended)
+      nanosleep(&pause, NULL);
+  }
+  if (!of->ended) {
+    kill(-of->pid, SIGKILL);
+    waitpid(of->pid, &of->status, 0);
+  }
+  close(of->from);
+}
+
+/** Its step as it says it, or -1. @param profiler  with its own arguments; NULL: none */
+static int64_t ask_child(const prem_experiment_setting *setting, const char *profiler,
+                         int64_t patience_ms, child *of) {
+  char program[4096] = ""; /* a link to oneself leads a profiler to the profiler */
+  const ssize_t length = readlink(setting->program, program, sizeof program - 1);
+  if (length <= 0)
+    snprintf(program, sizeof program, "%s", setting->program);
+  char *const profiled[] = {(char *)profiler,
+                            "--launch-count",
+                            "1",
+                            program,
+                            "experiment",
+                            "profiler_step",
+                            "-q",
+                            "--backend",
+                            "cuda",
+                            "--part",
+                            (char *)part_name,
+                            NULL};
+  char *const plain[] = {
+      (char *)setting->program, "experiment", "profiler_step", "-q", "--backend", "cuda", "--part",
+      (char *)part_name,        NULL};
+  *of = (child){0};
+  if (!start_child(profiler ? profiled : plain, of))
+    return -1;
+  listen_to(of, now_ms() + patience_ms, setting->stop);
+  end_child(of);
+  int64_t step_ns = -1;
+  for (const char *at = of->said; (at = strstr(at, "step ")) != NULL; ++at)
+    if (sscanf(at, said_scan, &step_ns) == 1)
+      break;
+  return step_ns;
+}
+
+/** Is a program on the PATH? */
+static bool is_there(const char *name) {
+  const char *path = getenv("PATH");
+  char *copy = strdup(path ? path : ""), *rest = copy, *folder;
+  bool found = false;
+  while (copy && !found && (folder = strsep(&rest, ":")) != NULL) {
+    char file[4096];
+    snprintf(file, sizeof file, "%s/%s", *folder ? folder : ".", name);
+    found = access(file, X_OK) == 0;
+  }
+  free(copy);
+  return found;
+}
+
+/* ---- what it says --------------------------------------------------------------------------- */
+
+static void add_row(prem_table *table, const char *when, int64_t step_ns) {
+  prem_table_add_text(table, when);
+  prem_table_add_real(table, step_ns < 0 ? (double)NAN : (double)step_ns);
+}
+
+static prem_table *begin_table(prem_findings *findings) {
+  prem_table *table =
+      prem_findings_table(findings, "steps", "Step of %globaltimer around a profiler", NULL);
+  prem_table_column(table, "when", "");
+  prem_table_column(table, "step", "ns");
+  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_BARS,
+                                              .title = "Step of %globaltimer",
+                                              .table = "steps",
+                                              .x = "when",
+                                              .y = "step",
+                                              .beside = "original"});
+  prem_table *original =
+      prem_findings_table(findings, "original", "Step of %globaltimer", "thesis, TX2");
+  prem_table_column(original, "when", "");
+  prem_table_column(original, "step", "ns");
+  add_row(original, "before", 1000);
+  add_row(original, "afterwards", 160);
+  add_row(original, "afterwards, another process", 160);
+  return table;
+}
+
+/* The last line that a profiler wrote tells why it did nothing. */
+static void tell_failure(prem_findings *findings, const char *profiler, const child *of) {
+  char line[160] = "nothing";
+  for (const char *at = of->said; *at;) {
+    const size_t length = strcspn(at, "\n");
+    if (strstr(at, "rror") && length > 0)
+      snprintf(line, sizeof line, "%.*s", (int)(length < 150 ? length : 150), at);
+    at += length + (at[length] != '\0');
+  }
+  prem_findings_note(findings, "%s %s; it said: %s.", profiler,
+                     of->ended ? "ended without a profile" : "was ended after its time", line);
+}
+
+/* Fig 4.6. */
+static prem_table *begin_stamps(prem_findings *findings) {
+  static const char title[] = "Fig 4.6: readings over iterations, of a block on each of two SMs";
+  prem_table *table = prem_findings_table(findings, "stamps", title, NULL);
+  prem_table_column(table, "block", "");
+  prem_table_column(table, "iteration", "");
+  prem_table_column(table, "time", "ns");
+  prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_POINTS,
+                                              .title = title,
+                                              .table = "stamps",
+                                              .x = "iteration",
+                                              .y = "time",
+                                              .series = "block",
+                                              .beside = prem_original_add(findings, "fig_4_6")});
+  return table;
+}
+
+static prem_status profile(const prem_experiment_setting *setting, prem_findings *findings,
+                           const char *profiler, prem_diag *diag) {
+  prem_table *table = begin_table(findings), *stamps = begin_stamps(findings);
+  const int64_t before_ns = find_step(stamps, "before", diag);
+  child of;
+  add_row(table, "before", before_ns);
+  const int64_t under_ns = ask_child(setting, profiler, PROFILER_MS, &of);
+  const bool profiled = of.ended && WIFEXITED(of.status) && WEXITSTATUS(of.status) == 0 &&
+                        !strstr(of.said, "ERR_NVGPUCTRPERM");
+  add_row(table, "under the profiler", under_ns);
+  if (!profiled)
+    tell_failure(findings, profiler, &of);
+  prem_experiment_progress(setting, 1, 2);
+  const int64_t after_ns = find_step(stamps, "afterwards", diag);
+  add_row(table, "afterwards", after_ns);
+  const int64_t other_ns = ask_child(setting, NULL, ALONE_MS, &of);
+  add_row(table, "afterwards, another process", other_ns);
+  if (prem_experiment_stopped(setting))
+    return PREM_ERR_INTERRUPTED;
+  prem_findings_verdict(findings,
+                        "The clock steps by %" PRId64 " ns, and by %" PRId64 " ns after %s has run "
+                        "(%" PRId64 " in another process)%s.",
+                        before_ns, after_ns, profiler, other_ns,
+                        !profiled               ? "; but the profiler could not profile"
+                        : before_ns == after_ns ? ": a profiler changes nothing"
+                                                : ": a profiler changes it");
+  return PREM_OK;
+}
+
+static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+                       prem_diag *diag) {
+  static const char profiler[] = "ncu";
+  if (setting->part) {
+    printf(said_format, find_step(NULL, NULL, diag));
+    putchar('\n');
+    return PREM_OK;
+  }
+  prem_findings_note(findings, "Original: 1 us, and 160 ns from the first run of nvprof on. ncu "
+                               "takes the place of nvprof, which GPUs of today "
+                               "do not have.");
+  if (setting->program && is_there(profiler))
+    return profile(setting, findings, profiler, diag);
+  prem_table *table = begin_table(findings), *stamps = begin_stamps(findings);
+  add_row(table, "before", find_step(stamps, "before", diag));
+  prem_findings_verdict(findings,
+                        "There is no profiler: ncu is not on the PATH, so that nothing was "
+                        "tried.");
+  return PREM_OK;
+}
+
+const prem_experiment prem_profiler_step_experiment = {
+    .name = "profiler_step",
+    .title = "The clock over iterations, before and after a profiler",
+    .question = "Does a profiler change the step of %globaltimer, and does it stay so?",
+    .backends = "cuda",
+    .run = run};

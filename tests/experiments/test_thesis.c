@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ctest: threads */
+/* What the thesis's experiments share: its values, walks over elements, ordinary kernels, chapters.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "experiments/experiment_list.h"
+#include "experiments/thesis/elements/elements.h"
+#include "experiments/thesis/ordinary/ordinary.h"
+#include "experiments/thesis/original/originals.h"
+#include "report/findings/parts.h"
+
+/* ---- the thesis's values -------------------------------------------------------------------- */
+
+static const char *const figures[] = {
+#define FIGURE(name) #name,
+#include "experiments/thesis/original/originals.def"
+#undef FIGURE
+};
+enum { FIGURES = sizeof figures / sizeof *figures };
+
+START_TEST(every_figure_is_a_whole_table_with_its_source) {
+  prem_findings *findings = prem_findings_new("f", "F", "?");
+  ck_assert_str_eq(prem_original_add(findings, figures[_i]), figures[_i]);
+  const prem_table *table = prem_find_table(findings, figures[_i]);
+  ck_assert_ptr_nonnull(table);
+  ck_assert_ptr_nonnull(strstr(table->source, "tt-gpu"));
+  ck_assert_int_ge(table->column_count, 3);
+  ck_assert_int_gt(prem_table_rows(table), 4);
+  ck_assert_int_eq(prem_findings_judge(findings, NULL), PREM_OK);
+  for (int64_t row = 0; row < prem_table_rows(table); ++row)
+    ck_assert_int_ne(prem_table_value(table, row, table->column_count - 1)->kind, PREM_VALUE_TEXT);
+  prem_findings_free(findings);
+}
+END_TEST
+
+START_TEST(table_4_1_is_the_published_one) {
+  static const double mean_ms[] = {0.657, 2.675, 2.397, 2.670, 2.874};
+  static const double jitter_pct[] = {1.84, 6.47, 1.47, 0.15, 0.04};
+  prem_findings *findings = prem_findings_new("f", "F", "?");
+  prem_original_add(findings, "table_4_1");
+  const prem_table *table = prem_find_table(findings, "table_4_1");
+  ck_assert_int_eq(prem_table_rows(table), 5);
+  const int64_t mean = prem_find_column(table, "mean"), jitter = prem_find_column(table, "jitter");
+  ck_assert_str_eq(table->columns[mean].unit, "us");
+  for (int row = 0; row < 5; ++row) {
+    ck_assert_double_eq_tol(prem_value_number(prem_table_value(table, row, mean)) / 1e3,
+                            mean_ms[row], 0.0006);
+    ck_assert_double_eq_tol(prem_value_number(prem_table_value(table, row, jitter)),
+                            jitter_pct[row], 0.006);
+  }
+  ck_assert_ptr_null(prem_original_add(findings, "fig_9_9"));
+  prem_findings_free(findings);
+}
+END_TEST
+
+/* ---- walks over elements -------------------------------------------------------------------- */
+
+static void no_progress(void *context, int64_t done, int64_t all) {
+  (void)context, (void)done, (void)all;
+}
+
+static const volatile sig_atomic_t go_on = 0;
+
+static prem_experiment_setting cpu_setting(void) {
+  return (prem_experiment_setting){.backend = prem_backend_find("cpu"),
+                                   .seed = 3,
+                                   .quick = true,
+                                   .stop = &go_on,
+                                   .progress = no_progress};
+}
+
+START_TEST(a_core_walks_the_whole_list_as_often_as_asked) {
+  const prem_experiment_setting setting = cpu_setting();
+  prem_elements *elements = NULL;
+  ck_assert_int_eq(prem_elements_open(&setting, 64 * 1024, 0, &elements, NULL), PREM_OK);
+  for (int order = 0; order < 2; ++order)
+    for (int part = 0; part < 2; ++part) {
+      const prem_element_walk walk = {.bytes = 3001 * PREM_ELEMENT_BYTES,
+                                      .order = (prem_walk_order)order,
+                                      .kernels = 1,
+                                      .threads = 1,
+                                      .steps = part ? 1234 : 0};
+      prem_element_time time;
+      ck_assert_int_eq(
+          prem_elements_measure(elements, &walk, (prem_element_repeats){7, 9, 0}, &time, NULL),
+          PREM_OK);
+      ck_assert(time.right);
+      ck_assert(time.together);
+      ck_assert_int_eq(time.repeats, 7);
+      ck_assert_double_gt(time.min_ns, 0);
+      ck_assert_double_le(time.min_ns, time.mean_ns);
+      ck_assert_double_le(time.mean_ns, time.max_ns);
+      ck_assert(isnan(time.mean_cycles));
+    }
+  prem_elements_close(elements);
+}
+END_TEST
+
+START_TEST(threads_begin_side_by_side_and_end_where_the_list_leads) {
+  const prem_element_walk whole = {.bytes = 1024, .kernels = 1, .threads = 32};
+  for (int32_t thread = 0; thread < 32; ++thread) {
+    ck_assert_uint_eq(prem_element_first(&whole, thread, 1), (uint32_t)thread);
+    ck_assert_uint_eq(prem_element_last(&whole, thread, 1), (uint32_t)thread);
+  }
+  /* 5 steps of 32 elements each */
+  const prem_element_walk part = {.bytes = 1024, .kernels = 1, .threads = 32, .steps = 5};
+  ck_assert_uint_eq(prem_element_last(&part, 3, 1), 163);
+  const prem_element_walk random = {
+      .bytes = 1024, .order = PREM_WALK_RANDOM, .kernels = 1, .threads = 4, .steps = 64};
+  /* a quarter of the list each: one ends where the next begins */
+  for (int32_t thread = 0; thread < 4; ++thread)
+    ck_assert_uint_eq(prem_element_last(&random, thread, 9),
+                      prem_element_first(&random, (thread + 1) % 4, 9));
+}
+END_TEST
+
+/* ---- ordinary kernels ----------------------------------------------------------------------- */
+
+static prem_ordinary_arrays arrays_of(prem_ordinary_work work) {
+  const int64_t floats = prem_ordinary_floats(work);
+  float *room = calloc((size_t)(3 * floats + prem_ordinary_out_floats(work)), sizeof *room);
+  prem_ordinary_fill(room, 3 * floats, 1);
+  return (prem_ordinary_arrays){room, room + floats, room + 2 * floats, room + 3 * floats};
+}
+
+START_TEST(every_ordinary_kernel_computes) {
+  const prem_ordinary_work work = (prem_ordinary_work)_i;
+  prem_ordinary_arrays arrays = arrays_of(work);
+  prem_ordinary_reference(work, &arrays);
+  int64_t there = 0;
+  for (int64_t i = 0; i < prem_ordinary_out_floats(work); ++i) {
+    ck_assert(isfinite(arrays.out[i]));
+    there += arrays.out[i] != 0;
+  }
+  ck_assert_int_gt(there, 100);
+  ck_assert_ptr_nonnull(prem_ordinary_name(work));
+  free(arrays.a);
+}
+END_TEST
+
+START_TEST(ordinary_kernels_compute_what_they_are_called) {
+  prem_ordinary_arrays x = arrays_of(PREM_ORDINARY_KCF_DIVIDE);
+  prem_ordinary_reference(PREM_ORDINARY_KCF_DIVIDE, &x);
+  for (int i = 0; i < 100; ++i) { /* quotient times divisor */
+    const float *q = x.out + 2 * i, *b = x.b + 2 * i;
+    ck_assert_float_eq_tol(q[0] * b[0] - q[1] * b[1], x.a[2 * i], 1e-5F);
+    ck_assert_float_eq_tol(q[0] * b[1] + q[1] * b[0], x.a[2 * i + 1], 1e-5F);
+  }
+  free(x.a);
+  x = arrays_of(PREM_ORDINARY_GEMM);
+  prem_ordinary_reference(PREM_ORDINARY_GEMM, &x);
+  float sum = 0;
+  for (int k = 0; k < 128; ++k)
+    sum += x.a[5 * 128 + k] * x.b[k * 128 + 7];
+  ck_assert_float_eq_tol(x.out[5 * 128 + 7], sum, 1e-3F);
+  free(x.a);
+  x = arrays_of(PREM_ORDINARY_GRAMSCHM);
+  prem_ordinary_reference(PREM_ORDINARY_GRAMSCHM, &x);
+  for (int a = 0; a < 32; ++a)
+    for (int b = 0; b < a; ++b) {
+      float dot = 0;
+      for (int i = 0; i < 256; ++i)
+        dot += x.out[a * 256 + i] * x.out[b * 256 + i];
+      ck_assert_float_eq_tol(dot, 0.0F, 1e-2F);
+    }
+  free(x.a);
+}
+END_TEST
+
+/* ---- chapters ------------------------------------------------------------------------------- */
+
+START_TEST(every_chapter_is_an_experiment_of_the_list) {
+  int32_t count = 0;
+  const prem_chapter *chapter;
+  for (; (chapter = prem_chapter_at(count)) != NULL; ++count) {
+    ck_assert_ptr_eq(prem_experiment_find(chapter->experiment->name), chapter->experiment);
+    for (int32_t other = 0; other < count; ++other)
+      ck_assert_ptr_ne(prem_chapter_at(other)->experiment, chapter->experiment);
+  }
+  ck_assert_int_gt(count, 15);
+  ck_assert_ptr_null(prem_chapter_at(-1));
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("thesis");
+  TCase *cases = tcase_create("thesis");
+  tcase_set_timeout(cases, 60);
+  tcase_add_loop_test(cases, every_figure_is_a_whole_table_with_its_source, 0, FIGURES);
+  tcase_add_test(cases, table_4_1_is_the_published_one);
+  tcase_add_test(cases, a_core_walks_the_whole_list_as_often_as_asked);
+  tcase_add_test(cases, threads_begin_side_by_side_and_end_where_the_list_leads);
+  tcase_add_loop_test(cases, every_ordinary_kernel_computes, 0, PREM_ORDINARY_WORKS);
+  tcase_add_test(cases, ordinary_kernels_compute_what_they_are_called);
+  tcase_add_test(cases, every_chapter_is_an_experiment_of_the_list);
+  suite_add_tcase(suite, cases);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_ENV);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
