@@ -32,9 +32,10 @@ static uint32_t judge(const char *source) {
   uint64_t sum = 0;
   if (prem_schedule_load_lenient("t.cfg", NULL, &schedule, diag) == PREM_OK) {
     prem_schedule_bind(schedule, prem_registry_builtin(), diag);
+    /* why there is no plan is looked for as long as there is time: that is not compared */
     prem_plan *plan = NULL;
     if (prem_diag_errors(diag) == 0 && !schedule->plan &&
-        prem_plan_make(schedule, NULL, NULL, &plan, diag) == PREM_OK) {
+        prem_plan_make(schedule, NULL, NULL, &plan, NULL) == PREM_OK) {
       prem_schedule_set_plan(schedule, plan);
       char *saved = golden_saved(schedule);
       sum = golden_text(saved);

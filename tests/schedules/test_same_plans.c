@@ -23,6 +23,11 @@ static void tell_plan(FILE *file, prem_schedule *schedule, const planner_case *h
   prem_diag *diag = prem_diag_new();
   const prem_status status =
       prem_plan_make_reported(schedule, NULL, &options, &plan, &report, diag);
+  if (status != PREM_OK) { /* why there is none is looked for as long as there is time */
+    fprintf(file, " %s\n", prem_status_text(status));
+    prem_diag_free(diag);
+    return;
+  }
   fprintf(file, " %s %s%s,", prem_status_text(status), report.method,
           report.optimal ? " optimal" : "");
   fprintf(file, " %" PRId64 " of %" PRId64 " ns, slack %" PRId64, report.makespan_ns,
