@@ -5,7 +5,7 @@
 #       COUNT mutants (default 200) that SEED (default 1) picks, of FILE... or of all sources in C
 #   tools/mutants.sh -l LIST [-j JOBS] [-o REPORT]
 #       the mutants of LIST that are not killed there: a report, or lines FILE:LINE:COLUMN, kind, old, new
-#   -k FOLDER keeps the build, and what suites take, for the next time.
+#   -k FOLDER keeps the build, and which suite runs which line, for the next time.
 # Builds what is committed, in a folder of its own; the checkout is only read. Ctrl-C writes the
 # report of what has been judged until then.
 set -euo pipefail
@@ -26,13 +26,14 @@ done
 shift $((OPTIND - 1))
 case $report in /dev/*) ;; *) report=$(realpath "$report"); : >"$report" ;; esac
 
-readonly quick_s=5 # processor time of a suite that still counts as quick
+readonly quick_s=10 # processor time of a suite that still counts as quick, under the sanitizers
+readonly sanitize=-fsanitize=address,undefined
 asked="-n $count -s $seed${*:+ $*}"
 if [ -n "$list" ]; then asked="-l LIST"; fi
 commit=$(git rev-parse --short HEAD)
 folder=$(mktemp -d "${TMPDIR:-/tmp}/ttprem-mutants.XXXXXX")
 readonly folder base=${kept:-$folder}
-readonly source=$base/source build=$base/build suites=$base/suites
+readonly source=$base/source build=$base/build suites=$base/suites lines=$base/lines
 workers=()
 finish() {
   trap - EXIT INT TERM
@@ -53,6 +54,24 @@ write_report() { # [WORDS]
     sort -t$'\t' -k1,1r -k2,2V "$folder/found"
   } >"$report"
 }
+# Run WORK on each line of LIST, in as many workers as there are jobs.
+in_parallel() { # WORK LIST
+  local i
+  echo 0 >"$folder/next"
+  set -m
+  for ((i = 0; i < jobs; ++i)); do
+    "$1" "$2" &
+    workers+=($!)
+  done
+  set +m
+  wait "${workers[@]}"
+  workers=()
+}
+next_of() { # LIST: the line that no worker has had
+  local number
+  number=$(flock "$folder/next" sh -c "n=\$((\$(cat '$folder/next') + 1)); echo \$n | tee '$folder/next'")
+  sed -n "${number}p" "$1"
+}
 child= # the test that is running, which has a process group of its own
 stop_child() { if [ -n "$child" ]; then kill "$child" 2>/dev/null || true; fi; }
 interrupted() {
@@ -67,19 +86,29 @@ trap interrupted INT TERM
 # ---- a build whose libraries can be exchanged -------------------------------------------------------
 
 mkdir -p "$source" "$folder/now" "$folder/killers"
-git archive HEAD | tar -x -C "$folder/now"
-# What has not changed keeps its time, so that it is not built again; what is gone goes here too.
-(cd "$folder/now" && find . -type f -print0 | xargs -0 -I{} sh -c 'cmp -s "$1" "$2/$1" || cp --parents "$1" "$2"' - {} "$source")
-if [ -e "$suites" ]; then
+ready= # Is all of this commit in the folder that was kept?
+if [ "$(cat "$base/commit" 2>/dev/null)" = "$commit" ]; then ready=yes; fi
+if [ -z "$ready" ]; then
+  rm -f "$base/commit"
+  git archive HEAD | tar -x -C "$folder/now"
+  # Suites call what the library hides from strangers, and libraries that it alone links.
+  sed -i 's/set(CMAKE_C_VISIBILITY_PRESET hidden)//' "$folder/now/CMakeLists.txt"
+  # What has not changed keeps its time, so that it is not built again; what is gone goes here too.
+  (cd "$folder/now" && find . -type f -print0 | xargs -0 -I{} sh -c 'cmp -s "$1" "$2/$1" || cp --parents "$1" "$2"' - {} "$source")
   (cd "$source" && find . -type f -print0 | xargs -0 -I{} sh -c '[ -e "$2/$1" ] || rm "$1"' - {} "$folder/now")
 fi
 cd "$source"
-# Suites call what the library hides from strangers, and libraries that it alone links.
-sed -i 's/set(CMAKE_C_VISIBILITY_PRESET hidden)//' CMakeLists.txt
-{
-  cmake -G Ninja -B "$build" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=-O2 -DBUILD_SHARED_LIBS=ON \
-    -DCMAKE_SKIP_RPATH=ON -DCMAKE_EXE_LINKER_FLAGS=-Wl,--copy-dt-needed-entries -DTTPREM_CUDA=OFF && cmake --build "$build" -j "$jobs"
-} >"$folder/log" 2>&1 || { tail -n 40 "$folder/log" >&2; exit 1; }
+
+make_build() { # FOLDER FLAGS SANITIZERS [TARGET...]
+  local folder_of=$1 flags=$2 sanitizers=$3
+  shift 3
+  {
+    cmake -G Ninja -B "$folder_of" -DCMAKE_BUILD_TYPE=Release "-DCMAKE_C_FLAGS_RELEASE=$flags" -DBUILD_SHARED_LIBS=ON \
+      -DCMAKE_SKIP_RPATH=ON "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--copy-dt-needed-entries,--no-as-needed -lm" -DTTPREM_CUDA=OFF \
+      "-DTTPREM_SANITIZE=$sanitizers" && cmake --build "$folder_of" -j "$jobs" ${*:+--target "$@"}
+  } >"$folder/log" 2>&1 || { tail -n 40 "$folder/log" >&2; exit 1; }
+}
+if [ -z "$ready" ]; then make_build "$build" -O1 "${sanitize#*=}"; fi
 declare -A library soname link # [target]
 for target in ttprem ttprem_measure; do
   library[$target]=$(basename "$(realpath "$build/lib$target.so")")
@@ -99,36 +128,41 @@ object_of() { # FILE: where the build has its object; a kernel's header is compi
   echo "CMakeFiles/$(target_of "$1").dir/$name.o"
 }
 
-link_whole() { # PLACE: the libraries without a mutant
+link_whole() { # PLACE [BUILD]: the libraries without a mutant
   local target
-  for target in "${!library[@]}"; do ln -sfn "$build/${library[$target]}" "$1/${soname[$target]}"; done
+  for target in "${!library[@]}"; do ln -sfn "${2:-$build}/${library[$target]}" "$1/${soname[$target]}"; done
 }
 
 # Compile FILE, of which PLACE/text has the text to take, into OBJECT. Includes have their path from the root.
-compile() { # FILE PLACE OBJECT
+# PLAIN: without what sanitizers write of lines and columns, to see whether it does the same.
+compile() { # FILE PLACE OBJECT [PLAIN]
   local file=$1 place=$2 object=$3 from command
   from=$(object_of "$file")
   command=$(ninja -C "$build" -t commands "$from" | tail -n 1)
   case $file in *.c) command=${command/-c $source\/$file/-c $place\/text\/$file} ;; esac
   command=${command//$from/$object}
+  if [ -n "${4-}" ]; then command="${command/$sanitize/} -O2"; fi
   (cd "$build" && eval "$command -w -iquote $place/text") >"$place/log" 2>&1
 }
 
 # ---- the quick suites -------------------------------------------------------------------------------
 
-# Run TEST with the libraries in PLACE, in an empty folder. A loop without end runs out of its processor time.
+# Run TEST with the libraries in PLACE, in an empty folder. A loop without end runs out of its processor
+# time, and who waits for ever out of ten times as much, and ten seconds.
 run_test() { # PLACE TEST SECONDS
-  local place=$1 test=$2 result=0
+  local place=$1 test=$2 wall=$((10 * $3 + 10)) result=0
   rm -rf "$place/run"
   mkdir "$place/run"
   (
     cd "$place/run"
-    ulimit -S -t "$3" -f 2000000 -v 8000000 -c 0
-    export LD_LIBRARY_PATH=$place TMPDIR=$place/run
+    ulimit -S -t "$3" -f 2000000 -c 0
+    export LSAN_OPTIONS=suppressions=$source/tests/lsan.supp:print_suppressions=0 ASAN_OPTIONS=hard_rss_limit_mb=6000${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+    export LD_LIBRARY_PATH=$place${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} TMPDIR=$place/run
     case $test in
-    cli/*) exec timeout -k 5 60 "$source/tests/cli/run.sh" "$build/ttprem" "$source/tests/cli/cases/${test#cli/}" ;;
-    fuzz_*) exec timeout -k 5 60 "$build/tests/$test" "$source/tests/fuzz/corpus/${test#fuzz_}" ;;
-    *) exec timeout -k 5 120 "$build/tests/$test" ;;
+    cli/*) exec timeout -k 5 "$wall" "$source/tests/cli/run.sh" "$build/ttprem" "$source/tests/cli/cases/${test#cli/}" ;;
+    fuzz_*) exec timeout -k 5 "$wall" "$build/tests/$test" "$source/tests/fuzz/corpus/${test#fuzz_}" ;;
+    *:*) CK_RUN_CASE=${test#*:} exec timeout -k 5 "$wall" "$build/tests/${test%:*}" ;;
+    *) exec timeout -k 5 "$wall" "$build/tests/$test" ;;
     esac
   ) >"$place/said" 2>&1 </dev/null &
   child=$!
@@ -137,46 +171,106 @@ run_test() { # PLACE TEST SECONDS
   return $result
 }
 
-mkdir "$folder/whole"
-TIMEFORMAT="%U %S"
-link_whole "$folder/whole"
+# What each suite takes, and whether it is quick.
+time_suites() { # LIST
+  local place=$folder/time.$BASHPID test took result
+  trap 'stop_child; exit 130' INT TERM
+  mkdir "$place"
+  link_whole "$place"
+  TIMEFORMAT="%U %S"
+  while test=$(next_of "$1") && [ -n "$test" ]; do
+    result=0
+    { time run_test "$place" "$test" $((4 * quick_s)) || result=$?; } 2>"$place/took"
+    took=$(awk '{ print $1 + $2 }' "$place/took")
+    if [ "$result" -eq 0 ] && awk "BEGIN { exit !($took <= $quick_s) }"; then
+      printf '%s\t%s\n' "$took" "$test" >>"$suites"
+    else
+      printf '%s\t%s\t%s\n' "$took" "$test" "$result" >>"$suites.slow"
+    fi
+  done
+}
+
+# Which lines of which source each quick suite runs: $lines/SOURCE has a line for each suite, and one for
+# all lines that have code.
+cover() { # LIST
+  local place=$folder/cover.$BASHPID test
+  trap 'stop_child; exit 130' INT TERM
+  mkdir "$place" "$place/objects"
+  link_whole "$place" "$covered"
+  (cd "$covered" && find . -name '*.gcno' -print0 | xargs -0 cp --parents -t "$place/objects")
+  export GCOV_PREFIX=$place/objects GCOV_PREFIX_STRIP
+  GCOV_PREFIX_STRIP=$(tr -dc / <<<"$covered" | wc -c)
+  while test=$(next_of "$1") && [ -n "$test" ]; do
+    find "$place/objects" -name '*.gcda' -delete
+    run_test "$place" "$test" $((20 * quick_s)) || echo "left out: $test fails when its lines are counted" >&2
+    (cd "$place/objects" && find . -name '*.gcda' -print0 | xargs -0 -r gcov -t 2>/dev/null) |
+      awk -F: -v root="$source/" -v test="$test" '
+        $2 + 0 == 0 { if ($3 == "Source") file = index($4, root) == 1 ? substr($4, length(root) + 1) : "" ; next }
+        file == "" || $1 ~ /-$/ { next }
+        { code[file] = code[file] ($2 + 0) ","; if ($1 !~ /[#=]/) run[file] = run[file] ($2 + 0) "," }
+        END {
+          for (file in code) print file "\t\t," code[file]
+          for (file in run) print file "\t" test "\t," run[file]
+        }' >"$lines/of.${test//[\/:]/_}" || true
+  done
+}
+
+# Every case of a suite is run on its own, so that one that takes long does not keep the others out.
+list_suites() {
+  local file name cases
+  for file in */test_*.c fuzz/fuzz_*.c; do
+    name=$(basename "$file" .c)
+    cases=$(grep -oP 'tcase_create\("\K[^"]+' "$file" | sort -u || true)
+    if [ "$(wc -l <<<"$cases")" -gt 1 ]; then awk -v name="$name" '{ print name ":" $0 }' <<<"$cases"; else echo "$name"; fi
+  done
+  printf '%s\n' cli/cases/*/* | sed 's|cases/||'
+}
 touch "$suites" "$suites.slow"
-for test in $(cd "$source/tests" && printf '%s\n' */test_*.c fuzz/fuzz_*.c | sed 's|.*/||; s/\.c$//') \
-  $(cd "$source/tests" && printf '%s\n' cli/cases/*/* | sed 's|cases/||'); do
-  if cut -f2 "$suites" "$suites.slow" | grep -qx "$test"; then continue; fi
-  result=0
-  { time run_test "$folder/whole" "$test" $((4 * quick_s)) || result=$?; } 2>"$folder/took"
-  took=$(awk '{ print $1 + $2 }' "$folder/took")
-  if [ "$result" -eq 0 ] && awk "BEGIN { exit !($took <= $quick_s) }"; then
-    printf '%s\t%s\n' "$took" "$test" >>"$suites"
-  else
-    printf '%s\t%s\t%s\n' "$took" "$test" "$result" >>"$suites.slow"
-  fi
-done
+(cd "$source/tests" && list_suites) | grep -vxFf <(cut -f2 "$suites" "$suites.slow") >"$folder/unknown" || true
+in_parallel time_suites "$folder/unknown"
 sed -E 's/^(.*)\t(.*)\t77$/left out: \2 needs what is not here/
   s/^(.*)\t(.*)\t(.*)$/left out: \2 (status \3 after \1 s of processor time)/' "$suites.slow" >&2
 sort -n -o "$suites" "$suites"
 echo "$(wc -l <"$suites") quick suites, $(awk '{ all += $1 } END { print all }' "$suites") s" >&2
+if [ -z "$ready" ]; then
+  covered=$base/covered
+  make_build "$covered" "-O0 --coverage" "" ttprem ttprem_measure
+  rm -rf "$lines"
+  mkdir "$lines"
+  # The longest first.
+  awk -F'\t' '$3 + 0 == 0' "$suites" "$suites.slow" | sort -rn | cut -f2 >"$folder/passing"
+  in_parallel cover "$folder/passing"
+  cat "$lines"/of.* | sort -u | awk -F'\t' -v lines="$lines" '
+    { file = $1; gsub("/", "_", file); file = lines "/" file }
+    file != before { if (before != "") close(before); before = file }
+    { print $2 "\t" $3 >file }'
+  rm "$lines"/of.*
+  echo "$commit" >"$base/commit"
+fi
 
-# The quick suites, those first that are likely to see a change of FILE: what killed a mutant of it before,
-# the suite of its name, suites that call its functions; then the others, the shortest first.
-order_for() { # FILE
-  local file=$1 stem names known=$folder/order.${1//\//_} mine=$folder/order.$BASHPID
-  stem=$(basename "${file%.*}")
-  if [ ! -s "$known" ]; then
-    names=$(sed -nE 's/^[a-z].*[ *]([a-z_0-9]+)\(.*/\1/p' "$source/$file" | sort -u | paste -sd '|')
-    awk -F'\t' -v stem="$stem" -v callers="$(cd "$source/tests" && grep -lEw "${names:-no}" */test_*.c | sed "s|.*/||" | paste -sd ' ') " '
-      {
-        rank = index(" " callers, " " $2 ".c ") ? 3 : 4
-        if (index($2, "test_") == 1 && index(stem, substr($2, 6))) rank = 2
-        if ($2 == "test_" stem) rank = 1
-        print rank "\t" $0
-      }' "$suites" | sort -k1,1n -k2,2n >"$mine"
-    mv "$mine" "$known"
-  fi
-  cat "$folder/killers/${file//\//_}" 2>/dev/null | tac | awk '!seen[$0]++' | head -n 8 |
-    while read -r test; do awk -F'\t' -v test="$test" '$3 == test' "$known"; done
-  cat "$known"
+# The quick suites that run LINE of FILE: what killed a mutant of FILE before, then the suite of its name, then
+# the shortest first. A line without code of its own belongs to all that run some of FILE.
+order_for() { # FILE LINE
+  local stem known=$lines/${1//\//_} killers=$folder/killers/${1//\//_}
+  stem=$(basename "${1%.*}")
+  touch "$killers"
+  if [ ! -e "$known" ]; then known=/dev/null; fi
+  awk -F'\t' -v stem="$stem" -v line=",$2," '
+    FILENAME == ARGV[1] { killer[$1] = 10 - (FNR > 9 ? 9 : FNR); next }
+    FILENAME == ARGV[2] {
+      if ($1 == "") needed = index($2, line) ? 2 : 1
+      else runs[$1] = index($2, line) ? 2 : 1
+      next
+    }
+    runs[$2] < needed { next }
+    {
+      rank = 12
+      name = $2
+      sub(/:.*/, "", name)
+      if (index(name, "test_") == 1 && index(stem, substr(name, 6))) rank = 11
+      if (name == "test_" stem) rank = 10
+      print ($2 in killer ? killer[$2] : rank) "\t" $0
+    }' "$killers" "$known" "$suites" | sort -k1,1n -k2,2n
 }
 
 # ---- one mutant -------------------------------------------------------------------------------------
@@ -192,7 +286,7 @@ plant() { # FILE LINE COLUMN OLD NEW TO
 }
 
 judge() { # PLACE WHERE KIND OLD NEW; $whole has the libraries without it. The verdict and, of a killed one, the killer
-  local place=$1 where=$2 old=$4 new=$5 file line column took test target tried=" "
+  local place=$1 where=$2 old=$4 new=$5 file line column took test target most
   trap 'stop_child; exit 130' TERM
   IFS=: read -r file line column <<<"$where"
   target=$(target_of "$file")
@@ -201,49 +295,49 @@ judge() { # PLACE WHERE KIND OLD NEW; $whole has the libraries without it. The v
   mkdir -p "$place/text/$(dirname "$file")"
   cp "$source/$file" "$place/text/$file"
   if [ ! -f "$folder/${file//\//_}.o" ]; then
-    compile "$file" "$place" "$place/whole.o" || { echo "not_built"; return; }
+    compile "$file" "$place" "$place/whole.o" plain || { echo "not_built"; return; }
     mv "$place/whole.o" "$folder/${file//\//_}.o"
   fi
   plant "$file" "$line" "$column" "$old" "$new" "$place/text/$file" || { echo "not_there"; return; }
-  compile "$file" "$place" "$place/mutant.o" || { echo "not_compiled"; return; }
+  compile "$file" "$place" "$place/mutant.o" plain || { echo "not_compiled"; return; }
   if cmp -s "$place/mutant.o" "$folder/${file//\//_}.o"; then
     echo "equivalent"
     return
   fi
+  compile "$file" "$place" "$place/mutant.o" || { echo "not_compiled"; return; }
   local mutated=$place/${soname[$target]}
   local command=${link[$target]/-o ${library[$target]}/-o $mutated}
   command=${command/$(object_of "$file")/$place\/mutant.o}
   rm "$mutated"
   (cd "$build" && eval "$command") >"$place/log" 2>&1 || { echo "not_compiled"; return; }
+  order_for "$file" "$line" >"$place/order"
+  if [ ! -s "$place/order" ]; then printf 'survived\tno quick suite runs it\n'; fi
+  if [ ! -s "$place/order" ]; then return; fi
   while IFS=$'\t' read -r _ took test; do
-    case $tried in *" $test "*) continue ;; esac
-    tried+="$test "
-    local most
-    most=$(awk "BEGIN { print int(4 * $took) + 3 }")
+    most=$(awk "BEGIN { print int(3 * $took) + 2 }")
     if ! run_test "$place" "$test" "$most"; then
       # A kill counts where the same suite passes without the mutant, and fails with it again.
       if run_test "$whole" "$test" "$most" && ! run_test "$place" "$test" "$most"; then
-        echo "$test" >>"$folder/killers/${file//\//_}"
+        grep -qx "$test" "$folder/killers/${file//\//_}" || echo "$test" >>"$folder/killers/${file//\//_}"
         printf 'killed\t%s\n' "$test"
         return
       fi
     fi
-  done < <(order_for "$file")
+  done <"$place/order"
   echo "survived"
 }
 
-work() {
-  local place=$folder/work.$BASHPID whole=$folder/whole.$BASHPID number where kind old new verdict
+work() { # LIST
+  local place=$folder/work.$BASHPID whole=$folder/whole.$BASHPID where kind old new verdict
   trap 'exit 130' INT TERM
   mkdir "$place" "$whole"
   link_whole "$whole"
   until [ "$(grep -cE '^(killed|survived)' "$folder/found")" -ge "$count" ]; do
-    number=$(flock "$folder/next" sh -c "n=\$((\$(cat '$folder/next') + 1)); echo \$n | tee '$folder/next'")
-    IFS=$'\t' read -r where kind old new < <(sed -n "${number}p" "$folder/sites") || break
+    IFS=$'\t' read -r where kind old new < <(next_of "$1") || break
     verdict=$(judge "$place" "$where" "$kind" "$old" "$new")
     printf '%s\t%s\t%s\t%s\t%s\t%s\n' "${verdict%%$'\t'*}" "$where" "$kind" "$old" "$new" \
       "$(cut -sf2 <<<"$verdict")" >>"$folder/found"
-    printf '%s %s %s: %s -> %s %s\n' "$number" "$where" "$kind" "$old" "$new" "$verdict" >&2
+    printf '%s %s: %s -> %s %s\n' "$where" "$kind" "$old" "$new" "$verdict" >&2
   done
 }
 
@@ -265,14 +359,6 @@ else
     awk -v seed="$seed" 'BEGIN { srand(seed) } { printf "%.9f\t%s\n", rand(), $0 }' | sort -n | cut -f2- |
     awk -F'\t' '{ split($1, at, ":") } !seen[at[1], at[2]]++' >"$folder/sites"
 fi
-echo 0 >"$folder/next"
 : >"$folder/found"
-set -m
-for ((i = 0; i < jobs; ++i)); do
-  work &
-  workers+=($!)
-done
-set +m
-wait "${workers[@]}"
-workers=()
+in_parallel work "$folder/sites"
 write_report

@@ -358,10 +358,13 @@ END_TEST
 
 int main(void) {
   Suite *suite = suite_create("search");
+  TCase *optima = tcase_create("optima"); /* these take long */
+  tcase_set_timeout(optima, 240);
+  tcase_add_test(optima, planted_optima_are_nearly_reached);
+  tcase_add_test(optima, gangs_with_a_second_resource_come_near_their_optima);
+  suite_add_tcase(suite, optima);
   TCase *all = tcase_create("all");
   tcase_set_timeout(all, 240);
-  tcase_add_test(all, planted_optima_are_nearly_reached);
-  tcase_add_test(all, gangs_with_a_second_resource_come_near_their_optima);
   tcase_add_test(all, a_gang_is_no_rival_of_itself);
   tcase_add_test(all, equal_seeds_and_steps_give_equal_plans);
   tcase_add_test(all, a_project_is_planned_to_its_optimum);
