@@ -35,7 +35,7 @@ awk -F, '
     return sorted[int(n / 2)]
   }
   function judge(what, phase, block, found, planted) {
-    ok = planted ? found >= 960 && found <= 1500 : found >= -500 && found <= 500
+    ok = planted ? found >= 864 && found <= 1500 : found >= -500 && found <= 500
     printf "%-8s %s of %s on block %d: %d ns%s\n", ok ? "ok" : "FAILED", what, phase, block, found,
       planted ? ", 1000 planted" : ""
     failed += !ok

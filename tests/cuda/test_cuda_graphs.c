@@ -14,9 +14,9 @@ int main(int argc, char **argv) {
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); /* as the command does */
   graph_setting setting = {.backend = prem_backend_find("cuda"),
                            .scenario = PREM_RESIDENT, /* as they would run in earnest */
-                           .profiled = 200,
-                           .runs = 200,
-                           .discard = 20,
+                           .profiled = 60,
+                           .runs = 60,
+                           .discard = 10,
                            .graph_every = 2, /* tuning ordinary kernels takes longest */
                            .graphs = argc > 3 ? atoi(argv[3]) : GRAPHS,
                            .seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1,
