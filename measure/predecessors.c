@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "prem/base/numbers.h"
-#include "prem/model/by_block.h"
 
 /* One task's use of one array. */
 typedef struct array_use {

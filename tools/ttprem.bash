@@ -55,7 +55,7 @@ _ttprem_offer() { # COMMAND VALUES
   @experiments) # a name, or findings that were written before
     _ttprem_files '*.json'
     local files=("${COMPREPLY[@]}")
-    _ttprem_words all list "$("$1" experiment list | awk '{ print $1 }')"
+    _ttprem_words all list thesis "$("$1" experiment list | awk '{ print $1 }')"
     COMPREPLY+=("${files[@]}")
     ;;
   *)

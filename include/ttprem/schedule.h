@@ -327,6 +327,9 @@ PREM_API void prem_schedule_machine(const prem_schedule *schedule, prem_machine 
 /** What telling a task that those before it have ended takes, so the least gap between them in a
  *  plan: the larger of the platform's and of what a profile in use gives. 0: not known. */
 PREM_API int64_t prem_schedule_precedence_ns(const prem_schedule *schedule);
+/** Does one of two tasks follow the other by block (prem_after.per_block)? Then each block keeps
+ * the order of the arrays that they share by itself. */
+PREM_API bool prem_tasks_are_by_block(const prem_schedule *schedule, int32_t a, int32_t b);
 /** Jobs of a task in one hyperperiod: 1 for one-shot tasks. */
 PREM_API int64_t prem_task_jobs(const prem_schedule *schedule, const prem_task *task);
 /** Does a task have all the WCETs that its phases need? */

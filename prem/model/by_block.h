@@ -14,10 +14,6 @@
  */
 bool prem_judge_by_block(const prem_schedule *schedule, prem_diag *diag);
 
-/** Does one of two tasks follow the other by block? Then their blocks keep the order of the arrays
- *  that they share by themselves. */
-bool prem_tasks_are_by_block(const prem_schedule *schedule, int32_t a, int32_t b);
-
 /** The part of a tile's window inside the array: first element and size in each dimension. False:
  *  none. */
 bool prem_window_clip(const prem_task *task, const prem_window *window, const int64_t shape[4],

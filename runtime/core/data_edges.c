@@ -2,8 +2,6 @@
 /* Which jobs must not overtake which, for the sake of an array that they share. */
 #include "runtime/core/data_edges.h"
 
-#include "prem/model/by_block.h"
-
 #include <stdlib.h>
 
 /* One task's use of one array. */

@@ -49,12 +49,13 @@ static void tell_findings(FILE *file, const prem_findings *findings, const prem_
 
 static void tell_profile(FILE *file, const prem_backend *backend, const prem_machine *machine,
                          const prem_schedule *schedule, int seed) {
-  const prem_profile_options options = {.scenario = seed % 2 ? PREM_RESIDENT : PREM_RELAUNCH,
-                                        .samples = 6 + seed % 5,
-                                        .rounds = 2,
-                                        .discard = seed % 3,
-                                        .seed = (uint64_t)seed,
-                                        .max_records = 100000,
+  const prem_profile_options options = {.sampling.scenario =
+                                            seed % 2 ? PREM_RESIDENT : PREM_RELAUNCH,
+                                        .sampling.samples = 6 + seed % 5,
+                                        .sampling.rounds = 2,
+                                        .sampling.discard = seed % 3,
+                                        .sampling.seed = (uint64_t)seed,
+                                        .sampling.max_records = 100000,
                                         .times = (prem_profile_company)(seed % 3),
                                         .steady = seed % 4 == 0,
                                         .margin_pct = seed % 2 ? 7.5 : 0,
@@ -78,12 +79,13 @@ static void tell_isolation(FILE *file, const prem_backend *backend, const prem_m
                            const prem_schedule *schedule, int seed) {
   const prem_isolate_options options = {.modes = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_LOCK},
                                         .mode_count = 1 + seed % 3,
-                                        .scenario = seed % 2 ? PREM_RESIDENT : PREM_RELAUNCH,
-                                        .samples = 5 + seed % 4,
-                                        .rounds = 2,
-                                        .discard = seed % 2,
-                                        .seed = (uint64_t)seed,
-                                        .max_records = 100000};
+                                        .sampling.scenario =
+                                            seed % 2 ? PREM_RESIDENT : PREM_RELAUNCH,
+                                        .sampling.samples = 5 + seed % 4,
+                                        .sampling.rounds = 2,
+                                        .sampling.discard = seed % 2,
+                                        .sampling.seed = (uint64_t)seed,
+                                        .sampling.max_records = 100000};
   prem_isolation *isolation = NULL;
   prem_diag *diag = prem_diag_new();
   const prem_status status = prem_isolate(schedule, backend, &options, &isolation, diag);
@@ -115,12 +117,12 @@ static prem_status try_offset(void *context, int64_t offset_ns, prem_tune_point 
 
 static void tell_tuning(FILE *file, const prem_backend *backend, const prem_machine *machine,
                         const prem_schedule *schedule, int seed) {
-  const prem_tune_try_options how = {.scenario = seed % 2 ? PREM_RESIDENT : PREM_RELAUNCH,
-                                     .samples = 4,
-                                     .rounds = 2,
-                                     .discard = seed % 2,
-                                     .seed = (uint64_t)seed,
-                                     .max_records = 100000};
+  const prem_tune_try_options how = {.sampling.scenario = seed % 2 ? PREM_RESIDENT : PREM_RELAUNCH,
+                                     .sampling.samples = 4,
+                                     .sampling.rounds = 2,
+                                     .sampling.discard = seed % 2,
+                                     .sampling.seed = (uint64_t)seed,
+                                     .sampling.max_records = 100000};
   const prem_tune_options options = {.start_ns = 100,
                                      .least_ns = 20,
                                      .most_ns = 900,

@@ -75,12 +75,13 @@ static void tell_result(FILE *file, const prem_backend *backend, const prem_sche
                         int seed) {
   const prem_compare_options options = {.modes = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_LOCK},
                                         .mode_count = 3,
-                                        .scenario = seed % 2 ? PREM_RESIDENT : PREM_RELAUNCH,
-                                        .repeat = 4 + seed % 9,
-                                        .launches = 3,
-                                        .discard = seed % 3,
-                                        .seed = (uint64_t)seed,
-                                        .max_records = seed % 7 ? 100000 : 40,
+                                        .sampling.scenario =
+                                            seed % 2 ? PREM_RESIDENT : PREM_RELAUNCH,
+                                        .sampling.samples = 4 + seed % 9,
+                                        .sampling.launches = 3,
+                                        .sampling.discard = seed % 3,
+                                        .sampling.seed = (uint64_t)seed,
+                                        .sampling.max_records = seed % 7 ? 100000 : 40,
                                         .mix_preempted = seed % 5 == 0};
   prem_diag *diag = prem_diag_new();
   prem_session *session = NULL;

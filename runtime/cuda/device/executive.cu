@@ -21,11 +21,13 @@
  *                      the watcher
  *   order[i]           mbarrier of the writebacks i, i + SLIPS, ...: handed over
  *
- * Across blocks: a word for each job that others follow counts the blocks that have finished it;
- * added to with release after the last writeback is visible in L2, read with acquire. So a message
- * costs the same from any number of blocks, and a lane asks for each predecessor, so that many cost
- * what one does. The first phase of a job that has to wait asks, nothing behind it does. Nothing
- * else is shared.
+ * Across blocks: a word for each job that others follow counts the blocks that have finished it,
+ * of many blocks a word for every 32 or so; added to with release after the last writeback is
+ * visible in L2, and after this block's own count, for the fence takes long; read with acquire. So
+ * a message costs the same from any number of blocks, and a lane asks for each word, so that many
+ * predecessors cost what one does. A job that follows another one by block asks nobody: the counts
+ * of its block say it. The first phase of a job that has to wait asks, nothing behind it does.
+ * Nothing else is shared.
  *
  * All that a phase needs lies in the scratchpad before its release: the record, its copies worked
  * out by the host, the tasks and ports of this block, the counts. A phase reads nothing from memory

@@ -7,7 +7,6 @@
 
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
-#include "prem/model/by_block.h"
 
 /* ---- who shares what ------------------------------------------------------------------------- */
 
