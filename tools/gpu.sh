@@ -140,6 +140,13 @@ task_graph() { # NAME RUNS HYPERPERIODS RECORDED OPTION OF profile...
     -o "$name.profile.cfg"
   if [ ! -s "$name.profile.cfg" ]; then return; fi
   limit "${name}_plan" 60 ttprem plan "$name.cfg" -o "$name.cfg"
+  # Where all blocks of a task begin at one instant, its phases may take longer than in company.
+  if [ "$name" = h200_chain ]; then
+    # shellcheck disable=SC2086
+    until_end "${name}_again" 100 profile "$name.cfg" --times planned --scenario resident "$@" ${PROFILING-} \
+      -o "$name.profile.cfg"
+    limit "${name}_plan" 60 ttprem plan "$name.cfg" -o "$name.cfg"
+  fi
   limit "${name}_check" 60 ttprem check "$name.cfg"
   until_end "${name}_recorded" 60 compare "$name.cfg" --modes tt,free,graph --scenario resident \
     --repeat "$(part_of "$recorded")"

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hand-overs told from traces: of the simulator, where they take what the schedule says, and of
+ * stamps made up. */
+#include "tests/common/running.h"
+
+#include "measure/handovers.h"
+
+/* `b` follows `a`; each has a tile on each of four blocks.
+ */
+static const char *graph(const char *after) {
+  return text("version = 1; name = \"graph\";"
+              "platform: { blocks = 4; buffers = 1; guard_ns = 20L; precedence_ns = 700L;"
+              "  resources = ( { name = \"memory\"; capacity = 4; } ); };"
+              "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = \"0-3\"; tiles = 4;"
+              "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };"
+              "    writeback: { wcet_ns = 100L; }; },"
+              "  { name = \"b\"; kernel = \"none\"; blocks = \"0-3\"; tiles = 4;"
+              "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };"
+              "    writeback: { wcet_ns = 100L; }; %s } );",
+              after);
+}
+
+static prem_schedule *prepared(const char *source) {
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *schedule = NULL;
+  if (prem_schedule_load_text("graph.cfg", source, &schedule, diag) != PREM_OK ||
+      prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag) != PREM_OK)
+    abort_with(source, diag);
+  prem_diag_free(diag);
+  return schedule;
+}
+
+/* What is told of so many hyperperiods, which go to the successor alone. */
+static void assert_told(const prem_schedule *schedule, const prem_trace *trace, int64_t from,
+                        int64_t count, int64_t least_ns, int64_t most_ns) {
+  prem_times times[2] = {0};
+  ck_assert_int_eq(prem_handovers_add(schedule, trace, from, times), PREM_OK);
+  ck_assert_int_eq(times[0].count, 0);
+  ck_assert_int_eq(times[1].count, count);
+  if (count > 0) {
+    ck_assert_int_eq(times[1].min_ns, least_ns);
+    ck_assert_int_eq(times[1].max_ns, most_ns);
+  }
+  for (int t = 0; t < 2; ++t)
+    prem_times_free(&times[t]);
+}
+
+START_TEST(the_simulator_takes_what_it_is_told) {
+  prem_schedule *schedule = prepared(graph("after = ( { task = \"a\"; } );"));
+  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 5);
+  assert_told(schedule, trace, 0, 20, 700, 700);
+  assert_told(schedule, trace, 2, 12, 700, 700);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(without_an_edge_nothing_is_told) {
+  prem_schedule *schedule = prepared(graph(""));
+  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 5);
+  assert_told(schedule, trace, 0, 0, 0, 0);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+static prem_trace_record *record_of(prem_trace *trace, int32_t task, int32_t block, int phase) {
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    prem_trace_record *record = &trace->records[i];
+    if (record->task == task && record->block == block && record->phase == phase)
+      return record;
+  }
+  ck_abort_msg("no such record");
+}
+
+/* One block late to know; one whose own writeback ended behind the message, which is left out. */
+START_TEST(what_a_block_itself_held_up_is_left_out) {
+  prem_schedule *schedule = prepared(graph("after = ( { task = \"a\"; } );"));
+  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 1);
+  record_of(trace, 1, 2, PREM_PREFETCH)->ready_ns += 40;
+  assert_told(schedule, trace, 0, 4, 700, 740);
+  record_of(trace, 1, 3, PREM_COMPUTE)->start_ns = record_of(trace, 1, 3, PREM_PREFETCH)->ready_ns;
+  assert_told(schedule, trace, 0, 3, 700, 740);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("handovers");
+  TCase *all = tcase_create("all");
+  tcase_add_test(all, the_simulator_takes_what_it_is_told);
+  tcase_add_test(all, without_an_edge_nothing_is_told);
+  tcase_add_test(all, what_a_block_itself_held_up_is_left_out);
+  suite_add_tcase(suite, all);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  const int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? 0 : 1;
+}
