@@ -102,9 +102,10 @@ END
 # cycle with `ttprem tune`.
 END
   h200_conv2d_x4_gang) cat <<'END' ;;
-# Four convolutions that fill an H200, and never two of them at the memory: each has all SMs, a block
-# with all of an SM's scratchpad, and moves 14 MB at a time on all of them. The next one starts when the
-# last byte must have landed. Two take turns, so that each start prefetches a tile and writes back the
+# Four convolutions that fill an H200 and take turns at the memory: each has all SMs, a block with all of an
+# SM's scratchpad, and moves 14 MB at a time on all of them. The next one starts when the last byte should
+# have landed; single phases take longer, so that two tasks do meet now and then. Whose tasks must not, takes
+# h200_conv2d_x4_exclusive.cfg. Two take turns, so that each start prefetches a tile and writes back the
 # task's last one, then the other two. Inputs and outputs are 554 MB together.
 END
   h200_conv2d_x4_tune) cat <<'END' ;;
