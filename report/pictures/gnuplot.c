@@ -15,8 +15,8 @@
 
 enum {
   PATIENCE_MS = 60000,
-  AFTER_MS = 10000,  /* for a picture of what was measured before an interruption, */
-  STOPPING_MS = 500, /* and for one that is interrupted itself */
+  AFTER_MS = 10000,   /* for a picture of what was measured before an interruption, */
+  STOPPING_MS = 1000, /* and for one that is interrupted itself */
   POLL_MS = 5
 };
 
@@ -77,10 +77,10 @@ static int64_t now_ms(void) {
   return prem_host_clock_ns() / 1000000;
 }
 
-/** Its exit status; -1 if it was ended by a signal, ours included. */
-static int wait_for(pid_t process, const volatile sig_atomic_t *stop) {
+/** Its exit status; -1 if it was ended by a signal, ours included.
+ *  @param stopped_before  the measurement was interrupted, before gnuplot was started. */
+static int wait_for(pid_t process, bool stopped_before, const volatile sig_atomic_t *stop) {
   const struct timespec pause = {.tv_nsec = POLL_MS * 1000000};
-  const bool stopped_before = is_set(stop);
   int64_t until_ms = now_ms() + (stopped_before ? AFTER_MS : PATIENCE_MS);
   int status = 0;
   for (bool stopping = stopped_before; now_ms() < until_ms; nanosleep(&pause, NULL)) {
@@ -134,13 +134,14 @@ prem_status prem_gnuplot_run(FILE *script, FILE *picture, const volatile sig_ato
   pid_t process = -1;
   prem_status status = PREM_OK;
   const gnuplot_files files = {fileno(script), fileno(picture), fileno(complaints)};
+  const bool stopped_before = is_set(stop);
   const int error = start_gnuplot(&files, &process);
   if (error == ENOENT)
     status = refuse(diag, PREM_ERR_UNAVAILABLE,
                     "pictures need gnuplot, which is not on the PATH; install gnuplot-nox");
   else if (error)
     status = refuse(diag, PREM_ERR_UNAVAILABLE, strerror(error));
-  else if (wait_for(process, stop) != 0)
+  else if (wait_for(process, stopped_before, stop) != 0)
     status = is_set(stop)
                  ? refuse(diag, PREM_ERR_INTERRUPTED,
                           "interrupted before gnuplot had drawn the picture; none is written")
