@@ -34,8 +34,8 @@ usage() {
 # ---- what is checked and measured ----------------------------------------------------------------
 
 readonly modes=(tt free lock legacy launched) engines=(bulk cp_async vector)
-readonly opponents=legacy,launched,graph,priority,partition,copy
-readonly tiled_modes=tt,free,lock all_modes=tt,free,lock,$opponents
+readonly baselines=legacy,launched,graph,priority,partition,copy
+readonly tiled_modes=tt,free,lock all_modes=tt,free,lock,$baselines
 
 # limit NAME SECONDS COMMAND...: the command's output goes to NAME.log
 step_check() {
@@ -49,7 +49,7 @@ step_check() {
       limit "$name.$engine" 120 ttprem compare "$schedule" --backend cuda --modes "$tiled_modes" \
         --engine "$engine" --repeat 20
     done
-    limit "$name.opponents" 120 ttprem compare "$schedule" --backend cuda --modes "$opponents" --repeat 20
+    limit "$name.baselines" 120 ttprem compare "$schedule" --backend cuda --modes "$baselines" --repeat 20
   done
   limit own_kernel 60 own_ttprem compare own_kernel/sharpen.cfg --backend cuda --modes tt,free,lock \
     --repeat 20

@@ -11,7 +11,7 @@ static void cuda_close(void *state) {
   if (!cuda)
     return;
   if (cuda->gpu->loss != PREM_CUDA_HELD) { /* freeing would wait for the kernel */
-    prem_opponents_free(cuda->opponents);
+    prem_baselines_free(cuda->baselines);
     prem_cuda_program_free(&cuda->device);
     prem_cuda_arrays_free(&cuda->arrays);
     cudaFree(cuda->records_room);
@@ -93,18 +93,18 @@ static prem_status cuda_download(void *state) {
 }
 
 /* Modes without phases: made ready when first asked for. */
-static prem_status run_opponent(prem_cuda *cuda, const prem_run_request *request, prem_trace *trace,
+static prem_status run_baseline(prem_cuda *cuda, const prem_run_request *request, prem_trace *trace,
                                 prem_diag *diag) {
   const prem_legacy_place place = {.program = cuda->program,
                                    .arrays = &cuda->arrays,
                                    .host = cuda->host,
                                    .sm_count = cuda->sm_count};
-  if (!cuda->opponents)
-    cuda->opponents = prem_opponents_new(&place, cuda->leader ? cuda->leader->opponents : NULL);
-  if (!cuda->opponents)
+  if (!cuda->baselines)
+    cuda->baselines = prem_baselines_new(&place, cuda->leader ? cuda->leader->baselines : NULL);
+  if (!cuda->baselines)
     return PREM_ERR_MEMORY;
-  const prem_status status = prem_opponents_run(cuda->opponents, request, trace, diag);
-  if (prem_opponents_are_lost(cuda->opponents))
+  const prem_status status = prem_baselines_run(cuda->baselines, request, trace, diag);
+  if (prem_baselines_are_lost(cuda->baselines))
     cuda->gpu->loss = PREM_CUDA_HELD;
   else if (status == PREM_ERR_MACHINE && prem_cuda_is_broken(cuda))
     cuda->gpu->loss = PREM_CUDA_BROKEN;
@@ -118,12 +118,12 @@ static void cuda_follow(void *state, const void *from) {
 
 static const prem_tuning *cuda_tuning(const void *state) {
   const prem_cuda *cuda = state;
-  return prem_opponents_tuning(cuda->opponents);
+  return prem_baselines_tuning(cuda->baselines);
 }
 
 static const char *cuda_setup(const void *state, prem_mode mode) {
   const prem_cuda *cuda = state;
-  return prem_opponents_setup(cuda->opponents, mode);
+  return prem_baselines_setup(cuda->baselines, mode);
 }
 
 static prem_status cuda_run(void *state, const prem_run_request *request, prem_trace *trace,
@@ -133,7 +133,7 @@ static prem_status cuda_run(void *state, const prem_run_request *request, prem_t
   if (status != PREM_OK)
     return status;
   return prem_mode_has_phases(request->mode) ? prem_cuda_run_executive(cuda, request, trace, diag)
-                                             : run_opponent(cuda, request, trace, diag);
+                                             : run_baseline(cuda, request, trace, diag);
 }
 
 const prem_backend prem_backend_cuda = {

@@ -283,7 +283,7 @@ static inline const prem_row *graph_row(const prem_result *result, prem_mode mod
 static inline bool graph_fold_ratios(graph_case *at, const prem_result *result,
                                      const int64_t *planned_ns) {
   const prem_row *tt = graph_row(result, PREM_MODE_TT), *tiles = graph_row(result, PREM_MODE_FREE);
-  const prem_row *opponent = graph_row(result, PREM_MODE_GRAPH);
+  const prem_row *baseline = graph_row(result, PREM_MODE_GRAPH);
   double all_planned_ns = 0;
   if (at->graph.is_periodic)
     return true;
@@ -291,9 +291,9 @@ static inline bool graph_fold_ratios(graph_case *at, const prem_result *result,
     all_planned_ns = fmax(all_planned_ns, (double)planned_ns[job]);
   bool added = graph_ratio_add(at->totals, GRAPH_RATIO_TT_PLAN,
                                (double)tt->makespan_ns.max / all_planned_ns);
-  if (!opponent)
+  if (!baseline)
     return added;
-  const double ns = opponent->makespan_ns.mean;
+  const double ns = baseline->makespan_ns.mean;
   added = added && graph_ratio_add(at->totals, GRAPH_RATIO_PLAN_GRAPH, all_planned_ns / ns);
   added =
       added && graph_ratio_add(at->totals, GRAPH_RATIO_FREE_GRAPH, tiles->makespan_ns.mean / ns);

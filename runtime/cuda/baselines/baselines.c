@@ -13,9 +13,9 @@
 
 #define DEFAULT_TIMEOUT_NS INT64_C(5000000000)
 
-struct prem_opponents {
+struct prem_baselines {
   prem_legacy_place place;
-  const prem_opponents *leader; /* NULL: none */
+  const prem_baselines *leader; /* NULL: none */
   prem_legacy
       *of_mode[PREM_MODE_COUNT]; /* NULL: not made; that of legacy serves launched and graph */
   bool tuned;                    /* that of legacy */
@@ -24,99 +24,99 @@ struct prem_opponents {
   char setup[PREM_MODE_COUNT][PREM_SETUP_BYTES];
 };
 
-prem_opponents *prem_opponents_new(const prem_legacy_place *place, const prem_opponents *leader) {
-  prem_opponents *opponents = calloc(1, sizeof *opponents);
-  if (opponents)
-    *opponents = (prem_opponents){.place = *place, .leader = leader};
-  return opponents;
+prem_baselines *prem_baselines_new(const prem_legacy_place *place, const prem_baselines *leader) {
+  prem_baselines *baselines = calloc(1, sizeof *baselines);
+  if (baselines)
+    *baselines = (prem_baselines){.place = *place, .leader = leader};
+  return baselines;
 }
 
-void prem_opponents_free(prem_opponents *opponents) {
-  if (!opponents)
+void prem_baselines_free(prem_baselines *baselines) {
+  if (!baselines)
     return;
-  if (opponents->graph)
-    cudaGraphExecDestroy(opponents->graph);
+  if (baselines->graph)
+    cudaGraphExecDestroy(baselines->graph);
   for (int mode = 0; mode < PREM_MODE_COUNT; ++mode)
-    prem_legacy_free(opponents->of_mode[mode]);
-  prem_partition_free(opponents->partition);
-  free(opponents);
+    prem_legacy_free(baselines->of_mode[mode]);
+  prem_partition_free(baselines->partition);
+  free(baselines);
 }
 
-const prem_tuning *prem_opponents_tuning(const prem_opponents *opponents) {
-  return opponents && opponents->tuned ? prem_legacy_tuning(opponents->of_mode[PREM_MODE_LEGACY])
+const prem_tuning *prem_baselines_tuning(const prem_baselines *baselines) {
+  return baselines && baselines->tuned ? prem_legacy_tuning(baselines->of_mode[PREM_MODE_LEGACY])
                                        : NULL;
 }
 
-const char *prem_opponents_setup(const prem_opponents *opponents, prem_mode mode) {
-  return opponents && opponents->setup[mode][0] ? opponents->setup[mode] : NULL;
+const char *prem_baselines_setup(const prem_baselines *baselines, prem_mode mode) {
+  return baselines && baselines->setup[mode][0] ? baselines->setup[mode] : NULL;
 }
 
-bool prem_opponents_are_lost(const prem_opponents *opponents) {
+bool prem_baselines_are_lost(const prem_baselines *baselines) {
   bool lost = false;
-  for (int mode = 0; opponents && mode < PREM_MODE_COUNT; ++mode)
-    lost = lost || prem_legacy_is_lost(opponents->of_mode[mode]);
+  for (int mode = 0; baselines && mode < PREM_MODE_COUNT; ++mode)
+    lost = lost || prem_legacy_is_lost(baselines->of_mode[mode]);
   return lost;
 }
 
-static int32_t task_count(const prem_opponents *opponents) {
-  return opponents->place.program->schedule->task_count;
+static int32_t task_count(const prem_baselines *baselines) {
+  return baselines->place.program->schedule->task_count;
 }
 
-static char *setup_of(prem_opponents *opponents, prem_mode mode) {
-  return opponents->setup[mode];
+static char *setup_of(prem_baselines *baselines, prem_mode mode) {
+  return baselines->setup[mode];
 }
 
 /* ---- making them ready ----------------------------------------------------------------------- */
 
 /* Of a mode in which the leader has chosen its ways already. */
-static const prem_legacy *leading(const prem_opponents *opponents, prem_mode mode) {
-  const prem_opponents *leader = opponents->leader;
+static const prem_legacy *leading(const prem_baselines *baselines, prem_mode mode) {
+  const prem_baselines *leader = baselines->leader;
   return leader && (mode != PREM_MODE_LEGACY || leader->tuned) ? leader->of_mode[mode] : NULL;
 }
 
 /* Tuning leaves right outputs behind: a run has to make its own. What the leader chose stands, and
  * only those whom it does not know need trials. */
-static prem_status tune(const prem_opponents *opponents, prem_legacy *legacy, prem_mode mode,
+static prem_status tune(const prem_baselines *baselines, prem_legacy *legacy, prem_mode mode,
                         const prem_run_request *request, prem_diag *diag) {
-  const prem_legacy *leader = leading(opponents, mode);
+  const prem_legacy *leader = leading(baselines, mode);
   if (leader && prem_legacy_follow(legacy, leader))
     return PREM_OK;
   prem_status status = prem_legacy_tune(legacy, request, diag);
   if (status == PREM_OK && leader)
     prem_legacy_follow(legacy, leader);
   if (status == PREM_OK)
-    status = prem_legacy_report(prem_cuda_arrays_poison(opponents->place.arrays), diag);
+    status = prem_legacy_report(prem_cuda_arrays_poison(baselines->place.arrays), diag);
   return status;
 }
 
 /* What could not be made ready. Of what is lost nothing can be freed. */
-static void drop(prem_opponents *opponents, prem_mode mode) {
-  if (prem_legacy_is_lost(opponents->of_mode[mode]))
+static void drop(prem_baselines *baselines, prem_mode mode) {
+  if (prem_legacy_is_lost(baselines->of_mode[mode]))
     return;
-  prem_legacy_free(opponents->of_mode[mode]);
-  opponents->of_mode[mode] = NULL;
+  prem_legacy_free(baselines->of_mode[mode]);
+  baselines->of_mode[mode] = NULL;
 }
 
-static prem_status ready_legacy(prem_opponents *opponents, const prem_run_request *request,
+static prem_status ready_legacy(prem_baselines *baselines, const prem_run_request *request,
                                 prem_diag *diag) {
-  prem_legacy **legacy = &opponents->of_mode[PREM_MODE_LEGACY];
-  if (opponents->tuned)
+  prem_legacy **legacy = &baselines->of_mode[PREM_MODE_LEGACY];
+  if (baselines->tuned)
     return PREM_OK;
-  prem_status status = *legacy ? PREM_OK : prem_legacy_new(&opponents->place, NULL, legacy, diag);
+  prem_status status = *legacy ? PREM_OK : prem_legacy_new(&baselines->place, NULL, legacy, diag);
   if (status == PREM_OK)
-    status = tune(opponents, *legacy, PREM_MODE_LEGACY, request, diag);
-  opponents->tuned = status == PREM_OK;
+    status = tune(baselines, *legacy, PREM_MODE_LEGACY, request, diag);
+  baselines->tuned = status == PREM_OK;
   return status;
 }
 
-static prem_status ready_graph(prem_opponents *opponents, prem_diag *diag) {
+static prem_status ready_graph(prem_baselines *baselines, prem_diag *diag) {
   int64_t node_count = 0;
-  if (opponents->graph)
+  if (baselines->graph)
     return PREM_OK;
-  prem_status status = prem_legacy_graph_new(opponents->of_mode[PREM_MODE_LEGACY],
-                                             &opponents->graph, &node_count, diag);
+  prem_status status = prem_legacy_graph_new(baselines->of_mode[PREM_MODE_LEGACY],
+                                             &baselines->graph, &node_count, diag);
   if (status == PREM_OK)
-    snprintf(setup_of(opponents, PREM_MODE_GRAPH), PREM_SETUP_BYTES,
+    snprintf(setup_of(baselines, PREM_MODE_GRAPH), PREM_SETUP_BYTES,
              "one graph of %lld nodes, one launch a hyperperiod", (long long)node_count);
   return status;
 }
@@ -133,59 +133,59 @@ static cudaError_t make_priorities(cudaStream_t *streams, int32_t count, int32_t
   return error;
 }
 
-static prem_status new_priority(prem_opponents *opponents, cudaStream_t *streams, int32_t *levels,
+static prem_status new_priority(prem_baselines *baselines, cudaStream_t *streams, int32_t *levels,
                                 prem_diag *diag) {
-  prem_legacy **legacy = &opponents->of_mode[PREM_MODE_PRIORITY];
-  const int32_t tasks = task_count(opponents);
+  prem_legacy **legacy = &baselines->of_mode[PREM_MODE_PRIORITY];
+  const int32_t tasks = task_count(baselines);
   const cudaError_t error = make_priorities(streams, tasks, levels);
   if (error == cudaSuccess)
-    return prem_legacy_new(&opponents->place, streams, legacy, diag);
+    return prem_legacy_new(&baselines->place, streams, legacy, diag);
   for (int32_t t = 0; t < tasks; ++t)
     if (streams[t])
       cudaStreamDestroy(streams[t]);
   return prem_legacy_report(error, diag);
 }
 
-static prem_status ready_priority(prem_opponents *opponents, prem_diag *diag) {
-  const int32_t tasks = task_count(opponents);
+static prem_status ready_priority(prem_baselines *baselines, prem_diag *diag) {
+  const int32_t tasks = task_count(baselines);
   int32_t levels = 0;
-  if (opponents->of_mode[PREM_MODE_PRIORITY])
+  if (baselines->of_mode[PREM_MODE_PRIORITY])
     return PREM_OK;
   cudaStream_t *streams = calloc((size_t)tasks + 1, sizeof(cudaStream_t));
   if (!streams)
     return PREM_ERR_MEMORY;
-  const prem_status status = new_priority(opponents, streams, &levels, diag);
+  const prem_status status = new_priority(baselines, streams, &levels, diag);
   free(streams);
   if (status != PREM_OK)
     return status;
-  prem_legacy_take_ways(opponents->of_mode[PREM_MODE_PRIORITY],
-                        opponents->of_mode[PREM_MODE_LEGACY]);
-  snprintf(setup_of(opponents, PREM_MODE_PRIORITY), PREM_SETUP_BYTES,
+  prem_legacy_take_ways(baselines->of_mode[PREM_MODE_PRIORITY],
+                        baselines->of_mode[PREM_MODE_LEGACY]);
+  snprintf(setup_of(baselines, PREM_MODE_PRIORITY), PREM_SETUP_BYTES,
            "the file's first task highest, %d of the GPU's %d levels of priority in use",
            tasks < levels ? tasks : levels, levels);
   return PREM_OK;
 }
 
 /* A part of a schedule keeps the shares of the whole, those of who is not there idle. */
-static const prem_opponents *parting_leader(const prem_opponents *opponents) {
-  const prem_schedule *own = opponents->place.program->schedule;
-  if (!leading(opponents, PREM_MODE_PARTITION))
+static const prem_baselines *parting_leader(const prem_baselines *baselines) {
+  const prem_schedule *own = baselines->place.program->schedule;
+  if (!leading(baselines, PREM_MODE_PARTITION))
     return NULL;
   for (int32_t t = 0; t < own->task_count; ++t)
-    if (prem_schedule_find_task(opponents->leader->place.program->schedule, own->tasks[t].name) < 0)
+    if (prem_schedule_find_task(baselines->leader->place.program->schedule, own->tasks[t].name) < 0)
       return NULL;
-  return opponents->leader;
+  return baselines->leader;
 }
 
 /* A stream for each task, on the share that it has in the leader's parting. */
-static prem_status part_as(prem_opponents *opponents, const prem_opponents *leader,
+static prem_status part_as(prem_baselines *baselines, const prem_baselines *leader,
                            cudaStream_t *streams, prem_diag *diag) {
-  const prem_schedule *own = opponents->place.program->schedule;
+  const prem_schedule *own = baselines->place.program->schedule;
   const int32_t shares = task_count(leader);
   cudaStream_t *all = calloc((size_t)shares + 1, sizeof(cudaStream_t));
   if (!all)
     return PREM_ERR_MEMORY;
-  const prem_status status = prem_partition_new(shares, all, &opponents->partition, diag);
+  const prem_status status = prem_partition_new(shares, all, &baselines->partition, diag);
   for (int32_t t = 0; t < own->task_count && status == PREM_OK; ++t) {
     const int32_t share =
         prem_schedule_find_task(leader->place.program->schedule, own->tasks[t].name);
@@ -200,43 +200,43 @@ static prem_status part_as(prem_opponents *opponents, const prem_opponents *lead
 }
 
 /* What is best on the whole GPU need not be so on a share of it. */
-static prem_status new_partition(prem_opponents *opponents, cudaStream_t *streams,
+static prem_status new_partition(prem_baselines *baselines, cudaStream_t *streams,
                                  const prem_run_request *request, prem_diag *diag) {
-  prem_legacy **legacy = &opponents->of_mode[PREM_MODE_PARTITION];
-  const prem_opponents *leader = parting_leader(opponents);
+  prem_legacy **legacy = &baselines->of_mode[PREM_MODE_PARTITION];
+  const prem_baselines *leader = parting_leader(baselines);
   prem_status status =
-      leader ? part_as(opponents, leader, streams, diag)
-             : prem_partition_new(task_count(opponents), streams, &opponents->partition, diag);
+      leader ? part_as(baselines, leader, streams, diag)
+             : prem_partition_new(task_count(baselines), streams, &baselines->partition, diag);
   if (status != PREM_OK)
     return status;
-  prem_legacy_place place = opponents->place;
-  place.sm_count = prem_partition_share(opponents->partition);
+  prem_legacy_place place = baselines->place;
+  place.sm_count = prem_partition_share(baselines->partition);
   status = prem_legacy_new(&place, streams, legacy, diag);
   if (status == PREM_OK)
-    status = tune(opponents, *legacy, PREM_MODE_PARTITION, request, diag);
+    status = tune(baselines, *legacy, PREM_MODE_PARTITION, request, diag);
   return status;
 }
 
-static prem_status ready_partition(prem_opponents *opponents, const prem_run_request *request,
+static prem_status ready_partition(prem_baselines *baselines, const prem_run_request *request,
                                    prem_diag *diag) {
-  if (opponents->of_mode[PREM_MODE_PARTITION])
+  if (baselines->of_mode[PREM_MODE_PARTITION])
     return PREM_OK;
-  cudaStream_t *streams = calloc((size_t)task_count(opponents) + 1, sizeof(cudaStream_t));
+  cudaStream_t *streams = calloc((size_t)task_count(baselines) + 1, sizeof(cudaStream_t));
   if (!streams)
     return PREM_ERR_MEMORY;
-  const prem_status status = new_partition(opponents, streams, request, diag);
+  const prem_status status = new_partition(baselines, streams, request, diag);
   free(streams);
   if (status == PREM_OK) {
-    snprintf(setup_of(opponents, PREM_MODE_PARTITION), PREM_SETUP_BYTES,
+    snprintf(setup_of(baselines, PREM_MODE_PARTITION), PREM_SETUP_BYTES,
              "%d SMs for each task, %d of %d for none; ways to launch chosen on these shares",
-             prem_partition_share(opponents->partition), prem_partition_rest(opponents->partition),
-             opponents->place.sm_count);
+             prem_partition_share(baselines->partition), prem_partition_rest(baselines->partition),
+             baselines->place.sm_count);
     return PREM_OK;
   }
-  drop(opponents, PREM_MODE_PARTITION);
-  if (!opponents->of_mode[PREM_MODE_PARTITION]) {
-    prem_partition_free(opponents->partition);
-    opponents->partition = NULL;
+  drop(baselines, PREM_MODE_PARTITION);
+  if (!baselines->of_mode[PREM_MODE_PARTITION]) {
+    prem_partition_free(baselines->partition);
+    baselines->partition = NULL;
   }
   return status;
 }
@@ -256,13 +256,13 @@ static bool is_named_before(const prem_task *task, int32_t port) {
 }
 
 /* In a hyperperiod: every job moves each of its arrays once. */
-static void count_bytes(const prem_opponents *opponents, int64_t *read, int64_t *written) {
-  const prem_program *program = opponents->place.program;
+static void count_bytes(const prem_baselines *baselines, int64_t *read, int64_t *written) {
+  const prem_program *program = baselines->place.program;
   *read = *written = 0;
-  for (int32_t t = 0; t < task_count(opponents); ++t) {
+  for (int32_t t = 0; t < task_count(baselines); ++t) {
     const prem_task *task = &program->schedule->tasks[t];
     for (int32_t port = 0; port < task->definition->port_count; ++port) {
-      const int64_t bytes = array_bytes(&opponents->place.arrays->arrays[task->arrays[port]]) *
+      const int64_t bytes = array_bytes(&baselines->place.arrays->arrays[task->arrays[port]]) *
                             program->tasks[t].jobs;
       if (task->definition->ports[port].access != PREM_IN)
         *written += bytes;
@@ -280,45 +280,45 @@ static const char *chosen_way(const prem_legacy *legacy) {
   return "?";
 }
 
-static prem_status ready_copy(prem_opponents *opponents, const prem_run_request *request,
+static prem_status ready_copy(prem_baselines *baselines, const prem_run_request *request,
                               prem_diag *diag) {
-  prem_legacy **copy = &opponents->of_mode[PREM_MODE_COPY];
+  prem_legacy **copy = &baselines->of_mode[PREM_MODE_COPY];
   int64_t read, written;
   if (*copy)
     return PREM_OK;
-  count_bytes(opponents, &read, &written);
+  count_bytes(baselines, &read, &written);
   if (read + written == 0) {
     prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "",
                   "cuda: mode copy: the file's tasks move no bytes");
     return PREM_ERR_UNAVAILABLE;
   }
-  prem_status status = prem_legacy_copy_new(&opponents->place, read + written, copy, diag);
+  prem_status status = prem_legacy_copy_new(&baselines->place, read + written, copy, diag);
   if (status == PREM_OK)
     status = prem_legacy_tune(*copy, request, diag);
   if (status == PREM_OK)
     snprintf(
-        setup_of(opponents, PREM_MODE_COPY), PREM_SETUP_BYTES,
+        setup_of(baselines, PREM_MODE_COPY), PREM_SETUP_BYTES,
         "%lld bytes, read and written together, by %s; nothing is computed, no output verified",
         (long long)(read + written), chosen_way(*copy));
   else
-    drop(opponents, PREM_MODE_COPY);
+    drop(baselines, PREM_MODE_COPY);
   return status;
 }
 
-static prem_status make_ready(prem_opponents *opponents, const prem_run_request *request,
+static prem_status make_ready(prem_baselines *baselines, const prem_run_request *request,
                               prem_diag *diag) {
   if (request->mode == PREM_MODE_COPY)
-    return ready_copy(opponents, request, diag);
-  const prem_status status = ready_legacy(opponents, request, diag);
+    return ready_copy(baselines, request, diag);
+  const prem_status status = ready_legacy(baselines, request, diag);
   if (status != PREM_OK)
     return status;
   switch (request->mode) {
   case PREM_MODE_GRAPH:
-    return ready_graph(opponents, diag);
+    return ready_graph(baselines, diag);
   case PREM_MODE_PRIORITY:
-    return ready_priority(opponents, diag);
+    return ready_priority(baselines, diag);
   case PREM_MODE_PARTITION:
-    return ready_partition(opponents, request, diag);
+    return ready_partition(baselines, request, diag);
   default:
     return PREM_OK;
   }
@@ -349,13 +349,13 @@ static void keep_copy_end(const prem_legacy *copy, const int64_t *ends_ns, int64
     to[job] = trace->epoch_ns[hyperperiod] + end_ns;
 }
 
-prem_status prem_opponents_run(prem_opponents *opponents, const prem_run_request *request,
+prem_status prem_baselines_run(prem_baselines *baselines, const prem_run_request *request,
                                prem_trace *trace, prem_diag *diag) {
   const prem_mode mode = request->mode;
-  prem_status status = make_ready(opponents, request, diag);
+  prem_status status = make_ready(baselines, request, diag);
   if (status != PREM_OK)
     return status;
-  prem_legacy *legacy = opponents->of_mode[has_own(mode) ? mode : PREM_MODE_LEGACY];
+  prem_legacy *legacy = baselines->of_mode[has_own(mode) ? mode : PREM_MODE_LEGACY];
   int64_t *ends_ns = calloc((size_t)legacy->order.job_count + 1, sizeof *ends_ns);
   if (!ends_ns)
     return PREM_ERR_MEMORY;
@@ -365,7 +365,7 @@ prem_status prem_opponents_run(prem_opponents *opponents, const prem_run_request
   for (int64_t h = 0; h < request->hyperperiods && status == PREM_OK; ++h) {
     prem_legacy_round round = {.order = &legacy->order,
                                .gated = has_own(mode),
-                               .graph = mode == PREM_MODE_GRAPH ? opponents->graph : NULL,
+                               .graph = mode == PREM_MODE_GRAPH ? baselines->graph : NULL,
                                .stop = request->stop,
                                .timeout_ns = request->timeout_ns > 0 ? request->timeout_ns
                                                                      : DEFAULT_TIMEOUT_NS,

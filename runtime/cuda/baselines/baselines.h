@@ -26,7 +26,7 @@
  *
  * What is measured: the end of a job is when its last block has issued its last store, stamped by
  * the blocks themselves on %globaltimer. (When the store is visible to other SMs is not waited for:
- * less than a microsecond, to the opponent's benefit. Behind cudaMemcpyAsync one thread stamps.) It
+ * less than a microsecond, to the baseline's benefit. Behind cudaMemcpyAsync one thread stamps.) It
  * counts from S.
  */
 #ifndef TTPREM_RUNTIME_CUDA_BASELINES_BASELINES_H
@@ -34,25 +34,25 @@
 
 #include "runtime/cuda/baselines/legacy.h"
 
-typedef struct prem_opponents prem_opponents;
+typedef struct prem_baselines prem_baselines;
 
 /** NULL without memory. Nothing is made ready before it is asked for.
  *  @param leader  whose ways and shares are taken, see prem_session_follow(); NULL: nobody's */
-prem_opponents *prem_opponents_new(const prem_legacy_place *place, const prem_opponents *leader);
+prem_baselines *prem_baselines_new(const prem_legacy_place *place, const prem_baselines *leader);
 /** Not if they are lost: freeing would wait for a kernel. */
-void prem_opponents_free(prem_opponents *opponents);
+void prem_baselines_free(prem_baselines *baselines);
 /**
  * As prem_session_run(); a mode without phases.
  * @retval PREM_ERR_UNAVAILABLE  a task's kernel has no ordinary version, an array is too large for
  *                               it, or the driver cannot part the GPU so (diag: a note)
  */
-prem_status prem_opponents_run(prem_opponents *opponents, const prem_run_request *request,
+prem_status prem_baselines_run(prem_baselines *baselines, const prem_run_request *request,
                                prem_trace *trace, prem_diag *diag);
 /** What was tried; NULL before the first run of ordinary kernels. */
-const prem_tuning *prem_opponents_tuning(const prem_opponents *opponents);
+const prem_tuning *prem_baselines_tuning(const prem_baselines *baselines);
 /** As prem_session_mode_setup(). */
-const char *prem_opponents_setup(const prem_opponents *opponents, prem_mode mode);
+const char *prem_baselines_setup(const prem_baselines *baselines, prem_mode mode);
 /** A kernel never came back: nothing of the device can be freed. */
-bool prem_opponents_are_lost(const prem_opponents *opponents);
+bool prem_baselines_are_lost(const prem_baselines *baselines);
 
 #endif

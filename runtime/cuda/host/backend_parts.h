@@ -71,7 +71,7 @@ typedef struct prem_cuda {
   int64_t records_capacity;
   long long *ends_room; /* job_end_ns in device memory */
   int64_t ends_capacity;
-  struct prem_opponents *opponents; /* NULL until a run asks for a mode without phases */
+  struct prem_baselines *baselines; /* NULL until a run asks for a mode without phases */
   const struct prem_cuda *leader;   /* whose ways they take; NULL: nobody's */
 } prem_cuda;
 

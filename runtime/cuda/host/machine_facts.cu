@@ -107,7 +107,7 @@ __device__ bool answer(mailbox *theirs, const mailbox *ours, patience *left) {
 
 /** Who meets `self` in a round of a tournament of `players`, an even number, in which everybody
  *  meets everybody in players - 1 rounds: the last stays, the others turn around it. */
-__device__ int32_t opponent(int32_t self, int32_t round, int32_t players) {
+__device__ int32_t baseline(int32_t self, int32_t round, int32_t players) {
   const int32_t circle = players - 1;
   if (self == circle) /* it meets the one that would meet itself: 2 x = round */
     return round % 2 == 0 ? round / 2 : (round + circle) / 2;
@@ -122,7 +122,7 @@ __global__ void meet_all(mailbox *boxes, skew_result *result) {
   const int32_t players = blocks + blocks % 2;
   patience left = {prem_clock_ns() + SKEW_NS, SKEW_POLLS};
   for (int32_t round = 0; round < players - 1; ++round) {
-    const int32_t other = opponent(self, round, players);
+    const int32_t other = baseline(self, round, players);
     if (other >= blocks) /* an odd one out rests */
       continue;
     mailbox *theirs = &boxes[other * blocks + self];
