@@ -74,8 +74,7 @@ static void add_conflict(ordering *o, const array_use *use, const array_use *bef
 static void add_conflicts(ordering *o, const array_use *uses, int64_t count) {
   for (int64_t w = 0; w < count; ++w)
     for (int64_t u = 0; uses[w].writes && u < count; ++u) {
-      if (uses[u].task == uses[w].task ||
-          prem_tasks_are_by_block(o->program->schedule, uses[u].task, uses[w].task))
+      if (uses[u].task == uses[w].task)
         continue;
       add_conflict(o, &uses[w], &uses[u]);
       if (!uses[u].writes)
@@ -216,7 +215,7 @@ static int32_t jobs_ended(const ordering *o, int32_t task, int64_t at_ns) {
 }
 
 static bool is_implied(const prem_task_program *task, const prem_after_program *edge) {
-  for (int32_t a = task->by_block; a < task->after_count; ++a) {
+  for (int32_t a = 0; a < task->after_count; ++a) {
     const prem_after_program *after = &task->after[a];
     int32_t job = 0;
     while (after->task == edge->task && job < task->jobs &&
@@ -240,9 +239,11 @@ static prem_status append_edge(prem_task_program *task, const prem_after_program
 
 static prem_status add_edge(const ordering *o, const conflict *between) {
   prem_task_program *task = &o->program->tasks[between->task];
-  prem_after_program edge = {.task = between->before,
-                             .phase = between->phase,
-                             .pred_jobs = malloc((size_t)task->jobs * sizeof *edge.pred_jobs)};
+  prem_after_program edge = {
+      .task = between->before,
+      .phase = between->phase,
+      .by_block = prem_tasks_are_by_block(o->program->schedule, between->task, between->before),
+      .pred_jobs = malloc((size_t)task->jobs * sizeof *edge.pred_jobs)};
   if (!edge.pred_jobs)
     return PREM_ERR_MEMORY;
   for (int32_t job = 0; job < task->jobs; ++job)

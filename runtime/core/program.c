@@ -24,36 +24,29 @@ static int32_t jobs_awaited(const prem_program *program, int32_t task, const pre
   return (int32_t)(prem_floor_div(release_ns - first_ns, period_of(program, after->task)) + 1);
 }
 
-static prem_status add_after(prem_program *program, int32_t task, const prem_after *after) {
-  prem_task_program *out = &program->tasks[task];
-  const int64_t guard_ns = program->schedule->platform.guard_ns;
-  prem_after_program *edge = &out->after[out->after_count];
-  edge->task = after->task;
-  edge->lag_ns = after->lag_ns > guard_ns ? after->lag_ns : guard_ns;
-  edge->pred_jobs = malloc((size_t)out->jobs * sizeof *edge->pred_jobs);
-  if (!edge->pred_jobs)
-    return PREM_ERR_MEMORY;
-  for (int32_t job = 0; job < out->jobs; ++job)
-    edge->pred_jobs[job] = jobs_awaited(program, task, after, job);
-  out->edge_count = ++out->after_count;
-  out->by_block += after->per_block;
-  return PREM_OK;
-}
-
-/* Those by block first. */
 static prem_status compile_after(prem_program *program, int32_t task) {
   const prem_task *source = &program->schedule->tasks[task];
   prem_task_program *out = &program->tasks[task];
   if (source->after_count == 0)
     return PREM_OK;
   out->after = calloc((size_t)source->after_count, sizeof *out->after);
-  prem_status status = out->after ? PREM_OK : PREM_ERR_MEMORY;
-  for (int32_t a = 0; a < 2 * source->after_count && !status; ++a) {
-    const prem_after *after = &source->after[a % source->after_count];
-    if (after->per_block == (a < source->after_count))
-      status = add_after(program, task, after);
+  if (!out->after)
+    return PREM_ERR_MEMORY;
+  out->after_count = out->edge_count = source->after_count;
+  int64_t guard_ns = program->schedule->platform.guard_ns;
+  for (int32_t a = 0; a < out->after_count; ++a) {
+    const prem_after *after = &source->after[a];
+    prem_after_program *edge = &out->after[a];
+    edge->task = after->task;
+    edge->by_block = after->per_block;
+    edge->lag_ns = after->lag_ns > guard_ns ? after->lag_ns : guard_ns;
+    edge->pred_jobs = malloc((size_t)out->jobs * sizeof *edge->pred_jobs);
+    if (!edge->pred_jobs)
+      return PREM_ERR_MEMORY;
+    for (int32_t job = 0; job < out->jobs; ++job)
+      edge->pred_jobs[job] = jobs_awaited(program, task, after, job);
   }
-  return status;
+  return PREM_OK;
 }
 
 static prem_status refuse_jobs(const prem_program *program, const prem_task *task, int64_t jobs,

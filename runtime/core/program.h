@@ -64,15 +64,15 @@ typedef struct prem_after_program {
   /* our job j of hyperperiod h needs h * jobs(task) + pred_jobs[j] jobs of it done on every block
    * that has tiles of it; none if that is 0 or less */
   int32_t *pred_jobs;
+  bool
+      by_block; /* where there are tiles the counts of each block keep it, and nobody asks others */
 } prem_after_program;
 
 typedef struct prem_task_program {
   int32_t jobs;          /* in one hyperperiod */
   int32_t active_blocks; /* the first so many of its blocks have tiles */
   prem_after_program *after;
-  int32_t by_block;    /* the first so many edges are by block: counts of each block keep them where
-                          there are tiles, and nobody asks others */
-  int32_t after_count; /* edges of the schedule file, these included */
+  int32_t after_count; /* edges of the schedule file */
   int32_t edge_count;  /* and data edges behind them: see data_edges.h */
 } prem_task_program;
 

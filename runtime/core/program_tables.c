@@ -271,8 +271,8 @@ static bool meet_job(const prem_compilation *c, const prem_record *record) {
 
 /* Does a task have an edge for phases of this kind? */
 static bool is_tested(const prem_task_program *task, int phase) {
-  for (int32_t a = task->by_block; a < task->edge_count; ++a)
-    if (task->after[a].phase == phase)
+  for (int32_t a = 0; a < task->edge_count; ++a)
+    if (task->after[a].phase == phase && !task->after[a].by_block)
       return true;
   return false;
 }

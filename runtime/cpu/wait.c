@@ -81,8 +81,11 @@ bool prem_cpu_wait_for_predecessors(const prem_cpu_block *block, int64_t hyperpe
                                     int64_t *earliest_ns) {
   const prem_cpu *cpu = block->cpu;
   const prem_task_program *task = &cpu->program->tasks[record->task];
-  for (int32_t i = task->by_block; i < task->edge_count; ++i) {
+  const bool is_tile = first_phase == record->phase; /* of a whole task all edges hold */
+  for (int32_t i = 0; i < task->edge_count; ++i) {
     const prem_after_program *after = &task->after[i];
+    if (is_tile && after->by_block)
+      continue;
     const int64_t jobs = prem_jobs_needed(cpu->program, after, hyperperiod, record->job);
     if (jobs <= 0 || after->phase < first_phase || after->phase > record->phase)
       continue;

@@ -78,10 +78,10 @@ typedef struct simulator {
 static bool after_over(const simulator *sim, const sim_unit *unit, const prem_record *record,
                        int64_t *at_ns) {
   const prem_task_program *task = &sim->program->tasks[record->task];
-  for (int32_t a = task->by_block; a < task->edge_count; ++a) {
+  for (int32_t a = 0; a < task->edge_count; ++a) {
     const prem_after_program *after = &task->after[a];
     int64_t needed = prem_jobs_needed(sim->program, after, unit->hyperperiod, record->job);
-    if (needed <= 0 || record->phase != after->phase)
+    if (after->by_block || needed <= 0 || record->phase != after->phase)
       continue;
     if (sim->tasks[after->task].lowest < needed)
       return false;
@@ -516,7 +516,7 @@ static prem_status open_tasks(simulator *sim) {
       return status;
   }
   for (int32_t t = 0; t < program->schedule->task_count; ++t)
-    for (int32_t a = program->tasks[t].by_block; a < program->tasks[t].edge_count; ++a) {
+    for (int32_t a = 0; a < program->tasks[t].edge_count; ++a) {
       prem_status status = add_successor(&sim->tasks[program->tasks[t].after[a].task], t);
       if (status)
         return status;

@@ -103,9 +103,10 @@ START_TEST(tables_wait_on_their_block) {
   prem_schedule *schedule = prepared(pair(same, same, "per = \"block\";"));
   prem_program *program = NULL;
   ck_assert_int_eq(prem_program_new(schedule, &program, NULL), PREM_OK);
-  ck_assert_int_eq(program->tasks[1].by_block, 1);
-  ck_assert_int_eq(program->tasks[1].after_count, 1);
-  ck_assert_int_eq(program->tasks[0].edge_count, 0); /* nor does the writer wait for its reader */
+  ck_assert_int_eq(program->tasks[1].edge_count, 1);
+  ck_assert(program->tasks[1].after[0].by_block);
+  ck_assert_int_eq(program->tasks[0].edge_count, 1); /* the writer waits for its reader */
+  ck_assert(program->tasks[0].after[0].by_block);
   for (int32_t b = 0; b < 4; ++b) {
     const prem_block_program *block = &program->blocks[b];
     int32_t met = 0;

@@ -35,10 +35,10 @@ static int64_t find_leaders(const asking *all) {
   const int32_t tasks = all->program->schedule->task_count;
   int64_t words = 0;
   for (int32_t t = 0; t < tasks; ++t)
-    for (int32_t a = all->program->tasks[t].by_block; a < all->program->tasks[t].edge_count; ++a) {
+    for (int32_t a = 0; a < all->program->tasks[t].edge_count; ++a) {
       const prem_after_program *edge = &all->program->tasks[t].after[a];
-      all->leaders[edge->task].followed = true;
-      all->leaders[edge->task].lagged |= edge->lag_ns > 0;
+      all->leaders[edge->task].followed |= !edge->by_block;
+      all->leaders[edge->task].lagged |= !edge->by_block && edge->lag_ns > 0;
     }
   for (int32_t t = 0; t < tasks; ++t) {
     leader *of = &all->leaders[t];
@@ -67,10 +67,10 @@ static int64_t jobs_implied(const asking *all, int32_t task, int32_t follower, i
   const int64_t hyperperiod = prem_floor_div((int64_t)need - 1, of->jobs);
   const int64_t job = (int64_t)need - 1 - hyperperiod * of->jobs;
   int64_t most = INT64_MIN;
-  for (int32_t a = of->by_block; a < of->after_count; ++a) {
+  for (int32_t a = 0; a < of->after_count; ++a) {
     const prem_after_program *edge = &of->after[a];
     const int64_t implied = hyperperiod * all->program->tasks[task].jobs + edge->pred_jobs[job];
-    if (edge->task == task && implied > most)
+    if (!edge->by_block && edge->task == task && implied > most)
       most = implied;
   }
   return most;
@@ -79,9 +79,10 @@ static int64_t jobs_implied(const asking *all, int32_t task, int32_t follower, i
 /* Does what a job asks of others say that its words are free? */
 static bool is_implied(const asking *all, int32_t task, int32_t job) {
   const prem_task_program *compiled = &all->program->tasks[task];
-  for (int32_t a = compiled->by_block; a < compiled->edge_count; ++a) {
+  for (int32_t a = 0; a < compiled->edge_count; ++a) {
     const prem_after_program *edge = &compiled->after[a];
-    if (jobs_implied(all, task, edge->task, edge->pred_jobs[job]) >= own_need(all, task, job))
+    if (!edge->by_block &&
+        jobs_implied(all, task, edge->task, edge->pred_jobs[job]) >= own_need(all, task, job))
       return true;
   }
   return false;
@@ -134,9 +135,9 @@ static void add_ask(asking *all, int32_t of, int32_t need, int64_t lag_ns) {
 static int64_t add_job(asking *all, int32_t task, int32_t job, int phase, bool itself) {
   const prem_task_program *compiled = &all->program->tasks[task];
   const int64_t first = all->ask_count;
-  for (int32_t a = compiled->by_block; a < compiled->edge_count; ++a) {
+  for (int32_t a = 0; a < compiled->edge_count; ++a) {
     const prem_after_program *edge = &compiled->after[a];
-    if (edge->phase == phase)
+    if (!edge->by_block && edge->phase == phase)
       add_ask(all, edge->task, edge->pred_jobs[job], edge->lag_ns);
   }
   if (itself && phase == first_phase(all, task))

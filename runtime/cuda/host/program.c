@@ -303,7 +303,7 @@ static uint32_t window_of(const prem_record *record) {
 static prem_device_record device_record(const prem_program *program, const prem_record *from,
                                         const block_task *tasks) {
   const int32_t *grid = program->schedule->tasks[from->task].grid;
-  const bool follows = program->tasks[from->task].edge_count > program->tasks[from->task].by_block;
+  const bool follows = program->tasks[from->task].edge_count > 0;
   prem_device_record out = {.start_ns = from->planned_ns,
                             .gate_ns = prem_job_release_ns(program, from->task, from->job, 0),
                             .window_ns = window_of(from),
