@@ -39,8 +39,8 @@ static prem_device_record on_device(const prem_record *record) {
 
 START_TEST(releases_are_for_tt_alone_and_for_neither_chains_nor_warm_up) {
   for (int mode = 0; mode < PREM_MODE_COUNT; ++mode)
-    for (uint8_t flags = 0; flags < FLAGS; ++flags)
-      ck_assert_int_eq(prem_has_release((prem_mode)mode, flags),
+    for (int flags = 0; flags < FLAGS; ++flags)
+      ck_assert_int_eq(prem_has_release((prem_mode)mode, (uint8_t)flags),
                        mode == PREM_MODE_TT && !(flags & (PREM_SLOT_CHAINED | PREM_SLOT_WARMUP)));
   const prem_record record = record_with(0, 2);
   ck_assert_int_eq(prem_release_ns(PREM_MODE_TT, &record, 5000), 5437);
@@ -75,17 +75,17 @@ END_TEST
 
 START_TEST(the_gpu_has_the_same_releases) {
   for (int mode = 0; mode < PREM_MODE_COUNT; ++mode)
-    for (uint8_t flags = 0; flags < FLAGS; ++flags)
+    for (int flags = 0; flags < FLAGS; ++flags)
       ck_assert_int_eq(has_release((prem_launch){.mode = mode}, flags),
-                       prem_has_release((prem_mode)mode, flags));
+                       prem_has_release((prem_mode)mode, (uint8_t)flags));
 }
 END_TEST
 
 START_TEST(the_gpu_starts_records_as_early) {
   for (int mode = 0; mode < PREM_MODE_COUNT; ++mode)
-    for (uint8_t flags = 0; flags < FLAGS; ++flags)
+    for (int flags = 0; flags < FLAGS; ++flags)
       for (int32_t job = 0; job < HYPERPERIOD_NS / PERIOD_NS; ++job) {
-        const prem_record record = record_with(flags, job);
+        const prem_record record = record_with((uint8_t)flags, job);
         const prem_device_record device = on_device(&record);
         ck_assert_int_eq(earliest_start((prem_launch){.mode = mode}, 5000, &device),
                          prem_earliest_ns(&program, (prem_mode)mode, &record, 5000));

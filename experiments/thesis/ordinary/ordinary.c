@@ -82,7 +82,8 @@ static prem_ordinary_summary summarise(int64_t *times_ns, int64_t count) {
     summary.mean_ns += (double)times_ns[i] / (double)count;
   summary.min_ns = (double)times_ns[0];
   summary.max_ns = (double)times_ns[count - 1];
-  summary.median_ns = (double)times_ns[(count - 1) / 2];
+  const int64_t middle = (count - 1) / 2;
+  summary.median_ns = (double)times_ns[middle];
   summary.jitter_pct = 100.0 * (summary.max_ns - summary.min_ns) / summary.mean_ns;
   return summary;
 }
