@@ -7,110 +7,91 @@
 
 #include <stdlib.h>
 
-enum { MOST_BYTES = 32 << 20 };
+/* A job met on a block. */
+typedef struct met_job {
+  int32_t block, hyperperiod, job;
+} met_job;
 
-/* The first phase of a job on a block. */
-typedef struct first_phase {
-  const prem_trace_record *record; /* NULL: none there */
-  int64_t told_ns;                 /* end of the job that it waits for */
-  bool counts;
-} first_phase;
-
-typedef struct handovers {
-  const prem_schedule *schedule;
-  const prem_trace *trace;
-  prem_predecessors *predecessors;
-  first_phase *firsts; /* [hyperperiod][block][job] */
-  int64_t hyperperiods;
-} handovers;
-
-static first_phase *firsts_of(const handovers *all, int64_t hyperperiod, int32_t block) {
-  const int64_t place = hyperperiod * all->schedule->platform.blocks + block;
-  return &all->firsts[place * all->trace->job_count];
+static int by_block_and_start(const void *left, const void *right) {
+  const prem_trace_record *a = *(const prem_trace_record *const *)left,
+                          *b = *(const prem_trace_record *const *)right;
+  if (a->block != b->block)
+    return a->block < b->block ? -1 : 1;
+  return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-static bool make_room(handovers *all) {
-  const int64_t jobs = all->trace->job_count * all->schedule->platform.blocks;
-  const int64_t most = MOST_BYTES / (int64_t)sizeof *all->firsts / prem_max_i64(jobs, 1);
-  all->hyperperiods = prem_min_i64(all->trace->hyperperiods, prem_max_i64(most, 1));
-  all->firsts = calloc((size_t)(all->hyperperiods * jobs) + 1, sizeof *all->firsts);
-  return all->firsts != NULL;
+static const prem_trace_record **in_order(const prem_trace *trace) {
+  const prem_trace_record **places = malloc(((size_t)trace->record_count + 1) * sizeof *places);
+  for (int64_t i = 0; places && i < trace->record_count; ++i)
+    places[i] = &trace->records[i];
+  if (places)
+    qsort(places, (size_t)trace->record_count, sizeof *places, by_block_and_start);
+  return places;
 }
 
-static void find_firsts(handovers *all) {
-  const prem_trace *trace = all->trace;
-  for (int64_t i = 0; i < trace->record_count; ++i) {
-    const prem_trace_record *record = &trace->records[i];
-    if (record->hyperperiod >= all->hyperperiods)
-      continue;
-    first_phase *first = firsts_of(all, record->hyperperiod, record->block) +
-                         trace->first_job[record->task] + record->job;
-    if (!first->record || record->start_ns < first->record->start_ns)
-      first->record = record;
-  }
+static bool is_between(int64_t ns, int64_t from_ns, const prem_trace_record *first) {
+  return ns > from_ns && ns <= first->ready_ns;
 }
 
-static void find_ends(handovers *all) {
-  const int64_t count = all->hyperperiods * all->schedule->platform.blocks * all->trace->job_count;
-  for (int64_t i = 0; i < count; ++i) {
-    first_phase *first = &all->firsts[i];
-    if (!first->record || first->record->flags & PREM_SLOT_WARMUP)
-      continue;
-    const prem_predecessor before = prem_predecessor_of(all->predecessors, first->record);
-    if (!before.exists || !before.known || before.record < 0)
-      continue;
-    first->told_ns = all->trace->records[before.record].end_ns;
-    first->counts = true;
-  }
-}
-
-static bool is_between(int64_t ns, const first_phase *first) {
-  return ns > first->told_ns && ns <= first->record->ready_ns;
-}
-
-static void leave_out_beside(handovers *all, const prem_trace_record *record, int64_t hyperperiod) {
-  first_phase *firsts = firsts_of(all, hyperperiod, record->block);
-  for (int64_t j = 0; j < all->trace->job_count; ++j)
-    if (firsts[j].counts && firsts[j].record != record &&
-        (is_between(record->end_ns, &firsts[j]) || is_between(record->start_ns, &firsts[j])))
-      firsts[j].counts = false;
-}
-
-/* A phase of the same block that ended, or began, behind the message may have held it up: one of
- * the hyperperiod before as well, where they follow each other closely. */
-static void leave_out_held_up(handovers *all) {
-  for (int64_t i = 0; i < all->trace->record_count; ++i) {
-    const prem_trace_record *record = &all->trace->records[i];
-    for (int64_t h = record->hyperperiod; h < record->hyperperiod + 2; ++h)
-      if (h < all->hyperperiods)
-        leave_out_beside(all, record, h);
-  }
-}
-
-static bool add_times(const handovers *all, int64_t from, prem_times *of) {
-  const int64_t jobs = all->schedule->platform.blocks * all->trace->job_count;
-  for (int64_t i = from * jobs; i < all->hyperperiods * jobs; ++i) {
-    const first_phase *first = &all->firsts[i];
-    if (first->counts && first->record->ready_ns > first->told_ns &&
-        !prem_times_add(&of[first->record->task], first->record->ready_ns - first->told_ns))
+/* A phase of the same block that ended, or began, behind the message may have held it up. */
+static bool is_held_up(const prem_trace_record *const *places, int64_t at, int64_t look_back,
+                       int64_t told_ns) {
+  const prem_trace_record *first = places[at];
+  for (int64_t i = at - 1; i >= 0 && i >= at - look_back; --i) {
+    const prem_trace_record *other = places[i];
+    if (other->block != first->block)
       return false;
+    if (is_between(other->start_ns, told_ns, first) || is_between(other->end_ns, told_ns, first))
+      return true;
   }
-  return true;
+  return false;
+}
+
+static bool add_one(const prem_trace *trace, const prem_predecessors *predecessors,
+                    const prem_trace_record *const *places, int64_t at, int64_t look_back,
+                    prem_times *of) {
+  const prem_trace_record *first = places[at];
+  if (first->flags & PREM_SLOT_WARMUP)
+    return true;
+  const prem_predecessor before = prem_predecessor_of(predecessors, first);
+  if (!before.exists || !before.known || before.record < 0)
+    return true;
+  const int64_t told_ns = trace->records[before.record].end_ns;
+  if (first->ready_ns <= told_ns || is_held_up(places, at, look_back, told_ns))
+    return true;
+  return prem_times_add(&of[first->task], first->ready_ns - told_ns);
+}
+
+static bool add_all(const prem_schedule *schedule, const prem_trace *trace, int64_t from,
+                    const prem_predecessors *predecessors, const prem_trace_record *const *places,
+                    met_job *met, prem_times *of) {
+  const int64_t look_back = 8 * (schedule->platform.buffers + 1); /* more than can hold one up */
+  bool room = true;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    met[t].block = -1;
+  for (int64_t at = 0; at < trace->record_count && room; ++at) {
+    const prem_trace_record *record = places[at];
+    met_job *last = &met[record->task];
+    const bool begins = last->block != record->block || last->job != record->job ||
+                        last->hyperperiod != record->hyperperiod;
+    *last = (met_job){record->block, record->hyperperiod, record->job};
+    if (begins && record->hyperperiod >= from)
+      room = add_one(trace, predecessors, places, at, look_back, of);
+  }
+  return room;
 }
 
 prem_status prem_handovers_add(const prem_schedule *schedule, const prem_trace *trace, int64_t from,
                                prem_times *of) {
-  handovers all = {.schedule = schedule, .trace = trace};
-  prem_status status = prem_predecessors_new(schedule, trace, &all.predecessors);
-  if (status == PREM_OK && !make_room(&all))
-    status = PREM_ERR_MEMORY;
-  if (status == PREM_OK) {
-    find_firsts(&all);
-    find_ends(&all);
-    leave_out_held_up(&all);
-    status = add_times(&all, from, of) ? PREM_OK : PREM_ERR_MEMORY;
-  }
-  prem_predecessors_free(all.predecessors);
-  free(all.firsts);
-  return status;
+  prem_predecessors *predecessors = NULL;
+  const prem_status status = prem_predecessors_new(schedule, trace, &predecessors);
+  if (status != PREM_OK)
+    return status;
+  const prem_trace_record **places = in_order(trace);
+  met_job *met = calloc((size_t)schedule->task_count + 1, sizeof *met);
+  const bool room = places && met && add_all(schedule, trace, from, predecessors, places, met, of);
+  prem_predecessors_free(predecessors);
+  free(places);
+  free(met);
+  return room ? PREM_OK : PREM_ERR_MEMORY;
 }

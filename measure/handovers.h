@@ -9,8 +9,7 @@
 /**
  * Add the hand-overs of a run, each from the last end of a job to the instant at which a first
  * phase that waits for it is ready. Left out are phases that something on their own block held up
- * as well. O(records * jobs). Of long runs with stamps the first hyperperiods, as many as 32 MiB
- * hold.
+ * as well. O(records * log records).
  *
  * @param trace     its records may stand in any order.
  * @param from      the first hyperperiod that counts.

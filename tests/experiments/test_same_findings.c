@@ -39,8 +39,10 @@ static void tell_findings(FILE *file, const prem_findings *findings, const prem_
   char *json = golden_take(path);
   char *provenance = strstr(json, "\"provenance\": {");
   ck_assert_ptr_nonnull(provenance);
-  for (char *end = strstr(provenance, "\n  }"); provenance < end; ++provenance)
-    *provenance = ' ';
+  /* Taken out, not painted over: names and commits of other machines have other lengths. */
+  const char *end = strstr(provenance, "\n  }");
+  ck_assert_ptr_nonnull(end);
+  memmove(provenance, end, strlen(end) + 1);
   fprintf(file, " %016" PRIx64 " %016" PRIx64 "\n", golden_text(json),
           golden_file_sum(golden_path("gnuplot.script")));
   free(json);

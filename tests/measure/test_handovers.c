@@ -64,23 +64,45 @@ START_TEST(without_an_edge_nothing_is_told) {
 }
 END_TEST
 
-static prem_trace_record *record_of(prem_trace *trace, int32_t task, int32_t block, int phase) {
+static prem_trace_record *record_of(prem_trace *trace, int32_t hyperperiod, int32_t block,
+                                    int phase) {
   for (int64_t i = 0; i < trace->record_count; ++i) {
     prem_trace_record *record = &trace->records[i];
-    if (record->task == task && record->block == block && record->phase == phase)
+    if (record->task == 1 && record->hyperperiod == hyperperiod && record->block == block &&
+        record->phase == phase)
       return record;
   }
   ck_abort_msg("no such record");
 }
 
-/* One block late to know; one whose own writeback ended behind the message, which is left out. */
+/* One block late to know; one whose last writeback of the hyperperiod before ended behind the
+ * message, which is left out. */
 START_TEST(what_a_block_itself_held_up_is_left_out) {
   prem_schedule *schedule = prepared(graph("after = ( { task = \"a\"; } );"));
-  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 1);
-  record_of(trace, 1, 2, PREM_PREFETCH)->ready_ns += 40;
-  assert_told(schedule, trace, 0, 4, 700, 740);
-  record_of(trace, 1, 3, PREM_COMPUTE)->start_ns = record_of(trace, 1, 3, PREM_PREFETCH)->ready_ns;
-  assert_told(schedule, trace, 0, 3, 700, 740);
+  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 2);
+  record_of(trace, 0, 2, PREM_PREFETCH)->ready_ns += 40;
+  assert_told(schedule, trace, 0, 8, 700, 740);
+  const int64_t ready_ns = record_of(trace, 1, 3, PREM_PREFETCH)->ready_ns;
+  record_of(trace, 0, 3, PREM_WRITEBACK)->end_ns =
+      ready_ns - 700; /* with the message: not behind */
+  assert_told(schedule, trace, 0, 8, 700, 740);
+  record_of(trace, 0, 3, PREM_WRITEBACK)->end_ns = ready_ns;
+  assert_told(schedule, trace, 0, 7, 700, 740);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* Any order of the records will do. */
+START_TEST(records_may_stand_in_any_order) {
+  prem_schedule *schedule = prepared(graph("after = ( { task = \"a\"; } );"));
+  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 3);
+  for (int64_t i = 0, j = trace->record_count - 1; i < j; ++i, --j) {
+    const prem_trace_record record = trace->records[i];
+    trace->records[i] = trace->records[j];
+    trace->records[j] = record;
+  }
+  assert_told(schedule, trace, 1, 8, 700, 700);
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
@@ -91,6 +113,7 @@ int main(void) {
   TCase *all = tcase_create("all");
   tcase_add_test(all, the_simulator_takes_what_it_is_told);
   tcase_add_test(all, without_an_edge_nothing_is_told);
+  tcase_add_test(all, records_may_stand_in_any_order);
   tcase_add_test(all, what_a_block_itself_held_up_is_left_out);
   suite_add_tcase(suite, all);
   SRunner *runner = srunner_create(suite);

@@ -19,7 +19,8 @@ enum {
 typedef struct leader {
   bool followed, lagged;
   int32_t shift;
-  int32_t parts; /* of its blocks, by their numbers: each has words of its own */
+  int32_t parts;              /* of its blocks, by their numbers: each has words of its own */
+  int32_t blocks[MOST_PARTS]; /* that finish each job */
   int64_t first_word;
 } leader;
 
@@ -30,6 +31,16 @@ typedef struct asking {
   int64_t ask_count;
   prem_device_end *ends; /* on the device */
 } asking;
+
+/* Each part of a leader's blocks has words of its own. */
+static void divide_blocks(const asking *all, int32_t task, leader *of) {
+  const int32_t active = all->program->tasks[task].active_blocks;
+  const int32_t *blocks = all->program->schedule->tasks[task].blocks;
+  while (of->parts < MOST_PARTS && of->parts * PART_BLOCKS < active)
+    ++of->parts;
+  for (int32_t i = 0; i < active; ++i)
+    ++of->blocks[blocks[i] % of->parts];
+}
 
 static int64_t find_leaders(const asking *all) {
   const int32_t tasks = all->program->schedule->task_count;
@@ -47,8 +58,7 @@ static int64_t find_leaders(const asking *all) {
     while (INT64_C(1) << of->shift < LEAST_WORDS ||
            INT64_C(1) << of->shift < HYPERPERIODS * (int64_t)all->program->tasks[t].jobs)
       ++of->shift;
-    while (of->parts < MOST_PARTS && of->parts * PART_BLOCKS < all->program->tasks[t].active_blocks)
-      ++of->parts;
+    divide_blocks(all, t, of);
     of->first_word = words;
     words += (int64_t)of->parts << of->shift;
   }
@@ -104,20 +114,10 @@ static int32_t first_phase(const asking *all, int32_t task) {
                                       : PREM_WRITEBACK;
 }
 
-/* So many blocks of a part finish each job. */
-static int32_t blocks_in(const asking *all, int32_t task, int32_t part) {
-  const int32_t *blocks = all->program->schedule->tasks[task].blocks;
-  int32_t count = 0;
-  for (int32_t i = 0; i < all->program->tasks[task].active_blocks; ++i)
-    count += blocks[i] % all->leaders[task].parts == part;
-  return count;
-}
-
 static void add_ask(asking *all, int32_t of, int32_t need, int64_t lag_ns) {
   const leader *leads = &all->leaders[of];
   for (int32_t part = 0; part < leads->parts; ++part) {
-    const int32_t blocks = blocks_in(all, of, part);
-    if (blocks == 0)
+    if (leads->blocks[part] == 0)
       continue;
     const int64_t word = leads->first_word + ((int64_t)part << leads->shift);
     if (all->asks)
@@ -125,7 +125,7 @@ static void add_ask(asking *all, int32_t of, int32_t need, int64_t lag_ns) {
                                                     .lag_ns = lag_ns,
                                                     .jobs = all->program->tasks[of].jobs,
                                                     .need = need,
-                                                    .blocks = blocks,
+                                                    .blocks = leads->blocks[part],
                                                     .shift = leads->shift};
     ++all->ask_count;
   }
