@@ -124,8 +124,12 @@ static bool add_jobs(const turn *now, prem_observed *to, const prem_trace *trace
   return room && prem_times_add(&to->makespan, prem_makespan_ns(trace, hyperperiod));
 }
 
-static void add_counts(prem_observed *to, const prem_trace *trace) {
+static void add_counts(const turn *now, prem_observed *to, const prem_trace *trace) {
+  const bool unrecorded = trace->lost > 0 && now->discard > 0;
   for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i) {
+    if (unrecorded && trace->cells[i].count > 0)
+      to->phases[i].unrecorded_max_ns =
+          prem_max_i64(to->phases[i].unrecorded_max_ns, trace->cells[i].duration_max_ns);
     to->counted += trace->cells[i].count;
     to->releases += trace->cells[i].releases;
     to->late += trace->cells[i].late;
@@ -141,7 +145,7 @@ static prem_status fold_trace(void *context, const prem_trace *trace, prem_mode 
   const turn *now = context;
   prem_observed *to = &now->party->observed[mode];
   bool room = true;
-  add_counts(to, trace);
+  add_counts(now, to, trace);
   for (int64_t i = 0; i < trace->record_count && room; ++i)
     room = add_record(now, to, trace, &trace->records[i]);
   for (int64_t h = now->discard; h < trace->hyperperiods && room; ++h)

@@ -115,6 +115,10 @@ static const struct {
             "there are samples for"},
     {OF(EXPERIMENT), "quick", OPTION_QUICK, .doc = "fewer points and repetitions: a look at it"},
     {OF(COMMON), "quiet", 'q', .doc = "no notes, warnings and progress on stderr"},
+    {OF(PROFILE), "raise", OPTION_RAISE,
+     .doc =
+         "with --times planned: no wcet_ns and no hand-over gets shorter than in the schedule, so "
+         "that profiling and planning by turns settle"},
     {OF(PROFILE), "regulated", OPTION_REGULATED,
      .doc = "for plans whose memory phases overlap: wcet_ns in company, busy_ns from the bytes and "
             "the measured bandwidth"},

@@ -11,7 +11,7 @@ typedef struct profile_options {
   observing_options common;
   const char *output;
   prem_profile_company times;
-  bool times_given, regulated, steady;
+  bool times_given, regulated, steady, raise;
   int64_t margin_pct;
   double quantile; /* 0: not given */
 } profile_options;
@@ -56,6 +56,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case OPTION_STEADY:
     options->steady = true;
     return 0;
+  case OPTION_RAISE:
+    options->raise = true;
+    return 0;
   case OPTION_MARGIN:
     options->margin_pct = command_parse_int(state, "--margin", text, 0, 10000);
     return 0;
@@ -65,6 +68,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case ARGP_KEY_END:
     if (!options->output)
       argp_error(state, "FILE and -o OUT are needed");
+    if (options->raise && options->times != PREM_PROFILE_PLANNED)
+      argp_error(state,
+                 "--raise raises the times of a plan that was measured: it needs --times planned");
     command_check_outputs(
         state, options->common.file,
         (const char *const[]){options->output, options->common.json, options->common.picture}, 3);
@@ -139,6 +145,11 @@ static int write_profile(const profile_options *options, const prem_profile *pro
   if (!profile->valid)
     command_note("the profile is marked invalid: %s", profile->disturbed);
   advise(options, profile);
+  if (profile->raises)
+    command_note(profile->raised > 0
+                     ? "%d times are longer than in the schedule: plan, and profile again"
+                     : "%d times are longer than in the schedule: its windows hold",
+                 (int)profile->raised);
   prem_diag *diag = prem_diag_new();
   int status =
       sampling_failed(prem_profile_write(profile, options->output, diag), diag, options->output);
@@ -153,6 +164,7 @@ static int measure(const profile_options *options, const prem_schedule *schedule
                                     .times = options->times,
                                     .regulated = options->regulated,
                                     .steady = options->steady,
+                                    .raise = options->raise,
                                     .quantile = options->quantile,
                                     .margin_pct = (double)options->margin_pct,
                                     .stop = &command_stop};

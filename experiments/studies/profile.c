@@ -75,20 +75,22 @@ static prem_status add_handovers(void *context, const prem_trace *trace, prem_mo
 
 static prem_status measure(profiling *all) {
   const prem_profile_options *options = all->options;
-  const prem_observe_options observe = {.backend = all->backend,
-                                        .modes = {PREM_MODE_LOCK, PREM_MODE_FREE, PREM_MODE_TT},
-                                        .mode_count =
-                                            options->times == PREM_PROFILE_PLANNED ? 3 : 2,
-                                        .sampling = options->sampling,
-                                        .preempted_apart = true,
-                                        .engine = options->engine,
-                                        .stop = options->stop,
-                                        .progress = after_turn,
-                                        .progress_context = all,
-                                        .on_trace = add_handovers,
-                                        .trace_context = all,
-                                        .around_round = prem_disturbance_round,
-                                        .round_context = all->disturbance};
+  prem_observe_options observe = {.backend = all->backend,
+                                  .modes = {PREM_MODE_LOCK, PREM_MODE_FREE, PREM_MODE_TT},
+                                  .mode_count = options->times == PREM_PROFILE_PLANNED ? 3 : 2,
+                                  .sampling = options->sampling,
+                                  .preempted_apart = true,
+                                  .engine = options->engine,
+                                  .stop = options->stop,
+                                  .progress = after_turn,
+                                  .progress_context = all,
+                                  .on_trace = add_handovers,
+                                  .trace_context = all,
+                                  .around_round = prem_disturbance_round,
+                                  .round_context = all->disturbance};
+  /* Maxima need no stamps; those of a long launch would take more memory than they tell. */
+  if (options->sampling.scenario == PREM_RESIDENT && all->result->sampling.rounds > 0)
+    observe.sampling.max_records /= all->result->sampling.rounds;
   return prem_observe(all->parties, all->schedule->task_count + 1, &observe, all->diag);
 }
 
@@ -152,7 +154,8 @@ static int64_t longest_of(const profiling *all, prem_profile_company company, in
   const double share = all->result->quantile;
   if (share > 0)
     return prem_quantile_bound(times.steady, times.cold, share, PREM_PROFILE_CONFIDENCE);
-  return prem_max_i64(times.steady->max_ns, times.cold->max_ns);
+  return prem_max_i64(prem_max_i64(times.steady->max_ns, times.cold->max_ns),
+                      phase_in(all, company, t, phase)->unrecorded_max_ns);
 }
 
 static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_phase *out) {
@@ -170,12 +173,18 @@ static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_p
       prem_max_i64(prem_max_i64(seen->preempted.max_ns, alone->preempted.max_ns), longest_ns);
   out->longest_ns =
       prem_max_i64(prem_max_i64(seen->steady.max_ns, alone->steady.max_ns), out->longest_ns);
+  out->longest_ns = prem_max_i64(prem_max_i64(seen->unrecorded_max_ns, alone->unrecorded_max_ns),
+                                 out->longest_ns);
   if (all->result->counts_cold)
     out->longest_ns = prem_max_i64(seen->cold.max_ns, out->longest_ns);
   all->result->all_preempted |= seen->steady.count + seen->cold.count == 0;
   const double with_room = (double)longest_ns * (1 + options->margin_pct / 100);
   out->wcet_ns =
       prem_max_i64((int64_t)ceil(with_room), prem_max_i64(all->result->machine.dispatch_ns, 1));
+  const int64_t planned_ns = all->schedule->tasks[t].phase[phase].wcet_ns;
+  all->result->raised += out->wcet_ns > planned_ns;
+  if (options->raise)
+    out->wcet_ns = prem_max_i64(out->wcet_ns, planned_ns);
   if (options->regulated && phase != PREM_COMPUTE) {
     const int64_t busy_ns = bandwidth_ns(all, &all->schedule->tasks[t], (prem_phase)phase);
     if (busy_ns > 0 && busy_ns < out->wcet_ns)
@@ -214,6 +223,8 @@ static void fold_joined(const profiling *all, int32_t t) {
   if (all->options->times != PREM_PROFILE_PLANNED || !is_joined(all->schedule->plan, t))
     return;
   task->joined_ns = prem_max_i64(fetch->wcet_ns, store->wcet_ns);
+  if (all->options->raise)
+    task->joined_ns = prem_max_i64(task->joined_ns, all->schedule->tasks[t].joined.wcet_ns);
   const int64_t busy_ns = fetch->busy_ns + store->busy_ns;
   if (fetch->busy_ns > 0 && store->busy_ns > 0 && busy_ns < task->joined_ns)
     task->joined_busy_ns = busy_ns;
@@ -264,6 +275,8 @@ static void fold_handovers(const profiling *all) {
     if (times->count > 0)
       *told_ns = prem_max_i64(*told_ns, (int64_t)ceil((double)longest_ns * room));
   }
+  if (all->options->raise)
+    *told_ns = prem_max_i64(*told_ns, prem_schedule_precedence_ns(all->schedule));
 }
 
 static prem_status fold(const profiling *all) {
@@ -451,6 +464,11 @@ static void add_notes(prem_findings *findings, const prem_profile *profile) {
                        "%" PRId64 " runs are left out, since the operating system took a core away "
                        "in them; longest_ns in the profile has them.",
                        profile->preempted);
+  if (profile->raises)
+    prem_findings_note(findings,
+                       "Raised: %d times are longer than in the schedule; the others, hand-overs "
+                       "included, are at least as long as there.",
+                       (int)profile->raised);
   if (profile->quantile > 0)
     prem_findings_note(findings,
                        "wcet_ns is an upper bound of the %g %% quantile, with a confidence of "
@@ -498,6 +516,7 @@ static prem_status make_result(profiling *all, const prem_machine *machine) {
   result->sampling = all->options->sampling;
   if (result->sampling.rounds > result->sampling.samples)
     result->sampling.rounds = result->sampling.samples;
+  result->raises = all->options->raise;
   result->counts_cold = !all->options->steady && all->schedule->plan->warmup_tiles == 0;
   result->output_ok = true;
   result->tasks = calloc(parties, sizeof *result->tasks);

@@ -63,6 +63,8 @@ static void write_all(FILE *file, const prem_profile *profile) {
           "bound: wcet_ns is\n# what plans are made with, all else is for the reader.\n"
           "version = 1;\n",
           profile->sampling.samples, prem_version());
+  if (profile->raises)
+    fputs("# Raised: no time is shorter than in the schedule that was measured.\n", file);
   fprintf(file, "# Seed of the order: %" PRIu64 ".", profile->sampling.seed);
   if (profile->machine.uuid[0])
     fprintf(file, " Machine: %s, driver %s.", profile->machine.uuid, profile->machine.driver);

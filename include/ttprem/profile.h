@@ -54,6 +54,8 @@ typedef struct prem_profile {
   int64_t preempted;      /* runs in which a core was taken away: their times are in longest_ns
                              alone */
   bool all_preempted;     /* of some phase there are no other times: they count for wcet_ns */
+  bool raises;            /* no wcet_ns is below the schedule's */
+  int32_t raised;         /* so many of them are above it */
   bool counts_cold;       /* no warm-up: first tiles count in wcet_ns */
   bool valid;             /* false: the machine was disturbed while measuring */
   char disturbed[512];    /* by what; "" when valid */
@@ -67,7 +69,9 @@ typedef struct prem_profile_options {
   prem_profile_company times; /* which of them the WCETs are; planned ones are measured for that */
   bool regulated;             /* busy_ns from bytes and the machine's bandwidth */
   bool steady;                /* the WCETs leave cold tiles out, warm-up or not */
-  double margin_pct;          /* room above that time */
+  bool raise;        /* planned: no WCET and no hand-over gets shorter than the schedule's, so that
+                        measuring and planning by turns comes to an end */
+  double margin_pct; /* room above that time */
   double quantile; /* wcet_ns bounds it, with PREM_PROFILE_CONFIDENCE; 1: it is the longest time; 0:
                       the longest, but on a disturbed machine the 0.999 or 0.99 quantile, whichever
                       all phases have the samples for */

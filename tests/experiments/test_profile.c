@@ -179,6 +179,38 @@ START_TEST(regulated_phases_get_their_share) {
 }
 END_TEST
 
+/* Two records find room, warm-up ones; the counts have all of them. */
+START_TEST(the_longest_counts_without_its_stamps) {
+  options.sampling.scenario = PREM_RESIDENT;
+  options.sampling.rounds = 1;
+  options.sampling.max_records = 2;
+  options.times = PREM_PROFILE_COMPANY;
+  measure("", "");
+  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_PROFILE_COMPANY].count, 0);
+  ck_assert_int_eq(prefetch_of(0)->wcet_ns, 200);
+  ck_assert_int_eq(prefetch_of(0)->longest_ns, 200);
+}
+END_TEST
+
+START_TEST(raised_times_get_no_shorter) {
+  options.times = PREM_PROFILE_PLANNED;
+  machine.dispatch_ns = 70;
+  machine.precedence_ns = 500;
+  options.raise = true;
+  measure(" precedence_ns = 900L;", "");
+  ck_assert_int_eq(profile->raised, 4); /* computes and writebacks, to the dispatch */
+  ck_assert_int_eq(profile->machine.precedence_ns, 900);
+  prem_profile_free(profile);
+  schedule->tasks[1].phase[PREM_PREFETCH].wcet_ns = 140;
+  ck_assert_int_eq(
+      prem_profile_measure(schedule, prem_backend_find("sim"), &machine, &options, &profile, diag),
+      PREM_OK);
+  ck_assert_int_eq(prefetch_of(0)->wcet_ns, 100);
+  ck_assert_int_eq(prefetch_of(1)->wcet_ns, 140);
+  ck_assert_int_eq(profile->raised, 4);
+}
+END_TEST
+
 START_TEST(nothing_disturbs_the_simulator) {
   measure("", "");
   ck_assert(profile->valid);
@@ -280,6 +312,8 @@ int main(void) {
   tcase_add_test(cases, no_time_is_below_a_dispatch);
   tcase_add_test(cases, regulated_phases_are_busy_for_their_bytes);
   tcase_add_test(cases, regulated_phases_get_their_share);
+  tcase_add_test(cases, the_longest_counts_without_its_stamps);
+  tcase_add_test(cases, raised_times_get_no_shorter);
   tcase_add_test(cases, nothing_disturbs_the_simulator);
   tcase_add_test(cases, rounds_that_drift_apart_are_a_disturbance);
   tcase_add_test(cases, eleven_per_cent_are_drift);
