@@ -40,6 +40,7 @@ typedef struct graph_setting {
   graph_bounds bounds;
   prem_scenario scenario;
   int64_t profiled;    /* runs, or hyperperiods when resident; 0: times are made up */
+  int32_t turns;       /* so often profiled again, by the plan, and planned again */
   int64_t runs;        /* the same */
   int64_t discard;     /* at each start */
   int32_t graph_every; /* every so many seeds a one-shot one runs as a CUDA graph as well; 0: none
@@ -81,6 +82,8 @@ static inline double graph_clock_s(void) {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
+
+enum { GRAPH_RECORDS = 4 << 20 }; /* of a launch, at most */
 
 /* ---- one graph ------------------------------------------------------------------------------- */
 
@@ -160,18 +163,23 @@ static inline prem_status graph_plan_any_order(graph_case *at) {
   return status;
 }
 
-/** As `ttprem profile --times company --margin 20`. */
+/** As `ttprem profile --margin 20 --times company`, and with a plan `--times planned --raise`. */
 static inline prem_status graph_measure_profile(graph_case *at) {
+  const bool planned = at->schedule->plan != NULL,
+             resident = at->setting->scenario == PREM_RESIDENT;
   const prem_profile_options options = {.sampling.scenario = at->setting->scenario,
                                         .sampling.samples = at->setting->profiled,
                                         .sampling.rounds = 4,
                                         .sampling.discard = at->setting->discard,
                                         .sampling.seed = at->graph.seed,
-                                        .sampling.max_records = INT32_MAX,
-                                        .times = PREM_PROFILE_COMPANY,
+                                        .sampling.max_records = GRAPH_RECORDS,
+                                        .times =
+                                            planned ? PREM_PROFILE_PLANNED : PREM_PROFILE_COMPANY,
+                                        .steady = resident,
+                                        .raise = planned,
                                         .margin_pct = 20};
   prem_profile *profile = NULL;
-  prem_status status = graph_plan_any_order(at);
+  prem_status status = planned ? PREM_OK : graph_plan_any_order(at);
   if (status == PREM_OK)
     status = prem_profile_measure(at->schedule, at->setting->backend, &at->setting->machine,
                                   &options, &profile, at->diag);
@@ -184,15 +192,12 @@ static inline prem_status graph_measure_profile(graph_case *at) {
   return status;
 }
 
-/** Load, profile, load with the times, plan, check. */
-static inline prem_status graph_make_ready(graph_case *at) {
+/** Profile, load with the times, plan, check. */
+static inline prem_status graph_plan_measured(graph_case *at) {
   const prem_machine *machine = &at->setting->machine;
   prem_plan *plan = NULL;
-  prem_status status = graph_write_text(at);
-  if (status == PREM_OK)
-    status = graph_load(at);
-  if (status == PREM_OK)
-    status = at->setting->profiled ? graph_measure_profile(at) : graph_make_up_profile(at);
+  prem_status status =
+      at->setting->profiled ? graph_measure_profile(at) : graph_make_up_profile(at);
   if (status == PREM_OK)
     status = graph_load(at);
   unlink(at->profile);
@@ -202,6 +207,16 @@ static inline prem_status graph_make_ready(graph_case *at) {
     prem_schedule_set_plan(at->schedule, plan);
     status = prem_check(at->schedule, machine, at->diag);
   }
+  return status;
+}
+
+/** Load and plan; and again, as often as the setting says, from the times of that plan. */
+static inline prem_status graph_make_ready(graph_case *at) {
+  prem_status status = graph_write_text(at);
+  if (status == PREM_OK)
+    status = graph_load(at);
+  for (int32_t turn = 0; turn <= at->setting->turns && status == PREM_OK; ++turn)
+    status = graph_plan_measured(at);
   return status;
 }
 

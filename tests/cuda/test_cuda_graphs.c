@@ -14,10 +14,11 @@ int main(int argc, char **argv) {
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); /* as the command does */
   graph_setting setting = {.backend = prem_backend_find("cuda"),
                            .scenario = PREM_RESIDENT, /* as they would run in earnest */
-                           .profiled = 60,
+                           .profiled = 400,
+                           .turns = 2,
                            .runs = 60,
                            .discard = 10,
-                           .graph_every = 2, /* tuning ordinary kernels takes longest */
+                           .graph_every = 8, /* tuning ordinary kernels takes longest */
                            .graphs = argc > 3 ? atoi(argv[3]) : GRAPHS,
                            .seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1,
                            .seconds = 200};
