@@ -2,6 +2,8 @@
 /* What a phase waited for until it began. */
 #include "measure/waits.h"
 
+#include "prem/base/numbers.h"
+
 #include <stdlib.h>
 
 enum {
@@ -270,8 +272,16 @@ static void wait_in_line(const prem_waits *waits, const question *asked, int64_t
         .cause = PREM_CAUSE_UNIT, .culprit = at, .known = true, .until_start = true, .from = -1};
 }
 
-/* The last to end after `from_ns` among those that it waited for until it was ready, or from then
- * on until it started. */
+/* A phase that ends after its window, in the guard that is left for telling the next one of it. */
+static bool eats_guard(const prem_waits *waits, const prem_trace_record *other, int64_t due_ns) {
+  const int64_t planned_ns =
+      (other->release_ns == PREM_NO_RELEASE ? other->start_ns : other->release_ns) +
+      window_ns(waits, other);
+  return other->end_ns > planned_ns && other->end_ns > due_ns - waits->schedule->platform.guard_ns;
+}
+
+/* The last to end after `from_ns`, or with the guard, among those that it waited for until it was
+ * ready, or from then on until it started. */
 static prem_wait wait_on_block(const prem_waits *waits, const question *asked, bool is_ready,
                                int64_t from_ns) {
   const prem_trace_record *record = asked->record;
@@ -279,10 +289,11 @@ static prem_wait wait_on_block(const prem_waits *waits, const question *asked, b
   const int64_t over_ns = until_ns + waits->clock_step_ns;
   const int64_t back = asked->position - waits->look_back;
   const int64_t last = back > asked->begin ? back : asked->begin;
-  candidate own = {.position = -1, .end_ns = from_ns}, beside = own;
+  candidate own = {.position = -1, .end_ns = INT64_MIN}, beside = own;
   for (int64_t at = asked->position - 1; at >= last; --at) {
     const prem_trace_record *other = prem_record_at(waits, at);
-    const prem_cause cause = other->end_ns > over_ns || other->end_ns <= from_ns
+    const bool is_before = other->end_ns <= from_ns && !eats_guard(waits, other, from_ns);
+    const prem_cause cause = other->end_ns > over_ns || is_before
                                  ? PREM_CAUSE_COUNT
                                  : cause_of(waits, asked, other, is_ready);
     if (cause == PREM_CAUSE_COUNT)
@@ -297,7 +308,7 @@ static prem_wait wait_on_block(const prem_waits *waits, const question *asked, b
                                                                                           : &own;
   prem_wait found = wait_for_one(latest);
   if (!is_ready)
-    wait_in_line(waits, asked, last, over_ns, latest->end_ns, &found);
+    wait_in_line(waits, asked, last, over_ns, prem_max_i64(latest->end_ns, from_ns), &found);
   return found;
 }
 

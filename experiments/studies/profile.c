@@ -33,6 +33,16 @@ typedef struct profiling {
 
 /* ---- measuring ------------------------------------------------------------------------------ */
 
+/* Raised times are those of the plan: whatever was seen otherwise is in the schedule's. */
+static bool only_planned(const profiling *all) {
+  return all->options->raise;
+}
+
+/* The parties that are measured: all of them, or the last one. */
+static int32_t first_party(const profiling *all) {
+  return only_planned(all) ? all->schedule->task_count : 0;
+}
+
 static prem_status open_parties(profiling *all) {
   const int32_t tasks = all->schedule->task_count;
   bool *keep = calloc((size_t)tasks + 1, sizeof *keep);
@@ -41,7 +51,9 @@ static prem_status open_parties(profiling *all) {
     prem_party *party = &all->parties[i];
     party->label = i < tasks ? "alone" : "company";
     party->schedule = all->schedule;
-    party->modes = i < tasks ? 1U << PREM_MODE_LOCK : 1U << PREM_MODE_FREE | 1U << PREM_MODE_TT;
+    party->modes = i < tasks           ? 1U << PREM_MODE_LOCK
+                   : only_planned(all) ? 1U << PREM_MODE_TT
+                                       : 1U << PREM_MODE_FREE | 1U << PREM_MODE_TT;
     if (i < tasks) {
       memset(keep, 0, (size_t)tasks * sizeof *keep);
       keep[i] = true;
@@ -49,7 +61,8 @@ static prem_status open_parties(profiling *all) {
       party->schedule = all->schedules[i];
     }
     if (status == PREM_OK)
-      status = prem_party_open(party, all->backend, all->diag);
+      status = i < first_party(all) ? prem_party_forget(party)
+                                    : prem_party_open(party, all->backend, all->diag);
   }
   free(keep);
   return status;
@@ -91,7 +104,8 @@ static prem_status measure(profiling *all) {
   /* Maxima need no stamps; those of a long launch would take more memory than they tell. */
   if (options->sampling.scenario == PREM_RESIDENT && all->result->sampling.rounds > 0)
     observe.sampling.max_records /= all->result->sampling.rounds;
-  return prem_observe(all->parties, all->schedule->task_count + 1, &observe, all->diag);
+  return prem_observe(all->parties + first_party(all),
+                      all->schedule->task_count + 1 - first_party(all), &observe, all->diag);
 }
 
 /* ---- folding -------------------------------------------------------------------------------- */
@@ -452,13 +466,19 @@ static void add_histograms(prem_findings *findings, const profiling *all) {
 }
 
 static void add_notes(prem_findings *findings, const prem_profile *profile) {
-  prem_findings_note(
-      findings,
-      "%" PRId64 " runs of each task alone and of all together, in %" PRId64
-      " interleaved rounds. Alone: the file's resources are kept (mode lock). "
-      "Company: all tasks, each as fast as it can (mode free). Planned: all of them by "
-      "the file's plan (mode tt).",
-      profile->sampling.samples, profile->sampling.rounds);
+  if (profile->raises)
+    prem_findings_note(findings,
+                       "%" PRId64 " runs of all tasks by the file's plan (mode tt), in %" PRId64
+                       " rounds.",
+                       profile->sampling.samples, profile->sampling.rounds);
+  else
+    prem_findings_note(
+        findings,
+        "%" PRId64 " runs of each task alone and of all together, in %" PRId64
+        " interleaved rounds. Alone: the file's resources are kept (mode lock). "
+        "Company: all tasks, each as fast as it can (mode free). Planned: all of them by "
+        "the file's plan (mode tt).",
+        profile->sampling.samples, profile->sampling.rounds);
   if (profile->preempted > 0)
     prem_findings_note(findings,
                        "%" PRId64 " runs are left out, since the operating system took a core away "

@@ -118,6 +118,42 @@ START_TEST(data_that_comes_late) {
 }
 END_TEST
 
+/* The guard is what telling the next phase takes: who uses it up makes that one late. */
+START_TEST(a_window_that_eats_the_guard) {
+  schedule->platform.guard_ns = 30;
+  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+  add(PREM_COMPUTE, 0, 100, 100, 100, 250);
+  add(PREM_PREFETCH, 1, 200, 200, 200, 320); /* 20 longer than planned */
+  add(PREM_COMPUTE, 1, 330, 350, 350, 500);
+  find(1);
+  assert_first(0, 1, PREM_FIRST_WINDOW, A, 1);
+  assert_cause(PREM_COMPUTE, PREM_CAUSE_DATA, 1);
+  assert_blamed(PREM_PREFETCH, 1, 20);
+}
+END_TEST
+
+START_TEST(a_window_that_is_kept_eats_no_guard) {
+  schedule->platform.guard_ns = 30;
+  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+  add(PREM_COMPUTE, 0, 100, 100, 100, 250);
+  add(PREM_PREFETCH, 1, 200, 200, 200, 300);
+  add(PREM_COMPUTE, 1, 330, 350, 350, 500);
+  find(1);
+  assert_first(0, 1, PREM_FIRST_EXECUTOR, A, 1);
+}
+END_TEST
+
+START_TEST(an_end_before_the_guard_is_not_to_blame) {
+  schedule->platform.guard_ns = 30;
+  add(PREM_PREFETCH, 0, 0, 0, 0, 100);
+  add(PREM_COMPUTE, 0, 100, 100, 100, 250);
+  add(PREM_PREFETCH, 1, 200, 200, 200, 320);
+  add(PREM_COMPUTE, 1, 350, 370, 370, 520);
+  find(1);
+  assert_first(0, 1, PREM_FIRST_EXECUTOR, A, 1);
+}
+END_TEST
+
 START_TEST(a_buffer_that_is_still_in_use) {
   add(PREM_PREFETCH, 0, 0, 0, 0, 100);
   add(PREM_COMPUTE, 0, 100, 100, 100, 430); /* 180 longer */
@@ -887,6 +923,9 @@ int main(void) {
   TCase *cases = tcase_create("causes");
   tcase_add_checked_fixture(cases, set_up, tear_down);
   tcase_add_test(cases, data_that_comes_late);
+  tcase_add_test(cases, a_window_that_eats_the_guard);
+  tcase_add_test(cases, a_window_that_is_kept_eats_no_guard);
+  tcase_add_test(cases, an_end_before_the_guard_is_not_to_blame);
   tcase_add_test(cases, a_buffer_that_is_still_in_use);
   tcase_add_test(cases, a_unit_that_is_still_at_work);
   tcase_add_test(cases, a_turn_that_comes_late);
