@@ -18,6 +18,7 @@
 #                  of all counts, for a try; PROFILING="--margin 20" adds options of `ttprem profile`
 #       isolate    certificates over as many hyperperiods as there is time for: 100 000 of four convolutions
 #                  on time, and what else the step's lines say; PERCENT as above
+#       exclusive  the same for one task at a time at the memory, and what that costs
 #       experiments  the tables and figures of the literature, one JSON each
 #       writes FOLDER/STEP/ (FOLDER: results) and FOLDER.tar.gz; FOLDER/measure/ and FOLDER/experiments/
 #       are what experiments/results/ keeps. Every command has a limit in time: none keeps the GPU for
@@ -160,19 +161,22 @@ task_graph() { # NAME RUNS HYPERPERIODS RECORDED OPTION OF profile...
 
 # Longest times want many hyperperiods: on time, where they are the claim, as many as fit.
 step_isolate() {
-  local end=$((SECONDS + 560)) four=figures/h200_conv2d_x4_large.cfg
-  until_end four            120 isolate $four --modes tt --scenario resident --repeat "$(part_of 100000)"
-  until_end four_others      90 isolate $four --modes free,partition --scenario resident --repeat "$(part_of 10000)"
+  local end=$((SECONDS + 580)) four=figures/h200_conv2d_x4_large.cfg
+  until_end four            240 isolate $four --modes tt --scenario resident --repeat "$(part_of 100000)"
+  until_end four_others     240 isolate $four --modes free,partition --scenario resident --repeat "$(part_of 50000)"
   until_end four_lock        60 isolate $four --modes lock --scenario resident --repeat "$(part_of 500)"
-  until_end exclusive       150 isolate figures/h200_conv2d_x4_exclusive.cfg --modes tt --scenario resident \
-    --repeat "$(part_of 100000)"
-  until_end exclusive_table  30 compare figures/h200_conv2d_x4_exclusive.cfg --modes tt,free,legacy,priority,copy \
-    --repeat "$(part_of 300)"
   cp "$out"/task_graphs/h200_multi_rate*.cfg . 2>/dev/null || true
   if [ -s h200_multi_rate.cfg ]; then
     until_end multi_rate    100 isolate h200_multi_rate.cfg --modes tt,free --scenario resident \
       --repeat "$(part_of 500)"
   fi
+  find . -name '*.csv' -exec gzip -9n {} +
+}
+
+step_exclusive() {
+  local end=$((SECONDS + 420)) exclusive=figures/h200_conv2d_x4_exclusive.cfg
+  until_end table    30 compare $exclusive --modes tt,free,legacy,priority,copy --repeat "$(part_of 1000)" --no-records
+  until_end isolate 380 isolate $exclusive --modes tt --scenario resident --repeat "$(part_of 100000)"
   find . -name '*.csv' -exec gzip -9n {} +
 }
 
@@ -304,9 +308,9 @@ measure_all() {
     out=$(realpath -m "${2:?-o needs a folder}")
     shift 2
   fi
-  if [ $# -eq 0 ]; then set -- check faults sanitize measure h200_conv2d task_graphs isolate experiments; fi
+  if [ $# -eq 0 ]; then set -- check faults sanitize measure h200_conv2d task_graphs isolate exclusive experiments; fi
   for step in "$@"; do
-    case $step in check | faults | sanitize | measure | h200_conv2d | task_graphs | isolate | experiments) ;; *) usage ;; esac
+    case $step in check | faults | sanitize | measure | h200_conv2d | task_graphs | isolate | exclusive | experiments) ;; *) usage ;; esac
   done
   if [ ! -x "$here/bin/ttprem" ]; then
     echo "gpu: this is not a packed folder; make one with tools/gpu.sh pack" >&2
