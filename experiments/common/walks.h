@@ -59,7 +59,8 @@ prem_status prem_walker_open(const prem_experiment_setting *setting, int64_t roo
 /** Nothing happens for NULL. */
 void prem_walker_close(prem_walker *walker);
 /**
- * Make the lists; then `repeats` times touch all of them and walk.
+ * Make the lists; then `repeats` times, or as often as the row's time lets, touch all of them and
+ * walk.
  *
  * @param[out] out  the mean of the repeats' means, the least and the largest of all of them
  * @retval PREM_ERR_INTERRUPTED  the setting's `stop` was seen

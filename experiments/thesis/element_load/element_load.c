@@ -205,6 +205,7 @@ static prem_status run(const prem_experiment_setting *setting, prem_findings *fi
   study.all = (int64_t)PREM_INTERFERENCE_COUNT * ORDERS * study.memories * (SIZES + PARTS);
   const int64_t room_bytes = (int64_t)(parts[PARTS - 1] * (double)study.cache_bytes);
   const int64_t least_bytes = MOST_MAPPED_KIB * 1024;
+  prem_experiment_progress(setting, 0, study.all);
   prem_status status = prem_host_bandwidth(setting, &study.bandwidth, diag);
   if (status == PREM_OK)
     status = prem_elements_open(setting, room_bytes > least_bytes ? room_bytes : least_bytes,

@@ -18,8 +18,10 @@ typedef struct prem_element_walk {
   prem_walk_order order;
   bool mapped; /* GPU: the lists are in the host's memory */
   int32_t kernels, threads;
-  int64_t steps; /* of each thread; 0: as many as the list has elements. Fewer than that begin
-                    spread over the list. */
+  int64_t steps; /* of each thread in a repetition; 0: as many as the list has elements. Fewer are
+                    a part of the list: at random threads begin spread over it, and each repetition
+                    goes on where the last one ended. The same part again would be in a cache. */
+  int64_t begun; /* of a part: steps that went before, in earlier walks */
   int32_t repeats;
 } prem_element_walk;
 
@@ -55,9 +57,9 @@ prem_status prem_elements_open(const prem_experiment_setting *setting, int64_t r
 /** Nothing happens for NULL. */
 void prem_elements_close(prem_elements *elements);
 /**
- * Touch the lists, walk once unmeasured, then as often as fits.
+ * Touch the lists, walk once unmeasured, then as often as fits, also into the row's time.
  *
- * @param walk  without `repeats`
+ * @param walk  without `repeats` and `begun`
  * @retval PREM_ERR_INTERRUPTED  the setting's `stop` was seen
  */
 prem_status prem_elements_measure(prem_elements *elements, const prem_element_walk *walk,
@@ -85,7 +87,7 @@ typedef struct prem_element_step {
 
 /** Where thread `thread` begins. */
 uint32_t prem_element_first(const prem_element_walk *walk, int32_t thread, uint64_t seed);
-/** And where it has to end. */
+/** And where it has to end, after the unmeasured repetition and all others. */
 uint32_t prem_element_last(const prem_element_walk *walk, int32_t thread, uint64_t seed);
 /** How many steps each thread takes. */
 int64_t prem_element_steps(const prem_element_walk *walk);

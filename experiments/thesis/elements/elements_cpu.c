@@ -58,14 +58,15 @@ static void *walk_alone(void *argument) {
   uint64_t sum;
   self->together = true;
   self->result = (prem_element_step){.min_ns = INT64_MAX};
+  uint32_t at = self->first;
   for (int32_t i = -1; i < walk->repeats; ++i) {
     self->together &= prem_cores_meet(&self->gates[i + 1], walk->kernels);
     const int64_t begin_ns = prem_host_clock_ns();
-    const uint32_t last = follow(self->list, self->first, steps, &sum);
+    at = follow(self->list, walk->steps ? at : self->first, steps, &sum);
     const int64_t took_ns = prem_host_clock_ns() - begin_ns;
     unused = sum;
     if (i >= 0)
-      keep(&self->result, took_ns, last, self->last);
+      keep(&self->result, took_ns, at, walk->steps ? at : self->last);
   }
   (void)unused;
   return NULL;

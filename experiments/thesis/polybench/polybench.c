@@ -69,6 +69,7 @@ static void begin_table(survey *study) {
   prem_table_column(table, "longest", "us");
   prem_table_column(table, "jitter", "%");
   prem_table_column(table, "slowdown", "");
+  prem_table_column(table, "runs", "");
   prem_chart chart = {.kind = PREM_CHART_HEAT_MAP,
                       .title = "Mean time under load (column), of the same without",
                       .table = "load",
@@ -103,6 +104,7 @@ static prem_status measure(survey *study, prem_interference_kind load, int memor
   prem_table_add_real(study->table, found.own.max_ns / 1e3);
   prem_table_add_real(study->table, found.own.jitter_pct);
   prem_table_add_real(study->table, slowdown);
+  prem_table_add_int(study->table, found.runs);
   prem_findings_output(study->findings, found.right);
   if (slowdown > study->most[memory]) {
     study->most[memory] = slowdown;
@@ -149,6 +151,7 @@ static prem_status run(const prem_experiment_setting *setting, prem_findings *fi
                        prem_diag *diag) {
   survey study = {.setting = setting, .findings = findings, .diag = diag};
   begin_table(&study);
+  prem_experiment_progress(setting, 0, (int64_t)KERNELS * MEMORIES * PREM_INTERFERENCE_COUNT);
   add_forms(findings);
   prem_status status = PREM_OK;
   for (int load = 0; load < PREM_INTERFERENCE_COUNT && status == PREM_OK; ++load)
