@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "experiments/common/walk_order.h"
+#include "experiments/common/walk_room.h"
 
 enum { GPU_SECTOR_BYTES = 32, CPU_LINE_BYTES = 64 };
 
@@ -47,9 +48,10 @@ static prem_status open_walks(prem_walker *walker, bool gpu, int64_t room_bytes,
 #else
   (void)gpu;
 #endif
-  walker->close = prem_cpu_walker_close;
+  (void)diag;
+  walker->close = prem_walk_room_close;
   walker->measure = prem_cpu_walk;
-  return prem_cpu_walker_open(room_bytes, seed, &walker->walks, diag);
+  return prem_walk_room_open(room_bytes, seed, &walker->walks);
 }
 
 prem_status prem_walker_open(const prem_experiment_setting *setting, int64_t room_bytes,

@@ -81,10 +81,8 @@ typedef struct prem_walk_step {
 void prem_walk_judge(const prem_walk *walk, int64_t nodes, uint64_t seed,
                      const prem_walk_step *steps, prem_walk_time *out);
 
-prem_status prem_cpu_walker_open(int64_t room_bytes, uint64_t seed, void **out, prem_diag *diag);
-void prem_cpu_walker_close(void *walker);
-prem_status prem_cpu_walk(void *walker, const prem_walk *walk, prem_walk_time *out,
-                          prem_diag *diag);
+/** `room`: of prem_walk_room_open(). */
+prem_status prem_cpu_walk(void *room, const prem_walk *walk, prem_walk_time *out, prem_diag *diag);
 prem_status prem_gpu_walker_open(int64_t room_bytes, bool mapped, uint64_t seed, void **out,
                                  prem_diag *diag);
 void prem_gpu_walker_close(void *walker);

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiments/common/elements.h"
 #include "experiments/common/walk_order.h"
+#include "experiments/common/walk_room.h"
 #include "experiments/experiment_list.h"
-#include "experiments/thesis/elements/elements.h"
 #include "experiments/thesis/ordinary/ordinary.h"
 #include "experiments/thesis/original/originals.h"
 #include "report/findings/parts.h"
@@ -106,7 +107,7 @@ START_TEST(a_part_of_a_list_goes_on_where_it_ended) {
   void *elements = NULL;
   prem_element_step step;
   bool together;
-  ck_assert_int_eq(prem_cpu_elements_open(64 * 1024, 3, &elements, NULL), PREM_OK);
+  ck_assert_int_eq(prem_walk_room_open(64 * 1024, 3, &elements), PREM_OK);
   for (int order = 0; order < 2; ++order) {
     prem_element_walk walk = {.bytes = 3001 * PREM_ELEMENT_BYTES,
                               .order = (prem_walk_order)order,
@@ -121,7 +122,7 @@ START_TEST(a_part_of_a_list_goes_on_where_it_ended) {
       ck_assert_uint_eq(step.last, prem_element_first(&walk, 0, 3));
     }
   }
-  prem_cpu_elements_close(elements);
+  prem_walk_room_close(elements);
 }
 END_TEST
 

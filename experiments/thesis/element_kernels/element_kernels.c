@@ -7,7 +7,7 @@
 
 #include "experiments/common/cores.h"
 #include "experiments/common/interference.h"
-#include "experiments/thesis/elements/elements.h"
+#include "experiments/common/elements.h"
 #include "experiments/thesis/original/originals.h"
 
 enum { SIZES = 3, MOST_THREADS = 3, SCALED_THREADS = 128 };

@@ -2,7 +2,7 @@
 /* Walks over elements by 1 to 1024 threads of one block: the thesis's Fig 4.2. */
 #include <math.h>
 
-#include "experiments/thesis/elements/elements.h"
+#include "experiments/common/elements.h"
 #include "experiments/thesis/original/originals.h"
 
 static const int64_t sizes_kib[] = {1, 2, 12, 16, 64, 128, 256};

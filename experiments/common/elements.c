@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Walks over elements of 4 bytes, whoever walks them. */
-#include "experiments/thesis/elements/elements.h"
+#include "experiments/common/elements.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "experiments/common/caches.h"
 #include "experiments/common/walk_order.h"
+#include "experiments/common/walk_room.h"
 #include "prem/base/clock.h"
 #include "prem/base/numbers.h"
 
@@ -63,7 +64,8 @@ static prem_status open_walks(prem_elements *elements, int64_t room_bytes, int64
   if (elements->gpu)
     return prem_gpu_elements_open(room_bytes, mapped_bytes, seed, &elements->walks, diag);
 #endif
-  return prem_cpu_elements_open(room_bytes, seed, &elements->walks, diag);
+  (void)diag;
+  return prem_walk_room_open(room_bytes, seed, &elements->walks);
 }
 
 static void close_walks(prem_elements *elements) {
@@ -73,7 +75,7 @@ static void close_walks(prem_elements *elements) {
     return;
   }
 #endif
-  prem_cpu_elements_close(elements->walks);
+  prem_walk_room_close(elements->walks);
 }
 
 /* A core does the loop while it waits for the memory: nothing to subtract. */

@@ -6,8 +6,8 @@
  * accesses fall together. The walks of experiments/common/walks.h differ on purpose: their elements
  * are sectors, their threads spread, so that every access is one of memory.
  */
-#ifndef TTPREM_EXPERIMENTS_THESIS_ELEMENTS_ELEMENTS_H
-#define TTPREM_EXPERIMENTS_THESIS_ELEMENTS_ELEMENTS_H
+#ifndef TTPREM_EXPERIMENTS_COMMON_ELEMENTS_H
+#define TTPREM_EXPERIMENTS_COMMON_ELEMENTS_H
 
 #include "experiments/common/walks.h"
 
@@ -92,9 +92,8 @@ uint32_t prem_element_last(const prem_element_walk *walk, int32_t thread, uint64
 /** How many steps each thread takes. */
 int64_t prem_element_steps(const prem_element_walk *walk);
 
-prem_status prem_cpu_elements_open(int64_t room_bytes, uint64_t seed, void **out, prem_diag *diag);
-void prem_cpu_elements_close(void *elements);
-prem_status prem_cpu_elements_walk(void *elements, const prem_element_walk *walk,
+/** `room`: of prem_walk_room_open(). */
+prem_status prem_cpu_elements_walk(void *room, const prem_element_walk *walk,
                                    prem_element_step *steps, bool *together, prem_diag *diag);
 
 prem_status prem_gpu_elements_open(int64_t room_bytes, int64_t mapped_bytes, uint64_t seed,
