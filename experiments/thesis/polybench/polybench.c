@@ -24,7 +24,7 @@ typedef struct survey {
   double most[MEMORIES];
   int most_kernel[MEMORIES];
   double load[PREM_INTERFERENCE_COUNT];
-  int64_t done;
+  int64_t done, elsewhere;
 } survey;
 
 /* Which have a form in tiles: a tile's windows have to be affine in its number. */
@@ -105,6 +105,7 @@ static prem_status measure(survey *study, prem_interference_kind load, int memor
   prem_table_add_real(study->table, found.own.jitter_pct);
   prem_table_add_real(study->table, slowdown);
   prem_table_add_int(study->table, found.runs);
+  study->elsewhere += found.elsewhere;
   prem_findings_output(study->findings, found.right);
   if (slowdown > study->most[memory]) {
     study->most[memory] = slowdown;
@@ -144,7 +145,9 @@ static void tell(const survey *study) {
                      "mapped data are where the cores' are.");
   prem_findings_note(study->findings,
                      "Kernels are plain ones, without tiles in the scratchpad, two blocks of 512 "
-                     "threads on two SMs; matrices and grids have some 256 KiB.");
+                     "threads on two SMs; matrices and grids have some 256 KiB. %" PRId64
+                     " runs more had a block elsewhere than on its SM of the two and do not count.",
+                     study->elsewhere);
 }
 
 static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
