@@ -16,7 +16,7 @@ static const prem_experiment *const experiments[] = {
 
 enum { EXPERIMENT_COUNT = sizeof experiments / sizeof experiments[0] };
 
-#define PREM_CHAPTER(TITLE, NAME) {TITLE, &prem_##NAME##_experiment},
+#define PREM_CHAPTER(TITLE, NAME, GPU_S, CPU_S) {TITLE, &prem_##NAME##_experiment, GPU_S, CPU_S},
 static const prem_chapter chapters[] = {
 #include "experiments/chapters.def"
 };

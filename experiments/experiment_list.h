@@ -18,6 +18,7 @@ PREM_API bool prem_experiment_serves(const prem_experiment *experiment, const ch
 typedef struct prem_chapter {
   const char *title; /* section and figure of the thesis */
   const prem_experiment *experiment;
+  int32_t gpu_s, cpu_s; /* that it may take on a GPU; elsewhere */
 } prem_chapter;
 
 /** Number `index` of chapters.def; NULL behind the last. */

@@ -19,7 +19,8 @@
 #       isolate    certificates over as many hyperperiods as there is time for: 100 000 of four convolutions
 #                  on time, and what else the step's lines say; PERCENT as above
 #       exclusive  the same for one task at a time at the memory, and what that costs
-#       experiments  the tables and figures of the literature, one JSON each
+#       experiments  the tables and figures of the literature, one JSON each: a thesis's, with thesis.md in
+#                  ten minutes at most, then the others
 #       writes FOLDER/STEP/ (FOLDER: results) and FOLDER.tar.gz; FOLDER/measure/ and FOLDER/experiments/
 #       are what experiments/results/ keeps. Every command has a limit in time: none keeps the GPU for
 #       ever. On a machine with several GPUs CUDA_VISIBLE_DEVICES says which one; each can have a
@@ -212,9 +213,15 @@ count_bytes() { # SCHEDULE
 
 step_experiments() {
   gpu_state "before the experiments"
-  limit experiments 560 ttprem experiment all --backend cuda -o .
+  # The thesis is a group that keeps to eight minutes by itself, its findings one file each.
+  limit thesis 600 ttprem experiment thesis --backend cuda -o .
+  gpu_state "after the thesis"
+  mv thesis.log thesis.txt
+  local name
+  for name in block_placement precedence memory_pause intruders; do
+    limit "$name" 150 ttprem experiment "$name" --backend cuda -o .
+  done
   gpu_state "after the experiments"
-  mv experiments.log experiments.txt
 }
 
 # ---- on the GPU machine --------------------------------------------------------------------------

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "experiments/experiment_list.h"
+#include "prem/base/clock.h"
 #include "tools/command.h"
 #include "tools/progress.h"
 #include "ttprem/output.h"
@@ -66,7 +67,8 @@ static const struct argp argp = {
         "Repeat a table or a figure of the literature on the machine at hand, and show the "
         "original's numbers beside it; `all` of them one after the other, those left out that "
         "the backend has no use for; `thesis`, those that repeat a thesis on time-triggered tiles, "
-        "in its order and with --output as one report, thesis.md. `list` tells which there are. A "
+        "in its order, each within its part of eight minutes on a GPU or five elsewhere, and with "
+        "--output as one report, thesis.md. `list` tells which there are. A "
         "file that was written before "
         "is shown, and with --output drawn, again.\v" COMMAND_EXIT_DOC,
 };
@@ -185,6 +187,16 @@ static void add_to_report(FILE *report, const prem_findings *findings,
   fputs("```\n\n", report);
 }
 
+/* A reader has to see which numbers rest on fewer repetitions than the experiment asks for. */
+static void tell_budget(const prem_budget *budget, prem_findings *findings) {
+  if (budget && budget->fewer > 0)
+    prem_findings_note(findings,
+                       "To keep within its part of the group's time %" PRId64 " of %" PRId64
+                       " rows were repeated less often than they would be alone, one only %.2g %% "
+                       "as often.",
+                       budget->fewer, budget->rows, 100 * budget->least);
+}
+
 static int run_one(const prem_experiment *experiment, prem_experiment_setting *setting,
                    experiment_progress *shown, const experiment_options *options, FILE *report) {
   prem_findings *findings =
@@ -203,6 +215,7 @@ static int run_one(const prem_experiment *experiment, prem_experiment_setting *s
   show_progress(shown, 0, 0);
   prem_status status = experiment->run(setting, findings, diag);
   progress_end(&shown->line);
+  tell_budget(setting->budget, findings);
   int ended = tell(status, diag, experiment->name);
   if (status == PREM_ERR_INTERRUPTED)
     prem_findings_incomplete(findings);
@@ -216,6 +229,50 @@ static int run_one(const prem_experiment *experiment, prem_experiment_setting *s
   return ended;
 }
 
+/* ---- groups --------------------------------------------------------------------------------- */
+
+/** How the parts of a group ended. */
+typedef struct group_end {
+  int ran, unable, failed, left_out; /* unable: the machine lacks something */
+  int status;
+  char names[512]; /* of those that failed */
+} group_end;
+
+static void leave_out(group_end *end, const prem_experiment *experiment, const char *backend) {
+  ++end->left_out;
+  command_note("%s is left out: it makes no sense on backend %s", experiment->name, backend);
+}
+
+/* What the machine cannot do is told, and is no failure of a group. */
+static void count_end(group_end *end, const prem_experiment *experiment, int status) {
+  if (status == COMMAND_UNAVAILABLE) {
+    ++end->unable;
+    return;
+  }
+  ++end->ran;
+  if (status == COMMAND_DONE || status == COMMAND_INTERRUPTED)
+    return;
+  ++end->failed;
+  end->status = join_status(end->status, status);
+  const size_t used = strlen(end->names);
+  snprintf(end->names + used, sizeof end->names - used, " %s", experiment->name);
+}
+
+/* A failure stops none but its own, and is the group's all the same; so is it when nothing ran. */
+static int judge_group(const group_end *end, const char *group, const char *backend) {
+  if (command_stop)
+    return COMMAND_INTERRUPTED;
+  if (end->failed > 0)
+    command_error("%s: %d of %d experiments failed:%s", group, end->failed, end->ran, end->names);
+  if (end->ran > 0)
+    return end->status;
+  command_error(
+      "%s: nothing ran: %d experiments make no sense on backend %s, and %d need what this "
+      "machine lacks; choose another one with -b, `ttprem experiment list` tells which",
+      group, end->left_out, backend, end->unable);
+  return COMMAND_UNAVAILABLE;
+}
+
 static int count_serving(const char *backend) {
   int count = 0;
   const prem_experiment *experiment;
@@ -224,72 +281,143 @@ static int count_serving(const char *backend) {
   return count;
 }
 
-/* One after the other: a failure stops none but its own. */
+/* One after the other. */
 static int run_all(prem_experiment_setting *setting, experiment_progress *shown,
                    const experiment_options *options) {
   const char *backend = prem_backend_name(setting->backend);
   shown->all = count_serving(backend);
-  int status = COMMAND_DONE;
+  group_end end = {0};
   const prem_experiment *experiment;
   for (int32_t i = 0; (experiment = prem_experiment_at(i)) != NULL && !command_stop; ++i) {
     if (!prem_experiment_serves(experiment, backend)) {
-      command_note("%s is left out: it makes no sense on backend %s", experiment->name, backend);
+      leave_out(&end, experiment, backend);
       continue;
     }
     ++shown->number;
-    int ended = run_one(experiment, setting, shown, options, NULL);
-    /* What the machine cannot do is told, and is no failure of `all`. */
-    if (ended != COMMAND_UNAVAILABLE)
-      status = join_status(status, ended);
+    count_end(&end, experiment, run_one(experiment, setting, shown, options, NULL));
   }
-  return command_stop ? COMMAND_INTERRUPTED : status;
+  return judge_group(&end, options->name, backend);
 }
 
-static int run_chapters(prem_experiment_setting *setting, experiment_progress *shown,
-                        const experiment_options *options, FILE *report) {
-  const char *backend = prem_backend_name(setting->backend);
-  const prem_chapter *chapter;
-  for (int32_t i = 0; (chapter = prem_chapter_at(i)) != NULL; ++i)
-    shown->all += prem_experiment_serves(chapter->experiment, backend);
-  int status = COMMAND_DONE;
-  for (int32_t i = 0; (chapter = prem_chapter_at(i)) != NULL && !command_stop; ++i) {
-    printf("== %s\n\n", chapter->title);
-    if (report)
-      fprintf(report, "## %s\n", chapter->title);
-    if (!prem_experiment_serves(chapter->experiment, backend)) {
-      command_note("%s is left out: it makes no sense on backend %s", chapter->experiment->name,
-                   backend);
-      if (report)
-        fprintf(report, "Left out: it makes no sense on backend %s.\n\n", backend);
-      continue;
-    }
-    ++shown->number;
-    const int ended = run_one(chapter->experiment, setting, shown, options, report);
-    if (ended != COMMAND_UNAVAILABLE)
-      status = join_status(status, ended);
+/* ---- the thesis, in the order of its chapters ----------------------------------------------- */
+
+/** The group while it runs. */
+typedef struct thesis_run {
+  prem_experiment_setting *setting;
+  experiment_progress *shown;
+  const experiment_options *options;
+  FILE *report, *times; /* NULL: none; times: a table of what each took, for the report's end */
+  int64_t end_ns;       /* of the whole group, */
+  int64_t seconds_left; /* of the parts that are still to run */
+  group_end end;
+} thesis_run;
+
+static int32_t seconds_of(const thesis_run *run, const prem_chapter *chapter) {
+  const char *backend = prem_backend_name(run->setting->backend);
+  if (!prem_experiment_serves(chapter->experiment, backend))
+    return 0;
+  return strcmp(backend, "cuda") == 0 ? chapter->gpu_s : chapter->cpu_s;
+}
+
+/* Its part of what is left: what others did not need it may take, what they took too much it lacks,
+ * but for half of its own: runs that are all cut short say nothing. */
+static prem_budget budget_of(thesis_run *run, const prem_chapter *chapter) {
+  const int64_t now_ns = prem_host_clock_ns(), seconds = seconds_of(run, chapter);
+  const int64_t left_ns = run->end_ns > now_ns ? run->end_ns - now_ns : 0;
+  const double part = seconds > 0 ? (double)seconds / (double)run->seconds_left : 0.0;
+  run->seconds_left -= seconds;
+  const int64_t least_ns = seconds * INT64_C(500000000);
+  const int64_t own_ns = (int64_t)((double)left_ns * part);
+  return (prem_budget){.end_ns = now_ns + (own_ns > least_ns ? own_ns : least_ns)};
+}
+
+static void tell_time(const thesis_run *run, const prem_chapter *chapter, double took_s,
+                      const char *ended) {
+  if (run->times)
+    fprintf(run->times, "| %s | `%s` | %" PRId32 " | %.1f | %s |\n", chapter->title,
+            chapter->experiment->name, seconds_of(run, chapter), took_s, ended);
+}
+
+static void run_chapter(thesis_run *run, const prem_chapter *chapter) {
+  const char *backend = prem_backend_name(run->setting->backend);
+  printf("== %s\n\n", chapter->title);
+  if (run->report)
+    fprintf(run->report, "## %s\n", chapter->title);
+  if (!prem_experiment_serves(chapter->experiment, backend)) {
+    leave_out(&run->end, chapter->experiment, backend);
+    if (run->report)
+      fprintf(run->report, "Left out: it makes no sense on backend %s.\n\n", backend);
+    tell_time(run, chapter, 0, "left out");
+    return;
   }
-  return command_stop ? COMMAND_INTERRUPTED : status;
+  ++run->shown->number;
+  const int64_t begin_ns = prem_host_clock_ns();
+  prem_budget budget = budget_of(run, chapter);
+  run->setting->budget = &budget;
+  const int status =
+      run_one(chapter->experiment, run->setting, run->shown, run->options, run->report);
+  run->setting->budget = NULL;
+  count_end(&run->end, chapter->experiment, status);
+  tell_time(run, chapter, (double)(prem_host_clock_ns() - begin_ns) * 1e-9,
+            status == COMMAND_DONE          ? "done"
+            : status == COMMAND_UNAVAILABLE ? "not on this machine"
+            : status == COMMAND_INTERRUPTED ? "interrupted"
+                                            : "failed");
+}
+
+static int run_chapters(thesis_run *run) {
+  const char *backend = prem_backend_name(run->setting->backend);
+  const prem_chapter *chapter;
+  for (int32_t i = 0; (chapter = prem_chapter_at(i)) != NULL; ++i) {
+    run->seconds_left += seconds_of(run, chapter);
+    run->shown->all += prem_experiment_serves(chapter->experiment, backend);
+  }
+  const int64_t begin_ns = prem_host_clock_ns();
+  run->end_ns = begin_ns + run->seconds_left * INT64_C(1000000000);
+  for (int32_t i = 0; (chapter = prem_chapter_at(i)) != NULL && !command_stop; ++i)
+    run_chapter(run, chapter);
+  const int status = judge_group(&run->end, thesis_group, backend);
+  printf("== %d experiments in %.0f s, %d failed; %d left out, %d not on this machine\n",
+         run->end.ran, (double)(prem_host_clock_ns() - begin_ns) * 1e-9, run->end.failed,
+         run->end.left_out, run->end.unable);
+  return status;
+}
+
+static const char report_head[] =
+    "F. Kreiliger, *Time-predictable GPU execution*, CTU in Prague, 2019: its chapter 4 section by "
+    "section. Its own values are grey in the pictures, and in tables that name it.\n\n";
+
+/* What each took, kept until the end. */
+static void end_report(thesis_run *run, char **times) {
+  fclose(run->times);
+  if (*times)
+    fprintf(run->report,
+            "## How long it took\n| | experiment | its share in s | took | |\n"
+            "| --- | --- | --- | --- | --- |\n%s",
+            *times);
+  free(*times);
 }
 
 /* Written beside and renamed, like all results. */
 static int run_thesis(prem_experiment_setting *setting, experiment_progress *shown,
                       const experiment_options *options) {
+  thesis_run run = {.setting = setting, .shown = shown, .options = options};
   if (!options->folder)
-    return run_chapters(setting, shown, options, NULL);
-  char *path = output_path(options->folder, thesis_group, "md"), reason[160];
+    return run_chapters(&run);
+  char *path = output_path(options->folder, thesis_group, "md"), reason[160], *times = NULL;
+  size_t times_bytes = 0;
   prem_output output = {0};
   if (!path || prem_output_open(&output, path, reason, sizeof reason) != PREM_OK) {
     command_error("%s: cannot be written: %s", path ? path : thesis_group, path ? reason : "");
     free(path);
     return COMMAND_INVALID;
   }
-  fprintf(
-      output.file,
-      "# The thesis, repeated on %s\nF. Kreiliger, *Time-predictable GPU execution*, CTU in "
-      "Prague, 2019: its chapter 4 section by section. Its own values are grey in the pictures, "
-      "and in tables that name it.\n\n",
-      setting->machine->name);
-  int status = run_chapters(setting, shown, options, output.file);
+  run.report = output.file;
+  run.times = open_memstream(&times, &times_bytes);
+  fprintf(run.report, "# The thesis, repeated on %s\n%s", setting->machine->name, report_head);
+  int status = run_chapters(&run);
+  if (run.times)
+    end_report(&run, &times);
   if (prem_output_commit(&output, reason, sizeof reason) != PREM_OK) {
     command_error("%s: cannot be written: %s", path, reason);
     status = join_status(status, COMMAND_INVALID);

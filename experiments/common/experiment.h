@@ -7,8 +7,20 @@
 #ifndef TTPREM_EXPERIMENTS_COMMON_EXPERIMENT_H
 #define TTPREM_EXPERIMENTS_COMMON_EXPERIMENT_H
 
+#include "prem/base/clock.h"
 #include "ttprem/findings.h"
 #include "ttprem/runtime.h"
+
+/**
+ * The time that an experiment of a group has. It is kept by repeating less often, never by leaving
+ * rows out: each row gets an equal part of what is left, and every row is measured once at least.
+ */
+typedef struct prem_budget {
+  int64_t end_ns;      /* of the host's clock: when all should be over */
+  int64_t done, all;   /* rows, as the progress has them */
+  int64_t rows, fewer; /* that were repeated; that were repeated less often than asked */
+  double least;        /* the smallest part of what was asked; 1: all */
+} prem_budget;
 
 /** How an experiment is to be run. */
 typedef struct prem_experiment_setting {
@@ -20,6 +32,7 @@ typedef struct prem_experiment_setting {
   const char *program;   /* the command, for those that need another process; NULL: there is none */
   const char *part;      /* what this process is to play for the one that started it; NULL: nothing,
                             it measures */
+  prem_budget *budget;   /* NULL: as long as it takes */
   const volatile sig_atomic_t *stop; /* non-zero: end within a second; never NULL */
   /** Call it now and then, from the thread that runs the experiment: done of all. Never NULL. */
   void (*progress)(void *context, int64_t done, int64_t all);
@@ -56,9 +69,38 @@ static inline bool prem_experiment_stopped(const prem_experiment_setting *settin
   return *setting->stop != 0;
 }
 
+/** Rows done of all. Who has a budget says it before its first row as well, with none done. */
 static inline void prem_experiment_progress(const prem_experiment_setting *setting, int64_t done,
                                             int64_t all) {
+  if (setting->budget) {
+    setting->budget->done = done;
+    setting->budget->all = all;
+  }
   setting->progress(setting->progress_context, done, all);
+}
+
+/** When the row that begins now should be over, by the host's clock; INT64_MAX: no matter. */
+static inline int64_t prem_experiment_row_end_ns(const prem_experiment_setting *setting) {
+  const prem_budget *budget = setting->budget;
+  if (!budget)
+    return INT64_MAX;
+  const int64_t now_ns = prem_host_clock_ns(), rows = budget->all - budget->done;
+  const int64_t left_ns = budget->end_ns > now_ns ? budget->end_ns - now_ns : 0;
+  return now_ns + left_ns / (rows > 1 ? rows : 1);
+}
+
+/** A row was to be repeated so often, and was. */
+static inline void prem_experiment_repeated(const prem_experiment_setting *setting, int64_t asked,
+                                            int64_t repeats) {
+  prem_budget *budget = setting->budget;
+  if (!budget)
+    return;
+  ++budget->rows;
+  if (repeats >= asked)
+    return;
+  const double part = (double)repeats / (double)asked;
+  budget->least = budget->fewer == 0 || part < budget->least ? part : budget->least;
+  ++budget->fewer;
 }
 
 #endif

@@ -244,7 +244,21 @@ prem_status prem_scenario_prepare(const prem_setup *setup, prem_schedule **out, 
                            : status;
 }
 
-static prem_status measure(const prem_setup *setup, const prem_schedule *schedule,
+/* Those that the system interrupted were run as well. */
+static int64_t runs_of(const prem_row *row) {
+  return row->samples + (row->preempted.mixed ? 0 : row->preempted.count);
+}
+
+/* What is left of the row's time; one run of each mode counts all the same. */
+static double seconds_until(int64_t end_ns) {
+  static const double least_s = 1e-3;
+  if (end_ns == INT64_MAX)
+    return 0;
+  const double left_s = (double)(end_ns - prem_host_clock_ns()) * 1e-9;
+  return left_s > least_s ? left_s : least_s;
+}
+
+static prem_status measure(const prem_setup *setup, const prem_schedule *schedule, int64_t end_ns,
                            prem_measured *out, prem_diag *diag) {
   prem_collector collector = {.setup = setup, .schedule = schedule, .measured = out};
   prem_compare_options options = {.mode_count = setup->mode_count,
@@ -258,10 +272,13 @@ static prem_status measure(const prem_setup *setup, const prem_schedule *schedul
   memcpy(options.modes, setup->modes, sizeof options.modes);
   prem_session *session = NULL;
   prem_status status = prem_session_open(setup->setting->backend, schedule, &session, diag);
+  options.sampling.duration_s = seconds_until(end_ns);
   if (status == PREM_OK)
     status = prem_compare(session, schedule, setup->setting->backend, &options, &out->result, diag);
   if (out->result && finish_outcomes(&collector) != PREM_OK)
     status = PREM_ERR_MEMORY;
+  if (status == PREM_OK)
+    prem_experiment_repeated(setup->setting, setup->repeat, runs_of(&out->result->rows[0]));
   prem_session_close(session);
   return status;
 }
@@ -280,16 +297,19 @@ prem_status prem_scenario_run(const prem_setup *setup, prem_measured *out, prem_
   *out = (prem_measured){0};
   if (prem_experiment_stopped(setup->setting))
     return PREM_ERR_INTERRUPTED;
+  if (setup->done)
+    prem_experiment_progress(setup->setting, *setup->done, setup->all);
+  const int64_t end_ns = prem_experiment_row_end_ns(setup->setting);
   prem_diag *own = prem_diag_new();
   prem_schedule *schedule = NULL;
   prem_status status = prem_scenario_prepare(setup, &schedule, own);
   if (status == PREM_OK)
-    status = measure(setup, schedule, out, own);
+    status = measure(setup, schedule, end_ns, out, own);
   pass_errors(own, diag);
   prem_diag_free(own);
   prem_schedule_free(schedule);
   if (setup->done)
-    setup->setting->progress(setup->setting->progress_context, ++*setup->done, setup->all);
+    prem_experiment_progress(setup->setting, ++*setup->done, setup->all);
   return status;
 }
 

@@ -5,13 +5,13 @@
 
 #include "experiments/common/gpu_work.cuh"
 #include "experiments/common/gpu_work.h"
-#include "experiments/common/walk_order.h"
-#include "experiments/common/walks.h"
+#include "experiments/common/walk_room.cuh"
 
 namespace {
 
 enum {
   SECTOR_BYTES = 32,
+  SECTOR_WORDS = SECTOR_BYTES / 4,
   TOUCHING_THREADS = 1024,
   TOUCHES = 2,            /* of the whole list before the walk */
   PATIENCE_NS = 200000000 /* of a kernel for the others */
@@ -20,18 +20,11 @@ enum {
 /** Bytes of a list, sector by sector: the number of the next one, the rest is not looked at. */
 struct node {
   uint32_t next;
-  uint32_t padding[SECTOR_BYTES / 4 - 1];
+  uint32_t padding[SECTOR_WORDS - 1];
 };
 
 struct gpu_walker {
-  node *room;        /* in the GPU's memory */
-  node *mapped;      /* in the host's; NULL: not asked for */
-  node *mapped_here; /* the GPU's address of it */
-  int64_t room_bytes;
-  uint64_t seed;
-  uint32_t *gate;
-  prem_walk_step *steps; /* [kernels][threads] */
-  cudaStream_t streams[PREM_WALK_KERNELS];
+  gpu_room room;
   int scratch_bytes; /* most of one block */
   int64_t made_bytes;
   int32_t made_kernels;
@@ -40,15 +33,6 @@ struct gpu_walker {
 };
 
 /* ---- on the GPU ----------------------------------------------------------------------------- */
-
-__global__ void make_list(node *list, uint32_t nodes, int random, uint64_t seed) {
-  for (uint32_t visit = blockIdx.x * blockDim.x + threadIdx.x; visit < nodes;
-       visit += gridDim.x * blockDim.x) {
-    const uint32_t next = visit + 1 < nodes ? visit + 1 : 0;
-    list[prem_walk_node(visit, nodes, random, seed)].next =
-        prem_walk_node(next, nodes, random, seed);
-  }
-}
 
 template <bool through_l1> __device__ __forceinline__ uint32_t next_of(const node *from) {
   uint32_t next;
@@ -102,17 +86,13 @@ template <bool through_l1> __global__ void walk_list(walk_order_of walk) {
 
 /* ---- on the host ---------------------------------------------------------------------------- */
 
-cudaError_t make_lists(gpu_walker *walker, const prem_walk *walk, node *lists, uint32_t nodes) {
+cudaError_t make_lists(gpu_walker *walker, const prem_walk *walk, uint32_t *lists, uint32_t nodes) {
   if (walker->made_bytes == walk->bytes && walker->made_kernels >= walk->kernels &&
       walker->made_order == walk->order && walker->made_mapped == walk->mapped)
     return cudaSuccess;
   walker->made_bytes = 0;
-  for (int32_t kernel = 0; kernel < walk->kernels; ++kernel)
-    make_list<<<256, 256>>>(lists + (size_t)kernel * nodes, nodes, walk->order == PREM_WALK_RANDOM,
-                            walker->seed);
-  cudaError_t error = cudaGetLastError();
-  if (error == cudaSuccess)
-    error = cudaDeviceSynchronize();
+  const cudaError_t error = make_room_lists(&walker->room, lists, walk->kernels, nodes,
+                                            SECTOR_WORDS, walk->order == PREM_WALK_RANDOM, 1);
   if (error != cudaSuccess)
     return error;
   walker->made_bytes = walk->bytes;
@@ -142,12 +122,11 @@ cudaError_t divide_scratch(const gpu_walker *walker, prem_walk_path path, size_t
 
 cudaError_t launch_walks(gpu_walker *walker, const prem_walk *walk, const node *lists,
                          uint32_t nodes) {
+  const gpu_room *room = &walker->room;
   size_t scratch_bytes = 0;
   cudaError_t error = divide_scratch(walker, walk->path, &scratch_bytes);
   if (error == cudaSuccess)
-    error = cudaMemset(walker->gate, 0, 2 * sizeof *walker->gate);
-  if (error == cudaSuccess)
-    error = cudaDeviceSynchronize(); /* the streams below do not wait for it by themselves */
+    error = empty_gate(room);
   for (int32_t kernel = 0; kernel < walk->kernels && error == cudaSuccess; ++kernel) {
     walk_order_of order = {lists + (size_t)kernel * nodes,
                            nodes,
@@ -155,38 +134,16 @@ cudaError_t launch_walks(gpu_walker *walker, const prem_walk *walk, const node *
                            (uint32_t)walk->steps,
                            (uint32_t)walk->kernels,
                            walk->order == PREM_WALK_RANDOM,
-                           walker->seed,
-                           walker->gate,
-                           walker->steps + (size_t)kernel * (size_t)walk->threads,
-                           (int32_t *)walker->gate + 1};
+                           room->seed,
+                           room->gate,
+                           (prem_walk_step *)room->steps + (size_t)kernel * (size_t)walk->threads,
+                           (int32_t *)room->gate + 1};
     void *arguments[] = {&order};
     error = cudaLaunchKernel(kernel_of(walk->path), dim3(1), dim3(TOUCHING_THREADS), arguments,
-                             scratch_bytes, walker->streams[kernel]);
+                             scratch_bytes, room->streams[kernel]);
   }
   const cudaError_t ended = cudaDeviceSynchronize();
   return error == cudaSuccess ? ended : error;
-}
-
-cudaError_t open_streams(gpu_walker *walker) {
-  cudaError_t error = cudaSuccess;
-  for (int i = 0; i < PREM_WALK_KERNELS && error == cudaSuccess; ++i)
-    error = cudaStreamCreateWithFlags(&walker->streams[i], cudaStreamNonBlocking);
-  return error;
-}
-
-cudaError_t open_room(gpu_walker *walker, bool mapped) {
-  const size_t bytes = (size_t)walker->room_bytes;
-  cudaError_t error = cudaMalloc((void **)&walker->room, bytes);
-  if (error == cudaSuccess && mapped)
-    error = cudaHostAlloc((void **)&walker->mapped, bytes, cudaHostAllocMapped);
-  if (error == cudaSuccess && mapped)
-    error = cudaHostGetDevicePointer((void **)&walker->mapped_here, walker->mapped, 0);
-  if (error == cudaSuccess)
-    error = cudaMalloc((void **)&walker->gate, 2 * sizeof *walker->gate);
-  if (error == cudaSuccess)
-    error = cudaMalloc((void **)&walker->steps,
-                       sizeof(prem_walk_step) * PREM_WALK_KERNELS * PREM_WALK_THREADS);
-  return error;
 }
 
 } // namespace
@@ -194,26 +151,25 @@ cudaError_t open_room(gpu_walker *walker, bool mapped) {
 prem_status prem_gpu_walk(void *opened, const prem_walk *walk, prem_walk_time *out,
                           prem_diag *diag) {
   gpu_walker *walker = (gpu_walker *)opened;
+  const gpu_room *room = &walker->room;
   const int64_t nodes = walk->bytes / SECTOR_BYTES;
-  if (walk->bytes * walk->kernels > walker->room_bytes || walk->kernels > PREM_WALK_KERNELS ||
-      walk->threads > PREM_WALK_THREADS || (walk->mapped && !walker->mapped))
+  if (walk->bytes * walk->kernels > (walk->mapped ? room->mapped_bytes : room->bytes) ||
+      walk->kernels > PREM_WALK_KERNELS || walk->threads > PREM_WALK_THREADS)
     return PREM_ERR_ARGUMENT;
   const size_t count = (size_t)walk->kernels * (size_t)walk->threads;
   prem_walk_step *steps = (prem_walk_step *)calloc(count, sizeof *steps);
   if (!steps)
     return PREM_ERR_MEMORY;
-  node *lists = walk->mapped ? walker->mapped_here : walker->room;
-  int32_t gate[2] = {0, 0};
+  uint32_t *lists = walk->mapped ? room->mapped_here : room->words;
+  bool together = false;
   cudaError_t error = make_lists(walker, walk, lists, (uint32_t)nodes);
   if (error == cudaSuccess)
-    error = launch_walks(walker, walk, lists, (uint32_t)nodes);
+    error = launch_walks(walker, walk, (const node *)lists, (uint32_t)nodes);
   if (error == cudaSuccess)
-    error = cudaMemcpy(steps, walker->steps, count * sizeof *steps, cudaMemcpyDeviceToHost);
-  if (error == cudaSuccess)
-    error = cudaMemcpy(gate, walker->gate, sizeof gate, cudaMemcpyDeviceToHost);
+    error = take_steps(room, steps, count * sizeof *steps, &together);
   if (error == cudaSuccess) {
-    prem_walk_judge(walk, nodes, walker->seed, steps, out);
-    out->together = gate[1] == 0;
+    prem_walk_judge(walk, nodes, room->seed, steps, out);
+    out->together = together;
   }
   free(steps);
   return prem_gpu_judge(error, "walking", diag);
@@ -224,14 +180,13 @@ prem_status prem_gpu_walker_open(int64_t room_bytes, bool mapped, uint64_t seed,
   gpu_walker *walker = (gpu_walker *)calloc(1, sizeof *walker);
   if (!walker)
     return PREM_ERR_MEMORY;
-  walker->room_bytes = room_bytes;
-  walker->seed = seed;
+  walker->room.bytes = room_bytes;
+  walker->room.mapped_bytes = mapped ? room_bytes : 0;
+  walker->room.seed = seed;
   cudaError_t error =
       cudaDeviceGetAttribute(&walker->scratch_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
   if (error == cudaSuccess)
-    error = open_room(walker, mapped);
-  if (error == cudaSuccess)
-    error = open_streams(walker);
+    error = open_room(&walker->room, sizeof(prem_walk_step));
   if (error != cudaSuccess) {
     prem_gpu_walker_close(walker);
     return prem_gpu_judge(error, "making room for walks", diag);
@@ -242,12 +197,6 @@ prem_status prem_gpu_walker_open(int64_t room_bytes, bool mapped, uint64_t seed,
 
 void prem_gpu_walker_close(void *opened) {
   gpu_walker *walker = (gpu_walker *)opened;
-  for (int i = 0; i < PREM_WALK_KERNELS; ++i)
-    if (walker->streams[i])
-      cudaStreamDestroy(walker->streams[i]);
-  cudaFree(walker->room);
-  cudaFreeHost(walker->mapped);
-  cudaFree(walker->gate);
-  cudaFree(walker->steps);
+  close_room(&walker->room);
   free(walker);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "experiments/common/walk_order.h"
+#include "experiments/common/walk_room.h"
 
 enum { GPU_SECTOR_BYTES = 32, CPU_LINE_BYTES = 64 };
 
@@ -47,9 +48,10 @@ static prem_status open_walks(prem_walker *walker, bool gpu, int64_t room_bytes,
 #else
   (void)gpu;
 #endif
-  walker->close = prem_cpu_walker_close;
+  (void)diag;
+  walker->close = prem_walk_room_close;
   walker->measure = prem_cpu_walk;
-  return prem_cpu_walker_open(room_bytes, seed, &walker->walks, diag);
+  return prem_walk_room_open(room_bytes, seed, &walker->walks);
 }
 
 prem_status prem_walker_open(const prem_experiment_setting *setting, int64_t room_bytes,
@@ -77,20 +79,24 @@ void prem_walker_close(prem_walker *walker) {
 
 prem_status prem_walk_measure(prem_walker *walker, const prem_walk *walk, int32_t repeats,
                               prem_walk_time *out, prem_diag *diag) {
+  const int64_t end_ns = prem_experiment_row_end_ns(walker->setting);
+  int32_t done = 0;
   *out = (prem_walk_time){.min_ns = INFINITY, .together = true, .right = true};
-  for (int32_t i = 0; i < repeats; ++i) {
+  for (; done < repeats && (done == 0 || prem_host_clock_ns() < end_ns); ++done) {
     prem_walk_time once;
     if (prem_experiment_stopped(walker->setting))
       return PREM_ERR_INTERRUPTED;
     prem_status status = walker->measure(walker->walks, walk, &once, diag);
     if (status != PREM_OK)
       return status;
-    out->mean_ns += once.mean_ns / repeats;
+    out->mean_ns += once.mean_ns;
     out->min_ns = fmin(out->min_ns, once.min_ns);
     out->max_ns = fmax(out->max_ns, once.max_ns);
     out->together &= once.together;
     out->right &= once.right;
   }
+  out->mean_ns /= done;
+  prem_experiment_repeated(walker->setting, repeats, done);
   return PREM_OK;
 }
 

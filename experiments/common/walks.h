@@ -59,7 +59,8 @@ prem_status prem_walker_open(const prem_experiment_setting *setting, int64_t roo
 /** Nothing happens for NULL. */
 void prem_walker_close(prem_walker *walker);
 /**
- * Make the lists; then `repeats` times touch all of them and walk.
+ * Make the lists; then `repeats` times, or as often as the row's time lets, touch all of them and
+ * walk.
  *
  * @param[out] out  the mean of the repeats' means, the least and the largest of all of them
  * @retval PREM_ERR_INTERRUPTED  the setting's `stop` was seen
@@ -80,10 +81,8 @@ typedef struct prem_walk_step {
 void prem_walk_judge(const prem_walk *walk, int64_t nodes, uint64_t seed,
                      const prem_walk_step *steps, prem_walk_time *out);
 
-prem_status prem_cpu_walker_open(int64_t room_bytes, uint64_t seed, void **out, prem_diag *diag);
-void prem_cpu_walker_close(void *walker);
-prem_status prem_cpu_walk(void *walker, const prem_walk *walk, prem_walk_time *out,
-                          prem_diag *diag);
+/** `room`: of prem_walk_room_open(). */
+prem_status prem_cpu_walk(void *room, const prem_walk *walk, prem_walk_time *out, prem_diag *diag);
 prem_status prem_gpu_walker_open(int64_t room_bytes, bool mapped, uint64_t seed, void **out,
                                  prem_diag *diag);
 void prem_gpu_walker_close(void *walker);

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "experiments/common/elements.h"
+#include "experiments/common/walk_order.h"
+#include "experiments/common/walk_room.h"
 #include "experiments/experiment_list.h"
-#include "experiments/thesis/elements/elements.h"
 #include "experiments/thesis/ordinary/ordinary.h"
 #include "experiments/thesis/original/originals.h"
 #include "report/findings/parts.h"
@@ -100,6 +102,71 @@ START_TEST(a_core_walks_the_whole_list_as_often_as_asked) {
 }
 END_TEST
 
+/* The same part again would be in a cache, however long the list. */
+START_TEST(a_part_of_a_list_goes_on_where_it_ended) {
+  void *elements = NULL;
+  prem_element_step step;
+  bool together;
+  ck_assert_int_eq(prem_walk_room_open(64 * 1024, 3, &elements), PREM_OK);
+  for (int order = 0; order < 2; ++order) {
+    prem_element_walk walk = {.bytes = 3001 * PREM_ELEMENT_BYTES,
+                              .order = (prem_walk_order)order,
+                              .kernels = 1,
+                              .threads = 1,
+                              .steps = 100,
+                              .repeats = 4};
+    for (int launch = 0; launch < 3; ++launch) {
+      ck_assert_int_eq(prem_cpu_elements_walk(elements, &walk, &step, &together, NULL), PREM_OK);
+      walk.begun += 500; /* with the unmeasured repetition */
+      ck_assert_uint_eq(step.last, prem_walk_node((uint32_t)walk.begun, 3001, order, 3));
+      ck_assert_uint_eq(step.last, prem_element_first(&walk, 0, 3));
+    }
+  }
+  prem_walk_room_close(elements);
+}
+END_TEST
+
+START_TEST(a_budget_is_kept_by_repeating_less) {
+  prem_budget budget = {.end_ns = prem_host_clock_ns() - 1};
+  prem_experiment_setting setting = cpu_setting();
+  setting.budget = &budget;
+  prem_elements *elements = NULL;
+  const prem_element_walk walk = {.bytes = 4096, .kernels = 1, .threads = 1};
+  prem_element_time time;
+  ck_assert_int_eq(prem_elements_open(&setting, 64 * 1024, 0, &elements, NULL), PREM_OK);
+  ck_assert_int_eq(
+      prem_elements_measure(elements, &walk, (prem_element_repeats){8, 8, 0}, &time, NULL),
+      PREM_OK);
+  ck_assert_int_eq(time.repeats, 1); /* never none: every row is there */
+  ck_assert_int_eq(budget.rows, 1);
+  ck_assert_int_eq(budget.fewer, 1);
+  ck_assert_double_eq_tol(budget.least, 0.125, 1e-9);
+  budget.end_ns = prem_host_clock_ns() + INT64_C(60000000000);
+  ck_assert_int_eq(
+      prem_elements_measure(elements, &walk, (prem_element_repeats){8, 8, 0}, &time, NULL),
+      PREM_OK);
+  ck_assert_int_eq(time.repeats, 8);
+  ck_assert_int_eq(budget.rows, 2);
+  ck_assert_int_eq(budget.fewer, 1);
+  prem_elements_close(elements);
+}
+END_TEST
+
+START_TEST(each_row_has_an_equal_part_of_what_is_left) {
+  prem_experiment_setting setting = cpu_setting();
+  ck_assert_int_eq(prem_experiment_row_end_ns(&setting), INT64_MAX);
+  const int64_t now_ns = prem_host_clock_ns(), minute_ns = INT64_C(60000000000);
+  prem_budget budget = {.end_ns = now_ns + minute_ns};
+  setting.budget = &budget;
+  prem_experiment_progress(&setting, 2, 8);
+  const int64_t row_ns = prem_experiment_row_end_ns(&setting) - now_ns;
+  ck_assert_int_le(row_ns, minute_ns / 6 + minute_ns / 60);
+  ck_assert_int_ge(row_ns, minute_ns / 6 - minute_ns / 60);
+  prem_experiment_progress(&setting, 8, 8); /* more rows than were said */
+  ck_assert_int_gt(prem_experiment_row_end_ns(&setting) - now_ns, minute_ns / 2);
+}
+END_TEST
+
 START_TEST(threads_begin_side_by_side_and_end_where_the_list_leads) {
   const prem_element_walk whole = {.bytes = 1024, .kernels = 1, .threads = 32};
   for (int32_t thread = 0; thread < 32; ++thread) {
@@ -174,15 +241,21 @@ END_TEST
 /* ---- chapters ------------------------------------------------------------------------------- */
 
 START_TEST(every_chapter_is_an_experiment_of_the_list) {
-  int32_t count = 0;
+  int32_t count = 0, gpu_s = 0, cpu_s = 0;
   const prem_chapter *chapter;
   for (; (chapter = prem_chapter_at(count)) != NULL; ++count) {
     ck_assert_ptr_eq(prem_experiment_find(chapter->experiment->name), chapter->experiment);
+    ck_assert_int_eq(chapter->gpu_s > 0, prem_experiment_serves(chapter->experiment, "cuda"));
+    ck_assert_int_eq(chapter->cpu_s > 0, prem_experiment_serves(chapter->experiment, "cpu"));
+    gpu_s += chapter->gpu_s;
+    cpu_s += chapter->cpu_s;
     for (int32_t other = 0; other < count; ++other)
       ck_assert_ptr_ne(prem_chapter_at(other)->experiment, chapter->experiment);
   }
   ck_assert_int_gt(count, 15);
   ck_assert_ptr_null(prem_chapter_at(-1));
+  ck_assert_int_le(gpu_s, 8 * 60);
+  ck_assert_int_le(cpu_s, 4 * 60 + 30);
 }
 END_TEST
 
@@ -193,6 +266,9 @@ int main(void) {
   tcase_add_loop_test(cases, every_figure_is_a_whole_table_with_its_source, 0, FIGURES);
   tcase_add_test(cases, table_4_1_is_the_published_one);
   tcase_add_test(cases, a_core_walks_the_whole_list_as_often_as_asked);
+  tcase_add_test(cases, a_part_of_a_list_goes_on_where_it_ended);
+  tcase_add_test(cases, a_budget_is_kept_by_repeating_less);
+  tcase_add_test(cases, each_row_has_an_equal_part_of_what_is_left);
   tcase_add_test(cases, threads_begin_side_by_side_and_end_where_the_list_leads);
   tcase_add_loop_test(cases, every_ordinary_kernel_computes, 0, PREM_ORDINARY_WORKS);
   tcase_add_test(cases, ordinary_kernels_compute_what_they_are_called);

@@ -333,6 +333,7 @@ static void tell_original(const cache_study *study) {
 static prem_status measure_curves(cache_study *study) {
   const int paths = study->gpu ? PREM_WALK_PATH_COUNT : 1;
   study->points_all = (int64_t)paths * 2 * count_sizes(study);
+  prem_experiment_progress(study->setting, 0, study->points_all);
   for (int path = 0; path < paths; ++path)
     for (int order = 0; order < 2; ++order) {
       prem_status status = measure_curve(study, (prem_walk_path)path, (prem_walk_order)order);

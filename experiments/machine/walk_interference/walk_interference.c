@@ -124,6 +124,7 @@ static prem_status measure_walks(company_study *study, prem_interference_kind ki
 
 /** The walker of the host keeps the first core for itself. */
 static prem_status measure(company_study *study) {
+  prem_experiment_progress(study->setting, 0, study->all);
   for (int kind = 0; kind < PREM_INTERFERENCE_COUNT; ++kind) {
     prem_interference *interference = NULL;
     prem_status status = prem_interference_begin((prem_interference_kind)kind, study->gpu ? 0 : 1,

@@ -156,6 +156,7 @@ static prem_status measure(const prem_experiment_setting *setting, prem_walker *
                            prem_diag *diag) {
   progress_count count = {0, INT64_C(2) * plan->size_count * plan->thread_counts *
                                  plan->kernel_counts};
+  prem_experiment_progress(setting, 0, count.all);
   for (int order = PREM_WALK_RANDOM; order >= PREM_WALK_SEQUENTIAL; --order) {
     prem_table *table = begin_table(findings, (prem_walk_order)order);
     for (int size = 0; size < plan->size_count; ++size)

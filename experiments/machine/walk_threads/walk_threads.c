@@ -68,6 +68,7 @@ static prem_status measure(const prem_experiment_setting *setting, prem_walker *
   const int step = setting->quick ? QUICK_STEP : 1;
   const int64_t all = INT64_C(2) * SIZES * ((THREAD_COUNTS + step - 1) / step);
   int64_t done = 0;
+  prem_experiment_progress(setting, 0, all);
   for (int order = PREM_WALK_RANDOM; order >= PREM_WALK_SEQUENTIAL; --order) {
     prem_table *table = begin_table(findings, (prem_walk_order)order);
     for (int size = 0; size < SIZES; ++size)

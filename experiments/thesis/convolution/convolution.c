@@ -30,7 +30,7 @@ typedef struct kernel_comparison {
   bool filled;                             /* they filled the GPU */
   prem_table *alike;                       /* the thesis's table 4.1 */
   kernel_time ordinary, tiles, on_time;    /* four of them there; means */
-  int64_t elsewhere;                       /* runs of ordinary kernels that left the two SMs */
+  int64_t elsewhere;                       /* runs of ordinary kernels that left their SMs */
 } kernel_comparison;
 
 static kernel_time time_of(const prem_outcome *outcome) {
@@ -276,7 +276,7 @@ static void conclude_alike(const kernel_comparison *comparison, prem_findings *f
     prem_findings_note(findings,
                        "There, ordinary kernels are two blocks of 512 threads on two SMs, as in "
                        "the original: idle blocks fill the others. %" PRId64
-                       " of their runs had a block elsewhere.",
+                       " runs more had a block elsewhere and do not count.",
                        comparison->elsewhere);
 }
 

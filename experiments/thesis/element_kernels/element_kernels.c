@@ -7,7 +7,7 @@
 
 #include "experiments/common/cores.h"
 #include "experiments/common/interference.h"
-#include "experiments/thesis/elements/elements.h"
+#include "experiments/common/elements.h"
 #include "experiments/thesis/original/originals.h"
 
 enum { SIZES = 3, MOST_THREADS = 3, SCALED_THREADS = 128 };
@@ -223,6 +223,7 @@ static void choose(kernel_study *study) {
     for (int32_t kernels = 1; kernels <= study->most_kernels; ++kernels)
       study->all += is_walked(study, &figures[i], kernels) * SIZES *
                     (figures[i].original ? study->thread_counts : 1);
+  prem_experiment_progress(study->setting, 0, study->all);
 }
 
 /* ---- what it says --------------------------------------------------------------------------- */

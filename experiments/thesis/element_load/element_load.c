@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "experiments/common/elements.h"
 #include "experiments/common/interference.h"
-#include "experiments/thesis/elements/elements.h"
 #include "experiments/thesis/original/originals.h"
 
 static const int64_t sizes_kib[] = {1,   4,   16,  32,  64,  128, 192,  256,  320,
@@ -89,8 +89,8 @@ static void add_row(load_study *study, const prem_element_walk *walk, int memory
   prem_table_add_int(table, time->repeats);
 }
 
-/* The whole list where it is one of the original's, a part of it beyond: one thread would walk a
- * list of 180 MB for a quarter of a minute. */
+/* The whole list where it is one of the original's, part after part of it beyond: one thread would
+ * walk a list of 180 MB for a quarter of a minute. */
 static bool walk_at(const load_study *study, int number, int memory, prem_element_walk *walk) {
   if (number < SIZES) {
     walk->bytes = sizes_kib[number] * 1024;
@@ -106,7 +106,8 @@ static prem_element_repeats repeats_of(const load_study *study, int number, int 
     return (prem_element_repeats){1, 3, 10000000};
   if (number >= SIZES)
     return (prem_element_repeats){3, 10, 100000000};
-  return (prem_element_repeats){memory ? 2 : 10, 100, memory ? 300000000 : 50000000};
+  return memory ? (prem_element_repeats){1, 100, 200000000}
+                : (prem_element_repeats){10, 100, 50000000};
 }
 
 static prem_status measure_size(load_study *study, prem_walk_order order, int memory, int number,
@@ -184,8 +185,11 @@ static void tell(const load_study *study) {
                      "Original: device memory suffers beyond L2 alone, mapped memory always; GPU "
                      "and cores share one memory there. Here the GPU has its own.");
   prem_findings_note(study->findings,
-                     "Lists up to 1.5 MB are walked as a whole; of longer ones %d elements, after "
-                     "all of them were touched. The loop's own %.2f ns are subtracted.",
+                     "Lists up to 1.5 MB are walked as a whole; of longer ones %d elements a "
+                     "repetition, each the part behind the last one, after all were touched. In "
+                     "order neighbours share a line, so that most accesses hit however long the "
+                     "list; at random those that find what is left in the cache. The loop's own "
+                     "%.2f ns are subtracted.",
                      (int)PART_STEPS, study->overhead_ns);
   if (study->few)
     prem_findings_note(study->findings, "Fewer than 10 repetitions where the column says so.");
@@ -205,6 +209,7 @@ static prem_status run(const prem_experiment_setting *setting, prem_findings *fi
   study.all = (int64_t)PREM_INTERFERENCE_COUNT * ORDERS * study.memories * (SIZES + PARTS);
   const int64_t room_bytes = (int64_t)(parts[PARTS - 1] * (double)study.cache_bytes);
   const int64_t least_bytes = MOST_MAPPED_KIB * 1024;
+  prem_experiment_progress(setting, 0, study.all);
   prem_status status = prem_host_bandwidth(setting, &study.bandwidth, diag);
   if (status == PREM_OK)
     status = prem_elements_open(setting, room_bytes > least_bytes ? room_bytes : least_bytes,

@@ -2,7 +2,7 @@
 /* Walks over elements by 1 to 1024 threads of one block: the thesis's Fig 4.2. */
 #include <math.h>
 
-#include "experiments/thesis/elements/elements.h"
+#include "experiments/common/elements.h"
 #include "experiments/thesis/original/originals.h"
 
 static const int64_t sizes_kib[] = {1, 2, 12, 16, 64, 128, 256};
@@ -89,6 +89,7 @@ static prem_status measure(const prem_experiment_setting *setting, prem_elements
   const int step = setting->quick ? QUICK_STEP : 1;
   const int64_t all = INT64_C(2) * SIZES * ((THREAD_COUNTS + step - 1) / step);
   int64_t done = 0;
+  prem_experiment_progress(setting, 0, all);
   for (int order = PREM_WALK_SEQUENTIAL; order <= PREM_WALK_RANDOM; ++order) {
     prem_table *table = begin_table(findings, (prem_walk_order)order);
     for (int size = 0; size < SIZES; ++size)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The KCF tracker's operators as ordinary kernels beside each other: the thesis's Fig 4.15. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "experiments/thesis/ordinary/ordinary.h"
@@ -23,11 +24,12 @@ typedef struct operator_map {
   const prem_experiment_setting *setting;
   prem_findings *findings;
   prem_table *table, *ranks;
-  int64_t runs, elsewhere, done;
-  double alone_ns;               /* of the operator in hand */
-  double suffers[OPERATORS][2];  /* sums over its row: jitter, slow-down */
-  double disturbs[OPERATORS][2]; /* over its column */
-  double most;                   /* largest slow-down */
+  int64_t runs, elsewhere, done, all;
+  double alone_ns;                                    /* of the operator in hand */
+  double suffers[OPERATORS][2];                       /* sums over its row: jitter, slow-down */
+  double disturbs[OPERATORS][2];                      /* over its column */
+  double suffering[OPERATORS], disturbing[OPERATORS]; /* cells of them */
+  double most;                                        /* largest slow-down */
   int own_most, other_most;
 } operator_map;
 
@@ -43,6 +45,7 @@ static void begin_tables(operator_map *map) {
   prem_table_column(table, "jitter", "%");
   prem_table_column(table, "slowdown", "");
   prem_table_column(table, "runs", "");
+  prem_table_column(table, "elsewhere", "");
   prem_chart chart = {.kind = PREM_CHART_HEAT_MAP,
                       .title = "Fig 4.15a: mean time of an operator (row) beside others (column), "
                                "of the same alone",
@@ -81,9 +84,12 @@ static prem_status measure_company(operator_map *map, int own, int other, int32_
   prem_table_add_real(map->table, found.own.jitter_pct);
   prem_table_add_real(map->table, slowdown);
   prem_table_add_int(map->table, found.runs);
+  prem_table_add_int(map->table, found.elsewhere);
   map->elsewhere += found.elsewhere;
   prem_findings_output(map->findings, found.right);
-  if (others) {
+  if (others && isfinite(slowdown)) {
+    ++map->suffering[own];
+    ++map->disturbing[other];
     map->suffers[own][0] += found.own.jitter_pct;
     map->suffers[own][1] += slowdown;
     map->disturbs[other][0] += found.own.jitter_pct;
@@ -94,8 +100,7 @@ static prem_status measure_company(operator_map *map, int own, int other, int32_
       map->other_most = other;
     }
   }
-  prem_experiment_progress(map->setting, ++map->done,
-                           OPERATORS * (1 + (int64_t)OPERATORS * MOST_OTHERS));
+  prem_experiment_progress(map->setting, ++map->done, map->all);
   return PREM_OK;
 }
 
@@ -110,7 +115,6 @@ static prem_status measure_operator(operator_map *map, int own, prem_diag *diag)
 
 /* Jitter against jitter, time against time: the thesis ranks operators by both. */
 static void add_ranks(operator_map *map) {
-  const double cells = OPERATORS * (map->setting->quick ? 1.0 : MOST_OTHERS);
   prem_table *table =
       prem_findings_table(map->findings, "ranks",
                           "How much operators suffer and disturb: means over their cells", NULL);
@@ -121,10 +125,10 @@ static void add_ranks(operator_map *map) {
   prem_table_column(table, "slowdown of others", "");
   for (int o = 0; o < OPERATORS; ++o) {
     prem_table_add_text(table, prem_ordinary_name(operators[o]));
-    prem_table_add_real(table, map->suffers[o][0] / cells);
-    prem_table_add_real(table, map->suffers[o][1] / cells);
-    prem_table_add_real(table, map->disturbs[o][0] / cells);
-    prem_table_add_real(table, map->disturbs[o][1] / cells);
+    for (int which = 0; which < 2; ++which)
+      prem_table_add_real(table, map->suffers[o][which] /= map->suffering[o]);
+    for (int which = 0; which < 2; ++which)
+      prem_table_add_real(table, map->disturbs[o][which] /= map->disturbing[o]);
   }
 }
 
@@ -156,7 +160,8 @@ static void tell(operator_map *map) {
   prem_findings_note(map->findings,
                      "Two blocks of 512 threads a kernel, every one once a run, as there; "
                      "kcf_heat_map has tiles, whose neighbours are at work all the time. %" PRId64
-                     " runs had a block elsewhere than planned.",
+                     " runs more had a block elsewhere than on its SM of the two; they do not "
+                     "count.",
                      map->elsewhere);
 }
 
@@ -164,7 +169,9 @@ static prem_status run(const prem_experiment_setting *setting, prem_findings *fi
                        prem_diag *diag) {
   operator_map map = {
       .setting = setting, .findings = findings, .runs = setting->quick ? QUICK_RUNS : RUNS};
+  map.all = OPERATORS * (1 + (int64_t)OPERATORS * (setting->quick ? 1 : MOST_OTHERS));
   begin_tables(&map);
+  prem_experiment_progress(setting, 0, map.all);
   prem_status status = PREM_OK;
   for (int own = 0; own < OPERATORS && status == PREM_OK; ++own)
     status = measure_operator(&map, own, diag);

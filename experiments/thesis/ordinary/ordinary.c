@@ -2,6 +2,7 @@
 /* Ordinary kernels: their names, their data, and the same on the host. */
 #include "experiments/thesis/ordinary/ordinary.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,9 +75,10 @@ static int ascending(const void *a, const void *b) {
 }
 
 static prem_ordinary_summary summarise(int64_t *times_ns, int64_t count) {
-  prem_ordinary_summary summary = {0};
+  const double none = (double)NAN;
   if (count == 0)
-    return summary;
+    return (prem_ordinary_summary){none, none, none, none, none};
+  prem_ordinary_summary summary = {0};
   qsort(times_ns, (size_t)count, sizeof *times_ns, ascending);
   for (int64_t i = 0; i < count; ++i)
     summary.mean_ns += (double)times_ns[i] / (double)count;
@@ -92,11 +94,14 @@ static prem_ordinary_summary summarise(int64_t *times_ns, int64_t count) {
 static prem_status measure(const prem_experiment_setting *setting, prem_ordinary *ordinary,
                            int64_t runs, prem_ordinary_times *times, prem_ordinary_found *out,
                            prem_diag *diag) {
-  prem_status status = prem_ordinary_measure(ordinary, runs, setting->stop, times, diag);
+  const int64_t end_ns = prem_experiment_row_end_ns(setting);
+  prem_status status = prem_ordinary_measure(ordinary, runs, end_ns, setting->stop, times, diag);
   if (status == PREM_OK)
     status = prem_ordinary_verify(ordinary, &out->right, diag);
   out->scenario = summarise(times->scenario_ns, times->runs);
   out->own = summarise(times->own_ns, times->runs);
+  if (status == PREM_OK)
+    prem_experiment_repeated(setting, runs, times->runs);
   out->runs = times->runs;
   out->elsewhere = times->elsewhere;
   return status;

@@ -313,9 +313,12 @@ bool is_elsewhere(const stamp *stamps, int32_t kernels) {
 }
 
 void keep_run(const prem_ordinary *ordinary, const stamp *stamps, prem_ordinary_times *times) {
+  if (is_elsewhere(stamps, ordinary->count)) {
+    ++times->elsewhere;
+    return;
+  }
   times->scenario_ns[times->runs] = span_ns(stamps, ordinary->count * PREM_ORDINARY_BLOCKS);
   times->own_ns[times->runs] = span_ns(stamps, PREM_ORDINARY_BLOCKS);
-  times->elsewhere += is_elsewhere(stamps, ordinary->count);
   ++times->runs;
 }
 
@@ -327,7 +330,7 @@ prem_status refuse(prem_diag *diag, const char *why) {
 
 } // namespace
 
-prem_status prem_ordinary_measure(prem_ordinary *ordinary, int64_t runs,
+prem_status prem_ordinary_measure(prem_ordinary *ordinary, int64_t runs, int64_t end_ns,
                                   const volatile sig_atomic_t *stop, prem_ordinary_times *times,
                                   prem_diag *diag) {
   stamp stamps[BATCH * PREM_ORDINARY_KERNELS * PREM_ORDINARY_BLOCKS];
@@ -335,9 +338,11 @@ prem_status prem_ordinary_measure(prem_ordinary *ordinary, int64_t runs,
   bool warm = false;
   int failures = 0;
   times->runs = times->elsewhere = 0;
-  while (times->runs < runs) {
+  while (times->runs < runs && times->runs + times->elsewhere < 2 * runs) {
     if (*stop)
       return PREM_ERR_INTERRUPTED;
+    if (times->runs > 0 && prem_host_clock_ns() >= end_ns)
+      break;
     /* The first of a batch begins with what the filling left in the caches, and does not count. */
     const int64_t left = runs - times->runs + 1;
     const int32_t batch = !warm ? 2 : left < BATCH ? (int32_t)left : (int32_t)BATCH;

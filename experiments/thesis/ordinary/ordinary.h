@@ -55,8 +55,9 @@ typedef struct prem_ordinary prem_ordinary;
 typedef struct prem_ordinary_times {
   int64_t *scenario_ns; /* latest end of a block - earliest start of one */
   int64_t *own_ns;      /* the same of the first kernel's blocks */
-  int64_t runs;
-  int64_t elsewhere; /* runs of which a block was on a third SM, or two of a kernel on one */
+  int64_t runs;         /* all blocks of which were where they belong; */
+  int64_t elsewhere;    /* more of which one was on a third SM, or two of a kernel on one: those
+                           are no runs on two SMs, and do not count */
 } prem_ordinary_times;
 
 PREM_EXTERN_C_BEGIN
@@ -73,13 +74,15 @@ prem_status prem_ordinary_open(const prem_ordinary_work *works, int32_t count, b
 /** Nothing happens for NULL. */
 void prem_ordinary_close(prem_ordinary *ordinary);
 /**
- * Run all kernels together `runs` times; the first one more, unmeasured.
+ * Run all kernels together until `runs` runs count, or twice as many were made, or it is time, and
+ * one at least; the first one more, unmeasured.
  *
+ * @param end_ns      of the host's clock; INT64_MAX: no matter
  * @param[out] times  with room for the runs
  * @retval PREM_ERR_INTERRUPTED  `stop` was seen
  * @retval PREM_ERR_UNAVAILABLE  the other SMs cannot be filled; `diag` says why
  */
-prem_status prem_ordinary_measure(prem_ordinary *ordinary, int64_t runs,
+prem_status prem_ordinary_measure(prem_ordinary *ordinary, int64_t runs, int64_t end_ns,
                                   const volatile sig_atomic_t *stop, prem_ordinary_times *times,
                                   prem_diag *diag);
 /** Is the output of each kernel what the host computes? */

@@ -24,7 +24,7 @@ typedef struct survey {
   double most[MEMORIES];
   int most_kernel[MEMORIES];
   double load[PREM_INTERFERENCE_COUNT];
-  int64_t done;
+  int64_t done, elsewhere;
 } survey;
 
 /* Which have a form in tiles: a tile's windows have to be affine in its number. */
@@ -69,6 +69,7 @@ static void begin_table(survey *study) {
   prem_table_column(table, "longest", "us");
   prem_table_column(table, "jitter", "%");
   prem_table_column(table, "slowdown", "");
+  prem_table_column(table, "runs", "");
   prem_chart chart = {.kind = PREM_CHART_HEAT_MAP,
                       .title = "Mean time under load (column), of the same without",
                       .table = "load",
@@ -103,6 +104,8 @@ static prem_status measure(survey *study, prem_interference_kind load, int memor
   prem_table_add_real(study->table, found.own.max_ns / 1e3);
   prem_table_add_real(study->table, found.own.jitter_pct);
   prem_table_add_real(study->table, slowdown);
+  prem_table_add_int(study->table, found.runs);
+  study->elsewhere += found.elsewhere;
   prem_findings_output(study->findings, found.right);
   if (slowdown > study->most[memory]) {
     study->most[memory] = slowdown;
@@ -142,13 +145,16 @@ static void tell(const survey *study) {
                      "mapped data are where the cores' are.");
   prem_findings_note(study->findings,
                      "Kernels are plain ones, without tiles in the scratchpad, two blocks of 512 "
-                     "threads on two SMs; matrices and grids have some 256 KiB.");
+                     "threads on two SMs; matrices and grids have some 256 KiB. %" PRId64
+                     " runs more had a block elsewhere than on its SM of the two and do not count.",
+                     study->elsewhere);
 }
 
 static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
                        prem_diag *diag) {
   survey study = {.setting = setting, .findings = findings, .diag = diag};
   begin_table(&study);
+  prem_experiment_progress(setting, 0, (int64_t)KERNELS * MEMORIES * PREM_INTERFERENCE_COUNT);
   add_forms(findings);
   prem_status status = PREM_OK;
   for (int load = 0; load < PREM_INTERFERENCE_COUNT && status == PREM_OK; ++load)

@@ -155,8 +155,11 @@ static prem_status run_baseline(offset_sweep *sweep, prem_diag *diag) {
   add_baseline(sweep->table, "4 ordinary kernels", 0.0, &found.scenario);
   add_baseline(sweep->table, "4 ordinary kernels", offsets[OFFSET_COUNT - 1], &found.scenario);
   prem_findings_note(sweep->setup.findings,
-                     "Four ordinary kernels on two SMs take %.1f us with a jitter of %.2f %%.",
-                     found.scenario.mean_ns / 1e3, found.scenario.jitter_pct);
+                     "Four ordinary kernels on two SMs take %.1f us with a jitter of %.2f %%, in "
+                     "%" PRId64 " runs; %" PRId64
+                     " more had a block elsewhere than on its SM of the two and do not count.",
+                     found.scenario.mean_ns / 1e3, found.scenario.jitter_pct, found.runs,
+                     found.elsewhere);
   return PREM_OK;
 }
 

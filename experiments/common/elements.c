@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Walks over elements of 4 bytes, whoever walks them. */
-#include "experiments/thesis/elements/elements.h"
+#include "experiments/common/elements.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,6 +8,8 @@
 
 #include "experiments/common/caches.h"
 #include "experiments/common/walk_order.h"
+#include "experiments/common/walk_room.h"
+#include "prem/base/clock.h"
 #include "prem/base/numbers.h"
 
 /* A launch, or a look at `stop`, comes after so much. */
@@ -27,28 +29,27 @@ int64_t prem_element_steps(const prem_element_walk *walk) {
   return walk->steps ? walk->steps : walk->bytes / PREM_ELEMENT_BYTES;
 }
 
-static uint32_t first_visit(const prem_element_walk *walk, int32_t thread) {
-  return prem_walk_first_visit((uint32_t)thread, (uint32_t)walk->threads,
-                               (uint32_t)(walk->bytes / PREM_ELEMENT_BYTES));
-}
-
-/* A walk of the whole list may begin anywhere. Of a part it has to be known which one. */
-uint32_t prem_element_first(const prem_element_walk *walk, int32_t thread, uint64_t seed) {
-  const uint32_t count = (uint32_t)(walk->bytes / PREM_ELEMENT_BYTES);
-  if (walk->order == PREM_WALK_RANDOM && walk->steps)
-    return prem_walk_node(first_visit(walk, thread), count, 1, seed);
-  return (uint32_t)thread % count;
-}
-
-uint32_t prem_element_last(const prem_element_walk *walk, int32_t thread, uint64_t seed) {
+/* Where a thread is after so many steps. A walk of the whole list may begin anywhere, and ends
+ * there. Of a part it has to be known which one. */
+static uint32_t element_after(const prem_element_walk *walk, int32_t thread, int64_t steps,
+                              uint64_t seed) {
   const int64_t count = walk->bytes / PREM_ELEMENT_BYTES;
-  const int64_t steps = prem_element_steps(walk);
   if (walk->order == PREM_WALK_SEQUENTIAL)
     return (uint32_t)((thread % count + steps % count * walk->threads) % count);
   if (!walk->steps)
     return (uint32_t)(thread % count);
-  return prem_walk_node((uint32_t)((first_visit(walk, thread) + steps) % count), (uint32_t)count, 1,
-                        seed);
+  const uint32_t begin =
+      prem_walk_first_visit((uint32_t)thread, (uint32_t)walk->threads, (uint32_t)count);
+  return prem_walk_node((uint32_t)((begin + steps) % count), (uint32_t)count, 1, seed);
+}
+
+uint32_t prem_element_first(const prem_element_walk *walk, int32_t thread, uint64_t seed) {
+  return element_after(walk, thread, walk->begun, seed);
+}
+
+uint32_t prem_element_last(const prem_element_walk *walk, int32_t thread, uint64_t seed) {
+  const int64_t repetitions = walk->steps ? walk->repeats + 1 : 1;
+  return element_after(walk, thread, walk->begun + repetitions * prem_element_steps(walk), seed);
 }
 
 static bool is_gpu(const prem_backend *backend) {
@@ -63,7 +64,8 @@ static prem_status open_walks(prem_elements *elements, int64_t room_bytes, int64
   if (elements->gpu)
     return prem_gpu_elements_open(room_bytes, mapped_bytes, seed, &elements->walks, diag);
 #endif
-  return prem_cpu_elements_open(room_bytes, seed, &elements->walks, diag);
+  (void)diag;
+  return prem_walk_room_open(room_bytes, seed, &elements->walks);
 }
 
 static void close_walks(prem_elements *elements) {
@@ -73,7 +75,7 @@ static void close_walks(prem_elements *elements) {
     return;
   }
 #endif
-  prem_cpu_elements_close(elements->walks);
+  prem_walk_room_close(elements->walks);
 }
 
 /* A core does the loop while it waits for the memory: nothing to subtract. */
@@ -166,11 +168,23 @@ static prem_status launch(prem_elements *elements, prem_element_walk *walk, int3
   out->together &= together;
   if (status == PREM_OK)
     add_launch(elements, walk, sums, out);
+  if (walk->steps)
+    walk->begun += walk->steps * (repeats + 1);
   return status;
 }
 
 static int32_t clamp(int64_t value, int32_t least, int32_t most) {
   return value < least ? least : value > most ? most : (int32_t)value;
+}
+
+/* What is left of the row's time has room for so many, beside the launch's unmeasured one. */
+static int32_t within_row(const prem_elements *elements, int32_t asked, int64_t once_ns,
+                          int64_t row_end_ns) {
+  int32_t fits = asked;
+  if (row_end_ns != INT64_MAX)
+    fits = clamp((row_end_ns - prem_host_clock_ns()) / once_ns, 1, asked);
+  prem_experiment_repeated(elements->setting, asked, fits);
+  return fits;
 }
 
 prem_status prem_elements_measure(prem_elements *elements, const prem_element_walk *asked,
@@ -179,10 +193,13 @@ prem_status prem_elements_measure(prem_elements *elements, const prem_element_wa
   prem_element_walk walk = *asked;
   walk_sums sums = {.min_ns = INFINITY};
   *out = (prem_element_time){.together = true, .right = true, .overhead_ns = elements->overhead_ns};
+  const int64_t row_end_ns = prem_experiment_row_end_ns(elements->setting);
   /* The first one says how long one takes. */
   prem_status status = launch(elements, &walk, 1, &sums, out, diag);
   const int64_t once_ns = prem_max_i64(out->walk_ns, 1);
-  const int32_t wanted = clamp(repeats.budget_ns / once_ns, repeats.least, repeats.most);
+  const int32_t wanted =
+      within_row(elements, clamp(repeats.budget_ns / once_ns, repeats.least, repeats.most), once_ns,
+                 row_end_ns);
   const int32_t piece = clamp(piece_ns / once_ns, 1, repeats.most);
   while (status == PREM_OK && out->repeats < wanted) {
     const int32_t left = wanted - out->repeats;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "experiments/common/cores.h"
-#include "experiments/thesis/elements/elements.h"
+#include "experiments/common/elements.h"
 #include "prem/base/clock.h"
 
 enum { MOST_CORES = 1024, SHARE_BYTES = 32 << 20, BLOCK_BYTES = 1 << 20 };

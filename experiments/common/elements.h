@@ -6,8 +6,8 @@
  * accesses fall together. The walks of experiments/common/walks.h differ on purpose: their elements
  * are sectors, their threads spread, so that every access is one of memory.
  */
-#ifndef TTPREM_EXPERIMENTS_THESIS_ELEMENTS_ELEMENTS_H
-#define TTPREM_EXPERIMENTS_THESIS_ELEMENTS_ELEMENTS_H
+#ifndef TTPREM_EXPERIMENTS_COMMON_ELEMENTS_H
+#define TTPREM_EXPERIMENTS_COMMON_ELEMENTS_H
 
 #include "experiments/common/walks.h"
 
@@ -18,8 +18,10 @@ typedef struct prem_element_walk {
   prem_walk_order order;
   bool mapped; /* GPU: the lists are in the host's memory */
   int32_t kernels, threads;
-  int64_t steps; /* of each thread; 0: as many as the list has elements. Fewer than that begin
-                    spread over the list. */
+  int64_t steps; /* of each thread in a repetition; 0: as many as the list has elements. Fewer are
+                    a part of the list: at random threads begin spread over it, and each repetition
+                    goes on where the last one ended. The same part again would be in a cache. */
+  int64_t begun; /* of a part: steps that went before, in earlier walks */
   int32_t repeats;
 } prem_element_walk;
 
@@ -55,9 +57,9 @@ prem_status prem_elements_open(const prem_experiment_setting *setting, int64_t r
 /** Nothing happens for NULL. */
 void prem_elements_close(prem_elements *elements);
 /**
- * Touch the lists, walk once unmeasured, then as often as fits.
+ * Touch the lists, walk once unmeasured, then as often as fits, also into the row's time.
  *
- * @param walk  without `repeats`
+ * @param walk  without `repeats` and `begun`
  * @retval PREM_ERR_INTERRUPTED  the setting's `stop` was seen
  */
 prem_status prem_elements_measure(prem_elements *elements, const prem_element_walk *walk,
@@ -85,14 +87,13 @@ typedef struct prem_element_step {
 
 /** Where thread `thread` begins. */
 uint32_t prem_element_first(const prem_element_walk *walk, int32_t thread, uint64_t seed);
-/** And where it has to end. */
+/** And where it has to end, after the unmeasured repetition and all others. */
 uint32_t prem_element_last(const prem_element_walk *walk, int32_t thread, uint64_t seed);
 /** How many steps each thread takes. */
 int64_t prem_element_steps(const prem_element_walk *walk);
 
-prem_status prem_cpu_elements_open(int64_t room_bytes, uint64_t seed, void **out, prem_diag *diag);
-void prem_cpu_elements_close(void *elements);
-prem_status prem_cpu_elements_walk(void *elements, const prem_element_walk *walk,
+/** `room`: of prem_walk_room_open(). */
+prem_status prem_cpu_elements_walk(void *room, const prem_element_walk *walk,
                                    prem_element_step *steps, bool *together, prem_diag *diag);
 
 prem_status prem_gpu_elements_open(int64_t room_bytes, int64_t mapped_bytes, uint64_t seed,

@@ -3,46 +3,27 @@
  * threads as walk. Every loop is counted, every wait has a deadline. */
 #include <stdlib.h>
 
+#include "experiments/common/elements.h"
 #include "experiments/common/gpu_work.cuh"
 #include "experiments/common/gpu_work.h"
-#include "experiments/common/walk_order.h"
-#include "experiments/thesis/elements/elements.h"
+#include "experiments/common/walk_room.cuh"
 
 namespace {
 
 enum {
   TOUCHES = 2,              /* of the whole list before the walks, */
-  SECTOR = 8,               /* one element of each sector: a single thread may have to */
+  SECTOR = 8,               /* one element of each sector, */
+  TOUCHING_THREADS = 1024,  /* by a block of its own: one thread alone would take seconds */
   PATIENCE_NS = 1000000000, /* of a kernel for the others */
   OVERHEAD_TURNS = 1 << 16
 };
 
 struct gpu_elements {
-  uint32_t *room;        /* in the GPU's memory */
-  uint32_t *mapped;      /* in the host's; NULL: not asked for */
-  uint32_t *mapped_here; /* the GPU's address of it */
-  int64_t room_bytes, mapped_bytes;
-  uint64_t seed;
-  uint32_t *gate;           /* arrivals; then whether somebody gave up */
-  prem_element_step *steps; /* [kernels][threads] */
-  cudaStream_t streams[PREM_WALK_KERNELS];
+  gpu_room room;
   prem_element_walk made; /* what the lists in the room are */
 };
 
 /* ---- on the GPU ----------------------------------------------------------------------------- */
-
-/** In order a thread goes on by as many elements as there are threads. */
-__global__ void make_list(uint32_t *list, uint32_t count, int random, uint32_t threads,
-                          uint64_t seed) {
-  for (uint32_t visit = blockIdx.x * blockDim.x + threadIdx.x; visit < count;
-       visit += gridDim.x * blockDim.x) {
-    if (random)
-      list[prem_walk_node(visit, count, 1, seed)] =
-          prem_walk_node(visit + 1 < count ? visit + 1 : 0, count, 1, seed);
-    else
-      list[visit] = (uint32_t)(((uint64_t)visit + threads) % count);
-  }
-}
 
 __device__ __forceinline__ uint32_t next_of(const uint32_t *from) {
   uint32_t next;
@@ -53,7 +34,8 @@ __device__ __forceinline__ uint32_t next_of(const uint32_t *from) {
 struct walk_order_of {
   const uint32_t *list;
   uint32_t count, threads, steps, kernels, repeats;
-  int random, part; /* part: not the whole list */
+  int random, part; /* part: not the whole list, */
+  uint32_t begun;   /* of which so many steps went before */
   uint64_t seed;
   uint32_t *gate;
   prem_element_step *results;
@@ -72,22 +54,32 @@ __device__ void meet(const walk_order_of &walk, uint32_t round) {
 }
 
 __device__ uint32_t first_of(const walk_order_of &walk) {
+  const uint64_t count = walk.count, begun = walk.begun;
+  const uint32_t begin = prem_walk_first_visit(threadIdx.x, walk.threads, walk.count);
   if (walk.random && walk.part)
-    return prem_walk_node(prem_walk_first_visit(threadIdx.x, walk.threads, walk.count), walk.count,
-                          1, walk.seed);
-  return threadIdx.x % walk.count;
+    return prem_walk_node((uint32_t)((begin + begun) % count), walk.count, 1, walk.seed);
+  return (uint32_t)((threadIdx.x + begun * walk.threads) % count);
+}
+
+/** Brings into L2 what it holds; `never`: written for the sum's sake alone. */
+__global__ void __launch_bounds__(TOUCHING_THREADS)
+    touch_list(const uint32_t *list, uint32_t count, uint32_t *never) {
+  uint64_t sum = 0;
+  for (int round = 0; round < TOUCHES; ++round)
+    for (uint32_t i = threadIdx.x * SECTOR; i < count; i += blockDim.x * SECTOR)
+      sum += next_of(list + i);
+  if (sum == UINT64_MAX)
+    *never = 1;
 }
 
 __global__ void __launch_bounds__(PREM_WALK_THREADS) walk_list(walk_order_of walk) {
   const uint32_t self = threadIdx.x, first = first_of(walk);
   uint64_t sum = 0;
-  prem_element_step result = {0, INT64_MAX, 0, 0, 0, 0};
-  for (int round = 0; round < TOUCHES; ++round)
-    for (uint32_t i = self * SECTOR; i < walk.count; i += blockDim.x * SECTOR)
-      sum += next_of(walk.list + i);
+  prem_element_step result = {0, INT64_MAX, 0, 0, first, 0};
   for (uint32_t round = 0; round <= walk.repeats; ++round) {
     meet(walk, round + 1);
-    uint32_t at = first;
+    /* A part goes on: what was walked a moment ago would be hits. */
+    uint32_t at = walk.part ? result.last : first;
     const int64_t begin_ns = prem_gpu_clock_ns(), begin = clock64();
     for (uint32_t step = 0; step < walk.steps; ++step) {
       at = next_of(walk.list + at);
@@ -105,7 +97,7 @@ __global__ void __launch_bounds__(PREM_WALK_THREADS) walk_list(walk_order_of wal
     result.sum_cycles += cycles;
     result.min_ns = took_ns < result.min_ns ? took_ns : result.min_ns;
     result.max_ns = took_ns > result.max_ns ? took_ns : result.max_ns;
-    result.wrong += at != result.last;
+    result.wrong += !walk.part && at != result.last;
     result.last = at;
   }
   if (sum != UINT64_MAX) /* it is wanted: the loop keeps it, as the original's does */
@@ -133,17 +125,15 @@ bool is_made(const prem_element_walk *made, const prem_element_walk *walk) {
          (walk->order == PREM_WALK_RANDOM || made->threads == walk->threads);
 }
 
+/** In order a thread goes on by as many elements as there are threads. */
 cudaError_t make_lists(gpu_elements *elements, const prem_element_walk *walk, uint32_t *lists) {
   const uint32_t count = (uint32_t)(walk->bytes / PREM_ELEMENT_BYTES);
+  const int random = walk->order == PREM_WALK_RANDOM;
   if (is_made(&elements->made, walk))
     return cudaSuccess;
   elements->made.bytes = 0;
-  for (int32_t kernel = 0; kernel < walk->kernels; ++kernel)
-    make_list<<<256, 256>>>(lists + (size_t)kernel * count, count, walk->order == PREM_WALK_RANDOM,
-                            (uint32_t)walk->threads, elements->seed);
-  cudaError_t error = cudaGetLastError();
-  if (error == cudaSuccess)
-    error = cudaDeviceSynchronize();
+  const cudaError_t error = make_room_lists(&elements->room, lists, walk->kernels, count, 1, random,
+                                            random ? 1 : (uint32_t)walk->threads);
   if (error == cudaSuccess)
     elements->made = *walk;
   return error;
@@ -151,10 +141,9 @@ cudaError_t make_lists(gpu_elements *elements, const prem_element_walk *walk, ui
 
 cudaError_t launch_walks(gpu_elements *elements, const prem_element_walk *walk,
                          const uint32_t *lists) {
+  const gpu_room *room = &elements->room;
   const uint32_t count = (uint32_t)(walk->bytes / PREM_ELEMENT_BYTES);
-  cudaError_t error = cudaMemset(elements->gate, 0, 2 * sizeof *elements->gate);
-  if (error == cudaSuccess)
-    error = cudaDeviceSynchronize(); /* the streams below do not wait for it by themselves */
+  cudaError_t error = empty_gate(room);
   for (int32_t kernel = 0; kernel < walk->kernels && error == cudaSuccess; ++kernel) {
     const walk_order_of order = {lists + (size_t)kernel * count,
                                  count,
@@ -164,31 +153,18 @@ cudaError_t launch_walks(gpu_elements *elements, const prem_element_walk *walk,
                                  (uint32_t)walk->repeats,
                                  walk->order == PREM_WALK_RANDOM,
                                  walk->steps != 0,
-                                 elements->seed,
-                                 elements->gate,
-                                 elements->steps + (size_t)kernel * (size_t)walk->threads};
-    walk_list<<<1, (unsigned)walk->threads, 0, elements->streams[kernel]>>>(order);
+                                 (uint32_t)(walk->begun % count),
+                                 room->seed,
+                                 room->gate,
+                                 (prem_element_step *)room->steps +
+                                     (size_t)kernel * (size_t)walk->threads};
+    touch_list<<<1, TOUCHING_THREADS, 0, room->streams[kernel]>>>(order.list, count,
+                                                                  room->gate + 1);
+    walk_list<<<1, (unsigned)walk->threads, 0, room->streams[kernel]>>>(order);
     error = cudaGetLastError();
   }
   const cudaError_t ended = cudaDeviceSynchronize();
   return error == cudaSuccess ? ended : error;
-}
-
-cudaError_t open_room(gpu_elements *elements) {
-  cudaError_t error = cudaMalloc((void **)&elements->room, (size_t)elements->room_bytes);
-  if (error == cudaSuccess && elements->mapped_bytes > 0)
-    error = cudaHostAlloc((void **)&elements->mapped, (size_t)elements->mapped_bytes,
-                          cudaHostAllocMapped);
-  if (error == cudaSuccess && elements->mapped_bytes > 0)
-    error = cudaHostGetDevicePointer((void **)&elements->mapped_here, elements->mapped, 0);
-  if (error == cudaSuccess)
-    error = cudaMalloc((void **)&elements->gate, 2 * sizeof *elements->gate);
-  if (error == cudaSuccess)
-    error = cudaMalloc((void **)&elements->steps,
-                       sizeof(prem_element_step) * PREM_WALK_KERNELS * PREM_WALK_THREADS);
-  for (int i = 0; i < PREM_WALK_KERNELS && error == cudaSuccess; ++i)
-    error = cudaStreamCreateWithFlags(&elements->streams[i], cudaStreamNonBlocking);
-  return error;
 }
 
 } // namespace
@@ -196,28 +172,24 @@ cudaError_t open_room(gpu_elements *elements) {
 prem_status prem_gpu_elements_walk(void *opened, const prem_element_walk *walk,
                                    prem_element_step *steps, bool *together, prem_diag *diag) {
   gpu_elements *elements = (gpu_elements *)opened;
-  if (walk->bytes * walk->kernels >
-          (walk->mapped ? elements->mapped_bytes : elements->room_bytes) ||
+  const gpu_room *room = &elements->room;
+  if (walk->bytes * walk->kernels > (walk->mapped ? room->mapped_bytes : room->bytes) ||
       walk->kernels > PREM_WALK_KERNELS || walk->threads > PREM_WALK_THREADS)
     return PREM_ERR_ARGUMENT;
-  uint32_t *lists = walk->mapped ? elements->mapped_here : elements->room;
+  uint32_t *lists = walk->mapped ? room->mapped_here : room->words;
   const size_t count = (size_t)walk->kernels * (size_t)walk->threads;
-  uint32_t gate[2] = {0, 0};
+  *together = false;
   cudaError_t error = make_lists(elements, walk, lists);
   if (error == cudaSuccess)
     error = launch_walks(elements, walk, lists);
   if (error == cudaSuccess)
-    error = cudaMemcpy(steps, elements->steps, count * sizeof *steps, cudaMemcpyDeviceToHost);
-  if (error == cudaSuccess)
-    error = cudaMemcpy(gate, elements->gate, sizeof gate, cudaMemcpyDeviceToHost);
-  *together = gate[1] == 0;
+    error = take_steps(room, steps, count * sizeof *steps, together);
   return prem_gpu_judge(error, "walking over elements", diag);
 }
 
 double prem_gpu_elements_overhead(void *opened) {
-  gpu_elements *elements = (gpu_elements *)opened;
   int64_t took_ns = 0;
-  int64_t *here = (int64_t *)elements->steps;
+  int64_t *here = (int64_t *)((gpu_elements *)opened)->room.steps;
   for (int i = 0; i < 2; ++i) /* the first one fetches the code */
     turn_only<<<1, 1>>>(OVERHEAD_TURNS, 0, here, (uint64_t *)(here + 1));
   const cudaError_t error = cudaMemcpy(&took_ns, here, sizeof took_ns, cudaMemcpyDeviceToHost);
@@ -229,10 +201,10 @@ prem_status prem_gpu_elements_open(int64_t room_bytes, int64_t mapped_bytes, uin
   gpu_elements *elements = (gpu_elements *)calloc(1, sizeof *elements);
   if (!elements)
     return PREM_ERR_MEMORY;
-  elements->room_bytes = room_bytes;
-  elements->mapped_bytes = mapped_bytes;
-  elements->seed = seed;
-  const cudaError_t error = open_room(elements);
+  elements->room.bytes = room_bytes;
+  elements->room.mapped_bytes = mapped_bytes;
+  elements->room.seed = seed;
+  const cudaError_t error = open_room(&elements->room, sizeof(prem_element_step));
   if (error != cudaSuccess) {
     prem_gpu_elements_close(elements);
     return prem_gpu_judge(error, "making room for walks over elements", diag);
@@ -243,12 +215,6 @@ prem_status prem_gpu_elements_open(int64_t room_bytes, int64_t mapped_bytes, uin
 
 void prem_gpu_elements_close(void *opened) {
   gpu_elements *elements = (gpu_elements *)opened;
-  for (int i = 0; i < PREM_WALK_KERNELS; ++i)
-    if (elements->streams[i])
-      cudaStreamDestroy(elements->streams[i]);
-  cudaFree(elements->room);
-  cudaFreeHost(elements->mapped);
-  cudaFree(elements->gate);
-  cudaFree(elements->steps);
+  close_room(&elements->room);
   free(elements);
 }
