@@ -47,6 +47,7 @@ enum {
   RUNS_PER_SWITCH = 100, /* one involuntary switch in so many runs is still calm */
   DRIFT_PCT = 10,
   LEAST_OF_ROUND = 10, /* samples, for a mean that says something */
+  AWAY_NS = 500000,    /* no tile of a hyperperiod waits so long for its memory */
   CLOCK_PCT = 2        /* a boost clock moves by a step now and then */
 };
 
@@ -237,12 +238,36 @@ static void judge_gpu(const prem_disturbance *all, char *text, size_t bytes) {
     add_reason(text, bytes, "%u other processes on the GPU", all->others);
 }
 
+/* What the tiles take moves by microseconds: whoever is away for longer, something else had the
+ * GPU. Only on time and free: locks are held for as long as they are. */
+static void judge_away(const prem_disturbance *all, char *text, size_t bytes) {
+  static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_FREE};
+  int64_t longest_ns = 0, usual_ns = 0;
+  for (int32_t i = 0; i < all->party_count; ++i)
+    for (size_t m = 0; m < sizeof modes / sizeof modes[0]; ++m) {
+      const prem_times *makespan = &all->parties[i].observed[modes[m]].makespan;
+      const int64_t half_ns = makespan->count > 0 ? prem_times_percentile(makespan, 500) : 0;
+      if (makespan->count > 0 && makespan->max_ns - half_ns > longest_ns - usual_ns) {
+        longest_ns = makespan->max_ns;
+        usual_ns = half_ns;
+      }
+    }
+  if (longest_ns - usual_ns > AWAY_NS)
+    add_reason(
+        text, bytes,
+        "something had the GPU for %.1f ms (a hyperperiod took %.3f ms, half of them at most "
+        "%.3f)",
+        (double)(longest_ns - usual_ns) * 1e-6, (double)longest_ns * 1e-6, (double)usual_ns * 1e-6);
+}
+
 bool prem_disturbance_none(const prem_disturbance *all, int64_t runs, char *text, size_t bytes) {
   text[0] = '\0';
   if (all->is_cpu)
     judge_host(all, runs, text, bytes);
   if (all->is_cuda)
     judge_gpu(all, text, bytes);
+  if (all->is_cuda)
+    judge_away(all, text, bytes);
   const double drift_pct = worst_drift_pct(all);
   if (drift_pct > DRIFT_PCT)
     add_reason(text, bytes, "the rounds' mean times differ by %.1f %%", drift_pct);

@@ -252,6 +252,24 @@ START_TEST(eleven_per_cent_are_drift) {
 }
 END_TEST
 
+START_TEST(a_gpu_that_was_taken_away_is_a_disturbance) {
+  prem_party party = {.label = "a"};
+  prem_times *makespan = &party.observed[PREM_MODE_TT].makespan;
+  prem_disturbance *watch = prem_disturbance_new("cuda", &party, 1);
+  char reason[512];
+  for (int run = 0; run < 1000; ++run)
+    ck_assert(prem_times_add(makespan, 174000 + run));
+  ck_assert(prem_times_add(makespan, 600000));
+  ck_assert(prem_disturbance_none(watch, 1001, reason, sizeof reason));
+  ck_assert(prem_times_add(makespan, 1174500));
+  ck_assert(!prem_disturbance_none(watch, 1002, reason, sizeof reason));
+  ck_assert_str_eq(reason, "something had the GPU for 1.0 ms (a hyperperiod took 1.174 ms, half of "
+                           "them at most 0.174)");
+  prem_disturbance_free(watch);
+  prem_times_free(makespan);
+}
+END_TEST
+
 START_TEST(as_many_switches_as_are_calm_are_calm) {
   prem_party party = {.label = "a"};
   prem_disturbance *watch = prem_disturbance_new("cpu", &party, 1);
@@ -317,6 +335,7 @@ int main(void) {
   tcase_add_test(cases, nothing_disturbs_the_simulator);
   tcase_add_test(cases, rounds_that_drift_apart_are_a_disturbance);
   tcase_add_test(cases, eleven_per_cent_are_drift);
+  tcase_add_test(cases, a_gpu_that_was_taken_away_is_a_disturbance);
   tcase_add_test(cases, as_many_switches_as_are_calm_are_calm);
   tcase_add_test(cases, a_written_profile_is_read);
   suite_add_tcase(suite, cases);
