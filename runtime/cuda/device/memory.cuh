@@ -19,7 +19,7 @@ __device__ __forceinline__ bool by_bulk(const prem_launch &launch) {
 }
 
 /** A prefetch that only waits to be started. */
-struct flight {
+struct copy_request {
   unsigned char *buffer;
   uint64_t *full; /* by the bulk engine it expects the bytes already */
   const prem_device_move *moves;
@@ -27,7 +27,7 @@ struct flight {
 };
 
 /** Its barrier is told of the bytes to come, before there is anything to wait for. */
-__device__ __forceinline__ void prefetch_expect(control *own, const prem_launch &launch,
+__device__ __forceinline__ void prefetch_expect(block_state *own, const prem_launch &launch,
                                                 int32_t slot, uint32_t number) {
 #if PREM_ARCH >= 900
   if (by_bulk(launch) && prem_elect())
@@ -36,16 +36,17 @@ __device__ __forceinline__ void prefetch_expect(control *own, const prem_launch 
 }
 
 /** All else of a prefetch that can be done before its start. */
-__device__ __forceinline__ flight prefetch_prepare(control *own, const prem_launch &launch,
-                                                   int32_t slot, uint32_t number) {
+__device__ __forceinline__ copy_request prefetch_prepare(block_state *own,
+                                                         const prem_launch &launch, int32_t slot,
+                                                         uint32_t number) {
   const prem_device_record *record = &own->memory.records[slot];
-  return flight{bytes_at(own, launch.buffers_at + own->memory_feed.in_at[record->in_buffer]),
-                &own->full[number % RING], moves_at(own, launch, slot), record->move_count};
+  return copy_request{bytes_at(own, launch.buffers_at + own->memory_table.in_at[record->in_buffer]),
+                      &own->full[number % RING], moves_at(own, launch, slot), record->move_count};
 }
 
 /** Start the copies of a prefetch. */
-__device__ __forceinline__ void prefetch_issue(control *own, const prem_launch &launch,
-                                               const flight &now) {
+__device__ __forceinline__ void prefetch_issue(block_state *own, const prem_launch &launch,
+                                               const copy_request &now) {
   const prem_device_port *ports = port_at(own, launch, 0);
 #ifdef TTPREM_FAULT_WINDOW /* tests/faults: a block whose windows lie outside of all arrays */
   if (own->plan_block == TTPREM_FAULT_WINDOW && lane_number() == 0) {
@@ -72,28 +73,29 @@ __device__ __forceinline__ void prefetch_issue(control *own, const prem_launch &
   __syncwarp();
 }
 
-/** Write a writeback's slip, its moves with it: all that the writer will need but the start. */
-__device__ __forceinline__ void writeback_prepare(control *own, const prem_launch &launch,
-                                                  int32_t slot, uint32_t number, const cursor &at) {
-  const int32_t place = (int32_t)(number % SLIPS), lane = lane_number();
+/** Fill a writeback's entry, its moves with it: all that the writer will need but the start. */
+__device__ __forceinline__ void writeback_prepare(block_state *own, const prem_launch &launch,
+                                                  int32_t slot, uint32_t number,
+                                                  const table_position &at) {
+  const int32_t place = (int32_t)(number % MAX_IN_FLIGHT), lane = lane_number();
   const prem_device_record *record = &own->memory.records[slot];
   const int4 *from = (const int4 *)moves_at(own, launch, slot);
   int4 *to = (int4 *)moves_at(own, launch, 2 * CHUNK + place);
-  slip *of = &own->stores[place];
-  slip_fill(of, record, at, origin_of(own, at.hyperperiod));
+  in_flight_phase *of = &own->stores[place];
+  entry_fill(of, record, at, origin_of(own, at.hyperperiod));
   static_assert(MOVE_WORDS * PREM_MAX_PORTS <= 32, "a word for each lane at most");
   if (lane < MOVE_WORDS * record->move_count)
     to[lane] = from[lane];
   if (lane == 0)
-    of->buffer_at = launch.buffers_at + own->memory_feed.out_at[record->out_buffer];
+    of->buffer_at = launch.buffers_at + own->memory_table.out_at[record->out_buffer];
   __syncwarp();
 }
 
 /** Hand it to the writer, which keeps its instant. `ready_ns`: when all that it needs was there;
  * -1: the writer has to wait for that as well, and knows the instant then. */
-__device__ __forceinline__ void writeback_order(control *own, uint32_t number, int64_t ready_ns,
+__device__ __forceinline__ void writeback_order(block_state *own, uint32_t number, int64_t ready_ns,
                                                 int64_t due_ns) {
-  const int32_t place = (int32_t)(number % SLIPS);
+  const int32_t place = (int32_t)(number % MAX_IN_FLIGHT);
   if (lane_number() == 0) {
     own->stores[place].ready_ns = ready_ns;
     own->stores[place].start_ns = due_ns;
@@ -101,26 +103,27 @@ __device__ __forceinline__ void writeback_order(control *own, uint32_t number, i
   }
 }
 
-/** Wait until the slip of a writeback is free: the one that had it before has landed and is written
- *  down. @return false: stopped. One warp. */
-__device__ __forceinline__ bool store_slip_await(control *own, uint32_t number) {
+/** Wait until the in_flight_phase of a writeback is free: the one that had it before has landed and
+ * is written down. @return false: stopped. One warp. */
+__device__ __forceinline__ bool store_entry_await(block_state *own, uint32_t number) {
   const volatile uint32_t *written = &own->stores_written;
-  while (__any_sync(FULL_WARP, (int32_t)(*written - (number - (SLIPS - 1))) < 0))
+  while (__any_sync(FULL_WARP, (int32_t)(*written - (number - (MAX_IN_FLIGHT - 1))) < 0))
     if (__any_sync(FULL_WARP, *(volatile uint32_t *)&own->counts[ABORT]))
       return false;
   return true;
 }
 
 /** Step over a phase or a pair; the half of the ring that becomes free is filled again. */
-__device__ __forceinline__ void memory_step(control *own, cursor *at, int32_t records) {
+__device__ __forceinline__ void starter_advance(block_state *own, table_position *at,
+                                                int32_t records) {
   const int32_t old = at->slot;
   at->index += records;
   at->slot = (at->slot + records) & (2 * CHUNK - 1);
   if (at->index == at->count) {
-    cursor_wrap(own, at);
+    position_wrap(own, at);
     at->slot = (old & CHUNK) ^ CHUNK;
-    if (own->turns)
-      buffers_turn(true);
+    if (own->rotates)
+      rotate_buffers(true);
   }
   const bool crosses = (at->slot ^ old) & CHUNK;
   if (crosses || chunk_ends(*at)) /* a pair may reach into the next chunk */
@@ -129,16 +132,16 @@ __device__ __forceinline__ void memory_step(control *own, cursor *at, int32_t re
     ring_load(true, at->count, old / CHUNK);
 }
 
-/** What the starter does in a turn: a phase or a joined pair. */
-struct turn {
+/** A step of the starter: a phase or a joined pair. */
+struct memory_step {
   int32_t prefetch, writeback; /* slots; -1: none */
   int32_t other;               /* slot of a pair's second record; of a single phase its own */
   int32_t flags;               /* of the first */
 };
 
-__device__ __forceinline__ turn turn_at(const control *own, const cursor &at) {
+__device__ __forceinline__ memory_step step_at(const block_state *own, const table_position &at) {
   const prem_device_record *first = &own->memory.records[at.slot];
-  turn now = {-1, -1, at.slot, first->flags};
+  memory_step now = {-1, -1, at.slot, first->flags};
   if (now.flags & PREM_RECORD_JOIN_NEXT)
     now.other = (at.slot + 1) & (2 * CHUNK - 1);
   const bool fetches = first->phase == PREM_PREFETCH;
@@ -153,14 +156,14 @@ struct standing {
   int32_t index, slot, hyperperiod;
 };
 
-__device__ __forceinline__ standing standing_of(const cursor &at) {
+__device__ __forceinline__ standing standing_of(const table_position &at) {
   return standing{at.index, at.slot, at.hyperperiod};
 }
 
 /** Wait for counts. The whole warp, which agrees. `seen`: the counts that were enough.
  *  @return false: stopped. */
-__device__ __forceinline__ bool counts_await(control *own, const standing &at, const needs &need,
-                                             uint4 *seen) {
+__device__ __forceinline__ bool counts_await(block_state *own, const standing &at,
+                                             const needs &need, uint4 *seen) {
   uint32_t look = 0;
   int32_t looks = 0;
 #pragma unroll 1
@@ -181,9 +184,9 @@ __device__ __forceinline__ bool counts_await(control *own, const standing &at, c
   }
 }
 
-/** A turn's instant is far: sleep until it is near. @return false: stopped. */
+/** An instant is far: sleep until it is near. @return false: stopped. */
 __device__ __noinline__ bool far_sleep(int64_t due_ns) {
-  control *own = shared();
+  block_state *own = shared();
   bool over = false;
   if (lane_number() == 0)
     while (!over && due_ns - prem_clock_ns() > 2 * LOOK_NS) {
@@ -193,11 +196,11 @@ __device__ __noinline__ bool far_sleep(int64_t due_ns) {
   return !__any_sync(FULL_WARP, over);
 }
 
-/** Wait for what a turn follows. @return the instant from which it may start; -1: stopped. One
+/** Wait for what a step follows. @return the instant from which it may start; -1: stopped. One
  * warp. */
-__device__ __noinline__ int64_t turn_follow(int32_t slot, int32_t other, int32_t index,
-                                            int32_t hyperperiod) {
-  control *own = shared();
+__device__ __noinline__ int64_t follow_others(int32_t slot, int32_t other, int32_t index,
+                                              int32_t hyperperiod) {
+  block_state *own = shared();
   int64_t from_ns = 0;
   if (own->memory.records[slot].flags & PREM_RECORD_AFTER)
     from_ns = follow(slot, index, hyperperiod);
@@ -210,8 +213,8 @@ __device__ __noinline__ int64_t turn_follow(int32_t slot, int32_t other, int32_t
 
 /** Mode lock: wait for all that a record needs but tokens. `*due_ns` rises to the instant from
  * which it may start. @return false: stopped. */
-__device__ __noinline__ bool record_await(int32_t slot, standing at, int64_t *due_ns) {
-  control *own = shared();
+__device__ __noinline__ bool wait_for_needs(int32_t slot, standing at, int64_t *due_ns) {
+  block_state *own = shared();
   const prem_device_record *record = &own->memory.records[slot];
   int64_t from_ns = 0;
   uint4 seen;
@@ -224,12 +227,12 @@ __device__ __noinline__ bool record_await(int32_t slot, standing at, int64_t *du
   return true;
 }
 
-/** Mode lock: take the tokens of a turn when it may start. @return when nothing else was waited
+/** Mode lock: take the tokens of a step when it may start. @return when nothing else was waited
  * for; -1: stopped. */
-__device__ __noinline__ int64_t turn_lock(int32_t other, standing at) {
+__device__ __noinline__ int64_t step_lock(int32_t other, standing at) {
   int64_t due_ns = 0;
-  if (!record_await(at.slot, at, &due_ns) ||
-      (other != at.slot && !record_await(other, at, &due_ns)))
+  if (!wait_for_needs(at.slot, at, &due_ns) ||
+      (other != at.slot && !wait_for_needs(other, at, &due_ns)))
     return -1;
   const int64_t ready_ns = prem_clock_ns();
   if (!far_sleep(due_ns))
@@ -239,8 +242,8 @@ __device__ __noinline__ int64_t turn_lock(int32_t other, standing at) {
 }
 
 /** Mode lock: give them back when all has landed. @return false: stopped. */
-__device__ __noinline__ bool turn_unlock(standing at, uint32_t issued, uint32_t ordered) {
-  control *own = shared();
+__device__ __noinline__ bool return_tokens(standing at, uint32_t issued, uint32_t ordered) {
+  block_state *own = shared();
   const uint32_t computes = own->counts[PREM_COMPUTE];
   uint4 seen;
   if (!counts_await(own, at, needs{issued, computes, ordered}, &seen))
@@ -253,7 +256,7 @@ __device__ __noinline__ bool turn_unlock(standing at, uint32_t issued, uint32_t 
  * to end: it may be that nobody waits for them. One that ends has the timeout besides its window.
  */
 __device__ __noinline__ void intervals_watch(void) {
-  control *own = shared();
+  block_state *own = shared();
   const volatile int32_t *computing = &own->computing;
   uint32_t number = 0; /* computes done when the clock was last set back */
   int64_t began_ns = prem_clock_ns();
@@ -280,11 +283,11 @@ __device__ __noinline__ void intervals_watch(void) {
 /**
  * The starter works the table of memory phases. Writebacks it hands to the writer as soon as it
  * comes to them; prefetches it brings to their instants itself. That is all it does: others see the
- * copies land and write them down, so that the next turn begins at once. In mode lock it waits for
- * all that a turn needs, takes its tokens, starts it and gives them back.
+ * copies land and write them down, so that the next step begins at once. In mode lock it waits for
+ * all that a step needs, takes its tokens, starts it and gives them back.
  */
-__device__ __forceinline__ void starter_warp(control *own, const prem_launch &launch) {
-  cursor at = cursor_at(own, own->memory_count);
+__device__ __forceinline__ void starter_warp(block_state *own, const prem_launch &launch) {
+  table_position at = position_at_start(own, own->memory_count);
   uint32_t issued = 0, ordered = 0; /* prefetches and writebacks of the run */
   uint4 seen = {0, 0, 0, 0};        /* counts, not so long ago */
   bool goes_on = at.count > 0;
@@ -292,30 +295,30 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
     ring_start(true, at.count);
 #pragma unroll 1
   while (goes_on && at.hyperperiod < launch.hyperperiods) {
-    const turn now = turn_at(own, at);
+    const memory_step now = step_at(own, at);
     const bool locks = launch.mode == PREM_MODE_LOCK && !(now.flags & PREM_SLOT_WARMUP);
     const bool pair = now.other != at.slot;
     if (now.writeback >= 0) {
-      if (!store_slip_await(own, ordered))
+      if (!store_entry_await(own, ordered))
         break;
       writeback_prepare(own, launch, now.writeback, ordered, at);
       if (!locks && !pair)
         writeback_order(own, ordered++, -1, 0);
     }
     const prem_device_record *record = &own->memory.records[now.prefetch];
-    slip *fetch = &own->fetches[issued % SLIPS];
-    flight flying = {};
+    in_flight_phase *fetch = &own->fetches[issued % MAX_IN_FLIGHT];
+    copy_request flying = {};
     int64_t due_ns = 0, ready_ns = 0;
     if (now.prefetch >= 0) {
-      /* all that can be done before the needs are met: the next slip is free, and filled */
-      const needs room = {issued - (SLIPS - 2), seen.y, seen.z};
+      /* all that can be done before the needs are met: the next entry is free, and filled */
+      const needs room = {issued - (MAX_IN_FLIGHT - 2), seen.y, seen.z};
       const bool is_room = __any_sync(FULL_WARP, counts_reach(seen, room));
       if (!is_room && !counts_await(own, standing_of(at), room, &seen))
         break;
-      slip_fill(fetch, record, at, origin_of(own, at.hyperperiod));
+      entry_fill(fetch, record, at, origin_of(own, at.hyperperiod));
     }
     if (locks) {
-      ready_ns = turn_lock(now.other, standing_of(at));
+      ready_ns = step_lock(now.other, standing_of(at));
       goes_on = ready_ns >= 0;
       if (now.prefetch >= 0) {
         prefetch_expect(own, launch, now.prefetch, issued);
@@ -330,7 +333,7 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
       due_ns = earliest_start(launch, origin_of(own, at.hyperperiod), record);
       prefetch_expect(own, launch, now.prefetch, issued);
       if ((record->flags | second->flags) & PREM_RECORD_AFTER) {
-        const int64_t from_ns = turn_follow(at.slot, now.other, at.index, at.hyperperiod);
+        const int64_t from_ns = follow_others(at.slot, now.other, at.index, at.hyperperiod);
         goes_on = from_ns >= 0;
         due_ns = max((long long)due_ns, (long long)from_ns);
       }
@@ -366,9 +369,9 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
     if (locks && now.writeback >= 0 && !pair)
       writeback_order(own, ordered++, ready_ns, 0);
     __syncwarp();
-    if (locks && !turn_unlock(standing_of(at), issued, ordered))
+    if (locks && !return_tokens(standing_of(at), issued, ordered))
       break;
-    memory_step(own, &at, pair ? 2 : 1);
+    starter_advance(own, &at, pair ? 2 : 1);
   }
   __syncwarp();
   if (lane_number() == 0) {
@@ -383,7 +386,7 @@ __device__ __forceinline__ void starter_warp(control *own, const prem_launch &la
  * compute, and writes down what has ended: one phase of each kind at a time, so that its work grows
  * with the tiles and not with their phases.
  */
-__device__ __forceinline__ void watcher_warp(control *own) {
+__device__ __forceinline__ void watcher_warp(block_state *own) {
   uint32_t landed = 0;               /* prefetches of the run */
   uint32_t computes = 0, stores = 0; /* written down */
   uint32_t told = 0;                 /* computes of the run whose jobs' ends are published */
@@ -403,9 +406,9 @@ __device__ __forceinline__ void watcher_warp(control *own) {
 #endif
     const int64_t end_ns = prem_clock_ns();
     block_fence();
-    const slip *fetch = nullptr;
+    const in_flight_phase *fetch = nullptr;
     if (lands) {
-      slip *of = &own->fetches[landed++ % SLIPS];
+      in_flight_phase *of = &own->fetches[landed++ % MAX_IN_FLIGHT];
       if (lane_number() == 0) {
         of->end_ns = end_ns;
         count_publish(own, PREM_PREFETCH, landed);
@@ -421,7 +424,7 @@ __device__ __forceinline__ void watcher_warp(control *own) {
     const uint32_t stored = __shfl_sync(FULL_WARP, done.z, 0) - stores;
     block_fence();
     if (computes + computed != told) { /* others wait for it: all at once, a lane each */
-      const slip *of = &own->computes[(told + (uint32_t)lane_number()) % SLIPS];
+      const in_flight_phase *of = &own->computes[(told + (uint32_t)lane_number()) % MAX_IN_FLIGHT];
       if (told + (uint32_t)lane_number() - computes < computed &&
           (of->record.flags & PREM_RECORD_LAST) != 0)
         job_finish(of);
@@ -434,11 +437,12 @@ __device__ __forceinline__ void watcher_warp(control *own) {
         return;
     }
     /* while one flies, just behind a landing: the next one is not near then */
-    if (!lands && (flies ? max(computed, stored) < SLIPS / 2 : computed + stored == 0))
+    if (!lands && (flies ? max(computed, stored) < MAX_IN_FLIGHT / 2 : computed + stored == 0))
       continue;
-    const slip *compute = computed ? &own->computes[computes++ % SLIPS] : nullptr;
-    const slip *store = stored ? &own->stores[stores++ % SLIPS] : nullptr;
-    slips_record(fetch, compute, store);
+    const in_flight_phase *compute =
+        computed ? &own->computes[computes++ % MAX_IN_FLIGHT] : nullptr;
+    const in_flight_phase *store = stored ? &own->stores[stores++ % MAX_IN_FLIGHT] : nullptr;
+    write_to_trace(fetch, compute, store);
     if (lane_number() == 0) {
       *(volatile uint32_t *)&own->computes_written = computes;
       *(volatile uint32_t *)&own->stores_written = stores;

@@ -9,8 +9,9 @@ namespace {
 
 /** Start to copy a writeback out of its buffer. @return whether lanes do some of it, who see to it
  * themselves that others see it. */
-__device__ __forceinline__ bool writeback_issue(control *own, const prem_launch &launch,
-                                                const slip *of, const prem_device_move *moves) {
+__device__ __forceinline__ bool writeback_issue(block_state *own, const prem_launch &launch,
+                                                const in_flight_phase *of,
+                                                const prem_device_move *moves) {
   const int32_t count = of->record.move_count;
   unsigned char *buffer = bytes_at(own, of->buffer_at);
   const prem_device_port *ports = port_at(own, launch, 0);
@@ -54,10 +55,10 @@ __device__ __forceinline__ void writeback_land(const prem_launch &launch, bool b
 
 /** Until an order is there. @return whether it is; else the run is over: the starter has ended,
  *  which it does when the run is stopped as well. */
-__device__ __forceinline__ bool order_await(control *own, uint32_t number) {
+__device__ __forceinline__ bool order_await(block_state *own, uint32_t number) {
   const volatile int32_t *closing = &own->closing;
-  uint64_t *order = &own->order[number % SLIPS];
-  const uint32_t parity = number / SLIPS & 1u;
+  uint64_t *order = &own->order[number % MAX_IN_FLIGHT];
+  const uint32_t parity = number / MAX_IN_FLIGHT & 1u;
   for (;;) {
     const bool closed = *closing; /* before the look: orders come before it */
     const bool there = __any_sync(FULL_WARP, barrier_doze(order, parity));
@@ -69,8 +70,8 @@ __device__ __forceinline__ bool order_await(control *own, uint32_t number) {
 /** Wait for what a writeback follows, asked before there is anything to write, then for what it
  * needs on this block. @return the instant from which it may start; -1: stopped. One warp. */
 __device__ __forceinline__ int64_t store_await(int32_t place) {
-  control *own = shared();
-  const slip *of = &own->stores[place];
+  block_state *own = shared();
+  const in_flight_phase *of = &own->stores[place];
   const prem_device_record *record = &of->record;
   const needs need = needs_in(own, of->hyperperiod, record);
   int64_t due_ns = earliest_start(own->launch, of->origin_ns, record);
@@ -117,13 +118,13 @@ __device__ __forceinline__ int64_t instant_await(int64_t due_ns) {
  * The writer: writebacks one after the other, in the order of the table. It has an order before
  * anything is there to write, waits for that, and starts it at its instant.
  */
-__device__ __forceinline__ void writer_warp(control *own, const prem_launch &launch) {
+__device__ __forceinline__ void writer_warp(block_state *own, const prem_launch &launch) {
 #pragma unroll 1
   for (uint32_t number = 0; order_await(own, number); ++number) {
-    slip *of = &own->stores[number % SLIPS];
+    in_flight_phase *of = &own->stores[number % MAX_IN_FLIGHT];
     int64_t due_ns = of->start_ns;
     if (of->ready_ns < 0) {
-      due_ns = store_await((int32_t)(number % SLIPS));
+      due_ns = store_await((int32_t)(number % MAX_IN_FLIGHT));
       if (due_ns < 0)
         return;
       if (lane_number() == 0)
@@ -136,7 +137,7 @@ __device__ __forceinline__ void writer_warp(control *own, const prem_launch &lau
     if (start_ns < 0)
       return;
     const bool by_lanes = writeback_issue(
-        own, launch, of, moves_at(own, launch, 2 * CHUNK + (int32_t)(number % SLIPS)));
+        own, launch, of, moves_at(own, launch, 2 * CHUNK + (int32_t)(number % MAX_IN_FLIGHT)));
     const job_end job = job_end_of(own, of);
     writeback_land(launch, by_lanes);
 #ifdef TTPREM_FAULT_DELAY /* tests/faults: this block's writer sees late that it has landed */
@@ -147,7 +148,7 @@ __device__ __forceinline__ void writer_warp(control *own, const prem_launch &lau
     if (lane_number() == 0) {
       of->start_ns = start_ns;
       of->end_ns = end_ns;
-      count_publish(own, PREM_WRITEBACK, number + 1u); /* the slip is the watcher's then */
+      count_publish(own, PREM_WRITEBACK, number + 1u); /* the entry is the watcher's then */
       if (job.host_at >= 0) {
         prem_fence_async(); /* bulk copies of others may fetch it */
         job_tell(job, end_ns);
