@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of the executive: the compute warps. */
+/* Of the executive: warps 3 and on, which compute. */
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_COMPUTE_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_COMPUTE_CUH
 

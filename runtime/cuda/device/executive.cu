@@ -46,6 +46,8 @@
 #include "runtime/cuda/device/executive.h"
 
 #include "runtime/cuda/device/compute.cuh"
+#include "runtime/cuda/device/starter.cuh"
+#include "runtime/cuda/device/watcher.cuh"
 #include "runtime/cuda/device/writer.cuh"
 
 #include <cstring>

@@ -3,13 +3,15 @@
  * What the host part knows of the executive, and where what is in this folder.
  *
  *   executive.cu  begin here: how a block works; becoming resident, each warp's part, the end
- *   block.cuh     then here: what a block keeps in its scratchpad; its records, its waits
- *   memory.cuh    warp 0, the starter; warp 2, the watcher; intervals_watch(), which warp 0 does
- *                 behind its table where there are compatible intervals
- *   writer.cuh    warp 1, the writer
- *   compute.cuh   warps 3 and on, the compute warps
- *   engine.cuh    moving windows: the starter fetches, the writer stores; barriers
+ *   starter.cuh   warp 0 starts prefetches and hands writebacks over; where there are compatible
+ *                 intervals it then watches over the last of them
+ *   writer.cuh    warp 1 starts writebacks and waits until they have landed
+ *   watcher.cuh   warp 2 sees prefetches land and writes down what has ended
+ *   compute.cuh   warps 3 and on compute
+ *   block.cuh     what a block keeps in its scratchpad; its records, and when they may start
+ *   waits.cuh     counts, barriers, instants, other blocks: every wait, and how it ends
  *   record.cuh    phases on their way to the trace; the ends of jobs, told to other blocks
+ *   engine.cuh    moving windows: the starter fetches, the writer stores; barriers
  *   tokens.cuh    mode lock: taken by the starter, and by the compute warps for an interval
  *   clock.cuh     the GPU's clock, words in L2, raising a fault
  *   program.h     the structs that the host fills in

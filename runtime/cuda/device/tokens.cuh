@@ -3,7 +3,7 @@
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_TOKENS_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_TOKENS_CUH
 
-#include "runtime/cuda/device/block.cuh"
+#include "runtime/cuda/device/waits.cuh"
 
 namespace {
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of the executive: the writer, which starts writebacks and waits until they have landed. */
+/* Of the executive: warp 1, the writer, which starts writebacks and waits until they have landed.
+ */
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_WRITER_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_WRITER_CUH
 
-#include "runtime/cuda/device/memory.cuh"
+#include "runtime/cuda/device/record.cuh"
 
 namespace {
 
