@@ -34,10 +34,8 @@ constexpr int32_t COMPUTES = 2 * CHUNK, STORES = 4 * CHUNK;
 /** block_state::computing during a compatible interval: this + its slot in the ring. */
 constexpr int32_t AT_INTERVAL = 2;
 
-#ifdef TTPREM_FAULT_DELAY
-/** tests/faults: who is slow on which plan block. */
+/** tests/faults: who is slow, on the plan block of that number. */
 enum { DELAY_STARTER, DELAY_WRITER, DELAY_COMPUTE, DELAY_WATCHER, DELAY_COMPUTING, DELAY_LANDING };
-#endif
 
 /** Words of block_state::counts: the phases done, and: */
 constexpr int32_t ABORT = PREM_PHASE_COUNT;

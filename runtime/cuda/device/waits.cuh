@@ -46,6 +46,23 @@ __device__ __forceinline__ int64_t wait_until(int64_t at_ns) {
   return now;
 }
 
+/** tests/faults: by how much it is slow. */
+__device__ __forceinline__ int64_t fault_delay_ns(const block_state *own, int32_t who) {
+#ifdef TTPREM_FAULT_DELAY
+  return own->plan_block == who ? TTPREM_FAULT_DELAY : 0;
+#else
+  (void)own, (void)who;
+  return 0;
+#endif
+}
+
+/** tests/faults: be slow now, if this is who is slow. One warp. */
+__device__ __forceinline__ void fault_pause(const block_state *own, int32_t who) {
+  const int64_t delay_ns = fault_delay_ns(own, who);
+  if (delay_ns > 0)
+    wait_until(prem_clock_ns() + delay_ns);
+}
+
 /** An instant is far: sleep until it is near. @return false: stopped. */
 __device__ __noinline__ bool far_sleep(int64_t due_ns) {
   block_state *own = shared();
@@ -91,6 +108,11 @@ __device__ __forceinline__ bool counts_reach(const uint4 &done, const needs &nee
 
 __device__ __forceinline__ uint32_t later(uint32_t a, uint32_t b) {
   return (int32_t)(a - b) > 0 ? a : b;
+}
+
+__device__ __forceinline__ needs needs_of_both(const needs &one, const needs &other) {
+  return needs{later(one.prefetches, other.prefetches), later(one.computes, other.computes),
+               later(one.writebacks, other.writebacks)};
 }
 
 __device__ __noinline__ void stall(block_state *own, prem_fault_code code, int32_t index,
