@@ -197,10 +197,7 @@ __device__ __forceinline__ int64_t compute_wait(block_state *own, const prem_lau
     if (act == STOP)
       return -1;
     if (act == START) {
-#ifdef TTPREM_FAULT_DELAY /* tests/faults: this block's compute warps are slow to start */
-      wait_until(due_ns + (own->plan_block == DELAY_COMPUTE ? TTPREM_FAULT_DELAY : 0));
-#endif
-      const int64_t start_ns = wait_until(due_ns);
+      const int64_t start_ns = wait_until(due_ns + fault_delay_ns(own, DELAY_COMPUTE));
       return compute_locks<INTERVALS>(launch, record) ? compute_lock(at) : start_ns;
     }
     look = (uint32_t)now + LOOK_NS;
@@ -210,10 +207,55 @@ __device__ __forceinline__ int64_t compute_wait(block_state *own, const prem_lau
   }
 }
 
+/** Make all ready that a compute needs but its data: its views, its entry, the records behind it.
+ * The warp that prepares. */
+__device__ __forceinline__ void compute_prepare(block_state *own, const prem_launch &launch,
+                                                const table_position &at,
+                                                const prem_device_record *record,
+                                                in_flight_phase *of, uint32_t number) {
+  views_prepare(own, launch, record);
+  entry_await(&own->computes_written, number);
+  entry_fill(of, record, at, at.origin_ns);
+  if (number > 0 && (at.slot & (CHUNK - 1)) == 0) /* the other half is free now */
+    ring_load(false, at.count, (at.slot ^ CHUNK) / CHUNK);
+}
+
+/** Wait until a compute may start, and say to all whether it does. The warp that leads. @return its
+ * start. */
+template <bool INTERVALS>
+__device__ __forceinline__ int64_t compute_release(block_state *own, const prem_launch &launch,
+                                                   const table_position &at,
+                                                   const prem_device_record *record, bool reads,
+                                                   uint32_t fetched, int64_t *ready_ns) {
+  const int64_t start_ns =
+      compute_wait<INTERVALS>(own, launch, at, record, reads, fetched, ready_ns);
+  if (lane_number() == 0)
+    own->go = start_ns >= 0;
+  return start_ns;
+}
+
+/** Its data is there: each lane looks itself, so that it sees the bytes. */
+__device__ __forceinline__ void data_await(block_state *own, bool reads, uint32_t fetched) {
+  while (reads && !prefetch_there(own, fetched)) {
+  }
+}
+
+/** Do the work, until all lanes have done it and seen the records behind it. */
+template <bool INTERVALS>
+__device__ __forceinline__ void compute_work(block_state *own, const prem_launch &launch,
+                                             const table_position &at, const prem_device_task *task,
+                                             bool prepares, int32_t threads) {
+  compute_dispatch<INTERVALS>(own, launch, task, at.slot);
+  prem_fence_async_scratch();
+  if (prepares && chunk_ends(at))
+    ring_arrive();
+  compute_meet(threads);
+}
+
 /**
  * Between two computes these warps have parts of their own, at the same time: the first counts the
  * last one and waits for the next, the second (where there is one) prepares all that the next one
- * needs: its views, its entry, the records behind it.
+ * needs.
  */
 template <bool INTERVALS>
 __device__ __forceinline__ void compute_warps(block_state *own, const prem_launch &launch) {
@@ -234,19 +276,11 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
     in_flight_phase *of = &own->computes[number % MAX_IN_FLIGHT];
     uint32_t fetched;
     const bool reads = compute_reads(own, at, record, &fetched);
-    if (prepares) {
-      views_prepare(own, launch, record);
-      entry_await(&own->computes_written, number);
-      entry_fill(of, record, at, at.origin_ns);
-      if (number > 0 && (at.slot & (CHUNK - 1)) == 0) /* the other half is free now */
-        ring_load(false, at.count, (at.slot ^ CHUNK) / CHUNK);
-    }
+    if (prepares)
+      compute_prepare(own, launch, at, record, of, number);
     int64_t ready_ns, start_ns;
-    if (leads) {
-      start_ns = compute_wait<INTERVALS>(own, launch, at, record, reads, fetched, &ready_ns);
-      if (lane_number() == 0)
-        own->go = start_ns >= 0;
-    }
+    if (leads)
+      start_ns = compute_release<INTERVALS>(own, launch, at, record, reads, fetched, &ready_ns);
     compute_meet(threads);
     if (!own->go)
       return;
@@ -254,19 +288,12 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
       of->ready_ns = ready_ns;
       of->start_ns = start_ns;
     }
-    while (reads && !prefetch_there(own, fetched)) {
-    }
+    data_await(own, reads, fetched);
     const bool locks = leads && compute_locks<INTERVALS>(launch, record);
     const int32_t user = record->task; /* the record may be another one when they have met */
-#ifdef TTPREM_FAULT_DELAY              /* tests/faults: this block's computes take longer */
-    if (leads && own->plan_block == DELAY_COMPUTING)
-      wait_until(prem_clock_ns() + TTPREM_FAULT_DELAY);
-#endif
-    compute_dispatch<INTERVALS>(own, launch, task, at.slot);
-    prem_fence_async_scratch();
-    if (prepares && chunk_ends(at)) /* the next chunk: there, and seen by all after they met */
-      ring_arrive();
-    compute_meet(threads);
+    if (leads)
+      fault_pause(own, DELAY_COMPUTING);
+    compute_work<INTERVALS>(own, launch, at, task, prepares, threads);
     ++number;
     if (PREM_FIRST_LANE()) {
       of->end_ns = prem_clock_ns();

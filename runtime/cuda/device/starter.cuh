@@ -259,6 +259,41 @@ __device__ __noinline__ void intervals_watch(void) {
   __syncwarp();
 }
 
+/** Keep an entry for a writeback, and fill it. @return false: stopped. */
+__device__ __forceinline__ bool writeback_reserve(block_state *own, const prem_launch &launch,
+                                                  int32_t slot, uint32_t number,
+                                                  const table_position &at) {
+  if (!store_entry_await(own, number))
+    return false;
+  writeback_prepare(own, launch, slot, number, at);
+  return true;
+}
+
+/** At its instant start a prefetch, and stamp that. The watcher sees it land. */
+__device__ __forceinline__ void prefetch_start(block_state *own, const prem_launch &launch,
+                                               const copy_request &flying, in_flight_phase *fetch,
+                                               int64_t due_ns, int64_t ready_ns, uint32_t *issued) {
+  const int64_t start_ns = wait_until(due_ns + fault_delay_ns(own, DELAY_STARTER));
+  prefetch_issue(own, launch, flying);
+  ++*issued;
+  if (lane_number() == 0) {
+    fetch->ready_ns = ready_ns;
+    fetch->start_ns = start_ns;
+    block_fence();
+    *(volatile uint32_t *)&own->issued = *issued;
+  }
+}
+
+/** No memory phase will be started any more: the writer and the watcher end. */
+__device__ __forceinline__ void starter_close(block_state *own, uint32_t ordered) {
+  __syncwarp();
+  if (lane_number() == 0) {
+    *(volatile uint32_t *)&own->ordered = ordered;
+    block_fence();
+    *(volatile int32_t *)&own->closing = 1;
+  }
+}
+
 /**
  * The starter works the table of memory phases. Writebacks it hands to the writer as soon as it
  * comes to them; prefetches it brings to their instants itself. That is all it does: others see the
@@ -278,9 +313,8 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
     const bool locks = launch.mode == PREM_MODE_LOCK && !(now.flags & PREM_SLOT_WARMUP);
     const bool pair = now.other != at.slot;
     if (now.writeback >= 0) {
-      if (!store_entry_await(own, ordered))
+      if (!writeback_reserve(own, launch, now.writeback, ordered, at))
         break;
-      writeback_prepare(own, launch, now.writeback, ordered, at);
       if (!locks && !pair)
         writeback_order(own, ordered++, -1, 0);
     }
@@ -332,18 +366,7 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
     if (!goes_on)
       break;
     if (now.prefetch >= 0) {
-#ifdef TTPREM_FAULT_DELAY /* tests/faults: this block's starter is slow */
-      due_ns += own->plan_block == DELAY_STARTER ? TTPREM_FAULT_DELAY : 0;
-#endif
-      const int64_t start_ns = wait_until(due_ns);
-      prefetch_issue(own, launch, flying);
-      ++issued;
-      if (lane_number() == 0) {
-        fetch->ready_ns = ready_ns;
-        fetch->start_ns = start_ns;
-        block_fence();
-        *(volatile uint32_t *)&own->issued = issued;
-      }
+      prefetch_start(own, launch, flying, fetch, due_ns, ready_ns, &issued);
     }
     if (locks && now.writeback >= 0 && !pair)
       writeback_order(own, ordered++, ready_ns, 0);
@@ -352,12 +375,7 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
       break;
     starter_advance(own, &at, pair ? 2 : 1);
   }
-  __syncwarp();
-  if (lane_number() == 0) {
-    *(volatile uint32_t *)&own->ordered = ordered;
-    block_fence();
-    *(volatile int32_t *)&own->closing = 1;
-  }
+  starter_close(own, ordered);
 }
 
 } // namespace
