@@ -309,20 +309,20 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
     ring_start(true, at.count);
 #pragma unroll 1
   while (goes_on && at.hyperperiod < launch.hyperperiods) {
-    const memory_step now = step_at(own, at);
-    const bool locks = launch.mode == PREM_MODE_LOCK && !(now.flags & PREM_SLOT_WARMUP);
-    const bool pair = now.other != at.slot;
-    if (now.writeback >= 0) {
-      if (!writeback_reserve(own, launch, now.writeback, ordered, at))
+    const memory_step step = step_at(own, at);
+    const bool locks = launch.mode == PREM_MODE_LOCK && !(step.flags & PREM_SLOT_WARMUP);
+    const bool pair = step.other != at.slot;
+    if (step.writeback >= 0) {
+      if (!writeback_reserve(own, launch, step.writeback, ordered, at))
         break;
       if (!locks && !pair)
         writeback_order(own, ordered++, -1, 0);
     }
-    const prem_device_record *record = &own->memory.records[now.prefetch];
+    const prem_device_record *record = &own->memory.records[step.prefetch];
     in_flight_phase *fetch = &own->fetches[issued % MAX_IN_FLIGHT];
     copy_request flying = {};
     int64_t due_ns = 0, ready_ns = 0;
-    if (now.prefetch >= 0) {
+    if (step.prefetch >= 0) {
       /* all that can be done before the needs are met: the next entry is free, and filled */
       const needs room = {issued - (MAX_IN_FLIGHT - 2), seen.y, seen.z};
       const bool is_room = __any_sync(FULL_WARP, counts_reach(seen, room));
@@ -331,31 +331,29 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
       entry_fill(fetch, record, at, origin_of(own, at.hyperperiod));
     }
     if (locks) {
-      ready_ns = step_lock(now.other, standing_of(at));
+      ready_ns = step_lock(step.other, standing_of(at));
       goes_on = ready_ns >= 0;
-      if (now.prefetch >= 0) {
-        prefetch_expect(own, launch, now.prefetch, issued);
-        flying = prefetch_prepare(own, launch, now.prefetch, issued);
+      if (step.prefetch >= 0) {
+        prefetch_expect(own, launch, step.prefetch, issued);
+        flying = prefetch_prepare(own, launch, step.prefetch, issued);
       }
       if (goes_on && pair) { /* the writer is awake by then */
         due_ns = prem_clock_ns() + WAKE_NS;
         writeback_order(own, ordered++, ready_ns, due_ns + launch.clock_step_ns);
       }
-    } else if (now.prefetch >= 0) {
-      const prem_device_record *second = &own->memory.records[pair ? now.writeback : now.prefetch];
+    } else if (step.prefetch >= 0) {
+      const prem_device_record *second =
+          &own->memory.records[pair ? step.writeback : step.prefetch];
       due_ns = earliest_start(launch, origin_of(own, at.hyperperiod), record);
-      prefetch_expect(own, launch, now.prefetch, issued);
+      prefetch_expect(own, launch, step.prefetch, issued);
       if ((record->flags | second->flags) & PREM_RECORD_AFTER) {
-        const int64_t from_ns = follow_others(at.slot, now.other, at.index, at.hyperperiod);
+        const int64_t from_ns = follow_others(at.slot, step.other, at.index, at.hyperperiod);
         goes_on = from_ns >= 0;
         due_ns = max((long long)due_ns, (long long)from_ns);
       }
-      flying = prefetch_prepare(own, launch, now.prefetch, issued);
-      const needs one = needs_in(own, at.hyperperiod, record);
-      const needs more = needs_in(own, at.hyperperiod, second);
-      const needs both = {later(one.prefetches, more.prefetches),
-                          later(one.computes, more.computes),
-                          later(one.writebacks, more.writebacks)};
+      flying = prefetch_prepare(own, launch, step.prefetch, issued);
+      const needs both = needs_of_both(needs_in(own, at.hyperperiod, record),
+                                       needs_in(own, at.hyperperiod, second));
       goes_on = goes_on && counts_await(own, standing_of(at), both, &seen);
       ready_ns = prem_clock_ns();
       if (goes_on && pair) /* a step behind the prefetch, whose bytes others wait for */
@@ -365,10 +363,9 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
     }
     if (!goes_on)
       break;
-    if (now.prefetch >= 0) {
+    if (step.prefetch >= 0)
       prefetch_start(own, launch, flying, fetch, due_ns, ready_ns, &issued);
-    }
-    if (locks && now.writeback >= 0 && !pair)
+    if (locks && step.writeback >= 0 && !pair)
       writeback_order(own, ordered++, ready_ns, 0);
     __syncwarp();
     if (locks && !return_tokens(standing_of(at), issued, ordered))

@@ -8,6 +8,87 @@
 
 namespace {
 
+/** What has ended and is not written down yet. */
+struct ended_phases {
+  uint32_t computes, stores;
+  bool stopped; /* the run is */
+};
+
+/** Does nobody start anything any more? The whole warp agrees. */
+__device__ __forceinline__ bool units_have_closed(const block_state *own) {
+  return __all_sync(FULL_WARP, *(const volatile int32_t *)&own->closing &&
+                                   *(const volatile int32_t *)&own->computing == 0);
+}
+
+/** Doze until the next prefetch lands, for a microsecond or so; a shorter while if none flies. */
+__device__ __forceinline__ bool landing_await(block_state *own, uint32_t landed, uint32_t issued) {
+  bool lands = false;
+  if (issued != landed)
+    lands = __any_sync(FULL_WARP, barrier_doze(&own->full[landed % RING], landed / RING & 1u));
+  else
+    __nanosleep(IDLE_NS);
+  return lands;
+}
+
+/** A prefetch has landed: stamp its end, count it, tell whoever follows its job. */
+__device__ __forceinline__ void landing_publish(block_state *own, in_flight_phase *of,
+                                                uint32_t landed, int64_t end_ns) {
+  if (lane_number() == 0) {
+    of->end_ns = end_ns;
+    count_publish(own, PREM_PREFETCH, landed);
+    if (of->record.flags & PREM_RECORD_LAST)
+      job_finish(of);
+  }
+  __syncwarp();
+}
+
+/** Look at what the other warps have counted. */
+__device__ __forceinline__ ended_phases ended_now(const block_state *own, uint32_t computes_written,
+                                                  uint32_t stores_written) {
+  const uint4 done = counts_now(own);
+  const uint32_t computes = __shfl_sync(FULL_WARP, done.y, 0) - computes_written;
+  const uint32_t stores = __shfl_sync(FULL_WARP, done.z, 0) - stores_written;
+  block_fence();
+  return ended_phases{computes, stores, done.w != 0};
+}
+
+/** Tell whoever follows the jobs that ended with a compute: others wait for it, so all at once, a
+ *  lane each. */
+__device__ __forceinline__ void computes_tell(block_state *own, uint32_t told, uint32_t written,
+                                              uint32_t ended) {
+  const in_flight_phase *of = &own->computes[(told + (uint32_t)lane_number()) % MAX_IN_FLIGHT];
+  if (told + (uint32_t)lane_number() - written < ended &&
+      (of->record.flags & PREM_RECORD_LAST) != 0)
+    job_finish(of);
+  __syncwarp();
+}
+
+/** All orders have been carried out, or the run is stopped. */
+__device__ __forceinline__ bool orders_are_done(const block_state *own, bool stopped,
+                                                uint32_t stores_written) {
+  const uint32_t ordered = *(const volatile uint32_t *)&own->ordered;
+  return __all_sync(FULL_WARP, stopped || ordered == stores_written);
+}
+
+/** With nothing landed, is it too early to write down? While a prefetch flies until entries get
+ *  scarce: just behind a landing is better, since the next one is not near then. */
+__device__ __forceinline__ bool is_too_early(const ended_phases &ended, bool flies) {
+  return flies ? max(ended.computes, ended.stores) < MAX_IN_FLIGHT / 2
+               : ended.computes + ended.stores == 0;
+}
+
+/** Write one phase of each kind down, at most; their entries are free then. */
+__device__ __forceinline__ void phases_write(block_state *own, const in_flight_phase *fetch,
+                                             const in_flight_phase *compute,
+                                             const in_flight_phase *store, uint32_t computes,
+                                             uint32_t stores) {
+  write_to_trace(fetch, compute, store);
+  if (lane_number() == 0) {
+    *(volatile uint32_t *)&own->computes_written = computes;
+    *(volatile uint32_t *)&own->stores_written = stores;
+  }
+}
+
 /**
  * The watcher sees prefetches land, one after the other, publishes the ends of jobs that end with a
  * compute, and writes down what has ended: one phase of each kind at a time, so that its work grows
@@ -19,61 +100,36 @@ __device__ __forceinline__ void watcher_warp(block_state *own) {
   uint32_t told = 0;                 /* computes of the run whose jobs' ends are published */
 #pragma unroll 1
   for (;;) {
-    const bool closed = __all_sync(FULL_WARP, *(volatile int32_t *)&own->closing &&
-                                                  *(volatile int32_t *)&own->computing == 0);
+    const bool closed = units_have_closed(own);
     const uint32_t issued = __shfl_sync(FULL_WARP, *(volatile uint32_t *)&own->issued, 0);
-    bool lands = false;
-    if (issued != landed)
-      lands = __any_sync(FULL_WARP, barrier_doze(&own->full[landed % RING], landed / RING & 1u));
-    else
-      __nanosleep(IDLE_NS);
-#ifdef TTPREM_FAULT_DELAY /* tests/faults: this block's watcher is slow */
-    if (lands && own->plan_block == DELAY_WATCHER)
-      wait_until(prem_clock_ns() + TTPREM_FAULT_DELAY);
+    const bool lands = landing_await(own, landed, issued);
+#ifdef TTPREM_FAULT_DELAY
+    if (lands)
+      fault_pause(own, DELAY_WATCHER);
 #endif
     const int64_t end_ns = prem_clock_ns();
     block_fence();
     const in_flight_phase *fetch = nullptr;
     if (lands) {
       in_flight_phase *of = &own->fetches[landed++ % MAX_IN_FLIGHT];
-      if (lane_number() == 0) {
-        of->end_ns = end_ns;
-        count_publish(own, PREM_PREFETCH, landed);
-        if (of->record.flags & PREM_RECORD_LAST)
-          job_finish(of);
-      }
-      __syncwarp();
+      landing_publish(own, of, landed, end_ns);
       fetch = of;
     }
     const bool flies = issued != landed;
-    const uint4 done = counts_now(own);
-    const uint32_t computed = __shfl_sync(FULL_WARP, done.y, 0) - computes;
-    const uint32_t stored = __shfl_sync(FULL_WARP, done.z, 0) - stores;
-    block_fence();
-    if (computes + computed != told) { /* others wait for it: all at once, a lane each */
-      const in_flight_phase *of = &own->computes[(told + (uint32_t)lane_number()) % MAX_IN_FLIGHT];
-      if (told + (uint32_t)lane_number() - computes < computed &&
-          (of->record.flags & PREM_RECORD_LAST) != 0)
-        job_finish(of);
-      __syncwarp();
-      told = computes + computed;
+    const ended_phases ended = ended_now(own, computes, stores);
+    if (computes + ended.computes != told) {
+      computes_tell(own, told, computes, ended.computes);
+      told = computes + ended.computes;
     }
-    if (closed && !flies && !lands && computed == 0 && stored == 0) {
-      const uint32_t ordered = *(volatile uint32_t *)&own->ordered;
-      if (__all_sync(FULL_WARP, done.w != 0 || ordered == stores))
+    if (closed && !flies && !lands && ended.computes == 0 && ended.stores == 0)
+      if (orders_are_done(own, ended.stopped, stores))
         return;
-    }
-    /* while one flies, just behind a landing: the next one is not near then */
-    if (!lands && (flies ? max(computed, stored) < MAX_IN_FLIGHT / 2 : computed + stored == 0))
+    if (!lands && is_too_early(ended, flies))
       continue;
     const in_flight_phase *compute =
-        computed ? &own->computes[computes++ % MAX_IN_FLIGHT] : nullptr;
-    const in_flight_phase *store = stored ? &own->stores[stores++ % MAX_IN_FLIGHT] : nullptr;
-    write_to_trace(fetch, compute, store);
-    if (lane_number() == 0) {
-      *(volatile uint32_t *)&own->computes_written = computes;
-      *(volatile uint32_t *)&own->stores_written = stores;
-    }
+        ended.computes ? &own->computes[computes++ % MAX_IN_FLIGHT] : nullptr;
+    const in_flight_phase *store = ended.stores ? &own->stores[stores++ % MAX_IN_FLIGHT] : nullptr;
+    phases_write(own, fetch, compute, store, computes, stores);
   }
 }
 
