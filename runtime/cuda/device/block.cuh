@@ -7,8 +7,14 @@
 
 #include "runtime/cuda/device/clock.cuh"
 #include "runtime/cuda/device/engine.cuh"
+#include "ttprem/kernel.h"
 
 namespace {
+
+/** The warps that move memory, first in a block; all others compute. */
+enum { STARTER, WRITER, WATCHER, MEMORY_WARPS };
+static_assert(PREM_MEMORY_THREADS == 32 * MEMORY_WARPS,
+              "kernels count their lanes from behind the warps that move memory");
 
 /** Who uses the memory: the phase of a record, or the two of a joined pair. */
 struct token_user {
@@ -129,6 +135,8 @@ struct block_state {
 static_assert(offsetof(block_state, counts) % 16 == 0 && offsetof(block_state, memory) % 16 == 0 &&
                   offsetof(block_state, compute) % 16 == 0,
               "counts are read, and rings are filled, 16 bytes at a time");
+static_assert(offsetof(record_ring, records) == 0 && sizeof(prem_device_record) % 16 == 0,
+              "lane n brings the n-th 16 bytes of a chunk");
 
 constexpr size_t aligned(size_t bytes, size_t to) {
   return (bytes + to - 1) / to * to;
@@ -266,6 +274,7 @@ __device__ __noinline__ void rotate_buffers(bool memory) {
   block_state *own = shared();
   table_cursor *unit = memory ? &own->memory_table : &own->compute_table;
   const prem_device_block *block = &own->launch.blocks[own->plan_block];
+  static_assert(PREM_MAX_BUFFERS <= 32, "a lane for each buffer");
   const int32_t lane = lane_number();
   int32_t in_at = 0, out_at = 0;
   if (lane < PREM_MAX_BUFFERS) {

@@ -13,6 +13,7 @@ namespace {
 __device__ __forceinline__ void views_prepare(block_state *own, const prem_launch &launch,
                                               const prem_device_record *record) {
   const prem_device_task *task = task_at(own, launch, record->task);
+  static_assert(PREM_MAX_RANK == 4 && 4 * PREM_MAX_PORTS <= 32, "four lanes for each port");
   const table_cursor *unit = &own->compute_table;
   const int32_t lane = lane_number(), number = lane >> 2, d = lane & 3;
   if (number >= task->port_count)

@@ -243,14 +243,13 @@ __global__ void __launch_bounds__(THREADS, blocks_held(THREADS, BLOCKS))
   __syncthreads();
   if (own->counts[ABORT] == 0) {
     const int32_t warp = (int32_t)threadIdx.x / 32;
-    static_assert(PREM_MEMORY_THREADS == 3 * 32, "starter, writer and watcher; all others compute");
-    if (warp == 0) {
+    if (warp == STARTER) {
       starter_warp(own, launch);
       if constexpr (INTERVALS)
         intervals_watch();
-    } else if (warp == 1)
+    } else if (warp == WRITER)
       writer_warp(own, launch);
-    else if (warp == 2)
+    else if (warp == WATCHER)
       watcher_warp(own);
     else {
       compute_warps<INTERVALS>(own, launch);

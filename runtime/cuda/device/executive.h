@@ -19,12 +19,12 @@
  *
  * Who writes what in the scratchpad (struct block_state; the counts are in executive.cu's head):
  *
- *   memory, memory_table     the starter
- *   compute, compute_table   the compute warp that prepares, as it does the views
+ *   memory, memory_table    the starter
+ *   compute, compute_table  the compute warp that prepares, as it does the views
  *   fetches                 the starter, but for their ends: the watcher
  *   stores                  the starter; their times the writer
  *   computes                the compute warps
- *   trace_writers, cells          the watcher
+ *   trace_writers, cells    the watcher
  *   issued, ordered,        the starter
  *   closing, holder
  *   computes_written,       the watcher

@@ -143,7 +143,11 @@ typedef struct prem_device_task {
   alignas(16) unsigned char params[PREM_PARAMS_BYTES]; /* computes load it 16 bytes at a time */
 } prem_device_task;
 
-static_assert(sizeof(prem_device_task) == 64 + PREM_PARAMS_BYTES, "a task's head is 64 bytes");
+static_assert(sizeof(prem_device_task) == 64 + PREM_PARAMS_BYTES &&
+                  offsetof(prem_device_task, params) == 64,
+              "a task's head is 64 bytes");
+static_assert(sizeof(prem_device_task) % 8 == 0 && sizeof(prem_device_port) % 8 == 0,
+              "tasks and ports are brought to the scratchpad 8 bytes at a time");
 
 /** Of each resource, by phase; read in mode lock only. */
 typedef struct prem_device_demand {

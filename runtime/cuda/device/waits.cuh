@@ -15,7 +15,11 @@ __device__ __forceinline__ bool abort_look(block_state *own) {
   return *abort != 0;
 }
 
+/** All counts at one instant: of prefetches, computes, writebacks; the abort word. */
 __device__ __forceinline__ uint4 counts_now(const block_state *own) {
+  static_assert(PREM_PREFETCH == 0 && PREM_COMPUTE == 1 && PREM_WRITEBACK == 2 && ABORT == 3 &&
+                    sizeof own->counts == sizeof(uint4),
+                "x, y, z and w are the phases' counts and the abort word");
   uint4 now;
   asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(now.x), "=r"(now.y), "=r"(now.z), "=r"(now.w)
