@@ -32,6 +32,7 @@ struct prem_disturbance {
   drift *drifts; /* [party][mode] */
   int64_t switches, switches_before;
   int64_t stolen_ticks, stolen_before;
+  bool is_searched; /* for the GPU, found or not */
   nvml gpu;
   unsigned least_mhz[3], most_mhz[3]; /* by NVML's numbers: 1 SM, 2 memory */
   unsigned long long throttled;
@@ -76,12 +77,6 @@ static void *symbol(void *library, const char *name) {
   return dlsym(library, name);
 }
 
-/* Device 0 of the process is the first that the environment leaves visible. */
-static unsigned device_index(void) {
-  const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-  return visible && *visible >= '0' && *visible <= '9' ? (unsigned)strtoul(visible, NULL, 10) : 0;
-}
-
 static void close_gpu(nvml *gpu) {
   if (gpu->shutdown)
     gpu->shutdown();
@@ -90,15 +85,16 @@ static void close_gpu(nvml *gpu) {
   *gpu = (nvml){0};
 }
 
-static void open_gpu(nvml *gpu) {
+/* By its UUID: NVML's numbers are those of the bus and know nothing of CUDA_VISIBLE_DEVICES. */
+static void open_gpu(nvml *gpu, const char *uuid) {
   void *library = gpu->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library)
     return;
   int (*init)(void) = NULL;
-  int (*find)(unsigned, void **) = NULL;
+  int (*find)(const char *, void **) = NULL;
   /* POSIX: a data pointer holds a function; through memory, as its example does. */
   *(void **)&init = symbol(library, "nvmlInit_v2");
-  *(void **)&find = symbol(library, "nvmlDeviceGetHandleByIndex_v2");
+  *(void **)&find = symbol(library, "nvmlDeviceGetHandleByUUID");
   *(void **)&gpu->clock = symbol(library, "nvmlDeviceGetClockInfo");
   *(void **)&gpu->reasons = symbol(library, "nvmlDeviceGetCurrentClocksThrottleReasons");
   *(void **)&gpu->processes = symbol(library, "nvmlDeviceGetComputeRunningProcesses_v3");
@@ -107,7 +103,7 @@ static void open_gpu(nvml *gpu) {
     return;
   }
   *(void **)&gpu->shutdown = symbol(library, "nvmlShutdown");
-  if (find(device_index(), &gpu->device) != 0)
+  if (find(uuid, &gpu->device) != 0)
     close_gpu(gpu);
 }
 
@@ -121,7 +117,18 @@ static void look_at_clock(prem_disturbance *all, int which) {
     all->most_mhz[which] = mhz;
 }
 
+/* The GPU that the parties opened, which is known only when they are open. */
+static void find_gpu(prem_disturbance *all) {
+  for (int32_t i = 0; i < all->party_count && !all->is_searched; ++i)
+    if (all->parties[i].session) {
+      all->is_searched = true;
+      open_gpu(&all->gpu, prem_session_machine(all->parties[i].session)->uuid);
+    }
+}
+
 void prem_disturbance_look(prem_disturbance *all) {
+  if (all->is_cuda && !all->is_searched)
+    find_gpu(all);
   if (!all->gpu.device)
     return;
   look_at_clock(all, NVML_SM_CLOCK);
@@ -192,8 +199,6 @@ prem_disturbance *prem_disturbance_new(const char *backend, const prem_party *pa
     free(all);
     return NULL;
   }
-  if (all->is_cuda)
-    open_gpu(&all->gpu);
   return all;
 }
 

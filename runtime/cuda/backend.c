@@ -11,6 +11,7 @@ static void cuda_close(void *state) {
   if (!cuda)
     return;
   if (cuda->gpu->loss != PREM_CUDA_HELD) { /* freeing would wait for the kernel */
+    prem_cuda_enter(cuda->gpu);
     prem_baselines_free(cuda->baselines);
     prem_cuda_program_free(&cuda->device);
     prem_cuda_arrays_free(&cuda->arrays);
@@ -46,6 +47,7 @@ static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
   cuda->host = arrays;
   cuda->sm_count = machine->cores;
   cudaError_t error;
+  CUDA_TRY(prem_cuda_enter(gpu));
   CUDA_TRY(prem_cuda_arrays_new(program, arrays, &cuda->arrays));
   if ((status = prem_cuda_judge_intervals(cuda, diag)) != PREM_OK)
     goto refused;
@@ -75,21 +77,30 @@ static prem_status cuda_poison(void *state) {
   prem_cuda *cuda = state;
   if (cuda->gpu->loss != PREM_CUDA_THERE)
     return PREM_ERR_MACHINE;
-  return prem_cuda_report(prem_cuda_arrays_poison(&cuda->arrays), NULL, "");
+  cudaError_t error = prem_cuda_enter(cuda->gpu);
+  if (error == cudaSuccess)
+    error = prem_cuda_arrays_poison(&cuda->arrays);
+  return prem_cuda_report(error, NULL, "");
 }
 
 static prem_status cuda_verify(void *state, prem_verdict *out) {
   prem_cuda *cuda = state;
   if (cuda->gpu->loss != PREM_CUDA_THERE)
     return PREM_ERR_MACHINE;
-  return prem_cuda_report(prem_cuda_arrays_verify(&cuda->arrays, cuda->host, out), NULL, "");
+  cudaError_t error = prem_cuda_enter(cuda->gpu);
+  if (error == cudaSuccess)
+    error = prem_cuda_arrays_verify(&cuda->arrays, cuda->host, out);
+  return prem_cuda_report(error, NULL, "");
 }
 
 static prem_status cuda_download(void *state) {
   prem_cuda *cuda = state;
   if (cuda->gpu->loss != PREM_CUDA_THERE)
     return PREM_ERR_MACHINE;
-  return prem_cuda_report(prem_cuda_arrays_download(&cuda->arrays, cuda->host), NULL, "");
+  cudaError_t error = prem_cuda_enter(cuda->gpu);
+  if (error == cudaSuccess)
+    error = prem_cuda_arrays_download(&cuda->arrays, cuda->host);
+  return prem_cuda_report(error, NULL, "");
 }
 
 /* Modes without phases: made ready when first asked for. */
@@ -129,7 +140,9 @@ static const char *cuda_setup(const void *state, prem_mode mode) {
 static prem_status cuda_run(void *state, const prem_run_request *request, prem_trace *trace,
                             prem_diag *diag) {
   prem_cuda *cuda = state;
-  const prem_status status = prem_cuda_is_usable(cuda->gpu, diag);
+  prem_status status = prem_cuda_is_usable(cuda->gpu, diag);
+  if (status == PREM_OK)
+    status = prem_cuda_report(prem_cuda_enter(cuda->gpu), diag, "choosing the GPU");
   if (status != PREM_OK)
     return status;
   return prem_mode_has_phases(request->mode) ? prem_cuda_run_executive(cuda, request, trace, diag)

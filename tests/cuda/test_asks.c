@@ -3,7 +3,7 @@
  * What the GPU's blocks ask of each other, in all orders in which they can run.
  *
  * Blocks start and end the jobs of a program, each in its own order. A block that starts a job
- * looks at the words of those that it follows, as runtime/cuda/device/block.cuh does; a block that
+ * looks at the words of those that it follows, as runtime/cuda/device/waits.cuh does; a block that
  * ends one adds to its word, as runtime/cuda/device/record.cuh does. Every state that can be
  * reached is visited: a look must say yes exactly when all blocks have ended what is asked for,
  * however far others have run ahead and words have been used again, and somebody must always be

@@ -8,10 +8,10 @@
 #include "runtime/cuda/device/program.h"
 
 /* What the executive's functions see of its block. */
-typedef struct control {
+typedef struct block_state {
   int64_t start_ns;
   prem_launch launch;
-} control;
+} block_state;
 
 #include <device_rules.h> /* made by tests/CMakeLists.txt */
 
@@ -32,7 +32,7 @@ static prem_record record_with(uint8_t flags, int32_t job) {
 /* The same as runtime/cuda/host/program.c makes it. */
 static prem_device_record on_device(const prem_record *record) {
   return (prem_device_record){.start_ns = record->planned_ns,
-                              .gate_ns =
+                              .job_release_ns =
                                   prem_job_release_ns(&program, record->task, record->job, 0),
                               .flags = record->flags};
 }
@@ -94,7 +94,7 @@ START_TEST(the_gpu_starts_records_as_early) {
 END_TEST
 
 START_TEST(the_gpu_begins_hyperperiods_as_the_plan_repeats) {
-  const control own = {.start_ns = 70000, .launch = {.hyperperiod_ns = HYPERPERIOD_NS}};
+  const block_state own = {.start_ns = 70000, .launch = {.hyperperiod_ns = HYPERPERIOD_NS}};
   int64_t epoch_ns[5];
   prem_trace_begin_periodically(&(prem_trace){.epoch_ns = epoch_ns}, HYPERPERIOD_NS, 5);
   for (int32_t h = 0; h < 5; ++h)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of the executive: the compute warps. */
+/* Of the executive: warps 3 and on, which compute. */
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_COMPUTE_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_COMPUTE_CUH
 
@@ -10,10 +10,11 @@
 namespace {
 
 /** The views of a record, four lanes a port. One warp. */
-__device__ __forceinline__ void views_prepare(control *own, const prem_launch &launch,
+__device__ __forceinline__ void views_prepare(block_state *own, const prem_launch &launch,
                                               const prem_device_record *record) {
   const prem_device_task *task = task_at(own, launch, record->task);
-  const feed *unit = &own->compute_feed;
+  static_assert(PREM_MAX_RANK == 4 && 4 * PREM_MAX_PORTS <= 32, "four lanes for each port");
+  const table_cursor *unit = &own->compute_table;
   const int32_t lane = lane_number(), number = lane >> 2, d = lane & 3;
   if (number >= task->port_count)
     return;
@@ -43,7 +44,7 @@ enum kernel_number {
 
 /** The current tile's views. They are rebuilt in each kernel's own code, so that the compiler sees
  *  that their data is in the scratchpad, and loads only what the kernel uses. */
-__device__ __forceinline__ void views_load(control *own, const prem_launch &launch,
+__device__ __forceinline__ void views_load(block_state *own, const prem_launch &launch,
                                            prem_view views[PREM_MAX_PORTS]) {
 #pragma unroll
   for (int32_t p = 0; p < PREM_MAX_PORTS; ++p) {
@@ -65,7 +66,7 @@ __device__ __forceinline__ void compute_meet(int32_t threads) {
 }
 
 /** A compatible interval's views: the windows where they lie in their arrays. */
-__device__ __forceinline__ void views_place(control *own, const prem_device_task *task,
+__device__ __forceinline__ void views_place(block_state *own, const prem_device_task *task,
                                             prem_view views[PREM_MAX_PORTS]) {
   views_load(own, own->launch, views);
 #pragma unroll
@@ -79,7 +80,7 @@ __device__ __forceinline__ void views_place(control *own, const prem_device_task
   }
 }
 
-__device__ __forceinline__ void interval_dispatch(control *own, const prem_device_task *task) {
+__device__ __forceinline__ void interval_dispatch(block_state *own, const prem_device_task *task) {
   switch (task->kernel) {
 #define PREM_KERNEL(NAME)
 #define PREM_COMPATIBLE_KERNEL(NAME)                                                               \
@@ -101,7 +102,7 @@ __device__ __forceinline__ void interval_dispatch(control *own, const prem_devic
  * and visible to all blocks and their bulk copies, when they return. The compute warps. It is
  * called, so that its registers do not count with the tiled kernels'. */
 __device__ __noinline__ void interval_compute(int32_t slot) {
-  control *own = shared();
+  block_state *own = shared();
   volatile int32_t *computing = &own->computing;
   if (PREM_FIRST_LANE())
     *computing = AT_INTERVAL + slot;
@@ -113,7 +114,7 @@ __device__ __noinline__ void interval_compute(int32_t slot) {
 }
 
 template <bool INTERVALS>
-__device__ __forceinline__ void compute_dispatch(control *own, const prem_launch &launch,
+__device__ __forceinline__ void compute_dispatch(block_state *own, const prem_launch &launch,
                                                  const prem_device_task *task, int32_t slot) {
   switch (task->kernel) {
 #define PREM_COMPATIBLE_KERNEL(NAME)
@@ -143,13 +144,13 @@ __device__ __forceinline__ bool compute_locks(const prem_launch &launch,
 
 /** The first compute warp takes the tokens of a compute that may start now.
  *  @return its start; -1: stopped. */
-__device__ __forceinline__ int64_t compute_lock(const cursor &at) {
+__device__ __forceinline__ int64_t compute_lock(const table_position &at) {
   const int32_t slot = COMPUTES + at.slot;
   return tokens_take(slot, slot, at.index, at.hyperperiod) ? prem_clock_ns() : -1;
 }
 
 /** Does a compute read a prefetch of this run? Then `*number` is its number. */
-__device__ __forceinline__ bool compute_reads(const control *own, const cursor &at,
+__device__ __forceinline__ bool compute_reads(const block_state *own, const table_position &at,
                                               const prem_device_record *record, uint32_t *number) {
   const int32_t wait = record->wait[PREM_PREFETCH];
   *number = at.base[PREM_PREFETCH] + (uint32_t)wait - 1u;
@@ -161,9 +162,10 @@ __device__ __forceinline__ bool compute_reads(const control *own, const cursor &
 /** The first compute warp brings a compute to its start; lane 0 decides, and knows the times.
  *  @param reads   it reads the prefetch of that number. @return its start; -1: stopped. */
 template <bool INTERVALS>
-__device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch &launch,
-                                                const cursor &at, const prem_device_record *record,
-                                                bool reads, uint32_t number, int64_t *ready_ns) {
+__device__ __forceinline__ int64_t compute_wait(block_state *own, const prem_launch &launch,
+                                                const table_position &at,
+                                                const prem_device_record *record, bool reads,
+                                                uint32_t number, int64_t *ready_ns) {
   const needs need = needs_of(at, record);
   int64_t from_ns = 0;
   if (record->flags & PREM_RECORD_AFTER) /* none that has a prefetch: that has asked */
@@ -196,10 +198,7 @@ __device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch 
     if (act == STOP)
       return -1;
     if (act == START) {
-#ifdef TTPREM_FAULT_DELAY /* tests/faults: this block's compute warps are slow to start */
-      wait_until(due_ns + (own->plan_block == DELAY_COMPUTE ? TTPREM_FAULT_DELAY : 0));
-#endif
-      const int64_t start_ns = wait_until(due_ns);
+      const int64_t start_ns = wait_until(due_ns + fault_delay_ns(own, DELAY_COMPUTE));
       return compute_locks<INTERVALS>(launch, record) ? compute_lock(at) : start_ns;
     }
     look = (uint32_t)now + LOOK_NS;
@@ -209,17 +208,62 @@ __device__ __forceinline__ int64_t compute_wait(control *own, const prem_launch 
   }
 }
 
+/** Make all ready that a compute needs but its data: its views, its entry, the records behind it.
+ * The warp that prepares. */
+__device__ __forceinline__ void compute_prepare(block_state *own, const prem_launch &launch,
+                                                const table_position &at,
+                                                const prem_device_record *record,
+                                                in_flight_phase *of, uint32_t number) {
+  views_prepare(own, launch, record);
+  entry_await(&own->computes_written, number);
+  entry_fill(of, record, at, at.origin_ns);
+  if (number > 0 && (at.slot & (CHUNK - 1)) == 0) /* the other half is free now */
+    ring_load(false, at.count, (at.slot ^ CHUNK) / CHUNK);
+}
+
+/** Wait until a compute may start, and say to all whether it does. The warp that leads. @return its
+ * start. */
+template <bool INTERVALS>
+__device__ __forceinline__ int64_t compute_release(block_state *own, const prem_launch &launch,
+                                                   const table_position &at,
+                                                   const prem_device_record *record, bool reads,
+                                                   uint32_t fetched, int64_t *ready_ns) {
+  const int64_t start_ns =
+      compute_wait<INTERVALS>(own, launch, at, record, reads, fetched, ready_ns);
+  if (lane_number() == 0)
+    own->go = start_ns >= 0;
+  return start_ns;
+}
+
+/** Its data is there: each lane looks itself, so that it sees the bytes. */
+__device__ __forceinline__ void data_await(block_state *own, bool reads, uint32_t fetched) {
+  while (reads && !prefetch_there(own, fetched)) {
+  }
+}
+
+/** Do the work, until all lanes have done it and seen the records behind it. */
+template <bool INTERVALS>
+__device__ __forceinline__ void compute_work(block_state *own, const prem_launch &launch,
+                                             const table_position &at, const prem_device_task *task,
+                                             bool prepares, int32_t threads) {
+  compute_dispatch<INTERVALS>(own, launch, task, at.slot);
+  prem_fence_async_scratch();
+  if (prepares && chunk_ends(at))
+    ring_arrive();
+  compute_meet(threads);
+}
+
 /**
  * Between two computes these warps have parts of their own, at the same time: the first counts the
  * last one and waits for the next, the second (where there is one) prepares all that the next one
- * needs: its views, its slip, the records behind it.
+ * needs.
  */
 template <bool INTERVALS>
-__device__ __forceinline__ void compute_warps(control *own, const prem_launch &launch) {
+__device__ __forceinline__ void compute_warps(block_state *own, const prem_launch &launch) {
   const int32_t threads = (int32_t)blockDim.x - PREM_MEMORY_THREADS;
   const int32_t warp = PREM_LANE / 32;
   const bool leads = warp == 0, prepares = warp == (threads > 32);
-  cursor at = cursor_at(own, own->compute_count);
+  table_position at = position_at_start(own, own->compute_count);
   uint32_t number = 0; /* computes done */
   if (at.count == 0)
     return;
@@ -230,42 +274,27 @@ __device__ __forceinline__ void compute_warps(control *own, const prem_launch &l
   while (at.hyperperiod < launch.hyperperiods) {
     const prem_device_record *record = &own->compute.records[at.slot];
     const prem_device_task *task = task_at(own, launch, record->task);
-    slip *of = &own->computes[number % SLIPS];
+    in_flight_phase *of = &own->computes[number % MAX_IN_FLIGHT];
     uint32_t fetched;
     const bool reads = compute_reads(own, at, record, &fetched);
-    if (prepares) {
-      views_prepare(own, launch, record);
-      slip_await(&own->computes_written, number);
-      slip_fill(of, record, at, at.origin_ns);
-      if (number > 0 && (at.slot & (CHUNK - 1)) == 0) /* the other half is free now */
-        ring_load(false, at.count, (at.slot ^ CHUNK) / CHUNK);
-    }
+    if (prepares)
+      compute_prepare(own, launch, at, record, of, number);
     int64_t ready_ns, start_ns;
-    if (leads) {
-      start_ns = compute_wait<INTERVALS>(own, launch, at, record, reads, fetched, &ready_ns);
-      if (lane_number() == 0)
-        own->go = start_ns >= 0;
-    }
+    if (leads)
+      start_ns = compute_release<INTERVALS>(own, launch, at, record, reads, fetched, &ready_ns);
     compute_meet(threads);
     if (!own->go)
       return;
-    if (PREM_FIRST_LANE()) { /* its slip is free now */
+    if (PREM_FIRST_LANE()) { /* its entry is free now */
       of->ready_ns = ready_ns;
       of->start_ns = start_ns;
     }
-    while (reads && !prefetch_there(own, fetched)) {
-    }
+    data_await(own, reads, fetched);
     const bool locks = leads && compute_locks<INTERVALS>(launch, record);
     const int32_t user = record->task; /* the record may be another one when they have met */
-#ifdef TTPREM_FAULT_DELAY              /* tests/faults: this block's computes take longer */
-    if (leads && own->plan_block == DELAY_COMPUTING)
-      wait_until(prem_clock_ns() + TTPREM_FAULT_DELAY);
-#endif
-    compute_dispatch<INTERVALS>(own, launch, task, at.slot);
-    prem_fence_async_scratch();
-    if (prepares && chunk_ends(at)) /* the next chunk: there, and seen by all after they met */
-      ring_arrive();
-    compute_meet(threads);
+    if (leads)
+      fault_pause(own, DELAY_COMPUTING);
+    compute_work<INTERVALS>(own, launch, at, task, prepares, threads);
     ++number;
     if (PREM_FIRST_LANE()) {
       of->end_ns = prem_clock_ns();
@@ -273,9 +302,9 @@ __device__ __forceinline__ void compute_warps(control *own, const prem_launch &l
     }
     if (locks)
       tokens_give(token_user{user, PREM_COMPUTE, user, PREM_COMPUTE});
-    cursor_step(own, &at);
-    if (prepares && at.index == 0 && own->turns)
-      buffers_turn(false);
+    position_step(own, &at);
+    if (prepares && at.index == 0 && own->rotates)
+      rotate_buffers(false);
   }
 }
 

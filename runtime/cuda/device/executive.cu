@@ -19,7 +19,7 @@
  *   full[i]            mbarrier of the prefetches i, i + RING, ...: compute waits on it itself, so
  *                      that what the copy engine wrote is visible to it, and hears of it without
  *                      the watcher
- *   order[i]           mbarrier of the writebacks i, i + SLIPS, ...: handed over
+ *   order[i]           mbarrier of the writebacks i, i + MAX_IN_FLIGHT, ...: handed over
  *
  * Across blocks: a word for each job that others follow counts the blocks that have finished it,
  * of many blocks a word for every 32 or so; added to with release after the last writeback is
@@ -46,6 +46,8 @@
 #include "runtime/cuda/device/executive.h"
 
 #include "runtime/cuda/device/compute.cuh"
+#include "runtime/cuda/device/starter.cuh"
+#include "runtime/cuda/device/watcher.cuh"
 #include "runtime/cuda/device/writer.cuh"
 
 #include <cstring>
@@ -124,7 +126,7 @@ __device__ bool agree_on_start(const prem_launch *launch, int64_t *start_ns) {
 
 /** Bring the tasks and ports of this block to the scratchpad, clear its cells. All threads. */
 __device__ void block_furnish(const prem_launch &launch, const prem_device_block *block) {
-  control *own = shared();
+  block_state *own = shared();
   const int32_t thread = (int32_t)threadIdx.x, threads = (int32_t)blockDim.x;
   int32_t first_port = 0;
   for (int32_t t = 0; t < block->task_count; ++t) {
@@ -155,11 +157,11 @@ __device__ void block_furnish(const prem_launch &launch, const prem_device_block
   __syncthreads();
 }
 
-/** Both tables at their start, the ledgers empty. One thread. */
+/** Both tables at their start, the trace_writers empty. One thread. */
 __device__ void block_open(const prem_launch &launch, const prem_device_block *block) {
-  control *start = shared();
-  feed *memory = &start->memory_feed, *compute = &start->compute_feed;
-  *memory = feed{};
+  block_state *start = shared();
+  table_cursor *memory = &start->memory_table, *compute = &start->compute_table;
+  *memory = table_cursor{};
   memory->records = block->memory;
   memory->moves = block->moves;
   for (int32_t buffer = 0; buffer < launch.buffers; ++buffer) {
@@ -169,11 +171,11 @@ __device__ void block_open(const prem_launch &launch, const prem_device_block *b
   *compute = *memory;
   compute->records = block->compute;
   compute->moves = nullptr;
-  start->turns = block->turns;
+  start->rotates = block->rotates;
   prem_trace_record *room = block->records;
   for (int32_t phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
     start->phase_count[phase] = block->phase_count[phase];
-    start->ledgers[phase] = ledger{room, block->capacity[phase], 0, 0};
+    start->trace_writers[phase] = trace_writer{room, block->capacity[phase], 0, 0};
     room += block->capacity[phase];
   }
   start->memory_count = block->memory_count;
@@ -198,8 +200,8 @@ __device__ void block_report(const prem_launch &launch, const prem_device_block 
     return;
   const int64_t first = (int64_t)shared()->plan_block * PREM_PHASE_COUNT;
   for (int32_t phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
-    launch.record_counts[first + phase] = shared()->ledgers[phase].recorded;
-    launch.warmup_counts[first + phase] = shared()->ledgers[phase].warmups;
+    launch.record_counts[first + phase] = shared()->trace_writers[phase].recorded;
+    launch.warmup_counts[first + phase] = shared()->trace_writers[phase].warmups;
   }
 }
 
@@ -215,11 +217,11 @@ constexpr int32_t blocks_held(int32_t threads, int32_t blocks) {
 template <int THREADS, int BLOCKS, bool INTERVALS>
 __global__ void __launch_bounds__(THREADS, blocks_held(THREADS, BLOCKS))
     executive(const __grid_constant__ prem_launch launch) {
-  control *own = shared();
+  block_state *own = shared();
   if (threadIdx.x == 0) {
     for (int32_t i = 0; i < RING; ++i)
       prem_barrier_init(&own->full[i]);
-    for (int32_t i = 0; i < SLIPS; ++i)
+    for (int32_t i = 0; i < MAX_IN_FLIGHT; ++i)
       prem_barrier_init(&own->order[i]);
     for (int32_t i = 0; i < 4; ++i)
       own->counts[i] = 0;
@@ -241,14 +243,13 @@ __global__ void __launch_bounds__(THREADS, blocks_held(THREADS, BLOCKS))
   __syncthreads();
   if (own->counts[ABORT] == 0) {
     const int32_t warp = (int32_t)threadIdx.x / 32;
-    static_assert(PREM_MEMORY_THREADS == 3 * 32, "starter, writer and watcher; all others compute");
-    if (warp == 0) {
+    if (warp == STARTER) {
       starter_warp(own, launch);
       if constexpr (INTERVALS)
         intervals_watch();
-    } else if (warp == 1)
+    } else if (warp == WRITER)
       writer_warp(own, launch);
-    else if (warp == 2)
+    else if (warp == WATCHER)
       watcher_warp(own);
     else {
       compute_warps<INTERVALS>(own, launch);
@@ -296,7 +297,7 @@ extern "C" const void *prem_executive_variant(int32_t number, bool intervals,
 
 extern "C" void prem_executive_lay_out(prem_launch *launch) {
   const size_t tasks = (size_t)launch->most_tasks;
-  size_t at = aligned(sizeof(control), 16);
+  size_t at = aligned(sizeof(block_state), 16);
   launch->views_at = (int32_t)at;
   at += (size_t)launch->most_views * sizeof(shared_view);
   launch->tasks_at = (int32_t)at;
@@ -306,7 +307,7 @@ extern "C" void prem_executive_lay_out(prem_launch *launch) {
   launch->cells_at = (int32_t)at;
   at += aligned(tasks * PREM_PHASE_COUNT * sizeof(prem_device_cell), 16);
   launch->moves_at = (int32_t)at;
-  at += (2 * CHUNK + SLIPS) * (size_t)launch->widest_move * sizeof(prem_device_move);
+  at += (2 * CHUNK + MAX_IN_FLIGHT) * (size_t)launch->widest_move * sizeof(prem_device_move);
   launch->buffers_at = (int32_t)aligned(at, 128);
 }
 

@@ -3,26 +3,28 @@
  * What the host part knows of the executive, and where what is in this folder.
  *
  *   executive.cu  begin here: how a block works; becoming resident, each warp's part, the end
- *   block.cuh     then here: what a block keeps in its scratchpad; its records, its waits
- *   memory.cuh    warp 0, the starter; warp 2, the watcher; intervals_watch(), which warp 0 does
- *                 behind its table where there are compatible intervals
- *   writer.cuh    warp 1, the writer
- *   compute.cuh   warps 3 and on, the compute warps
- *   engine.cuh    moving windows: the starter fetches, the writer stores; barriers
+ *   starter.cuh   warp 0 starts prefetches and hands writebacks over; where there are compatible
+ *                 intervals it then watches over the last of them
+ *   writer.cuh    warp 1 starts writebacks and waits until they have landed
+ *   watcher.cuh   warp 2 sees prefetches land and writes down what has ended
+ *   compute.cuh   warps 3 and on compute
+ *   block.cuh     what a block keeps in its scratchpad; its records, and when they may start
+ *   waits.cuh     counts, barriers, instants, other blocks: every wait, and how it ends
  *   record.cuh    phases on their way to the trace; the ends of jobs, told to other blocks
+ *   engine.cuh    moving windows: the starter fetches, the writer stores; barriers
  *   tokens.cuh    mode lock: taken by the starter, and by the compute warps for an interval
  *   clock.cuh     the GPU's clock, words in L2, raising a fault
  *   program.h     the structs that the host fills in
  *   verify.cu     kernels of their own around a run: poison, compare
  *
- * Who writes what in the scratchpad (struct control; the counts are in executive.cu's head):
+ * Who writes what in the scratchpad (struct block_state; the counts are in executive.cu's head):
  *
- *   memory, memory_feed     the starter
- *   compute, compute_feed   the compute warp that prepares, as it does the views
+ *   memory, memory_table    the starter
+ *   compute, compute_table  the compute warp that prepares, as it does the views
  *   fetches                 the starter, but for their ends: the watcher
  *   stores                  the starter; their times the writer
  *   computes                the compute warps
- *   ledgers, cells          the watcher
+ *   trace_writers, cells    the watcher
  *   issued, ordered,        the starter
  *   closing, holder
  *   computes_written,       the watcher

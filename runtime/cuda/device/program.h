@@ -82,7 +82,8 @@ static_assert(offsetof(prem_device_move, box_at) % 16 == 0, "a box's place is re
 /** A record as the executive wants it: all that can be worked out before the run is. Read 16 bytes
  * at a time. */
 typedef struct prem_device_record {
-  int64_t start_ns, gate_ns;      /* from the hyperperiod's start: the plan's, the job's release */
+  int64_t start_ns,
+      job_release_ns;             /* from the hyperperiod's start: the plan's, the job's release */
   int32_t wait[PREM_PHASE_COUNT]; /* PREM_DEVICE_NO_WAIT for none */
   uint32_t window_ns;             /* planned length; the largest number for all above */
   int32_t index[PREM_MAX_GRID];   /* of the tile */
@@ -142,7 +143,11 @@ typedef struct prem_device_task {
   alignas(16) unsigned char params[PREM_PARAMS_BYTES]; /* computes load it 16 bytes at a time */
 } prem_device_task;
 
-static_assert(sizeof(prem_device_task) == 64 + PREM_PARAMS_BYTES, "a task's head is 64 bytes");
+static_assert(sizeof(prem_device_task) == 64 + PREM_PARAMS_BYTES &&
+                  offsetof(prem_device_task, params) == 64,
+              "a task's head is 64 bytes");
+static_assert(sizeof(prem_device_task) % 8 == 0 && sizeof(prem_device_port) % 8 == 0,
+              "tasks and ports are brought to the scratchpad 8 bytes at a time");
 
 /** Of each resource, by phase; read in mode lock only. */
 typedef struct prem_device_demand {
@@ -156,8 +161,8 @@ typedef struct prem_device_block {
   int32_t memory_count, compute_count;
   int32_t phase_count[PREM_PHASE_COUNT];
   int32_t in_bytes, out_bytes;
-  uint8_t in_turn[PREM_MAX_BUFFERS], out_turn[PREM_MAX_BUFFERS];
-  int32_t turns;
+  uint8_t in_rotation[PREM_MAX_BUFFERS], out_rotation[PREM_MAX_BUFFERS];
+  int32_t rotates;
   int32_t task_count;
   const int32_t *tasks;       /* their numbers */
   int64_t first_cell;         /* of its cells in the launch's */

@@ -3,13 +3,13 @@
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_RECORD_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_RECORD_CUH
 
-#include "runtime/cuda/device/block.cuh"
+#include "runtime/cuda/device/waits.cuh"
 
 namespace {
 
 /** Take a phase's record from the ring, and where it stands. One warp. */
-__device__ __forceinline__ void slip_fill(slip *of, const prem_device_record *record,
-                                          const cursor &at, int64_t origin_ns) {
+__device__ __forceinline__ void entry_fill(in_flight_phase *of, const prem_device_record *record,
+                                           const table_position &at, int64_t origin_ns) {
   constexpr int32_t WORDS = (int32_t)(sizeof(prem_device_record) / 16);
   const int32_t lane = lane_number();
   if (lane < WORDS)
@@ -21,10 +21,11 @@ __device__ __forceinline__ void slip_fill(slip *of, const prem_device_record *re
   }
 }
 
-/** Wait until the slip of a phase is free: the one that had it before is written down. The watcher
- *  does that whatever happens, as long as there is a unit that could wait for it. One warp. */
-__device__ __forceinline__ void slip_await(const volatile uint32_t *written, uint32_t number) {
-  while (__any_sync(FULL_WARP, (int32_t)(*written - (number - (SLIPS - 1))) < 0)) {
+/** Wait until the in_flight_phase of a phase is free: the one that had it before is written down.
+ * The watcher does that whatever happens, as long as there is a unit that could wait for it. One
+ * warp. */
+__device__ __forceinline__ void entry_await(const volatile uint32_t *written, uint32_t number) {
+  while (__any_sync(FULL_WARP, (int32_t)(*written - (number - (MAX_IN_FLIGHT - 1))) < 0)) {
   }
 }
 
@@ -35,7 +36,7 @@ struct job_end {
   int64_t host_at; /* in job_end_ns; -1: it is not the last one */
 };
 
-__device__ __forceinline__ job_end job_end_of(control *own, const slip *of) {
+__device__ __forceinline__ job_end job_end_of(block_state *own, const in_flight_phase *of) {
   const prem_launch &launch = own->launch;
   if (!(of->record.flags & PREM_RECORD_LAST))
     return job_end{-1, false, -1};
@@ -64,7 +65,7 @@ __device__ __noinline__ void job_tell(job_end job, int64_t end_ns) {
 }
 
 /** The same of a phase that the watcher has seen end. One lane. */
-__device__ __noinline__ void job_finish(const slip *of) {
+__device__ __noinline__ void job_finish(const in_flight_phase *of) {
   job_tell(job_end_of(shared(), of), of->end_ns);
 }
 
@@ -73,7 +74,8 @@ __device__ __forceinline__ int32_t histogram_bucket(int64_t lateness_ns) {
 }
 
 /** Count a phase into its cell: five lanes, each two words. */
-__device__ __forceinline__ void cell_add(control *own, const slip *of, bool timed, int32_t lane) {
+__device__ __forceinline__ void cell_add(block_state *own, const in_flight_phase *of, bool timed,
+                                         int32_t lane) {
   const prem_launch &launch = own->launch;
   prem_device_cell *cell =
       cell_at(own, launch, of->record.task * PREM_PHASE_COUNT + of->record.phase);
@@ -95,12 +97,13 @@ __device__ __forceinline__ void cell_add(control *own, const slip *of, bool time
     ++*count;
 }
 
-/* A record of the trace, word by word: its times in the order of a slip's, then what slips_record()
- * puts together. */
-static_assert(offsetof(slip, ready_ns) == offsetof(slip, origin_ns) + 8 &&
-                  offsetof(slip, start_ns) == offsetof(slip, origin_ns) + 16 &&
-                  offsetof(slip, end_ns) == offsetof(slip, origin_ns) + 24,
-              "lane n takes the n-th time of a slip");
+/* A record of the trace, word by word: its times in the order of a phase's in flight, then what
+ * write_to_trace() puts together. */
+static_assert(offsetof(in_flight_phase, ready_ns) == offsetof(in_flight_phase, origin_ns) + 8 &&
+                  offsetof(in_flight_phase, start_ns) ==
+                      offsetof(in_flight_phase, origin_ns) + 16 &&
+                  offsetof(in_flight_phase, end_ns) == offsetof(in_flight_phase, origin_ns) + 24,
+              "lane n takes the n-th time of a phase in flight");
 static_assert(offsetof(prem_trace_record, release_ns) == 0 &&
                   offsetof(prem_trace_record, ready_ns) == 8 &&
                   offsetof(prem_trace_record, start_ns) == 16 &&
@@ -120,15 +123,19 @@ static_assert(offsetof(prem_trace_record, phase) == 48 && offsetof(prem_trace_re
  * each by eight lanes at the same time as the others. NULL: none. One warp; stores only, nothing
  * waits for memory.
  */
-__device__ __noinline__ void slips_record(const slip *fetch, const slip *compute,
-                                          const slip *store) {
-  control *own = shared();
+__device__ __noinline__ void write_to_trace(const in_flight_phase *fetch,
+                                            const in_flight_phase *compute,
+                                            const in_flight_phase *store) {
+  block_state *own = shared();
   const prem_launch &launch = own->launch;
   const int32_t group = lane_number() >> 3, lane = lane_number() & 7;
-  const slip *of = group == 0 ? fetch : group == 1 ? compute : group == 2 ? store : nullptr;
+  const in_flight_phase *of = group == 0   ? fetch
+                              : group == 1 ? compute
+                              : group == 2 ? store
+                                           : nullptr;
   if (of != nullptr) {
     const prem_device_record *record = &of->record;
-    ledger *book = &own->ledgers[record->phase];
+    trace_writer *book = &own->trace_writers[record->phase];
     const bool warms = (record->flags & PREM_SLOT_WARMUP) != 0;
     const bool timed = has_release(launch, record->flags);
     const int64_t recorded = book->recorded;

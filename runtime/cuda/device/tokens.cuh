@@ -3,7 +3,7 @@
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_TOKENS_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_TOKENS_CUH
 
-#include "runtime/cuda/device/block.cuh"
+#include "runtime/cuda/device/waits.cuh"
 
 namespace {
 
@@ -86,7 +86,7 @@ __device__ __noinline__ bool tokens_move(const prem_launch &launch, token_user u
  *  over. One warp. */
 __device__ __noinline__ bool tokens_take(int32_t slot, int32_t other, int32_t index,
                                          int32_t hyperperiod) {
-  control *own = shared();
+  block_state *own = shared();
   const prem_launch &launch = own->launch;
   const prem_device_record *record = record_at(own, slot), *second = record_at(own, other);
   const token_user user = {record->task, record->phase, second->task, second->phase};

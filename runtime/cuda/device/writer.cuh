@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of the executive: the writer, which starts writebacks and waits until they have landed. */
+/* Of the executive: warp 1, the writer, which starts writebacks and waits until they have landed.
+ */
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_WRITER_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_WRITER_CUH
 
-#include "runtime/cuda/device/memory.cuh"
+#include "runtime/cuda/device/record.cuh"
 
 namespace {
 
 /** Start to copy a writeback out of its buffer. @return whether lanes do some of it, who see to it
  * themselves that others see it. */
-__device__ __forceinline__ bool writeback_issue(control *own, const prem_launch &launch,
-                                                const slip *of, const prem_device_move *moves) {
+__device__ __forceinline__ bool writeback_issue(block_state *own, const prem_launch &launch,
+                                                const in_flight_phase *of,
+                                                const prem_device_move *moves) {
   const int32_t count = of->record.move_count;
   unsigned char *buffer = bytes_at(own, of->buffer_at);
   const prem_device_port *ports = port_at(own, launch, 0);
@@ -52,12 +54,17 @@ __device__ __forceinline__ void writeback_land(const prem_launch &launch, bool b
   __syncwarp();
 }
 
+__device__ __forceinline__ prem_device_move *
+moves_of_store(block_state *own, const prem_launch &launch, uint32_t number) {
+  return moves_at(own, launch, 2 * CHUNK + (int32_t)(number % MAX_IN_FLIGHT));
+}
+
 /** Until an order is there. @return whether it is; else the run is over: the starter has ended,
  *  which it does when the run is stopped as well. */
-__device__ __forceinline__ bool order_await(control *own, uint32_t number) {
+__device__ __forceinline__ bool order_await(block_state *own, uint32_t number) {
   const volatile int32_t *closing = &own->closing;
-  uint64_t *order = &own->order[number % SLIPS];
-  const uint32_t parity = number / SLIPS & 1u;
+  uint64_t *order = &own->order[number % MAX_IN_FLIGHT];
+  const uint32_t parity = number / MAX_IN_FLIGHT & 1u;
   for (;;) {
     const bool closed = *closing; /* before the look: orders come before it */
     const bool there = __any_sync(FULL_WARP, barrier_doze(order, parity));
@@ -69,8 +76,8 @@ __device__ __forceinline__ bool order_await(control *own, uint32_t number) {
 /** Wait for what a writeback follows, asked before there is anything to write, then for what it
  * needs on this block. @return the instant from which it may start; -1: stopped. One warp. */
 __device__ __forceinline__ int64_t store_await(int32_t place) {
-  control *own = shared();
-  const slip *of = &own->stores[place];
+  block_state *own = shared();
+  const in_flight_phase *of = &own->stores[place];
   const prem_device_record *record = &of->record;
   const needs need = needs_in(own, of->hyperperiod, record);
   int64_t due_ns = earliest_start(own->launch, of->origin_ns, record);
@@ -102,6 +109,20 @@ __device__ __forceinline__ int64_t store_await(int32_t place) {
   return due_ns;
 }
 
+/** From when an ordered writeback may start. The starter knows it of a joined one; the writer waits
+ *  itself for all that another one needs. @return false: stopped. */
+__device__ __forceinline__ bool order_due(in_flight_phase *of, uint32_t number, int64_t *due_ns) {
+  *due_ns = of->start_ns;
+  if (of->ready_ns < 0) {
+    *due_ns = store_await((int32_t)(number % MAX_IN_FLIGHT));
+    if (*due_ns < 0)
+      return false;
+    if (lane_number() == 0)
+      of->ready_ns = prem_clock_ns();
+  }
+  return true;
+}
+
 /** An instant comes nearer: sleep until just before it, then watch the clock. nanosleep takes twice
  * its time at most. @return the reading that showed it; -1: stopped. */
 __device__ __forceinline__ int64_t instant_await(int64_t due_ns) {
@@ -113,47 +134,42 @@ __device__ __forceinline__ int64_t instant_await(int64_t due_ns) {
   return wait_until(due_ns);
 }
 
+/** A writeback has landed: stamp its times, count it, tell whoever follows its job. */
+__device__ __forceinline__ void writeback_finish(block_state *own, in_flight_phase *of,
+                                                 uint32_t number, int64_t start_ns,
+                                                 const job_end &job) {
+  const int64_t end_ns = prem_clock_ns();
+  if (lane_number() == 0) {
+    of->start_ns = start_ns;
+    of->end_ns = end_ns;
+    count_publish(own, PREM_WRITEBACK, number + 1u); /* the entry is the watcher's then */
+    if (job.host_at >= 0) {
+      prem_fence_async(); /* bulk copies of others may fetch it */
+      job_tell(job, end_ns);
+    }
+  }
+  __syncwarp();
+}
+
 /**
  * The writer: writebacks one after the other, in the order of the table. It has an order before
  * anything is there to write, waits for that, and starts it at its instant.
  */
-__device__ __forceinline__ void writer_warp(control *own, const prem_launch &launch) {
+__device__ __forceinline__ void writer_warp(block_state *own, const prem_launch &launch) {
 #pragma unroll 1
   for (uint32_t number = 0; order_await(own, number); ++number) {
-    slip *of = &own->stores[number % SLIPS];
-    int64_t due_ns = of->start_ns;
-    if (of->ready_ns < 0) {
-      due_ns = store_await((int32_t)(number % SLIPS));
-      if (due_ns < 0)
-        return;
-      if (lane_number() == 0)
-        of->ready_ns = prem_clock_ns();
-    }
-#ifdef TTPREM_FAULT_DELAY /* tests/faults: this block's writer is slow */
-    due_ns += own->plan_block == DELAY_WRITER ? TTPREM_FAULT_DELAY : 0;
-#endif
-    const int64_t start_ns = instant_await(due_ns);
+    in_flight_phase *of = &own->stores[number % MAX_IN_FLIGHT];
+    int64_t due_ns;
+    if (!order_due(of, number, &due_ns))
+      return;
+    const int64_t start_ns = instant_await(due_ns + fault_delay_ns(own, DELAY_WRITER));
     if (start_ns < 0)
       return;
-    const bool by_lanes = writeback_issue(
-        own, launch, of, moves_at(own, launch, 2 * CHUNK + (int32_t)(number % SLIPS)));
+    const bool by_lanes = writeback_issue(own, launch, of, moves_of_store(own, launch, number));
     const job_end job = job_end_of(own, of);
     writeback_land(launch, by_lanes);
-#ifdef TTPREM_FAULT_DELAY /* tests/faults: this block's writer sees late that it has landed */
-    if (own->plan_block == DELAY_LANDING)
-      wait_until(prem_clock_ns() + TTPREM_FAULT_DELAY);
-#endif
-    const int64_t end_ns = prem_clock_ns();
-    if (lane_number() == 0) {
-      of->start_ns = start_ns;
-      of->end_ns = end_ns;
-      count_publish(own, PREM_WRITEBACK, number + 1u); /* the slip is the watcher's then */
-      if (job.host_at >= 0) {
-        prem_fence_async(); /* bulk copies of others may fetch it */
-        job_tell(job, end_ns);
-      }
-    }
-    __syncwarp();
+    fault_pause(own, DELAY_LANDING);
+    writeback_finish(own, of, number, start_ns, job);
   }
 }
 

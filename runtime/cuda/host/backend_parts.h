@@ -137,8 +137,11 @@ prem_status prem_cuda_choose_variant(prem_cuda *cuda, prem_diag *diag);
 
 /* ---- the GPU (probe.c) ----------------------------------------------------------------------- */
 
-/** The GPU that sessions use. */
+/** The GPU that sessions open: the first that CUDA_VISIBLE_DEVICES leaves visible. */
 prem_cuda_device *prem_cuda_first_gpu(void);
+/** Make it the calling thread's current device: a thread's first call into CUDA, since what follows
+ *  goes to the current one. */
+cudaError_t prem_cuda_enter(const prem_cuda_device *gpu);
 /** PREM_OK unless it is lost. */
 prem_status prem_cuda_is_usable(const prem_cuda_device *gpu, prem_diag *diag);
 /** Members of prem_backend: */

@@ -73,9 +73,9 @@ prem_status prem_cuda_choose_variant(prem_cuda *cuda, prem_diag *diag) {
   cuda->threads = platform->block_threads ? platform->block_threads : DEFAULT_THREADS;
   if (cuda->threads < PREM_CUDA_LEAST_THREADS || cuda->threads > 1024 || cuda->threads % 32) {
     prem_diag_add(diag, PREM_ERROR, 42, platform->place, "platform.block_threads",
-                  "%d threads: a block on the GPU takes 128 to 1024, a multiple of 32 (three warps "
-                  "of them move memory)",
-                  cuda->threads);
+                  "%d threads: a block on the GPU takes %d to 1024, a multiple of 32 (the first "
+                  "%d move memory)",
+                  cuda->threads, PREM_CUDA_LEAST_THREADS, PREM_MEMORY_THREADS);
     return PREM_ERR_INVALID;
   }
   const int64_t control_bytes = cuda->device.launch.buffers_at;

@@ -11,12 +11,16 @@
 static const prem_place nowhere = {0};
 
 /* The one GPU that is used so far: the process's and no session's, since a machine is probed before
- * there is a session, and since all sessions share its context and lose it together. Nobody chooses
- * the current device, so it is this one. */
+ * there is a session, and since all sessions share its context and lose it together. Its number is
+ * said here alone: everybody else asks it of the GPU that was opened. */
 static prem_cuda_device first_gpu = {.number = 0, .guard = PTHREAD_MUTEX_INITIALIZER};
 
 prem_cuda_device *prem_cuda_first_gpu(void) {
   return &first_gpu;
+}
+
+cudaError_t prem_cuda_enter(const prem_cuda_device *gpu) {
+  return cudaSetDevice(gpu->number);
 }
 
 prem_status prem_cuda_is_usable(const prem_cuda_device *gpu, prem_diag *diag) {
@@ -104,7 +108,9 @@ static prem_status find_machine(prem_cuda_device *gpu, prem_diag *diag) {
     return PREM_ERR_UNAVAILABLE;
   }
   const struct cudaDeviceProp *device = &gpu->properties;
-  error = cudaGetDeviceProperties(&gpu->properties, gpu->number);
+  error = prem_cuda_enter(gpu);
+  if (error == cudaSuccess)
+    error = cudaGetDeviceProperties(&gpu->properties, gpu->number);
   if (error == cudaSuccess && device->major < 7) {
     prem_diag_add(diag, PREM_NOTE, 0, nowhere, "",
                   "cuda: %s has compute capability %d.%d; 7.5 or newer is needed", device->name,
@@ -118,7 +124,7 @@ static prem_status find_machine(prem_cuda_device *gpu, prem_diag *diag) {
 
 /* Measured once: a later probe may come beside a kernel that holds the GPU. */
 prem_status prem_cuda_probe(prem_machine *out, prem_diag *diag) {
-  prem_cuda_device *gpu = &first_gpu;
+  prem_cuda_device *gpu = prem_cuda_first_gpu();
   prem_status status = PREM_OK;
   pthread_mutex_lock(&gpu->guard);
   if (!gpu->is_known) {
@@ -132,8 +138,11 @@ prem_status prem_cuda_probe(prem_machine *out, prem_diag *diag) {
 }
 
 prem_status prem_cuda_measure(prem_machine *machine, prem_diag *diag) {
-  if (prem_cuda_is_usable(&first_gpu, diag) != PREM_OK)
+  const prem_cuda_device *gpu = prem_cuda_first_gpu();
+  if (prem_cuda_is_usable(gpu, diag) != PREM_OK)
     return PREM_ERR_UNAVAILABLE;
-  cudaError_t error = prem_measure_copy(&machine->bandwidth_bytes_per_s);
+  cudaError_t error = prem_cuda_enter(gpu);
+  if (error == cudaSuccess)
+    error = prem_measure_copy(&machine->bandwidth_bytes_per_s);
   return error == cudaSuccess ? PREM_OK : does_not_answer(error, diag);
 }

@@ -305,7 +305,8 @@ static prem_device_record device_record(const prem_program *program, const prem_
   const int32_t *grid = program->schedule->tasks[from->task].grid;
   const bool follows = program->tasks[from->task].edge_count > 0;
   prem_device_record out = {.start_ns = from->planned_ns,
-                            .gate_ns = prem_job_release_ns(program, from->task, from->job, 0),
+                            .job_release_ns =
+                                prem_job_release_ns(program, from->task, from->job, 0),
                             .window_ns = window_of(from),
                             .index = {from->tile / grid[2] / grid[1],
                                       from->tile / grid[2] % grid[1], from->tile % grid[2]},
@@ -374,9 +375,9 @@ static void fill_block(const prem_program *program, const prem_cuda_arrays *arra
   memcpy(to->phase_count, block->phase_count, sizeof to->phase_count);
   to->in_bytes = block->in_bytes;
   to->out_bytes = block->out_bytes;
-  to->turns = block->turns;
-  memcpy(to->in_turn, block->in_turn, sizeof to->in_turn);
-  memcpy(to->out_turn, block->out_turn, sizeof to->out_turn);
+  to->rotates = block->turns;
+  memcpy(to->in_rotation, block->in_turn, sizeof to->in_rotation);
+  memcpy(to->out_rotation, block->out_turn, sizeof to->out_rotation);
   copy_records(program, arrays, block, tasks, out, tables);
   prem_launch *launch = &out->launch;
   if (to->task_count > launch->most_tasks)

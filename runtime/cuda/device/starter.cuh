@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Of the executive: warp 0, the starter, which starts prefetches and hands writebacks to the
+ * writer. */
+#ifndef TTPREM_RUNTIME_CUDA_DEVICE_STARTER_CUH
+#define TTPREM_RUNTIME_CUDA_DEVICE_STARTER_CUH
+
+#include "runtime/cuda/device/record.cuh"
+#include "runtime/cuda/device/tokens.cuh"
+
+namespace {
+
+/** A prefetch that only waits to be started. */
+struct copy_request {
+  unsigned char *buffer;
+  uint64_t *full; /* by the bulk engine it expects the bytes already */
+  const prem_device_move *moves;
+  int32_t count;
+};
+
+/** Its barrier is told of the bytes to come, before there is anything to wait for. */
+__device__ __forceinline__ void prefetch_expect(block_state *own, const prem_launch &launch,
+                                                int32_t slot, uint32_t number) {
+#if PREM_ARCH >= 900
+  if (by_bulk(launch) && prem_elect())
+    prem_barrier_expect(&own->full[number % RING], (uint32_t)own->memory.records[slot].fetch_bytes);
+#endif
+}
+
+/** All else of a prefetch that can be done before its start. */
+__device__ __forceinline__ copy_request prefetch_prepare(block_state *own,
+                                                         const prem_launch &launch, int32_t slot,
+                                                         uint32_t number) {
+  const prem_device_record *record = &own->memory.records[slot];
+  return copy_request{bytes_at(own, launch.buffers_at + own->memory_table.in_at[record->in_buffer]),
+                      &own->full[number % RING], moves_at(own, launch, slot), record->move_count};
+}
+
+/** Start the copies of a prefetch. */
+__device__ __forceinline__ void prefetch_issue(block_state *own, const prem_launch &launch,
+                                               const copy_request &now) {
+  const prem_device_port *ports = port_at(own, launch, 0);
+#ifdef TTPREM_FAULT_WINDOW /* tests/faults: a block whose windows lie outside of all arrays */
+  if (own->plan_block == TTPREM_FAULT_WINDOW && lane_number() == 0) {
+    ((prem_device_move *)now.moves)->array += (int64_t)1 << 40;
+    ((prem_device_move *)now.moves)->box_at[0] = -1;
+  }
+  __syncwarp();
+#endif
+#if PREM_ARCH >= 900
+  if (by_bulk(launch)) {
+    if (prem_elect())
+#pragma unroll 1
+      for (int32_t i = 0; i < now.count; ++i)
+        prem_move_fetch(&now.moves[i], &ports[now.moves[i].port], now.buffer, now.full);
+    __syncwarp();
+    return;
+  }
+#endif
+#pragma unroll 1
+  for (int32_t i = 0; i < now.count; ++i)
+    prem_move_fetch_lanes(&now.moves[i], &ports[now.moves[i].port], now.buffer, launch.engine);
+  if (lane_number() == 0)
+    prem_barrier_arrive(now.full);
+  __syncwarp();
+}
+
+/** Fill a writeback's entry, its moves with it: all that the writer will need but the start. */
+__device__ __forceinline__ void writeback_prepare(block_state *own, const prem_launch &launch,
+                                                  int32_t slot, uint32_t number,
+                                                  const table_position &at) {
+  const int32_t place = (int32_t)(number % MAX_IN_FLIGHT), lane = lane_number();
+  const prem_device_record *record = &own->memory.records[slot];
+  const int4 *from = (const int4 *)moves_at(own, launch, slot);
+  int4 *to = (int4 *)moves_at(own, launch, 2 * CHUNK + place);
+  in_flight_phase *of = &own->stores[place];
+  entry_fill(of, record, at, origin_of(own, at.hyperperiod));
+  static_assert(MOVE_WORDS * PREM_MAX_PORTS <= 32, "a word for each lane at most");
+  if (lane < MOVE_WORDS * record->move_count)
+    to[lane] = from[lane];
+  if (lane == 0)
+    of->buffer_at = launch.buffers_at + own->memory_table.out_at[record->out_buffer];
+  __syncwarp();
+}
+
+/** Hand it to the writer, which keeps its instant. `ready_ns`: when all that it needs was there;
+ * -1: the writer has to wait for that as well, and knows the instant then. */
+__device__ __forceinline__ void writeback_order(block_state *own, uint32_t number, int64_t ready_ns,
+                                                int64_t due_ns) {
+  const int32_t place = (int32_t)(number % MAX_IN_FLIGHT);
+  if (lane_number() == 0) {
+    own->stores[place].ready_ns = ready_ns;
+    own->stores[place].start_ns = due_ns;
+    prem_barrier_arrive(&own->order[place]);
+  }
+}
+
+/** Wait until the in_flight_phase of a writeback is free: the one that had it before has landed and
+ * is written down. @return false: stopped. One warp. */
+__device__ __forceinline__ bool store_entry_await(block_state *own, uint32_t number) {
+  const volatile uint32_t *written = &own->stores_written;
+  while (__any_sync(FULL_WARP, (int32_t)(*written - (number - (MAX_IN_FLIGHT - 1))) < 0))
+    if (__any_sync(FULL_WARP, *(volatile uint32_t *)&own->counts[ABORT]))
+      return false;
+  return true;
+}
+
+/** Step over a phase or a pair; the half of the ring that becomes free is filled again. */
+__device__ __forceinline__ void starter_advance(block_state *own, table_position *at,
+                                                int32_t records) {
+  const int32_t old = at->slot;
+  at->index += records;
+  at->slot = (at->slot + records) & (2 * CHUNK - 1);
+  if (at->index == at->count) {
+    position_wrap(own, at);
+    at->slot = (old & CHUNK) ^ CHUNK;
+    if (own->rotates)
+      rotate_buffers(true);
+  }
+  const bool crosses = (at->slot ^ old) & CHUNK;
+  if (crosses || chunk_ends(*at)) /* a pair may reach into the next chunk */
+    ring_arrive();
+  if (crosses)
+    ring_load(true, at->count, old / CHUNK);
+}
+
+/** A step of the starter: a phase or a joined pair. */
+struct memory_step {
+  int32_t prefetch, writeback; /* slots; -1: none */
+  int32_t other;               /* slot of a pair's second record; of a single phase its own */
+  int32_t flags;               /* of the first */
+};
+
+__device__ __forceinline__ memory_step step_at(const block_state *own, const table_position &at) {
+  const prem_device_record *first = &own->memory.records[at.slot];
+  memory_step now = {-1, -1, at.slot, first->flags};
+  if (now.flags & PREM_RECORD_JOIN_NEXT)
+    now.other = (at.slot + 1) & (2 * CHUNK - 1);
+  const bool fetches = first->phase == PREM_PREFETCH;
+  const int32_t second = now.other == at.slot ? -1 : now.other;
+  now.prefetch = fetches ? at.slot : second;
+  now.writeback = fetches ? second : at.slot;
+  return now;
+}
+
+/** What a wait of the starter tells of when it lasts too long. */
+struct standing {
+  int32_t index, slot, hyperperiod;
+};
+
+__device__ __forceinline__ standing standing_of(const table_position &at) {
+  return standing{at.index, at.slot, at.hyperperiod};
+}
+
+/** Wait for counts. The whole warp, which agrees. `seen`: the counts that were enough.
+ *  @return false: stopped. */
+__device__ __forceinline__ bool counts_await(block_state *own, const standing &at,
+                                             const needs &need, uint4 *seen) {
+  uint32_t look = 0;
+  int32_t looks = 0;
+#pragma unroll 1
+  for (;;) {
+    const uint4 done = counts_now(own);
+    if (__any_sync(FULL_WARP, counts_reach(done, need) || done.w != 0)) {
+      *seen = done;
+      block_fence();
+      return !__any_sync(FULL_WARP, done.w != 0);
+    }
+    const uint32_t now = (uint32_t)prem_clock_ns();
+    look = look ? look : (now + LOOK_NS) | 1u;
+    if (__any_sync(FULL_WARP, (int32_t)(now - look) > 0)) {
+      look = 0;
+      if (wait_look(++looks, at.index, at.slot, at.hyperperiod))
+        return false;
+    }
+  }
+}
+
+/** Wait for what a step follows. @return the instant from which it may start; -1: stopped. One
+ * warp. */
+__device__ __noinline__ int64_t follow_others(int32_t slot, int32_t other, int32_t index,
+                                              int32_t hyperperiod) {
+  block_state *own = shared();
+  int64_t from_ns = 0;
+  if (own->memory.records[slot].flags & PREM_RECORD_AFTER)
+    from_ns = follow(slot, index, hyperperiod);
+  if (from_ns >= 0 && other != slot && own->memory.records[other].flags & PREM_RECORD_AFTER) {
+    const int64_t also_ns = follow(other, index, hyperperiod);
+    from_ns = also_ns < 0 ? also_ns : max((long long)from_ns, (long long)also_ns);
+  }
+  return from_ns;
+}
+
+/** Mode lock: wait for all that a record needs but tokens. `*due_ns` rises to the instant from
+ * which it may start. @return false: stopped. */
+__device__ __noinline__ bool wait_for_needs(int32_t slot, standing at, int64_t *due_ns) {
+  block_state *own = shared();
+  const prem_device_record *record = &own->memory.records[slot];
+  int64_t from_ns = 0;
+  uint4 seen;
+  if (record->flags & PREM_RECORD_AFTER)
+    from_ns = follow(slot, at.index, at.hyperperiod);
+  if (from_ns < 0 || !counts_await(own, at, needs_in(own, at.hyperperiod, record), &seen))
+    return false;
+  const int64_t earliest_ns = earliest_start(own->launch, origin_of(own, at.hyperperiod), record);
+  *due_ns = max((long long)*due_ns, max((long long)earliest_ns, (long long)from_ns));
+  return true;
+}
+
+/** Mode lock: take the tokens of a step when it may start. @return when nothing else was waited
+ * for; -1: stopped. */
+__device__ __noinline__ int64_t step_lock(int32_t other, standing at) {
+  int64_t due_ns = 0;
+  if (!wait_for_needs(at.slot, at, &due_ns) ||
+      (other != at.slot && !wait_for_needs(other, at, &due_ns)))
+    return -1;
+  const int64_t ready_ns = prem_clock_ns();
+  if (!far_sleep(due_ns))
+    return -1;
+  wait_until(due_ns);
+  return tokens_take(at.slot, other, at.index, at.hyperperiod) ? ready_ns : -1;
+}
+
+/** Mode lock: give them back when all has landed. @return false: stopped. */
+__device__ __noinline__ bool return_tokens(standing at, uint32_t issued, uint32_t ordered) {
+  block_state *own = shared();
+  const uint32_t computes = own->counts[PREM_COMPUTE];
+  uint4 seen;
+  if (!counts_await(own, at, needs{issued, computes, ordered}, &seen))
+    return false;
+  tokens_give(own->holder);
+  return true;
+}
+
+/** The starter has nothing left to start. It watches over the compatible intervals that are still
+ * to end: it may be that nobody waits for them. One that ends has the timeout besides its window.
+ */
+__device__ __noinline__ void intervals_watch(void) {
+  block_state *own = shared();
+  const volatile int32_t *computing = &own->computing;
+  uint32_t number = 0; /* computes done when the clock was last set back */
+  int64_t began_ns = prem_clock_ns();
+  int32_t at;
+  while (lane_number() == 0 && (at = *computing) != 0) {
+    const uint32_t done = counts_now(own).y;
+    const int64_t now = prem_clock_ns();
+    if (at < AT_INTERVAL || done != number) {
+      number = done;
+      began_ns = now;
+    }
+    const prem_device_record *record = &own->compute.records[max(at - AT_INTERVAL, 0)];
+    if (now - began_ns > own->launch.stall_timeout_ns + record->window_ns) {
+      const uint32_t records = (uint32_t)own->compute_count;
+      if (!abort_look(own))
+        stall(own, PREM_FAULT_ENDLESS, (int32_t)(done % records), record, done / records);
+      break;
+    }
+    __nanosleep(NAP_NS);
+  }
+  __syncwarp();
+}
+
+/** Keep an entry for a writeback, and fill it. @return false: stopped. */
+__device__ __forceinline__ bool writeback_reserve(block_state *own, const prem_launch &launch,
+                                                  int32_t slot, uint32_t number,
+                                                  const table_position &at) {
+  if (!store_entry_await(own, number))
+    return false;
+  writeback_prepare(own, launch, slot, number, at);
+  return true;
+}
+
+/** At its instant start a prefetch, and stamp that. The watcher sees it land. */
+__device__ __forceinline__ void prefetch_start(block_state *own, const prem_launch &launch,
+                                               const copy_request &flying, in_flight_phase *fetch,
+                                               int64_t due_ns, int64_t ready_ns, uint32_t *issued) {
+  const int64_t start_ns = wait_until(due_ns + fault_delay_ns(own, DELAY_STARTER));
+  prefetch_issue(own, launch, flying);
+  ++*issued;
+  if (lane_number() == 0) {
+    fetch->ready_ns = ready_ns;
+    fetch->start_ns = start_ns;
+    block_fence();
+    *(volatile uint32_t *)&own->issued = *issued;
+  }
+}
+
+/** No memory phase will be started any more: the writer and the watcher end. */
+__device__ __forceinline__ void starter_close(block_state *own, uint32_t ordered) {
+  __syncwarp();
+  if (lane_number() == 0) {
+    *(volatile uint32_t *)&own->ordered = ordered;
+    block_fence();
+    *(volatile int32_t *)&own->closing = 1;
+  }
+}
+
+/**
+ * The starter works the table of memory phases. Writebacks it hands to the writer as soon as it
+ * comes to them; prefetches it brings to their instants itself. That is all it does: others see the
+ * copies land and write them down, so that the next step begins at once. In mode lock it waits for
+ * all that a step needs, takes its tokens, starts it and gives them back.
+ */
+__device__ __forceinline__ void starter_warp(block_state *own, const prem_launch &launch) {
+  table_position at = position_at_start(own, own->memory_count);
+  uint32_t issued = 0, ordered = 0; /* prefetches and writebacks of the run */
+  uint4 seen = {0, 0, 0, 0};        /* counts, not so long ago */
+  bool goes_on = at.count > 0;
+  if (goes_on)
+    ring_start(true, at.count);
+#pragma unroll 1
+  while (goes_on && at.hyperperiod < launch.hyperperiods) {
+    const memory_step step = step_at(own, at);
+    const bool locks = launch.mode == PREM_MODE_LOCK && !(step.flags & PREM_SLOT_WARMUP);
+    const bool pair = step.other != at.slot;
+    if (step.writeback >= 0) {
+      if (!writeback_reserve(own, launch, step.writeback, ordered, at))
+        break;
+      if (!locks && !pair)
+        writeback_order(own, ordered++, -1, 0);
+    }
+    const prem_device_record *record = &own->memory.records[step.prefetch];
+    in_flight_phase *fetch = &own->fetches[issued % MAX_IN_FLIGHT];
+    copy_request flying = {};
+    int64_t due_ns = 0, ready_ns = 0;
+    if (step.prefetch >= 0) {
+      /* all that can be done before the needs are met: the next entry is free, and filled */
+      const needs room = {issued - (MAX_IN_FLIGHT - 2), seen.y, seen.z};
+      const bool is_room = __any_sync(FULL_WARP, counts_reach(seen, room));
+      if (!is_room && !counts_await(own, standing_of(at), room, &seen))
+        break;
+      entry_fill(fetch, record, at, origin_of(own, at.hyperperiod));
+    }
+    if (locks) {
+      ready_ns = step_lock(step.other, standing_of(at));
+      goes_on = ready_ns >= 0;
+      if (step.prefetch >= 0) {
+        prefetch_expect(own, launch, step.prefetch, issued);
+        flying = prefetch_prepare(own, launch, step.prefetch, issued);
+      }
+      if (goes_on && pair) { /* the writer is awake by then */
+        due_ns = prem_clock_ns() + WAKE_NS;
+        writeback_order(own, ordered++, ready_ns, due_ns + launch.clock_step_ns);
+      }
+    } else if (step.prefetch >= 0) {
+      const prem_device_record *second =
+          &own->memory.records[pair ? step.writeback : step.prefetch];
+      due_ns = earliest_start(launch, origin_of(own, at.hyperperiod), record);
+      prefetch_expect(own, launch, step.prefetch, issued);
+      if ((record->flags | second->flags) & PREM_RECORD_AFTER) {
+        const int64_t from_ns = follow_others(at.slot, step.other, at.index, at.hyperperiod);
+        goes_on = from_ns >= 0;
+        due_ns = max((long long)due_ns, (long long)from_ns);
+      }
+      flying = prefetch_prepare(own, launch, step.prefetch, issued);
+      const needs both = needs_of_both(needs_in(own, at.hyperperiod, record),
+                                       needs_in(own, at.hyperperiod, second));
+      goes_on = goes_on && counts_await(own, standing_of(at), both, &seen);
+      ready_ns = prem_clock_ns();
+      if (goes_on && pair) /* a step behind the prefetch, whose bytes others wait for */
+        writeback_order(own, ordered++, ready_ns, due_ns + launch.clock_step_ns);
+      if (goes_on && due_ns - ready_ns > 4 * LOOK_NS)
+        goes_on = far_sleep(due_ns);
+    }
+    if (!goes_on)
+      break;
+    if (step.prefetch >= 0)
+      prefetch_start(own, launch, flying, fetch, due_ns, ready_ns, &issued);
+    if (locks && step.writeback >= 0 && !pair)
+      writeback_order(own, ordered++, ready_ns, 0);
+    __syncwarp();
+    if (locks && !return_tokens(standing_of(at), issued, ordered))
+      break;
+    starter_advance(own, &at, pair ? 2 : 1);
+  }
+  starter_close(own, ordered);
+}
+
+} // namespace
+
+#endif
