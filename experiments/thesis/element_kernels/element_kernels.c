@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "experiments/common/cores.h"
-#include "experiments/common/interference.h"
 #include "experiments/common/elements.h"
+#include "experiments/common/interference.h"
 #include "experiments/thesis/original/originals.h"
 
 enum { SIZES = 3, MOST_THREADS = 3, SCALED_THREADS = 128 };
