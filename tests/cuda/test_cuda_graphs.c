@@ -14,7 +14,7 @@ int main(int argc, char **argv) {
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); /* as the command does */
   graph_setting setting = {.backend = prem_backend_find("cuda"),
                            .scenario = PREM_RESIDENT, /* as they would run in earnest */
-                           .profiled = 400,
+                           .profiled = 60,
                            .turns = 2,
                            .runs = 60,
                            .discard = 10,
