@@ -223,7 +223,7 @@ list_suites() {
     cases=$(grep -oP 'tcase_create\("\K[^"]+' "$file" | sort -u || true)
     if [ "$(wc -l <<<"$cases")" -gt 1 ]; then awk -v name="$name" '{ print name ":" $0 }' <<<"$cases"; else echo "$name"; fi
   done
-  printf '%s\n' cli/cases/*/* | sed 's|cases/||'
+  printf '%s\n' cli/cases/*/*.case | sed 's|cases/||; s|\.case$||'
 }
 touch "$suites" "$suites.slow"
 (cd "$source/tests" && list_suites) | grep -vxFf <(cut -f2 "$suites" "$suites.slow") >"$folder/unknown" || true

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Run one CLI test: run.sh [--update] TTPREM CASE
 #
-# CASE is a folder with `cmd`, a shell script that calls `ttprem`, and beside it what it must give:
+# CASE.case is a shell script that calls `ttprem`. The folder CASE, if there is one, has what it must give:
 #   stdout, stderr   exactly this text; nothing where there is no such file
 #   status           its exit status; 0 where there is none
 #   files            the files that it leaves in its working folder, one a line; else none
@@ -17,7 +17,7 @@ if [ "$1" = --update ]; then
   shift
 fi
 ttprem=$(realpath "$1")
-case=$(realpath "$2")
+case=$(realpath "${2%.case}")
 SOURCE=$(realpath "$(dirname "$0")/../..")
 PATH=$(dirname "$ttprem"):$PATH
 ARGP_HELP_FMT=
@@ -31,14 +31,14 @@ mkdir "$scratch/work" "$scratch/found"
 cp "$SOURCE"/tests/cli/inputs/* "$scratch/work"
 for file in "$case"/*; do
   case ${file##*/} in
-  cmd | stdout | stderr | status | files) ;;
-  *) cp "$file" "$scratch/work" ;;
+  stdout | stderr | status | files) ;;
+  *) if [ -f "$file" ]; then cp "$file" "$scratch/work"; fi ;;
   esac
 done
 (cd "$scratch/work" && ls) >"$scratch/before"
 
 status=0
-(cd "$scratch/work" && sh "$case/cmd") </dev/null >"$scratch/found/stdout" \
+(cd "$scratch/work" && sh "$case.case") </dev/null >"$scratch/found/stdout" \
   2>"$scratch/found/stderr" || status=$?
 echo "$status" >"$scratch/found/status"
 (cd "$scratch/work" && ls) | comm -13 "$scratch/before" - >"$scratch/found/files"
@@ -51,7 +51,7 @@ for name in status stdout stderr files; do
   if [ "$name" = status ]; then default=$scratch/zero; fi
   if [ -n "$update" ]; then
     rm -f "$case/$name"
-    cmp -s "$default" "$scratch/found/$name" || cp "$scratch/found/$name" "$case/$name"
+    cmp -s "$default" "$scratch/found/$name" || { mkdir -p "$case" && cp "$scratch/found/$name" "$case/$name"; }
     continue
   fi
   expected=$case/$name
