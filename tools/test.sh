@@ -79,7 +79,7 @@ sources() { # FIND CONDITION...
 }
 
 format() { sources -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' | xargs clang-format --dry-run -Werror; }
-untagged() { sources -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.sh' | grep -v '^\(tests/consumer\|examples/own_kernel\)/' |
+untagged() { sources -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' -o -name '*.sh' | grep -v '^\(tests/cmake/consumer\|examples/own_kernel\)/' |
   xargs grep -L 'SPDX-License-Identifier: Apache-2.0'; }
 licences() { ! untagged | sed 's/$/: says no licence; see any other file/' | grep .; }
 step_format() {
@@ -100,8 +100,8 @@ step_shared() {
     return
   fi
   gpus=()
-  check "shared: install" tests/install.sh build-shared
-  check "shared: own_kernel" tests/own_kernel.sh build-shared
+  check "shared: install" tests/cmake/install.sh build-shared
+  check "shared: own_kernel" tests/cmake/own_kernel.sh build-shared
 }
 
 # Whole experiments and long searches need time more than sanitizers; the test step runs them. What the
@@ -144,7 +144,7 @@ step_fuzz() {
 
 clang_tidy() { # CHECKS FIND CONDITION...
   cmake --preset test >"$log" 2>&1 || { cat "$log"; return 1; }
-  sources -name '*.c' ! -name 'fuzz_*' ! -path '*/cuda/*' ! -path 'examples/*' ! -path 'tests/consumer/*' "${@:2}" |
+  sources -name '*.c' ! -name 'fuzz_*' ! -path '*/cuda/*' ! -path 'examples/*' ! -path 'tests/cmake/consumer/*' "${@:2}" |
     xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p build-test --checks="$1" >"$log" 2>/dev/null ||
     { grep -v '^$' "$log"; return 1; }
 }

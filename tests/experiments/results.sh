@@ -3,7 +3,7 @@
 # Every kept result goes into a report without a complaint: its samples and phases are there, and its own.
 set -euo pipefail
 ttprem=$(realpath "$1")
-cd "$(dirname "$0")/../experiments/results"
+cd "$(dirname "$0")/../../experiments/results"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 

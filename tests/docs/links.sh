@@ -8,7 +8,7 @@
 # left out, and so is build/.
 set -euo pipefail
 shopt -s globstar
-cd "${1:-$(dirname "$0")/..}"
+cd "${1:-$(dirname "$0")/../..}"
 checked=0 bad=0
 
 complain() {

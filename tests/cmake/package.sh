@@ -14,7 +14,7 @@ for tool in lintian dpkg-shlibdeps; do
 done
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
-small=$here/cli/inputs/small.cfg
+small=$here/../cli/inputs/small.cfg
 
 fail() {
   echo "package: $*" >&2
@@ -37,7 +37,7 @@ names_cuda=$(grep -c '^License: NVIDIA-CUDA-Toolkit' "$place/copyright" || true)
 [ "$with_cuda" -eq "$names_cuda" ] || fail "copyright: names cudart $names_cuda times, the command holds it $with_cuda times"
 
 # What Debian's tools make of it.
-version=$(dpkg-parsechangelog -l "$here/../cmake/debian/changelog" -S Version)
+version=$(dpkg-parsechangelog -l "$here/../../cmake/debian/changelog" -S Version)
 [ "$(dpkg-deb -f "$command" Version)" = "$version" ] || fail "the changelog is of $version"
 for name in $(PKG_CONFIG_PATH=$build pkg-config --print-requires ttprem ttprem_measure | grep -v "^ttprem$"); do
   owner=$(dpkg -S "$(pkg-config --variable=pcfiledir "$name")/$name.pc" | cut -d: -f1)

@@ -43,10 +43,10 @@ attribute() { # FILE NAME: the value of a data attribute, as the browser left it
 }
 
 : >complaints
-"$ttprem" compare --backend sim --quiet "$source/cli/inputs/small.cfg" --modes tt,free \
+"$ttprem" compare --backend sim --quiet "$source/../cli/inputs/small.cfg" --modes tt,free \
   --json result.json >/dev/null
-"$ttprem" report result.json "$source/report/chart_kinds.json" -o page.html
-"$ttprem" report "$source/report/late.json" -o late.html
+"$ttprem" report result.json "$source/chart_kinds.json" -o page.html
+"$ttprem" report "$source/late.json" -o late.html
 
 browse page.html --dump-dom >dom
 expect 'what was drawn' "$(attribute dom ready)" 'bars=1 histograms=1 lines=6 maps=1 timelines=1'
@@ -83,7 +83,7 @@ expect 'how many first causes' "$(sed -e 's/\xe2\x80\xaf/ /g' late | grep -aoE '
 expect 'a padded row' "$(rows_of 'free*')" 'free*|5 689.984|100|0 of 100|0 of 100|'
 
 # A result from before first causes were named.
-sed -e '/"first_causes"/,/^   \],$/d' "$source/report/late.json" >older.json
+sed -e '/"first_causes"/,/^   \],$/d' "$source/late.json" >older.json
 "$ttprem" report older.json -o older.html
 browse older.html --dump-dom >late
 expect 'the window to widen' "$(rows_of 'conv.0|compute|100')" 'conv.0|compute|100|506|1 440|'
@@ -91,10 +91,10 @@ expect 'published by padding' "$(rows_of 'conv.0|free|5' | grep -aoE '[^|]*\*\|$
 
 # A promise that was broken is seen at the verdict's edge.
 verdicts() { grep -aoE '<div class="verdict[^"]*"' "$1" | sort | uniq -c | tr -s ' '; }
-"$ttprem" report "$source/report/chart_kinds.json" -o kept.html
-sed 's/"complete": true,/"complete": true, "kept": false,/' "$source/report/chart_kinds.json" >broken.json
+"$ttprem" report "$source/chart_kinds.json" -o kept.html
+sed 's/"complete": true,/"complete": true, "kept": false,/' "$source/chart_kinds.json" >broken.json
 "$ttprem" report broken.json -o broken.html
-sed 's/"complete": true,/"complete": true, "kept": true,/' "$source/report/chart_kinds.json" >good.json
+sed 's/"complete": true,/"complete": true, "kept": true,/' "$source/chart_kinds.json" >good.json
 "$ttprem" report good.json -o good.html
 browse good.html --dump-dom >good
 expect 'verdict of a kept promise' "$(verdicts good)" ' 1 <div class="verdict good"'

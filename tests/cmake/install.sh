@@ -8,7 +8,7 @@ build=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
-small=$here/cli/inputs/small.cfg
+small=$here/../cli/inputs/small.cfg
 
 cmake --install "$build" --prefix "$place/usr" >/dev/null
 expect() { # WHAT COMMAND...: it prints "0.1.0 small"
@@ -22,13 +22,13 @@ expect() { # WHAT COMMAND...: it prints "0.1.0 small"
 
 # What comes beside the command.
 share=$place/usr/share
-for schedule in "$here"/../schedules/*/*.cfg; do
-  cmp "$schedule" "$share/ttprem/schedules/${schedule#"$here"/../schedules/}"
+for schedule in "$here"/../../schedules/*/*.cfg; do
+  cmp "$schedule" "$share/ttprem/schedules/${schedule#"$here"/../../schedules/}"
 done
-cmp "$here/../tools/ttprem.bash" "$share/bash-completion/completions/ttprem"
-for document in "$here"/../docs/*.md; do cmp "$document" "$share/doc/ttprem/${document##*/}"; done
+cmp "$here/../../tools/ttprem.bash" "$share/bash-completion/completions/ttprem"
+for document in "$here"/../../docs/*.md; do cmp "$document" "$share/doc/ttprem/${document##*/}"; done
 if command -v scdoc >/dev/null; then
-  for page in "$here"/../docs/man/*.scd; do
+  for page in "$here"/../../docs/man/*.scd; do
     page=$(basename "$page" .scd)
     gzip -t "$share/man/man${page: -1}/$page.gz"
   done
@@ -36,7 +36,7 @@ if command -v scdoc >/dev/null; then
 fi
 
 # The shortest program of a user, as examples/README.md builds it.
-cp -r "$here/../examples/hello" "$place/hello"
+cp -r "$here/../../examples/hello" "$place/hello"
 cmake -S "$place/hello" -B "$place/hello/build" -G Ninja -DCMAKE_PREFIX_PATH="$place/usr" >/dev/null
 cmake --build "$place/hello/build" >/dev/null
 for backend in sim cpu; do
@@ -45,7 +45,7 @@ for backend in sim cpu; do
   grep -q '^outputs right$' "$place/said"
   grep -q '^plus_one *writeback *80 times, at most ' "$place/said" || { cat "$place/said" >&2; exit 1; }
 done
-if [ "$(wc -l <"$here/../examples/hello/hello.c")" -gt 60 ]; then
+if [ "$(wc -l <"$here/../../examples/hello/hello.c")" -gt 60 ]; then
   echo "hello.c has more than 60 lines" >&2
   exit 1
 fi

@@ -4,12 +4,12 @@
 #   completion.sh TTPREM
 set -euo pipefail
 ttprem=$(realpath "$1")
-source=$(realpath "$(dirname "$0")/..")
+source=$(realpath "$(dirname "$0")/../..")
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 status=0
 
-# shellcheck source=../tools/ttprem.bash
+# shellcheck source=../../tools/ttprem.bash
 . "$source/tools/ttprem.bash"
 compopt() { :; } # bash has it only while it completes
 

@@ -3,10 +3,10 @@
 # Faults planted on purpose, on a GPU: each ends with the right message and exit status, and the GPU
 # serves the next process within a second more than it always takes. Exit status 77 without a GPU.
 #   gpu_faults.sh BIN SCHEDULES
-# BIN has ttprem, and faulty_ttprem and run_again of faults/CMakeLists.txt; SCHEDULES has examples/.
+# BIN has ttprem, and faulty_ttprem and run_again of the CMakeLists.txt here; SCHEDULES has examples/.
 set -euo pipefail
 bin=$(realpath "$1") schedules=$(realpath "$2")
-faults=$(realpath "$(dirname "$0")")/faults
+faults=$(realpath "$(dirname "$0")")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 readonly kills=${KILLS:-20} interrupts=${INTERRUPTS:-100}

@@ -5,7 +5,7 @@
 # Usage: experiments.sh TTPREM
 set -euo pipefail
 ttprem=$(realpath "$1")
-root=$(realpath "$(dirname "$0")/..")
+root=$(realpath "$(dirname "$0")/../..")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"

@@ -32,7 +32,7 @@ long() { # NAME COMMAND...
   grep -Pq '\r {20,}\r' shown || fail "$name: the line is not taken back"
 }
 
-cp "$here"/cli/inputs/*.cfg "$here/../schedules/examples/mixed.cfg" .
+cp "$here"/../cli/inputs/*.cfg "$here/../../schedules/examples/mixed.cfg" .
 long plan "$TTPREM" plan mixed.cfg --steps 100000000 -o planned.cfg
 long run "$TTPREM" run increment.cfg --backend cpu --mode free --duration 20
 long compare "$TTPREM" compare increment.cfg --backend cpu --modes tt,free --repeat 1000000

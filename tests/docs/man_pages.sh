@@ -6,7 +6,7 @@
 set -euo pipefail
 ttprem=$(realpath "$1")
 pages=$(realpath "$2")/docs/man
-source=$(realpath "$(dirname "$0")/..")
+source=$(realpath "$(dirname "$0")/../..")
 export ARGP_HELP_FMT='' LC_ALL=C.UTF-8
 status=0
 

@@ -5,7 +5,7 @@
 #   examples.sh TTPREM
 set -euo pipefail
 ttprem=$(realpath "$1")
-examples=$(realpath "$(dirname "$0")/../schedules/examples")
+examples=$(realpath "$(dirname "$0")/../../schedules/examples")
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 mkdir "$place/bin"

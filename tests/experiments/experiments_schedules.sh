@@ -5,7 +5,7 @@
 # What the numbers are depends on the machine; that they are there, complete, of verified outputs and
 # drawn does not. An interruption keeps what there is.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 ttprem=$(realpath "$1")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Are stamps taken where the thing happens? On a GPU. Exit status 77 without one.
 #   gpu_delays.sh BIN
-# BIN has delayed_ttprem (faults/CMakeLists.txt), in which one unit is 1 us slow on each of six blocks:
+# BIN has delayed_ttprem (the CMakeLists.txt here), in which one unit is 1 us slow on each of six blocks:
 # the starter on block 0, the writer on 1, the compute warps to start on 2, the watcher to see a landing
 # on 3, the compute warps to compute on 4, the writer to see a landing on 5. The stamps of that block and
 # phase have to show it, and nobody else's.
@@ -13,7 +13,7 @@ if "$bin/delayed_ttprem" info 2>&1 | grep '^cuda: not available'; then exit 77; 
 trace=$(mktemp)
 trap 'rm -f "$trace"' EXIT
 
-timeout 60 "$bin/delayed_ttprem" run --quiet "$here/faults/delays.cfg" --backend cuda --mode tt --repeat 20 \
+timeout 60 "$bin/delayed_ttprem" run --quiet "$here/delays.cfg" --backend cuda --mode tt --repeat 20 \
   --trace - >"$trace"
 
 # Medians over all tiles and runs; lengths beside those of the undisturbed blocks 6 and 7.

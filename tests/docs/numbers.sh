@@ -8,7 +8,7 @@
 # on the page with a number for each {}; the expression gives their values in that order, with jq for JSON and
 # with awk for anything else. File -: nothing is kept of it, and the expression says where it is from.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 command -v jq >/dev/null || { echo "numbers: no jq" >&2; exit 77; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

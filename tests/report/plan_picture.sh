@@ -4,7 +4,7 @@
 #
 # 77: no gnuplot here, nothing was judged but that it is said.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 ttprem=$(realpath "$1")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -4,7 +4,7 @@
 # Usage: intruders.sh TTPREM
 set -euo pipefail
 ttprem=$(realpath "$1")
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 scratch=$(mktemp -d)
 started=
 trap '[ -z "$started" ] || kill -9 $started 2>/dev/null || true; rm -rf "$scratch"' EXIT

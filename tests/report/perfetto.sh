@@ -14,7 +14,7 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
 
-cp "$here"/cli/inputs/small.cfg .
+cp "$here"/../cli/inputs/small.cfg .
 "$ttprem" run --quiet --backend sim small.cfg --repeat 3 --trace trace.csv >/dev/null
 "$ttprem" trace --quiet trace.csv --format perfetto -o trace.perfetto
 protoc -I "$here" --decode=perfetto.protos.Trace "$here/perfetto.proto" <trace.perfetto >decoded

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Build the faults of faults/ from an installed build and plant them. Without a GPU one of the programs is
+# Build the faults of this folder from an installed build and plant them. Without a GPU one of the programs is
 # built, to see that it can be, and none is run.
 #   faults.sh BUILD
 set -euo pipefail
@@ -15,7 +15,7 @@ if ! nvidia-smi -L >/dev/null 2>&1; then
   target=run_again
 fi
 cmake --install "$build" --prefix "$place/usr" >/dev/null
-if ! cmake -S "$here/faults" -B "$place/build" -G Ninja "${options[@]}" >"$place/log" 2>&1 ||
+if ! cmake -S "$here" -B "$place/build" -G Ninja "${options[@]}" >"$place/log" 2>&1 ||
   ! cmake --build "$place/build" --target "$target" >"$place/log" 2>&1; then
   cat "$place/log"
   exit 1
@@ -25,4 +25,4 @@ if [ "$target" != all ]; then
   exit 77
 fi
 cp "$build/ttprem" "$place/build"
-exec "$here/gpu_faults.sh" "$place/build" "$here/../schedules"
+exec "$here/gpu_faults.sh" "$place/build" "$here/../../schedules"

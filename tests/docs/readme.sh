@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The demo's table in the README is that of the committed result, line by line, and that of its data.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 text=experiments/results/cpu/demo.txt data=experiments/results/cpu/demo.json
 
 table=$(sed -n '/^mode  *preempted/,/^```/p' README.md | sed '$d')

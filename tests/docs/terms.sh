@@ -3,7 +3,7 @@
 # The snippets of docs/terms.md are one schedule file, which the checker accepts and the simulator runs on time.
 set -euo pipefail
 ttprem=$(realpath "$1")
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 

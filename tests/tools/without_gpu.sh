@@ -5,7 +5,7 @@
 #   without_gpu.sh TTPREM CUDA     CUDA: 1 if the GPU backend is in the build, else 0
 set -euo pipefail
 ttprem=$(realpath "$1") cuda=$2
-input=$(realpath "$(dirname "$0")/cli/inputs/increment.cfg")
+input=$(realpath "$(dirname "$0")/../cli/inputs/increment.cfg")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export CUDA_VISIBLE_DEVICES=

@@ -27,8 +27,8 @@ for file in CMakeLists.txt sharpen.h sharpen.cfg own_program.c; do
   awk -v name="$file" '
     /^```/ { if (inside) exit; inside = found; next }
     inside
-    index($0, "`" name "`") == 1 { found = 1 }' "$here/../docs/adding-a-kernel.md" >"$place/own/$file"
-  diff -u "$here/../examples/own_kernel/$file" "$place/own/$file" ||
+    index($0, "`" name "`") == 1 { found = 1 }' "$here/../../docs/adding-a-kernel.md" >"$place/own/$file"
+  diff -u "$here/../../examples/own_kernel/$file" "$place/own/$file" ||
     fail "docs/adding-a-kernel.md shows another $file"
 done
 if ! configure || ! cmake --build "$place/build" >"$place/log" 2>&1; then

@@ -4,7 +4,7 @@
 # none, and refuses what is no trace. Usage: pauses.sh TTPREM
 set -euo pipefail
 ttprem=$(realpath "$1")
-root=$(realpath "$(dirname "$0")/..")
+root=$(realpath "$(dirname "$0")/../..")
 pauses=$root/experiments/figures/h200_conv2d/pauses.sh
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
