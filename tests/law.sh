@@ -5,6 +5,7 @@
 #   law.sh BUILD    and the calls, as the objects in BUILD have them: a public header lets anybody call
 #                   anybody
 # Prints every breach and fails.
+# ctest: BUILD release
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -3,6 +3,7 @@
 # Install a build into an empty folder and use it from there as a stranger would: the command and what
 # comes with it, the CMake package, the .pc file, each public header alone as C11 and as C++.
 #   install.sh BUILD
+# ctest: BUILD long release
 set -euo pipefail
 build=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")

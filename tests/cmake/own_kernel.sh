@@ -3,6 +3,7 @@
 # A stranger's kernel: install a build into an empty folder, build the example of
 # docs/adding-a-kernel.md from there, run it on every backend there is, and make its mistakes.
 #   own_kernel.sh BUILD
+# ctest: BUILD long release
 set -euo pipefail
 build=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")

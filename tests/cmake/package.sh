@@ -3,6 +3,7 @@
 # Make the Debian packages of a build, have lintian judge them, unpack them into an empty folder and
 # use them from there: the command, a program by CMake and one by pkg-config.
 #   package.sh BUILD
+# ctest: BUILD long release
 set -euo pipefail
 build=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")
@@ -12,6 +13,10 @@ for tool in lintian dpkg-shlibdeps; do
     exit 77
   fi
 done
+if [ ! -f "$build/CPackConfig.cmake" ]; then
+  echo "package: packages hold the static library, which this build has not" >&2
+  exit 77
+fi
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 small=$here/../cli/inputs/small.cfg

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every relative link of a .md file leads to a file of the tree, and its #anchor to a heading there. Every path in
 # `backticks` or in a block of code that begins with a folder of the root is there, from the root or from the page.
-# And every room of tests/law.sh is on docs/architecture.md.
+# And every room of tests/law.sh is on docs/architecture.md, every file of a folder of tests/ on its map.
 #   links.sh [FOLDER]     the tree; left out, this one
 # In a path NAME stands for any name, * for any text, {a,b} for a or b; what is behind a colon (`file.c:12`) is
 # left out, and so is build/.
+# ctest: release
 set -euo pipefail
 shopt -s globstar
 cd "${1:-$(dirname "$0")/../..}"
@@ -62,6 +63,23 @@ done < <(find . -name '*.md' ! -path './build*' ! -path './.git/*' -printf '%P\n
 while read -r room _; do
   grep -q "^| .*\`$room/" docs/architecture.md || complain "docs/architecture.md: tests/law.sh has a room $room/ more"
 done < <(sed -n '/<<.LAW.$/,/^LAW$/{/LAW/!p}' tests/law.sh)
+
+# A folder of tests has a map when it has more than six files, and the map names each of them.
+for folder in tests/*/; do
+  files=()
+  for file in "$folder"*; do if [ -f "$file" ]; then files+=("${file##*/}"); fi; done
+  if [ ! -f "${folder}README.md" ]; then
+    [ ${#files[@]} -le 6 ] || complain "$folder: ${#files[@]} files, and no README.md that says where to begin"
+    continue
+  fi
+  mapfile -t named < <(grep -oE '`[^` ]+`' "${folder}README.md" | tr -d '`')
+  for file in "${files[@]}"; do
+    is_named=
+    # shellcheck disable=SC2053 # a name of the map is a pattern
+    for name in README.md "${named[@]}"; do if [[ $file == $name ]]; then is_named=yes; fi; done
+    [ -n "$is_named" ] || complain "${folder}README.md: says nothing of $file"
+  done
+done
 
 if [ "$bad" -gt 0 ]; then
   echo "links: $bad of $checked lead nowhere" >&2

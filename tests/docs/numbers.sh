@@ -7,6 +7,7 @@
 # A line of the list: page, text, file below experiments/results, expression; separated by tabs. The text stands
 # on the page with a number for each {}; the expression gives their values in that order, with jq for JSON and
 # with awk for anything else. File -: nothing is kept of it, and the expression says where it is from.
+# ctest: release
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 command -v jq >/dev/null || { echo "numbers: no jq" >&2; exit 77; }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The snippets of docs/terms.md are one schedule file, which the checker accepts and the simulator runs on time.
+# ctest: TTPREM
 set -euo pipefail
 ttprem=$(realpath "$1")
 cd "$(dirname "$0")/../.."

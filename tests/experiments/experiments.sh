@@ -3,6 +3,7 @@
 # Every experiment that makes sense on a CPU, in a quick look: it ends well, its outputs are right,
 # and it leaves its findings and, where there is gnuplot, its pictures.
 # Usage: experiments.sh TTPREM
+# ctest: TTPREM alone release
 set -euo pipefail
 ttprem=$(realpath "$1")
 root=$(realpath "$(dirname "$0")/../..")

@@ -4,6 +4,7 @@
 #
 # What the numbers are depends on the machine; that they are there, complete, of verified outputs and
 # drawn does not. An interruption keeps what there is.
+# ctest: TTPREM alone release
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 ttprem=$(realpath "$1")

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Every kept result goes into a report without a complaint: its samples and phases are there, and its own.
+# ctest: TTPREM
 set -euo pipefail
 ttprem=$(realpath "$1")
 cd "$(dirname "$0")/../../experiments/results"

@@ -3,6 +3,7 @@
 # Build the faults of this folder from an installed build and plant them. Without a GPU one of the programs is
 # built, to see that it can be, and none is run.
 #   faults.sh BUILD
+# ctest: BUILD long release cuda
 set -euo pipefail
 build=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")

@@ -3,6 +3,7 @@
 # A trace for Perfetto, decoded by protobuf's own compiler against Perfetto's schema: nothing unknown in
 # it, every slice ends on its track, every name and track was announced before it is used.
 #   perfetto.sh TTPREM
+# ctest: TTPREM
 set -euo pipefail
 ttprem=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")

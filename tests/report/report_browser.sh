@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The page of `ttprem report` in a real browser: everything is drawn, nothing is complained about, it
 # can be zoomed by its address, seen in the dark and printed: report_browser.sh TTPREM
+# ctest: TTPREM release
 set -euo pipefail
 ttprem=$(realpath "$1")
 cd "$(dirname "$0")"

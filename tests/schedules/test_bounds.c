@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lower bounds: by hand, and against every plan of tiny sets. */
+/* ctest: long */
 #include "schedules/planner/proof/bounds.h"
 #include "schedules/planner/proof/explain.h"
 #include "schedules/planner/proof/rules.h"

@@ -3,6 +3,7 @@
 # The command on a machine without GPU and driver, or as good as that: it starts, says in one line
 # why it has no GPU, and falls back to the CPU.
 #   without_gpu.sh TTPREM CUDA     CUDA: 1 if the GPU backend is in the build, else 0
+# ctest: TTPREM CUDA
 set -euo pipefail
 ttprem=$(realpath "$1") cuda=$2
 input=$(realpath "$(dirname "$0")/../cli/inputs/increment.cfg")
