@@ -5,6 +5,7 @@
 #   law.sh BUILD    and the calls, as the objects in BUILD have them: a public header lets anybody call
 #                   anybody
 # Prints every breach and fails.
+# ctest: BUILD release
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -63,7 +64,7 @@ epochs() {
 includes() {
   find include prem schedules kernels runtime measure report experiments tools tests -type f \
     \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) \
-    ! -path 'tests/consumer/*' -print0 | sort -z |
+    ! -path 'tests/cmake/consumer/*' -print0 | sort -z |
     xargs -0 awk '/^[ \t]*#[ \t]*include[ \t]*"/ { split($0, part, "\""); print "i", FILENAME, FNR, part[2] }'
 }
 

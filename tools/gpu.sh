@@ -58,8 +58,8 @@ step_check() {
 }
 
 step_faults() {
-  limit delays 60 "$here/tests/gpu_delays.sh" "$here/bin"
-  limit faults 480 "$here/tests/gpu_faults.sh" "$here/bin" "$here/schedules"
+  limit delays 60 "$here/tests/faults/gpu_delays.sh" "$here/bin"
+  limit faults 480 "$here/tests/faults/gpu_faults.sh" "$here/bin" "$here/schedules"
 }
 
 step_sanitize() {
@@ -417,9 +417,9 @@ pack() {
   draw_input "$folder" scene.png 512 512
   draw_input "$folder" frame.png 1080 1920
   cp examples/own_kernel/sharpen.cfg "$folder/own_kernel"
-  mkdir -p "$folder/tests/faults"
-  cp tests/*.cfg tests/gpu_faults.sh tests/gpu_delays.sh "$folder/tests"
-  cp tests/faults/*.cfg "$folder/tests/faults"
+  mkdir -p "$folder"/tests/{cuda,faults}
+  cp tests/cuda/*.cfg "$folder/tests/cuda"
+  cp tests/faults/*.cfg tests/faults/gpu_faults.sh tests/faults/gpu_delays.sh "$folder/tests/faults"
   cp tools/gpu.sh experiments/figures/h200_conv2d/pauses.sh LICENSE "$folder"
   tar -C "$build" -czf "$folder.tar.gz" "$name"
   du -h "$folder.tar.gz"

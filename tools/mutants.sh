@@ -159,7 +159,7 @@ run_test() { # PLACE TEST SECONDS
     export LSAN_OPTIONS=suppressions=$source/tests/lsan.supp:print_suppressions=0 ASAN_OPTIONS=hard_rss_limit_mb=6000${ASAN_OPTIONS:+:$ASAN_OPTIONS}
     export LD_LIBRARY_PATH=$place${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} TMPDIR=$place/run
     case $test in
-    cli/*) exec timeout -k 5 "$wall" "$source/tests/cli/run.sh" "$build/ttprem" "$source/tests/cli/cases/${test#cli/}" ;;
+    cli/*) exec timeout -k 5 "$wall" "$source/tests/cli/run.sh" "$build/ttprem" "$source/tests/cli/cases/${test#cli/}.case" ;;
     fuzz_*) exec timeout -k 5 "$wall" "$build/tests/$test" "$source/tests/fuzz/corpus/${test#fuzz_}" ;;
     *:*) CK_RUN_CASE=${test#*:} exec timeout -k 5 "$wall" "$build/tests/${test%:*}" ;;
     *) exec timeout -k 5 "$wall" "$build/tests/$test" ;;
@@ -223,7 +223,7 @@ list_suites() {
     cases=$(grep -oP 'tcase_create\("\K[^"]+' "$file" | sort -u || true)
     if [ "$(wc -l <<<"$cases")" -gt 1 ]; then awk -v name="$name" '{ print name ":" $0 }' <<<"$cases"; else echo "$name"; fi
   done
-  printf '%s\n' cli/cases/*/* | sed 's|cases/||'
+  printf '%s\n' cli/cases/*/*.case | sed 's|cases/||; s|\.case$||'
 }
 touch "$suites" "$suites.slow"
 (cd "$source/tests" && list_suites) | grep -vxFf <(cut -f2 "$suites" "$suites.slow") >"$folder/unknown" || true

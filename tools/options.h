@@ -2,7 +2,7 @@
 /**
  * One table of the options of all verbs: name, argument, help, who takes it, what it may be.
  * Parsing,
- * --help (against which tests/man_pages.sh holds the manual) and the completion come from it.
+ * --help (against which tests/docs/man_pages.sh holds the manual) and the completion come from it.
  */
 #ifndef TTPREM_TOOLS_OPTIONS_H
 #define TTPREM_TOOLS_OPTIONS_H

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Run one CLI test: run.sh [--update] TTPREM CASE
 #
-# CASE is a folder with `cmd`, a shell script that calls `ttprem`, and beside it what it must give:
-#   stdout, stderr   exactly this text; nothing where there is no such file
-#   status           its exit status; 0 where there is none
-#   files            the files that it leaves in its working folder, one a line; else none
-# The files of inputs/ and all other files of CASE are copied to the working folder first. $SOURCE is
-# the root of the tree.
+# CASE is a file NAME.case: a shell script that calls `ttprem`, and behind it what it must give:
+#   >>> status N   its exit status; 0 where there is no such line
+#   >>> stdout     exactly the lines that follow; nothing where there is no such line
+#   >>> stderr     the same
+#   >>> files      the files that it leaves in its working folder, one a line; else none
+# The files of inputs/, and of the folder NAME beside the case where there is one, are copied to the working
+# folder first. $SOURCE is the root of the tree.
 # --update writes the expectations anew: read the difference before you commit it.
 set -eu
 
@@ -27,36 +28,43 @@ export SOURCE PATH ARGP_HELP_FMT LC_ALL CUDA_VISIBLE_DEVICES
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-mkdir "$scratch/work" "$scratch/found"
+mkdir "$scratch/work" "$scratch/expected" "$scratch/found"
 cp "$SOURCE"/tests/cli/inputs/* "$scratch/work"
-for file in "$case"/*; do
-  case ${file##*/} in
-  cmd | stdout | stderr | status | files) ;;
-  *) cp "$file" "$scratch/work" ;;
-  esac
-done
+if [ -d "${case%.case}" ]; then cp "${case%.case}"/* "$scratch/work"; fi
 (cd "$scratch/work" && ls) >"$scratch/before"
 
+# The case in its parts.
+for name in stdout stderr files; do : >"$scratch/expected/$name"; done
+echo 0 >"$scratch/expected/status"
+awk -v folder="$scratch/expected" '
+  BEGIN { part = "script" }
+  /^>>> status [0-9]+$/ { print $3 >(folder "/status"); next }
+  /^>>> (stdout|stderr|files)$/ { part = $2; next }
+  { print >(folder "/" part) }' "$case"
+
 status=0
-(cd "$scratch/work" && sh "$case/cmd") </dev/null >"$scratch/found/stdout" \
+(cd "$scratch/work" && sh "$scratch/expected/script") </dev/null >"$scratch/found/stdout" \
   2>"$scratch/found/stderr" || status=$?
 echo "$status" >"$scratch/found/status"
 (cd "$scratch/work" && ls) | comm -13 "$scratch/before" - >"$scratch/found/files"
-: >"$scratch/empty"
-echo 0 >"$scratch/zero"
 
+if [ -n "$update" ]; then
+  {
+    cat "$scratch/expected/script"
+    if [ "$status" -ne 0 ]; then echo ">>> status $status"; fi
+    for name in stdout stderr files; do
+      if [ -s "$scratch/found/$name" ]; then
+        echo ">>> $name"
+        cat "$scratch/found/$name"
+      fi
+    done
+  } >"$scratch/case"
+  cat "$scratch/case" >"$case"
+  exit 0
+fi
 result=0
 for name in status stdout stderr files; do
-  default=$scratch/empty
-  if [ "$name" = status ]; then default=$scratch/zero; fi
-  if [ -n "$update" ]; then
-    rm -f "$case/$name"
-    cmp -s "$default" "$scratch/found/$name" || cp "$scratch/found/$name" "$case/$name"
-    continue
-  fi
-  expected=$case/$name
-  [ -f "$expected" ] || expected=$default
-  diff -u --label "expected $name" --label "found $name" "$expected" "$scratch/found/$name" ||
+  diff -u --label "expected $name" --label "found $name" "$scratch/expected/$name" "$scratch/found/$name" ||
     result=1
 done
 exit "$result"

@@ -23,11 +23,11 @@ static const char *const examples[] = {"schedules/examples/increment.cfg",
                                        "schedules/examples/kcf.cfg",
                                        "schedules/figures/thesis_tile_kernelwise.cfg",
                                        "schedules/figures/thesis_tile_blockwise.cfg",
-                                       "tests/all_kernels.cfg",
-                                       "tests/ragged.cfg",
-                                       "tests/many_jobs.cfg",
-                                       "tests/late_reader.cfg",
-                                       "tests/walks.cfg"};
+                                       "tests/cuda/all_kernels.cfg",
+                                       "tests/cuda/ragged.cfg",
+                                       "tests/cuda/many_jobs.cfg",
+                                       "tests/cuda/late_reader.cfg",
+                                       "tests/cuda/walks.cfg"};
 
 static int failures, runs;
 
@@ -335,9 +335,9 @@ int main(int argc, char **argv) {
            argc > 1 ? argv[1] : SOURCE_DIR);
   judge_token(backend, path, &machine);
   judge_room(backend, path, &machine);
-  snprintf(path, sizeof path, "%s/tests/walks.cfg", argc > 1 ? argv[1] : SOURCE_DIR);
+  snprintf(path, sizeof path, "%s/tests/cuda/walks.cfg", argc > 1 ? argv[1] : SOURCE_DIR);
   judge_walks(backend, path, &machine);
-  snprintf(path, sizeof path, "%s/tests/long_walk.cfg", argc > 1 ? argv[1] : SOURCE_DIR);
+  snprintf(path, sizeof path, "%s/tests/cuda/long_walk.cfg", argc > 1 ? argv[1] : SOURCE_DIR);
   judge_long_walk(backend, path, &machine);
   printf("%d runs, %d failed\n", runs, failures);
   return failures ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -97,7 +97,7 @@ int main(int argc, char **argv) {
   expect(session != NULL, path, diag);
   expect(prem_intruder_open(&setting, SPARE_SMS, &intruder, diag) == PREM_OK, "open", diag);
   for (int kind = 0; kind < PREM_INTRUDER_COUNT && !failures; ++kind)
-    if (kind != PREM_INTRUDER_PROCESS) /* needs the command: tests/intruders.sh */
+    if (kind != PREM_INTRUDER_PROCESS) /* needs the command: tests/experiments/intruders.sh */
       run_beside(intruder, (prem_intruder_kind)kind, session, schedule, diag);
   prem_intruder_close(intruder);
   prem_session_close(session);

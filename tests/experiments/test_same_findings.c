@@ -4,6 +4,7 @@
  * is told, is what it was, to the last byte (see tests/common/golden.h): others show that it is
  * right.
  */
+/* ctest: release */
 #include "tests/common/delayed.h"
 #include "tests/common/golden.h"
 #include "tests/common/random_schedule.h"

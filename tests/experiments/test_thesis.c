@@ -198,11 +198,13 @@ START_TEST(every_ordinary_kernel_computes) {
   const prem_ordinary_work work = (prem_ordinary_work)_i;
   prem_ordinary_arrays arrays = arrays_of(work);
   prem_ordinary_reference(work, &arrays);
-  int64_t there = 0;
+  int64_t finite = 0,
+          there = 0; /* counted: an assertion for each of them takes longer than all else */
   for (int64_t i = 0; i < prem_ordinary_out_floats(work); ++i) {
-    ck_assert(isfinite(arrays.out[i]));
+    finite += isfinite(arrays.out[i]) != 0;
     there += arrays.out[i] != 0;
   }
+  ck_assert_int_eq(finite, prem_ordinary_out_floats(work));
   ck_assert_int_gt(there, 100);
   ck_assert_ptr_nonnull(prem_ordinary_name(work));
   free(arrays.a);

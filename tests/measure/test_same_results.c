@@ -4,6 +4,7 @@
  * tests/common/golden.h): others show that it is right. They run on the simulator, as it is and
  * with a made-up machine's delays on top: phases that begin late, take too long, lose their core.
  */
+/* ctest: release */
 #include "tests/common/delayed.h"
 #include "tests/common/golden.h"
 #include "tests/common/random_schedule.h"

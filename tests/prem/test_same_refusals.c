@@ -3,6 +3,7 @@
  * Files in which one setting is another, or is missing, are read, planned, judged and refused as
  * they were, to the last letter (see tests/common/golden.h): others show that it is right.
  */
+/* ctest: release */
 #include <glob.h>
 
 #include "tests/common/golden.h"

@@ -374,7 +374,7 @@ END_TEST
 
 /* The one that test_cuda.c runs on a GPU. */
 START_TEST(nobody_overtakes_on_a_machine_that_is_too_slow) {
-  prem_schedule *schedule = planned_schedule(SOURCE_DIR "/tests/late_reader.cfg");
+  prem_schedule *schedule = planned_schedule(SOURCE_DIR "/tests/cuda/late_reader.cfg");
   prem_session *session = open_on("cpu", schedule);
   for (int m = 0; m < MODES; ++m) {
     prem_trace *trace = run_in(session, schedule, modes[m], 3);

@@ -127,17 +127,14 @@ END_TEST
 
 /* ---- against plans -------------------------------------------------------------------------- */
 
-/* Going through all plans of one of the sets behind takes a minute under the sanitizer, and nothing
- * else than the sets before it does. */
-#ifdef __SANITIZE_ADDRESS__
-enum { TINY_SETS = 48 };
-#else
-enum { TINY_SETS = 60 };
-#endif
+/* Going through all plans of one set takes 15 s, of all others together less than one. */
+enum { TINY_SETS = 60, SET_OF_MANY_PLANS = 49 };
 
 START_TEST(no_legal_plan_is_shorter) {
   int tight = 0;
-  for (uint32_t seed = 0; seed < TINY_SETS; ++seed) {
+  for (uint32_t seed = 0; seed <= TINY_SETS; ++seed) {
+    if (seed == SET_OF_MANY_PLANS)
+      continue;
     const char *source = tiny_set(seed, false);
     prem_schedule *schedule = schedule_from_text(source);
     int64_t bound_ns = bound_of(schedule), step_ns = schedule->platform.clock_step_ns;

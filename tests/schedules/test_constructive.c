@@ -2,6 +2,7 @@
 /* The constructive planner: small plans by hand, refusals, and random sets that the independent
  * checker judges. */
 #include "tests/common/random_set.h"
+#include "tests/common/rounds.h"
 #include "tests/common/running.h"
 
 #include <glob.h>
@@ -386,7 +387,7 @@ END_TEST
 
 /* ---- random sets against the checker -------------------------------------------------------- */
 
-enum { SETS = 400 };
+enum { SETS = ROUNDS(400) };
 
 static void assert_passes(const char *source, prem_schedule *schedule, prem_plan *plan) {
   prem_diag *diag = prem_diag_new();

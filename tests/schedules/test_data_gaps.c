@@ -4,10 +4,11 @@
 #include "schedules/planner/proof/exact.h"
 #include "schedules/planner/proof/solver.h"
 #include "tests/common/random_schedule.h"
+#include "tests/common/rounds.h"
 #include "tests/common/running.h"
 #include "tests/common/sharing.h"
 
-enum { SETS = 400, STEPS = 30 };
+enum { SETS = ROUNDS(400), STEPS = 30 };
 
 /* ---- planners -------------------------------------------------------------------------------- */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The exact engine against every plan of tiny sets, and against planted optima. */
+/* ctest: release long */
 #include "schedules/planner/proof/exact.h"
 #include "schedules/planner/proof/explain.h"
 #include "tests/common/brute_force.h"

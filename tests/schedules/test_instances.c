@@ -3,6 +3,7 @@
  * Instances whose best makespan is known: TTPREM_INSTANCES names a folder with their files and an
  * index.csv of lines FILE,CLASS,OPTIMUM,PROVEN. Ends with status 77 where there is none.
  */
+/* ctest: release long */
 #include <inttypes.h>
 
 #include "tests/common/running.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Planning anew with an older plan at hand: what is moved, and that the plan stays legal. */
 #include "tests/common/random_set.h"
+#include "tests/common/rounds.h"
 #include "tests/common/running.h"
 
-enum { SETS = 500, STEPS = 40 };
+enum { SETS = ROUNDS(500), STEPS = 40 };
 
 static prem_schedule *planned(const char *source) {
   prem_schedule *schedule = schedule_from_text(source);

@@ -2,9 +2,10 @@
 /* Pipelines of joined phases: when the planner makes them, and that they hold. */
 #include "schedules/planner/greedy/pipeline.h"
 #include "tests/common/random_set.h"
+#include "tests/common/rounds.h"
 #include "tests/common/running.h"
 
-enum { SETS = 400 };
+enum { SETS = ROUNDS(400) };
 
 static prem_schedule *planned(const char *source, prem_plan_report *report) {
   prem_schedule *schedule = schedule_from_text(source);

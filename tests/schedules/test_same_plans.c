@@ -4,6 +4,7 @@
  * show that they are legal and good. Searches are limited in steps, so that no clock and no solver
  * has a say.
  */
+/* ctest: release */
 #include "tests/common/golden.h"
 #include "tests/common/planted.h"
 #include "tests/common/random_set.h"

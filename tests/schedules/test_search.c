@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The search: planted optima, deterministic and interruptible, deadlines that only a search keeps.
  */
+/* ctest: release long */
 #include "tests/common/planted.h"
 #include "tests/common/running.h"
 

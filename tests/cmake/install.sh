@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Install a build into an empty folder and use it from there as a stranger would: the command and what
+# comes with it, the CMake package, the .pc file, each public header alone as C11 and as C++.
+#   install.sh BUILD
+# ctest: BUILD long release
+set -euo pipefail
+build=$(realpath "$1")
+here=$(realpath "$(dirname "$0")")
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+small=$here/../cli/inputs/small.cfg
+
+cmake --install "$build" --prefix "$place/usr" >/dev/null
+expect() { # WHAT COMMAND...: it prints "0.1.0 small"
+  local what=$1 found
+  shift
+  found=$("$@")
+  [ "$found" = "0.1.0 small" ] || { echo "$what: '$found'" >&2; exit 1; }
+}
+
+"$place/usr/bin/ttprem" check "$small" >/dev/null
+
+# What comes beside the command.
+share=$place/usr/share
+for schedule in "$here"/../../schedules/*/*.cfg; do
+  cmp "$schedule" "$share/ttprem/schedules/${schedule#"$here"/../../schedules/}"
+done
+cmp "$here/../../tools/ttprem.bash" "$share/bash-completion/completions/ttprem"
+for document in "$here"/../../docs/*.md; do cmp "$document" "$share/doc/ttprem/${document##*/}"; done
+if command -v scdoc >/dev/null; then
+  for page in "$here"/../../docs/man/*.scd; do
+    page=$(basename "$page" .scd)
+    gzip -t "$share/man/man${page: -1}/$page.gz"
+  done
+  gzip -t "$share/man/man5/ttprem-schedule.5.gz"
+fi
+
+# The shortest program of a user, as examples/README.md builds it.
+cp -r "$here/../../examples/hello" "$place/hello"
+cmake -S "$place/hello" -B "$place/hello/build" -G Ninja -DCMAKE_PREFIX_PATH="$place/usr" >/dev/null
+cmake --build "$place/hello/build" >/dev/null
+for backend in sim cpu; do
+  "$place/hello/build/hello" "$place/hello/hello.cfg" "$backend" >"$place/said" ||
+    { cat "$place/said" >&2; exit 1; }
+  grep -q '^outputs right$' "$place/said"
+  grep -q '^plus_one *writeback *80 times, at most ' "$place/said" || { cat "$place/said" >&2; exit 1; }
+done
+if [ "$(wc -l <"$here/../../examples/hello/hello.c")" -gt 60 ]; then
+  echo "hello.c has more than 60 lines" >&2
+  exit 1
+fi
+
+# Without the schedules that come with it experiments measure what needs none of them.
+mkdir "$place/bare"
+cp -r "$place/usr" "$place/bare"
+rm -r "$place/bare/usr/share/ttprem"
+(cd "$place/bare" && usr/bin/ttprem experiment convolution --backend cpu --quick --quiet -o out) >"$place/said" 2>&1 ||
+  { cat "$place/said" >&2; exit 1; }
+grep -q '"complete": true' "$place/bare/out/convolution.json"
+
+# Linked against the driver or NVML it would start beside a driver only; against the shared runtime,
+# only beside CUDA.
+if ldd "$place/usr/bin/ttprem" | grep -E 'libcuda|libnvidia-ml|not found'; then
+  echo "the command needs these libraries" >&2
+  exit 1
+fi
+
+cmake -S "$here/consumer" -B "$place/build" -G Ninja -DCMAKE_PREFIX_PATH="$place/usr" >/dev/null
+cmake --build "$place/build" >/dev/null
+expect "CMake package" "$place/build/consumer" "$small"
+expect "CMake package, measuring" "$place/build/measurer" "$small"
+
+pc=$(find "$place/usr" -name ttprem.pc)
+for program in consumer:ttprem measurer:ttprem_measure; do
+  flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --cflags --libs "${program#*:}")
+  # shellcheck disable=SC2086 # the flags are words
+  gcc -std=c11 "$here/consumer/${program%:*}.c" -o "$place/${program%:*}" $flags
+  expect "pkg-config, ${program#*:}" env LD_LIBRARY_PATH="$(dirname "$pc")/.." "$place/${program%:*}" "$small"
+done
+# An application carries neither JSON nor what draws and reports.
+if nm "$place/consumer" | grep -E ' (json_|prem_(compare|findings|report))'; then
+  echo "the runtime brings what measures along" >&2
+  exit 1
+fi
+
+for header in "$place"/usr/include/ttprem/*.h; do
+  gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$place/usr/include" "$header"
+  clang -x c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only -I"$place/usr/include" "$header"
+done

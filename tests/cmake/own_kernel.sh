@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A stranger's kernel: install a build into an empty folder, build the example of
+# docs/adding-a-kernel.md from there, run it on every backend there is, and make its mistakes.
+#   own_kernel.sh BUILD
+# ctest: BUILD long release
+set -euo pipefail
+build=$(realpath "$1")
+here=$(realpath "$(dirname "$0")")
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+
+fail() {
+  echo "own_kernel: $*" >&2
+  exit 1
+}
+
+# Without a GPU that could run them, one kind of GPU code is enough, and nobody waits for fast code.
+options=(-DCMAKE_PREFIX_PATH="$place/usr")
+if ! nvidia-smi -L >/dev/null 2>&1; then options+=(-DTTPREM_CUDA_ARCHITECTURES=75-real -DCMAKE_CUDA_FLAGS=-Xptxas=-O0); fi
+configure() { cmake -S "$place/own" -B "$place/build" -G Ninja "${options[@]}" >"$place/log" 2>&1; }
+
+cmake --install "$build" --prefix "$place/usr" >/dev/null
+
+# The files are those that the page shows, and nothing else.
+mkdir "$place/own"
+for file in CMakeLists.txt sharpen.h sharpen.cfg own_program.c; do
+  awk -v name="$file" '
+    /^```/ { if (inside) exit; inside = found; next }
+    inside
+    index($0, "`" name "`") == 1 { found = 1 }' "$here/../../docs/adding-a-kernel.md" >"$place/own/$file"
+  diff -u "$here/../../examples/own_kernel/$file" "$place/own/$file" ||
+    fail "docs/adding-a-kernel.md shows another $file"
+done
+if ! configure || ! cmake --build "$place/build" >"$place/log" 2>&1; then
+  fail "$(cat "$place/log")"
+fi
+
+own=$place/build/own_ttprem
+"$own" list | grep -q '^  sharpen ' || fail "its command does not list the kernel"
+for backend in cpu sim cuda; do
+  "$own" info | grep -q "^$backend: not available" && continue
+  "$own" run --quiet --backend "$backend" --repeat 3 "$place/own/sharpen.cfg" >"$place/table" ||
+    fail "$backend: $(cat "$place/table")"
+  grep -Eq '^tt .* ok$' "$place/table" || fail "$backend: $(cat "$place/table")"
+done
+for backend in sim cpu; do
+  said=$("$place/build/own_program" "$place/own/sharpen.cfg" "$backend" 2>&1) ||
+    fail "its program on $backend: $said"
+done
+# What the checker refuses is not run.
+sed 's/scratch_bytes = 49152L/scratch_bytes = 1024L/' \
+  "$place/own/sharpen.cfg" >"$place/own/tight.cfg"
+if said=$("$place/build/own_program" "$place/own/tight.cfg" 2>&1); then
+  fail "its program runs what does not fit: $said"
+fi
+
+# A comparison that always holds would hide a kernel that is wrong: this one is. The CPU runs it, so only
+# the CPU's object is made anew: with the age that it had, the header leaves the GPU's, half a minute's work.
+cp -p "$place/own/sharpen.h" "$place/right.h"
+sed -i 's/const float strength = params->strength;/const float strength = 2.0F;/' \
+  "$place/own/sharpen.h"
+touch -r "$place/right.h" "$place/own/sharpen.h"
+find "$place/build" -name registry.c.o -delete
+cmake --build "$place/build" --target own_ttprem >"$place/log" 2>&1 || fail "$(cat "$place/log")"
+if "$own" run --quiet --backend cpu --repeat 3 "$place/own/sharpen.cfg" >/dev/null 2>&1; then
+  fail "a wrong kernel passes for right"
+fi
+
+refused() { # MESSAGE KERNEL...: CMake says so
+  printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(own_kernel LANGUAGES C)' \
+    'find_package(ttprem 0.1 REQUIRED)' "ttprem_add_kernels(own_ttprem ${*:2})" \
+    >"$place/own/CMakeLists.txt"
+  if configure; then fail "not refused: $*"; fi
+  tr -s ' \n' ' ' <"$place/log" | grep -qF "$1" || fail "not said: $1; but: $(cat "$place/log")"
+}
+cd "$place/own"
+cp sharpen.h conv2d.h
+sed 's/sharpen/lost/g; s/lost_compute/lost_work/g' sharpen.h >lost.h
+refused "lost.h: there is no lost_compute in it" KERNELS lost.h
+refused "conv2d.h: there is a kernel 'conv2d' already" KERNELS conv2d.h
+refused "sharpen.h: there is a kernel 'sharpen' already" KERNELS sharpen.h sharpen.h
+refused "absent.h: no such file" KERNELS absent.h
+refused "usage: ttprem_add_kernels(" sharpen.h

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Build the faults of this folder from an installed build and plant them. Without a GPU one of the programs is
+# built, to see that it can be, and none is run.
+#   faults.sh BUILD
+# ctest: BUILD long release cuda
+set -euo pipefail
+build=$(realpath "$1")
+here=$(realpath "$(dirname "$0")")
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+
+options=(-DCMAKE_PREFIX_PATH="$place/usr") target=all
+if ! nvidia-smi -L >/dev/null 2>&1; then
+  options+=(-DTTPREM_CUDA_ARCHITECTURES=75-real -DCMAKE_CUDA_FLAGS=-Xptxas=-O0)
+  target=run_again
+fi
+cmake --install "$build" --prefix "$place/usr" >/dev/null
+if ! cmake -S "$here" -B "$place/build" -G Ninja "${options[@]}" >"$place/log" 2>&1 ||
+  ! cmake --build "$place/build" --target "$target" >"$place/log" 2>&1; then
+  cat "$place/log"
+  exit 1
+fi
+if [ "$target" != all ]; then
+  echo "faults: no GPU"
+  exit 77
+fi
+cp "$build/ttprem" "$place/build"
+exec "$here/gpu_faults.sh" "$place/build" "$here/../../schedules"

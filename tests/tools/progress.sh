@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Long work says how far it is, on a terminal and nowhere else, and takes the line back.
+#   progress.sh TTPREM
+# ctest: TTPREM
+set -euo pipefail
+ttprem=$(realpath "$1")
+here=$(realpath "$(dirname "$0")")
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+cd "$place"
+export TTPREM=$ttprem CUDA_VISIBLE_DEVICES=
+
+if ! script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
+  echo "progress: no script(1), or no terminal to be had" >&2
+  exit 77
+fi
+
+fail() {
+  echo "progress: $*; it showed:" >&2
+  tr '\r' '\n' <shown | tail -n 20 >&2
+  exit 1
+}
+
+on_terminal() { script -qec "stty cols ${columns-80}; $*" /dev/null >shown </dev/null; }
+
+# Work that is estimated, then interrupted: its line tells the part done and the time left.
+long() { # NAME COMMAND...
+  local name=$1
+  shift
+  on_terminal timeout -s INT 1.7 "$@" || true
+  tr '\r' '\n' <shown | grep -Eq '[0-9]+ %, about [0-9]+ (s|min|h) left' || fail "$name: no estimate"
+  grep -Pq '\r {20,}\r' shown || fail "$name: the line is not taken back"
+}
+
+cp "$here"/../cli/inputs/*.cfg "$here/../../schedules/examples/mixed.cfg" .
+long plan "$TTPREM" plan mixed.cfg --steps 100000000 -o planned.cfg
+long run "$TTPREM" run increment.cfg --backend cpu --mode free --duration 20
+long compare "$TTPREM" compare increment.cfg --backend cpu --modes tt,free --repeat 1000000
+
+columns=30 on_terminal timeout -s INT 0.7 "$TTPREM" run increment.cfg --backend cpu --duration 20 || true
+longest=$(tr '\r' '\n' <shown | grep ' runs (' | awk '{ if (length > n) n = length } END { print n + 0 }')
+[ "$longest" -gt 10 ] && [ "$longest" -lt 30 ] || fail "$longest characters in 30 columns"
+
+on_terminal NO_COLOR=1 timeout -s INT 0.7 "$TTPREM" run increment.cfg --backend cpu --duration 20 || true
+if grep -q $'\033' shown; then fail "escape sequences with NO_COLOR"; fi
+
+on_terminal "$TTPREM" run --quiet increment.cfg --backend cpu --duration 300ms
+if grep -q ' runs (' shown; then fail "progress with --quiet"; fi
+
+"$TTPREM" run increment.cfg --backend cpu --duration 300ms >/dev/null 2>shown
+if grep -q ' runs (' shown; then fail "progress without a terminal"; fi
