@@ -61,7 +61,8 @@ static void print_task(FILE *file, const drawn_set *set, int32_t number) {
       fprintf(file, " deadline_ns = %" PRId64 "L;", period_ns / draw(1, 4));
   }
   if (chance(3))
-    fprintf(file, " release_ns = %" PRId64 "L;", draw(0, 900) * set->unit_ns);
+    fprintf(file, " release_ns = %" PRId64 "L;",
+            draw(0, 900) * set->unit_ns * (!set->periodic && number % 3 == 2 ? 60 : 1));
   if (chance(4))
     fputs(" together = true;", file);
   if (kind != 0)
