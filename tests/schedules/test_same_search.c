@@ -7,6 +7,8 @@
 #include "schedules/planner/common/planning.h"
 #include "schedules/planner/greedy/greedy.h"
 #include "schedules/planner/proof/bounds.h"
+#include "schedules/planner/proof/exact.h"
+#include "schedules/planner/proof/explain.h"
 #include "schedules/planner/proof/refute.h"
 #include "schedules/planner/proof/rules.h"
 #include "schedules/planner/search/decode.h"
@@ -384,6 +386,136 @@ START_TEST(of_shops) {
 }
 END_TEST
 
+/* ---- exact answers -------------------------------------------------------------------------- */
+
+/* Small enough to be answered long before any limit. */
+#define LONG_NS INT64_C(100000000000)
+
+static void tell_verdict(FILE *file, const prem_planning *planning, prem_plan *plan,
+                         const prem_exact_verdict *verdict) {
+  fprintf(file, " %s%s %" PRId64, prem_plan_verdict_name(verdict->verdict),
+          verdict->optimal ? " optimal" : "", verdict->lower_bound_ns);
+  prem_schedule *schedule = (prem_schedule *)(uintptr_t)planning->schedule;
+  if (verdict->verdict == PREM_PLAN_FEASIBLE) {
+    plan->clock_step_ns = planning->grid_ns;
+    prem_schedule_set_plan(schedule, plan);
+    ck_assert_int_eq(prem_check(schedule, NULL, NULL), PREM_OK);
+    if (verdict->optimal) /* else it depends on the solver's way */
+      fprintf(file, " %" PRId64, plan->hyperperiod_ns);
+    prem_schedule_set_plan(schedule, NULL);
+  } else {
+    prem_plan_free(plan);
+  }
+}
+
+static void tell_exact(FILE *file, const char *name, const char *source) {
+  prem_schedule *schedule = schedule_from_text(source);
+  prem_diag *diag = prem_diag_new();
+  const prem_planning planning = {.schedule = schedule,
+                                  .grid_ns = prem_max_i64(1, schedule->platform.clock_step_ns),
+                                  .policy = "auto",
+                                  .diag = diag,
+                                  .judge = prem_check};
+  fprintf(file, "%s:", name);
+  prem_exact_verdict verdict = {0};
+  prem_plan *plan = prem_plan_new();
+  ck_assert_int_eq(prem_plan_exact(&planning, LONG_NS, NULL, plan, &verdict), PREM_OK);
+  tell_verdict(file, &planning, plan, &verdict);
+  if (schedule->period_lcm_ns > 0) {
+    plan = prem_plan_new();
+    const prem_status status =
+        prem_plan_exact_slack(&planning, LONG_NS, NULL, PREM_NO_SLACK, plan, &verdict);
+    fprintf(file, ", slack: %s", prem_status_text(status));
+    tell_verdict(file, &planning, plan, &verdict);
+  }
+  if (verdict.verdict == PREM_PLAN_INFEASIBLE && prem_planning_explain(&planning, LONG_NS, NULL))
+    fprintf(file, " %016" PRIx64, golden_problems(diag));
+  fputc('\n', file);
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+
+/* What is drawn is drawn in its order: that of a function's arguments is the compiler's. */
+static const char *tiny_phase(uint64_t *state, const char *name, int32_t longest) {
+  const int32_t wcet_ns = planted_between(state, 1, longest);
+  const char *busy = "", *demand = "";
+  if (planted_between(state, 1, 4) == 1)
+    busy = text("busy_ns = %dL;", planted_between(state, 1, wcet_ns));
+  if (planted_between(state, 1, 3) == 1)
+    demand = text("demand: { memory = %d; };", planted_between(state, 0, 2));
+  return text("%s: { wcet_ns = %dL; %s %s };", name, wcet_ns, busy, demand);
+}
+
+static const char *tiny_task(uint64_t *state, int index, int32_t period_ns) {
+  const int32_t block = planted_between(state, 0, 1), kind = planted_between(state, 0, 3);
+  const bool pair = planted_between(state, 0, 3) == 0;
+  const char *timing = period_ns ? text("period_ns = %dL;", period_ns) : "";
+  if (planted_between(state, 0, 3) == 0)
+    timing = text("%s deadline_ns = %dL;", timing, planted_between(state, 3, 10));
+  if (planted_between(state, 0, 3) == 0)
+    timing = text("%s release_ns = %dL;", timing, planted_between(state, 0, 3));
+  if (index > 0 && planted_between(state, 0, 3) == 0)
+    timing = text("%s after = ( { task = \"t%d\"; lag_ns = %dL; instance = \"latest\"; } );",
+                  timing, index - 1, planted_between(state, 0, 1));
+  const char *prefetch = kind == 0 ? "" : tiny_phase(state, "prefetch", 3);
+  const char *compute = kind == 1 ? "" : tiny_phase(state, "compute", 3);
+  const char *writeback = kind < 3 && !pair ? "" : tiny_phase(state, "writeback", 2);
+  return text("%s{ name = \"t%d\"; kernel = \"none\"; blocks = %s; tiles = %d; %s %s %s %s %s }",
+              index ? ", " : "", index, pair ? "[ 0, 1 ]" : text("[ %d ]", block), pair ? 2 : 1,
+              pair && kind % 2 ? "together = true;" : "", timing, prefetch, compute, writeback);
+}
+
+static const char *tiny_set(uint64_t seed, bool periodic) {
+  uint64_t state = 2 * seed + periodic;
+  const char *all = "";
+  for (int t = 0; t < 2 + (int)(seed % 3 == 0); ++t) {
+    const int32_t period_ns = t == 0 || planted_between(&state, 0, 1) ? 12 : 6;
+    all = text("%s%s", all, tiny_task(&state, t, periodic ? period_ns : 0));
+  }
+  const int32_t guard_ns = planted_between(&state, 0, 3) / 3, step_ns = 1 + (int)(seed % 5 == 4);
+  const int32_t precedence_ns = (int32_t)prem_max_i64(planted_between(&state, -3, 3), 0);
+  return text("version = 1; name = \"t\"; platform: { blocks = 2; buffers = %d; guard_ns = %dL;"
+              " clock_step_ns = %dL; precedence_ns = %dL;"
+              " resources = ( { name = \"memory\"; capacity = 2; per = \"%s\"; } ); };"
+              " tasks = ( %s );",
+              1 + (int)(seed / 2 % 2), guard_ns, step_ns, precedence_ns,
+              seed % 4 ? "block" : "task", all);
+}
+
+/* Tasks of two blocks, of whose demands the largest counts. */
+static const char *tiny_gangs(uint64_t seed) {
+  uint64_t state = seed;
+  const char *all = "";
+  for (int t = 0; t < 3; ++t) {
+    const int32_t demand = planted_between(&state, 1, 3), more = planted_between(&state, 1, 3);
+    const int32_t prefetch_ns = planted_between(&state, 1, 6);
+    const int32_t compute_ns = planted_between(&state, 1, 9);
+    all = text("%s%s{ name = \"t%d\"; kernel = \"none\"; blocks = [ %d, %d ]; tiles = %d;"
+               " prefetch: { wcet_ns = %dL; demand: { bus = %d; }; };"
+               " compute: { wcet_ns = %dL; demand: { bus = %d; }; }; }",
+               all, t ? ", " : "", t, t, 3, 2 + t % 2, prefetch_ns, demand, compute_ns, more);
+  }
+  return text("version = 1; name = \"t\"; platform: { blocks = 4; buffers = %d; resources = ("
+              " { name = \"memory\"; capacity = 4; },"
+              " { name = \"bus\"; capacity = %d; per = \"task\"; } ); }; tasks = ( %s );",
+              1 + (int)(seed % 2), 3 + (int)(seed % 3), all);
+}
+
+START_TEST(of_exact_answers) {
+  char *found = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&found, &bytes);
+  for (uint32_t seed = 0; prem_exact_engine() && seed < 24; ++seed) {
+    tell_exact(file, text("one-shot %" PRIu32, seed), tiny_set(seed, false));
+    tell_exact(file, text("periodic %" PRIu32, seed), tiny_set(seed, true));
+    tell_exact(file, text("gangs %" PRIu32, seed), tiny_gangs(seed));
+  }
+  fclose(file);
+  if (prem_exact_engine())
+    golden_judge("search_exact.txt", found);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("same search");
   TCase *sets = tcase_create("sets");
@@ -394,5 +526,9 @@ int main(void) {
   tcase_set_timeout(shops, 240);
   tcase_add_test(shops, of_shops);
   suite_add_tcase(suite, shops);
+  TCase *exact = tcase_create("exact");
+  tcase_set_timeout(exact, 240);
+  tcase_add_test(exact, of_exact_answers);
+  suite_add_tcase(suite, exact);
   return run_suite(suite);
 }
