@@ -6,16 +6,12 @@
 #include <glob.h>
 
 #include "tests/common/golden.h"
-#include "tests/common/planted.h"
+#include "tests/common/letters.h"
 #include "tests/common/random_schedule.h"
 
 enum { RANDOM = 8, CHANGED = 400, OF_A_LINE = 20 };
 
 static uint64_t state;
-
-static int32_t draw(int32_t low, int32_t high) {
-  return planted_between(&state, low, high);
-}
 
 static void add(uint64_t *sum, int64_t value) {
   *sum = golden_sum(*sum, &value, sizeof value);
@@ -63,35 +59,6 @@ static void write_file(const char *path, const char *source) {
   fclose(file);
 }
 
-/* Numbers get digits, points and exponents more often than chance would give them. */
-static const char *draw_piece(const char *at) {
-  static const char *const any[] = {
-      "(",  ")", "{", "}", "[", "]",  ";",  ",",  "=", ":", "#", "/",    "*",  "-",    "\"", "\\",
-      "\n", "x", "L", "0", " ", "/*", "*/", "//", "@", "_", "'", "\302", "\t", "true", "\r"};
-  static const char *const number[] = {
-      ".",  "e", "1",   "0x", "L", "-", ".5", "e3", "99999999999999999999",
-      "LL", "+", "E-2", "1.", "_", "0", "L;", "\""};
-  const bool is_number = *at >= '0' && *at <= '9' && draw(0, 2) > 0;
-  return is_number ? number[draw(0, 16)] : any[draw(0, 30)];
-}
-
-static char *change(const char *source) {
-  char *made = NULL;
-  size_t bytes = 0;
-  FILE *file = open_memstream(&made, &bytes);
-  const int32_t length = (int32_t)strlen(source), at = draw(0, length - 1), how = draw(0, 9);
-  const int32_t gone = how < 4 ? 0 : how < 8 ? 1 : draw(1, 9);
-  fprintf(file, "%.*s", (int)at, source);
-  if (how < 7)
-    fputs(draw_piece(source + at), file);
-  if (how == 9) /* the same again */
-    fprintf(file, "%.*s", 40, source + at);
-  if (at + gone < length && (how != 8 || draw(0, 5)))
-    fputs(source + at + gone, file);
-  fclose(file);
-  return made;
-}
-
 /* `path` is read, or another file names it. */
 static void tell_changed(FILE *file, const char *name, const char *source, const char *path,
                          const char *read, const char *profile) {
@@ -99,7 +66,7 @@ static void tell_changed(FILE *file, const char *name, const char *source, const
   fprintf(file, "%s: %016" PRIx64 "\n", name, sum_of(read, profile));
   uint64_t sum = GOLDEN_SUM;
   for (int i = 1; i <= CHANGED; ++i) {
-    char *other = change(source);
+    char *other = letters_change(&state, source);
     write_file(path, other);
     free(other);
     add(&sum, (int64_t)sum_of(read, profile));
