@@ -118,14 +118,16 @@ START_TEST(of_schedules) {
 END_TEST
 
 static const char profiled[] =
-    "version = 1; name = \"t\"; platform: { blocks = 2; };\n"
+    "version = 1; name = \"t\"; platform: { blocks = 5; };\n"
     "profiles: { p = \"p.cfg\"; q = \"q.cfg\"; };\n"
     "tasks = (\n"
-    "  { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2; profile = \"p\";\n"
+    "  { name = \"k\"; copies = 2; kernel = \"none\"; blocks = 1; tiles = 1; profile = \"p\";\n"
+    "    prefetch: { wcet_ns = 3L; }; compute: { }; },\n"
+    "  { name = \"a\"; kernel = \"none\"; blocks = [ 2 ]; tiles = 2; profile = \"p\";\n"
     "    prefetch: { }; compute: { }; writeback: { }; },\n"
-    "  { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;\n"
+    "  { name = \"b\"; kernel = \"none\"; blocks = [ 3 ]; tiles = 1;\n"
     "    compute: { wcet_ns = 5L; }; },\n"
-    "  { name = \"c\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; profile = \"p\";\n"
+    "  { name = \"c\"; kernel = \"none\"; blocks = [ 3 ]; tiles = 1; profile = \"p\";\n"
     "    prefetch: { }; compute: { wcet_ns = 7L; }; joined: { }; writeback: { wcet_ns = 3L; }; } "
     ");\n";
 
@@ -139,6 +141,8 @@ static const char profile[] =
     "    compute: { wcet_ns = 200L; };\n    writeback: { wcet_ns = 60L; busy_ns = 60L; }; },\n"
     "  { name = \"c\";\n    prefetch: { wcet_ns = 11L; };\n    compute: { wcet_ns = 12L; };\n"
     "    joined: { wcet_ns = 30L; busy_ns = 20L; }; },\n"
+    "  { name = \"k\"; prefetch: { wcet_ns = 20L; }; compute: { wcet_ns = 50L; }; },\n"
+    "  { name = \"k.0\"; compute: { wcet_ns = 40L; }; },\n"
     "  { name = \"d\"; compute: { wcet_ns = 1L; }; }\n);\n";
 
 START_TEST(of_profiles) {
