@@ -771,8 +771,10 @@ int main(void) {
   tcase_add_test(cases, all_problems_in_one_go);
   tcase_add_test(cases, zero_byte_is_refused);
   tcase_add_test(cases, unreadable_files);
-  tcase_add_test(cases, too_many_tasks_are_refused_by_the_scanner);
-  tcase_add_test(cases, too_many_arrays_are_refused);
+  TCase *limits = tcase_create("limits");
+  tcase_set_timeout(limits, 60);
+  tcase_add_test(limits, too_many_tasks_are_refused_by_the_scanner);
+  tcase_add_test(limits, too_many_arrays_are_refused);
   TCase *folders = tcase_create("several files");
   tcase_add_checked_fixture(folders, make_folder, remove_folder);
   tcase_add_test(folders, include_loops);
@@ -782,6 +784,7 @@ int main(void) {
   tcase_add_test(folders, unknown_profile_of_the_caller);
   Suite *suite = suite_create("reader_refusals");
   suite_add_tcase(suite, cases);
+  suite_add_tcase(suite, limits);
   suite_add_tcase(suite, folders);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
