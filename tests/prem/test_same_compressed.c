@@ -17,10 +17,10 @@ static void add(int64_t value) {
 }
 
 static prem_schedule *draw_schedule(void) {
-  const int32_t blocks = draw(1, 4), buffers = draw(1, 2);
+  const int32_t blocks = draw(0, 1) ? 1 : draw(2, 4), buffers = draw(1, 2);
   const char *tasks = "";
   for (int t = 0; t < 2; ++t) {
-    const int32_t tiles = draw(1, 14);
+    const int32_t tiles = draw(0, 2) ? draw(1, 14) : 5; /* as short as arrays, in two runs */
     tasks = text("%s%s{ name = \"t%d\"; kernel = \"none\"; blocks = \"0-%d\"; tiles = %d; %s"
                  " prefetch: { wcet_ns = 5L; }; compute: { wcet_ns = 7L; }; }",
                  tasks, t ? ", " : "", t, blocks - 1, tiles, t ? "" : "period_ns = 4096L;");
