@@ -384,10 +384,51 @@ static void add_case(Suite *suite, TCase *one, const TTest *test) {
   suite_add_tcase(suite, one);
 }
 
+/* All that a machine is, a member each. */
+static void tell_machine(void) {
+  prem_machine machine = {.cores = 1, .max_blocks = 2, .scratch_bytes = 3, .clock_step_ns = 4};
+  machine.clock_read_ns = 5;
+  machine.clock_skew_ns = 6;
+  machine.dispatch_ns = 7;
+  machine.precedence_ns = 8;
+  machine.bandwidth_bytes_per_s = 9;
+  snprintf(machine.name, sizeof machine.name, "n");
+  snprintf(machine.backend, sizeof machine.backend, "b");
+  snprintf(machine.uuid, sizeof machine.uuid, "u");
+  snprintf(machine.driver, sizeof machine.driver, "d");
+  for (int seeded = 0; seeded < 2; ++seeded) {
+    prem_findings *findings = prem_findings_new("f", "t", "q");
+    if (seeded)
+      prem_findings_seed(findings, 77);
+    ck_assert_int_eq(
+        prem_findings_write(findings, &machine, "a command", golden_path("m.json"), NULL), PREM_OK);
+    char *all = golden_take(golden_path("m.json"));
+    json_t *root = json_loads(all, 0, NULL), *provenance = json_object_get(root, "provenance");
+    static const char *const others[] = {"ttprem", "commit", "date", "kernel", "compiler"};
+    for (int i = 0; i < 5; ++i) {
+      const json_t *other = json_object_get(provenance, others[i]);
+      ck_assert_msg(json_is_string(other) && *json_string_value(other), "no %s", others[i]);
+      json_object_del(provenance, others[i]);
+    }
+    char *line = json_dumps(provenance, JSON_COMPACT);
+    fprintf(told, "%s\n", line);
+    free(line);
+    free(all);
+    json_decref(root);
+    prem_findings_free(findings);
+  }
+}
+
+START_TEST(of_machines) {
+  judge_told(tell_machine, "documents_machine.txt");
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("same documents");
   add_case(suite, tcase_create("results"), of_results);
   add_case(suite, tcase_create("sides"), of_sides);
   add_case(suite, tcase_create("findings"), of_findings);
+  add_case(suite, tcase_create("machines"), of_machines);
   return run_suite(suite);
 }
