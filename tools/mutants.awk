@@ -63,6 +63,11 @@ function operators(code,    from, rest, op) {
 # "malloc(count + 1)": with 2 there is more room, and nobody uses it.
 function is_room(so_far) { return so_far ~ /[^a-z_](malloc|calloc|realloc)\(.*\+ $/ }
 
+# "int64_t first[4]" among the parameters of a function: it is a pointer.
+function is_declared(so_far) {
+  return so_far ~ /(^|[ (])(int[0-9]*_t|int|char|bool|float|double|size_t|prem_[a-z_]+) \**[a-z_]+\[$/
+}
+
 function constants(code,    from, at, old, digits) {
   from = 1
   while (match(substr(code, from), /[^A-Za-z0-9_.][0-9]+[LU]?[^A-Za-z0-9_.]/)) {
@@ -70,7 +75,7 @@ function constants(code,    from, at, old, digits) {
     old = substr(code, at, RLENGTH - 2)
     digits = old
     sub(/[LU]$/, "", digits)
-    if (!is_room(substr(code, 1, at - 1))) site(at, "constant", old, (digits + 1) substr(old, length(digits) + 1))
+    if (!is_room(substr(code, 1, at - 1)) && !is_declared(substr(code, 1, at - 1))) site(at, "constant", old, (digits + 1) substr(old, length(digits) + 1))
     from = at + length(old)
   }
 }

@@ -90,6 +90,9 @@ static void *failing_next(const char *name) {
   return next;
 }
 
+/* Also where all else is hidden: other libraries have to find them. */
+#define FAILING_EXPORT __attribute__((visibility("default")))
+
 #define FAILING_CALL(name, type, own, ...)                                                         \
   static type next;                                                                                \
   if (failing_fails(__builtin_return_address(0)))                                                  \
@@ -102,17 +105,17 @@ static void *failing_next(const char *name) {
   }                                                                                                \
   return next(__VA_ARGS__)
 
-void *malloc(size_t bytes) {
+FAILING_EXPORT void *malloc(size_t bytes) {
   typedef void *(*function)(size_t);
   FAILING_CALL("malloc", function, __interceptor_malloc, bytes);
 }
 
-void *calloc(size_t count, size_t bytes) {
+FAILING_EXPORT void *calloc(size_t count, size_t bytes) {
   typedef void *(*function)(size_t, size_t);
   FAILING_CALL("calloc", function, __interceptor_calloc, count, bytes);
 }
 
-void *realloc(void *old, size_t bytes) {
+FAILING_EXPORT void *realloc(void *old, size_t bytes) {
   typedef void *(*function)(void *, size_t);
   FAILING_CALL("realloc", function, __interceptor_realloc, old, bytes);
 }
@@ -128,16 +131,16 @@ static void *failing_copy(const char *text, size_t bytes, const void *caller) {
 }
 
 #undef strdup
-char *strdup(const char *text) {
+FAILING_EXPORT char *strdup(const char *text) {
   return failing_copy(text, strlen(text), __builtin_return_address(0));
 }
 
 #undef strndup
-char *strndup(const char *text, size_t most) {
+FAILING_EXPORT char *strndup(const char *text, size_t most) {
   return failing_copy(text, strnlen(text, most), __builtin_return_address(0));
 }
 
-int vasprintf(char **restrict out, const char *restrict format, va_list arguments) {
+FAILING_EXPORT int vasprintf(char **restrict out, const char *restrict format, va_list arguments) {
   va_list again;
   va_copy(again, arguments);
   const int length = vsnprintf(NULL, 0, format, again);
@@ -147,7 +150,7 @@ int vasprintf(char **restrict out, const char *restrict format, va_list argument
   return *out ? vsnprintf(*out, (size_t)length + 1, format, arguments) : -1;
 }
 
-int asprintf(char **restrict out, const char *restrict format, ...) {
+FAILING_EXPORT int asprintf(char **restrict out, const char *restrict format, ...) {
   va_list arguments;
   va_start(arguments, format);
   const int length = vsnprintf(NULL, 0, format, arguments);
