@@ -202,6 +202,10 @@ static void tell_all(void) {
   tell_sampling(PREM_RESIDENT);
   tell_modes();
   tell_own();
+  machine.dispatch_ns = machine.precedence_ns = machine.bandwidth_bytes_per_s = 0;
+  fputs("a machine of which nothing is known:", told);
+  profile(&(prem_profile_options){.sampling = few, .quantile = 1});
+  fputc('\n', told);
 }
 
 START_TEST(of_all) {
