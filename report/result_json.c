@@ -493,11 +493,14 @@ static prem_status write_files(const prem_result *result, const prem_schedule *s
   }
   if (status == PREM_OK) {
     failing = path;
-    dump(root, data.file); /* what went wrong is seen at the commit */
-    status = prem_output_commit(&data, reason, sizeof reason);
+    if (dump(root, data.file) || ferror(data.file)) /* which is seen at the commit */
+      status = prem_output_commit(&data, reason, sizeof reason);
+    else
+      status = PREM_ERR_MEMORY;
   }
   prem_output_abandon(&data);
-  return status == PREM_OK ? PREM_OK : say_unwritable(diag, failing, reason);
+  return status == PREM_OK || status == PREM_ERR_MEMORY ? status
+                                                        : say_unwritable(diag, failing, reason);
 }
 
 /** What was measured is not lost for want of a timeline. */

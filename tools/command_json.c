@@ -40,9 +40,14 @@ bool command_write_json(const char *path, json_t *root) {
   if (!root)
     command_error("%s: %s", path, prem_status_text(PREM_ERR_MEMORY));
   else if (command_output_open(&output, path)) {
-    json_dumpf(root, output.file, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+    const bool whole = json_dumpf(root, output.file, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) == 0;
     fputc('\n', output.file);
-    written = command_output_commit(&output);
+    if (whole || ferror(output.file)) { /* which is seen at the commit */
+      written = command_output_commit(&output);
+    } else {
+      command_error("%s: %s", path, prem_status_text(PREM_ERR_MEMORY));
+      command_output_abandon(&output);
+    }
   }
   json_decref(root);
   return written;

@@ -6,19 +6,24 @@
 #   tools/mutants.sh -l LIST [-j JOBS] [-o REPORT]
 #       the mutants of LIST that are not killed there: a report, or lines FILE:LINE:COLUMN, kind, old, new
 #   -k FOLDER keeps the build, and which suite runs which line, for the next time.
+#   -t MINUTES ends after that time, in good order; none that has begun counts.
+# What counts is every place that mutants.awk finds, but for those whose object is the same bytes, and for
+# those of tests/mutants_equivalent.txt: each is there with the reason why nobody can see it. They are
+# counted apart. Off by one in error handling, in a limit or in a message is no such reason.
 # Builds what is committed, in a folder of its own; the checkout is only read. Ctrl-C writes the
 # report of what has been judged until then.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-count=200 seed=1 jobs=$(nproc) report=/dev/stdout list= kept=
-while getopts n:s:j:o:l:k: option; do
+count=200 seed=1 jobs=$(nproc) report=/dev/stdout list= kept= minutes=
+while getopts n:s:j:o:l:k:t: option; do
   case $option in
   n) count=$OPTARG ;;
   s) seed=$OPTARG ;;
   j) jobs=$OPTARG ;;
   o) report=$OPTARG ;;
   l) list=$(realpath "$OPTARG") ;;
+  t) minutes=$OPTARG ;;
   k) mkdir -p "$OPTARG" && kept=$(realpath "$OPTARG") ;;
   *) sed -n '3,/^set /{/^#/s/^# \{0,1\}//p}' "$0" >&2; exit 2 ;;
   esac
@@ -27,6 +32,7 @@ shift $((OPTIND - 1))
 case $report in /dev/*) ;; *) report=$(realpath "$report"); : >"$report" ;; esac
 
 readonly quick_s=10 # processor time of a suite that still counts as quick, under the sanitizers
+readonly ends_s=${minutes:+$((SECONDS + 60 * minutes))} # on bash's clock
 readonly sanitize=-fsanitize=address,undefined
 asked="-n $count -s $seed${*:+ $*}"
 if [ -n "$list" ]; then asked="-l LIST"; fi
@@ -42,15 +48,16 @@ finish() {
   rm -rf "$folder"
 }
 write_report() { # [WORDS]
-  local killed survived others
+  local killed survived others listed
   killed=$(grep -c '^killed' "$folder/found" || true)
   survived=$(grep -c '^survived' "$folder/found" || true)
-  others=$(grep -cvE '^(killed|survived)' "$folder/found" || true)
+  listed=$(grep -c '^listed' "$folder/found" || true)
+  others=$(grep -cvE '^(killed|survived|listed)' "$folder/found" || true)
   {
     echo "# tools/mutants.sh $asked, commit $commit${1-}"
-    awk -v killed="$killed" -v all="$((killed + survived))" -v others="$others" 'BEGIN {
-      printf "# %d of %d killed (%.1f %%); %d more changed nothing or were no C\n", killed, all,
-        100 * killed / (all + (all == 0)), others }'
+    awk -v killed="$killed" -v all="$((killed + survived))" -v others="$others" -v listed="$listed" 'BEGIN {
+      printf "# %d of %d killed (%.1f %%); %d more are listed as equivalent, %d changed nothing or were no C\n",
+        killed, all, 100 * killed / (all + (all == 0)), listed, others }'
     sort -t$'\t' -k1,1r -k2,2V "$folder/found"
   } >"$report"
 }
@@ -77,7 +84,7 @@ stop_child() { if [ -n "$child" ]; then kill "$child" 2>/dev/null || true; fi; }
 interrupted() {
   trap - INT TERM
   stop_child
-  if [ -s "$folder/found" ]; then write_report ", interrupted"; fi
+  if [ -e "$folder/found" ]; then write_report ", interrupted"; fi
   exit 130
 }
 trap finish EXIT
@@ -157,6 +164,7 @@ run_test() { # PLACE TEST SECONDS
     cd "$place/run"
     ulimit -S -t "$3" -f 2000000 -c 0
     export LSAN_OPTIONS=suppressions=$source/tests/lsan.supp:print_suppressions=0 ASAN_OPTIONS=hard_rss_limit_mb=6000${ASAN_OPTIONS:+:$ASAN_OPTIONS}
+    export CK_TIMEOUT_MULTIPLIER=20 # the limits are ours: others may have the cores
     export LD_LIBRARY_PATH=$place${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} TMPDIR=$place/run
     case $test in
     cli/*) exec timeout -k 5 "$wall" "$source/tests/cli/run.sh" "$build/ttprem" "$source/tests/cli/cases/${test#cli/}.case" ;;
@@ -269,7 +277,8 @@ order_for() { # FILE LINE
       sub(/:.*/, "", name)
       if (index(name, "test_") == 1 && index(stem, substr(name, 6))) rank = 11
       if (name == "test_" stem) rank = 10
-      print ($2 in killer ? killer[$2] : rank) "\t" $0
+      # Suites that compare everything kill most: they are worth ten times their time.
+      print ($2 in killer ? killer[$2] : rank) "\t" (name ~ /^test_same_/ ? $1 / 10 : $1) "\t" $0
     }' "$killers" "$known" "$suites" | sort -k1,1n -k2,2n
 }
 
@@ -283,6 +292,19 @@ plant() { # FILE LINE COLUMN OLD NEW TO
       $0 = substr($0, 1, column - 1) ENVIRON["NEW"] substr($0, column + length(old))
     }
     { print }' "$source/$1" >"$6"
+}
+
+# Is it on the list of those that nobody can see? Lines are known by their text, so that they may move.
+is_listed() { # FILE LINE COLUMN OLD NEW
+  OLD=$4 NEW=$5 TEXT=$(sed -n "$2p" "$source/$1") awk -F'\t' -v file="$1" -v column="$3" '
+    BEGIN {
+      text = ENVIRON["TEXT"]
+      match(text, /^ */)
+      column -= RLENGTH
+      text = substr(text, RLENGTH + 1)
+    }
+    $1 == file && $2 == column && $3 == ENVIRON["OLD"] && $4 == ENVIRON["NEW"] && $5 == text { found = 1; exit }
+    END { exit !found }' "$source/tests/mutants_equivalent.txt"
 }
 
 judge() { # PLACE WHERE KIND OLD NEW; $whole has the libraries without it. The verdict and, of a killed one, the killer
@@ -299,6 +321,10 @@ judge() { # PLACE WHERE KIND OLD NEW; $whole has the libraries without it. The v
     mv "$place/whole.o" "$folder/${file//\//_}.o"
   fi
   plant "$file" "$line" "$column" "$old" "$new" "$place/text/$file" || { echo "not_there"; return; }
+  if is_listed "$file" "$line" "$column" "$old" "$new"; then
+    echo "listed"
+    return
+  fi
   compile "$file" "$place" "$place/mutant.o" plain || { echo "not_compiled"; return; }
   if cmp -s "$place/mutant.o" "$folder/${file//\//_}.o"; then
     echo "equivalent"
@@ -313,7 +339,8 @@ judge() { # PLACE WHERE KIND OLD NEW; $whole has the libraries without it. The v
   order_for "$file" "$line" >"$place/order"
   if [ ! -s "$place/order" ]; then printf 'survived\tno quick suite runs it\n'; fi
   if [ ! -s "$place/order" ]; then return; fi
-  while IFS=$'\t' read -r _ took test; do
+  while IFS=$'\t' read -r _ _ took test; do
+    if is_over; then return; fi
     most=$(awk "BEGIN { print int(3 * $took) + 2 }")
     if ! run_test "$place" "$test" "$most"; then
       # A kill counts where the same suite passes without the mutant, and fails with it again.
@@ -327,14 +354,18 @@ judge() { # PLACE WHERE KIND OLD NEW; $whole has the libraries without it. The v
   echo "survived"
 }
 
+is_over() { [ -n "$ends_s" ] && [ "$SECONDS" -ge "$ends_s" ]; }
+
 work() { # LIST
   local place=$folder/work.$BASHPID whole=$folder/whole.$BASHPID where kind old new verdict
   trap 'exit 130' INT TERM
   mkdir "$place" "$whole"
   link_whole "$whole"
   until [ "$(grep -cE '^(killed|survived)' "$folder/found")" -ge "$count" ]; do
+    if is_over; then break; fi
     IFS=$'\t' read -r where kind old new < <(next_of "$1") || break
     verdict=$(judge "$place" "$where" "$kind" "$old" "$new")
+    if [ -z "$verdict" ]; then break; fi # the time was over
     printf '%s\t%s\t%s\t%s\t%s\t%s\n' "${verdict%%$'\t'*}" "$where" "$kind" "$old" "$new" \
       "$(cut -sf2 <<<"$verdict")" >>"$folder/found"
     printf '%s %s: %s -> %s %s\n' "$where" "$kind" "$old" "$new" "$verdict" >&2
@@ -344,7 +375,7 @@ work() { # LIST
 # ---- all of them ------------------------------------------------------------------------------------
 
 if [ -n "$list" ]; then
-  sed -E 's/^(survived|not_there)\t//; /^(#|killed|equivalent|not_)/d' "$list" | cut -f1-4 >"$folder/sites"
+  sed -E 's/^(survived|not_there)\t//; /^(#|killed|listed|equivalent|not_)/d' "$list" | cut -f1-4 >"$folder/sites"
   count=$(wc -l <"$folder/sites")
 else
   files=("$@")
@@ -361,4 +392,6 @@ else
 fi
 : >"$folder/found"
 in_parallel work "$folder/sites"
-write_report
+over=
+if is_over; then over=", ended after $minutes minutes"; fi
+write_report "$over"

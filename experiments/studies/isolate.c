@@ -314,9 +314,10 @@ static void close_parties(certifying *all) {
 }
 
 static bool can_be_isolated(const prem_isolate_options *options) {
-  bool all = options->sampling.samples >= 1 && options->mode_count >= 1;
-  for (int32_t m = 0; m < options->mode_count; ++m)
-    all &= prem_mode_computes(options->modes[m]);
+  bool all = options->sampling.samples >= 1 && options->mode_count >= 1 &&
+             options->mode_count <= PREM_MODE_COUNT;
+  for (int32_t m = 0; all && m < options->mode_count; ++m)
+    all = prem_mode_computes(options->modes[m]);
   return all;
 }
 

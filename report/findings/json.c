@@ -129,13 +129,15 @@ static prem_status write_json(json_t *root, const char *path, prem_diag *diag) {
   char reason[160];
   prem_status status = prem_output_open(&output, path, reason, sizeof reason);
   if (status == PREM_OK) {
-    /* What goes wrong here is seen at the commit. */
-    json_dumpf(root, output.file, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+    const bool whole = json_dumpf(root, output.file, JSON_INDENT(1) | JSON_REAL_PRECISION(12)) == 0;
     fputc('\n', output.file);
-    status = prem_output_commit(&output, reason, sizeof reason);
+    if (whole || ferror(output.file)) /* which is seen at the commit */
+      status = prem_output_commit(&output, reason, sizeof reason);
+    else
+      status = PREM_ERR_MEMORY;
   }
   prem_output_abandon(&output);
-  if (status != PREM_OK)
+  if (status != PREM_OK && status != PREM_ERR_MEMORY)
     prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "cannot be written: %s",
                   reason);
   return status;

@@ -209,6 +209,8 @@ static prem_status load(const char *path, json_t **out, prem_diag *diag) {
   }
   if (*out)
     return PREM_OK;
+  if (!unread && !error.text[0]) /* whatever else is wrong is told */
+    return PREM_ERR_MEMORY;
   const bool cut = json_error_code(&error) == json_error_premature_end_of_input;
   prem_diag_add(diag, PREM_ERROR, 0,
                 (prem_place){.file = path, .line = unread || error.line < 0 ? 0 : error.line}, "",

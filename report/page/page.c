@@ -61,6 +61,8 @@ static prem_status load(const char *path, json_t **out, prem_diag *diag) {
     return PREM_OK;
   if (unread)
     return refuse_unread(path, unread, diag);
+  if (!error.text[0]) /* whatever else is wrong is told */
+    return PREM_ERR_MEMORY;
   bool cut = json_error_code(&error) == json_error_premature_end_of_input;
   prem_diag_add(diag, PREM_ERROR, 0, (prem_place){path, error.line}, "", "%s: %s",
                 cut ? "is cut short" : "is no JSON", error.text);
@@ -119,13 +121,16 @@ static bool hide_folders(json_t *root) {
 
 typedef json_t *read_beside(const json_t *result, const char *path, prem_diag *diag);
 
-/** What the named file holds; null without a name, or when it cannot be used. */
+/** What the named file holds; null without a name, or when it cannot be used. NULL: no memory. */
 static json_t *side_json(prem_report *report, const json_t *result, const char *path,
                          const char *name, read_beside *read, prem_diag *diag) {
-  char *file = name ? beside(path, name) : NULL;
-  json_t *made = file && note_read_beside(report, file) ? read(result, file, diag) : NULL;
+  if (!name)
+    return json_null();
+  char *file = beside(path, name);
+  const bool noted = file && note_read_beside(report, file);
+  json_t *made = noted ? read(result, file, diag) : NULL;
   free(file);
-  return made ? made : json_null();
+  return made || !noted ? made : json_null();
 }
 
 static json_t *document_json(prem_report *report, prem_document kind, json_t *root,
@@ -195,13 +200,14 @@ static int write_escaped(const char *bytes, size_t count, void *file) {
 }
 
 /** ASCII alone: nothing in it ends a line of a script. */
-static void write_documents(FILE *file, const prem_report *report) {
+static bool write_documents(FILE *file, const prem_report *report) {
   const size_t how = JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15);
   fputs("{\"documents\":", file);
-  json_dump_callback(report->documents, write_escaped, file, how);
+  bool whole = json_dump_callback(report->documents, write_escaped, file, how) == 0;
   fputs(",\"refused\":", file);
-  json_dump_callback(report->refused, write_escaped, file, how);
+  whole &= json_dump_callback(report->refused, write_escaped, file, how) == 0;
   fputc('}', file);
+  return whole;
 }
 
 static void write_asset(FILE *file, const char *element, prem_asset asset) {
@@ -234,8 +240,8 @@ static void write_notice(FILE *file) {
   fputs("\n*/\n</style>\n", file);
 }
 
-/** The policy forbids everything that would need a network. */
-static void write_page(FILE *file, const prem_report *report) {
+/** The policy forbids everything that would need a network. False: not all is there. */
+static bool write_page(FILE *file, const prem_report *report) {
   fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
         "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">\n"
@@ -252,11 +258,12 @@ static void write_page(FILE *file, const prem_report *report) {
           "<noscript>This report is drawn by scripts that it carries with it; they are switched "
           "off here.</noscript>\n<script type=\"application/json\" id=\"documents\">",
           prem_version());
-  write_documents(file, report);
+  const bool whole = write_documents(file, report);
   fputs("</script>\n", file);
   for (int i = 0; i < PREM_REPORT_SCRIPTS; ++i)
     write_asset(file, "script", prem_report_script(i));
   fputs("</body>\n</html>\n", file);
+  return whole;
 }
 
 static prem_status keep_what_was_read(const prem_report *report, const char *path,
@@ -281,11 +288,13 @@ prem_status prem_report_write(const prem_report *report, const char *path, prem_
   char reason[160];
   prem_status status = prem_output_open(&output, path, reason, sizeof reason);
   if (status == PREM_OK) {
-    write_page(output.file, report); /* what went wrong is seen at the commit */
-    status = prem_output_commit(&output, reason, sizeof reason);
+    if (write_page(output.file, report) || ferror(output.file)) /* which is seen at the commit */
+      status = prem_output_commit(&output, reason, sizeof reason);
+    else
+      status = PREM_ERR_MEMORY;
   }
   prem_output_abandon(&output);
-  if (status != PREM_OK)
+  if (status != PREM_OK && status != PREM_ERR_MEMORY)
     prem_diag_add(diag, PREM_ERROR, 0, (prem_place){.file = path}, "", "cannot be written: %s",
                   reason);
   return status;

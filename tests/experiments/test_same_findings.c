@@ -10,7 +10,7 @@
 #include "tests/common/random_schedule.h"
 #include "ttprem/ttprem_measure.h"
 
-enum { SEEDS = 12 };
+enum { SEEDS = 20 };
 
 static uint64_t printed_sum(const prem_findings *findings) {
   char *all = NULL;
@@ -175,6 +175,65 @@ START_TEST(of_schedules) {
 }
 END_TEST
 
+/* Tasks that differ in one time alone, and as many runs as a tail needs. */
+static const char alike[] =
+    "version = 1; name = \"t\"; platform: { blocks = 4; buffers = 2;"
+    " resources = ( { name = \"memory\"; capacity = 4; } ); };\n"
+    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 512 ]; fill = \"random\"; } );\n"
+    "tasks = ( %s );\n";
+
+static const char *alike_tasks(void) {
+  static const int wcet_ns[][3] = {
+      {900, 700, 500}, {400, 700, 500}, {900, 300, 500}, {900, 700, 200}};
+  const char *all = "";
+  for (int t = 0; t < 4; ++t)
+    all =
+        text("%s%s{ name = \"t%d\"; kernel = \"vector_increment\"; blocks = [ %d ]; tile = [ 256 ];"
+             " arrays: { in = \"x\"; out = \"new\"; }; prefetch: { wcet_ns = %dL; };"
+             " compute: { wcet_ns = %dL; }; writeback: { wcet_ns = %dL; }; }",
+             all, t ? ", " : "", t, t, wcet_ns[t][0], wcet_ns[t][1], wcet_ns[t][2]);
+  return all;
+}
+
+static void tell_tails(FILE *file, const prem_backend *backend, const prem_machine *machine,
+                       const prem_schedule *schedule) {
+  const prem_profile_options options = {.sampling.scenario = PREM_RELAUNCH,
+                                        .sampling.samples = 320,
+                                        .sampling.rounds = 2,
+                                        .sampling.seed = 1,
+                                        .sampling.max_records = 100000,
+                                        .quantile = 0.99};
+  prem_profile *profile = NULL;
+  ck_assert_int_eq(prem_profile_measure(schedule, backend, machine, &options, &profile, NULL),
+                   PREM_OK);
+  fputs("  tails:", file);
+  tell_findings(file, profile->findings, machine);
+  prem_profile_free(profile);
+}
+
+START_TEST(of_tasks_that_are_alike) {
+  const prem_backend delayed = delayed_backend();
+  const prem_backend *backends[] = {&prem_backend_sim, &delayed};
+  char *found = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&found, &bytes);
+  prem_schedule *schedule = schedule_from_text(text(alike, alike_tasks()));
+  prem_plan *plan = NULL;
+  ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, NULL), PREM_OK);
+  prem_schedule_set_plan(schedule, plan);
+  for (int b = 0; b < 2; ++b) {
+    prem_machine machine;
+    ck_assert_int_eq(backends[b]->probe(&machine, NULL), PREM_OK);
+    delayed_seed = 9;
+    tell_isolation(file, backends[b], &machine, schedule, 5);
+    tell_tails(file, backends[b], &machine, schedule);
+  }
+  prem_schedule_free(schedule);
+  fclose(file);
+  golden_judge("findings_alike.txt", found);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("same findings");
   TCase *all = tcase_create("schedules");
@@ -182,5 +241,10 @@ int main(void) {
   tcase_add_checked_fixture(all, golden_make_folder, golden_remove_folder);
   tcase_add_test(all, of_schedules);
   suite_add_tcase(suite, all);
+  TCase *of_alike = tcase_create("alike");
+  tcase_set_timeout(of_alike, 240);
+  tcase_add_checked_fixture(of_alike, golden_make_folder, golden_remove_folder);
+  tcase_add_test(of_alike, of_tasks_that_are_alike);
+  suite_add_tcase(suite, of_alike);
   return run_suite(suite);
 }

@@ -297,6 +297,20 @@ START_TEST(first_writer_is_kept) {
 }
 END_TEST
 
+START_TEST(of_two_writers_the_first_is_kept) {
+  prem_schedule *s = schedule_from_text(
+      HEAD "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 16 ]; },\n"
+           "  { name = \"y\"; type = \"f32\"; shape = [ 16 ]; } );\n"
+           "tasks = (\n"
+           "  { name = \"one\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 4 ];\n"
+           "    arrays: { in = \"x\"; out = \"y\"; }; },\n"
+           "  { name = \"two\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 4 ];\n"
+           "    arrays: { in = \"x\"; out = \"y\"; }; } );");
+  ck_assert_int_eq(s->arrays[1].writer, 0);
+  prem_schedule_free(s);
+}
+END_TEST
+
 /* Every byte by itself: an input's rows in whole pieces of 16 inside the array, an output's exact.
  */
 static int64_t bytes_by_hand(const prem_schedule *s, const prem_task *task, int p, int32_t tile) {
@@ -383,6 +397,7 @@ int main(void) {
   tcase_add_test(cases, layout_and_phases);
   tcase_add_test(cases, new_arrays_in_any_order);
   tcase_add_test(cases, first_writer_is_kept);
+  tcase_add_test(cases, of_two_writers_the_first_is_kept);
   tcase_add_test(cases, phase_bytes);
   tcase_add_test(cases, abstract_tasks_move_nothing);
   Suite *suite = suite_create("bind");

@@ -624,6 +624,30 @@ START_TEST(too_many_tasks_are_refused_by_the_scanner) {
 }
 END_TEST
 
+START_TEST(too_many_arrays_are_refused) {
+  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
+  const int descriptor = mkstemps(path, 4);
+  ck_assert_int_ge(descriptor, 0);
+  FILE *file = fdopen(descriptor, "w");
+  fputs("version = 1; name = \"t\"; platform: { blocks = 1; };\n"
+        "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
+        " compute: { wcet_ns = 1L; }; } );\narrays = ( ",
+        file);
+  for (int i = 0; i <= PREM_MAX_TASKS; ++i)
+    fprintf(file, "%s{ }", i ? "," : "");
+  fputs(" );\n", file);
+  fclose(file);
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *schedule = NULL;
+  ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, diag), PREM_ERR_PARSE);
+  unlink(path);
+  ck_assert_uint_eq(prem_diag_count(diag), 1); /* nothing is said of each of them */
+  ck_assert_int_eq(prem_diag_at(diag, 0)->code, 20);
+  ck_assert_str_eq(prem_diag_at(diag, 0)->reason, "65536 arrays, the limit is 65535");
+  prem_diag_free(diag);
+}
+END_TEST
+
 START_TEST(include_loops) {
   put("task.cfg", "tasks = ( " A C "} );\n");
   const char *good = put("good.cfg", HEAD "@include \"task.cfg\"\n");
@@ -747,7 +771,10 @@ int main(void) {
   tcase_add_test(cases, all_problems_in_one_go);
   tcase_add_test(cases, zero_byte_is_refused);
   tcase_add_test(cases, unreadable_files);
-  tcase_add_test(cases, too_many_tasks_are_refused_by_the_scanner);
+  TCase *limits = tcase_create("limits");
+  tcase_set_timeout(limits, 60);
+  tcase_add_test(limits, too_many_tasks_are_refused_by_the_scanner);
+  tcase_add_test(limits, too_many_arrays_are_refused);
   TCase *folders = tcase_create("several files");
   tcase_add_checked_fixture(folders, make_folder, remove_folder);
   tcase_add_test(folders, include_loops);
@@ -757,6 +784,7 @@ int main(void) {
   tcase_add_test(folders, unknown_profile_of_the_caller);
   Suite *suite = suite_create("reader_refusals");
   suite_add_tcase(suite, cases);
+  suite_add_tcase(suite, limits);
   suite_add_tcase(suite, folders);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

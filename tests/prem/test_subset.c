@@ -34,6 +34,13 @@ static const char three[] =
     "  { task = \"b\"; phase = \"writeback\"; start_ns = 1500L; repeat = 2; step_ns = 200L; }\n"
     "); };\n";
 
+/* A prefetch takes the writeback of another tile along. */
+static const char other_tile[] =
+    "  { task = \"c\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 400L; },\n"
+    "  { task = \"c\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 600L; tile = 1;\n"
+    "    join: { task = \"a\"; tile = 0; }; },\n"
+    "  { task = \"a\"; phase = \"writeback\"; start_ns = 900L; tile = 1; },\n";
+
 static prem_schedule *whole, *part;
 
 static void set_up(void) {
@@ -93,6 +100,20 @@ START_TEST(writebacks_joined_with_what_is_gone_keep_their_instants) {
   assert_checked(part);
   assert_starts("a", PREM_PREFETCH, 0, 200);
   assert_starts("a", PREM_WRITEBACK, 400, 600);
+}
+END_TEST
+
+START_TEST(writebacks_of_other_tiles_keep_their_tiles) {
+  char source[sizeof three + sizeof other_tile];
+  const char *from = strstr(three, "  { task = \"c\"; phase = \"prefetch\"");
+  const char *to = strstr(three, "  { task = \"c\"; phase = \"writeback\"");
+  snprintf(source, sizeof source, "%.*s%s%s", (int)(from - three), three, other_tile, to);
+  memcpy(strstr(source, "buffers = 2"), "buffers = 4", 11);
+  prem_schedule_free(whole);
+  whole = checked_schedule(source);
+  keep(true, false, false);
+  assert_checked(part);
+  assert_starts("a", PREM_WRITEBACK, 600, 900);
 }
 END_TEST
 
@@ -157,6 +178,7 @@ int main(void) {
   tcase_add_test(tests, what_telling_a_successor_takes_stays);
   tcase_add_test(tests, arrays_that_nobody_uses_are_dropped);
   tcase_add_test(tests, writebacks_joined_with_what_is_gone_keep_their_instants);
+  tcase_add_test(tests, writebacks_of_other_tiles_keep_their_tiles);
   tcase_add_test(tests, prefetches_joined_with_what_is_gone_stand_alone);
   tcase_add_test(tests, what_a_task_follows_is_kept_with_it);
   tcase_add_test(tests, outputs_of_a_subset_are_right);

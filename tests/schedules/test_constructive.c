@@ -366,6 +366,31 @@ START_TEST(tasks_without_times) {
 }
 END_TEST
 
+/* Eight are named, and how many more there are. */
+START_TEST(many_tasks_without_times) {
+  static const char *const more[] = {"'t0'", "'t0', 't1'", "'t6', 't7'", "'t6', 't7' and 1 more",
+                                     "'t6', 't7' and 2 more"};
+  static const int counts[] = {1, 2, 8, 9, 10};
+  for (int i = 0; i < 5; ++i) {
+    const char *tasks = "";
+    for (int t = 0; t < counts[i]; ++t)
+      tasks = text("%s%s{ name = \"t%d\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+                   " compute: { }; }",
+                   tasks, t ? ", " : "", t);
+    prem_schedule *schedule = schedule_from_text(file_of("blocks = 1;", tasks));
+    prem_diag *diag = prem_diag_new();
+    prem_plan *plan = NULL;
+    ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, diag), PREM_ERR_INVALID);
+    const char *reason = prem_diag_at(diag, 0)->reason;
+    const size_t length = strlen(reason), last = strlen(more[i]);
+    ck_assert_uint_gt(length, last);
+    ck_assert_str_eq(reason + length - last, more[i]);
+    prem_diag_free(diag);
+    prem_schedule_free(schedule);
+  }
+}
+END_TEST
+
 START_TEST(a_policy_that_does_not_exist) {
   const char *form = "version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ( %s );"
                      "policy: { use = \"auto\"; };";
@@ -527,6 +552,7 @@ int main(void) {
   tcase_add_test(refused, a_phase_that_would_wrap_around_the_hyperperiod);
   tcase_add_test(refused, a_job_that_leaves_its_period);
   tcase_add_test(refused, tasks_without_times);
+  tcase_add_test(refused, many_tasks_without_times);
   tcase_add_test(refused, a_policy_that_does_not_exist);
   suite_add_tcase(suite, refused);
   TCase *random = tcase_create("random");

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Findings of every form, drawn at random, are told, written, read and drawn as they were, to the
+ * last byte (see tests/common/golden.h): others show that it is right.
+ */
+#include <math.h>
+
+#include "runtime/core/backend.h"
+#include "tests/common/golden.h"
+#include "tests/common/planted.h"
+#include "ttprem/ttprem_measure.h"
+
+enum { FINDINGS = 300, COLUMNS = 5, MOST_ROWS = 90 };
+
+typedef struct drawn_table {
+  bool text_x, wide, ties;
+  int32_t rows, series;
+  double scale;
+} drawn_table;
+
+static uint64_t state;
+
+static int32_t draw(int32_t low, int32_t high) {
+  return planted_between(&state, low, high);
+}
+
+static bool chance(int32_t of) {
+  return draw(1, of) == 1;
+}
+
+/* The same on every machine, which pow() need not be. */
+static double power_of_ten(int32_t power) {
+  double all = 1;
+  for (; power > 0; --power)
+    all *= 10;
+  for (; power < 0; ++power)
+    all /= 10;
+  return all;
+}
+
+/* Words of any length, with and without spaces, and letters of several bytes. */
+static const char *draw_words(int32_t letters) {
+  static const char *const pieces[] = {"a", "bc", "def ", "\303\244", "\"q\" ", "x'y", "\\n", " "};
+  const char *all = "";
+  const bool spaces = !chance(4);
+  while ((int32_t)strlen(all) < letters) {
+    const char *piece = pieces[draw(0, 7)];
+    if (spaces || !strchr(piece, ' '))
+      all = text("%s%s", all, piece);
+  }
+  return all;
+}
+
+/* One long word or line: text() has no room for it. */
+static void draw_line(char *out, int32_t letters) {
+  const int32_t every = draw(0, 3) * 37;
+  for (int32_t i = 0; i < letters; ++i)
+    out[i] = every && i % every == every - 1 ? ' ' : (char)('a' + i % 26);
+  out[letters] = '\0';
+  if (letters > 10 && chance(2)) /* a letter of two bytes anywhere */
+    for (int32_t at = draw(0, letters - 2), i = 0; i < 2; ++i)
+      out[at + i] = "\303\244"[i];
+}
+
+static void add_number(prem_table *table, const drawn_table *how) {
+  const double spread = how->wide ? power_of_ten(draw(0, 5)) : draw(1, 8);
+  switch (draw(0, how->ties ? 2 : 11)) {
+  case 0:
+    prem_table_add_int(table, draw(0, 8));
+    break;
+  case 1:
+    prem_table_add_int(table, how->ties ? 8 : (int64_t)(how->scale * spread) + 1);
+    break;
+  case 2:
+    prem_table_add_real(table, how->ties ? 1 : how->scale);
+    break;
+  case 3:
+    prem_table_add_real(table, NAN);
+    break;
+  case 4:
+    prem_table_add_real(table, chance(2) ? 0 : -how->scale * spread);
+    break;
+  default:
+    prem_table_add_real(table, how->scale * spread * (1 + draw(0, 999) / 1000.0));
+  }
+}
+
+static void add_table(prem_findings *findings, const char *name, const drawn_table *how) {
+  static const char *const names[COLUMNS] = {"x", "y", "low", "high", "series"};
+  const char *title = draw_words(draw(0, 12));
+  const char *source = chance(3) ? draw_words(5) : NULL;
+  prem_table *table = prem_findings_table(findings, name, title, source);
+  for (int c = 0; c < COLUMNS; ++c)
+    prem_table_column(table, names[c], chance(2) ? "" : "ns");
+  const bool real_series = chance(3);
+  for (int32_t row = 0; row < how->rows; ++row) {
+    if (how->text_x)
+      prem_table_add_text(table, text("%.*s%" PRId32, draw(0, 12), "abcdefghijkl",
+                                      row / (how->series < 1 ? 1 : how->series)));
+    else
+      add_number(table, how);
+    for (int c = 1; c < 4; ++c)
+      add_number(table, how);
+    if (real_series)
+      prem_table_add_real(table, row % (how->series + 1) * 0.5);
+    else
+      prem_table_add_text(table, text("s%" PRId32 "%s", row % (how->series + 1),
+                                      row % 5 ? "" : draw_words(draw(0, 40))));
+  }
+}
+
+/* What is drawn is drawn in its order: that of an initializer's parts is the compiler's. */
+static drawn_table draw_table(void) {
+  static const int32_t most[] = {0, 1, 6, 24, MOST_ROWS};
+  drawn_table how = {.text_x = chance(2)};
+  how.wide = chance(2);
+  how.ties = chance(5);
+  const int32_t size = draw(0, 4);
+  how.rows = draw(0, most[size]);
+  how.series = chance(3) ? draw(0, 25) : draw(0, 3);
+  how.scale = power_of_ten(draw(-7, 12));
+  return how;
+}
+
+static void add_chart(prem_findings *findings, int32_t tables) {
+  prem_chart chart = {.kind = (prem_chart_kind)draw(0, PREM_CHART_KIND_COUNT - 1)};
+  const bool map = chart.kind == PREM_CHART_HEAT_MAP;
+  chart.title = draw_words(draw(0, 20));
+  chart.table = text("t%" PRId32, draw(0, tables - 1));
+  chart.x = "x";
+  chart.y = chance(8) ? "high" : "y";
+  if (chance(3)) {
+    chart.low = "low";
+    chart.high = "high";
+  }
+  chart.series = map || !chance(3) ? "series" : NULL;
+  chart.log_x = chance(2);
+  chart.log_y = chance(2);
+  if (!map && chance(4))
+    chart.beside = text("t%" PRId32, draw(0, tables - 1));
+  prem_findings_chart(findings, &chart);
+}
+
+static prem_findings *draw_findings(int number) {
+  state = (uint64_t)number * 7919 + 3;
+  char line[700];
+  const char *title = draw_words(draw(1, 30));
+  prem_findings *findings = prem_findings_new("drawn", title, draw_words(9));
+  const int32_t tables = draw(1, 3);
+  for (int32_t i = 0; i < tables; ++i) {
+    const drawn_table how = draw_table();
+    add_table(findings, text("t%" PRId32, i), &how);
+  }
+  for (int32_t i = draw(0, 4); i > 0; --i)
+    add_chart(findings, tables);
+  if (!chance(4)) {
+    static const int32_t around[] = {20, 180, 360, 600};
+    const int32_t letters = around[draw(0, 3)];
+    draw_line(line, letters + draw(-12, 12));
+    prem_findings_verdict(findings, "%s", line);
+  }
+  for (int32_t i = draw(0, 2); i > 0; --i)
+    prem_findings_note(findings, "%s", draw_words(draw(0, 30)));
+  if (chance(4))
+    prem_findings_incomplete(findings);
+  if (chance(3))
+    prem_findings_output(findings, chance(2));
+  if (chance(3))
+    prem_findings_promise(findings, chance(2));
+  if (chance(2))
+    prem_findings_seed(findings, (uint64_t)number);
+  return findings;
+}
+
+static uint64_t printed_sum(const prem_findings *findings) {
+  char *all = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&all, &bytes);
+  prem_findings_print(findings, file);
+  fclose(file);
+  const uint64_t sum = golden_text(all);
+  free(all);
+  return sum;
+}
+
+/* Without what names this machine and this day. */
+static uint64_t written_sum(const prem_findings *findings, const prem_machine *machine,
+                            prem_diag *diag) {
+  const char *path = golden_path("f.json");
+  if (prem_findings_write(findings, machine, "", path, diag) != PREM_OK)
+    abort_with("write", diag);
+  prem_findings *again = NULL;
+  if (prem_findings_read(path, &again, diag) != PREM_OK)
+    abort_with("read", diag);
+  const uint64_t read = printed_sum(again);
+  prem_findings_free(again);
+  char *json = golden_take(path);
+  const char *from = strstr(json, "\"provenance\": {"), *to = strstr(json, "\n  }");
+  ck_assert_ptr_nonnull(from);
+  ck_assert_ptr_nonnull(to);
+  const uint64_t sum = golden_sum(golden_sum(read, json, (size_t)(from - json)), to, strlen(to));
+  free(json);
+  return sum;
+}
+
+START_TEST(of_findings) {
+  char *found = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&found, &bytes);
+  prem_machine machine;
+  ck_assert_int_eq(prem_backend_sim.probe(&machine, NULL), PREM_OK);
+  for (int number = 0; number < FINDINGS; ++number) {
+    prem_findings *findings = draw_findings(number);
+    prem_diag *diag = prem_diag_new();
+    fprintf(file, "%d: %016" PRIx64 " %016" PRIx64, number, printed_sum(findings),
+            written_sum(findings, &machine, diag));
+    const char *name = number % 2 ? "f.svg" : "f.png";
+    const prem_status status = prem_findings_draw(findings, golden_path(name), NULL, diag);
+    fprintf(file, " %s %016" PRIx64 " %s\n", prem_status_text(status),
+            golden_file_sum(golden_path("gnuplot.script")),
+            prem_findings_wrong(findings) ? "wrong" : "");
+    prem_findings_free(findings);
+    prem_diag_free(diag);
+  }
+  fclose(file);
+  golden_judge("charts.txt", found);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("same charts");
+  TCase *all = tcase_create("findings");
+  tcase_set_timeout(all, 240);
+  tcase_add_checked_fixture(all, golden_make_folder, golden_remove_folder);
+  tcase_add_test(all, of_findings);
+  suite_add_tcase(suite, all);
+  return run_suite(suite);
+}

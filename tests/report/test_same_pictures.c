@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plans and results of sets of any size, from one phase to more blocks, rows and phases than a
+ * picture has room for, are drawn as they were, to the last byte (see tests/common/golden.h):
+ * others show that it is right.
+ */
+#include "tests/common/delayed.h"
+#include "tests/common/golden.h"
+#include "tests/common/planted.h"
+#include "ttprem/ttprem_measure.h"
+
+enum { SETS = 160, RUN_EVERY = 2 };
+
+static uint64_t state;
+
+static int32_t draw(int32_t low, int32_t high) {
+  return planted_between(&state, low, high);
+}
+
+static bool chance(int32_t of) {
+  return draw(1, of) == 1;
+}
+
+typedef struct drawn_set {
+  int32_t blocks, tasks, tiles;
+  int64_t unit_ns;
+  bool periodic, alike;
+} drawn_set;
+
+static drawn_set draw_set(int number) {
+  static const int32_t blocks[] = {1, 2, 3, 5, 15, 16, 17, 24, 33, 70};
+  static const int64_t units[] = {1, 3, 40, 999, 1000, 77777, 10000000};
+  state = (uint64_t)number * 104729 + 11;
+  drawn_set set = {.blocks = blocks[draw(0, 9)]};
+  set.unit_ns = units[draw(0, 6)];
+  set.periodic = chance(2);
+  set.alike = chance(3);
+  set.tasks = chance(4) ? draw(10, 24) : draw(1, 6);
+  set.tiles = chance(4) ? draw(1, 120) : draw(1, 9);
+  return set;
+}
+
+static void print_phase(FILE *file, const drawn_set *set, const char *name) {
+  const int64_t units = set->alike ? 7 : draw(1, 40);
+  fprintf(file, " %s: { wcet_ns = %" PRId64 "L; };", name, units * set->unit_ns);
+}
+
+static void print_task(FILE *file, const drawn_set *set, int32_t number) {
+  const int32_t first = draw(0, set->blocks - 1), last = draw(first, set->blocks - 1);
+  const int32_t kind = draw(0, 7), letters = draw(0, 12);
+  const int64_t base_ns = set->unit_ns * 20000;
+  fprintf(file,
+          "%s{ name = \"%.*s%" PRId32 "\"; kernel = \"noop\"; blocks = \"%" PRId32 "-%" PRId32
+          "\"; tiles = %" PRId32 ";",
+          number ? ",\n" : "", letters, "long_name_of", number, first, last,
+          chance(3) ? set->tiles : draw(1, set->tiles));
+  if (set->periodic && !chance(5)) {
+    const int64_t period_ns = base_ns << draw(0, 2);
+    fprintf(file, " period_ns = %" PRId64 "L;", period_ns);
+    if (chance(2))
+      fprintf(file, " deadline_ns = %" PRId64 "L;", period_ns / draw(1, 4));
+  }
+  if (chance(3))
+    fprintf(file, " release_ns = %" PRId64 "L;",
+            draw(0, 900) * set->unit_ns * (!set->periodic && number % 3 == 2 ? 60 : 1));
+  if (chance(4))
+    fputs(" together = true;", file);
+  if (kind != 0)
+    print_phase(file, set, "prefetch");
+  if (kind != 1)
+    print_phase(file, set, "compute");
+  if (kind > 2 || kind == 1)
+    print_phase(file, set, "writeback");
+  fputs(" }", file);
+}
+
+static char *print_set(int number) {
+  const drawn_set set = draw_set(number);
+  char *source = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&source, &bytes);
+  fprintf(file,
+          "version = 1; name = \"t\"; platform: { blocks = %" PRId32 "; buffers = %d;"
+          " resources = ( { name = \"memory\"; capacity = %" PRId32 "; } ); };\ntasks = (\n",
+          set.blocks, 2, set.blocks);
+  for (int32_t t = 0; t < set.tasks; ++t)
+    print_task(file, &set, t);
+  fputs("\n);\n", file);
+  if (!set.periodic && chance(4))
+    fprintf(file, "policy: { warmup_tiles = 1; warmup_ns = %" PRId64 "L; };\n", 300 * set.unit_ns);
+  fclose(file);
+  return source;
+}
+
+static void tell_drawn(FILE *file, prem_status status, const prem_diag *diag) {
+  fprintf(file, ", %s %016" PRIx64 " %016" PRIx64, prem_status_text(status), golden_problems(diag),
+          golden_file_sum(golden_path("gnuplot.script")));
+}
+
+static void tell_result(FILE *file, const prem_schedule *schedule, int number) {
+  const prem_compare_options options = {.modes = {PREM_MODE_TT, PREM_MODE_FREE},
+                                        .mode_count = 1 + number % 4 / 2,
+                                        .sampling.scenario =
+                                            number % 8 < 4 ? PREM_RESIDENT : PREM_RELAUNCH,
+                                        .sampling.samples = 1 + number % 5,
+                                        .sampling.launches = 2,
+                                        .sampling.discard = number % 3,
+                                        .sampling.max_records = 20000,
+                                        .sampling.seed = (uint64_t)number};
+  const prem_backend delayed = delayed_backend();
+  prem_diag *diag = prem_diag_new();
+  prem_session *session = NULL;
+  prem_result *result = NULL;
+  if (prem_session_open(&delayed, schedule, &session, diag) != PREM_OK)
+    abort_with("open", diag);
+  delayed_seed = (uint64_t)number;
+  prem_compare(session, schedule, &delayed, &options, &result, diag);
+  ck_assert_ptr_nonnull(result);
+  tell_drawn(file, prem_result_draw(result, schedule, golden_path("r.svg"), NULL, diag), diag);
+  prem_result_free(result);
+  prem_session_close(session);
+  prem_diag_free(diag);
+}
+
+static void tell_set(FILE *file, const char *name, const char *source, int number) {
+  prem_schedule *schedule = schedule_from_text(source);
+  prem_diag *diag = prem_diag_new();
+  prem_plan *plan = NULL;
+  fprintf(file, "%s: ", name);
+  const prem_status status = prem_plan_make(schedule, NULL, NULL, &plan, NULL);
+  fputs(prem_status_text(status), file);
+  if (status == PREM_OK) {
+    prem_schedule_set_plan(schedule, plan);
+    tell_drawn(file, prem_plan_draw(schedule, golden_path("p.svg"), NULL, diag), diag);
+    if (number % RUN_EVERY == 0)
+      tell_result(file, schedule, number);
+  }
+  fputc('\n', file);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+
+START_TEST(of_sets) {
+  char *found = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&found, &bytes);
+  for (int number = 0; number < SETS; ++number) {
+    char *source = print_set(number);
+    tell_set(file, text("set %d", number), source, number);
+    free(source);
+  }
+  /* where one unit of time ends and another one begins */
+  static const char *const spans[] = {"9999",     "10000",      "10001",       "9999999",
+                                      "10000000", "9999999999", "10000000000", "10000000001"};
+  for (int i = 0; i < 8; ++i)
+    tell_set(
+        file, text("%s ns", spans[i]),
+        text("version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ( { name = \"a\";"
+             " kernel = \"noop\"; blocks = [ 0 ]; tiles = 1; compute: { wcet_ns = %sL; }; } );",
+             spans[i]),
+        0);
+  fclose(file);
+  golden_judge("pictures.txt", found);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("same pictures");
+  TCase *all = tcase_create("sets");
+  tcase_set_timeout(all, 240);
+  tcase_add_checked_fixture(all, golden_make_folder, golden_remove_folder);
+  tcase_add_test(all, of_sets);
+  suite_add_tcase(suite, all);
+  return run_suite(suite);
+}

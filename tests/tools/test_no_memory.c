@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Wherever memory runs out, that is what is said, nothing is lost or left half-written, and what
+ * went well all the same is right. See tests/common/failing_memory.h.
+ */
+#include "tests/common/failing_memory.h"
+
+#include "tests/common/delayed.h"
+#include "tests/common/golden.h"
+#include "tests/common/random_schedule.h"
+
+#include "ttprem/report.h"
+#include "ttprem/ttprem_measure.h"
+
+/* What is tried: what it did is told by a text, the same one each time that all went well. */
+typedef prem_status attempt(FILE *told);
+
+/* Without the test framework's help, which asks for memory, too. Good until the fourth call. */
+static const char *path_of(const char *name) {
+  static char paths[4][256];
+  static int next;
+  char *path = paths[next++ % 4];
+  snprintf(path, sizeof paths[0], "%s/%s", golden_folder, name);
+  return path;
+}
+
+static prem_schedule *schedule; /* bound, with a plan */
+static char *source;            /* of a file */
+
+/* All requests of a short attempt; of a long one some, and other ones than those of `seed` + 1. */
+static int64_t step_of(int64_t requests) {
+  enum { MOST = 260 };
+  return requests / MOST + 1;
+}
+
+static prem_status try_it(attempt *of, int64_t fail_at, char **told, int64_t *requests) {
+  size_t bytes = 0;
+  *told = NULL;
+  FILE *file = open_memstream(told, &bytes);
+  failing_arm(fail_at);
+  const prem_status status = of(file);
+  *requests = failing_disarm();
+  fclose(file);
+  return status;
+}
+
+/* `or_else`: what may be said instead, where a parser or the file system is asked. */
+static void sweep(const char *name, attempt *of, prem_status or_else) {
+  char *expected = NULL, *told = NULL;
+  int64_t requests = 0, had = 0, refused = 0;
+  failing_prepare();
+  ck_assert_int_eq(try_it(of, 0, &expected, &requests), PREM_OK);
+  ck_assert_int_gt(requests, 0);
+  for (int64_t i = 1; i <= requests; i += step_of(requests)) {
+    const prem_status status = try_it(of, i, &told, &had);
+    size_t same = 0;
+    while (told[same] && told[same] == expected[same])
+      ++same;
+    if (status == PREM_OK)
+      ck_assert_msg(strcmp(told, expected) == 0,
+                    "%s: request %" PRId64 " of %" PRId64
+                    " fails, and it is said that all went well: %.99s, not %.99s",
+                    name, i, requests, told + same, expected + same);
+    else
+      ck_assert_msg(status == PREM_ERR_MEMORY || status == or_else,
+                    "%s: request %" PRId64 " of %" PRId64 " fails: %s", name, i, requests,
+                    prem_status_text(status));
+    refused += status != PREM_OK;
+    free(told);
+  }
+  free(expected);
+  ck_assert_int_gt(refused, 0);
+}
+
+/* ---- what is tried -------------------------------------------------------------------------- */
+
+static prem_status read_and_bind(FILE *told) {
+  prem_schedule *read = NULL;
+  prem_diag *diag = prem_diag_new();
+  prem_status status = prem_schedule_load_text("t.cfg", source, &read, diag);
+  if (status == PREM_OK)
+    status = prem_schedule_bind(read, prem_registry_builtin(), diag);
+  if (status == PREM_OK)
+    fprintf(told, "%d tasks, %d arrays", read->task_count, read->array_count);
+  prem_schedule_free(read);
+  prem_diag_free(diag);
+  return status;
+}
+
+static void tell_plan(FILE *told, const prem_plan *plan) {
+  prem_slot *slots = NULL;
+  int64_t count = 0;
+  if (prem_plan_expand(schedule, plan, &slots, &count, NULL) != PREM_OK)
+    return;
+  for (int64_t i = 0; i < count; ++i)
+    fprintf(told, "%d.%d.%d %" PRId64 "\n", slots[i].task, slots[i].tile, slots[i].phase,
+            slots[i].planned_ns);
+  free(slots);
+}
+
+static prem_status plan_with(FILE *told, const prem_plan_options *options) {
+  prem_plan *plan = NULL;
+  const prem_status status = prem_plan_make(schedule, NULL, options, &plan, NULL);
+  failing.armed = false;
+  if (status == PREM_OK)
+    tell_plan(told, plan);
+  prem_plan_free(plan);
+  return status;
+}
+
+static prem_status plan(FILE *told) {
+  return plan_with(told, &(prem_plan_options){0});
+}
+
+/* The plan to begin with is kept where the search fails. */
+static prem_status search(FILE *told) {
+  prem_plan *plan = NULL;
+  const prem_status status = prem_plan_make(
+      schedule, NULL, &(prem_plan_options){.time_limit_ns = PREM_MAX_NS, .step_limit = 40}, &plan,
+      NULL);
+  failing.armed = false;
+  if (status == PREM_OK) {
+    prem_plan *own = schedule->plan;
+    schedule->plan = plan;
+    ck_assert_int_eq(prem_check(schedule, NULL, NULL), PREM_OK);
+    schedule->plan = own;
+    fputs("legal", told);
+  }
+  prem_plan_free(plan);
+  return status;
+}
+
+static prem_status keep(FILE *told) {
+  return plan_with(told, &(prem_plan_options){.keep = schedule});
+}
+
+static prem_status compress(FILE *told) {
+  prem_slot *slots = NULL;
+  int64_t count = 0;
+  prem_plan *again = prem_plan_new();
+  prem_status status =
+      again ? prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL) : PREM_ERR_MEMORY;
+  if (status == PREM_OK) {
+    again->hyperperiod_ns = schedule->plan->hyperperiod_ns;
+    status = prem_plan_compress(schedule, slots, count, again);
+  }
+  failing.armed = false;
+  if (status == PREM_OK)
+    tell_plan(told, again);
+  free(slots);
+  prem_plan_free(again);
+  return status;
+}
+
+static prem_status check(FILE *told) {
+  fputs("legal", told);
+  return prem_check(schedule, NULL, NULL);
+}
+
+static prem_status part(FILE *told) {
+  bool keep_all[64] = {false};
+  for (int32_t t = 0; t < schedule->task_count; t += 2)
+    keep_all[t] = true;
+  prem_schedule *some = NULL;
+  const prem_status status = prem_schedule_subset(schedule, keep_all, &some);
+  if (status == PREM_OK)
+    fprintf(told, "%d", some->task_count);
+  prem_schedule_free(some);
+  return status;
+}
+
+/* No file is touched unless all went well. */
+static prem_status save(FILE *told) {
+  const char *path = path_of("saved.cfg");
+  FILE *file = fopen(path, "w");
+  fputs("before", file);
+  fclose(file);
+  failing_arm(failing.fail_at);
+  const prem_status status = prem_schedule_save(schedule, path, NULL);
+  failing.armed = false;
+  char *found = golden_take(path);
+  if (status != PREM_OK)
+    ck_assert_str_eq(found, "before");
+  fputs(found, told);
+  free(found);
+  return status;
+}
+
+static prem_status run(FILE *told) {
+  prem_session *session = NULL;
+  prem_trace *trace = NULL;
+  const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 2};
+  prem_status status = prem_session_open(&prem_backend_sim, schedule, &session, NULL);
+  if (status == PREM_OK)
+    status = prem_trace_new(schedule, 2, 100000, &trace);
+  if (status == PREM_OK)
+    status = prem_session_run(session, &request, trace, NULL);
+  if (status == PREM_OK)
+    fprintf(told, "%" PRId64 " records, the last job ends at %" PRId64, trace->record_count,
+            trace->job_end_ns[trace->job_count - 1]);
+  prem_trace_free(trace);
+  prem_session_close(session);
+  return status;
+}
+
+static prem_status measure(FILE *told) {
+  static const prem_compare_options options = {.modes = {PREM_MODE_TT, PREM_MODE_LOCK},
+                                               .mode_count = 2,
+                                               .sampling.scenario = PREM_RELAUNCH,
+                                               .sampling.samples = 4,
+                                               .sampling.launches = 2,
+                                               .sampling.max_records = 100000};
+  const prem_backend delayed = delayed_backend();
+  delayed_seed = 3;
+  prem_session *session = NULL;
+  prem_result *result = NULL;
+  prem_status status = prem_session_open(&delayed, schedule, &session, NULL);
+  if (status == PREM_OK)
+    status = prem_compare(session, schedule, &delayed, &options, &result, NULL);
+  failing.armed = false;
+  if (status == PREM_OK)
+    prem_result_print(result, told);
+  prem_result_free(result);
+  prem_session_close(session);
+  return status;
+}
+
+static prem_result *result; /* of the fixture */
+
+static void tell_file(FILE *told, const char *name) {
+  fprintf(told, " %016" PRIx64, golden_file_sum(path_of(name)));
+}
+
+static prem_status write_result(FILE *told) {
+  const prem_status status = prem_result_write(result, schedule, "", path_of("r.json"), NULL);
+  failing.armed = false;
+  if (status == PREM_OK) {
+    char *json = golden_take(path_of("r.json"));
+    fputs(json, told);
+    free(json);
+    tell_file(told, "r.samples.csv");
+    tell_file(told, "r.phases.csv");
+  } else {
+    ck_assert_int_ne(access(path_of("r.json"), F_OK), 0);
+  }
+  return status;
+}
+
+/* A label is left out where there is no memory for it: pictures are not compared. */
+static prem_status draw_result(FILE *told) {
+  const prem_status status = prem_result_draw(result, schedule, path_of("r.svg"), NULL, NULL);
+  fputs(prem_status_text(status), told);
+  return status;
+}
+
+static prem_status draw_plan(FILE *told) {
+  const prem_status status = prem_plan_draw(schedule, path_of("p.svg"), NULL, NULL);
+  fputs(prem_status_text(status), told);
+  return status;
+}
+
+static prem_findings *findings; /* of the fixture */
+
+static prem_findings *isolate_findings(prem_status *status) {
+  static const prem_isolate_options options = {.modes = {PREM_MODE_TT},
+                                               .mode_count = 1,
+                                               .sampling.scenario = PREM_RELAUNCH,
+                                               .sampling.samples = 4,
+                                               .sampling.rounds = 1,
+                                               .sampling.max_records = 100000};
+  prem_isolation *isolation = NULL;
+  prem_findings *all = NULL;
+  *status = prem_isolate(schedule, &prem_backend_sim, &options, &isolation, NULL);
+  if (*status == PREM_OK) {
+    all = prem_isolation_findings(isolation, schedule);
+    if (!all)
+      *status = PREM_ERR_MEMORY;
+  }
+  prem_isolation_free(isolation);
+  return all;
+}
+
+static prem_status isolate(FILE *told) {
+  prem_status status;
+  prem_findings *all = isolate_findings(&status);
+  if (status == PREM_OK) {
+    prem_machine machine = {0};
+    status = prem_findings_write(all, &machine, "", path_of("i.json"), NULL);
+  }
+  failing.armed = false;
+  if (status == PREM_OK)
+    prem_findings_print(all, told);
+  prem_findings_free(all);
+  return status;
+}
+
+static prem_status profile(FILE *told) {
+  static const prem_profile_options options = {.sampling.scenario = PREM_RELAUNCH,
+                                               .sampling.samples = 4,
+                                               .sampling.rounds = 1,
+                                               .sampling.max_records = 100000,
+                                               .quantile = 1};
+  prem_machine machine = {0};
+  prem_profile *made = NULL;
+  prem_status status =
+      prem_profile_measure(schedule, &prem_backend_sim, &machine, &options, &made, NULL);
+  if (status == PREM_OK)
+    status = prem_findings_write(made->findings, &machine, "", path_of("p.json"), NULL);
+  failing.armed = false;
+  if (status == PREM_OK)
+    prem_findings_print(made->findings, told);
+  prem_profile_free(made);
+  return status;
+}
+
+static prem_status read_findings(FILE *told) {
+  prem_findings *again = NULL;
+  const prem_status status = prem_findings_read(path_of("f.json"), &again, NULL);
+  failing.armed = false;
+  if (status == PREM_OK)
+    prem_findings_print(again, told);
+  prem_findings_free(again);
+  return status;
+}
+
+static prem_status draw_findings(FILE *told) {
+  const prem_status status = prem_findings_draw(findings, path_of("f.svg"), NULL, NULL);
+  fputs(prem_status_text(status), told);
+  return status;
+}
+
+static prem_status add_to(prem_report *report, prem_diag *diag) {
+  const prem_status status = prem_report_add(report, path_of("f.json"), diag);
+  return status == PREM_OK ? prem_report_add(report, path_of("s.json"), diag) : status;
+}
+
+/* jansson loses letters of texts that it has no room for, or says that they are none. */
+static prem_status add_to_report(FILE *told) {
+  prem_report *report = prem_report_new();
+  prem_diag *diag = prem_diag_new();
+  prem_status status = report && diag ? add_to(report, diag) : PREM_ERR_MEMORY;
+  failing.armed = false;
+  fputs("added", told);
+  if (status == PREM_OK && prem_diag_count(diag) + prem_diag_dropped(diag) > 0)
+    status = PREM_ERR_MEMORY; /* charts are left out, and it is said */
+  prem_report_free(report);
+  prem_diag_free(diag);
+  return status;
+}
+
+static prem_status write_report(FILE *told) {
+  const int64_t fail_at = failing.fail_at;
+  failing.armed = false;
+  prem_report *report = prem_report_new();
+  ck_assert_int_eq(add_to(report, NULL), PREM_OK);
+  failing_arm(fail_at);
+  const prem_status status = prem_report_write(report, path_of("f.html"), NULL);
+  failing.armed = false;
+  prem_report_free(report);
+  if (status == PREM_OK)
+    tell_file(told, "f.html");
+  else
+    ck_assert_int_ne(access(path_of("f.html"), F_OK), 0);
+  return status;
+}
+
+static prem_status convert_trace(FILE *told) {
+  static const prem_trace_format formats[] = {PREM_TRACE_PERFETTO, PREM_TRACE_CHROME};
+  prem_status status = PREM_OK;
+  for (size_t i = 0; i < 2 && status == PREM_OK; ++i) {
+    const prem_trace_options options = {.format = formats[i], .run = -1, .late_ns = 1};
+    FILE *in = fopen(path_of("t.csv"), "r"), *out = fopen(path_of("t.out"), "w");
+    status = prem_trace_convert(in, "t.csv", &options, out, NULL);
+    fclose(in);
+    fclose(out);
+    fprintf(told, " %016" PRIx64, status == PREM_OK ? golden_file_sum(path_of("t.out")) : 0);
+  }
+  return status;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+enum { SEED = 5 };
+
+static void set_up(void) {
+  golden_make_folder();
+  prem_diag *diag = prem_diag_new();
+  if (random_schedule_plan(SEED, NULL, &schedule, diag) != PREM_OK)
+    abort_with("plan", diag);
+  prem_diag_free(diag);
+  source = golden_saved(schedule);
+}
+
+static void tear_down(void) {
+  free(source);
+  prem_schedule_free(schedule);
+  golden_remove_folder();
+}
+
+static void set_up_result(void) {
+  set_up();
+  static const prem_compare_options options = {.modes = {PREM_MODE_TT, PREM_MODE_LOCK},
+                                               .mode_count = 2,
+                                               .sampling.scenario = PREM_RELAUNCH,
+                                               .sampling.samples = 4,
+                                               .sampling.launches = 2,
+                                               .sampling.max_records = 100000};
+  const prem_backend delayed = delayed_backend();
+  delayed_seed = 3;
+  prem_session *session = NULL;
+  ck_assert_int_eq(prem_session_open(&delayed, schedule, &session, NULL), PREM_OK);
+  ck_assert_int_eq(prem_compare(session, schedule, &delayed, &options, &result, NULL), PREM_OK);
+  prem_session_close(session);
+  FILE *csv = fopen(golden_path("t.csv"), "w");
+  ck_assert_int_eq(prem_trace_write_csv(result->rows[0].example, schedule, 0, true, csv), PREM_OK);
+  fclose(csv);
+  ck_assert_int_eq(prem_result_write(result, schedule, "", golden_path("s.json"), NULL), PREM_OK);
+  prem_status status;
+  prem_machine machine = {0};
+  findings = isolate_findings(&status);
+  ck_assert_int_eq(status, PREM_OK);
+  ck_assert_int_eq(prem_findings_write(findings, &machine, "", golden_path("f.json"), NULL),
+                   PREM_OK);
+}
+
+static void tear_down_result(void) {
+  prem_findings_free(findings);
+  prem_result_free(result);
+  tear_down();
+}
+
+#define ATTEMPT(name, or_else)                                                                     \
+  START_TEST(of_##name) {                                                                          \
+    sweep(#name, name, or_else);                                                                   \
+  }                                                                                                \
+  END_TEST
+
+ATTEMPT(read_and_bind, PREM_ERR_MEMORY)
+ATTEMPT(plan, PREM_ERR_MEMORY)
+ATTEMPT(search, PREM_ERR_MEMORY)
+ATTEMPT(keep, PREM_ERR_MEMORY)
+ATTEMPT(compress, PREM_ERR_MEMORY)
+ATTEMPT(check, PREM_ERR_MEMORY)
+ATTEMPT(part, PREM_ERR_MEMORY)
+ATTEMPT(save, PREM_ERR_IO)
+ATTEMPT(run, PREM_ERR_MEMORY)
+ATTEMPT(measure, PREM_ERR_MEMORY)
+ATTEMPT(isolate, PREM_ERR_IO)
+ATTEMPT(profile, PREM_ERR_IO)
+ATTEMPT(write_result, PREM_ERR_IO)
+ATTEMPT(draw_result, PREM_ERR_IO)
+ATTEMPT(draw_plan, PREM_ERR_IO)
+ATTEMPT(read_findings, PREM_ERR_PARSE)
+ATTEMPT(draw_findings, PREM_ERR_IO)
+ATTEMPT(add_to_report, PREM_ERR_PARSE)
+ATTEMPT(write_report, PREM_ERR_IO)
+ATTEMPT(convert_trace, PREM_ERR_MEMORY)
+
+int main(void) {
+  Suite *suite = suite_create("no memory");
+  TCase *schedules = tcase_create("schedules");
+  tcase_set_timeout(schedules, 240);
+  tcase_add_checked_fixture(schedules, set_up, tear_down);
+  tcase_add_test(schedules, of_read_and_bind);
+  tcase_add_test(schedules, of_plan);
+  tcase_add_test(schedules, of_search);
+  tcase_add_test(schedules, of_keep);
+  tcase_add_test(schedules, of_compress);
+  tcase_add_test(schedules, of_check);
+  tcase_add_test(schedules, of_part);
+  tcase_add_test(schedules, of_save);
+  suite_add_tcase(suite, schedules);
+  TCase *runs = tcase_create("runs");
+  tcase_set_timeout(runs, 240);
+  tcase_add_checked_fixture(runs, set_up, tear_down);
+  tcase_add_test(runs, of_run);
+  tcase_add_test(runs, of_measure);
+  tcase_add_test(runs, of_isolate);
+  tcase_add_test(runs, of_profile);
+  suite_add_tcase(suite, runs);
+  TCase *results = tcase_create("results");
+  tcase_set_timeout(results, 240);
+  tcase_add_checked_fixture(results, set_up_result, tear_down_result);
+  tcase_add_test(results, of_write_result);
+  tcase_add_test(results, of_draw_result);
+  tcase_add_test(results, of_draw_plan);
+  tcase_add_test(results, of_read_findings);
+  tcase_add_test(results, of_draw_findings);
+  tcase_add_test(results, of_add_to_report);
+  tcase_add_test(results, of_write_report);
+  tcase_add_test(results, of_convert_trace);
+  suite_add_tcase(suite, results);
+  return run_suite(suite);
+}
