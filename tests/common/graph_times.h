@@ -168,7 +168,7 @@ static inline prem_status graph_measure_profile(graph_case *at) {
                                         .sampling.discard = at->setting->discard,
                                         .sampling.seed = at->graph.seed,
                                         .sampling.max_records = INT32_MAX,
-                                        .times = PREM_PROFILE_COMPANY,
+                                        .times = PREM_NEIGHBOURS,
                                         .margin_pct = 20};
   prem_profile *profile = NULL;
   prem_status status = graph_plan_any_order(at);
