@@ -10,19 +10,20 @@
 typedef struct profile_options {
   observing_options common;
   const char *output;
-  prem_profile_company times;
+  prem_company times;
   bool times_given, regulated, steady, raise;
   int64_t margin_pct;
   double quantile; /* 0: not given */
 } profile_options;
 
-static prem_profile_company parse_times(struct argp_state *state, const char *text) {
+static prem_company parse_times(struct argp_state *state, const char *text) {
   static const char *const names[PREM_PROFILE_COMPANY_COUNT] = {"alone", "company", "planned"};
+  static const prem_company companies[PREM_PROFILE_COMPANY_COUNT] = PREM_PROFILE_COMPANIES;
   for (int which = 0; which < PREM_PROFILE_COMPANY_COUNT; ++which)
     if (!strcmp(text, names[which]))
-      return (prem_profile_company)which;
+      return companies[which];
   argp_error(state, "--times: '%s' is none of alone, company, planned", text);
-  return PREM_PROFILE_ALONE;
+  return PREM_ALONE;
 }
 
 /* "99.9" is 0.999; "longest" 1. */
@@ -68,7 +69,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case ARGP_KEY_END:
     if (!options->output)
       argp_error(state, "FILE and -o OUT are needed");
-    if (options->raise && options->times != PREM_PROFILE_PLANNED)
+    if (options->raise && options->times != PREM_PLANNED)
       argp_error(state,
                  "--raise raises the times of a plan that was measured: it needs --times planned");
     command_check_outputs(
@@ -171,7 +172,7 @@ static int measure(const profile_options *options, const prem_schedule *schedule
   profiling.sampling =
       sampling_choose(&options->common.sampling, options->common.scenario_given, schedule, backend);
   if (options->regulated && !options->times_given)
-    profiling.times = PREM_PROFILE_COMPANY;
+    profiling.times = PREM_NEIGHBOURS;
   progress line;
   progress_begin(&line);
   profiling.progress = observing_progress;
@@ -221,7 +222,7 @@ int verb_profile(int argc, char **argv) {
   prem_schedule *schedule = NULL;
   if (!command_output_check(options.output))
     return COMMAND_INVALID;
-  const bool planned = options.times == PREM_PROFILE_PLANNED;
+  const bool planned = options.times == PREM_PLANNED;
   int status = observing_open(&options.common, planned, &backend, &machine, &schedule);
   if (status != COMMAND_DONE)
     return status;

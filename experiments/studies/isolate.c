@@ -25,8 +25,8 @@ typedef struct certifying {
 } certifying;
 
 const char *prem_company_name(prem_company company) {
-  static const char *const names[PREM_COMPANY_COUNT] = {"alone", "neighbours", "hostile"};
-  return company < PREM_COMPANY_COUNT ? names[company] : "unknown";
+  static const char *const names[PREM_ISOLATION_COMPANIES] = {"alone", "neighbours", "hostile"};
+  return (int)company < PREM_ISOLATION_COMPANIES ? names[company] : "unknown";
 }
 
 int64_t prem_quantile_per_mille(int32_t index) {
@@ -186,7 +186,7 @@ static void fold_counts(const certifying *all, prem_isolation_mode *mode, prem_c
 
 static void fold_mode(const certifying *all, prem_isolation_mode *mode) {
   for (int32_t t = 0; t < all->schedule->task_count; ++t)
-    for (int company = 0; company < PREM_COMPANY_COUNT; ++company) {
+    for (int company = 0; company < PREM_ISOLATION_COMPANIES; ++company) {
       fold_task(all, mode, t, (prem_company)company);
       if (company != PREM_NEIGHBOURS || t == 0)
         fold_counts(all, mode, (prem_company)company, t);
@@ -237,7 +237,7 @@ static prem_status measure(certifying *all) {
 static prem_status judge_left_out(const prem_isolation *result) {
   bool any = false;
   for (int32_t m = 0; m < result->mode_count; ++m)
-    for (int c = 0; c < PREM_COMPANY_COUNT; ++c)
+    for (int c = 0; c < PREM_ISOLATION_COMPANIES; ++c)
       any |= result->modes[m].left_out[c][0] != '\0';
   return any ? PREM_ERR_UNAVAILABLE : PREM_OK;
 }
@@ -246,7 +246,7 @@ static bool measured_anything(const prem_isolation *result) {
   int64_t jobs = 0;
   for (int32_t m = 0; m < result->mode_count; ++m)
     for (int32_t t = 0; t < result->task_count; ++t)
-      for (int c = 0; c < PREM_COMPANY_COUNT; ++c)
+      for (int c = 0; c < PREM_ISOLATION_COMPANIES; ++c)
         jobs += result->modes[m].tasks[t].response_ns[c].count;
   return jobs > 0;
 }
@@ -275,7 +275,7 @@ static prem_status make_result(const prem_schedule *schedule, const prem_isolate
   for (int32_t m = 0; m < options->mode_count; ++m) {
     prem_isolation_mode *mode = &result->modes[m];
     mode->mode = options->modes[m];
-    for (int c = 0; c < PREM_COMPANY_COUNT; ++c)
+    for (int c = 0; c < PREM_ISOLATION_COMPANIES; ++c)
       mode->lateness_max_ns[c] = INT64_MIN;
     mode->tasks = calloc(tasks, sizeof *mode->tasks);
     whole &= mode->tasks != NULL;

@@ -157,7 +157,7 @@ static void add_responses(prem_findings *findings, const prem_isolation *isolati
   name_columns(table, columns);
   for (int32_t m = 0; m < isolation->mode_count; ++m)
     for (int32_t t = 0; t < isolation->task_count; ++t)
-      for (int c = 0; c < PREM_COMPANY_COUNT; ++c)
+      for (int c = 0; c < PREM_ISOLATION_COMPANIES; ++c)
         add_response(table, isolation, &isolation->modes[m], t, (prem_company)c);
 }
 
@@ -178,7 +178,7 @@ static void add_companies(prem_findings *findings, const prem_isolation *isolati
       "Jobs that were judged, and what was late or ended after its window in each company", NULL);
   name_columns(table, columns);
   for (int32_t m = 0; m < isolation->mode_count; ++m)
-    for (int c = 0; c < PREM_COMPANY_COUNT; ++c) {
+    for (int c = 0; c < PREM_ISOLATION_COMPANIES; ++c) {
       const prem_isolation_mode *mode = &isolation->modes[m];
       const bool released = mode->releases[c] > 0;
       prem_table_add_text(table, prem_mode_name(mode->mode));
@@ -203,7 +203,7 @@ static void add_counted(prem_findings *findings, const prem_isolation *isolation
   name_columns(table, columns);
   for (int32_t m = 0; m < isolation->mode_count; ++m)
     for (int32_t t = 0; t < isolation->task_count; ++t)
-      for (int c = 0; c < PREM_COMPANY_COUNT; ++c) {
+      for (int c = 0; c < PREM_ISOLATION_COMPANIES; ++c) {
         const prem_isolation_task *task = &isolation->modes[m].tasks[t];
         const prem_isolation_bins *bins = &task->response_bins[c];
         for (int32_t i = 0; i < bins->bin_count; ++i) {
@@ -227,7 +227,7 @@ static void add_phases(prem_findings *findings, const prem_isolation *isolation)
   for (int32_t m = 0; m < isolation->mode_count; ++m)
     for (int32_t t = 0; t < isolation->task_count; ++t)
       for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-        for (int c = 0; c < PREM_COMPANY_COUNT; ++c) {
+        for (int c = 0; c < PREM_ISOLATION_COMPANIES; ++c) {
           const prem_isolation_task *task = &isolation->modes[m].tasks[t];
           if (task->phase_ns[p][PREM_NEIGHBOURS].count == 0)
             continue;
@@ -283,7 +283,7 @@ static void add_curves(prem_findings *findings, const prem_isolation *isolation,
   prem_table_column(table, "share", "");
   for (int32_t t = 0; t < isolation->task_count; ++t)
     for (int32_t m = 0; m < isolation->mode_count && is_first_of_kernel(schedule, t); ++m)
-      for (int c = 0; c < PREM_COMPANY_COUNT; ++c)
+      for (int c = 0; c < PREM_ISOLATION_COMPANIES; ++c)
         add_curve(table, isolation->modes[m].mode, &isolation->modes[m].tasks[t], PREM_PREFETCH, c);
   prem_findings_chart(findings, &chart);
 }
@@ -297,7 +297,7 @@ static void add_certificate(prem_findings *findings, const prem_isolation *isola
       "Furthest that any response time moved, largest ratios of any memory phase", NULL);
   name_columns(table, columns);
   for (int32_t m = 0; m < isolation->mode_count; ++m)
-    for (int c = PREM_NEIGHBOURS; c < PREM_COMPANY_COUNT; ++c) {
+    for (int c = PREM_NEIGHBOURS; c < PREM_ISOLATION_COMPANIES; ++c) {
       const prem_isolation_mode *mode = &isolation->modes[m];
       const worst_ratios worst = worst_of(isolation, mode, (prem_company)c);
       const int64_t moved_ns = furthest_ns(isolation, mode, (prem_company)c);
@@ -367,7 +367,7 @@ static void add_rule(prem_findings *findings, const prem_isolation *isolation) {
   int64_t least = INT64_MAX;
   for (int32_t m = 0; m < isolation->mode_count; ++m)
     for (int32_t t = 0; t < isolation->task_count; ++t)
-      for (int c = 0; c < PREM_COMPANY_COUNT; ++c) {
+      for (int c = 0; c < PREM_ISOLATION_COMPANIES; ++c) {
         const int64_t jobs = isolation->modes[m].tasks[t].response_ns[c].count;
         least = jobs > 0 && jobs < least ? jobs : least;
       }
@@ -487,10 +487,10 @@ enum { STEPS_KEPT = 2 }; /* of the clock: one each in the stamps of two instants
 
 static bool keeps(const prem_isolation *isolation, const prem_isolation_mode *mode) {
   bool kept = true;
-  for (int c = 0; c < PREM_COMPANY_COUNT; ++c)
+  for (int c = 0; c < PREM_ISOLATION_COMPANIES; ++c)
     kept &= mode->late[c] == 0 && !mode->left_out[c][0];
   for (int32_t t = 0; t < isolation->task_count; ++t)
-    for (int c = PREM_NEIGHBOURS; c < PREM_COMPANY_COUNT; ++c) {
+    for (int c = PREM_NEIGHBOURS; c < PREM_ISOLATION_COMPANIES; ++c) {
       const int64_t moved_ns = prem_isolation_moved_ns(&mode->tasks[t], (prem_company)c);
       kept &= moved_ns >= 0 && steps_of(isolation, moved_ns) <= STEPS_KEPT;
     }

@@ -31,6 +31,8 @@ typedef struct profiling {
   prem_diag *diag;
 } profiling;
 
+static const prem_company companies[PREM_PROFILE_COMPANY_COUNT] = PREM_PROFILE_COMPANIES;
+
 /* ---- measuring ------------------------------------------------------------------------------ */
 
 /* Raised times are those of the plan: whatever was seen otherwise is in the schedule's. */
@@ -90,7 +92,7 @@ static prem_status measure(profiling *all) {
   const prem_profile_options *options = all->options;
   prem_observe_options observe = {.backend = all->backend,
                                   .modes = {PREM_MODE_LOCK, PREM_MODE_FREE, PREM_MODE_TT},
-                                  .mode_count = options->times == PREM_PROFILE_PLANNED ? 3 : 2,
+                                  .mode_count = options->times == PREM_PLANNED ? 3 : 2,
                                   .sampling = options->sampling,
                                   .preempted_apart = true,
                                   .engine = options->engine,
@@ -110,16 +112,17 @@ static prem_status measure(profiling *all) {
 
 /* ---- folding -------------------------------------------------------------------------------- */
 
-static const prem_observed *observed_in(const profiling *all, prem_profile_company company,
-                                        int32_t t) {
-  static const prem_mode modes[] = {PREM_MODE_LOCK, PREM_MODE_FREE, PREM_MODE_TT};
-  const int32_t party = company == PREM_PROFILE_ALONE ? t : all->schedule->task_count;
+static const prem_observed *observed_in(const profiling *all, prem_company company, int32_t t) {
+  static const prem_mode modes[PREM_COMPANY_COUNT] = {[PREM_ALONE] = PREM_MODE_LOCK,
+                                                      [PREM_NEIGHBOURS] = PREM_MODE_FREE,
+                                                      [PREM_PLANNED] = PREM_MODE_TT};
+  const int32_t party = company == PREM_ALONE ? t : all->schedule->task_count;
   return &all->parties[party].observed[modes[company]];
 }
 
-static const prem_observed_phase *phase_in(const profiling *all, prem_profile_company company,
-                                           int32_t t, int phase) {
-  const prem_schedule *schedule = company == PREM_PROFILE_ALONE ? all->schedules[t] : all->schedule;
+static const prem_observed_phase *phase_in(const profiling *all, prem_company company, int32_t t,
+                                           int phase) {
+  const prem_schedule *schedule = company == PREM_ALONE ? all->schedules[t] : all->schedule;
   const int32_t at = prem_schedule_find_task(schedule, all->schedule->tasks[t].name);
   return &observed_in(all, company, t)->phases[at * PREM_PHASE_COUNT + phase];
 }
@@ -153,8 +156,7 @@ typedef struct times_that_count {
   const prem_times *steady, *cold;
 } times_that_count;
 
-static times_that_count times_of(const profiling *all, prem_profile_company company, int32_t t,
-                                 int phase) {
+static times_that_count times_of(const profiling *all, prem_company company, int32_t t, int phase) {
   const prem_observed_phase *seen = phase_in(all, company, t, phase);
   const bool takes_cold = all->result->counts_cold || seen->steady.count == 0;
   if (seen->steady.count + seen->cold.count == 0)
@@ -162,8 +164,7 @@ static times_that_count times_of(const profiling *all, prem_profile_company comp
   return (times_that_count){&seen->steady, takes_cold ? &seen->cold : &no_times};
 }
 
-static int64_t longest_of(const profiling *all, prem_profile_company company, int32_t t,
-                          int phase) {
+static int64_t longest_of(const profiling *all, prem_company company, int32_t t, int phase) {
   const times_that_count times = times_of(all, company, t, phase);
   const double share = all->result->quantile;
   if (share > 0)
@@ -174,15 +175,15 @@ static int64_t longest_of(const profiling *all, prem_profile_company company, in
 
 static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_phase *out) {
   const prem_profile_options *options = all->options;
-  const prem_profile_company company = options->times;
+  const prem_company company = options->times;
   const prem_observed_phase *seen = phase_in(all, company, t, phase);
-  const prem_observed_phase *alone = phase_in(all, PREM_PROFILE_ALONE, t, phase);
+  const prem_observed_phase *alone = phase_in(all, PREM_ALONE, t, phase);
   if (seen->steady.count + seen->cold.count + seen->preempted.count == 0)
     return;
   /* what was seen alone can happen in any company */
   const int64_t longest_ns =
       prem_max_i64(longest_of(all, company, t, phase),
-                   alone->steady.count > 0 ? longest_of(all, PREM_PROFILE_ALONE, t, phase) : 0);
+                   alone->steady.count > 0 ? longest_of(all, PREM_ALONE, t, phase) : 0);
   out->longest_ns =
       prem_max_i64(prem_max_i64(seen->preempted.max_ns, alone->preempted.max_ns), longest_ns);
   out->longest_ns =
@@ -211,8 +212,9 @@ static prem_status fold_phase(const profiling *all, int32_t t, int phase) {
       all->options->probability > 0 ? all->options->probability : default_probability;
   prem_profile_phase *out = &all->result->tasks[t].phase[phase];
   prem_status status = PREM_OK;
-  for (int c = 0; c < PREM_PROFILE_COMPANY_COUNT && status == PREM_OK; ++c) {
-    const prem_observed_phase *seen = phase_in(all, (prem_profile_company)c, t, phase);
+  for (int i = 0; i < PREM_PROFILE_COMPANY_COUNT && status == PREM_OK; ++i) {
+    const prem_company c = companies[i];
+    const prem_observed_phase *seen = phase_in(all, c, t, phase);
     prem_times_summarise(&seen->steady, &out->steady_ns[c]);
     prem_times_summarise(&seen->cold, &out->cold_ns[c]);
     status = prem_tail_estimate(seen->run_max.ns, seen->run_max.count, probability, &out->tail[c]);
@@ -234,7 +236,7 @@ static void fold_joined(const profiling *all, int32_t t) {
   prem_profile_task *task = &all->result->tasks[t];
   const prem_profile_phase *fetch = &task->phase[PREM_PREFETCH];
   const prem_profile_phase *store = &task->phase[PREM_WRITEBACK];
-  if (all->options->times != PREM_PROFILE_PLANNED || !is_joined(all->schedule->plan, t))
+  if (all->options->times != PREM_PLANNED || !is_joined(all->schedule->plan, t))
     return;
   task->joined_ns = prem_max_i64(fetch->wcet_ns, store->wcet_ns);
   if (all->options->raise)
@@ -307,16 +309,17 @@ static prem_status fold(const profiling *all) {
     for (int p = 0; p < PREM_PHASE_COUNT && status == PREM_OK; ++p)
       status = fold_phase(all, t, p);
     fold_joined(all, t);
-    for (int c = 0; c < PREM_PROFILE_COMPANY_COUNT; ++c)
-      all->result->output_ok &= !observed_in(all, (prem_profile_company)c, t)->output_wrong;
+    for (int i = 0; i < PREM_PROFILE_COMPANY_COUNT; ++i)
+      all->result->output_ok &= !observed_in(all, companies[i], t)->output_wrong;
   }
   return status;
 }
 
 /* ---- findings ------------------------------------------------------------------------------- */
 
-static const char *company_name(int company) {
-  static const char *const names[] = {"alone", "company", "planned"};
+static const char *company_name(prem_company company) {
+  static const char *const names[PREM_COMPANY_COUNT] = {
+      [PREM_ALONE] = "alone", [PREM_NEIGHBOURS] = "company", [PREM_PLANNED] = "planned"};
   return names[company];
 }
 
@@ -327,8 +330,8 @@ static void add_percentile(prem_table *table, int64_t ns) {
     prem_table_add_int(table, ns);
 }
 
-static void add_times_row(prem_table *table, const prem_profile_task *task, int phase, int company,
-                          bool is_cold) {
+static void add_times_row(prem_table *table, const prem_profile_task *task, int phase,
+                          prem_company company, bool is_cold) {
   const prem_profile_phase *times = &task->phase[phase];
   const prem_summary *summary = is_cold ? &times->cold_ns[company] : &times->steady_ns[company];
   const prem_tail *tail = &times->tail[company];
@@ -366,9 +369,9 @@ static void add_times(prem_findings *findings, const prem_profile *profile) {
   name_columns(table, columns);
   for (int32_t t = 0; t < profile->task_count; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-      for (int c = 0; c < PREM_PROFILE_COMPANY_COUNT; ++c) {
-        add_times_row(table, &profile->tasks[t], p, c, false);
-        add_times_row(table, &profile->tasks[t], p, c, true);
+      for (int i = 0; i < PREM_PROFILE_COMPANY_COUNT; ++i) {
+        add_times_row(table, &profile->tasks[t], p, companies[i], false);
+        add_times_row(table, &profile->tasks[t], p, companies[i], true);
       }
 }
 
@@ -404,7 +407,8 @@ static void add_tails(prem_findings *findings, const prem_profile *profile) {
   name_columns(table, columns);
   for (int32_t t = 0; t < profile->task_count; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-      for (int c = 0; c < PREM_PROFILE_COMPANY_COUNT; ++c) {
+      for (int i = 0; i < PREM_PROFILE_COMPANY_COUNT; ++i) {
+        const prem_company c = companies[i];
         const prem_tail *tail = &profile->tasks[t].phase[p].tail[c];
         if (profile->tasks[t].phase[p].steady_ns[c].count == 0)
           continue;
@@ -423,7 +427,7 @@ static void add_tails(prem_findings *findings, const prem_profile *profile) {
 
 /* A histogram of at most HISTOGRAM_ROWS rows: neighbours share one, at the longest of them. */
 static void add_histogram_of(prem_table *table, const prem_times *times, const char *task,
-                             int phase, int company, bool is_cold) {
+                             int phase, prem_company company, bool is_cold) {
   const int64_t step = (times->distinct + HISTOGRAM_ROWS - 1) / HISTOGRAM_ROWS;
   char series[PREM_NAME_BYTES + 48];
   int64_t before = 0, count = 0;
@@ -456,8 +460,9 @@ static void add_histograms(prem_findings *findings, const profiling *all) {
   name_columns(table, columns);
   for (int32_t t = 0; t < all->schedule->task_count; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-      for (int c = 0; c < PREM_PROFILE_COMPANY_COUNT; ++c) {
-        const prem_observed_phase *seen = phase_in(all, (prem_profile_company)c, t, p);
+      for (int i = 0; i < PREM_PROFILE_COMPANY_COUNT; ++i) {
+        const prem_company c = companies[i];
+        const prem_observed_phase *seen = phase_in(all, c, t, p);
         const char *name = all->schedule->tasks[t].name;
         add_histogram_of(table, &seen->steady, name, p, c, false);
         add_histogram_of(table, &seen->cold, name, p, c, true);

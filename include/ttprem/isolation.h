@@ -9,13 +9,9 @@
 #include "ttprem/findings.h"
 #include "ttprem/measure.h"
 
-/** Beside whom a task was measured. */
-typedef enum prem_company {
-  PREM_ALONE,      /* itself and the tasks that it follows, at their instants, on their blocks */
-  PREM_NEIGHBOURS, /* all tasks of the file */
-  PREM_HOSTILE, /* the others replaced by tasks that fill their windows, as far as buffers allow */
-  PREM_COMPANY_COUNT
-} prem_company;
+enum {
+  PREM_ISOLATION_COMPANIES = PREM_HOSTILE + 1
+}; /* alone, with neighbours, with hostile ones */
 
 /** Quantiles at which distributions are kept: the least, every 5 %, 99 %, 99.9 %, the longest. */
 enum { PREM_QUANTILES = 23 };
@@ -37,10 +33,11 @@ typedef struct prem_isolation_move {
 
 typedef struct prem_isolation_task {
   char name[PREM_NAME_BYTES];
-  prem_summary response_ns[PREM_COMPANY_COUNT];
-  prem_isolation_bins response_bins[PREM_COMPANY_COUNT];
-  prem_summary phase_ns[PREM_PHASE_COUNT][PREM_COMPANY_COUNT]; /* warm-up and first tiles apart */
-  int64_t quantile_ns[PREM_PHASE_COUNT][PREM_COMPANY_COUNT][PREM_QUANTILES]; /* of the same */
+  prem_summary response_ns[PREM_ISOLATION_COMPANIES];
+  prem_isolation_bins response_bins[PREM_ISOLATION_COMPANIES];
+  prem_summary phase_ns[PREM_PHASE_COUNT]
+                       [PREM_ISOLATION_COMPANIES]; /* warm-up and first tiles apart */
+  int64_t quantile_ns[PREM_PHASE_COUNT][PREM_ISOLATION_COMPANIES][PREM_QUANTILES]; /* of the same */
 } prem_isolation_task;
 
 /** All tasks in one mode. A mode without phases has response times, and nothing else. */
@@ -49,9 +46,11 @@ typedef struct prem_isolation_mode {
   prem_isolation_task *tasks; /* [task_count of the schedule] */
   prem_summary makespan_ns;   /* with its neighbours */
   /* of all tasks that ran in that company, hostile ones included */
-  int64_t releases[PREM_COMPANY_COUNT], late[PREM_COMPANY_COUNT], overruns[PREM_COMPANY_COUNT];
-  int64_t lateness_max_ns[PREM_COMPANY_COUNT]; /* INT64_MIN without a release */
-  char left_out[PREM_COMPANY_COUNT][256];      /* why some or all of it could not run; "": it ran */
+  int64_t releases[PREM_ISOLATION_COMPANIES], late[PREM_ISOLATION_COMPANIES],
+      overruns[PREM_ISOLATION_COMPANIES];
+  int64_t lateness_max_ns[PREM_ISOLATION_COMPANIES]; /* INT64_MIN without a release */
+  char left_out[PREM_ISOLATION_COMPANIES]
+               [256]; /* why some or all of it could not run; "": it ran */
 } prem_isolation_mode;
 
 /** How a hostile task fills the windows of the task whose place it takes. */

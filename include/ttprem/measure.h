@@ -20,6 +20,16 @@ typedef struct prem_summary {
   double mean;
 } prem_summary;
 
+/** Beside whom a task was measured. */
+typedef enum prem_company {
+  PREM_ALONE,      /* itself and the tasks that it follows */
+  PREM_NEIGHBOURS, /* all tasks of the file */
+  PREM_HOSTILE, /* the others replaced by tasks that fill their windows, as far as buffers allow */
+  PREM_PLANNED, /* of a profile: all tasks of the file by its plan (tt), PREM_NEIGHBOURS being free
+                 */
+  PREM_COMPANY_COUNT
+} prem_company;
+
 /** Which rule the plan, in this mode, promises for `memory`. */
 typedef enum prem_exclusivity {
   PREM_EXCLUSIVE_NONE,     /* phases may disturb each other, or the mode keeps no rule (free) */

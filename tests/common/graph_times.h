@@ -170,17 +170,17 @@ static inline prem_status graph_plan_any_order(graph_case *at) {
 static inline prem_status graph_measure_profile(graph_case *at) {
   const bool planned = at->schedule->plan != NULL,
              resident = at->setting->scenario == PREM_RESIDENT;
-  const prem_profile_options options = {
-      .sampling.scenario = at->setting->scenario,
-      .sampling.samples = (planned ? GRAPH_DEEPER : 1) * at->setting->profiled,
-      .sampling.rounds = 4,
-      .sampling.discard = at->setting->discard,
-      .sampling.seed = at->graph.seed,
-      .sampling.max_records = GRAPH_RECORDS,
-      .times = planned ? PREM_PROFILE_PLANNED : PREM_PROFILE_COMPANY,
-      .steady = resident,
-      .raise = planned,
-      .margin_pct = 20};
+  const prem_profile_options options = {.sampling.scenario = at->setting->scenario,
+                                        .sampling.samples =
+                                            (planned ? GRAPH_DEEPER : 1) * at->setting->profiled,
+                                        .sampling.rounds = 4,
+                                        .sampling.discard = at->setting->discard,
+                                        .sampling.seed = at->graph.seed,
+                                        .sampling.max_records = GRAPH_RECORDS,
+                                        .times = planned ? PREM_PLANNED : PREM_NEIGHBOURS,
+                                        .steady = resident,
+                                        .raise = planned,
+                                        .margin_pct = 20};
   prem_profile *profile = NULL;
   prem_status status = planned ? PREM_OK : graph_plan_any_order(at);
   if (status == PREM_OK)

@@ -181,7 +181,7 @@ START_TEST(time_triggered_tasks_do_not_move) {
   const prem_isolation_mode *tt = &isolation->modes[0];
   ck_assert_int_eq(tt->mode, PREM_MODE_TT);
   for (int t = 0; t < 2; ++t)
-    for (int c = PREM_ALONE; c < PREM_COMPANY_COUNT; ++c) {
+    for (int c = PREM_ALONE; c < PREM_ISOLATION_COMPANIES; ++c) {
       ck_assert_int_eq(prem_isolation_moved_ns(&tt->tasks[t], (prem_company)c), 0);
       ck_assert_int_eq(tt->tasks[t].phase_ns[PREM_PREFETCH][c].max, 100);
       ck_assert_int_eq(tt->tasks[t].phase_ns[PREM_WRITEBACK][c].max, 30);
@@ -221,7 +221,7 @@ END_TEST
 START_TEST(samples_are_counted_over_all_rounds) {
   isolate(pair);
   const prem_isolation_task *a = &isolation->modes[0].tasks[0];
-  for (int c = PREM_ALONE; c < PREM_COMPANY_COUNT; ++c) {
+  for (int c = PREM_ALONE; c < PREM_ISOLATION_COMPANIES; ++c) {
     ck_assert_int_eq(a->response_ns[c].count, 4 * 2);
     ck_assert_int_eq(a->phase_ns[PREM_COMPUTE][c].count, 4 * 2);
   }
@@ -237,7 +237,7 @@ START_TEST(response_times_are_exact) {
           "  prefetch: { wcet_ns = 1000001L; }; compute: { wcet_ns = 500001L; }; } );\n"
           "plan: { hyperperiod_ns = 1500002L; runs = ( { task = \"a\"; phase = \"prefetch\";\n"
           "  chain = [ \"compute\" ]; start_ns = 0L; } ); };\n");
-  for (int c = PREM_ALONE; c < PREM_COMPANY_COUNT; ++c)
+  for (int c = PREM_ALONE; c < PREM_ISOLATION_COMPANIES; ++c)
     ck_assert_int_eq(isolation->modes[0].tasks[0].response_ns[c].p50, 1500002);
 }
 END_TEST
@@ -304,7 +304,7 @@ START_TEST(a_hundred_thousand_hyperperiods_carry_p9999) {
           "  start_ns = 0L; } ); };\n");
   const prem_isolation_task *a = &isolation->modes[0].tasks[0];
   ck_assert_int_eq(isolation->sampling.launches, 10);
-  for (int c = PREM_ALONE; c < PREM_COMPANY_COUNT; ++c) {
+  for (int c = PREM_ALONE; c < PREM_ISOLATION_COMPANIES; ++c) {
     ck_assert_int_eq(a->response_ns[c].count, 100000);
     ck_assert_int_eq(a->response_ns[c].p9999, 100);
     ck_assert_int_eq(a->response_bins[c].bin_count, 1);
@@ -394,7 +394,7 @@ START_TEST(ordinary_kernels_have_response_times_alone) {
   isolate_on(prem_backend_find("cpu"), with_data, PREM_OK);
   const prem_isolation_mode *legacy = &isolation->modes[1];
   for (int t = 0; t < 2; ++t)
-    for (int c = PREM_ALONE; c < PREM_COMPANY_COUNT; ++c) {
+    for (int c = PREM_ALONE; c < PREM_ISOLATION_COMPANIES; ++c) {
       ck_assert_int_eq(legacy->tasks[t].response_ns[c].count, 4);
       ck_assert_int_gt(legacy->tasks[t].response_ns[c].min, 0);
       ck_assert_int_eq(legacy->tasks[t].phase_ns[PREM_PREFETCH][c].count, 0);
@@ -424,7 +424,7 @@ START_TEST(a_mode_that_is_not_possible_is_named) {
   isolate_on(&backend, pair, PREM_ERR_UNAVAILABLE);
   ck_assert_ptr_nonnull(isolation);
   ck_assert_uint_eq(prem_diag_count(diag), 1); /* told once */
-  for (int c = PREM_ALONE; c < PREM_COMPANY_COUNT; ++c) {
+  for (int c = PREM_ALONE; c < PREM_ISOLATION_COMPANIES; ++c) {
     ck_assert_str_eq(isolation->modes[0].left_out[c], "");
     ck_assert_str_eq(isolation->modes[1].left_out[c], "no ordinary kernels here");
     ck_assert_int_eq(isolation->modes[0].tasks[0].response_ns[c].count, 4 * 2);

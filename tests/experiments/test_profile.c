@@ -65,8 +65,8 @@ static const prem_profile_phase *prefetch_of(int32_t task) {
 START_TEST(alone_is_told_from_company) {
   measure("", "");
   for (int t = 0; t < 2; ++t) {
-    ck_assert_int_eq(prefetch_of(t)->steady_ns[PREM_PROFILE_ALONE].max, 100);
-    ck_assert_int_eq(prefetch_of(t)->cold_ns[PREM_PROFILE_COMPANY].max, 200);
+    ck_assert_int_eq(prefetch_of(t)->steady_ns[PREM_ALONE].max, 100);
+    ck_assert_int_eq(prefetch_of(t)->cold_ns[PREM_NEIGHBOURS].max, 200);
     ck_assert_int_eq(prefetch_of(t)->wcet_ns, 100);
   }
 }
@@ -74,14 +74,14 @@ END_TEST
 
 START_TEST(first_tiles_are_cold_the_others_steady) {
   measure("", "");
-  ck_assert_int_eq(prefetch_of(0)->cold_ns[PREM_PROFILE_ALONE].count, 6);
-  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_PROFILE_ALONE].count, 2 * 6);
-  ck_assert_int_eq(prefetch_of(0)->tail[PREM_PROFILE_ALONE].runs, 6);
+  ck_assert_int_eq(prefetch_of(0)->cold_ns[PREM_ALONE].count, 6);
+  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_ALONE].count, 2 * 6);
+  ck_assert_int_eq(prefetch_of(0)->tail[PREM_ALONE].runs, 6);
 }
 END_TEST
 
 START_TEST(cold_tiles_count_unless_there_is_a_warm_up) {
-  options.times = PREM_PROFILE_COMPANY;
+  options.times = PREM_NEIGHBOURS;
   measure("", "");
   ck_assert(profile->counts_cold);
   ck_assert_int_eq(prefetch_of(0)->wcet_ns, 200);
@@ -89,35 +89,35 @@ START_TEST(cold_tiles_count_unless_there_is_a_warm_up) {
 END_TEST
 
 START_TEST(cold_tiles_can_be_left_out) {
-  options.times = PREM_PROFILE_COMPANY;
+  options.times = PREM_NEIGHBOURS;
   options.steady = true;
   measure("", "");
   ck_assert(!profile->counts_cold);
-  ck_assert_int_eq(prefetch_of(0)->wcet_ns, prefetch_of(0)->steady_ns[PREM_PROFILE_COMPANY].max);
+  ck_assert_int_eq(prefetch_of(0)->wcet_ns, prefetch_of(0)->steady_ns[PREM_NEIGHBOURS].max);
 }
 END_TEST
 
 START_TEST(warm_up_tiles_do_not_count) {
   measure("", warm);
   ck_assert(!profile->counts_cold);
-  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_PROFILE_ALONE].count, 2 * 6);
-  ck_assert_int_eq(prefetch_of(0)->cold_ns[PREM_PROFILE_ALONE].count, 6);
+  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_ALONE].count, 2 * 6);
+  ck_assert_int_eq(prefetch_of(0)->cold_ns[PREM_ALONE].count, 6);
 }
 END_TEST
 
 /* By a plan the tasks do not meet. */
 START_TEST(planned_times_are_those_of_the_plan) {
-  options.times = PREM_PROFILE_PLANNED;
+  options.times = PREM_PLANNED;
   measure("", "");
   ck_assert_int_eq(prefetch_of(0)->wcet_ns, 100);
-  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_PROFILE_PLANNED].count, 2 * 6);
-  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_PROFILE_COMPANY].max, 200);
+  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_PLANNED].count, 2 * 6);
+  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_NEIGHBOURS].max, 200);
   ck_assert_int_eq(profile->tasks[0].joined_ns, 0);
 }
 END_TEST
 
 START_TEST(joined_pairs_have_a_time_of_their_own) {
-  options.times = PREM_PROFILE_PLANNED;
+  options.times = PREM_PLANNED;
   schedule = checked_schedule(
       "version = 1; name = \"joined\"; platform: { blocks = 1; buffers = 2; };\n"
       "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 128 ]; } );\n"
@@ -184,16 +184,16 @@ START_TEST(the_longest_counts_without_its_stamps) {
   options.sampling.scenario = PREM_RESIDENT;
   options.sampling.rounds = 1;
   options.sampling.max_records = 2;
-  options.times = PREM_PROFILE_COMPANY;
+  options.times = PREM_NEIGHBOURS;
   measure("", "");
-  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_PROFILE_COMPANY].count, 0);
+  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_NEIGHBOURS].count, 0);
   ck_assert_int_eq(prefetch_of(0)->wcet_ns, 200);
   ck_assert_int_eq(prefetch_of(0)->longest_ns, 200);
 }
 END_TEST
 
 START_TEST(raised_times_get_no_shorter) {
-  options.times = PREM_PROFILE_PLANNED;
+  options.times = PREM_PLANNED;
   machine.dispatch_ns = 70;
   machine.precedence_ns = 500;
   options.raise = true;

@@ -52,6 +52,7 @@ static void tell_findings(FILE *file, const prem_findings *findings, const prem_
 
 static void tell_profile(FILE *file, const prem_backend *backend, const prem_machine *machine,
                          const prem_schedule *schedule, int seed) {
+  static const prem_company companies[PREM_PROFILE_COMPANY_COUNT] = PREM_PROFILE_COMPANIES;
   const prem_profile_options options = {.sampling.scenario =
                                             seed % 2 ? PREM_RESIDENT : PREM_RELAUNCH,
                                         .sampling.samples = 6 + seed % 5,
@@ -59,7 +60,7 @@ static void tell_profile(FILE *file, const prem_backend *backend, const prem_mac
                                         .sampling.discard = seed % 3,
                                         .sampling.seed = (uint64_t)seed,
                                         .sampling.max_records = 100000,
-                                        .times = (prem_profile_company)(seed % 3),
+                                        .times = companies[seed % 3],
                                         .steady = seed % 4 == 0,
                                         .margin_pct = seed % 2 ? 7.5 : 0,
                                         .quantile = seed % 5 ? 1 : 0.9};
