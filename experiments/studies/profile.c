@@ -16,7 +16,10 @@
 #include <string.h>
 
 static const double default_probability = 1e-6;
-enum { HISTOGRAM_ROWS = 64 };
+enum {
+  HISTOGRAM_ROWS = 64,
+  ENOUGH_RECORDS = 1 << 16 /* of a resident launch, for what its phases usually take */
+};
 
 /** Parties in the order of the tasks, each alone; the last one is all of them. */
 typedef struct profiling {
@@ -103,9 +106,11 @@ static prem_status measure(profiling *all) {
                                   .trace_context = all,
                                   .around_round = prem_disturbance_round,
                                   .round_context = all->disturbance};
-  /* Maxima need no stamps; those of a long launch would take more memory than they tell. */
-  if (options->sampling.scenario == PREM_RESIDENT && all->result->sampling.rounds > 0)
-    observe.sampling.max_records /= all->result->sampling.rounds;
+  /* Maxima need no stamps; those of long launches would take more memory than they tell. */
+  const int64_t rounds = prem_max_i64(all->result->sampling.rounds, 1);
+  const int64_t room = options->sampling.max_records;
+  if (options->sampling.scenario == PREM_RESIDENT && room > ENOUGH_RECORDS)
+    observe.sampling.max_records = prem_max_i64(room / rounds, ENOUGH_RECORDS);
   return prem_observe(all->parties + first_party(all),
                       all->schedule->task_count + 1 - first_party(all), &observe, all->diag);
 }
