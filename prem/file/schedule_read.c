@@ -443,7 +443,7 @@ static void read_version(prem_reader *reader, const config_setting_t *root) {
 
 static void read_root(prem_reader *reader, const config_setting_t *root) {
   static const char *const keys[] = {"version", "name",    "platform", "arrays", "tasks",
-                                     "policy",  "measure", "profiles", "plan",   NULL};
+                                     "policy",  "measure", "profiles", "live",   "plan",   NULL};
   prem_read_known_keys(reader, root, keys);
   read_version(reader, root);
   prem_read_name(reader, root, "name", true, reader->schedule->name);
@@ -453,6 +453,7 @@ static void read_root(prem_reader *reader, const config_setting_t *root) {
   prem_read_tasks(reader, root);
   prem_read_policy(reader, root);
   prem_read_measure(reader, root);
+  prem_read_live(reader, root);
   prem_apply_profiles(reader);
   prem_read_relations(reader);
   prem_read_plan(reader, root);
