@@ -277,12 +277,22 @@ static int64_t farthest_back(const prem_program *program) {
   return back;
 }
 
+/* For how many hyperperiods results wait to be shown. */
+static int64_t longest_shown_late(const prem_program *program) {
+  int64_t longest = 0;
+  for (int32_t s = 0; s < program->schedule->live_count; ++s)
+    longest =
+        prem_max_i64(longest, program->schedule->live[s].publish_ns / program->hyperperiod_ns + 1);
+  return longest;
+}
+
 /* ---- the whole ------------------------------------------------------------------------------ */
 
 prem_status prem_courier_compile(prem_courier *courier) {
   const prem_schedule *schedule = courier->program->schedule;
   courier->trigger = -1;
-  courier->rows = LEAST_ROWS + farthest_back(courier->program);
+  courier->rows =
+      LEAST_ROWS + farthest_back(courier->program) + longest_shown_late(courier->program);
   for (int32_t s = 0; s < courier->stream_count; ++s) {
     prem_stream *stream = &courier->streams[s];
     stream->port = &schedule->live[s];

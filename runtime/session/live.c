@@ -109,6 +109,27 @@ static void leave(prem_live *live) {
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
+/* A buffer is in use from the release of its job until its result is shown, and longer. */
+static prem_status judge_publishing(const prem_schedule *schedule, prem_diag *diag) {
+  for (int32_t s = 0; s < schedule->live_count; ++s) {
+    const prem_live_port *port = &schedule->live[s];
+    if (!port->is_output || port->publish_ns == 0)
+      continue;
+    const prem_task *writer = &schedule->tasks[schedule->arrays[port->array].writer];
+    const int64_t period_ns =
+        writer->period_ns ? writer->period_ns : schedule->plan->hyperperiod_ns;
+    if (port->publish_ns / period_ns < port->buffers)
+      continue;
+    prem_diag_add(diag, PREM_ERROR, 47, port->place, "live.outputs.publish_ns",
+                  "results of '%s' are shown %lld ns after a release, but are made every %lld ns: "
+                  "%d buffers do not last so long; give more, at most %d, or show them earlier",
+                  schedule->arrays[port->array].name, (long long)port->publish_ns,
+                  (long long)period_ns, port->buffers, PREM_MAX_LIVE_BUFFERS);
+    return PREM_ERR_INVALID;
+  }
+  return PREM_OK;
+}
+
 static prem_status judge_schedule(const prem_backend *backend, const prem_schedule *schedule,
                                   prem_diag *diag) {
   if (!schedule->bound)
@@ -122,7 +143,7 @@ static prem_status judge_schedule(const prem_backend *backend, const prem_schedu
                   "live sessions are not there on backend '%s' yet; use cpu or sim", backend->name);
     return PREM_ERR_UNAVAILABLE;
   }
-  return PREM_OK;
+  return judge_publishing(schedule, diag);
 }
 
 static prem_status open_parts(prem_live *live, prem_diag *diag) {
@@ -193,11 +214,13 @@ prem_status prem_live_start(prem_live *live, const prem_live_request *request, p
   if (status)
     return status;
   status = engine_of(live)->start(live->state, live->courier, request, diag);
-  if (status)
+  if (status) {
     atomic_store(&live->is_aborted, true);
-  else
-    atomic_store(&live->has_started, true);
-  return status;
+    return status;
+  }
+  atomic_store(&live->has_started, true);
+  engine_of(live)->tell(live->state);
+  return PREM_OK;
 }
 
 int32_t prem_live_find(const prem_live *live, const char *array) {

@@ -338,6 +338,7 @@ static void happen(simulator *sim, sim_event event) {
     int32_t group = (int32_t)(event.part - (uint64_t)sim->unit_count);
     if (group == sim->share.group_count) {
       sim->is_courier_due = true;
+      sim_clock_set(&sim->clock, (int32_t)event.part, SIM_NEVER);
       return;
     }
     int32_t u = sim_share_finish(&sim->share, &sim->clock, group, now_ns);
@@ -563,7 +564,6 @@ static prem_status live_start(void *state, prem_courier *courier, const prem_liv
   sim->mode = request->mode;
   sim->courier = courier;
   reset(sim);
-  call_courier(sim);
   return PREM_OK;
 }
 
@@ -571,28 +571,48 @@ static int64_t live_now_ns(const void *state) {
   return ((const simulator *)state)->now_ns;
 }
 
+/* Do all that happens at the present: what ends first, then what the courier makes of it, then what
+ * starts. */
+static void settle(simulator *sim) {
+  while (!sim->is_aborted) {
+    const sim_event event = sim_clock_next(&sim->clock);
+    if (event.key <= SIM_END(sim->now_ns))
+      happen(sim, event);
+    else if (sim->is_courier_due)
+      call_courier(sim);
+    else if (event.key <= SIM_START(sim->now_ns))
+      happen(sim, event);
+    else
+      return;
+  }
+}
+
+static uint64_t next_event_key(const simulator *sim) {
+  return sim->courier && !sim->is_aborted ? sim_clock_next(&sim->clock).key : SIM_NEVER;
+}
+
+/* Time passes here alone, from one instant at which something happens to the next. */
 static bool live_wait(void *state, bool (*is_met)(void *of), void *of, int64_t until_ns) {
   simulator *sim = state;
   until_ns = prem_min_i64(until_ns, PREM_MAX_NS);
   while (!is_met(of)) {
-    const sim_event event =
-        sim->courier && !sim->is_aborted ? sim_clock_next(&sim->clock) : (sim_event){SIM_NEVER, 0};
-    if (event.key == SIM_NEVER || (int64_t)(event.key >> 1) > until_ns) {
+    const uint64_t key = next_event_key(sim);
+    if (key == SIM_NEVER || (int64_t)(key >> 1) > until_ns) {
       sim->now_ns = prem_max_i64(sim->now_ns, until_ns);
       return false;
     }
-    sim->now_ns = (int64_t)(event.key >> 1);
-    happen(sim, event);
-    if (sim->is_courier_due)
-      call_courier(sim);
+    sim->now_ns = (int64_t)(key >> 1);
+    settle(sim);
   }
   return true;
 }
 
 static void live_tell(void *state) {
   simulator *sim = state;
-  if (sim->courier && !sim->is_aborted)
-    call_courier(sim);
+  if (!sim->courier || sim->is_aborted)
+    return;
+  sim->is_courier_due = true;
+  settle(sim);
 }
 
 static void live_abort(void *state) {
