@@ -52,7 +52,7 @@ enum {
 /** A frame of a live array, as prem_live_acquire() and prem_live_wait() give it. */
 typedef struct prem_frame {
   int32_t stream;
-  int32_t slot;           /* the buffer, of those that the file gives the stream */
+  int32_t buffer;         /* of those that the file gives the stream */
   uint64_t number;        /* 0, 1, ... in its stream, never used twice */
   void *data;             /* its first element, aligned to 128 bytes; the session's */
   int64_t shape[4];       /* right-aligned, leading 1s */
@@ -77,6 +77,7 @@ typedef enum prem_live_end {
   PREM_LIVE_NOT_ENDED,
   PREM_LIVE_STOPPED,  /* by prem_live_stop() */
   PREM_LIVE_NO_FRAME, /* a trigger's frame did not come within submit_timeout_ns */
+  PREM_LIVE_OVERRUN,  /* a job ended behind its deadline, and the file says overrun = "stop" */
   PREM_LIVE_FAILED    /* the machine failed */
 } prem_live_end;
 

@@ -352,7 +352,7 @@ void prem_read_policy(prem_reader *reader, const config_setting_t *root) {
                                      NULL};
   static const char *const objectives[] = {"makespan", "slack", NULL};
   static const char *const alignments[] = {"up", "exact", NULL};
-  static const char *const overruns[] = {"record", NULL};
+  static const char *const overruns[] = {"record", "stop", NULL};
   prem_policy *policy = &reader->schedule->policy;
   int objective = has_periods(reader->schedule), align = 0, overrun = 0;
   const config_setting_t *group =
@@ -373,6 +373,7 @@ void prem_read_policy(prem_reader *reader, const config_setting_t *root) {
   }
   strcpy(policy->objective, objectives[objective]);
   policy->align_exact = align == 1;
+  policy->overrun_stops = overrun == 1;
 }
 
 static void read_modes(prem_reader *reader, const config_setting_t *group) {

@@ -386,8 +386,11 @@ static void judge_deadlines(prem_courier *c, int32_t t, int64_t from, int64_t to
         __atomic_load_n(prem_job_end(c->program, c->trace, t, job), __ATOMIC_RELAXED);
     const int64_t release_ns = prem_job_release_ns(c->program, t, (int32_t)(job % jobs),
                                                    prem_courier_epoch_ns(c, job / jobs));
-    if (end_ns > release_ns + task->deadline_ns)
-      atomic_fetch_add_explicit(&c->overruns.value, 1, memory_order_relaxed);
+    if (end_ns <= release_ns + task->deadline_ns)
+      continue;
+    atomic_fetch_add_explicit(&c->overruns.value, 1, memory_order_relaxed);
+    if (c->program->schedule->policy.overrun_stops && !is_last_known(c))
+      end_after_permitted(c, PREM_LIVE_OVERRUN);
   }
 }
 

@@ -235,7 +235,7 @@ int32_t prem_live_find(const prem_live *live, const char *array) {
 static void describe_frame(const prem_live *live, int32_t stream, int32_t slot, prem_frame *out) {
   const int32_t array = live->schedule->live[stream].array;
   const prem_storage storage = prem_storage_slot(&live->arrays->storage[array], slot);
-  *out = (prem_frame){.stream = stream, .slot = slot, .data = storage.base};
+  *out = (prem_frame){.stream = stream, .buffer = slot, .data = storage.base};
   memcpy(out->shape, storage.shape, sizeof out->shape);
   out->pitch_bytes[2] = storage.pitch_bytes;
   out->pitch_bytes[1] = out->pitch_bytes[2] * storage.shape[2];
@@ -291,9 +291,10 @@ static prem_status judge_acquired(const prem_live *live, const prem_frame *frame
   if (!status && live->hands[frame->stream].acquired < 0)
     status = refuse(diag, call, "no buffer of '%s' is in hand; acquire one first, for each frame",
                     name_of(live, frame->stream));
-  else if (!status && live->hands[frame->stream].acquired != frame->slot)
-    status = refuse(diag, call, "buffer %d of '%s' is not the one that was acquired, %d",
-                    frame->slot, name_of(live, frame->stream), live->hands[frame->stream].acquired);
+  else if (!status && live->hands[frame->stream].acquired != frame->buffer)
+    status =
+        refuse(diag, call, "buffer %d of '%s' is not the one that was acquired, %d", frame->buffer,
+               name_of(live, frame->stream), live->hands[frame->stream].acquired);
   return status;
 }
 
@@ -306,13 +307,13 @@ prem_status prem_live_submit(prem_live *live, prem_frame *frame, prem_diag *diag
   prem_channel *channel = &live->courier->streams[frame->stream].channel;
   live->hands[frame->stream].acquired = -1;
   if (takes_no_frames(live)) {
-    prem_channel_put_back(channel, frame->slot);
+    prem_channel_put_back(channel, frame->buffer);
     status = ended(live);
   } else {
     if (frame->captured_ns == 0)
       frame->captured_ns = engine_of(live)->now_ns(live->state);
     const prem_note note = {.captured_ns = frame->captured_ns};
-    frame->number = prem_channel_publish(channel, frame->slot, &note);
+    frame->number = prem_channel_publish(channel, frame->buffer, &note);
     engine_of(live)->tell(live->state);
   }
   leave(live);
@@ -364,13 +365,14 @@ prem_status prem_live_wait(prem_live *live, int32_t stream, int64_t until_ns, pr
 
 static prem_status release_output(prem_live *live, const prem_frame *frame, prem_diag *diag) {
   hand *has = &live->hands[frame->stream];
-  const bool is_held = frame->slot >= 0 && frame->slot < PREM_MAX_LIVE_BUFFERS &&
-                       (has->held >> frame->slot & 1) && has->number[frame->slot] == frame->number;
+  const bool is_held = frame->buffer >= 0 && frame->buffer < PREM_MAX_LIVE_BUFFERS &&
+                       (has->held >> frame->buffer & 1) &&
+                       has->number[frame->buffer] == frame->number;
   if (!is_held)
     return refuse(diag, "release", "frame %llu of '%s' is not in hand; release each once",
                   (unsigned long long)frame->number, name_of(live, frame->stream));
-  has->held &= ~(1U << frame->slot);
-  prem_channel_release(&live->courier->streams[frame->stream].channel, frame->slot);
+  has->held &= ~(1U << frame->buffer);
+  prem_channel_release(&live->courier->streams[frame->stream].channel, frame->buffer);
   engine_of(live)->tell(live->state);
   return PREM_OK;
 }
@@ -387,7 +389,7 @@ prem_status prem_live_release(prem_live *live, const prem_frame *frame, prem_dia
     status = release_output(live, frame, diag);
   } else {
     live->hands[frame->stream].acquired = -1;
-    prem_channel_put_back(&live->courier->streams[frame->stream].channel, frame->slot);
+    prem_channel_put_back(&live->courier->streams[frame->stream].channel, frame->buffer);
   }
   leave(live);
   return status;

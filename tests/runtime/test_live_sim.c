@@ -266,6 +266,29 @@ START_TEST(late_results_say_so) {
 }
 END_TEST
 
+START_TEST(an_overrun_can_stop_the_session) {
+  const char *file = increment_file(1000, 1, "deadline_ns = 900L;",
+                                    text(SAMPLED, "missing = \"wait\";", "kind = \"queuing\";"));
+  bench b = start_bench(text("%s policy: { overrun = \"stop\"; };", file));
+  prem_live_sleep_until(b.live, 100);
+  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
+  assert_shown(&b, 500, 1, 0);
+  prem_live_sleep_until(b.live, 1501);
+  ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
+  assert_shown(&b, 1901, 2, 0); /* 1 ns behind its deadline; hyperperiod 2 was not permitted yet */
+  prem_frame frame;
+  ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &frame, NULL), PREM_ERR_ENDED);
+  ck_assert_int_eq(prem_live_wait(b.live, b.y, 9999, &frame, NULL), PREM_ERR_ENDED);
+  ck_assert_int_eq(prem_live_now_ns(b.live), 1901);
+  prem_live_state state;
+  prem_live_look(b.live, &state);
+  ck_assert_int_eq(state.end, PREM_LIVE_OVERRUN);
+  ck_assert_int_eq(state.overruns, 1);
+  ck_assert_int_eq(state.hyperperiods, 2);
+  close_bench(&b);
+}
+END_TEST
+
 /* ---- triggers ------------------------------------------------------------------------------- */
 
 static bench triggers(const char *input, int64_t submit_timeout_ns) {
@@ -404,7 +427,7 @@ START_TEST(mistakes_are_told) {
   assert_argument(prem_live_submit(b.live, &frame, diag), diag, "no buffer of 'x' is in hand");
   ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &frame, diag), PREM_OK);
   other = frame;
-  other.slot = 7;
+  other.buffer = 7;
   assert_argument(prem_live_submit(b.live, &other, diag), diag, "not the one that was acquired");
   ck_assert_int_eq(prem_live_submit(b.live, &frame, diag), PREM_OK);
   assert_argument(prem_live_submit(b.live, &frame, diag), diag, "no buffer of 'x' is in hand");
@@ -486,6 +509,7 @@ int main(void) {
   tcase_add_test(cases, a_result_without_a_buffer_can_be_dropped_at_once);
   tcase_add_test(cases, results_are_shown_at_their_instant);
   tcase_add_test(cases, late_results_say_so);
+  tcase_add_test(cases, an_overrun_can_stop_the_session);
   tcase_add_test(cases, a_frame_starts_the_hyperperiod);
   tcase_add_test(cases, a_trigger_that_does_not_come_ends_the_session);
   tcase_add_test(cases, a_trigger_that_does_not_come_can_be_repeated_or_skipped);
