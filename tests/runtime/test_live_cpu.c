@@ -148,7 +148,7 @@ static void *feed_always(void *argument) {
   return NULL;
 }
 
-START_TEST(sampled_frames_are_whole_and_never_older) { /* E12, E15, E17 */
+START_TEST(sampled_frames_are_whole_and_never_older) { /* E12 to E15, E17 */
   bench b = {.schedule = prepared(shared_input)};
   b.live = open_live_on("cpu", b.schedule);
   b.x = prem_live_find(b.live, "x");

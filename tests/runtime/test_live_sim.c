@@ -445,6 +445,8 @@ START_TEST(mistakes_are_told) {
   assert_argument(prem_live_release(b.live, &other, diag), diag, "frame 5 of 'y' is not in hand");
   ck_assert_int_eq(prem_live_release(b.live, &frame, diag), PREM_OK);
   assert_argument(prem_live_release(b.live, &frame, diag), diag, "release each once");
+  frame.stream = 99;
+  assert_argument(prem_live_release(b.live, &frame, diag), diag, "no stream 99");
   prem_diag_free(diag);
   close_bench(&b);
 }
