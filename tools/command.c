@@ -94,6 +94,9 @@ int command_exit_status(prem_status status) {
   case PREM_ERR_INFEASIBLE:
   case PREM_ERR_WRONG:
   case PREM_ERR_ARGUMENT:
+  case PREM_ERR_TIMEOUT:
+  case PREM_ERR_FULL:
+  case PREM_ERR_ENDED:
     break;
   }
   return COMMAND_INVALID;

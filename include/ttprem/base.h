@@ -43,7 +43,9 @@ enum {
   PREM_MAX_BUFFERS = 16,
   PREM_MAX_TASKS = 65535,
   PREM_MAX_BLOCKS = 65535,
-  PREM_PARAMS_BYTES = 256 /* parameters of a kernel, one plain struct */
+  PREM_MAX_LIVE_PORTS = 32,   /* live inputs and outputs together */
+  PREM_MAX_LIVE_BUFFERS = 16, /* of one of them */
+  PREM_PARAMS_BYTES = 256     /* parameters of a kernel, one plain struct */
 };
 /** Memory for a phase, measured with 5 million of them: 750 MB to plan them and have the plan
  *  checked, 455 MB to check it alone. For messages. */
@@ -69,6 +71,9 @@ typedef enum prem_status {
   PREM_ERR_INTERRUPTED = 7, /* the caller's stop flag was seen; what was measured is kept */
   PREM_ERR_WRONG = 8,       /* an output differs from its reference */
   PREM_ERR_ARGUMENT = 9,    /* the caller's mistake */
+  PREM_ERR_TIMEOUT = 10,    /* what was waited for did not happen in time */
+  PREM_ERR_FULL = 11,       /* all buffers are in use */
+  PREM_ERR_ENDED = 12,      /* the live session is over */
   PREM_ERR_MACHINE = -1     /* the machine failed: watchdog, device error */
 } prem_status;
 

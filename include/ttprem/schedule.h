@@ -144,7 +144,8 @@ typedef struct prem_policy {
   int64_t writeback_offset_ns;     /* 0: not given */
   int32_t warmup_tiles;            /* the first tiles of every block of one-shot tasks */
   int64_t warmup_ns;
-  bool align_exact; /* refuse offsets off the clock grid instead of rounding up */
+  bool overrun_stops; /* a live session ends with the first job behind its deadline */
+  bool align_exact;   /* refuse offsets off the clock grid instead of rounding up */
   prem_place place;
 } prem_policy;
 
@@ -172,6 +173,34 @@ typedef struct prem_measure {
   prem_place place;
 } prem_measure;
 
+/** How a live port hands frames on (ARINC 653). */
+typedef enum prem_live_kind {
+  PREM_LIVE_SAMPLING, /* the newest frame */
+  PREM_LIVE_QUEUING,  /* each frame exactly once, in order */
+  PREM_LIVE_TRIGGER   /* input: as queuing, and the frame starts the hyperperiod */
+} prem_live_kind;
+
+/** What a job does for which no new frame came. */
+typedef enum prem_missing {
+  PREM_MISSING_REPEAT, /* takes the last one again */
+  PREM_MISSING_SKIP,   /* is skipped, and with it what is made of its outputs */
+  PREM_MISSING_WAIT    /* waits until its deadline, then it is skipped */
+} prem_missing;
+
+/** An array that a program of the user fills or reads while the plan runs: see live.h. */
+typedef struct prem_live_port {
+  int32_t array;
+  bool is_output;
+  int32_t buffers; /* frames of it that there is room for */
+  prem_live_kind kind;
+  prem_missing missing; /* of an input */
+  bool drops;           /* of an output: a result without a buffer is dropped, not waited with */
+  int64_t lead_ns;      /* of an input: so long before the release its frame is chosen */
+  int64_t max_age_ns;   /* of a sampling input: older frames count as missing; 0: none does */
+  int64_t publish_ns;   /* of an output: from the release of its job; 0: when it is there */
+  prem_place place;
+} prem_live_port;
+
 /** A file of the `profiles` group. */
 typedef struct prem_profile_ref {
   char name[PREM_NAME_BYTES];
@@ -192,6 +221,8 @@ typedef struct prem_schedule {
   prem_measure measure;
   prem_profile_ref *profiles;
   int32_t profile_count;
+  prem_live_port *live; /* [live_count], inputs first; none in part of a schedule */
+  int32_t live_count, live_input_count;
   char profiled_on[128];         /* the machine that the last profile in use names; "": none does */
   int64_t dispatch_ns;           /* the largest that a profile in use gives; 0: not known */
   int64_t precedence_ns;         /* the same */
@@ -330,6 +361,8 @@ PREM_API int64_t prem_schedule_precedence_ns(const prem_schedule *schedule);
 /** Does one of two tasks follow the other by block (prem_after.per_block)? Then each block keeps
  * the order of the arrays that they share by itself. */
 PREM_API bool prem_tasks_are_by_block(const prem_schedule *schedule, int32_t a, int32_t b);
+/** The live port of an array, or -1. */
+PREM_API int32_t prem_schedule_live_port(const prem_schedule *schedule, int32_t array);
 /** Jobs of a task in one hyperperiod: 1 for one-shot tasks. */
 PREM_API int64_t prem_task_jobs(const prem_schedule *schedule, const prem_task *task);
 /** Does a task have all the WCETs that its phases need? */

@@ -8,6 +8,7 @@
 #include "ttprem/check.h"
 #include "ttprem/diag.h"
 #include "ttprem/kernel.h"
+#include "ttprem/live.h"
 #include "ttprem/machine.h"
 #include "ttprem/output.h"
 #include "ttprem/plan.h"

@@ -34,6 +34,12 @@ const char *prem_status_text(prem_status status) {
     return "wrong result";
   case PREM_ERR_ARGUMENT:
     return "wrong argument";
+  case PREM_ERR_TIMEOUT:
+    return "not in time";
+  case PREM_ERR_FULL:
+    return "all buffers are in use";
+  case PREM_ERR_ENDED:
+    return "the live session is over";
   case PREM_ERR_MACHINE:
     return "the machine failed";
   }

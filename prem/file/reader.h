@@ -62,6 +62,8 @@ bool prem_find_tasks(const prem_reader *reader, const char *name, int32_t *first
 prem_shown prem_suggest_task(const prem_reader *reader, const char *name);
 /** What only all tasks together show: cycles, the hyperperiod, sums of times. */
 void prem_read_relations(prem_reader *reader);
+/** The `live` group; after the tasks. */
+void prem_read_live(prem_reader *reader, const config_setting_t *root);
 void prem_read_plan(prem_reader *reader, const config_setting_t *root);
 
 /* ---- settings ------------------------------------------------------------------------------- */

@@ -352,7 +352,7 @@ void prem_read_policy(prem_reader *reader, const config_setting_t *root) {
                                      NULL};
   static const char *const objectives[] = {"makespan", "slack", NULL};
   static const char *const alignments[] = {"up", "exact", NULL};
-  static const char *const overruns[] = {"record", NULL};
+  static const char *const overruns[] = {"record", "stop", NULL};
   prem_policy *policy = &reader->schedule->policy;
   int objective = has_periods(reader->schedule), align = 0, overrun = 0;
   const config_setting_t *group =
@@ -373,6 +373,7 @@ void prem_read_policy(prem_reader *reader, const config_setting_t *root) {
   }
   strcpy(policy->objective, objectives[objective]);
   policy->align_exact = align == 1;
+  policy->overrun_stops = overrun == 1;
 }
 
 static void read_modes(prem_reader *reader, const config_setting_t *group) {
@@ -442,8 +443,8 @@ static void read_version(prem_reader *reader, const config_setting_t *root) {
 }
 
 static void read_root(prem_reader *reader, const config_setting_t *root) {
-  static const char *const keys[] = {"version", "name",    "platform", "arrays", "tasks",
-                                     "policy",  "measure", "profiles", "plan",   NULL};
+  static const char *const keys[] = {"version", "name",     "platform", "arrays", "tasks", "policy",
+                                     "measure", "profiles", "live",     "plan",   NULL};
   prem_read_known_keys(reader, root, keys);
   read_version(reader, root);
   prem_read_name(reader, root, "name", true, reader->schedule->name);
@@ -453,6 +454,7 @@ static void read_root(prem_reader *reader, const config_setting_t *root) {
   prem_read_tasks(reader, root);
   prem_read_policy(reader, root);
   prem_read_measure(reader, root);
+  prem_read_live(reader, root);
   prem_apply_profiles(reader);
   prem_read_relations(reader);
   prem_read_plan(reader, root);

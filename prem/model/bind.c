@@ -486,7 +486,8 @@ prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *reg
   bool is_good = prem_schedule_fits(schedule, did_fit ? diag : NULL);
   for (int32_t t = 0; t < schedule->task_count; ++t)
     is_good &= !is_unbound(&schedule->tasks[t]);
-  is_good = is_good && prem_judge_chains(schedule, diag) && prem_judge_by_block(schedule, diag);
+  is_good = is_good && prem_judge_chains(schedule, diag) && prem_judge_by_block(schedule, diag) &&
+            prem_judge_live(schedule, diag);
   schedule->bound = is_good;
   return is_good ? PREM_OK : PREM_ERR_INVALID;
 }

@@ -31,6 +31,8 @@ prem_status prem_schedule_index(prem_schedule *schedule);
  */
 bool prem_schedule_fits(const prem_schedule *schedule, prem_diag *diag);
 
+/** Do the live ports fit the tasks (E047)? Of a bound schedule; gives writers their publish_ns. */
+bool prem_judge_live(prem_schedule *schedule, prem_diag *diag);
 void prem_chains_free(prem_measure *measure);
 /** Does each task of a chain have its data from the one before it (E026)? Of a bound schedule. */
 bool prem_judge_chains(const prem_schedule *schedule, prem_diag *diag);

@@ -92,6 +92,7 @@ void prem_schedule_free(prem_schedule *schedule) {
   free(schedule->tasks);
   free(schedule->arrays);
   free(schedule->profiles);
+  free(schedule->live);
   free(schedule->platform.resources);
   free(schedule->path);
   prem_plan_free(schedule->plan);

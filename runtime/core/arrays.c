@@ -15,7 +15,8 @@ enum { STORAGE_ALIGNMENT = 128, PITCH_ALIGNMENT = 16 };
 /* ---- storage --------------------------------------------------------------------------------- */
 
 static prem_storage storage_shape(const prem_array *array) {
-  prem_storage storage = {.element_bytes = prem_type_bytes(array->type), .type = array->type};
+  prem_storage storage = {
+      .slots = 1, .element_bytes = prem_type_bytes(array->type), .type = array->type};
   memcpy(storage.shape, array->shape, sizeof storage.shape);
   storage.row_count = array->shape[0] * array->shape[1] * array->shape[2];
   storage.pitch_bytes = (array->shape[3] * storage.element_bytes + PITCH_ALIGNMENT - 1) /
@@ -27,10 +28,19 @@ static size_t storage_bytes(const prem_storage *storage) {
   return (size_t)(storage->pitch_bytes * storage->row_count);
 }
 
+static size_t slot_bytes(const prem_storage *storage) {
+  return (storage_bytes(storage) + STORAGE_ALIGNMENT - 1) / STORAGE_ALIGNMENT * STORAGE_ALIGNMENT;
+}
+
+prem_storage prem_storage_slot(const prem_storage *storage, int32_t slot) {
+  prem_storage one = *storage;
+  one.base += (size_t)slot * slot_bytes(storage);
+  return one;
+}
+
 /* Every byte is written, so that no page is first touched while a run is measured. */
 static bool storage_allocate(prem_storage *storage) {
-  const size_t bytes = storage_bytes(storage);
-  const size_t rounded = (bytes + STORAGE_ALIGNMENT - 1) / STORAGE_ALIGNMENT * STORAGE_ALIGNMENT;
+  const size_t rounded = slot_bytes(storage) * (size_t)storage->slots;
   storage->base = aligned_alloc(STORAGE_ALIGNMENT, rounded);
   if (!storage->base)
     return false;
@@ -55,6 +65,10 @@ static bool is_written(const prem_arrays *arrays, int32_t array) {
   return arrays->schedule->arrays[array].writer >= 0;
 }
 
+static bool has_reference(const prem_arrays *arrays, int32_t array) {
+  return is_written(arrays, array) && !arrays->is_live;
+}
+
 /* An allocation of more than there is would succeed, and the kernel would kill us when we fill it.
  */
 static prem_status check_memory(const prem_arrays *arrays, prem_diag *diag) {
@@ -62,7 +76,8 @@ static prem_status check_memory(const prem_arrays *arrays, prem_diag *diag) {
   const double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
   double needed = 0;
   for (int32_t a = 0; a < schedule->array_count; ++a)
-    needed += (double)storage_bytes(&arrays->storage[a]) * (is_written(arrays, a) ? 2 : 1);
+    needed += (double)storage_bytes(&arrays->storage[a]) *
+              ((double)arrays->storage[a].slots + has_reference(arrays, a));
   if (needed <= machine)
     return PREM_OK;
   prem_diag_add(diag, PREM_ERROR, 0, schedule->arrays[0].place, "arrays",
@@ -76,7 +91,7 @@ static prem_status allocate_all(prem_arrays *arrays) {
   for (int32_t a = 0; a < arrays->schedule->array_count; ++a) {
     if (!storage_allocate(&arrays->storage[a]))
       return PREM_ERR_MEMORY;
-    if (is_written(arrays, a) && !storage_allocate(&arrays->reference[a]))
+    if (has_reference(arrays, a) && !storage_allocate(&arrays->reference[a]))
       return PREM_ERR_MEMORY;
   }
   return PREM_OK;
@@ -292,6 +307,13 @@ static prem_status compute_references(prem_arrays *arrays, prem_diag *diag) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
+/* What an output's last slot holds is never shown. */
+static int64_t slots_of(const prem_arrays *arrays, int32_t array) {
+  const prem_schedule *schedule = arrays->schedule;
+  const int32_t port = arrays->is_live ? prem_schedule_live_port(schedule, array) : -1;
+  return port < 0 ? 1 : schedule->live[port].buffers + schedule->live[port].is_output;
+}
+
 static prem_status prepare(prem_arrays *arrays, prem_diag *diag) {
   const prem_schedule *schedule = arrays->schedule;
   const size_t count = (size_t)schedule->array_count + 1;
@@ -303,29 +325,41 @@ static prem_status prepare(prem_arrays *arrays, prem_diag *diag) {
   for (int32_t a = 0; a < schedule->array_count; ++a) {
     arrays->storage[a] = storage_shape(&schedule->arrays[a]);
     arrays->reference[a] = arrays->storage[a];
+    arrays->storage[a].slots = slots_of(arrays, a);
   }
   prem_status status = check_memory(arrays, diag);
   if (status == PREM_OK)
     status = allocate_all(arrays);
   if (status == PREM_OK)
     status = fill_all(arrays, diag);
-  if (status == PREM_OK)
+  if (status == PREM_OK && !arrays->is_live)
     status = compute_references(arrays, diag);
   return status;
 }
 
-prem_status prem_arrays_new(const prem_schedule *schedule, prem_arrays **out, prem_diag *diag) {
+static prem_status new_arrays(const prem_schedule *schedule, bool is_live, prem_arrays **out,
+                              prem_diag *diag) {
   *out = NULL;
   prem_arrays *arrays = calloc(1, sizeof *arrays);
   if (!arrays)
     return PREM_ERR_MEMORY;
   arrays->schedule = schedule;
+  arrays->is_live = is_live;
   prem_status status = prepare(arrays, diag);
   if (status != PREM_OK)
     prem_arrays_free(arrays);
   else
     *out = arrays;
   return status;
+}
+
+prem_status prem_arrays_new(const prem_schedule *schedule, prem_arrays **out, prem_diag *diag) {
+  return new_arrays(schedule, false, out, diag);
+}
+
+prem_status prem_arrays_new_live(const prem_schedule *schedule, prem_arrays **out,
+                                 prem_diag *diag) {
+  return new_arrays(schedule, true, out, diag);
 }
 
 void prem_arrays_free(prem_arrays *arrays) {

@@ -11,6 +11,7 @@ typedef struct prem_storage {
   int64_t shape[4];    /* right-aligned */
   int64_t pitch_bytes; /* of a row (index 3 runs along it) */
   int64_t row_count;   /* shape[0] * shape[1] * shape[2] */
+  int64_t slots;       /* of a live array: so many of these, one behind the other; else 1 */
   int32_t element_bytes;
   prem_type type;
 } prem_storage;
@@ -20,6 +21,7 @@ typedef struct prem_arrays {
   prem_storage *storage;   /* one an array */
   prem_storage *reference; /* the same for every written array; base NULL for the others */
   double *tolerance;       /* of the writing kernel */
+  bool is_live;            /* see prem_arrays_new_live() */
 } prem_arrays;
 
 /**
@@ -35,8 +37,13 @@ typedef struct prem_arrays {
  * @retval PREM_ERR_MEMORY   more than this machine has (diag says how much)
  */
 prem_status prem_arrays_new(const prem_schedule *schedule, prem_arrays **out, prem_diag *diag);
+/** The same for a live session: live arrays have a slot for each of their buffers, an output one
+ *  more for what is never shown, and there are no references, so that nothing can be verified. */
+prem_status prem_arrays_new_live(const prem_schedule *schedule, prem_arrays **out, prem_diag *diag);
 void prem_arrays_free(prem_arrays *arrays);
 
+/** A slot of a live array as an array of its own. */
+prem_storage prem_storage_slot(const prem_storage *storage, int32_t slot);
 /** First byte of element (i0, i1, i2, i3). */
 unsigned char *prem_storage_at(const prem_storage *storage, const int64_t index[4]);
 

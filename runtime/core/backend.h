@@ -13,6 +13,7 @@
  *   arrays.c           the arrays in host memory: filling, references, verifying, saving
  *   image.c            reading and writing them as files
  *   windows.c          moving windows between arrays and scratchpad, on the host
+ *   courier.h, .c      live sessions: which frame a job reads, when a hyperperiod begins
  *   record_rules.h     when a record may start, and what the trace keeps of it: once for sim and
  * cpu recorder.c         how a thread of the host records phases trace.c            what they are
  * joined to; its room, its counts, its CSV
@@ -25,7 +26,30 @@
 #define TTPREM_RUNTIME_CORE_BACKEND_H
 
 #include "runtime/core/arrays.h"
+#include "runtime/core/courier.h"
 #include "runtime/core/program.h"
+
+/** What live sessions take of a backend, on a state that was opened with prem_arrays_new_live().
+ *  Times are on its host's clock. */
+typedef struct prem_live_engine {
+  /** Make the blocks resident and let the courier begin; on error nothing runs. */
+  prem_status (*start)(void *state, prem_courier *courier, const prem_live_request *request,
+                       prem_diag *diag);
+  int64_t (*now_ns)(const void *state);
+  /** Let time pass until a condition is met (true) or an instant has come (false). Before start as
+   *  well. */
+  bool (*wait)(void *state, bool (*is_met)(void *of), void *of, int64_t until_ns);
+  /** The host has changed a word that the courier looks at. */
+  void (*tell)(void *state);
+  /** Let all blocks leave at once. */
+  void (*abort)(void *state);
+  /** Have all blocks left, for whatever reason, and is all shown that will be? */
+  bool (*is_over)(const void *state);
+  /** And did the machine fail? NULL: it cannot. */
+  bool (*has_failed)(const void *state);
+  /** What came of it, once it is over; the caller's trace is then complete. */
+  prem_status (*finish)(void *state, prem_diag *diag);
+} prem_live_engine;
 
 struct prem_backend {
   const char *name;
@@ -53,6 +77,8 @@ struct prem_backend {
   const char *(*setup)(const void *state, prem_mode mode);
   /** See prem_session_follow(); NULL: the backend chooses nothing. */
   void (*follow)(void *state, const void *from);
+  /** NULL: the backend has no live sessions. */
+  const prem_live_engine *live;
   void (*close)(void *state);
 };
 

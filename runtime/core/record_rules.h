@@ -51,12 +51,13 @@ static inline int64_t prem_jobs_needed(const prem_program *program, const prem_a
   return hyperperiod * program->tasks[after->task].jobs + after->pred_jobs[job];
 }
 
-/** Where the trace keeps the end of a task's job, numbered from the run's start. */
+/** Where the trace keeps the end of a task's job, numbered from the run's start. That of a live
+ *  session keeps those of the last hyperperiods. */
 static inline int64_t *prem_job_end(const prem_program *program, const prem_trace *trace,
                                     int32_t task, int64_t job_of_run) {
   const int32_t jobs = program->tasks[task].jobs;
-  return &trace->job_end_ns[job_of_run / jobs * trace->job_count + trace->first_job[task] +
-                            job_of_run % jobs];
+  const int64_t row = job_of_run / jobs % trace->hyperperiod_capacity;
+  return &trace->job_end_ns[row * trace->job_count + trace->first_job[task] + job_of_run % jobs];
 }
 
 /* ---- what the trace keeps ------------------------------------------------------------------- */
@@ -77,6 +78,12 @@ typedef struct prem_execution {
   int32_t hyperperiod;
   int32_t block;
 } prem_execution;
+
+/** As records have room for it: those of a live session that goes on for longer are counted, and
+ *  have no room long since. */
+static inline int32_t prem_traced_hyperperiod(int64_t hyperperiod) {
+  return hyperperiod < INT32_MAX ? (int32_t)hyperperiod : INT32_MAX;
+}
 
 /** Write an executed record down. */
 static inline void prem_record_executed(prem_recorder *recorder, prem_mode mode,

@@ -73,18 +73,27 @@ static void view_scratch(const tile_window *window, int32_t row, unsigned char *
   view->pitch[2] = row;
 }
 
-void prem_tile_views(const prem_arrays *arrays, int32_t task, int32_t tile, void *in, void *out,
-                     prem_view views[PREM_MAX_PORTS]) {
+/* The array of a port, as the tile's job sees it. */
+static prem_storage storage_of(const prem_arrays *arrays, const prem_task *task,
+                               const int32_t *slots, int32_t port) {
+  return prem_storage_slot(&arrays->storage[task->arrays[port]], slots ? slots[port] : 0);
+}
+
+void prem_tile_views_slots(const prem_arrays *arrays, int32_t task, int32_t tile,
+                           const int32_t *slots, void *in, void *out,
+                           prem_view views[PREM_MAX_PORTS]) {
   const prem_task *spec = &arrays->schedule->tasks[task];
   for (int32_t port = 0; port < spec->definition->port_count; ++port) {
     const tile_window window = locate(arrays, spec, tile, port);
     const bool is_out = spec->definition->ports[port].access == PREM_OUT;
     prem_view *view = &views[port];
-    if (spec->definition->compatible)
-      view_array(&arrays->storage[spec->arrays[port]], &window, view);
-    else
+    if (spec->definition->compatible) {
+      const prem_storage storage = storage_of(arrays, spec, slots, port);
+      view_array(&storage, &window, view);
+    } else {
       view_scratch(&window, window.row_bytes / spec->layout[port].element_bytes,
                    (unsigned char *)(is_out ? out : in), view);
+    }
     view->reserved = 0;
     memcpy(view->extent, window.extent, sizeof view->extent);
     memcpy(view->origin, window.origin, sizeof view->origin);
@@ -115,8 +124,8 @@ static void fetch_plane(const prem_storage *storage, const tile_window *window, 
   }
 }
 
-static void store_plane(prem_storage *storage, const tile_window *window, int32_t i0, int32_t i1,
-                        const unsigned char *scratch) {
+static void store_plane(const prem_storage *storage, const tile_window *window, int32_t i0,
+                        int32_t i1, const unsigned char *scratch) {
   const size_t copied = (size_t)window->extent[3] * (size_t)storage->element_bytes;
   for (int32_t i2 = 0; i2 < window->extent[2]; ++i2, scratch += window->row_bytes) {
     const int64_t to[4] = {window->origin[0] + i0, window->origin[1] + i1, window->origin[2] + i2,
@@ -125,29 +134,31 @@ static void store_plane(prem_storage *storage, const tile_window *window, int32_
   }
 }
 
-void prem_tile_fetch(const prem_arrays *arrays, int32_t task, int32_t tile, void *in) {
+void prem_tile_fetch_slots(const prem_arrays *arrays, int32_t task, int32_t tile,
+                           const int32_t *slots, void *in) {
   const prem_task *spec = &arrays->schedule->tasks[task];
   for (int32_t port = 0; port < spec->definition->port_count; ++port) {
     if (spec->definition->ports[port].access != PREM_IN)
       continue;
-    const prem_storage *storage = &arrays->storage[spec->arrays[port]];
+    const prem_storage storage = storage_of(arrays, spec, slots, port);
     const tile_window window = locate(arrays, spec, tile, port);
     for (int32_t i0 = 0; i0 < window.extent[0]; ++i0)
       for (int32_t i1 = 0; i1 < window.extent[1]; ++i1)
-        fetch_plane(storage, &window, i0, i1, (unsigned char *)in + scratch_byte(&window, i0, i1));
+        fetch_plane(&storage, &window, i0, i1, (unsigned char *)in + scratch_byte(&window, i0, i1));
   }
 }
 
-void prem_tile_store(prem_arrays *arrays, int32_t task, int32_t tile, const void *out) {
+void prem_tile_store_slots(prem_arrays *arrays, int32_t task, int32_t tile, const int32_t *slots,
+                           const void *out) {
   const prem_task *spec = &arrays->schedule->tasks[task];
   for (int32_t port = 0; port < spec->definition->port_count; ++port) {
     if (spec->definition->ports[port].access != PREM_OUT)
       continue;
-    prem_storage *storage = &arrays->storage[spec->arrays[port]];
+    const prem_storage storage = storage_of(arrays, spec, slots, port);
     const tile_window window = locate(arrays, spec, tile, port);
     for (int32_t i0 = 0; i0 < window.extent[0]; ++i0)
       for (int32_t i1 = 0; i1 < window.extent[1]; ++i1)
-        store_plane(storage, &window, i0, i1,
+        store_plane(&storage, &window, i0, i1,
                     (const unsigned char *)out + scratch_byte(&window, i0, i1));
   }
 }

@@ -8,17 +8,37 @@
 
 #include "runtime/core/arrays.h"
 
+/* `slots` says which slot of each port's array is meant; NULL, and no `slots`: the first of all. */
+
 /**
  * The views that compute gets for a tile.
  * @param in, out  the tile's input and output buffer in the scratchpad, 128-byte aligned.
  */
-void prem_tile_views(const prem_arrays *arrays, int32_t task, int32_t tile, void *in, void *out,
-                     prem_view views[PREM_MAX_PORTS]);
+void prem_tile_views_slots(const prem_arrays *arrays, int32_t task, int32_t tile,
+                           const int32_t *slots, void *in, void *out,
+                           prem_view views[PREM_MAX_PORTS]);
 
 /** Prefetch: copy all input windows of a tile into `in`; outside an array 0. */
-void prem_tile_fetch(const prem_arrays *arrays, int32_t task, int32_t tile, void *in);
+void prem_tile_fetch_slots(const prem_arrays *arrays, int32_t task, int32_t tile,
+                           const int32_t *slots, void *in);
 /** Writeback: copy all output windows of a tile from `out`; nothing outside the array is touched.
  */
-void prem_tile_store(prem_arrays *arrays, int32_t task, int32_t tile, const void *out);
+void prem_tile_store_slots(prem_arrays *arrays, int32_t task, int32_t tile, const int32_t *slots,
+                           const void *out);
+
+static inline void prem_tile_views(const prem_arrays *arrays, int32_t task, int32_t tile, void *in,
+                                   void *out, prem_view views[PREM_MAX_PORTS]) {
+  prem_tile_views_slots(arrays, task, tile, NULL, in, out, views);
+}
+
+static inline void prem_tile_fetch(const prem_arrays *arrays, int32_t task, int32_t tile,
+                                   void *in) {
+  prem_tile_fetch_slots(arrays, task, tile, NULL, in);
+}
+
+static inline void prem_tile_store(prem_arrays *arrays, int32_t task, int32_t tile,
+                                   const void *out) {
+  prem_tile_store_slots(arrays, task, tile, NULL, out);
+}
 
 #endif

@@ -22,13 +22,13 @@ static unsigned char *output_buffer(const prem_cpu_block *block, const prem_reco
 }
 
 /* False: the watchdog gave the block up meanwhile; only its own memory may be touched from here. */
-static bool compute(prem_cpu_block *block, const prem_record *record) {
+static bool compute(prem_cpu_block *block, const prem_record *record, const int32_t *slots) {
   const prem_cpu_kernel *kernel = &block->cpu->kernels[record->task];
   if (!kernel->compute)
     return true;
   prem_view views[PREM_MAX_PORTS];
-  prem_tile_views(block->cpu->arrays, record->task, record->tile, input_buffer(block, record),
-                  output_buffer(block, record), views);
+  prem_tile_views_slots(block->cpu->arrays, record->task, record->tile, slots,
+                        input_buffer(block, record), output_buffer(block, record), views);
   atomic_store_explicit(&block->stage, PREM_CPU_COMPUTING, memory_order_release);
   kernel->compute(kernel->params, views);
   int expected = PREM_CPU_COMPUTING;
@@ -36,31 +36,43 @@ static bool compute(prem_cpu_block *block, const prem_record *record) {
                                                  memory_order_acq_rel, memory_order_acquire);
 }
 
-static bool perform(prem_cpu_block *block, const prem_record *record) {
+static bool perform(prem_cpu_block *block, int64_t hyperperiod, const prem_record *record) {
   prem_arrays *arrays = block->cpu->arrays;
+  int32_t room[PREM_MAX_PORTS], *slots = NULL;
+  if (block->cpu->courier) {
+    slots = room;
+    prem_courier_slots(block->cpu->courier, hyperperiod, record, slots);
+  }
   switch (record->phase) {
   case PREM_PREFETCH:
-    prem_tile_fetch(arrays, record->task, record->tile, input_buffer(block, record));
+    prem_tile_fetch_slots(arrays, record->task, record->tile, slots, input_buffer(block, record));
     return true;
   case PREM_WRITEBACK:
-    prem_tile_store(arrays, record->task, record->tile, output_buffer(block, record));
+    prem_tile_store_slots(arrays, record->task, record->tile, slots, output_buffer(block, record));
     return true;
   default:
-    return compute(block, record);
+    return compute(block, record, slots);
   }
 }
 
 /* ---- one record, or a joined pair ----------------------------------------------------------- */
 
 /* When a record (or a joined pair) is to begin, from S. */
-static int64_t due_ns(const prem_cpu *cpu, int64_t hyperperiod, const prem_record *record,
-                      int32_t count) {
-  const int64_t epoch_ns = cpu->trace->epoch_ns[hyperperiod];
-  int64_t due = epoch_ns;
+static int64_t due_ns(const prem_cpu_block *block, const prem_record *record, int32_t count) {
+  const prem_cpu *cpu = block->cpu;
+  int64_t due = block->epoch_ns;
   for (int32_t i = 0; i < count; ++i)
-    due =
-        prem_max_i64(due, prem_earliest_ns(cpu->program, cpu->request->mode, &record[i], epoch_ns));
+    due = prem_max_i64(
+        due, prem_earliest_ns(cpu->program, cpu->request->mode, &record[i], block->epoch_ns));
   return due;
+}
+
+static bool is_skipped(const prem_cpu *cpu, int64_t hyperperiod, const prem_record *record) {
+  return cpu->courier && prem_courier_skips(cpu->courier, hyperperiod, record);
+}
+
+static int64_t first_hyperperiod(const prem_cpu *cpu) {
+  return cpu->courier ? cpu->courier->first_hyperperiod : 0;
 }
 
 /* The block works its records in order, so their waits on the block itself are over by now; if one
@@ -69,7 +81,7 @@ static bool own_waits_are_over(const prem_cpu_block *block, int64_t hyperperiod,
                                const prem_record *record) {
   int64_t before[PREM_PHASE_COUNT];
   for (int32_t p = 0; p < PREM_PHASE_COUNT; ++p)
-    before[p] = hyperperiod * block->program->phase_count[p];
+    before[p] = (hyperperiod - first_hyperperiod(block->cpu)) * block->program->phase_count[p];
   return prem_waits_are_over(record, block->phases_done, before);
 }
 
@@ -98,17 +110,20 @@ static void raise_fault(prem_cpu_block *block) {
 static void finish(prem_cpu_block *block, int64_t hyperperiod, const prem_record *record,
                    int64_t ready_ns, int64_t start_ns, int64_t end_ns) {
   const prem_cpu *cpu = block->cpu;
+  const bool is_empty = is_skipped(cpu, hyperperiod, record); /* published, its ticket may go */
   ++block->phases_done[record->phase];
   if (record->flags & PREM_RECORD_LAST)
     prem_cpu_publish_job(cpu, hyperperiod, record, block->program->task_position[record->task],
                          end_ns);
-  prem_record_executed(block->recorder, cpu->request->mode, record,
-                       &(prem_execution){.epoch_ns = cpu->trace->epoch_ns[hyperperiod],
-                                         .ready_ns = ready_ns,
-                                         .start_ns = start_ns,
-                                         .end_ns = end_ns,
-                                         .hyperperiod = (int32_t)hyperperiod,
-                                         .block = block->number});
+  if (!is_empty)
+    prem_record_executed(block->recorder, cpu->request->mode, record,
+                         &(prem_execution){.epoch_ns = block->epoch_ns,
+                                           .ready_ns = ready_ns,
+                                           .start_ns = start_ns,
+                                           .end_ns = end_ns,
+                                           .hyperperiod = prem_traced_hyperperiod(
+                                               hyperperiod - first_hyperperiod(cpu)),
+                                           .block = block->number});
   atomic_store_explicit(&block->records_done,
                         atomic_load_explicit(&block->records_done, memory_order_relaxed) + 1,
                         memory_order_relaxed);
@@ -130,16 +145,20 @@ static bool execute(prem_cpu_block *block, int64_t hyperperiod, const prem_recor
         !prem_cpu_wait_for_predecessors(block, hyperperiod, &record[i], record[i].phase,
                                         &earliest_ns))
       return false;
+    if (cpu->courier && !prem_cpu_wait_for_tickets(block, hyperperiod, &record[i]))
+      return false;
   }
+  const bool is_empty = is_skipped(cpu, hyperperiod, record) &&
+                        (count == 1 || is_skipped(cpu, hyperperiod, &record[1]));
   if (!prem_cpu_wait_until(block, earliest_ns, &ready_ns))
     return false;
   start_ns = ready_ns;
-  const int64_t due = due_ns(cpu, hyperperiod, record, count);
+  const int64_t due = due_ns(block, record, count);
   if (start_ns < due && !prem_cpu_wait_until(block, due, &start_ns))
     return false;
 
   prem_cpu_claim claim = {.empty = true};
-  if (cpu->request->mode == PREM_MODE_LOCK &&
+  if (cpu->request->mode == PREM_MODE_LOCK && !is_empty &&
       prem_record_is_at_memory(cpu->program->schedule, record))
     prem_cpu_tokens_claim(&cpu->tokens, record, count, &claim);
   if (!claim.empty) {
@@ -148,7 +167,7 @@ static bool execute(prem_cpu_block *block, int64_t hyperperiod, const prem_recor
     start_ns = prem_cpu_now_ns(block);
   }
   for (int32_t i = 0; i < count; ++i)
-    if (!perform(block, &record[i]))
+    if (!is_skipped(cpu, hyperperiod, &record[i]) && !perform(block, hyperperiod, &record[i]))
       return false;
   const int64_t end_ns = prem_cpu_now_ns(block);
   if (!claim.empty)
@@ -196,15 +215,26 @@ static void turn_buffers(prem_cpu_block *block) {
   prem_turn_buffers(block->program->out_turn, block->out_buffers);
 }
 
+static bool begin(prem_cpu_block *block, int64_t hyperperiod) {
+  const prem_cpu *cpu = block->cpu;
+  if (cpu->courier)
+    return prem_cpu_wait_for_hyperperiod(block, hyperperiod, &block->epoch_ns);
+  if (hyperperiod >= cpu->request->hyperperiods)
+    return false;
+  block->epoch_ns = cpu->trace->epoch_ns[hyperperiod];
+  return true;
+}
+
 void prem_cpu_run_block(prem_cpu_block *block) {
   reset_block(block);
-  for (int64_t h = 0; h < block->cpu->request->hyperperiods; ++h, turn_buffers(block)) {
+  for (int64_t h = first_hyperperiod(block->cpu); begin(block, h); ++h, turn_buffers(block)) {
     cursor at = {0};
     int32_t count;
     for (const prem_record *record; (record = next_record(block->program, &at, &count));)
       if (!execute(block, h, record, count))
         return;
-    prem_cpu_away_look(block, h);
+    if (!block->cpu->courier)
+      prem_cpu_away_look(block, h);
   }
 }
 

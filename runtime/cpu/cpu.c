@@ -149,8 +149,8 @@ static prem_status new_team(const prem_program *program, prem_arrays *arrays, in
   return status;
 }
 
-static void reset_run(prem_cpu *cpu, const prem_run_request *request, prem_trace *trace,
-                      prem_recorder *recorders) {
+void prem_cpu_reset_run(prem_cpu *cpu, const prem_run_request *request, prem_trace *trace,
+                        prem_recorder *recorders) {
   const prem_schedule *schedule = cpu->program->schedule;
   cpu->request = request;
   cpu->trace = trace;
@@ -177,12 +177,6 @@ static void reset_run(prem_cpu *cpu, const prem_run_request *request, prem_trace
 
 /* ---- a session ------------------------------------------------------------------------------ */
 
-typedef struct cpu_session {
-  prem_cpu *blocks;
-  prem_cpu *tasks; /* for mode legacy; NULL until it is asked for */
-  int32_t cores;
-} cpu_session;
-
 static prem_status refuse_abstract(const prem_schedule *schedule, prem_diag *diag) {
   prem_status status = PREM_OK;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
@@ -201,7 +195,8 @@ static prem_status refuse_abstract(const prem_schedule *schedule, prem_diag *dia
 }
 
 static void cpu_close(void *state) {
-  cpu_session *session = state;
+  prem_cpu_session *session = state;
+  prem_cpu_live_free(session);
   free_team(session->blocks);
   free_team(session->tasks);
   free(session);
@@ -213,7 +208,7 @@ static prem_status cpu_open(const prem_program *program, prem_arrays *arrays,
   prem_status status = refuse_abstract(program->schedule, diag);
   if (status != PREM_OK)
     return status;
-  cpu_session *session = calloc(1, sizeof *session);
+  prem_cpu_session *session = calloc(1, sizeof *session);
   if (!session)
     return PREM_ERR_MEMORY;
   session->cores = machine->max_blocks;
@@ -233,14 +228,14 @@ static prem_status run_blocks(prem_cpu *cpu, const prem_run_request *request, pr
     status = prem_recorders_new(cpu->program, request, trace, &recorders);
   if (status != PREM_OK)
     return status;
-  reset_run(cpu, request, trace, recorders);
+  prem_cpu_reset_run(cpu, request, trace, recorders);
   status = prem_cpu_watch(cpu, diag);
   prem_recorders_collect(cpu->program, recorders, trace);
   prem_recorders_free(recorders, cpu->program->block_count);
   return status;
 }
 
-static prem_status run_tasks(cpu_session *session, const prem_run_request *request,
+static prem_status run_tasks(prem_cpu_session *session, const prem_run_request *request,
                              prem_trace *trace, prem_diag *diag) {
   prem_status status = PREM_OK;
   if (!session->tasks)
@@ -251,7 +246,7 @@ static prem_status run_tasks(cpu_session *session, const prem_run_request *reque
   if (status != PREM_OK)
     return status;
   prem_cpu_whole_load(session->tasks);
-  reset_run(session->tasks, request, trace, NULL);
+  prem_cpu_reset_run(session->tasks, request, trace, NULL);
   status = prem_cpu_watch(session->tasks, diag);
   prem_cpu_whole_store(session->tasks);
   return status;
@@ -259,7 +254,7 @@ static prem_status run_tasks(cpu_session *session, const prem_run_request *reque
 
 static prem_status cpu_run(void *state, const prem_run_request *request, prem_trace *trace,
                            prem_diag *diag) {
-  cpu_session *session = state;
+  prem_cpu_session *session = state;
   const prem_place nowhere = {0};
   if (session->blocks->lost) {
     prem_diag_add(diag, PREM_ERROR, 0, nowhere, "",
@@ -279,4 +274,5 @@ const prem_backend prem_backend_cpu = {
     .open = cpu_open,
     .run = cpu_run,
     .close = cpu_close,
+    .live = &prem_cpu_live_engine,
 };

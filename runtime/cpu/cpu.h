@@ -12,6 +12,7 @@
  *   block.c    a block: executing its records
  *   tokens.c   the tokens of mode lock
  *   untiled.c  mode legacy: a task on a thread of its own
+ *   live.c     live sessions: the thread of the courier
  *   machine.c  what the machine is; its cores
  *
  * What the atomics publish (each has one writer unless said otherwise):
@@ -30,6 +31,7 @@
  *   it up: exactly one of them may touch the session's memory afterwards.
  * - owners: who still may touch the team's memory; the last to leave frees it. Acquire, release.
  * - the tokens: see tokens.c.
+ * - of a live session: the courier's words (runtime/core/courier.h), its and over: live.c.
  *
  * Everything else is written before a launch or read after the run, under `mutex`.
  */
@@ -147,8 +149,9 @@ typedef struct prem_cpu_block {
   unsigned char *scratch; /* allocated and touched by the thread itself */
   /* the thread's own, from launch to park: */
   prem_recorder *recorder;
-  int64_t common_start_ns;                                             /* S */
-  int64_t phases_done[PREM_PHASE_COUNT];                               /* since S */
+  int64_t common_start_ns;               /* S */
+  int64_t epoch_ns;                      /* of the hyperperiod in hand */
+  int64_t phases_done[PREM_PHASE_COUNT]; /* since S */
   uint8_t in_buffers[PREM_MAX_BUFFERS], out_buffers[PREM_MAX_BUFFERS]; /* prem_turn_buffers() */
   prem_cpu_look last_look;                                             /* away.c */
 } prem_cpu_block;
@@ -192,7 +195,39 @@ struct prem_cpu {
   const prem_run_request *request;
   prem_trace *trace;
   prem_cpu_fault fault;
+  prem_courier *courier; /* of a live session; NULL: a run */
 };
+
+/** A block that was caught, when, and after how many records. */
+typedef struct prem_cpu_arrest {
+  const prem_cpu_block *block; /* NULL: none was */
+  int64_t at_ns, record;
+} prem_cpu_arrest;
+
+/** What the thread that watches a run knows of it; it owns this alone. */
+typedef struct prem_cpu_watchdog {
+  prem_cpu *cpu;
+  int64_t timeout_ns;
+  int64_t records_seen;  /* records done by all blocks at the last look, */
+  int64_t moved_at_ns;   /* when that number changed or a release lay ahead, */
+  int64_t aborted_at_ns; /* and when it told the blocks to stop; 0: it did not */
+  prem_cpu_arrest stalled, lost;
+} prem_cpu_watchdog;
+
+/** A session on the backend. */
+typedef struct prem_cpu_session {
+  prem_cpu *blocks;
+  prem_cpu *tasks; /* for mode legacy; NULL until it is asked for */
+  int32_t cores;
+  struct prem_cpu_live *live; /* NULL: not live */
+} prem_cpu_session;
+
+extern const prem_live_engine prem_cpu_live_engine;
+/** Free what a live session has beside its team; it has ended. */
+void prem_cpu_live_free(prem_cpu_session *session);
+/** Before a launch. `recorders` may be NULL: mode legacy. */
+void prem_cpu_reset_run(prem_cpu *cpu, const prem_run_request *request, prem_trace *trace,
+                        prem_recorder *recorders);
 
 /* ---- team (team.c) --------------------------------------------------------------------------- */
 
@@ -206,6 +241,11 @@ prem_status prem_cpu_set_up(prem_cpu *cpu, const prem_cpu_setup *setup, prem_dia
 void prem_cpu_release(prem_cpu *cpu);
 /** Launch, watch until every thread is home or given up, and say what came of it. */
 prem_status prem_cpu_watch(prem_cpu *cpu, prem_diag *diag);
+/** The pieces of it, for who does something else meanwhile. A watchdog begins; it looks, every few
+ * ms and under `mutex`; and says what came of it. */
+void prem_cpu_watchdog_begin(prem_cpu_watchdog *dog, prem_cpu *cpu, int64_t timeout_ns);
+void prem_cpu_watchdog_look(prem_cpu_watchdog *dog, int64_t now);
+prem_status prem_cpu_watchdog_judge(const prem_cpu_watchdog *dog, prem_diag *diag);
 
 /* ---- waiting (wait.c) ------------------------------------------------------------------------ */
 
@@ -226,6 +266,13 @@ bool prem_cpu_wait_until(prem_cpu_block *block, int64_t instant_ns, int64_t *out
 bool prem_cpu_wait_for_predecessors(const prem_cpu_block *block, int64_t hyperperiod,
                                     const prem_record *record, int first_phase,
                                     int64_t *earliest_ns);
+/** Wait until the courier lets a block's hyperperiod begin, and learn where it does. False: it
+ * never will, or aborted. */
+bool prem_cpu_wait_for_hyperperiod(const prem_cpu_block *block, int64_t hyperperiod,
+                                   int64_t *epoch_ns);
+/** Wait for the tickets of a record. False: aborted. */
+bool prem_cpu_wait_for_tickets(const prem_cpu_block *block, int64_t hyperperiod,
+                               const prem_record *record);
 /** A record's job has ended on the block at `position` of its task's list. */
 void prem_cpu_publish_job(const prem_cpu *cpu, int64_t hyperperiod, const prem_record *record,
                           int32_t position, int64_t end_ns);

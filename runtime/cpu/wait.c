@@ -99,6 +99,33 @@ bool prem_cpu_wait_for_predecessors(const prem_cpu_block *block, int64_t hyperpe
   return true;
 }
 
+bool prem_cpu_wait_for_hyperperiod(const prem_cpu_block *block, int64_t hyperperiod,
+                                   int64_t *epoch_ns) {
+  const prem_cpu *cpu = block->cpu;
+  int32_t turns = 0;
+  prem_begin begin;
+  while ((begin = prem_courier_may_begin(cpu->courier, hyperperiod)) == PREM_BEGIN_LATER) {
+    if (prem_cpu_is_aborted(cpu))
+      return false;
+    prem_cpu_take_a_turn(cpu, &turns);
+  }
+  if (begin == PREM_BEGIN_NEVER)
+    return false;
+  *epoch_ns = prem_courier_epoch_ns(cpu->courier, hyperperiod);
+  return true;
+}
+
+bool prem_cpu_wait_for_tickets(const prem_cpu_block *block, int64_t hyperperiod,
+                               const prem_record *record) {
+  int32_t turns = 0;
+  while (!prem_courier_allows(block->cpu->courier, hyperperiod, record)) {
+    if (prem_cpu_is_aborted(block->cpu))
+      return false;
+    prem_cpu_take_a_turn(block->cpu, &turns);
+  }
+  return true;
+}
+
 static void store_larger(int64_t *value, int64_t candidate) {
   int64_t seen = __atomic_load_n(value, __ATOMIC_RELAXED);
   while (seen < candidate && !__atomic_compare_exchange_n(value, &seen, candidate, false,

@@ -13,27 +13,12 @@ enum {
 
 /* ---- the watchdog --------------------------------------------------------------------------- */
 
-/* A block that was caught, when, and after how many records. */
-typedef struct arrest {
-  const prem_cpu_block *block; /* NULL: none was */
-  int64_t at_ns, record;
-} arrest;
-
-/* What the caller's thread knows of a run; it owns this alone. */
-typedef struct watchdog {
-  prem_cpu *cpu;
-  int64_t timeout_ns;
-  int64_t records_seen;  /* records done by all blocks at the last look, */
-  int64_t moved_at_ns;   /* when that number changed or a release lay ahead, */
-  int64_t aborted_at_ns; /* and when it told the blocks to stop; 0: it did not */
-  arrest stalled, lost;
-} watchdog;
-
-static arrest arrest_block(const prem_cpu_block *block, int64_t now) {
-  return (arrest){block, now, atomic_load_explicit(&block->records_done, memory_order_relaxed)};
+static prem_cpu_arrest arrest_block(const prem_cpu_block *block, int64_t now) {
+  return (prem_cpu_arrest){block, now,
+                           atomic_load_explicit(&block->records_done, memory_order_relaxed)};
 }
 
-static void abort_run(watchdog *dog, prem_cpu_abort reason, int64_t now) {
+static void abort_run(prem_cpu_watchdog *dog, prem_cpu_abort reason, int64_t now) {
   int64_t expected = PREM_CPU_GO_ON;
   atomic_compare_exchange_strong(&dog->cpu->abort.value, &expected, reason);
   dog->aborted_at_ns = now;
@@ -58,7 +43,7 @@ static const prem_cpu_block *find_culprit(const prem_cpu *cpu) {
 }
 
 /* No block got on for too long. Waiting for a release that lies ahead is not standing still. */
-static bool has_stalled(watchdog *dog, int64_t now) {
+static bool has_stalled(prem_cpu_watchdog *dog, int64_t now) {
   int64_t records = 0;
   bool waits_for_release = false;
   for (int32_t b = 0; b < dog->cpu->block_count; ++b) {
@@ -76,7 +61,7 @@ static bool has_stalled(watchdog *dog, int64_t now) {
 
 /* Waits see the abort and copies end; a compute may not. Give up on those that are still in one:
  * whoever loses the swap goes on, and comes home or is met here again. Under `mutex`. */
-static void give_up_computes(watchdog *dog, int64_t now) {
+static void give_up_computes(prem_cpu_watchdog *dog, int64_t now) {
   prem_cpu *cpu = dog->cpu;
   for (int32_t b = 0; b < cpu->block_count; ++b) {
     prem_cpu_block *block = &cpu->blocks[b];
@@ -96,7 +81,7 @@ static void give_up_computes(watchdog *dog, int64_t now) {
 }
 
 /* Under `mutex`. */
-static void look_after(watchdog *dog, int64_t now) {
+void prem_cpu_watchdog_look(prem_cpu_watchdog *dog, int64_t now) {
   if (dog->aborted_at_ns != 0) {
     if (now - dog->aborted_at_ns > LAST_COMPUTE_NS)
       give_up_computes(dog, now);
@@ -110,16 +95,22 @@ static void look_after(watchdog *dog, int64_t now) {
   }
 }
 
+void prem_cpu_watchdog_begin(prem_cpu_watchdog *dog, prem_cpu *cpu, int64_t timeout_ns) {
+  *dog = (prem_cpu_watchdog){
+      .cpu = cpu, .timeout_ns = timeout_ns, .moved_at_ns = prem_host_clock_ns()};
+  if (dog->timeout_ns <= 0)
+    dog->timeout_ns = (int64_t)DEFAULT_TIMEOUT_S * 1000000000;
+}
+
 /* Until every block is home, or lost. Looks now and then, and sleeps between. */
-static void watch_run(watchdog *dog) {
+static void watch_run(prem_cpu_watchdog *dog) {
   prem_cpu *cpu = dog->cpu;
-  dog->moved_at_ns = prem_host_clock_ns();
   pthread_mutex_lock(&cpu->mutex);
   while (cpu->away > 0) {
     const int64_t until = prem_host_clock_ns() + POLL_NS;
     const struct timespec limit = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
     if (pthread_cond_timedwait(&cpu->home, &cpu->mutex, &limit) == ETIMEDOUT)
-      look_after(dog, prem_host_clock_ns());
+      prem_cpu_watchdog_look(dog, prem_host_clock_ns());
   }
   pthread_mutex_unlock(&cpu->mutex);
 }
@@ -150,7 +141,7 @@ static void describe_place(const prem_cpu_block *block, int64_t done, char *out,
              (long long)(done % block->records), (long long)(done / block->records));
 }
 
-static void report_stall(const watchdog *dog, prem_diag *diag) {
+static void report_stall(const prem_cpu_watchdog *dog, prem_diag *diag) {
   const prem_place nowhere = {0};
   if (atomic_load(&dog->cpu->common_start_ns.value) == 0) {
     prem_diag_add(diag, PREM_ERROR, 0, nowhere, "", "watchdog: %s %d did not start in %lld ms",
@@ -177,7 +168,7 @@ static void report_fault(const prem_cpu *cpu, prem_diag *diag) {
                 place, (long long)cpu->fault.at_ns);
 }
 
-static void report_loss(const watchdog *dog, prem_diag *diag) {
+static void report_loss(const prem_cpu_watchdog *dog, prem_diag *diag) {
   const prem_place nowhere = {0};
   char place[256];
   describe_place(dog->lost.block, dog->lost.record, place, sizeof place);
@@ -187,7 +178,7 @@ static void report_loss(const watchdog *dog, prem_diag *diag) {
                 place);
 }
 
-static prem_status judge(const watchdog *dog, prem_diag *diag) {
+prem_status prem_cpu_watchdog_judge(const prem_cpu_watchdog *dog, prem_diag *diag) {
   const prem_cpu *cpu = dog->cpu;
   prem_status status = PREM_OK;
   if (atomic_load(&cpu->fault.claimed)) {
@@ -216,15 +207,14 @@ static int64_t completed_hyperperiods(const prem_cpu *cpu) {
 
 prem_status prem_cpu_watch(prem_cpu *cpu, prem_diag *diag) {
   prem_trace *trace = cpu->trace;
-  watchdog dog = {.cpu = cpu, .timeout_ns = cpu->request->timeout_ns};
-  if (dog.timeout_ns <= 0)
-    dog.timeout_ns = (int64_t)DEFAULT_TIMEOUT_S * 1000000000;
+  prem_cpu_watchdog dog;
   const int64_t called_at_ns = prem_host_clock_ns();
   prem_cpu_team_launch(cpu);
+  prem_cpu_watchdog_begin(&dog, cpu, cpu->request->timeout_ns);
   watch_run(&dog);
   const int64_t start_ns = atomic_load(&cpu->common_start_ns.value);
   trace->launch_ns = start_ns == 0 ? -1 : start_ns - called_at_ns;
   trace->hyperperiods = completed_hyperperiods(cpu);
   trace->oversubscribed = cpu->oversubscribed;
-  return judge(&dog, diag);
+  return prem_cpu_watchdog_judge(&dog, diag);
 }

@@ -32,8 +32,9 @@ typedef struct sim_unit {
   int64_t epoch_ns;               /* of its hyperperiod */
   int64_t base[PREM_PHASE_COUNT]; /* phases of the block before its hyperperiod */
   int64_t ready_ns, start_ns;
-  int32_t hyperperiod;
+  int64_t hyperperiod;
   unit_state state;
+  bool is_empty;                                       /* its record is of a skipped job */
   uint8_t in[PREM_MAX_BUFFERS], out[PREM_MAX_BUFFERS]; /* see prem_turn_buffers() */
 } sim_unit;
 
@@ -69,6 +70,12 @@ typedef struct simulator {
   prem_recorder *recorders;
   prem_mode mode;
   int32_t live_units;
+  /* of a live session: */
+  prem_courier *courier; /* NULL: a run */
+  prem_run_request live_request;
+  int64_t now_ns;
+  bool is_courier_due; /* a job is over */
+  bool is_aborted;
 } simulator;
 
 /* ---- when a record can start ---------------------------------------------------------------- */
@@ -101,19 +108,34 @@ static int32_t use_index(const simulator *sim, const sim_unit *unit) {
   return (int32_t)(use_of(sim, unit) - sim->share.uses);
 }
 
-static bool next_hyperperiod(const simulator *sim, sim_unit *unit, int32_t block) {
+static prem_begin may_begin(const simulator *sim, int64_t hyperperiod) {
+  if (sim->courier)
+    return prem_courier_may_begin(sim->courier, hyperperiod);
+  return hyperperiod < sim->request->hyperperiods ? PREM_BEGIN_NOW : PREM_BEGIN_NEVER;
+}
+
+static prem_begin next_hyperperiod(const simulator *sim, sim_unit *unit, int32_t block) {
   const prem_block_program *program = &sim->program->blocks[block];
-  if (++unit->hyperperiod >= sim->request->hyperperiods)
-    return false;
+  const prem_begin begin = may_begin(sim, unit->hyperperiod + 1);
+  if (begin == PREM_BEGIN_LATER)
+    return begin;
+  ++unit->hyperperiod;
+  if (begin == PREM_BEGIN_NEVER)
+    return begin;
   unit->record = unit->table;
-  unit->epoch_ns = sim->trace->epoch_ns[unit->hyperperiod];
+  unit->epoch_ns = sim->trace->epoch_ns[unit->hyperperiod % sim->trace->hyperperiod_capacity];
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
     unit->base[p] += program->phase_count[p];
-  if (program->turns) {
+  const bool is_first = sim->courier && unit->hyperperiod == sim->courier->first_hyperperiod;
+  if (program->turns && !is_first) {
     prem_turn_buffers(program->in_turn, unit->in);
     prem_turn_buffers(program->out_turn, unit->out);
   }
-  return true;
+  return begin;
+}
+
+static bool is_skipped(const simulator *sim, const sim_unit *unit, const prem_record *record) {
+  return sim->courier && prem_courier_skips(sim->courier, unit->hyperperiod, record);
 }
 
 static void set_unit(simulator *sim, int32_t u, unit_state state, uint64_t event) {
@@ -127,6 +149,8 @@ static bool may_start(const simulator *sim, const sim_unit *unit, int32_t block,
   if (!prem_waits_are_over(record, sim->blocks[block].done, unit->base))
     return false;
   if ((record->flags & PREM_RECORD_AFTER) && !after_over(sim, unit, record, ready_ns))
+    return false;
+  if (sim->courier && !prem_courier_allows(sim->courier, unit->hyperperiod, record))
     return false;
   *start_ns =
       prem_max_i64(*start_ns, prem_earliest_ns(sim->program, sim->mode, record, unit->epoch_ns));
@@ -147,10 +171,13 @@ static bool is_undisturbed(const simulator *sim, const sim_use *use, const prem_
 static void consider(simulator *sim, int32_t u, int64_t now_ns) {
   sim_unit *unit = &sim->units[u];
   int32_t block = u / 2;
-  if (unit->record == unit->end && !next_hyperperiod(sim, unit, block)) {
-    --sim->live_units;
-    set_unit(sim, u, UNIT_DONE, SIM_NEVER);
-    return;
+  if (unit->record == unit->end) {
+    const prem_begin begin = next_hyperperiod(sim, unit, block);
+    if (begin != PREM_BEGIN_NOW) {
+      sim->live_units -= begin == PREM_BEGIN_NEVER;
+      set_unit(sim, u, begin == PREM_BEGIN_NEVER ? UNIT_DONE : UNIT_PARKED, SIM_NEVER);
+      return;
+    }
   }
   const prem_record *record = unit->record;
   /* Hundreds of tables are read side by side, more than the machine foresees by itself. */
@@ -164,8 +191,13 @@ static void consider(simulator *sim, int32_t u, int64_t now_ns) {
   }
   start_ns = prem_max_i64(start_ns, ready_ns);
   unit->ready_ns = ready_ns;
+  const bool is_pair = record->flags & PREM_RECORD_JOIN_NEXT;
+  unit->is_empty = is_skipped(sim, unit, record) && (!is_pair || is_skipped(sim, unit, record + 1));
   const sim_use *use = use_of(sim, unit);
-  if (is_undisturbed(sim, use, record)) {
+  if (unit->is_empty) {
+    unit->start_ns = start_ns;
+    set_unit(sim, u, UNIT_ENDING, SIM_END(start_ns));
+  } else if (is_undisturbed(sim, use, record)) {
     unit->start_ns = start_ns;
     set_unit(sim, u, UNIT_ENDING, SIM_END(start_ns + use->wcet_ns));
   } else {
@@ -215,6 +247,7 @@ static void end_job(simulator *sim, int32_t block, int32_t t, int64_t now_ns) {
     return;
   *prem_job_end(sim->program, sim->trace, t, task->lowest) = now_ns;
   ++task->lowest;
+  sim->is_courier_due = true;
   for (int32_t i = 0; i < sim->program->tasks[t].active_blocks; ++i)
     task->at_lowest += task->done[i] == task->lowest;
   for (int32_t i = 0; i < task->successor_count; ++i) {
@@ -238,29 +271,42 @@ static void move_data(simulator *sim, const sim_unit *unit, int32_t block,
     out = scratch + (size_t)buffers * (size_t)program->in_bytes +
           (size_t)unit->out[record->out_buffer] * (size_t)program->out_bytes;
   }
+  int32_t room[PREM_MAX_PORTS], *slots = NULL;
+  if (sim->courier) {
+    slots = room;
+    prem_courier_slots(sim->courier, unit->hyperperiod, record, slots);
+  }
   if (record->phase == PREM_PREFETCH && task->fetches)
-    prem_tile_fetch(sim->arrays, record->task, record->tile, in);
+    prem_tile_fetch_slots(sim->arrays, record->task, record->tile, slots, in);
   if (record->phase == PREM_WRITEBACK && task->stores)
-    prem_tile_store(sim->arrays, record->task, record->tile, out);
+    prem_tile_store_slots(sim->arrays, record->task, record->tile, slots, out);
   if (record->phase == PREM_COMPUTE && task->compute) {
     prem_view views[PREM_MAX_PORTS];
-    prem_tile_views(sim->arrays, record->task, record->tile, in, out, views);
+    prem_tile_views_slots(sim->arrays, record->task, record->tile, slots, in, out, views);
     task->compute(sim->program->schedule->tasks[record->task].params, views);
   }
 }
 
-static void end_phase(simulator *sim, const sim_unit *unit, int32_t block,
-                      const prem_record *record, int64_t now_ns) {
+static void work_off(simulator *sim, const sim_unit *unit, int32_t block, const prem_record *record,
+                     int64_t now_ns) {
   const sim_task *task = &sim->tasks[record->task];
+  const int64_t first = sim->courier ? sim->courier->first_hyperperiod : 0;
   if (task->fetches || task->stores || task->compute)
     move_data(sim, unit, block, record);
-  prem_record_executed(&sim->recorders[block], sim->mode, record,
-                       &(prem_execution){.epoch_ns = unit->epoch_ns,
-                                         .ready_ns = unit->ready_ns,
-                                         .start_ns = unit->start_ns,
-                                         .end_ns = now_ns,
-                                         .hyperperiod = unit->hyperperiod,
-                                         .block = block});
+  prem_record_executed(
+      &sim->recorders[block], sim->mode, record,
+      &(prem_execution){.epoch_ns = unit->epoch_ns,
+                        .ready_ns = unit->ready_ns,
+                        .start_ns = unit->start_ns,
+                        .end_ns = now_ns,
+                        .hyperperiod = prem_traced_hyperperiod(unit->hyperperiod - first),
+                        .block = block});
+}
+
+static void end_phase(simulator *sim, const sim_unit *unit, int32_t block,
+                      const prem_record *record, int64_t now_ns) {
+  if (!is_skipped(sim, unit, record))
+    work_off(sim, unit, block, record, now_ns);
   ++sim->blocks[block].done[record->phase];
   if (record->flags & PREM_RECORD_LAST)
     end_job(sim, block, record->task, now_ns);
@@ -290,6 +336,11 @@ static void happen(simulator *sim, sim_event event) {
   int64_t now_ns = (int64_t)(event.key >> 1);
   if (event.part >= (uint64_t)sim->unit_count) {
     int32_t group = (int32_t)(event.part - (uint64_t)sim->unit_count);
+    if (group == sim->share.group_count) {
+      sim->is_courier_due = true;
+      sim_clock_set(&sim->clock, (int32_t)event.part, SIM_NEVER);
+      return;
+    }
     int32_t u = sim_share_finish(&sim->share, &sim->clock, group, now_ns);
     sim_share_end(&sim->share, &sim->clock, use_index(sim, &sim->units[u]), now_ns);
     end_busy(sim, u, now_ns);
@@ -321,6 +372,12 @@ static void reset_unit(const simulator *sim, int32_t u) {
                      .epoch_ns = sim->trace->epoch_ns[0]};
   unit->record = unit->table;
   unit->end = unit->table + (memory ? block->memory_count : block->compute_count);
+  if (sim->courier) { /* at the end of a hyperperiod that never was */
+    unit->record = unit->end;
+    unit->hyperperiod = sim->courier->first_hyperperiod - 1;
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      unit->base[p] = -block->phase_count[p];
+  }
   for (int i = 0; i < PREM_MAX_BUFFERS; ++i)
     unit->in[i] = unit->out[i] = (uint8_t)i;
 }
@@ -328,8 +385,10 @@ static void reset_unit(const simulator *sim, int32_t u) {
 static void reset_tasks(simulator *sim) {
   for (int32_t t = 0; t < sim->program->schedule->task_count; ++t) {
     int32_t active = sim->program->tasks[t].active_blocks;
-    memset(sim->tasks[t].done, 0, (size_t)active * sizeof *sim->tasks[t].done);
-    sim->tasks[t].lowest = 0;
+    const int64_t first = sim->courier ? sim->courier->first_hyperperiod : 0;
+    sim->tasks[t].lowest = first * sim->program->tasks[t].jobs;
+    for (int32_t i = 0; i < active; ++i)
+      sim->tasks[t].done[i] = sim->tasks[t].lowest;
     sim->tasks[t].at_lowest = active;
   }
 }
@@ -389,12 +448,12 @@ static prem_status report_deadlock(const simulator *sim, int64_t now_ns, prem_di
   char wait[128];
   name_wait(sim, u, wait, sizeof wait);
   prem_diag_add(diag, PREM_ERROR, 0, sim->program->schedule->plan->place, "run",
-                "deadlock at %lld ns in mode %s: block %d, record %lld of its %s, hyperperiod %d "
+                "deadlock at %lld ns in mode %s: block %d, record %lld of its %s, hyperperiod %lld "
                 "(%s of tile %d, job %d of task '%s') waits for %s",
                 (long long)now_ns, prem_mode_name(sim->mode), u / 2,
                 (long long)(record - unit->table), u % 2 ? "computes" : "memory phases",
-                unit->hyperperiod, prem_phase_name((prem_phase)record->phase), record->tile,
-                record->job, sim->program->schedule->tasks[record->task].name, wait);
+                (long long)unit->hyperperiod, prem_phase_name((prem_phase)record->phase),
+                record->tile, record->job, sim->program->schedule->tasks[record->task].name, wait);
   return PREM_ERR_MACHINE;
 }
 
@@ -452,6 +511,138 @@ static prem_status sim_run(void *state, const prem_run_request *request, prem_tr
   return status;
 }
 
+/* ---- a live session -------------------------------------------------------------------------- */
+
+static int64_t jobs_over(void *state, int32_t task) {
+  return ((simulator *)state)->tasks[task].lowest;
+}
+
+static void call_courier(simulator *sim) {
+  const uint64_t before = sim->courier->decided;
+  const int64_t next_ns = prem_courier_step(sim->courier, sim->now_ns);
+  sim->is_courier_due = false;
+  sim_clock_set(&sim->clock, sim->unit_count + sim->share.group_count,
+                next_ns == INT64_MAX ? SIM_NEVER : SIM_END(next_ns));
+  for (int32_t u = 0; sim->courier->decided != before && u < sim->unit_count; ++u)
+    wake(sim, u, sim->now_ns);
+}
+
+static prem_status judge_start(const simulator *sim, const prem_courier *courier,
+                               const prem_live_request *request, prem_diag *diag) {
+  const int64_t least_ns = sim->now_ns + (courier->trigger < 0 ? courier->most_lead_ns : 0);
+  if (request->start_ns == 0 || request->start_ns >= least_ns)
+    return PREM_OK;
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "start_ns",
+                "is %lld ns, too soon: it is %lld ns now, and the first frames are chosen up to "
+                "%lld ns before; give at least %lld",
+                (long long)request->start_ns, (long long)sim->now_ns,
+                (long long)courier->most_lead_ns, (long long)least_ns);
+  return PREM_ERR_ARGUMENT;
+}
+
+static prem_status live_start(void *state, prem_courier *courier, const prem_live_request *request,
+                              prem_diag *diag) {
+  simulator *sim = state;
+  prem_status status = judge_start(sim, courier, request, diag);
+  if (!status)
+    status = prem_courier_make_room(courier, request);
+  prem_trace *recorded = courier->whole ? courier->whole : courier->trace;
+  sim->live_request = (prem_run_request){.mode = request->mode};
+  if (!status)
+    status = prem_recorders_new(sim->program, &sim->live_request, recorded, &sim->recorders);
+  if (status)
+    return status;
+  const int64_t lead_ns = courier->trigger < 0 ? courier->most_lead_ns : 0;
+  prem_courier_begin(courier,
+                     &(prem_courier_setup){.request = request,
+                                           .jobs_over = jobs_over,
+                                           .backend = sim,
+                                           .start_ns = request->start_ns ? request->start_ns
+                                                                         : sim->now_ns + lead_ns});
+  sim->request = &sim->live_request;
+  sim->trace = courier->trace;
+  sim->mode = request->mode;
+  sim->courier = courier;
+  reset(sim);
+  return PREM_OK;
+}
+
+static int64_t live_now_ns(const void *state) {
+  return ((const simulator *)state)->now_ns;
+}
+
+/* Do all that happens at the present: what ends first, then what the courier makes of it, then what
+ * starts. */
+static void settle(simulator *sim) {
+  while (!sim->is_aborted) {
+    const sim_event event = sim_clock_next(&sim->clock);
+    if (event.key <= SIM_END(sim->now_ns))
+      happen(sim, event);
+    else if (sim->is_courier_due)
+      call_courier(sim);
+    else if (event.key <= SIM_START(sim->now_ns))
+      happen(sim, event);
+    else
+      return;
+  }
+}
+
+static uint64_t next_event_key(const simulator *sim) {
+  return sim->courier && !sim->is_aborted ? sim_clock_next(&sim->clock).key : SIM_NEVER;
+}
+
+/* Time passes here alone, from one instant at which something happens to the next. */
+static bool live_wait(void *state, bool (*is_met)(void *of), void *of, int64_t until_ns) {
+  simulator *sim = state;
+  until_ns = prem_min_i64(until_ns, PREM_MAX_NS);
+  while (!is_met(of)) {
+    const uint64_t key = next_event_key(sim);
+    if (key == SIM_NEVER || (int64_t)(key >> 1) > until_ns) {
+      sim->now_ns = prem_max_i64(sim->now_ns, until_ns);
+      return false;
+    }
+    sim->now_ns = (int64_t)(key >> 1);
+    settle(sim);
+  }
+  return true;
+}
+
+static void live_tell(void *state) {
+  simulator *sim = state;
+  if (!sim->courier || sim->is_aborted)
+    return;
+  sim->is_courier_due = true;
+  settle(sim);
+}
+
+static void live_abort(void *state) {
+  ((simulator *)state)->is_aborted = true;
+}
+
+static bool live_is_over(const void *state) {
+  const simulator *sim = state;
+  return sim->is_aborted ||
+         atomic_load_explicit(&sim->courier->done.value, memory_order_relaxed) != 0;
+}
+
+static prem_status live_finish(void *state, prem_diag *diag) {
+  simulator *sim = state;
+  (void)diag;
+  prem_recorders_collect(sim->program, sim->recorders,
+                         sim->courier->whole ? sim->courier->whole : sim->courier->trace);
+  prem_recorders_free(sim->recorders, sim->program->block_count);
+  sim->recorders = NULL;
+  return PREM_OK;
+}
+
+static const prem_live_engine live_engine = {.start = live_start,
+                                             .now_ns = live_now_ns,
+                                             .wait = live_wait,
+                                             .tell = live_tell,
+                                             .abort = live_abort,
+                                             .is_over = live_is_over,
+                                             .finish = live_finish};
+
 /* ---- opening and closing -------------------------------------------------------------------- */
 
 static prem_status sim_probe(prem_machine *out, prem_diag *diag) {
@@ -462,6 +653,7 @@ static prem_status sim_probe(prem_machine *out, prem_diag *diag) {
 
 static void sim_close(void *state) {
   simulator *sim = state;
+  prem_recorders_free(sim->recorders, sim->program->block_count);
   sim_share_free(&sim->share);
   for (int32_t b = 0; b < sim->program->block_count; ++b) {
     if (sim->use_of)
@@ -539,7 +731,8 @@ static prem_status open_scratch(simulator *sim) {
 }
 
 static prem_status open_clock(simulator *sim) {
-  uint64_t parts = (uint64_t)sim->unit_count + (uint64_t)sim->share.group_count;
+  /* units, groups, and in a live session the courier behind them */
+  uint64_t parts = (uint64_t)sim->unit_count + (uint64_t)sim->share.group_count + 1;
   sim->clock.leaves = 2;
   while (sim->clock.leaves < parts)
     sim->clock.leaves *= 2;
@@ -593,4 +786,5 @@ const prem_backend prem_backend_sim = {
     .open = sim_open,
     .run = sim_run,
     .close = sim_close,
+    .live = &live_engine,
 };

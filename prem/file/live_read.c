@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading the `live` group: the arrays that a program fills and reads while the plan runs. */
+#include "prem/file/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kinds[] = {"sampling", "queuing", "trigger", NULL};
+static const char *const output_kinds[] = {"sampling", "queuing", NULL};
+
+static int32_t find_array(const prem_schedule *schedule, const char *name) {
+  for (int32_t a = 0; a < schedule->array_count; ++a)
+    if (strcmp(schedule->arrays[a].name, name) == 0)
+      return a;
+  return -1;
+}
+
+static const char *array_name(const void *arrays, int32_t index) {
+  return ((const prem_array *)arrays)[index].name;
+}
+
+/* -1 and an error where there is none, or where it has a port already. */
+static int32_t read_array(prem_reader *reader, const config_setting_t *group) {
+  const prem_schedule *schedule = reader->schedule;
+  char name[2 * PREM_NAME_BYTES]; /* "TASK.PORT" as well */
+  if (!config_setting_get_member(group, "array")) {
+    prem_refuse(reader, 3, group, "array", "missing; name one of the arrays");
+    return -1;
+  }
+  if (!prem_read_string(reader, group, "array", name, sizeof name))
+    return -1;
+  const int32_t array = find_array(schedule, name);
+  if (array < 0)
+    prem_refuse(reader, 24, group, "array", "there is no array '%s'%s", prem_show(name).text,
+                prem_suggest(name, array_name, schedule->arrays, schedule->array_count).text);
+  else if (prem_schedule_live_port(schedule, array) >= 0)
+    prem_refuse(reader, 6, group, "array", "array '%s' has two live ports; one is its limit", name);
+  else
+    return array;
+  return -1;
+}
+
+/* A key that has no meaning for this kind of port. */
+static void refuse_key(prem_reader *reader, const config_setting_t *group, const char *key,
+                       const char *why) {
+  if (config_setting_get_member(group, key))
+    prem_refuse(reader, 5, group, key, "%s", why);
+}
+
+static void read_buffers(prem_reader *reader, const config_setting_t *group, prem_live_port *port) {
+  const bool keeps_one = port->kind == PREM_LIVE_SAMPLING || port->missing == PREM_MISSING_REPEAT;
+  port->buffers = 3;
+  prem_read_int32(reader, group, "buffers", keeps_one ? 2 : 1, PREM_MAX_LIVE_BUFFERS,
+                  &port->buffers);
+}
+
+static void read_input(prem_reader *reader, const config_setting_t *group, prem_live_port *port) {
+  static const char *const keys[] = {"array",   "kind",       "buffers", "missing",
+                                     "lead_ns", "max_age_ns", NULL};
+  static const char *const words[] = {"repeat", "skip", "wait", NULL};
+  static const prem_missing usual[] = {PREM_MISSING_REPEAT, PREM_MISSING_SKIP, PREM_MISSING_WAIT};
+  int kind = PREM_LIVE_SAMPLING;
+  prem_read_known_keys(reader, group, keys);
+  prem_read_word(reader, group, "kind", kinds, &kind);
+  int missing = usual[kind];
+  prem_read_word(reader, group, "missing", words, &missing);
+  port->kind = (prem_live_kind)kind;
+  port->missing = (prem_missing)missing;
+  prem_read_time(reader, group, "lead_ns", PREM_TIME_OFFSET, &port->lead_ns);
+  if (port->kind == PREM_LIVE_SAMPLING)
+    prem_read_time(reader, group, "max_age_ns", PREM_TIME_LENGTH, &port->max_age_ns);
+  else
+    refuse_key(reader, group, "max_age_ns",
+               "a queue hands on every frame, however old: leave it out, or make the port "
+               "\"sampling\"");
+  read_buffers(reader, group, port);
+}
+
+static void read_output(prem_reader *reader, const config_setting_t *group, prem_live_port *port) {
+  static const char *const keys[] = {"array", "kind", "buffers", "overflow", "publish_ns", NULL};
+  static const char *const words[] = {"wait", "drop", NULL};
+  int kind = PREM_LIVE_SAMPLING;
+  prem_read_known_keys(reader, group, keys);
+  prem_read_word(reader, group, "kind", output_kinds, &kind);
+  int overflow = kind == PREM_LIVE_SAMPLING;
+  prem_read_word(reader, group, "overflow", words, &overflow);
+  port->kind = (prem_live_kind)kind;
+  port->missing = PREM_MISSING_SKIP;
+  port->drops = overflow == 1;
+  prem_read_time(reader, group, "publish_ns", PREM_TIME_LENGTH, &port->publish_ns);
+  read_buffers(reader, group, port);
+}
+
+static void read_ports(prem_reader *reader, const config_setting_t *list, bool is_output) {
+  prem_schedule *schedule = reader->schedule;
+  const int32_t count = list ? config_setting_length(list) : 0;
+  for (int32_t i = 0; i < count; ++i) {
+    const config_setting_t *group = prem_read_list_group(reader, list, i);
+    if (!group)
+      continue;
+    prem_live_port port = {.is_output = is_output, .place = prem_setting_place(reader, group)};
+    if (is_output)
+      read_output(reader, group, &port);
+    else
+      read_input(reader, group, &port);
+    port.array = read_array(reader, group);
+    if (port.array < 0)
+      continue;
+    schedule->live[schedule->live_count++] = port;
+    schedule->live_input_count += !is_output;
+  }
+}
+
+void prem_read_live(prem_reader *reader, const config_setting_t *root) {
+  static const char *const keys[] = {"inputs", "outputs", NULL};
+  const config_setting_t *group = prem_read_member(reader, root, "live", CONFIG_TYPE_GROUP, false);
+  if (!group)
+    return;
+  prem_read_known_keys(reader, group, keys);
+  const config_setting_t *inputs =
+      prem_read_member(reader, group, "inputs", CONFIG_TYPE_LIST, false);
+  const config_setting_t *outputs =
+      prem_read_member(reader, group, "outputs", CONFIG_TYPE_LIST, false);
+  const int32_t count =
+      (inputs ? config_setting_length(inputs) : 0) + (outputs ? config_setting_length(outputs) : 0);
+  if (count > PREM_MAX_LIVE_PORTS) {
+    prem_refuse(reader, 20, group, NULL, "%d live ports, the limit is %d", count,
+                PREM_MAX_LIVE_PORTS);
+    return;
+  }
+  reader->schedule->live = calloc((size_t)count + 1, sizeof *reader->schedule->live);
+  reader->out_of_memory |= !reader->schedule->live;
+  if (!reader->schedule->live)
+    return;
+  read_ports(reader, inputs, false);
+  read_ports(reader, outputs, true);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Live ports: do they fit the tasks that read and write their arrays? */
+#include "prem/model/private.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+int32_t prem_schedule_live_port(const prem_schedule *schedule, int32_t array) {
+  for (int32_t i = 0; i < schedule->live_count; ++i)
+    if (schedule->live[i].array == array)
+      return i;
+  return -1;
+}
+
+/* The tasks that use an array: how many, and one of them. */
+typedef struct users {
+  int32_t count, task;
+} users;
+
+static bool uses(const prem_task *task, int32_t array, prem_access access) {
+  for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
+    if (task->arrays[p] == array && task->definition->ports[p].access == access)
+      return true;
+  return false;
+}
+
+static users users_of(const prem_schedule *schedule, int32_t array, prem_access access) {
+  users found = {.task = -1};
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    if (uses(&schedule->tasks[t], array, access)) {
+      ++found.count;
+      found.task = t;
+    }
+  return found;
+}
+
+PREM_PRINTF(5, 6)
+static bool refuse(const prem_schedule *schedule, const prem_live_port *port, prem_diag *diag,
+                   const char *key, const char *format, ...) {
+  char place[2 * PREM_NAME_BYTES + 32], reason[400];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(reason, sizeof reason, format, args);
+  va_end(args);
+  snprintf(place, sizeof place, "live.%s.%s.%s", port->is_output ? "outputs" : "inputs",
+           schedule->arrays[port->array].name, key);
+  prem_diag_add(diag, PREM_ERROR, 47, port->place, place, "%s", reason);
+  return false;
+}
+
+/* ---- inputs --------------------------------------------------------------------------------- */
+
+static int64_t shortest_period_ns(const prem_schedule *schedule, int32_t array) {
+  int64_t shortest_ns = 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    if (task->period_ns > 0 && uses(task, array, PREM_IN) &&
+        (shortest_ns == 0 || task->period_ns < shortest_ns))
+      shortest_ns = task->period_ns;
+  }
+  return shortest_ns;
+}
+
+static const prem_live_port *trigger_before(const prem_schedule *schedule,
+                                            const prem_live_port *port) {
+  for (const prem_live_port *other = schedule->live; other < port; ++other)
+    if (other->kind == PREM_LIVE_TRIGGER)
+      return other;
+  return NULL;
+}
+
+static bool judge_trigger(const prem_schedule *schedule, const prem_live_port *port,
+                          prem_diag *diag) {
+  const prem_live_port *other = trigger_before(schedule, port);
+  if (other)
+    return refuse(schedule, port, diag, "kind",
+                  "array '%s' starts the hyperperiod already; make one of the two \"queuing\"",
+                  schedule->arrays[other->array].name);
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    if (uses(&schedule->tasks[t], port->array, PREM_IN) &&
+        prem_task_jobs(schedule, &schedule->tasks[t]) != 1)
+      return refuse(schedule, port, diag, "kind",
+                    "a frame starts a hyperperiod, but task '%s' has %" PRId64
+                    " jobs in it that read one each; make the port \"queuing\" or \"sampling\"",
+                    schedule->tasks[t].name, prem_task_jobs(schedule, &schedule->tasks[t]));
+  return true;
+}
+
+static bool judge_input(const prem_schedule *schedule, const prem_live_port *port,
+                        prem_diag *diag) {
+  const users writers = users_of(schedule, port->array, PREM_OUT);
+  if (writers.count > 0)
+    return refuse(schedule, port, diag, "array",
+                  "task '%s' writes it too; an input is written by the application alone: give the "
+                  "task an array of its own",
+                  schedule->tasks[writers.task].name);
+  if (users_of(schedule, port->array, PREM_IN).count == 0)
+    return refuse(schedule, port, diag, "array",
+                  "no task reads it; name it among a task's `arrays`, or leave the port out");
+  const int64_t period_ns = shortest_period_ns(schedule, port->array);
+  if (period_ns > 0 && port->lead_ns > period_ns)
+    return refuse(schedule, port, diag, "lead_ns",
+                  "is %" PRId64 " ns, more than the shortest period of its readers, %" PRId64
+                  " ns; frames would be chosen before the one before is read",
+                  port->lead_ns, period_ns);
+  return port->kind != PREM_LIVE_TRIGGER || judge_trigger(schedule, port, diag);
+}
+
+/* ---- outputs -------------------------------------------------------------------------------- */
+
+static bool judge_publish(prem_schedule *schedule, prem_live_port *port, int32_t writer,
+                          prem_diag *diag) {
+  prem_task *task = &schedule->tasks[writer];
+  if (port->publish_ns > 0 && task->publish_ns > 0 && port->publish_ns != task->publish_ns)
+    return refuse(schedule, port, diag, "publish_ns",
+                  "is %" PRId64 " ns, but that of task '%s', which writes it, is %" PRId64
+                  " ns; give one of the two",
+                  port->publish_ns, task->name, task->publish_ns);
+  if (port->publish_ns > 0)
+    task->publish_ns = port->publish_ns; /* planner and checker keep it */
+  port->publish_ns = task->publish_ns;
+  return true;
+}
+
+static bool judge_output(prem_schedule *schedule, prem_live_port *port, prem_diag *diag) {
+  const users writers = users_of(schedule, port->array, PREM_OUT);
+  const users readers = users_of(schedule, port->array, PREM_IN);
+  if (writers.count != 1)
+    return refuse(schedule, port, diag, "array",
+                  "%d tasks write it; the frames of an output are made by one task", writers.count);
+  if (readers.count > 0)
+    return refuse(schedule, port, diag, "array",
+                  "task '%s' reads it as well; an output is read by the application alone: let "
+                  "another task write the array that is shown",
+                  schedule->tasks[readers.task].name);
+  return judge_publish(schedule, port, writers.task, diag);
+}
+
+bool prem_judge_live(prem_schedule *schedule, prem_diag *diag) {
+  bool is_good = true;
+  for (int32_t i = 0; i < schedule->live_count; ++i) {
+    prem_live_port *port = &schedule->live[i];
+    is_good &=
+        port->is_output ? judge_output(schedule, port, diag) : judge_input(schedule, port, diag);
+  }
+  return is_good;
+}

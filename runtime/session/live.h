@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Live sessions, for tests. */
+#ifndef TTPREM_RUNTIME_SESSION_LIVE_H
+#define TTPREM_RUNTIME_SESSION_LIVE_H
+
+#include "ttprem/live.h"
+
+/** Let the first hyperperiod, and the first frame of each stream, have these numbers. Right after
+ *  open. */
+void prem_live_count_from(prem_live *live, int64_t hyperperiod, uint64_t frame);
+
+#endif

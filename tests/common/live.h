@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** For tests of live sessions: schedules, opening, constant frames. */
+#ifndef TTPREM_TESTS_COMMON_LIVE_H
+#define TTPREM_TESTS_COMMON_LIVE_H
+
+#include "tests/common/running.h"
+
+#include "runtime/session/live.h"
+
+/** One block that adds 1 to eight numbers every `period_ns`: fetches at 0 to 100, computes until
+ * 300, stores until 400 times `unit`. `task` and `live` are more settings. */
+static inline const char *increment_file(int64_t period_ns, int64_t unit, const char *task,
+                                         const char *live) {
+  return text("version = 1; name = \"live\"; platform: { blocks = 1; };"
+              "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },"
+              "  { name = \"y\"; type = \"f32\"; shape = [ 8 ]; } );"
+              "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 8 ];"
+              "    period_ns = %lldL; arrays: { in = \"x\"; out = \"y\"; }; %s"
+              "    prefetch: { wcet_ns = %lldL; }; compute: { wcet_ns = %lldL; };"
+              "    writeback: { wcet_ns = %lldL; }; } );"
+              "live: { %s };"
+              "plan: { hyperperiod_ns = %lldL; runs = ("
+              "  { task = \"a\"; phase = \"prefetch\"; start_ns = 0L; },"
+              "  { task = \"a\"; phase = \"compute\"; start_ns = %lldL; },"
+              "  { task = \"a\"; phase = \"writeback\"; start_ns = %lldL; } ); };",
+              (long long)period_ns, task, (long long)(100 * unit), (long long)(200 * unit),
+              (long long)(100 * unit), live, (long long)period_ns, (long long)(100 * unit),
+              (long long)(300 * unit));
+}
+
+/** Open a schedule that the checker accepts. */
+static inline prem_live *open_live_on(const char *backend, const prem_schedule *schedule) {
+  prem_diag *diag = prem_diag_new();
+  prem_live *live = NULL;
+  if (prem_live_open(prem_backend_find(backend), schedule, &live, diag) != PREM_OK)
+    abort_with("open", diag);
+  prem_diag_free(diag);
+  return live;
+}
+
+static inline void start_live(prem_live *live, const prem_live_request *request) {
+  prem_diag *diag = prem_diag_new();
+  if (prem_live_start(live, request, diag) != PREM_OK)
+    abort_with("start", diag);
+  prem_diag_free(diag);
+}
+
+static inline void fill_frame(const prem_frame *frame, float value) {
+  for (int64_t row = 0; row < frame->shape[0] * frame->shape[1] * frame->shape[2]; ++row)
+    for (int64_t i = 0; i < frame->shape[3]; ++i)
+      ((float *)((char *)frame->data + row * frame->pitch_bytes[2]))[i] = value;
+}
+
+/** The number that a whole frame has. */
+static inline float frame_value(const prem_frame *frame) {
+  const float first = *(float *)frame->data;
+  for (int64_t row = 0; row < frame->shape[0] * frame->shape[1] * frame->shape[2]; ++row)
+    for (int64_t i = 0; i < frame->shape[3]; ++i)
+      ck_assert_msg(((float *)((char *)frame->data + row * frame->pitch_bytes[2]))[i] == first,
+                    "frame %llu is torn", (unsigned long long)frame->number);
+  return first;
+}
+
+/** Acquire, fill, submit, without waiting. */
+static inline prem_status feed(prem_live *live, int32_t stream, float value, prem_frame *out) {
+  prem_frame frame;
+  prem_status status = prem_live_acquire(live, stream, 0, &frame, NULL);
+  if (status != PREM_OK)
+    return status;
+  fill_frame(&frame, value);
+  status = prem_live_submit(live, &frame, NULL);
+  if (out)
+    *out = frame;
+  return status;
+}
+
+/** Wait for a frame, look at its number, give it back. */
+static inline prem_status fetch(prem_live *live, int32_t stream, int64_t until_ns, float *value,
+                                prem_frame *out) {
+  prem_frame frame;
+  const prem_status status = prem_live_wait(live, stream, until_ns, &frame, NULL);
+  if (status != PREM_OK)
+    return status;
+  *value = frame_value(&frame);
+  if (out)
+    *out = frame;
+  return prem_live_release(live, &frame, NULL);
+}
+
+#endif

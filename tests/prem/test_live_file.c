@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The `live` group of a schedule file: what it says, what is refused, and that it is kept. */
+#include "tests/common/running.h"
+
+/* x -> a -> y and z -> b -> w, every 1000 and 2000 ns; `live` is the group's text. */
+static const char *file_with(const char *live) {
+  return text("version = 1; name = \"live\"; platform: { blocks = 2; };\n"
+              "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },\n"
+              "  { name = \"y\"; type = \"f32\"; shape = [ 8 ]; },\n"
+              "  { name = \"z\"; type = \"f32\"; shape = [ 8 ]; },\n"
+              "  { name = \"w\"; type = \"f32\"; shape = [ 8 ]; },\n"
+              "  { name = \"idle\"; type = \"f32\"; shape = [ 8 ]; } );\n"
+              "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 8 ];\n"
+              "    period_ns = 1000L; arrays: { in = \"x\"; out = \"y\"; };\n"
+              "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };\n"
+              "    writeback: { wcet_ns = 10L; }; },\n"
+              "  { name = \"b\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 8 ];\n"
+              "    period_ns = 2000L; publish_ns = 1500L; arrays: { in = \"z\"; out = \"w\"; };\n"
+              "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };\n"
+              "    writeback: { wcet_ns = 10L; }; } );\n"
+              "%s\n",
+              live);
+}
+
+static prem_diag *load(const char *live, prem_schedule **schedule) {
+  prem_diag *diag = prem_diag_new();
+  *schedule = NULL;
+  if (prem_schedule_load_text("live.cfg", file_with(live), schedule, diag) == PREM_OK)
+    prem_schedule_bind(*schedule, prem_registry_builtin(), diag);
+  return diag;
+}
+
+/* ---- what it says --------------------------------------------------------------------------- */
+
+START_TEST(ports_are_read_with_their_defaults) {
+  prem_schedule *schedule;
+  prem_diag *diag = load("live: { outputs = ( { array = \"y\"; }, { array = \"w\"; kind = "
+                         "\"queuing\"; buffers = 5; } );\n"
+                         "  inputs = ( { array = \"x\"; lead_ns = 7L; max_age_ns = 9L; },\n"
+                         "    { array = \"z\"; kind = \"trigger\"; } ); };",
+                         &schedule);
+  print_problems(diag);
+  ck_assert_uint_eq(prem_diag_errors(diag), 0);
+  ck_assert_int_eq(schedule->live_count, 4);
+  ck_assert_int_eq(schedule->live_input_count, 2);
+  const prem_live_port *x = &schedule->live[0], *z = &schedule->live[1], *y = &schedule->live[2],
+                       *w = &schedule->live[3];
+  ck_assert(!x->is_output && x->kind == PREM_LIVE_SAMPLING && x->missing == PREM_MISSING_REPEAT);
+  ck_assert(x->buffers == 3 && x->lead_ns == 7 && x->max_age_ns == 9);
+  ck_assert(z->kind == PREM_LIVE_TRIGGER && z->missing == PREM_MISSING_WAIT);
+  ck_assert(y->is_output && y->kind == PREM_LIVE_SAMPLING && y->drops && y->publish_ns == 0);
+  ck_assert(w->kind == PREM_LIVE_QUEUING && !w->drops && w->buffers == 5);
+  ck_assert_int_eq(w->publish_ns, 1500); /* its writer's */
+  ck_assert_int_eq(prem_schedule_live_port(schedule, 3), 3);
+  ck_assert_int_eq(prem_schedule_live_port(schedule, 4), -1);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(the_writer_is_planned_for_publishing) {
+  prem_schedule *schedule;
+  prem_diag *diag =
+      load("live: { outputs = ( { array = \"y\"; publish_ns = 29L; } ); };", &schedule);
+  ck_assert_int_eq(schedule->tasks[0].publish_ns, 29);
+  ck_assert_int_eq(prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag),
+                   PREM_ERR_INFEASIBLE);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+  diag = load("live: { outputs = ( { array = \"y\"; publish_ns = 30L; } ); };", &schedule);
+  ck_assert_int_eq(prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag), PREM_OK);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(a_part_of_a_schedule_has_no_ports) {
+  prem_schedule *schedule, *part;
+  prem_diag *diag = load("live: { inputs = ( { array = \"x\"; } ); };", &schedule);
+  ck_assert_int_eq(prem_schedule_subset(schedule, (const bool[]){true, false}, &part), PREM_OK);
+  ck_assert_int_eq(part->live_count, 0);
+  prem_schedule_free(part);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(planning_keeps_the_group) {
+  char path[] = "/tmp/ttprem-test-XXXXXX.cfg";
+  close(mkstemps(path, 4));
+  prem_schedule *schedule, *again;
+  prem_diag *diag =
+      load("live: { inputs = ( { array = \"x\"; missing = \"skip\"; } ); };", &schedule);
+  ck_assert_int_eq(prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag), PREM_OK);
+  ck_assert_int_eq(prem_schedule_save(schedule, path, diag), PREM_OK);
+  ck_assert_int_eq(prem_schedule_load(path, NULL, &again, diag), PREM_OK);
+  ck_assert_int_eq(again->live_count, 1);
+  ck_assert_int_eq(again->live[0].missing, PREM_MISSING_SKIP);
+  ck_assert_ptr_nonnull(again->plan);
+  unlink(path);
+  prem_schedule_free(again);
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+END_TEST
+
+/* ---- what is refused ------------------------------------------------------------------------ */
+
+typedef struct refusal {
+  int code;
+  const char *live, *key, *reason; /* a part of the reason */
+} refusal;
+
+#define INPUT(text)  "live: { inputs = ( { " text " } ); };"
+#define OUTPUT(text) "live: { outputs = ( { " text " } ); };"
+
+static const refusal refusals[] = {
+    {8, "live = ( );", "live", "is a list ( ), must be a group { }"},
+    {5, "live: { input = ( ); };", "live.input", "did you mean 'inputs'?"},
+    {8, "live: { inputs: { }; };", "live.inputs", "must be a list ( )"},
+    {8, "live: { inputs = ( 3 ); };", "live.inputs[0]", "must be a group { }"},
+    {3, INPUT("kind = \"sampling\";"), "live.inputs[0].array", "name one of the arrays"},
+    {24, INPUT("array = \"xx\";"), "live.inputs[0].array", "did you mean 'x'?"},
+    {24, INPUT("array = \"x\"; kind = \"sampled\";"), "live.inputs[0].kind", "'trigger'"},
+    {24, OUTPUT("array = \"y\"; kind = \"trigger\";"), "live.outputs[0].kind", "'queuing'"},
+    {24, INPUT("array = \"x\"; missing = \"drop\";"), "live.inputs[0].missing", "'skip'"},
+    {5, INPUT("array = \"x\"; publish_ns = 5L;"), "live.inputs[0].publish_ns", "unknown key"},
+    {5, OUTPUT("array = \"y\"; lead_ns = 5L;"), "live.outputs[0].lead_ns", "unknown key"},
+    {5, INPUT("array = \"x\"; kind = \"queuing\"; max_age_ns = 5L;"), "live.inputs[0].max_age_ns",
+     "make the port \"sampling\""},
+    {7, INPUT("array = \"x\"; lead_ns = 5;"), "live.inputs[0].lead_ns", "write 5L"},
+    {15, INPUT("array = \"x\"; max_age_ns = 0L;"), "live.inputs[0].max_age_ns", "above 0"},
+    {17, INPUT("array = \"x\"; buffers = 1;"), "live.inputs[0].buffers", "at least 2"},
+    {17, INPUT("array = \"x\"; kind = \"queuing\"; buffers = 0;"), "live.inputs[0].buffers",
+     "at least 1"},
+    {17, INPUT("array = \"x\"; kind = \"queuing\"; missing = \"repeat\"; buffers = 1;"),
+     "live.inputs[0].buffers", "at least 2"},
+    {20, OUTPUT("array = \"y\"; buffers = 17;"), "live.outputs[0].buffers", "limit is 16"},
+    {6, "live: { inputs = ( { array = \"x\"; } ); outputs = ( { array = \"x\"; } ); };",
+     "live.outputs[0].array", "two live ports"},
+    {47, INPUT("array = \"y\";"), "live.inputs.y.array", "task 'a' writes it too"},
+    {47, INPUT("array = \"idle\";"), "live.inputs.idle.array", "no task reads it"},
+    {47, INPUT("array = \"x\"; lead_ns = 1001L;"), "live.inputs.x.lead_ns", "1000 ns"},
+    {47, INPUT("array = \"x\"; kind = \"trigger\";"), "live.inputs.x.kind", "'a' has 2 jobs"},
+    {47, OUTPUT("array = \"x\";"), "live.outputs.x.array", "0 tasks write it"},
+    {47, OUTPUT("array = \"w\"; publish_ns = 1600L;"), "live.outputs.w.publish_ns",
+     "task 'b', which writes it, is 1500 ns"},
+};
+
+START_TEST(is_refused) {
+  const refusal *wrong = &refusals[_i];
+  prem_schedule *schedule;
+  prem_diag *diag = load(wrong->live, &schedule);
+  bool is_said = false;
+  for (size_t i = 0; i < prem_diag_count(diag); ++i) {
+    const prem_problem *problem = prem_diag_at(diag, i);
+    is_said |= problem->code == wrong->code && strcmp(problem->key, wrong->key) == 0 &&
+               strstr(problem->reason, wrong->reason) && problem->line > 0;
+  }
+  if (!is_said || prem_diag_errors(diag) != 1) {
+    print_problems(diag);
+    ck_abort_msg("expected E%03d: %s: ...%s... alone", wrong->code, wrong->key, wrong->reason);
+  }
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+static const char *const legal[] = {
+    "live: { };",
+    "live: { inputs = ( ); };",
+    INPUT("array = \"x\"; buffers = 2;"),
+    INPUT("array = \"x\"; kind = \"queuing\"; buffers = 1;"),
+    INPUT("array = \"x\"; lead_ns = 1000L;"),
+    INPUT("array = \"z\"; kind = \"trigger\"; missing = \"repeat\"; buffers = 16;"),
+    OUTPUT("array = \"w\"; publish_ns = 1500L; overflow = \"drop\";"),
+    OUTPUT("array = \"y\"; kind = \"queuing\"; buffers = 1;"),
+};
+
+START_TEST(is_legal) {
+  prem_schedule *schedule;
+  prem_diag *diag = load(legal[_i], &schedule);
+  if (prem_diag_errors(diag) > 0) {
+    print_problems(diag);
+    ck_abort_msg("%s", legal[_i]);
+  }
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(an_output_that_is_read_is_refused) {
+  prem_schedule *schedule = NULL;
+  prem_diag *diag = prem_diag_new();
+  char source[8192];
+  snprintf(source, sizeof source, "%s", file_with("live: { outputs = ( { array = \"y\"; } ); };"));
+  char *at = strstr(source, "in = \"z\"");
+  ck_assert_ptr_nonnull(at);
+  at[6] = 'y';
+  if (prem_schedule_load_text("live.cfg", source, &schedule, diag) == PREM_OK)
+    prem_schedule_bind(schedule, prem_registry_builtin(), diag);
+  ck_assert(prem_diag_has(diag, 47));
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "task 'b' reads it as well"));
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(one_trigger_is_the_limit) {
+  prem_schedule *schedule = NULL;
+  prem_diag *diag = prem_diag_new();
+  char source[8192];
+  snprintf(source, sizeof source, "%s",
+           file_with("live: { inputs = ( { array = \"x\"; kind = \"trigger\"; },"
+                     " { array = \"z\"; kind = \"trigger\"; } ); };"));
+  for (char *at; (at = strstr(source, "period_ns = 1000L;"));)
+    memcpy(at, "period_ns = 2000L;", 18);
+  if (prem_schedule_load_text("live.cfg", source, &schedule, diag) == PREM_OK)
+    prem_schedule_bind(schedule, prem_registry_builtin(), diag);
+  ck_assert_uint_eq(prem_diag_errors(diag), 1);
+  ck_assert_ptr_nonnull(
+      strstr(prem_diag_at(diag, 0)->reason, "'x' starts the hyperperiod already"));
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("live_file");
+  TCase *cases = tcase_create("live_file");
+  tcase_add_test(cases, ports_are_read_with_their_defaults);
+  tcase_add_test(cases, the_writer_is_planned_for_publishing);
+  tcase_add_test(cases, a_part_of_a_schedule_has_no_ports);
+  tcase_add_test(cases, planning_keeps_the_group);
+  tcase_add_loop_test(cases, is_refused, 0, (int)(sizeof refusals / sizeof *refusals));
+  tcase_add_loop_test(cases, is_legal, 0, (int)(sizeof legal / sizeof *legal));
+  tcase_add_test(cases, an_output_that_is_read_is_refused);
+  tcase_add_test(cases, one_trigger_is_the_limit);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random schedules whose arrays become ports, fed by chance: every session drains, every job is
+ * accounted for, and every result that is shown is the reference's, whatever was skipped, repeated
+ * or dropped. */
+#include "tests/common/live.h"
+#include "tests/common/random_schedule.h"
+
+#include "runtime/core/arrays.h"
+
+enum { SEEDS = 250, ROUNDS = 40, TEXT_BYTES = 1 << 16 };
+
+typedef struct graph {
+  random_set dice;
+  prem_schedule *schedule;
+  prem_arrays *reference;
+  prem_live *live;
+  uint64_t seed;
+} graph;
+
+static int64_t shown, skipped, dropped, repeated, sessions;
+
+/* ---- ports ---------------------------------------------------------------------------------- */
+
+static int uses(const prem_schedule *schedule, int32_t array, prem_access access) {
+  int count = 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
+      count += task->arrays[p] == array && task->definition->ports[p].access == access;
+  }
+  return count;
+}
+
+static void print_port(FILE *file, graph *g, const char *name, bool is_output, bool *is_first) {
+  static const char *const kinds[] = {"sampling", "queuing", "trigger"};
+  static const char *const missing[] = {"repeat", "skip", "wait"};
+  random_set *dice = &g->dice;
+  const bool is_trigger = !is_output && random_chance(dice, 8);
+  const char *kind = kinds[is_trigger ? 2 : random_draw(dice, 0, 1)];
+  fprintf(file, "%s{ array = \"%s\"; kind = \"%s\"; buffers = %d; ", *is_first ? "" : ", ", name,
+          kind, (int)random_draw(dice, 2, 4));
+  if (is_output)
+    fprintf(file, "overflow = \"%s\"; }", random_draw(dice, 0, 1) ? "wait" : "drop");
+  else
+    fprintf(file, "missing = \"%s\"; lead_ns = %dL; }", missing[random_draw(dice, 0, 2)],
+            (int)random_draw(dice, 0, 40));
+  *is_first = false;
+}
+
+static void print_ports(FILE *file, graph *g, const prem_schedule *schedule, bool is_output) {
+  bool is_first = true;
+  fprintf(file, " %s = ( ", is_output ? "outputs" : "inputs");
+  for (int32_t a = 0; a < schedule->array_count; ++a) {
+    const int readers = uses(schedule, a, PREM_IN), writers = uses(schedule, a, PREM_OUT);
+    if ((is_output ? writers == 1 && readers == 0 : writers == 0 && readers > 0) &&
+        !random_chance(&g->dice, 4))
+      print_port(file, g, schedule->arrays[a].name, is_output, &is_first);
+  }
+  fprintf(file, " );");
+}
+
+static prem_schedule *load(const char *source) {
+  prem_schedule *schedule = NULL;
+  prem_diag *diag = prem_diag_new();
+  prem_status status = prem_schedule_load_text("random", source, &schedule, diag);
+  if (status == PREM_OK)
+    status = prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag);
+  if (status == PREM_OK || prem_diag_has(diag, 47) || status == PREM_ERR_INFEASIBLE) {
+    prem_diag_free(diag);
+    if (status == PREM_OK)
+      return schedule;
+    prem_schedule_free(schedule);
+    return NULL;
+  }
+  puts(source);
+  abort_with("prepare", diag);
+  return NULL;
+}
+
+/* False: no plan, or ports that cannot be, such as a trigger of many jobs. */
+static bool draw_graph(graph *g) {
+  static char source[TEXT_BYTES];
+  FILE *file = fmemopen(source, sizeof source, "w");
+  random_schedule_print(file, g->seed);
+  fflush(file);
+  prem_schedule *bare = load(source);
+  if (!bare) {
+    fclose(file);
+    return false;
+  }
+  fprintf(file, "\nlive: {");
+  print_ports(file, g, bare, false);
+  print_ports(file, g, bare, true);
+  fprintf(file, " };\n");
+  fclose(file);
+  prem_schedule_free(bare);
+  g->schedule = load(source);
+  return g->schedule && g->schedule->live_count > 0;
+}
+
+/* ---- frames --------------------------------------------------------------------------------- */
+
+static void fill_as_reference(const graph *g, const prem_frame *frame) {
+  const prem_storage *storage = &g->reference->storage[g->schedule->live[frame->stream].array];
+  memcpy(frame->data, storage->base, (size_t)(storage->pitch_bytes * storage->row_count));
+}
+
+/* A task that follows the latest job of a skipped one reads its array's fill at first. */
+static bool follows_latest(const prem_schedule *schedule, int32_t task) {
+  for (int32_t a = 0; a < schedule->tasks[task].after_count; ++a) {
+    const prem_after *after = &schedule->tasks[task].after[a];
+    if (after->latest || follows_latest(schedule, after->task))
+      return true;
+  }
+  return false;
+}
+
+static void assert_as_reference(const graph *g, const prem_frame *frame) {
+  const int32_t array = g->schedule->live[frame->stream].array;
+  if (follows_latest(g->schedule, g->schedule->arrays[array].writer))
+    return;
+  prem_storage storage[RANDOM_ARRAYS + 64];
+  prem_arrays view = *g->reference;
+  prem_verdict verdict;
+  ck_assert_int_lt(g->schedule->array_count, RANDOM_ARRAYS + 64);
+  for (int32_t a = 0; a < g->schedule->array_count; ++a)
+    storage[a] = g->reference->reference[a];
+  storage[array].base = frame->data;
+  view.storage = storage;
+  prem_arrays_verify(&view, &verdict);
+  ck_assert_msg(verdict.ok, "seed %llu: frame %llu of stream %d is wrong",
+                (unsigned long long)g->seed, (unsigned long long)frame->number, frame->stream);
+}
+
+static void touch_stream(graph *g, int32_t s, prem_frame *held, bool *is_held) {
+  prem_frame frame;
+  if (s < g->schedule->live_input_count) {
+    if (prem_live_acquire(g->live, s, 0, &frame, NULL) == PREM_OK) {
+      fill_as_reference(g, &frame);
+      prem_live_submit(g->live, &frame, NULL);
+    }
+  } else if (*is_held) {
+    assert_as_reference(g, held);
+    ck_assert_int_eq(prem_live_release(g->live, held, NULL), PREM_OK);
+    *is_held = false;
+  } else if (prem_live_wait(g->live, s, 0, held, NULL) == PREM_OK) {
+    assert_as_reference(g, held);
+    *is_held = true;
+  }
+}
+
+static int64_t jobs_of(const graph *g, int32_t s) {
+  const prem_live_port *port = &g->schedule->live[s];
+  int64_t most = 0;
+  for (int32_t t = 0; t < g->schedule->task_count; ++t) {
+    const prem_task *task = &g->schedule->tasks[t];
+    for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
+      if (task->arrays[p] == port->array)
+        most = most > prem_task_jobs(g->schedule, task) ? most : prem_task_jobs(g->schedule, task);
+  }
+  return most;
+}
+
+/* Each job had its fate, and one only. */
+static void assert_accounts(const graph *g) {
+  prem_live_state state;
+  prem_live_look(g->live, &state);
+  ck_assert_int_eq(state.phase, PREM_LIVE_ENDED);
+  for (int32_t s = 0; s < g->schedule->live_count; ++s) {
+    prem_live_counts c;
+    prem_live_count(g->live, s, &c);
+    const bool is_output = g->schedule->live[s].is_output;
+    const uint64_t fates =
+        is_output ? c.frames + c.missing + c.dropped : c.taken + c.repeated + c.missing;
+    ck_assert_msg(fates == (uint64_t)(state.hyperperiods * jobs_of(g, s)),
+                  "seed %llu: stream %d has %llu fates in %lld hyperperiods of %lld jobs",
+                  (unsigned long long)g->seed, s, (unsigned long long)fates,
+                  (long long)state.hyperperiods, (long long)jobs_of(g, s));
+    ck_assert_uint_le(is_output ? 0 : c.taken, c.frames);
+    shown += is_output ? (int64_t)c.frames : 0;
+    skipped += (int64_t)c.missing, dropped += (int64_t)c.dropped, repeated += (int64_t)c.repeated;
+  }
+}
+
+static void run_graph(graph *g) {
+  static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_LOCK};
+  const int64_t length_ns = g->schedule->plan->hyperperiod_ns;
+  prem_frame held[PREM_MAX_LIVE_PORTS];
+  bool is_held[PREM_MAX_LIVE_PORTS] = {false};
+  g->live = open_live_on("sim", g->schedule);
+  start_live(g->live, &(prem_live_request){.mode = modes[random_draw(&g->dice, 0, 2)],
+                                           .submit_timeout_ns = 2 * length_ns});
+  for (int i = 0; i < ROUNDS; ++i) {
+    prem_live_sleep_until(g->live, prem_live_now_ns(g->live) + random_draw(&g->dice, 0, length_ns));
+    const int32_t s = (int32_t)random_draw(&g->dice, 0, g->schedule->live_count - 1);
+    touch_stream(g, s, &held[s], &is_held[s]);
+  }
+  ck_assert_msg(prem_live_stop(g->live, true, prem_live_now_ns(g->live) + 100 * length_ns, NULL) ==
+                    PREM_OK,
+                "seed %llu does not drain", (unsigned long long)g->seed);
+  assert_accounts(g);
+  prem_live_close(g->live);
+}
+
+START_TEST(every_graph_drains_and_is_right) { /* E22, E30 */
+  for (uint64_t seed = (uint64_t)_i * SEEDS; seed < (uint64_t)(_i + 1) * SEEDS; ++seed) {
+    graph g = {.seed = seed, .dice = {.state = seed}};
+    if (draw_graph(&g) && prem_arrays_new(g.schedule, &g.reference, NULL) == PREM_OK) {
+      run_graph(&g);
+      ++sessions;
+    }
+    prem_arrays_free(g.reference);
+    prem_schedule_free(g.schedule);
+  }
+  ck_assert_int_gt(sessions, SEEDS / 4);
+  ck_assert_int_gt(shown, 0);
+  ck_assert_int_gt(skipped, 0);
+  ck_assert_int_gt(dropped, 0);
+  ck_assert_int_gt(repeated, 0);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("live_graphs");
+  TCase *cases = tcase_create("live_graphs");
+  const char *rounds = getenv("TTPREM_LIVE_ROUNDS"); /* more than one, by hand */
+  tcase_set_timeout(cases, 600);
+  tcase_add_loop_test(cases, every_graph_drains_and_is_right, 0, rounds ? atoi(rounds) : 1);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}

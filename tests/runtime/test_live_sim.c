@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Live sessions on the simulator: which job gets which frame, at which instant, to the ns. */
+#include "tests/common/live.h"
+
+#define SAMPLED "inputs = ( { array = \"x\"; %s } ); outputs = ( { array = \"y\"; %s } );"
+
+typedef struct bench {
+  prem_schedule *schedule;
+  prem_live *live;
+  int32_t x, y;
+} bench;
+
+static bench open_bench(const char *source) {
+  bench b = {.schedule = checked_schedule(source)};
+  b.live = open_live_on("sim", b.schedule);
+  b.x = prem_live_find(b.live, "x");
+  b.y = prem_live_find(b.live, "y");
+  return b;
+}
+
+static bench start_bench(const char *source) {
+  bench b = open_bench(source);
+  start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT});
+  return b;
+}
+
+/* Jobs of 400 ns every 1000. */
+static bench increments(const char *input, const char *output) {
+  return start_bench(increment_file(1000, 1, "", text(SAMPLED, input, output)));
+}
+
+static void close_bench(bench *b) {
+  prem_live_close(b->live);
+  prem_schedule_free(b->schedule);
+}
+
+static void assert_counts(const bench *b, int32_t stream, prem_live_counts want) {
+  prem_live_counts found;
+  prem_live_count(b->live, stream, &found);
+  ck_assert_msg(memcmp(&found, &want, sizeof want) == 0,
+                "frames %llu taken %llu repeated %llu missing %llu stale %llu dropped %llu "
+                "late %llu, not %llu %llu %llu %llu %llu %llu %llu",
+                (unsigned long long)found.frames, (unsigned long long)found.taken,
+                (unsigned long long)found.repeated, (unsigned long long)found.missing,
+                (unsigned long long)found.stale, (unsigned long long)found.dropped,
+                (unsigned long long)found.late, (unsigned long long)want.frames,
+                (unsigned long long)want.taken, (unsigned long long)want.repeated,
+                (unsigned long long)want.missing, (unsigned long long)want.stale,
+                (unsigned long long)want.dropped, (unsigned long long)want.late);
+}
+
+/* The next result, at this instant, made of this number. */
+static prem_frame assert_shown(const bench *b, int64_t at_ns, float made_of, uint32_t flags) {
+  float value;
+  prem_frame frame;
+  ck_assert_int_eq(fetch(b->live, b->y, at_ns + 5000, &value, &frame), PREM_OK);
+  ck_assert_int_eq(frame.published_ns, at_ns);
+  ck_assert_float_eq(value, made_of + 1);
+  ck_assert_uint_eq(frame.flags, flags);
+  return frame;
+}
+
+/* ---- sampling ------------------------------------------------------------------------------- */
+
+START_TEST(a_job_takes_the_newest_frame) {
+  bench b = increments("", "");
+  prem_live_sleep_until(b.live, 1500);
+  ck_assert_int_eq(feed(b.live, b.x, 10, NULL), PREM_OK);
+  prem_live_sleep_until(b.live, 1600);
+  ck_assert_int_eq(feed(b.live, b.x, 20, NULL), PREM_OK);
+  ck_assert_int_eq(prem_live_now_ns(b.live), 1600);
+  const prem_frame frame = assert_shown(&b, 2400, 20, 0);
+  ck_assert_int_eq(frame.captured_ns, 1600);
+  ck_assert_uint_eq(frame.input, 1);
+  ck_assert_uint_eq(frame.number, 0);
+  ck_assert_int_eq(frame.job, 2);
+  ck_assert_int_eq(prem_live_now_ns(b.live), 2400);
+  assert_shown(&b, 3400, 20, PREM_FRAME_REPEATED);
+  assert_counts(&b, b.x, (prem_live_counts){.frames = 2, .taken = 1, .repeated = 1, .missing = 2});
+  assert_counts(&b, b.y, (prem_live_counts){.frames = 2, .repeated = 1, .missing = 2});
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(the_lead_comes_before_the_release) {
+  bench b = increments("lead_ns = 100L;", "");
+  /* the session begins when the first frame can be chosen: releases are at 100, 1100, ... */
+  prem_live_sleep_until(b.live, 999);
+  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
+  prem_live_sleep_until(b.live, 1000); /* chosen at 1000: what comes at it is too late */
+  ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
+  assert_shown(&b, 1500, 1, 0);
+  assert_shown(&b, 2500, 2, 0);
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(old_frames_are_not_shown) { /* E15 */
+  bench b = increments("max_age_ns = 1500L;", "");
+  prem_live_sleep_until(b.live, 400);
+  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
+  const prem_frame first = assert_shown(&b, 1400, 1, 0);
+  ck_assert_int_le(first.published_ns - first.captured_ns, 1500 + 400);
+  float value;
+  /* at 2000 it is 1600 ns old */
+  ck_assert_int_eq(fetch(b.live, b.y, 5000, &value, NULL), PREM_ERR_TIMEOUT);
+  assert_counts(&b, b.x, (prem_live_counts){.frames = 1, .taken = 1, .missing = 5, .stale = 4});
+  prem_frame frame;
+  ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &frame, NULL), PREM_OK);
+  fill_frame(&frame, 7);
+  frame.captured_ns = 4501; /* the camera's own stamp: 1499 old at 6000 */
+  ck_assert_int_eq(prem_live_submit(b.live, &frame, NULL), PREM_OK);
+  assert_shown(&b, 6400, 7, 0);
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(missing_frames_can_be_waited_for) {
+  bench b = increments("missing = \"wait\";", "");
+  prem_live_sleep_until(b.live, 300);
+  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
+  assert_shown(&b, 700, 1, 0); /* 300 + 400 */
+  prem_live_sleep_until(b.live, 1999);
+  ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK); /* just in the period */
+  assert_shown(&b, 2399, 2, 0);
+  float value;
+  ck_assert_int_eq(fetch(b.live, b.y, 5500, &value, NULL), PREM_ERR_TIMEOUT);
+  assert_counts(&b, b.x, (prem_live_counts){.frames = 2, .taken = 2, .missing = 3});
+  ck_assert_int_eq(feed(b.live, b.x, 3, NULL), PREM_OK);
+  assert_shown(&b, 5900, 3, 0);
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(three_buffers_never_hold_a_writer_up) { /* E12 */
+  bench b = increments("buffers = 3;", "");
+  for (int i = 0; i < 1000; ++i) {
+    ck_assert_int_eq(feed(b.live, b.x, (float)i, NULL), PREM_OK);
+    prem_live_sleep_until(b.live, 7 * i);
+  }
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(two_buffers_are_full_while_one_is_read) {
+  bench b = increments("buffers = 2;", "");
+  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
+  ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
+  prem_live_sleep_until(b.live, 1000); /* the second one is being read until 1400 */
+  ck_assert_int_eq(feed(b.live, b.x, 3, NULL), PREM_OK);
+  prem_frame frame;
+  ck_assert_int_eq(prem_live_acquire(b.live, b.x, 1399, &frame, NULL), PREM_ERR_FULL);
+  ck_assert_int_eq(prem_live_now_ns(b.live), 1399);
+  ck_assert_int_eq(prem_live_acquire(b.live, b.x, 5000, &frame, NULL), PREM_OK);
+  ck_assert_int_eq(prem_live_now_ns(b.live), 1400);
+  close_bench(&b);
+}
+END_TEST
+
+/* ---- queuing -------------------------------------------------------------------------------- */
+
+START_TEST(each_queued_frame_is_used_once) { /* E10, E11 */
+  bench b = increments("kind = \"queuing\"; buffers = 4;", "kind = \"queuing\"; buffers = 2;");
+  float next = 0, expected = 0;
+  for (int burst = 0; burst < 50; ++burst) { /* all that is free, at one instant */
+    while (feed(b.live, b.x, next, NULL) == PREM_OK)
+      ++next;
+    float value;
+    prem_frame frame;
+    while (fetch(b.live, b.y, 0, &value, &frame) == PREM_OK) {
+      ck_assert_float_eq(value, expected + 1);
+      ck_assert_uint_eq(frame.input, (uint64_t)expected);
+      ck_assert_uint_eq(frame.number, (uint64_t)expected);
+      ++expected;
+    }
+    prem_live_sleep_until(b.live, burst * 1300);
+  }
+  ck_assert_float_gt(expected, 40);
+  prem_live_counts x;
+  prem_live_count(b.live, b.x, &x);
+  ck_assert_uint_eq(x.repeated, 0);
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(an_empty_queue_can_repeat) {
+  bench b = increments("kind = \"queuing\"; missing = \"repeat\"; buffers = 2;", "");
+  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
+  assert_shown(&b, 1400, 1, 0);
+  assert_shown(&b, 2400, 1, PREM_FRAME_REPEATED);
+  ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
+  ck_assert_int_eq(feed(b.live, b.x, 3, NULL), PREM_ERR_FULL); /* the first one is kept */
+  assert_shown(&b, 3400, 2, 0);
+  ck_assert_int_eq(feed(b.live, b.x, 3, NULL), PREM_OK);
+  assert_shown(&b, 4400, 3, 0);
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(a_host_that_keeps_results_delays_or_loses_them) { /* E30 */
+  bench b = increments("kind = \"queuing\"; buffers = 8;", "kind = \"queuing\"; buffers = 1;");
+  for (int i = 0; i < 4; ++i)
+    ck_assert_int_eq(feed(b.live, b.x, (float)i, NULL), PREM_OK);
+  prem_frame held;
+  ck_assert_int_eq(prem_live_wait(b.live, b.y, 2000, &held, NULL), PREM_OK);
+  ck_assert_int_eq(held.published_ns, 1400);
+  prem_live_sleep_until(b.live, 2700);
+  ck_assert_int_eq(prem_live_release(b.live, &held, NULL), PREM_OK);
+  assert_shown(&b, 2800, 1, 0); /* its writeback waited from 2300 to 2700 */
+  ck_assert_int_eq(prem_live_wait(b.live, b.y, 4000, &held, NULL), PREM_OK);
+  ck_assert_int_eq(held.published_ns, 3400);
+  prem_live_sleep_until(b.live, 5100); /* job 4 waited until its period's end, 5000 */
+  ck_assert_int_eq(prem_live_release(b.live, &held, NULL), PREM_OK);
+  assert_counts(&b, b.y, (prem_live_counts){.frames = 3, .missing = 2, .dropped = 1});
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(a_result_without_a_buffer_can_be_dropped_at_once) {
+  bench b = increments("kind = \"queuing\"; buffers = 8;",
+                       "kind = \"queuing\"; buffers = 1; overflow = \"drop\";");
+  for (int i = 0; i < 4; ++i)
+    ck_assert_int_eq(feed(b.live, b.x, (float)i, NULL), PREM_OK);
+  prem_frame held;
+  ck_assert_int_eq(prem_live_wait(b.live, b.y, 2000, &held, NULL), PREM_OK);
+  prem_live_sleep_until(b.live, 2300); /* its first writeback is due: dropped */
+  ck_assert_int_eq(prem_live_release(b.live, &held, NULL), PREM_OK);
+  assert_shown(&b, 3400, 2, 0);
+  assert_counts(&b, b.y, (prem_live_counts){.frames = 2, .missing = 1, .dropped = 1});
+  close_bench(&b);
+}
+END_TEST
+
+/* ---- publishing ----------------------------------------------------------------------------- */
+
+START_TEST(results_are_shown_at_their_instant) {
+  bench b = start_bench(increment_file(
+      1000, 1, "", text(SAMPLED, "kind = \"queuing\";", "publish_ns = 500L; buffers = 2;")));
+  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
+  ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
+  ck_assert_int_eq(feed(b.live, b.x, 3, NULL), PREM_OK);
+  prem_frame held, later;
+  ck_assert_int_eq(prem_live_wait(b.live, b.y, 9000, &held, NULL), PREM_OK);
+  ck_assert_int_eq(held.published_ns, 1500);
+  assert_shown(&b, 2500, 2, 0);
+  ck_assert_int_eq(prem_live_wait(b.live, b.y, 3499, &later, NULL), PREM_ERR_TIMEOUT);
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(late_results_say_so) {
+  /* a frame that is waited for makes its job late */
+  bench b = start_bench(increment_file(1000, 1, "deadline_ns = 900L;",
+                                       text(SAMPLED, "missing = \"wait\";", "publish_ns = 500L;")));
+  prem_live_sleep_until(b.live, 100);
+  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
+  assert_shown(&b, 500, 1, 0);
+  prem_live_sleep_until(b.live, 1700);
+  ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
+  assert_shown(&b, 2100, 2, PREM_FRAME_LATE);
+  prem_live_state state;
+  prem_live_look(b.live, &state);
+  ck_assert_int_eq(state.overruns, 1); /* 1100 behind its release */
+  assert_counts(&b, b.y, (prem_live_counts){.frames = 2, .late = 1});
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(an_overrun_can_stop_the_session) {
+  const char *file = increment_file(1000, 1, "deadline_ns = 900L;",
+                                    text(SAMPLED, "missing = \"wait\";", "kind = \"queuing\";"));
+  bench b = start_bench(text("%s policy: { overrun = \"stop\"; };", file));
+  prem_live_sleep_until(b.live, 100);
+  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
+  assert_shown(&b, 500, 1, 0);
+  prem_live_sleep_until(b.live, 1501);
+  ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
+  assert_shown(&b, 1901, 2, 0); /* 1 ns behind its deadline; hyperperiod 2 was not permitted yet */
+  prem_frame frame;
+  ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &frame, NULL), PREM_ERR_ENDED);
+  ck_assert_int_eq(prem_live_wait(b.live, b.y, 9999, &frame, NULL), PREM_ERR_ENDED);
+  ck_assert_int_eq(prem_live_now_ns(b.live), 1901);
+  prem_live_state state;
+  prem_live_look(b.live, &state);
+  ck_assert_int_eq(state.end, PREM_LIVE_OVERRUN);
+  ck_assert_int_eq(state.overruns, 1);
+  ck_assert_int_eq(state.hyperperiods, 2);
+  close_bench(&b);
+}
+END_TEST
+
+/* ---- triggers ------------------------------------------------------------------------------- */
+
+static bench triggers(const char *input, int64_t submit_timeout_ns) {
+  bench b = open_bench(
+      increment_file(1000, 1, "",
+                     text("inputs = ( { array = \"x\"; kind = \"trigger\"; %s } );"
+                          "outputs = ( { array = \"y\"; kind = \"queuing\"; buffers = 8; } );",
+                          input)));
+  start_live(b.live,
+             &(prem_live_request){.mode = PREM_MODE_TT, .submit_timeout_ns = submit_timeout_ns});
+  return b;
+}
+
+START_TEST(a_frame_starts_the_hyperperiod) {
+  bench b = triggers("lead_ns = 20L;", 0);
+  prem_live_sleep_until(b.live, 12345);
+  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
+  assert_shown(&b, 12345 + 20 + 400, 1, 0);
+  /* two at once, in the first one's hyperperiod: back to back */
+  ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
+  ck_assert_int_eq(feed(b.live, b.x, 3, NULL), PREM_OK);
+  assert_shown(&b, 13365 + 400, 2, 0);
+  assert_shown(&b, 14365 + 400, 3, 0);
+  prem_live_sleep_until(b.live, 20000);
+  ck_assert_int_eq(feed(b.live, b.x, 4, NULL), PREM_OK);
+  assert_shown(&b, 20420, 4, 0);
+  prem_live_state state;
+  prem_live_look(b.live, &state);
+  ck_assert_int_eq(state.hyperperiods, 4);
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(a_trigger_that_does_not_come_ends_the_session) { /* E2 */
+  bench b = triggers("", 5000);
+  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
+  assert_shown(&b, 400, 1, 0);
+  prem_frame frame;
+  ck_assert_int_eq(prem_live_wait(b.live, b.y, 100000, &frame, NULL), PREM_ERR_ENDED);
+  ck_assert_int_eq(prem_live_now_ns(b.live), 6000);
+  prem_live_state state;
+  prem_live_look(b.live, &state);
+  ck_assert_int_eq(state.phase, PREM_LIVE_ENDED);
+  ck_assert_int_eq(state.end, PREM_LIVE_NO_FRAME);
+  ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &frame, NULL), PREM_ERR_ENDED);
+  ck_assert_int_eq(prem_live_stop(b.live, true, 0, NULL), PREM_OK);
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(a_trigger_that_does_not_come_can_be_repeated_or_skipped) { /* E2 */
+  bench b = triggers("missing = \"repeat\";", 5000);
+  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
+  assert_shown(&b, 400, 1, 0);
+  assert_shown(&b, 6400, 1, PREM_FRAME_REPEATED); /* due at 1000, 5000 later */
+  close_bench(&b);
+  b = triggers("missing = \"skip\";", 5000);
+  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
+  assert_shown(&b, 400, 1, 0);
+  prem_live_sleep_until(b.live, 6500);
+  prem_live_state state;
+  prem_live_look(b.live, &state);
+  ck_assert_int_eq(state.hyperperiods, 2);
+  ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
+  assert_shown(&b, 7400, 2, 0); /* behind the empty one, which began at 6000 */
+  close_bench(&b);
+}
+END_TEST
+
+/* ---- stopping ------------------------------------------------------------------------------- */
+
+START_TEST(draining_works_off_what_was_submitted) { /* E29, E33 */
+  bench b = increments("kind = \"queuing\"; buffers = 4;", "kind = \"queuing\"; buffers = 4;");
+  for (int i = 0; i < 4; ++i)
+    ck_assert_int_eq(feed(b.live, b.x, (float)i, NULL), PREM_OK);
+  prem_live_sleep_until(b.live, 1200);
+  prem_frame acquired;
+  ck_assert_int_eq(prem_live_stop(b.live, true, 1300, NULL), PREM_ERR_TIMEOUT);
+  prem_live_state state;
+  prem_live_look(b.live, &state);
+  ck_assert_int_eq(state.phase, PREM_LIVE_DRAINING);
+  ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &acquired, NULL), PREM_ERR_ENDED);
+  ck_assert_int_eq(prem_live_stop(b.live, true, 100000, NULL), PREM_OK);
+  prem_live_look(b.live, &state);
+  ck_assert_int_eq(state.phase, PREM_LIVE_ENDED);
+  ck_assert_int_eq(state.end, PREM_LIVE_STOPPED);
+  for (int i = 0; i < 4; ++i) {
+    float value;
+    ck_assert_int_eq(fetch(b.live, b.y, 0, &value, NULL), PREM_OK);
+    ck_assert_float_eq(value, (float)(i + 1));
+  }
+  ck_assert_int_eq(prem_live_wait(b.live, b.y, 0, &acquired, NULL), PREM_ERR_ENDED);
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(stopping_at_once_shows_no_half_frame) { /* E23 */
+  bench b = increments("kind = \"queuing\"; buffers = 4;", "kind = \"queuing\"; buffers = 4;");
+  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
+  ck_assert_int_eq(feed(b.live, b.x, 2, NULL), PREM_OK);
+  prem_frame acquired;
+  ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &acquired, NULL), PREM_OK);
+  prem_live_sleep_until(b.live, 2399); /* the second result lies there but for 1 ns */
+  ck_assert_int_eq(prem_live_stop(b.live, false, 0, NULL), PREM_OK);
+  ck_assert_int_eq(prem_live_submit(b.live, &acquired, NULL), PREM_ERR_ENDED); /* E33 */
+  float value;
+  ck_assert_int_eq(fetch(b.live, b.y, 9000, &value, NULL), PREM_OK);
+  ck_assert_float_eq(value, 2);
+  ck_assert_int_eq(fetch(b.live, b.y, 9000, &value, NULL), PREM_ERR_ENDED);
+  close_bench(&b);
+}
+END_TEST
+
+/* ---- mistakes of the caller ------------------------------------------------------------------ */
+
+static void assert_argument(prem_status status, prem_diag *diag, const char *fragment) {
+  ck_assert_int_eq(status, PREM_ERR_ARGUMENT);
+  const size_t count = prem_diag_count(diag);
+  ck_assert_uint_gt(count, 0);
+  ck_assert_msg(strstr(prem_diag_at(diag, count - 1)->reason, fragment) != NULL, "%s",
+                prem_diag_at(diag, count - 1)->reason);
+}
+
+START_TEST(mistakes_are_told) {
+  bench b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "lead_ns = 50L;", "")));
+  prem_diag *diag = prem_diag_new();
+  prem_frame frame, other;
+  ck_assert_int_eq(prem_live_find(b.live, "z"), -1);
+  assert_argument(prem_live_acquire(b.live, -1, 0, &frame, diag), diag, "no stream -1");
+  assert_argument(prem_live_acquire(b.live, 2, 0, &frame, diag), diag, "no stream 2");
+  assert_argument(prem_live_acquire(b.live, b.y, 0, &frame, diag), diag, "'y' is an output");
+  assert_argument(prem_live_wait(b.live, b.x, 0, &frame, diag), diag, "'x' is an input");
+  ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &frame, diag), PREM_OK);
+  assert_argument(prem_live_acquire(b.live, b.x, 0, &other, diag), diag, "in hand already");
+  ck_assert_int_eq(prem_live_release(b.live, &frame, diag), PREM_OK); /* given back unused */
+  assert_argument(prem_live_submit(b.live, &frame, diag), diag, "no buffer of 'x' is in hand");
+  ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &frame, diag), PREM_OK);
+  other = frame;
+  other.buffer = 7;
+  assert_argument(prem_live_submit(b.live, &other, diag), diag, "not the one that was acquired");
+  ck_assert_int_eq(prem_live_submit(b.live, &frame, diag), PREM_OK);
+  assert_argument(prem_live_submit(b.live, &frame, diag), diag, "no buffer of 'x' is in hand");
+  prem_live_sleep_until(b.live, 100);
+  assert_argument(prem_live_start(b.live, &(prem_live_request){.mode = PREM_MODE_LEGACY}, diag),
+                  diag, "tt, free or lock");
+  assert_argument(prem_live_start(b.live, &(prem_live_request){.start_ns = -1}, diag), diag,
+                  "below 0");
+  start_live(b.live, &(prem_live_request){.start_ns = 150});
+  assert_argument(prem_live_start(b.live, &(prem_live_request){0}, diag), diag, "open another");
+  ck_assert_int_eq(prem_live_wait(b.live, b.y, 9999, &frame, diag), PREM_OK);
+  ck_assert_int_eq(frame.published_ns, 550);
+  other = frame;
+  other.number = 5;
+  assert_argument(prem_live_release(b.live, &other, diag), diag, "frame 5 of 'y' is not in hand");
+  ck_assert_int_eq(prem_live_release(b.live, &frame, diag), PREM_OK);
+  assert_argument(prem_live_release(b.live, &frame, diag), diag, "release each once");
+  frame.stream = 99;
+  assert_argument(prem_live_release(b.live, &frame, diag), diag, "no stream 99");
+  prem_diag_free(diag);
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(a_start_too_soon_is_told) {
+  bench b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "lead_ns = 50L;", "")));
+  prem_diag *diag = prem_diag_new();
+  prem_live_sleep_until(b.live, 100);
+  assert_argument(prem_live_start(b.live, &(prem_live_request){.start_ns = 149}, diag), diag,
+                  "give at least 150");
+  prem_frame frame;
+  ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &frame, NULL), PREM_ERR_ENDED);
+  prem_diag_free(diag);
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(a_session_that_never_started_can_be_stopped_and_closed) {
+  bench b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "", "")));
+  prem_live_state state;
+  prem_live_look(b.live, &state);
+  ck_assert_int_eq(state.phase, PREM_LIVE_OPEN);
+  prem_frame frame;
+  ck_assert_int_eq(prem_live_wait(b.live, b.y, 70, &frame, NULL), PREM_ERR_TIMEOUT);
+  ck_assert_int_eq(prem_live_stop(b.live, true, 0, NULL), PREM_OK);
+  ck_assert_int_eq(prem_live_wait(b.live, b.y, 90, &frame, NULL), PREM_ERR_ENDED);
+  close_bench(&b);
+  b = open_bench(increment_file(1000, 1, "", text(SAMPLED, "", "")));
+  close_bench(&b);
+  prem_live_close(NULL);
+}
+END_TEST
+
+START_TEST(no_cuda_yet) {
+  const prem_backend *cuda = prem_backend_find("cuda");
+  prem_schedule *schedule = checked_schedule(increment_file(1000, 1, "", text(SAMPLED, "", "")));
+  prem_diag *diag = prem_diag_new();
+  prem_live *live;
+  if (cuda) {
+    ck_assert_int_eq(prem_live_open(cuda, schedule, &live, diag), PREM_ERR_UNAVAILABLE);
+    ck_assert_str_eq(prem_diag_at(diag, 0)->reason,
+                     "live sessions are not there on backend 'cuda' yet; use cpu or sim");
+  }
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("live_sim");
+  TCase *cases = tcase_create("live_sim");
+  tcase_add_test(cases, a_job_takes_the_newest_frame);
+  tcase_add_test(cases, the_lead_comes_before_the_release);
+  tcase_add_test(cases, old_frames_are_not_shown);
+  tcase_add_test(cases, missing_frames_can_be_waited_for);
+  tcase_add_test(cases, three_buffers_never_hold_a_writer_up);
+  tcase_add_test(cases, two_buffers_are_full_while_one_is_read);
+  tcase_add_test(cases, each_queued_frame_is_used_once);
+  tcase_add_test(cases, an_empty_queue_can_repeat);
+  tcase_add_test(cases, a_host_that_keeps_results_delays_or_loses_them);
+  tcase_add_test(cases, a_result_without_a_buffer_can_be_dropped_at_once);
+  tcase_add_test(cases, results_are_shown_at_their_instant);
+  tcase_add_test(cases, late_results_say_so);
+  tcase_add_test(cases, an_overrun_can_stop_the_session);
+  tcase_add_test(cases, a_frame_starts_the_hyperperiod);
+  tcase_add_test(cases, a_trigger_that_does_not_come_ends_the_session);
+  tcase_add_test(cases, a_trigger_that_does_not_come_can_be_repeated_or_skipped);
+  tcase_add_test(cases, draining_works_off_what_was_submitted);
+  tcase_add_test(cases, stopping_at_once_shows_no_half_frame);
+  tcase_add_test(cases, mistakes_are_told);
+  tcase_add_test(cases, a_start_too_soon_is_told);
+  tcase_add_test(cases, a_session_that_never_started_can_be_stopped_and_closed);
+  tcase_add_test(cases, no_cuda_yet);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Live sessions of several tasks and many tiles: who sees which frame, what is skipped with what,
+ * data to the last bit, numbers that wrap, overload by arithmetic. */
+/* ctest: threads */
+#include "tests/common/live.h"
+
+#include "runtime/core/arrays.h"
+
+static prem_schedule *prepared(const char *source) {
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *schedule = schedule_from_text(source);
+  if (prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag) != PREM_OK)
+    abort_with("prepare", diag);
+  prem_diag_free(diag);
+  return schedule;
+}
+
+/* ---- data ----------------------------------------------------------------------------------- */
+
+static void copy_frame(const prem_frame *frame, const prem_storage *from) {
+  memcpy(frame->data, from->base, (size_t)(from->pitch_bytes * from->row_count));
+}
+
+static bool is_equal(const prem_frame *frame, const prem_storage *to) {
+  for (int64_t row = 0; row < to->row_count; ++row)
+    if (memcmp((char *)frame->data + row * to->pitch_bytes, to->base + row * to->pitch_bytes,
+               (size_t)(to->shape[3] * to->element_bytes)) != 0)
+      return false;
+  return true;
+}
+
+/* Frames of 0, of the picture, of the picture times 0 and so on, through three slots: a halo that
+ * reached into the slot beside would be seen. */
+static const char *halo_file =
+    "version = 1; name = \"halo\"; platform: { blocks = 2; buffers = 2; scratch_bytes = 65536L;"
+    "  resources = ( { name = \"memory\"; capacity = 2; } ); };"
+    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 37, 41 ]; fill = \"random\"; seed = 3; },"
+    "  { name = \"y\"; type = \"f32\"; shape = [ 37, 41 ]; } );"
+    "tasks = ( { name = \"a\"; kernel = \"conv2d_7x7\"; blocks = 2; tile = [ 5, 41 ];"
+    "    period_ns = 4000000L; arrays: { in = \"x\"; out = \"y\"; };"
+    "    prefetch: { wcet_ns = 20000L; }; compute: { wcet_ns = 20000L; };"
+    "    writeback: { wcet_ns = 20000L; }; } );"
+    "live: { inputs = ( { array = \"x\"; kind = \"queuing\"; buffers = 3; } );"
+    "  outputs = ( { array = \"y\"; kind = \"queuing\"; buffers = 3; } ); };";
+
+static const char *const backends[] = {"sim", "cpu"};
+
+START_TEST(halos_stay_in_their_slot) { /* E34 */
+  prem_schedule *schedule = prepared(halo_file);
+  prem_arrays *reference = NULL;
+  ck_assert_int_eq(prem_arrays_new(schedule, &reference, NULL), PREM_OK);
+  prem_live *live = open_live_on(backends[_i], schedule);
+  start_live(live, &(prem_live_request){0});
+  for (int i = 0; i < 12; ++i) {
+    const int64_t until_ns = prem_live_now_ns(live) + INT64_C(60000000000);
+    prem_frame frame;
+    ck_assert_int_eq(prem_live_acquire(live, 0, until_ns, &frame, NULL), PREM_OK);
+    if (i % 2)
+      copy_frame(&frame, &reference->storage[0]);
+    else
+      fill_frame(&frame, 0);
+    ck_assert_int_eq(prem_live_submit(live, &frame, NULL), PREM_OK);
+    if (i < 2)
+      continue; /* three slots are in use from here on */
+    ck_assert_int_eq(prem_live_wait(live, 1, until_ns, &frame, NULL), PREM_OK);
+    if (i % 2)
+      ck_assert(is_equal(&frame, &reference->reference[1]));
+    else
+      ck_assert_float_eq(frame_value(&frame), 0);
+    ck_assert_uint_eq(frame.input % 2, (uint64_t)i % 2);
+    ck_assert_int_eq(prem_live_release(live, &frame, NULL), PREM_OK);
+  }
+  prem_live_close(live);
+  prem_arrays_free(reference);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+static const char *walk_file =
+    "version = 1; name = \"walk\"; platform: { blocks = 2; };"
+    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 1000 ]; fill = \"random\"; },"
+    "  { name = \"y\"; type = \"f32\"; shape = [ 60 ]; } );"
+    "tasks = ( { name = \"a\"; kernel = \"walk\"; blocks = 2; tile = [ 10 ]; period_ns = 10000L;"
+    "    args: { walkers = 60; steps = 20; }; arrays: { vector = \"x\"; out = \"y\"; };"
+    "    compute: { wcet_ns = 1000L; }; } );"
+    "live: { inputs = ( { array = \"x\"; } );"
+    "  outputs = ( { array = \"y\"; kind = \"queuing\"; buffers = 1; overflow = \"drop\"; } ); };";
+
+START_TEST(compatible_intervals_keep_what_is_shown) {
+  prem_schedule *schedule = prepared(walk_file);
+  prem_arrays *reference = NULL;
+  ck_assert_int_eq(prem_arrays_new(schedule, &reference, NULL), PREM_OK);
+  prem_live *live = open_live_on("sim", schedule);
+  prem_frame frame, held;
+  ck_assert_int_eq(prem_live_acquire(live, 0, 0, &frame, NULL), PREM_OK);
+  copy_frame(&frame, &reference->storage[0]);
+  ck_assert_int_eq(prem_live_submit(live, &frame, NULL), PREM_OK);
+  start_live(live, &(prem_live_request){0});
+  ck_assert_int_eq(prem_live_wait(live, 1, 50000, &held, NULL), PREM_OK);
+  ck_assert_int_eq(prem_live_acquire(live, 0, 0, &frame, NULL), PREM_OK);
+  fill_frame(&frame, 0);
+  ck_assert_int_eq(prem_live_submit(live, &frame, NULL), PREM_OK);
+  prem_live_sleep_until(live, 75000); /* others are computed and dropped meanwhile */
+  ck_assert(is_equal(&held, &reference->reference[1]));
+  ck_assert_int_eq(prem_live_release(live, &held, NULL), PREM_OK);
+  ck_assert_int_eq(prem_live_wait(live, 1, 99999, &frame, NULL), PREM_OK);
+  ck_assert_int_eq(frame.job, 8);
+  ck_assert_uint_eq(frame.input, 1);
+  prem_live_counts y;
+  prem_live_count(live, 1, &y);
+  ck_assert_uint_eq(y.dropped, 7);
+  prem_live_close(live);
+  prem_arrays_free(reference);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* ---- who sees what -------------------------------------------------------------------------- */
+
+/* fast and late read x every 1000 ns, slow every 3000; next reads what fast writes. */
+static const char *readers_file(const char *input) {
+  return text("version = 1; name = \"readers\"; platform: { blocks = 4;"
+              "  resources = ( { name = \"memory\"; capacity = 4; } ); };"
+              "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },"
+              "  { name = \"mid\"; type = \"f32\"; shape = [ 8 ]; },"
+              "  { name = \"near\"; type = \"f32\"; shape = [ 8 ]; },"
+              "  { name = \"far\"; type = \"f32\"; shape = [ 8 ]; },"
+              "  { name = \"rare\"; type = \"f32\"; shape = [ 8 ]; } );"
+              "tasks = ("
+              "  { name = \"fast\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 8 ];"
+              "    period_ns = 1000L; release_ns = 100L; arrays: { in = \"x\"; out = \"mid\"; };"
+              "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };"
+              "    writeback: { wcet_ns = 10L; }; },"
+              "  { name = \"next\"; kernel = \"vector_increment\"; blocks = [ 1 ]; tile = [ 8 ];"
+              "    period_ns = 1000L; arrays: { in = \"mid\"; out = \"near\"; };"
+              "    after = ( { task = \"fast\"; } );"
+              "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };"
+              "    writeback: { wcet_ns = 10L; }; },"
+              "  { name = \"late\"; kernel = \"vector_increment\"; blocks = [ 2 ]; tile = [ 8 ];"
+              "    period_ns = 1000L; release_ns = 500L; arrays: { in = \"x\"; out = \"far\"; };"
+              "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };"
+              "    writeback: { wcet_ns = 10L; }; },"
+              "  { name = \"slow\"; kernel = \"vector_increment\"; blocks = [ 3 ]; tile = [ 8 ];"
+              "    period_ns = 3000L; release_ns = 1700L; arrays: { in = \"x\"; out = \"rare\"; };"
+              "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };"
+              "    writeback: { wcet_ns = 10L; }; } );"
+              "live: { inputs = ( { array = \"x\"; %s } ); outputs = ("
+              "  { array = \"near\"; kind = \"queuing\"; buffers = 16; },"
+              "  { array = \"far\"; kind = \"queuing\"; buffers = 16; },"
+              "  { array = \"rare\"; kind = \"queuing\"; buffers = 16; } ); };",
+              input);
+}
+
+static void assert_next(prem_live *live, int32_t stream, int64_t job, float value) {
+  float found;
+  prem_frame frame;
+  ck_assert_int_eq(fetch(live, stream, 0, &found, &frame), PREM_OK);
+  ck_assert_int_eq(frame.job, job);
+  ck_assert_float_eq(found, value);
+}
+
+START_TEST(all_readers_of_a_period_see_one_frame) {
+  prem_schedule *schedule = prepared(readers_file(""));
+  prem_live *live = open_live_on("sim", schedule);
+  start_live(live, &(prem_live_request){0});
+  /* chosen at 100, 1100, 2100, ... */
+  ck_assert_int_eq(feed(live, 0, 10, NULL), PREM_OK);
+  prem_live_sleep_until(live, 300);
+  ck_assert_int_eq(feed(live, 0, 20, NULL), PREM_OK); /* late, released at 500, still sees 10 */
+  prem_live_sleep_until(live, 1500);
+  ck_assert_int_eq(feed(live, 0, 30, NULL), PREM_OK); /* slow, released at 1700, sees 20 */
+  prem_live_sleep_until(live, 3000);
+  for (int64_t job = 0; job < 3; ++job) {
+    assert_next(live, 1, job, (float)(10 * (job + 1) + 2));
+    assert_next(live, 2, job, (float)(10 * (job + 1) + 1));
+  }
+  assert_next(live, 3, 0, 21);
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(what_is_made_of_a_skipped_job_is_skipped) { /* E22 */
+  prem_schedule *schedule = prepared(readers_file("missing = \"skip\";"));
+  prem_live *live = open_live_on("sim", schedule);
+  start_live(live, &(prem_live_request){0});
+  ck_assert_int_eq(feed(live, 0, 10, NULL), PREM_OK);
+  prem_live_sleep_until(live, 2000); /* nothing new for the jobs at 1100, which slow reads */
+  ck_assert_int_eq(feed(live, 0, 20, NULL), PREM_OK);
+  prem_live_sleep_until(live, 3000);
+  assert_next(live, 1, 0, 12);
+  assert_next(live, 1, 2, 22);
+  assert_next(live, 2, 0, 11);
+  assert_next(live, 2, 2, 21);
+  prem_live_counts counts;
+  prem_live_count(live, 3, &counts);
+  ck_assert_uint_eq(counts.missing, 1);
+  ck_assert_uint_eq(counts.frames, 0);
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(a_queued_frame_stays_until_its_slowest_reader_is_done) { /* E12 */
+  prem_schedule *schedule = prepared(readers_file("kind = \"queuing\"; buffers = 2;"));
+  prem_live *live = open_live_on("sim", schedule);
+  start_live(live, &(prem_live_request){0});
+  ck_assert_int_eq(feed(live, 0, 10, NULL), PREM_OK);
+  ck_assert_int_eq(feed(live, 0, 20, NULL), PREM_OK);
+  prem_frame frame;
+  ck_assert_int_eq(prem_live_acquire(live, 0, 9999, &frame, NULL), PREM_OK);
+  ck_assert_int_eq(prem_live_now_ns(live), 530); /* late has read the first */
+  ck_assert_int_eq(prem_live_release(live, &frame, NULL), PREM_OK);
+  ck_assert_int_eq(feed(live, 0, 30, NULL), PREM_OK);
+  ck_assert_int_eq(prem_live_acquire(live, 0, 9999, &frame, NULL), PREM_OK);
+  ck_assert_int_eq(prem_live_now_ns(live), 1730); /* slow has read the second */
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* ---- numbers that wrap ---------------------------------------------------------------------- */
+
+typedef struct beginning {
+  int64_t hyperperiod;
+  uint64_t frame;
+} beginning;
+
+static const beginning beginnings[] = {
+    {(1 << 16) - 2, (1 << 16) - 2},
+    {INT64_C(2147483645), (UINT64_C(1) << 32) - 2}, /* 2^31 - 3 */
+    {(INT64_C(1) << 32) - 2, (UINT64_C(1) << 40) - 2},
+};
+
+START_TEST(counts_may_begin_anywhere) { /* E18, E19 */
+  const beginning *from = &beginnings[_i / 2];
+  prem_schedule *schedule = checked_schedule(
+      increment_file(100000, 100, "",
+                     "inputs = ( { array = \"x\"; kind = \"queuing\"; } );"
+                     "outputs = ( { array = \"y\"; kind = \"queuing\"; buffers = 8; } );"));
+  prem_live *live = open_live_on(backends[_i % 2], schedule);
+  prem_live_count_from(live, from->hyperperiod, from->frame);
+  start_live(live, &(prem_live_request){.mode = PREM_MODE_FREE});
+  for (int i = 0; i < 8; ++i) {
+    const int64_t until_ns = prem_live_now_ns(live) + INT64_C(60000000000);
+    float value;
+    prem_frame in, out;
+    ck_assert_int_eq(feed(live, 0, (float)i, &in), PREM_OK);
+    ck_assert_uint_eq(in.number, from->frame + (uint64_t)i);
+    ck_assert_int_eq(fetch(live, 1, until_ns, &value, &out), PREM_OK);
+    ck_assert_float_eq(value, (float)(i + 1));
+    ck_assert_uint_eq(out.input, in.number);
+    ck_assert_int_ge(out.job, from->hyperperiod);
+  }
+  prem_live_state state;
+  prem_live_look(live, &state);
+  ck_assert_int_ge(state.hyperperiods, 7);
+  ck_assert_int_lt(state.hyperperiods, 1000000);
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* ---- overload ------------------------------------------------------------------------------- */
+
+/* Three frames for every two jobs. */
+static prem_live_counts overload(const char *kind, uint64_t *refused) {
+  prem_schedule *schedule = checked_schedule(
+      increment_file(900, 1, "",
+                     text("inputs = ( { array = \"x\"; kind = \"%s\"; buffers = 3; } );"
+                          "outputs = ( { array = \"y\"; } );",
+                          kind)));
+  prem_live *live = open_live_on("sim", schedule);
+  prem_live_counts counts;
+  start_live(live, &(prem_live_request){0});
+  *refused = 0;
+  for (int i = 0; i < 3000; ++i) {
+    prem_live_sleep_until(live, 600 * i);
+    *refused += feed(live, 0, (float)i, NULL) == PREM_ERR_FULL;
+  }
+  prem_live_sleep_until(live, 1800000);
+  prem_live_count(live, 0, &counts);
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+  return counts;
+}
+
+START_TEST(overload_is_counted_by_arithmetic) { /* E24 */
+  uint64_t refused;
+  prem_live_counts counts = overload("sampling", &refused);
+  ck_assert_uint_eq(refused, 0);
+  ck_assert_uint_eq(counts.frames, 3000);
+  ck_assert_uint_eq(counts.taken, 2000); /* each job a new one; every third is overtaken */
+  ck_assert_uint_eq(counts.repeated, 0);
+  counts = overload("queuing", &refused);
+  ck_assert_uint_eq(counts.frames + refused, 3000);
+  ck_assert_uint_eq(counts.taken, 2000);
+  ck_assert_uint_ge(counts.frames - counts.taken, 1); /* what lies in the queue at the end */
+  ck_assert_uint_le(counts.frames - counts.taken, 3);
+}
+END_TEST
+
+/* ---- the same again ---------------------------------------------------------------------------
+ */
+
+/* Everything that a host program sees, as bytes. */
+static size_t run_program(unsigned char *out, size_t room) {
+  prem_schedule *schedule = prepared(readers_file("lead_ns = 30L; max_age_ns = 2500L;"));
+  prem_live *live = open_live_on("sim", schedule);
+  prem_trace *trace = NULL;
+  size_t used = 0;
+  ck_assert_int_eq(prem_trace_new(schedule, 100, 100000, &trace), PREM_OK);
+  start_live(live, &(prem_live_request){.trace = trace});
+  for (int i = 0; i < 100; ++i) {
+    prem_live_sleep_until(live, 317 * i);
+    if (i % 7 < 5)
+      feed(live, 0, (float)i, NULL);
+    float value;
+    prem_frame frame = {0};
+    const prem_status status = fetch(live, 1 + i % 3, 317 * i + 100, &value, &frame);
+    frame.data = NULL; /* addresses differ */
+    memcpy(out + used, &frame, sizeof frame);
+    used += sizeof frame;
+    memcpy(out + used, &status, sizeof status);
+    used += sizeof status;
+    ck_assert_uint_lt(used + 1000, room);
+  }
+  ck_assert_int_eq(prem_live_stop(live, true, 999999, NULL), PREM_OK);
+  const size_t bytes = (size_t)trace->record_count * sizeof *trace->records;
+  ck_assert_uint_lt(used + bytes, room);
+  memcpy(out + used, trace->records, bytes);
+  prem_trace_free(trace);
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+  return used + bytes;
+}
+
+START_TEST(a_program_is_deterministic) {
+  static unsigned char first[1 << 20], second[1 << 20];
+  const size_t bytes = run_program(first, sizeof first);
+  ck_assert_uint_gt(bytes, 20000);
+  ck_assert_uint_eq(run_program(second, sizeof second), bytes);
+  ck_assert_int_eq(memcmp(first, second, bytes), 0);
+}
+END_TEST
+
+START_TEST(sessions_leave_nothing_behind) { /* E32, with the address sanitizer */
+  prem_schedule *schedule = prepared(readers_file(""));
+  for (int i = 0; i < 1000; ++i) {
+    prem_live *live = open_live_on("sim", schedule);
+    if (i % 3)
+      start_live(live, &(prem_live_request){0});
+    feed(live, 0, 1, NULL);
+    prem_live_sleep_until(live, 40 * (i % 100));
+    if (i % 3 == 2)
+      prem_live_stop(live, i & 1, 100000, NULL);
+    prem_live_close(live);
+  }
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(results_that_wait_longer_than_buffers_last_are_refused) {
+  prem_schedule *schedule = checked_schedule(increment_file(
+      1000, 1, "", "outputs = ( { array = \"y\"; buffers = 3; publish_ns = 3000L; } );"));
+  prem_diag *diag = prem_diag_new();
+  prem_live *live;
+  ck_assert_int_eq(prem_live_open(prem_backend_find("sim"), schedule, &live, diag),
+                   PREM_ERR_INVALID);
+  ck_assert(prem_diag_has(diag, 47));
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "3 buffers do not last so long"));
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(without_ports_a_session_just_runs) {
+  prem_schedule *schedule = checked_schedule(increment_file(1000, 1, "", ""));
+  prem_live *live = open_live_on("sim", schedule);
+  start_live(live, &(prem_live_request){0});
+  prem_live_sleep_until(live, 10500);
+  prem_live_state state;
+  prem_live_look(live, &state);
+  ck_assert_int_eq(state.hyperperiods, 11);
+  ck_assert_int_eq(prem_live_stop(live, true, 20000, NULL), PREM_OK);
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("live_tasks");
+  TCase *cases = tcase_create("live_tasks");
+  tcase_set_timeout(cases, 120);
+  tcase_add_loop_test(cases, halos_stay_in_their_slot, 0, 2);
+  tcase_add_test(cases, compatible_intervals_keep_what_is_shown);
+  tcase_add_test(cases, all_readers_of_a_period_see_one_frame);
+  tcase_add_test(cases, what_is_made_of_a_skipped_job_is_skipped);
+  tcase_add_test(cases, a_queued_frame_stays_until_its_slowest_reader_is_done);
+  tcase_add_loop_test(cases, counts_may_begin_anywhere, 0, 6);
+  tcase_add_test(cases, overload_is_counted_by_arithmetic);
+  tcase_add_test(cases, a_program_is_deterministic);
+  tcase_add_test(cases, sessions_leave_nothing_behind);
+  tcase_add_test(cases, results_that_wait_longer_than_buffers_last_are_refused);
+  tcase_add_test(cases, without_ports_a_session_just_runs);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}
