@@ -13,7 +13,7 @@
  *   arrays.c           the arrays in host memory: filling, references, verifying, saving
  *   image.c            reading and writing them as files
  *   windows.c          moving windows between arrays and scratchpad, on the host
- *   courier.h, .c      live sessions: which frame a job reads, when a hyperperiod begins
+ *   courier.h          live sessions, begin here: which frame a job reads, when a hyperperiod begins
  *   record_rules.h     when a record may start, and what the trace keeps of it: once for sim and
  * cpu recorder.c         how a thread of the host records phases trace.c            what they are
  * joined to; its room, its counts, its CSV

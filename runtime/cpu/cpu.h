@@ -31,7 +31,8 @@
  *   it up: exactly one of them may touch the session's memory afterwards.
  * - owners: who still may touch the team's memory; the last to leave frees it. Acquire, release.
  * - the tokens: see tokens.c.
- * - of a live session: the courier's words (runtime/core/courier.h), its and over: live.c.
+ * - of a live session: the courier's words (runtime/core/courier.h), written by its thread alone;
+ *   has_failed, then is_over, the last that it writes: live.c.
  *
  * Everything else is written before a launch or read after the run, under `mutex`.
  */

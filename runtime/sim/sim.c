@@ -34,7 +34,6 @@ typedef struct sim_unit {
   int64_t ready_ns, start_ns;
   int64_t hyperperiod;
   unit_state state;
-  bool is_empty;                                       /* its record is of a skipped job */
   uint8_t in[PREM_MAX_BUFFERS], out[PREM_MAX_BUFFERS]; /* see prem_turn_buffers() */
 } sim_unit;
 
@@ -72,6 +71,7 @@ typedef struct simulator {
   int32_t live_units;
   /* of a live session: */
   prem_courier *courier; /* NULL: a run */
+  int64_t first_hyperperiod;
   prem_run_request live_request;
   int64_t now_ns;
   bool is_courier_due; /* a job is over */
@@ -126,16 +126,27 @@ static prem_begin next_hyperperiod(const simulator *sim, sim_unit *unit, int32_t
   unit->epoch_ns = sim->trace->epoch_ns[unit->hyperperiod % sim->trace->hyperperiod_capacity];
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
     unit->base[p] += program->phase_count[p];
-  const bool is_first = sim->courier && unit->hyperperiod == sim->courier->first_hyperperiod;
-  if (program->turns && !is_first) {
+  /* a live session comes to its first one from a hyperperiod that never was */
+  if (program->turns && unit->hyperperiod > sim->first_hyperperiod) {
     prem_turn_buffers(program->in_turn, unit->in);
     prem_turn_buffers(program->out_turn, unit->out);
   }
   return begin;
 }
 
+/* In a live session, which is the rarer case. */
+static bool is_live(const simulator *sim) {
+  return __builtin_expect(sim->courier != NULL, false);
+}
+
 static bool is_skipped(const simulator *sim, const sim_unit *unit, const prem_record *record) {
-  return sim->courier && prem_courier_skips(sim->courier, unit->hyperperiod, record);
+  return is_live(sim) && prem_courier_skips(sim->courier, unit->hyperperiod, record);
+}
+
+/* Of a joined pair both. */
+static bool is_empty(const simulator *sim, const sim_unit *unit, const prem_record *record) {
+  return is_skipped(sim, unit, record) &&
+         (!(record->flags & PREM_RECORD_JOIN_NEXT) || is_skipped(sim, unit, record + 1));
 }
 
 static void set_unit(simulator *sim, int32_t u, unit_state state, uint64_t event) {
@@ -150,7 +161,7 @@ static bool may_start(const simulator *sim, const sim_unit *unit, int32_t block,
     return false;
   if ((record->flags & PREM_RECORD_AFTER) && !after_over(sim, unit, record, ready_ns))
     return false;
-  if (sim->courier && !prem_courier_allows(sim->courier, unit->hyperperiod, record))
+  if (is_live(sim) && !prem_courier_allows(sim->courier, unit->hyperperiod, record))
     return false;
   *start_ns =
       prem_max_i64(*start_ns, prem_earliest_ns(sim->program, sim->mode, record, unit->epoch_ns));
@@ -191,10 +202,8 @@ static void consider(simulator *sim, int32_t u, int64_t now_ns) {
   }
   start_ns = prem_max_i64(start_ns, ready_ns);
   unit->ready_ns = ready_ns;
-  const bool is_pair = record->flags & PREM_RECORD_JOIN_NEXT;
-  unit->is_empty = is_skipped(sim, unit, record) && (!is_pair || is_skipped(sim, unit, record + 1));
   const sim_use *use = use_of(sim, unit);
-  if (unit->is_empty) {
+  if (is_empty(sim, unit, record)) {
     unit->start_ns = start_ns;
     set_unit(sim, u, UNIT_ENDING, SIM_END(start_ns));
   } else if (is_undisturbed(sim, use, record)) {
@@ -272,7 +281,7 @@ static void move_data(simulator *sim, const sim_unit *unit, int32_t block,
           (size_t)unit->out[record->out_buffer] * (size_t)program->out_bytes;
   }
   int32_t room[PREM_MAX_PORTS], *slots = NULL;
-  if (sim->courier) {
+  if (is_live(sim)) {
     slots = room;
     prem_courier_slots(sim->courier, unit->hyperperiod, record, slots);
   }
@@ -290,17 +299,16 @@ static void move_data(simulator *sim, const sim_unit *unit, int32_t block,
 static void work_off(simulator *sim, const sim_unit *unit, int32_t block, const prem_record *record,
                      int64_t now_ns) {
   const sim_task *task = &sim->tasks[record->task];
-  const int64_t first = sim->courier ? sim->courier->first_hyperperiod : 0;
   if (task->fetches || task->stores || task->compute)
     move_data(sim, unit, block, record);
-  prem_record_executed(
-      &sim->recorders[block], sim->mode, record,
-      &(prem_execution){.epoch_ns = unit->epoch_ns,
-                        .ready_ns = unit->ready_ns,
-                        .start_ns = unit->start_ns,
-                        .end_ns = now_ns,
-                        .hyperperiod = prem_traced_hyperperiod(unit->hyperperiod - first),
-                        .block = block});
+  prem_record_executed(&sim->recorders[block], sim->mode, record,
+                       &(prem_execution){.epoch_ns = unit->epoch_ns,
+                                         .ready_ns = unit->ready_ns,
+                                         .start_ns = unit->start_ns,
+                                         .end_ns = now_ns,
+                                         .hyperperiod = prem_traced_hyperperiod(
+                                             unit->hyperperiod - sim->first_hyperperiod),
+                                         .block = block});
 }
 
 static void end_phase(simulator *sim, const sim_unit *unit, int32_t block,
@@ -374,7 +382,7 @@ static void reset_unit(const simulator *sim, int32_t u) {
   unit->end = unit->table + (memory ? block->memory_count : block->compute_count);
   if (sim->courier) { /* at the end of a hyperperiod that never was */
     unit->record = unit->end;
-    unit->hyperperiod = sim->courier->first_hyperperiod - 1;
+    unit->hyperperiod = sim->first_hyperperiod - 1;
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
       unit->base[p] = -block->phase_count[p];
   }
@@ -385,8 +393,7 @@ static void reset_unit(const simulator *sim, int32_t u) {
 static void reset_tasks(simulator *sim) {
   for (int32_t t = 0; t < sim->program->schedule->task_count; ++t) {
     int32_t active = sim->program->tasks[t].active_blocks;
-    const int64_t first = sim->courier ? sim->courier->first_hyperperiod : 0;
-    sim->tasks[t].lowest = first * sim->program->tasks[t].jobs;
+    sim->tasks[t].lowest = sim->first_hyperperiod * sim->program->tasks[t].jobs;
     for (int32_t i = 0; i < active; ++i)
       sim->tasks[t].done[i] = sim->tasks[t].lowest;
     sim->tasks[t].at_lowest = active;
@@ -563,6 +570,7 @@ static prem_status live_start(void *state, prem_courier *courier, const prem_liv
   sim->trace = courier->trace;
   sim->mode = request->mode;
   sim->courier = courier;
+  sim->first_hyperperiod = courier->first_hyperperiod;
   reset(sim);
   return PREM_OK;
 }

@@ -54,10 +54,11 @@ static inline void fill_frame(const prem_frame *frame, float value) {
 /** The number that a whole frame has. */
 static inline float frame_value(const prem_frame *frame) {
   const float first = *(float *)frame->data;
+  int64_t others = 0;
   for (int64_t row = 0; row < frame->shape[0] * frame->shape[1] * frame->shape[2]; ++row)
     for (int64_t i = 0; i < frame->shape[3]; ++i)
-      ck_assert_msg(((float *)((char *)frame->data + row * frame->pitch_bytes[2]))[i] == first,
-                    "frame %llu is torn", (unsigned long long)frame->number);
+      others += ((float *)((char *)frame->data + row * frame->pitch_bytes[2]))[i] != first;
+  ck_assert_msg(others == 0, "frame %llu is torn", (unsigned long long)frame->number);
   return first;
 }
 
