@@ -8,7 +8,7 @@
 #include "measure/job_times.h"
 #include "measure/kept.h"
 #include "measure/preempted.h"
-#include "measure/stops.h"
+#include "measure/standstills.h"
 #include "prem/base/clock.h"
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"

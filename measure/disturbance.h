@@ -3,7 +3,7 @@
 #ifndef TTPREM_MEASURE_DISTURBANCE_H
 #define TTPREM_MEASURE_DISTURBANCE_H
 
-#include "measure/observe.h"
+#include "measure/interleave.h"
 
 typedef struct prem_disturbance prem_disturbance;
 

@@ -2,7 +2,7 @@
 /* ttprem compare: the modes side by side. */
 #include <string.h>
 
-#include "tools/measuring.h"
+#include "tools/command_measure.h"
 
 static void parse_modes(measuring_options *options, struct argp_state *state, char *list) {
   options->mode_count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem isolate: every task alone, with its neighbours, with hostile ones. */
-#include "tools/observing.h"
+#include "tools/command_study.h"
 #include "ttprem/isolation.h"
 
 #include <string.h>

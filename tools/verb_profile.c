@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem profile: measure the WCETs that planning needs. */
-#include "tools/observing.h"
+#include "tools/command_study.h"
 #include "ttprem/profile.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem run: one mode. */
-#include "tools/measuring.h"
+#include "tools/command_measure.h"
 
 static error_t parse(int key, char *text, struct argp_state *state) {
   measuring_options *options = state->input;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ttprem tune: the smallest offset that keeps what is asked of a schedule, by measuring. */
 #include "prem/base/numbers.h"
-#include "tools/observing.h"
+#include "tools/command_study.h"
 #include "ttprem/tuning.h"
 
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The isolation certificate: every task alone, with its neighbours, with hostile ones. */
-#include "experiments/studies/hostile.h"
+#include "experiments/studies/stressor.h"
 #include "measure/disturbance.h"
-#include "measure/observe.h"
+#include "measure/interleave.h"
 #include "prem/base/numbers.h"
 
 #include <stdio.h>

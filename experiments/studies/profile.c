@@ -4,9 +4,9 @@
 
 #include "measure/disturbance.h"
 #include "measure/handovers.h"
-#include "measure/observe.h"
+#include "measure/interleave.h"
+#include "measure/pwcet.h"
 #include "measure/quantile.h"
-#include "measure/tail.h"
 #include "prem/base/numbers.h"
 
 #include <inttypes.h>

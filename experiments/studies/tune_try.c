@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One try at an offset: the schedule in tt, and tasks of it alone beside it. */
-#include "measure/observe.h"
+#include "measure/interleave.h"
 #include "ttprem/tuning.h"
 
 #include <math.h>

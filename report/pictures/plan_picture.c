@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/use.h"
+#include "measure/resource_usage.h"
 #include "prem/base/numbers.h"
 #include "report/pictures/drawing.h"
 #include "ttprem/measure.h"

@@ -2,7 +2,7 @@
 /* From an older plan to one that keeps as much of it as it can. */
 #include "schedules/planner/replan.h"
 #include "prem/base/clock.h"
-#include "schedules/planner/repair/keep.h"
+#include "schedules/planner/repair/repair.h"
 
 #include <stdlib.h>
 #include <string.h>

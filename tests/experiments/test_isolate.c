@@ -3,7 +3,7 @@
 /* ctest: threads */
 #include <math.h>
 
-#include "measure/observe.h"
+#include "measure/interleave.h"
 #include "report/findings/parts.h"
 #include "runtime/core/backend.h"
 #include "tests/common/running.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "measure/interleave.h"
 #include "measure/job_times.h"
-#include "measure/observe.h"
 #include "report/result_phases.h"
 #include "runtime/core/backend.h"
 #include "tests/common/chain_trace.h"

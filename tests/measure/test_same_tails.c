@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is said of random times of many shapes, how they are summed up and what is beyond them, is
  * what it was (see tests/common/golden.h): others show that it is right. */
+#include "measure/pwcet.h"
 #include "measure/quantile.h"
-#include "measure/tail.h"
 #include "tests/common/golden.h"
 #include "tests/common/planted.h"
 #include "ttprem/ttprem_measure.h"

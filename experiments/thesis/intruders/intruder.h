@@ -7,7 +7,7 @@
 #define TTPREM_EXPERIMENTS_THESIS_INTRUDERS_INTRUDER_H
 
 #include "experiments/common/experiment.h"
-#include "measure/stops.h"
+#include "measure/standstills.h"
 
 typedef enum prem_intruder_kind {
   PREM_INTRUDER_NONE,

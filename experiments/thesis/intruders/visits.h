@@ -4,7 +4,7 @@
 #define TTPREM_EXPERIMENTS_THESIS_INTRUDERS_VISITS_H
 
 #include "experiments/thesis/intruders/intruder.h"
-#include "measure/observe.h"
+#include "measure/interleave.h"
 
 /** All turns of a schedule beside one intruder. */
 typedef struct prem_visit {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/cuda/baselines/legacy_round.h"
+#include "runtime/cuda/baselines/native_round.h"
 #include "runtime/cuda/baselines/partition.h"
 
 #define DEFAULT_TIMEOUT_NS INT64_C(5000000000)

@@ -3,7 +3,7 @@
  * Modes legacy, launched, graph, priority, partition and copy: what a user would pick otherwise.
  *
  * The first five run the same tasks as ordinary kernels, one launch a job over the whole array, in
- * the ways that are best where every task has a stream of its own (legacy_tune.c, at the first run
+ * the ways that are best where every task has a stream of its own (native_tune.c, at the first run
  * of a session). Hyperperiods run one after the other; the host waits for the end of each. They
  * differ in how the launches reach the GPU:
  *
@@ -32,7 +32,7 @@
 #ifndef TTPREM_RUNTIME_CUDA_BASELINES_BASELINES_H
 #define TTPREM_RUNTIME_CUDA_BASELINES_BASELINES_H
 
-#include "runtime/cuda/baselines/legacy.h"
+#include "runtime/cuda/baselines/native.h"
 
 typedef struct prem_baselines prem_baselines;
 

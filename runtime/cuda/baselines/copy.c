@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "runtime/cuda/baselines/legacy_round.h"
+#include "runtime/cuda/baselines/native_round.h"
 
 enum { PIECE_BYTES = 16 };
 #define MOST_BYTES (INT64_C(4) << 30)

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "runtime/cuda/baselines/legacy_round.h"
+#include "runtime/cuda/baselines/native_round.h"
 
 enum { MOST_JOBS = 100000 }; /* more of them take seconds to make ready */
 

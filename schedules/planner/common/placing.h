@@ -8,7 +8,7 @@
 #ifndef TTPREM_SCHEDULES_PLANNER_COMMON_PLACING_H
 #define TTPREM_SCHEDULES_PLANNER_COMMON_PLACING_H
 
-#include "schedules/planner/common/gang_line.h"
+#include "schedules/planner/common/gang_timeline.h"
 #include "schedules/planner/common/planning.h"
 #include "schedules/planner/common/timeline.h"
 

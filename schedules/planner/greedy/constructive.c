@@ -18,7 +18,7 @@
 #include "schedules/planner/common/data_gaps.h"
 #include "schedules/planner/greedy/greedy.h"
 #include "schedules/planner/greedy/pipeline.h"
-#include "schedules/planner/repair/keep.h"
+#include "schedules/planner/repair/repair.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
  */
 #include "schedules/planner/proof/bounds.h"
 #include "prem/base/numbers.h"
-#include "schedules/planner/common/one_machine.h"
+#include "schedules/planner/common/jackson.h"
 #include "schedules/planner/proof/refute.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  */
 #include "schedules/planner/proof/explain.h"
 #include "prem/base/clock.h"
-#include "schedules/planner/common/one_machine.h"
+#include "schedules/planner/common/jackson.h"
 #include "schedules/planner/proof/exact.h"
 
 #include <inttypes.h>

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hostile neighbours, sized by trial: see stressor.h. */
+#include "experiments/studies/stressor.h"
+
+#include "measure/interleave.h"
+#include "prem/base/numbers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  TRIALS = 4,
+  RUNS_OF_TRIAL = 3,
+  LEAST_BYTES_PCT = 90,    /* of the real task's: else the real one is the more hostile */
+  FITTING_PER_MILLE = 950, /* so many of a phase's times end within its window */
+  BUFFER_ALIGNMENT = 128,
+  PIECE_BYTES = 16,
+  ELEMENT_BYTES = 4
+};
+
+static const char hostile_kernel[] = "vector_increment";
+
+static bool can_be_replaced(const prem_task *task) {
+  return task->definition && task->phase[PREM_PREFETCH].exists &&
+         task->phase[PREM_COMPUTE].exists && task->phase[PREM_WRITEBACK].exists &&
+         prem_registry_find(prem_registry_builtin(), hostile_kernel);
+}
+
+/* ---- the schedule --------------------------------------------------------------------------- */
+
+/* The spare task and all that it follows, directly or not. */
+static void mark_spared(const prem_schedule *schedule, int32_t spare, bool *spared) {
+  bool grew = spare >= 0;
+  if (spare >= 0)
+    spared[spare] = true;
+  while (grew) {
+    grew = false;
+    for (int32_t t = 0; t < schedule->task_count; ++t)
+      for (int32_t a = 0; spared[t] && a < schedule->tasks[t].after_count; ++a) {
+        bool *before = &spared[schedule->tasks[t].after[a].task];
+        grew |= !*before;
+        *before = true;
+      }
+  }
+}
+
+/* Two subsets: the first to have a copy, the second to drop the arrays that nobody uses any more.
+ */
+static prem_status replace_all(const prem_schedule *schedule, const int32_t *elements,
+                               const bool *spared, bool *keep, prem_schedule **out,
+                               prem_diag *diag) {
+  prem_schedule *copy = NULL;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    keep[t] = true;
+  prem_status status = prem_schedule_subset(schedule, keep, &copy);
+  for (int32_t t = 0; t < schedule->task_count && status == PREM_OK; ++t)
+    if (!spared[t] && elements[t] > 0)
+      status = prem_schedule_replace(copy, t, hostile_kernel, elements[t], prem_registry_builtin(),
+                                     diag);
+  if (status == PREM_OK)
+    status = prem_schedule_subset(copy, keep, out);
+  prem_schedule_free(copy);
+  return status;
+}
+
+prem_status prem_hostile_schedule(const prem_schedule *schedule, const int32_t *elements,
+                                  int32_t spare, prem_schedule **out, prem_diag *diag) {
+  *out = NULL;
+  const size_t tasks = (size_t)schedule->task_count + 1;
+  bool *spared = calloc(tasks, sizeof *spared), *keep = calloc(tasks, sizeof *keep);
+  prem_status status = PREM_ERR_MEMORY;
+  if (spared && keep) {
+    mark_spared(schedule, spare, spared);
+    status = replace_all(schedule, elements, spared, keep, out, diag);
+  }
+  free(spared);
+  free(keep);
+  return status;
+}
+
+/* ---- what the buffers hold ------------------------------------------------------------------ */
+
+/** The buffers of a block: bytes of the largest input and output of the tasks on it. */
+typedef struct block_buffers {
+  int64_t in_bytes, out_bytes;
+  int32_t tasks;
+} block_buffers;
+
+static block_buffers buffers_of(const prem_schedule *schedule, int32_t block) {
+  block_buffers found = {0};
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    for (int32_t i = 0; i < task->block_count; ++i) {
+      if (task->blocks[i] != block)
+        continue;
+      ++found.tasks;
+      if (task->in_bytes > found.in_bytes)
+        found.in_bytes = task->in_bytes;
+      if (task->out_bytes > found.out_bytes)
+        found.out_bytes = task->out_bytes;
+    }
+  }
+  return found;
+}
+
+/* Input and output are alike. A block that the task shares keeps the buffers that it has. */
+static int64_t buffer_bytes(const prem_schedule *schedule, const prem_task *task) {
+  const prem_platform *platform = &schedule->platform;
+  int64_t least = INT64_MAX;
+  for (int32_t i = 0; i < task->block_count; ++i) {
+    const block_buffers block = buffers_of(schedule, task->blocks[i]);
+    int64_t bytes = prem_min_i64(block.in_bytes, block.out_bytes);
+    if (block.tasks == 1)
+      bytes = (platform->scratch_bytes > 0 ? platform->scratch_bytes / platform->buffers
+                                           : block.in_bytes + block.out_bytes) /
+              2;
+    least = prem_min_i64(least, bytes);
+  }
+  return least / BUFFER_ALIGNMENT * BUFFER_ALIGNMENT;
+}
+
+/* In whole pieces, so that all of it goes by the widest copies. */
+static int32_t elements_that_fit(int64_t bytes) {
+  const int64_t pieces = (bytes - PIECE_BYTES) / PIECE_BYTES;
+  return pieces < 1
+             ? PIECE_BYTES / ELEMENT_BYTES
+             : (int32_t)prem_min_i64(pieces, INT32_MAX / PIECE_BYTES) * PIECE_BYTES / ELEMENT_BYTES;
+}
+
+/* ---- what the windows hold ------------------------------------------------------------------ */
+
+static bool is_joined(const prem_schedule *schedule, int32_t task) {
+  for (int32_t i = 0; i < schedule->plan->affine_count; ++i) {
+    const prem_affine *run = &schedule->plan->affine[i];
+    if (run->join_task >= 0 && (run->task == task || run->join_task == task))
+      return true;
+  }
+  return false;
+}
+
+static int64_t window_ns(const prem_schedule *schedule, int32_t t, prem_phase phase) {
+  const prem_task *task = &schedule->tasks[t];
+  if (phase == PREM_COMPUTE || !is_joined(schedule, t))
+    return task->phase[phase].wcet_ns;
+  return task->joined.exists
+             ? task->joined.wcet_ns
+             : task->phase[PREM_PREFETCH].wcet_ns + task->phase[PREM_WRITEBACK].wcet_ns;
+}
+
+/* How much of its window the fullest phase takes, as a share. */
+static double fullest(const prem_schedule *schedule, int32_t t, const prem_observed_phase *phases,
+                      bool memory_only) {
+  double share = 0;
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
+    if (memory_only && p == PREM_COMPUTE)
+      continue;
+    /* one round of tiles has none but cold ones */
+    const prem_times *times = phases[p].steady.count > 0 ? &phases[p].steady : &phases[p].cold;
+    const double took = (double)prem_times_percentile(times, FITTING_PER_MILLE);
+    const double part = took / (double)window_ns(schedule, t, (prem_phase)p);
+    if (part > share)
+      share = part;
+  }
+  return share;
+}
+
+/* The hostile task alone, a few times, in tt. */
+static prem_status try_size(const prem_schedule *schedule, int32_t t, const int32_t *elements,
+                            const prem_backend *backend, const prem_isolate_options *options,
+                            double *all, double *memory, prem_diag *diag) {
+  prem_schedule *hostile = NULL, *alone = NULL;
+  bool *keep = calloc((size_t)schedule->task_count + 1, sizeof *keep);
+  if (!keep)
+    return PREM_ERR_MEMORY;
+  keep[t] = true;
+  prem_status status = prem_hostile_schedule(schedule, elements, -1, &hostile, diag);
+  if (status == PREM_OK)
+    status = prem_schedule_subset(hostile, keep, &alone);
+  if (status == PREM_OK) {
+    const prem_observe_options observe = {.backend = backend,
+                                          .modes = {PREM_MODE_TT},
+                                          .mode_count = 1,
+                                          .sampling.scenario = PREM_RELAUNCH,
+                                          .sampling.samples = RUNS_OF_TRIAL,
+                                          .sampling.rounds = 1,
+                                          .sampling.discard = 1,
+                                          .sampling.seed = options->sampling.seed,
+                                          .sampling.max_records = options->sampling.max_records,
+                                          .engine = options->engine,
+                                          .stop = options->stop};
+    prem_party party = {.label = "hostile", .schedule = alone};
+    status = prem_party_open(&party, backend, diag);
+    if (status == PREM_OK)
+      status = prem_observe(&party, 1, &observe, diag);
+    if (status == PREM_OK) {
+      const int32_t at = prem_schedule_find_task(alone, schedule->tasks[t].name);
+      const prem_observed_phase *phases =
+          &party.observed[PREM_MODE_TT].phases[at * PREM_PHASE_COUNT];
+      *all = fullest(schedule, t, phases, false);
+      *memory = fullest(schedule, t, phases, true);
+    }
+    prem_party_close(&party);
+  }
+  prem_schedule_free(alone);
+  prem_schedule_free(hostile);
+  free(keep);
+  return status;
+}
+
+static prem_status size_one(const prem_schedule *schedule, int32_t t, int32_t *elements,
+                            const prem_backend *backend, const prem_isolate_options *options,
+                            prem_hostility *hostile, prem_diag *diag) {
+  const prem_task *task = &schedule->tasks[t];
+  prem_status status = PREM_OK;
+  elements[t] = elements_that_fit(buffer_bytes(schedule, task));
+  for (int trial = 0; trial < TRIALS && status == PREM_OK; ++trial) {
+    double all = 0, memory = 0;
+    status = try_size(schedule, t, elements, backend, options, &all, &memory, diag);
+    hostile->fill_pct = 100.0 * memory;
+    if (status != PREM_OK || all <= 1.0 || elements[t] <= PIECE_BYTES)
+      break;
+    const int64_t bytes = (int64_t)((double)elements[t] * ELEMENT_BYTES / all);
+    elements[t] = elements_that_fit(bytes + PIECE_BYTES);
+  }
+  hostile->bytes_per_tile = INT64_C(2) * elements[t] * ELEMENT_BYTES;
+  hostile->replaced =
+      hostile->bytes_per_tile * 100 >= hostile->own_bytes_per_tile * LEAST_BYTES_PCT;
+  if (!hostile->replaced)
+    elements[t] = 0;
+  return status;
+}
+
+static bool are_alike(const prem_task *a, const prem_task *b) {
+  bool alike = a->block_count == b->block_count && a->tile_count == b->tile_count &&
+               a->in_bytes == b->in_bytes && a->out_bytes == b->out_bytes &&
+               a->joined.wcet_ns == b->joined.wcet_ns && strcmp(a->kernel, b->kernel) == 0;
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+    alike &= a->phase[p].wcet_ns == b->phase[p].wcet_ns;
+  return alike;
+}
+
+prem_status prem_hostile_size(const prem_schedule *schedule, const prem_backend *backend,
+                              const prem_isolate_options *options, int32_t *elements,
+                              prem_hostility *hostile, prem_diag *diag) {
+  prem_status status = PREM_OK;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    elements[t] = 0;
+  for (int32_t t = 0; t < schedule->task_count && status == PREM_OK; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    hostile[t] = (prem_hostility){0};
+    hostile[t].own_bytes_per_tile = prem_task_phase_bytes(schedule, task, PREM_PREFETCH, 0) +
+                                    prem_task_phase_bytes(schedule, task, PREM_WRITEBACK, 0);
+    if (!can_be_replaced(task))
+      continue;
+    int32_t like = 0;
+    while (like < t &&
+           !(are_alike(task, &schedule->tasks[like]) &&
+             buffer_bytes(schedule, task) == buffer_bytes(schedule, &schedule->tasks[like])))
+      ++like;
+    if (like < t) {
+      const int64_t own_bytes = hostile[t].own_bytes_per_tile;
+      elements[t] = elements[like];
+      hostile[t] = hostile[like];
+      hostile[t].own_bytes_per_tile = own_bytes;
+    } else {
+      status = size_one(schedule, t, elements, backend, options, &hostile[t], diag);
+    }
+  }
+  return status;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Extreme values, or why there are none: see pwcet.h. */
+#include "measure/pwcet.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_RUNS = 300, LEAST_EXCESSES = 20, LEAST_VALUES = 10 };
+
+static const double normal_99 = 2.576;     /* two-sided 1 % of a normal distribution */
+static const double normal_95 = 1.645;     /* one-sided 5 % */
+static const double kolmogorov_99 = 1.628; /* 1 % of Kolmogorov's distribution */
+
+static int by_value(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static bool PREM_PRINTF(2, 3) no_estimate(prem_tail *tail, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(tail->reason, sizeof tail->reason, format, args);
+  va_end(args);
+  return false;
+}
+
+static int64_t *sorted_copy(const int64_t *values, int64_t count) {
+  int64_t *copy = malloc((size_t)(count + 1) * sizeof *copy);
+  if (!copy)
+    return NULL;
+  memcpy(copy, values, (size_t)count * sizeof *copy);
+  qsort(copy, (size_t)count, sizeof *copy, by_value);
+  return copy;
+}
+
+/* ---- is it one distribution? ---------------------------------------------------------------- */
+
+/* The largest distance of two empirical distributions, both sorted. */
+static double distance(const int64_t *a, int64_t a_count, const int64_t *b, int64_t b_count) {
+  int64_t i = 0, j = 0;
+  double most = 0;
+  while (i < a_count && j < b_count) {
+    const int64_t value = a[i] < b[j] ? a[i] : b[j];
+    while (i < a_count && a[i] == value)
+      ++i;
+    while (j < b_count && b[j] == value)
+      ++j;
+    const double apart = fabs((double)i / (double)a_count - (double)j / (double)b_count);
+    most = apart > most ? apart : most;
+  }
+  return most;
+}
+
+static bool is_stationary(const int64_t *values, int64_t count, prem_tail *tail) {
+  const int64_t first = count / 2, second = count - first;
+  int64_t *a = sorted_copy(values, first), *b = sorted_copy(values + first, second);
+  const double apart = a && b ? distance(a, first, b, second) : 1;
+  free(a);
+  free(b);
+  const double limit =
+      kolmogorov_99 * sqrt((double)(first + second) / ((double)first * (double)second));
+  return apart <= limit ||
+         no_estimate(tail,
+                     "the times drift: first and second half of the runs differ by %.3f, "
+                     "chance explains %.3f",
+                     apart, limit);
+}
+
+/* ---- are the runs independent? -------------------------------------------------------------- */
+
+/* Twice the mean rank among all: ties share theirs. */
+static double rank_of(const int64_t *sorted, int64_t count, int64_t value) {
+  int64_t low = 0, high = count;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (sorted[middle] < value)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  int64_t above = low, top = count;
+  while (above < top) {
+    const int64_t middle = above + (top - above) / 2;
+    if (sorted[middle] <= value)
+      above = middle + 1;
+    else
+      top = middle;
+  }
+  return (double)(low + above - 1);
+}
+
+/* Correlation of the ranks of neighbours: no outlier can hide or feign it. */
+static bool is_independent(const int64_t *values, const int64_t *sorted, int64_t count,
+                           prem_tail *tail) {
+  const double mean = (double)(count - 1);
+  double product = 0, square = 0, before = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double rank = rank_of(sorted, count, values[i]) - mean;
+    product += i > 0 ? rank * before : 0;
+    square += rank * rank;
+    before = rank;
+  }
+  const double correlation = square > 0 ? product / square : 0;
+  const double limit = normal_99 / sqrt((double)count);
+  return fabs(correlation) <= limit ||
+         no_estimate(tail,
+                     "runs depend on the run before: rank correlation %.3f, chance explains "
+                     "%.3f",
+                     correlation, limit);
+}
+
+/* ---- the tail ------------------------------------------------------------------------------- */
+
+static int64_t distinct_above(const int64_t *sorted, int64_t first, int64_t count) {
+  int64_t distinct = 0;
+  for (int64_t i = first; i < count; ++i)
+    distinct += i == first || sorted[i] != sorted[i - 1];
+  return distinct;
+}
+
+static bool fit(const int64_t *sorted, int64_t count, prem_tail *tail) {
+  const int64_t threshold_ns = sorted[count * 9 / 10];
+  int64_t first = count * 9 / 10;
+  while (first < count && sorted[first] == threshold_ns)
+    ++first;
+  const int64_t excesses = count - first;
+  const int64_t distinct = distinct_above(sorted, first, count);
+  if (excesses < LEAST_EXCESSES || distinct < LEAST_VALUES)
+    return no_estimate(tail,
+                       "too many ties: %lld different times among the %lld above the ninth decile, "
+                       "%d among %d are needed",
+                       (long long)distinct, (long long)excesses, LEAST_VALUES, LEAST_EXCESSES);
+  double sum = 0, square = 0;
+  for (int64_t i = first; i < count; ++i)
+    sum += (double)(sorted[i] - threshold_ns);
+  const double mean = sum / (double)excesses;
+  for (int64_t i = first; i < count; ++i) {
+    const double apart = (double)(sorted[i] - threshold_ns) - mean;
+    square += apart * apart;
+  }
+  tail->variation = sqrt(square / (double)(excesses - 1)) / mean;
+  const double limit = 1 + normal_95 / sqrt((double)excesses);
+  if (tail->variation > limit)
+    return no_estimate(tail,
+                       "the tail is heavier than an exponential one: coefficient of variation "
+                       "%.2f of the %lld times above the ninth decile, chance explains %.2f",
+                       tail->variation, (long long)excesses, limit);
+  tail->threshold_ns = threshold_ns;
+  tail->excesses = excesses;
+  tail->mean_excess_ns = mean;
+  return true;
+}
+
+static bool extrapolate(const int64_t *values, const int64_t *sorted, int64_t count,
+                        double probability, prem_tail *tail) {
+  if (!is_stationary(values, count, tail) || !is_independent(values, sorted, count, tail) ||
+      !fit(sorted, count, tail))
+    return false;
+  const double share = (double)tail->excesses / (double)count;
+  tail->estimate_ns =
+      (int64_t)ceil((double)tail->threshold_ns + tail->mean_excess_ns * log(share / probability));
+  return true;
+}
+
+prem_status prem_tail_estimate(const int64_t *maxima_ns, int64_t count, double probability,
+                               prem_tail *out) {
+  *out = (prem_tail){.probability = probability, .runs = count};
+  if (count < LEAST_RUNS) {
+    no_estimate(out, "%lld runs, %d are needed", (long long)count, LEAST_RUNS);
+    return PREM_OK;
+  }
+  int64_t *sorted = sorted_copy(maxima_ns, count);
+  if (!sorted) {
+    no_estimate(out, "out of memory");
+    return PREM_ERR_MEMORY;
+  }
+  out->known = extrapolate(maxima_ns, sorted, count, probability, out);
+  free(sorted);
+  return PREM_OK;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Ordinary kernels, one launch a job over whole arrays: what mode legacy launches, and the gate
+ *  that holds streams back until all of them are queued. */
+#ifndef TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_KERNELS_H
+#define TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_KERNELS_H
+
+#include <cuda_runtime_api.h>
+
+#include "runtime/cuda/device/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The end of a job is the largest of so many instants, so that its blocks seldom write the same
+ *  one; each has 32 bytes of its own. */
+enum { PREM_LEGACY_SLOTS = 16, PREM_LEGACY_SLOT_STRIDE = 4 };
+#define PREM_LEGACY_END_WORDS (PREM_LEGACY_SLOTS * PREM_LEGACY_SLOT_STRIDE)
+
+/** The one argument of a job's kernel: its arrays as rows (dimensions 0 to 2) of elements. */
+typedef struct prem_legacy_work {
+  const unsigned char *in[2]; /* element (0, 0, 0, 0) */
+  unsigned char *out;
+  int64_t in_pitch_bytes[2][3], out_pitch_bytes[3];
+  int64_t columns;    /* elements of a row of `out` */
+  int32_t rows;       /* shape[0] * shape[1] * shape[2] of `out` */
+  int32_t rows_of[2]; /* shape[1], shape[2]: to tell a row's plane */
+  int32_t reserved;
+  int64_t in_shape[4];   /* of the first input */
+  int64_t channel_bytes; /* kcf_sum_channels: from one channel of the input to the next */
+  long long *ends;       /* PREM_LEGACY_END_WORDS; on %globaltimer */
+  unsigned char params[PREM_PARAMS_BYTES];
+} prem_legacy_work;
+
+/** The kernel of mode copy, which no file can name: `columns` floats of one row, unchanged. */
+#define PREM_LEGACY_COPY "a copy"
+
+/** Code for a kernel. A thread makes `rows` x `columns` elements of the output, or a block does. */
+typedef struct prem_legacy_variant {
+  const char *task_kernel; /* as in kernels.def, or PREM_LEGACY_COPY */
+  const char *words;       /* what sets it apart */
+  const void *code;        /* for cudaLaunchKernel; its one argument a prem_legacy_work */
+  int32_t rows, columns;
+  int32_t most_threads; /* of a block */
+  int32_t border;       /* convolutions: 1 where the output has the border as well; else -1 */
+  bool by_block;        /* a block makes them, whatever its threads */
+  bool copies_before;   /* the runtime copies `in` to `out`, the code only stamps the end */
+} prem_legacy_variant;
+
+/** Variant `number`, those of a kernel together; NULL behind the last. */
+const prem_legacy_variant *prem_legacy_variant_at(int32_t number);
+/** Dynamic shared memory that a block of a kernel needs, given the task's parameters. */
+size_t prem_legacy_shared_bytes(const char *task_kernel, const void *params);
+
+/** What the host says to gates, in a word of pinned memory. */
+typedef enum prem_legacy_word {
+  PREM_LEGACY_HOLD,
+  PREM_LEGACY_GO,
+  PREM_LEGACY_STOP /* no gate waits any longer */
+} prem_legacy_word;
+
+/** What a stream's first gate says to the host, in the same way. */
+typedef enum prem_legacy_arrival {
+  PREM_LEGACY_AWAY,
+  PREM_LEGACY_WAITS,
+  PREM_LEGACY_STARTED /* S is agreed */
+} prem_legacy_arrival;
+
+/** What gates share; in device memory, zeroed before each hyperperiod. */
+typedef struct prem_legacy_state {
+  long long start_ns;   /* S on %globaltimer; 0 until the first gate saw GO */
+  long long late_ns;    /* by how much a stream came to its first gate after S, at most */
+  unsigned int stopped; /* a gate gave up */
+} prem_legacy_state;
+
+/** The one argument of a gate: one thread that ends at an instant. */
+typedef struct prem_legacy_gate {
+  const uint32_t *word; /* prem_legacy_word, in pinned memory */
+  uint32_t *arrived;    /* prem_legacy_arrival, pinned; NULL: not the first of its stream */
+  prem_legacy_state *state;
+  const long long *ends; /* the instant is the end of this job + offset_ns; NULL: S + offset_ns */
+  int64_t offset_ns;
+  int64_t margin_ns;  /* from GO to S */
+  int64_t timeout_ns; /* for GO to come */
+} prem_legacy_gate;
+
+/** The gate, for cudaLaunchKernel with one thread. */
+const void *prem_legacy_gate_code(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stops of all blocks at once, in traces made by hand. */
+#include "measure/standstills.h"
+
+#include "tests/common/running.h"
+
+enum { RECORDS = 8, LEAST_NS = 50000 };
+
+static prem_trace_record records[RECORDS];
+static prem_trace trace;
+static prem_stops stops;
+
+static void set_up(void) {
+  trace = (prem_trace){.records = records, .record_capacity = RECORDS};
+  stops = (prem_stops){0};
+}
+
+static void phase(int block, int64_t start_us, int64_t end_us) {
+  records[trace.record_count++] = (prem_trace_record){
+      .block = (uint16_t)block, .start_ns = 1000 * start_us, .end_ns = 1000 * end_us};
+}
+
+static void look(void) {
+  ck_assert_int_eq(prem_trace_stops(&trace, LEAST_NS, &stops), PREM_OK);
+}
+
+START_TEST(nothing_stops_nowhere) {
+  look();
+  ck_assert_int_eq(stops.count, 0);
+  ck_assert_int_eq(stops.watched_ns, 0);
+  ck_assert_double_eq(prem_stops_share_pct(&stops), 0);
+}
+END_TEST
+
+/* Both blocks are in a phase from 10 us on; nothing is heard of either until 410. */
+START_TEST(all_blocks_stop_at_once) {
+  phase(0, 10, 410);
+  phase(1, 8, 412);
+  phase(1, 412, 500);
+  phase(0, 410, 420);
+  phase(0, 420, 460);
+  phase(0, 460, 500);
+  look();
+  ck_assert_int_eq(stops.count, 1);
+  ck_assert_int_ge(stops.longest_ns, 398000);
+  ck_assert_int_le(stops.longest_ns, 400000);
+  ck_assert_int_eq(stops.sum_ns, stops.longest_ns);
+  ck_assert_int_eq(stops.watched_ns, 500000);
+  ck_assert_double_eq_tol(prem_stops_share_pct(&stops), 80, 0.5);
+}
+END_TEST
+
+/* A long phase on one block is no stop while another one works. */
+START_TEST(one_block_stops_alone) {
+  phase(0, 10, 210);
+  for (int at = 10; at < 210; at += 40)
+    phase(1, at, at + 40);
+  look();
+  ck_assert_int_eq(stops.count, 0);
+}
+END_TEST
+
+START_TEST(nothing_to_do_is_no_stop) {
+  phase(0, 0, 10);
+  phase(1, 5, 20);
+  phase(0, 500, 510);
+  look();
+  ck_assert_int_eq(stops.count, 0);
+  ck_assert_int_eq(stops.watched_ns, 510000);
+}
+END_TEST
+
+START_TEST(short_ones_do_not_count) {
+  phase(0, 0, 45);
+  phase(0, 45, 145);
+  look();
+  ck_assert_int_eq(stops.count, 1);
+  ck_assert_int_le(stops.longest_ns, 100000);
+}
+END_TEST
+
+START_TEST(order_does_not_matter) {
+  phase(1, 200, 300);
+  phase(0, 0, 20);
+  phase(0, 20, 200);
+  look();
+  ck_assert_int_eq(stops.count, 2);
+  ck_assert_int_ge(stops.longest_ns, 178000);
+}
+END_TEST
+
+START_TEST(several_traces_add_up) {
+  phase(0, 0, 100);
+  look();
+  look();
+  ck_assert_int_eq(stops.count, 2);
+  ck_assert_int_eq(stops.watched_ns, 200000);
+  ck_assert_int_eq(stops.sum_ns, 2 * stops.longest_ns);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("stops");
+  TCase *cases = tcase_create("stops");
+  tcase_add_checked_fixture(cases, set_up, NULL);
+  tcase_add_test(cases, nothing_stops_nowhere);
+  tcase_add_test(cases, all_blocks_stop_at_once);
+  tcase_add_test(cases, one_block_stops_alone);
+  tcase_add_test(cases, nothing_to_do_is_no_stop);
+  tcase_add_test(cases, short_ones_do_not_count);
+  tcase_add_test(cases, order_does_not_matter);
+  tcase_add_test(cases, several_traces_add_up);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}
