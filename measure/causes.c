@@ -265,7 +265,7 @@ static void count_late(search *all, int64_t position, const origin *found) {
 static bool has_late(const prem_trace *trace) {
   int64_t late = 0;
   for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i)
-    late += trace->cells[i].late;
+    late += trace->stats[i].late;
   return late > 0;
 }
 

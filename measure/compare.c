@@ -15,7 +15,7 @@
 #include "prem/base/random.h"
 #include "ttprem/measure.h"
 
-enum { MOST_RESIDENT_LAUNCHES = 10 };
+enum { MAX_RESIDENT_LAUNCHES = 10 };
 
 typedef struct prem_time_list {
   int64_t *ns;
@@ -127,11 +127,11 @@ static prem_status keep_example(const prem_campaign *campaign, int64_t discard, 
   return PREM_OK;
 }
 
-/** @param cells  the trace's, or those without preempted hyperperiods */
-static void fold_cells(prem_row *row, const prem_trace *trace, const prem_cell *cells) {
+/** @param stats  the trace's, or those without preempted hyperperiods */
+static void fold_stats(prem_row *row, const prem_trace *trace, const prem_phase_stats *stats) {
   for (int32_t t = 0; t < row->task_count; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-      prem_cell_merge(&row->tasks[t].phase[p], &cells[t * PREM_PHASE_COUNT + p]);
+      prem_phase_stats_merge(&row->tasks[t].phase[p], &stats[t * PREM_PHASE_COUNT + p]);
   row->warmup_phases += trace->warmup_count;
   row->trace_lost += trace->lost;
   row->oversubscribed |= trace->oversubscribed;
@@ -169,30 +169,31 @@ static prem_status fold_causes(const prem_campaign *campaign, prem_row *row, int
 }
 
 /** What no phase should take: far more than planned, and than the phases of its kind took here. */
-static int64_t least_stop_ns(const prem_campaign *campaign) {
-  enum { LEAST_NS = 50000, MEANS = 4 };
+static int64_t min_standstill_ns(const prem_campaign *campaign) {
+  enum { MIN_NS = 50000, MEANS = 4 };
   const prem_schedule *schedule = campaign->schedule;
-  int64_t least_ns = LEAST_NS;
+  int64_t min_ns = MIN_NS;
   for (int32_t t = 0; t < schedule->task_count; ++t)
     for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
-      const prem_cell *cell = &campaign->trace->cells[t * PREM_PHASE_COUNT + phase];
+      const prem_phase_stats *stats = &campaign->trace->stats[t * PREM_PHASE_COUNT + phase];
       const int64_t planned_ns = schedule->tasks[t].phase[phase].wcet_ns;
-      least_ns = prem_max_i64(least_ns, planned_ns < INT64_MAX / 2 ? 2 * planned_ns : INT64_MAX);
-      if (cell->count > 0)
-        least_ns = prem_max_i64(least_ns, MEANS * (cell->duration_sum_ns / cell->count));
+      min_ns = prem_max_i64(min_ns, planned_ns < INT64_MAX / 2 ? 2 * planned_ns : INT64_MAX);
+      if (stats->count > 0)
+        min_ns = prem_max_i64(min_ns, MEANS * (stats->duration_sum_ns / stats->count));
     }
-  return least_ns;
+  return min_ns;
 }
 
 /** Has somebody else been given the processor meanwhile, as processes that share a GPU take turns?
  *  The simulator has nobody else. */
-static prem_status fold_stops(const prem_campaign *campaign, prem_row *row) {
+static prem_status fold_standstills(const prem_campaign *campaign, prem_row *row) {
   if (strcmp(campaign->result->machine.backend, "sim") == 0)
     return PREM_OK;
-  prem_stops found = {0};
-  const prem_status status = prem_trace_stops(campaign->trace, least_stop_ns(campaign), &found);
-  row->stops += found.count;
-  row->stop_longest_ns = prem_max_i64(row->stop_longest_ns, found.longest_ns);
+  prem_standstills found = {0};
+  const prem_status status =
+      prem_trace_standstills(campaign->trace, min_standstill_ns(campaign), &found);
+  row->standstills += found.count;
+  row->standstill_max_ns = prem_max_i64(row->standstill_max_ns, found.longest_ns);
   return status;
 }
 
@@ -223,7 +224,7 @@ static prem_status judge_run(prem_campaign *campaign, prem_row *row, int64_t dis
   if (status == PREM_OK)
     status = fold_causes(campaign, row, discard, first_run);
   if (status == PREM_OK)
-    status = fold_stops(campaign, row);
+    status = fold_standstills(campaign, row);
   const bool first_example = !row->example && campaign->trace->record_count > 0;
   if (status == PREM_OK && first_example)
     status = keep_example(campaign, discard, &row->example);
@@ -250,18 +251,18 @@ static void find_break(prem_campaign *campaign, prem_mode mode, int64_t discard,
 static prem_status fold_counts_apart(const prem_campaign *campaign, prem_row *row,
                                      int64_t discard) {
   const prem_trace *trace = campaign->trace;
-  prem_cell *cells = calloc((size_t)row->task_count * PREM_PHASE_COUNT + 1, sizeof *cells);
+  prem_phase_stats *stats = calloc((size_t)row->task_count * PREM_PHASE_COUNT + 1, sizeof *stats);
   bool whole = false;
-  if (!cells)
+  if (!stats)
     return PREM_ERR_MEMORY;
   const prem_status status =
-      prem_preempted_recount(campaign->schedule, trace, discard, row->mode, cells, &whole);
+      prem_preempted_recount(campaign->schedule, trace, discard, row->mode, stats, &whole);
   if (status == PREM_OK) {
     row->preempted.counts_mixed |= !whole;
-    prem_preempted_count_late(&row->preempted, trace, cells);
-    fold_cells(row, trace, cells);
+    prem_preempted_count_late(&row->preempted, trace, stats);
+    fold_stats(row, trace, stats);
   }
-  free(cells);
+  free(stats);
   return status;
 }
 
@@ -314,7 +315,7 @@ static prem_status fold_run(prem_campaign *campaign, int32_t row_index, int64_t 
   if (apart)
     status = fold_counts_apart(campaign, row, discard);
   else
-    fold_cells(row, trace, trace->cells);
+    fold_stats(row, trace, trace->stats);
   if (status == PREM_OK && !campaign->options->times_only)
     status = (apart ? judge_run_apart : judge_run)(campaign, row, discard, samples->hyperperiods,
                                                    samples);
@@ -507,8 +508,8 @@ static void fit_into_duration(prem_campaign *campaign) {
   campaign->rounds = prem_min_i64(campaign->rounds, campaign->sampling.samples);
 }
 
-static int64_t most_launches(const prem_compare_options *options) {
-  return options->sampling.launches > 0 ? options->sampling.launches : MOST_RESIDENT_LAUNCHES;
+static int64_t max_launches(const prem_compare_options *options) {
+  return options->sampling.launches > 0 ? options->sampling.launches : MAX_RESIDENT_LAUNCHES;
 }
 
 /** How often the modes are launched, and for how long. */
@@ -520,7 +521,7 @@ static void lay_out_rounds(prem_campaign *campaign) {
         options->sampling.samples ? options->sampling.discard + options->sampling.samples : 0;
     return;
   }
-  campaign->rounds = most_launches(options);
+  campaign->rounds = max_launches(options);
   if (options->sampling.duration_s > 0)
     fit_into_duration(campaign);
   else
@@ -550,7 +551,7 @@ static int32_t memory_demand(const prem_phase_spec *spec) {
  *  ask for more than there is. */
 static prem_exclusivity plan_exclusivity(const prem_schedule *schedule) {
   const prem_resource *memory = &schedule->platform.resources[0];
-  int64_t least = INT64_MAX;
+  int64_t min = INT64_MAX;
   for (int32_t t = 0; t < schedule->task_count; ++t)
     for (int p = PREM_PREFETCH; p <= PREM_WRITEBACK; p += PREM_WRITEBACK - PREM_PREFETCH) {
       const prem_phase_spec *spec = &schedule->tasks[t].phase[p];
@@ -558,9 +559,9 @@ static prem_exclusivity plan_exclusivity(const prem_schedule *schedule) {
         continue;
       if (spec->busy_ns > 0 && spec->busy_ns < spec->wcet_ns)
         return PREM_EXCLUSIVE_REGULATED;
-      least = prem_min_i64(least, memory_demand(spec));
+      min = prem_min_i64(min, memory_demand(spec));
     }
-  if (least > memory->capacity / 2)
+  if (min > memory->capacity / 2)
     return memory->per_task ? PREM_EXCLUSIVE_GANG : PREM_EXCLUSIVE_BLOCK;
   return PREM_EXCLUSIVE_NONE;
 }
@@ -588,7 +589,7 @@ static prem_status make_row(const prem_campaign *campaign, prem_mode mode, prem_
     memcpy(task->name, schedule->tasks[t].name, sizeof task->name);
     task->published_ns = -1;
     for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
-      prem_cell_clear(&task->phase[p]);
+      prem_phase_stats_clear(&task->phase[p]);
       task->wcet_ns[p] = schedule->tasks[t].phase[p].wcet_ns;
     }
   }
@@ -685,17 +686,17 @@ static prem_status summarise_responses(const prem_campaign *campaign, prem_row *
   return PREM_OK;
 }
 
-static void sum_cells(prem_row *row) {
+static void sum_stats(prem_row *row) {
   row->lateness_max_ns = INT64_MIN;
   for (int32_t t = 0; t < row->task_count; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
-      const prem_cell *cell = &row->tasks[t].phase[p];
-      row->releases += cell->releases;
-      row->late_releases += cell->late;
-      row->overruns += cell->overruns;
-      row->lateness_max_ns = prem_max_i64(row->lateness_max_ns, cell->lateness_max_ns);
+      const prem_phase_stats *stats = &row->tasks[t].phase[p];
+      row->releases += stats->releases;
+      row->late_releases += stats->late;
+      row->overruns += stats->overruns;
+      row->lateness_max_ns = prem_max_i64(row->lateness_max_ns, stats->lateness_max_ns);
       for (int b = 0; b < PREM_HIST_BUCKETS; ++b)
-        row->lateness_hist[b] += cell->lateness_hist[b];
+        row->lateness_hist[b] += stats->lateness_hist[b];
     }
 }
 
@@ -737,22 +738,23 @@ static prem_status finish_row(const prem_campaign *campaign, prem_row *row, prem
     status = summarise_responses(campaign, row, t);
   if (status == PREM_OK)
     status = summarise_chains(campaign, row, samples);
-  sum_cells(row);
-  const char *setup = prem_session_setup(campaign->session, row->mode);
-  snprintf(row->setup, sizeof row->setup, "%s", setup ? setup : "");
+  sum_stats(row);
+  const char *mode_note = prem_session_mode_note(campaign->session, row->mode);
+  snprintf(row->mode_note, sizeof row->mode_note, "%s", mode_note ? mode_note : "");
   return status;
 }
 
-static prem_status copy_tuning(prem_campaign *campaign) {
-  const prem_tuning *from = prem_session_tuning(campaign->session);
-  if (!from || from->trial_count == 0)
+static prem_status copy_launch_search(prem_campaign *campaign) {
+  const prem_launch_search *from = prem_session_launch_search(campaign->session);
+  if (!from || from->candidate_count == 0)
     return PREM_OK;
-  const size_t bytes = (size_t)from->trial_count * sizeof *from->trials;
-  prem_trial *trials = malloc(bytes);
-  if (!trials)
+  const size_t bytes = (size_t)from->candidate_count * sizeof *from->candidates;
+  prem_launch_candidate *candidates = malloc(bytes);
+  if (!candidates)
     return PREM_ERR_MEMORY;
-  memcpy(trials, from->trials, bytes);
-  campaign->result->tuning = (prem_tuning){.trials = trials, .trial_count = from->trial_count};
+  memcpy(candidates, from->candidates, bytes);
+  campaign->result->launch_search =
+      (prem_launch_search){.candidates = candidates, .candidate_count = from->candidate_count};
   return PREM_OK;
 }
 
@@ -780,7 +782,7 @@ static void drop_left_out(prem_campaign *campaign) {
 }
 
 static prem_status finish_result(prem_campaign *campaign) {
-  prem_status status = copy_tuning(campaign);
+  prem_status status = copy_launch_search(campaign);
   for (int32_t i = 0; status == PREM_OK && i < campaign->result->row_count; ++i)
     status = finish_row(campaign, &campaign->result->rows[i], &campaign->samples[i]);
   if (status == PREM_OK)
@@ -835,6 +837,6 @@ void prem_result_free(prem_result *result) {
   for (int32_t i = 0; i < result->row_count; ++i)
     row_free(&result->rows[i]);
   free(result->rows);
-  free(result->tuning.trials);
+  free(result->launch_search.candidates);
   free(result);
 }

@@ -19,22 +19,22 @@ typedef struct nvml {
   int (*shutdown)(void);
 } nvml;
 
-/** The rounds' mean makespans of one party in one mode. */
+/** The rounds' mean makespans of one variant in one mode. */
 typedef struct drift {
   int64_t count_before;
-  double sum_before, least_ns, most_ns;
+  double sum_before, min_ns, max_ns;
 } drift;
 
 struct prem_disturbance {
   bool is_cpu, is_cuda;
-  const prem_party *parties;
-  int32_t party_count;
-  drift *drifts; /* [party][mode] */
+  const prem_variant *variants;
+  int32_t variant_count;
+  drift *drifts; /* [variant][mode] */
   int64_t switches, switches_before;
   int64_t stolen_ticks, stolen_before;
   bool is_searched; /* for the GPU, found or not */
   nvml gpu;
-  unsigned least_mhz[3], most_mhz[3]; /* by NVML's numbers: 1 SM, 2 memory */
+  unsigned min_mhz[3], max_mhz[3]; /* by NVML's numbers: 1 SM, 2 memory */
   unsigned long long throttled;
   unsigned others;
 };
@@ -47,9 +47,9 @@ enum {
   NVML_TOO_SMALL = 7,
   RUNS_PER_SWITCH = 100, /* one involuntary switch in so many runs is still calm */
   DRIFT_PCT = 10,
-  LEAST_OF_ROUND = 10, /* samples, for a mean that says something */
-  AWAY_NS = 500000,    /* no tile of a hyperperiod waits so long for its memory */
-  CLOCK_PCT = 2        /* a boost clock moves by a step now and then */
+  MIN_OF_ROUND = 10, /* samples, for a mean that says something */
+  AWAY_NS = 500000,  /* no tile of a hyperperiod waits so long for its memory */
+  CLOCK_PCT = 2      /* a boost clock moves by a step now and then */
 };
 
 /* ---- the host ------------------------------------------------------------------------------- */
@@ -111,18 +111,18 @@ static void look_at_clock(prem_disturbance *all, int which) {
   unsigned mhz = 0;
   if (!all->gpu.clock || all->gpu.clock(all->gpu.device, which, &mhz) != 0)
     return;
-  if (all->least_mhz[which] == 0 || mhz < all->least_mhz[which])
-    all->least_mhz[which] = mhz;
-  if (mhz > all->most_mhz[which])
-    all->most_mhz[which] = mhz;
+  if (all->min_mhz[which] == 0 || mhz < all->min_mhz[which])
+    all->min_mhz[which] = mhz;
+  if (mhz > all->max_mhz[which])
+    all->max_mhz[which] = mhz;
 }
 
-/* The GPU that the parties opened, which is known only when they are open. */
+/* The GPU that the variants opened, which is known only when they are open. */
 static void find_gpu(prem_disturbance *all) {
-  for (int32_t i = 0; i < all->party_count && !all->is_searched; ++i)
-    if (all->parties[i].session) {
+  for (int32_t i = 0; i < all->variant_count && !all->is_searched; ++i)
+    if (all->variants[i].session) {
       all->is_searched = true;
-      open_gpu(&all->gpu, prem_session_machine(all->parties[i].session)->uuid);
+      open_gpu(&all->gpu, prem_session_machine(all->variants[i].session)->uuid);
     }
 }
 
@@ -149,13 +149,13 @@ static void end_round_of(drift *one, const prem_times *makespan) {
   const double sum_ns = makespan->sum_ns - one->sum_before;
   one->count_before = makespan->count;
   one->sum_before = makespan->sum_ns;
-  if (count < LEAST_OF_ROUND)
+  if (count < MIN_OF_ROUND)
     return;
   const double mean_ns = sum_ns / (double)count;
-  if (one->least_ns == 0 || mean_ns < one->least_ns)
-    one->least_ns = mean_ns;
-  if (mean_ns > one->most_ns)
-    one->most_ns = mean_ns;
+  if (one->min_ns == 0 || mean_ns < one->min_ns)
+    one->min_ns = mean_ns;
+  if (mean_ns > one->max_ns)
+    one->max_ns = mean_ns;
 }
 
 void prem_disturbance_round(void *context, int64_t round, bool begins) {
@@ -168,16 +168,16 @@ void prem_disturbance_round(void *context, int64_t round, bool begins) {
   }
   all->switches += involuntary_switches() - all->switches_before;
   all->stolen_ticks += stolen_ticks() - all->stolen_before;
-  for (int32_t i = 0; i < all->party_count; ++i)
+  for (int32_t i = 0; i < all->variant_count; ++i)
     for (int m = 0; m < PREM_MODE_COUNT; ++m)
-      end_round_of(&all->drifts[i * PREM_MODE_COUNT + m], &all->parties[i].observed[m].makespan);
+      end_round_of(&all->drifts[i * PREM_MODE_COUNT + m], &all->variants[i].observed[m].makespan);
 }
 
 static double worst_drift_pct(const prem_disturbance *all) {
   double worst = 0;
-  for (int32_t i = 0; i < all->party_count * PREM_MODE_COUNT; ++i) {
+  for (int32_t i = 0; i < all->variant_count * PREM_MODE_COUNT; ++i) {
     const drift *one = &all->drifts[i];
-    const double pct = one->least_ns > 0 ? 100 * (one->most_ns / one->least_ns - 1) : 0;
+    const double pct = one->min_ns > 0 ? 100 * (one->max_ns / one->min_ns - 1) : 0;
     worst = pct > worst ? pct : worst;
   }
   return worst;
@@ -185,15 +185,15 @@ static double worst_drift_pct(const prem_disturbance *all) {
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-prem_disturbance *prem_disturbance_new(const char *backend, const prem_party *parties,
+prem_disturbance *prem_disturbance_new(const char *backend, const prem_variant *variants,
                                        int32_t count) {
   prem_disturbance *all = calloc(1, sizeof *all);
   if (!all)
     return NULL;
   all->is_cpu = strcmp(backend, "cpu") == 0;
   all->is_cuda = strcmp(backend, "cuda") == 0;
-  all->parties = parties;
-  all->party_count = count;
+  all->variants = variants;
+  all->variant_count = count;
   all->drifts = calloc((size_t)count * PREM_MODE_COUNT + 1, sizeof *all->drifts);
   if (!all->drifts) {
     free(all);
@@ -236,9 +236,9 @@ static void judge_gpu(const prem_disturbance *all, char *text, size_t bytes) {
   if (all->throttled)
     add_reason(text, bytes, "the GPU throttled its clocks (NVML reasons 0x%llx)", all->throttled);
   for (int which = NVML_SM_CLOCK; which <= NVML_MEMORY_CLOCK; ++which)
-    if (all->least_mhz[which] < all->most_mhz[which] * (1 - CLOCK_PCT / 100.0))
+    if (all->min_mhz[which] < all->max_mhz[which] * (1 - CLOCK_PCT / 100.0))
       add_reason(text, bytes, "the %s clock moved from %u to %u MHz", names[which],
-                 all->least_mhz[which], all->most_mhz[which]);
+                 all->min_mhz[which], all->max_mhz[which]);
   if (all->others > 0)
     add_reason(text, bytes, "%u other processes on the GPU", all->others);
 }
@@ -248,9 +248,9 @@ static void judge_gpu(const prem_disturbance *all, char *text, size_t bytes) {
 static void judge_away(const prem_disturbance *all, char *text, size_t bytes) {
   static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_FREE};
   int64_t longest_ns = 0, usual_ns = 0;
-  for (int32_t i = 0; i < all->party_count; ++i)
+  for (int32_t i = 0; i < all->variant_count; ++i)
     for (size_t m = 0; m < sizeof modes / sizeof modes[0]; ++m) {
-      const prem_times *makespan = &all->parties[i].observed[modes[m]].makespan;
+      const prem_times *makespan = &all->variants[i].observed[modes[m]].makespan;
       const int64_t half_ns = makespan->count > 0 ? prem_times_percentile(makespan, 500) : 0;
       if (makespan->count > 0 && makespan->max_ns - half_ns > longest_ns - usual_ns) {
         longest_ns = makespan->max_ns;

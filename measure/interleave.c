@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parties by turns: each turn is a short comparison of the modes, whose traces are folded. */
+/* Variants by turns: each turn is a short comparison of the modes, whose traces are folded. */
 #include "measure/interleave.h"
 #include "measure/job_times.h"
 #include "measure/preempted.h"
@@ -10,17 +10,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/** The party that is running: what the callback of the comparison needs. */
+/** The variant that is running: what the callback of the comparison needs. */
 typedef struct turn {
-  prem_party *party;
-  const prem_observe_options *options;
+  prem_variant *variant;
+  const prem_interleave_options *options;
   int64_t discard; /* hyperperiods of a trace that do not count */
   int64_t *max_ns; /* [task * 3 + phase] of the hyperperiod in hand; 0: none seen */
 } turn;
 
 /* ---- room ----------------------------------------------------------------------------------- */
 
-static prem_status observed_new(prem_observed *observed, int32_t tasks) {
+static prem_status observed_new(prem_variant_times *observed, int32_t tasks) {
   observed->task_count = tasks;
   observed->lateness_max_ns = INT64_MIN;
   observed->phases = calloc((size_t)tasks * PREM_PHASE_COUNT + 1, sizeof *observed->phases);
@@ -28,7 +28,7 @@ static prem_status observed_new(prem_observed *observed, int32_t tasks) {
   return observed->phases && observed->responses ? PREM_OK : PREM_ERR_MEMORY;
 }
 
-static void observed_free(prem_observed *observed) {
+static void observed_free(prem_variant_times *observed) {
   for (int32_t i = 0; observed->phases && i < observed->task_count * PREM_PHASE_COUNT; ++i) {
     prem_times_free(&observed->phases[i].steady);
     prem_times_free(&observed->phases[i].cold);
@@ -40,29 +40,29 @@ static void observed_free(prem_observed *observed) {
   prem_times_free(&observed->makespan);
   free(observed->phases);
   free(observed->responses);
-  *observed = (prem_observed){0};
+  *observed = (prem_variant_times){0};
 }
 
-prem_status prem_party_forget(prem_party *party) {
+prem_status prem_variant_forget(prem_variant *variant) {
   for (int m = 0; m < PREM_MODE_COUNT; ++m) {
-    observed_free(&party->observed[m]);
-    if (observed_new(&party->observed[m], party->schedule->task_count) != PREM_OK)
+    observed_free(&variant->observed[m]);
+    if (observed_new(&variant->observed[m], variant->schedule->task_count) != PREM_OK)
       return PREM_ERR_MEMORY;
   }
   return PREM_OK;
 }
 
-prem_status prem_party_open(prem_party *party, const prem_backend *backend, prem_diag *diag) {
-  if (prem_party_forget(party) != PREM_OK)
+prem_status prem_variant_open(prem_variant *variant, const prem_backend *backend, prem_diag *diag) {
+  if (prem_variant_forget(variant) != PREM_OK)
     return PREM_ERR_MEMORY;
-  return prem_session_open(backend, party->schedule, &party->session, diag);
+  return prem_session_open(backend, variant->schedule, &variant->session, diag);
 }
 
-void prem_party_close(prem_party *party) {
-  prem_session_close(party->session);
-  party->session = NULL;
+void prem_variant_close(prem_variant *variant) {
+  prem_session_close(variant->session);
+  variant->session = NULL;
   for (int m = 0; m < PREM_MODE_COUNT; ++m)
-    observed_free(&party->observed[m]);
+    observed_free(&variant->observed[m]);
 }
 
 /* ---- folding a trace ------------------------------------------------------------------------ */
@@ -87,14 +87,14 @@ static bool is_apart(const turn *now, const prem_trace *trace, int64_t hyperperi
   return now->options->preempted_apart && prem_is_preempted(trace, hyperperiod);
 }
 
-static bool add_record(const turn *now, prem_observed *to, const prem_trace *trace,
+static bool add_record(const turn *now, prem_variant_times *to, const prem_trace *trace,
                        const prem_trace_record *record) {
   const int32_t index = record->task * PREM_PHASE_COUNT + record->phase;
-  prem_observed_phase *phase = &to->phases[index];
+  prem_variant_phase *phase = &to->phases[index];
   const int64_t took_ns = record->end_ns - record->start_ns;
   if (is_apart(now, trace, record->hyperperiod))
     return record->hyperperiod < now->discard || prem_times_add(&phase->preempted, took_ns);
-  if (is_cold(now->party->schedule, record))
+  if (is_cold(now->variant->schedule, record))
     return prem_times_add(&phase->cold, took_ns);
   if (record->hyperperiod < now->discard)
     return true;
@@ -103,7 +103,7 @@ static bool add_record(const turn *now, prem_observed *to, const prem_trace *tra
 }
 
 /* Launches are what is alike and independent: a resident launch gives one maximum. */
-static bool add_maxima(const turn *now, prem_observed *to) {
+static bool add_maxima(const turn *now, prem_variant_times *to) {
   bool room = true;
   for (int32_t i = 0; i < to->task_count * PREM_PHASE_COUNT; ++i) {
     if (now->max_ns[i] > 0)
@@ -113,9 +113,9 @@ static bool add_maxima(const turn *now, prem_observed *to) {
   return room;
 }
 
-static bool add_jobs(const turn *now, prem_observed *to, const prem_trace *trace,
+static bool add_jobs(const turn *now, prem_variant_times *to, const prem_trace *trace,
                      int64_t hyperperiod) {
-  const prem_schedule *schedule = now->party->schedule;
+  const prem_schedule *schedule = now->variant->schedule;
   bool room = true;
   for (int32_t t = 0; t < trace->task_count; ++t)
     for (int64_t j = 0; j < trace->first_job[t + 1] - trace->first_job[t]; ++j)
@@ -124,17 +124,17 @@ static bool add_jobs(const turn *now, prem_observed *to, const prem_trace *trace
   return room && prem_times_add(&to->makespan, prem_makespan_ns(trace, hyperperiod));
 }
 
-static void add_counts(const turn *now, prem_observed *to, const prem_trace *trace) {
+static void add_counts(const turn *now, prem_variant_times *to, const prem_trace *trace) {
   const bool unrecorded = trace->lost > 0 && now->discard > 0;
   for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i) {
-    if (unrecorded && trace->cells[i].count > 0)
+    if (unrecorded && trace->stats[i].count > 0)
       to->phases[i].unrecorded_max_ns =
-          prem_max_i64(to->phases[i].unrecorded_max_ns, trace->cells[i].duration_max_ns);
-    to->counted += trace->cells[i].count;
-    to->releases += trace->cells[i].releases;
-    to->late += trace->cells[i].late;
-    to->overruns += trace->cells[i].overruns;
-    to->lateness_max_ns = prem_max_i64(to->lateness_max_ns, trace->cells[i].lateness_max_ns);
+          prem_max_i64(to->phases[i].unrecorded_max_ns, trace->stats[i].duration_max_ns);
+    to->counted += trace->stats[i].count;
+    to->releases += trace->stats[i].releases;
+    to->late += trace->stats[i].late;
+    to->overruns += trace->stats[i].overruns;
+    to->lateness_max_ns = prem_max_i64(to->lateness_max_ns, trace->stats[i].lateness_max_ns);
   }
   to->lost += trace->lost;
   to->oversubscribed |= trace->oversubscribed;
@@ -143,7 +143,7 @@ static void add_counts(const turn *now, prem_observed *to, const prem_trace *tra
 static prem_status fold_trace(void *context, const prem_trace *trace, prem_mode mode, int64_t run) {
   (void)run;
   const turn *now = context;
-  prem_observed *to = &now->party->observed[mode];
+  prem_variant_times *to = &now->variant->observed[mode];
   bool room = true;
   add_counts(now, to, trace);
   for (int64_t i = 0; i < trace->record_count && room; ++i)
@@ -155,38 +155,38 @@ static prem_status fold_trace(void *context, const prem_trace *trace, prem_mode 
       room = add_jobs(now, to, trace, h);
   if (!room || !add_maxima(now, to))
     return PREM_ERR_MEMORY;
-  const prem_observe_options *options = now->options;
+  const prem_interleave_options *options = now->options;
   return options->on_trace ? options->on_trace(options->trace_context, trace, mode) : PREM_OK;
 }
 
 /* ---- rounds --------------------------------------------------------------------------------- */
 
-static void leave_out(prem_party *party, prem_mode mode, const char *reason) {
-  snprintf(party->left_out[mode], sizeof party->left_out[mode], "%s",
+static void leave_out(prem_variant *variant, prem_mode mode, const char *reason) {
+  snprintf(variant->left_out[mode], sizeof variant->left_out[mode], "%s",
            reason[0] ? reason : "not possible here");
 }
 
 /* A comparison of several modes says which are not possible; of the only one the diag says it. */
-static void note_left_out(prem_party *party, const prem_compare_options *compare,
+static void note_left_out(prem_variant *variant, const prem_compare_options *compare,
                           const prem_result *result, const prem_diag *diag) {
   const size_t problems = prem_diag_count(diag);
   const char *last = problems > 0 ? prem_diag_at(diag, problems - 1)->reason : "";
   for (int32_t i = 0; result && i < result->left_out_count; ++i)
-    leave_out(party, result->left_out[i].mode, result->left_out[i].reason);
+    leave_out(variant, result->left_out[i].mode, result->left_out[i].reason);
   for (int32_t m = 0; !result && m < compare->mode_count; ++m)
-    leave_out(party, compare->modes[m], last);
+    leave_out(variant, compare->modes[m], last);
 }
 
-static bool takes_part(const prem_party *party, prem_mode mode) {
-  return (!party->modes || party->modes & 1U << mode) && !party->left_out[mode][0];
+static bool takes_part(const prem_variant *variant, prem_mode mode) {
+  return (!variant->modes || variant->modes & 1U << mode) && !variant->left_out[mode][0];
 }
 
-static prem_status take_turn(prem_party *party, const prem_observe_options *options,
+static prem_status take_turn(prem_variant *variant, const prem_interleave_options *options,
                              const prem_sampling *sampling, prem_diag *diag) {
-  turn now = {.party = party,
+  turn now = {.variant = variant,
               .options = options,
               .discard = sampling->scenario == PREM_RESIDENT ? sampling->discard : 0,
-              .max_ns = calloc((size_t)party->schedule->task_count * PREM_PHASE_COUNT + 1,
+              .max_ns = calloc((size_t)variant->schedule->task_count * PREM_PHASE_COUNT + 1,
                                sizeof *now.max_ns)};
   if (!now.max_ns)
     return PREM_ERR_MEMORY;
@@ -198,19 +198,19 @@ static prem_status take_turn(prem_party *party, const prem_observe_options *opti
                                   .on_trace = fold_trace,
                                   .trace_context = &now};
   for (int32_t m = 0; m < options->mode_count; ++m)
-    if (takes_part(party, options->modes[m]))
+    if (takes_part(variant, options->modes[m]))
       compare.modes[compare.mode_count++] = options->modes[m];
   prem_result *result = NULL;
   prem_status status = PREM_OK;
   if (compare.mode_count > 0)
-    status =
-        prem_compare(party->session, party->schedule, options->backend, &compare, &result, diag);
+    status = prem_compare(variant->session, variant->schedule, options->backend, &compare, &result,
+                          diag);
   if (status == PREM_ERR_UNAVAILABLE && options->leave_out) {
-    note_left_out(party, &compare, result, diag);
+    note_left_out(variant, &compare, result, diag);
     status = PREM_OK;
   }
   for (int32_t i = 0; result && i < result->row_count; ++i) {
-    prem_observed *observed = &party->observed[result->rows[i].mode];
+    prem_variant_times *observed = &variant->observed[result->rows[i].mode];
     observed->output_wrong |= result->rows[i].output_checked && !result->rows[i].output_ok;
     observed->discarded += result->rows[i].discarded;
   }
@@ -223,7 +223,7 @@ static int64_t share_of(int64_t samples, int64_t rounds, int64_t round) {
   return samples / rounds + (round < samples % rounds);
 }
 
-/* What every party does in a round. */
+/* What every variant does in a round. */
 static prem_sampling share_of_round(const prem_sampling *all, int64_t rounds, int64_t round) {
   prem_sampling share = *all;
   share.samples = share_of(all->samples, rounds, round);
@@ -232,8 +232,8 @@ static prem_sampling share_of_round(const prem_sampling *all, int64_t rounds, in
   return share;
 }
 
-prem_status prem_observe(prem_party *parties, int32_t count, const prem_observe_options *options,
-                         prem_diag *diag) {
+prem_status prem_interleave(prem_variant *variants, int32_t count,
+                            const prem_interleave_options *options, prem_diag *diag) {
   const int64_t rounds = prem_min_i64(options->sampling.rounds, options->sampling.samples);
   int32_t *order = calloc((size_t)count + 1, sizeof *order);
   uint64_t random = options->sampling.seed;
@@ -249,7 +249,7 @@ prem_status prem_observe(prem_party *parties, int32_t count, const prem_observe_
       share.seed = prem_random_next(&random);
       status = options->stop && *options->stop
                    ? PREM_ERR_INTERRUPTED
-                   : take_turn(&parties[order[i]], options, &share, diag);
+                   : take_turn(&variants[order[i]], options, &share, diag);
       if (options->progress && status == PREM_OK)
         options->progress(options->progress_context, round * count + i + 1, rounds * count);
     }

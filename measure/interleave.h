@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Several schedules (a task alone, with its neighbours, with hostile ones) run by turns in the same
+ * Several schedules (a task alone, with its neighbours, with stressors) run by turns in the same
  * modes, and what their phases and jobs took.
  */
 #ifndef TTPREM_MEASURE_INTERLEAVE_H
@@ -15,7 +15,7 @@ typedef struct prem_series {
 } prem_series;
 
 /** One phase of one task. */
-typedef struct prem_observed_phase {
+typedef struct prem_variant_phase {
   prem_times steady;
   prem_times cold;     /* warm-up tiles, and the first tile of each block in a launch */
   prem_series run_max; /* the longest steady one of each launch, of those that were recorded */
@@ -23,12 +23,12 @@ typedef struct prem_observed_phase {
       unrecorded_max_ns; /* of launches whose stamps found no room, all that counts; 0: none.
                             Only where first tiles are discarded: counts do not tell them apart */
   prem_times preempted;  /* of hyperperiods that were told apart, steady and cold; in no other */
-} prem_observed_phase;
+} prem_variant_phase;
 
 /** What one schedule did in one mode. */
-typedef struct prem_observed {
-  prem_observed_phase *phases; /* [task * 3 + phase] */
-  prem_series *responses;      /* [task] */
+typedef struct prem_variant_times {
+  prem_variant_phase *phases; /* [task * 3 + phase] */
+  prem_series *responses;     /* [task] */
   prem_times makespan;
   int32_t task_count;
   int64_t counted; /* phases, warm-up and what was discarded apart */
@@ -37,29 +37,30 @@ typedef struct prem_observed {
   int64_t discarded;
   int64_t preempted; /* hyperperiods that were told apart */
   bool output_wrong, oversubscribed;
-} prem_observed;
+} prem_variant_times;
 
 /** A schedule that takes part; the caller owns the schedule and the label. */
-typedef struct prem_party {
+typedef struct prem_variant {
   const char *label;
   const prem_schedule *schedule; /* with a plan */
   uint32_t modes; /* bits 1 << prem_mode: of the options' modes only these; 0: all of them */
   prem_session *session;
-  prem_observed observed[PREM_MODE_COUNT];
+  prem_variant_times observed[PREM_MODE_COUNT];
   char left_out[PREM_MODE_COUNT][256]; /* why a mode was not possible; "": nothing known of it */
-} prem_party;
+} prem_variant;
 
-typedef struct prem_observe_options {
+typedef struct prem_interleave_options {
   const prem_backend *backend;
   prem_mode modes[PREM_MODE_COUNT];
   int32_t mode_count;
-  prem_sampling sampling; /* of each party and mode; resident: at least one launch in each round */
-  bool leave_out; /* a mode that is not possible is left out of that party, whose left_out says why;
-                     false: it ends everything */
+  prem_sampling
+      sampling;   /* of each variant and mode; resident: at least one launch in each round */
+  bool leave_out; /* a mode that is not possible is left out of that variant, whose left_out says
+                     why; false: it ends everything */
   bool preempted_apart; /* hyperperiods in which a core was taken away are told apart */
   prem_engine engine;
   const volatile sig_atomic_t *stop;
-  void (*progress)(void *context, int64_t done, int64_t all); /* parties run; may be NULL */
+  void (*progress)(void *context, int64_t done, int64_t all); /* variants run; may be NULL */
   void *progress_context;
   /** Called with the trace, unsorted, of every counted run; another status than PREM_OK ends it all
    *  with that. May be NULL. */
@@ -68,22 +69,22 @@ typedef struct prem_observe_options {
   /** Called before and after each round; may be NULL. */
   void (*around_round)(void *context, int64_t round, bool begins);
   void *round_context;
-} prem_observe_options;
+} prem_interleave_options;
 
-/** Open a party's session and make room for what it will show. */
-prem_status prem_party_open(prem_party *party, const prem_backend *backend, prem_diag *diag);
+/** Open a variant's session and make room for what it will show. */
+prem_status prem_variant_open(prem_variant *variant, const prem_backend *backend, prem_diag *diag);
 /** Forget what was observed, keep the session. */
-prem_status prem_party_forget(prem_party *party);
-/** Session and what was observed; the party's memory is the caller's. */
-void prem_party_close(prem_party *party);
+prem_status prem_variant_forget(prem_variant *variant);
+/** Session and what was observed; the variant's memory is the caller's. */
+void prem_variant_close(prem_variant *variant);
 
 /**
- * Every round runs every party in every mode, parties in a random order of its own, modes
+ * Every round runs every variant in every mode, variants in a random order of its own, modes
  * interleaved run by run.
  *
  * @retval PREM_ERR_INTERRUPTED  what was measured is kept
  */
-prem_status prem_observe(prem_party *parties, int32_t count, const prem_observe_options *options,
-                         prem_diag *diag);
+prem_status prem_interleave(prem_variant *variants, int32_t count,
+                            const prem_interleave_options *options, prem_diag *diag);
 
 #endif

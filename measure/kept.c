@@ -16,7 +16,7 @@ static int64_t lateness_of(const prem_trace_record *record) {
 
 static bool has_releases(const prem_trace *trace) {
   for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i)
-    if (trace->cells[i].releases > 0)
+    if (trace->stats[i].releases > 0)
       return true;
   return false;
 }
@@ -126,7 +126,7 @@ static bool has_records(const prem_trace *trace) {
   return trace && trace->record_count > 0;
 }
 
-int32_t prem_row_kept(const prem_row *row, prem_kept_run kept[PREM_MOST_KEPT]) {
+int32_t prem_row_kept(const prem_row *row, prem_kept_run kept[PREM_MAX_KEPT]) {
   int32_t count = 0;
   if (!has_records(row->example))
     return 0;
@@ -171,15 +171,15 @@ bool prem_find_break(const prem_trace *trace, int64_t limit_ns, int64_t discard,
                      prem_break *out) {
   int32_t worst = 0;
   for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i)
-    if (trace->cells[i].lateness_max_ns > trace->cells[worst].lateness_max_ns)
+    if (trace->stats[i].lateness_max_ns > trace->stats[worst].lateness_max_ns)
       worst = i;
-  if (trace->cells[worst].lateness_max_ns <= limit_ns)
+  if (trace->stats[worst].lateness_max_ns <= limit_ns)
     return false;
   *out = (prem_break){.found = true, .run = first_run, .block = -1, .job = -1, .tile = -1};
   if (find_among_records(trace, limit_ns, discard, first_run, out))
     return true;
   out->task = worst / PREM_PHASE_COUNT;
   out->phase = (prem_phase)(worst % PREM_PHASE_COUNT);
-  out->lateness_ns = trace->cells[worst].lateness_max_ns;
+  out->lateness_ns = trace->stats[worst].lateness_max_ns;
   return true;
 }

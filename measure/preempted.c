@@ -32,9 +32,9 @@ int64_t prem_preempted_apart(prem_trace *trace) {
 
 /* ---- counts --------------------------------------------------------------------------------- */
 
-static void clear_cells(prem_cell *cells, int32_t task_count) {
+static void clear_stats(prem_phase_stats *stats, int32_t task_count) {
   for (int32_t i = 0; i < task_count * PREM_PHASE_COUNT; ++i)
-    prem_cell_clear(&cells[i]);
+    prem_phase_stats_clear(&stats[i]);
 }
 
 /* Windows hold in tt alone. */
@@ -47,7 +47,7 @@ static int64_t window_end_ns(const prem_trace *trace, const prem_slot *slots, in
 }
 
 static prem_status count_records(const prem_schedule *schedule, const prem_trace *trace,
-                                 int64_t discard, prem_mode mode, prem_cell *cells) {
+                                 int64_t discard, prem_mode mode, prem_phase_stats *stats) {
   prem_slot *slots = NULL;
   int64_t count = 0;
   const prem_status status = prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL);
@@ -59,24 +59,26 @@ static prem_status count_records(const prem_schedule *schedule, const prem_trace
     if (record->hyperperiod < discard || record->hyperperiod >= trace->hyperperiods ||
         (record->flags & PREM_SLOT_WARMUP) || prem_is_preempted(trace, record->hyperperiod))
       continue;
-    prem_cell_add(&cells[record->task * PREM_PHASE_COUNT + record->phase], record,
-                  window_end_ns(trace, slots, count, record, mode), schedule->platform.late_ns);
+    prem_phase_stats_add(&stats[record->task * PREM_PHASE_COUNT + record->phase], record,
+                         window_end_ns(trace, slots, count, record, mode),
+                         schedule->platform.late_ns);
   }
   free(slots);
   return PREM_OK;
 }
 
 prem_status prem_preempted_recount(const prem_schedule *schedule, const prem_trace *trace,
-                                   int64_t discard, prem_mode mode, prem_cell *cells, bool *whole) {
+                                   int64_t discard, prem_mode mode, prem_phase_stats *stats,
+                                   bool *whole) {
   const int64_t counted = trace->hyperperiods - discard;
   const int64_t preempted = prem_preempted_count(trace, discard);
   *whole = preempted == counted || trace->lost == 0;
   if (!*whole || preempted == 0) {
-    memcpy(cells, trace->cells, (size_t)trace->task_count * PREM_PHASE_COUNT * sizeof *cells);
+    memcpy(stats, trace->stats, (size_t)trace->task_count * PREM_PHASE_COUNT * sizeof *stats);
     return PREM_OK;
   }
-  clear_cells(cells, trace->task_count);
-  return preempted == counted ? PREM_OK : count_records(schedule, trace, discard, mode, cells);
+  clear_stats(stats, trace->task_count);
+  return preempted == counted ? PREM_OK : count_records(schedule, trace, discard, mode, stats);
 }
 
 /* ---- what a row says of them ---------------------------------------------------------------- */
@@ -96,10 +98,10 @@ bool prem_preempted_note(prem_preempted *preempted, const prem_preempted_sample 
 }
 
 void prem_preempted_count_late(prem_preempted *preempted, const prem_trace *trace,
-                               const prem_cell *cells) {
+                               const prem_phase_stats *stats) {
   for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i) {
-    preempted->releases += trace->cells[i].releases - cells[i].releases;
-    preempted->late_releases += trace->cells[i].late - cells[i].late;
-    preempted->overruns += trace->cells[i].overruns - cells[i].overruns;
+    preempted->releases += trace->stats[i].releases - stats[i].releases;
+    preempted->late_releases += trace->stats[i].late - stats[i].late;
+    preempted->overruns += trace->stats[i].overruns - stats[i].overruns;
   }
 }

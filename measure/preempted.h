@@ -22,18 +22,19 @@ int64_t prem_preempted_apart(prem_trace *trace);
 /**
  * The trace's counts without its preempted hyperperiods.
  *
- * @param[out] cells   [task_count * 3]
- * @param[out] *whole  false: records are lost, so the cells are the trace's, preempted ones
+ * @param[out] stats   [task_count * 3]
+ * @param[out] *whole  false: records are lost, so the stats are the trace's, preempted ones
  * included
  */
 prem_status prem_preempted_recount(const prem_schedule *schedule, const prem_trace *trace,
-                                   int64_t discard, prem_mode mode, prem_cell *cells, bool *whole);
+                                   int64_t discard, prem_mode mode, prem_phase_stats *stats,
+                                   bool *whole);
 
 /** Note one sample in the row, the `after`-th of all that count. False: out of memory. */
 bool prem_preempted_note(prem_preempted *preempted, const prem_preempted_sample *sample);
 
-/** Add what a trace counted in its preempted hyperperiods: all that it counted without `cells`. */
+/** Add what a trace counted in its preempted hyperperiods: all that it counted without `stats`. */
 void prem_preempted_count_late(prem_preempted *preempted, const prem_trace *trace,
-                               const prem_cell *cells);
+                               const prem_phase_stats *stats);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_RUNS = 300, LEAST_EXCESSES = 20, LEAST_VALUES = 10 };
+enum { MIN_RUNS = 300, MIN_EXCESSES = 20, MIN_VALUES = 10 };
 
 static const double normal_99 = 2.576;     /* two-sided 1 % of a normal distribution */
 static const double normal_95 = 1.645;     /* one-sided 5 % */
@@ -19,10 +19,10 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static bool PREM_PRINTF(2, 3) no_estimate(prem_tail *tail, const char *format, ...) {
+static bool PREM_PRINTF(2, 3) no_estimate(prem_pwcet *pwcet, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  vsnprintf(tail->reason, sizeof tail->reason, format, args);
+  vsnprintf(pwcet->reason, sizeof pwcet->reason, format, args);
   va_end(args);
   return false;
 }
@@ -41,7 +41,7 @@ static int64_t *sorted_copy(const int64_t *values, int64_t count) {
 /* The largest distance of two empirical distributions, both sorted. */
 static double distance(const int64_t *a, int64_t a_count, const int64_t *b, int64_t b_count) {
   int64_t i = 0, j = 0;
-  double most = 0;
+  double max = 0;
   while (i < a_count && j < b_count) {
     const int64_t value = a[i] < b[j] ? a[i] : b[j];
     while (i < a_count && a[i] == value)
@@ -49,12 +49,12 @@ static double distance(const int64_t *a, int64_t a_count, const int64_t *b, int6
     while (j < b_count && b[j] == value)
       ++j;
     const double apart = fabs((double)i / (double)a_count - (double)j / (double)b_count);
-    most = apart > most ? apart : most;
+    max = apart > max ? apart : max;
   }
-  return most;
+  return max;
 }
 
-static bool is_stationary(const int64_t *values, int64_t count, prem_tail *tail) {
+static bool is_stationary(const int64_t *values, int64_t count, prem_pwcet *pwcet) {
   const int64_t first = count / 2, second = count - first;
   int64_t *a = sorted_copy(values, first), *b = sorted_copy(values + first, second);
   const double apart = a && b ? distance(a, first, b, second) : 1;
@@ -63,7 +63,7 @@ static bool is_stationary(const int64_t *values, int64_t count, prem_tail *tail)
   const double limit =
       kolmogorov_99 * sqrt((double)(first + second) / ((double)first * (double)second));
   return apart <= limit ||
-         no_estimate(tail,
+         no_estimate(pwcet,
                      "the times drift: first and second half of the runs differ by %.3f, "
                      "chance explains %.3f",
                      apart, limit);
@@ -94,7 +94,7 @@ static double rank_of(const int64_t *sorted, int64_t count, int64_t value) {
 
 /* Correlation of the ranks of neighbours: no outlier can hide or feign it. */
 static bool is_independent(const int64_t *values, const int64_t *sorted, int64_t count,
-                           prem_tail *tail) {
+                           prem_pwcet *pwcet) {
   const double mean = (double)(count - 1);
   double product = 0, square = 0, before = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -106,7 +106,7 @@ static bool is_independent(const int64_t *values, const int64_t *sorted, int64_t
   const double correlation = square > 0 ? product / square : 0;
   const double limit = normal_99 / sqrt((double)count);
   return fabs(correlation) <= limit ||
-         no_estimate(tail,
+         no_estimate(pwcet,
                      "runs depend on the run before: rank correlation %.3f, chance explains "
                      "%.3f",
                      correlation, limit);
@@ -121,18 +121,18 @@ static int64_t distinct_above(const int64_t *sorted, int64_t first, int64_t coun
   return distinct;
 }
 
-static bool fit(const int64_t *sorted, int64_t count, prem_tail *tail) {
+static bool fit(const int64_t *sorted, int64_t count, prem_pwcet *pwcet) {
   const int64_t threshold_ns = sorted[count * 9 / 10];
   int64_t first = count * 9 / 10;
   while (first < count && sorted[first] == threshold_ns)
     ++first;
   const int64_t excesses = count - first;
   const int64_t distinct = distinct_above(sorted, first, count);
-  if (excesses < LEAST_EXCESSES || distinct < LEAST_VALUES)
-    return no_estimate(tail,
+  if (excesses < MIN_EXCESSES || distinct < MIN_VALUES)
+    return no_estimate(pwcet,
                        "too many ties: %lld different times among the %lld above the ninth decile, "
                        "%d among %d are needed",
-                       (long long)distinct, (long long)excesses, LEAST_VALUES, LEAST_EXCESSES);
+                       (long long)distinct, (long long)excesses, MIN_VALUES, MIN_EXCESSES);
   double sum = 0, square = 0;
   for (int64_t i = first; i < count; ++i)
     sum += (double)(sorted[i] - threshold_ns);
@@ -141,35 +141,35 @@ static bool fit(const int64_t *sorted, int64_t count, prem_tail *tail) {
     const double apart = (double)(sorted[i] - threshold_ns) - mean;
     square += apart * apart;
   }
-  tail->variation = sqrt(square / (double)(excesses - 1)) / mean;
+  pwcet->variation = sqrt(square / (double)(excesses - 1)) / mean;
   const double limit = 1 + normal_95 / sqrt((double)excesses);
-  if (tail->variation > limit)
-    return no_estimate(tail,
+  if (pwcet->variation > limit)
+    return no_estimate(pwcet,
                        "the tail is heavier than an exponential one: coefficient of variation "
                        "%.2f of the %lld times above the ninth decile, chance explains %.2f",
-                       tail->variation, (long long)excesses, limit);
-  tail->threshold_ns = threshold_ns;
-  tail->excesses = excesses;
-  tail->mean_excess_ns = mean;
+                       pwcet->variation, (long long)excesses, limit);
+  pwcet->threshold_ns = threshold_ns;
+  pwcet->excesses = excesses;
+  pwcet->mean_excess_ns = mean;
   return true;
 }
 
 static bool extrapolate(const int64_t *values, const int64_t *sorted, int64_t count,
-                        double probability, prem_tail *tail) {
-  if (!is_stationary(values, count, tail) || !is_independent(values, sorted, count, tail) ||
-      !fit(sorted, count, tail))
+                        double probability, prem_pwcet *pwcet) {
+  if (!is_stationary(values, count, pwcet) || !is_independent(values, sorted, count, pwcet) ||
+      !fit(sorted, count, pwcet))
     return false;
-  const double share = (double)tail->excesses / (double)count;
-  tail->estimate_ns =
-      (int64_t)ceil((double)tail->threshold_ns + tail->mean_excess_ns * log(share / probability));
+  const double share = (double)pwcet->excesses / (double)count;
+  pwcet->estimate_ns =
+      (int64_t)ceil((double)pwcet->threshold_ns + pwcet->mean_excess_ns * log(share / probability));
   return true;
 }
 
-prem_status prem_tail_estimate(const int64_t *maxima_ns, int64_t count, double probability,
-                               prem_tail *out) {
-  *out = (prem_tail){.probability = probability, .runs = count};
-  if (count < LEAST_RUNS) {
-    no_estimate(out, "%lld runs, %d are needed", (long long)count, LEAST_RUNS);
+prem_status prem_pwcet_estimate(const int64_t *maxima_ns, int64_t count, double probability,
+                                prem_pwcet *out) {
+  *out = (prem_pwcet){.probability = probability, .runs = count};
+  if (count < MIN_RUNS) {
+    no_estimate(out, "%lld runs, %d are needed", (long long)count, MIN_RUNS);
     return PREM_OK;
   }
   int64_t *sorted = sorted_copy(maxima_ns, count);

@@ -19,7 +19,7 @@
  * @param probability  of a run's longest time to be above the estimate.
  * @retval PREM_ERR_MEMORY  `out` has no estimate
  */
-prem_status prem_tail_estimate(const int64_t *maxima_ns, int64_t count, double probability,
-                               prem_tail *out);
+prem_status prem_pwcet_estimate(const int64_t *maxima_ns, int64_t count, double probability,
+                                prem_pwcet *out);
 
 #endif

@@ -6,8 +6,8 @@
 
 /* log(exp(a) + exp(b)) */
 static double add_logs(double a, double b) {
-  const double most = a > b ? a : b, least = a > b ? b : a;
-  return most + log1p(exp(least - most));
+  const double max = a > b ? a : b, min = a > b ? b : a;
+  return max + log1p(exp(min - max));
 }
 
 int64_t prem_quantile_above(int64_t count, double share, double confidence) {

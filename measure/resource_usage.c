@@ -96,14 +96,14 @@ static bool add_chain(changes *all, const prem_schedule *schedule, const prem_sl
                       const hold *holds, int count) {
   int64_t from_ns = head->planned_ns;
   for (int k = 0; k < count; ++k) {
-    const hold *most = &holds[k];
+    const hold *max = &holds[k];
     for (int later = k + 1; later < count; ++later)
-      if (holds[later].demand >= most->demand)
-        most = &holds[later];
-    if (!add_hold(all, schedule, head->task, from_ns, *most))
+      if (holds[later].demand >= max->demand)
+        max = &holds[later];
+    if (!add_hold(all, schedule, head->task, from_ns, *max))
       return false;
-    if (most->demand > 0 && most->end_ns > from_ns)
-      from_ns = most->end_ns;
+    if (max->demand > 0 && max->end_ns > from_ns)
+      from_ns = max->end_ns;
   }
   return true;
 }
@@ -218,13 +218,13 @@ static int by_instant(const void *a, const void *b) {
   return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
 }
 
-static prem_status sum_up(changes *all, prem_use_step **steps, int64_t *step_count) {
-  prem_use_step *list = malloc((size_t)(all->count + 1) * sizeof *list);
+static prem_status sum_up(changes *all, prem_usage_step **steps, int64_t *step_count) {
+  prem_usage_step *list = malloc((size_t)(all->count + 1) * sizeof *list);
   if (!list)
     return PREM_ERR_MEMORY;
   qsort(all->list, (size_t)all->count, sizeof *all->list, by_instant);
   int64_t count = 0, used = 0;
-  list[count++] = (prem_use_step){0, 0};
+  list[count++] = (prem_usage_step){0, 0};
   for (int64_t i = 0; i < all->count;) {
     int64_t at_ns = all->list[i].at_ns;
     for (; i < all->count && all->list[i].at_ns == at_ns; ++i)
@@ -232,15 +232,16 @@ static prem_status sum_up(changes *all, prem_use_step **steps, int64_t *step_cou
     if (at_ns == 0)
       list[0].used = used;
     else if (used != list[count - 1].used)
-      list[count++] = (prem_use_step){at_ns, used};
+      list[count++] = (prem_usage_step){at_ns, used};
   }
   *steps = list;
   *step_count = count;
   return PREM_OK;
 }
 
-prem_status prem_plan_use(const prem_schedule *schedule, const prem_slot *slots, int64_t count,
-                          int32_t resource, prem_use_step **steps, int64_t *step_count) {
+prem_status prem_plan_resource_usage(const prem_schedule *schedule, const prem_slot *slots,
+                                     int64_t count, int32_t resource, prem_usage_step **steps,
+                                     int64_t *step_count) {
   changes all = {0};
   *steps = NULL;
   *step_count = 0;

@@ -6,9 +6,9 @@
 #include "ttprem/schedule.h"
 
 /** From `at_ns` on, until the next step, so much is used. */
-typedef struct prem_use_step {
+typedef struct prem_usage_step {
   int64_t at_ns, used;
-} prem_use_step;
+} prem_usage_step;
 
 /**
  * How much of a resource the planned phases hold, warm-up left out: a phase for its `busy_ns`, a
@@ -20,7 +20,8 @@ typedef struct prem_use_step {
  * @param[out] steps  the first at 0, each of another use than the one before; free with free().
  * @retval PREM_ERR_MEMORY  `steps` is NULL
  */
-prem_status prem_plan_use(const prem_schedule *schedule, const prem_slot *slots, int64_t count,
-                          int32_t resource, prem_use_step **steps, int64_t *step_count);
+prem_status prem_plan_resource_usage(const prem_schedule *schedule, const prem_slot *slots,
+                                     int64_t count, int32_t resource, prem_usage_step **steps,
+                                     int64_t *step_count);
 
 #endif

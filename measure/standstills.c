@@ -4,14 +4,14 @@
 
 #include <stdlib.h>
 
-enum { BIN_NS = 1000, MOST_BINS = 1 << 20, BINS_OF_STOP = 8 };
+enum { BIN_NS = 1000, MAX_BINS = 1 << 20, BINS_OF_STOP = 8 };
 
 /** What happens in a bin of time. */
 typedef struct bin {
   int32_t begun, ended; /* phases */
 } bin;
 
-void prem_stops_merge(prem_stops *to, const prem_stops *from) {
+void prem_standstills_merge(prem_standstills *to, const prem_standstills *from) {
   to->watched_ns += from->watched_ns;
   to->count += from->count;
   to->sum_ns += from->sum_ns;
@@ -19,8 +19,10 @@ void prem_stops_merge(prem_stops *to, const prem_stops *from) {
     to->longest_ns = from->longest_ns;
 }
 
-double prem_stops_share_pct(const prem_stops *stops) {
-  return stops->watched_ns > 0 ? 100.0 * (double)stops->sum_ns / (double)stops->watched_ns : 0;
+double prem_standstills_share_pct(const prem_standstills *standstills) {
+  return standstills->watched_ns > 0
+             ? 100.0 * (double)standstills->sum_ns / (double)standstills->watched_ns
+             : 0;
 }
 
 /* A phase may begin before S, by the start of its warm-up. */
@@ -36,32 +38,33 @@ static int64_t last_end_ns(const prem_trace *trace) {
   return last_ns;
 }
 
-static void add_stop(prem_stops *stops, int64_t length_ns, int64_t least_ns) {
-  const prem_stops found = {.count = 1, .longest_ns = length_ns, .sum_ns = length_ns};
-  if (found.sum_ns >= least_ns)
-    prem_stops_merge(stops, &found);
+static void add_standstill(prem_standstills *standstills, int64_t length_ns, int64_t min_ns) {
+  const prem_standstills found = {.count = 1, .longest_ns = length_ns, .sum_ns = length_ns};
+  if (found.sum_ns >= min_ns)
+    prem_standstills_merge(standstills, &found);
 }
 
-static void find_stops(const bin *bins, size_t count, int64_t bin_ns, int64_t least_ns,
-                       prem_stops *stops) {
+static void find_standstills(const bin *bins, size_t count, int64_t bin_ns, int64_t min_ns,
+                             prem_standstills *standstills) {
   int64_t under_way = 0, quiet_ns = 0;
   for (size_t i = 0; i < count; ++i) {
     if (bins[i].begun == 0 && bins[i].ended == 0) {
       quiet_ns += under_way > 0 ? bin_ns : 0;
       continue;
     }
-    add_stop(stops, quiet_ns, least_ns);
+    add_standstill(standstills, quiet_ns, min_ns);
     quiet_ns = 0;
     under_way += bins[i].begun - bins[i].ended;
   }
 }
 
-prem_status prem_trace_stops(const prem_trace *trace, int64_t least_ns, prem_stops *stops) {
+prem_status prem_trace_standstills(const prem_trace *trace, int64_t min_ns,
+                                   prem_standstills *standstills) {
   const int64_t last_ns = last_end_ns(trace);
   int64_t bin_ns = BIN_NS;
-  while (last_ns / bin_ns > MOST_BINS)
+  while (last_ns / bin_ns > MAX_BINS)
     bin_ns *= 2;
-  if (bin_ns * BINS_OF_STOP > least_ns && bin_ns > BIN_NS)
+  if (bin_ns * BINS_OF_STOP > min_ns && bin_ns > BIN_NS)
     return PREM_OK;
   const size_t count = bin_of(last_ns, bin_ns) + 1;
   bin *bins = calloc(count, sizeof *bins);
@@ -71,8 +74,8 @@ prem_status prem_trace_stops(const prem_trace *trace, int64_t least_ns, prem_sto
     ++bins[bin_of(trace->records[i].start_ns, bin_ns)].begun;
     ++bins[bin_of(trace->records[i].end_ns, bin_ns)].ended;
   }
-  find_stops(bins, count, bin_ns, least_ns, stops);
-  stops->watched_ns += last_ns;
+  find_standstills(bins, count, bin_ns, min_ns, standstills);
+  standstills->watched_ns += last_ns;
   free(bins);
   return PREM_OK;
 }

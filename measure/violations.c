@@ -11,12 +11,12 @@
 enum { HOLD_JOINED = PREM_PHASE_COUNT, HOLD_KINDS };
 
 /** The real window of a phase, or of a joined pair, that holds resources. */
-typedef struct prem_hold {
+typedef struct prem_memory_hold {
   int64_t start_ns, end_ns;
   int32_t task;
   int32_t partner; /* kind HOLD_JOINED: the task of the writeback */
   int32_t kind;    /* prem_phase, or HOLD_JOINED */
-} prem_hold;
+} prem_memory_hold;
 
 /** What one task holds of a resource that is counted once a task. */
 typedef struct prem_gang {
@@ -26,8 +26,8 @@ typedef struct prem_gang {
 
 typedef struct prem_sweep {
   const prem_schedule *schedule;
-  const prem_hold *holds; /* by start */
-  const int64_t *by_end;  /* the same, by end */
+  const prem_memory_hold *holds; /* by start */
+  const int64_t *by_end;         /* the same, by end */
   int64_t count;
   prem_gang *gangs; /* one a task */
   int64_t skew_ns;
@@ -38,7 +38,8 @@ static int32_t phase_demand(const prem_phase_spec *spec, int32_t resource) {
   return spec->demand ? spec->demand[resource] : 0;
 }
 
-static int32_t hold_demand(const prem_schedule *schedule, const prem_hold *held, int32_t resource) {
+static int32_t hold_demand(const prem_schedule *schedule, const prem_memory_hold *held,
+                           int32_t resource) {
   const prem_task *task = &schedule->tasks[held->task];
   if (held->kind != HOLD_JOINED)
     return phase_demand(&task->phase[held->kind], resource);
@@ -50,7 +51,7 @@ static int32_t hold_demand(const prem_schedule *schedule, const prem_hold *held,
 }
 
 /** A regulated phase holds its resources for busy_ns only, however long its last byte takes. */
-static void release_when_regulated(prem_hold *held, int64_t busy_ns, int64_t wcet_ns) {
+static void release_when_regulated(prem_memory_hold *held, int64_t busy_ns, int64_t wcet_ns) {
   bool regulated = busy_ns > 0 && busy_ns < wcet_ns;
   if (regulated && held->end_ns - held->start_ns > busy_ns)
     held->end_ns = held->start_ns + busy_ns;
@@ -82,7 +83,7 @@ static bool is_counted_partner(const prem_trace *trace, int64_t index) {
 }
 
 /** Make the hold of a prefetch that of the pair. */
-static void join(const prem_schedule *schedule, prem_hold *held,
+static void join(const prem_schedule *schedule, prem_memory_hold *held,
                  const prem_trace_record *writeback) {
   const prem_task *task = &schedule->tasks[held->task];
   const prem_phase_spec *fetch = &task->phase[PREM_PREFETCH];
@@ -97,14 +98,15 @@ static void join(const prem_schedule *schedule, prem_hold *held,
     release_when_regulated(held, fetch->busy_ns + store->busy_ns, fetch->wcet_ns + store->wcet_ns);
 }
 
-static prem_hold hold_of(const prem_schedule *schedule, const prem_trace *trace, int64_t index) {
+static prem_memory_hold hold_of(const prem_schedule *schedule, const prem_trace *trace,
+                                int64_t index) {
   const prem_trace_record *record = &trace->records[index];
   const prem_task *task = &schedule->tasks[record->task];
-  prem_hold held = {.start_ns = record->start_ns,
-                    .end_ns = record->end_ns,
-                    .task = record->task,
-                    .partner = -1,
-                    .kind = record->phase};
+  prem_memory_hold held = {.start_ns = record->start_ns,
+                           .end_ns = record->end_ns,
+                           .task = record->task,
+                           .partner = -1,
+                           .kind = record->phase};
   int64_t writeback = find_partner(trace, index);
   if (writeback < 0)
     release_when_regulated(&held, task->phase[record->phase].busy_ns,
@@ -115,12 +117,12 @@ static prem_hold hold_of(const prem_schedule *schedule, const prem_trace *trace,
 }
 
 static int64_t collect_holds(const prem_schedule *schedule, const prem_trace *trace,
-                             int64_t discard, prem_hold *holds) {
+                             int64_t discard, prem_memory_hold *holds) {
   int64_t count = 0;
   for (int64_t i = 0; i < trace->record_count; ++i) {
     if (!judged(&trace->records[i], discard) || is_counted_partner(trace, i))
       continue;
-    prem_hold held = hold_of(schedule, trace, i);
+    prem_memory_hold held = hold_of(schedule, trace, i);
     if (held.end_ns > held.start_ns)
       holds[count++] = held;
   }
@@ -138,7 +140,7 @@ static int by_ending(const void *a, const void *b) {
   return (x->index > y->index) - (x->index < y->index);
 }
 
-static int64_t *order_by_end(const prem_hold *holds, int64_t count) {
+static int64_t *order_by_end(const prem_memory_hold *holds, int64_t count) {
   prem_ending *endings = malloc((size_t)(count + 1) * sizeof *endings);
   int64_t *order = malloc((size_t)(count + 1) * sizeof *order);
   if (endings && order) {
@@ -165,7 +167,8 @@ static int32_t gang_demand(const prem_gang *gang) {
 
 /** One hold begins (step 1) or ends (step -1): by how much the use of the resource changes. A gang
  *  counts once, with the largest demand of what it does at that moment. */
-static int64_t change_of(prem_sweep *sweep, int32_t resource, const prem_hold *held, int32_t step) {
+static int64_t change_of(prem_sweep *sweep, int32_t resource, const prem_memory_hold *held,
+                         int32_t step) {
   int32_t demand = hold_demand(sweep->schedule, held, resource);
   if (demand == 0)
     return 0;
@@ -212,7 +215,7 @@ static void sweep_resource(prem_sweep *sweep, int32_t resource) {
 prem_status prem_violations(const prem_schedule *schedule, const prem_trace *trace, int64_t discard,
                             int64_t skew_ns, int64_t *certain, int64_t *possible) {
   *certain = *possible = 0;
-  prem_hold *holds = malloc((size_t)(trace->record_count + 1) * sizeof *holds);
+  prem_memory_hold *holds = malloc((size_t)(trace->record_count + 1) * sizeof *holds);
   prem_gang *gangs = calloc((size_t)schedule->task_count + 1, sizeof *gangs);
   int64_t count = holds ? collect_holds(schedule, trace, discard, holds) : 0;
   int64_t *by_end = holds ? order_by_end(holds, count) : NULL;

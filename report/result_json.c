@@ -56,21 +56,22 @@ static json_t *schedule_json(const prem_result *result) {
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-static json_t *phase_json(const prem_cell *cell, int64_t wcet_ns) {
-  bool any = cell->count > 0;
+static json_t *phase_json(const prem_phase_stats *stats, int64_t wcet_ns) {
+  bool any = stats->count > 0;
   json_t *object = json_object();
   bool whole = put(object, "wcet_ns", wcet_ns > 0 ? integer(wcet_ns) : json_null());
-  whole &= put(object, "woet_ns", any ? integer(cell->duration_max_ns) : json_null());
+  whole &= put(object, "woet_ns", any ? integer(stats->duration_max_ns) : json_null());
   whole &= put(object, "alone_ns", json_null());
-  whole &= put(object, "min_ns", any ? integer(cell->duration_min_ns) : json_null());
-  whole &= put(object, "mean_ns",
-               any ? json_real((double)cell->duration_sum_ns / (double)cell->count) : json_null());
-  whole &= put(object, "count", integer(cell->count));
-  whole &= put(object, "releases", integer(cell->releases));
-  whole &= put(object, "late_releases", integer(cell->late));
-  whole &= put(object, "lateness_max_ns", integer_or_null(cell->lateness_max_ns));
-  whole &= put(object, "overruns", integer(cell->overruns));
-  whole &= put(object, "overrun_max_ns", integer(cell->overrun_max_ns));
+  whole &= put(object, "min_ns", any ? integer(stats->duration_min_ns) : json_null());
+  whole &=
+      put(object, "mean_ns",
+          any ? json_real((double)stats->duration_sum_ns / (double)stats->count) : json_null());
+  whole &= put(object, "count", integer(stats->count));
+  whole &= put(object, "releases", integer(stats->releases));
+  whole &= put(object, "late_releases", integer(stats->late));
+  whole &= put(object, "lateness_max_ns", integer_or_null(stats->lateness_max_ns));
+  whole &= put(object, "overruns", integer(stats->overruns));
+  whole &= put(object, "overrun_max_ns", integer(stats->overrun_max_ns));
   return finished(object, whole);
 }
 
@@ -186,8 +187,8 @@ static bool put_counts(json_t *object, const prem_row *row) {
   whole &=
       put(object, "violations_possible", judged ? integer(row->violations_possible) : json_null());
   whole &= put(object, "violations_checked", integer(row->violations_checked));
-  whole &= put(object, "stops", integer(row->stops));
-  whole &= put(object, "stop_longest_ns", integer(row->stop_longest_ns));
+  whole &= put(object, "stops", integer(row->standstills));
+  whole &= put(object, "stop_longest_ns", integer(row->standstill_max_ns));
   whole &= put(object, "trace_lost", integer(row->trace_lost));
   whole &= put(object, "warmup_phases", integer(row->warmup_phases));
   return whole;
@@ -252,7 +253,7 @@ static bool put_chains(json_t *object, const prem_row *row, const prem_schedule 
 
 /** Which runs the phases are of, where they are not of the first alone. */
 static bool put_worst(json_t *object, const prem_row *row) {
-  prem_kept_run kept[PREM_MOST_KEPT];
+  prem_kept_run kept[PREM_MAX_KEPT];
   if (prem_row_kept(row, kept) < 2)
     return true;
   json_t *worst = json_object();
@@ -270,7 +271,7 @@ static json_t *row_json(const prem_row *row, const prem_schedule *schedule, cons
   json_t *object = json_object();
   bool whole = put(object, "label", text(row->label));
   whole &= put(object, "mode", text(prem_mode_name(row->mode)));
-  whole &= put(object, "setup", row->setup[0] ? text(row->setup) : json_null());
+  whole &= put(object, "setup", row->mode_note[0] ? text(row->mode_note) : json_null());
   whole &= put(object, "backend", text(row->backend));
   whole &= put(object, "scenario", text(row->scenario == PREM_RESIDENT ? "resident" : "relaunch"));
   whole &= put(object, "exclusivity", text(exclusivity_name(row->exclusivity)));
@@ -293,26 +294,29 @@ static json_t *row_json(const prem_row *row, const prem_schedule *schedule, cons
   return finished(object, whole);
 }
 
-static json_t *trial_json(const prem_trial *trial, const prem_schedule *schedule) {
+static json_t *candidate_json(const prem_launch_candidate *candidate,
+                              const prem_schedule *schedule) {
   json_t *object = json_object();
-  bool whole = put(object, "task", text(schedule->tasks[trial->task].name));
-  whole &= put(object, "way", text(trial->way));
-  whole &= put(object, "alone_ns", integer(trial->alone_ns));
+  bool whole = put(object, "task", text(schedule->tasks[candidate->task].name));
+  whole &= put(object, "way", text(candidate->way));
+  whole &= put(object, "alone_ns", integer(candidate->alone_ns));
   whole &= put(object, "together_ns",
-               trial->together_ns >= 0 ? integer(trial->together_ns) : json_null());
-  whole &= put(object, "chosen", json_boolean(trial->chosen));
-  whole &= put(object, "output_ok", json_boolean(!trial->wrong));
+               candidate->together_ns >= 0 ? integer(candidate->together_ns) : json_null());
+  whole &= put(object, "chosen", json_boolean(candidate->chosen));
+  whole &= put(object, "output_ok", json_boolean(!candidate->wrong));
   return finished(object, whole);
 }
 
 /** The ways to launch ordinary kernels that were tried; null without a mode that does so. */
-static json_t *tuning_json(const prem_tuning *tuning, const prem_schedule *schedule) {
-  if (tuning->trial_count == 0)
+static json_t *launch_search_json(const prem_launch_search *launch_search,
+                                  const prem_schedule *schedule) {
+  if (launch_search->candidate_count == 0)
     return json_null();
   json_t *list = json_array();
   bool whole = list != NULL;
-  for (int32_t i = 0; i < tuning->trial_count; ++i)
-    whole &= json_array_append_new(list, trial_json(&tuning->trials[i], schedule)) == 0;
+  for (int32_t i = 0; i < launch_search->candidate_count; ++i)
+    whole &=
+        json_array_append_new(list, candidate_json(&launch_search->candidates[i], schedule)) == 0;
   return finished(list, whole);
 }
 
@@ -337,7 +341,7 @@ static json_t *phases_json(const prem_phases *phases, const char *file) {
   bool whole = put(object, "file", text(file));
   whole &= put(object, "blocks", integer(phases->block_count));
   whole &= put(object, "all_blocks", integer(phases->schedule->platform.blocks));
-  whole &= put(object, "most_of_a_row", integer(phases->most));
+  whole &= put(object, "most_of_a_row", integer(phases->max));
   return finished(object, whole);
 }
 
@@ -386,7 +390,7 @@ static json_t *result_json(const prem_result *result, const prem_schedule *sched
   whole &= put(object, "rows", rows);
   whole &= put(object, "left_out", left_out_json(result));
   whole &= put(object, "phases", phases);
-  whole &= put(object, "legacy_trials", tuning_json(&result->tuning, schedule));
+  whole &= put(object, "legacy_trials", launch_search_json(&result->launch_search, schedule));
   return finished(object, whole);
 }
 

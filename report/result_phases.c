@@ -9,7 +9,7 @@
 #include "measure/slot_order.h"
 #include "prem/base/csv_quote.h"
 
-enum { MOST_PHASES = 20000, MOST_BLOCKS = 64 };
+enum { MAX_PHASES = 20000, MAX_BLOCKS = 64 };
 
 /** A kept run's records are those of its first record's hyperperiod. */
 static bool is_first(const prem_trace *trace, const prem_trace_record *record) {
@@ -39,7 +39,7 @@ static void collect_run(const prem_trace *trace, int32_t blocks, block_facts *fa
 
 static void collect_facts(const prem_result *result, const prem_schedule *schedule,
                           block_facts *facts) {
-  prem_kept_run kept[PREM_MOST_KEPT];
+  prem_kept_run kept[PREM_MAX_KEPT];
   for (int32_t i = 0; i < result->row_count; ++i)
     for (int32_t k = prem_row_kept(&result->rows[i], kept); k > 0; --k)
       collect_run(kept[k - 1].trace, schedule->platform.blocks, facts);
@@ -62,8 +62,7 @@ static bool choose_block(prem_phases *phases, const block_facts *facts, int32_t 
                          int64_t *room) {
   if (phases->chosen[block] || facts->count[block] == 0)
     return true;
-  if (phases->block_count > 0 &&
-      (facts->count[block] > *room || phases->block_count == MOST_BLOCKS))
+  if (phases->block_count > 0 && (facts->count[block] > *room || phases->block_count == MAX_BLOCKS))
     return false;
   phases->chosen[block] = true;
   ++phases->block_count;
@@ -73,8 +72,8 @@ static bool choose_block(prem_phases *phases, const block_facts *facts, int32_t 
 
 static void choose_blocks(prem_phases *phases, const block_facts *facts) {
   const prem_schedule *schedule = phases->schedule;
-  int64_t room = MOST_PHASES;
-  for (int late = 0; late < MOST_BLOCKS / 4; ++late) {
+  int64_t room = MAX_PHASES;
+  for (int late = 0; late < MAX_BLOCKS / 4; ++late) {
     int32_t block = latest_block(phases, facts);
     if (block < 0 || !choose_block(phases, facts, block, &room))
       break;
@@ -107,7 +106,7 @@ static prem_status collect_slots(prem_phases *phases, prem_diag *diag) {
 }
 
 static int64_t count_runs(const prem_result *result, bool *several) {
-  prem_kept_run kept[PREM_MOST_KEPT];
+  prem_kept_run kept[PREM_MAX_KEPT];
   int64_t runs = 0;
   for (int32_t i = 0; i < result->row_count; ++i) {
     const int32_t of_row = prem_row_kept(&result->rows[i], kept);
@@ -123,7 +122,7 @@ prem_status prem_phases_choose(const prem_result *result, const prem_schedule *s
   const int64_t runs = count_runs(result, &out->has_runs);
   if (runs == 0 || !schedule->plan)
     return PREM_OK;
-  out->most = MOST_PHASES / runs;
+  out->max = MAX_PHASES / runs;
   size_t blocks = (size_t)schedule->platform.blocks;
   block_facts facts = {calloc(blocks, sizeof(int64_t)), calloc(blocks, sizeof(int64_t))};
   out->chosen = calloc(blocks, sizeof *out->chosen);
@@ -174,7 +173,7 @@ static void write_run(const prem_phases *phases, const prem_row *row, const prem
                       FILE *file) {
   const prem_trace *trace = kept->trace;
   int64_t count = 0;
-  for (int64_t i = 0; i < trace->record_count && count < phases->most; ++i) {
+  for (int64_t i = 0; i < trace->record_count && count < phases->max; ++i) {
     const prem_trace_record *record = &trace->records[i];
     if (!is_first(trace, record) || record->block >= phases->schedule->platform.blocks ||
         !phases->chosen[record->block])
@@ -189,7 +188,7 @@ void prem_phases_write(const prem_phases *phases, FILE *file) {
         "end_ns",
         file);
   fputs(phases->has_runs ? ",run\n" : "\n", file);
-  prem_kept_run kept[PREM_MOST_KEPT];
+  prem_kept_run kept[PREM_MAX_KEPT];
   for (int32_t i = 0; i < phases->result->row_count; ++i) {
     const int32_t count = prem_row_kept(&phases->result->rows[i], kept);
     for (int32_t k = 0; k < count; ++k)

@@ -14,7 +14,7 @@ typedef struct prem_phases {
   const prem_schedule *schedule;
   bool *chosen;        /* [platform.blocks] */
   int32_t block_count; /* chosen */
-  int64_t most;        /* phases of a run, at most; later ones are left out */
+  int64_t max;         /* phases of a run, at most; later ones are left out */
   bool has_runs;       /* a row has more runs than its first */
   prem_slot *slots;    /* planned, of these blocks, in order of their tiles */
   int64_t slot_count;

@@ -308,7 +308,7 @@ static phase_units find_phase_units(const prem_result *result) {
   for (int32_t i = 0; i < result->row_count; ++i)
     for (int32_t t = 0; t < result->rows[i].task_count; ++t)
       for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
-        const prem_cell *counts = &result->rows[i].tasks[t].phase[p];
+        const prem_phase_stats *counts = &result->rows[i].tasks[t].phase[p];
         time = prem_max_i64(prem_max_i64(time, counts->duration_max_ns),
                             result->rows[i].tasks[t].wcet_ns[p]);
         lateness =
@@ -320,7 +320,7 @@ static phase_units find_phase_units(const prem_result *result) {
 static void print_phase(const prem_row *row, int32_t t, int p, const phase_units *units,
                         int widths[2], FILE *file) {
   const prem_task_result *task = &row->tasks[t];
-  const prem_cell *counts = &task->phase[p];
+  const prem_phase_stats *counts = &task->phase[p];
   if (counts->count == 0)
     return;
   bool released = counts->releases > 0, planned = row->releases > 0;
@@ -585,29 +585,30 @@ static void print_doubts(const prem_row *row, FILE *file) {
             "  durations include waiting for a core\n",
             row->label);
   print_preempted(row, file);
-  if (row->stops > 0)
+  if (row->standstills > 0)
     fprintf(file,
             "%s: times when all blocks stood still at once: %" PRId64 ", the longest %.3f ms; the\n"
             "  processor was somebody else's then, and times are not to be relied on\n",
-            row->label, row->stops, (double)row->stop_longest_ns / 1e6);
+            row->label, row->standstills, (double)row->standstill_max_ns / 1e6);
   print_losses(row, file);
 }
 
 /** What ordinary kernels were launched as. Tasks are named by the first of those alike. */
-static void print_tuning(const prem_result *result, FILE *file) {
-  const prem_tuning *tuning = &result->tuning;
-  for (int32_t i = 0; i < tuning->trial_count; ++i) {
-    const prem_trial *trial = &tuning->trials[i];
+static void print_launch_search(const prem_result *result, FILE *file) {
+  const prem_launch_search *launch_search = &result->launch_search;
+  for (int32_t i = 0; i < launch_search->candidate_count; ++i) {
+    const prem_launch_candidate *candidate = &launch_search->candidates[i];
     int32_t tried = 0, wrong = 0;
-    for (int32_t other = 0; other < tuning->trial_count; ++other) {
-      tried += tuning->trials[other].task == trial->task;
-      wrong += tuning->trials[other].task == trial->task && tuning->trials[other].wrong;
+    for (int32_t other = 0; other < launch_search->candidate_count; ++other) {
+      tried += launch_search->candidates[other].task == candidate->task;
+      wrong += launch_search->candidates[other].task == candidate->task &&
+               launch_search->candidates[other].wrong;
     }
-    if (!trial->chosen)
+    if (!candidate->chosen)
       continue;
     fprintf(file, "ordinary kernel of %s: %s; best of %" PRId32 " ways, alone %" PRId64 " ns\n",
-            name_cell(result->rows[0].tasks[trial->task].name).text, trial->way, tried,
-            trial->alone_ns);
+            name_cell(result->rows[0].tasks[candidate->task].name).text, candidate->way, tried,
+            candidate->alone_ns);
     if (wrong > 0)
       fprintf(file, "  %" PRId32 " ways gave WRONG OUTPUT and were not taken\n", wrong);
   }
@@ -628,9 +629,9 @@ static void print_indented(const char *words, FILE *file) {
 }
 
 /** How a mode was run, and which could not be. */
-static void print_setup(const prem_row *row, FILE *file) {
-  if (row->setup[0])
-    print_indented(row->setup, file);
+static void print_mode_note(const prem_row *row, FILE *file) {
+  if (row->mode_note[0])
+    print_indented(row->mode_note, file);
 }
 
 static void print_left_out(const prem_result *result, FILE *file) {
@@ -644,11 +645,11 @@ static void print_footer(const prem_result *result, FILE *file) {
   fputc('\n', file);
   for (int32_t i = 0; i < result->row_count; ++i) {
     print_samples(&result->rows[i], file);
-    print_setup(&result->rows[i], file);
+    print_mode_note(&result->rows[i], file);
     print_padding(&result->rows[i], result->machine.clock_step_ns, file);
     print_causes(&result->rows[i], file);
   }
-  print_tuning(result, file);
+  print_launch_search(result, file);
   print_left_out(result, file);
   for (int32_t i = 0; i < result->row_count; ++i)
     print_doubts(&result->rows[i], file);

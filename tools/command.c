@@ -116,13 +116,13 @@ const struct argp command_common_argp = {.options = command_options[OPTIONS_COMM
                                          .parser = parse_common};
 
 int64_t command_parse_int(struct argp_state *state, const char *option, const char *text,
-                          int64_t least, int64_t most) {
+                          int64_t min, int64_t max) {
   char *end;
   errno = 0;
   long long value = strtoll(text, &end, 10);
-  if (errno || end == text || *end || value < least || value > most)
-    argp_error(state, "%s: '%s' is not an integer from %" PRId64 " to %" PRId64, option, text,
-               least, most);
+  if (errno || end == text || *end || value < min || value > max)
+    argp_error(state, "%s: '%s' is not an integer from %" PRId64 " to %" PRId64, option, text, min,
+               max);
   return value;
 }
 

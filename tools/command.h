@@ -56,7 +56,7 @@ int command_exit_status(prem_status status);
 
 /** Usage error (exit 2) through argp unless `text` is an integer in [least, most]. */
 int64_t command_parse_int(struct argp_state *state, const char *option, const char *text,
-                          int64_t least, int64_t most);
+                          int64_t min, int64_t max);
 /** Seconds from "90", "90s", "500ms" or "2min". */
 double command_parse_seconds(struct argp_state *state, const char *option, const char *text);
 prem_mode command_parse_mode(struct argp_state *state, const char *text);

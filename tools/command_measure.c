@@ -12,7 +12,7 @@
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-void measuring_add_mode(measuring_options *options, struct argp_state *state, const char *text) {
+void measure_add_mode(measure_options *options, struct argp_state *state, const char *text) {
   prem_mode mode = command_parse_mode(state, text);
   for (int i = 0; i < options->mode_count; ++i)
     if (options->modes[i] == mode)
@@ -20,38 +20,37 @@ void measuring_add_mode(measuring_options *options, struct argp_state *state, co
   options->modes[options->mode_count++] = mode;
 }
 
-static void add_picture(measuring_options *options, struct argp_state *state, const char *path) {
+static void add_picture(measure_options *options, struct argp_state *state, const char *path) {
   command_check_picture(state, "--picture", path);
   if (options->picture_count == 2)
     argp_error(state, "--picture: two pictures at most");
   options->pictures[options->picture_count++] = path;
 }
 
-static void refuse_outputs_in_one_place(const measuring_options *options,
-                                        struct argp_state *state) {
+static void refuse_outputs_in_one_place(const measure_options *options, struct argp_state *state) {
   const char *const outputs[] = {options->trace, options->json, options->pictures[0],
                                  options->pictures[1]};
   command_check_outputs(state, options->file, outputs, sizeof outputs / sizeof outputs[0]);
 }
 
-static void refuse_records_unkept(const measuring_options *options, struct argp_state *state) {
+static void refuse_records_unkept(const measure_options *options, struct argp_state *state) {
   if (options->no_records && (options->trace || options->picture_count))
     argp_error(state, "--%s shows raw records; leave --no-records out",
                options->trace ? "trace" : "picture");
 }
 
 /* "2,3" or "4-7". */
-static void parse_cores(measuring_options *options, struct argp_state *state, const char *text) {
+static void parse_cores(measure_options *options, struct argp_state *state, const char *text) {
   const char *at = text;
   options->core_count = 0;
   for (bool more = true; more; at += more) {
     char *end;
     const long first = strtol(at, &end, 10);
     const long last = end != at && *end == '-' ? strtol(at = end + 1, &end, 10) : first;
-    if (end == at || first < 0 || last < first || last >= MEASURING_MOST_CORES ||
+    if (end == at || first < 0 || last < first || last >= MEASURE_MAX_CORES ||
         (*end && *end != ','))
       argp_error(state, "--cores: '%s' is no list like 2,3 or 4-7 of cores below %d", text,
-                 MEASURING_MOST_CORES);
+                 MEASURE_MAX_CORES);
     for (long core = first; core <= last; ++core) {
       for (int32_t i = 0; i < options->core_count; ++i)
         if (options->cores[i] == core)
@@ -64,7 +63,7 @@ static void parse_cores(measuring_options *options, struct argp_state *state, co
 }
 
 static error_t parse(int key, char *text, struct argp_state *state) {
-  measuring_options *options = state->input;
+  measure_options *options = state->input;
   switch (key) {
   case 'b':
     options->backend = text;
@@ -141,13 +140,13 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 }
 
 static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
-const struct argp measuring_argp = {
+const struct argp measure_argp = {
     .options = command_options[OPTIONS_MEASURING], .parser = parse, .children = children};
 
 /* ---- before the run ------------------------------------------------------------------------- */
 
 /* Named modes must be there; of the file's, those that the backend lacks are left out. */
-static int choose_modes(const measuring_options *options, const prem_schedule *schedule,
+static int choose_modes(const measure_options *options, const prem_schedule *schedule,
                         const prem_backend *backend, prem_compare_options *compare) {
   const prem_measure *file = &schedule->measure;
   bool named = options->mode_count > 0;
@@ -189,7 +188,7 @@ static bool has_gnuplot(void) {
 }
 
 /* A measurement must not be lost because its result has no place to go. */
-static bool check_outputs(const measuring_options *options, const prem_schedule *schedule) {
+static bool check_outputs(const measure_options *options, const prem_schedule *schedule) {
   if (options->picture_count && !has_gnuplot()) {
     command_error("--picture needs gnuplot, which is not on the PATH; install gnuplot-nox");
     return false;
@@ -205,7 +204,7 @@ static bool check_outputs(const measuring_options *options, const prem_schedule 
 
 /* What the command line names, the files beside the result, and the arrays. `made` are two of them
  * to be freed. */
-static int list_outputs(const measuring_options *options, const prem_schedule *schedule,
+static int list_outputs(const measure_options *options, const prem_schedule *schedule,
                         char *const made[PREM_RESULT_SIDES], const char **paths) {
   int count = 0;
   paths[count++] = options->json;
@@ -220,7 +219,7 @@ static int list_outputs(const measuring_options *options, const prem_schedule *s
 }
 
 /* Nothing is written over what is read, nor where a stranger's file has no business. */
-static int judge_places(const measuring_options *options, const prem_schedule *schedule) {
+static int judge_places(const measure_options *options, const prem_schedule *schedule) {
   char *made[PREM_RESULT_SIDES] = {NULL};
   const char **paths = calloc((size_t)schedule->array_count + 8, sizeof *paths);
   bool whole = paths != NULL;
@@ -247,7 +246,7 @@ static int judge_places(const measuring_options *options, const prem_schedule *s
 }
 
 /* What the blocks' threads are given, and the process. */
-static int set_up_cpu(measuring_options *options, const prem_backend *backend,
+static int set_up_cpu(measure_options *options, const prem_backend *backend,
                       prem_compare_options *compare) {
   const bool asked = options->core_count > 0 || options->fifo_priority > 0 || options->lock_memory;
   if (asked && strcmp(prem_backend_name(backend), "cpu") != 0) {
@@ -270,17 +269,16 @@ static int set_up_cpu(measuring_options *options, const prem_backend *backend,
 /* However short a duration, one hyperperiod of each mode counts. */
 static void tell_duration(const prem_compare_options *compare, const prem_schedule *schedule,
                           const prem_backend *backend) {
-  const double least_s =
-      (double)compare->mode_count * 1e-9 * (double)schedule->plan->hyperperiod_ns;
-  if (compare->sampling.duration_s > 0 && least_s > compare->sampling.duration_s &&
+  const double min_s = (double)compare->mode_count * 1e-9 * (double)schedule->plan->hyperperiod_ns;
+  if (compare->sampling.duration_s > 0 && min_s > compare->sampling.duration_s &&
       strcmp(prem_backend_name(backend), "sim") != 0)
     command_note("--duration: it may take %.1f s, for one hyperperiod of %.3f s in each "
                  "of %d mode%s",
-                 least_s, (double)schedule->plan->hyperperiod_ns * 1e-9, (int)compare->mode_count,
+                 min_s, (double)schedule->plan->hyperperiod_ns * 1e-9, (int)compare->mode_count,
                  compare->mode_count == 1 ? "" : "s");
 }
 
-static void tell_replaced(const measuring_options *options, const prem_schedule *schedule) {
+static void tell_replaced(const measure_options *options, const prem_schedule *schedule) {
   for (int32_t i = 0; i < schedule->array_count && !options->no_save; ++i) {
     const prem_array *array = &schedule->arrays[i];
     if (array->save && access(array->save, F_OK) == 0)
@@ -384,7 +382,7 @@ static int join_status(int first, int second) {
   return first == COMMAND_DONE ? second : first;
 }
 
-static int write_result(const measuring_options *options, const prem_schedule *schedule,
+static int write_result(const measure_options *options, const prem_schedule *schedule,
                         const prem_result *result) {
   bool stdout_taken = (options->json && !strcmp(options->json, "-")) ||
                       (options->trace && !strcmp(options->trace, "-"));
@@ -402,7 +400,7 @@ static int write_result(const measuring_options *options, const prem_schedule *s
   return status;
 }
 
-static int draw_result(const measuring_options *options, const prem_schedule *schedule,
+static int draw_result(const measure_options *options, const prem_schedule *schedule,
                        const prem_result *result) {
   int status = COMMAND_DONE;
   for (int i = 0; i < options->picture_count; ++i) {
@@ -421,13 +419,13 @@ static bool made_outputs(const prem_result *result) {
   return false;
 }
 
-static int save_arrays(const measuring_options *options, prem_session *session) {
+static int save_arrays(const measure_options *options, prem_session *session) {
   prem_diag *diag = prem_diag_new();
   return sampling_failed(prem_session_save(session, options->save_anywhere, diag), diag,
                          "saving arrays");
 }
 
-static int measure(const measuring_options *options, prem_compare_options *compare,
+static int measure(const measure_options *options, prem_compare_options *compare,
                    const prem_schedule *schedule, const prem_backend *backend,
                    prem_session *session) {
   runs_progress runs = {.duration_s = options->sampling.duration_s};
@@ -465,7 +463,7 @@ static int measure(const measuring_options *options, prem_compare_options *compa
   return status;
 }
 
-static int open_and_measure(const measuring_options *options, prem_compare_options *compare,
+static int open_and_measure(const measure_options *options, prem_compare_options *compare,
                             const prem_schedule *schedule, const prem_backend *backend) {
   prem_session *session = NULL;
   prem_diag *diag = prem_diag_new();
@@ -477,7 +475,7 @@ static int open_and_measure(const measuring_options *options, prem_compare_optio
   return status;
 }
 
-int measuring_run(measuring_options *options) {
+int measure_run(measure_options *options) {
   const prem_backend *backend = NULL;
   prem_machine machine;
   int status = command_find_backend(options->backend, &backend, &machine);

@@ -5,9 +5,9 @@
 
 #include "tools/command_sampling.h"
 
-enum { MEASURING_MOST_CORES = 4096 };
+enum { MEASURE_MAX_CORES = 4096 };
 
-typedef struct measuring_options {
+typedef struct measure_options {
   const char *file, *backend, *profile;
   const char *trace, *json;
   const char *pictures[2]; /* one of each kind */
@@ -17,26 +17,26 @@ typedef struct measuring_options {
   prem_sampling sampling;           /* SAMPLING_DEFAULTS, and what is given */
   bool scenario_given;
   bool strict;
-  int64_t break_ns;                    /* 0: none */
-  bool no_records;                     /* keep no raw records: counts alone */
-  int32_t cores[MEASURING_MOST_CORES]; /* the blocks' threads run on them; on cpu alone */
-  int32_t core_count, fifo_priority;   /* 0: not given */
+  int64_t break_ns;                  /* 0: none */
+  bool no_records;                   /* keep no raw records: counts alone */
+  int32_t cores[MEASURE_MAX_CORES];  /* the blocks' threads run on them; on cpu alone */
+  int32_t core_count, fifo_priority; /* 0: not given */
   bool lock_memory;
   bool with_preempted;
   bool no_save; /* leave the `save`s of the file alone */
   bool save_anywhere;
   prem_engine engine;
-} measuring_options;
+} measure_options;
 
-#define MEASURING_EXIT_DOC                                                                         \
+#define MEASURE_EXIT_DOC                                                                           \
   COMMAND_EXIT_DOC " With --break: 5 when a release came later, and nothing else was wrong."
 
-/** Child parser; its input is a measuring_options. */
-extern const struct argp measuring_argp;
+/** Child parser; its input is a measure_options. */
+extern const struct argp measure_argp;
 
 /** Add a mode to those named on the command line; usage error when it is unknown or twice. */
-void measuring_add_mode(measuring_options *options, struct argp_state *state, const char *text);
+void measure_add_mode(measure_options *options, struct argp_state *state, const char *text);
 /** Open, plan, check, run, report. Returns the exit status. */
-int measuring_run(measuring_options *options);
+int measure_run(measure_options *options);
 
 #endif

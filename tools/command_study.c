@@ -7,7 +7,7 @@
 /* ---- options -------------------------------------------------------------------------------- */
 
 static error_t parse_count(int key, const char *text, struct argp_state *state,
-                           observing_options *options) {
+                           study_options *options) {
   switch (key) {
   case 'n':
     options->sampling.samples = command_parse_int(state, "--repeat", text, 1, INT32_MAX);
@@ -27,7 +27,7 @@ static error_t parse_count(int key, const char *text, struct argp_state *state,
 }
 
 static error_t parse(int key, char *text, struct argp_state *state) {
-  observing_options *options = state->input;
+  study_options *options = state->input;
   switch (key) {
   case 'b':
     options->backend = text;
@@ -67,13 +67,13 @@ static error_t parse(int key, char *text, struct argp_state *state) {
 }
 
 static const struct argp_child children[] = {{.argp = &command_common_argp}, {0}};
-const struct argp observing_argp = {
+const struct argp study_argp = {
     .options = command_options[OPTIONS_OBSERVING], .parser = parse, .children = children};
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-int observing_open(observing_options *options, bool keep_plan, const prem_backend **backend,
-                   prem_machine *machine, prem_schedule **schedule) {
+int study_open(study_options *options, bool keep_plan, const prem_backend **backend,
+               prem_machine *machine, prem_schedule **schedule) {
   int status = command_find_backend(options->backend, backend, machine);
   if (status != COMMAND_DONE)
     return status;
@@ -96,8 +96,8 @@ int observing_open(observing_options *options, bool keep_plan, const prem_backen
 
 /* ---- reporting ------------------------------------------------------------------------------ */
 
-int observing_report(const observing_options *options, const prem_findings *findings,
-                     const prem_machine *machine, bool stdout_taken) {
+int study_report(const study_options *options, const prem_findings *findings,
+                 const prem_machine *machine, bool stdout_taken) {
   int status = COMMAND_DONE;
   stdout_taken |= options->json && !strcmp(options->json, "-");
   if (!stdout_taken)
@@ -121,7 +121,7 @@ int observing_report(const observing_options *options, const prem_findings *find
   return status;
 }
 
-void observing_progress(void *context, int64_t done, int64_t all) {
+void study_progress(void *context, int64_t done, int64_t all) {
   progress_show(context, all > 0 ? (double)done / (double)all : -1,
                 "%" PRId64 " of %" PRId64 " measurements", done, all);
 }

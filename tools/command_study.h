@@ -6,19 +6,19 @@
 #include "tools/command_sampling.h"
 #include "tools/progress.h"
 
-typedef struct observing_options {
+typedef struct study_options {
   const char *file, *backend, *profile;
   const char *json, *picture; /* findings; NULL: not asked for */
   prem_sampling sampling;     /* SAMPLING_DEFAULTS, and what is given */
   bool scenario_given;
   prem_engine engine;
-} observing_options;
+} study_options;
 
-#define OBSERVING_DEFAULTS                                                                         \
+#define STUDY_DEFAULTS                                                                             \
   { .backend = "auto", .sampling = SAMPLING_DEFAULTS }
 
-/** Child parser; its input is an observing_options. */
-extern const struct argp observing_argp;
+/** Child parser; its input is a study_options. */
+extern const struct argp study_argp;
 
 /**
  * Find the backend, load, bind and check the file, plan it in memory if it has no plan, and see
@@ -26,12 +26,12 @@ extern const struct argp observing_argp;
  *
  * @param keep_plan  false: the file's plan and WCETs are not wanted.
  */
-int observing_open(observing_options *options, bool keep_plan, const prem_backend **backend,
-                   prem_machine *machine, prem_schedule **schedule);
+int study_open(study_options *options, bool keep_plan, const prem_backend **backend,
+               prem_machine *machine, prem_schedule **schedule);
 /** Print findings to stdout (to stderr where stdout is taken), write and draw them as asked. */
-int observing_report(const observing_options *options, const prem_findings *findings,
-                     const prem_machine *machine, bool stdout_taken);
+int study_report(const study_options *options, const prem_findings *findings,
+                 const prem_machine *machine, bool stdout_taken);
 /** How far a measurement is. `context` is a progress. */
-void observing_progress(void *context, int64_t done, int64_t all);
+void study_progress(void *context, int64_t done, int64_t all);
 
 #endif

@@ -187,10 +187,10 @@ static const struct {
 };
 enum { TABLE_COUNT = sizeof table / sizeof table[0] };
 
-struct argp_option command_options[OPTIONS_GROUPS][OPTIONS_MOST + 1];
+struct argp_option command_options[OPTIONS_GROUPS][OPTIONS_MAX + 1];
 
 static void fill_group(command_group group) {
-  struct argp_option *to = command_options[group], *const end = to + OPTIONS_MOST;
+  struct argp_option *to = command_options[group], *const end = to + OPTIONS_MAX;
   for (size_t i = 0; i < TABLE_COUNT && to < end; ++i)
     if (table[i].groups >> group & 1U)
       *to++ = (struct argp_option){.name = table[i].name,

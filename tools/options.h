@@ -74,11 +74,11 @@ enum {
   OPTION_WITH_PREEMPTED
 };
 
-enum { OPTIONS_MOST = 32 }; /* of a group */
+enum { OPTIONS_MAX = 32 }; /* of a group */
 
 /** The options of each group for its `struct argp`; command_parse() fills them in from the table.
  */
-extern struct argp_option command_options[OPTIONS_GROUPS][OPTIONS_MOST + 1];
+extern struct argp_option command_options[OPTIONS_GROUPS][OPTIONS_MAX + 1];
 
 /** argp_parse() of a verb. */
 void command_parse(const struct argp *argp, int argc, char **argv, void *input);

@@ -4,14 +4,14 @@
 
 #include "tools/command_measure.h"
 
-static void parse_modes(measuring_options *options, struct argp_state *state, char *list) {
+static void parse_modes(measure_options *options, struct argp_state *state, char *list) {
   options->mode_count = 0;
   for (char *name; (name = strsep(&list, ","));)
-    measuring_add_mode(options, state, name);
+    measure_add_mode(options, state, name);
 }
 
 static error_t parse(int key, char *text, struct argp_state *state) {
-  measuring_options *options = state->input;
+  measure_options *options = state->input;
   switch (key) {
   case ARGP_KEY_INIT:
     state->child_inputs[0] = options;
@@ -24,7 +24,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_child children[] = {{.argp = &measuring_argp}, {0}};
+static const struct argp_child children[] = {{.argp = &measure_argp}, {0}};
 static const struct argp argp = {
     .options = command_options[OPTIONS_COMPARE],
     .parser = parse,
@@ -33,11 +33,11 @@ static const struct argp argp = {
     .doc = "Run a schedule (`-` is stdin) in several modes, interleaved in random order, and print "
            "them side by side. A file without a plan is planned in memory; what the checker "
            "refuses is never started.\v"
-           "The table goes to stdout, or to stderr when an output is `-`.\n\n" MEASURING_EXIT_DOC,
+           "The table goes to stdout, or to stderr when an output is `-`.\n\n" MEASURE_EXIT_DOC,
 };
 
 int verb_compare(int argc, char **argv) {
-  measuring_options options = {.backend = "auto", .sampling = SAMPLING_DEFAULTS};
+  measure_options options = {.backend = "auto", .sampling = SAMPLING_DEFAULTS};
   command_parse(&argp, argc, argv, &options);
-  return measuring_run(&options);
+  return measure_run(&options);
 }

@@ -194,10 +194,10 @@ static void tell_budget(const prem_budget *budget, prem_findings *findings) {
                        "To keep within its part of the group's time %" PRId64 " of %" PRId64
                        " rows were repeated less often than they would be alone, one only %.2g %% "
                        "as often.",
-                       budget->fewer, budget->rows, 100 * budget->least);
+                       budget->fewer, budget->rows, 100 * budget->min);
 }
 
-static int run_one(const prem_experiment *experiment, prem_experiment_setting *setting,
+static int run_one(const prem_experiment *experiment, prem_experiment_context *context,
                    experiment_progress *shown, const experiment_options *options, FILE *report) {
   prem_findings *findings =
       prem_findings_new(experiment->name, experiment->title, experiment->question);
@@ -207,20 +207,20 @@ static int run_one(const prem_experiment *experiment, prem_experiment_setting *s
     command_error("%s: %s", experiment->name, prem_status_text(PREM_ERR_MEMORY));
     return COMMAND_INVALID;
   }
-  prem_findings_seed(findings, setting->seed);
-  if (setting->quick)
+  prem_findings_seed(findings, context->seed);
+  if (context->quick)
     prem_findings_note(findings, "A quick look: fewer points and repetitions than a measurement.");
   shown->name = experiment->name;
   progress_begin(&shown->line);
   show_progress(shown, 0, 0);
-  prem_status status = experiment->run(setting, findings, diag);
+  prem_status status = experiment->run(context, findings, diag);
   progress_end(&shown->line);
-  tell_budget(setting->budget, findings);
+  tell_budget(context->budget, findings);
   int ended = tell(status, diag, experiment->name);
   if (status == PREM_ERR_INTERRUPTED)
     prem_findings_incomplete(findings);
-  if (!setting->part && (status == PREM_OK || status == PREM_ERR_INTERRUPTED))
-    ended = join_status(ended, keep(findings, experiment, setting->machine, options));
+  if (!context->part && (status == PREM_OK || status == PREM_ERR_INTERRUPTED))
+    ended = join_status(ended, keep(findings, experiment, context->machine, options));
   if (report && (status == PREM_OK || status == PREM_ERR_INTERRUPTED))
     add_to_report(report, findings, experiment);
   else if (report)
@@ -282,9 +282,9 @@ static int count_serving(const char *backend) {
 }
 
 /* One after the other. */
-static int run_all(prem_experiment_setting *setting, experiment_progress *shown,
+static int run_all(prem_experiment_context *context, experiment_progress *shown,
                    const experiment_options *options) {
-  const char *backend = prem_backend_name(setting->backend);
+  const char *backend = prem_backend_name(context->backend);
   shown->all = count_serving(backend);
   group_end end = {0};
   const prem_experiment *experiment;
@@ -294,7 +294,7 @@ static int run_all(prem_experiment_setting *setting, experiment_progress *shown,
       continue;
     }
     ++shown->number;
-    count_end(&end, experiment, run_one(experiment, setting, shown, options, NULL));
+    count_end(&end, experiment, run_one(experiment, context, shown, options, NULL));
   }
   return judge_group(&end, options->name, backend);
 }
@@ -303,7 +303,7 @@ static int run_all(prem_experiment_setting *setting, experiment_progress *shown,
 
 /** The group while it runs. */
 typedef struct thesis_run {
-  prem_experiment_setting *setting;
+  prem_experiment_context *context;
   experiment_progress *shown;
   const experiment_options *options;
   FILE *report, *times; /* NULL: none; times: a table of what each took, for the report's end */
@@ -313,7 +313,7 @@ typedef struct thesis_run {
 } thesis_run;
 
 static int32_t seconds_of(const thesis_run *run, const prem_chapter *chapter) {
-  const char *backend = prem_backend_name(run->setting->backend);
+  const char *backend = prem_backend_name(run->context->backend);
   if (!prem_experiment_serves(chapter->experiment, backend))
     return 0;
   return strcmp(backend, "cuda") == 0 ? chapter->gpu_s : chapter->cpu_s;
@@ -326,9 +326,9 @@ static prem_budget budget_of(thesis_run *run, const prem_chapter *chapter) {
   const int64_t left_ns = run->end_ns > now_ns ? run->end_ns - now_ns : 0;
   const double part = seconds > 0 ? (double)seconds / (double)run->seconds_left : 0.0;
   run->seconds_left -= seconds;
-  const int64_t least_ns = seconds * INT64_C(500000000);
+  const int64_t min_ns = seconds * INT64_C(500000000);
   const int64_t own_ns = (int64_t)((double)left_ns * part);
-  return (prem_budget){.end_ns = now_ns + (own_ns > least_ns ? own_ns : least_ns)};
+  return (prem_budget){.end_ns = now_ns + (own_ns > min_ns ? own_ns : min_ns)};
 }
 
 static void tell_time(const thesis_run *run, const prem_chapter *chapter, double took_s,
@@ -339,7 +339,7 @@ static void tell_time(const thesis_run *run, const prem_chapter *chapter, double
 }
 
 static void run_chapter(thesis_run *run, const prem_chapter *chapter) {
-  const char *backend = prem_backend_name(run->setting->backend);
+  const char *backend = prem_backend_name(run->context->backend);
   printf("== %s\n\n", chapter->title);
   if (run->report)
     fprintf(run->report, "## %s\n", chapter->title);
@@ -353,10 +353,10 @@ static void run_chapter(thesis_run *run, const prem_chapter *chapter) {
   ++run->shown->number;
   const int64_t begin_ns = prem_host_clock_ns();
   prem_budget budget = budget_of(run, chapter);
-  run->setting->budget = &budget;
+  run->context->budget = &budget;
   const int status =
-      run_one(chapter->experiment, run->setting, run->shown, run->options, run->report);
-  run->setting->budget = NULL;
+      run_one(chapter->experiment, run->context, run->shown, run->options, run->report);
+  run->context->budget = NULL;
   count_end(&run->end, chapter->experiment, status);
   tell_time(run, chapter, (double)(prem_host_clock_ns() - begin_ns) * 1e-9,
             status == COMMAND_DONE          ? "done"
@@ -366,7 +366,7 @@ static void run_chapter(thesis_run *run, const prem_chapter *chapter) {
 }
 
 static int run_chapters(thesis_run *run) {
-  const char *backend = prem_backend_name(run->setting->backend);
+  const char *backend = prem_backend_name(run->context->backend);
   const prem_chapter *chapter;
   for (int32_t i = 0; (chapter = prem_chapter_at(i)) != NULL; ++i) {
     run->seconds_left += seconds_of(run, chapter);
@@ -399,9 +399,9 @@ static void end_report(thesis_run *run, char **times) {
 }
 
 /* Written beside and renamed, like all results. */
-static int run_thesis(prem_experiment_setting *setting, experiment_progress *shown,
+static int run_thesis(prem_experiment_context *context, experiment_progress *shown,
                       const experiment_options *options) {
-  thesis_run run = {.setting = setting, .shown = shown, .options = options};
+  thesis_run run = {.context = context, .shown = shown, .options = options};
   if (!options->folder)
     return run_chapters(&run);
   char *path = output_path(options->folder, thesis_group, "md"), reason[160], *times = NULL;
@@ -414,7 +414,7 @@ static int run_thesis(prem_experiment_setting *setting, experiment_progress *sho
   }
   run.report = output.file;
   run.times = open_memstream(&times, &times_bytes);
-  fprintf(run.report, "# The thesis, repeated on %s\n%s", setting->machine->name, report_head);
+  fprintf(run.report, "# The thesis, repeated on %s\n%s", context->machine->name, report_head);
   int status = run_chapters(&run);
   if (run.times)
     end_report(&run, &times);
@@ -427,16 +427,16 @@ static int run_thesis(prem_experiment_setting *setting, experiment_progress *sho
   return status;
 }
 
-static int run_named(const prem_experiment *experiment, prem_experiment_setting *setting,
+static int run_named(const prem_experiment *experiment, prem_experiment_context *context,
                      experiment_progress *shown, const experiment_options *options) {
-  const char *backend = prem_backend_name(setting->backend);
+  const char *backend = prem_backend_name(context->backend);
   if (!prem_experiment_serves(experiment, backend)) {
     command_error("%s makes no sense on backend %s; it is for: %s", experiment->name, backend,
                   experiment->backends);
     return COMMAND_UNAVAILABLE;
   }
   shown->number = shown->all = 1;
-  return run_one(experiment, setting, shown, options, NULL);
+  return run_one(experiment, context, shown, options, NULL);
 }
 
 static void print_list(FILE *file) {
@@ -468,7 +468,7 @@ static int run_options(const experiment_options *options, const prem_experiment 
   command_catch_signals();
   experiment_progress shown = {0};
   char installed[PATH_MAX];
-  prem_experiment_setting setting = {.backend = backend,
+  prem_experiment_context context = {.backend = backend,
                                      .machine = &machine,
                                      .quick = options->quick,
                                      .seed = options->seed,
@@ -481,9 +481,9 @@ static int run_options(const experiment_options *options, const prem_experiment 
                                      .progress = show_progress,
                                      .progress_context = &shown};
   if (experiment)
-    return run_named(experiment, &setting, &shown, options);
-  return strcmp(options->name, thesis_group) == 0 ? run_thesis(&setting, &shown, options)
-                                                  : run_all(&setting, &shown, options);
+    return run_named(experiment, &context, &shown, options);
+  return strcmp(options->name, thesis_group) == 0 ? run_thesis(&context, &shown, options)
+                                                  : run_all(&context, &shown, options);
 }
 
 /* ---- an earlier run's findings -------------------------------------------------------------- */

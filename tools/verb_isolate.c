@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ttprem isolate: every task alone, with its neighbours, with hostile ones. */
+/* ttprem isolate: every task alone, with its neighbours, with stressors. */
 #include "tools/command_study.h"
 #include "ttprem/isolation.h"
 
 #include <string.h>
 
 typedef struct isolate_options {
-  observing_options common;
+  study_options common;
   prem_mode modes[PREM_MODE_COUNT];
   int mode_count; /* 0: tt and free */
 } isolate_options;
@@ -44,7 +44,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_child children[] = {{.argp = &observing_argp}, {0}};
+static const struct argp_child children[] = {{.argp = &study_argp}, {0}};
 static const struct argp argp = {
     .options = command_options[OPTIONS_ISOLATE],
     .parser = parse,
@@ -67,7 +67,7 @@ static int report(const isolate_options *options, const prem_isolation *isolatio
     command_error("%s", prem_status_text(PREM_ERR_MEMORY));
     return COMMAND_INVALID;
   }
-  int status = observing_report(&options->common, findings, machine, false);
+  int status = study_report(&options->common, findings, machine, false);
   if (!isolation->valid)
     command_note("the certificate is marked invalid: %s", isolation->disturbed);
   prem_findings_free(findings);
@@ -98,7 +98,7 @@ static int isolate(const isolate_options *options, const prem_schedule *schedule
     }
   progress line;
   progress_begin(&line);
-  isolate.progress = observing_progress;
+  isolate.progress = study_progress;
   isolate.progress_context = &line;
   command_catch_signals();
   prem_isolation *isolation = NULL;
@@ -115,12 +115,12 @@ static int isolate(const isolate_options *options, const prem_schedule *schedule
 }
 
 int verb_isolate(int argc, char **argv) {
-  isolate_options options = {.common = OBSERVING_DEFAULTS};
+  isolate_options options = {.common = STUDY_DEFAULTS};
   command_parse(&argp, argc, argv, &options);
   const prem_backend *backend = NULL;
   prem_machine machine;
   prem_schedule *schedule = NULL;
-  int status = observing_open(&options.common, true, &backend, &machine, &schedule);
+  int status = study_open(&options.common, true, &backend, &machine, &schedule);
   if (status == COMMAND_DONE)
     status = isolate(&options, schedule, backend, &machine);
   prem_schedule_free(schedule);

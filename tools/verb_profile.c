@@ -8,22 +8,22 @@
 #include <string.h>
 
 typedef struct profile_options {
-  observing_options common;
+  study_options common;
   const char *output;
-  prem_company times;
+  prem_condition times;
   bool times_given, regulated, steady, raise;
   int64_t margin_pct;
   double quantile; /* 0: not given */
 } profile_options;
 
-static prem_company parse_times(struct argp_state *state, const char *text) {
-  static const char *const names[PREM_PROFILE_COMPANY_COUNT] = {"alone", "company", "planned"};
-  static const prem_company companies[PREM_PROFILE_COMPANY_COUNT] = PREM_PROFILE_COMPANIES;
-  for (int which = 0; which < PREM_PROFILE_COMPANY_COUNT; ++which)
+static prem_condition parse_times(struct argp_state *state, const char *text) {
+  static const char *const names[PREM_PROFILE_CONDITION_COUNT] = {"alone", "company", "planned"};
+  static const prem_condition conditions[PREM_PROFILE_CONDITION_COUNT] = PREM_PROFILE_CONDITIONS;
+  for (int which = 0; which < PREM_PROFILE_CONDITION_COUNT; ++which)
     if (!strcmp(text, names[which]))
-      return companies[which];
+      return conditions[which];
   argp_error(state, "--times: '%s' is none of alone, company, planned", text);
-  return PREM_ALONE;
+  return PREM_ISOLATED;
 }
 
 /* "99.9" is 0.999; "longest" 1. */
@@ -81,7 +81,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_child children[] = {{.argp = &observing_argp}, {0}};
+static const struct argp_child children[] = {{.argp = &study_argp}, {0}};
 static const struct argp argp = {
     .options = command_options[OPTIONS_PROFILE],
     .parser = parse,
@@ -136,7 +136,7 @@ static int write_profile(const profile_options *options, const prem_profile *pro
   const bool stdout_taken = !strcmp(options->output, "-");
   if (profile->interrupted) { /* half a profile would be planned with; half the findings may help */
     command_error("%s: interrupted; no profile is written", name);
-    observing_report(&options->common, profile->findings, &profile->machine, stdout_taken);
+    study_report(&options->common, profile->findings, &profile->machine, stdout_taken);
     return COMMAND_INTERRUPTED;
   }
   if (!profile->output_ok) {
@@ -155,7 +155,7 @@ static int write_profile(const profile_options *options, const prem_profile *pro
   int status =
       sampling_failed(prem_profile_write(profile, options->output, diag), diag, options->output);
   if (status == COMMAND_DONE)
-    status = observing_report(&options->common, profile->findings, &profile->machine, stdout_taken);
+    status = study_report(&options->common, profile->findings, &profile->machine, stdout_taken);
   return status;
 }
 
@@ -172,10 +172,10 @@ static int measure(const profile_options *options, const prem_schedule *schedule
   profiling.sampling =
       sampling_choose(&options->common.sampling, options->common.scenario_given, schedule, backend);
   if (options->regulated && !options->times_given)
-    profiling.times = PREM_NEIGHBOURS;
+    profiling.times = PREM_CORUNNING;
   progress line;
   progress_begin(&line);
-  profiling.progress = observing_progress;
+  profiling.progress = study_progress;
   profiling.progress_context = &line;
   command_catch_signals();
   prem_diag *diag = prem_diag_new();
@@ -211,7 +211,7 @@ static bool may_write(const char *output, const prem_schedule *schedule) {
 }
 
 int verb_profile(int argc, char **argv) {
-  profile_options options = {.common = OBSERVING_DEFAULTS};
+  profile_options options = {.common = STUDY_DEFAULTS};
   command_parse(&argp, argc, argv, &options);
   if (strcmp(options.common.backend, "sim") == 0) {
     command_error("the simulator takes its times from the file: there is nothing to measure on it");
@@ -223,7 +223,7 @@ int verb_profile(int argc, char **argv) {
   if (!command_output_check(options.output))
     return COMMAND_INVALID;
   const bool planned = options.times == PREM_PLANNED;
-  int status = observing_open(&options.common, planned, &backend, &machine, &schedule);
+  int status = study_open(&options.common, planned, &backend, &machine, &schedule);
   if (status != COMMAND_DONE)
     return status;
   if (!may_write(options.output, schedule))

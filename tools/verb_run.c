@@ -3,14 +3,14 @@
 #include "tools/command_measure.h"
 
 static error_t parse(int key, char *text, struct argp_state *state) {
-  measuring_options *options = state->input;
+  measure_options *options = state->input;
   switch (key) {
   case ARGP_KEY_INIT:
     state->child_inputs[0] = options;
     return 0;
   case 'm':
     options->mode_count = 0;
-    measuring_add_mode(options, state, text);
+    measure_add_mode(options, state, text);
     return 0;
   case 't':
     options->trace = text;
@@ -20,7 +20,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_child children[] = {{.argp = &measuring_argp}, {0}};
+static const struct argp_child children[] = {{.argp = &measure_argp}, {0}};
 static const struct argp argp = {
     .options = command_options[OPTIONS_RUN],
     .parser = parse,
@@ -29,12 +29,12 @@ static const struct argp argp = {
     .doc = "Run a schedule (`-` is stdin) and print what was measured. A file without a plan is "
            "planned in memory; what the checker refuses is never started. Arrays with a `save` "
            "path are written when the run ends.\v"
-           "The table goes to stdout, or to stderr when an output is `-`.\n\n" MEASURING_EXIT_DOC,
+           "The table goes to stdout, or to stderr when an output is `-`.\n\n" MEASURE_EXIT_DOC,
 };
 
 int verb_run(int argc, char **argv) {
-  measuring_options options = {
+  measure_options options = {
       .backend = "auto", .sampling = SAMPLING_DEFAULTS, .modes = {PREM_MODE_TT}, .mode_count = 1};
   command_parse(&argp, argc, argv, &options);
-  return measuring_run(&options);
+  return measure_run(&options);
 }

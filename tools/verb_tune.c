@@ -12,13 +12,13 @@
 enum {
   DEFAULT_SAMPLES = 100,
   SWEEP_POINTS = 24,
-  RANGE = 4,       /* offsets from a RANGEth of the file's to RANGE times it */
-  LEAST_UNITS = 4, /* steps of the clock: a plan whose offset is shorter has none */
+  RANGE = 4,     /* offsets from a RANGEth of the file's to RANGE times it */
+  MIN_UNITS = 4, /* steps of the clock: a plan whose offset is shorter has none */
   SEARCHES = 2
 };
 
 typedef struct tune_options {
-  observing_options common;
+  study_options common;
   const char *output;
   int64_t from_ns, to_ns; /* 0: not given */
   int64_t tries, sweep_step_ns;
@@ -45,11 +45,11 @@ typedef struct tuning {
 /* ---- options -------------------------------------------------------------------------------- */
 
 static double parse_number(struct argp_state *state, const char *option, const char *text,
-                           double most) {
+                           double max) {
   char *end;
   const double value = strtod(text, &end);
-  if (end == text || *end || !(value >= 0) || value > most)
-    argp_error(state, "%s: '%s' is not a number from 0 to %g", option, text, most);
+  if (end == text || *end || !(value >= 0) || value > max)
+    argp_error(state, "%s: '%s' is not a number from 0 to %g", option, text, max);
   return value;
 }
 
@@ -108,7 +108,7 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   }
 }
 
-static const struct argp_child children[] = {{.argp = &observing_argp}, {0}};
+static const struct argp_child children[] = {{.argp = &study_argp}, {0}};
 static const struct argp argp = {
     .options = command_options[OPTIONS_TUNE],
     .parser = parse,
@@ -195,15 +195,15 @@ static prem_status search_one(tuning *all, prem_tune_search *search) {
   const tune_options *options = all->options;
   prem_tune_options tune = {
       .start_ns = search->start_ns,
-      .least_ns = options->from_ns ? options->from_ns : prem_max_i64(search->start_ns / RANGE, 1),
-      .most_ns = options->to_ns ? options->to_ns : search->start_ns * RANGE,
+      .min_ns = options->from_ns ? options->from_ns : prem_max_i64(search->start_ns / RANGE, 1),
+      .max_ns = options->to_ns ? options->to_ns : search->start_ns * RANGE,
       .grid_ns = prem_max_i64(all->machine.clock_step_ns, all->schedule->platform.clock_step_ns),
       .tries = (int32_t)options->tries,
       .precision_pct = options->precision_pct};
   if (options->sweep)
     tune.sweep_step_ns = options->sweep_step_ns
                              ? options->sweep_step_ns
-                             : prem_max_i64((tune.most_ns - tune.least_ns) / SWEEP_POINTS, 1);
+                             : prem_max_i64((tune.max_ns - tune.min_ns) / SWEEP_POINTS, 1);
   progress_begin(&all->line);
   const prem_status status = prem_tune(&tune, try_offset, all, &search->result);
   close_trial(all);
@@ -211,10 +211,10 @@ static prem_status search_one(tuning *all, prem_tune_search *search) {
   if (status == PREM_ERR_ARGUMENT)
     command_error("%s: no multiple of the clock's step, %" PRId64 " ns, from %" PRId64
                   " to %" PRId64 " ns; change --from or --to",
-                  search->key, tune.grid_ns, tune.least_ns, tune.most_ns);
+                  search->key, tune.grid_ns, tune.min_ns, tune.max_ns);
   if (status == PREM_ERR_INFEASIBLE)
     command_error("%s: no offset up to %" PRId64 " ns keeps the limits; raise --to or the limits",
-                  search->key, tune.most_ns);
+                  search->key, tune.max_ns);
   if (status == PREM_OK) { /* the next search, and the file, go on with what was found */
     bool planned;
     return plan_with(all, search->result.points[search->result.best].offset_ns, &planned);
@@ -272,7 +272,7 @@ static int report(const tuning *all, const prem_tune_search *searches, int32_t c
   if (command_stop)
     prem_findings_incomplete(findings);
   prem_findings_seed(findings, all->options->common.sampling.seed);
-  const int status = observing_report(&all->options->common, findings, &all->machine, stdout_taken);
+  const int status = study_report(&all->options->common, findings, &all->machine, stdout_taken);
   prem_findings_free(findings);
   return status;
 }
@@ -329,12 +329,12 @@ static int take_base(tuning *all) {
                   all->schedule->path);
     return COMMAND_INVALID;
   }
-  if (offset_ns < LEAST_UNITS * grid_ns) {
+  if (offset_ns < MIN_UNITS * grid_ns) {
     command_error("%s: the starts of the plan have no offset in common (they are multiples of "
                   "%" PRId64 " ns, of at least %" PRId64
                   " they should be): write a policy tile_... "
                   "or phase_..., or a plan of equal steps",
-                  all->schedule->path, offset_ns, LEAST_UNITS * grid_ns);
+                  all->schedule->path, offset_ns, MIN_UNITS * grid_ns);
     return COMMAND_INVALID;
   }
   const prem_status status =
@@ -360,7 +360,7 @@ static int tune_schedule(tuning *all) {
 }
 
 int verb_tune(int argc, char **argv) {
-  tune_options options = {.common = OBSERVING_DEFAULTS,
+  tune_options options = {.common = STUDY_DEFAULTS,
                           .tries = 3,
                           .lateness_ns = -1,
                           .isolation = INFINITY,
@@ -369,7 +369,7 @@ int verb_tune(int argc, char **argv) {
   tuning all = {.options = &options};
   if (!command_output_check(options.output))
     return COMMAND_INVALID;
-  int status = observing_open(&options.common, true, &all.backend, &all.machine, &all.schedule);
+  int status = study_open(&options.common, true, &all.backend, &all.machine, &all.schedule);
   if (status != COMMAND_DONE)
     return status;
   const command_outputs outputs = {&options.output, 1, options.common.file};

@@ -9,10 +9,10 @@
 static void tell(const prem_schedule *schedule, const prem_trace *trace) {
   for (int32_t t = 0; t < schedule->task_count; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
-      const prem_cell *cell = &trace->cells[t * PREM_PHASE_COUNT + p];
+      const prem_phase_stats *stats = &trace->stats[t * PREM_PHASE_COUNT + p];
       printf("%-10s %-9s %4" PRId64 " times, at most %" PRId64 " ns late, %" PRId64 " ns long\n",
-             schedule->tasks[t].name, prem_phase_name((prem_phase)p), cell->count,
-             cell->lateness_max_ns < 0 ? 0 : cell->lateness_max_ns, cell->duration_max_ns);
+             schedule->tasks[t].name, prem_phase_name((prem_phase)p), stats->count,
+             stats->lateness_max_ns < 0 ? 0 : stats->lateness_max_ns, stats->duration_max_ns);
     }
 }
 

@@ -9,7 +9,7 @@
 #include "experiments/common/elements.h"
 #include "prem/base/clock.h"
 
-enum { MOST_CORES = 1024, SHARE_BYTES = 32 << 20, BLOCK_BYTES = 1 << 20 };
+enum { MAX_CORES = 1024, SHARE_BYTES = 32 << 20, BLOCK_BYTES = 1 << 20 };
 static const int64_t lasts_ns = 300000000;
 
 /** A core at work: it reads one half of its share, or copies it to the other. */
@@ -48,8 +48,8 @@ static void *move(void *argument) {
 }
 
 static prem_status move_with_all(bool copies, double *bytes_per_s, prem_diag *diag) {
-  int32_t cores[MOST_CORES], gate = 0;
-  const int32_t count = prem_cores_list(cores, MOST_CORES);
+  int32_t cores[MAX_CORES], gate = 0;
+  const int32_t count = prem_cores_list(cores, MAX_CORES);
   mover *movers = calloc((size_t)count, sizeof *movers);
   int error = movers ? 0 : ENOMEM;
   int32_t started = 0;
@@ -76,11 +76,11 @@ static prem_status move_with_all(bool copies, double *bytes_per_s, prem_diag *di
   return error == ENOMEM ? PREM_ERR_MEMORY : PREM_ERR_MACHINE;
 }
 
-prem_status prem_host_bandwidth(const prem_experiment_setting *setting, double *bytes_per_s,
+prem_status prem_host_bandwidth(const prem_experiment_context *context, double *bytes_per_s,
                                 prem_diag *diag) {
   double reading = 0, copying = 0;
   prem_status status = move_with_all(false, &reading, diag);
-  if (status == PREM_OK && prem_experiment_stopped(setting))
+  if (status == PREM_OK && prem_experiment_stopped(context))
     status = PREM_ERR_INTERRUPTED;
   if (status == PREM_OK)
     status = move_with_all(true, &copying, diag);

@@ -10,7 +10,7 @@ static int32_t find_above(hwloc_topology_t topology, prem_cache *caches) {
   static const char *const names[] = {"L1", "L2", "L3", "L4"};
   int32_t count = 0;
   hwloc_obj_t at = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU, 0);
-  for (; at && count < PREM_MOST_CACHES; at = at->parent)
+  for (; at && count < PREM_MAX_CACHES; at = at->parent)
     if (hwloc_obj_type_is_dcache(at->type) && at->attr->cache.size > 0)
       caches[count] = (prem_cache){.name = names[count],
                                    .path = PREM_WALK_L2,
@@ -39,7 +39,7 @@ int32_t prem_caches_find(const prem_backend *backend, prem_cache *caches) {
 }
 
 int64_t prem_largest_cache_bytes(const prem_backend *backend) {
-  prem_cache caches[PREM_MOST_CACHES];
+  prem_cache caches[PREM_MAX_CACHES];
   const int32_t count = prem_caches_find(backend, caches);
   return count ? caches[count - 1].bytes : 0;
 }

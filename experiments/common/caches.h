@@ -5,7 +5,7 @@
 
 #include "experiments/common/walks.h"
 
-enum { PREM_MOST_CACHES = 4 };
+enum { PREM_MAX_CACHES = 4 };
 
 typedef struct prem_cache {
   const char *name;
@@ -20,7 +20,7 @@ PREM_EXTERN_C_BEGIN
  * Of the backend's machine, from the smallest level up; on a GPU L1 twice, as large as it gets and
  * with the scratchpad taken, and L2 last.
  *
- * @return how many are known; at most PREM_MOST_CACHES
+ * @return how many are known; at most PREM_MAX_CACHES
  */
 int32_t prem_caches_find(const prem_backend *backend, prem_cache *caches);
 /** The last of them, which all cores share; 0: not known. */

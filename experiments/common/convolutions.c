@@ -117,10 +117,11 @@ char *prem_convolutions_text(const prem_convolutions *convolutions) {
 
 /* ---- running them --------------------------------------------------------------------------- */
 
-prem_status prem_convolutions_run(const prem_setup *setup, const prem_convolutions *convolutions,
-                                  prem_measured *out, prem_diag *diag) {
+prem_status prem_convolutions_run(const prem_scenario_request *request,
+                                  const prem_convolutions *convolutions, prem_measured *out,
+                                  prem_diag *diag) {
   char *text = prem_convolutions_text(convolutions);
-  prem_setup own = *setup;
+  prem_scenario_request own = *request;
   own.text = text;
   *out = (prem_measured){0};
   const prem_status status = text ? prem_scenario_run(&own, out, diag) : PREM_ERR_MEMORY;
@@ -135,10 +136,10 @@ prem_convolutions prem_convolutions_alone(const prem_convolutions *convolutions)
   return one;
 }
 
-prem_status prem_convolutions_lengths(const prem_setup *setup,
+prem_status prem_convolutions_lengths(const prem_scenario_request *request,
                                       const prem_convolutions *convolutions, prem_lengths *out,
                                       prem_diag *diag) {
-  prem_setup free_running = *setup;
+  prem_scenario_request free_running = *request;
   free_running.modes[0] = PREM_MODE_FREE;
   free_running.mode_count = 1;
   prem_measured measured;
@@ -151,8 +152,8 @@ prem_status prem_convolutions_lengths(const prem_setup *setup,
 void prem_convolutions_expect(prem_convolutions *convolutions,
                               const int64_t phase_ns[PREM_PHASE_COUNT]) {
   for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
-    const int64_t least_ns = phase_ns[p] > 0 ? phase_ns[p] : 1;
-    convolutions->wcet_ns[p] = prem_round_up(least_ns, convolutions->clock_step_ns);
+    const int64_t min_ns = phase_ns[p] > 0 ? phase_ns[p] : 1;
+    convolutions->wcet_ns[p] = prem_round_up(min_ns, convolutions->clock_step_ns);
   }
 }
 

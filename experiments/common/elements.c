@@ -18,7 +18,7 @@ static const int64_t piece_ns = 300000000;
 enum { UNKNOWN_CACHE_BYTES = 16 << 20, CPU_BYTES = 32 << 20, QUICK_CPU_BYTES = 4 << 20 };
 
 struct prem_elements {
-  const prem_experiment_setting *setting;
+  const prem_experiment_context *context;
   void *walks;
   bool gpu;
   double overhead_ns;
@@ -58,7 +58,7 @@ static bool is_gpu(const prem_backend *backend) {
 
 static prem_status open_walks(prem_elements *elements, int64_t room_bytes, int64_t mapped_bytes,
                               prem_diag *diag) {
-  const uint64_t seed = elements->setting->seed;
+  const uint64_t seed = elements->context->seed;
   (void)mapped_bytes;
 #ifdef TTPREM_CUDA
   if (elements->gpu)
@@ -88,14 +88,14 @@ static double find_overhead_ns(prem_elements *elements) {
   return 0;
 }
 
-int64_t prem_elements_cache_bytes(const prem_experiment_setting *setting) {
-  const int64_t found = prem_largest_cache_bytes(setting->backend);
+int64_t prem_elements_cache_bytes(const prem_experiment_context *context) {
+  const int64_t found = prem_largest_cache_bytes(context->backend);
   const int64_t bytes = found ? found : UNKNOWN_CACHE_BYTES;
-  const int64_t most = setting->quick ? QUICK_CPU_BYTES : CPU_BYTES;
-  return is_gpu(setting->backend) || bytes < most ? bytes : most;
+  const int64_t max = context->quick ? QUICK_CPU_BYTES : CPU_BYTES;
+  return is_gpu(context->backend) || bytes < max ? bytes : max;
 }
 
-prem_status prem_elements_open(const prem_experiment_setting *setting, int64_t room_bytes,
+prem_status prem_elements_open(const prem_experiment_context *context, int64_t room_bytes,
                                int64_t mapped_bytes, prem_elements **out, prem_diag *diag) {
   *out = NULL;
   prem_elements *elements = calloc(1, sizeof *elements);
@@ -103,7 +103,7 @@ prem_status prem_elements_open(const prem_experiment_setting *setting, int64_t r
   prem_status status = elements && steps ? PREM_OK : PREM_ERR_MEMORY;
   if (status == PREM_OK) {
     *elements =
-        (prem_elements){.setting = setting, .steps = steps, .gpu = is_gpu(setting->backend)};
+        (prem_elements){.context = context, .steps = steps, .gpu = is_gpu(context->backend)};
     status = open_walks(elements, room_bytes, mapped_bytes, diag);
   }
   if (status != PREM_OK) {
@@ -143,7 +143,7 @@ typedef struct walk_sums {
 
 static void add_launch(const prem_elements *elements, const prem_element_walk *walk,
                        walk_sums *sums, prem_element_time *out) {
-  const uint64_t seed = elements->setting->seed;
+  const uint64_t seed = elements->context->seed;
   for (int32_t kernel = 0; kernel < walk->kernels; ++kernel)
     for (int32_t thread = 0; thread < walk->threads; ++thread) {
       const prem_element_step *step = &elements->steps[(int64_t)kernel * walk->threads + thread];
@@ -161,7 +161,7 @@ static void add_launch(const prem_elements *elements, const prem_element_walk *w
 static prem_status launch(prem_elements *elements, prem_element_walk *walk, int32_t repeats,
                           walk_sums *sums, prem_element_time *out, prem_diag *diag) {
   bool together = true;
-  if (prem_experiment_stopped(elements->setting))
+  if (prem_experiment_stopped(elements->context))
     return PREM_ERR_INTERRUPTED;
   walk->repeats = repeats;
   prem_status status = walk_once(elements, walk, &together, diag);
@@ -173,8 +173,8 @@ static prem_status launch(prem_elements *elements, prem_element_walk *walk, int3
   return status;
 }
 
-static int32_t clamp(int64_t value, int32_t least, int32_t most) {
-  return value < least ? least : value > most ? most : (int32_t)value;
+static int32_t clamp(int64_t value, int32_t min, int32_t max) {
+  return value < min ? min : value > max ? max : (int32_t)value;
 }
 
 /* What is left of the row's time has room for so many, beside the launch's unmeasured one. */
@@ -183,7 +183,7 @@ static int32_t within_row(const prem_elements *elements, int32_t asked, int64_t 
   int32_t fits = asked;
   if (row_end_ns != INT64_MAX)
     fits = clamp((row_end_ns - prem_host_clock_ns()) / once_ns, 1, asked);
-  prem_experiment_repeated(elements->setting, asked, fits);
+  prem_experiment_repeated(elements->context, asked, fits);
   return fits;
 }
 
@@ -193,14 +193,13 @@ prem_status prem_elements_measure(prem_elements *elements, const prem_element_wa
   prem_element_walk walk = *asked;
   walk_sums sums = {.min_ns = INFINITY};
   *out = (prem_element_time){.together = true, .right = true, .overhead_ns = elements->overhead_ns};
-  const int64_t row_end_ns = prem_experiment_row_end_ns(elements->setting);
+  const int64_t row_end_ns = prem_experiment_row_end_ns(elements->context);
   /* The first one says how long one takes. */
   prem_status status = launch(elements, &walk, 1, &sums, out, diag);
   const int64_t once_ns = prem_max_i64(out->walk_ns, 1);
-  const int32_t wanted =
-      within_row(elements, clamp(repeats.budget_ns / once_ns, repeats.least, repeats.most), once_ns,
-                 row_end_ns);
-  const int32_t piece = clamp(piece_ns / once_ns, 1, repeats.most);
+  const int32_t wanted = within_row(
+      elements, clamp(repeats.budget_ns / once_ns, repeats.min, repeats.max), once_ns, row_end_ns);
+  const int32_t piece = clamp(piece_ns / once_ns, 1, repeats.max);
   while (status == PREM_OK && out->repeats < wanted) {
     const int32_t left = wanted - out->repeats;
     status = launch(elements, &walk, left < piece ? left : piece, &sums, out, diag);

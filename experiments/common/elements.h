@@ -27,7 +27,7 @@ typedef struct prem_element_walk {
 
 /** How often to walk: as often as fits the time, within the limits. */
 typedef struct prem_element_repeats {
-  int32_t least, most;
+  int32_t min, max;
   int64_t budget_ns;
 } prem_element_repeats;
 
@@ -52,7 +52,7 @@ PREM_EXTERN_C_BEGIN
  * @param mapped_bytes  the same in the host's memory; 0: none
  * @param[out] out    close with prem_elements_close()
  */
-prem_status prem_elements_open(const prem_experiment_setting *setting, int64_t room_bytes,
+prem_status prem_elements_open(const prem_experiment_context *context, int64_t room_bytes,
                                int64_t mapped_bytes, prem_elements **out, prem_diag *diag);
 /** Nothing happens for NULL. */
 void prem_elements_close(prem_elements *elements);
@@ -60,7 +60,7 @@ void prem_elements_close(prem_elements *elements);
  * Touch the lists, walk once unmeasured, then as often as fits, also into the row's time.
  *
  * @param walk  without `repeats` and `begun`
- * @retval PREM_ERR_INTERRUPTED  the setting's `stop` was seen
+ * @retval PREM_ERR_INTERRUPTED  the context's `stop` was seen
  */
 prem_status prem_elements_measure(prem_elements *elements, const prem_element_walk *walk,
                                   prem_element_repeats repeats, prem_element_time *out,
@@ -68,13 +68,13 @@ prem_status prem_elements_measure(prem_elements *elements, const prem_element_wa
 
 /** The largest cache, for lists that are scaled to the machine; on a CPU at most 32 MiB, since
  * lists take long to make there (quick: 4 MiB). */
-int64_t prem_elements_cache_bytes(const prem_experiment_setting *setting);
+int64_t prem_elements_cache_bytes(const prem_experiment_context *context);
 
 /**
  * The most that all cores together read and write of their memory a second: the better of reading
  * and copying, each about a third of a second. What a load's share of the memory is measured by.
  */
-prem_status prem_host_bandwidth(const prem_experiment_setting *setting, double *bytes_per_s,
+prem_status prem_host_bandwidth(const prem_experiment_context *context, double *bytes_per_s,
                                 prem_diag *diag);
 
 /* ---- for the two that walk ------------------------------------------------------------------ */

@@ -19,11 +19,11 @@ typedef struct prem_budget {
   int64_t end_ns;      /* of the host's clock: when all should be over */
   int64_t done, all;   /* rows, as the progress has them */
   int64_t rows, fewer; /* that were repeated; that were repeated less often than asked */
-  double least;        /* the smallest part of what was asked; 1: all */
+  double min;          /* the smallest part of what was asked; 1: all */
 } prem_budget;
 
 /** How an experiment is to be run. */
-typedef struct prem_experiment_setting {
+typedef struct prem_experiment_context {
   const prem_backend *backend; /* one that the experiment names */
   const prem_machine *machine; /* as probed */
   bool quick;                  /* fewer points and repetitions: a look, not a measurement */
@@ -37,7 +37,7 @@ typedef struct prem_experiment_setting {
   /** Call it now and then, from the thread that runs the experiment: done of all. Never NULL. */
   void (*progress)(void *context, int64_t done, int64_t all);
   void *progress_context;
-} prem_experiment_setting;
+} prem_experiment_context;
 
 /**
  * Measure, and fill `findings`: tables, charts, verdict, notes.
@@ -51,7 +51,7 @@ typedef struct prem_experiment_setting {
  * @return any other status: the experiment failed, `diag` says why, and the findings are not
  * written
  */
-typedef prem_status prem_experiment_run(const prem_experiment_setting *setting,
+typedef prem_status prem_experiment_run(const prem_experiment_context *context,
                                         prem_findings *findings, prem_diag *diag);
 
 typedef struct prem_experiment {
@@ -65,23 +65,23 @@ typedef struct prem_experiment {
 /* ---- inside experiments --------------------------------------------------------------------- */
 
 /** Has the user interrupted? */
-static inline bool prem_experiment_stopped(const prem_experiment_setting *setting) {
-  return *setting->stop != 0;
+static inline bool prem_experiment_stopped(const prem_experiment_context *context) {
+  return *context->stop != 0;
 }
 
 /** Rows done of all. Who has a budget says it before its first row as well, with none done. */
-static inline void prem_experiment_progress(const prem_experiment_setting *setting, int64_t done,
+static inline void prem_experiment_progress(const prem_experiment_context *context, int64_t done,
                                             int64_t all) {
-  if (setting->budget) {
-    setting->budget->done = done;
-    setting->budget->all = all;
+  if (context->budget) {
+    context->budget->done = done;
+    context->budget->all = all;
   }
-  setting->progress(setting->progress_context, done, all);
+  context->progress(context->progress_context, done, all);
 }
 
 /** When the row that begins now should be over, by the host's clock; INT64_MAX: no matter. */
-static inline int64_t prem_experiment_row_end_ns(const prem_experiment_setting *setting) {
-  const prem_budget *budget = setting->budget;
+static inline int64_t prem_experiment_row_end_ns(const prem_experiment_context *context) {
+  const prem_budget *budget = context->budget;
   if (!budget)
     return INT64_MAX;
   const int64_t now_ns = prem_host_clock_ns(), rows = budget->all - budget->done;
@@ -90,16 +90,16 @@ static inline int64_t prem_experiment_row_end_ns(const prem_experiment_setting *
 }
 
 /** A row was to be repeated so often, and was. */
-static inline void prem_experiment_repeated(const prem_experiment_setting *setting, int64_t asked,
+static inline void prem_experiment_repeated(const prem_experiment_context *context, int64_t asked,
                                             int64_t repeats) {
-  prem_budget *budget = setting->budget;
+  prem_budget *budget = context->budget;
   if (!budget)
     return;
   ++budget->rows;
   if (repeats >= asked)
     return;
   const double part = (double)repeats / (double)asked;
-  budget->least = budget->fewer == 0 || part < budget->least ? part : budget->least;
+  budget->min = budget->fewer == 0 || part < budget->min ? part : budget->min;
   ++budget->fewer;
 }
 

@@ -11,11 +11,11 @@
 #include "prem/base/clock.h"
 
 enum {
-  MOST_CORES = 1024,
+  MAX_CORES = 1024,
   LINE_BYTES = 64,
   SHARE_BYTES = 32 << 20, /* of each core; */
   ALL_BYTES = 1 << 30,    /* of all of them, and */
-  LEAST_BYTES = 4 << 20,  /* each at least so much */
+  MIN_BYTES = 4 << 20,    /* each at least so much */
   LINES_AT_ONCE = 4096    /* between two looks whether it is over */
 };
 
@@ -75,7 +75,7 @@ static void *disturb(void *argument) {
 
 static size_t share_of(int32_t count) {
   size_t bytes = SHARE_BYTES;
-  while (bytes > LEAST_BYTES && bytes * (size_t)count > ALL_BYTES)
+  while (bytes > MIN_BYTES && bytes * (size_t)count > ALL_BYTES)
     bytes /= 2;
   return bytes;
 }
@@ -100,8 +100,8 @@ static int start_worker(prem_interference *interference, int32_t core, size_t by
 prem_status prem_interference_begin(prem_interference_kind kind, int32_t first, uint64_t seed,
                                     prem_interference **out, prem_diag *diag) {
   *out = NULL;
-  int32_t cores[MOST_CORES];
-  const int32_t core_count = prem_cores_list(cores, MOST_CORES);
+  int32_t cores[MAX_CORES];
+  const int32_t core_count = prem_cores_list(cores, MAX_CORES);
   if (kind == PREM_INTERFERENCE_NONE || first >= core_count)
     return PREM_OK;
   prem_interference *made = calloc(1, sizeof *made);

@@ -10,7 +10,7 @@
 #include "prem/base/numbers.h"
 #include "ttprem/prepare.h"
 
-enum { MAX_RECORDS = 4 << 20, PER_MILLE = 1000, MOST_MEDIANS = 4 };
+enum { MAX_RECORDS = 4 << 20, PER_MILLE = 1000, MAX_MEDIANS = 4 };
 
 /* ---- times ---------------------------------------------------------------------------------- */
 
@@ -40,10 +40,10 @@ prem_lengths prem_lengths_of(const prem_outcome *outcome) {
   prem_lengths lengths;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
     lengths.typical[p] = prem_times_at(&outcome->phase[p], 0.5);
-    lengths.most[p] = prem_times_at(&outcome->phase[p], 0.99);
+    lengths.max[p] = prem_times_at(&outcome->phase[p], 0.99);
     lengths.worst[p] = prem_times_at(&outcome->phase[p], 1.0);
-    const int64_t room_ns = MOST_MEDIANS * lengths.typical[p];
-    lengths.planned[p] = lengths.most[p] < room_ns ? lengths.most[p] : room_ns;
+    const int64_t room_ns = MAX_MEDIANS * lengths.typical[p];
+    lengths.planned[p] = lengths.max[p] < room_ns ? lengths.max[p] : room_ns;
   }
   return lengths;
 }
@@ -63,10 +63,10 @@ typedef struct prem_sums {
 } prem_sums;
 
 typedef struct prem_collector {
-  const prem_setup *setup;
+  const prem_scenario_request *request;
   const prem_schedule *schedule;
   prem_measured *measured;
-  prem_sums sums[PREM_MODE_COUNT]; /* in the order of the setup's modes */
+  prem_sums sums[PREM_MODE_COUNT]; /* in the order of the request's modes */
 } prem_collector;
 
 static bool is_memory(const prem_trace_record *record) {
@@ -144,21 +144,21 @@ static int64_t covered_until(const prem_cover *cover, int64_t ns) {
   return span->before_ns + (ns < span->end_ns ? ns : span->end_ns) - span->start_ns;
 }
 
-static bool collect_phases(const prem_setup *setup, const prem_trace *trace,
+static bool collect_phases(const prem_scenario_request *request, const prem_trace *trace,
                            prem_outcome *outcome) {
   prem_cover others = {0};
-  bool kept = setup->task < 0 || cover_make(trace, setup->task, &others);
+  bool kept = request->task < 0 || cover_make(trace, request->task, &others);
   for (int64_t i = 0; i < trace->record_count && kept; ++i) {
     const prem_trace_record *record = &trace->records[i];
     const int64_t took_ns = record->end_ns - record->start_ns;
-    if ((record->flags & PREM_SLOT_WARMUP) || (setup->task >= 0 && record->task != setup->task))
+    if ((record->flags & PREM_SLOT_WARMUP) || (request->task >= 0 && record->task != request->task))
       continue;
-    if (setup->is_reference && setup->is_reference(record)) {
+    if (request->is_reference && request->is_reference(record)) {
       kept &= prem_times_add(&outcome->reference[record->phase], took_ns);
       continue;
     }
     kept &= prem_times_add(&outcome->phase[record->phase], took_ns);
-    if (setup->task >= 0 && took_ns > 0) {
+    if (request->task >= 0 && took_ns > 0) {
       const int64_t covered_ns =
           covered_until(&others, record->end_ns) - covered_until(&others, record->start_ns);
       kept &= prem_times_add(&outcome->beside[record->phase], covered_ns * PER_MILLE / took_ns);
@@ -168,9 +168,9 @@ static bool collect_phases(const prem_setup *setup, const prem_trace *trace,
   return kept;
 }
 
-static int32_t place_of(const prem_setup *setup, prem_mode mode) {
+static int32_t place_of(const prem_scenario_request *request, prem_mode mode) {
   int32_t place = 0;
-  while (place < setup->mode_count - 1 && setup->modes[place] != mode)
+  while (place < request->mode_count - 1 && request->modes[place] != mode)
     ++place;
   return place;
 }
@@ -189,11 +189,11 @@ static bool keep_span(const prem_trace *trace, prem_times *span) {
 static prem_status collect(void *context, const prem_trace *trace, prem_mode mode, int64_t run) {
   (void)run;
   prem_collector *collector = context;
-  const int32_t place = place_of(collector->setup, mode);
+  const int32_t place = place_of(collector->request, mode);
   prem_outcome *outcome = &collector->measured->outcomes[place];
   prem_sums *sums = &collector->sums[place];
   if (!fold_memory(trace, sums, &outcome->handover) || !keep_span(trace, &outcome->span) ||
-      !collect_phases(collector->setup, trace, outcome))
+      !collect_phases(collector->request, trace, outcome))
     return PREM_ERR_MEMORY;
   if (trace->hyperperiods > 0) /* a run is one */
     sums->all_ns += prem_makespan_ns(trace, 0) * collector->schedule->platform.blocks;
@@ -219,7 +219,7 @@ static bool keep_makespans(prem_outcome *outcome) {
 static prem_status finish_outcomes(const prem_collector *collector) {
   prem_measured *measured = collector->measured;
   bool kept = true;
-  for (int32_t m = 0; m < collector->setup->mode_count; ++m) {
+  for (int32_t m = 0; m < collector->request->mode_count; ++m) {
     prem_outcome *outcome = &measured->outcomes[m];
     const prem_sums *sums = &collector->sums[m];
     outcome->row = &measured->result->rows[m];
@@ -229,17 +229,18 @@ static prem_status finish_outcomes(const prem_collector *collector) {
     if (sums->any_ns > 0)
       outcome->at_once = (double)sums->memory_ns / (double)sums->any_ns;
     if (outcome->row->output_checked)
-      prem_findings_output(collector->setup->findings, outcome->row->output_ok);
+      prem_findings_output(collector->request->findings, outcome->row->output_ok);
   }
   return kept ? PREM_OK : PREM_ERR_MEMORY;
 }
 
 /* ---- from text to a session ----------------------------------------------------------------- */
 
-prem_status prem_scenario_prepare(const prem_setup *setup, prem_schedule **out, prem_diag *diag) {
-  prem_status status = setup->text ? prem_schedule_load_text("scenario", setup->text, out, diag)
-                                   : prem_schedule_load(setup->path, NULL, out, diag);
-  const prem_machine *machine = setup->setting->machine;
+prem_status prem_scenario_prepare(const prem_scenario_request *request, prem_schedule **out,
+                                  prem_diag *diag) {
+  prem_status status = request->text ? prem_schedule_load_text("scenario", request->text, out, diag)
+                                     : prem_schedule_load(request->path, NULL, out, diag);
+  const prem_machine *machine = request->context->machine;
   return status == PREM_OK ? prem_prepare(*out, prem_registry_builtin(), machine, NULL, diag)
                            : status;
 }
@@ -251,34 +252,35 @@ static int64_t runs_of(const prem_row *row) {
 
 /* What is left of the row's time; one run of each mode counts all the same. */
 static double seconds_until(int64_t end_ns) {
-  static const double least_s = 1e-3;
+  static const double min_s = 1e-3;
   if (end_ns == INT64_MAX)
     return 0;
   const double left_s = (double)(end_ns - prem_host_clock_ns()) * 1e-9;
-  return left_s > least_s ? left_s : least_s;
+  return left_s > min_s ? left_s : min_s;
 }
 
-static prem_status measure(const prem_setup *setup, const prem_schedule *schedule, int64_t end_ns,
-                           prem_measured *out, prem_diag *diag) {
-  prem_collector collector = {.setup = setup, .schedule = schedule, .measured = out};
-  prem_compare_options options = {.mode_count = setup->mode_count,
-                                  .sampling.samples = setup->repeat,
-                                  .sampling.discard = setup->discard,
-                                  .sampling.seed = setup->setting->seed,
+static prem_status measure(const prem_scenario_request *request, const prem_schedule *schedule,
+                           int64_t end_ns, prem_measured *out, prem_diag *diag) {
+  prem_collector collector = {.request = request, .schedule = schedule, .measured = out};
+  prem_compare_options options = {.mode_count = request->mode_count,
+                                  .sampling.samples = request->repeat,
+                                  .sampling.discard = request->discard,
+                                  .sampling.seed = request->context->seed,
                                   .sampling.max_records = MAX_RECORDS,
-                                  .stop = setup->setting->stop,
+                                  .stop = request->context->stop,
                                   .on_trace = collect,
                                   .trace_context = &collector};
-  memcpy(options.modes, setup->modes, sizeof options.modes);
+  memcpy(options.modes, request->modes, sizeof options.modes);
   prem_session *session = NULL;
-  prem_status status = prem_session_open(setup->setting->backend, schedule, &session, diag);
+  prem_status status = prem_session_open(request->context->backend, schedule, &session, diag);
   options.sampling.duration_s = seconds_until(end_ns);
   if (status == PREM_OK)
-    status = prem_compare(session, schedule, setup->setting->backend, &options, &out->result, diag);
+    status =
+        prem_compare(session, schedule, request->context->backend, &options, &out->result, diag);
   if (out->result && finish_outcomes(&collector) != PREM_OK)
     status = PREM_ERR_MEMORY;
   if (status == PREM_OK)
-    prem_experiment_repeated(setup->setting, setup->repeat, runs_of(&out->result->rows[0]));
+    prem_experiment_repeated(request->context, request->repeat, runs_of(&out->result->rows[0]));
   prem_session_close(session);
   return status;
 }
@@ -293,23 +295,24 @@ static void pass_errors(const prem_diag *from, prem_diag *to) {
   }
 }
 
-prem_status prem_scenario_run(const prem_setup *setup, prem_measured *out, prem_diag *diag) {
+prem_status prem_scenario_run(const prem_scenario_request *request, prem_measured *out,
+                              prem_diag *diag) {
   *out = (prem_measured){0};
-  if (prem_experiment_stopped(setup->setting))
+  if (prem_experiment_stopped(request->context))
     return PREM_ERR_INTERRUPTED;
-  if (setup->done)
-    prem_experiment_progress(setup->setting, *setup->done, setup->all);
-  const int64_t end_ns = prem_experiment_row_end_ns(setup->setting);
+  if (request->done)
+    prem_experiment_progress(request->context, *request->done, request->all);
+  const int64_t end_ns = prem_experiment_row_end_ns(request->context);
   prem_diag *own = prem_diag_new();
   prem_schedule *schedule = NULL;
-  prem_status status = prem_scenario_prepare(setup, &schedule, own);
+  prem_status status = prem_scenario_prepare(request, &schedule, own);
   if (status == PREM_OK)
-    status = measure(setup, schedule, end_ns, out, own);
+    status = measure(request, schedule, end_ns, out, own);
   pass_errors(own, diag);
   prem_diag_free(own);
   prem_schedule_free(schedule);
-  if (setup->done)
-    prem_experiment_progress(setup->setting, ++*setup->done, setup->all);
+  if (request->done)
+    prem_experiment_progress(request->context, ++*request->done, request->all);
   return status;
 }
 

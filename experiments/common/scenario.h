@@ -10,8 +10,8 @@
 #include "measure/times.h"
 
 /** What to run and how often. */
-typedef struct prem_setup {
-  const prem_experiment_setting *setting;
+typedef struct prem_scenario_request {
+  const prem_experiment_context *context;
   prem_findings *findings; /* learn of every verified output */
   const char *text;        /* a schedule file; without a plan it is planned for the machine */
   const char *path;        /* or where it is, if `text` is NULL */
@@ -22,7 +22,7 @@ typedef struct prem_setup {
   /** Phases to be kept apart from the other collected ones; NULL: there are none. */
   bool (*is_reference)(const prem_trace_record *record);
   int64_t *done, all; /* scenarios run so far, counted here, of all: for the progress */
-} prem_setup;
+} prem_scenario_request;
 
 /** What one mode of a scenario did. Warm-up tiles are left out of everything but the row. */
 typedef struct prem_outcome {
@@ -41,13 +41,13 @@ typedef struct prem_outcome {
 
 typedef struct prem_measured {
   prem_result *result;
-  prem_outcome outcomes[PREM_MODE_COUNT]; /* in the order of the setup's modes */
+  prem_outcome outcomes[PREM_MODE_COUNT]; /* in the order of the request's modes */
 } prem_measured;
 
 /** How long phases take: percentiles in ns. */
 typedef struct prem_lengths {
   int64_t typical[PREM_PHASE_COUNT]; /* p50 */
-  int64_t most[PREM_PHASE_COUNT];    /* p99 */
+  int64_t max[PREM_PHASE_COUNT];     /* p99 */
   int64_t worst[PREM_PHASE_COUNT];
   /* To plan with: p99, but at most four times the median: longer ones were interrupted, and a plan
    * made of them would take for ever. */
@@ -77,7 +77,8 @@ typedef struct prem_convolutions {
  *
  * @param[out] out  free with prem_schedule_free() on every status.
  */
-prem_status prem_scenario_prepare(const prem_setup *setup, prem_schedule **out, prem_diag *diag);
+prem_status prem_scenario_prepare(const prem_scenario_request *request, prem_schedule **out,
+                                  prem_diag *diag);
 /**
  * Load, bind, plan, check and run a scenario; outputs are verified after every run.
  *
@@ -86,7 +87,8 @@ prem_status prem_scenario_prepare(const prem_setup *setup, prem_schedule **out, 
  * @param      diag  errors only.
  * @return the statuses of the calls that it makes; PREM_ERR_INTERRUPTED when the stop flag was seen
  */
-prem_status prem_scenario_run(const prem_setup *setup, prem_measured *out, prem_diag *diag);
+prem_status prem_scenario_run(const prem_scenario_request *request, prem_measured *out,
+                              prem_diag *diag);
 void prem_measured_free(prem_measured *measured);
 
 /** The nearest-rank percentile, `share` in [0, 1]; 0 when there are no times. */
@@ -110,13 +112,14 @@ prem_convolutions prem_convolutions_of(const prem_machine *machine, bool quick);
 int64_t prem_convolutions_tiles(const prem_convolutions *convolutions);
 /** The schedule file; free with free(). NULL when there is no memory. */
 char *prem_convolutions_text(const prem_convolutions *convolutions);
-/** Run convolutions; `setup` gives everything but the text. */
-prem_status prem_convolutions_run(const prem_setup *setup, const prem_convolutions *convolutions,
-                                  prem_measured *out, prem_diag *diag);
-/** One kernel on one block, with as many tiles as that block has in company. */
+/** Run convolutions; `request` gives everything but the text. */
+prem_status prem_convolutions_run(const prem_scenario_request *request,
+                                  const prem_convolutions *convolutions, prem_measured *out,
+                                  prem_diag *diag);
+/** One kernel on one block, with as many tiles as that block has with co-runners. */
 prem_convolutions prem_convolutions_alone(const prem_convolutions *convolutions);
 /** The lengths of phases when they run free. */
-prem_status prem_convolutions_lengths(const prem_setup *setup,
+prem_status prem_convolutions_lengths(const prem_scenario_request *request,
                                       const prem_convolutions *convolutions, prem_lengths *out,
                                       prem_diag *diag);
 /** Plan with these lengths, rounded up to the clock's grid. */

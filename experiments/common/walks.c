@@ -12,7 +12,7 @@
 enum { GPU_SECTOR_BYTES = 32, CPU_LINE_BYTES = 64 };
 
 struct prem_walker {
-  const prem_experiment_setting *setting;
+  const prem_experiment_context *context;
   void *walks;
   void (*close)(void *walker);
   prem_status (*measure)(void *walker, const prem_walk *walk, prem_walk_time *out, prem_diag *diag);
@@ -54,15 +54,15 @@ static prem_status open_walks(prem_walker *walker, bool gpu, int64_t room_bytes,
   return prem_walk_room_open(room_bytes, seed, &walker->walks);
 }
 
-prem_status prem_walker_open(const prem_experiment_setting *setting, int64_t room_bytes,
+prem_status prem_walker_open(const prem_experiment_context *context, int64_t room_bytes,
                              bool mapped, prem_walker **out, prem_diag *diag) {
   *out = NULL;
   prem_walker *walker = calloc(1, sizeof *walker);
   if (!walker)
     return PREM_ERR_MEMORY;
-  walker->setting = setting;
+  walker->context = context;
   prem_status status =
-      open_walks(walker, is_gpu(setting->backend), room_bytes, mapped, setting->seed, diag);
+      open_walks(walker, is_gpu(context->backend), room_bytes, mapped, context->seed, diag);
   if (status == PREM_OK)
     *out = walker;
   else
@@ -79,12 +79,12 @@ void prem_walker_close(prem_walker *walker) {
 
 prem_status prem_walk_measure(prem_walker *walker, const prem_walk *walk, int32_t repeats,
                               prem_walk_time *out, prem_diag *diag) {
-  const int64_t end_ns = prem_experiment_row_end_ns(walker->setting);
+  const int64_t end_ns = prem_experiment_row_end_ns(walker->context);
   int32_t done = 0;
   *out = (prem_walk_time){.min_ns = INFINITY, .together = true, .right = true};
   for (; done < repeats && (done == 0 || prem_host_clock_ns() < end_ns); ++done) {
     prem_walk_time once;
-    if (prem_experiment_stopped(walker->setting))
+    if (prem_experiment_stopped(walker->context))
       return PREM_ERR_INTERRUPTED;
     prem_status status = walker->measure(walker->walks, walk, &once, diag);
     if (status != PREM_OK)
@@ -96,7 +96,7 @@ prem_status prem_walk_measure(prem_walker *walker, const prem_walk *walk, int32_
     out->right &= once.right;
   }
   out->mean_ns /= done;
-  prem_experiment_repeated(walker->setting, repeats, done);
+  prem_experiment_repeated(walker->context, repeats, done);
   return PREM_OK;
 }
 

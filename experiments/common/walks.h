@@ -54,7 +54,7 @@ int64_t prem_walk_node_bytes(const prem_backend *backend);
  * @param mapped      the same room in the host's memory as well
  * @param[out] out    close with prem_walker_close()
  */
-prem_status prem_walker_open(const prem_experiment_setting *setting, int64_t room_bytes,
+prem_status prem_walker_open(const prem_experiment_context *context, int64_t room_bytes,
                              bool mapped, prem_walker **out, prem_diag *diag);
 /** Nothing happens for NULL. */
 void prem_walker_close(prem_walker *walker);
@@ -63,7 +63,7 @@ void prem_walker_close(prem_walker *walker);
  * walk.
  *
  * @param[out] out  the mean of the repeats' means, the least and the largest of all of them
- * @retval PREM_ERR_INTERRUPTED  the setting's `stop` was seen
+ * @retval PREM_ERR_INTERRUPTED  the context's `stop` was seen
  */
 prem_status prem_walk_measure(prem_walker *walker, const prem_walk *walk, int32_t repeats,
                               prem_walk_time *out, prem_diag *diag);

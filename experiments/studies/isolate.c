@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The isolation certificate: every task alone, with its neighbours, with hostile ones. */
+/* The isolation certificate: every task alone, with its neighbours, with stressors. */
 #include "experiments/studies/stressor.h"
 #include "measure/disturbance.h"
 #include "measure/interleave.h"
@@ -9,24 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LAUNCHES = 10, TAIL_BINS = PREM_ISOLATION_BINS / 4 };
+enum { MAX_LAUNCHES = 10, TAIL_BINS = PREM_ISOLATION_BINS / 4 };
 
-/** Parties in the order alone, all together, hostile: [0, n), n, (n, 2 n]. */
+/** Variants in the order alone, all together, stressed: [0, n), n, (n, 2 n]. */
 typedef struct certifying {
   const prem_schedule *schedule;
   const prem_backend *backend;
   const prem_isolate_options *options;
   prem_isolation *result;
-  prem_party *parties;
-  prem_schedule **schedules; /* of each party but the one of all; owned */
-  int32_t party_count;
+  prem_variant *variants;
+  prem_schedule **schedules; /* of each variant but the one of all; owned */
+  int32_t variant_count;
   prem_disturbance *disturbance;
   prem_diag *diag;
 } certifying;
 
-const char *prem_company_name(prem_company company) {
-  static const char *const names[PREM_ISOLATION_COMPANIES] = {"alone", "neighbours", "hostile"};
-  return (int)company < PREM_ISOLATION_COMPANIES ? names[company] : "unknown";
+const char *prem_condition_name(prem_condition condition) {
+  static const char *const names[PREM_ISOLATION_CONDITIONS] = {"alone", "neighbours", "hostile"};
+  return (int)condition < PREM_ISOLATION_CONDITIONS ? names[condition] : "unknown";
 }
 
 int64_t prem_quantile_per_mille(int32_t index) {
@@ -34,14 +34,14 @@ int64_t prem_quantile_per_mille(int32_t index) {
   return index < PREM_QUANTILES - 3 ? 50 * index : last[index - (PREM_QUANTILES - 3)];
 }
 
-/* ---- parties -------------------------------------------------------------------------------- */
+/* ---- variants ------------------------------------------------------------------------------- */
 
-static prem_party *party_of(const certifying *all, prem_company company, int32_t t) {
+static prem_variant *variant_of(const certifying *all, prem_condition condition, int32_t t) {
   const int32_t tasks = all->schedule->task_count;
-  const int32_t index = company == PREM_ALONE        ? t
-                        : company == PREM_NEIGHBOURS ? tasks
-                                                     : tasks + 1 + t;
-  return &all->parties[index];
+  const int32_t index = condition == PREM_ISOLATED    ? t
+                        : condition == PREM_CORUNNING ? tasks
+                                                      : tasks + 1 + t;
+  return &all->variants[index];
 }
 
 static prem_status make_alone(certifying *all, int32_t t, bool *keep) {
@@ -52,31 +52,31 @@ static prem_status make_alone(certifying *all, int32_t t, bool *keep) {
 
 static prem_status make_schedules(certifying *all, bool *keep, int32_t *elements) {
   const int32_t tasks = all->schedule->task_count;
-  prem_status status = prem_hostile_size(all->schedule, all->backend, all->options, elements,
-                                         all->result->hostile, all->diag);
+  prem_status status = prem_stressor_size(all->schedule, all->backend, all->options, elements,
+                                          all->result->stressors, all->diag);
   for (int32_t t = 0; t < tasks && status == PREM_OK; ++t) {
     status = make_alone(all, t, keep);
     if (status == PREM_OK)
-      status = prem_hostile_schedule(all->schedule, elements, t, &all->schedules[tasks + 1 + t],
-                                     all->diag);
+      status = prem_stressor_schedule(all->schedule, elements, t, &all->schedules[tasks + 1 + t],
+                                      all->diag);
   }
   return status;
 }
 
-static prem_status open_parties(certifying *all) {
+static prem_status open_variants(certifying *all) {
   const size_t tasks = (size_t)all->schedule->task_count;
   bool *keep = calloc(tasks + 1, sizeof *keep);
   int32_t *elements = calloc(tasks + 1, sizeof *elements);
   prem_status status = PREM_ERR_MEMORY;
   if (keep && elements)
     status = make_schedules(all, keep, elements);
-  for (int32_t i = 0; i < all->party_count && status == PREM_OK; ++i) {
-    const int32_t company = i < (int32_t)tasks    ? PREM_ALONE
-                            : i == (int32_t)tasks ? PREM_NEIGHBOURS
-                                                  : PREM_HOSTILE;
-    all->parties[i].label = prem_company_name((prem_company)company);
-    all->parties[i].schedule = all->schedules[i] ? all->schedules[i] : all->schedule;
-    status = prem_party_open(&all->parties[i], all->backend, all->diag);
+  for (int32_t i = 0; i < all->variant_count && status == PREM_OK; ++i) {
+    const int32_t condition = i < (int32_t)tasks    ? PREM_ISOLATED
+                              : i == (int32_t)tasks ? PREM_CORUNNING
+                                                    : PREM_STRESSED;
+    all->variants[i].label = prem_condition_name((prem_condition)condition);
+    all->variants[i].schedule = all->schedules[i] ? all->schedules[i] : all->schedule;
+    status = prem_variant_open(&all->variants[i], all->backend, all->diag);
   }
   free(keep);
   free(elements);
@@ -86,7 +86,7 @@ static prem_status open_parties(certifying *all) {
 /* ---- modes without phases ------------------------------------------------------------------- */
 
 static prem_status run_once(const certifying *all, prem_mode mode) {
-  const prem_party *whole = party_of(all, PREM_NEIGHBOURS, 0);
+  const prem_variant *whole = variant_of(all, PREM_CORUNNING, 0);
   const prem_run_request request = {
       .mode = mode, .hyperperiods = 1, .engine = all->options->engine, .stop = all->options->stop};
   prem_trace *trace = NULL;
@@ -99,18 +99,18 @@ static prem_status run_once(const certifying *all, prem_mode mode) {
 
 static void leave_out(const certifying *all, prem_mode mode) {
   const size_t problems = prem_diag_count(all->diag);
-  for (int32_t i = 0; i < all->party_count; ++i)
-    snprintf(all->parties[i].left_out[mode], sizeof all->parties[i].left_out[mode], "%s",
+  for (int32_t i = 0; i < all->variant_count; ++i)
+    snprintf(all->variants[i].left_out[mode], sizeof all->variants[i].left_out[mode], "%s",
              problems > 0 ? prem_diag_at(all->diag, problems - 1)->reason : "not possible here");
 }
 
 /* Ways to launch ordinary kernels, and their shares of the machine, are chosen with all tasks at
- * work and then the same in every company: else a task alone would differ in more than that. */
+ * work and then the same in every condition: else a task alone would differ in more than that. */
 static prem_status choose_ways(const certifying *all) {
-  const prem_session *whole = party_of(all, PREM_NEIGHBOURS, 0)->session;
-  for (int32_t i = 0; i < all->party_count; ++i)
-    if (all->parties[i].session != whole)
-      prem_session_follow(all->parties[i].session, whole);
+  const prem_session *whole = variant_of(all, PREM_CORUNNING, 0)->session;
+  for (int32_t i = 0; i < all->variant_count; ++i)
+    if (all->variants[i].session != whole)
+      prem_session_follow(all->variants[i].session, whole);
   for (int32_t m = 0; m < all->options->mode_count; ++m) {
     const prem_mode mode = all->options->modes[m];
     const prem_status status = prem_mode_has_phases(mode) ? PREM_OK : run_once(all, mode);
@@ -154,31 +154,32 @@ static void fold_bins(const int64_t *sorted, int64_t count, prem_isolation_bins 
 }
 
 static void fold_task(const certifying *all, const prem_isolation_mode *mode, int32_t t,
-                      prem_company company) {
-  const prem_party *party = party_of(all, company, t);
-  const prem_observed *observed = &party->observed[mode->mode];
+                      prem_condition condition) {
+  const prem_variant *variant = variant_of(all, condition, t);
+  const prem_variant_times *observed = &variant->observed[mode->mode];
   prem_isolation_task *task = &mode->tasks[t];
-  const int32_t at = prem_schedule_find_task(party->schedule, task->name);
+  const int32_t at = prem_schedule_find_task(variant->schedule, task->name);
   prem_summarise(observed->responses[at].ns, observed->responses[at].count,
-                 &task->response_ns[company]); /* it sorts */
+                 &task->response_ns[condition]); /* it sorts */
   fold_bins(observed->responses[at].ns, observed->responses[at].count,
-            &task->response_bins[company]);
+            &task->response_bins[condition]);
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-    fold_phase(&observed->phases[at * PREM_PHASE_COUNT + p].steady, &task->phase_ns[p][company],
-               task->quantile_ns[p][company]);
+    fold_phase(&observed->phases[at * PREM_PHASE_COUNT + p].steady, &task->phase_ns[p][condition],
+               task->quantile_ns[p][condition]);
 }
 
-static void fold_counts(const certifying *all, prem_isolation_mode *mode, prem_company company,
+static void fold_counts(const certifying *all, prem_isolation_mode *mode, prem_condition condition,
                         int32_t t) {
-  const prem_party *party = party_of(all, company, t);
-  const prem_observed *observed = &party->observed[mode->mode];
-  if (observed->lateness_max_ns > mode->lateness_max_ns[company])
-    mode->lateness_max_ns[company] = observed->lateness_max_ns;
-  if (!mode->left_out[company][0])
-    memcpy(mode->left_out[company], party->left_out[mode->mode], sizeof mode->left_out[company]);
-  mode->releases[company] += observed->releases;
-  mode->late[company] += observed->late;
-  mode->overruns[company] += observed->overruns;
+  const prem_variant *variant = variant_of(all, condition, t);
+  const prem_variant_times *observed = &variant->observed[mode->mode];
+  if (observed->lateness_max_ns > mode->lateness_max_ns[condition])
+    mode->lateness_max_ns[condition] = observed->lateness_max_ns;
+  if (!mode->left_out[condition][0])
+    memcpy(mode->left_out[condition], variant->left_out[mode->mode],
+           sizeof mode->left_out[condition]);
+  mode->releases[condition] += observed->releases;
+  mode->late[condition] += observed->late;
+  mode->overruns[condition] += observed->overruns;
   all->result->output_ok &= !observed->output_wrong;
   all->result->oversubscribed |= observed->oversubscribed;
   all->result->lost += observed->lost;
@@ -186,12 +187,12 @@ static void fold_counts(const certifying *all, prem_isolation_mode *mode, prem_c
 
 static void fold_mode(const certifying *all, prem_isolation_mode *mode) {
   for (int32_t t = 0; t < all->schedule->task_count; ++t)
-    for (int company = 0; company < PREM_ISOLATION_COMPANIES; ++company) {
-      fold_task(all, mode, t, (prem_company)company);
-      if (company != PREM_NEIGHBOURS || t == 0)
-        fold_counts(all, mode, (prem_company)company, t);
+    for (int condition = 0; condition < PREM_ISOLATION_CONDITIONS; ++condition) {
+      fold_task(all, mode, t, (prem_condition)condition);
+      if (condition != PREM_CORUNNING || t == 0)
+        fold_counts(all, mode, (prem_condition)condition, t);
     }
-  prem_times_summarise(&party_of(all, PREM_NEIGHBOURS, 0)->observed[mode->mode].makespan,
+  prem_times_summarise(&variant_of(all, PREM_CORUNNING, 0)->observed[mode->mode].makespan,
                        &mode->makespan_ns);
 }
 
@@ -207,27 +208,27 @@ static void fold(const certifying *all) {
   for (int32_t m = 0; m < result->mode_count; ++m)
     fold_mode(all, &result->modes[m]);
   result->valid = prem_disturbance_none(
-      all->disturbance, result->sampling.samples * all->party_count * result->mode_count,
+      all->disturbance, result->sampling.samples * all->variant_count * result->mode_count,
       result->disturbed, sizeof result->disturbed);
 }
 
 static prem_status measure(certifying *all) {
   const prem_isolate_options *options = all->options;
   const int64_t launches = all->result->sampling.launches;
-  prem_observe_options observe = {.backend = all->backend,
-                                  .mode_count = options->mode_count,
-                                  .sampling = all->result->sampling,
-                                  .leave_out = true,
-                                  .engine = options->engine,
-                                  .stop = options->stop,
-                                  .progress = after_turn,
-                                  .progress_context = all,
-                                  .around_round = prem_disturbance_round,
-                                  .round_context = all->disturbance};
-  observe.sampling.max_records /= launches > 0 ? launches : 1;
+  prem_interleave_options interleave = {.backend = all->backend,
+                                        .mode_count = options->mode_count,
+                                        .sampling = all->result->sampling,
+                                        .leave_out = true,
+                                        .engine = options->engine,
+                                        .stop = options->stop,
+                                        .progress = after_turn,
+                                        .progress_context = all,
+                                        .around_round = prem_disturbance_round,
+                                        .round_context = all->disturbance};
+  interleave.sampling.max_records /= launches > 0 ? launches : 1;
   for (int32_t m = 0; m < options->mode_count; ++m)
-    observe.modes[m] = options->modes[m];
-  prem_status status = prem_observe(all->parties, all->party_count, &observe, all->diag);
+    interleave.modes[m] = options->modes[m];
+  prem_status status = prem_interleave(all->variants, all->variant_count, &interleave, all->diag);
   if (status == PREM_OK || status == PREM_ERR_INTERRUPTED)
     fold(all);
   return status;
@@ -237,7 +238,7 @@ static prem_status measure(certifying *all) {
 static prem_status judge_left_out(const prem_isolation *result) {
   bool any = false;
   for (int32_t m = 0; m < result->mode_count; ++m)
-    for (int c = 0; c < PREM_ISOLATION_COMPANIES; ++c)
+    for (int c = 0; c < PREM_ISOLATION_CONDITIONS; ++c)
       any |= result->modes[m].left_out[c][0] != '\0';
   return any ? PREM_ERR_UNAVAILABLE : PREM_OK;
 }
@@ -246,7 +247,7 @@ static bool measured_anything(const prem_isolation *result) {
   int64_t jobs = 0;
   for (int32_t m = 0; m < result->mode_count; ++m)
     for (int32_t t = 0; t < result->task_count; ++t)
-      for (int c = 0; c < PREM_ISOLATION_COMPANIES; ++c)
+      for (int c = 0; c < PREM_ISOLATION_CONDITIONS; ++c)
         jobs += result->modes[m].tasks[t].response_ns[c].count;
   return jobs > 0;
 }
@@ -266,16 +267,16 @@ static prem_status make_result(const prem_schedule *schedule, const prem_isolate
   result->sampling.launches =
       options->sampling.scenario == PREM_RESIDENT
           ? prem_max_i64(result->sampling.rounds,
-                         prem_min_i64(options->sampling.samples, MOST_LAUNCHES))
+                         prem_min_i64(options->sampling.samples, MAX_LAUNCHES))
           : 0;
   result->output_ok = true;
   result->valid = true;
-  result->hostile = calloc(tasks, sizeof *result->hostile);
-  bool whole = result->hostile != NULL;
+  result->stressors = calloc(tasks, sizeof *result->stressors);
+  bool whole = result->stressors != NULL;
   for (int32_t m = 0; m < options->mode_count; ++m) {
     prem_isolation_mode *mode = &result->modes[m];
     mode->mode = options->modes[m];
-    for (int c = 0; c < PREM_ISOLATION_COMPANIES; ++c)
+    for (int c = 0; c < PREM_ISOLATION_CONDITIONS; ++c)
       mode->lateness_max_ns[c] = INT64_MIN;
     mode->tasks = calloc(tasks, sizeof *mode->tasks);
     whole &= mode->tasks != NULL;
@@ -286,9 +287,9 @@ static prem_status make_result(const prem_schedule *schedule, const prem_isolate
 }
 
 static prem_status certify(certifying *all) {
-  prem_status status = open_parties(all);
+  prem_status status = open_variants(all);
   if (status == PREM_OK) {
-    const prem_machine *machine = prem_session_machine(party_of(all, PREM_NEIGHBOURS, 0)->session);
+    const prem_machine *machine = prem_session_machine(variant_of(all, PREM_CORUNNING, 0)->session);
     all->result->clock_step_ns = machine->clock_step_ns;
     all->result->repeats_itself = strcmp(machine->backend, "sim") == 0;
     status = choose_ways(all);
@@ -299,16 +300,16 @@ static prem_status certify(certifying *all) {
 }
 
 /* The session that others follow is the last one. */
-static void close_parties(certifying *all) {
+static void close_variants(certifying *all) {
   const int32_t whole = all->schedule->task_count;
-  for (int32_t i = 0; all->parties && i < all->party_count; ++i)
+  for (int32_t i = 0; all->variants && i < all->variant_count; ++i)
     if (i != whole)
-      prem_party_close(&all->parties[i]);
-  if (all->parties)
-    prem_party_close(&all->parties[whole]);
-  for (int32_t i = 0; all->schedules && i < all->party_count; ++i)
+      prem_variant_close(&all->variants[i]);
+  if (all->variants)
+    prem_variant_close(&all->variants[whole]);
+  for (int32_t i = 0; all->schedules && i < all->variant_count; ++i)
     prem_schedule_free(all->schedules[i]);
-  free(all->parties);
+  free(all->variants);
   free(all->schedules);
   prem_disturbance_free(all->disturbance);
 }
@@ -331,17 +332,17 @@ prem_status prem_isolate(const prem_schedule *schedule, const prem_backend *back
                     .backend = backend,
                     .options = options,
                     .diag = diag,
-                    .party_count = 2 * schedule->task_count + 1};
-  const size_t parties = (size_t)all.party_count;
+                    .variant_count = 2 * schedule->task_count + 1};
+  const size_t variants = (size_t)all.variant_count;
   prem_status status = make_result(schedule, options, &all.result);
-  all.parties = calloc(parties, sizeof *all.parties);
-  all.schedules = calloc(parties, sizeof(prem_schedule *));
-  if (all.parties)
+  all.variants = calloc(variants, sizeof *all.variants);
+  all.schedules = calloc(variants, sizeof(prem_schedule *));
+  if (all.variants)
     all.disturbance =
-        prem_disturbance_new(prem_backend_name(backend), all.parties, all.party_count);
+        prem_disturbance_new(prem_backend_name(backend), all.variants, all.variant_count);
   if (status == PREM_OK)
-    status = all.parties && all.schedules && all.disturbance ? certify(&all) : PREM_ERR_MEMORY;
-  close_parties(&all);
+    status = all.variants && all.schedules && all.disturbance ? certify(&all) : PREM_ERR_MEMORY;
+  close_variants(&all);
   const bool found = status == PREM_OK || status == PREM_ERR_INTERRUPTED ||
                      (status == PREM_ERR_UNAVAILABLE && measured_anything(all.result));
   if (found) {
@@ -358,7 +359,7 @@ void prem_isolation_free(prem_isolation *isolation) {
     return;
   for (int32_t m = 0; m < isolation->mode_count; ++m)
     free(isolation->modes[m].tasks);
-  free(isolation->hostile);
+  free(isolation->stressors);
   free(isolation);
 }
 
@@ -366,9 +367,10 @@ static int64_t move_of(int64_t beside_ns, int64_t alone_ns) {
   return beside_ns == INT64_MIN || alone_ns == INT64_MIN ? INT64_MIN : beside_ns - alone_ns;
 }
 
-prem_isolation_move prem_isolation_move_of(const prem_isolation_task *task, prem_company company) {
-  const prem_summary *alone = &task->response_ns[PREM_ALONE];
-  const prem_summary *beside = &task->response_ns[company];
+prem_isolation_move prem_isolation_move_of(const prem_isolation_task *task,
+                                           prem_condition condition) {
+  const prem_summary *alone = &task->response_ns[PREM_ISOLATED];
+  const prem_summary *beside = &task->response_ns[condition];
   if (alone->count == 0 || beside->count == 0)
     return (prem_isolation_move){INT64_MIN, INT64_MIN, INT64_MIN};
   return (prem_isolation_move){move_of(beside->p50, alone->p50),
@@ -380,8 +382,8 @@ static int64_t distance(int64_t moved_ns) {
   return moved_ns == INT64_MIN ? -1 : llabs(moved_ns);
 }
 
-int64_t prem_isolation_moved_ns(const prem_isolation_task *task, prem_company company) {
-  const prem_isolation_move move = prem_isolation_move_of(task, company);
+int64_t prem_isolation_moved_ns(const prem_isolation_task *task, prem_condition condition) {
+  const prem_isolation_move move = prem_isolation_move_of(task, condition);
   return prem_max_i64(distance(move.p50_ns),
                       prem_max_i64(distance(move.p9999_ns), distance(move.max_ns)));
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/** The largest ratios, in company to alone, of all memory phases. */
+/** The largest ratios, with co-runners to alone, of all memory phases. */
 typedef struct worst_ratios {
   double p50, p999, max; /* NAN: not measured */
 } worst_ratios;
@@ -17,13 +17,14 @@ static double ratio(int64_t beside_ns, int64_t alone_ns) {
   return beside_ns < 0 || alone_ns <= 0 ? (double)NAN : (double)beside_ns / (double)alone_ns;
 }
 
-static double larger_known(double a, double b) {
+static double max_known(double a, double b) {
   return isnan(a) || b > a ? b : a;
 }
 
-static worst_ratios ratios_of(const prem_isolation_task *task, int phase, prem_company company) {
-  const prem_summary *alone = &task->phase_ns[phase][PREM_ALONE];
-  const prem_summary *beside = &task->phase_ns[phase][company];
+static worst_ratios ratios_of(const prem_isolation_task *task, int phase,
+                              prem_condition condition) {
+  const prem_summary *alone = &task->phase_ns[phase][PREM_ISOLATED];
+  const prem_summary *beside = &task->phase_ns[phase][condition];
   if (alone->count == 0 || beside->count == 0)
     return (worst_ratios){(double)NAN, (double)NAN, (double)NAN};
   return (worst_ratios){ratio(beside->p50, alone->p50), ratio(beside->p999, alone->p999),
@@ -31,23 +32,23 @@ static worst_ratios ratios_of(const prem_isolation_task *task, int phase, prem_c
 }
 
 static worst_ratios worst_of(const prem_isolation *isolation, const prem_isolation_mode *mode,
-                             prem_company company) {
+                             prem_condition condition) {
   worst_ratios worst = {(double)NAN, (double)NAN, (double)NAN};
   for (int32_t t = 0; t < isolation->task_count; ++t)
     for (int p = PREM_PREFETCH; p <= PREM_WRITEBACK; p += PREM_WRITEBACK - PREM_PREFETCH) {
-      const worst_ratios one = ratios_of(&mode->tasks[t], p, company);
-      worst.p50 = larger_known(worst.p50, one.p50);
-      worst.p999 = larger_known(worst.p999, one.p999);
-      worst.max = larger_known(worst.max, one.max);
+      const worst_ratios one = ratios_of(&mode->tasks[t], p, condition);
+      worst.p50 = max_known(worst.p50, one.p50);
+      worst.p999 = max_known(worst.p999, one.p999);
+      worst.max = max_known(worst.max, one.max);
     }
   return worst;
 }
 
 static int64_t furthest_ns(const prem_isolation *isolation, const prem_isolation_mode *mode,
-                           prem_company company) {
+                           prem_condition condition) {
   int64_t furthest = -1;
   for (int32_t t = 0; t < isolation->task_count; ++t) {
-    const int64_t moved_ns = prem_isolation_moved_ns(&mode->tasks[t], company);
+    const int64_t moved_ns = prem_isolation_moved_ns(&mode->tasks[t], condition);
     furthest = moved_ns > furthest ? moved_ns : furthest;
   }
   return furthest;
@@ -100,15 +101,15 @@ static void add_moves(prem_table *table, const prem_isolation *isolation,
 }
 
 static void add_response(prem_table *table, const prem_isolation *isolation,
-                         const prem_isolation_mode *mode, int32_t t, prem_company company) {
+                         const prem_isolation_mode *mode, int32_t t, prem_condition condition) {
   const prem_isolation_task *task = &mode->tasks[t];
-  const prem_summary *response = &task->response_ns[company];
-  const prem_isolation_move move = prem_isolation_move_of(task, company);
+  const prem_summary *response = &task->response_ns[condition];
+  const prem_isolation_move move = prem_isolation_move_of(task, condition);
   const int64_t values[] = {response->min, response->p50, response->p999, response->p9999,
                             response->max};
   prem_table_add_text(table, prem_mode_name(mode->mode));
   prem_table_add_text(table, task->name);
-  prem_table_add_text(table, prem_company_name(company));
+  prem_table_add_text(table, prem_condition_name(condition));
   add_values(table, response->count, values, sizeof values / sizeof *values);
   add_moves(table, isolation, &move);
   prem_table_add_real(table, response->mean > 0
@@ -157,19 +158,19 @@ static void add_responses(prem_findings *findings, const prem_isolation *isolati
   name_columns(table, columns);
   for (int32_t m = 0; m < isolation->mode_count; ++m)
     for (int32_t t = 0; t < isolation->task_count; ++t)
-      for (int c = 0; c < PREM_ISOLATION_COMPANIES; ++c)
-        add_response(table, isolation, &isolation->modes[m], t, (prem_company)c);
+      for (int c = 0; c < PREM_ISOLATION_CONDITIONS; ++c)
+        add_response(table, isolation, &isolation->modes[m], t, (prem_condition)c);
 }
 
 static int64_t jobs_in(const prem_isolation *isolation, const prem_isolation_mode *mode,
-                       int company) {
+                       int condition) {
   int64_t jobs = 0;
   for (int32_t t = 0; t < isolation->task_count; ++t)
-    jobs += mode->tasks[t].response_ns[company].count;
+    jobs += mode->tasks[t].response_ns[condition].count;
   return jobs;
 }
 
-static void add_companies(prem_findings *findings, const prem_isolation *isolation) {
+static void add_conditions(prem_findings *findings, const prem_isolation *isolation) {
   static const char *const columns[] = {"mode",     "", "company",  "", "jobs",     "",
                                         "releases", "", "late",     "", "lateness", "ns",
                                         "overruns", "", "left_out", "", NULL};
@@ -178,11 +179,11 @@ static void add_companies(prem_findings *findings, const prem_isolation *isolati
       "Jobs that were judged, and what was late or ended after its window in each company", NULL);
   name_columns(table, columns);
   for (int32_t m = 0; m < isolation->mode_count; ++m)
-    for (int c = 0; c < PREM_ISOLATION_COMPANIES; ++c) {
+    for (int c = 0; c < PREM_ISOLATION_CONDITIONS; ++c) {
       const prem_isolation_mode *mode = &isolation->modes[m];
       const bool released = mode->releases[c] > 0;
       prem_table_add_text(table, prem_mode_name(mode->mode));
-      prem_table_add_text(table, prem_company_name((prem_company)c));
+      prem_table_add_text(table, prem_condition_name((prem_condition)c));
       prem_table_add_int(table, jobs_in(isolation, mode, c));
       add_known(table, released ? mode->releases[c] : -1);
       add_known(table, released ? mode->late[c] : -1);
@@ -203,13 +204,13 @@ static void add_counted(prem_findings *findings, const prem_isolation *isolation
   name_columns(table, columns);
   for (int32_t m = 0; m < isolation->mode_count; ++m)
     for (int32_t t = 0; t < isolation->task_count; ++t)
-      for (int c = 0; c < PREM_ISOLATION_COMPANIES; ++c) {
+      for (int c = 0; c < PREM_ISOLATION_CONDITIONS; ++c) {
         const prem_isolation_task *task = &isolation->modes[m].tasks[t];
         const prem_isolation_bins *bins = &task->response_bins[c];
         for (int32_t i = 0; i < bins->bin_count; ++i) {
           prem_table_add_text(table, prem_mode_name(isolation->modes[m].mode));
           prem_table_add_text(table, task->name);
-          prem_table_add_text(table, prem_company_name((prem_company)c));
+          prem_table_add_text(table, prem_condition_name((prem_condition)c));
           prem_table_add_int(table, bins->ns[i]);
           prem_table_add_int(table, bins->count[i]);
         }
@@ -227,15 +228,15 @@ static void add_phases(prem_findings *findings, const prem_isolation *isolation)
   for (int32_t m = 0; m < isolation->mode_count; ++m)
     for (int32_t t = 0; t < isolation->task_count; ++t)
       for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-        for (int c = 0; c < PREM_ISOLATION_COMPANIES; ++c) {
+        for (int c = 0; c < PREM_ISOLATION_CONDITIONS; ++c) {
           const prem_isolation_task *task = &isolation->modes[m].tasks[t];
-          if (task->phase_ns[p][PREM_NEIGHBOURS].count == 0)
+          if (task->phase_ns[p][PREM_CORUNNING].count == 0)
             continue;
-          const worst_ratios ratios = ratios_of(task, p, (prem_company)c);
+          const worst_ratios ratios = ratios_of(task, p, (prem_condition)c);
           prem_table_add_text(table, prem_mode_name(isolation->modes[m].mode));
           prem_table_add_text(table, task->name);
           prem_table_add_text(table, prem_phase_name((prem_phase)p));
-          prem_table_add_text(table, prem_company_name((prem_company)c));
+          prem_table_add_text(table, prem_condition_name((prem_condition)c));
           const prem_summary *took = &task->phase_ns[p][c];
           const int64_t values[] = {took->min, took->p50, took->p999, took->max};
           add_values(table, took->count, values, sizeof values / sizeof *values);
@@ -253,15 +254,15 @@ static bool is_first_of_kernel(const prem_schedule *schedule, int32_t t) {
 }
 
 static void add_curve(prem_table *table, prem_mode mode, const prem_isolation_task *task, int phase,
-                      int company) {
+                      int condition) {
   char series[2 * PREM_NAME_BYTES];
-  if (task->phase_ns[phase][company].count == 0)
+  if (task->phase_ns[phase][condition].count == 0)
     return;
   snprintf(series, sizeof series, "%s %s, %s, %s", task->name, prem_phase_name((prem_phase)phase),
-           prem_mode_name(mode), prem_company_name((prem_company)company));
+           prem_mode_name(mode), prem_condition_name((prem_condition)condition));
   for (int32_t i = 0; i < PREM_QUANTILES; ++i) {
     prem_table_add_text(table, series);
-    prem_table_add_int(table, task->quantile_ns[phase][company][i]);
+    prem_table_add_int(table, task->quantile_ns[phase][condition][i]);
     prem_table_add_real(table, (double)prem_quantile_per_mille(i) / 1000);
   }
 }
@@ -283,7 +284,7 @@ static void add_curves(prem_findings *findings, const prem_isolation *isolation,
   prem_table_column(table, "share", "");
   for (int32_t t = 0; t < isolation->task_count; ++t)
     for (int32_t m = 0; m < isolation->mode_count && is_first_of_kernel(schedule, t); ++m)
-      for (int c = 0; c < PREM_ISOLATION_COMPANIES; ++c)
+      for (int c = 0; c < PREM_ISOLATION_CONDITIONS; ++c)
         add_curve(table, isolation->modes[m].mode, &isolation->modes[m].tasks[t], PREM_PREFETCH, c);
   prem_findings_chart(findings, &chart);
 }
@@ -297,13 +298,13 @@ static void add_certificate(prem_findings *findings, const prem_isolation *isola
       "Furthest that any response time moved, largest ratios of any memory phase", NULL);
   name_columns(table, columns);
   for (int32_t m = 0; m < isolation->mode_count; ++m)
-    for (int c = PREM_NEIGHBOURS; c < PREM_ISOLATION_COMPANIES; ++c) {
+    for (int c = PREM_CORUNNING; c < PREM_ISOLATION_CONDITIONS; ++c) {
       const prem_isolation_mode *mode = &isolation->modes[m];
-      const worst_ratios worst = worst_of(isolation, mode, (prem_company)c);
-      const int64_t moved_ns = furthest_ns(isolation, mode, (prem_company)c);
+      const worst_ratios worst = worst_of(isolation, mode, (prem_condition)c);
+      const int64_t moved_ns = furthest_ns(isolation, mode, (prem_condition)c);
       const bool released = mode->releases[c] > 0;
       prem_table_add_text(table, prem_mode_name(mode->mode));
-      prem_table_add_text(table, prem_company_name((prem_company)c));
+      prem_table_add_text(table, prem_condition_name((prem_condition)c));
       add_known(table, moved_ns);
       prem_table_add_real(table, steps_of(isolation, moved_ns));
       prem_table_add_real(table, worst.p50);
@@ -314,7 +315,7 @@ static void add_certificate(prem_findings *findings, const prem_isolation *isola
     }
 }
 
-static void add_hostility(prem_findings *findings, const prem_isolation *isolation) {
+static void add_stressors(prem_findings *findings, const prem_isolation *isolation) {
   static const char *const columns[] = {"task", "",     "bytes", "",  "own_bytes",
                                         "",     "fill", "%",     NULL};
   prem_table *table = prem_findings_table(
@@ -322,11 +323,11 @@ static void add_hostility(prem_findings *findings, const prem_isolation *isolati
       NULL);
   name_columns(table, columns);
   for (int32_t t = 0; t < isolation->task_count; ++t) {
-    const prem_hostility *hostile = &isolation->hostile[t];
+    const prem_stressor *stressor = &isolation->stressors[t];
     prem_table_add_text(table, isolation->modes[0].tasks[t].name);
-    add_known(table, hostile->replaced ? hostile->bytes_per_tile : -1);
-    prem_table_add_int(table, hostile->own_bytes_per_tile);
-    prem_table_add_real(table, hostile->replaced ? hostile->fill_pct : (double)NAN);
+    add_known(table, stressor->replaced ? stressor->bytes_per_tile : -1);
+    prem_table_add_int(table, stressor->own_bytes_per_tile);
+    prem_table_add_real(table, stressor->replaced ? stressor->fill_pct : (double)NAN);
   }
 }
 
@@ -362,23 +363,23 @@ static void add_launches(prem_findings *findings, const prem_isolation *isolatio
                        (long long)isolation->sampling.launches);
 }
 
-/* The rule of three, of the task and company with the fewest jobs. */
+/* The rule of three, of the task and condition with the fewest jobs. */
 static void add_rule(prem_findings *findings, const prem_isolation *isolation) {
-  int64_t least = INT64_MAX;
+  int64_t min = INT64_MAX;
   for (int32_t m = 0; m < isolation->mode_count; ++m)
     for (int32_t t = 0; t < isolation->task_count; ++t)
-      for (int c = 0; c < PREM_ISOLATION_COMPANIES; ++c) {
+      for (int c = 0; c < PREM_ISOLATION_CONDITIONS; ++c) {
         const int64_t jobs = isolation->modes[m].tasks[t].response_ns[c].count;
-        least = jobs > 0 && jobs < least ? jobs : least;
+        min = jobs > 0 && jobs < min ? jobs : min;
       }
   if (isolation->repeats_itself)
     prem_findings_note(findings,
                        "The simulator repeats itself: nothing is said about rarer times.");
-  else if (least > 3 && least < INT64_MAX)
+  else if (min > 3 && min < INT64_MAX)
     prem_findings_note(findings,
                        "N is %lld jobs of a task or more: with 95 %% confidence fewer than 3/N = "
                        "%.4g %% of its response times in a company are longer than the longest.",
-                       (long long)least, 300.0 / (double)least);
+                       (long long)min, 300.0 / (double)min);
   else
     prem_findings_note(findings, "Too few jobs to say how often response times are longer.");
 }
@@ -406,7 +407,7 @@ static void add_notes(prem_findings *findings, const prem_isolation *isolation) 
   add_untiled(findings, isolation);
   int32_t standing = 0;
   for (int32_t t = 0; t < isolation->task_count; ++t)
-    standing += !isolation->hostile[t].replaced;
+    standing += !isolation->stressors[t].replaced;
   if (standing > 0)
     prem_findings_note(findings,
                        "%d of %d tasks stand for themselves as hostile neighbours: they have no "
@@ -433,37 +434,37 @@ static void PREM_PRINTF(3, 4) say(char *text, size_t bytes, const char *format, 
 
 static void say_late(char *text, size_t bytes, const prem_isolation_mode *mode) {
   const int64_t *late = mode->late, *all = mode->releases;
-  const int64_t sum = late[PREM_ALONE] + late[PREM_NEIGHBOURS] + late[PREM_HOSTILE];
-  if (all[PREM_NEIGHBOURS] == 0)
+  const int64_t sum = late[PREM_ISOLATED] + late[PREM_CORUNNING] + late[PREM_STRESSED];
+  if (all[PREM_CORUNNING] == 0)
     return;
   if (sum == 0)
     say(text, bytes, ", no release was late");
   else
     say(text, bytes,
         ", %lld releases were late alone, %lld with neighbours, %lld with hostile ones",
-        (long long)late[PREM_ALONE], (long long)late[PREM_NEIGHBOURS],
-        (long long)late[PREM_HOSTILE]);
+        (long long)late[PREM_ISOLATED], (long long)late[PREM_CORUNNING],
+        (long long)late[PREM_STRESSED]);
 }
 
 static void say_mode(char *text, size_t bytes, const prem_isolation *isolation,
                      const prem_isolation_mode *mode) {
-  const worst_ratios real = worst_of(isolation, mode, PREM_NEIGHBOURS);
-  const worst_ratios hostile = worst_of(isolation, mode, PREM_HOSTILE);
-  const int64_t real_ns = furthest_ns(isolation, mode, PREM_NEIGHBOURS);
-  const int64_t hostile_ns = furthest_ns(isolation, mode, PREM_HOSTILE);
+  const worst_ratios real = worst_of(isolation, mode, PREM_CORUNNING);
+  const worst_ratios stressor = worst_of(isolation, mode, PREM_STRESSED);
+  const int64_t real_ns = furthest_ns(isolation, mode, PREM_CORUNNING);
+  const int64_t stressed_ns = furthest_ns(isolation, mode, PREM_STRESSED);
   say(text, bytes, "%s: ", prem_mode_name(mode->mode));
-  if (real_ns < 0 || hostile_ns < 0) {
+  if (real_ns < 0 || stressed_ns < 0) {
     say(text, bytes, "not measured in all companies");
     return;
   }
   say(text, bytes,
       "response times moved by at most %lld ns (%.1f clock steps) with their neighbours and %lld "
       "ns (%.1f) with hostile ones",
-      (long long)real_ns, steps_of(isolation, real_ns), (long long)hostile_ns,
-      steps_of(isolation, hostile_ns));
-  if (!isnan(real.max) && !isnan(hostile.max))
+      (long long)real_ns, steps_of(isolation, real_ns), (long long)stressed_ns,
+      steps_of(isolation, stressed_ns));
+  if (!isnan(real.max) && !isnan(stressor.max))
     say(text, bytes, ", the longest memory phase to %.2f and %.2f times what it is alone", real.max,
-        hostile.max);
+        stressor.max);
   say_late(text, bytes, mode);
 }
 
@@ -487,11 +488,11 @@ enum { STEPS_KEPT = 2 }; /* of the clock: one each in the stamps of two instants
 
 static bool keeps(const prem_isolation *isolation, const prem_isolation_mode *mode) {
   bool kept = true;
-  for (int c = 0; c < PREM_ISOLATION_COMPANIES; ++c)
+  for (int c = 0; c < PREM_ISOLATION_CONDITIONS; ++c)
     kept &= mode->late[c] == 0 && !mode->left_out[c][0];
   for (int32_t t = 0; t < isolation->task_count; ++t)
-    for (int c = PREM_NEIGHBOURS; c < PREM_ISOLATION_COMPANIES; ++c) {
-      const int64_t moved_ns = prem_isolation_moved_ns(&mode->tasks[t], (prem_company)c);
+    for (int c = PREM_CORUNNING; c < PREM_ISOLATION_CONDITIONS; ++c) {
+      const int64_t moved_ns = prem_isolation_moved_ns(&mode->tasks[t], (prem_condition)c);
       kept &= moved_ns >= 0 && steps_of(isolation, moved_ns) <= STEPS_KEPT;
     }
   return kept;
@@ -520,9 +521,9 @@ prem_findings *prem_isolation_findings(const prem_isolation *isolation,
     return NULL;
   add_certificate(findings, isolation);
   add_responses(findings, isolation);
-  add_companies(findings, isolation);
+  add_conditions(findings, isolation);
   add_phases(findings, isolation);
-  add_hostility(findings, isolation);
+  add_stressors(findings, isolation);
   add_charts(findings);
   add_curves(findings, isolation, schedule);
   add_counted(findings, isolation);

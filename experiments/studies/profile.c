@@ -21,20 +21,20 @@ enum {
   ENOUGH_RECORDS = 1 << 16 /* of a resident launch, for what its phases usually take */
 };
 
-/** Parties in the order of the tasks, each alone; the last one is all of them. */
+/** Variants in the order of the tasks, each alone; the last one is all of them. */
 typedef struct profiling {
   const prem_schedule *schedule;
   const prem_backend *backend;
   const prem_profile_options *options;
   prem_profile *result;
-  prem_party *parties;
+  prem_variant *variants;
   prem_schedule **schedules;
   prem_disturbance *disturbance;
   prem_times *handovers; /* [task] of all tasks together */
   prem_diag *diag;
 } profiling;
 
-static const prem_company companies[PREM_PROFILE_COMPANY_COUNT] = PREM_PROFILE_COMPANIES;
+static const prem_condition conditions[PREM_PROFILE_CONDITION_COUNT] = PREM_PROFILE_CONDITIONS;
 
 /* ---- measuring ------------------------------------------------------------------------------ */
 
@@ -43,31 +43,31 @@ static bool only_planned(const profiling *all) {
   return all->options->raise;
 }
 
-/* The parties that are measured: all of them, or the last one. */
+/* The variants that are measured: all of them, or the last one. */
 static int32_t first_party(const profiling *all) {
   return only_planned(all) ? all->schedule->task_count : 0;
 }
 
-static prem_status open_parties(profiling *all) {
+static prem_status open_variants(profiling *all) {
   const int32_t tasks = all->schedule->task_count;
   bool *keep = calloc((size_t)tasks + 1, sizeof *keep);
   prem_status status = keep ? PREM_OK : PREM_ERR_MEMORY;
   for (int32_t i = 0; i <= tasks && status == PREM_OK; ++i) {
-    prem_party *party = &all->parties[i];
-    party->label = i < tasks ? "alone" : "company";
-    party->schedule = all->schedule;
-    party->modes = i < tasks           ? 1U << PREM_MODE_LOCK
-                   : only_planned(all) ? 1U << PREM_MODE_TT
-                                       : 1U << PREM_MODE_FREE | 1U << PREM_MODE_TT;
+    prem_variant *variant = &all->variants[i];
+    variant->label = i < tasks ? "alone" : "company";
+    variant->schedule = all->schedule;
+    variant->modes = i < tasks           ? 1U << PREM_MODE_LOCK
+                     : only_planned(all) ? 1U << PREM_MODE_TT
+                                         : 1U << PREM_MODE_FREE | 1U << PREM_MODE_TT;
     if (i < tasks) {
       memset(keep, 0, (size_t)tasks * sizeof *keep);
       keep[i] = true;
       status = prem_schedule_subset(all->schedule, keep, &all->schedules[i]);
-      party->schedule = all->schedules[i];
+      variant->schedule = all->schedules[i];
     }
     if (status == PREM_OK)
-      status = i < first_party(all) ? prem_party_forget(party)
-                                    : prem_party_open(party, all->backend, all->diag);
+      status = i < first_party(all) ? prem_variant_forget(variant)
+                                    : prem_variant_open(variant, all->backend, all->diag);
   }
   free(keep);
   return status;
@@ -93,43 +93,44 @@ static prem_status add_handovers(void *context, const prem_trace *trace, prem_mo
 
 static prem_status measure(profiling *all) {
   const prem_profile_options *options = all->options;
-  prem_observe_options observe = {.backend = all->backend,
-                                  .modes = {PREM_MODE_LOCK, PREM_MODE_FREE, PREM_MODE_TT},
-                                  .mode_count = options->times == PREM_PLANNED ? 3 : 2,
-                                  .sampling = options->sampling,
-                                  .preempted_apart = true,
-                                  .engine = options->engine,
-                                  .stop = options->stop,
-                                  .progress = after_turn,
-                                  .progress_context = all,
-                                  .on_trace = add_handovers,
-                                  .trace_context = all,
-                                  .around_round = prem_disturbance_round,
-                                  .round_context = all->disturbance};
+  prem_interleave_options interleave = {.backend = all->backend,
+                                        .modes = {PREM_MODE_LOCK, PREM_MODE_FREE, PREM_MODE_TT},
+                                        .mode_count = options->times == PREM_PLANNED ? 3 : 2,
+                                        .sampling = options->sampling,
+                                        .preempted_apart = true,
+                                        .engine = options->engine,
+                                        .stop = options->stop,
+                                        .progress = after_turn,
+                                        .progress_context = all,
+                                        .on_trace = add_handovers,
+                                        .trace_context = all,
+                                        .around_round = prem_disturbance_round,
+                                        .round_context = all->disturbance};
   /* Maxima need no stamps; those of long launches would take more memory than they tell. */
   const int64_t rounds = prem_max_i64(all->result->sampling.rounds, 1);
   const int64_t room = options->sampling.max_records;
   if (options->sampling.scenario == PREM_RESIDENT && room > ENOUGH_RECORDS)
-    observe.sampling.max_records = prem_max_i64(room / rounds, ENOUGH_RECORDS);
-  return prem_observe(all->parties + first_party(all),
-                      all->schedule->task_count + 1 - first_party(all), &observe, all->diag);
+    interleave.sampling.max_records = prem_max_i64(room / rounds, ENOUGH_RECORDS);
+  return prem_interleave(all->variants + first_party(all),
+                         all->schedule->task_count + 1 - first_party(all), &interleave, all->diag);
 }
 
 /* ---- folding -------------------------------------------------------------------------------- */
 
-static const prem_observed *observed_in(const profiling *all, prem_company company, int32_t t) {
-  static const prem_mode modes[PREM_COMPANY_COUNT] = {[PREM_ALONE] = PREM_MODE_LOCK,
-                                                      [PREM_NEIGHBOURS] = PREM_MODE_FREE,
-                                                      [PREM_PLANNED] = PREM_MODE_TT};
-  const int32_t party = company == PREM_ALONE ? t : all->schedule->task_count;
-  return &all->parties[party].observed[modes[company]];
+static const prem_variant_times *observed_in(const profiling *all, prem_condition condition,
+                                             int32_t t) {
+  static const prem_mode modes[PREM_CONDITION_COUNT] = {[PREM_ISOLATED] = PREM_MODE_LOCK,
+                                                        [PREM_CORUNNING] = PREM_MODE_FREE,
+                                                        [PREM_PLANNED] = PREM_MODE_TT};
+  const int32_t variant = condition == PREM_ISOLATED ? t : all->schedule->task_count;
+  return &all->variants[variant].observed[modes[condition]];
 }
 
-static const prem_observed_phase *phase_in(const profiling *all, prem_company company, int32_t t,
-                                           int phase) {
-  const prem_schedule *schedule = company == PREM_ALONE ? all->schedules[t] : all->schedule;
+static const prem_variant_phase *phase_in(const profiling *all, prem_condition condition, int32_t t,
+                                          int phase) {
+  const prem_schedule *schedule = condition == PREM_ISOLATED ? all->schedules[t] : all->schedule;
   const int32_t at = prem_schedule_find_task(schedule, all->schedule->tasks[t].name);
-  return &observed_in(all, company, t)->phases[at * PREM_PHASE_COUNT + phase];
+  return &observed_in(all, condition, t)->phases[at * PREM_PHASE_COUNT + phase];
 }
 
 static int64_t largest_bytes(const prem_schedule *schedule, const prem_task *task,
@@ -161,34 +162,35 @@ typedef struct times_that_count {
   const prem_times *steady, *cold;
 } times_that_count;
 
-static times_that_count times_of(const profiling *all, prem_company company, int32_t t, int phase) {
-  const prem_observed_phase *seen = phase_in(all, company, t, phase);
+static times_that_count times_of(const profiling *all, prem_condition condition, int32_t t,
+                                 int phase) {
+  const prem_variant_phase *seen = phase_in(all, condition, t, phase);
   const bool takes_cold = all->result->counts_cold || seen->steady.count == 0;
   if (seen->steady.count + seen->cold.count == 0)
     return (times_that_count){&seen->preempted, &no_times};
   return (times_that_count){&seen->steady, takes_cold ? &seen->cold : &no_times};
 }
 
-static int64_t longest_of(const profiling *all, prem_company company, int32_t t, int phase) {
-  const times_that_count times = times_of(all, company, t, phase);
+static int64_t longest_of(const profiling *all, prem_condition condition, int32_t t, int phase) {
+  const times_that_count times = times_of(all, condition, t, phase);
   const double share = all->result->quantile;
   if (share > 0)
     return prem_quantile_bound(times.steady, times.cold, share, PREM_PROFILE_CONFIDENCE);
   return prem_max_i64(prem_max_i64(times.steady->max_ns, times.cold->max_ns),
-                      phase_in(all, company, t, phase)->unrecorded_max_ns);
+                      phase_in(all, condition, t, phase)->unrecorded_max_ns);
 }
 
 static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_phase *out) {
   const prem_profile_options *options = all->options;
-  const prem_company company = options->times;
-  const prem_observed_phase *seen = phase_in(all, company, t, phase);
-  const prem_observed_phase *alone = phase_in(all, PREM_ALONE, t, phase);
+  const prem_condition condition = options->times;
+  const prem_variant_phase *seen = phase_in(all, condition, t, phase);
+  const prem_variant_phase *alone = phase_in(all, PREM_ISOLATED, t, phase);
   if (seen->steady.count + seen->cold.count + seen->preempted.count == 0)
     return;
-  /* what was seen alone can happen in any company */
+  /* what was seen alone can happen in any condition */
   const int64_t longest_ns =
-      prem_max_i64(longest_of(all, company, t, phase),
-                   alone->steady.count > 0 ? longest_of(all, PREM_ALONE, t, phase) : 0);
+      prem_max_i64(longest_of(all, condition, t, phase),
+                   alone->steady.count > 0 ? longest_of(all, PREM_ISOLATED, t, phase) : 0);
   out->longest_ns =
       prem_max_i64(prem_max_i64(seen->preempted.max_ns, alone->preempted.max_ns), longest_ns);
   out->longest_ns =
@@ -217,12 +219,13 @@ static prem_status fold_phase(const profiling *all, int32_t t, int phase) {
       all->options->probability > 0 ? all->options->probability : default_probability;
   prem_profile_phase *out = &all->result->tasks[t].phase[phase];
   prem_status status = PREM_OK;
-  for (int i = 0; i < PREM_PROFILE_COMPANY_COUNT && status == PREM_OK; ++i) {
-    const prem_company c = companies[i];
-    const prem_observed_phase *seen = phase_in(all, c, t, phase);
+  for (int i = 0; i < PREM_PROFILE_CONDITION_COUNT && status == PREM_OK; ++i) {
+    const prem_condition c = conditions[i];
+    const prem_variant_phase *seen = phase_in(all, c, t, phase);
     prem_times_summarise(&seen->steady, &out->steady_ns[c]);
     prem_times_summarise(&seen->cold, &out->cold_ns[c]);
-    status = prem_tail_estimate(seen->run_max.ns, seen->run_max.count, probability, &out->tail[c]);
+    status =
+        prem_pwcet_estimate(seen->run_max.ns, seen->run_max.count, probability, &out->pwcet[c]);
   }
   find_wcet(all, t, phase, out);
   return status;
@@ -279,7 +282,7 @@ static double choose_quantile(const profiling *all) {
 static void count_preempted(const profiling *all) {
   for (int32_t i = 0; i <= all->schedule->task_count; ++i)
     for (int m = 0; m < PREM_MODE_COUNT; ++m)
-      all->result->preempted += all->parties[i].observed[m].preempted;
+      all->result->preempted += all->variants[i].observed[m].preempted;
 }
 
 /* What telling a successor takes, beside the memory phases of these very tasks. */
@@ -314,18 +317,18 @@ static prem_status fold(const profiling *all) {
     for (int p = 0; p < PREM_PHASE_COUNT && status == PREM_OK; ++p)
       status = fold_phase(all, t, p);
     fold_joined(all, t);
-    for (int i = 0; i < PREM_PROFILE_COMPANY_COUNT; ++i)
-      all->result->output_ok &= !observed_in(all, companies[i], t)->output_wrong;
+    for (int i = 0; i < PREM_PROFILE_CONDITION_COUNT; ++i)
+      all->result->output_ok &= !observed_in(all, conditions[i], t)->output_wrong;
   }
   return status;
 }
 
 /* ---- findings ------------------------------------------------------------------------------- */
 
-static const char *company_name(prem_company company) {
-  static const char *const names[PREM_COMPANY_COUNT] = {
-      [PREM_ALONE] = "alone", [PREM_NEIGHBOURS] = "company", [PREM_PLANNED] = "planned"};
-  return names[company];
+static const char *condition_name(prem_condition condition) {
+  static const char *const names[PREM_CONDITION_COUNT] = {
+      [PREM_ISOLATED] = "alone", [PREM_CORUNNING] = "company", [PREM_PLANNED] = "planned"};
+  return names[condition];
 }
 
 static void add_percentile(prem_table *table, int64_t ns) {
@@ -336,15 +339,15 @@ static void add_percentile(prem_table *table, int64_t ns) {
 }
 
 static void add_times_row(prem_table *table, const prem_profile_task *task, int phase,
-                          prem_company company, bool is_cold) {
+                          prem_condition condition, bool is_cold) {
   const prem_profile_phase *times = &task->phase[phase];
-  const prem_summary *summary = is_cold ? &times->cold_ns[company] : &times->steady_ns[company];
-  const prem_tail *tail = &times->tail[company];
+  const prem_summary *summary = is_cold ? &times->cold_ns[condition] : &times->steady_ns[condition];
+  const prem_pwcet *pwcet = &times->pwcet[condition];
   if (summary->count == 0)
     return;
   prem_table_add_text(table, task->name);
   prem_table_add_text(table, prem_phase_name((prem_phase)phase));
-  prem_table_add_text(table, company_name(company));
+  prem_table_add_text(table, condition_name(condition));
   prem_table_add_text(table, is_cold ? "cold" : "steady");
   prem_table_add_int(table, summary->count);
   prem_table_add_int(table, summary->max);
@@ -353,11 +356,11 @@ static void add_times_row(prem_table *table, const prem_profile_task *task, int 
   prem_table_add_int(table, summary->p50);
   prem_table_add_int(table, summary->min);
   prem_table_add_real(table, summary->mean);
-  add_percentile(table, !is_cold && tail->known ? tail->estimate_ns : INT64_MIN);
-  prem_table_add_text(table, is_cold           ? ""
-                             : tail->known     ? "estimate"
-                             : tail->reason[0] ? "no estimate"
-                                               : "");
+  add_percentile(table, !is_cold && pwcet->known ? pwcet->estimate_ns : INT64_MIN);
+  prem_table_add_text(table, is_cold            ? ""
+                             : pwcet->known     ? "estimate"
+                             : pwcet->reason[0] ? "no estimate"
+                                                : "");
 }
 
 static void name_columns(prem_table *table, const char *const *columns) {
@@ -374,9 +377,9 @@ static void add_times(prem_findings *findings, const prem_profile *profile) {
   name_columns(table, columns);
   for (int32_t t = 0; t < profile->task_count; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-      for (int i = 0; i < PREM_PROFILE_COMPANY_COUNT; ++i) {
-        add_times_row(table, &profile->tasks[t], p, companies[i], false);
-        add_times_row(table, &profile->tasks[t], p, companies[i], true);
+      for (int i = 0; i < PREM_PROFILE_CONDITION_COUNT; ++i) {
+        add_times_row(table, &profile->tasks[t], p, conditions[i], false);
+        add_times_row(table, &profile->tasks[t], p, conditions[i], true);
       }
 }
 
@@ -402,7 +405,7 @@ static void add_handover_table(prem_findings *findings, const prem_profile *prof
   }
 }
 
-static void add_tails(prem_findings *findings, const prem_profile *profile) {
+static void add_pwcets(prem_findings *findings, const prem_profile *profile) {
   static const char *const columns[] = {"task",      "", "phase",       "",   "company",  "",
                                         "runs",      "", "threshold",   "ns", "excesses", "",
                                         "variation", "", "probability", "",   "estimate", "ns",
@@ -412,32 +415,32 @@ static void add_tails(prem_findings *findings, const prem_profile *profile) {
   name_columns(table, columns);
   for (int32_t t = 0; t < profile->task_count; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-      for (int i = 0; i < PREM_PROFILE_COMPANY_COUNT; ++i) {
-        const prem_company c = companies[i];
-        const prem_tail *tail = &profile->tasks[t].phase[p].tail[c];
+      for (int i = 0; i < PREM_PROFILE_CONDITION_COUNT; ++i) {
+        const prem_condition c = conditions[i];
+        const prem_pwcet *pwcet = &profile->tasks[t].phase[p].pwcet[c];
         if (profile->tasks[t].phase[p].steady_ns[c].count == 0)
           continue;
         prem_table_add_text(table, profile->tasks[t].name);
         prem_table_add_text(table, prem_phase_name((prem_phase)p));
-        prem_table_add_text(table, company_name(c));
-        prem_table_add_int(table, tail->runs);
-        add_percentile(table, tail->known ? tail->threshold_ns : INT64_MIN);
-        add_percentile(table, tail->known ? tail->excesses : INT64_MIN);
-        prem_table_add_real(table, tail->variation > 0 ? tail->variation : (double)NAN);
-        prem_table_add_real(table, tail->probability);
-        add_percentile(table, tail->known ? tail->estimate_ns : INT64_MIN);
-        prem_table_add_text(table, tail->known ? "" : tail->reason);
+        prem_table_add_text(table, condition_name(c));
+        prem_table_add_int(table, pwcet->runs);
+        add_percentile(table, pwcet->known ? pwcet->threshold_ns : INT64_MIN);
+        add_percentile(table, pwcet->known ? pwcet->excesses : INT64_MIN);
+        prem_table_add_real(table, pwcet->variation > 0 ? pwcet->variation : (double)NAN);
+        prem_table_add_real(table, pwcet->probability);
+        add_percentile(table, pwcet->known ? pwcet->estimate_ns : INT64_MIN);
+        prem_table_add_text(table, pwcet->known ? "" : pwcet->reason);
       }
 }
 
 /* A histogram of at most HISTOGRAM_ROWS rows: neighbours share one, at the longest of them. */
 static void add_histogram_of(prem_table *table, const prem_times *times, const char *task,
-                             int phase, prem_company company, bool is_cold) {
+                             int phase, prem_condition condition, bool is_cold) {
   const int64_t step = (times->distinct + HISTOGRAM_ROWS - 1) / HISTOGRAM_ROWS;
   char series[PREM_NAME_BYTES + 48];
   int64_t before = 0, count = 0;
   snprintf(series, sizeof series, "%s %s %s%s", task, prem_phase_name((prem_phase)phase),
-           company_name(company), is_cold ? " cold" : "");
+           condition_name(condition), is_cold ? " cold" : "");
   for (int64_t i = 0; i < times->distinct; ++i) {
     count += times->list[i].count;
     before += times->list[i].count;
@@ -465,9 +468,9 @@ static void add_histograms(prem_findings *findings, const profiling *all) {
   name_columns(table, columns);
   for (int32_t t = 0; t < all->schedule->task_count; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-      for (int i = 0; i < PREM_PROFILE_COMPANY_COUNT; ++i) {
-        const prem_company c = companies[i];
-        const prem_observed_phase *seen = phase_in(all, c, t, p);
+      for (int i = 0; i < PREM_PROFILE_CONDITION_COUNT; ++i) {
+        const prem_condition c = conditions[i];
+        const prem_variant_phase *seen = phase_in(all, c, t, p);
         const char *name = all->schedule->tasks[t].name;
         add_histogram_of(table, &seen->steady, name, p, c, false);
         add_histogram_of(table, &seen->cold, name, p, c, true);
@@ -528,7 +531,7 @@ static prem_status make_findings(const profiling *all) {
     return PREM_ERR_MEMORY;
   add_times(findings, all->result);
   add_handover_table(findings, all->result);
-  add_tails(findings, all->result);
+  add_pwcets(findings, all->result);
   add_histograms(findings, all);
   add_notes(findings, all->result);
   return PREM_OK;
@@ -538,7 +541,7 @@ static prem_status make_findings(const profiling *all) {
 
 static prem_status make_result(profiling *all, const prem_machine *machine) {
   prem_profile *result = all->result = calloc(1, sizeof *result);
-  const size_t parties = (size_t)all->schedule->task_count + 1;
+  const size_t variants = (size_t)all->schedule->task_count + 1;
   if (!result)
     return PREM_ERR_MEMORY;
   result->task_count = all->schedule->task_count;
@@ -549,13 +552,13 @@ static prem_status make_result(profiling *all, const prem_machine *machine) {
   result->raises = all->options->raise;
   result->counts_cold = !all->options->steady && all->schedule->plan->warmup_tiles == 0;
   result->output_ok = true;
-  result->tasks = calloc(parties, sizeof *result->tasks);
-  all->handovers = calloc(parties, sizeof *all->handovers);
-  all->parties = calloc(parties, sizeof *all->parties);
-  all->schedules = calloc(parties, sizeof(prem_schedule *));
+  result->tasks = calloc(variants, sizeof *result->tasks);
+  all->handovers = calloc(variants, sizeof *all->handovers);
+  all->variants = calloc(variants, sizeof *all->variants);
+  all->schedules = calloc(variants, sizeof(prem_schedule *));
   all->disturbance =
-      prem_disturbance_new(prem_backend_name(all->backend), all->parties, (int32_t)parties);
-  return result->tasks && all->handovers && all->parties && all->schedules && all->disturbance
+      prem_disturbance_new(prem_backend_name(all->backend), all->variants, (int32_t)variants);
+  return result->tasks && all->handovers && all->variants && all->schedules && all->disturbance
              ? PREM_OK
              : PREM_ERR_MEMORY;
 }
@@ -569,7 +572,7 @@ prem_status prem_profile_measure(const prem_schedule *schedule, const prem_backe
   profiling all = {.schedule = schedule, .backend = backend, .options = options, .diag = diag};
   prem_status status = make_result(&all, machine);
   if (status == PREM_OK)
-    status = open_parties(&all);
+    status = open_variants(&all);
   if (status == PREM_OK)
     status = measure(&all);
   bool kept = false;
@@ -581,15 +584,15 @@ prem_status prem_profile_measure(const prem_schedule *schedule, const prem_backe
     status = kept ? status : folded;
   }
   for (int32_t i = 0; i <= schedule->task_count; ++i) {
-    if (all.parties)
-      prem_party_close(&all.parties[i]);
+    if (all.variants)
+      prem_variant_close(&all.variants[i]);
     if (all.schedules)
       prem_schedule_free(all.schedules[i]);
     if (all.handovers)
       prem_times_free(&all.handovers[i]);
   }
   free(all.handovers);
-  free(all.parties);
+  free(all.variants);
   free(all.schedules);
   prem_disturbance_free(all.disturbance);
   if (kept)

@@ -28,19 +28,19 @@ static void write_phase(FILE *file, const prem_profile *profile, const prem_prof
                         int number) {
   if (phase->wcet_ns == 0)
     return;
-  const prem_company company = PREM_NEIGHBOURS;
+  const prem_condition condition = PREM_CORUNNING;
   fprintf(file, "\n    %s: { wcet_ns = %" PRId64 "L;", prem_phase_name((prem_phase)number),
           phase->wcet_ns);
   write_known(file, "busy_ns", phase->busy_ns);
   if (phase->longest_ns > phase->wcet_ns || profile->preempted > 0)
     write_known(file, "longest_ns", phase->longest_ns);
-  write_known(file, "alone_ns", phase->steady_ns[PREM_ALONE].max);
-  write_known(file, "company_ns", phase->steady_ns[company].max);
+  write_known(file, "alone_ns", phase->steady_ns[PREM_ISOLATED].max);
+  write_known(file, "company_ns", phase->steady_ns[condition].max);
   write_known(file, "planned_ns", phase->steady_ns[PREM_PLANNED].max);
   write_known(file, "cold_ns",
-              prem_max_i64(phase->cold_ns[PREM_ALONE].max, phase->cold_ns[company].max));
-  if (phase->tail[PREM_ALONE].known && profile->valid)
-    write_known(file, "tail_ns", phase->tail[PREM_ALONE].estimate_ns);
+              prem_max_i64(phase->cold_ns[PREM_ISOLATED].max, phase->cold_ns[condition].max));
+  if (phase->pwcet[PREM_ISOLATED].known && profile->valid)
+    write_known(file, "tail_ns", phase->pwcet[PREM_ISOLATED].estimate_ns);
   fputs(" };", file);
 }
 

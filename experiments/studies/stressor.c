@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hostile neighbours, sized by trial: see stressor.h. */
+/* Stressors, sized by trial: see stressor.h. */
 #include "experiments/studies/stressor.h"
 
 #include "measure/interleave.h"
@@ -11,19 +11,19 @@
 enum {
   TRIALS = 4,
   RUNS_OF_TRIAL = 3,
-  LEAST_BYTES_PCT = 90,    /* of the real task's: else the real one is the more hostile */
+  MIN_BYTES_PCT = 90,      /* of the real task's: else the real one is the harder stressor */
   FITTING_PER_MILLE = 950, /* so many of a phase's times end within its window */
   BUFFER_ALIGNMENT = 128,
   PIECE_BYTES = 16,
   ELEMENT_BYTES = 4
 };
 
-static const char hostile_kernel[] = "vector_increment";
+static const char stressor_kernel[] = "vector_increment";
 
 static bool can_be_replaced(const prem_task *task) {
   return task->definition && task->phase[PREM_PREFETCH].exists &&
          task->phase[PREM_COMPUTE].exists && task->phase[PREM_WRITEBACK].exists &&
-         prem_registry_find(prem_registry_builtin(), hostile_kernel);
+         prem_registry_find(prem_registry_builtin(), stressor_kernel);
 }
 
 /* ---- the schedule --------------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ static prem_status replace_all(const prem_schedule *schedule, const int32_t *ele
   prem_status status = prem_schedule_subset(schedule, keep, &copy);
   for (int32_t t = 0; t < schedule->task_count && status == PREM_OK; ++t)
     if (!spared[t] && elements[t] > 0)
-      status = prem_schedule_replace(copy, t, hostile_kernel, elements[t], prem_registry_builtin(),
+      status = prem_schedule_replace(copy, t, stressor_kernel, elements[t], prem_registry_builtin(),
                                      diag);
   if (status == PREM_OK)
     status = prem_schedule_subset(copy, keep, out);
@@ -63,8 +63,8 @@ static prem_status replace_all(const prem_schedule *schedule, const int32_t *ele
   return status;
 }
 
-prem_status prem_hostile_schedule(const prem_schedule *schedule, const int32_t *elements,
-                                  int32_t spare, prem_schedule **out, prem_diag *diag) {
+prem_status prem_stressor_schedule(const prem_schedule *schedule, const int32_t *elements,
+                                   int32_t spare, prem_schedule **out, prem_diag *diag) {
   *out = NULL;
   const size_t tasks = (size_t)schedule->task_count + 1;
   bool *spared = calloc(tasks, sizeof *spared), *keep = calloc(tasks, sizeof *keep);
@@ -106,7 +106,7 @@ static block_buffers buffers_of(const prem_schedule *schedule, int32_t block) {
 /* Input and output are alike. A block that the task shares keeps the buffers that it has. */
 static int64_t buffer_bytes(const prem_schedule *schedule, const prem_task *task) {
   const prem_platform *platform = &schedule->platform;
-  int64_t least = INT64_MAX;
+  int64_t min = INT64_MAX;
   for (int32_t i = 0; i < task->block_count; ++i) {
     const block_buffers block = buffers_of(schedule, task->blocks[i]);
     int64_t bytes = prem_min_i64(block.in_bytes, block.out_bytes);
@@ -114,9 +114,9 @@ static int64_t buffer_bytes(const prem_schedule *schedule, const prem_task *task
       bytes = (platform->scratch_bytes > 0 ? platform->scratch_bytes / platform->buffers
                                            : block.in_bytes + block.out_bytes) /
               2;
-    least = prem_min_i64(least, bytes);
+    min = prem_min_i64(min, bytes);
   }
-  return least / BUFFER_ALIGNMENT * BUFFER_ALIGNMENT;
+  return min / BUFFER_ALIGNMENT * BUFFER_ALIGNMENT;
 }
 
 /* In whole pieces, so that all of it goes by the widest copies. */
@@ -148,7 +148,7 @@ static int64_t window_ns(const prem_schedule *schedule, int32_t t, prem_phase ph
 }
 
 /* How much of its window the fullest phase takes, as a share. */
-static double fullest(const prem_schedule *schedule, int32_t t, const prem_observed_phase *phases,
+static double fullest(const prem_schedule *schedule, int32_t t, const prem_variant_phase *phases,
                       bool memory_only) {
   double share = 0;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
@@ -164,68 +164,69 @@ static double fullest(const prem_schedule *schedule, int32_t t, const prem_obser
   return share;
 }
 
-/* The hostile task alone, a few times, in tt. */
+/* The stressor alone, a few times, in tt. */
 static prem_status try_size(const prem_schedule *schedule, int32_t t, const int32_t *elements,
                             const prem_backend *backend, const prem_isolate_options *options,
                             double *all, double *memory, prem_diag *diag) {
-  prem_schedule *hostile = NULL, *alone = NULL;
+  prem_schedule *stressors = NULL, *alone = NULL;
   bool *keep = calloc((size_t)schedule->task_count + 1, sizeof *keep);
   if (!keep)
     return PREM_ERR_MEMORY;
   keep[t] = true;
-  prem_status status = prem_hostile_schedule(schedule, elements, -1, &hostile, diag);
+  prem_status status = prem_stressor_schedule(schedule, elements, -1, &stressors, diag);
   if (status == PREM_OK)
-    status = prem_schedule_subset(hostile, keep, &alone);
+    status = prem_schedule_subset(stressors, keep, &alone);
   if (status == PREM_OK) {
-    const prem_observe_options observe = {.backend = backend,
-                                          .modes = {PREM_MODE_TT},
-                                          .mode_count = 1,
-                                          .sampling.scenario = PREM_RELAUNCH,
-                                          .sampling.samples = RUNS_OF_TRIAL,
-                                          .sampling.rounds = 1,
-                                          .sampling.discard = 1,
-                                          .sampling.seed = options->sampling.seed,
-                                          .sampling.max_records = options->sampling.max_records,
-                                          .engine = options->engine,
-                                          .stop = options->stop};
-    prem_party party = {.label = "hostile", .schedule = alone};
-    status = prem_party_open(&party, backend, diag);
+    const prem_interleave_options interleave = {.backend = backend,
+                                                .modes = {PREM_MODE_TT},
+                                                .mode_count = 1,
+                                                .sampling.scenario = PREM_RELAUNCH,
+                                                .sampling.samples = RUNS_OF_TRIAL,
+                                                .sampling.rounds = 1,
+                                                .sampling.discard = 1,
+                                                .sampling.seed = options->sampling.seed,
+                                                .sampling.max_records =
+                                                    options->sampling.max_records,
+                                                .engine = options->engine,
+                                                .stop = options->stop};
+    prem_variant variant = {.label = "hostile", .schedule = alone};
+    status = prem_variant_open(&variant, backend, diag);
     if (status == PREM_OK)
-      status = prem_observe(&party, 1, &observe, diag);
+      status = prem_interleave(&variant, 1, &interleave, diag);
     if (status == PREM_OK) {
       const int32_t at = prem_schedule_find_task(alone, schedule->tasks[t].name);
-      const prem_observed_phase *phases =
-          &party.observed[PREM_MODE_TT].phases[at * PREM_PHASE_COUNT];
+      const prem_variant_phase *phases =
+          &variant.observed[PREM_MODE_TT].phases[at * PREM_PHASE_COUNT];
       *all = fullest(schedule, t, phases, false);
       *memory = fullest(schedule, t, phases, true);
     }
-    prem_party_close(&party);
+    prem_variant_close(&variant);
   }
   prem_schedule_free(alone);
-  prem_schedule_free(hostile);
+  prem_schedule_free(stressors);
   free(keep);
   return status;
 }
 
 static prem_status size_one(const prem_schedule *schedule, int32_t t, int32_t *elements,
                             const prem_backend *backend, const prem_isolate_options *options,
-                            prem_hostility *hostile, prem_diag *diag) {
+                            prem_stressor *stressors, prem_diag *diag) {
   const prem_task *task = &schedule->tasks[t];
   prem_status status = PREM_OK;
   elements[t] = elements_that_fit(buffer_bytes(schedule, task));
   for (int trial = 0; trial < TRIALS && status == PREM_OK; ++trial) {
     double all = 0, memory = 0;
     status = try_size(schedule, t, elements, backend, options, &all, &memory, diag);
-    hostile->fill_pct = 100.0 * memory;
+    stressors->fill_pct = 100.0 * memory;
     if (status != PREM_OK || all <= 1.0 || elements[t] <= PIECE_BYTES)
       break;
     const int64_t bytes = (int64_t)((double)elements[t] * ELEMENT_BYTES / all);
     elements[t] = elements_that_fit(bytes + PIECE_BYTES);
   }
-  hostile->bytes_per_tile = INT64_C(2) * elements[t] * ELEMENT_BYTES;
-  hostile->replaced =
-      hostile->bytes_per_tile * 100 >= hostile->own_bytes_per_tile * LEAST_BYTES_PCT;
-  if (!hostile->replaced)
+  stressors->bytes_per_tile = INT64_C(2) * elements[t] * ELEMENT_BYTES;
+  stressors->replaced =
+      stressors->bytes_per_tile * 100 >= stressors->own_bytes_per_tile * MIN_BYTES_PCT;
+  if (!stressors->replaced)
     elements[t] = 0;
   return status;
 }
@@ -239,17 +240,17 @@ static bool are_alike(const prem_task *a, const prem_task *b) {
   return alike;
 }
 
-prem_status prem_hostile_size(const prem_schedule *schedule, const prem_backend *backend,
-                              const prem_isolate_options *options, int32_t *elements,
-                              prem_hostility *hostile, prem_diag *diag) {
+prem_status prem_stressor_size(const prem_schedule *schedule, const prem_backend *backend,
+                               const prem_isolate_options *options, int32_t *elements,
+                               prem_stressor *stressors, prem_diag *diag) {
   prem_status status = PREM_OK;
   for (int32_t t = 0; t < schedule->task_count; ++t)
     elements[t] = 0;
   for (int32_t t = 0; t < schedule->task_count && status == PREM_OK; ++t) {
     const prem_task *task = &schedule->tasks[t];
-    hostile[t] = (prem_hostility){0};
-    hostile[t].own_bytes_per_tile = prem_task_phase_bytes(schedule, task, PREM_PREFETCH, 0) +
-                                    prem_task_phase_bytes(schedule, task, PREM_WRITEBACK, 0);
+    stressors[t] = (prem_stressor){0};
+    stressors[t].own_bytes_per_tile = prem_task_phase_bytes(schedule, task, PREM_PREFETCH, 0) +
+                                      prem_task_phase_bytes(schedule, task, PREM_WRITEBACK, 0);
     if (!can_be_replaced(task))
       continue;
     int32_t like = 0;
@@ -258,12 +259,12 @@ prem_status prem_hostile_size(const prem_schedule *schedule, const prem_backend 
              buffer_bytes(schedule, task) == buffer_bytes(schedule, &schedule->tasks[like])))
       ++like;
     if (like < t) {
-      const int64_t own_bytes = hostile[t].own_bytes_per_tile;
+      const int64_t own_bytes = stressors[t].own_bytes_per_tile;
       elements[t] = elements[like];
-      hostile[t] = hostile[like];
-      hostile[t].own_bytes_per_tile = own_bytes;
+      stressors[t] = stressors[like];
+      stressors[t].own_bytes_per_tile = own_bytes;
     } else {
-      status = size_one(schedule, t, elements, backend, options, &hostile[t], diag);
+      status = size_one(schedule, t, elements, backend, options, &stressors[t], diag);
     }
   }
   return status;

@@ -29,7 +29,7 @@ static prem_tune_point *point_at(prem_tune_result *result, int64_t offset_ns) {
   return &grown[result->count++];
 }
 
-static double larger_known(double a, double b) {
+static double max_known(double a, double b) {
   return isnan(a) || b > a ? b : a;
 }
 
@@ -51,11 +51,11 @@ static void add_try(prem_tune_point *to, const prem_tune_point *from) {
   to->overruns += from->overruns;
   to->lateness_max_ns = prem_max_i64(to->lateness_max_ns, from->lateness_max_ns);
   to->isolation_p50 =
-      first ? from->isolation_p50 : larger_known(to->isolation_p50, from->isolation_p50);
+      first ? from->isolation_p50 : max_known(to->isolation_p50, from->isolation_p50);
   to->isolation_p999 =
-      first ? from->isolation_p999 : larger_known(to->isolation_p999, from->isolation_p999);
+      first ? from->isolation_p999 : max_known(to->isolation_p999, from->isolation_p999);
   to->isolation_max =
-      first ? from->isolation_max : larger_known(to->isolation_max, from->isolation_max);
+      first ? from->isolation_max : max_known(to->isolation_max, from->isolation_max);
   ++to->tries;
 }
 
@@ -93,12 +93,12 @@ static int64_t on_grid_up(const search *all, int64_t ns) {
   return prem_round_up(ns, all->options->grid_ns);
 }
 
-static int64_t least_ns(const search *all) {
-  return prem_max_i64(on_grid_up(all, all->options->least_ns), all->options->grid_ns);
+static int64_t min_ns(const search *all) {
+  return prem_max_i64(on_grid_up(all, all->options->min_ns), all->options->grid_ns);
 }
 
-static int64_t most_ns(const search *all) {
-  return all->options->most_ns / all->options->grid_ns * all->options->grid_ns;
+static int64_t max_ns(const search *all) {
+  return all->options->max_ns / all->options->grid_ns * all->options->grid_ns;
 }
 
 /* From `at_ns` upwards, in growing steps, to the first offset that keeps the limits. */
@@ -114,9 +114,9 @@ static prem_status climb(search *all, int64_t at_ns, int64_t *low_ns, int64_t *h
       return PREM_OK;
     }
     *low_ns = at_ns;
-    if (at_ns >= most_ns(all))
+    if (at_ns >= max_ns(all))
       return PREM_ERR_INFEASIBLE;
-    at_ns = prem_min_i64(at_ns + step_ns, most_ns(all));
+    at_ns = prem_min_i64(at_ns + step_ns, max_ns(all));
     step_ns *= 2;
   }
 }
@@ -124,9 +124,9 @@ static prem_status climb(search *all, int64_t at_ns, int64_t *low_ns, int64_t *h
 /* From an offset that keeps the limits downwards, in growing steps, to one that does not. */
 static prem_status descend(search *all, int64_t *low_ns, int64_t *high_ns) {
   int64_t step_ns = prem_max_i64(on_grid_up(all, *high_ns / 8), all->options->grid_ns);
-  while (*high_ns > least_ns(all)) {
+  while (*high_ns > min_ns(all)) {
     bool kept = false;
-    const int64_t at_ns = prem_max_i64(*high_ns - step_ns, least_ns(all));
+    const int64_t at_ns = prem_max_i64(*high_ns - step_ns, min_ns(all));
     prem_status status = judge(all, at_ns, &kept);
     if (status != PREM_OK)
       return status;
@@ -165,8 +165,8 @@ static prem_status bisect(search *all, int64_t low_ns, int64_t *high_ns) {
 
 static prem_status find(search *all) {
   int64_t low_ns = 0, high_ns = 0;
-  const int64_t start_ns = prem_min_i64(
-      prem_max_i64(on_grid_up(all, all->options->start_ns), least_ns(all)), most_ns(all));
+  const int64_t start_ns =
+      prem_min_i64(prem_max_i64(on_grid_up(all, all->options->start_ns), min_ns(all)), max_ns(all));
   prem_status status = climb(all, start_ns, &low_ns, &high_ns);
   if (status == PREM_OK && high_ns == start_ns)
     status = descend(all, &low_ns, &high_ns);
@@ -182,7 +182,7 @@ static prem_status find(search *all) {
       return PREM_OK;
     }
     low_ns = high_ns;
-    if (high_ns >= most_ns(all))
+    if (high_ns >= max_ns(all))
       return PREM_ERR_INFEASIBLE;
     status = climb(all, high_ns + all->options->grid_ns, &low_ns, &high_ns);
   }
@@ -194,7 +194,7 @@ static prem_status find(search *all) {
 static prem_status sweep(search *all) {
   prem_tune_result *result = all->result;
   const int64_t step_ns = prem_max_i64(on_grid_up(all, all->options->sweep_step_ns), 1);
-  for (int64_t at_ns = least_ns(all); at_ns <= most_ns(all); at_ns += step_ns) {
+  for (int64_t at_ns = min_ns(all); at_ns <= max_ns(all); at_ns += step_ns) {
     bool kept = false;
     prem_status status = judge(all, at_ns, &kept);
     if (status != PREM_OK)
@@ -211,7 +211,7 @@ prem_status prem_tune(const prem_tune_options *options, prem_tune_measure *measu
                       prem_tune_result *out) {
   *out = (prem_tune_result){.best = -1, .best_swept = -1};
   search all = {.options = options, .measure = measure, .context = context, .result = out};
-  if (options->grid_ns < 1 || options->tries < 1 || least_ns(&all) > most_ns(&all))
+  if (options->grid_ns < 1 || options->tries < 1 || min_ns(&all) > max_ns(&all))
     return PREM_ERR_ARGUMENT;
   const prem_status found = find(&all);
   if (found != PREM_OK && found != PREM_ERR_INFEASIBLE)

@@ -114,7 +114,7 @@ static void add_charts(prem_findings *findings) {
 }
 
 /* Nothing shorter was tried: the range ends there. */
-static bool is_least(const prem_tune_result *result, const prem_tune_point *best) {
+static bool is_min(const prem_tune_result *result, const prem_tune_point *best) {
   for (int32_t i = 0; i < result->count; ++i)
     if (result->points[i].offset_ns < best->offset_ns)
       return false;
@@ -134,7 +134,7 @@ static void say_search(char *text, size_t bytes, const prem_tune_search *search)
       snprintf(text, bytes,
                "%s: %" PRId64 " ns is the smallest %s that keeps the limits (it was %" PRId64
                " ns), mean makespan %.0f ns",
-               search->key, best->offset_ns, is_least(result, best) ? "of the range" : "offset",
+               search->key, best->offset_ns, is_min(result, best) ? "of the range" : "offset",
                search->start_ns, best->makespan_ns);
   if (swept && used > 0 && (size_t)used < bytes) {
     const double apart_pct = 100 * (best->makespan_ns / swept->makespan_ns - 1);

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** The parties of a try: the whole first, then tasks alone. */
+/** The variants of a try: the whole first, then tasks alone. */
 struct prem_tune_trial {
   const prem_schedule *schedule;
   const prem_backend *backend;
   const prem_tune_try_options *options;
-  prem_party *parties;
-  prem_schedule **alone; /* of each party but the first */
+  prem_variant *variants;
+  prem_schedule **alone; /* of each variant but the first */
   int32_t *tasks;        /* that stand alone in it */
   int32_t count;
   uint64_t tries;
@@ -36,25 +36,25 @@ static prem_status add_alone(prem_tune_trial *all, int32_t t) {
   if (status != PREM_OK)
     return status;
   all->tasks[all->count] = t;
-  all->parties[all->count] = (prem_party){.label = "alone", .schedule = all->alone[all->count]};
+  all->variants[all->count] = (prem_variant){.label = "alone", .schedule = all->alone[all->count]};
   ++all->count;
   return PREM_OK;
 }
 
-static prem_status make_parties(prem_tune_trial *all, prem_diag *diag) {
+static prem_status make_variants(prem_tune_trial *all, prem_diag *diag) {
   const size_t room = (size_t)all->schedule->task_count + 1;
-  all->parties = calloc(room, sizeof *all->parties);
+  all->variants = calloc(room, sizeof *all->variants);
   all->alone = calloc(room, sizeof(prem_schedule *));
   all->tasks = calloc(room, sizeof *all->tasks);
-  if (!all->parties || !all->alone || !all->tasks)
+  if (!all->variants || !all->alone || !all->tasks)
     return PREM_ERR_MEMORY;
-  all->parties[all->count++] = (prem_party){.label = "all", .schedule = all->schedule};
+  all->variants[all->count++] = (prem_variant){.label = "all", .schedule = all->schedule};
   prem_status status = PREM_OK;
   for (int32_t t = 0; t < all->schedule->task_count && status == PREM_OK; ++t)
     if (all->schedule->task_count > 1 && is_first_of_kernel(all->schedule, t))
       status = add_alone(all, t);
   for (int32_t i = 0; i < all->count && status == PREM_OK; ++i)
-    status = prem_party_open(&all->parties[i], all->backend, diag);
+    status = prem_variant_open(&all->variants[i], all->backend, diag);
   return status;
 }
 
@@ -62,10 +62,10 @@ void prem_tune_trial_close(prem_tune_trial *all) {
   if (!all)
     return;
   for (int32_t i = 0; i < all->count; ++i) {
-    prem_party_close(&all->parties[i]);
+    prem_variant_close(&all->variants[i]);
     prem_schedule_free(all->alone[i]);
   }
-  free(all->parties);
+  free(all->variants);
   free(all->alone);
   free(all->tasks);
   free(all);
@@ -81,7 +81,7 @@ prem_status prem_tune_trial_open(const prem_schedule *schedule, const prem_backe
   all->schedule = schedule;
   all->backend = backend;
   all->options = options;
-  const prem_status status = make_parties(all, diag);
+  const prem_status status = make_variants(all, diag);
   if (status == PREM_OK)
     *out = all;
   else
@@ -100,11 +100,11 @@ static double ratio(int64_t beside_ns, int64_t alone_ns) {
   return beside_ns < 0 || alone_ns <= 0 ? (double)NAN : (double)beside_ns / (double)alone_ns;
 }
 
-static void fold_isolation(const prem_tune_trial *all, int32_t party, prem_tune_point *out) {
-  const int32_t t = all->tasks[party];
-  const int32_t at = prem_schedule_find_task(all->alone[party], all->schedule->tasks[t].name);
-  const prem_observed *together = &all->parties[0].observed[PREM_MODE_TT];
-  const prem_observed *apart = &all->parties[party].observed[PREM_MODE_TT];
+static void fold_isolation(const prem_tune_trial *all, int32_t variant, prem_tune_point *out) {
+  const int32_t t = all->tasks[variant];
+  const int32_t at = prem_schedule_find_task(all->alone[variant], all->schedule->tasks[t].name);
+  const prem_variant_times *together = &all->variants[0].observed[PREM_MODE_TT];
+  const prem_variant_times *apart = &all->variants[variant].observed[PREM_MODE_TT];
   for (int p = PREM_PREFETCH; p <= PREM_WRITEBACK; p += PREM_WRITEBACK - PREM_PREFETCH) {
     prem_summary beside, alone;
     prem_times_summarise(&together->phases[t * PREM_PHASE_COUNT + p].steady, &beside);
@@ -118,7 +118,7 @@ static void fold_isolation(const prem_tune_trial *all, int32_t party, prem_tune_
 }
 
 static prem_status fold(const prem_tune_trial *all, prem_tune_point *out) {
-  const prem_observed *seen = &all->parties[0].observed[PREM_MODE_TT];
+  const prem_variant_times *seen = &all->variants[0].observed[PREM_MODE_TT];
   prem_summary makespan;
   prem_times_summarise(&seen->makespan, &makespan);
   out->samples = makespan.count;
@@ -133,24 +133,24 @@ static prem_status fold(const prem_tune_trial *all, prem_tune_point *out) {
   bool wrong = seen->output_wrong;
   for (int32_t i = 1; i < all->count; ++i) {
     fold_isolation(all, i, out);
-    wrong |= all->parties[i].observed[PREM_MODE_TT].output_wrong;
+    wrong |= all->variants[i].observed[PREM_MODE_TT].output_wrong;
   }
   return wrong ? PREM_ERR_WRONG : PREM_OK;
 }
 
 prem_status prem_tune_trial_run(prem_tune_trial *all, prem_tune_point *out, prem_diag *diag) {
   const prem_tune_try_options *options = all->options;
-  prem_observe_options observe = {.backend = all->backend,
-                                  .modes = {PREM_MODE_TT},
-                                  .mode_count = 1,
-                                  .sampling = options->sampling,
-                                  .engine = options->engine,
-                                  .stop = options->stop};
-  observe.sampling.seed += all->tries++;
+  prem_interleave_options interleave = {.backend = all->backend,
+                                        .modes = {PREM_MODE_TT},
+                                        .mode_count = 1,
+                                        .sampling = options->sampling,
+                                        .engine = options->engine,
+                                        .stop = options->stop};
+  interleave.sampling.seed += all->tries++;
   prem_status status = PREM_OK;
   for (int32_t i = 0; i < all->count && status == PREM_OK; ++i)
-    status = prem_party_forget(&all->parties[i]);
+    status = prem_variant_forget(&all->variants[i]);
   if (status == PREM_OK)
-    status = prem_observe(all->parties, all->count, &observe, diag);
+    status = prem_interleave(all->variants, all->count, &interleave, diag);
   return status == PREM_OK ? fold(all, out) : status;
 }

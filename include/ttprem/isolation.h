@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The isolation certificate: how far a task's response times and phases move when it gets
- * neighbours, and when its neighbours are hostile.
+ * neighbours, and when its neighbours are stressors.
  */
 #ifndef TTPREM_ISOLATION_H
 #define TTPREM_ISOLATION_H
@@ -9,9 +9,7 @@
 #include "ttprem/findings.h"
 #include "ttprem/measure.h"
 
-enum {
-  PREM_ISOLATION_COMPANIES = PREM_HOSTILE + 1
-}; /* alone, with neighbours, with hostile ones */
+enum { PREM_ISOLATION_CONDITIONS = PREM_STRESSED + 1 }; /* alone, with neighbours, with stressors */
 
 /** Quantiles at which distributions are kept: the least, every 5 %, 99 %, 99.9 %, the longest. */
 enum { PREM_QUANTILES = 23 };
@@ -33,11 +31,12 @@ typedef struct prem_isolation_move {
 
 typedef struct prem_isolation_task {
   char name[PREM_NAME_BYTES];
-  prem_summary response_ns[PREM_ISOLATION_COMPANIES];
-  prem_isolation_bins response_bins[PREM_ISOLATION_COMPANIES];
+  prem_summary response_ns[PREM_ISOLATION_CONDITIONS];
+  prem_isolation_bins response_bins[PREM_ISOLATION_CONDITIONS];
   prem_summary phase_ns[PREM_PHASE_COUNT]
-                       [PREM_ISOLATION_COMPANIES]; /* warm-up and first tiles apart */
-  int64_t quantile_ns[PREM_PHASE_COUNT][PREM_ISOLATION_COMPANIES][PREM_QUANTILES]; /* of the same */
+                       [PREM_ISOLATION_CONDITIONS]; /* warm-up and first tiles apart */
+  int64_t quantile_ns[PREM_PHASE_COUNT][PREM_ISOLATION_CONDITIONS]
+                     [PREM_QUANTILES]; /* of the same */
 } prem_isolation_task;
 
 /** All tasks in one mode. A mode without phases has response times, and nothing else. */
@@ -45,28 +44,28 @@ typedef struct prem_isolation_mode {
   prem_mode mode;
   prem_isolation_task *tasks; /* [task_count of the schedule] */
   prem_summary makespan_ns;   /* with its neighbours */
-  /* of all tasks that ran in that company, hostile ones included */
-  int64_t releases[PREM_ISOLATION_COMPANIES], late[PREM_ISOLATION_COMPANIES],
-      overruns[PREM_ISOLATION_COMPANIES];
-  int64_t lateness_max_ns[PREM_ISOLATION_COMPANIES]; /* INT64_MIN without a release */
-  char left_out[PREM_ISOLATION_COMPANIES]
+  /* of all tasks that ran in that condition, stressors included */
+  int64_t releases[PREM_ISOLATION_CONDITIONS], late[PREM_ISOLATION_CONDITIONS],
+      overruns[PREM_ISOLATION_CONDITIONS];
+  int64_t lateness_max_ns[PREM_ISOLATION_CONDITIONS]; /* INT64_MIN without a release */
+  char left_out[PREM_ISOLATION_CONDITIONS]
                [256]; /* why some or all of it could not run; "": it ran */
 } prem_isolation_mode;
 
-/** How a hostile task fills the windows of the task whose place it takes. */
-typedef struct prem_hostility {
-  bool replaced; /* false: it has no kernel, lacks a memory phase, or moves more than a hostile task
+/** How a stressor fills the windows of the task whose place it takes. */
+typedef struct prem_stressor {
+  bool replaced; /* false: it has no kernel, lacks a memory phase, or moves more than a stressor
                     in its place could: it stands for itself */
   int64_t bytes_per_tile,
-      own_bytes_per_tile; /* read and written, by the hostile and the real task */
-  double fill_pct; /* longest phase of the hostile task alone, of its window; the fullest of its
-                      memory phases */
-} prem_hostility;
+      own_bytes_per_tile; /* read and written, by the stressor and the real task */
+  double fill_pct;        /* longest phase of the stressor alone, of its window; the fullest of its
+                             memory phases */
+} prem_stressor;
 
 typedef struct prem_isolation {
   prem_isolation_mode modes[PREM_MODE_COUNT];
   int32_t mode_count;
-  prem_hostility *hostile; /* [task_count] */
+  prem_stressor *stressors; /* [task_count] */
   int32_t task_count;
   int64_t clock_step_ns;
   prem_sampling sampling; /* as it was; launches 0: one for each sample */
@@ -80,7 +79,7 @@ typedef struct prem_isolation {
 typedef struct prem_isolate_options {
   prem_mode modes[PREM_MODE_COUNT]; /* any that has jobs: all but copy */
   int32_t mode_count;
-  prem_sampling sampling; /* of each company and mode; resident: max_records of all launches, and
+  prem_sampling sampling; /* of each condition and mode; resident: max_records of all launches, and
                              their number is chosen */
   prem_engine engine;
   const volatile sig_atomic_t *stop;                          /* not 0 ends it; may be NULL */
@@ -91,16 +90,16 @@ typedef struct prem_isolate_options {
 PREM_EXTERN_C_BEGIN
 
 /**
- * Measure every task alone, with its neighbours and with hostile ones, all of it interleaved in
- * random order; resident in at most ten launches of each company and mode, or one a round. In modes
- * without phases, all companies launch a task in the way, and on the SMs, that were chosen for it
- * with its neighbours.
+ * Measure every task alone, with its neighbours and with stressors, all of it interleaved in
+ * random order; resident in at most ten launches of each condition and mode, or one a round. In
+ * modes without phases, all conditions launch a task in the way, and on the SMs, that were chosen
+ * for it with its neighbours.
  *
  * @param schedule  bound, with a plan that prem_check() accepts; must outlive the call.
  * @param[out] out  also when interrupted, as far as it got, and when some of it was not possible;
  *                  free with prem_isolation_free().
  * @retval PREM_ERR_ARGUMENT     no plan, no mode, mode copy, or no sample
- * @retval PREM_ERR_UNAVAILABLE  a mode, or a company in it, is not possible: `left_out` and diag
+ * @retval PREM_ERR_UNAVAILABLE  a mode, or a condition in it, is not possible: `left_out` and diag
  * say why; all others were measured
  * @retval PREM_ERR_INTERRUPTED  the stop flag was seen; those of prem_session_open() and
  *                               prem_session_run()
@@ -110,16 +109,16 @@ PREM_API prem_status prem_isolate(const prem_schedule *schedule, const prem_back
                                   prem_diag *diag);
 PREM_API void prem_isolation_free(prem_isolation *isolation);
 
-/** In company minus alone. */
+/** In the condition minus alone. */
 PREM_API prem_isolation_move prem_isolation_move_of(const prem_isolation_task *task,
-                                                    prem_company company);
+                                                    prem_condition condition);
 /** How far a response time moved from what it was alone: the largest of the distances of p50, of
  *  p99.99 where the samples carry it, and of the longest; -1 where it was not measured. */
-PREM_API int64_t prem_isolation_moved_ns(const prem_isolation_task *task, prem_company company);
+PREM_API int64_t prem_isolation_moved_ns(const prem_isolation_task *task, prem_condition condition);
 /** Number `index` of the quantiles, in thousandths: 0, 50, ... 950, 990, 999, 1000. */
 PREM_API int64_t prem_quantile_per_mille(int32_t index);
 /** "alone", "neighbours", "hostile". */
-PREM_API const char *prem_company_name(prem_company company);
+PREM_API const char *prem_condition_name(prem_condition condition);
 
 /** Tables, charts and the certificate's sentence; NULL when there is no memory. Free with
  *  prem_findings_free(). */

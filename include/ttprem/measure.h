@@ -21,14 +21,14 @@ typedef struct prem_summary {
 } prem_summary;
 
 /** Beside whom a task was measured. */
-typedef enum prem_company {
-  PREM_ALONE,      /* itself and the tasks that it follows */
-  PREM_NEIGHBOURS, /* all tasks of the file */
-  PREM_HOSTILE, /* the others replaced by tasks that fill their windows, as far as buffers allow */
-  PREM_PLANNED, /* of a profile: all tasks of the file by its plan (tt), PREM_NEIGHBOURS being free
-                 */
-  PREM_COMPANY_COUNT
-} prem_company;
+typedef enum prem_condition {
+  PREM_ISOLATED,  /* itself and the tasks that it follows */
+  PREM_CORUNNING, /* all tasks of the file */
+  PREM_STRESSED, /* the others replaced by tasks that fill their windows, as far as buffers allow */
+  PREM_PLANNED,  /* of a profile: all tasks of the file by its plan (tt), PREM_CORUNNING being free
+                  */
+  PREM_CONDITION_COUNT
+} prem_condition;
 
 /** Which rule the plan, in this mode, promises for `memory`. */
 typedef enum prem_exclusivity {
@@ -107,7 +107,7 @@ typedef struct prem_task_result {
   int64_t published_ns; /* worst instant from the release at which the output counts; -1: no
                            publish_ns */
   prem_padding padded;  /* of its response times */
-  prem_cell phase[PREM_PHASE_COUNT];
+  prem_phase_stats phase[PREM_PHASE_COUNT];
   int64_t wcet_ns[PREM_PHASE_COUNT]; /* 0: not known */
   prem_late_causes late[PREM_PHASE_COUNT];
 } prem_task_result;
@@ -163,7 +163,7 @@ typedef struct prem_preempted {
 typedef struct prem_row {
   char label[PREM_NAME_BYTES];
   prem_mode mode;
-  char setup[PREM_SETUP_BYTES]; /* how the mode was run; "": nothing to say */
+  char mode_note[PREM_MODE_NOTE_BYTES]; /* how the mode was run; "": nothing to say */
   char backend[16];
   prem_scenario scenario;
   prem_exclusivity exclusivity;
@@ -180,9 +180,9 @@ typedef struct prem_row {
   int64_t lateness_max_ns; /* INT64_MIN without a release */
   int64_t lateness_hist[PREM_HIST_BUCKETS];
   int64_t violations_certain, violations_possible;
-  int64_t violations_checked;     /* counted hyperperiods whose raw records were complete */
-  int64_t stops, stop_longest_ns; /* of all blocks at once, as the raw records show: for 50 us,
-                                     twice the longest window and four times the mean of any
+  int64_t violations_checked;             /* counted hyperperiods whose raw records were complete */
+  int64_t standstills, standstill_max_ns; /* of all blocks at once, as the raw records show: for 50
+                                     us, twice the longest window and four times the mean of any
                                      task's phase, no phase began or ended though some were under
                                      way. The processor was somebody else's. Not on sim. */
   int64_t trace_lost;
@@ -228,7 +228,8 @@ typedef struct prem_result {
   int32_t row_count;
   prem_left_out left_out[PREM_MODE_COUNT];
   int32_t left_out_count;
-  prem_tuning tuning; /* a copy of the ways of launching that were tried; empty: none */
+  prem_launch_search
+      launch_search; /* a copy of the ways of launching that were tried; empty: none */
 } prem_result;
 
 typedef struct prem_compare_options {
@@ -272,10 +273,10 @@ PREM_API prem_status prem_compare(prem_session *session, const prem_schedule *sc
                                   prem_result **out, prem_diag *diag);
 PREM_API void prem_result_free(prem_result *result);
 
-enum { PREM_MOST_KEPT = 3 };
+enum { PREM_MAX_KEPT = 3 };
 /** The runs of a row that can be shown, each once: the worst, the one before it, the first; or the
  *  first alone, where that was the worst. Returns how many; they are the row's. Thread-safe. */
-PREM_API int32_t prem_row_kept(const prem_row *row, prem_kept_run kept[PREM_MOST_KEPT]);
+PREM_API int32_t prem_row_kept(const prem_row *row, prem_kept_run kept[PREM_MAX_KEPT]);
 
 /** Min, max, mean and percentiles; `values` is sorted in place. count 0 gives all 0. */
 PREM_API void prem_summarise(int64_t *values, int64_t count, prem_summary *out);

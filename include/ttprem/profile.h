@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Profiling: what the phases of a schedule's tasks take on a machine, alone and in company. */
+/** Profiling: what the phases of a schedule's tasks take on a machine, alone and with co-runners.
+ */
 #ifndef TTPREM_PROFILE_H
 #define TTPREM_PROFILE_H
 
@@ -7,7 +8,7 @@
 #include "ttprem/measure.h"
 
 /** An extreme-value estimate, or why there is none. docs/timing-method.md says how. */
-typedef struct prem_tail {
+typedef struct prem_pwcet {
   bool known;
   int64_t estimate_ns; /* the longest time of a run is above it with `probability` */
   double probability;
@@ -15,23 +16,23 @@ typedef struct prem_tail {
   int64_t threshold_ns, excesses;   /* so many runs have a longest time above the threshold */
   double mean_excess_ns, variation; /* of the excesses: mean, standard deviation / mean */
   char reason[192];                 /* why there is no estimate; "" when known */
-} prem_tail;
+} prem_pwcet;
 
 /**
  * Beside whom the phases of a profile are measured: alone by the file's resources (lock), with
  * neighbours, each task as fast as it can (free), planned by the file's plan (tt). Planned ones
- * only when they are asked for, hostile ones never.
+ * only when they are asked for, stressors never.
  */
-#define PREM_PROFILE_COMPANIES                                                                     \
-  { PREM_ALONE, PREM_NEIGHBOURS, PREM_PLANNED }
-enum { PREM_PROFILE_COMPANY_COUNT = 3 };
+#define PREM_PROFILE_CONDITIONS                                                                    \
+  { PREM_ISOLATED, PREM_CORUNNING, PREM_PLANNED }
+enum { PREM_PROFILE_CONDITION_COUNT = 3 };
 
 #define PREM_PROFILE_CONFIDENCE 0.95 /* one-sided, of the bounds of quantiles */
 
 typedef struct prem_profile_phase {
-  prem_summary steady_ns[PREM_COMPANY_COUNT];
-  prem_summary cold_ns[PREM_COMPANY_COUNT]; /* warm-up, and each block's first tile */
-  prem_tail tail[PREM_COMPANY_COUNT];
+  prem_summary steady_ns[PREM_CONDITION_COUNT];
+  prem_summary cold_ns[PREM_CONDITION_COUNT]; /* warm-up, and each block's first tile */
+  prem_pwcet pwcet[PREM_CONDITION_COUNT];
   int64_t wcet_ns;    /* for the profile; 0: not measured */
   int64_t longest_ns; /* of all times that count for it, preempted runs included */
   int64_t busy_ns;    /* 0: as wcet_ns */
@@ -67,12 +68,12 @@ typedef struct prem_profile {
 typedef struct prem_profile_options {
   prem_sampling sampling; /* of each task alone and of all */
   prem_engine engine;
-  prem_company times; /* which of them the WCETs are; planned ones are measured for that */
-  bool regulated;     /* busy_ns from bytes and the machine's bandwidth */
-  bool steady;        /* the WCETs leave cold tiles out, warm-up or not */
-  bool raise;         /* planned: no WCET and no hand-over gets shorter than the schedule's, so that
-                         measuring and planning by turns comes to an end */
-  double margin_pct;  /* room above that time */
+  prem_condition times; /* which of them the WCETs are; planned ones are measured for that */
+  bool regulated;       /* busy_ns from bytes and the machine's bandwidth */
+  bool steady;          /* the WCETs leave cold tiles out, warm-up or not */
+  bool raise;        /* planned: no WCET and no hand-over gets shorter than the schedule's, so that
+                        measuring and planning by turns comes to an end */
+  double margin_pct; /* room above that time */
   double quantile; /* wcet_ns bounds it, with PREM_PROFILE_CONFIDENCE; 1: it is the longest time; 0:
                       the longest, but on a disturbed machine the 0.999 or 0.99 quantile, whichever
                       all phases have the samples for */

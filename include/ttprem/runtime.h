@@ -26,7 +26,7 @@ typedef enum prem_engine {
   PREM_ENGINE_COUNT
 } prem_engine;
 
-enum { PREM_SETUP_BYTES = 192 }; /* see prem_session_setup() */
+enum { PREM_MODE_NOTE_BYTES = 192 }; /* see prem_session_mode_note() */
 
 /** How the threads of the cpu backend run. All zeros: one of every core before the second of any,
  * and scheduled as the caller is. Other backends take no notice. */
@@ -40,7 +40,7 @@ typedef struct prem_cpu_setup {
 typedef struct prem_run_request {
   prem_mode mode;
   int64_t hyperperiods;              /* back to back, at least 1 */
-  int64_t discard;                   /* hyperperiods at the start that the cells leave out */
+  int64_t discard;                   /* hyperperiods at the start that the stats leave out */
   const volatile sig_atomic_t *stop; /* non-zero ends the run within a second; may be NULL */
   int64_t timeout_ns;                /* no block makes progress for so long: the watchdog; 0: 5 s */
   prem_engine engine;
@@ -57,29 +57,29 @@ typedef struct prem_verdict {
 } prem_verdict;
 
 /** One way to launch a task's ordinary kernel, as it was tried. */
-typedef struct prem_trial {
-  int32_t task;     /* tasks of the same kernel and shapes share the trials of the first of them */
-  char way[96];     /* "float4 x 4 rows, 32 x 8 threads, full grid of 1122 blocks" */
-  int64_t alone_ns; /* median of its jobs alone on the machine */
+typedef struct prem_launch_candidate {
+  int32_t task; /* tasks of the same kernel and shapes share the candidates of the first of them */
+  char way[96]; /* "float4 x 4 rows, 32 x 8 threads, full grid of 1122 blocks" */
+  int64_t alone_ns;    /* median of its jobs alone on the machine */
   int64_t together_ns; /* median makespan of all tasks' first jobs; -1: not tried so */
   bool chosen;
   bool wrong; /* its output differed: never chosen */
-} prem_trial;
+} prem_launch_candidate;
 
 /** What a session tried before its first run in a mode of ordinary kernels: legacy, launched,
  * graph, priority, partition. */
-typedef struct prem_tuning {
-  prem_trial *trials;
-  int32_t trial_count;
-} prem_tuning;
+typedef struct prem_launch_search {
+  prem_launch_candidate *candidates;
+  int32_t candidate_count;
+} prem_launch_search;
 
-enum { PREM_MOST_PREDECESSORS = 16 };
+enum { PREM_MAX_PREDECESSORS = 16 };
 
 /** A task that follows others on the same blocks, whose tiles compute nothing. */
 typedef struct prem_precedence_setup {
   prem_mode mode;
   int32_t blocks;                    /* of every task, one tile each */
-  int32_t predecessors;              /* 1 to PREM_MOST_PREDECESSORS */
+  int32_t predecessors;              /* 1 to PREM_MAX_PREDECESSORS */
   int64_t hyperperiods;              /* that count; 64 more come before them */
   const volatile sig_atomic_t *stop; /* as in prem_run_request */
 } prem_precedence_setup;
@@ -142,7 +142,7 @@ PREM_API prem_status prem_measure_precedence(const prem_backend *backend,
  */
 PREM_API prem_status prem_session_open(const prem_backend *backend, const prem_schedule *schedule,
                                        prem_session **out, prem_diag *diag);
-/** End it; its arrays, references, tuning and setups go with it. */
+/** End it; its arrays, references, launch searches and notes go with it. */
 PREM_API void prem_session_close(prem_session *session);
 
 /**
@@ -184,19 +184,20 @@ PREM_API prem_status prem_session_save(prem_session *session, bool anywhere, pre
 /**
  * Launch ordinary kernels as another session does: before its first run in a mode without phases, a
  * task takes the way that `from` chose for its task of the same name and work, and in `partition`
- * the same share of the SMs. So a part of a schedule differs from the whole in its company alone.
+ * the same share of the SMs. So a part of a schedule differs from the whole in its co-runners
+ * alone.
  *
  * @param from  of the same backend, has run in that mode, and is closed later than `session`.
  */
 PREM_API void prem_session_follow(prem_session *session, const prem_session *from);
 
 /** The ways of launching that the session has tried; the session's. NULL: none were. */
-PREM_API const prem_tuning *prem_session_tuning(const prem_session *session);
+PREM_API const prem_launch_search *prem_session_launch_search(const prem_session *session);
 
 /** How the session runs a mode, in a few words, where that depends on the machine or was measured:
- *  "32 SMs for each task, 4 of 132 for none". The session's, shorter than PREM_SETUP_BYTES. NULL:
- *  nothing to say, or no run in this mode yet. */
-PREM_API const char *prem_session_setup(const prem_session *session, prem_mode mode);
+ *  "32 SMs for each task, 4 of 132 for none". The session's, shorter than PREM_MODE_NOTE_BYTES.
+ * NULL: nothing to say, or no run in this mode yet. */
+PREM_API const char *prem_session_mode_note(const prem_session *session, prem_mode mode);
 
 /** The machine that the session runs on. */
 PREM_API const prem_machine *prem_session_machine(const prem_session *session);

@@ -38,7 +38,7 @@ enum { PREM_HIST_BUCKETS = 40 };
 
 /** Counts of one phase of one task over all blocks; warm-up tiles and discarded hyperperiods are
  *  left out. */
-typedef struct prem_cell {
+typedef struct prem_phase_stats {
   int64_t count;
   int64_t releases;        /* phases with a release (the others are chained or not in tt) */
   int64_t late;            /* lateness above the platform's late_ns */
@@ -47,7 +47,7 @@ typedef struct prem_cell {
   int64_t overrun_max_ns;  /* 0 without one */
   int64_t duration_min_ns, duration_max_ns, duration_sum_ns; /* end - start */
   int64_t lateness_hist[PREM_HIST_BUCKETS];
-} prem_cell;
+} prem_phase_stats;
 
 typedef struct prem_trace {
   int32_t task_count;
@@ -57,8 +57,8 @@ typedef struct prem_trace {
   prem_trace_record *records; /* [record_count] */
   int64_t record_count, record_capacity;
   int64_t lost; /* phases that found no room (the counts below have them all) */
-  /* counts: cells[task * 3 + phase] */
-  prem_cell *cells;
+  /* counts: stats[task * 3 + phase] */
+  prem_phase_stats *stats;
   int64_t warmup_count;
   /* ends: [hyperperiod][first_job[task] + job], from the run's start; -1: did not end */
   int64_t *job_end_ns;
@@ -93,14 +93,14 @@ PREM_API void prem_trace_begin_periodically(prem_trace *trace, int64_t hyperperi
                                             int64_t hyperperiods);
 /** Order the records by start, then block, then phase. */
 PREM_API void prem_trace_sort(prem_trace *trace);
-/** Count one phase into its cell (the record's flags decide; window_end_ns from the run's start).
+/** Count one phase into its stats (the record's flags decide; window_end_ns from the run's start).
  */
-PREM_API void prem_cell_add(prem_cell *cell, const prem_trace_record *record, int64_t window_end_ns,
-                            int64_t late_ns);
+PREM_API void prem_phase_stats_add(prem_phase_stats *stats, const prem_trace_record *record,
+                                   int64_t window_end_ns, int64_t late_ns);
 /** Add the counts of `from` to `to`. */
-PREM_API void prem_cell_merge(prem_cell *to, const prem_cell *from);
-/** A cell that has counted nothing. */
-PREM_API void prem_cell_clear(prem_cell *cell);
+PREM_API void prem_phase_stats_merge(prem_phase_stats *to, const prem_phase_stats *from);
+/** Stats that have counted nothing. */
+PREM_API void prem_phase_stats_clear(prem_phase_stats *stats);
 
 /**
  * Write the records as CSV, header `run,task,block,tile,phase,release_ns,ready_ns,start_ns,end_ns`.

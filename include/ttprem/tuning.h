@@ -18,7 +18,7 @@ typedef struct prem_tune_point {
   int64_t makespan_max_ns;
   int64_t phases, releases, late, overruns;
   int64_t lateness_max_ns;                             /* INT64_MIN without a release */
-  double isolation_p50, isolation_p999, isolation_max; /* of memory phases, in company / alone;
+  double isolation_p50, isolation_p999, isolation_max; /* of memory phases, with co-runners / alone;
                                                           NAN: not measured */
   bool swept;                                          /* a point of the full sweep */
 } prem_tune_point;
@@ -31,12 +31,12 @@ typedef struct prem_tune_point {
 typedef prem_status prem_tune_measure(void *context, int64_t offset_ns, prem_tune_point *out);
 
 typedef struct prem_tune_options {
-  int64_t start_ns;          /* where to begin */
-  int64_t least_ns, most_ns; /* no offset outside */
-  int64_t grid_ns;           /* offsets are multiples of it */
-  int32_t tries;             /* so many measurements must keep the limits, one after the other */
-  double precision_pct;      /* the search ends when it knows the offset so well; 0: to the grid */
-  int64_t sweep_step_ns;     /* above 0: measure least_ns, least_ns + step, ... as well */
+  int64_t start_ns;       /* where to begin */
+  int64_t min_ns, max_ns; /* no offset outside */
+  int64_t grid_ns;        /* offsets are multiples of it */
+  int32_t tries;          /* so many measurements must keep the limits, one after the other */
+  double precision_pct;   /* the search ends when it knows the offset so well; 0: to the grid */
+  int64_t sweep_step_ns;  /* above 0: measure min_ns, min_ns + step, ... as well */
 } prem_tune_options;
 
 typedef struct prem_tune_result {
@@ -56,7 +56,7 @@ PREM_EXTERN_C_BEGIN
  *
  * @param[out] out  free with prem_tune_free(); filled as far as it got on any status.
  * @retval PREM_ERR_ARGUMENT    no offset of the grid lies in the range
- * @retval PREM_ERR_INFEASIBLE  no offset up to most_ns keeps the limits
+ * @retval PREM_ERR_INFEASIBLE  no offset up to max_ns keeps the limits
  */
 PREM_API prem_status prem_tune(const prem_tune_options *options, prem_tune_measure *measure,
                                void *context, prem_tune_result *out);

@@ -36,7 +36,7 @@ static size_t announced_bytes(unsigned char first) {
 
 /* As RFC 3629 has it: the shortest form, no surrogates, nothing above U+10FFFF. */
 static character first_of(const char *text) {
-  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  static const uint32_t min[] = {0, 0, 0x80, 0x800, 0x10000};
   const unsigned char *byte = (const unsigned char *)text;
   const character stray = {.code = *byte, .bytes = 1};
   const size_t bytes = announced_bytes(*byte);
@@ -48,7 +48,7 @@ static character first_of(const char *text) {
       return stray;
     code = code << 6 | (byte[i] & 0x3f);
   }
-  if (code < least[bytes] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+  if (code < min[bytes] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
     return stray;
   return (character){code, bytes, true, !steers(code)};
 }

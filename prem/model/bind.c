@@ -240,7 +240,7 @@ static prem_status make_new_arrays(prem_schedule *schedule, prem_task *task,
 /* ---- the scratchpad -------------------------------------------------------------------------- */
 
 /* The most bytes between a 16-byte boundary and the first element of a tile's window. */
-static int64_t most_lead(const prem_task *task, const prem_window *window, int32_t element) {
+static int64_t max_lead(const prem_task *task, const prem_window *window, int32_t element) {
   bool varies = false;
   for (int k = 0; k < PREM_MAX_GRID; ++k)
     varies |= task->grid[k] > 1 && window->step[3][k] * element % PIECE_BYTES != 0;
@@ -254,7 +254,7 @@ static bool lay_out(prem_task *task, const prem_kernel *kernel) {
   for (int32_t p = 0; p < kernel->port_count; ++p) {
     const int32_t *extent = task->windows[p].extent;
     const int32_t element = prem_type_bytes(kernel->ports[p].type);
-    const int64_t lead = most_lead(task, &task->windows[p], element);
+    const int64_t lead = max_lead(task, &task->windows[p], element);
     const int64_t row = prem_round_up(lead + (int64_t)extent[3] * element, PIECE_BYTES);
     int64_t rows = extent[0], *end = &used[kernel->ports[p].access == PREM_OUT];
     for (int d = 1; d < 3; ++d)

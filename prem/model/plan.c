@@ -23,10 +23,10 @@ void prem_plan_free(prem_plan *plan) {
   free(plan);
 }
 
-enum { MOST_ENTRIES = 1 << 30 };
+enum { MAX_ENTRIES = 1 << 30 };
 
 prem_status prem_plan_add_affine(prem_plan *plan, const prem_affine *affine) {
-  if (plan->affine_count == MOST_ENTRIES)
+  if (plan->affine_count == MAX_ENTRIES)
     return PREM_ERR_MEMORY;
   prem_affine *grown = prem_grow(plan->affine, (size_t)plan->affine_count, sizeof *grown);
   if (!grown)
@@ -41,7 +41,7 @@ prem_status prem_plan_add_starts(prem_plan *plan, const prem_starts *starts) {
   int64_t *copy = malloc(bytes ? bytes : 1);
   if (!copy)
     return PREM_ERR_MEMORY;
-  prem_starts *grown = plan->starts_count == MOST_ENTRIES
+  prem_starts *grown = plan->starts_count == MAX_ENTRIES
                            ? NULL
                            : prem_grow(plan->starts, (size_t)plan->starts_count, sizeof *grown);
   if (!grown) {

@@ -15,7 +15,7 @@ enum { RUN_BYTES = 130, ENTRY_BYTES = 80, START_BYTES = 10, HOLE_BYTES = 5, LONG
 
 /* Regular sequences that take turns on a block: so many at most, so many starts of each at least.
  */
-enum { MOST_TURNS = 32, WORTH_TURNS = 4 };
+enum { MAX_TURNS = 32, WORTH_TURNS = 4 };
 
 /* One start: the head of a chain with what follows it, or a joined pair. */
 typedef struct head {
@@ -182,7 +182,7 @@ static prem_affine run_of(const prem_schedule *schedule, const head *heads, int6
 static int64_t best_stride(const head *heads, int64_t count, int64_t *covered) {
   int64_t best = 1;
   *covered = equal_steps(heads, count, 1);
-  for (int64_t stride = 2; stride <= MOST_TURNS && *covered < count; ++stride) {
+  for (int64_t stride = 2; stride <= MAX_TURNS && *covered < count; ++stride) {
     int64_t more = equal_steps(heads, count, stride);
     if (more < WORTH_TURNS * stride || more * best <= *covered * stride)
       continue;

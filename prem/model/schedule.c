@@ -182,7 +182,7 @@ bool prem_task_profiled(const prem_task *task) {
 
 bool prem_schedule_fits(const prem_schedule *schedule, prem_diag *diag) {
   const prem_task *largest = NULL;
-  prem_wide phases = 0, most = 0;
+  prem_wide phases = 0, max = 0;
   for (int32_t i = 0; i < schedule->task_count; ++i) {
     const prem_task *task = &schedule->tasks[i];
     int kinds = 0;
@@ -190,8 +190,8 @@ bool prem_schedule_fits(const prem_schedule *schedule, prem_diag *diag) {
       kinds += task->phase[phase].exists;
     prem_wide own = (prem_wide)prem_task_jobs(schedule, task) * task->tile_count * kinds;
     phases += own;
-    if (own > most) {
-      most = own;
+    if (own > max) {
+      max = own;
       largest = task;
     }
   }

@@ -17,12 +17,12 @@ enum {
   BENEATH = 76,          /* its axis */
   LETTER = 8,            /* pixels of a letter of a label, */
   SLANTED = 5,           /* and how far down it is of one that slants */
-  MOST_SLANTED = 180,
+  MAX_SLANTED = 180,
   MANY_SERIES = 16, /* more of them need a smaller key */
   CELL = 26,        /* a row of a heat map */
   LEFT = 120,
   RIGHT = 240, /* least room for the key, */
-  MOST_RIGHT = 440,
+  MAX_RIGHT = 440,
   KEY_SAMPLE = 60, /* of it for the line or the box before a name, */
   KEY_LETTER = 7,  /* and for each of its letters */
   HEAT_LEFT = 220,
@@ -30,8 +30,8 @@ enum {
   NARROW = 40,     /* a cell that has no room for numbers of any length */
   CATEGORIES = 64, /* most texts that an axis can show */
   COLOURS = 8,
-  LEAST_RATIO = 8, /* of the largest number to the least, for a logarithm */
-  MOST_TOLD = 24   /* bars with their numbers above them */
+  MIN_RATIO = 8, /* of the largest number to the least, for a logarithm */
+  MAX_TOLD = 24  /* bars with their numbers above them */
 };
 
 /* Okabe and Ito, "Color Universal Design", 2008: told apart by colour-blind readers. More series
@@ -101,12 +101,12 @@ static bool has_places(const chart_panel *panel) {
          (panel->rows > 0 && prem_table_value(panel->table, 0, panel->x)->kind == PREM_VALUE_TEXT);
 }
 
-static void widen(const prem_table *table, int64_t column, double *least, double *most) {
+static void widen(const prem_table *table, int64_t column, double *min, double *max) {
   for (int64_t row = 0; column >= 0 && row < prem_table_rows(table); ++row) {
     const double value = prem_value_number(prem_table_value(table, row, column));
     if (isfinite(value) && value > 0) {
-      *least = fmin(*least, value);
-      *most = fmax(*most, value);
+      *min = fmin(*min, value);
+      *max = fmax(*max, value);
     }
   }
 }
@@ -115,15 +115,15 @@ static void widen(const prem_table *table, int64_t column, double *least, double
  */
 static void choose_axes(chart_panel *panel) {
   const prem_table *table = panel->table;
-  double least = INFINITY, most = 0;
-  widen(table, panel->x, &least, &most);
-  panel->log_x = panel->chart->log_x && !has_places(panel) && most > LEAST_RATIO * least;
-  least = INFINITY;
-  most = 0;
-  widen(table, panel->y, &least, &most);
-  widen(table, panel->low, &least, &most);
-  widen(table, panel->high, &least, &most);
-  panel->log_y = panel->chart->log_y && most > LEAST_RATIO * least;
+  double min = INFINITY, max = 0;
+  widen(table, panel->x, &min, &max);
+  panel->log_x = panel->chart->log_x && !has_places(panel) && max > MIN_RATIO * min;
+  min = INFINITY;
+  max = 0;
+  widen(table, panel->y, &min, &max);
+  widen(table, panel->low, &min, &max);
+  widen(table, panel->high, &min, &max);
+  panel->log_y = panel->chart->log_y && max > MIN_RATIO * min;
 }
 
 /* ---- two tables in one chart ---------------------------------------------------------------- */
@@ -261,7 +261,7 @@ static int longest_label(const chart_panel *panel) {
 static int key_width(const chart_panel *panel) {
   const int letters = panel->series < 0 ? 0 : longest_value(panel, panel->series);
   const int width = KEY_SAMPLE + KEY_LETTER * letters;
-  return width < RIGHT ? RIGHT : width < MOST_RIGHT ? width : MOST_RIGHT;
+  return width < RIGHT ? RIGHT : width < MAX_RIGHT ? width : MAX_RIGHT;
 }
 
 /** Labels that would run into each other slant. */
@@ -272,7 +272,7 @@ static bool slants(const chart_panel *panel) {
 
 static int axis_height(const chart_panel *panel) {
   const int slanted = slants(panel) ? SLANTED * longest_label(panel) : 0;
-  return BENEATH + (slanted < MOST_SLANTED ? slanted : MOST_SLANTED);
+  return BENEATH + (slanted < MAX_SLANTED ? slanted : MAX_SLANTED);
 }
 
 static int drawing_height(const chart_panel *panel) {
@@ -430,7 +430,7 @@ static void plot_curves(FILE *script, const chart_panel *panel) {
 
 static void plot_bars(FILE *script, const chart_panel *panel) {
   const double width = 0.8 / (double)panel->series_count;
-  const bool told = panel->place_count * panel->series_count <= MOST_TOLD;
+  const bool told = panel->place_count * panel->series_count <= MAX_TOLD;
   if (!panel->log_y)
     fprintf(script, "set yrange [0:*]\nset offsets 0, 0, graph %s, 0\n", told ? "0.1" : "0");
   fprintf(script, "set xrange [-0.6:%.1f]\nset boxwidth %.4f\nset style fill solid 0.85\nplot ",

@@ -15,7 +15,7 @@
 #include "report/traces/gzip_file.h"
 
 /** Points of all distributions of a result together, and of one. */
-enum { ALL_POINTS = 60000, MOST_POINTS = 300, FEWEST_POINTS = 40 };
+enum { ALL_POINTS = 60000, MAX_POINTS = 300, FEWEST_POINTS = 40 };
 
 static const json_t *rows_of(const json_t *result) {
   return json_object_get(result, "rows");
@@ -205,7 +205,7 @@ static json_t *row_samples_json(const json_t *result, series *of_row, int64_t po
 static json_t *samples_json(const json_t *result, const sample_set *set) {
   int64_t curves = set->rows * (1 + set->tasks);
   int64_t points = ALL_POINTS / (curves > 0 ? curves : 1);
-  points = points > MOST_POINTS ? MOST_POINTS : points < FEWEST_POINTS ? FEWEST_POINTS : points;
+  points = points > MAX_POINTS ? MAX_POINTS : points < FEWEST_POINTS ? FEWEST_POINTS : points;
   json_t *object = json_object();
   bool whole = object != NULL;
   for (int64_t r = 0; r < set->rows; ++r)
@@ -225,24 +225,24 @@ static bool are_samples_of(prem_csv *csv, const series *samples, const json_t *s
                            samples->count, what, row, said);
   if (said == 0)
     return true;
-  int64_t least = samples->values[0], most = samples->values[0];
+  int64_t min_seen = samples->values[0], max_seen = samples->values[0];
   for (int64_t i = 1; i < samples->count; ++i) {
-    least = samples->values[i] < least ? samples->values[i] : least;
-    most = samples->values[i] > most ? samples->values[i] : most;
+    min_seen = samples->values[i] < min_seen ? samples->values[i] : min_seen;
+    max_seen = samples->values[i] > max_seen ? samples->values[i] : max_seen;
   }
   long double above = 0; /* the least, as the result's own mean was made */
   for (int64_t i = 0; i < samples->count; ++i)
-    above += (long double)samples->values[i] - (long double)least;
-  const double mean = (double)((long double)least + above / (long double)samples->count);
+    above += (long double)samples->values[i] - (long double)min_seen;
+  const double mean = (double)((long double)min_seen + above / (long double)samples->count);
   const double says = json_number_value(json_object_get(summary, "mean"));
   const int64_t min = json_integer_value(json_object_get(summary, "min"));
   const int64_t max = json_integer_value(json_object_get(summary, "max"));
-  if (least == min && most == max && fabs(mean - says) <= 1e-6 + 1e-12 * fabs(says))
+  if (min_seen == min && max_seen == max && fabs(mean - says) <= 1e-6 + 1e-12 * fabs(says))
     return true;
   return prem_csv_refuse(csv,
                          "is of another run: %s of row '%.60s' is %" PRId64 " to %" PRId64
                          " ns, mean %.3f; the result says %" PRId64 " to %" PRId64 ", mean %.3f",
-                         what, row, least, most, mean, min, max, says);
+                         what, row, min_seen, max_seen, mean, min, max, says);
 }
 
 /** A file of the same name that another run has left would be drawn as this one's. */
@@ -286,9 +286,9 @@ static json_t *read_samples(prem_csv *csv, const json_t *result) {
 /* ---- phases --------------------------------------------------------------------------------- */
 
 /** Where a row has several runs, a last column says which; else it is missing. */
-enum { PHASE_COLUMNS = 12, FIRST_NUMBER = 6, RUN_COLUMN = PHASE_COLUMNS, MOST_COLUMNS };
+enum { PHASE_COLUMNS = 12, FIRST_NUMBER = 6, RUN_COLUMN = PHASE_COLUMNS, MAX_COLUMNS };
 
-static const char *const phase_columns[MOST_COLUMNS] = {
+static const char *const phase_columns[MAX_COLUMNS] = {
     "label",          "task",       "job",      "block",    "tile",   "phase", "planned_ns",
     "planned_end_ns", "release_ns", "ready_ns", "start_ns", "end_ns", "run"};
 /** Lengths and waits have fewer digits than the instants they come from. */
@@ -299,7 +299,7 @@ static const char *const page_columns[PHASE_COLUMNS] = {
 static bool read_phase_header(prem_csv *csv, int *columns) {
   if (!prem_csv_next(csv))
     return csv->status == PREM_OK ? prem_csv_refuse(csv, "is empty") : false;
-  bool same = csv->field_count == PHASE_COLUMNS || csv->field_count == MOST_COLUMNS;
+  bool same = csv->field_count == PHASE_COLUMNS || csv->field_count == MAX_COLUMNS;
   *columns = csv->field_count;
   for (int i = 0; same && i < *columns; ++i)
     same = strcmp(csv->fields[i], phase_columns[i]) == 0;
@@ -389,11 +389,11 @@ static json_t *lists_of_run(json_t *runs, int64_t run) {
 }
 
 static bool add_phase(prem_csv *csv, const json_t *result, int columns, json_t *rows) {
-  int64_t numbers[MOST_COLUMNS] = {0};
+  int64_t numbers[MAX_COLUMNS] = {0};
   if (!read_phase(csv, result, columns, numbers))
     return false;
   const char *label = csv->fields[0];
-  const bool has_runs = columns == MOST_COLUMNS;
+  const bool has_runs = columns == MAX_COLUMNS;
   if (find_row(result, label) < 0)
     return prem_csv_refuse(csv, "'%.60s' is no row of the result", label);
   if (!json_object_get(rows, label))

@@ -40,7 +40,7 @@ static bool has_records(const prem_row *row) {
 
 /** What is shown of a row: its worst run where that was not the first. */
 static prem_kept_run run_of(const prem_row *row) {
-  prem_kept_run kept[PREM_MOST_KEPT];
+  prem_kept_run kept[PREM_MAX_KEPT];
   return prem_row_kept(row, kept) > 0 ? kept[0] : (prem_kept_run){0};
 }
 
@@ -458,7 +458,7 @@ static void collect_history(const prem_row *row, int64_t epoch_ns, const scales 
 /** The y axis of a lower panel. */
 typedef struct value_axis {
   prem_time_axis size;
-  double least, top;
+  double min, top;
   bool logarithmic;
 } value_axis;
 
@@ -470,7 +470,7 @@ static value_axis value_axis_of(const prem_result *result, const prem_row *row,
       lateness ? prem_max_i64(past->largest_ns, result->late_ns) : common->duration_ns;
   value_axis axis = {.size = prem_axis_for(largest_ns)};
   axis.logarithmic = lateness && past->largest_ns > 20 * result->late_ns;
-  axis.least = axis.logarithmic ? 1 / axis.size.ns : 0;
+  axis.min = axis.logarithmic ? 1 / axis.size.ns : 0;
   axis.top = (double)prem_max_i64(largest_ns, 1) / axis.size.ns * (axis.logarithmic ? 2 : 1.25);
   return axis;
 }
@@ -484,7 +484,7 @@ static void write_history(FILE *script, const history *past, int phase, const sc
     double at_ns = (b + 0.5) * bin_width_ns(common);
     double value = (double)past->worst_ns[phase][b] / axis->size.ns;
     if (past->worst_ns[phase][b] >= 0)
-      fprintf(script, "%.6f %.6f\n", at_ns / time.ns, value > axis->least ? value : axis->least);
+      fprintf(script, "%.6f %.6f\n", at_ns / time.ns, value > axis->min ? value : axis->min);
   }
   prem_end_data(script);
 }
@@ -493,7 +493,7 @@ static void write_history_axes(FILE *script, const prem_row *row, const scales *
                                prem_time_axis time, const value_axis *axis) {
   bool lateness = row->releases > 0;
   fprintf(script, "set xrange [0:%.6f]\nset yrange [%.9f:%.9f]\n",
-          (double)common->length_ns / time.ns, axis->least, axis->top);
+          (double)common->length_ns / time.ns, axis->min, axis->top);
   fputs(axis->logarithmic ? "set logscale y\n" : "unset logscale\n", script);
   fprintf(script, "set xlabel 'time from the start of what is shown [%s]' offset 0,0.6\n",
           time.unit);

@@ -16,8 +16,8 @@
 #include "ttprem/measure.h"
 
 enum {
-  MOST_LANES = 1056,
-  MOST_SLOTS = 20000,  /* some 3 MB of SVG */
+  MAX_LANES = 1056,
+  MAX_SLOTS = 20000,   /* some 3 MB of SVG */
   PHASES_ACROSS = 190, /* of common length: 6 pixels each */
   DENSER = 4,          /* so many times, if that shows the whole plan */
   PHASES_A_LANE = 6,   /* at least, however far apart */
@@ -30,10 +30,10 @@ enum {
   BETWEEN = 66,        /* panels, with the axis of the upper and the title of the lower one */
   PANEL = 80,          /* of a resource */
   FOOT = 66,
-  OUTLINED_STEPS = 250,   /* more would be all outline */
-  MOST_ROWS = 48,         /* of tasks with periods: each has to have room for its arrows */
-  MOST_CANDIDATES = 4096, /* releases at which an excerpt may begin */
-  MOST_ARROWS = 2000
+  OUTLINED_STEPS = 250,  /* more would be all outline */
+  MAX_ROWS = 48,         /* of tasks with periods: each has to have room for its arrows */
+  MAX_CANDIDATES = 4096, /* releases at which an excerpt may begin */
+  MAX_ARROWS = 2000
 };
 
 static const char warmup_colour[] = "#E4E4E4", use_colour[] = "#56B4E9",
@@ -92,7 +92,7 @@ static int by_size(const void *a, const void *b) {
 }
 
 static bool find_common_length(excerpt *shown) {
-  int64_t count = prem_min_i64(shown->slot_count, MOST_SLOTS);
+  int64_t count = prem_min_i64(shown->slot_count, MAX_SLOTS);
   int64_t *lengths = malloc((size_t)(count + 1) * sizeof *lengths);
   if (!lengths)
     return false;
@@ -111,10 +111,10 @@ static void choose_window(excerpt *shown) {
   int64_t few = prem_min_i64(count, (int64_t)PHASES_A_LANE * shown->lane_count) - 1;
   int64_t end_ns =
       prem_max_i64(begin_ns + PHASES_ACROSS * shown->common_ns, slot_end_ns(&slots[few]));
-  if (count > MOST_SLOTS)
-    end_ns = prem_min_i64(end_ns, slots[MOST_SLOTS].planned_ns);
+  if (count > MAX_SLOTS)
+    end_ns = prem_min_i64(end_ns, slots[MAX_SLOTS].planned_ns);
   bool fits = (shown->length_ns - begin_ns) / DENSER < end_ns - begin_ns;
-  if (end_ns > shown->length_ns || (fits && count <= MOST_SLOTS))
+  if (end_ns > shown->length_ns || (fits && count <= MAX_SLOTS))
     end_ns = shown->length_ns;
   bool from_0 = end_ns == shown->length_ns || begin_ns < (end_ns - begin_ns) / 3;
   shown->begin_ns = from_0 ? 0 : begin_ns;
@@ -156,17 +156,17 @@ static int64_t job_release_ns(const prem_task *task, int64_t job) {
 /** The release behind which most phases begin within `span_ns`. */
 static int64_t busiest_release_ns(const excerpt *shown, const prem_schedule *schedule,
                                   int64_t span_ns) {
-  int64_t best_ns = 0, most = -1;
+  int64_t best_ns = 0, max = -1;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
     const int64_t jobs = task->period_ns > 0 ? prem_task_jobs(schedule, task) : 0;
-    for (int64_t j = 0; j < prem_min_i64(jobs, MOST_CANDIDATES); ++j) {
+    for (int64_t j = 0; j < prem_min_i64(jobs, MAX_CANDIDATES); ++j) {
       const int64_t from_ns = prem_min_i64(job_release_ns(task, j), shown->length_ns - span_ns);
       const int64_t inside =
           first_slot_from(shown, from_ns + span_ns) - first_slot_from(shown, from_ns);
-      if (inside < most || (inside == most && from_ns >= best_ns))
+      if (inside < max || (inside == max && from_ns >= best_ns))
         continue;
-      most = inside;
+      max = inside;
       best_ns = from_ns;
     }
   }
@@ -187,8 +187,8 @@ static void choose_periodic_window(excerpt *shown, const prem_schedule *schedule
     shown->end_ns = shown->begin_ns + span_ns;
   }
   const int64_t from = first_slot_from(shown, shown->begin_ns);
-  if (first_slot_from(shown, shown->end_ns) - from > MOST_SLOTS)
-    shown->end_ns = prem_max_i64(shown->slots[from + MOST_SLOTS].planned_ns, shown->begin_ns + 1);
+  if (first_slot_from(shown, shown->end_ns) - from > MAX_SLOTS)
+    shown->end_ns = prem_max_i64(shown->slots[from + MAX_SLOTS].planned_ns, shown->begin_ns + 1);
   int64_t kept = 0;
   for (int64_t i = 0; i < shown->slot_count; ++i)
     if (shown->slots[i].planned_ns < shown->end_ns &&
@@ -217,13 +217,13 @@ static void cut_lanes(excerpt *shown, int32_t blocks) {
 
 /** One row a lane, or one for each task that uses it. */
 static prem_status fill_rows(excerpt *shown, const prem_schedule *schedule) {
-  const int32_t most = shown->is_periodic ? MOST_ROWS + schedule->task_count : shown->lane_count;
-  shown->rows = malloc(((size_t)most + 1) * sizeof *shown->rows);
+  const int32_t max = shown->is_periodic ? MAX_ROWS + schedule->task_count : shown->lane_count;
+  shown->rows = malloc(((size_t)max + 1) * sizeof *shown->rows);
   shown->first_row = malloc(((size_t)shown->lane_count + 1) * sizeof *shown->first_row);
   if (!shown->rows || !shown->first_row)
     return PREM_ERR_MEMORY;
   int32_t l = 0;
-  for (; l < shown->lane_count && (!shown->is_periodic || shown->row_count < MOST_ROWS); ++l) {
+  for (; l < shown->lane_count && (!shown->is_periodic || shown->row_count < MAX_ROWS); ++l) {
     shown->first_row[l] = shown->row_count;
     if (!shown->is_periodic)
       shown->rows[shown->row_count++] = (row){l, -1};
@@ -306,7 +306,7 @@ static void fill_lanes(excerpt *shown, const bool *used, int32_t blocks) {
       shown->lanes[shown->lane_count - 1].last = (int32_t)b;
       continue;
     }
-    if (shown->lane_count == MOST_LANES)
+    if (shown->lane_count == MAX_LANES)
       break;
     shown->lane_of[b] = shown->lane_count;
     shown->lanes[shown->lane_count++] = (lane){(int32_t)b, (int32_t)b};
@@ -364,8 +364,8 @@ static int32_t blocks_of(const lane *l) {
 
 static layout layout_of(const excerpt *shown, const prem_schedule *schedule) {
   layout at = {.lane = LANES / (shown->row_count > 0 ? shown->row_count : 1)};
-  int least = schedule->platform.buffers > 1 ? 2 * THIN_LANE : THIN_LANE;
-  at.lane = at.lane > LANE ? LANE : at.lane < least ? least : at.lane;
+  int min = schedule->platform.buffers > 1 ? 2 * THIN_LANE : THIN_LANE;
+  at.lane = at.lane > LANE ? LANE : at.lane < min ? min : at.lane;
   at.lanes = at.lane * shown->row_count;
   at.height = HEAD + at.lanes + schedule->platform.resource_count * (BETWEEN + PANEL) + FOOT;
   return at;
@@ -484,7 +484,7 @@ static void write_arrows(FILE *script, const excerpt *shown, const prem_schedule
     const int64_t before_ns = shown->begin_ns - from_ns;
     /* deadlines of the hyperperiod before, and releases of the next at its end, as well */
     int64_t job = before_ns > 0 ? before_ns / task->period_ns : -(-before_ns / task->period_ns);
-    for (--job; from_ns + job * task->period_ns <= shown->end_ns && drawn < MOST_ARROWS; ++job)
+    for (--job; from_ns + job * task->period_ns <= shown->end_ns && drawn < MAX_ARROWS; ++job)
       drawn += write_arrow(script, shown, r, from_ns + job * task->period_ns, releases, axis);
   }
   prem_end_data(script);
@@ -543,11 +543,11 @@ static void draw_lanes(FILE *script, const excerpt *shown, const prem_schedule *
 
 /** Of the time shown. */
 typedef struct use_summary {
-  int64_t steps, most;
+  int64_t steps, max;
   double mean;
 } use_summary;
 
-static use_summary summarise(const excerpt *shown, const prem_use_step *steps, int64_t count) {
+static use_summary summarise(const excerpt *shown, const prem_usage_step *steps, int64_t count) {
   use_summary found = {0};
   double used_ns = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -556,7 +556,7 @@ static use_summary summarise(const excerpt *shown, const prem_use_step *steps, i
     if (to_ns <= from_ns)
       continue;
     ++found.steps;
-    found.most = prem_max_i64(found.most, steps[i].used);
+    found.max = prem_max_i64(found.max, steps[i].used);
     used_ns += (double)steps[i].used * (double)(to_ns - from_ns);
   }
   found.mean = used_ns / (double)(shown->end_ns - shown->begin_ns);
@@ -564,7 +564,7 @@ static use_summary summarise(const excerpt *shown, const prem_use_step *steps, i
 }
 
 /** A step line, with the step that is in force at either end of what is shown. */
-static void write_steps(FILE *script, const excerpt *shown, const prem_use_step *steps,
+static void write_steps(FILE *script, const excerpt *shown, const prem_usage_step *steps,
                         int64_t count, prem_time_axis axis) {
   fputs("$use << EOD\n", script);
   int64_t i = 0;
@@ -583,7 +583,7 @@ static void write_use_title(FILE *script, const prem_resource *resource, use_sum
            "%s: used over time, capacity %" PRId32 "%s; in the time shown at most %" PRId64
            ", %.1f %% of the capacity on average",
            resource->name, resource->capacity,
-           resource->per_task ? " (the blocks of a task count once)" : "", found.most,
+           resource->per_task ? " (the blocks of a task count once)" : "", found.max,
            100 * found.mean / resource->capacity);
   fputs("set title ", script);
   prem_write_quoted(script, title);
@@ -593,13 +593,13 @@ static void write_use_title(FILE *script, const prem_resource *resource, use_sum
 static prem_status draw_use(FILE *script, const excerpt *shown, const prem_schedule *schedule,
                             const prem_slot *slots, int64_t count, int32_t r, prem_time_axis axis) {
   const prem_resource *resource = &schedule->platform.resources[r];
-  prem_use_step *steps = NULL;
+  prem_usage_step *steps = NULL;
   int64_t step_count = 0;
-  prem_status status = prem_plan_use(schedule, slots, count, r, &steps, &step_count);
+  prem_status status = prem_plan_resource_usage(schedule, slots, count, r, &steps, &step_count);
   if (status != PREM_OK)
     return status;
   use_summary found = summarise(shown, steps, step_count);
-  int64_t top = prem_max_i64(prem_max_i64(found.most, resource->capacity), 1);
+  int64_t top = prem_max_i64(prem_max_i64(found.max, resource->capacity), 1);
   write_steps(script, shown, steps, step_count, axis);
   free(steps);
   write_use_title(script, resource, found);

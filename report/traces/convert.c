@@ -124,13 +124,13 @@ static bool read_header(prem_csv *csv) {
                                       "end_ns, as `ttprem run --trace` writes it");
 }
 
-static bool read_limited(prem_csv *csv, int32_t field, int64_t most, int64_t *out) {
+static bool read_limited(prem_csv *csv, int32_t field, int64_t max, int64_t *out) {
   if (!prem_csv_integer(csv, field, columns[field], out))
     return false;
-  if (*out >= 0 && *out <= most)
+  if (*out >= 0 && *out <= max)
     return true;
   return prem_csv_refuse(csv, "%s: %" PRId64 " is not from 0 to %" PRId64, columns[field], *out,
-                         most);
+                         max);
 }
 
 static bool read_phase(prem_csv *csv, uint8_t *out) {

@@ -71,10 +71,10 @@ struct prem_backend {
   prem_status (*poison)(void *state);
   prem_status (*verify)(void *state, prem_verdict *out);
   prem_status (*download)(void *state);
-  /** See prem_session_tuning(); NULL: the backend tries nothing. */
-  const prem_tuning *(*tuning)(const void *state);
-  /** See prem_session_setup(); NULL: the backend has nothing to say. */
-  const char *(*setup)(const void *state, prem_mode mode);
+  /** See prem_session_launch_search(); NULL: the backend tries nothing. */
+  const prem_launch_search *(*launch_search)(const void *state);
+  /** See prem_session_mode_note(); NULL: the backend has nothing to say. */
+  const char *(*mode_note)(const void *state, prem_mode mode);
   /** See prem_session_follow(); NULL: the backend chooses nothing. */
   void (*follow)(void *state, const void *from);
   /** NULL: the backend has no live sessions. */

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { SLOT_BITS = 8, HELD_BITS = 16, MOST_LOOKS = 64 };
+enum { SLOT_BITS = 8, HELD_BITS = 16, MAX_LOOKS = 64 };
 
 static_assert((int)PREM_MAX_LIVE_BUFFERS <= (int)HELD_BITS, "a bit for each slot");
 
@@ -85,7 +85,7 @@ static int32_t take_next(prem_channel *channel, uint64_t *number) {
  * next attempt finds one. */
 static int32_t take_newest(prem_channel *channel, uint64_t *number) {
   uint64_t filled = atomic_load_explicit(&channel->filled.value, memory_order_seq_cst);
-  for (int look = 0; look < MOST_LOOKS; ++look) {
+  for (int look = 0; look < MAX_LOOKS; ++look) {
     const int32_t slot = (int32_t)(filled & ((1U << SLOT_BITS) - 1));
     ++channel->holds[slot];
     say_passed(channel);

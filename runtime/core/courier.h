@@ -113,7 +113,7 @@ typedef struct prem_courier {
   int32_t stream_count, source_count;
   int32_t trigger; /* -1: hyperperiods are periodic */
   prem_live_task *tasks;
-  int64_t most_lead_ns;
+  int64_t max_lead_ns;
   int64_t rows; /* hyperperiods whose epochs and ends of jobs the trace has room for */
   /* of the session, set before it begins: */
   prem_trace *trace; /* a ring of so many hyperperiods */
@@ -149,7 +149,7 @@ typedef struct prem_courier_setup {
 
 /** Room for the trace that executors write to: courier->trace. */
 prem_status prem_courier_make_room(prem_courier *courier, const prem_live_request *request);
-void prem_courier_begin(prem_courier *courier, const prem_courier_setup *setup);
+void prem_courier_begin(prem_courier *courier, const prem_courier_setup *mode_note);
 
 /** Do all that is due. Returns the next instant at which something will be due for the mere passing
  *  of time; INT64_MAX: none. */

@@ -8,7 +8,7 @@
 #include "prem/base/numbers.h"
 #include "runtime/core/courier_ports.h"
 
-enum { LEAST_ROWS = 4 }; /* three hyperperiods are open at most, and one is read behind its end */
+enum { MIN_ROWS = 4 }; /* three hyperperiods are open at most, and one is read behind its end */
 
 static int64_t period_of(const prem_program *program, const prem_task *task) {
   return task->period_ns ? task->period_ns : program->hyperperiod_ns;
@@ -269,10 +269,10 @@ static int64_t farthest_back(const prem_program *program) {
   int64_t back = 0;
   for (int32_t t = 0; t < program->schedule->task_count; ++t)
     for (int32_t a = 0; a < program->tasks[t].edge_count; ++a) {
-      const prem_after_program *after = &program->tasks[t].after[a];
+      const prem_dependency *after = &program->tasks[t].after[a];
       const int32_t jobs = program->tasks[after->task].jobs;
       for (int32_t j = 0; j < program->tasks[t].jobs; ++j)
-        back = prem_max_i64(back, -prem_floor_div((int64_t)after->pred_jobs[j] - 1, jobs));
+        back = prem_max_i64(back, -prem_floor_div((int64_t)after->needed_jobs[j] - 1, jobs));
     }
   return back;
 }
@@ -291,8 +291,7 @@ static int64_t longest_shown_late(const prem_program *program) {
 prem_status prem_courier_compile(prem_courier *courier) {
   const prem_schedule *schedule = courier->program->schedule;
   courier->trigger = -1;
-  courier->rows =
-      LEAST_ROWS + farthest_back(courier->program) + longest_shown_late(courier->program);
+  courier->rows = MIN_ROWS + farthest_back(courier->program) + longest_shown_late(courier->program);
   for (int32_t s = 0; s < courier->stream_count; ++s) {
     prem_stream *stream = &courier->streams[s];
     stream->port = &schedule->live[s];
@@ -301,7 +300,7 @@ prem_status prem_courier_compile(prem_courier *courier) {
                       stream->port->kind != PREM_LIVE_SAMPLING, 0);
     if (stream->port->kind == PREM_LIVE_TRIGGER)
       courier->trigger = s;
-    courier->most_lead_ns = prem_max_i64(courier->most_lead_ns, stream->port->lead_ns);
+    courier->max_lead_ns = prem_max_i64(courier->max_lead_ns, stream->port->lead_ns);
   }
   for (int32_t t = 0; t < schedule->task_count; ++t)
     find_ports(courier, t);

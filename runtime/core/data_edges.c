@@ -214,12 +214,12 @@ static int32_t jobs_ended(const ordering *o, int32_t task, int64_t at_ns) {
   return ended < INT32_MIN ? INT32_MIN : (int32_t)ended;
 }
 
-static bool is_implied(const prem_task_program *task, const prem_after_program *edge) {
+static bool is_implied(const prem_task_program *task, const prem_dependency *edge) {
   for (int32_t a = 0; a < task->after_count; ++a) {
-    const prem_after_program *after = &task->after[a];
+    const prem_dependency *after = &task->after[a];
     int32_t job = 0;
     while (after->task == edge->task && job < task->jobs &&
-           after->pred_jobs[job] >= edge->pred_jobs[job])
+           after->needed_jobs[job] >= edge->needed_jobs[job])
       ++job;
     if (job == task->jobs)
       return true;
@@ -227,8 +227,8 @@ static bool is_implied(const prem_task_program *task, const prem_after_program *
   return false;
 }
 
-static prem_status append_edge(prem_task_program *task, const prem_after_program *edge) {
-  prem_after_program *grown =
+static prem_status append_edge(prem_task_program *task, const prem_dependency *edge) {
+  prem_dependency *grown =
       realloc(task->after, ((size_t)task->edge_count + 1) * sizeof *task->after);
   if (!grown)
     return PREM_ERR_MEMORY;
@@ -239,20 +239,20 @@ static prem_status append_edge(prem_task_program *task, const prem_after_program
 
 static prem_status add_edge(const ordering *o, const conflict *between) {
   prem_task_program *task = &o->program->tasks[between->task];
-  prem_after_program edge = {
+  prem_dependency edge = {
       .task = between->before,
       .phase = between->phase,
       .by_block = prem_tasks_are_by_block(o->program->schedule, between->task, between->before),
-      .pred_jobs = malloc((size_t)task->jobs * sizeof *edge.pred_jobs)};
-  if (!edge.pred_jobs)
+      .needed_jobs = malloc((size_t)task->jobs * sizeof *edge.needed_jobs)};
+  if (!edge.needed_jobs)
     return PREM_ERR_MEMORY;
   for (int32_t job = 0; job < task->jobs; ++job)
-    edge.pred_jobs[job] =
+    edge.needed_jobs[job] =
         jobs_ended(o, between->before, o->spans[between->task][job].planned_ns[between->phase]);
   const bool implied = is_implied(task, &edge);
   prem_status status = implied ? PREM_OK : append_edge(task, &edge);
   if (implied || status)
-    free(edge.pred_jobs);
+    free(edge.needed_jobs);
   return status;
 }
 

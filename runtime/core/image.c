@@ -72,7 +72,7 @@ static unsigned char pixel_of(float value) {
 
 typedef struct pgm_header {
   bool plain; /* P2: numbers in text; else P5: bytes */
-  int32_t columns, rows, most;
+  int32_t columns, rows, max;
 } pgm_header;
 
 /* The next character that is not in a comment. */
@@ -113,14 +113,14 @@ static prem_status pgm_read_header(const array_file *file, pgm_header *header) {
   if (status == PREM_OK)
     status = pgm_number(file, "height", &header->rows);
   if (status == PREM_OK)
-    status = pgm_number(file, "maximum", &header->most);
+    status = pgm_number(file, "maximum", &header->max);
   if (status != PREM_OK)
     return status;
   if (header->columns < 1 || header->rows < 1)
     return refuse(file, "%s is broken: it has no pixels", file->path);
-  if (header->most < 1 || header->most > 65535)
+  if (header->max < 1 || header->max > 65535)
     return refuse(file, "%s is broken: its maximum is %d, not in 1 to 65535", file->path,
-                  (int)header->most);
+                  (int)header->max);
   if (!isspace(getc(file->stream)))
     return refuse(file, "%s is broken: no white space behind its maximum", file->path);
   return refuse_unless_shape(file, header->rows, header->columns);
@@ -128,10 +128,10 @@ static prem_status pgm_read_header(const array_file *file, pgm_header *header) {
 
 static prem_status pgm_store(const array_file *file, const pgm_header *header, int64_t row,
                              int64_t column, int32_t pixel) {
-  if (pixel > header->most)
+  if (pixel > header->max)
     return refuse(file, "%s is broken: pixel (%lld, %lld) is %d, its maximum %d", file->path,
-                  (long long)row, (long long)column, (int)pixel, (int)header->most);
-  row_floats(file, row)[column] = (float)pixel / (float)header->most;
+                  (long long)row, (long long)column, (int)pixel, (int)header->max);
+  row_floats(file, row)[column] = (float)pixel / (float)header->max;
   return PREM_OK;
 }
 
@@ -162,7 +162,7 @@ static prem_status pgm_read_binary_row(const array_file *file, const pgm_header 
                                        int64_t row) {
   prem_status status = PREM_OK;
   for (int64_t column = 0; column < header->columns && status == PREM_OK; ++column) {
-    const int32_t pixel = pgm_sample(file->stream, header->most > 255);
+    const int32_t pixel = pgm_sample(file->stream, header->max > 255);
     if (pixel == EOF)
       return refuse(file, "%s is cut short in row %lld of %d", file->path, (long long)row,
                     (int)header->rows);
@@ -248,12 +248,12 @@ static int32_t png_sample(const unsigned char *bytes, int width) {
 }
 
 static float png_value(const unsigned char *bytes, int width, bool color) {
-  const int32_t most = width == 1 ? 255 : 65535, first = png_sample(bytes, width);
+  const int32_t max = width == 1 ? 255 : 65535, first = png_sample(bytes, width);
   if (!color)
-    return (float)first / (float)most;
+    return (float)first / (float)max;
   const double luma = 0.299 * first + 0.587 * png_sample(bytes + width, width) +
                       0.114 * png_sample(bytes + 2 * width, width);
-  return (float)(luma / most);
+  return (float)(luma / max);
 }
 
 static void png_store_row(const png_job *job, int64_t row) {

@@ -36,15 +36,15 @@ static prem_status compile_after(prem_program *program, int32_t task) {
   int64_t guard_ns = program->schedule->platform.guard_ns;
   for (int32_t a = 0; a < out->after_count; ++a) {
     const prem_after *after = &source->after[a];
-    prem_after_program *edge = &out->after[a];
+    prem_dependency *edge = &out->after[a];
     edge->task = after->task;
     edge->by_block = after->per_block;
     edge->lag_ns = after->lag_ns > guard_ns ? after->lag_ns : guard_ns;
-    edge->pred_jobs = malloc((size_t)out->jobs * sizeof *edge->pred_jobs);
-    if (!edge->pred_jobs)
+    edge->needed_jobs = malloc((size_t)out->jobs * sizeof *edge->needed_jobs);
+    if (!edge->needed_jobs)
       return PREM_ERR_MEMORY;
     for (int32_t job = 0; job < out->jobs; ++job)
-      edge->pred_jobs[job] = jobs_awaited(program, task, after, job);
+      edge->needed_jobs[job] = jobs_awaited(program, task, after, job);
   }
   return PREM_OK;
 }
@@ -176,7 +176,7 @@ prem_status prem_program_new(const prem_schedule *schedule, prem_program **out, 
 static void free_tasks(prem_program *program) {
   for (int32_t t = 0; program->tasks && t < program->schedule->task_count; ++t) {
     for (int32_t a = 0; a < program->tasks[t].edge_count; ++a)
-      free(program->tasks[t].after[a].pred_jobs);
+      free(program->tasks[t].after[a].needed_jobs);
     free(program->tasks[t].after);
   }
   free(program->tasks);

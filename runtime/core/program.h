@@ -57,21 +57,21 @@ typedef struct prem_block_program {
 } prem_block_program;
 
 /** An edge of precedence, ready to test. */
-typedef struct prem_after_program {
+typedef struct prem_dependency {
   int32_t task;  /* predecessor */
   int32_t phase; /* which waits, one that the task has: what comes behind it waits for it anyway */
   int64_t lag_ns;
-  /* our job j of hyperperiod h needs h * jobs(task) + pred_jobs[j] jobs of it done on every block
+  /* our job j of hyperperiod h needs h * jobs(task) + needed_jobs[j] jobs of it done on every block
    * that has tiles of it; none if that is 0 or less */
-  int32_t *pred_jobs;
+  int32_t *needed_jobs;
   bool
       by_block; /* where there are tiles the counts of each block keep it, and nobody asks others */
-} prem_after_program;
+} prem_dependency;
 
 typedef struct prem_task_program {
   int32_t jobs;          /* in one hyperperiod */
   int32_t active_blocks; /* the first so many of its blocks have tiles */
-  prem_after_program *after;
+  prem_dependency *after;
   int32_t after_count; /* edges of the schedule file */
   int32_t edge_count;  /* and data edges behind them: see data_edges.h */
 } prem_task_program;
@@ -97,7 +97,7 @@ void prem_program_free(prem_program *program);
  * How far prefetches of a block run ahead of computes: the most, counted from one on whose tile has
  * not been computed, that the waits let start. Over all hyperperiods; INT32_MAX: any number.
  */
-int32_t prem_block_most_ahead(const prem_block_program *block);
+int32_t prem_block_max_ahead(const prem_block_program *block);
 
 /** Is a record at the memory: a memory phase, or a compatible interval? In mode lock it takes
  *  tokens. */

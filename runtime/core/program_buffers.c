@@ -253,9 +253,9 @@ static void advance_memory(const prem_block_program *block, int64_t computes, me
   }
 }
 
-int32_t prem_block_most_ahead(const prem_block_program *block) {
+int32_t prem_block_max_ahead(const prem_block_program *block) {
   memory_place at = {0, 0};
-  int64_t most = 0;
+  int64_t max = 0;
   for (int32_t k = 0; k < block->compute_count; ++k) {
     const int32_t own = block->compute[k].wait[PREM_PREFETCH];
     if (own == PREM_NO_WAIT)
@@ -264,7 +264,7 @@ int32_t prem_block_most_ahead(const prem_block_program *block) {
     if (at.index == farthest_index(block))
       return INT32_MAX;
     const int64_t ahead = at.prefetches - own + 1;
-    most = ahead > most ? ahead : most;
+    max = ahead > max ? ahead : max;
   }
-  return most < INT32_MAX ? (int32_t)most : INT32_MAX;
+  return max < INT32_MAX ? (int32_t)max : INT32_MAX;
 }

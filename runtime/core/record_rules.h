@@ -46,9 +46,9 @@ static inline bool prem_waits_are_over(const prem_record *record,
 
 /** So many jobs of the predecessor, from the run's start, must have ended; none if that is 0 or
  *  less. */
-static inline int64_t prem_jobs_needed(const prem_program *program, const prem_after_program *after,
+static inline int64_t prem_jobs_needed(const prem_program *program, const prem_dependency *after,
                                        int64_t hyperperiod, int32_t job) {
-  return hyperperiod * program->tasks[after->task].jobs + after->pred_jobs[job];
+  return hyperperiod * program->tasks[after->task].jobs + after->needed_jobs[job];
 }
 
 /** Where the trace keeps the end of a task's job, numbered from the run's start. That of a live

@@ -9,14 +9,14 @@
 
 enum { CELLS_ALIGNMENT_BYTES = 128 }; /* two cache lines: the prefetcher fetches them in pairs */
 
-static size_t cells_stride_bytes(int32_t task_count) {
-  size_t bytes = (size_t)task_count * PREM_PHASE_COUNT * sizeof(prem_cell);
+static size_t stats_stride_bytes(int32_t task_count) {
+  size_t bytes = (size_t)task_count * PREM_PHASE_COUNT * sizeof(prem_phase_stats);
   return (bytes + CELLS_ALIGNMENT_BYTES - 1) & ~(size_t)(CELLS_ALIGNMENT_BYTES - 1);
 }
 
-static void clear_cells(prem_cell *cells, int32_t task_count) {
+static void clear_stats(prem_phase_stats *stats, int32_t task_count) {
   for (int32_t i = 0; i < task_count * PREM_PHASE_COUNT; ++i)
-    prem_cell_clear(&cells[i]);
+    prem_phase_stats_clear(&stats[i]);
 }
 
 static int64_t records_of(const prem_block_program *block) {
@@ -34,14 +34,14 @@ prem_status prem_recorders_new(const prem_program *program, const prem_run_reque
                                prem_trace *trace, prem_recorder **out) {
   *out = NULL;
   size_t blocks = (size_t)program->block_count;
-  size_t stride = cells_stride_bytes(trace->task_count);
+  size_t stride = stats_stride_bytes(trace->task_count);
   if (stride > SIZE_MAX / blocks)
     return PREM_ERR_MEMORY;
   prem_recorder *recorders = calloc(blocks, sizeof *recorders);
-  unsigned char *cells = aligned_alloc(CELLS_ALIGNMENT_BYTES, blocks * stride);
-  if (!recorders || !cells) {
+  unsigned char *stats = aligned_alloc(CELLS_ALIGNMENT_BYTES, blocks * stride);
+  if (!recorders || !stats) {
     free(recorders);
-    free(cells);
+    free(stats);
     return PREM_ERR_MEMORY;
   }
   int64_t before = 0;
@@ -50,10 +50,10 @@ prem_status prem_recorders_new(const prem_program *program, const prem_run_reque
     before += records_of(&program->blocks[b]);
     recorders[b] = (prem_recorder){.records = trace->records + begin,
                                    .capacity = room_begin(program, trace, before) - begin,
-                                   .cells = (prem_cell *)(void *)(cells + b * stride),
+                                   .stats = (prem_phase_stats *)(void *)(stats + b * stride),
                                    .discard = request->discard,
                                    .late_ns = program->schedule->platform.late_ns};
-    clear_cells(recorders[b].cells, trace->task_count);
+    clear_stats(recorders[b].stats, trace->task_count);
   }
   *out = recorders;
   return PREM_OK;
@@ -69,7 +69,7 @@ void prem_recorders_collect(const prem_program *program, prem_recorder *recorder
     trace->lost += recorder->lost;
     trace->warmup_count += recorder->warmup_count;
     for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i)
-      prem_cell_merge(&trace->cells[i], &recorder->cells[i]);
+      prem_phase_stats_merge(&trace->stats[i], &recorder->stats[i]);
   }
 }
 
@@ -77,6 +77,6 @@ void prem_recorders_free(prem_recorder *recorders, int32_t block_count) {
   if (!recorders)
     return;
   if (block_count > 0)
-    free(recorders[0].cells); /* one allocation for all blocks */
+    free(recorders[0].stats); /* one allocation for all blocks */
   free(recorders);
 }

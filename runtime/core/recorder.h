@@ -11,9 +11,9 @@
 typedef struct prem_recorder {
   prem_trace_record *records; /* this block's share of the trace's room */
   int64_t count, capacity, lost;
-  prem_cell *cells; /* [task_count * 3] */
+  prem_phase_stats *stats; /* [task_count * 3] */
   int64_t warmup_count;
-  int64_t discard; /* hyperperiods left out of the cells */
+  int64_t discard; /* hyperperiods left out of the stats */
   int64_t late_ns;
   char pad[64]; /* two blocks' counters never share a cache line */
 } prem_recorder;
@@ -22,30 +22,30 @@ typedef struct prem_recorder {
 prem_status prem_recorders_new(const prem_program *program, const prem_run_request *request,
                                prem_trace *trace, prem_recorder **out);
 
-/** prem_cell_add(), for hot loops. */
-static inline void prem_cell_count(prem_cell *cell, const prem_trace_record *record,
-                                   int64_t window_end_ns, int64_t late_ns) {
+/** prem_phase_stats_add(), for hot loops. */
+static inline void prem_phase_stats_count(prem_phase_stats *stats, const prem_trace_record *record,
+                                          int64_t window_end_ns, int64_t late_ns) {
   int64_t duration_ns = record->end_ns - record->start_ns;
-  ++cell->count;
-  cell->duration_sum_ns += duration_ns;
-  if (duration_ns < cell->duration_min_ns)
-    cell->duration_min_ns = duration_ns;
-  if (duration_ns > cell->duration_max_ns)
-    cell->duration_max_ns = duration_ns;
+  ++stats->count;
+  stats->duration_sum_ns += duration_ns;
+  if (duration_ns < stats->duration_min_ns)
+    stats->duration_min_ns = duration_ns;
+  if (duration_ns > stats->duration_max_ns)
+    stats->duration_max_ns = duration_ns;
   if (record->end_ns > window_end_ns) {
-    ++cell->overruns;
-    if (record->end_ns - window_end_ns > cell->overrun_max_ns)
-      cell->overrun_max_ns = record->end_ns - window_end_ns;
+    ++stats->overruns;
+    if (record->end_ns - window_end_ns > stats->overrun_max_ns)
+      stats->overrun_max_ns = record->end_ns - window_end_ns;
   }
   if (record->release_ns == PREM_NO_RELEASE)
     return;
   int64_t lateness_ns = record->start_ns - record->release_ns;
-  ++cell->releases;
-  cell->late += lateness_ns > late_ns;
-  if (lateness_ns > cell->lateness_max_ns)
-    cell->lateness_max_ns = lateness_ns;
+  ++stats->releases;
+  stats->late += lateness_ns > late_ns;
+  if (lateness_ns > stats->lateness_max_ns)
+    stats->lateness_max_ns = lateness_ns;
   int bucket = lateness_ns <= 0 ? 0 : 64 - __builtin_clzll((unsigned long long)lateness_ns);
-  ++cell->lateness_hist[bucket < PREM_HIST_BUCKETS ? bucket : PREM_HIST_BUCKETS - 1];
+  ++stats->lateness_hist[bucket < PREM_HIST_BUCKETS ? bucket : PREM_HIST_BUCKETS - 1];
 }
 
 /** Append one executed phase. `window_end_ns` from the run's start; INT64_MAX where the plan's
@@ -59,10 +59,10 @@ static inline void prem_recorder_add(prem_recorder *recorder, const prem_trace_r
   if (record->flags & PREM_SLOT_WARMUP)
     ++recorder->warmup_count;
   else if (record->hyperperiod >= recorder->discard)
-    prem_cell_count(&recorder->cells[record->task * PREM_PHASE_COUNT + record->phase], record,
-                    window_end_ns, recorder->late_ns);
+    prem_phase_stats_count(&recorder->stats[record->task * PREM_PHASE_COUNT + record->phase],
+                           record, window_end_ns, recorder->late_ns);
 }
-/** Close the gaps between the blocks' records, add up cells and counts. */
+/** Close the gaps between the blocks' records, add up stats and counts. */
 void prem_recorders_collect(const prem_program *program, prem_recorder *recorders,
                             prem_trace *trace);
 void prem_recorders_free(prem_recorder *recorders, int32_t block_count);

@@ -69,10 +69,10 @@ prem_status prem_trace_new(const prem_schedule *schedule, int64_t hyperperiods, 
   if (!status) {
     trace->records = touched(trace->record_capacity, sizeof *trace->records);
     trace->job_end_ns = touched(capped_product(hyperperiods, trace->job_count), sizeof(int64_t));
-    trace->cells = touched((int64_t)trace->task_count * PREM_PHASE_COUNT, sizeof *trace->cells);
+    trace->stats = touched((int64_t)trace->task_count * PREM_PHASE_COUNT, sizeof *trace->stats);
     trace->away_ns = touched(hyperperiods, sizeof *trace->away_ns);
     trace->epoch_ns = touched(hyperperiods, sizeof *trace->epoch_ns);
-    if (!trace->records || !trace->job_end_ns || !trace->cells || !trace->away_ns ||
+    if (!trace->records || !trace->job_end_ns || !trace->stats || !trace->away_ns ||
         !trace->epoch_ns)
       status = PREM_ERR_MEMORY;
   }
@@ -90,7 +90,7 @@ void prem_trace_free(prem_trace *trace) {
     return;
   free(trace->first_job);
   free(trace->records);
-  free(trace->cells);
+  free(trace->stats);
   free(trace->job_end_ns);
   free(trace->away_ns);
   free(trace->epoch_ns);
@@ -105,7 +105,7 @@ void prem_trace_clear(prem_trace *trace) {
   trace->launch_ns = -1;
   trace->oversubscribed = false;
   for (int64_t i = 0; i < (int64_t)trace->task_count * PREM_PHASE_COUNT; ++i)
-    prem_cell_clear(&trace->cells[i]);
+    prem_phase_stats_clear(&trace->stats[i]);
   int64_t ends = trace->hyperperiod_capacity * trace->job_count;
   for (int64_t i = 0; i < ends; ++i)
     trace->job_end_ns[i] = -1;
@@ -121,13 +121,13 @@ void prem_trace_begin_periodically(prem_trace *trace, int64_t hyperperiod_ns,
 
 /* ---- counts --------------------------------------------------------------------------------- */
 
-void prem_cell_clear(prem_cell *cell) {
-  *cell = (prem_cell){.lateness_max_ns = INT64_MIN, .duration_min_ns = INT64_MAX};
+void prem_phase_stats_clear(prem_phase_stats *stats) {
+  *stats = (prem_phase_stats){.lateness_max_ns = INT64_MIN, .duration_min_ns = INT64_MAX};
 }
 
-void prem_cell_add(prem_cell *cell, const prem_trace_record *record, int64_t window_end_ns,
-                   int64_t late_ns) {
-  prem_cell_count(cell, record, window_end_ns, late_ns);
+void prem_phase_stats_add(prem_phase_stats *stats, const prem_trace_record *record,
+                          int64_t window_end_ns, int64_t late_ns) {
+  prem_phase_stats_count(stats, record, window_end_ns, late_ns);
 }
 
 static void keep_max(int64_t *to, int64_t from) {
@@ -135,7 +135,7 @@ static void keep_max(int64_t *to, int64_t from) {
     *to = from;
 }
 
-void prem_cell_merge(prem_cell *to, const prem_cell *from) {
+void prem_phase_stats_merge(prem_phase_stats *to, const prem_phase_stats *from) {
   to->count += from->count;
   to->releases += from->releases;
   to->late += from->late;

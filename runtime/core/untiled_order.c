@@ -32,9 +32,9 @@ static int64_t earliest_of_next(const ordering *at, int32_t t) {
   int64_t earliest_ns = prem_max_i64(prem_job_release_ns(at->program, t, progress->next, 0),
                                      progress->next > 0 ? progress->earliest_ns : 0);
   for (int32_t a = 0; a < task->after_count; ++a) {
-    const prem_after_program *after = &task->after[a];
+    const prem_dependency *after = &task->after[a];
     const task_progress *pred = &at->tasks[after->task];
-    const int32_t awaited = after->pred_jobs[progress->next];
+    const int32_t awaited = after->needed_jobs[progress->next];
     if (awaited > pred->next)
       return INT64_MAX;
     if (awaited > 0)
@@ -54,7 +54,7 @@ static void append(ordering *at, int32_t t, int64_t earliest_ns) {
                             .release_ns = prem_job_release_ns(at->program, t, progress->next, 0),
                             .first_pred = at->pred_count};
   for (int32_t a = 0; a < task->after_count; ++a) {
-    const int32_t awaited = task->after[a].pred_jobs[job->job];
+    const int32_t awaited = task->after[a].needed_jobs[job->job];
     if (awaited <= 0)
       continue;
     const int64_t pred = at->numbers[at->tasks[task->after[a].task].first + awaited - 1];

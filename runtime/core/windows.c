@@ -13,8 +13,8 @@ typedef struct tile_window {
   int64_t first_byte;      /* of the window in its buffer */
 } tile_window;
 
-static int64_t clamp(int64_t value, int64_t least, int64_t most) {
-  return value < least ? least : value > most ? most : value;
+static int64_t clamp(int64_t value, int64_t min, int64_t max) {
+  return value < min ? min : value > max ? max : value;
 }
 
 static void cut_to_array(tile_window *window, const int64_t shape[4]) {

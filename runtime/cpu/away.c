@@ -6,8 +6,8 @@
 #include "runtime/cpu/cpu.h"
 
 enum {
-  LEAST_AWAY_NS = 10000, /* below: the readings themselves, and what a tick of the system takes */
-  CLOCK_SHARE = 1000     /* the two clocks may drift apart by one part in so many */
+  MIN_AWAY_NS = 10000, /* below: the readings themselves, and what a tick of the system takes */
+  CLOCK_SHARE = 1000   /* the two clocks may drift apart by one part in so many */
 };
 
 /* The thread's clock asks the scheduler. getrusage() counts involuntary switches, but its times are
@@ -43,6 +43,6 @@ void prem_cpu_away_look(prem_cpu_block *block, int64_t hyperperiod) {
   const int64_t passed_ns = now.at_ns - before.at_ns;
   const int64_t away_ns = passed_ns - (now.cpu_ns - before.cpu_ns);
   block->last_look = now;
-  if (away_ns > LEAST_AWAY_NS + passed_ns / CLOCK_SHARE)
+  if (away_ns > MIN_AWAY_NS + passed_ns / CLOCK_SHARE)
     raise_away(block->cpu->trace, hyperperiod, away_ns);
 }

@@ -40,11 +40,11 @@ static void nap(int64_t length_ns) {
 
 static int64_t jobs_over(void *state, int32_t task) {
   const prem_cpu *cpu = state;
-  int64_t least = INT64_MAX;
+  int64_t min = INT64_MAX;
   for (int32_t p = 0; p < cpu->program->tasks[task].active_blocks; ++p)
-    least = prem_min_i64(
-        least, atomic_load_explicit(&cpu->jobs_done[task][p].value, memory_order_acquire));
-  return least;
+    min = prem_min_i64(min,
+                       atomic_load_explicit(&cpu->jobs_done[task][p].value, memory_order_acquire));
+  return min;
 }
 
 static bool are_all_home(prem_cpu *cpu) {
@@ -140,18 +140,18 @@ static prem_status become_resident(prem_cpu_live *live, prem_diag *diag) {
 static prem_status settle_start(const prem_cpu_live *live, const prem_live_request *request,
                                 int64_t *start_ns, prem_diag *diag) {
   const int64_t base_ns = atomic_load(&live->cpu->common_start_ns.value);
-  const int64_t lead_ns = live->courier->trigger < 0 ? live->courier->most_lead_ns : 0;
+  const int64_t lead_ns = live->courier->trigger < 0 ? live->courier->max_lead_ns : 0;
   const int64_t now = prem_host_clock_ns();
-  const int64_t least_ns = (now > base_ns ? now : base_ns) + lead_ns;
+  const int64_t min_ns = (now > base_ns ? now : base_ns) + lead_ns;
   *start_ns = request->start_ns - base_ns;
   if (request->start_ns == 0)
-    *start_ns = least_ns + SLACK_NS - base_ns;
-  if (request->start_ns == 0 || request->start_ns >= least_ns)
+    *start_ns = min_ns + SLACK_NS - base_ns;
+  if (request->start_ns == 0 || request->start_ns >= min_ns)
     return PREM_OK;
   prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "start_ns",
                 "is %lld ns too soon: the blocks are resident only now, and the first frames are "
                 "chosen up to %lld ns before; give some ms more",
-                (long long)(least_ns - request->start_ns), (long long)lead_ns);
+                (long long)(min_ns - request->start_ns), (long long)lead_ns);
   return PREM_ERR_ARGUMENT;
 }
 

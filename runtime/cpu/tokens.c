@@ -40,7 +40,7 @@ void prem_cpu_tokens_reset(prem_cpu_tokens *tokens) {
   atomic_flag_clear(&tokens->guard);
 }
 
-static void add_larger_demand(prem_cpu_claim *claim, const prem_phase_spec *spec, int32_t count) {
+static void add_max_demand(prem_cpu_claim *claim, const prem_phase_spec *spec, int32_t count) {
   for (int32_t r = 0; r < count; ++r)
     if (spec->demand[r] > claim->demand[r])
       claim->demand[r] = spec->demand[r];
@@ -54,10 +54,10 @@ void prem_cpu_tokens_claim(prem_cpu_tokens *tokens, const prem_record *record, i
   const bool own_pair = count == 2 && record[1].task == record->task && task->joined.exists;
   *claim = (prem_cpu_claim){.empty = true};
   if (own_pair)
-    add_larger_demand(claim, &task->joined, resources);
+    add_max_demand(claim, &task->joined, resources);
   else
     for (int32_t i = 0; i < count; ++i)
-      add_larger_demand(claim, &schedule->tasks[record[i].task].phase[record[i].phase], resources);
+      add_max_demand(claim, &schedule->tasks[record[i].task].phase[record[i].phase], resources);
   claim->gang = &tokens->gangs[record->task * GANGS_OF_A_TASK +
                                (count == 2 ? PREM_PHASE_COUNT : record->phase)];
   for (int32_t r = 0; r < resources; ++r)

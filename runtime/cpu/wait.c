@@ -83,7 +83,7 @@ bool prem_cpu_wait_for_predecessors(const prem_cpu_block *block, int64_t hyperpe
   const prem_task_program *task = &cpu->program->tasks[record->task];
   const bool is_tile = first_phase == record->phase; /* of a whole task all edges hold */
   for (int32_t i = 0; i < task->edge_count; ++i) {
-    const prem_after_program *after = &task->after[i];
+    const prem_dependency *after = &task->after[i];
     if (is_tile && after->by_block)
       continue;
     const int64_t jobs = prem_jobs_needed(cpu->program, after, hyperperiod, record->job);
@@ -126,7 +126,7 @@ bool prem_cpu_wait_for_tickets(const prem_cpu_block *block, int64_t hyperperiod,
   return true;
 }
 
-static void store_larger(int64_t *value, int64_t candidate) {
+static void store_max(int64_t *value, int64_t candidate) {
   int64_t seen = __atomic_load_n(value, __ATOMIC_RELAXED);
   while (seen < candidate && !__atomic_compare_exchange_n(value, &seen, candidate, false,
                                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -139,7 +139,7 @@ void prem_cpu_publish_job(const prem_cpu *cpu, int64_t hyperperiod, const prem_r
                           int32_t position, int64_t end_ns) {
   const int64_t job = hyperperiod * cpu->program->tasks[record->task].jobs + record->job;
   prem_cpu_word *done = &cpu->jobs_done[record->task][position];
-  store_larger(prem_job_end(cpu->program, cpu->trace, record->task, job), end_ns);
+  store_max(prem_job_end(cpu->program, cpu->trace, record->task, job), end_ns);
   atomic_store_explicit(&done->value, atomic_load_explicit(&done->value, memory_order_relaxed) + 1,
                         memory_order_release);
 }

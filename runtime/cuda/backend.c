@@ -106,7 +106,7 @@ static prem_status cuda_download(void *state) {
 /* Modes without phases: made ready when first asked for. */
 static prem_status run_baseline(prem_cuda *cuda, const prem_run_request *request, prem_trace *trace,
                                 prem_diag *diag) {
-  const prem_legacy_place place = {.program = cuda->program,
+  const prem_native_place place = {.program = cuda->program,
                                    .arrays = &cuda->arrays,
                                    .host = cuda->host,
                                    .sm_count = cuda->sm_count};
@@ -127,14 +127,14 @@ static void cuda_follow(void *state, const void *from) {
   cuda->leader = from;
 }
 
-static const prem_tuning *cuda_tuning(const void *state) {
+static const prem_launch_search *cuda_launch_search(const void *state) {
   const prem_cuda *cuda = state;
-  return prem_baselines_tuning(cuda->baselines);
+  return prem_baselines_launch_search(cuda->baselines);
 }
 
-static const char *cuda_setup(const void *state, prem_mode mode) {
+static const char *cuda_mode_note(const void *state, prem_mode mode) {
   const prem_cuda *cuda = state;
-  return prem_baselines_setup(cuda->baselines, mode);
+  return prem_baselines_mode_note(cuda->baselines, mode);
 }
 
 static prem_status cuda_run(void *state, const prem_run_request *request, prem_trace *trace,
@@ -162,8 +162,8 @@ const prem_backend prem_backend_cuda = {
     .poison = cuda_poison,
     .verify = cuda_verify,
     .download = cuda_download,
-    .tuning = cuda_tuning,
-    .setup = cuda_setup,
+    .launch_search = cuda_launch_search,
+    .mode_note = cuda_mode_note,
     .follow = cuda_follow,
     .close = cuda_close,
 };

@@ -26,7 +26,7 @@ prem_status prem_measure_dispatch(const prem_backend *backend, int64_t *dispatch
   if (status == PREM_OK)
     status = prem_session_run(session, &request, trace, diag);
   if (status == PREM_OK)
-    *dispatch_ns = trace->cells[PREM_COMPUTE].duration_min_ns;
+    *dispatch_ns = trace->stats[PREM_COMPUTE].duration_min_ns;
   prem_trace_free(trace);
   prem_session_close(session);
   prem_schedule_free(schedule);

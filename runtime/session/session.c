@@ -120,12 +120,12 @@ void prem_session_follow(prem_session *session, const prem_session *from) {
     session->backend->follow(session->state, from->state);
 }
 
-const prem_tuning *prem_session_tuning(const prem_session *session) {
-  return session->backend->tuning ? session->backend->tuning(session->state) : NULL;
+const prem_launch_search *prem_session_launch_search(const prem_session *session) {
+  return session->backend->launch_search ? session->backend->launch_search(session->state) : NULL;
 }
 
-const char *prem_session_setup(const prem_session *session, prem_mode mode) {
-  return session->backend->setup ? session->backend->setup(session->state, mode) : NULL;
+const char *prem_session_mode_note(const prem_session *session, prem_mode mode) {
+  return session->backend->mode_note ? session->backend->mode_note(session->state, mode) : NULL;
 }
 
 const prem_machine *prem_session_machine(const prem_session *session) {

@@ -136,8 +136,8 @@ static prem_status measure(telling *t, const prem_backend *backend, prem_precede
 prem_status prem_measure_precedence(const prem_backend *backend, const prem_precedence_setup *setup,
                                     prem_precedence_times *out, prem_diag *diag) {
   telling t = {.setup = setup};
-  if (setup->blocks < 1 || setup->predecessors < 1 ||
-      setup->predecessors > PREM_MOST_PREDECESSORS || setup->hyperperiods < 1)
+  if (setup->blocks < 1 || setup->predecessors < 1 || setup->predecessors > PREM_MAX_PREDECESSORS ||
+      setup->hyperperiods < 1)
     return PREM_ERR_ARGUMENT;
   const prem_status status = measure(&t, backend, out, diag);
   prem_trace_free(t.trace);

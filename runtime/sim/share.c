@@ -28,14 +28,14 @@ void sim_share_reset(sim_share *share) {
 
 /* What the task's blocks take of the resource together: the largest of what is going on. */
 static int32_t gang_amount(const sim_share *share, int32_t task, int32_t resource) {
-  int32_t most = 0;
+  int32_t max = 0;
   for (int32_t u = share->first_use[task]; u >= 0; u = share->uses[u].next_of_task) {
     const sim_use *use = &share->uses[u];
     for (int32_t d = 0; use->active && d < use->demand_count; ++d)
-      if (use->demand[d].resource == resource && use->demand[d].amount > most)
-        most = use->demand[d].amount;
+      if (use->demand[d].resource == resource && use->demand[d].amount > max)
+        max = use->demand[d].amount;
   }
-  return most;
+  return max;
 }
 
 /* How much more the resource's total is when one more of this use goes on. */

@@ -86,7 +86,7 @@ static bool after_over(const simulator *sim, const sim_unit *unit, const prem_re
                        int64_t *at_ns) {
   const prem_task_program *task = &sim->program->tasks[record->task];
   for (int32_t a = 0; a < task->edge_count; ++a) {
-    const prem_after_program *after = &task->after[a];
+    const prem_dependency *after = &task->after[a];
     int64_t needed = prem_jobs_needed(sim->program, after, unit->hyperperiod, record->job);
     if (after->by_block || needed <= 0 || record->phase != after->phase)
       continue;
@@ -536,14 +536,14 @@ static void call_courier(simulator *sim) {
 
 static prem_status judge_start(const simulator *sim, const prem_courier *courier,
                                const prem_live_request *request, prem_diag *diag) {
-  const int64_t least_ns = sim->now_ns + (courier->trigger < 0 ? courier->most_lead_ns : 0);
-  if (request->start_ns == 0 || request->start_ns >= least_ns)
+  const int64_t min_ns = sim->now_ns + (courier->trigger < 0 ? courier->max_lead_ns : 0);
+  if (request->start_ns == 0 || request->start_ns >= min_ns)
     return PREM_OK;
   prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "start_ns",
                 "is %lld ns, too soon: it is %lld ns now, and the first frames are chosen up to "
                 "%lld ns before; give at least %lld",
                 (long long)request->start_ns, (long long)sim->now_ns,
-                (long long)courier->most_lead_ns, (long long)least_ns);
+                (long long)courier->max_lead_ns, (long long)min_ns);
   return PREM_ERR_ARGUMENT;
 }
 
@@ -559,7 +559,7 @@ static prem_status live_start(void *state, prem_courier *courier, const prem_liv
     status = prem_recorders_new(sim->program, &sim->live_request, recorded, &sim->recorders);
   if (status)
     return status;
-  const int64_t lead_ns = courier->trigger < 0 ? courier->most_lead_ns : 0;
+  const int64_t lead_ns = courier->trigger < 0 ? courier->max_lead_ns : 0;
   prem_courier_begin(courier,
                      &(prem_courier_setup){.request = request,
                                            .jobs_over = jobs_over,

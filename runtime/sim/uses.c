@@ -95,10 +95,10 @@ static int64_t peak_of(const sim_share *share, const int32_t *table, int32_t **u
   const prem_program *program = share->program;
   if (share->per_task[resource]) {
     for (int32_t t = 0; t < program->schedule->task_count; ++t) {
-      int32_t most = 0;
+      int32_t max = 0;
       for (int32_t u = share->first_use[t]; u >= 0; u = share->uses[u].next_of_task)
-        most = prem_max_i32(most, table[u * share->resource_count + resource]);
-      peak += most;
+        max = prem_max_i32(max, table[u * share->resource_count + resource]);
+      peak += max;
     }
     return peak;
   }

@@ -16,17 +16,17 @@ static prem_place or_task(prem_place place, const prem_task *task) {
 /* ---- WCETs against the machine -------------------------------------------------------------- */
 
 static void check_dispatch(const prem_checker *checker, const prem_task *task) {
-  int64_t least = checker->machine->dispatch_ns;
+  int64_t min = checker->machine->dispatch_ns;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
     const prem_phase_spec *spec = &task->phase[p];
-    if (!spec->exists || spec->wcet_ns == 0 || spec->wcet_ns >= least)
+    if (!spec->exists || spec->wcet_ns == 0 || spec->wcet_ns >= min)
       continue;
     char key[160];
     snprintf(key, sizeof key, "tasks.%s.%s.wcet_ns", task->name, prem_phase_name((prem_phase)p));
     prem_diag_add(checker->diag, PREM_ERROR, 23, or_task(spec->place, task), key,
                   "%lld ns is below the %lld ns that starting a phase costs on %s: profile the "
                   "task there",
-                  (long long)spec->wcet_ns, (long long)least, checker->machine->name);
+                  (long long)spec->wcet_ns, (long long)min, checker->machine->name);
   }
 }
 
@@ -72,7 +72,7 @@ static prem_wide held_ns(const prem_phase_spec *spec, int32_t resource) {
 }
 
 /* The least that a tile's memory phases take of a resource, joined or not. */
-static prem_wide least_memory_ns(const prem_task *task, int32_t resource) {
+static prem_wide min_memory_ns(const prem_task *task, int32_t resource) {
   prem_wide apart = held_ns(&task->phase[PREM_PREFETCH], resource) +
                     held_ns(&task->phase[PREM_WRITEBACK], resource);
   prem_wide joined = held_ns(&task->joined, resource);
@@ -81,10 +81,9 @@ static prem_wide least_memory_ns(const prem_task *task, int32_t resource) {
 
 /* The least that a job takes of a resource: capacity times ns. Of a gang resource at least what its
  * busiest block takes, whose memory phases are disjoint and whose computes are. */
-static prem_wide least_job_ns(const prem_checker *checker, const prem_task *task,
-                              int32_t resource) {
+static prem_wide min_job_ns(const prem_checker *checker, const prem_task *task, int32_t resource) {
   int64_t warmup = task->period_ns == 0 && checker->plan ? checker->plan->warmup_tiles : 0;
-  prem_wide memory = least_memory_ns(task, resource);
+  prem_wide memory = min_memory_ns(task, resource);
   prem_wide compute = held_ns(&task->phase[PREM_COMPUTE], resource);
   int64_t rounds = task->tile_count / task->block_count,
           rest = task->tile_count % task->block_count;
@@ -120,7 +119,7 @@ static void check_utilisation(const prem_checker *checker, int32_t r) {
     if (task->broken || task->tile_count < 1 || !prem_task_profiled(task))
       continue;
     int64_t jobs = prem_task_jobs(schedule, task);
-    prem_wide of_a_job = least_job_ns(checker, task, r);
+    prem_wide of_a_job = min_job_ns(checker, task, r);
     asked += (double)of_a_job * (double)jobs;
     enough = enough && of_a_job <= left / jobs;
     if (enough)
@@ -158,15 +157,15 @@ static bool has_data(const prem_schedule *schedule) {
 
 static void check_scratch(const prem_checker *checker) {
   const prem_platform *platform = &checker->schedule->platform;
-  int64_t limit = scratch_limit(checker), most = 0;
+  int64_t limit = scratch_limit(checker), max = 0;
   if (limit == 0 || !has_data(checker->schedule))
     return;
   int32_t too_large = 0, worst = 0;
   for (int32_t b = 0; b < platform->blocks; ++b) {
     int64_t bytes = prem_block_scratch_bytes(checker->schedule, b);
     too_large += bytes > limit;
-    if (bytes > most) {
-      most = bytes;
+    if (bytes > max) {
+      max = bytes;
       worst = b;
     }
   }
@@ -175,7 +174,7 @@ static void check_scratch(const prem_checker *checker) {
   prem_diag_add(checker->diag, PREM_ERROR, 41, platform->place, "platform.scratch_bytes",
                 "block %d needs %lld bytes of scratchpad for its buffers = %d, above the limit of "
                 "%lld (%d blocks are above it): use smaller tiles or fewer buffers",
-                worst, (long long)most, platform->buffers, (long long)limit, too_large);
+                worst, (long long)max, platform->buffers, (long long)limit, too_large);
 }
 
 /* ---- arrays --------------------------------------------------------------------------------- */

@@ -146,22 +146,22 @@ static prem_status add_chain(const prem_checker *checker, check_uses *uses, cons
   int64_t from_ns = head->planned_ns;
   prem_status status = PREM_OK;
   for (int32_t k = 0; k < count && status == PREM_OK; ++k) {
-    const hold *most = &holds[k];
+    const hold *max = &holds[k];
     for (int32_t later = k + 1; later < count; ++later)
-      if (holds[later].demand >= most->demand)
-        most = &holds[later];
-    if (most->demand == 0 || most->end_ns <= from_ns)
+      if (holds[later].demand >= max->demand)
+        max = &holds[later];
+    if (max->demand == 0 || max->end_ns <= from_ns)
       continue;
     check_use use = {.start_ns = from_ns,
-                     .end_ns = most->end_ns,
-                     .free_ns = most->end_ns,
-                     .demand = most->demand,
+                     .end_ns = max->end_ns,
+                     .free_ns = max->end_ns,
+                     .demand = max->demand,
                      .group = head->task,
-                     .acquire = holds[k].demand > 0 ? holds[k].slot : most->slot,
-                     .release = most->slot,
+                     .acquire = holds[k].demand > 0 ? holds[k].slot : max->slot,
+                     .release = max->slot,
                      .continues = from_ns > head->planned_ns};
     status = prem_uses_add(uses, &use);
-    from_ns = most->end_ns;
+    from_ns = max->end_ns;
   }
   return status;
 }

@@ -115,14 +115,14 @@ static void heap_pop(heap *h) {
   h->index[0] = h->index[--h->count];
   int64_t at = 0;
   for (;;) {
-    int64_t least = at;
+    int64_t min = at;
     for (int64_t child = 2 * at + 1; child <= 2 * at + 2 && child < h->count; ++child)
-      if (heap_less(h, child, least))
-        least = child;
-    if (least == at)
+      if (heap_less(h, child, min))
+        min = child;
+    if (min == at)
       return;
-    heap_swap(h, at, least);
-    at = least;
+    heap_swap(h, at, min);
+    at = min;
   }
 }
 

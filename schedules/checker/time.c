@@ -214,7 +214,7 @@ static void refuse_short_gap(const prem_checker *checker, const prem_after *afte
 static void check_after(const prem_checker *checker, const prem_after *after, const check_job *job,
                         const check_job *before) {
   int64_t gap = job->first_ns - before->end_ns;
-  int64_t least = after->lag_ns > checker->guard_ns ? after->lag_ns : checker->guard_ns;
+  int64_t min = after->lag_ns > checker->guard_ns ? after->lag_ns : checker->guard_ns;
   if (gap < 0)
     prem_checker_refuse(checker, 35, job->first,
                         "%s starts at %lld, %lld ns before its predecessor task's job ends at %lld "
@@ -222,8 +222,8 @@ static void check_after(const prem_checker *checker, const prem_after *after, co
                         prem_checker_name(checker, job->first).text, (long long)job->first_ns,
                         (long long)-gap, (long long)before->end_ns,
                         prem_checker_name(checker, before->last).text);
-  else if (gap < least || (!after->per_block && gap < checker->precedence_ns))
-    refuse_short_gap(checker, after, job, gap, least);
+  else if (gap < min || (!after->per_block && gap < checker->precedence_ns))
+    refuse_short_gap(checker, after, job, gap, min);
 }
 
 void prem_check_precedence(const prem_checker *checker) {

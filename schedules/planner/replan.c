@@ -298,7 +298,7 @@ typedef struct replanning {
   const prem_planning *planning;
   const prem_search_limits *limits;
   const prem_old_plan *old;
-  prem_keeper *keeper;
+  prem_repair *repair;
   int64_t *wanted_ns; /* [tile, phase]: where it was; -1: it was not, or in a chain */
   int64_t steps;
 } replanning;
@@ -322,11 +322,11 @@ static prem_status try_once(replanning *r, prem_draft *draft) {
   prem_planning quiet = *r->planning;
   quiet.diag = NULL;
   for (;;) {
-    prem_status status = prem_plan_keeping(&quiet, r->keeper, draft);
+    prem_status status = prem_plan_repair(&quiet, r->repair, draft);
     ++r->steps;
-    if (!status && !prem_keeper_parted(r->keeper))
-      status = prem_keeper_end(r->keeper, draft);
-    if (!prem_keeper_parted(r->keeper) || (status && status != PREM_ERR_INFEASIBLE))
+    if (!status && !prem_repair_parted(r->repair))
+      status = prem_repair_end(r->repair, draft);
+    if (!prem_repair_parted(r->repair) || (status && status != PREM_ERR_INFEASIBLE))
       return status;
     free_draft(draft);
   }
@@ -336,14 +336,14 @@ static prem_status try_once(replanning *r, prem_draft *draft) {
  * then all within, then further around, at last all. */
 static prem_status try_wider(replanning *r, prem_draft *draft) {
   int64_t yielding = 0, jobs;
-  prem_keeper_yielding(r->keeper, &jobs);
+  prem_repair_yielding(r->repair, &jobs);
   prem_status status = try_once(r, draft);
   for (int64_t around = 1; status == PREM_ERR_INFEASIBLE && yielding < jobs; around *= 2) {
     for (int any = 0; any < 2 && status == PREM_ERR_INFEASIBLE; ++any) {
       int64_t before = yielding;
-      if (prem_keeper_late_count(r->keeper) == 0)
+      if (prem_repair_late_count(r->repair) == 0)
         return status;
-      if (prem_keeper_yield(r->keeper, around, any, &yielding))
+      if (prem_repair_yield(r->repair, around, any, &yielding))
         return PREM_ERR_MEMORY;
       if (yielding == before)
         continue;
@@ -432,7 +432,7 @@ static prem_status try_without(replanning *r, const int64_t *first, const int64_
 static prem_status give_back(replanning *r, const int64_t *first, prem_draft *draft) {
   candidate best = {draft, count_moved(r, first, draft)};
   int64_t jobs, count = 0;
-  bool *yielding = prem_keeper_yielding(r->keeper, &jobs);
+  bool *yielding = prem_repair_yielding(r->repair, &jobs);
   int64_t *list = malloc((size_t)(jobs + 1) * sizeof *list);
   if (!list)
     return PREM_ERR_MEMORY;
@@ -456,14 +456,14 @@ prem_status prem_replan(const prem_planning *planning, const prem_search_limits 
   r.wanted_ns = first ? list_wanted(planning, old, first) : NULL;
   prem_status status = r.wanted_ns ? PREM_OK : PREM_ERR_MEMORY;
   if (!status)
-    status = prem_keeper_new(planning, old->slots, old->slot_count, old->changed, &r.keeper);
+    status = prem_repair_new(planning, old->slots, old->slot_count, old->changed, &r.repair);
   if (!status)
     status = try_wider(&r, draft);
   if (!status)
     status = give_back(&r, first, draft);
   if (status)
     free_draft(draft);
-  prem_keeper_free(r.keeper);
+  prem_repair_free(r.repair);
   free(r.wanted_ns);
   free(first);
   *steps = r.steps;

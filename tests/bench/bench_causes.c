@@ -17,7 +17,7 @@ static double now_s(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static long most_mb(void) {
+static long max_mb(void) {
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
   return usage.ru_maxrss / 1024;
@@ -40,13 +40,13 @@ int main(int argc, char **argv) {
   prem_trace *trace = chain_trace(&run, schedule);
   prem_late_causes causes[CHAIN_TASKS * PREM_PHASE_COUNT] = {{{0}, 0, 0}};
   prem_first_causes first = {0};
-  const long before_mb = most_mb();
+  const long before_mb = max_mb();
   const double began_s = now_s();
   const prem_status status = prem_find_causes(schedule, trace, 0, 32, 0, causes, &first);
   const double took_s = now_s() - began_s;
   printf("%" PRId64 " records, %" PRId64
          " late: %.2f s, at most %ld MB, %ld MB before: %s, %" PRId64 " first causes\n",
-         trace->record_count, first.count > 0 ? first.causes[0].late : 0, took_s, most_mb(),
+         trace->record_count, first.count > 0 ? first.causes[0].late : 0, took_s, max_mb(),
          before_mb, prem_status_text(status), first.count);
   prem_first_causes_free(&first);
   prem_trace_free(trace);

@@ -19,7 +19,7 @@
 
 #include "ttprem/ttprem.h"
 
-enum { MOST_CLASSES = 64, LINE_BYTES = 512 };
+enum { MAX_CLASSES = 64, LINE_BYTES = 512 };
 
 /** Means over the instances of a class. */
 typedef struct class_sum {
@@ -28,7 +28,7 @@ typedef struct class_sum {
   double gap_pct, worst_pct, seconds;
 } class_sum;
 
-static class_sum classes[MOST_CLASSES];
+static class_sum classes[MAX_CLASSES];
 
 /* ---- time of the processor ------------------------------------------------------------------ */
 
@@ -53,13 +53,13 @@ static double processor_s(void) {
 /* ---- instances ------------------------------------------------------------------------------ */
 
 static class_sum *class_of(const char *name) {
-  for (int i = 0; i < MOST_CLASSES; ++i) {
+  for (int i = 0; i < MAX_CLASSES; ++i) {
     if (classes[i].count == 0)
       snprintf(classes[i].name, sizeof classes[i].name, "%s", name);
     if (strcmp(classes[i].name, name) == 0)
       return &classes[i];
   }
-  fprintf(stderr, "more than %d classes\n", MOST_CLASSES);
+  fprintf(stderr, "more than %d classes\n", MAX_CLASSES);
   exit(EXIT_FAILURE);
 }
 
@@ -156,7 +156,7 @@ int main(int argc, char **argv) {
                                .seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 0,
                                .stop = &over};
   bool good = bench_all(folder, argc > 4 ? argv[4] : NULL, seconds, &options);
-  for (int i = 0; i < MOST_CLASSES && classes[i].count; ++i)
+  for (int i = 0; i < MAX_CLASSES && classes[i].count; ++i)
     printf("%-28s %4d instances  gap %6.3f %% in the mean, %5.2f at worst  best reached %4d  "
            "mean %6.2f s\n",
            classes[i].name, classes[i].count, classes[i].gap_pct / classes[i].count,

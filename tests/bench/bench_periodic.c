@@ -21,11 +21,11 @@
 #include "schedules/planner/proof/exact.h"
 #include "ttprem/ttprem.h"
 
-enum { MOST_TASKS = 8, SEARCH_STEPS = 20000, TEXT_BYTES = 8192, SMALL_PHASES = 60 };
+enum { MAX_TASKS = 8, SEARCH_STEPS = 20000, TEXT_BYTES = 8192, SMALL_PHASES = 60 };
 
 typedef struct periodic_set {
   int32_t tasks;
-  int64_t period_ns[MOST_TASKS], phase_ns[MOST_TASKS][PREM_PHASE_COUNT];
+  int64_t period_ns[MAX_TASKS], phase_ns[MAX_TASKS][PREM_PHASE_COUNT];
 } periodic_set;
 
 /** Of the sets of one kind and utilisation. */
@@ -55,7 +55,7 @@ static int64_t at_least_one(double ns) {
 static periodic_set draw_set(double utilisation, bool harmonic) {
   static const int64_t periods[2][6] = {{10000, 15000, 20000, 30000, 12000, 60000},
                                         {10000, 20000, 40000, 40000, 80000, 80000}};
-  periodic_set set = {.tasks = 3 + (int32_t)draw(MOST_TASKS - 2)};
+  periodic_set set = {.tasks = 3 + (int32_t)draw(MAX_TASKS - 2)};
   double left = utilisation;
   for (int32_t t = 0; t < set.tasks; ++t) {
     int32_t behind = set.tasks - t - 1;
@@ -161,9 +161,9 @@ static void compare_slack(const periodic_set *set, double seconds, int64_t searc
                           int64_t planner_ns, counts *c) {
   int64_t high = INT64_MAX, shortest_ns = INT64_MAX;
   for (int32_t t = 0; t < set->tasks; ++t) {
-    int64_t least_ns = set->phase_ns[t][0] + set->phase_ns[t][1] + set->phase_ns[t][2];
-    if (set->period_ns[t] - least_ns < high)
-      high = set->period_ns[t] - least_ns;
+    int64_t min_ns = set->phase_ns[t][0] + set->phase_ns[t][1] + set->phase_ns[t][2];
+    if (set->period_ns[t] - min_ns < high)
+      high = set->period_ns[t] - min_ns;
     if (set->period_ns[t] < shortest_ns)
       shortest_ns = set->period_ns[t];
   }

@@ -122,8 +122,8 @@ static inline int64_t chain_phase(chain_executor *on, int64_t hyperperiod, int32
                               .phase = (uint8_t)phase};
   record.end_ns = record.start_ns + windows_ns[phase] + excess_ns;
   on->trace->records[on->trace->record_count++] = record;
-  prem_cell_add(&on->trace->cells[task * PREM_PHASE_COUNT + (int)phase], &record, INT64_MAX,
-                CHAIN_LATE_NS);
+  prem_phase_stats_add(&on->trace->stats[task * PREM_PHASE_COUNT + (int)phase], &record, INT64_MAX,
+                       CHAIN_LATE_NS);
   int64_t *end_ns = &on->trace->job_end_ns[hyperperiod * on->trace->job_count + task];
   *end_ns = chain_max(*end_ns, record.end_ns);
   return record.end_ns;

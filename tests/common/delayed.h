@@ -25,11 +25,11 @@ static inline prem_status delayed_run(void *state, const prem_run_request *reque
   const prem_status status = prem_backend_sim.run(state, request, trace, diag);
   trace->launch_ns = 1000 + delayed_draw(5000);
   for (int64_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i)
-    prem_cell_clear(&trace->cells[i]);
+    prem_phase_stats_clear(&trace->stats[i]);
   for (int64_t h = 0; h < trace->hyperperiods; ++h) {
     const bool disturbed = delayed_draw(2) == 0;
     trace->away_ns[h] = delayed_draw(6) == 0 ? 1 + delayed_draw(300) : 0;
-    int64_t most_ns = 0;
+    int64_t max_ns = 0;
     for (int64_t i = 0; i < trace->record_count; ++i) {
       prem_trace_record *r = &trace->records[i];
       if (r->hyperperiod != h)
@@ -40,13 +40,13 @@ static inline prem_status delayed_run(void *state, const prem_run_request *reque
       const int64_t longer_ns = disturbed && delayed_draw(5) == 0 ? delayed_draw(half_ns) : 0;
       r->start_ns += late_ns;
       r->end_ns += late_ns + longer_ns;
-      if (late_ns + longer_ns > most_ns)
-        most_ns = late_ns + longer_ns;
-      prem_cell_add(&trace->cells[r->task * PREM_PHASE_COUNT + r->phase], r, window_end_ns,
-                    DELAYED_LATE_NS);
+      if (late_ns + longer_ns > max_ns)
+        max_ns = late_ns + longer_ns;
+      prem_phase_stats_add(&trace->stats[r->task * PREM_PHASE_COUNT + r->phase], r, window_end_ns,
+                           DELAYED_LATE_NS);
     }
     for (int64_t j = 0; j < trace->job_count; ++j)
-      trace->job_end_ns[h * trace->job_count + j] += most_ns;
+      trace->job_end_ns[h * trace->job_count + j] += max_ns;
   }
   return status;
 }

@@ -136,8 +136,8 @@ FAILING_EXPORT char *strdup(const char *text) {
 }
 
 #undef strndup
-FAILING_EXPORT char *strndup(const char *text, size_t most) {
-  return failing_copy(text, strnlen(text, most), __builtin_return_address(0));
+FAILING_EXPORT char *strndup(const char *text, size_t max) {
+  return failing_copy(text, strnlen(text, max), __builtin_return_address(0));
 }
 
 FAILING_EXPORT int vasprintf(char **restrict out, const char *restrict format, va_list arguments) {

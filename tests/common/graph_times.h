@@ -177,7 +177,7 @@ static inline prem_status graph_measure_profile(graph_case *at) {
                                         .sampling.discard = at->setting->discard,
                                         .sampling.seed = at->graph.seed,
                                         .sampling.max_records = GRAPH_RECORDS,
-                                        .times = planned ? PREM_PLANNED : PREM_NEIGHBOURS,
+                                        .times = planned ? PREM_PLANNED : PREM_CORUNNING,
                                         .steady = resident,
                                         .raise = planned,
                                         .margin_pct = 20};
@@ -281,10 +281,10 @@ static inline void graph_fold_phases(graph_totals *totals, const prem_row *row) 
     totals->lateness_max_ns = row->lateness_max_ns;
   for (int32_t t = 0; t < row->task_count; ++t)
     for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
-      const prem_cell *cell = &row->tasks[t].phase[phase];
-      totals->phases += cell->count;
-      if (cell->overrun_max_ns > totals->overrun_max_ns)
-        totals->overrun_max_ns = cell->overrun_max_ns;
+      const prem_phase_stats *stats = &row->tasks[t].phase[phase];
+      totals->phases += stats->count;
+      if (stats->overrun_max_ns > totals->overrun_max_ns)
+        totals->overrun_max_ns = stats->overrun_max_ns;
       for (int cause = 0; cause < PREM_CAUSE_COUNT; ++cause)
         totals->by_cause[cause] += row->tasks[t].late[phase].count[cause];
     }

@@ -16,7 +16,7 @@
 
 #include "ttprem/ttprem.h"
 
-enum { MODEL_MOST = 256, MODEL_OPEN = 3 };
+enum { MODEL_MAX = 256, MODEL_OPEN = 3 };
 
 /** Phases fetch, compute and store, back to back from the release on. */
 typedef struct model_setup {
@@ -42,11 +42,11 @@ typedef struct model_result {
 typedef struct model {
   model_setup setup;
   int64_t t, begin_ns; /* now; of the first hyperperiod, -1: not started */
-  int64_t captured_ns[MODEL_MOST];
+  int64_t captured_ns[MODEL_MAX];
   int frames, next_frame, last_frame; /* submitted; next of a queue; chosen last, -1: none */
-  model_job jobs[MODEL_MOST];
+  model_job jobs[MODEL_MAX];
   int permitted, completed, last; /* last -1: not known */
-  model_result results[MODEL_MOST];
+  model_result results[MODEL_MAX];
   int result_count, next_result, first_unpassed;
   bool is_draining, is_aborted, was_started, in_hand;
   prem_live_end end;
@@ -78,7 +78,7 @@ static inline bool model_job_is_over(const model_job *job) {
 
 /** Buffers of the input in use. */
 static inline int model_inputs_in_use(const model *m) {
-  bool used[MODEL_MOST] = {false};
+  bool used[MODEL_MAX] = {false};
   int count = m->in_hand;
   for (int j = m->completed; j < m->permitted; ++j)
     if (m->jobs[j].is_decided && !m->jobs[j].is_skipped && !model_job_is_over(&m->jobs[j]))
@@ -199,7 +199,7 @@ static inline bool model_show(model *m, int number) {
 /* ---- hyperperiods --------------------------------------------------------------------------- */
 
 static inline void model_permit(model *m, int64_t origin_ns) {
-  ck_assert_int_lt(m->permitted, MODEL_MOST);
+  ck_assert_int_lt(m->permitted, MODEL_MAX);
   m->jobs[m->permitted++] =
       (model_job){.origin_ns = origin_ns, .start_ns = {-1, -1, -1}, .end_ns = {-1, -1, -1}};
 }
@@ -345,7 +345,7 @@ static inline prem_status model_submit(model *m, int64_t captured_ns) {
   m->in_hand = false;
   if (model_refuses(m))
     return PREM_ERR_ENDED;
-  ck_assert_int_lt(m->frames, MODEL_MOST);
+  ck_assert_int_lt(m->frames, MODEL_MAX);
   m->captured_ns[m->frames++] = captured_ns;
   ++m->of_in.frames;
   model_settle(m);

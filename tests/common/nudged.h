@@ -8,7 +8,7 @@
 
 #include "tests/common/golden.h"
 
-enum { NUDGED_MOST = 12 /* tasks, and runs of a plan */ };
+enum { NUDGED_MAX = 12 /* tasks, and runs of a plan */ };
 
 typedef struct nudged {
   prem_schedule *schedule;
@@ -27,23 +27,23 @@ static inline void nudged_check(nudged *n) {
   prem_diag_free(diag);
 }
 
-/** `value` as it is, by one and by some steps more and less, but not below `least`. */
-static inline void nudged_time(nudged *n, int64_t *value, int64_t least) {
+/** `value` as it is, by one and by some steps more and less, but not below `min`. */
+static inline void nudged_time(nudged *n, int64_t *value, int64_t min) {
   const int64_t step_ns = n->schedule->platform.clock_step_ns, was = *value;
   const int64_t by[] = {1, -1, step_ns, -step_ns, 7 * step_ns, -5 * step_ns};
   for (int i = step_ns > 1 ? 0 : 2; i < 6; ++i) {
-    *value = was + by[i] < least ? least : was + by[i];
+    *value = was + by[i] < min ? min : was + by[i];
     if (*value != was)
       nudged_check(n);
   }
   *value = was;
 }
 
-static inline void nudged_count(nudged *n, int32_t *value, int32_t least) {
+static inline void nudged_count(nudged *n, int32_t *value, int32_t min) {
   const int32_t was = *value;
   for (int by = -1; by <= 1; by += 2) {
     *value = was + by;
-    if (*value >= least)
+    if (*value >= min)
       nudged_check(n);
   }
   *value = was;
@@ -65,7 +65,7 @@ static inline void nudged_tell(nudged *n, const char *what) {
 }
 
 static inline void nudged_tasks(nudged *n) {
-  for (int32_t t = 0; t < n->schedule->task_count && t < NUDGED_MOST; ++t) {
+  for (int32_t t = 0; t < n->schedule->task_count && t < NUDGED_MAX; ++t) {
     prem_task *task = &n->schedule->tasks[t];
     for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
       prem_phase_spec *phase = &task->phase[p];
@@ -111,7 +111,7 @@ static inline void nudged_plan(nudged *n) {
   prem_plan *plan = n->schedule->plan;
   nudged_time(n, &plan->hyperperiod_ns, 1);
   nudged_time(n, &plan->warmup_ns, 0);
-  for (int32_t i = 0; i < plan->affine_count && i < NUDGED_MOST; ++i) {
+  for (int32_t i = 0; i < plan->affine_count && i < NUDGED_MAX; ++i) {
     prem_affine *run = &plan->affine[i];
     nudged_time(n, &run->start_ns, 0);
     nudged_time(n, &run->step_ns, 0);
@@ -133,9 +133,9 @@ static inline void nudged_plan(nudged *n) {
     nudged_check(n);
     run->chain ^= 1U << PREM_COMPUTE;
   }
-  for (int32_t i = 0; i < plan->starts_count && i < NUDGED_MOST; ++i) {
+  for (int32_t i = 0; i < plan->starts_count && i < NUDGED_MAX; ++i) {
     prem_starts *starts = &plan->starts[i];
-    for (int64_t s = 0; s < starts->count && s < NUDGED_MOST; ++s)
+    for (int64_t s = 0; s < starts->count && s < NUDGED_MAX; ++s)
       nudged_time(n, &starts->start_ns[s], 0);
     nudged_count(n, &starts->block, 0);
   }

@@ -113,8 +113,8 @@ typedef struct planted_gangs {
   int64_t optimum_ns;
 } planted_gangs;
 
-static inline int32_t planted_between(uint64_t *state, int32_t least, int32_t most) {
-  return least + (int32_t)(planted_random(state) % (uint64_t)(most - least + 1));
+static inline int32_t planted_between(uint64_t *state, int32_t min, int32_t max) {
+  return min + (int32_t)(planted_random(state) % (uint64_t)(max - min + 1));
 }
 
 /** The bus is full in slots, one behind the other, each with computes of one gang. While a slot

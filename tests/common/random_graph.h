@@ -25,10 +25,10 @@ enum {
 
 /** What a graph may ask of a machine. */
 typedef struct graph_bounds {
-  int32_t sms;           /* 0: blocks sit anywhere, and have no threads of their own */
-  int32_t blocks;        /* of a task at most */
-  int64_t most_elements; /* of an array */
-  int64_t period_ns;     /* the shortest */
+  int32_t sms;          /* 0: blocks sit anywhere, and have no threads of their own */
+  int32_t blocks;       /* of a task at most */
+  int64_t max_elements; /* of an array */
+  int64_t period_ns;    /* the shortest */
 } graph_bounds;
 
 typedef struct graph_array {
@@ -59,7 +59,7 @@ typedef struct graph_kernel {
   const char *name;
   graph_kind kind;
   bool is_c64;
-  int32_t rank_least, rank_most; /* of the first operand */
+  int32_t rank_min, rank_max; /* of the first operand */
   int32_t border;
   const char *in[2];
 } graph_kernel;
@@ -99,7 +99,7 @@ static inline bool graph_chance(random_graph *graph, int64_t of) {
   return graph_draw(graph, 1, of) == 1;
 }
 
-static inline int64_t graph_smaller(int64_t a, int64_t b) {
+static inline int64_t graph_min(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
@@ -131,7 +131,7 @@ static inline graph_operand graph_input(random_graph *graph, graph_array array) 
 /** Sizes over many orders of magnitude: what a link costs shows in small tasks, what it disturbs in
  *  large ones. */
 static inline graph_array graph_any_array(random_graph *graph) {
-  int64_t elements = graph->bounds.most_elements;
+  int64_t elements = graph->bounds.max_elements;
   for (int64_t halvings = graph_draw(graph, 0, 8); halvings > 0 && elements > 2048; --halvings)
     elements /= 2;
   elements -= graph_draw(graph, 0, elements / 8);
@@ -176,8 +176,8 @@ enum { GRAPH_KERNELS = sizeof graph_kernels / sizeof graph_kernels[0] };
 static inline bool graph_kernel_takes(const graph_kernel *kernel, const graph_array *array) {
   if (kernel->kind == GRAPH_NOTHING)
     return true;
-  if (kernel->is_c64 != array->is_c64 || array->rank < kernel->rank_least ||
-      array->rank > kernel->rank_most)
+  if (kernel->is_c64 != array->is_c64 || array->rank < kernel->rank_min ||
+      array->rank > kernel->rank_max)
     return false;
   return kernel->kind != GRAPH_CONVOLUTION ||
          (array->shape[0] > kernel->border && array->shape[1] > kernel->border);
@@ -196,11 +196,10 @@ static inline const graph_kernel *graph_kernel_for(random_graph *graph, const gr
 /* ---- blocks and tiles ------------------------------------------------------------------------ */
 
 static inline void graph_place(random_graph *graph, graph_task *task) {
-  const int64_t most = graph_smaller(graph->bounds.blocks, graph->blocks);
+  const int64_t max = graph_min(graph->bounds.blocks, graph->blocks);
   static const int64_t some[] = {4, 32, 132};
   const int64_t kind = graph_draw(graph, 0, 3);
-  task->block_count =
-      (int32_t)(kind == 3 ? most : graph_draw(graph, 1, graph_smaller(some[kind], most)));
+  task->block_count = (int32_t)(kind == 3 ? max : graph_draw(graph, 1, graph_min(some[kind], max)));
   if (graph->cursor + task->block_count > graph->blocks)
     graph->cursor = 0;
   task->first_block = graph->is_apart
@@ -216,7 +215,7 @@ static inline int64_t graph_tiles_wanted(random_graph *graph, const graph_task *
   int64_t tiles = relation == 0   ? graph_parts(blocks * graph_draw(graph, 1, 9), 10)
                   : relation == 1 ? blocks
                                   : blocks + graph_draw(graph, 1, 2 * blocks);
-  tiles = graph_smaller(tiles, elements / 32);
+  tiles = graph_min(tiles, elements / 32);
   return tiles > 0 ? tiles : 1;
 }
 
@@ -257,7 +256,7 @@ static inline void graph_cut(random_graph *graph, graph_task *task, const graph_
     wanted = graph_parts(wanted, 2);
   }
   for (int32_t d = 0; d < array->rank && wanted > 1; ++d) {
-    const int64_t parts = graph_smaller(wanted, task->tile[d]);
+    const int64_t parts = graph_min(wanted, task->tile[d]);
     task->tile[d] = graph_parts(task->tile[d], parts);
     wanted = graph_parts(wanted, parts);
   }
@@ -396,7 +395,7 @@ static inline random_graph random_graph_draw(uint64_t seed, graph_bounds bounds)
   for (int32_t level = 0; level < graph.level_count; ++level) {
     const int32_t left = graph.level_count - level - 1; /* levels that need a task yet */
     int64_t width = graph_draw(&graph, 1, GRAPH_WIDTH);
-    width = graph_smaller(width, GRAPH_TASKS - graph.task_count - left);
+    width = graph_min(width, GRAPH_TASKS - graph.task_count - left);
     for (; width > 0; --width)
       graph_add_task(&graph, level);
   }

@@ -15,7 +15,7 @@ static int32_t part_blocks; /* that share a word */
 #define PART_BLOCKS part_blocks
 #include "runtime/cuda/host/asks.c"
 
-enum { BLOCKS = 3, MOST_STEPS = 80 };
+enum { BLOCKS = 3, MAX_STEPS = 80 };
 
 /* A job on a block. */
 typedef struct step {
@@ -29,7 +29,7 @@ typedef struct world {
   prem_device_ask *asks;
   prem_device_end *ends;
   int64_t words;
-  step steps[BLOCKS][MOST_STEPS]; /* done twice: started, ended */
+  step steps[BLOCKS][MAX_STEPS]; /* done twice: started, ended */
   int32_t step_count[BLOCKS];
   int32_t at[BLOCKS]; /* how far each block is, in halves of steps */
   unsigned char *visited;
@@ -115,7 +115,7 @@ static bool may_start(world *w, const step *next) {
 static size_t state_of(const world *w) {
   size_t state = 0;
   for (int32_t b = 0; b < BLOCKS; ++b)
-    state = state * (2 * MOST_STEPS + 1) + (size_t)w->at[b];
+    state = state * (2 * MAX_STEPS + 1) + (size_t)w->at[b];
   return state;
 }
 
@@ -148,7 +148,7 @@ static void list_steps(world *w, int64_t hyperperiods) {
     const prem_block_program *block = &w->program->blocks[b];
     for (int64_t h = 0; h < hyperperiods; ++h)
       for (int32_t i = 0; i < block->compute_count; ++i) {
-        ck_assert_int_lt(w->step_count[b], MOST_STEPS);
+        ck_assert_int_lt(w->step_count[b], MAX_STEPS);
         ck_assert(block->compute[i].flags & PREM_RECORD_LAST);
         w->steps[b][w->step_count[b]++] =
             (step){block->compute[i].task, block->compute[i].job, PREM_COMPUTE, h};
@@ -161,10 +161,10 @@ static void add_data_edge(prem_program *program, int32_t need) {
   prem_task_program *task = &program->tasks[0];
   task->after = realloc(task->after, ((size_t)task->edge_count + 1) * sizeof *task->after);
   ck_assert_ptr_nonnull(task->after);
-  int32_t *pred_jobs = malloc(sizeof *pred_jobs);
-  *pred_jobs = need;
+  int32_t *needed_jobs = malloc(sizeof *needed_jobs);
+  *needed_jobs = need;
   task->after[task->edge_count++] =
-      (prem_after_program){.task = 1, .phase = PREM_COMPUTE, .pred_jobs = pred_jobs};
+      (prem_dependency){.task = 1, .phase = PREM_COMPUTE, .needed_jobs = needed_jobs};
 }
 
 /* @param need  0: without a data edge. */
@@ -184,7 +184,7 @@ static void explore_one(const char *source, int64_t hyperperiods, int32_t need) 
   ck_assert_int_eq(prem_asks_make(w.program, w.ends, w.tasks, &w.asks, &count), PREM_OK);
   ck_assert_int_gt(count, 0);
   list_steps(&w, hyperperiods);
-  const size_t states = (2 * MOST_STEPS + 1) * (2 * MOST_STEPS + 1) * (2 * MOST_STEPS + 1);
+  const size_t states = (2 * MAX_STEPS + 1) * (2 * MAX_STEPS + 1) * (2 * MAX_STEPS + 1);
   w.visited = calloc(states / 8 + 1, 1);
   explore(&w);
   printf("%lld states, %lld looks, %lld of them in vain\n", (long long)w.states, (long long)w.looks,

@@ -102,7 +102,7 @@ static void run_copy(prem_session *session, const prem_schedule *schedule, const
       if (ends_ns[job] <= h * schedule->plan->hyperperiod_ns || ends_ns[job] != ends_ns[0])
         fail("mode copy: its jobs do not end with it", diag);
     }
-  if (!prem_session_setup(session, PREM_MODE_COPY))
+  if (!prem_session_mode_note(session, PREM_MODE_COPY))
     fail("mode copy does not say what it moves", diag);
 }
 
@@ -124,18 +124,18 @@ static void run_ordinary(prem_session *session, const prem_schedule *schedule, c
       continue;
     judge_ends(schedule, name, trace, diag);
     stop_and_go(session, name, (prem_mode)mode, trace, diag);
-    if (mode > PREM_MODE_LAUNCHED && !prem_session_setup(session, (prem_mode)mode))
+    if (mode > PREM_MODE_LAUNCHED && !prem_session_mode_note(session, (prem_mode)mode))
       fail("a mode does not say how it was run", diag);
   }
   run_copy(session, schedule, name, trace, diag);
-  const prem_tuning *tuning = prem_session_tuning(session);
+  const prem_launch_search *launch_search = prem_session_launch_search(session);
   int32_t chosen = 0;
-  for (int32_t i = 0; tuning && i < tuning->trial_count; ++i) {
+  for (int32_t i = 0; launch_search && i < launch_search->candidate_count; ++i) {
     char what[256];
-    chosen += tuning->trials[i].chosen;
+    chosen += launch_search->candidates[i].chosen;
     snprintf(what, sizeof what, "%.100s, ordinary kernel: wrong output of %s", name,
-             tuning->trials[i].way);
-    if (tuning->trials[i].wrong)
+             launch_search->candidates[i].way);
+    if (launch_search->candidates[i].wrong)
       fail(what, diag);
   }
   if (chosen == 0)

@@ -8,7 +8,7 @@
 /* ctest: threads */
 #include "tests/common/graph_times.h"
 
-enum { SKIPPED = 77, GRAPHS = 200, LEAST_GRAPHS = 50 };
+enum { SKIPPED = 77, GRAPHS = 200, MIN_GRAPHS = 50 };
 
 int main(int argc, char **argv) {
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0); /* as the command does */
@@ -30,10 +30,10 @@ int main(int argc, char **argv) {
   prem_backend_measure(setting.backend, &setting.machine, NULL);
   const int32_t sms = setting.machine.cores;
   setting.bounds = (graph_bounds){
-      .sms = sms, .blocks = sms, .most_elements = INT64_C(1) << 16, .period_ns = 204800};
+      .sms = sms, .blocks = sms, .max_elements = INT64_C(1) << 16, .period_ns = 204800};
   graph_totals totals = graphs_run(&setting);
   bool good = graphs_judge(&totals, &graph_limits_measured);
-  if (totals.graphs < setting.graphs && totals.graphs < LEAST_GRAPHS) {
+  if (totals.graphs < setting.graphs && totals.graphs < MIN_GRAPHS) {
     printf("FAILED: %d graphs in %.0f s\n", totals.graphs, totals.seconds);
     good = false;
   }

@@ -86,7 +86,7 @@ int main(int argc, char **argv) {
     prem_diag_free(diag);
     return SKIPPED;
   }
-  const prem_experiment_setting setting = {.backend = backend,
+  const prem_experiment_context context = {.backend = backend,
                                            .machine = &machine,
                                            .seed = 1,
                                            .stop = &stop,
@@ -95,7 +95,7 @@ int main(int argc, char **argv) {
   prem_intruder *intruder = NULL;
   prem_session *session = open_schedule(path, backend, &machine, &schedule, diag);
   expect(session != NULL, path, diag);
-  expect(prem_intruder_open(&setting, SPARE_SMS, &intruder, diag) == PREM_OK, "open", diag);
+  expect(prem_intruder_open(&context, SPARE_SMS, &intruder, diag) == PREM_OK, "open", diag);
   for (int kind = 0; kind < PREM_INTRUDER_COUNT && !failures; ++kind)
     if (kind != PREM_INTRUDER_PROCESS) /* needs the command: tests/experiments/intruders.sh */
       run_beside(intruder, (prem_intruder_kind)kind, session, schedule, diag);

@@ -32,7 +32,7 @@ static const double epyc[EPYC_POINTS] = {
 static double off_by(const double *ns, int32_t count, double apart, int64_t cache_bytes,
                      bool last) {
   int64_t bytes[POINTS];
-  prem_level levels[PREM_MOST_LEVELS];
+  prem_level levels[PREM_MAX_LEVELS];
   list_sizes(bytes);
   const int32_t found = prem_levels_find(ns, count, apart, levels);
   const int32_t hit = prem_level_of_cache(levels, found, bytes, cache_bytes, last);
@@ -44,7 +44,7 @@ static double off_by(const double *ns, int32_t count, double apart, int64_t cach
 }
 
 START_TEST(an_h200_has_two_levels_of_l2) {
-  prem_level levels[PREM_MOST_LEVELS];
+  prem_level levels[PREM_MAX_LEVELS];
   ck_assert_int_eq(prem_levels_find(h200_past_l1, POINTS, 0.15, levels), 3);
   ck_assert_double_eq_tol(levels[0].ns, 146.5, 1);
   ck_assert_double_eq_tol(levels[1].ns, 208.5, 1);
@@ -75,7 +75,7 @@ START_TEST(noise_and_small_steps_are_no_edges) {
       const double noise = 1 + 0.02 * ((double)rand() / RAND_MAX - 0.5);
       ns[i] = (i < 6 ? 20 : i < 16 ? 22.4 : 146) * noise; /* 1 KiB x 2^8 = 256 KiB is the 17th */
     }
-    prem_level levels[PREM_MOST_LEVELS];
+    prem_level levels[PREM_MAX_LEVELS];
     ck_assert_int_eq(prem_levels_find(ns, POINTS, 0.15, levels), 2);
     ck_assert_double_le(fabs(off_by(ns, POINTS, 0.15, 256 * 1024, false)), exp2(0.25) - 1);
   }
@@ -85,7 +85,7 @@ END_TEST
 START_TEST(one_level_has_no_edge) {
   double ns[POINTS];
   int64_t bytes[POINTS];
-  prem_level levels[PREM_MOST_LEVELS];
+  prem_level levels[PREM_MAX_LEVELS];
   list_sizes(bytes);
   for (int i = 0; i < POINTS; ++i)
     ns[i] = 5;
@@ -101,7 +101,7 @@ END_TEST
 /** A curve that rises all the way has no level, one that leaps at each point neither. */
 START_TEST(a_slope_is_no_level) {
   double ns[POINTS];
-  prem_level levels[PREM_MOST_LEVELS];
+  prem_level levels[PREM_MAX_LEVELS];
   for (int i = 0; i < POINTS; ++i)
     ns[i] = 20 * pow(1.07, i);
   ck_assert_int_eq(prem_levels_find(ns, POINTS, 0.15, levels), 0);

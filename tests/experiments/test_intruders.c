@@ -10,7 +10,7 @@
 
 static volatile sig_atomic_t stop;
 static char program[] = "/tmp/ttprem-intruder-XXXXXX";
-static prem_experiment_setting setting;
+static prem_experiment_context context;
 static prem_other_process *process;
 static prem_intrusion done;
 static prem_diag *diag;
@@ -23,12 +23,12 @@ static void play(const char *lines) {
   ck_assert_int_gt(dprintf(file, "#!/bin/sh\n%s\n", lines), 0);
   ck_assert_int_eq(fchmod(file, 0700), 0);
   close(file);
-  setting.program = program;
+  context.program = program;
 }
 
 static void set_up(void) {
   stop = 0;
-  setting = (prem_experiment_setting){.backend = prem_backend_find("cpu"), .stop = &stop};
+  context = (prem_experiment_context){.backend = prem_backend_find("cpu"), .stop = &stop};
   process = NULL;
   done = (prem_intrusion){0};
   diag = prem_diag_new();
@@ -40,7 +40,7 @@ static void tear_down(void) {
 }
 
 static prem_status begin(void) {
-  return prem_other_process_begin(&setting, 1, &process, diag);
+  return prem_other_process_begin(&context, 1, &process, diag);
 }
 
 static void assert_said(const char *words) {
@@ -58,7 +58,7 @@ START_TEST(its_report_is_added) {
   ck_assert_int_eq(done.moved_bytes, 707);
   ck_assert_int_eq(done.seen_by_them.count, 3);
   ck_assert_int_eq(done.seen_by_them.longest_ns, 200);
-  ck_assert_double_eq(prem_stops_share_pct(&done.seen_by_them), 50);
+  ck_assert_double_eq(prem_standstills_share_pct(&done.seen_by_them), 50);
   ck_assert_int_eq(done.seen.watched_ns, 0);
 }
 END_TEST
@@ -83,7 +83,7 @@ START_TEST(there_may_be_no_program) {
   assert_said("no command");
   prem_diag_free(diag);
   diag = prem_diag_new();
-  setting.program = "/nonexistent";
+  context.program = "/nonexistent";
   ck_assert_int_eq(begin(), PREM_ERR_UNAVAILABLE);
   assert_said("says nothing");
 }

@@ -112,9 +112,9 @@ static void assert_says(const char *words, bool wanted) {
 /* ---- a backend that can do less, or other things, than the simulator ------------------------- */
 
 static struct {
-  const void *opened[8]; /* states, in the order in which the parties open their sessions */
+  const void *opened[8]; /* states, in the order in which the variants open their sessions */
   int count;
-  int refusing_from;       /* parties from this one on have no mode legacy */
+  int refusing_from;       /* variants from this one on have no mode legacy */
   int followers;           /* of the third one, all tasks */
   int64_t runs, slow_from; /* runs from this one on take longer */
   bool stumbles;           /* every third run's computes take twice their windows */
@@ -130,10 +130,10 @@ static prem_status fake_open(const prem_program *program, prem_arrays *arrays,
 
 static prem_status fake_run(void *state, const prem_run_request *request, prem_trace *trace,
                             prem_diag *problems) {
-  int party = 0;
-  while (party < fake.count && fake.opened[party] != state)
-    ++party;
-  if (request->mode == PREM_MODE_LEGACY && party >= fake.refusing_from) {
+  int variant = 0;
+  while (variant < fake.count && fake.opened[variant] != state)
+    ++variant;
+  if (request->mode == PREM_MODE_LEGACY && variant >= fake.refusing_from) {
     prem_diag_add(problems, PREM_NOTE, 0, (prem_place){0}, "", "no ordinary kernels here");
     return PREM_ERR_UNAVAILABLE;
   }
@@ -181,27 +181,27 @@ START_TEST(time_triggered_tasks_do_not_move) {
   const prem_isolation_mode *tt = &isolation->modes[0];
   ck_assert_int_eq(tt->mode, PREM_MODE_TT);
   for (int t = 0; t < 2; ++t)
-    for (int c = PREM_ALONE; c < PREM_ISOLATION_COMPANIES; ++c) {
-      ck_assert_int_eq(prem_isolation_moved_ns(&tt->tasks[t], (prem_company)c), 0);
+    for (int c = PREM_ISOLATED; c < PREM_ISOLATION_CONDITIONS; ++c) {
+      ck_assert_int_eq(prem_isolation_moved_ns(&tt->tasks[t], (prem_condition)c), 0);
       ck_assert_int_eq(tt->tasks[t].phase_ns[PREM_PREFETCH][c].max, 100);
       ck_assert_int_eq(tt->tasks[t].phase_ns[PREM_WRITEBACK][c].max, 30);
     }
-  ck_assert_int_eq(tt->tasks[0].response_ns[PREM_ALONE].max, 180);
-  ck_assert_int_eq(tt->tasks[1].response_ns[PREM_ALONE].max, 280); /* 380 minus its release */
-  ck_assert_int_eq(tt->late[PREM_NEIGHBOURS] + tt->overruns[PREM_NEIGHBOURS], 0);
+  ck_assert_int_eq(tt->tasks[0].response_ns[PREM_ISOLATED].max, 180);
+  ck_assert_int_eq(tt->tasks[1].response_ns[PREM_ISOLATED].max, 280); /* 380 minus its release */
+  ck_assert_int_eq(tt->late[PREM_CORUNNING] + tt->overruns[PREM_CORUNNING], 0);
 }
 END_TEST
 
 START_TEST(free_tasks_move_by_what_their_neighbours_take) {
   isolate(pair);
   const prem_isolation_mode *row = &isolation->modes[1];
-  ck_assert_int_eq(row->tasks[0].response_ns[PREM_ALONE].max, 180);
-  ck_assert_int_eq(row->tasks[1].response_ns[PREM_ALONE].max, 180);
-  ck_assert_int_eq(prem_isolation_moved_ns(&row->tasks[0], PREM_NEIGHBOURS), 30);
-  ck_assert_int_eq(prem_isolation_moved_ns(&row->tasks[1], PREM_NEIGHBOURS), 30);
-  ck_assert_int_eq(row->tasks[0].phase_ns[PREM_WRITEBACK][PREM_ALONE].max, 30);
-  ck_assert_int_eq(row->tasks[0].phase_ns[PREM_WRITEBACK][PREM_NEIGHBOURS].max, 60);
-  ck_assert_int_eq(row->tasks[1].phase_ns[PREM_PREFETCH][PREM_NEIGHBOURS].max, 130);
+  ck_assert_int_eq(row->tasks[0].response_ns[PREM_ISOLATED].max, 180);
+  ck_assert_int_eq(row->tasks[1].response_ns[PREM_ISOLATED].max, 180);
+  ck_assert_int_eq(prem_isolation_moved_ns(&row->tasks[0], PREM_CORUNNING), 30);
+  ck_assert_int_eq(prem_isolation_moved_ns(&row->tasks[1], PREM_CORUNNING), 30);
+  ck_assert_int_eq(row->tasks[0].phase_ns[PREM_WRITEBACK][PREM_ISOLATED].max, 30);
+  ck_assert_int_eq(row->tasks[0].phase_ns[PREM_WRITEBACK][PREM_CORUNNING].max, 60);
+  ck_assert_int_eq(row->tasks[1].phase_ns[PREM_PREFETCH][PREM_CORUNNING].max, 130);
 }
 END_TEST
 
@@ -209,7 +209,7 @@ START_TEST(distributions_are_kept) {
   isolate(pair);
   /* a's writebacks: every other one meets b's prefetch and takes 60 */
   const int64_t *quantiles =
-      isolation->modes[1].tasks[0].quantile_ns[PREM_WRITEBACK][PREM_NEIGHBOURS];
+      isolation->modes[1].tasks[0].quantile_ns[PREM_WRITEBACK][PREM_CORUNNING];
   for (int32_t i = 0; i < PREM_QUANTILES; ++i)
     ck_assert_int_eq(quantiles[i], prem_quantile_per_mille(i) > 500 ? 60 : 30);
   ck_assert_int_eq(prem_quantile_per_mille(0), 0);
@@ -221,7 +221,7 @@ END_TEST
 START_TEST(samples_are_counted_over_all_rounds) {
   isolate(pair);
   const prem_isolation_task *a = &isolation->modes[0].tasks[0];
-  for (int c = PREM_ALONE; c < PREM_ISOLATION_COMPANIES; ++c) {
+  for (int c = PREM_ISOLATED; c < PREM_ISOLATION_CONDITIONS; ++c) {
     ck_assert_int_eq(a->response_ns[c].count, 4 * 2);
     ck_assert_int_eq(a->phase_ns[PREM_COMPUTE][c].count, 4 * 2);
   }
@@ -237,28 +237,28 @@ START_TEST(response_times_are_exact) {
           "  prefetch: { wcet_ns = 1000001L; }; compute: { wcet_ns = 500001L; }; } );\n"
           "plan: { hyperperiod_ns = 1500002L; runs = ( { task = \"a\"; phase = \"prefetch\";\n"
           "  chain = [ \"compute\" ]; start_ns = 0L; } ); };\n");
-  for (int c = PREM_ALONE; c < PREM_ISOLATION_COMPANIES; ++c)
+  for (int c = PREM_ISOLATED; c < PREM_ISOLATION_CONDITIONS; ++c)
     ck_assert_int_eq(isolation->modes[0].tasks[0].response_ns[c].p50, 1500002);
 }
 END_TEST
 
 START_TEST(tasks_without_a_kernel_stand_for_themselves) {
   isolate(pair);
-  ck_assert(!isolation->hostile[0].replaced);
-  ck_assert(!isolation->hostile[1].replaced);
+  ck_assert(!isolation->stressors[0].replaced);
+  ck_assert(!isolation->stressors[1].replaced);
 }
 END_TEST
 
-START_TEST(hostile_tiles_fill_the_buffers) {
+START_TEST(stressors_fill_the_buffers) {
   isolate(with_data);
   for (int t = 0; t < 2; ++t) {
-    ck_assert(isolation->hostile[t].replaced);
-    ck_assert_int_eq(isolation->hostile[t].own_bytes_per_tile, 2 * 64 * 4);
-    ck_assert_int_eq(isolation->hostile[t].bytes_per_tile, 2 * (2048 - 16));
-    ck_assert_double_eq(isolation->hostile[t].fill_pct, 100.0); /* sim: as long as the WCET */
+    ck_assert(isolation->stressors[t].replaced);
+    ck_assert_int_eq(isolation->stressors[t].own_bytes_per_tile, 2 * 64 * 4);
+    ck_assert_int_eq(isolation->stressors[t].bytes_per_tile, 2 * (2048 - 16));
+    ck_assert_double_eq(isolation->stressors[t].fill_pct, 100.0); /* sim: as long as the WCET */
   }
   ck_assert(isolation->output_ok);
-  ck_assert_int_eq(prem_isolation_moved_ns(&isolation->modes[0].tasks[0], PREM_HOSTILE), 0);
+  ck_assert_int_eq(prem_isolation_moved_ns(&isolation->modes[0].tasks[0], PREM_STRESSED), 0);
 }
 END_TEST
 
@@ -279,16 +279,16 @@ START_TEST(who_moves_more_than_a_copy_could_stands_for_itself) {
           "    start_ns = 0L; },\n"
           "  { task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];\n"
           "    start_ns = 200L; } ); };\n");
-  ck_assert(!isolation->hostile[0].replaced);
-  ck_assert(!isolation->hostile[1].replaced);
-  ck_assert_int_ge(isolation->hostile[0].own_bytes_per_tile, 1024);
+  ck_assert(!isolation->stressors[0].replaced);
+  ck_assert(!isolation->stressors[1].replaced);
+  ck_assert_int_ge(isolation->stressors[0].own_bytes_per_tile, 1024);
   ck_assert(isolation->output_ok);
 }
 END_TEST
 
 START_TEST(what_was_not_measured_did_not_move) {
   const prem_isolation_task nothing = {.name = "a"};
-  ck_assert_int_eq(prem_isolation_moved_ns(&nothing, PREM_HOSTILE), -1);
+  ck_assert_int_eq(prem_isolation_moved_ns(&nothing, PREM_STRESSED), -1);
 }
 END_TEST
 
@@ -304,17 +304,17 @@ START_TEST(a_hundred_thousand_hyperperiods_carry_p9999) {
           "  start_ns = 0L; } ); };\n");
   const prem_isolation_task *a = &isolation->modes[0].tasks[0];
   ck_assert_int_eq(isolation->sampling.launches, 10);
-  for (int c = PREM_ALONE; c < PREM_ISOLATION_COMPANIES; ++c) {
+  for (int c = PREM_ISOLATED; c < PREM_ISOLATION_CONDITIONS; ++c) {
     ck_assert_int_eq(a->response_ns[c].count, 100000);
     ck_assert_int_eq(a->response_ns[c].p9999, 100);
     ck_assert_int_eq(a->response_bins[c].bin_count, 1);
     ck_assert_int_eq(a->response_bins[c].ns[0], 100);
     ck_assert_int_eq(a->response_bins[c].count[0], 100000);
-    ck_assert_int_eq(prem_isolation_move_of(a, (prem_company)c).p9999_ns, 0);
+    ck_assert_int_eq(prem_isolation_move_of(a, (prem_condition)c).p9999_ns, 0);
   }
   /* raw records are kept for some of them, and that is said */
   ck_assert_int_gt(isolation->lost, 0);
-  ck_assert_int_le(a->phase_ns[PREM_PREFETCH][PREM_ALONE].count, options.sampling.max_records);
+  ck_assert_int_le(a->phase_ns[PREM_PREFETCH][PREM_ISOLATED].count, options.sampling.max_records);
   assert_says("Resident: 10 launches of each company and mode, which alternate; outputs are", true);
 }
 END_TEST
@@ -331,7 +331,7 @@ START_TEST(many_different_times_share_bins_but_for_the_longest) {
           "  { task = \"a\"; phase = \"prefetch\"; jobs = 100; job_step_ns = 1005L;\n"
           "    start_ns = 0L; },\n"
           "  { task = \"b\"; phase = \"compute\"; start_ns = 0L; } ); };\n");
-  const prem_isolation_bins *bins = &isolation->modes[0].tasks[0].response_bins[PREM_NEIGHBOURS];
+  const prem_isolation_bins *bins = &isolation->modes[0].tasks[0].response_bins[PREM_CORUNNING];
   ck_assert_int_eq(bins->bin_count, PREM_ISOLATION_BINS);
   int64_t sum = 0;
   for (int i = 0; i < PREM_ISOLATION_BINS; ++i) {
@@ -349,16 +349,16 @@ END_TEST
 
 START_TEST(moves_have_a_sign) {
   prem_isolation_task task = {
-      .response_ns = {[PREM_ALONE] = {.count = 9, .p50 = 100, .p9999 = 140, .max = 150},
-                      [PREM_NEIGHBOURS] = {.count = 9, .p50 = 90, .p9999 = 170, .max = 155},
-                      [PREM_HOSTILE] = {.count = 9, .p50 = 120, .p9999 = INT64_MIN, .max = 90}}};
-  const prem_isolation_move beside = prem_isolation_move_of(&task, PREM_NEIGHBOURS);
+      .response_ns = {[PREM_ISOLATED] = {.count = 9, .p50 = 100, .p9999 = 140, .max = 150},
+                      [PREM_CORUNNING] = {.count = 9, .p50 = 90, .p9999 = 170, .max = 155},
+                      [PREM_STRESSED] = {.count = 9, .p50 = 120, .p9999 = INT64_MIN, .max = 90}}};
+  const prem_isolation_move beside = prem_isolation_move_of(&task, PREM_CORUNNING);
   ck_assert_int_eq(beside.p50_ns, -10);
   ck_assert_int_eq(beside.p9999_ns, 30);
   ck_assert_int_eq(beside.max_ns, 5);
-  ck_assert_int_eq(prem_isolation_moved_ns(&task, PREM_NEIGHBOURS), 30);
-  ck_assert_int_eq(prem_isolation_move_of(&task, PREM_HOSTILE).p9999_ns, INT64_MIN);
-  ck_assert_int_eq(prem_isolation_moved_ns(&task, PREM_HOSTILE), 60);
+  ck_assert_int_eq(prem_isolation_moved_ns(&task, PREM_CORUNNING), 30);
+  ck_assert_int_eq(prem_isolation_move_of(&task, PREM_STRESSED).p9999_ns, INT64_MIN);
+  ck_assert_int_eq(prem_isolation_moved_ns(&task, PREM_STRESSED), 60);
 }
 END_TEST
 
@@ -369,20 +369,20 @@ START_TEST(resident_launches_are_spread_over_the_rounds) {
   } cases[] = {{10, 4, 10}, {10, 20, 20}, {1, 1, 1}, {0, 4, 40}};
   schedule = checked_schedule(pair);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-    prem_party party = {.label = "all", .schedule = schedule};
-    const prem_observe_options observe = {.backend = prem_backend_find("sim"),
-                                          .modes = {PREM_MODE_TT},
-                                          .mode_count = 1,
-                                          .sampling.scenario = PREM_RESIDENT,
-                                          .sampling.samples = 80,
-                                          .sampling.rounds = cases[i].rounds,
-                                          .sampling.launches = cases[i].launches,
-                                          .sampling.discard = 1};
-    ck_assert_int_eq(prem_party_open(&party, observe.backend, diag), PREM_OK);
-    ck_assert_int_eq(prem_observe(&party, 1, &observe, diag), PREM_OK);
-    ck_assert_int_eq(party.observed[PREM_MODE_TT].discarded, cases[i].expected);
-    ck_assert_int_eq(party.observed[PREM_MODE_TT].responses[1].count, 80);
-    prem_party_close(&party);
+    prem_variant variant = {.label = "all", .schedule = schedule};
+    const prem_interleave_options interleave = {.backend = prem_backend_find("sim"),
+                                                .modes = {PREM_MODE_TT},
+                                                .mode_count = 1,
+                                                .sampling.scenario = PREM_RESIDENT,
+                                                .sampling.samples = 80,
+                                                .sampling.rounds = cases[i].rounds,
+                                                .sampling.launches = cases[i].launches,
+                                                .sampling.discard = 1};
+    ck_assert_int_eq(prem_variant_open(&variant, interleave.backend, diag), PREM_OK);
+    ck_assert_int_eq(prem_interleave(&variant, 1, &interleave, diag), PREM_OK);
+    ck_assert_int_eq(variant.observed[PREM_MODE_TT].discarded, cases[i].expected);
+    ck_assert_int_eq(variant.observed[PREM_MODE_TT].responses[1].count, 80);
+    prem_variant_close(&variant);
   }
 }
 END_TEST
@@ -394,7 +394,7 @@ START_TEST(ordinary_kernels_have_response_times_alone) {
   isolate_on(prem_backend_find("cpu"), with_data, PREM_OK);
   const prem_isolation_mode *legacy = &isolation->modes[1];
   for (int t = 0; t < 2; ++t)
-    for (int c = PREM_ALONE; c < PREM_ISOLATION_COMPANIES; ++c) {
+    for (int c = PREM_ISOLATED; c < PREM_ISOLATION_CONDITIONS; ++c) {
       ck_assert_int_eq(legacy->tasks[t].response_ns[c].count, 4);
       ck_assert_int_gt(legacy->tasks[t].response_ns[c].min, 0);
       ck_assert_int_eq(legacy->tasks[t].phase_ns[PREM_PREFETCH][c].count, 0);
@@ -408,7 +408,7 @@ START_TEST(ordinary_kernels_have_response_times_alone) {
 }
 END_TEST
 
-START_TEST(all_companies_launch_as_the_whole_does) {
+START_TEST(all_conditions_launch_as_the_whole_does) {
   const prem_backend backend = fake_backend();
   options.modes[1] = PREM_MODE_LEGACY;
   isolate_on(&backend, pair, PREM_OK);
@@ -424,7 +424,7 @@ START_TEST(a_mode_that_is_not_possible_is_named) {
   isolate_on(&backend, pair, PREM_ERR_UNAVAILABLE);
   ck_assert_ptr_nonnull(isolation);
   ck_assert_uint_eq(prem_diag_count(diag), 1); /* told once */
-  for (int c = PREM_ALONE; c < PREM_ISOLATION_COMPANIES; ++c) {
+  for (int c = PREM_ISOLATED; c < PREM_ISOLATION_CONDITIONS; ++c) {
     ck_assert_str_eq(isolation->modes[0].left_out[c], "");
     ck_assert_str_eq(isolation->modes[1].left_out[c], "no ordinary kernels here");
     ck_assert_int_eq(isolation->modes[0].tasks[0].response_ns[c].count, 4 * 2);
@@ -435,20 +435,20 @@ START_TEST(a_mode_that_is_not_possible_is_named) {
 }
 END_TEST
 
-/* With hostile tasks alone it is not. */
-START_TEST(a_company_that_is_not_possible_is_named) {
+/* With stressors alone it is not. */
+START_TEST(a_condition_that_is_not_possible_is_named) {
   const prem_backend backend = fake_backend();
   fake.refusing_from = 3;
   options.modes[1] = PREM_MODE_LEGACY;
   isolate_on(&backend, pair, PREM_ERR_UNAVAILABLE);
   const prem_isolation_mode *legacy = &isolation->modes[1];
-  ck_assert_str_eq(legacy->left_out[PREM_ALONE], "");
-  ck_assert_str_eq(legacy->left_out[PREM_NEIGHBOURS], "");
-  ck_assert_str_eq(legacy->left_out[PREM_HOSTILE], "no ordinary kernels here");
-  ck_assert_int_eq(legacy->tasks[1].response_ns[PREM_ALONE].count, 4);
-  ck_assert_int_eq(legacy->tasks[1].response_ns[PREM_NEIGHBOURS].count, 4);
-  ck_assert_int_eq(legacy->tasks[1].response_ns[PREM_HOSTILE].count, 0);
-  ck_assert_int_eq(isolation->modes[0].tasks[1].response_ns[PREM_HOSTILE].count, 4);
+  ck_assert_str_eq(legacy->left_out[PREM_ISOLATED], "");
+  ck_assert_str_eq(legacy->left_out[PREM_CORUNNING], "");
+  ck_assert_str_eq(legacy->left_out[PREM_STRESSED], "no ordinary kernels here");
+  ck_assert_int_eq(legacy->tasks[1].response_ns[PREM_ISOLATED].count, 4);
+  ck_assert_int_eq(legacy->tasks[1].response_ns[PREM_CORUNNING].count, 4);
+  ck_assert_int_eq(legacy->tasks[1].response_ns[PREM_STRESSED].count, 0);
+  ck_assert_int_eq(isolation->modes[0].tasks[1].response_ns[PREM_STRESSED].count, 4);
 }
 END_TEST
 
@@ -482,18 +482,18 @@ START_TEST(rounds_that_drift_apart_make_it_invalid) {
 }
 END_TEST
 
-/* Hostile tiles keep their windows 95 times of 100, so that a third that does not fit cuts them
- * down. */
-START_TEST(hostile_tiles_fit_nearly_always) {
+/* Tiles of stressors keep their windows 95 times of 100, so that a third that does not fit cuts
+ * them down. */
+START_TEST(stressors_fit_nearly_always) {
   prem_backend backend = fake_backend();
   isolate_on(&backend, with_data, PREM_OK);
-  ck_assert_int_eq(isolation->hostile[0].bytes_per_tile, 2 * (2048 - 16));
+  ck_assert_int_eq(isolation->stressors[0].bytes_per_tile, 2 * (2048 - 16));
   prem_isolation_free(isolation);
   prem_schedule_free(schedule);
   backend = fake_backend();
   fake.stumbles = true;
   isolate_on(&backend, with_data, PREM_OK);
-  ck_assert_int_lt(isolation->hostile[0].bytes_per_tile, 2 * (2048 - 16));
+  ck_assert_int_lt(isolation->stressors[0].bytes_per_tile, 2 * (2048 - 16));
 }
 END_TEST
 
@@ -523,19 +523,19 @@ START_TEST(two_clock_steps_are_kept_and_no_late_release) {
   ck_assert(is_kept()); /* whatever free does */
   assert_says("no release was late", true);
   isolation->clock_step_ns = 10;
-  tt->tasks[1].response_ns[PREM_HOSTILE].max += 20;
+  tt->tasks[1].response_ns[PREM_STRESSED].max += 20;
   ck_assert(is_kept());
-  tt->tasks[1].response_ns[PREM_HOSTILE].max += 1;
+  tt->tasks[1].response_ns[PREM_STRESSED].max += 1;
   ck_assert(!is_kept());
-  tt->tasks[1].response_ns[PREM_HOSTILE].max -= 21;
+  tt->tasks[1].response_ns[PREM_STRESSED].max -= 21;
   ck_assert(is_kept());
-  tt->late[PREM_HOSTILE] = 27;
+  tt->late[PREM_STRESSED] = 27;
   ck_assert(!is_kept());
   assert_says("0 releases were late alone, 0 with neighbours, 27 with hostile ones", true);
-  tt->late[PREM_HOSTILE] = 0;
-  snprintf(tt->left_out[PREM_ALONE], sizeof tt->left_out[PREM_ALONE], "not here");
+  tt->late[PREM_STRESSED] = 0;
+  snprintf(tt->left_out[PREM_ISOLATED], sizeof tt->left_out[PREM_ISOLATED], "not here");
   ck_assert(!is_kept());
-  tt->left_out[PREM_ALONE][0] = '\0';
+  tt->left_out[PREM_ISOLATED][0] = '\0';
   isolation->valid = false;
   ck_assert(!is_kept());
 }
@@ -556,7 +556,7 @@ START_TEST(the_rule_of_three_is_told) {
   isolation->repeats_itself = false;
   assert_says("N is 4 jobs of a task or more: with 95 % confidence fewer than 3/N = 75 %", true);
   for (int m = 0; m < 2; ++m)
-    isolation->modes[m].tasks[1].response_ns[PREM_ALONE].count = 3;
+    isolation->modes[m].tasks[1].response_ns[PREM_ISOLATED].count = 3;
   assert_says("Too few jobs to say", true);
 }
 END_TEST
@@ -583,7 +583,7 @@ int main(void) {
   tcase_add_test(cases, samples_are_counted_over_all_rounds);
   tcase_add_test(cases, response_times_are_exact);
   tcase_add_test(cases, tasks_without_a_kernel_stand_for_themselves);
-  tcase_add_test(cases, hostile_tiles_fill_the_buffers);
+  tcase_add_test(cases, stressors_fill_the_buffers);
   tcase_add_test(cases, who_moves_more_than_a_copy_could_stands_for_itself);
   tcase_add_test(cases, what_was_not_measured_did_not_move);
   tcase_add_test(cases, a_hundred_thousand_hyperperiods_carry_p9999);
@@ -591,13 +591,13 @@ int main(void) {
   tcase_add_test(cases, moves_have_a_sign);
   tcase_add_test(cases, resident_launches_are_spread_over_the_rounds);
   tcase_add_test(cases, ordinary_kernels_have_response_times_alone);
-  tcase_add_test(cases, all_companies_launch_as_the_whole_does);
+  tcase_add_test(cases, all_conditions_launch_as_the_whole_does);
   tcase_add_test(cases, a_mode_that_is_not_possible_is_named);
-  tcase_add_test(cases, a_company_that_is_not_possible_is_named);
+  tcase_add_test(cases, a_condition_that_is_not_possible_is_named);
   tcase_add_test(cases, nothing_possible_is_no_certificate);
   tcase_add_test(cases, a_copy_has_no_jobs_to_isolate);
   tcase_add_test(cases, rounds_that_drift_apart_make_it_invalid);
-  tcase_add_test(cases, hostile_tiles_fit_nearly_always);
+  tcase_add_test(cases, stressors_fit_nearly_always);
   tcase_add_test(cases, wrong_outputs_are_not_certified);
   tcase_add_test(cases, two_clock_steps_are_kept_and_no_late_release);
   tcase_add_test(cases, without_tt_the_others_are_judged);

@@ -9,14 +9,14 @@
 
 enum {
   SAMPLERS = 8,
-  MOST = 4000,
+  MAX = 4000,
   LATENCY_NS = 200,
   PERIOD_NS = 20000,
   PAUSE_NS = 1500,
   FIRST_NS = 7000 /* the first pause */
 };
 
-static prem_load list[SAMPLERS * MOST];
+static prem_load list[SAMPLERS * MAX];
 static int32_t counts[SAMPLERS];
 static prem_loads loads;
 static prem_times latencies;
@@ -24,7 +24,7 @@ static prem_pauses pauses;
 
 static void set_up(void) {
   memset(counts, 0, sizeof counts);
-  loads = (prem_loads){list, counts, SAMPLERS, MOST};
+  loads = (prem_loads){list, counts, SAMPLERS, MAX};
   latencies = (prem_times){0};
   pauses = (prem_pauses){0};
 }
@@ -35,7 +35,7 @@ static void tear_down(void) {
 }
 
 static void add_load(int32_t sampler, int64_t begin_ns, int64_t end_ns) {
-  list[sampler * MOST + counts[sampler]++] = (prem_load){begin_ns, end_ns};
+  list[sampler * MAX + counts[sampler]++] = (prem_load){begin_ns, end_ns};
 }
 
 /** What would end in a pause ends behind it, as much later as the pause is long. */
@@ -49,7 +49,7 @@ static int64_t behind_pause_ns(int64_t begin_ns, int64_t latency_ns) {
 /** Samplers at work, each at a pace of its own, until `end_ns`; memory stops every PERIOD_NS. */
 static void sample_with_pauses(int64_t end_ns) {
   for (int32_t sampler = 0; sampler < SAMPLERS; ++sampler)
-    for (int64_t now_ns = 13 * sampler; now_ns < end_ns && counts[sampler] < MOST;) {
+    for (int64_t now_ns = 13 * sampler; now_ns < end_ns && counts[sampler] < MAX;) {
       const int64_t load_ns =
           behind_pause_ns(now_ns, LATENCY_NS + 3 * sampler + counts[sampler] % 7);
       add_load(sampler, now_ns, load_ns);
@@ -160,8 +160,8 @@ START_TEST(cores_sample) {
       .place = PREM_LOAD_MEMORY, .lines = 1 << 14, .length_ns = 1000000000};
   prem_diag *diag = prem_diag_new();
   ck_assert_int_eq(prem_host_sample_loads(&order, &loads, diag), PREM_OK);
-  ck_assert_int_eq(counts[0], MOST);
-  for (int32_t i = 0; i < MOST; ++i) {
+  ck_assert_int_eq(counts[0], MAX);
+  for (int32_t i = 0; i < MAX; ++i) {
     ck_assert_int_ge(list[i].end_ns, list[i].begin_ns);
     ck_assert(i == 0 || list[i].begin_ns >= list[i - 1].end_ns);
   }

@@ -62,11 +62,11 @@ static const prem_profile_phase *prefetch_of(int32_t task) {
   return &profile->tasks[task].phase[PREM_PREFETCH];
 }
 
-START_TEST(alone_is_told_from_company) {
+START_TEST(alone_is_told_from_corunning) {
   measure("", "");
   for (int t = 0; t < 2; ++t) {
-    ck_assert_int_eq(prefetch_of(t)->steady_ns[PREM_ALONE].max, 100);
-    ck_assert_int_eq(prefetch_of(t)->cold_ns[PREM_NEIGHBOURS].max, 200);
+    ck_assert_int_eq(prefetch_of(t)->steady_ns[PREM_ISOLATED].max, 100);
+    ck_assert_int_eq(prefetch_of(t)->cold_ns[PREM_CORUNNING].max, 200);
     ck_assert_int_eq(prefetch_of(t)->wcet_ns, 100);
   }
 }
@@ -74,14 +74,14 @@ END_TEST
 
 START_TEST(first_tiles_are_cold_the_others_steady) {
   measure("", "");
-  ck_assert_int_eq(prefetch_of(0)->cold_ns[PREM_ALONE].count, 6);
-  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_ALONE].count, 2 * 6);
-  ck_assert_int_eq(prefetch_of(0)->tail[PREM_ALONE].runs, 6);
+  ck_assert_int_eq(prefetch_of(0)->cold_ns[PREM_ISOLATED].count, 6);
+  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_ISOLATED].count, 2 * 6);
+  ck_assert_int_eq(prefetch_of(0)->pwcet[PREM_ISOLATED].runs, 6);
 }
 END_TEST
 
 START_TEST(cold_tiles_count_unless_there_is_a_warm_up) {
-  options.times = PREM_NEIGHBOURS;
+  options.times = PREM_CORUNNING;
   measure("", "");
   ck_assert(profile->counts_cold);
   ck_assert_int_eq(prefetch_of(0)->wcet_ns, 200);
@@ -89,19 +89,19 @@ START_TEST(cold_tiles_count_unless_there_is_a_warm_up) {
 END_TEST
 
 START_TEST(cold_tiles_can_be_left_out) {
-  options.times = PREM_NEIGHBOURS;
+  options.times = PREM_CORUNNING;
   options.steady = true;
   measure("", "");
   ck_assert(!profile->counts_cold);
-  ck_assert_int_eq(prefetch_of(0)->wcet_ns, prefetch_of(0)->steady_ns[PREM_NEIGHBOURS].max);
+  ck_assert_int_eq(prefetch_of(0)->wcet_ns, prefetch_of(0)->steady_ns[PREM_CORUNNING].max);
 }
 END_TEST
 
 START_TEST(warm_up_tiles_do_not_count) {
   measure("", warm);
   ck_assert(!profile->counts_cold);
-  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_ALONE].count, 2 * 6);
-  ck_assert_int_eq(prefetch_of(0)->cold_ns[PREM_ALONE].count, 6);
+  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_ISOLATED].count, 2 * 6);
+  ck_assert_int_eq(prefetch_of(0)->cold_ns[PREM_ISOLATED].count, 6);
 }
 END_TEST
 
@@ -111,7 +111,7 @@ START_TEST(planned_times_are_those_of_the_plan) {
   measure("", "");
   ck_assert_int_eq(prefetch_of(0)->wcet_ns, 100);
   ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_PLANNED].count, 2 * 6);
-  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_NEIGHBOURS].max, 200);
+  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_CORUNNING].max, 200);
   ck_assert_int_eq(profile->tasks[0].joined_ns, 0);
 }
 END_TEST
@@ -184,9 +184,9 @@ START_TEST(the_longest_counts_without_its_stamps) {
   options.sampling.scenario = PREM_RESIDENT;
   options.sampling.rounds = 1;
   options.sampling.max_records = 2;
-  options.times = PREM_NEIGHBOURS;
+  options.times = PREM_CORUNNING;
   measure("", "");
-  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_NEIGHBOURS].count, 0);
+  ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_CORUNNING].count, 0);
   ck_assert_int_eq(prefetch_of(0)->wcet_ns, 200);
   ck_assert_int_eq(prefetch_of(0)->longest_ns, 200);
 }
@@ -219,43 +219,43 @@ START_TEST(nothing_disturbs_the_simulator) {
 END_TEST
 
 START_TEST(rounds_that_drift_apart_are_a_disturbance) {
-  prem_party party = {.label = "a"};
-  prem_disturbance *watch = prem_disturbance_new("sim", &party, 1);
+  prem_variant variant = {.label = "a"};
+  prem_disturbance *watch = prem_disturbance_new("sim", &variant, 1);
   char reason[512];
   for (int64_t round = 0; round < 3; ++round) {
     prem_disturbance_round(watch, round, true);
     for (int run = 0; run < 10; ++run)
-      ck_assert(prem_times_add(&party.observed[PREM_MODE_TT].makespan, 1000 + 60 * round));
+      ck_assert(prem_times_add(&variant.observed[PREM_MODE_TT].makespan, 1000 + 60 * round));
     prem_disturbance_round(watch, round, false);
     ck_assert_int_eq(prem_disturbance_none(watch, 100, reason, sizeof reason), round < 2);
   }
   ck_assert_str_eq(reason, "the rounds' mean times differ by 12.0 %");
   prem_disturbance_free(watch);
-  prem_times_free(&party.observed[PREM_MODE_TT].makespan);
+  prem_times_free(&variant.observed[PREM_MODE_TT].makespan);
 }
 END_TEST
 
 START_TEST(eleven_per_cent_are_drift) {
-  prem_party party = {.label = "a"};
-  prem_disturbance *watch = prem_disturbance_new("sim", &party, 1);
+  prem_variant variant = {.label = "a"};
+  prem_disturbance *watch = prem_disturbance_new("sim", &variant, 1);
   char reason[512];
   for (int64_t round = 0; round < 3; ++round) {
     prem_disturbance_round(watch, round, true);
     for (int run = 0; run < 10; ++run)
-      ck_assert(prem_times_add(&party.observed[PREM_MODE_TT].makespan, 1000 + 55 * round));
+      ck_assert(prem_times_add(&variant.observed[PREM_MODE_TT].makespan, 1000 + 55 * round));
     prem_disturbance_round(watch, round, false);
     ck_assert_int_eq(prem_disturbance_none(watch, 100, reason, sizeof reason), round < 2);
   }
   ck_assert_str_eq(reason, "the rounds' mean times differ by 11.0 %");
   prem_disturbance_free(watch);
-  prem_times_free(&party.observed[PREM_MODE_TT].makespan);
+  prem_times_free(&variant.observed[PREM_MODE_TT].makespan);
 }
 END_TEST
 
 START_TEST(a_gpu_that_was_taken_away_is_a_disturbance) {
-  prem_party party = {.label = "a"};
-  prem_times *makespan = &party.observed[PREM_MODE_TT].makespan;
-  prem_disturbance *watch = prem_disturbance_new("cuda", &party, 1);
+  prem_variant variant = {.label = "a"};
+  prem_times *makespan = &variant.observed[PREM_MODE_TT].makespan;
+  prem_disturbance *watch = prem_disturbance_new("cuda", &variant, 1);
   char reason[512];
   for (int run = 0; run < 1000; ++run)
     ck_assert(prem_times_add(makespan, 174000 + run));
@@ -271,8 +271,8 @@ START_TEST(a_gpu_that_was_taken_away_is_a_disturbance) {
 END_TEST
 
 START_TEST(as_many_switches_as_are_calm_are_calm) {
-  prem_party party = {.label = "a"};
-  prem_disturbance *watch = prem_disturbance_new("cpu", &party, 1);
+  prem_variant variant = {.label = "a"};
+  prem_disturbance *watch = prem_disturbance_new("cpu", &variant, 1);
   char reason[512];
   ck_assert(prem_disturbance_none(watch, 0, reason, sizeof reason)); /* none in no run */
   ck_assert_str_eq(reason, "");
@@ -319,7 +319,7 @@ int main(void) {
   Suite *suite = suite_create("profile");
   TCase *cases = tcase_create("profiles");
   tcase_add_checked_fixture(cases, set_up, tear_down);
-  tcase_add_test(cases, alone_is_told_from_company);
+  tcase_add_test(cases, alone_is_told_from_corunning);
   tcase_add_test(cases, first_tiles_are_cold_the_others_steady);
   tcase_add_test(cases, cold_tiles_count_unless_there_is_a_warm_up);
   tcase_add_test(cases, cold_tiles_can_be_left_out);

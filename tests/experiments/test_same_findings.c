@@ -52,7 +52,7 @@ static void tell_findings(FILE *file, const prem_findings *findings, const prem_
 
 static void tell_profile(FILE *file, const prem_backend *backend, const prem_machine *machine,
                          const prem_schedule *schedule, int seed) {
-  static const prem_company companies[PREM_PROFILE_COMPANY_COUNT] = PREM_PROFILE_COMPANIES;
+  static const prem_condition conditions[PREM_PROFILE_CONDITION_COUNT] = PREM_PROFILE_CONDITIONS;
   const prem_profile_options options = {.sampling.scenario =
                                             seed % 2 ? PREM_RESIDENT : PREM_RELAUNCH,
                                         .sampling.samples = 6 + seed % 5,
@@ -60,7 +60,7 @@ static void tell_profile(FILE *file, const prem_backend *backend, const prem_mac
                                         .sampling.discard = seed % 3,
                                         .sampling.seed = (uint64_t)seed,
                                         .sampling.max_records = 100000,
-                                        .times = companies[seed % 3],
+                                        .times = conditions[seed % 3],
                                         .steady = seed % 4 == 0,
                                         .margin_pct = seed % 2 ? 7.5 : 0,
                                         .quantile = seed % 5 ? 1 : 0.9};
@@ -108,14 +108,14 @@ static void tell_isolation(FILE *file, const prem_backend *backend, const prem_m
 /* One point of the search is as good as the schedule; from it another one is made up. */
 typedef struct tuned {
   prem_tune_trial *trial;
-  int64_t least_ns;
+  int64_t min_ns;
 } tuned;
 
 static prem_status try_offset(void *context, int64_t offset_ns, prem_tune_point *out) {
   tuned *of = (tuned *)context;
   const prem_status status = prem_tune_trial_run(of->trial, out, NULL);
   out->planned = true;
-  out->kept = offset_ns >= of->least_ns;
+  out->kept = offset_ns >= of->min_ns;
   return status;
 }
 
@@ -128,14 +128,14 @@ static void tell_tuning(FILE *file, const prem_backend *backend, const prem_mach
                                      .sampling.seed = (uint64_t)seed,
                                      .sampling.max_records = 100000};
   const prem_tune_options options = {.start_ns = 100,
-                                     .least_ns = 20,
-                                     .most_ns = 900,
+                                     .min_ns = 20,
+                                     .max_ns = 900,
                                      .grid_ns = 4,
                                      .tries = 2,
                                      .precision_pct = seed % 3,
                                      .sweep_step_ns = seed % 2 ? 200 : 0};
   prem_diag *diag = prem_diag_new();
-  tuned of = {.least_ns = 50 + 41 * seed};
+  tuned of = {.min_ns = 50 + 41 * seed};
   if (prem_tune_trial_open(schedule, backend, &how, &of.trial, diag) != PREM_OK)
     abort_with("tune", diag);
   prem_tune_search search = {.key = "prefetch_offset_ns", .start_ns = options.start_ns};

@@ -185,9 +185,9 @@ static void tell_own(void) {
     profile(&(prem_profile_options){.sampling = few, .probability = real, .quantile = 1});
     fputc('\n', told);
   }
-  static const prem_company companies[PREM_PROFILE_COMPANY_COUNT] = PREM_PROFILE_COMPANIES;
+  static const prem_condition companies[PREM_PROFILE_CONDITION_COUNT] = PREM_PROFILE_CONDITIONS;
   for (int regulated = 0; regulated < 2; ++regulated)
-    for (int company = 0; company < PREM_PROFILE_COMPANY_COUNT; ++company) {
+    for (int company = 0; company < PREM_PROFILE_CONDITION_COUNT; ++company) {
       fprintf(told, "company %d%s:", company, regulated ? ", regulated" : "");
       profile(&(prem_profile_options){.sampling = few,
                                       .times = companies[company],

@@ -15,19 +15,19 @@ static void keep_progress(void *context, int64_t done, int64_t all) {
 }
 
 static prem_machine machine;
-static prem_experiment_setting setting;
+static prem_experiment_context context;
 static prem_findings *findings;
 static prem_diag *diag;
 
 static void prepare(void) {
   stop = 0;
-  setting = (prem_experiment_setting){.backend = prem_backend_find("sim"),
+  context = (prem_experiment_context){.backend = prem_backend_find("sim"),
                                       .machine = &machine,
                                       .seed = 1,
                                       .schedules = SOURCE_DIR "/schedules",
                                       .stop = &stop,
                                       .progress = keep_progress};
-  ck_assert_int_eq(prem_backend_probe(setting.backend, &machine, NULL), PREM_OK);
+  ck_assert_int_eq(prem_backend_probe(context.backend, &machine, NULL), PREM_OK);
   findings = prem_findings_new("test", "A test", "Does it work?");
   diag = prem_diag_new();
 }
@@ -37,13 +37,13 @@ static void clear(void) {
   prem_diag_free(diag);
 }
 
-static prem_setup setup_for(prem_mode mode) {
-  return (prem_setup){.setting = &setting,
-                      .findings = findings,
-                      .modes = {mode},
-                      .mode_count = 1,
-                      .repeat = 1,
-                      .task = -1};
+static prem_scenario_request request_for(prem_mode mode) {
+  return (prem_scenario_request){.context = &context,
+                                 .findings = findings,
+                                 .modes = {mode},
+                                 .mode_count = 1,
+                                 .repeat = 1,
+                                 .task = -1};
 }
 
 /* Two tasks on a block each, two tiles each, capacity and plan as the test wants them. */
@@ -74,14 +74,14 @@ static const char *plan_of(int first_ns, int second_ns) {
 /* ---- a run ---------------------------------------------------------------------------------- */
 
 START_TEST(phases_take_what_the_file_says) {
-  prem_setup setup = setup_for(PREM_MODE_TT);
-  setup.text = pair_text(2, plan_of(0, 200));
+  prem_scenario_request request = request_for(PREM_MODE_TT);
+  request.text = pair_text(2, plan_of(0, 200));
   prem_measured measured;
-  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_OK);
+  ck_assert_int_eq(prem_scenario_run(&request, &measured, diag), PREM_OK);
   const prem_outcome *outcome = &measured.outcomes[0];
   const prem_lengths lengths = prem_lengths_of(outcome);
   ck_assert_int_eq(lengths.typical[PREM_PREFETCH], 100);
-  ck_assert_int_eq(lengths.most[PREM_COMPUTE], 40);
+  ck_assert_int_eq(lengths.max[PREM_COMPUTE], 40);
   ck_assert_int_eq(lengths.worst[PREM_WRITEBACK], 60);
   ck_assert_int_eq(lengths.planned[PREM_PREFETCH], 100);
   ck_assert_int_eq(prem_tile_ns(lengths.worst), 200);
@@ -97,10 +97,10 @@ END_TEST
 
 /* Prefetches of 100 ns begin 50 ns apart, writebacks of 60 ns as well: 320 ns in (150 + 110). */
 START_TEST(blocks_at_the_memory_are_counted) {
-  prem_setup setup = setup_for(PREM_MODE_TT);
-  setup.text = pair_text(2, plan_of(0, 50));
+  prem_scenario_request request = request_for(PREM_MODE_TT);
+  request.text = pair_text(2, plan_of(0, 50));
   prem_measured measured;
-  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_OK);
+  ck_assert_int_eq(prem_scenario_run(&request, &measured, diag), PREM_OK);
   /* From 0 to 150 and from 140 to 250: one stay of 250 ns, in both rounds. */
   ck_assert_double_eq_tol(measured.outcomes[0].at_once, 320.0 / 250.0, 1e-9);
   prem_measured_free(&measured);
@@ -109,12 +109,12 @@ END_TEST
 
 /* Task 0 is at work from 0 to 200; 50 ns of its prefetch, all of its compute and of its writeback
  * lie beside the other task's, which is at work from 50 to 250. */
-START_TEST(company_is_measured) {
-  prem_setup setup = setup_for(PREM_MODE_TT);
-  setup.text = pair_text(2, plan_of(0, 50));
-  setup.task = 0;
+START_TEST(co_runners_are_measured) {
+  prem_scenario_request request = request_for(PREM_MODE_TT);
+  request.text = pair_text(2, plan_of(0, 50));
+  request.task = 0;
   prem_measured measured;
-  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_OK);
+  ck_assert_int_eq(prem_scenario_run(&request, &measured, diag), PREM_OK);
   const prem_outcome *outcome = &measured.outcomes[0];
   ck_assert_int_eq(outcome->phase[PREM_PREFETCH].count, 2);
   ck_assert_int_eq(prem_times_at(&outcome->beside[PREM_PREFETCH], 0.5), 500);
@@ -129,11 +129,11 @@ static bool is_first_tile(const prem_trace_record *record) {
 }
 
 START_TEST(references_are_kept_apart) {
-  prem_setup setup = setup_for(PREM_MODE_TT);
-  setup.text = pair_text(2, plan_of(0, 200));
-  setup.is_reference = is_first_tile;
+  prem_scenario_request request = request_for(PREM_MODE_TT);
+  request.text = pair_text(2, plan_of(0, 200));
+  request.is_reference = is_first_tile;
   prem_measured measured;
-  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_OK);
+  ck_assert_int_eq(prem_scenario_run(&request, &measured, diag), PREM_OK);
   ck_assert_int_eq(measured.outcomes[0].reference[PREM_COMPUTE].count, 2);
   ck_assert_int_eq(measured.outcomes[0].phase[PREM_COMPUTE].count, 2);
   prem_measured_free(&measured);
@@ -143,10 +143,10 @@ END_TEST
 /* Both want to fetch at 0 and one has to wait for 100 ns; nobody else ever waits in front of a free
  * memory, and the token changes hands in no time. */
 START_TEST(waiting_for_the_token_is_measured) {
-  prem_setup setup = setup_for(PREM_MODE_LOCK);
-  setup.text = pair_text(1, "");
+  prem_scenario_request request = request_for(PREM_MODE_LOCK);
+  request.text = pair_text(1, "");
   prem_measured measured;
-  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_OK);
+  ck_assert_int_eq(prem_scenario_run(&request, &measured, diag), PREM_OK);
   const prem_outcome *outcome = &measured.outcomes[0];
   ck_assert_double_eq_tol(outcome->at_once, 1.0, 1e-9);
   ck_assert_double_gt(outcome->waiting_pct, 0.0);
@@ -157,12 +157,12 @@ START_TEST(waiting_for_the_token_is_measured) {
 END_TEST
 
 START_TEST(modes_keep_their_order) {
-  prem_setup setup = setup_for(PREM_MODE_LOCK);
-  setup.modes[1] = PREM_MODE_TT;
-  setup.mode_count = 2;
-  setup.text = pair_text(1, "");
+  prem_scenario_request request = request_for(PREM_MODE_LOCK);
+  request.modes[1] = PREM_MODE_TT;
+  request.mode_count = 2;
+  request.text = pair_text(1, "");
   prem_measured measured;
-  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_OK);
+  ck_assert_int_eq(prem_scenario_run(&request, &measured, diag), PREM_OK);
   ck_assert_int_eq(measured.outcomes[0].row->mode, PREM_MODE_LOCK);
   ck_assert_int_eq(measured.outcomes[1].row->mode, PREM_MODE_TT);
   ck_assert_int_eq(measured.outcomes[0].phase[PREM_COMPUTE].count, 4);
@@ -172,20 +172,20 @@ START_TEST(modes_keep_their_order) {
 END_TEST
 
 START_TEST(a_file_serves_as_well) {
-  prem_setup setup = setup_for(PREM_MODE_TT);
-  setup.path = SOURCE_DIR "/schedules/figures/thesis_tile_kernelwise.cfg";
+  prem_scenario_request request = request_for(PREM_MODE_TT);
+  request.path = SOURCE_DIR "/schedules/figures/thesis_tile_kernelwise.cfg";
   prem_measured measured;
-  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_OK);
+  ck_assert_int_eq(prem_scenario_run(&request, &measured, diag), PREM_OK);
   ck_assert_int_eq(measured.result->hyperperiod_ns, 2668608);
   prem_measured_free(&measured);
 }
 END_TEST
 
 START_TEST(errors_are_told) {
-  prem_setup setup = setup_for(PREM_MODE_TT);
-  setup.text = "version = 1; name = \"nothing\";";
+  prem_scenario_request request = request_for(PREM_MODE_TT);
+  request.text = "version = 1; name = \"nothing\";";
   prem_measured measured;
-  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_ERR_PARSE);
+  ck_assert_int_eq(prem_scenario_run(&request, &measured, diag), PREM_ERR_PARSE);
   ck_assert_uint_gt(prem_diag_errors(diag), 0);
   ck_assert_ptr_null(measured.result);
   prem_measured_free(&measured);
@@ -193,33 +193,33 @@ START_TEST(errors_are_told) {
 END_TEST
 
 START_TEST(refused_by_the_checker) {
-  prem_setup setup = setup_for(PREM_MODE_TT);
-  setup.text = pair_text(1, plan_of(0, 50));
+  prem_scenario_request request = request_for(PREM_MODE_TT);
+  request.text = pair_text(1, plan_of(0, 50));
   prem_measured measured;
-  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_ERR_INVALID);
+  ck_assert_int_eq(prem_scenario_run(&request, &measured, diag), PREM_ERR_INVALID);
   ck_assert(prem_diag_has(diag, 37));
   prem_measured_free(&measured);
 }
 END_TEST
 
 START_TEST(the_stop_flag_is_seen) {
-  prem_setup setup = setup_for(PREM_MODE_TT);
-  setup.text = pair_text(1, "");
+  prem_scenario_request request = request_for(PREM_MODE_TT);
+  request.text = pair_text(1, "");
   stop = 1;
   prem_measured measured;
-  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_ERR_INTERRUPTED);
+  ck_assert_int_eq(prem_scenario_run(&request, &measured, diag), PREM_ERR_INTERRUPTED);
   prem_measured_free(&measured);
 }
 END_TEST
 
 START_TEST(progress_is_reported) {
   int64_t done = 2;
-  prem_setup setup = setup_for(PREM_MODE_FREE);
-  setup.text = pair_text(1, "");
-  setup.done = &done;
-  setup.all = 7;
+  prem_scenario_request request = request_for(PREM_MODE_FREE);
+  request.text = pair_text(1, "");
+  request.done = &done;
+  request.all = 7;
   prem_measured measured;
-  ck_assert_int_eq(prem_scenario_run(&setup, &measured, diag), PREM_OK);
+  ck_assert_int_eq(prem_scenario_run(&request, &measured, diag), PREM_OK);
   ck_assert_int_eq(reported_done, 3);
   ck_assert_int_eq(reported_all, 7);
   prem_measured_free(&measured);
@@ -247,7 +247,7 @@ START_TEST(interruptions_are_not_planned_for) {
   for (int i = 0; i < 10; ++i)
     ck_assert(prem_times_add(&outcome.phase[PREM_COMPUTE], i == 3 ? 1000 : 10));
   const prem_lengths lengths = prem_lengths_of(&outcome);
-  ck_assert_int_eq(lengths.most[PREM_COMPUTE], 1000);
+  ck_assert_int_eq(lengths.max[PREM_COMPUTE], 1000);
   ck_assert_int_eq(lengths.planned[PREM_COMPUTE], 40);
   ck_assert_int_eq(lengths.planned[PREM_PREFETCH], 0);
   prem_times_free(&outcome.phase[PREM_COMPUTE]);
@@ -269,9 +269,9 @@ START_TEST(offsets_make_the_plan) {
   prem_convolutions_expect(&convolutions, (const int64_t[]){1781, 506, 421});
   convolutions.prefetch_offset_ns = 1300;
   convolutions.warmup_ns = 10000;
-  prem_setup setup = setup_for(PREM_MODE_TT);
+  prem_scenario_request request = request_for(PREM_MODE_TT);
   prem_measured measured;
-  ck_assert_int_eq(prem_convolutions_run(&setup, &convolutions, &measured, diag), PREM_OK);
+  ck_assert_int_eq(prem_convolutions_run(&request, &convolutions, &measured, diag), PREM_OK);
   const int64_t rounds = prem_convolutions_tiles(&convolutions) - 1;
   ck_assert_int_eq(convolutions.kernels, 4);
   ck_assert_int_eq(rounds, 31);
@@ -300,14 +300,14 @@ START_TEST(a_small_cpu_gets_fewer_kernels) {
 }
 END_TEST
 
-START_TEST(lengths_alone_and_in_company) {
+START_TEST(lengths_alone_and_with_co_runners) {
   prem_convolutions convolutions = prem_convolutions_of(&machine, true);
   convolutions.rows = 64;
   prem_convolutions_expect(&convolutions, (const int64_t[]){200, 100, 50});
   convolutions.capacity = 4;
-  prem_setup setup = setup_for(PREM_MODE_TT);
+  prem_scenario_request request = request_for(PREM_MODE_TT);
   prem_lengths lengths;
-  ck_assert_int_eq(prem_convolutions_lengths(&setup, &convolutions, &lengths, diag), PREM_OK);
+  ck_assert_int_eq(prem_convolutions_lengths(&request, &convolutions, &lengths, diag), PREM_OK);
   ck_assert_int_eq(lengths.worst[PREM_PREFETCH], 200);
   ck_assert_int_eq(lengths.worst[PREM_COMPUTE], 100);
   ck_assert_int_eq(lengths.worst[PREM_WRITEBACK], 50);
@@ -320,7 +320,7 @@ int main(void) {
   tcase_add_checked_fixture(tcase, prepare, clear);
   tcase_add_test(tcase, phases_take_what_the_file_says);
   tcase_add_test(tcase, blocks_at_the_memory_are_counted);
-  tcase_add_test(tcase, company_is_measured);
+  tcase_add_test(tcase, co_runners_are_measured);
   tcase_add_test(tcase, references_are_kept_apart);
   tcase_add_test(tcase, waiting_for_the_token_is_measured);
   tcase_add_test(tcase, modes_keep_their_order);
@@ -335,7 +335,7 @@ int main(void) {
   tcase_add_test(tcase, offsets_make_the_plan);
   tcase_add_test(tcase, a_gpu_gets_the_thesis);
   tcase_add_test(tcase, a_small_cpu_gets_fewer_kernels);
-  tcase_add_test(tcase, lengths_alone_and_in_company);
+  tcase_add_test(tcase, lengths_alone_and_with_co_runners);
   suite_add_tcase(suite, tcase);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

@@ -67,8 +67,8 @@ static void no_progress(void *context, int64_t done, int64_t all) {
 
 static const volatile sig_atomic_t go_on = 0;
 
-static prem_experiment_setting cpu_setting(void) {
-  return (prem_experiment_setting){.backend = prem_backend_find("cpu"),
+static prem_experiment_context cpu_context(void) {
+  return (prem_experiment_context){.backend = prem_backend_find("cpu"),
                                    .seed = 3,
                                    .quick = true,
                                    .stop = &go_on,
@@ -76,9 +76,9 @@ static prem_experiment_setting cpu_setting(void) {
 }
 
 START_TEST(a_core_walks_the_whole_list_as_often_as_asked) {
-  const prem_experiment_setting setting = cpu_setting();
+  const prem_experiment_context context = cpu_context();
   prem_elements *elements = NULL;
-  ck_assert_int_eq(prem_elements_open(&setting, 64 * 1024, 0, &elements, NULL), PREM_OK);
+  ck_assert_int_eq(prem_elements_open(&context, 64 * 1024, 0, &elements, NULL), PREM_OK);
   for (int order = 0; order < 2; ++order)
     for (int part = 0; part < 2; ++part) {
       const prem_element_walk walk = {.bytes = 3001 * PREM_ELEMENT_BYTES,
@@ -128,19 +128,19 @@ END_TEST
 
 START_TEST(a_budget_is_kept_by_repeating_less) {
   prem_budget budget = {.end_ns = prem_host_clock_ns() - 1};
-  prem_experiment_setting setting = cpu_setting();
-  setting.budget = &budget;
+  prem_experiment_context context = cpu_context();
+  context.budget = &budget;
   prem_elements *elements = NULL;
   const prem_element_walk walk = {.bytes = 4096, .kernels = 1, .threads = 1};
   prem_element_time time;
-  ck_assert_int_eq(prem_elements_open(&setting, 64 * 1024, 0, &elements, NULL), PREM_OK);
+  ck_assert_int_eq(prem_elements_open(&context, 64 * 1024, 0, &elements, NULL), PREM_OK);
   ck_assert_int_eq(
       prem_elements_measure(elements, &walk, (prem_element_repeats){8, 8, 0}, &time, NULL),
       PREM_OK);
   ck_assert_int_eq(time.repeats, 1); /* never none: every row is there */
   ck_assert_int_eq(budget.rows, 1);
   ck_assert_int_eq(budget.fewer, 1);
-  ck_assert_double_eq_tol(budget.least, 0.125, 1e-9);
+  ck_assert_double_eq_tol(budget.min, 0.125, 1e-9);
   budget.end_ns = prem_host_clock_ns() + INT64_C(60000000000);
   ck_assert_int_eq(
       prem_elements_measure(elements, &walk, (prem_element_repeats){8, 8, 0}, &time, NULL),
@@ -153,17 +153,17 @@ START_TEST(a_budget_is_kept_by_repeating_less) {
 END_TEST
 
 START_TEST(each_row_has_an_equal_part_of_what_is_left) {
-  prem_experiment_setting setting = cpu_setting();
-  ck_assert_int_eq(prem_experiment_row_end_ns(&setting), INT64_MAX);
+  prem_experiment_context context = cpu_context();
+  ck_assert_int_eq(prem_experiment_row_end_ns(&context), INT64_MAX);
   const int64_t now_ns = prem_host_clock_ns(), minute_ns = INT64_C(60000000000);
   prem_budget budget = {.end_ns = now_ns + minute_ns};
-  setting.budget = &budget;
-  prem_experiment_progress(&setting, 2, 8);
-  const int64_t row_ns = prem_experiment_row_end_ns(&setting) - now_ns;
+  context.budget = &budget;
+  prem_experiment_progress(&context, 2, 8);
+  const int64_t row_ns = prem_experiment_row_end_ns(&context) - now_ns;
   ck_assert_int_le(row_ns, minute_ns / 6 + minute_ns / 60);
   ck_assert_int_ge(row_ns, minute_ns / 6 - minute_ns / 60);
-  prem_experiment_progress(&setting, 8, 8); /* more rows than were said */
-  ck_assert_int_gt(prem_experiment_row_end_ns(&setting) - now_ns, minute_ns / 2);
+  prem_experiment_progress(&context, 8, 8); /* more rows than were said */
+  ck_assert_int_gt(prem_experiment_row_end_ns(&context) - now_ns, minute_ns / 2);
 }
 END_TEST
 

@@ -39,7 +39,7 @@ static prem_tune_result result;
 static void set_up(void) {
   at = (machine){.edge_ns = 745, .random = 1};
   options = (prem_tune_options){
-      .start_ns = 928, .least_ns = 32, .most_ns = 10000, .grid_ns = 32, .tries = 3};
+      .start_ns = 928, .min_ns = 32, .max_ns = 10000, .grid_ns = 32, .tries = 3};
 }
 
 static void tear_down(void) {
@@ -130,8 +130,8 @@ START_TEST(the_search_ends_at_its_precision) {
 END_TEST
 
 START_TEST(a_sweep_finds_the_same) {
-  options.least_ns = 512;
-  options.most_ns = 1024;
+  options.min_ns = 512;
+  options.max_ns = 1024;
   options.sweep_step_ns = 32;
   assert_best(768);
   ck_assert_int_eq(result.best_swept, result.best);
@@ -151,8 +151,8 @@ START_TEST(an_interruption_keeps_what_was_found) {
 END_TEST
 
 START_TEST(an_empty_range_is_refused) {
-  options.least_ns = 33;
-  options.most_ns = 63;
+  options.min_ns = 33;
+  options.max_ns = 63;
   ck_assert_int_eq(prem_tune(&options, measure, &at, &result), PREM_ERR_ARGUMENT);
 }
 END_TEST
@@ -160,7 +160,7 @@ END_TEST
 /* ---- a try on the simulator ------------------------------------------------------------------ */
 
 static const void *opened[4]; /* states of the whole, then of each task alone */
-static int opened_count, wrong_party;
+static int opened_count, wrong_variant;
 
 static prem_status open_noted(const prem_program *program, prem_arrays *arrays,
                               const prem_machine *facts, void **state, prem_diag *problems) {
@@ -171,7 +171,7 @@ static prem_status open_noted(const prem_program *program, prem_arrays *arrays,
 }
 
 static prem_status verify_noted(void *state, prem_verdict *out) {
-  *out = (prem_verdict){.ok = wrong_party < 0 || state != opened[wrong_party]};
+  *out = (prem_verdict){.ok = wrong_variant < 0 || state != opened[wrong_variant]};
   return PREM_OK;
 }
 
@@ -181,7 +181,7 @@ START_TEST(a_wrong_output_of_anybody_ends_the_tuning) {
   backend.open = open_noted;
   backend.verify = verify_noted;
   opened_count = 0;
-  wrong_party = _i - 1;
+  wrong_variant = _i - 1;
   prem_schedule *schedule = checked_schedule(
       "version = 1; name = \"two\"; platform: { blocks = 2; clock_step_ns = 10L; };"
       "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; fill = \"random\"; } );"

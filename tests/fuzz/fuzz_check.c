@@ -7,7 +7,7 @@
 #include "tests/fuzz/fuzzing.h"
 #include "ttprem/ttprem_measure.h"
 
-enum { MOST_TILES = 300, MOST_BLOCKS = 32, MOST_TASKS = 32, HYPERPERIODS = 2, STEPS = 4 };
+enum { MAX_TILES = 300, MAX_BLOCKS = 32, MAX_TASKS = 32, HYPERPERIODS = 2, STEPS = 4 };
 
 static void must(bool good) {
   if (!good)
@@ -19,7 +19,7 @@ static bool is_abstract(const prem_schedule *schedule) {
   for (int32_t t = 0; t < schedule->task_count; ++t)
     if (strcmp(schedule->tasks[t].kernel, "none") != 0)
       return false;
-  return schedule->platform.blocks <= MOST_BLOCKS && schedule->task_count <= MOST_TASKS;
+  return schedule->platform.blocks <= MAX_BLOCKS && schedule->task_count <= MAX_TASKS;
 }
 
 /* ---- the simulator -------------------------------------------------------------------------- */
@@ -46,7 +46,7 @@ static void simulate(const prem_schedule *schedule) {
   if (opened == PREM_ERR_INVALID && schedule->plan->warmup_tiles > 0)
     return; /* warm-up tiles wait for nothing, so no executor takes tasks that must */
   must(opened == PREM_OK);
-  must(prem_trace_new(schedule, HYPERPERIODS, (int64_t)MOST_TILES * PREM_PHASE_COUNT * HYPERPERIODS,
+  must(prem_trace_new(schedule, HYPERPERIODS, (int64_t)MAX_TILES * PREM_PHASE_COUNT * HYPERPERIODS,
                       &trace) == PREM_OK);
   must(prem_session_run(session, &request, trace, NULL) == PREM_OK);
   judge_trace(schedule, trace);
@@ -107,7 +107,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   prem_schedule *schedule;
   if (fuzz_read(data, size, &schedule, diag) == PREM_OK) {
     if (prem_schedule_bind(schedule, prem_registry_builtin(), diag) == PREM_OK &&
-        prem_diag_errors(diag) == 0 && fuzz_is_small(schedule, MOST_TILES))
+        prem_diag_errors(diag) == 0 && fuzz_is_small(schedule, MAX_TILES))
       judge(schedule);
     prem_schedule_free(schedule);
   }

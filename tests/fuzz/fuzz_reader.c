@@ -3,7 +3,7 @@
  */
 #include "tests/fuzz/fuzzing.h"
 
-enum { MOST_TILES = 20000 };
+enum { MAX_TILES = 20000 };
 
 /* What was read without an error has to survive being judged and written. */
 static void use(prem_schedule *schedule, prem_diag *diag) {
@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   judge_messages(status, diag);
   if (status == PREM_OK) {
     prem_schedule_bind(schedule, prem_registry_builtin(), diag);
-    if (fuzz_is_small(schedule, MOST_TILES))
+    if (fuzz_is_small(schedule, MAX_TILES))
       use(schedule, diag);
     prem_schedule_free(schedule);
   }

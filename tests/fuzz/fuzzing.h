@@ -23,23 +23,23 @@ static inline prem_status fuzz_read(const uint8_t *data, size_t size, prem_sched
   return prem_schedule_read_bytes("fuzz.cfg", "/nowhere", bytes, size, NULL, out, diag);
 }
 
-/** No more tiles, in the tasks and in each run of the plan, than `most`: larger plans are right to
+/** No more tiles, in the tasks and in each run of the plan, than `max`: larger plans are right to
  *  take their time and memory. */
-static inline bool fuzz_is_small(const prem_schedule *schedule, int64_t most) {
+static inline bool fuzz_is_small(const prem_schedule *schedule, int64_t max) {
   int64_t tiles = 0;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const int64_t jobs = prem_task_jobs(schedule, &schedule->tasks[t]);
-    if (jobs > most)
+    if (jobs > max)
       return false;
     tiles += schedule->tasks[t].tile_count * jobs;
-    if (tiles > most)
+    if (tiles > max)
       return false;
   }
   const prem_plan *plan = schedule->plan;
   for (int32_t i = 0; plan && i < plan->affine_count; ++i) {
     const prem_affine *run = &plan->affine[i];
-    if (run->repeat > most || run->jobs > most || run->count > most ||
-        run->repeat * run->jobs * run->count > most)
+    if (run->repeat > max || run->jobs > max || run->count > max ||
+        run->repeat * run->jobs * run->count > max)
       return false;
   }
   return true;

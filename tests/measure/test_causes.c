@@ -57,8 +57,8 @@ static prem_trace_record *add(prem_phase phase, int32_t tile, int64_t release_ns
                                 .task = A,
                                 .block = 0,
                                 .phase = (uint8_t)phase};
-  prem_cell_add(&trace->cells[A * PREM_PHASE_COUNT + (int)phase], record, INT64_MAX,
-                schedule->platform.late_ns);
+  prem_phase_stats_add(&trace->stats[A * PREM_PHASE_COUNT + (int)phase], record, INT64_MAX,
+                       schedule->platform.late_ns);
   return record;
 }
 
@@ -670,7 +670,7 @@ static void find_in_chain(const chain_run *run, int64_t *late) {
   find_in(chain, wide, 32);
   *late = 0;
   for (int i = 0; i < CHAIN_TASKS * PREM_PHASE_COUNT; ++i)
-    *late += wide->cells[i].late;
+    *late += wide->stats[i].late;
   prem_trace_free(wide);
   prem_schedule_free(chain);
 }

@@ -532,7 +532,7 @@ static prem_status run_copy(void *state, const prem_run_request *request, prem_t
   return prem_backend_sim.run(state, &moved, trace, to);
 }
 
-static const char *copy_setup(const void *state, prem_mode mode) {
+static const char *copy_mode_note(const void *state, prem_mode mode) {
   (void)state;
   return mode == PREM_MODE_COPY ? "by hand" : NULL;
 }
@@ -541,15 +541,15 @@ START_TEST(what_computes_nothing_has_no_responses_and_no_verdict) {
   static prem_backend backend;
   backend = prem_backend_sim;
   backend.run = run_copy;
-  backend.setup = copy_setup;
+  backend.mode_note = copy_mode_note;
   backend.modes |= 1u << PREM_MODE_COPY;
   prem_session_close(session);
   ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
   options.modes[1] = PREM_MODE_COPY;
   ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag), PREM_OK);
   const prem_row *free_run = &result->rows[0], *copy = &result->rows[1];
-  ck_assert_str_eq(free_run->setup, "");
-  ck_assert_str_eq(copy->setup, "by hand");
+  ck_assert_str_eq(free_run->mode_note, "");
+  ck_assert_str_eq(copy->mode_note, "by hand");
   ck_assert_int_eq(copy->makespan_ns.max, 580);
   ck_assert_int_eq(copy->padded.published_ns, -1);
   ck_assert_int_ne(free_run->padded.published_ns, -1);
@@ -579,8 +579,8 @@ static int64_t phases_take_ns; /* as their counts say */
 static prem_status run_long_and_stop(void *state, const prem_run_request *request,
                                      prem_trace *trace, prem_diag *to) {
   const prem_status status = run_and_stop(state, request, trace, to);
-  prem_cell *cell = &trace->cells[PREM_PHASE_COUNT + PREM_COMPUTE];
-  cell->duration_sum_ns = phases_take_ns * cell->count;
+  prem_phase_stats *stats = &trace->stats[PREM_PHASE_COUNT + PREM_COMPUTE];
+  stats->duration_sum_ns = phases_take_ns * stats->count;
   return status;
 }
 
@@ -591,7 +591,7 @@ static prem_status probe_other(prem_machine *machine, prem_diag *to) {
 }
 
 /** One in each counted run; none on the simulator, which has nobody else. */
-START_TEST(stops_of_all_blocks_are_counted) {
+START_TEST(standstills_of_all_blocks_are_counted) {
   static prem_backend backend;
   backend = prem_backend_sim;
   backend.run = run_and_stop;
@@ -601,9 +601,9 @@ START_TEST(stops_of_all_blocks_are_counted) {
   ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
   ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag), PREM_OK);
   const prem_row *free_run = &result->rows[0], *tt = &result->rows[1];
-  ck_assert_int_eq(free_run->stops, 0);
-  ck_assert_int_eq(tt->stops, _i == 1 ? options.sampling.samples : 0);
-  ck_assert(_i == 0 || (tt->stop_longest_ns > 990000 && tt->stop_longest_ns <= 1000000));
+  ck_assert_int_eq(free_run->standstills, 0);
+  ck_assert_int_eq(tt->standstills, _i == 1 ? options.sampling.samples : 0);
+  ck_assert(_i == 0 || (tt->standstill_max_ns > 990000 && tt->standstill_max_ns <= 1000000));
 }
 END_TEST
 
@@ -627,7 +627,7 @@ static prem_status run_late(void *state, const prem_run_request *request, prem_t
     const int64_t end_ns = 1 + record->hyperperiod * 800 + 600;
     trace->job_end_ns[record->hyperperiod * trace->job_count + 1] = end_ns;
     if (request->mode == PREM_MODE_TT)
-      trace->cells[PREM_COMPUTE].lateness_max_ns = LATE_NS;
+      trace->stats[PREM_COMPUTE].lateness_max_ns = LATE_NS;
   }
   runs[request->mode] += request->hyperperiods;
   if (runs[request->mode] >= 10) /* for the next test */
@@ -647,7 +647,7 @@ static prem_status compare_late(void) {
 }
 
 static void expect_worst(const prem_row *row, int64_t worst_ns) {
-  prem_kept_run kept[PREM_MOST_KEPT];
+  prem_kept_run kept[PREM_MAX_KEPT];
   ck_assert_int_eq(prem_row_kept(row, kept), 3);
   ck_assert_int_eq(kept[0].run, LATE_RUN);
   ck_assert_int_eq(kept[1].run, LATE_RUN - 1);
@@ -675,7 +675,7 @@ START_TEST(the_worst_run_and_the_one_before_it_are_kept) {
 END_TEST
 
 START_TEST(where_all_runs_are_alike_the_first_is_kept_alone) {
-  prem_kept_run kept[PREM_MOST_KEPT];
+  prem_kept_run kept[PREM_MAX_KEPT];
   ck_assert_int_eq(compare(), PREM_OK);
   ck_assert_int_eq(prem_row_kept(&result->rows[1], kept), 1);
   ck_assert_ptr_eq(kept[0].trace, result->rows[1].example);
@@ -703,7 +703,7 @@ END_TEST
 START_TEST(without_raw_records_the_break_names_task_and_phase) {
   prem_trace *trace = NULL;
   ck_assert_int_eq(prem_trace_new(schedule, 1, 0, &trace), PREM_OK);
-  trace->cells[3 + PREM_WRITEBACK].lateness_max_ns = 9;
+  trace->stats[3 + PREM_WRITEBACK].lateness_max_ns = 9;
   prem_break broke;
   ck_assert(!prem_find_break(trace, 9, 0, 4, &broke));
   ck_assert(prem_find_break(trace, 8, 0, 4, &broke));
@@ -733,11 +733,11 @@ START_TEST(a_stop_is_longer_than_four_phases) {
   ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
   phases_take_ns = 240000;
   ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag), PREM_OK);
-  ck_assert_int_eq(result->rows[1].stops, options.sampling.samples);
+  ck_assert_int_eq(result->rows[1].standstills, options.sampling.samples);
   prem_result_free(result);
   phases_take_ns = 260000;
   ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag), PREM_OK);
-  ck_assert_int_eq(result->rows[1].stops, 0);
+  ck_assert_int_eq(result->rows[1].standstills, 0);
 }
 END_TEST
 
@@ -955,7 +955,7 @@ int main(void) {
   tcase_add_test(cases, nothing_but_preempted_runs_is_a_result_too);
   tcase_add_test(cases, what_computes_nothing_has_no_responses_and_no_verdict);
   tcase_add_test(cases, a_stop_is_longer_than_four_phases);
-  tcase_add_loop_test(cases, stops_of_all_blocks_are_counted, 0, 2);
+  tcase_add_loop_test(cases, standstills_of_all_blocks_are_counted, 0, 2);
   tcase_add_test(cases, without_room_counts_are_kept_and_losses_told);
   tcase_add_test(cases, incomplete_hyperperiods_do_not_count_as_judged);
   tcase_add_test(cases, times_alone_are_the_same_times);

@@ -75,7 +75,7 @@ static void disturb(prem_trace *trace, prem_mode mode) {
   for (int64_t h = 0; h < trace->hyperperiods; ++h)
     trace->away_ns[h] = h == AWAY ? OVER_NS : 0;
   if (mode == PREM_MODE_TT)
-    trace->cells[PREM_COMPUTE].lateness_max_ns = LATE_NS;
+    trace->stats[PREM_COMPUTE].lateness_max_ns = LATE_NS;
 }
 
 static bool delayed;
@@ -208,30 +208,30 @@ START_TEST(a_comparison_gives_the_same_numbers) {
 }
 END_TEST
 
-/* ---- parties by turns ----------------------------------------------------------------------- */
+/* ---- variants by turns ---------------------------------------------------------------------- */
 
-static void observe(prem_party *party, bool late) {
-  const prem_observe_options options = {.backend = &backend,
-                                        .modes = {PREM_MODE_TT},
-                                        .mode_count = 1,
-                                        .sampling.scenario = PREM_RESIDENT,
-                                        .sampling.samples = HYPERPERIODS - DISCARD,
-                                        .sampling.discard = DISCARD,
-                                        .sampling.rounds = 1,
-                                        .sampling.launches = 1,
-                                        .sampling.seed = 1,
-                                        .sampling.max_records = 1000};
-  *party = (prem_party){.label = "all", .schedule = schedule};
+static void interleave(prem_variant *variant, bool late) {
+  const prem_interleave_options options = {.backend = &backend,
+                                           .modes = {PREM_MODE_TT},
+                                           .mode_count = 1,
+                                           .sampling.scenario = PREM_RESIDENT,
+                                           .sampling.samples = HYPERPERIODS - DISCARD,
+                                           .sampling.discard = DISCARD,
+                                           .sampling.rounds = 1,
+                                           .sampling.launches = 1,
+                                           .sampling.seed = 1,
+                                           .sampling.max_records = 1000};
+  *variant = (prem_variant){.label = "all", .schedule = schedule};
   delayed = late;
-  ck_assert_int_eq(prem_party_open(party, &backend, diag), PREM_OK);
-  ck_assert_int_eq(prem_observe(party, 1, &options, diag), PREM_OK);
+  ck_assert_int_eq(prem_variant_open(variant, &backend, diag), PREM_OK);
+  ck_assert_int_eq(prem_interleave(variant, 1, &options, diag), PREM_OK);
 }
 
-START_TEST(parties_give_the_same_numbers) {
-  prem_party even, odd;
-  observe(&even, false);
-  observe(&odd, true);
-  const prem_observed *a = &even.observed[PREM_MODE_TT], *b = &odd.observed[PREM_MODE_TT];
+START_TEST(variants_give_the_same_numbers) {
+  prem_variant even, odd;
+  interleave(&even, false);
+  interleave(&odd, true);
+  const prem_variant_times *a = &even.observed[PREM_MODE_TT], *b = &odd.observed[PREM_MODE_TT];
   for (int32_t t = 0; t < 2; ++t) {
     ck_assert_int_eq(a->responses[t].count, (2 - t) * (HYPERPERIODS - DISCARD));
     ck_assert_int_eq(b->responses[t].count, a->responses[t].count);
@@ -239,8 +239,8 @@ START_TEST(parties_give_the_same_numbers) {
                      (size_t)a->responses[t].count * sizeof *a->responses[t].ns);
   }
   ck_assert_int_eq(a->makespan.max_ns, b->makespan.max_ns);
-  prem_party_close(&even);
-  prem_party_close(&odd);
+  prem_variant_close(&even);
+  prem_variant_close(&odd);
 }
 END_TEST
 
@@ -296,7 +296,7 @@ int main(void) {
   tcase_add_test(cases, executors_say_where_hyperperiods_began);
   tcase_add_test(cases, times_of_jobs_count_from_the_beginning);
   tcase_add_test(cases, a_comparison_gives_the_same_numbers);
-  tcase_add_test(cases, parties_give_the_same_numbers);
+  tcase_add_test(cases, variants_give_the_same_numbers);
   tcase_add_loop_test(cases, causes_are_the_same, 0, 2);
   suite_add_tcase(suite, cases);
   SRunner *runner = srunner_create(suite);

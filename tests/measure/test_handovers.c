@@ -32,14 +32,14 @@ static prem_schedule *prepared(const char *source) {
 
 /* What is told of so many hyperperiods, which go to the successor alone. */
 static void assert_told(const prem_schedule *schedule, const prem_trace *trace, int64_t from,
-                        int64_t count, int64_t least_ns, int64_t most_ns) {
+                        int64_t count, int64_t min_ns, int64_t max_ns) {
   prem_times times[2] = {0};
   ck_assert_int_eq(prem_handovers_add(schedule, trace, from, times), PREM_OK);
   ck_assert_int_eq(times[0].count, 0);
   ck_assert_int_eq(times[1].count, count);
   if (count > 0) {
-    ck_assert_int_eq(times[1].min_ns, least_ns);
-    ck_assert_int_eq(times[1].max_ns, most_ns);
+    ck_assert_int_eq(times[1].min_ns, min_ns);
+    ck_assert_int_eq(times[1].max_ns, max_ns);
   }
   for (int t = 0; t < 2; ++t)
     prem_times_free(&times[t]);

@@ -52,36 +52,36 @@ static double dependent(int run) {
   return 10000 + remembered;
 }
 
-static prem_tail estimate(int64_t count) {
-  prem_tail tail;
-  ck_assert_int_eq(prem_tail_estimate(times, count, 1e-6, &tail), PREM_OK);
-  return tail;
+static prem_pwcet estimate(int64_t count) {
+  prem_pwcet pwcet;
+  ck_assert_int_eq(prem_pwcet_estimate(times, count, 1e-6, &pwcet), PREM_OK);
+  return pwcet;
 }
 
 START_TEST(an_exponential_tail_is_found) {
   fill(exponential);
-  const prem_tail tail = estimate(RUNS);
-  ck_assert_msg(tail.known, "%s", tail.reason);
+  const prem_pwcet pwcet = estimate(RUNS);
+  ck_assert_msg(pwcet.known, "%s", pwcet.reason);
   const double truth = 10000 + 1000 * log(1e6); /* 23 816 */
-  ck_assert_double_gt((double)tail.estimate_ns, 0.9 * truth);
-  ck_assert_double_lt((double)tail.estimate_ns, 1.1 * truth);
-  ck_assert_double_eq_tol(tail.mean_excess_ns, 1000, 120);
+  ck_assert_double_gt((double)pwcet.estimate_ns, 0.9 * truth);
+  ck_assert_double_lt((double)pwcet.estimate_ns, 1.1 * truth);
+  ck_assert_double_eq_tol(pwcet.mean_excess_ns, 1000, 120);
 }
 END_TEST
 
 START_TEST(a_bounded_tail_is_bounded_from_above) {
   fill(even);
-  const prem_tail tail = estimate(RUNS);
-  ck_assert_msg(tail.known, "%s", tail.reason);
-  ck_assert_int_ge(tail.estimate_ns, 11000); /* no time is above that */
-  ck_assert_double_lt(tail.variation, 1);
+  const prem_pwcet pwcet = estimate(RUNS);
+  ck_assert_msg(pwcet.known, "%s", pwcet.reason);
+  ck_assert_int_ge(pwcet.estimate_ns, 11000); /* no time is above that */
+  ck_assert_double_lt(pwcet.variation, 1);
 }
 END_TEST
 
 static void assert_refused(const char *reason) {
-  const prem_tail tail = estimate(RUNS);
-  ck_assert(!tail.known);
-  ck_assert_msg(strstr(tail.reason, reason) != NULL, "%s", tail.reason);
+  const prem_pwcet pwcet = estimate(RUNS);
+  ck_assert(!pwcet.known);
+  ck_assert_msg(strstr(pwcet.reason, reason) != NULL, "%s", pwcet.reason);
 }
 
 START_TEST(a_heavy_tail_gets_no_estimate) {
@@ -128,15 +128,15 @@ END_TEST
 
 START_TEST(few_runs_get_no_estimate) {
   fill(exponential);
-  const prem_tail tail = estimate(299);
-  ck_assert(!tail.known);
-  ck_assert_str_eq(tail.reason, "299 runs, 300 are needed");
+  const prem_pwcet pwcet = estimate(299);
+  ck_assert(!pwcet.known);
+  ck_assert_str_eq(pwcet.reason, "299 runs, 300 are needed");
 }
 END_TEST
 
 START_TEST(no_runs_get_no_estimate) {
-  const prem_tail tail = estimate(0);
-  ck_assert(!tail.known);
+  const prem_pwcet pwcet = estimate(0);
+  ck_assert(!pwcet.known);
 }
 END_TEST
 

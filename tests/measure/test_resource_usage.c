@@ -6,14 +6,15 @@
 #include "tests/common/verdict.h"
 #include "ttprem/ttprem_measure.h"
 
-static void assert_use(const char *source, int32_t resource, const prem_use_step *expected,
+static void assert_use(const char *source, int32_t resource, const prem_usage_step *expected,
                        int64_t expected_count) {
   prem_schedule *schedule = schedule_from_text(source);
   prem_slot *slots = NULL;
-  prem_use_step *steps = NULL;
+  prem_usage_step *steps = NULL;
   int64_t count = 0, step_count = 0;
   ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
-  ck_assert_int_eq(prem_plan_use(schedule, slots, count, resource, &steps, &step_count), PREM_OK);
+  ck_assert_int_eq(prem_plan_resource_usage(schedule, slots, count, resource, &steps, &step_count),
+                   PREM_OK);
   for (int64_t i = 0; i < step_count && i < expected_count; ++i) {
     ck_assert_int_eq(steps[i].at_ns, expected[i].at_ns);
     ck_assert_int_eq(steps[i].used, expected[i].used);
@@ -25,8 +26,8 @@ static void assert_use(const char *source, int32_t resource, const prem_use_step
 }
 
 #define ASSERT_USE(source, resource, ...)                                                          \
-  assert_use(source, resource, (const prem_use_step[]){__VA_ARGS__},                               \
-             (int64_t)(sizeof((const prem_use_step[]){__VA_ARGS__}) / sizeof(prem_use_step)))
+  assert_use(source, resource, (const prem_usage_step[]){__VA_ARGS__},                             \
+             (int64_t)(sizeof((const prem_usage_step[]){__VA_ARGS__}) / sizeof(prem_usage_step)))
 
 /** Two blocks; a phase of `a` holds memory for 4 of its 5 ns, one of `b` both resources. */
 static const char *two_tasks(const char *per) {

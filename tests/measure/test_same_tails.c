@@ -7,7 +7,7 @@
 #include "tests/common/planted.h"
 #include "ttprem/ttprem_measure.h"
 
-enum { SAMPLES = 120, MOST = 1400 };
+enum { SAMPLES = 120, MAX = 1400 };
 
 /* Sums of a few draws, so that shapes differ; some drift, depend on the one before, or are few. */
 static int64_t draw_times(uint64_t seed, int64_t *times) {
@@ -35,8 +35,8 @@ static int64_t draw_times(uint64_t seed, int64_t *times) {
 static void tell_tail(FILE *file, const int64_t *times, int64_t count) {
   static const double probabilities[] = {1e-3, 1e-6, 1e-9};
   for (int p = 0; p < 3; ++p) {
-    prem_tail tail;
-    ck_assert_int_eq(prem_tail_estimate(times, count, probabilities[p], &tail), PREM_OK);
+    prem_pwcet tail;
+    ck_assert_int_eq(prem_pwcet_estimate(times, count, probabilities[p], &tail), PREM_OK);
     fprintf(file, " %d %" PRId64 " %" PRId64 " %" PRId64 " %.6g %.6g '%s'", tail.known,
             tail.estimate_ns, tail.threshold_ns, tail.excesses, tail.mean_excess_ns, tail.variation,
             tail.reason);
@@ -47,7 +47,7 @@ START_TEST(of_times) {
   char *found = NULL;
   size_t bytes = 0;
   FILE *file = open_memstream(&found, &bytes);
-  static int64_t times[MOST];
+  static int64_t times[MAX];
   for (uint64_t seed = 0; seed < SAMPLES; ++seed) {
     const int64_t count = draw_times(seed, times);
     fprintf(file, "%" PRIu64 ": %" PRId64 ":", seed, count);

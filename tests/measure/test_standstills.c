@@ -4,15 +4,15 @@
 
 #include "tests/common/running.h"
 
-enum { RECORDS = 8, LEAST_NS = 50000 };
+enum { RECORDS = 8, MIN_NS = 50000 };
 
 static prem_trace_record records[RECORDS];
 static prem_trace trace;
-static prem_stops stops;
+static prem_standstills standstills;
 
 static void set_up(void) {
   trace = (prem_trace){.records = records, .record_capacity = RECORDS};
-  stops = (prem_stops){0};
+  standstills = (prem_standstills){0};
 }
 
 static void phase(int block, int64_t start_us, int64_t end_us) {
@@ -21,14 +21,14 @@ static void phase(int block, int64_t start_us, int64_t end_us) {
 }
 
 static void look(void) {
-  ck_assert_int_eq(prem_trace_stops(&trace, LEAST_NS, &stops), PREM_OK);
+  ck_assert_int_eq(prem_trace_standstills(&trace, MIN_NS, &standstills), PREM_OK);
 }
 
-START_TEST(nothing_stops_nowhere) {
+START_TEST(nothing_stands_still_nowhere) {
   look();
-  ck_assert_int_eq(stops.count, 0);
-  ck_assert_int_eq(stops.watched_ns, 0);
-  ck_assert_double_eq(prem_stops_share_pct(&stops), 0);
+  ck_assert_int_eq(standstills.count, 0);
+  ck_assert_int_eq(standstills.watched_ns, 0);
+  ck_assert_double_eq(prem_standstills_share_pct(&standstills), 0);
 }
 END_TEST
 
@@ -41,22 +41,22 @@ START_TEST(all_blocks_stop_at_once) {
   phase(0, 420, 460);
   phase(0, 460, 500);
   look();
-  ck_assert_int_eq(stops.count, 1);
-  ck_assert_int_ge(stops.longest_ns, 398000);
-  ck_assert_int_le(stops.longest_ns, 400000);
-  ck_assert_int_eq(stops.sum_ns, stops.longest_ns);
-  ck_assert_int_eq(stops.watched_ns, 500000);
-  ck_assert_double_eq_tol(prem_stops_share_pct(&stops), 80, 0.5);
+  ck_assert_int_eq(standstills.count, 1);
+  ck_assert_int_ge(standstills.longest_ns, 398000);
+  ck_assert_int_le(standstills.longest_ns, 400000);
+  ck_assert_int_eq(standstills.sum_ns, standstills.longest_ns);
+  ck_assert_int_eq(standstills.watched_ns, 500000);
+  ck_assert_double_eq_tol(prem_standstills_share_pct(&standstills), 80, 0.5);
 }
 END_TEST
 
 /* A long phase on one block is no stop while another one works. */
-START_TEST(one_block_stops_alone) {
+START_TEST(one_block_stands_still_alone) {
   phase(0, 10, 210);
   for (int at = 10; at < 210; at += 40)
     phase(1, at, at + 40);
   look();
-  ck_assert_int_eq(stops.count, 0);
+  ck_assert_int_eq(standstills.count, 0);
 }
 END_TEST
 
@@ -65,8 +65,8 @@ START_TEST(nothing_to_do_is_no_stop) {
   phase(1, 5, 20);
   phase(0, 500, 510);
   look();
-  ck_assert_int_eq(stops.count, 0);
-  ck_assert_int_eq(stops.watched_ns, 510000);
+  ck_assert_int_eq(standstills.count, 0);
+  ck_assert_int_eq(standstills.watched_ns, 510000);
 }
 END_TEST
 
@@ -74,8 +74,8 @@ START_TEST(short_ones_do_not_count) {
   phase(0, 0, 45);
   phase(0, 45, 145);
   look();
-  ck_assert_int_eq(stops.count, 1);
-  ck_assert_int_le(stops.longest_ns, 100000);
+  ck_assert_int_eq(standstills.count, 1);
+  ck_assert_int_le(standstills.longest_ns, 100000);
 }
 END_TEST
 
@@ -84,8 +84,8 @@ START_TEST(order_does_not_matter) {
   phase(0, 0, 20);
   phase(0, 20, 200);
   look();
-  ck_assert_int_eq(stops.count, 2);
-  ck_assert_int_ge(stops.longest_ns, 178000);
+  ck_assert_int_eq(standstills.count, 2);
+  ck_assert_int_ge(standstills.longest_ns, 178000);
 }
 END_TEST
 
@@ -93,9 +93,9 @@ START_TEST(several_traces_add_up) {
   phase(0, 0, 100);
   look();
   look();
-  ck_assert_int_eq(stops.count, 2);
-  ck_assert_int_eq(stops.watched_ns, 200000);
-  ck_assert_int_eq(stops.sum_ns, 2 * stops.longest_ns);
+  ck_assert_int_eq(standstills.count, 2);
+  ck_assert_int_eq(standstills.watched_ns, 200000);
+  ck_assert_int_eq(standstills.sum_ns, 2 * standstills.longest_ns);
 }
 END_TEST
 
@@ -103,9 +103,9 @@ int main(void) {
   Suite *suite = suite_create("stops");
   TCase *cases = tcase_create("stops");
   tcase_add_checked_fixture(cases, set_up, NULL);
-  tcase_add_test(cases, nothing_stops_nowhere);
+  tcase_add_test(cases, nothing_stands_still_nowhere);
   tcase_add_test(cases, all_blocks_stop_at_once);
-  tcase_add_test(cases, one_block_stops_alone);
+  tcase_add_test(cases, one_block_stands_still_alone);
   tcase_add_test(cases, nothing_to_do_is_no_stop);
   tcase_add_test(cases, short_ones_do_not_count);
   tcase_add_test(cases, order_does_not_matter);

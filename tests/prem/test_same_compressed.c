@@ -4,7 +4,7 @@
 #include "tests/common/golden.h"
 #include "tests/common/planted.h"
 
-enum { PLANS = 3000, OF_A_LINE = 20, MOST = 96 };
+enum { PLANS = 3000, OF_A_LINE = 20, MAX = 96 };
 
 static uint64_t state, sum;
 
@@ -94,7 +94,7 @@ START_TEST(of_plans) {
       prem_schedule_free(schedule);
       schedule = draw_schedule();
     }
-    prem_slot slots[MOST];
+    prem_slot slots[MAX];
     const int64_t count = draw_slots(schedule, slots);
     prem_plan *plan = prem_plan_new();
     plan->hyperperiod_ns = 4096;

@@ -26,9 +26,9 @@ static prem_diag *diag;
 static char folder[64];
 static prem_result *result;
 
-static prem_cell cell_of(int64_t count, int64_t longest_ns) {
-  prem_cell cell;
-  prem_cell_clear(&cell);
+static prem_phase_stats cell_of(int64_t count, int64_t longest_ns) {
+  prem_phase_stats cell;
+  prem_phase_stats_clear(&cell);
   cell.count = count;
   cell.duration_min_ns = 10;
   cell.duration_max_ns = longest_ns;
@@ -350,26 +350,26 @@ START_TEST(json_names_first_causes) {
 END_TEST
 
 /** Two ways of the first task, one of the second; prem_result_free() frees them. */
-static void add_trials(void) {
-  static const prem_trial tried[] = {
+static void add_candidates(void) {
+  static const prem_launch_candidate tried[] = {
       {.task = 0, .way = "float x 1", .alone_ns = 900, .together_ns = 1800},
       {.task = 0, .way = "float4 x 2", .alone_ns = 500, .together_ns = 1700, .chosen = true},
       {.task = 0, .way = "float4 x 4", .alone_ns = 400, .together_ns = -1, .wrong = true},
       {.task = 1, .way = "float x 1", .alone_ns = 70, .together_ns = 1700, .chosen = true}};
-  result->tuning.trials = malloc(sizeof tried);
-  memcpy(result->tuning.trials, tried, sizeof tried);
-  result->tuning.trial_count = 4;
+  result->launch_search.candidates = malloc(sizeof tried);
+  memcpy(result->launch_search.candidates, tried, sizeof tried);
+  result->launch_search.candidate_count = 4;
 }
 
 START_TEST(json_has_every_way_that_was_tried) {
   json_t *root = written();
   assert_null(root, "legacy_trials");
   json_decref(root);
-  add_trials();
+  add_candidates();
   root = written();
-  const json_t *trials = json_object_get(root, "legacy_trials");
-  ck_assert_uint_eq(json_array_size(trials), 4);
-  const json_t *chosen = json_array_get(trials, 1), *wrong = json_array_get(trials, 2);
+  const json_t *candidates = json_object_get(root, "legacy_trials");
+  ck_assert_uint_eq(json_array_size(candidates), 4);
+  const json_t *chosen = json_array_get(candidates, 1), *wrong = json_array_get(candidates, 2);
   ck_assert_str_eq(string_at(chosen, "task"), schedule->tasks[0].name);
   ck_assert_str_eq(string_at(chosen, "way"), "float4 x 2");
   ck_assert_int_eq(integer_at(chosen, "alone_ns"), 500);
@@ -402,7 +402,7 @@ START_TEST(json_has_null_where_there_is_no_number) {
 END_TEST
 
 START_TEST(json_says_how_a_mode_was_run_and_what_was_not) {
-  strcpy(result->rows[0].setup, "32 SMs for each task");
+  strcpy(result->rows[0].mode_note, "32 SMs for each task");
   result->left_out[0] = (prem_left_out){.mode = PREM_MODE_PARTITION, .reason = "no driver"};
   result->left_out_count = 1;
   json_t *root = written();
@@ -621,7 +621,7 @@ static void assert_says(const char *text_found, const char *words) {
 
 START_TEST(the_table_says_how_modes_were_run_and_which_were_not) {
   strcpy(
-      result->rows[0].setup,
+      result->rows[0].mode_note,
       "1126400000 bytes read + 1126400000 written as half that copied, by float4 x 4, streaming, "
       "256 x 1 threads; nothing is computed or verified");
   result->left_out[0] = (prem_left_out){.mode = PREM_MODE_PARTITION, .reason = "no driver"};
@@ -757,7 +757,7 @@ START_TEST(the_table_tells_what_is_in_doubt) {
 END_TEST
 
 START_TEST(the_table_names_the_ways_that_won) {
-  add_trials();
+  add_candidates();
   char *table = printed();
   assert_says(table, text("ordinary kernel of %s: float4 x 2; best of 3 ways, alone 500 ns\n"
                           "  1 ways gave WRONG OUTPUT and were not taken\n"

@@ -10,7 +10,7 @@
 #include "tests/common/planted.h"
 #include "ttprem/ttprem_measure.h"
 
-enum { FINDINGS = 300, COLUMNS = 5, MOST_ROWS = 90 };
+enum { FINDINGS = 300, COLUMNS = 5, MAX_ROWS = 90 };
 
 typedef struct drawn_table {
   bool text_x, wide, ties;
@@ -111,12 +111,12 @@ static void add_table(prem_findings *findings, const char *name, const drawn_tab
 
 /* What is drawn is drawn in its order: that of an initializer's parts is the compiler's. */
 static drawn_table draw_table(void) {
-  static const int32_t most[] = {0, 1, 6, 24, MOST_ROWS};
+  static const int32_t max[] = {0, 1, 6, 24, MAX_ROWS};
   drawn_table how = {.text_x = chance(2)};
   how.wide = chance(2);
   how.ties = chance(5);
   const int32_t size = draw(0, 4);
-  how.rows = draw(0, most[size]);
+  how.rows = draw(0, max[size]);
   how.series = chance(3) ? draw(0, 25) : draw(0, 3);
   how.scale = power_of_ten(draw(-7, 12));
   return how;

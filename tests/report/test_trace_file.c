@@ -90,7 +90,7 @@ static void copy_text(const field *text, char *to) {
   to[text->count] = 0;
 }
 
-enum { MOST = 64, SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 };
+enum { MAX = 64, SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 };
 
 typedef struct named {
   uint64_t number;
@@ -99,7 +99,7 @@ typedef struct named {
 
 /** Everything that was in the trace, tracks and names resolved. */
 static struct {
-  named tracks[MOST], names[MOST], notes[MOST];
+  named tracks[MAX], names[MAX], notes[MAX];
   int track_count, name_count, note_count;
   int begin_count, end_count, instant_count;
   char text[8192]; /* one line an event: "AT KIND TRACK|NAME|NOTE=VALUE..." */
@@ -116,7 +116,7 @@ static const char *find_name(const named *list, int count, uint64_t number) {
 static void read_name(const field *entry, named *list, int *count) {
   span from = inside(entry);
   named *to = &list[(*count)++];
-  ck_assert_int_le(*count, MOST);
+  ck_assert_int_le(*count, MAX);
   for (field f; next_field(&from, &f);) {
     if (f.number == 1)
       to->number = f.value;

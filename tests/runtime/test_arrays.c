@@ -187,17 +187,17 @@ START_TEST(random_numbers_fill_their_interval) {
   w.arrays[0].shape[3] = 100000;
   prem_arrays *opened = open_world(1, 0);
   const float *values = floats(&opened->storage[0]);
-  float least = 0.0F, most = 0.0F;
+  float min = 0.0F, max = 0.0F;
   double sum = 0.0;
   for (int64_t i = 0; i < 100000; ++i) {
-    least = fminf(least, values[i]);
-    most = fmaxf(most, values[i]);
+    min = fminf(min, values[i]);
+    max = fmaxf(max, values[i]);
     sum += (double)values[i];
   }
-  ck_assert_float_ge(least, -1.0F);
-  ck_assert_float_lt(most, 1.0F);
-  ck_assert_float_lt(least, -0.999F);
-  ck_assert_float_gt(most, 0.999F);
+  ck_assert_float_ge(min, -1.0F);
+  ck_assert_float_lt(max, 1.0F);
+  ck_assert_float_lt(min, -0.999F);
+  ck_assert_float_gt(max, 0.999F);
   ck_assert_double_lt(fabs(sum), 1000.0);
   prem_arrays_free(opened);
 }

@@ -330,8 +330,8 @@ START_TEST(a_resident_run_of_1000_hyperperiods) {
                "  count = 2; start_ns = 0L; repeat = 4; step_ns = 20000L; } ); };");
   fixture_open(&f, 1000, 100000);
   run(&f, PREM_MODE_TT, 1000);
-  ck_assert_int_eq(f.trace->cells[PREM_COMPUTE].count, 8000);
-  ck_assert_int_eq(f.trace->cells[PREM_COMPUTE].releases, 8000);
+  ck_assert_int_eq(f.trace->stats[PREM_COMPUTE].count, 8000);
+  ck_assert_int_eq(f.trace->stats[PREM_COMPUTE].releases, 8000);
   fixture_close(&f);
 }
 END_TEST
@@ -342,9 +342,9 @@ START_TEST(discarded_hyperperiods_are_not_counted) {
   fixture_open(&f, 5, 100000);
   const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 5, .discard = 2};
   fixture_expect(&f, prem_session_run(f.session, &request, f.trace, f.diag), PREM_OK);
-  ck_assert_int_eq(f.trace->cells[0 * PREM_PHASE_COUNT + PREM_COMPUTE].count, 3 * 4);
-  ck_assert_int_eq(f.trace->cells[1 * PREM_PHASE_COUNT + PREM_COMPUTE].count, 3 * 3);
-  ck_assert_int_eq(f.trace->cells[2 * PREM_PHASE_COUNT + PREM_COMPUTE].count, 3 * 1);
+  ck_assert_int_eq(f.trace->stats[0 * PREM_PHASE_COUNT + PREM_COMPUTE].count, 3 * 4);
+  ck_assert_int_eq(f.trace->stats[1 * PREM_PHASE_COUNT + PREM_COMPUTE].count, 3 * 3);
+  ck_assert_int_eq(f.trace->stats[2 * PREM_PHASE_COUNT + PREM_COMPUTE].count, 3 * 1);
   fixture_close(&f);
 }
 END_TEST
@@ -356,7 +356,7 @@ START_TEST(warm_up_tiles_are_counted_apart) {
   run(&f, PREM_MODE_TT, 3);
   ck_assert_int_eq(f.trace->warmup_count, 3 * 2 * PREM_PHASE_COUNT);
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-    ck_assert_int_eq(f.trace->cells[p].count, 3 * 8);
+    ck_assert_int_eq(f.trace->stats[p].count, 3 * 8);
   fixture_close(&f);
 }
 END_TEST
@@ -374,9 +374,9 @@ START_TEST(overruns_count_where_releases_are_kept) {
                "  start_ns = 0L; repeat = 4; step_ns = 100000L; } ); };");
   fixture_open(&f, 1, 1000);
   run(&f, PREM_MODE_TT, 1);
-  ck_assert_int_eq(f.trace->cells[PREM_COMPUTE].overruns, 4);
+  ck_assert_int_eq(f.trace->stats[PREM_COMPUTE].overruns, 4);
   run(&f, PREM_MODE_FREE, 1);
-  ck_assert_int_eq(f.trace->cells[PREM_COMPUTE].overruns, 0);
+  ck_assert_int_eq(f.trace->stats[PREM_COMPUTE].overruns, 0);
   fixture_close(&f);
 }
 END_TEST
@@ -399,7 +399,7 @@ START_TEST(windows_move_on_with_the_hyperperiods) {
   run(&f, PREM_MODE_TT, 4);
   int64_t overruns = 0;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-    overruns += f.trace->cells[p].overruns;
+    overruns += f.trace->stats[p].overruns;
   ck_assert_int_lt(overruns, 6); /* of 12; with the windows of the first alone, at least 9 */
   fixture_close(&f);
 }
@@ -538,7 +538,7 @@ START_TEST(records_that_find_no_room_are_counted) {
   fixture_expect(&f, prem_session_run(f.session, &request, f.trace, f.diag), PREM_OK);
   ck_assert_int_eq(f.trace->record_count, 100);
   ck_assert_int_eq(f.trace->lost, 4 * 96 - 100);
-  ck_assert_int_eq(f.trace->cells[PREM_COMPUTE].count, 4 * 32);
+  ck_assert_int_eq(f.trace->stats[PREM_COMPUTE].count, 4 * 32);
   fixture_close(&f);
 }
 END_TEST

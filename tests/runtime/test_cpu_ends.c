@@ -125,7 +125,7 @@ START_TEST(the_stop_flag_ends_a_long_run) {
   ck_assert_int_lt(now_ms() - began_ms, 1200);
   ck_assert_int_gt(f.trace->hyperperiods, 10);
   ck_assert_int_lt(f.trace->hyperperiods, 100000);
-  ck_assert_int_ge(f.trace->cells[PREM_COMPUTE].count, 2 * f.trace->hyperperiods);
+  ck_assert_int_ge(f.trace->stats[PREM_COMPUTE].count, 2 * f.trace->hyperperiods);
   for (int64_t h = 0; h < f.trace->hyperperiods; ++h)
     ck_assert_int_ge(f.trace->job_end_ns[h], h * 1000000);
   ck_assert_int_eq(f.trace->job_end_ns[99999], -1);
@@ -165,7 +165,7 @@ START_TEST(the_stop_flag_ends_a_run_whose_compute_hangs) {
   const prem_status status = prem_session_run(f.session, &request, f.trace, f.diag);
   fixture_expect(&f, status, PREM_ERR_INTERRUPTED);
   ck_assert_int_lt(now_ms() - began_ms, 1100);
-  ck_assert_int_eq(f.trace->cells[PREM_WRITEBACK].count, 5); /* what was measured is kept */
+  ck_assert_int_eq(f.trace->stats[PREM_WRITEBACK].count, 5); /* what was measured is kept */
   fixture_expect_said(&f, "did not return");
   const prem_run_request again = {.mode = PREM_MODE_TT, .hyperperiods = 1};
   stop = 0;
@@ -194,7 +194,7 @@ START_TEST(the_watchdog_names_a_compute_that_hangs) {
   fixture_expect_said(&f, "tile 5");
   fixture_expect_said(&f, "compute");
   fixture_expect_said(&f, "record 16 of hyperperiod 0");
-  ck_assert_int_eq(f.trace->cells[PREM_WRITEBACK].count, 5);
+  ck_assert_int_eq(f.trace->stats[PREM_WRITEBACK].count, 5);
   ck_assert_int_eq(f.trace->hyperperiods, 0);
   const int64_t closing_ms = now_ms();
   fixture_close(&f);

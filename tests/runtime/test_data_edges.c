@@ -143,7 +143,7 @@ START_TEST(a_writer_follows_the_readers_of_the_hyperperiod_before) {
   ck_assert_int_eq(writer->after[0].task, 1);
   ck_assert_int_eq(writer->after[0].phase, PREM_WRITEBACK);
   ck_assert_int_eq(writer->after[0].lag_ns, 0);
-  ck_assert_int_eq(writer->after[0].pred_jobs[0], 0);
+  ck_assert_int_eq(writer->after[0].needed_jobs[0], 0);
   ck_assert_int_eq(reader->edge_count,
                    1); /* the file's own, and no second one that says the same */
   ck_assert(!(program->blocks[0].compute[0].flags & PREM_RECORD_AFTER)); /* it may run ahead */
@@ -168,7 +168,7 @@ START_TEST(edges_keep_the_plans_order_and_no_other) {
   const prem_task_program *writer = &program->tasks[0];
   ck_assert_int_eq(writer->edge_count, 1);
   for (int job = 0; job < 2; ++job)
-    ck_assert_int_eq(writer->after[0].pred_jobs[job], cases[_i].awaited[job]);
+    ck_assert_int_eq(writer->after[0].needed_jobs[job], cases[_i].awaited[job]);
   prem_program_free(program);
   fixture_close(&f);
 }
@@ -181,11 +181,11 @@ START_TEST(a_reader_follows_the_writers_that_the_plan_puts_before_it) {
   prem_program *program = compile(f.schedule);
   const prem_task_program *reader = &program->tasks[1];
   ck_assert_int_eq(reader->after_count, 1);
-  ck_assert_int_eq(reader->after[0].pred_jobs[0], 1);
+  ck_assert_int_eq(reader->after[0].needed_jobs[0], 1);
   ck_assert_int_eq(reader->edge_count, 2);
   ck_assert_int_eq(reader->after[1].task, 0);
   ck_assert_int_eq(reader->after[1].phase, PREM_PREFETCH);
-  ck_assert_int_eq(reader->after[1].pred_jobs[0], 2);
+  ck_assert_int_eq(reader->after[1].needed_jobs[0], 2);
   prem_program_free(program);
   fixture_close(&f);
 }
@@ -214,7 +214,7 @@ START_TEST(no_job_of_a_later_hyperperiod_is_awaited) {
   const prem_task_program *writer = &program->tasks[0];
   ck_assert_int_eq(writer->edge_count, 1);
   ck_assert_int_eq(writer->after[0].task, 1);
-  ck_assert_int_eq(writer->after[0].pred_jobs[0], 1);
+  ck_assert_int_eq(writer->after[0].needed_jobs[0], 1);
   prem_program_free(program);
   fixture_close(&f);
 }
@@ -242,10 +242,10 @@ START_TEST(a_compatible_interval_waits_before_its_compute) {
   ck_assert_int_eq(reader->edge_count, 1);
   ck_assert_int_eq(reader->after[0].task, 0);
   ck_assert_int_eq(reader->after[0].phase, PREM_COMPUTE);
-  ck_assert_int_eq(reader->after[0].pred_jobs[0], 1);
+  ck_assert_int_eq(reader->after[0].needed_jobs[0], 1);
   ck_assert_int_eq(writer->edge_count, 1);
   ck_assert_int_eq(writer->after[0].phase, PREM_WRITEBACK);
-  ck_assert_int_eq(writer->after[0].pred_jobs[0], 0);
+  ck_assert_int_eq(writer->after[0].needed_jobs[0], 0);
   prem_program_free(program);
   prem_schedule_free(schedule);
 }
@@ -292,7 +292,7 @@ START_TEST(warm_up_waits_for_the_hyperperiod_before) {
       "    start_ns = 200L; } ); };");
   prem_program *program = compile(schedule);
   ck_assert_int_eq(program->tasks[0].edge_count, 1);
-  ck_assert_int_eq(program->tasks[0].after[0].pred_jobs[0], 0);
+  ck_assert_int_eq(program->tasks[0].after[0].needed_jobs[0], 0);
   ck_assert(program->blocks[0].memory[1].flags & PREM_SLOT_WARMUP);
   ck_assert(program->blocks[0].memory[1].flags & PREM_RECORD_AFTER);
   ck_assert(!(program->blocks[0].memory[0].flags & PREM_RECORD_AFTER));
@@ -396,8 +396,8 @@ START_TEST(a_plan_that_is_kept_is_not_delayed) {
   assert_checked(f.schedule);
   prem_trace *trace = simulate(f.schedule, PREM_MODE_TT, HYPERPERIODS);
   for (int32_t i = 0; i < 2 * PREM_PHASE_COUNT; ++i) {
-    ck_assert_int_eq(trace->cells[i].late, 0);
-    ck_assert_int_eq(trace->cells[i].overruns, 0);
+    ck_assert_int_eq(trace->stats[i].late, 0);
+    ck_assert_int_eq(trace->stats[i].overruns, 0);
   }
   prem_trace_free(trace);
   fixture_close(&f);

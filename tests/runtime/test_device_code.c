@@ -65,7 +65,7 @@ static inline int32_t min(int32_t a, int32_t b) {
 #include "runtime/core/windows.h"
 #include "tests/common/running.h"
 
-enum { MOST_LANES = 96 };
+enum { MAX_LANES = 96 };
 
 /* ---- a tile by lanes ------------------------------------------------------------------------- */
 
@@ -135,7 +135,7 @@ static void *run_lane(void *argument) {
 }
 
 static void run_lanes(const prem_task *task, const prem_view *views, unsigned lanes) {
-  static lane all[MOST_LANES];
+  static lane all[MAX_LANES];
   blockDim.x = lanes + PREM_MEMORY_THREADS;
   ck_assert_int_eq(pthread_barrier_init(&lanes_meet, NULL, lanes), 0);
   for (unsigned i = 0; i < lanes; ++i) {
@@ -242,7 +242,7 @@ static const struct {
 };
 
 START_TEST(lanes_give_the_references_bits) {
-  static const unsigned lane_counts[] = {1, 5, 32, MOST_LANES};
+  static const unsigned lane_counts[] = {1, 5, 32, MAX_LANES};
   prem_schedule *schedule = schedule_from_text(
       text("version = 1; name = \"lanes\"; platform: { blocks = 1; };\narrays = ( %s );\n"
            "tasks = ( { name = \"k\"; blocks = 1; kernel = \"%s\"; %s } );\n",

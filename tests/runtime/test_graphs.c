@@ -18,7 +18,7 @@ static graph_setting setting_on(const char *backend, graph_bounds bounds) {
 START_TEST(the_simulator_keeps_the_plan) {
   graph_setting setting = setting_on(
       "sim",
-      (graph_bounds){.sms = 132, .blocks = 132, .most_elements = 1 << 15, .period_ns = 1024000});
+      (graph_bounds){.sms = 132, .blocks = 132, .max_elements = 1 << 15, .period_ns = 1024000});
   setting.graphs = 60;
   setting.runs = 1;
   graph_totals totals = graphs_run(&setting);
@@ -39,7 +39,7 @@ END_TEST
 /* Its times are the operating system's. */
 START_TEST(the_cpu_makes_right_outputs) {
   graph_setting setting =
-      setting_on("cpu", (graph_bounds){.blocks = 4, .most_elements = 4096, .period_ns = 20000000});
+      setting_on("cpu", (graph_bounds){.blocks = 4, .max_elements = 4096, .period_ns = 20000000});
   setting.graphs = 4;
   setting.seed = 5;
   setting.profiled = setting.runs = 2;
@@ -54,7 +54,7 @@ END_TEST
 /* ---- what is drawn --------------------------------------------------------------------------- */
 
 static const graph_bounds drawn = {
-    .sms = 132, .blocks = 132, .most_elements = 1 << 17, .period_ns = 204800};
+    .sms = 132, .blocks = 132, .max_elements = 1 << 17, .period_ns = 204800};
 
 START_TEST(every_kernel_is_drawn) {
   bool seen[GRAPH_KERNELS] = {false};
@@ -151,7 +151,7 @@ END_TEST
 START_TEST(a_plan_too_short_is_seen) {
   graph_totals totals = {.lateness_max_ns = INT64_MIN, .job_late_max_ns = INT64_MIN};
   graph_setting setting =
-      setting_on("cpu", (graph_bounds){.blocks = 4, .most_elements = 4096, .period_ns = 20000000});
+      setting_on("cpu", (graph_bounds){.blocks = 4, .max_elements = 4096, .period_ns = 20000000});
   setting.runs = 2;
   for (uint64_t seed = 1; seed <= 4; ++seed)
     ck_assert(graph_from_seed(&setting, seed, "/tmp/ttprem-graph-too-short.cfg", &totals));

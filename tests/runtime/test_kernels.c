@@ -521,8 +521,8 @@ START_TEST(tiles_that_no_grid_holds_are_refused) {
   ck_assert_int_ne(prem_bind_tile(&cuts, 4, shape, &window), PREM_OK);
   ck_assert_ptr_nonnull(strstr(cuts.reason, "more than 3 dimensions"));
   ck_assert_str_eq(cuts.key, "tile");
-  prem_bind most = {.tile_rank = 2, .tile = {1 << 10, 1}};
-  ck_assert_int_eq(prem_bind_tile(&most, 2, large, &window), PREM_OK);
+  prem_bind max = {.tile_rank = 2, .tile = {1 << 10, 1}};
+  ck_assert_int_eq(prem_bind_tile(&max, 2, large, &window), PREM_OK);
   prem_bind more = {.tile_rank = 2, .tile = {1 << 9, 1}};
   ck_assert_int_ne(prem_bind_tile(&more, 2, large, &window), PREM_OK);
   ck_assert_ptr_nonnull(strstr(more.reason, "more than 2147483647 tiles"));

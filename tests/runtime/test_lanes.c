@@ -20,15 +20,15 @@ static float quotient_far(float a, float b) {
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 70 };
+enum { MAX = 70 };
 
-static unsigned char visits[MOST * MOST];
+static unsigned char visits[MAX * MAX];
 static int visit_count;
 
 static void visit(int32_t row, int32_t column) {
-  if (row < 0 || row >= MOST || column < 0 || column >= MOST)
+  if (row < 0 || row >= MAX || column < 0 || column >= MAX)
     ck_abort_msg("(%d, %d) is outside", (int)row, (int)column);
-  ++visits[row * MOST + column];
+  ++visits[row * MAX + column];
   ++visit_count;
 }
 
@@ -49,7 +49,7 @@ static void assert_all_once(int32_t rows, int32_t columns) {
   int wrong = 0;
   for (int32_t row = 0; row < rows; ++row)
     for (int32_t column = 0; column < columns; ++column)
-      wrong += visits[row * MOST + column] != 1;
+      wrong += visits[row * MAX + column] != 1;
   ck_assert_msg(wrong == 0, "%d lanes, %d x %d: %d wrong", (int)PREM_LANE_COUNT, (int)rows,
                 (int)columns, wrong);
   memset(visits, 0, sizeof visits);
@@ -60,7 +60,7 @@ static const unsigned lane_counts[] = {1, 2, 31, 32, 64, 96, 480};
 
 START_TEST(a_line_is_shared_without_gap) {
   blockDim.x = lane_counts[_i] + PREM_MEMORY_THREADS;
-  for (int32_t n = 0; n <= MOST; ++n) {
+  for (int32_t n = 0; n <= MAX; ++n) {
     for (threadIdx.x = PREM_MEMORY_THREADS; threadIdx.x < blockDim.x; ++threadIdx.x)
       lane_in_line(n);
     assert_all_once(1, n);
@@ -70,8 +70,8 @@ END_TEST
 
 START_TEST(a_rectangle_is_shared_without_gap) {
   blockDim.x = lane_counts[_i] + PREM_MEMORY_THREADS;
-  for (int32_t rows = 0; rows <= MOST; rows += 7)
-    for (int32_t columns = 1; columns <= MOST; columns += columns < 4 ? 1 : 5) {
+  for (int32_t rows = 0; rows <= MAX; rows += 7)
+    for (int32_t columns = 1; columns <= MAX; columns += columns < 4 ? 1 : 5) {
       for (threadIdx.x = PREM_MEMORY_THREADS; threadIdx.x < blockDim.x; ++threadIdx.x)
         lane_in_rectangle(rows, columns);
       assert_all_once(rows, columns);
@@ -82,12 +82,12 @@ END_TEST
 /* Around every multiple: the last one that belongs to it, and the first of the next. */
 START_TEST(quotients_are_exact) {
   static const int32_t divisors[] = {1, 2, 3, 7, 33, 96, 1000, 1023, 65537, 1 << 20, (1 << 24) - 1};
-  enum { MOST_DIVIDED = 1 << 20 };
+  enum { MAX_DIVIDED = 1 << 20 };
   quotient_error = _i ? 2.4e-7F : -2.4e-7F;
   for (size_t d = 0; d < sizeof divisors / sizeof *divisors; ++d)
-    for (int32_t multiple = 0; multiple <= MOST_DIVIDED; multiple += divisors[d]) {
+    for (int32_t multiple = 0; multiple <= MAX_DIVIDED; multiple += divisors[d]) {
       const int32_t b = divisors[d], last = multiple + b - 1;
-      const int32_t a = last < MOST_DIVIDED ? last : MOST_DIVIDED;
+      const int32_t a = last < MAX_DIVIDED ? last : MAX_DIVIDED;
       if (prem_lane_quotient(multiple, b) != multiple / b || prem_lane_quotient(a, b) != a / b)
         ck_abort_msg("%d or %d / %d is not exact", (int)multiple, (int)a, (int)b);
     }

@@ -240,7 +240,7 @@ START_TEST(the_trace_has_what_happened) {
   ck_assert_int_eq(trace->hyperperiods, 2);
   ck_assert_int_eq(trace->epoch_ns[1] - trace->epoch_ns[0], 2 * MS);
   ck_assert_int_gt(trace->job_end_ns[1], trace->job_end_ns[0]);
-  ck_assert_int_eq(trace->cells[PREM_COMPUTE].count, 3); /* skipped jobs leave no record */
+  ck_assert_int_eq(trace->stats[PREM_COMPUTE].count, 3); /* skipped jobs leave no record */
   prem_trace_free(trace);
   close_bench(&b);
 }

@@ -151,14 +151,14 @@ static void touch_stream(graph *g, int32_t s, prem_frame *held, bool *is_held) {
 
 static int64_t jobs_of(const graph *g, int32_t s) {
   const prem_live_port *port = &g->schedule->live[s];
-  int64_t most = 0;
+  int64_t max = 0;
   for (int32_t t = 0; t < g->schedule->task_count; ++t) {
     const prem_task *task = &g->schedule->tasks[t];
     for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
       if (task->arrays[p] == port->array)
-        most = most > prem_task_jobs(g->schedule, task) ? most : prem_task_jobs(g->schedule, task);
+        max = max > prem_task_jobs(g->schedule, task) ? max : prem_task_jobs(g->schedule, task);
   }
-  return most;
+  return max;
 }
 
 /* Each job had its fate, and one only. */

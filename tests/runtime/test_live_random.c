@@ -12,13 +12,13 @@ typedef struct pair {
   prem_live *live;
   prem_schedule *schedule;
   int32_t x, y;
-  prem_frame held[MODEL_MOST]; /* of each result */
+  prem_frame held[MODEL_MAX]; /* of each result */
   uint64_t random;
   int sequence;
 } pair;
 
-static int64_t pick(pair *p, int64_t least, int64_t most) {
-  return least + (int64_t)(prem_random_next(&p->random) % (uint64_t)(most - least + 1));
+static int64_t pick(pair *p, int64_t min, int64_t max) {
+  return min + (int64_t)(prem_random_next(&p->random) % (uint64_t)(max - min + 1));
 }
 
 /* ---- ports ---------------------------------------------------------------------------------- */

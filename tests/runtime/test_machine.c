@@ -57,7 +57,7 @@ START_TEST(a_successor_begins_behind_all_its_predecessors) {
     ck_assert_int_le(times.first.p50_ns, times.last.p50_ns);
     ck_assert_int_le(times.last.p99_ns, times.last.max_ns);
   }
-  setup.predecessors = PREM_MOST_PREDECESSORS;
+  setup.predecessors = PREM_MAX_PREDECESSORS;
   ck_assert_int_eq(telling("cpu", setup, &times), PREM_OK);
   ++setup.predecessors;
   ck_assert_int_eq(telling("cpu", setup, &times), PREM_ERR_ARGUMENT);

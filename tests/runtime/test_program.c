@@ -75,7 +75,7 @@ static int32_t ahead_of_one_tile(int32_t tiles) {
            tiles, 2 * tiles + 2, tiles, tiles, 2 * tiles + 1);
   prem_schedule *schedule = checked_schedule(text);
   prem_program *program = compile(schedule);
-  const int32_t ahead = prem_block_most_ahead(&program->blocks[0]);
+  const int32_t ahead = prem_block_max_ahead(&program->blocks[0]);
   prem_program_free(program);
   prem_schedule_free(schedule);
   return ahead;
@@ -102,7 +102,7 @@ START_TEST(two_buffers_let_the_next_prefetch_run_ahead) {
   prem_program *program = compile(schedule);
   const prem_block_program *block = &program->blocks[0];
   ck_assert(!block->turns);
-  ck_assert_int_eq(prem_block_most_ahead(block), 2);
+  ck_assert_int_eq(prem_block_max_ahead(block), 2);
   /* order: PF0 PF1 WB0 PF2 WB1 PF3 WB2 WB3 */
   assert_waits(&block->memory[0], NONE, -1, NONE); /* input buffer 0: tile 2 of the one before */
   assert_waits(&block->memory[1], NONE, 0, NONE);
@@ -209,12 +209,12 @@ START_TEST(precedence_is_ready_to_test) {
   prem_program *program = compile(schedule);
   ck_assert_int_eq(program->tasks[0].active_blocks, 1);
   ck_assert_int_eq(program->tasks[1].jobs, 2);
-  const prem_after_program *fast = &program->tasks[1].after[0], *twin = &program->tasks[2].after[0];
+  const prem_dependency *fast = &program->tasks[1].after[0], *twin = &program->tasks[2].after[0];
   ck_assert_int_eq(fast->lag_ns, 2); /* the guard is larger */
   ck_assert_int_eq(twin->lag_ns, 9);
-  ck_assert_int_eq(fast->pred_jobs[0], 0); /* the slow job of the hyperperiod before */
-  ck_assert_int_eq(fast->pred_jobs[1], 1);
-  ck_assert_int_eq(twin->pred_jobs[0], 1);
+  ck_assert_int_eq(fast->needed_jobs[0], 0); /* the slow job of the hyperperiod before */
+  ck_assert_int_eq(fast->needed_jobs[1], 1);
+  ck_assert_int_eq(twin->needed_jobs[0], 1);
   const prem_block_program *block = &program->blocks[2];
   const bool after[] = {true, true, true, false}, last[] = {true, false, true, true};
   for (int i = 0; i < 4; ++i) { /* fast, twin 0, fast, twin 1 */

@@ -84,7 +84,7 @@ static void add_program(const prem_schedule *schedule) {
     add(block->in_bytes);
     add(block->out_bytes);
     add(block->turns);
-    add(prem_block_most_ahead(block));
+    add(prem_block_max_ahead(block));
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
       add(block->phase_count[p]);
     for (int i = 0; i < PREM_MAX_BUFFERS; ++i) {
@@ -105,7 +105,7 @@ static void add_program(const prem_schedule *schedule) {
       add(task->after[a].lag_ns);
       add(task->after[a].by_block);
       for (int32_t j = 0; j < task->jobs; ++j)
-        add(task->after[a].pred_jobs[j]);
+        add(task->after[a].needed_jobs[j]);
     }
   }
   prem_program_free(program);
@@ -128,18 +128,18 @@ static void add_trace(const prem_schedule *schedule, const prem_trace *trace) {
       add(all[v]);
   }
   for (int32_t c = 0; c < schedule->task_count * PREM_PHASE_COUNT; ++c) {
-    const prem_cell *cell = &trace->cells[c];
-    add(cell->count);
-    add(cell->releases);
-    add(cell->late);
-    add(cell->overruns);
-    add(cell->duration_min_ns);
-    add(cell->duration_max_ns);
-    add(cell->duration_sum_ns);
-    add(cell->lateness_max_ns);
-    add(cell->overrun_max_ns);
+    const prem_phase_stats *stats = &trace->stats[c];
+    add(stats->count);
+    add(stats->releases);
+    add(stats->late);
+    add(stats->overruns);
+    add(stats->duration_min_ns);
+    add(stats->duration_max_ns);
+    add(stats->duration_sum_ns);
+    add(stats->lateness_max_ns);
+    add(stats->overrun_max_ns);
     for (int i = 0; i < PREM_HIST_BUCKETS; ++i)
-      add(cell->lateness_hist[i]);
+      add(stats->lateness_hist[i]);
   }
   for (int64_t h = 0; h < trace->hyperperiod_capacity; ++h) {
     add(trace->away_ns[h]);

@@ -16,14 +16,14 @@ static const prem_trace_record *assert_phase(const prem_trace *trace, const prem
 static void assert_no_lateness(const prem_trace *trace, const prem_schedule *schedule) {
   for (int32_t t = 0; t < schedule->task_count; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
-      const prem_cell *cell = &trace->cells[t * PREM_PHASE_COUNT + p];
-      ck_assert_int_eq(cell->late, 0);
-      ck_assert_int_eq(cell->overruns, 0);
-      if (cell->releases)
-        ck_assert_int_eq(cell->lateness_max_ns, 0);
-      if (cell->count && !schedule->tasks[t].joined.exists) {
-        ck_assert_int_eq(cell->duration_min_ns, schedule->tasks[t].phase[p].wcet_ns);
-        ck_assert_int_eq(cell->duration_max_ns, schedule->tasks[t].phase[p].wcet_ns);
+      const prem_phase_stats *stats = &trace->stats[t * PREM_PHASE_COUNT + p];
+      ck_assert_int_eq(stats->late, 0);
+      ck_assert_int_eq(stats->overruns, 0);
+      if (stats->releases)
+        ck_assert_int_eq(stats->lateness_max_ns, 0);
+      if (stats->count && !schedule->tasks[t].joined.exists) {
+        ck_assert_int_eq(stats->duration_min_ns, schedule->tasks[t].phase[p].wcet_ns);
+        ck_assert_int_eq(stats->duration_max_ns, schedule->tasks[t].phase[p].wcet_ns);
       }
     }
 }
@@ -395,14 +395,14 @@ START_TEST(a_bad_plan_shows_as_overruns) {
       "  { task = \"a\"; phase = \"prefetch\"; start_ns = 0L; count = 2; repeat = 2;"
       "    step_ns = 15L; } ); };");
   prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
-  const prem_cell *cell = &trace->cells[PREM_PREFETCH];
-  ck_assert_int_eq(cell->overruns, 4);
-  ck_assert_int_eq(cell->overrun_max_ns, 15); /* 0 to 20, then 20 to 40 instead of 15 to 25 */
-  ck_assert_int_eq(cell->late, 2);
-  ck_assert_int_eq(cell->lateness_max_ns, 5);
+  const prem_phase_stats *stats = &trace->stats[PREM_PREFETCH];
+  ck_assert_int_eq(stats->overruns, 4);
+  ck_assert_int_eq(stats->overrun_max_ns, 15); /* 0 to 20, then 20 to 40 instead of 15 to 25 */
+  ck_assert_int_eq(stats->late, 2);
+  ck_assert_int_eq(stats->lateness_max_ns, 5);
   prem_trace_free(trace);
   trace = simulate(schedule, PREM_MODE_FREE, 1);
-  ck_assert_int_eq(trace->cells[PREM_PREFETCH].overruns, 0); /* no windows, no overruns */
+  ck_assert_int_eq(trace->stats[PREM_PREFETCH].overruns, 0); /* no windows, no overruns */
   prem_trace_free(trace);
   prem_schedule_free(schedule);
 }
@@ -686,7 +686,7 @@ START_TEST(every_slot_is_executed_once) {
     }
     int64_t counted = 0;
     for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i)
-      counted += trace->cells[i].count;
+      counted += trace->stats[i].count;
     ck_assert_int_eq(counted, 3 * count);
     prem_trace_free(trace);
   }
@@ -785,7 +785,7 @@ START_TEST(impossible_requests_are_refused) {
   request.hyperperiods = 10; /* no raw records asked for: the counts are there all the same */
   ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_OK);
   ck_assert_int_eq(trace->lost, 20);
-  ck_assert_int_eq(trace->cells[0].count, 10);
+  ck_assert_int_eq(trace->stats[0].count, 10);
   prem_diag_free(diag);
   prem_trace_free(trace);
   prem_session_close(session);

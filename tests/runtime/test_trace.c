@@ -44,29 +44,29 @@ START_TEST(room_is_what_the_run_needs_at_most) {
 }
 END_TEST
 
-START_TEST(a_cell_counts_what_the_record_says) {
-  prem_cell cell;
-  prem_cell_clear(&cell);
+START_TEST(stats_count_what_the_record_says) {
+  prem_phase_stats stats;
+  prem_phase_stats_clear(&stats);
   prem_trace_record record = {.release_ns = 100, .start_ns = 100, .end_ns = 150};
-  prem_cell_add(&cell, &record, 150, 3);
+  prem_phase_stats_add(&stats, &record, 150, 3);
   record = (prem_trace_record){.release_ns = 200, .start_ns = 203, .end_ns = 261};
-  prem_cell_add(&cell, &record, 250, 3);
+  prem_phase_stats_add(&stats, &record, 250, 3);
   record = (prem_trace_record){.release_ns = 300, .start_ns = 304, .end_ns = 340};
-  prem_cell_add(&cell, &record, 350, 3);
+  prem_phase_stats_add(&stats, &record, 350, 3);
   record = (prem_trace_record){.release_ns = PREM_NO_RELEASE, .start_ns = 400, .end_ns = 480};
-  prem_cell_add(&cell, &record, INT64_MAX, 3);
-  ck_assert_int_eq(cell.count, 4);
-  ck_assert_int_eq(cell.releases, 3);
-  ck_assert_int_eq(cell.late, 1); /* 3 is not above 3 */
-  ck_assert_int_eq(cell.overruns, 1);
-  ck_assert_int_eq(cell.overrun_max_ns, 11);
-  ck_assert_int_eq(cell.lateness_max_ns, 4);
-  ck_assert_int_eq(cell.duration_min_ns, 36);
-  ck_assert_int_eq(cell.duration_max_ns, 80);
-  ck_assert_int_eq(cell.duration_sum_ns, 50 + 58 + 36 + 80);
-  ck_assert_int_eq(cell.lateness_hist[0], 1);
-  ck_assert_int_eq(cell.lateness_hist[2], 1); /* 3 is in [2, 4) */
-  ck_assert_int_eq(cell.lateness_hist[3], 1); /* 4 is in [4, 8) */
+  prem_phase_stats_add(&stats, &record, INT64_MAX, 3);
+  ck_assert_int_eq(stats.count, 4);
+  ck_assert_int_eq(stats.releases, 3);
+  ck_assert_int_eq(stats.late, 1); /* 3 is not above 3 */
+  ck_assert_int_eq(stats.overruns, 1);
+  ck_assert_int_eq(stats.overrun_max_ns, 11);
+  ck_assert_int_eq(stats.lateness_max_ns, 4);
+  ck_assert_int_eq(stats.duration_min_ns, 36);
+  ck_assert_int_eq(stats.duration_max_ns, 80);
+  ck_assert_int_eq(stats.duration_sum_ns, 50 + 58 + 36 + 80);
+  ck_assert_int_eq(stats.lateness_hist[0], 1);
+  ck_assert_int_eq(stats.lateness_hist[2], 1); /* 3 is in [2, 4) */
+  ck_assert_int_eq(stats.lateness_hist[3], 1); /* 4 is in [4, 8) */
 }
 END_TEST
 
@@ -74,26 +74,26 @@ START_TEST(the_histogram_has_a_last_bucket) {
   const int64_t lateness[] = {-5, 0, 1, (INT64_C(1) << 38) - 1, INT64_C(1) << 38, INT64_C(1) << 60};
   const int bucket[] = {0, 0, 1, 38, 39, 39};
   for (int i = 0; i < 6; ++i) {
-    prem_cell cell;
-    prem_cell_clear(&cell);
+    prem_phase_stats stats;
+    prem_phase_stats_clear(&stats);
     prem_trace_record record = {.release_ns = 0, .start_ns = lateness[i], .end_ns = lateness[i]};
-    prem_cell_add(&cell, &record, INT64_MAX, 0);
-    ck_assert_int_eq(cell.lateness_hist[bucket[i]], 1);
+    prem_phase_stats_add(&stats, &record, INT64_MAX, 0);
+    ck_assert_int_eq(stats.lateness_hist[bucket[i]], 1);
   }
 }
 END_TEST
 
 START_TEST(merging_adds_and_keeps_extremes) {
-  prem_cell a, b, nothing;
-  prem_cell_clear(&a);
-  prem_cell_clear(&b);
-  prem_cell_clear(&nothing);
+  prem_phase_stats a, b, nothing;
+  prem_phase_stats_clear(&a);
+  prem_phase_stats_clear(&b);
+  prem_phase_stats_clear(&nothing);
   prem_trace_record record = {.release_ns = 10, .start_ns = 15, .end_ns = 45};
-  prem_cell_add(&a, &record, 40, 1);
+  prem_phase_stats_add(&a, &record, 40, 1);
   record = (prem_trace_record){.release_ns = 10, .start_ns = 10, .end_ns = 20};
-  prem_cell_add(&b, &record, 18, 1);
-  prem_cell_merge(&a, &b);
-  prem_cell_merge(&a, &nothing);
+  prem_phase_stats_add(&b, &record, 18, 1);
+  prem_phase_stats_merge(&a, &b);
+  prem_phase_stats_merge(&a, &nothing);
   ck_assert_int_eq(a.count, 2);
   ck_assert_int_eq(a.late, 1);
   ck_assert_int_eq(a.overruns, 2);
@@ -104,7 +104,7 @@ START_TEST(merging_adds_and_keeps_extremes) {
   ck_assert_int_eq(a.duration_sum_ns, 40);
   ck_assert_int_eq(a.lateness_hist[0], 1);
   ck_assert_int_eq(a.lateness_hist[3], 1);
-  prem_cell_merge(&nothing, &b);
+  prem_phase_stats_merge(&nothing, &b);
   ck_assert_int_eq(nothing.lateness_max_ns, 0);
   ck_assert_int_eq(nothing.duration_min_ns, 10);
 }
@@ -136,11 +136,11 @@ START_TEST(recorders_share_the_room_and_lose_no_count) {
   ck_assert_int_eq(trace->records[4].start_ns, 100); /* directly behind the other block's */
   ck_assert_int_eq(trace->lost, 4);
   ck_assert_int_eq(trace->warmup_count, 1);
-  ck_assert_int_eq(trace->cells[0].count, 3); /* hyperperiod 0 discarded, one warm-up */
-  ck_assert_int_eq(trace->cells[PREM_PHASE_COUNT].count, 1);
+  ck_assert_int_eq(trace->stats[0].count, 3); /* hyperperiod 0 discarded, one warm-up */
+  ck_assert_int_eq(trace->stats[PREM_PHASE_COUNT].count, 1);
   prem_recorders_free(recorders, program->block_count);
   prem_trace_clear(trace);
-  ck_assert_int_eq(trace->record_count + trace->lost + trace->cells[0].count, 0);
+  ck_assert_int_eq(trace->record_count + trace->lost + trace->stats[0].count, 0);
   ck_assert_int_eq(trace->record_capacity, 7);
   prem_trace_free(trace);
   prem_program_free(program);
@@ -265,7 +265,7 @@ int main(void) {
   Suite *suite = suite_create("trace");
   TCase *tests = tcase_create("trace");
   tcase_add_test(tests, room_is_what_the_run_needs_at_most);
-  tcase_add_test(tests, a_cell_counts_what_the_record_says);
+  tcase_add_test(tests, stats_count_what_the_record_says);
   tcase_add_test(tests, the_histogram_has_a_last_bucket);
   tcase_add_test(tests, merging_adds_and_keeps_extremes);
   tcase_add_test(tests, recorders_share_the_room_and_lose_no_count);

@@ -319,14 +319,14 @@ static int tile_demand(const abstract_plan *plan, const abstract_task *task, int
 static bool exceeds_memory(const abstract_plan *plan, int64_t instant) {
   int used = 0;
   for (int t = 0; t < TASKS; ++t) {
-    int most = 0, sum = 0;
+    int max = 0, sum = 0;
     for (int tile = 0; tile < plan->task[t].tiles; ++tile) {
       int demand = tile_demand(plan, &plan->task[t], tile, instant);
       sum += demand;
-      if (demand > most)
-        most = demand;
+      if (demand > max)
+        max = demand;
     }
-    used += plan->per_task ? most : sum;
+    used += plan->per_task ? max : sum;
   }
   return used > plan->capacity;
 }

@@ -495,7 +495,7 @@ static bool waits_for_its_profile(const char *path) {
   return waits;
 }
 
-static void plan_all(const char *pattern, size_t least) {
+static void plan_all(const char *pattern, size_t min) {
   char folder[] = "/tmp/ttprem-files-XXXXXX", files[64], command[64];
   ck_assert_ptr_nonnull(mkdtemp(folder));
   copy_with_pictures(pattern, folder);
@@ -512,7 +512,7 @@ static void plan_all(const char *pattern, size_t least) {
   globfree(&found);
   snprintf(command, sizeof command, "rm -r %s", folder);
   ck_assert_int_eq(system(command), 0);
-  ck_assert_uint_ge(planned, least);
+  ck_assert_uint_ge(planned, min);
 }
 
 START_TEST(all_examples_are_planned) {

@@ -9,7 +9,7 @@
 #include "tests/common/running.h"
 
 enum { STEPS = 4000 };
-static const double most_mean_gap_pct = 4;
+static const double max_mean_gap_pct = 4;
 
 static const char *folder;
 
@@ -55,7 +55,7 @@ START_TEST(instances_come_near_the_best_known) {
   ck_assert_int_gt(count, 0);
   printf("%d instances, %d schedules each: mean gap %.3f %%\n", count, STEPS, sum_pct / count);
   fflush(stdout);
-  ck_assert(sum_pct / count <= most_mean_gap_pct);
+  ck_assert(sum_pct / count <= max_mean_gap_pct);
 }
 END_TEST
 

@@ -65,7 +65,7 @@ static void add_activities(const prem_model *model) {
     for (int32_t u = 0; u < activity->use_count; ++u) {
       const prem_use *use = &model->uses[activity->first_use + u];
       add(use->length);
-      add(use->line);
+      add(use->renewable);
       add(use->demand);
       add(use->owner);
       add(use->exclusive);
@@ -80,9 +80,9 @@ static void add_model(const prem_model *model) {
   add(model->owner_count);
   add(model->buffers);
   add_activities(model);
-  add_numbers(model->line_capacity, model->line_count);
-  add_numbers(model->first_user, model->line_count + 1);
-  add_numbers(model->users, model->first_user[model->line_count]);
+  add_numbers(model->renewable_capacity, model->renewable_count);
+  add_numbers(model->first_user, model->renewable_count + 1);
+  add_numbers(model->users, model->first_user[model->renewable_count]);
   add_numbers(model->first_giver, model->pool_count + 1);
   add_numbers(model->givers, model->first_giver[model->pool_count]);
   add_side(model, &model->side[PREM_FORWARD]);
@@ -208,19 +208,19 @@ static void add_rules(const prem_rules *rules) {
   add_aparts(rules->together, rules->together_count);
   for (int64_t h = 0; h < rules->hold_count; ++h) {
     const prem_hold *hold = &rules->holds[h];
-    const int64_t all[] = {hold->length, hold->least, hold->first,
-                           hold->last,   hold->line,  hold->demand};
+    const int64_t all[] = {hold->length, hold->min,       hold->first,
+                           hold->last,   hold->renewable, hold->demand};
     add_all(all, 6);
   }
-  add_all(rules->first_hold, rules->line_count + 1);
-  add_all(rules->line_holds, rules->first_hold[rules->line_count]);
+  add_all(rules->first_hold, rules->renewable_count + 1);
+  add_all(rules->renewable_holds, rules->first_hold[rules->renewable_count]);
 }
 
 static void add_lines(const prem_rules *rules) {
-  for (int32_t l = 0; l < rules->line_count; ++l) {
+  for (int32_t l = 0; l < rules->renewable_count; ++l) {
     char name[128];
-    const prem_line line = prem_rules_line(rules, l);
-    prem_rules_name_line(rules, l, name, sizeof name);
+    const prem_renewable line = prem_rules_renewable(rules, l);
+    prem_rules_name_renewable(rules, l, name, sizeof name);
     sum = golden_sum(sum, name, strlen(name));
     add(line.kind);
     add(line.number);
@@ -281,7 +281,7 @@ static void tell_rules(FILE *file, const prem_planning *planning, bool relaxed,
 static void tell_proofs(FILE *file, const prem_planning *planning, uint64_t seed) {
   bool tasks[64] = {false}, lines[1024] = {false};
   tasks[seed % (uint64_t)planning->schedule->task_count] = true;
-  lines[seed % (uint64_t)prem_planning_lines(planning)] = true;
+  lines[seed % (uint64_t)prem_planning_renewables(planning)] = true;
   tell_rules(file, planning, true, NULL);
   tell_rules(file, planning, false, NULL);
   tell_rules(file, planning, seed % 2, &(prem_without){tasks, lines});

@@ -48,7 +48,7 @@ static prem_plan_report searched(prem_schedule *schedule, int64_t steps, uint64_
 
 /* ---- planted optima ------------------------------------------------------------------------- */
 
-static void assert_near(int32_t tiles, int32_t blocks, int64_t steps, double most_pct) {
+static void assert_near(int32_t tiles, int32_t blocks, int64_t steps, double max_pct) {
   int64_t optimum_ns;
   prem_schedule *schedule = planted_schedule(tiles, blocks, &optimum_ns);
   prem_plan_report report = searched(schedule, steps, 1);
@@ -57,7 +57,7 @@ static void assert_near(int32_t tiles, int32_t blocks, int64_t steps, double mos
   ck_assert_int_eq(report.phases, 3 * (int64_t)tiles);
   ck_assert(report.optimal == (report.makespan_ns == report.lower_bound_ns));
   double gap_pct = 100.0 * (double)(report.makespan_ns - optimum_ns) / (double)optimum_ns;
-  if (gap_pct > most_pct)
+  if (gap_pct > max_pct)
     ck_abort_msg("%d tiles on %d blocks: %.3f %% above the optimum", tiles, blocks, gap_pct);
   prem_schedule_free(schedule);
 }
@@ -91,14 +91,14 @@ static double gang_gap_pct(const planted_gangs *set, int64_t steps) {
 /* Phases of one gang that do not start together are no rivals. */
 START_TEST(gangs_with_a_second_resource_come_near_their_optima) {
   enum { SETS = 200, FEW_STEPS = 1000, STEPS = 15000 };
-  static const double most_pct = 2;
+  static const double max_pct = 2;
   double sum_pct = 0, worst_pct = 0;
   for (uint64_t seed = 0; seed < SETS; ++seed) {
     planted_gangs set = planted_gangs_draw(seed);
     double gap_pct = gang_gap_pct(&set, FEW_STEPS);
-    if (gap_pct > most_pct)
+    if (gap_pct > max_pct)
       gap_pct = gang_gap_pct(&set, STEPS);
-    if (gap_pct > most_pct)
+    if (gap_pct > max_pct)
       ck_abort_msg("set %d: %.2f %% above the optimum", (int)seed, gap_pct);
     sum_pct += gap_pct;
     worst_pct = gap_pct > worst_pct ? gap_pct : worst_pct;

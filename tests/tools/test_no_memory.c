@@ -29,8 +29,8 @@ static char *source;            /* of a file */
 
 /* All requests of a short attempt; of a long one some, and other ones than those of `seed` + 1. */
 static int64_t step_of(int64_t requests) {
-  enum { MOST = 260 };
-  return requests / MOST + 1;
+  enum { MAX = 260 };
+  return requests / MAX + 1;
 }
 
 static prem_status try_it(attempt *of, int64_t fail_at, char **told, int64_t *requests) {

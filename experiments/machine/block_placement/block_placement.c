@@ -18,10 +18,10 @@ typedef struct placement_case {
 
 /** What all launches of a case have in common, and where they differ. */
 typedef struct placement_facts {
-  int32_t fewest_sms, most_sms; /* SMs that had a block */
-  int32_t most_on_one;          /* blocks on one SM at the same time */
-  int64_t same, placed, asked;  /* blocks: on the same SM as in the first launch; anywhere */
-  int64_t as_planned;           /* on SM b % SMs */
+  int32_t fewest_sms, max_sms; /* SMs that had a block */
+  int32_t max_on_one;          /* blocks on one SM at the same time */
+  int64_t same, placed, asked; /* blocks: on the same SM as in the first launch; anywhere */
+  int64_t as_planned;          /* on SM b % SMs */
 } placement_facts;
 
 static int32_t block_count(const prem_launching *launching) {
@@ -43,7 +43,7 @@ static void fill_cases(placement_case *cases, int32_t sms, int64_t scratch_bytes
 }
 
 /** Blocks on the SM of number `which`, at the time at which that one begins. */
-static int32_t company(const prem_placement *placements, int32_t count, int32_t which) {
+static int32_t corunners(const prem_block_place *placements, int32_t count, int32_t which) {
   int32_t blocks = 0;
   const int64_t at_ns = placements[which].begin_ns;
   for (int32_t i = 0; i < count; ++i)
@@ -52,7 +52,7 @@ static int32_t company(const prem_placement *placements, int32_t count, int32_t 
   return blocks;
 }
 
-static int32_t count_sms(const prem_placement *placements, int32_t count, int32_t sms) {
+static int32_t count_sms(const prem_block_place *placements, int32_t count, int32_t sms) {
   int32_t used = 0;
   for (int32_t sm = 0; sm < sms; ++sm) {
     int32_t i = 0;
@@ -64,17 +64,17 @@ static int32_t count_sms(const prem_placement *placements, int32_t count, int32_
 }
 
 static void add_launch(placement_facts *facts, const prem_launching *launching,
-                       const prem_placement *first, const prem_placement *now, int32_t sms,
+                       const prem_block_place *first, const prem_block_place *now, int32_t sms,
                        bool is_first) {
   const int32_t count = block_count(launching);
   const int32_t used = count_sms(now, count, sms);
   facts->fewest_sms = is_first || used < facts->fewest_sms ? used : facts->fewest_sms;
-  facts->most_sms = used > facts->most_sms ? used : facts->most_sms;
+  facts->max_sms = used > facts->max_sms ? used : facts->max_sms;
   for (int32_t i = 0; i < count; ++i) {
     if (now[i].sm < 0)
       continue;
-    const int32_t together = company(now, count, i);
-    facts->most_on_one = together > facts->most_on_one ? together : facts->most_on_one;
+    const int32_t together = corunners(now, count, i);
+    facts->max_on_one = together > facts->max_on_one ? together : facts->max_on_one;
     ++facts->placed;
     facts->same += now[i].sm == first[i].sm;
     facts->as_planned += now[i].sm == i % launching->blocks % sms;
@@ -86,14 +86,14 @@ static void add_row(prem_table *table, const placement_case *one, const placemen
   prem_table_add_text(table, one->name);
   prem_table_add_int(table, block_count(&one->launching));
   prem_table_add_int(table, facts->fewest_sms);
-  prem_table_add_int(table, facts->most_sms);
-  prem_table_add_int(table, facts->most_on_one);
+  prem_table_add_int(table, facts->max_sms);
+  prem_table_add_int(table, facts->max_on_one);
   prem_table_add_real(table, 100.0 * (double)facts->same / (double)facts->placed);
   prem_table_add_real(table, 100.0 * (double)facts->as_planned / (double)facts->asked);
 }
 
 static void add_example(prem_table *table, const placement_case *one,
-                        const prem_placement *placements) {
+                        const prem_block_place *placements) {
   const int32_t count = block_count(&one->launching);
   for (int32_t i = 0; i < count && i < EXAMPLE_BLOCKS; ++i) {
     prem_table_add_text(table, one->name);
@@ -103,14 +103,14 @@ static void add_example(prem_table *table, const placement_case *one,
   }
 }
 
-static prem_status measure_case(const prem_experiment_setting *setting, const placement_case *one,
-                                int32_t sms, prem_placement *first, prem_placement *now,
+static prem_status measure_case(const prem_experiment_context *context, const placement_case *one,
+                                int32_t sms, prem_block_place *first, prem_block_place *now,
                                 placement_facts *facts, prem_diag *diag) {
-  const int32_t launches = setting->quick ? QUICK_LAUNCHES : LAUNCHES;
+  const int32_t launches = context->quick ? QUICK_LAUNCHES : LAUNCHES;
   *facts = (placement_facts){0};
   for (int32_t launch = 0; launch < launches; ++launch) {
-    prem_placement *into = launch == 0 ? first : now;
-    if (prem_experiment_stopped(setting))
+    prem_block_place *into = launch == 0 ? first : now;
+    if (prem_experiment_stopped(context))
       return PREM_ERR_INTERRUPTED;
     prem_status status = prem_gpu_place(&one->launching, into, diag);
     if (status != PREM_OK)
@@ -174,33 +174,33 @@ static void tell(prem_findings *findings, const placement_facts *facts) {
                                "is promised by CUDA. The original (thesis, TX2) gives no numbers.");
 }
 
-static prem_status measure(const prem_experiment_setting *setting, prem_findings *findings,
-                           prem_placement *first, prem_placement *now, int32_t sms,
+static prem_status measure(const prem_experiment_context *context, prem_findings *findings,
+                           prem_block_place *first, prem_block_place *now, int32_t sms,
                            prem_diag *diag) {
   placement_case cases[CASES];
   placement_facts facts[CASES];
   fill_cases(cases, sms, prem_gpu_scratch_bytes());
   prem_table *table = begin_table(findings), *example = begin_example(findings);
   for (int i = 0; i < CASES; ++i) {
-    prem_status status = measure_case(setting, &cases[i], sms, first, now, &facts[i], diag);
+    prem_status status = measure_case(context, &cases[i], sms, first, now, &facts[i], diag);
     if (status != PREM_OK)
       return status;
     add_row(table, &cases[i], &facts[i]);
     add_example(example, &cases[i], first);
-    prem_experiment_progress(setting, i + 1, CASES);
+    prem_experiment_progress(context, i + 1, CASES);
   }
   tell(findings, facts);
   return PREM_OK;
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
   const int32_t sms = prem_gpu_sm_count();
   const size_t room = 4 * (size_t)sms + 8; /* the most blocks of a case */
-  prem_placement *first = calloc(room, sizeof *first), *now = calloc(room, sizeof *now);
+  prem_block_place *first = calloc(room, sizeof *first), *now = calloc(room, sizeof *now);
   prem_status status = PREM_ERR_MEMORY;
   if (first && now)
-    status = measure(setting, findings, first, now, sms, diag);
+    status = measure(context, findings, first, now, sms, diag);
   free(first);
   free(now);
   return status;
@@ -209,9 +209,9 @@ static prem_status run(const prem_experiment_setting *setting, prem_findings *fi
 #else
 
 /** Never called: there is no backend cuda in this build. */
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
-  (void)setting, (void)findings, (void)diag;
+  (void)context, (void)findings, (void)diag;
   return PREM_ERR_UNAVAILABLE;
 }
 

@@ -5,7 +5,7 @@
 
 #include "ttprem/diag.h"
 
-enum { PREM_MOST_LAUNCHED = 8 };
+enum { PREM_MAX_LAUNCHED = 8 };
 
 /** Kernels that are launched at once, each in a stream of its own. */
 typedef struct prem_launching {
@@ -16,10 +16,10 @@ typedef struct prem_launching {
 } prem_launching;
 
 /** A block: of its kernel, or in the plan. */
-typedef struct prem_placement {
+typedef struct prem_block_place {
   int32_t sm;
   int64_t begin_ns, end_ns; /* of the GPU's clock */
-} prem_placement;
+} prem_block_place;
 
 PREM_EXTERN_C_BEGIN
 
@@ -31,7 +31,7 @@ int64_t prem_gpu_scratch_bytes(void);
  *
  * @param[out] placements  [kernels][blocks]; sm is -1 where nobody took the plan block
  */
-prem_status prem_gpu_place(const prem_launching *launching, prem_placement *placements,
+prem_status prem_gpu_place(const prem_launching *launching, prem_block_place *placements,
                            prem_diag *diag);
 
 PREM_EXTERN_C_END

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_POINTS = 256 };
+enum { MAX_POINTS = 256 };
 
 /* In a level no point differs from the one before it by more than this share of what sets levels
  * apart. */
@@ -18,8 +18,8 @@ static int by_size(const void *a, const void *b) {
 }
 
 static double median_ns(const double *ns, int32_t count) {
-  double sorted[MOST_POINTS];
-  const size_t used = count < MOST_POINTS ? (size_t)count : MOST_POINTS;
+  double sorted[MAX_POINTS];
+  const size_t used = count < MAX_POINTS ? (size_t)count : MAX_POINTS;
   memcpy(sorted, ns, used * sizeof *ns);
   qsort(sorted, used, sizeof *sorted, by_size);
   return sorted[used / 2];
@@ -39,14 +39,14 @@ static int32_t add_run(const double *ns, int32_t first, int32_t last, double apa
     before->ns = median_ns(ns + before->first, last - before->first + 1);
     return count;
   }
-  if (count == PREM_MOST_LEVELS)
+  if (count == PREM_MAX_LEVELS)
     return count;
   levels[count] = run;
   return count + 1;
 }
 
 int32_t prem_levels_find(const double *ns, int32_t count, double apart,
-                         prem_level levels[PREM_MOST_LEVELS]) {
+                         prem_level levels[PREM_MAX_LEVELS]) {
   int32_t found = 0;
   for (int32_t first = 0, last; first < count; first = last + 1) {
     last = first;

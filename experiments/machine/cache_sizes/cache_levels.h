@@ -7,7 +7,7 @@
 
 #include "ttprem/base.h"
 
-enum { PREM_MOST_LEVELS = 16 };
+enum { PREM_MAX_LEVELS = 16 };
 
 /** Lists of about the same time: the same memory serves them. */
 typedef struct prem_level {
@@ -26,7 +26,7 @@ PREM_EXTERN_C_BEGIN
  * @return how many there are, shortest lists first
  */
 int32_t prem_levels_find(const double *ns, int32_t count, double apart,
-                         prem_level levels[PREM_MOST_LEVELS]);
+                         prem_level levels[PREM_MAX_LEVELS]);
 /**
  * The level that a cache of `cache_bytes` serves, which is the last one whose lists are shorter
  * than the cache, by their geometric mean; with `last`, the cache before the memory, the last level

@@ -9,8 +9,8 @@
 #include "experiments/machine/cache_sizes/cache_levels.h"
 
 enum {
-  LEAST_BYTES = 1024,
-  MOST_POINTS = 64, /* of a curve */
+  MIN_BYTES = 1024,
+  MAX_POINTS = 64, /* of a curve */
   REPEATS = 3,
   CPU_REPEATS = 7, /* others use the caches as well */
   PER_OCTAVE = 2,  /* a level is seen by two points at least */
@@ -30,16 +30,16 @@ typedef struct access_curve {
   prem_walk_path path;
   prem_walk_order order;
   int count;
-  int64_t bytes[MOST_POINTS];
-  prem_walk_time times[MOST_POINTS]; /* mean of the repeats' means, least and largest of them */
+  int64_t bytes[MAX_POINTS];
+  prem_walk_time times[MAX_POINTS]; /* mean of the repeats' means, least and largest of them */
 } access_curve;
 
 typedef struct cache_study {
-  const prem_experiment_setting *setting;
+  const prem_experiment_context *context;
   prem_findings *findings;
   prem_diag *diag;
   prem_walker *walker;
-  prem_cache caches[PREM_MOST_CACHES];
+  prem_cache caches[PREM_MAX_CACHES];
   int32_t cache_count;
   bool gpu;
   int64_t room_bytes, points_done, points_all;
@@ -57,7 +57,7 @@ static prem_status measure_point(cache_study *study, prem_walk_path path, prem_w
                           .kernels = 1,
                           .threads = 1,
                           .steps = study->gpu ? GPU_STEPS : CPU_STEPS};
-  const int32_t repeats = study->gpu || study->setting->quick ? REPEATS : CPU_REPEATS;
+  const int32_t repeats = study->gpu || study->context->quick ? REPEATS : CPU_REPEATS;
   prem_status status = prem_walk_measure(study->walker, &walk, repeats, out, study->diag);
   study->right &= status != PREM_OK || out->right;
   return status;
@@ -65,13 +65,13 @@ static prem_status measure_point(cache_study *study, prem_walk_path path, prem_w
 
 /** Number `point` of the sizes between 1 KiB and the room, in whole nodes. */
 static int64_t size_at(const cache_study *study, int point) {
-  const int64_t node = prem_walk_node_bytes(study->setting->backend);
-  return (int64_t)(LEAST_BYTES * exp2((double)point / PER_OCTAVE)) / node * node;
+  const int64_t node = prem_walk_node_bytes(study->context->backend);
+  return (int64_t)(MIN_BYTES * exp2((double)point / PER_OCTAVE)) / node * node;
 }
 
 static int count_sizes(const cache_study *study) {
   int count = 0;
-  while (count < MOST_POINTS && size_at(study, count) <= study->room_bytes)
+  while (count < MAX_POINTS && size_at(study, count) <= study->room_bytes)
     ++count;
   return count;
 }
@@ -87,7 +87,7 @@ static prem_status measure_curve(cache_study *study, prem_walk_path path, prem_w
     if (status != PREM_OK)
       return status;
     curve->bytes[curve->count++] = bytes;
-    prem_experiment_progress(study->setting, ++study->points_done, study->points_all);
+    prem_experiment_progress(study->context, ++study->points_done, study->points_all);
   }
   return PREM_OK;
 }
@@ -102,8 +102,8 @@ static const access_curve *curve_of(const cache_study *study, prem_walk_path pat
 }
 
 /** The levels of a curve, and its times that nothing disturbed. */
-static int32_t levels_of(const cache_study *study, const access_curve *curve,
-                         double ns[MOST_POINTS], prem_level levels[PREM_MOST_LEVELS]) {
+static int32_t levels_of(const cache_study *study, const access_curve *curve, double ns[MAX_POINTS],
+                         prem_level levels[PREM_MAX_LEVELS]) {
   for (int i = 0; i < curve->count; ++i)
     ns[i] = curve->times[i].min_ns;
   return prem_levels_find(ns, curve->count, study->gpu ? gpu_apart : cpu_apart, levels);
@@ -115,7 +115,7 @@ static prem_status refine_edge(cache_study *study, const access_curve *curve, co
   const int fast = prem_edge_find(ns, curve->count, threshold_ns);
   if (fast < 0)
     return PREM_OK;
-  const int64_t node = prem_walk_node_bytes(study->setting->backend);
+  const int64_t node = prem_walk_node_bytes(study->context->backend);
   double low = (double)curve->bytes[fast], high = (double)curve->bytes[fast + 1];
   for (int i = 0; i < HALVINGS; ++i) {
     const int64_t middle = (int64_t)sqrt(low * high) / node * node;
@@ -158,8 +158,8 @@ static bool is_shared(const cache_study *study, int32_t number, int32_t hit,
 
 static prem_status read_off(cache_study *study, int32_t number, cache_reading *reading) {
   const access_curve *curve = curve_of(study, study->caches[number].path);
-  double ns[MOST_POINTS];
-  prem_level levels[PREM_MOST_LEVELS];
+  double ns[MAX_POINTS];
+  prem_level levels[PREM_MAX_LEVELS];
   const int32_t count = levels_of(study, curve, ns, levels);
   const int32_t hit = hit_level(study, number, levels, count);
   *reading = (cache_reading){NAN, NAN, NAN};
@@ -222,9 +222,9 @@ static void tell_levels(const cache_study *study) {
   prem_table_column(table, "access", "ns");
   for (int path = 0; path < (study->gpu ? PREM_WALK_PATH_COUNT : 1); ++path) {
     const access_curve *curve = curve_of(study, (prem_walk_path)path);
-    double ns[MOST_POINTS];
+    double ns[MAX_POINTS];
     char name[96];
-    prem_level levels[PREM_MOST_LEVELS];
+    prem_level levels[PREM_MAX_LEVELS];
     curve_name(study, curve, name);
     const int32_t count = levels_of(study, curve, ns, levels);
     for (int32_t i = 0; i < count; ++i) {
@@ -333,7 +333,7 @@ static void tell_original(const cache_study *study) {
 static prem_status measure_curves(cache_study *study) {
   const int paths = study->gpu ? PREM_WALK_PATH_COUNT : 1;
   study->points_all = (int64_t)paths * 2 * count_sizes(study);
-  prem_experiment_progress(study->setting, 0, study->points_all);
+  prem_experiment_progress(study->context, 0, study->points_all);
   for (int path = 0; path < paths; ++path)
     for (int order = 0; order < 2; ++order) {
       prem_status status = measure_curve(study, (prem_walk_path)path, (prem_walk_order)order);
@@ -343,18 +343,18 @@ static prem_status measure_curves(cache_study *study) {
   return PREM_OK;
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
   cache_study *study = calloc(1, sizeof *study);
   if (!study)
     return PREM_ERR_MEMORY;
-  *study = (cache_study){.setting = setting, .findings = findings, .diag = diag, .right = true};
-  study->gpu = strcmp(prem_backend_name(setting->backend), "cuda") == 0;
-  study->cache_count = prem_caches_find(setting->backend, study->caches);
+  *study = (cache_study){.context = context, .findings = findings, .diag = diag, .right = true};
+  study->gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
+  study->cache_count = prem_caches_find(context->backend, study->caches);
   study->room_bytes = study->cache_count ? ROOM * study->caches[study->cache_count - 1].bytes : 0;
   if (study->room_bytes < UNKNOWN_ROOM)
     study->room_bytes = UNKNOWN_ROOM;
-  prem_status status = prem_walker_open(setting, study->room_bytes, false, &study->walker, diag);
+  prem_status status = prem_walker_open(context, study->room_bytes, false, &study->walker, diag);
   if (status == PREM_OK)
     status = measure_curves(study);
   if (status == PREM_OK)

@@ -9,13 +9,13 @@
 
 /** A reading stands behind the operations if they are seen to take at least so many units each: no
  *  processor multiplies, and needs the result, in less than a cycle. */
-static const double least_cycles = 1.0, least_ns = 0.1;
+static const double min_cycles = 1.0, min_ns = 0.1;
 
 static bool stands_where_it_should(const prem_clock_cost *cost) {
-  const int most = PREM_CLOCK_WORKS - 1;
-  const double least = strcmp(cost->unit, "cycles") == 0 ? least_cycles : least_ns;
-  return cost->over_work[most] - cost->over_work[most - 1] >=
-         least * (prem_clock_work(most) - prem_clock_work(most - 1));
+  const int max = PREM_CLOCK_WORKS - 1;
+  const double min = strcmp(cost->unit, "cycles") == 0 ? min_cycles : min_ns;
+  return cost->over_work[max] - cost->over_work[max - 1] >=
+         min * (prem_clock_work(max) - prem_clock_work(max - 1));
 }
 
 static void tell_costs(prem_findings *findings, const prem_clock_cost *costs, int32_t count) {
@@ -105,28 +105,28 @@ static void tell(prem_findings *findings, const prem_clock_cost *costs, int32_t 
   }
 }
 
-static prem_status measure(const prem_experiment_setting *setting, prem_clock_cost *costs,
+static prem_status measure(const prem_experiment_context *context, prem_clock_cost *costs,
                            int32_t *count, prem_diag *diag) {
 #ifdef TTPREM_CUDA
-  if (strcmp(prem_backend_name(setting->backend), "cuda") == 0)
+  if (strcmp(prem_backend_name(context->backend), "cuda") == 0)
     return prem_gpu_clock_costs(costs, count, diag);
 #endif
-  (void)setting;
+  (void)context;
   return prem_host_clock_costs(costs, count, diag);
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
-  prem_clock_cost costs[PREM_MOST_CLOCKS];
+  prem_clock_cost costs[PREM_MAX_CLOCKS];
   int32_t count = 0;
-  prem_status status = measure(setting, costs, &count, diag);
+  prem_status status = measure(context, costs, &count, diag);
   if (status != PREM_OK)
     return status;
   tell_costs(findings, costs, count);
   tell_original(findings);
   tell_work(findings, costs, count);
   tell(findings, costs, count);
-  prem_experiment_progress(setting, 1, 1);
+  prem_experiment_progress(context, 1, 1);
   return PREM_OK;
 }
 

@@ -54,7 +54,7 @@ static const struct {
 #endif
 };
 enum { CLOCKS = sizeof clocks / sizeof clocks[0] };
-_Static_assert((int)CLOCKS <= (int)PREM_MOST_CLOCKS, "there is room for all");
+_Static_assert((int)CLOCKS <= (int)PREM_MAX_CLOCKS, "there is room for all");
 
 /** Two readings with `work` multiplications between them, each of the result of the one before. */
 static int64_t time_work(read_clock *read, int32_t work, uint64_t *value) {

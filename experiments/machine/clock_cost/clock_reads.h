@@ -5,7 +5,7 @@
 
 #include "ttprem/diag.h"
 
-enum { PREM_MOST_CLOCKS = 4, PREM_CLOCK_WORKS = 6, PREM_CLOCK_PAIRS = 255 };
+enum { PREM_MAX_CLOCKS = 4, PREM_CLOCK_WORKS = 6, PREM_CLOCK_PAIRS = 255 };
 
 /** Operations between two readings, each needing the result of the one before: a reading that was
  *  moved by a compiler, or that the processor does out of order, does not see their time. */
@@ -29,7 +29,7 @@ typedef struct prem_clock_cost {
 
 PREM_EXTERN_C_BEGIN
 
-/** @param[out] costs  of at most PREM_MOST_CLOCKS clocks; @param[out] count of them */
+/** @param[out] costs  of at most PREM_MAX_CLOCKS clocks; @param[out] count of them */
 prem_status prem_gpu_clock_costs(prem_clock_cost *costs, int32_t *count, prem_diag *diag);
 prem_status prem_host_clock_costs(prem_clock_cost *costs, int32_t *count, prem_diag *diag);
 

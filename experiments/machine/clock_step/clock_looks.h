@@ -8,7 +8,7 @@
 /** By how much another clock is ahead of ours: at least, and at most. */
 typedef struct prem_clock_gap {
   int32_t place; /* SM or core */
-  int64_t least_ns, most_ns;
+  int64_t min_ns, max_ns;
 } prem_clock_gap;
 
 /**
@@ -21,10 +21,10 @@ __host__ __device__
 #endif
     static inline void
     prem_clock_gap_narrow(prem_clock_gap *gap, int64_t sent_ns, int64_t seen_ns, int64_t back_ns) {
-  if (seen_ns - back_ns > gap->least_ns)
-    gap->least_ns = seen_ns - back_ns;
-  if (seen_ns - sent_ns < gap->most_ns)
-    gap->most_ns = seen_ns - sent_ns;
+  if (seen_ns - back_ns > gap->min_ns)
+    gap->min_ns = seen_ns - back_ns;
+  if (seen_ns - sent_ns < gap->max_ns)
+    gap->max_ns = seen_ns - sent_ns;
 }
 
 PREM_EXTERN_C_BEGIN

@@ -14,19 +14,19 @@
 
 enum {
   READINGS = 100000,
-  MOST_PLACES = 1024, /* SMs or cores */
+  MAX_PLACES = 1024, /* SMs or cores */
   EXCHANGES = 2000,
   LOOKS = 256,
   PATIENCE_NS = 1000000000
 };
 
 typedef struct clock_study {
-  const prem_experiment_setting *setting;
+  const prem_experiment_context *context;
   prem_findings *findings;
   prem_diag *diag;
   bool gpu;
   int64_t *readings_ns;
-  prem_clock_gap gaps[MOST_PLACES];
+  prem_clock_gap gaps[MAX_PLACES];
   int32_t gap_count, first_place;
 } clock_study;
 
@@ -95,18 +95,18 @@ static prem_status compare_cores(int32_t asking_core, int32_t answering_core, pr
 }
 
 static prem_status compare_on_host(clock_study *study) {
-  int32_t cores[MOST_PLACES];
-  const int32_t count = prem_cores_list(cores, MOST_PLACES);
+  int32_t cores[MAX_PLACES];
+  const int32_t count = prem_cores_list(cores, MAX_PLACES);
   study->first_place = cores[0];
   for (int32_t i = 1; i < count; ++i) {
-    if (prem_experiment_stopped(study->setting))
+    if (prem_experiment_stopped(study->context))
       return PREM_ERR_INTERRUPTED;
     prem_status status =
         compare_cores(cores[0], cores[i], &study->gaps[study->gap_count], study->diag);
     if (status != PREM_OK)
       return status;
     ++study->gap_count;
-    prem_experiment_progress(study->setting, i, count);
+    prem_experiment_progress(study->context, i, count);
   }
   return PREM_OK;
 }
@@ -126,7 +126,7 @@ static prem_status read_clock(clock_study *study) {
 static prem_status compare_clocks(clock_study *study) {
 #ifdef TTPREM_CUDA
   if (study->gpu) {
-    study->gap_count = MOST_PLACES;
+    study->gap_count = MAX_PLACES;
     return prem_gpu_clock_gaps(study->gaps, &study->gap_count, &study->first_place, study->diag);
   }
 #endif
@@ -161,9 +161,9 @@ static void tell_facts(const clock_study *study, const steps_seen *seen) {
   } facts[] = {
       {"smallest difference of two readings, 0 left out", seen->smallest_ns},
       {"what all differences are multiples of", seen->common_ns},
-      {"step that the backend plans with", study->setting->machine->clock_step_ns},
-      {"mean cost of a reading, as the backend probes it", study->setting->machine->clock_read_ns},
-      {"skew that the backend allows for", study->setting->machine->clock_skew_ns}};
+      {"step that the backend plans with", study->context->machine->clock_step_ns},
+      {"mean cost of a reading, as the backend probes it", study->context->machine->clock_read_ns},
+      {"skew that the backend allows for", study->context->machine->clock_skew_ns}};
   prem_table *table = prem_findings_table(study->findings, "facts", "The clock", NULL);
   prem_table_column(table, "what", "");
   prem_table_column(table, "value", "ns");
@@ -198,9 +198,9 @@ static void tell_gaps(const clock_study *study) {
   for (int32_t i = 0; i < study->gap_count; ++i) {
     const prem_clock_gap *gap = &study->gaps[i];
     prem_table_add_int(table, gap->place);
-    prem_table_add_int(table, gap->least_ns);
-    prem_table_add_real(table, (double)(gap->least_ns + gap->most_ns) / 2);
-    prem_table_add_int(table, gap->most_ns);
+    prem_table_add_int(table, gap->min_ns);
+    prem_table_add_real(table, (double)(gap->min_ns + gap->max_ns) / 2);
+    prem_table_add_int(table, gap->max_ns);
   }
   prem_findings_chart(study->findings,
                       &(prem_chart){.kind = PREM_CHART_POINTS,
@@ -216,11 +216,11 @@ static void tell(const clock_study *study, const steps_seen *seen) {
   int64_t bound_ns = 0, apart = 0;
   for (int32_t i = 0; i < study->gap_count; ++i) {
     const prem_clock_gap *gap = &study->gaps[i];
-    const int64_t behind_ns = -gap->least_ns;
-    bound_ns = gap->most_ns > bound_ns ? gap->most_ns : bound_ns;
+    const int64_t behind_ns = -gap->min_ns;
+    bound_ns = gap->max_ns > bound_ns ? gap->max_ns : bound_ns;
     bound_ns = behind_ns > bound_ns ? behind_ns : bound_ns;
     /* 0 lies outside of the bounds by more than a step: these clocks do differ. */
-    apart += gap->least_ns > seen->smallest_ns || gap->most_ns < -seen->smallest_ns;
+    apart += gap->min_ns > seen->smallest_ns || gap->max_ns < -seen->smallest_ns;
   }
   const char *place = study->gpu ? "SM" : "core";
   if (study->gap_count == 0)
@@ -262,17 +262,17 @@ static prem_status measure(clock_study *study) {
   return status;
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
   clock_study *study = calloc(1, sizeof *study);
   int64_t *readings_ns = calloc(READINGS, sizeof *readings_ns);
   prem_status status = PREM_ERR_MEMORY;
   if (study && readings_ns) {
-    *study = (clock_study){.setting = setting,
+    *study = (clock_study){.context = context,
                            .findings = findings,
                            .diag = diag,
                            .readings_ns = readings_ns,
-                           .gpu = strcmp(prem_backend_name(setting->backend), "cuda") == 0};
+                           .gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0};
     status = measure(study);
   }
   free(readings_ns);

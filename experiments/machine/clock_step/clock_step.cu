@@ -56,8 +56,8 @@ __global__ void compare_clocks(exchange *exchanges, prem_clock_gap *gaps, int32_
     prem_clock_gap gap = {0, INT64_MIN, INT64_MAX};
     if (!ask(&exchanges[other], &gap, deadline_ns))
       return;
-    gaps[other].least_ns = gap.least_ns;
-    gaps[other].most_ns = gap.most_ns;
+    gaps[other].min_ns = gap.min_ns;
+    gaps[other].max_ns = gap.max_ns;
     *compared = (int32_t)other;
   }
 }

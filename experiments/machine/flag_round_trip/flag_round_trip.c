@@ -15,7 +15,7 @@
 enum { TRIPS = 20000, QUICK_TRIPS = 2000, WARM_UP = 100, LOOKS = 256, PATIENCE_NS = 2000000000 };
 
 typedef struct trip_study {
-  const prem_experiment_setting *setting;
+  const prem_experiment_context *context;
   prem_findings *findings;
   prem_diag *diag;
   prem_table *summaries, *distribution;
@@ -94,7 +94,7 @@ static prem_status trips_between_cores(int32_t count, int64_t *trips_ns, prem_di
 static void tell_original(prem_findings *findings) {
   static const struct {
     const char *way;
-    int64_t mean_ns, least_ns, largest_ns;
+    int64_t mean_ns, min_ns, largest_ns;
   } published[] = {{"SM - SM through mapped memory", 2065, 1920, 2240},
                    {"core - SM through mapped memory", 1940, 1470, 2560}};
   prem_table *table = prem_findings_table(findings, "original", "Round trips", "thesis, TX2");
@@ -104,7 +104,7 @@ static void tell_original(prem_findings *findings) {
   prem_table_column(table, "largest", "ns");
   for (size_t i = 0; i < sizeof published / sizeof published[0]; ++i) {
     prem_table_add_text(table, published[i].way);
-    prem_table_add_int(table, published[i].least_ns);
+    prem_table_add_int(table, published[i].min_ns);
     prem_table_add_int(table, published[i].mean_ns);
     prem_table_add_int(table, published[i].largest_ns);
   }
@@ -150,14 +150,14 @@ static prem_status measure_on_gpu(trip_study *study) {
       [PREM_TRIP_HOST] = "core - SM through mapped memory",
   };
   for (int way = PREM_TRIP_ALONE; way <= PREM_TRIP_HOST; ++way) {
-    if (prem_experiment_stopped(study->setting))
+    if (prem_experiment_stopped(study->context))
       return PREM_ERR_INTERRUPTED;
     prem_status status =
         prem_gpu_trips((prem_trip_way)way, study->count, study->trips_ns, study->diag);
     if (status != PREM_OK)
       return status;
     tell_way(study, ways[way]);
-    prem_experiment_progress(study->setting, way + 1, PREM_TRIP_HOST + 2);
+    prem_experiment_progress(study->context, way + 1, PREM_TRIP_HOST + 2);
   }
   return PREM_OK;
 }
@@ -165,7 +165,7 @@ static prem_status measure_on_gpu(trip_study *study) {
 
 static prem_status measure(trip_study *study) {
 #ifdef TTPREM_CUDA
-  if (strcmp(prem_backend_name(study->setting->backend), "cuda") == 0) {
+  if (strcmp(prem_backend_name(study->context->backend), "cuda") == 0) {
     prem_status status = measure_on_gpu(study);
     if (status != PREM_OK)
       return status;
@@ -174,12 +174,12 @@ static prem_status measure(trip_study *study) {
   return measure_on_host(study);
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
-  trip_study study = {.setting = setting,
+  trip_study study = {.context = context,
                       .findings = findings,
                       .diag = diag,
-                      .count = WARM_UP + (setting->quick ? QUICK_TRIPS : TRIPS)};
+                      .count = WARM_UP + (context->quick ? QUICK_TRIPS : TRIPS)};
   study.trips_ns = calloc((size_t)study.count, sizeof *study.trips_ns);
   if (!study.trips_ns)
     return PREM_ERR_MEMORY;

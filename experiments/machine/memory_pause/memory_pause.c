@@ -11,8 +11,8 @@
 #include "experiments/machine/memory_pause/pauses.h"
 
 enum {
-  LEAST_BYTES = 64 << 20, /* of the memory that is read, */
-  MOST_BYTES = 512 << 20,
+  MIN_BYTES = 64 << 20, /* of the memory that is read, */
+  MAX_BYTES = 512 << 20,
   ROOM = 4, /* and times the largest cache */
   CACHED_LINES = 8192,
   GPU_NS = 20000000,
@@ -39,7 +39,7 @@ typedef struct place_seen {
 } place_seen;
 
 typedef struct pause_study {
-  const prem_experiment_setting *setting;
+  const prem_experiment_context *context;
   prem_findings *findings;
   prem_diag *diag;
   bool gpu;
@@ -77,17 +77,17 @@ static const char *sampler_name(const pause_study *study) {
 /* ---- measuring ------------------------------------------------------------------------------ */
 
 static void settle_sizes(pause_study *study) {
-  int32_t cores[PREM_MOST_SAMPLERS];
+  int32_t cores[PREM_MAX_SAMPLERS];
   const int32_t there =
-      study->gpu ? study->setting->machine->cores : prem_cores_list(cores, PREM_MOST_SAMPLERS);
+      study->gpu ? study->context->machine->cores : prem_cores_list(cores, PREM_MAX_SAMPLERS);
   const int32_t usable = study->gpu ? there / 2 : there; /* the other SMs use the memory */
-  study->samplers = usable < PREM_MOST_SAMPLERS ? usable : PREM_MOST_SAMPLERS;
-  const int64_t wanted_bytes = ROOM * prem_largest_cache_bytes(study->setting->backend);
-  int64_t bytes = LEAST_BYTES;
-  while (bytes < wanted_bytes && bytes < MOST_BYTES)
+  study->samplers = usable < PREM_MAX_SAMPLERS ? usable : PREM_MAX_SAMPLERS;
+  const int64_t wanted_bytes = ROOM * prem_largest_cache_bytes(study->context->backend);
+  int64_t bytes = MIN_BYTES;
+  while (bytes < wanted_bytes && bytes < MAX_BYTES)
     bytes *= 2;
   study->lines = (uint32_t)(bytes / PREM_LOAD_LINE_BYTES);
-  const bool quick = study->setting->quick;
+  const bool quick = study->context->quick;
   study->length_ns = study->gpu ? (quick ? GPU_QUICK_NS : GPU_NS) : (quick ? CPU_QUICK_NS : CPU_NS);
 }
 
@@ -105,8 +105,8 @@ static prem_status sample(const pause_study *study, prem_load_place place, prem_
 /** No line is visited twice. */
 static prem_status make_room(const pause_study *study, prem_loads *loads) {
   loads->samplers = study->samplers;
-  loads->most = (int32_t)(study->lines / (uint32_t)study->samplers);
-  loads->list = calloc((size_t)loads->samplers * (size_t)loads->most, sizeof *loads->list);
+  loads->max = (int32_t)(study->lines / (uint32_t)study->samplers);
+  loads->list = calloc((size_t)loads->samplers * (size_t)loads->max, sizeof *loads->list);
   loads->counts = calloc((size_t)loads->samplers, sizeof *loads->counts);
   return loads->list && loads->counts ? PREM_OK : PREM_ERR_MEMORY;
 }
@@ -142,12 +142,12 @@ static prem_status measure(pause_study *study) {
   for (int32_t place = 0; place < PREM_LOAD_PLACE_COUNT; ++place) {
     if (!has_place(study, (prem_load_place)place))
       continue;
-    if (prem_experiment_stopped(study->setting))
+    if (prem_experiment_stopped(study->context))
       return PREM_ERR_INTERRUPTED;
     prem_status status = measure_place(study, (prem_load_place)place);
     if (status != PREM_OK)
       return status;
-    prem_experiment_progress(study->setting, place + 1, PREM_LOAD_PLACE_COUNT);
+    prem_experiment_progress(study->context, place + 1, PREM_LOAD_PLACE_COUNT);
   }
   return PREM_OK;
 }
@@ -253,7 +253,7 @@ static void tell_intervals(const pause_study *study) {
 /** Sort memory's loads by whether they were in flight in a pause. */
 static bool split_latencies(const place_seen *seen, prem_times *within, prem_times *outside) {
   for (int32_t sampler = 0; sampler < seen->loads.samplers; ++sampler) {
-    const prem_load *own = seen->loads.list + (int64_t)sampler * seen->loads.most;
+    const prem_load *own = seen->loads.list + (int64_t)sampler * seen->loads.max;
     int64_t next = 0;
     for (int32_t i = 0; i < seen->loads.counts[sampler]; ++i)
       if (!prem_times_add(prem_load_in_pause(&own[i], &seen->pauses, &next) ? within : outside,
@@ -316,10 +316,10 @@ typedef struct latency_curve {
 
 /** Bins in whole steps of the clock: else some would be of more steps than others. */
 static void begin_curve(const pause_study *study, latency_curve *curve, int64_t begin_ns,
-                        int64_t length_ns, int32_t most) {
+                        int64_t length_ns, int32_t max) {
   const int64_t step_ns =
-      study->setting->machine->clock_step_ns > 0 ? study->setting->machine->clock_step_ns : 1;
-  const int64_t steps = (length_ns + most * step_ns - 1) / (most * step_ns);
+      study->context->machine->clock_step_ns > 0 ? study->context->machine->clock_step_ns : 1;
+  const int64_t steps = (length_ns + max * step_ns - 1) / (max * step_ns);
   *curve = (latency_curve){.begin_ns = begin_ns, .bin_ns = steps > 0 ? steps * step_ns : step_ns};
   curve->count = (int32_t)(length_ns / curve->bin_ns);
 }
@@ -374,7 +374,7 @@ static void draw_time(const pause_study *study) {
               seen->intervals_ns.count >= SHOWN_INTERVALS && some_ns < all_ns ? some_ns : all_ns,
               SHOWN_BINS);
   for (int32_t sampler = 0; sampler < seen->loads.samplers; ++sampler) {
-    const prem_load *own = seen->loads.list + (int64_t)sampler * seen->loads.most;
+    const prem_load *own = seen->loads.list + (int64_t)sampler * seen->loads.max;
     for (int32_t i = 0; i < seen->loads.counts[sampler]; ++i)
       add_to_curve(&curve, own[i].begin_ns, own[i].end_ns - own[i].begin_ns);
   }
@@ -393,7 +393,7 @@ static void draw_around(const pause_study *study) {
   latency_curve curve;
   begin_curve(study, &curve, -BEFORE_LENGTHS * length_ns, AROUND_LENGTHS * length_ns, AROUND_BINS);
   for (int32_t sampler = 0; sampler < seen->loads.samplers; ++sampler) {
-    const prem_load *own = seen->loads.list + (int64_t)sampler * seen->loads.most;
+    const prem_load *own = seen->loads.list + (int64_t)sampler * seen->loads.max;
     int64_t near = 0;
     for (int32_t i = 0; i < seen->loads.counts[sampler]; ++i) {
       while (near + 1 < pauses->count && own[i].begin_ns >= pauses->list[near].begin_ns + behind_ns)
@@ -535,10 +535,10 @@ static void close_study(pause_study *study) {
   }
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
-  pause_study study = {.setting = setting, .findings = findings, .diag = diag};
-  study.gpu = strcmp(prem_backend_name(setting->backend), "cuda") == 0;
+  pause_study study = {.context = context, .findings = findings, .diag = diag};
+  study.gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
   settle_sizes(&study);
   if (study.samplers < 2)
     return refuse_one(&study);

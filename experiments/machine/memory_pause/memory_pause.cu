@@ -10,16 +10,16 @@ enum {
   LINE_WORDS = PREM_LOAD_LINE_BYTES / 4,
   PAGE_LINES = (2 << 20) / PREM_LOAD_LINE_BYTES, /* of a page of the GPU's memory */
   WARP = 32,
-  THREADS = 512,        /* of a block, all of which touch and use memory; one samples */
-  READS = 4,            /* that each has in flight to keep memory busy, */
-  MOST_ROUNDS = 1 << 16 /* and how often at most */
+  THREADS = 512,       /* of a block, all of which touch and use memory; one samples */
+  READS = 4,           /* that each has in flight to keep memory busy, */
+  MAX_ROUNDS = 1 << 16 /* and how often at most */
 };
 
 struct sampling {
   const uint32_t *memory; /* all zeros; as much again lies behind the lines */
   uint32_t lines, touch_step;
   uint32_t samplers; /* blocks that sample; those behind them keep memory busy */
-  int32_t most;
+  int32_t max;
   int64_t length_ns;
   prem_load *loads;
   int32_t *counts;
@@ -82,7 +82,7 @@ __device__ void use_memory(const sampling &task, int64_t deadline_ns) {
   const uint32_t *from = task.memory + words;
   uint32_t at = ((blockIdx.x - task.samplers) * blockDim.x + threadIdx.x) * lane_words;
   uint32_t seen = 0; /* nothing else: a round ends when all of its loads are there */
-  for (int32_t round = 0; round < MOST_ROUNDS && seen == 0 && prem_gpu_clock_ns() < deadline_ns;
+  for (int32_t round = 0; round < MAX_ROUNDS && seen == 0 && prem_gpu_clock_ns() < deadline_ns;
        ++round) {
     uint32_t read[READS];
 #pragma unroll
@@ -94,7 +94,7 @@ __device__ void use_memory(const sampling &task, int64_t deadline_ns) {
   }
 }
 
-/** Ends after `most` loads, or with the first one that is over after `length_ns`. */
+/** Ends after `max` loads, or with the first one that is over after `length_ns`. */
 template <bool from_scratchpad> __global__ void sample_loads(sampling task) {
   extern __shared__ volatile uint32_t scratchpad[];
   if (blockIdx.x >= task.samplers) {
@@ -105,12 +105,12 @@ template <bool from_scratchpad> __global__ void sample_loads(sampling task) {
   __syncthreads();
   if (threadIdx.x > 0)
     return;
-  prem_load *loads = task.loads + (size_t)blockIdx.x * (size_t)task.most;
-  const uint32_t first_visit = blockIdx.x * (uint32_t)task.most;
+  prem_load *loads = task.loads + (size_t)blockIdx.x * (size_t)task.max;
+  const uint32_t first_visit = blockIdx.x * (uint32_t)task.max;
   int64_t now_ns = prem_gpu_clock_ns();
   const int64_t deadline_ns = now_ns + task.length_ns;
   int32_t count = 0;
-  for (; count < task.most && now_ns < deadline_ns; ++count) {
+  for (; count < task.max && now_ns < deadline_ns; ++count) {
     const uint32_t line = prem_load_line(first_visit + (uint32_t)count, task.lines);
     const int64_t begin_ns = prem_gpu_clock_ns();
     const uint32_t behind = behind_clock(begin_ns);
@@ -155,14 +155,14 @@ cudaError_t launch(const prem_load_order *order, sampling task, int32_t samplers
 cudaError_t sample(const prem_load_order *order, prem_loads *loads, unsigned char *memory,
                    unsigned char *here) {
   const size_t bytes = (size_t)order->lines * PREM_LOAD_LINE_BYTES;
-  const size_t load_count = (size_t)loads->samplers * (size_t)loads->most;
+  const size_t load_count = (size_t)loads->samplers * (size_t)loads->max;
   const size_t load_bytes = load_count * sizeof *loads->list;
   const size_t count_bytes = (size_t)loads->samplers * sizeof *loads->counts;
   const sampling task = {(const uint32_t *)memory,
                          order->lines,
                          is_memory(order->place) ? (uint32_t)PAGE_LINES : 1u,
                          (uint32_t)loads->samplers,
-                         loads->most,
+                         loads->max,
                          order->length_ns,
                          (prem_load *)here,
                          (int32_t *)(here + load_bytes)};
@@ -185,7 +185,7 @@ cudaError_t sample(const prem_load_order *order, prem_loads *loads, unsigned cha
 prem_status prem_gpu_sample_loads(const prem_load_order *order, prem_loads *loads,
                                   prem_diag *diag) {
   unsigned char *memory = NULL, *here = NULL;
-  const size_t load_count = (size_t)loads->samplers * (size_t)loads->most;
+  const size_t load_count = (size_t)loads->samplers * (size_t)loads->max;
   cudaError_t error = cudaMalloc((void **)&memory, (size_t)order->lines * 2 * PREM_LOAD_LINE_BYTES);
   if (error == cudaSuccess)
     error = cudaMalloc((void **)&here, load_count * sizeof *loads->list +

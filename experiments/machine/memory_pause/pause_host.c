@@ -14,7 +14,7 @@ typedef struct core_sampler {
   const prem_load_order *order;
   const volatile uint32_t *memory;
   prem_load *loads;
-  int32_t most, count;
+  int32_t max, count;
   uint32_t first_visit;
   int32_t *gate, samplers;
 } core_sampler;
@@ -25,12 +25,12 @@ static void *sample(void *argument) {
   if (sampler->order->place == PREM_LOAD_CACHE)
     for (uint32_t line = 0; line < lines; ++line)
       (void)sampler->memory[(size_t)line * LINE_WORDS];
-  memset(sampler->loads, 0, (size_t)sampler->most * sizeof *sampler->loads); /* makes its pages */
+  memset(sampler->loads, 0, (size_t)sampler->max * sizeof *sampler->loads); /* makes its pages */
   prem_cores_meet(sampler->gate, sampler->samplers); /* one alone finds no time with all at work */
   int64_t now_ns = prem_host_clock_ns();
   const int64_t deadline_ns = now_ns + sampler->order->length_ns;
   int32_t count = 0;
-  for (; count < sampler->most && now_ns < deadline_ns; ++count) {
+  for (; count < sampler->max && now_ns < deadline_ns; ++count) {
     const uint32_t line = prem_load_line(sampler->first_visit + (uint32_t)count, lines);
     const int64_t begin_ns = prem_host_clock_ns();
     (void)sampler->memory[(size_t)line * LINE_WORDS];
@@ -43,18 +43,18 @@ static void *sample(void *argument) {
 
 static prem_status start_all(const prem_load_order *order, prem_loads *loads,
                              const uint32_t *memory, prem_diag *diag) {
-  core_sampler samplers[PREM_MOST_SAMPLERS];
-  pthread_t threads[PREM_MOST_SAMPLERS];
-  int32_t cores[PREM_MOST_SAMPLERS];
-  const int32_t core_count = prem_cores_list(cores, PREM_MOST_SAMPLERS);
+  core_sampler samplers[PREM_MAX_SAMPLERS];
+  pthread_t threads[PREM_MAX_SAMPLERS];
+  int32_t cores[PREM_MAX_SAMPLERS];
+  const int32_t core_count = prem_cores_list(cores, PREM_MAX_SAMPLERS);
   int error = 0;
   int32_t started = 0, gate = 0;
   for (; started < loads->samplers && started < core_count && !error; started += !error) {
     samplers[started] = (core_sampler){.order = order,
                                        .memory = memory,
-                                       .loads = loads->list + (int64_t)started * loads->most,
-                                       .most = loads->most,
-                                       .first_visit = (uint32_t)(started * loads->most),
+                                       .loads = loads->list + (int64_t)started * loads->max,
+                                       .max = loads->max,
+                                       .first_visit = (uint32_t)(started * loads->max),
                                        .gate = &gate,
                                        .samplers = loads->samplers};
     error = prem_core_start(&threads[started], cores[started], sample, &samplers[started]);

@@ -12,7 +12,7 @@ static const double chance = 0.01; /* of a pause in a measurement without any */
 /* ---- loads ---------------------------------------------------------------------------------- */
 
 static const prem_load *loads_of(const prem_loads *loads, int32_t sampler) {
-  return loads->list + (int64_t)sampler * loads->most;
+  return loads->list + (int64_t)sampler * loads->max;
 }
 
 bool prem_loads_latencies(const prem_loads *loads, prem_times *latencies) {
@@ -56,8 +56,8 @@ static bool find_watched(const prem_loads *loads, prem_pauses *out) {
 /** The ends of all samplers' loads, one after the other. */
 typedef struct ends_merged {
   const prem_loads *loads;
-  int32_t next[PREM_MOST_SAMPLERS];
-  int64_t next_ns[PREM_MOST_SAMPLERS]; /* INT64_MAX: no more */
+  int32_t next[PREM_MAX_SAMPLERS];
+  int64_t next_ns[PREM_MAX_SAMPLERS]; /* INT64_MAX: no more */
 } ends_merged;
 
 static void move_on(ends_merged *merged, int32_t sampler, int32_t to) {
@@ -97,7 +97,7 @@ static bool add_gap(prem_pauses *pauses, prem_pause gap, int64_t threshold_ns) {
 
 prem_status prem_pauses_find(const prem_loads *loads, int64_t threshold_ns, prem_pauses *out) {
   *out = (prem_pauses){0};
-  if (loads->samplers > PREM_MOST_SAMPLERS)
+  if (loads->samplers > PREM_MAX_SAMPLERS)
     return PREM_ERR_ARGUMENT;
   if (!find_watched(loads, out))
     return PREM_ERR_UNAVAILABLE;

@@ -6,7 +6,7 @@
 #include "measure/times.h"
 
 enum {
-  PREM_MOST_SAMPLERS = 32,   /* SMs or cores */
+  PREM_MAX_SAMPLERS = 32,    /* SMs or cores */
   PREM_LOAD_LINE_BYTES = 128 /* from one load's address to the next one's */
 };
 
@@ -28,7 +28,7 @@ typedef struct prem_load {
 typedef struct prem_loads {
   prem_load *list; /* [samplers][most] */
   int32_t *counts; /* [samplers] */
-  int32_t samplers, most;
+  int32_t samplers, max;
 } prem_loads;
 
 /** How to sample. Memory is `lines` long, which is a power of two, and as much again lies behind it

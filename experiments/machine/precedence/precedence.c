@@ -5,7 +5,7 @@
 #include "experiments/common/experiment.h"
 #include "prem/base/clock.h"
 
-enum { COUNTED = 500, QUICK_COUNTED = 100, MOST_BLOCK_COUNTS = 5, MODE_COUNT = 3 };
+enum { COUNTED = 500, QUICK_COUNTED = 100, MAX_BLOCK_COUNTS = 5, MODE_COUNT = 3 };
 
 /* Each row takes some 40 ms, and making ready for it; what is left after this is left out. */
 #define BUDGET_NS INT64_C(15000000000)
@@ -16,18 +16,18 @@ enum { PREDECESSOR_COUNTS = sizeof predecessors / sizeof *predecessors };
 static const prem_mode modes[MODE_COUNT] = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_LOCK};
 
 typedef struct telling_study {
-  const prem_experiment_setting *setting;
+  const prem_experiment_context *context;
   prem_findings *findings;
   prem_table *rows, *growth;
-  int32_t blocks[MOST_BLOCK_COUNTS];
+  int32_t blocks[MAX_BLOCK_COUNTS];
   int32_t block_counts;
   int64_t done, all, until_ns;
-  prem_precedence_times one, most; /* all blocks, mode free, with one predecessor and with most */
+  prem_precedence_times one, max; /* all blocks, mode free, with one predecessor and with most */
 } telling_study;
 
 static void list_blocks(telling_study *study) {
   static const int32_t wanted[] = {1, 2, 8, 32};
-  const prem_machine *machine = study->setting->machine;
+  const prem_machine *machine = study->context->machine;
   int32_t all = machine->cores < machine->max_blocks ? machine->cores : machine->max_blocks;
   all = all < PREM_MAX_BLOCKS ? all : PREM_MAX_BLOCKS;
   for (size_t i = 0; i < sizeof wanted / sizeof *wanted; ++i)
@@ -79,7 +79,7 @@ static void add_row(telling_study *study, const prem_precedence_setup *setup,
   prem_table_add_int(study->growth, times->last.p50_ns);
   prem_table_add_int(study->growth, times->last.p99_ns);
   if (setup->blocks == study->blocks[study->block_counts - 1])
-    *(setup->predecessors == 1 ? &study->one : &study->most) = *times;
+    *(setup->predecessors == 1 ? &study->one : &study->max) = *times;
 }
 
 /* One row; PREM_ERR_INTERRUPTED leaves it out. */
@@ -89,15 +89,15 @@ static prem_status measure(telling_study *study, int32_t blocks, int32_t before,
                                        .blocks = blocks,
                                        .predecessors = before,
                                        .hyperperiods =
-                                           study->setting->quick ? QUICK_COUNTED : COUNTED,
-                                       .stop = study->setting->stop};
+                                           study->context->quick ? QUICK_COUNTED : COUNTED,
+                                       .stop = study->context->stop};
   prem_precedence_times times;
-  if (prem_experiment_stopped(study->setting))
+  if (prem_experiment_stopped(study->context))
     return PREM_ERR_INTERRUPTED;
-  const prem_status status = prem_measure_precedence(study->setting->backend, &setup, &times, diag);
+  const prem_status status = prem_measure_precedence(study->context->backend, &setup, &times, diag);
   if (status == PREM_OK)
     add_row(study, &setup, &times);
-  prem_experiment_progress(study->setting, ++study->done, study->all);
+  prem_experiment_progress(study->context, ++study->done, study->all);
   return status;
 }
 
@@ -120,7 +120,7 @@ static prem_status measure_all(telling_study *study, prem_diag *diag) {
 
 static void conclude(const telling_study *study) {
   const int32_t blocks = study->blocks[study->block_counts - 1];
-  if (study->one.count > 0 && study->most.count > 0)
+  if (study->one.count > 0 && study->max.count > 0)
     prem_findings_verdict(
         study->findings,
         "With one predecessor on %" PRId32 " block%s the successor's first block "
@@ -129,7 +129,7 @@ static void conclude(const telling_study *study) {
         " predecessors the last block %" PRId64 " and %" PRId64 " ns.",
         blocks, blocks == 1 ? "" : "s", study->one.first.p50_ns, study->one.first.p99_ns,
         study->one.last.p50_ns, study->one.last.p99_ns, predecessors[PREDECESSOR_COUNTS - 1],
-        study->most.last.p50_ns, study->most.last.p99_ns);
+        study->max.last.p50_ns, study->max.last.p99_ns);
   prem_findings_note(study->findings, "The tiles compute nothing, so that the blocks wait for "
                                       "nothing but each other; a busy block looks later.");
   prem_findings_note(study->findings, "On time (tt) the releases are over when the predecessors "
@@ -140,10 +140,10 @@ static void conclude(const telling_study *study) {
                        study->done, study->all);
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
   telling_study study = {
-      .setting = setting, .findings = findings, .until_ns = prem_host_clock_ns() + BUDGET_NS};
+      .context = context, .findings = findings, .until_ns = prem_host_clock_ns() + BUDGET_NS};
   list_blocks(&study);
   begin_tables(&study);
   const prem_chart chart = {.kind = PREM_CHART_LINES,

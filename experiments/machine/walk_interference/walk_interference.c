@@ -11,9 +11,9 @@
 enum {
   SIZES = 3,
   ORDERS = 2,
-  MOST_THREADS = 3, /* different numbers of them */
+  MAX_THREADS = 3, /* different numbers of them */
   MEMORIES = 2,
-  WALKS = SIZES * ORDERS * MOST_THREADS,
+  WALKS = SIZES * ORDERS * MAX_THREADS,
   GPU_STEPS = 2048,
   CPU_STEPS = 1 << 16,
   REPEATS = 5,
@@ -21,30 +21,30 @@ enum {
   UNKNOWN_CACHE_BYTES = 16 << 20
 };
 
-typedef struct company_study {
-  const prem_experiment_setting *setting;
+typedef struct interference_study {
+  const prem_experiment_context *context;
   prem_findings *findings;
   prem_diag *diag;
   prem_walker *walker;
   bool gpu;
   int64_t cache_bytes, sizes[SIZES];
-  int32_t threads[MOST_THREADS];
+  int32_t threads[MAX_THREADS];
   int thread_counts, memories;
   prem_table *tables[MEMORIES];
   double alone_ns[MEMORIES][WALKS];
   double within, beyond, mapped; /* largest slow-downs */
   int64_t done, all;
-} company_study;
+} interference_study;
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-static const char *memory_name(const company_study *study, int memory) {
+static const char *memory_name(const interference_study *study, int memory) {
   if (!study->gpu)
     return "host";
   return memory ? "mapped" : "device";
 }
 
-static void begin_table(company_study *study, int memory) {
+static void begin_table(interference_study *study, int memory) {
   char title[96];
   const char *name = memory_name(study, memory);
   snprintf(title, sizeof title, "Walks in %s memory under interference of the cores: slow-down",
@@ -65,7 +65,7 @@ static void begin_table(company_study *study, int memory) {
   study->tables[memory] = table;
 }
 
-static void add_row(const company_study *study, int memory, const prem_walk *walk,
+static void add_row(const interference_study *study, int memory, const prem_walk *walk,
                     prem_interference_kind kind, const prem_walk_time *time, double alone_ns) {
   prem_table *table = study->tables[memory];
   char name[64];
@@ -81,9 +81,9 @@ static void add_row(const company_study *study, int memory, const prem_walk *wal
 
 /* ---- measuring ------------------------------------------------------------------------------ */
 
-static prem_status measure_walk(company_study *study, int memory, int number, const prem_walk *walk,
-                                prem_interference_kind kind) {
-  const int32_t repeats = study->setting->quick ? QUICK_REPEATS : REPEATS;
+static prem_status measure_walk(interference_study *study, int memory, int number,
+                                const prem_walk *walk, prem_interference_kind kind) {
+  const int32_t repeats = study->context->quick ? QUICK_REPEATS : REPEATS;
   prem_walk_time time;
   prem_status status = prem_walk_measure(study->walker, walk, repeats, &time, study->diag);
   if (status != PREM_OK)
@@ -92,16 +92,16 @@ static prem_status measure_walk(company_study *study, int memory, int number, co
   if (kind == PREM_INTERFERENCE_NONE)
     *alone_ns = time.mean_ns;
   add_row(study, memory, walk, kind, &time, *alone_ns);
-  double *most = memory                              ? &study->mapped
-                 : walk->bytes <= study->cache_bytes ? &study->within
-                                                     : &study->beyond;
-  *most = fmax(*most, time.mean_ns / *alone_ns);
+  double *max = memory                              ? &study->mapped
+                : walk->bytes <= study->cache_bytes ? &study->within
+                                                    : &study->beyond;
+  *max = fmax(*max, time.mean_ns / *alone_ns);
   prem_findings_output(study->findings, time.right);
-  prem_experiment_progress(study->setting, ++study->done, study->all);
+  prem_experiment_progress(study->context, ++study->done, study->all);
   return PREM_OK;
 }
 
-static prem_status measure_walks(company_study *study, prem_interference_kind kind) {
+static prem_status measure_walks(interference_study *study, prem_interference_kind kind) {
   for (int memory = 0; memory < study->memories; ++memory) {
     int number = 0;
     for (int order = PREM_WALK_RANDOM; order >= PREM_WALK_SEQUENTIAL; --order)
@@ -123,12 +123,12 @@ static prem_status measure_walks(company_study *study, prem_interference_kind ki
 }
 
 /** The walker of the host keeps the first core for itself. */
-static prem_status measure(company_study *study) {
-  prem_experiment_progress(study->setting, 0, study->all);
+static prem_status measure(interference_study *study) {
+  prem_experiment_progress(study->context, 0, study->all);
   for (int kind = 0; kind < PREM_INTERFERENCE_COUNT; ++kind) {
     prem_interference *interference = NULL;
     prem_status status = prem_interference_begin((prem_interference_kind)kind, study->gpu ? 0 : 1,
-                                                 study->setting->seed, &interference, study->diag);
+                                                 study->context->seed, &interference, study->diag);
     if (status == PREM_OK)
       status = measure_walks(study, (prem_interference_kind)kind);
     const double bytes_per_s = prem_interference_end(interference);
@@ -147,13 +147,13 @@ static prem_status measure(company_study *study) {
 
 /* ---- the experiment ------------------------------------------------------------------------- */
 
-static void choose(company_study *study) {
-  static const int32_t gpu_threads[MOST_THREADS] = {1, 32, 128};
-  study->gpu = strcmp(prem_backend_name(study->setting->backend), "cuda") == 0;
+static void choose(interference_study *study) {
+  static const int32_t gpu_threads[MAX_THREADS] = {1, 32, 128};
+  study->gpu = strcmp(prem_backend_name(study->context->backend), "cuda") == 0;
   study->memories = study->gpu ? MEMORIES : 1;
-  study->thread_counts = study->gpu ? MOST_THREADS : 1;
+  study->thread_counts = study->gpu ? MAX_THREADS : 1;
   memcpy(study->threads, gpu_threads, sizeof gpu_threads);
-  study->cache_bytes = prem_largest_cache_bytes(study->setting->backend);
+  study->cache_bytes = prem_largest_cache_bytes(study->context->backend);
   if (study->cache_bytes == 0)
     study->cache_bytes = UNKNOWN_CACHE_BYTES;
   study->sizes[0] = 128 * 1024;
@@ -163,7 +163,7 @@ static void choose(company_study *study) {
       (int64_t)PREM_INTERFERENCE_COUNT * study->memories * ORDERS * SIZES * study->thread_counts;
 }
 
-static void tell(const company_study *study) {
+static void tell(const interference_study *study) {
   if (study->gpu)
     prem_findings_verdict(study->findings,
                           "Interference of all cores slows walks in device memory down by at most "
@@ -182,17 +182,17 @@ static void tell(const company_study *study) {
                      "sequential walks load the memory controller to 70 %%, random ones to 17 %%.");
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
-  company_study study = {.setting = setting,
-                         .findings = findings,
-                         .diag = diag,
-                         .within = 1,
-                         .beyond = 1,
-                         .mapped = 1};
+  interference_study study = {.context = context,
+                              .findings = findings,
+                              .diag = diag,
+                              .within = 1,
+                              .beyond = 1,
+                              .mapped = 1};
   choose(&study);
   prem_status status =
-      prem_walker_open(setting, study.sizes[SIZES - 1], study.gpu, &study.walker, diag);
+      prem_walker_open(context, study.sizes[SIZES - 1], study.gpu, &study.walker, diag);
   if (status != PREM_OK)
     return status;
   for (int memory = 0; memory < study.memories; ++memory)

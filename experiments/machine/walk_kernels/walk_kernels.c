@@ -9,7 +9,7 @@
 #include "experiments/common/cores.h"
 
 enum {
-  MOST_SIZES = 6,
+  MAX_SIZES = 6,
   GPU_STEPS = 2048,
   CPU_STEPS = 1 << 16,
   REPEATS = 3,
@@ -20,7 +20,7 @@ static const double slower = 1.1; /* than alone: slowed down */
 
 /** What is walked. */
 typedef struct walk_plan {
-  int64_t sizes[MOST_SIZES]; /* bytes of each kernel's list */
+  int64_t sizes[MAX_SIZES]; /* bytes of each kernel's list */
   int size_count;
   int32_t kernels[PREM_WALK_KERNELS];
   int kernel_counts;
@@ -45,21 +45,21 @@ static void choose_sizes(walk_plan *plan, bool gpu) {
 
 static void choose_kernels(walk_plan *plan, bool gpu, bool quick) {
   int32_t cores[PREM_WALK_KERNELS];
-  const int32_t most = gpu ? PREM_WALK_KERNELS : prem_cores_list(cores, PREM_WALK_KERNELS);
-  for (int32_t count = 1; count <= most; count = quick ? 2 * count : count + 1)
+  const int32_t max = gpu ? PREM_WALK_KERNELS : prem_cores_list(cores, PREM_WALK_KERNELS);
+  for (int32_t count = 1; count <= max; count = quick ? 2 * count : count + 1)
     plan->kernels[plan->kernel_counts++] = count;
 }
 
-static walk_plan choose(const prem_experiment_setting *setting) {
-  const bool gpu = strcmp(prem_backend_name(setting->backend), "cuda") == 0;
+static walk_plan choose(const prem_experiment_context *context) {
+  const bool gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
   walk_plan chosen = {.steps = gpu ? GPU_STEPS : CPU_STEPS,
-                      .cache_bytes = prem_largest_cache_bytes(setting->backend),
+                      .cache_bytes = prem_largest_cache_bytes(context->backend),
                       .threads = {1, 32, 128},
                       .thread_counts = gpu ? 3 : 1};
   if (chosen.cache_bytes == 0)
     chosen.cache_bytes = UNKNOWN_CACHE_BYTES;
   choose_sizes(&chosen, gpu);
-  choose_kernels(&chosen, gpu, setting->quick);
+  choose_kernels(&chosen, gpu, context->quick);
   return chosen;
 }
 
@@ -116,9 +116,9 @@ typedef struct extremes {
 static void note_slowdown(extremes *seen, const walk_plan *plan, const prem_walk *walk,
                           double slow_down) {
   const int64_t bytes = walk->bytes * walk->kernels;
-  double *most =
+  double *max =
       bytes <= plan->cache_bytes ? &seen->within[walk->order] : &seen->beyond[walk->order];
-  *most = fmax(*most, slow_down);
+  *max = fmax(*max, slow_down);
   int64_t *first = &seen->first_bytes[walk->order];
   if (slow_down > slower && (*first == 0 || bytes < *first))
     *first = bytes;
@@ -129,7 +129,7 @@ typedef struct progress_count {
 } progress_count;
 
 /** One size and number of threads, with more and more kernels. */
-static prem_status measure_line(const prem_experiment_setting *setting, prem_walker *walker,
+static prem_status measure_line(const prem_experiment_context *context, prem_walker *walker,
                                 const walk_plan *plan, prem_walk walk, prem_table *table,
                                 prem_findings *findings, extremes *seen, progress_count *count,
                                 prem_diag *diag) {
@@ -146,17 +146,17 @@ static prem_status measure_line(const prem_experiment_setting *setting, prem_wal
     note_slowdown(seen, plan, &walk, time.mean_ns / alone_ns);
     seen->apart |= !time.together;
     prem_findings_output(findings, time.right);
-    prem_experiment_progress(setting, ++count->done, count->all);
+    prem_experiment_progress(context, ++count->done, count->all);
   }
   return PREM_OK;
 }
 
-static prem_status measure(const prem_experiment_setting *setting, prem_walker *walker,
+static prem_status measure(const prem_experiment_context *context, prem_walker *walker,
                            const walk_plan *plan, prem_findings *findings, extremes *seen,
                            prem_diag *diag) {
   progress_count count = {0, INT64_C(2) * plan->size_count * plan->thread_counts *
                                  plan->kernel_counts};
-  prem_experiment_progress(setting, 0, count.all);
+  prem_experiment_progress(context, 0, count.all);
   for (int order = PREM_WALK_RANDOM; order >= PREM_WALK_SEQUENTIAL; --order) {
     prem_table *table = begin_table(findings, (prem_walk_order)order);
     for (int size = 0; size < plan->size_count; ++size)
@@ -167,7 +167,7 @@ static prem_status measure(const prem_experiment_setting *setting, prem_walker *
                                 .threads = plan->threads[i],
                                 .steps = plan->steps};
         prem_status status =
-            measure_line(setting, walker, plan, walk, table, findings, seen, &count, diag);
+            measure_line(context, walker, plan, walk, table, findings, seen, &count, diag);
         if (status != PREM_OK)
           return status;
       }
@@ -209,16 +209,16 @@ static void tell(prem_findings *findings, const walk_plan *plan, const extremes 
                      "of a kernel begin at one element, here they are spread over the list.");
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
-  const walk_plan chosen = choose(setting);
+  const walk_plan chosen = choose(context);
   const int64_t room_bytes =
       chosen.sizes[chosen.size_count - 1] * chosen.kernels[chosen.kernel_counts - 1];
   extremes seen = {{1, 1}, {1, 1}, {0, 0}, false};
   prem_walker *walker = NULL;
-  prem_status status = prem_walker_open(setting, room_bytes, false, &walker, diag);
+  prem_status status = prem_walker_open(context, room_bytes, false, &walker, diag);
   if (status == PREM_OK)
-    status = measure(setting, walker, &chosen, findings, &seen, diag);
+    status = measure(context, walker, &chosen, findings, &seen, diag);
   if (status == PREM_OK)
     tell(findings, &chosen, &seen);
   prem_walker_close(walker);

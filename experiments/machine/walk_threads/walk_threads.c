@@ -63,12 +63,12 @@ static void keep_key_time(key_times *key, const prem_walk *walk, double mean_ns)
     key->all_ns = mean_ns;
 }
 
-static prem_status measure(const prem_experiment_setting *setting, prem_walker *walker,
+static prem_status measure(const prem_experiment_context *context, prem_walker *walker,
                            prem_findings *findings, key_times *key, prem_diag *diag) {
-  const int step = setting->quick ? QUICK_STEP : 1;
+  const int step = context->quick ? QUICK_STEP : 1;
   const int64_t all = INT64_C(2) * SIZES * ((THREAD_COUNTS + step - 1) / step);
   int64_t done = 0;
-  prem_experiment_progress(setting, 0, all);
+  prem_experiment_progress(context, 0, all);
   for (int order = PREM_WALK_RANDOM; order >= PREM_WALK_SEQUENTIAL; --order) {
     prem_table *table = begin_table(findings, (prem_walk_order)order);
     for (int size = 0; size < SIZES; ++size)
@@ -86,7 +86,7 @@ static prem_status measure(const prem_experiment_setting *setting, prem_walker *
         add_row(table, &walk, &time);
         keep_key_time(key, &walk, time.mean_ns);
         prem_findings_output(findings, time.right);
-        prem_experiment_progress(setting, ++done, all);
+        prem_experiment_progress(context, ++done, all);
       }
   }
   return PREM_OK;
@@ -108,13 +108,13 @@ static void tell(prem_findings *findings, const key_times *key) {
                      "elements, here they are spread over the list.");
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
   prem_walker *walker = NULL;
   key_times key = {NAN, NAN, NAN};
-  prem_status status = prem_walker_open(setting, sizes_kib[SIZES - 1] * 1024, false, &walker, diag);
+  prem_status status = prem_walker_open(context, sizes_kib[SIZES - 1] * 1024, false, &walker, diag);
   if (status == PREM_OK)
-    status = measure(setting, walker, findings, &key, diag);
+    status = measure(context, walker, findings, &key, diag);
   if (status == PREM_OK)
     tell(findings, &key);
   prem_walker_close(walker);

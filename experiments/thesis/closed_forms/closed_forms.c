@@ -35,7 +35,7 @@ static const closed_form forms[] = {
 enum { FORMS = sizeof forms / sizeof *forms };
 
 typedef struct form_study {
-  prem_setup setup;
+  prem_scenario_request request;
   prem_table *table;
   int64_t starts, different;
   double worst_pct; /* of the TX2's time, that a prediction is off */
@@ -143,13 +143,13 @@ static void add_row(form_study *study, const closed_form *form, const prem_row *
   study->different += different;
   if (fabs(off_pct) > study->worst_pct)
     study->worst_pct = fabs(off_pct);
-  prem_findings_output(study->setup.findings, starts > 0 && different == 0);
+  prem_findings_output(study->request.findings, starts > 0 && different == 0);
 }
 
 static prem_status simulate(form_study *study, const closed_form *form, prem_diag *diag) {
-  const prem_convolutions all = convolutions_of(form, study->setup.setting->machine);
+  const prem_convolutions all = convolutions_of(form, study->request.context->machine);
   prem_measured measured;
-  const prem_status status = prem_convolutions_run(&study->setup, &all, &measured, diag);
+  const prem_status status = prem_convolutions_run(&study->request, &all, &measured, diag);
   if (status == PREM_OK)
     add_row(study, form, measured.outcomes[0].row);
   prem_measured_free(&measured);
@@ -157,7 +157,7 @@ static prem_status simulate(form_study *study, const closed_form *form, prem_dia
 }
 
 static void tell(const form_study *study) {
-  prem_findings *findings = study->setup.findings;
+  prem_findings *findings = study->request.findings;
   prem_findings_verdict(findings,
                         "%" PRId64 " of %" PRId64 " starts are other than the formulas; the two "
                         "runs that the thesis measured on its TX2 are predicted within %.2f %%.",
@@ -169,21 +169,21 @@ static void tell(const form_study *study) {
                                "they are not the text's to the letter.");
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
   prem_machine machine;
   int64_t done = 0;
-  prem_experiment_setting simulated = *setting;
+  prem_experiment_context simulated = *context;
   simulated.backend = prem_backend_find("sim");
   simulated.machine = &machine;
-  form_study study = {.setup = {.setting = &simulated,
-                                .findings = findings,
-                                .modes = {PREM_MODE_TT},
-                                .mode_count = 1,
-                                .repeat = 1,
-                                .task = -1,
-                                .done = &done,
-                                .all = FORMS},
+  form_study study = {.request = {.context = &simulated,
+                                  .findings = findings,
+                                  .modes = {PREM_MODE_TT},
+                                  .mode_count = 1,
+                                  .repeat = 1,
+                                  .task = -1,
+                                  .done = &done,
+                                  .all = FORMS},
                       .table = begin_table(findings)};
   prem_status status = simulated.backend ? prem_backend_probe(simulated.backend, &machine, diag)
                                          : PREM_ERR_UNAVAILABLE;

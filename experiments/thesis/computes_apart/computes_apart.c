@@ -28,8 +28,8 @@ static const rule rules[] = {{"nothing apart", 0, 0},
 enum { RULES = sizeof rules / sizeof *rules };
 
 typedef struct rule_study {
-  prem_setup setup;
-  prem_convolutions convolutions; /* planned with what phases take in company */
+  prem_scenario_request request;
+  prem_convolutions convolutions; /* planned with what phases take with co-runners */
   prem_table *runs, *phases;
   double compute_us[RULES + 1], spread_us[RULES + 1], run_us[RULES + 1]; /* the first runs free */
 } rule_study;
@@ -77,7 +77,7 @@ static char *schedule_text(const prem_convolutions *all, const rule *apart) {
 /* ---- tables --------------------------------------------------------------------------------- */
 
 static void begin_tables(rule_study *study) {
-  prem_findings *findings = study->setup.findings;
+  prem_findings *findings = study->request.findings;
   study->runs =
       prem_findings_table(findings, "runs", "What is kept apart, and what it costs", NULL);
   prem_table_column(study->runs, "apart", "");
@@ -154,26 +154,26 @@ static void add_rows(rule_study *study, int place, const char *name, const prem_
 
 static prem_status find_lengths(rule_study *study, prem_diag *diag) {
   prem_convolutions *all = &study->convolutions;
-  prem_lengths company;
-  const prem_status status = prem_convolutions_lengths(&study->setup, all, &company, diag);
+  prem_lengths corunners;
+  const prem_status status = prem_convolutions_lengths(&study->request, all, &corunners, diag);
   if (status != PREM_OK)
     return status;
-  prem_convolutions_expect(all, company.planned);
+  prem_convolutions_expect(all, corunners.planned);
   all->warmup_ns = prem_convolutions_warmup_ns(all);
   return PREM_OK;
 }
 
 static prem_status run_rule(rule_study *study, int number, prem_diag *diag) {
   char *text = schedule_text(&study->convolutions, &rules[number]);
-  prem_setup setup = study->setup;
-  setup.text = text;
+  prem_scenario_request request = study->request;
+  request.text = text;
   int32_t modes = 0;
   if (number == 0)
-    setup.modes[modes++] = PREM_MODE_FREE;
-  setup.modes[modes++] = PREM_MODE_TT;
-  setup.mode_count = modes;
+    request.modes[modes++] = PREM_MODE_FREE;
+  request.modes[modes++] = PREM_MODE_TT;
+  request.mode_count = modes;
   prem_measured measured = {0};
-  const prem_status status = text ? prem_scenario_run(&setup, &measured, diag) : PREM_ERR_MEMORY;
+  const prem_status status = text ? prem_scenario_run(&request, &measured, diag) : PREM_ERR_MEMORY;
   if (status == PREM_OK && number == 0)
     add_rows(study, 0, "free", &measured, &measured.outcomes[0]);
   if (status == PREM_OK)
@@ -185,33 +185,33 @@ static prem_status run_rule(rule_study *study, int number, prem_diag *diag) {
 
 static void tell(const rule_study *study) {
   prem_findings_verdict(
-      study->setup.findings,
+      study->request.findings,
       "A compute takes %.2f us (mean; p95 - p5 %.2f us) where the memory phases of kernels are "
       "apart, %.2f (%.2f) where computes of an SM are, %.2f (%.2f) where both are, %.2f (%.2f) "
       "free; a run %.1f, %.1f, %.1f and %.1f us.",
       study->compute_us[2], study->spread_us[2], study->compute_us[3], study->spread_us[3],
       study->compute_us[4], study->spread_us[4], study->compute_us[0], study->spread_us[0],
       study->run_us[2], study->run_us[3], study->run_us[4], study->run_us[0]);
-  prem_findings_note(study->setup.findings,
+  prem_findings_note(study->request.findings,
                      "Original: it concludes that computes are disturbed by computes, and leaves "
                      "open whether to keep them apart. It has no numbers of that.");
-  prem_findings_note(study->setup.findings,
+  prem_findings_note(study->request.findings,
                      "Each kernel has a block on each SM: a resource of capacity 1 that computes "
                      "hold, counted by kernels, keeps one compute at a time on an SM. "
                      "schedules/figures/thesis_computes_apart.cfg is such a plan.");
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
   int64_t done = 0;
-  rule_study study = {.setup = {.setting = setting,
-                                .findings = findings,
-                                .repeat = setting->quick ? 20 : 200,
-                                .discard = 1,
-                                .task = -1,
-                                .done = &done,
-                                .all = 1 + RULES},
-                      .convolutions = prem_convolutions_of(setting->machine, true)};
+  rule_study study = {.request = {.context = context,
+                                  .findings = findings,
+                                  .repeat = context->quick ? 20 : 200,
+                                  .discard = 1,
+                                  .task = -1,
+                                  .done = &done,
+                                  .all = 1 + RULES},
+                      .convolutions = prem_convolutions_of(context->machine, true)};
   begin_tables(&study);
   prem_status status = find_lengths(&study, diag);
   for (int i = 0; i < RULES && status == PREM_OK; ++i)

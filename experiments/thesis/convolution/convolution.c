@@ -23,7 +23,7 @@ typedef struct kernel_time {
 } kernel_time;
 
 typedef struct kernel_comparison {
-  prem_setup setup;
+  prem_scenario_request request;
   prem_convolutions convolutions;
   prem_table *table, *jitter;              /* of the rows that are being added */
   kernel_time legacy, running_free, timed; /* the latest; `timed` at the larger offset */
@@ -42,7 +42,7 @@ static kernel_time time_of(const prem_outcome *outcome) {
 /** A table of scenarios, `name`, and one of their jitter, `jitter`; with their charts. */
 static void begin_tables(kernel_comparison *comparison, const char *name, const char *jitter,
                          const char *title) {
-  prem_findings *findings = comparison->setup.findings;
+  prem_findings *findings = comparison->request.findings;
   prem_table *table = comparison->table = prem_findings_table(findings, name, title, NULL);
   prem_table_column(table, "scenario", "");
   prem_table_column(table, "kernels", "");
@@ -140,7 +140,7 @@ static const char *const alike_offsets[OFFSET_COUNT] = {"on time, 1.08 knees",
  * end.
  */
 static void begin_alike(kernel_comparison *comparison) {
-  prem_findings *findings = comparison->setup.findings;
+  prem_findings *findings = comparison->request.findings;
   prem_table *table = comparison->alike = prem_findings_table(
       findings, "alike",
       comparison->convolutions.sms ? "Table 4.1: two SMs, latest end - earliest start"
@@ -211,13 +211,13 @@ static kernel_time add_tiles_alike(const kernel_comparison *comparison, const ch
 static prem_status run_ordinary(kernel_comparison *comparison, int32_t kernels, prem_diag *diag) {
   const char *name = kernels == 1 ? "legacy, one" : "legacy, four";
   if (!comparison->convolutions.sms) {
-    prem_setup setup = comparison->setup;
+    prem_scenario_request request = comparison->request;
     prem_convolutions some = comparison->convolutions;
     some.kernels = kernels < some.kernels ? kernels : some.kernels;
-    setup.modes[0] = PREM_MODE_LEGACY;
-    setup.mode_count = 1;
+    request.modes[0] = PREM_MODE_LEGACY;
+    request.mode_count = 1;
     prem_measured measured;
-    const prem_status status = prem_convolutions_run(&setup, &some, &measured, diag);
+    const prem_status status = prem_convolutions_run(&request, &some, &measured, diag);
     if (status == PREM_OK) {
       const prem_ordinary_summary found = summary_of(comparison, &measured.outcomes[0]);
       add_alike(comparison, name, some.kernels, &found, measured.outcomes[0].row->samples);
@@ -229,17 +229,17 @@ static prem_status run_ordinary(kernel_comparison *comparison, int32_t kernels, 
   const prem_ordinary_work works[THESIS_KERNELS] = {PREM_ORDINARY_CONV2D, PREM_ORDINARY_CONV2D,
                                                     PREM_ORDINARY_CONV2D, PREM_ORDINARY_CONV2D};
   prem_ordinary_found found;
-  const prem_status status = prem_ordinary_find(comparison->setup.setting, works, kernels, false,
-                                                comparison->setup.repeat, &found, diag);
+  const prem_status status = prem_ordinary_find(comparison->request.context, works, kernels, false,
+                                                comparison->request.repeat, &found, diag);
   if (status == PREM_ERR_UNAVAILABLE) {
-    prem_findings_note(comparison->setup.findings, "%s: left out, two SMs could not be had alone.",
-                       name);
+    prem_findings_note(comparison->request.findings,
+                       "%s: left out, two SMs could not be had alone.", name);
     return PREM_OK;
   }
   if (status != PREM_OK)
     return status;
   add_alike(comparison, name, kernels, &found.scenario, found.runs);
-  prem_findings_output(comparison->setup.findings, found.right);
+  prem_findings_output(comparison->request.findings, found.right);
   comparison->elsewhere += found.elsewhere;
   comparison->ordinary = (kernel_time){found.scenario.mean_ns / 1e3, found.scenario.jitter_pct};
   return PREM_OK;
@@ -252,11 +252,11 @@ static prem_status run_alike_first(kernel_comparison *comparison, prem_diag *dia
     status = run_ordinary(comparison, THESIS_KERNELS, diag);
   if (status != PREM_OK)
     return status;
-  prem_setup setup = comparison->setup;
-  setup.modes[0] = PREM_MODE_FREE;
-  setup.mode_count = 1;
+  prem_scenario_request request = comparison->request;
+  request.modes[0] = PREM_MODE_FREE;
+  request.mode_count = 1;
   prem_measured measured;
-  status = prem_convolutions_run(&setup, &comparison->convolutions, &measured, diag);
+  status = prem_convolutions_run(&request, &comparison->convolutions, &measured, diag);
   if (status == PREM_OK)
     comparison->tiles = add_tiles_alike(comparison, "free, four", &measured.outcomes[0]);
   prem_measured_free(&measured);
@@ -282,19 +282,19 @@ static void conclude_alike(const kernel_comparison *comparison, prem_findings *f
 
 /* ---- the scenarios -------------------------------------------------------------------------- */
 
-static void set_modes(prem_setup *setup, const prem_mode *modes, int32_t count) {
-  setup->mode_count = count;
-  memcpy(setup->modes, modes, (size_t)count * sizeof *modes);
+static void set_modes(prem_scenario_request *request, const prem_mode *modes, int32_t count) {
+  request->mode_count = count;
+  memcpy(request->modes, modes, (size_t)count * sizeof *modes);
 }
 
 /* Ordinary kernels know no plan: any will do. */
 static prem_status run_one_kernel(kernel_comparison *comparison, prem_diag *diag) {
-  prem_setup setup = comparison->setup;
+  prem_scenario_request request = comparison->request;
   prem_convolutions one = comparison->convolutions;
   one.kernels = 1;
-  set_modes(&setup, (const prem_mode[]){PREM_MODE_LEGACY, PREM_MODE_FREE}, 2);
+  set_modes(&request, (const prem_mode[]){PREM_MODE_LEGACY, PREM_MODE_FREE}, 2);
   prem_measured measured;
-  const prem_status status = prem_convolutions_run(&setup, &one, &measured, diag);
+  const prem_status status = prem_convolutions_run(&request, &one, &measured, diag);
   if (status == PREM_OK) {
     add_row(comparison, "legacy, one", 1, &measured.outcomes[0]);
     add_row(comparison, "free, one", 1, &measured.outcomes[1]);
@@ -307,14 +307,14 @@ static prem_status run_one_kernel(kernel_comparison *comparison, prem_diag *diag
 static prem_status run_exclusive(kernel_comparison *comparison, prem_diag *diag) {
   static const prem_mode modes[] = {PREM_MODE_LEGACY, PREM_MODE_FREE, PREM_MODE_LOCK, PREM_MODE_TT};
   static const char *const names[] = {"legacy", "free", "lock", "tt, exclusive"};
-  prem_setup setup = comparison->setup;
-  set_modes(&setup, modes, 4);
+  prem_scenario_request request = comparison->request;
+  set_modes(&request, modes, 4);
   prem_convolutions all = comparison->convolutions;
   all.policy = "phase_kernelwise";
   all.capacity = 1;
   all.per_task = true;
   prem_measured measured;
-  const prem_status status = prem_convolutions_run(&setup, &all, &measured, diag);
+  const prem_status status = prem_convolutions_run(&request, &all, &measured, diag);
   if (status == PREM_OK) {
     for (int m = 0; m < 4; ++m)
       add_row(comparison, names[m], all.kernels, &measured.outcomes[m]);
@@ -328,15 +328,15 @@ static prem_status run_exclusive(kernel_comparison *comparison, prem_diag *diag)
 /* Whole tiles, kernels so far apart as the thesis had them; their memory phases may meet. */
 static prem_status run_offset(kernel_comparison *comparison, int number, prem_diag *diag) {
   const double of_knee = offsets[number];
-  prem_setup setup = comparison->setup;
-  set_modes(&setup, (const prem_mode[]){PREM_MODE_TT}, 1);
+  prem_scenario_request request = comparison->request;
+  set_modes(&request, (const prem_mode[]){PREM_MODE_TT}, 1);
   prem_convolutions all = comparison->convolutions;
   const double tile_ns =
       comparison->running_free.median_us * 1e3 / (double)prem_convolutions_tiles(&all);
   all.prefetch_offset_ns =
       prem_round_up((int64_t)(of_knee * tile_ns / all.kernels), all.clock_step_ns);
   prem_measured measured;
-  const prem_status status = prem_convolutions_run(&setup, &all, &measured, diag);
+  const prem_status status = prem_convolutions_run(&request, &all, &measured, diag);
   if (status == PREM_OK) {
     char name[64];
     snprintf(name, sizeof name, "tt, offset %" PRId64 " ns", all.prefetch_offset_ns);
@@ -348,8 +348,8 @@ static prem_status run_offset(kernel_comparison *comparison, int number, prem_di
   return status;
 }
 
-static void filled_path(const prem_experiment_setting *setting, char *out, size_t out_bytes) {
-  snprintf(out, out_bytes, "%s/figures/h200_conv2d_x4.cfg", setting->schedules);
+static void filled_path(const prem_experiment_context *context, char *out, size_t out_bytes) {
+  snprintf(out, out_bytes, "%s/figures/h200_conv2d_x4.cfg", context->schedules);
 }
 
 /* The thesis filled its GPU; two SMs do not fill this one, and ordinary kernels use all of it. */
@@ -357,13 +357,13 @@ static prem_status run_filled(kernel_comparison *comparison, prem_diag *diag) {
   static const prem_mode modes[] = {PREM_MODE_LEGACY, PREM_MODE_FREE, PREM_MODE_TT};
   static const char *const names[] = {"legacy", "free", "tt"};
   char path[4096];
-  filled_path(comparison->setup.setting, path, sizeof path);
-  prem_setup setup = comparison->setup;
-  setup.path = path;
-  set_modes(&setup, modes, 3);
+  filled_path(comparison->request.context, path, sizeof path);
+  prem_scenario_request request = comparison->request;
+  request.path = path;
+  set_modes(&request, modes, 3);
   begin_tables(comparison, "full_gpu", "full_gpu_jitter", "On all SMs");
   prem_measured measured;
-  const prem_status status = prem_scenario_run(&setup, &measured, diag);
+  const prem_status status = prem_scenario_run(&request, &measured, diag);
   if (status == PREM_OK) {
     for (int m = 0; m < 3; ++m)
       add_row(comparison, names[m], THESIS_KERNELS, &measured.outcomes[m]);
@@ -377,10 +377,10 @@ static prem_status run_filled(kernel_comparison *comparison, prem_diag *diag) {
 }
 
 /* The schedule that fills the GPU is made for 132 SMs, and need not be there. */
-static bool can_fill(const prem_experiment_setting *setting) {
+static bool can_fill(const prem_experiment_context *context) {
   char path[4096];
-  filled_path(setting, path, sizeof path);
-  return strcmp(setting->machine->backend, "cuda") == 0 && setting->machine->cores == H200_SMS &&
+  filled_path(context, path, sizeof path);
+  return strcmp(context->machine->backend, "cuda") == 0 && context->machine->cores == H200_SMS &&
          access(path, R_OK) == 0;
 }
 
@@ -416,7 +416,7 @@ static prem_status run_all(kernel_comparison *comparison, prem_diag *diag) {
   prem_convolutions *convolutions = &comparison->convolutions;
   const prem_convolutions single = prem_convolutions_alone(convolutions);
   prem_lengths alone;
-  prem_status status = prem_convolutions_lengths(&comparison->setup, &single, &alone, diag);
+  prem_status status = prem_convolutions_lengths(&comparison->request, &single, &alone, diag);
   if (status != PREM_OK)
     return status;
   prem_convolutions_expect(convolutions, alone.planned);
@@ -425,31 +425,31 @@ static prem_status run_all(kernel_comparison *comparison, prem_diag *diag) {
   if (status == PREM_OK)
     status = run_exclusive(comparison, diag);
   prem_convolutions_expect(convolutions, alone.typical);
-  const int64_t repeat = comparison->setup.repeat;
-  if (convolutions->sms && !comparison->setup.setting->quick)
-    comparison->setup.repeat = ALIKE_RUNS;
+  const int64_t repeat = comparison->request.repeat;
+  if (convolutions->sms && !comparison->request.context->quick)
+    comparison->request.repeat = ALIKE_RUNS;
   if (status == PREM_OK)
     status = run_alike_first(comparison, diag);
   for (int i = 0; i < OFFSET_COUNT && status == PREM_OK; ++i)
     status = run_offset(comparison, i, diag);
-  comparison->setup.repeat = repeat;
-  if (status == PREM_OK && can_fill(comparison->setup.setting))
+  comparison->request.repeat = repeat;
+  if (status == PREM_OK && can_fill(comparison->request.context))
     status = run_filled(comparison, diag);
   return status;
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
   int64_t done = 0;
-  const prem_convolutions convolutions = prem_convolutions_of(setting->machine, setting->quick);
+  const prem_convolutions convolutions = prem_convolutions_of(context->machine, context->quick);
   kernel_comparison comparison = {
-      .setup = {.setting = setting,
-                .findings = findings,
-                .repeat = setting->quick ? 50 : 200,
-                .discard = 1,
-                .task = -1,
-                .done = &done,
-                .all = 4 + OFFSET_COUNT + can_fill(setting) + (convolutions.sms ? 0 : 2)},
+      .request = {.context = context,
+                  .findings = findings,
+                  .repeat = context->quick ? 50 : 200,
+                  .discard = 1,
+                  .task = -1,
+                  .done = &done,
+                  .all = 4 + OFFSET_COUNT + can_fill(context) + (convolutions.sms ? 0 : 2)},
       .convolutions = convolutions};
   begin_tables(&comparison, "scenarios", "jitter",
                convolutions.sms ? "On two SMs" : "A core for each kernel");

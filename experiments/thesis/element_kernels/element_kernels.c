@@ -10,7 +10,7 @@
 #include "experiments/common/interference.h"
 #include "experiments/thesis/original/originals.h"
 
-enum { SIZES = 3, MOST_THREADS = 3, SCALED_THREADS = 128 };
+enum { SIZES = 3, MAX_THREADS = 3, SCALED_THREADS = 128 };
 
 static const double slower = 1.1; /* than alone: slowed down */
 
@@ -42,19 +42,19 @@ static const kernel_figure figures[] = {
 enum { FIGURES = sizeof figures / sizeof *figures };
 
 typedef struct kernel_study {
-  const prem_experiment_setting *setting;
+  const prem_experiment_context *context;
   prem_findings *findings;
   prem_diag *diag;
   prem_elements *elements;
   bool gpu;
   int64_t cache_bytes;
-  int32_t most_kernels;
-  int32_t threads[MOST_THREADS];
+  int32_t max_kernels;
+  int32_t threads[MAX_THREADS];
   int thread_counts;
   double bandwidth; /* of the host's memory, bytes a second */
   double load[PREM_INTERFERENCE_COUNT];
-  double most[FIGURES]; /* largest slow-down, */
-  double alone_ns[FIGURES][SIZES][MOST_THREADS];
+  double max[FIGURES]; /* largest slow-down, */
+  double alone_ns[FIGURES][SIZES][MAX_THREADS];
   int32_t first[FIGURES][SIZES]; /* least number of kernels that were slowed down; 0: none */
   bool apart, few;
   int64_t done, all;
@@ -82,13 +82,13 @@ static prem_element_walk walk_of(const kernel_study *study, const kernel_figure 
 }
 
 static bool is_walked(const kernel_study *study, const kernel_figure *figure, int32_t kernels) {
-  if (figure->original && !figure->load && !study->setting->quick)
+  if (figure->original && !figure->load && !study->context->quick)
     return true;
-  return kernels <= 6 ? !study->setting->quick || kernels <= 3 : kernels % 4 == 0;
+  return kernels <= 6 ? !study->context->quick || kernels <= 3 : kernels % 4 == 0;
 }
 
 static prem_element_repeats repeats_of(const kernel_study *study, const kernel_figure *figure) {
-  if (study->setting->quick)
+  if (study->context->quick)
     return (prem_element_repeats){1, 3, 20000000};
   if (!figure->original)
     return (prem_element_repeats){2, 10, 50000000};
@@ -142,7 +142,7 @@ static void add_row(prem_table *table, const prem_element_walk *walk, const prem
 
 static void note_slowdown(kernel_study *study, int number, int size, int32_t kernels,
                           double slow_down) {
-  study->most[number] = fmax(study->most[number], slow_down);
+  study->max[number] = fmax(study->max[number], slow_down);
   int32_t *first = &study->first[number][size];
   if (slow_down > slower && *first == 0)
     *first = kernels;
@@ -166,7 +166,7 @@ static prem_status measure_line(kernel_study *study, int number, int size, int i
   prem_element_walk walk =
       walk_of(study, figure, size, shared ? SCALED_THREADS : study->threads[i]);
   double alone_ns = *alone_of(study, number, size, i);
-  for (int32_t kernels = 1; kernels <= study->most_kernels; ++kernels) {
+  for (int32_t kernels = 1; kernels <= study->max_kernels; ++kernels) {
     if (!is_walked(study, figure, kernels))
       continue;
     prem_element_time time;
@@ -182,7 +182,7 @@ static prem_status measure_line(kernel_study *study, int number, int size, int i
     study->apart |= !time.together;
     study->few |= time.repeats < 10;
     prem_findings_output(study->findings, time.right);
-    prem_experiment_progress(study->setting, ++study->done, study->all);
+    prem_experiment_progress(study->context, ++study->done, study->all);
   }
   return PREM_OK;
 }
@@ -200,8 +200,8 @@ static prem_status measure_figure(kernel_study *study, int number) {
 /** A CPU's walkers leave no core to others: its load are the cores that do not walk. */
 static prem_status measure_under_load(kernel_study *study, prem_interference_kind load) {
   prem_interference *interference = NULL;
-  prem_status status = prem_interference_begin(load, study->gpu ? 0 : study->most_kernels,
-                                               study->setting->seed, &interference, study->diag);
+  prem_status status = prem_interference_begin(load, study->gpu ? 0 : study->max_kernels,
+                                               study->context->seed, &interference, study->diag);
   for (int i = 0; i < FIGURES && status == PREM_OK; ++i)
     if (figures[i].load == load)
       status = measure_figure(study, i);
@@ -211,19 +211,19 @@ static prem_status measure_under_load(kernel_study *study, prem_interference_kin
 }
 
 static void choose(kernel_study *study) {
-  static const int32_t gpu_threads[MOST_THREADS] = {1, 32, 128};
+  static const int32_t gpu_threads[MAX_THREADS] = {1, 32, 128};
   int32_t cores[PREM_WALK_KERNELS];
-  study->gpu = strcmp(prem_backend_name(study->setting->backend), "cuda") == 0;
+  study->gpu = strcmp(prem_backend_name(study->context->backend), "cuda") == 0;
   memcpy(study->threads, gpu_threads, sizeof gpu_threads);
-  study->thread_counts = study->gpu ? MOST_THREADS : 1;
-  study->cache_bytes = prem_elements_cache_bytes(study->setting);
+  study->thread_counts = study->gpu ? MAX_THREADS : 1;
+  study->cache_bytes = prem_elements_cache_bytes(study->context);
   const int32_t count = prem_cores_list(cores, PREM_WALK_KERNELS);
-  study->most_kernels = study->gpu ? PREM_WALK_KERNELS : count > 1 ? count - count / 2 : 1;
+  study->max_kernels = study->gpu ? PREM_WALK_KERNELS : count > 1 ? count - count / 2 : 1;
   for (int i = 0; i < FIGURES; ++i)
-    for (int32_t kernels = 1; kernels <= study->most_kernels; ++kernels)
+    for (int32_t kernels = 1; kernels <= study->max_kernels; ++kernels)
       study->all += is_walked(study, &figures[i], kernels) * SIZES *
                     (figures[i].original ? study->thread_counts : 1);
-  prem_experiment_progress(study->setting, 0, study->all);
+  prem_experiment_progress(study->context, 0, study->all);
 }
 
 /* ---- what it says --------------------------------------------------------------------------- */
@@ -261,9 +261,8 @@ static void tell(const kernel_study *study) {
       "%.2f times in order and %.2f at random; with lists scaled to the shared cache of %" PRId64
       " KiB by %.2f and %.2f times. Load of the CPU makes it %.2f (sequential) and %.2f (random), "
       "scaled %.2f and %.2f.",
-      study->most_kernels, study->most[0], study->most[1], study->cache_bytes / 1024,
-      study->most[2], study->most[3], study->most[4], study->most[5], study->most[6],
-      study->most[7]);
+      study->max_kernels, study->max[0], study->max[1], study->cache_bytes / 1024, study->max[2],
+      study->max[3], study->max[4], study->max[5], study->max[6], study->max[7]);
   tell_first(study, 2);
   tell_first(study, 3);
   tell_load(study, PREM_INTERFERENCE_SEQUENTIAL, 70);
@@ -283,15 +282,15 @@ static void tell(const kernel_study *study) {
                                         "less company than they name.");
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
-  kernel_study study = {.setting = setting, .findings = findings, .diag = diag};
+  kernel_study study = {.context = context, .findings = findings, .diag = diag};
   choose(&study);
-  prem_status status = prem_host_bandwidth(setting, &study.bandwidth, diag);
+  prem_status status = prem_host_bandwidth(context, &study.bandwidth, diag);
   if (status == PREM_OK)
-    status = prem_elements_open(setting,
+    status = prem_elements_open(context,
                                 (study.cache_bytes > 512 * 1024 ? study.cache_bytes : 512 * 1024) *
-                                    study.most_kernels,
+                                    study.max_kernels,
                                 0, &study.elements, diag);
   for (int load = 0; load < PREM_INTERFERENCE_COUNT && status == PREM_OK; ++load)
     status = measure_under_load(&study, (prem_interference_kind)load);

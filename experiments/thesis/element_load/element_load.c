@@ -17,12 +17,12 @@ enum {
   PARTS = sizeof parts / sizeof *parts,
   ORDERS = 2,
   MEMORIES = 2,
-  MOST_MAPPED_KIB = 1536,
+  MAX_MAPPED_KIB = 1536,
   PART_STEPS = 1 << 17
 };
 
 typedef struct load_study {
-  const prem_experiment_setting *setting;
+  const prem_experiment_context *context;
   prem_findings *findings;
   prem_diag *diag;
   prem_elements *elements;
@@ -102,7 +102,7 @@ static bool walk_at(const load_study *study, int number, int memory, prem_elemen
 }
 
 static prem_element_repeats repeats_of(const load_study *study, int number, int memory) {
-  if (study->setting->quick)
+  if (study->context->quick)
     return (prem_element_repeats){1, 3, 10000000};
   if (number >= SIZES)
     return (prem_element_repeats){3, 10, 100000000};
@@ -113,7 +113,7 @@ static prem_element_repeats repeats_of(const load_study *study, int number, int 
 static prem_status measure_size(load_study *study, prem_walk_order order, int memory, int number,
                                 prem_interference_kind load) {
   prem_element_walk walk = {.order = order, .mapped = memory == 1, .kernels = 1, .threads = 1};
-  if (!walk_at(study, number, memory, &walk) || (study->setting->quick && number % 3 != 2))
+  if (!walk_at(study, number, memory, &walk) || (study->context->quick && number % 3 != 2))
     return PREM_OK;
   prem_element_time time;
   const prem_status status = prem_elements_measure(
@@ -124,10 +124,10 @@ static prem_status measure_size(load_study *study, prem_walk_order order, int me
   if (load == PREM_INTERFERENCE_NONE)
     *alone_ns = time.mean_ns;
   add_row(study, &walk, memory, load, &time, *alone_ns);
-  double *most = memory                             ? &study->mapped
-                 : walk.bytes <= study->cache_bytes ? &study->within
-                                                    : &study->beyond;
-  *most = fmax(*most, time.mean_ns / *alone_ns);
+  double *max = memory                             ? &study->mapped
+                : walk.bytes <= study->cache_bytes ? &study->within
+                                                   : &study->beyond;
+  *max = fmax(*max, time.mean_ns / *alone_ns);
   study->few |= time.repeats < 10;
   study->overhead_ns = time.overhead_ns;
   prem_findings_output(study->findings, time.right);
@@ -136,13 +136,13 @@ static prem_status measure_size(load_study *study, prem_walk_order order, int me
 
 static prem_status measure_under_load(load_study *study, prem_interference_kind load) {
   prem_interference *interference = NULL;
-  prem_status status = prem_interference_begin(load, study->gpu ? 0 : 1, study->setting->seed,
+  prem_status status = prem_interference_begin(load, study->gpu ? 0 : 1, study->context->seed,
                                                &interference, study->diag);
   for (int order = 0; order < ORDERS; ++order)
     for (int memory = 0; memory < study->memories; ++memory)
       for (int i = 0; i < SIZES + PARTS && status == PREM_OK; ++i) {
         status = measure_size(study, (prem_walk_order)order, memory, i, load);
-        prem_experiment_progress(study->setting, ++study->done, study->all);
+        prem_experiment_progress(study->context, ++study->done, study->all);
       }
   study->load[load] = prem_interference_end(interference);
   study->bandwidth = fmax(study->bandwidth, study->load[load]);
@@ -195,25 +195,25 @@ static void tell(const load_study *study) {
     prem_findings_note(study->findings, "Fewer than 10 repetitions where the column says so.");
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
-  load_study study = {.setting = setting,
+  load_study study = {.context = context,
                       .findings = findings,
                       .diag = diag,
                       .within = 1,
                       .beyond = 1,
                       .mapped = 1};
-  study.gpu = strcmp(prem_backend_name(setting->backend), "cuda") == 0;
+  study.gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
   study.memories = study.gpu ? MEMORIES : 1;
-  study.cache_bytes = prem_elements_cache_bytes(setting);
+  study.cache_bytes = prem_elements_cache_bytes(context);
   study.all = (int64_t)PREM_INTERFERENCE_COUNT * ORDERS * study.memories * (SIZES + PARTS);
   const int64_t room_bytes = (int64_t)(parts[PARTS - 1] * (double)study.cache_bytes);
-  const int64_t least_bytes = MOST_MAPPED_KIB * 1024;
-  prem_experiment_progress(setting, 0, study.all);
-  prem_status status = prem_host_bandwidth(setting, &study.bandwidth, diag);
+  const int64_t min_bytes = MAX_MAPPED_KIB * 1024;
+  prem_experiment_progress(context, 0, study.all);
+  prem_status status = prem_host_bandwidth(context, &study.bandwidth, diag);
   if (status == PREM_OK)
-    status = prem_elements_open(setting, room_bytes > least_bytes ? room_bytes : least_bytes,
-                                study.gpu ? least_bytes : 0, &study.elements, diag);
+    status = prem_elements_open(context, room_bytes > min_bytes ? room_bytes : min_bytes,
+                                study.gpu ? min_bytes : 0, &study.elements, diag);
   for (int order = 0; order < ORDERS; ++order)
     begin_table(&study, (prem_walk_order)order);
   for (int load = 0; load < PREM_INTERFERENCE_COUNT && status == PREM_OK; ++load)

@@ -17,8 +17,8 @@ enum {
 };
 
 /** Ten as in the original, more where they are short. */
-static const prem_element_repeats repeats = {.least = 10, .most = 100, .budget_ns = 20000000};
-static const prem_element_repeats quick_repeats = {.least = 2, .most = 10, .budget_ns = 5000000};
+static const prem_element_repeats repeats = {.min = 10, .max = 100, .budget_ns = 20000000};
+static const prem_element_repeats quick_repeats = {.min = 2, .max = 10, .budget_ns = 5000000};
 
 /** What the verdict compares: walks of the longest list, by order. */
 typedef struct key_times {
@@ -84,12 +84,12 @@ static void keep_key_time(key_times *key, const prem_element_walk *walk,
   ++*(odd ? &key->odd : &key->even);
 }
 
-static prem_status measure(const prem_experiment_setting *setting, prem_elements *elements,
+static prem_status measure(const prem_experiment_context *context, prem_elements *elements,
                            prem_findings *findings, key_times *key, prem_diag *diag) {
-  const int step = setting->quick ? QUICK_STEP : 1;
+  const int step = context->quick ? QUICK_STEP : 1;
   const int64_t all = INT64_C(2) * SIZES * ((THREAD_COUNTS + step - 1) / step);
   int64_t done = 0;
-  prem_experiment_progress(setting, 0, all);
+  prem_experiment_progress(context, 0, all);
   for (int order = PREM_WALK_SEQUENTIAL; order <= PREM_WALK_RANDOM; ++order) {
     prem_table *table = begin_table(findings, (prem_walk_order)order);
     for (int size = 0; size < SIZES; ++size)
@@ -100,13 +100,13 @@ static prem_status measure(const prem_experiment_setting *setting, prem_elements
                                         .threads = thread_counts[i]};
         prem_element_time time;
         const prem_status status = prem_elements_measure(
-            elements, &walk, setting->quick ? quick_repeats : repeats, &time, diag);
+            elements, &walk, context->quick ? quick_repeats : repeats, &time, diag);
         if (status != PREM_OK)
           return status;
         add_row(table, &walk, &time);
         keep_key_time(key, &walk, &time);
         prem_findings_output(findings, time.right);
-        prem_experiment_progress(setting, ++done, all);
+        prem_experiment_progress(context, ++done, all);
       }
   }
   return PREM_OK;
@@ -141,13 +141,13 @@ static void tell(prem_findings *findings, const key_times *key) {
                      "spread over the list, so that no two accesses fall together.");
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
   prem_elements *elements = NULL;
   key_times key = {.one_ns = {NAN, NAN}, .warp_ns = {NAN, NAN}, .all_ns = {NAN, NAN}};
-  prem_status status = prem_elements_open(setting, sizes_kib[SIZES - 1] * 1024, 0, &elements, diag);
+  prem_status status = prem_elements_open(context, sizes_kib[SIZES - 1] * 1024, 0, &elements, diag);
   if (status == PREM_OK)
-    status = measure(setting, elements, findings, &key, diag);
+    status = measure(context, elements, findings, &key, diag);
   if (status == PREM_OK)
     tell(findings, &key);
   prem_elements_close(elements);

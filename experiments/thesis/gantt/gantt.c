@@ -8,7 +8,7 @@
 #include "experiments/thesis/original/originals.h"
 #include "prem/base/numbers.h"
 
-enum { FIRST_TILE = 1, SHOWN_TILES = 3, MOST_BLOCKS = 64 };
+enum { FIRST_TILE = 1, SHOWN_TILES = 3, MAX_BLOCKS = 64 };
 
 /** The thesis's 1400 ns, against the 1200 at which its curve bends. */
 static const double of_knee = 1400.0 / 1200.0;
@@ -51,15 +51,15 @@ static void add_span(prem_table *table, const char *series, double from, double 
 }
 
 static void add_blocks(prem_findings *findings, const lanes *at, const prem_trace *trace) {
-  int64_t first_ns[MOST_BLOCKS], last_ns[MOST_BLOCKS];
-  int32_t lane[MOST_BLOCKS], place[MOST_BLOCKS];
-  bool seen[MOST_BLOCKS] = {false};
+  int64_t first_ns[MAX_BLOCKS], last_ns[MAX_BLOCKS];
+  int32_t lane[MAX_BLOCKS], place[MAX_BLOCKS];
+  bool seen[MAX_BLOCKS] = {false};
   prem_table *table =
       begin_table(findings, "blocks", "Fig 4.7: blocks of a run over time, lanes by SM",
                   "blocks of", "us", NULL);
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
-    if (record->block >= MOST_BLOCKS)
+    if (record->block >= MAX_BLOCKS)
       continue;
     const int32_t b = record->block;
     if (!seen[b] || record->start_ns < first_ns[b])
@@ -70,7 +70,7 @@ static void add_blocks(prem_findings *findings, const lanes *at, const prem_trac
     lane[b] = lane_of(at, record);
     place[b] = at->convolutions->sms ? b % at->convolutions->sms : b;
   }
-  for (int32_t b = 0; b < MOST_BLOCKS; ++b)
+  for (int32_t b = 0; b < MAX_BLOCKS; ++b)
     if (seen[b]) {
       char name[32];
       snprintf(name, sizeof name, "%s %" PRId32, at->convolutions->sms ? "SM" : "core", place[b]);
@@ -97,16 +97,16 @@ static void add_phases(prem_findings *findings, lanes *at, const prem_trace *tra
     }
 }
 
-static prem_status find_offset(const prem_setup *setup, prem_convolutions *convolutions,
-                               prem_diag *diag) {
+static prem_status find_offset(const prem_scenario_request *request,
+                               prem_convolutions *convolutions, prem_diag *diag) {
   const prem_convolutions single = prem_convolutions_alone(convolutions);
   prem_lengths alone;
-  prem_status status = prem_convolutions_lengths(setup, &single, &alone, diag);
+  prem_status status = prem_convolutions_lengths(request, &single, &alone, diag);
   if (status != PREM_OK)
     return status;
   prem_convolutions_expect(convolutions, alone.typical);
   convolutions->warmup_ns = prem_convolutions_warmup_ns(convolutions);
-  prem_setup running_free = *setup;
+  prem_scenario_request running_free = *request;
   running_free.modes[0] = PREM_MODE_FREE;
   prem_measured measured;
   status = prem_convolutions_run(&running_free, convolutions, &measured, diag);
@@ -135,24 +135,24 @@ static void tell(prem_findings *findings, const prem_convolutions *convolutions,
                      "shown.");
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
   int64_t done = 0;
-  prem_setup setup = {.setting = setting,
-                      .findings = findings,
-                      .modes = {PREM_MODE_TT},
-                      .mode_count = 1,
-                      .repeat = 10,
-                      .discard = 1,
-                      .task = -1,
-                      .done = &done,
-                      .all = 3};
-  prem_convolutions convolutions = prem_convolutions_of(setting->machine, setting->quick);
-  prem_status status = find_offset(&setup, &convolutions, diag);
+  prem_scenario_request request = {.context = context,
+                                   .findings = findings,
+                                   .modes = {PREM_MODE_TT},
+                                   .mode_count = 1,
+                                   .repeat = 10,
+                                   .discard = 1,
+                                   .task = -1,
+                                   .done = &done,
+                                   .all = 3};
+  prem_convolutions convolutions = prem_convolutions_of(context->machine, context->quick);
+  prem_status status = find_offset(&request, &convolutions, diag);
   if (status != PREM_OK)
     return status;
   prem_measured measured;
-  status = prem_convolutions_run(&setup, &convolutions, &measured, diag);
+  status = prem_convolutions_run(&request, &convolutions, &measured, diag);
   if (status == PREM_OK && measured.outcomes[0].row->example) {
     lanes at = {.convolutions = &convolutions};
     add_blocks(findings, &at, measured.outcomes[0].row->example);

@@ -27,7 +27,7 @@ typedef struct neighbours {
 } neighbours;
 
 typedef struct interference {
-  prem_setup setup;
+  prem_scenario_request request;
   int32_t sms; /* 0: a CPU */
   int32_t blocks;
   int32_t turns, tile_rows, block_threads; /* turns: two rounds each */
@@ -36,9 +36,9 @@ typedef struct interference {
   neighbours places[2];
   int32_t place_count;
   prem_table *table;
-  double most; /* the largest slowdown of a median */
-  char most_name[96];
-  double least_covered; /* of the pairs that should meet, the least per mille of a phase */
+  double max; /* the largest slowdown of a median */
+  char max_name[96];
+  double min_covered; /* of the pairs that should meet, the least per mille of a phase */
 } interference;
 
 /* ---- the schedule --------------------------------------------------------------------------- */
@@ -155,11 +155,11 @@ static char *schedule_text(const interference *matrix, const neighbours *place, 
 static prem_status run_pair(const interference *matrix, const neighbours *place, int own, int other,
                             prem_mode mode, prem_measured *out, prem_diag *diag) {
   char *text = schedule_text(matrix, place, own, other);
-  prem_setup setup = matrix->setup;
-  setup.text = text;
-  setup.modes[0] = mode;
+  prem_scenario_request request = matrix->request;
+  request.text = text;
+  request.modes[0] = mode;
   *out = (prem_measured){0};
-  const prem_status status = text ? prem_scenario_run(&setup, out, diag) : PREM_ERR_MEMORY;
+  const prem_status status = text ? prem_scenario_run(&request, out, diag) : PREM_ERR_MEMORY;
   free(text);
   return status;
 }
@@ -210,11 +210,11 @@ static void add_row(interference *matrix, const neighbours *place, int own, int 
   prem_table_add_real(table, slowdown);
   prem_table_add_real(table, ratio(prem_times_at(times, 0.99), prem_times_at(apart, 0.99)));
   prem_table_add_real(table, ratio(times->max_ns, apart->max_ns));
-  if (covered < matrix->least_covered)
-    matrix->least_covered = covered;
-  if (slowdown > matrix->most) {
-    matrix->most = slowdown;
-    snprintf(matrix->most_name, sizeof matrix->most_name, "%s beside %s",
+  if (covered < matrix->min_covered)
+    matrix->min_covered = covered;
+  if (slowdown > matrix->max) {
+    matrix->max = slowdown;
+    snprintf(matrix->max_name, sizeof matrix->max_name, "%s beside %s",
              prem_phase_name((prem_phase)own), beside);
   }
 }
@@ -308,7 +308,7 @@ static prem_status measure(interference *matrix, prem_diag *diag) {
 
 static void conclude(const interference *matrix, prem_findings *findings) {
   prem_findings_verdict(findings, "The most disturbed is a %s: %.2f times the median it has apart.",
-                        matrix->most_name, matrix->most);
+                        matrix->max_name, matrix->max);
   prem_findings_note(
       findings, "The victim is one block; the others are three blocks of the same SM, or one on "
                 "every other SM or core.");
@@ -316,30 +316,30 @@ static void conclude(const interference *matrix, prem_findings *findings) {
       findings,
       "Phases of a pair start together and end as they do: covered is the part of the "
       "victim's phase in which another one ran, %.0f %% for the least covered pair.",
-      matrix->least_covered / 10.0);
+      matrix->min_covered / 10.0);
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
-  if (setting->machine->max_blocks < 2) {
+  if (context->machine->max_blocks < 2) {
     prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "interference_matrix",
                   "needs 2 blocks that run at once, the machine has %" PRId32,
-                  setting->machine->max_blocks);
+                  context->machine->max_blocks);
     return PREM_ERR_UNAVAILABLE;
   }
   int64_t done = 0;
-  interference matrix = {.setup = {.setting = setting,
-                                   .findings = findings,
-                                   .mode_count = 1,
-                                   .repeat = setting->quick ? 30 : 50,
-                                   .discard = 1,
-                                   .task = 0,
-                                   .is_reference = is_apart,
-                                   .done = &done},
+  interference matrix = {.request = {.context = context,
+                                     .findings = findings,
+                                     .mode_count = 1,
+                                     .repeat = context->quick ? 30 : 50,
+                                     .discard = 1,
+                                     .task = 0,
+                                     .is_reference = is_apart,
+                                     .done = &done},
                          .table = begin_table(findings),
-                         .least_covered = 1000.0};
-  lay_out(&matrix, setting->machine, setting->quick);
-  matrix.setup.all = matrix.place_count * (1 + PREM_PHASE_COUNT * PREM_PHASE_COUNT);
+                         .min_covered = 1000.0};
+  lay_out(&matrix, context->machine, context->quick);
+  matrix.request.all = matrix.place_count * (1 + PREM_PHASE_COUNT * PREM_PHASE_COUNT);
   const prem_status status = measure(&matrix, diag);
   add_charts(findings, matrix.sms > 0);
   if (status == PREM_OK)

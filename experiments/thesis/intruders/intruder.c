@@ -9,7 +9,7 @@
 #include "prem/base/clock.h"
 
 struct prem_intruder {
-  const prem_experiment_setting *setting;
+  const prem_experiment_context *context;
   prem_gpu_lodger *lodger;
   prem_gpu_copier *copier;
   int32_t streams; /* blocks that lodge beside the schedule and stream */
@@ -39,7 +39,7 @@ const char *prem_intruder_name(prem_intruder_kind kind, const char *backend) {
 
 static prem_status open_on_gpu(prem_intruder *intruder, prem_diag *diag) {
 #ifdef TTPREM_CUDA
-  if (is_gpu(prem_backend_name(intruder->setting->backend))) {
+  if (is_gpu(prem_backend_name(intruder->context->backend))) {
     const prem_status status = prem_gpu_lodger_open(&intruder->lodger, diag);
     return status == PREM_OK ? prem_gpu_copier_open(&intruder->copier, diag) : status;
   }
@@ -91,13 +91,13 @@ static prem_status end_on_gpu(prem_intruder *intruder, prem_intrusion *done, pre
 
 /* ---- all of them ---------------------------------------------------------------------------- */
 
-prem_status prem_intruder_open(const prem_experiment_setting *setting, int32_t spare_sms,
+prem_status prem_intruder_open(const prem_experiment_context *context, int32_t spare_sms,
                                prem_intruder **out, prem_diag *diag) {
   *out = NULL;
   prem_intruder *intruder = calloc(1, sizeof *intruder);
   if (!intruder)
     return PREM_ERR_MEMORY;
-  intruder->setting = setting;
+  intruder->context = context;
   intruder->streams = spare_sms - 1; /* one is the watcher's */
   const prem_status status = open_on_gpu(intruder, diag);
   if (status == PREM_OK)
@@ -115,11 +115,11 @@ void prem_intruder_close(prem_intruder *intruder) {
 }
 
 static prem_status begin_on_host(prem_intruder *intruder, prem_diag *diag) {
-  const prem_experiment_setting *setting = intruder->setting;
+  const prem_experiment_context *context = intruder->context;
   if (intruder->kind == PREM_INTRUDER_PROCESS)
-    return prem_other_process_begin(setting, intruder->streams, &intruder->process, diag);
+    return prem_other_process_begin(context, intruder->streams, &intruder->process, diag);
   if (intruder->kind == PREM_INTRUDER_CORES)
-    return prem_interference_begin(PREM_INTERFERENCE_SEQUENTIAL, 0, setting->seed, &intruder->cores,
+    return prem_interference_begin(PREM_INTERFERENCE_SEQUENTIAL, 0, context->seed, &intruder->cores,
                                    diag);
   return PREM_OK;
 }

@@ -25,9 +25,9 @@ enum {
 /** What an intruder did. */
 typedef struct prem_intrusion {
   int64_t lasted_ns;
-  int64_t moved_bytes;     /* read plus written */
-  prem_stops seen;         /* GPU: by a clock beside the schedule */
-  prem_stops seen_by_them; /* by the other process's clock */
+  int64_t moved_bytes;           /* read plus written */
+  prem_standstills seen;         /* GPU: by a clock beside the schedule */
+  prem_standstills seen_by_them; /* by the other process's clock */
 } prem_intrusion;
 
 typedef struct prem_intruder prem_intruder;
@@ -48,7 +48,7 @@ const char *prem_intruder_name(prem_intruder_kind kind, const char *backend);
  * @param spare_sms  SMs that the schedule leaves; on `cpu` nothing.
  * @param[out] out   close with prem_intruder_close()
  */
-prem_status prem_intruder_open(const prem_experiment_setting *setting, int32_t spare_sms,
+prem_status prem_intruder_open(const prem_experiment_context *context, int32_t spare_sms,
                                prem_intruder **out, prem_diag *diag);
 void prem_intruder_close(prem_intruder *intruder);
 /**
@@ -69,12 +69,12 @@ prem_status prem_intruder_end(prem_intruder *intruder, prem_intrusion *done, pre
  * @param blocks  of its kernel
  * @retval PREM_ERR_UNAVAILABLE  no such process; a note in `diag` has its own words
  */
-prem_status prem_other_process_begin(const prem_experiment_setting *setting, int32_t blocks,
+prem_status prem_other_process_begin(const prem_experiment_context *context, int32_t blocks,
                                      prem_other_process **out, prem_diag *diag);
 prem_status prem_other_process_end(prem_other_process *process, prem_intrusion *done,
                                    prem_diag *diag);
 /** What the process that was started does with its `part`. */
-prem_status prem_other_process_play(const prem_experiment_setting *setting, prem_diag *diag);
+prem_status prem_other_process_play(const prem_experiment_context *context, prem_diag *diag);
 
 /* ---- on the GPU ----------------------------------------------------------------------------- */
 

@@ -29,8 +29,8 @@ typedef struct responses {
   int64_t moved_ns; /* as the certificate has it: of p50 or of the longest, the task moved most */
 } responses;
 
-static const prem_observed *observed_of(const prem_visits *visits, int kind, prem_mode mode) {
-  return &visits->of[kind].party.observed[mode];
+static const prem_variant_times *observed_of(const prem_visits *visits, int kind, prem_mode mode) {
+  return &visits->of[kind].variant.observed[mode];
 }
 
 static const char *name_of(const prem_visits *visits, int kind) {
@@ -52,8 +52,8 @@ static int64_t distance(int64_t a, int64_t b) {
 /* ---- response times ------------------------------------------------------------------------- */
 
 static responses responses_of(const prem_visits *visits, int kind, prem_mode mode) {
-  const prem_observed *observed = observed_of(visits, kind, mode);
-  const prem_observed *undisturbed = observed_of(visits, PREM_INTRUDER_NONE, mode);
+  const prem_variant_times *observed = observed_of(visits, kind, mode);
+  const prem_variant_times *undisturbed = observed_of(visits, PREM_INTRUDER_NONE, mode);
   responses all = {0};
   double sum_ns = 0;
   for (int32_t t = 0; t < observed->task_count; ++t) {
@@ -118,7 +118,8 @@ static void tell_responses(prem_visits *visits, prem_findings *findings) {
 }
 
 /* All tasks' response times in one row of steps. */
-static void add_distribution(prem_table *table, const char *series, const prem_observed *observed) {
+static void add_distribution(prem_table *table, const char *series,
+                             const prem_variant_times *observed) {
   int64_t count = 0;
   for (int32_t t = 0; t < observed->task_count; ++t)
     count += observed->responses[t].count;
@@ -151,7 +152,7 @@ static void tell_distribution(const prem_visits *visits, prem_findings *findings
 
 /* ---- releases ------------------------------------------------------------------------------- */
 
-static double late_pct(const prem_observed *observed) {
+static double late_pct(const prem_variant_times *observed) {
   return observed->releases > 0 ? 100.0 * (double)observed->late / (double)observed->releases : 0;
 }
 
@@ -167,7 +168,7 @@ static void tell_releases(const prem_visits *visits, prem_findings *findings) {
   for (int kind = 0; kind < PREM_INTRUDER_COUNT; ++kind) {
     if (!is_told(visits, kind))
       continue;
-    const prem_observed *observed = observed_of(visits, kind, PREM_MODE_TT);
+    const prem_variant_times *observed = observed_of(visits, kind, PREM_MODE_TT);
     prem_table_add_text(table, name_of(visits, kind));
     prem_table_add_int(table, observed->releases);
     prem_table_add_int(table, observed->late);
@@ -190,7 +191,7 @@ typedef struct lengths {
   int64_t p50, p999, max;
 } lengths;
 
-static lengths lengths_of(const prem_observed *observed, int phase) {
+static lengths lengths_of(const prem_variant_times *observed, int phase) {
   lengths slowest = {-1, -1, -1};
   for (int32_t t = 0; t < observed->task_count; ++t) {
     prem_summary own;
@@ -258,19 +259,19 @@ static void tell_phases(const prem_visits *visits, prem_findings *findings) {
 
 /* ---- who stood still, and what the intruders did -------------------------------------------- */
 
-static void add_stops(prem_table *table, const char *intruder, const char *seen_by,
-                      const prem_stops *stops) {
-  if (stops->watched_ns == 0)
+static void add_standstills(prem_table *table, const char *intruder, const char *seen_by,
+                            const prem_standstills *standstills) {
+  if (standstills->watched_ns == 0)
     return;
   prem_table_add_text(table, intruder);
   prem_table_add_text(table, seen_by);
-  prem_table_add_real(table, (double)stops->watched_ns / 1e6);
-  prem_table_add_int(table, stops->count);
-  prem_table_add_real(table, us(stops->longest_ns));
-  prem_table_add_real(table, prem_stops_share_pct(stops));
+  prem_table_add_real(table, (double)standstills->watched_ns / 1e6);
+  prem_table_add_int(table, standstills->count);
+  prem_table_add_real(table, us(standstills->longest_ns));
+  prem_table_add_real(table, prem_standstills_share_pct(standstills));
 }
 
-static void tell_stops(const prem_visits *visits, prem_findings *findings) {
+static void tell_standstills(const prem_visits *visits, prem_findings *findings) {
   prem_table *table =
       prem_findings_table(findings, "stops", "Times in which everything stood still", NULL);
   prem_table_column(table, "intruder", "");
@@ -283,10 +284,11 @@ static void tell_stops(const prem_visits *visits, prem_findings *findings) {
     const prem_visit *visit = &visits->of[kind];
     if (!is_told(visits, kind))
       continue;
-    add_stops(table, name_of(visits, kind), "trace, tt", &visit->stops[PREM_MODE_TT]);
-    add_stops(table, name_of(visits, kind), "trace, free", &visit->stops[PREM_MODE_FREE]);
-    add_stops(table, name_of(visits, kind), "clock beside it", &visit->done.seen);
-    add_stops(table, name_of(visits, kind), "intruder's clock", &visit->done.seen_by_them);
+    add_standstills(table, name_of(visits, kind), "trace, tt", &visit->standstills[PREM_MODE_TT]);
+    add_standstills(table, name_of(visits, kind), "trace, free",
+                    &visit->standstills[PREM_MODE_FREE]);
+    add_standstills(table, name_of(visits, kind), "clock beside it", &visit->done.seen);
+    add_standstills(table, name_of(visits, kind), "intruder's clock", &visit->done.seen_by_them);
   }
   prem_findings_chart(findings, &(prem_chart){.kind = PREM_CHART_BARS,
                                               .title = "Share of the time that stood still",
@@ -333,7 +335,7 @@ static void judge(const prem_visits *visits, prem_findings *findings) {
   for (int kind = PREM_INTRUDER_NONE + 1; kind < PREM_INTRUDER_COUNT; ++kind) {
     if (!is_told(visits, kind))
       continue;
-    const prem_observed *observed = observed_of(visits, kind, PREM_MODE_TT);
+    const prem_variant_times *observed = observed_of(visits, kind, PREM_MODE_TT);
     const responses timed = responses_of(visits, kind, PREM_MODE_TT);
     const responses untimed = responses_of(visits, kind, PREM_MODE_FREE);
     if (timed.moved_ns <= kept_ns(visits))
@@ -358,25 +360,26 @@ static void tell_sharing(const prem_visits *visits, prem_findings *findings) {
   const prem_visit *visit = &visits->of[PREM_INTRUDER_PROCESS];
   if (!is_told(visits, PREM_INTRUDER_PROCESS) || visit->done.seen.watched_ns == 0)
     return;
-  const prem_stops *ours = &visit->done.seen, *theirs = &visit->done.seen_by_them;
-  const prem_stops *trace = &visit->stops[PREM_MODE_TT];
-  const double share_pct = prem_stops_share_pct(ours);
+  const prem_standstills *ours = &visit->done.seen, *theirs = &visit->done.seen_by_them;
+  const prem_standstills *trace = &visit->standstills[PREM_MODE_TT];
+  const double share_pct = prem_standstills_share_pct(ours);
   if (share_pct < SHARED_PCT) {
     prem_findings_note(findings,
                        "The other process was co-resident: a clock beside the schedule stood still "
                        "for %.2f %% of its time only, the intruder's own for %.2f %%.",
-                       share_pct, prem_stops_share_pct(theirs));
+                       share_pct, prem_standstills_share_pct(theirs));
     return;
   }
   prem_findings_note(findings,
                      "The other process was time-sliced: a clock beside the schedule stood still "
                      "%" PRId64 " times, %.0f us at longest, %.1f %% of its time; the intruder's "
                      "own %.1f %%.",
-                     ours->count, us(ours->longest_ns), share_pct, prem_stops_share_pct(theirs));
+                     ours->count, us(ours->longest_ns), share_pct,
+                     prem_standstills_share_pct(theirs));
   prem_findings_note(findings,
                      "A run can see that by itself: in its trace all blocks stood still at once "
                      "%" PRId64 " times, %.0f us at longest, %.1f %% of the time.",
-                     trace->count, us(trace->longest_ns), prem_stops_share_pct(trace));
+                     trace->count, us(trace->longest_ns), prem_standstills_share_pct(trace));
 }
 
 static void tell_method(const prem_visits *visits, prem_findings *findings) {
@@ -406,7 +409,7 @@ void prem_visits_tell(prem_visits *visits, prem_findings *findings) {
   tell_responses(visits, findings);
   tell_releases(visits, findings);
   tell_phases(visits, findings);
-  tell_stops(visits, findings);
+  tell_standstills(visits, findings);
   tell_activity(visits, findings);
   tell_distribution(visits, findings);
   tell_outputs(visits, findings);

@@ -54,21 +54,21 @@ static void close_end(int *end) {
 }
 
 /* After fork() in a process with threads: nothing but system calls. */
-static void become(const prem_experiment_setting *setting, char *const arguments[], int from,
+static void become(const prem_experiment_context *context, char *const arguments[], int from,
                    int to, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent || dup2(from, STDIN_FILENO) < 0 || dup2(to, STDOUT_FILENO) < 0 ||
       dup2(to, STDERR_FILENO) < 0)
     _exit(1);
-  execv(setting->program, arguments);
+  execv(context->program, arguments);
   _exit(1);
 }
 
-static int start_child(const prem_experiment_setting *setting, const char *part,
+static int start_child(const prem_experiment_context *context, const char *part,
                        prem_other_process *process) {
   int to[2], from[2];
   char *const arguments[] = {"ttprem",  "experiment", "intruders",
-                             "--quiet", "--backend",  (char *)prem_backend_name(setting->backend),
+                             "--quiet", "--backend",  (char *)prem_backend_name(context->backend),
                              "--part",  (char *)part, NULL};
   if (pipe2(to, O_CLOEXEC))
     return errno;
@@ -82,7 +82,7 @@ static int start_child(const prem_experiment_setting *setting, const char *part,
   process->pid = fork();
   const int error = process->pid < 0 ? errno : 0;
   if (process->pid == 0)
-    become(setting, arguments, to[0], from[1], self);
+    become(context, arguments, to[0], from[1], self);
   close(to[0]);
   close(from[1]);
   process->to = to[1];
@@ -114,13 +114,13 @@ static bool is_at_work(const char *line, prem_intrusion *done) {
 }
 
 static bool is_report(const char *line, prem_intrusion *done) {
-  prem_stops seen = {0};
+  prem_standstills seen = {0};
   int64_t moved_bytes = 0;
   if (sscanf(line, report_scan, &moved_bytes, &seen.watched_ns, &seen.count, &seen.longest_ns,
              &seen.sum_ns) != 5)
     return false;
   done->moved_bytes += moved_bytes;
-  prem_stops_merge(&done->seen_by_them, &seen);
+  prem_standstills_merge(&done->seen_by_them, &seen);
   return true;
 }
 
@@ -159,26 +159,26 @@ static void release(prem_other_process *process) {
   free(process);
 }
 
-prem_status prem_other_process_begin(const prem_experiment_setting *setting, int32_t blocks,
+prem_status prem_other_process_begin(const prem_experiment_context *context, int32_t blocks,
                                      prem_other_process **out, prem_diag *diag) {
   *out = NULL;
   char part[32], line[LINE_BYTES];
   snprintf(part, sizeof part, "%" PRId32, blocks);
-  if (!setting->program) {
+  if (!context->program) {
     prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "", "there is no command to start again");
     return PREM_ERR_UNAVAILABLE;
   }
   prem_other_process *process = malloc(sizeof *process);
   if (!process)
     return PREM_ERR_MEMORY;
-  *process = (prem_other_process){.to = -1, .from = -1, .stop = setting->stop};
-  const int error = start_child(setting, part, process);
+  *process = (prem_other_process){.to = -1, .from = -1, .stop = context->stop};
+  const int error = start_child(context, part, process);
   if (error == 0 && line_like(process, STARTING_MS, is_at_work, NULL, line)) {
     *out = process;
     return PREM_OK;
   }
   release(process);
-  if (*setting->stop)
+  if (*context->stop)
     return PREM_ERR_INTERRUPTED;
   prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "", "another process does not get to work: %s",
                 error   ? strerror(error)
@@ -204,10 +204,10 @@ prem_status prem_other_process_end(prem_other_process *process, prem_intrusion *
 /* ---- the child's side ----------------------------------------------------------------------- */
 
 /* Until the input ends, which nobody writes to. */
-static void await_word(const prem_experiment_setting *setting) {
+static void await_word(const prem_experiment_context *context) {
   struct pollfd look = {.fd = STDIN_FILENO, .events = POLLIN};
   char word;
-  while (!prem_experiment_stopped(setting)) {
+  while (!prem_experiment_stopped(context)) {
     const int found = poll(&look, 1, LOOK_MS);
     if (found > 0 && read(STDIN_FILENO, &word, 1) <= 0)
       return;
@@ -216,19 +216,19 @@ static void await_word(const prem_experiment_setting *setting) {
   }
 }
 
-prem_status prem_other_process_play(const prem_experiment_setting *setting, prem_diag *diag) {
+prem_status prem_other_process_play(const prem_experiment_context *context, prem_diag *diag) {
   alarm(LIFE_S);
-  const bool gpu = strcmp(prem_backend_name(setting->backend), "cuda") == 0;
-  const int32_t blocks = (int32_t)strtol(setting->part, NULL, 10);
+  const bool gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
+  const int32_t blocks = (int32_t)strtol(context->part, NULL, 10);
   prem_intruder *intruder = NULL;
-  prem_status status = prem_intruder_open(setting, blocks + 1, &intruder, diag);
+  prem_status status = prem_intruder_open(context, blocks + 1, &intruder, diag);
   if (status == PREM_OK)
     status =
         prem_intruder_begin(intruder, gpu ? PREM_INTRUDER_NEIGHBOUR : PREM_INTRUDER_CORES, diag);
   if (status == PREM_OK) {
     puts(at_work);
     fflush(stdout);
-    await_word(setting);
+    await_word(context);
     prem_intrusion done = {0};
     status = prem_intruder_end(intruder, &done, diag);
     printf(report_format, done.moved_bytes, done.seen.watched_ns, done.seen.count,

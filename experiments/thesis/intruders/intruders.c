@@ -19,13 +19,13 @@ enum {
   SAMPLES = 400, /* hyperperiods of a mode in a turn; in ten launches */
   QUICK_SAMPLES = 50,
   LAUNCHES = 10,
-  DISCARD = 2,         /* hyperperiods of a launch */
-  LEAST_SPARE_SMS = 2, /* the watcher's and one that moves data */
-  LEAST_SMS = 130      /* of a GPU that the figure leaves so many of */
+  DISCARD = 2,       /* hyperperiods of a launch */
+  MIN_SPARE_SMS = 2, /* the watcher's and one that moves data */
+  MIN_SMS = 130      /* of a GPU that the figure leaves so many of */
 };
 
 typedef struct intruder_study {
-  const prem_experiment_setting *setting;
+  const prem_experiment_context *context;
   prem_findings *findings;
   prem_diag *diag;
   prem_schedule *schedule;
@@ -39,19 +39,19 @@ typedef struct intruder_study {
 /* ---- the schedule --------------------------------------------------------------------------- */
 
 static bool is_gpu(const intruder_study *study) {
-  return strcmp(prem_backend_name(study->setting->backend), "cuda") == 0;
+  return strcmp(prem_backend_name(study->context->backend), "cuda") == 0;
 }
 
-static void figure_path(const prem_experiment_setting *setting, char *out, size_t out_bytes) {
-  snprintf(out, out_bytes, "%s/figures/h200_conv2d_x4_spare.cfg", setting->schedules);
+static void figure_path(const prem_experiment_context *context, char *out, size_t out_bytes) {
+  snprintf(out, out_bytes, "%s/figures/h200_conv2d_x4_spare.cfg", context->schedules);
 }
 
 /* One kernel at a time at the memory, each phase as long as 99 of 100 take alone. */
-static prem_status prepare_convolutions(intruder_study *study, prem_setup *setup) {
-  prem_convolutions all = prem_convolutions_of(study->setting->machine, study->setting->quick);
+static prem_status prepare_convolutions(intruder_study *study, prem_scenario_request *request) {
+  prem_convolutions all = prem_convolutions_of(study->context->machine, study->context->quick);
   const prem_convolutions single = prem_convolutions_alone(&all);
   prem_lengths alone;
-  prem_status status = prem_convolutions_lengths(setup, &single, &alone, study->diag);
+  prem_status status = prem_convolutions_lengths(request, &single, &alone, study->diag);
   if (status != PREM_OK)
     return status;
   prem_convolutions_expect(&all, alone.planned);
@@ -60,8 +60,8 @@ static prem_status prepare_convolutions(intruder_study *study, prem_setup *setup
   all.capacity = 1;
   all.per_task = true;
   char *text = prem_convolutions_text(&all);
-  setup->text = text;
-  status = text ? prem_scenario_prepare(setup, &study->schedule, study->diag) : PREM_ERR_MEMORY;
+  request->text = text;
+  status = text ? prem_scenario_prepare(request, &study->schedule, study->diag) : PREM_ERR_MEMORY;
   free(text);
   return status;
 }
@@ -69,26 +69,26 @@ static prem_status prepare_convolutions(intruder_study *study, prem_setup *setup
 /* The figure fills a large GPU but for a few SMs; on others and on a CPU it is the thesis's
  * convolutions. */
 static prem_status prepare(intruder_study *study) {
-  const prem_experiment_setting *setting = study->setting;
+  const prem_experiment_context *context = study->context;
   char path[4096];
-  figure_path(setting, path, sizeof path);
-  prem_setup setup = {.setting = setting,
-                      .findings = study->findings,
-                      .path = path,
-                      .repeat = 20,
-                      .discard = 1,
-                      .task = -1};
-  if (is_gpu(study) && setting->machine->cores >= LEAST_SMS && access(path, R_OK) == 0)
-    return prem_scenario_prepare(&setup, &study->schedule, study->diag);
-  return prepare_convolutions(study, &setup);
+  figure_path(context, path, sizeof path);
+  prem_scenario_request request = {.context = context,
+                                   .findings = study->findings,
+                                   .path = path,
+                                   .repeat = 20,
+                                   .discard = 1,
+                                   .task = -1};
+  if (is_gpu(study) && context->machine->cores >= MIN_SMS && access(path, R_OK) == 0)
+    return prem_scenario_prepare(&request, &study->schedule, study->diag);
+  return prepare_convolutions(study, &request);
 }
 
 static prem_status judge_room(const intruder_study *study, int32_t spare_sms) {
-  if (!is_gpu(study) || spare_sms >= LEAST_SPARE_SMS)
+  if (!is_gpu(study) || spare_sms >= MIN_SPARE_SMS)
     return PREM_OK;
   prem_diag_add(study->diag, PREM_NOTE, 0, (prem_place){0}, "",
                 "the schedule leaves %d SMs of this GPU; an intruder needs %d", (int)spare_sms,
-                (int)LEAST_SPARE_SMS);
+                (int)MIN_SPARE_SMS);
   return PREM_ERR_UNAVAILABLE;
 }
 
@@ -97,18 +97,18 @@ static prem_status judge_room(const intruder_study *study, int32_t spare_sms) {
 /* All visits are to the same session. */
 static prem_status open_session(intruder_study *study) {
   prem_status status =
-      prem_session_open(study->setting->backend, study->schedule, &study->session, study->diag);
+      prem_session_open(study->context->backend, study->schedule, &study->session, study->diag);
   for (int kind = 0; kind < PREM_INTRUDER_COUNT; ++kind)
-    study->visits.of[kind].party.session = study->session;
+    study->visits.of[kind].variant.session = study->session;
   return status;
 }
 
 static prem_status open_visits(intruder_study *study) {
   for (int kind = 0; kind < PREM_INTRUDER_COUNT; ++kind) {
-    prem_party *party = &study->visits.of[kind].party;
-    party->schedule = study->schedule;
-    party->label = prem_intruder_name((prem_intruder_kind)kind, study->visits.backend);
-    if (prem_party_forget(party) != PREM_OK)
+    prem_variant *variant = &study->visits.of[kind].variant;
+    variant->schedule = study->schedule;
+    variant->label = prem_intruder_name((prem_intruder_kind)kind, study->visits.backend);
+    if (prem_variant_forget(variant) != PREM_OK)
       return PREM_ERR_MEMORY;
   }
   return open_session(study);
@@ -117,8 +117,8 @@ static prem_status open_visits(intruder_study *study) {
 static void close_visits(intruder_study *study) {
   for (int kind = 0; kind < PREM_INTRUDER_COUNT; ++kind) {
     prem_visit *visit = &study->visits.of[kind];
-    visit->party.session = NULL;
-    prem_party_close(&visit->party);
+    visit->variant.session = NULL;
+    prem_variant_close(&visit->variant);
     for (int m = 0; m < PREM_MODE_COUNT; ++m)
       prem_times_free(&visit->launch_ns[m]);
   }
@@ -131,7 +131,7 @@ static prem_status keep_trace(void *context, const prem_trace *trace, prem_mode 
   prem_visit *visit = ((intruder_study *)context)->now;
   if (trace->launch_ns >= 0 && !prem_times_add(&visit->launch_ns[mode], trace->launch_ns))
     return PREM_ERR_MEMORY;
-  return prem_trace_stops(trace, PREM_STOP_NS, &visit->stops[mode]);
+  return prem_trace_standstills(trace, PREM_STOP_NS, &visit->standstills[mode]);
 }
 
 /* Enough for every phase of a launch. */
@@ -142,22 +142,22 @@ static int64_t records_of_launch(const intruder_study *study) {
   return PREM_PHASE_COUNT * tiles * (DISCARD + study->samples / LAUNCHES + 1);
 }
 
-static prem_status observe(intruder_study *study, prem_visit *visit, int64_t round,
-                           prem_diag *diag) {
-  const prem_observe_options options = {.backend = study->setting->backend,
-                                        .modes = {PREM_MODE_TT, PREM_MODE_FREE},
-                                        .mode_count = 2,
-                                        .sampling.scenario = PREM_RESIDENT,
-                                        .sampling.samples = study->samples,
-                                        .sampling.rounds = 1,
-                                        .sampling.discard = DISCARD,
-                                        .sampling.seed = study->setting->seed + (uint64_t)round,
-                                        .sampling.max_records = records_of_launch(study),
-                                        .stop = study->setting->stop,
-                                        .on_trace = keep_trace,
-                                        .trace_context = study};
+static prem_status interleave(intruder_study *study, prem_visit *visit, int64_t round,
+                              prem_diag *diag) {
+  const prem_interleave_options options = {.backend = study->context->backend,
+                                           .modes = {PREM_MODE_TT, PREM_MODE_FREE},
+                                           .mode_count = 2,
+                                           .sampling.scenario = PREM_RESIDENT,
+                                           .sampling.samples = study->samples,
+                                           .sampling.rounds = 1,
+                                           .sampling.discard = DISCARD,
+                                           .sampling.seed = study->context->seed + (uint64_t)round,
+                                           .sampling.max_records = records_of_launch(study),
+                                           .stop = study->context->stop,
+                                           .on_trace = keep_trace,
+                                           .trace_context = study};
   study->now = visit;
-  return prem_observe(&visit->party, 1, &options, diag);
+  return prem_interleave(&visit->variant, 1, &options, diag);
 }
 
 /* Why there is no visit of this kind: a note instead of an end. */
@@ -167,7 +167,7 @@ static void leave_out(intruder_study *study, prem_intruder_kind kind, const char
   study->visits.of[kind].took_place = false;
   study->visits.of[kind].warned = true; /* all that there is to say is said here */
   prem_findings_note(study->findings, "Not measured beside %s, %s: %s.",
-                     study->visits.of[kind].party.label, how,
+                     study->visits.of[kind].variant.label, how,
                      count > 0 ? prem_diag_at(diag, count - 1)->reason : "no reason was given");
 }
 
@@ -192,7 +192,7 @@ static prem_status take_turn(intruder_study *study, prem_intruder_kind kind, int
   prem_diag *diag = prem_diag_new();
   prem_status status = prem_intruder_begin(study->intruder, kind, diag);
   if (status == PREM_OK) {
-    const prem_status observed = observe(study, visit, round, diag);
+    const prem_status observed = interleave(study, visit, round, diag);
     status = prem_intruder_end(study->intruder, &visit->done, diag);
     if (observed == PREM_ERR_MACHINE && kind != PREM_INTRUDER_NONE && status == PREM_OK)
       status = run_failed(study, kind, diag);
@@ -216,11 +216,11 @@ static prem_status take_turns(intruder_study *study) {
   for (int64_t turn = 0; turn < all && status == PREM_OK; ++turn) {
     const int64_t round = turn / PREM_INTRUDER_COUNT;
     const int kind = (int)((turn + round) % PREM_INTRUDER_COUNT);
-    if (prem_experiment_stopped(study->setting))
+    if (prem_experiment_stopped(study->context))
       return PREM_ERR_INTERRUPTED;
     if (study->visits.of[kind].took_place)
       status = take_turn(study, (prem_intruder_kind)kind, round);
-    prem_experiment_progress(study->setting, turn + 1, all);
+    prem_experiment_progress(study->context, turn + 1, all);
   }
   return status;
 }
@@ -228,10 +228,10 @@ static prem_status take_turns(intruder_study *study) {
 /* ---- the experiment ------------------------------------------------------------------------- */
 
 static prem_status visit_all(intruder_study *study) {
-  const int32_t spare_sms = study->setting->machine->cores - study->schedule->platform.sms;
+  const int32_t spare_sms = study->context->machine->cores - study->schedule->platform.sms;
   prem_status status = judge_room(study, spare_sms);
   if (status == PREM_OK)
-    status = prem_intruder_open(study->setting, spare_sms, &study->intruder, study->diag);
+    status = prem_intruder_open(study->context, spare_sms, &study->intruder, study->diag);
   if (status == PREM_OK)
     status = open_visits(study);
   if (status == PREM_OK)
@@ -241,17 +241,17 @@ static prem_status visit_all(intruder_study *study) {
   return status;
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
-  if (setting->part)
-    return prem_other_process_play(setting, diag);
-  intruder_study study = {.setting = setting,
+  if (context->part)
+    return prem_other_process_play(context, diag);
+  intruder_study study = {.context = context,
                           .findings = findings,
                           .diag = diag,
-                          .rounds = setting->quick ? 1 : ROUNDS,
-                          .samples = setting->quick ? QUICK_SAMPLES : SAMPLES};
-  study.visits.backend = prem_backend_name(setting->backend);
-  study.visits.clock_step_ns = setting->machine->clock_step_ns;
+                          .rounds = context->quick ? 1 : ROUNDS,
+                          .samples = context->quick ? QUICK_SAMPLES : SAMPLES};
+  study.visits.backend = prem_backend_name(context->backend);
+  study.visits.clock_step_ns = context->machine->clock_step_ns;
   for (int kind = 0; kind < PREM_INTRUDER_COUNT; ++kind)
     study.visits.of[kind].took_place =
         prem_intruder_serves((prem_intruder_kind)kind, study.visits.backend);

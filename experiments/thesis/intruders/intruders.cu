@@ -31,7 +31,7 @@ constexpr size_t room_bytes = (size_t)256 << 20; /* far more than an L2 holds; a
 /** What all launches did. */
 struct lodger_counts {
   unsigned long long moved_bytes;
-  long long watched_ns, stops, longest_ns, stops_ns;
+  long long watched_ns, standstills, longest_ns, standstills_ns;
 };
 
 struct lodger_order {
@@ -53,8 +53,8 @@ __device__ void watch(const lodger_order &order) {
   for (uint32_t look = 1; last_ns < end_ns; ++look) {
     const int64_t now_ns = prem_gpu_clock_ns(), gap_ns = now_ns - last_ns;
     if (gap_ns >= PREM_STOP_NS) {
-      ++seen.stops;
-      seen.stops_ns += gap_ns;
+      ++seen.standstills;
+      seen.standstills_ns += gap_ns;
       seen.longest_ns = max(seen.longest_ns, (long long)gap_ns);
     }
     last_ns = now_ns;
@@ -63,8 +63,8 @@ __device__ void watch(const lodger_order &order) {
   }
   lodger_counts *all = order.counts; /* launches follow each other: there is no other writer */
   all->watched_ns += last_ns - begin_ns;
-  all->stops += seen.stops;
-  all->stops_ns += seen.stops_ns;
+  all->standstills += seen.standstills;
+  all->standstills_ns += seen.standstills_ns;
   all->longest_ns = max(all->longest_ns, seen.longest_ns);
 }
 
@@ -267,9 +267,9 @@ prem_status prem_gpu_lodger_end(prem_gpu_lodger *lodger, prem_intrusion *done, p
     error = read_counts(lodger);
   if (error == cudaSuccess) {
     const lodger_counts *counts = lodger->counts;
-    const prem_stops seen = {counts->watched_ns, counts->stops, counts->longest_ns,
-                             counts->stops_ns};
-    prem_stops_merge(&done->seen, &seen);
+    const prem_standstills seen = {counts->watched_ns, counts->standstills, counts->longest_ns,
+                                   counts->standstills_ns};
+    prem_standstills_merge(&done->seen, &seen);
     done->moved_bytes += (int64_t)counts->moved_bytes;
   }
   return prem_gpu_judge(error, "an intruder's kernel", diag);

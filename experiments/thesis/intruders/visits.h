@@ -8,10 +8,10 @@
 
 /** All turns of a schedule beside one intruder. */
 typedef struct prem_visit {
-  prem_party party;
+  prem_variant variant;
   prem_intrusion done;
-  prem_stops stops[PREM_MODE_COUNT];     /* of all blocks at once, by the traces */
-  prem_times launch_ns[PREM_MODE_COUNT]; /* from the call to S */
+  prem_standstills standstills[PREM_MODE_COUNT]; /* of all blocks at once, by the traces */
+  prem_times launch_ns[PREM_MODE_COUNT];         /* from the call to S */
   bool took_place;
   bool warned; /* what a run had to say beside its numbers has been said */
 } prem_visit;

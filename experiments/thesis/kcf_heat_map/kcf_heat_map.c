@@ -17,7 +17,7 @@
 #include "experiments/common/scenario.h"
 #include "prem/base/numbers.h"
 
-enum { COLUMNS = 64, CHANNELS = 8, MOST_OTHERS = 3, LONGEST = 8, GPU_THREADS = 224 };
+enum { COLUMNS = 64, CHANNELS = 8, MAX_OTHERS = 3, LONGEST = 8, GPU_THREADS = 224 };
 
 /** Which arrays an operator takes. */
 typedef enum operand_kind {
@@ -43,29 +43,29 @@ static const kcf_operator operators[] = {
 enum { OPERATORS = sizeof operators / sizeof *operators };
 
 /** One operator beside so many instances of another one. */
-typedef struct company {
+typedef struct corunners {
   const kcf_operator *own, *other;
   int32_t others;       /* instances */
   int64_t others_tiles; /* of one of their blocks */
-} company;
+} corunners;
 
 typedef struct heat_map {
-  prem_setup setup;
+  prem_scenario_request request;
   bool gpu;
-  int32_t blocks;      /* of each task */
-  int32_t most_others; /* instances that find room */
-  int32_t least_others;
+  int32_t blocks;     /* of each task */
+  int32_t max_others; /* instances that find room */
+  int32_t min_others;
   int32_t tile_rows;
   int64_t tiles; /* of a block of the one that is watched, one of them to warm up */
   int64_t clock_step_ns;
   int64_t slot_ns[PREM_PHASE_COUNT], warmup_ns;
   double tile_ns[OPERATORS]; /* alone and free */
-  prem_table *tables[2];     /* of the setup's modes */
+  prem_table *tables[2];     /* of the request's modes */
   struct {
     double response_ns, phases_ns; /* of the one in hand, alone: what its row is compared with */
-    double slowdown, phases;       /* the most in company */
-    double jitter_pct[OPERATORS * OPERATORS * MOST_OTHERS];
-    int32_t jitter_count; /* one of each company */
+    double slowdown, phases;       /* the most with co-runners */
+    double jitter_pct[OPERATORS * OPERATORS * MAX_OTHERS];
+    int32_t jitter_count; /* one of each set of co-runners */
   } seen[2];
 } heat_map;
 
@@ -83,7 +83,7 @@ static void write_array(FILE *file, const char *task, const char *port, const ch
 static void write_arrays(FILE *file, const heat_map *map, const char *task,
                          const kcf_operator *operator, int64_t tiles) {
   const int64_t all = tiles * map->blocks;
-  const uint64_t seed = map->setup.setting->seed;
+  const uint64_t seed = map->request.context->seed;
   char shape[96], factor[96];
   snprintf(shape, sizeof shape, "%" PRId64 ", %" PRId32 ", %d", all, map->tile_rows, COLUMNS);
   snprintf(factor, sizeof factor, "%" PRId32 ", %d", map->tile_rows, COLUMNS);
@@ -117,7 +117,7 @@ static void write_task(FILE *file, const heat_map *map, const char *task,
 
 /* From the start of a round to the slot of a task's phase. */
 static int64_t slot_at(const heat_map *map, int32_t place, prem_phase phase) {
-  const int64_t tasks = map->most_others + 1;
+  const int64_t tasks = map->max_others + 1;
   switch (phase) {
   case PREM_PREFETCH:
     return place * map->slot_ns[PREM_PREFETCH];
@@ -130,7 +130,7 @@ static int64_t slot_at(const heat_map *map, int32_t place, prem_phase phase) {
 }
 
 static int64_t round_ns(const heat_map *map) {
-  return slot_at(map, map->most_others + 1, PREM_WRITEBACK);
+  return slot_at(map, map->max_others + 1, PREM_WRITEBACK);
 }
 
 static void write_runs(FILE *file, const heat_map *map, const char *task, int32_t place,
@@ -150,16 +150,16 @@ static void end_list(FILE *file) {
   fputs("\n);\n", file);
 }
 
-static const char *const other_names[MOST_OTHERS] = {"other1", "other2", "other3"};
+static const char *const other_names[MAX_OTHERS] = {"other1", "other2", "other3"};
 
-static void write_schedule(FILE *file, const heat_map *map, const company *with) {
-  const int64_t most = with->others_tiles > map->tiles ? with->others_tiles : map->tiles;
+static void write_schedule(FILE *file, const heat_map *map, const corunners *with) {
+  const int64_t max = with->others_tiles > map->tiles ? with->others_tiles : map->tiles;
   fputs("version = 1;\nname = \"kcf_heat_map\";\nplatform: { ", file);
   if (map->gpu)
     fprintf(file, "sms = %" PRId32 "; blocks_per_sm = %" PRId32 "; block_threads = %d;",
-            map->blocks, map->most_others + 1, GPU_THREADS);
+            map->blocks, map->max_others + 1, GPU_THREADS);
   else
-    fprintf(file, "blocks = %" PRId32 ";", map->most_others + 1);
+    fprintf(file, "blocks = %" PRId32 ";", map->max_others + 1);
   fprintf(file,
           " clock_step_ns = %" PRId64 "L;\n"
           "  resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; } ); };\n"
@@ -177,7 +177,7 @@ static void write_schedule(FILE *file, const heat_map *map, const company *with)
   fprintf(file,
           "plan: { hyperperiod_ns = %" PRId64 "L; warmup_tiles = 1; warmup_ns = %" PRId64
           "L; runs = (\n",
-          map->warmup_ns + (most - 1) * round_ns(map), map->warmup_ns);
+          map->warmup_ns + (max - 1) * round_ns(map), map->warmup_ns);
   write_runs(file, map, "own", 0, map->tiles);
   for (int32_t i = 0; i < with->others; ++i)
     write_runs(file, map, other_names[i], i + 1, with->others_tiles);
@@ -185,7 +185,7 @@ static void write_schedule(FILE *file, const heat_map *map, const company *with)
   fputs("};\n", file);
 }
 
-static char *schedule_text(const heat_map *map, const company *with) {
+static char *schedule_text(const heat_map *map, const corunners *with) {
   char *text = NULL;
   size_t length = 0;
   FILE *file = open_memstream(&text, &length);
@@ -199,9 +199,9 @@ static char *schedule_text(const heat_map *map, const company *with) {
   return NULL;
 }
 
-static prem_status run_company(const prem_setup *setup, const heat_map *map, const company *with,
-                               prem_measured *out, prem_diag *diag) {
-  prem_setup own = *setup;
+static prem_status run_corunners(const prem_scenario_request *request, const heat_map *map,
+                                 const corunners *with, prem_measured *out, prem_diag *diag) {
+  prem_scenario_request own = *request;
   char *text = schedule_text(map, with);
   own.text = text;
   *out = (prem_measured){0};
@@ -215,24 +215,24 @@ static prem_status run_company(const prem_setup *setup, const heat_map *map, con
 /* Alone and free. A slot holds what 99 of 100 phases of the longest operator need, and a half more;
  * the first tiles, cold, have ten rounds of them. */
 static prem_status find_slots(heat_map *map, prem_diag *diag) {
-  int64_t most_ns[PREM_PHASE_COUNT] = {0};
-  prem_setup setup = map->setup;
-  setup.modes[0] = PREM_MODE_FREE;
-  setup.mode_count = 1;
+  int64_t max_ns[PREM_PHASE_COUNT] = {0};
+  prem_scenario_request request = map->request;
+  request.modes[0] = PREM_MODE_FREE;
+  request.mode_count = 1;
   prem_status status = PREM_OK;
   for (int o = 0; o < OPERATORS && status == PREM_OK; ++o) {
-    const company alone = {.own = &operators[o]};
+    const corunners alone = {.own = &operators[o]};
     prem_measured measured;
-    status = run_company(&setup, map, &alone, &measured, diag);
+    status = run_corunners(&request, map, &alone, &measured, diag);
     const prem_lengths lengths = prem_lengths_of(&measured.outcomes[0]);
     map->tile_ns[o] = (double)prem_tile_ns(lengths.typical);
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-      if (lengths.most[p] > most_ns[p])
-        most_ns[p] = lengths.most[p];
+      if (lengths.max[p] > max_ns[p])
+        max_ns[p] = lengths.max[p];
     prem_measured_free(&measured);
   }
   for (int p = 0; p < PREM_PHASE_COUNT && status == PREM_OK; ++p)
-    map->slot_ns[p] = prem_round_up(most_ns[p] * 3 / 2 + 1, map->clock_step_ns);
+    map->slot_ns[p] = prem_round_up(max_ns[p] * 3 / 2 + 1, map->clock_step_ns);
   map->warmup_ns = 10 * round_ns(map);
   return status;
 }
@@ -241,8 +241,8 @@ static prem_status find_slots(heat_map *map, prem_diag *diag) {
  * least as many as it has, since on time all have the same rounds. */
 static int64_t tiles_to_cover(const heat_map *map, int own, int other) {
   const double ratio = map->tile_ns[other] > 0.0 ? map->tile_ns[own] / map->tile_ns[other] : 1.0;
-  const double least = ratio > 1.0 ? 1.25 * ratio : 1.25;
-  return (int64_t)ceil((double)map->tiles * (least < LONGEST ? least : LONGEST));
+  const double min = ratio > 1.0 ? 1.25 * ratio : 1.25;
+  return (int64_t)ceil((double)map->tiles * (min < LONGEST ? min : LONGEST));
 }
 
 /* ---- the tables ----------------------------------------------------------------------------- */
@@ -290,12 +290,12 @@ static double jitter_pct(const prem_summary *times) {
   return times->mean > 0.0 ? 100.0 * (double)(times->max - times->min) / times->mean : 0.0;
 }
 
-static double larger(double a, double b) {
+static double max_of(double a, double b) {
   return a > b ? a : b;
 }
 
 /* The row of a mode; the first one of an operator is the one alone. */
-static void add_row(heat_map *map, int mode, const company *with, const prem_outcome *outcome) {
+static void add_row(heat_map *map, int mode, const corunners *with, const prem_outcome *outcome) {
   prem_table *table = map->tables[mode];
   const prem_summary *response = &outcome->row->tasks[0].response_ns;
   const double phases_ns = median_phases_ns(outcome);
@@ -316,8 +316,8 @@ static void add_row(heat_map *map, int mode, const company *with, const prem_out
   prem_table_add_real(table, phases_ns / 1e3);
   prem_table_add_real(table, phases);
   prem_table_add_real(table, mean_covered_pct(outcome));
-  map->seen[mode].slowdown = larger(map->seen[mode].slowdown, slowdown);
-  map->seen[mode].phases = larger(map->seen[mode].phases, phases);
+  map->seen[mode].slowdown = max_of(map->seen[mode].slowdown, slowdown);
+  map->seen[mode].phases = max_of(map->seen[mode].phases, phases);
   if (with->others > 0)
     map->seen[mode].jitter_pct[map->seen[mode].jitter_count++] = jitter_pct(response);
 }
@@ -346,46 +346,46 @@ static void add_charts(prem_findings *findings) {
 
 /* ---- measuring ------------------------------------------------------------------------------ */
 
-static prem_status measure_company(heat_map *map, const company *with, prem_diag *diag) {
+static prem_status measure_corunners(heat_map *map, const corunners *with, prem_diag *diag) {
   prem_measured measured;
-  const prem_status status = run_company(&map->setup, map, with, &measured, diag);
-  for (int m = 0; m < map->setup.mode_count && status == PREM_OK; ++m)
+  const prem_status status = run_corunners(&map->request, map, with, &measured, diag);
+  for (int m = 0; m < map->request.mode_count && status == PREM_OK; ++m)
     add_row(map, m, with, &measured.outcomes[m]);
   prem_measured_free(&measured);
   return status;
 }
 
 static prem_status measure_operator(heat_map *map, int own, prem_diag *diag) {
-  const company alone = {.own = &operators[own]};
-  prem_status status = measure_company(map, &alone, diag);
+  const corunners alone = {.own = &operators[own]};
+  prem_status status = measure_corunners(map, &alone, diag);
   for (int other = 0; other < OPERATORS; ++other)
-    for (int32_t others = map->least_others; others <= map->most_others && status == PREM_OK;
+    for (int32_t others = map->min_others; others <= map->max_others && status == PREM_OK;
          ++others) {
-      const company with = {.own = &operators[own],
-                            .other = &operators[other],
-                            .others = others,
-                            .others_tiles = tiles_to_cover(map, own, other)};
-      status = measure_company(map, &with, diag);
+      const corunners with = {.own = &operators[own],
+                              .other = &operators[other],
+                              .others = others,
+                              .others_tiles = tiles_to_cover(map, own, other)};
+      status = measure_corunners(map, &with, diag);
     }
   return status;
 }
 
-static void lay_out(heat_map *map, const prem_experiment_setting *setting) {
-  const prem_machine *machine = setting->machine;
+static void lay_out(heat_map *map, const prem_experiment_context *context) {
+  const prem_machine *machine = context->machine;
   map->gpu = strcmp(machine->backend, "cuda") == 0;
   map->blocks = map->gpu ? machine->cores : 1;
   const int32_t room = machine->max_blocks / map->blocks - 1;
-  map->most_others = room > MOST_OTHERS ? MOST_OTHERS : room;
+  map->max_others = room > MAX_OTHERS ? MAX_OTHERS : room;
   map->tile_rows = map->gpu ? 16 : 32;
-  map->least_others = setting->quick ? map->most_others : 1;
+  map->min_others = context->quick ? map->max_others : 1;
   map->tiles = map->gpu ? 5 : 9;
   map->clock_step_ns = machine->clock_step_ns > 0 ? machine->clock_step_ns : 1;
   map->warmup_ns = map->clock_step_ns;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
     map->slot_ns[p] = map->clock_step_ns;
-  const int64_t companies = OPERATORS * (int64_t)(map->most_others - map->least_others + 1);
-  map->setup.all = OPERATORS * (2 + companies);
-  map->setup.repeat = setting->quick ? 30 : map->gpu ? 50 : 200;
+  const int64_t sets = OPERATORS * (int64_t)(map->max_others - map->min_others + 1);
+  map->request.all = OPERATORS * (2 + sets);
+  map->request.repeat = context->quick ? 30 : map->gpu ? 50 : 200;
 }
 
 static int compare_reals(const void *a, const void *b) {
@@ -418,26 +418,26 @@ static void conclude(heat_map *map, prem_findings *findings) {
                      "covered is the part of its phases in which a phase of theirs ran.");
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
   int64_t done = 0;
-  heat_map map = {.setup = {.setting = setting,
-                            .findings = findings,
-                            .modes = {PREM_MODE_FREE, PREM_MODE_TT},
-                            .mode_count = 2,
-                            .discard = 1,
-                            .task = 0,
-                            .done = &done}};
-  lay_out(&map, setting);
-  if (map.most_others < 1) {
+  heat_map map = {.request = {.context = context,
+                              .findings = findings,
+                              .modes = {PREM_MODE_FREE, PREM_MODE_TT},
+                              .mode_count = 2,
+                              .discard = 1,
+                              .task = 0,
+                              .done = &done}};
+  lay_out(&map, context);
+  if (map.max_others < 1) {
     prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "kcf_heat_map",
                   "needs 2 blocks that run at once on each of %" PRId32
                   " cores or SMs, the machine has %" PRId32,
-                  map.blocks, setting->machine->max_blocks);
+                  map.blocks, context->machine->max_blocks);
     return PREM_ERR_UNAVAILABLE;
   }
-  for (int m = 0; m < map.setup.mode_count; ++m)
-    map.tables[m] = begin_table(findings, map.setup.modes[m]);
+  for (int m = 0; m < map.request.mode_count; ++m)
+    map.tables[m] = begin_table(findings, map.request.modes[m]);
   prem_status status = find_slots(&map, diag);
   for (int own = 0; own < OPERATORS && status == PREM_OK; ++own)
     status = measure_operator(&map, own, diag);

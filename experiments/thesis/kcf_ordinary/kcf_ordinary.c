@@ -15,13 +15,13 @@ static const prem_ordinary_work operators[] = {
     PREM_ORDINARY_KCF_ADD_CONSTANT, PREM_ORDINARY_KCF_MULTIPLY_CHANNELS};
 enum {
   OPERATORS = sizeof operators / sizeof *operators,
-  MOST_OTHERS = PREM_ORDINARY_KERNELS - 1,
+  MAX_OTHERS = PREM_ORDINARY_KERNELS - 1,
   RUNS = 1000,
   QUICK_RUNS = 30
 };
 
 typedef struct operator_map {
-  const prem_experiment_setting *setting;
+  const prem_experiment_context *context;
   prem_findings *findings;
   prem_table *table, *ranks;
   int64_t runs, elsewhere, done, all;
@@ -29,8 +29,8 @@ typedef struct operator_map {
   double suffers[OPERATORS][2];                       /* sums over its row: jitter, slow-down */
   double disturbs[OPERATORS][2];                      /* over its column */
   double suffering[OPERATORS], disturbing[OPERATORS]; /* cells of them */
-  double most;                                        /* largest slow-down */
-  int own_most, other_most;
+  double max;                                         /* largest slow-down */
+  int own_max, other_max;
 } operator_map;
 
 static void begin_tables(operator_map *map) {
@@ -60,14 +60,14 @@ static void begin_tables(operator_map *map) {
 }
 
 /* Each once: the others are over when they are, as in the original. */
-static prem_status measure_company(operator_map *map, int own, int other, int32_t others,
-                                   prem_diag *diag) {
+static prem_status measure_corunners(operator_map *map, int own, int other, int32_t others,
+                                     prem_diag *diag) {
   prem_ordinary_work works[PREM_ORDINARY_KERNELS] = {operators[own]};
   for (int32_t i = 1; i <= others; ++i)
     works[i] = operators[other];
   prem_ordinary_found found;
   const prem_status status =
-      prem_ordinary_find(map->setting, works, 1 + others, false, map->runs, &found, diag);
+      prem_ordinary_find(map->context, works, 1 + others, false, map->runs, &found, diag);
   if (status != PREM_OK)
     return status;
   char beside[64] = "alone";
@@ -94,22 +94,22 @@ static prem_status measure_company(operator_map *map, int own, int other, int32_
     map->suffers[own][1] += slowdown;
     map->disturbs[other][0] += found.own.jitter_pct;
     map->disturbs[other][1] += slowdown;
-    if (slowdown > map->most) {
-      map->most = slowdown;
-      map->own_most = own;
-      map->other_most = other;
+    if (slowdown > map->max) {
+      map->max = slowdown;
+      map->own_max = own;
+      map->other_max = other;
     }
   }
-  prem_experiment_progress(map->setting, ++map->done, map->all);
+  prem_experiment_progress(map->context, ++map->done, map->all);
   return PREM_OK;
 }
 
 static prem_status measure_operator(operator_map *map, int own, prem_diag *diag) {
-  prem_status status = measure_company(map, own, 0, 0, diag);
-  const int32_t least = map->setting->quick ? MOST_OTHERS : 1;
+  prem_status status = measure_corunners(map, own, 0, 0, diag);
+  const int32_t min = map->context->quick ? MAX_OTHERS : 1;
   for (int other = 0; other < OPERATORS; ++other)
-    for (int32_t others = least; others <= MOST_OTHERS && status == PREM_OK; ++others)
-      status = measure_company(map, own, other, others, diag);
+    for (int32_t others = min; others <= MAX_OTHERS && status == PREM_OK; ++others)
+      status = measure_corunners(map, own, other, others, diag);
   return status;
 }
 
@@ -148,8 +148,8 @@ static void tell(operator_map *map) {
       "As ordinary kernels on two SMs operators take up to %.2f times as long beside others (%s "
       "beside %s). %s has the largest jitter in the mean, %s the largest slowdown; %s makes that "
       "of others largest in jitter, %s in time.",
-      map->most, prem_ordinary_name(operators[map->own_most]),
-      prem_ordinary_name(operators[map->other_most]), top(map->suffers, 0), top(map->suffers, 1),
+      map->max, prem_ordinary_name(operators[map->own_max]),
+      prem_ordinary_name(operators[map->other_max]), top(map->suffers, 0), top(map->suffers, 1),
       top(map->disturbs, 0), top(map->disturbs, 1));
   prem_findings_note(
       map->findings,
@@ -165,13 +165,13 @@ static void tell(operator_map *map) {
                      map->elsewhere);
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
   operator_map map = {
-      .setting = setting, .findings = findings, .runs = setting->quick ? QUICK_RUNS : RUNS};
-  map.all = OPERATORS * (1 + (int64_t)OPERATORS * (setting->quick ? 1 : MOST_OTHERS));
+      .context = context, .findings = findings, .runs = context->quick ? QUICK_RUNS : RUNS};
+  map.all = OPERATORS * (1 + (int64_t)OPERATORS * (context->quick ? 1 : MAX_OTHERS));
   begin_tables(&map);
-  prem_experiment_progress(setting, 0, map.all);
+  prem_experiment_progress(context, 0, map.all);
   prem_status status = PREM_OK;
   for (int own = 0; own < OPERATORS && status == PREM_OK; ++own)
     status = measure_operator(&map, own, diag);

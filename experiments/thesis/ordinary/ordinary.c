@@ -91,28 +91,28 @@ static prem_ordinary_summary summarise(int64_t *times_ns, int64_t count) {
 }
 
 #ifdef TTPREM_CUDA
-static prem_status measure(const prem_experiment_setting *setting, prem_ordinary *ordinary,
+static prem_status measure(const prem_experiment_context *context, prem_ordinary *ordinary,
                            int64_t runs, prem_ordinary_times *times, prem_ordinary_found *out,
                            prem_diag *diag) {
-  const int64_t end_ns = prem_experiment_row_end_ns(setting);
-  prem_status status = prem_ordinary_measure(ordinary, runs, end_ns, setting->stop, times, diag);
+  const int64_t end_ns = prem_experiment_row_end_ns(context);
+  prem_status status = prem_ordinary_measure(ordinary, runs, end_ns, context->stop, times, diag);
   if (status == PREM_OK)
     status = prem_ordinary_verify(ordinary, &out->right, diag);
   out->scenario = summarise(times->scenario_ns, times->runs);
   out->own = summarise(times->own_ns, times->runs);
   if (status == PREM_OK)
-    prem_experiment_repeated(setting, runs, times->runs);
+    prem_experiment_repeated(context, runs, times->runs);
   out->runs = times->runs;
   out->elsewhere = times->elsewhere;
   return status;
 }
 #endif
 
-prem_status prem_ordinary_find(const prem_experiment_setting *setting,
+prem_status prem_ordinary_find(const prem_experiment_context *context,
                                const prem_ordinary_work *works, int32_t count, bool mapped,
                                int64_t runs, prem_ordinary_found *out, prem_diag *diag) {
   *out = (prem_ordinary_found){0};
-  if (strcmp(prem_backend_name(setting->backend), "cuda") != 0)
+  if (strcmp(prem_backend_name(context->backend), "cuda") != 0)
     return PREM_ERR_UNAVAILABLE;
   prem_status status = PREM_ERR_UNAVAILABLE;
 #ifdef TTPREM_CUDA
@@ -123,7 +123,7 @@ prem_status prem_ordinary_find(const prem_experiment_setting *setting,
                ? prem_ordinary_open(works, count, mapped, &ordinary, diag)
                : PREM_ERR_MEMORY;
   if (status == PREM_OK)
-    status = measure(setting, ordinary, runs, &times, out, diag);
+    status = measure(context, ordinary, runs, &times, out, diag);
   prem_ordinary_close(ordinary);
   free(times.scenario_ns);
   free(times.own_ns);

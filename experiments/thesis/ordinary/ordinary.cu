@@ -16,7 +16,7 @@ enum {
   FILL_BLOCKS = 2,
   BATCH = 50,     /* runs that are launched before one is waited for */
   LEAD_NS = 4000, /* from the last block's arrival to the start */
-  MOST_FAILURES = 3
+  MAX_FAILURES = 3
 };
 constexpr int64_t patience_ns = 1000000000;    /* of a block for the others */
 constexpr int64_t fill_life_ns = 5000000000LL; /* of the filling blocks, whatever happens */
@@ -353,7 +353,7 @@ prem_status prem_ordinary_measure(prem_ordinary *ordinary, int64_t runs, int64_t
     bool failed = !filled;
     for (int32_t run = 0; run < batch; ++run)
       failed |= gates[run].failed != 0;
-    if (failed && ++failures >= MOST_FAILURES)
+    if (failed && ++failures >= MAX_FAILURES)
       return refuse(diag, filled ? "their blocks did not all come in time"
                                  : "the other SMs were not filled in time");
     for (int32_t run = 1; run < batch && warm && !failed; ++run)

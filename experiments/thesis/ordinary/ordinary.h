@@ -105,7 +105,7 @@ typedef struct prem_ordinary_found {
  *
  * @retval PREM_ERR_UNAVAILABLE  there is no GPU, or what prem_ordinary_measure() says
  */
-prem_status prem_ordinary_find(const prem_experiment_setting *setting,
+prem_status prem_ordinary_find(const prem_experiment_context *context,
                                const prem_ordinary_work *works, int32_t count, bool mapped,
                                int64_t runs, prem_ordinary_found *out, prem_diag *diag);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long phases take, alone and in company: cumulative distributions and worst cases. */
+/* How long phases take, alone and with co-runners: cumulative distributions and worst cases. */
 #include <math.h>
 #include <stdio.h>
 
@@ -17,7 +17,7 @@ typedef struct cdf_series {
 } cdf_series;
 
 typedef struct phase_cdf {
-  prem_setup setup;
+  prem_scenario_request request;
   prem_convolutions convolutions;
   cdf_series series[SERIES_COUNT]; /* alone; together, free; together, on time */
   int32_t count;                   /* measured so far */
@@ -31,10 +31,10 @@ static prem_status add_series(phase_cdf *cdf, const char *how,
   cdf_series *series = &cdf->series[cdf->count++];
   const int blocks = convolutions->kernels * convolutions->blocks;
   snprintf(series->name, sizeof series->name, blocks == 1 ? "%s" : "%s, %d blocks", how, blocks);
-  prem_setup setup = cdf->setup;
-  setup.modes[0] = mode;
-  setup.mode_count = 1;
-  return prem_convolutions_run(&setup, convolutions, &series->measured, diag);
+  prem_scenario_request request = cdf->request;
+  request.modes[0] = mode;
+  request.mode_count = 1;
+  return prem_convolutions_run(&request, convolutions, &series->measured, diag);
 }
 
 static prem_status measure(phase_cdf *cdf, prem_diag *diag) {
@@ -109,9 +109,9 @@ static void add_durations(const phase_cdf *cdf, prem_findings *findings) {
     }
 }
 
-static double most_us(const phase_cdf *cdf, int32_t series) {
+static double max_us(const phase_cdf *cdf, int32_t series) {
   const prem_lengths lengths = prem_lengths_of(&cdf->series[series].measured.outcomes[0]);
-  return (double)prem_tile_ns(lengths.most) / 1e3;
+  return (double)prem_tile_ns(lengths.max) / 1e3;
 }
 
 static double worst_us(const phase_cdf *cdf, int32_t series) {
@@ -168,24 +168,24 @@ static void conclude(const phase_cdf *cdf, prem_findings *findings) {
                         "The phases of a tile add up to %.2f us alone, %.2f us beside others that "
                         "run free, %.2f us on "
                         "time (99 of 100); the longest seen to %.2f, %.2f and %.2f us.",
-                        most_us(cdf, 0), most_us(cdf, 1), most_us(cdf, 2), worst_us(cdf, 0),
+                        max_us(cdf, 0), max_us(cdf, 1), max_us(cdf, 2), worst_us(cdf, 0),
                         worst_us(cdf, 1), worst_us(cdf, 2));
   prem_findings_note(findings, "Blocks at the memory at once, on average: %.2f free, %.2f on time.",
                      cdf->series[1].measured.outcomes[0].at_once,
                      cdf->series[2].measured.outcomes[0].at_once);
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
   int64_t done = 0;
-  phase_cdf cdf = {.setup = {.setting = setting,
-                             .findings = findings,
-                             .repeat = 100,
-                             .discard = 1,
-                             .task = -1,
-                             .done = &done,
-                             .all = SERIES_COUNT},
-                   .convolutions = prem_convolutions_of(setting->machine, setting->quick)};
+  phase_cdf cdf = {.request = {.context = context,
+                               .findings = findings,
+                               .repeat = 100,
+                               .discard = 1,
+                               .task = -1,
+                               .done = &done,
+                               .all = SERIES_COUNT},
+                   .convolutions = prem_convolutions_of(context->machine, context->quick)};
   const prem_status status = measure(&cdf, diag);
   /* The last one may have got nowhere. */
   while (cdf.count > 0 && !cdf.series[cdf.count - 1].measured.result)

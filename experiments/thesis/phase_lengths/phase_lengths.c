@@ -13,7 +13,7 @@ static const int32_t cpu_rows[] = {2, 16, 64};
 enum { CPU_TILES = sizeof cpu_rows / sizeof *cpu_rows };
 
 typedef struct length_study {
-  const prem_experiment_setting *setting;
+  const prem_experiment_context *context;
   prem_findings *findings;
   prem_table *table;
   double gpu_us[PREM_PHASE_COUNT]; /* medians; 0: there is no GPU */
@@ -43,24 +43,24 @@ static void add_rows(length_study *study, const char *backend, const prem_convol
 static prem_status measure(length_study *study, const prem_backend *backend,
                            const prem_machine *machine, int32_t tile_rows,
                            double median_us[PREM_PHASE_COUNT], prem_diag *diag) {
-  prem_experiment_setting setting = *study->setting;
-  setting.backend = backend;
-  setting.machine = machine;
-  const prem_setup setup = {.setting = &setting,
-                            .findings = study->findings,
-                            .modes = {PREM_MODE_FREE},
-                            .mode_count = 1,
-                            .repeat = setting.quick ? 20 : 100,
-                            .discard = 1,
-                            .task = -1,
-                            .done = &study->done,
-                            .all = 1 + CPU_TILES};
+  prem_experiment_context context = *study->context;
+  context.backend = backend;
+  context.machine = machine;
+  const prem_scenario_request request = {.context = &context,
+                                         .findings = study->findings,
+                                         .modes = {PREM_MODE_FREE},
+                                         .mode_count = 1,
+                                         .repeat = context.quick ? 20 : 100,
+                                         .discard = 1,
+                                         .task = -1,
+                                         .done = &study->done,
+                                         .all = 1 + CPU_TILES};
   prem_convolutions convolutions = prem_convolutions_of(machine, true);
   if (tile_rows)
     convolutions.tile_rows = tile_rows;
   const prem_convolutions alone = prem_convolutions_alone(&convolutions);
   prem_measured measured;
-  const prem_status status = prem_convolutions_run(&setup, &alone, &measured, diag);
+  const prem_status status = prem_convolutions_run(&request, &alone, &measured, diag);
   if (status == PREM_OK)
     add_rows(study, prem_backend_name(backend), &alone, &measured.outcomes[0], median_us);
   prem_measured_free(&measured);
@@ -99,9 +99,9 @@ static void tell(const length_study *study) {
                      "are of other programs. The ratio here is of one kernel on both.");
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
-  length_study study = {.setting = setting, .findings = findings};
+  length_study study = {.context = context, .findings = findings};
   study.table = prem_findings_table(findings, "lengths",
                                     "Phases of a convolution's tile, one block alone", NULL);
   prem_table_column(study.table, "tile", "");
@@ -118,8 +118,8 @@ static prem_status run(const prem_experiment_setting *setting, prem_findings *fi
                                               .series = "phase",
                                               .log_y = true});
   prem_status status = PREM_OK;
-  if (strcmp(prem_backend_name(setting->backend), "cuda") == 0)
-    status = measure(&study, setting->backend, setting->machine, 0, study.gpu_us, diag);
+  if (strcmp(prem_backend_name(context->backend), "cuda") == 0)
+    status = measure(&study, context->backend, context->machine, 0, study.gpu_us, diag);
   if (status == PREM_OK)
     status = measure_cpu(&study, diag);
   if (status == PREM_OK)

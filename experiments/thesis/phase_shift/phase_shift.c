@@ -37,8 +37,8 @@ typedef struct spread {
 } spread;
 
 typedef struct phase_shift {
-  prem_setup setup;
-  prem_convolutions convolutions; /* planned with what phases take in company */
+  prem_scenario_request request;
+  prem_convolutions convolutions; /* planned with what phases take with co-runners */
   prem_lengths alone;
   spread together[2][PREM_PHASE_COUNT]; /* kernel-wise, block-wise: at the first offset */
   spread apart[2][PREM_PHASE_COUNT];    /* at the last */
@@ -163,13 +163,13 @@ static prem_status run_offset(phase_shift *experiment, const shifted *shift, boo
   int64_t offset_ns = prem_round_up((int64_t)(offsets[place] * alone_ns), step_ns);
   offset_ns = offset_ns > 0 ? offset_ns : step_ns;
   moved.policy = blockwise ? "phase_blockwise" : "phase_kernelwise";
-  /* Left out, an offset is what the phase takes in company: nothing meets. */
+  /* Left out, an offset is what the phase takes with co-runners: nothing meets. */
   if (shift->phase == PREM_PREFETCH)
     moved.prefetch_offset_ns = offset_ns;
   else
     moved.writeback_offset_ns = offset_ns;
   prem_measured measured;
-  const prem_status status = prem_convolutions_run(&experiment->setup, &moved, &measured, diag);
+  const prem_status status = prem_convolutions_run(&experiment->request, &moved, &measured, diag);
   for (int p = 0; p < PREM_PHASE_COUNT && status == PREM_OK; ++p) {
     if (!shift->shown[p])
       continue;
@@ -197,17 +197,17 @@ static prem_status run_shift(phase_shift *experiment, const shifted *shift, prem
 static prem_status find_lengths(phase_shift *experiment, prem_diag *diag) {
   prem_convolutions *convolutions = &experiment->convolutions;
   const prem_convolutions single = prem_convolutions_alone(convolutions);
-  prem_lengths company;
+  prem_lengths corunners;
   prem_status status =
-      prem_convolutions_lengths(&experiment->setup, &single, &experiment->alone, diag);
+      prem_convolutions_lengths(&experiment->request, &single, &experiment->alone, diag);
   if (status == PREM_OK)
-    status = prem_convolutions_lengths(&experiment->setup, convolutions, &company, diag);
+    status = prem_convolutions_lengths(&experiment->request, convolutions, &corunners, diag);
   if (status != PREM_OK)
     return status;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-    if (company.planned[p] < experiment->alone.planned[p])
-      company.planned[p] = experiment->alone.planned[p];
-  prem_convolutions_expect(convolutions, company.planned);
+    if (corunners.planned[p] < experiment->alone.planned[p])
+      corunners.planned[p] = experiment->alone.planned[p];
+  prem_convolutions_expect(convolutions, corunners.planned);
   convolutions->warmup_ns = prem_convolutions_warmup_ns(convolutions);
   return PREM_OK;
 }
@@ -265,23 +265,23 @@ static void conclude(const phase_shift *experiment, prem_findings *findings) {
                      "Least and longest are of all runs: of %" PRId64
                      " here, of one in the original, whose jitter has fewer phases to find an "
                      "extreme in.",
-                     experiment->setup.repeat);
+                     experiment->request.repeat);
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
   int64_t done = 0;
-  phase_shift experiment = {.setup = {.setting = setting,
-                                      .findings = findings,
-                                      .modes = {PREM_MODE_TT},
-                                      .mode_count = 1,
-                                      .repeat = setting->quick ? 20 : 50,
-                                      .discard = 1,
-                                      .task = -1,
-                                      .done = &done},
-                            .convolutions = prem_convolutions_of(setting->machine, true)};
+  phase_shift experiment = {.request = {.context = context,
+                                        .findings = findings,
+                                        .modes = {PREM_MODE_TT},
+                                        .mode_count = 1,
+                                        .repeat = context->quick ? 20 : 50,
+                                        .discard = 1,
+                                        .task = -1,
+                                        .done = &done},
+                            .convolutions = prem_convolutions_of(context->machine, true)};
   const int releases = experiment.convolutions.blocks > 1 ? 2 : 1;
-  experiment.setup.all = 2 + SHIFT_COUNT * OFFSET_COUNT * releases;
+  experiment.request.all = 2 + SHIFT_COUNT * OFFSET_COUNT * releases;
   prem_table *tables[SHIFT_COUNT];
   for (int i = 0; i < SHIFT_COUNT; ++i) {
     tables[i] = begin_table(findings, &shifts[i]);

@@ -16,13 +16,13 @@ enum {
 };
 
 typedef struct survey {
-  const prem_experiment_setting *setting;
+  const prem_experiment_context *context;
   prem_findings *findings;
   prem_diag *diag;
   prem_table *table;
   double alone_ns[MEMORIES][KERNELS];
-  double most[MEMORIES];
-  int most_kernel[MEMORIES];
+  double max[MEMORIES];
+  int max_kernel[MEMORIES];
   double load[PREM_INTERFERENCE_COUNT];
   int64_t done, elsewhere;
 } survey;
@@ -86,8 +86,8 @@ static prem_status measure(survey *study, prem_interference_kind load, int memor
   const prem_ordinary_work work = (prem_ordinary_work)(FIRST + kernel);
   prem_ordinary_found found;
   const prem_status status =
-      prem_ordinary_find(study->setting, &work, 1, memory == 1,
-                         study->setting->quick ? QUICK_RUNS : RUNS, &found, study->diag);
+      prem_ordinary_find(study->context, &work, 1, memory == 1,
+                         study->context->quick ? QUICK_RUNS : RUNS, &found, study->diag);
   if (status != PREM_OK)
     return status;
   double *alone_ns = &study->alone_ns[memory][kernel];
@@ -107,11 +107,11 @@ static prem_status measure(survey *study, prem_interference_kind load, int memor
   prem_table_add_int(study->table, found.runs);
   study->elsewhere += found.elsewhere;
   prem_findings_output(study->findings, found.right);
-  if (slowdown > study->most[memory]) {
-    study->most[memory] = slowdown;
-    study->most_kernel[memory] = kernel;
+  if (slowdown > study->max[memory]) {
+    study->max[memory] = slowdown;
+    study->max_kernel[memory] = kernel;
   }
-  prem_experiment_progress(study->setting, ++study->done,
+  prem_experiment_progress(study->context, ++study->done,
                            (int64_t)KERNELS * MEMORIES * PREM_INTERFERENCE_COUNT);
   return PREM_OK;
 }
@@ -119,7 +119,7 @@ static prem_status measure(survey *study, prem_interference_kind load, int memor
 static prem_status measure_under_load(survey *study, prem_interference_kind load) {
   prem_interference *interference = NULL;
   prem_status status =
-      prem_interference_begin(load, 0, study->setting->seed, &interference, study->diag);
+      prem_interference_begin(load, 0, study->context->seed, &interference, study->diag);
   for (int memory = 0; memory < MEMORIES; ++memory)
     for (int kernel = 0; kernel < KERNELS && status == PREM_OK; ++kernel)
       status = measure(study, load, memory, kernel);
@@ -132,9 +132,9 @@ static void tell(const survey *study) {
       study->findings,
       "Under load of the CPU %d of Polybench's kernels take at most %.2f times as long with their "
       "data in the GPU's memory (%s), and %.2f times in the host's (%s).",
-      (int)KERNELS, study->most[0],
-      prem_ordinary_name((prem_ordinary_work)(FIRST + study->most_kernel[0])), study->most[1],
-      prem_ordinary_name((prem_ordinary_work)(FIRST + study->most_kernel[1])));
+      (int)KERNELS, study->max[0],
+      prem_ordinary_name((prem_ordinary_work)(FIRST + study->max_kernel[0])), study->max[1],
+      prem_ordinary_name((prem_ordinary_work)(FIRST + study->max_kernel[1])));
   prem_findings_note(study->findings,
                      "The loads read and write %.1f (sequential) and %.1f GB/s (random).",
                      study->load[PREM_INTERFERENCE_SEQUENTIAL] * 1e-9,
@@ -150,11 +150,11 @@ static void tell(const survey *study) {
                      study->elsewhere);
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
-  survey study = {.setting = setting, .findings = findings, .diag = diag};
+  survey study = {.context = context, .findings = findings, .diag = diag};
   begin_table(&study);
-  prem_experiment_progress(setting, 0, (int64_t)KERNELS * MEMORIES * PREM_INTERFERENCE_COUNT);
+  prem_experiment_progress(context, 0, (int64_t)KERNELS * MEMORIES * PREM_INTERFERENCE_COUNT);
   add_forms(findings);
   prem_status status = PREM_OK;
   for (int load = 0; load < PREM_INTERFERENCE_COUNT && status == PREM_OK; ++load)

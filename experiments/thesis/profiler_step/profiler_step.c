@@ -134,12 +134,12 @@ static void end_child(child *of) {
 }
 
 /** Its step as it says it, or -1. @param profiler  with its own arguments; NULL: none */
-static int64_t ask_child(const prem_experiment_setting *setting, const char *profiler,
+static int64_t ask_child(const prem_experiment_context *context, const char *profiler,
                          int64_t patience_ms, child *of) {
   char program[4096] = ""; /* a link to oneself leads a profiler to the profiler */
-  const ssize_t length = readlink(setting->program, program, sizeof program - 1);
+  const ssize_t length = readlink(context->program, program, sizeof program - 1);
   if (length <= 0)
-    snprintf(program, sizeof program, "%s", setting->program);
+    snprintf(program, sizeof program, "%s", context->program);
   char *const profiled[] = {(char *)profiler,
                             "--launch-count",
                             "1",
@@ -153,12 +153,12 @@ static int64_t ask_child(const prem_experiment_setting *setting, const char *pro
                             (char *)part_name,
                             NULL};
   char *const plain[] = {
-      (char *)setting->program, "experiment", "profiler_step", "-q", "--backend", "cuda", "--part",
+      (char *)context->program, "experiment", "profiler_step", "-q", "--backend", "cuda", "--part",
       (char *)part_name,        NULL};
   *of = (child){0};
   if (!start_child(profiler ? profiled : plain, of))
     return -1;
-  listen_to(of, now_ms() + patience_ms, setting->stop);
+  listen_to(of, now_ms() + patience_ms, context->stop);
   end_child(of);
   int64_t step_ns = -1;
   for (const char *at = of->said; (at = strstr(at, "step ")) != NULL; ++at)
@@ -239,24 +239,24 @@ static prem_table *begin_stamps(prem_findings *findings) {
   return table;
 }
 
-static prem_status profile(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status profile(const prem_experiment_context *context, prem_findings *findings,
                            const char *profiler, prem_diag *diag) {
   prem_table *table = begin_table(findings), *stamps = begin_stamps(findings);
   const int64_t before_ns = find_step(stamps, "before", diag);
   child of;
   add_row(table, "before", before_ns);
-  const int64_t under_ns = ask_child(setting, profiler, PROFILER_MS, &of);
+  const int64_t under_ns = ask_child(context, profiler, PROFILER_MS, &of);
   const bool profiled = of.ended && WIFEXITED(of.status) && WEXITSTATUS(of.status) == 0 &&
                         !strstr(of.said, "ERR_NVGPUCTRPERM");
   add_row(table, "under the profiler", under_ns);
   if (!profiled)
     tell_failure(findings, profiler, &of);
-  prem_experiment_progress(setting, 1, 2);
+  prem_experiment_progress(context, 1, 2);
   const int64_t after_ns = find_step(stamps, "afterwards", diag);
   add_row(table, "afterwards", after_ns);
-  const int64_t other_ns = ask_child(setting, NULL, ALONE_MS, &of);
+  const int64_t other_ns = ask_child(context, NULL, ALONE_MS, &of);
   add_row(table, "afterwards, another process", other_ns);
-  if (prem_experiment_stopped(setting))
+  if (prem_experiment_stopped(context))
     return PREM_ERR_INTERRUPTED;
   prem_findings_verdict(findings,
                         "The clock steps by %" PRId64 " ns, and by %" PRId64 " ns after %s has run "
@@ -268,10 +268,10 @@ static prem_status profile(const prem_experiment_setting *setting, prem_findings
   return PREM_OK;
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
   static const char profiler[] = "ncu";
-  if (setting->part) {
+  if (context->part) {
     printf(said_format, find_step(NULL, NULL, diag));
     putchar('\n');
     return PREM_OK;
@@ -279,8 +279,8 @@ static prem_status run(const prem_experiment_setting *setting, prem_findings *fi
   prem_findings_note(findings, "Original: 1 us, and 160 ns from the first run of nvprof on. ncu "
                                "takes the place of nvprof, which GPUs of today "
                                "do not have.");
-  if (setting->program && is_there(profiler))
-    return profile(setting, findings, profiler, diag);
+  if (context->program && is_there(profiler))
+    return profile(context, findings, profiler, diag);
   prem_table *table = begin_table(findings), *stamps = begin_stamps(findings);
   add_row(table, "before", find_step(stamps, "before", diag));
   prem_findings_verdict(findings,

@@ -35,7 +35,7 @@ enum { OFFSET_COUNT = sizeof offsets / sizeof *offsets };
 
 /** One way to release tiles, over all offsets. */
 typedef struct offset_sweep {
-  prem_setup setup; /* mode tt */
+  prem_scenario_request request; /* mode tt */
   prem_convolutions convolutions;
   const char *release; /* "kernel-wise" or "block-wise" */
   prem_table *table, *jitter;
@@ -80,11 +80,10 @@ static prem_table *begin_jitter(prem_findings *findings) {
 
 static void add_jitter(const offset_sweep *sweep, double of_knee, const prem_outcome *outcome) {
   const double mean_ns = outcome->row->makespan_ns.mean;
-  const double least[] = {0.0, 0.05}, most[] = {1.0, 0.95};
+  const double min[] = {0.0, 0.05}, max[] = {1.0, 0.95};
   static const char *const runs[] = {"all runs", "90 % of the runs"};
   for (int i = 0; i < 2; ++i) {
-    const int64_t span_ns =
-        prem_makespan_at(outcome, most[i]) - prem_makespan_at(outcome, least[i]);
+    const int64_t span_ns = prem_makespan_at(outcome, max[i]) - prem_makespan_at(outcome, min[i]);
     char name[64];
     snprintf(name, sizeof name, "%s, %s", sweep->release, runs[i]);
     prem_table_add_text(sweep->jitter, name);
@@ -145,16 +144,16 @@ static prem_status run_baseline(offset_sweep *sweep, prem_diag *diag) {
   const prem_ordinary_work works[PREM_ORDINARY_KERNELS] = {
       PREM_ORDINARY_CONV2D, PREM_ORDINARY_CONV2D, PREM_ORDINARY_CONV2D, PREM_ORDINARY_CONV2D};
   prem_ordinary_found found;
-  if (!sweep->convolutions.sms || sweep->setup.setting->quick)
+  if (!sweep->convolutions.sms || sweep->request.context->quick)
     return PREM_OK;
-  const prem_status status = prem_ordinary_find(sweep->setup.setting, works, PREM_ORDINARY_KERNELS,
-                                                false, 200, &found, diag);
+  const prem_status status = prem_ordinary_find(sweep->request.context, works,
+                                                PREM_ORDINARY_KERNELS, false, 200, &found, diag);
   if (status != PREM_OK)
     return status == PREM_ERR_UNAVAILABLE ? PREM_OK : status;
-  prem_findings_output(sweep->setup.findings, found.right);
+  prem_findings_output(sweep->request.findings, found.right);
   add_baseline(sweep->table, "4 ordinary kernels", 0.0, &found.scenario);
   add_baseline(sweep->table, "4 ordinary kernels", offsets[OFFSET_COUNT - 1], &found.scenario);
-  prem_findings_note(sweep->setup.findings,
+  prem_findings_note(sweep->request.findings,
                      "Four ordinary kernels on two SMs take %.1f us with a jitter of %.2f %%, in "
                      "%" PRId64 " runs; %" PRId64
                      " more had a block elsewhere than on its SM of the two and do not count.",
@@ -209,10 +208,10 @@ static void add_charts(prem_findings *findings) {
 
 /* Tiles that run free: their length gives the knee; they are the sweep's offset 0. */
 static prem_status run_free(offset_sweep *sweep, int32_t starts, prem_diag *diag) {
-  prem_setup setup = sweep->setup;
-  setup.modes[0] = PREM_MODE_FREE;
+  prem_scenario_request request = sweep->request;
+  request.modes[0] = PREM_MODE_FREE;
   prem_measured measured;
-  prem_status status = prem_convolutions_run(&setup, &sweep->convolutions, &measured, diag);
+  prem_status status = prem_convolutions_run(&request, &sweep->convolutions, &measured, diag);
   if (status == PREM_OK) {
     const prem_row *row = measured.outcomes[0].row;
     sweep->free_ns = (double)row->makespan_ns.p50;
@@ -246,7 +245,7 @@ static prem_status run_offset(offset_sweep *sweep, double of_knee, prem_diag *di
   sweep->convolutions.prefetch_offset_ns = offset_ns;
   prem_measured measured;
   const prem_status status =
-      prem_convolutions_run(&sweep->setup, &sweep->convolutions, &measured, diag);
+      prem_convolutions_run(&sweep->request, &sweep->convolutions, &measured, diag);
   if (status == PREM_OK) {
     add_row(sweep, offset_ns, &measured);
     judge(sweep, offset_ns, &measured);
@@ -325,7 +324,7 @@ static void add_thesis(prem_findings *findings) {
 static prem_status find_tile(offset_sweep *sweep, prem_diag *diag) {
   prem_convolutions single = prem_convolutions_alone(&sweep->convolutions);
   prem_lengths alone;
-  const prem_status status = prem_convolutions_lengths(&sweep->setup, &single, &alone, diag);
+  const prem_status status = prem_convolutions_lengths(&sweep->request, &single, &alone, diag);
   if (status != PREM_OK)
     return status;
   sweep->tile_ns = prem_tile_ns(alone.typical);
@@ -336,25 +335,25 @@ static prem_status find_tile(offset_sweep *sweep, prem_diag *diag) {
   return PREM_OK;
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
   int64_t done = 0;
-  offset_sweep sweep = {.setup = {.setting = setting,
-                                  .findings = findings,
-                                  .modes = {PREM_MODE_TT},
-                                  .mode_count = 1,
-                                  .repeat = setting->quick ? 40 : 50,
-                                  .discard = 1,
-                                  .task = -1,
-                                  .done = &done},
-                        .convolutions = prem_convolutions_of(setting->machine, setting->quick),
+  offset_sweep sweep = {.request = {.context = context,
+                                    .findings = findings,
+                                    .modes = {PREM_MODE_TT},
+                                    .mode_count = 1,
+                                    .repeat = context->quick ? 40 : 50,
+                                    .discard = 1,
+                                    .task = -1,
+                                    .done = &done},
+                        .convolutions = prem_convolutions_of(context->machine, context->quick),
                         .table = begin_table(findings),
                         .jitter = begin_jitter(findings)};
   add_charts(findings);
   add_original_charts(findings);
   add_thesis(findings);
   const bool has_blocks = sweep.convolutions.blocks > 1;
-  sweep.setup.all = 1 + (1 + OFFSET_COUNT) * (has_blocks ? 2 : 1);
+  sweep.request.all = 1 + (1 + OFFSET_COUNT) * (has_blocks ? 2 : 1);
   prem_status status = find_tile(&sweep, diag);
   for (int blockwise = has_blocks; blockwise >= 0 && status == PREM_OK; --blockwise) {
     sweep.kept_from_ns = 0;

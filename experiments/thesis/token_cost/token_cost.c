@@ -11,7 +11,7 @@ enum { MODE_COUNT = sizeof modes / sizeof *modes };
 static const char *const mode_names[MODE_COUNT] = {"free", "token", "on time"};
 
 typedef struct token_cost {
-  prem_setup setup;
+  prem_scenario_request request;
   prem_convolutions convolutions;
   prem_table *table;
   double of_free[MODE_COUNT], waiting_pct[MODE_COUNT]; /* with a token for all blocks */
@@ -76,7 +76,7 @@ static prem_status run_token(token_cost *cost, bool per_task, prem_diag *diag) {
   all.per_task = per_task;
   all.policy = per_task ? "phase_kernelwise" : "phase_blockwise";
   prem_measured measured;
-  const prem_status status = prem_convolutions_run(&cost->setup, &all, &measured, diag);
+  const prem_status status = prem_convolutions_run(&cost->request, &all, &measured, diag);
   for (int m = 0; m < MODE_COUNT && status == PREM_OK; ++m) {
     add_row(cost, per_task, m, &measured);
     cost->of_free[m] = (double)measured.outcomes[m].row->makespan_ns.p50 /
@@ -118,25 +118,25 @@ static void add_thesis(prem_findings *findings) {
   prem_table_add_int(table, 50);
 }
 
-static prem_status run(const prem_experiment_setting *setting, prem_findings *findings,
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
                        prem_diag *diag) {
   int64_t done = 0;
-  token_cost cost = {.setup = {.setting = setting,
-                               .findings = findings,
-                               .mode_count = MODE_COUNT,
-                               .repeat = setting->quick ? 50 : 100,
-                               .discard = 1,
-                               .task = -1,
-                               .done = &done},
-                     .convolutions = prem_convolutions_of(setting->machine, true),
+  token_cost cost = {.request = {.context = context,
+                                 .findings = findings,
+                                 .mode_count = MODE_COUNT,
+                                 .repeat = context->quick ? 50 : 100,
+                                 .discard = 1,
+                                 .task = -1,
+                                 .done = &done},
+                     .convolutions = prem_convolutions_of(context->machine, true),
                      .table = begin_table(findings)};
   for (int m = 0; m < MODE_COUNT; ++m)
-    cost.setup.modes[m] = modes[m];
+    cost.request.modes[m] = modes[m];
   const bool has_blocks = cost.convolutions.blocks > 1;
-  cost.setup.all = 2 + has_blocks;
+  cost.request.all = 2 + has_blocks;
   const prem_convolutions single = prem_convolutions_alone(&cost.convolutions);
   prem_lengths alone;
-  prem_status status = prem_convolutions_lengths(&cost.setup, &single, &alone, diag);
+  prem_status status = prem_convolutions_lengths(&cost.request, &single, &alone, diag);
   prem_convolutions_expect(&cost.convolutions, alone.planned);
   cost.convolutions.warmup_ns = prem_convolutions_warmup_ns(&cost.convolutions);
   if (status == PREM_OK && has_blocks)

@@ -14,17 +14,17 @@
 #define DEFAULT_TIMEOUT_NS INT64_C(5000000000)
 
 struct prem_baselines {
-  prem_legacy_place place;
+  prem_native_place place;
   const prem_baselines *leader; /* NULL: none */
-  prem_legacy
+  prem_native
       *of_mode[PREM_MODE_COUNT]; /* NULL: not made; that of legacy serves launched and graph */
   bool tuned;                    /* that of legacy */
   cudaGraphExec_t graph;
   prem_partition *partition;
-  char setup[PREM_MODE_COUNT][PREM_SETUP_BYTES];
+  char mode_note[PREM_MODE_COUNT][PREM_MODE_NOTE_BYTES];
 };
 
-prem_baselines *prem_baselines_new(const prem_legacy_place *place, const prem_baselines *leader) {
+prem_baselines *prem_baselines_new(const prem_native_place *place, const prem_baselines *leader) {
   prem_baselines *baselines = calloc(1, sizeof *baselines);
   if (baselines)
     *baselines = (prem_baselines){.place = *place, .leader = leader};
@@ -37,24 +37,25 @@ void prem_baselines_free(prem_baselines *baselines) {
   if (baselines->graph)
     cudaGraphExecDestroy(baselines->graph);
   for (int mode = 0; mode < PREM_MODE_COUNT; ++mode)
-    prem_legacy_free(baselines->of_mode[mode]);
+    prem_native_free(baselines->of_mode[mode]);
   prem_partition_free(baselines->partition);
   free(baselines);
 }
 
-const prem_tuning *prem_baselines_tuning(const prem_baselines *baselines) {
-  return baselines && baselines->tuned ? prem_legacy_tuning(baselines->of_mode[PREM_MODE_LEGACY])
-                                       : NULL;
+const prem_launch_search *prem_baselines_launch_search(const prem_baselines *baselines) {
+  return baselines && baselines->tuned
+             ? prem_native_launch_search(baselines->of_mode[PREM_MODE_LEGACY])
+             : NULL;
 }
 
-const char *prem_baselines_setup(const prem_baselines *baselines, prem_mode mode) {
-  return baselines && baselines->setup[mode][0] ? baselines->setup[mode] : NULL;
+const char *prem_baselines_mode_note(const prem_baselines *baselines, prem_mode mode) {
+  return baselines && baselines->mode_note[mode][0] ? baselines->mode_note[mode] : NULL;
 }
 
 bool prem_baselines_are_lost(const prem_baselines *baselines) {
   bool lost = false;
   for (int mode = 0; baselines && mode < PREM_MODE_COUNT; ++mode)
-    lost = lost || prem_legacy_is_lost(baselines->of_mode[mode]);
+    lost = lost || prem_native_is_lost(baselines->of_mode[mode]);
   return lost;
 }
 
@@ -62,49 +63,49 @@ static int32_t task_count(const prem_baselines *baselines) {
   return baselines->place.program->schedule->task_count;
 }
 
-static char *setup_of(prem_baselines *baselines, prem_mode mode) {
-  return baselines->setup[mode];
+static char *mode_note_of(prem_baselines *baselines, prem_mode mode) {
+  return baselines->mode_note[mode];
 }
 
 /* ---- making them ready ----------------------------------------------------------------------- */
 
 /* Of a mode in which the leader has chosen its ways already. */
-static const prem_legacy *leading(const prem_baselines *baselines, prem_mode mode) {
+static const prem_native *leading(const prem_baselines *baselines, prem_mode mode) {
   const prem_baselines *leader = baselines->leader;
   return leader && (mode != PREM_MODE_LEGACY || leader->tuned) ? leader->of_mode[mode] : NULL;
 }
 
 /* Tuning leaves right outputs behind: a run has to make its own. What the leader chose stands, and
- * only those whom it does not know need trials. */
-static prem_status tune(const prem_baselines *baselines, prem_legacy *legacy, prem_mode mode,
+ * only those whom it does not know need the search. */
+static prem_status tune(const prem_baselines *baselines, prem_native *native, prem_mode mode,
                         const prem_run_request *request, prem_diag *diag) {
-  const prem_legacy *leader = leading(baselines, mode);
-  if (leader && prem_legacy_follow(legacy, leader))
+  const prem_native *leader = leading(baselines, mode);
+  if (leader && prem_native_follow(native, leader))
     return PREM_OK;
-  prem_status status = prem_legacy_tune(legacy, request, diag);
+  prem_status status = prem_native_tune(native, request, diag);
   if (status == PREM_OK && leader)
-    prem_legacy_follow(legacy, leader);
+    prem_native_follow(native, leader);
   if (status == PREM_OK)
-    status = prem_legacy_report(prem_cuda_arrays_poison(baselines->place.arrays), diag);
+    status = prem_native_report(prem_cuda_arrays_poison(baselines->place.arrays), diag);
   return status;
 }
 
 /* What could not be made ready. Of what is lost nothing can be freed. */
 static void drop(prem_baselines *baselines, prem_mode mode) {
-  if (prem_legacy_is_lost(baselines->of_mode[mode]))
+  if (prem_native_is_lost(baselines->of_mode[mode]))
     return;
-  prem_legacy_free(baselines->of_mode[mode]);
+  prem_native_free(baselines->of_mode[mode]);
   baselines->of_mode[mode] = NULL;
 }
 
-static prem_status ready_legacy(prem_baselines *baselines, const prem_run_request *request,
+static prem_status ready_native(prem_baselines *baselines, const prem_run_request *request,
                                 prem_diag *diag) {
-  prem_legacy **legacy = &baselines->of_mode[PREM_MODE_LEGACY];
+  prem_native **native = &baselines->of_mode[PREM_MODE_LEGACY];
   if (baselines->tuned)
     return PREM_OK;
-  prem_status status = *legacy ? PREM_OK : prem_legacy_new(&baselines->place, NULL, legacy, diag);
+  prem_status status = *native ? PREM_OK : prem_native_new(&baselines->place, NULL, native, diag);
   if (status == PREM_OK)
-    status = tune(baselines, *legacy, PREM_MODE_LEGACY, request, diag);
+    status = tune(baselines, *native, PREM_MODE_LEGACY, request, diag);
   baselines->tuned = status == PREM_OK;
   return status;
 }
@@ -113,19 +114,19 @@ static prem_status ready_graph(prem_baselines *baselines, prem_diag *diag) {
   int64_t node_count = 0;
   if (baselines->graph)
     return PREM_OK;
-  prem_status status = prem_legacy_graph_new(baselines->of_mode[PREM_MODE_LEGACY],
+  prem_status status = prem_native_graph_new(baselines->of_mode[PREM_MODE_LEGACY],
                                              &baselines->graph, &node_count, diag);
   if (status == PREM_OK)
-    snprintf(setup_of(baselines, PREM_MODE_GRAPH), PREM_SETUP_BYTES,
+    snprintf(mode_note_of(baselines, PREM_MODE_GRAPH), PREM_MODE_NOTE_BYTES,
              "one graph of %lld nodes, one launch a hyperperiod", (long long)node_count);
   return status;
 }
 
 /* Lower numbers are higher priorities. */
 static cudaError_t make_priorities(cudaStream_t *streams, int32_t count, int32_t *level_count) {
-  int least = 0, greatest = 0;
-  cudaError_t error = cudaDeviceGetStreamPriorityRange(&least, &greatest);
-  *level_count = least - greatest + 1;
+  int min = 0, greatest = 0;
+  cudaError_t error = cudaDeviceGetStreamPriorityRange(&min, &greatest);
+  *level_count = min - greatest + 1;
   for (int32_t t = 0; t < count && error == cudaSuccess; ++t) {
     const int64_t level = count <= *level_count ? t : (int64_t)t * *level_count / count;
     error = cudaStreamCreateWithPriority(&streams[t], cudaStreamNonBlocking, greatest + (int)level);
@@ -135,15 +136,15 @@ static cudaError_t make_priorities(cudaStream_t *streams, int32_t count, int32_t
 
 static prem_status new_priority(prem_baselines *baselines, cudaStream_t *streams, int32_t *levels,
                                 prem_diag *diag) {
-  prem_legacy **legacy = &baselines->of_mode[PREM_MODE_PRIORITY];
+  prem_native **native = &baselines->of_mode[PREM_MODE_PRIORITY];
   const int32_t tasks = task_count(baselines);
   const cudaError_t error = make_priorities(streams, tasks, levels);
   if (error == cudaSuccess)
-    return prem_legacy_new(&baselines->place, streams, legacy, diag);
+    return prem_native_new(&baselines->place, streams, native, diag);
   for (int32_t t = 0; t < tasks; ++t)
     if (streams[t])
       cudaStreamDestroy(streams[t]);
-  return prem_legacy_report(error, diag);
+  return prem_native_report(error, diag);
 }
 
 static prem_status ready_priority(prem_baselines *baselines, prem_diag *diag) {
@@ -158,9 +159,9 @@ static prem_status ready_priority(prem_baselines *baselines, prem_diag *diag) {
   free(streams);
   if (status != PREM_OK)
     return status;
-  prem_legacy_take_ways(baselines->of_mode[PREM_MODE_PRIORITY],
+  prem_native_take_ways(baselines->of_mode[PREM_MODE_PRIORITY],
                         baselines->of_mode[PREM_MODE_LEGACY]);
-  snprintf(setup_of(baselines, PREM_MODE_PRIORITY), PREM_SETUP_BYTES,
+  snprintf(mode_note_of(baselines, PREM_MODE_PRIORITY), PREM_MODE_NOTE_BYTES,
            "the file's first task highest, %d of the GPU's %d levels of priority in use",
            tasks < levels ? tasks : levels, levels);
   return PREM_OK;
@@ -202,18 +203,18 @@ static prem_status part_as(prem_baselines *baselines, const prem_baselines *lead
 /* What is best on the whole GPU need not be so on a share of it. */
 static prem_status new_partition(prem_baselines *baselines, cudaStream_t *streams,
                                  const prem_run_request *request, prem_diag *diag) {
-  prem_legacy **legacy = &baselines->of_mode[PREM_MODE_PARTITION];
+  prem_native **native = &baselines->of_mode[PREM_MODE_PARTITION];
   const prem_baselines *leader = parting_leader(baselines);
   prem_status status =
       leader ? part_as(baselines, leader, streams, diag)
              : prem_partition_new(task_count(baselines), streams, &baselines->partition, diag);
   if (status != PREM_OK)
     return status;
-  prem_legacy_place place = baselines->place;
+  prem_native_place place = baselines->place;
   place.sm_count = prem_partition_share(baselines->partition);
-  status = prem_legacy_new(&place, streams, legacy, diag);
+  status = prem_native_new(&place, streams, native, diag);
   if (status == PREM_OK)
-    status = tune(baselines, *legacy, PREM_MODE_PARTITION, request, diag);
+    status = tune(baselines, *native, PREM_MODE_PARTITION, request, diag);
   return status;
 }
 
@@ -227,7 +228,7 @@ static prem_status ready_partition(prem_baselines *baselines, const prem_run_req
   const prem_status status = new_partition(baselines, streams, request, diag);
   free(streams);
   if (status == PREM_OK) {
-    snprintf(setup_of(baselines, PREM_MODE_PARTITION), PREM_SETUP_BYTES,
+    snprintf(mode_note_of(baselines, PREM_MODE_PARTITION), PREM_MODE_NOTE_BYTES,
              "%d SMs for each task, %d of %d for none; ways to launch chosen on these shares",
              prem_partition_share(baselines->partition), prem_partition_rest(baselines->partition),
              baselines->place.sm_count);
@@ -272,17 +273,17 @@ static void count_bytes(const prem_baselines *baselines, int64_t *read, int64_t 
   }
 }
 
-static const char *chosen_way(const prem_legacy *legacy) {
-  const prem_tuning *tuning = prem_legacy_tuning(legacy);
-  for (int32_t i = 0; i < tuning->trial_count; ++i)
-    if (tuning->trials[i].chosen)
-      return tuning->trials[i].way;
+static const char *chosen_way(const prem_native *native) {
+  const prem_launch_search *launch_search = prem_native_launch_search(native);
+  for (int32_t i = 0; i < launch_search->candidate_count; ++i)
+    if (launch_search->candidates[i].chosen)
+      return launch_search->candidates[i].way;
   return "?";
 }
 
 static prem_status ready_copy(prem_baselines *baselines, const prem_run_request *request,
                               prem_diag *diag) {
-  prem_legacy **copy = &baselines->of_mode[PREM_MODE_COPY];
+  prem_native **copy = &baselines->of_mode[PREM_MODE_COPY];
   int64_t read, written;
   if (*copy)
     return PREM_OK;
@@ -292,12 +293,12 @@ static prem_status ready_copy(prem_baselines *baselines, const prem_run_request 
                   "cuda: mode copy: the file's tasks move no bytes");
     return PREM_ERR_UNAVAILABLE;
   }
-  prem_status status = prem_legacy_copy_new(&baselines->place, read + written, copy, diag);
+  prem_status status = prem_native_copy_new(&baselines->place, read + written, copy, diag);
   if (status == PREM_OK)
-    status = prem_legacy_tune(*copy, request, diag);
+    status = prem_native_tune(*copy, request, diag);
   if (status == PREM_OK)
     snprintf(
-        setup_of(baselines, PREM_MODE_COPY), PREM_SETUP_BYTES,
+        mode_note_of(baselines, PREM_MODE_COPY), PREM_MODE_NOTE_BYTES,
         "%lld bytes, read and written together, by %s; nothing is computed, no output verified",
         (long long)(read + written), chosen_way(*copy));
   else
@@ -309,7 +310,7 @@ static prem_status make_ready(prem_baselines *baselines, const prem_run_request 
                               prem_diag *diag) {
   if (request->mode == PREM_MODE_COPY)
     return ready_copy(baselines, request, diag);
-  const prem_status status = ready_legacy(baselines, request, diag);
+  const prem_status status = ready_native(baselines, request, diag);
   if (status != PREM_OK)
     return status;
   switch (request->mode) {
@@ -330,18 +331,18 @@ static bool has_own(prem_mode mode) {
   return mode != PREM_MODE_LAUNCHED && mode != PREM_MODE_GRAPH;
 }
 
-static void keep_ends(const prem_legacy *legacy, const int64_t *ends_ns, int64_t hyperperiod,
+static void keep_ends(const prem_native *native, const int64_t *ends_ns, int64_t hyperperiod,
                       prem_trace *trace) {
   int64_t *to = trace->job_end_ns + hyperperiod * trace->job_count;
-  for (int64_t number = 0; number < legacy->order.job_count; ++number) {
-    const prem_untiled_job *job = &legacy->order.jobs[number];
+  for (int64_t number = 0; number < native->order.job_count; ++number) {
+    const prem_untiled_job *job = &native->order.jobs[number];
     if (ends_ns[number] >= 0)
       to[trace->first_job[job->task] + job->job] = trace->epoch_ns[hyperperiod] + ends_ns[number];
   }
 }
 
 /* The copy has no jobs of the file's: all of them end with it. */
-static void keep_copy_end(const prem_legacy *copy, const int64_t *ends_ns, int64_t hyperperiod,
+static void keep_copy_end(const prem_native *copy, const int64_t *ends_ns, int64_t hyperperiod,
                           prem_trace *trace) {
   const int64_t end_ns = ends_ns[copy->order.job_count - 1];
   int64_t *to = trace->job_end_ns + hyperperiod * trace->job_count;
@@ -355,28 +356,28 @@ prem_status prem_baselines_run(prem_baselines *baselines, const prem_run_request
   prem_status status = make_ready(baselines, request, diag);
   if (status != PREM_OK)
     return status;
-  prem_legacy *legacy = baselines->of_mode[has_own(mode) ? mode : PREM_MODE_LEGACY];
-  int64_t *ends_ns = calloc((size_t)legacy->order.job_count + 1, sizeof *ends_ns);
+  prem_native *native = baselines->of_mode[has_own(mode) ? mode : PREM_MODE_LEGACY];
+  int64_t *ends_ns = calloc((size_t)native->order.job_count + 1, sizeof *ends_ns);
   if (!ends_ns)
     return PREM_ERR_MEMORY;
-  prem_trace_begin_periodically(trace, legacy->place.program->hyperperiod_ns,
+  prem_trace_begin_periodically(trace, native->place.program->hyperperiod_ns,
                                 request->hyperperiods);
   const int64_t called_at_ns = prem_host_clock_ns();
   for (int64_t h = 0; h < request->hyperperiods && status == PREM_OK; ++h) {
-    prem_legacy_round round = {.order = &legacy->order,
+    prem_native_round round = {.order = &native->order,
                                .gated = has_own(mode),
                                .graph = mode == PREM_MODE_GRAPH ? baselines->graph : NULL,
                                .stop = request->stop,
                                .timeout_ns = request->timeout_ns > 0 ? request->timeout_ns
                                                                      : DEFAULT_TIMEOUT_NS,
                                .ends_ns = ends_ns};
-    status = prem_legacy_round_run(legacy, &round, diag);
+    status = prem_native_round_run(native, &round, diag);
     if (status != PREM_OK)
       break;
     if (mode == PREM_MODE_COPY)
-      keep_copy_end(legacy, ends_ns, h, trace);
+      keep_copy_end(native, ends_ns, h, trace);
     else
-      keep_ends(legacy, ends_ns, h, trace);
+      keep_ends(native, ends_ns, h, trace);
     trace->hyperperiods = h + 1;
     if (h == 0)
       trace->launch_ns = round.host_start_ns - called_at_ns;

@@ -38,7 +38,7 @@ typedef struct prem_baselines prem_baselines;
 
 /** NULL without memory. Nothing is made ready before it is asked for.
  *  @param leader  whose ways and shares are taken, see prem_session_follow(); NULL: nobody's */
-prem_baselines *prem_baselines_new(const prem_legacy_place *place, const prem_baselines *leader);
+prem_baselines *prem_baselines_new(const prem_native_place *place, const prem_baselines *leader);
 /** Not if they are lost: freeing would wait for a kernel. */
 void prem_baselines_free(prem_baselines *baselines);
 /**
@@ -49,9 +49,9 @@ void prem_baselines_free(prem_baselines *baselines);
 prem_status prem_baselines_run(prem_baselines *baselines, const prem_run_request *request,
                                prem_trace *trace, prem_diag *diag);
 /** What was tried; NULL before the first run of ordinary kernels. */
-const prem_tuning *prem_baselines_tuning(const prem_baselines *baselines);
-/** As prem_session_mode_setup(). */
-const char *prem_baselines_setup(const prem_baselines *baselines, prem_mode mode);
+const prem_launch_search *prem_baselines_launch_search(const prem_baselines *baselines);
+/** As prem_session_mode_note(). */
+const char *prem_baselines_mode_note(const prem_baselines *baselines, prem_mode mode);
 /** A kernel never came back: nothing of the device can be freed. */
 bool prem_baselines_are_lost(const prem_baselines *baselines);
 

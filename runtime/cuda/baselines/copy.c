@@ -11,7 +11,7 @@
 #include "runtime/cuda/baselines/native_round.h"
 
 enum { PIECE_BYTES = 16 };
-#define MOST_BYTES (INT64_C(4) << 30)
+#define MAX_BYTES (INT64_C(4) << 30)
 
 #define CUDA_TRY(call)                                                                             \
   do {                                                                                             \
@@ -28,69 +28,69 @@ static cudaError_t choose_part(int64_t half_bytes, int64_t *part_bytes, int64_t 
   size_t room, all;
   cudaError_t error;
   CUDA_TRY(cudaMemGetInfo(&room, &all));
-  int64_t most_bytes = (int64_t)room / 4;
-  if (most_bytes > MOST_BYTES)
-    most_bytes = MOST_BYTES;
-  if (most_bytes < PIECE_BYTES)
+  int64_t max_bytes = (int64_t)room / 4;
+  if (max_bytes > MAX_BYTES)
+    max_bytes = MAX_BYTES;
+  if (max_bytes < PIECE_BYTES)
     return cudaErrorMemoryAllocation;
-  *parts = (half_bytes + most_bytes - 1) / most_bytes;
+  *parts = (half_bytes + max_bytes - 1) / max_bytes;
   *part_bytes = round_up((half_bytes + *parts - 1) / *parts, PIECE_BYTES);
   return cudaSuccess;
 }
 
 /* What the tasks work on, again and again: zeros would be moved with less power. */
-static cudaError_t fill_source(const prem_legacy *legacy, unsigned char *source, int64_t bytes) {
-  const prem_cuda_arrays *arrays = legacy->place.arrays;
+static cudaError_t fill_source(const prem_native *native, unsigned char *source, int64_t bytes) {
+  const prem_cuda_arrays *arrays = native->place.arrays;
   int64_t at = 0;
   cudaError_t error;
   for (int32_t a = 0; at < bytes; a = (a + 1) % arrays->count) {
     const int64_t here = arrays->arrays[a].box_bytes;
     const int64_t part = here < bytes - at ? here : bytes - at;
     CUDA_TRY(cudaMemcpyAsync(source + at, arrays->arrays[a].box, (size_t)part,
-                             cudaMemcpyDeviceToDevice, legacy->leader));
+                             cudaMemcpyDeviceToDevice, native->leader));
     at += part;
   }
-  return cudaStreamSynchronize(legacy->leader);
+  return cudaStreamSynchronize(native->leader);
 }
 
-static cudaError_t furnish(prem_legacy *legacy, int64_t part_bytes) {
-  prem_legacy_task *task = legacy->tasks;
+static cudaError_t furnish(prem_native *native, int64_t part_bytes) {
+  prem_native_task *task = native->tasks;
   cudaError_t error;
-  CUDA_TRY(cudaMalloc(&legacy->copied, (size_t)(2 * part_bytes)));
-  unsigned char *source = legacy->copied;
-  *task = (prem_legacy_task){
-      .kernel = PREM_LEGACY_COPY, .output = -1, .border = -1, .stream = task->stream};
+  CUDA_TRY(cudaMalloc(&native->copied, (size_t)(2 * part_bytes)));
+  unsigned char *source = native->copied;
+  *task = (prem_native_task){
+      .kernel = PREM_NATIVE_COPY, .output = -1, .border = -1, .stream = task->stream};
   task->work.in[0] = source;
   task->work.out = source + part_bytes;
   task->work.columns = part_bytes / (int64_t)sizeof(float);
   task->work.rows = task->work.rows_of[0] = task->work.rows_of[1] = 1;
-  return fill_source(legacy, source, part_bytes);
+  return fill_source(native, source, part_bytes);
 }
 
-prem_status prem_legacy_copy_new(const prem_legacy_place *place, int64_t bytes, prem_legacy **out,
+prem_status prem_native_copy_new(const prem_native_place *place, int64_t bytes, prem_native **out,
                                  prem_diag *diag) {
   *out = NULL;
   int64_t part_bytes = 0, parts = 0;
-  prem_status status = prem_legacy_report(choose_part((bytes + 1) / 2, &part_bytes, &parts), diag);
+  prem_status status = prem_native_report(choose_part((bytes + 1) / 2, &part_bytes, &parts), diag);
   if (status != PREM_OK)
     return status;
-  prem_legacy *legacy = calloc(1, sizeof *legacy);
-  if (!legacy)
+  prem_native *native = calloc(1, sizeof *native);
+  if (!native)
     return PREM_ERR_MEMORY;
-  *legacy = (prem_legacy){.place = *place, .task_count = 1};
-  legacy->tasks = calloc(1, sizeof *legacy->tasks);
-  legacy->order.jobs = calloc((size_t)parts, sizeof *legacy->order.jobs);
-  legacy->order.job_count = parts;
-  status = legacy->tasks && legacy->order.jobs ? PREM_OK : PREM_ERR_MEMORY;
+  *native = (prem_native){.place = *place, .task_count = 1};
+  native->tasks = calloc(1, sizeof *native->tasks);
+  native->order.jobs = calloc((size_t)parts, sizeof *native->order.jobs);
+  native->order.job_count = parts;
+  status = native->tasks && native->order.jobs ? PREM_OK : PREM_ERR_MEMORY;
   for (int64_t part = 0; part < parts && status == PREM_OK; ++part)
-    legacy->order.jobs[part].job = (int32_t)part;
+    native->order.jobs[part].job = (int32_t)part;
   if (status == PREM_OK)
-    status = prem_legacy_make_room(legacy, diag);
+    status = prem_native_make_room(native, diag);
   if (status == PREM_OK)
-    status = prem_legacy_report(furnish(legacy, part_bytes), diag);
+    status = prem_native_report(furnish(native, part_bytes), diag);
   if (status != PREM_OK)
-    prem_legacy_free(legacy);
+    prem_native_free(native);
   else
-    *out = legacy;
+    *out = native;
   return status;
 }

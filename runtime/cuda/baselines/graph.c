@@ -5,7 +5,7 @@
 
 #include "runtime/cuda/baselines/native_round.h"
 
-enum { MOST_JOBS = 100000 }; /* more of them take seconds to make ready */
+enum { MAX_JOBS = 100000 }; /* more of them take seconds to make ready */
 
 #define CUDA_TRY(call)                                                                             \
   do {                                                                                             \
@@ -14,7 +14,7 @@ enum { MOST_JOBS = 100000 }; /* more of them take seconds to make ready */
   } while (0)
 
 typedef struct building {
-  const prem_legacy *legacy;
+  const prem_native *native;
   cudaGraph_t graph;
   cudaGraphNode_t *of_job;  /* by its number in the order */
   cudaGraphNode_t *of_task; /* its last one so far; NULL: none */
@@ -40,9 +40,9 @@ static cudaError_t add_node(building *at, const cudaGraphNode_t *awaited, size_t
   return cudaGraphAddKernelNode(out, at->graph, awaited, count, &launch);
 }
 
-static cudaError_t add_gate(building *at, cudaGraphNode_t awaited, prem_legacy_gate gate,
+static cudaError_t add_gate(building *at, cudaGraphNode_t awaited, prem_native_gate gate,
                             cudaGraphNode_t *out) {
-  const struct cudaKernelNodeParams launch = {.func = (void *)(uintptr_t)prem_legacy_gate_code(),
+  const struct cudaKernelNodeParams launch = {.func = (void *)(uintptr_t)prem_native_gate_code(),
                                               .gridDim = {1, 1, 1},
                                               .blockDim = {1, 1, 1}};
   return add_node(at, &awaited, awaited ? 1 : 0, launch, &gate, out);
@@ -54,7 +54,7 @@ static cudaError_t await_turn(building *at, const prem_untiled_job *job) {
   cudaError_t error;
   if (job->release_ns > 0)
     CUDA_TRY(
-        add_gate(at, before, prem_legacy_gate_until(at->legacy, NULL, job->release_ns), &before));
+        add_gate(at, before, prem_native_gate_until(at->native, NULL, job->release_ns), &before));
   await(at, before);
   return cudaSuccess;
 }
@@ -64,23 +64,23 @@ static cudaError_t await_predecessor(building *at, const prem_untiled_pred *pred
   cudaError_t error;
   if (pred->lag_ns > 0)
     CUDA_TRY(add_gate(at, node,
-                      prem_legacy_gate_until(
-                          at->legacy, prem_legacy_ends_of(at->legacy, pred->number), pred->lag_ns),
+                      prem_native_gate_until(
+                          at->native, prem_native_ends_of(at->native, pred->number), pred->lag_ns),
                       &node));
   await(at, node);
   return cudaSuccess;
 }
 
 static cudaError_t add_job(building *at, int64_t number) {
-  const prem_untiled_order *order = &at->legacy->order;
+  const prem_untiled_order *order = &at->native->order;
   const prem_untiled_job *job = &order->jobs[number];
   cudaError_t error;
   at->awaited_count = 0;
   CUDA_TRY(await_turn(at, job));
   for (int32_t p = 0; p < job->pred_count; ++p)
     CUDA_TRY(await_predecessor(at, &order->preds[job->first_pred + p]));
-  prem_legacy_work work;
-  const struct cudaKernelNodeParams launch = prem_legacy_launch(at->legacy, order, number, &work);
+  prem_native_work work;
+  const struct cudaKernelNodeParams launch = prem_native_launch(at->native, order, number, &work);
   CUDA_TRY(add_node(at, at->awaited, at->awaited_count, launch, &work, &at->of_job[number]));
   at->of_task[job->task] = at->of_job[number];
   return cudaSuccess;
@@ -89,37 +89,37 @@ static cudaError_t add_job(building *at, int64_t number) {
 static cudaError_t build(building *at, cudaGraphExec_t *out) {
   cudaError_t error;
   CUDA_TRY(cudaGraphCreate(&at->graph, 0));
-  for (int64_t number = 0; number < at->legacy->order.job_count; ++number)
+  for (int64_t number = 0; number < at->native->order.job_count; ++number)
     CUDA_TRY(add_job(at, number));
   CUDA_TRY(cudaGraphInstantiateWithFlags(out, at->graph, 0));
-  return cudaGraphUpload(*out, at->legacy->tasks[0].stream);
+  return cudaGraphUpload(*out, at->native->tasks[0].stream);
 }
 
-static size_t most_awaited(const prem_untiled_order *order) {
-  int32_t most = 0;
+static size_t max_awaited(const prem_untiled_order *order) {
+  int32_t max = 0;
   for (int64_t number = 0; number < order->job_count; ++number)
-    if (order->jobs[number].pred_count > most)
-      most = order->jobs[number].pred_count;
-  return (size_t)most + 1;
+    if (order->jobs[number].pred_count > max)
+      max = order->jobs[number].pred_count;
+  return (size_t)max + 1;
 }
 
-prem_status prem_legacy_graph_new(const prem_legacy *legacy, cudaGraphExec_t *out,
+prem_status prem_native_graph_new(const prem_native *native, cudaGraphExec_t *out,
                                   int64_t *node_count, prem_diag *diag) {
-  const prem_untiled_order *order = &legacy->order;
+  const prem_untiled_order *order = &native->order;
   *out = NULL;
-  if (order->job_count > MOST_JOBS) {
+  if (order->job_count > MAX_JOBS) {
     prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "",
                   "cuda: mode graph: %lld jobs in a hyperperiod, a graph takes %d at most",
-                  (long long)order->job_count, MOST_JOBS);
+                  (long long)order->job_count, MAX_JOBS);
     return PREM_ERR_UNAVAILABLE;
   }
-  building at = {.legacy = legacy,
+  building at = {.native = native,
                  .of_job = calloc((size_t)order->job_count + 1, sizeof(cudaGraphNode_t)),
-                 .of_task = calloc((size_t)legacy->task_count + 1, sizeof(cudaGraphNode_t)),
-                 .awaited = calloc(most_awaited(order), sizeof(cudaGraphNode_t))};
+                 .of_task = calloc((size_t)native->task_count + 1, sizeof(cudaGraphNode_t)),
+                 .awaited = calloc(max_awaited(order), sizeof(cudaGraphNode_t))};
   prem_status status = PREM_ERR_MEMORY;
   if (at.of_job && at.of_task && at.awaited)
-    status = prem_legacy_report(build(&at, out), diag);
+    status = prem_native_report(build(&at, out), diag);
   if (at.graph)
     cudaGraphDestroy(at.graph);
   free(at.of_job);

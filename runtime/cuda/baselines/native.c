@@ -16,8 +16,8 @@ enum { LARGEST_SIDE = INT32_MAX - 4096 };
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
 static bool has_variant(const char *kernel) {
-  const prem_legacy_variant *variant;
-  for (int32_t number = 0; (variant = prem_legacy_variant_at(number)); ++number)
+  const prem_native_variant *variant;
+  for (int32_t number = 0; (variant = prem_native_variant_at(number)); ++number)
     if (strcmp(variant->task_kernel, kernel) == 0)
       return true;
   return false;
@@ -40,7 +40,7 @@ static bool is_flat(const int64_t pitch_bytes[3], const int64_t shape[4]) {
   return true;
 }
 
-static bool is_dense(const prem_legacy_work *work, int32_t inputs, const prem_device_array *out) {
+static bool is_dense(const prem_native_work *work, int32_t inputs, const prem_device_array *out) {
   bool dense = work->out_pitch_bytes[2] == work->columns * out->element_bytes;
   for (int32_t i = 0; i < inputs; ++i)
     dense = dense && work->in_pitch_bytes[i][2] == work->out_pitch_bytes[2];
@@ -49,7 +49,7 @@ static bool is_dense(const prem_legacy_work *work, int32_t inputs, const prem_de
 
 /* Kernels without neighbours see as few rows as they can: rows that stand behind each other without
  * a gap are one. */
-static void flatten(prem_legacy_work *work, int32_t inputs, const prem_device_array *out) {
+static void flatten(prem_native_work *work, int32_t inputs, const prem_device_array *out) {
   bool flat = is_flat(work->out_pitch_bytes, out->shape);
   for (int32_t i = 0; i < inputs; ++i)
     flat = flat && is_flat(work->in_pitch_bytes[i], out->shape);
@@ -64,7 +64,7 @@ static void flatten(prem_legacy_work *work, int32_t inputs, const prem_device_ar
 }
 
 /* The same for the rows of each plane. */
-static void flatten_planes(prem_legacy_work *work, int32_t inputs, const prem_device_array *out) {
+static void flatten_planes(prem_native_work *work, int32_t inputs, const prem_device_array *out) {
   const int64_t columns = work->columns * work->rows_of[1];
   if (!is_dense(work, inputs, out) || columns > LARGEST_SIDE)
     return;
@@ -73,15 +73,15 @@ static void flatten_planes(prem_legacy_work *work, int32_t inputs, const prem_de
   work->rows_of[1] = 1;
 }
 
-static void take_input(prem_legacy_work *work, int32_t number, const prem_device_array *array) {
+static void take_input(prem_native_work *work, int32_t number, const prem_device_array *array) {
   work->in[number] = array->origin;
   memcpy(work->in_pitch_bytes[number], array->pitch_bytes, sizeof array->pitch_bytes);
 }
 
 /* What the code of a kernel wants to know besides, or does not want to know. */
-static void arrange_work(prem_legacy_task *task, const prem_task *spec, const prem_device_array *in,
+static void arrange_work(prem_native_task *task, const prem_task *spec, const prem_device_array *in,
                          const prem_device_array *out) {
-  prem_legacy_work *work = &task->work;
+  prem_native_work *work = &task->work;
   const char *kernel = spec->definition->name;
   const int32_t inputs = spec->definition->port_count - 1;
   if (strcmp(kernel, "conv2d") == 0 || strcmp(kernel, "conv2d_7x7") == 0) {
@@ -105,10 +105,10 @@ static bool is_too_large(const prem_device_array *array) {
          array->shape[3] > LARGEST_SIDE;
 }
 
-static prem_status furnish_task(const prem_legacy *legacy, int32_t t, prem_diag *diag) {
-  const prem_task *task = &legacy->place.program->schedule->tasks[t];
+static prem_status furnish_task(const prem_native *native, int32_t t, prem_diag *diag) {
+  const prem_task *task = &native->place.program->schedule->tasks[t];
   const int32_t inputs = task->definition->port_count - 1;
-  prem_legacy_task *to = &legacy->tasks[t];
+  prem_native_task *to = &native->tasks[t];
   if (!has_variant(task->definition->name))
     return refuse(diag, task, "has a kernel without an ordinary version");
   to->kernel = task->definition->name;
@@ -118,12 +118,12 @@ static prem_status furnish_task(const prem_legacy *legacy, int32_t t, prem_diag 
   if (inputs < 1)
     return PREM_OK;
   to->output = task->arrays[inputs];
-  const prem_device_array *in = &legacy->place.arrays->arrays[task->arrays[0]];
-  const prem_device_array *out = &legacy->place.arrays->arrays[to->output];
+  const prem_device_array *in = &native->place.arrays->arrays[task->arrays[0]];
+  const prem_device_array *out = &native->place.arrays->arrays[to->output];
   if (is_too_large(in) || is_too_large(out))
     return refuse(diag, task, "has an array with more than 2^31 - 4097 rows or columns");
   for (int32_t i = 0; i < inputs; ++i)
-    take_input(&to->work, i, &legacy->place.arrays->arrays[task->arrays[i]]);
+    take_input(&to->work, i, &native->place.arrays->arrays[task->arrays[i]]);
   memcpy(to->work.in_shape, in->shape, sizeof in->shape);
   to->work.out = out->origin;
   memcpy(to->work.out_pitch_bytes, out->pitch_bytes, sizeof out->pitch_bytes);
@@ -131,32 +131,32 @@ static prem_status furnish_task(const prem_legacy *legacy, int32_t t, prem_diag 
   to->work.columns = out->shape[3];
   to->work.rows_of[0] = (int32_t)out->shape[1];
   to->work.rows_of[1] = (int32_t)out->shape[2];
-  to->shared_bytes = prem_legacy_shared_bytes(task->definition->name, task->params);
+  to->shared_bytes = prem_native_shared_bytes(task->definition->name, task->params);
   arrange_work(to, task, in, out);
   return PREM_OK;
 }
 
 /* Alike: the same code over rows that lie the same way. */
-static bool are_alike(const prem_legacy *legacy, int32_t a, int32_t b) {
-  const prem_task *tasks = legacy->place.program->schedule->tasks;
-  const prem_legacy_work *x = &legacy->tasks[a].work, *y = &legacy->tasks[b].work;
+static bool are_alike(const prem_native *native, int32_t a, int32_t b) {
+  const prem_task *tasks = native->place.program->schedule->tasks;
+  const prem_native_work *x = &native->tasks[a].work, *y = &native->tasks[b].work;
   return tasks[a].definition == tasks[b].definition &&
-         legacy->tasks[a].border == legacy->tasks[b].border && x->rows == y->rows &&
+         native->tasks[a].border == native->tasks[b].border && x->rows == y->rows &&
          x->columns == y->columns &&
-         legacy->tasks[a].shared_bytes == legacy->tasks[b].shared_bytes &&
+         native->tasks[a].shared_bytes == native->tasks[b].shared_bytes &&
          memcmp(x->in_shape, y->in_shape, sizeof x->in_shape) == 0 &&
          memcmp(x->in_pitch_bytes, y->in_pitch_bytes, sizeof x->in_pitch_bytes) == 0 &&
          memcmp(x->out_pitch_bytes, y->out_pitch_bytes, sizeof x->out_pitch_bytes) == 0;
 }
 
-static prem_status furnish_tasks(prem_legacy *legacy, prem_diag *diag) {
+static prem_status furnish_tasks(prem_native *native, prem_diag *diag) {
   prem_status status = PREM_OK;
-  for (int32_t t = 0; t < legacy->task_count && status == PREM_OK; ++t) {
-    status = furnish_task(legacy, t, diag);
-    legacy->tasks[t].like = t;
+  for (int32_t t = 0; t < native->task_count && status == PREM_OK; ++t) {
+    status = furnish_task(native, t, diag);
+    native->tasks[t].like = t;
     for (int32_t other = 0; other < t && status == PREM_OK; ++other)
-      if (are_alike(legacy, t, other)) {
-        legacy->tasks[t].like = other;
+      if (are_alike(native, t, other)) {
+        native->tasks[t].like = other;
         break;
       }
   }
@@ -168,59 +168,59 @@ static prem_status furnish_tasks(prem_legacy *legacy, prem_diag *diag) {
 /* Loaded before anything waits: loading a kernel may wait for those that run. All that need no
  * shared memory want the same division of L1, so that none of them has to wait for an idle SM; the
  * others may have as much of it as a block can. */
-static cudaError_t load_kernel(const void *code, bool by_block, int most_shared_bytes) {
+static cudaError_t load_kernel(const void *code, bool by_block, int max_shared_bytes) {
   struct cudaFuncAttributes attributes;
   cudaError_t error;
   CUDA_TRY(cudaFuncGetAttributes(&attributes, code));
   if (by_block)
     return cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                most_shared_bytes - (int)attributes.sharedSizeBytes);
+                                max_shared_bytes - (int)attributes.sharedSizeBytes);
   return cudaFuncSetAttribute(code, cudaFuncAttributePreferredSharedMemoryCarveout,
                               cudaSharedmemCarveoutMaxL1);
 }
 
 static cudaError_t load_kernels(void) {
-  const prem_legacy_variant *variant;
-  int device = 0, most_shared_bytes = 0;
+  const prem_native_variant *variant;
+  int device = 0, max_shared_bytes = 0;
   cudaError_t error;
   CUDA_TRY(cudaGetDevice(&device));
   CUDA_TRY(
-      cudaDeviceGetAttribute(&most_shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  for (int32_t number = 0; (variant = prem_legacy_variant_at(number)); ++number)
-    CUDA_TRY(load_kernel(variant->code, variant->by_block, most_shared_bytes));
-  return load_kernel(prem_legacy_gate_code(), false, 0);
+      cudaDeviceGetAttribute(&max_shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  for (int32_t number = 0; (variant = prem_native_variant_at(number)); ++number)
+    CUDA_TRY(load_kernel(variant->code, variant->by_block, max_shared_bytes));
+  return load_kernel(prem_native_gate_code(), false, 0);
 }
 
-static cudaError_t make_streams(prem_legacy *legacy) {
+static cudaError_t make_streams(prem_native *native) {
   cudaError_t error;
-  CUDA_TRY(cudaStreamCreateWithFlags(&legacy->leader, cudaStreamNonBlocking));
-  for (int32_t t = 0; t < legacy->task_count; ++t)
-    if (!legacy->tasks[t].stream)
-      CUDA_TRY(cudaStreamCreateWithFlags(&legacy->tasks[t].stream, cudaStreamNonBlocking));
+  CUDA_TRY(cudaStreamCreateWithFlags(&native->leader, cudaStreamNonBlocking));
+  for (int32_t t = 0; t < native->task_count; ++t)
+    if (!native->tasks[t].stream)
+      CUDA_TRY(cudaStreamCreateWithFlags(&native->tasks[t].stream, cudaStreamNonBlocking));
   return cudaSuccess;
 }
 
-static cudaError_t make_room(prem_legacy *legacy) {
-  const size_t tasks = (size_t)legacy->task_count;
-  const size_t jobs = (size_t)legacy->order.job_count;
-  const size_t bytes = jobs * PREM_LEGACY_END_WORDS * sizeof *legacy->ends;
+static cudaError_t make_room(prem_native *native) {
+  const size_t tasks = (size_t)native->task_count;
+  const size_t jobs = (size_t)native->order.job_count;
+  const size_t bytes = jobs * PREM_NATIVE_END_WORDS * sizeof *native->ends;
   cudaError_t error;
-  legacy->ended = calloc(jobs + 1, sizeof(cudaEvent_t));
-  legacy->ends_seen = malloc(bytes + 1);
-  if (!legacy->ended || !legacy->ends_seen)
+  native->ended = calloc(jobs + 1, sizeof(cudaEvent_t));
+  native->ends_seen = malloc(bytes + 1);
+  if (!native->ended || !native->ends_seen)
     return cudaErrorMemoryAllocation;
   CUDA_TRY(load_kernels());
-  CUDA_TRY(make_streams(legacy));
+  CUDA_TRY(make_streams(native));
   for (size_t number = 0; number < jobs; ++number)
-    CUDA_TRY(cudaEventCreateWithFlags(&legacy->ended[number], cudaEventDisableTiming));
-  CUDA_TRY(cudaMalloc((void **)&legacy->state, sizeof *legacy->state));
-  CUDA_TRY(cudaMalloc((void **)&legacy->ends, bytes + 1));
-  return cudaHostAlloc((void **)&legacy->words, (tasks + 1) * sizeof *legacy->words,
+    CUDA_TRY(cudaEventCreateWithFlags(&native->ended[number], cudaEventDisableTiming));
+  CUDA_TRY(cudaMalloc((void **)&native->state, sizeof *native->state));
+  CUDA_TRY(cudaMalloc((void **)&native->ends, bytes + 1));
+  return cudaHostAlloc((void **)&native->words, (tasks + 1) * sizeof *native->words,
                        cudaHostAllocMapped);
 }
 
-prem_status prem_legacy_make_room(prem_legacy *legacy, prem_diag *diag) {
-  return prem_legacy_report(make_room(legacy), diag);
+prem_status prem_native_make_room(prem_native *native, prem_diag *diag) {
+  return prem_native_report(make_room(native), diag);
 }
 
 static void destroy_streams(const cudaStream_t *streams, int32_t count) {
@@ -228,88 +228,88 @@ static void destroy_streams(const cudaStream_t *streams, int32_t count) {
     cudaStreamDestroy(streams[t]);
 }
 
-prem_status prem_legacy_new(const prem_legacy_place *place, const cudaStream_t *streams,
-                            prem_legacy **out, prem_diag *diag) {
+prem_status prem_native_new(const prem_native_place *place, const cudaStream_t *streams,
+                            prem_native **out, prem_diag *diag) {
   *out = NULL;
   const int32_t tasks = place->program->schedule->task_count;
-  prem_legacy *legacy = calloc(1, sizeof *legacy);
-  prem_legacy_task *of_tasks = calloc((size_t)tasks + 1, sizeof *of_tasks);
-  if (!legacy || !of_tasks) {
+  prem_native *native = calloc(1, sizeof *native);
+  prem_native_task *of_tasks = calloc((size_t)tasks + 1, sizeof *of_tasks);
+  if (!native || !of_tasks) {
     destroy_streams(streams, tasks);
-    free(legacy);
+    free(native);
     free(of_tasks);
     return PREM_ERR_MEMORY;
   }
-  *legacy = (prem_legacy){.place = *place, .tasks = of_tasks, .task_count = tasks};
+  *native = (prem_native){.place = *place, .tasks = of_tasks, .task_count = tasks};
   for (int32_t t = 0; streams && t < tasks; ++t)
     of_tasks[t].stream = streams[t];
-  prem_status status = prem_untiled_order_new(place->program, &legacy->order);
+  prem_status status = prem_untiled_order_new(place->program, &native->order);
   if (status == PREM_OK)
-    status = furnish_tasks(legacy, diag);
+    status = furnish_tasks(native, diag);
   if (status == PREM_OK)
-    status = prem_legacy_make_room(legacy, diag);
+    status = prem_native_make_room(native, diag);
   if (status != PREM_OK)
-    prem_legacy_free(legacy);
+    prem_native_free(native);
   else
-    *out = legacy;
+    *out = native;
   return status;
 }
 
-void prem_legacy_free(prem_legacy *legacy) {
-  if (!legacy)
+void prem_native_free(prem_native *native) {
+  if (!native)
     return;
-  for (int64_t number = 0; legacy->ended && number < legacy->order.job_count; ++number)
-    if (legacy->ended[number])
-      cudaEventDestroy(legacy->ended[number]);
-  for (int32_t t = 0; legacy->tasks && t < legacy->task_count; ++t)
-    if (legacy->tasks[t].stream)
-      cudaStreamDestroy(legacy->tasks[t].stream);
-  if (legacy->leader)
-    cudaStreamDestroy(legacy->leader);
-  cudaFree(legacy->state);
-  cudaFree(legacy->ends);
-  cudaFree(legacy->copied);
-  cudaFreeHost(legacy->words);
-  prem_untiled_order_free(&legacy->order);
-  free(legacy->tuning.trials);
-  free(legacy->ends_seen);
-  free(legacy->ended);
-  free(legacy->tasks);
-  free(legacy);
+  for (int64_t number = 0; native->ended && number < native->order.job_count; ++number)
+    if (native->ended[number])
+      cudaEventDestroy(native->ended[number]);
+  for (int32_t t = 0; native->tasks && t < native->task_count; ++t)
+    if (native->tasks[t].stream)
+      cudaStreamDestroy(native->tasks[t].stream);
+  if (native->leader)
+    cudaStreamDestroy(native->leader);
+  cudaFree(native->state);
+  cudaFree(native->ends);
+  cudaFree(native->copied);
+  cudaFreeHost(native->words);
+  prem_untiled_order_free(&native->order);
+  free(native->launch_search.candidates);
+  free(native->ends_seen);
+  free(native->ended);
+  free(native->tasks);
+  free(native);
 }
 
-bool prem_legacy_is_lost(const prem_legacy *legacy) {
-  return legacy && legacy->lost;
+bool prem_native_is_lost(const prem_native *native) {
+  return native && native->lost;
 }
 
 /* ---- ways ------------------------------------------------------------------------------------ */
 
-const prem_tuning *prem_legacy_tuning(const prem_legacy *legacy) {
-  return &legacy->tuning;
+const prem_launch_search *prem_native_launch_search(const prem_native *native) {
+  return &native->launch_search;
 }
 
-void prem_legacy_take_ways(prem_legacy *legacy, const prem_legacy *from) {
-  for (int32_t t = 0; t < legacy->task_count; ++t)
-    legacy->tasks[t].way = from->tasks[t].way;
+void prem_native_take_ways(prem_native *native, const prem_native *from) {
+  for (int32_t t = 0; t < native->task_count; ++t)
+    native->tasks[t].way = from->tasks[t].way;
 }
 
 /* The same code over as much: of a part of a schedule the arrays may lie differently. */
-static bool can_follow(const prem_legacy *legacy, int32_t t, const prem_legacy *from, int32_t f) {
-  const prem_legacy_task *a = &legacy->tasks[t], *b = &from->tasks[f];
-  return legacy->place.program->schedule->tasks[t].definition ==
+static bool can_follow(const prem_native *native, int32_t t, const prem_native *from, int32_t f) {
+  const prem_native_task *a = &native->tasks[t], *b = &from->tasks[f];
+  return native->place.program->schedule->tasks[t].definition ==
              from->place.program->schedule->tasks[f].definition &&
-         legacy->place.sm_count == from->place.sm_count && a->border == b->border &&
+         native->place.sm_count == from->place.sm_count && a->border == b->border &&
          a->work.rows == b->work.rows && a->work.columns == b->work.columns &&
          a->shared_bytes == b->shared_bytes;
 }
 
-bool prem_legacy_follow(prem_legacy *legacy, const prem_legacy *from) {
+bool prem_native_follow(prem_native *native, const prem_native *from) {
   bool all = true;
-  for (int32_t t = 0; t < legacy->task_count; ++t) {
+  for (int32_t t = 0; t < native->task_count; ++t) {
     const int32_t f = prem_schedule_find_task(from->place.program->schedule,
-                                              legacy->place.program->schedule->tasks[t].name);
-    if (f >= 0 && can_follow(legacy, t, from, f))
-      legacy->tasks[t].way = from->tasks[f].way;
+                                              native->place.program->schedule->tasks[t].name);
+    if (f >= 0 && can_follow(native, t, from, f))
+      native->tasks[t].way = from->tasks[f].way;
     else
       all = false;
   }

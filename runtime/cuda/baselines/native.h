@@ -6,15 +6,15 @@
 
 #include "runtime/cuda/host/arrays.h"
 
-typedef struct prem_legacy prem_legacy;
+typedef struct prem_native prem_native;
 
 /** What all of them work on. */
-typedef struct prem_legacy_place {
+typedef struct prem_native_place {
   const prem_program *program;
   const prem_cuda_arrays *arrays;
   const prem_arrays *host;
   int32_t sm_count; /* that a task can use */
-} prem_legacy_place;
+} prem_native_place;
 
 /**
  * @param streams  one a task; taken over, also on error, and destroyed at the end. NULL: plain
@@ -22,29 +22,29 @@ typedef struct prem_legacy_place {
  * @retval PREM_ERR_UNAVAILABLE  a task's kernel has no ordinary version, or an array is too large
  *                               for it (diag: a note)
  */
-prem_status prem_legacy_new(const prem_legacy_place *place, const cudaStream_t *streams,
-                            prem_legacy **out, prem_diag *diag);
+prem_status prem_native_new(const prem_native_place *place, const cudaStream_t *streams,
+                            prem_native **out, prem_diag *diag);
 /** A copy of `bytes` that reads and writes half of them, in place of the tasks. Has to be tuned. */
-prem_status prem_legacy_copy_new(const prem_legacy_place *place, int64_t bytes, prem_legacy **out,
+prem_status prem_native_copy_new(const prem_native_place *place, int64_t bytes, prem_native **out,
                                  prem_diag *diag);
 /** Not of one that is lost: freeing would wait for its kernel. */
-void prem_legacy_free(prem_legacy *legacy);
+void prem_native_free(prem_native *native);
 /** A kernel never came back: nothing of the device can be freed. */
-bool prem_legacy_is_lost(const prem_legacy *legacy);
+bool prem_native_is_lost(const prem_native *native);
 
 /** Choose a way for every task by trying all. Leaves right outputs behind. */
-prem_status prem_legacy_tune(prem_legacy *legacy, const prem_run_request *request, prem_diag *diag);
+prem_status prem_native_tune(prem_native *native, const prem_run_request *request, prem_diag *diag);
 /** What was tried. */
-const prem_tuning *prem_legacy_tuning(const prem_legacy *legacy);
+const prem_launch_search *prem_native_launch_search(const prem_native *native);
 /** The ways that were chosen for another one of the same tasks. */
-void prem_legacy_take_ways(prem_legacy *legacy, const prem_legacy *from);
+void prem_native_take_ways(prem_native *native, const prem_native *from);
 /** The ways that were chosen for another one's tasks of the same name, code and work. False: some
  *  task has none there, and keeps its own. */
-bool prem_legacy_follow(prem_legacy *legacy, const prem_legacy *from);
+bool prem_native_follow(prem_native *native, const prem_native *from);
 
 /** All jobs as a graph of `*node_count` nodes, to be launched after any number of others. The
  *  caller destroys it. */
-prem_status prem_legacy_graph_new(const prem_legacy *legacy, cudaGraphExec_t *out,
+prem_status prem_native_graph_new(const prem_native *native, cudaGraphExec_t *out,
                                   int64_t *node_count, prem_diag *diag);
 
 #endif

@@ -13,12 +13,12 @@ namespace {
 __device__ __forceinline__ void stamp_end(long long *ends) {
   __syncthreads();
   if (threadIdx.x == 0 && threadIdx.y == 0)
-    atomicMax(&ends[blockIdx.x % PREM_LEGACY_SLOTS * PREM_LEGACY_SLOT_STRIDE],
+    atomicMax(&ends[blockIdx.x % PREM_NATIVE_SLOTS * PREM_NATIVE_SLOT_STRIDE],
               (long long)prem_clock_ns());
 }
 
 /** Where a row begins, from its number in the order of elements. */
-__device__ __forceinline__ int64_t row_offset(const prem_legacy_work &work, int32_t row,
+__device__ __forceinline__ int64_t row_offset(const prem_native_work &work, int32_t row,
                                               const int64_t (&pitch_bytes)[3]) {
   if (work.rows_of[1] == work.rows) /* one plane */
     return row * pitch_bytes[2];

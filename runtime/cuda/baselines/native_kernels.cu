@@ -98,7 +98,7 @@ __device__ __forceinline__ void row_store(float *to, int32_t count, const float 
 /** A thread computes ROWS rows of VECTOR pixels; everything is loaded before anything is used, so
  *  that the loads are in flight together. blockDim.x is whole warps. */
 template <int VECTOR, int ROWS, cache_use USE, bool BORDER>
-__global__ void __launch_bounds__(512) conv2d(const prem_legacy_work work) {
+__global__ void __launch_bounds__(512) conv2d(const prem_native_work work) {
   const conv2d_params *params = (const conv2d_params *)work.params;
   const int32_t columns = (int32_t)work.columns, rows = work.rows;
   const int32_t last = VECTOR == 1 ? columns - 1 : columns + (BORDER ? 0 : 1);
@@ -157,7 +157,7 @@ __device__ __forceinline__ void row_load_7x7(const float *row, int32_t column, i
 /** A thread computes ROWS rows of four pixels from ROWS + 6 rows of the input, each loaded once. A
  *  sum begins with -0, which changes no product that is added to it. */
 template <int ROWS, cache_use USE, bool BORDER>
-__global__ void __launch_bounds__(512) conv2d_7x7(const prem_legacy_work work) {
+__global__ void __launch_bounds__(512) conv2d_7x7(const prem_native_work work) {
   constexpr int32_t SIDE = CONV2D_7X7_SIDE;
   const float *k = ((const conv2d_7x7_params *)work.params)->coefficients;
   const int32_t columns = (int32_t)work.columns, rows = work.rows;
@@ -242,7 +242,7 @@ template <prem_c64 (*F)(float, prem_c64)> struct constant_op {
 /** A thread works PIECES pieces of 16 bytes of one row, a block's width apart; all are loaded
  * before any is used. */
 template <class OP, int PIECES, cache_use USE>
-__global__ void __launch_bounds__(512) element_wise(const prem_legacy_work work) {
+__global__ void __launch_bounds__(512) element_wise(const prem_native_work work) {
   const int64_t row_bytes = work.columns * OP::ELEMENT_BYTES;
   const uint32_t across = PIECES * blockDim.x;
   const uint32_t pieces = (uint32_t)((row_bytes + 15) / 16);
@@ -283,7 +283,7 @@ __global__ void __launch_bounds__(512) element_wise(const prem_legacy_work work)
 /** Every channel times the one of the other input, which is loaded once for CHANNELS of them. Rows
  *  are those of all scales and groups of channels. */
 template <int CHANNELS, cache_use USE>
-__global__ void __launch_bounds__(512) multiply_channels(const prem_legacy_work work) {
+__global__ void __launch_bounds__(512) multiply_channels(const prem_native_work work) {
   const int64_t row_bytes = work.columns * (int64_t)sizeof(prem_c64);
   const uint32_t pieces = (uint32_t)((row_bytes + 15) / 16), plane_rows = (uint32_t)work.rows_of[1];
   const uint32_t channels = (uint32_t)work.rows_of[0];
@@ -325,7 +325,7 @@ __global__ void __launch_bounds__(512) multiply_channels(const prem_legacy_work 
 }
 
 /** A thread a walker. */
-__global__ void __launch_bounds__(512) walk(const prem_legacy_work work) {
+__global__ void __launch_bounds__(512) walk(const prem_native_work work) {
   const int64_t threads = (int64_t)blockDim.x * blockDim.y;
   const int64_t own = (int64_t)threadIdx.y * blockDim.x + threadIdx.x;
   for (int64_t w = blockIdx.x * threads + own; w < work.columns; w += gridDim.x * threads)
@@ -334,7 +334,7 @@ __global__ void __launch_bounds__(512) walk(const prem_legacy_work work) {
   stamp_end(work.ends);
 }
 
-__global__ void __launch_bounds__(512) nothing(const prem_legacy_work work) {
+__global__ void __launch_bounds__(512) nothing(const prem_native_work work) {
   stamp_end(work.ends);
 }
 
@@ -342,27 +342,27 @@ __global__ void __launch_bounds__(512) nothing(const prem_legacy_work work) {
 
 enum { LOOK_NS = 100000 }; /* the host's word is far away: no look at it so shortly before */
 
-__device__ void tell_host(const prem_legacy_gate &gate, prem_legacy_arrival how) {
+__device__ void tell_host(const prem_native_gate &gate, prem_native_arrival how) {
   if (gate.arrived) {
     *(volatile uint32_t *)gate.arrived = how;
     __threadfence_system();
   }
 }
 
-__device__ uint32_t word_now(const prem_legacy_gate &gate) {
+__device__ uint32_t word_now(const prem_native_gate &gate) {
   return *(const volatile uint32_t *)gate.word;
 }
 
 /** Wait for GO, and agree on S. 0: stopped. */
-__device__ int64_t start_wait(const prem_legacy_gate &gate) {
+__device__ int64_t start_wait(const prem_native_gate &gate) {
   const int64_t give_up_ns = prem_clock_ns() + gate.timeout_ns;
   uint32_t word;
-  while ((word = word_now(gate)) == PREM_LEGACY_HOLD)
+  while ((word = word_now(gate)) == PREM_NATIVE_HOLD)
     if (prem_clock_ns() > give_up_ns) {
       atomicExch(&gate.state->stopped, 1u);
       return 0;
     }
-  if (word == PREM_LEGACY_STOP)
+  if (word == PREM_NATIVE_STOP)
     return 0;
   const long long start = prem_clock_ns() + gate.margin_ns;
   const long long agreed = (long long)atomicCAS((unsigned long long *)&gate.state->start_ns, 0ull,
@@ -373,23 +373,23 @@ __device__ int64_t start_wait(const prem_legacy_gate &gate) {
 /** When a job ended whose kernel has ended. */
 __device__ int64_t end_of(const long long *ends) {
   long long last = 0;
-  for (int32_t slot = 0; slot < PREM_LEGACY_SLOTS; ++slot)
-    last = max(last, __ldcg(&ends[slot * PREM_LEGACY_SLOT_STRIDE]));
+  for (int32_t slot = 0; slot < PREM_NATIVE_SLOTS; ++slot)
+    last = max(last, __ldcg(&ends[slot * PREM_NATIVE_SLOT_STRIDE]));
   return last;
 }
 
-__global__ void gate(const prem_legacy_gate gate) {
-  tell_host(gate, PREM_LEGACY_WAITS);
+__global__ void gate(const prem_native_gate gate) {
+  tell_host(gate, PREM_NATIVE_WAITS);
   const int64_t came_ns = prem_clock_ns();
   const int64_t start = start_wait(gate);
   if (start == 0)
     return;
-  tell_host(gate, PREM_LEGACY_STARTED);
+  tell_host(gate, PREM_NATIVE_STARTED);
   const int64_t until_ns = (gate.ends ? end_of(gate.ends) : start) + gate.offset_ns;
   if (gate.arrived && gate.margin_ns > 0 && came_ns > until_ns)
     atomicMax(&gate.state->late_ns, (long long)(came_ns - until_ns));
   for (int64_t now = prem_clock_ns(); now < until_ns; now = prem_clock_ns())
-    if (until_ns - now > LOOK_NS && word_now(gate) == PREM_LEGACY_STOP)
+    if (until_ns - now > LOOK_NS && word_now(gate) == PREM_NATIVE_STOP)
       return;
 }
 
@@ -448,7 +448,7 @@ __global__ void gate(const prem_legacy_gate gate) {
       BLOCK_VARIANT("kcf_sqr_norm", "a block a tile, " #AHEAD " rows ahead, streaming",            \
                     (sqr_norm<AHEAD, STREAMED>))
 
-const prem_legacy_variant variants[] = {
+const prem_native_variant variants[] = {
     CONV2D_ALL(1),
     CONV2D_ALL(0),
     CONV2D_7X7_ALL(1),
@@ -474,17 +474,17 @@ const prem_legacy_variant variants[] = {
     PIECES_OF("vector_increment", 8, increment_op),
     BLOCK_VARIANT("vector_sum", "a block a tile", vector_sum),
     VARIANT("walk", "a thread a walker", walk, 1, 1, -1),
-    {PREM_LEGACY_COPY, "cudaMemcpyAsync", (const void *)nothing, 0, 0, 512, -1, false, true},
-    ELEMENT_WISE(PREM_LEGACY_COPY, copy_op),
-    PIECES_OF(PREM_LEGACY_COPY, 8, copy_op)};
+    {PREM_NATIVE_COPY, "cudaMemcpyAsync", (const void *)nothing, 0, 0, 512, -1, false, true},
+    ELEMENT_WISE(PREM_NATIVE_COPY, copy_op),
+    PIECES_OF(PREM_NATIVE_COPY, 8, copy_op)};
 
 } // namespace
 
-extern "C" const prem_legacy_variant *prem_legacy_variant_at(int32_t number) {
+extern "C" const prem_native_variant *prem_native_variant_at(int32_t number) {
   return number < (int32_t)(sizeof variants / sizeof *variants) ? &variants[number] : nullptr;
 }
 
-extern "C" size_t prem_legacy_shared_bytes(const char *task_kernel, const void *params) {
+extern "C" size_t prem_native_shared_bytes(const char *task_kernel, const void *params) {
   if (strcmp(task_kernel, "kcf_sqr_norm") != 0)
     return 0;
   const int32_t *tile = ((const kcf_sqr_norm_params *)params)->tile;
@@ -492,6 +492,6 @@ extern "C" size_t prem_legacy_shared_bytes(const char *task_kernel, const void *
   return (size_t)strands * (size_t)tile[3] * sizeof(double);
 }
 
-extern "C" const void *prem_legacy_gate_code(void) {
+extern "C" const void *prem_native_gate_code(void) {
   return (const void *)gate;
 }

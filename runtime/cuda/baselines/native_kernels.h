@@ -14,11 +14,11 @@ extern "C" {
 
 /** The end of a job is the largest of so many instants, so that its blocks seldom write the same
  *  one; each has 32 bytes of its own. */
-enum { PREM_LEGACY_SLOTS = 16, PREM_LEGACY_SLOT_STRIDE = 4 };
-#define PREM_LEGACY_END_WORDS (PREM_LEGACY_SLOTS * PREM_LEGACY_SLOT_STRIDE)
+enum { PREM_NATIVE_SLOTS = 16, PREM_NATIVE_SLOT_STRIDE = 4 };
+#define PREM_NATIVE_END_WORDS (PREM_NATIVE_SLOTS * PREM_NATIVE_SLOT_STRIDE)
 
 /** The one argument of a job's kernel: its arrays as rows (dimensions 0 to 2) of elements. */
-typedef struct prem_legacy_work {
+typedef struct prem_native_work {
   const unsigned char *in[2]; /* element (0, 0, 0, 0) */
   unsigned char *out;
   int64_t in_pitch_bytes[2][3], out_pitch_bytes[3];
@@ -28,64 +28,64 @@ typedef struct prem_legacy_work {
   int32_t reserved;
   int64_t in_shape[4];   /* of the first input */
   int64_t channel_bytes; /* kcf_sum_channels: from one channel of the input to the next */
-  long long *ends;       /* PREM_LEGACY_END_WORDS; on %globaltimer */
+  long long *ends;       /* PREM_NATIVE_END_WORDS; on %globaltimer */
   unsigned char params[PREM_PARAMS_BYTES];
-} prem_legacy_work;
+} prem_native_work;
 
 /** The kernel of mode copy, which no file can name: `columns` floats of one row, unchanged. */
-#define PREM_LEGACY_COPY "a copy"
+#define PREM_NATIVE_COPY "a copy"
 
 /** Code for a kernel. A thread makes `rows` x `columns` elements of the output, or a block does. */
-typedef struct prem_legacy_variant {
-  const char *task_kernel; /* as in kernels.def, or PREM_LEGACY_COPY */
+typedef struct prem_native_variant {
+  const char *task_kernel; /* as in kernels.def, or PREM_NATIVE_COPY */
   const char *words;       /* what sets it apart */
-  const void *code;        /* for cudaLaunchKernel; its one argument a prem_legacy_work */
+  const void *code;        /* for cudaLaunchKernel; its one argument a prem_native_work */
   int32_t rows, columns;
-  int32_t most_threads; /* of a block */
-  int32_t border;       /* convolutions: 1 where the output has the border as well; else -1 */
-  bool by_block;        /* a block makes them, whatever its threads */
-  bool copies_before;   /* the runtime copies `in` to `out`, the code only stamps the end */
-} prem_legacy_variant;
+  int32_t max_threads; /* of a block */
+  int32_t border;      /* convolutions: 1 where the output has the border as well; else -1 */
+  bool by_block;       /* a block makes them, whatever its threads */
+  bool copies_before;  /* the runtime copies `in` to `out`, the code only stamps the end */
+} prem_native_variant;
 
 /** Variant `number`, those of a kernel together; NULL behind the last. */
-const prem_legacy_variant *prem_legacy_variant_at(int32_t number);
+const prem_native_variant *prem_native_variant_at(int32_t number);
 /** Dynamic shared memory that a block of a kernel needs, given the task's parameters. */
-size_t prem_legacy_shared_bytes(const char *task_kernel, const void *params);
+size_t prem_native_shared_bytes(const char *task_kernel, const void *params);
 
 /** What the host says to gates, in a word of pinned memory. */
-typedef enum prem_legacy_word {
-  PREM_LEGACY_HOLD,
-  PREM_LEGACY_GO,
-  PREM_LEGACY_STOP /* no gate waits any longer */
-} prem_legacy_word;
+typedef enum prem_native_word {
+  PREM_NATIVE_HOLD,
+  PREM_NATIVE_GO,
+  PREM_NATIVE_STOP /* no gate waits any longer */
+} prem_native_word;
 
 /** What a stream's first gate says to the host, in the same way. */
-typedef enum prem_legacy_arrival {
-  PREM_LEGACY_AWAY,
-  PREM_LEGACY_WAITS,
-  PREM_LEGACY_STARTED /* S is agreed */
-} prem_legacy_arrival;
+typedef enum prem_native_arrival {
+  PREM_NATIVE_AWAY,
+  PREM_NATIVE_WAITS,
+  PREM_NATIVE_STARTED /* S is agreed */
+} prem_native_arrival;
 
 /** What gates share; in device memory, zeroed before each hyperperiod. */
-typedef struct prem_legacy_state {
+typedef struct prem_native_state {
   long long start_ns;   /* S on %globaltimer; 0 until the first gate saw GO */
   long long late_ns;    /* by how much a stream came to its first gate after S, at most */
   unsigned int stopped; /* a gate gave up */
-} prem_legacy_state;
+} prem_native_state;
 
 /** The one argument of a gate: one thread that ends at an instant. */
-typedef struct prem_legacy_gate {
-  const uint32_t *word; /* prem_legacy_word, in pinned memory */
-  uint32_t *arrived;    /* prem_legacy_arrival, pinned; NULL: not the first of its stream */
-  prem_legacy_state *state;
+typedef struct prem_native_gate {
+  const uint32_t *word; /* prem_native_word, in pinned memory */
+  uint32_t *arrived;    /* prem_native_arrival, pinned; NULL: not the first of its stream */
+  prem_native_state *state;
   const long long *ends; /* the instant is the end of this job + offset_ns; NULL: S + offset_ns */
   int64_t offset_ns;
   int64_t margin_ns;  /* from GO to S */
   int64_t timeout_ns; /* for GO to come */
-} prem_legacy_gate;
+} prem_native_gate;
 
 /** The gate, for cudaLaunchKernel with one thread. */
-const void *prem_legacy_gate_code(void);
+const void *prem_native_gate_code(void);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Of ordinary kernels: the parts of a prem_legacy, and one hyperperiod of launches. */
+/** Of ordinary kernels: the parts of a prem_native, and one hyperperiod of launches. */
 #ifndef TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_ROUND_H
 #define TTPREM_RUNTIME_CUDA_BASELINES_NATIVE_ROUND_H
 
@@ -8,42 +8,42 @@
 #include "runtime/cuda/baselines/native_kernels.h"
 
 /** One way to launch a task's job. */
-typedef struct prem_legacy_way {
-  const prem_legacy_variant *variant;
+typedef struct prem_native_way {
+  const prem_native_variant *variant;
   int32_t threads_x, threads_y;
   int32_t blocks_per_sm; /* 0: a full grid */
   uint32_t blocks;
-} prem_legacy_way;
+} prem_native_way;
 
-typedef struct prem_legacy_task {
+typedef struct prem_native_task {
   const char *kernel; /* whose variants can do it */
-  prem_legacy_work work;
-  prem_legacy_way way;
+  prem_native_work work;
+  prem_native_way way;
   cudaStream_t stream;
   int32_t output;      /* the array; -1: none */
   int32_t like;        /* the first task of the same kernel and shapes: they are tuned together */
-  int32_t border;      /* see prem_legacy_variant */
+  int32_t border;      /* see prem_native_variant */
   size_t shared_bytes; /* dynamic shared memory of a block */
-} prem_legacy_task;
+} prem_native_task;
 
-struct prem_legacy {
-  prem_legacy_place place;
+struct prem_native {
+  prem_native_place place;
   prem_untiled_order order;
-  prem_legacy_task *tasks;
+  prem_native_task *tasks;
   int32_t task_count;
   cudaStream_t leader;
   cudaEvent_t *ended;       /* of each job in the order */
   uint32_t *words;          /* pinned: the gates' word, then what says that a task's gate runs */
-  prem_legacy_state *state; /* in device memory */
-  long long *ends;          /* the same: [job in the order][PREM_LEGACY_END_WORDS] */
+  prem_native_state *state; /* in device memory */
+  long long *ends;          /* the same: [job in the order][PREM_NATIVE_END_WORDS] */
   long long *ends_seen;     /* on the host */
   void *copied;             /* of a copy: source and destination; else NULL */
-  prem_tuning tuning;
+  prem_launch_search launch_search;
   bool told_late, lost;
 };
 
 /** One hyperperiod, or a part of it. */
-typedef struct prem_legacy_round {
+typedef struct prem_native_round {
   const prem_untiled_order *order;
   bool gated;
   cudaGraphExec_t graph;             /* not NULL: all of the order in one launch, not gated */
@@ -52,26 +52,26 @@ typedef struct prem_legacy_round {
   int64_t *ends_ns;                  /* [job in the order], from S; -1: did not end */
   int64_t host_start_ns;             /* S on the host's clock, about */
   int64_t give_up_ns;                /* the same clock: no kernel may run any longer */
-} prem_legacy_round;
+} prem_native_round;
 
 /**
- * Launch the jobs of an order and wait for their end. The order's jobs are those of the legacy's
- * own order, or no more than these.
+ * Launch the jobs of an order and wait for their end. The order's jobs are those of the native
+ * kernels' own order, or no more than these.
  * @retval PREM_ERR_INTERRUPTED  the stop flag was seen
  * @retval PREM_ERR_MACHINE      a device error, or a kernel that does not end
  */
-prem_status prem_legacy_round_run(prem_legacy *legacy, prem_legacy_round *round, prem_diag *diag);
+prem_status prem_native_round_run(prem_native *native, prem_native_round *round, prem_diag *diag);
 /** Streams, events and words, once tasks and order are there. */
-prem_status prem_legacy_make_room(prem_legacy *legacy, prem_diag *diag);
+prem_status prem_native_make_room(prem_native *native, prem_diag *diag);
 /** What launches a job. `work` is filled; the kernel's one argument. */
-struct cudaKernelNodeParams prem_legacy_launch(const prem_legacy *legacy,
+struct cudaKernelNodeParams prem_native_launch(const prem_native *native,
                                                const prem_untiled_order *order, int64_t number,
-                                               prem_legacy_work *work);
+                                               prem_native_work *work);
 /** The gate that ends at S + offset_ns; with `ends` at the end of that job + offset_ns. */
-prem_legacy_gate prem_legacy_gate_until(const prem_legacy *legacy, const long long *ends,
+prem_native_gate prem_native_gate_until(const prem_native *native, const long long *ends,
                                         int64_t offset_ns);
-long long *prem_legacy_ends_of(const prem_legacy *legacy, int64_t number);
+long long *prem_native_ends_of(const prem_native *native, int64_t number);
 /** A device error as a problem; PREM_OK for cudaSuccess. */
-prem_status prem_legacy_report(cudaError_t error, prem_diag *diag);
+prem_status prem_native_report(cudaError_t error, prem_diag *diag);
 
 #endif

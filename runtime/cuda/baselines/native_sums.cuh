@@ -16,7 +16,7 @@ __device__ __forceinline__ float4 two_together(prem_c64 a, prem_c64 b) {
 
 /** A thread adds up the channels of a piece of 16 bytes; AHEAD of them are in flight together. */
 template <int AHEAD, cache_use USE>
-__global__ void __launch_bounds__(512) sum_channels(const prem_legacy_work work) {
+__global__ void __launch_bounds__(512) sum_channels(const prem_native_work work) {
   const int64_t row_bytes = work.columns * (int64_t)sizeof(prem_c64);
   const uint32_t pieces = (uint32_t)((row_bytes + 15) / 16);
   const uint32_t chunks_across = (pieces + blockDim.x - 1u) / blockDim.x;
@@ -54,7 +54,7 @@ struct norm_tile {
   int32_t extent[4];          /* cut to the array */
 };
 
-__device__ __forceinline__ norm_tile norm_tile_at(const prem_legacy_work &work, const int32_t *tile,
+__device__ __forceinline__ norm_tile norm_tile_at(const prem_native_work &work, const int32_t *tile,
                                                   uint32_t number) {
   norm_tile at;
   at.first = work.in[0];
@@ -73,7 +73,7 @@ __device__ __forceinline__ norm_tile norm_tile_at(const prem_legacy_work &work, 
 /** One strand of a tile; AHEAD rows are in flight together. What a tile lacks at the array's edge
  *  adds 0. */
 template <int AHEAD, cache_use USE>
-__device__ __forceinline__ double norm_strand(const prem_legacy_work &work, const norm_tile &tile,
+__device__ __forceinline__ double norm_strand(const prem_native_work &work, const norm_tile &tile,
                                               int32_t strand, int32_t column) {
   const int64_t row_bytes = KCF_STRANDS * work.in_pitch_bytes[0][2];
   double sum = 0.0;
@@ -104,7 +104,7 @@ __device__ __forceinline__ double norm_strand(const prem_legacy_work &work, cons
 
 /** A block makes the share of a tile; the strands' sums stand in dynamic shared memory. */
 template <int AHEAD, cache_use USE>
-__global__ void __launch_bounds__(512) sqr_norm(const prem_legacy_work work) {
+__global__ void __launch_bounds__(512) sqr_norm(const prem_native_work work) {
   extern __shared__ double sums[];
   const kcf_sqr_norm_params *params = (const kcf_sqr_norm_params *)work.params;
   const int32_t columns = params->tile[3], strands = min(params->tile[2], (int32_t)KCF_STRANDS);
@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(512) sqr_norm(const prem_legacy_work work) {
 }
 
 /** A block sums a tile of a vector. */
-__global__ void __launch_bounds__(512) vector_sum(const prem_legacy_work work) {
+__global__ void __launch_bounds__(512) vector_sum(const prem_native_work work) {
   __shared__ float sums[VECTOR_SUM_STRANDS];
   const int64_t tile = ((const vector_sum_params *)work.params)->tile;
   const int32_t strands = (int32_t)min(tile, (int64_t)VECTOR_SUM_STRANDS);

@@ -26,12 +26,12 @@ static const struct {
   int32_t x, y;
 } shapes[] = {{32, 1}, {32, 4}, {32, 8}, {64, 4}, {128, 1}, {128, 4}, {256, 1}};
 
-/* A sweep: trials[i] is what came of ways[i]. */
+/* A sweep: candidates[i] is what came of ways[i]. */
 typedef struct sweep {
-  prem_legacy *legacy;
+  prem_native *native;
   const prem_run_request *request;
   prem_diag *diag;
-  prem_legacy_way *ways;
+  prem_native_way *ways;
   int32_t room;
   prem_untiled_order first; /* one job of each task */
   int64_t *ends_ns;
@@ -43,7 +43,7 @@ static int64_t pieces(int64_t all, int64_t piece) {
   return (all + piece - 1) / piece;
 }
 
-static uint32_t full_grid(const prem_legacy_task *task, const prem_legacy_way *way) {
+static uint32_t full_grid(const prem_native_task *task, const prem_native_way *way) {
   if (way->variant->rows == 0)
     return 1;
   const int64_t across = way->variant->by_block ? 1 : way->threads_x;
@@ -54,7 +54,7 @@ static uint32_t full_grid(const prem_legacy_task *task, const prem_legacy_way *w
 }
 
 /* Would most of such a block have nothing to do? Single warps are always worth a trial. */
-static bool is_idle(const prem_legacy_task *task, const prem_legacy_way *way) {
+static bool is_idle(const prem_native_task *task, const prem_native_way *way) {
   const int64_t columns = (int64_t)way->variant->columns * way->threads_x;
   const int64_t rows = (int64_t)way->variant->rows * way->threads_y;
   if (way->variant->by_block)
@@ -63,43 +63,44 @@ static bool is_idle(const prem_legacy_task *task, const prem_legacy_way *way) {
          (way->threads_y > 1 && rows / 2 >= task->work.rows);
 }
 
-static prem_status add_way(sweep *at, int32_t t, const prem_legacy_way *way) {
-  prem_tuning *tuning = &at->legacy->tuning;
-  if (tuning->trial_count == at->room) {
+static prem_status add_way(sweep *at, int32_t t, const prem_native_way *way) {
+  prem_launch_search *launch_search = &at->native->launch_search;
+  if (launch_search->candidate_count == at->room) {
     const int32_t room = at->room ? 2 * at->room : 256;
-    prem_trial *trials = realloc(tuning->trials, (size_t)room * sizeof *trials);
-    if (trials)
-      tuning->trials = trials;
-    prem_legacy_way *ways = realloc(at->ways, (size_t)room * sizeof *ways);
+    prem_launch_candidate *candidates =
+        realloc(launch_search->candidates, (size_t)room * sizeof *candidates);
+    if (candidates)
+      launch_search->candidates = candidates;
+    prem_native_way *ways = realloc(at->ways, (size_t)room * sizeof *ways);
     if (ways)
       at->ways = ways;
-    if (!trials || !ways)
+    if (!candidates || !ways)
       return PREM_ERR_MEMORY;
     at->room = room;
   }
-  prem_trial *trial = &tuning->trials[tuning->trial_count];
-  *trial = (prem_trial){.task = t, .together_ns = -1};
+  prem_launch_candidate *candidate = &launch_search->candidates[launch_search->candidate_count];
+  *candidate = (prem_launch_candidate){.task = t, .together_ns = -1};
   const char *words = way->variant->words;
   if (way->variant->copies_before)
-    snprintf(trial->way, sizeof trial->way, "%s", words);
+    snprintf(candidate->way, sizeof candidate->way, "%s", words);
   else if (way->blocks_per_sm == 0)
-    snprintf(trial->way, sizeof trial->way, "%s, %d x %d threads, full grid of %u blocks", words,
-             way->threads_x, way->threads_y, way->blocks);
+    snprintf(candidate->way, sizeof candidate->way, "%s, %d x %d threads, full grid of %u blocks",
+             words, way->threads_x, way->threads_y, way->blocks);
   else
-    snprintf(trial->way, sizeof trial->way, "%s, %d x %d threads, %d blocks an SM", words,
+    snprintf(candidate->way, sizeof candidate->way, "%s, %d x %d threads, %d blocks an SM", words,
              way->threads_x, way->threads_y, way->blocks_per_sm);
-  at->ways[tuning->trial_count++] = *way;
+  at->ways[launch_search->candidate_count++] = *way;
   return PREM_OK;
 }
 
 /* The full grid; where that is more, as many blocks as are resident, half and a quarter of them. */
-static prem_status add_grids(sweep *at, int32_t t, prem_legacy_way *way) {
-  const uint32_t full = full_grid(&at->legacy->tasks[t], way);
+static prem_status add_grids(sweep *at, int32_t t, prem_native_way *way) {
+  const uint32_t full = full_grid(&at->native->tasks[t], way);
   int resident = 0;
   prem_status status =
-      prem_legacy_report(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      prem_native_report(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
                              &resident, way->variant->code, way->threads_x * way->threads_y,
-                             at->legacy->tasks[t].shared_bytes),
+                             at->native->tasks[t].shared_bytes),
                          at->diag);
   way->blocks_per_sm = 0;
   way->blocks = full;
@@ -107,7 +108,7 @@ static prem_status add_grids(sweep *at, int32_t t, prem_legacy_way *way) {
     status = add_way(at, t, way);
   for (int32_t part = 1; part <= 4 && status == PREM_OK; part *= 2) {
     way->blocks_per_sm = resident / part;
-    way->blocks = (uint32_t)(way->blocks_per_sm * at->legacy->place.sm_count);
+    way->blocks = (uint32_t)(way->blocks_per_sm * at->native->place.sm_count);
     if (way->blocks > 0 && way->blocks < full)
       status = add_way(at, t, way);
   }
@@ -115,10 +116,10 @@ static prem_status add_grids(sweep *at, int32_t t, prem_legacy_way *way) {
 }
 
 static prem_status add_ways(sweep *at, int32_t t) {
-  const prem_legacy_task *task = &at->legacy->tasks[t];
-  prem_legacy_way way = {0};
+  const prem_native_task *task = &at->native->tasks[t];
+  prem_native_way way = {0};
   prem_status status = PREM_OK;
-  for (int32_t number = 0; (way.variant = prem_legacy_variant_at(number)); ++number) {
+  for (int32_t number = 0; (way.variant = prem_native_variant_at(number)); ++number) {
     if (strcmp(way.variant->task_kernel, task->kernel) != 0 || way.variant->border != task->border)
       continue;
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes && status == PREM_OK; ++s) {
@@ -126,7 +127,7 @@ static prem_status add_ways(sweep *at, int32_t t) {
       way.threads_y = shapes[s].y;
       const bool only = way.variant->rows == 0 && s > 0;
       if (!only && !is_idle(task, &way) &&
-          way.threads_x * way.threads_y <= way.variant->most_threads)
+          way.threads_x * way.threads_y <= way.variant->max_threads)
         status = add_grids(at, t, &way);
     }
   }
@@ -141,12 +142,12 @@ static int compare_times(const void *a, const void *b) {
 }
 
 static prem_status time_once(sweep *at, const prem_untiled_order *order, int64_t *makespan_ns) {
-  prem_legacy_round round = {.order = order,
+  prem_native_round round = {.order = order,
                              .gated = true,
                              .stop = at->request->stop,
                              .timeout_ns = TIMEOUT_NS,
                              .ends_ns = at->ends_ns};
-  prem_status status = prem_legacy_round_run(at->legacy, &round, at->diag);
+  prem_status status = prem_native_round_run(at->native, &round, at->diag);
   *makespan_ns = 0;
   for (int64_t number = 0; number < order->job_count; ++number)
     if (at->ends_ns[number] > *makespan_ns)
@@ -177,14 +178,14 @@ static cudaError_t poison_output(const sweep *at, int32_t array) {
   const uint32_t pattern = PREM_POISON * 0x01010101u;
   if (array < 0)
     return cudaSuccess;
-  cudaStream_t stream = at->legacy->leader;
+  cudaStream_t stream = at->native->leader;
   const cudaError_t error =
-      prem_device_poison(&at->legacy->place.arrays->arrays[array], pattern, stream);
+      prem_device_poison(&at->native->place.arrays->arrays[array], pattern, stream);
   return error == cudaSuccess ? cudaStreamSynchronize(stream) : error;
 }
 
 static cudaError_t judge_output(const sweep *at, int32_t array, bool *wrong) {
-  const prem_cuda_arrays *arrays = at->legacy->place.arrays;
+  const prem_cuda_arrays *arrays = at->native->place.arrays;
   unsigned long long words[2] = {0, ~0ULL};
   *wrong = false;
   if (array < 0 || !arrays->reference[array].box)
@@ -192,7 +193,7 @@ static cudaError_t judge_output(const sweep *at, int32_t array, bool *wrong) {
   cudaError_t error = cudaMemcpy(arrays->verdict, words, sizeof words, cudaMemcpyHostToDevice);
   if (error == cudaSuccess)
     error = prem_device_compare(&arrays->arrays[array], &arrays->reference[array],
-                                at->legacy->place.host->tolerance[array], arrays->verdict, NULL);
+                                at->native->place.host->tolerance[array], arrays->verdict, NULL);
   if (error == cudaSuccess)
     error = cudaMemcpy(words, arrays->verdict, sizeof words, cudaMemcpyDeviceToHost);
   *wrong = words[0] > 0;
@@ -203,55 +204,56 @@ static cudaError_t judge_output(const sweep *at, int32_t array, bool *wrong) {
 
 /* All tasks that are like `t` go this way. */
 static void choose(sweep *at, int32_t t, int32_t chosen) {
-  prem_tuning *tuning = &at->legacy->tuning;
-  for (int32_t i = 0; i < tuning->trial_count; ++i)
-    if (tuning->trials[i].task == t)
-      tuning->trials[i].chosen = i == chosen;
-  for (int32_t other = 0; other < at->legacy->task_count; ++other)
-    if (at->legacy->tasks[other].like == t)
-      at->legacy->tasks[other].way = at->ways[chosen];
+  prem_launch_search *launch_search = &at->native->launch_search;
+  for (int32_t i = 0; i < launch_search->candidate_count; ++i)
+    if (launch_search->candidates[i].task == t)
+      launch_search->candidates[i].chosen = i == chosen;
+  for (int32_t other = 0; other < at->native->task_count; ++other)
+    if (at->native->tasks[other].like == t)
+      at->native->tasks[other].way = at->ways[chosen];
 }
 
-static int32_t first_trial(const sweep *at, int32_t t) {
+static int32_t first_candidate(const sweep *at, int32_t t) {
   int32_t i = 0;
-  while (at->legacy->tuning.trials[i].task != t)
+  while (at->native->launch_search.candidates[i].task != t)
     ++i;
   return i;
 }
 
-static int32_t behind_trials(const sweep *at, int32_t t) {
-  int32_t i = first_trial(at, t);
-  while (i < at->legacy->tuning.trial_count && at->legacy->tuning.trials[i].task == t)
+static int32_t behind_candidates(const sweep *at, int32_t t) {
+  int32_t i = first_candidate(at, t);
+  while (i < at->native->launch_search.candidate_count &&
+         at->native->launch_search.candidates[i].task == t)
     ++i;
   return i;
 }
 
 static prem_status try_alone(sweep *at, int32_t t, int32_t number, int64_t best_ns) {
-  prem_trial *trial = &at->legacy->tuning.trials[number];
-  prem_legacy_task *task = &at->legacy->tasks[t];
+  prem_launch_candidate *candidate = &at->native->launch_search.candidates[number];
+  prem_native_task *task = &at->native->tasks[t];
   prem_untiled_job job = {.task = t};
   const prem_untiled_order alone = {.jobs = &job, .job_count = 1};
   task->way = at->ways[number];
-  prem_status status = prem_legacy_report(poison_output(at, task->output), at->diag);
+  prem_status status = prem_native_report(poison_output(at, task->output), at->diag);
   if (status == PREM_OK)
-    status = time_order(at, &alone, best_ns, &trial->alone_ns);
+    status = time_order(at, &alone, best_ns, &candidate->alone_ns);
   if (status == PREM_OK)
-    status = prem_legacy_report(judge_output(at, task->output, &trial->wrong), at->diag);
+    status = prem_native_report(judge_output(at, task->output, &candidate->wrong), at->diag);
   return status;
 }
 
 /* Other tasks may read its output next: the chosen way makes it once more. */
 static prem_status sweep_alone(sweep *at, int32_t t) {
-  const prem_trial *trials = at->legacy->tuning.trials;
-  int32_t best = first_trial(at, t);
+  const prem_launch_candidate *candidates = at->native->launch_search.candidates;
+  int32_t best = first_candidate(at, t);
   int64_t best_ns = INT64_MAX;
   prem_status status = PREM_OK;
-  for (int32_t i = best; i < behind_trials(at, t) && status == PREM_OK; ++i) {
+  for (int32_t i = best; i < behind_candidates(at, t) && status == PREM_OK; ++i) {
     status = try_alone(at, t, i, best_ns);
-    if (status != PREM_OK || trials[i].wrong || trials[i].alone_ns >= best_ns)
+    if (status != PREM_OK || candidates[i].wrong || candidates[i].alone_ns >= best_ns)
       continue;
     best = i;
-    best_ns = trials[i].alone_ns;
+    best_ns = candidates[i].alone_ns;
   }
   choose(at, t, best);
   prem_untiled_job job = {.task = t};
@@ -263,33 +265,33 @@ static prem_status sweep_alone(sweep *at, int32_t t) {
 
 /* How many right ways of the same kind of grid were faster alone? */
 static int32_t rank_alone(const sweep *at, int32_t t, int32_t number) {
-  const prem_trial *trials = at->legacy->tuning.trials;
+  const prem_launch_candidate *candidates = at->native->launch_search.candidates;
   const bool full = at->ways[number].blocks_per_sm == 0;
   int32_t rank = 0;
-  for (int32_t i = first_trial(at, t); i < behind_trials(at, t); ++i)
-    rank += !trials[i].wrong && (at->ways[i].blocks_per_sm == 0) == full &&
-            (trials[i].alone_ns < trials[number].alone_ns ||
-             (trials[i].alone_ns == trials[number].alone_ns && i < number));
+  for (int32_t i = first_candidate(at, t); i < behind_candidates(at, t); ++i)
+    rank += !candidates[i].wrong && (at->ways[i].blocks_per_sm == 0) == full &&
+            (candidates[i].alone_ns < candidates[number].alone_ns ||
+             (candidates[i].alone_ns == candidates[number].alone_ns && i < number));
   return rank;
 }
 
 static prem_status sweep_together(sweep *at, int32_t t, int64_t *best_ns) {
-  prem_trial *trials = at->legacy->tuning.trials;
-  int32_t best = first_trial(at, t);
-  while (!trials[best].chosen)
+  prem_launch_candidate *candidates = at->native->launch_search.candidates;
+  int32_t best = first_candidate(at, t);
+  while (!candidates[best].chosen)
     ++best;
-  trials[best].together_ns = *best_ns;
+  candidates[best].together_ns = *best_ns;
   const int32_t alone_best = best;
   prem_status status = PREM_OK;
-  for (int32_t i = first_trial(at, t); i < behind_trials(at, t) && status == PREM_OK; ++i) {
-    if (i == alone_best || trials[i].wrong || rank_alone(at, t, i) >= FINALISTS)
+  for (int32_t i = first_candidate(at, t); i < behind_candidates(at, t) && status == PREM_OK; ++i) {
+    if (i == alone_best || candidates[i].wrong || rank_alone(at, t, i) >= FINALISTS)
       continue;
     choose(at, t, i);
-    status = time_order(at, &at->first, *best_ns, &trials[i].together_ns);
-    if (status != PREM_OK || trials[i].together_ns >= *best_ns)
+    status = time_order(at, &at->first, *best_ns, &candidates[i].together_ns);
+    if (status != PREM_OK || candidates[i].together_ns >= *best_ns)
       continue;
     best = i;
-    *best_ns = trials[i].together_ns;
+    *best_ns = candidates[i].together_ns;
   }
   choose(at, t, best);
   return status;
@@ -299,41 +301,41 @@ static prem_status sweep_together(sweep *at, int32_t t, int64_t *best_ns) {
 
 static prem_status enumerate(sweep *at) {
   prem_status status = PREM_OK;
-  for (int32_t t = 0; t < at->legacy->task_count && status == PREM_OK; ++t)
-    if (at->legacy->tasks[t].like == t) {
+  for (int32_t t = 0; t < at->native->task_count && status == PREM_OK; ++t)
+    if (at->native->tasks[t].like == t) {
       status = add_ways(at, t);
       if (status == PREM_OK)
-        choose(at, t, first_trial(at, t));
+        choose(at, t, first_candidate(at, t));
     }
   return status;
 }
 
 static prem_status sweep_all(sweep *at) {
-  const int32_t tasks = at->legacy->task_count;
+  const int32_t tasks = at->native->task_count;
   int64_t makespan_ns;
   prem_status status = enumerate(at);
   if (status == PREM_OK) /* so that every input is what it should be */
     status = time_once(at, &at->first, &makespan_ns);
   for (int32_t t = 0; t < tasks && status == PREM_OK; ++t)
-    if (at->legacy->tasks[t].like == t)
+    if (at->native->tasks[t].like == t)
       status = sweep_alone(at, t);
   if (status != PREM_OK || tasks < 2)
     return status;
   status = time_order(at, &at->first, INT64_MAX, &makespan_ns);
   for (int32_t t = 0; t < tasks && status == PREM_OK; ++t)
-    if (at->legacy->tasks[t].like == t)
+    if (at->native->tasks[t].like == t)
       status = sweep_together(at, t, &makespan_ns);
   return status;
 }
 
-prem_status prem_legacy_tune(prem_legacy *legacy, const prem_run_request *request,
+prem_status prem_native_tune(prem_native *native, const prem_run_request *request,
                              prem_diag *diag) {
-  sweep at = {.legacy = legacy, .request = request, .diag = diag};
-  free(legacy->tuning.trials); /* of a sweep that was interrupted */
-  legacy->tuning = (prem_tuning){0};
-  at.ends_ns = calloc((size_t)legacy->task_count + 1, sizeof *at.ends_ns);
+  sweep at = {.native = native, .request = request, .diag = diag};
+  free(native->launch_search.candidates); /* of a sweep that was interrupted */
+  native->launch_search = (prem_launch_search){0};
+  at.ends_ns = calloc((size_t)native->task_count + 1, sizeof *at.ends_ns);
   prem_status status =
-      at.ends_ns ? prem_untiled_order_first(&legacy->order, &at.first) : PREM_ERR_MEMORY;
+      at.ends_ns ? prem_untiled_order_first(&native->order, &at.first) : PREM_ERR_MEMORY;
   if (status == PREM_OK)
     status = sweep_all(&at);
   prem_untiled_order_free(&at.first);

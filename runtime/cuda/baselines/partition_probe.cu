@@ -8,12 +8,12 @@
 
 namespace {
 
-enum { MOST_SMS = 1024, STAY_NS = 20000, THREADS = 1024 };
+enum { MAX_SMS = 1024, STAY_NS = 20000, THREADS = 1024 };
 
 __global__ void __launch_bounds__(THREADS) show_sm(uint32_t *seen) {
   if (threadIdx.x == 0) {
     const uint32_t sm = prem_smid();
-    atomicOr(&seen[sm % MOST_SMS / 32], 1u << sm % 32);
+    atomicOr(&seen[sm % MAX_SMS / 32], 1u << sm % 32);
     const int64_t until_ns = prem_clock_ns() + STAY_NS;
     while (prem_clock_ns() < until_ns) {
     }
@@ -22,22 +22,22 @@ __global__ void __launch_bounds__(THREADS) show_sm(uint32_t *seen) {
 }
 
 cudaError_t show(cudaStream_t stream, int32_t sm_count, uint32_t *words, uint32_t *seen) {
-  cudaError_t error = cudaMemsetAsync(words, 0, MOST_SMS / 8, stream);
+  cudaError_t error = cudaMemsetAsync(words, 0, MAX_SMS / 8, stream);
   if (error == cudaSuccess) {
     show_sm<<<2 * (unsigned)sm_count, THREADS, 0, stream>>>(words);
     error = cudaGetLastError();
   }
   if (error == cudaSuccess)
     error = cudaStreamSynchronize(stream);
-  return error == cudaSuccess ? cudaMemcpy(seen, words, MOST_SMS / 8, cudaMemcpyDeviceToHost)
+  return error == cudaSuccess ? cudaMemcpy(seen, words, MAX_SMS / 8, cudaMemcpyDeviceToHost)
                               : error;
 }
 
 } // namespace
 
 extern "C" cudaError_t prem_count_sms(cudaStream_t stream, int32_t sm_count, int32_t *seen) {
-  uint32_t *words = nullptr, on_host[MOST_SMS / 32] = {};
-  cudaError_t error = cudaMalloc((void **)&words, MOST_SMS / 8);
+  uint32_t *words = nullptr, on_host[MAX_SMS / 32] = {};
+  cudaError_t error = cudaMalloc((void **)&words, MAX_SMS / 8);
   if (error == cudaSuccess)
     error = show(stream, sm_count, words, on_host);
   cudaFree(words);

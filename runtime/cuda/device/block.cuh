@@ -173,7 +173,7 @@ __device__ __forceinline__ prem_device_cell *cell_at(block_state *own, const pre
 /** The moves of a record in the starter's ring; behind them those of the writebacks in flight. */
 __device__ __forceinline__ prem_device_move *moves_at(block_state *own, const prem_launch &launch,
                                                       int32_t slot) {
-  return (prem_device_move *)bytes_at(own, launch.moves_at) + slot * launch.widest_move;
+  return (prem_device_move *)bytes_at(own, launch.moves_at) + slot * launch.max_moves;
 }
 
 /** A record: slots from COMPUTES on are in the compute warps' ring, from STORES on in the entries
@@ -238,9 +238,9 @@ __device__ __noinline__ void ring_load(bool memory, int32_t count, int32_t half)
     word_send((int4 *)&ring->records[half * CHUNK] + lane,
               (const int4 *)&unit->records[first] + lane);
   if (memory) {
-    const int4 *from = (const int4 *)&unit->moves[(int64_t)first * launch.widest_move];
+    const int4 *from = (const int4 *)&unit->moves[(int64_t)first * launch.max_moves];
     int4 *to = (int4 *)moves_at(own, launch, half * CHUNK);
-    for (int32_t word = lane; word < MOVE_WORDS * records * launch.widest_move; word += 32)
+    for (int32_t word = lane; word < MOVE_WORDS * records * launch.max_moves; word += 32)
       word_send(to + word, from + word);
   }
   __syncwarp();

@@ -67,20 +67,20 @@ static __device__ __forceinline__ bool prem_barrier_test(uint64_t *barrier, uint
 #endif
 }
 
-/** The same, but the warp sleeps until it has, `most_ns` at most. */
+/** The same, but the warp sleeps until it has, `max_ns` at most. */
 static __device__ __forceinline__ bool prem_barrier_await(uint64_t *barrier, uint32_t parity,
-                                                          uint32_t most_ns) {
+                                                          uint32_t max_ns) {
 #if PREM_ARCH >= 900
   uint32_t done;
   asm volatile("{\n\t.reg .pred p;\n\t"
                "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 p, [%1], %2, %3;\n\t"
                "selp.u32 %0, 1, 0, p;\n\t}"
                : "=r"(done)
-               : "r"(prem_shared_address(barrier)), "r"(parity), "r"(most_ns)
+               : "r"(prem_shared_address(barrier)), "r"(parity), "r"(max_ns)
                : "memory");
   return done != 0;
 #else
-  (void)most_ns;
+  (void)max_ns;
   return prem_barrier_test(barrier, parity);
 #endif
 }

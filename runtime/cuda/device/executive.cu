@@ -207,10 +207,10 @@ __device__ void block_report(const prem_launch &launch, const prem_device_block 
 
 /** As many blocks, or as many as a processor of this kind holds threads of. */
 constexpr int32_t blocks_held(int32_t threads, int32_t blocks) {
-  constexpr int32_t MOST = PREM_ARCH == 750                     ? 1024
-                           : PREM_ARCH > 800 && PREM_ARCH < 900 ? 1536
-                                                                : 2048;
-  return threads * blocks <= MOST ? blocks : MOST / threads;
+  constexpr int32_t MAX = PREM_ARCH == 750                     ? 1024
+                          : PREM_ARCH > 800 && PREM_ARCH < 900 ? 1536
+                                                               : 2048;
+  return threads * blocks <= MAX ? blocks : MAX / threads;
 }
 
 /** INTERVALS: with compatible intervals, whose code would take registers and room from the rest. */
@@ -261,29 +261,29 @@ __global__ void __launch_bounds__(THREADS, blocks_held(THREADS, BLOCKS))
   block_report(launch, block);
 }
 
-template <bool INTERVALS> const void *variant(int32_t number, int32_t *most_threads) {
+template <bool INTERVALS> const void *variant(int32_t number, int32_t *max_threads) {
   /* by registers a thread: 128, 80, 72, 64, 56, 32 */
   switch (number) {
   case 0:
-    *most_threads = 512;
+    *max_threads = 512;
     return (const void *)&executive<512, 1, INTERVALS>;
   case 1:
-    *most_threads = 384;
+    *max_threads = 384;
     return (const void *)&executive<384, 2, INTERVALS>;
   case 2:
-    *most_threads = 224;
+    *max_threads = 224;
     return (const void *)&executive<224, 4, INTERVALS>;
   case 3:
-    *most_threads = 1024;
+    *max_threads = 1024;
     return (const void *)&executive<1024, 1, INTERVALS>;
   case 4:
-    *most_threads = 288;
+    *max_threads = 288;
     return (const void *)&executive<288, 4, INTERVALS>;
   case 5:
-    *most_threads = 1024;
+    *max_threads = 1024;
     return (const void *)&executive<1024, 2, INTERVALS>;
   default:
-    *most_threads = 0;
+    *max_threads = 0;
     return nullptr;
   }
 }
@@ -291,23 +291,23 @@ template <bool INTERVALS> const void *variant(int32_t number, int32_t *most_thre
 } // namespace
 
 extern "C" const void *prem_executive_variant(int32_t number, bool intervals,
-                                              int32_t *most_threads) {
-  return intervals ? variant<true>(number, most_threads) : variant<false>(number, most_threads);
+                                              int32_t *max_threads) {
+  return intervals ? variant<true>(number, max_threads) : variant<false>(number, max_threads);
 }
 
 extern "C" void prem_executive_lay_out(prem_launch *launch) {
-  const size_t tasks = (size_t)launch->most_tasks;
+  const size_t tasks = (size_t)launch->max_tasks;
   size_t at = aligned(sizeof(block_state), 16);
   launch->views_at = (int32_t)at;
-  at += (size_t)launch->most_views * sizeof(shared_view);
+  at += (size_t)launch->max_views * sizeof(shared_view);
   launch->tasks_at = (int32_t)at;
   at += aligned(tasks * sizeof(prem_device_task), 16);
   launch->ports_at = (int32_t)at;
-  at += aligned((size_t)launch->most_ports * sizeof(prem_device_port), 16);
+  at += aligned((size_t)launch->max_ports * sizeof(prem_device_port), 16);
   launch->cells_at = (int32_t)at;
   at += aligned(tasks * PREM_PHASE_COUNT * sizeof(prem_device_cell), 16);
   launch->moves_at = (int32_t)at;
-  at += (2 * CHUNK + MAX_IN_FLIGHT) * (size_t)launch->widest_move * sizeof(prem_device_move);
+  at += (2 * CHUNK + MAX_IN_FLIGHT) * (size_t)launch->max_moves * sizeof(prem_device_move);
   launch->buffers_at = (int32_t)aligned(at, 128);
 }
 

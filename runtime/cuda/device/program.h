@@ -157,7 +157,7 @@ typedef struct prem_device_demand {
 /** A block's tables. The `task` of its records counts the tasks of this block. */
 typedef struct prem_device_block {
   const prem_device_record *memory, *compute;
-  const prem_device_move *moves; /* [memory_count][launch.widest_move] */
+  const prem_device_move *moves; /* [memory_count][launch.max_moves] */
   int32_t memory_count, compute_count;
   int32_t phase_count[PREM_PHASE_COUNT];
   int32_t in_bytes, out_bytes;
@@ -203,8 +203,8 @@ typedef struct prem_device_state {
   prem_device_fault fault;
 } prem_device_state;
 
-/** Counts of one phase of one task on one block, as prem_cell; kept in the scratchpad. Lanes of a
- *  warp work the first words at the same time: the sum, then maxima. */
+/** Counts of one phase of one task on one block, as prem_phase_stats; kept in the scratchpad. Lanes
+ * of a warp work the first words at the same time: the sum, then maxima. */
 typedef struct prem_device_cell {
   int64_t duration_sum_ns;
   int64_t duration_max_ns, duration_min_negated_ns; /* the shortest is a maximum too */
@@ -248,9 +248,9 @@ typedef struct prem_launch {
   uint32_t per_task_mask; /* bit r: resource r counts tasks */
   int32_t task_count, block_count, sm_count;
   int32_t buffers;
-  int32_t most_views;             /* ports of one task */
-  int32_t most_tasks, most_ports; /* of one block: how the scratchpad is divided */
-  int32_t widest_move;            /* most windows of one memory phase */
+  int32_t max_views;            /* ports of one task */
+  int32_t max_tasks, max_ports; /* of one block: how the scratchpad is divided */
+  int32_t max_moves;            /* most windows of one memory phase */
   int32_t views_at, tasks_at, ports_at, cells_at, moves_at, buffers_at; /* bytes before them */
   int32_t engine; /* prem_engine, never PREM_ENGINE_BEST */
   int32_t mode;   /* prem_mode */

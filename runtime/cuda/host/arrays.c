@@ -28,17 +28,17 @@ typedef struct edge_margins {
 static void widen(edge_margins *margins, const prem_task *task, const prem_window *window,
                   const int64_t shape[4]) {
   for (int d = 0; d < 4; ++d) {
-    int64_t least = window->base[d], most = window->base[d];
+    int64_t min = window->base[d], max = window->base[d];
     for (int k = 0; k < PREM_MAX_GRID; ++k) {
       const int64_t reach = window->step[d][k] * (task->grid[k] - 1);
       if (reach < 0)
-        least += reach;
+        min += reach;
       else
-        most += reach;
+        max += reach;
     }
-    const int64_t over = most + window->extent[d] - shape[d];
-    if (-least > margins->low[d])
-      margins->low[d] = -least;
+    const int64_t over = max + window->extent[d] - shape[d];
+    if (-min > margins->low[d])
+      margins->low[d] = -min;
     if (over > margins->high[d])
       margins->high[d] = over;
   }

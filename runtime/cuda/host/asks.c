@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 enum {
-  LEAST_WORDS = 8,
-  MOST_PARTS = 4,
+  MIN_WORDS = 8,
+  MAX_PARTS = 4,
   HYPERPERIODS = 4 /* that the words of a task reach back, at least: see own_need() */
 };
 
@@ -19,8 +19,8 @@ enum {
 typedef struct leader {
   bool followed, lagged;
   int32_t shift;
-  int32_t parts;              /* of its blocks, by their numbers: each has words of its own */
-  int32_t blocks[MOST_PARTS]; /* that finish each job */
+  int32_t parts;             /* of its blocks, by their numbers: each has words of its own */
+  int32_t blocks[MAX_PARTS]; /* that finish each job */
   int64_t first_word;
 } leader;
 
@@ -36,7 +36,7 @@ typedef struct asking {
 static void divide_blocks(const asking *all, int32_t task, leader *of) {
   const int32_t active = all->program->tasks[task].active_blocks;
   const int32_t *blocks = all->program->schedule->tasks[task].blocks;
-  while (of->parts < MOST_PARTS && of->parts * PART_BLOCKS < active)
+  while (of->parts < MAX_PARTS && of->parts * PART_BLOCKS < active)
     ++of->parts;
   for (int32_t i = 0; i < active; ++i)
     ++of->blocks[blocks[i] % of->parts];
@@ -47,7 +47,7 @@ static int64_t find_leaders(const asking *all) {
   int64_t words = 0;
   for (int32_t t = 0; t < tasks; ++t)
     for (int32_t a = 0; a < all->program->tasks[t].edge_count; ++a) {
-      const prem_after_program *edge = &all->program->tasks[t].after[a];
+      const prem_dependency *edge = &all->program->tasks[t].after[a];
       all->leaders[edge->task].followed |= !edge->by_block;
       all->leaders[edge->task].lagged |= !edge->by_block && edge->lag_ns > 0;
     }
@@ -55,7 +55,7 @@ static int64_t find_leaders(const asking *all) {
     leader *of = &all->leaders[t];
     if (!of->followed)
       continue;
-    while (INT64_C(1) << of->shift < LEAST_WORDS ||
+    while (INT64_C(1) << of->shift < MIN_WORDS ||
            INT64_C(1) << of->shift < HYPERPERIODS * (int64_t)all->program->tasks[t].jobs)
       ++of->shift;
     divide_blocks(all, t, of);
@@ -76,23 +76,23 @@ static int64_t jobs_implied(const asking *all, int32_t task, int32_t follower, i
   const prem_task_program *of = &all->program->tasks[follower];
   const int64_t hyperperiod = prem_floor_div((int64_t)need - 1, of->jobs);
   const int64_t job = (int64_t)need - 1 - hyperperiod * of->jobs;
-  int64_t most = INT64_MIN;
+  int64_t max = INT64_MIN;
   for (int32_t a = 0; a < of->after_count; ++a) {
-    const prem_after_program *edge = &of->after[a];
-    const int64_t implied = hyperperiod * all->program->tasks[task].jobs + edge->pred_jobs[job];
-    if (!edge->by_block && edge->task == task && implied > most)
-      most = implied;
+    const prem_dependency *edge = &of->after[a];
+    const int64_t implied = hyperperiod * all->program->tasks[task].jobs + edge->needed_jobs[job];
+    if (!edge->by_block && edge->task == task && implied > max)
+      max = implied;
   }
-  return most;
+  return max;
 }
 
 /* Does what a job asks of others say that its words are free? */
 static bool is_implied(const asking *all, int32_t task, int32_t job) {
   const prem_task_program *compiled = &all->program->tasks[task];
   for (int32_t a = 0; a < compiled->edge_count; ++a) {
-    const prem_after_program *edge = &compiled->after[a];
+    const prem_dependency *edge = &compiled->after[a];
     if (!edge->by_block &&
-        jobs_implied(all, task, edge->task, edge->pred_jobs[job]) >= own_need(all, task, job))
+        jobs_implied(all, task, edge->task, edge->needed_jobs[job]) >= own_need(all, task, job))
       return true;
   }
   return false;
@@ -136,9 +136,9 @@ static int64_t add_job(asking *all, int32_t task, int32_t job, int phase, bool i
   const prem_task_program *compiled = &all->program->tasks[task];
   const int64_t first = all->ask_count;
   for (int32_t a = 0; a < compiled->edge_count; ++a) {
-    const prem_after_program *edge = &compiled->after[a];
+    const prem_dependency *edge = &compiled->after[a];
     if (!edge->by_block && edge->phase == phase)
-      add_ask(all, edge->task, edge->pred_jobs[job], edge->lag_ns);
+      add_ask(all, edge->task, edge->needed_jobs[job], edge->lag_ns);
   }
   if (itself && phase == first_phase(all, task))
     add_ask(all, task, own_need(all, task, job), 0);

@@ -7,7 +7,7 @@
  *   host/judge.c          whether it can run a program; which variant of the executive runs it
  *   host/launch.c         a run of the executive, from its memory made ready to the trace
  *   host/watch.c          the caller's thread during a run: the watchdog
- *   host/collect.c        after a run: records, cells and counts to the trace
+ *   host/collect.c        after a run: records, stats and counts to the trace
  *   host/fault.c          what a run met, in words
  *
  *   host/program.c        a program in device memory: what the executive reads
@@ -83,8 +83,8 @@ typedef struct prem_cuda {
   } while (0)
 
 enum {
-  PREM_CUDA_RESIDENT_NS = 1000000000,                /* for all blocks to arrive */
-  PREM_CUDA_LEAST_THREADS = PREM_MEMORY_THREADS + 32 /* of a block: one warp computes */
+  PREM_CUDA_RESIDENT_NS = 1000000000,              /* for all blocks to arrive */
+  PREM_CUDA_MIN_THREADS = PREM_MEMORY_THREADS + 32 /* of a block: one warp computes */
 };
 
 /* ---- faults (fault.c) ------------------------------------------------------------------------ */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* After a run: records, cells and counts from device memory to the trace. */
+/* After a run: records, stats and counts from device memory to the trace. */
 #include "runtime/cuda/host/backend_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_GAP = 1024 /* records: as long under way as a copy takes to begin */ };
+enum { MAX_GAP = 1024 /* records: as long under way as a copy takes to begin */ };
 
-static void add_cell(prem_cell *to, const prem_device_cell *from) {
+static void add_cell(prem_phase_stats *to, const prem_device_cell *from) {
   if (from->count == 0)
     return;
-  prem_cell cell;
-  prem_cell_clear(&cell);
+  prem_phase_stats cell;
+  prem_phase_stats_clear(&cell);
   cell.count = from->count;
   cell.releases = from->releases;
   cell.late = from->late;
@@ -23,7 +23,7 @@ static void add_cell(prem_cell *to, const prem_device_cell *from) {
   cell.duration_sum_ns = from->duration_sum_ns;
   for (int i = 0; i < PREM_HIST_BUCKETS; ++i)
     cell.lateness_hist[i] = from->lateness_hist[i];
-  prem_cell_merge(to, &cell);
+  prem_phase_stats_merge(to, &cell);
 }
 
 static cudaError_t collect_cells(const prem_cuda *cuda, const prem_device_block *blocks,
@@ -38,7 +38,7 @@ static cudaError_t collect_cells(const prem_cuda *cuda, const prem_device_block 
     const int32_t *numbers = cuda->device.block_tasks + blocks[b].first_cell / PREM_PHASE_COUNT;
     for (int32_t t = 0; t < blocks[b].task_count; ++t)
       for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
-        add_cell(&trace->cells[numbers[t] * PREM_PHASE_COUNT + phase],
+        add_cell(&trace->stats[numbers[t] * PREM_PHASE_COUNT + phase],
                  &cells[blocks[b].first_cell + t * PREM_PHASE_COUNT + phase]);
   }
   free(cells);
@@ -66,7 +66,7 @@ static cudaError_t fetch_shares(const prem_cuda *cuda, const prem_device_block *
     for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
       const int64_t capacity = blocks[b].capacity[phase];
       const int64_t kept = kept_of(recorded[b * PREM_PHASE_COUNT + phase], capacity);
-      if (kept > 0 && first - end > MOST_GAP) {
+      if (kept > 0 && first - end > MAX_GAP) {
         const cudaError_t error = copy_records(cuda, trace, begin, end);
         if (error != cudaSuccess)
           return error;

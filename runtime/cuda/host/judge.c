@@ -53,7 +53,7 @@ prem_status prem_cuda_judge_intervals(const prem_cuda *cuda, prem_diag *diag) {
 
 prem_status prem_cuda_judge_order(const prem_program *program, prem_diag *diag) {
   for (int32_t b = 0; b < program->block_count; ++b) {
-    const int32_t ahead = prem_block_most_ahead(&program->blocks[b]);
+    const int32_t ahead = prem_block_max_ahead(&program->blocks[b]);
     if (ahead <= PREM_DEVICE_PREFETCHES)
       continue;
     prem_diag_add(
@@ -71,11 +71,11 @@ prem_status prem_cuda_choose_variant(prem_cuda *cuda, prem_diag *diag) {
   const struct cudaDeviceProp *device = &cuda->gpu->properties;
   const int32_t per_sm = cuda->device.blocks_per_sm;
   cuda->threads = platform->block_threads ? platform->block_threads : DEFAULT_THREADS;
-  if (cuda->threads < PREM_CUDA_LEAST_THREADS || cuda->threads > 1024 || cuda->threads % 32) {
+  if (cuda->threads < PREM_CUDA_MIN_THREADS || cuda->threads > 1024 || cuda->threads % 32) {
     prem_diag_add(diag, PREM_ERROR, 42, platform->place, "platform.block_threads",
                   "%d threads: a block on the GPU takes %d to 1024, a multiple of 32 (the first "
                   "%d move memory)",
-                  cuda->threads, PREM_CUDA_LEAST_THREADS, PREM_MEMORY_THREADS);
+                  cuda->threads, PREM_CUDA_MIN_THREADS, PREM_MEMORY_THREADS);
     return PREM_ERR_INVALID;
   }
   const int64_t control_bytes = cuda->device.launch.buffers_at;
@@ -94,11 +94,11 @@ prem_status prem_cuda_choose_variant(prem_cuda *cuda, prem_diag *diag) {
   }
   cuda->scratch_bytes = (size_t)share;
   const bool intervals = has_intervals(cuda->program->schedule);
-  int32_t most_threads = 0, most_blocks = 0;
+  int32_t max_threads = 0, max_blocks = 0;
   const void *variant;
-  for (int32_t number = 0; (variant = prem_executive_variant(number, intervals, &most_threads));
+  for (int32_t number = 0; (variant = prem_executive_variant(number, intervals, &max_threads));
        ++number) {
-    if (cuda->threads > most_threads)
+    if (cuda->threads > max_threads)
       continue;
     int blocks = 0;
     cudaError_t error =
@@ -111,8 +111,8 @@ prem_status prem_cuda_choose_variant(prem_cuda *cuda, prem_diag *diag) {
                                                             cuda->scratch_bytes);
     if (error != cudaSuccess)
       return prem_cuda_report(error, diag, "asking for the executive's occupancy");
-    if (blocks > most_blocks)
-      most_blocks = blocks;
+    if (blocks > max_blocks)
+      max_blocks = blocks;
     if (blocks >= per_sm) {
       cuda->executive = variant;
       return PREM_OK;
@@ -121,6 +121,6 @@ prem_status prem_cuda_choose_variant(prem_cuda *cuda, prem_diag *diag) {
   prem_diag_add(diag, PREM_ERROR, 42, platform->place, "platform.blocks",
                 "%d blocks of %d threads on one SM, at most %d can be resident together: the plan "
                 "would deadlock; take fewer blocks, fewer threads or smaller tiles",
-                per_sm, cuda->threads, most_blocks);
+                per_sm, cuda->threads, max_blocks);
   return PREM_ERR_INVALID;
 }

@@ -79,7 +79,7 @@ __device__ int64_t ahead_ns(uint64_t message, int64_t stamp_ns) {
 }
 
 __device__ bool lead(mailbox *theirs, const mailbox *ours, patience *left, skew_result *result) {
-  int64_t most_ahead = INT64_MAX, most_behind = INT64_MAX;
+  int64_t max_ahead = INT64_MAX, max_behind = INT64_MAX;
   for (uint32_t exchange = 1; exchange <= EXCHANGES; ++exchange) {
     uint64_t answer;
     const int64_t sent = prem_clock_ns();
@@ -87,10 +87,10 @@ __device__ bool lead(mailbox *theirs, const mailbox *ours, patience *left, skew_
     if (!receive(ours, exchange, left, &answer))
       return false;
     const int64_t back = prem_clock_ns();
-    most_ahead = min(most_ahead, ahead_ns(answer, sent));
-    most_behind = min(most_behind, -ahead_ns(answer, back));
+    max_ahead = min(max_ahead, ahead_ns(answer, sent));
+    max_behind = min(max_behind, -ahead_ns(answer, back));
   }
-  atomicMax(&result->bound_ns, (unsigned long long)max(max(most_ahead, most_behind), (int64_t)0));
+  atomicMax(&result->bound_ns, (unsigned long long)max(max(max_ahead, max_behind), (int64_t)0));
   atomicAdd(&result->pairs, 1ull);
   return true;
 }

@@ -37,22 +37,22 @@ prem_status prem_cuda_is_usable(const prem_cuda_device *gpu, prem_diag *diag) {
 /* The most blocks that any plan could have: small ones, of few threads. */
 static cudaError_t count_resident_blocks(const prem_launch *smallest, int32_t sm_count,
                                          int32_t *resident) {
-  int32_t most = 0, most_threads;
+  int32_t max = 0, max_threads;
   const void *variant;
-  for (int32_t number = 0; (variant = prem_executive_variant(number, false, &most_threads));
+  for (int32_t number = 0; (variant = prem_executive_variant(number, false, &max_threads));
        ++number) {
     int blocks = 0;
     cudaError_t error = cudaFuncSetAttribute(
         variant, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
     if (error == cudaSuccess)
-      error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-          &blocks, variant, PREM_CUDA_LEAST_THREADS, (size_t)smallest->buffers_at);
+      error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, variant, PREM_CUDA_MIN_THREADS,
+                                                            (size_t)smallest->buffers_at);
     if (error != cudaSuccess)
       return error;
-    if (blocks > most)
-      most = blocks;
+    if (blocks > max)
+      max = blocks;
   }
-  *resident = most * sm_count;
+  *resident = max * sm_count;
   return cudaSuccess;
 }
 
@@ -67,7 +67,7 @@ static void write_uuid(const cudaUUID_t *uuid, char *text, size_t bytes) {
 static cudaError_t find_facts(prem_cuda_device *gpu) {
   const struct cudaDeviceProp *device = &gpu->properties;
   prem_machine *out = &gpu->machine;
-  prem_launch smallest = {.most_views = 2, .most_tasks = 1, .most_ports = 2, .widest_move = 1};
+  prem_launch smallest = {.max_views = 2, .max_tasks = 1, .max_ports = 2, .max_moves = 1};
   prem_executive_lay_out(&smallest);
   snprintf(out->name, sizeof out->name, "%.127s", device->name);
   snprintf(out->backend, sizeof out->backend, "cuda");

@@ -118,16 +118,16 @@ static void ports_place(const prem_task *task, const prem_cuda_arrays *arrays,
 static void demand_fill(const prem_platform *platform, const prem_task *task,
                         prem_device_demand *out) {
   for (int32_t r = 0; r < platform->resource_count; ++r) {
-    int32_t most = 0;
+    int32_t max = 0;
     for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
       if (task->phase[phase].exists && task->phase[phase].demand)
         out->of[phase][r] = task->phase[phase].demand[r];
-      if (out->of[phase][r] > most)
-        most = out->of[phase][r];
+      if (out->of[phase][r] > max)
+        max = out->of[phase][r];
     }
     for (int phase = 0; platform->resources[r].per_task && phase < PREM_PHASE_COUNT; ++phase)
       if (out->of[phase][r] > 0)
-        out->of[phase][r] = most;
+        out->of[phase][r] = max;
   }
 }
 
@@ -183,11 +183,11 @@ static cudaError_t tasks_upload(const prem_program *program, const prem_cuda_arr
       ++widths[port->is_output];
       out->mapped[t * PREM_MAX_PORTS + p] = port->map != NULL;
     }
-    if (tables.tasks[t].port_count > out->launch.most_views)
-      out->launch.most_views = tables.tasks[t].port_count;
+    if (tables.tasks[t].port_count > out->launch.max_views)
+      out->launch.max_views = tables.tasks[t].port_count;
     for (int side = 0; side < 2; ++side)
-      if (widths[side] > out->launch.widest_move)
-        out->launch.widest_move = widths[side];
+      if (widths[side] > out->launch.max_moves)
+        out->launch.max_moves = widths[side];
   }
   out->launch.job_count = first_job;
   const void *maps = NULL;
@@ -217,7 +217,7 @@ fail:
 typedef struct block_tables {
   prem_device_block *blocks;
   prem_device_record *records;
-  prem_device_move *moves; /* of the memory phases, launch.widest_move each */
+  prem_device_move *moves; /* of the memory phases, launch.max_moves each */
   int32_t *tasks;          /* of block after block */
   int64_t record_count, memory_count, task_count;
 } block_tables;
@@ -235,7 +235,7 @@ static cudaError_t block_tables_new(const prem_program *program, prem_cuda_progr
     pairs += (size_t)program->schedule->tasks[t].block_count;
   for (int32_t b = 0; b < program->block_count; ++b)
     memory_phases += (size_t)program->blocks[b].memory_count;
-  const size_t moves = memory_phases * (size_t)out->launch.widest_move;
+  const size_t moves = memory_phases * (size_t)out->launch.max_moves;
   out->block_tasks = calloc(pairs, sizeof *out->block_tasks);
   *tables =
       (block_tables){.blocks = calloc((size_t)program->block_count, sizeof *tables->blocks),
@@ -352,7 +352,7 @@ static void copy_records(const prem_program *program, const prem_cuda_arrays *ar
   for (int32_t i = 0; i < block->memory_count; ++i)
     memory_record(program, arrays, out->mapped, &block->memory[i], tasks,
                   &tables->records[tables->record_count++],
-                  &tables->moves[tables->memory_count++ * out->launch.widest_move]);
+                  &tables->moves[tables->memory_count++ * out->launch.max_moves]);
   for (int32_t i = 0; i < block->compute_count; ++i)
     tables->records[tables->record_count++] = device_record(program, &block->compute[i], tasks);
 }
@@ -380,10 +380,10 @@ static void fill_block(const prem_program *program, const prem_cuda_arrays *arra
   memcpy(to->out_rotation, block->out_turn, sizeof to->out_rotation);
   copy_records(program, arrays, block, tasks, out, tables);
   prem_launch *launch = &out->launch;
-  if (to->task_count > launch->most_tasks)
-    launch->most_tasks = to->task_count;
-  if (ports > launch->most_ports)
-    launch->most_ports = ports;
+  if (to->task_count > launch->max_tasks)
+    launch->max_tasks = to->task_count;
+  if (ports > launch->max_ports)
+    launch->max_ports = ports;
   const int64_t bytes =
       (int64_t)program->schedule->platform.buffers * (block->in_bytes + block->out_bytes);
   if (bytes > out->buffer_bytes)
@@ -409,9 +409,9 @@ static cudaError_t blocks_upload(const prem_program *program, const prem_cuda_ar
   out->cell_count = tables.task_count * PREM_PHASE_COUNT;
   CUDA_TRY(prem_cuda_keep(out, (void **)&records, tables.records,
                           (size_t)tables.record_count * sizeof *records));
-  CUDA_TRY(prem_cuda_keep(out, (void **)&moves, tables.moves,
-                          (size_t)tables.memory_count * (size_t)out->launch.widest_move *
-                              sizeof *moves));
+  CUDA_TRY(
+      prem_cuda_keep(out, (void **)&moves, tables.moves,
+                     (size_t)tables.memory_count * (size_t)out->launch.max_moves * sizeof *moves));
   CUDA_TRY(prem_cuda_keep(out, (void **)&tasks, tables.tasks,
                           (size_t)tables.task_count * sizeof *tasks));
   for (size_t b = 0; b < blocks; ++b) {
@@ -420,7 +420,7 @@ static cudaError_t blocks_upload(const prem_program *program, const prem_cuda_ar
     block->compute = records + block->memory_count;
     records += block->memory_count + block->compute_count;
     block->moves = moves;
-    moves += (int64_t)block->memory_count * out->launch.widest_move;
+    moves += (int64_t)block->memory_count * out->launch.max_moves;
     block->tasks = tasks + block->first_cell / PREM_PHASE_COUNT;
   }
   CUDA_TRY(prem_cuda_keep(out, (void **)&out->launch.blocks, tables.blocks,

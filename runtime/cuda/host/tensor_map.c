@@ -6,7 +6,7 @@
 #include <cuda_runtime_api.h>
 #include <string.h>
 
-enum { MOST_BOX = 256 /* elements of a dimension of a box */, PIECE_BYTES = 16 };
+enum { MAX_BOX = 256 /* elements of a dimension of a box */, PIECE_BYTES = 16 };
 
 #if CUDART_VERSION >= 12050 /* that finds the driver's function */
 
@@ -36,10 +36,10 @@ static encode_function *find_encode(void) {
 bool prem_tensor_map_make(const prem_device_array *array, const prem_window *window,
                           int32_t row_bytes, unsigned char out[PREM_TENSOR_MAP_BYTES]) {
   const int64_t row_pieces = row_bytes / PREM_TENSOR_PIECE;
-  if (row_bytes % PIECE_BYTES != 0 || row_pieces > MOST_BOX)
+  if (row_bytes % PIECE_BYTES != 0 || row_pieces > MAX_BOX)
     return false;
   for (int d = 0; d < 3; ++d)
-    if (window->extent[d] > MOST_BOX)
+    if (window->extent[d] > MAX_BOX)
       return false;
   encode_function *encode = find_encode();
   if (!encode)

@@ -117,17 +117,17 @@ static void leave_out_warmup(prem_data_gaps *gaps, const prem_planning *planning
 
 static bool number_jobs(prem_data_gaps *gaps) {
   const prem_schedule *schedule = gaps->schedule;
-  int64_t most = 0;
+  int64_t max = 0;
   gaps->first_job = calloc((size_t)schedule->task_count + 1, sizeof *gaps->first_job);
   for (int32_t t = 0; t < schedule->task_count && gaps->first_job; ++t) {
     const int64_t jobs = prem_task_jobs(schedule, &schedule->tasks[t]);
     gaps->first_job[t + 1] = gaps->first_job[t] + jobs;
-    most = jobs > most ? jobs : most;
+    max = jobs > max ? jobs : max;
   }
   if (!gaps->first_job)
     return false;
   gaps->spans = malloc(((size_t)gaps->first_job[schedule->task_count] + 1) * sizeof *gaps->spans);
-  gaps->ends_ns = malloc(((size_t)most + 1) * sizeof *gaps->ends_ns);
+  gaps->ends_ns = malloc(((size_t)max + 1) * sizeof *gaps->ends_ns);
   return gaps->spans && gaps->ends_ns;
 }
 

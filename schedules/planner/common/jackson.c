@@ -26,17 +26,17 @@ static void push(const prem_work *works, int32_t *heap, int32_t count, int32_t a
 
 static void pop(const prem_work *works, int32_t *heap, int32_t count) {
   heap[0] = heap[count - 1];
-  for (int32_t at = 0, most = 0;; at = most) {
+  for (int32_t at = 0, max = 0;; at = max) {
     for (int32_t child = 2 * at + 1; child <= 2 * at + 2 && child < count - 1; ++child)
-      if (works[heap[child]].tail > works[heap[most]].tail)
-        most = child;
-    if (most == at)
+      if (works[heap[child]].tail > works[heap[max]].tail)
+        max = child;
+    if (max == at)
       return;
-    swap(&heap[at], &heap[most]);
+    swap(&heap[at], &heap[max]);
   }
 }
 
-prem_wide prem_one_machine(prem_work *works, int32_t count, int32_t *heap, int32_t *worst) {
+prem_wide prem_jackson_end(prem_work *works, int32_t count, int32_t *heap, int32_t *worst) {
   qsort(works, (size_t)count, sizeof *works, by_head);
   prem_wide now = works[0].head, longest = 0;
   int32_t next = 0, waiting = 0, last = -1;

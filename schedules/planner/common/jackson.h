@@ -19,6 +19,6 @@ typedef struct prem_work {
  * @param     heap   room for `count`
  * @param[out] worst  index of the work that ends there; may be NULL
  */
-prem_wide prem_one_machine(prem_work *works, int32_t count, int32_t *heap, int32_t *worst);
+prem_wide prem_jackson_end(prem_work *works, int32_t count, int32_t *heap, int32_t *worst);
 
 #endif

@@ -54,8 +54,8 @@ int64_t prem_placer_fit_resource(const prem_placer *placer, int32_t resource, in
                                  int64_t from_ns, int64_t length_ns, int32_t demand,
                                  int64_t grid_ns) {
   return placer->schedule->platform.resources[resource].per_task
-             ? prem_gang_line_fit(&placer->gangs[resource], task, from_ns, length_ns, demand,
-                                  grid_ns)
+             ? prem_gang_timeline_fit(&placer->gangs[resource], task, from_ns, length_ns, demand,
+                                      grid_ns)
              : prem_timeline_fit(&placer->resources[resource], from_ns, length_ns, demand, grid_ns);
 }
 
@@ -63,7 +63,8 @@ prem_status prem_placer_use_resource(const prem_placer *placer, int32_t resource
                                      int64_t start_ns, int64_t end_ns, int32_t demand,
                                      int32_t sign) {
   return placer->schedule->platform.resources[resource].per_task
-             ? prem_gang_line_use(&placer->gangs[resource], task, start_ns, end_ns, demand, sign)
+             ? prem_gang_timeline_use(&placer->gangs[resource], task, start_ns, end_ns, demand,
+                                      sign)
              : prem_timeline_use(&placer->resources[resource], start_ns, end_ns, sign * demand);
 }
 
@@ -99,7 +100,7 @@ static int64_t end_of(const prem_placer *placer, const prem_round *r, prem_phase
 
 static prem_timeline *buffers_of(const prem_placer *placer, const prem_round *r, int32_t member,
                                  bool input) {
-  prem_block_lines *lines = &placer->blocks[block_of(r, member)];
+  prem_block_timelines *lines = &placer->blocks[block_of(r, member)];
   return input ? &lines->input : &lines->output;
 }
 
@@ -132,12 +133,12 @@ static void begin_at_buffers(prem_placer *placer, const prem_round *r, bool inpu
   prem_holding h = prem_planning_holding(placer->planning, r->task, input);
   if (!h.exists)
     return;
-  int64_t least_ns = 0, at_ns = prem_max_i64(from_ns, lower_ns[h.first]);
+  int64_t min_ns = 0, at_ns = prem_max_i64(from_ns, lower_ns[h.first]);
   for (int p = (int)h.first; p <= (int)h.last; ++p)
     if (r->task->phase[p].exists)
-      least_ns += r->task->phase[p].wcet_ns + placer->guard_ns;
+      min_ns += r->task->phase[p].wcet_ns + placer->guard_ns;
   for (int32_t m = 0; m < r->count; ++m)
-    wait_for(placer, buffers_of(placer, r, m, input), least_ns, 1, PREM_WAIT_BUFFERS, &at_ns);
+    wait_for(placer, buffers_of(placer, r, m, input), min_ns, 1, PREM_WAIT_BUFFERS, &at_ns);
   lower_ns[h.first] = at_ns;
 }
 
@@ -262,8 +263,8 @@ prem_status prem_placer_open(prem_placer *placer, const prem_planning *planning)
   for (int32_t i = 0; i < platform->resource_count; ++i) {
     placer->resources[i].capacity = platform->resources[i].capacity;
     if (platform->resources[i].per_task && !status)
-      status = prem_gang_line_open(&placer->gangs[i], &placer->resources[i],
-                                   planning->schedule->task_count);
+      status = prem_gang_timeline_open(&placer->gangs[i], &placer->resources[i],
+                                       planning->schedule->task_count);
   }
   return status;
 }
@@ -284,7 +285,7 @@ void prem_placer_close(prem_placer *placer) {
   for (int32_t i = 0; placer->resources && i < placer->schedule->platform.resource_count; ++i)
     prem_timeline_free(&placer->resources[i]);
   for (int32_t i = 0; placer->gangs && i < placer->schedule->platform.resource_count; ++i)
-    prem_gang_line_free(&placer->gangs[i]);
+    prem_gang_timeline_free(&placer->gangs[i]);
   free(placer->blocks);
   free(placer->resources);
   free(placer->gangs);

@@ -23,17 +23,17 @@ typedef enum prem_wait_cause {
 } prem_wait_cause;
 
 /** A block's supplies. With one buffer `input` holds whole tiles and `output` is not used. */
-typedef struct prem_block_lines {
+typedef struct prem_block_timelines {
   prem_timeline memory, compute, input, output;
-} prem_block_lines;
+} prem_block_timelines;
 
 typedef struct prem_placer {
   const prem_planning *planning;
   const prem_schedule *schedule;
   int64_t guard_ns;
-  prem_block_lines *blocks;
+  prem_block_timelines *blocks;
   prem_timeline *resources;
-  prem_gang_line *gangs; /* [resource]: of those that are counted per task */
+  prem_gang_timeline *gangs; /* [resource]: of those that are counted per task */
   double began_s;
   /* of the job in hand: */
   int64_t waited_ns[PREM_WAIT_COUNT];

@@ -48,24 +48,24 @@ prem_job_window prem_planning_window(const prem_planning *planning, const prem_t
 }
 
 static void count_slack(const prem_planning *planning, int32_t t, int32_t job, int64_t end_ns,
-                        int64_t *least_ns) {
+                        int64_t *min_ns) {
   prem_job_window window = prem_planning_window(planning, &planning->schedule->tasks[t], job);
   bool is_due = window.target_ns < PREM_MAX_NS - planning->schedule->platform.guard_ns;
-  if (is_due && window.target_ns - end_ns < *least_ns)
-    *least_ns = window.target_ns - end_ns;
+  if (is_due && window.target_ns - end_ns < *min_ns)
+    *min_ns = window.target_ns - end_ns;
 }
 
 int64_t prem_planning_slack(const prem_planning *planning, const prem_draft *draft) {
-  int64_t least_ns = PREM_MAX_NS;
+  int64_t min_ns = PREM_MAX_NS;
   for (int64_t i = 0; i < draft->count; ++i) {
     const prem_placement *p = &draft->placements[i];
     const prem_task *task = &planning->schedule->tasks[p->task];
-    count_slack(planning, p->task, p->job, p->start_ns + task->phase[p->phase].wcet_ns, &least_ns);
+    count_slack(planning, p->task, p->job, p->start_ns + task->phase[p->phase].wcet_ns, &min_ns);
   }
   for (int64_t i = 0; i < draft->slot_count; ++i)
     count_slack(planning, draft->slots[i].task, draft->slots[i].job,
-                draft->slots[i].planned_ns + draft->slots[i].length_ns, &least_ns);
-  return least_ns;
+                draft->slots[i].planned_ns + draft->slots[i].length_ns, &min_ns);
+  return min_ns;
 }
 
 int64_t prem_planning_predecessor(const prem_planning *planning, const prem_task *task,

@@ -75,7 +75,7 @@ typedef struct wanted {
 } wanted;
 
 static bool may_have(const prem_step_room *room, wanted what) {
-  return room->least <= what.highest && room->longest_ns >= what.length_ns;
+  return room->min <= what.highest && room->longest_ns >= what.length_ns;
 }
 
 /* The first chunk from `chunk` on that may have it; the last one has all. */
@@ -162,8 +162,8 @@ static prem_step_room room_of(const prem_timeline *timeline, int32_t index) {
   int64_t free_ns = -1; /* since when something is left; -1: nothing is */
   for (int32_t i = 0; i < chunk->count; ++i) {
     const prem_step *step = &chunk->steps[i];
-    if (step->level < room.least)
-      room.least = step->level;
+    if (step->level < room.min)
+      room.min = step->level;
     if (step->level < timeline->capacity) {
       if (free_ns < 0)
         free_ns = step->at_ns > 0 ? step->at_ns : 0; /* nothing is asked for before 0 */
@@ -183,8 +183,8 @@ static void survey_shelf(prem_timeline *timeline, int32_t shelf) {
   prem_step_room room = {0, INT32_MAX};
   for (int32_t i = shelf * SHELF; i < timeline->count && i < (shelf + 1) * SHELF; ++i) {
     const prem_step_room *of = &timeline->chunks[i].room;
-    if (of->least < room.least)
-      room.least = of->least;
+    if (of->min < room.min)
+      room.min = of->min;
     if (of->longest_ns > room.longest_ns)
       room.longest_ns = of->longest_ns;
   }
@@ -195,9 +195,9 @@ static void survey(prem_timeline *timeline, int32_t index) {
   prem_step_room *room = &timeline->chunks[index].room, before = *room;
   *room = room_of(timeline, index);
   prem_step_room *shelf = &timeline->shelves[index / SHELF];
-  if (room->longest_ns >= shelf->longest_ns && room->least <= shelf->least)
+  if (room->longest_ns >= shelf->longest_ns && room->min <= shelf->min)
     *shelf = *room;
-  else if (room->longest_ns != before.longest_ns || room->least != before.least)
+  else if (room->longest_ns != before.longest_ns || room->min != before.min)
     survey_shelf(timeline, index / SHELF);
 }
 

@@ -21,7 +21,7 @@ typedef struct prem_step {
 /** What can be had of some steps at most. */
 typedef struct prem_step_room {
   int64_t longest_ns; /* of the stretches with something left that begin here */
-  int32_t least;      /* smallest level */
+  int32_t min;        /* smallest level */
 } prem_step_room;
 
 typedef struct prem_step_chunk {

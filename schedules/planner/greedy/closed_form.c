@@ -124,13 +124,13 @@ typedef struct round_times {
 } round_times;
 
 static int64_t longest(const prem_schedule *schedule, prem_phase phase) {
-  int64_t most = 0;
+  int64_t max = 0;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_phase_spec *spec = &schedule->tasks[t].phase[phase];
-    if (spec->exists && spec->wcet_ns > most)
-      most = spec->wcet_ns;
+    if (spec->exists && spec->wcet_ns > max)
+      max = spec->wcet_ns;
   }
-  return most;
+  return max;
 }
 
 /* The offset that the file gives, or the phase's length with the guard. */
@@ -158,13 +158,13 @@ static void note_close_writebacks(const prem_planning *planning, prem_wide start
   const int64_t length_ns = times->phase_ns[PREM_WRITEBACK];
   if (starts < 2 || (starts - 1) * times->writeback_offset_ns >= length_ns)
     return;
-  const int64_t least_ns =
+  const int64_t min_ns =
       prem_round_up((length_ns + (int64_t)starts - 2) / ((int64_t)starts - 1), planning->grid_ns);
   prem_diag_add(planning->diag, PREM_NOTE, 0, planning->schedule->policy.place,
                 "policy.writeback_offset_ns",
                 "%" PRId64 " ns apart, all writebacks of a round meet: the last one begins before "
                 "the first has ended, after %" PRId64 " ns; from %" PRId64 " ns on they do not",
-                times->writeback_offset_ns, length_ns, least_ns);
+                times->writeback_offset_ns, length_ns, min_ns);
 }
 
 static bool find_times(const prem_planning *planning, const policy_form *form, round_times *out) {

@@ -46,7 +46,7 @@ typedef struct construction {
   job *jobs;
   int64_t *sequence; /* of jobs, as they are placed */
   prem_placer placer;
-  prem_keeper *keeper;  /* NULL: there is no plan to keep */
+  prem_repair *repair;  /* NULL: there is no plan to keep */
   int32_t depth;        /* of pipelines of joined phases; 0: none are wanted */
   bool *piped;          /* [task]: its jobs are pipelines; NULL: none are */
   prem_data_gaps *gaps; /* NULL: there are none to keep */
@@ -226,8 +226,8 @@ static void note_phase(const construction *c, const prem_round *r, prem_phase ph
 
 static prem_status place_round(construction *c, prem_round *r, job *of) {
   bool as_it_was[PREM_PHASE_COUNT] = {false};
-  prem_status status = c->keeper
-                           ? prem_keeper_place(c->keeper, r, of->earliest_ns, of->due_ns, as_it_was)
+  prem_status status = c->repair
+                           ? prem_repair_place(c->repair, r, of->earliest_ns, of->due_ns, as_it_was)
                            : place_anew(c, r, of->earliest_ns);
   for (int p = 0; p < PREM_PHASE_COUNT && !status; ++p) {
     if (!r->task->phase[p].exists)
@@ -292,18 +292,18 @@ static void name_cause(const construction *c, char *out, size_t bytes) {
   static const char *const names[PREM_WAIT_FIRST_RESOURCE] = {
       "the memory units of its blocks", "the compute units of its blocks", "buffers of its blocks",
       "the tasks that it follows"};
-  int32_t most = 0;
+  int32_t max = 0;
   for (int32_t i = 1; i < PREM_WAIT_COUNT; ++i)
-    if (c->placer.waited_ns[i] > c->placer.waited_ns[most])
-      most = i;
-  if (c->placer.waited_ns[most] == 0)
+    if (c->placer.waited_ns[i] > c->placer.waited_ns[max])
+      max = i;
+  if (c->placer.waited_ns[max] == 0)
     snprintf(out, bytes, "it waited for nothing, its own phases take too long");
-  else if (most < PREM_WAIT_FIRST_RESOURCE)
-    snprintf(out, bytes, "it waited longest for %s", names[most]);
+  else if (max < PREM_WAIT_FIRST_RESOURCE)
+    snprintf(out, bytes, "it waited longest for %s", names[max]);
   else
     snprintf(out, bytes, "it waited longest for '%s' (capacity %d)",
-             c->schedule->platform.resources[most - PREM_WAIT_FIRST_RESOURCE].name,
-             c->schedule->platform.resources[most - PREM_WAIT_FIRST_RESOURCE].capacity);
+             c->schedule->platform.resources[max - PREM_WAIT_FIRST_RESOURCE].name,
+             c->schedule->platform.resources[max - PREM_WAIT_FIRST_RESOURCE].capacity);
 }
 
 static bool report_late(const construction *c, const job *of, int code, const char *what,
@@ -419,8 +419,8 @@ static prem_status prepare(construction *c) {
     c->later_ns = calloc((size_t)c->first_job[tasks] + 1, sizeof *c->later_ns);
     status = c->later_ns ? PREM_OK : PREM_ERR_MEMORY;
   }
-  if (!status && c->keeper)
-    status = prem_keeper_begin(c->keeper, &c->placer, c->order);
+  if (!status && c->repair)
+    status = prem_repair_begin(c->repair, &c->placer, c->order);
   return status;
 }
 
@@ -434,8 +434,8 @@ static prem_status place_all(construction *c) {
     if (in_time(c, of))
       continue;
     result = PREM_ERR_INFEASIBLE;
-    if (c->keeper)
-      prem_keeper_miss(c->keeper, c->sequence[i]);
+    if (c->repair)
+      prem_repair_miss(c->repair, c->sequence[i]);
   }
   c->draft->complete = true;
   return result;
@@ -454,7 +454,7 @@ static prem_status begin_again(construction *c) {
   prem_data_gaps_clear(c->gaps);
   c->draft->count = c->draft->slot_count = 0;
   c->draft->complete = false;
-  return status || !c->keeper ? status : prem_keeper_begin(c->keeper, &c->placer, c->order);
+  return status || !c->repair ? status : prem_repair_begin(c->repair, &c->placer, c->order);
 }
 
 static prem_status report_crowded(const construction *c) {
@@ -466,7 +466,7 @@ static prem_status report_crowded(const construction *c) {
 }
 
 /* A job that is moved may come too close to another one: that is seen in the next round. */
-enum { MOST_ROUNDS = 64 };
+enum { MAX_ROUNDS = 64 };
 
 static prem_status place_apart(construction *c) {
   prem_status status = place_all(c);
@@ -475,7 +475,7 @@ static prem_status place_apart(construction *c) {
   for (int round = 1; !status; ++round) {
     if (prem_data_gaps_short(c->gaps, c->schedule->period_lcm_ns, c->later_ns) == 0)
       return PREM_OK;
-    if (round == MOST_ROUNDS)
+    if (round == MAX_ROUNDS)
       return report_crowded(c);
     status = begin_again(c);
     if (!status)
@@ -496,7 +496,7 @@ static void release(construction *c) {
   prem_data_gaps_free(c->gaps);
 }
 
-static prem_status construct(const prem_planning *planning, prem_keeper *keeper, int32_t depth,
+static prem_status construct(const prem_planning *planning, prem_repair *repair, int32_t depth,
                              prem_draft *out) {
   const prem_schedule *schedule = planning->schedule;
   *out = (prem_draft){0};
@@ -504,7 +504,7 @@ static prem_status construct(const prem_planning *planning, prem_keeper *keeper,
                     .schedule = schedule,
                     .guard_ns = schedule->platform.guard_ns,
                     .horizon_ns = schedule->period_lcm_ns ? schedule->period_lcm_ns : PREM_MAX_NS,
-                    .keeper = keeper,
+                    .repair = repair,
                     .depth = depth,
                     .draft = out};
   prem_status status = prepare(&c);
@@ -523,8 +523,8 @@ prem_status prem_plan_constructive(const prem_planning *planning, prem_draft *ou
   return construct(planning, NULL, 0, out);
 }
 
-prem_status prem_plan_keeping(const prem_planning *planning, prem_keeper *keeper, prem_draft *out) {
-  return construct(planning, keeper, 0, out);
+prem_status prem_plan_repair(const prem_planning *planning, prem_repair *repair, prem_draft *out) {
+  return construct(planning, repair, 0, out);
 }
 
 prem_status prem_plan_pipelines(const prem_planning *planning, int32_t depth, prem_draft *out) {

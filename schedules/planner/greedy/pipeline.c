@@ -200,11 +200,11 @@ static bool make_lanes(pipeline *p) {
 }
 
 static prem_status run_lanes(pipeline *p) {
-  int64_t first = prem_planning_warmup(p->placer->planning, p->task), most = 0;
+  int64_t first = prem_planning_warmup(p->placer->planning, p->task), max = 0;
   prem_status status = PREM_OK;
   for (int32_t i = 0; i < p->lane_count; ++i)
-    most = prem_max_i64(most, prem_planning_tiles_on(p->task, i));
-  for (int64_t k = first; k < most + p->depth; ++k) {
+    max = prem_max_i64(max, prem_planning_tiles_on(p->task, i));
+  for (int64_t k = first; k < max + p->depth; ++k) {
     if (prem_placer_gives_up(p->placer))
       return PREM_ERR_INTERRUPTED;
     for (int32_t i = 0; i < p->lane_count; ++i) {

@@ -2,10 +2,10 @@
 /*
  * Lower bounds of the makespan, from the relaxed reading of the rules.
  *
- * Each node has a head and a tail (the longest paths before and behind it). On a line of capacity 1
- * what must be done between heads and tails takes at least as long as Jackson's preemptive
- * schedule; on a line of more, so do its uses counted in demand x time, and those of which no two
- * fit beside each other.
+ * Each node has a head and a tail (the longest paths before and behind it). On a renewable of
+ * capacity 1 what must be done between heads and tails takes at least as long as Jackson's
+ * preemptive schedule; on a renewable of more, so do its uses counted in demand x time, and those
+ * of which no two fit beside each other.
  */
 #include "schedules/planner/proof/bounds.h"
 #include "prem/base/numbers.h"
@@ -21,52 +21,52 @@ enum { NARROW_STEPS = 30000000, PROBE_STEPS = 300000000 };
 typedef struct bounding {
   prem_rules rules;
   int64_t *head, *tail, *latest;
-  prem_work *works; /* of a line */
+  prem_work *works; /* of a renewable */
   int32_t *heap;    /* of works, the longest tail first */
   int64_t bound;
 } bounding;
 
-/* ---- lines ---------------------------------------------------------------------------------- */
+/* ---- renewables ----------------------------------------------------------------------------- */
 
 static prem_wide longest(bounding *b, int32_t count) {
-  return count > 0 ? prem_one_machine(b->works, count, b->heap, NULL) : 0;
+  return count > 0 ? prem_jackson_end(b->works, count, b->heap, NULL) : 0;
 }
 
-/* All uses as one machine that delivers the line's capacity: in demand x time. */
-static prem_wide bound_volume(bounding *b, int32_t l, prem_line line) {
+/* All uses as one machine that delivers the renewable's capacity: in demand x time. */
+static prem_wide bound_volume(bounding *b, int32_t l, prem_renewable renewable) {
   const prem_rules *rules = &b->rules;
   int32_t count = 0;
   for (int64_t k = rules->first_hold[l]; k < rules->first_hold[l + 1]; ++k) {
-    const prem_hold *hold = &rules->holds[rules->line_holds[k]];
-    prem_wide after = (prem_wide)b->tail[hold->first] - hold->least;
-    if (prem_rules_counts(rules, line, hold))
-      b->works[count++] = (prem_work){.head = (prem_wide)b->head[hold->first] * line.capacity,
-                                      .left = (prem_wide)hold->least * hold->demand,
-                                      .tail = after * line.capacity};
+    const prem_hold *hold = &rules->holds[rules->renewable_holds[k]];
+    prem_wide after = (prem_wide)b->tail[hold->first] - hold->min;
+    if (prem_rules_counts(rules, renewable, hold))
+      b->works[count++] = (prem_work){.head = (prem_wide)b->head[hold->first] * renewable.capacity,
+                                      .left = (prem_wide)hold->min * hold->demand,
+                                      .tail = after * renewable.capacity};
   }
-  return (longest(b, count) + line.capacity - 1) / line.capacity;
+  return (longest(b, count) + renewable.capacity - 1) / renewable.capacity;
 }
 
-/* Those that ask for more than half of the line follow each other. */
-static prem_wide bound_large(bounding *b, int32_t l, prem_line line) {
+/* Those that ask for more than half of the renewable follow each other. */
+static prem_wide bound_large(bounding *b, int32_t l, prem_renewable renewable) {
   const prem_rules *rules = &b->rules;
   int32_t count = 0;
   for (int64_t k = rules->first_hold[l]; k < rules->first_hold[l + 1]; ++k) {
-    const prem_hold *hold = &rules->holds[rules->line_holds[k]];
-    if (2 * (int64_t)hold->demand > line.capacity && prem_rules_counts(rules, line, hold))
+    const prem_hold *hold = &rules->holds[rules->renewable_holds[k]];
+    if (2 * (int64_t)hold->demand > renewable.capacity && prem_rules_counts(rules, renewable, hold))
       b->works[count++] = (prem_work){.head = b->head[hold->first],
-                                      .left = hold->least,
-                                      .tail = (prem_wide)b->tail[hold->first] - hold->least};
+                                      .left = hold->min,
+                                      .tail = (prem_wide)b->tail[hold->first] - hold->min};
   }
   return longest(b, count);
 }
 
-static void bound_lines(bounding *b) {
-  for (int32_t l = 0; l < b->rules.line_count; ++l) {
-    prem_line line = prem_rules_line(&b->rules, l);
-    b->bound = (int64_t)prem_max_wide(b->bound, bound_volume(b, l, line));
-    if (line.capacity > 1)
-      b->bound = (int64_t)prem_max_wide(b->bound, bound_large(b, l, line));
+static void bound_renewables(bounding *b) {
+  for (int32_t l = 0; l < b->rules.renewable_count; ++l) {
+    prem_renewable renewable = prem_rules_renewable(&b->rules, l);
+    b->bound = (int64_t)prem_max_wide(b->bound, bound_volume(b, l, renewable));
+    if (renewable.capacity > 1)
+      b->bound = (int64_t)prem_max_wide(b->bound, bound_large(b, l, renewable));
   }
 }
 
@@ -77,7 +77,7 @@ static void bound_paths(bounding *b) {
 
 /* ---- jobs of many tiles --------------------------------------------------------------------- */
 
-/** What one job asks of a line. */
+/** What one job asks of a renewable. */
 typedef struct load {
   prem_wide volume;
   int64_t head, tail;
@@ -86,12 +86,12 @@ typedef struct load {
 static void add_load(load *to, const prem_hold *hold, int64_t head, int64_t tail) {
   if (to->volume == 0)
     *to = (load){0, head, tail};
-  to->volume += (prem_wide)hold->least * hold->demand;
+  to->volume += (prem_wide)hold->min * hold->demand;
   to->head = head < to->head ? head : to->head;
   to->tail = tail < to->tail ? tail : to->tail;
 }
 
-/* The job alone: the line of which it asks most. Its holds begin at *hold. */
+/* The job alone: the renewable of which it asks most. Its holds begin at *hold. */
 static int64_t shortest_job(const bounding *b, int32_t begin, int32_t nodes, int64_t *hold,
                             load *loads) {
   const prem_rules *rules = &b->rules;
@@ -99,12 +99,12 @@ static int64_t shortest_job(const bounding *b, int32_t begin, int32_t nodes, int
   prem_wide longest = 0;
   for (; *hold < rules->hold_count && rules->holds[*hold].first < begin + nodes; ++*hold) {
     const prem_hold *of = &rules->holds[*hold];
-    if (prem_rules_counts(rules, prem_rules_line(rules, of->line), of))
-      add_load(&loads[of->line], of, b->head[of->first] - b->head[begin],
-               b->tail[of->first] - of->least - b->tail[begin + 1]);
+    if (prem_rules_counts(rules, prem_rules_renewable(rules, of->renewable), of))
+      add_load(&loads[of->renewable], of, b->head[of->first] - b->head[begin],
+               b->tail[of->first] - of->min - b->tail[begin + 1]);
   }
   for (int64_t h = first; h < *hold; ++h) {
-    int32_t l = rules->holds[h].line, capacity = prem_rules_line(rules, l).capacity;
+    int32_t l = rules->holds[h].renewable, capacity = prem_rules_renewable(rules, l).capacity;
     if (loads[l].volume > 0)
       longest = prem_max_wide(longest, loads[l].head + (loads[l].volume + capacity - 1) / capacity +
                                            loads[l].tail);
@@ -116,8 +116,8 @@ static int64_t shortest_job(const bounding *b, int32_t begin, int32_t nodes, int
 /* Keep begin and end of each job as far apart as it takes. */
 static bool stretch_jobs(bounding *b, load *loads) {
   prem_rules *rules = &b->rules;
-  size_t most = (size_t)rules->arc_count + (size_t)rules->node_count;
-  prem_apart *grown = realloc(rules->arcs, (most + 1) * sizeof *grown);
+  size_t max = (size_t)rules->arc_count + (size_t)rules->node_count;
+  prem_apart *grown = realloc(rules->arcs, (max + 1) * sizeof *grown);
   if (!grown)
     return false;
   rules->arcs = grown;
@@ -135,7 +135,7 @@ static bool stretch_jobs(bounding *b, load *loads) {
 /* ---- equal tiles ---------------------------------------------------------------------------- */
 
 /* Beyond it nothing is probed, and little is won. */
-enum { MOST_ORDERED = 4000 };
+enum { MAX_ORDERED = 4000 };
 
 /* The tiles of a job on one block are equal: any plan is as long if the first prefetch, compute and
  * writeback become those of the first tile, and so on. The phases of a job stand tile by tile. */
@@ -148,8 +148,8 @@ static bool order_job(bounding *b, int32_t begin, int32_t nodes) {
     phases += task->phase[p].exists;
   if (task->together) /* its rounds are tied, be they full or not */
     return true;
-  size_t most = (size_t)rules->arc_count + (size_t)nodes;
-  prem_apart *grown = realloc(rules->arcs, (most + 1) * sizeof *grown);
+  size_t max = (size_t)rules->arc_count + (size_t)nodes;
+  prem_apart *grown = realloc(rules->arcs, (max + 1) * sizeof *grown);
   if (!grown)
     return false;
   rules->arcs = grown;
@@ -169,7 +169,7 @@ static bool order_job(bounding *b, int32_t begin, int32_t nodes) {
 
 /* Joined phases share their time. */
 static bool order_tiles(bounding *b) {
-  if (b->rules.joinable || b->rules.node_count > MOST_ORDERED)
+  if (b->rules.joinable || b->rules.node_count > MAX_ORDERED)
     return true;
   for (int32_t begin = 0, next; begin < b->rules.node_count; begin = next) {
     next = begin + 2;
@@ -214,7 +214,7 @@ static void bound_small(bounding *b, prem_effort effort, int64_t open) {
 /* ---- all together --------------------------------------------------------------------------- */
 
 static bool find_paths(bounding *b) {
-  load *loads = calloc((size_t)b->rules.line_count, sizeof *loads);
+  load *loads = calloc((size_t)b->rules.renewable_count, sizeof *loads);
   bool found = loads && order_tiles(b) &&
                prem_rules_paths(&b->rules, b->head, b->tail, b->latest) == PREM_OK &&
                stretch_jobs(b, loads) &&
@@ -259,7 +259,7 @@ bool prem_planning_lower_bound(const prem_planning *planning, int64_t *out_ns) {
     return false;
   b.bound = planning->warmup_ns;
   bound_paths(&b);
-  bound_lines(&b);
+  bound_renewables(&b);
   bound_small(&b, (prem_effort){.steps = NARROW_STEPS}, INT64_MAX);
   *out_ns = on_grid(planning, b.bound);
   release(&b);

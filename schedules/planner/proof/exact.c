@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* Beyond these the solver's model takes longer than any answer is worth. */
-enum { MOST_NODES = 4000, MOST_PAIRS = 400000 };
+enum { MAX_NODES = 4000, MAX_PAIRS = 400000 };
 enum { REFUTE_STEPS = 200000000, ASK_STEPS = 50000000 };
 
 /** A reading of the rules with its windows, and a solver of them. */
@@ -56,8 +56,8 @@ static int64_t left_ns(const engine *e) {
 }
 
 /* Of the refuter, which looks at no clock: what it may take is said in steps. */
-static int64_t steps_in(int64_t limit_ns, int64_t most) {
-  return prem_min_i64(limit_ns / PREM_NS_PER_STEP, most);
+static int64_t steps_in(int64_t limit_ns, int64_t max) {
+  return prem_min_i64(limit_ns / PREM_NS_PER_STEP, max);
 }
 
 /* ---- readings ------------------------------------------------------------------------------- */
@@ -79,11 +79,11 @@ static void close_reading(reading *r) {
 
 static bool is_small(const prem_rules *rules) {
   int64_t pairs = 0;
-  for (int32_t l = 0; l < rules->line_count; ++l) {
+  for (int32_t l = 0; l < rules->renewable_count; ++l) {
     int64_t holds = rules->first_hold[l + 1] - rules->first_hold[l];
     pairs += holds * holds;
   }
-  return pairs <= MOST_PAIRS;
+  return pairs <= MAX_PAIRS;
 }
 
 /* The windows of all starts, as far as nothing ends after `end`; false: one is empty. */
@@ -127,7 +127,7 @@ static prem_status open_reading(const prem_planning *planning, bool relaxed,
                                 const prem_without *without, int64_t end, prem_effort *effort,
                                 reading *r) {
   *r = (reading){0};
-  prem_status status = prem_rules_build(planning, relaxed, without, MOST_NODES, &r->rules);
+  prem_status status = prem_rules_build(planning, relaxed, without, MAX_NODES, &r->rules);
   if (status)
     return status;
   if (!allocate(r))
@@ -198,7 +198,7 @@ static prem_answer ask(const engine *e, reading *r, int64_t end, int64_t limit_n
 static bool may_outlast(const reading *r) {
   for (int64_t h = 0; h < r->rules.hold_count && r->rules.cycle; ++h) {
     const prem_hold *hold = &r->rules.holds[h];
-    if (prem_rules_line(&r->rules, hold->line).capacity > 1 &&
+    if (prem_rules_renewable(&r->rules, hold->renewable).capacity > 1 &&
         r->last[hold->last] + hold->length - r->first[hold->first] > r->rules.cycle)
       return true;
   }
@@ -347,12 +347,12 @@ static void plan_periodic(engine *e, prem_exact_verdict *out) {
 }
 
 static int64_t slack_of_starts(const engine *e, const int64_t *starts) {
-  int64_t least_ns = PREM_MAX_NS;
+  int64_t min_ns = PREM_MAX_NS;
   for (int32_t n = 0; n < e->strict.rules.node_count; ++n) {
     int64_t slack_ns = slack_of(e, &e->strict, n, starts[n]);
-    least_ns = slack_ns < least_ns ? slack_ns : least_ns;
+    min_ns = slack_ns < min_ns ? slack_ns : min_ns;
   }
-  return least_ns;
+  return min_ns;
 }
 
 /* Halve what is open between the slack that is known and the one that the windows allow. What is

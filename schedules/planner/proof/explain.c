@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Why there is no plan. A proof is looked for in this order: a path of precedence that leaves no
- * time, a line that is asked for more than it has within an interval (preemptive earliest deadline
- * first finds one if there is any), no order left at all. Then tasks are left out one by one, and
- * lines, for as long as the proof holds: a deletion filter (J. Chinneck, E. Dravnieks, 1991,
- * Locating minimal infeasible constraint sets in linear programs).
+ * time, a renewable that is asked for more than it has within an interval (preemptive earliest
+ * deadline first finds one if there is any), no order left at all. Then tasks are left out one by
+ * one, and renewables, for as long as the proof holds: a deletion filter (J. Chinneck, E.
+ * Dravnieks, 1991, Locating minimal infeasible constraint sets in linear programs).
  */
 #include "schedules/planner/proof/explain.h"
 #include "prem/base/clock.h"
@@ -16,26 +16,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROBE_STEPS = 200000000, MOST_FILTERED = 400, NAMED = 8 };
-#define LEAST_NS INT64_C(200000000) /* for smaller sets of a proof that was found at once */
+enum { PROBE_STEPS = 200000000, MAX_FILTERED = 400, NAMED = 8 };
+#define MIN_NS INT64_C(200000000) /* for smaller sets of a proof that was found at once */
 
 typedef enum proof_kind { NOTHING, BY_PATH, BY_LINE, BY_ORDER } proof_kind;
 
 /** What was proven, in ns. */
 typedef struct proof {
   proof_kind kind;
-  prem_node node; /* by path: it cannot start in [from, to] */
-  int32_t line;   /* by line: in [from, to) */
+  prem_node node;    /* by path: it cannot start in [from, to] */
+  int32_t renewable; /* by renewable: in [from, to) */
   int64_t from, to;
   prem_wide asked, there;
-  bool *tasks; /* by path and line: who takes part */
+  bool *tasks; /* by path and renewable: who takes part */
 } proof;
 
 typedef struct explaining {
   const prem_planning *planning;
   const volatile sig_atomic_t *stop;
   double until_s;
-  bool *without_tasks, *without_lines;
+  bool *without_tasks, *without_renewables;
   int64_t order_steps;    /* of the refuter; 0: orders need not be looked at */
   int64_t order_limit_ns; /* of the solver */
   bool measured;          /* both are what the first proof by order took */
@@ -50,7 +50,7 @@ static int32_t task_count(const explaining *e) {
   return e->planning->schedule->task_count;
 }
 
-/* ---- paths and lines ------------------------------------------------------------------------ */
+/* ---- paths and renewables ------------------------------------------------------------------- */
 
 typedef struct paths {
   prem_rules rules;
@@ -70,7 +70,7 @@ static void close_paths(paths *p) {
 
 static bool open_paths(const explaining *e, paths *p) {
   *p = (paths){0};
-  prem_without without = {e->without_tasks, e->without_lines};
+  prem_without without = {e->without_tasks, e->without_renewables};
   if (prem_rules_build(e->planning, true, &without, INT32_MAX, &p->rules))
     return false;
   size_t nodes = (size_t)p->rules.node_count + 1, holds = (size_t)p->rules.hold_count + 1;
@@ -125,49 +125,50 @@ static int64_t due_of(const paths *p, const prem_hold *hold) {
   if (p->latest[hold->last] == PREM_MAX_NS)
     return PREM_MAX_NS;
   int64_t by_last = p->latest[hold->last] + hold->length;
-  int64_t by_first = p->latest[hold->first] + hold->least;
+  int64_t by_first = p->latest[hold->first] + hold->min;
   return by_last > by_first ? by_last : by_first;
 }
 
-static int32_t list_works(const paths *p, int32_t l, prem_line line) {
+static int32_t list_works(const paths *p, int32_t l, prem_renewable renewable) {
   int32_t count = 0;
   for (int64_t k = p->rules.first_hold[l]; k < p->rules.first_hold[l + 1]; ++k) {
-    const prem_hold *hold = &p->rules.holds[p->rules.line_holds[k]];
+    const prem_hold *hold = &p->rules.holds[p->rules.renewable_holds[k]];
     int64_t due = due_of(p, hold);
-    if (due < PREM_MAX_NS && prem_rules_counts(&p->rules, line, hold))
-      p->works[count++] = (prem_work){.head = (prem_wide)p->head[hold->first] * line.capacity,
-                                      .left = (prem_wide)hold->least * hold->demand,
-                                      .tail = -(prem_wide)due * line.capacity,
-                                      .name = p->rules.line_holds[k]};
+    if (due < PREM_MAX_NS && prem_rules_counts(&p->rules, renewable, hold))
+      p->works[count++] = (prem_work){.head = (prem_wide)p->head[hold->first] * renewable.capacity,
+                                      .left = (prem_wide)hold->min * hold->demand,
+                                      .tail = -(prem_wide)due * renewable.capacity,
+                                      .name = p->rules.renewable_holds[k]};
   }
   return count;
 }
 
 /* The shortest interval before the instant `due` that is asked for more than it has. */
-static void find_interval(const paths *p, int32_t count, prem_line line, int64_t due, proof *out) {
+static void find_interval(const paths *p, int32_t count, prem_renewable renewable, int64_t due,
+                          proof *out) {
   for (int32_t i = count - 1; i >= 0; --i) {
     const prem_hold *hold = &p->rules.holds[p->works[i].name];
     if (due_of(p, hold) > due)
       continue;
-    out->asked += (prem_wide)hold->least * hold->demand;
+    out->asked += (prem_wide)hold->min * hold->demand;
     out->from = p->head[hold->first];
-    out->there = (prem_wide)(due - out->from) * line.capacity;
+    out->there = (prem_wide)(due - out->from) * renewable.capacity;
     out->tasks[p->rules.nodes[hold->first].task] = true;
     if (out->asked > out->there)
       return;
   }
 }
 
-static bool prove_by_line(const paths *p, proof *out) {
-  for (int32_t l = 0; l < p->rules.line_count; ++l) {
-    prem_line line = prem_rules_line(&p->rules, l);
-    int32_t count = list_works(p, l, line), worst;
-    if (count == 0 || prem_one_machine(p->works, count, p->heap, &worst) <= 0)
+static bool prove_by_renewable(const paths *p, proof *out) {
+  for (int32_t l = 0; l < p->rules.renewable_count; ++l) {
+    prem_renewable renewable = prem_rules_renewable(&p->rules, l);
+    int32_t count = list_works(p, l, renewable), worst;
+    if (count == 0 || prem_jackson_end(p->works, count, p->heap, &worst) <= 0)
       continue;
     out->kind = BY_LINE;
-    out->line = l;
+    out->renewable = l;
     out->to = due_of(p, &p->rules.holds[p->works[worst].name]);
-    find_interval(p, count, line, out->to, out);
+    find_interval(p, count, renewable, out->to, out);
     return true;
   }
   return false;
@@ -186,7 +187,7 @@ static bool prove_at_once(explaining *e) {
   forget(e);
   if (!open_paths(e, &p))
     return false;
-  bool proven = prove_by_path(&p, &e->found) || prove_by_line(&p, &e->found);
+  bool proven = prove_by_path(&p, &e->found) || prove_by_renewable(&p, &e->found);
   close_paths(&p);
   return proven;
 }
@@ -194,7 +195,7 @@ static bool prove_at_once(explaining *e) {
 /* The refuter first, then the solver. Three times what the first proof took is enough for those of
  * its parts. */
 static bool prove_by_order(explaining *e) {
-  prem_without without = {e->without_tasks, e->without_lines};
+  prem_without without = {e->without_tasks, e->without_renewables};
   prem_effort effort = {.steps = e->order_steps, .probe = true, .stop = e->stop};
   double began_s = prem_host_clock_s();
   if (!in_time(e) || !prem_planning_refuted(e->planning, &without, &effort, e->order_limit_ns))
@@ -264,26 +265,26 @@ static int32_t count_kept(const bool *without, int32_t count) {
   return kept;
 }
 
-/* Lines that nothing uses matter to no proof. */
-static void drop_unused_lines(explaining *e) {
+/* Renewables that nothing uses matter to no proof. */
+static void drop_unused_renewables(explaining *e) {
   paths p;
   if (!open_paths(e, &p))
     return;
-  for (int32_t l = 0; l < p.rules.line_count; ++l)
+  for (int32_t l = 0; l < p.rules.renewable_count; ++l)
     if (p.rules.first_hold[l + 1] == p.rules.first_hold[l])
-      e->without_lines[l] = true;
+      e->without_renewables[l] = true;
   close_paths(&p);
 }
 
 static void reduce(explaining *e) {
   if (e->found.kind != BY_ORDER)
     keep_parts(e);
-  if (count_kept(e->without_tasks, task_count(e)) <= MOST_FILTERED)
+  if (count_kept(e->without_tasks, task_count(e)) <= MAX_FILTERED)
     filter(e, e->without_tasks, task_count(e));
   prove(e);
   if (e->found.kind == BY_ORDER) {
-    drop_unused_lines(e);
-    filter(e, e->without_lines, prem_planning_lines(e->planning));
+    drop_unused_renewables(e);
+    filter(e, e->without_renewables, prem_planning_renewables(e->planning));
     prove(e);
   }
 }
@@ -327,13 +328,13 @@ static prem_rules no_rules(const explaining *e) {
   return (prem_rules){.planning = e->planning};
 }
 
-static void name_lines(const explaining *e, words *w) {
+static void name_renewables(const explaining *e, words *w) {
   prem_rules rules = no_rules(e);
-  for (int32_t l = 0; l < prem_planning_lines(e->planning); ++l) {
+  for (int32_t l = 0; l < prem_planning_renewables(e->planning); ++l) {
     char word[PREM_NAME_BYTES + 40];
-    if (e->without_lines[l])
+    if (e->without_renewables[l])
       continue;
-    prem_rules_name_line(&rules, l, word, sizeof word);
+    prem_rules_name_renewable(&rules, l, word, sizeof word);
     add_word(w, word);
   }
   close_words(w);
@@ -365,17 +366,17 @@ static void say_path(const explaining *e, const char *tasks) {
                 e->found.to, say_rounded(e, rounded, sizeof rounded));
 }
 
-static void say_line(const explaining *e, const char *tasks) {
+static void say_renewable(const explaining *e, const char *tasks) {
   const prem_platform *platform = &e->planning->schedule->platform;
   const proof *found = &e->found;
   prem_rules rules = no_rules(e);
-  prem_line line = prem_rules_line(&rules, found->line);
-  bool resource = line.kind == PREM_LINE_RESOURCE;
-  prem_place place = resource ? platform->resources[line.number].place : platform->place;
+  prem_renewable renewable = prem_rules_renewable(&rules, found->renewable);
+  bool resource = renewable.kind == PREM_RENEWABLE_RESOURCE;
+  prem_place place = resource ? platform->resources[renewable.number].place : platform->place;
   char name[PREM_NAME_BYTES + 40], times[32] = "", rounded[64];
-  prem_rules_name_line(&rules, found->line, name, sizeof name);
-  if (line.capacity > 1)
-    snprintf(times, sizeof times, " (%" PRId32 " x %.0f)", line.capacity,
+  prem_rules_name_renewable(&rules, found->renewable, name, sizeof name);
+  if (renewable.capacity > 1)
+    snprintf(times, sizeof times, " (%" PRId32 " x %.0f)", renewable.capacity,
              (double)(found->to - found->from));
   prem_diag_add(e->planning->diag, PREM_ERROR, 43, place.line ? place : platform->place,
                 resource ? "platform.resources" : "platform.blocks",
@@ -387,19 +388,19 @@ static void say_line(const explaining *e, const char *tasks) {
 }
 
 static void say(const explaining *e) {
-  words tasks = {0}, lines = {0};
+  words tasks = {0}, renewables = {0};
   char rounded[64];
   const prem_task *first = name_tasks(e, &tasks);
   if (e->found.kind == BY_PATH) {
     say_path(e, tasks.text);
   } else if (e->found.kind == BY_LINE) {
-    say_line(e, tasks.text);
+    say_renewable(e, tasks.text);
   } else {
-    name_lines(e, &lines);
+    name_renewables(e, &renewables);
     prem_diag_add(e->planning->diag, PREM_ERROR, 43, first->place, "tasks",
                   "tasks %s cannot all be in time beside each other on %s: every order was ruled "
                   "out, whatever else runs%s",
-                  tasks.text, lines.text, say_rounded(e, rounded, sizeof rounded));
+                  tasks.text, renewables.text, say_rounded(e, rounded, sizeof rounded));
   }
 }
 
@@ -408,20 +409,21 @@ static void say(const explaining *e) {
 bool prem_planning_explain(const prem_planning *planning, int64_t limit_ns,
                            const volatile sig_atomic_t *stop) {
   size_t tasks = (size_t)planning->schedule->task_count;
-  explaining e = {.planning = planning,
-                  .stop = stop,
-                  .until_s = prem_host_clock_s() +
-                             (double)(limit_ns > LEAST_NS ? limit_ns : LEAST_NS) * 1e-9,
-                  .without_tasks = calloc(tasks, sizeof(bool)),
-                  .without_lines = calloc((size_t)prem_planning_lines(planning), sizeof(bool)),
-                  .found = {.tasks = calloc(tasks, sizeof(bool))}};
-  bool proven = e.without_tasks && e.without_lines && e.found.tasks && prove_first(&e, limit_ns);
+  explaining e = {
+      .planning = planning,
+      .stop = stop,
+      .until_s = prem_host_clock_s() + (double)(limit_ns > MIN_NS ? limit_ns : MIN_NS) * 1e-9,
+      .without_tasks = calloc(tasks, sizeof(bool)),
+      .without_renewables = calloc((size_t)prem_planning_renewables(planning), sizeof(bool)),
+      .found = {.tasks = calloc(tasks, sizeof(bool))}};
+  bool proven =
+      e.without_tasks && e.without_renewables && e.found.tasks && prove_first(&e, limit_ns);
   if (proven) {
     reduce(&e);
     say(&e);
   }
   free(e.without_tasks);
-  free(e.without_lines);
+  free(e.without_renewables);
   free(e.found.tasks);
   return proven;
 }

@@ -7,11 +7,11 @@
 
 #include "prem/base/numbers.h"
 
-enum { MOST_BODIES = 160, MOST_CLIQUES = 24, ROUNDS = 4 };
+enum { MAX_BODIES = 160, MAX_CLIQUES = 24, ROUNDS = 4 };
 
 /** What cannot be cut: from the start of a node to that of another and `length` further. */
 typedef struct body {
-  int64_t length, least; /* as those of prem_hold, on the line where it is shortest */
+  int64_t length, min; /* as those of prem_hold, on the renewable where it is shortest */
   int32_t first, last;
 } body;
 
@@ -23,7 +23,7 @@ typedef struct pair {
 /** Bodies that share a supply. */
 typedef struct team {
   int32_t *bodies, *demands;
-  int64_t *length, *least; /* as those of prem_hold */
+  int64_t *length, *min; /* as those of prem_hold */
   int32_t count, capacity;
 } team;
 
@@ -114,7 +114,7 @@ static bool order_pairs(prem_refuter *r, bool *changed) {
 /** A body of a team, as an interval problem sees it. */
 typedef struct piece {
   int64_t from, to; /* it lies between */
-  int64_t least, length;
+  int64_t min, length;
   int32_t demand, body;
 } piece;
 
@@ -124,22 +124,22 @@ static int64_t overlap(int64_t from, int64_t to, int64_t begin, int64_t end) {
 
 /* The least time that it spends in [begin, end), wherever in its window it lies. */
 static int64_t forced(const piece *p, int64_t begin, int64_t end) {
-  return prem_min_i64(overlap(p->from, p->from + p->least, begin, end),
-                      overlap(p->to - p->least, p->to, begin, end));
+  return prem_min_i64(overlap(p->from, p->from + p->min, begin, end),
+                      overlap(p->to - p->min, p->to, begin, end));
 }
 
 static bool narrow_piece(prem_refuter *r, const piece *p, int64_t begin, int64_t end,
                          prem_wide spare, bool *changed) {
   const body *b = &r->bodies[p->body];
-  int64_t early = overlap(p->from, p->from + p->least, begin, end);
-  int64_t late = overlap(p->to - p->least, p->to, begin, end);
+  int64_t early = overlap(p->from, p->from + p->min, begin, end);
+  int64_t late = overlap(p->to - p->min, p->to, begin, end);
   prem_wide room = spare + (prem_wide)prem_min_i64(early, late) * p->demand;
   if ((prem_wide)early * p->demand > room &&
       !not_before(r, b->first, end - (int64_t)(room / p->demand), changed))
     return false;
   int64_t by = begin + (int64_t)(room / p->demand);
   return (prem_wide)late * p->demand <= room || (not_after(r, b->last, by - p->length, changed) &&
-                                                 not_after(r, b->first, by - p->least, changed));
+                                                 not_after(r, b->first, by - p->min, changed));
 }
 
 static bool supply_interval(prem_refuter *r, const team *t, const piece *pieces, int64_t begin,
@@ -147,7 +147,7 @@ static bool supply_interval(prem_refuter *r, const team *t, const piece *pieces,
   prem_wide spare = (prem_wide)(end - begin) * t->capacity, largest = 0;
   for (int32_t i = 0; i < t->count; ++i) {
     spare -= (prem_wide)forced(&pieces[i], begin, end) * pieces[i].demand;
-    prem_wide whole = (prem_wide)prem_min_i64(pieces[i].least, end - begin) * pieces[i].demand;
+    prem_wide whole = (prem_wide)prem_min_i64(pieces[i].min, end - begin) * pieces[i].demand;
     largest = whole > largest ? whole : largest;
   }
   r->effort->steps -= t->count;
@@ -175,18 +175,18 @@ static int32_t sort_distinct(int64_t *values, int32_t count) {
 
 /* Intervals that begin and end where a body can. */
 static bool supply_team(prem_refuter *r, const team *t, bool *changed) {
-  piece pieces[MOST_BODIES];
+  piece pieces[MAX_BODIES];
   int32_t ends = 0;
   for (int32_t i = 0; i < t->count; ++i) {
     const body *b = &r->bodies[t->bodies[i]];
     int64_t from = r->now.first[b->first];
     int64_t to =
-        prem_max_i64(r->now.last[b->last] + t->length[i], r->now.last[b->first] + t->least[i]);
-    pieces[i] = (piece){from, to, t->least[i], t->length[i], t->demands[i], t->bodies[i]};
+        prem_max_i64(r->now.last[b->last] + t->length[i], r->now.last[b->first] + t->min[i]);
+    pieces[i] = (piece){from, to, t->min[i], t->length[i], t->demands[i], t->bodies[i]};
     r->from[ends] = from;
     r->to[ends++] = to;
-    r->from[ends] = to - t->least[i];
-    r->to[ends++] = from + t->least[i];
+    r->from[ends] = to - t->min[i];
+    r->to[ends++] = from + t->min[i];
   }
   int32_t begins = sort_distinct(r->from, ends);
   ends = sort_distinct(r->to, ends);
@@ -312,12 +312,12 @@ static int32_t body_of(prem_refuter *r, const prem_hold *hold) {
     if (b->first != hold->first || b->last != hold->last)
       continue;
     b->length = prem_min_i64(b->length, hold->length);
-    b->least = prem_min_i64(b->least, hold->least);
+    b->min = prem_min_i64(b->min, hold->min);
     return i;
   }
-  if (r->body_count == MOST_BODIES)
+  if (r->body_count == MAX_BODIES)
     return -1;
-  r->bodies[r->body_count] = (body){hold->length, hold->least, hold->first, hold->last};
+  r->bodies[r->body_count] = (body){hold->length, hold->min, hold->first, hold->last};
   return r->body_count++;
 }
 
@@ -330,7 +330,7 @@ static bool find_bodies(prem_refuter *r, int32_t *of) {
 }
 
 static bool *apart_at(const prem_refuter *r, int32_t a, int32_t b) {
-  return &r->apart[(size_t)a * MOST_BODIES + (size_t)b];
+  return &r->apart[(size_t)a * MAX_BODIES + (size_t)b];
 }
 
 static void set_apart(prem_refuter *r, int32_t a, int32_t b) {
@@ -344,13 +344,13 @@ static bool same_tile(const prem_refuter *r, const prem_hold *a, const prem_hold
 
 static void find_pairs_of(prem_refuter *r, int32_t l, const int32_t *of) {
   const prem_rules *rules = r->rules;
-  prem_line line = prem_rules_line(rules, l);
+  prem_renewable renewable = prem_rules_renewable(rules, l);
   for (int64_t i = rules->first_hold[l]; i < rules->first_hold[l + 1]; ++i)
     for (int64_t k = rules->first_hold[l]; k < i; ++k) {
-      int64_t x = rules->line_holds[i], y = rules->line_holds[k];
+      int64_t x = rules->renewable_holds[i], y = rules->renewable_holds[k];
       const prem_hold *a = &rules->holds[x], *b = &rules->holds[y];
-      bool gang = line.per_task && rules->nodes[a->first].task == rules->nodes[b->first].task;
-      if ((int64_t)a->demand + b->demand > line.capacity && !gang && !same_tile(r, a, b))
+      bool gang = renewable.per_task && rules->nodes[a->first].task == rules->nodes[b->first].task;
+      if ((int64_t)a->demand + b->demand > renewable.capacity && !gang && !same_tile(r, a, b))
         set_apart(r, of[x], of[y]);
     }
 }
@@ -368,38 +368,38 @@ static bool list_pairs(prem_refuter *r) {
 
 static team *add_team(prem_refuter *r, int32_t capacity) {
   team *t = &r->teams[r->team_count];
-  *t = (team){.bodies = malloc(MOST_BODIES * sizeof *t->bodies),
-              .demands = malloc(MOST_BODIES * sizeof *t->demands),
-              .length = malloc(MOST_BODIES * sizeof *t->length),
-              .least = malloc(MOST_BODIES * sizeof *t->least),
+  *t = (team){.bodies = malloc(MAX_BODIES * sizeof *t->bodies),
+              .demands = malloc(MAX_BODIES * sizeof *t->demands),
+              .length = malloc(MAX_BODIES * sizeof *t->length),
+              .min = malloc(MAX_BODIES * sizeof *t->min),
               .capacity = capacity};
   ++r->team_count;
-  return t->bodies && t->demands && t->length && t->least ? t : NULL;
+  return t->bodies && t->demands && t->length && t->min ? t : NULL;
 }
 
-static void add_member(team *t, int32_t of, int32_t demand, int64_t length, int64_t least) {
+static void add_member(team *t, int32_t of, int32_t demand, int64_t length, int64_t min) {
   t->bodies[t->count] = of;
   t->length[t->count] = length;
   t->demands[t->count] = demand;
-  t->least[t->count++] = least;
+  t->min[t->count++] = min;
 }
 
-static bool team_line(prem_refuter *r, int32_t l, const int32_t *of) {
+static bool team_renewable(prem_refuter *r, int32_t l, const int32_t *of) {
   const prem_rules *rules = r->rules;
-  prem_line line = prem_rules_line(rules, l);
+  prem_renewable renewable = prem_rules_renewable(rules, l);
   if (rules->first_hold[l + 1] - rules->first_hold[l] < 2)
     return true;
-  team *t = add_team(r, line.capacity);
+  team *t = add_team(r, renewable.capacity);
   for (int64_t k = rules->first_hold[l]; t && k < rules->first_hold[l + 1]; ++k) {
-    const prem_hold *hold = &rules->holds[rules->line_holds[k]];
-    if (prem_rules_counts(rules, line, hold))
-      add_member(t, of[rules->line_holds[k]], hold->demand, hold->length, hold->least);
+    const prem_hold *hold = &rules->holds[rules->renewable_holds[k]];
+    if (prem_rules_counts(rules, renewable, hold))
+      add_member(t, of[rules->renewable_holds[k]], hold->demand, hold->length, hold->min);
   }
   return t;
 }
 
-/* Bodies of which no two can overlap, be it on different lines or for precedence; from each body on
- * the longest ones first. */
+/* Bodies of which no two can overlap, be it on different renewables or for precedence; from each
+ * body on the longest ones first. */
 static int32_t grow_clique(const prem_refuter *r, int32_t seed, const int32_t *sorted,
                            int32_t *clique) {
   int32_t count = 0;
@@ -428,21 +428,21 @@ static bool is_known(const prem_refuter *r, const int32_t *clique, int32_t count
 }
 
 static bool team_cliques(prem_refuter *r) {
-  int32_t sorted[MOST_BODIES], clique[MOST_BODIES];
+  int32_t sorted[MAX_BODIES], clique[MAX_BODIES];
   for (int32_t i = 0; i < r->body_count; ++i) {
     int32_t at = i;
-    for (; at > 0 && r->bodies[sorted[at - 1]].least < r->bodies[i].least; --at)
+    for (; at > 0 && r->bodies[sorted[at - 1]].min < r->bodies[i].min; --at)
       sorted[at] = sorted[at - 1];
     sorted[at] = i;
   }
-  for (int32_t seed = 0, found = 0; seed < r->body_count && found < MOST_CLIQUES; ++seed) {
+  for (int32_t seed = 0, found = 0; seed < r->body_count && found < MAX_CLIQUES; ++seed) {
     int32_t count = grow_clique(r, sorted[seed], sorted, clique);
     if (count < 3 || is_known(r, clique, count))
       continue;
     ++found;
     team *t = add_team(r, 1);
     for (int32_t i = 0; t && i < count; ++i)
-      add_member(t, clique[i], 1, r->bodies[clique[i]].length, r->bodies[clique[i]].least);
+      add_member(t, clique[i], 1, r->bodies[clique[i]].length, r->bodies[clique[i]].min);
     if (!t)
       return false;
   }
@@ -493,12 +493,12 @@ static void paths_from(const prem_refuter *r, int32_t node, int64_t *path) {
 }
 
 /* Bodies that precedence keeps apart, for the cliques: they need no decision. What is lost behind
- * a body on its line alone (see prem_hold) does not count there. */
+ * a body on its renewable alone (see prem_hold) does not count there. */
 static void mark_ordered(prem_refuter *r, int64_t *path) {
   for (int32_t a = 0; a < r->body_count; ++a) {
     paths_from(r, r->bodies[a].first, path);
-    r->bodies[a].least =
-        prem_min_i64(r->bodies[a].least, path[r->bodies[a].last] + r->bodies[a].length);
+    r->bodies[a].min =
+        prem_min_i64(r->bodies[a].min, path[r->bodies[a].last] + r->bodies[a].length);
     paths_from(r, r->bodies[a].last, path);
     for (int32_t b = 0; b < r->body_count; ++b)
       if (a != b && path[r->bodies[b].first] >= r->bodies[a].length)
@@ -519,29 +519,29 @@ static bool make_windows(const prem_refuter *r, windows *w) {
 static bool fill(prem_refuter *r, int32_t *of, int64_t *path) {
   if (!find_bodies(r, of) || !list_arcs(r))
     return false;
-  for (int32_t l = 0; l < r->rules->line_count; ++l)
+  for (int32_t l = 0; l < r->rules->renewable_count; ++l)
     find_pairs_of(r, l, of);
   if (!list_pairs(r))
     return false;
   mark_ordered(r, path);
-  for (int32_t l = 0; l < r->rules->line_count; ++l)
-    if (!team_line(r, l, of))
+  for (int32_t l = 0; l < r->rules->renewable_count; ++l)
+    if (!team_renewable(r, l, of))
       return false;
   return team_cliques(r) && make_windows(r, &r->now) && make_windows(r, &r->kept);
 }
 
 prem_refuter *prem_refuter_new(const prem_rules *rules, const int64_t *head, const int64_t *tail) {
-  if (rules->joinable || rules->hold_count > (int64_t)MOST_BODIES * (PREM_MAX_RESOURCES + 2))
+  if (rules->joinable || rules->hold_count > (int64_t)MAX_BODIES * (PREM_MAX_RESOURCES + 2))
     return NULL;
   prem_refuter *r = calloc(1, sizeof *r);
   if (!r)
     return NULL;
   *r = (prem_refuter){.rules = rules, .head = head, .tail = tail};
-  r->bodies = malloc(MOST_BODIES * sizeof *r->bodies);
-  r->apart = calloc((size_t)MOST_BODIES * MOST_BODIES, sizeof *r->apart);
-  r->teams = calloc((size_t)rules->line_count + MOST_CLIQUES + 1, sizeof *r->teams);
-  r->from = malloc(2 * MOST_BODIES * sizeof *r->from);
-  r->to = malloc(2 * MOST_BODIES * sizeof *r->to);
+  r->bodies = malloc(MAX_BODIES * sizeof *r->bodies);
+  r->apart = calloc((size_t)MAX_BODIES * MAX_BODIES, sizeof *r->apart);
+  r->teams = calloc((size_t)rules->renewable_count + MAX_CLIQUES + 1, sizeof *r->teams);
+  r->from = malloc(2 * MAX_BODIES * sizeof *r->from);
+  r->to = malloc(2 * MAX_BODIES * sizeof *r->to);
   int32_t *of = malloc((size_t)(rules->hold_count + 1) * sizeof *of);
   int64_t *path = malloc((size_t)(rules->node_count + 1) * sizeof *path);
   bool filled =
@@ -561,7 +561,7 @@ void prem_refuter_free(prem_refuter *r) {
     free(r->teams[t].bodies);
     free(r->teams[t].demands);
     free(r->teams[t].length);
-    free(r->teams[t].least);
+    free(r->teams[t].min);
   }
   free(r->now.first);
   free(r->now.last);

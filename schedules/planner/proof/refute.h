@@ -3,11 +3,11 @@
  * Showing that a set has no plan that ends by some instant, or none at all.
  *
  * Every phase has a window for its start. Reasoning narrows the windows: along arcs; for pairs that
- * cannot overlap, one of which must come first; and by the energy that lines must deliver within
- * intervals (J. Erschler, P. Lopez, C. Thuriot, 1991; P. Baptiste, C. Le Pape, W. Nuijten, 1999,
- * Satisfiability tests and time-bound adjustments for cumulative scheduling problems). Probing
- * assumes one order of a pair, or one end of a window, and rules it out when that leaves nothing.
- * A window that is empty is a proof.
+ * cannot overlap, one of which must come first; and by the energy that renewables must deliver
+ * within intervals (J. Erschler, P. Lopez, C. Thuriot, 1991; P. Baptiste, C. Le Pape, W. Nuijten,
+ * 1999, Satisfiability tests and time-bound adjustments for cumulative scheduling problems).
+ * Probing assumes one order of a pair, or one end of a window, and rules it out when that leaves
+ * nothing. A window that is empty is a proof.
  */
 #ifndef TTPREM_SCHEDULES_PLANNER_PROOF_REFUTE_H
 #define TTPREM_SCHEDULES_PLANNER_PROOF_REFUTE_H

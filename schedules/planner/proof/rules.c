@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lines of a block behind the resources, in the order of prem_line_kind. */
-enum { LINES_PER_BLOCK = PREM_LINE_OUTPUT - PREM_LINE_RESOURCE };
+/* Renewables of a block behind the resources, in the order of prem_renewable_kind. */
+enum { LINES_PER_BLOCK = PREM_RENEWABLE_OUTPUT - PREM_RENEWABLE_RESOURCE };
 
 /** What stands for a job in precedence: one node where it has one, else its begin and its end. */
 typedef struct job_nodes {
@@ -23,7 +23,7 @@ typedef struct building {
   const prem_schedule *schedule;
   prem_rules *rules;
   prem_without without;
-  int64_t guard_ns, most_nodes;
+  int64_t guard_ns, max_nodes;
   int64_t *first_job; /* [task + 1] */
   job_nodes *jobs;
   prem_list nodes, arcs, wraps, together, holds;
@@ -53,11 +53,11 @@ static int64_t step_of(const building *b, const prem_task *task, int phase) {
   return in_units(b, sum_of(wcet_of(b, task, phase), guard_ns));
 }
 
-/* How much of a line's time a phase takes, the guard behind it included. In the relaxed reading
- * `apart_ns` is when, after it, the same tile may use the line again: in a chain without a guard.
- * Uses of a resource begin on the grid alone, so what is between is lost behind the first
- * phase of a tile, which does; the writeback of a joined pair has no guard of its own, for the
- * prefetch has it. */
+/* How much of a renewable's time a phase takes, the guard behind it included. In the relaxed
+ * reading `apart_ns` is when, after it, the same tile may use the renewable again: in a chain
+ * without a guard. Uses of a resource begin on the grid alone, so what is between is lost behind
+ * the first phase of a tile, which does; the writeback of a joined pair has no guard of its own,
+ * for the prefetch has it. */
 static int64_t use_of(const building *b, int phase, int64_t length_ns, int64_t apart_ns,
                       bool on_grid) {
   const prem_rules *rules = b->rules;
@@ -71,23 +71,23 @@ static int64_t use_of(const building *b, int phase, int64_t length_ns, int64_t a
   return sum_of(length_ns, prem_min_i64(b->guard_ns, apart_ns));
 }
 
-/* ---- lines and uses ------------------------------------------------------------------------- */
+/* ---- renewables and uses -------------------------------------------------------------------- */
 
-static int32_t block_line(const building *b, int32_t block, prem_line_kind kind) {
+static int32_t block_renewable(const building *b, int32_t block, prem_renewable_kind kind) {
   return b->schedule->platform.resource_count + block * LINES_PER_BLOCK + (int32_t)kind - 1;
 }
 
-static bool add_hold(building *b, int32_t line, int32_t demand, int32_t first, int32_t last,
-                     int64_t length, int64_t least) {
-  if (demand == 0 || least == 0 || (b->without.lines && b->without.lines[line]))
+static bool add_hold(building *b, int32_t renewable, int32_t demand, int32_t first, int32_t last,
+                     int64_t length, int64_t min) {
+  if (demand == 0 || min == 0 || (b->without.renewables && b->without.renewables[renewable]))
     return true;
   prem_hold *hold = prem_list_add(&b->holds);
   if (hold)
-    *hold = (prem_hold){length, least, first, last, line, demand};
+    *hold = (prem_hold){length, min, first, last, renewable, demand};
   return hold;
 }
 
-/* From the end of a phase's hold until a later one of its tile asks for the line. */
+/* From the end of a phase's hold until a later one of its tile asks for the renewable. */
 static int64_t free_after(const building *b, const prem_task *task, int phase, int64_t held_ns,
                           int32_t resource) {
   int64_t apart_ns = wcet_of(b, task, phase) - held_ns;
@@ -136,8 +136,10 @@ static bool hold_unit(building *b, const prem_task *task, int phase, int32_t nod
     return true; /* it may cost nothing beside its prefetch */
   int64_t length = use_of(b, phase, wcet_ns, free_after(b, task, phase, wcet_ns, -1), false);
   return add_hold(
-      b, block_line(b, block, phase == PREM_COMPUTE ? PREM_LINE_COMPUTE : PREM_LINE_MEMORY), 1,
-      node, node, length, length);
+      b,
+      block_renewable(b, block,
+                      phase == PREM_COMPUTE ? PREM_RENEWABLE_COMPUTE : PREM_RENEWABLE_MEMORY),
+      1, node, node, length, length);
 }
 
 /* What the tile holds from one of its phases to another. */
@@ -147,27 +149,27 @@ static bool hold_buffer(building *b, const prem_task *task, const int32_t node[P
   if (!holding.exists)
     return true;
   bool single = b->schedule->platform.buffers == 1;
-  int64_t least = 0;
+  int64_t min = 0;
   for (int p = (int)holding.first; p < (int)holding.last; ++p)
-    least += task->phase[p].exists ? step_of(b, task, p) : 0;
+    min += task->phase[p].exists ? step_of(b, task, p) : 0;
   int64_t length = in_units(b, sum_of(wcet_of(b, task, (int)holding.last), b->guard_ns));
-  least += length;
+  min += length;
   if (b->rules->relaxed && b->rules->joinable) /* a chain of buffers, its pairs without a guard */
-    least -= b->guard_ns;
+    min -= b->guard_ns;
   else if (b->rules->relaxed && single) /* tiles begin on the grid */
-    least = prem_div_ceil(least, b->planning->grid_ns) * b->planning->grid_ns;
+    min = prem_div_ceil(min, b->planning->grid_ns) * b->planning->grid_ns;
   return add_hold(b,
-                  block_line(b, block,
-                             single  ? PREM_LINE_BLOCK
-                             : input ? PREM_LINE_INPUT
-                                     : PREM_LINE_OUTPUT),
-                  1, node[holding.first], node[holding.last], length, least);
+                  block_renewable(b, block,
+                                  single  ? PREM_RENEWABLE_BLOCK
+                                  : input ? PREM_RENEWABLE_INPUT
+                                          : PREM_RENEWABLE_OUTPUT),
+                  1, node[holding.first], node[holding.last], length, min);
 }
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
 static int32_t add_node(building *b, prem_node node) {
-  if (b->nodes.count >= b->most_nodes)
+  if (b->nodes.count >= b->max_nodes)
     return -1;
   prem_node *added = prem_list_add(&b->nodes);
   if (!added)
@@ -367,16 +369,16 @@ static bool add_all(building *b) {
 }
 
 static bool sort_holds(prem_rules *rules) {
-  rules->first_hold = calloc((size_t)rules->line_count + 2, sizeof *rules->first_hold);
-  rules->line_holds = malloc((size_t)(rules->hold_count + 1) * sizeof *rules->line_holds);
-  if (!rules->first_hold || !rules->line_holds)
+  rules->first_hold = calloc((size_t)rules->renewable_count + 2, sizeof *rules->first_hold);
+  rules->renewable_holds = malloc((size_t)(rules->hold_count + 1) * sizeof *rules->renewable_holds);
+  if (!rules->first_hold || !rules->renewable_holds)
     return false;
   for (int64_t i = 0; i < rules->hold_count; ++i)
-    ++rules->first_hold[rules->holds[i].line + 2];
-  for (int32_t l = 2; l < rules->line_count + 2; ++l)
+    ++rules->first_hold[rules->holds[i].renewable + 2];
+  for (int32_t l = 2; l < rules->renewable_count + 2; ++l)
     rules->first_hold[l] += rules->first_hold[l - 1];
   for (int64_t i = 0; i < rules->hold_count; ++i)
-    rules->line_holds[rules->first_hold[rules->holds[i].line + 1]++] = i;
+    rules->renewable_holds[rules->first_hold[rules->holds[i].renewable + 1]++] = i;
   return true;
 }
 
@@ -420,18 +422,18 @@ static void judge_savings(prem_rules *rules) {
 }
 
 prem_status prem_rules_build(const prem_planning *planning, bool relaxed,
-                             const prem_without *without, int64_t most_nodes, prem_rules *out) {
+                             const prem_without *without, int64_t max_nodes, prem_rules *out) {
   const prem_schedule *schedule = planning->schedule;
   *out = (prem_rules){.planning = planning,
                       .relaxed = relaxed,
                       .unit_ns = relaxed ? 1 : planning->grid_ns,
-                      .line_count = prem_planning_lines(planning)};
+                      .renewable_count = prem_planning_renewables(planning)};
   building b = {.planning = planning,
                 .schedule = schedule,
                 .rules = out,
                 .without = without ? *without : (prem_without){0},
                 .guard_ns = schedule->platform.guard_ns,
-                .most_nodes = most_nodes < INT32_MAX ? most_nodes : INT32_MAX,
+                .max_nodes = max_nodes < INT32_MAX ? max_nodes : INT32_MAX,
                 .nodes = {.size = sizeof(prem_node)},
                 .arcs = {.size = sizeof(prem_apart)},
                 .wraps = {.size = sizeof(prem_apart)},
@@ -460,10 +462,10 @@ prem_status prem_rules_build(const prem_planning *planning, bool relaxed,
                       .together_count = b.together.count,
                       .holds = b.holds.items,
                       .hold_count = b.holds.count,
-                      .line_count = out->line_count};
+                      .renewable_count = out->renewable_count};
   prem_status status = PREM_OK;
   if (!built)
-    status = counted && b.nodes.count >= b.most_nodes ? PREM_ERR_UNAVAILABLE : PREM_ERR_MEMORY;
+    status = counted && b.nodes.count >= b.max_nodes ? PREM_ERR_UNAVAILABLE : PREM_ERR_MEMORY;
   else if (!sort_holds(out))
     status = PREM_ERR_MEMORY;
   else if (far_of(out) * 4 * out->unit_ns >= PREM_MAX_NS)
@@ -482,37 +484,39 @@ void prem_rules_free(prem_rules *rules) {
   free(rules->together);
   free(rules->holds);
   free(rules->first_hold);
-  free(rules->line_holds);
+  free(rules->renewable_holds);
   *rules = (prem_rules){0};
 }
 
-/* ---- lines ---------------------------------------------------------------------------------- */
+/* ---- renewables ----------------------------------------------------------------------------- */
 
-int32_t prem_planning_lines(const prem_planning *planning) {
+int32_t prem_planning_renewables(const prem_planning *planning) {
   const prem_platform *platform = &planning->schedule->platform;
   return platform->resource_count + platform->blocks * LINES_PER_BLOCK;
 }
 
-prem_line prem_rules_line(const prem_rules *rules, int32_t line) {
+prem_renewable prem_rules_renewable(const prem_rules *rules, int32_t renewable) {
   const prem_platform *platform = &rules->planning->schedule->platform;
-  if (line < platform->resource_count)
-    return (prem_line){PREM_LINE_RESOURCE, line, platform->resources[line].capacity,
-                       platform->resources[line].per_task};
-  int32_t of_block = line - platform->resource_count;
-  prem_line_kind kind = (prem_line_kind)(of_block % LINES_PER_BLOCK + 1);
-  bool buffers = kind == PREM_LINE_INPUT || kind == PREM_LINE_OUTPUT;
-  return (prem_line){kind, of_block / LINES_PER_BLOCK, buffers ? platform->buffers : 1, false};
+  if (renewable < platform->resource_count)
+    return (prem_renewable){PREM_RENEWABLE_RESOURCE, renewable,
+                            platform->resources[renewable].capacity,
+                            platform->resources[renewable].per_task};
+  int32_t of_block = renewable - platform->resource_count;
+  prem_renewable_kind kind = (prem_renewable_kind)(of_block % LINES_PER_BLOCK + 1);
+  bool buffers = kind == PREM_RENEWABLE_INPUT || kind == PREM_RENEWABLE_OUTPUT;
+  return (prem_renewable){kind, of_block / LINES_PER_BLOCK, buffers ? platform->buffers : 1, false};
 }
 
-void prem_rules_name_line(const prem_rules *rules, int32_t line, char *out, size_t bytes) {
+void prem_rules_name_renewable(const prem_rules *rules, int32_t renewable, char *out,
+                               size_t bytes) {
   static const char *const forms[] = {"",
                                       "block %d (with one buffer)",
                                       "the memory unit of block %d",
                                       "the compute unit of block %d",
                                       "the input buffers of block %d",
                                       "the output buffers of block %d"};
-  prem_line of = prem_rules_line(rules, line);
-  if (of.kind == PREM_LINE_RESOURCE)
+  prem_renewable of = prem_rules_renewable(rules, renewable);
+  if (of.kind == PREM_RENEWABLE_RESOURCE)
     snprintf(out, bytes, "'%s'", rules->planning->schedule->platform.resources[of.number].name);
   else
     snprintf(out, bytes, forms[of.kind], of.number);
@@ -523,12 +527,12 @@ static prem_wide asked(const prem_task *task, int phase, int32_t resource) {
   return spec->exists ? (prem_wide)spec->busy_ns * spec->demand[resource] : 0;
 }
 
-bool prem_rules_counts(const prem_rules *rules, prem_line line, const prem_hold *hold) {
-  if (!line.per_task)
+bool prem_rules_counts(const prem_rules *rules, prem_renewable renewable, const prem_hold *hold) {
+  if (!renewable.per_task)
     return true;
   const prem_node *node = &rules->nodes[hold->first];
   const prem_task *task = &rules->planning->schedule->tasks[node->task];
-  int32_t r = line.number;
+  int32_t r = renewable.number;
   bool memory = asked(task, PREM_PREFETCH, r) + asked(task, PREM_WRITEBACK, r) >=
                 asked(task, PREM_COMPUTE, r);
   return node->tile % task->block_count == 0 && (node->phase != PREM_COMPUTE) == memory;

@@ -4,9 +4,9 @@
  * and the explanations reason about. It names no order: every legal plan obeys it.
  *
  * A *node* is the start of one phase of one tile of one job, or the begin or the end of a job. An
- * *arc* keeps two nodes apart. A *use* holds some of a *line* (a resource, a block with one buffer,
- * a unit or the buffers of a block) from one node to another and `length` further, the guard
- * included.
+ * *arc* keeps two nodes apart. A *use* holds some of a *renewable* (a resource, a block with one
+ * buffer, a unit or the buffers of a block) from one node to another and `length` further, the
+ * guard included.
  *
  * Two readings. The *strict* one counts in steps of the clock grid and has the guard between the
  * phases of a tile: its solutions are plans without chains and joined phases. The *relaxed* one
@@ -31,26 +31,26 @@ typedef struct prem_apart {
   int32_t from, to;
 } prem_apart;
 
-/** `demand` of the line in [start(first), start(last) + length). */
+/** `demand` of the renewable in [start(first), start(last) + length). */
 typedef struct prem_hold {
-  int64_t length, least; /* least: of the whole, from the start of `first` */
-  int32_t first, last, line, demand;
+  int64_t length, min; /* least: of the whole, from the start of `first` */
+  int32_t first, last, renewable, demand;
 } prem_hold;
 
-typedef enum prem_line_kind {
-  PREM_LINE_RESOURCE, /* number: of the resource */
-  PREM_LINE_BLOCK,    /* whole tiles of a block with one buffer; number: of the block */
-  PREM_LINE_MEMORY,   /* units */
-  PREM_LINE_COMPUTE,
-  PREM_LINE_INPUT, /* buffers */
-  PREM_LINE_OUTPUT
-} prem_line_kind;
+typedef enum prem_renewable_kind {
+  PREM_RENEWABLE_RESOURCE, /* number: of the resource */
+  PREM_RENEWABLE_BLOCK,    /* whole tiles of a block with one buffer; number: of the block */
+  PREM_RENEWABLE_MEMORY,   /* units */
+  PREM_RENEWABLE_COMPUTE,
+  PREM_RENEWABLE_INPUT, /* buffers */
+  PREM_RENEWABLE_OUTPUT
+} prem_renewable_kind;
 
-typedef struct prem_line {
-  prem_line_kind kind;
+typedef struct prem_renewable {
+  prem_renewable_kind kind;
   int32_t number, capacity;
   bool per_task; /* the uses of one task count once, with the largest demand */
-} prem_line;
+} prem_renewable;
 
 typedef struct prem_rules {
   const prem_planning *planning;
@@ -69,31 +69,31 @@ typedef struct prem_rules {
   int64_t together_count;
   prem_hold *holds; /* in the order of their nodes */
   int64_t hold_count;
-  int64_t *first_hold, *line_holds; /* of each line [line_count + 1] */
-  int32_t line_count;
+  int64_t *first_hold, *renewable_holds; /* of each renewable [renewable_count + 1] */
+  int32_t renewable_count;
 } prem_rules;
 
 /** Parts of a set that are as if they were not there; NULL: none. */
 typedef struct prem_without {
-  const bool *tasks, *lines;
+  const bool *tasks, *renewables;
 } prem_without;
 
 /**
  * @param planning  must stay.
  * @param without  NULL: nothing
- * @retval PREM_ERR_UNAVAILABLE  more than `most_nodes`, or times that cannot be added up
+ * @retval PREM_ERR_UNAVAILABLE  more than `max_nodes`, or times that cannot be added up
  */
 prem_status prem_rules_build(const prem_planning *planning, bool relaxed,
-                             const prem_without *without, int64_t most_nodes, prem_rules *out);
+                             const prem_without *without, int64_t max_nodes, prem_rules *out);
 void prem_rules_free(prem_rules *rules);
-/** How many lines there are, whatever is left out. */
-int32_t prem_planning_lines(const prem_planning *planning);
-prem_line prem_rules_line(const prem_rules *rules, int32_t line);
+/** How many renewables there are, whatever is left out. */
+int32_t prem_planning_renewables(const prem_planning *planning);
+prem_renewable prem_rules_renewable(const prem_rules *rules, int32_t renewable);
 /** As "'memory'", "the memory unit of block 3". */
-void prem_rules_name_line(const prem_rules *rules, int32_t line, char *out, size_t bytes);
-/** Does a use count on its line? The blocks of a gang count once, and so do their units: the first
- *  block stands for all, with the unit that asks for more. */
-bool prem_rules_counts(const prem_rules *rules, prem_line line, const prem_hold *hold);
+void prem_rules_name_renewable(const prem_rules *rules, int32_t renewable, char *out, size_t bytes);
+/** Does a use count on its renewable? The blocks of a gang count once, and so do their units: the
+ * first block stands for all, with the unit that asks for more. */
+bool prem_rules_counts(const prem_rules *rules, prem_renewable renewable, const prem_hold *hold);
 /** By then everything can have ended, if it can at all. */
 int64_t prem_rules_far(const prem_rules *rules);
 /** Of each node the longest path of arcs that leads to it (from its earliest start), from it to the

@@ -3,10 +3,10 @@
  * The rules as difference logic (QF_IDL) for Z3.
  *
  * Every node is an integer. Two uses that cannot overlap follow each other, one way or the other.
- * On a line of more capacity the uses that are on when another one begins must leave room for it:
- * that instant is enough, since use grows at beginnings only. Their sum is a path of propositions,
- * one for each sum that can be reached. In a hyperperiod that repeats, what follows must have ended
- * by the time that the first one comes again.
+ * On a renewable of more capacity the uses that are on when another one begins must leave room for
+ * it: that instant is enough, since use grows at beginnings only. Their sum is a path of
+ * propositions, one for each sum that can be reached. In a hyperperiod that repeats, what follows
+ * must have ended by the time that the first one comes again.
  */
 #include "prem/base/clock.h"
 #include "schedules/planner/proof/solver.h"
@@ -22,7 +22,7 @@
  * nor at an interrupt while it does. That takes longer and longer with what there is to digest, so
  * it is done piece by piece, which is quicker, and the clock is looked at between two pieces. More
  * than the most takes a second to be thrown away. */
-enum { PIECE = 2000, MOST_REQUIREMENTS = 250000 };
+enum { PIECE = 2000, MAX_REQUIREMENTS = 250000 };
 
 struct prem_solver {
   const prem_rules *rules;
@@ -75,7 +75,7 @@ static bool goes_on(prem_solver *s) {
     Z3_solver_pop(s->z3, s->solver, 1);
     s->digested = s->told;
   }
-  return s->told <= MOST_REQUIREMENTS && prem_host_clock_s() < s->until_s && !(s->stop && *s->stop);
+  return s->told <= MAX_REQUIREMENTS && prem_host_clock_s() < s->until_s && !(s->stop && *s->stop);
 }
 
 static Z3_ast proposition(const prem_solver *s) {
@@ -140,7 +140,7 @@ static void keep_pair_apart(prem_solver *s, const prem_hold *a, const prem_hold 
     require(s, ends_before(s, b, a, s->rules->cycle));
 }
 
-/* ---- lines of more capacity ----------------------------------------------------------------- */
+/* ---- renewables of more capacity ------------------------------------------------------------ */
 
 /** Uses that may be on when another one begins: those of a group count once. */
 typedef struct user {
@@ -226,8 +226,8 @@ static bool add_group(prem_solver *s, sums *of, const user *users, int32_t count
 }
 
 static bool leave_room(prem_solver *s, const user *users, int32_t count, const user *at,
-                       prem_line line) {
-  sums of = {.room = line.capacity - at->hold->demand};
+                       prem_renewable renewable) {
+  sums of = {.room = renewable.capacity - at->hold->demand};
   int64_t all = 0;
   for (int32_t i = 0; i < count; ++i)
     all += users[i].hold->demand;
@@ -253,65 +253,66 @@ static bool leave_room(prem_solver *s, const user *users, int32_t count, const u
   return added && goes_on(s);
 }
 
-/* ---- lines ---------------------------------------------------------------------------------- */
+/* ---- renewables ----------------------------------------------------------------------------- */
 
-static bool exclude_each_other(const user *a, const user *b, prem_line line) {
-  return a->group != b->group && (int64_t)a->hold->demand + b->hold->demand > line.capacity;
+static bool exclude_each_other(const user *a, const user *b, prem_renewable renewable) {
+  return a->group != b->group && (int64_t)a->hold->demand + b->hold->demand > renewable.capacity;
 }
 
 /* @return how many there are. */
 static int32_t list_users(const prem_solver *s, int32_t l, user *users) {
   const prem_rules *rules = s->rules;
-  prem_line line = prem_rules_line(rules, l);
+  prem_renewable renewable = prem_rules_renewable(rules, l);
   int32_t count = 0;
   for (int64_t k = rules->first_hold[l]; k < rules->first_hold[l + 1]; ++k, ++count) {
-    const prem_hold *hold = &rules->holds[rules->line_holds[k]];
-    users[count] = (user){hold, line.per_task ? rules->nodes[hold->first].task : count};
+    const prem_hold *hold = &rules->holds[rules->renewable_holds[k]];
+    users[count] = (user){hold, renewable.per_task ? rules->nodes[hold->first].task : count};
   }
   return count;
 }
 
-static bool keep_users_apart(prem_solver *s, const user *users, int32_t count, prem_line line) {
+static bool keep_users_apart(prem_solver *s, const user *users, int32_t count,
+                             prem_renewable renewable) {
   for (int32_t i = 0; i < count && goes_on(s); ++i) {
     const prem_hold *hold = users[i].hold;
     if (may_wrap(s, hold, hold))
       require(s, ends_before(s, hold, hold, s->rules->cycle));
     for (int32_t k = 0; k < i; ++k)
-      if (exclude_each_other(&users[i], &users[k], line))
+      if (exclude_each_other(&users[i], &users[k], renewable))
         keep_pair_apart(s, hold, users[k].hold);
   }
   return goes_on(s);
 }
 
-static bool add_line(prem_solver *s, int32_t l, user *users, user *others) {
-  prem_line line = prem_rules_line(s->rules, l);
+static bool add_renewable(prem_solver *s, int32_t l, user *users, user *others) {
+  prem_renewable renewable = prem_rules_renewable(s->rules, l);
   int32_t count = list_users(s, l, users);
-  if (!keep_users_apart(s, users, count, line))
+  if (!keep_users_apart(s, users, count, renewable))
     return false;
-  if (line.capacity == 1)
+  if (renewable.capacity == 1)
     return true;
   for (int32_t i = 0; i < count; ++i) {
     int32_t found = 0;
     for (int32_t k = 0; k < count; ++k) {
       const prem_hold *on = users[k].hold, *at = users[i].hold;
-      if (k != i && !exclude_each_other(&users[k], &users[i], line) &&
+      if (k != i && !exclude_each_other(&users[k], &users[i], renewable) &&
           (may_overlap(s, on, at) || may_wrap(s, on, at)))
         others[found++] = users[k];
     }
     if (found > 1)
       qsort(others, (size_t)found, sizeof *others, by_group_and_demand);
-    if (!leave_room(s, others, found, &users[i], line))
+    if (!leave_room(s, others, found, &users[i], renewable))
       return false;
   }
   return true;
 }
 
-static bool add_lines(prem_solver *s) {
-  size_t most = (size_t)s->rules->hold_count + 1;
-  user *users = calloc(most, sizeof *users), *others = calloc(most, sizeof *others);
+static bool add_renewables(prem_solver *s) {
+  size_t max = (size_t)s->rules->hold_count + 1;
+  user *users = calloc(max, sizeof *users), *others = calloc(max, sizeof *others);
   bool added = users && others;
-  for (int32_t l = 0; l < s->rules->line_count && added; ++l)
-    added = add_line(s, l, users, others);
+  for (int32_t l = 0; l < s->rules->renewable_count && added; ++l)
+    added = add_renewable(s, l, users, others);
   free(users);
   free(others);
   return added;
@@ -350,7 +351,7 @@ prem_solver *prem_solver_new(const prem_rules *rules, const int64_t *first, cons
   make_context(s);
   add_nodes(s);
   add_arcs(s);
-  bool added = add_lines(s);
+  bool added = add_renewables(s);
   if (added && Z3_get_error_code(s->z3) == Z3_OK)
     return s;
   prem_solver_free(s);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bundles take of units and resources, and rounds of buffers. */
+/* What groups take of units and resources, and rounds of buffers. */
 #include "schedules/planner/repair/state.h"
 
 /* ---- units and resources --------------------------------------------------------------------- */
 
-enum { MOST_USES = PREM_PHASE_COUNT * (PREM_MAX_RESOURCES + 1) };
+enum { MAX_USES = PREM_PHASE_COUNT * (PREM_MAX_RESOURCES + 1) };
 
 /** `demand` of a unit, or of a resource. */
 typedef struct use {
@@ -14,7 +14,7 @@ typedef struct use {
 } use;
 
 typedef struct use_list {
-  use uses[MOST_USES];
+  use uses[MAX_USES];
   int32_t count;
 } use_list;
 
@@ -34,7 +34,7 @@ typedef struct chain_link {
   const prem_slot *slot;
 } chain_link;
 
-static chain_link chain_link_of(const prem_keeper *k, const prem_slot *slot, const prem_slot *end) {
+static chain_link chain_link_of(const prem_repair *k, const prem_slot *slot, const prem_slot *end) {
   const prem_task *task = &k->schedule->tasks[slot->task];
   const prem_phase_spec *spec = &task->phase[slot->phase];
   chain_link l = {.end_ns = slot->planned_ns + slot->length_ns,
@@ -61,25 +61,25 @@ static int32_t link_demand(const chain_link *l, int32_t resource) {
 
 /* A phase of a chain may come as early as its head: until it ends at the latest, the chain holds
  * the largest demand of this phase and those behind it. */
-static void list_resource(const prem_keeper *k, const prem_slot *head, const chain_link *links,
+static void list_resource(const prem_repair *k, const prem_slot *head, const chain_link *links,
                           int32_t count, int32_t resource, use_list *list) {
   int64_t from_ns = head->planned_ns;
   for (int32_t i = 0; i < count; ++i) {
-    int32_t most = i;
+    int32_t max = i;
     for (int32_t later = i + 1; later < count; ++later)
-      if (link_demand(&links[later], resource) >= link_demand(&links[most], resource))
-        most = later;
-    int64_t to_ns = links[most].busy_end_ns + k->guard_ns;
+      if (link_demand(&links[later], resource) >= link_demand(&links[max], resource))
+        max = later;
+    int64_t to_ns = links[max].busy_end_ns + k->guard_ns;
     add_use(list, (use){.from_ns = from_ns,
                         .to_ns = to_ns,
-                        .demand = link_demand(&links[most], resource),
+                        .demand = link_demand(&links[max], resource),
                         .resource = resource,
                         .task = head->task});
     from_ns = prem_max_i64(from_ns, to_ns);
   }
 }
 
-static use_list list_special(const prem_keeper *k, const prem_bundle *b) {
+static use_list list_special(const prem_repair *k, const prem_kept_group *b) {
   use_list list = {.count = 0};
   chain_link links[PREM_PHASE_COUNT];
   int32_t count = 0;
@@ -99,7 +99,7 @@ static use_list list_special(const prem_keeper *k, const prem_bundle *b) {
   return list;
 }
 
-static bool use_fits(const prem_keeper *k, const use *u) {
+static bool use_fits(const prem_repair *k, const use *u) {
   int64_t length_ns = u->to_ns - u->from_ns;
   if (u->unit)
     return prem_timeline_fit(u->unit, u->from_ns, length_ns, u->demand, 1) == u->from_ns;
@@ -108,7 +108,7 @@ static bool use_fits(const prem_keeper *k, const use *u) {
                                   1) == u->from_ns;
 }
 
-static bool special_fits(const prem_keeper *k, const prem_bundle *b) {
+static bool special_fits(const prem_repair *k, const prem_kept_group *b) {
   use_list list = list_special(k, b);
   if (b->start_ns % k->planning->grid_ns)
     return false;
@@ -118,7 +118,7 @@ static bool special_fits(const prem_keeper *k, const prem_bundle *b) {
   return true;
 }
 
-static prem_status use_special(const prem_keeper *k, const prem_bundle *b, int32_t sign) {
+static prem_status use_special(const prem_repair *k, const prem_kept_group *b, int32_t sign) {
   use_list list = list_special(k, b);
   prem_status status = PREM_OK;
   for (int32_t i = 0; i < list.count && !status; ++i) {
@@ -130,29 +130,29 @@ static prem_status use_special(const prem_keeper *k, const prem_bundle *b, int32
   return status;
 }
 
-bool prem_bundle_fits(const prem_keeper *k, const prem_bundle *b) {
+bool prem_kept_group_fits(const prem_repair *k, const prem_kept_group *b) {
   if (b->first_slot >= 0)
     return special_fits(k, b);
-  prem_round r = prem_bundle_round(k, b);
+  prem_round r = prem_kept_group_round(k, b);
   return prem_placer_earliest(k->placer, &r, (prem_phase)b->phase, b->start_ns) == b->start_ns;
 }
 
-prem_status prem_bundle_use(const prem_keeper *k, const prem_bundle *b, int32_t sign) {
+prem_status prem_kept_group_use(const prem_repair *k, const prem_kept_group *b, int32_t sign) {
   if (b->first_slot >= 0)
     return use_special(k, b, sign);
-  prem_round r = prem_bundle_round(k, b);
+  prem_round r = prem_kept_group_round(k, b);
   return prem_placer_use_phase(k->placer, &r, (prem_phase)b->phase, sign);
 }
 
 /* ---- buffers --------------------------------------------------------------------------------- */
 
-static prem_timeline *buffers_of(const prem_keeper *k, const prem_task *task, int32_t tile,
+static prem_timeline *buffers_of(const prem_repair *k, const prem_task *task, int32_t tile,
                                  int input) {
-  prem_block_lines *lines = &k->placer->blocks[task->blocks[tile % task->block_count]];
-  return input ? &lines->input : &lines->output;
+  prem_block_timelines *timelines = &k->placer->blocks[task->blocks[tile % task->block_count]];
+  return input ? &timelines->input : &timelines->output;
 }
 
-prem_status prem_keeper_use_buffer(const prem_keeper *k, const prem_task *task, int32_t tile,
+prem_status prem_repair_use_buffer(const prem_repair *k, const prem_task *task, int32_t tile,
                                    int32_t count, int input, prem_held what, int32_t sign) {
   prem_status status = PREM_OK;
   for (int32_t m = 0; m < count && !status; ++m)
@@ -161,7 +161,7 @@ prem_status prem_keeper_use_buffer(const prem_keeper *k, const prem_task *task, 
   return status;
 }
 
-static bool buffer_free(const prem_keeper *k, const prem_task *task, int32_t tile, int32_t count,
+static bool buffer_free(const prem_repair *k, const prem_task *task, int32_t tile, int32_t count,
                         int input, int64_t from_ns, int64_t to_ns) {
   for (int32_t m = 0; m < count && from_ns < to_ns; ++m)
     if (prem_timeline_fit(buffers_of(k, task, tile + m, input), from_ns, to_ns - from_ns, 1, 1) !=
@@ -171,9 +171,9 @@ static bool buffer_free(const prem_keeper *k, const prem_task *task, int32_t til
 }
 
 /* Hold the round's buffers for one more of its phases; false: they are taken. */
-bool prem_keeper_hold(prem_keeper *k, const prem_round *r, prem_phase phase, int64_t from_ns,
+bool prem_repair_hold(prem_repair *k, const prem_round *r, prem_phase phase, int64_t from_ns,
                       int64_t to_ns, prem_status *status) {
-  prem_held *has = k->held[prem_keeper_tile(k, r->task_index, r->job, r->tile)];
+  prem_held *has = k->held[prem_repair_tile(k, r->task_index, r->job, r->tile)];
   prem_held wanted[2] = {has[0], has[1]};
   for (int input = 0; input < 2; ++input) {
     prem_holding h = prem_planning_holding(k->planning, r->task, input);
@@ -189,19 +189,19 @@ bool prem_keeper_hold(prem_keeper *k, const prem_round *r, prem_phase phase, int
       return false;
   }
   for (int input = 0; input < 2 && !*status; ++input) {
-    *status = prem_keeper_use_buffer(k, r->task, r->tile, r->count, input, has[input], -1);
+    *status = prem_repair_use_buffer(k, r->task, r->tile, r->count, input, has[input], -1);
     if (!*status)
-      *status = prem_keeper_use_buffer(k, r->task, r->tile, r->count, input, wanted[input], 1);
+      *status = prem_repair_use_buffer(k, r->task, r->tile, r->count, input, wanted[input], 1);
     has[input] = wanted[input];
   }
   return true;
 }
 
-prem_status prem_keeper_release(prem_keeper *k, const prem_round *r) {
-  prem_held *has = k->held[prem_keeper_tile(k, r->task_index, r->job, r->tile)];
+prem_status prem_repair_give_back(prem_repair *k, const prem_round *r) {
+  prem_held *has = k->held[prem_repair_tile(k, r->task_index, r->job, r->tile)];
   prem_status status = PREM_OK;
   for (int input = 0; input < 2 && !status; ++input) {
-    status = prem_keeper_use_buffer(k, r->task, r->tile, r->count, input, has[input], -1);
+    status = prem_repair_use_buffer(k, r->task, r->tile, r->count, input, has[input], -1);
     has[input] = (prem_held){0, 0};
   }
   return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places of an older plan: the life of their keeper, and who yields his. */
+/* Places of an older plan: making and freeing what keeps them, and which jobs yield. */
 #include "schedules/planner/repair/state.h"
 
 #include <stdlib.h>
@@ -7,29 +7,29 @@
 
 /* ---- yielding -------------------------------------------------------------------------------- */
 
-void prem_keeper_miss(prem_keeper *k, int64_t job) {
+void prem_repair_miss(prem_repair *k, int64_t job) {
   k->late[k->late_count++] = job;
 }
 
-int64_t prem_keeper_late_count(const prem_keeper *k) {
+int64_t prem_repair_late_count(const prem_repair *k) {
   return k->late_count;
 }
 
-bool prem_keeper_parted(const prem_keeper *k) {
+bool prem_repair_parted(const prem_repair *k) {
   return k->parted;
 }
 
-bool *prem_keeper_yielding(prem_keeper *k, int64_t *jobs) {
+bool *prem_repair_yielding(prem_repair *k, int64_t *jobs) {
   *jobs = k->first_job[k->schedule->task_count];
   return k->yields;
 }
 
-static prem_job_window window_of(const prem_keeper *k, int32_t task, int64_t job) {
+static prem_job_window window_of(const prem_repair *k, int32_t task, int64_t job) {
   return prem_planning_window(k->planning, &k->schedule->tasks[task],
                               (int32_t)(job - k->first_job[task]));
 }
 
-static int32_t task_of_job(const prem_keeper *k, int64_t job) {
+static int32_t task_of_job(const prem_repair *k, int64_t job) {
   int32_t low = 0, high = k->schedule->task_count;
   while (high - low > 1) {
     int32_t middle = low + (high - low) / 2;
@@ -81,18 +81,18 @@ static const lateness *window_at(const lateness *late, int64_t count, int64_t st
   return low > 0 && late[low - 1].to_ns > start_ns ? &late[low - 1] : NULL;
 }
 
-static void yield_within(prem_keeper *k, const lateness *late, int64_t count, bool any) {
-  for (int64_t i = 0; i < k->bundle_count; ++i) {
-    const prem_bundle *b = &k->bundles[i];
+static void yield_within(prem_repair *k, const lateness *late, int64_t count, bool any) {
+  for (int64_t i = 0; i < k->group_count; ++i) {
+    const prem_kept_group *b = &k->groups[i];
     int64_t job = k->first_job[b->task] + b->job;
-    int64_t end_ns = b->start_ns + prem_bundle_task(k, b)->phase[b->phase].wcet_ns;
+    int64_t end_ns = b->start_ns + prem_kept_group_task(k, b)->phase[b->phase].wcet_ns;
     const lateness *within = window_at(late, count, b->start_ns, end_ns);
     if (within && (any || window_of(k, b->task, job).due_ns > within->due_ns))
       k->yields[job] = true;
   }
 }
 
-prem_status prem_keeper_yield(prem_keeper *k, int64_t around, bool any, int64_t *count) {
+prem_status prem_repair_yield(prem_repair *k, int64_t around, bool any, int64_t *count) {
   lateness *late = malloc((size_t)(k->late_count + 1) * sizeof *late);
   if (!late)
     return PREM_ERR_MEMORY;
@@ -113,9 +113,9 @@ prem_status prem_keeper_yield(prem_keeper *k, int64_t around, bool any, int64_t 
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static int by_change_and_start(const void *left, const void *right, void *context) {
-  const prem_keeper *k = context;
-  const prem_bundle *a = &k->bundles[*(const int32_t *)left],
-                    *b = &k->bundles[*(const int32_t *)right];
+  const prem_repair *k = context;
+  const prem_kept_group *a = &k->groups[*(const int32_t *)left],
+                        *b = &k->groups[*(const int32_t *)right];
   if (k->changed[a->task] != k->changed[b->task])
     return k->changed[a->task] ? 1 : -1;
   if (a->start_ns != b->start_ns)
@@ -123,7 +123,7 @@ static int by_change_and_start(const void *left, const void *right, void *contex
   return (a > b) - (a < b);
 }
 
-static bool allocate(prem_keeper *k) {
+static bool allocate(prem_repair *k) {
   size_t tasks = (size_t)k->schedule->task_count;
   k->first_tile = calloc(tasks + 1, sizeof *k->first_tile);
   k->first_job = calloc(tasks + 1, sizeof *k->first_job);
@@ -138,17 +138,17 @@ static bool allocate(prem_keeper *k) {
   size_t tiles = (size_t)k->first_tile[tasks] + 1, jobs = (size_t)k->first_job[tasks] + 1;
   k->place_of = malloc(tiles * sizeof *k->place_of);
   k->held = calloc(tiles, sizeof *k->held);
-  k->bundles = malloc((size_t)(k->slot_count + 1) * sizeof *k->bundles);
+  k->groups = malloc((size_t)(k->slot_count + 1) * sizeof *k->groups);
   k->order = malloc((size_t)(k->slot_count + 1) * sizeof *k->order);
   k->yields = calloc(jobs, sizeof *k->yields);
   k->until_ns = malloc(jobs * sizeof *k->until_ns);
   k->late = malloc(jobs * sizeof *k->late);
-  return k->place_of && k->held && k->bundles && k->order && k->yields && k->until_ns && k->late;
+  return k->place_of && k->held && k->groups && k->order && k->yields && k->until_ns && k->late;
 }
 
-prem_status prem_keeper_new(const prem_planning *planning, const prem_slot *slots, int64_t count,
-                            const bool *changed, prem_keeper **out) {
-  prem_keeper *k = *out = calloc(1, sizeof *k);
+prem_status prem_repair_new(const prem_planning *planning, const prem_slot *slots, int64_t count,
+                            const bool *changed, prem_repair **out) {
+  prem_repair *k = *out = calloc(1, sizeof *k);
   if (!k)
     return PREM_ERR_MEMORY;
   k->planning = planning;
@@ -161,25 +161,25 @@ prem_status prem_keeper_new(const prem_planning *planning, const prem_slot *slot
   if (!status) {
     int64_t tiles = k->first_tile[k->schedule->task_count];
     memset(k->place_of, -1, (size_t)tiles * sizeof *k->place_of);
-    status = prem_keeper_gather(k);
+    status = prem_repair_gather(k);
   }
   if (!status) {
-    for (int64_t i = 0; i < k->bundle_count; ++i)
+    for (int64_t i = 0; i < k->group_count; ++i)
       k->order[i] = (int32_t)i;
-    qsort_r(k->order, (size_t)k->bundle_count, sizeof *k->order, by_change_and_start, k);
+    qsort_r(k->order, (size_t)k->group_count, sizeof *k->order, by_change_and_start, k);
     return PREM_OK;
   }
-  prem_keeper_free(k);
+  prem_repair_free(k);
   *out = NULL;
   return status;
 }
 
-void prem_keeper_free(prem_keeper *k) {
+void prem_repair_free(prem_repair *k) {
   if (!k)
     return;
   free(k->first_tile);
   free(k->first_job);
-  free(k->bundles);
+  free(k->groups);
   free(k->order);
   free(k->place_of);
   free(k->held);

@@ -7,7 +7,7 @@
 
 #include "prem/base/numbers.h"
 
-/** How much of a line is in use: level[i] from at[i] to at[i + 1]. */
+/** How much of a renewable is in use: level[i] from at[i] to at[i + 1]. */
 typedef struct profile {
   int64_t *at;
   int32_t *level;
@@ -20,8 +20,8 @@ typedef int32_t heap;
 struct prem_decoder {
   const prem_model *model;
   const prem_side *side; /* in hand */
-  profile *lines;
-  profile *owned;     /* [owner]: what it has of its line */
+  profile *renewables;
+  profile *owned;     /* [owner]: what it has of its renewable */
   int64_t *free_from; /* [pool][buffers]: of the buffers that nobody holds */
   int32_t *free_count;
   heap *waiting;                /* [pool]: activities that ask for a buffer */
@@ -75,7 +75,7 @@ static int32_t pop(prem_decoder *d, heap *from) {
   return first;
 }
 
-/* ---- lines ---------------------------------------------------------------------------------- */
+/* ---- renewables ----------------------------------------------------------------------------- */
 
 static void clear(profile *p) {
   p->count = 1;
@@ -147,7 +147,7 @@ static void mend(profile *p, int32_t i) {
   --p->count;
 }
 
-static bool use_line(profile *p, int64_t from, int64_t to, int32_t demand) {
+static bool use_renewable(profile *p, int64_t from, int64_t to, int32_t demand) {
   if (!reserve(p, 2))
     return false;
   int32_t first = cut(p, from), last = cut(p, to);
@@ -162,30 +162,31 @@ static int64_t end_of(const profile *p, int32_t i) {
   return i + 1 < p->count ? p->at[i + 1] : INT64_MAX;
 }
 
-/* The same for one more use of an owner, who has some of the line already. */
-static int64_t fit_owned(const profile *line, const profile *own, int64_t from, int64_t length,
+/* The same for one more use of an owner, who has some of the renewable already. */
+static int64_t fit_owned(const profile *renewable, const profile *own, int64_t from, int64_t length,
                          int32_t demand, int32_t capacity) {
-  int32_t i = find(line, from), k = find(own, from);
+  int32_t i = find(renewable, from), k = find(own, from);
   for (;;) {
-    int64_t line_end = end_of(line, i), own_end = end_of(own, k);
-    int64_t end = line_end < own_end ? line_end : own_end;
-    bool enough = own->level[k] >= demand || line->level[i] + demand - own->level[k] <= capacity;
+    int64_t renewable_end = end_of(renewable, i), own_end = end_of(own, k);
+    int64_t end = renewable_end < own_end ? renewable_end : own_end;
+    bool enough =
+        own->level[k] >= demand || renewable->level[i] + demand - own->level[k] <= capacity;
     if (enough && (end == INT64_MAX || end - from >= length))
       return from;
     if (!enough)
       from = end;
-    i += line_end == end;
+    i += renewable_end == end;
     k += own_end == end;
   }
 }
 
-static bool use_owned(profile *line, profile *own, int64_t from, int64_t to, int32_t demand) {
+static bool use_owned(profile *renewable, profile *own, int64_t from, int64_t to, int32_t demand) {
   if (!reserve(own, 2))
     return false;
   int32_t first = cut(own, from), last = cut(own, to);
   for (int32_t k = first; k < last; ++k)
     if (own->level[k] < demand) {
-      if (!use_line(line, own->at[k], own->at[k + 1], demand - own->level[k]))
+      if (!use_renewable(renewable, own->at[k], own->at[k + 1], demand - own->level[k]))
         return false;
       own->level[k] = demand;
     }
@@ -194,23 +195,23 @@ static bool use_owned(profile *line, profile *own, int64_t from, int64_t to, int
   return true;
 }
 
-/* Read backwards, a phase holds its lines at the end of its own length. */
+/* Read backwards, a phase holds its renewables at the end of its own length. */
 static int64_t use_offset(const prem_decoder *d, const prem_activity *activity,
                           const prem_use *use) {
   return d->from_end ? activity->length - use->length : 0;
 }
 
-static int64_t fit_lines(const prem_decoder *d, const prem_activity *activity, int64_t from) {
+static int64_t fit_renewables(const prem_decoder *d, const prem_activity *activity, int64_t from) {
   const prem_use *uses = &d->model->uses[activity->first_use];
   for (int32_t u = 0, settled = 0; settled < activity->use_count;
        u = (u + 1) % activity->use_count) {
     const prem_use *use = &uses[u];
     int64_t offset = use_offset(d, activity, use);
-    const profile *line = &d->lines[use->line];
-    int32_t capacity = d->model->line_capacity[use->line];
-    int64_t at = use->owner < 0 ? fit(line, from + offset, use->length, capacity - use->demand)
-                                : fit_owned(line, &d->owned[use->owner], from + offset, use->length,
-                                            use->demand, capacity);
+    const profile *renewable = &d->renewables[use->renewable];
+    int32_t capacity = d->model->renewable_capacity[use->renewable];
+    int64_t at = use->owner < 0 ? fit(renewable, from + offset, use->length, capacity - use->demand)
+                                : fit_owned(renewable, &d->owned[use->owner], from + offset,
+                                            use->length, use->demand, capacity);
     at -= offset;
     settled = at == from ? settled + 1 : 1;
     from = at;
@@ -218,14 +219,14 @@ static int64_t fit_lines(const prem_decoder *d, const prem_activity *activity, i
   return from;
 }
 
-static bool use_lines(prem_decoder *d, const prem_activity *activity, int64_t start) {
+static bool use_renewables(prem_decoder *d, const prem_activity *activity, int64_t start) {
   for (int32_t u = 0; u < activity->use_count; ++u) {
     const prem_use *use = &d->model->uses[activity->first_use + u];
     int64_t from = start + use_offset(d, activity, use);
-    profile *line = &d->lines[use->line];
+    profile *renewable = &d->renewables[use->renewable];
     int64_t to = from + use->length;
-    if (!(use->owner < 0 ? use_line(line, from, to, use->demand)
-                         : use_owned(line, &d->owned[use->owner], from, to, use->demand)))
+    if (!(use->owner < 0 ? use_renewable(renewable, from, to, use->demand)
+                         : use_owned(renewable, &d->owned[use->owner], from, to, use->demand)))
       return false;
   }
   return true;
@@ -301,10 +302,10 @@ static void give_buffers(prem_decoder *d, heap *ready, int32_t a, int64_t at) {
 
 static bool place(prem_decoder *d, heap *ready, int32_t a) {
   const prem_activity *activity = &d->model->activities[a];
-  int64_t start = fit_lines(d, activity, buffers_from(d, a));
+  int64_t start = fit_renewables(d, activity, buffers_from(d, a));
   d->start[a] = start;
   take_buffers(d, a);
-  if (!use_lines(d, activity, start))
+  if (!use_renewables(d, activity, start))
     return false;
   give_buffers(d, ready, a, start + activity->length);
   for (int32_t k = d->side->first_arc[a]; k < d->side->first_arc[a + 1]; ++k) {
@@ -326,8 +327,8 @@ static prem_status decode(prem_decoder *d, const int64_t *key) {
   if (!d->relative)
     memcpy(d->key, key, count * sizeof *key);
   memcpy(d->arcs_left, d->side->arc_count, count * sizeof *d->arcs_left);
-  for (int32_t l = 0; l < model->line_count; ++l)
-    clear(&d->lines[l]);
+  for (int32_t l = 0; l < model->renewable_count; ++l)
+    clear(&d->renewables[l]);
   for (int32_t o = 0; o < model->owner_count; ++o)
     clear(&d->owned[o]);
   for (int32_t p = 0; p < model->pool_count; ++p) {
@@ -398,12 +399,12 @@ prem_status prem_decode_backward(prem_decoder *d, const int64_t *key, prem_cost 
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
-static bool make_lines(prem_decoder *d) {
-  d->lines = calloc((size_t)d->model->line_count + 1, sizeof *d->lines);
-  if (!d->lines)
+static bool make_renewables(prem_decoder *d) {
+  d->renewables = calloc((size_t)d->model->renewable_count + 1, sizeof *d->renewables);
+  if (!d->renewables)
     return false;
-  for (int32_t l = 0; l < d->model->line_count; ++l)
-    if (!reserve(&d->lines[l], 16))
+  for (int32_t l = 0; l < d->model->renewable_count; ++l)
+    if (!reserve(&d->renewables[l], 16))
       return false;
   d->owned = calloc((size_t)d->model->owner_count + 1, sizeof *d->owned);
   for (int32_t o = 0; d->owned && o < d->model->owner_count; ++o)
@@ -429,7 +430,7 @@ prem_decoder *prem_decoder_new(const prem_model *model) {
   d->from = malloc(count * sizeof *d->from);
   d->key = malloc(count * sizeof *d->key);
   d->start = malloc(count * sizeof *d->start);
-  if (make_lines(d) && d->free_from && d->free_count && d->waiting && d->woken_by && d->left &&
+  if (make_renewables(d) && d->free_from && d->free_count && d->waiting && d->woken_by && d->left &&
       d->right && d->rank && d->arcs_left && d->from && d->key && d->start)
     return d;
   prem_decoder_free(d);
@@ -439,15 +440,15 @@ prem_decoder *prem_decoder_new(const prem_model *model) {
 void prem_decoder_free(prem_decoder *d) {
   if (!d)
     return;
-  for (int32_t l = 0; d->lines && l < d->model->line_count; ++l) {
-    free(d->lines[l].at);
-    free(d->lines[l].level);
+  for (int32_t l = 0; d->renewables && l < d->model->renewable_count; ++l) {
+    free(d->renewables[l].at);
+    free(d->renewables[l].level);
   }
   for (int32_t o = 0; d->owned && o < d->model->owner_count; ++o) {
     free(d->owned[o].at);
     free(d->owned[o].level);
   }
-  free(d->lines);
+  free(d->renewables);
   free(d->owned);
   free(d->free_from);
   free(d->free_count);

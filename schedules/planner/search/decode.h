@@ -4,8 +4,8 @@
  *
  * Serial schedule generation: of the activities whose predecessors are placed and whose buffers are
  * to be had, the one with the smallest key is placed next, at the earliest instant at which all its
- * lines have room. Any keys give a schedule. Starts of one schedule are the keys of the next: in
- * one direction after the other this is forward-backward improvement (Li and Willis 1992, An
+ * renewables have room. Any keys give a schedule. Starts of one schedule are the keys of the next:
+ * in one direction after the other this is forward-backward improvement (Li and Willis 1992, An
  * iterative scheduling technique for resource-constrained project scheduling; Valls, Ballestin and
  * Quintanilla 2005, Justification and RCPSP).
  */

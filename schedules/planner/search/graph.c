@@ -8,11 +8,11 @@
 #include "prem/base/numbers.h"
 
 enum {
-  MOST_ACTIVITIES = 4000,
+  MAX_ACTIVITIES = 4000,
   TABU_ENTRIES = 1 << 14,
-  LEAST_TENURE = 8,
+  MIN_TENURE = 8,
   MORE_TENURE = 10, /* less than so many, by chance */
-  MOST_CANDIDATES = 256
+  MAX_CANDIDATES = 256
 };
 
 static const int64_t NOTHING = INT64_MIN / 8; /* leads to no end */
@@ -30,17 +30,18 @@ typedef struct slot {
 } slot;
 
 /** The second comes before the first: as its neighbour in every chain in which it is right behind
- *  it, or from one server of a line to the one that serves the first. */
+ *  it, or from one server of a renewable to the one that serves the first. */
 typedef struct pair {
   int32_t first, second;
-  int32_t to, slot; /* slots of the first and the second on that line; -1: neighbours */
+  int32_t to, slot; /* slots of the first and the second on that renewable; -1: neighbours */
 } pair;
 
-/** A line's uses, from which its chains are tied: after each move where it has several servers. */
-typedef struct line_uses {
+/** A renewable's uses, from which its chains are tied: after each move where it has several
+ * servers. */
+typedef struct renewable_uses {
   int32_t *uses; /* by start, as they were */
   int32_t count, capacity;
-} line_uses;
+} renewable_uses;
 
 struct prem_graph {
   const prem_model *model;
@@ -50,11 +51,11 @@ struct prem_graph {
   slot *slots;
   int32_t *first_slot; /* [use + 1] */
   int32_t *user;       /* [use]: the activity */
-  line_uses *lines;
-  int32_t *uses_by_line; /* all of `lines` */
-  bool wide;             /* there is a line with several servers */
-  int32_t *last;         /* [server]: its last slot; -1 */
-  int64_t *own;          /* [activity]: from its start to the end, as far as it counts itself */
+  renewable_uses *renewables;
+  int32_t *uses_by_renewable; /* all of `renewables` */
+  bool wide;                  /* there is a renewable with several servers */
+  int32_t *last;              /* [server]: its last slot; -1 */
+  int64_t *own; /* [activity]: from its start to the end, as far as it counts itself */
   int64_t *head, *tail;
   int32_t *order, *waits;
   int64_t value;
@@ -111,24 +112,24 @@ static void serve(prem_graph *g, int32_t use, int32_t capacity) {
   }
 }
 
-static void tie_line(prem_graph *g, line_uses *line) {
-  for (int32_t i = 1; i < line->count; ++i) { /* nearly sorted from the last time */
-    int32_t use = line->uses[i], k = i;
+static void tie_renewable(prem_graph *g, renewable_uses *renewable) {
+  for (int32_t i = 1; i < renewable->count; ++i) { /* nearly sorted from the last time */
+    int32_t use = renewable->uses[i], k = i;
     int64_t start = g->head[g->user[use]];
-    for (; k > 0 && g->head[g->user[line->uses[k - 1]]] > start; --k)
-      line->uses[k] = line->uses[k - 1];
-    line->uses[k] = use;
+    for (; k > 0 && g->head[g->user[renewable->uses[k - 1]]] > start; --k)
+      renewable->uses[k] = renewable->uses[k - 1];
+    renewable->uses[k] = use;
   }
-  for (int32_t i = 0; i < line->capacity; ++i)
+  for (int32_t i = 0; i < renewable->capacity; ++i)
     g->last[i] = -1;
-  for (int32_t i = 0; i < line->count; ++i)
-    serve(g, line->uses[i], line->capacity);
+  for (int32_t i = 0; i < renewable->count; ++i)
+    serve(g, renewable->uses[i], renewable->capacity);
 }
 
-static void tie_lines(prem_graph *g, bool all) {
-  for (int32_t l = 0; l < g->model->line_count; ++l)
-    if (all || g->lines[l].capacity > 1)
-      tie_line(g, &g->lines[l]);
+static void tie_renewables(prem_graph *g, bool all) {
+  for (int32_t l = 0; l < g->model->renewable_count; ++l)
+    if (all || g->renewables[l].capacity > 1)
+      tie_renewable(g, &g->renewables[l]);
 }
 
 /* ---- longest paths -------------------------------------------------------------------------- */
@@ -300,13 +301,13 @@ static void move_slot(prem_graph *g, int32_t moved, int32_t before, int32_t behi
 /** A step back on a longest path. */
 typedef struct step_back {
   int32_t from;
-  int32_t line; /* -1: along an arc */
+  int32_t renewable; /* -1: along an arc */
 } step_back;
 
-static void see(step_back *step, int32_t *seen, uint64_t *random, int32_t from, int32_t line) {
+static void see(step_back *step, int32_t *seen, uint64_t *random, int32_t from, int32_t renewable) {
   *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
   if ((*random >> 33) % (uint64_t)++ * seen == 0)
-    *step = (step_back){from, line};
+    *step = (step_back){from, renewable};
 }
 
 /* What ended on a server when `a` starts. */
@@ -314,13 +315,13 @@ static void see_servers(const prem_graph *g, int32_t a, bool wide, step_back *ou
                         uint64_t *random) {
   const prem_activity *activity = &g->model->activities[a];
   for (int32_t u = activity->first_use; u < activity->first_use + activity->use_count; ++u) {
-    int32_t line = g->model->uses[u].line;
-    if ((g->model->line_capacity[line] > 1) != wide)
+    int32_t renewable = g->model->uses[u].renewable;
+    if ((g->model->renewable_capacity[renewable] > 1) != wide)
       continue;
     for (int32_t s = g->first_slot[u]; s < g->first_slot[u + 1]; ++s) {
       int32_t before = g->slots[s].before;
       if (before >= 0 && g->head[g->slots[before].activity] + g->slots[before].length == g->head[a])
-        see(out, seen, random, g->slots[before].activity, line);
+        see(out, seen, random, g->slots[before].activity, renewable);
     }
   }
 }
@@ -347,46 +348,46 @@ static int32_t last_of_path(const prem_graph *g, uint64_t *random) {
 }
 
 static void add_candidate(prem_graph *g, int32_t first, int32_t second) {
-  if (g->candidate_count < MOST_CANDIDATES)
+  if (g->candidate_count < MAX_CANDIDATES)
     g->candidates[g->candidate_count++] = (pair){first, second, -1, -1};
 }
 
-/* Who is served by a line when `a` starts to be, and could be later. */
-static void add_transfers(prem_graph *g, int32_t a, int32_t line) {
-  const line_uses *uses = &g->lines[line];
+/* Who is served by a renewable when `a` starts to be, and could be later. */
+static void add_transfers(prem_graph *g, int32_t a, int32_t renewable) {
+  const renewable_uses *uses = &g->renewables[renewable];
   int32_t own = -1;
   for (int32_t s = slots_begin(g, a); s < slots_end(g, a) && own < 0; ++s)
     for (int32_t u = g->model->activities[a].first_use; g->first_slot[u] <= s; ++u)
-      own = g->model->uses[u].line == line && s < g->first_slot[u + 1] ? s : own;
+      own = g->model->uses[u].renewable == renewable && s < g->first_slot[u + 1] ? s : own;
   for (int32_t i = 0; i < uses->count && own >= 0; ++i) {
     int32_t other = g->user[uses->uses[i]], s = g->first_slot[uses->uses[i]];
     if (g->head[other] >= g->head[a])
       break;
     if (g->head[other] + g->slots[s].length >= g->head[a] && g->slots[s].behind != own &&
-        g->candidate_count < MOST_CANDIDATES)
+        g->candidate_count < MAX_CANDIDATES)
       g->candidates[g->candidate_count++] = (pair){other, a, s, own};
   }
 }
 
-/* Neighbours at either end of a block, as those within it cannot shorten the path; of a line with
- * several servers all, as others may leave. Seen from the end. */
+/* Neighbours at either end of a block, as those within it cannot shorten the path; of a renewable
+ * with several servers all, as others may leave. Seen from the end. */
 static void list_candidates(prem_graph *g, uint64_t *random) {
   g->candidate_count = 0;
-  int32_t block_line = -1;
+  int32_t block_renewable = -1;
   pair inner = {-1, -1, -1, -1}; /* the neighbours seen last, if they are not listed yet */
   step_back step;
   for (int32_t a = last_of_path(g, random); a >= 0 && go_back(g, a, random, &step); a = step.from) {
-    if (step.line != block_line && inner.first >= 0) {
+    if (step.renewable != block_renewable && inner.first >= 0) {
       add_candidate(g, inner.first, inner.second);
       inner.first = -1;
     }
-    bool begins = step.line != block_line;
-    block_line = step.line;
-    if (step.line < 0)
+    bool begins = step.renewable != block_renewable;
+    block_renewable = step.renewable;
+    if (step.renewable < 0)
       continue;
-    bool wide = g->model->line_capacity[step.line] > 1;
+    bool wide = g->model->renewable_capacity[step.renewable] > 1;
     if (wide)
-      add_transfers(g, a, step.line);
+      add_transfers(g, a, step.renewable);
     if (begins || wide)
       add_candidate(g, step.from, a);
     else
@@ -405,15 +406,15 @@ static uint64_t *tabu_of(const prem_graph *g, int32_t first, int32_t second) {
 /* The best one that is not tabu, or by chance one of all. */
 static int32_t pick_candidate(const prem_graph *g, uint64_t *random) {
   int32_t picked = -1;
-  int64_t least = INT64_MAX;
+  int64_t min = INT64_MAX;
   for (int32_t i = 0; i < g->candidate_count; ++i) {
     pair p = g->candidates[i];
     if (*tabu_of(g, p.first, p.second) > g->moves)
       continue;
     int64_t worth = p.slot < 0 ? estimate(g, p) : estimate_transfer(g, p);
     *random = *random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    if (worth < least || (worth == least && *random >> 63)) {
-      least = worth;
+    if (worth < min || (worth == min && *random >> 63)) {
+      min = worth;
       picked = i;
     }
   }
@@ -435,10 +436,10 @@ bool prem_graph_move(prem_graph *g, uint64_t random) {
       move_slot(g, p.slot, g->slots[p.to].before, p.to);
     ++g->moves;
     *tabu_of(g, p.second, p.first) =
-        g->moves + LEAST_TENURE + (random >> 40) % MORE_TENURE; /* not taken back */
+        g->moves + MIN_TENURE + (random >> 40) % MORE_TENURE; /* not taken back */
     if (find_heads(g)) {
       if (g->wide) {
-        tie_lines(g, false);
+        tie_renewables(g, false);
         find_heads(g);
       }
       find_tails(g);
@@ -457,7 +458,7 @@ bool prem_graph_move(prem_graph *g, uint64_t random) {
 void prem_graph_begin(prem_graph *g, const int64_t *start) {
   memcpy(g->head, start, (size_t)g->count * sizeof *start);
   memset(g->tabu, 0, TABU_ENTRIES * sizeof *g->tabu);
-  tie_lines(g, true);
+  tie_renewables(g, true);
   find_heads(g);
   find_tails(g);
 }
@@ -488,7 +489,7 @@ static int32_t use_count(const prem_model *model) {
 }
 
 static bool serves(const prem_model *model) {
-  if (model->count > MOST_ACTIVITIES || model->owner_count > 0 || model->wrap_count > 0 ||
+  if (model->count > MAX_ACTIVITIES || model->owner_count > 0 || model->wrap_count > 0 ||
       !model->makespan || model->side[PREM_FORWARD].first_pool[model->count] > 0)
     return false;
   for (int32_t a = 0; a < model->count; ++a)
@@ -502,8 +503,8 @@ static bool allocate(prem_graph *g) {
   const prem_model *model = g->model;
   size_t count = (size_t)model->count + 1, uses = (size_t)use_count(model) + 1, servers = 1;
   size_t arcs = (size_t)model->side[PREM_FORWARD].first_arc[model->count] + 1;
-  for (int32_t l = 0; l < model->line_count; ++l)
-    servers += (size_t)model->line_capacity[l];
+  for (int32_t l = 0; l < model->renewable_count; ++l)
+    servers += (size_t)model->renewable_capacity[l];
   g->first_in = malloc(count * sizeof *g->first_in);
   g->first_out = malloc(count * sizeof *g->first_out);
   g->in = malloc(arcs * sizeof *g->in);
@@ -511,8 +512,8 @@ static bool allocate(prem_graph *g) {
   g->slots = malloc(((size_t)slots_of(model) + 1) * sizeof *g->slots);
   g->first_slot = malloc((uses + 1) * sizeof *g->first_slot);
   g->user = malloc(uses * sizeof *g->user);
-  g->lines = calloc((size_t)model->line_count + 1, sizeof *g->lines);
-  g->uses_by_line = malloc(uses * sizeof *g->uses_by_line);
+  g->renewables = calloc((size_t)model->renewable_count + 1, sizeof *g->renewables);
+  g->uses_by_renewable = malloc(uses * sizeof *g->uses_by_renewable);
   g->last = malloc(servers * sizeof *g->last);
   g->own = malloc(count * sizeof *g->own);
   g->head = malloc(count * sizeof *g->head);
@@ -520,10 +521,10 @@ static bool allocate(prem_graph *g) {
   g->order = malloc(count * sizeof *g->order);
   g->waits = malloc(count * sizeof *g->waits);
   g->tabu = calloc(TABU_ENTRIES, sizeof *g->tabu);
-  g->candidates = malloc(MOST_CANDIDATES * sizeof *g->candidates);
+  g->candidates = malloc(MAX_CANDIDATES * sizeof *g->candidates);
   return g->first_in && g->first_out && g->in && g->out && g->slots && g->first_slot && g->user &&
-         g->lines && g->uses_by_line && g->last && g->own && g->head && g->tail && g->order &&
-         g->waits && g->tabu && g->candidates;
+         g->renewables && g->uses_by_renewable && g->last && g->own && g->head && g->tail &&
+         g->order && g->waits && g->tabu && g->candidates;
 }
 
 /* The model's arcs backward count from end to end. */
@@ -554,7 +555,7 @@ static void read_uses(prem_graph *g) {
       const prem_use *use = &model->uses[u];
       g->first_slot[u] = slots;
       g->user[u] = a;
-      ++g->lines[use->line].count;
+      ++g->renewables[use->renewable].count;
       for (int32_t k = 0; k < use->demand; ++k)
         g->slots[slots++] = (slot){use->length, a, -1, -1};
       ++uses;
@@ -567,19 +568,19 @@ static void read_uses(prem_graph *g) {
 
 static void list_uses(prem_graph *g) {
   const prem_model *model = g->model;
-  int32_t *next = g->uses_by_line;
-  for (int32_t l = 0; l < model->line_count; ++l) {
-    g->lines[l].uses = next;
-    g->lines[l].capacity = model->line_capacity[l];
-    g->wide = g->wide || model->line_capacity[l] > 1;
-    next += g->lines[l].count;
-    g->lines[l].count = 0;
+  int32_t *next = g->uses_by_renewable;
+  for (int32_t l = 0; l < model->renewable_count; ++l) {
+    g->renewables[l].uses = next;
+    g->renewables[l].capacity = model->renewable_capacity[l];
+    g->wide = g->wide || model->renewable_capacity[l] > 1;
+    next += g->renewables[l].count;
+    g->renewables[l].count = 0;
   }
   for (int32_t a = 0; a < g->count; ++a)
     for (int32_t u = 0; u < model->activities[a].use_count; ++u) {
       int32_t use = model->activities[a].first_use + u;
-      line_uses *line = &g->lines[model->uses[use].line];
-      line->uses[line->count++] = use;
+      renewable_uses *renewable = &g->renewables[model->uses[use].renewable];
+      renewable->uses[renewable->count++] = use;
     }
 }
 
@@ -613,8 +614,8 @@ void prem_graph_free(prem_graph *g) {
   free(g->slots);
   free(g->first_slot);
   free(g->user);
-  free(g->lines);
-  free(g->uses_by_line);
+  free(g->renewables);
+  free(g->uses_by_renewable);
   free(g->last);
   free(g->own);
   free(g->head);

@@ -2,12 +2,12 @@
 /**
  * Inside the search: a tabu search on the graph of what waits for what.
  *
- * A line of capacity c is c servers, each with a chain of the uses that it serves one after the
- * other. Chains and arcs make a graph; its longest paths are a schedule. A move lets two neighbours
- * of a chain on a longest path change places; what it is worth is estimated from the two alone, the
- * best is made, and not taken back for a while (Nowicki and Smutnicki 1996, A fast taboo search
- * algorithm for the job shop problem; Policella, Smith, Cesta and Oddi 2004, Generating robust
- * schedules through temporal flexibility, for the chains).
+ * A renewable of capacity c is c servers, each with a chain of the uses that it serves one after
+ * the other. Chains and arcs make a graph; its longest paths are a schedule. A move lets two
+ * neighbours of a chain on a longest path change places; what it is worth is estimated from the two
+ * alone, the best is made, and not taken back for a while (Nowicki and Smutnicki 1996, A fast taboo
+ * search algorithm for the job shop problem; Policella, Smith, Cesta and Oddi 2004, Generating
+ * robust schedules through temporal flexibility, for the chains).
  *
  * Served are models without pools, deadlines and gangs, in which every use takes one server.
  */

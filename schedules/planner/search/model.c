@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the constructive plan's placements to activities, lines, pools and arcs. */
+/* From the constructive plan's placements to activities, renewables, pools and arcs. */
 #include "schedules/planner/search/model.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "prem/base/numbers.h"
 
 /* Beyond these a search would make too few schedules to be worth its memory. */
-enum { MOST_ACTIVITIES = 1 << 20, MOST_WRAPS = 10000 };
+enum { MAX_ACTIVITIES = 1 << 20, MAX_WRAPS = 10000 };
 
 /** An entry of a list of lists, before it is sorted by its owner. */
 typedef struct list_link {
@@ -24,8 +24,8 @@ typedef struct building {
   int64_t *first_job;       /* [task_count + 1] */
   int64_t *first_placement; /* [job]: of the draft; -1: it has none */
   int64_t *job_placements;  /* [job] */
-  int32_t *line_of;         /* [line before any was dropped] */
-  int64_t *line_demand;
+  int32_t *renewable_of;    /* [renewable before any was dropped] */
+  int64_t *renewable_demand;
   int32_t *owner_of;     /* [task x resource]: + 1; 0: it has had nothing yet */
   int32_t *owner_demand; /* [task x resource]: the largest */
   bool *spans;           /* [block]: a tile holds a buffer of it over several phases */
@@ -87,10 +87,10 @@ static bool find_jobs(building *b) {
   return true;
 }
 
-/* ---- lines ---------------------------------------------------------------------------------- */
+/* ---- renewables ----------------------------------------------------------------------------- */
 
-/* With one buffer a block does one thing at a time: its two units are one line. */
-static int32_t unit_line(const building *b, int32_t block, prem_phase phase) {
+/* With one buffer a block does one thing at a time: its two units are one renewable. */
+static int32_t unit_renewable(const building *b, int32_t block, prem_phase phase) {
   const prem_platform *platform = &b->planning->schedule->platform;
   bool own = phase == PREM_COMPUTE && platform->buffers > 1;
   return platform->resource_count + 2 * block + own;
@@ -104,7 +104,7 @@ static bool add_use(building *b, prem_use what) {
     return false;
   *use = what;
   if (what.owner < 0)
-    b->line_demand[what.line] += what.demand;
+    b->renewable_demand[what.renewable] += what.demand;
   return true;
 }
 
@@ -125,7 +125,7 @@ static int32_t owner_of(building *b, int32_t task, int32_t resource, int32_t dem
   if (b->owner_of[i] == 0)
     b->owner_of[i] = ++b->model->owner_count;
   if (demand > b->owner_demand[i]) {
-    b->line_demand[resource] += demand - b->owner_demand[i];
+    b->renewable_demand[resource] += demand - b->owner_demand[i];
     b->owner_demand[i] = demand;
   }
   return b->owner_of[i] - 1;
@@ -135,7 +135,7 @@ static bool add_resource(building *b, const prem_placement *placed, int32_t reso
                          int64_t busy) {
   const prem_task *task = task_of(b, placed);
   prem_use use = {.length = busy,
-                  .line = resource,
+                  .renewable = resource,
                   .demand = task->phase[placed->phase].demand[resource],
                   .owner = -1,
                   .exclusive = true};
@@ -162,7 +162,7 @@ static bool add_uses(building *b, const prem_placement *placed) {
     if (platform->buffers == 1 && b->spans[block])
       continue;
     if (!add_use(b, (prem_use){.length = grid_up(b, spec->wcet_ns + platform->guard_ns),
-                               .line = unit_line(b, block, placed->phase),
+                               .renewable = unit_renewable(b, block, placed->phase),
                                .demand = 1,
                                .owner = -1,
                                .exclusive = true}))
@@ -313,7 +313,7 @@ static prem_status add_wraps(building *b, int32_t from, int64_t gap_ns, int64_t 
 }
 
 static prem_status wrap_jobs(building *b, int64_t p, int64_t q, int64_t lag_ns) {
-  if (b->job_placements[p] * b->job_placements[q] + b->wraps.count > MOST_WRAPS)
+  if (b->job_placements[p] * b->job_placements[q] + b->wraps.count > MAX_WRAPS)
     return PREM_ERR_UNAVAILABLE;
   if (b->first_placement[p] < 0)
     return add_wraps(b, -1, b->planning->warmup_ns + lag_ns, q);
@@ -405,80 +405,81 @@ static bool sort_givers(const building *b) {
 
 /* What the units alone let phases have of a resource at the same time: of those on one unit, the
  * largest demand. */
-static int64_t most_at_once(const building *b, int32_t resource, int32_t *by_unit) {
+static int64_t max_at_once(const building *b, int32_t resource, int32_t *by_unit) {
   const prem_platform *platform = &b->planning->schedule->platform;
   const prem_model *model = b->model;
-  int64_t most = 0;
+  int64_t max = 0;
   memset(by_unit, 0, 2 * (size_t)platform->blocks * sizeof *by_unit);
   for (int32_t a = 0; a < model->count; ++a) {
     const prem_activity *activity = &model->activities[a];
     int32_t unit = -1, demand = 0;
     for (int32_t u = activity->first_use; u < activity->first_use + activity->use_count; ++u) {
-      if (model->uses[u].line >= platform->resource_count)
-        unit = model->uses[u].line - platform->resource_count;
-      else if (model->uses[u].line == resource)
+      if (model->uses[u].renewable >= platform->resource_count)
+        unit = model->uses[u].renewable - platform->resource_count;
+      else if (model->uses[u].renewable == resource)
         demand = model->uses[u].demand;
     }
     int32_t before = unit < 0 ? 0 : by_unit[unit];
     if (unit >= 0 && demand > before)
       by_unit[unit] = demand;
-    most += demand > before ? demand - before : 0;
+    max += demand > before ? demand - before : 0;
   }
-  return most;
+  return max;
 }
 
-/* Can a line be full? */
-static bool binds(const building *b, int32_t line, int32_t capacity, int32_t *by_unit) {
+/* Can a renewable be full? */
+static bool binds(const building *b, int32_t renewable, int32_t capacity, int32_t *by_unit) {
   const prem_platform *platform = &b->planning->schedule->platform;
-  if (b->line_demand[line] <= capacity)
+  if (b->renewable_demand[renewable] <= capacity)
     return false;
-  bool counted = line < platform->resource_count && !platform->resources[line].per_task;
-  return !counted || most_at_once(b, line, by_unit) > capacity;
+  bool counted = renewable < platform->resource_count && !platform->resources[renewable].per_task;
+  return !counted || max_at_once(b, renewable, by_unit) > capacity;
 }
 
-/* Keep the lines that can be full. */
-static bool sort_lines(building *b) {
+/* Keep the renewables that can be full. */
+static bool sort_renewables(building *b) {
   prem_model *model = b->model;
   const prem_platform *platform = &b->planning->schedule->platform;
-  int32_t lines = platform->resource_count + 2 * platform->blocks;
+  int32_t renewables = platform->resource_count + 2 * platform->blocks;
   int32_t *by_unit = malloc((2 * (size_t)platform->blocks + 1) * sizeof *by_unit);
   if (!by_unit)
     return false;
-  for (int32_t l = 0; l < lines; ++l) {
+  for (int32_t l = 0; l < renewables; ++l) {
     int32_t capacity = l < platform->resource_count ? platform->resources[l].capacity : 1;
-    b->line_of[l] = binds(b, l, capacity, by_unit) ? model->line_count++ : -1;
+    b->renewable_of[l] = binds(b, l, capacity, by_unit) ? model->renewable_count++ : -1;
   }
   free(by_unit);
-  model->line_capacity = malloc(((size_t)model->line_count + 1) * sizeof *model->line_capacity);
-  model->first_user = calloc((size_t)model->line_count + 2, sizeof *model->first_user);
+  model->renewable_capacity =
+      malloc(((size_t)model->renewable_count + 1) * sizeof *model->renewable_capacity);
+  model->first_user = calloc((size_t)model->renewable_count + 2, sizeof *model->first_user);
   model->users = malloc((size_t)(b->uses.count + 1) * sizeof *model->users);
-  if (!model->line_capacity || !model->first_user || !model->users)
+  if (!model->renewable_capacity || !model->first_user || !model->users)
     return false;
-  for (int32_t l = 0; l < lines; ++l)
-    if (b->line_of[l] >= 0)
-      model->line_capacity[b->line_of[l]] =
+  for (int32_t l = 0; l < renewables; ++l)
+    if (b->renewable_of[l] >= 0)
+      model->renewable_capacity[b->renewable_of[l]] =
           l < platform->resource_count ? platform->resources[l].capacity : 1;
   int32_t kept = 0;
   for (int32_t a = 0; a < model->count; ++a) {
     prem_activity *activity = &model->activities[a];
     int32_t first = kept;
     for (int32_t u = activity->first_use; u < activity->first_use + activity->use_count; ++u) {
-      if (b->line_of[model->uses[u].line] < 0)
+      if (b->renewable_of[model->uses[u].renewable] < 0)
         continue;
       model->uses[kept] = model->uses[u];
-      model->uses[kept++].line = b->line_of[model->uses[u].line];
+      model->uses[kept++].renewable = b->renewable_of[model->uses[u].renewable];
     }
     activity->first_use = first;
     activity->use_count = kept - first;
     for (int32_t u = first; u < kept; ++u)
-      ++model->first_user[model->uses[u].line + 2];
+      ++model->first_user[model->uses[u].renewable + 2];
   }
-  for (int32_t l = 2; l < model->line_count + 2; ++l)
+  for (int32_t l = 2; l < model->renewable_count + 2; ++l)
     model->first_user[l] += model->first_user[l - 1];
   for (int32_t a = 0; a < model->count; ++a)
     for (int32_t u = 0; u < model->activities[a].use_count; ++u) {
-      int32_t line = model->uses[model->activities[a].first_use + u].line;
-      model->users[model->first_user[line + 1]++] = a;
+      int32_t renewable = model->uses[model->activities[a].first_use + u].renewable;
+      model->users[model->first_user[renewable + 1]++] = a;
     }
   return true;
 }
@@ -487,14 +488,15 @@ static bool sort_lines(building *b) {
 
 static prem_status add_all(building *b) {
   const prem_schedule *schedule = b->planning->schedule;
-  size_t lines = (size_t)schedule->platform.resource_count + 2 * (size_t)schedule->platform.blocks;
-  b->line_of = malloc(lines * sizeof *b->line_of);
-  b->line_demand = calloc(lines, sizeof *b->line_demand);
+  size_t renewables =
+      (size_t)schedule->platform.resource_count + 2 * (size_t)schedule->platform.blocks;
+  b->renewable_of = malloc(renewables * sizeof *b->renewable_of);
+  b->renewable_demand = calloc(renewables, sizeof *b->renewable_demand);
   b->spans = calloc((size_t)schedule->platform.blocks, sizeof *b->spans);
   size_t owners = (size_t)schedule->task_count * (size_t)schedule->platform.resource_count;
   b->owner_of = calloc(owners + 1, sizeof *b->owner_of);
   b->owner_demand = calloc(owners + 1, sizeof *b->owner_demand);
-  if (!b->line_of || !b->line_demand || !b->spans || !b->owner_of || !b->owner_demand ||
+  if (!b->renewable_of || !b->renewable_demand || !b->spans || !b->owner_of || !b->owner_demand ||
       !find_jobs(b))
     return PREM_ERR_MEMORY;
   find_spans(b);
@@ -506,7 +508,7 @@ static prem_status add_all(building *b) {
       prem_status status = add_after(b, t, &schedule->tasks[t].after[a]);
       if (status)
         return status;
-      if (b->activities.count > MOST_ACTIVITIES)
+      if (b->activities.count > MAX_ACTIVITIES)
         return PREM_ERR_UNAVAILABLE;
     }
   return PREM_OK;
@@ -517,7 +519,8 @@ static bool sort_all(building *b) {
   return sort_arcs(b, false, &model->side[PREM_FORWARD]) &&
          sort_arcs(b, true, &model->side[PREM_BACKWARD]) &&
          sort_pools(b, &b->takes, &model->side[PREM_FORWARD]) &&
-         sort_pools(b, &b->gives, &model->side[PREM_BACKWARD]) && sort_givers(b) && sort_lines(b);
+         sort_pools(b, &b->gives, &model->side[PREM_BACKWARD]) && sort_givers(b) &&
+         sort_renewables(b);
 }
 
 static void hand_over(building *b) {
@@ -551,7 +554,7 @@ prem_status prem_model_build(const prem_planning *planning, const prem_draft *dr
                       .pool_count = 2 * planning->schedule->platform.blocks,
                       .buffers = planning->schedule->platform.buffers,
                       .makespan = wants_makespan(planning, draft)};
-  if (draft->count > MOST_ACTIVITIES || draft->count == 0)
+  if (draft->count > MAX_ACTIVITIES || draft->count == 0)
     return PREM_ERR_UNAVAILABLE;
   building b = {.planning = planning,
                 .draft = draft,
@@ -573,8 +576,8 @@ prem_status prem_model_build(const prem_planning *planning, const prem_draft *dr
   free(b.first_job);
   free(b.first_placement);
   free(b.job_placements);
-  free(b.line_of);
-  free(b.line_demand);
+  free(b.renewable_of);
+  free(b.renewable_demand);
   free(b.owner_of);
   free(b.owner_demand);
   free(b.spans);
@@ -590,7 +593,7 @@ void prem_model_free(prem_model *model) {
   free(model->activities);
   free(model->release);
   free(model->uses);
-  free(model->line_capacity);
+  free(model->renewable_capacity);
   free(model->first_user);
   free(model->users);
   free(model->first_giver);
@@ -683,7 +686,7 @@ prem_status prem_model_chains(const prem_model *model, int64_t *head, int64_t *t
   return status ? status : follow_arcs(model, PREM_BACKWARD, tail_ns, reach_tail);
 }
 
-/** What a line or pool is asked for: from `from` on, and what must follow its last use. */
+/** What a renewable or pool is asked for: from `from` on, and what must follow its last use. */
 typedef struct load {
   prem_wide asked;
   int64_t from, after_ns;
@@ -709,20 +712,20 @@ static void raise_bound(const prem_model *model, const load *by, int32_t capacit
 
 static prem_status bound_loads(const prem_model *model, const int64_t *head, const int64_t *tail_ns,
                                int64_t *bound_ns) {
-  size_t count = (size_t)model->line_count + (size_t)model->pool_count;
+  size_t count = (size_t)model->renewable_count + (size_t)model->pool_count;
   load *loads = calloc(count + 1, sizeof *loads);
   if (!loads)
     return PREM_ERR_MEMORY;
   for (size_t i = 0; i < count; ++i)
     loads[i] = (load){0, INT64_MAX, INT64_MAX};
-  load *pools = loads + model->line_count;
+  load *pools = loads + model->renewable_count;
   int64_t held[2] = {0}, from[2] = {0}; /* of the tile in hand, by kind of pool */
   for (int32_t a = 0; a < model->count; ++a) {
     const prem_activity *activity = &model->activities[a];
     for (int32_t u = activity->first_use; u < activity->first_use + activity->use_count; ++u) {
       const prem_use *use = &model->uses[u];
       if (use->exclusive)
-        add_load(model, &loads[use->line], (prem_wide)use->length * use->demand, head[a], a,
+        add_load(model, &loads[use->renewable], (prem_wide)use->length * use->demand, head[a], a,
                  use->length, tail_ns);
     }
     const prem_side *takes = &model->side[PREM_FORWARD], *gives = &model->side[PREM_BACKWARD];
@@ -737,8 +740,8 @@ static prem_status bound_loads(const prem_model *model, const int64_t *head, con
       add_load(model, &pools[pool], held[pool % 2], from[pool % 2], a, activity->length, tail_ns);
     }
   }
-  for (int32_t l = 0; l < model->line_count; ++l)
-    raise_bound(model, &loads[l], model->line_capacity[l], bound_ns);
+  for (int32_t l = 0; l < model->renewable_count; ++l)
+    raise_bound(model, &loads[l], model->renewable_capacity[l], bound_ns);
   for (int32_t p = 0; p < model->pool_count; ++p)
     raise_bound(model, &pools[p], model->buffers, bound_ns);
   free(loads);

@@ -4,9 +4,9 @@
  *
  * An activity is one phase of the tiles that start together. Time is counted in steps of the clock
  * grid: since every start lies on the grid, a length can be rounded up to it without loss. Units
- * and resources are *lines* with a capacity; what a tile holds from one of its phases to another
- * (its buffer, and with one buffer its block) is a buffer of a *pool*; all else are arcs from start
- * to start. The same model read backwards in time schedules from the end.
+ * and resources are *renewables* with a capacity; what a tile holds from one of its phases to
+ * another (its buffer, and with one buffer its block) is a buffer of a *pool*; all else are arcs
+ * from start to start. The same model read backwards in time schedules from the end.
  */
 #ifndef TTPREM_SCHEDULES_PLANNER_SEARCH_MODEL_H
 #define TTPREM_SCHEDULES_PLANNER_SEARCH_MODEL_H
@@ -19,10 +19,10 @@ typedef struct prem_arc {
   int32_t to;
 } prem_arc;
 
-/** `demand` of a line in [start, start + length). */
+/** `demand` of a renewable in [start, start + length). */
 typedef struct prem_use {
   int64_t length;
-  int32_t line, demand;
+  int32_t renewable, demand;
   int32_t owner;  /* the uses of one owner count once, with the largest demand; -1: it has none */
   bool exclusive; /* no other one that is exclusive overlaps it but as a rival */
 } prem_use;
@@ -58,9 +58,9 @@ typedef struct prem_model {
   prem_activity *activities;
   int64_t *release;
   prem_use *uses;
-  int32_t line_count, *line_capacity;
+  int32_t renewable_count, *renewable_capacity;
   int32_t owner_count;           /* tasks times resources that are counted per task */
-  int32_t *first_user, *users;   /* of each line */
+  int32_t *first_user, *users;   /* of each renewable */
   int32_t *first_giver, *givers; /* of each pool: who gives a buffer back */
   int32_t pool_count, buffers;   /* of each pool */
   prem_side side[2];
@@ -85,7 +85,8 @@ bool prem_cost_less(prem_cost a, prem_cost b);
 /** For each activity the earliest start (head, in steps) that arcs and releases allow, and what
  *  value its start leads to at least: start + tail_ns; PREM_NO_TAIL where to none. */
 prem_status prem_model_chains(const prem_model *model, int64_t *head, int64_t *tail_ns);
-/** A value that no schedule is below: the longest chain, and what lines and pools are asked for. */
+/** A value that no schedule is below: the longest chain, and what renewables and pools are asked
+ * for. */
 prem_status prem_model_bound(const prem_model *model, const int64_t *head, const int64_t *tail_ns,
                              int64_t *bound_ns);
 

@@ -9,9 +9,9 @@
  * large neighbourhood), and by a walk of small moves that swap neighbours on a critical path, which
  * also takes worse ones for a while (van Laarhoven, Aarts and Lenstra 1992, Job shop scheduling by
  * simulated annealing), and where tiles hold buffers by letting all blocks advance alike through
- * their tiles in a random order. Where nothing but arcs and lines binds, a tabu search on the graph
- * of what waits for what joins them (graph.h). All others are justified
- * forward and backward. What has paid off is done more often.
+ * their tiles in a random order. Where nothing but arcs and renewables binds, a tabu search on the
+ * graph of what waits for what joins them (graph.h). All others are justified forward and backward.
+ * What has paid off is done more often.
  *
  * Nothing in here depends on time but the end: equal seeds and step limits give equal plans.
  */
@@ -26,8 +26,8 @@
 #include <string.h>
 
 enum {
-  MOST_MEMBERS = 20,
-  LEAST_MEMBERS = 3,
+  MAX_MEMBERS = 20,
+  MIN_MEMBERS = 3,
   MEMBER_BUDGET = 600000, /* activities in all members together */
   WALK_STEPS = 500,
   WINDOW_ACTIVITIES = 30,
@@ -194,13 +194,13 @@ static int64_t tail_steps(const search *s, int32_t a) {
 }
 
 static int64_t span_of(const search *s) {
-  int64_t least = INT64_MAX, most = 0;
+  int64_t min = INT64_MAX, max = 0;
   for (int32_t a = 0; a < s->model->count; ++a)
     if (s->tail_ns[a] != PREM_NO_TAIL) {
-      least = tail_steps(s, a) < least ? tail_steps(s, a) : least;
-      most = tail_steps(s, a) > most ? tail_steps(s, a) : most;
+      min = tail_steps(s, a) < min ? tail_steps(s, a) : min;
+      max = tail_steps(s, a) > max ? tail_steps(s, a) : max;
     }
-  return most > least ? most - least : 1;
+  return max > min ? max - min : 1;
 }
 
 /* Latest start first, more or less: with noise of up to `noise` of the range. */
@@ -244,21 +244,21 @@ static int64_t tile_length(const search *s, int32_t a) {
 static bool key_by_share(search *s) {
   const prem_model *model = s->model;
   double *done = calloc((size_t)model->pool_count + 1, sizeof *done);
-  double *all = calloc((size_t)model->pool_count + 1, sizeof *all), most = 1;
+  double *all = calloc((size_t)model->pool_count + 1, sizeof *all), max = 1;
   for (int32_t a = 0; a < model->count && done && all; ++a) {
     int32_t pool = pool_of(s, a, PREM_FORWARD);
     s->key[a] = prem_random_below(&s->random, INT64_MAX);
     if (pool >= 0)
       all[pool] += (double)tile_length(s, a);
-    if (pool >= 0 && all[pool] > most)
-      most = all[pool];
+    if (pool >= 0 && all[pool] > max)
+      max = all[pool];
   }
   if (done && all)
     list_by(s, s->key, s->list[0]);
   for (int32_t i = 0; i < model->count && done && all; ++i) {
     int32_t a = s->list[0][i], pool = pool_of(s, a, PREM_FORWARD);
     for (bool held = pool >= 0; held; ++a) {
-      s->key[a] = (int64_t)(done[pool] / all[pool] * most);
+      s->key[a] = (int64_t)(done[pool] / all[pool] * max);
       done[pool] += (double)model->activities[a].length;
       held = pool_of(s, a, PREM_BACKWARD) != pool;
     }
@@ -344,8 +344,8 @@ static bool shuffle_window(search *s) {
   member *from = &s->members[prem_random_below(&s->random, s->member_count)];
   int32_t count = s->model->count;
   list_by(s, from->start, s->list[0]);
-  int32_t most = count / 2 < WINDOW_ACTIVITIES ? count / 2 + 1 : WINDOW_ACTIVITIES;
-  int64_t size = 4 + prem_random_below(&s->random, most);
+  int32_t max = count / 2 < WINDOW_ACTIVITIES ? count / 2 + 1 : WINDOW_ACTIVITIES;
+  int64_t size = 4 + prem_random_below(&s->random, max);
   int64_t first = prem_random_below(&s->random, count);
   for (int32_t a = 0; a < count; ++a)
     s->key[a] = 4 * from->start[a];
@@ -377,12 +377,12 @@ typedef struct swap {
   int32_t first, second;
 } swap;
 
-/* When another activity leaves a line to this use; INT64_MIN: it is no rival. */
+/* When another activity leaves a renewable to this use; INT64_MIN: it is no rival. */
 static int64_t use_end(const prem_model *model, int32_t a, const prem_use *by, int64_t start) {
   const prem_activity *activity = &model->activities[a];
   for (int32_t u = activity->first_use; u < activity->first_use + activity->use_count; ++u) {
     const prem_use *use = &model->uses[u];
-    if (use->line == by->line)
+    if (use->renewable == by->renewable)
       return use->owner < 0 || use->owner != by->owner ? start + use->length : INT64_MIN;
   }
   return INT64_MIN;
@@ -423,8 +423,8 @@ static draw draw_cause(search *s, const int64_t *start, int32_t a) {
       see(s, &d, arc->to, false, 0, 0);
   }
   for (int32_t u = activity->first_use; u < activity->first_use + activity->use_count; ++u) {
-    int32_t line = model->uses[u].line;
-    for (int32_t i = model->first_user[line]; i < model->first_user[line + 1]; ++i) {
+    int32_t renewable = model->uses[u].renewable;
+    for (int32_t i = model->first_user[renewable]; i < model->first_user[renewable + 1]; ++i) {
       int32_t other = model->users[i];
       if (start[other] < start[a] &&
           use_end(model, other, &model->uses[u], start[other]) == start[a])
@@ -515,7 +515,7 @@ static double difference(const search *s, prem_cost to, prem_cost from) {
 static bool walk(search *s) {
   member *from = &s->members[prem_random_below(&s->random, s->member_count)];
   int64_t *here = s->child, *there = s->spare;
-  prem_cost cost = from->cost, least = from->cost;
+  prem_cost cost = from->cost, min = from->cost;
   memcpy(here, from->start, schedule_bytes(s));
   double scale = fabs((double)cost.value_ns) * 0.004 + 1;
   for (int32_t step = 0; step < WALK_STEPS && !is_over(s); ++step) {
@@ -530,8 +530,8 @@ static bool walk(search *s) {
       continue;
     memcpy(here, there, schedule_bytes(s));
     cost = now;
-    if (prem_cost_less(cost, least))
-      least = cost;
+    if (prem_cost_less(cost, min))
+      min = cost;
   }
   cost = justify(s, here, cost);
   if (prem_cost_less(from->cost, cost) || is_known(s, here, cost))
@@ -547,16 +547,16 @@ static bool walk(search *s) {
 /* The best schedule on the way from s->child is left there. */
 static prem_cost go_tabu(search *s, prem_cost cost) {
   prem_graph_begin(s->graph, s->child);
-  int64_t least = INT64_MAX;
+  int64_t min = INT64_MAX;
   for (int32_t moves = 0, since = 0; since < TABU_PATIENCE && !s->status; ++moves, ++since) {
     if (moves % MOVES_PER_STEP == 0) {
       ++s->steps;
       if (moves % 64 == 0 && is_over(s))
         break;
     }
-    if (prem_graph_value(s->graph) < least) {
+    if (prem_graph_value(s->graph) < min) {
       since = 0;
-      least = prem_graph_value(s->graph);
+      min = prem_graph_value(s->graph);
       prem_cost now = prem_model_cost(s->model, prem_graph_starts(s->graph));
       if (prem_cost_less(now, cost)) {
         cost = now;
@@ -606,12 +606,12 @@ typedef struct account {
 /* The one that has made the fewest schedules for what it has brought. */
 static account *pick_operator(account accounts[OPERATOR_COUNT]) {
   account *chosen = NULL;
-  double least = INFINITY;
+  double min = INFINITY;
   for (int i = 0; i < OPERATOR_COUNT; ++i) {
     account *a = &accounts[i];
     double price = (double)a->steps / (a->trust * (double)(1 + a->wins));
-    if (price < least) {
-      least = price;
+    if (price < min) {
+      min = price;
       chosen = a;
     }
   }
@@ -655,10 +655,10 @@ static bool make_arrays(search *s) {
   s->list[1] = malloc(count * sizeof *s->list[1]);
   s->chosen = malloc(count * sizeof *s->chosen);
   s->member_count = MEMBER_BUDGET / (int32_t)count;
-  if (s->member_count < LEAST_MEMBERS)
-    s->member_count = LEAST_MEMBERS;
-  if (s->member_count > MOST_MEMBERS)
-    s->member_count = MOST_MEMBERS;
+  if (s->member_count < MIN_MEMBERS)
+    s->member_count = MIN_MEMBERS;
+  if (s->member_count > MAX_MEMBERS)
+    s->member_count = MAX_MEMBERS;
   s->members = calloc((size_t)s->member_count, sizeof *s->members);
   if (!s->head || !s->tail_ns || !s->best.start || !s->key || !s->child || !s->spare ||
       !s->list[0] || !s->list[1] || !s->chosen || !s->members)
