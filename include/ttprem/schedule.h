@@ -145,7 +145,7 @@ typedef struct prem_policy {
   int32_t warmup_tiles;            /* the first tiles of every block of one-shot tasks */
   int64_t warmup_ns;
   bool overrun_stops; /* a live session ends with the first job behind its deadline */
-  bool align_exact; /* refuse offsets off the clock grid instead of rounding up */
+  bool align_exact;   /* refuse offsets off the clock grid instead of rounding up */
   prem_place place;
 } prem_policy;
 

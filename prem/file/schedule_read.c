@@ -443,8 +443,8 @@ static void read_version(prem_reader *reader, const config_setting_t *root) {
 }
 
 static void read_root(prem_reader *reader, const config_setting_t *root) {
-  static const char *const keys[] = {"version", "name",    "platform", "arrays", "tasks",
-                                     "policy",  "measure", "profiles", "live",   "plan",   NULL};
+  static const char *const keys[] = {"version", "name",     "platform", "arrays", "tasks", "policy",
+                                     "measure", "profiles", "live",     "plan",   NULL};
   prem_read_known_keys(reader, root, keys);
   read_version(reader, root);
   prem_read_name(reader, root, "name", true, reader->schedule->name);
