@@ -13,8 +13,8 @@
  *   arrays.c           the arrays in host memory: filling, references, verifying, saving
  *   image.c            reading and writing them as files
  *   windows.c          moving windows between arrays and scratchpad, on the host
- *   courier.h          live sessions, begin here: which frame a job reads, when a hyperperiod
- * begins record_rules.h     when a record may start, and what the trace keeps of it: sim and cpu
+ *   courier.h          live sessions: which frame a job reads, when a hyperperiod begins
+ *   record_rules.h     when a record may start, and what the trace keeps of it: sim and cpu
  *   recorder.c         how a thread of the host records phases
  *   trace.c            what they are joined to; its room, its counts, its CSV
  *

@@ -73,10 +73,14 @@ static void view_scratch(const tile_window *window, int32_t row, unsigned char *
   view->pitch[2] = row;
 }
 
-/* The array of a port, as the tile's job sees it. */
-static prem_storage storage_of(const prem_arrays *arrays, const prem_task *task,
-                               const int32_t *slots, int32_t port) {
-  return prem_storage_slot(&arrays->storage[task->arrays[port]], slots ? slots[port] : 0);
+/* The array of a port, as the tile's job sees it; `room` is for one that is not its first slot. */
+static const prem_storage *storage_of(const prem_arrays *arrays, const prem_task *task,
+                                      const int32_t *slots, int32_t port, prem_storage *room) {
+  const prem_storage *storage = &arrays->storage[task->arrays[port]];
+  if (!slots || slots[port] == 0)
+    return storage;
+  *room = prem_storage_slot(storage, slots[port]);
+  return room;
 }
 
 void prem_tile_views_slots(const prem_arrays *arrays, int32_t task, int32_t tile,
@@ -88,8 +92,8 @@ void prem_tile_views_slots(const prem_arrays *arrays, int32_t task, int32_t tile
     const bool is_out = spec->definition->ports[port].access == PREM_OUT;
     prem_view *view = &views[port];
     if (spec->definition->compatible) {
-      const prem_storage storage = storage_of(arrays, spec, slots, port);
-      view_array(&storage, &window, view);
+      prem_storage room;
+      view_array(storage_of(arrays, spec, slots, port, &room), &window, view);
     } else {
       view_scratch(&window, window.row_bytes / spec->layout[port].element_bytes,
                    (unsigned char *)(is_out ? out : in), view);
@@ -140,11 +144,12 @@ void prem_tile_fetch_slots(const prem_arrays *arrays, int32_t task, int32_t tile
   for (int32_t port = 0; port < spec->definition->port_count; ++port) {
     if (spec->definition->ports[port].access != PREM_IN)
       continue;
-    const prem_storage storage = storage_of(arrays, spec, slots, port);
+    prem_storage room;
+    const prem_storage *storage = storage_of(arrays, spec, slots, port, &room);
     const tile_window window = locate(arrays, spec, tile, port);
     for (int32_t i0 = 0; i0 < window.extent[0]; ++i0)
       for (int32_t i1 = 0; i1 < window.extent[1]; ++i1)
-        fetch_plane(&storage, &window, i0, i1, (unsigned char *)in + scratch_byte(&window, i0, i1));
+        fetch_plane(storage, &window, i0, i1, (unsigned char *)in + scratch_byte(&window, i0, i1));
   }
 }
 
@@ -154,11 +159,12 @@ void prem_tile_store_slots(prem_arrays *arrays, int32_t task, int32_t tile, cons
   for (int32_t port = 0; port < spec->definition->port_count; ++port) {
     if (spec->definition->ports[port].access != PREM_OUT)
       continue;
-    const prem_storage storage = storage_of(arrays, spec, slots, port);
+    prem_storage room;
+    const prem_storage *storage = storage_of(arrays, spec, slots, port, &room);
     const tile_window window = locate(arrays, spec, tile, port);
     for (int32_t i0 = 0; i0 < window.extent[0]; ++i0)
       for (int32_t i1 = 0; i1 < window.extent[1]; ++i1)
-        store_plane(&storage, &window, i0, i1,
+        store_plane(storage, &window, i0, i1,
                     (const unsigned char *)out + scratch_byte(&window, i0, i1));
   }
 }
