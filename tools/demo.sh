@@ -68,7 +68,7 @@ awk '/^response times/ { exit } 1' exact.txt
 awk '/^Furthest/ { inside = 1 } inside && !NF { exit } inside' alone.txt
 
 title "2 of 3, recorded: four convolutions that fill an H200, 1000 runs of each mode"
-recorded=$root/experiments/results/h200/executive/table.json
+recorded=$root/experiments/results/h200/h200_conv2d/table.json
 ttprem report "$recorded" -o h200.html
 awk '/^response times/ { exit } 1' "${recorded%.json}.txt"
 

@@ -16,7 +16,7 @@ gzip -cdf "$1" | awk -F, '
   $1 == "label" { next }
   {
     gsub(/"/, "")
-    block = $1 "," $2 "," $4
+    block = $1 "," $2 "," $4 "," $13 # a run is one of those kept: the first, the worst, the one before it
     if ($6 == "prefetch") {
       number[block, $5] = tiles[block]
       fetch[block, tiles[block]++] = $11
