@@ -21,11 +21,12 @@ static int by_block_and_start(const void *left, const void *right) {
 }
 
 static const prem_trace_record **in_order(const prem_trace *trace) {
-  const prem_trace_record **places = malloc(((size_t)trace->record_count + 1) * sizeof *places);
+  const size_t place_bytes = sizeof(const prem_trace_record *);
+  const prem_trace_record **places = malloc(((size_t)trace->record_count + 1) * place_bytes);
   for (int64_t i = 0; places && i < trace->record_count; ++i)
     places[i] = &trace->records[i];
   if (places)
-    qsort(places, (size_t)trace->record_count, sizeof *places, by_block_and_start);
+    qsort(places, (size_t)trace->record_count, place_bytes, by_block_and_start);
   return places;
 }
 

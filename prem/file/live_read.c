@@ -62,7 +62,7 @@ static void read_input(prem_reader *reader, const config_setting_t *group, prem_
   int kind = PREM_LIVE_SAMPLING;
   prem_read_known_keys(reader, group, keys);
   prem_read_word(reader, group, "kind", kinds, &kind);
-  int missing = usual[kind];
+  int missing = (int)usual[kind];
   prem_read_word(reader, group, "missing", words, &missing);
   port->kind = (prem_live_kind)kind;
   port->missing = (prem_missing)missing;

@@ -91,9 +91,9 @@ typedef struct prem_gate {
 typedef struct prem_live_task {
   prem_gate *gates;
   int32_t gate_count;
-  bool reads, writes;                    /* any stream */
-  int8_t stream_of_port[PREM_MAX_PORTS]; /* -1: none */
-  uint8_t read_phase, write_phase;       /* in which it waits for their tickets */
+  bool reads, writes;                     /* any stream */
+  int16_t stream_of_port[PREM_MAX_PORTS]; /* -1: none */
+  uint8_t read_phase, write_phase;        /* in which it waits for their tickets */
 } prem_live_task;
 
 typedef enum prem_courier_request { PREM_COURIER_RUN, PREM_COURIER_DRAIN } prem_courier_request;

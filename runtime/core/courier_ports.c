@@ -36,7 +36,7 @@ static void find_ports(prem_courier *courier, int32_t t) {
     live->read_phase = live->write_phase = PREM_COMPUTE;
   for (int32_t p = 0; p < task->definition->port_count; ++p) {
     const int32_t stream = prem_schedule_live_port(courier->program->schedule, task->arrays[p]);
-    live->stream_of_port[p] = (int8_t)stream;
+    live->stream_of_port[p] = (int16_t)stream;
     if (stream < 0)
       continue;
     if (task->definition->ports[p].access == PREM_OUT) {

@@ -584,11 +584,10 @@ static int64_t live_now_ns(const void *state) {
 static void settle(simulator *sim) {
   while (!sim->is_aborted) {
     const sim_event event = sim_clock_next(&sim->clock);
-    if (event.key <= SIM_END(sim->now_ns))
-      happen(sim, event);
-    else if (sim->is_courier_due)
+    const bool ends = event.key <= SIM_END(sim->now_ns);
+    if (!ends && sim->is_courier_due)
       call_courier(sim);
-    else if (event.key <= SIM_START(sim->now_ns))
+    else if (ends || event.key <= SIM_START(sim->now_ns))
       happen(sim, event);
     else
       return;
