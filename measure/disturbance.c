@@ -269,10 +269,10 @@ bool prem_disturbance_none(const prem_disturbance *all, int64_t runs, char *text
   text[0] = '\0';
   if (all->is_cpu)
     judge_host(all, runs, text, bytes);
-  if (all->is_cuda)
+  if (all->is_cuda) {
     judge_gpu(all, text, bytes);
-  if (all->is_cuda)
     judge_away(all, text, bytes);
+  }
   const double drift_pct = worst_drift_pct(all);
   if (drift_pct > DRIFT_PCT)
     add_reason(text, bytes, "the rounds' mean times differ by %.1f %%", drift_pct);

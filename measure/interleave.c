@@ -124,8 +124,17 @@ static bool add_jobs(const turn *now, prem_variant_times *to, const prem_trace *
   return room && prem_times_add(&to->makespan, prem_makespan_ns(trace, hyperperiod));
 }
 
+/* May the counts stand for stamps that found no room? They tell neither first tiles apart, unless
+ * those are discarded, nor hyperperiods in which a core was taken away. */
+static bool counts_stand_in(const turn *now, const prem_trace *trace) {
+  bool stand_in = trace->lost > 0 && now->discard > 0;
+  for (int64_t h = 0; h < trace->hyperperiods && stand_in; ++h)
+    stand_in = !is_apart(now, trace, h);
+  return stand_in;
+}
+
 static void add_counts(const turn *now, prem_variant_times *to, const prem_trace *trace) {
-  const bool unrecorded = trace->lost > 0 && now->discard > 0;
+  const bool unrecorded = counts_stand_in(now, trace);
   for (int32_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i) {
     if (unrecorded && trace->stats[i].count > 0)
       to->phases[i].unrecorded_max_ns =

@@ -19,10 +19,9 @@ typedef struct prem_variant_phase {
   prem_times steady;
   prem_times cold;     /* warm-up tiles, and the first tile of each block in a launch */
   prem_series run_max; /* the longest steady one of each launch, of those that were recorded */
-  int64_t
-      unrecorded_max_ns; /* of launches whose stamps found no room, all that counts; 0: none.
-                            Only where first tiles are discarded: counts do not tell them apart */
-  prem_times preempted;  /* of hyperperiods that were told apart, steady and cold; in no other */
+  int64_t unrecorded_max_ns; /* by the counts, of launches whose stamps found no room; 0: none, or
+                                the counts tell too little apart */
+  prem_times preempted; /* of hyperperiods that were told apart, steady and cold; in no other */
 } prem_variant_phase;
 
 /** What one schedule did in one mode. */

@@ -38,14 +38,10 @@ static const prem_condition conditions[PREM_PROFILE_CONDITION_COUNT] = PREM_PROF
 
 /* ---- measuring ------------------------------------------------------------------------------ */
 
-/* Raised times are those of the plan: whatever was seen otherwise is in the schedule's. */
-static bool only_planned(const profiling *all) {
-  return all->options->raise;
-}
-
-/* The variants that are measured: all of them, or the last one. */
-static int32_t first_party(const profiling *all) {
-  return only_planned(all) ? all->schedule->task_count : 0;
+/* The variants that are measured: all of them; raised times are those of the plan, which is the
+ * last. Whatever was seen otherwise is in the schedule's times. */
+static int32_t first_variant(const profiling *all) {
+  return all->options->raise ? all->schedule->task_count : 0;
 }
 
 static prem_status open_variants(profiling *all) {
@@ -56,9 +52,9 @@ static prem_status open_variants(profiling *all) {
     prem_variant *variant = &all->variants[i];
     variant->label = i < tasks ? "alone" : "company";
     variant->schedule = all->schedule;
-    variant->modes = i < tasks           ? 1U << PREM_MODE_LOCK
-                     : only_planned(all) ? 1U << PREM_MODE_TT
-                                         : 1U << PREM_MODE_FREE | 1U << PREM_MODE_TT;
+    variant->modes = i < tasks             ? 1U << PREM_MODE_LOCK
+                     : all->options->raise ? 1U << PREM_MODE_TT
+                                           : 1U << PREM_MODE_FREE | 1U << PREM_MODE_TT;
     if (i < tasks) {
       memset(keep, 0, (size_t)tasks * sizeof *keep);
       keep[i] = true;
@@ -66,8 +62,8 @@ static prem_status open_variants(profiling *all) {
       variant->schedule = all->schedules[i];
     }
     if (status == PREM_OK)
-      status = i < first_party(all) ? prem_variant_forget(variant)
-                                    : prem_variant_open(variant, all->backend, all->diag);
+      status = i < first_variant(all) ? prem_variant_forget(variant)
+                                      : prem_variant_open(variant, all->backend, all->diag);
   }
   free(keep);
   return status;
@@ -111,8 +107,9 @@ static prem_status measure(profiling *all) {
   const int64_t room = options->sampling.max_records;
   if (options->sampling.scenario == PREM_RESIDENT && room > ENOUGH_RECORDS)
     interleave.sampling.max_records = prem_max_i64(room / rounds, ENOUGH_RECORDS);
-  return prem_interleave(all->variants + first_party(all),
-                         all->schedule->task_count + 1 - first_party(all), &interleave, all->diag);
+  return prem_interleave(all->variants + first_variant(all),
+                         all->schedule->task_count + 1 - first_variant(all), &interleave,
+                         all->diag);
 }
 
 /* ---- folding -------------------------------------------------------------------------------- */
@@ -174,7 +171,7 @@ static times_that_count times_of(const profiling *all, prem_condition condition,
 static int64_t longest_of(const profiling *all, prem_condition condition, int32_t t, int phase) {
   const times_that_count times = times_of(all, condition, t, phase);
   const double share = all->result->quantile;
-  if (share > 0)
+  if (share > 0 && times.steady->count + times.cold->count > 0)
     return prem_quantile_bound(times.steady, times.cold, share, PREM_PROFILE_CONFIDENCE);
   return prem_max_i64(prem_max_i64(times.steady->max_ns, times.cold->max_ns),
                       phase_in(all, condition, t, phase)->unrecorded_max_ns);
@@ -185,12 +182,14 @@ static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_p
   const prem_condition condition = options->times;
   const prem_variant_phase *seen = phase_in(all, condition, t, phase);
   const prem_variant_phase *alone = phase_in(all, PREM_ISOLATED, t, phase);
-  if (seen->steady.count + seen->cold.count + seen->preempted.count == 0)
+  if (seen->steady.count + seen->cold.count + seen->preempted.count == 0 &&
+      seen->unrecorded_max_ns == 0)
     return;
   /* what was seen alone can happen in any condition */
-  const int64_t longest_ns =
-      prem_max_i64(longest_of(all, condition, t, phase),
-                   alone->steady.count > 0 ? longest_of(all, PREM_ISOLATED, t, phase) : 0);
+  const int64_t longest_ns = prem_max_i64(longest_of(all, condition, t, phase),
+                                          alone->steady.count > 0 || alone->unrecorded_max_ns > 0
+                                              ? longest_of(all, PREM_ISOLATED, t, phase)
+                                              : 0);
   out->longest_ns =
       prem_max_i64(prem_max_i64(seen->preempted.max_ns, alone->preempted.max_ns), longest_ns);
   out->longest_ns =
@@ -199,14 +198,16 @@ static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_p
                                  out->longest_ns);
   if (all->result->counts_cold)
     out->longest_ns = prem_max_i64(seen->cold.max_ns, out->longest_ns);
-  all->result->all_preempted |= seen->steady.count + seen->cold.count == 0;
+  all->result->all_preempted |=
+      seen->steady.count + seen->cold.count == 0 && seen->preempted.count > 0;
   const double with_room = (double)longest_ns * (1 + options->margin_pct / 100);
   out->wcet_ns =
       prem_max_i64((int64_t)ceil(with_room), prem_max_i64(all->result->machine.dispatch_ns, 1));
   const int64_t planned_ns = all->schedule->tasks[t].phase[phase].wcet_ns;
-  all->result->raised += out->wcet_ns > planned_ns;
-  if (options->raise)
+  if (options->raise) {
+    all->result->raised += out->wcet_ns > planned_ns;
     out->wcet_ns = prem_max_i64(out->wcet_ns, planned_ns);
+  }
   if (options->regulated && phase != PREM_COMPUTE) {
     const int64_t busy_ns = bandwidth_ns(all, &all->schedule->tasks[t], (prem_phase)phase);
     if (busy_ns > 0 && busy_ns < out->wcet_ns)

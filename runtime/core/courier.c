@@ -581,14 +581,14 @@ prem_status prem_courier_make_room(prem_courier *c, const prem_live_request *req
   return prem_trace_new(c->program->schedule, c->rows, 0, &c->trace);
 }
 
-void prem_courier_begin(prem_courier *c, const prem_courier_setup *mode_note) {
+void prem_courier_begin(prem_courier *c, const prem_courier_setup *setup) {
   enum { DEFAULT_TIMEOUT_S = 10 };
-  c->jobs_over = mode_note->jobs_over;
-  c->backend = mode_note->backend;
-  c->base_ns = mode_note->base_ns;
-  c->start_ns = mode_note->start_ns;
-  c->ahead_ns = c->max_lead_ns + mode_note->slack_ns;
-  c->submit_timeout_ns = mode_note->request->submit_timeout_ns;
+  c->jobs_over = setup->jobs_over;
+  c->backend = setup->backend;
+  c->base_ns = setup->base_ns;
+  c->start_ns = setup->start_ns;
+  c->ahead_ns = c->max_lead_ns + setup->slack_ns;
+  c->submit_timeout_ns = setup->request->submit_timeout_ns;
   if (c->submit_timeout_ns <= 0)
     c->submit_timeout_ns = (int64_t)DEFAULT_TIMEOUT_S * 1000000000;
 }

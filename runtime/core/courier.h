@@ -149,7 +149,7 @@ typedef struct prem_courier_setup {
 
 /** Room for the trace that executors write to: courier->trace. */
 prem_status prem_courier_make_room(prem_courier *courier, const prem_live_request *request);
-void prem_courier_begin(prem_courier *courier, const prem_courier_setup *mode_note);
+void prem_courier_begin(prem_courier *courier, const prem_courier_setup *setup);
 
 /** Do all that is due. Returns the next instant at which something will be due for the mere passing
  *  of time; INT64_MAX: none. */

@@ -189,6 +189,11 @@ START_TEST(the_longest_counts_without_its_stamps) {
   ck_assert_int_eq(prefetch_of(0)->steady_ns[PREM_CORUNNING].count, 0);
   ck_assert_int_eq(prefetch_of(0)->wcet_ns, 200);
   ck_assert_int_eq(prefetch_of(0)->longest_ns, 200);
+  /* of writebacks there is no stamp at all: nothing but the counts says how long they took */
+  const prem_profile_phase *writeback = &profile->tasks[0].phase[PREM_WRITEBACK];
+  ck_assert_int_eq(writeback->steady_ns[PREM_CORUNNING].count, 0);
+  ck_assert_int_eq(writeback->cold_ns[PREM_CORUNNING].count, 0);
+  ck_assert_int_ge(writeback->wcet_ns, 30);
 }
 END_TEST
 
