@@ -8,7 +8,8 @@ include(CMakePackageConfigHelpers)
 # more as a library, to be linked with a longer list.
 set(kernel_sources kernels/registry.c)
 if(with_cuda)
-  list(APPEND kernel_sources runtime/cuda/device/executive.cu)
+  list(APPEND kernel_sources runtime/cuda/device/executive.cu runtime/cuda/device/executive_live.cu
+    runtime/cuda/device/executive_separate.cu)
 endif()
 list(TRANSFORM kernel_sources REPLACE ".*/" "" OUTPUT_VARIABLE kernel_source_names)
 list(JOIN kernel_source_names "|" kernel_objects)
@@ -51,7 +52,8 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/report/page/uP
 set(source_dir ${CMAKE_INSTALL_DATADIR}/ttprem)
 file(GLOB_RECURSE kernel_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   ${PROJECT_SOURCE_DIR}/kernels/*.h ${PROJECT_SOURCE_DIR}/runtime/*.h ${PROJECT_SOURCE_DIR}/runtime/*.cuh)
-foreach(source IN LISTS kernel_sources kernel_headers ITEMS tools/main.c tools/command.h tools/options.h)
+foreach(source IN LISTS kernel_sources kernel_headers ITEMS prem/model/versions.h
+    tools/main.c tools/command.h tools/options.h)
   get_filename_component(folder ${source} DIRECTORY)
   install(FILES ${PROJECT_SOURCE_DIR}/${source} DESTINATION ${source_dir}/sources/${folder}
     COMPONENT libttprem-dev)

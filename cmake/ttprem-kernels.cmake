@@ -50,7 +50,7 @@ function(_ttprem_list_kernels folder)
   foreach(header IN LISTS ARGN)
     get_filename_component(header ${header} ABSOLUTE)
     get_filename_component(name ${header} NAME_WE)
-    if(list MATCHES "PREM_(COMPATIBLE_)?KERNEL\\(${name}\\)")
+    if(list MATCHES "PREM_(COMPATIBLE_|SEPARATE_)?KERNEL\\(${name}\\)")
       message(FATAL_ERROR "ttprem_add_kernels: ${header}: there is a kernel '${name}' already; "
         "give yours another name")
     endif()

@@ -204,22 +204,21 @@ static origin origin_of(search *all, const step *first) {
 static origin walk_back(search *all, int64_t position, const prem_wait *why, int64_t *last_late) {
   step back = start_of(all, position, why);
   *last_late = -1; /* the last record on the way that is late */
-  for (int64_t at = position, steps = 0;; at = back.at, ++steps) {
-    if (steps > 0) {
-      if (prem_record_is_late(&all->waits, at))
-        *last_late = at;
-      if (all->origins[at].cause >= 0)
-        return all->origins[at];
-      if (all->origins[at].cause == BEING_FOLLOWED) {
-        const step lost = first_here(PREM_FIRST_LOST, at);
-        return origin_of(all, &lost);
-      }
-      const prem_wait wait = prem_wait_of(&all->waits, at);
-      back = start_of(all, at, &wait);
-    }
+  for (int64_t at = position;;) {
     all->origins[at] = (origin){.at = back.is_first ? -1 : back.at, .cause = BEING_FOLLOWED};
     if (back.is_first)
       return origin_of(all, &back);
+    at = back.at;
+    if (prem_record_is_late(&all->waits, at))
+      *last_late = at;
+    if (all->origins[at].cause >= 0)
+      return all->origins[at];
+    if (all->origins[at].cause == BEING_FOLLOWED) {
+      const step lost = first_here(PREM_FIRST_LOST, at);
+      return origin_of(all, &lost);
+    }
+    const prem_wait wait = prem_wait_of(&all->waits, at);
+    back = start_of(all, at, &wait);
   }
 }
 

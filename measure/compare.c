@@ -339,6 +339,7 @@ static prem_status verify_outputs(prem_campaign *campaign, prem_row *row) {
     row->verdict = verdict;
   row->output_checked = true;
   row->output_ok &= verdict.ok;
+  ++row->verified_hyperperiods;
   return PREM_OK;
 }
 
@@ -363,6 +364,8 @@ static prem_status run_once(prem_campaign *campaign, int32_t row_index, int64_t 
     prem_status folded = fold_run(campaign, row_index, discard);
     status = status == PREM_OK ? folded : status;
   }
+  if (measured)
+    row->hyperperiods += campaign->trace->hyperperiods;
   row->discarded += counted ? prem_min_i64(discard, campaign->trace->hyperperiods) : 1;
   return status == PREM_OK ? verify_outputs(campaign, row) : status;
 }
@@ -421,6 +424,7 @@ static prem_status run_round(prem_campaign *campaign, int64_t round) {
 }
 
 static void lay_out_rounds(prem_campaign *campaign);
+static prem_status make_room(prem_campaign *campaign);
 
 /** Blocks that share cores take longer than planned: how long is seen by one hyperperiod of each
  *  mode, which is not counted, so that a resident launch ends when it should. */
@@ -439,7 +443,7 @@ static prem_status find_pace(prem_campaign *campaign) {
     campaign->pace_ns = prem_max_i64(campaign->pace_ns, prem_makespan_ns(campaign->trace, 0));
   }
   lay_out_rounds(campaign);
-  return PREM_OK;
+  return make_room(campaign);
 }
 
 static prem_status run_rounds(prem_campaign *campaign) {
@@ -471,7 +475,8 @@ static prem_status judge_options(const prem_compare_options *options, const prem
   if (options->mode_count < 1 || options->mode_count > PREM_MODE_COUNT)
     return refuse(diag, PREM_ERR_ARGUMENT, "modes", "name at least one mode, and each once");
   if (options->sampling.samples < 0 || options->sampling.discard < 0 ||
-      options->sampling.max_records < 0 || options->break_ns < 0)
+      options->sampling.max_records < 0 || options->sampling.verify_every < 0 ||
+      options->break_ns < 0)
     return refuse(diag, PREM_ERR_ARGUMENT, "repeat", "a count is negative; the least is 0");
   if (options->sampling.samples == 0 && !(options->sampling.duration_s > 0))
     return refuse(diag, PREM_ERR_ARGUMENT, "repeat",
@@ -492,13 +497,18 @@ static prem_status judge_options(const prem_compare_options *options, const prem
   return PREM_OK;
 }
 
-/** A launch cannot be cut short by a duration without losing its verdict: as much is asked for as
- *  fits, and discarding takes no more than half of it. */
-static void fit_into_duration(prem_campaign *campaign) {
+/** Hyperperiods of each mode, those that do not count among them. */
+static int64_t room_in_duration(const prem_campaign *campaign) {
   const prem_compare_options *options = campaign->options;
   double fitting =
       options->sampling.duration_s * 1e9 / (double)campaign->pace_ns / options->mode_count;
-  int64_t room = fitting < (double)PREM_MAX_NS ? (int64_t)fitting : PREM_MAX_NS;
+  return fitting < (double)PREM_MAX_NS ? (int64_t)fitting : PREM_MAX_NS;
+}
+
+/** A launch cannot be cut short by a duration without losing its verdict: as much is asked for as
+ *  fits, and discarding takes no more than half of it. */
+static void fit_into_duration(prem_campaign *campaign) {
+  const int64_t room = room_in_duration(campaign);
   if (campaign->sampling.discard > 0 && campaign->rounds > room / 2 / campaign->sampling.discard)
     campaign->rounds = prem_max_i64(room / 2 / campaign->sampling.discard, 1);
   campaign->sampling.discard = prem_min_i64(campaign->sampling.discard, room / 2);
@@ -510,6 +520,21 @@ static void fit_into_duration(prem_campaign *campaign) {
 
 static int64_t max_launches(const prem_compare_options *options) {
   return options->sampling.launches > 0 ? options->sampling.launches : MAX_RESIDENT_LAUNCHES;
+}
+
+/** More launches, where outputs would be verified too seldom. Each discards anew: within a duration
+ *  no more than it counts. */
+static void launch_for_verifying(prem_campaign *campaign) {
+  prem_sampling *sampling = &campaign->sampling;
+  const int64_t every = sampling->verify_every;
+  if (every == 0 || (sampling->samples - 1) / campaign->rounds < every)
+    return;
+  if (sampling->duration_s > 0) {
+    sampling->discard = prem_min_i64(sampling->discard, every);
+    const int64_t launches = room_in_duration(campaign) / (every + sampling->discard);
+    sampling->samples = prem_min_i64(sampling->samples, launches * every);
+  }
+  campaign->rounds = (sampling->samples - 1) / every + 1;
 }
 
 /** How often the modes are launched, and for how long. */
@@ -526,21 +551,29 @@ static void lay_out_rounds(prem_campaign *campaign) {
     fit_into_duration(campaign);
   else
     campaign->rounds = prem_min_i64(campaign->sampling.samples, campaign->rounds);
+  launch_for_verifying(campaign);
+}
+
+/** A trace with room for the longest launch; the one that there is, if it has that. */
+static prem_status make_room(prem_campaign *campaign) {
+  const prem_compare_options *options = campaign->options;
+  const int64_t hyperperiods = options->sampling.scenario == PREM_RESIDENT
+                                   ? campaign->sampling.discard + launch_share(campaign, 0)
+                                   : 1;
+  if (campaign->trace && campaign->trace->hyperperiod_capacity >= hyperperiods)
+    return PREM_OK;
+  prem_trace_free(campaign->trace);
+  campaign->trace = NULL;
+  return prem_trace_new(campaign->schedule, hyperperiods, options->sampling.max_records,
+                        &campaign->trace);
 }
 
 static prem_status make_trace(prem_campaign *campaign) {
-  const prem_compare_options *options = campaign->options;
   prem_slot *slots = NULL;
   prem_status status = prem_plan_expand(campaign->schedule, campaign->schedule->plan, &slots,
                                         &campaign->phases, campaign->diag);
   free(slots);
-  if (status != PREM_OK)
-    return status;
-  int64_t hyperperiods = options->sampling.scenario == PREM_RESIDENT
-                             ? campaign->sampling.discard + launch_share(campaign, 0)
-                             : 1;
-  return prem_trace_new(campaign->schedule, hyperperiods, options->sampling.max_records,
-                        &campaign->trace);
+  return status == PREM_OK ? make_room(campaign) : status;
 }
 
 static int32_t memory_demand(const prem_phase_spec *spec) {

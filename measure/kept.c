@@ -176,10 +176,10 @@ bool prem_find_break(const prem_trace *trace, int64_t limit_ns, int64_t discard,
   if (trace->stats[worst].lateness_max_ns <= limit_ns)
     return false;
   *out = (prem_break){.found = true, .run = first_run, .block = -1, .job = -1, .tile = -1};
-  if (find_among_records(trace, limit_ns, discard, first_run, out))
-    return true;
-  out->task = worst / PREM_PHASE_COUNT;
-  out->phase = (prem_phase)(worst % PREM_PHASE_COUNT);
-  out->lateness_ns = trace->stats[worst].lateness_max_ns;
+  if (!find_among_records(trace, limit_ns, discard, first_run, out)) {
+    out->task = worst / PREM_PHASE_COUNT;
+    out->phase = (prem_phase)(worst % PREM_PHASE_COUNT);
+    out->lateness_ns = trace->stats[worst].lateness_max_ns;
+  }
   return true;
 }

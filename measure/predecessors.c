@@ -54,8 +54,10 @@ static array_use *collect_uses(const prem_schedule *schedule, int64_t *count) {
   for (int32_t t = 0; uses && t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
     for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
-      uses[(*count)++] =
-          (array_use){task->arrays[p], t, task->definition->ports[p].access == PREM_OUT};
+      if (schedule->arrays[task->arrays[p]].versions ==
+          0) /* of state arrays `after` says who waits */
+        uses[(*count)++] =
+            (array_use){task->arrays[p], t, task->definition->ports[p].access == PREM_OUT};
   }
   if (uses)
     qsort(uses, (size_t)*count, sizeof *uses, compare_uses);

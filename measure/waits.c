@@ -272,12 +272,15 @@ static void wait_in_line(const prem_waits *waits, const question *asked, int64_t
         .cause = PREM_CAUSE_UNIT, .culprit = at, .known = true, .until_start = true, .from = -1};
 }
 
-/* A phase that ends after its window, in the guard that is left for telling the next one of it. */
+/* A phase that ends after its window, in the guard or the turnaround that is left for telling the
+ * next one of it. */
 static bool eats_guard(const prem_waits *waits, const prem_trace_record *other, int64_t due_ns) {
   const int64_t planned_ns =
       (other->release_ns == PREM_NO_RELEASE ? other->start_ns : other->release_ns) +
       window_ns(waits, other);
-  return other->end_ns > planned_ns && other->end_ns > due_ns - waits->schedule->platform.guard_ns;
+  const int64_t gap_ns = prem_phase_gap_ns(waits->schedule, &waits->schedule->tasks[other->task],
+                                           (prem_phase)other->phase);
+  return other->end_ns > planned_ns && other->end_ns > due_ns - gap_ns;
 }
 
 /* The last to end after `from_ns`, or with the guard, among those that it waited for until it was

@@ -44,6 +44,10 @@ static json_t *kernel_json(void) {
   return json_sprintf("%s %s %s", names.sysname, names.release, names.machine);
 }
 
+const char *prem_build_commit(void) {
+  return TTPREM_COMMIT;
+}
+
 json_t *prem_provenance_json(const prem_machine *machine, const char *command, int64_t began_unix_s,
                              const uint64_t *seed) {
   json_t *object = json_object();

@@ -14,5 +14,7 @@
  */
 json_t *prem_provenance_json(const prem_machine *machine, const char *command, int64_t began_unix_s,
                              const uint64_t *seed);
+/** The commit that this was built from, or "unknown". */
+const char *prem_build_commit(void);
 
 #endif

@@ -281,6 +281,8 @@ static json_t *row_json(const prem_row *row, const prem_schedule *schedule, cons
   whole &= put(object, "padded", padded_json(&row->padded));
   whole &= put(object, "launch_ns", summary_json(&row->launch_ns));
   whole &= put_counts(object, row);
+  whole &= put(object, "hyperperiods", integer(row->hyperperiods));
+  whole &= put(object, "verified_hyperperiods", integer(row->verified_hyperperiods));
   whole &=
       put(object, "output_ok", row->output_checked ? json_boolean(row->output_ok) : json_null());
   whole &= put(object, "oversubscribed", json_boolean(row->oversubscribed));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "prem/base/numbers.h"
+#include "report/first_cause.h"
 #include "ttprem/measure.h"
 
 enum { CELL_BYTES = 32, NAME_COLUMNS = 20 };
@@ -431,32 +432,14 @@ static void print_remedy(const prem_row *row, const prem_first_cause *first, FIL
 }
 
 static void print_first_cause(const prem_row *row, const prem_first_cause *first, FILE *file) {
-  const char *phase = first->joined ? "joined prefetch" : prem_phase_name(first->phase);
-  const cell_text name = name_cell(row->tasks[first->task].name);
-  fprintf(file, "  %" PRId64 ": ", first->late);
-  switch (first->kind) {
-  case PREM_FIRST_WINDOW:
-    fprintf(file, "the %s of %s took longer than its window\n", phase, name.text);
-    break;
-  case PREM_FIRST_HANDOVER:
-    fprintf(file, "the hand-over from %s to %s took longer than planned\n",
-            name_cell(row->tasks[first->from].name).text, name.text);
-    break;
-  case PREM_FIRST_EXECUTOR:
-    fprintf(file, "nothing held up the %s of %s: the executor began it late\n", phase, name.text);
-    break;
-  case PREM_FIRST_CLOCK:
-    fprintf(file, "the %s of %s was seen within two clock steps\n", phase, name.text);
-    break;
-  case PREM_FIRST_COLD:
-    fprintf(file, "cold start of the %s of %s\n", phase, name.text);
-    break;
-  default:
-    fputs(row->preempted.count > 0
-              ? "not known: raw records are lost, or those of a preempted run\n"
-              : "not known: raw records are lost\n",
-          file);
-  }
+  char said[256];
+  const char *from = first->from >= 0 ? row->tasks[first->from].name : "";
+  prem_first_cause_text(first, name_cell(row->tasks[first->task].name).text, name_cell(from).text,
+                        said, sizeof said);
+  fprintf(file, "  %" PRId64 ": %s%s\n", first->late, said,
+          first->kind == PREM_FIRST_LOST && row->preempted.count > 0
+              ? ", or those of a preempted run"
+              : "");
   fprintf(file,
           "    worst %" PRId64 " ns; first in run %" PRId64 ", block %" PRId32 ", job %" PRId32
           ", tile %" PRId32 ", at %" PRId64 " ns\n",
@@ -548,6 +531,16 @@ static void print_losses(const prem_row *row, FILE *file) {
             row->violations_checked, row->samples, sample_name(row));
 }
 
+/** "ok" is of so many: a launch's other hyperperiods were overwritten. */
+static void print_verified(const prem_row *row, FILE *file) {
+  if (row->output_checked && row->verified_hyperperiods < row->hyperperiods)
+    fprintf(file,
+            "%s: outputs were verified after %" PRId64 " of %" PRId64
+            " hyperperiods, the last of each launch\n"
+            "  (--verify-every N: after every Nth that counts)\n",
+            row->label, row->verified_hyperperiods, row->hyperperiods);
+}
+
 /** What was told apart, so that nobody takes the rest for all. */
 static void print_preempted(const prem_row *row, FILE *file) {
   const prem_preempted *preempted = &row->preempted;
@@ -579,6 +572,7 @@ static void print_preempted(const prem_row *row, FILE *file) {
 static void print_doubts(const prem_row *row, FILE *file) {
   if (row->output_checked && !row->output_ok)
     print_verdict(row, file);
+  print_verified(row, file);
   if (row->oversubscribed)
     fprintf(file,
             "%s: oversubscribed: more blocks than the machine runs at once; lateness and\n"

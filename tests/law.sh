@@ -46,7 +46,8 @@ experiments/studies      | include prem/base measure report report/* | prem/mode
 experiments/common       | include prem/base measure report report/* | prem/model prem/file kernels schedules runtime/core runtime/session
 experiments/machine      | include prem/base measure report report/* experiments/common | prem/model prem/file runtime/core runtime/session
 experiments/thesis       | include prem/base measure report report/* experiments/common | prem/model prem/file runtime/core runtime/session
-experiments              | include prem/base experiments/common | experiments/machine experiments/thesis
+experiments/live         | include prem/base measure report report/* experiments/common | prem/model prem/file kernels schedules runtime/core runtime/session
+experiments              | include prem/base experiments/common | experiments/machine experiments/thesis experiments/live
 tools                    | * |
 tests                    | * |
 LAW

@@ -62,8 +62,27 @@ static void parse_cores(measure_options *options, struct argp_state *state, cons
   }
 }
 
+/* What live sessions do not have. */
+static void note_runs_only(measure_options *options, int key) {
+  static const int keys[] = {'n',
+                             'j',
+                             OPTION_SCENARIO,
+                             OPTION_PICTURE,
+                             OPTION_ENGINE,
+                             OPTION_VERIFY_EVERY,
+                             OPTION_NO_RECORDS,
+                             OPTION_WITH_PREEMPTED,
+                             OPTION_NO_SAVE,
+                             OPTION_SAVE_ANYWHERE,
+                             OPTION_SEED};
+  for (size_t i = 0; i < sizeof keys / sizeof keys[0] && !options->runs_only; ++i)
+    if (keys[i] == key)
+      options->runs_only = command_option_name(key);
+}
+
 static error_t parse(int key, char *text, struct argp_state *state) {
   measure_options *options = state->input;
+  note_runs_only(options, key);
   switch (key) {
   case 'b':
     options->backend = text;
@@ -95,6 +114,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case OPTION_BREAK:
     options->break_ns = command_parse_int(state, "--break", text, 1, PREM_MAX_NS);
+    return 0;
+  case OPTION_VERIFY_EVERY:
+    options->sampling.verify_every = command_parse_int(state, "--verify-every", text, 1, INT32_MAX);
     return 0;
   case OPTION_NO_RECORDS:
     options->no_records = true;
@@ -245,18 +267,17 @@ static int judge_places(const measure_options *options, const prem_schedule *sch
   return status;
 }
 
-/* What the blocks' threads are given, and the process. */
-static int set_up_cpu(measure_options *options, const prem_backend *backend,
-                      prem_compare_options *compare) {
+int measure_set_up_cpu(const measure_options *options, const prem_backend *backend,
+                       prem_cpu_setup *out) {
   const bool asked = options->core_count > 0 || options->fifo_priority > 0 || options->lock_memory;
   if (asked && strcmp(prem_backend_name(backend), "cpu") != 0) {
     command_error("--cores, --fifo and --lock-memory are for backend cpu, and this is %s",
                   prem_backend_name(backend));
     return COMMAND_USAGE;
   }
-  compare->cpu = (prem_cpu_setup){.cores = options->core_count > 0 ? options->cores : NULL,
-                                  .core_count = options->core_count,
-                                  .fifo_priority = options->fifo_priority};
+  *out = (prem_cpu_setup){.cores = options->core_count > 0 ? options->cores : NULL,
+                          .core_count = options->core_count,
+                          .fifo_priority = options->fifo_priority};
   if (options->lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
     command_error("--lock-memory: %s; it takes CAP_IPC_LOCK, or a limit above what the process "
                   "uses (`ulimit -l`, memlock in limits.conf)",
@@ -493,7 +514,7 @@ int measure_run(measure_options *options) {
                                   .mix_preempted = options->with_preempted};
   status = judge_places(options, schedule);
   if (status == COMMAND_DONE)
-    status = set_up_cpu(options, backend, &compare);
+    status = measure_set_up_cpu(options, backend, &compare.cpu);
   if (status == COMMAND_DONE)
     status = choose_modes(options, schedule, backend, &compare);
   compare.sampling =

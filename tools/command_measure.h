@@ -26,6 +26,7 @@ typedef struct measure_options {
   bool no_save; /* leave the `save`s of the file alone */
   bool save_anywhere;
   prem_engine engine;
+  const char *runs_only; /* the first option given that live sessions do not have; NULL: none */
 } measure_options;
 
 #define MEASURE_EXIT_DOC                                                                           \
@@ -36,6 +37,9 @@ extern const struct argp measure_argp;
 
 /** Add a mode to those named on the command line; usage error when it is unknown or twice. */
 void measure_add_mode(measure_options *options, struct argp_state *state, const char *text);
+/** What the blocks' threads are given, and the process. Returns an exit status. */
+int measure_set_up_cpu(const measure_options *options, const prem_backend *backend,
+                       prem_cpu_setup *out);
 /** Open, plan, check, run, report. Returns the exit status. */
 int measure_run(measure_options *options);
 

@@ -60,6 +60,9 @@ function operators(code,    from, rest, op) {
   }
 }
 
+# "return a < b ? -1 : 1;" tells an order: with 2 the same one.
+function is_sign(code) { return code ~ /^ *return .* \? (-1 : 1|1 : -1);$/ }
+
 # "malloc(count + 1)": with 2 there is more room, and nobody uses it.
 function is_room(so_far) { return so_far ~ /[^a-z_](malloc|calloc|realloc)\(.*\+ $/ }
 
@@ -75,7 +78,7 @@ function constants(code,    from, at, old, digits) {
     old = substr(code, at, RLENGTH - 2)
     digits = old
     sub(/[LU]$/, "", digits)
-    if (!is_room(substr(code, 1, at - 1)) && !is_declared(substr(code, 1, at - 1))) site(at, "constant", old, (digits + 1) substr(old, length(digits) + 1))
+    if (!is_sign(code) && !is_room(substr(code, 1, at - 1)) && !is_declared(substr(code, 1, at - 1))) site(at, "constant", old, (digits + 1) substr(old, length(digits) + 1))
     from = at + length(old)
   }
 }

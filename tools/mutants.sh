@@ -6,7 +6,7 @@
 #   tools/mutants.sh -l LIST [-j JOBS] [-o REPORT]
 #       the mutants of LIST that are not killed there: a report, or lines FILE:LINE:COLUMN, kind, old, new
 #   -k FOLDER keeps the build, and which suite runs which line, for the next time.
-#   -t MINUTES ends after that time, in good order; none that has begun counts.
+#   -t MINUTES ends after that time, in good order; those under way are undecided, and said.
 # What counts is every place that mutants.awk finds, but for those whose object is the same bytes, and for
 # those of tests/mutants_equivalent.txt: each is there with the reason why nobody can see it. They are
 # counted apart. Off by one in error handling, in a limit or in a message is no such reason.
@@ -31,7 +31,7 @@ done
 shift $((OPTIND - 1))
 case $report in /dev/*) ;; *) report=$(realpath "$report"); : >"$report" ;; esac
 
-readonly quick_s=10 # processor time of a suite that still counts as quick, under the sanitizers
+readonly quick_s=20 # processor time of a suite that still counts as quick, under the sanitizers
 readonly ends_s=${minutes:+$((SECONDS + 60 * minutes))} # on bash's clock
 readonly sanitize=-fsanitize=address,undefined
 asked="-n $count -s $seed${*:+ $*}"
@@ -48,16 +48,18 @@ finish() {
   rm -rf "$folder"
 }
 write_report() { # [WORDS]
-  local killed survived others listed
+  local killed survived others listed undecided
   killed=$(grep -c '^killed' "$folder/found" || true)
   survived=$(grep -c '^survived' "$folder/found" || true)
   listed=$(grep -c '^listed' "$folder/found" || true)
-  others=$(grep -cvE '^(killed|survived|listed)' "$folder/found" || true)
+  undecided=$(grep -c '^undecided' "$folder/found" || true)
+  others=$(grep -cvE '^(killed|survived|listed|undecided)' "$folder/found" || true)
   {
     echo "# tools/mutants.sh $asked, commit $commit${1-}"
-    awk -v killed="$killed" -v all="$((killed + survived))" -v others="$others" -v listed="$listed" 'BEGIN {
-      printf "# %d of %d killed (%.1f %%); %d more are listed as equivalent, %d changed nothing or were no C\n",
-        killed, all, 100 * killed / (all + (all == 0)), listed, others }'
+    awk -v killed="$killed" -v all="$((killed + survived))" -v others="$others" -v listed="$listed" -v undecided="$undecided" 'BEGIN {
+      printf "# %d of %d killed (%.1f %%); %d more are listed as equivalent, %d changed nothing or were no C%s\n",
+        killed, all, 100 * killed / (all + (all == 0)), listed, others,
+        (undecided > 0 ? sprintf("; %d were undecided when the time was over", undecided) : "") }'
     sort -t$'\t' -k1,1r -k2,2V "$folder/found"
   } >"$report"
 }
@@ -111,7 +113,7 @@ make_build() { # FOLDER FLAGS SANITIZERS [TARGET...]
   shift 3
   {
     cmake -G Ninja -B "$folder_of" -DCMAKE_BUILD_TYPE=Release "-DCMAKE_C_FLAGS_RELEASE=$flags" -DBUILD_SHARED_LIBS=ON \
-      -DCMAKE_SKIP_RPATH=ON "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--copy-dt-needed-entries,--no-as-needed -lm" -DTTPREM_CUDA=OFF \
+      -DCMAKE_SKIP_RPATH=ON "-DCMAKE_EXE_LINKER_FLAGS=-Wl,--copy-dt-needed-entries,--no-as-needed -lm" -DTTPREM_CUDA=OFF -DTTPREM_GOLD=OFF \
       "-DTTPREM_SANITIZE=$sanitizers" && cmake --build "$folder_of" -j "$jobs" ${*:+--target "$@"}
   } >"$folder/log" 2>&1 || { tail -n 40 "$folder/log" >&2; exit 1; }
 }
@@ -199,7 +201,7 @@ time_suites() { # LIST
 }
 
 # Which lines of which source each quick suite runs: $lines/SOURCE has a line for each suite, and one for
-# all lines that have code.
+# all lines that have code. Counting asks for memory and writes files: a suite that fails of it may run any line.
 cover() { # LIST
   local place=$folder/cover.$BASHPID test
   trap 'stop_child; exit 130' INT TERM
@@ -210,7 +212,11 @@ cover() { # LIST
   GCOV_PREFIX_STRIP=$(tr -dc / <<<"$covered" | wc -c)
   while test=$(next_of "$1") && [ -n "$test" ]; do
     find "$place/objects" -name '*.gcda' -delete
-    run_test "$place" "$test" $((20 * quick_s)) || echo "left out: $test fails when its lines are counted" >&2
+    if ! run_test "$place" "$test" $((20 * quick_s)); then
+      echo "$test fails when its lines are counted: it is tried on every line" >&2
+      echo "$test" >"$lines/any.${test//[\/:]/_}"
+      continue
+    fi
     (cd "$place/objects" && find . -name '*.gcda' -print0 | xargs -0 -r gcov -t 2>/dev/null) |
       awk -F: -v root="$source/" -v test="$test" '
         $2 + 0 == 0 { if ($3 == "Source") file = index($4, root) == 1 ? substr($4, length(root) + 1) : "" ; next }
@@ -248,11 +254,12 @@ if [ -z "$ready" ]; then
   # The longest first.
   awk -F'\t' '$3 + 0 == 0' "$suites" "$suites.slow" | sort -rn | cut -f2 >"$folder/passing"
   in_parallel cover "$folder/passing"
+  find "$lines" -name 'any.*' -exec cat {} + >"$base/any"
   cat "$lines"/of.* | sort -u | awk -F'\t' -v lines="$lines" '
     { file = $1; gsub("/", "_", file); file = lines "/" file }
     file != before { if (before != "") close(before); before = file }
     { print $2 "\t" $3 >file }'
-  rm "$lines"/of.*
+  rm -f "$lines"/of.* "$lines"/any.*
   echo "$commit" >"$base/commit"
 fi
 
@@ -265,7 +272,8 @@ order_for() { # FILE LINE
   if [ ! -e "$known" ]; then known=/dev/null; fi
   awk -F'\t' -v stem="$stem" -v line=",$2," '
     FILENAME == ARGV[1] { killer[$1] = 10 - (FNR > 9 ? 9 : FNR); next }
-    FILENAME == ARGV[2] {
+    FILENAME == ARGV[2] { runs[$1] = 2; next }
+    FILENAME == ARGV[3] {
       if ($1 == "") needed = index($2, line) ? 2 : 1
       else runs[$1] = index($2, line) ? 2 : 1
       next
@@ -279,7 +287,7 @@ order_for() { # FILE LINE
       if (name == "test_" stem) rank = 10
       # Suites that compare everything kill most: they are worth ten times their time.
       print ($2 in killer ? killer[$2] : rank) "\t" (name ~ /^test_same_/ ? $1 / 10 : $1) "\t" $0
-    }' "$killers" "$known" "$suites" | sort -k1,1n -k2,2n
+    }' "$killers" "$base/any" "$known" "$suites" | sort -k1,1n -k2,2n
 }
 
 # ---- one mutant -------------------------------------------------------------------------------------
@@ -337,10 +345,11 @@ judge() { # PLACE WHERE KIND OLD NEW; $whole has the libraries without it. The v
   rm "$mutated"
   (cd "$build" && eval "$command") >"$place/log" 2>&1 || { echo "not_compiled"; return; }
   order_for "$file" "$line" >"$place/order"
-  if [ ! -s "$place/order" ]; then printf 'survived\tno quick suite runs it\n'; fi
-  if [ ! -s "$place/order" ]; then return; fi
   while IFS=$'\t' read -r _ _ took test; do
-    if is_over; then return; fi
+    if is_over; then
+      echo "undecided"
+      return
+    fi
     most=$(awk "BEGIN { print int(3 * $took) + 2 }")
     if ! run_test "$place" "$test" "$most"; then
       # A kill counts where the same suite passes without the mutant, and fails with it again.
@@ -351,7 +360,7 @@ judge() { # PLACE WHERE KIND OLD NEW; $whole has the libraries without it. The v
       fi
     fi
   done <"$place/order"
-  echo "survived"
+  if cut -f4 "$place/order" | grep -qvxFf "$base/any"; then echo "survived"; else printf 'survived\tno quick suite is known to run it\n'; fi
 }
 
 is_over() { [ -n "$ends_s" ] && [ "$SECONDS" -ge "$ends_s" ]; }
@@ -365,7 +374,6 @@ work() { # LIST
     if is_over; then break; fi
     IFS=$'\t' read -r where kind old new < <(next_of "$1") || break
     verdict=$(judge "$place" "$where" "$kind" "$old" "$new")
-    if [ -z "$verdict" ]; then break; fi # the time was over
     printf '%s\t%s\t%s\t%s\t%s\t%s\n' "${verdict%%$'\t'*}" "$where" "$kind" "$old" "$new" \
       "$(cut -sf2 <<<"$verdict")" >>"$folder/found"
     printf '%s %s: %s -> %s %s\n' "$where" "$kind" "$old" "$new" "$verdict" >&2
@@ -375,7 +383,7 @@ work() { # LIST
 # ---- all of them ------------------------------------------------------------------------------------
 
 if [ -n "$list" ]; then
-  sed -E 's/^(survived|not_there)\t//; /^(#|killed|listed|equivalent|not_)/d' "$list" | cut -f1-4 >"$folder/sites"
+  sed -E 's/^(survived|undecided|not_there)\t//; /^(#|killed|listed|equivalent|not_)/d' "$list" | cut -f1-4 >"$folder/sites"
   count=$(wc -l <"$folder/sites")
 else
   files=("$@")
@@ -383,7 +391,7 @@ else
     mapfile -t files < <({
       find prem schedules runtime measure report experiments -name '*.c'
       find kernels -name '*.[ch]'
-    } | grep -vE '^(runtime/cuda|experiments/(common|machine|thesis))/' | sort)
+    } | grep -vE '^(runtime/cuda|experiments/(common|live|machine|thesis))/' | sort)
   fi
   # One mutant a line at most, in an order that the seed gives.
   awk -f tools/mutants.awk "${files[@]}" |

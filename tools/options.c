@@ -38,8 +38,14 @@ static const struct {
      .doc = "perfetto (protobuf, for ui.perfetto.dev), chrome (JSON, for scripts and "
             "chrome://tracing) or csv",
      .values = "perfetto chrome csv"},
+    {OF(RUN), "frames", OPTION_FRAMES, .arg = "N",
+     .doc = "with --live: end when each input was handed so many frames"},
     {OF(TUNE), "from", OPTION_FROM, .arg = "NS",
      .doc = "least offset; default: a 4th of the file's"},
+    {OF(RUN), "histogram", OPTION_HISTOGRAM, .arg = "H",
+     .doc = "with --live: write ages and latenesses of results as histograms that gnuplot reads; "
+            "`-` is stdout",
+     .values = "@files"},
     {OF(TUNE), "isolation", OPTION_ISOLATION, .arg = "RATIO",
      .doc = "p99.9 (the longest, with fewer than 10000) of memory phases, with neighbours / alone; "
             "default: no limit"},
@@ -63,10 +69,15 @@ static const struct {
             "default 0"},
     {OF(TUNE), "lateness", OPTION_LATENESS, .arg = "NS",
      .doc = "worst lateness; default: no limit"},
+    {OF(RUN), "live", OPTION_LIVE,
+     .doc = "open a live session: feed its inputs, wait for its outputs, count, until --duration, "
+            "--frames or Ctrl-C; a line each second"},
     {OF(MEASURING), "lock-memory", OPTION_LOCK_MEMORY,
      .doc = "on cpu: keep all pages of the process in memory (mlockall)"},
     {OF(PROFILE), "margin", OPTION_MARGIN, .arg = "PERCENT",
      .doc = "room in wcet_ns above the longest time seen, or the quantile; default 0"},
+    {OF(RUN), "metrics", OPTION_METRICS, .arg = "M",
+     .doc = "with --live: write all counts for Prometheus, anew each second", .values = "@files"},
     {OF(RUN), "mode", 'm', .arg = "MODE", .doc = "tt (default) or another one of `ttprem list`",
      .values = "@modes"},
     {OF(COMPARE), "modes", 'm', .arg = "MODE,...",
@@ -119,6 +130,10 @@ static const struct {
      .doc =
          "with --times planned: no wcet_ns and no hand-over gets shorter than in the schedule, so "
          "that profiling and planning by turns settle"},
+    {OF(RUN), "rate", OPTION_RATE, .arg = "[STREAM=]HZ",
+     .doc =
+         "with --live: frames a second of all inputs, or of this one; default: as its tasks read "
+         "them, a trigger's back to back"},
     {OF(PROFILE), "regulated", OPTION_REGULATED,
      .doc = "for plans whose memory phases overlap: wcet_ns in company, busy_ns from the bytes and "
             "the measured bandwidth"},
@@ -170,6 +185,9 @@ static const struct {
     {OF(PLAN), "time-limit", 't', .arg = "T",
      .doc = "of the search: 90, 90s, 500ms, 2min; default 10 s, or none with --steps; 0: the "
             "constructive plan only"},
+    {OF(RUN), "timeline", OPTION_TIMELINE, .arg = "P",
+     .doc = "with --live: write phases, and what the host did, for ui.perfetto.dev; `-` is stdout",
+     .values = "@files"},
     {OF(PROFILE), "times", OPTION_TIMES, .arg = "WHICH",
      .doc = "wcet_ns from the times alone (default), in company, or planned: of all tasks by the "
             "file's plan",
@@ -181,6 +199,9 @@ static const struct {
      .values = "@files"},
     {OF(TUNE), "tries", OPTION_TRIES, .arg = "N",
      .doc = "measurements in a row that must keep the limits; default 3"},
+    {OF(MEASURING), "verify-every", OPTION_VERIFY_EVERY, .arg = "N",
+     .doc = "resident: as many launches as it takes to verify the outputs after every Nth "
+            "hyperperiod that counts; default: after the last of each of 10 launches"},
     {OF(MEASURING), "with-preempted", OPTION_WITH_PREEMPTED,
      .doc = "on cpu: count runs in which the operating system took a core away among the others; "
             "they are told apart otherwise"},
@@ -198,6 +219,13 @@ static void fill_group(command_group group) {
                                    .arg = table[i].arg,
                                    .flags = table[i].flags,
                                    .doc = table[i].doc};
+}
+
+const char *command_option_name(int key) {
+  for (size_t i = 0; i < TABLE_COUNT; ++i)
+    if (table[i].key == key)
+      return table[i].name;
+  return "?";
 }
 
 void command_parse(const struct argp *argp, int argc, char **argv, void *input) {

@@ -39,14 +39,18 @@ enum {
   OPTION_DISCARD,
   OPTION_ENGINE,
   OPTION_FIFO,
+  OPTION_FRAMES,
   OPTION_FROM,
+  OPTION_HISTOGRAM,
   OPTION_ISOLATION,
   OPTION_KEEP,
   OPTION_LATE,
   OPTION_LATENESS,
   OPTION_LATE_NS,
+  OPTION_LIVE,
   OPTION_LOCK_MEMORY,
   OPTION_MARGIN,
+  OPTION_METRICS,
   OPTION_NO_RECORDS,
   OPTION_NO_SAVE,
   OPTION_OVERRUNS,
@@ -56,6 +60,7 @@ enum {
   OPTION_QUANTILE,
   OPTION_QUICK,
   OPTION_RAISE,
+  OPTION_RATE,
   OPTION_REGULATED,
   OPTION_ROUNDS,
   OPTION_RUN,
@@ -68,9 +73,11 @@ enum {
   OPTION_SVG,
   OPTION_SWEEP,
   OPTION_TASK,
+  OPTION_TIMELINE,
   OPTION_TIMES,
   OPTION_TO,
   OPTION_TRIES,
+  OPTION_VERIFY_EVERY,
   OPTION_WITH_PREEMPTED
 };
 
@@ -80,6 +87,8 @@ enum { OPTIONS_MAX = 32 }; /* of a group */
  */
 extern struct argp_option command_options[OPTIONS_GROUPS][OPTIONS_MAX + 1];
 
+/** The name of an option's key, without its dashes. */
+const char *command_option_name(int key);
 /** argp_parse() of a verb. */
 void command_parse(const struct argp *argp, int argc, char **argv, void *input);
 

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ttprem run: one mode. */
-#include "tools/command_measure.h"
+/* ttprem run: one mode, or with --live a session that an application would have. */
+#include "tools/live_options.h"
 
 static error_t parse(int key, char *text, struct argp_state *state) {
-  measure_options *options = state->input;
+  run_options *options = state->input;
   switch (key) {
   case ARGP_KEY_INIT:
-    state->child_inputs[0] = options;
+    state->child_inputs[0] = &options->measure;
     return 0;
   case 'm':
-    options->mode_count = 0;
-    measure_add_mode(options, state, text);
+    options->measure.mode_count = 0;
+    measure_add_mode(&options->measure, state, text);
     return 0;
   case 't':
-    options->trace = text;
+    options->measure.trace = text;
+    return 0;
+  case ARGP_KEY_SUCCESS:
+    live_options_judge(options, state);
     return 0;
   default:
-    return ARGP_ERR_UNKNOWN;
+    return live_options_parse(&options->live, key, text, state);
   }
 }
 
@@ -33,8 +36,10 @@ static const struct argp argp = {
 };
 
 int verb_run(int argc, char **argv) {
-  measure_options options = {
-      .backend = "auto", .sampling = SAMPLING_DEFAULTS, .modes = {PREM_MODE_TT}, .mode_count = 1};
+  run_options options = {.measure = {.backend = "auto",
+                                     .sampling = SAMPLING_DEFAULTS,
+                                     .modes = {PREM_MODE_TT},
+                                     .mode_count = 1}};
   command_parse(&argp, argc, argv, &options);
-  return measure_run(&options);
+  return options.live.is_live ? live_run(&options) : measure_run(&options.measure);
 }

@@ -188,7 +188,7 @@ static int64_t default_offset_ns(const prem_schedule *schedule, prem_phase phase
   for (int32_t t = 0; t < schedule->task_count; ++t)
     if (schedule->tasks[t].phase[phase].exists)
       longest_ns = prem_max_i64(longest_ns, schedule->tasks[t].phase[phase].wcet_ns);
-  return longest_ns + schedule->platform.guard_ns;
+  return longest_ns + prem_schedule_gap_ns(schedule, NULL);
 }
 
 static prem_status search_one(tuning *all, prem_tune_search *search) {

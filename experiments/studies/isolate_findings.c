@@ -359,8 +359,11 @@ static void add_launches(prem_findings *findings, const prem_isolation *isolatio
   if (isolation->sampling.launches > 0)
     prem_findings_note(findings,
                        "Resident: %lld launches of each company and mode, which alternate; outputs "
-                       "are verified once a launch.",
-                       (long long)isolation->sampling.launches);
+                       "are verified when a launch ends: after %lld of %lld hyperperiods that "
+                       "count.",
+                       (long long)isolation->sampling.launches,
+                       (long long)isolation->sampling.launches,
+                       (long long)isolation->sampling.samples);
 }
 
 /* The rule of three, of the task and condition with the fewest jobs. */

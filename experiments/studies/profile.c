@@ -7,6 +7,7 @@
 #include "measure/interleave.h"
 #include "measure/pwcet.h"
 #include "measure/quantile.h"
+#include "measure/turnarounds.h"
 #include "prem/base/numbers.h"
 
 #include <inttypes.h>
@@ -30,7 +31,10 @@ typedef struct profiling {
   prem_variant *variants;
   prem_schedule **schedules;
   prem_disturbance *disturbance;
-  prem_times *handovers; /* [task] of all tasks together */
+  prem_times *handovers;       /* [task] of all tasks together */
+  prem_times *turnarounds;     /* [task * PREM_PHASE_COUNT + phase] the same */
+  prem_times *job_turnarounds; /* [task] the same */
+  prem_times job_prefetches;
   prem_diag *diag;
 } profiling;
 
@@ -76,15 +80,31 @@ static void after_turn(void *context, int64_t done, int64_t all_turns) {
     all->options->progress(all->options->progress_context, done, all_turns);
 }
 
+/* On the CPU they are the operating system's. */
+static prem_status add_turnarounds(profiling *all, const prem_trace *trace, prem_mode mode,
+                                   int64_t from) {
+  const prem_machine *machine = &all->result->machine;
+  const prem_turnarounds_of run = {
+      .schedule = all->schedule,
+      .trace = trace,
+      .mode = mode,
+      .from = from,
+      .clock_step_ns = machine->clock_step_ns,
+      .told_ns = prem_max_i64(machine->precedence_ns, prem_schedule_precedence_ns(all->schedule))};
+  if (strcmp(prem_backend_name(all->backend), "cpu") == 0)
+    return PREM_OK;
+  return prem_turnarounds_add(&run, all->turnarounds, all->job_turnarounds, &all->job_prefetches);
+}
+
 /* Alone means lock here. Where threads yield to each other, what a message takes is not theirs. */
-static prem_status add_handovers(void *context, const prem_trace *trace, prem_mode mode) {
-  const profiling *all = context;
+static prem_status add_waits(void *context, const prem_trace *trace, prem_mode mode) {
+  profiling *all = context;
   const prem_profile_options *options = all->options;
+  const int64_t from = options->sampling.scenario == PREM_RESIDENT ? options->sampling.discard : 0;
   if (mode == PREM_MODE_LOCK || all->result->machine.yields)
     return PREM_OK;
-  return prem_handovers_add(
-      all->schedule, trace,
-      options->sampling.scenario == PREM_RESIDENT ? options->sampling.discard : 0, all->handovers);
+  const prem_status status = prem_handovers_add(all->schedule, trace, from, all->handovers);
+  return status == PREM_OK ? add_turnarounds(all, trace, mode, from) : status;
 }
 
 static prem_status measure(profiling *all) {
@@ -98,7 +118,7 @@ static prem_status measure(profiling *all) {
                                         .stop = options->stop,
                                         .progress = after_turn,
                                         .progress_context = all,
-                                        .on_trace = add_handovers,
+                                        .on_trace = add_waits,
                                         .trace_context = all,
                                         .around_round = prem_disturbance_round,
                                         .round_context = all->disturbance};
@@ -215,6 +235,98 @@ static void find_wcet(const profiling *all, int32_t t, int phase, prem_profile_p
   }
 }
 
+/* ---- turnarounds ----------------------------------------------------------------------------- */
+
+static const prem_times *turnarounds_of(const profiling *all, int32_t t, int phase) {
+  return &all->turnarounds[t * PREM_PHASE_COUNT + phase];
+}
+
+static int64_t longest_turnaround(const profiling *all, const prem_times *times) {
+  const double share = all->result->quantile;
+  return share > 0 && times->count > 0
+             ? prem_quantile_bound(times, &no_times, share, PREM_PROFILE_CONFIDENCE)
+             : times->max_ns;
+}
+
+static int by_time(const void *left, const void *right) {
+  const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+  return (a > b) - (a < b);
+}
+
+/* Of the tasks whose phases of this kind were followed by something: the middle one. */
+static prem_status usual_turnaround(const profiling *all, int phase, int64_t *out) {
+  const int32_t tasks = all->schedule->task_count;
+  int64_t *list = malloc((size_t)tasks * sizeof *list + 1);
+  int32_t count = 0;
+  *out = 0;
+  if (!list)
+    return PREM_ERR_MEMORY;
+  for (int32_t t = 0; t < tasks; ++t)
+    if (turnarounds_of(all, t, phase)->count > 0)
+      list[count++] = longest_turnaround(all, turnarounds_of(all, t, phase));
+  if (count > 0) {
+    qsort(list, (size_t)count, sizeof *list, by_time);
+    *out = list[count / 2];
+  }
+  free(list);
+  return PREM_OK;
+}
+
+/* What a window has no room for of so long a turnaround behind it. */
+static int64_t beyond_window_ns(const profiling *all, const prem_profile_phase *phase,
+                                int64_t turnaround_ns) {
+  const double room = 1 + all->options->margin_pct / 100;
+  if (turnaround_ns <= 0) /* nothing was behind it, or that was ready before */
+    return 0;
+  if (room < 1) /* the window is no longer than the phase: there is no room in it */
+    return turnaround_ns;
+  const int64_t longest_ns = (int64_t)((double)phase->wcet_ns / room);
+  return prem_max_i64(longest_ns + turnaround_ns - phase->wcet_ns, 0);
+}
+
+/* Behind the job's last writeback on a block; the longest of all tasks. */
+static void fold_job_turnarounds(const profiling *all) {
+  int64_t *out = &all->result->job_turnaround_ns;
+  *out = all->options->raise ? all->schedule->job_turnaround_ns : 0;
+  for (int32_t t = 0; t < all->schedule->task_count; ++t) {
+    const prem_profile_phase *phase = &all->result->tasks[t].phase[PREM_WRITEBACK];
+    const prem_times *times = &all->job_turnarounds[t];
+    if (times->count > 0 && phase->wcet_ns > 0)
+      *out = prem_max_i64(*out, beyond_window_ns(all, phase, longest_turnaround(all, times)));
+  }
+}
+
+/* From start to start, so that no window has room for any of it. */
+static void fold_job_prefetches(const profiling *all) {
+  const int64_t planned_ns = all->options->raise ? all->schedule->job_prefetch_ns : 0;
+  const int64_t seen_ns = longest_turnaround(all, &all->job_prefetches);
+  all->result->job_prefetch_ns = prem_max_i64(planned_ns, seen_ns);
+  all->result->raised += all->options->raise && seen_ns > planned_ns;
+}
+
+/* What a window has no room for, where the phase takes the longest time that was seen. By a plan
+ * all that came late was seen; what follows in none of the runs may follow in a plan. */
+static prem_status find_turnaround(const profiling *all, int32_t t, int phase,
+                                   prem_profile_phase *out) {
+  const prem_times *seen = turnarounds_of(all, t, phase);
+  int64_t turnaround_ns = longest_turnaround(all, seen);
+  prem_times_summarise(seen, &out->turnaround_seen_ns);
+  if (out->wcet_ns == 0 || phase == PREM_PREFETCH)
+    return PREM_OK;
+  if (seen->count == 0 && !all->options->raise) {
+    const prem_status status = usual_turnaround(all, phase, &turnaround_ns);
+    if (status != PREM_OK)
+      return status;
+  }
+  out->turnaround_ns = beyond_window_ns(all, out, turnaround_ns);
+  const int64_t planned_ns = all->schedule->tasks[t].phase[phase].turnaround_ns;
+  if (all->options->raise) {
+    all->result->raised += out->turnaround_ns > planned_ns;
+    out->turnaround_ns = prem_max_i64(out->turnaround_ns, planned_ns);
+  }
+  return PREM_OK;
+}
+
 static prem_status fold_phase(const profiling *all, int32_t t, int phase) {
   const double probability =
       all->options->probability > 0 ? all->options->probability : default_probability;
@@ -229,7 +341,7 @@ static prem_status fold_phase(const profiling *all, int32_t t, int phase) {
         prem_pwcet_estimate(seen->run_max.ns, seen->run_max.count, probability, &out->pwcet[c]);
   }
   find_wcet(all, t, phase, out);
-  return status;
+  return status == PREM_OK ? find_turnaround(all, t, phase, out) : status;
 }
 
 static bool is_joined(const prem_plan *plan, int32_t task) {
@@ -321,6 +433,8 @@ static prem_status fold(const profiling *all) {
     for (int i = 0; i < PREM_PROFILE_CONDITION_COUNT; ++i)
       all->result->output_ok &= !observed_in(all, conditions[i], t)->output_wrong;
   }
+  fold_job_turnarounds(all);
+  fold_job_prefetches(all);
   return status;
 }
 
@@ -403,6 +517,34 @@ static void add_handover_table(prem_findings *findings, const prem_profile *prof
     add_percentile(table, took->p99);
     prem_table_add_int(table, took->p50);
     prem_table_add_int(table, took->min);
+  }
+}
+
+/* Nothing where every block was ready at once, as on a virtual clock. */
+static void add_turnaround_table(prem_findings *findings, const prem_profile *profile) {
+  static const char *const columns[] = {"task",    "",   "phase",   "",   "count", "",
+                                        "longest", "ns", "p99",     "ns", "p50",   "ns",
+                                        "min",     "ns", "planned", "ns", NULL};
+  prem_table *table = NULL;
+  for (int32_t i = 0; i < profile->task_count * PREM_PHASE_COUNT; ++i) {
+    const prem_profile_task *task = &profile->tasks[i / PREM_PHASE_COUNT];
+    const prem_profile_phase *phase = &task->phase[i % PREM_PHASE_COUNT];
+    const prem_summary *took = &phase->turnaround_seen_ns;
+    if (took->count == 0 || took->max <= 0)
+      continue;
+    if (!table) {
+      table = prem_findings_table(findings, "turnarounds",
+                                  "Until a block was ready for what came behind a phase", NULL);
+      name_columns(table, columns);
+    }
+    prem_table_add_text(table, task->name);
+    prem_table_add_text(table, prem_phase_name((prem_phase)(i % PREM_PHASE_COUNT)));
+    prem_table_add_int(table, took->count);
+    prem_table_add_int(table, took->max);
+    add_percentile(table, took->p99);
+    prem_table_add_int(table, took->p50);
+    prem_table_add_int(table, took->min);
+    prem_table_add_int(table, phase->turnaround_ns);
   }
 }
 
@@ -532,6 +674,7 @@ static prem_status make_findings(const profiling *all) {
     return PREM_ERR_MEMORY;
   add_times(findings, all->result);
   add_handover_table(findings, all->result);
+  add_turnaround_table(findings, all->result);
   add_pwcets(findings, all->result);
   add_histograms(findings, all);
   add_notes(findings, all->result);
@@ -555,11 +698,14 @@ static prem_status make_result(profiling *all, const prem_machine *machine) {
   result->output_ok = true;
   result->tasks = calloc(variants, sizeof *result->tasks);
   all->handovers = calloc(variants, sizeof *all->handovers);
+  all->turnarounds = calloc(variants * PREM_PHASE_COUNT, sizeof *all->turnarounds);
+  all->job_turnarounds = calloc(variants, sizeof *all->job_turnarounds);
   all->variants = calloc(variants, sizeof *all->variants);
   all->schedules = calloc(variants, sizeof(prem_schedule *));
   all->disturbance =
       prem_disturbance_new(prem_backend_name(all->backend), all->variants, (int32_t)variants);
-  return result->tasks && all->handovers && all->variants && all->schedules && all->disturbance
+  return result->tasks && all->handovers && all->turnarounds && all->job_turnarounds &&
+                 all->variants && all->schedules && all->disturbance
              ? PREM_OK
              : PREM_ERR_MEMORY;
 }
@@ -591,8 +737,15 @@ prem_status prem_profile_measure(const prem_schedule *schedule, const prem_backe
       prem_schedule_free(all.schedules[i]);
     if (all.handovers)
       prem_times_free(&all.handovers[i]);
+    if (all.job_turnarounds)
+      prem_times_free(&all.job_turnarounds[i]);
+    for (int p = 0; p < PREM_PHASE_COUNT && all.turnarounds; ++p)
+      prem_times_free(&all.turnarounds[i * PREM_PHASE_COUNT + p]);
   }
+  prem_times_free(&all.job_prefetches);
   free(all.handovers);
+  free(all.turnarounds);
+  free(all.job_turnarounds);
   free(all.variants);
   free(all.schedules);
   prem_disturbance_free(all.disturbance);

@@ -32,6 +32,7 @@ static void write_phase(FILE *file, const prem_profile *profile, const prem_prof
   fprintf(file, "\n    %s: { wcet_ns = %" PRId64 "L;", prem_phase_name((prem_phase)number),
           phase->wcet_ns);
   write_known(file, "busy_ns", phase->busy_ns);
+  write_known(file, "turnaround_ns", phase->turnaround_ns);
   if (phase->longest_ns > phase->wcet_ns || profile->preempted > 0)
     write_known(file, "longest_ns", phase->longest_ns);
   write_known(file, "alone_ns", phase->steady_ns[PREM_ISOLATED].max);
@@ -82,6 +83,10 @@ static void write_all(FILE *file, const prem_profile *profile) {
     fprintf(file, "dispatch_ns = %" PRId64 "L;\n", profile->machine.dispatch_ns);
   if (profile->machine.precedence_ns > 0)
     fprintf(file, "precedence_ns = %" PRId64 "L;\n", profile->machine.precedence_ns);
+  if (profile->job_turnaround_ns > 0)
+    fprintf(file, "job_turnaround_ns = %" PRId64 "L;\n", profile->job_turnaround_ns);
+  if (profile->job_prefetch_ns > 0)
+    fprintf(file, "job_prefetch_ns = %" PRId64 "L;\n", profile->job_prefetch_ns);
   if (profile->machine.bandwidth_bytes_per_s > 0)
     fprintf(file, "bandwidth_bytes_per_s = %" PRId64 "L;\n",
             profile->machine.bandwidth_bytes_per_s);

@@ -45,7 +45,8 @@ enum {
   PREM_MAX_BLOCKS = 65535,
   PREM_MAX_LIVE_PORTS = 32,   /* live inputs and outputs together */
   PREM_MAX_LIVE_BUFFERS = 16, /* of one of them */
-  PREM_PARAMS_BYTES = 256     /* parameters of a kernel, one plain struct */
+  PREM_MAX_OPERATING_MODES = 32,
+  PREM_PARAMS_BYTES = 256 /* parameters of a kernel, one plain struct */
 };
 /** Memory for a phase, measured with 5 million of them: 750 MB to plan them and have the plan
  *  checked, 455 MB to check it alone. For messages. */

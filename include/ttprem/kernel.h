@@ -28,6 +28,8 @@
 #ifndef TTPREM_KERNEL_H
 #define TTPREM_KERNEL_H
 
+#include <string.h>
+
 #include "ttprem/base.h"
 
 /* ---- what compute functions are written with ------------------------------------------------ */
@@ -69,7 +71,7 @@ static __device__ __forceinline__ int32_t prem_lane_quotient(int32_t a, int32_t 
 #define PREM_HOST 0
 #endif
 #else
-#define PREM_FN           static inline __attribute__((always_inline))
+#define PREM_FN           static inline __attribute__((always_inline, unused))
 #define PREM_LANES(i, n)  for (int32_t i = 0, i##_end = (n); i < i##_end; ++i)
 #define PREM_FIRST_LANE() true
 #define PREM_LANES_2D(r, rows, c, columns)                                                         \
@@ -108,17 +110,92 @@ typedef struct prem_c64 {
   float re, im;
 } prem_c64;
 
+/** An IEEE 754 binary16, and the upper half of a float: their bits. Arithmetic is done in floats.
+ */
+typedef uint16_t prem_f16;
+typedef uint16_t prem_bf16;
+
+/* Conversions in integers, so that every compiler and processor gives the same bits. To the shorter
+ * type they round to nearest, ties to even; what is too large becomes an infinity, any NaN the
+ * quiet one of its sign. The other way they are exact. */
+
+PREM_FN uint32_t prem_f32_bits(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+PREM_FN float prem_f32_of_bits(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+PREM_FN float prem_f16_to_f32(prem_f16 half) {
+  const uint32_t sign = (uint32_t)(half & 0x8000U) << 16, magnitude = half & 0x7FFFU;
+  if (magnitude > 0x7C00U)
+    return prem_f32_of_bits(sign | 0x7FC00000U);
+  if (magnitude == 0x7C00U)
+    return prem_f32_of_bits(sign | 0x7F800000U);
+  if (magnitude < 0x400U) /* subnormal: so many times 2^-24 */
+    return prem_f32_of_bits(sign | prem_f32_bits((float)(int32_t)magnitude * 0x1p-24F));
+  return prem_f32_of_bits(sign | ((magnitude << 13) + 0x38000000U));
+}
+
+PREM_FN prem_f16 prem_f16_from_f32(float value) {
+  const uint32_t bits = prem_f32_bits(value), magnitude = bits & 0x7FFFFFFFU;
+  const uint32_t sign = bits >> 16 & 0x8000U;
+  if (magnitude > 0x7F800000U)
+    return (prem_f16)(sign | 0x7E00U);
+  if (magnitude >= 0x47800000U) /* 2^16; what is rounded up to it carries into the infinity */
+    return (prem_f16)(sign | 0x7C00U);
+  if (magnitude >= 0x38800000U) { /* 2^-14 */
+    const uint32_t rebased = magnitude - 0x38000000U;
+    return (prem_f16)(sign | (rebased + 0xFFFU + (rebased >> 13 & 1U)) >> 13);
+  }
+  if (magnitude < 0x33000000U) /* 2^-25 */
+    return (prem_f16)sign;
+  const uint32_t shift = 126U - (magnitude >> 23), digits = (magnitude & 0x7FFFFFU) | 0x800000U;
+  return (prem_f16)(sign | (digits + (1U << (shift - 1)) - 1U + (digits >> shift & 1U)) >> shift);
+}
+
+PREM_FN float prem_bf16_to_f32(prem_bf16 half) {
+  if ((half & 0x7FFFU) > 0x7F80U)
+    return prem_f32_of_bits((uint32_t)(half & 0x8000U) << 16 | 0x7FC00000U);
+  return prem_f32_of_bits((uint32_t)half << 16);
+}
+
+PREM_FN prem_bf16 prem_bf16_from_f32(float value) {
+  const uint32_t bits = prem_f32_bits(value);
+  if ((bits & 0x7FFFFFFFU) > 0x7F800000U)
+    return (prem_bf16)((bits >> 16 & 0x8000U) | 0x7FC0U);
+  return (prem_bf16)((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
+}
+
 /* ---- what a kernel declares ----------------------------------------------------------------- */
 
-typedef enum prem_type { PREM_F32 = 0, PREM_C64 = 1, PREM_TYPE_COUNT = 2 } prem_type;
+/** What an array's elements are; docs/schedule-format.md has their values. */
+typedef enum prem_type {
+  PREM_F32 = 0,
+  PREM_C64 = 1, /* prem_c64 */
+  PREM_U8 = 2,
+  PREM_U16 = 3,
+  PREM_I32 = 4,
+  PREM_F16 = 5,  /* prem_f16 */
+  PREM_BF16 = 6, /* prem_bf16 */
+  PREM_TYPE_COUNT = 7
+} prem_type;
 typedef enum prem_access { PREM_IN, PREM_OUT } prem_access;
 
 /** One array of a kernel. Views and windows come in the order of the ports. */
 typedef struct prem_port {
   const char *name; /* the key in a task's `arrays` group */
   prem_access access;
-  prem_type type;
+  prem_type type; /* that its arrays have, unless the kernel's `port_types` says more */
 } prem_port;
+
+/** A type's bit in `port_types`. */
+#define PREM_TYPE_BIT(TYPE) (1U << (TYPE))
 
 /**
  * The window of an array that belongs to a tile, right-aligned to 4 dimensions:
@@ -152,6 +229,7 @@ typedef struct prem_bind {
   int32_t tiles;                    /* the file's `tiles`; 0 where it has none */
   int32_t rank[PREM_MAX_PORTS];     /* of each array; 0 for an output called "new" */
   int64_t shape[PREM_MAX_PORTS][4]; /* right-aligned, leading 1s */
+  prem_type type[PREM_MAX_PORTS];   /* of each array; the port's for an output called "new" */
   /* made by bind: */
   int32_t grid[PREM_MAX_GRID]; /* tiles in each dimension of the tile index, all >= 1 */
   prem_window window[PREM_MAX_PORTS];
@@ -184,6 +262,9 @@ typedef struct prem_kernel {
   /** A compatible interval: views lie in the arrays. Windows must be inside them. Inputs are no
    *  copies, and rows have no gaps to write to: compute writes its outputs' windows alone. */
   bool compatible;
+  /** [port_count] Of each port the types that its array may have, as PREM_TYPE_BITs; bind sees
+   *  which it is. NULL: each port's own type alone. */
+  const uint32_t *port_types;
 } prem_kernel;
 
 /** The kernels of a program. Plain data; what prem_registry_builtin() returns lives for ever. */
@@ -242,7 +323,7 @@ PREM_API const prem_kernel *prem_registry_find(const prem_registry *registry, co
 PREM_API const prem_registry *prem_registry_builtin(void);
 /** Bytes of an element. Thread-safe. */
 PREM_API int32_t prem_type_bytes(prem_type type);
-/** "f32", "c64". Thread-safe. */
+/** As in a schedule file: "f32". Thread-safe. */
 PREM_API const char *prem_type_name(prem_type type);
 
 PREM_EXTERN_C_END

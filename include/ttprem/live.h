@@ -15,10 +15,10 @@
  * instant, and come back soon after it at the latest, whatever happens; one in the past, such as
  * 0, means not to wait. All others never wait.
  *
- * Threads: on `cpu` each input may be used by one thread, each output by one, and the session
- * (start, stop) by one; look, now and sleep by any, and close by any while others still wait. On
- * `sim` all calls are from one thread. What the host does at an instant of the virtual clock comes
- * behind all that the machine does at it, so that a program is deterministic.
+ * Threads: on `cpu` and `cuda` each input may be used by one thread, each output by one, and the
+ * session (start, stop) by one; look, now and sleep by any, and close by any while others still
+ * wait. On `sim` all calls are from one thread. What the host does at an instant of the virtual
+ * clock comes behind all that the machine does at it, so that a program is deterministic.
  *
  * Every call may return PREM_ERR_MACHINE once the session has failed (prem_live_stop() says why),
  * and PREM_ERR_ARGUMENT for a mistake of the caller, with what to do instead in `diag`, which may
@@ -37,6 +37,8 @@ typedef struct prem_live_request {
                                 instant; 0: at once */
   int64_t submit_timeout_ns; /* a trigger's frame is missing after so long; 0: 10 s */
   int64_t stall_timeout_ns;  /* no block makes progress for so long: the watchdog; 0: 5 s */
+  bool events;               /* for prem_live_listen() */
+  int64_t silence_ns;        /* an event tells that blocks were not heard of for so long; 0: 1 s */
   prem_trace *trace;         /* filled when the session has ended, with counts of all and the first
                                 hyperperiods and records that it has room for; must live until
                                 close. May be NULL */
@@ -54,7 +56,8 @@ typedef struct prem_frame {
   int32_t stream;
   int32_t buffer;         /* of those that the file gives the stream */
   uint64_t number;        /* 0, 1, ... in its stream, never used twice */
-  void *data;             /* its first element, aligned to 128 bytes; the session's */
+  void *data;             /* its first element, aligned to 128 bytes; the session's, or the
+                           application's: prem_live_adopt() */
   int64_t shape[4];       /* right-aligned, leading 1s */
   int64_t pitch_bytes[3]; /* from one index of dimension 0, 1, 2 to the next; elements are dense */
   int64_t captured_ns;    /* input: when it was taken, which its age counts from; 0: when it is
@@ -77,16 +80,53 @@ typedef enum prem_live_end {
   PREM_LIVE_NOT_ENDED,
   PREM_LIVE_STOPPED,  /* by prem_live_stop() */
   PREM_LIVE_NO_FRAME, /* a trigger's frame did not come within submit_timeout_ns */
-  PREM_LIVE_OVERRUN,  /* a job ended behind its deadline, and the file says overrun = "stop" */
-  PREM_LIVE_FAILED    /* the machine failed */
+  PREM_LIVE_OVERRUN,  /* a job ended behind its deadline, and its task has overrun = "stop" */
+  PREM_LIVE_FULL,  /* the backend counts no more hyperperiods: cuda 2^31 - 1 of them, 24 days of 1
+                      ms each; open another session */
+  PREM_LIVE_FAILED /* the machine failed */
 } prem_live_end;
+
+typedef enum prem_live_event_kind {
+  PREM_EVENT_OVERRUN, /* task, job: not over at its deadline */
+  PREM_EVENT_SKIPPED, /* task, job: left out for an overrun */
+  PREM_EVENT_ABORTED, /* task, job: given up */
+  PREM_EVENT_MISSING, /* stream, job: of an input no frame for it; of an output its result is not
+                         shown since the job was skipped or given up */
+  PREM_EVENT_STALE,   /* stream, job: the frame for it was too old; beside PREM_EVENT_MISSING */
+  PREM_EVENT_DROPPED, /* stream, job: its result found no free buffer */
+  PREM_EVENT_LATE,    /* stream, job: shown behind its publish_ns; value: ns */
+  PREM_EVENT_MODE,    /* job: the hyperperiod from which on; value: the operating mode */
+  PREM_EVENT_ARGS,    /* job: the hyperperiod from which on; value: number of the snapshot */
+  PREM_EVENT_SILENT,  /* the session's courier, and with it the GPU, is not heard of; value: ns */
+  PREM_EVENT_ENDED    /* value: prem_live_end; the last one */
+} prem_live_event_kind;
+
+typedef struct prem_live_event {
+  prem_live_event_kind kind;
+  int32_t task, stream; /* -1: it is not of one */
+  int64_t job; /* of the task, of the stream's readers or writer; a hyperperiod. -1: none */
+  int64_t value;
+  int64_t at_ns; /* on the host's clock */
+  uint64_t lost; /* events before this one that were not read in time */
+} prem_live_event;
 
 typedef struct prem_live_state {
   prem_live_phase phase;
   prem_live_end end;
   int64_t now_ns;
-  int64_t hyperperiods; /* completed by every block */
-  int64_t overruns;     /* jobs that ended behind their deadline */
+  int64_t hyperperiods;   /* completed by every block */
+  int64_t overruns;       /* jobs that were not over at their deadline */
+  int64_t skipped;        /* jobs that were left out for an overrun: the next of a task, and what
+                             depends on a job that is skipped or given up; frames apart */
+  int64_t aborted;        /* jobs that were given up at their deadline */
+  int32_t operating_mode; /* of the last hyperperiod that began: 0 is the file's first */
+  int64_t mode_from;      /* the first hyperperiod of those that are in it up to now; 0 before one
+                           has begun */
+  int64_t snapshot;       /* of arguments, in the last hyperperiod that began: 0 are the file's */
+  int64_t heard_ns;       /* when the session's courier was last heard of */
+  int64_t zero_ns;        /* where the times of its trace count from; 0 until it has started */
+  int64_t start_ns; /* where the first hyperperiod began, with a trigger the earliest instant; 0
+                       until it has started */
 } prem_live_state;
 
 /** Of one stream since the session was opened. */
@@ -99,7 +139,14 @@ typedef struct prem_live_counts {
   uint64_t stale;    /* input: of those missing, the ones whose frame was too old */
   uint64_t dropped;  /* output: results that found no free buffer */
   uint64_t late;     /* output: frames shown behind their publish_ns */
+  uint64_t aborted;  /* output: results of jobs that were given up */
 } prem_live_counts;
+
+/** Of one task since the session was opened: as the state's, which are the sums. */
+typedef struct prem_live_task_counts {
+  uint64_t overruns, skipped, aborted;
+  uint64_t off; /* jobs that the operating mode left out */
+} prem_live_task_counts;
 
 PREM_EXTERN_C_BEGIN
 
@@ -132,8 +179,8 @@ PREM_API prem_status prem_live_start(prem_live *live, const prem_live_request *r
 PREM_API int32_t prem_live_find(const prem_live *live, const char *array);
 
 /**
- * Get a free buffer of an input, to be filled and submitted. It holds what an older frame left. One
- * at a time for each input.
+ * Get a free buffer of an input, to be filled and submitted. It holds what an older frame left.
+ * Several can be in hand at a time, and are submitted in any order.
  *
  * @retval PREM_ERR_FULL   none became free until `until_ns`
  * @retval PREM_ERR_ENDED  the session takes no frames any more
@@ -145,7 +192,8 @@ PREM_API prem_status prem_live_acquire(prem_live *live, int32_t stream, int64_t 
  * Hand a filled buffer over: from here on it is the session's. Never waits.
  *
  * @param frame  as acquired; its number and captured_ns are set.
- * @retval PREM_ERR_ENDED  the session has ended or was asked to stop; the buffer is given back
+ * @retval PREM_ERR_ENDED    the session has ended or was asked to stop; the buffer is given back
+ * @retval PREM_ERR_MACHINE  the GPU failed (diag says how); so does the session
  */
 PREM_API prem_status prem_live_submit(prem_live *live, prem_frame *frame, prem_diag *diag);
 
@@ -160,6 +208,85 @@ PREM_API prem_status prem_live_submit(prem_live *live, prem_frame *frame, prem_d
 PREM_API prem_status prem_live_wait(prem_live *live, int32_t stream, int64_t until_ns,
                                     prem_frame *out, prem_diag *diag);
 
+/**
+ * Let the frames of a stream lie in memory of the application, of a camera's driver, say: nothing
+ * is copied. Before the start, and before the first acquire. Not on `cuda`.
+ *
+ * @param buffers      as many as the file gives the stream, each a frame; they stay the
+ * application's, and must live until close. prem_frame::buffer counts them
+ * @param pitch_bytes  from row to row; planes of arrays of more dimensions lie densely behind each
+ *                     other
+ * @retval PREM_ERR_UNAVAILABLE  the backend has frames in memory of its own
+ */
+PREM_API prem_status prem_live_adopt(prem_live *live, int32_t stream, void *const *buffers,
+                                     int32_t count, int64_t pitch_bytes, prem_diag *diag);
+
+/** The clock that the session runs by, beside the host's: on `cuda` the GPU's, else the same. */
+typedef struct prem_live_clocks {
+  int64_t offset_ns;      /* the session's minus the host's, now */
+  int64_t bound_ns;       /* the truth is no further from that */
+  int64_t questions;      /* of the host that were answered */
+  int64_t contradictions; /* answers that did not fit those before: a clock was set, or drifts by
+                             more than 50 ppm */
+} prem_live_clocks;
+
+/** Compare the clocks. They are compared all the time, so this is a look. Thread-safe. */
+PREM_API void prem_live_compare_clocks(const prem_live *live, prem_live_clocks *out);
+
+/**
+ * Change an argument of a task's kernel, `args.KEY` of the file: for the snapshot that the next
+ * prem_live_apply() takes. Its window and tiles have to stay what they are. Control thread. Not on
+ * `cuda`.
+ *
+ * @param task   its number in the schedule
+ * @param values as many as the argument has; for an argument of integers integers
+ * @retval PREM_ERR_INVALID      the kernel refuses it (diag says why); nothing has changed
+ * @retval PREM_ERR_UNAVAILABLE  the backend cannot
+ */
+PREM_API prem_status prem_live_set(prem_live *live, int32_t task, const char *key,
+                                   const double *values, int32_t count, prem_diag *diag);
+
+/**
+ * Take a snapshot of all arguments as they were set. Hyperperiods that begin on the blocks' side
+ * from now on use it, each of them one snapshot for all tasks, until the next one comes. Control
+ * thread.
+ *
+ * @retval PREM_ERR_FULL   the last 8 may still be in use; try again after a hyperperiod
+ * @retval PREM_ERR_ENDED  the session has ended
+ */
+PREM_API prem_status prem_live_apply(prem_live *live, prem_diag *diag);
+
+/**
+ * Wait for the next event, in the order of their instants: what a health monitor asks, on a thread
+ * of its own. The session never waits for it: of events that are not read the last 256 are kept.
+ * Starting with `events`; one thread.
+ *
+ * @param[out] out  an event
+ * @retval PREM_ERR_TIMEOUT   none until `until_ns`
+ * @retval PREM_ERR_ENDED     PREM_EVENT_ENDED was the last one
+ * @retval PREM_ERR_ARGUMENT  the session was not started with `events`
+ */
+PREM_API prem_status prem_live_listen(prem_live *live, int64_t until_ns, prem_live_event *out,
+                                      prem_diag *diag);
+/** "overrun", "skipped", ...; "?" for a number that is none. */
+PREM_API const char *prem_live_event_name(prem_live_event_kind kind);
+
+/** The number of an operating mode of the file, for prem_live_switch(); -1: there is none of that
+ *  name. Thread-safe. */
+PREM_API int32_t prem_live_find_operating_mode(const prem_live *live, const char *name);
+
+/**
+ * Switch to another operating mode: whole hyperperiods are in one mode, this one is that of the
+ * next one that has not begun on the blocks' side, three ahead at most. Does not wait: the state
+ * says when it came. Of several wishes between two hyperperiods the last one counts; it counts more
+ * than overruns with "degrade" at the same time. Before the start: the mode that it begins in.
+ * Control thread.
+ *
+ * @retval PREM_ERR_ARGUMENT  there is no operating mode of that number
+ * @retval PREM_ERR_ENDED     the session has ended
+ */
+PREM_API prem_status prem_live_switch(prem_live *live, int32_t operating_mode, prem_diag *diag);
+
 /** Give a frame back: of an output, or of an input that shall not be submitted. */
 PREM_API prem_status prem_live_release(prem_live *live, const prem_frame *frame, prem_diag *diag);
 
@@ -168,13 +295,18 @@ PREM_API void prem_live_look(const prem_live *live, prem_live_state *out);
 /** What a stream has counted; all zeros for one that does not exist. Thread-safe. */
 PREM_API void prem_live_count(const prem_live *live, int32_t stream, prem_live_counts *out);
 
+/** What a task has counted, by its number in the schedule; all zeros for one that does not exist.
+ *  Thread-safe. */
+PREM_API void prem_live_count_task(const prem_live *live, int32_t task, prem_live_task_counts *out);
+
 /** The present. Thread-safe. */
 PREM_API int64_t prem_live_now_ns(const prem_live *live);
 /** Sleep until an instant; on `sim` the machine runs on until then. */
 PREM_API void prem_live_sleep_until(prem_live *live, int64_t host_ns);
 
 /**
- * Stop it. No frame is taken from now on.
+ * Stop it. No frame is taken from now on. On `cuda` a session whose process is not heard of for 30
+ * s (stopped by a signal, say) is drained as if asked to, so that the GPU is free again.
  *
  * @param drain  begun hyperperiods end, and new ones begin until the queues of queuing and trigger
  *               inputs are empty; results stay until they were waited for. Else all blocks leave

@@ -187,6 +187,9 @@ typedef struct prem_row {
                                      way. The processor was somebody else's. Not on sim. */
   int64_t trace_lost;
   int64_t warmup_phases;
+  int64_t hyperperiods;          /* that ran: those that count, preempted and discarded ones */
+  int64_t verified_hyperperiods; /* the last of a launch, after which all outputs were compared with
+                                    their references; what came before it was overwritten */
   bool output_ok, output_checked; /* not checked: the schedule writes no array */
   bool oversubscribed;
   prem_task_result *tasks; /* [task_count] */
@@ -260,7 +263,8 @@ PREM_EXTERN_C_BEGIN
  * run and verified after it.
  *
  * Relaunch: every round launches each mode once, in a fresh random order.
- * Resident: the samples are divided into at most `launches` of each mode, interleaved likewise.
+ * Resident: the samples are divided into at most `launches` of each mode, or as many more as
+ * `verify_every` asks for, interleaved likewise.
  *
  * @param[out] out  what was measured, also when interrupted (PREM_ERR_INTERRUPTED) or when the
  *                  machine failed (PREM_ERR_MACHINE), as far as it got, and when a mode turned out

@@ -33,9 +33,11 @@ typedef struct prem_profile_phase {
   prem_summary steady_ns[PREM_CONDITION_COUNT];
   prem_summary cold_ns[PREM_CONDITION_COUNT]; /* warm-up, and each block's first tile */
   prem_pwcet pwcet[PREM_CONDITION_COUNT];
-  int64_t wcet_ns;    /* for the profile; 0: not measured */
-  int64_t longest_ns; /* of all times that count for it, preempted runs included */
-  int64_t busy_ns;    /* 0: as wcet_ns */
+  int64_t wcet_ns;                 /* for the profile; 0: not measured */
+  int64_t longest_ns;              /* of all times that count for it, preempted runs included */
+  int64_t busy_ns;                 /* 0: as wcet_ns */
+  prem_summary turnaround_seen_ns; /* from its end to the start of what waited for it */
+  int64_t turnaround_ns; /* for the profile: what of that a window of wcet_ns has no room for */
 } prem_profile_phase;
 
 typedef struct prem_profile_task {
@@ -49,18 +51,22 @@ typedef struct prem_profile_task {
 typedef struct prem_profile {
   prem_profile_task *tasks; /* [task_count] */
   int32_t task_count;
-  prem_machine machine;   /* precedence_ns: what its own tasks' hand-overs took, if that is more */
-  prem_sampling sampling; /* as it was */
-  double quantile;        /* of which wcet_ns is an upper bound; 0: it is the longest time */
-  bool quantile_short;    /* some phase has too few times for it: their longest is taken */
-  int64_t preempted;      /* runs in which a core was taken away: their times are in longest_ns
-                             alone */
-  bool all_preempted;     /* of some phase there are no other times: they count for wcet_ns */
-  bool raises;            /* no wcet_ns is below the schedule's */
-  int32_t raised;         /* so many of them are above it then */
-  bool counts_cold;       /* no warm-up: first tiles count in wcet_ns */
-  bool valid;             /* false: the machine was disturbed while measuring */
-  char disturbed[512];    /* by what; "" when valid */
+  prem_machine machine; /* precedence_ns: what its own tasks' hand-overs took, if that is more */
+  int64_t job_turnaround_ns; /* for the profile: from a job's last writeback on a block to the
+                                first one of another job there, beyond the window; 0: none seen */
+  int64_t job_prefetch_ns;   /* for the profile: from the start of a job's last prefetch on a block
+                                to the first one of a job that waits for others; 0: none seen */
+  prem_sampling sampling;    /* as it was */
+  double quantile;           /* of which wcet_ns is an upper bound; 0: it is the longest time */
+  bool quantile_short;       /* some phase has too few times for it: their longest is taken */
+  int64_t preempted;         /* runs in which a core was taken away: their times are in longest_ns
+                                alone */
+  bool all_preempted;        /* of some phase there are no other times: they count for wcet_ns */
+  bool raises;               /* no wcet_ns is below the schedule's */
+  int32_t raised;            /* so many of them are above it then */
+  bool counts_cold;          /* no warm-up: first tiles count in wcet_ns */
+  bool valid;                /* false: the machine was disturbed while measuring */
+  char disturbed[512];       /* by what; "" when valid */
   bool output_ok, interrupted;
   prem_findings *findings; /* tables and histograms of all this */
 } prem_profile;

@@ -154,7 +154,8 @@ PREM_API void prem_session_close(prem_session *session);
 PREM_API prem_status prem_session_poison(prem_session *session);
 
 /**
- * One launch: all blocks become resident, agree on a start S, run the plan and stop.
+ * One launch: all blocks become resident, agree on a start S, run the plan and stop. State arrays
+ * hold their first version at its begin.
  *
  * @param trace  cleared and filled; room for request->hyperperiods. What was measured is kept when
  *               the run is interrupted or fails.
@@ -167,8 +168,9 @@ PREM_API prem_status prem_session_poison(prem_session *session);
 PREM_API prem_status prem_session_run(prem_session *session, const prem_run_request *request,
                                       prem_trace *trace, prem_diag *diag);
 
-/** Compare every output with its reference. A wrong one is a verdict, not a status; errors as
- *  prem_session_poison(). */
+/** Compare every output with its reference; of a state array the version that the last run made
+ *  last. A wrong one is a verdict, not a status; errors as prem_session_poison(). Where there are
+ *  state arrays references are computed job by job, which may take as long as the run. */
 PREM_API prem_status prem_session_verify(prem_session *session, prem_verdict *out);
 
 /**

@@ -46,7 +46,9 @@ typedef struct prem_phase_spec {
   bool exists;     /* declared in the file, or implied by the kernel's arrays */
   int64_t wcet_ns; /* until the last byte has arrived; 0: not known (no profile) */
   int64_t busy_ns; /* how long it holds its resources; <= wcet_ns */
-  int32_t *demand; /* [resource_count]; all 0 for a compute unless declared */
+  int64_t
+      turnaround_ns; /* behind its end, until its block is ready for what comes next; 0: at once */
+  int32_t *demand;   /* [resource_count]; all 0 for a compute unless declared */
   prem_place place;
 } prem_phase_spec;
 
@@ -60,6 +62,8 @@ typedef struct prem_after {
   prem_place place;
 } prem_after;
 
+enum { PREM_MAX_VERSIONS = 16 };
+
 typedef enum prem_fill { PREM_FILL_ZERO, PREM_FILL_RANDOM, PREM_FILL_FILE } prem_fill;
 
 typedef struct prem_array {
@@ -71,8 +75,9 @@ typedef struct prem_array {
   uint64_t seed;
   char
       *file; /* path of the input, relative ones already joined to the schedule's folder; or NULL */
-  char *save;     /* where a run writes it, as given (relative to the working folder); or NULL */
-  int32_t writer; /* the task that writes it (the first, if several do), or -1 */
+  char *save;       /* where a run writes it, as given (relative to the working folder); or NULL */
+  int32_t writer;   /* the task that writes it (the first, if several do), or -1 */
+  int32_t versions; /* of a state array: that there is room for, at least 2; 0: it is none */
   prem_place place;
 } prem_array;
 
@@ -99,6 +104,15 @@ typedef struct prem_port_layout {
   int32_t element_bytes;
 } prem_port_layout;
 
+/** What becomes of a live session when a job is not over at its deadline. It is counted always. */
+typedef enum prem_overrun {
+  PREM_OVERRUN_RECORD, /* nothing else: it goes on, and later jobs keep their instants */
+  PREM_OVERRUN_SKIP,   /* it goes on, and the task's next job is skipped */
+  PREM_OVERRUN_ABORT, /* it is given up: what is left of it does nothing, its result is not shown */
+  PREM_OVERRUN_STOP,  /* the session ends at the next hyperperiod behind it */
+  PREM_OVERRUN_DEGRADE /* it goes on, and the session switches to its next operating mode */
+} prem_overrun;
+
 typedef struct prem_task {
   char name[PREM_NAME_BYTES];
   char kernel[PREM_NAME_BYTES]; /* "none": abstract, no data */
@@ -112,6 +126,8 @@ typedef struct prem_task {
   int64_t release_ns;     /* from the period's start */
   int64_t deadline_ns;    /* from the job's release; 0: none */
   int64_t publish_ns;     /* from the job's release; 0: none */
+  prem_overrun overrun;   /* the file's policy where the task says nothing */
+  uint32_t off;           /* bit m: in operating mode m it has no jobs */
   prem_after *after;      /* [after_count] */
   int32_t after_count;
   int32_t tile_rank; /* 0: no `tile` */
@@ -144,8 +160,8 @@ typedef struct prem_policy {
   int64_t writeback_offset_ns;     /* 0: not given */
   int32_t warmup_tiles;            /* the first tiles of every block of one-shot tasks */
   int64_t warmup_ns;
-  bool overrun_stops; /* a live session ends with the first job behind its deadline */
-  bool align_exact;   /* refuse offsets off the clock grid instead of rounding up */
+  prem_overrun overrun; /* of tasks that say nothing */
+  bool align_exact;     /* refuse offsets off the clock grid instead of rounding up */
   prem_place place;
 } prem_policy;
 
@@ -201,6 +217,12 @@ typedef struct prem_live_port {
   prem_place place;
 } prem_live_port;
 
+/** An operating mode of a live session: which tasks have jobs in it (prem_task::off). */
+typedef struct prem_operating_mode {
+  char name[PREM_NAME_BYTES];
+  prem_place place;
+} prem_operating_mode;
+
 /** A file of the `profiles` group. */
 typedef struct prem_profile_ref {
   char name[PREM_NAME_BYTES];
@@ -223,9 +245,14 @@ typedef struct prem_schedule {
   int32_t profile_count;
   prem_live_port *live; /* [live_count], inputs first; none in part of a schedule */
   int32_t live_count, live_input_count;
-  char profiled_on[128];         /* the machine that the last profile in use names; "": none does */
-  int64_t dispatch_ns;           /* the largest that a profile in use gives; 0: not known */
-  int64_t precedence_ns;         /* the same */
+  prem_operating_mode *operating_modes; /* [operating_mode_count]; a session begins in the first */
+  int32_t operating_mode_count;         /* 0: there is one, in which all tasks have jobs */
+  char profiled_on[128];     /* the machine that the last profile in use names; "": none does */
+  int64_t dispatch_ns;       /* the largest that a profile in use gives; 0: not known */
+  int64_t precedence_ns;     /* the same */
+  int64_t job_turnaround_ns; /* the same: from a job's last writeback to another job's first one */
+  int64_t job_prefetch_ns; /* the same: from the start of a job's last prefetch to the first one of
+                              a job that waits for others */
   int64_t bandwidth_bytes_per_s; /* the least that a profile in use gives; 0: not known */
   prem_plan *plan;               /* owned; NULL when the file has none */
   int64_t period_lcm_ns;         /* of all periods; 0 when every task is one-shot */
@@ -358,6 +385,19 @@ PREM_API void prem_schedule_machine(const prem_schedule *schedule, prem_machine 
 /** What telling a task that those before it have ended takes, so the least gap between them in a
  *  plan: the larger of the platform's and of what a profile in use gives. 0: not known. */
 PREM_API int64_t prem_schedule_precedence_ns(const prem_schedule *schedule);
+/** From the end of a phase to the next one of its tile or its unit, or of its buffer, at least: the
+ *  guard, or its turnaround if that is longer. */
+PREM_API int64_t prem_phase_gap_ns(const prem_schedule *schedule, const prem_task *task,
+                                   prem_phase phase);
+/** The same of a tile's phase on its unit: with several buffers, behind the last writeback of a job
+ *  on its block at least job_turnaround_ns, and behind the last prefetch until job_prefetch_ns
+ * after its start. */
+PREM_API int64_t prem_unit_gap_ns(const prem_schedule *schedule, const prem_task *task,
+                                  prem_phase phase, int32_t tile);
+/** No gap that is left between jobs alone is longer. */
+PREM_API int64_t prem_schedule_job_gap_ns(const prem_schedule *schedule);
+/** The longest prem_phase_gap_ns() of a task; NULL: of all tasks. */
+PREM_API int64_t prem_schedule_gap_ns(const prem_schedule *schedule, const prem_task *task);
 /** Does one of two tasks follow the other by block (prem_after.per_block)? Then each block keeps
  * the order of the arrays that they share by itself. */
 PREM_API bool prem_tasks_are_by_block(const prem_schedule *schedule, int32_t a, int32_t b);

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 
-#include "ttprem/diag.h"
+#include "ttprem/schedule.h"
 
 typedef enum prem_trace_format {
   PREM_TRACE_CSV,      /* the same form again: what was chosen, checked */
@@ -16,11 +16,30 @@ typedef enum prem_trace_format {
 
 typedef struct prem_trace_options {
   prem_trace_format format;
-  int64_t run;                       /* this run alone; -1: all */
-  const char *task;                  /* this task alone; NULL: all */
-  int64_t late_ns;                   /* Perfetto, Chrome: a release is shown as late above this */
+  int64_t run;      /* this run alone; -1: all */
+  const char *task; /* this task alone; NULL: all */
+  int64_t late_ns;  /* Perfetto, Chrome: a release is shown as late above this */
+  int64_t shift_ns; /* Perfetto, Chrome: S stands here on the time line; not below 0 */
   const volatile sig_atomic_t *stop; /* non-zero ends it; may be NULL */
 } prem_trace_options;
+
+/** What the host of a live session did with a frame. */
+typedef enum prem_host_deed {
+  PREM_HOST_ACQUIRED, /* waited for a free buffer, from begin to end */
+  PREM_HOST_SUBMITTED,
+  PREM_HOST_SHOWN,    /* the session's part: the result could be seen from then on */
+  PREM_HOST_WAITED,   /* for a result, from begin to end */
+  PREM_HOST_RELEASED, /* gave it back */
+  PREM_HOST_DEEDS
+} prem_host_deed;
+
+typedef struct prem_host_event {
+  prem_host_deed deed;
+  int32_t stream;
+  uint64_t frame;
+  int64_t begin_ns, end_ns;    /* on the host's clock; one instant but where it waited */
+  int64_t age_ns, lateness_ns; /* of a shown result; age: INT64_MIN without one */
+} prem_host_event;
 
 PREM_EXTERN_C_BEGIN
 
@@ -41,6 +60,16 @@ PREM_EXTERN_C_BEGIN
 PREM_API prem_status prem_trace_convert(FILE *in, const char *name,
                                         const prem_trace_options *options, FILE *out,
                                         prem_diag *diag);
+
+/**
+ * Put what the host did behind what prem_trace_convert() has written in Perfetto's form: a group
+ * "host" with a track for each stream.
+ *
+ * @param zero_ns   the host's time that is 0 on the time line: S less `shift_ns`.
+ * @param until_ns  the host's time up to which there are phases; later events are left out.
+ */
+PREM_API void prem_trace_add_host(const prem_schedule *schedule, const prem_host_event *events,
+                                  int64_t count, int64_t zero_ns, int64_t until_ns, FILE *out);
 
 PREM_EXTERN_C_END
 #endif

@@ -11,6 +11,7 @@
 #include "ttprem/profile.h"
 #include "ttprem/report.h"
 #include "ttprem/sampling.h"
+#include "ttprem/tally.h"
 #include "ttprem/trace_file.h"
 #include "ttprem/tuning.h"
 

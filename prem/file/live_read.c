@@ -111,12 +111,63 @@ static void read_ports(prem_reader *reader, const config_setting_t *list, bool i
   }
 }
 
-void prem_read_live(prem_reader *reader, const config_setting_t *root) {
-  static const char *const keys[] = {"inputs", "outputs", NULL};
-  const config_setting_t *group = prem_read_member(reader, root, "live", CONFIG_TYPE_GROUP, false);
-  if (!group)
-    return;
+/* ---- operating modes ------------------------------------------------------------------------- */
+
+static void switch_off(prem_reader *reader, const config_setting_t *element, int32_t mode) {
+  const char *name = element->type == CONFIG_TYPE_STRING ? element->value.sval : NULL;
+  int32_t first = 0, count = 0;
+  if (!name)
+    prem_refuse(reader, 8, element, NULL, "must be the name of a task");
+  else if (!prem_find_tasks(reader, name, &first, &count))
+    prem_refuse(reader, 24, element, NULL, "there is no task '%s'%s", prem_show(name).text,
+                prem_suggest_task(reader, name).text);
+  else if (reader->schedule->tasks[first].off >> mode & 1)
+    prem_refuse(reader, 6, element, NULL, "task '%s' stands here twice", prem_show(name).text);
+  else
+    for (int32_t t = first; t < first + count; ++t)
+      reader->schedule->tasks[t].off |= UINT32_C(1) << mode;
+}
+
+static void read_operating_mode(prem_reader *reader, const config_setting_t *group) {
+  static const char *const keys[] = {"name", "off", NULL};
+  prem_schedule *schedule = reader->schedule;
+  const int32_t mode = schedule->operating_mode_count++;
+  prem_operating_mode *out = &schedule->operating_modes[mode];
   prem_read_known_keys(reader, group, keys);
+  out->place = prem_setting_place(reader, group);
+  prem_read_name(reader, group, "name", true, out->name);
+  for (int32_t m = 0; m < mode; ++m)
+    if (out->name[0] && strcmp(schedule->operating_modes[m].name, out->name) == 0)
+      prem_refuse(reader, 6, group, "name", "two operating modes are called '%s'", out->name);
+  const config_setting_t *off = prem_read_member(reader, group, "off", CONFIG_TYPE_ARRAY, false);
+  for (int32_t i = 0; off && i < config_setting_length(off); ++i)
+    switch_off(reader, config_setting_get_elem(off, (unsigned)i), mode);
+}
+
+static void read_operating_modes(prem_reader *reader, const config_setting_t *live) {
+  prem_schedule *schedule = reader->schedule;
+  const config_setting_t *list =
+      prem_read_member(reader, live, "operating_modes", CONFIG_TYPE_LIST, false);
+  const int32_t count = list ? config_setting_length(list) : 0;
+  if (count > PREM_MAX_OPERATING_MODES) {
+    prem_refuse(reader, 20, list, NULL, "%d operating modes, the limit is %d", count,
+                PREM_MAX_OPERATING_MODES);
+    return;
+  }
+  if (count == 0)
+    return;
+  schedule->operating_modes = calloc((size_t)count, sizeof *schedule->operating_modes);
+  reader->out_of_memory |= !schedule->operating_modes;
+  for (int32_t i = 0; schedule->operating_modes && i < count; ++i) {
+    const config_setting_t *group = prem_read_list_group(reader, list, i);
+    if (group)
+      read_operating_mode(reader, group);
+  }
+}
+
+/* ---- the group ------------------------------------------------------------------------------- */
+
+static void read_all_ports(prem_reader *reader, const config_setting_t *group) {
   const config_setting_t *inputs =
       prem_read_member(reader, group, "inputs", CONFIG_TYPE_LIST, false);
   const config_setting_t *outputs =
@@ -134,4 +185,14 @@ void prem_read_live(prem_reader *reader, const config_setting_t *root) {
     return;
   read_ports(reader, inputs, false);
   read_ports(reader, outputs, true);
+}
+
+void prem_read_live(prem_reader *reader, const config_setting_t *root) {
+  static const char *const keys[] = {"inputs", "outputs", "operating_modes", NULL};
+  const config_setting_t *group = prem_read_member(reader, root, "live", CONFIG_TYPE_GROUP, false);
+  if (!group)
+    return;
+  prem_read_known_keys(reader, group, keys);
+  read_all_ports(reader, group);
+  read_operating_modes(reader, group);
 }

@@ -12,7 +12,7 @@
 /* A profile's values for one task, 0 where it has none. */
 typedef struct profile_entry {
   struct {
-    int64_t wcet_ns, busy_ns;
+    int64_t wcet_ns, busy_ns, turnaround_ns;
   } phase[PREM_PHASE_COUNT + 1]; /* the last is `joined` */
 } profile_entry;
 
@@ -31,20 +31,23 @@ static void warn_of_short_wcet(prem_reader *reader, const config_setting_t *valu
 /* @param by_quantile  a window may be shorter than the longest time: that was chosen */
 static void read_values(prem_reader *reader, const config_setting_t *group, bool by_quantile,
                         profile_entry *out) {
-  /* all but the first two are for the reader of the file */
-  static const char *const keys[] = {"wcet_ns",  "busy_ns",    "longest_ns",
-                                     "alone_ns", "company_ns", "planned_ns",
-                                     "cold_ns",  "tail_ns",    NULL};
+  /* a joined pair has the turnaround of its halves; what comes behind busy_ns is for the reader of
+   * the file */
+  static const char *const keys[] = {"turnaround_ns", "wcet_ns",    "busy_ns",    "longest_ns",
+                                     "alone_ns",      "company_ns", "planned_ns", "cold_ns",
+                                     "tail_ns",       NULL};
   for (int phase = 0; phase <= PREM_PHASE_COUNT; ++phase) {
     const char *name = phase < PREM_PHASE_COUNT ? prem_phase_name((prem_phase)phase) : "joined";
     const config_setting_t *values =
         prem_read_member(reader, group, name, CONFIG_TYPE_GROUP, false);
     if (!values)
       continue;
-    prem_read_known_keys(reader, values, keys);
+    prem_read_known_keys(reader, values, phase < PREM_PHASE_COUNT ? keys : keys + 1);
+    prem_read_time(reader, values, "turnaround_ns", PREM_TIME_OFFSET,
+                   &out->phase[phase].turnaround_ns);
     prem_read_time(reader, values, "wcet_ns", PREM_TIME_WCET, &out->phase[phase].wcet_ns);
     prem_read_time(reader, values, "busy_ns", PREM_TIME_WCET, &out->phase[phase].busy_ns);
-    for (const char *const *key = &keys[2]; *key; ++key) {
+    for (const char *const *key = &keys[3]; *key; ++key) {
       int64_t told_ns = 0;
       prem_read_time(reader, values, *key, PREM_TIME_OFFSET, &told_ns);
       if (strcmp(*key, "alone_ns") == 0 && !by_quantile)
@@ -67,6 +70,7 @@ static void apply_entry(prem_task *task, const profile_entry *entry) {
       continue;
     spec->wcet_ns = entry->phase[phase].wcet_ns;
     spec->busy_ns = entry->phase[phase].busy_ns;
+    spec->turnaround_ns = entry->phase[phase].turnaround_ns;
     spec->exists |= phase == PREM_PHASE_COUNT;
   }
 }
@@ -123,7 +127,7 @@ static void warn_of_disturbance(prem_reader *of_profile, const config_setting_t 
 /* What the profile says of the machine that it was measured on. */
 static void read_machine(prem_reader *of_profile, const config_setting_t *root) {
   prem_schedule *schedule = of_profile->schedule;
-  int64_t dispatch_ns = 0, precedence_ns = 0, bandwidth = 0;
+  int64_t dispatch_ns = 0, precedence_ns = 0, turnaround_ns = 0, prefetch_ns = 0, bandwidth = 0;
   prem_read_string(of_profile, root, "machine", schedule->profiled_on,
                    sizeof schedule->profiled_on);
   if (prem_read_time(of_profile, root, "dispatch_ns", PREM_TIME_OFFSET, &dispatch_ns) &&
@@ -132,6 +136,12 @@ static void read_machine(prem_reader *of_profile, const config_setting_t *root) 
   if (prem_read_time(of_profile, root, "precedence_ns", PREM_TIME_OFFSET, &precedence_ns) &&
       precedence_ns > schedule->precedence_ns)
     schedule->precedence_ns = precedence_ns;
+  if (prem_read_time(of_profile, root, "job_turnaround_ns", PREM_TIME_OFFSET, &turnaround_ns) &&
+      turnaround_ns > schedule->job_turnaround_ns)
+    schedule->job_turnaround_ns = turnaround_ns;
+  if (prem_read_time(of_profile, root, "job_prefetch_ns", PREM_TIME_OFFSET, &prefetch_ns) &&
+      prefetch_ns > schedule->job_prefetch_ns)
+    schedule->job_prefetch_ns = prefetch_ns;
   if (prem_read_integer(of_profile, root, "bandwidth_bytes_per_s", 1, INT64_MAX, &bandwidth) &&
       (schedule->bandwidth_bytes_per_s == 0 || bandwidth < schedule->bandwidth_bytes_per_s))
     schedule->bandwidth_bytes_per_s = bandwidth;
@@ -140,12 +150,13 @@ static void read_machine(prem_reader *of_profile, const config_setting_t *root) 
 /* `reader` reads the schedule, `of_profile` the profile. */
 static void read_profile(prem_reader *reader, prem_reader *of_profile, const char *profile,
                          const config_setting_t *root, bool *is_named) {
-  static const char *const root_keys[] = {"version",        "machine",
-                                          "valid",          "disturbed",
-                                          "quantile",       "confidence",
-                                          "preempted_runs", "dispatch_ns",
-                                          "precedence_ns",  "bandwidth_bytes_per_s",
-                                          "tasks",          NULL};
+  static const char *const root_keys[] = {"version",         "machine",
+                                          "valid",           "disturbed",
+                                          "quantile",        "confidence",
+                                          "preempted_runs",  "dispatch_ns",
+                                          "precedence_ns",   "job_turnaround_ns",
+                                          "job_prefetch_ns", "bandwidth_bytes_per_s",
+                                          "tasks",           NULL};
   static const char *const keys[] = {"name", "prefetch", "compute", "writeback", "joined", NULL};
   int64_t version = 1;
   const bool by_quantile = config_setting_get_member(root, "quantile") != NULL;

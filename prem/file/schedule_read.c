@@ -162,20 +162,39 @@ static bool has_extension(const char *path, const char *const *extensions) {
   return false;
 }
 
+/* Is it called as a raw file is? Else `types` says how those of one type are. */
+static bool is_raw(const char *path, char *types, size_t types_bytes) {
+  static const char *const any[] = {".raw", NULL};
+  size_t used = 0;
+  if (has_extension(path, any))
+    return true;
+  for (int type = 0; type < PREM_TYPE_COUNT && used < types_bytes; ++type) {
+    char own[16];
+    const char *const extension[] = {own, NULL};
+    snprintf(own, sizeof own, ".%s", prem_type_name((prem_type)type));
+    if (has_extension(path, extension))
+      return true;
+    used += (size_t)snprintf(types + used, types_bytes - used, "%s %s", used ? "," : "", own);
+  }
+  return false;
+}
+
 static bool check_file_kind(prem_reader *reader, const config_setting_t *group, const char *key,
                             const char *path, const prem_array *array) {
   static const char *const pictures[] = {".pgm", ".png", NULL};
-  static const char *const raw[] = {".f32", ".c64", ".raw", NULL};
-  if (!has_extension(path, pictures) && !has_extension(path, raw)) {
+  char types[128] = "";
+  if (!has_extension(path, pictures) && !is_raw(path, types, sizeof types)) {
     prem_refuse(reader, 24, group, key,
-                "'%s' is no file that can be used; its name ends in .pgm, .png, .f32, .c64 or .raw",
-                prem_show(path).text);
+                "'%s' is no file that can be used; its name ends in .pgm, .png,%s or .raw",
+                prem_show(path).text, types);
     return false;
   }
-  if (has_extension(path, pictures) && (array->rank != 2 || array->type != PREM_F32)) {
+  const bool in_picture =
+      array->type == PREM_F32 || array->type == PREM_U8 || array->type == PREM_U16;
+  if (has_extension(path, pictures) && (array->rank != 2 || !in_picture)) {
     prem_refuse(reader, 31, group, key,
-                "a picture holds f32 of rank 2; array '%s' is %s of rank %d", array->name,
-                prem_type_name(array->type), array->rank);
+                "a picture holds f32, u8 or u16 of rank 2; array '%s' is %s of rank %d",
+                array->name, prem_type_name(array->type), array->rank);
     return false;
   }
   return true;
@@ -246,7 +265,8 @@ static bool has_array(const prem_schedule *schedule, const char *name) {
 }
 
 static void read_array(prem_reader *reader, const config_setting_t *group) {
-  static const char *const keys[] = {"name", "type", "shape", "fill", "seed", "file", "save", NULL};
+  static const char *const keys[] = {"name", "type", "shape",    "fill", "seed",
+                                     "file", "save", "versions", NULL};
   static const char *const fills[] = {"zero", "random", NULL};
   const char *types[PREM_TYPE_COUNT + 1] = {0};
   for (int type = 0; type < PREM_TYPE_COUNT; ++type)
@@ -258,12 +278,13 @@ static void read_array(prem_reader *reader, const config_setting_t *group) {
   prem_read_known_keys(reader, group, keys);
   bool is_named = prem_read_name(reader, group, "name", true, array.name);
   if (!config_setting_get_member(group, "type"))
-    prem_refuse(reader, 3, group, "type", "missing; give \"f32\" or \"c64\"");
+    prem_refuse(reader, 3, group, "type", "missing; give \"f32\", \"u8\" or another one");
   bool is_whole = prem_read_word(reader, group, "type", types, &type);
   array.type = (prem_type)type;
   is_whole &= read_shape(reader, group, &array);
   prem_read_word(reader, group, "fill", fills, &fill);
   prem_read_integer(reader, group, "seed", 0, INT64_MAX, &seed);
+  prem_read_int32(reader, group, "versions", 2, PREM_MAX_VERSIONS, &array.versions);
   array.fill = fill ? PREM_FILL_RANDOM : PREM_FILL_ZERO;
   array.seed = (uint64_t)seed;
   if (is_named && (strcmp(array.name, "new") == 0 || has_array(schedule, array.name))) {
@@ -340,6 +361,28 @@ static bool has_periods(const prem_schedule *schedule) {
   return false;
 }
 
+void prem_read_overrun(prem_reader *reader, const config_setting_t *group, prem_overrun *out) {
+  static const char *const words[] = {
+      [PREM_OVERRUN_RECORD] = "record",   [PREM_OVERRUN_SKIP] = "skip",
+      [PREM_OVERRUN_ABORT] = "abort",     [PREM_OVERRUN_STOP] = "stop",
+      [PREM_OVERRUN_DEGRADE] = "degrade", NULL,
+  };
+  int overrun = (int)*out;
+  prem_read_word(reader, group, "overrun", words, &overrun);
+  *out = (prem_overrun)overrun;
+}
+
+/* Tasks that say nothing of their own take the policy's word. */
+static void spread_overrun(prem_reader *reader) {
+  prem_schedule *schedule = reader->schedule;
+  for (int32_t e = 0; e < reader->entry_count; ++e) {
+    const prem_task_entry *entry = &reader->entries[e];
+    for (int32_t i = 0; i < entry->count && !config_setting_get_member(entry->setting, "overrun");
+         ++i)
+      schedule->tasks[entry->first + i].overrun = schedule->policy.overrun;
+  }
+}
+
 void prem_read_policy(prem_reader *reader, const config_setting_t *root) {
   static const char *const keys[] = {"use",
                                      "objective",
@@ -352,9 +395,8 @@ void prem_read_policy(prem_reader *reader, const config_setting_t *root) {
                                      NULL};
   static const char *const objectives[] = {"makespan", "slack", NULL};
   static const char *const alignments[] = {"up", "exact", NULL};
-  static const char *const overruns[] = {"record", "stop", NULL};
   prem_policy *policy = &reader->schedule->policy;
-  int objective = has_periods(reader->schedule), align = 0, overrun = 0;
+  int objective = has_periods(reader->schedule), align = 0;
   const config_setting_t *group =
       prem_read_member(reader, root, "policy", CONFIG_TYPE_GROUP, false);
   if (group) {
@@ -369,11 +411,11 @@ void prem_read_policy(prem_reader *reader, const config_setting_t *root) {
     prem_read_int32(reader, group, "warmup_tiles", 0, INT32_MAX, &policy->warmup_tiles);
     prem_read_time(reader, group, "warmup_ns", PREM_TIME_OFFSET, &policy->warmup_ns);
     prem_read_word(reader, group, "align", alignments, &align);
-    prem_read_word(reader, group, "overrun", overruns, &overrun);
+    prem_read_overrun(reader, group, &policy->overrun);
   }
   strcpy(policy->objective, objectives[objective]);
   policy->align_exact = align == 1;
-  policy->overrun_stops = overrun == 1;
+  spread_overrun(reader);
 }
 
 static void read_modes(prem_reader *reader, const config_setting_t *group) {

@@ -48,7 +48,7 @@ prem_status prem_read_syntax(prem_reader *reader, const char *bytes, size_t coun
   const char *zero = memchr(bytes, '\0', count);
   if (zero) {
     prem_place place = {reader->file, 1};
-    for (const char *p = bytes; p < zero; ++p)
+    for (const char *p = bytes; *p; ++p)
       place.line += *p == '\n';
     prem_diag_add(reader->diag, PREM_ERROR, 2, place, NULL, "a zero byte; a schedule file is text");
     return PREM_ERR_PARSE;

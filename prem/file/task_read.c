@@ -419,6 +419,12 @@ static void read_task_times(prem_reader *reader, const config_setting_t *group, 
   prem_read_time(reader, group, "release_ns", PREM_TIME_OFFSET, &task->release_ns);
   prem_read_time(reader, group, "deadline_ns", PREM_TIME_LENGTH, &task->deadline_ns);
   prem_read_time(reader, group, "publish_ns", PREM_TIME_LENGTH, &task->publish_ns);
+  prem_read_overrun(reader, group, &task->overrun);
+  if (config_setting_get_member(group, "overrun") &&
+      !config_setting_get_member(group, "deadline_ns"))
+    prem_refuse(reader, 3, group, "deadline_ns",
+                "missing; `overrun` says what happens when a job is not over at its deadline: give "
+                "one, or leave `overrun` out");
   if (task->period_ns > 0 && task->release_ns >= task->period_ns)
     prem_refuse(reader, 32, group, "release_ns",
                 "%" PRId64 " ns is not below the period of %" PRId64 " ns", task->release_ns,
@@ -489,9 +495,9 @@ static bool read_copies(prem_reader *reader, const config_setting_t *group, cons
 /* One entry of the list: a task, or its copies. An entry in error gives broken tasks. */
 static void read_entry(prem_reader *reader, const config_setting_t *group, prem_task_entry *entry) {
   static const char *const keys[] = {
-      "name",       "copies",      "kernel",     "blocks",  "together",  "tiles",  "tile",
-      "args",       "arrays",      "prefetch",   "compute", "writeback", "joined", "period_ns",
-      "release_ns", "deadline_ns", "publish_ns", "after",   "profile",   NULL};
+      "name",       "copies",      "kernel",     "blocks",  "together",  "tiles",   "tile",
+      "args",       "arrays",      "prefetch",   "compute", "writeback", "joined",  "period_ns",
+      "release_ns", "deadline_ns", "publish_ns", "overrun", "after",     "profile", NULL};
   char kernel[PREM_NAME_BYTES] = "none";
   int32_t copies = 1;
   size_t errors = prem_diag_errors(reader->diag);

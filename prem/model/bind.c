@@ -2,6 +2,7 @@
 /* Binding: what a task's kernel makes of its arrays, tile and arguments. */
 #include "prem/base/numbers.h"
 #include "prem/base/suggest.h"
+#include "prem/model/bind_again.h"
 #include "prem/model/by_block.h"
 #include "prem/model/private.h"
 
@@ -129,6 +130,26 @@ static void list_ports(const prem_kernel *kernel, char *out, size_t out_bytes) {
                          kernel->ports[p].name, kernel->ports[p].access == PREM_IN ? "in" : "out");
 }
 
+/* As bits: the types that a port's array may have. */
+static uint32_t types_of(const prem_kernel *kernel, int32_t port) {
+  return kernel->port_types ? kernel->port_types[port] : PREM_TYPE_BIT(kernel->ports[port].type);
+}
+
+/* "u8, u16 or f32" */
+static void list_types(uint32_t types, char *out, size_t out_bytes) {
+  size_t used = 0;
+  for (int type = 0; type < PREM_TYPE_COUNT && used < out_bytes; ++type) {
+    if (!(types & PREM_TYPE_BIT(type)))
+      continue;
+    types &= ~PREM_TYPE_BIT(type);
+    used += (size_t)snprintf(out + used, out_bytes - used, "%s%s",
+                             used == 0 ? ""
+                             : types   ? ", "
+                                       : " or ",
+                             prem_type_name((prem_type)type));
+  }
+}
+
 /* Which of the file's arrays each port of the kernel has. */
 static prem_status connect_ports(prem_schedule *schedule, prem_task *task,
                                  const prem_kernel *kernel, prem_diag *diag) {
@@ -157,10 +178,12 @@ static prem_status connect_ports(prem_schedule *schedule, prem_task *task,
     else if (is_new && kernel->ports[p].access == PREM_IN)
       status = refuse(task, diag, 31, task->place, key,
                       "an input cannot be \"new\"; name an array of the file");
-    else if (!is_new && array->type != kernel->ports[p].type)
-      status =
-          refuse(task, diag, 31, task->place, key, "array '%s' is %s, the kernel takes %s",
-                 array->name, prem_type_name(array->type), prem_type_name(kernel->ports[p].type));
+    else if (!is_new && !(types_of(kernel, p) & PREM_TYPE_BIT(array->type))) {
+      char types[128];
+      list_types(types_of(kernel, p), types, sizeof types);
+      status = refuse(task, diag, 31, task->place, key, "array '%s' is %s, the kernel takes %s",
+                      array->name, prem_type_name(array->type), types);
+    }
   }
   for (int32_t p = 0; p < kernel->port_count; ++p)
     if (task->arrays[p] < 0)
@@ -183,6 +206,7 @@ static void fill_bind(const prem_schedule *schedule, const prem_task *task,
     const prem_array *array = &schedule->arrays[task->arrays[p]];
     bind->rank[p] = array->rank;
     memcpy(bind->shape[p], array->shape, sizeof bind->shape[p]);
+    bind->type[p] = array->rank == 0 ? kernel->ports[p].type : array->type;
   }
 }
 
@@ -249,11 +273,11 @@ static int64_t max_lead(const prem_task *task, const prem_window *window, int32_
 }
 
 /* One port behind the other, each at a multiple of 128; false: a buffer beyond 2 GiB. */
-static bool lay_out(prem_task *task, const prem_kernel *kernel) {
+static bool lay_out(const prem_schedule *schedule, prem_task *task, const prem_kernel *kernel) {
   int64_t used[2] = {0, 0};
   for (int32_t p = 0; p < kernel->port_count; ++p) {
     const int32_t *extent = task->windows[p].extent;
-    const int32_t element = prem_type_bytes(kernel->ports[p].type);
+    const int32_t element = prem_type_bytes(schedule->arrays[task->arrays[p]].type);
     const int64_t lead = max_lead(task, &task->windows[p], element);
     const int64_t row = prem_round_up(lead + (int64_t)extent[3] * element, PIECE_BYTES);
     int64_t rows = extent[0], *end = &used[kernel->ports[p].access == PREM_OUT];
@@ -313,7 +337,7 @@ static prem_status judge_compatible(const prem_schedule *schedule, prem_task *ta
                     "array '%s' has too many elements for a compatible interval; some %d are the "
                     "most",
                     array->name, INT32_MAX);
-    task->layout[p].element_bytes = prem_type_bytes(kernel->ports[p].type);
+    task->layout[p].element_bytes = prem_type_bytes(array->type);
   }
   return PREM_OK;
 }
@@ -370,6 +394,38 @@ static prem_status ask_kernel(prem_schedule *schedule, prem_task *task, const pr
   return status;
 }
 
+/* The same tiles, and the same of each array. */
+static bool is_same_work(const prem_task *task, const prem_bind *bind) {
+  const size_t ports = (size_t)task->definition->port_count;
+  return memcmp(task->grid, bind->grid, sizeof task->grid) == 0 &&
+         memcmp(task->windows, bind->window, ports * sizeof *task->windows) == 0;
+}
+
+prem_status prem_bind_again(const prem_schedule *schedule, int32_t number, prem_arg *args,
+                            int32_t arg_count, unsigned char params[PREM_PARAMS_BYTES],
+                            prem_diag *diag) {
+  prem_task task = schedule->tasks[number]; /* refusing marks it */
+  prem_bind *bind = malloc(sizeof *bind);
+  if (!bind)
+    return PREM_ERR_MEMORY;
+  task.args = args;
+  task.arg_count = arg_count;
+  fill_bind(schedule, &task, task.definition, bind);
+  bind->tiles = task.definition->port_count > 0 ? 0 : task.tile_count;
+  prem_status status = task.definition->bind(bind);
+  if (status == PREM_ERR_INVALID)
+    refuse(&task, diag, 31, (prem_place){0}, bind->key, "%s", bind->reason);
+  if (status == PREM_OK)
+    status = judge_bind(&task, task.definition, bind, diag);
+  if (status == PREM_OK && !is_same_work(&task, bind))
+    status = refuse(&task, diag, 31, (prem_place){0}, "args",
+                    "the tiles or windows would change, which the plan is made for");
+  if (status == PREM_OK)
+    memcpy(params, bind->params.bytes, PREM_PARAMS_BYTES);
+  free(bind);
+  return status;
+}
+
 static prem_status bind_task(prem_schedule *schedule, int32_t number, const prem_registry *registry,
                              prem_diag *diag) {
   prem_task *task = &schedule->tasks[number];
@@ -395,7 +451,7 @@ static prem_status bind_task(prem_schedule *schedule, int32_t number, const prem
     status = ask_kernel(schedule, task, kernel, diag);
   if (status == PREM_OK && kernel->compatible)
     status = judge_compatible(schedule, task, kernel, diag);
-  else if (status == PREM_OK && !lay_out(task, kernel))
+  else if (status == PREM_OK && !lay_out(schedule, task, kernel))
     status = refuse(task, diag, 41, task->place, "tile",
                     "a tile needs more than 2 GiB of scratchpad; take a smaller one");
   if (status != PREM_OK)
@@ -479,6 +535,7 @@ prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *reg
                                prem_diag *diag) {
   if (schedule->bound)
     return PREM_OK;
+  prem_status status = PREM_OK;
   const bool did_fit = prem_schedule_fits(schedule, NULL);
   if (bind_tasks(schedule, registry, diag) != PREM_OK || measure_blocks(schedule) != PREM_OK)
     return PREM_ERR_MEMORY;
@@ -487,7 +544,10 @@ prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *reg
   for (int32_t t = 0; t < schedule->task_count; ++t)
     is_good &= !is_unbound(&schedule->tasks[t]);
   is_good = is_good && prem_judge_chains(schedule, diag) && prem_judge_by_block(schedule, diag) &&
-            prem_judge_live(schedule, diag);
+            prem_judge_live(schedule, diag) && prem_judge_overruns(schedule, &status, diag) &&
+            prem_judge_versions(schedule, &status, diag);
+  if (status)
+    return status;
   schedule->bound = is_good;
   return is_good ? PREM_OK : PREM_ERR_INVALID;
 }

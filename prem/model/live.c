@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Live ports: do they fit the tasks that read and write their arrays? */
 #include "prem/model/private.h"
+#include "prem/model/versions.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -87,6 +88,18 @@ static bool judge_trigger(const prem_schedule *schedule, const prem_live_port *p
   return true;
 }
 
+static bool judge_kind_of_array(const prem_schedule *schedule, const prem_live_port *port,
+                                prem_diag *diag) {
+  if (!prem_array_is_state(&schedule->arrays[port->array]))
+    return true;
+  return refuse(
+      schedule, port, diag, "array",
+      "it is a state array, whose versions the schedule's tasks pass on to each other; %s",
+      port->is_output ? "let a task that comes `after` its writer make an array that is "
+                        "shown, as kernel 'convert' does"
+                      : "give the frames an array without `versions`");
+}
+
 static bool judge_input(const prem_schedule *schedule, const prem_live_port *port,
                         prem_diag *diag) {
   const users writers = users_of(schedule, port->array, PREM_OUT);
@@ -137,12 +150,32 @@ static bool judge_output(prem_schedule *schedule, prem_live_port *port, prem_dia
   return judge_publish(schedule, port, writers.task, diag);
 }
 
+/* Where there is no other operating mode a job cannot lead to one. */
+static bool judge_degrading(const prem_schedule *schedule, prem_diag *diag) {
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    char key[PREM_NAME_BYTES + 32];
+    if (task->overrun != PREM_OVERRUN_DEGRADE || task->deadline_ns == 0 ||
+        schedule->operating_mode_count > 1)
+      continue;
+    snprintf(key, sizeof key, "tasks.%s.overrun", task->name);
+    prem_diag_add(
+        diag, PREM_ERROR, 47, task->place, key,
+        "\"degrade\" switches to the next of `live.operating_modes`, which has %d; list two "
+        "at least, or use \"record\"",
+        schedule->operating_mode_count);
+    return false;
+  }
+  return true;
+}
+
 bool prem_judge_live(prem_schedule *schedule, prem_diag *diag) {
-  bool is_good = true;
+  bool is_good = judge_degrading(schedule, diag);
   for (int32_t i = 0; i < schedule->live_count; ++i) {
     prem_live_port *port = &schedule->live[i];
     is_good &=
-        port->is_output ? judge_output(schedule, port, diag) : judge_input(schedule, port, diag);
+        judge_kind_of_array(schedule, port, diag) &&
+        (port->is_output ? judge_output(schedule, port, diag) : judge_input(schedule, port, diag));
   }
   return is_good;
 }

@@ -33,6 +33,11 @@ bool prem_schedule_fits(const prem_schedule *schedule, prem_diag *diag);
 
 /** Do the live ports fit the tasks (E047)? Of a bound schedule; gives writers their publish_ns. */
 bool prem_judge_live(prem_schedule *schedule, prem_diag *diag);
+/** May a task give its jobs up (E048)? Of a bound schedule. `*status`: memory. */
+bool prem_judge_overruns(const prem_schedule *schedule, prem_status *status, prem_diag *diag);
+/** Does everybody know which version of a state array he sees (E049)? Of a bound schedule.
+ * `*status`: memory. */
+bool prem_judge_versions(const prem_schedule *schedule, prem_status *status, prem_diag *diag);
 void prem_chains_free(prem_measure *measure);
 /** Does each task of a chain have its data from the one before it (E026)? Of a bound schedule. */
 bool prem_judge_chains(const prem_schedule *schedule, prem_diag *diag);

@@ -93,6 +93,7 @@ void prem_schedule_free(prem_schedule *schedule) {
   free(schedule->arrays);
   free(schedule->profiles);
   free(schedule->live);
+  free(schedule->operating_modes);
   free(schedule->platform.resources);
   free(schedule->path);
   prem_plan_free(schedule->plan);
@@ -165,6 +166,43 @@ void prem_schedule_machine(const prem_schedule *schedule, prem_machine *out) {
 int64_t prem_schedule_precedence_ns(const prem_schedule *schedule) {
   const int64_t given_ns = schedule->platform.precedence_ns;
   return given_ns > schedule->precedence_ns ? given_ns : schedule->precedence_ns;
+}
+
+int64_t prem_phase_gap_ns(const prem_schedule *schedule, const prem_task *task, prem_phase phase) {
+  const int64_t turnaround_ns = task->phase[phase].exists ? task->phase[phase].turnaround_ns : 0;
+  const int64_t guard_ns = schedule->platform.guard_ns;
+  return turnaround_ns > guard_ns ? turnaround_ns : guard_ns;
+}
+
+int64_t prem_unit_gap_ns(const prem_schedule *schedule, const prem_task *task, prem_phase phase,
+                         int32_t tile) {
+  const int64_t gap_ns = prem_phase_gap_ns(schedule, task, phase);
+  const bool ends_job = phase != PREM_COMPUTE && schedule->platform.buffers > 1 &&
+                        (int64_t)tile + task->block_count >= task->tile_count;
+  const int64_t most_ns = PREM_MAX_NS - 1; /* so that it can be added to a time */
+  const int64_t job_ns = phase == PREM_WRITEBACK
+                             ? schedule->job_turnaround_ns
+                             : schedule->job_prefetch_ns - task->phase[phase].wcet_ns;
+  if (!ends_job || job_ns <= gap_ns)
+    return gap_ns;
+  return job_ns < most_ns ? job_ns : most_ns;
+}
+
+int64_t prem_schedule_job_gap_ns(const prem_schedule *schedule) {
+  return schedule->job_turnaround_ns > schedule->job_prefetch_ns ? schedule->job_turnaround_ns
+                                                                 : schedule->job_prefetch_ns;
+}
+
+int64_t prem_schedule_gap_ns(const prem_schedule *schedule, const prem_task *task) {
+  int64_t max_ns = schedule->platform.guard_ns;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
+      const prem_task *one = &schedule->tasks[t];
+      const int64_t gap_ns = prem_phase_gap_ns(schedule, one, (prem_phase)p);
+      if ((!task || task == one) && gap_ns > max_ns)
+        max_ns = gap_ns;
+    }
+  return max_ns;
 }
 
 int64_t prem_task_jobs(const prem_schedule *schedule, const prem_task *task) {

@@ -252,6 +252,8 @@ static bool copy_settings(const prem_schedule *whole, prem_schedule *part) {
   part->measure.chains = NULL; /* some of their tasks may be missing */
   part->measure.chain_count = 0;
   part->precedence_ns = whole->precedence_ns; /* a simulator takes this time */
+  part->job_turnaround_ns = whole->job_turnaround_ns;
+  part->job_prefetch_ns = whole->job_prefetch_ns;
   part->period_lcm_ns = whole->period_lcm_ns;
   part->bound = whole->bound;
   part->platform.resources =

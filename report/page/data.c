@@ -275,7 +275,7 @@ static json_t *read_samples(prem_csv *csv, const json_t *result) {
   while (whole && prem_csv_next(csv))
     whole = read_sample(csv, result, &set);
   whole = whole && csv->status == PREM_OK && judge_samples(csv, result, &set);
-  json_t *made = whole && csv->status == PREM_OK ? samples_json(result, &set) : NULL;
+  json_t *made = whole ? samples_json(result, &set) : NULL;
   for (int64_t i = 0; set.all && i < curves; ++i)
     free(set.all[i].values);
   free(set.all);
@@ -385,7 +385,11 @@ static json_t *lists_of_run(json_t *runs, int64_t run) {
       return lists;
   }
   lists = empty_lists();
-  return put(lists, "run", integer(run)) && json_array_append_new(runs, lists) == 0 ? lists : NULL;
+  if (!put(lists, "run", integer(run))) {
+    json_decref(lists);
+    return NULL;
+  }
+  return json_array_append_new(runs, lists) == 0 ? lists : NULL;
 }
 
 static bool add_phase(prem_csv *csv, const json_t *result, int columns, json_t *rows) {

@@ -131,6 +131,7 @@ function doubts(result) {
   if (/-dirty$/.test(result.provenance.commit)) found.push('Built from a changed checkout: the commit alone does not tell what ran.');
   for (const row of result.rows) {
     if (row.output_ok === false) found.push(`${row.label}: its output differs from the reference.`);
+    if (row.verified_hyperperiods < row.hyperperiods && row.output_ok !== null) found.push(`${row.label}: outputs were verified after ${count(row.verified_hyperperiods)} of ${count(row.hyperperiods)} hyperperiods, the last of each launch.`);
     if (row.oversubscribed) found.push(`${row.label}: oversubscribed, more blocks than the machine runs at once; lateness and durations include waiting for a core.`);
     if (row.violations_certain && row.exclusivity !== 'none') found.push(`${row.label}: ${count(row.violations_certain)} certain violations: more of a resource was used at once than there is.`);
     if (row.trace_lost && !onlyCounted(row)) found.push(`${row.label}: ${count(row.trace_lost)} raw records found no room; all counts are complete.`);

@@ -215,6 +215,8 @@ static void check_row(inspection *judge, const json_t *row, const char *where) {
                                    {"violations_certain", NUMBER | NOTHING},
                                    {"violations_possible", NUMBER | NOTHING},
                                    {"trace_lost", NUMBER},
+                                   {"hyperperiods", NUMBER | NOTHING},
+                                   {"verified_hyperperiods", NUMBER | NOTHING},
                                    {"output_ok", BOOLEAN | NOTHING},
                                    {"oversubscribed", BOOLEAN},
                                    {"tasks", LIST},

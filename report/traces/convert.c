@@ -537,6 +537,7 @@ prem_status prem_trace_convert(FILE *in, const char *name, const prem_trace_opti
       .options = options,
       .out = out,
       .last_run = -1,
+      .offset_ns = options->shift_ns,
       .ahead = malloc(AHEAD * sizeof *work.ahead),
       .blocks = (block_tracks **)calloc(PREM_MAX_BLOCKS + 1, sizeof(block_tracks *)),
   };

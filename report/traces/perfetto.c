@@ -89,27 +89,40 @@ static void write_packet(FILE *file, message *packet, unsigned flags) {
 
 /* ---- tracks and names ----------------------------------------------------------------------- */
 
-void prem_perfetto_begin(FILE *file, const char *group) {
-  message track = {.count = 0}, packet = {.count = 0};
-  put_number(&track, TRACK_UUID, GROUP_UUID);
-  put_text(&track, TRACK_NAME, group);
-  put_number(&track, TRACK_CHILD_ORDER, ORDER_BY_RANK);
-  put_message(&packet, PACKET_TRACK, &track);
-  write_packet(file, &packet, STATE_CLEARED);
-}
-
 static uint64_t uuid_of(uint64_t track) {
   return GROUP_UUID + track;
 }
 
-void prem_perfetto_track(FILE *file, uint64_t track, int32_t rank, const char *name) {
+static void write_group(FILE *file, uint64_t track, const char *name, unsigned flags) {
   message description = {.count = 0}, packet = {.count = 0};
   put_number(&description, TRACK_UUID, uuid_of(track));
   put_text(&description, TRACK_NAME, name);
-  put_number(&description, TRACK_PARENT, GROUP_UUID);
+  put_number(&description, TRACK_CHILD_ORDER, ORDER_BY_RANK);
+  put_message(&packet, PACKET_TRACK, &description);
+  write_packet(file, &packet, flags);
+}
+
+void prem_perfetto_begin(FILE *file, const char *group) {
+  write_group(file, 0, group, STATE_CLEARED);
+}
+
+void prem_perfetto_group(FILE *file, uint64_t track, const char *name) {
+  write_group(file, track, name, STATE_NEEDED);
+}
+
+void prem_perfetto_track_in(FILE *file, uint64_t group, uint64_t track, int32_t rank,
+                            const char *name) {
+  message description = {.count = 0}, packet = {.count = 0};
+  put_number(&description, TRACK_UUID, uuid_of(track));
+  put_text(&description, TRACK_NAME, name);
+  put_number(&description, TRACK_PARENT, uuid_of(group));
   put_number(&description, TRACK_RANK, (uint64_t)rank);
   put_message(&packet, PACKET_TRACK, &description);
   write_packet(file, &packet, STATE_NEEDED);
+}
+
+void prem_perfetto_track(FILE *file, uint64_t track, int32_t rank, const char *name) {
+  prem_perfetto_track_in(file, 0, track, rank, name);
 }
 
 static void write_name(FILE *file, unsigned list, uint64_t number, const char *name) {

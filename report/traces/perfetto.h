@@ -21,6 +21,10 @@ typedef struct prem_perfetto_note {
 void prem_perfetto_begin(FILE *file, const char *group);
 /** Tracks are shown by `rank`. Before its first event. */
 void prem_perfetto_track(FILE *file, uint64_t track, int32_t rank, const char *name);
+/** A further group, which is a track as well; and a track in it. */
+void prem_perfetto_group(FILE *file, uint64_t track, const char *name);
+void prem_perfetto_track_in(FILE *file, uint64_t group, uint64_t track, int32_t rank,
+                            const char *name);
 /** What an event's, or a note's, number stands for. Before its first use. */
 void prem_perfetto_name_event(FILE *file, uint64_t number, const char *name);
 void prem_perfetto_name_note(FILE *file, uint64_t number, const char *name);

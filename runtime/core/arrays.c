@@ -2,12 +2,12 @@
 /* The arrays of a schedule: storage, filling, references, verifying, saving. */
 #include "runtime/core/arrays.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/core/elements.h"
 #include "runtime/core/image.h"
 
 enum { STORAGE_ALIGNMENT = 128, PITCH_ALIGNMENT = 16 };
@@ -34,7 +34,10 @@ static size_t slot_bytes(const prem_storage *storage) {
 
 prem_storage prem_storage_slot(const prem_storage *storage, int32_t slot) {
   prem_storage one = *storage;
-  one.base += (size_t)slot * slot_bytes(storage);
+  if (storage->adopted)
+    one.base = storage->adopted[slot];
+  else
+    one.base += (size_t)slot * slot_bytes(storage);
   return one;
 }
 
@@ -77,7 +80,8 @@ static prem_status check_memory(const prem_arrays *arrays, prem_diag *diag) {
   double needed = 0;
   for (int32_t a = 0; a < schedule->array_count; ++a)
     needed += (double)storage_bytes(&arrays->storage[a]) *
-              ((double)arrays->storage[a].slots + has_reference(arrays, a));
+              ((double)arrays->storage[a].slots +
+               (has_reference(arrays, a) ? (double)arrays->reference[a].slots : 0));
   if (needed <= machine)
     return PREM_OK;
   prem_diag_add(diag, PREM_ERROR, 0, schedule->arrays[0].place, "arrays",
@@ -99,30 +103,25 @@ static prem_status allocate_all(prem_arrays *arrays) {
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
-/* The output function of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
- * generators, 2014). */
-static uint64_t mix64(uint64_t z) {
-  z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-  return z ^ (z >> 31);
-}
-
-/* Float number `index` of a seed: the 24 highest bits of mix64(mix64(seed) + (index + 1) * golden),
- * as a multiple of 2^-23 in [-1, 1). */
-static float random_float(uint64_t seed_key, uint64_t index) {
-  const uint64_t golden = UINT64_C(0x9E3779B97F4A7C15);
-  const uint64_t bits = mix64(seed_key + (index + 1) * golden);
-  return (float)(int32_t)(bits >> 40) * 0x1p-23F - 1.0F;
+/* What every run begins with. */
+static prem_status keep_first_versions(prem_arrays *arrays) {
+  for (int32_t i = 0; i < arrays->versions.array_count; ++i) {
+    const prem_versioned *of = &arrays->versions.arrays[i];
+    prem_storage *first = &arrays->first[of->array];
+    if (of->versions == 1 || arrays->is_live)
+      continue;
+    if (!storage_allocate(first))
+      return PREM_ERR_MEMORY;
+    memcpy(first->base, arrays->storage[of->array].base, storage_bytes(first));
+  }
+  return PREM_OK;
 }
 
 static void fill_random(prem_storage *storage, uint64_t seed) {
-  const uint64_t key = mix64(seed);
-  const int64_t floats = storage->shape[3] * storage->element_bytes / (int64_t)sizeof(float);
-  for (int64_t row = 0; row < storage->row_count; ++row) {
-    float *to = (float *)storage_row(storage, row);
-    for (int64_t i = 0; i < floats; ++i)
-      to[i] = random_float(key, (uint64_t)(row * floats + i));
-  }
+  const int64_t parts = storage->shape[3] * prem_type_parts(storage->type);
+  for (int64_t row = 0; row < storage->row_count; ++row)
+    prem_parts_fill_random(storage->type, storage_row(storage, row), parts, seed,
+                           (uint64_t)(row * parts));
 }
 
 static prem_status fill_from_file(const prem_array *array, prem_storage *storage, prem_diag *diag) {
@@ -183,11 +182,17 @@ static void dense_store(const dense_array *dense, const prem_storage *storage) {
              (const unsigned char *)dense->copy + (size_t)row * row_bytes, row_bytes);
 }
 
-static const prem_storage *reference_storage(const prem_arrays *arrays, int32_t array) {
-  return is_written(arrays, array) ? &arrays->reference[array] : &arrays->storage[array];
+/* The slot of a port's array; `slots` as prem_program_slots() gives them, NULL: the first of all.
+ */
+static prem_storage reference_storage(const prem_arrays *arrays, const prem_task *task,
+                                      int32_t port, const int32_t *slots) {
+  const int32_t array = task->arrays[port];
+  const prem_storage *all =
+      is_written(arrays, array) ? &arrays->reference[array] : &arrays->storage[array];
+  return prem_storage_slot(all, slots ? slots[port] : 0);
 }
 
-static prem_status run_reference(prem_arrays *arrays, const prem_task *task) {
+static prem_status run_reference(prem_arrays *arrays, const prem_task *task, const int32_t *slots) {
   const prem_kernel *kernel = task->definition;
   dense_array dense[PREM_MAX_PORTS] = {0};
   prem_array_view views[PREM_MAX_PORTS];
@@ -196,7 +201,8 @@ static prem_status run_reference(prem_arrays *arrays, const prem_task *task) {
     /* an input is copied where it could also be the output */
     const bool must_copy =
         kernel->ports[p].access == PREM_IN && is_written(arrays, task->arrays[p]);
-    if (!dense_open(&dense[p], reference_storage(arrays, task->arrays[p]), must_copy))
+    const prem_storage storage = reference_storage(arrays, task, p, slots);
+    if (!dense_open(&dense[p], &storage, must_copy))
       status = PREM_ERR_MEMORY;
     views[p] = dense[p].view;
   }
@@ -204,7 +210,8 @@ static prem_status run_reference(prem_arrays *arrays, const prem_task *task) {
     kernel->reference(task->params, views);
   for (int32_t p = 0; p < kernel->port_count; ++p) {
     if (status == PREM_OK && kernel->ports[p].access == PREM_OUT) {
-      dense_store(&dense[p], &arrays->reference[task->arrays[p]]);
+      const prem_storage storage = reference_storage(arrays, task, p, slots);
+      dense_store(&dense[p], &storage);
       if (kernel->tolerance > arrays->tolerance[task->arrays[p]])
         arrays->tolerance[task->arrays[p]] = kernel->tolerance;
     }
@@ -225,6 +232,7 @@ static int32_t missing_input(const prem_arrays *arrays, const prem_task *task,
   if (task->definition)
     for (int32_t p = 0; p < task->definition->port_count; ++p)
       if (task->definition->ports[p].access == PREM_IN && is_written(arrays, task->arrays[p]) &&
+          !prem_array_is_state(&arrays->schedule->arrays[task->arrays[p]]) &&
           !order->array_done[task->arrays[p]])
         return task->arrays[p];
   return -1;
@@ -248,7 +256,8 @@ static prem_status run_if_ready(prem_arrays *arrays, int32_t t, reference_order 
   *progress = true;
   if (!task->definition || task->definition->port_count == 0)
     return PREM_OK;
-  prem_status status = run_reference(arrays, task);
+  const bool is_iterated = arrays->versions.array_count > 0 && arrays->versions.changes[t];
+  prem_status status = is_iterated ? PREM_OK : run_reference(arrays, task, NULL);
   for (int32_t p = 0; p < task->definition->port_count; ++p)
     if (task->definition->ports[p].access == PREM_OUT)
       order->array_done[task->arrays[p]] = true;
@@ -305,12 +314,111 @@ static prem_status compute_references(prem_arrays *arrays, prem_diag *diag) {
   return status;
 }
 
+/* ---- references that change from job to job ------------------------------------------------- */
+
+static int64_t jobs_of(const prem_arrays *arrays, int32_t task) {
+  return prem_task_jobs(arrays->schedule, &arrays->schedule->tasks[task]);
+}
+
+/* Has the job made so far all that an edge asks for? */
+static bool has_made(const prem_arrays *arrays, const prem_version_edge *edge, int64_t job) {
+  const int64_t jobs = jobs_of(arrays, edge->task), before = jobs_of(arrays, edge->before);
+  return arrays->made[edge->before] >= job / jobs * before + edge->needed_jobs[job % jobs];
+}
+
+/* Its inputs are there, and nobody needs any more what it overwrites. */
+static bool may_make(const prem_arrays *arrays, const prem_version_edge *edges, int32_t count,
+                     int32_t task) {
+  for (int32_t i = 0; i < count; ++i)
+    if (edges[i].task == task && !has_made(arrays, &edges[i], arrays->made[task]))
+      return false;
+  return true;
+}
+
+static prem_status make_job(prem_arrays *arrays, int32_t t) {
+  const prem_versions *v = &arrays->versions;
+  const int64_t jobs = jobs_of(arrays, t), job = arrays->made[t]++;
+  int32_t slots[PREM_MAX_PORTS] = {0};
+  for (int32_t i = 0; i < v->use_count; ++i) {
+    const prem_version_use *use = &v->uses[i];
+    if (use->task == t)
+      slots[use->port] = (int32_t)(prem_version_of(v, use, job / jobs, job % jobs, 0) %
+                                   v->arrays[use->of].versions);
+  }
+  return run_reference(arrays, &arrays->schedule->tasks[t], slots);
+}
+
+/* The plan's own order is a witness that there is always one that may be next. */
+static prem_status make_hyperperiod(prem_arrays *arrays, const prem_version_edge *edges,
+                                    int32_t count) {
+  const int32_t tasks = arrays->schedule->task_count;
+  prem_status status = PREM_OK;
+  for (bool progress = true; progress && !status;) {
+    progress = false;
+    for (int32_t t = 0; !status && t < tasks; ++t)
+      while (!status && arrays->versions.changes[t] &&
+             arrays->made[t] < (arrays->iterated + 1) * jobs_of(arrays, t) &&
+             may_make(arrays, edges, count, t)) {
+        status = make_job(arrays, t);
+        progress = true;
+      }
+  }
+  ++arrays->iterated;
+  return status;
+}
+
+static void begin_iterating(prem_arrays *arrays) {
+  for (int32_t t = 0; t < arrays->schedule->task_count; ++t)
+    arrays->made[t] = 0;
+  for (int32_t a = 0; a < arrays->schedule->array_count; ++a)
+    if (arrays->first[a].base)
+      memcpy(arrays->reference[a].base, arrays->first[a].base, storage_bytes(&arrays->first[a]));
+  arrays->iterated = 0;
+}
+
+prem_status prem_arrays_iterate(prem_arrays *arrays) {
+  if (arrays->versions.array_count == 0 || arrays->is_live)
+    return PREM_OK;
+  prem_version_edge *edges;
+  int32_t count;
+  prem_status status = prem_version_edges_new(&arrays->versions, &edges, &count);
+  if (arrays->iterated < 0 || arrays->iterated > arrays->hyperperiods)
+    begin_iterating(arrays);
+  while (!status && arrays->iterated < arrays->hyperperiods)
+    status = make_hyperperiod(arrays, edges, count);
+  if (status)
+    arrays->iterated = -1;
+  prem_version_edges_free(edges, count);
+  return status;
+}
+
+void prem_arrays_begin_run(prem_arrays *arrays) {
+  for (int32_t a = 0; arrays->first && a < arrays->schedule->array_count; ++a)
+    if (arrays->first[a].base)
+      memcpy(arrays->storage[a].base, arrays->first[a].base, storage_bytes(&arrays->first[a]));
+  arrays->hyperperiods = 0;
+}
+
+void prem_arrays_end_run(prem_arrays *arrays, int64_t hyperperiods) {
+  arrays->hyperperiods = hyperperiods;
+}
+
+/* What the last run has left of a written array. */
+static prem_storage newest_of(const prem_storage *all, const prem_arrays *arrays, int32_t array) {
+  int64_t version = 0;
+  if (arrays->first && arrays->first[array].base)
+    version = arrays->hyperperiods * arrays->versions.arrays[arrays->versions.number[array]].jobs;
+  return prem_storage_slot(all, (int32_t)(version % all->slots));
+}
+
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /* What an output's last slot holds is never shown. */
 static int64_t slots_of(const prem_arrays *arrays, int32_t array) {
   const prem_schedule *schedule = arrays->schedule;
   const int32_t port = arrays->is_live ? prem_schedule_live_port(schedule, array) : -1;
+  if (prem_is_versioned(&arrays->versions, array))
+    return arrays->versions.arrays[arrays->versions.number[array]].versions;
   return port < 0 ? 1 : schedule->live[port].buffers + schedule->live[port].is_output;
 }
 
@@ -320,18 +428,29 @@ static prem_status prepare(prem_arrays *arrays, prem_diag *diag) {
   arrays->storage = calloc(count, sizeof *arrays->storage);
   arrays->reference = calloc(count, sizeof *arrays->reference);
   arrays->tolerance = calloc(count, sizeof *arrays->tolerance);
-  if (!arrays->storage || !arrays->reference || !arrays->tolerance)
+  arrays->first = calloc(count, sizeof *arrays->first);
+  arrays->made = calloc((size_t)schedule->task_count + 1, sizeof *arrays->made);
+  if (!arrays->storage || !arrays->reference || !arrays->tolerance || !arrays->first ||
+      !arrays->made)
     return PREM_ERR_MEMORY;
+  prem_status status = prem_versions_new(schedule, &arrays->versions);
+  if (status)
+    return status;
   for (int32_t a = 0; a < schedule->array_count; ++a) {
     arrays->storage[a] = storage_shape(&schedule->arrays[a]);
-    arrays->reference[a] = arrays->storage[a];
+    arrays->reference[a] = arrays->first[a] = arrays->storage[a];
     arrays->storage[a].slots = slots_of(arrays, a);
+    if (!arrays->is_live)
+      arrays->reference[a].slots = arrays->storage[a].slots;
   }
-  prem_status status = check_memory(arrays, diag);
+  arrays->iterated = -1;
+  status = check_memory(arrays, diag);
   if (status == PREM_OK)
     status = allocate_all(arrays);
   if (status == PREM_OK)
     status = fill_all(arrays, diag);
+  if (status == PREM_OK)
+    status = keep_first_versions(arrays);
   if (status == PREM_OK && !arrays->is_live)
     status = compute_references(arrays, diag);
   return status;
@@ -362,15 +481,44 @@ prem_status prem_arrays_new_live(const prem_schedule *schedule, prem_arrays **ou
   return new_arrays(schedule, true, out, diag);
 }
 
+prem_status prem_arrays_adopt(prem_arrays *arrays, int32_t array, void *const *buffers,
+                              int32_t count, int64_t pitch_bytes) {
+  prem_storage changed = arrays->storage[array];
+  changed.pitch_bytes = pitch_bytes;
+  changed.slots -= count;
+  changed.base = NULL;
+  changed.adopted = calloc((size_t)(changed.slots + count), sizeof *changed.adopted);
+  if (!changed.adopted || (changed.slots > 0 && !storage_allocate(&changed))) {
+    free(changed.adopted);
+    return PREM_ERR_MEMORY;
+  }
+  for (int32_t slot = 0; slot < count; ++slot)
+    changed.adopted[slot] = buffers[slot];
+  for (int64_t spare = 0; spare < changed.slots; ++spare)
+    changed.adopted[count + spare] = changed.base + (size_t)spare * slot_bytes(&changed);
+  changed.slots += count;
+  free(arrays->storage[array].base);
+  free(arrays->storage[array].adopted);
+  arrays->storage[array] = changed;
+  return PREM_OK;
+}
+
 void prem_arrays_free(prem_arrays *arrays) {
   if (!arrays)
     return;
   for (int32_t a = 0; a < arrays->schedule->array_count; ++a) {
-    if (arrays->storage)
+    if (arrays->storage) {
       free(arrays->storage[a].base);
+      free(arrays->storage[a].adopted);
+    }
     if (arrays->reference)
       free(arrays->reference[a].base);
+    if (arrays->first)
+      free(arrays->first[a].base);
   }
+  prem_versions_free(&arrays->versions);
+  free(arrays->first);
+  free(arrays->made);
   free(arrays->storage);
   free(arrays->reference);
   free(arrays->tolerance);
@@ -379,45 +527,18 @@ void prem_arrays_free(prem_arrays *arrays) {
 
 void prem_arrays_poison(prem_arrays *arrays) {
   for (int32_t a = 0; a < arrays->schedule->array_count; ++a)
-    if (is_written(arrays, a))
-      memset(arrays->storage[a].base, PREM_POISON, storage_bytes(&arrays->storage[a]));
+    if (arrays->first[a].base) /* nobody knows yet how long the run will be */
+      prem_bytes_poison(arrays->storage[a].type, arrays->storage[a].base, NULL,
+                        (int64_t)slot_bytes(&arrays->storage[a]) * arrays->storage[a].slots);
+    else if (is_written(arrays, a))
+      prem_bytes_poison(arrays->storage[a].type, arrays->storage[a].base, arrays->reference[a].base,
+                        (int64_t)storage_bytes(&arrays->storage[a]));
 }
 
 /* ---- verifying ------------------------------------------------------------------------------- */
 
-static uint32_t float_bits(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
-/* Which NaN an operation makes is the machine's choice; no operation makes the poison. */
-static bool is_made_nan(float value) {
-  return isnan(value) && float_bits(value) != PREM_POISON * 0x01010101u;
-}
-
-static bool float_right(float found, float expected, double tolerance) {
-  if (isnan(expected))
-    return is_made_nan(found);
-  if (tolerance == 0.0)
-    return float_bits(found) == float_bits(expected);
-  if (found == expected || !isfinite(expected)) /* any distance to an infinity is in proportion */
-    return found == expected;
-  const double scale = fmax(fabs((double)expected), 1e-30);
-  return fabs((double)found - (double)expected) <= tolerance * scale;
-}
-
-/* Index of the first float of an element that differs from the reference, or -1. */
-static int32_t wrong_part(const float *found, const float *expected, int32_t parts,
-                          double tolerance) {
-  for (int32_t i = 0; i < parts; ++i)
-    if (!float_right(found[i], expected[i], tolerance))
-      return i;
-  return -1;
-}
-
 static void note_wrong(prem_verdict *verdict, const prem_storage *storage, int32_t array,
-                       int64_t row, int64_t column, float expected, float found) {
+                       int64_t row, int64_t column, double expected, double found) {
   if (verdict->wrong++ > 0)
     return;
   const int64_t planes = storage->shape[2], volumes = storage->shape[1];
@@ -427,32 +548,41 @@ static void note_wrong(prem_verdict *verdict, const prem_storage *storage, int32
   verdict->index[1] = row / planes % volumes;
   verdict->index[2] = row % planes;
   verdict->index[3] = column;
-  verdict->expected = (double)expected;
-  verdict->found = (double)found;
+  verdict->expected = expected;
+  verdict->found = found;
 }
 
-static void verify_row(const prem_arrays *arrays, int32_t array, int64_t row,
-                       prem_verdict *verdict) {
-  const prem_storage *storage = &arrays->storage[array];
-  const float *found = (const float *)storage_row(storage, row);
-  const float *expected = (const float *)storage_row(&arrays->reference[array], row);
+static void verify_row(const prem_storage *storage, const prem_storage *reference, int32_t array,
+                       int64_t row, double tolerance, prem_verdict *verdict) {
+  const unsigned char *found = storage_row(storage, row);
+  const unsigned char *expected = storage_row(reference, row);
   if (memcmp(found, expected, row_data_bytes(storage)) == 0)
     return;
-  const int32_t parts = storage->element_bytes / (int32_t)sizeof(float);
   for (int64_t column = 0; column < storage->shape[3]; ++column) {
-    const int64_t at = column * parts;
-    const int32_t part = wrong_part(found + at, expected + at, parts, arrays->tolerance[array]);
+    const int64_t at = column * storage->element_bytes;
+    const int32_t part =
+        prem_element_wrong_part(storage->type, found + at, expected + at, tolerance);
     if (part >= 0)
-      note_wrong(verdict, storage, array, row, column, expected[at + part], found[at + part]);
+      note_wrong(verdict, storage, array, row, column,
+                 prem_element_value(storage->type, expected + at, part),
+                 prem_element_value(storage->type, found + at, part));
   }
+}
+
+void prem_array_verify(const prem_storage *storage, const prem_arrays *arrays, int32_t array,
+                       prem_verdict *verdict) {
+  const prem_storage reference = newest_of(&arrays->reference[array], arrays, array);
+  for (int64_t row = 0; row < storage->row_count; ++row)
+    verify_row(storage, &reference, array, row, arrays->tolerance[array], verdict);
 }
 
 void prem_arrays_verify(const prem_arrays *arrays, prem_verdict *out) {
   *out = (prem_verdict){.ok = true, .array = -1};
-  for (int32_t a = 0; a < arrays->schedule->array_count; ++a)
+  for (int32_t a = 0; a < arrays->schedule->array_count; ++a) {
+    const prem_storage newest = newest_of(&arrays->storage[a], arrays, a);
     if (is_written(arrays, a))
-      for (int64_t row = 0; row < arrays->storage[a].row_count; ++row)
-        verify_row(arrays, a, row, out);
+      prem_array_verify(&newest, arrays, a, out);
+  }
 }
 
 /* ---- saving ---------------------------------------------------------------------------------- */
@@ -464,7 +594,8 @@ prem_status prem_arrays_save(const prem_arrays *arrays, prem_diag *diag) {
     char reason[1024], key[PREM_NAME_BYTES + 16];
     if (!array->save)
       continue;
-    prem_status status = prem_image_write(array->save, &arrays->storage[a], reason, sizeof reason);
+    const prem_storage newest = newest_of(&arrays->storage[a], arrays, a);
+    prem_status status = prem_image_write(array->save, &newest, reason, sizeof reason);
     if (status == PREM_OK)
       continue;
     snprintf(key, sizeof key, "arrays.%s.save", array->name);

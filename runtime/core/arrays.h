@@ -3,15 +3,18 @@
 #ifndef TTPREM_RUNTIME_CORE_ARRAYS_H
 #define TTPREM_RUNTIME_CORE_ARRAYS_H
 
+#include "prem/model/versions.h"
+#include "runtime/core/elements.h"
 #include "ttprem/runtime.h"
 
 /** Row-major; base aligned to 128 bytes, pitch a multiple of 16 bytes. */
 typedef struct prem_storage {
   unsigned char *base;
-  int64_t shape[4];    /* right-aligned */
-  int64_t pitch_bytes; /* of a row (index 3 runs along it) */
-  int64_t row_count;   /* shape[0] * shape[1] * shape[2] */
-  int64_t slots;       /* of a live array: so many of these, one behind the other; else 1 */
+  int64_t shape[4];        /* right-aligned */
+  int64_t pitch_bytes;     /* of a row (index 3 runs along it) */
+  int64_t row_count;       /* shape[0] * shape[1] * shape[2] */
+  int64_t slots;           /* of a live or state array: so many, one behind the other; else 1 */
+  unsigned char **adopted; /* [slots]: where they lie instead; NULL: as said */
   int32_t element_bytes;
   prem_type type;
 } prem_storage;
@@ -22,15 +25,20 @@ typedef struct prem_arrays {
   prem_storage *reference; /* the same for every written array; base NULL for the others */
   double *tolerance;       /* of the writing kernel */
   bool is_live;            /* see prem_arrays_new_live() */
+  /* where there are state arrays: */
+  prem_versions versions;
+  prem_storage *first;  /* one an array: of a state array version 0, which every run begins with */
+  int64_t *made;        /* [task]: its jobs of which the references are */
+  int64_t hyperperiods; /* of the last run */
+  int64_t iterated;     /* hyperperiods of which the references are; -1: none */
 } prem_arrays;
 
 /**
  * Allocate, fill (zeros, random, files), and compute the references: every task's untiled
- * reference once, in an order that honours `after` and the flow of data.
+ * reference once, in an order that honours `after` and the flow of data. Where there are state
+ * arrays, what changes from job to job has its reference from prem_arrays_iterate().
  *
- * Random: float i (row-major, a c64 counts as two) is (u >> 40) / 2^23 - 1, in [-1, 1), with
- * u = mix(mix(seed) + (i + 1) * 0x9E3779B97F4A7C15) and mix the output function of SplitMix64:
- * the same on every machine.
+ * Random: by prem_parts_fill_random(), row-major.
  *
  * @retval PREM_ERR_IO       an input file is missing, broken or of another shape (E024)
  * @retval PREM_ERR_INVALID  a task reads what only itself or later tasks write (E045)
@@ -42,18 +50,30 @@ prem_status prem_arrays_new(const prem_schedule *schedule, prem_arrays **out, pr
 prem_status prem_arrays_new_live(const prem_schedule *schedule, prem_arrays **out, prem_diag *diag);
 void prem_arrays_free(prem_arrays *arrays);
 
+/** Let the first slots of a live array lie in memory of others, rows `pitch_bytes` apart; the rest,
+ *  which are never shown, are allocated anew. */
+prem_status prem_arrays_adopt(prem_arrays *arrays, int32_t array, void *const *buffers,
+                              int32_t count, int64_t pitch_bytes);
 /** A slot of a live array as an array of its own. */
 prem_storage prem_storage_slot(const prem_storage *storage, int32_t slot);
 /** First byte of element (i0, i1, i2, i3). */
 unsigned char *prem_storage_at(const prem_storage *storage, const int64_t index[4]);
 
-/** Fill every written array with PREM_POISON bytes (all ones: a NaN that no arithmetic makes). */
+/** A run of so many hyperperiods begins, or has ended: state arrays hold their first version again,
+ * or those that the run has made. Without state arrays nothing happens. */
+void prem_arrays_begin_run(prem_arrays *arrays);
+void prem_arrays_end_run(prem_arrays *arrays, int64_t hyperperiods);
+/** Bring the references to where the last run has ended: job by job, hyperperiod by hyperperiod. */
+prem_status prem_arrays_iterate(prem_arrays *arrays);
+
+/** Fill every written array with what is wrong everywhere: prem_bytes_poison(). */
 void prem_arrays_poison(prem_arrays *arrays);
 /** Compare every written array with its reference. */
 void prem_arrays_verify(const prem_arrays *arrays, prem_verdict *out);
+/** The same of one that may lie elsewhere; adds to the verdict, which is `ok` at first. */
+void prem_array_verify(const prem_storage *storage, const prem_arrays *arrays, int32_t array,
+                       prem_verdict *verdict);
 /** Write every array with a `save` path; goes on after one that cannot be written (diag). */
 prem_status prem_arrays_save(const prem_arrays *arrays, prem_diag *diag);
-
-enum { PREM_POISON = 0xFF };
 
 #endif

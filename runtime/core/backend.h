@@ -32,13 +32,23 @@
 /** What live sessions take of a backend, on a state that was opened with prem_arrays_new_live().
  *  Times are on its host's clock. */
 typedef struct prem_live_engine {
+  /** Make ready for frames; others may then submit some before the start. Both live as long as the
+   *  state. NULL: there is nothing to do. */
+  prem_status (*open)(void *state, prem_courier *courier, prem_diag *diag);
   /** Make the blocks resident and let the courier begin; on error nothing runs. */
   prem_status (*start)(void *state, prem_courier *courier, const prem_live_request *request,
                        prem_diag *diag);
+  /** A filled buffer of an input: hand it on, behind its bytes where they have to go somewhere.
+   *  NULL: prem_channel_publish() is all. Before start as well. */
+  prem_status (*submit)(void *state, int32_t stream, int32_t slot, const prem_note *note,
+                        uint64_t *number, prem_diag *diag);
   int64_t (*now_ns)(const void *state);
   /** Let time pass until a condition is met (true) or an instant has come (false). Before start as
    *  well. */
   bool (*wait)(void *state, bool (*is_met)(void *of), void *of, int64_t until_ns);
+  /** The host asks for the end, behind all frames that it has handed on: PREM_COURIER_DRAIN to the
+   *  courier's word. NULL: the word is written at once. */
+  void (*drain)(void *state);
   /** The host has changed a word that the courier looks at. */
   void (*tell)(void *state);
   /** Let all blocks leave at once. */
@@ -47,6 +57,14 @@ typedef struct prem_live_engine {
   bool (*is_over)(const void *state);
   /** And did the machine fail? NULL: it cannot. */
   bool (*has_failed)(const void *state);
+  /** See prem_live_compare_clocks(); NULL: its clock is the host's. */
+  void (*compare_clocks)(const void *state, prem_live_clocks *out);
+  /** It works on the session's arrays, wherever their slots lie: prem_arrays_adopt(). */
+  bool adopts_memory;
+  /** Blocks take parameters from the courier: prem_courier_params(). */
+  bool changes_args;
+  /** When the courier was last heard of, on the host's clock; NULL: it cannot be silent. */
+  int64_t (*heard_ns)(const void *state);
   /** What came of it, once it is over; the caller's trace is then complete. */
   prem_status (*finish)(void *state, prem_diag *diag);
 } prem_live_engine;

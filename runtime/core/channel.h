@@ -13,22 +13,21 @@
  * Its slot must not be filled anew at that moment, so the consumer says first that it holds the
  * slot and then looks whether it is still the newest; the producer says first what is the newest
  * and then looks what is held. Both in the one order of sequentially consistent accesses: one of
- * them sees the other. So with three slots and a consumer that holds one, there is always a free
- * one.
+ * them sees the other. So with three slots and a consumer that holds one,
+ * there is always a free one.
+ *
+ * The producer of an input on a GPU hands a frame on in two steps: it puts it down, and the word is
+ * written behind the copy of the bytes by who copies. Until then the frame before it is the newest
+ * to the consumer, so neither of the two slots is free.
+ *
+ * What both sides share is the prem_channel; a prem_producer and a prem_consumer are each their
+ * side's own.
  */
 #ifndef TTPREM_RUNTIME_CORE_CHANNEL_H
 #define TTPREM_RUNTIME_CORE_CHANNEL_H
 
-#include <stdatomic.h>
-
+#include "runtime/core/live_words.h"
 #include "ttprem/base.h"
-
-enum { PREM_CHANNEL_LINE_BYTES = 128 };
-
-/** A word alone in two cache lines, which the prefetcher fetches in pairs. */
-typedef struct prem_live_word {
-  _Alignas(PREM_CHANNEL_LINE_BYTES) _Atomic uint64_t value;
-} prem_live_word;
 
 /** What goes with a frame. */
 typedef struct prem_note {
@@ -43,52 +42,196 @@ typedef struct prem_channel {
   prem_live_word filled;
   prem_live_word passed;
   /* written by the producer before `filled`, read by the consumer behind it: */
-  _Alignas(PREM_CHANNEL_LINE_BYTES) prem_note note[PREM_MAX_LIVE_BUFFERS]; /* of each slot */
+  alignas(PREM_LINE_BYTES) prem_note note[PREM_MAX_LIVE_BUFFERS]; /* of each slot */
   uint8_t slot_of[PREM_MAX_LIVE_BUFFERS]; /* of frame n at n modulo that many */
-  /* constant: */
-  int32_t slots;
-  bool is_queue;
-  /* the producer's own: */
-  _Alignas(PREM_CHANNEL_LINE_BYTES) uint64_t next; /* number of the next frame */
-  uint64_t frame_in[PREM_MAX_LIVE_BUFFERS];        /* the last one filled into each slot */
-  uint32_t used, writing;                          /* slots: ever filled; taken to be filled */
-  int32_t last_slot;                               /* taken to be filled */
-  /* the consumer's own: */
-  _Alignas(PREM_CHANNEL_LINE_BYTES) uint64_t first; /* the next frame that is new to it */
-  int32_t holds[PREM_MAX_LIVE_BUFFERS];             /* how often it holds each slot */
-  bool has_taken;                                   /* any at all */
 } prem_channel;
 
+typedef struct prem_producer {
+  prem_channel *channel;
+  int32_t slots;
+  bool is_queue;
+  int32_t last_slot;                        /* taken to be filled */
+  uint64_t next;                            /* number of the next frame */
+  uint64_t frame_in[PREM_MAX_LIVE_BUFFERS]; /* the last one filled into each slot */
+  uint32_t used, writing;                   /* slots: ever filled; taken to be filled */
+  uint64_t seen;                            /* `passed`, read before: on a GPU, whose courier looks
+                                               at all words of the host at the same time */
+  bool has_published;                       /* on a GPU: `seen` is from before that */
+} prem_producer;
+
+typedef struct prem_consumer {
+  prem_channel *channel;
+  int32_t slots;
+  bool is_queue;
+  bool has_taken;                       /* any at all */
+  uint64_t first;                       /* the next frame that is new to it */
+  int32_t holds[PREM_MAX_LIVE_BUFFERS]; /* how often it holds each slot */
+  uint64_t seen;                        /* `filled`, read before: on a GPU */
+  bool is_untold;                       /* on a GPU: `passed` of a queue is to be written yet */
+} prem_consumer;
+
+enum { PREM_CHANNEL_SLOT_BITS = 8, PREM_CHANNEL_HELD_BITS = 16 };
+
 /** Before either side uses it. `first` is the number of the first frame: 0, but in tests. */
-void prem_channel_init(prem_channel *channel, int32_t slots, bool is_queue, uint64_t first);
+void prem_channel_init(prem_channel *channel, prem_producer *producer, prem_consumer *consumer,
+                       int32_t slots, bool is_queue, uint64_t first);
+
+/** Frames handed on so far, from the first. Anybody may ask. */
+PREM_SHARED_CODE uint64_t prem_channel_count(const prem_channel *channel) {
+  return prem_word_far(&channel->filled.value) >> PREM_CHANNEL_SLOT_BITS;
+}
 
 /* ---- the producer --------------------------------------------------------------------------- */
 
+PREM_SHARED_CODE bool prem_producer_is_free(const prem_producer *producer, int32_t slot,
+                                            uint64_t settled, uint64_t passed) {
+  const uint32_t bit = 1U << slot;
+  if (producer->writing & bit)
+    return false;
+  if (!(producer->used & bit))
+    return true;
+  if (passed & bit)
+    return false;
+  return producer->is_queue ? producer->frame_in[slot] < passed >> PREM_CHANNEL_HELD_BITS
+                            : producer->frame_in[slot] + 1 < settled;
+}
+
 /** Take a free slot to be filled; -1: there is none. */
-int32_t prem_channel_take_free(prem_channel *channel);
+PREM_SHARED_CODE int32_t prem_channel_take_free(prem_producer *producer) {
+#ifdef __CUDACC__
+  const uint64_t settled = producer->next, passed = producer->seen;
+#else
+  const uint64_t settled =
+      prem_word_far_ordered(&producer->channel->filled.value) >> PREM_CHANNEL_SLOT_BITS;
+  const uint64_t passed = prem_word_far_ordered(&producer->channel->passed.value);
+#endif
+  for (int32_t i = 1; i <= producer->slots; ++i) {
+    const int32_t slot = (producer->last_slot + i) % producer->slots;
+    if (!prem_producer_is_free(producer, slot, settled, passed))
+      continue;
+    producer->writing |= 1U << slot;
+    producer->last_slot = slot;
+    return slot;
+  }
+  return -1;
+}
+
 /** Give it back as it was. */
-void prem_channel_put_back(prem_channel *channel, int32_t slot);
+PREM_SHARED_CODE void prem_channel_put_back(prem_producer *producer, int32_t slot) {
+  producer->writing &= ~(1U << slot);
+}
+
+/** Put a filled slot down. Returns what has to be written to `filled` for it to be handed on. */
+PREM_SHARED_CODE uint64_t prem_channel_put_down(prem_producer *producer, int32_t slot,
+                                                const prem_note *note) {
+  const uint64_t number = producer->next++;
+  producer->channel->note[slot] = *note;
+  producer->frame_in[slot] = number;
+  producer->channel->slot_of[number % PREM_MAX_LIVE_BUFFERS] = (uint8_t)slot;
+  producer->used |= 1U << slot;
+  producer->writing &= ~(1U << slot);
+  return producer->next << PREM_CHANNEL_SLOT_BITS | (uint64_t)slot;
+}
+
 /** It is filled: hand it on. Returns the frame's number. */
-uint64_t prem_channel_publish(prem_channel *channel, int32_t slot, const prem_note *note);
+PREM_SHARED_CODE uint64_t prem_channel_publish(prem_producer *producer, int32_t slot,
+                                               const prem_note *note) {
+  const uint64_t number = producer->next;
+  const uint64_t word = prem_channel_put_down(producer, slot, note);
+  prem_word_set_far_ordered(&producer->channel->filled.value, word);
+  producer->has_published = true;
+  return number;
+}
 
 /* ---- the consumer --------------------------------------------------------------------------- */
 
-/** Frames handed on so far, from the first. Anybody may ask. */
-static inline uint64_t prem_channel_count(const prem_channel *channel) {
-  return atomic_load_explicit(&channel->filled.value, memory_order_acquire) >> 8;
+PREM_SHARED_CODE uint64_t prem_consumer_filled(const prem_consumer *consumer) {
+#ifdef __CUDACC__
+  return consumer->seen;
+#else
+  return prem_word_far(&consumer->channel->filled.value);
+#endif
 }
 
 /** Is there a frame that the consumer has not taken yet? */
-static inline bool prem_channel_has_new(const prem_channel *channel) {
-  return prem_channel_count(channel) > channel->first;
+PREM_SHARED_CODE bool prem_channel_has_new(const prem_consumer *consumer) {
+  return prem_consumer_filled(consumer) >> PREM_CHANNEL_SLOT_BITS > consumer->first;
+}
+
+PREM_SHARED_CODE void prem_consumer_tell(prem_consumer *consumer) {
+  uint64_t word = consumer->first << PREM_CHANNEL_HELD_BITS;
+  for (int32_t slot = 0; slot < consumer->slots; ++slot)
+    word |= (uint64_t)(consumer->holds[slot] > 0) << slot;
+  prem_word_set_far_ordered(&consumer->channel->passed.value, word);
+}
+
+/* Of a queue it says only that slots are free again, which can wait until all is decided. */
+PREM_SHARED_CODE void prem_consumer_say_passed(prem_consumer *consumer) {
+#ifdef __CUDACC__
+  if (consumer->is_queue) {
+    consumer->is_untold = true;
+    return;
+  }
+#endif
+  prem_consumer_tell(consumer);
+}
+
+PREM_SHARED_CODE int32_t prem_consumer_take_next(prem_consumer *consumer, uint64_t *number) {
+  const uint64_t filled = prem_consumer_filled(consumer);
+  const uint64_t count = filled >> PREM_CHANNEL_SLOT_BITS;
+  if (count <= consumer->first)
+    return -1;
+  *number = consumer->first++;
+  const int32_t slot = count == consumer->first /* it is the newest */
+                           ? (int32_t)(filled & ((1U << PREM_CHANNEL_SLOT_BITS) - 1))
+                           : consumer->channel->slot_of[*number % PREM_MAX_LIVE_BUFFERS];
+  ++consumer->holds[slot];
+  prem_consumer_say_passed(consumer);
+  return slot;
+}
+
+/* A producer that hands on frames faster than they can be looked at is given up after a while: the
+ * next attempt finds one. */
+PREM_SHARED_CODE int32_t prem_consumer_take_newest(prem_consumer *consumer, uint64_t *number) {
+  enum { MAX_LOOKS = 64 };
+  uint64_t filled = prem_word_far(&consumer->channel->filled.value);
+  for (int look = 0; look < MAX_LOOKS; ++look) {
+    const int32_t slot = (int32_t)(filled & ((1U << PREM_CHANNEL_SLOT_BITS) - 1));
+    ++consumer->holds[slot];
+    prem_consumer_say_passed(consumer);
+    const uint64_t again = prem_word_far_ordered(&consumer->channel->filled.value);
+    if (again == filled) {
+      *number = (filled >> PREM_CHANNEL_SLOT_BITS) - 1;
+      consumer->first = *number + 1;
+      consumer->has_taken = true;
+      return slot;
+    }
+    --consumer->holds[slot];
+    filled = again;
+  }
+  prem_consumer_say_passed(consumer);
+  return -1;
 }
 
 /** Take and hold a frame: of a queue the next one, else the newest, new or not; `*number` is its
  *  own. -1: there is none. */
-int32_t prem_channel_take(prem_channel *channel, uint64_t *number);
+PREM_SHARED_CODE int32_t prem_channel_take(prem_consumer *consumer, uint64_t *number) {
+  if (consumer->is_queue)
+    return prem_consumer_take_next(consumer, number);
+  if (!consumer->has_taken && !prem_channel_has_new(consumer))
+    return -1;
+  return prem_consumer_take_newest(consumer, number);
+}
+
 /** Hold a slot once more that is held. */
-void prem_channel_hold(prem_channel *channel, int32_t slot);
+PREM_SHARED_CODE void prem_channel_hold(prem_consumer *consumer, int32_t slot) {
+  ++consumer->holds[slot];
+}
+
 /** Hold it once less. */
-void prem_channel_release(prem_channel *channel, int32_t slot);
+PREM_SHARED_CODE void prem_channel_release(prem_consumer *consumer, int32_t slot) {
+  if (--consumer->holds[slot] == 0)
+    prem_consumer_say_passed(consumer);
+}
 
 #endif

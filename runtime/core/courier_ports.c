@@ -27,6 +27,12 @@ static void *new_zeroed(size_t count, size_t bytes) {
 static void find_ports(prem_courier *courier, int32_t t) {
   const prem_task *task = task_of(courier, t);
   prem_live_task *live = &courier->tasks[t];
+  live->jobs = courier->program->tasks[t].jobs;
+  live->first_job = courier->job_count;
+  live->period_ns = task->period_ns;
+  live->release_ns = task->release_ns;
+  live->deadline_ns = task->deadline_ns;
+  courier->job_count += live->jobs;
   memset(live->stream_of_port, -1, sizeof live->stream_of_port);
   live->read_phase = PREM_PREFETCH;
   live->write_phase = PREM_WRITEBACK;
@@ -294,13 +300,14 @@ prem_status prem_courier_compile(prem_courier *courier) {
   courier->rows = MIN_ROWS + farthest_back(courier->program) + longest_shown_late(courier->program);
   for (int32_t s = 0; s < courier->stream_count; ++s) {
     prem_stream *stream = &courier->streams[s];
-    stream->port = &schedule->live[s];
+    stream->port = schedule->live[s];
+    stream->face = &courier->face->streams[s];
     stream->writer = stream->kept_slot = -1;
-    prem_channel_init(&stream->channel, stream->port->buffers,
-                      stream->port->kind != PREM_LIVE_SAMPLING, 0);
-    if (stream->port->kind == PREM_LIVE_TRIGGER)
+    prem_channel_init(&stream->face->channel, &stream->producer, &stream->consumer,
+                      stream->port.buffers, stream->port.kind != PREM_LIVE_SAMPLING, 0);
+    if (stream->port.kind == PREM_LIVE_TRIGGER)
       courier->trigger = s;
-    courier->max_lead_ns = prem_max_i64(courier->max_lead_ns, stream->port->lead_ns);
+    courier->max_lead_ns = prem_max_i64(courier->max_lead_ns, stream->port.lead_ns);
   }
   for (int32_t t = 0; t < schedule->task_count; ++t)
     find_ports(courier, t);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** The part of a courier that is made once: between courier.c and courier_ports.c. */
+/** The part of a courier that is made once: between courier.c, courier_ports.c and courier_tasks.c.
+ */
 #ifndef TTPREM_RUNTIME_CORE_COURIER_PORTS_H
 #define TTPREM_RUNTIME_CORE_COURIER_PORTS_H
 
@@ -9,5 +10,9 @@
  *  with prem_courier_free_ports(), after an error as well. */
 prem_status prem_courier_compile(prem_courier *courier);
 void prem_courier_free_ports(prem_courier *courier);
+
+/** Then: which jobs are left out for which overrun. */
+prem_status prem_courier_compile_tasks(prem_courier *courier);
+void prem_courier_free_tasks(prem_courier *courier);
 
 #endif

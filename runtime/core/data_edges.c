@@ -50,8 +50,9 @@ static prem_status collect_uses(ordering *o) {
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
     for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
-      o->uses[o->use_count++] =
-          (array_use){task->arrays[p], t, task->definition->ports[p].access == PREM_OUT};
+      if (!prem_is_versioned(&o->program->versions, task->arrays[p]))
+        o->uses[o->use_count++] =
+            (array_use){task->arrays[p], t, task->definition->ports[p].access == PREM_OUT};
   }
   qsort(o->uses, (size_t)o->use_count, sizeof *o->uses, compare_uses);
   return PREM_OK;
@@ -256,6 +257,27 @@ static prem_status add_edge(const ordering *o, const conflict *between) {
   return status;
 }
 
+/* Of arrays that are kept by versions the file itself says who waits for which job. */
+static prem_status add_version_edges(prem_program *program) {
+  prem_version_edge *edges;
+  int32_t count;
+  prem_status status = prem_version_edges_new(&program->versions, &edges, &count);
+  for (int32_t i = 0; !status && i < count; ++i) {
+    prem_task_program *task = &program->tasks[edges[i].task];
+    const prem_dependency edge = {.task = edges[i].before,
+                                  .phase = (int32_t)edges[i].phase,
+                                  .by_block = edges[i].by_block,
+                                  .needed_jobs = edges[i].needed_jobs};
+    if (is_implied(task, &edge))
+      continue;
+    status = append_edge(task, &edge);
+    if (!status)
+      edges[i].needed_jobs = NULL;
+  }
+  prem_version_edges_free(edges, count);
+  return status;
+}
+
 static void free_ordering(ordering *o) {
   for (int32_t t = 0; o->spans && t < o->program->schedule->task_count; ++t)
     free(o->spans[t]);
@@ -276,5 +298,5 @@ prem_status prem_program_add_data_edges(prem_program *program, const prem_slot *
       status = add_edge(&o, &o.conflicts[i]);
   }
   free_ordering(&o);
-  return status;
+  return status ? status : add_version_edges(program);
 }

@@ -7,6 +7,9 @@
  * before it, where one of the two writes the array: a writer does not overtake those who still read
  * (or write) what was there before, a reader does not overtake a writer. What the plan itself lets
  * run at the same time is not waited for.
+ *
+ * Of state arrays, and of what is made of them, each job sees a certain version: there the edges
+ * are those of prem/model/versions.h, whatever the plan's order.
  */
 #ifndef TTPREM_RUNTIME_CORE_DATA_EDGES_H
 #define TTPREM_RUNTIME_CORE_DATA_EDGES_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Array files: pictures (PGM, PNG) and raw floats. */
+/* Array files: pictures (PGM, PNG) and raw elements. */
 #include "runtime/core/image.h"
 
 #include <ctype.h>
@@ -19,7 +19,7 @@
 #include "ttprem/output.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "raw files hold little-endian floats: swap them here"
+#error "raw files hold little-endian elements: swap them here"
 #endif
 
 /* One file on its way in or out. */
@@ -49,8 +49,8 @@ static prem_status refuse(const array_file *file, const char *format, ...) {
   return PREM_ERR_IO;
 }
 
-static float *row_floats(const array_file *file, int64_t row) {
-  return (float *)(file->storage->base + row * file->storage->pitch_bytes);
+static unsigned char *row_start(const array_file *file, int64_t row) {
+  return file->storage->base + row * file->storage->pitch_bytes;
 }
 
 static prem_status refuse_unless_shape(const array_file *file, int64_t rows, int64_t columns) {
@@ -61,11 +61,51 @@ static prem_status refuse_unless_shape(const array_file *file, int64_t rows, int
                 (long long)columns, (long long)shape[2], (long long)shape[3]);
 }
 
-/* The pixel of a value: clamped to [0, 1], NaN as 0, rounded to nearest. */
-static unsigned char pixel_of(float value) {
+/* ---- pixels ---------------------------------------------------------------------------------- */
+
+/* Of f32 a pixel is a share of the picture's maximum; of u8 and u16 it is the number itself. */
+
+static bool is_wide(const array_file *file) {
+  return file->storage->type == PREM_U16;
+}
+
+/* The largest pixel of a picture that is written. */
+static int32_t max_pixel(const array_file *file) {
+  return is_wide(file) ? UINT16_MAX : UINT8_MAX;
+}
+
+/* Of an f32: clamped to [0, 1], NaN as 0, rounded to nearest. */
+static int32_t pixel_of(float value) {
   if (!(value > 0.0F))
     return 0;
-  return value >= 1.0F ? 255 : (unsigned char)lroundf(value * 255.0F);
+  return value >= 1.0F ? 255 : (int32_t)lroundf(value * 255.0F);
+}
+
+static int32_t pixel_at(const array_file *file, int64_t row, int64_t column) {
+  const unsigned char *values = row_start(file, row);
+  if (file->storage->type == PREM_U8)
+    return values[column];
+  return is_wide(file) ? ((const uint16_t *)values)[column]
+                       : pixel_of(((const float *)values)[column]);
+}
+
+/* `pixel` is what integers take, `share` what an f32 does. */
+static void put_value(const array_file *file, int64_t row, int64_t column, int32_t pixel,
+                      float share) {
+  unsigned char *values = row_start(file, row);
+  if (file->storage->type == PREM_U8)
+    values[column] = (unsigned char)pixel;
+  else if (is_wide(file))
+    ((uint16_t *)values)[column] = (uint16_t)pixel;
+  else
+    ((float *)values)[column] = share;
+}
+
+/* A picture of wider pixels than a u8 holds is refused, whatever its pixels are. */
+static prem_status refuse_unless_pixels_fit(const array_file *file, int32_t max) {
+  if (file->storage->type != PREM_U8 || max <= UINT8_MAX)
+    return PREM_OK;
+  return refuse(file, "%s has pixels up to %d, the array is u8; make it u16", file->path, (int)max);
 }
 
 /* ---- PGM ------------------------------------------------------------------------------------- */
@@ -123,7 +163,8 @@ static prem_status pgm_read_header(const array_file *file, pgm_header *header) {
                   (int)header->max);
   if (!isspace(getc(file->stream)))
     return refuse(file, "%s is broken: no white space behind its maximum", file->path);
-  return refuse_unless_shape(file, header->rows, header->columns);
+  status = refuse_unless_pixels_fit(file, header->max);
+  return status == PREM_OK ? refuse_unless_shape(file, header->rows, header->columns) : status;
 }
 
 static prem_status pgm_store(const array_file *file, const pgm_header *header, int64_t row,
@@ -131,7 +172,7 @@ static prem_status pgm_store(const array_file *file, const pgm_header *header, i
   if (pixel > header->max)
     return refuse(file, "%s is broken: pixel (%lld, %lld) is %d, its maximum %d", file->path,
                   (long long)row, (long long)column, (int)pixel, (int)header->max);
-  row_floats(file, row)[column] = (float)pixel / (float)header->max;
+  put_value(file, row, column, pixel, (float)pixel / (float)header->max);
   return PREM_OK;
 }
 
@@ -183,10 +224,15 @@ static prem_status pgm_read(array_file *file) {
 /* What cannot be written is seen when the file is closed. */
 static prem_status pgm_write(array_file *file) {
   const int64_t *shape = file->storage->shape;
-  fprintf(file->stream, "P5\n%lld %lld\n255\n", (long long)shape[3], (long long)shape[2]);
+  fprintf(file->stream, "P5\n%lld %lld\n%d\n", (long long)shape[3], (long long)shape[2],
+          (int)max_pixel(file));
   for (int64_t row = 0; row < shape[2]; ++row)
-    for (int64_t column = 0; column < shape[3]; ++column)
-      putc(pixel_of(row_floats(file, row)[column]), file->stream);
+    for (int64_t column = 0; column < shape[3]; ++column) {
+      const int32_t pixel = pixel_at(file, row, column);
+      if (is_wide(file))
+        putc(pixel >> 8, file->stream);
+      putc(pixel & 0xFF, file->stream);
+    }
   return PREM_OK;
 }
 
@@ -247,22 +293,24 @@ static int32_t png_sample(const unsigned char *bytes, int width) {
   return width == 1 ? bytes[0] : bytes[0] << 8 | bytes[1];
 }
 
-static float png_value(const unsigned char *bytes, int width, bool color) {
-  const int32_t max = width == 1 ? 255 : 65535, first = png_sample(bytes, width);
+/* The pixel, of colours their luma. */
+static double png_pixel(const unsigned char *bytes, int width, bool color) {
+  const int32_t first = png_sample(bytes, width);
   if (!color)
-    return (float)first / (float)max;
-  const double luma = 0.299 * first + 0.587 * png_sample(bytes + width, width) +
-                      0.114 * png_sample(bytes + 2 * width, width);
-  return (float)(luma / max);
+    return first;
+  return 0.299 * first + 0.587 * png_sample(bytes + width, width) +
+         0.114 * png_sample(bytes + 2 * width, width);
 }
 
 static void png_store_row(const png_job *job, int64_t row) {
   const int width = png_get_bit_depth(job->png, job->info) / 8;
   const int channels = png_get_channels(job->png, job->info);
-  float *values = row_floats(job->file, row);
+  const int32_t max = width == 1 ? UINT8_MAX : UINT16_MAX;
   const unsigned char *bytes = job->rows[row];
-  for (int64_t column = 0; column < job->file->storage->shape[3]; ++column)
-    values[column] = png_value(bytes + column * channels * width, width, channels >= 3);
+  for (int64_t column = 0; column < job->file->storage->shape[3]; ++column) {
+    const double pixel = png_pixel(bytes + column * channels * width, width, channels >= 3);
+    put_value(job->file, row, column, (int32_t)lround(pixel), (float)(pixel / max));
+  }
 }
 
 static void png_read_job(png_job *job) {
@@ -273,6 +321,9 @@ static void png_read_job(png_job *job) {
   png_read_info(job->png, job->info);
   job->status = refuse_unless_shape(job->file, png_get_image_height(job->png, job->info),
                                     png_get_image_width(job->png, job->info));
+  if (job->status == PREM_OK)
+    job->status = refuse_unless_pixels_fit(
+        job->file, png_get_bit_depth(job->png, job->info) > 8 ? UINT16_MAX : UINT8_MAX);
   if (job->status != PREM_OK)
     return;
   png_simplify(job->png, job->info);
@@ -303,16 +354,22 @@ static prem_status png_read_file(array_file *file) {
 static void png_write_job(png_job *job) {
   const int64_t *shape = job->file->storage->shape;
   const size_t row_count = (size_t)shape[2];
-  if (!png_allocate(job, row_count, (size_t)shape[3]))
+  const bool wide = is_wide(job->file);
+  if (!png_allocate(job, row_count, (size_t)shape[3] * (wide ? 2 : 1)))
     return;
   for (size_t row = 0; row < row_count; ++row)
-    for (int64_t column = 0; column < shape[3]; ++column)
-      job->rows[row][column] = pixel_of(row_floats(job->file, (int64_t)row)[column]);
+    for (int64_t column = 0; column < shape[3]; ++column) {
+      const int32_t pixel = pixel_at(job->file, (int64_t)row, column);
+      unsigned char *to = job->rows[row] + column * (wide ? 2 : 1);
+      if (wide)
+        *to++ = (unsigned char)(pixel >> 8);
+      *to = (unsigned char)pixel;
+    }
   job->status = PREM_ERR_IO;
   if (setjmp(png_jmpbuf(job->png)))
     return;
   png_init_io(job->png, job->file->stream);
-  png_set_IHDR(job->png, job->info, (png_uint_32)shape[3], (png_uint_32)shape[2], 8,
+  png_set_IHDR(job->png, job->info, (png_uint_32)shape[3], (png_uint_32)shape[2], wide ? 16 : 8,
                PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
                PNG_FILTER_TYPE_DEFAULT);
   png_write_info(job->png, job->info);
@@ -341,7 +398,7 @@ static prem_status png_write_file(array_file *file) {
   return job.status;
 }
 
-/* ---- raw floats ------------------------------------------------------------------------------ */
+/* ---- raw elements ---------------------------------------------------------------------------- */
 
 static prem_status raw_read(array_file *file) {
   const size_t row_bytes = (size_t)(file->storage->shape[3] * file->storage->element_bytes);
@@ -350,7 +407,7 @@ static prem_status raw_read(array_file *file) {
     return refuse(file, "%s has %lld bytes, the array needs %lld", file->path,
                   (long long)file->bytes, (long long)needed);
   for (int64_t row = 0; row < file->storage->row_count; ++row)
-    if (fread(row_floats(file, row), 1, row_bytes, file->stream) != row_bytes)
+    if (fread(row_start(file, row), 1, row_bytes, file->stream) != row_bytes)
       return refuse(file, "%s cannot be read: %s", file->path, strerror(errno));
   return PREM_OK;
 }
@@ -358,37 +415,56 @@ static prem_status raw_read(array_file *file) {
 static prem_status raw_write(array_file *file) {
   const size_t row_bytes = (size_t)(file->storage->shape[3] * file->storage->element_bytes);
   for (int64_t row = 0; row < file->storage->row_count; ++row)
-    fwrite(row_floats(file, row), 1, row_bytes, file->stream);
+    fwrite(row_start(file, row), 1, row_bytes, file->stream);
   return PREM_OK;
 }
 
 /* ---- every format ---------------------------------------------------------------------------- */
 
 static const array_format formats[] = {
-    {".pgm", true, PREM_F32, pgm_read, pgm_write},
-    {".png", true, PREM_F32, png_read_file, png_write_file},
+    {".pgm", true, -1, pgm_read, pgm_write},
+    {".png", true, -1, png_read_file, png_write_file},
     {".f32", false, PREM_F32, raw_read, raw_write},
     {".c64", false, PREM_C64, raw_read, raw_write},
+    {".u8", false, PREM_U8, raw_read, raw_write},
+    {".u16", false, PREM_U16, raw_read, raw_write},
+    {".i32", false, PREM_I32, raw_read, raw_write},
+    {".f16", false, PREM_F16, raw_read, raw_write},
+    {".bf16", false, PREM_BF16, raw_read, raw_write},
     {".raw", false, -1, raw_read, raw_write},
 };
+
+static prem_status refuse_unknown(const array_file *file) {
+  char known[128] = "";
+  size_t used = 0;
+  for (size_t i = 0; i < sizeof formats / sizeof *formats && used < sizeof known; ++i)
+    used += (size_t)snprintf(known + used, sizeof known - used, " %s", formats[i].extension);
+  return refuse(file, "%s: the name says no known format; known are%s", file->path, known);
+}
+
+static prem_status judge_format(const array_file *file, const array_format *format) {
+  const prem_storage *storage = file->storage;
+  if (format->picture && (storage->shape[0] != 1 || storage->shape[1] != 1))
+    return refuse(file, "%s is a picture, but the array has more than 2 dimensions", file->path);
+  if (format->picture && storage->type != PREM_F32 && storage->type != PREM_U8 &&
+      storage->type != PREM_U16)
+    return refuse(file, "%s is for arrays of type f32, u8 or u16, this one is %s", file->path,
+                  prem_type_name(storage->type));
+  if (format->type >= 0 && format->type != (int32_t)storage->type)
+    return refuse(file, "%s is for arrays of type %s, this one is %s", file->path,
+                  prem_type_name((prem_type)format->type), prem_type_name(storage->type));
+  return PREM_OK;
+}
 
 static prem_status find_format(const array_file *file, const array_format **out) {
   const char *slash = strrchr(file->path, '/');
   const char *extension = strrchr(slash ? slash : file->path, '.');
-  for (size_t i = 0; i < sizeof formats / sizeof *formats; ++i) {
-    const array_format *format = &formats[i];
-    if (!extension || strcasecmp(extension, format->extension) != 0)
-      continue;
-    *out = format;
-    if (format->picture && (file->storage->shape[0] != 1 || file->storage->shape[1] != 1))
-      return refuse(file, "%s is a picture, but the array has more than 2 dimensions", file->path);
-    if (format->type >= 0 && format->type != (int32_t)file->storage->type)
-      return refuse(file, "%s is for arrays of type %s, this one is %s", file->path,
-                    prem_type_name((prem_type)format->type), prem_type_name(file->storage->type));
-    return PREM_OK;
-  }
-  return refuse(file, "%s: the name says no known format; known are .pgm .png .f32 .c64 .raw",
-                file->path);
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; ++i)
+    if (extension && strcasecmp(extension, formats[i].extension) == 0) {
+      *out = &formats[i];
+      return judge_format(file, *out);
+    }
+  return refuse_unknown(file);
 }
 
 /* Never waits: a pipe without a writer is refused like everything that is not a plain file. */

@@ -2,13 +2,16 @@
 /**
  * Reading and writing array files; the format follows the extension.
  *
- *   .pgm           P2 and P5, 8 and 16 bit; value = pixel / maxval, in [0, 1]
+ *   .pgm           P2 and P5, 8 and 16 bit
  *   .png           grey, grey + alpha, RGB(A), palette, 8 and 16 bit; colours become luma
- *                  (0.299 R + 0.587 G + 0.114 B), alpha is dropped; value in [0, 1]
- *   .f32 .c64 .raw raw little-endian floats, row-major, exactly as many as the array has
+ *                  (0.299 R + 0.587 G + 0.114 B), alpha is dropped
+ *   .f32 .u8 ...   raw little-endian elements of that type, row-major, exactly as many as the
+ *                  array has; .raw of whatever type the array is
  *
- * Pictures are f32 of rank 2. Written pictures are 8 bit: value clamped to [0, 1], NaN as 0,
- * rounded to nearest.
+ * Pictures are of rank 2. Of f32 a pixel is a share of its maximum, in [0, 1]; written pictures are
+ * 8 bit: value clamped to [0, 1], NaN as 0, rounded to nearest. Of u8 and u16 a pixel is the number
+ * itself, whatever the maximum is, of colours the luma rounded to nearest; a u8 takes no picture of
+ * wider pixels. They are written as they are, in 8 and 16 bit.
  */
 #ifndef TTPREM_RUNTIME_CORE_IMAGE_H
 #define TTPREM_RUNTIME_CORE_IMAGE_H

@@ -117,6 +117,47 @@ static prem_status place_tasks(prem_program *program) {
   return PREM_OK;
 }
 
+/* ---- versions of state arrays ---------------------------------------------------------------- */
+
+static prem_status refuse_length(const prem_program *program, const prem_task *task,
+                                 prem_diag *diag) {
+  prem_diag_add(diag, PREM_ERROR, 21, program->schedule->plan->place, "plan.hyperperiod_ns",
+                "is %lld ns, in which task '%s', which uses a state array, has another number of "
+                "jobs than the periods make: plan again",
+                (long long)program->hyperperiod_ns, task->name);
+  return PREM_ERR_INVALID;
+}
+
+static prem_status find_versions(prem_program *program, prem_diag *diag) {
+  prem_status status = prem_versions_new(program->schedule, &program->versions);
+  for (int32_t i = 0; !status && i < program->versions.use_count; ++i) {
+    const prem_version_use *use = &program->versions.uses[i];
+    prem_task_program *task = &program->tasks[use->task];
+    if (task->jobs != prem_task_jobs(program->schedule, &program->schedule->tasks[use->task]))
+      return refuse_length(program, &program->schedule->tasks[use->task], diag);
+    if (!task->versions)
+      task->versions = calloc(PREM_MAX_PORTS, sizeof(prem_version_use *));
+    if (!task->versions)
+      return PREM_ERR_MEMORY;
+    task->versions[use->port] = use;
+  }
+  return status;
+}
+
+const int32_t *prem_program_slots(const prem_program *program, int64_t hyperperiod,
+                                  const prem_record *record, int32_t room[PREM_MAX_PORTS]) {
+  const prem_version_use *const *uses = program->tasks[record->task].versions;
+  if (!uses)
+    return NULL;
+  for (int32_t p = 0; p < PREM_MAX_PORTS; ++p)
+    room[p] =
+        uses[p]
+            ? (int32_t)(prem_version_of(&program->versions, uses[p], hyperperiod, record->job, 0) %
+                        program->versions.arrays[uses[p]->of].versions)
+            : 0;
+  return room;
+}
+
 /* ---- putting it together -------------------------------------------------------------------- */
 
 /* An edge says from which kind of phase on a task has to wait: the first of these that it has does.
@@ -162,6 +203,8 @@ prem_status prem_program_new(const prem_schedule *schedule, prem_program **out, 
   if (!status)
     status = compile_tasks(program, diag);
   if (!status)
+    status = find_versions(program, diag);
+  if (!status)
     status = place_tasks(program);
   if (!status)
     status = compile_plan(program, diag);
@@ -178,6 +221,7 @@ static void free_tasks(prem_program *program) {
     for (int32_t a = 0; a < program->tasks[t].edge_count; ++a)
       free(program->tasks[t].after[a].needed_jobs);
     free(program->tasks[t].after);
+    free(program->tasks[t].versions);
   }
   free(program->tasks);
 }
@@ -193,6 +237,7 @@ void prem_program_free(prem_program *program) {
     free(program->blocks[0].task_position);
   free(program->blocks);
   free_tasks(program);
+  prem_versions_free(&program->versions);
   free(program);
 }
 

@@ -12,6 +12,7 @@
 
 #include <assert.h>
 
+#include "prem/model/versions.h"
 #include "ttprem/runtime.h"
 
 /** Flags of a record: PREM_SLOT_CHAINED, _JOINED, _WARMUP, and: */
@@ -74,6 +75,9 @@ typedef struct prem_task_program {
   prem_dependency *after;
   int32_t after_count; /* edges of the schedule file */
   int32_t edge_count;  /* and data edges behind them: see data_edges.h */
+  const prem_version_use *
+      *versions; /* [PREM_MAX_PORTS]: what each does with an array that is kept by
+                    versions; NULL: nothing, and of a task none of its ports */
 } prem_task_program;
 
 typedef struct prem_program {
@@ -83,6 +87,7 @@ typedef struct prem_program {
   prem_task_program *tasks;
   int64_t hyperperiod_ns;
   int64_t record_count; /* of all blocks, one hyperperiod */
+  prem_versions versions;
 } prem_program;
 
 /**
@@ -130,6 +135,11 @@ static inline void prem_turn_buffers(const uint8_t turn[PREM_MAX_BUFFERS],
   for (int i = 0; i < PREM_MAX_BUFFERS; ++i)
     buffers[i] = before[turn[i]];
 }
+
+/** In a run: the slot of each port's array that a record reads or writes. NULL: the first of all,
+ *  and `room` is left alone. */
+const int32_t *prem_program_slots(const prem_program *program, int64_t hyperperiod,
+                                  const prem_record *record, int32_t room[PREM_MAX_PORTS]);
 
 /** For one-thread blocks: is the memory table's record at `m` before the compute table's at `c`?
  *  Indexes at the tables' ends are allowed. */

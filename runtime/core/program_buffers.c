@@ -2,6 +2,8 @@
 /* Scratch buffers: which one each tile gets, and what that lets run ahead. */
 #include "runtime/core/compilation.h"
 
+#include "prem/base/numbers.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -36,8 +38,9 @@ static bool hold_of(holding kind, const prem_tile_phases *tile, int *from, int *
 /* When a buffer was last given back: in the plan's time, and as a wait. */
 typedef struct giving_back {
   int64_t at_ns;
-  int phase;    /* -1: never used */
-  int32_t done; /* phases of this kind done, from the hyperperiod's start */
+  int64_t ready_ns; /* the turnaround behind it is over */
+  int phase;        /* -1: never used */
+  int32_t done;     /* phases of this kind done, from the hyperperiod's start */
 } giving_back;
 
 typedef struct buffer_set {
@@ -48,14 +51,19 @@ typedef struct buffer_set {
   uint8_t turn[PREM_MAX_BUFFERS];
 } buffer_set;
 
-static giving_back giving_back_of(const prem_tile_phases *tile, int to) {
-  return (giving_back){tile->record[to]->planned_end_ns, to, tile->ordinal[to] + 1};
+static giving_back giving_back_of(const prem_compilation *c, const prem_tile_phases *tile, int to) {
+  const prem_record *last = tile->record[to];
+  const prem_task *task = &c->program->schedule->tasks[last->task];
+  const int64_t turnaround_ns = prem_min_i64(task->phase[to].turnaround_ns, PREM_MAX_NS - 1);
+  return (giving_back){last->planned_end_ns, last->planned_end_ns + turnaround_ns, to,
+                       tile->ordinal[to] + 1};
 }
 
 /* The same one hyperperiod earlier. */
 static giving_back a_hyperperiod_ago(const prem_compilation *c, giving_back g) {
   if (g.phase >= 0) {
     g.at_ns -= c->program->hyperperiod_ns;
+    g.ready_ns -= c->program->hyperperiod_ns;
     g.done -= c->block->phase_count[g.phase];
   }
   return g;
@@ -94,7 +102,7 @@ static int64_t next_start_ns(const prem_compilation *c, const prem_record *first
  */
 static prem_status enter_hyperperiod(const prem_compilation *c, buffer_set *set) {
   for (int i = 0; i < PREM_MAX_BUFFERS; ++i)
-    set->last[i] = (giving_back){INT64_MIN, -1, 0};
+    set->last[i] = (giving_back){INT64_MIN, INT64_MIN, -1, 0};
   int64_t i = 0;
   int to;
   if (!next_taker(c, set, &i, &to))
@@ -106,16 +114,17 @@ static prem_status enter_hyperperiod(const prem_compilation *c, buffer_set *set)
       continue;
     if (alive == set->count)
       return refuse_buffers(c, set, c->order[i]);
-    set->last[alive++] = a_hyperperiod_ago(c, giving_back_of(tile, to));
+    set->last[alive++] = a_hyperperiod_ago(c, giving_back_of(c, tile, to));
   }
   return PREM_OK;
 }
 
-/* The free buffer that has been free for longest, or -1. */
+/* The free buffer that has been ready for longest, or -1. */
 static int32_t free_buffer(const buffer_set *set, int64_t at_ns) {
   int32_t best = -1;
   for (int32_t b = 0; b < set->count; ++b)
-    if (set->last[b].at_ns <= at_ns && (best < 0 || set->last[b].at_ns < set->last[best].at_ns))
+    if (set->last[b].at_ns <= at_ns &&
+        (best < 0 || set->last[b].ready_ns < set->last[best].ready_ns))
       best = b;
   return best;
 }
@@ -153,7 +162,7 @@ static void close_turn(buffer_set *set, const int32_t *crossing, int32_t crossin
 static void wait_across_hyperperiods(const prem_compilation *c, const buffer_set *set) {
   giving_back before[PREM_MAX_BUFFERS];
   for (int i = 0; i < PREM_MAX_BUFFERS; ++i)
-    before[i] = (giving_back){INT64_MIN, -1, 0};
+    before[i] = (giving_back){INT64_MIN, INT64_MIN, -1, 0};
   for (int round = 0; round < PREM_MAX_BUFFERS; ++round) {
     giving_back next[PREM_MAX_BUFFERS];
     for (int i = 0; i < PREM_MAX_BUFFERS; ++i) {
@@ -190,7 +199,7 @@ static prem_status assign_buffers(const prem_compilation *c, buffer_set *set) {
     else if (set->last[b].phase >= 0)
       prem_record_wait_for(taker, set->last[b].phase, set->last[b].done);
     give_buffer(set, tile, b);
-    set->last[b] = giving_back_of(tile, to);
+    set->last[b] = giving_back_of(c, tile, to);
     if (set->last[b].at_ns > next_ns)
       crossing[crossings++] = b;
     first = false;

@@ -77,7 +77,7 @@ static void view_scratch(const tile_window *window, int32_t row, unsigned char *
 static const prem_storage *storage_of(const prem_arrays *arrays, const prem_task *task,
                                       const int32_t *slots, int32_t port, prem_storage *room) {
   const prem_storage *storage = &arrays->storage[task->arrays[port]];
-  if (!slots || slots[port] == 0)
+  if (!slots || (slots[port] == 0 && !storage->adopted))
     return storage;
   *room = prem_storage_slot(storage, slots[port]);
   return room;

@@ -22,15 +22,23 @@ static unsigned char *output_buffer(const prem_cpu_block *block, const prem_reco
 }
 
 /* False: the watchdog gave the block up meanwhile; only its own memory may be touched from here. */
-static bool compute(prem_cpu_block *block, const prem_record *record, const int32_t *slots) {
+static bool compute(prem_cpu_block *block, int64_t hyperperiod, const prem_record *record,
+                    const int32_t *slots) {
   const prem_cpu_kernel *kernel = &block->cpu->kernels[record->task];
+  _Alignas(8) unsigned char changed[PREM_PARAMS_BYTES];
+  const void *params = kernel->params;
+  const unsigned char *newer = NULL;
   if (!kernel->compute)
     return true;
+  if (block->cpu->courier)
+    newer = prem_courier_params(block->cpu->courier, record->task, hyperperiod);
+  if (newer) /* a compute may outlive the session */
+    params = memcpy(changed, newer, sizeof changed);
   prem_view views[PREM_MAX_PORTS];
   prem_tile_views_slots(block->cpu->arrays, record->task, record->tile, slots,
                         input_buffer(block, record), output_buffer(block, record), views);
   atomic_store_explicit(&block->stage, PREM_CPU_COMPUTING, memory_order_release);
-  kernel->compute(kernel->params, views);
+  kernel->compute(params, views);
   int expected = PREM_CPU_COMPUTING;
   return atomic_compare_exchange_strong_explicit(&block->stage, &expected, PREM_CPU_RUNNING,
                                                  memory_order_acq_rel, memory_order_acquire);
@@ -38,11 +46,12 @@ static bool compute(prem_cpu_block *block, const prem_record *record, const int3
 
 static bool perform(prem_cpu_block *block, int64_t hyperperiod, const prem_record *record) {
   prem_arrays *arrays = block->cpu->arrays;
-  int32_t room[PREM_MAX_PORTS], *slots = NULL;
-  if (block->cpu->courier) {
-    slots = room;
-    prem_courier_slots(block->cpu->courier, hyperperiod, record, slots);
-  }
+  int32_t room[PREM_MAX_PORTS];
+  const int32_t *slots = room;
+  if (block->cpu->courier)
+    prem_courier_slots(block->cpu->courier, hyperperiod, record, room);
+  else
+    slots = prem_program_slots(block->cpu->program, hyperperiod, record, room);
   switch (record->phase) {
   case PREM_PREFETCH:
     prem_tile_fetch_slots(arrays, record->task, record->tile, slots, input_buffer(block, record));
@@ -51,7 +60,7 @@ static bool perform(prem_cpu_block *block, int64_t hyperperiod, const prem_recor
     prem_tile_store_slots(arrays, record->task, record->tile, slots, output_buffer(block, record));
     return true;
   default:
-    return compute(block, record, slots);
+    return compute(block, hyperperiod, record, slots);
   }
 }
 
@@ -108,9 +117,8 @@ static void raise_fault(prem_cpu_block *block) {
 }
 
 static void finish(prem_cpu_block *block, int64_t hyperperiod, const prem_record *record,
-                   int64_t ready_ns, int64_t start_ns, int64_t end_ns) {
+                   bool is_empty, int64_t ready_ns, int64_t start_ns, int64_t end_ns) {
   const prem_cpu *cpu = block->cpu;
-  const bool is_empty = is_skipped(cpu, hyperperiod, record); /* published, its ticket may go */
   ++block->phases_done[record->phase];
   if (record->flags & PREM_RECORD_LAST)
     prem_cpu_publish_job(cpu, hyperperiod, record, block->program->task_position[record->task],
@@ -148,8 +156,6 @@ static bool execute(prem_cpu_block *block, int64_t hyperperiod, const prem_recor
     if (cpu->courier && !prem_cpu_wait_for_tickets(block, hyperperiod, &record[i]))
       return false;
   }
-  const bool is_empty = is_skipped(cpu, hyperperiod, record) &&
-                        (count == 1 || is_skipped(cpu, hyperperiod, &record[1]));
   if (!prem_cpu_wait_until(block, earliest_ns, &ready_ns))
     return false;
   start_ns = ready_ns;
@@ -157,8 +163,11 @@ static bool execute(prem_cpu_block *block, int64_t hyperperiod, const prem_recor
   if (start_ns < due && !prem_cpu_wait_until(block, due, &start_ns))
     return false;
 
+  /* looked at once: who is told later to leave a phase out leaves out the next one */
+  const bool is_empty[] = {is_skipped(cpu, hyperperiod, record),
+                           count == 1 || is_skipped(cpu, hyperperiod, &record[1])};
   prem_cpu_claim claim = {.empty = true};
-  if (cpu->request->mode == PREM_MODE_LOCK && !is_empty &&
+  if (cpu->request->mode == PREM_MODE_LOCK && !(is_empty[0] && is_empty[1]) &&
       prem_record_is_at_memory(cpu->program->schedule, record))
     prem_cpu_tokens_claim(&cpu->tokens, record, count, &claim);
   if (!claim.empty) {
@@ -167,7 +176,7 @@ static bool execute(prem_cpu_block *block, int64_t hyperperiod, const prem_recor
     start_ns = prem_cpu_now_ns(block);
   }
   for (int32_t i = 0; i < count; ++i)
-    if (!is_skipped(cpu, hyperperiod, &record[i]) && !perform(block, hyperperiod, &record[i]))
+    if (!is_empty[i] && !perform(block, hyperperiod, &record[i]))
       return false;
   const int64_t end_ns = prem_cpu_now_ns(block);
   if (!claim.empty)
@@ -175,7 +184,7 @@ static bool execute(prem_cpu_block *block, int64_t hyperperiod, const prem_recor
   if (ready_ns < 0)
     ready_ns = 0; /* it stood by before S */
   for (int32_t i = 0; i < count; ++i)
-    finish(block, hyperperiod, &record[i], ready_ns, start_ns, end_ns);
+    finish(block, hyperperiod, &record[i], is_empty[i], ready_ns, start_ns, end_ns);
   return true;
 }
 

@@ -175,7 +175,8 @@ struct prem_cpu {
   prem_cpu_kernel *kernels;  /* one a task; NULL in mode legacy */
   prem_cpu_word **jobs_done; /* [task][position of the block in the task's list] */
   prem_cpu_cores cores;
-  prem_array_view *whole; /* mode legacy: every array, dense */
+  prem_array_view *whole; /* mode legacy: every array, dense, */
+  int32_t whole_slots;    /* so many views of each */
   prem_cpu_block *blocks; /* those that have work */
   int32_t block_count;
   void (*run_thread)(prem_cpu_block *); /* what each of them does in a run */

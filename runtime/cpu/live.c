@@ -30,6 +30,7 @@ typedef struct prem_cpu_live {
   bool has_thread;
   _Atomic bool has_failed;
   _Atomic bool is_over;
+  _Atomic int64_t heard_ns; /* the courier looks at the clock */
 } prem_cpu_live;
 
 static void nap(int64_t length_ns) {
@@ -55,8 +56,10 @@ static bool are_all_home(prem_cpu *cpu) {
 }
 
 static int64_t step(prem_cpu_live *live) {
-  return prem_courier_step(live->courier,
-                           prem_host_clock_ns() - atomic_load(&live->cpu->common_start_ns.value));
+  prem_courier_look(live->courier);
+  const int64_t now = prem_host_clock_ns();
+  atomic_store_explicit(&live->heard_ns, now, memory_order_relaxed);
+  return prem_courier_step(live->courier, now - atomic_load(&live->cpu->common_start_ns.value));
 }
 
 /* Blocks that wait for the courier stand still rightly while it waits for time to pass: it will
@@ -80,10 +83,6 @@ static void pass_time(const prem_cpu_live *live) {
     sched_yield();
 }
 
-static bool is_done(const prem_courier *courier) {
-  return atomic_load_explicit(&courier->done.value, memory_order_relaxed) != 0;
-}
-
 static void *serve(void *argument) {
   prem_cpu_live *live = argument;
   int64_t looked_at_ns = prem_host_clock_ns();
@@ -96,7 +95,7 @@ static void *serve(void *argument) {
     pass_time(live);
   }
   /* results that are still to be shown have their instants, so this ends as well */
-  while (step(live), !is_done(live->courier) && !prem_cpu_is_aborted(live->cpu))
+  while (step(live), !prem_courier_is_done(live->courier) && !prem_cpu_is_aborted(live->cpu))
     pass_time(live);
   atomic_store(&live->has_failed, atomic_load(&live->cpu->fault.claimed) ||
                                       live->dog.stalled.block || live->dog.lost.block);
@@ -158,6 +157,7 @@ static prem_status settle_start(const prem_cpu_live *live, const prem_live_reque
 /* Signals are the caller's, as for blocks. */
 static prem_status start_thread(prem_cpu_live *live, prem_diag *diag) {
   sigset_t all, before;
+  atomic_store(&live->heard_ns, prem_host_clock_ns());
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   const int error = pthread_create(&live->thread, NULL, serve, live);
@@ -257,6 +257,11 @@ static void live_tell(void *state) {
   (void)state; /* the courier looks all the time */
 }
 
+static int64_t live_heard_ns(const void *state) {
+  return atomic_load_explicit(&((const prem_cpu_session *)state)->live->heard_ns,
+                              memory_order_relaxed);
+}
+
 static void live_abort(void *state) {
   abort_blocks(((prem_cpu_session *)state)->blocks);
 }
@@ -274,6 +279,7 @@ static prem_status live_finish(void *state, prem_diag *diag) {
   pthread_join(live->thread, NULL);
   live->has_thread = false;
   prem_recorders_collect(live->cpu->program, live->recorders, live->recorded);
+  prem_courier_finish(live->courier);
   const prem_status status = prem_cpu_watchdog_judge(&live->dog, diag);
   if (live->dog.lost.block)
     return PREM_ERR_MACHINE;
@@ -294,4 +300,7 @@ const prem_live_engine prem_cpu_live_engine = {.start = live_start,
                                                .abort = live_abort,
                                                .is_over = live_is_over,
                                                .has_failed = live_has_failed,
+                                               .heard_ns = live_heard_ns,
+                                               .adopts_memory = true,
+                                               .changes_args = true,
                                                .finish = live_finish};

@@ -31,53 +31,72 @@ static void copy_rows(const prem_storage *storage, const prem_array_view *view, 
   }
 }
 
+static prem_array_view *whole_of(const prem_cpu *cpu, int32_t array, int32_t slot) {
+  return &cpu->whole[(size_t)array * (size_t)cpu->whole_slots + (size_t)slot];
+}
+
 prem_status prem_cpu_whole_new(prem_cpu *cpu) {
   const prem_arrays *arrays = cpu->arrays;
   const int32_t count = arrays->schedule->array_count;
-  cpu->whole = calloc((size_t)count + 1, sizeof *cpu->whole);
+  cpu->whole_slots = 1;
+  for (int32_t a = 0; a < count; ++a)
+    if (arrays->storage[a].slots > cpu->whole_slots)
+      cpu->whole_slots = (int32_t)arrays->storage[a].slots;
+  cpu->whole = calloc((size_t)count * (size_t)cpu->whole_slots + 1, sizeof *cpu->whole);
   if (!cpu->whole)
     return PREM_ERR_MEMORY;
-  for (int32_t a = 0; a < count; ++a) {
-    const prem_storage *storage = &arrays->storage[a];
-    memcpy(cpu->whole[a].shape, storage->shape, sizeof storage->shape);
-    cpu->whole[a].data = storage->base;
-    if (needs_copy(storage))
-      cpu->whole[a].data = malloc(row_bytes(storage) * (size_t)storage->row_count);
-    if (!cpu->whole[a].data)
-      return PREM_ERR_MEMORY;
-  }
+  for (int32_t a = 0; a < count; ++a)
+    for (int32_t s = 0; s < arrays->storage[a].slots; ++s) {
+      const prem_storage storage = prem_storage_slot(&arrays->storage[a], s);
+      prem_array_view *view = whole_of(cpu, a, s);
+      memcpy(view->shape, storage.shape, sizeof storage.shape);
+      view->data = storage.base;
+      if (needs_copy(&storage))
+        view->data = malloc(row_bytes(&storage) * (size_t)storage.row_count);
+      if (!view->data)
+        return PREM_ERR_MEMORY;
+    }
   return PREM_OK;
 }
 
 void prem_cpu_whole_free(prem_cpu *cpu) {
   for (int32_t a = 0; cpu->whole && a < cpu->arrays->schedule->array_count; ++a)
-    if (needs_copy(&cpu->arrays->storage[a]))
-      free(cpu->whole[a].data);
+    for (int32_t s = 0; needs_copy(&cpu->arrays->storage[a]) && s < cpu->whole_slots; ++s)
+      free(whole_of(cpu, a, s)->data);
   free(cpu->whole);
+}
+
+static void copy_slots(const prem_cpu *cpu, int32_t array, bool into_view) {
+  const prem_storage *all = &cpu->arrays->storage[array];
+  for (int32_t s = 0; needs_copy(all) && s < all->slots; ++s) {
+    const prem_storage storage = prem_storage_slot(all, s);
+    copy_rows(&storage, whole_of(cpu, array, s), into_view);
+  }
 }
 
 void prem_cpu_whole_load(prem_cpu *cpu) {
   for (int32_t a = 0; a < cpu->arrays->schedule->array_count; ++a)
-    if (needs_copy(&cpu->arrays->storage[a]))
-      copy_rows(&cpu->arrays->storage[a], &cpu->whole[a], true);
+    copy_slots(cpu, a, true);
 }
 
 void prem_cpu_whole_store(prem_cpu *cpu) {
   const prem_schedule *schedule = cpu->arrays->schedule;
   for (int32_t a = 0; a < schedule->array_count; ++a)
-    if (schedule->arrays[a].writer >= 0 && needs_copy(&cpu->arrays->storage[a]))
-      copy_rows(&cpu->arrays->storage[a], &cpu->whole[a], false);
+    if (schedule->arrays[a].writer >= 0)
+      copy_slots(cpu, a, false);
 }
 
 /* ---- jobs ----------------------------------------------------------------------------------- */
 
-static void run_reference(const prem_cpu *cpu, int32_t t) {
-  const prem_task *task = &cpu->program->schedule->tasks[t];
+static void run_reference(const prem_cpu *cpu, int64_t hyperperiod, const prem_record *record) {
+  const prem_task *task = &cpu->program->schedule->tasks[record->task];
   prem_array_view views[PREM_MAX_PORTS];
+  int32_t room[PREM_MAX_PORTS];
+  const int32_t *slots = prem_program_slots(cpu->program, hyperperiod, record, room);
   if (task->definition->port_count == 0)
     return;
   for (int32_t p = 0; p < task->definition->port_count; ++p)
-    views[p] = cpu->whole[task->arrays[p]];
+    views[p] = *whole_of(cpu, task->arrays[p], slots ? slots[p] : 0);
   task->definition->reference(task->params, views);
 }
 
@@ -93,7 +112,7 @@ static bool run_job(prem_cpu_block *thread, int64_t hyperperiod, int32_t job) {
       !prem_cpu_wait_for_predecessors(thread, hyperperiod, &record, PREM_PREFETCH, &begin_ns) ||
       !prem_cpu_wait_until(thread, begin_ns, &begin_ns))
     return false;
-  run_reference(cpu, thread->number);
+  run_reference(cpu, hyperperiod, &record);
   const int64_t end_ns = prem_cpu_now_ns(thread);
   for (int32_t p = 0; p < cpu->program->tasks[thread->number].active_blocks; ++p)
     prem_cpu_publish_job(cpu, hyperperiod, &record, p, end_ns);

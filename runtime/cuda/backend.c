@@ -12,6 +12,7 @@ static void cuda_close(void *state) {
     return;
   if (cuda->gpu->loss != PREM_CUDA_HELD) { /* freeing would wait for the kernel */
     prem_cuda_enter(cuda->gpu);
+    prem_cuda_live_free(cuda);
     prem_baselines_free(cuda->baselines);
     prem_cuda_program_free(&cuda->device);
     prem_cuda_arrays_free(&cuda->arrays);
@@ -26,6 +27,38 @@ static void cuda_close(void *state) {
       cudaStreamDestroy(cuda->control);
   }
   free(cuda);
+}
+
+/* Tickets that a task of a live session looks at: one for each port that has a stream, for each
+ * source that it depends on through others, and its own where its jobs can be left out. */
+static int32_t gates_of(const prem_live_task *task) {
+  int32_t count = 0;
+  for (int32_t g = 0; g < task->gate_count; ++g)
+    count += !task->gates[g].reads;
+  for (int32_t p = 0; p < PREM_MAX_PORTS; ++p)
+    count += task->stream_of_port[p] >= 0;
+  return count + (task->left_out != NULL);
+}
+
+/* Of a live session the tasks are marked that look at tickets. */
+static prem_status make_program(prem_cuda *cuda, prem_diag *diag) {
+  const size_t tasks = (size_t)cuda->program->schedule->task_count;
+  prem_courier *courier = NULL;
+  int32_t *gates = NULL;
+  prem_status status = PREM_OK;
+  if (cuda->host->is_live) {
+    gates = calloc(tasks, sizeof *gates);
+    status = gates ? prem_courier_new(cuda->program, &courier) : PREM_ERR_MEMORY;
+  }
+  for (size_t t = 0; status == PREM_OK && gates && t < tasks; ++t)
+    gates[t] = gates_of(&courier->tasks[t]);
+  if (status == PREM_OK)
+    status = prem_cuda_report(
+        prem_cuda_program_new(cuda->program, &cuda->arrays, cuda->sm_count, gates, &cuda->device),
+        diag, "preparing the schedule on the GPU");
+  prem_courier_free(courier);
+  free(gates);
+  return status;
 }
 
 static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
@@ -51,7 +84,8 @@ static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
   CUDA_TRY(prem_cuda_arrays_new(program, arrays, &cuda->arrays));
   if ((status = prem_cuda_judge_intervals(cuda, diag)) != PREM_OK)
     goto refused;
-  CUDA_TRY(prem_cuda_program_new(program, &cuda->arrays, cuda->sm_count, &cuda->device));
+  if ((status = make_program(cuda, diag)) != PREM_OK)
+    goto refused;
   CUDA_TRY(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
   CUDA_TRY(cudaStreamCreateWithFlags(&cuda->control, cudaStreamNonBlocking));
   CUDA_TRY(cudaHostAlloc((void **)&cuda->abort_word, 2 * sizeof *cuda->abort_word,
@@ -61,7 +95,8 @@ static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
   CUDA_TRY(
       cudaHostAlloc((void **)&cuda->clock_word, sizeof *cuda->clock_word, cudaHostAllocMapped));
   cuda->device.launch.clock_step_ns = machine->clock_step_ns;
-  status = prem_cuda_choose_variant(cuda, diag);
+  status = arrays->is_live ? prem_cuda_choose_live_variant(cuda, diag)
+                           : prem_cuda_choose_variant(cuda, diag);
   if (status != PREM_OK)
     goto refused;
   *state = cuda;
@@ -165,5 +200,6 @@ const prem_backend prem_backend_cuda = {
     .launch_search = cuda_launch_search,
     .mode_note = cuda_mode_note,
     .follow = cuda_follow,
+    .live = &prem_cuda_live_engine,
     .close = cuda_close,
 };

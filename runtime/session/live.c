@@ -3,8 +3,8 @@
  * here are the checks of what the caller does, and the frames that he has in hand. */
 #include "ttprem/live.h"
 
-#include "runtime/core/backend.h"
 #include "runtime/session/live.h"
+#include "runtime/session/live_parts.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,34 +12,9 @@
 #include <string.h>
 #include <time.h>
 
-/* What the application has in hand of a stream: its own thread's. */
-typedef struct hand {
-  int32_t acquired; /* input: a slot; -1: none */
-  uint32_t held;    /* output: slots */
-  uint64_t number[PREM_MAX_LIVE_BUFFERS];
-} hand;
-
-struct prem_live {
-  const prem_backend *backend;
-  const prem_schedule *schedule;
-  prem_program *program;
-  prem_arrays *arrays;
-  prem_courier *courier;
-  prem_machine machine;
-  void *state; /* the backend's */
-  hand hands[PREM_MAX_LIVE_PORTS];
-  _Atomic bool has_started, is_refusing; /* is_refusing: asked to stop; no frames any more */
-  _Atomic bool is_aborted;               /* without drain, or nothing was ever started */
-  _Atomic bool is_closing;
-  _Atomic int32_t callers; /* in a call that may wait */
-  bool has_finished;       /* control thread: */
-  prem_status outcome;
-};
-
 /* ---- refusing ------------------------------------------------------------------------------- */
 
-PREM_PRINTF(3, 4)
-static prem_status refuse(prem_diag *diag, const char *call, const char *format, ...) {
+prem_status prem_live_refuse(prem_diag *diag, const char *call, const char *format, ...) {
   char reason[320];
   va_list args;
   va_start(args, format);
@@ -56,46 +31,47 @@ static const char *name_of(const prem_live *live, int32_t stream) {
 static prem_status judge_stream(const prem_live *live, int32_t stream, bool is_output,
                                 const char *call, prem_diag *diag) {
   if (stream < 0 || stream >= live->schedule->live_count)
-    return refuse(diag, call, "there is no stream %d; prem_live_find() has their numbers", stream);
+    return prem_live_refuse(diag, call, "there is no stream %d; prem_live_find() has their numbers",
+                            stream);
   if (live->schedule->live[stream].is_output != is_output)
-    return refuse(diag, call, "'%s' is an %s; %s", name_of(live, stream),
-                  is_output ? "input" : "output",
-                  is_output ? "acquire and submit its frames" : "wait for its frames");
+    return prem_live_refuse(diag, call, "'%s' is an %s; %s", name_of(live, stream),
+                            is_output ? "input" : "output",
+                            is_output ? "acquire and submit its frames" : "wait for its frames");
   return PREM_OK;
 }
 
 /* ---- where it stands ------------------------------------------------------------------------ */
 
-static const prem_live_engine *engine_of(const prem_live *live) {
+const prem_live_engine *prem_live_engine_of(const prem_live *live) {
   return live->backend->live;
 }
 
-static bool is_over(const prem_live *live) {
+bool prem_live_is_over(const prem_live *live) {
   if (!atomic_load(&live->has_started))
     return atomic_load(&live->is_aborted);
-  return engine_of(live)->is_over(live->state);
+  return prem_live_engine_of(live)->is_over(live->state);
 }
 
 static bool has_failed(const prem_live *live) {
-  return atomic_load(&live->has_started) && engine_of(live)->has_failed &&
-         engine_of(live)->has_failed(live->state);
+  return atomic_load(&live->has_started) && prem_live_engine_of(live)->has_failed &&
+         prem_live_engine_of(live)->has_failed(live->state);
 }
 
 static bool is_last_known(const prem_live *live) {
-  return atomic_load_explicit(&live->courier->last.value, memory_order_acquire) != UINT64_MAX;
+  return prem_word_far(&live->courier->face->ending.value) != 0;
 }
 
 static bool takes_no_frames(const prem_live *live) {
   return atomic_load(&live->is_closing) || atomic_load(&live->is_refusing) || is_last_known(live) ||
-         is_over(live);
+         prem_live_is_over(live);
 }
 
-static prem_status ended(const prem_live *live) {
+prem_status prem_live_ended(const prem_live *live) {
   return has_failed(live) ? PREM_ERR_MACHINE : PREM_ERR_ENDED;
 }
 
 /* Calls that may wait stand between these, so that close waits for them. False: it is closing. */
-static bool enter(prem_live *live) {
+bool prem_live_enter(prem_live *live) {
   atomic_fetch_add(&live->callers, 1);
   if (!atomic_load(&live->is_closing))
     return true;
@@ -103,7 +79,7 @@ static bool enter(prem_live *live) {
   return false;
 }
 
-static void leave(prem_live *live) {
+void prem_live_leave(prem_live *live) {
   atomic_fetch_sub(&live->callers, 1);
 }
 
@@ -133,11 +109,11 @@ static prem_status judge_publishing(const prem_schedule *schedule, prem_diag *di
 static prem_status judge_schedule(const prem_backend *backend, const prem_schedule *schedule,
                                   prem_diag *diag) {
   if (!schedule->bound)
-    return refuse(diag, schedule->name,
-                  "the schedule is not bound to its kernels; call "
-                  "prem_prepare()");
+    return prem_live_refuse(diag, schedule->name,
+                            "the schedule is not bound to its kernels; call "
+                            "prem_prepare()");
   if (!schedule->plan)
-    return refuse(diag, schedule->name, "the schedule has no plan; call prem_prepare()");
+    return prem_live_refuse(diag, schedule->name, "the schedule has no plan; call prem_prepare()");
   if (!backend->live) {
     prem_diag_add(diag, PREM_NOTE, 0, (prem_place){0}, "",
                   "live sessions are not there on backend '%s' yet; use cpu or sim", backend->name);
@@ -156,12 +132,15 @@ static prem_status open_parts(prem_live *live, prem_diag *diag) {
     status = prem_courier_new(live->program, &live->courier);
   if (!status)
     status = live->backend->open(live->program, live->arrays, &live->machine, &live->state, diag);
+  if (!status && live->backend->live->open)
+    status = live->backend->live->open(live->state, live->courier, diag);
   return status;
 }
 
 static void free_parts(prem_live *live) {
   if (live->state)
     live->backend->close(live->state);
+  prem_live_free_args(live);
   prem_courier_free(live->courier);
   prem_arrays_free(live->arrays);
   prem_program_free(live->program);
@@ -179,8 +158,7 @@ prem_status prem_live_open(const prem_backend *backend, const prem_schedule *sch
     return PREM_ERR_MEMORY;
   live->backend = backend;
   live->schedule = schedule;
-  for (int32_t s = 0; s < PREM_MAX_LIVE_PORTS; ++s)
-    live->hands[s].acquired = -1;
+
   status = open_parts(live, diag);
   if (status)
     free_parts(live);
@@ -193,33 +171,88 @@ void prem_live_count_from(prem_live *live, int64_t hyperperiod, uint64_t frame) 
   prem_courier_count_from(live->courier, hyperperiod, frame);
 }
 
+void prem_live_count_to(prem_live *live, int64_t hyperperiod) {
+  prem_courier_count_to(live->courier, hyperperiod);
+}
+
+/* ---- memory of the application --------------------------------------------------------------- */
+
+static prem_status judge_memory(const prem_live *live, int32_t stream, void *const *buffers,
+                                int32_t count, int64_t pitch_bytes, prem_diag *diag) {
+  if (stream < 0 || stream >= live->schedule->live_count)
+    return prem_live_refuse(diag, "adopt",
+                            "there is no stream %d; prem_live_find() has their numbers", stream);
+  const prem_live_port *port = &live->schedule->live[stream];
+  const prem_storage *storage = &live->arrays->storage[port->array];
+  const int64_t row_bytes = storage->shape[3] * storage->element_bytes;
+  if (atomic_load(&live->has_started) || live->hands[stream].acquired != 0)
+    return prem_live_refuse(
+        diag, "adopt", "frames of '%s' are in use; adopt before the first acquire and the start",
+        name_of(live, stream));
+  if (count != port->buffers)
+    return prem_live_refuse(diag, "adopt", "%d buffers of '%s', which has %d; give as many", count,
+                            name_of(live, stream), port->buffers);
+  if (pitch_bytes < row_bytes || pitch_bytes % storage->element_bytes != 0)
+    return prem_live_refuse(
+        diag, "adopt",
+        "rows of '%s' are %lld bytes long, %lld from row to row is no room for them; give "
+        "a multiple of %d at least as large",
+        name_of(live, stream), (long long)row_bytes, (long long)pitch_bytes,
+        storage->element_bytes);
+  for (int32_t b = 0; b < count; ++b)
+    if (!buffers[b] || (uintptr_t)buffers[b] % (uintptr_t)storage->element_bytes != 0)
+      return prem_live_refuse(
+          diag, "adopt", "buffer %d of '%s' is NULL, or not aligned to its elements of %d bytes", b,
+          name_of(live, stream), storage->element_bytes);
+  return PREM_OK;
+}
+
+prem_status prem_live_adopt(prem_live *live, int32_t stream, void *const *buffers, int32_t count,
+                            int64_t pitch_bytes, prem_diag *diag) {
+  if (!prem_live_engine_of(live)->adopts_memory) {
+    prem_live_refuse(diag, "adopt", "backend '%s' has frames in memory of its own; use cpu or sim",
+                     live->backend->name);
+    return PREM_ERR_UNAVAILABLE;
+  }
+  const prem_status status = judge_memory(live, stream, buffers, count, pitch_bytes, diag);
+  return status ? status
+                : prem_arrays_adopt(live->arrays, live->schedule->live[stream].array, buffers,
+                                    count, pitch_bytes);
+}
+
 /* ---- starting ------------------------------------------------------------------------------- */
 
 static prem_status judge_request(const prem_live *live, const prem_live_request *request,
                                  prem_diag *diag) {
   if (atomic_load(&live->has_started) || atomic_load(&live->is_aborted))
-    return refuse(diag, "start", "the session was started or stopped before; open another");
+    return prem_live_refuse(diag, "start",
+                            "the session was started or stopped before; open another");
   if (!prem_mode_has_phases(request->mode) || !prem_backend_has_mode(live->backend, request->mode))
-    return refuse(diag, "start", "a live session runs in mode tt, free or lock");
+    return prem_live_refuse(diag, "start", "a live session runs in mode tt, free or lock");
   if (request->start_ns < 0 || request->start_ns > PREM_MAX_NS || request->submit_timeout_ns < 0 ||
-      request->submit_timeout_ns > PREM_MAX_NS || request->stall_timeout_ns < 0)
-    return refuse(diag, "start", "a time is below 0 or above 2^62 ns");
+      request->submit_timeout_ns > PREM_MAX_NS || request->stall_timeout_ns < 0 ||
+      request->silence_ns < 0)
+    return prem_live_refuse(diag, "start", "a time is below 0 or above 2^62 ns");
   if (request->trace && request->trace->task_count != live->schedule->task_count)
-    return refuse(diag, "start", "the trace was made for another schedule");
+    return prem_live_refuse(diag, "start", "the trace was made for another schedule");
   return PREM_OK;
 }
+
+enum { DEFAULT_SILENCE_NS = 1000000000 };
 
 prem_status prem_live_start(prem_live *live, const prem_live_request *request, prem_diag *diag) {
   prem_status status = judge_request(live, request, diag);
   if (status)
     return status;
-  status = engine_of(live)->start(live->state, live->courier, request, diag);
+  status = prem_live_engine_of(live)->start(live->state, live->courier, request, diag);
   if (status) {
     atomic_store(&live->is_aborted, true);
     return status;
   }
+  live->listens = request->events;
+  live->silence_ns = request->silence_ns > 0 ? request->silence_ns : DEFAULT_SILENCE_NS;
   atomic_store(&live->has_started, true);
-  engine_of(live)->tell(live->state);
+  prem_live_engine_of(live)->tell(live->state);
   return PREM_OK;
 }
 
@@ -253,17 +286,17 @@ static bool has_buffer(void *of) {
   waiting *w = of;
   if (takes_no_frames(w->live))
     return true;
-  w->slot = prem_channel_take_free(&w->live->courier->streams[w->stream].channel);
+  w->slot = prem_channel_take_free(&w->live->courier->streams[w->stream].producer);
   return w->slot >= 0;
 }
 
 static prem_status acquire(prem_live *live, int32_t stream, int64_t until_ns, prem_frame *out) {
   waiting w = {.live = live, .stream = stream, .slot = -1};
-  if (!engine_of(live)->wait(live->state, has_buffer, &w, until_ns))
+  if (!prem_live_engine_of(live)->wait(live->state, has_buffer, &w, until_ns))
     return PREM_ERR_FULL;
   if (w.slot < 0)
-    return ended(live);
-  live->hands[stream].acquired = w.slot;
+    return prem_live_ended(live);
+  live->hands[stream].acquired |= UINT32_C(1) << w.slot;
   describe_frame(live, stream, w.slot, out);
   return PREM_OK;
 }
@@ -271,30 +304,42 @@ static prem_status acquire(prem_live *live, int32_t stream, int64_t until_ns, pr
 prem_status prem_live_acquire(prem_live *live, int32_t stream, int64_t until_ns, prem_frame *out,
                               prem_diag *diag) {
   prem_status status = judge_stream(live, stream, false, "acquire", diag);
-  if (!status && live->hands[stream].acquired >= 0)
-    status =
-        refuse(diag, "acquire", "a buffer of '%s' is in hand already; submit or release it first",
-               name_of(live, stream));
   if (status)
     return status;
-  if (!enter(live))
+  if (!prem_live_enter(live))
     return PREM_ERR_ENDED;
   status = acquire(live, stream, until_ns, out);
-  leave(live);
+  prem_live_leave(live);
   return status;
 }
 
-/* Is the frame the one that was acquired? */
+/* Is the frame one that was acquired? */
 static prem_status judge_acquired(const prem_live *live, const prem_frame *frame, const char *call,
                                   prem_diag *diag) {
   prem_status status = judge_stream(live, frame->stream, false, call, diag);
-  if (!status && live->hands[frame->stream].acquired < 0)
-    status = refuse(diag, call, "no buffer of '%s' is in hand; acquire one first, for each frame",
-                    name_of(live, frame->stream));
-  else if (!status && live->hands[frame->stream].acquired != frame->buffer)
-    status =
-        refuse(diag, call, "buffer %d of '%s' is not the one that was acquired, %d", frame->buffer,
-               name_of(live, frame->stream), live->hands[frame->stream].acquired);
+  const uint32_t acquired = status ? 0 : live->hands[frame->stream].acquired;
+  const bool is_slot = frame->buffer >= 0 && frame->buffer < PREM_MAX_LIVE_BUFFERS;
+  if (!status && acquired == 0)
+    return prem_live_refuse(diag, call,
+                            "no buffer of '%s' is in hand; acquire one first, for each frame",
+                            name_of(live, frame->stream));
+  if (!status && !(is_slot && acquired >> frame->buffer & 1))
+    return prem_live_refuse(diag, call,
+                            "buffer %d of '%s' is not in hand; submit what was acquired",
+                            frame->buffer, name_of(live, frame->stream));
+  return status;
+}
+
+static prem_status hand_on(prem_live *live, prem_frame *frame, const prem_note *note,
+                           prem_diag *diag) {
+  const prem_live_engine *engine = prem_live_engine_of(live);
+  prem_producer *producer = &live->courier->streams[frame->stream].producer;
+  prem_status status = PREM_OK;
+  if (engine->submit)
+    status = engine->submit(live->state, frame->stream, frame->buffer, note, &frame->number, diag);
+  else
+    frame->number = prem_channel_publish(producer, frame->buffer, note);
+  engine->tell(live->state);
   return status;
 }
 
@@ -302,43 +347,42 @@ prem_status prem_live_submit(prem_live *live, prem_frame *frame, prem_diag *diag
   prem_status status = judge_acquired(live, frame, "submit", diag);
   if (status)
     return status;
-  if (!enter(live))
+  if (!prem_live_enter(live))
     return PREM_ERR_ENDED;
-  prem_channel *channel = &live->courier->streams[frame->stream].channel;
-  live->hands[frame->stream].acquired = -1;
+  prem_producer *producer = &live->courier->streams[frame->stream].producer;
+  live->hands[frame->stream].acquired &= ~(UINT32_C(1) << frame->buffer);
   if (takes_no_frames(live)) {
-    prem_channel_put_back(channel, frame->buffer);
-    status = ended(live);
+    prem_channel_put_back(producer, frame->buffer);
+    status = prem_live_ended(live);
   } else {
     if (frame->captured_ns == 0)
-      frame->captured_ns = engine_of(live)->now_ns(live->state);
+      frame->captured_ns = prem_live_engine_of(live)->now_ns(live->state);
     const prem_note note = {.captured_ns = frame->captured_ns};
-    frame->number = prem_channel_publish(channel, frame->buffer, &note);
-    engine_of(live)->tell(live->state);
+    status = hand_on(live, frame, &note, diag);
   }
-  leave(live);
+  prem_live_leave(live);
   return status;
 }
 
 static bool has_frame(void *of) {
   waiting *w = of;
-  prem_channel *channel = &w->live->courier->streams[w->stream].channel;
+  prem_consumer *consumer = &w->live->courier->streams[w->stream].consumer;
   /* first, so that what was shown before the end is not passed over */
-  const bool is_last_look = atomic_load(&w->live->is_closing) || is_over(w->live);
-  if (prem_channel_has_new(channel))
-    w->slot = prem_channel_take(channel, &w->number);
+  const bool is_last_look = atomic_load(&w->live->is_closing) || prem_live_is_over(w->live);
+  if (prem_channel_has_new(consumer))
+    w->slot = prem_channel_take(consumer, &w->number);
   return w->slot >= 0 || is_last_look;
 }
 
 static prem_status wait_for_frame(prem_live *live, int32_t stream, int64_t until_ns,
                                   prem_frame *out) {
   waiting w = {.live = live, .stream = stream, .slot = -1};
-  if (!engine_of(live)->wait(live->state, has_frame, &w, until_ns))
+  if (!prem_live_engine_of(live)->wait(live->state, has_frame, &w, until_ns))
     return PREM_ERR_TIMEOUT;
   if (w.slot < 0)
-    return ended(live);
+    return prem_live_ended(live);
   hand *has = &live->hands[stream];
-  const prem_note *note = &live->courier->streams[stream].channel.note[w.slot];
+  const prem_note *note = &live->courier->streams[stream].face->channel.note[w.slot];
   has->held |= 1U << w.slot;
   has->number[w.slot] = w.number;
   describe_frame(live, stream, w.slot, out);
@@ -356,10 +400,10 @@ prem_status prem_live_wait(prem_live *live, int32_t stream, int64_t until_ns, pr
   prem_status status = judge_stream(live, stream, true, "wait", diag);
   if (status)
     return status;
-  if (!enter(live))
+  if (!prem_live_enter(live))
     return PREM_ERR_ENDED;
   status = wait_for_frame(live, stream, until_ns, out);
-  leave(live);
+  prem_live_leave(live);
   return status;
 }
 
@@ -369,11 +413,11 @@ static prem_status release_output(prem_live *live, const prem_frame *frame, prem
                        (has->held >> frame->buffer & 1) &&
                        has->number[frame->buffer] == frame->number;
   if (!is_held)
-    return refuse(diag, "release", "frame %llu of '%s' is not in hand; release each once",
-                  (unsigned long long)frame->number, name_of(live, frame->stream));
+    return prem_live_refuse(diag, "release", "frame %llu of '%s' is not in hand; release each once",
+                            (unsigned long long)frame->number, name_of(live, frame->stream));
   has->held &= ~(1U << frame->buffer);
-  prem_channel_release(&live->courier->streams[frame->stream].channel, frame->buffer);
-  engine_of(live)->tell(live->state);
+  prem_channel_release(&live->courier->streams[frame->stream].consumer, frame->buffer);
+  prem_live_engine_of(live)->tell(live->state);
   return PREM_OK;
 }
 
@@ -383,22 +427,22 @@ prem_status prem_live_release(prem_live *live, const prem_frame *frame, prem_dia
   prem_status status = is_output ? PREM_OK : judge_acquired(live, frame, "release", diag);
   if (status)
     return status;
-  if (!enter(live))
+  if (!prem_live_enter(live))
     return PREM_ERR_ENDED;
   if (is_output) {
     status = release_output(live, frame, diag);
   } else {
-    live->hands[frame->stream].acquired = -1;
-    prem_channel_put_back(&live->courier->streams[frame->stream].channel, frame->buffer);
+    live->hands[frame->stream].acquired &= ~(UINT32_C(1) << frame->buffer);
+    prem_channel_put_back(&live->courier->streams[frame->stream].producer, frame->buffer);
   }
-  leave(live);
+  prem_live_leave(live);
   return status;
 }
 
 /* ---- looking -------------------------------------------------------------------------------- */
 
 static prem_live_phase phase_of(const prem_live *live) {
-  if (is_over(live))
+  if (prem_live_is_over(live))
     return PREM_LIVE_ENDED;
   if (!atomic_load(&live->has_started))
     return PREM_LIVE_OPEN;
@@ -406,34 +450,50 @@ static prem_live_phase phase_of(const prem_live *live) {
                                                                 : PREM_LIVE_RUNNING;
 }
 
-static prem_live_end end_of(const prem_live *live) {
-  if (!is_over(live))
+prem_live_end prem_live_end_of(const prem_live *live) {
+  if (!prem_live_is_over(live))
     return PREM_LIVE_NOT_ENDED;
   if (has_failed(live))
     return PREM_LIVE_FAILED;
-  const prem_live_end end =
-      (prem_live_end)atomic_load_explicit(&live->courier->end.value, memory_order_relaxed);
+  const prem_live_end end = (prem_live_end)prem_word_far(&live->courier->face->end.value);
   return end == PREM_LIVE_NOT_ENDED ? PREM_LIVE_STOPPED : end;
 }
 
 void prem_live_look(const prem_live *live, prem_live_state *out) {
   const prem_courier *courier = live->courier;
-  *out = (prem_live_state){
-      .phase = phase_of(live),
-      .end = end_of(live),
-      .now_ns = prem_live_now_ns(live),
-      .hyperperiods =
-          (int64_t)atomic_load_explicit(&courier->completed.value, memory_order_relaxed) -
-          courier->first_hyperperiod,
-      .overruns = (int64_t)atomic_load_explicit(&courier->overruns.value, memory_order_relaxed)};
+  *out = (prem_live_state){.phase = phase_of(live),
+                           .end = prem_live_end_of(live),
+                           .now_ns = prem_live_now_ns(live),
+                           .hyperperiods = (int64_t)prem_word_far(&courier->face->completed.value) -
+                                           courier->first_hyperperiod,
+                           .overruns = (int64_t)prem_word_far(&courier->face->overruns.value)};
+  const uint64_t mode = prem_word_far(&courier->face->mode.value);
+  out->operating_mode = (int32_t)(mode & 0xFF);
+  out->mode_from = (int64_t)(mode >> 8);
+  out->snapshot = (int64_t)prem_word_far(&courier->face->snapshot.value);
+  out->heard_ns = prem_live_heard_ns(live);
+  if (atomic_load(&live->has_started)) {
+    out->zero_ns = courier->base_ns;
+    out->start_ns = courier->base_ns + courier->start_ns;
+  }
+  for (int32_t t = 0; courier->leaves_out_jobs && t < courier->task_count; ++t) {
+    prem_live_task_counts counts;
+    prem_courier_count_task(courier, t, &counts);
+    out->skipped += (int64_t)counts.skipped;
+    out->aborted += (int64_t)counts.aborted;
+  }
 }
 
 void prem_live_count(const prem_live *live, int32_t stream, prem_live_counts *out) {
   prem_courier_count(live->courier, stream, out);
 }
 
+void prem_live_count_task(const prem_live *live, int32_t task, prem_live_task_counts *out) {
+  prem_courier_count_task(live->courier, task, out);
+}
+
 int64_t prem_live_now_ns(const prem_live *live) {
-  return engine_of(live)->now_ns(live->state);
+  return prem_live_engine_of(live)->now_ns(live->state);
 }
 
 static bool is_closing(void *of) {
@@ -441,32 +501,35 @@ static bool is_closing(void *of) {
 }
 
 void prem_live_sleep_until(prem_live *live, int64_t host_ns) {
-  if (!enter(live))
+  if (!prem_live_enter(live))
     return;
-  engine_of(live)->wait(live->state, is_closing, live, host_ns);
-  leave(live);
+  prem_live_engine_of(live)->wait(live->state, is_closing, live, host_ns);
+  prem_live_leave(live);
 }
 
 /* ---- stopping ------------------------------------------------------------------------------- */
 
 static bool has_ended(void *of) {
-  return is_over(of);
+  return prem_live_is_over(of);
 }
 
 static void ask_to_stop(prem_live *live, bool drain) {
   atomic_store(&live->is_refusing, true);
-  atomic_store_explicit(&live->courier->request.value, PREM_COURIER_DRAIN, memory_order_release);
+  if (drain && prem_live_engine_of(live)->drain)
+    prem_live_engine_of(live)->drain(live->state);
+  else
+    prem_word_set_far(&live->courier->face->request.value, PREM_COURIER_DRAIN);
   if (drain) {
-    engine_of(live)->tell(live->state);
+    prem_live_engine_of(live)->tell(live->state);
   } else {
     atomic_store(&live->is_aborted, true);
-    engine_of(live)->abort(live->state);
+    prem_live_engine_of(live)->abort(live->state);
   }
 }
 
 static prem_status finish(prem_live *live, prem_diag *diag) {
   if (!live->has_finished)
-    live->outcome = engine_of(live)->finish(live->state, diag);
+    live->outcome = prem_live_engine_of(live)->finish(live->state, diag);
   live->has_finished = true;
   return live->outcome;
 }
@@ -476,9 +539,9 @@ prem_status prem_live_stop(prem_live *live, bool drain, int64_t until_ns, prem_d
     atomic_store(&live->is_aborted, true);
     return PREM_OK;
   }
-  if (!is_over(live)) {
+  if (!prem_live_is_over(live)) {
     ask_to_stop(live, drain);
-    if (!engine_of(live)->wait(live->state, has_ended, live, until_ns))
+    if (!prem_live_engine_of(live)->wait(live->state, has_ended, live, until_ns))
       return PREM_ERR_TIMEOUT;
   }
   return finish(live, diag);

@@ -173,7 +173,9 @@ prem_status prem_session_run(prem_session *session, const prem_run_request *requ
   prem_status status = judge_request(session, request, trace, diag);
   if (status)
     return status;
+  prem_arrays_begin_run(session->arrays);
   status = session->backend->run(session->state, request, trace, diag);
+  prem_arrays_end_run(session->arrays, trace->hyperperiods);
   session->failed = status < 0;
   return status;
 }
@@ -182,6 +184,9 @@ prem_status prem_session_verify(prem_session *session, prem_verdict *out) {
   *out = (prem_verdict){.array = -1};
   if (session->failed)
     return PREM_ERR_ARGUMENT;
+  const prem_status status = prem_arrays_iterate(session->arrays);
+  if (status)
+    return status;
   if (session->backend->verify)
     return session->backend->verify(session->state, out);
   prem_arrays_verify(session->arrays, out);

@@ -34,12 +34,14 @@ typedef struct sim_unit {
   int64_t ready_ns, start_ns;
   int64_t hyperperiod;
   unit_state state;
+  uint8_t left_out; /* a bit for the record in hand, and one for the other half of a joined pair */
   uint8_t in[PREM_MAX_BUFFERS], out[PREM_MAX_BUFFERS]; /* see prem_turn_buffers() */
 } sim_unit;
 
 typedef struct sim_block {
   int64_t done[PREM_PHASE_COUNT];
-  unsigned char *scratch; /* input buffers, then output buffers; NULL: no data */
+  int64_t rested_ns[PREM_PHASE_COUNT]; /* the turnaround of the last one done is over */
+  unsigned char *scratch;              /* input buffers, then output buffers; NULL: no data */
 } sim_block;
 
 typedef struct sim_task {
@@ -139,14 +141,36 @@ static bool is_live(const simulator *sim) {
   return __builtin_expect(sim->courier != NULL, false);
 }
 
-static bool is_skipped(const simulator *sim, const sim_unit *unit, const prem_record *record) {
-  return is_live(sim) && prem_courier_skips(sim->courier, unit->hyperperiod, record);
+/* Raises *at_ns to the instant at which the block is ready for what follows the last phase done, of
+ * the record's unit or one that it waits for. A chain has no gaps. */
+static void turn_around(const simulator *sim, const sim_unit *unit, int32_t block,
+                        const prem_record *record, int64_t *at_ns) {
+  const sim_block *on = &sim->blocks[block];
+  for (int p = 0; p < PREM_PHASE_COUNT && !(record->flags & PREM_SLOT_CHAINED); ++p) {
+    const bool is_of_unit = (p == PREM_COMPUTE) == (record->phase == PREM_COMPUTE);
+    if (is_of_unit || on->done[p] == unit->base[p] + record->wait[p])
+      *at_ns = prem_max_i64(*at_ns, on->rested_ns[p]);
+  }
 }
 
-/* Of a joined pair both. */
-static bool is_empty(const simulator *sim, const sim_unit *unit, const prem_record *record) {
-  return is_skipped(sim, unit, record) &&
-         (!(record->flags & PREM_RECORD_JOIN_NEXT) || is_skipped(sim, unit, record + 1));
+/* What of the record in hand, or of the joined pair, is left out? */
+static void look_what_is_left_out(const simulator *sim, sim_unit *unit) {
+  const prem_record *record = unit->record;
+  unit->left_out = prem_courier_skips(sim->courier, unit->hyperperiod, record);
+  if ((record->flags & PREM_RECORD_JOIN_NEXT) &&
+      prem_courier_skips(sim->courier, unit->hyperperiod, record + 1))
+    unit->left_out |= 2;
+}
+
+static bool is_empty(const sim_unit *unit) {
+  return unit->left_out == (unit->record->flags & PREM_RECORD_JOIN_NEXT ? 3 : 1);
+}
+
+/* Can that still change until the record starts? */
+static bool may_be_given_up(const simulator *sim, const prem_record *record) {
+  const prem_live_task *tasks = sim->courier->tasks;
+  return tasks[record->task].left_out ||
+         ((record->flags & PREM_RECORD_JOIN_NEXT) && tasks[record[1].task].left_out);
 }
 
 static void set_unit(simulator *sim, int32_t u, unit_state state, uint64_t event) {
@@ -163,6 +187,7 @@ static bool may_start(const simulator *sim, const sim_unit *unit, int32_t block,
     return false;
   if (is_live(sim) && !prem_courier_allows(sim->courier, unit->hyperperiod, record))
     return false;
+  turn_around(sim, unit, block, record, ready_ns);
   *start_ns =
       prem_max_i64(*start_ns, prem_earliest_ns(sim->program, sim->mode, record, unit->epoch_ns));
   return true;
@@ -176,6 +201,21 @@ static bool may_start(const simulator *sim, const sim_unit *unit, int32_t block,
 static bool is_undisturbed(const simulator *sim, const sim_use *use, const prem_record *record) {
   return use->group < 0 || (record->flags & PREM_SLOT_WARMUP) ||
          (sim->mode == PREM_MODE_LOCK && !prem_record_is_at_memory(sim->program->schedule, record));
+}
+
+/* When its record starts, if nothing can put that off. False: it is not so. */
+static bool start_undisturbed(simulator *sim, int32_t u, int64_t start_ns) {
+  sim_unit *unit = &sim->units[u];
+  const sim_use *use = use_of(sim, unit);
+  int64_t length_ns = 0;
+  if (!is_empty(unit)) {
+    if (!is_undisturbed(sim, use, unit->record))
+      return false;
+    length_ns = use->wcet_ns;
+  }
+  unit->start_ns = start_ns;
+  set_unit(sim, u, UNIT_ENDING, SIM_END(start_ns + length_ns));
+  return true;
 }
 
 /* The unit is idle: what becomes of its next record? */
@@ -202,16 +242,15 @@ static void consider(simulator *sim, int32_t u, int64_t now_ns) {
   }
   start_ns = prem_max_i64(start_ns, ready_ns);
   unit->ready_ns = ready_ns;
-  const sim_use *use = use_of(sim, unit);
-  if (is_empty(sim, unit, record)) {
-    unit->start_ns = start_ns;
-    set_unit(sim, u, UNIT_ENDING, SIM_END(start_ns));
-  } else if (is_undisturbed(sim, use, record)) {
-    unit->start_ns = start_ns;
-    set_unit(sim, u, UNIT_ENDING, SIM_END(start_ns + use->wcet_ns));
-  } else {
-    set_unit(sim, u, UNIT_SCHEDULED, SIM_START(start_ns));
+  if (is_live(sim)) {
+    look_what_is_left_out(sim, unit);
+    if (may_be_given_up(sim, record)) {
+      set_unit(sim, u, UNIT_SCHEDULED, SIM_START(start_ns));
+      return;
+    }
   }
+  if (!start_undisturbed(sim, u, start_ns))
+    set_unit(sim, u, UNIT_SCHEDULED, SIM_START(start_ns));
 }
 
 static void wake(simulator *sim, int32_t u, int64_t now_ns) {
@@ -229,6 +268,11 @@ static void hold_tokens(simulator *sim, int32_t u, int64_t now_ns) {
 static void start(simulator *sim, int32_t u, int64_t now_ns) {
   sim_unit *unit = &sim->units[u];
   int32_t use = use_index(sim, unit);
+  if (is_live(sim) && may_be_given_up(sim, unit->record)) {
+    look_what_is_left_out(sim, unit);
+    if (start_undisturbed(sim, u, now_ns))
+      return;
+  }
   if (sim->mode != PREM_MODE_LOCK) {
     unit->start_ns = now_ns;
     set_unit(sim, u, UNIT_SHARING, SIM_NEVER);
@@ -280,11 +324,12 @@ static void move_data(simulator *sim, const sim_unit *unit, int32_t block,
     out = scratch + (size_t)buffers * (size_t)program->in_bytes +
           (size_t)unit->out[record->out_buffer] * (size_t)program->out_bytes;
   }
-  int32_t room[PREM_MAX_PORTS], *slots = NULL;
-  if (is_live(sim)) {
-    slots = room;
-    prem_courier_slots(sim->courier, unit->hyperperiod, record, slots);
-  }
+  int32_t room[PREM_MAX_PORTS];
+  const int32_t *slots = room;
+  if (is_live(sim))
+    prem_courier_slots(sim->courier, unit->hyperperiod, record, room);
+  else
+    slots = prem_program_slots(sim->program, unit->hyperperiod, record, room);
   if (record->phase == PREM_PREFETCH && task->fetches)
     prem_tile_fetch_slots(sim->arrays, record->task, record->tile, slots, in);
   if (record->phase == PREM_WRITEBACK && task->stores)
@@ -292,7 +337,9 @@ static void move_data(simulator *sim, const sim_unit *unit, int32_t block,
   if (record->phase == PREM_COMPUTE && task->compute) {
     prem_view views[PREM_MAX_PORTS];
     prem_tile_views_slots(sim->arrays, record->task, record->tile, slots, in, out, views);
-    task->compute(sim->program->schedule->tasks[record->task].params, views);
+    const unsigned char *params =
+        is_live(sim) ? prem_courier_params(sim->courier, record->task, unit->hyperperiod) : NULL;
+    task->compute(params ? params : sim->program->schedule->tasks[record->task].params, views);
   }
 }
 
@@ -313,9 +360,11 @@ static void work_off(simulator *sim, const sim_unit *unit, int32_t block, const 
 
 static void end_phase(simulator *sim, const sim_unit *unit, int32_t block,
                       const prem_record *record, int64_t now_ns) {
-  if (!is_skipped(sim, unit, record))
+  if (!(unit->left_out >> (record - unit->record) & 1))
     work_off(sim, unit, block, record, now_ns);
   ++sim->blocks[block].done[record->phase];
+  sim->blocks[block].rested_ns[record->phase] =
+      now_ns + sim->program->schedule->tasks[record->task].phase[record->phase].turnaround_ns;
   if (record->flags & PREM_RECORD_LAST)
     end_job(sim, block, record->task, now_ns);
 }
@@ -409,6 +458,7 @@ static void reset(simulator *sim) {
   for (int32_t u = 0; u < sim->unit_count; ++u) {
     reset_unit(sim, u);
     memset(sim->blocks[u / 2].done, 0, sizeof sim->blocks[u / 2].done);
+    memset(sim->blocks[u / 2].rested_ns, 0, sizeof sim->blocks[u / 2].rested_ns);
     bool empty = sim->units[u].table == sim->units[u].end;
     sim->units[u].state = empty ? UNIT_DONE : UNIT_PARKED;
     sim->live_units += !empty;
@@ -526,6 +576,7 @@ static int64_t jobs_over(void *state, int32_t task) {
 
 static void call_courier(simulator *sim) {
   const uint64_t before = sim->courier->decided;
+  prem_courier_look(sim->courier);
   const int64_t next_ns = prem_courier_step(sim->courier, sim->now_ns);
   sim->is_courier_due = false;
   sim_clock_set(&sim->clock, sim->unit_count + sim->share.group_count,
@@ -628,8 +679,7 @@ static void live_abort(void *state) {
 
 static bool live_is_over(const void *state) {
   const simulator *sim = state;
-  return sim->is_aborted ||
-         atomic_load_explicit(&sim->courier->done.value, memory_order_relaxed) != 0;
+  return sim->is_aborted || prem_courier_is_done(sim->courier);
 }
 
 static prem_status live_finish(void *state, prem_diag *diag) {
@@ -639,6 +689,7 @@ static prem_status live_finish(void *state, prem_diag *diag) {
                          sim->courier->whole ? sim->courier->whole : sim->courier->trace);
   prem_recorders_free(sim->recorders, sim->program->block_count);
   sim->recorders = NULL;
+  prem_courier_finish(sim->courier);
   return PREM_OK;
 }
 
@@ -648,6 +699,8 @@ static const prem_live_engine live_engine = {.start = live_start,
                                              .tell = live_tell,
                                              .abort = live_abort,
                                              .is_over = live_is_over,
+                                             .adopts_memory = true,
+                                             .changes_args = true,
                                              .finish = live_finish};
 
 /* ---- opening and closing -------------------------------------------------------------------- */

@@ -82,6 +82,27 @@ check_name prem_checker_name(const prem_checker *checker, int32_t slot) {
   return name;
 }
 
+static int64_t gap_of_half(const prem_checker *checker, int32_t slot) {
+  const prem_slot *s = &checker->slots[slot];
+  return prem_phase_gap_ns(checker->schedule, &checker->schedule->tasks[s->task],
+                           (prem_phase)s->phase);
+}
+
+int64_t prem_checker_gap_ns(const prem_checker *checker, int32_t slot) {
+  const int32_t partner = prem_checker_partner(checker, slot);
+  const int64_t gap_ns = gap_of_half(checker, slot);
+  const int64_t other_ns = partner >= 0 ? gap_of_half(checker, partner) : 0;
+  return other_ns > gap_ns ? other_ns : gap_ns;
+}
+
+check_name prem_checker_gap(const prem_checker *checker, int32_t slot) {
+  check_name name;
+  const int64_t gap_ns = prem_checker_gap_ns(checker, slot);
+  snprintf(name.text, sizeof name.text, "%s = %lld",
+           gap_ns > checker->guard_ns ? "turnaround_ns" : "guard_ns", (long long)gap_ns);
+  return name;
+}
+
 check_name prem_checker_precedence(const prem_checker *checker) {
   check_name name;
   if (checker->precedence_ns > prem_schedule_precedence_ns(checker->schedule))
@@ -221,6 +242,8 @@ static prem_status check_slots(const prem_checker *checker) {
   prem_check_order(checker);
   prem_check_precedence(checker);
   status = prem_check_data(checker);
+  if (status == PREM_OK)
+    status = prem_check_versions(checker);
   if (status == PREM_OK)
     status = prem_check_units(checker);
   if (status == PREM_OK)

@@ -62,6 +62,10 @@ int32_t prem_checker_partner(const prem_checker *checker, int32_t slot);
 bool prem_checker_second_half(const prem_checker *checker, int32_t slot);
 /** Have two slots (with their other halves) a tile in common? */
 bool prem_checker_same_tile(const prem_checker *checker, int32_t a, int32_t b);
+/** The gap that the slot (with its other half) asks for behind its end. */
+int64_t prem_checker_gap_ns(const prem_checker *checker, int32_t slot);
+/** The same in words: whose it is, and how much. */
+check_name prem_checker_gap(const prem_checker *checker, int32_t slot);
 /** The executor of a slot: a block's memory unit or its compute unit. */
 int32_t prem_checker_unit(const prem_checker *checker, int32_t slot);
 int64_t prem_slot_end_ns(const prem_slot *slot);
@@ -73,19 +77,20 @@ bool prem_checker_predecessor(const prem_checker *checker, int32_t task, const p
                               int64_t number, check_job *out);
 
 /* The parts, in the order of the report. They add errors; PREM_ERR_MEMORY is their only failure. */
-prem_status prem_check_model(const prem_checker *checker);   /* what needs no plan */
-void prem_check_bandwidth(const prem_checker *checker);      /* E043 of busy_ns */
-void prem_check_origin(const prem_checker *checker);         /* E044 */
-void prem_check_grid(const prem_checker *checker);           /* E022 */
-prem_status prem_check_cover(const prem_checker *checker);   /* E028, E029, E030 */
-void prem_check_hyperperiod(const prem_checker *checker);    /* E021 */
-void prem_check_releases(const prem_checker *checker);       /* E032 */
-void prem_check_deadlines(const prem_checker *checker);      /* E033 */
-void prem_check_order(const prem_checker *checker);          /* E034, E035, E040 */
-void prem_check_precedence(const prem_checker *checker);     /* E035, E040 */
-prem_status prem_check_data(const prem_checker *checker);    /* E040 of who shares an array */
-prem_status prem_check_units(const prem_checker *checker);   /* E036, E038, E040 */
-prem_status prem_check_shares(const prem_checker *checker);  /* E037, E038, E040 of resources */
-prem_status prem_check_buffers(const prem_checker *checker); /* E039, E038, E040 */
+prem_status prem_check_model(const prem_checker *checker);    /* what needs no plan */
+void prem_check_bandwidth(const prem_checker *checker);       /* E043 of busy_ns */
+void prem_check_origin(const prem_checker *checker);          /* E044 */
+void prem_check_grid(const prem_checker *checker);            /* E022 */
+prem_status prem_check_cover(const prem_checker *checker);    /* E028, E029, E030 */
+void prem_check_hyperperiod(const prem_checker *checker);     /* E021 */
+void prem_check_releases(const prem_checker *checker);        /* E032 */
+void prem_check_deadlines(const prem_checker *checker);       /* E033 */
+void prem_check_order(const prem_checker *checker);           /* E034, E035, E040 */
+void prem_check_precedence(const prem_checker *checker);      /* E035, E040 */
+prem_status prem_check_data(const prem_checker *checker);     /* E040 of who shares an array */
+prem_status prem_check_versions(const prem_checker *checker); /* E050, E040 of state arrays */
+prem_status prem_check_units(const prem_checker *checker);    /* E036, E038, E040 */
+prem_status prem_check_shares(const prem_checker *checker);   /* E037, E038, E040 of resources */
+prem_status prem_check_buffers(const prem_checker *checker);  /* E039, E038, E040 */
 
 #endif

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "prem/model/versions.h"
+
 /* One task's use of one array, through one port. */
 typedef struct port_use {
   int32_t array, task;
@@ -20,6 +22,7 @@ typedef struct conflict {
 
 typedef struct data_check {
   const prem_checker *checker;
+  prem_versions versions; /* arrays of which are judged by prem_check_versions() */
   port_use *uses;
   int64_t use_count;
   conflict *conflicts;
@@ -57,7 +60,8 @@ static prem_status collect(data_check *data) {
     const prem_task *task = &schedule->tasks[t];
     for (int32_t p = 0; p < ports_of(data->checker, t); ++p) {
       const bool writes = task->definition->ports[p].access == PREM_OUT;
-      if (task->arrays[p] < 0 || task->arrays[p] >= schedule->array_count)
+      if (task->arrays[p] < 0 || task->arrays[p] >= schedule->array_count ||
+          prem_is_versioned(&data->versions, task->arrays[p]))
         continue;
       data->uses[data->use_count++] = (port_use){task->arrays[p], t,
                                                  task->definition->compatible ? PREM_COMPUTE
@@ -276,11 +280,14 @@ prem_status prem_check_data(const prem_checker *checker) {
   if (checker->precedence_ns == 0 || checker->hyperperiod_ns <= 0)
     return PREM_OK;
   data_check data = {.checker = checker};
-  prem_status status = collect(&data);
+  prem_status status = prem_versions_new(checker->schedule, &data.versions);
+  if (status == PREM_OK)
+    status = collect(&data);
   if (status == PREM_OK)
     status = find_conflicts(&data);
   if (status == PREM_OK)
     status = judge_all(&data);
+  prem_versions_free(&data.versions);
   free(data.uses);
   free(data.conflicts);
   free(data.touches);

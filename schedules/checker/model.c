@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "prem/base/numbers.h"
+#include "prem/model/versions.h"
 
 static prem_place or_task(prem_place place, const prem_task *task) {
   return place.line ? place : task->place;
@@ -288,9 +289,28 @@ static void refuse_unordered(const prem_checker *checker, const array_use *write
                   other->writes ? "writes" : "reads");
 }
 
+/* Binding has seen that everybody knows which version of it he sees; that there is one to see it
+ * has not. */
+static void check_state_array(const prem_checker *checker, const array_use *uses, int64_t count) {
+  const prem_array *array = &checker->schedule->arrays[uses[0].array];
+  for (int64_t i = 0; i < count; ++i)
+    if (uses[i].writes)
+      return;
+  char key[160];
+  snprintf(key, sizeof key, "arrays.%s.versions", array->name);
+  prem_diag_add(checker->diag, PREM_ERROR, 49, array->place, key,
+                "no task writes a version of state array '%s': leave `versions` out, or name it as "
+                "an output of a task",
+                array->name);
+}
+
 /* Each writer of one array against all its other users; a pair of writers once. */
 static void check_array(const prem_checker *checker, order *o, const array_use *uses,
                         int64_t count) {
+  if (prem_array_is_state(&checker->schedule->arrays[uses[0].array])) {
+    check_state_array(checker, uses, count);
+    return;
+  }
   for (int64_t w = 0; w < count; ++w) {
     if (!uses[w].writes || count == 1)
       continue;

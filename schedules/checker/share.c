@@ -53,7 +53,7 @@ static void report_overlap(const prem_checker *checker, const piece *before, con
 static void check_pair(const prem_checker *checker, const piece *before, const piece *p,
                        int64_t end_ns, bool wrapped) {
   int64_t gap = p->start_ns - end_ns;
-  if (gap >= checker->guard_ns && gap >= 0)
+  if (gap >= prem_checker_gap_ns(checker, before->slot) && gap >= 0)
     return;
   if (!wrapped && prem_checker_same_tile(checker, before->slot, p->slot))
     return; /* prem_check_order() has it */
@@ -62,10 +62,11 @@ static void check_pair(const prem_checker *checker, const piece *before, const p
   else
     prem_checker_refuse(checker, 40, p->slot,
                         "%s starts at %lld, %lld ns after the end of %s%s: the gap must be "
-                        "guard_ns = %lld at least",
+                        "%s at least",
                         prem_checker_name(checker, p->slot).text, (long long)p->start_ns,
                         (long long)gap, prem_checker_name(checker, before->slot).text,
-                        wrapped ? " of the hyperperiod before" : "", (long long)checker->guard_ns);
+                        wrapped ? " of the hyperperiod before" : "",
+                        prem_checker_gap(checker, before->slot).text);
 }
 
 /* Each piece against the one before it that ends last; the first ones also against the last piece
@@ -88,6 +89,103 @@ static void check_unit(const prem_checker *checker, const piece *pieces, int64_t
   }
 }
 
+/* The prefetch or the writeback of a piece; -1: it has none. */
+static int32_t half_of(const prem_checker *checker, const piece *p, prem_phase phase) {
+  if (checker->slots[p->slot].phase == (int32_t)phase)
+    return p->slot;
+  return checker->slots[p->slot].phase == PREM_COMPUTE ? -1
+                                                       : prem_checker_partner(checker, p->slot);
+}
+
+static int64_t job_of(const prem_checker *checker, int32_t slot) {
+  const prem_slot *s = &checker->slots[slot];
+  return checker->first_job[s->task] + s->job;
+}
+
+/* The first piece of each job that has such a phase, of those on a block. */
+static void find_beginnings(const prem_checker *checker, const piece *pieces, int64_t count,
+                            prem_phase phase, int64_t *first) {
+  for (int64_t i = count - 1; i >= 0; --i)
+    if (half_of(checker, &pieces[i], phase) >= 0)
+      first[job_of(checker, half_of(checker, &pieces[i], phase))] = i;
+}
+
+/* Of the job's last tile on the block: planners leave the gap behind that one, in whatever order
+ * tiles come. */
+static bool ends_job(const prem_checker *checker, int32_t slot) {
+  const prem_slot *s = &checker->slots[slot];
+  const prem_task *task = &checker->schedule->tasks[s->task];
+  return (int64_t)s->tile + task->block_count >= task->tile_count;
+}
+
+/* The writeback behind a job's last one on the block. */
+static void check_writebacks(const prem_checker *checker, const piece *before, const piece *next) {
+  const int64_t least_ns = checker->schedule->job_turnaround_ns;
+  const int64_t gap_ns = next->start_ns - before->end_ns;
+  if (gap_ns >= 0 && gap_ns < least_ns)
+    prem_checker_refuse(checker, 40, next->slot,
+                        "%s starts at %lld, %lld ns after the end of %s, the last writeback of "
+                        "its job on the block: the gap must be job_turnaround_ns = %lld at least",
+                        prem_checker_name(checker, next->slot).text, (long long)next->start_ns,
+                        (long long)gap_ns, prem_checker_name(checker, before->slot).text,
+                        (long long)least_ns);
+}
+
+/* A job's first prefetch on the block behind another job's last one. */
+static void check_prefetches(const prem_checker *checker, const piece *before, const piece *next) {
+  const int64_t least_ns = checker->schedule->job_prefetch_ns;
+  const int64_t apart_ns = next->start_ns - before->start_ns;
+  const int32_t slot = half_of(checker, next, PREM_PREFETCH);
+  if (checker->schedule->tasks[checker->slots[slot].task].after_count > 0 && apart_ns < least_ns)
+    prem_checker_refuse(checker, 40, next->slot,
+                        "%s starts at %lld, %lld ns after the start of %s, the last prefetch of "
+                        "its job on the block, and waits for other jobs: it must be "
+                        "job_prefetch_ns = %lld at least",
+                        prem_checker_name(checker, next->slot).text, (long long)next->start_ns,
+                        (long long)apart_ns, prem_checker_name(checker, before->slot).text,
+                        (long long)least_ns);
+}
+
+static void check_job_ends(const prem_checker *checker, const piece *pieces, int64_t count,
+                           prem_phase phase, int64_t *first) {
+  const piece *before = NULL;
+  find_beginnings(checker, pieces, count, phase, first);
+  for (int64_t i = 0; i < count; ++i) {
+    const int32_t slot = half_of(checker, &pieces[i], phase);
+    if (slot < 0)
+      continue;
+    const int32_t last = before ? half_of(checker, before, phase) : -1;
+    const bool follows_last =
+        last >= 0 && ends_job(checker, last) && job_of(checker, last) != job_of(checker, slot);
+    if (follows_last && phase == PREM_WRITEBACK)
+      check_writebacks(checker, before, &pieces[i]);
+    else if (follows_last && first[job_of(checker, slot)] == i)
+      check_prefetches(checker, before, &pieces[i]);
+    before = &pieces[i];
+  }
+}
+
+/* With one buffer a tile is computed, or fetched and computed, between two of them. */
+static prem_status check_jobs_ends(const prem_checker *checker, const piece *pieces,
+                                   int64_t count) {
+  const prem_schedule *schedule = checker->schedule;
+  if (prem_schedule_job_gap_ns(schedule) == 0 || schedule->platform.buffers == 1)
+    return PREM_OK;
+  int64_t *first_of =
+      calloc((size_t)checker->first_job[schedule->task_count] + 1, sizeof *first_of);
+  if (!first_of)
+    return PREM_ERR_MEMORY;
+  for (int64_t first = 0, i = 1; i <= count; ++i) {
+    if (i < count && pieces[i].unit == pieces[first].unit)
+      continue;
+    check_job_ends(checker, &pieces[first], i - first, PREM_WRITEBACK, first_of);
+    check_job_ends(checker, &pieces[first], i - first, PREM_PREFETCH, first_of);
+    first = i;
+  }
+  free(first_of);
+  return PREM_OK;
+}
+
 prem_status prem_check_units(const prem_checker *checker) {
   piece *pieces = malloc((size_t)checker->slot_count * sizeof *pieces + 1);
   if (!pieces)
@@ -101,8 +199,9 @@ prem_status prem_check_units(const prem_checker *checker) {
     check_unit(checker, &pieces[first], i - first);
     first = i;
   }
+  const prem_status status = check_jobs_ends(checker, pieces, count);
   free(pieces);
-  return PREM_OK;
+  return status;
 }
 
 /* ---- resources ------------------------------------------------------------------------------ */
@@ -255,6 +354,7 @@ static prem_status add_hold(const prem_checker *checker, check_uses *uses, const
                    .end_ns = end_ns,
                    .free_ns = end_ns,
                    .demand = 1,
+                   .gap_ns = prem_checker_gap_ns(checker, release),
                    .group = checker->slots[acquire].block,
                    .acquire = acquire,
                    .release = release};

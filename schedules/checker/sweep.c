@@ -66,8 +66,11 @@ static void unwrap_uses(check_uses *uses) {
 }
 
 static void extend_uses(check_uses *uses, int64_t guard_ns) {
+  const int64_t most_ns = PREM_MAX_NS - 1;
+  guard_ns = guard_ns < most_ns ? guard_ns : most_ns;
   for (int64_t i = 0; i < uses->count; ++i) {
-    uses->use[i].end_ns += guard_ns;
+    const int64_t gap_ns = uses->use[i].gap_ns < most_ns ? uses->use[i].gap_ns : most_ns;
+    uses->use[i].end_ns += gap_ns > guard_ns ? gap_ns : guard_ns;
     if (uses->use[i].continues)
       uses->use[i].start_ns += guard_ns;
   }
@@ -184,7 +187,7 @@ enum { NAMED = 4 };
 typedef struct sweep {
   const prem_checker *checker;
   const check_supply *supply;
-  int64_t guard_ns; /* 0 in the first sweep */
+  bool guards; /* uses are kept longer: the second sweep */
   heap active;
   int64_t used, used_now; /* by all; by those that began in this hyperperiod */
   /* the excess that is open: */
@@ -256,6 +259,14 @@ static const check_use *find_neighbour(const sweep *s, const check_use *after) {
   return found;
 }
 
+static check_name gap_in_words(const sweep *s, const check_use *before) {
+  if (before->gap_ns > s->checker->guard_ns)
+    return prem_checker_gap(s->checker, before->release);
+  check_name name;
+  snprintf(name.text, sizeof name.text, "guard_ns = %lld", (long long)s->checker->guard_ns);
+  return name;
+}
+
 static void report_gap(const sweep *s, int32_t group) {
   const check_use *before = s->named[0], *after = s->named[s->named_count - 1];
   if (before == after || judged_elsewhere(s, before, after))
@@ -263,12 +274,13 @@ static void report_gap(const sweep *s, int32_t group) {
   char supply[128];
   name_supply(s, group, supply, sizeof supply);
   prem_checker_refuse(s->checker, 40, after->acquire,
-                      "%s: %s starts at %lld, %lld ns after the end of %s%s: the gap must be "
-                      "guard_ns = %lld at least",
+                      "%s: %s starts at %lld, %lld ns after the end of %s%s: the gap must be %s "
+                      "at least",
                       supply, prem_checker_name(s->checker, after->acquire).text,
                       (long long)after->start_ns, (long long)(after->start_ns - before->free_ns),
                       prem_checker_name(s->checker, before->release).text,
-                      before->wrapped ? " of the hyperperiod before" : "", (long long)s->guard_ns);
+                      before->wrapped ? " of the hyperperiod before" : "",
+                      gap_in_words(s, before).text);
 }
 
 static void open_excess(sweep *s, const check_use *last) {
@@ -277,10 +289,10 @@ static void open_excess(sweep *s, const check_use *last) {
   s->wraps = s->used_now <= s->supply->capacity;
   s->member_count = s->active.count;
   s->named_count = 0;
-  const check_use *neighbour = s->guard_ns ? find_neighbour(s, last) : NULL;
+  const check_use *neighbour = s->guards ? find_neighbour(s, last) : NULL;
   if (neighbour)
     s->named[s->named_count++] = neighbour;
-  for (int64_t i = 0; !s->guard_ns && i < s->active.count && s->named_count < NAMED - 1; ++i) {
+  for (int64_t i = 0; !s->guards && i < s->active.count && s->named_count < NAMED - 1; ++i) {
     const check_use *use = &s->active.use[s->active.index[i]];
     if (use != last)
       s->named[s->named_count++] = use;
@@ -290,7 +302,7 @@ static void open_excess(sweep *s, const check_use *last) {
 
 static void close_excess(sweep *s, int32_t group) {
   s->open = false;
-  if (s->guard_ns)
+  if (s->guards)
     report_gap(s, group);
   else
     report_excess(s, group);
@@ -378,10 +390,11 @@ prem_status prem_check_sweep(const prem_checker *checker, check_uses *uses,
                              const check_supply *supply) {
   sweep s = {.checker = checker, .supply = supply};
   prem_status status = sweep_once(&s, uses);
-  if (status == PREM_OK && checker->guard_ns > 0) {
+  for (int64_t i = 0; i < uses->count && !s.guards; ++i)
+    s.guards = checker->guard_ns > 0 || uses->use[i].gap_ns > 0;
+  if (status == PREM_OK && s.guards) {
     unwrap_uses(uses);
-    s.guard_ns = checker->guard_ns < PREM_MAX_NS ? checker->guard_ns : PREM_MAX_NS - 1;
-    extend_uses(uses, s.guard_ns);
+    extend_uses(uses, checker->guard_ns);
     status = sweep_once(&s, uses);
   }
   return status;

@@ -12,6 +12,7 @@
 typedef struct check_use {
   int64_t start_ns, end_ns; /* with the guard where that is judged */
   int64_t free_ns;          /* end without guard */
+  int64_t gap_ns;           /* it is kept so much longer, if that is more than the guard */
   int32_t demand;
   int32_t group;   /* a supply each; of a gang resource: the task */
   int32_t acquire; /* the slot with which it begins */
@@ -38,9 +39,9 @@ typedef struct check_supply {
 } check_supply;
 
 /**
- * Report every maximal interval in which a group's uses exceed the capacity; then, with a guard,
- * those in which they do so only because every use is kept guard_ns longer (E040). Uses are without
- * guard; they are sorted, and copied where they wrap around the hyperperiod.
+ * Report every maximal interval in which a group's uses exceed the capacity; then, with a guard or
+ * gaps, those in which they do so only because every use is kept that much longer (E040). Uses are
+ * without guard; they are sorted, and copied where they wrap around the hyperperiod.
  */
 prem_status prem_check_sweep(const prem_checker *checker, check_uses *uses,
                              const check_supply *supply);

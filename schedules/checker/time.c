@@ -143,13 +143,13 @@ static void check_follows(const prem_checker *checker, int32_t before, int32_t a
                         "later",
                         prem_checker_name(checker, after).text, (long long)b->planned_ns,
                         (long long)-gap, prem_phase_name((prem_phase)a->phase), (long long)end);
-  else if (gap < checker->guard_ns && !(b->flags & PREM_SLOT_CHAINED))
+  else if (gap < prem_checker_gap_ns(checker, before) && !(b->flags & PREM_SLOT_CHAINED))
     prem_checker_refuse(checker, 40, after,
-                        "%s starts at %lld, %lld ns after its %s ends: the gap must be guard_ns = "
-                        "%lld at least (or chain it)",
+                        "%s starts at %lld, %lld ns after its %s ends: the gap must be %s at "
+                        "least (or chain it)",
                         prem_checker_name(checker, after).text, (long long)b->planned_ns,
                         (long long)gap, prem_phase_name((prem_phase)a->phase),
-                        (long long)checker->guard_ns);
+                        prem_checker_gap(checker, before).text);
 }
 
 void prem_check_order(const prem_checker *checker) {

@@ -4,6 +4,7 @@
 #include "prem/base/clock.h"
 #include "prem/base/numbers.h"
 #include "schedules/planner/common/data_gaps.h"
+#include "schedules/planner/common/wrap.h"
 #include "schedules/planner/greedy/greedy.h"
 #include "schedules/planner/greedy/pipeline.h"
 #include "schedules/planner/proof/bounds.h"
@@ -586,6 +587,31 @@ static prem_status start_plan(prem_planning *planning, prem_plan **out) {
   return PREM_OK;
 }
 
+/* Formulas know nothing of arrays, and rules between instants little of state arrays: the next
+ * hyperperiod begins when the versions are there that it needs. */
+static prem_status leave_time_for_versions(const prem_planning *planning, prem_plan *plan,
+                                           prem_plan_report *report) {
+  prem_data_gaps *gaps;
+  prem_slot *slots = NULL;
+  int64_t count = 0;
+  prem_status status = prem_data_gaps_new(planning, &gaps);
+  if (!gaps)
+    return status;
+  if (gaps->edge_count > 0 && planning->schedule->period_lcm_ns == 0)
+    status = prem_plan_expand(planning->schedule, plan, &slots, &count, planning->diag);
+  for (int64_t i = 0; i < count; ++i)
+    prem_data_gaps_note(gaps, slots[i].task, slots[i].job, (prem_phase)slots[i].phase,
+                        slots[i].planned_ns, slots[i].planned_ns + slots[i].length_ns);
+  if (count > 0 && prem_data_gaps_length_ns(gaps) > plan->hyperperiod_ns) {
+    plan->hyperperiod_ns =
+        prem_round_up((int64_t)prem_data_gaps_length_ns(gaps), planning->grid_ns);
+    report->optimal = false;
+  }
+  free(slots);
+  prem_data_gaps_free(gaps);
+  return status;
+}
+
 static prem_status make(prem_planning *planning, prem_search_limits *limits, prem_plan **out,
                         prem_plan_report *report) {
   prem_plan *plan = NULL;
@@ -593,6 +619,10 @@ static prem_status make(prem_planning *planning, prem_search_limits *limits, pre
   if (!status)
     status = limits->options->keep ? plan_keeping(planning, limits, plan, report)
                                    : plan_fresh(planning, limits, plan, report);
+  if (!status)
+    status = prem_planning_turn_around(planning, plan);
+  if (!status)
+    status = leave_time_for_versions(planning, plan, report);
   if (status) {
     prem_plan_free(plan);
     return status;

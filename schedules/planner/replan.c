@@ -18,8 +18,8 @@ static bool same_demand(const prem_phase_spec *a, const prem_phase_spec *b, int3
 
 static bool same_spec(const prem_phase_spec *a, const prem_phase_spec *b, int32_t resources) {
   return a->exists == b->exists &&
-         (!a->exists ||
-          (a->wcet_ns == b->wcet_ns && a->busy_ns == b->busy_ns && same_demand(a, b, resources)));
+         (!a->exists || (a->wcet_ns == b->wcet_ns && a->busy_ns == b->busy_ns &&
+                         a->turnaround_ns == b->turnaround_ns && same_demand(a, b, resources)));
 }
 
 static bool same_blocks(const prem_task *a, const prem_task *b) {
@@ -50,6 +50,8 @@ static bool same_task(const prem_old_plan *old, const prem_schedule *schedule, c
          was->together == is->together && was->tile_count == is->tile_count &&
          was->period_ns == is->period_ns && was->release_ns == is->release_ns &&
          was->deadline_ns == is->deadline_ns && was->publish_ns == is->publish_ns &&
+         old->from->job_turnaround_ns == schedule->job_turnaround_ns &&
+         old->from->job_prefetch_ns == schedule->job_prefetch_ns &&
          same_order(old, was, is,
                     prem_schedule_precedence_ns(old->from) ==
                         prem_schedule_precedence_ns(schedule));

@@ -16,8 +16,11 @@ fail() {
 }
 
 # Without a GPU that could run them, one kind of GPU code is enough, and nobody waits for fast code.
+flags=$(sed -n 's/^CMAKE_CUDA_FLAGS:[A-Z]*=//p' "$build/CMakeCache.txt")
 options=(-DCMAKE_PREFIX_PATH="$place/usr")
-if ! nvidia-smi -L >/dev/null 2>&1; then options+=(-DTTPREM_CUDA_ARCHITECTURES=75-real -DCMAKE_CUDA_FLAGS=-Xptxas=-O0); fi
+if ! nvidia-smi -L >/dev/null 2>&1; then
+  options+=(-DTTPREM_CUDA_ARCHITECTURES=75-real -DCMAKE_CUDA_FLAGS="$flags -Xptxas=-O0")
+fi
 configure() { cmake -S "$place/own" -B "$place/build" -G Ninja "${options[@]}" >"$place/log" 2>&1; }
 
 cmake --install "$build" --prefix "$place/usr" >/dev/null
@@ -56,7 +59,7 @@ if said=$("$place/build/own_program" "$place/own/tight.cfg" 2>&1); then
 fi
 
 # A comparison that always holds would hide a kernel that is wrong: this one is. The CPU runs it, so only
-# the CPU's object is made anew: with the age that it had, the header leaves the GPU's, half a minute's work.
+# the CPU's object is made anew: with the age that it had, the header leaves the GPU's, which takes longer.
 cp -p "$place/own/sharpen.h" "$place/right.h"
 sed -i 's/const float strength = params->strength;/const float strength = 2.0F;/' \
   "$place/own/sharpen.h"

@@ -70,7 +70,10 @@ static inline int64_t failing_disarm(void) {
   return failing.count;
 }
 
-static bool failing_fails(const void *caller) {
+/* A sanitizer asks for memory before it can look at any itself. */
+#define FAILING_EARLY __attribute__((no_sanitize("address", "undefined", "thread")))
+
+FAILING_EARLY static bool failing_fails(const void *caller) {
   if (!failing.armed)
     return false;
   for (int i = 0; i < failing.range_count; ++i)
@@ -83,7 +86,7 @@ static bool failing_fails(const void *caller) {
   return false;
 }
 
-static void *failing_next(const char *name) {
+FAILING_EARLY static void *failing_next(const char *name) {
   void *next = dlsym(RTLD_NEXT, name);
   if (!next)
     abort();
@@ -91,7 +94,7 @@ static void *failing_next(const char *name) {
 }
 
 /* Also where all else is hidden: other libraries have to find them. */
-#define FAILING_EXPORT __attribute__((visibility("default")))
+#define FAILING_EXPORT FAILING_EARLY __attribute__((visibility("default")))
 
 #define FAILING_CALL(name, type, own, ...)                                                         \
   static type next;                                                                                \
@@ -121,7 +124,7 @@ FAILING_EXPORT void *realloc(void *old, size_t bytes) {
 }
 
 /* The C library asks for these itself. */
-static void *failing_copy(const char *text, size_t bytes, const void *caller) {
+FAILING_EARLY static void *failing_copy(const char *text, size_t bytes, const void *caller) {
   char *copy = failing_fails(caller) ? NULL : malloc(bytes + 1);
   if (!copy)
     return NULL;

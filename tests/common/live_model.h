@@ -18,16 +18,21 @@
 
 enum { MODEL_MAX = 256, MODEL_OPEN = 3 };
 
-/** Phases fetch, compute and store, back to back from the release on. */
+/** Phases fetch, compute and store, planned back to back from the release on. */
 typedef struct model_setup {
   prem_live_port in, out; /* without array and place */
-  int64_t period_ns, release_ns, length_ns[PREM_PHASE_COUNT], submit_timeout_ns;
+  prem_overrun overrun;
+  int64_t period_ns, release_ns, submit_timeout_ns;
+  int64_t deadline_ns;                                               /* 0: none */
+  int64_t planned_ns[PREM_PHASE_COUNT], length_ns[PREM_PHASE_COUNT]; /* as planned; as they take */
 } model_setup;
 
 typedef struct model_job {
   int64_t origin_ns;
   bool is_decided, is_skipped, is_repeat;
   int frame;                                                    /* of the input */
+  bool is_judged, is_left_out, is_given_up, is_counted;         /* overruns */
+  bool is_empty[PREM_PHASE_COUNT];                              /* of a phase that has started */
   bool is_placed, has_place, is_void, is_passed;                /* of the output */
   int64_t start_ns[PREM_PHASE_COUNT], end_ns[PREM_PHASE_COUNT]; /* -1: not yet */
 } model_job;
@@ -51,8 +56,16 @@ typedef struct model {
   bool is_draining, is_aborted, was_started, in_hand;
   prem_live_end end;
   prem_live_counts of_in, of_out;
-  int64_t overruns;
+  int64_t overruns, skipped, aborted;
+  bool skips_next; /* the first job that is not released yet */
+  int behind;      /* the last job that overran; -1: none */
 } model;
+
+/** The policies that leave jobs out look at the deadline, the others at the end. */
+static inline bool model_leaves_out(const model *m) {
+  return m->setup.deadline_ns > 0 &&
+         (m->setup.overrun == PREM_OVERRUN_SKIP || m->setup.overrun == PREM_OVERRUN_ABORT);
+}
 
 static inline bool model_is_queue(const prem_live_port *port) {
   return port->kind != PREM_LIVE_SAMPLING;
@@ -125,7 +138,9 @@ static inline void model_skip(model *m, model_job *job, bool is_stale) {
 
 static inline bool model_choose(model *m, model_job *job) {
   const prem_live_port *in = &m->setup.in;
-  const int64_t waits_until = model_release(m, job) + m->setup.period_ns;
+  const bool is_short = m->setup.deadline_ns > 0 && m->setup.deadline_ns < m->setup.period_ns;
+  const int64_t waits_until =
+      model_release(m, job) + (is_short ? m->setup.deadline_ns : m->setup.period_ns);
   bool is_stale = false;
   if (job->is_decided || m->t < model_release(m, job) - in->lead_ns)
     return false;
@@ -157,16 +172,17 @@ static inline bool model_choose(model *m, model_job *job) {
 static inline bool model_place(model *m, model_job *job) {
   if (!job->is_decided || job->is_placed || m->t < model_release(m, job))
     return false;
-  if (job->is_skipped) {
-    ++m->of_out.missing;
+  if (job->is_skipped || job->is_left_out || job->is_given_up) {
+    ++*(job->is_given_up ? &m->of_out.aborted : &m->of_out.missing);
     return job->is_placed = true;
   }
   if (model_outputs_in_use(m) < m->setup.out.buffers)
     return job->is_placed = job->has_place = true;
   const int64_t bound =
       model_release(m, job) +
-      (m->setup.out.drops ? m->setup.length_ns[PREM_PREFETCH] + m->setup.length_ns[PREM_COMPUTE]
-                          : m->setup.period_ns);
+      (m->setup.out.drops ? m->setup.planned_ns[PREM_PREFETCH] + m->setup.planned_ns[PREM_COMPUTE]
+       : m->setup.deadline_ns > 0 ? m->setup.deadline_ns
+                                  : m->setup.period_ns);
   if (m->t < bound)
     return false;
   ++m->of_out.dropped;
@@ -177,7 +193,9 @@ static inline bool model_show(model *m, int number) {
   model_job *job = &m->jobs[number];
   if (job->is_passed || number != m->first_unpassed || !model_job_is_over(job))
     return false;
-  if (!job->is_skipped && !job->is_void) {
+  if (job->is_given_up && job->has_place) {
+    ++m->of_out.aborted;
+  } else if (job->has_place) {
     const int64_t at = model_release(m, job) + m->setup.out.publish_ns;
     if (m->setup.out.publish_ns > 0 && m->t < at)
       return false;
@@ -245,6 +263,91 @@ static inline bool model_next(model *m) {
   return true;
 }
 
+/* ---- overruns ------------------------------------------------------------------------------- */
+
+static inline int64_t model_deadline(const model *m, const model_job *job) {
+  return model_release(m, job) + m->setup.deadline_ns;
+}
+
+static inline bool model_end_for_overrun(model *m) {
+  ++m->overruns;
+  return m->setup.overrun == PREM_OVERRUN_STOP && m->last < 0 && model_finish(m, PREM_LIVE_OVERRUN);
+}
+
+/* Jobs that are over are judged once. */
+static inline bool model_judge_ends(model *m) {
+  bool has_changed = false;
+  for (int j = 0; j < m->completed; ++j) {
+    model_job *job = &m->jobs[j];
+    if (job->is_judged || m->setup.deadline_ns == 0)
+      continue;
+    job->is_judged = true;
+    if (!model_leaves_out(m) && job->end_ns[PREM_WRITEBACK] > model_deadline(m, job))
+      has_changed |= model_end_for_overrun(m);
+  }
+  return has_changed;
+}
+
+/* The deadline of a job that is not over has come. */
+static inline void model_overrun(model *m, int j) {
+  model_job *job = &m->jobs[j];
+  if (!job->is_skipped && !job->is_left_out) {
+    ++m->overruns;
+    m->behind = j;
+    if (m->setup.overrun == PREM_OVERRUN_ABORT) {
+      job->is_given_up = true;
+      ++m->aborted;
+    }
+  }
+  if (m->setup.overrun == PREM_OVERRUN_SKIP && m->behind >= m->completed)
+    m->skips_next = true;
+}
+
+/* A job's turn to be skipped comes when it is released; it is counted as soon as it is sure. */
+static inline bool model_skip_next(model *m) {
+  bool has_changed = false;
+  for (int j = 0; j < m->permitted; ++j) {
+    model_job *job = &m->jobs[j];
+    const bool is_sure = j == 0 || m->jobs[j - 1].is_judged;
+    if (job->is_counted)
+      continue;
+    if (!is_sure && m->t < model_release(m, job))
+      break;
+    has_changed = job->is_counted = true;
+    job->is_left_out = m->skips_next;
+    m->skipped += m->skips_next;
+    m->skips_next = false;
+  }
+  return has_changed;
+}
+
+static inline bool model_judge_deadlines(model *m) {
+  bool has_changed = false;
+  for (int j = m->completed; j < m->permitted; ++j) {
+    model_job *job = &m->jobs[j];
+    if (job->is_judged || !job->is_counted || m->t < model_deadline(m, job))
+      continue;
+    has_changed = job->is_judged = true;
+    model_overrun(m, j);
+  }
+  return has_changed;
+}
+
+static inline bool model_count(model *m) {
+  bool has_changed = false;
+  for (int j = m->completed; j < m->permitted; ++j) {
+    has_changed |= !m->jobs[j].is_counted;
+    m->jobs[j].is_counted = true;
+  }
+  return has_changed;
+}
+
+static inline bool model_judge(model *m) {
+  bool has_changed = model_judge_deadlines(m);
+  has_changed |= m->setup.overrun == PREM_OVERRUN_SKIP ? model_skip_next(m) : model_count(m);
+  return has_changed;
+}
+
 /* ---- the block ------------------------------------------------------------------------------ */
 
 static inline bool model_end_phases(model *m) {
@@ -252,7 +355,7 @@ static inline bool model_end_phases(model *m) {
   for (int j = m->completed; j < m->permitted; ++j)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
       model_job *job = &m->jobs[j];
-      const int64_t length = job->is_skipped ? 0 : m->setup.length_ns[p];
+      const int64_t length = job->is_empty[p] ? 0 : m->setup.length_ns[p];
       if (job->start_ns[p] < 0 || job->end_ns[p] >= 0 || m->t < job->start_ns[p] + length)
         continue;
       job->end_ns[p] = m->t;
@@ -267,7 +370,7 @@ static inline bool model_may_start(const model *m, int j, int p) {
   const model_job *before = j > 0 ? &m->jobs[j - 1] : NULL;
   int64_t due = model_release(m, job);
   for (int q = 0; q < p; ++q)
-    due += m->setup.length_ns[q];
+    due += m->setup.planned_ns[q];
   if (job->start_ns[p] >= 0 || m->t < due)
     return false;
   switch (p) {
@@ -285,19 +388,23 @@ static inline bool model_start_phases(model *m) {
   for (int j = m->completed; j < m->permitted; ++j)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
       if (model_may_start(m, j, p)) {
-        m->jobs[j].start_ns[p] = m->t;
+        model_job *job = &m->jobs[j];
+        job->start_ns[p] = m->t;
+        job->is_empty[p] = job->is_skipped || job->is_left_out || job->is_given_up;
         has_changed = true;
       }
   return has_changed;
 }
 
 static inline bool model_decide(model *m) {
-  bool has_changed = false;
+  bool has_changed = model_judge_ends(m);
   for (int j = m->completed; j < m->permitted; ++j)
     if (model_choose(m, &m->jobs[j]))
       has_changed = true;
     else if (!m->jobs[j].is_decided)
       break; /* in order */
+  while (model_leaves_out(m) && model_judge(m)) {
+  }
   while (m->first_unpassed < m->permitted && model_show(m, m->first_unpassed))
     has_changed = true;
   for (int j = m->completed; j < m->permitted; ++j) {

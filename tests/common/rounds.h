@@ -7,6 +7,18 @@
 #ifndef TTPREM_TESTS_COMMON_ROUNDS_H
 #define TTPREM_TESTS_COMMON_ROUNDS_H
 
+#include <stdbool.h>
+
 #define ROUNDS(count) ((count) / TTPREM_TEST_ROUNDS_DIVISOR)
+
+/** For the thread sanitizer alone, which would see nothing in cases that start no thread? They are
+ *  left out there; all other builds have them. */
+static inline bool only_threads(void) {
+#ifdef __SANITIZE_THREAD__
+  return true;
+#else
+  return false;
+#endif
+}
 
 #endif

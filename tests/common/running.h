@@ -18,6 +18,16 @@ static inline void assert_checked(const prem_schedule *schedule) {
   prem_diag_free(diag);
 }
 
+/** Of a text, made ready: bound, planned where it has no plan, checked. */
+static inline prem_schedule *prepared_schedule(const char *source) {
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *schedule = schedule_from_text(source);
+  if (prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag) != PREM_OK)
+    abort_with("prepare", diag);
+  prem_diag_free(diag);
+  return schedule;
+}
+
 /** Of a text with a plan that the checker accepts. */
 static inline prem_schedule *checked_schedule(const char *source) {
   prem_schedule *schedule = schedule_from_text(source);

@@ -178,10 +178,10 @@ static void explore_one(const char *source, int64_t hyperperiods, int32_t need) 
   w.tasks = calloc((size_t)schedule->task_count, sizeof *w.tasks);
   for (int32_t t = 0; t < schedule->task_count; ++t)
     w.tasks[t].jobs = w.program->tasks[t].jobs;
-  w.words = prem_asks_words(w.program);
+  w.words = prem_asks_words(w.program, false);
   w.ends = calloc((size_t)w.words + 1, sizeof *w.ends);
   int64_t count = 0;
-  ck_assert_int_eq(prem_asks_make(w.program, w.ends, w.tasks, &w.asks, &count), PREM_OK);
+  ck_assert_int_eq(prem_asks_make(w.program, false, w.ends, w.tasks, &w.asks, &count), PREM_OK);
   ck_assert_int_gt(count, 0);
   list_steps(&w, hyperperiods);
   const size_t states = (2 * MAX_STEPS + 1) * (2 * MAX_STEPS + 1) * (2 * MAX_STEPS + 1);

@@ -21,21 +21,27 @@ readonly words='
   def times($mode): row("tt").makespan_ns.mean / row($mode).makespan_ns.mean;
   def table($title): .tables[] | select(.title | startswith($title));
 '
-values() { # FILE EXPRESSION
+# Each expression on a line of its own, of FILE: what it gives, on one line. A file is read once for all of them.
+values() { # FILE <EXPRESSIONS
   case $1 in
-  -) echo - ;;
-  *.json) jq -r "$words $2" "experiments/results/$1" ;;
-  *) awk "$2" "experiments/results/$1" ;;
-  esac | paste -sd ' '
+  -) sed 's/.*/-/' ;;
+  *.json) jq -r "$words $(sed 's/.*/([&] | map(tostring) | join(" "))/' | paste -sd ,)" "experiments/results/$1" ;;
+  *) while IFS= read -r expression; do awk "$expression" "experiments/results/$1" </dev/null | paste -sd ' ' || return 1; done ;;
+  esac
 }
 
-number=0
-while IFS=$'\t' read -r page text file expression; do
-  number=$((number + 1))
-  case $page in '' | '#'*) continue ;; esac
-  found=$(values "$file" "$expression") || { echo "numbers.tsv:$number: $file: $expression" >&2; exit 1; }
-  printf '%s\t%s\t%s\t%s\t%s\n' "$number" "$page" "$text" "$file" "$found"
-done <docs/numbers.tsv >"$scratch/list"
+# Number of the line, page, text, file, expression; then by files.
+awk -F'\t' -v OFS='\t' '$1 != "" && $1 !~ /^#/ { print NR, $1, $2, $3, $4 }' docs/numbers.tsv >"$scratch/lines"
+cut -f 4 "$scratch/lines" | sort -u | while IFS= read -r file; do
+  awk -F'\t' -v file="$file" '$4 == file' "$scratch/lines" >"$scratch/of_file"
+  if ! cut -f 5 "$scratch/of_file" | values "$file" >"$scratch/found" 2>/dev/null; then
+    while IFS=$'\t' read -r number _ _ _ expression; do # which of them?
+      values "$file" <<<"$expression" >/dev/null || echo "numbers.tsv:$number: $file: $expression" >&2
+    done <"$scratch/of_file"
+    exit 1
+  fi
+  cut -f 1-4 "$scratch/of_file" | paste - "$scratch/found"
+done | sort -n >"$scratch/list"
 
 awk -F'\t' -v verbose="${1-}" '
   function complain(what) { print what > "/dev/stderr"; bad = 1 }

@@ -27,8 +27,10 @@ static prem_profile *profile;
 static prem_diag *diag;
 static prem_machine machine;
 static prem_profile_options options;
+static int64_t turnaround_ns[PREM_PHASE_COUNT]; /* what the simulated blocks take */
 
 static void set_up(void) {
+  memset(turnaround_ns, 0, sizeof turnaround_ns);
   schedule = NULL;
   profile = NULL;
   diag = prem_diag_new();
@@ -46,9 +48,12 @@ static void tear_down(void) {
   prem_diag_free(diag);
 }
 
-static void measure(const char *platform, const char *policy) {
-  schedule = schedule_from_text(text(two, platform, policy));
+static void measure_text(const char *source) {
+  schedule = schedule_from_text(source);
   prem_plan *plan = NULL;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      schedule->tasks[t].phase[p].turnaround_ns = turnaround_ns[p];
   if (prem_plan_make(schedule, NULL, NULL, &plan, diag) != PREM_OK)
     abort_with("plan", diag);
   prem_schedule_set_plan(schedule, plan);
@@ -56,6 +61,10 @@ static void measure(const char *platform, const char *policy) {
       prem_profile_measure(schedule, prem_backend_find("sim"), &machine, &options, &profile, diag);
   if (status != PREM_OK)
     abort_with(prem_status_text(status), diag);
+}
+
+static void measure(const char *platform, const char *policy) {
+  measure_text(text(two, platform, policy));
 }
 
 static const prem_profile_phase *prefetch_of(int32_t task) {
@@ -216,6 +225,68 @@ START_TEST(raised_times_get_no_shorter) {
 }
 END_TEST
 
+static void assert_turnarounds(int32_t task, int64_t compute_ns, int64_t writeback_ns) {
+  const prem_profile_phase *phase = profile->tasks[task].phase;
+  ck_assert_int_eq(phase[PREM_PREFETCH].turnaround_ns, 0);
+  ck_assert_int_eq(phase[PREM_COMPUTE].turnaround_ns, compute_ns);
+  ck_assert_int_eq(phase[PREM_WRITEBACK].turnaround_ns, writeback_ns);
+}
+
+START_TEST(turnarounds_are_measured) {
+  turnaround_ns[PREM_COMPUTE] = 7;
+  turnaround_ns[PREM_WRITEBACK] = 11;
+  measure("", "");
+  assert_turnarounds(0, 7, 11);
+  assert_turnarounds(1, 7, 11);
+  ck_assert_int_eq(profile->tasks[0].phase[PREM_COMPUTE].turnaround_seen_ns.max, 7);
+}
+END_TEST
+
+/* 50 and a fifth more: the 7 find room; 30 and a fifth: 6 of 11 do. */
+START_TEST(a_margin_has_room_for_turnarounds) {
+  turnaround_ns[PREM_COMPUTE] = 7;
+  turnaround_ns[PREM_WRITEBACK] = 11;
+  options.margin_pct = 20;
+  measure("", "");
+  assert_turnarounds(0, 0, 5);
+}
+END_TEST
+
+START_TEST(without_turnarounds_there_are_none) {
+  measure("", "");
+  assert_turnarounds(0, 0, 0);
+}
+END_TEST
+
+/* By a plan that keeps them nothing is late. */
+START_TEST(raised_turnarounds_get_no_shorter) {
+  turnaround_ns[PREM_COMPUTE] = 7;
+  turnaround_ns[PREM_WRITEBACK] = 11;
+  options.times = PREM_PLANNED;
+  options.raise = true;
+  measure("", "");
+  assert_turnarounds(0, 7, 11);
+  ck_assert_int_eq(profile->raised, 0);
+}
+END_TEST
+
+/* Behind the only tile of `c` nothing comes. */
+START_TEST(what_nothing_follows_takes_what_others_take) {
+  turnaround_ns[PREM_COMPUTE] = 7;
+  turnaround_ns[PREM_WRITEBACK] = 11;
+  measure_text("version = 1; name = \"one\"; platform: { blocks = 2; };\n"
+               "tasks = (\n"
+               "  { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 3;\n"
+               "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
+               "    writeback: { wcet_ns = 30L; }; },\n"
+               "  { name = \"c\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;\n"
+               "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };\n"
+               "    writeback: { wcet_ns = 30L; }; } );");
+  ck_assert_int_eq(profile->tasks[1].phase[PREM_WRITEBACK].turnaround_seen_ns.count, 0);
+  assert_turnarounds(1, 7, 11);
+}
+END_TEST
+
 START_TEST(nothing_disturbs_the_simulator) {
   measure("", "");
   ck_assert(profile->valid);
@@ -285,6 +356,28 @@ START_TEST(as_many_switches_as_are_calm_are_calm) {
 }
 END_TEST
 
+/* A tail is told where it is known and nothing disturbed the measurement. */
+START_TEST(a_tail_is_told_where_it_can_be_trusted) {
+  char folder[] = "/tmp/ttprem-test-XXXXXX";
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  measure("", "");
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+    profile->tasks[0].phase[p].pwcet[PREM_ISOLATED] =
+        (prem_pwcet){.known = _i & 1, .estimate_ns = 4321};
+  profile->valid = _i & 2;
+  const char *path = text("%s/times.cfg", folder);
+  ck_assert_int_eq(prem_profile_write(profile, path, diag), PREM_OK);
+  char written[16384] = "";
+  FILE *file = fopen(path, "r");
+  ck_assert_ptr_nonnull(file);
+  ck_assert_uint_gt(fread(written, 1, sizeof written - 1, file), 0);
+  fclose(file);
+  ck_assert_int_eq(strstr(written, "tail_ns = 4321L;") != NULL, _i == 3);
+  unlink(path);
+  rmdir(folder);
+}
+END_TEST
+
 /* What is written is read back as the task's WCETs. */
 START_TEST(a_written_profile_is_read) {
   char folder[] = "/tmp/ttprem-test-XXXXXX";
@@ -295,6 +388,9 @@ START_TEST(a_written_profile_is_read) {
   measure("", "");
   profile->valid = false;
   strcpy(profile->disturbed, "a \"guest\"");
+  profile->tasks[0].phase[PREM_COMPUTE].turnaround_ns = 33;
+  profile->job_turnaround_ns = 2100;
+  profile->job_prefetch_ns = 1900;
   const char *path = text("%s/times.cfg", folder);
   ck_assert_int_eq(prem_profile_write(profile, path, diag), PREM_OK);
   prem_schedule_free(schedule);
@@ -309,6 +405,10 @@ START_TEST(a_written_profile_is_read) {
   ck_assert_uint_eq(prem_diag_errors(diag), 0);
   ck_assert_int_eq(schedule->tasks[0].phase[PREM_PREFETCH].wcet_ns, 100);
   ck_assert_int_eq(schedule->tasks[0].phase[PREM_WRITEBACK].wcet_ns, 30);
+  ck_assert_int_eq(schedule->tasks[0].phase[PREM_COMPUTE].turnaround_ns, 33);
+  ck_assert_int_eq(schedule->tasks[0].phase[PREM_WRITEBACK].turnaround_ns, 0);
+  ck_assert_int_eq(schedule->job_turnaround_ns, 2100);
+  ck_assert_int_eq(schedule->job_prefetch_ns, 1900);
   ck_assert_int_eq(schedule->dispatch_ns, 20);
   ck_assert_int_eq(schedule->precedence_ns, 1200);
   ck_assert_int_eq(schedule->platform.precedence_ns, 1100);
@@ -337,11 +437,17 @@ int main(void) {
   tcase_add_test(cases, regulated_phases_get_their_share);
   tcase_add_test(cases, the_longest_counts_without_its_stamps);
   tcase_add_test(cases, raised_times_get_no_shorter);
+  tcase_add_test(cases, turnarounds_are_measured);
+  tcase_add_test(cases, a_margin_has_room_for_turnarounds);
+  tcase_add_test(cases, without_turnarounds_there_are_none);
+  tcase_add_test(cases, raised_turnarounds_get_no_shorter);
+  tcase_add_test(cases, what_nothing_follows_takes_what_others_take);
   tcase_add_test(cases, nothing_disturbs_the_simulator);
   tcase_add_test(cases, rounds_that_drift_apart_are_a_disturbance);
   tcase_add_test(cases, eleven_per_cent_are_drift);
   tcase_add_test(cases, a_gpu_that_was_taken_away_is_a_disturbance);
   tcase_add_test(cases, as_many_switches_as_are_calm_are_calm);
+  tcase_add_loop_test(cases, a_tail_is_told_where_it_can_be_trusted, 0, 4);
   tcase_add_test(cases, a_written_profile_is_read);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

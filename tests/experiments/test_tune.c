@@ -3,6 +3,9 @@
 
 #include "ttprem/tuning.h"
 
+#include <math.h>
+
+#include "report/findings/parts.h"
 #include "runtime/core/backend.h"
 #include "tests/common/running.h"
 
@@ -67,6 +70,19 @@ END_TEST
 START_TEST(it_is_found_from_far_above) {
   options.start_ns = 9000;
   assert_best(768);
+}
+END_TEST
+
+/* An eighth first, however fine the grid is. */
+START_TEST(it_goes_far_from_a_far_start) {
+  options.start_ns = 8000;
+  assert_best(768);
+  ck_assert_int_eq(result.points[1].offset_ns, 8000 - 1024);
+  prem_tune_free(&result);
+  at.edge_ns = 7000;
+  options.start_ns = 640;
+  assert_best(7008);
+  ck_assert_int_eq(result.points[1].offset_ns, 640 + 96);
 }
 END_TEST
 
@@ -212,6 +228,22 @@ START_TEST(a_wrong_output_of_anybody_ends_the_tuning) {
 }
 END_TEST
 
+/* Columns from the makespan to the isolation: of what was not seen there is no number. */
+START_TEST(an_offset_without_samples_has_no_times) {
+  prem_tune_point point = {.offset_ns = 32, .planned = true, .kept = true, .tries = 1};
+  prem_tune_search search = {.key = "k", .result = {&point, 1, 0, -1}};
+  prem_schedule *schedule = schedule_from_text(
+      "version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ( { name = \"a\";"
+      " kernel = \"none\"; blocks = 1; tiles = 1; compute: { wcet_ns = 5L; }; } );");
+  prem_findings *findings = prem_tune_findings(schedule, &search, 1, "");
+  const prem_table *table = prem_find_table(findings, "offsets");
+  for (int64_t column = 4; column < 12; ++column)
+    ck_assert(isnan(prem_value_number(prem_table_value(table, 0, column))));
+  prem_findings_free(findings);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("tune");
   TCase *cases = tcase_create("search");
@@ -219,6 +251,7 @@ int main(void) {
   tcase_add_test(cases, the_smallest_offset_of_the_grid_is_found);
   tcase_add_test(cases, it_is_found_from_below);
   tcase_add_test(cases, it_is_found_from_far_above);
+  tcase_add_test(cases, it_goes_far_from_a_far_start);
   tcase_add_test(cases, what_cannot_be_planned_is_not_taken);
   tcase_add_test(cases, the_least_offset_may_be_good_enough);
   tcase_add_test(cases, nothing_that_keeps_the_limits);
@@ -232,6 +265,7 @@ int main(void) {
   suite_add_tcase(suite, cases);
   cases = tcase_create("tries");
   tcase_add_loop_test(cases, a_wrong_output_of_anybody_ends_the_tuning, 0, 4);
+  tcase_add_test(cases, an_offset_without_samples_has_no_times);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }

@@ -341,6 +341,22 @@ START_TEST(discarding_takes_half_of_a_duration_at_most) {
 }
 END_TEST
 
+/* Room for 25 launches of one discarded hyperperiod and one that counts, where 10 of two and three
+ * would be made. */
+START_TEST(verifying_keeps_to_a_duration) {
+  ask_for_fifty();
+  options.sampling.verify_every = 1;
+  ck_assert_int_eq(order_of_runs(1).all, 2 * 25);
+  ck_assert_int_eq(result->rows[1].discarded, result->rows[1].samples); /* of the rounds made */
+  ck_assert_int_eq(result->rows[1].hyperperiods, 2 * result->rows[1].samples);
+  options.sampling.verify_every = 3;
+  ck_assert_int_eq(order_of_runs(1).all, 2 * 10);
+  options.sampling.samples = 12; /* all find room, each with both that are discarded */
+  options.sampling.verify_every = 1;
+  ck_assert_int_eq(order_of_runs(1).all, 2 * 12);
+}
+END_TEST
+
 START_TEST(a_duration_asks_for_no_more_than_the_repeats) {
   options.sampling.scenario = PREM_RESIDENT;
   options.sampling.samples = 4;
@@ -365,6 +381,22 @@ START_TEST(bad_options_are_refused) {
   ck_assert_int_eq(compare(), PREM_ERR_ARGUMENT);
   ck_assert_ptr_null(result);
   ck_assert_uint_eq(prem_diag_errors(diag), 4);
+}
+END_TEST
+
+START_TEST(every_negative_count_is_refused) {
+  int64_t *const counts[] = {&options.sampling.samples, &options.sampling.discard,
+                             &options.sampling.max_records, &options.sampling.verify_every,
+                             &options.break_ns};
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
+    const int64_t before = *counts[i];
+    *counts[i] = -1;
+    ck_assert_int_eq(compare(), PREM_ERR_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, i)->reason, "negative"));
+    *counts[i] = before;
+  }
+  options.sampling.discard = options.sampling.max_records = 0; /* the least */
+  ck_assert_int_eq(compare(), PREM_OK);
 }
 END_TEST
 
@@ -891,6 +923,125 @@ START_TEST(right_runs_do_not_make_up_for_a_wrong_one) {
 }
 END_TEST
 
+enum { WRONG_ONE = 24, ALL_OF_THEM = 50 }; /* the 24th of 50 hyperperiods of two tiles */
+
+static void compute_wrong_in_the_middle(const void *params, const prem_view *views) {
+  static int computes;
+  const int hyperperiod = computes++ / 2 % ALL_OF_THEM + 1;
+  for (int32_t i = 0; i < views[1].extent[3]; ++i)
+    ((float *)views[1].data)[i] =
+        ((const float *)views[0].data)[i] + (hyperperiod == WRONG_ONE && i == 5 ? 2.0F : 1.0F);
+  (void)params;
+}
+
+static void verify_resident(int64_t every, int64_t verified, bool right) {
+  options.sampling.verify_every = every;
+  ck_assert_int_eq(compare(), PREM_OK);
+  const prem_row *row = &result->rows[0];
+  ck_assert_int_eq(row->samples, ALL_OF_THEM);
+  ck_assert_int_eq(row->hyperperiods, ALL_OF_THEM);
+  ck_assert_int_eq(row->verified_hyperperiods, verified);
+  ck_assert_int_eq(row->output_ok, right);
+  ck_assert_int_eq(row->verdict.wrong, right ? 0 : 2);
+}
+
+/* What hyperperiods behind it overwrite is not there any more when a launch ends. */
+START_TEST(a_wrong_output_amid_a_resident_run_is_found_where_it_is_verified) {
+  static const char *const backends[] = {"sim", "cpu"};
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+  schedule = schedule_from_text(increment);
+  prem_kernel wrong = *schedule->tasks[0].definition;
+  wrong.compute = compute_wrong_in_the_middle;
+  schedule->tasks[0].definition = &wrong;
+  session = open_on(backends[_i], schedule);
+  options.modes[0] = PREM_MODE_TT;
+  options.mode_count = 1;
+  options.sampling = (prem_sampling){.scenario = PREM_RESIDENT, .samples = ALL_OF_THEM};
+  options.mix_preempted = true;           /* cores may be shared here */
+  verify_resident(0, 10, true);           /* launches end with the 5th, 10th, ... */
+  verify_resident(5, 10, true);           /* the same */
+  verify_resident(1, ALL_OF_THEM, false); /* each */
+  verify_resident(3, 17, false);          /* 3rd, 6th, ... 24th, ... 50th */
+  verify_resident(4, 13, false);          /* 4th, 8th, ... 24th, ... 44th, 47th, 50th */
+  verify_resident(ALL_OF_THEM, 10, true); /* no fewer launches than without */
+}
+END_TEST
+
+/* The third launch ends behind three of its five hyperperiods. */
+static prem_status run_interrupted(void *state, const prem_run_request *request, prem_trace *trace,
+                                   prem_diag *to) {
+  static int launches;
+  prem_run_request shorter = *request;
+  if (++launches < 3)
+    return prem_backend_sim.run(state, request, trace, to);
+  shorter.hyperperiods = 3;
+  const prem_status status = prem_backend_sim.run(state, &shorter, trace, to);
+  return status == PREM_OK ? PREM_ERR_INTERRUPTED : status;
+}
+
+START_TEST(an_interrupted_launch_is_not_verified) {
+  static prem_backend backend; /* the session outlives the test */
+  backend = prem_backend_sim;
+  backend.run = run_interrupted;
+  reopen(increment);
+  prem_session_close(session);
+  ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
+  options.mode_count = 1;
+  options.sampling = (prem_sampling){.scenario = PREM_RESIDENT, .samples = ALL_OF_THEM};
+  ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag),
+                   PREM_ERR_INTERRUPTED);
+  const prem_row *row = &result->rows[0];
+  ck_assert_int_eq(row->samples, 5 + 5 + 3);
+  ck_assert_int_eq(row->hyperperiods, 5 + 5 + 3);
+  ck_assert_int_eq(row->verified_hyperperiods, 2);
+  ck_assert(row->output_ok);
+}
+END_TEST
+
+/* Only its prefetches are released, the rest follows. */
+START_TEST(the_worst_of_a_task_of_chains_is_the_latest) {
+  reopen(increment);
+  ck_assert_int_eq(compare(), PREM_OK);
+  ck_assert_int_gt(result->rows[1].releases, 0);
+  ck_assert_int_eq(result->rows[1].worst_ns, 0); /* lateness; a makespan is above it */
+}
+END_TEST
+
+/* One hyperperiod of each mode on a CPU, which says how many fit into a duration. */
+START_TEST(a_pace_is_found_and_discarded) {
+  reopen(increment);
+  prem_session_close(session);
+  session = open_on("cpu", schedule);
+  options = (prem_compare_options){
+      .modes = {PREM_MODE_TT, PREM_MODE_FREE},
+      .mode_count = 2,
+      .sampling = {.scenario = PREM_RESIDENT, .samples = 3, .duration_s = 5, .max_records = 1000},
+      .mix_preempted = true};
+  ck_assert_int_eq(
+      prem_compare(session, schedule, prem_backend_find("cpu"), &options, &result, diag), PREM_OK);
+  for (int i = 0; i < 2; ++i) {
+    ck_assert_int_eq(result->rows[i].samples, 3);
+    ck_assert_int_eq(result->rows[i].discarded, 1);
+    ck_assert_int_eq(result->rows[i].hyperperiods, 4);
+    ck_assert_int_eq(result->rows[i].verified_hyperperiods, 4);
+  }
+}
+END_TEST
+
+START_TEST(what_is_discarded_or_relaunched_is_told_of_what_was_verified) {
+  reopen(increment);
+  ck_assert_int_eq(compare(), PREM_OK);
+  ck_assert_int_eq(result->rows[0].hyperperiods, 7); /* two discarded, all of them verified */
+  ck_assert_int_eq(result->rows[0].verified_hyperperiods, 7);
+  options.sampling.scenario = PREM_RESIDENT;
+  options.sampling.verify_every = 2;
+  ck_assert_int_eq(compare(), PREM_OK);
+  ck_assert_int_eq(result->rows[0].hyperperiods, 5 * 3); /* five launches for five that count */
+  ck_assert_int_eq(result->rows[0].verified_hyperperiods, 5);
+}
+END_TEST
+
 static void compute_once(const void *params, const prem_view *views) {
   static int runs;
   if (++runs <= 2) /* the two tiles of the first run */
@@ -944,8 +1095,10 @@ int main(void) {
   tcase_add_test(cases, a_duration_however_short_counts_one_run);
   tcase_add_test(cases, a_resident_duration_is_divided_among_the_modes);
   tcase_add_test(cases, discarding_takes_half_of_a_duration_at_most);
+  tcase_add_test(cases, verifying_keeps_to_a_duration);
   tcase_add_test(cases, a_duration_asks_for_no_more_than_the_repeats);
   tcase_add_test(cases, bad_options_are_refused);
+  tcase_add_test(cases, every_negative_count_is_refused);
   tcase_add_test(cases, a_mode_that_the_backend_lacks_is_named);
   tcase_add_test(cases, a_mode_that_turns_out_impossible_stops_no_other);
   tcase_add_test(cases, preempted_runs_are_told_apart);
@@ -963,6 +1116,12 @@ int main(void) {
   tcase_add_test(cases, right_outputs_are_seen_to_be_right);
   tcase_add_test(cases, a_wrong_output_is_told_and_does_not_stop_the_measuring);
   tcase_add_test(cases, right_runs_do_not_make_up_for_a_wrong_one);
+  tcase_add_loop_test(cases, a_wrong_output_amid_a_resident_run_is_found_where_it_is_verified, 0,
+                      2);
+  tcase_add_test(cases, an_interrupted_launch_is_not_verified);
+  tcase_add_test(cases, the_worst_of_a_task_of_chains_is_the_latest);
+  tcase_add_test(cases, a_pace_is_found_and_discarded);
+  tcase_add_test(cases, what_is_discarded_or_relaunched_is_told_of_what_was_verified);
   tcase_add_test(cases, an_output_of_an_earlier_run_does_not_pass);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

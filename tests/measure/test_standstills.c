@@ -99,6 +99,22 @@ START_TEST(several_traces_add_up) {
 }
 END_TEST
 
+START_TEST(counts_of_several_traces_are_added) {
+  prem_standstills all = {.watched_ns = 300, .count = 2, .longest_ns = 6, .sum_ns = 8};
+  const prem_standstills shorter = {.watched_ns = 100, .count = 1, .longest_ns = 4, .sum_ns = 4};
+  const prem_standstills longer = {.watched_ns = 200, .count = 1, .longest_ns = 12, .sum_ns = 12};
+  prem_standstills_merge(&all, &shorter);
+  ck_assert_int_eq(all.longest_ns, 6);
+  prem_standstills_merge(&all, &longer);
+  ck_assert_int_eq(all.watched_ns, 600);
+  ck_assert_int_eq(all.count, 4);
+  ck_assert_int_eq(all.sum_ns, 24);
+  ck_assert_int_eq(all.longest_ns, 12);
+  ck_assert_double_eq_tol(prem_standstills_share_pct(&all), 4, 1e-9);
+  ck_assert_double_eq(prem_standstills_share_pct(&(prem_standstills){0}), 0);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("stops");
   TCase *cases = tcase_create("stops");
@@ -110,6 +126,7 @@ int main(void) {
   tcase_add_test(cases, short_ones_do_not_count);
   tcase_add_test(cases, order_does_not_matter);
   tcase_add_test(cases, several_traces_add_up);
+  tcase_add_test(cases, counts_of_several_traces_are_added);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }

@@ -67,7 +67,8 @@ static const struct {
      "5: E024: tasks.k.kernel: there is no kernel 'conv' in this build, did you mean 'conv2d'? it "
      "has: conv2d, conv2d_7x7, kcf_add, kcf_add_constant, kcf_conjugate, kcf_divide, kcf_multiply, "
      "kcf_multiply_channels, kcf_multiply_constant, kcf_sqr_magnitude, kcf_sqr_norm, "
-     "kcf_sum_channels, noop, vector_increment, vector_sum, walk, and \"none\""},
+     "kcf_sum_channels, noop, vector_increment, vector_sum, walk, conv2d_u8, convert, matmul, "
+     "blend, and \"none\""},
     {CONV("arrays: { in = \"x\"; };"), CONV(XY),
      "5: E031: tasks.k.arrays: 'out' is missing: kernel 'conv2d' takes in (in), out (out)"},
     {CONV("arrays: { in = \"x\"; out = \"y\"; on = \"y\"; };"), CONV(XY),

@@ -225,6 +225,105 @@ START_TEST(one_trigger_is_the_limit) {
 }
 END_TEST
 
+/* ---- overruns ------------------------------------------------------------------------------- */
+
+/* a writes y, b reads it `after` a; `more` stands among a's settings, `of_b` among b's. */
+static prem_diag *load_overruns(const char *more, const char *of_b, const char *rest,
+                                prem_schedule **schedule) {
+  prem_diag *diag = prem_diag_new();
+  *schedule = NULL;
+  const char *source =
+      text("version = 1; name = \"overruns\"; platform: { blocks = 2; };\n"
+           "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },\n"
+           "  { name = \"y\"; type = \"f32\"; shape = [ 8 ]; },\n"
+           "  { name = \"z\"; type = \"f32\"; shape = [ 8 ]; } );\n"
+           "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 8 ];\n"
+           "    period_ns = 1000L; arrays: { in = \"x\"; out = \"y\"; }; %s },\n"
+           "  { name = \"b\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 8 ];\n"
+           "    arrays: { in = \"y\"; out = \"z\"; }; %s } );\n%s\n",
+           more, of_b, rest);
+  if (prem_schedule_load_text("overruns.cfg", source, schedule, diag) == PREM_OK)
+    prem_schedule_bind(*schedule, prem_registry_builtin(), diag);
+  return diag;
+}
+
+#define SAME_JOB   "period_ns = 1000L; after = ( { task = \"a\"; } ); "
+#define LATEST_JOB "period_ns = 2000L; after = ( { task = \"a\"; instance = \"latest\"; } ); "
+
+START_TEST(a_task_or_else_the_policy_says_what_an_overrun_does) {
+  prem_schedule *schedule;
+  prem_diag *diag =
+      load_overruns("deadline_ns = 900L; overrun = \"stop\";", SAME_JOB "deadline_ns = 1000L;",
+                    "policy: { overrun = \"abort\"; };", &schedule);
+  print_problems(diag);
+  ck_assert_uint_eq(prem_diag_errors(diag), 0);
+  ck_assert_int_eq(schedule->tasks[0].overrun, PREM_OVERRUN_STOP);
+  ck_assert_int_eq(schedule->tasks[1].overrun, PREM_OVERRUN_ABORT);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+  diag = load_overruns("deadline_ns = 900L; overrun = \"skip\";", SAME_JOB, "", &schedule);
+  ck_assert_int_eq(schedule->tasks[0].overrun, PREM_OVERRUN_SKIP);
+  ck_assert_int_eq(schedule->tasks[1].overrun, PREM_OVERRUN_RECORD);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+static void assert_only(const prem_diag *diag, int code, const char *key, const char *reason) {
+  const prem_problem *problem = prem_diag_count(diag) ? prem_diag_at(diag, 0) : NULL;
+  if (prem_diag_errors(diag) == 1 && problem->code == code && strcmp(problem->key, key) == 0 &&
+      strstr(problem->reason, reason) && problem->line > 0)
+    return;
+  print_problems(diag);
+  ck_abort_msg("expected E%03d: %s: ...%s... alone", code, key, reason);
+}
+
+typedef struct bad_overrun {
+  const char *of_a, *of_b, *rest;
+  int code;
+  const char *key, *reason;
+} bad_overrun;
+
+static const bad_overrun bad_overruns[] = {
+    {"deadline_ns = 900L; overrun = \"kill\";", SAME_JOB, "", 24, "tasks.a.overrun",
+     "'record', 'skip', 'abort', 'stop'"},
+    {"deadline_ns = 900L; overrun = 3;", SAME_JOB, "", 8, "tasks.a.overrun", "must be a string"},
+    {"overrun = \"skip\";", SAME_JOB, "", 3, "tasks.a.deadline_ns", "give one, or leave"},
+    {"", SAME_JOB, "policy: { overrun = \"skipp\"; };", 24, "policy.overrun", "'skip'"},
+    {"deadline_ns = 900L; overrun = \"abort\";", LATEST_JOB, "", 48, "tasks.a.overrun",
+     "array 'y' half written, and task 'b' reads"},
+    {"deadline_ns = 900L;", LATEST_JOB, "policy: { overrun = \"abort\"; };", 48, "tasks.a.overrun",
+     "come `after` the same job of 'a'"},
+    /* b reads what the last job of a wrote */
+    {"deadline_ns = 900L; overrun = \"abort\"; after = ( { task = \"b\"; } );",
+     "period_ns = 1000L;", "", 48, "tasks.a.overrun", "task 'b' reads"},
+};
+
+START_TEST(an_overrun_that_cannot_be_is_refused) {
+  const bad_overrun *wrong = &bad_overruns[_i];
+  prem_schedule *schedule;
+  prem_diag *diag = load_overruns(wrong->of_a, wrong->of_b, wrong->rest, &schedule);
+  assert_only(diag, wrong->code, wrong->key, wrong->reason);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(an_overrun_that_leaves_nothing_half_is_legal) {
+  static const char *const of_a[] = {"deadline_ns = 900L; overrun = \"skip\";",
+                                     "deadline_ns = 900L; overrun = \"abort\";", ""};
+  static const char *const of_b[] = {LATEST_JOB, SAME_JOB, LATEST_JOB};
+  static const char *const rest[] = {"", "", "policy: { overrun = \"abort\"; };"};
+  prem_schedule *schedule;
+  prem_diag *diag = load_overruns(of_a[_i], of_b[_i], rest[_i], &schedule);
+  print_problems(diag);
+  ck_assert_uint_eq(prem_diag_errors(diag), 0);
+  ck_assert(schedule->bound);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("live_file");
   TCase *cases = tcase_create("live_file");
@@ -236,6 +335,10 @@ int main(void) {
   tcase_add_loop_test(cases, is_legal, 0, (int)(sizeof legal / sizeof *legal));
   tcase_add_test(cases, an_output_that_is_read_is_refused);
   tcase_add_test(cases, one_trigger_is_the_limit);
+  tcase_add_test(cases, a_task_or_else_the_policy_says_what_an_overrun_does);
+  tcase_add_loop_test(cases, an_overrun_that_cannot_be_is_refused, 0,
+                      (int)(sizeof bad_overruns / sizeof *bad_overruns));
+  tcase_add_loop_test(cases, an_overrun_that_leaves_nothing_half_is_legal, 0, 3);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }

@@ -278,6 +278,19 @@ START_TEST(copies_and_their_precedence) {
 }
 END_TEST
 
+/* An integer as large would be cut to 32 bits. */
+START_TEST(a_power_of_ten_is_no_integer) {
+  static const char *const numbers[] = {"5000000000e-3", "5000000000e+1", "5000000000E2",
+                                        "5000000000e15", "5000000000.e1", "-5000000000E-02"};
+  prem_schedule *s = read_text(text(
+      HEAD "tasks = ( { name = \"a\"; kernel = \"conv2d\"; blocks = 1; args: { f = %s; }; } );",
+      numbers[_i]));
+  ck_assert(!s->tasks[0].args[0].is_int);
+  ck_assert_double_eq(s->tasks[0].args[0].values[0], strtod(numbers[_i], NULL));
+  prem_schedule_free(s);
+}
+END_TEST
+
 START_TEST(many_copies) {
   prem_schedule *s = read_text(HEAD "tasks = ( { name = \"a\"; copies = 65535; kernel = \"none\"; "
                                     "blocks = [ 0 ]; tiles = 1; compute: { }; } );");
@@ -579,6 +592,7 @@ int main(void) {
   tcase_add_test(cases, memory_comes_first);
   tcase_add_test(cases, free_blocks_are_the_lowest);
   tcase_add_test(cases, copies_and_their_precedence);
+  tcase_add_loop_test(cases, a_power_of_ten_is_no_integer, 0, 6);
   tcase_add_test(cases, many_copies);
   tcase_add_test(cases, numbers_in_every_notation);
   tcase_add_test(cases, places_beyond_65535_lines);

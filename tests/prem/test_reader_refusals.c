@@ -266,7 +266,8 @@ static const refusal refusals[] = {
     {"\"free\", \"tt\"", "\"fre\", \"tt\"", "\"lock\", \"tt\"",
      "23: E024: measure.modes[0]: unknown mode 'fre', did you mean 'free'?"},
     {"type = \"f32\"", "type = \"f64\"", "type = \"f32\"",
-     "8: E024: arrays.x.type: unknown word 'f64'; it is one of 'f32', 'c64'"},
+     "8: E024: arrays.x.type: unknown word 'f64'; it is one of 'f32', 'c64', 'u8', 'u16', 'i32', "
+     "'f16', 'bf16'"},
     {"tiles = 4;", "tiles = 4; profile = \"her\";", "tiles = 4; profile = \"here\";",
      "12: E024: tasks.a.profile: there is no profile 'her' in `profiles`, did "
      "you mean 'here'?"},
@@ -293,11 +294,18 @@ static const refusal refusals[] = {
     {"shape = [ 8, 8 ]; },", "shape = [ 8, 8 ]; save = \"y.jpeg\"; },",
      "shape = [ 8, 8 ]; save = \"y.PNG\"; },",
      "8: E024: arrays.x.save: 'y.jpeg' is no file that can be used; its name e"
-     "nds in .pgm, .png, .f32, .c64 or .raw"},
+     "nds in .pgm, .png, .f32, .c64, .u8, .u16, .i32, .f16, .bf16 or .raw"},
     {"shape = [ 8, 8 ]; },", "shape = [ 1, 8, 8 ]; save = \"y.png\"; },",
      "shape = [ 8, 8 ]; save = \"y.raw\"; },",
-     "8: E031: arrays.x.save: a picture holds f32 of rank 2; array 'x' is f32 "
+     "8: E031: arrays.x.save: a picture holds f32, u8 or u16 of rank 2; array 'x' is f32 "
      "of rank 3"},
+    {"x\"; type = \"f32\"; shape = [ 8, 8 ]; },",
+     "x\"; type = \"f16\"; shape = [ 8, 8 ]; save = \"y.pgm\"; },",
+     "x\"; type = \"f32\"; shape = [ 8, 8 ]; save = \"y.pgm\"; },",
+     "8: E031: arrays.x.save: a picture holds f32, u8 or u16 of rank 2; array 'x' is f16 of rank "
+     "2"},
+    {"x\"; type = \"f32\"; ", "x\"; ", "x\"; type = \"f32\"; ",
+     "8: E003: arrays.x.type: missing; give \"f32\", \"u8\" or another one"},
     {"repeat = 4;", "repeat = 4; count = 2;", "repeat = 4; count = 1;",
      "26: E025: plan.runs[0].first_block: blocks 0 to 1 of task 'a', which has"
      " the blocks 0 to 0"},

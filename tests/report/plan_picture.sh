@@ -3,7 +3,7 @@
 # Draw plans of 8, 528 and 132 blocks and count what was drawn: plan_picture.sh TTPREM
 #
 # 77: no gnuplot here, nothing was judged but that it is said.
-# ctest: TTPREM
+# ctest: TTPREM release
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 ttprem=$(realpath "$1")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The page of `ttprem report` in a real browser: everything is drawn, nothing is complained about, it
 # can be zoomed by its address, seen in the dark and printed: report_browser.sh TTPREM
-# ctest: TTPREM release
+# ctest: TTPREM long release
 set -euo pipefail
 ttprem=$(realpath "$1")
 cd "$(dirname "$0")"
@@ -89,6 +89,17 @@ sed -e '/"first_causes"/,/^   \],$/d' "$source/late.json" >older.json
 browse older.html --dump-dom >late
 expect 'the window to widen' "$(rows_of 'conv.0|compute|100')" 'conv.0|compute|100|506|1 440|'
 expect 'published by padding' "$(rows_of 'conv.0|free|5' | grep -aoE '[^|]*\*\|$')" '5 689.984*|'
+
+# How many hyperperiods were verified, where it is not all.
+verified_of() { # OPTIONS...
+  "$ttprem" run --backend sim --quiet --no-save "$source/../cli/inputs/increment.cfg" --scenario resident --repeat 100 "$@" \
+    --json verified.json >/dev/null
+  "$ttprem" report verified.json -o verified.html
+  browse verified.html --dump-dom >verified
+  grep -aoE 'tt: outputs were verified after [0-9]+ of [0-9]+' verified || echo "no word"
+}
+expect 'what was verified' "$(verified_of)" 'tt: outputs were verified after 10 of 100'
+expect 'that all was verified' "$(verified_of --verify-every 1)" 'no word'
 
 # A promise that was broken is seen at the verdict's edge.
 verdicts() { grep -aoE '<div class="verdict[^"]*"' "$1" | sort | uniq -c | tr -s ' '; }

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "experiments/experiment_list.h"
+#include "report/findings/distribution.h"
+#include "report/findings/parts.h"
 #include "ttprem/ttprem.h"
 
 static prem_machine machine = {.name = "a machine", .backend = "cpu", .cores = 2};
@@ -351,6 +353,44 @@ START_TEST(a_long_table_is_cut_and_says_so) {
 }
 END_TEST
 
+START_TEST(a_table_is_cut_beyond_64_rows) {
+  prem_findings *findings = prem_findings_new("long", "Long", "How long?");
+  prem_table *table = prem_findings_table(findings, "rows", "Rows", NULL);
+  prem_table_column(table, "row", "");
+  for (int row = 0; row < 64; ++row)
+    prem_table_add_int(table, row);
+  char *text = printed(findings);
+  ck_assert_ptr_nonnull(strstr(text, "   63\n"));
+  free(text);
+  prem_table_add_int(table, 64);
+  text = printed(findings);
+  ck_assert_ptr_nonnull(strstr(text, "    4\n  ... and 60 rows more, in the file\n"));
+  free(text);
+  prem_findings_free(findings);
+}
+END_TEST
+
+START_TEST(summaries_are_a_table) {
+  static const char *const names[] = {"way", "count", "least", "median", "mean", "p99", "largest"};
+  prem_findings *findings = prem_findings_new("s", "S", "?");
+  prem_table *table = prem_summaries_begin(findings, "trips", "Trips", "way");
+  prem_summary summary = {.count = 5, .min = 1, .p50 = 3, .mean = 3.5, .p99 = INT64_MIN, .max = 9};
+  prem_summaries_add(table, "there", &summary);
+  ck_assert_int_eq(prem_table_rows(table), 1);
+  for (int64_t column = 0; column < 7; ++column)
+    ck_assert_int_eq(prem_find_column(table, names[column]), column);
+  char *text = printed(findings);
+  ck_assert_ptr_nonnull(strstr(text, "there"));
+  free(text);
+  static const double values[] = {NAN, 5, 1, 3, 3.5, NAN, 9};
+  for (int64_t column = 1; column < 7; ++column) {
+    const double value = prem_value_number(prem_table_value(table, 0, column));
+    ck_assert(column == 5 ? isnan(value) : value == values[column]);
+  }
+  prem_findings_free(findings);
+}
+END_TEST
+
 /* ---- as a picture --------------------------------------------------------------------------- */
 
 /** 12 series of 20 rows with a band, a missing value, and quotes. */
@@ -613,6 +653,8 @@ int main(void) {
   tcase_add_test(cases, an_unwritable_place_is_told);
   tcase_add_test(cases, tables_stand_in_columns);
   tcase_add_test(cases, a_long_table_is_cut_and_says_so);
+  tcase_add_test(cases, a_table_is_cut_beyond_64_rows);
+  tcase_add_test(cases, summaries_are_a_table);
   tcase_add_test(cases, what_others_published_has_a_colour_of_its_own);
   tcase_add_loop_test(cases, every_kind_of_chart_is_drawn, 0, PREM_CHART_KIND_COUNT);
   tcase_add_test(cases, odd_tables_are_drawn);

@@ -311,6 +311,19 @@ static const struct {
     {"run,label,makespan_ns\n0,\"tt\",5\n1,\"t", "cut short", 3},
 };
 
+/* Of a result without tasks no column but the makespan's is one. */
+START_TEST(samples_of_no_task_are_left_out) {
+  write_text("r.samples.csv", bad_samples[2].text);
+  json_t *result = make_result("a", 1);
+  for (size_t r = 0; r < 2; ++r)
+    json_object_set_new(json_array_get(json_object_get(result, "rows"), r), "tasks", json_array());
+  write_json(result, "r.json");
+  ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
+  ck_assert_uint_eq(prem_diag_count(diag), 1);
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, bad_samples[2].reason));
+}
+END_TEST
+
 START_TEST(bad_samples_are_left_out) {
   write_text("r.samples.csv", bad_samples[_i].text);
   write_json(make_result("a", 1), "r.json");
@@ -621,6 +634,7 @@ int main(void) {
   tcase_add_test(data, many_samples_are_thinned_but_for_the_ends);
   tcase_add_loop_test(data, samples_of_another_run_are_refused, 0,
                       (int)(sizeof foreign_samples / sizeof foreign_samples[0]));
+  tcase_add_test(data, samples_of_no_task_are_left_out);
   tcase_add_loop_test(data, bad_samples_are_left_out, 0,
                       sizeof bad_samples / sizeof bad_samples[0]);
   tcase_add_test(data, phases_become_lists);

@@ -74,6 +74,7 @@ static void fill_row(prem_row *row, prem_mode mode) {
   row->max_minus_mean_ns = 19;
   row->lateness_max_ns = INT64_MIN;
   row->violations_checked = 2;
+  row->hyperperiods = row->verified_hyperperiods = 3;
   row->output_ok = row->output_checked = true;
   row->task_count = 2;
   row->tasks = calloc(2, sizeof *row->tasks);
@@ -142,6 +143,7 @@ static void set_up(void) {
   tt->lateness_hist[0] = 5;
   tt->lateness_hist[6] = 1;
   tt->overruns = 3;
+  tt->verified_hyperperiods = 2;
   tt->violations_certain = 2;
   tt->violations_possible = 1;
   tt->tasks[0].phase[PREM_PREFETCH].releases = 4;
@@ -247,6 +249,8 @@ START_TEST(json_rows_have_every_key) {
                                      "violations_certain",
                                      "violations_possible",
                                      "trace_lost",
+                                     "hyperperiods",
+                                     "verified_hyperperiods",
                                      "output_ok",
                                      "oversubscribed",
                                      "first_causes",
@@ -275,6 +279,8 @@ START_TEST(json_numbers_are_those_of_the_row) {
   ck_assert_int_eq(integer_at(tt, "violations_certain"), 2);
   ck_assert_int_eq(integer_at(tt, "violations_possible"), 1);
   ck_assert(json_is_true(json_object_get(tt, "output_ok")));
+  ck_assert_int_eq(integer_at(tt, "hyperperiods"), 3);
+  ck_assert_int_eq(integer_at(tt, "verified_hyperperiods"), 2);
   char *hist = json_dumps(json_object_get(tt, "lateness_hist"), JSON_COMPACT);
   ck_assert_str_eq(hist, "[[0,5],[63,1]]");
   free(hist);
@@ -741,6 +747,8 @@ START_TEST(the_table_tells_what_is_in_doubt) {
   tt->output_ok = false;
   tt->verdict = (prem_verdict){.wrong = 4, .index = {0, 0, 7, 9}, .expected = 1, .found = 2};
   tt->oversubscribed = true;
+  tt->hyperperiods = 3;
+  tt->verified_hyperperiods = 1;
   tt->trace_lost = 11;
   tt->violations_checked = 1;
   result->interrupted = true;
@@ -748,6 +756,9 @@ START_TEST(the_table_tells_what_is_in_doubt) {
   assert_says(table, " WRONG\n");
   assert_says(table, "4 elements differ");
   assert_says(table, "[0, 0, 7, 9]");
+  assert_says(table,
+              "tt: outputs were verified after 1 of 3 hyperperiods, the last of each launch");
+  ck_assert_ptr_null(strstr(table, "free: outputs were verified")); /* after all of them */
   assert_says(table, "oversubscribed");
   assert_says(table, "11 raw records found no room");
   assert_says(table, "judged in 1 of 2 hyperperiods");
@@ -764,6 +775,11 @@ START_TEST(the_table_names_the_ways_that_won) {
                           "ordinary kernel of %s: float x 1; best of 1 ways, alone 70 ns\n",
                           schedule->tasks[0].name, schedule->tasks[1].name));
   ck_assert_ptr_null(strstr(table, "float x 1; best of 3"));
+  free(table);
+  result->launch_search.candidates[0].chosen = true; /* the first of all may win */
+  result->launch_search.candidates[1].chosen = false;
+  table = printed();
+  assert_says(table, "float x 1; best of 3 ways, alone 900 ns\n");
   free(table);
 }
 END_TEST
@@ -789,6 +805,16 @@ START_TEST(no_nanosecond_is_lost_in_larger_units) {
   assert_says(table, "2670.123");
   assert_says(table, "100.001");
   assert_says(table, "0.0001235");
+  free(table);
+  result->rows[0].makespan_ns.max = 267012345;
+  result->rows[0].jitter_pct = 1e-9; /* nine digits at most */
+  table = printed();
+  assert_says(table, " 267.012345 ");
+  assert_says(table, " 0.000000001 ");
+  free(table);
+  result->rows[0].makespan_ns.max = INT64_C(123456789012);
+  table = printed();
+  assert_says(table, " 123.456789012 ");
   free(table);
 }
 END_TEST

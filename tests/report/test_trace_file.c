@@ -261,6 +261,53 @@ START_TEST(what_runs_at_once_stands_on_tracks_of_its_own) {
 }
 END_TEST
 
+START_TEST(what_the_host_did_stands_in_a_group_of_its_own) {
+  prem_array arrays[] = {{.name = "x"}, {.name = "y"}};
+  prem_live_port ports[] = {{.array = 0}, {.array = 1, .is_output = true}};
+  const prem_schedule schedule = {
+      .arrays = arrays, .array_count = 2, .live = ports, .live_count = 2, .live_input_count = 1};
+  const prem_host_event events[] = {
+      {.deed = PREM_HOST_ACQUIRED, .frame = 4, .begin_ns = 990, .end_ns = 1000},
+      {.deed = PREM_HOST_ACQUIRED, .frame = 5, .begin_ns = 1010, .end_ns = 1020},
+      {.deed = PREM_HOST_SUBMITTED, .frame = 5, .begin_ns = 1021, .end_ns = 1021},
+      {.deed = PREM_HOST_SHOWN,
+       .stream = 1,
+       .frame = 3,
+       .begin_ns = 1300,
+       .end_ns = 1300,
+       .age_ns = 279,
+       .lateness_ns = -7},
+      {.deed = PREM_HOST_WAITED, .stream = 1, .frame = 3, .begin_ns = 1100, .end_ns = 1310},
+      {.deed = PREM_HOST_SHOWN,
+       .stream = 1,
+       .frame = 4,
+       .begin_ns = 1320,
+       .end_ns = 1320,
+       .age_ns = INT64_MIN},
+      {.deed = PREM_HOST_RELEASED, .stream = 1, .frame = 3, .begin_ns = 1401, .end_ns = 1401}};
+  prem_trace_options options = all_of(PREM_TRACE_PERFETTO);
+  options.shift_ns = 50;
+  FILE *in = fmemopen(HEADER "0,a,3,7,prefetch,,0,0,200\n", strlen(HEADER) + 26, "r");
+  FILE *out = open_memstream(&written, &written_bytes);
+  ck_assert_int_eq(prem_trace_convert(in, "t.csv", &options, out, diag), PREM_OK);
+  /* one event before the time line begins, one behind its end */
+  prem_trace_add_host(&schedule, events, 7, 1000, 1400, out);
+  fclose(out);
+  fclose(in);
+  decode();
+  ck_assert_str_eq(trace.text, "50 begin block 3|a prefetch|tile=7|run=0\n"
+                               "250 end block 3|\n"
+                               "10 begin x (in)|wait for a buffer|frame=5\n"
+                               "20 end x (in)|\n"
+                               "21 instant x (in)|submit|frame=5\n"
+                               "300 instant y (out)|shown|frame=3|shown after it was due, ns=-7"
+                               "|age_ns=279\n"
+                               "100 begin y (out)|wait for a result|frame=3\n"
+                               "310 end y (out)|\n"
+                               "320 instant y (out)|shown|frame=4|shown after it was due, ns=0\n");
+}
+END_TEST
+
 /* ---- Chrome --------------------------------------------------------------------------------- */
 
 /** The events of a trace, one a line, as a script would read them. */
@@ -429,6 +476,7 @@ int main(void) {
   tcase_add_checked_fixture(perfetto, set_up, tear_down);
   tcase_add_test(perfetto, phases_are_slices_and_releases_instants);
   tcase_add_test(perfetto, a_release_within_the_limit_is_not_late);
+  tcase_add_test(perfetto, what_the_host_did_stands_in_a_group_of_its_own);
   tcase_add_test(perfetto, what_runs_at_once_stands_on_tracks_of_its_own);
   tcase_add_test(perfetto, launches_follow_each_other);
   tcase_add_test(perfetto, hyperperiods_of_one_launch_keep_their_times);

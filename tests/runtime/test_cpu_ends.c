@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A run on the cpu always ends: the stop flag, the watchdog, computes that never return, records
  * that are wrong. */
-/* ctest: threads */
+/* ctest: threads alone */
 #include "tests/common/cpu_fixture.h"
 
 #include <pthread.h>

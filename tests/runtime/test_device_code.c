@@ -43,8 +43,11 @@ static inline int32_t min(int32_t a, int32_t b) {
  * another branch, and crashes. */
 #pragma GCC push_options
 #pragma GCC optimize("no-tree-slp-vectorize")
+#include "kernels/blend.h"
 #include "kernels/conv2d.h"
 #include "kernels/conv2d_7x7.h"
+#include "kernels/conv2d_u8.h"
+#include "kernels/convert.h"
 #include "kernels/kcf_add.h"
 #include "kernels/kcf_add_constant.h"
 #include "kernels/kcf_conjugate.h"
@@ -55,6 +58,7 @@ static inline int32_t min(int32_t a, int32_t b) {
 #include "kernels/kcf_sqr_magnitude.h"
 #include "kernels/kcf_sqr_norm.h"
 #include "kernels/kcf_sum_channels.h"
+#include "kernels/matmul.h"
 #include "kernels/noop.h"
 #include "kernels/vector_increment.h"
 #include "kernels/vector_sum.h"
@@ -72,9 +76,16 @@ enum { MAX_LANES = 96 };
 typedef struct lane {
   pthread_t thread;
   unsigned number;
-  const prem_task *task;
-  const prem_view *views;
 } lane;
+
+/* What all lanes work at; between two tiles they wait, which takes less than to start them anew. */
+static struct {
+  lane all[MAX_LANES];
+  unsigned count;
+  const prem_task *task;
+  const prem_view *views; /* NULL: there is no further tile */
+  pthread_barrier_t meet; /* of all and who hands out tiles: when one begins, and when it ends */
+} crew;
 
 #define DEVICE_CODE(NAME)                                                                          \
   { #NAME, NAME##_on_device }
@@ -82,8 +93,11 @@ typedef struct lane {
   static void NAME##_on_device(const void *params, const prem_view *views) {                       \
     NAME##_compute((const NAME##_params *)params, views);                                          \
   }
+ON_DEVICE(blend)
 ON_DEVICE(conv2d)
 ON_DEVICE(conv2d_7x7)
+ON_DEVICE(conv2d_u8)
+ON_DEVICE(convert)
 ON_DEVICE(kcf_add)
 ON_DEVICE(kcf_add_constant)
 ON_DEVICE(kcf_conjugate)
@@ -94,6 +108,7 @@ ON_DEVICE(kcf_multiply_constant)
 ON_DEVICE(kcf_sqr_magnitude)
 ON_DEVICE(kcf_sqr_norm)
 ON_DEVICE(kcf_sum_channels)
+ON_DEVICE(matmul)
 ON_DEVICE(noop)
 ON_DEVICE(vector_increment)
 ON_DEVICE(vector_sum)
@@ -103,8 +118,11 @@ static const struct {
   const char *kernel;
   void (*compute)(const void *params, const prem_view *views);
 } device_codes[] = {
+    DEVICE_CODE(blend),
     DEVICE_CODE(conv2d),
     DEVICE_CODE(conv2d_7x7),
+    DEVICE_CODE(conv2d_u8),
+    DEVICE_CODE(convert),
     DEVICE_CODE(kcf_add),
     DEVICE_CODE(kcf_add_constant),
     DEVICE_CODE(kcf_conjugate),
@@ -115,6 +133,7 @@ static const struct {
     DEVICE_CODE(kcf_sqr_magnitude),
     DEVICE_CODE(kcf_sqr_norm),
     DEVICE_CODE(kcf_sum_channels),
+    DEVICE_CODE(matmul),
     DEVICE_CODE(noop),
     DEVICE_CODE(vector_increment),
     DEVICE_CODE(vector_sum),
@@ -130,20 +149,39 @@ static void compute(const prem_task *task, const prem_view *views) {
 static void *run_lane(void *argument) {
   const lane *own = argument;
   threadIdx.x = PREM_MEMORY_THREADS + own->number;
-  compute(own->task, own->views);
-  return NULL;
+  for (;;) {
+    pthread_barrier_wait(&crew.meet);
+    if (!crew.views)
+      return NULL;
+    compute(crew.task, crew.views);
+    pthread_barrier_wait(&crew.meet);
+  }
 }
 
-static void run_lanes(const prem_task *task, const prem_view *views, unsigned lanes) {
-  static lane all[MAX_LANES];
+static void start_lanes(const prem_task *task, unsigned lanes) {
   blockDim.x = lanes + PREM_MEMORY_THREADS;
+  crew.task = task;
+  crew.count = lanes;
   ck_assert_int_eq(pthread_barrier_init(&lanes_meet, NULL, lanes), 0);
+  ck_assert_int_eq(pthread_barrier_init(&crew.meet, NULL, lanes + 1), 0);
   for (unsigned i = 0; i < lanes; ++i) {
-    all[i] = (lane){.number = i, .task = task, .views = views};
-    ck_assert_int_eq(pthread_create(&all[i].thread, NULL, run_lane, &all[i]), 0);
+    crew.all[i].number = i;
+    ck_assert_int_eq(pthread_create(&crew.all[i].thread, NULL, run_lane, &crew.all[i]), 0);
   }
-  for (unsigned i = 0; i < lanes; ++i)
-    pthread_join(all[i].thread, NULL);
+}
+
+static void run_lanes(const prem_view *views) {
+  crew.views = views;
+  pthread_barrier_wait(&crew.meet);
+  pthread_barrier_wait(&crew.meet);
+}
+
+static void end_lanes(void) {
+  crew.views = NULL;
+  pthread_barrier_wait(&crew.meet);
+  for (unsigned i = 0; i < crew.count; ++i)
+    pthread_join(crew.all[i].thread, NULL);
+  pthread_barrier_destroy(&crew.meet);
   pthread_barrier_destroy(&lanes_meet);
 }
 
@@ -160,6 +198,7 @@ static void assert_parity(const prem_schedule *schedule, unsigned lanes) {
   ck_assert_int_eq(prem_arrays_new(schedule, &arrays, diag), PREM_OK);
   prem_arrays_poison(arrays);
   unsigned char *in = new_buffer(task->in_bytes), *out = new_buffer(task->out_bytes);
+  start_lanes(task, lanes);
   for (int32_t tile = 0; tile < task->tile_count; ++tile) {
     prem_view views[PREM_MAX_PORTS];
     memset(in, PREM_POISON, (size_t)task->in_bytes);
@@ -167,10 +206,11 @@ static void assert_parity(const prem_schedule *schedule, unsigned lanes) {
     if (task->phase[PREM_PREFETCH].exists)
       prem_tile_fetch(arrays, 0, tile, in);
     prem_tile_views(arrays, 0, tile, in, out, views);
-    run_lanes(task, views, lanes);
+    run_lanes(views);
     if (task->phase[PREM_WRITEBACK].exists)
       prem_tile_store(arrays, 0, tile, out);
   }
+  end_lanes();
   prem_verdict verdict;
   prem_arrays_verify(arrays, &verdict);
   ck_assert_msg(verdict.ok, "%s, %u lanes: %lld wrong, first at (%lld, %lld): %.9g, expected %.9g",
@@ -185,11 +225,12 @@ static void assert_parity(const prem_schedule *schedule, unsigned lanes) {
 
 /* ---- kernels and their shapes ---------------------------------------------------------------- */
 
-#define SAME2  "arrays: { a = \"c\"; b = \"d\"; out = \"new\"; };"
-#define SAME1  "arrays: { in = \"c\"; out = \"new\"; };"
-#define IMAGE  "arrays: { in = \"f\"; out = \"new\"; };"
-#define BORDER "arrays: { in = \"f\"; out = \"g\"; };"
-#define VECTOR "arrays: { in = \"v\"; out = \"new\"; };"
+#define SAME2   "arrays: { a = \"c\"; b = \"d\"; out = \"new\"; };"
+#define SAME1   "arrays: { in = \"c\"; out = \"new\"; };"
+#define IMAGE   "arrays: { in = \"f\"; out = \"new\"; };"
+#define BORDER  "arrays: { in = \"f\"; out = \"g\"; };"
+#define PRODUCT "arrays: { a = \"f\"; b = \"m\"; out = \"new\"; };"
+#define VECTOR  "arrays: { in = \"v\"; out = \"new\"; };"
 
 static const char arrays_text[] =
     "{ name = \"c\"; type = \"c64\"; shape = [ 3, 11, 13 ]; fill = \"random\"; seed = 1; }, "
@@ -197,12 +238,21 @@ static const char arrays_text[] =
     "{ name = \"e\"; type = \"c64\"; shape = [ 11, 13 ]; fill = \"random\"; seed = 3; }, "
     "{ name = \"f\"; type = \"f32\"; shape = [ 19, 37 ]; fill = \"random\"; seed = 4; }, "
     "{ name = \"g\"; type = \"f32\"; shape = [ 19, 37 ]; }, "
+    "{ name = \"m\"; type = \"f32\"; shape = [ 37, 23 ]; fill = \"random\"; seed = 7; }, "
     "{ name = \"tall\"; type = \"f32\"; shape = [ 2000, 8 ]; fill = \"random\"; seed = 6; }, "
-    "{ name = \"v\"; type = \"f32\"; shape = [ 1001 ]; fill = \"random\"; seed = 5; }";
+    "{ name = \"v\"; type = \"f32\"; shape = [ 1001 ]; fill = \"random\"; seed = 5; }, "
+    "{ name = \"u8\"; type = \"u8\"; shape = [ 19, 37 ]; fill = \"random\"; seed = 7; }, "
+    "{ name = \"u8b\"; type = \"u8\"; shape = [ 19, 37 ]; }, "
+    "{ name = \"u16\"; type = \"u16\"; shape = [ 19, 37 ]; }, "
+    "{ name = \"i32\"; type = \"i32\"; shape = [ 2, 3, 5, 7 ]; fill = \"random\"; seed = 8; }, "
+    "{ name = \"f16\"; type = \"f16\"; shape = [ 19, 37 ]; }, "
+    "{ name = \"bf16\"; type = \"bf16\"; shape = [ 19, 37 ]; fill = \"random\"; seed = 9; }";
 
 static const struct {
   const char *kernel, *settings;
 } cases[] = {
+    {"blend", "tile = [ 5, 9 ]; arrays: { a = \"f\"; b = \"f\"; out = \"new\"; };"},
+    {"blend", "tile = [ 19, 3 ]; arrays: { a = \"f\"; b = \"u8\"; out = \"new\"; };"},
     {"conv2d", "tile = [ 8, 16 ]; " IMAGE},
     {"conv2d", "tile = [ 9, 15 ]; " BORDER},
     {"conv2d", "tile = [ 2000, 6 ]; arrays: { in = \"tall\"; out = \"new\"; };"},
@@ -219,6 +269,13 @@ static const struct {
     {"conv2d_7x7", "tile = [ 7, 6 ]; " IMAGE},
     {"conv2d_7x7", "tile = [ 3, 4 ]; " BORDER},
     {"conv2d_7x7", "tile = [ 400, 2 ]; arrays: { in = \"tall\"; out = \"new\"; };"},
+    {"conv2d_u8", "tile = [ 8, 16 ]; arrays: { in = \"u8\"; out = \"new\"; };"},
+    {"conv2d_u8", "tile = [ 9, 15 ]; arrays: { in = \"u8\"; out = \"u8b\"; };"},
+    {"convert", "tile = [ 8, 16 ]; arrays: { in = \"u8\"; out = \"new\"; };"},
+    {"convert", "tile = [ 8, 15 ]; arrays: { in = \"f\"; out = \"u16\"; };"},
+    {"convert", "tile = [ 2, 2, 3, 2 ]; arrays: { in = \"i32\"; out = \"new\"; };"},
+    {"convert", "tile = [ 5, 37 ]; arrays: { in = \"f\"; out = \"f16\"; };"},
+    {"convert", "tile = [ 19, 3 ]; arrays: { in = \"bf16\"; out = \"new\"; };"},
     {"kcf_add", "tile = [ 2, 4, 7 ]; " SAME2},
     {"kcf_add_constant", "tile = [ 2, 4, 6 ]; " SAME1},
     {"kcf_conjugate", "tile = [ 1, 11, 13 ]; " SAME1},
@@ -232,6 +289,9 @@ static const struct {
     {"kcf_sqr_norm", "tile = [ 2, 4, 7 ]; " SAME1},
     {"kcf_sqr_norm", "tile = [ 1, 1, 1 ]; " SAME1},
     {"kcf_sum_channels", "tile = [ 4, 7 ]; " SAME1},
+    {"matmul", "tile = [ 8, 16 ]; " PRODUCT},
+    {"matmul", "tile = [ 19, 23 ]; " PRODUCT},
+    {"matmul", "tile = [ 3, 1 ]; " PRODUCT},
     {"noop", "tiles = 1; compute: { };"},
     {"vector_increment", "tile = [ 300 ]; " VECTOR},
     {"vector_sum", "tile = [ 300 ]; " VECTOR},

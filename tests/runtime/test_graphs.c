@@ -3,6 +3,7 @@
  * plan, on the CPU their outputs are right; and the judge of times finds what is wrong. */
 /* ctest: threads */
 #include "tests/common/graph_times.h"
+#include "tests/common/rounds.h"
 #include "tests/common/running.h"
 
 static graph_setting setting_on(const char *backend, graph_bounds bounds) {
@@ -19,7 +20,7 @@ START_TEST(the_simulator_keeps_the_plan) {
   graph_setting setting = setting_on(
       "sim",
       (graph_bounds){.sms = 132, .blocks = 132, .max_elements = 1 << 15, .period_ns = 1024000});
-  setting.graphs = 60;
+  setting.graphs = ROUNDS(60);
   setting.runs = 1;
   graph_totals totals = graphs_run(&setting);
   graphs_print(&setting, &totals);
@@ -168,7 +169,8 @@ int main(void) {
   Suite *suite = suite_create("graphs");
   TCase *runs = tcase_create("runs");
   tcase_set_timeout(runs, 100);
-  tcase_add_test(runs, the_simulator_keeps_the_plan);
+  if (!only_threads())
+    tcase_add_test(runs, the_simulator_keeps_the_plan);
   tcase_add_test(runs, the_cpu_makes_right_outputs);
   suite_add_tcase(suite, runs);
   TCase *draws = tcase_create("draws");

@@ -76,7 +76,7 @@ static unsigned char *get(const char *path, size_t *count) {
 /* Storage whose padding at the rows' ends and a row behind the last hold guard bytes. */
 static prem_storage new_storage(prem_type type, int64_t rows, int64_t columns) {
   prem_storage storage = {.shape = {1, 1, rows, columns}, .row_count = rows, .type = type};
-  storage.element_bytes = type == PREM_C64 ? 8 : 4;
+  storage.element_bytes = prem_type_bytes(type);
   storage.pitch_bytes = (columns * storage.element_bytes + 15) / 16 * 16 + 16;
   const size_t bytes = (size_t)(storage.pitch_bytes * (rows + 1));
   storage.base = malloc(bytes);
@@ -133,11 +133,94 @@ START_TEST(pictures_survive_a_round_trip) {
 }
 END_TEST
 
+/* Of integers a pixel is the number itself, and none is lost. */
+START_TEST(pictures_of_integers_keep_every_pixel) {
+  static const char *const names[] = {"i.pgm", "i.png"};
+  static const prem_type types[] = {PREM_U8, PREM_U16};
+  for (size_t n = 0; n < 4; ++n) {
+    const int64_t *shape = shapes[_i];
+    prem_storage out = new_storage(types[n / 2], shape[0], shape[1]);
+    prem_storage in = new_storage(types[n / 2], shape[0], shape[1]);
+    for (int64_t row = 0; row < shape[0]; ++row)
+      for (int64_t i = 0; i < shape[1] * out.element_bytes; ++i)
+        out.base[row * out.pitch_bytes + i] = (unsigned char)(row * 41 + i * 151 + 255);
+    const char *path = in_folder(names[n % 2]);
+    ck_assert_msg(prem_image_write(path, &out, reason, sizeof reason) == PREM_OK, "%s", reason);
+    assert_read(path, &in);
+    ck_assert_int_eq(memcmp(in.base, out.base, (size_t)(in.pitch_bytes * in.row_count)), 0);
+    free(in.base);
+    free(out.base);
+  }
+}
+END_TEST
+
+/* Whatever a picture's maximum is, and of colours the luma. A picture that is too wide is refused
+ * by its maximum, so that it does not depend on the frame. */
+START_TEST(integers_are_the_pixels_themselves) {
+  prem_storage bytes = new_storage(PREM_U8, 1, 3), words = new_storage(PREM_U16, 1, 3);
+  const char *path = in_folder("small.pgm");
+  put_text(path, "P2\n3 1\n100\n0 7 100\n");
+  assert_read(path, &bytes);
+  assert_read(path, &words);
+  ck_assert_int_eq(memcmp(bytes.base, (uint8_t[]){0, 7, 100}, 3), 0);
+  ck_assert_int_eq(memcmp(words.base, (uint16_t[]){0, 7, 100}, 6), 0);
+  path = in_folder("wide.pgm");
+  put(path, "P5\n3 1\n1000\n\0\1\1\2\3\350", 18);
+  assert_read(path, &words);
+  ck_assert_int_eq(memcmp(words.base, (uint16_t[]){1, 258, 1000}, 6), 0);
+  ck_assert_int_eq(prem_image_read(path, &bytes, reason, sizeof reason), PREM_ERR_IO);
+  ck_assert_ptr_nonnull(strstr(reason, "has pixels up to 1000, the array is u8; make it u16"));
+  prem_storage out = new_storage(PREM_U16, 1, 3);
+  memset(out.base, 0, 6);
+  path = in_folder("wide.png");
+  ck_assert_int_eq(prem_image_write(path, &out, reason, sizeof reason), PREM_OK);
+  ck_assert_int_eq(prem_image_read(path, &bytes, reason, sizeof reason), PREM_ERR_IO);
+  ck_assert_ptr_nonnull(strstr(reason, "has pixels up to 65535, the array is u8; make it u16"));
+  assert_guards(&bytes);
+  free(bytes.base);
+  free(words.base);
+  free(out.base);
+}
+END_TEST
+
+START_TEST(pictures_have_limits) {
+  prem_storage widest = new_storage(PREM_U8, 1, PNG_USER_WIDTH_MAX),
+               wider = new_storage(PREM_U8, 1, PNG_USER_WIDTH_MAX + 1),
+               tallest = new_storage(PREM_U8, PNG_USER_HEIGHT_MAX, 1),
+               taller = new_storage(PREM_U8, PNG_USER_HEIGHT_MAX + 1, 1);
+  const char *path = in_folder("limit.png");
+  memset(widest.base, 0, PNG_USER_WIDTH_MAX);
+  ck_assert_int_eq(prem_image_write(path, &widest, reason, sizeof reason), PREM_OK);
+  ck_assert_int_eq(prem_image_write(path, &tallest, reason, sizeof reason), PREM_OK);
+  ck_assert_int_eq(prem_image_write(path, &wider, reason, sizeof reason), PREM_ERR_IO);
+  ck_assert_ptr_nonnull(strstr(reason, "cannot be written: a PNG picture has at most"));
+  ck_assert_int_eq(prem_image_write(path, &taller, reason, sizeof reason), PREM_ERR_IO);
+  free(widest.base);
+  free(wider.base);
+  free(tallest.base);
+  free(taller.base);
+}
+END_TEST
+
+START_TEST(pictures_hold_no_other_types) {
+  static const prem_type types[] = {PREM_C64, PREM_I32, PREM_F16, PREM_BF16};
+  for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
+    prem_storage storage = new_storage(types[t], 2, 2);
+    ck_assert_int_eq(prem_image_write(in_folder("n.png"), &storage, reason, sizeof reason),
+                     PREM_ERR_IO);
+    ck_assert_ptr_nonnull(strstr(reason, "is for arrays of type f32, u8 or u16, this one is "));
+    free(storage.base);
+  }
+}
+END_TEST
+
 START_TEST(raw_files_keep_every_bit) {
   static const struct {
     const char *name;
     prem_type type;
-  } kinds[] = {{"a.f32", PREM_F32}, {"a.c64", PREM_C64}, {"a.raw", PREM_F32}, {"b.raw", PREM_C64}};
+  } kinds[] = {{"a.f32", PREM_F32},   {"a.c64", PREM_C64}, {"a.raw", PREM_F32}, {"b.raw", PREM_C64},
+               {"a.u8", PREM_U8},     {"a.u16", PREM_U16}, {"a.i32", PREM_I32}, {"a.f16", PREM_F16},
+               {"a.bf16", PREM_BF16}, {"c.raw", PREM_U8}};
   for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
     const int64_t *shape = shapes[_i];
     prem_storage out = new_storage(kinds[k].type, shape[0], shape[1]);
@@ -269,7 +352,8 @@ START_TEST(what_cannot_be_opened) {
   assert_refused(path, 1, 1, "is not a plain file");
   assert_refused(in_folder("name"), 1, 1, "the name says no known format");
   assert_refused("/tmp/x.pgm/name", 1, 1, "the name says no known format");
-  assert_refused(in_folder("a.jpg"), 1, 1, "known are .pgm .png .f32 .c64 .raw");
+  assert_refused(in_folder("a.jpg"), 1, 1,
+                 "known are .pgm .png .f32 .c64 .u8 .u16 .i32 .f16 .bf16 .raw");
   assert_refused(in_folder("a.c64"), 1, 1, "is for arrays of type c64, this one is f32");
   prem_storage volume = new_storage(PREM_F32, 2, 2);
   volume.shape[1] = 2;
@@ -463,6 +547,10 @@ int main(void) {
   TCase *files = tcase_create("files");
   tcase_add_checked_fixture(files, make_folder, remove_folder);
   tcase_add_loop_test(files, pictures_survive_a_round_trip, 0, shape_count);
+  tcase_add_loop_test(files, pictures_of_integers_keep_every_pixel, 0, shape_count);
+  tcase_add_test(files, integers_are_the_pixels_themselves);
+  tcase_add_test(files, pictures_have_limits);
+  tcase_add_test(files, pictures_hold_no_other_types);
   tcase_add_loop_test(files, raw_files_keep_every_bit, 0, shape_count);
   tcase_add_test(files, written_pixels_are_clamped_and_rounded);
   tcase_add_test(files, pgm_flavours);

@@ -133,6 +133,50 @@ static void conv2d_parity(void) {
     }
 }
 
+static void conv2d_u8_parity(void) {
+  static const int shapes[][2] = {{1, 1}, {1, 9}, {3, 3}, {5, 7}, {13, 17}, {31, 66}, {1, 130}};
+  static const int tiles[][2] = {{1, 1}, {2, 3}, {4, 4}, {9, 30}, {100, 100}};
+  static const char *const args[] = {"",
+                                     "args: { coefficients = [ 1.5, -2.0, 3.0, 0.25, -0.0, 0.1, "
+                                     "-7.0, 1e-30, 3.3 ]; offset = 127.5; };"};
+  static const char random_image[] = "{ name = \"a\"; type = \"u8\"; fill = \"random\"; seed = 7;";
+  static const char output[] = "{ name = \"b\"; type = \"u8\";";
+  for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s)
+    for (size_t t = 0; t < sizeof tiles / sizeof *tiles; ++t) {
+      const int rows = shapes[s][0], columns = shapes[s][1];
+      const char *settings = text("kernel = \"conv2d_u8\"; tile = [ %d, %d ]; %s", tiles[t][0],
+                                  tiles[t][1], args[(s + t) % 2]);
+      const char *in = text("%s shape = [ %d, %d ]; }", random_image, rows, columns);
+      const char *named = text("%s arrays: { in = \"a\"; out = \"b\"; };", settings);
+      assert_parity(text("%s, %s shape = [ %d, %d ]; }", in, output, rows, columns), named);
+      if (rows >= 3 && columns >= 3)
+        assert_parity(in, text("%s arrays: { in = \"a\"; out = \"new\"; };", settings));
+    }
+}
+
+static void convert_parity(void) {
+  static const struct {
+    const char *shape, *tile;
+  } cases[] = {{"1", "1"},
+               {"131", "17"},
+               {"31, 66", "5, 9"},
+               {"3, 5, 9", "1, 2, 4"},
+               {"2, 3, 4, 5", "2, 2, 3, 2"}};
+  static const prem_type types[] = {PREM_U8, PREM_U16, PREM_I32, PREM_F16, PREM_BF16};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c)
+    for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
+      const char *shape = cases[c].shape, *type = prem_type_name(types[t]);
+      const char *settings = text("kernel = \"convert\"; tile = [ %s ];", cases[c].tile);
+      assert_parity(
+          text("{ name = \"a\"; type = \"%s\"; shape = [ %s ]; fill = \"random\"; }", type, shape),
+          text("%s arrays: { in = \"a\"; out = \"new\"; };", settings));
+      assert_parity(text("{ name = \"a\"; type = \"f32\"; shape = [ %s ]; fill = \"random\"; }, "
+                         "{ name = \"b\"; type = \"%s\"; shape = [ %s ]; }",
+                         shape, type, shape),
+                    text("%s arrays: { in = \"a\"; out = \"b\"; };", settings));
+    }
+}
+
 static void conv2d_7x7_parity(void) {
   static const int shapes[][2] = {{1, 1}, {1, 9},  {6, 7},   {7, 7},  {8, 11},
                                   {9, 5}, {20, 8}, {33, 41}, {1, 130}};
@@ -289,6 +333,40 @@ static void vector_sum_parity(void) {
                tiles[t]));
 }
 
+static void matmul_parity(void) {
+  static const int shapes[][3] = {{1, 1, 1}, {1, 9, 1},   {3, 2, 5},
+                                  {4, 7, 8}, {17, 5, 13}, {32, 32, 32}};
+  static const int tiles[][2] = {{1, 1}, {4, 4}, {5, 3}, {100, 100}};
+  for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s)
+    for (size_t t = 0; t < sizeof tiles / sizeof *tiles; ++t) {
+      const char *factors = text(
+          "{ name = \"a\"; type = \"f32\"; shape = [ %d, %d ]; fill = \"random\"; seed = 1; }, "
+          "{ name = \"b\"; type = \"f32\"; shape = [ %d, %d ]; fill = \"random\"; seed = 2; }",
+          shapes[s][0], shapes[s][1], shapes[s][1], shapes[s][2]);
+      const char *settings = text("kernel = \"matmul\"; tile = [ %d, %d ]; "
+                                  "arrays: { a = \"a\"; b = \"b\"; out = \"new\"; };",
+                                  tiles[t][0], tiles[t][1]);
+      assert_parity(factors, settings);
+    }
+}
+
+static void blend_parity(void) {
+  static const struct {
+    const char *shape, *tile;
+  } cases[] = {
+      {"33", "7"}, {"13, 29", "4, 8"}, {"3, 5, 17", "2, 2, 9"}, {"2, 3, 4, 5", "1, 2, 3, 5"}};
+  static const char *const types[] = {"f32", "u8"};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c)
+    for (size_t t = 0; t < sizeof types / sizeof *types; ++t)
+      assert_parity(
+          text("{ name = \"a\"; type = \"f32\"; shape = [ %s ]; fill = \"random\"; seed = 1; }, "
+               "{ name = \"b\"; type = \"%s\"; shape = [ %s ]; fill = \"random\"; seed = 2; }",
+               cases[c].shape, types[t], cases[c].shape),
+          text("kernel = \"blend\"; tile = [ %s ]; args: { rate = 0.3; };"
+               "arrays: { a = \"a\"; b = \"b\"; out = \"new\"; };",
+               cases[c].tile));
+}
+
 static void walk_parity(void) {
   static const int sizes[] = {1, 2, 1001}, tiles[] = {1, 3, 64}, walkers[] = {1, 7, 64, 100};
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s)
@@ -321,10 +399,14 @@ static const struct {
     PARITY(kcf_sqr_magnitude),
     PARITY(kcf_sqr_norm),
     PARITY(kcf_sum_channels),
+    PARITY(matmul),
     PARITY(noop),
     PARITY(vector_increment),
     PARITY(vector_sum),
     PARITY(walk),
+    PARITY(conv2d_u8),
+    PARITY(convert),
+    PARITY(blend),
 };
 
 /* A new kernel fails here until it has its shapes above. */
@@ -418,7 +500,9 @@ static const char refused_arrays[] = "{ name = \"a2\"; type = \"f32\"; shape = [
                                      "{ name = \"w\"; type = \"f32\"; shape = [ 6 ]; }, "
                                      "{ name = \"c\"; type = \"c64\"; shape = [ 2, 5 ]; }, "
                                      "{ name = \"d\"; type = \"c64\"; shape = [ 5, 2 ]; }, "
-                                     "{ name = \"e\"; type = \"c64\"; shape = [ 3, 2, 5 ]; }";
+                                     "{ name = \"e\"; type = \"c64\"; shape = [ 3, 2, 5 ]; }, "
+                                     "{ name = \"u\"; type = \"u8\"; shape = [ 2, 5 ]; }, "
+                                     "{ name = \"h\"; type = \"f16\"; shape = [ 5 ]; }";
 
 static const struct {
   const char *task, *words;
@@ -466,6 +550,26 @@ static const struct {
      "has 2 dimensions, vector_sum takes 1"},
     {"kernel = \"vector_sum\"; tile = [ 2 ]; arrays: { in = \"v\"; out = \"w\"; };",
      "must be a vector of 3, one element for each tile"},
+    {"kernel = \"conv2d\"; tile = [ 1, 1 ]; arrays: { in = \"u\"; out = \"a\"; };",
+     "array 'u' is u8, the kernel takes f32"},
+    {"kernel = \"conv2d_u8\"; tile = [ 1, 1 ]; arrays: { in = \"u\"; out = \"a\"; };",
+     "array 'a' is f32, the kernel takes u8"},
+    {"kernel = \"convert\"; tile = [ 1, 1 ]; arrays: { in = \"c\"; out = \"a\"; };",
+     "array 'c' is c64, the kernel takes f32, u8, u16, i32, f16 or bf16"},
+    {"kernel = \"convert\"; tile = [ 1, 1 ]; arrays: { in = \"a\"; out = \"new\"; };",
+     "is f32 if \"new\", and `in` is f32: one of the two must be f32, and one not"},
+    {"kernel = \"convert\"; tile = [ 1 ]; arrays: { in = \"h\"; out = \"h\"; };",
+     "is f16, and `in` is f16: one of the two must be f32, and one not"},
+    {"kernel = \"convert\"; tile = [ 1, 1 ]; arrays: { in = \"u\"; out = \"b\"; };",
+     "must have the shape of `in`"},
+    {"kernel = \"matmul\"; tile = [ 1, 1 ]; arrays: { a = \"a\"; b = \"v\"; out = \"new\"; };",
+     "has 1 dimensions, matmul takes matrices of 2"},
+    {"kernel = \"matmul\"; tile = [ 1, 1 ]; arrays: { a = \"a\"; b = \"a\"; out = \"new\"; };",
+     "has 2 rows, but must have as many as `a` has columns: 5"},
+    {"kernel = \"blend\"; tile = [ 1, 1 ]; arrays: { a = \"a\"; b = \"b\"; out = \"new\"; };",
+     "must have the shape of `a`"},
+    {"kernel = \"blend\"; tile = [ 1, 1 ]; arrays: { a = \"u\"; b = \"u\"; out = \"new\"; };",
+     "array 'u' is u8, the kernel takes f32"},
     {"kernel = \"noop\";", "tiles = N"},
     {"kernel = \"noop\"; tile = [ 3 ]; tiles = 4;", "has no arrays to cut"},
 };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random schedules whose arrays become ports, fed by chance: every session drains, every job is
  * accounted for, and every result that is shown is the reference's, whatever was skipped, repeated
- * or dropped. */
+ *, dropped or given up. */
 #include "tests/common/live.h"
 #include "tests/common/random_schedule.h"
 
+#include "prem/model/private.h"
 #include "runtime/core/arrays.h"
 
 enum { SEEDS = 250, ROUNDS = 40, TEXT_BYTES = 1 << 16 };
@@ -17,7 +18,7 @@ typedef struct graph {
   uint64_t seed;
 } graph;
 
-static int64_t shown, skipped, dropped, repeated, sessions;
+static int64_t shown, skipped, dropped, repeated, aborted, left_out, sessions;
 
 /* ---- ports ---------------------------------------------------------------------------------- */
 
@@ -98,6 +99,25 @@ static bool draw_graph(graph *g) {
   return g->schedule && g->schedule->live_count > 0;
 }
 
+/* ---- overruns ------------------------------------------------------------------------------- */
+
+/* Deadlines that a late frame breaks, or the plan itself. What would be refused in a file becomes
+ * "skip". */
+static void draw_overruns(graph *g) {
+  prem_status status;
+  for (int32_t t = 0; t < g->schedule->task_count; ++t) {
+    prem_task *task = &g->schedule->tasks[t];
+    const int64_t period_ns = task->period_ns ? task->period_ns : g->schedule->plan->hyperperiod_ns;
+    if (random_chance(&g->dice, 2))
+      continue;
+    task->deadline_ns = random_draw(&g->dice, period_ns / 2, period_ns + period_ns / 4);
+    task->overrun = (prem_overrun)random_draw(&g->dice, PREM_OVERRUN_RECORD, PREM_OVERRUN_ABORT);
+    if (!prem_judge_overruns(g->schedule, &status, NULL))
+      task->overrun = PREM_OVERRUN_SKIP;
+    ck_assert_int_eq(status, PREM_OK);
+  }
+}
+
 /* ---- frames --------------------------------------------------------------------------------- */
 
 static void fill_as_reference(const graph *g, const prem_frame *frame) {
@@ -166,18 +186,20 @@ static void assert_accounts(const graph *g) {
   prem_live_state state;
   prem_live_look(g->live, &state);
   ck_assert_int_eq(state.phase, PREM_LIVE_ENDED);
+  left_out += state.skipped;
   for (int32_t s = 0; s < g->schedule->live_count; ++s) {
     prem_live_counts c;
     prem_live_count(g->live, s, &c);
     const bool is_output = g->schedule->live[s].is_output;
     const uint64_t fates =
-        is_output ? c.frames + c.missing + c.dropped : c.taken + c.repeated + c.missing;
+        is_output ? c.frames + c.missing + c.dropped + c.aborted : c.taken + c.repeated + c.missing;
     ck_assert_msg(fates == (uint64_t)(state.hyperperiods * jobs_of(g, s)),
                   "seed %llu: stream %d has %llu fates in %lld hyperperiods of %lld jobs",
                   (unsigned long long)g->seed, s, (unsigned long long)fates,
                   (long long)state.hyperperiods, (long long)jobs_of(g, s));
     ck_assert_uint_le(is_output ? 0 : c.taken, c.frames);
     shown += is_output ? (int64_t)c.frames : 0;
+    aborted += (int64_t)c.aborted;
     skipped += (int64_t)c.missing, dropped += (int64_t)c.dropped, repeated += (int64_t)c.repeated;
   }
 }
@@ -206,6 +228,7 @@ START_TEST(every_graph_drains_and_is_right) { /* E22, E30 */
   for (uint64_t seed = (uint64_t)_i * SEEDS; seed < (uint64_t)(_i + 1) * SEEDS; ++seed) {
     graph g = {.seed = seed, .dice = {.state = seed}};
     if (draw_graph(&g) && prem_arrays_new(g.schedule, &g.reference, NULL) == PREM_OK) {
+      draw_overruns(&g);
       run_graph(&g);
       ++sessions;
     }
@@ -217,6 +240,8 @@ START_TEST(every_graph_drains_and_is_right) { /* E22, E30 */
   ck_assert_int_gt(skipped, 0);
   ck_assert_int_gt(dropped, 0);
   ck_assert_int_gt(repeated, 0);
+  ck_assert_int_gt(aborted, 0);
+  ck_assert_int_gt(left_out, 0);
 }
 END_TEST
 

@@ -2,6 +2,8 @@
 /* Random ports and random calls on the simulator, against a model that works ns by ns. */
 #include "tests/common/live.h"
 #include "tests/common/live_model.h"
+#include "tests/common/longer.h"
+#include "tests/common/rounds.h"
 
 #include "prem/base/random.h"
 
@@ -17,6 +19,8 @@ typedef struct pair {
   int sequence;
 } pair;
 
+static int64_t overran, skipped, aborted, aborted_late; /* over all sequences */
+
 static int64_t pick(pair *p, int64_t min, int64_t max) {
   return min + (int64_t)(prem_random_next(&p->random) % (uint64_t)(max - min + 1));
 }
@@ -28,7 +32,12 @@ static void pick_ports(pair *p) {
   static const int64_t periods[] = {40, 50, 70, 100};
   s->period_ns = periods[pick(p, 0, 3)];
   s->release_ns = pick(p, 0, 1) * pick(p, 0, s->period_ns - 40);
-  s->length_ns[0] = 10, s->length_ns[1] = 20, s->length_ns[2] = 10;
+  s->planned_ns[0] = 10, s->planned_ns[1] = 20, s->planned_ns[2] = 10;
+  memcpy(s->length_ns, s->planned_ns, sizeof s->length_ns);
+  if (pick(p, 0, 2) == 0)
+    s->length_ns[pick(p, 0, 2)] += pick(p, 1, 150);
+  s->overrun = (prem_overrun)pick(p, 0, 3);
+  s->deadline_ns = pick(p, 0, 3) ? pick(p, 40, s->period_ns + 20) : 0;
   s->submit_timeout_ns = pick(p, 0, 1) ? 1000000 : pick(p, 1, 300);
   s->in.kind = (prem_live_kind)pick(p, 0, 2);
   s->in.missing = (prem_missing)pick(p, 0, 2);
@@ -49,6 +58,8 @@ static void pick_ports(pair *p) {
 static const char *kinds[] = {"sampling", "queuing", "trigger"};
 static const char *words[] = {"repeat", "skip", "wait"};
 
+static const char *overruns[] = {"record", "skip", "abort", "stop"};
+
 static const char *optional(const char *key, int64_t value) {
   return value > 0 ? text("%s = %lldL;", key, (long long)value) : "";
 }
@@ -60,7 +71,7 @@ static const char *write_file(const model_setup *s) {
               "  { name = \"y\"; type = \"f32\"; shape = [ 8 ]; } );"
               "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 8 ];"
               "    period_ns = %lldL; release_ns = %lldL; arrays: { in = \"x\"; out = \"y\"; };"
-              "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 20L; };"
+              "    %s prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 20L; };"
               "    writeback: { wcet_ns = 10L; }; } );"
               "live: { inputs = ( { array = \"x\"; kind = \"%s\"; missing = \"%s\"; buffers = %d;"
               "      lead_ns = %lldL; %s } );"
@@ -69,11 +80,13 @@ static const char *write_file(const model_setup *s) {
               "plan: { hyperperiod_ns = %lldL; runs = ("
               "  { task = \"a\"; phase = \"prefetch\"; start_ns = %lldL; },"
               "  { task = \"a\"; phase = \"compute\"; start_ns = %lldL; },"
-              "  { task = \"a\"; phase = \"writeback\"; start_ns = %lldL; } ); };",
-              period, at, kinds[s->in.kind], words[s->in.missing], s->in.buffers,
-              (long long)s->in.lead_ns, optional("max_age_ns", s->in.max_age_ns),
-              kinds[s->out.kind], s->out.buffers, s->out.drops ? "drop" : "wait",
-              optional("publish_ns", s->out.publish_ns), period, at, at + 10, at + 30);
+              "  { task = \"a\"; phase = \"writeback\"; start_ns = %lldL; } ); };"
+              "policy: { overrun = \"%s\"; };",
+              period, at, optional("deadline_ns", s->deadline_ns), kinds[s->in.kind],
+              words[s->in.missing], s->in.buffers, (long long)s->in.lead_ns,
+              optional("max_age_ns", s->in.max_age_ns), kinds[s->out.kind], s->out.buffers,
+              s->out.drops ? "drop" : "wait", optional("publish_ns", s->out.publish_ns), period, at,
+              at + 10, at + 30, overruns[s->overrun]);
 }
 
 /* ---- calls ---------------------------------------------------------------------------------- */
@@ -191,6 +204,7 @@ static void compare_counts(pair *p, int32_t stream, const prem_live_counts *expe
   SAME(p, found.stale, expected->stale);
   SAME(p, found.dropped, expected->dropped);
   SAME(p, found.late, expected->late);
+  SAME(p, found.aborted, expected->aborted);
 }
 
 static void compare(pair *p) {
@@ -198,6 +212,9 @@ static void compare(pair *p) {
   prem_live_look(p->live, &state);
   SAME(p, state.now_ns, p->m.t);
   SAME(p, state.hyperperiods, p->m.completed);
+  SAME(p, state.overruns, p->m.overruns);
+  SAME(p, state.skipped, p->m.skipped);
+  SAME(p, state.aborted, p->m.aborted);
   SAME(p, state.phase,
        !p->m.was_started      ? PREM_LIVE_OPEN
        : model_is_over(&p->m) ? PREM_LIVE_ENDED
@@ -215,25 +232,32 @@ static void run_sequence(int sequence) {
                                           call_wait,   call_sleep,  call_release, call_release,
                                           call_stop,   call_start};
   p = (pair){.random = (uint64_t)sequence, .sequence = sequence};
-  p.m.last_frame = p.m.last = -1;
+  p.m.last_frame = p.m.last = p.m.behind = -1;
   pick_ports(&p);
   if (prem_schedule_load_text("random", write_file(&p.m.setup), &p.schedule, NULL) != PREM_OK ||
       prem_schedule_bind(p.schedule, prem_registry_builtin(), NULL) != PREM_OK)
     ck_abort_msg("sequence %d: %s", sequence, write_file(&p.m.setup));
-  p.live = open_live_on("sim", p.schedule);
+  p.live = open_longer(p.schedule, p.m.setup.length_ns);
   p.x = prem_live_find(p.live, "x");
   p.y = prem_live_find(p.live, "y");
   for (int i = 0; i < CALLS && p.m.t < LONGEST_NS; ++i) {
     calls[pick(&p, 0, (int64_t)(sizeof calls / sizeof *calls) - 1)](&p);
     compare(&p);
   }
+  overran += p.m.overruns, skipped += p.m.skipped, aborted += p.m.aborted;
+  for (int j = 0; j < p.m.permitted; ++j)
+    aborted_late += p.m.jobs[j].is_given_up && p.m.jobs[j].has_place;
   prem_live_close(p.live);
   prem_schedule_free(p.schedule);
 }
 
 START_TEST(sessions_do_as_the_model_says) {
-  for (int i = 0; i < SEQUENCES; ++i)
+  for (int i = 0; i < ROUNDS(SEQUENCES); ++i)
     run_sequence(_i * SEQUENCES + i);
+  ck_assert_int_gt(overran, ROUNDS(SEQUENCES) / 10);
+  ck_assert_int_gt(skipped, ROUNDS(SEQUENCES) / 40);
+  ck_assert_int_gt(aborted, ROUNDS(SEQUENCES) / 40);
+  ck_assert_int_gt(aborted_late, ROUNDS(SEQUENCES) / 80);
 }
 END_TEST
 

@@ -6,15 +6,6 @@
 
 #include "runtime/core/arrays.h"
 
-static prem_schedule *prepared(const char *source) {
-  prem_diag *diag = prem_diag_new();
-  prem_schedule *schedule = schedule_from_text(source);
-  if (prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag) != PREM_OK)
-    abort_with("prepare", diag);
-  prem_diag_free(diag);
-  return schedule;
-}
-
 /* ---- data ----------------------------------------------------------------------------------- */
 
 static void copy_frame(const prem_frame *frame, const prem_storage *from) {
@@ -46,7 +37,7 @@ static const char *halo_file =
 static const char *const backends[] = {"sim", "cpu"};
 
 START_TEST(halos_stay_in_their_slot) { /* E34 */
-  prem_schedule *schedule = prepared(halo_file);
+  prem_schedule *schedule = prepared_schedule(halo_file);
   prem_arrays *reference = NULL;
   ck_assert_int_eq(prem_arrays_new(schedule, &reference, NULL), PREM_OK);
   prem_live *live = open_live_on(backends[_i], schedule);
@@ -87,7 +78,7 @@ static const char *walk_file =
     "  outputs = ( { array = \"y\"; kind = \"queuing\"; buffers = 1; overflow = \"drop\"; } ); };";
 
 START_TEST(compatible_intervals_keep_what_is_shown) {
-  prem_schedule *schedule = prepared(walk_file);
+  prem_schedule *schedule = prepared_schedule(walk_file);
   prem_arrays *reference = NULL;
   ck_assert_int_eq(prem_arrays_new(schedule, &reference, NULL), PREM_OK);
   prem_live *live = open_live_on("sim", schedule);
@@ -160,7 +151,7 @@ static void assert_next(prem_live *live, int32_t stream, int64_t job, float valu
 }
 
 START_TEST(all_readers_of_a_period_see_one_frame) {
-  prem_schedule *schedule = prepared(readers_file(""));
+  prem_schedule *schedule = prepared_schedule(readers_file(""));
   prem_live *live = open_live_on("sim", schedule);
   start_live(live, &(prem_live_request){0});
   /* chosen at 100, 1100, 2100, ... */
@@ -181,7 +172,7 @@ START_TEST(all_readers_of_a_period_see_one_frame) {
 END_TEST
 
 START_TEST(what_is_made_of_a_skipped_job_is_skipped) { /* E22 */
-  prem_schedule *schedule = prepared(readers_file("missing = \"skip\";"));
+  prem_schedule *schedule = prepared_schedule(readers_file("missing = \"skip\";"));
   prem_live *live = open_live_on("sim", schedule);
   start_live(live, &(prem_live_request){0});
   ck_assert_int_eq(feed(live, 0, 10, NULL), PREM_OK);
@@ -202,7 +193,7 @@ START_TEST(what_is_made_of_a_skipped_job_is_skipped) { /* E22 */
 END_TEST
 
 START_TEST(a_queued_frame_stays_until_its_slowest_reader_is_done) { /* E12 */
-  prem_schedule *schedule = prepared(readers_file("kind = \"queuing\"; buffers = 2;"));
+  prem_schedule *schedule = prepared_schedule(readers_file("kind = \"queuing\"; buffers = 2;"));
   prem_live *live = open_live_on("sim", schedule);
   start_live(live, &(prem_live_request){0});
   ck_assert_int_eq(feed(live, 0, 10, NULL), PREM_OK);
@@ -261,6 +252,37 @@ START_TEST(counts_may_begin_anywhere) { /* E18, E19 */
 }
 END_TEST
 
+/* Three hyperperiods from 2^31 - 4 on, and no more: the fourth frame waits in vain, and the session
+ * is over. */
+START_TEST(a_session_ends_where_counts_do) {
+  enum { COUNTED = 3 };
+  const int64_t end = INT64_C(2147483647);
+  prem_schedule *schedule = checked_schedule(
+      increment_file(100000, 100, "",
+                     "inputs = ( { array = \"x\"; kind = \"trigger\"; } );"
+                     "outputs = ( { array = \"y\"; kind = \"queuing\"; buffers = 8; } );"));
+  prem_live *live = open_live_on(backends[_i], schedule);
+  prem_live_count_from(live, end - COUNTED, 0);
+  prem_live_count_to(live, end);
+  start_live(live, &(prem_live_request){.mode = PREM_MODE_FREE});
+  const int64_t until_ns = prem_live_now_ns(live) + INT64_C(60000000000);
+  float value;
+  for (int i = 0; i < COUNTED; ++i) {
+    ck_assert_int_eq(feed(live, 0, (float)i, NULL), PREM_OK);
+    ck_assert_int_eq(fetch(live, 1, until_ns, &value, NULL), PREM_OK);
+  }
+  ck_assert_int_eq(fetch(live, 1, until_ns, &value, NULL), PREM_ERR_ENDED);
+  ck_assert_int_eq(feed(live, 0, 3, NULL), PREM_ERR_ENDED);
+  prem_live_state state;
+  prem_live_look(live, &state);
+  ck_assert_int_eq(state.end, PREM_LIVE_FULL);
+  ck_assert_int_eq(state.hyperperiods, COUNTED);
+  ck_assert_int_eq(prem_live_stop(live, true, until_ns, NULL), PREM_OK);
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* ---- overload ------------------------------------------------------------------------------- */
 
 /* Three frames for every two jobs. */
@@ -300,12 +322,11 @@ START_TEST(overload_is_counted_by_arithmetic) { /* E24 */
 }
 END_TEST
 
-/* ---- the same again ---------------------------------------------------------------------------
- */
+/* ---- the same again -------------------------------------------------------------------------- */
 
 /* Everything that a host program sees, as bytes. */
 static size_t run_program(unsigned char *out, size_t room) {
-  prem_schedule *schedule = prepared(readers_file("lead_ns = 30L; max_age_ns = 2500L;"));
+  prem_schedule *schedule = prepared_schedule(readers_file("lead_ns = 30L; max_age_ns = 2500L;"));
   prem_live *live = open_live_on("sim", schedule);
   prem_trace *trace = NULL;
   size_t used = 0;
@@ -345,7 +366,7 @@ START_TEST(a_program_is_deterministic) {
 END_TEST
 
 START_TEST(sessions_leave_nothing_behind) { /* E32, with the address sanitizer */
-  prem_schedule *schedule = prepared(readers_file(""));
+  prem_schedule *schedule = prepared_schedule(readers_file(""));
   for (int i = 0; i < 1000; ++i) {
     prem_live *live = open_live_on("sim", schedule);
     if (i % 3)
@@ -398,6 +419,7 @@ int main(void) {
   tcase_add_test(cases, what_is_made_of_a_skipped_job_is_skipped);
   tcase_add_test(cases, a_queued_frame_stays_until_its_slowest_reader_is_done);
   tcase_add_loop_test(cases, counts_may_begin_anywhere, 0, 6);
+  tcase_add_loop_test(cases, a_session_ends_where_counts_do, 0, 2);
   tcase_add_test(cases, overload_is_counted_by_arithmetic);
   tcase_add_test(cases, a_program_is_deterministic);
   tcase_add_test(cases, sessions_leave_nothing_behind);

@@ -768,6 +768,42 @@ START_TEST(a_raised_flag_stops_the_run) {
 }
 END_TEST
 
+/* Two gangs share the memory all the time, and so when the run is stopped: by its first record.
+ * What they took is not taken from the next run. */
+START_TEST(a_run_after_a_stopped_one_begins_anew) {
+  prem_schedule *schedule = checked_schedule(
+      text("version = 1; name = \"t\"; platform: { blocks = %d;"
+           "  resources = ( { name = \"memory\"; capacity = 1; per = \"task\"; } ); };"
+           "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = %d; tiles = %d;"
+           "    prefetch: { wcet_ns = 19L; }; },"
+           "  { name = \"b\"; kernel = \"none\"; blocks = 2; tiles = 2; prefetch: { wcet_ns = 21L; "
+           "}; } );"
+           "plan: { hyperperiod_ns = 40L; runs = ("
+           "  { task = \"a\"; phase = \"prefetch\"; start_ns = 0L; count = %d; },"
+           "  { task = \"b\"; phase = \"prefetch\"; count = 2; start_ns = 19L; } ); };",
+           3 + _i, 1 + _i, 1 + _i, 1 + _i));
+  prem_session *session = open_on("sim", schedule);
+  prem_trace *trace = NULL;
+  ck_assert_int_eq(prem_trace_new(schedule, 5000, 40000, &trace), PREM_OK);
+  memset(trace->records, 0, sizeof *trace->records);
+  prem_run_request request = {.mode = PREM_MODE_FREE,
+                              .hyperperiods = 5000,
+                              .stop = (const volatile sig_atomic_t *)&trace->records[0].end_ns};
+  ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_ERR_INTERRUPTED);
+  ck_assert_int_gt(trace->hyperperiods, 0);
+  prem_trace_free(trace);
+  prem_trace *again = run_in(session, schedule, PREM_MODE_FREE, 5);
+  prem_trace *fresh = simulate(schedule, PREM_MODE_FREE, 5);
+  ck_assert_int_eq(again->record_count, fresh->record_count);
+  ck_assert_mem_eq(again->records, fresh->records,
+                   (size_t)again->record_count * sizeof *again->records);
+  prem_trace_free(again);
+  prem_trace_free(fresh);
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 START_TEST(impossible_requests_are_refused) {
   prem_schedule *schedule = two_prefetches("", "wcet_ns = 10L;", "wcet_ns = 10L;", 10);
   prem_session *session = open_on("sim", schedule);
@@ -825,6 +861,7 @@ int main(void) {
   tcase_add_test(whole, two_runs_are_byte_identical);
   tcase_add_test(whole, a_deadlock_is_named);
   tcase_add_test(whole, a_raised_flag_stops_the_run);
+  tcase_add_loop_test(whole, a_run_after_a_stopped_one_begins_anew, 0, 5);
   tcase_add_test(whole, impossible_requests_are_refused);
   suite_add_tcase(suite, whole);
   return run_suite(suite);

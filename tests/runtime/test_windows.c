@@ -289,7 +289,7 @@ START_TEST(random_windows_of_four_dimensions) {
   }
   for (int32_t k = 0; k < 3; ++k)
     grid[k] = 1 + random_below(3);
-  check_world(shape, random_below(2) ? PREM_C64 : PREM_F32, &window, grid);
+  check_world(shape, (prem_type)random_below(PREM_TYPE_COUNT), &window, grid);
 }
 END_TEST
 

@@ -3,7 +3,7 @@
 # Every schedule that is shipped as an example works as it is shipped: `ttprem plan FILE`, and the
 # commands that its head comment names; without any, check and a run in the simulator.
 #   examples.sh TTPREM
-# ctest: TTPREM
+# ctest: TTPREM long
 set -euo pipefail
 ttprem=$(realpath "$1")
 examples=$(realpath "$(dirname "$0")/../../schedules/examples")
@@ -25,7 +25,7 @@ for file in "$examples"/*.cfg; do
   rm -rf "$place/work"
   cp -r "$examples" "$place/work"
   cd "$place/work"
-  ttprem plan "$name" --time-limit 1 -o made.cfg >"$place/said" 2>&1 || fail "$name" "plan"
+  ttprem plan "$name" --time-limit 0.2 -o made.cfg >"$place/said" 2>&1 || fail "$name" "plan"
   mapfile -t commands < <(sed -n '/^#/!q; s/^#   \(ttprem .*\)/\1/p' "$name")
   [ ${#commands[@]} -gt 0 ] ||
     commands=("ttprem check made.cfg" "ttprem run made.cfg --backend sim")

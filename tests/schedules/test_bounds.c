@@ -219,6 +219,23 @@ START_TEST(a_resource_is_asked_for_too_much) {
 }
 END_TEST
 
+/* No two of them go together; of four times the interval they need three times their time. */
+static const char *three_of_four(int deadline_ns) {
+  const char *fetch =
+      "{ name = \"%s\"; kernel = \"none\"; blocks = [ %d ]; tiles = 1;"
+      " deadline_ns = %dL; prefetch: { wcet_ns = 20L; demand: { memory = 3; }; }; }";
+  return text("version = 1; name = \"t\"; platform: { blocks = 3; resources = ("
+              " { name = \"memory\"; capacity = 4; } ); }; tasks = ( %s, %s, %s );",
+              text(fetch, "a", 0, deadline_ns), text(fetch, "b", 1, deadline_ns),
+              text(fetch, "c", 2, deadline_ns));
+}
+
+START_TEST(a_resource_of_several_is_asked_for_too_much) {
+  assert_explained("'memory' has 176 ns (4 x 44) in [0, 44), where tasks 'a', 'b', 'c' need 180",
+                   three_of_four(44), three_of_four(60));
+}
+END_TEST
+
 static const char *followed(int deadline_ns) {
   return text(
       "version = 1; name = \"t\"; platform: { blocks = 3; }; tasks = ( %s, %s, %s );",
@@ -266,6 +283,7 @@ int main(void) {
   tcase_add_test(plans, a_full_channel_is_its_own_bound);
   tcase_add_test(why, no_order_is_left);
   tcase_add_test(why, a_resource_is_asked_for_too_much);
+  tcase_add_test(why, a_resource_of_several_is_asked_for_too_much);
   tcase_add_test(why, a_path_leaves_no_time);
   tcase_add_test(why, a_path_among_many_tasks);
   tcase_set_timeout(plans, 240);

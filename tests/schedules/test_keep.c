@@ -283,6 +283,31 @@ START_TEST(those_with_more_time_yield) {
 }
 END_TEST
 
+/* a is fetched elsewhere, and b takes longer: the compute of a makes room, so that c may stay. */
+START_TEST(room_is_left_before_those_that_follow) {
+  const char *form = "version = 1; name = \"t\"; platform: { blocks = 4; }; tasks = ("
+                     "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+                     "  prefetch: { wcet_ns = %dL; }; compute: { wcet_ns = 5L; }; },"
+                     "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
+                     "  prefetch: { wcet_ns = %dL; }; after = ( { task = \"a\"; } ); },"
+                     "{ name = \"c\"; kernel = \"none\"; blocks = [ 2 ]; tiles = 1;"
+                     "  prefetch: { wcet_ns = 10L; }; after = ( { task = \"b\"; } ); },"
+                     "{ name = \"d\"; kernel = \"none\"; blocks = [ 3 ]; tiles = 1;"
+                     "  prefetch: { wcet_ns = 10L; }; } ); %s";
+  const char *plan = "plan: { hyperperiod_ns = 70L; starts = ("
+                     "{ task = \"a\"; phase = \"prefetch\"; block = 0; start_ns = [ 0L ]; },"
+                     "{ task = \"a\"; phase = \"compute\"; block = 0; start_ns = [ 38L ]; },"
+                     "{ task = \"b\"; phase = \"prefetch\"; block = 0; start_ns = [ 45L ]; },"
+                     "{ task = \"c\"; phase = \"prefetch\"; block = 0; start_ns = [ 60L ]; },"
+                     "{ task = \"d\"; phase = \"prefetch\"; block = 0; start_ns = [ 10L ]; } ); };";
+  int64_t start_ns[4] = {0};
+  replanned(text(form, 10, 10, plan), text(form, 11, 20, ""), start_ns);
+  ck_assert_int_le(start_ns[1], 40);
+  ck_assert_int_eq(start_ns[2], 60);
+  ck_assert_int_eq(start_ns[3], 10);
+}
+END_TEST
+
 START_TEST(a_longer_hyperperiod_repeats_the_older_one) {
   static const char before[] = SET(TASK("a", "0", "10L", "period_ns = 100L;") "," TASK(
       "b", "1", "20L",
@@ -350,6 +375,7 @@ int main(void) {
   tcase_add_test(all, a_longer_precedence_moves_those_that_follow);
   tcase_add_test(all, the_longer_one_moves_and_not_its_neighbours);
   tcase_add_test(all, those_with_more_time_yield);
+  tcase_add_test(all, room_is_left_before_those_that_follow);
   tcase_add_test(all, a_longer_hyperperiod_repeats_the_older_one);
   tcase_add_test(all, chains_and_joined_pairs_stay_together);
   suite_add_tcase(suite, all);

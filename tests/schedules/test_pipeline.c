@@ -5,11 +5,11 @@
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
 
-enum { SETS = ROUNDS(400) };
+enum { SETS = ROUNDS(400), STEPS = ROUNDS(300) };
 
 static prem_schedule *planned(const char *source, prem_plan_report *report) {
   prem_schedule *schedule = schedule_from_text(source);
-  prem_plan_options options = {.time_limit_ns = PREM_MAX_NS, .step_limit = 300};
+  prem_plan_options options = {.time_limit_ns = PREM_MAX_NS, .step_limit = STEPS};
   prem_plan *plan = NULL;
   ck_assert_int_eq(prem_plan_make_reported(schedule, NULL, &options, &plan, report, NULL), PREM_OK);
   prem_schedule_set_plan(schedule, plan);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the checker says of random sets whose plans are a little too early, too late, too long is
- * what it was (see tests/common/golden.h): others show that it is right. */
+ * what it was (see tests/common/golden.h): others show that it is right,
+ * and run it under the sanitizers. */
+/* ctest: release */
 #include "tests/common/nudged.h"
 #include "tests/common/random_set.h"
 

@@ -156,7 +156,7 @@ static void tell_moves(FILE *file, const prem_model *model, const int64_t *start
   prem_graph_free(graph);
 }
 
-static void tell_search(FILE *file, const prem_planning *planning, uint64_t seed) {
+static void tell_search(FILE *file, const prem_planning *planning, uint64_t seed, bool all) {
   prem_draft draft = {0};
   prem_model model;
   const prem_status made = prem_plan_constructive(planning, &draft);
@@ -172,7 +172,8 @@ static void tell_search(FILE *file, const prem_planning *planning, uint64_t seed
                      : draft.placements[model.placement[a]].start_ns / model.grid_ns;
     add_schedule(&model, start);
     tell(file);
-    tell_decoded(file, &model, start, seed);
+    if (all)
+      tell_decoded(file, &model, start, seed);
     tell_moves(file, &model, start, seed);
     free(start);
     prem_model_free(&model);
@@ -292,7 +293,8 @@ static void tell_proofs(FILE *file, const prem_planning *planning, uint64_t seed
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-static void tell_set(FILE *file, const char *name, prem_schedule *schedule, uint64_t seed) {
+static void tell_parts(FILE *file, const char *name, prem_schedule *schedule, uint64_t seed,
+                       bool all) {
   const prem_planning planning = {.schedule = schedule,
                                   .grid_ns = prem_max_i64(1, schedule->platform.clock_step_ns),
                                   .policy = "auto",
@@ -300,11 +302,16 @@ static void tell_set(FILE *file, const char *name, prem_schedule *schedule, uint
   sum = GOLDEN_SUM;
   fprintf(file, "%s:", name);
   if (prem_planning_supplied(&planning)) {
-    tell_search(file, &planning, seed);
-    tell_proofs(file, &planning, seed);
+    tell_search(file, &planning, seed, all);
+    if (all)
+      tell_proofs(file, &planning, seed);
   }
   fputc('\n', file);
   prem_schedule_free(schedule);
+}
+
+static void tell_set(FILE *file, const char *name, prem_schedule *schedule, uint64_t seed) {
+  tell_parts(file, name, schedule, seed, true);
 }
 
 static prem_schedule *printed(FILE *file, char **source) {
@@ -329,17 +336,20 @@ START_TEST(of_sets) {
 }
 END_TEST
 
-/* Jobs on machines one after the other, with resources of which there are several. */
-static void print_shop(FILE *file, uint64_t seed) {
+/* Jobs on machines one after the other, with resources of which there are several: of the memory
+ * as much as machines, or `memory` for more jobs, some short, and some
+ * with long waits. */
+static void print_shop(FILE *file, uint64_t seed, int32_t memory) {
   uint64_t state = seed;
-  const int32_t jobs = planted_between(&state, 2, 6), machines = planted_between(&state, 2, 4);
+  const int32_t jobs = planted_between(&state, 2, 6) + 2 * memory;
+  const int32_t machines = planted_between(&state, 2, 4);
   fprintf(file,
           "version = 1; name = \"t\"; platform: { blocks = %" PRId32 "; clock_step_ns = %dL;"
           " resources = ( { name = \"memory\"; capacity = %" PRId32
           "; }, { name = \"tool\"; capacity = 3; } ); };\ntasks = (\n",
-          machines, seed % 3 ? 1 : 4, machines);
+          machines, seed % 3 ? 1 : 4, memory ? memory : machines);
   for (int32_t j = 0; j < jobs; ++j)
-    for (int32_t k = 0; k < machines; ++k) {
+    for (int32_t k = 0; k < (memory && j % 2 ? 1 : machines); ++k) {
       const int32_t machine = (k * (j % 2 ? 1 : 3) + planted_between(&state, 0, 1)) % machines;
       fprintf(file,
               "%s{ name = \"j%" PRId32 "k%" PRId32 "\"; kernel = \"none\"; blocks = [ %" PRId32
@@ -351,11 +361,51 @@ static void print_shop(FILE *file, uint64_t seed) {
       if (k > 0)
         fprintf(file,
                 " after = ( { task = \"j%" PRId32 "k%" PRId32 "\"; lag_ns = %" PRId32 "L; } );", j,
-                k - 1, planted_between(&state, 0, 9));
+                k - 1, planted_between(&state, 0, memory ? 90 : 9));
       else
         fprintf(file, " release_ns = %" PRId32 "L;", planted_between(&state, 0, 60));
       fputs(" }", file);
     }
+  fputs("\n);\n", file);
+}
+
+static void print_phase(FILE *file, uint64_t *state, const char *name, int32_t longest_ns) {
+  const int32_t wcet_ns = planted_between(state, 1, longest_ns);
+  fprintf(file, " %s: { wcet_ns = %" PRId32 "L;", name, wcet_ns);
+  if (planted_between(state, 0, 2) == 0)
+    fprintf(file, " busy_ns = %" PRId32 "L;", planted_between(state, 1, wcet_ns));
+  if (planted_between(state, 0, 2) == 0)
+    fprintf(file, " demand: { memory = %" PRId32 "; };", planted_between(state, 0, 2));
+  fputs(" };", file);
+}
+
+/* Tasks whose writebacks and prefetches can be joined: into less than either, or more than both. */
+static void print_pairs(FILE *file, uint64_t seed) {
+  uint64_t state = seed;
+  fprintf(
+      file,
+      "version = 1; name = \"t\"; platform: { blocks = 2; buffers = 2; clock_step_ns = %dL;"
+      " guard_ns = %dL; resources = ( { name = \"memory\"; capacity = 2; per = \"%s\"; } ); };\n"
+      "tasks = (\n",
+      seed % 2 ? 1 : 4, seed % 3 ? 3 : 0, seed % 5 ? "block" : "task");
+  const int32_t tasks = planted_between(&state, 1, 3);
+  for (int32_t t = 0; t < tasks; ++t) {
+    const int32_t block = planted_between(&state, 0, 2), tiles = planted_between(&state, 1, 3);
+    fprintf(file,
+            "%s{ name = \"t%" PRId32 "\"; kernel = \"none\"; blocks = [ %s ]; tiles = %" PRId32 ";",
+            t ? ",\n" : "", t,
+            block == 0   ? "0"
+            : block == 1 ? "1"
+                         : "0, 1",
+            tiles);
+    print_phase(file, &state, "prefetch", 40);
+    if (planted_between(&state, 0, 3))
+      print_phase(file, &state, "compute", 50);
+    print_phase(file, &state, "writeback", 30);
+    if (planted_between(&state, 0, 3))
+      print_phase(file, &state, "joined", 70);
+    fputs(" }", file);
+  }
   fputs("\n);\n", file);
 }
 
@@ -365,7 +415,7 @@ START_TEST(of_shops) {
   FILE *file = open_memstream(&found, &bytes);
   for (uint64_t seed = 0; seed < 40; ++seed) {
     FILE *to = open_memstream(&source, &source_bytes);
-    print_shop(to, seed);
+    print_shop(to, seed, 0);
     tell_set(file, text("shop %" PRIu64, seed), printed(to, &source), seed);
   }
   for (uint64_t seed = 0; seed < 12; ++seed) {
@@ -380,6 +430,16 @@ START_TEST(of_shops) {
     FILE *to = open_memstream(&source, &source_bytes);
     planted_print(to, drawn, tiles, 3, 5);
     tell_set(file, text("%" PRId32 " tiles", tiles), printed(to, &source), (uint64_t)tiles);
+  }
+  for (uint64_t seed = 0; seed < 300; seed += 2) {
+    FILE *to = open_memstream(&source, &source_bytes);
+    print_shop(to, seed, 1 + (int32_t)seed / 2 % 3);
+    tell_parts(file, text("scarce %" PRIu64, seed), printed(to, &source), seed, false);
+  }
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    FILE *to = open_memstream(&source, &source_bytes);
+    print_pairs(to, seed);
+    tell_set(file, text("pairs %" PRIu64, seed), printed(to, &source), seed);
   }
   fclose(file);
   golden_judge("search_shops.txt", found);

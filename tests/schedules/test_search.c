@@ -2,6 +2,9 @@
 /* The search: planted optima, deterministic and interruptible, deadlines that only a search keeps.
  */
 /* ctest: release long */
+#include "schedules/planner/greedy/greedy.h"
+#include "schedules/planner/proof/exact.h"
+#include "schedules/planner/search/model.h"
 #include "tests/common/planted.h"
 #include "tests/common/running.h"
 
@@ -357,6 +360,65 @@ START_TEST(equal_tiles_keep_a_regular_plan) {
 }
 END_TEST
 
+/* The gang goes together across the end of the hyperperiod alone, which only the exact engine
+ * finds; apart, as the search would go on from there, it would be in time earlier. */
+START_TEST(a_gang_that_was_solved_stays_together) {
+  if (!prem_exact_engine())
+    return;
+  const char *form = "{ name = \"%s\"; kernel = \"none\"; blocks = [ %s ]; tiles = %d;"
+                     " period_ns = %dL; release_ns = %dL; deadline_ns = %dL; %s"
+                     " prefetch: { wcet_ns = %dL; }; }";
+  const char *nothing = "wcet_ns = 2L; demand: { memory = 0; };";
+  prem_schedule *schedule = schedule_from_text(text(
+      "version = 1; name = \"t\"; platform: { blocks = 5; buffers = 2; resources = ("
+      " { name = \"memory\"; capacity = 2; } ); }; policy: { objective = \"slack\"; };"
+      "tasks = ( %s, %s, %s, { name = \"pair\"; kernel = \"none\"; blocks = [ 4 ]; tiles = 1;"
+      " period_ns = 24L; prefetch: { %s }; writeback: { %s }; joined: { %s }; } );",
+      text(form, "x", "2", 1, 12, 2, 8, "", 8), text(form, "z", "3", 1, 24, 10, 4, "", 4),
+      text(form, "gang", "0, 1", 2, 24, 4, 24, "together = true;", 4), nothing, nothing, nothing));
+  const prem_plan_options options = {.time_limit_ns = 1500000000};
+  prem_plan_report report;
+  prem_plan *plan = NULL;
+  ck_assert_int_eq(prem_plan_make_reported(schedule, NULL, &options, &plan, &report, NULL),
+                   PREM_OK);
+  ck_assert_str_eq(report.method, "exact");
+  prem_schedule_set_plan(schedule, plan);
+  assert_checked(schedule);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* Every tile of b after every tile of a in the hyperperiod before: too many pairs are not searched.
+ */
+static prem_status modelled(int before, int behind) {
+  const char *form = "{ name = \"%s\"; kernel = \"none\"; blocks = [ %d ]; tiles = %d;"
+                     " period_ns = 2000L; release_ns = %dL; prefetch: { wcet_ns = 1L; }; %s }";
+  prem_schedule *schedule = schedule_from_text(
+      text("version = 1; name = \"t\"; platform: { blocks = 2; }; tasks = ( %s, %s );",
+           text(form, "a", 0, before, 10, ""),
+           text(form, "b", 1, behind, 0, "after = ( { task = \"a\"; instance = \"latest\"; } );")));
+  const prem_planning planning = {
+      .schedule = schedule, .grid_ns = 1, .policy = "auto", .judge = prem_check};
+  prem_draft draft = {0};
+  prem_model model;
+  ck_assert_int_eq(prem_plan_constructive(&planning, &draft), PREM_OK);
+  const prem_status status = prem_model_build(&planning, &draft, &model);
+  if (status == PREM_OK) {
+    ck_assert_int_eq(model.wrap_count, before * behind);
+    prem_model_free(&model);
+  }
+  free(draft.placements);
+  free(draft.slots);
+  prem_schedule_free(schedule);
+  return status;
+}
+
+START_TEST(ten_thousand_pairs_across_the_end_are_searched) {
+  ck_assert_int_eq(modelled(100, 100), PREM_OK);
+  ck_assert_int_eq(modelled(73, 137), PREM_ERR_UNAVAILABLE);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("search");
   TCase *optima = tcase_create("optima"); /* these take long */
@@ -376,6 +438,8 @@ int main(void) {
   tcase_add_test(all, a_stop_from_the_start_leaves_the_constructive_plan);
   tcase_add_test(all, deadlines_come_before_the_makespan);
   tcase_add_test(all, periodic_sets_get_the_largest_slack);
+  tcase_add_test(all, a_gang_that_was_solved_stays_together);
+  tcase_add_test(all, ten_thousand_pairs_across_the_end_are_searched);
   tcase_add_test(all, equal_tiles_keep_a_regular_plan);
   suite_add_tcase(suite, all);
   return run_suite(suite);

@@ -41,10 +41,12 @@ cd "$place"
 mkdir schedules
 touch one.cfg 'two words.cfg' trace.csv result.json
 
+verbs=$(offered '')
 for verb in $("$ttprem" --help | sed -n '/^Verbs:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
-  [[ " $(offered '') " == *" $verb "* ]] || { echo "completion: no verb $verb" >&2; status=1; }
+  [[ " $verbs " == *" $verb "* ]] || { echo "completion: no verb $verb" >&2; status=1; }
+  options=$(offered "$verb" --)
   for option in $("$ttprem" "$verb" --usage | tr -d '\n' | grep -oE -- '--[a-z-]+'); do
-    [[ " $(offered "$verb" --) " =~ \ "$option"=?\  ]] ||
+    [[ " $options " =~ \ "$option"=?\  ]] ||
       { echo "completion: $verb: no $option" >&2; status=1; }
   done
 done

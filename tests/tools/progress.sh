@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Long work says how far it is, on a terminal and nowhere else, and takes the line back.
 #   progress.sh TTPREM
-# ctest: TTPREM
+# ctest: TTPREM long
 set -euo pipefail
 ttprem=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")
@@ -50,3 +50,12 @@ if grep -q ' runs (' shown; then fail "progress with --quiet"; fi
 
 "$TTPREM" run increment.cfg --backend cpu --duration 300ms >/dev/null 2>shown
 if grep -q ' runs (' shown; then fail "progress without a terminal"; fi
+
+# A live session's line is rewritten in place and fits the terminal; what was lost is told first.
+cp "$here/../../examples/camera_loop/camera.cfg" .
+columns=60 on_terminal "$TTPREM" run --quiet --live camera.cfg --backend sim --duration 3
+if tr '\r' '\n' <shown | grep -q ' s  in'; then fail "lines of seconds with --quiet"; fi
+columns=60 on_terminal "$TTPREM" run --live camera.cfg --backend sim --duration 3
+[ "$(grep -c ' 1 s  in.* 3 s  in' shown)" = 1 ] || fail "a line for each second"
+longest=$(tr '\r' '\n' <shown | grep ' s  in' | awk '{ if (length > n) n = length } END { print n + 0 }')
+[ "$longest" -gt 40 ] && [ "$longest" -lt 60 ] || fail "a line of $longest characters in 60 columns"

@@ -24,6 +24,9 @@ static const char *path_of(const char *name) {
   return path;
 }
 
+/* What a call that fails has to overwrite: freed, it ends the test. */
+#define UNSET ((void *)(intptr_t)-64)
+
 static prem_schedule *schedule; /* bound, with a plan */
 static char *source;            /* of a file */
 
@@ -31,6 +34,14 @@ static char *source;            /* of a file */
 static int64_t step_of(int64_t requests) {
   enum { MAX = 260 };
   return requests / MAX + 1;
+}
+
+/* Findings say when they were made. */
+static void blank_dates(char *text) {
+  for (char *at = text; (at = strstr(at, "T")); ++at)
+    if (at - text >= 10 && strlen(at) >= 10 && at[-3] == '-' && at[3] == ':' && at[6] == ':' &&
+        at[9] == 'Z')
+      memset(at - 10, '0', 20);
 }
 
 static prem_status try_it(attempt *of, int64_t fail_at, char **told, int64_t *requests) {
@@ -41,6 +52,7 @@ static prem_status try_it(attempt *of, int64_t fail_at, char **told, int64_t *re
   const prem_status status = of(file);
   *requests = failing_disarm();
   fclose(file);
+  blank_dates(*told);
   return status;
 }
 
@@ -75,7 +87,7 @@ static void sweep(const char *name, attempt *of, prem_status or_else) {
 /* ---- what is tried -------------------------------------------------------------------------- */
 
 static prem_status read_and_bind(FILE *told) {
-  prem_schedule *read = NULL;
+  prem_schedule *read = UNSET;
   prem_diag *diag = prem_diag_new();
   prem_status status = prem_schedule_load_text("t.cfg", source, &read, diag);
   if (status == PREM_OK)
@@ -99,7 +111,7 @@ static void tell_plan(FILE *told, const prem_plan *plan) {
 }
 
 static prem_status plan_with(FILE *told, const prem_plan_options *options) {
-  prem_plan *plan = NULL;
+  prem_plan *plan = UNSET;
   const prem_status status = prem_plan_make(schedule, NULL, options, &plan, NULL);
   failing.armed = false;
   if (status == PREM_OK)
@@ -114,7 +126,7 @@ static prem_status plan(FILE *told) {
 
 /* The plan to begin with is kept where the search fails. */
 static prem_status search(FILE *told) {
-  prem_plan *plan = NULL;
+  prem_plan *plan = UNSET;
   const prem_status status = prem_plan_make(
       schedule, NULL, &(prem_plan_options){.time_limit_ns = PREM_MAX_NS, .step_limit = 40}, &plan,
       NULL);
@@ -161,7 +173,7 @@ static prem_status part(FILE *told) {
   bool keep_all[64] = {false};
   for (int32_t t = 0; t < schedule->task_count; t += 2)
     keep_all[t] = true;
-  prem_schedule *some = NULL;
+  prem_schedule *some = UNSET;
   const prem_status status = prem_schedule_subset(schedule, keep_all, &some);
   if (status == PREM_OK)
     fprintf(told, "%d", some->task_count);
@@ -187,12 +199,14 @@ static prem_status save(FILE *told) {
 }
 
 static prem_status run(FILE *told) {
-  prem_session *session = NULL;
+  prem_session *session = UNSET;
   prem_trace *trace = NULL;
   const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 2};
   prem_status status = prem_session_open(&prem_backend_sim, schedule, &session, NULL);
-  if (status == PREM_OK)
+  if (status == PREM_OK) {
+    trace = UNSET;
     status = prem_trace_new(schedule, 2, 100000, &trace);
+  }
   if (status == PREM_OK)
     status = prem_session_run(session, &request, trace, NULL);
   if (status == PREM_OK)
@@ -200,6 +214,140 @@ static prem_status run(FILE *told) {
             trace->job_end_ns[trace->job_count - 1]);
   prem_trace_free(trace);
   prem_session_close(session);
+  return status;
+}
+
+/* A chain whose jobs are given up, and which has ports; with what binding makes of them. */
+static const char live_source[] =
+    "version = 1; name = \"live\"; platform: { blocks = 2; };"
+    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },"
+    "  { name = \"mid\"; type = \"f32\"; shape = [ 8 ]; },"
+    "  { name = \"y\"; type = \"f32\"; shape = [ 8 ]; } );"
+    "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 8 ];"
+    "    period_ns = 1000L; deadline_ns = 50L; overrun = \"abort\";"
+    "    arrays: { in = \"x\"; out = \"mid\"; }; prefetch: { wcet_ns = 10L; };"
+    "    compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; }; },"
+    "  { name = \"b\"; kernel = \"vector_increment\"; blocks = [ 1 ]; tile = [ 8 ];"
+    "    period_ns = 1000L; arrays: { in = \"mid\"; out = \"y\"; }; after = ( { task = \"a\"; } );"
+    "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };"
+    "    writeback: { wcet_ns = 10L; }; } );"
+    "live: { inputs = ( { array = \"x\"; missing = \"wait\"; } ); outputs = ( { array = \"y\"; } );"
+    "};";
+
+static prem_status run_live(prem_live *live, FILE *told) {
+  prem_frame frame;
+  prem_live_counts y;
+  prem_status status = prem_live_start(live, &(prem_live_request){.mode = PREM_MODE_TT}, NULL);
+  if (status == PREM_OK) {
+    prem_live_sleep_until(live, 45); /* too late for its deadline, 50 */
+    status = prem_live_acquire(live, 0, 0, &frame, NULL);
+  }
+  if (status == PREM_OK)
+    status = prem_live_submit(live, &frame, NULL);
+  if (status == PREM_OK)
+    status = prem_live_stop(live, true, 9999, NULL);
+  if (status != PREM_OK)
+    return status;
+  prem_live_state state;
+  prem_live_look(live, &state);
+  prem_live_count(live, 1, &y);
+  fprintf(told, "aborted %d, skipped %d, missing %d", (int)state.aborted, (int)state.skipped,
+          (int)y.missing);
+  return PREM_OK;
+}
+
+static prem_status go_live(FILE *told) {
+  prem_schedule *read = NULL;
+  prem_live *live = NULL;
+  prem_status status = prem_schedule_load_text("live.cfg", live_source, &read, NULL);
+  if (status == PREM_OK)
+    status = prem_prepare(read, prem_registry_builtin(), NULL, NULL, NULL);
+  if (status == PREM_OK)
+    status = prem_live_open(&prem_backend_sim, read, &live, NULL);
+  if (status == PREM_OK)
+    status = run_live(live, told);
+  prem_live_close(live);
+  prem_schedule_free(read);
+  return status;
+}
+
+/* A percentile may lack a result; counts lack none. */
+static prem_status tell_tally(FILE *told) {
+  prem_schedule *read = NULL;
+  prem_tally *tally = UNSET;
+  prem_status status = prem_schedule_load_text("live.cfg", live_source, &read, NULL);
+  if (status == PREM_OK)
+    status = prem_prepare(read, prem_registry_builtin(), NULL, NULL, NULL);
+  if (status != PREM_OK)
+    tally = NULL;
+  else
+    status = prem_tally_new(read, "sim", PREM_MODE_TT, 0, &tally);
+  for (int job = 0; status == PREM_OK && job < 3; ++job)
+    prem_tally_result(
+        tally, &(prem_frame){.stream = 1, .job = job, .captured_ns = 5, .published_ns = 90}, NULL);
+  failing.armed = false;
+  if (status == PREM_OK)
+    prem_tally_write_histogram(tally, told);
+  prem_tally_free(tally);
+  prem_schedule_free(read);
+  return status;
+}
+
+/* A state array, and another array that is made of it; the live session gives a job up. */
+static const char state_source[] =
+    "version = 1; name = \"state\"; platform: { blocks = 2; precedence_ns = 5L; };"
+    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },"
+    "  { name = \"m\"; type = \"f32\"; shape = [ 8 ]; fill = \"random\"; versions = 3; },"
+    "  { name = \"mid\"; type = \"f32\"; shape = [ 8 ]; },"
+    "  { name = \"y\"; type = \"f32\"; shape = [ 8 ]; } );"
+    "tasks = ( { name = \"w\"; kernel = \"blend\"; blocks = [ 0 ]; tile = [ 8 ];"
+    "    period_ns = 1000L; deadline_ns = 50L; overrun = \"abort\";"
+    "    arrays: { a = \"m\"; b = \"x\"; out = \"m\"; }; prefetch: { wcet_ns = 10L; };"
+    "    compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; }; },"
+    "  { name = \"r\"; kernel = \"vector_increment\"; blocks = [ 1 ]; tile = [ 8 ];"
+    "    period_ns = 1000L; arrays: { in = \"m\"; out = \"mid\"; }; after = ( { task = \"w\"; } );"
+    "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };"
+    "    writeback: { wcet_ns = 10L; }; },"
+    "  { name = \"s\"; kernel = \"vector_increment\"; blocks = [ 1 ]; tile = [ 8 ];"
+    "    period_ns = 1000L; arrays: { in = \"mid\"; out = \"y\"; }; after = ( { task = \"r\"; } );"
+    "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };"
+    "    writeback: { wcet_ns = 10L; }; } );"
+    "live: { inputs = ( { array = \"x\"; missing = \"wait\"; } ); outputs = ( { array = \"y\"; } );"
+    "};";
+
+static prem_status run_state(const prem_schedule *read, FILE *told) {
+  prem_session *session = NULL;
+  prem_trace *trace = NULL;
+  prem_verdict verdict = {0};
+  const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 4};
+  prem_status status = prem_session_open(&prem_backend_sim, read, &session, NULL);
+  if (status == PREM_OK)
+    status = prem_trace_new(read, 4, 1000, &trace);
+  if (status == PREM_OK)
+    status = prem_session_run(session, &request, trace, NULL);
+  if (status == PREM_OK)
+    status = prem_session_verify(session, &verdict);
+  if (status == PREM_OK)
+    fprintf(told, "%d ", verdict.ok);
+  prem_trace_free(trace);
+  prem_session_close(session);
+  return status;
+}
+
+static prem_status keep_state(FILE *told) {
+  prem_schedule *read = NULL;
+  prem_live *live = NULL;
+  prem_status status = prem_schedule_load_text("state.cfg", state_source, &read, NULL);
+  if (status == PREM_OK)
+    status = prem_prepare(read, prem_registry_builtin(), NULL, NULL, NULL);
+  if (status == PREM_OK)
+    status = run_state(read, told);
+  if (status == PREM_OK)
+    status = prem_live_open(&prem_backend_sim, read, &live, NULL);
+  if (status == PREM_OK)
+    status = run_live(live, told);
+  prem_live_close(live);
+  prem_schedule_free(read);
   return status;
 }
 
@@ -212,11 +360,13 @@ static prem_status measure(FILE *told) {
                                                .sampling.max_records = 100000};
   const prem_backend delayed = delayed_backend();
   delayed_seed = 3;
-  prem_session *session = NULL;
+  prem_session *session = UNSET;
   prem_result *result = NULL;
   prem_status status = prem_session_open(&delayed, schedule, &session, NULL);
-  if (status == PREM_OK)
+  if (status == PREM_OK) {
+    result = UNSET;
     status = prem_compare(session, schedule, &delayed, &options, &result, NULL);
+  }
   failing.armed = false;
   if (status == PREM_OK)
     prem_result_print(result, told);
@@ -268,7 +418,7 @@ static prem_findings *isolate_findings(prem_status *status) {
                                                .sampling.samples = 4,
                                                .sampling.rounds = 1,
                                                .sampling.max_records = 100000};
-  prem_isolation *isolation = NULL;
+  prem_isolation *isolation = UNSET;
   prem_findings *all = NULL;
   *status = prem_isolate(schedule, &prem_backend_sim, &options, &isolation, NULL);
   if (*status == PREM_OK) {
@@ -301,7 +451,7 @@ static prem_status profile(FILE *told) {
                                                .sampling.max_records = 100000,
                                                .quantile = 1};
   prem_machine machine = {0};
-  prem_profile *made = NULL;
+  prem_profile *made = UNSET;
   prem_status status =
       prem_profile_measure(schedule, &prem_backend_sim, &machine, &options, &made, NULL);
   if (status == PREM_OK)
@@ -313,8 +463,45 @@ static prem_status profile(FILE *told) {
   return status;
 }
 
+/* Some of everything that findings may have. */
+static prem_findings *small_findings(void) {
+  prem_findings *made = prem_findings_new("n", "N", "Is there any?");
+  prem_table *table = prem_findings_table(made, "t", "T", "somebody");
+  prem_table_column(table, "x", "");
+  prem_table_column(table, "y", "ns");
+  prem_table_add_text(table, "a");
+  prem_table_add_int(table, 7);
+  prem_findings_chart(made, &(prem_chart){.title = "C", .table = "t", .x = "x", .y = "y"});
+  prem_findings_verdict(made, "There is.");
+  prem_findings_note(made, "Once.");
+  prem_findings_output(made, true);
+  prem_findings_promise(made, true);
+  prem_findings_seed(made, 3);
+  return made;
+}
+
+static prem_status write_findings(FILE *told) {
+  const int64_t fail_at = failing.fail_at;
+  failing.armed = false;
+  prem_findings *made = small_findings();
+  const prem_machine machine = {.name = "m", .backend = "cpu", .cores = 2};
+  failing_arm(fail_at);
+  const prem_status status =
+      prem_findings_write(made, &machine, "ttprem x", path_of("n.json"), NULL);
+  failing.armed = false;
+  prem_findings_free(made);
+  if (status == PREM_OK) {
+    char *json = golden_take(path_of("n.json"));
+    fputs(json, told);
+    free(json);
+  } else {
+    ck_assert_int_ne(access(path_of("n.json"), F_OK), 0);
+  }
+  return status;
+}
+
 static prem_status read_findings(FILE *told) {
-  prem_findings *again = NULL;
+  prem_findings *again = UNSET;
   const prem_status status = prem_findings_read(path_of("f.json"), &again, NULL);
   failing.armed = false;
   if (status == PREM_OK)
@@ -382,13 +569,37 @@ static prem_status convert_trace(FILE *told) {
 
 enum { SEED = 5 };
 
+/* Of the first task that comes after another one. */
+static void add_chain(prem_diag *diag) {
+  int32_t t = 0;
+  while (schedule->tasks[t].after_count == 0)
+    ck_assert_int_lt(++t, schedule->task_count);
+  char *without = source;
+  const char *plan = strstr(without, "\nplan:"); /* which stands last */
+  ck_assert_ptr_nonnull(plan);
+  ck_assert_int_gt(
+      asprintf(&source,
+               "%.*s\nmeasure: { chains = ( { name = \"c\"; tasks = [ \"%s\", \"%s\" ]; } ); };%s",
+               (int)(plan - without), without,
+               schedule->tasks[schedule->tasks[t].after[0].task].name, schedule->tasks[t].name,
+               plan),
+      0);
+  free(without);
+  prem_schedule_free(schedule);
+  if (prem_schedule_load_text("t.cfg", source, &schedule, diag) != PREM_OK ||
+      prem_schedule_bind(schedule, prem_registry_builtin(), diag) != PREM_OK ||
+      prem_check(schedule, NULL, diag) != PREM_OK)
+    abort_with("chain", diag);
+}
+
 static void set_up(void) {
   golden_make_folder();
   prem_diag *diag = prem_diag_new();
   if (random_schedule_plan(SEED, NULL, &schedule, diag) != PREM_OK)
     abort_with("plan", diag);
-  prem_diag_free(diag);
   source = golden_saved(schedule);
+  add_chain(diag);
+  prem_diag_free(diag);
 }
 
 static void tear_down(void) {
@@ -444,12 +655,16 @@ ATTEMPT(check, PREM_ERR_MEMORY)
 ATTEMPT(part, PREM_ERR_MEMORY)
 ATTEMPT(save, PREM_ERR_IO)
 ATTEMPT(run, PREM_ERR_MEMORY)
+ATTEMPT(go_live, PREM_ERR_MEMORY)
+ATTEMPT(tell_tally, PREM_ERR_MEMORY)
+ATTEMPT(keep_state, PREM_ERR_MEMORY)
 ATTEMPT(measure, PREM_ERR_MEMORY)
 ATTEMPT(isolate, PREM_ERR_IO)
 ATTEMPT(profile, PREM_ERR_IO)
 ATTEMPT(write_result, PREM_ERR_IO)
 ATTEMPT(draw_result, PREM_ERR_IO)
 ATTEMPT(draw_plan, PREM_ERR_IO)
+ATTEMPT(write_findings, PREM_ERR_IO)
 ATTEMPT(read_findings, PREM_ERR_PARSE)
 ATTEMPT(draw_findings, PREM_ERR_IO)
 ATTEMPT(add_to_report, PREM_ERR_PARSE)
@@ -474,6 +689,9 @@ int main(void) {
   tcase_set_timeout(runs, 240);
   tcase_add_checked_fixture(runs, set_up, tear_down);
   tcase_add_test(runs, of_run);
+  tcase_add_test(runs, of_go_live);
+  tcase_add_test(runs, of_tell_tally);
+  tcase_add_test(runs, of_keep_state);
   tcase_add_test(runs, of_measure);
   tcase_add_test(runs, of_isolate);
   tcase_add_test(runs, of_profile);
@@ -484,6 +702,7 @@ int main(void) {
   tcase_add_test(results, of_write_result);
   tcase_add_test(results, of_draw_result);
   tcase_add_test(results, of_draw_plan);
+  tcase_add_test(results, of_write_findings);
   tcase_add_test(results, of_read_findings);
   tcase_add_test(results, of_draw_findings);
   tcase_add_test(results, of_add_to_report);

@@ -9,7 +9,14 @@
 #include "runtime/cuda/device/engine.cuh"
 #include "ttprem/kernel.h"
 
+/** The executive of live sessions (executive_live.cu) or of runs. */
+#ifndef PREM_LIVE
+#define PREM_LIVE 0
+#endif
+
 namespace {
+
+constexpr bool LIVE = PREM_LIVE != 0;
 
 /** The warps that move memory, first in a block; all others compute. */
 enum { STARTER, WRITER, WATCHER, MEMORY_WARPS };
@@ -23,6 +30,8 @@ struct token_user {
 
 constexpr int32_t RING = PREM_DEVICE_PREFETCHES;
 constexpr int32_t CHUNK = 4;         /* records brought from L2 at a time */
+constexpr int32_t HYPERPERIODS = 4;  /* of a live session, that one block has begun and not all
+                                        have ended, and one more */
 constexpr int32_t MAX_IN_FLIGHT = 8; /* phases of a kind in flight or not yet written down */
 constexpr int32_t LOOK_NS = 4096;    /* between two looks at the abort word in L2 */
 constexpr uint32_t NAP_NS = 1000;    /* the longest that a warp sleeps at a barrier */
@@ -130,6 +139,16 @@ struct block_state {
   uint32_t ordered;                      /* writebacks of the run, when `closing` is set */
   int32_t closing;                       /* no memory phase will be started any more */
   int32_t computing;                     /* 0: the compute warps have ended; 1: they have not */
+#if PREM_LIVE
+  int32_t begins; /* to the compute warps, at a table's start: 0: no hyperperiod begins any more */
+  prem_device_live live;
+  int64_t origins_ns[HYPERPERIODS];      /* of the last that have begun here, counted round */
+  int32_t begun;                         /* hyperperiods that have */
+  int32_t ended;                         /* 1: no more will */
+  uint8_t empty_fetch[RING];             /* by prefetches, counted round: its job is skipped */
+  uint8_t empty_store[PREM_MAX_BUFFERS]; /* by output buffer, where it lies: the same */
+  int64_t shift_bytes[PREM_MAX_PORTS];   /* of a compatible interval's ports: to their slots */
+#endif
 };
 
 static_assert(offsetof(block_state, counts) % 16 == 0 && offsetof(block_state, memory) % 16 == 0 &&
@@ -202,9 +221,15 @@ __device__ __forceinline__ int32_t lane_number(void) {
 /* ---- records --------------------------------------------------------------------------------- */
 
 /** A hyperperiod's start on the clock. */
+#if !PREM_LIVE
 __device__ __forceinline__ int64_t origin_of(const block_state *own, int32_t hyperperiod) {
   return own->start_ns + hyperperiod * own->launch.hyperperiod_ns;
 }
+#else
+__device__ __forceinline__ int64_t origin_of(const block_state *own, int32_t hyperperiod) {
+  return *(const volatile int64_t *)&own->origins_ns[hyperperiod & (HYPERPERIODS - 1)];
+}
+#endif
 
 /** At the start of a table. */
 __device__ __forceinline__ table_position position_at_start(const block_state *own, int32_t count) {

@@ -4,6 +4,7 @@
 #define TTPREM_RUNTIME_CUDA_DEVICE_COMPUTE_CUH
 
 #include "kernels/kernel_headers.h"
+#include "runtime/cuda/device/gates.cuh"
 #include "runtime/cuda/device/record.cuh"
 #include "runtime/cuda/device/tokens.cuh"
 
@@ -35,10 +36,12 @@ __device__ __forceinline__ void views_prepare(block_state *own, const prem_launc
 
 #define PREM_KERNEL(NAME)            KERNEL_##NAME,
 #define PREM_COMPATIBLE_KERNEL(NAME) KERNEL_##NAME,
+#define PREM_SEPARATE_KERNEL(NAME)   KERNEL_##NAME,
 enum kernel_number {
 #include "kernels/kernels.def"
   KERNEL_COUNT
 };
+#undef PREM_SEPARATE_KERNEL
 #undef PREM_COMPATIBLE_KERNEL
 #undef PREM_KERNEL
 
@@ -76,6 +79,9 @@ __device__ __forceinline__ void views_place(block_state *own, const prem_device_
 #pragma unroll
     for (int32_t d = 0; d < 4; ++d)
       at += views[p].origin[d] * port->dim[d].pitch_bytes;
+#if PREM_LIVE
+    at += own->shift_bytes[p];
+#endif
     views[p].data = port->array + at;
   }
 }
@@ -83,6 +89,7 @@ __device__ __forceinline__ void views_place(block_state *own, const prem_device_
 __device__ __forceinline__ void interval_dispatch(block_state *own, const prem_device_task *task) {
   switch (task->kernel) {
 #define PREM_KERNEL(NAME)
+#define PREM_SEPARATE_KERNEL(NAME)
 #define PREM_COMPATIBLE_KERNEL(NAME)                                                               \
   case KERNEL_##NAME: {                                                                            \
     prem_view views[PREM_MAX_PORTS];                                                               \
@@ -92,6 +99,7 @@ __device__ __forceinline__ void interval_dispatch(block_state *own, const prem_d
   }
 #include "kernels/kernels.def"
 #undef PREM_COMPATIBLE_KERNEL
+#undef PREM_SEPARATE_KERNEL
 #undef PREM_KERNEL
   default:
     break;
@@ -125,7 +133,13 @@ __device__ __forceinline__ void compute_dispatch(block_state *own, const prem_la
     NAME##_compute((const NAME##_params *)task->params, views);                                    \
     break;                                                                                         \
   }
+#ifdef PREM_SEPARATE_EXECUTIVE
+#define PREM_SEPARATE_KERNEL(NAME) PREM_KERNEL(NAME)
+#else
+#define PREM_SEPARATE_KERNEL(NAME)
+#endif
 #include "kernels/kernels.def"
+#undef PREM_SEPARATE_KERNEL
 #undef PREM_KERNEL
 #undef PREM_COMPATIBLE_KERNEL
   default:
@@ -139,7 +153,11 @@ __device__ __forceinline__ void compute_dispatch(block_state *own, const prem_la
 template <bool INTERVALS>
 __device__ __forceinline__ bool compute_locks(const prem_launch &launch,
                                               const prem_device_record *record) {
+#if PREM_LIVE
+  return INTERVALS && launch.mode == PREM_MODE_LOCK && (record->at_memory & PREM_DEVICE_AT_MEMORY);
+#else
   return INTERVALS && launch.mode == PREM_MODE_LOCK && record->at_memory != 0;
+#endif
 }
 
 /** The first compute warp takes the tokens of a compute that may start now.
@@ -228,10 +246,23 @@ __device__ __forceinline__ int64_t compute_release(block_state *own, const prem_
                                                    const table_position &at,
                                                    const prem_device_record *record, bool reads,
                                                    uint32_t fetched, int64_t *ready_ns) {
+#if PREM_LIVE
+  /* an interval's tickets come before its release, a prefetch has asked for all others */
+  ticket_verdict verdict = interval_gate(own, at, record);
+  const int64_t start_ns =
+      verdict == TICKETS_STOPPED
+          ? -1
+          : compute_wait<INTERVALS>(own, launch, at, record, reads, fetched, ready_ns);
+  if (verdict == TICKETS_RUN)
+    verdict = fetch_verdict(own, record, reads, fetched);
+  if (lane_number() == 0)
+    own->go = start_ns < 0 ? 0 : (int32_t)verdict;
+#else
   const int64_t start_ns =
       compute_wait<INTERVALS>(own, launch, at, record, reads, fetched, ready_ns);
   if (lane_number() == 0)
     own->go = start_ns >= 0;
+#endif
   return start_ns;
 }
 
@@ -241,12 +272,14 @@ __device__ __forceinline__ void data_await(block_state *own, bool reads, uint32_
   }
 }
 
-/** Do the work, until all lanes have done it and seen the records behind it. */
+/** Do the work, unless its job is skipped, until all lanes have done it and seen the records behind
+ * it. */
 template <bool INTERVALS>
 __device__ __forceinline__ void compute_work(block_state *own, const prem_launch &launch,
                                              const table_position &at, const prem_device_task *task,
-                                             bool prepares, int32_t threads) {
-  compute_dispatch<INTERVALS>(own, launch, task, at.slot);
+                                             bool skips, bool prepares, int32_t threads) {
+  if (!skips)
+    compute_dispatch<INTERVALS>(own, launch, task, at.slot);
   prem_fence_async_scratch();
   if (prepares && chunk_ends(at))
     ring_arrive();
@@ -272,6 +305,19 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
   compute_meet(threads);
 #pragma unroll 1
   while (at.hyperperiod < launch.hyperperiods) {
+#if PREM_LIVE
+    if (at.index == 0) {
+      if (leads) {
+        const bool begins = hyperperiod_await(own, at.hyperperiod);
+        if (lane_number() == 0)
+          own->begins = begins; /* `go` may be written before all have looked at this */
+      }
+      compute_meet(threads);
+      if (!own->begins)
+        return;
+      at.origin_ns = origin_of(own, at.hyperperiod);
+    }
+#endif
     const prem_device_record *record = &own->compute.records[at.slot];
     const prem_device_task *task = task_at(own, launch, record->task);
     in_flight_phase *of = &own->computes[number % MAX_IN_FLIGHT];
@@ -285,6 +331,13 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
     compute_meet(threads);
     if (!own->go)
       return;
+#if PREM_LIVE
+    const bool skips = own->go == TICKETS_SKIP;
+    if (PREM_FIRST_LANE())
+      compute_judge(own, record, of, skips);
+#else
+    constexpr bool skips = false;
+#endif
     if (PREM_FIRST_LANE()) { /* its entry is free now */
       of->ready_ns = ready_ns;
       of->start_ns = start_ns;
@@ -294,7 +347,7 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
     const int32_t user = record->task; /* the record may be another one when they have met */
     if (leads)
       fault_pause(own, DELAY_COMPUTING);
-    compute_work<INTERVALS>(own, launch, at, task, prepares, threads);
+    compute_work<INTERVALS>(own, launch, at, task, skips, prepares, threads);
     ++number;
     if (PREM_FIRST_LANE()) {
       of->end_ns = prem_clock_ns();

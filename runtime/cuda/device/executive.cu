@@ -46,6 +46,7 @@
 #include "runtime/cuda/device/executive.h"
 
 #include "runtime/cuda/device/compute.cuh"
+#include "runtime/cuda/device/gates.cuh"
 #include "runtime/cuda/device/starter.cuh"
 #include "runtime/cuda/device/watcher.cuh"
 #include "runtime/cuda/device/writer.cuh"
@@ -216,7 +217,12 @@ constexpr int32_t blocks_held(int32_t threads, int32_t blocks) {
 /** INTERVALS: with compatible intervals, whose code would take registers and room from the rest. */
 template <int THREADS, int BLOCKS, bool INTERVALS>
 __global__ void __launch_bounds__(THREADS, blocks_held(THREADS, BLOCKS))
+#if PREM_LIVE
+    executive_live(const __grid_constant__ prem_launch launch,
+                   const __grid_constant__ prem_device_live live) {
+#else
     executive(const __grid_constant__ prem_launch launch) {
+#endif
   block_state *own = shared();
   if (threadIdx.x == 0) {
     for (int32_t i = 0; i < RING; ++i)
@@ -227,6 +233,14 @@ __global__ void __launch_bounds__(THREADS, blocks_held(THREADS, BLOCKS))
       own->counts[i] = 0;
     own->go = 0;
     own->launch = launch;
+#if PREM_LIVE
+    own->live = live;
+    own->begun = own->ended = 0;
+    for (int32_t i = 0; i < RING; ++i)
+      own->empty_fetch[i] = 0;
+    for (int32_t i = 0; i < PREM_MAX_BUFFERS; ++i)
+      own->empty_store[i] = 0;
+#endif
     prem_fence_async();
     own->plan_block = become_resident(&launch);
   }
@@ -235,6 +249,9 @@ __global__ void __launch_bounds__(THREADS, blocks_held(THREADS, BLOCKS))
     return;
   const prem_device_block *block = &launch.blocks[own->plan_block];
   block_furnish(launch, block);
+#if PREM_LIVE
+  gates_furnish(own, block);
+#endif
   if (threadIdx.x == 0) {
     block_open(launch, block);
     if (!agree_on_start(&launch, &own->start_ns))
@@ -261,6 +278,25 @@ __global__ void __launch_bounds__(THREADS, blocks_held(THREADS, BLOCKS))
   block_report(launch, block);
 }
 
+#if PREM_LIVE
+/* Fewer than for runs: what they cost is compiled with every kernel list. */
+const void *live_variant(int32_t number, int32_t *max_threads) {
+  switch (number) {
+  case 0:
+    *max_threads = 384; /* 80 registers, and room for the courier beside */
+    return (const void *)&executive_live<384, 2, true>;
+  case 1:
+    *max_threads = 1024;
+    return (const void *)&executive_live<1024, 1, true>;
+  case 2:
+    *max_threads = 288;
+    return (const void *)&executive_live<288, 4, true>;
+  default:
+    *max_threads = 0;
+    return nullptr;
+  }
+}
+#else
 template <bool INTERVALS> const void *variant(int32_t number, int32_t *max_threads) {
   /* by registers a thread: 128, 80, 72, 64, 56, 32 */
   switch (number) {
@@ -287,17 +323,35 @@ template <bool INTERVALS> const void *variant(int32_t number, int32_t *max_threa
     return nullptr;
   }
 }
+#endif
 
 } // namespace
+
+#if PREM_LIVE
+
+extern "C" const void *prem_executive_live_variant(int32_t number, int32_t *max_threads) {
+  return live_variant(number, max_threads);
+}
+
+extern "C" int32_t prem_executive_live_bytes(void) {
+  return (int32_t)aligned(sizeof(block_state), 16);
+}
+#elif defined(PREM_SEPARATE_EXECUTIVE)
+
+extern "C" const void *prem_executive_separate(int32_t number, int32_t *max_threads) {
+  return variant<true>(number, max_threads);
+}
+
+#else
 
 extern "C" const void *prem_executive_variant(int32_t number, bool intervals,
                                               int32_t *max_threads) {
   return intervals ? variant<true>(number, max_threads) : variant<false>(number, max_threads);
 }
 
-extern "C" void prem_executive_lay_out(prem_launch *launch) {
+extern "C" void prem_executive_lay_out(prem_launch *launch, bool live) {
   const size_t tasks = (size_t)launch->max_tasks;
-  size_t at = aligned(sizeof(block_state), 16);
+  size_t at = live ? (size_t)prem_executive_live_bytes() : aligned(sizeof(block_state), 16);
   launch->views_at = (int32_t)at;
   at += (size_t)launch->max_views * sizeof(shared_view);
   launch->tasks_at = (int32_t)at;
@@ -315,11 +369,28 @@ extern "C" int32_t prem_executive_kernel(const char *name, bool compatible) {
 #define PREM_KERNEL(NAME)                                                                          \
   if (!compatible && strcmp(name, #NAME) == 0)                                                     \
     return KERNEL_##NAME;
+#define PREM_SEPARATE_KERNEL(NAME) PREM_KERNEL(NAME)
 #define PREM_COMPATIBLE_KERNEL(NAME)                                                               \
   if (compatible && strcmp(name, #NAME) == 0)                                                      \
     return KERNEL_##NAME;
 #include "kernels/kernels.def"
 #undef PREM_COMPATIBLE_KERNEL
+#undef PREM_SEPARATE_KERNEL
 #undef PREM_KERNEL
   return -1;
 }
+
+extern "C" bool prem_executive_is_separate(const char *name) {
+#define PREM_KERNEL(NAME)
+#define PREM_COMPATIBLE_KERNEL(NAME)
+#define PREM_SEPARATE_KERNEL(NAME)                                                                 \
+  if (strcmp(name, #NAME) == 0)                                                                    \
+    return true;
+#include "kernels/kernels.def"
+#undef PREM_SEPARATE_KERNEL
+#undef PREM_COMPATIBLE_KERNEL
+#undef PREM_KERNEL
+  return false;
+}
+
+#endif

@@ -3,17 +3,21 @@
  * What the host part knows of the executive, and where what is in this folder.
  *
  *   executive.cu  begin here: how a block works; becoming resident, each warp's part, the end
+ *   executive_separate.cu  the same once more, for schedules with a separate kernel
  *   starter.cuh   warp 0 starts prefetches and hands writebacks over; where there are compatible
  *                 intervals it then watches over the last of them
  *   writer.cuh    warp 1 starts writebacks and waits until they have landed
  *   watcher.cuh   warp 2 sees prefetches land and writes down what has ended
  *   compute.cuh   warps 3 and on compute
  *   block.cuh     what a block keeps in its scratchpad; its records, and when they may start
+ *   gates.cuh     of a live session: when a hyperperiod begins, which frames a job has
  *   waits.cuh     counts, barriers, instants, other blocks: every wait, and how it ends
  *   record.cuh    phases on their way to the trace; the ends of jobs, told to other blocks
  *   engine.cuh    moving windows: the starter fetches, the writer stores; barriers
  *   tokens.cuh    mode lock: taken by the starter, and by the compute warps for an interval
  *   clock.cuh     the GPU's clock, words in L2, raising a fault
+ *   executive_live.cu  the same executive once more, for live sessions
+ *   courier.cu    of a live session: who decides; a kernel of its own beside the executive
  *   program.h     the structs that the host fills in
  *   verify.cu     kernels of their own around a run: poison, compare
  *
@@ -29,7 +33,7 @@
  *   closing, holder
  *   computes_written,       the watcher
  *   stores_written
- *   go, computing           the compute warps
+ *   go, begins, computing   the compute warps
  *   all else                nobody after thread 0 has opened the block
  *
  * And in device memory, where several blocks write:
@@ -54,9 +58,22 @@ extern "C" {
  *  in registers a thread, most first; NULL behind the last. With `intervals` it runs compatible
  *  intervals as well, by more code. */
 const void *prem_executive_variant(int32_t number, bool intervals, int32_t *max_threads);
+/** The same with compatible intervals and the separate kernels of kernels.def, by a build of its
+ *  own. */
+const void *prem_executive_separate(int32_t number, int32_t *max_threads);
+/** Is the kernel of this name one that only prem_executive_separate() has? */
+bool prem_executive_is_separate(const char *name);
 /** Divide the scratchpad by max_views, max_tasks, max_ports, max_moves: sets all `..._at`; the
  *  buffers come last. */
-void prem_executive_lay_out(prem_launch *launch);
+void prem_executive_lay_out(prem_launch *launch, bool live);
+/** The executive of live sessions: arguments are a prem_launch and a prem_device_live. It runs
+ *  compatible intervals. */
+const void *prem_executive_live_variant(int32_t number, int32_t *max_threads);
+/** What it keeps of a block's state in the scratchpad. */
+int32_t prem_executive_live_bytes(void);
+/** The courier: one block of so many threads, its argument a prem_courier_launch. */
+enum { PREM_COURIER_THREADS = 96 };
+const void *prem_courier_kernel(void);
 /** A kernel's number in this build, or -1: none of this name that is a compatible interval, or is
  *  not. */
 int32_t prem_executive_kernel(const char *name, bool compatible);

@@ -25,6 +25,8 @@ typedef struct prem_device_array {
   int64_t shape[4];
   int32_t element_bytes;
   int32_t type; /* prem_type */
+  int64_t
+      slot_bytes; /* of a live array: from slot to slot, each with margins of its own; else all */
 } prem_device_array;
 
 /** One dimension of a port: what the lane that works it needs. */
@@ -93,9 +95,18 @@ typedef struct prem_device_record {
   uint8_t phase, flags; /* PREM_RECORD_AFTER only where there are predecessors */
   uint8_t in_buffer, out_buffer;
   uint8_t move_count;  /* of a memory phase: windows to copy */
-  uint8_t at_memory;   /* of a compute: in mode lock it takes tokens */
+  uint8_t at_memory;   /* of a compute: in mode lock it takes tokens; and PREM_DEVICE_... bits */
   int32_t fetch_bytes; /* of a prefetch: what its copies bring */
 } prem_device_record;
+
+/** Bits of prem_device_record::at_memory in a live session. */
+enum {
+  PREM_DEVICE_AT_MEMORY = 1, /* a compute takes tokens in mode lock; all there is in a run */
+  PREM_DEVICE_GATED = 2,     /* its task has gates */
+  PREM_DEVICE_PLACED = 4,    /* set by the starter: the gates of a writeback have been asked */
+  PREM_DEVICE_EMPTY = 8,     /* set by units: its job is skipped; the trace does not have it */
+  PREM_DEVICE_STORES = 16    /* a compute has an output buffer */
+};
 
 static_assert(sizeof(prem_device_record) == 64, "prem_device_record is 64 bytes");
 
@@ -106,8 +117,8 @@ static_assert(sizeof(prem_device_record) == 64, "prem_device_record is 64 bytes"
  * added to it for those (prem_device_ask keeps a task from running so far ahead of itself).
  */
 typedef struct prem_device_end {
-  uint32_t blocks; /* that have finished: this job, and those that had the word before */
-  uint32_t reserved;
+  uint32_t blocks;  /* that have finished: this job, and those that had the word before */
+  uint32_t told;    /* of a live session: the same, once its end is in job_end_ns */
   long long end_ns; /* the latest end, on %globaltimer; kept where a follower has a lag */
   int64_t spare[2]; /* a sector of L2 each */
 } prem_device_end;
@@ -176,7 +187,8 @@ typedef enum prem_fault_code {
   PREM_FAULT_RESIDENT, /* not all blocks became resident */
   PREM_FAULT_STALL,    /* a wait did not end */
   PREM_FAULT_LOCK,     /* a token was not given back */
-  PREM_FAULT_ENDLESS   /* a compatible interval did not end, for which nobody waited */
+  PREM_FAULT_ENDLESS,  /* a compatible interval did not end, for which nobody waited */
+  PREM_FAULT_COURIER   /* of a live session: the courier decides nothing any more */
 } prem_fault_code;
 
 typedef struct prem_device_fault {
@@ -261,6 +273,99 @@ typedef struct prem_launch {
   int64_t resident_timeout_ns, stall_timeout_ns;
   int64_t clock_step_ns;
 } prem_launch;
+
+/* ---- live sessions --------------------------------------------------------------------------- */
+
+enum { PREM_DEVICE_NEAR_JOBS = 4 };
+
+/** A ticket that a job looks at: of the stream that a port reads or writes, or of a source that the
+ *  job depends on through others. */
+typedef struct prem_device_gate {
+  const uint64_t *tickets; /* of the stream: prem_stream */
+  uint64_t ring_mask;
+  const int32_t *job_of; /* [job of the task]: which job of the stream, in its hyperperiod */
+  int32_t first_jobs_of[PREM_DEVICE_NEAR_JOBS]; /* of its first jobs the same, at hand */
+  int64_t slot_bytes;                           /* of the array, from slot to slot */
+  int32_t slot_planes; /* the same as the outermost coordinate of a tensor map */
+  int32_t stream_jobs; /* in one hyperperiod */
+  int32_t port;        /* of the task, that takes its slot; -1: none */
+  int32_t reserved;
+} prem_device_gate;
+
+static_assert(sizeof(prem_device_gate) == 64, "prem_device_gate is 64 bytes");
+
+/** The gates of a task, those of sources first. In the scratchpad: among this block's. */
+typedef struct prem_device_live_task {
+  int32_t first_gate, sources, sinks;
+  int32_t in_compute; /* it is a compatible interval: its compute asks for both */
+} prem_device_live_task;
+
+/** What the executive of a live session needs besides. */
+typedef struct prem_device_live {
+  const uint64_t *permitted, *last; /* words of the courier */
+  const uint64_t *beat;             /* its last reading of the clock */
+  const int64_t *epoch_ns;          /* [rows] from S */
+  int64_t rows;                     /* of epoch_ns and job_end_ns */
+  const prem_device_gate *gates;
+  const prem_device_live_task *tasks; /* [task] */
+  int32_t tasks_at, gates_at;         /* of a block's in its scratchpad: bytes before them */
+} prem_device_live;
+
+enum {
+  PREM_DEVICE_STREAMS = 24,     /* live inputs and outputs: the courier has a lane for each */
+  PREM_DEVICE_NEAR_BYTES = 8192 /* of the courier's own, that its scratchpad has room for */
+};
+enum { PREM_DEVICE_PARTS = 4 }; /* of a task's blocks, that each have words of their own */
+
+/** How the courier sees that jobs of a task are over: as prem_device_ask. */
+typedef struct prem_device_leader {
+  const prem_device_end *ends;       /* [part][1 << shift] */
+  int32_t blocks[PREM_DEVICE_PARTS]; /* of each part, that finish each job; 0: none */
+  int32_t shift;
+  int32_t reserved;
+} prem_device_leader;
+
+/** The frames of a stream that the courier brings over itself, rows of them. */
+typedef struct prem_device_carry {
+  unsigned char *host;   /* slot 0, as the GPU sees it; NULL: others bring them */
+  unsigned char *device; /* slot 0 */
+  int64_t host_slot_bytes, device_slot_bytes;
+  int64_t host_pitch[3], device_pitch[3]; /* of dimensions 0 to 2 */
+  int32_t shape[3];
+  int32_t row_bytes;
+  uint64_t
+      brought[PREM_MAX_LIVE_BUFFERS]; /* of an input: 1 + number of the frame that lies there */
+} prem_device_carry;
+
+/** Words between the host and the courier's kernel, far ones, beside prem_courier_face. A line each
+ *  side. */
+typedef struct prem_courier_talk {
+  alignas(128) uint64_t begin; /* the host: 1: the next two are there */
+  int64_t start_ns;            /* of the first hyperperiod, from S */
+  int64_t base_ns;             /* the host's clock at S; corrected while it runs */
+  uint64_t ping;               /* counts the host's questions after the time */
+  uint64_t leave;              /* 1: the session is over, the courier leaves */
+  uint64_t host_beat;          /* counts, as long as the host lives */
+  alignas(128) int64_t s_ns;   /* the courier: S on the GPU's clock; 0: not all are there yet */
+  int64_t pong_ns;             /* the GPU's clock at the question `pong` */
+  uint64_t pong;
+  uint64_t left; /* 1: it has */
+} prem_courier_talk;
+
+/** What the courier's kernel is launched with. */
+typedef struct prem_courier_launch {
+  unsigned char *image;     /* the courier and all that is its own, which begins with it */
+  const uint32_t *pointers; /* where in it pointers into it are: distances until they are moved */
+  int32_t image_bytes, pointer_count;
+  int32_t leaders_at, carries_at; /* in the image: of tasks, of streams */
+  int32_t is_near;                /* the image fits into the scratchpad that it was launched with */
+  int32_t reserved;
+  prem_courier_talk *talk;
+  prem_device_state *state;
+  uint64_t *beat;
+  int64_t host_silence_ns; /* so long without a beat of the host, and the session ends; 0: never */
+  int64_t resident_timeout_ns;
+} prem_courier_launch;
 
 #ifdef __cplusplus
 }

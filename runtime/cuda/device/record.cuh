@@ -42,7 +42,11 @@ __device__ __forceinline__ job_end job_end_of(block_state *own, const in_flight_
     return job_end{-1, false, -1};
   const prem_device_task *task = task_at(own, launch, of->record.task);
   const int32_t job = of->record.job, hyperperiod = of->hyperperiod;
-  const int64_t host_at = hyperperiod * launch.job_count + task->first_job + job;
+  int64_t row = hyperperiod;
+#if PREM_LIVE
+  row = hyperperiod % own->live.rows;
+#endif
+  const int64_t host_at = row * launch.job_count + task->first_job + job;
   if (task->ends == nullptr)
     return job_end{-1, false, host_at};
   const uint32_t number = (uint32_t)hyperperiod * (uint32_t)task->jobs + (uint32_t)job;
@@ -62,6 +66,8 @@ __device__ __noinline__ void job_tell(job_end job, int64_t end_ns) {
     prem_add_release(&end->blocks);
   }
   atomicMax(&launch.job_end_ns[job.host_at], (long long)(end_ns - shared()->start_ns));
+  if (LIVE && job.word >= 0) /* the courier counts by it, and reads the end then */
+    prem_add_release(&launch.ends[job.word].told);
 }
 
 /** The same of a phase that the watcher has seen end. One lane. */
@@ -133,6 +139,10 @@ __device__ __noinline__ void write_to_trace(const in_flight_phase *fetch,
                               : group == 1 ? compute
                               : group == 2 ? store
                                            : nullptr;
+#if PREM_LIVE
+  if (of != nullptr && (of->record.at_memory & PREM_DEVICE_EMPTY))
+    of = nullptr;
+#endif
   if (of != nullptr) {
     const prem_device_record *record = &of->record;
     trace_writer *book = &own->trace_writers[record->phase];

@@ -4,6 +4,7 @@
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_STARTER_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_STARTER_CUH
 
+#include "runtime/cuda/device/gates.cuh"
 #include "runtime/cuda/device/record.cuh"
 #include "runtime/cuda/device/tokens.cuh"
 
@@ -307,8 +308,16 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
   bool goes_on = at.count > 0;
   if (goes_on)
     ring_start(true, at.count);
+#if PREM_LIVE
+  for (int32_t hyperperiod = 0; at.count == 0 && hyperperiod_begin(hyperperiod);)
+    ++hyperperiod;
+#endif
 #pragma unroll 1
   while (goes_on && at.hyperperiod < launch.hyperperiods) {
+#if PREM_LIVE
+    if (at.index == 0 && !hyperperiod_begin(at.hyperperiod))
+      break;
+#endif
     const memory_step step = step_at(own, at);
     const bool locks = launch.mode == PREM_MODE_LOCK && !(step.flags & PREM_SLOT_WARMUP);
     const bool pair = step.other != at.slot;
@@ -320,6 +329,12 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
     }
     const prem_device_record *record = &own->memory.records[step.prefetch];
     in_flight_phase *fetch = &own->fetches[issued % MAX_IN_FLIGHT];
+#if PREM_LIVE
+    if (step.prefetch >= 0 && !prefetch_gate(own, step.prefetch, at.hyperperiod, issued))
+      break;
+    if (pair && !writeback_gate(own, (int32_t)(ordered % MAX_IN_FLIGHT), at.hyperperiod))
+      break;
+#endif
     copy_request flying = {};
     int64_t due_ns = 0, ready_ns = 0;
     if (step.prefetch >= 0) {

@@ -92,7 +92,7 @@ __device__ __noinline__ bool tokens_take(int32_t slot, int32_t other, int32_t in
   const token_user user = {record->task, record->phase, second->task, second->phase};
   bool taken = false;
   if (lane_number() == 0) {
-    const int64_t origin_ns = own->start_ns + hyperperiod * launch.hyperperiod_ns;
+    const int64_t origin_ns = origin_of(own, hyperperiod);
     const int64_t from_ns =
         max((long long)prem_clock_ns(), (long long)patience_from(launch, origin_ns, record));
     taken = tokens_move(launch, user, true, from_ns + launch.stall_timeout_ns);

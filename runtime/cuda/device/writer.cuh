@@ -4,6 +4,7 @@
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_WRITER_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_WRITER_CUH
 
+#include "runtime/cuda/device/gates.cuh"
 #include "runtime/cuda/device/record.cuh"
 
 namespace {
@@ -160,8 +161,15 @@ __device__ __forceinline__ void writer_warp(block_state *own, const prem_launch 
   for (uint32_t number = 0; order_await(own, number); ++number) {
     in_flight_phase *of = &own->stores[number % MAX_IN_FLIGHT];
     int64_t due_ns;
+#if PREM_LIVE
+    if (!writeback_gate(own, (int32_t)(number % MAX_IN_FLIGHT), of->hyperperiod))
+      return;
+#endif
     if (!order_due(of, number, &due_ns))
       return;
+#if PREM_LIVE
+    writeback_judge(own, of);
+#endif
     const int64_t start_ns = instant_await(due_ns + fault_delay_ns(own, DELAY_WRITER));
     if (start_ns < 0)
       return;

@@ -72,7 +72,8 @@ static cudaError_t box_new(const prem_storage *storage, const edge_margins *marg
   out->pitch_bytes[2] = left_bytes + round_up(right_bytes, BOX_ALIGNMENT);
   out->pitch_bytes[1] = out->pitch_bytes[2] * size[2];
   out->pitch_bytes[0] = out->pitch_bytes[1] * size[1];
-  out->box_bytes = out->pitch_bytes[0] * size[0];
+  out->slot_bytes = out->pitch_bytes[0] * size[0];
+  out->box_bytes = out->slot_bytes * (storage->slots > 1 ? storage->slots : 1);
   cudaError_t error = cudaMalloc((void **)&out->box, (size_t)out->box_bytes);
   if (error != cudaSuccess) {
     out->box = NULL;
@@ -111,7 +112,7 @@ cudaError_t prem_cuda_arrays_new(const prem_program *program, const prem_arrays 
   const prem_schedule *schedule = program->schedule;
   const size_t count = (size_t)schedule->array_count;
   cudaError_t error = cudaErrorMemoryAllocation;
-  *out = (prem_cuda_arrays){.count = schedule->array_count};
+  *out = (prem_cuda_arrays){.count = schedule->array_count, .host = host};
   out->arrays = calloc(count + 1, sizeof *out->arrays);
   out->reference = calloc(count + 1, sizeof *out->reference);
   if (!out->arrays || !out->reference)
@@ -148,12 +149,49 @@ void prem_cuda_arrays_free(prem_cuda_arrays *arrays) {
 
 /* ---- around a run ---------------------------------------------------------------------------- */
 
+/* The device's kernels around a run know words of floats; the host does all else. */
+static bool is_of_floats(const prem_device_array *array) {
+  return array->type == PREM_F32 || array->type == PREM_C64;
+}
+
+/* A host's array of the same shape; base NULL: no memory. */
+static prem_storage room_for(const prem_storage *storage) {
+  prem_storage room = *storage;
+  room.slots = 1;
+  room.base = malloc((size_t)(room.pitch_bytes * room.row_count));
+  return room;
+}
+
+static cudaError_t poison_by_host(const prem_cuda_arrays *arrays, int32_t a) {
+  const prem_storage *reference = &arrays->host->reference[a];
+  prem_storage room = room_for(reference);
+  if (!room.base)
+    return cudaErrorMemoryAllocation;
+  prem_bytes_poison(room.type, room.base, reference->base, room.pitch_bytes * room.row_count);
+  const cudaError_t error = planes_copy(&arrays->arrays[a], &room, cudaMemcpyHostToDevice);
+  free(room.base);
+  return error;
+}
+
+static cudaError_t verify_by_host(const prem_cuda_arrays *arrays, int32_t a, prem_verdict *out) {
+  prem_storage room = room_for(&arrays->host->reference[a]);
+  if (!room.base)
+    return cudaErrorMemoryAllocation;
+  const cudaError_t error = planes_copy(&arrays->arrays[a], &room, cudaMemcpyDeviceToHost);
+  if (error == cudaSuccess)
+    prem_array_verify(&room, arrays->host, a, out);
+  free(room.base);
+  return error;
+}
+
 cudaError_t prem_cuda_arrays_poison(const prem_cuda_arrays *arrays) {
   const uint32_t byte = PREM_POISON;
   cudaError_t error = cudaSuccess;
   for (int32_t a = 0; a < arrays->count && error == cudaSuccess; ++a)
     if (arrays->reference[a].box)
-      error = prem_device_poison(&arrays->arrays[a], byte * 0x01010101u, NULL);
+      error = is_of_floats(&arrays->arrays[a])
+                  ? prem_device_poison(&arrays->arrays[a], byte * 0x01010101u, NULL)
+                  : poison_by_host(arrays, a);
   return error == cudaSuccess ? cudaDeviceSynchronize() : error;
 }
 
@@ -187,6 +225,12 @@ cudaError_t prem_cuda_arrays_verify(const prem_cuda_arrays *arrays, const prem_a
   for (int32_t a = 0; a < arrays->count; ++a) {
     if (!arrays->reference[a].box)
       continue;
+    if (!is_of_floats(&arrays->arrays[a])) {
+      const cudaError_t error = verify_by_host(arrays, a, out);
+      if (error != cudaSuccess)
+        return error;
+      continue;
+    }
     unsigned long long words[2] = {0, ~0ULL};
     cudaError_t error = cudaMemcpy(arrays->verdict, words, sizeof words, cudaMemcpyHostToDevice);
     if (error == cudaSuccess)

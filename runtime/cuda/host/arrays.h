@@ -14,10 +14,12 @@ typedef struct prem_cuda_arrays {
   prem_device_array *reference; /* the same for written arrays; box NULL for the others */
   unsigned long long *verdict;  /* two words in device memory */
   int32_t count;
+  const prem_arrays *host;
 } prem_cuda_arrays;
 
 /** Allocate boxes with margins for every window of the program's tasks, upload arrays and
- *  references. On error everything is freed. */
+ *  references. On error everything is freed.
+ *  @param host  outlives them. */
 cudaError_t prem_cuda_arrays_new(const prem_program *program, const prem_arrays *host,
                                  prem_cuda_arrays *out);
 void prem_cuda_arrays_free(prem_cuda_arrays *arrays);

@@ -6,7 +6,7 @@
 
 enum {
   MIN_WORDS = 8,
-  MAX_PARTS = 4,
+  MAX_PARTS = PREM_DEVICE_PARTS,
   HYPERPERIODS = 4 /* that the words of a task reach back, at least: see own_need() */
 };
 
@@ -26,6 +26,7 @@ typedef struct leader {
 
 typedef struct asking {
   const prem_program *program;
+  bool live; /* the courier follows all tasks, and keeps them from running ahead of themselves */
   leader *leaders;
   prem_device_ask *asks;
   int64_t ask_count;
@@ -53,6 +54,7 @@ static int64_t find_leaders(const asking *all) {
     }
   for (int32_t t = 0; t < tasks; ++t) {
     leader *of = &all->leaders[t];
+    of->followed |= all->live;
     if (!of->followed)
       continue;
     while (INT64_C(1) << of->shift < MIN_WORDS ||
@@ -99,7 +101,7 @@ static bool is_implied(const asking *all, int32_t task, int32_t job) {
 }
 
 static bool asks_itself(const asking *all, int32_t task) {
-  if (!all->leaders[task].followed)
+  if (all->live || !all->leaders[task].followed)
     return false;
   for (int32_t job = 0; job < all->program->tasks[task].jobs; ++job)
     if (!is_implied(all, task, job))
@@ -173,17 +175,19 @@ static void enter_leaders(const asking *all, prem_device_task *tasks) {
   }
 }
 
-int64_t prem_asks_words(const prem_program *program) {
+int64_t prem_asks_words(const prem_program *program, bool live) {
   asking all = {.program = program,
+                .live = live,
                 .leaders = calloc((size_t)program->schedule->task_count, sizeof *all.leaders)};
   const int64_t words = all.leaders ? find_leaders(&all) : -1;
   free(all.leaders);
   return words;
 }
 
-prem_status prem_asks_make(const prem_program *program, prem_device_end *ends,
+prem_status prem_asks_make(const prem_program *program, bool live, prem_device_end *ends,
                            prem_device_task *tasks, prem_device_ask **asks, int64_t *count) {
   asking all = {.program = program,
+                .live = live,
                 .leaders = calloc((size_t)program->schedule->task_count, sizeof *all.leaders),
                 .ends = ends};
   prem_status status = PREM_ERR_MEMORY;
@@ -201,4 +205,22 @@ prem_status prem_asks_make(const prem_program *program, prem_device_end *ends,
   *asks = all.asks;
   *count = all.ask_count;
   return status;
+}
+
+prem_status prem_asks_leaders(const prem_program *program, const prem_device_end *ends,
+                              prem_device_leader *out) {
+  asking all = {.program = program,
+                .live = true,
+                .leaders = calloc((size_t)program->schedule->task_count, sizeof *all.leaders)};
+  if (!all.leaders)
+    return PREM_ERR_MEMORY;
+  find_leaders(&all);
+  for (int32_t t = 0; t < program->schedule->task_count; ++t) {
+    const leader *of = &all.leaders[t];
+    out[t] = (prem_device_leader){.ends = ends + of->first_word, .shift = of->shift};
+    for (int32_t part = 0; part < of->parts; ++part)
+      out[t].blocks[part] = of->blocks[part];
+  }
+  free(all.leaders);
+  return PREM_OK;
 }

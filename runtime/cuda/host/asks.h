@@ -6,8 +6,9 @@
 
 #include "runtime/cuda/device/program.h"
 
-/** Words that the tasks need which others follow; -1: out of memory. */
-int64_t prem_asks_words(const prem_program *program);
+/** Words that the tasks need which others follow, of a live session all of them; -1: out of
+ *  memory. */
+int64_t prem_asks_words(const prem_program *program, bool live);
 
 /**
  * Make the asks of all tasks that follow others.
@@ -19,7 +20,12 @@ int64_t prem_asks_words(const prem_program *program);
  * @retval PREM_ERR_MEMORY
  * @retval PREM_ERR_INVALID  more edges, or edges times jobs, than the executive counts
  */
-prem_status prem_asks_make(const prem_program *program, prem_device_end *ends,
+prem_status prem_asks_make(const prem_program *program, bool live, prem_device_end *ends,
                            prem_device_task *tasks, prem_device_ask **asks, int64_t *count);
+
+/** Of a live session: where each task's words lie, for the courier. `out` has room for all tasks.
+ */
+prem_status prem_asks_leaders(const prem_program *program, const prem_device_end *ends,
+                              prem_device_leader *out);
 
 #endif

@@ -8,6 +8,9 @@
  *   host/launch.c         a run of the executive, from its memory made ready to the trace
  *   host/watch.c          the caller's thread during a run: the watchdog
  *   host/collect.c        after a run: records, stats and counts to the trace
+ *   host/live.c           a live session: started, watched, ended
+ *   host/live_tables.c    what the executive and the courier of a live session read
+ *   host/live_frames.c    large frames, on streams of their own
  *   host/fault.c          what a run met, in words
  *
  *   host/program.c        a program in device memory: what the executive reads
@@ -16,6 +19,7 @@
  *   host/arrays.c         the arrays in device memory
  *   host/machine_facts.cu clocks and memory, measured
  *   host/driver_version.c which driver
+ *   host/driver_function.c its functions
  *
  *   device/               what runs on the GPU; its map is in device/executive.h
  *   baselines/            the modes without phases; begin with baselines/baselines.h
@@ -71,6 +75,7 @@ typedef struct prem_cuda {
   int64_t records_capacity;
   long long *ends_room; /* job_end_ns in device memory */
   int64_t ends_capacity;
+  struct prem_cuda_live *live;      /* NULL until a live session starts */
   struct prem_baselines *baselines; /* NULL until a run asks for a mode without phases */
   const struct prem_cuda *leader;   /* whose ways they take; NULL: nobody's */
 } prem_cuda;
@@ -106,12 +111,25 @@ prem_status prem_cuda_say_broken(const prem_cuda *cuda, prem_mode mode, prem_eng
 prem_status prem_cuda_watch(const prem_cuda *cuda, const prem_run_request *request,
                             prem_engine engine, prem_diag *diag);
 
+/** Has a block raised a fault, or does the GPU not even answer? It takes as long as a copy of a
+ *  word. */
+bool prem_cuda_has_to_end(const prem_cuda *cuda);
+/** Let all blocks leave. */
+void prem_cuda_stop_blocks(const prem_cuda *cuda);
+/** They do not: the GPU is lost. */
+void prem_cuda_say_endless(const prem_cuda *cuda, prem_diag *diag);
+/** So long after they were stopped. */
+enum { PREM_CUDA_LAST_GRACE_NS = 200000000 };
+
 /* ---- after a run (collect.c) ----------------------------------------------------------------- */
 
 /** Bring what a run recorded to the trace. @param blocks  as they were during the run
  *  @param hyperperiods  that were asked for */
 cudaError_t prem_cuda_collect_trace(const prem_cuda *cuda, const prem_device_block *blocks,
                                     prem_trace *trace, int64_t hyperperiods);
+/** Phases alone: records, stats, counts. */
+cudaError_t prem_cuda_collect_phases(const prem_cuda *cuda, const prem_device_block *blocks,
+                                     prem_trace *trace);
 /** Hyperperiods that every job of every task has ended in. */
 int64_t prem_cuda_hyperperiods_complete(const prem_trace *trace, int64_t hyperperiods);
 
@@ -121,9 +139,28 @@ int64_t prem_cuda_hyperperiods_complete(const prem_trace *trace, int64_t hyperpe
 prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *request,
                                     prem_trace *trace, prem_diag *diag);
 
+/** Room in device memory for the raw records, and for the ends of jobs of so many hyperperiods. */
+cudaError_t prem_cuda_make_room(prem_cuda *cuda, const prem_trace *trace, int64_t hyperperiods);
+/** Divide the records among blocks and phases; `blocks` has room for all. */
+cudaError_t prem_cuda_give_shares(prem_cuda *cuda, int64_t capacity, prem_device_block *blocks);
+/** Everything as before the first run; `ends` ends of jobs. */
+cudaError_t prem_cuda_reset_state(const prem_cuda *cuda, int64_t ends);
+/** The best engine of the GPU where `*engine` names none; one that is named must be there. */
+prem_status prem_cuda_choose_engine(const prem_cuda *cuda, prem_engine *engine, prem_diag *diag);
+enum {
+  PREM_CUDA_STALL_NS = 500000000,   /* where the caller names no timeout */
+  PREM_CUDA_START_MARGIN_NS = 20000 /* from the last arrival to S */
+};
+
+/* ---- live sessions (live.c) ------------------------------------------------------------------ */
+
+extern const prem_live_engine prem_cuda_live_engine;
+/** It is over. */
+void prem_cuda_live_free(prem_cuda *cuda);
+
 /* ---- what it can run (judge.c) --------------------------------------------------------------- */
 
-/** Are all kernels in the executive? */
+/** Are all kernels in the executive, and can it write their outputs? */
 prem_status prem_cuda_judge_tasks(const prem_schedule *schedule, prem_diag *diag);
 /** Barriers tell a prefetch from later ones only until it is their turn again. */
 prem_status prem_cuda_judge_order(const prem_program *program, prem_diag *diag);
@@ -134,6 +171,8 @@ prem_status prem_cuda_judge_intervals(const prem_cuda *cuda, prem_diag *diag);
  *  the plan leaves is taken as well, so that exactly so many blocks fit and each SM gets its own.
  *  After the program is made. */
 prem_status prem_cuda_choose_variant(prem_cuda *cuda, prem_diag *diag);
+/** The same of a live session, which leaves room for the courier on every SM. */
+prem_status prem_cuda_choose_live_variant(prem_cuda *cuda, prem_diag *diag);
 
 /* ---- the GPU (probe.c) ----------------------------------------------------------------------- */
 

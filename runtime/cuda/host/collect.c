@@ -96,9 +96,8 @@ static void close_gaps(const prem_cuda *cuda, const prem_device_block *blocks,
     }
 }
 
-cudaError_t prem_cuda_collect_trace(const prem_cuda *cuda, const prem_device_block *blocks,
-                                    prem_trace *trace, int64_t hyperperiods) {
-  const int64_t ends = hyperperiods * trace->job_count;
+cudaError_t prem_cuda_collect_phases(const prem_cuda *cuda, const prem_device_block *blocks,
+                                     prem_trace *trace) {
   const size_t ledgers = (size_t)cuda->program->block_count * PREM_PHASE_COUNT;
   cudaError_t error = cudaErrorMemoryAllocation;
   int64_t *recorded = calloc(ledgers, sizeof *recorded);
@@ -113,12 +112,21 @@ cudaError_t prem_cuda_collect_trace(const prem_cuda *cuda, const prem_device_blo
                       cudaMemcpyDeviceToHost));
   for (size_t i = 0; i < ledgers; ++i)
     trace->warmup_count += recorded[i];
-  CUDA_TRY(cudaMemcpy(trace->job_end_ns, cuda->ends_room, (size_t)ends * sizeof *cuda->ends_room,
-                      cudaMemcpyDeviceToHost));
-  /* as origin_of() of the executive has them */
-  prem_trace_begin_periodically(trace, cuda->program->hyperperiod_ns, hyperperiods);
 fail:
   free(recorded);
+  return error;
+}
+
+cudaError_t prem_cuda_collect_trace(const prem_cuda *cuda, const prem_device_block *blocks,
+                                    prem_trace *trace, int64_t hyperperiods) {
+  const int64_t ends = hyperperiods * trace->job_count;
+  cudaError_t error = prem_cuda_collect_phases(cuda, blocks, trace);
+  if (error != cudaSuccess)
+    return error;
+  error = cudaMemcpy(trace->job_end_ns, cuda->ends_room, (size_t)ends * sizeof *cuda->ends_room,
+                     cudaMemcpyDeviceToHost);
+  /* as origin_of() of the executive has them */
+  prem_trace_begin_periodically(trace, cuda->program->hyperperiod_ns, hyperperiods);
   return error;
 }
 

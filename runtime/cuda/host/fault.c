@@ -52,6 +52,13 @@ prem_status prem_cuda_say_fault(const prem_cuda *cuda, const prem_device_fault *
                   cuda->program->block_count, PREM_CUDA_RESIDENT_NS / 1000000);
     return PREM_ERR_MACHINE;
   }
+  if (fault->code == PREM_FAULT_COURIER) {
+    prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
+                  "block %d, hyperperiod %d, at %lld ns: the courier of the live session has not "
+                  "looked at the clock for the stall timeout: something took the GPU, or it failed",
+                  fault->block, fault->hyperperiod, (long long)fault->at_ns);
+    return PREM_ERR_MACHINE;
+  }
   const char *task = fault->task >= 0 && fault->task < schedule->task_count
                          ? schedule->tasks[fault->task].name
                          : "?";

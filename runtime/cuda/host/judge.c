@@ -4,12 +4,31 @@
 
 #include <stdio.h>
 
+#include "runtime/core/words.h"
 #include "runtime/cuda/device/executive.h"
 
 enum { DEFAULT_THREADS = 320 };
 
+/* The places of windows are worked out before the run; of a state array they change from job to
+ * job. */
+static prem_status judge_arrays(const prem_schedule *schedule, prem_diag *diag) {
+  for (int32_t a = 0; a < schedule->array_count; ++a) {
+    const prem_array *array = &schedule->arrays[a];
+    if (array->versions == 0 || array->writer < 0)
+      continue;
+    char key[PREM_NAME_BYTES + 16];
+    snprintf(key, sizeof key, "arrays.%s.versions", array->name);
+    prem_diag_add(diag, PREM_ERROR, 0, array->place, key,
+                  "state arrays are not there on backend 'cuda' yet; use cpu or sim");
+    return PREM_ERR_UNAVAILABLE;
+  }
+  return PREM_OK;
+}
+
 prem_status prem_cuda_judge_tasks(const prem_schedule *schedule, prem_diag *diag) {
-  prem_status status = PREM_OK;
+  prem_status status = judge_arrays(schedule, diag);
+  if (status)
+    return status;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
     if (task->definition &&
@@ -22,12 +41,19 @@ prem_status prem_cuda_judge_tasks(const prem_schedule *schedule, prem_diag *diag
                   task->kernel);
     status = PREM_ERR_INVALID;
   }
-  return status;
+  return status == PREM_OK ? prem_judge_words(schedule, diag) : status;
 }
 
 static bool has_intervals(const prem_schedule *schedule) {
   for (int32_t t = 0; t < schedule->task_count; ++t)
     if (schedule->tasks[t].definition->compatible)
+      return true;
+  return false;
+}
+
+static bool has_separate(const prem_schedule *schedule) {
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    if (prem_executive_is_separate(schedule->tasks[t].definition->name))
       return true;
   return false;
 }
@@ -66,7 +92,9 @@ prem_status prem_cuda_judge_order(const prem_program *program, prem_diag *diag) 
   return PREM_OK;
 }
 
-prem_status prem_cuda_choose_variant(prem_cuda *cuda, prem_diag *diag) {
+/* The threads of a block, and the scratchpad that it gets, where so much of an SM's is kept back.
+ */
+static prem_status divide_sm(prem_cuda *cuda, int64_t kept_bytes, prem_diag *diag) {
   const prem_platform *platform = &cuda->program->schedule->platform;
   const struct cudaDeviceProp *device = &cuda->gpu->properties;
   const int32_t per_sm = cuda->device.blocks_per_sm;
@@ -80,7 +108,7 @@ prem_status prem_cuda_choose_variant(prem_cuda *cuda, prem_diag *diag) {
   }
   const int64_t control_bytes = cuda->device.launch.buffers_at;
   const int64_t needed = control_bytes + cuda->device.buffer_bytes;
-  int64_t share = (int64_t)device->sharedMemPerMultiprocessor / per_sm -
+  int64_t share = ((int64_t)device->sharedMemPerMultiprocessor - kept_bytes) / per_sm -
                   (int64_t)device->reservedSharedMemPerBlock;
   share -= share % 128;
   if (share > (int64_t)device->sharedMemPerBlockOptin)
@@ -93,22 +121,41 @@ prem_status prem_cuda_choose_variant(prem_cuda *cuda, prem_diag *diag) {
     return PREM_ERR_INVALID;
   }
   cuda->scratch_bytes = (size_t)share;
+  return PREM_OK;
+}
+
+/* How many blocks of a variant an SM holds. */
+static cudaError_t ask_occupancy(const prem_cuda *cuda, const void *variant, int *blocks) {
+  cudaError_t error = cudaFuncSetAttribute(variant, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           (int)cuda->scratch_bytes);
+  if (error == cudaSuccess)
+    error = cudaFuncSetAttribute(variant, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                 cudaSharedmemCarveoutMaxShared);
+  if (error == cudaSuccess)
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, variant, cuda->threads,
+                                                          cuda->scratch_bytes);
+  return error;
+}
+
+prem_status prem_cuda_choose_variant(prem_cuda *cuda, prem_diag *diag) {
+  const prem_platform *platform = &cuda->program->schedule->platform;
+  const int32_t per_sm = cuda->device.blocks_per_sm;
+  const prem_status status = divide_sm(cuda, 0, diag);
+  if (status != PREM_OK)
+    return status;
   const bool intervals = has_intervals(cuda->program->schedule);
+  const bool separate = has_separate(cuda->program->schedule);
   int32_t max_threads = 0, max_blocks = 0;
   const void *variant;
-  for (int32_t number = 0; (variant = prem_executive_variant(number, intervals, &max_threads));
-       ++number) {
+  for (int32_t number = 0;; ++number) {
+    variant = separate ? prem_executive_separate(number, &max_threads)
+                       : prem_executive_variant(number, intervals, &max_threads);
+    if (!variant)
+      break;
     if (cuda->threads > max_threads)
       continue;
     int blocks = 0;
-    cudaError_t error =
-        cudaFuncSetAttribute(variant, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)share);
-    if (error == cudaSuccess)
-      error = cudaFuncSetAttribute(variant, cudaFuncAttributePreferredSharedMemoryCarveout,
-                                   cudaSharedmemCarveoutMaxShared);
-    if (error == cudaSuccess)
-      error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, variant, cuda->threads,
-                                                            cuda->scratch_bytes);
+    const cudaError_t error = ask_occupancy(cuda, variant, &blocks);
     if (error != cudaSuccess)
       return prem_cuda_report(error, diag, "asking for the executive's occupancy");
     if (blocks > max_blocks)
@@ -122,5 +169,61 @@ prem_status prem_cuda_choose_variant(prem_cuda *cuda, prem_diag *diag) {
                 "%d blocks of %d threads on one SM, at most %d can be resident together: the plan "
                 "would deadlock; take fewer blocks, fewer threads or smaller tiles",
                 per_sm, cuda->threads, max_blocks);
+  return PREM_ERR_INVALID;
+}
+
+/* Registers that a block takes: each warp so many times 256. */
+static int64_t registers_of(int32_t threads, int32_t of_thread) {
+  enum { GRAIN = 256 };
+  return (int64_t)(threads / 32) * ((32 * (int64_t)of_thread + GRAIN - 1) / GRAIN * GRAIN);
+}
+
+/* Do the plan's blocks and the courier's fit on one SM? */
+static cudaError_t ask_room(const prem_cuda *cuda, const void *variant, bool *fits) {
+  const struct cudaDeviceProp *device = &cuda->gpu->properties;
+  const int32_t per_sm = cuda->device.blocks_per_sm;
+  struct cudaFuncAttributes of_block, of_courier;
+  int blocks = 0;
+  cudaError_t error = ask_occupancy(cuda, variant, &blocks);
+  if (error == cudaSuccess)
+    error = cudaFuncGetAttributes(&of_block, variant);
+  if (error == cudaSuccess)
+    error = cudaFuncGetAttributes(&of_courier, prem_courier_kernel());
+  if (error != cudaSuccess)
+    return error;
+  *fits = blocks >= per_sm &&
+          per_sm * registers_of(cuda->threads, of_block.numRegs) +
+                  registers_of(PREM_COURIER_THREADS, of_courier.numRegs) <=
+              device->regsPerMultiprocessor &&
+          per_sm * cuda->threads + PREM_COURIER_THREADS <= device->maxThreadsPerMultiProcessor;
+  return cudaSuccess;
+}
+
+prem_status prem_cuda_choose_live_variant(prem_cuda *cuda, prem_diag *diag) {
+  enum { COURIER_BYTES = PREM_DEVICE_NEAR_BYTES + 2048 }; /* with what the GPU keeps of it */
+  const prem_platform *platform = &cuda->program->schedule->platform;
+  const prem_status status = divide_sm(cuda, COURIER_BYTES, diag);
+  if (status != PREM_OK)
+    return status;
+  int32_t max_threads = 0;
+  const void *variant;
+  for (int32_t number = 0; (variant = prem_executive_live_variant(number, &max_threads));
+       ++number) {
+    bool fits = false;
+    if (cuda->threads > max_threads)
+      continue;
+    const cudaError_t error = ask_room(cuda, variant, &fits);
+    if (error != cudaSuccess)
+      return prem_cuda_report(error, diag, "asking for the executive's occupancy");
+    if (fits) {
+      cuda->executive = variant;
+      return PREM_OK;
+    }
+  }
+  prem_diag_add(diag, PREM_ERROR, 42, platform->place, "platform.block_threads",
+                "%d blocks of %d threads on one SM leave no registers for the courier of a live "
+                "session; take fewer threads or fewer blocks: one block of up to 896 threads is "
+                "possible, two of up to 288",
+                cuda->device.blocks_per_sm, cuda->threads);
   return PREM_ERR_INVALID;
 }

@@ -9,15 +9,9 @@
 
 #include "runtime/cuda/host/machine_facts.h"
 
-enum {
-  DEFAULT_STALL_NS = 500000000,
-  START_MARGIN_NS = 20000 /* from the last arrival to S */
-};
-
 static const prem_place nowhere = {0};
 
-/* Room in device memory for the raw records and the ends of jobs. */
-static cudaError_t make_room(prem_cuda *cuda, const prem_trace *trace, int64_t hyperperiods) {
+cudaError_t prem_cuda_make_room(prem_cuda *cuda, const prem_trace *trace, int64_t hyperperiods) {
   if (trace->record_capacity > cuda->records_capacity) {
     cudaFree(cuda->records_room);
     cuda->records_capacity = 0;
@@ -50,7 +44,7 @@ static int64_t share_begin(const prem_cuda *cuda, int64_t capacity, int64_t befo
   return all ? (int64_t)((prem_wide)capacity * before / all) : 0;
 }
 
-static cudaError_t give_shares(prem_cuda *cuda, int64_t capacity, prem_device_block *blocks) {
+cudaError_t prem_cuda_give_shares(prem_cuda *cuda, int64_t capacity, prem_device_block *blocks) {
   const size_t count = (size_t)cuda->program->block_count;
   cudaError_t error = cudaMemcpy(blocks, cuda->device.launch.blocks, count * sizeof *blocks,
                                  cudaMemcpyDeviceToHost);
@@ -79,8 +73,7 @@ static cudaError_t reset_tokens(const prem_cuda *cuda) {
                     (size_t)platform->resource_count * sizeof *tokens, cudaMemcpyHostToDevice);
 }
 
-/* Everything as before the first run. */
-static cudaError_t reset_state(const prem_cuda *cuda, int64_t ends) {
+cudaError_t prem_cuda_reset_state(const prem_cuda *cuda, int64_t ends) {
   const prem_launch *launch = &cuda->device.launch;
   const size_t blocks = (size_t)launch->block_count, ledgers = blocks * PREM_PHASE_COUNT;
   const size_t gangs = (size_t)launch->task_count * (size_t)launch->resource_count;
@@ -100,8 +93,7 @@ fail:
   return error;
 }
 
-/* The best engine of the GPU where none is named; a named one must be there. */
-static prem_status choose_engine(const prem_cuda *cuda, prem_engine *engine, prem_diag *diag) {
+prem_status prem_cuda_choose_engine(const prem_cuda *cuda, prem_engine *engine, prem_diag *diag) {
   const int capability = cuda->gpu->properties.major;
   const prem_engine best = capability >= 9   ? PREM_ENGINE_BULK
                            : capability == 8 ? PREM_ENGINE_CP_ASYNC
@@ -123,28 +115,28 @@ prem_status prem_cuda_run_executive(prem_cuda *cuda, const prem_run_request *req
   if (!blocks)
     return PREM_ERR_MEMORY;
   prem_engine engine = request->engine;
-  prem_status status = choose_engine(cuda, &engine, diag);
+  prem_status status = prem_cuda_choose_engine(cuda, &engine, diag);
   prem_device_state after;
   cudaError_t error;
   if (status != PREM_OK)
     goto done;
-  CUDA_TRY(make_room(cuda, trace, request->hyperperiods));
-  CUDA_TRY(give_shares(cuda, trace->record_capacity, blocks));
-  CUDA_TRY(reset_state(cuda, ends));
+  CUDA_TRY(prem_cuda_make_room(cuda, trace, request->hyperperiods));
+  CUDA_TRY(prem_cuda_give_shares(cuda, trace->record_capacity, blocks));
+  CUDA_TRY(prem_cuda_reset_state(cuda, ends));
   prem_launch launch = cuda->device.launch;
   launch.job_end_ns = cuda->ends_room;
   launch.engine = (int32_t)engine;
   launch.mode = (int32_t)request->mode;
   launch.hyperperiods = request->hyperperiods;
   launch.discard = request->discard;
-  launch.start_margin_ns = START_MARGIN_NS;
+  launch.start_margin_ns = PREM_CUDA_START_MARGIN_NS;
   launch.resident_timeout_ns = PREM_CUDA_RESIDENT_NS;
-  launch.stall_timeout_ns = request->timeout_ns > 0 ? request->timeout_ns : DEFAULT_STALL_NS;
+  launch.stall_timeout_ns = request->timeout_ns > 0 ? request->timeout_ns : PREM_CUDA_STALL_NS;
   void *arguments[] = {&launch};
   const dim3 grid = {(unsigned)(cuda->sm_count * cuda->device.blocks_per_sm), 1, 1};
   const dim3 threads = {(unsigned)cuda->threads, 1, 1};
-  int64_t offset_ns = INT64_MIN;
-  CUDA_TRY(prem_measure_offset(cuda->stream, cuda->clock_word, &offset_ns));
+  int64_t offset_ns = INT64_MIN, width_ns = 0;
+  CUDA_TRY(prem_measure_offset(cuda->stream, cuda->clock_word, &offset_ns, &width_ns));
   const int64_t called_at_ns = prem_host_clock_ns();
   CUDA_TRY(cudaLaunchCooperativeKernel(cuda->executive, grid, threads, arguments,
                                        cuda->scratch_bytes, cuda->stream));

@@ -235,7 +235,8 @@ extern "C" cudaError_t prem_measure_skew(int device, int64_t step_ns, int64_t *s
   return error;
 }
 
-extern "C" cudaError_t prem_measure_offset(cudaStream_t stream, int64_t *word, int64_t *offset_ns) {
+extern "C" cudaError_t prem_measure_offset(cudaStream_t stream, int64_t *word, int64_t *offset_ns,
+                                           int64_t *width_ns) {
   int64_t narrowest_ns = INT64_MAX;
   *offset_ns = INT64_MIN;
   for (int i = 0; i < STAMPS; ++i) {
@@ -249,6 +250,7 @@ extern "C" cudaError_t prem_measure_offset(cudaStream_t stream, int64_t *word, i
     if (seen_ns - called_ns < narrowest_ns) {
       narrowest_ns = seen_ns - called_ns;
       *offset_ns = stamp_ns - called_ns - narrowest_ns / 2;
+      *width_ns = narrowest_ns;
     }
   }
   return cudaSuccess;

@@ -30,8 +30,10 @@ cudaError_t prem_measure_skew(int device, int64_t step_ns, int64_t *skew_ns);
  *
  * @param      word       pinned, mapped; lives until the GPU is idle.
  * @param[out] offset_ns  INT64_MIN: the GPU had no time to answer
+ * @param[out] width_ns   the answer took so long: the truth is no further off than half of it
  */
-cudaError_t prem_measure_offset(cudaStream_t stream, int64_t *word, int64_t *offset_ns);
+cudaError_t prem_measure_offset(cudaStream_t stream, int64_t *word, int64_t *offset_ns,
+                                int64_t *width_ns);
 /** Bytes read plus bytes written a second by a copy in device memory, the best of five; 0 where
  *  there is no memory left for it. */
 cudaError_t prem_measure_copy(int64_t *bytes_per_s);

@@ -148,12 +148,13 @@ static cudaError_t asks_upload(const prem_program *program, prem_device_task *ta
   prem_device_ask *asks = NULL;
   int64_t count = 0;
   cudaError_t error = cudaErrorMemoryAllocation;
-  out->end_words = prem_asks_words(program);
+  out->end_words = prem_asks_words(program, out->gates != NULL);
   if (out->end_words < 0)
     goto fail;
   CUDA_TRY(prem_cuda_keep(out, (void **)&out->launch.ends, NULL,
                           (size_t)out->end_words * sizeof *out->launch.ends));
-  const prem_status status = prem_asks_make(program, out->launch.ends, tasks, &asks, &count);
+  const prem_status status =
+      prem_asks_make(program, out->gates != NULL, out->launch.ends, tasks, &asks, &count);
   error = status == PREM_OK           ? cudaSuccess
           : status == PREM_ERR_MEMORY ? cudaErrorMemoryAllocation
                                       : cudaErrorInvalidValue;
@@ -249,11 +250,12 @@ static cudaError_t block_tables_new(const prem_program *program, prem_cuda_progr
 }
 
 /* The copy of a tile's window: where it begins, how many rows of how many bytes. The device's
- * prem_window_at() says the same of views. */
+ * prem_window_at() says the same of views. What is written back are whole words: of shorter
+ * elements prem_judge_words() has seen to it that only room between rows is written with them. */
 static prem_device_move device_move(const prem_task *task, int32_t port, int32_t first_port,
                                     bool mapped, const prem_device_array *array,
                                     const int32_t *index) {
-  enum { PIECE = 16 };
+  enum { PIECE = 16, WORD = 4 };
   const prem_window *window = &task->windows[port];
   const bool is_output = task->definition->ports[port].access == PREM_OUT;
   int64_t origin[4], extent[4];
@@ -273,17 +275,18 @@ static prem_device_move device_move(const prem_task *task, int32_t port, int32_t
   const int64_t lead = ((first_byte % PIECE) + PIECE) % PIECE;
   const int64_t bytes = extent[3] * array->element_bytes;
   const int64_t before = is_output ? 0 : lead;
-  prem_device_move move = {
-      .array = array->origin + origin[0] * array->pitch_bytes[0] +
-               origin[1] * array->pitch_bytes[1] + origin[2] * array->pitch_bytes[2] + first_byte -
-               before,
-      .scratch_at = task->layout[port].offset_bytes + (int32_t)(lead - before),
-      .width_bytes = (int32_t)(is_output ? bytes : (lead + bytes + PIECE - 1) / PIECE * PIECE),
-      .pitch_bytes = (int32_t)array->pitch_bytes[2],
-      .scratch_pitch = task->layout[port].row_bytes,
-      .rows = (uint16_t)extent[2],
-      .planes = {(uint16_t)extent[0], (uint16_t)extent[1]},
-      .port = (uint16_t)(first_port + port)};
+  prem_device_move move = {.array = array->origin + origin[0] * array->pitch_bytes[0] +
+                                    origin[1] * array->pitch_bytes[1] +
+                                    origin[2] * array->pitch_bytes[2] + first_byte - before,
+                           .scratch_at = task->layout[port].offset_bytes + (int32_t)(lead - before),
+                           .width_bytes =
+                               (int32_t)(is_output ? (bytes + WORD - 1) / WORD * WORD
+                                                   : (lead + bytes + PIECE - 1) / PIECE * PIECE),
+                           .pitch_bytes = (int32_t)array->pitch_bytes[2],
+                           .scratch_pitch = task->layout[port].row_bytes,
+                           .rows = (uint16_t)extent[2],
+                           .planes = {(uint16_t)extent[0], (uint16_t)extent[1]},
+                           .port = (uint16_t)(first_port + port)};
   if (!mapped || !prem_tensor_map_place(array, window, is_output, &move))
     move.box_at[0] = -1;
   return move;
@@ -300,8 +303,8 @@ static uint32_t window_of(const prem_record *record) {
   return window_ns < UINT32_MAX ? (uint32_t)window_ns : UINT32_MAX;
 }
 
-static prem_device_record device_record(const prem_program *program, const prem_record *from,
-                                        const block_task *tasks) {
+static prem_device_record device_record(const prem_program *program, const int32_t *gates,
+                                        const prem_record *from, const block_task *tasks) {
   const int32_t *grid = program->schedule->tasks[from->task].grid;
   const bool follows = program->tasks[from->task].edge_count > 0;
   prem_device_record out = {.start_ns = from->planned_ns,
@@ -319,6 +322,11 @@ static prem_device_record device_record(const prem_program *program, const prem_
                             .out_buffer = from->out_buffer,
                             .at_memory = prem_record_is_at_memory(program->schedule, from) &&
                                          !(from->flags & PREM_SLOT_WARMUP)};
+  if (gates && gates[from->task] > 0) {
+    out.at_memory |= PREM_DEVICE_GATED;
+    if (program->schedule->tasks[from->task].phase[PREM_WRITEBACK].exists)
+      out.at_memory |= PREM_DEVICE_STORES;
+  }
   if (!follows)
     out.flags &= (uint8_t)~PREM_RECORD_AFTER;
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
@@ -328,16 +336,17 @@ static prem_device_record device_record(const prem_program *program, const prem_
 
 /* A memory phase and its copies. */
 static void memory_record(const prem_program *program, const prem_cuda_arrays *arrays,
-                          const bool *mapped, const prem_record *from, const block_task *tasks,
-                          prem_device_record *record, prem_device_move *moves) {
+                          const prem_cuda_program *out, const prem_record *from,
+                          const block_task *tasks, prem_device_record *record,
+                          prem_device_move *moves) {
   const prem_task *task = &program->schedule->tasks[from->task];
   const prem_access access = from->phase == PREM_PREFETCH ? PREM_IN : PREM_OUT;
-  *record = device_record(program, from, tasks);
+  *record = device_record(program, out->gates, from, tasks);
   for (int32_t port = 0; port < task->definition->port_count; ++port) {
     if (task->definition->ports[port].access != access)
       continue;
     const prem_device_move move = device_move(task, port, tasks[from->task].first_port,
-                                              mapped[from->task * PREM_MAX_PORTS + port],
+                                              out->mapped[from->task * PREM_MAX_PORTS + port],
                                               &arrays->arrays[task->arrays[port]], record->index);
     const int32_t rows = move.rows * move.planes[0] * move.planes[1];
     if (access == PREM_IN)
@@ -350,11 +359,12 @@ static void copy_records(const prem_program *program, const prem_cuda_arrays *ar
                          const prem_block_program *block, const block_task *tasks,
                          const prem_cuda_program *out, block_tables *tables) {
   for (int32_t i = 0; i < block->memory_count; ++i)
-    memory_record(program, arrays, out->mapped, &block->memory[i], tasks,
+    memory_record(program, arrays, out, &block->memory[i], tasks,
                   &tables->records[tables->record_count++],
                   &tables->moves[tables->memory_count++ * out->launch.max_moves]);
   for (int32_t i = 0; i < block->compute_count; ++i)
-    tables->records[tables->record_count++] = device_record(program, &block->compute[i], tasks);
+    tables->records[tables->record_count++] =
+        device_record(program, out->gates, &block->compute[i], tasks);
 }
 
 static void fill_block(const prem_program *program, const prem_cuda_arrays *arrays, int32_t b,
@@ -489,10 +499,28 @@ fail:
   return error;
 }
 
+/* Behind all else in the scratchpad, before the buffers: the gates of a block's tasks. */
+static void lay_out_gates(const prem_program *program, prem_cuda_program *out) {
+  enum { ALIGNMENT = 128 };
+  int64_t most = 0;
+  for (int32_t b = 0; b < program->block_count; ++b) {
+    int64_t gates = 0;
+    for (int32_t t = 0; t < program->schedule->task_count; ++t)
+      gates += program->blocks[b].task_position[t] < 0 ? 0 : out->gates[t];
+    most = gates > most ? gates : most;
+  }
+  prem_launch *launch = &out->launch;
+  out->live_tasks_at = launch->buffers_at;
+  out->live_gates_at =
+      out->live_tasks_at + launch->max_tasks * (int32_t)sizeof(prem_device_live_task);
+  const int64_t end = out->live_gates_at + most * (int64_t)sizeof(prem_device_gate);
+  launch->buffers_at = (int32_t)((end + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+}
+
 cudaError_t prem_cuda_program_new(const prem_program *program, const prem_cuda_arrays *arrays,
-                                  int32_t sm_count, prem_cuda_program *out) {
+                                  int32_t sm_count, const int32_t *gates, prem_cuda_program *out) {
   const prem_platform *platform = &program->schedule->platform;
-  *out = (prem_cuda_program){0};
+  *out = (prem_cuda_program){.gates = gates};
   out->launch = (prem_launch){.resource_count = platform->resource_count,
                               .task_count = program->schedule->task_count,
                               .block_count = program->block_count,
@@ -508,7 +536,10 @@ cudaError_t prem_cuda_program_new(const prem_program *program, const prem_cuda_a
   CUDA_TRY(blocks_upload(program, arrays, out));
   CUDA_TRY(placement_upload(program, sm_count, out));
   CUDA_TRY(state_allocate(program, sm_count, out));
-  prem_executive_lay_out(&out->launch);
+  prem_executive_lay_out(&out->launch, gates != NULL);
+  if (gates)
+    lay_out_gates(program, out);
+  out->gates = NULL;
   return cudaSuccess;
 fail:
   prem_cuda_program_free(out);

@@ -18,14 +18,19 @@ typedef struct prem_cuda_program {
   int32_t *block_tasks;  /* on the host: the tasks of each block, at first_cell / 3 */
   bool *mapped;          /* the same: [task][PREM_MAX_PORTS], whether there is a tensor map */
   int64_t cell_count;
+  const int32_t *gates; /* of a live session: [task], tickets that it looks at; NULL: a run's */
+  int32_t live_tasks_at, live_gates_at; /* as prem_device_live has them */
 } prem_cuda_program;
 
 /** Allocate device memory that lives as long as the program, filled from `from` or with zeros. */
 cudaError_t prem_cuda_keep(prem_cuda_program *program, void **out, const void *from, size_t bytes);
 
-/** @param sm_count  of the device; plan blocks are spread as the platform says. */
+/** @param sm_count  of the device; plan blocks are spread as the platform says.
+ *  @param gates     of a live session: how many tickets each task looks at; only read here. NULL:
+ *                   for runs
+ */
 cudaError_t prem_cuda_program_new(const prem_program *program, const prem_cuda_arrays *arrays,
-                                  int32_t sm_count, prem_cuda_program *out);
+                                  int32_t sm_count, const int32_t *gates, prem_cuda_program *out);
 void prem_cuda_program_free(prem_cuda_program *program);
 
 #endif

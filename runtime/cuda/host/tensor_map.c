@@ -6,9 +6,11 @@
 #include <cuda_runtime_api.h>
 #include <string.h>
 
+#include "runtime/cuda/host/driver_function.h"
+
 enum { MAX_BOX = 256 /* elements of a dimension of a box */, PIECE_BYTES = 16 };
 
-#if CUDART_VERSION >= 12050 /* that finds the driver's function */
+#if CUDART_VERSION >= 12000 /* the first with tensor maps */
 
 static_assert(sizeof(CUtensorMap) == PREM_TENSOR_MAP_BYTES, "a tensor map is 128 bytes");
 
@@ -18,21 +20,6 @@ typedef CUresult encode_function(CUtensorMap *map, CUtensorMapDataType type, cuu
                                  CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
                                  CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
 
-static encode_function *find_encode(void) {
-  enum { SINCE = 12000 }; /* CUDA 12.0 */
-  void *found = NULL;
-  enum cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
-  if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, SINCE, cudaEnableDefault,
-                                       &result) != cudaSuccess ||
-      result != cudaDriverEntryPointSuccess) {
-    (void)cudaGetLastError(); /* no error of ours: there are other ways to copy */
-    return NULL;
-  }
-  encode_function *encode = NULL;
-  memcpy(&encode, &found, sizeof encode); /* C knows no cast from a pointer to a function */
-  return encode;
-}
-
 bool prem_tensor_map_make(const prem_device_array *array, const prem_window *window,
                           int32_t row_bytes, unsigned char out[PREM_TENSOR_MAP_BYTES]) {
   const int64_t row_pieces = row_bytes / PREM_TENSOR_PIECE;
@@ -41,8 +28,8 @@ bool prem_tensor_map_make(const prem_device_array *array, const prem_window *win
   for (int d = 0; d < 3; ++d)
     if (window->extent[d] > MAX_BOX)
       return false;
-  encode_function *encode = find_encode();
-  if (!encode)
+  encode_function *encode = NULL;
+  if (!prem_driver_function("cuTensorMapEncodeTiled", &encode, sizeof encode))
     return false;
   /* innermost first; of an array of fewer dimensions the outer ones are 1 */
   const cuuint64_t pitch[3] = {(cuuint64_t)array->pitch_bytes[2], (cuuint64_t)array->pitch_bytes[1],

@@ -5,10 +5,9 @@
 #include "prem/base/clock.h"
 
 enum {
-  POLL_NS = 20000,           /* the host's look at the stream */
-  LOOK_NS = 20000000,        /* and at the abort word */
-  LAST_GRACE_NS = 200000000, /* an aborted run gets so long for its computes to return */
-  FETCH_NS = 500000000       /* a copy beside a running kernel */
+  POLL_NS = 20000,     /* the host's look at the stream */
+  LOOK_NS = 20000000,  /* and at the abort word */
+  FETCH_NS = 500000000 /* a copy beside a running kernel */
 };
 
 static const prem_place nowhere = {0};
@@ -31,13 +30,13 @@ static bool fetch(const prem_cuda *cuda, void *to, const void *from, size_t byte
 }
 
 /* Has a block raised a fault, or does the GPU not even answer? */
-static bool has_to_end(const prem_cuda *cuda) {
+bool prem_cuda_has_to_end(const prem_cuda *cuda) {
   uint32_t *seen = cuda->abort_word + 1;
   return !fetch(cuda, seen, &cuda->device.launch.state->abort, sizeof *seen) || *seen;
 }
 
 /* A compute does not return. The fault, where there is one, names who waits for it. */
-static void say_endless(const prem_cuda *cuda, prem_diag *diag) {
+void prem_cuda_say_endless(const prem_cuda *cuda, prem_diag *diag) {
   cuda->gpu->loss = PREM_CUDA_HELD;
   if (fetch(cuda, cuda->fault, &cuda->device.launch.state->fault, sizeof *cuda->fault) &&
       cuda->fault->code != PREM_FAULT_NONE)
@@ -45,10 +44,10 @@ static void say_endless(const prem_cuda *cuda, prem_diag *diag) {
   prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
                 "a compute does not return, %d ms after the run was stopped: the GPU is free again "
                 "when this process ends",
-                LAST_GRACE_NS / 1000000);
+                PREM_CUDA_LAST_GRACE_NS / 1000000);
 }
 
-static void stop_blocks(const prem_cuda *cuda) {
+void prem_cuda_stop_blocks(const prem_cuda *cuda) {
   cudaMemcpyAsync(&cuda->device.launch.state->abort, cuda->abort_word, sizeof(uint32_t),
                   cudaMemcpyHostToDevice, cuda->control);
 }
@@ -66,16 +65,16 @@ prem_status prem_cuda_watch(const prem_cuda *cuda, const prem_run_request *reque
     const int64_t now = prem_host_clock_ns();
     if (!stopped && request->stop && *request->stop) {
       stopped = true;
-      stop_blocks(cuda);
-      give_up_ns = now + LAST_GRACE_NS;
+      prem_cuda_stop_blocks(cuda);
+      give_up_ns = now + PREM_CUDA_LAST_GRACE_NS;
     }
     if (now >= look_ns && give_up_ns == INT64_MAX) {
       look_ns = now + LOOK_NS;
-      if (has_to_end(cuda))
-        give_up_ns = now + LAST_GRACE_NS;
+      if (prem_cuda_has_to_end(cuda))
+        give_up_ns = now + PREM_CUDA_LAST_GRACE_NS;
     }
     if (now > give_up_ns) {
-      say_endless(cuda, diag);
+      prem_cuda_say_endless(cuda, diag);
       return stopped ? PREM_ERR_INTERRUPTED : PREM_ERR_MACHINE;
     }
     host_pause(POLL_NS);

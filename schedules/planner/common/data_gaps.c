@@ -23,7 +23,8 @@ static int by_array(const void *left, const void *right) {
   return (a->task > b->task) - (a->task < b->task);
 }
 
-static array_use *list_uses(const prem_schedule *schedule, int64_t *count) {
+static array_use *list_uses(const prem_schedule *schedule, const prem_versions *versions,
+                            int64_t *count) {
   size_t ports = 0;
   *count = 0;
   for (int32_t t = 0; t < schedule->task_count; ++t)
@@ -32,8 +33,9 @@ static array_use *list_uses(const prem_schedule *schedule, int64_t *count) {
   for (int32_t t = 0; t < schedule->task_count && uses; ++t) {
     const prem_task *task = &schedule->tasks[t];
     for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
-      uses[(*count)++] =
-          (array_use){task->arrays[p], t, task->definition->ports[p].access == PREM_OUT};
+      if (!prem_is_versioned(versions, task->arrays[p]))
+        uses[(*count)++] =
+            (array_use){task->arrays[p], t, task->definition->ports[p].access == PREM_OUT};
   }
   if (uses)
     qsort(uses, (size_t)*count, sizeof *uses, by_array);
@@ -46,14 +48,19 @@ static prem_phase touching_phase(const prem_schedule *schedule, const array_use 
   return use->writes ? PREM_WRITEBACK : PREM_PREFETCH;
 }
 
-static bool add_pair(prem_data_gaps *gaps, const array_use *use, const array_use *before) {
-  const prem_data_pair pair = {use->task, before->task, touching_phase(gaps->schedule, use)};
+static bool add_pair(prem_data_gaps *gaps, prem_data_pair pair) {
   prem_data_pair *grown = prem_grow(gaps->pairs, (size_t)gaps->pair_count, sizeof *grown);
   if (!grown)
     return false;
   gaps->pairs = grown;
   gaps->pairs[gaps->pair_count++] = pair;
   return true;
+}
+
+static bool add_uses(prem_data_gaps *gaps, const array_use *use, const array_use *before) {
+  return add_pair(gaps, (prem_data_pair){.task = use->task,
+                                         .before = before->task,
+                                         .phase = touching_phase(gaps->schedule, use)});
 }
 
 /* Each writer of an array and all its other users, both ways. */
@@ -63,8 +70,8 @@ static bool add_pairs(prem_data_gaps *gaps, const array_use *uses, int64_t count
       if (uses[u].task == uses[w].task ||
           prem_tasks_are_by_block(gaps->schedule, uses[u].task, uses[w].task))
         continue;
-      if (!add_pair(gaps, &uses[w], &uses[u]) ||
-          (!uses[u].writes && !add_pair(gaps, &uses[u], &uses[w])))
+      if (!add_uses(gaps, &uses[w], &uses[u]) ||
+          (!uses[u].writes && !add_uses(gaps, &uses[u], &uses[w])))
         return false;
     }
   return true;
@@ -90,9 +97,31 @@ static void say_once(prem_data_gaps *gaps) {
   gaps->pair_count = kept;
 }
 
-static bool find_pairs(prem_data_gaps *gaps) {
+/* Does `after` say the same, job by job? Planners keep that anyway. */
+static bool is_said(const prem_schedule *schedule, const prem_version_edge *edge) {
+  const prem_task *task = &schedule->tasks[edge->task];
+  for (int32_t a = 0; a < task->after_count; ++a)
+    if (task->after[a].task == edge->before && (!task->after[a].latest || edge->needed_jobs[0] > 0))
+      return true;
+  return false;
+}
+
+static bool add_versions(prem_data_gaps *gaps, const prem_versions *versions) {
+  bool added = !prem_version_edges_new(versions, &gaps->edges, &gaps->edge_count);
+  for (int32_t i = 0; i < gaps->edge_count && added; ++i) {
+    const prem_version_edge *edge = &gaps->edges[i];
+    if (!is_said(gaps->schedule, edge))
+      added = add_pair(gaps, (prem_data_pair){.task = edge->task,
+                                              .before = edge->before,
+                                              .phase = edge->phase,
+                                              .needed_jobs = edge->needed_jobs});
+  }
+  return added;
+}
+
+static bool find_pairs(prem_data_gaps *gaps, const prem_versions *versions) {
   int64_t count;
-  array_use *uses = list_uses(gaps->schedule, &count);
+  array_use *uses = list_uses(gaps->schedule, versions, &count);
   bool found = uses;
   for (int64_t first = 0, next; first < count && found; first = next) {
     for (next = first; next < count && uses[next].array == uses[first].array;)
@@ -101,7 +130,7 @@ static bool find_pairs(prem_data_gaps *gaps) {
   }
   free(uses);
   say_once(gaps);
-  return found;
+  return found && add_versions(gaps, versions);
 }
 
 /* Warm-up tiles have no instants, and what touches an array first in such a job is one of them. */
@@ -134,14 +163,19 @@ static bool number_jobs(prem_data_gaps *gaps) {
 prem_status prem_data_gaps_new(const prem_planning *planning, prem_data_gaps **out) {
   *out = NULL;
   const int64_t gap_ns = prem_planning_precedence_ns(planning);
-  if (gap_ns == 0)
-    return PREM_OK;
-  prem_data_gaps *gaps = calloc(1, sizeof *gaps);
-  if (!gaps)
-    return PREM_ERR_MEMORY;
+  prem_versions versions;
+  prem_status status = prem_versions_new(planning->schedule, &versions);
+  prem_data_gaps *gaps = NULL;
+  if (!status && (gap_ns > 0 || versions.array_count > 0) && !(gaps = calloc(1, sizeof *gaps)))
+    status = PREM_ERR_MEMORY;
+  if (!gaps) {
+    prem_versions_free(&versions);
+    return status;
+  }
   gaps->schedule = planning->schedule;
   gaps->gap_ns = gap_ns;
-  bool made = find_pairs(gaps);
+  bool made = find_pairs(gaps, &versions);
+  prem_versions_free(&versions);
   leave_out_warmup(gaps, planning);
   const bool asked = gaps->pair_count > 0;
   made = made && (!asked || number_jobs(gaps));
@@ -161,6 +195,7 @@ void prem_data_gaps_free(prem_data_gaps *gaps) {
   free(gaps->first_job);
   free(gaps->spans);
   free(gaps->ends_ns);
+  prem_version_edges_free(gaps->edges, gaps->edge_count);
   free(gaps);
 }
 
@@ -204,15 +239,24 @@ static int64_t touch_ns(const prem_data_span *span, prem_phase phase) {
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
+/* So many hyperperiods before its own is the job of a one-shot task that another one waits for; 0:
+ * in the same, where `after` says so. */
+static int32_t hyperperiods_before(const prem_data_pair *pair) {
+  return pair->needed_jobs ? 1 - pair->needed_jobs[0] : 1;
+}
+
 prem_wide prem_data_gaps_length_ns(const prem_data_gaps *gaps) {
   prem_wide length_ns = 0;
   for (int64_t i = 0; i < gaps->pair_count; ++i) {
     const prem_data_pair *pair = &gaps->pairs[i];
     const prem_data_span *before = &gaps->spans[gaps->first_job[pair->before]];
     const int64_t at_ns = touch_ns(&gaps->spans[gaps->first_job[pair->task]], pair->phase);
-    if (before->end_ns < 0 || at_ns == PREM_MAX_NS)
+    const int32_t times = hyperperiods_before(pair);
+    if (before->end_ns < 0 || at_ns == PREM_MAX_NS || times < 1)
       continue;
-    const prem_wide needed_ns = (prem_wide)before->end_ns + gaps->gap_ns - at_ns;
+    prem_wide needed_ns = (prem_wide)before->end_ns + gaps->gap_ns - at_ns;
+    if (times > 1)
+      needed_ns = (needed_ns + times - 1) / times;
     length_ns = needed_ns > length_ns ? needed_ns : length_ns;
   }
   return length_ns;
@@ -255,6 +299,13 @@ static int64_t last_end_ns(const prem_data_gaps *gaps, int64_t jobs, int64_t hyp
   return ends_ns[low] + shift_ns;
 }
 
+/* When so many jobs of a task, from the hyperperiod's first, have ended. */
+static int64_t end_of_jobs_ns(const prem_data_gaps *gaps, int64_t jobs, int64_t hyperperiod_ns,
+                              int64_t count) {
+  const int64_t hyperperiod = prem_div_floor(count - 1, jobs);
+  return gaps->ends_ns[count - 1 - hyperperiod * jobs] + hyperperiod * hyperperiod_ns;
+}
+
 static int64_t first_start_ns(const prem_data_span *span) {
   return touch_ns(span, PREM_PREFETCH);
 }
@@ -271,8 +322,11 @@ int64_t prem_data_gaps_short(const prem_data_gaps *gaps, int64_t hyperperiod_ns,
       const int64_t at_ns = touch_ns(&gaps->spans[q], pair->phase);
       if (at_ns == PREM_MAX_NS)
         continue;
-      const int64_t missing_ns =
-          last_end_ns(gaps, jobs, hyperperiod_ns, at_ns) + gaps->gap_ns - at_ns;
+      const int64_t end_ns =
+          pair->needed_jobs ? end_of_jobs_ns(gaps, jobs, hyperperiod_ns,
+                                             pair->needed_jobs[q - gaps->first_job[pair->task]])
+                            : last_end_ns(gaps, jobs, hyperperiod_ns, at_ns);
+      const int64_t missing_ns = end_ns + gaps->gap_ns - at_ns;
       if (missing_ns <= 0)
         continue;
       ++found;

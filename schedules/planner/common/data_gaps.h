@@ -11,12 +11,16 @@
 #ifndef TTPREM_SCHEDULES_PLANNER_COMMON_DATA_GAPS_H
 #define TTPREM_SCHEDULES_PLANNER_COMMON_DATA_GAPS_H
 
+#include "prem/model/versions.h"
 #include "schedules/planner/common/planning.h"
 
 /** Phases of `task` from `phase` on touch an array that `before` uses as well. */
 typedef struct prem_data_pair {
   int32_t task, before;
   prem_phase phase;
+  const int32_t *needed_jobs; /* of an array that is kept by versions: the jobs that have to end
+                                 before, as prem_version_edge has them, whatever the plan; NULL:
+                                 those that the plan ends before */
 } prem_data_pair;
 
 /** When a job is at work, in a plan. */
@@ -30,9 +34,11 @@ typedef struct prem_data_gaps {
   int64_t gap_ns;
   prem_data_pair *pairs;
   int64_t pair_count;
-  int64_t *first_job;    /* [task_count + 1] */
-  prem_data_span *spans; /* [job] */
-  int64_t *ends_ns;      /* of one task: all its jobs so far have ended */
+  int64_t *first_job;       /* [task_count + 1] */
+  prem_data_span *spans;    /* [job] */
+  int64_t *ends_ns;         /* of one task: all its jobs so far have ended */
+  prem_version_edge *edges; /* that pairs have their needed jobs of */
+  int32_t edge_count;
 } prem_data_gaps;
 
 /** @param[out] out  NULL: nothing is asked for. Free with prem_data_gaps_free(). */

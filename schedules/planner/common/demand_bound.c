@@ -65,9 +65,11 @@ static bool phase_supplied(const prem_planning *planning, const prem_task *task,
 }
 
 static bool phase_in_range(const prem_planning *planning, const prem_phase_spec *spec) {
-  return !spec->exists ||
-         prem_planning_in_range(planning,
-                                (prem_wide)spec->wcet_ns + planning->schedule->platform.guard_ns);
+  const prem_schedule *schedule = planning->schedule;
+  const int64_t gap_ns =
+      prem_max_i64(schedule->platform.guard_ns,
+                   prem_max_i64(spec->turnaround_ns, prem_schedule_job_gap_ns(schedule)));
+  return !spec->exists || prem_planning_in_range(planning, (prem_wide)spec->wcet_ns + gap_ns);
 }
 
 /* ---- a hyperperiod -------------------------------------------------------------------------- */

@@ -50,6 +50,16 @@ static void wait_for(prem_placer *placer, const prem_timeline *line, int64_t len
   *at_ns = start_ns;
 }
 
+/* Behind a phase its units, and what its tile holds, are kept so long. */
+static int64_t gap_of(const prem_placer *placer, const prem_round *r, int phase) {
+  return prem_phase_gap_ns(placer->schedule, r->task, (prem_phase)phase);
+}
+
+static int64_t unit_gap_of(const prem_placer *placer, const prem_round *r, prem_phase phase,
+                           int32_t member) {
+  return prem_unit_gap_ns(placer->schedule, r->task, phase, r->tile + member);
+}
+
 int64_t prem_placer_fit_resource(const prem_placer *placer, int32_t resource, int32_t task,
                                  int64_t from_ns, int64_t length_ns, int32_t demand,
                                  int64_t grid_ns) {
@@ -86,7 +96,7 @@ int64_t prem_placer_earliest(prem_placer *placer, const prem_round *r, prem_phas
     tried_ns = at_ns;
     for (int32_t m = 0; m < r->count; ++m)
       wait_for(placer, prem_placer_unit(placer, block_of(r, m), phase),
-               spec->wcet_ns + placer->guard_ns, 1,
+               spec->wcet_ns + unit_gap_of(placer, r, phase, m), 1,
                phase == PREM_COMPUTE ? PREM_WAIT_COMPUTE_UNIT : PREM_WAIT_MEMORY_UNIT, &at_ns);
     for (int32_t i = 0; i < placer->schedule->platform.resource_count; ++i)
       wait_for_resource(placer, r, phase, i, &at_ns);
@@ -95,7 +105,7 @@ int64_t prem_placer_earliest(prem_placer *placer, const prem_round *r, prem_phas
 }
 
 static int64_t end_of(const prem_placer *placer, const prem_round *r, prem_phase phase) {
-  return r->start_ns[phase] + r->length_ns[phase] + placer->guard_ns;
+  return r->start_ns[phase] + r->length_ns[phase] + gap_of(placer, r, (int)phase);
 }
 
 static prem_timeline *buffers_of(const prem_placer *placer, const prem_round *r, int32_t member,
@@ -136,7 +146,7 @@ static void begin_at_buffers(prem_placer *placer, const prem_round *r, bool inpu
   int64_t min_ns = 0, at_ns = prem_max_i64(from_ns, lower_ns[h.first]);
   for (int p = (int)h.first; p <= (int)h.last; ++p)
     if (r->task->phase[p].exists)
-      min_ns += r->task->phase[p].wcet_ns + placer->guard_ns;
+      min_ns += r->task->phase[p].wcet_ns + gap_of(placer, r, p);
   for (int32_t m = 0; m < r->count; ++m)
     wait_for(placer, buffers_of(placer, r, m, input), min_ns, 1, PREM_WAIT_BUFFERS, &at_ns);
   lower_ns[h.first] = at_ns;
@@ -146,19 +156,20 @@ static void begin_at_buffers(prem_placer *placer, const prem_round *r, bool inpu
 static bool find_in_turn(prem_placer *placer, prem_round *r, int64_t from_ns,
                          const prem_placing_limits *limits,
                          const int64_t lower_ns[PREM_PHASE_COUNT]) {
-  int64_t at_ns = from_ns;
+  int64_t at_ns = from_ns, gap_ns = placer->guard_ns;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
     if (!r->task->phase[p].exists)
       continue;
     if (limits && limits->chained[p])
-      at_ns -= placer->guard_ns;
+      at_ns -= gap_ns;
+    gap_ns = gap_of(placer, r, p);
     at_ns = prem_max_i64(at_ns, lower_ns[p]);
     if (is_fixed(limits, p) && at_ns > limits->fixed_ns[p])
       return false;
     at_ns = is_fixed(limits, p) ? limits->fixed_ns[p]
                                 : prem_placer_earliest(placer, r, (prem_phase)p, at_ns);
     prem_wide end_ns = (prem_wide)at_ns + r->length_ns[p];
-    if (!prem_planning_in_range(placer->planning, end_ns + placer->guard_ns) ||
+    if (!prem_planning_in_range(placer->planning, end_ns + gap_ns) ||
         (limits && (at_ns > limits->last_start_ns || end_ns > limits->due_ns)))
       return false;
     r->start_ns[p] = at_ns;
@@ -208,8 +219,9 @@ prem_status prem_placer_use_phase(prem_placer *placer, const prem_round *r, prem
   int64_t start_ns = r->start_ns[phase];
   prem_status status = PREM_OK;
   for (int32_t m = 0; m < r->count && !status; ++m)
-    status = prem_timeline_use(prem_placer_unit(placer, block_of(r, m), phase), start_ns,
-                               end_of(placer, r, phase), sign);
+    status =
+        prem_timeline_use(prem_placer_unit(placer, block_of(r, m), phase), start_ns,
+                          start_ns + r->length_ns[phase] + unit_gap_of(placer, r, phase, m), sign);
   for (int32_t i = 0; i < placer->schedule->platform.resource_count && !status; ++i)
     status = prem_placer_use_resource(placer, i, r->task_index, start_ns,
                                       start_ns + spec->busy_ns + placer->guard_ns,

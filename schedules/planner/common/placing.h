@@ -3,7 +3,8 @@
  * Inside the generator: units, buffers and resources with what is in use of them, and rounds of
  * tiles placed on them, each phase at the earliest instant that all of them allow.
  *
- * Every use is kept guard_ns longer.
+ * Every use is kept guard_ns longer, those of units and buffers the turnaround of their phase if
+ * that is more.
  */
 #ifndef TTPREM_SCHEDULES_PLANNER_COMMON_PLACING_H
 #define TTPREM_SCHEDULES_PLANNER_COMMON_PLACING_H

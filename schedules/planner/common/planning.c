@@ -25,6 +25,13 @@ static int64_t horizon_of(const prem_planning *planning) {
   return lcm_ns ? lcm_ns : PREM_MAX_NS;
 }
 
+int64_t prem_planning_wrap_ns(const prem_planning *planning, const prem_task *task) {
+  const prem_schedule *schedule = planning->schedule;
+  if (schedule->period_lcm_ns == 0)
+    return PREM_MAX_NS - schedule->platform.guard_ns;
+  return schedule->period_lcm_ns - prem_schedule_gap_ns(schedule, task);
+}
+
 prem_job_window prem_planning_window(const prem_planning *planning, const prem_task *task,
                                      int32_t number) {
   int64_t begin_ns = number * task->period_ns, release_ns = begin_ns + task->release_ns;
@@ -33,8 +40,7 @@ prem_job_window prem_planning_window(const prem_planning *planning, const prem_t
     due_ns = (prem_wide)release_ns + task->deadline_ns;
   if (task->publish_ns)
     due_ns = prem_min_wide(due_ns, (prem_wide)release_ns + task->publish_ns);
-  /* nothing may reach into the next hyperperiod */
-  due_ns = prem_min_wide(due_ns, horizon_of(planning) - planning->schedule->platform.guard_ns);
+  due_ns = prem_min_wide(due_ns, prem_planning_wrap_ns(planning, task));
   prem_job_window window = {.earliest_ns =
                                 release_ns > planning->warmup_ns ? release_ns : planning->warmup_ns,
                             .due_ns = (int64_t)due_ns,

@@ -80,6 +80,9 @@ int32_t prem_planning_warmup(const prem_planning *planning, const prem_task *tas
 int64_t prem_planning_tiles_on(const prem_task *task, int32_t position);
 /** The smallest slack of the jobs that are due; PREM_MAX_NS where none is. */
 int64_t prem_planning_slack(const prem_planning *planning, const prem_draft *draft);
+/** Phases of a task end no later, so that nothing reaches into the next hyperperiod; one-shot sets:
+ *  PREM_MAX_NS less the guard. */
+int64_t prem_planning_wrap_ns(const prem_planning *planning, const prem_task *task);
 /** When job `number` of a task may run. */
 prem_job_window prem_planning_window(const prem_planning *planning, const prem_task *task,
                                      int32_t number);

@@ -136,7 +136,7 @@ static int64_t longest(const prem_schedule *schedule, prem_phase phase) {
 /* The offset that the file gives, or the phase's length with the guard. */
 static bool offset_of(const prem_planning *planning, const char *key, int64_t given_ns,
                       int64_t phase_ns, int64_t *out) {
-  prem_wide own = (prem_wide)phase_ns + planning->schedule->platform.guard_ns;
+  prem_wide own = (prem_wide)phase_ns + prem_schedule_gap_ns(planning->schedule, NULL);
   if (!prem_planning_in_range(planning, own))
     return false;
   *out = given_ns ? given_ns : (int64_t)own;
@@ -170,7 +170,7 @@ static void note_close_writebacks(const prem_planning *planning, prem_wide start
 static bool find_times(const prem_planning *planning, const policy_form *form, round_times *out) {
   const prem_schedule *schedule = planning->schedule;
   const prem_task *first = &schedule->tasks[0];
-  int64_t guard_ns = schedule->platform.guard_ns;
+  int64_t guard_ns = prem_schedule_gap_ns(schedule, NULL);
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
     out->phase_ns[p] = longest(schedule, (prem_phase)p);
   out->rounds = prem_planning_tiles_on(first, 0) - prem_planning_warmup(planning, first);

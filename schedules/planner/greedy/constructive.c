@@ -9,7 +9,8 @@
  *
  * A round, one tile on every block of the task, starts each of its phases together if the task is
  * `together`, or a gang (it has a demand on a resource counted per task); otherwise its tiles are
- * placed one by one. Every use of a unit, a buffer or a resource is kept guard_ns longer.
+ * placed one by one. Every use of a unit, a buffer or a resource is kept guard_ns longer, units and
+ * buffers as long as the turnaround of the phase if that is more.
  *
  * Where a job ends too short a time before another one touches an array that they share (see
  * data_gaps.h), all are placed once more, the other one later.
@@ -40,7 +41,6 @@ typedef struct construction {
   const prem_planning *planning;
   const prem_schedule *schedule;
   int64_t guard_ns;
-  int64_t horizon_ns; /* the hyperperiod; PREM_MAX_NS when all tasks are one-shot */
   int32_t *order;     /* of tasks: predecessors first */
   int64_t *first_job; /* [task_count + 1] */
   job *jobs;
@@ -107,7 +107,8 @@ static int64_t shortest_ns(const construction *c, const prem_task *task) {
   prem_wide memory = 0, compute = 0;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
     if (task->phase[p].exists)
-      *(p == PREM_COMPUTE ? &compute : &memory) += (prem_wide)task->phase[p].wcet_ns + c->guard_ns;
+      *(p == PREM_COMPUTE ? &compute : &memory) +=
+          (prem_wide)task->phase[p].wcet_ns + prem_phase_gap_ns(c->schedule, task, (prem_phase)p);
   prem_wide rounds = prem_planning_tiles_on(task, 0) - prem_planning_warmup(c->planning, task);
   if (rounds < 1)
     return 0;
@@ -322,7 +323,8 @@ static bool report_late(const construction *c, const job *of, int code, const ch
 static bool in_time(const construction *c, const job *of) {
   const prem_task *task = &c->schedule->tasks[of->task];
   if (of->end_ns > of->due_ns) {
-    bool wraps = of->due_ns == c->horizon_ns - c->guard_ns;
+    bool wraps =
+        c->schedule->period_lcm_ns && of->due_ns == prem_planning_wrap_ns(c->planning, task);
     return report_late(c, of, wraps ? 38 : 33,
                        wraps ? "would wrap around the hyperperiod: it ends (with the guard)"
                              : "misses its deadline_ns or publish_ns: it ends",
@@ -503,7 +505,6 @@ static prem_status construct(const prem_planning *planning, prem_repair *repair,
   construction c = {.planning = planning,
                     .schedule = schedule,
                     .guard_ns = schedule->platform.guard_ns,
-                    .horizon_ns = schedule->period_lcm_ns ? schedule->period_lcm_ns : PREM_MAX_NS,
                     .repair = repair,
                     .depth = depth,
                     .draft = out};

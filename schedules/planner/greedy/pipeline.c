@@ -102,6 +102,7 @@ static bool make_joint(pipeline *p) {
     pair->wcet_ns = in->wcet_ns + out->wcet_ns;
     pair->busy_ns = in->busy_ns + out->busy_ns;
   }
+  pair->turnaround_ns = prem_max_i64(in->turnaround_ns, out->turnaround_ns);
   return true;
 }
 
@@ -139,7 +140,8 @@ static bool place(pipeline *p, prem_round *r, const prem_task *as, prem_phase ph
   r->length_ns[phase] = as->phase[phase].wcet_ns;
   r->start_ns[phase] = prem_placer_earliest(p->placer, r, phase, from_ns);
   int64_t start_ns = r->start_ns[phase];
-  prem_wide end_ns = (prem_wide)start_ns + r->length_ns[phase] + p->placer->guard_ns;
+  prem_wide end_ns =
+      (prem_wide)start_ns + r->length_ns[phase] + prem_phase_gap_ns(p->placer->schedule, as, phase);
   if (!prem_planning_in_range(p->placer->planning, end_ns))
     return false;
   *status = prem_placer_use_phase(p->placer, r, phase, 1);
@@ -151,7 +153,8 @@ static bool place(pipeline *p, prem_round *r, const prem_task *as, prem_phase ph
 }
 
 static int64_t end_of(const pipeline *p, const prem_round *r, prem_phase phase) {
-  return r->start_ns[phase] + r->length_ns[phase] + p->placer->guard_ns;
+  return r->start_ns[phase] + r->length_ns[phase] +
+         prem_phase_gap_ns(p->placer->schedule, r->task, phase);
 }
 
 /* Memory phase number k of a lane that has tiles `first` to `end` - 1, and the compute behind it.

@@ -47,9 +47,15 @@ static int64_t wcet_of(const building *b, const prem_task *task, int phase) {
   return shortened && phase != PREM_COMPUTE ? prem_min_i64(wcet_ns, task->joined.wcet_ns) : wcet_ns;
 }
 
+/* Behind a phase, on its unit and for its buffers. In the relaxed reading turnarounds are left out:
+ * a chain has none. */
+static int64_t gap_of(const building *b, const prem_task *task, int phase) {
+  return b->rules->relaxed ? b->guard_ns : prem_phase_gap_ns(b->schedule, task, (prem_phase)phase);
+}
+
 /* From the start of a phase to that of the next one of its tile. */
 static int64_t step_of(const building *b, const prem_task *task, int phase) {
-  int64_t guard_ns = b->rules->relaxed ? 0 : b->guard_ns;
+  int64_t guard_ns = b->rules->relaxed ? 0 : gap_of(b, task, phase);
   return in_units(b, sum_of(wcet_of(b, task, phase), guard_ns));
 }
 
@@ -134,7 +140,11 @@ static bool hold_unit(building *b, const prem_task *task, int phase, int32_t nod
   int64_t wcet_ns = wcet_of(b, task, phase);
   if (b->rules->relaxed && b->rules->joinable && task->joined.exists && phase == PREM_WRITEBACK)
     return true; /* it may cost nothing beside its prefetch */
-  int64_t length = use_of(b, phase, wcet_ns, free_after(b, task, phase, wcet_ns, -1), false);
+  int64_t length =
+      b->rules->relaxed
+          ? use_of(b, phase, wcet_ns, free_after(b, task, phase, wcet_ns, -1), false)
+          : in_units(b, sum_of(wcet_ns, prem_unit_gap_ns(b->schedule, task, (prem_phase)phase,
+                                                         task->tile_count - 1)));
   return add_hold(
       b,
       block_renewable(b, block,
@@ -152,7 +162,8 @@ static bool hold_buffer(building *b, const prem_task *task, const int32_t node[P
   int64_t min = 0;
   for (int p = (int)holding.first; p < (int)holding.last; ++p)
     min += task->phase[p].exists ? step_of(b, task, p) : 0;
-  int64_t length = in_units(b, sum_of(wcet_of(b, task, (int)holding.last), b->guard_ns));
+  int64_t length =
+      in_units(b, sum_of(wcet_of(b, task, (int)holding.last), gap_of(b, task, (int)holding.last)));
   min += length;
   if (b->rules->relaxed && b->rules->joinable) /* a chain of buffers, its pairs without a guard */
     min -= b->guard_ns;
@@ -339,7 +350,8 @@ static bool add_arrays(building *b) {
     return true;
   bool added = prem_data_gaps_new(b->planning, &gaps) == PREM_OK;
   for (int64_t i = 0; gaps && i < gaps->pair_count && added; ++i)
-    added = add_data_wraps(b, &gaps->pairs[i], gaps->gap_ns);
+    if (!gaps->pairs[i].needed_jobs || gaps->pairs[i].needed_jobs[0] == 0)
+      added = add_data_wraps(b, &gaps->pairs[i], gaps->gap_ns);
   prem_data_gaps_free(gaps);
   return added;
 }
@@ -386,12 +398,12 @@ static bool sort_holds(prem_rules *rules) {
 static prem_wide far_of(const prem_rules *rules) {
   const prem_planning *planning = rules->planning;
   prem_wide sum = rules->cycle, latest = 0;
+  const int64_t gap_ns = prem_max_i64(prem_schedule_gap_ns(planning->schedule, NULL),
+                                      prem_schedule_job_gap_ns(planning->schedule));
   for (int32_t n = 0; n < rules->node_count; ++n) {
     const prem_node *node = &rules->nodes[n];
     latest = latest > node->earliest ? latest : node->earliest;
-    sum += ((prem_wide)node->wcet_ns + planning->schedule->platform.guard_ns + planning->grid_ns) /
-               rules->unit_ns +
-           1;
+    sum += ((prem_wide)node->wcet_ns + gap_ns + planning->grid_ns) / rules->unit_ns + 1;
   }
   for (int64_t a = 0; a < rules->arc_count; ++a)
     sum += rules->arcs[a].gap;
@@ -407,7 +419,9 @@ int64_t prem_rules_far(const prem_rules *rules) {
 /* Do joined phases, or chains, save time? */
 static void judge_savings(prem_rules *rules) {
   const prem_schedule *schedule = rules->planning->schedule;
-  bool aligned = schedule->platform.guard_ns == 0, fetches = false, writes = false, joined = false;
+  bool aligned =
+           prem_schedule_gap_ns(schedule, NULL) == 0 && prem_schedule_job_gap_ns(schedule) == 0,
+       fetches = false, writes = false, joined = false;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
     fetches = fetches || task->phase[PREM_PREFETCH].exists;

@@ -30,6 +30,7 @@ static bool is_partner(const prem_slot *slot) {
 /** A phase of a chain, or a joined pair: what it asks for. */
 typedef struct chain_link {
   int64_t end_ns, busy_end_ns;
+  int64_t gap_ns;               /* behind it, on its unit */
   const int32_t *demand, *also; /* also: of the joined writeback; NULL */
   const prem_slot *slot;
 } chain_link;
@@ -39,11 +40,16 @@ static chain_link chain_link_of(const prem_repair *k, const prem_slot *slot, con
   const prem_phase_spec *spec = &task->phase[slot->phase];
   chain_link l = {.end_ns = slot->planned_ns + slot->length_ns,
                   .busy_end_ns = slot->planned_ns + spec->busy_ns,
+                  .gap_ns =
+                      prem_unit_gap_ns(k->schedule, task, (prem_phase)slot->phase, slot->tile),
                   .demand = spec->demand,
                   .slot = slot};
   if (!prem_slot_begins_pair(slot, end))
     return l;
-  const prem_phase_spec *other = &k->schedule->tasks[slot[1].task].phase[PREM_WRITEBACK];
+  const prem_task *other_task = &k->schedule->tasks[slot[1].task];
+  const prem_phase_spec *other = &other_task->phase[PREM_WRITEBACK];
+  l.gap_ns = prem_max_i64(l.gap_ns,
+                          prem_unit_gap_ns(k->schedule, other_task, PREM_WRITEBACK, slot[1].tile));
   if (slot[1].task == slot->task && task->joined.exists) {
     l.busy_end_ns = slot->planned_ns + task->joined.busy_ns;
     l.demand = task->joined.demand;
@@ -91,7 +97,7 @@ static use_list list_special(const prem_repair *k, const prem_kept_group *b) {
     *l = chain_link_of(k, slot, end);
     add_use(&list, (use){.unit = prem_placer_unit(k->placer, slot->block, (prem_phase)slot->phase),
                          .from_ns = slot->planned_ns,
-                         .to_ns = l->end_ns + k->guard_ns,
+                         .to_ns = l->end_ns + l->gap_ns,
                          .demand = 1});
   }
   for (int32_t i = 0; i < k->schedule->platform.resource_count; ++i)

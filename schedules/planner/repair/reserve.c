@@ -22,8 +22,10 @@ static bool is_in_order(const prem_repair *k, const prem_kept_group *of, const p
     const prem_slot *slot = prem_kept_group_slot(k, b, r, p);
     int64_t other_ns = slot ? slot->planned_ns : b->start_ns;
     int64_t other_length_ns = slot ? slot->length_ns : r->task->phase[p].wcet_ns;
-    if (p < (int)phase ? other_ns + other_length_ns + k->guard_ns > start_ns
-                       : start_ns + length_ns + k->guard_ns > other_ns)
+    const int64_t gap_ns =
+        prem_phase_gap_ns(k->schedule, r->task, p < (int)phase ? (prem_phase)p : phase);
+    if (p < (int)phase ? other_ns + other_length_ns + gap_ns > start_ns
+                       : start_ns + length_ns + gap_ns > other_ns)
       return false;
   }
   return true;
@@ -90,8 +92,9 @@ static prem_status reserve(prem_repair *k, prem_kept_group *b) {
     const member m = member_of(k, b, done);
     int64_t index = prem_repair_tile(k, m.round.task_index, m.round.job, m.round.tile);
     memcpy(before[done], k->held[index], sizeof before[done]);
-    held_all = prem_repair_hold(k, &m.round, m.phase, m.start_ns,
-                                m.start_ns + m.length_ns + k->guard_ns, &status);
+    const int64_t gap_ns = prem_phase_gap_ns(k->schedule, m.round.task, m.phase);
+    held_all = prem_repair_hold(k, &m.round, m.phase, m.start_ns, m.start_ns + m.length_ns + gap_ns,
+                                &status);
   }
   for (int32_t i = done - 1; i >= 0 && !held_all && !status; --i) { /* as it was */
     const member m = member_of(k, b, i);
@@ -113,7 +116,8 @@ static prem_status reserve(prem_repair *k, prem_kept_group *b) {
 static int64_t shortest_ns(const prem_task *task) {
   int64_t sum_ns = 0;
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-    sum_ns += task->phase[p].exists ? task->phase[p].wcet_ns : 0;
+    if (task->phase[p].exists)
+      sum_ns += task->phase[p].wcet_ns;
   return sum_ns;
 }
 

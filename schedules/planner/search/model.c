@@ -113,8 +113,8 @@ static bool add_use(building *b, prem_use what) {
 static bool is_exclusive(const prem_task *task, const prem_placement *placed, int32_t resource) {
   int64_t asked[PREM_PHASE_COUNT] = {0};
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-    if (task->phase[p].exists)
-      asked[p] = task->phase[p].demand[resource] > 0 ? task->phase[p].busy_ns : 0;
+    if (task->phase[p].exists && task->phase[p].demand[resource] > 0)
+      asked[p] = task->phase[p].busy_ns;
   bool memory = asked[PREM_PREFETCH] + asked[PREM_WRITEBACK] >= asked[PREM_COMPUTE];
   return placed->tile % task->block_count == 0 && (placed->phase != PREM_COMPUTE) == memory;
 }
@@ -152,6 +152,9 @@ static bool add_uses(building *b, const prem_placement *placed) {
   const prem_platform *platform = &b->planning->schedule->platform;
   const prem_task *task = task_of(b, placed);
   const prem_phase_spec *spec = &task->phase[placed->phase];
+  /* tiles change places: each may be the last one of its job */
+  int64_t gap_ns =
+      prem_unit_gap_ns(b->planning->schedule, task, placed->phase, task->tile_count - 1);
   int64_t busy = spec->busy_ns ? grid_up(b, spec->busy_ns + platform->guard_ns) : 0;
   for (int32_t i = 0; i < platform->resource_count; ++i)
     if (!add_resource(b, placed, i, busy))
@@ -161,7 +164,7 @@ static bool add_uses(building *b, const prem_placement *placed) {
     /* a tile that holds the block's only buffer has the units to itself */
     if (platform->buffers == 1 && b->spans[block])
       continue;
-    if (!add_use(b, (prem_use){.length = grid_up(b, spec->wcet_ns + platform->guard_ns),
+    if (!add_use(b, (prem_use){.length = grid_up(b, spec->wcet_ns + gap_ns),
                                .renewable = unit_renewable(b, block, placed->phase),
                                .demand = 1,
                                .owner = -1,
@@ -242,12 +245,12 @@ static bool add_phase(building *b, int64_t i) {
   const prem_placement *placed = &b->draft->placements[i];
   const prem_task *task = task_of(b, placed);
   prem_job_window window = prem_planning_window(b->planning, task, placed->job);
-  int64_t guard_ns = b->planning->schedule->platform.guard_ns;
+  int64_t gap_ns = prem_phase_gap_ns(b->planning->schedule, task, placed->phase);
   int32_t index = (int32_t)b->activities.count;
   prem_activity *activity = add_activity(b, (int32_t)i, grid_up(b, window.earliest_ns));
   if (!activity)
     return false;
-  activity->length = grid_up(b, task->phase[placed->phase].wcet_ns + guard_ns);
+  activity->length = grid_up(b, task->phase[placed->phase].wcet_ns + gap_ns);
   if (ends_tile(b, i))
     set_due(b, placed, activity);
   int64_t length = activity->length;

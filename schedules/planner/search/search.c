@@ -797,7 +797,8 @@ static bool is_proof(const search *s, const prem_planning *planning) {
   for (int32_t t = 0; t < planning->schedule->task_count; ++t)
     if (planning->schedule->tasks[t].joined.exists)
       return false;
-  return planning->grid_ns == 1 && planning->schedule->platform.guard_ns == 0;
+  return planning->grid_ns == 1 && prem_schedule_gap_ns(planning->schedule, NULL) == 0 &&
+         prem_schedule_job_gap_ns(planning->schedule) == 0;
 }
 
 static void run(search *s, const prem_planning *planning, prem_draft *draft,

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What it costs a core to store inputs and to load outputs, by the memory that they lie in. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "experiments/live/ways/rows.h"
+#include "prem/base/clock.h"
+
+enum {
+  TURNS = 4000,
+  QUICK_TURNS = 40,
+  WARM_UP = 50,
+  ROUNDS = 4,
+  QUICK_ROUNDS = 2,
+  MAX_THREADS = 1024,
+  LIVE_THREADS = 288,
+  COMPARED = 1024,
+  LINE_BYTES = 64
+};
+
+#define BUDGET_NS       INT64_C(30000000000)
+#define QUICK_BUDGET_NS INT64_C(6000000000)
+
+static const int32_t sizes[] = {64, 256, 1024, 16384};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+/* ---- ordinary memory, which nobody else uses ------------------------------------------------- */
+
+/* To memory: whoever comes next misses. */
+static void evict(const float *values, int64_t count) {
+#if defined(__x86_64__)
+  for (int64_t i = 0; i < count; i += LINE_BYTES / (int64_t)sizeof *values)
+    __builtin_ia32_clflush(values + i);
+  __builtin_ia32_mfence();
+#else
+  (void)values, (void)count;
+#endif
+}
+
+static int64_t copy(float *to, const float *from, int64_t count) {
+  const int64_t begin_ns = prem_host_clock_ns();
+  memcpy(to, from, (size_t)count * sizeof *to);
+  __asm__ volatile("" ::"r"(to) : "memory");
+  return prem_host_clock_ns() - begin_ns;
+}
+
+/* Room for a row of ordinary memory, and its times. */
+typedef struct ordinary {
+  float *buffer, *staging;
+  prem_way_samples samples;
+} ordinary;
+
+static void measure_turns(ordinary *memory, int32_t size, int64_t turns) {
+  for (int64_t turn = 0; turn < turns; ++turn) {
+    prem_way_times times = {0};
+    for (int32_t i = 0; i < size; ++i)
+      memory->staging[i] = (float)(turn + i);
+    evict(memory->buffer, size);
+    times.store_ns = copy(memory->buffer, memory->staging, size);
+    times.store_again_ns = copy(memory->buffer, memory->staging, size);
+    evict(memory->buffer, size);
+    memset(memory->staging, 0, (size_t)size * sizeof *memory->staging);
+    times.load_ns = copy(memory->staging, memory->buffer, size);
+    times.load_again_ns = copy(memory->staging, memory->buffer, size);
+    times.wrong = memory->staging[size - 1] != (float)(turn + size - 1);
+    prem_way_keep(&memory->samples, &times);
+  }
+}
+
+static bool open_ordinary(ordinary *memory, int32_t size, int64_t turns) {
+  *memory = (ordinary){.buffer = calloc((size_t)size, sizeof(float)),
+                       .staging = calloc((size_t)size, sizeof(float))};
+  return prem_way_samples_make(turns, true, &memory->samples) && memory->buffer && memory->staging;
+}
+
+static void close_ordinary(ordinary *memory) {
+  prem_way_samples_free(&memory->samples);
+  free(memory->buffer);
+  free(memory->staging);
+}
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+static prem_table *begin_tables(prem_findings *findings) {
+  prem_table *table = prem_findings_table(findings, "stores_and_loads",
+                                          "A core stores inputs and loads outputs", NULL);
+  prem_table_column(table, "floats", "");
+  prem_table_column(table, "memory", "");
+  prem_table_column(table, "way", "");
+  prem_table_column(table, "count", "");
+  static const char *const what[] = {"store", "store again", "load", "load again"};
+  for (size_t w = 0; w < sizeof what / sizeof *what; ++w) {
+    char name[32];
+    snprintf(name, sizeof name, "%s p50", what[w]);
+    prem_table_column(table, name, "ns");
+    snprintf(name, sizeof name, "%s p99", what[w]);
+    prem_table_column(table, name, "ns");
+    snprintf(name, sizeof name, "%s largest", what[w]);
+    prem_table_column(table, name, "ns");
+  }
+  return table;
+}
+
+static int64_t tell_times(prem_table *table, int64_t *times_ns, int64_t count) {
+  prem_summary summary;
+  prem_summarise(times_ns, count, &summary);
+  prem_table_add_int(table, summary.p50);
+  prem_way_cell(table, summary.p99);
+  prem_table_add_int(table, summary.max);
+  return summary.p50;
+}
+
+static void tell_load(prem_table *loads, int32_t size, const char *memory, int64_t median_ns) {
+  prem_table_add_int(loads, size);
+  prem_table_add_text(loads, memory);
+  prem_table_add_int(loads, median_ns);
+}
+
+/* Its median first load. */
+static int64_t tell_row(prem_table *table, prem_table *loads, int32_t size, const char *memory,
+                        const char *way, const prem_way_samples *samples) {
+  char series[96];
+  prem_table_add_int(table, size);
+  prem_table_add_text(table, memory);
+  prem_table_add_text(table, way);
+  prem_table_add_int(table, samples->count);
+  tell_times(table, samples->store_ns, samples->count);
+  tell_times(table, samples->store_again_ns, samples->count);
+  snprintf(series, sizeof series, "%s%s%s", memory, *way ? ", " : "", way);
+  const int64_t load_ns = tell_times(table, samples->load_ns, samples->count);
+  tell_load(loads, size, series, load_ns);
+  tell_times(table, samples->load_again_ns, samples->count);
+  return load_ns;
+}
+
+static prem_table *begin_loads(prem_findings *findings) {
+  prem_table *table = prem_findings_table(findings, "loads", "Loads, by floats", NULL);
+  prem_table_column(table, "floats", "");
+  prem_table_column(table, "memory", "");
+  prem_table_column(table, "median", "ns");
+  const prem_chart chart = {.kind = PREM_CHART_LINES,
+                            .title = "Median of the first load of outputs",
+                            .table = "loads",
+                            .x = "floats",
+                            .y = "median",
+                            .series = "memory",
+                            .log_x = true,
+                            .log_y = true};
+  prem_findings_chart(findings, &chart);
+  return table;
+}
+
+typedef struct original {
+  int32_t floats;
+  const char *memory;
+  double store_us, store_largest_us, load_us, load_largest_us;
+} original;
+
+static const original originals[] = {
+    {64, "ordinary", .1, .8, .1, 1.0},
+    {64, "cudaMemcpy buffer", .1, 1.7, .1, 2.1},
+    {64, "UVM", .1, 1.7, 2.4, 14.0},
+    {64, "zero-copy, launch/sync", .1, 1.5, .5, 5.0},
+    {64, "zero-copy, CuPer", .1, 1.5, .4, 4.3},
+    {256, "ordinary", .1, 1.0, .1, .8},
+    {256, "cudaMemcpy buffer", .1, 1.5, .2, 3.0},
+    {256, "UVM", .1, 1.6, 2.9, 18.0},
+    {256, "zero-copy, launch/sync", .7, 3.6, 1.7, 8.8},
+    {256, "zero-copy, CuPer", .7, 3.1, 1.5, 7.5},
+    {1024, "ordinary", .3, 1.4, .3, 1.7},
+    {1024, "cudaMemcpy buffer", .3, 1.7, .6, 5.3},
+    {1024, "UVM", .4, 3.0, 3.9, 15.9},
+    {1024, "zero-copy, launch/sync", 1.3, 9.4, 6.1, 16.0},
+    {1024, "zero-copy, CuPer", 1.3, 7.2, 6.0, 14.2},
+};
+
+static void tell_original(prem_findings *findings) {
+  prem_table *table = prem_findings_table(findings, "original", "Table 4", prem_way_paper);
+  prem_table_column(table, "floats", "");
+  prem_table_column(table, "memory", "");
+  prem_table_column(table, "store mean", "ns");
+  prem_table_column(table, "store largest", "ns");
+  prem_table_column(table, "load mean", "ns");
+  prem_table_column(table, "load largest", "ns");
+  for (size_t i = 0; i < sizeof originals / sizeof *originals; ++i) {
+    prem_table_add_int(table, originals[i].floats);
+    prem_table_add_text(table, originals[i].memory);
+    prem_table_add_int(table, llround(originals[i].store_us * 1000));
+    prem_table_add_int(table, llround(originals[i].store_largest_us * 1000));
+    prem_table_add_int(table, llround(originals[i].load_us * 1000));
+    prem_table_add_int(table, llround(originals[i].load_largest_us * 1000));
+  }
+}
+
+/* ---- measuring ------------------------------------------------------------------------------- */
+
+static void add(prem_way_rows *rows, prem_way way, prem_way_memory memory, int32_t size,
+                bool is_gpu) {
+  const int32_t threads = size < MAX_THREADS ? size : MAX_THREADS;
+  const prem_way_setup setup = {.way = way,
+                                .work = PREM_WORK_INCREMENT,
+                                .size = size,
+                                .memory = memory,
+                                .blocks = 1,
+                                .threads = way != PREM_WAY_LIVE ? threads
+                                           : is_gpu             ? LIVE_THREADS
+                                                                : 1,
+                                .pace_ns = is_gpu ? 100000 : 1000000,
+                                .mode = PREM_MODE_FREE};
+  prem_way_rows_add(rows, &setup, "");
+}
+
+static void add_rows(prem_way_rows *rows, const prem_experiment_context *context) {
+  const bool is_gpu = strcmp(prem_backend_name(context->backend), "cuda") == 0;
+  for (size_t s = 0; s < SIZES; ++s) {
+    add(rows, PREM_WAY_LIVE, PREM_MEMORY_MAPPED, sizes[s], is_gpu);
+    if (!is_gpu)
+      continue;
+    add(rows, PREM_WAY_LAUNCH, PREM_MEMORY_PAGEABLE, sizes[s], is_gpu);
+    add(rows, PREM_WAY_LAUNCH, PREM_MEMORY_COPIED, sizes[s], is_gpu);
+    add(rows, PREM_WAY_LAUNCH, PREM_MEMORY_MANAGED, sizes[s], is_gpu);
+    add(rows, PREM_WAY_LAUNCH, PREM_MEMORY_MAPPED, sizes[s], is_gpu);
+    add(rows, PREM_WAY_RESIDENT, PREM_MEMORY_MAPPED, sizes[s], is_gpu);
+    add(rows, PREM_WAY_RESIDENT, PREM_MEMORY_COMBINED, sizes[s], is_gpu);
+    add(rows, PREM_WAY_RESIDENT, PREM_MEMORY_REGISTERED, sizes[s], is_gpu);
+  }
+}
+
+static prem_status measure_ordinary(prem_table *table, prem_table *loads, int64_t turns,
+                                    prem_findings *findings, int64_t *load_ns) {
+  for (size_t s = 0; s < SIZES; ++s) {
+    ordinary memory;
+    const bool made = open_ordinary(&memory, sizes[s], turns);
+    if (made) {
+      measure_turns(&memory, sizes[s], turns);
+      prem_findings_output(findings, memory.samples.wrong == 0);
+      const int64_t median_ns = tell_row(table, loads, sizes[s], "ordinary", "", &memory.samples);
+      *load_ns = sizes[s] == COMPARED ? median_ns : *load_ns;
+    }
+    close_ordinary(&memory);
+    if (!made)
+      return PREM_ERR_MEMORY;
+  }
+  return PREM_OK;
+}
+
+static void tell_rows(const prem_way_rows *rows, prem_table *table, prem_table *loads) {
+  for (int32_t r = 0; r < rows->count; ++r) {
+    const prem_way_row *row = &rows->rows[r];
+    if (row->samples.count > 0)
+      tell_row(table, loads, row->setup.size,
+               row->setup.way == PREM_WAY_LIVE ? "a live session's"
+                                               : prem_way_memory_name(row->setup.memory),
+               row->name, &row->samples);
+  }
+}
+
+/* The median first load of so many floats; INT64_MIN: there is no such row. */
+static int64_t load_of(const prem_way_rows *rows, prem_way way, int32_t size) {
+  for (int32_t r = 0; r < rows->count; ++r) {
+    const prem_way_row *row = &rows->rows[r];
+    prem_summary summary;
+    if (row->setup.way != way || row->setup.memory != PREM_MEMORY_MAPPED ||
+        row->setup.size != size || row->samples.count == 0)
+      continue;
+    prem_summarise(row->samples.load_ns, row->samples.count, &summary);
+    return summary.p50;
+  }
+  return INT64_MIN;
+}
+
+static void tell_verdict(const prem_way_rows *rows, int64_t ordinary_ns, prem_findings *findings) {
+  const int64_t mapped_ns = load_of(rows, PREM_WAY_RESIDENT, COMPARED),
+                live_ns = load_of(rows, PREM_WAY_LIVE, COMPARED);
+  char text[160] = "";
+  if (mapped_ns != INT64_MIN)
+    snprintf(text, sizeof text, ", of mapped memory %" PRId64 " ns", mapped_ns);
+  if (live_ns != INT64_MIN)
+    snprintf(text + strlen(text), sizeof text - strlen(text),
+             ", of a live session's %" PRId64 " ns", live_ns);
+  prem_findings_verdict(findings,
+                        "A first load of %d floats of ordinary memory takes %" PRId64
+                        " ns at the median%s.",
+                        COMPARED, ordinary_ns, text);
+}
+
+static void conclude(const prem_way_rows *rows, int64_t ordinary_ns, prem_findings *findings) {
+  tell_verdict(rows, ordinary_ns, findings);
+  prem_findings_note(findings,
+                     "The first store and load of a turn come behind the GPU's accesses; "
+                     "`again` is the same once more at once. Ordinary memory, which "
+                     "nobody else uses, is evicted from the caches before the first "
+                     "one%s.",
+#if defined(__x86_64__)
+                     ""
+#else
+                     ", but not on this machine"
+#endif
+  );
+  prem_findings_note(findings, "Reading the clock takes some 20 to 40 ns of each time.");
+  prem_way_tell_left_out(rows, findings);
+}
+
+static prem_status run(const prem_experiment_context *context, prem_findings *findings,
+                       prem_diag *diag) {
+  prem_way_rows rows = {.turns = context->quick ? QUICK_TURNS : TURNS,
+                        .warm_up = context->quick ? WARM_UP / 10 : WARM_UP,
+                        .rounds = context->quick ? QUICK_ROUNDS : ROUNDS,
+                        .twice = true,
+                        .budget_ns = context->quick ? QUICK_BUDGET_NS : BUDGET_NS};
+  prem_table *table = begin_tables(findings), *loads = begin_loads(findings);
+  tell_original(findings);
+  int64_t ordinary_ns = 0;
+  prem_status status = measure_ordinary(table, loads, rows.turns, findings, &ordinary_ns);
+  if (status != PREM_OK)
+    return status;
+  add_rows(&rows, context);
+  status = prem_way_rows_measure(context, &rows, findings, diag);
+  if (status == PREM_OK || status == PREM_ERR_INTERRUPTED) {
+    tell_rows(&rows, table, loads);
+    conclude(&rows, ordinary_ns, findings);
+  }
+  prem_way_rows_free(&rows);
+  return status;
+}
+
+const prem_experiment prem_host_memory_experiment = {
+    .name = "host_memory",
+    .title = "A core's stores and loads",
+    .question = "What does it cost a core to store inputs and to load outputs, by their memory?",
+    .backends = "cuda cpu",
+    .run = run,
+};

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Turnarounds of blocks, from stamps. */
+#include "measure/turnarounds.h"
+
+#include "measure/predecessors.h"
+#include "prem/base/numbers.h"
+
+#include <stdlib.h>
+
+/* A job met on a block, by one of its phases. */
+typedef struct met_job {
+  int64_t hyperperiod;
+  int32_t block, job;
+} met_job;
+
+typedef struct turning {
+  const prem_turnarounds_of *run;
+  prem_predecessors *predecessors;
+  const prem_trace_record **places; /* block after block, by start */
+  met_job *met;                     /* [task * PREM_PHASE_COUNT + phase] */
+  int64_t look_back;                /* more records than can hold one up */
+  int64_t until;                    /* the first hyperperiod of which records are lost */
+} turning;
+
+static int by_block_and_start(const void *left, const void *right) {
+  const prem_trace_record *a = *(const prem_trace_record *const *)left,
+                          *b = *(const prem_trace_record *const *)right;
+  if (a->block != b->block)
+    return a->block < b->block ? -1 : 1;
+  if (a->start_ns != b->start_ns)
+    return a->start_ns < b->start_ns ? -1 : 1;
+  return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+}
+
+static const prem_trace_record **in_order(const prem_trace *trace) {
+  const size_t place_bytes = sizeof(const prem_trace_record *);
+  const prem_trace_record **places = malloc(((size_t)trace->record_count + 1) * place_bytes);
+  for (int64_t i = 0; places && i < trace->record_count; ++i)
+    places[i] = &trace->records[i];
+  if (places)
+    qsort(places, (size_t)trace->record_count, place_bytes, by_block_and_start);
+  return places;
+}
+
+/* What happened last on the block before a phase began: an end, or the start of a prefetch, behind
+ * which a unit hands on what it has handed on in order. NULL: a start, or nothing. */
+static const prem_trace_record *last_end(const turning *all, int64_t at, int64_t *end_ns) {
+  const prem_trace_record *next = all->places[at], *found = NULL;
+  *end_ns = INT64_MIN;
+  for (int64_t i = at - 1; i >= 0 && i >= at - all->look_back; --i) {
+    const prem_trace_record *other = all->places[i];
+    if (other->block != next->block)
+      break;
+    if (other->end_ns <= next->start_ns && other->end_ns > *end_ns) {
+      *end_ns = other->end_ns;
+      found = other;
+    }
+    if (other->phase == PREM_PREFETCH && other->start_ns > *end_ns &&
+        other->start_ns < next->start_ns) {
+      *end_ns = other->start_ns;
+      found = NULL;
+    }
+  }
+  return found;
+}
+
+static bool same_tile(const prem_trace_record *a, const prem_trace_record *b) {
+  return a->task == b->task && a->tile == b->tile && a->job == b->job &&
+         a->hyperperiod == b->hyperperiod;
+}
+
+/* Does one wait for the other? A compute sees the bytes of its prefetch itself, before the
+ * prefetch's end is stamped. With several buffers, prefetches go their own way. */
+static bool may_wait(const turning *all, const prem_trace_record *before,
+                     const prem_trace_record *next) {
+  if (before->phase == PREM_PREFETCH || ((before->flags | next->flags) & PREM_SLOT_JOINED))
+    return false;
+  if (all->run->schedule->platform.buffers == 1 || before->phase == next->phase)
+    return true;
+  return before->phase == PREM_COMPUTE && next->phase == PREM_WRITEBACK && same_tile(before, next);
+}
+
+/* Was it free to begin at that instant, for all that is known of other jobs and the release? */
+static bool is_free(const turning *all, const prem_trace_record *first, int64_t at_ns) {
+  const prem_trace *trace = all->run->trace;
+  const prem_task *task = &all->run->schedule->tasks[first->task];
+  const int64_t release_ns =
+      trace->epoch_ns[first->hyperperiod] + first->job * task->period_ns + task->release_ns;
+  const prem_predecessor before = prem_predecessor_of(all->predecessors, first);
+  if (release_ns > at_ns)
+    return false;
+  if (!before.exists)
+    return true;
+  /* where nothing has an instant, it may ask for the others only now */
+  return all->run->mode == PREM_MODE_TT && before.known &&
+         before.free_ns + all->run->told_ns <= at_ns;
+}
+
+static bool begins_job(const turning *all, const prem_trace_record *record) {
+  met_job *last = &all->met[record->task * PREM_PHASE_COUNT + record->phase];
+  const bool begins = last->block != record->block || last->job != record->job ||
+                      last->hyperperiod != record->hyperperiod;
+  *last = (met_job){record->hyperperiod, record->block, record->job};
+  return begins;
+}
+
+static bool add_one(const turning *all, int64_t at, bool begins, prem_times *of, prem_times *jobs) {
+  const prem_trace_record *next = all->places[at];
+  int64_t end_ns;
+  if (next->flags & (PREM_SLOT_WARMUP | PREM_SLOT_CHAINED))
+    return true;
+  if (next->release_ns != PREM_NO_RELEASE &&
+      next->start_ns - next->release_ns <= 2 * all->run->clock_step_ns)
+    return true;
+  const prem_trace_record *before = last_end(all, at, &end_ns);
+  if (!before || !may_wait(all, before, next) || (begins && !is_free(all, next, end_ns)))
+    return true;
+  const bool is_jobs = begins && before->phase == PREM_WRITEBACK && next->phase == PREM_WRITEBACK &&
+                       all->run->schedule->platform.buffers > 1;
+  return prem_times_add(is_jobs ? &jobs[before->task]
+                                : &of[before->task * PREM_PHASE_COUNT + before->phase],
+                        next->start_ns - end_ns);
+}
+
+/* ---- from prefetch to prefetch -------------------------------------------------------------- */
+
+/* The prefetch so many before it on the block; -1: none, or too far back. */
+static int64_t prefetch_before(const turning *all, int64_t at, int32_t back) {
+  for (int64_t i = at - 1; i >= 0 && i >= at - all->look_back; --i) {
+    if (all->places[i]->block != all->places[at]->block)
+      return -1;
+    if (all->places[i]->phase == PREM_PREFETCH && --back == 0)
+      return i;
+  }
+  return -1;
+}
+
+/* Had the compute ended at that instant that gives it its buffer? */
+static bool has_buffer(const turning *all, int64_t at, int64_t at_ns) {
+  const int64_t user = prefetch_before(all, at, all->run->schedule->platform.buffers);
+  for (int64_t i = user + 1; user >= 0 && i < at; ++i) {
+    const prem_trace_record *other = all->places[i];
+    const bool computes = all->run->schedule->tasks[other->task].phase[PREM_COMPUTE].exists;
+    if (same_tile(other, all->places[user]) && other->end_ns > at_ns &&
+        (other->phase == PREM_COMPUTE || !computes))
+      return false;
+  }
+  return true;
+}
+
+/* It asks for other jobs when the prefetch before it has begun, and is ready as much later as that
+ * takes, if they have ended by then. Between instants that lie far apart it does more than ask. */
+static bool add_prefetch(const turning *all, int64_t at, prem_times *of) {
+  const prem_trace_record *next = all->places[at];
+  const int64_t before_at = prefetch_before(all, at, 1);
+  if (before_at < 0 || next->release_ns == PREM_NO_RELEASE)
+    return true;
+  const prem_trace_record *before = all->places[before_at];
+  const bool is_late = next->start_ns - next->release_ns > 2 * all->run->clock_step_ns;
+  const int64_t seen_ns = (is_late ? next->start_ns : next->ready_ns) - before->start_ns;
+  if ((before->flags | next->flags) & (PREM_SLOT_JOINED | PREM_SLOT_WARMUP | PREM_SLOT_CHAINED) ||
+      next->release_ns - before->start_ns > all->run->told_ns || seen_ns <= 0)
+    return true;
+  if (all->run->schedule->tasks[next->task].after_count == 0 ||
+      !is_free(all, next, before->start_ns) || !has_buffer(all, at, before->start_ns))
+    return true;
+  return prem_times_add(of, seen_ns);
+}
+
+/* ---- all of a run --------------------------------------------------------------------------- */
+
+static int64_t phases_in(const prem_schedule *schedule) {
+  int64_t phases = 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      if (schedule->tasks[t].phase[p].exists)
+        phases += prem_task_jobs(schedule, &schedule->tasks[t]) * schedule->tasks[t].tile_count;
+  return phases;
+}
+
+/* What is lost may be what a phase waited for. */
+static bool find_until(turning *all) {
+  const prem_trace *trace = all->run->trace;
+  const int64_t phases = phases_in(all->run->schedule);
+  all->until = trace->hyperperiod_capacity;
+  if (trace->lost == 0)
+    return true;
+  int64_t *seen = calloc((size_t)trace->hyperperiod_capacity + 1, sizeof *seen);
+  for (int64_t i = 0; i < trace->record_count && seen; ++i)
+    if (trace->records[i].hyperperiod < trace->hyperperiod_capacity)
+      ++seen[trace->records[i].hyperperiod];
+  for (int64_t h = 0; h < trace->hyperperiod_capacity && seen; ++h)
+    if (seen[h] < phases) {
+      all->until = h;
+      break;
+    }
+  const bool room = seen;
+  free(seen);
+  return room;
+}
+
+static bool add_all(const turning *all, prem_times *of, prem_times *jobs, prem_times *prefetches) {
+  const bool many = all->run->schedule->platform.buffers > 1;
+  bool room = true;
+  for (int32_t i = 0; i < all->run->schedule->task_count * PREM_PHASE_COUNT; ++i)
+    all->met[i].block = -1;
+  for (int64_t at = 0; at < all->run->trace->record_count && room; ++at) {
+    const bool begins = begins_job(all, all->places[at]);
+    const int64_t hyperperiod = all->places[at]->hyperperiod;
+    if (hyperperiod < all->run->from || hyperperiod >= all->until)
+      continue;
+    if (begins && many && all->places[at]->phase == PREM_PREFETCH)
+      room = add_prefetch(all, at, prefetches);
+    room = room && add_one(all, at, begins, of, jobs);
+  }
+  return room;
+}
+
+prem_status prem_turnarounds_add(const prem_turnarounds_of *run, prem_times *of, prem_times *jobs,
+                                 prem_times *prefetches) {
+  const size_t kinds = (size_t)run->schedule->task_count * PREM_PHASE_COUNT;
+  turning all = {.run = run, .look_back = 8 * (run->schedule->platform.buffers + 1)};
+  const prem_status status = prem_predecessors_new(run->schedule, run->trace, &all.predecessors);
+  if (status != PREM_OK)
+    return status;
+  all.places = in_order(run->trace);
+  all.met = calloc(kinds + 1, sizeof *all.met);
+  const bool room =
+      all.places && all.met && find_until(&all) && add_all(&all, of, jobs, prefetches);
+  prem_predecessors_free(all.predecessors);
+  free(all.places);
+  free(all.met);
+  return room ? PREM_OK : PREM_ERR_MEMORY;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tally of a live session in Prometheus' text form, version 0.0.4: HELP and TYPE of each
+ * metric, then all its samples; times in seconds; counters end in _total. */
+#include "ttprem/tally.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+
+#include "report/provenance.h"
+
+/** Where samples go, and the labels that all of them have. */
+typedef struct exposition {
+  const prem_tally *tally;
+  FILE *file;
+} exposition;
+
+static void write_escaped(const char *text, FILE *file) {
+  for (; *text; ++text)
+    if (*text == '\n')
+      fputs("\\n", file);
+    else if (*text == '\\' || *text == '"')
+      fprintf(file, "\\%c", *text);
+    else
+      fputc(*text, file);
+}
+
+static void write_label(const char *name, const char *value, FILE *file) {
+  fprintf(file, "%s=\"", name);
+  write_escaped(value, file);
+  fputc('"', file);
+}
+
+/* `key` NULL: nothing but what all have. */
+static void begin_sample(const exposition *to, const char *metric, const char *suffix,
+                         const char *key, const char *value) {
+  fprintf(to->file, "%s%s{", metric, suffix);
+  write_label("schedule", to->tally->schedule->name, to->file);
+  fputc(',', to->file);
+  write_label("backend", to->tally->backend, to->file);
+  fputc(',', to->file);
+  write_label("mode", prem_mode_name(to->tally->mode), to->file);
+  if (key) {
+    fputc(',', to->file);
+    write_label(key, value, to->file);
+  }
+}
+
+static void write_head(const exposition *to, const char *metric, const char *type,
+                       const char *help) {
+  fprintf(to->file, "# HELP %s %s\n# TYPE %s %s\n", metric, help, metric, type);
+}
+
+static void end_count(const exposition *to, uint64_t count) {
+  fprintf(to->file, "} %" PRIu64 "\n", count);
+}
+
+/* ---- counters ------------------------------------------------------------------------------- */
+
+static void write_frames(const exposition *to) {
+  static const char metric[] = "ttprem_live_frames_total";
+  write_head(to, metric, "counter", "Frames handed over to inputs, and results shown by outputs.");
+  for (int32_t s = 0; s < to->tally->stream_count; ++s) {
+    const prem_tally_stream *stream = &to->tally->streams[s];
+    begin_sample(to, metric, "", "stream", stream->name);
+    fprintf(to->file, ",direction=\"%s\"", stream->is_output ? "out" : "in");
+    end_count(to, stream->counts.frames);
+  }
+}
+
+typedef enum sides { INPUTS = 1, OUTPUTS = 2, BOTH = 3 } sides;
+
+/** A counter of each stream that has it. */
+typedef struct stream_counter {
+  const char *metric, *help;
+  sides of;
+  uint64_t (*count)(const prem_tally_stream *stream);
+} stream_counter;
+
+#define COUNTER(name)                                                                              \
+  static uint64_t name##_of(const prem_tally_stream *stream) {                                     \
+    return stream->counts.name;                                                                    \
+  }
+COUNTER(taken)
+COUNTER(repeated)
+COUNTER(missing)
+COUNTER(stale)
+COUNTER(dropped)
+COUNTER(late)
+COUNTER(aborted)
+#undef COUNTER
+
+static uint64_t unfed_of(const prem_tally_stream *stream) {
+  return stream->unfed;
+}
+
+static uint64_t seen_of(const prem_tally_stream *stream) {
+  return stream->seen;
+}
+
+static const stream_counter stream_counters[] = {
+    {"ttprem_live_taken_total", "Jobs that a new frame was chosen for.", INPUTS, taken_of},
+    {"ttprem_live_unfed_total", "Frames that the host did not hand over: no buffer, or no time.",
+     INPUTS, unfed_of},
+    {"ttprem_live_seen_total", "Results that the host has seen.", OUTPUTS, seen_of},
+    {"ttprem_live_repeated_total", "Jobs that took a frame again, and results made of such.", BOTH,
+     repeated_of},
+    {"ttprem_live_missing_total", "Jobs skipped for want of a frame; results not made.", BOTH,
+     missing_of},
+    {"ttprem_live_stale_total", "Of those missing, frames that were too old.", INPUTS, stale_of},
+    {"ttprem_live_dropped_total", "Results that found no free buffer.", OUTPUTS, dropped_of},
+    {"ttprem_live_late_total", "Results shown behind their publish_ns.", OUTPUTS, late_of},
+    {"ttprem_live_aborted_total", "Results of jobs that were given up.", OUTPUTS, aborted_of},
+};
+
+static void write_stream_counter(const exposition *to, const stream_counter *counter) {
+  const prem_tally *tally = to->tally;
+  const int32_t inputs = tally->schedule->live_input_count;
+  const int32_t first = counter->of & INPUTS ? 0 : inputs;
+  const int32_t end = counter->of & OUTPUTS ? tally->stream_count : inputs;
+  if (first == end)
+    return;
+  write_head(to, counter->metric, "counter", counter->help);
+  for (int32_t s = first; s < end; ++s) {
+    begin_sample(to, counter->metric, "", "stream", tally->streams[s].name);
+    end_count(to, counter->count(&tally->streams[s]));
+  }
+}
+
+/** A counter of each task. */
+typedef struct task_counter {
+  const char *metric, *help;
+  size_t at; /* of the count in prem_live_task_counts */
+} task_counter;
+
+static void write_task_counters(const exposition *to) {
+  static const task_counter counters[] = {
+      {"ttprem_live_task_overruns_total", "Jobs that were not over at their deadline.",
+       offsetof(prem_live_task_counts, overruns)},
+      {"ttprem_live_task_skipped_total", "Jobs left out for an overrun.",
+       offsetof(prem_live_task_counts, skipped)},
+      {"ttprem_live_task_aborted_total", "Jobs given up at their deadline.",
+       offsetof(prem_live_task_counts, aborted)},
+  };
+  for (size_t i = 0; i < sizeof counters / sizeof counters[0]; ++i) {
+    write_head(to, counters[i].metric, "counter", counters[i].help);
+    for (int32_t t = 0; t < to->tally->schedule->task_count; ++t) {
+      begin_sample(to, counters[i].metric, "", "task", to->tally->schedule->tasks[t].name);
+      end_count(to, *(const uint64_t *)(const void *)((const char *)&to->tally->tasks[t] +
+                                                      counters[i].at));
+    }
+  }
+}
+
+/* ---- the session and its times -------------------------------------------------------------- */
+
+static void write_session(const exposition *to) {
+  const prem_live_state *state = &to->tally->state;
+  write_head(to, "ttprem_build_info", "gauge", "1; the version and commit that it was built from.");
+  fputs("ttprem_build_info{", to->file);
+  write_label("version", prem_version(), to->file);
+  fputc(',', to->file);
+  write_label("commit", prem_build_commit(), to->file);
+  fputs("} 1\n", to->file);
+  write_head(to, "ttprem_live_running", "gauge", "1 while the session takes frames or drains.");
+  begin_sample(to, "ttprem_live_running", "", NULL, NULL);
+  end_count(to, state->phase == PREM_LIVE_RUNNING || state->phase == PREM_LIVE_DRAINING);
+  write_head(to, "ttprem_live_hyperperiods_total", "counter", "Hyperperiods completed.");
+  begin_sample(to, "ttprem_live_hyperperiods_total", "", NULL, NULL);
+  end_count(to, (uint64_t)state->hyperperiods);
+}
+
+static void write_buckets(const exposition *to, const char *metric, const char *stream,
+                          const prem_tally_times *times) {
+  int64_t sum = 0;
+  for (int32_t i = 0; i < PREM_TALLY_BOUNDS; ++i) {
+    sum += times->bounded[i];
+    begin_sample(to, metric, "_bucket", "stream", stream);
+    fprintf(to->file, ",le=\"%g\"} %" PRId64 "\n", (double)prem_tally_bound(i) * 1e-9, sum);
+  }
+  begin_sample(to, metric, "_bucket", "stream", stream);
+  fprintf(to->file, ",le=\"+Inf\"} %" PRId64 "\n", times->count);
+  begin_sample(to, metric, "_sum", "stream", stream);
+  fprintf(to->file, "} %.9f\n", times->sum_ns * 1e-9);
+  begin_sample(to, metric, "_count", "stream", stream);
+  end_count(to, (uint64_t)times->count);
+}
+
+static void write_times(const exposition *to) {
+  static const char age[] = "ttprem_live_age_seconds", late[] = "ttprem_live_lateness_seconds";
+  const int32_t first = to->tally->schedule->live_input_count;
+  if (first == to->tally->stream_count)
+    return;
+  write_head(to, age, "histogram",
+             "Results, from the capture of the oldest input until they were shown.");
+  for (int32_t s = first; s < to->tally->stream_count; ++s)
+    write_buckets(to, age, to->tally->streams[s].name, &to->tally->streams[s].age);
+  write_head(to, late, "histogram", "Results, shown so long after they were due.");
+  for (int32_t s = first; s < to->tally->stream_count; ++s)
+    write_buckets(to, late, to->tally->streams[s].name, &to->tally->streams[s].lateness);
+}
+
+void prem_tally_write_metrics(const prem_tally *tally, FILE *file) {
+  const exposition to = {.tally = tally, .file = file};
+  write_session(&to);
+  write_frames(&to);
+  for (size_t i = 0; i < sizeof stream_counters / sizeof stream_counters[0]; ++i)
+    write_stream_counter(&to, &stream_counters[i]);
+  write_task_counters(&to);
+  write_times(&to);
+}

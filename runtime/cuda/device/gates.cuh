@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Of the executive of live sessions: when a hyperperiod begins, and which frame a job reads and
+ * writes. In a run none of this is there. The words are the courier's: runtime/core/courier.h. */
+#ifndef TTPREM_RUNTIME_CUDA_DEVICE_GATES_CUH
+#define TTPREM_RUNTIME_CUDA_DEVICE_GATES_CUH
+
+#include "runtime/core/courier.h"
+#include "runtime/cuda/device/waits.cuh"
+
+#if PREM_LIVE
+
+namespace {
+
+/** The courier has not looked at the clock for as long as the timeout: nothing will be decided any
+ *  more. One lane. */
+__device__ __forceinline__ bool courier_is_lost(block_state *own, int64_t now_ns) {
+  const int64_t beat_ns = (int64_t)prem_word_near(own->live.beat);
+  return beat_ns > 0 && now_ns - beat_ns > own->launch.stall_timeout_ns;
+}
+
+/** From time to time while the courier is waited for. @return whether to give up. One lane. */
+__device__ __noinline__ bool courier_look(int32_t hyperperiod) {
+  block_state *own = shared();
+  if (abort_look(own))
+    return true;
+  const int64_t now = prem_clock_ns();
+  if (!courier_is_lost(own, now))
+    return false;
+  prem_fault_raise(own->launch.state, PREM_FAULT_COURIER, own->plan_block, -1, nullptr, -1,
+                   hyperperiod, counts_now(own).y, now - own->start_ns);
+  *(volatile uint32_t *)&own->counts[ABORT] = 1;
+  return true;
+}
+
+/** The starter, before a hyperperiod: wait until it may begin, and tell the compute warps.
+ *  @return false: it never will, or the session is stopped. One warp. */
+__device__ __noinline__ bool hyperperiod_begin(int32_t hyperperiod) {
+  block_state *own = shared();
+  bool begins = false;
+  if (lane_number() == 0) {
+    const uint64_t wanted = (uint64_t)hyperperiod;
+    int64_t look_ns = prem_clock_ns() + LOOK_NS;
+    while (!begins) {
+      begins = wanted < prem_word_near(own->live.permitted);
+      if (begins || prem_clock_ns() < look_ns)
+        continue;
+      look_ns = prem_clock_ns() + LOOK_NS;
+      /* `last` is never below `permitted` at the time that it is written */
+      if (wanted >= prem_word_near(own->live.last) || courier_look(hyperperiod))
+        break;
+    }
+    if (begins) {
+      const int64_t epoch_ns = prem_load_acquire(&own->live.epoch_ns[wanted % own->live.rows]);
+      *(volatile int64_t *)&own->origins_ns[hyperperiod & (HYPERPERIODS - 1)] =
+          own->start_ns + epoch_ns;
+      block_fence();
+      *(volatile int32_t *)&own->begun = hyperperiod + 1;
+    } else {
+      block_fence();
+      *(volatile int32_t *)&own->ended = 1;
+    }
+  }
+  return __any_sync(FULL_WARP, begins);
+}
+
+/** The compute warps, before a hyperperiod: until the starter has begun it.
+ *  @return false: it never will. One warp. */
+__device__ __forceinline__ bool hyperperiod_await(block_state *own, int32_t hyperperiod) {
+  const volatile int32_t *begun = &own->begun, *ended = &own->ended;
+  for (;;) {
+    const bool is_over = *ended != 0; /* before the look: it begins no more then */
+    const bool begins = *begun > hyperperiod;
+    if (__any_sync(FULL_WARP, begins)) {
+      block_fence();
+      return true;
+    }
+    if (__all_sync(FULL_WARP, is_over))
+      return false;
+    __nanosleep(PEEK_NS);
+  }
+}
+
+/** A task of this block, its gates behind it. */
+__device__ __forceinline__ prem_device_live_task *live_task_at(block_state *own, int32_t task) {
+  return (prem_device_live_task *)bytes_at(own, own->live.tasks_at) + task;
+}
+__device__ __forceinline__ prem_device_gate *gate_at(block_state *own, int32_t gate) {
+  return (prem_device_gate *)bytes_at(own, own->live.gates_at) + gate;
+}
+
+/** Bring the gates of this block's tasks to the scratchpad. All threads. */
+__device__ __forceinline__ void gates_furnish(block_state *own, const prem_device_block *block) {
+  int32_t first = 0;
+  for (int32_t t = 0; t < block->task_count; ++t) {
+    const prem_device_live_task from = own->live.tasks[block->tasks[t]];
+    const int32_t words = (from.sources + from.sinks) * (int32_t)(sizeof(prem_device_gate) / 8);
+    for (int32_t word = (int32_t)threadIdx.x; word < words; word += (int32_t)blockDim.x)
+      ((int64_t *)gate_at(own, first))[word] =
+          ((const int64_t *)&own->live.gates[from.first_gate])[word];
+    if (threadIdx.x == 0) {
+      *live_task_at(own, t) = from;
+      live_task_at(own, t)->first_gate = first;
+    }
+    first += from.sources + from.sinks;
+  }
+  __syncthreads();
+}
+
+__device__ __forceinline__ bool is_gated(const prem_device_record *record) {
+  return (record->at_memory & PREM_DEVICE_GATED) != 0;
+}
+
+/** A lane's ticket. @return false: it is not written yet. */
+__device__ __forceinline__ bool ticket_look(const prem_device_gate *gate, int64_t job,
+                                            uint32_t *flags, int32_t *slot) {
+  const uint64_t word = prem_word_near(&gate->tickets[(uint64_t)job & gate->ring_mask]);
+  *flags = (uint32_t)(word >> 8) & 0xFFu;
+  *slot = (int32_t)(word & 0xFFu);
+  return word >> 16 == ((uint64_t)job + 1) << 16 >> 16;
+}
+
+/** A port's slot is known: its moves go there. `moves` NULL: a compatible interval. One warp. */
+__device__ __forceinline__ void port_place(block_state *own, const prem_device_task *task,
+                                           const prem_device_record *record,
+                                           prem_device_move *moves, int32_t port, int32_t slot,
+                                           int64_t slot_bytes, int32_t slot_planes) {
+  const int32_t lane = lane_number();
+  if (port < 0)
+    return;
+  if (moves == nullptr) {
+    if (lane == 0)
+      own->shift_bytes[port] = slot * slot_bytes;
+  } else if (lane < record->move_count && moves[lane].port == task->first_port + port) {
+    moves[lane].array += slot * slot_bytes;
+    if (moves[lane].box_at[0] >= 0)
+      moves[lane].box_at[3] += slot * slot_planes;
+  }
+}
+
+enum ticket_verdict : int32_t { TICKETS_STOPPED, TICKETS_RUN, TICKETS_SKIP };
+
+/**
+ * Wait for the tickets that a record needs, of sources or of sinks, a lane each, and place its
+ * moves. The courier decides all of them in bounded time, or the session ends. One warp.
+ * @param moves  of the record; NULL: a compatible interval
+ */
+__device__ __noinline__ ticket_verdict tickets_await(int32_t slot_of_record, int32_t hyperperiod,
+                                                     bool of_sinks, prem_device_move *moves) {
+  block_state *own = shared();
+  const prem_device_record *record = record_at(own, slot_of_record);
+  const prem_device_task *task = task_at(own, own->launch, record->task);
+  const prem_device_live_task *of = live_task_at(own, record->task);
+  const int32_t first = of->first_gate + (of_sinks ? of->sources : 0);
+  const int32_t count = of_sinks ? of->sinks : of->sources;
+  bool skips = false;
+#pragma unroll 1
+  for (int32_t base = 0; base < count; base += 32) {
+    const bool is_one = base + lane_number() < count;
+    const prem_device_gate *gate = gate_at(own, first + (is_one ? base + lane_number() : base));
+    const int32_t job_of = record->job < PREM_DEVICE_NEAR_JOBS ? gate->first_jobs_of[record->job]
+                                                               : gate->job_of[record->job];
+    const int64_t job = (int64_t)hyperperiod * gate->stream_jobs + job_of;
+    uint32_t flags;
+    int32_t slot;
+    int64_t look_ns = prem_clock_ns() + LOOK_NS;
+    while (__any_sync(FULL_WARP, !ticket_look(gate, job, &flags, &slot))) {
+      bool over = false;
+      if (lane_number() == 0 && prem_clock_ns() >= look_ns) {
+        look_ns = prem_clock_ns() + LOOK_NS;
+        over = courier_look(hyperperiod);
+      }
+      if (__any_sync(FULL_WARP, over))
+        return TICKETS_STOPPED;
+    }
+    /* of a task's own ticket it says that the job has been given up; of a sink's only that it is
+     * not shown */
+    const uint32_t leaves_out = of_sinks ? PREM_TICKET_SKIP : PREM_TICKET_SKIP | PREM_TICKET_VOID;
+    skips |= __any_sync(FULL_WARP, (flags & leaves_out) != 0);
+#pragma unroll 1
+    for (int32_t lane = 0; lane < min(count - base, 32); ++lane)
+      port_place(own, task, record, moves, __shfl_sync(FULL_WARP, is_one ? gate->port : -1, lane),
+                 __shfl_sync(FULL_WARP, slot, lane),
+                 (int64_t)__shfl_sync(FULL_WARP, (long long)gate->slot_bytes, lane),
+                 __shfl_sync(FULL_WARP, gate->slot_planes, lane));
+  }
+  __syncwarp();
+  return skips ? TICKETS_SKIP : TICKETS_RUN;
+}
+
+/** The job is skipped: nothing is moved. One warp. */
+__device__ __forceinline__ void record_empty(prem_device_record *record) {
+  if (lane_number() == 0) {
+    record->move_count = 0;
+    record->fetch_bytes = 0;
+    record->at_memory |= PREM_DEVICE_EMPTY;
+  }
+  __syncwarp();
+}
+
+/** Before the prefetch of that number: its frames, and whether there is anything to fetch.
+ *  @return false: stopped. One warp. */
+__device__ __forceinline__ bool prefetch_gate(block_state *own, int32_t slot, int32_t hyperperiod,
+                                              uint32_t number) {
+  prem_device_record *record = &own->memory.records[slot];
+  if (!is_gated(record))
+    return true;
+  const ticket_verdict verdict =
+      tickets_await(slot, hyperperiod, false, moves_at(own, own->launch, slot));
+  if (verdict == TICKETS_SKIP)
+    record_empty(record);
+  if (lane_number() == 0)
+    own->empty_fetch[number % RING] = verdict == TICKETS_SKIP;
+  __syncwarp();
+  return verdict != TICKETS_STOPPED;
+}
+
+/** Before a writeback, whose entry is filled: its slots. @return false: stopped. One warp. */
+__device__ __forceinline__ bool writeback_gate(block_state *own, int32_t place,
+                                               int32_t hyperperiod) {
+  prem_device_record *record = &own->stores[place].record;
+  if (!is_gated(record) || (record->at_memory & PREM_DEVICE_PLACED))
+    return true;
+  const ticket_verdict verdict = tickets_await(STORES + place, hyperperiod, true,
+                                               moves_at(own, own->launch, 2 * CHUNK + place));
+  if (lane_number() == 0)
+    record->at_memory |= PREM_DEVICE_PLACED;
+  __syncwarp();
+  return verdict != TICKETS_STOPPED;
+}
+
+/** Which output buffer lies there: `at` is counted from the first buffer. */
+__device__ __forceinline__ int32_t output_number(const block_state *own, int32_t at) {
+  const prem_device_block *block = &own->launch.blocks[own->plan_block];
+  const int32_t out_bytes = block->out_bytes;
+  return out_bytes > 0 ? (at - own->launch.buffers * block->in_bytes) / out_bytes : 0;
+}
+
+/** Its compute is over: of a skipped job there is nothing to write. One warp. */
+__device__ __forceinline__ void writeback_judge(block_state *own, in_flight_phase *of) {
+  if (!is_gated(&of->record))
+    return;
+  const int32_t number = output_number(own, of->buffer_at - own->launch.buffers_at);
+  if (*(const volatile uint8_t *)&own->empty_store[number])
+    record_empty(&of->record);
+}
+
+/** Before a compatible interval: its frames and slots. The warp that leads. */
+__device__ __forceinline__ ticket_verdict interval_gate(block_state *own, const table_position &at,
+                                                        const prem_device_record *record) {
+  if (!is_gated(record) || !live_task_at(own, record->task)->in_compute)
+    return TICKETS_RUN;
+  const ticket_verdict verdict = tickets_await(COMPUTES + at.slot, at.hyperperiod, false, nullptr);
+  if (verdict == TICKETS_STOPPED)
+    return verdict;
+  const bool stopped =
+      tickets_await(COMPUTES + at.slot, at.hyperperiod, true, nullptr) == TICKETS_STOPPED;
+  return stopped ? TICKETS_STOPPED : verdict;
+}
+
+/** Was there anything to fetch for a compute? The starter has written it before the bytes came. */
+__device__ __forceinline__ ticket_verdict fetch_verdict(const block_state *own,
+                                                        const prem_device_record *record,
+                                                        bool reads, uint32_t fetched) {
+  const bool is_empty =
+      is_gated(record) && reads && *(const volatile uint8_t *)&own->empty_fetch[fetched % RING];
+  return is_empty ? TICKETS_SKIP : TICKETS_RUN;
+}
+
+/** A compute begins: what the writer and the watcher have to know of it. One lane. */
+__device__ __forceinline__ void compute_judge(block_state *own, const prem_device_record *record,
+                                              in_flight_phase *of, bool skipped) {
+  if (skipped)
+    of->record.at_memory |= PREM_DEVICE_EMPTY;
+  if (is_gated(record) && (record->at_memory & PREM_DEVICE_STORES))
+    *(volatile uint8_t *)&own
+         ->empty_store[output_number(own, own->compute_table.out_at[record->out_buffer])] = skipped;
+}
+
+} // namespace
+
+#endif
+#endif

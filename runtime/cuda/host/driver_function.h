@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Functions of the driver. Nothing links against it, so that the library starts without one. */
+#ifndef TTPREM_RUNTIME_CUDA_HOST_DRIVER_FUNCTION_H
+#define TTPREM_RUNTIME_CUDA_HOST_DRIVER_FUNCTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/** Find a function of CUDA 12.0 by its name.
+ *  @param[out] function  a pointer to a function, of so many bytes; as it was where there is none
+ */
+bool prem_driver_function(const char *name, void *function, size_t bytes);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A live session on the GPU inside: what live.c, live_tables.c and live_frames.c share.
+ *
+ * The courier's kernel runs beside the executive, on a copy of the host's courier (the image). The
+ * host's own courier keeps the host's sides of the channels. Small frames the courier brings over
+ * itself; large ones go by the copy engines, on a stream each way: an input's word is written by
+ * its stream behind the bytes, an output passes a channel of its own (the relay) to the host's
+ * thread, which has it copied and then hands it on.
+ *
+ * Who writes what: before the start the caller's thread; then the session's thread all but
+ *  `has_...` and `is_...`, which it alone writes and others read, `match`, which both do under its
+ * lock, and `inputs`, each its own thread's.
+ */
+#ifndef TTPREM_RUNTIME_CUDA_HOST_LIVE_H
+#define TTPREM_RUNTIME_CUDA_HOST_LIVE_H
+
+#include <cuda.h>
+
+#include "prem/base/list.h"
+#include "runtime/core/clock_match.h"
+#include "runtime/cuda/device/executive.h"
+#include "runtime/cuda/host/backend_parts.h"
+
+/** A large output on its way: from the courier's slots to the host's. */
+typedef struct prem_cuda_relay {
+  prem_stream_face *face; /* pinned; NULL: the courier brings it over itself */
+  prem_consumer consumer; /* of the courier's frames */
+  cudaEvent_t landed;
+  int32_t from, to; /* slots of the frame under way; to < 0: none is */
+  prem_note note;
+} prem_cuda_relay;
+
+/** cuStreamWriteValue64(). */
+typedef CUresult prem_cuda_write_function(CUstream stream, CUdeviceptr at, cuuint64_t value,
+                                          unsigned flags);
+
+typedef struct prem_cuda_live {
+  prem_cuda *cuda;
+  prem_courier *courier; /* the host's */
+  prem_trace *recorded;
+  prem_courier_face *face_there; /* courier->face, as the GPU sees it */
+  prem_courier_talk *talk;       /* pinned */
+  prem_device_live tables;
+  prem_courier_launch launch;
+  prem_device_block *blocks; /* as they are during the session */
+  int64_t *kept_epoch_ns;    /* in device memory: [kept_rows] */
+  int64_t *kept_end_ns;
+  prem_list allocations;                     /* void *: device memory */
+  void *registered[PREM_MAX_LIVE_PORTS + 1]; /* host memory made known to the GPU */
+  int32_t registered_count;
+  cudaStream_t serving, sending, fetching; /* the courier; frames to the GPU and back */
+  prem_cuda_relay relays[PREM_MAX_LIVE_PORTS];
+  bool is_large[PREM_MAX_LIVE_PORTS]; /* frames go by the copy engines */
+  prem_cuda_write_function *write;    /* where an input is large */
+  prem_engine engine;
+  prem_mode mode;
+  pthread_mutex_t match_lock;
+  prem_clock_match match; /* the GPU's clock beside the host's */
+  int64_t stop_by_ns; /* the blocks were stopped, and have to be gone by then; INT64_MAX: not yet */
+  pthread_t thread;
+  bool has_thread;
+  cudaError_t error;
+  _Atomic bool is_asked_to_leave; /* by the host */
+  _Atomic bool has_failed;
+  _Atomic bool is_over;
+  _Atomic int64_t heard_ns; /* an answer of the courier's came */
+} prem_cuda_live;
+
+/* ---- tables (live_tables.c) ------------------------------------------------------------------ */
+
+/** Device memory that lives as long as the session. */
+cudaError_t prem_cuda_live_keep(prem_cuda_live *live, void **out, const void *from, size_t bytes);
+/** Make the courier's image, the gates of tasks, the leaders: all that is constant. */
+cudaError_t prem_cuda_live_tables_new(prem_cuda_live *live);
+
+/* ---- frames (live_frames.c) ------------------------------------------------------------------ */
+
+/** Make the host's frames known to the GPU; choose who brings each stream's. Before the tables. */
+cudaError_t prem_cuda_live_frames_new(prem_cuda_live *live);
+void prem_cuda_live_frames_free(prem_cuda_live *live);
+/** Where the courier finds what it brings over itself: [stream], for the launch. */
+void prem_cuda_live_carries(const prem_cuda_live *live, prem_device_carry *out);
+/** Send a large input's frame, and `word` to its channel behind it. */
+cudaError_t prem_cuda_live_send(prem_cuda_live *live, int32_t stream, int32_t slot, uint64_t word);
+/** Ask for the end, behind all that was sent. */
+void prem_cuda_live_drain(prem_cuda_live *live);
+/** Go on with large outputs. One thread. @return whether none is under way. */
+cudaError_t prem_cuda_live_fetch(prem_cuda_live *live, bool *is_idle);
+
+#endif

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Tests of live sessions in real time, for the backend that LIVE_BACKEND names: nothing lost,
+ *  nothing twice, nothing torn, and every call comes back. */
+#ifndef TTPREM_TESTS_COMMON_LIVE_THREADS_H
+#define TTPREM_TESTS_COMMON_LIVE_THREADS_H
+
+#include "tests/common/live.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/time.h>
+#include <time.h>
+
+enum { MS = 1000000, UNIT = 1000 }; /* jobs of 400 us */
+
+typedef struct bench {
+  prem_schedule *schedule;
+  prem_live *live;
+  int32_t x, y;
+} bench;
+
+static bench open_bench(const char *source) {
+  bench b = {.schedule = checked_schedule(source)};
+  b.live = open_live_on(LIVE_BACKEND, b.schedule);
+  b.x = prem_live_find(b.live, "x");
+  b.y = prem_live_find(b.live, "y");
+  return b;
+}
+
+static bench start_bench(const char *source) {
+  bench b = open_bench(source);
+  start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT});
+  return b;
+}
+
+static const char *queues(int buffers) {
+  return increment_file(2 * MS, UNIT, "",
+                        text("inputs = ( { array = \"x\"; kind = \"queuing\"; buffers = %d; } );"
+                             "outputs = ( { array = \"y\"; kind = \"queuing\"; buffers = %d; } );",
+                             buffers, buffers));
+}
+
+static void close_bench(bench *b) {
+  prem_live_close(b->live);
+  prem_schedule_free(b->schedule);
+}
+
+static int64_t in_ms(const bench *b, int64_t ms) {
+  return prem_live_now_ns(b->live) + ms * MS;
+}
+
+/* ---- frames --------------------------------------------------------------------------------- */
+
+enum { FRAMES = 100 };
+
+static void *feed_all(void *argument) {
+  const bench *b = argument;
+  for (int i = 0; i < FRAMES; ++i) {
+    prem_frame frame;
+    ck_assert_int_eq(prem_live_acquire(b->live, b->x, in_ms(b, 60000), &frame, NULL), PREM_OK);
+    fill_frame(&frame, (float)i);
+    ck_assert_int_eq(prem_live_submit(b->live, &frame, NULL), PREM_OK);
+    ck_assert_uint_eq(frame.number, (uint64_t)i);
+  }
+  ck_assert_int_eq(prem_live_stop(b->live, true, in_ms(b, 60000), NULL), PREM_OK);
+  return NULL;
+}
+
+/* All that are shown, until the session is over. */
+static uint64_t fetch_all(const bench *b) {
+  uint64_t count = 0, next_input = 0;
+  float value;
+  prem_frame frame;
+  prem_status status;
+  while ((status = fetch(b->live, b->y, in_ms(b, 60000), &value, &frame)) == PREM_OK) {
+    ck_assert_uint_eq(frame.number, count++);
+    ck_assert_uint_ge(frame.input, next_input);
+    ck_assert_float_eq(value, (float)(frame.input + 1));
+    ck_assert_int_gt(frame.published_ns, frame.captured_ns);
+    next_input = frame.input + 1;
+  }
+  ck_assert_int_eq(status, PREM_ERR_ENDED);
+  return count;
+}
+
+static void run_queues(prem_mode mode, int buffers) {
+  bench b = open_bench(queues(buffers));
+  start_live(b.live, &(prem_live_request){.mode = mode});
+  pthread_t feeder;
+  ck_assert_int_eq(pthread_create(&feeder, NULL, feed_all, &b), 0);
+  const uint64_t fetched = fetch_all(&b);
+  pthread_join(feeder, NULL);
+  prem_live_counts x, y;
+  prem_live_count(b.live, b.x, &x);
+  prem_live_count(b.live, b.y, &y);
+  ck_assert_uint_eq(x.frames, FRAMES);
+  ck_assert_uint_eq(x.taken, FRAMES);
+  ck_assert_uint_eq(y.frames, fetched);
+  ck_assert_uint_eq(y.frames + y.dropped, FRAMES); /* dropped: this thread was away for too long */
+  ck_assert_uint_gt(fetched, 0);
+  close_bench(&b);
+}
+
+START_TEST(each_queued_frame_is_used_once) { /* E10, E11, E17 */
+  static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_LOCK};
+  run_queues(modes[_i], 1 + 2 * _i);
+}
+END_TEST
+
+/* Two tasks on three blocks read one input, each in its own tiles. */
+static const char *const shared_input =
+    "version = 1; name = \"live\"; platform: { blocks = 3; scratch_bytes = 65536L;"
+    "  resources = ( { name = \"memory\"; capacity = 3; } ); };"
+    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 4096 ]; },"
+    "  { name = \"y\"; type = \"f32\"; shape = [ 4096 ]; },"
+    "  { name = \"z\"; type = \"f32\"; shape = [ 4096 ]; } );"
+    "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 2; tile = [ 512 ];"
+    "    period_ns = 4000000L; arrays: { in = \"x\"; out = \"y\"; };"
+    "    prefetch: { wcet_ns = 50000L; }; compute: { wcet_ns = 50000L; };"
+    "    writeback: { wcet_ns = 50000L; }; },"
+    "  { name = \"b\"; kernel = \"vector_increment\"; blocks = [ 2 ]; tile = [ 1024 ];"
+    "    period_ns = 4000000L; release_ns = 300000L; arrays: { in = \"x\"; out = \"z\"; };"
+    "    prefetch: { wcet_ns = 50000L; }; compute: { wcet_ns = 50000L; };"
+    "    writeback: { wcet_ns = 50000L; }; } );"
+    "live: { inputs = ( { array = \"x\"; } );"
+    "  outputs = ( { array = \"y\"; }, { array = \"z\"; kind = \"queuing\"; buffers = 8; } ); };";
+
+typedef struct feeder {
+  const bench *b;
+  _Atomic bool is_over;
+} feeder;
+
+static void *feed_always(void *argument) {
+  feeder *f = argument;
+  for (int i = 0; !atomic_load(&f->is_over); ++i) {
+    const prem_status status = feed(f->b->live, f->b->x, (float)i, NULL);
+    ck_assert(status == PREM_OK || status == PREM_ERR_FULL); /* full: jobs are late and overlap */
+    nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL);
+  }
+  return NULL;
+}
+
+START_TEST(sampled_frames_are_whole_and_never_older) { /* E12 to E15, E17 */
+  bench b = {.schedule = prepared_schedule(shared_input)};
+  b.live = open_live_on(LIVE_BACKEND, b.schedule);
+  b.x = prem_live_find(b.live, "x");
+  const int32_t y = prem_live_find(b.live, "y"), z = prem_live_find(b.live, "z");
+  start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT});
+  feeder f = {.b = &b};
+  pthread_t thread;
+  ck_assert_int_eq(pthread_create(&thread, NULL, feed_always, &f), 0);
+  float last = 0, seen[2][512] = {{0}};
+  for (int i = 0; i < 50; ++i) {
+    float value;
+    prem_frame frame = {0};
+    ck_assert_int_eq(fetch(b.live, z, in_ms(&b, 60000), &value, &frame), PREM_OK);
+    ck_assert_float_ge(value, last);
+    last = value;
+    if (frame.job < 512)
+      seen[0][frame.job] = value;
+    while (fetch(b.live, y, 0, &value, &frame) == PREM_OK)
+      if (frame.job < 512)
+        seen[1][frame.job] = value;
+  }
+  int both = 0;
+  for (int i = 0; i < 512; ++i)
+    if (seen[0][i] > 0 && seen[1][i] > 0) {
+      ck_assert_float_eq(seen[0][i], seen[1][i]); /* the same frame in one period */
+      ++both;
+    }
+  ck_assert_int_gt(both, 0);
+  atomic_store(&f.is_over, true);
+  pthread_join(thread, NULL);
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(a_frame_starts_the_hyperperiod) {
+  bench b = start_bench(increment_file(
+      MS, UNIT, "",
+      "inputs = ( { array = \"x\"; kind = \"trigger\"; } ); outputs = ( { array = \"y\"; } );"));
+  for (int i = 0; i < 50; ++i) {
+    float value;
+    prem_frame in, out;
+    ck_assert_int_eq(feed(b.live, b.x, (float)i, &in), PREM_OK);
+    ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 60000), &value, &out), PREM_OK);
+    ck_assert_float_eq(value, (float)(i + 1));
+    ck_assert_int_ge(out.published_ns, in.captured_ns + 300 * UNIT);
+    ck_assert_uint_eq(out.input, (uint64_t)i);
+  }
+  prem_live_state state;
+  prem_live_look(b.live, &state);
+  ck_assert_int_ge(state.hyperperiods, 49);
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(a_session_begins_at_a_given_instant) {
+  bench b = open_bench(queues(4));
+  ck_assert_int_eq(feed(b.live, b.x, 5, NULL), PREM_OK);
+  const int64_t start_ns = in_ms(&b, 600);
+  start_live(b.live, &(prem_live_request){.start_ns = start_ns});
+  prem_frame frame;
+  ck_assert_int_eq(prem_live_wait(b.live, b.y, start_ns - 100 * MS, &frame, NULL),
+                   PREM_ERR_TIMEOUT);
+  ck_assert_int_eq(prem_live_wait(b.live, b.y, in_ms(&b, 60000), &frame, NULL), PREM_OK);
+  ck_assert_int_ge(frame.published_ns, start_ns + 300 * UNIT);
+  ck_assert_int_eq(frame.job, 0);
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(a_start_in_the_past_is_told) {
+  bench b = open_bench(queues(4));
+  prem_diag *diag = prem_diag_new();
+  ck_assert_int_eq(prem_live_start(b.live, &(prem_live_request){.start_ns = 1}, diag),
+                   PREM_ERR_ARGUMENT);
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "too soon"));
+  prem_diag_free(diag);
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(the_trace_has_what_happened) {
+  bench b = open_bench(queues(4));
+  prem_trace *trace = NULL;
+  ck_assert_int_eq(prem_trace_new(b.schedule, 2, 1000, &trace), PREM_OK);
+  for (int i = 0; i < 3; ++i)
+    ck_assert_int_eq(feed(b.live, b.x, (float)i, NULL), PREM_OK);
+  start_live(b.live, &(prem_live_request){.trace = trace});
+  ck_assert_int_eq(prem_live_stop(b.live, true, in_ms(&b, 60000), NULL), PREM_OK);
+  ck_assert_int_eq(trace->hyperperiods, 2);
+  ck_assert_int_eq(trace->epoch_ns[1] - trace->epoch_ns[0], 2 * MS);
+  ck_assert_int_gt(trace->job_end_ns[1], trace->job_end_ns[0]);
+  ck_assert_int_eq(trace->stats[PREM_COMPUTE].count, 3); /* skipped jobs leave no record */
+  prem_trace_free(trace);
+  close_bench(&b);
+}
+END_TEST
+
+/* ---- ends ----------------------------------------------------------------------------------- */
+
+START_TEST(an_output_that_nobody_reads_stops_nothing) { /* E30 */
+  bench b = start_bench(queues(1));
+  for (int i = 0; i < 4; ++i) {
+    prem_frame frame;
+    ck_assert_int_eq(prem_live_acquire(b.live, b.x, in_ms(&b, 60000), &frame, NULL), PREM_OK);
+    ck_assert_int_eq(prem_live_submit(b.live, &frame, NULL), PREM_OK);
+  }
+  ck_assert_int_eq(prem_live_stop(b.live, true, in_ms(&b, 60000), NULL), PREM_OK);
+  prem_live_counts y;
+  prem_live_count(b.live, b.y, &y);
+  ck_assert_uint_eq(y.frames, 1);
+  ck_assert_uint_eq(y.dropped, 3);
+  close_bench(&b);
+}
+END_TEST
+
+static void *wait_long(void *argument) {
+  const bench *b = argument;
+  prem_frame frame;
+  ck_assert_int_eq(prem_live_wait(b->live, b->y, in_ms(b, 100000), &frame, NULL), PREM_ERR_ENDED);
+  return NULL;
+}
+
+static void *acquire_long(void *argument) {
+  const bench *b = argument;
+  prem_frame frame;
+  while (prem_live_acquire(b->live, b->x, in_ms(b, 100000), &frame, NULL) == PREM_OK)
+    prem_live_submit(b->live, &frame, NULL);
+  return NULL;
+}
+
+START_TEST(closing_wakes_who_waits) { /* E31, E33 */
+  bench b = open_bench(queues(2));    /* never started: nothing would ever come */
+  pthread_t waiter, acquirer;
+  const int64_t began_ns = prem_live_now_ns(b.live);
+  ck_assert_int_eq(pthread_create(&waiter, NULL, wait_long, &b), 0);
+  ck_assert_int_eq(pthread_create(&acquirer, NULL, acquire_long, &b), 0);
+  prem_live_sleep_until(b.live, in_ms(&b, 50));
+  prem_schedule *schedule = b.schedule;
+  prem_live_close(b.live);
+  pthread_join(waiter, NULL);
+  pthread_join(acquirer, NULL);
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  ck_assert_int_lt((int64_t)now.tv_sec * 1000000000 + now.tv_nsec - began_ns, INT64_C(20000) * MS);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+static void ignore(int number) {
+  (void)number;
+}
+
+START_TEST(signals_do_not_cut_a_wait_short) { /* E31 */
+  bench b = open_bench(queues(2));
+  struct sigaction action = {.sa_handler = ignore};
+  sigaction(SIGALRM, &action, NULL);
+  setitimer(ITIMER_REAL, &(struct itimerval){.it_interval.tv_usec = 2000, .it_value.tv_usec = 2000},
+            NULL);
+  const int64_t until_ns = in_ms(&b, 100);
+  prem_frame frame;
+  ck_assert_int_eq(prem_live_wait(b.live, b.y, until_ns, &frame, NULL), PREM_ERR_TIMEOUT);
+  ck_assert_int_ge(prem_live_now_ns(b.live), until_ns);
+  setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(stopping_at_once_keeps_no_block) { /* E23 */
+  bench b = start_bench(queues(4));
+  for (int i = 0; i < 3; ++i)
+    ck_assert_int_eq(feed(b.live, b.x, (float)i, NULL), PREM_OK);
+  float value;
+  ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 60000), &value, NULL), PREM_OK);
+  ck_assert_int_eq(prem_live_stop(b.live, false, in_ms(&b, 60000), NULL), PREM_OK);
+  prem_frame frame;
+  float next = value;
+  while (fetch(b.live, b.y, 0, &value, &frame) == PREM_OK) /* whole ones, in order */
+    ck_assert_float_eq(value, ++next);
+  ck_assert_int_eq(prem_live_acquire(b.live, b.x, 0, &frame, NULL), PREM_ERR_ENDED);
+  close_bench(&b);
+}
+END_TEST
+
+START_TEST(sessions_come_and_go) { /* E32, with the address sanitizer */
+  prem_schedule *schedule = checked_schedule(queues(2));
+  for (int i = 0; i < 30; ++i) {
+    bench b = {.schedule = schedule, .live = open_live_on(LIVE_BACKEND, schedule), .y = 1};
+    if (i % 3 > 0)
+      start_live(b.live, &(prem_live_request){0});
+    if (i % 3 == 1)
+      ck_assert_int_eq(prem_live_stop(b.live, i & 1, in_ms(&b, 60000), NULL), PREM_OK);
+    prem_live_close(b.live);
+  }
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+static inline void add_live_tests(TCase *cases) {
+  tcase_add_loop_test(cases, each_queued_frame_is_used_once, 0, 3);
+  tcase_add_test(cases, sampled_frames_are_whole_and_never_older);
+  tcase_add_test(cases, a_frame_starts_the_hyperperiod);
+  tcase_add_test(cases, a_session_begins_at_a_given_instant);
+  tcase_add_test(cases, a_start_in_the_past_is_told);
+  tcase_add_test(cases, the_trace_has_what_happened);
+  tcase_add_test(cases, an_output_that_nobody_reads_stops_nothing);
+  tcase_add_test(cases, closing_wakes_who_waits);
+  tcase_add_test(cases, signals_do_not_cut_a_wait_short);
+  tcase_add_test(cases, stopping_at_once_keeps_no_block);
+  tcase_add_test(cases, sessions_come_and_go);
+}
+
+#endif

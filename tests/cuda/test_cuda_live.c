@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Live sessions on the GPU: what holds on threads, and frames that lie in memory of two kinds. Exit
+ * status 77 without a GPU, or in a build without the backend. */
+#define LIVE_BACKEND "cuda"
+#include "tests/common/live_threads.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+  SKIPPED = 77,
+  SIDE = 512 * 512,
+  BIG_FRAMES = 200
+}; /* frames of a MiB go by the copy engines */
+
+/* ---- large frames ---------------------------------------------------------------------------- */
+
+static const char *big(const char *kind) {
+  return text("version = 1; name = \"big\"; platform: { blocks = 16; block_threads = 256;"
+              "  buffers = 2; resources = ( { name = \"memory\"; capacity = 16; } ); };"
+              "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ %d ]; },"
+              "  { name = \"y\"; type = \"f32\"; shape = [ %d ]; } );"
+              "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 16;"
+              "    tile = [ 2048 ]; period_ns = 1000000L; arrays: { in = \"x\"; out = \"y\"; };"
+              "    prefetch: { wcet_ns = 4000L; }; compute: { wcet_ns = 4000L; };"
+              "    writeback: { wcet_ns = 4000L; }; } );"
+              "live: { inputs = ( { array = \"x\"; kind = \"%s\"; buffers = 4; } );"
+              "  outputs = ( { array = \"y\"; kind = \"%s\"; buffers = 4; } ); };",
+              SIDE, SIDE, kind, kind);
+}
+
+static void *feed_big(void *argument) {
+  const bench *b = argument;
+  for (int i = 0; i < BIG_FRAMES; ++i) {
+    prem_frame frame;
+    ck_assert_int_eq(prem_live_acquire(b->live, b->x, in_ms(b, 10000), &frame, NULL), PREM_OK);
+    fill_frame(&frame, (float)i);
+    ck_assert_int_eq(prem_live_submit(b->live, &frame, NULL), PREM_OK);
+  }
+  ck_assert_int_eq(prem_live_stop(b->live, true, in_ms(b, 10000), NULL), PREM_OK);
+  return NULL;
+}
+
+/* Filled with numbers that grow: whole, in order, each once, or in a sampling session some. */
+static void run_big(const char *kind, bool is_queue) {
+  bench b = {.schedule = prepared_schedule(big(kind))};
+  b.live = open_live_on("cuda", b.schedule);
+  b.x = prem_live_find(b.live, "x");
+  b.y = prem_live_find(b.live, "y");
+  start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT});
+  pthread_t thread;
+  ck_assert_int_eq(pthread_create(&thread, NULL, feed_big, &b), 0);
+  float last = 0, value;
+  int count = 0;
+  prem_frame frame;
+  prem_status status;
+  while ((status = fetch(b.live, b.y, in_ms(&b, 10000), &value, &frame)) == PREM_OK) {
+    ck_assert_float_eq(value, (float)(frame.input + 1)); /* whole, and what it says it is */
+    ck_assert_float_gt(value, last);
+    last = value;
+    ++count;
+  }
+  ck_assert_int_eq(status, PREM_ERR_ENDED);
+  pthread_join(thread, NULL);
+  prem_live_counts x, y;
+  prem_live_count(b.live, b.x, &x);
+  prem_live_count(b.live, b.y, &y);
+  ck_assert_uint_eq(x.frames, BIG_FRAMES);
+  if (is_queue) { /* dropped: this thread was away for too long */
+    ck_assert_uint_eq(x.taken, BIG_FRAMES);
+    ck_assert_uint_eq((uint64_t)count + y.dropped, BIG_FRAMES);
+  }
+  ck_assert_int_gt(count, 1);
+  close_bench(&b);
+}
+
+START_TEST(large_frames_of_queues_come_whole_and_in_order) {
+  run_big("queuing", true);
+} /* E13 */
+END_TEST
+START_TEST(large_frames_of_samples_come_whole_and_in_order) {
+  run_big("sampling", false);
+}
+END_TEST
+
+/* ---- slots have margins ---------------------------------------------------------------------- */
+
+/* A halo is zeros, whatever lies in the slots beside: a constant frame c gives the same response
+ * pattern times c. */
+START_TEST(no_halo_reaches_into_another_slot) { /* E34 */
+  bench b = {.schedule = prepared_schedule(
+                 "version = 1; name = \"halo\"; platform: { blocks = 4; block_threads = 256; };"
+                 "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 32, 32 ]; },"
+                 "  { name = \"y\"; type = \"f32\"; shape = [ 32, 32 ]; } );"
+                 "tasks = ( { name = \"a\"; kernel = \"conv2d_7x7\"; blocks = 4; tile = [ 16, 16 ];"
+                 "    period_ns = 500000L; arrays: { in = \"x\"; out = \"y\"; };"
+                 "    prefetch: { wcet_ns = 20000L; }; compute: { wcet_ns = 20000L; };"
+                 "    writeback: { wcet_ns = 20000L; }; } );"
+                 "live: { inputs = ( { array = \"x\"; kind = \"queuing\"; buffers = 3; } );"
+                 "  outputs = ( { array = \"y\"; kind = \"queuing\"; buffers = 3; } ); };")};
+  b.live = open_live_on("cuda", b.schedule);
+  prem_live *other = open_live_on("sim", b.schedule);
+  start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT});
+  start_live(other, &(prem_live_request){.mode = PREM_MODE_TT});
+  for (int i = 1; i <= 12; ++i) {
+    prem_frame found, expected;
+    ck_assert_int_eq(feed(b.live, 0, (float)i, NULL), PREM_OK);
+    ck_assert_int_eq(feed(other, 0, (float)i, NULL), PREM_OK);
+    ck_assert_int_eq(prem_live_wait(b.live, 1, in_ms(&b, 10000), &found, NULL), PREM_OK);
+    ck_assert_int_eq(prem_live_wait(other, 1, prem_live_now_ns(other) + 10 * MS, &expected, NULL),
+                     PREM_OK);
+    for (int row = 0; row < 32; ++row)
+      ck_assert_mem_eq((char *)found.data + row * found.pitch_bytes[2],
+                       (char *)expected.data + row * expected.pitch_bytes[2], 32 * sizeof(float));
+    ck_assert_int_eq(prem_live_release(b.live, &found, NULL), PREM_OK);
+    ck_assert_int_eq(prem_live_release(other, &expected, NULL), PREM_OK);
+  }
+  prem_live_close(other);
+  close_bench(&b);
+}
+END_TEST
+
+/* ---- overruns -------------------------------------------------------------------------------- */
+
+/* Its windows are far too short: every job that runs ends behind its deadline. */
+START_TEST(a_job_behind_an_overrun_is_skipped) {
+  bench b = {
+      .schedule = prepared_schedule(
+          "version = 1; name = \"overrun\"; platform: { blocks = 1; block_threads = 256; };"
+          "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8192 ]; },"
+          "  { name = \"y\"; type = \"f32\"; shape = [ 8192 ]; } );"
+          "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 1;"
+          "    tile = [ 8192 ]; period_ns = 500000L; deadline_ns = 1000L; overrun = \"skip\";"
+          "    arrays: { in = \"x\"; out = \"y\"; }; prefetch: { wcet_ns = 256L; };"
+          "    compute: { wcet_ns = 256L; }; writeback: { wcet_ns = 256L; }; } );"
+          "live: { inputs = ( { array = \"x\"; } ); outputs = ( { array = \"y\"; } ); };")};
+  b.live = open_live_on("cuda", b.schedule);
+  start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT});
+  float value, last = 0;
+  for (int i = 1; i <= 40; ++i) {
+    ck_assert_int_eq(feed(b.live, 0, (float)i, NULL), PREM_OK);
+    ck_assert_int_eq(fetch(b.live, 1, in_ms(&b, 1000), &value, NULL), PREM_OK);
+    ck_assert_float_ge(value, last);
+    last = value;
+  }
+  prem_live_state state;
+  prem_live_look(b.live, &state);
+  ck_assert_int_gt(state.overruns, 30);
+  ck_assert_int_gt(state.skipped, 30);
+  ck_assert_int_eq(prem_live_stop(b.live, true, in_ms(&b, 1000), NULL), PREM_OK);
+  close_bench(&b);
+}
+END_TEST
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
+/* Two tasks, the first with what `task` says, the second on `block`, made of the array `of`. */
+static prem_schedule *two_tasks(const char *task, int block, const char *of) {
+  return prepared_schedule(
+      text("version = 1; name = \"two\"; platform: { blocks = 2; block_threads = 256; };"
+           "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },"
+           "  { name = \"x2\"; type = \"f32\"; shape = [ 8 ]; },"
+           "  { name = \"y\"; type = \"f32\"; shape = [ 8 ]; },"
+           "  { name = \"y2\"; type = \"f32\"; shape = [ 8 ]; } );"
+           "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 8 ];"
+           "    period_ns = 1000000L; %s arrays: { in = \"x\"; out = \"y\"; };"
+           "    prefetch: { wcet_ns = 9000L; }; compute: { wcet_ns = 9000L; };"
+           "    writeback: { wcet_ns = 9000L; }; },"
+           "  { name = \"b\"; kernel = \"vector_increment\"; blocks = [ %d ]; tile = [ 8 ];"
+           "    period_ns = 1000000L; arrays: { in = \"%s\"; out = \"y2\"; };"
+           "    prefetch: { wcet_ns = 9000L; }; compute: { wcet_ns = 9000L; };"
+           "    writeback: { wcet_ns = 9000L; }; } );"
+           "live: { inputs = ( { array = \"x\"; }, { array = \"x2\"; } );"
+           "  outputs = ( { array = \"y\"; }, { array = \"y2\"; } ); };",
+           task, block, of));
+}
+
+static void assert_opens(prem_schedule *schedule, bool opens) {
+  prem_diag *diag = prem_diag_new();
+  prem_live *live = NULL;
+  const prem_status status = prem_live_open(prem_backend_find("cuda"), schedule, &live, diag);
+  ck_assert_int_eq(status, opens ? PREM_OK : PREM_ERR_UNAVAILABLE);
+  if (!opens)
+    ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "'a' and 'b' work on block 0"));
+  prem_live_close(live);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+
+START_TEST(tasks_of_a_block_that_are_skipped_apart_are_refused) {
+  assert_opens(two_tasks("", 0, "x2"), false);
+  assert_opens(two_tasks("", 1, "x2"), true);
+  assert_opens(two_tasks("", 0, "x"), true);
+  assert_opens(two_tasks("deadline_ns = 500000L; overrun = \"skip\";", 0, "x"), false);
+  assert_opens(two_tasks("deadline_ns = 500000L; overrun = \"skip\";", 1, "x"), true);
+}
+END_TEST
+
+START_TEST(state_arrays_are_refused) {
+  prem_schedule *schedule = planned_schedule(SOURCE_DIR "/schedules/examples/background.cfg");
+  prem_session *session = NULL;
+  prem_live *live = NULL;
+  const prem_backend *cuda = prem_backend_find("cuda");
+  prem_diag *diag = prem_diag_new();
+  ck_assert_int_eq(prem_session_open(cuda, schedule, &session, diag), PREM_ERR_UNAVAILABLE);
+  ck_assert_int_eq(prem_live_open(cuda, schedule, &live, diag), PREM_ERR_UNAVAILABLE);
+  ck_assert_uint_eq(prem_diag_errors(diag), 2);
+  ck_assert_str_eq(prem_diag_at(diag, 1)->key, "arrays.model.versions");
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* In a process of its own: what has touched the GPU cannot be forked any more. */
+static bool has_gpu(void) {
+  const pid_t child = fork();
+  if (child == 0) {
+    prem_machine machine;
+    const prem_backend *backend = prem_backend_find("cuda");
+    _exit(!backend || prem_backend_probe(backend, &machine, NULL) != PREM_OK);
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+int main(void) {
+  if (!has_gpu()) {
+    printf("skipped: no GPU, or a build without it\n");
+    return SKIPPED;
+  }
+  Suite *suite = suite_create("live_cuda");
+  TCase *cases = tcase_create("live_cuda");
+  tcase_set_timeout(cases, 120);
+  add_live_tests(cases);
+  tcase_add_test(cases, large_frames_of_queues_come_whole_and_in_order);
+  tcase_add_test(cases, large_frames_of_samples_come_whole_and_in_order);
+  tcase_add_test(cases, no_halo_reaches_into_another_slot);
+  tcase_add_test(cases, a_job_behind_an_overrun_is_skipped);
+  tcase_add_test(cases, tasks_of_a_block_that_are_skipped_apart_are_refused);
+  tcase_add_test(cases, state_arrays_are_refused);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Turnarounds told from traces: of the simulator, which takes those of the schedule, and of stamps
+ * made up. */
+#include "tests/common/running.h"
+
+#include "measure/turnarounds.h"
+
+enum { TASKS = 3 }; /* at most */
+
+static const char *source_of(int buffers, const char *more) {
+  return text("version = 1; name = \"one\"; platform: { blocks = 1; buffers = %d; };"
+              "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 3;"
+              "  prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };"
+              "  writeback: { wcet_ns = 30L; }; } %s );",
+              buffers, more);
+}
+
+static prem_schedule *prepared(const char *source, int64_t compute_ns, int64_t writeback_ns) {
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *schedule = schedule_from_text(source);
+  schedule->tasks[0].phase[PREM_COMPUTE].turnaround_ns = compute_ns;
+  schedule->tasks[0].phase[PREM_WRITEBACK].turnaround_ns = writeback_ns;
+  if (prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag) != PREM_OK)
+    abort_with(source, diag);
+  prem_diag_free(diag);
+  return schedule;
+}
+
+typedef struct seen {
+  int64_t count, min_ns, max_ns;
+} seen;
+
+static seen job_seen; /* of the first task */
+static seen prefetches_seen;
+
+static void measure(const prem_schedule *schedule, const prem_trace *trace, prem_mode mode,
+                    seen out[TASKS * PREM_PHASE_COUNT]) {
+  prem_times times[TASKS * PREM_PHASE_COUNT] = {{0}}, jobs[TASKS] = {{0}}, prefetches = {0};
+  const prem_turnarounds_of run = {
+      .schedule = schedule, .trace = trace, .mode = mode, .clock_step_ns = 1, .told_ns = 40};
+  ck_assert_int_eq(prem_turnarounds_add(&run, times, jobs, &prefetches), PREM_OK);
+  job_seen = (seen){jobs[0].count, jobs[0].min_ns, jobs[0].max_ns};
+  prefetches_seen = (seen){prefetches.count, prefetches.min_ns, prefetches.max_ns};
+  prem_times_free(&prefetches);
+  for (int t = 0; t < TASKS; ++t)
+    prem_times_free(&jobs[t]);
+  for (int i = 0; i < TASKS * PREM_PHASE_COUNT; ++i) {
+    out[i] = (seen){times[i].count, times[i].min_ns, times[i].max_ns};
+    prem_times_free(&times[i]);
+  }
+}
+
+static void assert_seen(const seen *of, int64_t count, int64_t min_ns, int64_t max_ns) {
+  ck_assert_int_eq(of->count, count);
+  if (count > 0) {
+    ck_assert_int_eq(of->min_ns, min_ns);
+    ck_assert_int_eq(of->max_ns, max_ns);
+  }
+}
+
+/* Of three tiles two follow another one; the first one of the second hyperperiod waits for its
+ * release, for the hyperperiod is as long as the turnaround asks for. */
+START_TEST(the_simulator_takes_what_it_is_told) {
+  seen times[TASKS * PREM_PHASE_COUNT];
+  prem_schedule *schedule = prepared(source_of(1, ""), 7, 11);
+  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 2);
+  measure(schedule, trace, PREM_MODE_FREE, times);
+  assert_seen(&times[PREM_PREFETCH], 0, 0, 0);
+  assert_seen(&times[PREM_COMPUTE], 6, 7, 7);
+  assert_seen(&times[PREM_WRITEBACK], 4, 11, 11);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(with_buffers_a_prefetch_goes_its_own_way) {
+  seen times[TASKS * PREM_PHASE_COUNT];
+  prem_schedule *schedule = prepared(source_of(2, ""), 7, 11);
+  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 1);
+  measure(schedule, trace, PREM_MODE_FREE, times);
+  assert_seen(&times[PREM_WRITEBACK], 0, 0, 0);
+  ck_assert_int_gt(times[PREM_COMPUTE].count, 0);
+  ck_assert_int_eq(times[PREM_COMPUTE].min_ns, 7);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+static prem_trace_record *record_at(prem_trace *trace, int32_t task, int32_t tile,
+                                    prem_phase phase) {
+  for (int64_t i = 0; i < trace->record_count; ++i)
+    if (trace->records[i].task == task && trace->records[i].tile == tile &&
+        trace->records[i].phase == phase)
+      return &trace->records[i];
+  ck_abort_msg("no such record");
+}
+
+/* On time: what began at its release waited for that; what came later tells. */
+START_TEST(only_what_is_late_tells) {
+  seen times[TASKS * PREM_PHASE_COUNT];
+  prem_schedule *schedule = prepared(source_of(1, ""), 0, 0);
+  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
+  measure(schedule, trace, PREM_MODE_TT, times);
+  assert_seen(&times[PREM_COMPUTE], 0, 0, 0);
+  prem_trace_record *late = record_at(trace, 0, 1, PREM_WRITEBACK);
+  late->start_ns += 2; /* the clock's steps */
+  measure(schedule, trace, PREM_MODE_TT, times);
+  assert_seen(&times[PREM_COMPUTE], 0, 0, 0);
+  late->start_ns += 3;
+  record_at(trace, 0, 1, PREM_COMPUTE)->end_ns -= 10;
+  measure(schedule, trace, PREM_MODE_TT, times);
+  assert_seen(&times[PREM_COMPUTE], 1, 15, 15);
+  assert_seen(&times[PREM_WRITEBACK], 0, 0, 0);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* `b` begins behind `a` on the same block. */
+START_TEST(a_message_is_no_turnaround) {
+  const char *after = ", { name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+                      "    prefetch: { wcet_ns = 10L; }; after = ( { task = \"a\"; } ); }";
+  seen times[TASKS * PREM_PHASE_COUNT];
+  prem_schedule *schedule = prepared(source_of(1, after), 0, 0);
+  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
+  record_at(trace, 1, 0, PREM_PREFETCH)->start_ns += 100;
+  measure(schedule, trace, PREM_MODE_TT, times);
+  assert_seen(&times[PREM_WRITEBACK], 0, 0, 0);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+
+  schedule = prepared(source_of(1, ", { name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+                                   "    prefetch: { wcet_ns = 10L; }; }"),
+                      0, 0);
+  trace = simulate(schedule, PREM_MODE_TT, 1);
+  prem_trace_record *first = record_at(trace, 1, 0, PREM_PREFETCH);
+  first->start_ns += 5; /* nobody but the block keeps it */
+  first->end_ns += 5;
+  measure(schedule, trace, PREM_MODE_TT, times);
+  ck_assert_int_eq(times[PREM_WRITEBACK].count + times[PREM_PHASE_COUNT + PREM_PREFETCH].count, 1);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* Two buffers: the writeback of `b`, another job's first one, stands right behind the last of `a`.
+ */
+START_TEST(from_job_to_job_a_writer_takes_longer) {
+  seen times[TASKS * PREM_PHASE_COUNT];
+  prem_schedule *schedule =
+      prepared(source_of(2, ", { name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+                            "    writeback: { wcet_ns = 10L; }; }"),
+               0, 0);
+  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
+  prem_trace_record *first = record_at(trace, 1, 0, PREM_WRITEBACK);
+  prem_trace_record *last = record_at(trace, 0, 2, PREM_WRITEBACK);
+  first->release_ns = last->end_ns;
+  first->start_ns = last->end_ns + 900;
+  first->end_ns = first->start_ns + 10;
+  measure(schedule, trace, PREM_MODE_TT, times);
+  assert_seen(&job_seen, 1, 900, 900);
+  assert_seen(&times[PREM_WRITEBACK], 0, 0, 0);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* Two buffers: `a` has ended; the starter asks for it when `b`'s prefetch has begun, for `c`'s. */
+static prem_schedule *asking(const char *more) {
+  const char *source =
+      "version = 1; name = \"asks\"; platform: { blocks = 2; buffers = 2; precedence_ns = 40L; };"
+      "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
+      "  writeback: { wcet_ns = 10L; }; },"
+      "  { name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; release_ns = 200L;"
+      "  prefetch: { wcet_ns = 10L; }; },"
+      "  { name = \"c\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; release_ns = 200L; %s"
+      "  prefetch: { wcet_ns = 10L; }; } );";
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *schedule = schedule_from_text(text(source, more));
+  if (prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag) != PREM_OK)
+    abort_with(source, diag);
+  prem_diag_free(diag);
+  return schedule;
+}
+
+START_TEST(a_job_s_first_prefetch_asks_behind_another_s_start) {
+  const char *after = "after = ( { task = \"a\"; } );";
+  seen times[TASKS * PREM_PHASE_COUNT];
+  prem_schedule *schedule = asking(after);
+  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
+  const prem_trace_record *before = record_at(trace, 1, 0, PREM_PREFETCH);
+  prem_trace_record *next = record_at(trace, 2, 0, PREM_PREFETCH);
+  ck_assert_int_eq(next->release_ns, before->start_ns + 10);
+  next->ready_ns = before->start_ns + 9; /* on time: it was ready before */
+  measure(schedule, trace, PREM_MODE_TT, times);
+  assert_seen(&prefetches_seen, 1, 9, 9);
+  next->ready_ns = before->start_ns + 33;
+  next->start_ns = before->start_ns + 35;
+  next->end_ns = next->start_ns + 10;
+  measure(schedule, trace, PREM_MODE_TT, times);
+  assert_seen(&prefetches_seen, 1, 35, 35);
+  assert_seen(&times[PREM_PREFETCH], 0, 0, 0);
+  measure(schedule, trace, PREM_MODE_FREE, times); /* whom it waited for is not known */
+  assert_seen(&prefetches_seen, 0, 0, 0);
+  record_at(trace, 0, 0, PREM_WRITEBACK)->end_ns = before->start_ns - 39; /* told too late */
+  measure(schedule, trace, PREM_MODE_TT, times);
+  assert_seen(&prefetches_seen, 0, 0, 0);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+
+  schedule = asking(""); /* it asks for nobody */
+  trace = simulate(schedule, PREM_MODE_TT, 1);
+  next = record_at(trace, 2, 0, PREM_PREFETCH);
+  next->start_ns += 25;
+  next->end_ns += 25;
+  measure(schedule, trace, PREM_MODE_TT, times);
+  assert_seen(&prefetches_seen, 0, 0, 0);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* The end that it waited for may be among the lost ones. */
+START_TEST(a_hyperperiod_with_lost_records_does_not_count) {
+  seen times[TASKS * PREM_PHASE_COUNT];
+  prem_schedule *schedule = prepared(source_of(1, ""), 7, 11);
+  prem_trace *trace = simulate(schedule, PREM_MODE_FREE, 2);
+  --trace->record_count; /* the last one of the second hyperperiod */
+  trace->lost = 1;
+  measure(schedule, trace, PREM_MODE_FREE, times);
+  assert_seen(&times[PREM_COMPUTE], 3, 7, 7);
+  assert_seen(&times[PREM_WRITEBACK], 2, 11, 11);
+  ++trace->record_count;
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("turnarounds");
+  TCase *all = tcase_create("all");
+  tcase_add_test(all, the_simulator_takes_what_it_is_told);
+  tcase_add_test(all, with_buffers_a_prefetch_goes_its_own_way);
+  tcase_add_test(all, only_what_is_late_tells);
+  tcase_add_test(all, a_message_is_no_turnaround);
+  tcase_add_test(all, from_job_to_job_a_writer_takes_longer);
+  tcase_add_test(all, a_job_s_first_prefetch_asks_behind_another_s_start);
+  tcase_add_test(all, a_hyperperiod_with_lost_records_does_not_count);
+  suite_add_tcase(suite, all);
+  return run_suite(suite);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows that a GPU cannot write back in words of 4 bytes are refused, with what to do. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/core/words.h"
+#include "tests/common/running.h"
+
+static const struct {
+  const char *tasks, *words; /* NULL: nothing is refused */
+} cases[] = {
+    /* 64 bytes a row, in whole words */
+    {"{ name = \"a\"; kernel = \"conv2d_u8\"; blocks = [ 0 ]; tile = [ 3, 12 ]; arrays: { in = "
+     "\"x\"; out = \"y\"; "
+     "}; }",
+     NULL},
+    {"{ name = \"a\"; kernel = \"conv2d_u8\"; blocks = [ 0 ]; tile = [ 3, 64 ]; arrays: { in = "
+     "\"x\"; out = \"y\"; "
+     "}; }",
+     NULL},
+    {"{ name = \"a\"; kernel = \"conv2d_u8\"; blocks = [ 0 ]; tile = [ 3, 6 ]; arrays: { in = "
+     "\"x\"; out = \"y\"; "
+     "}; }",
+     "tasks.a.tile: tile 0 writes the elements 0 to 5 of the rows of array 'y' ('out', u8), the "
+     "GPU "
+     "writes 4 bytes at a time; let tiles be a multiple of 4 elements wide"},
+    /* 62 bytes a row: what follows them is room */
+    {"{ name = \"a\"; kernel = \"conv2d_u8\"; blocks = [ 0 ]; tile = [ 3, 64 ]; arrays: { in = "
+     "\"x\"; out = "
+     "\"new\"; }; }",
+     NULL},
+    {"{ name = \"a\"; kernel = \"conv2d_u8\"; blocks = [ 0 ]; tile = [ 3, 20 ]; arrays: { in = "
+     "\"x\"; out = "
+     "\"new\"; }; }",
+     NULL},
+    /* but not where a task reads on and wants zeros */
+    {"{ name = \"a\"; kernel = \"conv2d_u8\"; blocks = [ 0 ]; tile = [ 3, 64 ]; arrays: { in = "
+     "\"x\"; out = \"z\"; "
+     "}; }, "
+     "{ name = \"b\"; kernel = \"conv2d_u8\"; blocks = [ 0 ]; tile = [ 3, 64 ]; arrays: { in = "
+     "\"z\"; out = \"w\"; "
+     "}; "
+     "after = ( { task = \"a\"; } ); }",
+     "tasks.a.arrays.out: the rows of array 'z' have 62 u8, the GPU writes 4 bytes at a time, and "
+     "task 'b' reads beyond their ends, where zeros have to stay; let rows have a multiple of 4 "
+     "elements, or no window of that task hang over"},
+    /* a halo, or a last tile that is a part only */
+    {"{ name = \"a\"; kernel = \"conv2d_u8\"; blocks = [ 0 ]; tile = [ 3, 64 ]; "
+     "arrays: { in = \"x\"; out = \"z\"; }; }, "
+     "{ name = \"b\"; kernel = \"convert\"; blocks = [ 0 ]; tile = [ 3, 20 ]; "
+     "arrays: { in = \"z\"; out = \"new\"; }; after = ( { task = \"a\"; } ); }",
+     "task 'b' reads beyond their ends"},
+    {"{ name = \"a\"; kernel = \"conv2d_u8\"; blocks = [ 0 ]; tile = [ 3, 64 ]; arrays: { in = "
+     "\"x\"; out = \"z\"; "
+     "}; }, "
+     "{ name = \"b\"; kernel = \"convert\"; blocks = [ 0 ]; tile = [ 3, 64 ]; arrays: { in = "
+     "\"z\"; out = \"new\"; "
+     "}; "
+     "after = ( { task = \"a\"; } ); }",
+     NULL},
+    /* two elements a word */
+    {"{ name = \"a\"; kernel = \"convert\"; blocks = [ 0 ]; tile = [ 3, 6 ]; arrays: { in = \"f\"; "
+     "out = \"h\"; }; "
+     "}",
+     NULL},
+    {"{ name = \"a\"; kernel = \"convert\"; blocks = [ 0 ]; tile = [ 3, 5 ]; arrays: { in = \"f\"; "
+     "out = \"h\"; }; "
+     "}",
+     "tile 0 writes the elements 0 to 4 of the rows of array 'h' ('out', f16), the GPU writes 4 "
+     "bytes at a time; let tiles be a multiple of 2 elements wide"},
+    /* a word and more */
+    {"{ name = \"a\"; kernel = \"conv2d\"; blocks = [ 0 ]; tile = [ 3, 1 ]; arrays: { in = \"f\"; "
+     "out = \"new\"; "
+     "}; }",
+     NULL},
+    {"{ name = \"a\"; kernel = \"convert\"; blocks = [ 0 ]; tile = [ 3, 3 ]; arrays: { in = \"f\"; "
+     "out = \"i\"; }; "
+     "}",
+     NULL},
+};
+
+START_TEST(rows_of_words) {
+  prem_schedule *schedule = schedule_from_text(
+      text("version = 1; name = \"words\"; platform: { blocks = 1; };\narrays = ( "
+           "{ name = \"x\"; type = \"u8\"; shape = [ 9, 64 ]; }, "
+           "{ name = \"y\"; type = \"u8\"; shape = [ 9, 64 ]; }, "
+           "{ name = \"z\"; type = \"u8\"; shape = [ 7, 62 ]; }, "
+           "{ name = \"w\"; type = \"u8\"; shape = [ 7, 62 ]; }, "
+           "{ name = \"f\"; type = \"f32\"; shape = [ 9, 17 ]; }, "
+           "{ name = \"h\"; type = \"f16\"; shape = [ 9, 17 ]; }, "
+           "{ name = \"i\"; type = \"i32\"; shape = [ 9, 17 ]; } );\ntasks = ( %s );\n",
+           cases[_i].tasks));
+  prem_diag *diag = prem_diag_new();
+  const prem_status status = prem_judge_words(schedule, diag);
+  if (!cases[_i].words) {
+    print_problems(diag);
+    ck_assert_int_eq(status, PREM_OK);
+    ck_assert_uint_eq(prem_diag_count(diag), 0);
+  } else {
+    ck_assert_int_eq(status, PREM_ERR_INVALID);
+    ck_assert_uint_eq(prem_diag_count(diag), 1);
+    char line[640];
+    prem_problem_format(prem_diag_at(diag, 0), line, sizeof line);
+    ck_assert_msg(strstr(line, cases[_i].words) && strstr(line, "E031"), "%s", line);
+  }
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* What is shipped with bytes runs on a GPU as well. */
+START_TEST(schedules_that_a_gpu_runs) {
+  static const char *const files[] = {"schedules/examples/bytes.cfg", "tests/cuda/types.cfg"};
+  prem_schedule *schedule = planned_schedule(text("%s/%s", SOURCE_DIR, files[_i]));
+  prem_diag *diag = prem_diag_new();
+  const prem_status status = prem_judge_words(schedule, diag);
+  print_problems(diag);
+  ck_assert_int_eq(status, PREM_OK);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+int main(void) {
+  TCase *words = tcase_create("words");
+  tcase_add_loop_test(words, rows_of_words, 0, (int)(sizeof cases / sizeof *cases));
+  tcase_add_loop_test(words, schedules_that_a_gpu_runs, 0, 2);
+  Suite *suite = suite_create("words");
+  suite_add_tcase(suite, words);
+  return run_suite(suite);
+}

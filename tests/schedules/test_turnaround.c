@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Turnarounds: every planner keeps them, the checker asks for them, and a run by such a plan is on
+ * time on a simulator that takes them. */
+#include "tests/common/random_set.h"
+#include "tests/common/rounds.h"
+#include "tests/common/running.h"
+
+enum { SETS = ROUNDS(400), STEPS = 40 };
+
+static const char one_block[] =
+    "version = 1; name = \"one\";"
+    "platform: { blocks = 1; buffers = %d; guard_ns = %dL; clock_step_ns = %dL; };"
+    "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2; %s"
+    "  prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };"
+    "  writeback: { wcet_ns = 30L; }; } );";
+
+static prem_schedule *block_of(int buffers, int guard_ns, int step_ns, const char *period) {
+  return schedule_from_text(text(one_block, buffers, guard_ns, step_ns, period));
+}
+
+/* Each phase's turnaround, of a set that a seed draws. */
+static void draw_turnarounds(prem_schedule *schedule, uint32_t seed) {
+  random_set_seed(seed, 77);
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      schedule->tasks[t].phase[p].turnaround_ns = random_set_below(2) ? 0 : random_set_below(40);
+  schedule->job_turnaround_ns = random_set_below(2) ? 0 : random_set_below(200);
+  schedule->job_prefetch_ns = random_set_below(2) ? 0 : random_set_below(200);
+}
+
+static prem_status plan_with(prem_schedule *schedule, const prem_plan_options *options) {
+  prem_plan *plan = NULL;
+  prem_diag *diag = prem_diag_new();
+  const prem_status status = prem_plan_make(schedule, NULL, options, &plan, diag);
+  if (status && status != PREM_ERR_INFEASIBLE)
+    abort_with("plan", diag);
+  prem_diag_free(diag);
+  prem_schedule_set_plan(schedule, plan);
+  return status;
+}
+
+/* Legal by the independent checker, and never late on the simulator. */
+static void assert_kept(const prem_schedule *schedule) {
+  assert_checked(schedule);
+  if (schedule->plan->warmup_tiles > 0)
+    return; /* their plan promises nothing of when they end */
+  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 3);
+  for (int64_t i = 0; i < trace->record_count; ++i)
+    if (trace->records[i].release_ns != PREM_NO_RELEASE)
+      ck_assert_int_eq(trace->records[i].start_ns, trace->records[i].release_ns);
+  prem_trace_free(trace);
+}
+
+START_TEST(every_planner_keeps_them) {
+  static const prem_plan_options ways[] = {{0},
+                                           {.time_limit_ns = PREM_MAX_NS, .step_limit = STEPS}};
+  int planned = 0;
+  for (uint32_t seed = 0; seed < SETS; ++seed) {
+    const random_set set = random_set_draw(seed);
+    for (size_t way = 0; way < sizeof ways / sizeof ways[0]; ++way) {
+      prem_schedule *schedule = schedule_from_text(random_set_text(&set));
+      draw_turnarounds(schedule, seed);
+      if (plan_with(schedule, &ways[way]) == PREM_OK) {
+        assert_kept(schedule);
+        ++planned;
+      }
+      prem_schedule_free(schedule);
+    }
+  }
+  ck_assert_int_gt(planned, SETS);
+}
+END_TEST
+
+/* A plan without turnarounds, then with them: what has to move moves. */
+START_TEST(an_older_plan_is_moved_until_it_keeps_them) {
+  int moved = 0;
+  for (uint32_t seed = 0; seed < SETS; ++seed) {
+    const random_set set = random_set_draw(seed);
+    prem_schedule *old = schedule_from_text(random_set_text(&set));
+    prem_schedule *schedule = schedule_from_text(random_set_text(&set));
+    draw_turnarounds(schedule, seed);
+    const prem_plan_options options = {
+        .time_limit_ns = PREM_MAX_NS, .step_limit = STEPS, .keep = old};
+    if (plan_with(old, NULL) == PREM_OK && plan_with(schedule, &options) == PREM_OK) {
+      assert_kept(schedule);
+      prem_schedule_set_plan(old, NULL);
+      ++moved;
+    }
+    prem_schedule_free(old);
+    prem_schedule_free(schedule);
+  }
+  ck_assert_int_gt(moved, SETS / 4);
+}
+END_TEST
+
+/* ---- the least that is asked for ------------------------------------------------------------- */
+
+static int64_t planned_ns(const prem_schedule *schedule, int32_t tile, prem_phase phase) {
+  prem_slot *slots = NULL;
+  int64_t count = 0, ns = -1;
+  ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
+  for (int64_t i = 0; i < count; ++i)
+    if (slots[i].tile == tile && slots[i].phase == phase)
+      ns = slots[i].planned_ns;
+  free(slots);
+  return ns;
+}
+
+/* What follows in a plan: 100, 50 and 30 ns long, the first tile's writeback behind its compute and
+ * the second tile's prefetch behind that. */
+START_TEST(nothing_but_what_follows_moves) {
+  prem_schedule *schedule = block_of(1, 0, 1, "");
+  schedule->tasks[0].phase[PREM_COMPUTE].turnaround_ns = 7;
+  schedule->tasks[0].phase[PREM_WRITEBACK].turnaround_ns = 11;
+  ck_assert_int_eq(plan_with(schedule, NULL), PREM_OK);
+  ck_assert_int_eq(planned_ns(schedule, 0, PREM_COMPUTE), 100);
+  ck_assert_int_eq(planned_ns(schedule, 0, PREM_WRITEBACK), 157);
+  ck_assert_int_eq(planned_ns(schedule, 1, PREM_PREFETCH), 198);
+  ck_assert_int_eq(planned_ns(schedule, 1, PREM_WRITEBACK), 355);
+  ck_assert_int_eq(schedule->plan->hyperperiod_ns, 396); /* the next one finds the block ready */
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(the_guard_is_no_addition) {
+  prem_schedule *schedule = block_of(1, 9, 1, "");
+  schedule->tasks[0].phase[PREM_COMPUTE].turnaround_ns = 7;
+  schedule->tasks[0].phase[PREM_WRITEBACK].turnaround_ns = 11;
+  ck_assert_int_eq(plan_with(schedule, NULL), PREM_OK);
+  ck_assert_int_eq(planned_ns(schedule, 0, PREM_WRITEBACK), 168);
+  ck_assert_int_eq(planned_ns(schedule, 1, PREM_PREFETCH), 209);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* The memory is free as soon as the writeback ends: another block's prefetch begins there. */
+START_TEST(resources_are_not_kept) {
+  prem_schedule *schedule = schedule_from_text(
+      "version = 1; name = \"two\"; platform: { blocks = 2; clock_step_ns = 1L; };"
+      "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+      "  writeback: { wcet_ns = 30L; }; },"
+      "  { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
+      "  writeback: { wcet_ns = 30L; }; } );");
+  for (int t = 0; t < 2; ++t)
+    schedule->tasks[t].phase[PREM_WRITEBACK].turnaround_ns = 1000;
+  ck_assert_int_eq(plan_with(schedule, NULL), PREM_OK);
+  prem_slot *slots = NULL;
+  int64_t count = 0;
+  ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
+  ck_assert_int_eq(count, 2);
+  ck_assert_int_eq(llabs(slots[0].planned_ns - slots[1].planned_ns), 30);
+  free(slots);
+  assert_kept(schedule);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* ---- the checker ----------------------------------------------------------------------------- */
+
+static void assert_refused(const prem_schedule *schedule, const char *words) {
+  prem_diag *diag = prem_diag_new();
+  bool found = false;
+  ck_assert_int_eq(prem_check(schedule, NULL, diag), PREM_ERR_INVALID);
+  for (size_t i = 0; i < prem_diag_count(diag); ++i)
+    found |= prem_diag_at(diag, i)->code == 40 && strstr(prem_diag_at(diag, i)->reason, words);
+  if (!found)
+    abort_with(words, diag);
+  prem_diag_free(diag);
+}
+
+/* A plan for turnarounds of a ns less is refused, whichever phase asks for the longer one. */
+static void assert_exact(int buffers, const char *period, prem_phase phase, const char *words) {
+  prem_schedule *schedule = block_of(buffers, 0, 1, period);
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+    schedule->tasks[0].phase[p].turnaround_ns = 20;
+  ck_assert_int_eq(plan_with(schedule, NULL), PREM_OK);
+  assert_kept(schedule);
+  schedule->tasks[0].phase[phase].turnaround_ns = 21;
+  assert_refused(schedule, words);
+  prem_schedule_free(schedule);
+}
+
+START_TEST(a_gap_below_a_turnaround_is_refused) {
+  assert_exact(1, "", PREM_PREFETCH,
+               "compute of 'a' tile 0 on block 0 starts at 120, 20 ns after its prefetch ends: the "
+               "gap must be turnaround_ns = 21 at least (or chain it)");
+  assert_exact(1, "", PREM_COMPUTE, "20 ns after its compute ends: the gap must be turnaround_ns");
+  assert_exact(1, "", PREM_WRITEBACK,
+               "20 ns after the end of writeback of 'a' tile 0 on block 0: the gap must be "
+               "turnaround_ns = 21 at least");
+  assert_exact(2, "", PREM_PREFETCH, "turnaround_ns = 21 at least");
+  assert_exact(1, "period_ns = 480L;", PREM_WRITEBACK, "of the hyperperiod before");
+}
+END_TEST
+
+START_TEST(a_turnaround_of_one_is_one) {
+  prem_schedule *schedule = block_of(1 + _i / PREM_PHASE_COUNT, 0, 1, "");
+  ck_assert_int_eq(plan_with(schedule, NULL), PREM_OK);
+  assert_kept(schedule);
+  schedule->tasks[0].phase[_i % PREM_PHASE_COUNT].turnaround_ns = 1;
+  assert_refused(schedule, "turnaround_ns = 1 at least");
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* Two tiles of 220 ns and the last turnaround: 460 and 20. */
+START_TEST(a_hyperperiod_ends_ready_for_the_next) {
+  for (int period_ns = 479; period_ns <= 480; ++period_ns) {
+    prem_schedule *schedule = block_of(1, 0, 1, text("period_ns = %dL;", period_ns));
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      schedule->tasks[0].phase[p].turnaround_ns = 20;
+    ck_assert_int_eq(plan_with(schedule, NULL), period_ns < 480 ? PREM_ERR_INFEASIBLE : PREM_OK);
+    if (period_ns == 480)
+      assert_kept(schedule);
+    prem_schedule_free(schedule);
+  }
+}
+END_TEST
+
+/* Two input buffers: the third tile's prefetch waits for the first one's compute alone. */
+START_TEST(a_buffer_is_kept_as_well) {
+  const char *source =
+      "version = 1; name = \"b\"; platform: { blocks = 1; buffers = 2; };"
+      "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 3;"
+      "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 100L; }; } );"
+      "plan: { hyperperiod_ns = 1000L; starts = ("
+      "  { task = \"a\"; phase = \"prefetch\"; block = 0; start_ns = [ 0L, 10L, 115L ]; },"
+      "  { task = \"a\"; phase = \"compute\"; block = 0; start_ns = [ 10L, 120L, 300L ]; } ); };";
+  prem_schedule *schedule = checked_schedule(source);
+  schedule->tasks[0].phase[PREM_COMPUTE].turnaround_ns = 5;
+  assert_checked(schedule);
+  schedule->tasks[0].phase[PREM_COMPUTE].turnaround_ns = 6;
+  assert_refused(schedule, "input buffers of block 0: prefetch of 'a' tile 2 on block 0 starts at "
+                           "115, 5 ns after the end of compute of 'a' tile 0 on block 0: the gap "
+                           "must be turnaround_ns = 6 at least");
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* Two tasks with a tile each: the memory unit is theirs by turns. */
+START_TEST(a_job_s_last_writeback_is_followed_later) {
+  const char *source =
+      "version = 1; name = \"j\"; platform: { blocks = 1; buffers = %d; };"
+      "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
+      "  writeback: { wcet_ns = 10L; }; },"
+      "  { name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+      "  writeback: { wcet_ns = 10L; }; } );"
+      "plan: { hyperperiod_ns = 1000L; starts = ("
+      "  { task = \"a\"; phase = \"writeback\"; block = 0; start_ns = [ 0L, 10L ]; },"
+      "  { task = \"b\"; phase = \"writeback\"; block = 0; start_ns = [ 45L ]; } ); };";
+  prem_schedule *schedule = checked_schedule(text(source, 2));
+  schedule->job_turnaround_ns = 25;
+  assert_checked(schedule);
+  schedule->job_turnaround_ns = 26;
+  assert_refused(schedule,
+                 "writeback of 'b' tile 0 on block 0 starts at 45, 25 ns after the end of "
+                 "writeback of 'a' tile 1 on block 0, the last writeback of its job on "
+                 "the block: the gap must be job_turnaround_ns = 26 at least");
+  ck_assert_int_eq(plan_with(schedule, NULL), PREM_OK);
+  assert_checked(schedule);
+  ck_assert_int_eq(schedule->plan->hyperperiod_ns, 56);
+  prem_schedule_free(schedule);
+  schedule = checked_schedule(text(source, 1)); /* no such writer */
+  schedule->job_turnaround_ns = 26;
+  assert_checked(schedule);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+static const char two_fetchers[] =
+    "version = 1; name = \"p\"; platform: { blocks = 2; buffers = %d; };"
+    "tasks = ( { name = \"o\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
+    "  compute: { wcet_ns = 10L; }; },"
+    "  { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2; release_ns = 20L;"
+    "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 5L; }; },"
+    "  { name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2; release_ns = 20L; %s"
+    "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 5L; }; } );"
+    "plan: { hyperperiod_ns = 1000L; starts = ("
+    "  { task = \"o\"; phase = \"compute\"; block = 0; start_ns = [ 0L ]; },"
+    "  { task = \"a\"; phase = \"prefetch\"; block = 0; start_ns = [ 20L, 30L ]; },"
+    "  { task = \"a\"; phase = \"compute\"; block = 0; start_ns = [ 30L, 40L ]; },"
+    "  { task = \"b\"; phase = \"prefetch\"; block = 0; start_ns = [ 55L, 65L ]; },"
+    "  { task = \"b\"; phase = \"compute\"; block = 0; start_ns = [ 70L, 80L ]; } ); };";
+
+/* Two tasks on one block; the second one asks for a third when the first one's last prefetch has
+ * begun. */
+START_TEST(a_job_s_first_prefetch_finds_time_to_ask) {
+  const char *after = "after = ( { task = \"o\"; } );";
+  prem_schedule *schedule = checked_schedule(text(two_fetchers, 2, after));
+  schedule->job_prefetch_ns = 25;
+  assert_checked(schedule);
+  schedule->job_prefetch_ns = 26;
+  assert_refused(schedule, "prefetch of 'b' tile 0 on block 0 starts at 55, 25 ns after the start "
+                           "of prefetch of 'a' tile 1 on block 0, the last prefetch of its job on "
+                           "the block, and waits for other jobs: it must be job_prefetch_ns = 26 "
+                           "at least");
+  ck_assert_int_eq(plan_with(schedule, NULL), PREM_OK);
+  assert_checked(schedule);
+  prem_schedule_free(schedule);
+  schedule = checked_schedule(text(two_fetchers, 2, "")); /* it asks for nobody */
+  schedule->job_prefetch_ns = 26;
+  assert_checked(schedule);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("turnaround");
+  TCase *tests = tcase_create("all");
+  tcase_set_timeout(tests, 120);
+  tcase_add_test(tests, every_planner_keeps_them);
+  tcase_add_test(tests, an_older_plan_is_moved_until_it_keeps_them);
+  tcase_add_test(tests, nothing_but_what_follows_moves);
+  tcase_add_test(tests, the_guard_is_no_addition);
+  tcase_add_test(tests, resources_are_not_kept);
+  tcase_add_test(tests, a_gap_below_a_turnaround_is_refused);
+  tcase_add_loop_test(tests, a_turnaround_of_one_is_one, 0, 2 * PREM_PHASE_COUNT);
+  tcase_add_test(tests, a_hyperperiod_ends_ready_for_the_next);
+  tcase_add_test(tests, a_buffer_is_kept_as_well);
+  tcase_add_test(tests, a_job_s_last_writeback_is_followed_later);
+  tcase_add_test(tests, a_job_s_first_prefetch_finds_time_to_ask);
+  suite_add_tcase(suite, tests);
+  return run_suite(suite);
+}
