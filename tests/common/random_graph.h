@@ -29,6 +29,7 @@ typedef struct graph_bounds {
   int32_t blocks;       /* of a task at most */
   int64_t max_elements; /* of an array */
   int64_t period_ns;    /* the shortest */
+  bool reads_whole;     /* who reads a faster task is done before it writes again */
 } graph_bounds;
 
 typedef struct graph_array {
@@ -471,6 +472,18 @@ static inline void graph_after_print(FILE *file, const random_graph *graph,
     fputs(" );", file);
 }
 
+/** Without a deadline, a plan may have a slow reader at work while the faster writer's next job
+ *  writes; then a late reader sees half of each. */
+static inline void graph_deadline_print(FILE *file, const random_graph *graph,
+                                        const graph_task *task) {
+  int64_t deadline_ns = task->period_ns;
+  for (int32_t i = 0; i < task->operand_count; ++i)
+    if (task->operand[i].task >= 0 && graph->tasks[task->operand[i].task].period_ns < deadline_ns)
+      deadline_ns = graph->tasks[task->operand[i].task].period_ns;
+  if (graph->bounds.reads_whole && deadline_ns < task->period_ns)
+    fprintf(file, "deadline_ns = %" PRId64 "L; ", deadline_ns);
+}
+
 /** The schedule file of a graph, whose times are in the profile at a path. */
 static inline void random_graph_print(FILE *file, const random_graph *graph, const char *profile) {
   graph_platform_print(file, graph);
@@ -484,6 +497,7 @@ static inline void random_graph_print(FILE *file, const random_graph *graph, con
             task->first_block + task->block_count - 1);
     if (task->period_ns)
       fprintf(file, "period_ns = %" PRId64 "L; ", task->period_ns);
+    graph_deadline_print(file, graph, task);
     graph_data_print(file, task);
     graph_after_print(file, graph, task);
     fprintf(file, " }%s\n", t + 1 < graph->task_count ? "," : "");

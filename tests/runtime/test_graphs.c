@@ -39,8 +39,9 @@ END_TEST
 
 /* Its times are the operating system's. */
 START_TEST(the_cpu_makes_right_outputs) {
-  graph_setting setting =
-      setting_on("cpu", (graph_bounds){.blocks = 4, .max_elements = 4096, .period_ns = 20000000});
+  graph_setting setting = setting_on(
+      "cpu", (graph_bounds){
+                 .blocks = 4, .max_elements = 4096, .period_ns = 20000000, .reads_whole = true});
   setting.graphs = 4;
   setting.seed = 5;
   setting.profiled = setting.runs = 2;
