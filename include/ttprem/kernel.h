@@ -206,7 +206,24 @@ typedef struct prem_window {
   int64_t base[PREM_MAX_RANK];
   int64_t step[PREM_MAX_RANK][PREM_MAX_GRID];
   int32_t extent[PREM_MAX_RANK];
+  int32_t aim; /* 0; 1 + port: an aimed window */
 } prem_window;
+
+/**
+ * Where an aimed window begins in one dimension.
+ *
+ * An *aimed* window of an input begins where another task has said. Its `aim` names an input of the
+ * same kernel, of type i32, whose window of the same tile is a row of 1 to 4 numbers. They belong
+ * to the last dimensions, the last number to index 3, and are added to the window's origin there;
+ * the result is then clamped so that the window lies within the array, whatever the numbers are. So
+ * the extent, and with it bytes and time, stay what they are. The numbers are read once, at the
+ * start of the prefetch; compute sees them in the view of that port and, clamped, in the view's
+ * origin. The array must be at least as large as the window. References call this function.
+ */
+PREM_FN int64_t prem_aimed(int64_t origin, int32_t aim, int32_t extent, int64_t shape) {
+  const int64_t first = origin + aim, last = shape - extent;
+  return first < 0 ? 0 : first > last ? last : first;
+}
 
 /** A whole array, for references: dense, index 3 innermost, leading dimensions 1. */
 typedef struct prem_array_view {
@@ -235,6 +252,11 @@ typedef struct prem_bind {
   prem_window window[PREM_MAX_PORTS];
   int32_t new_rank[PREM_MAX_PORTS]; /* of an output called "new": its rank and shape */
   int64_t new_shape[PREM_MAX_PORTS][4];
+  /* of a work area in the scratchpad, which no memory phase moves: compute sees it behind the
+   * ports, as views[port_count], a row of bytes that begins at a multiple of 128. What it holds
+   * when compute begins has no meaning. 0: none. With one, a kernel has at most PREM_MAX_PORTS - 1
+   * ports. */
+  int32_t work_bytes;
   union {
     unsigned char bytes[PREM_PARAMS_BYTES];
     int64_t align;

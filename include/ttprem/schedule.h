@@ -146,7 +146,8 @@ typedef struct prem_task {
   prem_window *windows;        /* one a port of the definition */
   int32_t *arrays;             /* the array of each port of the definition */
   unsigned char *params;       /* PREM_PARAMS_BYTES, aligned to 8 */
-  prem_port_layout *layout;    /* one a port */
+  prem_port_layout *layout;    /* one a port, and behind them that of the work area */
+  int32_t work_bytes;          /* of the work area, in the output buffer; 0: none */
   int32_t in_bytes, out_bytes; /* of one input and one output buffer, multiples of 128 */
 } prem_task;
 

@@ -7,6 +7,7 @@
 #include "prem/model/private.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -210,6 +211,51 @@ static void fill_bind(const prem_schedule *schedule, const prem_task *task,
   }
 }
 
+/* Is the window of every tile within the array? */
+static bool is_inside(const int32_t grid[PREM_MAX_GRID], const prem_window *window,
+                      const int64_t shape[4]) {
+  for (int d = 0; d < PREM_MAX_RANK; ++d) {
+    int64_t first = window->base[d], last = window->base[d] + window->extent[d];
+    for (int k = 0; k < PREM_MAX_GRID; ++k) {
+      const int64_t way = window->step[d][k] * (grid[k] - 1);
+      first += way < 0 ? way : 0;
+      last += way > 0 ? way : 0;
+    }
+    if (first < 0 || last > shape[d])
+      return false;
+  }
+  return true;
+}
+
+/* Of an aimed window: what it is aimed by, and does it fit into its array? */
+static prem_status judge_aim(prem_task *task, const prem_kernel *kernel, const prem_bind *bind,
+                             int32_t port, prem_diag *diag) {
+  const prem_window *window = &bind->window[port];
+  const int32_t from = window->aim - 1;
+  const bool is_input = from >= 0 && from < kernel->port_count && from != port &&
+                        kernel->ports[from].access == PREM_IN && bind->window[from].aim == 0 &&
+                        bind->type[from] == PREM_I32;
+  const int32_t *numbers = is_input ? bind->window[from].extent : NULL;
+  if (kernel->compatible || kernel->ports[port].access != PREM_IN || !numbers || numbers[0] != 1 ||
+      numbers[1] != 1 || numbers[2] != 1 || numbers[3] > PREM_MAX_RANK ||
+      !is_inside(bind->grid, &bind->window[from], bind->shape[from]))
+    return refuse(
+        task, diag, 31, task->place, "kernel",
+        "kernel '%s' aims the window of '%s' by what is not a row of 1 to %d numbers of an "
+        "i32 input within its array",
+        kernel->name, kernel->ports[port].name, PREM_MAX_RANK);
+  for (int d = PREM_MAX_RANK - numbers[3]; d < PREM_MAX_RANK; ++d) {
+    char key[PREM_NAME_BYTES + 8];
+    snprintf(key, sizeof key, "arrays.%s", kernel->ports[port].name);
+    if (bind->shape[port][d] < window->extent[d])
+      return refuse(task, diag, 31, task->place, key,
+                    "has %" PRId64 " elements where kernel '%s' aims a window of %d; give it at "
+                    "least as many",
+                    bind->shape[port][d], kernel->name, window->extent[d]);
+  }
+  return PREM_OK;
+}
+
 /* What a careless kernel could give: judged before anything is computed from it. */
 static prem_status judge_bind(prem_task *task, const prem_kernel *kernel, const prem_bind *bind,
                               prem_diag *diag) {
@@ -227,6 +273,15 @@ static prem_status judge_bind(prem_task *task, const prem_kernel *kernel, const 
         return refuse(task, diag, 31, task->place, "kernel",
                       "kernel '%s' gives an empty window of '%s'", kernel->name,
                       kernel->ports[p].name);
+  for (int32_t p = 0; p < kernel->port_count; ++p)
+    if (bind->window[p].aim != 0 && judge_aim(task, kernel, bind, p, diag) != PREM_OK)
+      return PREM_ERR_INVALID;
+  if (bind->work_bytes < 0 ||
+      (bind->work_bytes > 0 && (kernel->port_count >= PREM_MAX_PORTS || kernel->compatible)))
+    return refuse(task, diag, 31, task->place, "kernel",
+                  "kernel '%s' wants a work area of %d bytes; kernels of at most %d ports that are "
+                  "no compatible intervals can have one",
+                  kernel->name, bind->work_bytes, PREM_MAX_PORTS - 1);
   for (int32_t i = 0; i < task->arg_count; ++i)
     if (!task->args[i].used) {
       char key[PREM_NAME_BYTES + 8];
@@ -265,7 +320,7 @@ static prem_status make_new_arrays(prem_schedule *schedule, prem_task *task,
 
 /* The most bytes between a 16-byte boundary and the first element of a tile's window. */
 static int64_t max_lead(const prem_task *task, const prem_window *window, int32_t element) {
-  bool varies = false;
+  bool varies = window->aim != 0;
   for (int k = 0; k < PREM_MAX_GRID; ++k)
     varies |= task->grid[k] > 1 && window->step[3][k] * element % PIECE_BYTES != 0;
   const int64_t lead = window->base[3] * element % PIECE_BYTES;
@@ -292,27 +347,19 @@ static bool lay_out(const prem_schedule *schedule, prem_task *task, const prem_k
                                          .element_bytes = element};
     *end = prem_round_up(*end + row * rows, BUFFER_ALIGNMENT);
   }
+  task->layout[kernel->port_count] = (prem_port_layout){.offset_bytes = (int32_t)used[1],
+                                                        .row_bytes = task->work_bytes,
+                                                        .rows = task->work_bytes > 0,
+                                                        .element_bytes = 1};
+  if (used[1] + task->work_bytes > INT32_MAX - BUFFER_ALIGNMENT)
+    return false;
+  used[1] = prem_round_up(used[1] + task->work_bytes, BUFFER_ALIGNMENT);
   task->in_bytes = (int32_t)used[0];
   task->out_bytes = (int32_t)used[1];
   return true;
 }
 
 /* ---- compatible intervals -------------------------------------------------------------------- */
-
-/* Is the window of every tile within the array? */
-static bool is_inside(const prem_task *task, const prem_window *window, const int64_t shape[4]) {
-  for (int d = 0; d < PREM_MAX_RANK; ++d) {
-    int64_t first = window->base[d], last = window->base[d] + window->extent[d];
-    for (int k = 0; k < PREM_MAX_GRID; ++k) {
-      const int64_t way = window->step[d][k] * (task->grid[k] - 1);
-      first += way < 0 ? way : 0;
-      last += way > 0 ? way : 0;
-    }
-    if (first < 0 || last > shape[d])
-      return false;
-  }
-  return true;
-}
 
 /* Their views lie in the arrays: what a window reads beyond one cannot be 0 there, and distances in
  * it are 32-bit. They have no phase that moves anything, and no scratchpad. */
@@ -328,7 +375,7 @@ static prem_status judge_compatible(const prem_schedule *schedule, prem_task *ta
   for (int32_t p = 0; p < kernel->port_count; ++p) {
     const prem_array *array = &schedule->arrays[task->arrays[p]];
     const int64_t *shape = array->shape;
-    if (kernel->ports[p].access == PREM_IN && !is_inside(task, &task->windows[p], shape))
+    if (kernel->ports[p].access == PREM_IN && !is_inside(task->grid, &task->windows[p], shape))
       return refuse(task, diag, 31, task->place, "arrays",
                     "kernel '%s' reads beyond '%s', and has no scratchpad in which that is 0",
                     kernel->name, array->name);
@@ -388,6 +435,7 @@ static prem_status ask_kernel(prem_schedule *schedule, prem_task *task, const pr
     memcpy(task->grid, bind->grid, sizeof task->grid);
     memcpy(task->windows, bind->window, (size_t)kernel->port_count * sizeof *task->windows);
     memcpy(task->params, bind->params.bytes, PREM_PARAMS_BYTES);
+    task->work_bytes = bind->work_bytes;
     task->tile_count = bind->grid[0] * bind->grid[1] * bind->grid[2];
   }
   free(bind);
@@ -398,6 +446,7 @@ static prem_status ask_kernel(prem_schedule *schedule, prem_task *task, const pr
 static bool is_same_work(const prem_task *task, const prem_bind *bind) {
   const size_t ports = (size_t)task->definition->port_count;
   return memcmp(task->grid, bind->grid, sizeof task->grid) == 0 &&
+         task->work_bytes == bind->work_bytes &&
          memcmp(task->windows, bind->window, ports * sizeof *task->windows) == 0;
 }
 
@@ -570,6 +619,10 @@ bool prem_window_clip(const prem_task *task, const prem_window *window, const in
     for (int k = 0; k < PREM_MAX_GRID; ++k)
       begin += window->step[d][k] * index[k];
     int64_t end = begin + window->extent[d];
+    if (window->aim) { /* it may be anywhere */
+      begin = 0;
+      end = shape[d];
+    }
     first[d] = begin > 0 ? begin : 0;
     end = end < shape[d] ? end : shape[d];
     if ((size[d] = end - first[d]) <= 0)
@@ -589,6 +642,10 @@ int64_t prem_task_phase_bytes(const prem_schedule *schedule, const prem_task *ta
       continue;
     int64_t first[4], size[4];
     const prem_array *array = &schedule->arrays[task->arrays[p]];
+    if (task->windows[p].aim) { /* as if it began where most pieces are touched */
+      bytes += (int64_t)task->layout[p].rows * task->layout[p].row_bytes;
+      continue;
+    }
     if (!prem_window_clip(task, &task->windows[p], array->shape, tile, first, size))
       continue;
     const int64_t element = task->layout[p].element_bytes;

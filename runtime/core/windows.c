@@ -26,8 +26,19 @@ static void cut_to_array(tile_window *window, const int64_t shape[4]) {
   }
 }
 
-static tile_window locate(const prem_arrays *arrays, const prem_task *task, int32_t tile,
-                          int32_t port) {
+static int64_t scratch_byte(const tile_window *window, int32_t i0, int32_t i1) {
+  const int64_t row = (int64_t)i0 * window->scratch_rows[0] + (int64_t)i1 * window->scratch_rows[1];
+  return window->first_byte + row * window->row_bytes;
+}
+
+/* Rows of an array are 16-byte aligned, so all rows of a window have the same lead. */
+static void lead_in(const prem_port_layout *layout, tile_window *window) {
+  window->first_byte = layout->offset_bytes + (window->origin[3] * layout->element_bytes & 15);
+}
+
+/* The window as bind has declared it. */
+static tile_window declared_window(const prem_arrays *arrays, const prem_task *task, int32_t tile,
+                                   int32_t port) {
   const prem_window *declared = &task->windows[port];
   const prem_port_layout *layout = &task->layout[port];
   const int32_t inner = task->grid[1] * task->grid[2];
@@ -45,15 +56,25 @@ static tile_window locate(const prem_arrays *arrays, const prem_task *task, int3
   }
   if (task->definition->ports[port].access == PREM_OUT)
     cut_to_array(&window, arrays->storage[task->arrays[port]].shape);
-  /* rows of an array are 16-byte aligned, so all rows of a window have the same lead */
-  const int64_t lead = window.origin[3] * layout->element_bytes & 15;
-  window.first_byte = layout->offset_bytes + lead;
+  lead_in(layout, &window);
   return window;
 }
 
-static int64_t scratch_byte(const tile_window *window, int32_t i0, int32_t i1) {
-  const int64_t row = (int64_t)i0 * window->scratch_rows[0] + (int64_t)i1 * window->scratch_rows[1];
-  return window->first_byte + row * window->row_bytes;
+/* `in`: for aimed windows, the tile's input buffer with what they are aimed by. */
+static tile_window locate(const prem_arrays *arrays, const prem_task *task, int32_t tile,
+                          int32_t port, const unsigned char *in) {
+  tile_window window = declared_window(arrays, task, tile, port);
+  if (task->windows[port].aim == 0)
+    return window;
+  const tile_window from = declared_window(arrays, task, tile, task->windows[port].aim - 1);
+  const int64_t *shape = arrays->storage[task->arrays[port]].shape;
+  const int32_t count = from.extent[3];
+  int32_t numbers[4];
+  memcpy(numbers, in + from.first_byte, (size_t)count * sizeof *numbers);
+  for (int32_t i = 0, d = 4 - count; i < count; ++i, ++d)
+    window.origin[d] = prem_aimed(window.origin[d], numbers[i], window.extent[d], shape[d]);
+  lead_in(&task->layout[port], &window);
+  return window;
 }
 
 /* A compatible interval's: the window where it lies. */
@@ -83,12 +104,19 @@ static const prem_storage *storage_of(const prem_arrays *arrays, const prem_task
   return room;
 }
 
+static void view_work(const prem_task *task, unsigned char *out, prem_view *view) {
+  const int32_t bytes = task->work_bytes;
+  *view = (prem_view){.data = out + task->layout[task->definition->port_count].offset_bytes,
+                      .extent = {1, 1, 1, bytes},
+                      .pitch = {bytes, bytes, bytes}};
+}
+
 void prem_tile_views_slots(const prem_arrays *arrays, int32_t task, int32_t tile,
                            const int32_t *slots, void *in, void *out,
                            prem_view views[PREM_MAX_PORTS]) {
   const prem_task *spec = &arrays->schedule->tasks[task];
   for (int32_t port = 0; port < spec->definition->port_count; ++port) {
-    const tile_window window = locate(arrays, spec, tile, port);
+    const tile_window window = locate(arrays, spec, tile, port, in);
     const bool is_out = spec->definition->ports[port].access == PREM_OUT;
     prem_view *view = &views[port];
     if (spec->definition->compatible) {
@@ -102,6 +130,8 @@ void prem_tile_views_slots(const prem_arrays *arrays, int32_t task, int32_t tile
     memcpy(view->extent, window.extent, sizeof view->extent);
     memcpy(view->origin, window.origin, sizeof view->origin);
   }
+  if (spec->work_bytes > 0)
+    view_work(spec, out, &views[spec->definition->port_count]);
 }
 
 /* The rows of one plane (i0, i1) of an input window; what lies outside the array becomes 0. */
@@ -138,19 +168,24 @@ static void store_plane(const prem_storage *storage, const tile_window *window, 
   }
 }
 
+static void fetch_port(const prem_arrays *arrays, const prem_task *task, int32_t tile,
+                       const int32_t *slots, int32_t port, unsigned char *in) {
+  prem_storage room;
+  const prem_storage *storage = storage_of(arrays, task, slots, port, &room);
+  const tile_window window = locate(arrays, task, tile, port, in);
+  for (int32_t i0 = 0; i0 < window.extent[0]; ++i0)
+    for (int32_t i1 = 0; i1 < window.extent[1]; ++i1)
+      fetch_plane(storage, &window, i0, i1, in + scratch_byte(&window, i0, i1));
+}
+
 void prem_tile_fetch_slots(const prem_arrays *arrays, int32_t task, int32_t tile,
                            const int32_t *slots, void *in) {
   const prem_task *spec = &arrays->schedule->tasks[task];
-  for (int32_t port = 0; port < spec->definition->port_count; ++port) {
-    if (spec->definition->ports[port].access != PREM_IN)
-      continue;
-    prem_storage room;
-    const prem_storage *storage = storage_of(arrays, spec, slots, port, &room);
-    const tile_window window = locate(arrays, spec, tile, port);
-    for (int32_t i0 = 0; i0 < window.extent[0]; ++i0)
-      for (int32_t i1 = 0; i1 < window.extent[1]; ++i1)
-        fetch_plane(storage, &window, i0, i1, (unsigned char *)in + scratch_byte(&window, i0, i1));
-  }
+  for (int aimed = 0; aimed < 2; ++aimed) /* last: by then what they are aimed by is there */
+    for (int32_t port = 0; port < spec->definition->port_count; ++port)
+      if (spec->definition->ports[port].access == PREM_IN &&
+          (spec->windows[port].aim != 0) == (aimed != 0))
+        fetch_port(arrays, spec, tile, slots, port, in);
 }
 
 void prem_tile_store_slots(prem_arrays *arrays, int32_t task, int32_t tile, const int32_t *slots,
@@ -161,7 +196,7 @@ void prem_tile_store_slots(prem_arrays *arrays, int32_t task, int32_t tile, cons
       continue;
     prem_storage room;
     const prem_storage *storage = storage_of(arrays, spec, slots, port, &room);
-    const tile_window window = locate(arrays, spec, tile, port);
+    const tile_window window = locate(arrays, spec, tile, port, NULL);
     for (int32_t i0 = 0; i0 < window.extent[0]; ++i0)
       for (int32_t i1 = 0; i1 < window.extent[1]; ++i1)
         store_plane(storage, &window, i0, i1,

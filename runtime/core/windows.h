@@ -11,14 +11,15 @@
 /* `slots` says which slot of each port's array is meant; NULL, and no `slots`: the first of all. */
 
 /**
- * The views that compute gets for a tile.
+ * The views that compute gets for a tile, once it is fetched.
  * @param in, out  the tile's input and output buffer in the scratchpad, 128-byte aligned.
  */
 void prem_tile_views_slots(const prem_arrays *arrays, int32_t task, int32_t tile,
                            const int32_t *slots, void *in, void *out,
                            prem_view views[PREM_MAX_PORTS]);
 
-/** Prefetch: copy all input windows of a tile into `in`; outside an array 0. */
+/** Prefetch: copy all input windows of a tile into `in`; outside an array 0. An aimed window's
+ *  place is what `in` then says, for the views as well. */
 void prem_tile_fetch_slots(const prem_arrays *arrays, int32_t task, int32_t tile,
                            const int32_t *slots, void *in);
 /** Writeback: copy all output windows of a tile from `out`; nothing outside the array is touched.

@@ -48,23 +48,31 @@ static inline void fixture_expect_said(const fixture *f, const char *words) {
   free(problems);
 }
 
-/** Load and bind a schedule given as text (a printf format). */
-PREM_PRINTF(3, 4)
-static inline void fixture_load(fixture *f, const prem_registry *registry, const char *format,
-                                ...) {
+/** Load a schedule given as text, not bound yet. */
+static inline void fixture_read(fixture *f, const char *source) {
   char path[] = "/tmp/ttprem-test-XXXXXX";
   const int descriptor = mkstemp(path);
   ck_assert_int_ge(descriptor, 0);
   FILE *file = fdopen(descriptor, "w");
-  va_list args;
-  va_start(args, format);
-  vfprintf(file, format, args);
-  va_end(args);
+  fputs(source, file);
   ck_assert_int_eq(fclose(file), 0);
   *f = (fixture){.diag = prem_diag_new()};
   const prem_status status = prem_schedule_load(path, NULL, &f->schedule, f->diag);
   unlink(path);
   fixture_expect(f, status, PREM_OK);
+}
+
+/** Load and bind a schedule given as text (a printf format). */
+PREM_PRINTF(3, 4)
+static inline void fixture_load(fixture *f, const prem_registry *registry, const char *format,
+                                ...) {
+  char *source = NULL;
+  va_list args;
+  va_start(args, format);
+  ck_assert_int_ge(vasprintf(&source, format, args), 0);
+  va_end(args);
+  fixture_read(f, source);
+  free(source);
   fixture_expect(f, prem_schedule_bind(f->schedule, registry, f->diag), PREM_OK);
 }
 

@@ -25,8 +25,29 @@ static prem_status judge_arrays(const prem_schedule *schedule, prem_diag *diag) 
   return PREM_OK;
 }
 
+/* Moves are worked out before the run. */
+static prem_status judge_windows(const prem_schedule *schedule, prem_diag *diag) {
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p) {
+      if (task->windows[p].aim == 0)
+        continue;
+      char key[PREM_NAME_BYTES + 16];
+      snprintf(key, sizeof key, "tasks.%s.kernel", task->name);
+      prem_diag_add(diag, PREM_ERROR, 0, task->place, key,
+                    "aimed windows, as kernel '%s' has, are not there on backend 'cuda' yet; use "
+                    "cpu or sim",
+                    task->kernel);
+      return PREM_ERR_UNAVAILABLE;
+    }
+  }
+  return PREM_OK;
+}
+
 prem_status prem_cuda_judge_tasks(const prem_schedule *schedule, prem_diag *diag) {
   prem_status status = judge_arrays(schedule, diag);
+  if (!status)
+    status = judge_windows(schedule, diag);
   if (status)
     return status;
   for (int32_t t = 0; t < schedule->task_count; ++t) {

@@ -46,12 +46,17 @@ static void tables_free(device_tables *tables) {
   free(tables->maps);
 }
 
+/* A work area is seen like a port behind the others that nothing is moved through. */
+static int32_t view_count(const prem_task *task) {
+  return task->definition->port_count + (task->work_bytes > 0);
+}
+
 static cudaError_t tables_new(const prem_program *program, device_tables *out) {
   size_t ports = 1;
   const size_t tasks = (size_t)program->schedule->task_count;
   for (size_t t = 0; t < tasks; ++t) {
-    const prem_kernel *kernel = program->schedule->tasks[t].definition;
-    ports += kernel ? (size_t)kernel->port_count : 0;
+    const prem_task *task = &program->schedule->tasks[t];
+    ports += task->definition ? (size_t)view_count(task) : 0;
   }
   *out = (device_tables){.tasks = calloc(tasks, sizeof *out->tasks),
                          .demands = calloc(tasks, sizeof *out->demands),
@@ -86,11 +91,21 @@ static void port_fill(const prem_task *task, int32_t number, const prem_device_a
   }
 }
 
+static void work_area_fill(const prem_task *task, prem_device_port *out) {
+  *out = (prem_device_port){.offset_bytes = task->layout[task->definition->port_count].offset_bytes,
+                            .element_bytes = 1,
+                            .is_output = 1};
+  for (int d = 0; d < PREM_MAX_RANK; ++d) {
+    const int32_t bytes = d == PREM_MAX_RANK - 1 ? task->work_bytes : 1;
+    out->dim[d] = (prem_device_dim){.shape = bytes, .extent = bytes, .pitch = task->work_bytes};
+  }
+}
+
 static void ports_fill(const prem_task *task, const prem_cuda_arrays *arrays, device_tables *tables,
                        prem_device_task *out) {
   out->first_port = tables->port_count;
-  out->port_count = task->definition->port_count;
-  for (int32_t p = 0; p < out->port_count; ++p) {
+  out->port_count = view_count(task);
+  for (int32_t p = 0; p < task->definition->port_count; ++p) {
     const prem_device_array *array = &arrays->arrays[task->arrays[p]];
     prem_device_port *port = &tables->ports[tables->port_count];
     unsigned char *map = tables->maps[tables->port_count++];
@@ -99,6 +114,8 @@ static void ports_fill(const prem_task *task, const prem_cuda_arrays *arrays, de
         prem_tensor_map_make(array, &task->windows[p], task->layout[p].row_bytes, map))
       port->map = map;
   }
+  if (task->work_bytes > 0)
+    work_area_fill(task, &tables->ports[tables->port_count++]);
 }
 
 /* A compatible interval's views lie in its arrays. */
@@ -378,7 +395,7 @@ static void fill_block(const prem_program *program, const prem_cuda_arrays *arra
       continue;
     tables->tasks[tables->task_count++] = t;
     tasks[t] = (block_task){.number = to->task_count++, .first_port = ports};
-    ports += program->schedule->tasks[t].definition->port_count;
+    ports += view_count(&program->schedule->tasks[t]);
   }
   to->memory_count = block->memory_count;
   to->compute_count = block->compute_count;
