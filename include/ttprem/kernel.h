@@ -67,6 +67,10 @@ static __device__ __forceinline__ int32_t prem_lane_quotient(int32_t a, int32_t 
 #define PREM_ROLLED _Pragma("unroll 1")
 /** Wait for all lanes of the block's compute warps. No local variable survives it. */
 #define PREM_SYNC() asm volatile("bar.sync 1, %0;" ::"r"(PREM_LANE_COUNT) : "memory")
+/** In front of a table of numbers that are known to the compiler: PREM_TABLE float name[] = {...};
+ *  Fast where the lanes of a warp read one element at a time. It is in no scratchpad: of its first
+ *  use on an SM it comes from memory, so keep it to few kilobytes. */
+#define PREM_TABLE static __constant__ const
 #ifndef PREM_HOST
 #define PREM_HOST 0
 #endif
@@ -76,9 +80,10 @@ static __device__ __forceinline__ int32_t prem_lane_quotient(int32_t a, int32_t 
 #define PREM_FIRST_LANE() true
 #define PREM_LANES_2D(r, rows, c, columns)                                                         \
   for (int32_t r = 0, r##_end = (rows), c##_end = (columns); r < r##_end; ++r)                     \
-    for (int32_t c = 0; c < c##_end; ++c)
+    _Pragma("GCC ivdep") for (int32_t c = 0; c < c##_end; ++c)
 #define PREM_ROLLED
 #define PREM_SYNC() ((void)0)
+#define PREM_TABLE  static const
 #ifndef PREM_HOST
 #define PREM_HOST 1
 #endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * fft2_plane: square planes of 16, 32 or 64 points a side transformed in both dimensions; or back.
+ *
+ * Columns are transformed, and put down as rows; then the same once more. Between the two and
+ * within them results go to the output's scratch and back to the input's.
+ */
+#ifndef TTPREM_KERNELS_FFT2_PLANE_H
+#define TTPREM_KERNELS_FFT2_PLANE_H
+
+#include "kernels/fft.h"
+
+enum { FFT2_PLANE_MAX_BITS = 6 }; /* a side's logarithm: two passes a dimension */
+
+typedef fft_plan fft2_plane_params;
+
+PREM_FN void fft2_plane_compute(const fft2_plane_params *params, const prem_view *views) {
+  const int32_t planes = views[1].extent[1], side = 1 << params->bits;
+  PREM_ROLLED for (int32_t i0 = 0; i0 < views[1].extent[0]; ++i0) {
+    const fft_lines in = fft_columns_of(&views[0], i0), out = fft_columns_of(&views[1], i0);
+    PREM_ROLLED for (int32_t times = 0; times < 2; ++times) {
+      const fft_lines between = times == 0 ? out : in;
+      const fft_lines to = fft_turned(times == 0 ? in : out);
+      fft_transform(params, in, &between, &between, &to, planes, side);
+      if (times == 0)
+        PREM_SYNC();
+    }
+  }
+}
+
+#if PREM_HOST
+
+static void fft2_plane_reference(const void *params, const prem_array_view *arrays) {
+  fft_reference((const fft_plan *)params, &arrays[0], &arrays[1], 2);
+  fft_reference((const fft_plan *)params, &arrays[1], &arrays[1], 3);
+}
+
+static prem_status fft2_plane_bind(prem_bind *bind) {
+  return fft_bind(bind, "fft2_plane", 2, 3, FFT2_PLANE_MAX_BITS);
+}
+
+PREM_COMPUTE_ENTRY(fft2_plane)
+
+static const prem_kernel fft2_plane_kernel = {
+    .name = "fft2_plane",
+    .summary = "2-D Fourier transform of planes of 16, 32 or 64 points a side, or with inverse (0) "
+               "back; tile as the arrays' rank, whole planes",
+    .version = 1,
+    .params_bytes = sizeof(fft2_plane_params),
+    .ports = fft_ports,
+    .port_count = 2,
+    .bind = fft2_plane_bind,
+    .compute = fft2_plane_entry,
+    .reference = fft2_plane_reference,
+};
+
+#endif
+#endif

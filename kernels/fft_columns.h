@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** fft_columns: every column transformed, of 16 to 512 points, a power of two; or back. Tiles of 16
+ * columns are of whole cache lines. */
+#ifndef TTPREM_KERNELS_FFT_COLUMNS_H
+#define TTPREM_KERNELS_FFT_COLUMNS_H
+
+#include "kernels/fft.h"
+
+typedef fft_plan fft_columns_params;
+
+PREM_FN void fft_columns_compute(const fft_columns_params *params, const prem_view *views) {
+  PREM_ROLLED for (int32_t i0 = 0; i0 < views[1].extent[0]; ++i0) {
+    const fft_lines in = fft_columns_of(&views[0], i0), out = fft_columns_of(&views[1], i0);
+    fft_transform(params, in, &in, &in, &out, views[1].extent[1], views[1].extent[3]);
+  }
+}
+
+#if PREM_HOST
+
+static void fft_columns_reference(const void *params, const prem_array_view *arrays) {
+  fft_reference((const fft_plan *)params, &arrays[0], &arrays[1], 2);
+}
+
+static prem_status fft_columns_bind(prem_bind *bind) {
+  return fft_bind(bind, "fft_columns", 2, 2, FFT_MAX_BITS);
+}
+
+PREM_COMPUTE_ENTRY(fft_columns)
+
+static const prem_kernel fft_columns_kernel = {
+    .name = "fft_columns",
+    .summary =
+        "Fourier transform of every column, of 16 to 512 points, or with inverse (0) back; tile as "
+        "the arrays' rank, whole columns",
+    .version = 1,
+    .params_bytes = sizeof(fft_columns_params),
+    .ports = fft_ports,
+    .port_count = 2,
+    .bind = fft_columns_bind,
+    .compute = fft_columns_entry,
+    .reference = fft_columns_reference,
+};
+
+#endif
+#endif
