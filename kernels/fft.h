@@ -399,13 +399,14 @@ PREM_FN void fft_transform(const fft_plan *plan, fft_lines from, const fft_lines
   }
 }
 
-/* The columns of the planes of number i0 of dimension 0. */
-PREM_FN fft_lines fft_columns_of(const prem_view *view, int32_t i0) {
+/* The columns of a port's planes of number i0 of dimension 0. Both ports are cut alike and so have
+ * one pitch. */
+PREM_FN fft_lines fft_columns_of(const prem_view *views, int32_t port, int32_t i0) {
   fft_lines lines;
-  lines.first = (fft_point *)view->data + i0 * view->pitch[0];
-  lines.point = view->pitch[2];
+  lines.first = (fft_point *)views[port].data + i0 * views[1].pitch[0];
+  lines.point = views[1].pitch[2];
   lines.line = 1;
-  lines.plane = view->pitch[1];
+  lines.plane = views[1].pitch[1];
   return lines;
 }
 

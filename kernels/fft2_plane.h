@@ -17,8 +17,8 @@ typedef fft_plan fft2_plane_params;
 PREM_FN void fft2_plane_compute(const fft2_plane_params *params, const prem_view *views) {
   const int32_t planes = views[1].extent[1], side = 1 << params->bits;
   PREM_ROLLED for (int32_t i0 = 0; i0 < views[1].extent[0]; ++i0) {
-    const fft_lines in = fft_columns_of(&views[0], i0), out = fft_columns_of(&views[1], i0);
     PREM_ROLLED for (int32_t times = 0; times < 2; ++times) {
+      const fft_lines in = fft_columns_of(views, 0, i0), out = fft_columns_of(views, 1, i0);
       const fft_lines between = times == 0 ? out : in;
       const fft_lines to = fft_turned(times == 0 ? in : out);
       fft_transform(params, in, &between, &between, &to, planes, side);

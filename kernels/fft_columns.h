@@ -10,7 +10,7 @@ typedef fft_plan fft_columns_params;
 
 PREM_FN void fft_columns_compute(const fft_columns_params *params, const prem_view *views) {
   PREM_ROLLED for (int32_t i0 = 0; i0 < views[1].extent[0]; ++i0) {
-    const fft_lines in = fft_columns_of(&views[0], i0), out = fft_columns_of(&views[1], i0);
+    const fft_lines in = fft_columns_of(views, 0, i0), out = fft_columns_of(views, 1, i0);
     fft_transform(params, in, &in, &in, &out, views[1].extent[1], views[1].extent[3]);
   }
 }

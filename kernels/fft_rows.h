@@ -20,8 +20,8 @@ PREM_FN fft_lines fft_rows_beside(const fft_lines *lines, int32_t rows) {
 PREM_FN void fft_rows_compute(const fft_rows_params *params, const prem_view *views) {
   const int32_t rows = views[1].extent[2];
   PREM_ROLLED for (int32_t i0 = 0; i0 < views[1].extent[0]; ++i0) {
-    const fft_lines in = fft_turned(fft_columns_of(&views[0], i0));
-    const fft_lines out = fft_turned(fft_columns_of(&views[1], i0));
+    const fft_lines in = fft_turned(fft_columns_of(views, 0, i0));
+    const fft_lines out = fft_turned(fft_columns_of(views, 1, i0));
     const fft_lines first = fft_rows_beside(&out, rows);
     const fft_lines second = fft_passes(params->bits) == 3 ? fft_rows_beside(&in, rows) : in;
     fft_transform(params, in, &first, &second, &out, views[1].extent[1], rows);
