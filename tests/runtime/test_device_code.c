@@ -12,6 +12,7 @@ static _Thread_local struct { unsigned x; } threadIdx;
 static struct { unsigned x; } blockDim;
 #define __CUDACC__ 1
 #define __device__
+#define __constant__
 #define __forceinline__  inline
 #define __fdividef(a, b) ((a) / (b))
 #include "ttprem/kernel.h"
@@ -48,6 +49,9 @@ static inline int32_t min(int32_t a, int32_t b) {
 #include "kernels/conv2d_7x7.h"
 #include "kernels/conv2d_u8.h"
 #include "kernels/convert.h"
+#include "kernels/fft2_plane.h"
+#include "kernels/fft_columns.h"
+#include "kernels/fft_rows.h"
 #include "kernels/kcf_add.h"
 #include "kernels/kcf_add_constant.h"
 #include "kernels/kcf_conjugate.h"
@@ -98,6 +102,9 @@ ON_DEVICE(conv2d)
 ON_DEVICE(conv2d_7x7)
 ON_DEVICE(conv2d_u8)
 ON_DEVICE(convert)
+ON_DEVICE(fft2_plane)
+ON_DEVICE(fft_columns)
+ON_DEVICE(fft_rows)
 ON_DEVICE(kcf_add)
 ON_DEVICE(kcf_add_constant)
 ON_DEVICE(kcf_conjugate)
@@ -123,6 +130,9 @@ static const struct {
     DEVICE_CODE(conv2d_7x7),
     DEVICE_CODE(conv2d_u8),
     DEVICE_CODE(convert),
+    DEVICE_CODE(fft2_plane),
+    DEVICE_CODE(fft_columns),
+    DEVICE_CODE(fft_rows),
     DEVICE_CODE(kcf_add),
     DEVICE_CODE(kcf_add_constant),
     DEVICE_CODE(kcf_conjugate),
@@ -246,7 +256,12 @@ static const char arrays_text[] =
     "{ name = \"u16\"; type = \"u16\"; shape = [ 19, 37 ]; }, "
     "{ name = \"i32\"; type = \"i32\"; shape = [ 2, 3, 5, 7 ]; fill = \"random\"; seed = 8; }, "
     "{ name = \"f16\"; type = \"f16\"; shape = [ 19, 37 ]; }, "
-    "{ name = \"bf16\"; type = \"bf16\"; shape = [ 19, 37 ]; fill = \"random\"; seed = 9; }";
+    "{ name = \"bf16\"; type = \"bf16\"; shape = [ 19, 37 ]; fill = \"random\"; seed = 9; }, "
+    "{ name = \"planes\"; type = \"c64\"; shape = [ 2, 3, 32, 32 ]; fill = \"random\"; }, "
+    "{ name = \"small\"; type = \"c64\"; shape = [ 3, 16, 16 ]; fill = \"random\"; }, "
+    "{ name = \"long\"; type = \"c64\"; shape = [ 5, 256 ]; fill = \"random\"; }, "
+    "{ name = \"deep\"; type = \"c64\"; shape = [ 2, 128, 9 ]; fill = \"random\"; }, "
+    "{ name = \"deepest\"; type = \"c64\"; shape = [ 512, 7 ]; fill = \"random\"; }";
 
 static const struct {
   const char *kernel, *settings;
@@ -276,6 +291,16 @@ static const struct {
     {"convert", "tile = [ 2, 2, 3, 2 ]; arrays: { in = \"i32\"; out = \"new\"; };"},
     {"convert", "tile = [ 5, 37 ]; arrays: { in = \"f\"; out = \"f16\"; };"},
     {"convert", "tile = [ 19, 3 ]; arrays: { in = \"bf16\"; out = \"new\"; };"},
+    {"fft2_plane", "tile = [ 2, 2, 32, 32 ]; arrays: { in = \"planes\"; out = \"new\"; };"},
+    {"fft2_plane", "tile = [ 2, 16, 16 ]; args: { inverse = 1; }; "
+                   "arrays: { in = \"small\"; out = \"new\"; };"},
+    {"fft_columns", "tile = [ 2, 128, 4 ]; arrays: { in = \"deep\"; out = \"new\"; };"},
+    {"fft_columns", "tile = [ 512, 16 ]; args: { inverse = 1; }; "
+                    "arrays: { in = \"deepest\"; out = \"new\"; };"},
+    {"fft_columns", "tile = [ 1, 3, 32, 5 ]; arrays: { in = \"planes\"; out = \"new\"; };"},
+    {"fft_rows", "tile = [ 2, 256 ]; arrays: { in = \"long\"; out = \"new\"; };"},
+    {"fft_rows", "tile = [ 1, 2, 20, 32 ]; args: { inverse = 1; }; "
+                 "arrays: { in = \"planes\"; out = \"new\"; };"},
     {"kcf_add", "tile = [ 2, 4, 7 ]; " SAME2},
     {"kcf_add_constant", "tile = [ 2, 4, 6 ]; " SAME1},
     {"kcf_conjugate", "tile = [ 1, 11, 13 ]; " SAME1},

@@ -381,6 +381,48 @@ static void walk_parity(void) {
                 "kernel = \"walk\"; tile = [ 32 ]; arrays: { vector = \"a\"; out = \"new\"; };");
 }
 
+/* Shapes and tiles of a kernel of one input and one output, there and back. */
+static void fourier_parity(const char *kernel, const char *const (*cases)[2], size_t count) {
+  for (size_t c = 0; c < count; ++c)
+    for (int inverse = 0; inverse < 2; ++inverse)
+      assert_parity(
+          text("{ name = \"a\"; type = \"c64\"; shape = [ %s ]; fill = \"random\"; }", cases[c][0]),
+          text("kernel = \"%s\"; tile = [ %s ]; %s arrays: { in = \"a\"; out = \"new\"; };", kernel,
+               cases[c][1], inverse ? "args: { inverse = 1; };" : ""));
+}
+
+static void fft2_plane_parity(void) {
+  static const char *const cases[][2] = {
+      {"16, 16", "16, 16"},       {"32, 32", "99, 99"},
+      {"64, 64", "64, 64"},       {"3, 16, 16", "2, 16, 16"},
+      {"5, 32, 32", "2, 32, 32"}, {"2, 64, 64", "1, 64, 64"},
+      {"1, 32, 32", "4, 32, 32"}, {"3, 4, 16, 16", "2, 3, 16, 16"}};
+  fourier_parity("fft2_plane", cases, sizeof cases / sizeof *cases);
+}
+
+static void fft_rows_parity(void) {
+  static const char *const cases[][2] = {{"16", "16"},
+                                         {"1, 512", "1, 512"},
+                                         {"33, 32", "16, 32"},
+                                         {"20, 64", "7, 64"},
+                                         {"9, 128", "16, 128"},
+                                         {"17, 256", "16, 999"},
+                                         {"5, 512", "4, 512"},
+                                         {"3, 5, 32", "2, 3, 32"},
+                                         {"2, 3, 128", "2, 2, 128"},
+                                         {"256", "256"},
+                                         {"3, 2, 5, 256", "2, 2, 3, 256"}};
+  fourier_parity("fft_rows", cases, sizeof cases / sizeof *cases);
+}
+
+static void fft_columns_parity(void) {
+  static const char *const cases[][2] = {
+      {"16, 1", "16, 1"},       {"32, 33", "32, 16"},         {"64, 20", "64, 7"},
+      {"128, 9", "999, 5"},     {"256, 40", "256, 16"},       {"512, 17", "512, 16"},
+      {"3, 32, 5", "2, 32, 3"}, {"2, 128, 19", "2, 128, 16"}, {"3, 2, 64, 5", "2, 2, 64, 3"}};
+  fourier_parity("fft_columns", cases, sizeof cases / sizeof *cases);
+}
+
 #define PARITY(KERNEL)                                                                             \
   { #KERNEL, KERNEL##_parity }
 static const struct {
@@ -407,6 +449,9 @@ static const struct {
     PARITY(conv2d_u8),
     PARITY(convert),
     PARITY(blend),
+    PARITY(fft2_plane),
+    PARITY(fft_columns),
+    PARITY(fft_rows),
 };
 
 /* A new kernel fails here until it has its shapes above. */
@@ -502,7 +547,12 @@ static const char refused_arrays[] = "{ name = \"a2\"; type = \"f32\"; shape = [
                                      "{ name = \"d\"; type = \"c64\"; shape = [ 5, 2 ]; }, "
                                      "{ name = \"e\"; type = \"c64\"; shape = [ 3, 2, 5 ]; }, "
                                      "{ name = \"u\"; type = \"u8\"; shape = [ 2, 5 ]; }, "
-                                     "{ name = \"h\"; type = \"f16\"; shape = [ 5 ]; }";
+                                     "{ name = \"h\"; type = \"f16\"; shape = [ 5 ]; }, "
+                                     "{ name = \"s\"; type = \"c64\"; shape = [ 24, 32 ]; }, "
+                                     "{ name = \"q\"; type = \"c64\"; shape = [ 32, 64 ]; }, "
+                                     "{ name = \"r\"; type = \"c64\"; shape = [ 8, 1024 ]; }, "
+                                     "{ name = \"t\"; type = \"c64\"; shape = [ 128, 128 ]; }, "
+                                     "{ name = \"p\"; type = \"c64\"; shape = [ 32 ]; }";
 
 static const struct {
   const char *task, *words;
@@ -570,6 +620,31 @@ static const struct {
      "must have the shape of `a`"},
     {"kernel = \"blend\"; tile = [ 1, 1 ]; arrays: { a = \"u\"; b = \"u\"; out = \"new\"; };",
      "array 'u' is u8, the kernel takes f32"},
+    {"kernel = \"fft_columns\"; tile = [ 24, 16 ]; arrays: { in = \"s\"; out = \"new\"; };",
+     "has 24 rows, fft_columns takes a power of two from 16 to 512"},
+    {"kernel = \"fft_rows\"; tile = [ 8, 1024 ]; arrays: { in = \"r\"; out = \"new\"; };",
+     "has 1024 columns, fft_rows takes a power of two from 16 to 512"},
+    {"kernel = \"fft_columns\"; tile = [ 8, 16 ]; arrays: { in = \"r\"; out = \"new\"; };",
+     "has 8 rows, fft_columns takes a power of two from 16 to 512"},
+    {"kernel = \"fft2_plane\"; tile = [ 128, 128 ]; arrays: { in = \"t\"; out = \"new\"; };",
+     "has 128 rows, fft2_plane takes a power of two from 16 to 64"},
+    {"kernel = \"fft2_plane\"; tile = [ 32, 64 ]; arrays: { in = \"q\"; out = \"new\"; };",
+     "has planes of 32 x 64, fft2_plane takes square ones: use fft_rows and fft_columns"},
+    {"kernel = \"fft2_plane\"; tile = [ 32 ]; arrays: { in = \"p\"; out = \"new\"; };",
+     "has 1 dimensions, fft2_plane takes 2 or more"},
+    {"kernel = \"fft_columns\"; tile = [ 32 ]; arrays: { in = \"p\"; out = \"new\"; };",
+     "has 1 dimensions, fft_columns takes 2 or more"},
+    {"kernel = \"fft_rows\"; tile = [ 16 ]; arrays: { in = \"p\"; out = \"new\"; };",
+     "has 16 of 32 columns, fft_rows needs all of them in a tile"},
+    {"kernel = \"fft_columns\"; tile = [ 16, 16 ]; arrays: { in = \"q\"; out = \"new\"; };",
+     "has 16 of 32 rows, fft_columns needs all of them in a tile"},
+    {"kernel = \"fft_rows\"; tile = [ 8, 64 ]; arrays: { in = \"q\"; out = \"s\"; };",
+     "must have the shape of `in`"},
+    {"kernel = \"fft_rows\"; tile = [ 32 ]; args: { inverse = 2; }; arrays: { in = \"p\"; out = "
+     "\"new\"; };",
+     "is 2, must be 0 or 1"},
+    {"kernel = \"fft_rows\"; tile = [ 2, 5 ]; arrays: { in = \"a\"; out = \"new\"; };",
+     "array 'a' is f32, the kernel takes c64"},
     {"kernel = \"noop\";", "tiles = N"},
     {"kernel = \"noop\"; tile = [ 3 ]; tiles = 4;", "has no arrays to cut"},
 };
