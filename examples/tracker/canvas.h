@@ -43,7 +43,8 @@ void canvas_line(canvas *on, double x, double y, double to_x, double to_y, doubl
 enum { CANVAS_LETTER_WIDTH = 6, CANVAS_LETTER_HEIGHT = 9 };
 /** Digits, capitals (small letters are drawn so as well) and common signs; a letter takes
  *  CANVAS_LETTER_WIDTH x CANVAS_LETTER_HEIGHT times `zoom` px, its gaps included. */
-void canvas_text(canvas *on, int32_t left, int32_t top, int32_t zoom, const char *text, colour with);
+void canvas_text(canvas *on, int32_t left, int32_t top, int32_t zoom, const char *text,
+                 colour with);
 /** The same on a dark ground of its own. */
 void canvas_label(canvas *on, int32_t left, int32_t top, int32_t zoom, const char *text,
                   colour with);

@@ -49,8 +49,8 @@ static int spawn(child *of, char *const arguments[], int from, int to) {
   sigemptyset(&none);
   sigemptyset(&ours);
   sigaddset(&ours, SIGPIPE); /* when we end it ends, even if we ignore that signal */
-  posix_spawnattr_setflags(&manners, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                         POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setflags(&manners,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   posix_spawnattr_setsigmask(&manners, &none);
   posix_spawnattr_setsigdefault(&manners, &ours);
   error = from >= 0 ? posix_spawn_file_actions_adddup2(&files, from, STDIN_FILENO)

@@ -26,8 +26,8 @@ static double shared(double from, double length, double other_from, double other
 }
 
 double box_overlap(const box *one, const box *other) {
-  const double both = shared(one->x, one->w, other->x, other->w) *
-                      shared(one->y, one->h, other->y, other->h);
+  const double both =
+      shared(one->x, one->w, other->x, other->w) * shared(one->y, one->h, other->y, other->h);
   const double all = (double)one->w * one->h + (double)other->w * other->h - both;
   return all > 0 ? both / all : 0;
 }

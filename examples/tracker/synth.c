@@ -9,7 +9,7 @@
 enum {
   ONE_Q8 = 256,
   HALF_Q8 = ONE_Q8 / 2,
-  WAVE = 1 << 16,     /* a wave's period, and its highest value */
+  WAVE = 1 << 16, /* a wave's period, and its highest value */
   OCTAVES = 4,
   LEAST_SPEED_Q8 = 1, /* what stands still is another video */
   MARGIN = 2          /* px between a target and the edge of its cell */
@@ -74,8 +74,7 @@ static int32_t wave_at(wave of, int64_t frame) {
 static wave random_wave(uint64_t *state, int32_t reach_q8, int32_t speed_q8) {
   const uint64_t random = next_random(state);
   /* The steepest slope is 8 reach a period; phases have 32 bits. */
-  const uint64_t fastest =
-      reach_q8 > 0 ? ((uint64_t)speed_q8 << 32) / (8 * (uint64_t)reach_q8) : 0;
+  const uint64_t fastest = reach_q8 > 0 ? ((uint64_t)speed_q8 << 32) / (8 * (uint64_t)reach_q8) : 0;
   const uint64_t limit = UINT64_C(1) << 30; /* four frames a period, or nobody sees a wave */
   const uint64_t step = (fastest < limit ? fastest : limit) * (768 + random % 257) / 1024;
   return (wave){(uint32_t)(random >> 32), (uint32_t)step};
@@ -184,8 +183,8 @@ static bool parse_size(const char *text, size_t length, int32_t *width, int32_t 
   const char *cross = memchr(text, 'x', length);
   int64_t first, second;
   if (!cross || !parse_number(text, (size_t)(cross - text), &first) ||
-      !parse_number(cross + 1, length - (size_t)(cross + 1 - text), &second) ||
-      first > INT32_MAX || second > INT32_MAX)
+      !parse_number(cross + 1, length - (size_t)(cross + 1 - text), &second) || first > INT32_MAX ||
+      second > INT32_MAX)
     return false;
   *width = (int32_t)first;
   *height = (int32_t)second;
@@ -367,9 +366,8 @@ const synth_settings *synth_settings_of(const synth *video) {
 static prem_status make_textures(synth *video) {
   const synth_settings *settings = &video->settings;
   const int32_t room = 2 * settings->pan + 2;
-  prem_status status =
-      make_texture(&video->background, settings->width + room, settings->height + room,
-                   mix(settings->seed), 48);
+  prem_status status = make_texture(&video->background, settings->width + room,
+                                    settings->height + room, mix(settings->seed), 48);
   const int32_t longer =
       settings->box_width > settings->box_height ? settings->box_width : settings->box_height;
   for (int32_t i = 0; i < settings->targets && status == PREM_OK; ++i)
@@ -476,8 +474,7 @@ static void draw_bar(const synth_settings *settings, uint8_t *pixels, size_t pit
 /* Eight pixels have the eight bytes of one random number. */
 static void change_light(const synth *video, int64_t number, uint8_t *pixels, size_t pitch) {
   const synth_settings *settings = &video->settings;
-  const int32_t gain_q8 =
-      ONE_Q8 + settings->light * (wave_at(video->light, number) / ONE_Q8) / 100;
+  const int32_t gain_q8 = ONE_Q8 + settings->light * (wave_at(video->light, number) / ONE_Q8) / 100;
   const uint64_t seed = mix(mix(settings->seed + 1) ^ (uint64_t)number);
   for (int32_t row = 0; row < settings->height; ++row) {
     uint8_t *line = pixels + (size_t)row * pitch;

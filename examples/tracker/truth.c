@@ -106,8 +106,7 @@ prem_status truth_read(const char *path, truth *out, prem_diag *diag) {
   const size_t got = fread(start, 1, sizeof start - 1, file);
   const bool is_log = got == sizeof start - 1 && strcmp(start, log_begins) == 0;
   rewind(file);
-  prem_status status =
-      is_log ? from_log(path, out, diag) : from_lines(file, path, out, diag);
+  prem_status status = is_log ? from_log(path, out, diag) : from_lines(file, path, out, diag);
   fclose(file);
   if (status != PREM_OK)
     truth_free(out);

@@ -149,8 +149,8 @@ static void add_arguments(argument_list *list, const char *const *text) {
 }
 
 /* Grey P5 pictures on its stdout, each with its size. The options pin what would differ between
- * machines: the decoder's arithmetic, the scaler's, and that no frame is doubled or left out. Damage
- * ends it. */
+ * machines: the decoder's arithmetic, the scaler's, and that no frame is doubled or left out.
+ * Damage ends it. */
 static prem_status start_ffmpeg(video *of, const char *input, const char *const *input_options,
                                 const video_request *request, prem_diag *diag) {
   char filter[128];
@@ -161,9 +161,9 @@ static prem_status start_ffmpeg(video *of, const char *input, const char *const 
              request->width, request->height);
   else
     snprintf(filter, sizeof filter, "scale=flags=bicubic+bitexact+accurate_rnd,format=gray");
-  add_arguments(&list, (const char *const[]){"ffmpeg", "-hide_banner", "-nostdin", "-loglevel",
-                                             "error", "-xerror", "-flags", "+bitexact", "-idct",
-                                             "simple", NULL});
+  add_arguments(&list,
+                (const char *const[]){"ffmpeg", "-hide_banner", "-nostdin", "-loglevel", "error",
+                                      "-xerror", "-flags", "+bitexact", "-idct", "simple", NULL});
   add_arguments(&list, input_options);
   add_arguments(&list, (const char *const[]){"-i", input, "-map", "0:v:0", "-vf", filter,
                                              "-fps_mode", "passthrough", "-c:v", "pgm", "-f",
@@ -172,8 +172,7 @@ static prem_status start_ffmpeg(video *of, const char *input, const char *const 
   if (pipe2(ends, O_CLOEXEC))
     return refuse(diag, PREM_ERR_IO, NULL, strerror(errno));
   /* posix_spawn takes arguments that it promises not to change */
-  const prem_status status =
-      child_start(&of->decoder, (char *const *)list.text, -1, ends[1], diag);
+  const prem_status status = child_start(&of->decoder, (char *const *)list.text, -1, ends[1], diag);
   close(ends[1]);
   of->reader.descriptor = ends[0];
   return status;
@@ -208,10 +207,10 @@ static prem_status open_folder(video *of, const video_request *request, prem_dia
     return refuse(diag, PREM_ERR_ARGUMENT, of->source, "the path is too long");
   of->facts.frames = list.count;
   snprintf(start, sizeof start, "%" PRId64, list.first);
-  return start_ffmpeg(
-      of, pattern,
-      (const char *const[]){"-f", "image2", "-pattern_type", "sequence", "-start_number", start, NULL},
-      request, diag);
+  return start_ffmpeg(of, pattern,
+                      (const char *const[]){"-f", "image2", "-pattern_type", "sequence",
+                                            "-start_number", start, NULL},
+                      request, diag);
 }
 
 /* ---- a file ---- */
@@ -341,8 +340,7 @@ prem_status video_open(const video_request *request, video **out, prem_diag *dia
   if (!of)
     return PREM_ERR_MEMORY;
   of->reader.descriptor = -1;
-  of->reader.patience_ns =
-      request->patience_ns > 0 ? request->patience_ns : DEFAULT_PATIENCE_NS;
+  of->reader.patience_ns = request->patience_ns > 0 ? request->patience_ns : DEFAULT_PATIENCE_NS;
   snprintf(of->source, sizeof of->source, "%s", request->source);
   if (strncmp(of->source, numbers, length) == 0 &&
       (of->source[length] == 0 || of->source[length] == ':'))

@@ -28,7 +28,7 @@ typedef struct video video;
 
 typedef struct video_request {
   const char *source;
-  const char *truth;     /* a file for truth_read(); NULL: what belongs to the source, if anything */
+  const char *truth; /* a file for truth_read(); NULL: what belongs to the source, if anything */
   int32_t width, height; /* scale what ffmpeg decodes to so many px; 0, 0: as it is */
   int64_t patience_ns;   /* for one frame; 0: 10 s */
 } video_request;
