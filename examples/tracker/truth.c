@@ -19,7 +19,7 @@ static prem_status refuse(prem_diag *diag, prem_status status, const char *path,
 
 /* ---- a track log ---- */
 
-static prem_status from_log(const char *path, truth *out, prem_diag *diag) {
+static prem_status from_log(const char *path, truth_boxes *out, prem_diag *diag) {
   track_log log = {0};
   int64_t frames = 0;
   prem_status status = track_log_read(path, &log, diag);
@@ -60,7 +60,7 @@ static bool parse_line(const char *text, box *out) {
   return true;
 }
 
-static prem_status add_box(truth *out, size_t *room, const box *one) {
+static prem_status add_box(truth_boxes *out, size_t *room, const box *one) {
   if ((size_t)out->frames == *room) {
     *room = *room ? 2 * *room : 256;
     box *boxes = realloc(out->boxes, *room * sizeof *boxes);
@@ -72,7 +72,7 @@ static prem_status add_box(truth *out, size_t *room, const box *one) {
   return PREM_OK;
 }
 
-static prem_status from_lines(FILE *file, const char *path, truth *out, prem_diag *diag) {
+static prem_status from_lines(FILE *file, const char *path, truth_boxes *out, prem_diag *diag) {
   char text[256];
   size_t room = 0;
   prem_status status = PREM_OK;
@@ -96,10 +96,10 @@ static prem_status from_lines(FILE *file, const char *path, truth *out, prem_dia
 
 /* ---- either ---- */
 
-prem_status truth_read(const char *path, truth *out, prem_diag *diag) {
+prem_status truth_read(const char *path, truth_boxes *out, prem_diag *diag) {
   static const char log_begins[] = "frame,";
   char start[sizeof log_begins] = "";
-  *out = (truth){0};
+  *out = (truth_boxes){0};
   FILE *file = fopen(path, "re");
   if (!file)
     return refuse(diag, PREM_ERR_IO, path, 0, strerror(errno));
@@ -113,12 +113,12 @@ prem_status truth_read(const char *path, truth *out, prem_diag *diag) {
   return status;
 }
 
-void truth_free(truth *of) {
+void truth_free(truth_boxes *of) {
   free(of->boxes);
-  *of = (truth){0};
+  *of = (truth_boxes){0};
 }
 
-const box *truth_at(const truth *of, int64_t frame, int32_t target) {
+const box *truth_at(const truth_boxes *of, int64_t frame, int32_t target) {
   if (frame < 0 || frame >= of->frames || target < 0 || target >= of->targets)
     return NULL;
   const box *one = &of->boxes[frame * of->targets + target];

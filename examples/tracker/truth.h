@@ -10,11 +10,11 @@
 #include "box.h"
 
 /** Zero where nothing is known. */
-typedef struct truth {
+typedef struct truth_boxes {
   box *boxes; /* [frames][targets] */
   int64_t frames;
   int32_t targets;
-} truth;
+} truth_boxes;
 
 /**
  * Read boxes: a track log (track_log.h), or OTB's form, a line `x,y,w,h` a frame with commas, tabs
@@ -24,9 +24,9 @@ typedef struct truth {
  * @retval PREM_ERR_IO     unreadable
  * @retval PREM_ERR_PARSE  a line that is neither
  */
-prem_status truth_read(const char *path, truth *out, prem_diag *diag);
-void truth_free(truth *of);
+prem_status truth_read(const char *path, truth_boxes *out, prem_diag *diag);
+void truth_free(truth_boxes *of);
 /** NULL where nothing is known. */
-const box *truth_at(const truth *of, int64_t frame, int32_t target);
+const box *truth_at(const truth_boxes *of, int64_t frame, int32_t target);
 
 #endif

@@ -26,10 +26,10 @@ enum { PATH_BYTES = 4096 };
 
 struct video {
   video_facts facts;
-  int64_t next;  /* frame */
-  synth *made;   /* NULL: from `reader` */
-  truth marked;  /* beside pictures */
-  child decoder; /* ffmpeg, if any */
+  int64_t next;       /* frame */
+  synth *made;        /* NULL: from `reader` */
+  truth_boxes marked; /* beside pictures */
+  child decoder;      /* ffmpeg, if any */
   p5_reader reader;
   char source[PATH_BYTES];
 };
