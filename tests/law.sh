@@ -87,7 +87,7 @@ epochs
 # A check that looks at nothing finds nothing: `files` and `calls` are how much was looked at.
 {
   law | sed 's/^/l /'
-  find include prem schedules kernels runtime measure report experiments tools tests -type f | sed 's/^/f /'
+  find include prem schedules kernels runtime measure report experiments tools tests examples -type f | sed 's/^/f /'
   includes
   if [ $# -gt 0 ]; then objects "$1"; fi
 } | awk -v judges_calls=$# '
