@@ -64,8 +64,8 @@ typedef struct prem_frame {
                              submitted. Output: that of the oldest input in it, 0 where it has none */
   int64_t published_ns;   /* output: when it could be seen first */
   int64_t job;            /* output: of its writer, counted from the session's start */
-  uint64_t input;         /* output: number of the frame in it of the first input that it is made
-                             from */
+  uint64_t input;         /* output: number of the frame in it of the first of the file's inputs
+                             that it is made from */
   uint32_t flags;         /* PREM_FRAME_... */
 } prem_frame;
 

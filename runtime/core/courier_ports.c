@@ -207,6 +207,18 @@ static prem_status add_user(prem_courier *courier, int32_t t, const prem_gate *g
   return PREM_OK;
 }
 
+/* By input, as the file has them: the first one's frames give results their number. Of one input in
+ * the order in which they were found. */
+static void sort_gates(prem_live_task *live) {
+  for (int32_t g = 1; g < live->gate_count; ++g) {
+    const prem_gate gate = live->gates[g];
+    int32_t at = g;
+    for (; at > 0 && live->gates[at - 1].source > gate.source; --at)
+      live->gates[at] = live->gates[at - 1];
+    live->gates[at] = gate;
+  }
+}
+
 static prem_status find_gates(prem_courier *courier) {
   const int32_t count = courier->program->schedule->task_count;
   prem_status status = PREM_OK;
@@ -221,9 +233,11 @@ static prem_status find_gates(prem_courier *courier) {
     }
   if (!status)
     status = spread_gates(courier);
-  for (int32_t t = 0; t < count; ++t)
+  for (int32_t t = 0; t < count; ++t) {
+    sort_gates(&courier->tasks[t]);
     for (int32_t g = 0; !status && g < courier->tasks[t].gate_count; ++g)
       status = add_user(courier, t, &courier->tasks[t].gates[g]);
+  }
   return status;
 }
 

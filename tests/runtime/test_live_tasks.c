@@ -67,6 +67,50 @@ START_TEST(halos_stay_in_their_slot) { /* E34 */
 }
 END_TEST
 
+/* `c` meets what `b` reads before what `a` reads; the file has the input of `a` first. */
+#define PHASES                                                                                     \
+  "prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 100L; }; writeback: { wcet_ns = 100L; }; "
+static const char *two_inputs_file =
+    "version = 1; name = \"two\"; platform: { blocks = 1; };"
+    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },"
+    "  { name = \"z\"; type = \"f32\"; shape = [ 8 ]; }, { name = \"y\"; type = \"f32\"; shape = [ "
+    "8 ]; } );"
+    "tasks = ( { name = \"b\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 8 ];"
+    "    period_ns = 10000L; arrays: { in = \"z\"; out = \"new\"; }; " PHASES "},"
+    "  { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 8 ];"
+    "    period_ns = 10000L; arrays: { in = \"x\"; out = \"new\"; }; " PHASES "},"
+    "  { name = \"c\"; kernel = \"blend\"; blocks = [ 0 ]; tile = [ 8 ]; period_ns = 10000L;"
+    "    arrays: { a = \"b.out\"; b = \"a.out\"; out = \"y\"; }; " PHASES
+    "    after = ( { task = \"b\"; }, { task = \"a\"; } ); } );"
+    "live: { inputs = ( { array = \"x\"; kind = \"queuing\"; }, { array = \"z\"; } );"
+    "  outputs = ( { array = \"y\"; kind = \"queuing\"; } ); };";
+
+static void submit_value(prem_live *live, int32_t stream, float value) {
+  prem_frame frame;
+  ck_assert_int_eq(prem_live_acquire(live, stream, 0, &frame, NULL), PREM_OK);
+  fill_frame(&frame, value);
+  ck_assert_int_eq(prem_live_submit(live, &frame, NULL), PREM_OK);
+}
+
+START_TEST(a_result_has_the_number_of_its_first_input) {
+  prem_schedule *schedule = prepared_schedule(two_inputs_file);
+  prem_live *live = open_live_on("sim", schedule);
+  submit_value(live, prem_live_find(live, "z"), 5);
+  start_live(live, &(prem_live_request){0});
+  for (uint64_t i = 0; i < 5; ++i) {
+    prem_frame frame;
+    submit_value(live, prem_live_find(live, "x"), (float)i);
+    ck_assert_int_eq(prem_live_wait(live, prem_live_find(live, "y"), prem_live_now_ns(live) + 50000,
+                                    &frame, NULL),
+                     PREM_OK);
+    ck_assert_uint_eq(frame.input, i); /* of z it is always frame 0 */
+    ck_assert_int_eq(prem_live_release(live, &frame, NULL), PREM_OK);
+  }
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 static const char *walk_file =
     "version = 1; name = \"walk\"; platform: { blocks = 2; };"
     "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 1000 ]; fill = \"random\"; },"
@@ -414,6 +458,7 @@ int main(void) {
   TCase *cases = tcase_create("live_tasks");
   tcase_set_timeout(cases, 120);
   tcase_add_loop_test(cases, halos_stay_in_their_slot, 0, 2);
+  tcase_add_test(cases, a_result_has_the_number_of_its_first_input);
   tcase_add_test(cases, compatible_intervals_keep_what_is_shown);
   tcase_add_test(cases, all_readers_of_a_period_see_one_frame);
   tcase_add_test(cases, what_is_made_of_a_skipped_job_is_skipped);
