@@ -134,13 +134,14 @@ static void assert_near(const form *of, const char *what, const prem_c64 *found,
 
 /* Folded to the first eighth of a turn, where long doubles lose nothing. */
 START_TEST(the_table_is_of_rounded_cosines) {
-  ck_assert_int_eq((int)(sizeof fft_cosines / sizeof *fft_cosines), 512 / 8 * 7 + FFT_QUARTER);
-  for (int k = 0; k < (int)(sizeof fft_cosines / sizeof *fft_cosines); ++k) {
+  ck_assert_int_eq((int)(sizeof prem_fft_cosines / sizeof *prem_fft_cosines),
+                   512 / 8 * 7 + PREM_FFT_QUARTER);
+  for (int k = 0; k < (int)(sizeof prem_fft_cosines / sizeof *prem_fft_cosines); ++k) {
     const int turn = k % 512, half = turn > 256 ? 512 - turn : turn;
     const int quarter = half > 128 ? 256 - half : half;
     const long double unit = acosl(-1.0L) / 256.0L;
     const long double cosine = quarter > 64 ? sinl(unit * (128 - quarter)) : cosl(unit * quarter);
-    ck_assert_float_eq(fft_cosines[k], (float)(half > 128 ? -cosine : cosine));
+    ck_assert_float_eq(prem_fft_cosines[k], (float)(half > 128 ? -cosine : cosine));
   }
 }
 END_TEST

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Fast Fourier transforms of 16 to 512 points, a power of two: what all kernels share that make
+ * them.
+ *
+ * A line of N = R1 R2 or R1 R2 R3 points, each R 8 or 4, takes a pass for each R (Cooley and Tukey
+ * 1965, decimation in frequency). All passes but the last leave a butterfly's results where its
+ * points were, so they need no second place; the last one puts all in order, in another place.
+ *
+ * Lanes run along lines first: those of a warp use the same roots, and lie beside each other where
+ * lines are columns. Every butterfly is written once, and lanes only share them out, so that the
+ * bits are the same with any number of lanes, in any tile, and in the reference.
+ */
+#ifndef TTPREM_FFT_H
+#define TTPREM_FFT_H
+
+#include <math.h>
+#include <stdalign.h>
+#include <stdint.h>
+
+#include "ttprem/kernel.h"
+
+enum {
+  PREM_FFT_MIN_BITS = 4, /* logarithms of a line's points */
+  PREM_FFT_MAX_BITS = 9,
+  PREM_FFT_QUARTER = 128 /* turn, in the table */
+};
+
+/* cos(2 pi k / 512) rounded once; -sin of the same is a quarter further on. */
+PREM_TABLE float prem_fft_cosines[] = {
+    1.0F,           0.999924719F,  0.999698818F,   0.999322355F,   0.99879545F,    0.998118103F,
+    0.997290432F,   0.996312618F,  0.99518472F,    0.993906975F,   0.992479563F,   0.990902662F,
+    0.989176512F,   0.987301409F,  0.985277653F,   0.983105481F,   0.980785251F,   0.97831738F,
+    0.975702107F,   0.972939968F,  0.970031261F,   0.966976464F,   0.963776052F,   0.960430503F,
+    0.956940353F,   0.953306019F,  0.949528158F,   0.945607305F,   0.941544056F,   0.937339008F,
+    0.932992816F,   0.928506076F,  0.923879504F,   0.919113874F,   0.914209783F,   0.909168005F,
+    0.903989315F,   0.898674488F,  0.893224299F,   0.887639642F,   0.881921291F,   0.876070082F,
+    0.870086968F,   0.863972843F,  0.857728601F,   0.851355195F,   0.84485358F,    0.838224709F,
+    0.831469595F,   0.824589312F,  0.817584813F,   0.81045717F,    0.803207517F,   0.795836926F,
+    0.78834641F,    0.780737221F,  0.773010433F,   0.765167236F,   0.757208824F,   0.749136388F,
+    0.740951121F,   0.732654274F,  0.724247098F,   0.715730846F,   0.707106769F,   0.698376238F,
+    0.689540565F,   0.680601001F,  0.671558976F,   0.662415802F,   0.653172851F,   0.643831551F,
+    0.634393275F,   0.624859512F,  0.615231574F,   0.605511069F,   0.59569931F,    0.585797846F,
+    0.575808167F,   0.565731823F,  0.555570245F,   0.545324981F,   0.534997642F,   0.524589658F,
+    0.514102757F,   0.50353837F,   0.492898196F,   0.482183784F,   0.471396744F,   0.460538715F,
+    0.449611336F,   0.438616246F,  0.427555084F,   0.416429549F,   0.405241311F,   0.393992037F,
+    0.382683426F,   0.371317208F,  0.359895051F,   0.348418683F,   0.336889863F,   0.32531029F,
+    0.313681751F,   0.302005947F,  0.290284663F,   0.27851969F,    0.266712755F,   0.254865646F,
+    0.242980182F,   0.231058106F,  0.219101235F,   0.207111374F,   0.195090324F,   0.183039889F,
+    0.170961887F,   0.15885815F,   0.146730468F,   0.134580702F,   0.122410677F,   0.110222206F,
+    0.0980171412F,  0.0857973099F, 0.0735645667F,  0.061320737F,   0.0490676761F,  0.0368072242F,
+    0.024541229F,   0.0122715384F, 0.0F,           -0.0122715384F, -0.024541229F,  -0.0368072242F,
+    -0.0490676761F, -0.061320737F, -0.0735645667F, -0.0857973099F, -0.0980171412F, -0.110222206F,
+    -0.122410677F,  -0.134580702F, -0.146730468F,  -0.15885815F,   -0.170961887F,  -0.183039889F,
+    -0.195090324F,  -0.207111374F, -0.219101235F,  -0.231058106F,  -0.242980182F,  -0.254865646F,
+    -0.266712755F,  -0.27851969F,  -0.290284663F,  -0.302005947F,  -0.313681751F,  -0.32531029F,
+    -0.336889863F,  -0.348418683F, -0.359895051F,  -0.371317208F,  -0.382683426F,  -0.393992037F,
+    -0.405241311F,  -0.416429549F, -0.427555084F,  -0.438616246F,  -0.449611336F,  -0.460538715F,
+    -0.471396744F,  -0.482183784F, -0.492898196F,  -0.50353837F,   -0.514102757F,  -0.524589658F,
+    -0.534997642F,  -0.545324981F, -0.555570245F,  -0.565731823F,  -0.575808167F,  -0.585797846F,
+    -0.59569931F,   -0.605511069F, -0.615231574F,  -0.624859512F,  -0.634393275F,  -0.643831551F,
+    -0.653172851F,  -0.662415802F, -0.671558976F,  -0.680601001F,  -0.689540565F,  -0.698376238F,
+    -0.707106769F,  -0.715730846F, -0.724247098F,  -0.732654274F,  -0.740951121F,  -0.749136388F,
+    -0.757208824F,  -0.765167236F, -0.773010433F,  -0.780737221F,  -0.78834641F,   -0.795836926F,
+    -0.803207517F,  -0.81045717F,  -0.817584813F,  -0.824589312F,  -0.831469595F,  -0.838224709F,
+    -0.84485358F,   -0.851355195F, -0.857728601F,  -0.863972843F,  -0.870086968F,  -0.876070082F,
+    -0.881921291F,  -0.887639642F, -0.893224299F,  -0.898674488F,  -0.903989315F,  -0.909168005F,
+    -0.914209783F,  -0.919113874F, -0.923879504F,  -0.928506076F,  -0.932992816F,  -0.937339008F,
+    -0.941544056F,  -0.945607305F, -0.949528158F,  -0.953306019F,  -0.956940353F,  -0.960430503F,
+    -0.963776052F,  -0.966976464F, -0.970031261F,  -0.972939968F,  -0.975702107F,  -0.97831738F,
+    -0.980785251F,  -0.983105481F, -0.985277653F,  -0.987301409F,  -0.989176512F,  -0.990902662F,
+    -0.992479563F,  -0.993906975F, -0.99518472F,   -0.996312618F,  -0.997290432F,  -0.998118103F,
+    -0.99879545F,   -0.999322355F, -0.999698818F,  -0.999924719F,  -1.0F,          -0.999924719F,
+    -0.999698818F,  -0.999322355F, -0.99879545F,   -0.998118103F,  -0.997290432F,  -0.996312618F,
+    -0.99518472F,   -0.993906975F, -0.992479563F,  -0.990902662F,  -0.989176512F,  -0.987301409F,
+    -0.985277653F,  -0.983105481F, -0.980785251F,  -0.97831738F,   -0.975702107F,  -0.972939968F,
+    -0.970031261F,  -0.966976464F, -0.963776052F,  -0.960430503F,  -0.956940353F,  -0.953306019F,
+    -0.949528158F,  -0.945607305F, -0.941544056F,  -0.937339008F,  -0.932992816F,  -0.928506076F,
+    -0.923879504F,  -0.919113874F, -0.914209783F,  -0.909168005F,  -0.903989315F,  -0.898674488F,
+    -0.893224299F,  -0.887639642F, -0.881921291F,  -0.876070082F,  -0.870086968F,  -0.863972843F,
+    -0.857728601F,  -0.851355195F, -0.84485358F,   -0.838224709F,  -0.831469595F,  -0.824589312F,
+    -0.817584813F,  -0.81045717F,  -0.803207517F,  -0.795836926F,  -0.78834641F,   -0.780737221F,
+    -0.773010433F,  -0.765167236F, -0.757208824F,  -0.749136388F,  -0.740951121F,  -0.732654274F,
+    -0.724247098F,  -0.715730846F, -0.707106769F,  -0.698376238F,  -0.689540565F,  -0.680601001F,
+    -0.671558976F,  -0.662415802F, -0.653172851F,  -0.643831551F,  -0.634393275F,  -0.624859512F,
+    -0.615231574F,  -0.605511069F, -0.59569931F,   -0.585797846F,  -0.575808167F,  -0.565731823F,
+    -0.555570245F,  -0.545324981F, -0.534997642F,  -0.524589658F,  -0.514102757F,  -0.50353837F,
+    -0.492898196F,  -0.482183784F, -0.471396744F,  -0.460538715F,  -0.449611336F,  -0.438616246F,
+    -0.427555084F,  -0.416429549F, -0.405241311F,  -0.393992037F,  -0.382683426F,  -0.371317208F,
+    -0.359895051F,  -0.348418683F, -0.336889863F,  -0.32531029F,   -0.313681751F,  -0.302005947F,
+    -0.290284663F,  -0.27851969F,  -0.266712755F,  -0.254865646F,  -0.242980182F,  -0.231058106F,
+    -0.219101235F,  -0.207111374F, -0.195090324F,  -0.183039889F,  -0.170961887F,  -0.15885815F,
+    -0.146730468F,  -0.134580702F, -0.122410677F,  -0.110222206F,  -0.0980171412F, -0.0857973099F,
+    -0.0735645667F, -0.061320737F, -0.0490676761F, -0.0368072242F, -0.024541229F,  -0.0122715384F,
+    0.0F,           0.0122715384F, 0.024541229F,   0.0368072242F,  0.0490676761F,  0.061320737F,
+    0.0735645667F,  0.0857973099F, 0.0980171412F,  0.110222206F,   0.122410677F,   0.134580702F,
+    0.146730468F,   0.15885815F,   0.170961887F,   0.183039889F,   0.195090324F,   0.207111374F,
+    0.219101235F,   0.231058106F,  0.242980182F,   0.254865646F,   0.266712755F,   0.27851969F,
+    0.290284663F,   0.302005947F,  0.313681751F,   0.32531029F,    0.336889863F,   0.348418683F,
+    0.359895051F,   0.371317208F,  0.382683426F,   0.393992037F,   0.405241311F,   0.416429549F,
+    0.427555084F,   0.438616246F,  0.449611336F,   0.460538715F,   0.471396744F,   0.482183784F,
+    0.492898196F,   0.50353837F,   0.514102757F,   0.524589658F,   0.534997642F,   0.545324981F,
+    0.555570245F,   0.565731823F,  0.575808167F,   0.585797846F,   0.59569931F,    0.605511069F,
+    0.615231574F,   0.624859512F,  0.634393275F,   0.643831551F,   0.653172851F,   0.662415802F,
+    0.671558976F,   0.680601001F,  0.689540565F,   0.698376238F,   0.707106769F,   0.715730846F,
+    0.724247098F,   0.732654274F,  0.740951121F,   0.749136388F,   0.757208824F,   0.765167236F,
+    0.773010433F,   0.780737221F,  0.78834641F,    0.795836926F,   0.803207517F,   0.81045717F,
+    0.817584813F,   0.824589312F,  0.831469595F,   0.838224709F,   0.84485358F,    0.851355195F,
+    0.857728601F,   0.863972843F,  0.870086968F,   0.876070082F,   0.881921291F,   0.887639642F,
+    0.893224299F,   0.898674488F,  0.903989315F,   0.909168005F,   0.914209783F,   0.919113874F,
+    0.923879504F,   0.928506076F,  0.932992816F,   0.937339008F,   0.941544056F,   0.945607305F,
+    0.949528158F,   0.953306019F,  0.956940353F,   0.960430503F,   0.963776052F,   0.966976464F,
+    0.970031261F,   0.972939968F,  0.975702107F,   0.97831738F,    0.980785251F,   0.983105481F,
+    0.985277653F,   0.987301409F,  0.989176512F,   0.990902662F,   0.992479563F,   0.993906975F,
+    0.99518472F,    0.996312618F,  0.997290432F,   0.998118103F,   0.99879545F,    0.999322355F,
+    0.999698818F,   0.999924719F,  1.0F,           0.999924719F,   0.999698818F,   0.999322355F,
+    0.99879545F,    0.998118103F,  0.997290432F,   0.996312618F,   0.99518472F,    0.993906975F,
+    0.992479563F,   0.990902662F,  0.989176512F,   0.987301409F,   0.985277653F,   0.983105481F,
+    0.980785251F,   0.97831738F,   0.975702107F,   0.972939968F,   0.970031261F,   0.966976464F,
+    0.963776052F,   0.960430503F,  0.956940353F,   0.953306019F,   0.949528158F,   0.945607305F,
+    0.941544056F,   0.937339008F,  0.932992816F,   0.928506076F,   0.923879504F,   0.919113874F,
+    0.914209783F,   0.909168005F,  0.903989315F,   0.898674488F,   0.893224299F,   0.887639642F,
+    0.881921291F,   0.876070082F,  0.870086968F,   0.863972843F,   0.857728601F,   0.851355195F,
+    0.84485358F,    0.838224709F,  0.831469595F,   0.824589312F,   0.817584813F,   0.81045717F,
+    0.803207517F,   0.795836926F,  0.78834641F,    0.780737221F,   0.773010433F,   0.765167236F,
+    0.757208824F,   0.749136388F,  0.740951121F,   0.732654274F,   0.724247098F,   0.715730846F,
+};
+
+/* A prem_c64 that is moved as one. */
+typedef struct prem_fft_point {
+  alignas(8) float re;
+  float im;
+} prem_fft_point;
+
+typedef struct prem_fft_plan {
+  int32_t bits;
+  float sign;  /* 1, or -1 for the inverse */
+  float scale; /* of what comes out of a line */
+} prem_fft_plan;
+
+/* Lines in a scratchpad, or anywhere. */
+typedef struct prem_fft_lines {
+  prem_fft_point *first;
+  int32_t point, line, plane; /* points from one to the next */
+} prem_fft_lines;
+
+/* ---- butterflies ------------------------------------------------------------------------------*/
+
+PREM_FN prem_fft_point prem_fft_sum(prem_fft_point a, prem_fft_point b) {
+  prem_fft_point sum;
+  sum.re = a.re + b.re;
+  sum.im = a.im + b.im;
+  return sum;
+}
+
+PREM_FN prem_fft_point prem_fft_difference(prem_fft_point a, prem_fft_point b) {
+  prem_fft_point difference;
+  difference.re = a.re - b.re;
+  difference.im = a.im - b.im;
+  return difference;
+}
+
+/* a + factor b */
+PREM_FN prem_fft_point prem_fft_add_times(prem_fft_point a, float factor, prem_fft_point b) {
+  prem_fft_point sum;
+  sum.re = fmaf(factor, b.re, a.re);
+  sum.im = fmaf(factor, b.im, a.im);
+  return sum;
+}
+
+/* a + turn (-i) b: a quarter turn forwards with 1, back with -1 */
+PREM_FN prem_fft_point prem_fft_add_turned(prem_fft_point a, float turn, prem_fft_point b) {
+  prem_fft_point sum;
+  sum.re = fmaf(turn, b.im, a.re);
+  sum.im = fmaf(-turn, b.re, a.im);
+  return sum;
+}
+
+PREM_FN prem_fft_point prem_fft_scaled(prem_fft_point a, float scale) {
+  a.re *= scale;
+  a.im *= scale;
+  return a;
+}
+
+/* a times the 512th root of unity to the power of k. */
+PREM_FN prem_fft_point prem_fft_rotated(prem_fft_point a, float sign, int32_t k) {
+  const float re = prem_fft_cosines[k], im = sign * prem_fft_cosines[k + PREM_FFT_QUARTER];
+  prem_fft_point product;
+  product.re = fmaf(a.re, re, -(a.im * im));
+  product.im = fmaf(a.re, im, a.im * re);
+  return product;
+}
+
+/* Four points, in place. */
+PREM_FN void prem_fft_four(float sign, prem_fft_point *a, prem_fft_point *b, prem_fft_point *c,
+                           prem_fft_point *d) {
+  const prem_fft_point even = prem_fft_sum(*a, *c), odd = prem_fft_sum(*b, *d);
+  const prem_fft_point even_rest = prem_fft_difference(*a, *c),
+                       odd_rest = prem_fft_difference(*b, *d);
+  *a = prem_fft_sum(even, odd);
+  *b = prem_fft_add_turned(even_rest, sign, odd_rest);
+  *c = prem_fft_difference(even, odd);
+  *d = prem_fft_add_turned(even_rest, -sign, odd_rest);
+}
+
+/* Eight points, in place: the even ones, the odd ones, and both together. */
+PREM_FN void prem_fft_eight(float sign, prem_fft_point z[8]) {
+  const float half_turn = 0.707106769F; /* the root of 1/2 */
+  prem_fft_four(sign, &z[0], &z[2], &z[4], &z[6]);
+  prem_fft_four(sign, &z[1], &z[3], &z[5], &z[7]);
+  const prem_fft_point e0 = z[0], e1 = z[2], e2 = z[4], e3 = z[6], o0 = z[1], o2 = z[5];
+  const prem_fft_point o1 =
+      prem_fft_add_turned(z[3], sign, z[3]); /* an eighth, times the root of 2 */
+  const prem_fft_point o3 =
+      prem_fft_add_turned(z[7], -sign, z[7]); /* minus three eighths, likewise */
+  z[0] = prem_fft_sum(e0, o0);
+  z[1] = prem_fft_add_times(e1, half_turn, o1);
+  z[2] = prem_fft_add_turned(e2, sign, o2);
+  z[3] = prem_fft_add_times(e3, -half_turn, o3);
+  z[4] = prem_fft_difference(e0, o0);
+  z[5] = prem_fft_add_times(e1, -half_turn, o1);
+  z[6] = prem_fft_add_turned(e2, -sign, o2);
+  z[7] = prem_fft_add_times(e3, half_turn, o3);
+}
+
+/* ---- passes: all butterflies of all lines of some planes ------------------------------------- */
+
+PREM_FN prem_fft_point *prem_fft_at(const prem_fft_lines *lines, int32_t plane, int32_t line,
+                                    int32_t point) {
+  return &lines->first[plane * lines->plane + line * lines->line + point * lines->point];
+}
+
+/* Of parts of 2^span points each. */
+PREM_FN void prem_fft_pass_8(const prem_fft_plan *plan, int32_t span, prem_fft_lines from,
+                             prem_fft_lines to, int32_t planes, int32_t line_count) {
+  const int32_t bits = plan->bits - 3, apart = span - 3;
+  const float sign = plan->sign;
+  PREM_ROLLED PREM_LANES_2D(number, planes << bits, line, line_count) {
+    const int32_t plane = number >> bits, i = number & ((1 << bits) - 1);
+    const int32_t j = i & ((1 << apart) - 1), first = ((i >> apart) << span) + j;
+    const int32_t turn = j << (PREM_FFT_MAX_BITS - span);
+    const prem_fft_point *here = prem_fft_at(&from, plane, line, first);
+    const int32_t step = from.point << apart, step_to = to.point << apart;
+    prem_fft_point z[8];
+    z[0] = here[0];
+    z[1] = here[step];
+    z[2] = here[2 * step];
+    z[3] = here[3 * step];
+    z[4] = here[4 * step];
+    z[5] = here[5 * step];
+    z[6] = here[6 * step];
+    z[7] = here[7 * step];
+    prem_fft_eight(sign, z);
+    prem_fft_point *there = prem_fft_at(&to, plane, line, first);
+    there[0] = z[0];
+    there[step_to] = prem_fft_rotated(z[1], sign, turn);
+    there[2 * step_to] = prem_fft_rotated(z[2], sign, 2 * turn);
+    there[3 * step_to] = prem_fft_rotated(z[3], sign, 3 * turn);
+    there[4 * step_to] = prem_fft_rotated(z[4], sign, 4 * turn);
+    there[5 * step_to] = prem_fft_rotated(z[5], sign, 5 * turn);
+    there[6 * step_to] = prem_fft_rotated(z[6], sign, 6 * turn);
+    there[7 * step_to] = prem_fft_rotated(z[7], sign, 7 * turn);
+  }
+}
+
+PREM_FN void prem_fft_pass_4(const prem_fft_plan *plan, int32_t span, prem_fft_lines from,
+                             prem_fft_lines to, int32_t planes, int32_t line_count) {
+  const int32_t bits = plan->bits - 2, apart = span - 2;
+  const float sign = plan->sign;
+  PREM_ROLLED PREM_LANES_2D(number, planes << bits, line, line_count) {
+    const int32_t plane = number >> bits, i = number & ((1 << bits) - 1);
+    const int32_t j = i & ((1 << apart) - 1), first = ((i >> apart) << span) + j;
+    const int32_t turn = j << (PREM_FFT_MAX_BITS - span);
+    const prem_fft_point *here = prem_fft_at(&from, plane, line, first);
+    const int32_t step = from.point << apart, step_to = to.point << apart;
+    prem_fft_point a = here[0], b = here[step], c = here[2 * step], d = here[3 * step];
+    prem_fft_four(sign, &a, &b, &c, &d);
+    prem_fft_point *there = prem_fft_at(&to, plane, line, first);
+    there[0] = a;
+    there[step_to] = prem_fft_rotated(b, sign, turn);
+    there[2 * step_to] = prem_fft_rotated(c, sign, 2 * turn);
+    there[3 * step_to] = prem_fft_rotated(d, sign, 3 * turn);
+  }
+}
+
+/* Where the last pass puts the first result of part i, after 2^first parts and then 2^middle. */
+PREM_FN int32_t prem_fft_place(int32_t i, int32_t first, int32_t middle) {
+  return (i >> middle) + ((i & ((1 << middle) - 1)) << first);
+}
+
+PREM_FN void prem_fft_last_8(const prem_fft_plan *plan, int32_t first, prem_fft_lines from,
+                             prem_fft_lines to, int32_t planes, int32_t line_count) {
+  const int32_t bits = plan->bits - 3, middle = bits - first;
+  const float sign = plan->sign, scale = plan->scale;
+  PREM_ROLLED PREM_LANES_2D(number, planes << bits, line, line_count) {
+    const int32_t plane = number >> bits, i = number & ((1 << bits) - 1);
+    const prem_fft_point *here = prem_fft_at(&from, plane, line, i << 3);
+    const int32_t step = from.point, step_to = to.point << bits;
+    prem_fft_point z[8];
+    z[0] = here[0];
+    z[1] = here[step];
+    z[2] = here[2 * step];
+    z[3] = here[3 * step];
+    z[4] = here[4 * step];
+    z[5] = here[5 * step];
+    z[6] = here[6 * step];
+    z[7] = here[7 * step];
+    prem_fft_eight(sign, z);
+    prem_fft_point *there = prem_fft_at(&to, plane, line, prem_fft_place(i, first, middle));
+    there[0] = prem_fft_scaled(z[0], scale);
+    there[step_to] = prem_fft_scaled(z[1], scale);
+    there[2 * step_to] = prem_fft_scaled(z[2], scale);
+    there[3 * step_to] = prem_fft_scaled(z[3], scale);
+    there[4 * step_to] = prem_fft_scaled(z[4], scale);
+    there[5 * step_to] = prem_fft_scaled(z[5], scale);
+    there[6 * step_to] = prem_fft_scaled(z[6], scale);
+    there[7 * step_to] = prem_fft_scaled(z[7], scale);
+  }
+}
+
+PREM_FN void prem_fft_last_4(const prem_fft_plan *plan, int32_t first, prem_fft_lines from,
+                             prem_fft_lines to, int32_t planes, int32_t line_count) {
+  const int32_t bits = plan->bits - 2, middle = bits - first;
+  const float sign = plan->sign, scale = plan->scale;
+  PREM_ROLLED PREM_LANES_2D(number, planes << bits, line, line_count) {
+    const int32_t plane = number >> bits, i = number & ((1 << bits) - 1);
+    const prem_fft_point *here = prem_fft_at(&from, plane, line, i << 2);
+    const int32_t step = from.point, step_to = to.point << bits;
+    prem_fft_point a = here[0], b = here[step], c = here[2 * step], d = here[3 * step];
+    prem_fft_four(sign, &a, &b, &c, &d);
+    prem_fft_point *there = prem_fft_at(&to, plane, line, prem_fft_place(i, first, middle));
+    there[0] = prem_fft_scaled(a, scale);
+    there[step_to] = prem_fft_scaled(b, scale);
+    there[2 * step_to] = prem_fft_scaled(c, scale);
+    there[3 * step_to] = prem_fft_scaled(d, scale);
+  }
+}
+
+/* ---- whole transforms ------------------------------------------------------------------------ */
+
+/* The logarithm of the next radix, with `left` passes to come: a line's passes differ by one at
+ * most, larger ones first. */
+PREM_FN int32_t prem_fft_radix(int32_t span, int32_t left) {
+  return span > 2 * left ? 3 : 2;
+}
+
+PREM_FN int32_t prem_fft_passes(int32_t bits) {
+  return (bits + 2) / 3;
+}
+
+/* The CPU's compiler makes more of lines beside each other if it is told; the GPU's would make the
+ * code twice as long. */
+PREM_FN bool prem_fft_beside(const prem_fft_lines *from, const prem_fft_lines *to) {
+  return PREM_HOST && from->line == 1 && to->line == 1;
+}
+
+/* One pass but the last. */
+PREM_FN void prem_fft_spread(const prem_fft_plan *plan, int32_t span, int32_t radix,
+                             prem_fft_lines from, prem_fft_lines to, int32_t planes,
+                             int32_t line_count) {
+  if (radix == 3)
+    prem_fft_pass_8(plan, span, from, to, planes, line_count);
+  else
+    prem_fft_pass_4(plan, span, from, to, planes, line_count);
+}
+
+/* The last pass. */
+PREM_FN void prem_fft_gather(const prem_fft_plan *plan, prem_fft_lines from, prem_fft_lines to,
+                             int32_t planes, int32_t line_count) {
+  const int32_t bits = plan->bits, passes = prem_fft_passes(bits),
+                first = prem_fft_radix(bits, passes);
+  const int32_t rest = bits - first, middle = passes == 3 ? prem_fft_radix(rest, 2) : 0;
+  if (rest - middle == 3)
+    prem_fft_last_8(plan, first, from, to, planes, line_count);
+  else
+    prem_fft_last_4(plan, first, from, to, planes, line_count);
+}
+
+/**
+ * All lines of some planes, in two or three passes: `from` one place, where there are three by
+ * `first`, then by `second`, `to` another. A place may be the one before it, but for the last.
+ */
+PREM_FN void prem_fft_transform(const prem_fft_plan *plan, prem_fft_lines from,
+                                const prem_fft_lines *first, const prem_fft_lines *second,
+                                const prem_fft_lines *to, int32_t planes, int32_t line_count) {
+  int32_t span = plan->bits;
+  PREM_ROLLED for (int32_t left = prem_fft_passes(span); left > 1; --left) {
+    const int32_t radix = prem_fft_radix(span, left);
+    prem_fft_lines next = left == 3 ? *first : *second;
+    if (prem_fft_beside(&from, &next)) {
+      from.line = next.line = 1;
+      prem_fft_spread(plan, span, radix, from, next, planes, line_count);
+    } else {
+      prem_fft_spread(plan, span, radix, from, next, planes, line_count);
+    }
+    span -= radix;
+    from = next;
+    PREM_SYNC();
+  }
+  if (prem_fft_beside(&from, &from)) {
+    from.line = 1;
+    prem_fft_gather(plan, from, *to, planes, line_count);
+  } else {
+    prem_fft_gather(plan, from, *to, planes, line_count);
+  }
+}
+
+/* The columns of a port's planes of number i0 of dimension 0. Both ports are cut alike and so have
+ * one pitch. */
+PREM_FN prem_fft_lines prem_fft_columns_of(const prem_view *views, int32_t port, int32_t i0) {
+  prem_fft_lines lines;
+  lines.first = (prem_fft_point *)views[port].data + i0 * views[1].pitch[0];
+  lines.point = views[1].pitch[2];
+  lines.line = 1;
+  lines.plane = views[1].pitch[1];
+  return lines;
+}
+
+/* The same places with rows for columns. */
+PREM_FN prem_fft_lines prem_fft_turned(prem_fft_lines lines) {
+  const int32_t point = lines.point;
+  lines.point = lines.line;
+  lines.line = point;
+  return lines;
+}
+
+#endif
