@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "follow.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/track_publish.h"
+#include "plain.h"
+
+enum { IN_HAND = 2 /* frames that are on their way */ };
+static const int64_t patience_ns = 10000000000;
+
+/* A run of it. */
+typedef struct follower {
+  const follow_request *request;
+  follow_result *out;
+  prem_diag *diag;
+  video *frames;
+  prem_live *live;
+  int32_t frame_stream, command_stream, boxes_stream;
+  int64_t zero_ns;    /* when the first frame was taken */
+  int64_t *submitted; /* [taken] which frame was the n-th that was handed over */
+  int64_t submitted_count, room;
+} follower;
+
+/* ---- the schedule ---------------------------------------------------------------------------- */
+
+prem_status follow_schedule(const track_setting *setting, const prem_backend *backend,
+                            prem_schedule **out, prem_diag *diag) {
+  char path[] = "/tmp/tracker-XXXXXX";
+  *out = NULL;
+  const int descriptor = mkstemp(path);
+  FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+  bool good = file && track_schedule_print(setting, file);
+  if (file && fclose(file) != 0)
+    good = false;
+  if (!good)
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){path, 0}, "", "cannot be written");
+  prem_status status = good ? prem_schedule_load(path, NULL, out, diag) : PREM_ERR_IO;
+  if (descriptor >= 0)
+    unlink(path);
+  prem_machine machine;
+  if (status == PREM_OK && backend)
+    status = prem_backend_probe(backend, &machine, diag);
+  if (status == PREM_OK)
+    status = backend ? prem_prepare(*out, prem_registry_builtin(), &machine, NULL, diag)
+                     : prem_schedule_bind(*out, prem_registry_builtin(), diag);
+  if (status == PREM_OK)
+    return status;
+  prem_schedule_free(*out);
+  *out = NULL;
+  return status;
+}
+
+/* ---- what is put down ------------------------------------------------------------------------ */
+
+static bool is_stopped(const follower *f) {
+  return f->request->stop && *f->request->stop;
+}
+
+/* `when_ns` and `taken_ns` are instants of the session's clock. */
+static prem_status note_taken(follower *f, int64_t taken_ns, bool is_submitted) {
+  follow_result *out = f->out;
+  if (out->taken == f->room) {
+    const int64_t room = f->room ? 2 * f->room : 1024;
+    int64_t *taken = realloc(out->taken_ns, (size_t)room * sizeof *taken);
+    if (taken)
+      out->taken_ns = taken;
+    int64_t *submitted = realloc(f->submitted, (size_t)room * sizeof *submitted);
+    if (submitted)
+      f->submitted = submitted;
+    if (!taken || !submitted)
+      return PREM_ERR_MEMORY;
+    f->room = room;
+  }
+  if (out->taken == 0)
+    f->zero_ns = taken_ns;
+  if (is_submitted)
+    f->submitted[f->submitted_count++] = out->taken;
+  else
+    ++out->lost;
+  out->taken_ns[out->taken++] = taken_ns - f->zero_ns;
+  return PREM_OK;
+}
+
+static track_status status_of(const float *box) {
+  return box[BOX_STATUS] == (float)TARGET_STARTED ? TRACK_STARTED
+         : box[BOX_STATUS] == (float)TARGET_FOUND ? TRACK_TRACKED
+                                                  : TRACK_LOST;
+}
+
+/* `rows`: of the targets, `pitch` numbers apart. */
+static prem_status note_boxes(follower *f, int64_t frame, const float *rows, int64_t pitch,
+                              int64_t published_ns) {
+  prem_status status = PREM_OK;
+  for (int32_t t = 0; t < f->request->setting.targets && status == PREM_OK; ++t) {
+    const float *at = rows + t * pitch;
+    const bool refused = at[BOX_STATUS] == (float)TARGET_REFUSED;
+    const track_row row = {
+        .frame = f->request->start + frame,
+        .target = t,
+        .where = {at[BOX_X], at[BOX_Y], refused ? 0 : at[BOX_WIDTH], refused ? 0 : at[BOX_HEIGHT]},
+        .peak = at[BOX_PEAK],
+        .status = status_of(at),
+        .published_ns = published_ns};
+    status = track_log_add(&f->out->log, &row);
+  }
+  ++f->out->tracked;
+  return status;
+}
+
+static void fill_commands(const follow_request *request, float *rows, int64_t pitch) {
+  for (int32_t t = 0; t < request->setting.targets; ++t) {
+    float *row = rows + t * pitch;
+    memset(row, 0, COMMAND_NUMBERS * sizeof *row);
+    row[COMMAND_SERIAL] = 1;
+    row[COMMAND_X] = request->boxes[t].x;
+    row[COMMAND_Y] = request->boxes[t].y;
+    row[COMMAND_WIDTH] = request->boxes[t].w;
+    row[COMMAND_HEIGHT] = request->boxes[t].h;
+  }
+}
+
+/* ---- without a schedule ---------------------------------------------------------------------- */
+
+static prem_status follow_plainly(follower *f, const prem_schedule *schedule) {
+  const follow_request *request = f->request;
+  plain_tracker *plain = plain_new(schedule);
+  prem_status status = plain ? PREM_OK : PREM_ERR_MEMORY;
+  if (plain)
+    fill_commands(request, plain_array(plain, "command"), COMMAND_NUMBERS);
+  for (int64_t n = 0; status == PREM_OK && (request->frames == 0 || n < request->frames); ++n) {
+    if (is_stopped(f))
+      status = PREM_ERR_INTERRUPTED;
+    else
+      status = video_next(f->frames, plain_array(plain, "frame"), (size_t)request->setting.columns,
+                          f->diag);
+    if (status == PREM_OK)
+      status = note_taken(f, 0, true);
+    if (status == PREM_OK && !plain_step(plain))
+      status = PREM_ERR_MEMORY;
+    if (status == PREM_OK)
+      status = note_boxes(f, n, plain_array(plain, "boxes"), BOX_NUMBERS, TRACK_NO_TIME);
+  }
+  plain_free(plain);
+  return status == PREM_ERR_ENDED ? PREM_OK : status;
+}
+
+/* ---- live ------------------------------------------------------------------------------------ */
+
+static prem_status command(follower *f) {
+  prem_frame frame;
+  prem_status status = prem_live_acquire(f->live, f->command_stream, 0, &frame, f->diag);
+  if (status != PREM_OK)
+    return status;
+  fill_commands(f->request, frame.data, frame.pitch_bytes[2] / (int64_t)sizeof(float));
+  return prem_live_submit(f->live, &frame, f->diag);
+}
+
+static int64_t planned_ns(const follower *f, const prem_frame *frame) {
+  prem_live_state state;
+  prem_live_look(f->live, &state);
+  return state.start_ns + frame->job * f->request->setting.period_ns +
+         f->request->setting.publish_ns;
+}
+
+/* One result, if there is one until then. */
+static prem_status take_result(follower *f, int64_t until_ns) {
+  follow_result *out = f->out;
+  prem_frame frame;
+  prem_status status = prem_live_wait(f->live, f->boxes_stream, until_ns, &frame, f->diag);
+  if (status != PREM_OK)
+    return status;
+  const int64_t way_ns = frame.published_ns - planned_ns(f, &frame);
+  out->late += (frame.flags & PREM_FRAME_LATE) != 0;
+  out->late_max_ns = way_ns > out->late_max_ns ? way_ns : out->late_max_ns;
+  out->early_max_ns = -way_ns > out->early_max_ns ? -way_ns : out->early_max_ns;
+  if (frame.input < (uint64_t)f->submitted_count) {
+    const int64_t of = f->submitted[frame.input], shown_ns = frame.published_ns - f->zero_ns;
+    const int64_t age_ns = shown_ns - out->taken_ns[of]; /* frame.captured_ns: of the command */
+    out->age_sum_ns += age_ns;
+    out->age_max_ns = age_ns > out->age_max_ns ? age_ns : out->age_max_ns;
+    status = note_boxes(f, of, frame.data, frame.pitch_bytes[2] / (int64_t)sizeof(float), shown_ns);
+  }
+  const prem_status released = prem_live_release(f->live, &frame, f->diag);
+  return status == PREM_OK ? released : status;
+}
+
+static prem_status late_result(follower *f) {
+  prem_diag_add(f->diag, PREM_ERROR, 0, (prem_place){0}, "boxes",
+                "no result for %" PRId64 " s: the session stands still",
+                patience_ns / INT64_C(1000000000));
+  return PREM_ERR_TIMEOUT;
+}
+
+static prem_status await_result(follower *f) {
+  const prem_status status = take_result(f, prem_live_now_ns(f->live) + patience_ns);
+  return status == PREM_ERR_TIMEOUT ? late_result(f) : status;
+}
+
+/* The next frame, read right into a buffer of the session. */
+static prem_status hand_over(follower *f) {
+  prem_frame frame;
+  prem_status status = prem_live_acquire(f->live, f->frame_stream,
+                                         prem_live_now_ns(f->live) + patience_ns, &frame, f->diag);
+  if (status == PREM_ERR_FULL)
+    return late_result(f);
+  if (status != PREM_OK)
+    return status;
+  status = video_next(f->frames, frame.data, (size_t)frame.pitch_bytes[2], f->diag);
+  if (status != PREM_OK) {
+    prem_live_release(f->live, &frame, f->diag);
+    return status;
+  }
+  frame.captured_ns = prem_live_now_ns(f->live);
+  status = note_taken(f, frame.captured_ns, true);
+  return status == PREM_OK ? prem_live_submit(f->live, &frame, f->diag) : status;
+}
+
+static prem_status feed_each(follower *f) {
+  const int64_t frames = f->request->frames;
+  prem_status status = PREM_OK;
+  int64_t results = 0;
+  for (int64_t n = 0; status == PREM_OK && (frames == 0 || n < frames); ++n) {
+    if (is_stopped(f))
+      status = PREM_ERR_INTERRUPTED;
+    else
+      status = hand_over(f);
+    if (status == PREM_OK && n + 1 - results >= IN_HAND && ++results > 0)
+      status = await_result(f);
+  }
+  const prem_status end = status;
+  for (; (end == PREM_OK || end == PREM_ERR_ENDED || end == PREM_ERR_INTERRUPTED) &&
+         results < f->submitted_count;
+       ++results)
+    if ((status = await_result(f)) != PREM_OK)
+      return status;
+  return end == PREM_ERR_ENDED ? PREM_OK : end;
+}
+
+/* Results until the next frame is due. */
+static prem_status take_results(follower *f, int64_t until_ns) {
+  prem_status status = PREM_OK;
+  while (status == PREM_OK)
+    status = take_result(f, until_ns);
+  return status == PREM_ERR_TIMEOUT ? PREM_OK : status;
+}
+
+/* A camera: frames come when they come, and one that finds no buffer is lost. */
+static prem_status feed_newest(follower *f) {
+  const track_setting *setting = &f->request->setting;
+  const int64_t frames = f->request->frames;
+  uint8_t *pixels = malloc((size_t)setting->rows * (size_t)setting->columns);
+  prem_status status = pixels ? PREM_OK : PREM_ERR_MEMORY;
+  int64_t due_ns = 0;
+  for (int64_t n = 0; status == PREM_OK && (frames == 0 || n < frames); ++n) {
+    status = video_next(f->frames, pixels, (size_t)setting->columns, f->diag);
+    if (status != PREM_OK)
+      break;
+    due_ns = n == 0 ? prem_live_now_ns(f->live) : due_ns + setting->period_ns;
+    if (n > 0)
+      status = take_results(f, due_ns);
+    prem_frame frame;
+    const prem_status acquired =
+        status == PREM_OK ? prem_live_acquire(f->live, f->frame_stream, 0, &frame, f->diag)
+                          : status;
+    if (acquired == PREM_OK || acquired == PREM_ERR_FULL)
+      status = note_taken(f, due_ns, acquired == PREM_OK);
+    else
+      status = acquired;
+    if (acquired != PREM_OK || status != PREM_OK)
+      continue;
+    for (int32_t r = 0; r < setting->rows; ++r)
+      memcpy((uint8_t *)frame.data + r * frame.pitch_bytes[2],
+             pixels + (size_t)r * (size_t)setting->columns, (size_t)setting->columns);
+    frame.captured_ns = due_ns;
+    status = prem_live_submit(f->live, &frame, f->diag);
+    if (is_stopped(f) && status == PREM_OK)
+      status = PREM_ERR_INTERRUPTED;
+  }
+  free(pixels);
+  const prem_status end = status == PREM_ERR_ENDED ? PREM_OK : status;
+  if (end == PREM_OK || end == PREM_ERR_INTERRUPTED)
+    status = take_results(f, prem_live_now_ns(f->live) + 2 * setting->period_ns);
+  return status == PREM_OK || status == PREM_ERR_ENDED ? end : status;
+}
+
+static prem_status follow_live(follower *f, const prem_schedule *schedule) {
+  const follow_request *request = f->request;
+  const prem_live_request start = {.mode = request->mode, .submit_timeout_ns = patience_ns};
+  prem_status status = prem_live_open(request->backend, schedule, &f->live, f->diag);
+  if (status != PREM_OK)
+    return status;
+  f->frame_stream = prem_live_find(f->live, "frame");
+  f->command_stream = prem_live_find(f->live, "command");
+  f->boxes_stream = prem_live_find(f->live, "boxes");
+  status = command(f);
+  if (status == PREM_OK)
+    status = prem_live_start(f->live, &start, f->diag);
+  if (status == PREM_OK) {
+    status = request->setting.feeding == TRACK_EACH ? feed_each(f) : feed_newest(f);
+    prem_live_state state;
+    prem_live_look(f->live, &state);
+    f->out->overruns = state.overruns;
+    const prem_status stopped =
+        prem_live_stop(f->live, false, prem_live_now_ns(f->live) + patience_ns, f->diag);
+    if (status == PREM_OK)
+      status = stopped;
+  }
+  prem_live_close(f->live);
+  return status;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+void follow_free(follow_result *of) {
+  track_log_free(&of->log);
+  free(of->taken_ns);
+  *of = (follow_result){0};
+}
+
+prem_status follow(const follow_request *given, follow_result *out, prem_diag *diag) {
+  follow_request request = *given;
+  follower f = {.request = &request, .out = out, .diag = diag};
+  prem_schedule *schedule = NULL;
+  *out = (follow_result){.early_max_ns = INT64_MIN, .late_max_ns = INT64_MIN};
+  prem_status status = video_open(&request.video, &f.frames, diag);
+  if (status == PREM_OK) {
+    request.setting.rows = video_facts_of(f.frames)->height;
+    request.setting.columns = video_facts_of(f.frames)->width;
+    status = video_skip(f.frames, request.start, diag);
+  }
+  if (status == PREM_OK)
+    status = follow_schedule(&request.setting, request.backend, &schedule, diag);
+  if (status == PREM_OK)
+    status = request.backend ? follow_live(&f, schedule) : follow_plainly(&f, schedule);
+  prem_schedule_free(schedule);
+  video_close(f.frames);
+  free(f.submitted);
+  return status;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Following targets through a video: what a schedule makes of each frame, as a log. */
+#ifndef TRACKER_FOLLOW_H
+#define TRACKER_FOLLOW_H
+
+#include <signal.h>
+
+#include <ttprem/ttprem.h>
+
+#include "schedule.h"
+#include "track_log.h"
+#include "video.h"
+
+typedef struct follow_request {
+  const prem_backend *backend; /* NULL: without a schedule, the kernels' references one by one */
+  prem_mode mode;
+  video_request video;
+  int64_t start;                     /* the video's frame that is the first one, from 0 */
+  int64_t frames;                    /* at most; 0: to the video's end */
+  const box *boxes;                  /* of the targets in the first frame */
+  track_setting setting;             /* its size is set by the video's */
+  const volatile sig_atomic_t *stop; /* not 0: end, and keep what there is; may be NULL */
+} follow_request;
+
+/** What became of it. Times of the log's rows count from when the first frame was taken. */
+typedef struct follow_result {
+  track_log log;
+  int64_t *taken_ns; /* [taken] when each frame was, from `start` on */
+  int64_t taken;
+  int64_t tracked;                /* frames with a result */
+  int64_t lost;                   /* frames that found no free buffer */
+  int64_t late;                   /* results shown behind their publish_ns */
+  int64_t overruns;               /* jobs that were not over at their deadline */
+  int64_t age_max_ns, age_sum_ns; /* from a frame's being taken to its boxes being shown */
+  /* in the first one TRACK_NEWEST: of the shown instants, from what the plan says */
+  int64_t early_max_ns, late_max_ns;
+} follow_result;
+
+/**
+ * Follow the targets. With TRACK_EACH each frame is taken when the one before it is begun, with
+ * TRACK_NEWEST one every period, by the clock.
+ *
+ * @param[out] out  free with follow_free(), also after an error: what was found until then
+ * @retval PREM_ERR_INTERRUPTED  `stop` was seen
+ * @retval PREM_ERR_TIMEOUT      a result did not come within 10 s
+ * Others as video_open(), prem_schedule_load(), prem_prepare() and prem_live_start().
+ */
+prem_status follow(const follow_request *request, follow_result *out, prem_diag *diag);
+void follow_free(follow_result *of);
+
+/** The schedule of a request, prepared; free with prem_schedule_free(). */
+prem_status follow_schedule(const track_setting *setting, const prem_backend *backend,
+                            prem_schedule **out, prem_diag *diag);
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * track_features: 128 x 128 pixels as 32 x 32 cells of 31 fHOG features, faded out to the region's
+ * edges by a Hann window: 18 signed directions, 9 without their sign, 4 of texture. Two channels
+ * are the real and the imaginary part of one complex plane, the 32nd is 0. `energy` is the sum of
+ * their squares, by strips of cells.
+ */
+#ifndef TRACK_FEATURES_H
+#define TRACK_FEATURES_H
+
+#include "track.h"
+
+enum {
+  FEATURE_BINS = 18,
+  FEATURE_HALO = 7, /* rows of pixels above a strip's first cell that count for it, and below it */
+  FEATURE_ROWS = TRACK_CELL_ROWS * TRACK_CELL + 2 * FEATURE_HALO,
+  FEATURE_AROUND = TRACK_CELL_ROWS + 2 /* rows of cells with those above and below */
+};
+
+typedef struct track_features_params {
+  float hann[TRACK_CELLS];
+  float direction[9][2]; /* x, y */
+} track_features_params;
+
+/* Pixels of a region, or of a strip of it. */
+typedef struct feature_rows {
+  const float *pixels; /* of row `first` of the region */
+  int32_t pitch, first, count;
+} feature_rows;
+
+/* What is worked out of them: `slope` and `bin` a pixel, `sums` 18 a cell, `squares` one a cell. */
+typedef struct feature_work {
+  float *slope, *sums, *squares;
+  uint8_t *bin;
+} feature_work;
+
+PREM_FN float feature_at(const feature_rows *rows, int32_t row, int32_t column) {
+  return rows->pixels[(int64_t)(row - rows->first) * rows->pitch + column];
+}
+
+/* How steep a pixel is, and in which of 18 directions. At the region's edges differences are those
+ * to one side. */
+PREM_FN float feature_slope(const track_features_params *params, const feature_rows *rows,
+                            int32_t row, int32_t column, int32_t *bin) {
+  const int32_t above = row > 0 ? row - 1 : row, below = row + 1 < TRACK_PIXELS ? row + 1 : row;
+  const int32_t left = column > 0 ? column - 1 : column;
+  const int32_t right = column + 1 < TRACK_PIXELS ? column + 1 : column;
+  const float x = (feature_at(rows, row, right) - feature_at(rows, row, left)) *
+                  (right - left == 2 ? 0.5F : 1.0F);
+  const float y = (feature_at(rows, below, column) - feature_at(rows, above, column)) *
+                  (below - above == 2 ? 0.5F : 1.0F);
+  float best = 0;
+  *bin = 0;
+  for (int32_t i = 0; i < 9; ++i) {
+    const float along = fmaf(params->direction[i][0], x, params->direction[i][1] * y);
+    if (along > best) {
+      best = along;
+      *bin = i;
+    } else if (-along > best) {
+      best = -along;
+      *bin = i + 9;
+    }
+  }
+  return sqrtf(fmaf(x, x, y * y));
+}
+
+/* Slopes of the rows that are in the region, and their own neighbours with them. */
+PREM_FN void feature_slopes(const track_features_params *params, const feature_rows *rows,
+                            const feature_work *work) {
+  PREM_LANES_2D(r, rows->count, column, TRACK_PIXELS) {
+    const int32_t row = rows->first + r;
+    int32_t bin = 0;
+    /* the first and last one of a strip stand there for their neighbours' sake */
+    const bool is_inner = (r > 0 || row == 0) && (r + 1 < rows->count || row + 1 == TRACK_PIXELS);
+    if (is_inner && row >= 0 && row < TRACK_PIXELS) {
+      work->slope[r * TRACK_PIXELS + column] = feature_slope(params, rows, row, column, &bin);
+      work->bin[r * TRACK_PIXELS + column] = (uint8_t)bin;
+    }
+  }
+}
+
+/* The histograms of cells: a pixel counts for the four cells around it. */
+PREM_FN void feature_sums(const feature_rows *rows, const feature_work *work, int32_t first_cell,
+                          int32_t cell_rows) {
+  PREM_LANES_2D(i, cell_rows, j, TRACK_CELLS) {
+    const int32_t cell = first_cell + i;
+    float *sums = work->sums + (int64_t)(i * TRACK_CELLS + j) * FEATURE_BINS;
+    for (int32_t b = 0; b < FEATURE_BINS; ++b)
+      sums[b] = 0;
+    float square = 0;
+    if (cell >= 0 && cell < TRACK_CELLS) {
+      PREM_ROLLED for (int32_t y = 0; y < 2 * TRACK_CELL; ++y) {
+        const int32_t row = cell * TRACK_CELL - TRACK_CELL / 2 + y;
+        const float high =
+            ((float)(y < TRACK_CELL ? y : 2 * TRACK_CELL - 1 - y) + 0.5F) / TRACK_CELL;
+        PREM_ROLLED for (int32_t x = 0; x < 2 * TRACK_CELL; ++x) {
+          const int32_t column = j * TRACK_CELL - TRACK_CELL / 2 + x;
+          if (row < 0 || row >= TRACK_PIXELS || column < 0 || column >= TRACK_PIXELS)
+            continue;
+          const int64_t at = (int64_t)(row - rows->first) * TRACK_PIXELS + column;
+          const float wide =
+              ((float)(x < TRACK_CELL ? x : 2 * TRACK_CELL - 1 - x) + 0.5F) / TRACK_CELL;
+          float *sum = &sums[work->bin[at]];
+          *sum = fmaf(high * wide * (1.0F / 16), work->slope[at], *sum);
+        }
+      }
+      for (int32_t b = 0; b < FEATURE_BINS / 2; ++b) {
+        const float both = sums[b] + sums[b + FEATURE_BINS / 2];
+        square = fmaf(both, both, square);
+      }
+    }
+    work->squares[i * TRACK_CELLS + j] = square;
+  }
+}
+
+PREM_FN float feature_square(const feature_work *work, int32_t row, int32_t column) {
+  return column >= 0 && column < TRACK_CELLS ? work->squares[row * TRACK_CELLS + column] : 0;
+}
+
+/* One over the length of the 2 x 2 cells whose upper left one is (row, column). */
+PREM_FN float feature_norm(const feature_work *work, int32_t row, int32_t column) {
+  const float upper = feature_square(work, row, column) + feature_square(work, row, column + 1);
+  const float lower =
+      feature_square(work, row + 1, column) + feature_square(work, row + 1, column + 1);
+  return 1.0F / sqrtf(upper + lower + 1e-4F);
+}
+
+PREM_FN float feature_cut(float value) {
+  return value < 0.2F ? value : 0.2F;
+}
+
+/* Where planes of cells go; points of two floats. */
+typedef struct feature_planes {
+  float *first;
+  int32_t plane, row; /* floats from one to the next */
+} feature_planes;
+
+PREM_FN void feature_put(const feature_planes *out, int32_t row, int32_t column, int32_t channel,
+                         float value) {
+  out->first[(int64_t)(channel / 2) * out->plane + (int64_t)row * out->row + 2 * column +
+             channel % 2] = value;
+}
+
+/* The features of cells; `i` counts rows of `sums`, of which the first and last are neighbours
+ * only. `energies`: one a cell. */
+PREM_FN void feature_cells(const track_features_params *params, const feature_work *work,
+                           int32_t first_cell, int32_t cell_rows, const feature_planes *out,
+                           float *energies) {
+  PREM_LANES_2D(row, cell_rows, j, TRACK_CELLS) {
+    const int32_t i = row + 1;
+    const float fade = params->hann[first_cell + row] * params->hann[j];
+    const float *sums = work->sums + (int64_t)(i * TRACK_CELLS + j) * FEATURE_BINS;
+    const float a = feature_norm(work, i - 1, j - 1), b = feature_norm(work, i - 1, j);
+    const float c = feature_norm(work, i, j - 1), d = feature_norm(work, i, j);
+    float texture_a = 0, texture_b = 0, texture_c = 0, texture_d = 0, energy = 0;
+    PREM_ROLLED for (int32_t k = 0; k < FEATURE_BINS; ++k) {
+      const float at_a = feature_cut(sums[k] * a), at_b = feature_cut(sums[k] * b);
+      const float at_c = feature_cut(sums[k] * c), at_d = feature_cut(sums[k] * d);
+      texture_a += at_a;
+      texture_b += at_b;
+      texture_c += at_c;
+      texture_d += at_d;
+      const float value = 0.5F * (at_a + at_b + at_c + at_d) * fade;
+      energy = fmaf(value, value, energy);
+      feature_put(out, row, j, k, value);
+    }
+    PREM_ROLLED for (int32_t k = 0; k < FEATURE_BINS / 2; ++k) {
+      const float both = sums[k] + sums[k + FEATURE_BINS / 2];
+      const float value = 0.5F * fade *
+                          (feature_cut(both * a) + feature_cut(both * b) + feature_cut(both * c) +
+                           feature_cut(both * d));
+      energy = fmaf(value, value, energy);
+      feature_put(out, row, j, FEATURE_BINS + k, value);
+    }
+    const float texture[4] = {texture_a, texture_b, texture_c, texture_d};
+    for (int32_t k = 0; k < 4; ++k) {
+      const float value = 0.2357F * texture[k] * fade;
+      energy = fmaf(value, value, energy);
+      feature_put(out, row, j, FEATURE_BINS * 3 / 2 + k, value);
+    }
+    feature_put(out, row, j, TRACK_CHANNELS, 0);
+    energies[row * TRACK_CELLS + j] = energy;
+  }
+}
+
+PREM_FN float feature_energy(const float *energies, int32_t count) {
+  double sum = 0;
+  for (int32_t i = 0; i < count; ++i)
+    sum += (double)energies[i];
+  return (float)sum;
+}
+
+/* Slopes and bins need more room than an input has; the histograms go where the pixels were. */
+enum {
+  FEATURE_WORK_PIXELS = FEATURE_ROWS * TRACK_PIXELS,
+  FEATURE_WORK_BYTES =
+      FEATURE_WORK_PIXELS * 5 + (FEATURE_AROUND + TRACK_CELL_ROWS) * TRACK_CELLS * 4
+};
+
+PREM_FN void track_features_compute(const track_features_params *params, const prem_view *views) {
+  const prem_view *in = &views[0], *out = &views[1];
+  const int32_t first_cell = (int32_t)out->origin[2];
+  const feature_rows rows = {(const float *)in->data, in->pitch[2], (int32_t)in->origin[2],
+                             FEATURE_ROWS};
+  float *work_floats = (float *)views[3].data;
+  feature_work work;
+  work.slope = work_floats;
+  work.squares = work_floats + FEATURE_WORK_PIXELS;
+  float *energies = work.squares + FEATURE_AROUND * TRACK_CELLS;
+  work.bin = (uint8_t *)(energies + TRACK_CELL_ROWS * TRACK_CELLS);
+  work.sums = (float *)in->data; /* rows of whole 16 bytes: no gaps */
+  const feature_planes planes = {(float *)out->data, 2 * out->pitch[1], 2 * out->pitch[2]};
+  feature_slopes(params, &rows, &work);
+  PREM_SYNC();
+  feature_sums(&rows, &work, first_cell - 1, FEATURE_AROUND);
+  PREM_SYNC();
+  feature_cells(params, &work, first_cell, TRACK_CELL_ROWS, &planes, energies);
+  PREM_SYNC();
+  if (PREM_FIRST_LANE())
+    *(float *)views[2].data = feature_energy(energies, TRACK_CELL_ROWS * TRACK_CELLS);
+}
+
+#if PREM_HOST
+
+#include <stdlib.h>
+
+static void track_features_region(const track_features_params *params, const float *pixels,
+                                  float *out, float *energy, void *room) {
+  const feature_rows rows = {pixels, TRACK_PIXELS, 0, TRACK_PIXELS};
+  feature_work work;
+  const int32_t cells = TRACK_CELLS * TRACK_CELLS, around = (TRACK_CELLS + 2) * TRACK_CELLS;
+  work.slope = (float *)room;
+  work.squares = work.slope + TRACK_PIXELS * TRACK_PIXELS;
+  work.sums = work.squares + around;
+  float *energies = work.sums + around * FEATURE_BINS;
+  work.bin = (uint8_t *)(energies + cells);
+  const feature_planes planes = {out, 2 * cells, 2 * TRACK_CELLS};
+  feature_slopes(params, &rows, &work);
+  feature_sums(&rows, &work, -1, TRACK_CELLS + 2);
+  feature_cells(params, &work, 0, TRACK_CELLS, &planes, energies);
+  for (int32_t strip = 0; strip < TRACK_CELL_STRIPS; ++strip)
+    energy[strip] = feature_energy(energies + strip * TRACK_CELL_ROWS * TRACK_CELLS,
+                                   TRACK_CELL_ROWS * TRACK_CELLS);
+}
+
+static void track_features_reference(const void *params, const prem_array_view *arrays) {
+  const size_t pixels = TRACK_PIXELS * TRACK_PIXELS;
+  const size_t cells = (TRACK_CELLS + 2) * TRACK_CELLS * (FEATURE_BINS + 2);
+  void *room = malloc(pixels * 5 + cells * sizeof(float));
+  for (int64_t region = 0; room && region < arrays[0].shape[1]; ++region)
+    track_features_region((const track_features_params *)params,
+                          (const float *)arrays[0].data + region * TRACK_PIXELS * TRACK_PIXELS,
+                          (float *)arrays[1].data +
+                              region * TRACK_PLANES * TRACK_CELLS * TRACK_CELLS * 2,
+                          (float *)arrays[2].data + region * TRACK_CELL_STRIPS, room);
+  free(room);
+}
+
+static prem_status track_features_bind(prem_bind *bind) {
+  static const double pi = 3.14159265358979323846;
+  track_features_params *params = (track_features_params *)bind->params.bytes;
+  const int64_t regions = bind->shape[0][1];
+  prem_status status = track_expect(bind, 0, "arrays.patch", 3,
+                                    (const int64_t[4]){1, 0, TRACK_PIXELS, TRACK_PIXELS});
+  if (status == PREM_OK)
+    status = track_output(bind, 1, "arrays.out", 4,
+                          (const int64_t[4]){regions, TRACK_PLANES, TRACK_CELLS, TRACK_CELLS});
+  if (status == PREM_OK)
+    status = track_output(bind, 2, "arrays.energy", 2,
+                          (const int64_t[4]){1, 1, regions, TRACK_CELL_STRIPS});
+  for (int32_t i = 0; i < TRACK_CELLS; ++i)
+    params->hann[i] = (float)(0.5 - 0.5 * cos(2 * pi * i / (TRACK_CELLS - 1)));
+  for (int32_t i = 0; i < 9; ++i) {
+    params->direction[i][0] = (float)cos(pi * i / 9);
+    params->direction[i][1] = (float)sin(pi * i / 9);
+  }
+  bind->grid[0] = (int32_t)regions;
+  bind->grid[1] = TRACK_CELL_STRIPS;
+  bind->grid[2] = 1;
+  bind->window[0] = (prem_window){.base = {[2] = -FEATURE_HALO},
+                                  .step = {[1] = {1}, [2] = {0, TRACK_CELL_ROWS * TRACK_CELL}},
+                                  .extent = {1, 1, FEATURE_ROWS, TRACK_PIXELS}};
+  bind->window[1] = (prem_window){.step = {[0] = {1}, [2] = {0, TRACK_CELL_ROWS}},
+                                  .extent = {1, TRACK_PLANES, TRACK_CELL_ROWS, TRACK_CELLS}};
+  bind->window[2] = (prem_window){.step = {[2] = {1}, [3] = {0, 1}}, .extent = {1, 1, 1, 1}};
+  bind->work_bytes = FEATURE_WORK_BYTES;
+  return status;
+}
+
+static const prem_port track_features_ports[] = {
+    {"patch", PREM_IN, PREM_F32}, {"out", PREM_OUT, PREM_C64}, {"energy", PREM_OUT, PREM_F32}};
+
+PREM_COMPUTE_ENTRY(track_features)
+
+static const prem_kernel track_features_kernel = {
+    .name = "track_features",
+    .summary = "regions of 128 x 128 pixels as 16 complex planes of fHOG in 32 x 32 cells",
+    .version = 1,
+    .params_bytes = sizeof(track_features_params),
+    .ports = track_features_ports,
+    .port_count = 3,
+    .bind = track_features_bind,
+    .compute = track_features_entry,
+    .reference = track_features_reference,
+};
+
+#endif
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "schedule.h"
+
+#include <inttypes.h>
+
+/* ---- tasks ----------------------------------------------------------------------------------- */
+
+/* A task, with the times of its tiles on one core of a server's CPU, in us. */
+typedef struct task_text {
+  const char *name, *kernel;
+  const char *arrays, *args, *after;
+  const char *tile;   /* or "" */
+  int64_t wcet_us[3]; /* prefetch, compute, writeback */
+} task_text;
+
+/* The first eight find the targets, the others learn how they look now. In args, %f stands for the
+ * frame's size and the reach, %s for the scales. */
+static const task_text tasks[] = {
+    {"aim",
+     "track_aim",
+     "command = \"command\"; pose = \"pose\"; where = \"new\"; geometry = \"new\";",
+     "frame scales",
+     "",
+     "",
+     {5, 5, 5}},
+    {"sample",
+     "track_sample",
+     "frame = \"frame\"; where = \"aim.where\"; geometry = \"aim.geometry\"; patch = \"new\";",
+     "reach",
+     "aim",
+     "",
+     {10, 60, 10}},
+    {"features",
+     "track_features",
+     "patch = \"sample.patch\"; out = \"new\"; energy = \"new\";",
+     "",
+     "sample",
+     "",
+     {10, 250, 20}},
+    {"spectrum",
+     "fft2_plane",
+     "in = \"features.out\"; out = \"new\";",
+     "",
+     "features",
+     "[ 1, 2, 32, 32 ]",
+     {10, 40, 10}},
+    {"correlate",
+     "track_correlate",
+     "spectrum = \"spectrum.out\"; model = \"model\"; out = \"new\";",
+     "",
+     "spectrum",
+     "",
+     {20, 20, 5}},
+    {"respond",
+     "track_respond",
+     "correlation = \"correlate.out\"; energy = \"features.energy\"; model_energy = "
+     "\"model_energy\"; "
+     "alpha = \"alpha\"; peaks = \"new\"; response = \"new\";",
+     "",
+     "correlate",
+     "",
+     {10, 60, 5}},
+    {"locate",
+     "track_locate",
+     "command = \"command\"; pose = \"pose\"; peaks = \"respond.peaks\"; out = \"pose\";",
+     "frame scales",
+     "respond",
+     "",
+     {5, 5, 5}},
+    {"publish",
+     "track_publish",
+     "pose = \"pose\"; boxes = \"boxes\";",
+     "",
+     "locate",
+     "",
+     {5, 5, 5}},
+    {"learn_aim",
+     "track_aim",
+     "command = \"command\"; pose = \"pose\"; where = \"new\"; geometry = \"new\";",
+     "frame",
+     "locate",
+     "",
+     {5, 5, 5}},
+    {"learn_sample",
+     "track_sample",
+     "frame = \"frame\"; where = \"learn_aim.where\"; geometry = \"learn_aim.geometry\"; patch = "
+     "\"new\";",
+     "reach",
+     "learn_aim",
+     "",
+     {10, 60, 10}},
+    {"learn_features",
+     "track_features",
+     "patch = \"learn_sample.patch\"; out = \"new\"; energy = \"new\";",
+     "",
+     "learn_sample",
+     "",
+     {10, 250, 20}},
+    {"learn_spectrum",
+     "fft2_plane",
+     "in = \"learn_features.out\"; out = \"new\";",
+     "",
+     "learn_features",
+     "[ 1, 2, 32, 32 ]",
+     {10, 40, 10}},
+    {"learn",
+     "track_learn",
+     "model = \"model\"; spectrum = \"learn_spectrum.out\"; pose = \"pose\"; out = \"model\"; "
+     "energy = \"model_energy\";",
+     "",
+     "learn_spectrum",
+     "",
+     {10, 10, 10}},
+    {"self",
+     "track_correlate",
+     "spectrum = \"model\"; model = \"model\"; out = \"new\";",
+     "",
+     "learn",
+     "",
+     {20, 20, 5}},
+    {"train",
+     "track_train",
+     "correlation = \"self.out\"; energy = \"model_energy\"; alpha = \"alpha\";",
+     "",
+     "self",
+     "",
+     {5, 50, 5}},
+};
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+track_setting track_setting_for(int32_t rows, int32_t columns, int32_t targets, int32_t scales) {
+  return (track_setting){.rows = rows,
+                         .columns = columns,
+                         .targets = targets,
+                         .scales = scales,
+                         .reach = 2.0F,
+                         .period_ns = 10000000,
+                         .blocks = 2,
+                         .wcet_factor = 1,
+                         .feeding = TRACK_EACH};
+}
+
+static void print_arrays(const track_setting *s, FILE *file) {
+  const int32_t targets = s->targets;
+  fputs("arrays = (\n", file);
+  fprintf(file, "  { name = \"frame\"; type = \"u8\"; shape = [ %" PRId32 ", %" PRId32 " ]; },\n",
+          s->rows, s->columns);
+  fprintf(file, "  { name = \"command\"; type = \"f32\"; shape = [ %" PRId32 ", 8 ]; },\n",
+          targets);
+  fprintf(file,
+          "  { name = \"pose\"; type = \"f32\"; shape = [ %" PRId32 ", 8 ]; versions = 2; },\n",
+          targets);
+  fprintf(file,
+          "  { name = \"model\"; type = \"c64\"; shape = [ %" PRId32
+          ", 16, 32, 32 ]; versions = 2; },\n",
+          targets);
+  fprintf(file,
+          "  { name = \"model_energy\"; type = \"f32\"; shape = [ %" PRId32
+          ", 8 ]; versions = 2; },\n",
+          targets);
+  fprintf(file,
+          "  { name = \"alpha\"; type = \"f32\"; shape = [ %" PRId32
+          ", 32, 32 ]; versions = 2; },\n",
+          targets);
+  fprintf(file, "  { name = \"boxes\"; type = \"f32\"; shape = [ %" PRId32 ", 8 ]; }\n);\n",
+          targets);
+}
+
+/* The words of `args` that a task has. */
+static void print_args(const track_setting *s, const char *words, FILE *file) {
+  const bool has_frame = words[0] == 'f', has_reach = words[0] == 'r';
+  const bool has_scales = has_frame && words[5] == ' ';
+  if (!has_frame && !has_reach)
+    return;
+  fputs("    args: { ", file);
+  if (has_frame)
+    fprintf(file, "frame = [ %" PRId32 ", %" PRId32 " ]; ", s->rows, s->columns);
+  fprintf(file, "reach = %.6g; ", (double)s->reach);
+  if (has_scales)
+    fprintf(file, "scales = %" PRId32 "; ", s->scales);
+  fputs("};\n", file);
+}
+
+static void print_times(const track_setting *s, const task_text *task, FILE *file) {
+  static const char *const names[] = {"prefetch", "compute", "writeback"};
+  fputs("   ", file);
+  for (int phase = 0; phase < 3; ++phase)
+    fprintf(file, " %s: { wcet_ns = %.0fL; };", names[phase],
+            (double)task->wcet_us[phase] * 1000 * (double)s->wcet_factor);
+}
+
+static void print_task(const track_setting *s, const task_text *task, bool is_last, FILE *file) {
+  fprintf(file,
+          "  { name = \"%s\"; kernel = \"%s\"; blocks = \"0-%" PRId32 "\"; period_ns = %" PRId64
+          "L;\n",
+          task->name, task->kernel, s->blocks - 1, s->period_ns);
+  if (task->tile[0])
+    fprintf(file, "    tile = %s;\n", task->tile);
+  print_args(s, task->args, file);
+  fprintf(file, "    arrays: { %s };\n", task->arrays);
+  if (task->after[0])
+    fprintf(file, "    after = ( { task = \"%s\"; } );\n", task->after);
+  if (s->profile)
+    fprintf(file, "    profile = \"measured\";");
+  else
+    print_times(s, task, file);
+  fprintf(file, " }%s\n", is_last ? "" : ",");
+}
+
+static void print_live(const track_setting *s, FILE *file) {
+  const bool each = s->feeding == TRACK_EACH;
+  fprintf(file, "live: {\n  inputs  = ( { array = \"frame\"; kind = \"%s\";%s buffers = 4; },\n",
+          each ? "trigger" : "sampling", each ? "" : " missing = \"skip\";");
+  fputs("              { array = \"command\"; kind = \"sampling\"; buffers = 3; } );\n", file);
+  fprintf(file, "  outputs = ( { array = \"boxes\"; kind = \"queuing\"; buffers = 4;");
+  if (s->publish_ns > 0)
+    fprintf(file, "  publish_ns = %" PRId64 "L;", s->publish_ns);
+  fputs(" } );\n};\n", file);
+}
+
+bool track_schedule_print(const track_setting *setting, FILE *file) {
+  const size_t count = sizeof tasks / sizeof *tasks;
+  fprintf(file,
+          "# A KCF tracker: %" PRId32 " targets at %" PRId32 " scales in frames of %" PRId32
+          " x %" PRId32 ".\n"
+          "version = 1;\nname = \"tracker\";\n"
+          "platform: { blocks = %" PRId32 ";  buffers = 2;  scratch_bytes = 225152L;\n"
+          "  resources = ( { name = \"memory\"; capacity = %" PRId32 "; } ); };\n",
+          setting->targets, setting->scales, setting->columns, setting->rows, setting->blocks,
+          setting->blocks);
+  print_arrays(setting, file);
+  fputs("tasks = (\n", file);
+  for (size_t t = 0; t < count; ++t)
+    print_task(setting, &tasks[t], t + 1 == count, file);
+  fputs(");\n", file);
+  if (setting->profile)
+    fprintf(file, "profiles: { measured = \"%s\"; };\n", setting->profile);
+  print_live(setting, file);
+  return !ferror(file);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** The tracker as a schedule file: for a size of frames, a number of targets and of scales. */
+#ifndef TRACKER_SCHEDULE_H
+#define TRACKER_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/** What kind of input frames come by. */
+typedef enum track_feeding {
+  TRACK_EACH,  /* each frame once, and the frame starts the hyperperiod: for files */
+  TRACK_NEWEST /* a hyperperiod a period, with the newest frame: for cameras */
+} track_feeding;
+
+typedef struct track_setting {
+  int32_t rows, columns; /* of a frame */
+  int32_t targets, scales;
+  float reach;        /* frame's pixels for one of a region at most: the largest target's side is
+                         128 / 3 times that */
+  int64_t period_ns;  /* from frame to frame */
+  int64_t publish_ns; /* from a frame's hyperperiod's begin until its boxes can be seen; 0: none */
+  int32_t blocks;
+  float wcet_factor; /* times the windows that the example brings along */
+  track_feeding feeding;
+  const char *profile; /* a file of measured windows instead; NULL: none */
+  const char
+      *edges; /* not NULL: an edge detector beside it, of the same frames, with this kernel */
+} track_setting;
+
+/** A setting for frames of a size on this kind of backend ("cpu", "sim", "cuda"). */
+track_setting track_setting_for(int32_t rows, int32_t columns, int32_t targets, int32_t scales);
+
+/** Write the file. False: it could not be written. */
+bool track_schedule_print(const track_setting *setting, FILE *file);
+
+#endif

@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Follow targets through a video, time-triggered, and show how well: tracker [OPTION...] [SOURCE]
+ */
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "follow.h"
+#include "scene.h"
+#include "scored.h"
+
+enum { MOST_TARGETS = 64, MOST_STARTS = 100, SHEET_FRAMES = 6, FRAMES_PER_S = 25 };
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+typedef struct options {
+  follow_request request;
+  const char *backend, *folder;
+  box boxes[MOST_TARGETS];
+  int32_t box_count, most_targets, scales, starts;
+  int64_t period_ns, publish_ns;
+  float reach, wcet_factor;
+  bool camera, film, prints_schedule;
+} options;
+
+enum {
+  KEY_SCALES = 256,
+  KEY_STARTS,
+  KEY_CAMERA,
+  KEY_FILM,
+  KEY_SCHEDULE,
+  KEY_REACH,
+  KEY_TRUTH,
+  KEY_SIZE,
+  KEY_START,
+  KEY_PROFILE,
+  KEY_PUBLISH,
+  KEY_SLACK
+};
+
+static const struct argp_option known[] = {
+    {"backend", 'b', "NAME", 0,
+     "cpu (default), sim, cuda; plain: no schedule, one kernel after the other", 0},
+    {"mode", 'm', "NAME", 0, "tt (default), free, lock", 0},
+    {"output", 'o', "FOLDER", 0, "where results go (tracker-out)", 0},
+    {"box", 'x', "X,Y,W,H", 0,
+     "a target in the first frame; again for more (those of the ground truth)", 0},
+    {"targets", 't', "N", 0, "so many of the ground truth's at most (64)", 0},
+    {"scales", KEY_SCALES, "N", 0, "1 (default), 3, 5 or 7: does the target grow and shrink?", 0},
+    {"frames", 'n', "N", 0, "at most so many", 0},
+    {"start", KEY_START, "N", 0, "the first frame, from 0", 0},
+    {"starts", KEY_STARTS, "N", 0, "follow from N starts as well, and tell their mean (TRE)", 0},
+    {"period", 'p', "TIME", 0, "from frame to frame, as 10ms (what the work takes)", 0},
+    {"camera", KEY_CAMERA, NULL, 0,
+     "frames come by the clock; what comes too late is scored as late", 0},
+    {"publish", KEY_PUBLISH, "TIME", 0,
+     "with --camera: so long behind a frame's instant its boxes are shown", 0},
+    {"reach", KEY_REACH, "R", 0, "sides of targets up to 42.6 R pixels (2)", 0},
+    {"profile", KEY_PROFILE, "FILE", 0, "windows as `track_ttprem profile` has measured them", 0},
+    {"slack", KEY_SLACK, "F", 0, "without a profile: windows so many times as long (1)", 0},
+    {"truth", KEY_TRUTH, "FILE", 0, "where the targets really are", 0},
+    {"size", KEY_SIZE, "WxH", 0, "scale a decoded video to this size", 0},
+    {"film", KEY_FILM, NULL, 0, "make a film as well (needs ffmpeg)", 0},
+    {"schedule", KEY_SCHEDULE, NULL, 0, "print the schedule file and do nothing else", 0},
+    {0}};
+
+/* "10ms"; 0: it is none. */
+static int64_t time_of(const char *text) {
+  static const struct {
+    const char *name;
+    double ns;
+  } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+  char *end;
+  const double value = strtod(text, &end);
+  for (size_t i = 0; i < sizeof units / sizeof *units; ++i)
+    if (strcmp(end, units[i].name) == 0 && value * units[i].ns >= 1 && value * units[i].ns < 1e15)
+      return (int64_t)(value * units[i].ns);
+  return 0;
+}
+
+static int64_t number_of(struct argp_state *state, const char *name, const char *text,
+                         int64_t least, int64_t most) {
+  char *end;
+  errno = 0;
+  const long long value = strtoll(text, &end, 10);
+  if (errno || *end || end == text || value < least || value > most)
+    argp_error(state, "--%s: '%s' is no number from %" PRId64 " to %" PRId64, name, text, least,
+               most);
+  return value;
+}
+
+static int64_t time_option(struct argp_state *state, const char *name, const char *text) {
+  const int64_t ns = time_of(text);
+  if (ns == 0)
+    argp_error(state, "--%s: '%s' is no time; write it as 10ms or 500us", name, text);
+  return ns;
+}
+
+static float factor_option(struct argp_state *state, const char *name, const char *text,
+                           float most) {
+  char *end;
+  const float value = strtof(text, &end);
+  if (*end || end == text || !(value > 0 && value <= most))
+    argp_error(state, "--%s: '%s' is no number above 0 and up to %g", name, text, (double)most);
+  return value;
+}
+
+static void add_box(struct argp_state *state, options *of, const char *text) {
+  box *at = &of->boxes[of->box_count];
+  char rest;
+  if (of->box_count == MOST_TARGETS)
+    argp_error(state, "--box: at most %d targets", MOST_TARGETS);
+  else if (sscanf(text, "%f,%f,%f,%f%c", &at->x, &at->y, &at->w, &at->h, &rest) != 4)
+    argp_error(state, "--box: '%s' is no box; write it as left,top,width,height in pixels", text);
+  else
+    ++of->box_count;
+}
+
+static void set_mode(struct argp_state *state, options *of, const char *text) {
+  for (int mode = PREM_MODE_TT; mode <= PREM_MODE_LOCK; ++mode)
+    if (strcmp(text, prem_mode_name((prem_mode)mode)) == 0) {
+      of->request.mode = (prem_mode)mode;
+      return;
+    }
+  argp_error(state, "--mode: '%s' is none of tt, free, lock", text);
+}
+
+static error_t parse_measure(int key, char *text, struct argp_state *state, options *of) {
+  switch (key) {
+  case 'p':
+    of->period_ns = time_option(state, "period", text);
+    return 0;
+  case KEY_PUBLISH:
+    of->publish_ns = time_option(state, "publish", text);
+    return 0;
+  case KEY_REACH:
+    of->reach = factor_option(state, "reach", text, 8);
+    return 0;
+  case KEY_SLACK:
+    of->wcet_factor = factor_option(state, "slack", text, 1000);
+    return 0;
+  case KEY_PROFILE:
+    of->request.setting.profile = text;
+    return 0;
+  case KEY_TRUTH:
+    of->request.video.truth = text;
+    return 0;
+  case KEY_SIZE: {
+    char rest;
+    if (sscanf(text, "%" SCNd32 "x%" SCNd32 "%c", &of->request.video.width,
+               &of->request.video.height, &rest) != 2)
+      argp_error(state, "--size: '%s' is no size; write it as 640x360", text);
+    return 0;
+  }
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static error_t parse(int key, char *text, struct argp_state *state) {
+  options *of = state->input;
+  switch (key) {
+  case 'b':
+    of->backend = text;
+    return 0;
+  case 'm':
+    set_mode(state, of, text);
+    return 0;
+  case 'o':
+    of->folder = text;
+    return 0;
+  case 'x':
+    add_box(state, of, text);
+    return 0;
+  case 't':
+    of->most_targets = (int32_t)number_of(state, "targets", text, 1, MOST_TARGETS);
+    return 0;
+  case 'n':
+    of->request.frames = number_of(state, "frames", text, 1, INT32_MAX);
+    return 0;
+  case KEY_START:
+    of->request.start = number_of(state, "start", text, 0, INT32_MAX);
+    return 0;
+  case KEY_STARTS:
+    of->starts = (int32_t)number_of(state, "starts", text, 2, MOST_STARTS);
+    return 0;
+  case KEY_SCALES:
+    of->scales = (int32_t)number_of(state, "scales", text, 1, 7);
+    if (of->scales % 2 == 0)
+      argp_error(state, "--scales: %d is none of 1, 3, 5, 7", of->scales);
+    return 0;
+  case KEY_CAMERA:
+    of->camera = true;
+    return 0;
+  case KEY_FILM:
+    of->film = true;
+    return 0;
+  case KEY_SCHEDULE:
+    of->prints_schedule = true;
+    return 0;
+  case ARGP_KEY_ARG:
+    if (state->arg_num > 0)
+      argp_error(state, "one SOURCE only, not '%s' as well", text);
+    of->request.video.source = text;
+    return 0;
+  default:
+    return parse_measure(key, text, state, of);
+  }
+}
+
+static const struct argp command = {
+    known,
+    parse,
+    "[SOURCE]",
+    "Follow targets through a video, each frame at its instant, and show how well.\n\n"
+    "SOURCE: synth (default) or synth:seed=3,targets=4,scale=20,..., a folder of pictures, a "
+    "video, "
+    "- for P5 pictures from stdin.",
+    NULL,
+    NULL,
+    NULL};
+
+/* ---- what is to do --------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int number) {
+  (void)number;
+  stopped = 1;
+}
+
+/* On the CPU, one core: a region is sampled, described and transformed in some 3 ms, and learning
+ * takes one more a target. Three times that leaves room for a busy machine. */
+static int64_t usual_period_ns(const options *of, int32_t targets) {
+  const int64_t regions = (int64_t)targets * (of->scales + 1);
+  return regions <= 2 ? 10000000 : regions * 5000000;
+}
+
+static void complete(options *of, int32_t targets) {
+  track_setting *setting = &of->request.setting;
+  setting->targets = targets;
+  setting->scales = of->scales;
+  setting->reach = of->reach;
+  setting->wcet_factor = of->wcet_factor;
+  setting->feeding = of->camera ? TRACK_NEWEST : TRACK_EACH;
+  setting->period_ns = of->period_ns ? of->period_ns : usual_period_ns(of, targets);
+  setting->publish_ns = of->camera ? of->publish_ns : 0;
+}
+
+/* The targets of a frame: those of the command line, or of the ground truth. */
+static prem_status find_targets(options *of, const video *frames, prem_diag *diag) {
+  const int32_t known_count = video_facts_of(frames)->targets;
+  int32_t count = of->box_count;
+  for (int32_t t = 0; of->box_count == 0 && t < known_count && count < of->most_targets; ++t)
+    if (video_truth(frames, of->request.start, t, &of->boxes[count]))
+      ++count;
+  if (count == 0) {
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "--box",
+                  "nothing says where the target is in frame %" PRId64 " of '%s'; give it as --box "
+                  "left,top,width,height",
+                  of->request.start, video_facts_of(frames)->name);
+    return PREM_ERR_ARGUMENT;
+  }
+  of->request.boxes = of->boxes;
+  complete(of, count);
+  return PREM_OK;
+}
+
+static prem_status choose_backend(options *of, prem_diag *diag) {
+  of->request.backend = NULL;
+  if (strcmp(of->backend, "plain") == 0)
+    return PREM_OK;
+  of->request.backend = prem_backend_find(of->backend);
+  if (of->request.backend)
+    return PREM_OK;
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "--backend",
+                "there is no backend '%s' in this build; name cpu, sim, cuda or plain",
+                of->backend);
+  return PREM_ERR_ARGUMENT;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+/* A path in the folder of results. */
+typedef struct place {
+  char path[4096];
+} place;
+
+static place in_folder(const options *of, const char *name) {
+  place at;
+  snprintf(at.path, sizeof at.path, "%s/%s", of->folder, name);
+  return at;
+}
+
+static prem_status make_folder(const options *of, prem_diag *diag) {
+  struct stat found;
+  if (mkdir(of->folder, 0777) == 0 || (stat(of->folder, &found) == 0 && S_ISDIR(found.st_mode)))
+    return PREM_OK;
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "--output", "'%s' is no folder: %s",
+                of->folder, strerror(errno));
+  return PREM_ERR_IO;
+}
+
+/* The boxes that could be seen when each frame was taken, against where the targets were. */
+static prem_status score_streaming(const options *of, const video *truth,
+                                   const follow_result *found, score *out) {
+  score scores[MOST_TARGETS];
+  const int32_t targets = of->request.setting.targets;
+  box *seen = calloc((size_t)found->taken + 1, 2 * sizeof *seen), *real = seen + found->taken;
+  prem_status status = seen ? PREM_OK : PREM_ERR_MEMORY;
+  for (int32_t t = 0; t < targets && status == PREM_OK; ++t) {
+    status = score_by_time(&found->log, t, found->taken_ns, seen, found->taken);
+    for (int64_t i = 0; i < found->taken; ++i)
+      if (!video_truth(truth, of->request.start + i, t, &real[i]))
+        real[i] = (box){0};
+    score_boxes(real, seen, found->taken, &scores[t]);
+  }
+  if (status == PREM_OK)
+    score_mean(scores, targets, out);
+  free(seen);
+  return status;
+}
+
+/* From several starts, spread over the first half of the video. */
+static prem_status follow_from_starts(const options *given, const video *truth, score *out,
+                                      prem_diag *diag) {
+  score scores[MOST_STARTS];
+  int64_t count = 0;
+  prem_status status = PREM_OK;
+  const int64_t frames = video_facts_of(truth)->frames;
+  for (int32_t i = 0; i < given->starts && status == PREM_OK && frames > 0; ++i) {
+    options of = *given;
+    follow_result found;
+    of.request.start = score_start(frames, i, given->starts);
+    status = find_targets(&of, truth, diag);
+    if (status != PREM_OK)
+      break;
+    status = follow(&of.request, &found, diag);
+    if (status == PREM_OK)
+      status = scored_log(truth, &found.log, &scores[count++], diag);
+    follow_free(&found);
+  }
+  score_mean(scores, status == PREM_OK ? count : 0, out);
+  return status;
+}
+
+static void print_scores(const scored *of) {
+  const score *const kinds[] = {&of->one_pass, &of->robust, &of->streaming};
+  static const char *const names[] = {"one pass", "starts", "streaming"};
+  printf("%-10s %7s %6s %6s %8s\n", "scored", "frames", "P20", "AUC", "CLE px");
+  for (size_t i = 0; i < 3; ++i)
+    if (kinds[i]->frames > 0)
+      printf("%-10s %7" PRId64 " %6.3f %6.3f %8.2f\n", names[i], kinds[i]->frames, kinds[i]->p20,
+             kinds[i]->auc, kinds[i]->centre_error);
+}
+
+static void print_times(const options *of, const follow_result *found) {
+  const double ms = 1e-6;
+  printf("%" PRId64 " frames, %" PRId64 " with a result, %" PRId64 " found no room; %" PRId64
+         " results late, %" PRId64 " jobs behind their deadline\n",
+         found->taken, found->tracked, found->lost, found->late, found->overruns);
+  if (!of->request.backend || found->tracked == 0)
+    return;
+  printf("frame to boxes: mean %.3f ms, longest %.3f ms\n",
+         (double)found->age_sum_ns / (double)found->tracked * ms, (double)found->age_max_ns * ms);
+  if (of->camera && of->publish_ns > 0)
+    printf("boxes shown from %.3f ms before to %.3f ms behind their instant\n",
+           (double)found->early_max_ns * ms, (double)found->late_max_ns * ms);
+}
+
+static prem_status write_page(const options *of, const scored *scores, const follow_result *found,
+                              prem_diag *diag) {
+  canvas sheet = {0};
+  char text[512];
+  snprintf(text, sizeof text,
+           "%" PRId32 " targets at %" PRId32
+           " scales, %s on %s, a frame every %.3f ms. Orange: what "
+           "was followed; blue, dashed: where the target really was.",
+           of->request.setting.targets, of->request.setting.scales,
+           of->request.backend ? prem_mode_name(of->request.mode) : "no schedule", of->backend,
+           (double)of->request.setting.period_ns * 1e-6);
+  prem_status status = scene_sheet(&of->request.video, &found->log, SHEET_FRAMES, &sheet, diag);
+  const page_picture picture = {&sheet, "frames from the first to the last one"};
+  const page all = {.title = "Tracker",
+                    .text = text,
+                    .list = scores,
+                    .count = scores->one_pass.frames > 0,
+                    .pictures = &picture,
+                    .picture_count = 1,
+                    .film = of->film ? "track.mp4" : NULL};
+  if (status == PREM_OK)
+    status = canvas_write_png(&sheet, in_folder(of, "track.png").path, diag);
+  if (status == PREM_OK)
+    status = page_write(&all, in_folder(of, "track.html").path, diag);
+  canvas_free(&sheet);
+  return status;
+}
+
+static prem_status write_findings(const options *of, const scored *scores, prem_diag *diag) {
+  prem_machine machine;
+  const prem_backend *backend =
+      of->request.backend ? of->request.backend : prem_backend_find("cpu");
+  const prem_status status = prem_backend_probe(backend, &machine, diag);
+  return status == PREM_OK ? findings_write(scores, 1, &machine, "tracker",
+                                            in_folder(of, "scores.json").path, diag)
+                           : status;
+}
+
+static prem_status write_schedule(const options *of, prem_diag *diag) {
+  const place at = in_folder(of, "schedule.cfg");
+  prem_output output;
+  char reason[256];
+  prem_status status = prem_output_open(&output, at.path, reason, sizeof reason);
+  if (status == PREM_OK) {
+    track_schedule_print(&of->request.setting, output.file);
+    status = prem_output_commit(&output, reason, sizeof reason);
+  }
+  if (status != PREM_OK)
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "--output", "%s", reason);
+  return status;
+}
+
+static prem_status write_all(const options *of, const scored *scores, const follow_result *found,
+                             prem_diag *diag) {
+  prem_status status = make_folder(of, diag);
+  if (status == PREM_OK)
+    status = track_log_write(&found->log, in_folder(of, "track.csv").path, of->camera, diag);
+  if (status == PREM_OK)
+    status = write_schedule(of, diag);
+  if (status == PREM_OK && scores->one_pass.frames > 0)
+    status = write_findings(of, scores, diag);
+  const bool can_draw = strcmp(of->request.video.source, "-") != 0; /* it is read once more */
+  if (status == PREM_OK && can_draw)
+    status = write_page(of, scores, found, diag);
+  if (status == PREM_OK && can_draw && of->film)
+    status = scene_film(&of->request.video, &found->log, FRAMES_PER_S,
+                        in_folder(of, "track.mp4").path, diag);
+  if (status == PREM_OK)
+    printf("%s/: track.csv, schedule.cfg%s%s\n", of->folder,
+           can_draw ? ", track.png, track.html" : "",
+           scores->one_pass.frames > 0 ? ", scores.json" : "");
+  return status;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static prem_status follow_and_show(options *of, const video *truth, prem_diag *diag) {
+  scored scores = {0};
+  follow_result found;
+  const prem_status followed = follow(&of->request, &found, diag);
+  prem_status status = followed;
+  if (followed == PREM_ERR_INTERRUPTED)
+    status = PREM_OK; /* what there is shall be seen */
+  print_times(of, &found);
+  snprintf(scores.sequence, sizeof scores.sequence, "%s", video_facts_of(truth)->name);
+  snprintf(scores.tracker, sizeof scores.tracker, "ttprem KCF, %d scales", of->scales);
+  snprintf(scores.backend, sizeof scores.backend, "%s", of->backend);
+  const bool is_known = video_facts_of(truth)->targets > 0 && of->box_count == 0;
+  if (status == PREM_OK && found.log.count > 0 && is_known) {
+    status = scored_log(truth, &found.log, &scores.one_pass, diag);
+    if (status == PREM_OK && of->camera)
+      status = score_streaming(of, truth, &found, &scores.streaming);
+    if (status == PREM_OK && of->starts > 1 && followed == PREM_OK)
+      status = follow_from_starts(of, truth, &scores.robust, diag);
+    if (status == PREM_OK)
+      print_scores(&scores);
+  }
+  if (status == PREM_OK && found.log.count > 0)
+    status = write_all(of, &scores, &found, diag);
+  follow_free(&found);
+  return status == PREM_OK ? followed : status;
+}
+
+static prem_status work(options *of, prem_diag *diag) {
+  video *truth = NULL; /* opened once more by who reads the frames */
+  prem_status status = choose_backend(of, diag);
+  if (status == PREM_OK)
+    status = video_open(&of->request.video, &truth, diag);
+  if (status == PREM_OK)
+    status = find_targets(of, truth, diag);
+  if (status == PREM_OK) {
+    of->request.setting.rows = video_facts_of(truth)->height;
+    of->request.setting.columns = video_facts_of(truth)->width;
+    if (of->prints_schedule)
+      status = track_schedule_print(&of->request.setting, stdout) && fflush(stdout) == 0
+                   ? PREM_OK
+                   : PREM_ERR_IO;
+    else
+      status = follow_and_show(of, truth, diag);
+  }
+  video_close(truth);
+  return status;
+}
+
+static int exit_status(prem_status status) {
+  return status == PREM_OK                ? 0
+         : status == PREM_ERR_ARGUMENT    ? 2
+         : status == PREM_ERR_INTERRUPTED ? 130
+                                          : 1;
+}
+
+int main(int argc, char **argv) {
+  options of = {.request = {.mode = PREM_MODE_TT, .video.source = "synth", .stop = &stopped},
+                .backend = "cpu",
+                .folder = "tracker-out",
+                .most_targets = MOST_TARGETS,
+                .scales = 1,
+                .reach = 2,
+                .wcet_factor = 1};
+  of.request.setting = track_setting_for(1, 1, 1, 1);
+  argp_err_exit_status = 2;
+  argp_parse(&command, argc, argv, 0, NULL, &of);
+  struct sigaction action = {.sa_handler = on_signal};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  prem_diag *diag = prem_diag_new();
+  const prem_status status = diag ? work(&of, diag) : PREM_ERR_MEMORY;
+  for (size_t i = 0; i < prem_diag_count(diag); ++i) {
+    char line[1024];
+    prem_problem_format(prem_diag_at(diag, i), line, sizeof line);
+    fprintf(stderr, "tracker: %s\n", line);
+  }
+  if (status != PREM_OK && prem_diag_errors(diag) == 0)
+    fprintf(stderr, "tracker: %s\n", prem_status_text(status));
+  prem_diag_free(diag);
+  return exit_status(status);
+}
