@@ -254,12 +254,13 @@ static prem_status feed_newest(follower *f) {
   const int64_t frames = f->request->frames;
   uint8_t *pixels = malloc((size_t)setting->rows * (size_t)setting->columns);
   prem_status status = pixels ? PREM_OK : PREM_ERR_MEMORY;
+  const int64_t every_ns = f->request->every_ns ? f->request->every_ns : setting->period_ns;
   int64_t due_ns = 0;
   for (int64_t n = 0; status == PREM_OK && (frames == 0 || n < frames); ++n) {
     status = video_next(f->frames, pixels, (size_t)setting->columns, f->diag);
     if (status != PREM_OK)
       break;
-    due_ns = n == 0 ? prem_live_now_ns(f->live) : due_ns + setting->period_ns;
+    due_ns = n == 0 ? prem_live_now_ns(f->live) : due_ns + every_ns;
     if (n > 0)
       status = take_results(f, due_ns);
     prem_frame frame;

@@ -15,10 +15,11 @@ typedef struct follow_request {
   const prem_backend *backend; /* NULL: without a schedule, the kernels' references one by one */
   prem_mode mode;
   video_request video;
-  int64_t start;                     /* the video's frame that is the first one, from 0 */
-  int64_t frames;                    /* at most; 0: to the video's end */
-  const box *boxes;                  /* of the targets in the first frame */
-  track_setting setting;             /* its size is set by the video's */
+  int64_t start;         /* the video's frame that is the first one, from 0 */
+  int64_t frames;        /* at most; 0: to the video's end */
+  const box *boxes;      /* of the targets in the first frame */
+  track_setting setting; /* its size is set by the video's */
+  int64_t every_ns;      /* with TRACK_NEWEST: from frame to frame; 0: the setting's period */
   const volatile sig_atomic_t *stop; /* not 0: end, and keep what there is; may be NULL */
 } follow_request;
 

@@ -39,7 +39,8 @@ enum {
   KEY_START,
   KEY_PROFILE,
   KEY_PUBLISH,
-  KEY_SLACK
+  KEY_SLACK,
+  KEY_EVERY
 };
 
 static const struct argp_option known[] = {
@@ -57,6 +58,7 @@ static const struct argp_option known[] = {
     {"period", 'p', "TIME", 0, "from frame to frame, as 10ms (what the work takes)", 0},
     {"camera", KEY_CAMERA, NULL, 0,
      "frames come by the clock; what comes too late is scored as late", 0},
+    {"every", KEY_EVERY, "TIME", 0, "with --camera: from frame to frame, if not the period", 0},
     {"publish", KEY_PUBLISH, "TIME", 0,
      "with --camera: so long behind a frame's instant its boxes are shown", 0},
     {"reach", KEY_REACH, "R", 0, "sides of targets up to 42.6 R pixels (2)", 0},
@@ -136,6 +138,9 @@ static error_t parse_measure(int key, char *text, struct argp_state *state, opti
     return 0;
   case KEY_PUBLISH:
     of->publish_ns = time_option(state, "publish", text);
+    return 0;
+  case KEY_EVERY:
+    of->request.every_ns = time_option(state, "every", text);
     return 0;
   case KEY_REACH:
     of->reach = factor_option(state, "reach", text, 8);
@@ -314,9 +319,12 @@ static prem_status score_streaming(const options *of, const video *truth,
   prem_status status = seen ? PREM_OK : PREM_ERR_MEMORY;
   for (int32_t t = 0; t < targets && status == PREM_OK; ++t) {
     status = score_by_time(&found->log, t, found->taken_ns, seen, found->taken);
-    for (int64_t i = 0; i < found->taken; ++i)
+    for (int64_t i = 0; i < found->taken; ++i) {
+      if (!box_is_known(&seen[i]))
+        seen[i] = of->boxes[t]; /* nothing was shown yet but where it began */
       if (!video_truth(truth, of->request.start + i, t, &real[i]))
         real[i] = (box){0};
+    }
     score_boxes(real, seen, found->taken, &scores[t]);
   }
   if (status == PREM_OK)

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The tracker of examples/tracker, built from an installed ttprem: the same bits on every backend as by the kernels'
+# references, how well it follows, what it says of videos and targets that it cannot follow.
+#   tracker.sh BUILD
+# ctest: BUILD long release
+set -euo pipefail
+build=$(realpath "$1")
+here=$(realpath "$(dirname "$0")")
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+
+fail() {
+  echo "tracker: $*" >&2
+  exit 1
+}
+
+cmake --install "$build" --prefix "$place/usr" >/dev/null
+# Without a GPU that could run them, one kind of GPU code is enough, and nobody waits for fast code.
+flags=$(sed -n 's/^CMAKE_CUDA_FLAGS:[A-Z]*=//p' "$build/CMakeCache.txt")
+options=(-DCMAKE_PREFIX_PATH="$place/usr")
+if ! nvidia-smi -L >/dev/null 2>&1; then
+  options+=(-DTTPREM_CUDA_ARCHITECTURES=75-real -DCMAKE_CUDA_FLAGS="$flags -Xptxas=-O0")
+fi
+cp -r "$here/../../examples/tracker" "$place/tracker"
+cmake -S "$place/tracker" -B "$place/build" -G Ninja "${options[@]}" >"$place/log" 2>&1 &&
+  cmake --build "$place/build" >>"$place/log" 2>&1 || fail "$(cat "$place/log")"
+cd "$place"
+tracker=$place/build/tracker
+
+run() { # FOLDER OPTION...
+  timeout 300 "$tracker" -o "$@" >"$place/said" 2>&1 || fail "$*: $(cat "$place/said")"
+}
+score() { # NAME COLUMN of `said`
+  awk -v name="$1" -v column="$2" 'index($0, name) == 1 { print $(NF - 3 + column) }' "$place/said"
+}
+holds() { awk "BEGIN { exit !($1) }"; }
+
+# ---- one target, and several that grow and shrink: the same bits ----
+for video in "synth --frames 300" "synth:targets=3,scale=20,light=20,pan=30,noise=6,frames=12 --scales 3"; do
+  # shellcheck disable=SC2086 # words
+  run plain $video --backend plain
+  cp said of_plain
+  for backend in sim cpu; do
+    # shellcheck disable=SC2086
+    run "$backend" $video --backend "$backend" $([ "$backend" = cpu ] && echo --frames 40)
+    rows=$(wc -l <"$backend/track.csv")
+    [ "$rows" -ge 37 ] || fail "$video on $backend: $rows rows"
+    head -n "$rows" plain/track.csv | cmp - "$backend/track.csv" || fail "$video: another log on $backend than by the references"
+  done
+  for mode in free lock; do
+    # shellcheck disable=SC2086
+    run mode $video --backend sim --mode "$mode" --frames 12
+    head -n "$(wc -l <mode/track.csv)" plain/track.csv | cmp - mode/track.csv || fail "$video: another log in mode $mode"
+  done
+  if [ "$video" = "synth --frames 300" ]; then
+    cp of_plain said
+    holds "$(score 'one pass' 1) == 1 && $(score 'one pass' 3) <= 0.6" || fail "it follows badly: $(cat said)"
+  fi
+done
+for file in track.csv track.png track.html scores.json schedule.cfg; do
+  [ -s "plain/$file" ] || fail "there is no $file"
+done
+
+# ---- its schedule is a file as any other ----
+"$tracker" --schedule >tracker.cfg
+"$place/build/track_ttprem" plan tracker.cfg -o planned.cfg 2>/dev/null && "$place/build/track_ttprem" check planned.cfg >/dev/null ||
+  fail "its schedule has no plan that the checker accepts"
+
+# ---- frames by the clock: none is counted twice ----
+run camera --camera --frames 50 --publish 9ms
+awk -F, 'NR > 1 { if ($1 <= last) exit 1; last = $1 } BEGIN { last = -1 }' camera/track.csv || fail "frames out of order"
+holds "$(score streaming 1) > 0" || fail "nothing was scored as it was shown: $(cat said)"
+
+# ---- targets that cannot be followed, and one that goes: words, not boxes ----
+status_of() { awk -F, -v row="$1" 'NR == row + 1 { print $8 }' tiny/track.csv; }
+for box in 10,10,1,1 500,100,20,20 10,10,200,200 10,10,nan,20 10,10,-5,20; do
+  run tiny --backend sim --frames 3 --box "$box"
+  [ "$(status_of 1) $(status_of 3)" = "lost lost" ] || fail "--box $box: $(cat tiny/track.csv)"
+done
+run tiny --backend sim --frames 3 --box 10,10,20,20
+[ "$(status_of 1)" = started ] || fail "a good box: $(cat tiny/track.csv)"
+
+refuses() { # STATUS TEXT OPTION...
+  local status=0
+  timeout 60 "$tracker" -o none "${@:3}" >said 2>&1 || status=$?
+  [ "$status" -eq "$1" ] && grep -q -- "$2" said && [ ! -e none ] || fail "${*:3}: status $status: $(cat said)"
+}
+refuses 2 'is no box' --box 1,2,3
+refuses 2 'none of 1, 3, 5, 7' --scales 2
+refuses 2 "no backend 'gpu'" --backend gpu
+refuses 2 'is no time' --period 10
+refuses 1 'E031' synth:size=160x120
+refuses 1 'no such file\|No such file' nothing.pgm
+printf 'P5\n320 240\n255\nshort' >short.pgm
+refuses 1 'short.pgm' short.pgm --box 10,10,20,20
+refuses 2 "nothing says where the target is" short.pgm
+: >file
+refuses 1 "is no folder" -o file

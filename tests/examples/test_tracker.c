@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tracker's kernels: arithmetic against doubles, features against a second way to compute them,
+ * responses where they have to be, and targets that cannot be followed. What a run makes of them on
+ * each backend is tests/cmake/tracker.sh's. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "examples/tracker/kernels/track_aim.h"
+#include "examples/tracker/kernels/track_correlate.h"
+#include "examples/tracker/kernels/track_features.h"
+#include "examples/tracker/kernels/track_learn.h"
+#include "examples/tracker/kernels/track_locate.h"
+#include "examples/tracker/kernels/track_publish.h"
+#include "examples/tracker/kernels/track_respond.h"
+#include "examples/tracker/kernels/track_sample.h"
+#include "examples/tracker/kernels/track_train.h"
+#include "examples/tracker/plain.h"
+#include "examples/tracker/schedule.h"
+#include "tests/common/running.h"
+
+enum { ROWS = 240, COLUMNS = 320 };
+
+static const prem_kernel *kernels[16];
+static prem_registry registry = {kernels, 0};
+
+static void find_kernels(void) {
+  static const prem_kernel *const own[] = {
+      &track_aim_kernel,       &track_sample_kernel,  &track_features_kernel,
+      &track_correlate_kernel, &track_respond_kernel, &track_locate_kernel,
+      &track_learn_kernel,     &track_train_kernel,   &track_publish_kernel};
+  const size_t count = sizeof own / sizeof *own;
+  memcpy(kernels, own, sizeof own);
+  kernels[count] = prem_registry_find(prem_registry_builtin(), "fft2_plane");
+  registry.count = (int32_t)count + 1;
+}
+
+/* ---- a tracker ------------------------------------------------------------------------------- */
+
+typedef struct world {
+  prem_schedule *schedule;
+  plain_tracker *plain;
+  uint8_t *frame;
+  float *command, *boxes;
+} world;
+
+static prem_schedule *schedule_of(const track_setting *setting, prem_status expected) {
+  char path[] = "/tmp/ttprem-test-XXXXXX";
+  FILE *file = fdopen(mkstemp(path), "w");
+  prem_schedule *schedule = NULL;
+  prem_diag *diag = prem_diag_new();
+  ck_assert(track_schedule_print(setting, file));
+  fclose(file);
+  ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, diag), PREM_OK);
+  unlink(path);
+  const prem_status status = prem_schedule_bind(schedule, &registry, diag);
+  if (status != expected)
+    print_problems(diag);
+  ck_assert_int_eq(status, expected);
+  prem_diag_free(diag);
+  return schedule;
+}
+
+static world new_world(int32_t scales) {
+  find_kernels();
+  const track_setting setting = track_setting_for(ROWS, COLUMNS, 1, scales);
+  world w = {.schedule = schedule_of(&setting, PREM_OK)};
+  w.plain = plain_new(w.schedule);
+  ck_assert_ptr_nonnull(w.plain);
+  w.frame = plain_array(w.plain, "frame");
+  w.command = plain_array(w.plain, "command");
+  w.boxes = plain_array(w.plain, "boxes");
+  return w;
+}
+
+static void free_world(world *w) {
+  plain_free(w->plain);
+  prem_schedule_free(w->schedule);
+}
+
+/* Some texture, and at (x, y) a disc with a cross in it. */
+static void draw(const world *w, double x, double y) {
+  for (int r = 0; r < ROWS; ++r)
+    for (int c = 0; c < COLUMNS; ++c) {
+      const double dx = c + 0.5 - x, dy = r + 0.5 - y, edge = 20 - sqrt(dx * dx + dy * dy);
+      const double disc = edge > 1 ? 1 : edge < 0 ? 0 : edge;
+      const double cross = fabs(dx) < 4 || fabs(dy) < 3 ? 60 : 220;
+      const double ground = 100 + 40 * sin(c * 0.11) * cos(r * 0.13);
+      w->frame[r * COLUMNS + c] = (uint8_t)(ground * (1 - disc) + cross * disc);
+    }
+}
+
+static void begin(const world *w, float serial, float x, float y, float width, float height) {
+  const float row[COMMAND_NUMBERS] = {serial, x, y, width, height};
+  memcpy(w->command, row, sizeof row);
+}
+
+static void expect_centre(const world *w, double x, double y, double within) {
+  ck_assert_float_eq(w->boxes[BOX_STATUS], TARGET_FOUND);
+  ck_assert_double_eq_tol((double)(w->boxes[BOX_X] + w->boxes[BOX_WIDTH] / 2), x, within);
+  ck_assert_double_eq_tol((double)(w->boxes[BOX_Y] + w->boxes[BOX_HEIGHT] / 2), y, within);
+}
+
+START_TEST(a_target_is_followed) {
+  world w = new_world(_i ? 5 : 1);
+  begin(&w, 1, 120, 90, 40, 40);
+  for (int i = 0; i < 20; ++i) {
+    const double x = 140 + 3.5 * i, y = 110 - 1.25 * i;
+    draw(&w, x, y);
+    ck_assert(plain_step(w.plain));
+    if (i == 0)
+      ck_assert_float_eq(w.boxes[BOX_STATUS], TARGET_STARTED);
+    else
+      expect_centre(&w, x, y, 1);
+  }
+  free_world(&w);
+}
+END_TEST
+
+/* From corner to corner: half of the region is outside. */
+START_TEST(a_target_at_the_frame_s_edge_is_followed) {
+  world w = new_world(1);
+  begin(&w, 1, 0, 0, 40, 40);
+  for (int i = 0; i < 40; ++i) {
+    const double x = 20 + 7.0 * i, y = 20 + 5.0 * i;
+    draw(&w, x, y);
+    ck_assert(plain_step(w.plain));
+    if (i > 0)
+      expect_centre(&w, x, y, 1);
+  }
+  free_world(&w);
+}
+END_TEST
+
+START_TEST(a_broken_model_is_lost_until_the_next_command) {
+  world w = new_world(1);
+  begin(&w, 1, 120, 90, 40, 40);
+  draw(&w, 140, 110);
+  for (int i = 0; i < 3; ++i)
+    ck_assert(plain_step(w.plain));
+  ck_assert_float_eq(w.boxes[BOX_STATUS], TARGET_FOUND);
+  float *model = plain_array(w.plain, "model");
+  model[4711] = NAN;
+  for (int i = 0; i < 3; ++i) {
+    ck_assert(plain_step(w.plain));
+    if (i > 0) {
+      ck_assert_float_eq(w.boxes[BOX_STATUS], TARGET_LOST);
+      ck_assert_double_eq_tol((double)w.boxes[BOX_X], 120, 1);
+    }
+  }
+  begin(&w, 2, 120, 90, 40, 40);
+  ck_assert(plain_step(w.plain));
+  ck_assert_float_eq(w.boxes[BOX_STATUS], TARGET_STARTED);
+  ck_assert(plain_step(w.plain));
+  expect_centre(&w, 140, 110, 1);
+  free_world(&w);
+}
+END_TEST
+
+START_TEST(another_thing_is_not_the_target) {
+  world w = new_world(1);
+  begin(&w, 1, 120, 90, 40, 40);
+  draw(&w, 140, 110);
+  for (int i = 0; i < 3; ++i)
+    ck_assert(plain_step(w.plain));
+  memset(w.frame, 90, (size_t)ROWS * COLUMNS); /* a wall */
+  ck_assert(plain_step(w.plain));
+  ck_assert_float_eq(w.boxes[BOX_STATUS], TARGET_LOST);
+  draw(&w, 141, 110); /* nothing was learnt of the wall */
+  ck_assert(plain_step(w.plain));
+  expect_centre(&w, 141, 110, 4);
+  free_world(&w);
+}
+END_TEST
+
+START_TEST(what_cannot_be_followed_is_refused) {
+  static const float impossible[][4] = {
+      {10, 10, 1, 1},                       /* smaller than 4 x 4 */
+      {10, 10, 3.9F, 4},  {10, 10, 90, 90}, /* its region would be 270 pixels wide */
+      {-50, 10, 40, 40},                    /* its centre is outside */
+      {310, 10, 40, 40},  {10, 230, 40, 40}, {10, -21, 40, 40},     {10, 10, NAN, 40},
+      {10, 10, -40, -40}, {NAN, 10, 40, 40}, {10, 10, INFINITY, 40}};
+  world w = new_world(1);
+  draw(&w, 140, 110);
+  for (size_t i = 0; i < sizeof impossible / sizeof *impossible; ++i) {
+    begin(&w, (float)(2 * i + 1), impossible[i][0], impossible[i][1], impossible[i][2],
+          impossible[i][3]);
+    for (int step = 0; step < 2; ++step) {
+      ck_assert(plain_step(w.plain));
+      ck_assert_msg(w.boxes[BOX_STATUS] == (float)TARGET_REFUSED, "box %zu: status %g", i,
+                    (double)w.boxes[BOX_STATUS]);
+    }
+    begin(&w, (float)(2 * i + 2), 120, 90, 40, 40);
+    ck_assert(plain_step(w.plain));
+    ck_assert(plain_step(w.plain));
+    expect_centre(&w, 140, 110, 1);
+  }
+  static const float possible[][4] = {
+      {10, 10, 4, 4}, {10, 10, 85.3F, 85.3F}, {-20, 10, 40, 40}, {300, 10, 40, 40}};
+  for (size_t i = 0; i < sizeof possible / sizeof *possible; ++i) {
+    begin(&w, (float)(100 + i), possible[i][0], possible[i][1], possible[i][2], possible[i][3]);
+    ck_assert(plain_step(w.plain));
+    ck_assert_msg(w.boxes[BOX_STATUS] == (float)TARGET_STARTED, "box %zu", i);
+  }
+  free_world(&w);
+}
+END_TEST
+
+START_TEST(no_command_is_no_target) {
+  world w = new_world(1);
+  draw(&w, 140, 110);
+  for (int i = 0; i < 3; ++i) {
+    ck_assert(plain_step(w.plain));
+    ck_assert_float_eq(w.boxes[BOX_STATUS], TARGET_NONE);
+  }
+  free_world(&w);
+}
+END_TEST
+
+/* A schedule for many has room for its tiles, and a plan. */
+START_TEST(schedules_of_all_sizes_have_plans) {
+  static const int32_t sizes[][4] = {
+      {240, 320, 1, 1}, {40, 262, 1, 3}, {480, 640, 4, 5}, {240, 320, 64, 5}};
+  find_kernels();
+  track_setting setting = track_setting_for(sizes[_i][0], sizes[_i][1], sizes[_i][2], sizes[_i][3]);
+  setting.period_ns = INT64_C(10000000) * sizes[_i][2] * (sizes[_i][3] + 1);
+  prem_schedule *schedule = schedule_of(&setting, PREM_OK);
+  prem_diag *diag = prem_diag_new();
+  if (prem_prepare(schedule, &registry, NULL, NULL, diag) != PREM_OK)
+    abort_with("prepare", diag);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+START_TEST(frames_that_are_too_small_are_refused) {
+  find_kernels();
+  const track_setting setting = track_setting_for(240, 258, 1, 1); /* 257 and 3 are needed */
+  prem_schedule_free(schedule_of(&setting, PREM_ERR_INVALID));
+}
+END_TEST
+
+/* ---- arithmetic ------------------------------------------------------------------------------ */
+
+START_TEST(exponentials_are_near) {
+  double worst = 0;
+  for (int i = 0; i <= 870000; ++i) {
+    const float x = -(float)i * 1e-4F;
+    const double right = exp((double)x), ulp = right * 0x1p-23;
+    worst = fmax(worst, fabs((double)track_exp(x) - right) / ulp);
+  }
+  ck_assert_double_lt(worst, 2);
+  ck_assert_float_eq(track_exp(0), 1);
+  ck_assert_float_eq(track_exp(-87), 0);
+  ck_assert_float_eq(track_exp(-INFINITY), 0);
+  ck_assert_float_eq(track_exp(NAN), 0);
+}
+END_TEST
+
+START_TEST(floors_are_integers_below) {
+  ck_assert_int_eq(track_floor(2.75F), 2);
+  ck_assert_int_eq(track_floor(-2.25F), -3);
+  ck_assert_int_eq(track_floor(-3), -3);
+  ck_assert_int_eq(track_floor(1e30F), 1 << 24);
+  ck_assert_int_eq(track_floor(-1e30F), -(1 << 24));
+  ck_assert_int_eq(abs(track_floor(NAN)), 1 << 24);
+}
+END_TEST
+
+START_TEST(parabolas_have_their_top) {
+  ck_assert_float_eq(locate_top(1, 2, 1), 0);
+  ck_assert_float_eq(locate_top(1, 2, 2), 0.5F);
+  ck_assert_float_eq(locate_top(2, 2, 1), -0.5F);
+  ck_assert_float_eq(locate_top(1, 1, 1), 0); /* none */
+  ck_assert_float_eq(locate_top(NAN, 1, 1), 0);
+  ck_assert_float_eq(locate_cells(0, 1, 2, 1), 0);
+  ck_assert_float_eq(locate_cells(15, 1, 2, 1), 15);
+  ck_assert_float_eq(locate_cells(16, 1, 2, 1), -16);
+  ck_assert_float_eq(locate_cells(31, 1, 2, 2), -0.5F);
+}
+END_TEST
+
+/* ---- features: the same in doubles, from their definition -------------------------------------
+ */
+
+static double slope_at(const float *pixels, int r, int c, int *bin) {
+  enum { N = TRACK_PIXELS };
+  const int r0 = r > 0 ? r - 1 : 0, r1 = r < N - 1 ? r + 1 : r, c0 = c > 0 ? c - 1 : 0,
+            c1 = c < N - 1 ? c + 1 : c;
+  const double x = (double)(pixels[r * N + c1] - pixels[r * N + c0]) / (c1 - c0);
+  const double y = (double)(pixels[r1 * N + c] - pixels[r0 * N + c]) / (r1 - r0);
+  double best = 0;
+  *bin = 0;
+  for (int k = 0; k < 18; ++k) {
+    const double along = x * cos(M_PI * k / 9) + y * sin(M_PI * k / 9);
+    if (along > best + 1e-9) {
+      best = along;
+      *bin = k;
+    }
+  }
+  return sqrt(x * x + y * y);
+}
+
+static double weight_at(int pixel, int cell) {
+  const double way = fabs(pixel + 0.5 - 4.0 * (cell + 0.5)) / 4;
+  return way < 1 ? 1 - way : 0;
+}
+
+typedef struct exact {
+  double sums[32][32][18], squares[34][34], features[31][32][32];
+} exact;
+
+static double cut(double value) {
+  return value < 0.2 ? value : 0.2;
+}
+
+static void describe_cell(exact *e, int i, int j) {
+  const double fade = (0.5 - 0.5 * cos(2 * M_PI * i / 31)) * (0.5 - 0.5 * cos(2 * M_PI * j / 31));
+  double texture[4] = {0};
+  for (int q = 0; q < 4; ++q) {
+    const int r = i + q / 2, c = j + q % 2; /* squares have a border of one cell */
+    const double norm = 1 / sqrt(e->squares[r][c] + e->squares[r][c + 1] + e->squares[r + 1][c] +
+                                 e->squares[r + 1][c + 1] + 1e-4);
+    for (int k = 0; k < 18; ++k) {
+      const double one = cut(e->sums[i][j][k] * norm);
+      e->features[k][i][j] += 0.5 * one * fade;
+      texture[q] += one;
+      if (k < 9)
+        e->features[18 + k][i][j] +=
+            0.5 * cut((e->sums[i][j][k] + e->sums[i][j][k + 9]) * norm) * fade;
+    }
+  }
+  for (int q = 0; q < 4; ++q)
+    e->features[27 + q][i][j] = 0.2357 * texture[q] * fade;
+}
+
+static void describe(const float *pixels, exact *e) {
+  memset(e, 0, sizeof *e);
+  for (int r = 0; r < TRACK_PIXELS; ++r)
+    for (int c = 0; c < TRACK_PIXELS; ++c) {
+      int bin;
+      const double slope = slope_at(pixels, r, c, &bin);
+      for (int i = 0; i < 32; ++i)
+        for (int j = (c / 4 > 0 ? c / 4 - 1 : 0); j < 32 && j <= c / 4 + 1; ++j)
+          e->sums[i][j][bin] += slope * weight_at(r, i) * weight_at(c, j) / 16;
+    }
+  for (int i = 0; i < 32; ++i)
+    for (int j = 0; j < 32; ++j)
+      for (int k = 0; k < 9; ++k)
+        e->squares[i + 1][j + 1] += pow(e->sums[i][j][k] + e->sums[i][j][k + 9], 2);
+  for (int i = 0; i < 32; ++i)
+    for (int j = 0; j < 32; ++j)
+      describe_cell(e, i, j);
+}
+
+START_TEST(features_are_those_of_their_definition) {
+  static exact expected;
+  world w = new_world(1);
+  begin(&w, 1, 100, 80, 40, 32);
+  draw(&w, 118, 99);
+  ck_assert(plain_step(w.plain));
+  const float *patch = plain_array(w.plain, "sample.patch");
+  const float *found = plain_array(w.plain, "features.out");
+  const float *energy = plain_array(w.plain, "features.energy");
+  describe(patch, &expected);
+  double worst = 0, square = 0, all = 0;
+  for (int k = 0; k < TRACK_CHANNELS; ++k)
+    for (int i = 0; i < 32; ++i)
+      for (int j = 0; j < 32; ++j) {
+        const double value = (double)found[((k / 2 * 32 + i) * 32 + j) * 2 + k % 2];
+        worst = fmax(worst, fabs(value - expected.features[k][i][j]));
+        square += value * value;
+      }
+  for (int s = 0; s < TRACK_CELL_STRIPS; ++s)
+    all += (double)energy[s];
+  ck_assert_double_lt(worst, 1e-5);
+  ck_assert_double_gt(square, 1);
+  ck_assert_double_eq_tol(all, square, 1e-5 * square);
+  free_world(&w);
+}
+END_TEST
+
+/* What was learnt from a region answers to it with 1 at (0, 0). */
+START_TEST(the_model_answers_to_itself) {
+  world w = new_world(1);
+  begin(&w, 1, 120, 90, 40, 40);
+  draw(&w, 140, 110);
+  ck_assert(plain_step(w.plain));
+  ck_assert(plain_step(w.plain));
+  const float *peak = plain_array(w.plain, "respond.peaks");
+  ck_assert_float_eq(peak[PEAK_ROW], 0);
+  ck_assert_float_eq(peak[PEAK_COLUMN], 0);
+  ck_assert_double_eq_tol((double)peak[PEAK_VALUE], 1, 0.01);
+  free_world(&w);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("tracker");
+  TCase *targets = tcase_create("targets");
+  tcase_add_loop_test(targets, a_target_is_followed, 0, 2);
+  tcase_add_test(targets, a_target_at_the_frame_s_edge_is_followed);
+  tcase_add_test(targets, a_broken_model_is_lost_until_the_next_command);
+  tcase_add_test(targets, another_thing_is_not_the_target);
+  tcase_add_test(targets, what_cannot_be_followed_is_refused);
+  tcase_add_test(targets, no_command_is_no_target);
+  TCase *schedules = tcase_create("schedules");
+  tcase_add_loop_test(schedules, schedules_of_all_sizes_have_plans, 0, 4);
+  tcase_add_test(schedules, frames_that_are_too_small_are_refused);
+  TCase *arithmetic = tcase_create("arithmetic");
+  tcase_add_test(arithmetic, exponentials_are_near);
+  tcase_add_test(arithmetic, floors_are_integers_below);
+  tcase_add_test(arithmetic, parabolas_have_their_top);
+  tcase_add_test(arithmetic, features_are_those_of_their_definition);
+  tcase_add_test(arithmetic, the_model_answers_to_itself);
+  suite_add_tcase(suite, targets);
+  suite_add_tcase(suite, schedules);
+  suite_add_tcase(suite, arithmetic);
+  return run_suite(suite);
+}
