@@ -66,6 +66,14 @@ void canvas_grey(canvas *on, int32_t left, int32_t top, int32_t zoom, const uint
     }
 }
 
+void canvas_copy(canvas *on, int32_t left, int32_t top, const canvas *from) {
+  for (int32_t row = 0; row < from->height; ++row)
+    for (int32_t column = 0; column < from->width; ++column) {
+      const uint8_t *pixel = from->rgb + 3 * ((size_t)row * (size_t)from->width + (size_t)column);
+      blend(on, left + column, top + row, (colour){pixel[0], pixel[1], pixel[2]}, 1);
+    }
+}
+
 /* ---- lines ---- */
 
 /* A stretch of an outline as a rectangle, or as dashes. */
