@@ -119,7 +119,7 @@ static void draw_way(const scene *of, const place *at, int64_t frame, int32_t ta
     if (row && last) {
       const box from = put(at, &last->where), to = put(at, &row->where);
       canvas_line(at->on, from.x + from.w / 2, from.y + from.h / 2, to.x + to.w / 2,
-                  to.y + to.h / 2, 1.5, canvas_yellow);
+                  to.y + to.h / 2, at->zoom > 1 ? 2.5 : 1.5, canvas_yellow);
     }
     last = row ? row : last;
   }
@@ -127,7 +127,7 @@ static void draw_way(const scene *of, const place *at, int64_t frame, int32_t ta
 
 static void draw_target(const scene *of, const place *at, int64_t frame, int32_t target) {
   const track_row *row = row_at(of, frame, target);
-  const double thick = of->targets > FEW_TARGETS ? 1.5 : 2.5;
+  const double thick = of->targets > FEW_TARGETS ? 1.5 : at->zoom > 1 ? 3.5 : 2.5;
   box truth;
   if (row)
     draw_way(of, at, frame, target);
@@ -138,7 +138,7 @@ static void draw_target(const scene *of, const place *at, int64_t frame, int32_t
   if (video_truth(of->frames, frame, target,
                   &truth)) { /* above: its gaps let the other one through */
     const box where = put(at, &truth);
-    canvas_outline(at->on, where, thick, 6, canvas_sky);
+    canvas_outline(at->on, where, thick, 8, canvas_sky);
   }
   if (row && of->targets > 1) {
     const box where = put(at, &row->where);
