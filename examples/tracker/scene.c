@@ -220,7 +220,7 @@ prem_status scene_skip(scene *of, int64_t frames, prem_diag *diag) {
 /* ---- a sheet ---- */
 
 static int32_t zoom_for(int32_t width, int32_t wanted) {
-  const int32_t zoom = (wanted + width / 2) / width;
+  const int32_t zoom = width > 0 ? (wanted + width / 2) / width : 1;
   return zoom < 1 ? 1 : zoom > 8 ? 8 : zoom;
 }
 
