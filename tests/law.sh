@@ -48,6 +48,7 @@ experiments/machine      | include prem/base measure report report/* experiments
 experiments/thesis       | include prem/base measure report report/* experiments/common | prem/model prem/file runtime/core runtime/session
 experiments/live         | include prem/base measure report report/* experiments/common | prem/model prem/file kernels schedules runtime/core runtime/session
 experiments              | include prem/base experiments/common | experiments/machine experiments/thesis experiments/live
+examples                 | include | *
 tools                    | * |
 tests                    | * |
 LAW

@@ -51,8 +51,8 @@ void canvas_fill(canvas *on, box where, colour with, double opacity) {
   const double right = (double)where.x + where.w, bottom = (double)where.y + where.h;
   const int32_t last_row = within(ceil(bottom), on->height);
   const int32_t last_column = within(ceil(right), on->width);
-  for (int32_t row = within(floor(where.y), on->height); row < last_row; ++row)
-    for (int32_t column = within(floor(where.x), on->width); column < last_column; ++column)
+  for (int32_t row = within(where.y, on->height); row < last_row; ++row)
+    for (int32_t column = within(where.x, on->width); column < last_column; ++column)
       blend(on, column, row, with,
             opacity * covered(row, where.y, bottom) * covered(column, where.x, right));
 }
@@ -66,6 +66,14 @@ void canvas_grey(canvas *on, int32_t left, int32_t top, int32_t zoom, const uint
     }
 }
 
+void canvas_copy(canvas *on, int32_t left, int32_t top, const canvas *from) {
+  for (int32_t row = 0; row < from->height; ++row)
+    for (int32_t column = 0; column < from->width; ++column) {
+      const uint8_t *pixel = from->rgb + 3 * ((size_t)row * (size_t)from->width + (size_t)column);
+      blend(on, left + column, top + row, (colour){pixel[0], pixel[1], pixel[2]}, 1);
+    }
+}
+
 /* ---- lines ---- */
 
 /* A stretch of an outline as a rectangle, or as dashes. */
@@ -76,7 +84,8 @@ static void fill_dashed(canvas *on, box where, double dash, colour with) {
     canvas_fill(on, where, with, 1);
     return;
   }
-  for (double at = 0; at < length; at += 2 * dash) {
+  for (int i = 0; 2 * dash * i < length; ++i) {
+    const double at = 2 * dash * i;
     box piece = where;
     *(across ? &piece.x : &piece.y) += (float)at;
     *(across ? &piece.w : &piece.h) = (float)fmin(dash, length - at);

@@ -33,6 +33,8 @@ void canvas_free(canvas *on);
 /** A grey picture of width x height, each pixel a square of `zoom` px, at left, top. */
 void canvas_grey(canvas *on, int32_t left, int32_t top, int32_t zoom, const uint8_t *pixels,
                  size_t pitch_bytes, int32_t width, int32_t height);
+/** Another canvas, with its corner at left, top. */
+void canvas_copy(canvas *on, int32_t left, int32_t top, const canvas *from);
 /** All of a rectangle, mixed with what is there: opacity 1 hides that. */
 void canvas_fill(canvas *on, box where, colour with, double opacity);
 /** Its outline, `thick` px inwards and outwards together; `dash` px long dashes, 0: none. */

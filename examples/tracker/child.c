@@ -11,8 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum { POLL_NS = 2000000, NS_IN_MS = 1000000 };
 
 int64_t child_now_ns(void) {

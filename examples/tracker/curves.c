@@ -62,19 +62,21 @@ static void draw_curve(FILE *file, const curve *of, int number) {
   fprintf(file, "'/>\n");
 }
 
+/* The number first: a long name may be cut. */
 static void draw_legend(FILE *file, curve_kind kind, const scored *of, int number) {
   const double y = down(0) + 60 + LINE * number;
   fprintf(file,
           "<path d='M%d %.1fh28' fill='none' stroke='%s' stroke-width='2.5' "
           "stroke-dasharray='%s'/>\n<text x='%d' y='%.1f' fill='currentColor' font-size='13'>",
           LEFT, y - 4, colours[number], dashes[number], LEFT + 36, y);
+  fprintf(file, "%s %.3f ", kind == CURVE_PRECISION ? "P20" : "AUC",
+          kind == CURVE_PRECISION ? of->one_pass.p20 : of->one_pass.auc);
   html_text(file, of->tracker);
   if (of->backend[0]) {
     fputs(" on ", file);
     html_text(file, of->backend);
   }
-  fprintf(file, ": %s %.3f</text>\n", kind == CURVE_PRECISION ? "P20" : "AUC",
-          kind == CURVE_PRECISION ? of->one_pass.p20 : of->one_pass.auc);
+  fprintf(file, "</text>\n");
 }
 
 void curves_write(FILE *file, curve_kind kind, const scored *list, size_t count) {

@@ -15,9 +15,9 @@ static const char style[] =
     "figure{margin:1rem 0}figcaption{font-size:.9rem}"
     "img,video{width:100%;height:auto;display:block}"
     ".wide{overflow-x:auto}"
-    "table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums;width:100%}"
-    "td,th{padding:3px 6px;text-align:right;border-bottom:1px solid #8885}"
-    "td:first-child,th:first-child{text-align:left;padding-left:0}"
+    "table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums;width:100%}"
+    "td,th{padding:3px 0 3px 8px;text-align:right;border-bottom:1px solid #8885}"
+    "td:first-child,th:first-child{text-align:left;padding-left:0;overflow-wrap:anywhere}"
     "tbody th{padding-top:.8rem}"
     ".curves{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,360px),1fr));"
     "gap:1rem}svg{width:100%;height:auto}"
@@ -133,10 +133,12 @@ static prem_status write_body(FILE *file, const page *of) {
   if (of->count > 0)
     write_table(file, of->list, of->count);
   if (of->picture_count > 0)
-    fprintf(file, "<h2>Pictures</h2>\n<p>Boxes: <b class='truth'>blue, dashed</b> where the target "
-                  "is, <b class='track'>orange</b> what the tracker said, <b class='lost'>red, "
-                  "dashed</b> where it had lost it; <b class='way'>yellow</b> the way of the last "
-                  "60 frames.</p>\n");
+    fprintf(file,
+            "<h2>Pictures</h2>\n<p>Each set: the last frame with all of the way, then frames from "
+            "the first to the last. Boxes: <b class='truth'>blue, dashed</b> where the target "
+            "is, <b class='track'>orange</b> what the tracker said, <b class='lost'>red, "
+            "dashed</b> where it had lost it; <b class='way'>yellow</b> the way, in the "
+            "small ones of 60 frames.</p>\n");
   for (size_t i = 0; i < of->picture_count && status == PREM_OK; ++i)
     status = write_picture(file, &of->pictures[i]);
   if (of->film) {

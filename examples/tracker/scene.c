@@ -8,7 +8,14 @@
 #include "film.h"
 #include "score.h"
 
-enum { WAY_FRAMES = 60, GAP_PX = 8, FEW_TARGETS = 4, CELL_PX = 560, MOST_BOXES = 1 << 26 };
+enum {
+  WAY_FRAMES = 60,
+  FEW_WAY_FRAMES = 15,
+  GAP_PX = 8,
+  FEW_TARGETS = 4,
+  CELL_PX = 560,
+  MOST_BOXES = 1 << 26
+};
 
 struct scene {
   video *frames;
@@ -78,10 +85,12 @@ void scene_size(const scene *of, int32_t zoom, int32_t *width, int32_t *height) 
 
 /* ---- one frame ---- */
 
-/** Where a frame is drawn. */
+/** Where a frame is drawn, and how many frames back the way is shown. A frame may begin outside the
+ *  canvas. */
 typedef struct place {
   canvas *on;
   int32_t left, top, zoom;
+  int64_t way_frames;
 } place;
 
 static const track_row *row_at(const scene *of, int64_t frame, int32_t target) {
@@ -103,13 +112,14 @@ static void draw_box(const place *at, const box *one, double thick, double dash,
 
 static void draw_way(const scene *of, const place *at, int64_t frame, int32_t target) {
   const track_row *last = NULL;
-  const int64_t first = frame > WAY_FRAMES ? frame - WAY_FRAMES : 0;
+  const int64_t most = of->targets > FEW_TARGETS ? FEW_WAY_FRAMES : at->way_frames;
+  const int64_t first = frame > most ? frame - most : 0;
   for (int64_t i = first; i <= frame; ++i) {
     const track_row *row = row_at(of, i, target);
     if (row && last) {
       const box from = put(at, &last->where), to = put(at, &row->where);
       canvas_line(at->on, from.x + from.w / 2, from.y + from.h / 2, to.x + to.w / 2,
-                  to.y + to.h / 2, 1.5, canvas_yellow);
+                  to.y + to.h / 2, at->zoom > 1 ? 2.5 : 1.5, canvas_yellow);
     }
     last = row ? row : last;
   }
@@ -117,7 +127,7 @@ static void draw_way(const scene *of, const place *at, int64_t frame, int32_t ta
 
 static void draw_target(const scene *of, const place *at, int64_t frame, int32_t target) {
   const track_row *row = row_at(of, frame, target);
-  const double thick = of->targets > FEW_TARGETS ? 1.5 : 2.5;
+  const double thick = of->targets > FEW_TARGETS ? 1.5 : at->zoom > 1 ? 3.5 : 2.5;
   box truth;
   if (row)
     draw_way(of, at, frame, target);
@@ -128,7 +138,7 @@ static void draw_target(const scene *of, const place *at, int64_t frame, int32_t
   if (video_truth(of->frames, frame, target,
                   &truth)) { /* above: its gaps let the other one through */
     const box where = put(at, &truth);
-    canvas_outline(at->on, where, thick, 6, canvas_sky);
+    canvas_outline(at->on, where, thick, 8, canvas_sky);
   }
   if (row && of->targets > 1) {
     const box where = put(at, &row->where);
@@ -153,8 +163,11 @@ static double overlap_of(const scene *of, int64_t frame) {
   return count > 0 ? sum / count : -1;
 }
 
+static int32_t at_least_0(int32_t value) {
+  return value > 0 ? value : 0;
+}
+
 static void draw_caption(const scene *of, const place *at, int64_t frame) {
-  const int32_t width = video_facts_of(of->frames)->width * at->zoom, zoom = width >= 480 ? 3 : 1;
   char text[64];
   bool lost = false;
   for (int32_t target = 0; target < of->targets; ++target) {
@@ -167,22 +180,34 @@ static void draw_caption(const scene *of, const place *at, int64_t frame) {
     length += snprintf(text + length, sizeof text - (size_t)length, "  IoU %.2f", overlap);
   if (lost)
     snprintf(text + length, sizeof text - (size_t)length, "  lost");
-  canvas_label(at->on, at->left + 4, at->top + 4, zoom, text, canvas_white);
+  canvas_label(at->on, at_least_0(at->left) + 4, at_least_0(at->top) + 4,
+               at->on->width >= 300 ? 3 : 1, text, canvas_white);
+}
+
+/* What was read last. */
+static void draw_frame(const scene *of, const place *at) {
+  const video_facts *facts = video_facts_of(of->frames);
+  canvas_grey(at->on, at->left, at->top, at->zoom, of->pixels, (size_t)facts->width, facts->width,
+              facts->height);
+  for (int32_t target = 0; target < of->targets; ++target)
+    draw_target(of, at, of->next - 1, target);
+  draw_caption(of, at, of->next - 1);
+}
+
+static prem_status read_frame(scene *of, prem_diag *diag) {
+  const size_t pitch = (size_t)video_facts_of(of->frames)->width;
+  const prem_status status = video_next(of->frames, of->pixels, pitch, diag);
+  if (status == PREM_OK)
+    ++of->next;
+  return status;
 }
 
 prem_status scene_draw(scene *of, canvas *on, int32_t left, int32_t top, int32_t zoom,
                        prem_diag *diag) {
-  const video_facts *facts = video_facts_of(of->frames);
-  const size_t pitch = (size_t)facts->width;
-  const place at = {on, left, top, zoom};
-  const prem_status status = video_next(of->frames, of->pixels, pitch, diag);
-  if (status != PREM_OK)
-    return status;
-  canvas_grey(on, left, top, zoom, of->pixels, pitch, facts->width, facts->height);
-  for (int32_t target = 0; target < of->targets; ++target)
-    draw_target(of, &at, of->next, target);
-  draw_caption(of, &at, of->next++);
-  return PREM_OK;
+  const prem_status status = read_frame(of, diag);
+  if (status == PREM_OK)
+    draw_frame(of, &(place){on, left, top, zoom, WAY_FRAMES});
+  return status;
 }
 
 prem_status scene_skip(scene *of, int64_t frames, prem_diag *diag) {
@@ -194,19 +219,90 @@ prem_status scene_skip(scene *of, int64_t frames, prem_diag *diag) {
 
 /* ---- a sheet ---- */
 
-static int32_t zoom_for(const scene *of) {
-  int32_t width, height;
-  scene_size(of, 1, &width, &height);
-  const int32_t zoom = (CELL_PX + width / 2) / width;
-  return zoom < 1 ? 1 : zoom > 4 ? 4 : zoom;
+static int32_t zoom_for(int32_t width, int32_t wanted) {
+  const int32_t zoom = width > 0 ? (wanted + width / 2) / width : 1;
+  return zoom < 1 ? 1 : zoom > 8 ? 8 : zoom;
 }
 
-static prem_status fill_sheet(scene *of, int32_t count, canvas *out, prem_diag *diag) {
+/** A part of a frame: of one target its surroundings, of several all. */
+typedef struct part {
+  int32_t left, top, width, height;
+} part;
+
+static int32_t limited(double value, int32_t limit) {
+  return value > 0 ? (value < limit ? (int32_t)value : limit) : 0;
+}
+
+/* Three and a half times as high as the largest box that is to be seen, four by three. */
+static part surroundings(const scene *of, const track_log *log) {
+  const video_facts *facts = video_facts_of(of->frames);
+  double largest = 0;
+  for (size_t i = 0; i < log->count; ++i)
+    largest = fmax(largest, fmax(log->rows[i].where.h, log->rows[i].where.w * 0.75));
+  part whole = {0, 0, facts->width, facts->height};
+  const int32_t height = limited(fmax(largest * 3.5, facts->height / 3.0), facts->height);
+  const int32_t width = height * 4 / 3;
+  if (of->targets == 1 && width < facts->width)
+    whole = (part){0, 0, width, height};
+  return whole;
+}
+
+static void centre(const scene *of, int64_t frame, part *shown) {
+  const video_facts *facts = video_facts_of(of->frames);
+  const track_row *row = row_at(of, frame, 0);
+  if (!row || of->targets != 1)
+    return;
+  const double x = (double)row->where.x + (row->where.w - (float)shown->width) / 2.0;
+  const double y = (double)row->where.y + (row->where.h - (float)shown->height) / 2.0;
+  shown->left = limited(x, facts->width - shown->width);
+  shown->top = limited(y, facts->height - shown->height);
+}
+
+/** How a sheet is laid out: one frame above, then cells in two columns. */
+typedef struct layout {
+  part shown;
+  int32_t zoom, cell_width, cell_height;
+  int32_t whole_zoom, whole_height;
+} layout;
+
+static layout lay_out(const scene *of, const track_log *log) {
+  layout sheet = {.shown = surroundings(of, log)};
   int32_t width, height;
-  const int32_t zoom = zoom_for(of);
+  scene_size(of, 1, &width, &height);
+  sheet.zoom = zoom_for(sheet.shown.width, CELL_PX);
+  sheet.cell_width = sheet.shown.width * sheet.zoom;
+  sheet.cell_height = sheet.shown.height * sheet.zoom;
+  sheet.whole_zoom = zoom_for(width, 2 * sheet.cell_width);
+  while (sheet.whole_zoom > 1 && width * sheet.whole_zoom > 2 * sheet.cell_width + GAP_PX)
+    --sheet.whole_zoom;
+  sheet.whole_height = height * sheet.whole_zoom;
+  return sheet;
+}
+
+static prem_status draw_cell(scene *of, const layout *sheet, int32_t number, canvas *out,
+                             prem_diag *diag) {
+  part shown = sheet->shown;
+  canvas cell = canvas_new(sheet->cell_width, sheet->cell_height);
+  prem_status status = cell.rgb ? read_frame(of, diag) : PREM_ERR_MEMORY;
+  if (status == PREM_OK) {
+    centre(of, of->next - 1, &shown);
+    draw_frame(of, &(place){&cell, -shown.left * sheet->zoom, -shown.top * sheet->zoom, sheet->zoom,
+                            WAY_FRAMES});
+    canvas_copy(out, number % 2 * (sheet->cell_width + GAP_PX),
+                sheet->whole_height + GAP_PX + number / 2 * (sheet->cell_height + GAP_PX), &cell);
+  }
+  canvas_free(&cell);
+  return status;
+}
+
+static prem_status fill_sheet(scene *of, const track_log *log, int32_t count, canvas *out,
+                              prem_diag *diag) {
+  const layout sheet = lay_out(of, log);
   prem_status status = PREM_OK;
-  scene_size(of, zoom, &width, &height);
-  *out = canvas_new(2 * width + GAP_PX, (height + GAP_PX) * ((count + 1) / 2) - GAP_PX);
+  int32_t width, height;
+  scene_size(of, sheet.whole_zoom, &width, &height);
+  *out = canvas_new(width > 2 * sheet.cell_width + GAP_PX ? width : 2 * sheet.cell_width + GAP_PX,
+                    height + (sheet.cell_height + GAP_PX) * ((count + 1) / 2));
   if (!out->rgb)
     return PREM_ERR_MEMORY;
   canvas_fill(out, (box){0, 0, (float)out->width, (float)out->height}, canvas_white, 1);
@@ -214,8 +310,10 @@ static prem_status fill_sheet(scene *of, int32_t count, canvas *out, prem_diag *
     const int64_t frame = count > 1 ? (of->count - 1) * i / (count - 1) : 0;
     status = scene_skip(of, frame - of->next, diag);
     if (status == PREM_OK)
-      status = scene_draw(of, out, i % 2 * (width + GAP_PX), i / 2 * (height + GAP_PX), zoom, diag);
+      status = draw_cell(of, &sheet, i, out, diag);
   }
+  if (status == PREM_OK)
+    draw_frame(of, &(place){out, (out->width - width) / 2, 0, sheet.whole_zoom, of->count});
   return status;
 }
 
@@ -235,7 +333,7 @@ prem_status scene_sheet(const video_request *request, const track_log *log, int3
   prem_status status = scene_open(request, log, &of, diag);
   if (status == PREM_OK) {
     const int32_t most = of->count < count ? (int32_t)of->count : count;
-    status = fill_sheet(of, most > 0 ? most : 1, out, diag);
+    status = fill_sheet(of, log, most > 0 ? most : 1, out, diag);
   }
   scene_close(of);
   if (status != PREM_OK)
@@ -252,9 +350,9 @@ prem_status scene_film(const video_request *request, const track_log *log, int32
   canvas on = {0};
   prem_status status = scene_open(request, log, &of, diag);
   if (status == PREM_OK) {
-    int32_t width, height;
-    const int32_t zoom = zoom_for(of);
-    scene_size(of, zoom, &width, &height);
+    const video_facts *facts = video_facts_of(of->frames);
+    const int32_t zoom = zoom_for(facts->width, CELL_PX);
+    const int32_t width = facts->width * zoom, height = facts->height * zoom;
     on = canvas_new(width + width % 2, height + height % 2); /* as encoders want it */
     status =
         on.rgb ? film_open(path, on.width, on.height, frames_per_s, &into, diag) : PREM_ERR_MEMORY;

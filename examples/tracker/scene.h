@@ -36,7 +36,8 @@ prem_status scene_draw(scene *of, canvas *on, int32_t left, int32_t top, int32_t
 prem_status scene_skip(scene *of, int64_t frames, prem_diag *diag);
 
 /**
- * A sheet of `count` frames in two columns, spread evenly from the log's first to its last.
+ * A sheet: the last frame with all of the way, and beneath it `count` frames in two columns, spread
+ * evenly from the log's first to its last; of one target its surroundings only.
  *
  * @param[out] out  free with canvas_free(); zero on error
  */

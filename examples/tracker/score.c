@@ -112,30 +112,37 @@ void score_by_frame(const track_log *log, int32_t target, box *boxes, int64_t fr
   }
 }
 
-static int by_publication(const void *left, const void *right) {
-  const track_row *one = *(const track_row *const *)left;
-  const track_row *other = *(const track_row *const *)right;
-  if (one->published_ns != other->published_ns)
-    return one->published_ns < other->published_ns ? -1 : 1;
+/** A box that could be seen from an instant on. */
+typedef struct publication {
+  int64_t at_ns, frame;
+  box where;
+} publication;
+
+static int by_instant(const void *left, const void *right) {
+  const publication *one = left, *other = right;
+  if (one->at_ns != other->at_ns)
+    return one->at_ns < other->at_ns ? -1 : 1;
   return (one->frame > other->frame) - (one->frame < other->frame);
 }
 
 prem_status score_by_time(const track_log *log, int32_t target, const int64_t *taken_ns, box *boxes,
                           int64_t frames) {
-  const track_row **rows = malloc((log->count + 1) * sizeof *rows);
+  publication *list = malloc((log->count + 1) * sizeof *list);
   size_t count = 0, next = 0;
   box now = {0};
-  for (size_t i = 0; i < log->count && rows; ++i)
-    if (log->rows[i].target == target && log->rows[i].published_ns != TRACK_NO_TIME)
-      rows[count++] = &log->rows[i];
-  if (rows)
-    qsort(rows, count, sizeof(const track_row *), by_publication);
+  for (size_t i = 0; i < log->count && list; ++i) {
+    const track_row *row = &log->rows[i];
+    if (row->target == target && row->published_ns != TRACK_NO_TIME)
+      list[count++] = (publication){row->published_ns, row->frame, row->where};
+  }
+  if (list)
+    qsort(list, count, sizeof *list, by_instant);
   for (int64_t i = 0; i < frames; ++i) {
-    while (next < count && rows[next]->published_ns <= taken_ns[i])
-      now = rows[next++]->where;
+    while (next < count && list[next].at_ns <= taken_ns[i])
+      now = list[next++].where;
     boxes[i] = now;
   }
-  const prem_status status = rows ? PREM_OK : PREM_ERR_MEMORY;
-  free(rows);
+  const prem_status status = list ? PREM_OK : PREM_ERR_MEMORY;
+  free(list);
   return status;
 }

@@ -80,8 +80,8 @@ START_TEST(the_sum_is_fnv_1a) {
 }
 END_TEST
 
-/* Where the picture with the target differs from the background, with grey 0 and 255 for it: the
- * centre of that difference, weighted with how much of a pixel is covered, is the box's. */
+/* The pixels that another target leaves as they are and this one changes: their middle is the
+ * box's. */
 START_TEST(the_ground_truth_is_where_the_target_is) {
   synth *of = make("seed=5,scale=20,size=160x120,box=24x20");
   const size_t width = 160, bytes = width * 120;

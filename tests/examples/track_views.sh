@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The command `trackview` of examples/tracker: videos saved and read again, through ffmpeg where there is one, scores,
+# a sheet, a page, findings and a film; and that what fails leaves no file.
+#   track_views.sh TTPREM BUILD
+# ctest: TTPREM BUILD long
+set -euo pipefail
+ttprem=$(realpath "$1")
+trackview=$(realpath "$2")/tests/trackview
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+cd "$place"
+
+fail() {
+  echo "track_views: $*" >&2
+  exit 1
+}
+says() { # TEXT COMMAND...: it succeeds and prints that line
+  local found
+  found=$("${@:2}" 2>&1) || fail "${*:2}: $found"
+  [ "$found" = "$1" ] || fail "${*:2}: '$found' instead of '$1'"
+}
+refuses() { # STATUS TEXT COMMAND...: it ends so and says something with that text, in one line
+  local status=0 found
+  found=$("${@:3}" 2>&1 >/dev/null) || status=$?
+  [ "$status" -eq "$1" ] || fail "${*:3}: status $status: $found"
+  [[ $found == *"$2"* ]] && [ "$(wc -l <<<"$found")" -eq 1 ] || fail "${*:3}: '$found' without '$2'"
+}
+
+# ---- numbers ----
+video=synth:frames=24,scale=20,noise=3,size=160x120,box=24x20
+sum=$("$trackview" sum "$video" | sed 's/.*, sum //')
+"$trackview" save "$video" all.pgm truth.csv
+says "all.pgm: 24 frames of 160 x 120, sum $sum" "$trackview" sum all.pgm
+[ "$(wc -l <truth.csv)" -eq 25 ] || fail "truth.csv has not a line a frame"
+says "-: 24 frames of 160 x 120, sum $sum" "$trackview" sum - <all.pgm
+
+# A tracker that is 6 px off to the right from frame 12 on, and another that stays where it began.
+awk -F, -v OFS=, 'NR > 1 { $8 = "tracked"; if ($1 >= 12) $3 += 6 } { print }' truth.csv >off.csv
+awk -F, -v OFS=, 'NR == 2 { x = $3; y = $4 } NR > 1 { $3 = x; $4 = y; $8 = $1 ? "lost" : "started" } { print }' \
+  truth.csv >stays.csv
+"$trackview" score "$video" truth.csv off.csv stays.csv >scores
+grep -Eq '^synth +truth +24 +1\.000 +1\.000 +0\.952 +0\.00$' scores || fail "$(cat scores)"
+grep -Eq '^synth +off +24 +1\.000 +0\.500 +0\.[0-9]+ +3\.00$' scores || fail "$(cat scores)"
+says "$(cat scores)" "$trackview" score "$video" truth.csv off.csv stays.csv
+
+# ---- pictures ----
+"$trackview" sheet "$video" off.csv sheet.png
+head -c 8 sheet.png | od -An -tx1 | grep -q '89 50 4e 47 0d 0a 1a 0a' || fail "sheet.png is no PNG"
+"$trackview" sheet "$video" off.csv again.png
+cmp sheet.png again.png
+"$trackview" sheet "$video" truth.csv other.png
+if cmp -s sheet.png other.png; then fail "a sheet does not show the log"; fi
+"$trackview" page page.html "$video" off.csv stays.csv + "$video" truth.csv
+for text in '<!doctype html>' 'width=device-width' "src='data:image/png;base64,iVBORw0KGgo" '<svg ' 'off on synth' \
+  '<td>0.500</td>' '</html>'; do
+  grep -qF "$text" page.html || fail "page.html has no $text"
+done
+! grep -Eq "(src|href)='?http" page.html || fail "page.html needs a network"
+
+# ---- findings ----
+"$trackview" json findings.json "$video" off.csv stays.csv
+grep -qF '"schema": "ttprem.findings/1"' findings.json
+"$ttprem" report findings.json -o report.html
+grep -q 'CLE' report.html || fail "the report has no scores"
+
+# ---- what fails leaves nothing ----
+mkdir closed
+head -c 60000 all.pgm >cut.pgm
+before=$(ls -A | sort)
+refuses 2 'is no setting' "$trackview" sum synth:colour=3
+refuses 2 'has no end' "$trackview" sum synth:frames=0
+refuses 2 'no ground truth' "$trackview" page p.html all.pgm off.csv
+refuses 1 'absent.csv: No such file' "$trackview" sheet "$video" absent.csv p.png
+refuses 1 'more frames than the video' "$trackview" sheet synth:frames=3 off.csv p.png
+refuses 1 'No such file' "$trackview" page nowhere/p.html "$video" off.csv
+refuses 1 'closed' "$trackview" save "$video" closed
+refuses 1 'frame 3 is cut short' "$trackview" save cut.pgm p.pgm p.csv
+refuses 1 'install ffmpeg' env PATH=/nowhere "$trackview" film "$video" off.csv p.mp4
+[ "$(ls -A | sort)" = "$before" ] || fail "files were left: $(ls -A)"
+
+if ! command -v ffmpeg >/dev/null; then
+  echo "track_views: no ffmpeg here: pictures in folders, films and real decoders are not tried" >&2
+  exit 77
+fi
+
+# ---- a folder of pictures: PNG has the bytes as they were ----
+mkdir -p "100% new/img"
+ffmpeg -loglevel error -nostdin -f pgm_pipe -i all.pgm -start_number 7 "100%% new/img/%04d.png"
+awk -F, 'NR > 1 { printf "%s,%s\t%s %s\n", $3 + 1, $4 + 1, $5, $6 }' truth.csv >"100% new/groundtruth_rect.txt"
+says "100% new: 24 frames of 160 x 120, sum $sum" "$trackview" sum "100% new/"
+"$trackview" score "100% new" truth.csv | grep -Eq ' 24 +1\.000 +1\.000 +0\.952 +0\.00$' || fail "boxes counted from 1"
+refuses 2 'leave out the size' "$trackview" --size 80x60 sum "100% new"
+rm "100% new/img/0012.png"
+refuses 1 'some are missing' "$trackview" sum "100% new"
+: >"100% new/img/0012.png"
+refuses 1 'ffmpeg gave up behind' "$trackview" sum "100% new"
+
+# ---- a video, whole, scaled, and damaged ----
+ffmpeg -loglevel error -nostdin -f pgm_pipe -framerate 10 -i all.pgm -c:v ffv1 lossless.mkv
+says "lossless.mkv: 24 frames of 160 x 120, sum $sum" "$trackview" sum lossless.mkv
+"$trackview" --size 80x60 sum lossless.mkv | grep -q ': 24 frames of 80 x 60, ' || fail "it is not scaled"
+head -c 20000 lossless.mkv >cut.mkv
+if "$trackview" sum cut.mkv >said 2>&1; then grep -Eq ': ([1-9]|1[0-9]) frames' said || fail "$(cat said)"; fi
+head -c 300 lossless.mkv >cut.mkv
+refuses 1 'ffmpeg gave up behind 0 frames' "$trackview" sum cut.mkv
+head -c 5000 /dev/urandom >noise.mp4
+refuses 1 'ffmpeg gave up behind 0 frames' "$trackview" sum noise.mp4
+
+# ---- a film ----
+"$trackview" film "$video" off.csv film.mp4 || fail "no film"
+"$trackview" sum film.mp4 | grep -q 'film.mp4: 24 frames of 640 x 480' || fail "$("$trackview" sum film.mp4 2>&1)"
+refuses 1 'more frames than the video' "$trackview" film synth:frames=3 off.csv short.mp4
+[ ! -e short.mp4 ] || fail "half a film"
