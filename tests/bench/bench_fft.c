@@ -73,7 +73,8 @@ static unsigned char *new_buffer(int32_t bytes) {
   return memory;
 }
 
-/* A transform works in its input: it is fetched anew for every round, beside the clock. */
+/* A transform works in its input, which is fetched anew for every round, beside the clock. That
+ * numbers overflow in between takes no time. */
 static void measure(const tile_form *form) {
   prem_diag *diag = prem_diag_new();
   prem_schedule *schedule = make_schedule(form, diag);
