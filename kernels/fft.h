@@ -74,6 +74,7 @@ static inline prem_status fft_bind(prem_bind *bind, const char *name, int32_t fi
     status = prem_bind_refuse(bind, "args.inverse", "is %lld, must be 0 or 1", (long long)inverse);
   prem_fft_plan *plan = (prem_fft_plan *)bind->params.bytes;
   plan->bits = bits;
+  plan->planes = bind->window[0].extent[1];
   plan->sign = inverse ? -1.0F : 1.0F;
   plan->scale = inverse ? 1.0F / (float)(1 << bits) : 1.0F;
   return status;

@@ -44,8 +44,8 @@ PREM_COMPUTE_ENTRY(fft2_plane)
 
 static const prem_kernel fft2_plane_kernel = {
     .name = "fft2_plane",
-    .summary = "2-D Fourier transform of planes of 16, 32 or 64 points a side, or with inverse (0) "
-               "back; tile as the arrays' rank, whole planes",
+    .summary = "Fourier transform of each plane, 16, 32 or 64 points a side; inverse (0); tile as "
+               "the arrays' rank",
     .version = 1,
     .params_bytes = sizeof(fft2_plane_params),
     .ports = fft_ports,

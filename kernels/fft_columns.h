@@ -31,8 +31,7 @@ PREM_COMPUTE_ENTRY(fft_columns)
 static const prem_kernel fft_columns_kernel = {
     .name = "fft_columns",
     .summary =
-        "Fourier transform of every column, of 16 to 512 points, or with inverse (0) back; tile as "
-        "the arrays' rank, whole columns",
+        "Fourier transform of each column, 16 to 512 points; inverse (0); tile as the arrays' rank",
     .version = 1,
     .params_bytes = sizeof(fft_columns_params),
     .ports = fft_ports,

@@ -43,9 +43,8 @@ PREM_COMPUTE_ENTRY(fft_rows)
 
 static const prem_kernel fft_rows_kernel = {
     .name = "fft_rows",
-    .summary = "Fourier transform of every row, of 16 to 512 points, or with inverse (0) back; "
-               "tile as the "
-               "arrays' rank, whole rows",
+    .summary =
+        "Fourier transform of each row, 16 to 512 points; inverse (0); tile as the arrays' rank",
     .version = 1,
     .params_bytes = sizeof(fft_rows_params),
     .ports = fft_ports,

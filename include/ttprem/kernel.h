@@ -42,7 +42,7 @@
 #define PREM_LANE       ((int32_t)threadIdx.x - PREM_MEMORY_THREADS)
 #define PREM_LANE_COUNT ((int32_t)blockDim.x - PREM_MEMORY_THREADS)
 /** A loop over this lane's share of 0 .. n-1: for (i of this lane). `i` is declared by the macro.
- */
+ *  No step may touch what another one writes. */
 #define PREM_LANES(i, n)                                                                           \
   for (int32_t i = PREM_LANE, i##_end = (n); i < i##_end; i += PREM_LANE_COUNT)
 /** Is this the lane that does what one alone has to do? */
@@ -75,12 +75,19 @@ static __device__ __forceinline__ int32_t prem_lane_quotient(int32_t a, int32_t 
 #define PREM_HOST 0
 #endif
 #else
+/* Lanes run beside each other, and so may the steps of a loop that they share: the compiler, told
+ * so, makes vectors where it could not prove it. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define PREM_APART _Pragma("GCC ivdep")
+#else
+#define PREM_APART
+#endif
 #define PREM_FN           static inline __attribute__((always_inline, unused))
 #define PREM_LANES(i, n)  for (int32_t i = 0, i##_end = (n); i < i##_end; ++i)
 #define PREM_FIRST_LANE() true
 #define PREM_LANES_2D(r, rows, c, columns)                                                         \
   for (int32_t r = 0, r##_end = (rows), c##_end = (columns); r < r##_end; ++r)                     \
-    _Pragma("GCC ivdep") for (int32_t c = 0; c < c##_end; ++c)
+  PREM_APART for (int32_t c = 0; c < c##_end; ++c)
 #define PREM_ROLLED
 #define PREM_SYNC() ((void)0)
 #define PREM_TABLE  static const

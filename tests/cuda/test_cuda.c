@@ -31,6 +31,7 @@ static const char *const examples[] = {"schedules/examples/increment.cfg",
 
 /* Of separate kernels: no ordinary version runs them. */
 static const char *const separate[] = {"schedules/examples/bytes.cfg", "tests/cuda/types.cfg",
+                                       "schedules/examples/spectrum.cfg", "tests/cuda/ffts.cfg",
                                        "tests/cuda/products.cfg"};
 
 static int failures, runs;
