@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What the Fourier transforms' kernels share beside ttprem/fft.h: binding, and the references. */
+/** What the Fourier transforms' kernels share beside ttprem/fft.h: their parameters, binding, and
+ * the references. */
 #ifndef TTPREM_KERNELS_FFT_H
 #define TTPREM_KERNELS_FFT_H
 
@@ -8,11 +9,23 @@
 #include "kernels/kcf.h"
 #include "ttprem/fft.h"
 
+typedef struct fft_params {
+  prem_fft_plan plan;
+  int32_t planes; /* of a whole tile, for each index of dimension 0 */
+} fft_params;
+
+/* Planes from the first to the last one of a tile, dimension 0 included: they follow each other in
+ * the scratchpad, also those that hang over the array's edge. */
+PREM_FN int32_t fft_planes(const fft_params *params, const prem_view *view) {
+  return (view->extent[0] - 1) * params->planes + view->extent[1];
+}
+
 #if PREM_HOST
 
 /* Lines along dimension 2 or 3 of whole arrays, which may be one array. */
-static inline void fft_reference(const prem_fft_plan *plan, const prem_array_view *in,
+static inline void fft_reference(const void *params, const prem_array_view *in,
                                  const prem_array_view *out, int32_t along) {
+  const prem_fft_plan *plan = &((const fft_params *)params)->plan;
   const int64_t *shape = in->shape, points = shape[along], point = along == 3 ? 1 : shape[3];
   const int64_t line_count = shape[5 - along], line = along == 3 ? shape[3] : 1;
   prem_fft_point work[1 << PREM_FFT_MAX_BITS], done[1 << PREM_FFT_MAX_BITS];
@@ -72,11 +85,11 @@ static inline prem_status fft_bind(prem_bind *bind, const char *name, int32_t fi
     status = prem_arg_ints(bind, "inverse", &inverse, 1);
   if (status == PREM_OK && inverse != 0 && inverse != 1)
     status = prem_bind_refuse(bind, "args.inverse", "is %lld, must be 0 or 1", (long long)inverse);
-  prem_fft_plan *plan = (prem_fft_plan *)bind->params.bytes;
-  plan->bits = bits;
-  plan->planes = bind->window[0].extent[1];
-  plan->sign = inverse ? -1.0F : 1.0F;
-  plan->scale = inverse ? 1.0F / (float)(1 << bits) : 1.0F;
+  fft_params *params = (fft_params *)bind->params.bytes;
+  params->plan.bits = bits;
+  params->plan.sign = inverse ? -1.0F : 1.0F;
+  params->plan.scale = inverse ? 1.0F / (float)(1 << bits) : 1.0F;
+  params->planes = bind->window[0].extent[1];
   return status;
 }
 

@@ -12,28 +12,25 @@
 
 enum { FFT2_PLANE_MAX_BITS = 6 }; /* a side's logarithm: two passes a dimension */
 
-typedef prem_fft_plan fft2_plane_params;
+typedef fft_params fft2_plane_params;
 
 PREM_FN void fft2_plane_compute(const fft2_plane_params *params, const prem_view *views) {
-  const int32_t planes = views[1].extent[1], side = 1 << params->bits;
-  PREM_ROLLED for (int32_t i0 = 0; i0 < views[1].extent[0]; ++i0) {
-    PREM_ROLLED for (int32_t times = 0; times < 2; ++times) {
-      const prem_fft_lines in = prem_fft_columns_of(views, 0, i0),
-                           out = prem_fft_columns_of(views, 1, i0);
-      const prem_fft_lines between = times == 0 ? out : in;
-      const prem_fft_lines to = prem_fft_turned(times == 0 ? in : out);
-      prem_fft_transform(params, in, &between, &between, &to, planes, side);
-      if (times == 0)
-        PREM_SYNC();
-    }
+  const prem_fft_lines in = prem_fft_columns_of(views, 0), out = prem_fft_columns_of(views, 1);
+  const int32_t planes = fft_planes(params, &views[1]), side = 1 << params->plan.bits;
+  PREM_ROLLED for (int32_t times = 0; times < 2; ++times) {
+    const prem_fft_lines between = times == 0 ? out : in;
+    const prem_fft_lines to = prem_fft_turned(times == 0 ? in : out);
+    prem_fft_transform(&params->plan, in, &between, &between, &to, planes, side);
+    if (times == 0)
+      PREM_SYNC();
   }
 }
 
 #if PREM_HOST
 
 static void fft2_plane_reference(const void *params, const prem_array_view *arrays) {
-  fft_reference((const prem_fft_plan *)params, &arrays[0], &arrays[1], 2);
-  fft_reference((const prem_fft_plan *)params, &arrays[1], &arrays[1], 3);
+  fft_reference(params, &arrays[0], &arrays[1], 2);
+  fft_reference(params, &arrays[1], &arrays[1], 3);
 }
 
 static prem_status fft2_plane_bind(prem_bind *bind) {

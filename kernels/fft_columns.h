@@ -6,20 +6,18 @@
 
 #include "kernels/fft.h"
 
-typedef prem_fft_plan fft_columns_params;
+typedef fft_params fft_columns_params;
 
 PREM_FN void fft_columns_compute(const fft_columns_params *params, const prem_view *views) {
-  PREM_ROLLED for (int32_t i0 = 0; i0 < views[1].extent[0]; ++i0) {
-    const prem_fft_lines in = prem_fft_columns_of(views, 0, i0),
-                         out = prem_fft_columns_of(views, 1, i0);
-    prem_fft_transform(params, in, &in, &in, &out, views[1].extent[1], views[1].extent[3]);
-  }
+  const prem_fft_lines in = prem_fft_columns_of(views, 0), out = prem_fft_columns_of(views, 1);
+  prem_fft_transform(&params->plan, in, &in, &in, &out, fft_planes(params, &views[1]),
+                     views[1].extent[3]);
 }
 
 #if PREM_HOST
 
 static void fft_columns_reference(const void *params, const prem_array_view *arrays) {
-  fft_reference((const prem_fft_plan *)params, &arrays[0], &arrays[1], 2);
+  fft_reference(params, &arrays[0], &arrays[1], 2);
 }
 
 static prem_status fft_columns_bind(prem_bind *bind) {

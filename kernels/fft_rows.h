@@ -6,10 +6,11 @@
 
 #include "kernels/fft.h"
 
-typedef prem_fft_plan fft_rows_params;
+typedef fft_params fft_rows_params;
 
-/* So many rows in the same scratch, point by point beside each other: that is how passes read and
- * write them fastest. A row and its gap have room for a row without one. */
+/* The rows' first points beside each other, then their second ones, in the scratch of these lines:
+ * passes read and write them so without a bank conflict, and as vectors. There is room, since rows
+ * stand without gaps then. */
 PREM_FN prem_fft_lines fft_rows_beside(const prem_fft_lines *lines, int32_t rows) {
   prem_fft_lines beside = *lines;
   beside.point = rows;
@@ -19,20 +20,18 @@ PREM_FN prem_fft_lines fft_rows_beside(const prem_fft_lines *lines, int32_t rows
 
 PREM_FN void fft_rows_compute(const fft_rows_params *params, const prem_view *views) {
   const int32_t rows = views[1].extent[2];
-  PREM_ROLLED for (int32_t i0 = 0; i0 < views[1].extent[0]; ++i0) {
-    const prem_fft_lines in = prem_fft_turned(prem_fft_columns_of(views, 0, i0));
-    const prem_fft_lines out = prem_fft_turned(prem_fft_columns_of(views, 1, i0));
-    const prem_fft_lines first = fft_rows_beside(&out, rows);
-    const prem_fft_lines second =
-        prem_fft_passes(params->bits) == 3 ? fft_rows_beside(&in, rows) : in;
-    prem_fft_transform(params, in, &first, &second, &out, views[1].extent[1], rows);
-  }
+  const prem_fft_lines in = prem_fft_turned(prem_fft_columns_of(views, 0));
+  const prem_fft_lines out = prem_fft_turned(prem_fft_columns_of(views, 1));
+  const prem_fft_lines first = fft_rows_beside(&out, rows);
+  const prem_fft_lines second =
+      prem_fft_passes(params->plan.bits) == 3 ? fft_rows_beside(&in, rows) : in;
+  prem_fft_transform(&params->plan, in, &first, &second, &out, fft_planes(params, &views[1]), rows);
 }
 
 #if PREM_HOST
 
 static void fft_rows_reference(const void *params, const prem_array_view *arrays) {
-  fft_reference((const prem_fft_plan *)params, &arrays[0], &arrays[1], 3);
+  fft_reference(params, &arrays[0], &arrays[1], 3);
 }
 
 static prem_status fft_rows_bind(prem_bind *bind) {

@@ -205,7 +205,7 @@ PREM_FN void prem_fft_four(float sign, prem_fft_point *a, prem_fft_point *b, pre
 
 /* Eight points, in place: the even ones, the odd ones, and both together. */
 PREM_FN void prem_fft_eight(float sign, prem_fft_point z[8]) {
-  const float half_turn = 0.707106769F; /* the root of 1/2 */
+  const float root_half = 0.707106769F; /* the root of 1/2 */
   prem_fft_four(sign, &z[0], &z[2], &z[4], &z[6]);
   prem_fft_four(sign, &z[1], &z[3], &z[5], &z[7]);
   const prem_fft_point e0 = z[0], e1 = z[2], e2 = z[4], e3 = z[6], o0 = z[1], o2 = z[5];
@@ -214,13 +214,13 @@ PREM_FN void prem_fft_eight(float sign, prem_fft_point z[8]) {
   const prem_fft_point o3 =
       prem_fft_add_turned(z[7], -sign, z[7]); /* minus three eighths, likewise */
   z[0] = prem_fft_sum(e0, o0);
-  z[1] = prem_fft_add_times(e1, half_turn, o1);
+  z[1] = prem_fft_add_times(e1, root_half, o1);
   z[2] = prem_fft_add_turned(e2, sign, o2);
-  z[3] = prem_fft_add_times(e3, -half_turn, o3);
+  z[3] = prem_fft_add_times(e3, -root_half, o3);
   z[4] = prem_fft_difference(e0, o0);
-  z[5] = prem_fft_add_times(e1, -half_turn, o1);
+  z[5] = prem_fft_add_times(e1, -root_half, o1);
   z[6] = prem_fft_add_turned(e2, -sign, o2);
-  z[7] = prem_fft_add_times(e3, half_turn, o3);
+  z[7] = prem_fft_add_times(e3, root_half, o3);
 }
 
 /* ---- passes: all butterflies of all lines of some planes ------------------------------------- */
@@ -405,11 +405,10 @@ PREM_FN void prem_fft_transform(const prem_fft_plan *plan, prem_fft_lines from,
   }
 }
 
-/* The columns of a port's planes of number i0 of dimension 0. Both ports are cut alike and so have
- * one pitch. */
-PREM_FN prem_fft_lines prem_fft_columns_of(const prem_view *views, int32_t port, int32_t i0) {
+/* The columns of a port that is cut as the kernel's port 1 is, and so has its pitch. */
+PREM_FN prem_fft_lines prem_fft_columns_of(const prem_view *views, int32_t port) {
   prem_fft_lines lines;
-  lines.first = (prem_fft_point *)views[port].data + i0 * views[1].pitch[0];
+  lines.first = (prem_fft_point *)views[port].data;
   lines.point = views[1].pitch[2];
   lines.line = 1;
   lines.plane = views[1].pitch[1];
