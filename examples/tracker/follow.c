@@ -85,9 +85,9 @@ static prem_status note_taken(follower *f, int64_t taken_ns, bool is_submitted) 
   return PREM_OK;
 }
 
-static track_status status_of(const float *box) {
-  return box[BOX_STATUS] == (float)TARGET_STARTED ? TRACK_STARTED
-         : box[BOX_STATUS] == (float)TARGET_FOUND ? TRACK_TRACKED
+static track_status status_of(const float *row) {
+  return row[BOX_STATUS] == (float)TARGET_STARTED ? TRACK_STARTED
+         : row[BOX_STATUS] == (float)TARGET_FOUND ? TRACK_TRACKED
                                                   : TRACK_LOST;
 }
 

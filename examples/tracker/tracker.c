@@ -432,6 +432,13 @@ static prem_status write_schedule(const options *of, prem_diag *diag) {
   return status;
 }
 
+/* Without an encoder there is no film, and nothing else is wrong. */
+static prem_status film_all(const options *of, const follow_result *found, prem_diag *diag) {
+  const prem_status status = scene_film(&of->request.video, &found->log, FRAMES_PER_S,
+                                        in_folder(of, "track.mp4").path, diag);
+  return status == PREM_ERR_UNAVAILABLE ? PREM_OK : status;
+}
+
 static prem_status write_all(const options *of, const scored *scores, const follow_result *found,
                              prem_diag *diag) {
   prem_status status = make_folder(of, diag);
@@ -445,8 +452,7 @@ static prem_status write_all(const options *of, const scored *scores, const foll
   if (status == PREM_OK && can_draw)
     status = write_page(of, scores, found, diag);
   if (status == PREM_OK && can_draw && of->film)
-    status = scene_film(&of->request.video, &found->log, FRAMES_PER_S,
-                        in_folder(of, "track.mp4").path, diag);
+    status = film_all(of, found, diag);
   if (status == PREM_OK)
     printf("%s/: track.csv, schedule.cfg%s%s\n", of->folder,
            can_draw ? ", track.png, track.html" : "",

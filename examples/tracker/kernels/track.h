@@ -105,7 +105,7 @@ PREM_FN float track_exp(float x) {
   if (!(x > -87.0F))
     return 0.0F;
   const int32_t n = track_floor(fmaf(x, 1.44269504F, 0.5F));
-  const float r = fmaf((float)n, 1.42860677e-6F, fmaf((float)n, -0.693148613F, x));
+  const float r = fmaf((float)n, 2.12194440e-4F, fmaf((float)n, -0.693359375F, x));
   float sum = fmaf(r, 1.0F / 5040.0F, 1.0F / 720.0F);
   sum = fmaf(sum, r, 1.0F / 120.0F);
   sum = fmaf(sum, r, 1.0F / 24.0F);

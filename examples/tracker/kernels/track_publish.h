@@ -23,17 +23,17 @@ enum {
   BOX_NUMBERS
 };
 
-PREM_FN void publish_box(const float *pose, float *box) {
+PREM_FN void publish_box(const float *pose, float *row) {
   const float width = pose[POSE_WIDTH] * pose[POSE_SCALE];
   const float height = pose[POSE_HEIGHT] * pose[POSE_SCALE];
-  box[BOX_SERIAL] = pose[POSE_SERIAL];
-  box[BOX_X] = pose[POSE_X] - 0.5F * width;
-  box[BOX_Y] = pose[POSE_Y] - 0.5F * height;
-  box[BOX_WIDTH] = width;
-  box[BOX_HEIGHT] = height;
-  box[BOX_SCALE] = pose[POSE_SCALE];
-  box[BOX_PEAK] = pose[POSE_PEAK];
-  box[BOX_STATUS] = pose[POSE_STATUS];
+  row[BOX_SERIAL] = pose[POSE_SERIAL];
+  row[BOX_X] = pose[POSE_X] - 0.5F * width;
+  row[BOX_Y] = pose[POSE_Y] - 0.5F * height;
+  row[BOX_WIDTH] = width;
+  row[BOX_HEIGHT] = height;
+  row[BOX_SCALE] = pose[POSE_SCALE];
+  row[BOX_PEAK] = pose[POSE_PEAK];
+  row[BOX_STATUS] = pose[POSE_STATUS];
 }
 
 PREM_FN void track_publish_compute(const track_publish_params *params, const prem_view *views) {
