@@ -191,10 +191,12 @@ static void print_times(const track_setting *s, const task_text *task, FILE *fil
 }
 
 static void print_task(const track_setting *s, const task_text *task, bool is_last, FILE *file) {
+  const bool is_apart = s->aim_apart && s->blocks > 1, is_aim = task == &tasks[0];
+  const int32_t first = is_apart && !is_aim, last = is_apart && is_aim ? 0 : s->blocks - 1;
   fprintf(file,
-          "  { name = \"%s\"; kernel = \"%s\"; blocks = \"0-%" PRId32 "\"; period_ns = %" PRId64
-          "L;\n",
-          task->name, task->kernel, s->blocks - 1, s->period_ns);
+          "  { name = \"%s\"; kernel = \"%s\"; blocks = \"%" PRId32 "-%" PRId32
+          "\"; period_ns = %" PRId64 "L;\n",
+          task->name, task->kernel, first, last, s->period_ns);
   if (task->tile[0])
     fprintf(file, "    tile = %s;\n", task->tile);
   print_args(s, task->args, file);

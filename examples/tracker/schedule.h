@@ -21,6 +21,8 @@ typedef struct track_setting {
   int64_t period_ns;  /* from frame to frame */
   int64_t publish_ns; /* from a frame's hyperperiod's begin until its boxes can be seen; 0: none */
   int32_t blocks;
+  bool aim_apart;    /* the first task has a block of its own: on a GPU, tasks of a block depend on
+                        the same inputs */
   float wcet_factor; /* times the windows that the example brings along */
   track_feeding feeding;
   const char *profile; /* a file of measured windows instead; NULL: none */

@@ -22,6 +22,8 @@ typedef struct options {
   const char *backend, *folder;
   box boxes[MOST_TARGETS];
   int32_t box_count, most_targets, scales, starts;
+  int32_t blocks, cores; /* of the tracker, 0: the backend's usual; of the machine */
+  bool is_gpu;
   int64_t period_ns, publish_ns;
   float reach, wcet_factor;
   bool camera, film, prints_schedule;
@@ -40,7 +42,8 @@ enum {
   KEY_PROFILE,
   KEY_PUBLISH,
   KEY_SLACK,
-  KEY_EVERY
+  KEY_EVERY,
+  KEY_BLOCKS
 };
 
 static const struct argp_option known[] = {
@@ -58,6 +61,7 @@ static const struct argp_option known[] = {
     {"period", 'p', "TIME", 0, "from frame to frame, as 10ms (what the work takes)", 0},
     {"camera", KEY_CAMERA, NULL, 0,
      "frames come by the clock; what comes too late is scored as late", 0},
+    {"blocks", KEY_BLOCKS, "N", 0, "that do the work (CPU: 2; GPU: one an SM)", 0},
     {"every", KEY_EVERY, "TIME", 0, "with --camera: from frame to frame, if not the period", 0},
     {"publish", KEY_PUBLISH, "TIME", 0,
      "with --camera: so long behind a frame's instant its boxes are shown", 0},
@@ -138,6 +142,9 @@ static error_t parse_measure(int key, char *text, struct argp_state *state, opti
     return 0;
   case KEY_PUBLISH:
     of->publish_ns = time_option(state, "publish", text);
+    return 0;
+  case KEY_BLOCKS:
+    of->blocks = (int32_t)number_of(state, "blocks", text, 1, 1024);
     return 0;
   case KEY_EVERY:
     of->request.every_ns = time_option(state, "every", text);
@@ -239,9 +246,12 @@ static void on_signal(int number) {
 }
 
 /* On the CPU, one core: a region is sampled, described and transformed in some 3 ms, and learning
- * takes one more a target. Three times that leaves room for a busy machine. */
+ * takes one more a target. Three times that leaves room for a busy machine. A GPU is not measured
+ * yet. */
 static int64_t usual_period_ns(const options *of, int32_t targets) {
   const int64_t regions = (int64_t)targets * (of->scales + 1);
+  if (of->is_gpu)
+    return regions <= 2 ? 1000000 : 1000000 + regions * 20000;
   return regions <= 2 ? 10000000 : regions * 5000000;
 }
 
@@ -250,7 +260,9 @@ static void complete(options *of, int32_t targets) {
   setting->targets = targets;
   setting->scales = of->scales;
   setting->reach = of->reach;
-  setting->wcet_factor = of->wcet_factor;
+  setting->wcet_factor = of->wcet_factor * (of->is_gpu ? 0.3F : 1.0F);
+  setting->blocks = of->blocks ? of->blocks : of->is_gpu ? of->cores : 2;
+  setting->aim_apart = of->is_gpu;
   setting->feeding = of->camera ? TRACK_NEWEST : TRACK_EACH;
   setting->period_ns = of->period_ns ? of->period_ns : usual_period_ns(of, targets);
   setting->publish_ns = of->camera ? of->publish_ns : 0;
@@ -280,8 +292,13 @@ static prem_status choose_backend(options *of, prem_diag *diag) {
   if (strcmp(of->backend, "plain") == 0)
     return PREM_OK;
   of->request.backend = prem_backend_find(of->backend);
-  if (of->request.backend)
-    return PREM_OK;
+  of->is_gpu = strcmp(of->backend, "cuda") == 0;
+  if (of->request.backend) {
+    prem_machine machine;
+    const prem_status status = prem_backend_probe(of->request.backend, &machine, diag);
+    of->cores = status == PREM_OK ? machine.cores : 1;
+    return status;
+  }
   prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "--backend",
                 "there is no backend '%s' in this build; name cpu, sim, cuda or plain",
                 of->backend);

@@ -452,12 +452,6 @@ PREM_SHARED_CODE bool step_tasks(prem_courier *c) {
 
 /* ---- state arrays: where versions lie -------------------------------------------------------- */
 
-#ifdef __CUDACC__ /* schedules with state arrays are refused there */
-PREM_SHARED_CODE bool step_versions(prem_courier *c) {
-  (void)c;
-  return false;
-}
-#else
 /* What became of a job; -1: that is not known yet. A frame that lacks and a ticket say so before it
  * begins; that it is whole is known when it is over, where it can be given up until then. */
 PREM_SHARED_CODE int has_run(const prem_courier *c, const prem_live_versions *of, int64_t job) {
@@ -500,7 +494,6 @@ PREM_SHARED_CODE bool step_versions(prem_courier *c) {
       has_changed = true;
   return has_changed;
 }
-#endif
 
 /* ---- sinks: granting slots, showing results -------------------------------------------------- */
 

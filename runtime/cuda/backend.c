@@ -29,10 +29,15 @@ static void cuda_close(void *state) {
   free(cuda);
 }
 
-/* Tickets that a task of a live session looks at: one for each port that has a stream, for each
- * source that it depends on through others, and its own where its jobs can be left out. */
-static int32_t gates_of(const prem_live_task *task) {
+/* Tickets that a task of a live session looks at: one for each port that has a stream or a state
+ * array, for each source that it depends on through others, and its own where its jobs can be left
+ * out. */
+static int32_t gates_of(const prem_courier *courier, size_t t) {
+  const prem_live_task *task = &courier->tasks[t];
+  const prem_version_use *const *uses = courier->program->tasks[t].versions;
   int32_t count = 0;
+  for (int32_t p = 0; uses && p < PREM_MAX_PORTS; ++p)
+    count += uses[p] && courier->versions[uses[p]->of].slots > 1;
   for (int32_t g = 0; g < task->gate_count; ++g)
     count += !task->gates[g].reads;
   for (int32_t p = 0; p < PREM_MAX_PORTS; ++p)
@@ -51,7 +56,7 @@ static prem_status make_program(prem_cuda *cuda, prem_diag *diag) {
     status = gates ? prem_courier_new(cuda->program, &courier) : PREM_ERR_MEMORY;
   }
   for (size_t t = 0; status == PREM_OK && gates && t < tasks; ++t)
-    gates[t] = gates_of(&courier->tasks[t]);
+    gates[t] = gates_of(courier, t);
   if (status == PREM_OK)
     status = prem_cuda_report(
         prem_cuda_program_new(cuda->program, &cuda->arrays, cuda->sm_count, gates, &cuda->device),
@@ -67,7 +72,7 @@ static prem_status cuda_open(const prem_program *program, prem_arrays *arrays,
   prem_cuda_device *gpu = prem_cuda_first_gpu();
   prem_status status = prem_cuda_is_usable(gpu, diag);
   if (status == PREM_OK)
-    status = prem_cuda_judge_tasks(program->schedule, diag);
+    status = prem_cuda_judge_tasks(program->schedule, arrays->is_live, diag);
   if (status == PREM_OK)
     status = prem_cuda_judge_order(program, diag);
   if (status != PREM_OK)

@@ -6,6 +6,7 @@
 
 #include "tests/common/live.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -339,7 +340,55 @@ START_TEST(sessions_come_and_go) { /* E32, with the address sanitizer */
 }
 END_TEST
 
+/* ---- state ---------------------------------------------------------------------------------- */
+
+/* A moving average in a state array of `versions`, of tiles on `blocks`, and what is made of it. */
+static const char *average(int versions, int blocks) {
+  return text("version = 1; name = \"average\"; platform: { blocks = %d; block_threads = 256;"
+              "  buffers = 2; resources = ( { name = \"memory\"; capacity = %d; } ); };"
+              "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 6, 3, 40 ]; },"
+              "  { name = \"model\"; type = \"f32\"; shape = [ 6, 3, 40 ]; versions = %d; },"
+              "  { name = \"y\"; type = \"f32\"; shape = [ 6, 3, 40 ]; } );"
+              "tasks = ( { name = \"a\"; kernel = \"blend\"; blocks = \"0-%d\";"
+              "    tile = [ 1, 2, 40 ]; period_ns = 4000000L; args: { rate = 0.3; };"
+              "    arrays: { a = \"model\"; b = \"x\"; out = \"model\"; };"
+              "    prefetch: { wcet_ns = 9000L; }; compute: { wcet_ns = 9000L; };"
+              "    writeback: { wcet_ns = 9000L; }; },"
+              "  { name = \"b\"; kernel = \"blend\"; blocks = \"0-%d\";"
+              "    tile = [ 2, 3, 40 ]; period_ns = 4000000L; args: { rate = 1.0; };"
+              "    arrays: { a = \"x\"; b = \"model\"; out = \"y\"; };"
+              "    prefetch: { wcet_ns = 9000L; }; compute: { wcet_ns = 9000L; };"
+              "    writeback: { wcet_ns = 9000L; }; after = ( { task = \"a\"; } ); } );"
+              "live: { inputs = ( { array = \"x\"; kind = \"queuing\"; missing = \"skip\"; } );"
+              "  outputs = ( { array = \"y\"; kind = \"queuing\"; } ); };",
+              blocks, blocks, versions, blocks - 1, blocks - 1);
+}
+
+/* Each frame changes the state once, whatever was left out between two of them. */
+START_TEST(state_goes_from_frame_to_frame) {
+  bench b = {.schedule = prepared_schedule(average(_i % 3 + 2, _i < 3 ? 1 : 4))};
+  b.live = open_live_on(LIVE_BACKEND, b.schedule);
+  b.x = prem_live_find(b.live, "x");
+  b.y = prem_live_find(b.live, "y");
+  start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT});
+  float model = 0;
+  for (int i = 0; i < 60; ++i) {
+    const float x = (float)(i * 7 % 23) - 11;
+    float y;
+    prem_frame frame;
+    ck_assert_int_eq(feed(b.live, b.x, x, NULL), PREM_OK);
+    ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 10000), &y, &frame), PREM_OK);
+    model = fmaf(0.3F, x - model, model);
+    ck_assert_float_eq(y, fmaf(1.0F, model - x, x));
+    if (i % 9 == 0) /* a hyperperiod without a frame */
+      prem_live_sleep_until(b.live, in_ms(&b, 9));
+  }
+  close_bench(&b);
+}
+END_TEST
+
 static inline void add_live_tests(TCase *cases) {
+  tcase_add_loop_test(cases, state_goes_from_frame_to_frame, 0, 6);
   tcase_add_loop_test(cases, each_queued_frame_is_used_once, 0, 3);
   tcase_add_test(cases, sampled_frames_are_whole_and_never_older);
   tcase_add_test(cases, a_frame_starts_the_hyperperiod);

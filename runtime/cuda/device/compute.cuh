@@ -343,6 +343,13 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
       of->start_ns = start_ns;
     }
     data_await(own, reads, fetched);
+#if PREM_LIVE
+    if (is_aimed(record)) {
+      if (prepares && !skips)
+        views_aim(at.slot);
+      compute_meet(threads);
+    }
+#endif
     const bool locks = leads && compute_locks<INTERVALS>(launch, record);
     const int32_t user = record->task; /* the record may be another one when they have met */
     if (leads)

@@ -114,8 +114,9 @@ __device__ __forceinline__ bool is_gated(const prem_device_record *record) {
 __device__ __forceinline__ bool ticket_look(const prem_device_gate *gate, int64_t job,
                                             uint32_t *flags, int32_t *slot) {
   const uint64_t word = prem_word_near(&gate->tickets[(uint64_t)job & gate->ring_mask]);
-  *flags = (uint32_t)(word >> 8) & 0xFFu;
-  *slot = (int32_t)(word & 0xFFu);
+  const uint32_t high = (uint32_t)(word >> 8) & 0xFFu, low = (uint32_t)word & 0xFFu;
+  *flags = gate->kind == PREM_DEVICE_GATE_STREAM ? high : 0; /* of a version: another slot */
+  *slot = (int32_t)(gate->kind == PREM_DEVICE_GATE_WRITES ? high : low);
   return word >> 16 == ((uint64_t)job + 1) << 16 >> 16;
 }
 
@@ -159,7 +160,9 @@ __device__ __noinline__ ticket_verdict tickets_await(int32_t slot_of_record, int
     const prem_device_gate *gate = gate_at(own, first + (is_one ? base + lane_number() : base));
     const int32_t job_of = record->job < PREM_DEVICE_NEAR_JOBS ? gate->first_jobs_of[record->job]
                                                                : gate->job_of[record->job];
-    const int64_t job = (int64_t)hyperperiod * gate->stream_jobs + job_of;
+    /* of a version that nobody has made: the first of all */
+    const int64_t job = max((long long)((int64_t)hyperperiod * gate->stream_jobs + job_of),
+                            (long long)(gate->kind == PREM_DEVICE_GATE_STREAM ? INT64_MIN : 0));
     uint32_t flags;
     int32_t slot;
     int64_t look_ns = prem_clock_ns() + LOOK_NS;
@@ -186,6 +189,94 @@ __device__ __noinline__ ticket_verdict tickets_await(int32_t slot_of_record, int
   __syncwarp();
   return skips ? TICKETS_SKIP : TICKETS_RUN;
 }
+
+/* ---- aimed windows --------------------------------------------------------------------------- */
+
+__device__ __forceinline__ bool is_aimed(const prem_device_record *record) {
+  return (record->at_memory & PREM_DEVICE_AIMED) != 0;
+}
+
+/** What a port's window is aimed by: lane d < 4 has the number for dimension d. */
+__device__ __forceinline__ int32_t aim_number(const int32_t *numbers, int32_t count, int32_t d) {
+  return d >= PREM_MAX_RANK - count ? __ldcg(numbers + d - (PREM_MAX_RANK - count)) : 0;
+}
+
+/** Lane d < 4: the window's first element in dimension d, as declared and as aimed. */
+__device__ __forceinline__ void aim_lane(const prem_device_dim *dim, const int32_t *index,
+                                         bool is_aimed, int32_t number, int64_t *declared,
+                                         int64_t *aimed) {
+  int32_t extent;
+  prem_window_at(dim, false, index, declared, &extent);
+  *aimed = is_aimed ? prem_aimed(*declared, number, dim->extent, dim->shape) : *declared;
+}
+
+/** A move of an aimed window goes where the numbers say that `from` will fetch. What wrote them has
+ *  ended: they are in L2. One warp. */
+__device__ __forceinline__ void move_aim(const prem_device_port *port, const prem_device_port *from,
+                                         const prem_device_move *numbers_move, const int32_t *index,
+                                         prem_device_move *move) {
+  const int32_t lane = lane_number(), d = lane & 3;
+  int64_t first, declared, aimed;
+  int32_t count;
+  prem_window_at(&from->dim[3], false, index, &first, &count);
+  const int32_t *numbers = (const int32_t *)(numbers_move->array + prem_lead_bytes(from, first));
+  aim_lane(&port->dim[d], index, d >= PREM_MAX_RANK - count, aim_number(numbers, count, d),
+           &declared, &aimed);
+  int64_t way_bytes = (aimed - declared) * port->dim[d].pitch_bytes;
+  if (d == 3)
+    way_bytes += prem_lead_bytes(port, declared) - prem_lead_bytes(port, aimed);
+  way_bytes += __shfl_xor_sync(FULL_WARP, (long long)way_bytes, 1);
+  way_bytes += __shfl_xor_sync(FULL_WARP, (long long)way_bytes, 2);
+  if (lane == 0)
+    move->array += way_bytes;
+  __syncwarp();
+}
+
+/** Before a prefetch is issued, when what it follows has ended: its aimed windows. One warp. */
+__device__ __noinline__ void moves_aim(int32_t slot) {
+  block_state *own = shared();
+  const prem_device_record *record = &own->memory.records[slot];
+  const prem_device_task *task = task_at(own, own->launch, record->task);
+  prem_device_move *moves = moves_at(own, own->launch, slot);
+#pragma unroll 1
+  for (int32_t m = 0; m < record->move_count; ++m) {
+    const prem_device_port *port = port_at(own, own->launch, moves[m].port);
+    if (port->aim == 0)
+      continue;
+    const int32_t from = task->first_port + port->aim - 1;
+    int32_t n = 0;
+    while (n + 1 < record->move_count && moves[n].port != from)
+      ++n;
+    move_aim(port, port_at(own, own->launch, from), &moves[n], record->index, &moves[m]);
+  }
+}
+
+/** When its data is there: views of aimed windows are where the same numbers, in the scratchpad
+ * now, say. One warp; others look at the views when they have met it. */
+__device__ __noinline__ void views_aim(int32_t slot) {
+  block_state *own = shared();
+  const prem_device_record *record = &own->compute.records[slot];
+  const prem_device_task *task = task_at(own, own->launch, record->task);
+  const int32_t lane = lane_number(), number = lane >> 2, d = lane & 3;
+  const bool is_port = number < task->port_count;
+  const prem_device_port *port =
+      port_at(own, own->launch, task->first_port + (is_port ? number : 0));
+  if (is_port && port->aim != 0) {
+    shared_view *view = view_at(own, own->launch, number);
+    const shared_view *from = view_at(own, own->launch, port->aim - 1);
+    const int32_t *numbers = (const int32_t *)bytes_at(own, from->at);
+    const int32_t count = from->extent[3], behind = d - (PREM_MAX_RANK - count);
+    int64_t declared, aimed;
+    aim_lane(&port->dim[d], record->index, behind >= 0, behind >= 0 ? numbers[behind] : 0,
+             &declared, &aimed);
+    view->origin[d] = aimed;
+    if (d == 3)
+      view->at += prem_lead_bytes(port, aimed) - prem_lead_bytes(port, declared);
+  }
+  __syncwarp();
+}
+
+/* ---- what is skipped ------------------------------------------------------------------------- */
 
 /** The job is skipped: nothing is moved. One warp. */
 __device__ __forceinline__ void record_empty(prem_device_record *record) {

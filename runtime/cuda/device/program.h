@@ -51,7 +51,7 @@ typedef struct prem_device_port {
   int32_t element_bytes;
   int32_t is_output;
   int32_t scratch_pitch[2]; /* bytes from one index of dimension 0 and 1 to the next */
-  int32_t reserved;
+  int32_t aim; /* 0; 1 + port of the task: an aimed window, whose place that one's numbers say */
 } prem_device_port;
 
 /**
@@ -105,7 +105,8 @@ enum {
   PREM_DEVICE_GATED = 2,     /* its task has gates */
   PREM_DEVICE_PLACED = 4,    /* set by the starter: the gates of a writeback have been asked */
   PREM_DEVICE_EMPTY = 8,     /* set by units: its job is skipped; the trace does not have it */
-  PREM_DEVICE_STORES = 16    /* a compute has an output buffer */
+  PREM_DEVICE_STORES = 16,   /* a compute has an output buffer */
+  PREM_DEVICE_AIMED = 32     /* its task has an aimed window */
 };
 
 static_assert(sizeof(prem_device_record) == 64, "prem_device_record is 64 bytes");
@@ -278,6 +279,12 @@ typedef struct prem_launch {
 
 enum { PREM_DEVICE_NEAR_JOBS = 4 };
 
+typedef enum prem_device_gate_kind {
+  PREM_DEVICE_GATE_STREAM,
+  PREM_DEVICE_GATE_READS, /* a version of a state array: prem_live_versions */
+  PREM_DEVICE_GATE_WRITES
+} prem_device_gate_kind;
+
 /** A ticket that a job looks at: of the stream that a port reads or writes, or of a source that the
  *  job depends on through others. */
 typedef struct prem_device_gate {
@@ -289,7 +296,7 @@ typedef struct prem_device_gate {
   int32_t slot_planes; /* the same as the outermost coordinate of a tensor map */
   int32_t stream_jobs; /* in one hyperperiod */
   int32_t port;        /* of the task, that takes its slot; -1: none */
-  int32_t reserved;
+  int32_t kind;        /* prem_device_gate_kind */
 } prem_device_gate;
 
 static_assert(sizeof(prem_device_gate) == 64, "prem_device_gate is 64 bytes");

@@ -348,6 +348,10 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
     if (locks) {
       ready_ns = step_lock(step.other, standing_of(at));
       goes_on = ready_ns >= 0;
+#if PREM_LIVE
+      if (goes_on && step.prefetch >= 0 && is_aimed(record))
+        moves_aim(step.prefetch);
+#endif
       if (step.prefetch >= 0) {
         prefetch_expect(own, launch, step.prefetch, issued);
         flying = prefetch_prepare(own, launch, step.prefetch, issued);
@@ -366,6 +370,10 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
         goes_on = from_ns >= 0;
         due_ns = max((long long)due_ns, (long long)from_ns);
       }
+#if PREM_LIVE
+      if (goes_on && is_aimed(record))
+        moves_aim(step.prefetch);
+#endif
       flying = prefetch_prepare(own, launch, step.prefetch, issued);
       const needs both = needs_of_both(needs_in(own, at.hyperperiod, record),
                                        needs_in(own, at.hyperperiod, second));

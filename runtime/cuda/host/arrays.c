@@ -7,7 +7,7 @@
 
 #include "runtime/cuda/device/verify.h"
 
-enum { BOX_ALIGNMENT = 128 };
+enum { BOX_ALIGNMENT = 128, PIECE_BYTES = 16 };
 
 #define CUDA_TRY(call)                                                                             \
   do {                                                                                             \
@@ -27,6 +27,10 @@ typedef struct edge_margins {
 
 static void widen(edge_margins *margins, const prem_task *task, const prem_window *window,
                   const int64_t shape[4]) {
+  if (window->aim) { /* within the array, but its rows' last piece may reach behind it */
+    margins->high[3] = margins->high[3] > PIECE_BYTES ? margins->high[3] : PIECE_BYTES;
+    return;
+  }
   for (int d = 0; d < 4; ++d) {
     int64_t min = window->base[d], max = window->base[d];
     for (int k = 0; k < PREM_MAX_GRID; ++k) {

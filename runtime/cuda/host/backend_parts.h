@@ -161,7 +161,7 @@ void prem_cuda_live_free(prem_cuda *cuda);
 /* ---- what it can run (judge.c) --------------------------------------------------------------- */
 
 /** Are all kernels in the executive, and can it write their outputs? */
-prem_status prem_cuda_judge_tasks(const prem_schedule *schedule, prem_diag *diag);
+prem_status prem_cuda_judge_tasks(const prem_schedule *schedule, bool is_live, prem_diag *diag);
 /** Barriers tell a prefetch from later ones only until it is their turn again. */
 prem_status prem_cuda_judge_order(const prem_program *program, prem_diag *diag);
 /** Distances in a compatible interval's views are 32-bit, and here rows stand farther apart than

@@ -9,8 +9,8 @@
 
 enum { DEFAULT_THREADS = 320 };
 
-/* The places of windows are worked out before the run; of a state array they change from job to
- * job. */
+/* The places of windows are worked out before a run; of a state array they change from job to job.
+ * In a live session the courier's tickets say them. */
 static prem_status judge_arrays(const prem_schedule *schedule, prem_diag *diag) {
   for (int32_t a = 0; a < schedule->array_count; ++a) {
     const prem_array *array = &schedule->arrays[a];
@@ -18,14 +18,15 @@ static prem_status judge_arrays(const prem_schedule *schedule, prem_diag *diag) 
       continue;
     char key[PREM_NAME_BYTES + 16];
     snprintf(key, sizeof key, "arrays.%s.versions", array->name);
-    prem_diag_add(diag, PREM_ERROR, 0, array->place, key,
-                  "state arrays are not there on backend 'cuda' yet; use cpu or sim");
+    prem_diag_add(
+        diag, PREM_ERROR, 0, array->place, key,
+        "on backend 'cuda' state arrays are there in live sessions alone; use cpu or sim");
     return PREM_ERR_UNAVAILABLE;
   }
   return PREM_OK;
 }
 
-/* Moves are worked out before the run. */
+/* Moves are worked out before a run. */
 static prem_status judge_windows(const prem_schedule *schedule, prem_diag *diag) {
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];
@@ -34,19 +35,20 @@ static prem_status judge_windows(const prem_schedule *schedule, prem_diag *diag)
         continue;
       char key[PREM_NAME_BYTES + 16];
       snprintf(key, sizeof key, "tasks.%s.kernel", task->name);
-      prem_diag_add(diag, PREM_ERROR, 0, task->place, key,
-                    "aimed windows, as kernel '%s' has, are not there on backend 'cuda' yet; use "
-                    "cpu or sim",
-                    task->kernel);
+      prem_diag_add(
+          diag, PREM_ERROR, 0, task->place, key,
+          "aimed windows, as kernel '%s' has, are there on backend 'cuda' in live sessions "
+          "alone; use cpu or sim",
+          task->kernel);
       return PREM_ERR_UNAVAILABLE;
     }
   }
   return PREM_OK;
 }
 
-prem_status prem_cuda_judge_tasks(const prem_schedule *schedule, prem_diag *diag) {
-  prem_status status = judge_arrays(schedule, diag);
-  if (!status)
+prem_status prem_cuda_judge_tasks(const prem_schedule *schedule, bool is_live, prem_diag *diag) {
+  prem_status status = is_live ? PREM_OK : judge_arrays(schedule, diag);
+  if (!status && !is_live)
     status = judge_windows(schedule, diag);
   if (status)
     return status;

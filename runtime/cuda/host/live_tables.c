@@ -132,6 +132,9 @@ static void put_courier(image *to, const prem_courier *courier) {
         put(to, courier->snapshot_of, (size_t)courier->rows * sizeof *courier->snapshot_of));
   point(to, FIELD(at, prem_courier, over), put(to, courier->over, over_bytes));
   point(to, FIELD(at, prem_courier, over_now), put(to, courier->over, over_bytes));
+  if (courier->version_count > 0)
+    point(to, FIELD(at, prem_courier, versions),
+          put(to, courier->versions, (size_t)courier->version_count * sizeof *courier->versions));
   for (int32_t s = 0; s < courier->stream_count; ++s)
     put_stream(to, streams + (size_t)s * sizeof *courier->streams, &courier->streams[s]);
   for (int32_t t = 0; t < courier->task_count; ++t)
@@ -168,6 +171,19 @@ static cudaError_t device_tasks(prem_cuda_live *live, prem_live_task *to,
     to[t].left_out = &left_out[t];
     error = prem_cuda_live_keep(live, (void **)&left_out[t].tickets, NULL,
                                 (size_t)(left_out[t].ring_mask + 1) * sizeof *left_out[t].tickets);
+  }
+  return error;
+}
+
+/* State arrays, whose tickets blocks look at. */
+static cudaError_t device_versions(prem_cuda_live *live, prem_live_versions *to) {
+  const prem_courier *from = live->courier;
+  cudaError_t error = cudaSuccess;
+  for (int32_t i = 0; i < from->version_count && error == cudaSuccess; ++i) {
+    to[i] = from->versions[i];
+    if (to[i].slots > 1)
+      error = prem_cuda_live_keep(live, (void **)&to[i].tickets, NULL,
+                                  (size_t)(to[i].ring_mask + 1) * sizeof *to[i].tickets);
   }
   return error;
 }
@@ -230,6 +246,42 @@ static cudaError_t keep_jobs(prem_cuda_live *live, const int32_t *job_of, int32_
   return error;
 }
 
+/* Of the version of a state array that a port reads or writes. */
+static cudaError_t version_gate(prem_cuda_live *live, const prem_courier *courier,
+                                const prem_version_use *use, int32_t jobs, prem_device_gate *gate) {
+  const prem_versioned *array = &live->cuda->program->versions.arrays[use->of];
+  const prem_live_versions *of = &courier->versions[use->of];
+  const prem_device_array *there = &live->cuda->arrays.arrays[array->array];
+  int32_t *job_of = calloc((size_t)jobs, sizeof *job_of);
+  if (!job_of)
+    return cudaErrorMemoryAllocation;
+  for (int32_t j = 0; j < jobs; ++j) /* of the writer: that finds, or makes, it */
+    job_of[j] = use->version[j] - use->writes;
+  *gate =
+      (prem_device_gate){.tickets = (const uint64_t *)of->tickets,
+                         .ring_mask = of->ring_mask,
+                         .slot_bytes = there->slot_bytes,
+                         .slot_planes = (int32_t)(there->slot_bytes / there->pitch_bytes[0]),
+                         .stream_jobs = array->jobs,
+                         .port = use->port,
+                         .kind = use->writes ? PREM_DEVICE_GATE_WRITES : PREM_DEVICE_GATE_READS};
+  for (int32_t j = 0; j < jobs && j < PREM_DEVICE_NEAR_JOBS; ++j)
+    gate->first_jobs_of[j] = job_of[j];
+  const cudaError_t error = keep_jobs(live, job_of, jobs, gate, 1);
+  free(job_of);
+  return error;
+}
+
+static cudaError_t version_gates(prem_cuda_live *live, const prem_courier *courier, int32_t t,
+                                 bool writes, prem_device_gate *gates, int32_t *count) {
+  const prem_version_use *const *uses = live->cuda->program->tasks[t].versions;
+  cudaError_t error = cudaSuccess;
+  for (int32_t p = 0; uses && p < PREM_MAX_PORTS && error == cudaSuccess; ++p)
+    if (uses[p] && uses[p]->writes == writes && courier->versions[uses[p]->of].slots > 1)
+      error = version_gate(live, courier, uses[p], courier->tasks[t].jobs, &gates[(*count)++]);
+  return error;
+}
+
 /* A gate for each port that reads a stream, then for what the task depends on through others. */
 static cudaError_t source_gates(prem_cuda_live *live, const prem_courier *courier, int32_t t,
                                 prem_device_gate *gates, prem_device_live_task *out) {
@@ -278,7 +330,7 @@ static cudaError_t gates_new(prem_cuda_live *live, const prem_courier *courier) 
   const size_t tasks = (size_t)courier->task_count;
   size_t most = 1;
   for (size_t t = 0; t < tasks; ++t)
-    most += (size_t)courier->tasks[t].gate_count + 2 * PREM_MAX_PORTS + 1;
+    most += (size_t)courier->tasks[t].gate_count + 3 * PREM_MAX_PORTS + 1;
   prem_device_gate *gates = calloc(most, sizeof *gates);
   prem_device_live_task *out = calloc(tasks, sizeof *out);
   cudaError_t error = gates && out ? cudaSuccess : cudaErrorMemoryAllocation;
@@ -289,7 +341,12 @@ static cudaError_t gates_new(prem_cuda_live *live, const prem_courier *courier) 
                         !schedule->tasks[t].phase[PREM_PREFETCH].exists;
     error = source_gates(live, courier, (int32_t)t, gates + count, &out[t]);
     if (error == cudaSuccess)
+      error = version_gates(live, courier, (int32_t)t, false, gates + count, &out[t].sources);
+    if (error == cudaSuccess)
       error = like_gates(live, courier, (int32_t)t, gates + count, &out[t]);
+    if (error == cudaSuccess)
+      error = version_gates(live, courier, (int32_t)t, true, gates + count + out[t].sources,
+                            &out[t].sinks);
     count += out[t].sources + out[t].sinks;
   }
   if (error == cudaSuccess)
@@ -376,14 +433,18 @@ fail:
 cudaError_t prem_cuda_live_tables_new(prem_cuda_live *live) {
   prem_courier courier = *live->courier;
   prem_omissions *left_out = calloc((size_t)courier.task_count, sizeof *left_out);
+  courier.versions = calloc((size_t)courier.version_count + 1, sizeof *courier.versions);
   courier.streams = calloc((size_t)courier.stream_count, sizeof *courier.streams);
   courier.tasks = calloc((size_t)courier.task_count, sizeof *courier.tasks);
   cudaError_t error = cudaErrorMemoryAllocation;
-  if (left_out && courier.streams && courier.tasks)
+  if (left_out && courier.streams && courier.tasks && courier.versions)
     error = device_tasks(live, courier.tasks, left_out);
+  if (error == cudaSuccess)
+    error = device_versions(live, courier.versions);
   if (error == cudaSuccess)
     error = tables_new(live, &courier);
   free(left_out);
+  free(courier.versions);
   free(courier.streams);
   free(courier.tasks);
   return error;

@@ -75,7 +75,8 @@ static void port_fill(const prem_task *task, int32_t number, const prem_device_a
   const prem_port_layout *layout = &task->layout[number];
   *out = (prem_device_port){.offset_bytes = layout->offset_bytes,
                             .element_bytes = array->element_bytes,
-                            .is_output = task->definition->ports[number].access == PREM_OUT};
+                            .is_output = task->definition->ports[number].access == PREM_OUT,
+                            .aim = window->aim};
   int32_t pitch = 1;
   for (int d = PREM_MAX_RANK - 1; d >= 0; --d) {
     prem_device_dim *dim = &out->dim[d];
@@ -110,7 +111,7 @@ static void ports_fill(const prem_task *task, const prem_cuda_arrays *arrays, de
     prem_device_port *port = &tables->ports[tables->port_count];
     unsigned char *map = tables->maps[tables->port_count++];
     port_fill(task, p, array, port);
-    if (!task->definition->compatible &&
+    if (!task->definition->compatible && task->windows[p].aim == 0 &&
         prem_tensor_map_make(array, &task->windows[p], task->layout[p].row_bytes, map))
       port->map = map;
   }
@@ -306,7 +307,16 @@ static prem_device_move device_move(const prem_task *task, int32_t port, int32_t
                            .port = (uint16_t)(first_port + port)};
   if (!mapped || !prem_tensor_map_place(array, window, is_output, &move))
     move.box_at[0] = -1;
+  if (window->aim) /* wherever it will begin, as many pieces */
+    move.width_bytes = task->layout[port].row_bytes;
   return move;
+}
+
+static bool has_aims(const prem_task *task) {
+  for (int32_t p = 0; p < task->definition->port_count; ++p)
+    if (task->windows[p].aim != 0)
+      return true;
+  return false;
 }
 
 /* What the records of a block need to know of its tasks. */
@@ -344,6 +354,8 @@ static prem_device_record device_record(const prem_program *program, const int32
     if (program->schedule->tasks[from->task].phase[PREM_WRITEBACK].exists)
       out.at_memory |= PREM_DEVICE_STORES;
   }
+  if (gates && has_aims(&program->schedule->tasks[from->task]))
+    out.at_memory |= PREM_DEVICE_AIMED;
   if (!follows)
     out.flags &= (uint8_t)~PREM_RECORD_AFTER;
   for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
