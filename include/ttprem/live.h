@@ -233,6 +233,23 @@ typedef struct prem_live_clocks {
 /** Compare the clocks. They are compared all the time, so this is a look. Thread-safe. */
 PREM_API void prem_live_compare_clocks(const prem_live *live, prem_live_clocks *out);
 
+/** International atomic time (CLOCK_TAI), which hosts that PTP disciplines share, beside the host's
+ *  CLOCK_MONOTONIC. */
+typedef struct prem_live_tai {
+  int64_t offset_ns; /* TAI minus CLOCK_MONOTONIC, now; it changes when somebody sets the clock */
+  int64_t bound_ns;  /* the truth is no further from that */
+  int32_t leap_s;    /* TAI minus UTC, as the kernel was told; 0: nobody has told it, and its TAI
+                        is UTC */
+} prem_live_tai;
+
+/**
+ * Compare TAI with the clock of all times here: an instant of TAI minus `offset_ns` is, for
+ * example, a `start_ns`. Thread-safe.
+ *
+ * @retval PREM_ERR_UNAVAILABLE  the host has no such clock
+ */
+PREM_API prem_status prem_live_compare_tai(prem_live_tai *out);
+
 /**
  * Change an argument of a task's kernel, `args.KEY` of the file: for the snapshot that the next
  * prem_live_apply() takes. Its window and tiles have to stay what they are. Control thread. Not on

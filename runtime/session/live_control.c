@@ -41,12 +41,6 @@ int64_t prem_live_heard_ns(const prem_live *live) {
   return engine->heard_ns(live->state);
 }
 
-void prem_live_compare_clocks(const prem_live *live, prem_live_clocks *out) {
-  *out = (prem_live_clocks){0};
-  if (atomic_load(&live->has_started) && prem_live_engine_of(live)->compare_clocks)
-    prem_live_engine_of(live)->compare_clocks(live->state, out);
-}
-
 /* What a call waits for. */
 typedef struct listening {
   prem_live *live;

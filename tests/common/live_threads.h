@@ -212,6 +212,29 @@ START_TEST(a_session_begins_at_a_given_instant) {
 }
 END_TEST
 
+/* As hosts agree on it. */
+START_TEST(a_session_begins_at_an_instant_of_tai) {
+  struct timespec now;
+  prem_live_tai tai;
+  bench b = open_bench(queues(4));
+  ck_assert_int_eq(prem_live_compare_tai(&tai), PREM_OK);
+  ck_assert_int_ge(tai.bound_ns, 0);
+  ck_assert_int_lt(tai.bound_ns, 10 * MS);
+  ck_assert_int_eq(clock_gettime(CLOCK_TAI, &now), 0);
+  const int64_t start_tai_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec + 600 * MS;
+  ck_assert_int_eq(feed(b.live, b.x, 5, NULL), PREM_OK);
+  start_live(b.live, &(prem_live_request){.start_ns = start_tai_ns - tai.offset_ns});
+  prem_live_state state;
+  prem_live_look(b.live, &state);
+  ck_assert_int_lt(llabs(state.start_ns + tai.offset_ns - start_tai_ns), MS);
+  prem_live_tai later;
+  ck_assert_int_eq(prem_live_compare_tai(&later), PREM_OK);
+  ck_assert_int_lt(llabs(later.offset_ns - tai.offset_ns),
+                   later.bound_ns + tai.bound_ns + 1000); /* 1 ms of 1000 ppm of slewing */
+  close_bench(&b);
+}
+END_TEST
+
 START_TEST(a_start_in_the_past_is_told) {
   bench b = open_bench(queues(4));
   prem_diag *diag = prem_diag_new();
@@ -393,6 +416,7 @@ static inline void add_live_tests(TCase *cases) {
   tcase_add_test(cases, sampled_frames_are_whole_and_never_older);
   tcase_add_test(cases, a_frame_starts_the_hyperperiod);
   tcase_add_test(cases, a_session_begins_at_a_given_instant);
+  tcase_add_test(cases, a_session_begins_at_an_instant_of_tai);
   tcase_add_test(cases, a_start_in_the_past_is_told);
   tcase_add_test(cases, the_trace_has_what_happened);
   tcase_add_test(cases, an_output_that_nobody_reads_stops_nothing);
