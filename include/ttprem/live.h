@@ -252,8 +252,7 @@ PREM_API prem_status prem_live_compare_tai(prem_live_tai *out);
 
 /**
  * Change an argument of a task's kernel, `args.KEY` of the file: for the snapshot that the next
- * prem_live_apply() takes. Its window and tiles have to stay what they are. Control thread. Not on
- * `cuda`.
+ * prem_live_apply() takes. Its window and tiles have to stay what they are. Control thread.
  *
  * @param task   its number in the schedule
  * @param values as many as the argument has; for an argument of integers integers

@@ -208,11 +208,12 @@ typedef struct prem_courier {
   int32_t task_count;
   int64_t hyperperiod_ns, job_count;
   int64_t max_lead_ns;
-  int64_t rows;          /* hyperperiods whose epochs and ends of jobs there is room for */
-                         /* of the session, set before it begins: */
-  int64_t *epoch_ns;     /* [rows] */
-  uint8_t *mode_of;      /* [rows]: operating modes of hyperperiods, the courier's own */
-  uint64_t *snapshot_of; /* [rows]: their snapshots, written before they are permitted */
+  int64_t rows;              /* hyperperiods whose epochs and ends of jobs there is room for */
+                             /* of the session, set before it begins: */
+  int64_t *epoch_ns;         /* [rows] */
+  uint8_t *mode_of;          /* [rows]: operating modes of hyperperiods, the courier's own */
+  uint64_t *snapshot_of;     /* [rows]: their snapshots, written before they are permitted */
+  uint64_t *block_snapshots; /* [rows]: the same where a GPU's blocks look; NULL: they look here */
   unsigned char (*params)[PREM_PARAMS_BYTES]; /* [snapshot % PREM_SNAPSHOTS][task], the host's; of
                                                snapshot 0 the schedule has them */
   int64_t *job_end_ns;                        /* [rows][job_count] */

@@ -619,6 +619,8 @@ PREM_SHARED_CODE void set_mode(prem_courier *c, int64_t hyperperiod, int64_t row
 /* The newest there is, for all tasks. */
 PREM_SHARED_CODE void set_snapshot(prem_courier *c, int64_t hyperperiod, int64_t row) {
   c->snapshot_of[row] = c->newest;
+  if (c->block_snapshots)
+    c->block_snapshots[row] = c->newest;
   if (c->newest == c->snapshot)
     return;
   c->snapshot = c->newest;

@@ -19,7 +19,10 @@ cmake --install "$build" --prefix "$place/usr" >/dev/null
 # Without a GPU that could run them, one kind of GPU code is enough, and nobody waits for fast code.
 flags=$(sed -n 's/^CMAKE_CUDA_FLAGS:[A-Z]*=//p' "$build/CMakeCache.txt")
 options=(-DCMAKE_PREFIX_PATH="$place/usr")
-if ! nvidia-smi -L >/dev/null 2>&1; then
+backends="sim cpu"
+if nvidia-smi -L >/dev/null 2>&1 && grep -q '^TTPREM_CUDA:BOOL=ON' "$build/CMakeCache.txt"; then
+  backends+=" cuda"
+else
   options+=(-DTTPREM_CUDA_ARCHITECTURES=75-real -DCMAKE_CUDA_FLAGS="$flags -Xptxas=-O0")
 fi
 cp -r "$here/../../examples/tracker" "$place/tracker"
@@ -41,7 +44,7 @@ for video in "synth --frames 300" "synth:targets=3,scale=20,light=20,pan=30,nois
   # shellcheck disable=SC2086 # words
   run plain $video --backend plain
   cp said of_plain
-  for backend in sim cpu; do
+  for backend in $backends; do
     # shellcheck disable=SC2086
     run "$backend" $video --backend "$backend" $([ "$backend" = cpu ] && echo --frames 40)
     rows=$(wc -l <"$backend/track.csv")

@@ -410,7 +410,44 @@ START_TEST(state_goes_from_frame_to_frame) {
 }
 END_TEST
 
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+static const char *const two_blocks =
+    "version = 1; name = \"args\"; platform: { blocks = 2; block_threads = 256;"
+    "  resources = ( { name = \"memory\"; capacity = 2; } ); };"
+    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 16 ]; },"
+    "  { name = \"y\"; type = \"f32\"; shape = [ 16 ]; } );"
+    "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0, 1 ]; tile = [ 8 ];"
+    "    period_ns = 200000L; arrays: { in = \"x\"; out = \"y\"; }; prefetch: { wcet_ns = 9000L; };"
+    "    compute: { wcet_ns = 9000L; }; writeback: { wcet_ns = 9000L; }; } );"
+    "live: { inputs = ( { array = \"x\"; kind = \"trigger\"; } );"
+    "  outputs = ( { array = \"y\"; kind = \"queuing\"; } ); };";
+
+/* What was applied before a frame is what its hyperperiod computes with, on all blocks. */
+START_TEST(arguments_are_those_that_were_applied_last) {
+  bench b = {.schedule = prepared_schedule(two_blocks)};
+  b.live = open_live_on(LIVE_BACKEND, b.schedule);
+  b.x = prem_live_find(b.live, "x");
+  b.y = prem_live_find(b.live, "y");
+  start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT});
+  for (int i = 0; i < 300; ++i) {
+    const double by = (double)(i / 2 * 3);
+    float y;
+    prem_status status = prem_live_set(b.live, 0, "increment", &by, 1, NULL);
+    ck_assert_int_eq(status, PREM_OK);
+    while ((status = prem_live_apply(b.live, NULL)) == PREM_ERR_FULL)
+      prem_live_sleep_until(b.live, in_ms(&b, 1));
+    ck_assert_int_eq(status, PREM_OK);
+    ck_assert_int_eq(feed(b.live, b.x, (float)i, NULL), PREM_OK);
+    ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 10000), &y, NULL), PREM_OK);
+    ck_assert_float_eq(y, (float)i + (float)by);
+  }
+  close_bench(&b);
+}
+END_TEST
+
 static inline void add_live_tests(TCase *cases) {
+  tcase_add_test(cases, arguments_are_those_that_were_applied_last);
   tcase_add_loop_test(cases, state_goes_from_frame_to_frame, 0, 6);
   tcase_add_loop_test(cases, each_queued_frame_is_used_once, 0, 3);
   tcase_add_test(cases, sampled_frames_are_whole_and_never_older);

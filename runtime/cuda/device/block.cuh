@@ -143,6 +143,8 @@ struct block_state {
   int32_t begins; /* to the compute warps, at a table's start: 0: no hyperperiod begins any more */
   prem_device_live live;
   int64_t origins_ns[HYPERPERIODS];      /* of the last that have begun here, counted round */
+  uint64_t snapshots[HYPERPERIODS];      /* of arguments, likewise */
+  uint64_t snapshot;                     /* that the tasks of this block have */
   int32_t begun;                         /* hyperperiods that have */
   int32_t ended;                         /* 1: no more will */
   uint8_t empty_fetch[RING];             /* by prefetches, counted round: its job is skipped */

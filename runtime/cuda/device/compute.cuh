@@ -316,6 +316,7 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
       if (!own->begins)
         return;
       at.origin_ns = origin_of(own, at.hyperperiod);
+      arguments_change(own, at.hyperperiod);
     }
 #endif
     const prem_device_record *record = &own->compute.records[at.slot];

@@ -147,7 +147,7 @@ __device__ __forceinline__ uint64_t far_relaxed(const void *word) {
 
 /** Words that the host writes, in this order a lane each; behind them `filled` of each source and
  *  `passed` of each sink. */
-enum host_word { PING, LEAVE, HOST_BEAT, BASE, REQUEST, WISH, STREAMS };
+enum host_word { PING, LEAVE, HOST_BEAT, BASE, REQUEST, WISH, NEWEST, STREAMS };
 
 __device__ __forceinline__ const void *host_word_at(const prem_courier_launch &launch,
                                                     int32_t lane) {
@@ -166,6 +166,8 @@ __device__ __forceinline__ const void *host_word_at(const prem_courier_launch &l
     return &c->face->request.value;
   case WISH:
     return &c->face->wish.value;
+  case NEWEST:
+    return &c->face->newest.value;
   default:
     if (stream >= c->stream_count)
       return nullptr;
@@ -302,10 +304,10 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
     if (!__any_sync(WHOLE_WARP, has_changed || is_silent) && !is_due)
       continue;
     __threadfence_system(); /* what those who wrote the words had written before */
-    /* Once more: the host hands on what belongs to a trigger's frame before it, and all frames
-     * before it asks for the end; of two looks at the same time either can be the earlier one. So
-     * what comes last stays as it was seen first. */
-    if (word_at != nullptr && lane >= STREAMS && lane != trigger_lane)
+    /* Once more: the host hands on what belongs to a trigger's frame before it, wishes and
+     * arguments as well, and all frames before it asks for the end; of two looks at the same time
+     * either can be the earlier one. So what comes last stays as it was seen first. */
+    if (word_at != nullptr && lane >= WISH && lane != trigger_lane)
       last_word = word = far_relaxed(word_at);
     if (lane >= STREAMS && word_at != nullptr) {
       prem_stream *stream = &c->streams[lane - STREAMS];
@@ -314,12 +316,14 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
     const uint64_t base = __shfl_sync(WHOLE_WARP, word, BASE);
     const uint64_t request = __shfl_sync(WHOLE_WARP, word, REQUEST);
     const uint64_t wish = __shfl_sync(WHOLE_WARP, word, WISH);
+    const uint64_t newest = __shfl_sync(WHOLE_WARP, word, NEWEST);
     __threadfence_system();
     __syncwarp();
     bool is_done = false, has_published = false;
     if (lane == 0) {
       c->base_ns = (int64_t)base;
       c->wish = wish;
+      c->newest = newest;
       c->request = is_silent ? (uint64_t)PREM_COURIER_DRAIN : request;
       wake_ns = prem_courier_decide(c, prem_clock_ns() - s_ns);
       is_done = is_over(c);

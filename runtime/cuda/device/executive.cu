@@ -236,6 +236,7 @@ __global__ void __launch_bounds__(THREADS, blocks_held(THREADS, BLOCKS))
 #if PREM_LIVE
     own->live = live;
     own->begun = own->ended = 0;
+    own->snapshot = 0;
     for (int32_t i = 0; i < RING; ++i)
       own->empty_fetch[i] = 0;
     for (int32_t i = 0; i < PREM_MAX_BUFFERS; ++i)

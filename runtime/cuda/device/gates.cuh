@@ -50,7 +50,10 @@ __device__ __noinline__ bool hyperperiod_begin(int32_t hyperperiod) {
         break;
     }
     if (begins) {
-      const int64_t epoch_ns = prem_load_acquire(&own->live.epoch_ns[wanted % own->live.rows]);
+      const uint64_t row = wanted % own->live.rows;
+      const uint64_t snapshot = *(const volatile uint64_t *)&own->live.snapshots[row];
+      const int64_t epoch_ns = prem_load_acquire(&own->live.epoch_ns[row]);
+      *(volatile uint64_t *)&own->snapshots[hyperperiod & (HYPERPERIODS - 1)] = snapshot;
       *(volatile int64_t *)&own->origins_ns[hyperperiod & (HYPERPERIODS - 1)] =
           own->start_ns + epoch_ns;
       block_fence();
@@ -78,6 +81,38 @@ __device__ __forceinline__ bool hyperperiod_await(block_state *own, int32_t hype
       return false;
     __nanosleep(PEEK_NS);
   }
+}
+
+/** The parameters of this block's tasks, from a snapshot in the host's memory. All compute lanes.
+ */
+__device__ __noinline__ void params_bring(uint64_t snapshot) {
+  enum { WORDS = PREM_PARAMS_BYTES / 16 };
+  block_state *own = shared();
+  const int32_t count = own->launch.blocks[own->plan_block].task_count;
+  const uint64_t first = snapshot % PREM_SNAPSHOTS * (uint64_t)own->launch.task_count;
+  for (int32_t i = PREM_LANE; i < count * WORDS; i += PREM_LANE_COUNT) {
+    prem_device_task *task = task_at(own, own->launch, i / WORDS);
+    const unsigned char *from = own->live.params[first + (uint64_t)task->number];
+    int4 value;
+    asm volatile("ld.volatile.global.v4.s32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+                 : "l"(from + 16 * (i % WORDS))
+                 : "memory");
+    ((int4 *)task->params)[i % WORDS] = value;
+  }
+}
+
+/** A hyperperiod begins: all its computes have the arguments of one snapshot. All compute lanes. */
+__device__ __forceinline__ void arguments_change(block_state *own, int32_t hyperperiod) {
+  const uint64_t wanted =
+      *(const volatile uint64_t *)&own->snapshots[hyperperiod & (HYPERPERIODS - 1)];
+  if (wanted == *(const volatile uint64_t *)&own->snapshot)
+    return;
+  params_bring(wanted);
+  PREM_SYNC();
+  if (PREM_FIRST_LANE())
+    own->snapshot = wanted;
+  PREM_SYNC();
 }
 
 /** A task of this block, its gates behind it. */

@@ -370,6 +370,24 @@ static prem_status judge_sharing(const prem_program *program, const prem_courier
   return PREM_OK;
 }
 
+/* Snapshots of arguments, where blocks can read them. */
+static cudaError_t params_new(prem_cuda_live *live) {
+  prem_courier *courier = live->courier;
+  const size_t bytes = PREM_SNAPSHOTS * (size_t)courier->task_count * sizeof *courier->params;
+  const cudaError_t error =
+      cudaHostAlloc((void **)&live->params, bytes ? bytes : 16, cudaHostAllocMapped);
+  if (error != cudaSuccess)
+    return error;
+  live->params_before = courier->params;
+  courier->params = live->params;
+  return cudaSuccess;
+}
+
+static void params_give_back(prem_cuda_live *live) {
+  if (live->params)
+    live->courier->params = live->params_before;
+}
+
 static cudaError_t open_parts(prem_cuda_live *live) {
   cudaError_t error;
   CUDA_TRY(prem_cuda_enter(live->cuda->gpu));
@@ -378,6 +396,7 @@ static cudaError_t open_parts(prem_cuda_live *live) {
   CUDA_TRY(cudaStreamCreateWithFlags(&live->fetching, cudaStreamNonBlocking));
   CUDA_TRY(cudaHostAlloc((void **)&live->talk, sizeof *live->talk, cudaHostAllocMapped));
   memset(live->talk, 0, sizeof *live->talk);
+  CUDA_TRY(params_new(live));
   CUDA_TRY(prem_cuda_live_frames_new(live));
 fail:
   return error;
@@ -530,8 +549,10 @@ void prem_cuda_live_free(prem_cuda *cuda) {
   prem_cuda_live *live = cuda->live;
   if (!live)
     return;
+  params_give_back(live);
   if (cuda->gpu->loss != PREM_CUDA_HELD) {
     prem_cuda_live_frames_free(live);
+    cudaFreeHost(live->params);
     for (int64_t i = 0; i < live->allocations.count; ++i)
       cudaFree(((void **)live->allocations.items)[i]);
     cudaFreeHost(live->talk);
@@ -561,4 +582,5 @@ const prem_live_engine prem_cuda_live_engine = {.open = live_open,
                                                 .has_failed = live_has_failed,
                                                 .heard_ns = live_heard_ns,
                                                 .compare_clocks = live_compare_clocks,
+                                                .changes_args = true,
                                                 .finish = live_finish};

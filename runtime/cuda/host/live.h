@@ -47,6 +47,8 @@ typedef struct prem_cuda_live {
   int64_t *kept_epoch_ns;    /* in device memory: [kept_rows] */
   int64_t *kept_end_ns;
   prem_list allocations;                     /* void *: device memory */
+  unsigned char (*params)[PREM_PARAMS_BYTES]; /* pinned: courier->params, meanwhile */
+  unsigned char (*params_before)[PREM_PARAMS_BYTES];
   void *registered[PREM_MAX_LIVE_PORTS + 1]; /* host memory made known to the GPU */
   int32_t registered_count;
   cudaStream_t serving, sending, fetching; /* the courier; frames to the GPU and back */

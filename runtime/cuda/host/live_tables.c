@@ -196,6 +196,7 @@ static cudaError_t device_rows(prem_cuda_live *live, prem_courier *to) {
   cudaError_t error;
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->near, &near, sizeof near));
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->epoch_ns, NULL, rows * sizeof(int64_t)));
+  CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->block_snapshots, NULL, rows * sizeof(uint64_t)));
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->kept_epoch_ns, NULL, kept * sizeof(int64_t)));
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->kept_end_ns, NULL,
                                kept * (size_t)from->job_count * sizeof(int64_t)));
@@ -423,6 +424,8 @@ static cudaError_t tables_new(prem_cuda_live *live, prem_courier *courier) {
   live->tables.last = (const uint64_t *)&courier->near->last.value;
   live->tables.beat = live->launch.beat;
   live->tables.epoch_ns = courier->epoch_ns;
+  live->tables.snapshots = courier->block_snapshots;
+  CUDA_TRY(cudaHostGetDevicePointer((void **)&live->tables.params, live->params, 0));
   live->tables.rows = courier->rows;
   live->tables.tasks_at = live->cuda->device.live_tasks_at;
   live->tables.gates_at = live->cuda->device.live_gates_at;
