@@ -212,7 +212,9 @@ void prem_disturbance_free(prem_disturbance *all) {
 
 static void PREM_PRINTF(3, 4) add_reason(char *text, size_t bytes, const char *format, ...) {
   size_t used = strlen(text);
-  if (used > 0 && used + 2 < bytes) {
+  if (used > 0) {
+    if (used + 2 >= bytes)
+      return;
     memcpy(text + used, "; ", 3);
     used += 2;
   }
