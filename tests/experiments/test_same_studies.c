@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Studies over numbers that are made up, at their limits: each offset that a tuning asks for, and
- * every cell of its findings and of a certificate's, are what they were (see
- * tests/common/golden.h): others show that they are right.
+ * Studies over numbers that are made up, at their limits, and over random schedules with options
+ * that hardly anybody takes: each offset that a tuning asks for, every number of a profile and of a
+ * certificate, every cell of their findings, are what they were (see tests/common/golden.h): others
+ * show that they are right.
  */
 /* ctest: release */
 #include <math.h>
 
 #include "report/findings/parts.h"
+#include "tests/common/delayed.h"
 #include "tests/common/golden.h"
+#include "tests/common/random_schedule.h"
 #include "ttprem/ttprem_measure.h"
+
+enum { SCHEDULES = 100 };
 
 static uint64_t drawn;
 
@@ -87,15 +92,15 @@ static prem_schedule *named_tasks(void) {
 /* ---- tuning ---------------------------------------------------------------------------------- */
 
 /** Offsets below the edge fail, those near it by chance. */
-typedef struct machine {
+typedef struct made_up_machine {
   int64_t edge_ns, noise_ns, plan_ns;
   int32_t left; /* measurements until it is interrupted; below 0: never */
   FILE *asked;
-} machine;
+} made_up_machine;
 
 static prem_status measure(void *context, int64_t offset_ns, prem_tune_point *out) {
   static const double isolations[] = {1, 1.5, 2, (double)NAN};
-  machine *of = (machine *)context;
+  made_up_machine *of = (made_up_machine *)context;
   if (of->left-- == 0)
     return PREM_ERR_INTERRUPTED;
   out->planned = offset_ns >= of->plan_ns;
@@ -143,10 +148,10 @@ static prem_status tune(FILE *file, int seed, prem_tune_search *search) {
   options.start_ns = draw(2) == 0 ? draw(1000) : options.min_ns + draw(10);
   options.precision_pct = DRAW_OF(precisions_pct);
   options.sweep_step_ns = DRAW_OF(steps_ns);
-  machine of = {.edge_ns = draw(8) == 0 ? options.min_ns : draw(options.max_ns + 40),
-                .noise_ns = draw(3) * draw(60),
-                .left = draw(10) == 0 ? (int32_t)draw(9) : -1,
-                .asked = file};
+  made_up_machine of = {.edge_ns = draw(8) == 0 ? options.min_ns : draw(options.max_ns + 40),
+                        .noise_ns = draw(3) * draw(60),
+                        .left = draw(10) == 0 ? (int32_t)draw(9) : -1,
+                        .asked = file};
   of.plan_ns = draw(3) == 0 ? of.edge_ns - draw(30) : 0;
   fprintf(file,
           "search %d: %" PRId64 " in %" PRId64 "..%" PRId64 " by %" PRId64
@@ -318,6 +323,233 @@ START_TEST(certificates) {
 }
 END_TEST
 
+/* ---- profiles and certificates of random schedules ------------------------------------------- */
+
+static volatile sig_atomic_t stop;
+static int64_t stop_after; /* variants run; 0: never */
+
+static void count_turns(void *context, int64_t done, int64_t all_turns) {
+  (void)all_turns;
+  (void)context;
+  if (done == stop_after)
+    stop = 1;
+}
+
+static void tell_summary(FILE *file, const prem_summary *of) {
+  const int64_t all[] = {of->count, of->min, of->p50, of->p99, of->p999, of->p9999, of->max};
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
+    if (all[i] == INT64_MIN)
+      fputs(" -", file);
+    else
+      fprintf(file, " %" PRId64, all[i]);
+  fprintf(file, " %.9g;", of->mean);
+}
+
+static void tell_profile(FILE *file, const prem_profile *profile) {
+  for (int32_t t = 0; t < profile->task_count; ++t) {
+    const prem_profile_task *task = &profile->tasks[t];
+    fprintf(file, "  %s: joined %" PRId64 " %" PRId64 ", told", task->name, task->joined_ns,
+            task->joined_busy_ns);
+    tell_summary(file, &task->handover_ns);
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
+      const prem_profile_phase *phase = &task->phase[p];
+      fprintf(file, "\n    %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64, phase->wcet_ns,
+              phase->longest_ns, phase->busy_ns, phase->turnaround_ns);
+      tell_summary(file, &phase->turnaround_seen_ns);
+      for (int c = 0; c < PREM_CONDITION_COUNT; ++c) {
+        tell_summary(file, &phase->steady_ns[c]);
+        tell_summary(file, &phase->cold_ns[c]);
+        fprintf(file, " %d %.9g %s;", phase->pwcet[c].known, phase->pwcet[c].probability,
+                phase->pwcet[c].reason);
+      }
+    }
+    fputc('\n', file);
+  }
+  fprintf(file,
+          "  told %" PRId64 ", job %" PRId64 " %" PRId64 ", quantile %g %d, preempted %" PRId64
+          " %d, raised %d, cold %d, %d %s, output %d, stopped %d\n",
+          profile->machine.precedence_ns, profile->job_turnaround_ns, profile->job_prefetch_ns,
+          profile->quantile, profile->quantile_short, profile->preempted, profile->all_preempted,
+          profile->raised, profile->counts_cold, profile->valid, profile->disturbed,
+          profile->output_ok, profile->interrupted);
+}
+
+/* The file that is written, without the line that has the version. */
+static void tell_written(FILE *file, const prem_profile *profile) {
+  const char *path = golden_path("p.cfg");
+  prem_diag *diag = prem_diag_new();
+  if (prem_profile_write(profile, path, diag) != PREM_OK)
+    abort_with("write", diag);
+  prem_diag_free(diag);
+  char *written = golden_take(path);
+  const char *by = strstr(written, ", by ttprem "), *end = by ? strchr(by, '\n') : NULL;
+  ck_assert_ptr_nonnull(end);
+  fprintf(file, "%.*s%s", (int)(by - written), written, end);
+  free(written);
+}
+
+/* Of the first ones every word. */
+static void tell_some(FILE *file, char *told, bool whole) {
+  if (whole)
+    fputs(told, file);
+  else
+    fprintf(file, " %016" PRIx64, golden_text(told));
+  free(told);
+}
+
+static void draw_sampling(prem_sampling *out, int seed) {
+  static const int64_t rooms[] = {100000, 100000, 40, 7};
+  *out = (prem_sampling){.scenario = draw(2) ? PREM_RESIDENT : PREM_RELAUNCH,
+                         .samples = 1 + draw(9),
+                         .rounds = 1 + draw(3),
+                         .discard = draw(3),
+                         .seed = (uint64_t)seed,
+                         .max_records = DRAW_OF(rooms)};
+  stop = 0;
+  stop_after = draw(5) == 0 ? 1 + draw(12) : 0;
+}
+
+static void profile_random(FILE *file, const prem_backend *backend, const prem_machine *machine,
+                           const prem_schedule *schedule, int seed) {
+  static const prem_condition conditions[] = PREM_PROFILE_CONDITIONS;
+  static const double margins_pct[] = {0, 0, 7.5, 40, -20}, quantiles[] = {0, 0, 1, 0.5, 0.7};
+  prem_profile_options options = {.stop = &stop, .progress = count_turns};
+  draw_sampling(&options.sampling, seed);
+  options.times = DRAW_OF(conditions);
+  options.raise = options.times == PREM_PLANNED && draw(2);
+  options.regulated = draw(2);
+  options.steady = draw(3) == 0;
+  options.margin_pct = DRAW_OF(margins_pct);
+  options.quantile = DRAW_OF(quantiles);
+  options.probability = draw(2) ? 1e-3 : 0;
+  prem_profile *profile = NULL;
+  prem_diag *diag = prem_diag_new();
+  const prem_status status =
+      prem_profile_measure(schedule, backend, machine, &options, &profile, diag);
+  fprintf(file, "  profile: %s", prem_status_text(status));
+  if (profile) {
+    char *told = NULL;
+    size_t bytes = 0;
+    FILE *all = open_memstream(&told, &bytes);
+    fputc('\n', all);
+    tell_profile(all, profile);
+    tell_written(all, profile);
+    fclose(all);
+    tell_some(file, told, seed < 2);
+    tell_some(file, told_findings(profile->findings), false);
+  }
+  fputc('\n', file);
+  prem_profile_free(profile);
+  prem_diag_free(diag);
+}
+
+static void tell_isolation(FILE *file, const prem_isolation *isolation) {
+  for (int32_t m = 0; m < isolation->mode_count; ++m) {
+    const prem_isolation_mode *mode = &isolation->modes[m];
+    fprintf(file, "\n  %s:", prem_mode_name(mode->mode));
+    tell_summary(file, &mode->makespan_ns);
+    for (int c = 0; c < PREM_ISOLATION_CONDITIONS; ++c)
+      fprintf(file, " %" PRId64 " %" PRId64 " %" PRId64 " %s;", mode->releases[c], mode->late[c],
+              mode->overruns[c], mode->left_out[c]);
+    for (int32_t t = 0; t < isolation->task_count; ++t)
+      for (int c = 0; c < PREM_ISOLATION_CONDITIONS; ++c) {
+        const prem_isolation_task *task = &mode->tasks[t];
+        const prem_isolation_bins *bins = &task->response_bins[c];
+        fprintf(file, "\n    %s:", task->name);
+        tell_summary(file, &task->response_ns[c]);
+        for (int32_t i = 0; i < bins->bin_count; ++i)
+          fprintf(file, " %" PRId64 "x%" PRId64, bins->count[i], bins->ns[i]);
+        for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
+          tell_summary(file, &task->phase_ns[p][c]);
+          for (int32_t q = 0; q < PREM_QUANTILES; ++q)
+            fprintf(file, " %" PRId64, task->quantile_ns[p][c][q]);
+        }
+      }
+  }
+  for (int32_t t = 0; t < isolation->task_count; ++t)
+    fprintf(file, "\n  %d %" PRId64 " of %" PRId64 ", %.9g", isolation->stressors[t].replaced,
+            isolation->stressors[t].bytes_per_tile, isolation->stressors[t].own_bytes_per_tile,
+            isolation->stressors[t].fill_pct);
+  fprintf(file, "\n  %" PRId64 " launches, %" PRId64 " rounds, %d %d %d %d %d %s, %" PRId64 " lost",
+          isolation->sampling.launches, isolation->sampling.rounds, isolation->output_ok,
+          isolation->oversubscribed, isolation->interrupted, isolation->repeats_itself,
+          isolation->valid, isolation->disturbed, isolation->lost);
+}
+
+static void isolate_random(FILE *file, const prem_backend *backend, const prem_schedule *schedule,
+                           int seed) {
+  prem_isolate_options options = {.modes = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_LOCK},
+                                  .mode_count = (int32_t)(1 + draw(3)),
+                                  .stop = &stop,
+                                  .progress = count_turns};
+  draw_sampling(&options.sampling, seed);
+  prem_isolation *isolation = NULL;
+  prem_diag *diag = prem_diag_new();
+  const prem_status status = prem_isolate(schedule, backend, &options, &isolation, diag);
+  fprintf(file, "  isolation: %s", prem_status_text(status));
+  if (isolation) {
+    char *told = NULL;
+    size_t bytes = 0;
+    FILE *all = open_memstream(&told, &bytes);
+    tell_isolation(all, isolation);
+    fclose(all);
+    tell_some(file, told, seed < 2);
+    prem_findings *findings = prem_isolation_findings(isolation, schedule);
+    tell_some(file, told_findings(findings), false);
+    prem_findings_free(findings);
+  }
+  fputc('\n', file);
+  prem_isolation_free(isolation);
+  prem_diag_free(diag);
+}
+
+static void try_random(FILE *file, const prem_backend *backend, const prem_schedule *schedule,
+                       int seed) {
+  prem_tune_try_options how = {0};
+  draw_sampling(&how.sampling, seed);
+  prem_tune_trial *trial = NULL;
+  prem_diag *diag = prem_diag_new();
+  if (prem_tune_trial_open(schedule, backend, &how, &trial, diag) != PREM_OK)
+    abort_with("tune", diag);
+  prem_tune_point points[2] = {{.offset_ns = 1}, {.offset_ns = 2}};
+  for (int i = 0; i < 2; ++i)
+    fprintf(file, "  try: %s\n", prem_status_text(prem_tune_trial_run(trial, &points[i], diag)));
+  tell_points(file, &(prem_tune_result){.points = points, .count = 2});
+  prem_tune_trial_close(trial);
+  prem_diag_free(diag);
+}
+
+START_TEST(measured) {
+  const prem_backend delayed = delayed_backend();
+  char *found = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&found, &bytes);
+  for (int seed = 0; seed < SCHEDULES; ++seed) {
+    prem_diag *diag = prem_diag_new();
+    prem_schedule *schedule = NULL;
+    prem_machine machine;
+    const prem_status status = random_schedule_plan((uint64_t)seed + 500, NULL, &schedule, diag);
+    fprintf(file, "schedule %d: %s\n", seed, prem_status_text(status));
+    drawn = (uint64_t)seed * UINT64_C(0x9E3779B97F4A7C15);
+    delayed_seed = (uint64_t)seed;
+    ck_assert_int_eq(delayed.probe(&machine, diag), PREM_OK);
+    machine.bandwidth_bytes_per_s = draw(4) * INT64_C(150000000);
+    machine.dispatch_ns = draw(3) * 3000;
+    machine.precedence_ns = draw(3) * 400;
+    for (int round = 0; round < 3 && status == PREM_OK; ++round)
+      profile_random(file, &delayed, &machine, schedule, seed);
+    if (status == PREM_OK) {
+      isolate_random(file, &delayed, schedule, seed);
+      try_random(file, &delayed, schedule, seed);
+    }
+    prem_schedule_free(schedule);
+    prem_diag_free(diag);
+  }
+  fclose(file);
+  golden_judge("studies_measured.txt", found);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("same studies");
   TCase *cases = tcase_create("tunings");
@@ -325,6 +557,10 @@ int main(void) {
   suite_add_tcase(suite, cases);
   cases = tcase_create("certificates");
   tcase_add_test(cases, certificates);
+  suite_add_tcase(suite, cases);
+  cases = tcase_create("measured");
+  tcase_add_unchecked_fixture(cases, golden_make_folder, golden_remove_folder);
+  tcase_add_test(cases, measured);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }
