@@ -38,9 +38,8 @@ typedef struct prem_variant_times {
   bool output_wrong, oversubscribed;
 } prem_variant_times;
 
-/** A schedule that takes part; the caller owns the schedule and the label. */
+/** A schedule that takes part; the caller owns it. */
 typedef struct prem_variant {
-  const char *label;
   const prem_schedule *schedule; /* with a plan */
   uint32_t modes; /* bits 1 << prem_mode: of the options' modes only these; 0: all of them */
   prem_session *session;

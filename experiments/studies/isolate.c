@@ -71,10 +71,6 @@ static prem_status open_variants(certifying *all) {
   if (keep && elements)
     status = make_schedules(all, keep, elements);
   for (int32_t i = 0; i < all->variant_count && status == PREM_OK; ++i) {
-    const int32_t condition = i < (int32_t)tasks    ? PREM_ISOLATED
-                              : i == (int32_t)tasks ? PREM_CORUNNING
-                                                    : PREM_STRESSED;
-    all->variants[i].label = prem_condition_name((prem_condition)condition);
     all->variants[i].schedule = all->schedules[i] ? all->schedules[i] : all->schedule;
     status = prem_variant_open(&all->variants[i], all->backend, all->diag);
   }

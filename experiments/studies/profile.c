@@ -54,7 +54,6 @@ static prem_status open_variants(profiling *all) {
   prem_status status = keep ? PREM_OK : PREM_ERR_MEMORY;
   for (int32_t i = 0; i <= tasks && status == PREM_OK; ++i) {
     prem_variant *variant = &all->variants[i];
-    variant->label = i < tasks ? "alone" : "company";
     variant->schedule = all->schedule;
     variant->modes = i < tasks             ? 1U << PREM_MODE_LOCK
                      : all->options->raise ? 1U << PREM_MODE_TT

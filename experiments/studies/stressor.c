@@ -189,7 +189,7 @@ static prem_status try_size(const prem_schedule *schedule, int32_t t, const int3
                                                     options->sampling.max_records,
                                                 .engine = options->engine,
                                                 .stop = options->stop};
-    prem_variant variant = {.label = "hostile", .schedule = alone};
+    prem_variant variant = {.schedule = alone};
     status = prem_variant_open(&variant, backend, diag);
     if (status == PREM_OK)
       status = prem_interleave(&variant, 1, &interleave, diag);

@@ -36,7 +36,7 @@ static prem_status add_alone(prem_tune_trial *all, int32_t t) {
   if (status != PREM_OK)
     return status;
   all->tasks[all->count] = t;
-  all->variants[all->count] = (prem_variant){.label = "alone", .schedule = all->alone[all->count]};
+  all->variants[all->count] = (prem_variant){.schedule = all->alone[all->count]};
   ++all->count;
   return PREM_OK;
 }
@@ -48,7 +48,7 @@ static prem_status make_variants(prem_tune_trial *all, prem_diag *diag) {
   all->tasks = calloc(room, sizeof *all->tasks);
   if (!all->variants || !all->alone || !all->tasks)
     return PREM_ERR_MEMORY;
-  all->variants[all->count++] = (prem_variant){.label = "all", .schedule = all->schedule};
+  all->variants[all->count++] = (prem_variant){.schedule = all->schedule};
   prem_status status = PREM_OK;
   for (int32_t t = 0; t < all->schedule->task_count && status == PREM_OK; ++t)
     if (all->schedule->task_count > 1 && is_first_of_kernel(all->schedule, t))

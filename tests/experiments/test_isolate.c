@@ -369,7 +369,7 @@ START_TEST(resident_launches_are_spread_over_the_rounds) {
   } cases[] = {{10, 4, 10}, {10, 20, 20}, {1, 1, 1}, {0, 4, 40}};
   schedule = checked_schedule(pair);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-    prem_variant variant = {.label = "all", .schedule = schedule};
+    prem_variant variant = {.schedule = schedule};
     const prem_interleave_options interleave = {.backend = prem_backend_find("sim"),
                                                 .modes = {PREM_MODE_TT},
                                                 .mode_count = 1,

@@ -295,7 +295,7 @@ START_TEST(nothing_disturbs_the_simulator) {
 END_TEST
 
 START_TEST(rounds_that_drift_apart_are_a_disturbance) {
-  prem_variant variant = {.label = "a"};
+  prem_variant variant = {0};
   prem_disturbance *watch = prem_disturbance_new("sim", &variant, 1);
   char reason[512];
   for (int64_t round = 0; round < 3; ++round) {
@@ -312,7 +312,7 @@ START_TEST(rounds_that_drift_apart_are_a_disturbance) {
 END_TEST
 
 START_TEST(eleven_per_cent_are_drift) {
-  prem_variant variant = {.label = "a"};
+  prem_variant variant = {0};
   prem_disturbance *watch = prem_disturbance_new("sim", &variant, 1);
   char reason[512];
   for (int64_t round = 0; round < 3; ++round) {
@@ -329,7 +329,7 @@ START_TEST(eleven_per_cent_are_drift) {
 END_TEST
 
 START_TEST(a_gpu_that_was_taken_away_is_a_disturbance) {
-  prem_variant variant = {.label = "a"};
+  prem_variant variant = {0};
   prem_times *makespan = &variant.observed[PREM_MODE_TT].makespan;
   prem_disturbance *watch = prem_disturbance_new("cuda", &variant, 1);
   char reason[512];
@@ -347,7 +347,7 @@ START_TEST(a_gpu_that_was_taken_away_is_a_disturbance) {
 END_TEST
 
 START_TEST(as_many_switches_as_are_calm_are_calm) {
-  prem_variant variant = {.label = "a"};
+  prem_variant variant = {0};
   prem_disturbance *watch = prem_disturbance_new("cpu", &variant, 1);
   char reason[512];
   ck_assert(prem_disturbance_none(watch, 0, reason, sizeof reason)); /* none in no run */

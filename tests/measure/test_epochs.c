@@ -221,7 +221,7 @@ static void interleave(prem_variant *variant, bool late) {
                                            .sampling.launches = 1,
                                            .sampling.seed = 1,
                                            .sampling.max_records = 1000};
-  *variant = (prem_variant){.label = "all", .schedule = schedule};
+  *variant = (prem_variant){.schedule = schedule};
   delayed = late;
   ck_assert_int_eq(prem_variant_open(variant, &backend, diag), PREM_OK);
   ck_assert_int_eq(prem_interleave(variant, 1, &options, diag), PREM_OK);

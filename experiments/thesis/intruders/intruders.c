@@ -107,7 +107,6 @@ static prem_status open_visits(intruder_study *study) {
   for (int kind = 0; kind < PREM_INTRUDER_COUNT; ++kind) {
     prem_variant *variant = &study->visits.of[kind].variant;
     variant->schedule = study->schedule;
-    variant->label = prem_intruder_name((prem_intruder_kind)kind, study->visits.backend);
     if (prem_variant_forget(variant) != PREM_OK)
       return PREM_ERR_MEMORY;
   }
@@ -167,7 +166,7 @@ static void leave_out(intruder_study *study, prem_intruder_kind kind, const char
   study->visits.of[kind].took_place = false;
   study->visits.of[kind].warned = true; /* all that there is to say is said here */
   prem_findings_note(study->findings, "Not measured beside %s, %s: %s.",
-                     study->visits.of[kind].variant.label, how,
+                     prem_intruder_name(kind, study->visits.backend), how,
                      count > 0 ? prem_diag_at(diag, count - 1)->reason : "no reason was given");
 }
 
