@@ -115,6 +115,7 @@ static struct {
   const void *opened[8]; /* states, in the order in which the variants open their sessions */
   int count;
   int refusing_from;       /* variants from this one on have no mode legacy */
+  int refusing_below;      /* nor have those before this one */
   int followers;           /* of the third one, all tasks */
   int64_t runs, slow_from; /* runs from this one on take longer */
   bool stumbles;           /* every third run's computes take twice their windows */
@@ -133,7 +134,8 @@ static prem_status fake_run(void *state, const prem_run_request *request, prem_t
   int variant = 0;
   while (variant < fake.count && fake.opened[variant] != state)
     ++variant;
-  if (request->mode == PREM_MODE_LEGACY && variant >= fake.refusing_from) {
+  if (request->mode == PREM_MODE_LEGACY &&
+      (variant >= fake.refusing_from || variant < fake.refusing_below)) {
     prem_diag_add(problems, PREM_NOTE, 0, (prem_place){0}, "", "no ordinary kernels here");
     return PREM_ERR_UNAVAILABLE;
   }
@@ -452,6 +454,19 @@ START_TEST(a_condition_that_is_not_possible_is_named) {
 }
 END_TEST
 
+/* Alone they are not, for whatever reason. */
+START_TEST(a_task_alone_that_is_not_possible_is_named) {
+  const prem_backend backend = fake_backend();
+  fake.refusing_below = 2;
+  options.modes[1] = PREM_MODE_LEGACY;
+  isolate_on(&backend, pair, PREM_ERR_UNAVAILABLE);
+  const prem_isolation_mode *legacy = &isolation->modes[1];
+  ck_assert_str_eq(legacy->left_out[PREM_ISOLATED], "no ordinary kernels here");
+  ck_assert_str_eq(legacy->left_out[PREM_CORUNNING], "");
+  ck_assert_str_eq(legacy->left_out[PREM_STRESSED], "");
+}
+END_TEST
+
 START_TEST(nothing_possible_is_no_certificate) {
   const prem_backend backend = fake_backend();
   fake.refusing_from = 0;
@@ -594,6 +609,7 @@ int main(void) {
   tcase_add_test(cases, all_conditions_launch_as_the_whole_does);
   tcase_add_test(cases, a_mode_that_is_not_possible_is_named);
   tcase_add_test(cases, a_condition_that_is_not_possible_is_named);
+  tcase_add_test(cases, a_task_alone_that_is_not_possible_is_named);
   tcase_add_test(cases, nothing_possible_is_no_certificate);
   tcase_add_test(cases, a_copy_has_no_jobs_to_isolate);
   tcase_add_test(cases, rounds_that_drift_apart_make_it_invalid);

@@ -519,6 +519,42 @@ static void try_random(FILE *file, const prem_backend *backend, const prem_sched
   prem_diag_free(diag);
 }
 
+/* Phases of one to three nanoseconds, one tile each, and more different times than a histogram has
+ * rows. */
+static void profile_by_hand(FILE *file, const prem_backend *backend, const prem_machine *machine) {
+  for (int i = 0; i < 2; ++i) {
+    const char *unit = i ? "000" : "";
+    prem_schedule *schedule = checked_schedule(
+        text("version = 1; name = \"tiny\"; platform: { blocks = 2; }; tasks = ("
+             " { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
+             " prefetch: { wcet_ns = 1%sL; }; compute: { wcet_ns = 2%sL; };"
+             " writeback: { wcet_ns = 3%sL; }; },"
+             " { name = \"b\"; kernel = \"none\"; blocks = 1; tiles = 1;"
+             " prefetch: { wcet_ns = 2%sL; }; compute: { wcet_ns = 1%sL; };"
+             " writeback: { wcet_ns = 1%sL; }; } );"
+             "plan: { hyperperiod_ns = 20%sL; runs = ("
+             " { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
+             " start_ns = 0L; }, { task = \"b\"; phase = \"prefetch\";"
+             " chain = [ \"compute\", \"writeback\" ]; start_ns = 10%sL; } ); };",
+             unit, unit, unit, unit, unit, unit, unit, unit));
+    prem_profile_options options = {.sampling.samples = 2000,
+                                    .sampling.rounds = 2,
+                                    .sampling.seed = 5,
+                                    .sampling.max_records = 10000,
+                                    .times = PREM_CORUNNING};
+    prem_profile *profile = NULL;
+    ck_assert_int_eq(prem_profile_measure(schedule, backend, machine, &options, &profile, NULL),
+                     PREM_OK);
+    fprintf(file, "by hand:\n");
+    tell_profile(file, profile);
+    tell_written(file, profile);
+    tell_some(file, told_findings(profile->findings), false);
+    fputc('\n', file);
+    prem_profile_free(profile);
+    prem_schedule_free(schedule);
+  }
+}
+
 START_TEST(measured) {
   const prem_backend delayed = delayed_backend();
   char *found = NULL;
@@ -545,6 +581,9 @@ START_TEST(measured) {
     prem_schedule_free(schedule);
     prem_diag_free(diag);
   }
+  prem_machine machine;
+  ck_assert_int_eq(delayed.probe(&machine, NULL), PREM_OK);
+  profile_by_hand(file, &delayed, &machine);
   fclose(file);
   golden_judge("studies_measured.txt", found);
 }
