@@ -40,7 +40,7 @@ typedef struct random_task {
   bool follows[RANDOM_TASKS];
 } random_task;
 
-typedef struct random_set {
+typedef struct random_tasks {
   uint64_t state;
   random_array arrays[RANDOM_ARRAYS];
   random_task tasks[RANDOM_TASKS];
@@ -48,19 +48,19 @@ typedef struct random_set {
   int32_t sms, blocks_per_sm, blocks, buffers, capacity;
   int64_t guard_ns;
   bool periodic, warms_up, plain; /* plain: every memory phase takes 1 of memory all the time */
-} random_set;
+} random_tasks;
 
 /** A number of [low, high]. */
-static inline int64_t random_draw(random_set *set, int64_t low, int64_t high) {
+static inline int64_t random_draw(random_tasks *set, int64_t low, int64_t high) {
   set->state = set->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
   return low + (int64_t)((set->state >> 33) % (uint64_t)(high - low + 1));
 }
 
-static inline bool random_chance(random_set *set, int64_t of) {
+static inline bool random_chance(random_tasks *set, int64_t of) {
   return random_draw(set, 1, of) == 1;
 }
 
-static inline int32_t random_array_add(random_set *set, bool is_c64, int32_t rank,
+static inline int32_t random_array_add(random_tasks *set, bool is_c64, int32_t rank,
                                        const int64_t *shape, int32_t writer) {
   random_array *array = &set->arrays[set->array_count];
   *array = (random_array){.is_c64 = is_c64, .rank = rank, .writer = writer};
@@ -69,7 +69,7 @@ static inline int32_t random_array_add(random_set *set, bool is_c64, int32_t ran
 }
 
 /** What an earlier task wrote, if it has the type and rank; -1: nothing. */
-static inline int32_t random_output(random_set *set, bool is_c64, int32_t rank) {
+static inline int32_t random_output(random_tasks *set, bool is_c64, int32_t rank) {
   const int32_t first = (int32_t)random_draw(set, 0, RANDOM_ARRAYS - 1);
   for (int32_t i = 0; i < set->array_count; ++i) {
     const int32_t a = (first + i) % set->array_count;
@@ -82,7 +82,7 @@ static inline int32_t random_output(random_set *set, bool is_c64, int32_t rank) 
 
 /** Tiles of any size between a quarter of the array and all of it: most are ragged. At most three
  *  dimensions are cut. */
-static inline void random_tile(random_set *set, random_task *task, int32_t rank,
+static inline void random_tile(random_tasks *set, random_task *task, int32_t rank,
                                const int64_t *shape) {
   task->tile_rank = rank;
   task->tiles = 1;
@@ -95,7 +95,7 @@ static inline void random_tile(random_set *set, random_task *task, int32_t rank,
 }
 
 /** An input, and an output of the same shape: of vector_increment and kcf_multiply. */
-static inline void random_elementwise(random_set *set, int32_t number, bool is_c64) {
+static inline void random_elementwise(random_tasks *set, int32_t number, bool is_c64) {
   random_task *task = &set->tasks[number];
   const int32_t rank = is_c64 ? (int32_t)random_draw(set, 1, 4) : 1;
   int64_t shape[PREM_MAX_RANK];
@@ -115,7 +115,7 @@ static inline void random_elementwise(random_set *set, int32_t number, bool is_c
 }
 
 /** With zeros around the image, or its border left out. */
-static inline void random_conv2d(random_set *set, int32_t number) {
+static inline void random_conv2d(random_tasks *set, int32_t number) {
   random_task *task = &set->tasks[number];
   int64_t shape[2] = {random_draw(set, 1, 24), random_draw(set, 1, 40)};
   task->in[0] = random_chance(set, 2) ? random_output(set, false, 2) : -1;
@@ -130,7 +130,7 @@ static inline void random_conv2d(random_set *set, int32_t number) {
   random_tile(set, task, 2, shape);
 }
 
-static inline void random_work(random_set *set, int32_t number, bool with_data) {
+static inline void random_work(random_tasks *set, int32_t number, bool with_data) {
   random_task *task = &set->tasks[number];
   *task = (random_task){.kernel = "noop", .in = {-1, -1}, .out = -1};
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
@@ -159,7 +159,7 @@ static inline void random_work(random_set *set, int32_t number, bool with_data) 
   }
 }
 
-static inline void random_machine(random_set *set) {
+static inline void random_machine(random_tasks *set) {
   set->sms = (int32_t)random_draw(set, 0, 4); /* 0: as many as the machine has */
   set->blocks_per_sm = (int32_t)random_draw(set, 1, 3);
   set->blocks = set->sms ? set->sms * set->blocks_per_sm : (int32_t)random_draw(set, 1, 8);
@@ -173,7 +173,7 @@ static inline void random_machine(random_set *set) {
 }
 
 /** One tile after the other, nothing beside it. */
-static inline int64_t random_length_ns(const random_set *set) {
+static inline int64_t random_length_ns(const random_tasks *set) {
   int64_t all_ns = 0;
   for (int32_t t = 0; t < set->task_count; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
@@ -183,7 +183,7 @@ static inline int64_t random_length_ns(const random_set *set) {
 
 /** Periods that divide each other. A task that reads what another writes is released no earlier, or
  *  its first job would find nothing there. */
-static inline void random_periods(random_set *set) {
+static inline void random_periods(random_tasks *set) {
   const int64_t base_ns = 3 * random_length_ns(set) / 1024 * 1024 + 1024;
   for (int32_t t = 0; t < set->task_count; ++t) {
     random_task *task = &set->tasks[t];
@@ -198,7 +198,7 @@ static inline void random_periods(random_set *set) {
         set->tasks[t].release_ns = set->tasks[before].release_ns;
 }
 
-static inline void random_precedence(random_set *set) {
+static inline void random_precedence(random_tasks *set) {
   for (int32_t t = 0; t < set->task_count; ++t) {
     random_task *task = &set->tasks[t];
     for (int i = 0; i < 2; ++i)
@@ -222,7 +222,7 @@ static inline void random_numbers_print(FILE *file, const char *key, int32_t cou
   fputs(" ]; ", file);
 }
 
-static inline void random_platform_print(FILE *file, random_set *set) {
+static inline void random_platform_print(FILE *file, random_tasks *set) {
   static const int threads[] = {128, 224, 320, 512};
   const bool crowded = set->sms && set->blocks_per_sm > 2; /* some SMs hold 1024 threads */
   fputs("version = 1; name = \"random\";\nplatform: { ", file);
@@ -238,7 +238,7 @@ static inline void random_platform_print(FILE *file, random_set *set) {
           random_chance(set, 3) ? "task" : "block");
 }
 
-static inline void random_arrays_print(FILE *file, random_set *set) {
+static inline void random_arrays_print(FILE *file, random_tasks *set) {
   if (set->array_count == 0)
     return;
   fputs("arrays = (\n", file);
@@ -253,7 +253,7 @@ static inline void random_arrays_print(FILE *file, random_set *set) {
   fputs(");\n", file);
 }
 
-static inline void random_phases_print(FILE *file, random_set *set, const random_task *task) {
+static inline void random_phases_print(FILE *file, random_tasks *set, const random_task *task) {
   static const char *const names[] = {"prefetch", "compute", "writeback"};
   for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
     if (task->wcet_ns[p] == 0)
@@ -267,7 +267,7 @@ static inline void random_phases_print(FILE *file, random_set *set, const random
   }
 }
 
-static inline void random_after_print(FILE *file, random_set *set, const random_task *task) {
+static inline void random_after_print(FILE *file, random_tasks *set, const random_task *task) {
   const char *between = "    after = ( ";
   for (int32_t before = 0; before < set->task_count; ++before) {
     if (!task->follows[before])
@@ -282,7 +282,7 @@ static inline void random_after_print(FILE *file, random_set *set, const random_
 }
 
 /** `copies` of a task share its inputs and have an output each. */
-static inline void random_task_print(FILE *file, random_set *set, int32_t number, int32_t copies) {
+static inline void random_task_print(FILE *file, random_tasks *set, int32_t number, int32_t copies) {
   static const char *const ports[2][2] = {{"in", ""}, {"a", "b"}};
   const random_task *task = &set->tasks[number];
   fprintf(file, "  { name = \"t%" PRId32 "\"; kernel = \"%s\"; ", number, task->kernel);
@@ -313,7 +313,7 @@ static inline void random_task_print(FILE *file, random_set *set, int32_t number
 }
 
 /** Any tasks, whatever blocks they share. */
-static inline void random_mix_print(FILE *file, random_set *set) {
+static inline void random_mix_print(FILE *file, random_tasks *set) {
   random_machine(set);
   set->task_count = (int32_t)random_draw(set, 1, RANDOM_TASKS);
   set->periodic = random_chance(set, 2);
@@ -342,7 +342,7 @@ static inline void random_mix_print(FILE *file, random_set *set) {
 }
 
 /** Equal kernels on blocks of their own, as many at the memory as like. */
-static inline void random_closed_form_print(FILE *file, random_set *set) {
+static inline void random_closed_form_print(FILE *file, random_tasks *set) {
   static const char *const policies[] = {"tile_kernelwise", "phase_kernelwise", "tile_blockwise",
                                          "phase_blockwise"};
   random_machine(set);
@@ -372,7 +372,7 @@ static inline void random_closed_form_print(FILE *file, random_set *set) {
 }
 
 /** One kernel; each prefetch takes the writeback of the tile before it on its block along. */
-static inline void random_joined_print(FILE *file, random_set *set) {
+static inline void random_joined_print(FILE *file, random_tasks *set) {
   enum { GRID_NS = 1024 }; /* of the coarsest clock */
   random_machine(set);
   random_work(set, 0, true);
@@ -403,7 +403,7 @@ static inline void random_joined_print(FILE *file, random_set *set) {
 
 /** The schedule file of a seed. */
 static inline void random_schedule_print(FILE *file, uint64_t seed) {
-  random_set set = {.state = seed * UINT64_C(0x9E3779B97F4A7C15)};
+  random_tasks set = {.state = seed * UINT64_C(0x9E3779B97F4A7C15)};
   switch (random_draw(&set, 0, 7)) {
   case 0:
     random_joined_print(file, &set);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is told from the traces of random schedules on a made-up machine, module by module and
- * number by number, is what it was (see tests/common/golden.h): a result alone would hide most of
- * it.
+ * What is told from the traces of random schedules and sets on a made-up machine, module by module
+ * and number by number, is what it was (see tests/common/golden.h): a result alone would hide most
+ * of it.
  */
 /* ctest: release */
 #include "measure/chain_latency.h"
@@ -18,9 +18,10 @@
 #include "tests/common/delayed.h"
 #include "tests/common/golden.h"
 #include "tests/common/random_schedule.h"
+#include "tests/common/random_set.h"
 #include "ttprem/ttprem_measure.h"
 
-enum { SEEDS = 240, HYPERPERIODS = 4 };
+enum { SEEDS = 160, HYPERPERIODS = 4 };
 
 static uint64_t sum, drawn;
 
@@ -342,6 +343,12 @@ static void tell_traces(FILE *file, const prem_schedule *schedule) {
   }
 }
 
+static void tell_schedule(FILE *file, const prem_schedule *schedule, int seed) {
+  drawn = delayed_seed = (uint64_t)seed * UINT64_C(0x9E3779B97F4A7C15);
+  tell_use(file, schedule);
+  tell_traces(file, schedule);
+}
+
 START_TEST(of_schedules) {
   char *found = NULL;
   size_t bytes = 0;
@@ -351,11 +358,8 @@ START_TEST(of_schedules) {
     prem_schedule *schedule = NULL;
     const prem_status status = random_schedule_plan((uint64_t)seed + 2000, NULL, &schedule, NULL);
     fprintf(file, "schedule %d: %s", seed, prem_status_text(status));
-    drawn = delayed_seed = (uint64_t)seed * UINT64_C(0x9E3779B97F4A7C15);
-    if (status == PREM_OK) {
-      tell_use(file, schedule);
-      tell_traces(file, schedule);
-    }
+    if (status == PREM_OK)
+      tell_schedule(file, schedule, seed);
     fputc('\n', file);
     prem_schedule_free(schedule);
   }
@@ -364,11 +368,38 @@ START_TEST(of_schedules) {
 }
 END_TEST
 
+/* Gangs, demands, deadlines and chains of tasks, which schedules with data do not have. */
+START_TEST(of_sets) {
+  char *found = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&found, &bytes);
+  sum = GOLDEN_SUM;
+  for (int seed = 0; seed < SEEDS; ++seed) {
+    const random_set set = random_set_draw((uint32_t)seed + 9000);
+    prem_schedule *schedule = schedule_from_text(random_set_text(&set));
+    prem_plan *plan = NULL;
+    prem_plan_make(schedule, NULL, NULL, &plan, NULL);
+    prem_schedule_set_plan(schedule, plan);
+    fprintf(file, "set %d:", seed);
+    if (plan)
+      tell_schedule(file, schedule, seed);
+    fputc('\n', file);
+    prem_schedule_free(schedule);
+  }
+  fclose(file);
+  golden_judge("traces_sets.txt", found);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("same traces");
   TCase *cases = tcase_create("schedules");
   tcase_set_timeout(cases, 120);
   tcase_add_test(cases, of_schedules);
+  suite_add_tcase(suite, cases);
+  cases = tcase_create("sets");
+  tcase_set_timeout(cases, 120);
+  tcase_add_test(cases, of_sets);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }

@@ -11,7 +11,7 @@
 enum { SEEDS = 250, ROUNDS = 40, TEXT_BYTES = 1 << 16 };
 
 typedef struct graph {
-  random_set dice;
+  random_tasks dice;
   prem_schedule *schedule;
   prem_arrays *reference;
   prem_live *live;
@@ -35,7 +35,7 @@ static int uses(const prem_schedule *schedule, int32_t array, prem_access access
 static void print_port(FILE *file, graph *g, const char *name, bool is_output, bool *is_first) {
   static const char *const kinds[] = {"sampling", "queuing", "trigger"};
   static const char *const missing[] = {"repeat", "skip", "wait"};
-  random_set *dice = &g->dice;
+  random_tasks *dice = &g->dice;
   const bool is_trigger = !is_output && random_chance(dice, 8);
   const char *kind = kinds[is_trigger ? 2 : random_draw(dice, 0, 1)];
   fprintf(file, "%s{ array = \"%s\"; kind = \"%s\"; buffers = %d; ", *is_first ? "" : ", ", name,
