@@ -301,7 +301,19 @@ static void tell_use(FILE *file, const prem_schedule *schedule) {
   tell(file, "use");
 }
 
-/* Some records are lost, and some cores were away in a hyperperiod. */
+/* In half of the traces a third of the phases takes less than its window, or is ready later. */
+static void vary(prem_trace *trace) {
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    prem_trace_record *record = &trace->records[i];
+    const int64_t half_ns = 1 + (record->end_ns - record->start_ns) / 2;
+    if (draw(3) == 0)
+      record->end_ns -= draw(half_ns);
+    if (draw(3) == 0 && record->ready_ns < record->start_ns)
+      record->ready_ns += draw(record->start_ns - record->ready_ns + 1);
+  }
+}
+
+/* Of some traces records are lost, too. */
 static prem_trace *measured(const prem_backend *backend, const prem_schedule *schedule,
                             prem_mode mode) {
   prem_diag *diag = prem_diag_new();
@@ -314,6 +326,8 @@ static prem_trace *measured(const prem_backend *backend, const prem_schedule *sc
     abort_with("run", diag);
   prem_session_close(session);
   prem_diag_free(diag);
+  if (draw(2))
+    vary(trace);
   prem_trace_sort(trace);
   if (draw(4) == 0) {
     const int64_t lost = draw(trace->record_count / 2 + 1);

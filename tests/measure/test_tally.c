@@ -84,6 +84,49 @@ START_TEST(without_an_instant_it_is_due_at_its_planned_end) {
 }
 END_TEST
 
+/* y by its release and publish_ns, w at the end of the later of its two tiles; of each job. */
+START_TEST(each_job_has_an_instant_of_its_own) {
+  prem_schedule *schedule = checked_schedule(
+      "version = 1; name = \"due\"; platform: { blocks = 2; };\n"
+      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },\n"
+      "  { name = \"y\"; type = \"f32\"; shape = [ 8 ]; },\n"
+      "  { name = \"z\"; type = \"f32\"; shape = [ 16 ]; },\n"
+      "  { name = \"w\"; type = \"f32\"; shape = [ 16 ]; } );\n"
+      "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 8 ];\n"
+      "    period_ns = 1000L; release_ns = 100L; arrays: { in = \"x\"; out = \"y\"; };\n"
+      "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };\n"
+      "    writeback: { wcet_ns = 10L; }; },\n"
+      "  { name = \"b\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 8 ];\n"
+      "    period_ns = 500L; arrays: { in = \"z\"; out = \"w\"; };\n"
+      "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };\n"
+      "    writeback: { wcet_ns = 10L; }; } );\n"
+      "plan: { hyperperiod_ns = 1000L; runs = (\n"
+      "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];\n"
+      "    start_ns = 100L; },\n"
+      "  { task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];\n"
+      "    start_ns = 300L; repeat = 2; step_ns = 50L; jobs = 2; job_step_ns = 510L; } ); };\n"
+      "live: { inputs = ( { array = \"x\"; }, { array = \"z\"; } );\n"
+      "  outputs = ( { array = \"y\"; publish_ns = 700L; }, { array = \"w\"; } ); };\n");
+  prem_tally *tally = NULL;
+  ck_assert_int_eq(prem_tally_new(schedule, "sim", PREM_MODE_TT, 0, &tally), PREM_OK);
+  const prem_tally_stream *y = &tally->streams[2], *w = &tally->streams[3];
+  ck_assert_str_eq(y->name, "y");
+  ck_assert_int_eq(y->jobs, 1);
+  ck_assert_int_eq(y->due_ns[0], 800);
+  ck_assert_int_eq(w->jobs, 2);
+  ck_assert_int_eq(w->due_ns[0], 380);
+  ck_assert_int_eq(w->due_ns[1], 890);
+  prem_tally_free(tally);
+  schedule->tasks[1].release_ns = 20; /* by publish_ns instead */
+  schedule->live[3].publish_ns = 400;
+  ck_assert_int_eq(prem_tally_new(schedule, "sim", PREM_MODE_TT, 0, &tally), PREM_OK);
+  ck_assert_int_eq(tally->streams[3].due_ns[0], 420);
+  ck_assert_int_eq(tally->streams[3].due_ns[1], 920);
+  prem_tally_free(tally);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 START_TEST(a_trigger_says_when_a_result_is_due) {
   bench b = open_bench("kind = \"trigger\"; lead_ns = 50L;", "kind = \"queuing\";");
   start_bench(&b);
@@ -239,6 +282,7 @@ int main(void) {
   TCase *all = tcase_create("all");
   tcase_add_test(all, a_result_is_due_when_it_is_published);
   tcase_add_test(all, without_an_instant_it_is_due_at_its_planned_end);
+  tcase_add_test(all, each_job_has_an_instant_of_its_own);
   tcase_add_test(all, a_trigger_says_when_a_result_is_due);
   tcase_add_test(all, buckets_are_as_wide_as_four_hyperperiods_need);
   tcase_add_test(all, bounds_are_1_2_5_us_to_10_s);
