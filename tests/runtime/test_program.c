@@ -290,6 +290,32 @@ START_TEST(what_cannot_be_executed_is_refused) {
 }
 END_TEST
 
+/* Starts from 0 to 70 ns; of a warm-up tile none counts. */
+START_TEST(starts_may_lie_a_hyperperiod_apart) {
+  const char *plan =
+      "plan: { hyperperiod_ns = %dL; %s runs = ("
+      "  { task = \"a\"; phase = \"prefetch\"; start_ns = %dL; chain = [ \"compute\" ];"
+      "    repeat = %d; step_ns = 30L; tile = %d; } ); };";
+  const int hyperperiod_ns = 69 + _i % 2;
+  const bool warms_up = _i >= 2;
+  prem_schedule *schedule = schedule_from_text(text(
+      "%s%s", TWO_TILES,
+      warms_up ? text(plan, hyperperiod_ns - 30, "warmup_tiles = 1; warmup_ns = 100L;", 100, 2, 1)
+               : text(plan, hyperperiod_ns, "", 0, 3, 0)));
+  prem_diag *diag = prem_diag_new();
+  prem_program *program = NULL;
+  prem_program_new(schedule, &program, diag);
+  ck_assert_int_eq(prem_diag_has(diag, 38), _i % 2 == 0);
+  if (_i == 0)
+    ck_assert_str_eq(prem_diag_at(diag, 0)->reason,
+                     "block 0: its starts lie 70 ns apart, the hyperperiod is 69 ns long: a job "
+                     "that outlives the next one's start cannot be executed");
+  prem_program_free(program);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* ---- the buffers of random plans, hyperperiod after hyperperiod ----------------------------- */
 
 enum { HYPERPERIODS = 12, MAX_TILES = 8 };
@@ -442,6 +468,7 @@ int main(void) {
   tcase_add_test(tests, joined_halves_are_neighbours);
   tcase_add_test(tests, precedence_is_ready_to_test);
   tcase_add_test(tests, what_cannot_be_executed_is_refused);
+  tcase_add_loop_test(tests, starts_may_lie_a_hyperperiod_apart, 0, 4);
   tcase_add_test(tests, buffers_are_free_when_they_are_taken);
   suite_add_tcase(suite, tests);
   return run_suite(suite);
