@@ -7,6 +7,7 @@
 #include "prem/base/list.h"
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
+#include "ttprem/base.h"
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
@@ -42,6 +43,48 @@ END_TEST
 /* ---- chance --------------------------------------------------------------------------------- */
 
 /* The first five of seed 1234567, as other implementations of splitmix64 give them. */
+START_TEST(each_status_has_its_words) {
+  static const struct {
+    prem_status status;
+    const char *words;
+  } all[] = {{PREM_OK, "done"},
+             {PREM_ERR_MEMORY, "out of memory"},
+             {PREM_ERR_IO, "a file cannot be read or written"},
+             {PREM_ERR_PARSE, "the schedule file has errors"},
+             {PREM_ERR_INVALID, "refused"},
+             {PREM_ERR_INFEASIBLE, "no plan found"},
+             {PREM_ERR_UNAVAILABLE, "not available here"},
+             {PREM_ERR_INTERRUPTED, "interrupted"},
+             {PREM_ERR_WRONG, "wrong result"},
+             {PREM_ERR_ARGUMENT, "wrong argument"},
+             {PREM_ERR_TIMEOUT, "not in time"},
+             {PREM_ERR_FULL, "all buffers are in use"},
+             {PREM_ERR_ENDED, "the live session is over"},
+             {PREM_ERR_MACHINE, "the machine failed"},
+             {(prem_status)12345, "unknown status"}};
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
+    ck_assert_str_eq(prem_status_text(all[i].status), all[i].words);
+}
+END_TEST
+
+START_TEST(modes_and_phases_are_found_by_their_names) {
+  for (int mode = 0; mode < PREM_MODE_COUNT; ++mode) {
+    prem_mode found = PREM_MODE_COUNT;
+    ck_assert(prem_mode_parse(prem_mode_name((prem_mode)mode), &found));
+    ck_assert_int_eq(found, mode);
+    ck_assert_int_eq(prem_mode_has_phases((prem_mode)mode),
+                     mode == PREM_MODE_TT || mode == PREM_MODE_FREE || mode == PREM_MODE_LOCK);
+    ck_assert_int_eq(prem_mode_computes((prem_mode)mode), mode != PREM_MODE_COPY);
+  }
+  prem_mode found = PREM_MODE_LOCK;
+  ck_assert(!prem_mode_parse("no such mode", &found));
+  ck_assert_int_eq(found, PREM_MODE_LOCK);
+  ck_assert_str_eq(prem_mode_name(PREM_MODE_COUNT), "unknown");
+  ck_assert_str_eq(prem_phase_name(PREM_WRITEBACK), "writeback");
+  ck_assert_str_eq(prem_phase_name((prem_phase)PREM_PHASE_COUNT), "unknown");
+}
+END_TEST
+
 START_TEST(splitmix64_gives_its_known_numbers) {
   const uint64_t known[] = {UINT64_C(6457827717110365317), UINT64_C(3203168211198807973),
                             UINT64_C(9817491932198370423), UINT64_C(4593380528125082431),
@@ -131,6 +174,8 @@ int main(void) {
   tcase_add_test(numbers, the_smaller_and_the_larger);
   tcase_add_test(numbers, division_rounds_as_it_says);
   tcase_add_test(numbers, the_common_divisor_has_no_sign);
+  tcase_add_test(numbers, each_status_has_its_words);
+  tcase_add_test(numbers, modes_and_phases_are_found_by_their_names);
   suite_add_tcase(suite, numbers);
   tcase_add_test(chance, splitmix64_gives_its_known_numbers);
   tcase_add_test(chance, a_draw_stays_below_its_bound);

@@ -391,6 +391,51 @@ START_TEST(summaries_are_a_table) {
 }
 END_TEST
 
+/* Positions that are told, of `count` values that are ten times their rank: 80 spread over all,
+ * then those above which the 80th part is left, half of it, and so on. */
+static void assert_told(int64_t count, const int64_t *ranks, int64_t rows) {
+  prem_findings *findings = prem_findings_new("s", "S", "?");
+  prem_table *table = prem_distribution_begin(findings, "trips", "Trips", "way", "took");
+  ck_assert_int_eq(findings->charts[0].kind, PREM_CHART_STEPS);
+  ck_assert(findings->charts[0].log_x && !findings->charts[0].log_y);
+  ck_assert_str_eq(findings->charts[0].x, "took");
+  ck_assert_str_eq(findings->charts[0].y, "share");
+  ck_assert_str_eq(findings->charts[0].series, "way");
+  int64_t *values = calloc((size_t)count + 1, sizeof *values);
+  for (int64_t i = 0; i < count; ++i)
+    values[i] = 10 * (count - i); /* the longest first */
+  prem_distribution_add(table, "there", values, count);
+  ck_assert_int_eq(prem_table_rows(table), rows);
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t rank = ranks ? ranks[row] : row;
+    ck_assert_str_eq(prem_table_value(table, row, 0)->text, "there");
+    ck_assert_int_eq(prem_table_value(table, row, 1)->integer, 10 * (rank + 1));
+    ck_assert_double_eq_tol(prem_table_value(table, row, 2)->real,
+                            100.0 * (double)(rank + 1) / (double)count, 1e-9);
+  }
+  free(values);
+  prem_findings_free(findings);
+}
+
+START_TEST(a_distribution_is_told_by_its_body_and_its_tail) {
+  assert_told(0, NULL, 0);
+  assert_told(1, NULL, 1);
+  assert_told(2, NULL, 2);
+  assert_told(80, NULL, 80);
+  assert_told(81, NULL, 81);
+  /* 480 values: every sixth but for what rounding leaves, 5 of them above 474, 3, 1 and none */
+  int64_t ranks[84];
+  int64_t rows = 0;
+  for (; rows < 80; ++rows)
+    ranks[rows] = rows * 479 / 80;
+  const int64_t tail[] = {476, 478, 479};
+  ck_assert_int_eq(ranks[79], 473);
+  for (int i = 0; i < 3; ++i)
+    ranks[rows++] = tail[i];
+  assert_told(480, ranks, rows);
+}
+END_TEST
+
 /* ---- as a picture --------------------------------------------------------------------------- */
 
 /** 12 series of 20 rows with a band, a missing value, and quotes. */
@@ -655,6 +700,7 @@ int main(void) {
   tcase_add_test(cases, a_long_table_is_cut_and_says_so);
   tcase_add_test(cases, a_table_is_cut_beyond_64_rows);
   tcase_add_test(cases, summaries_are_a_table);
+  tcase_add_test(cases, a_distribution_is_told_by_its_body_and_its_tail);
   tcase_add_test(cases, what_others_published_has_a_colour_of_its_own);
   tcase_add_loop_test(cases, every_kind_of_chart_is_drawn, 0, PREM_CHART_KIND_COUNT);
   tcase_add_test(cases, odd_tables_are_drawn);

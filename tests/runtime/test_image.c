@@ -291,6 +291,11 @@ START_TEST(broken_pgms) {
   } cases[] = {
       {"", "is not a PGM picture"},
       {"garbage", "is not a PGM picture"},
+      {"P0 2 1 255 ab", "is not a PGM picture"},
+      {"P1 2 1 255 ab", "is a P1 picture"},
+      {"P7 2 1 255 ab", "is a P7 picture"},
+      {"P8 2 1 255 ab", "is not a PGM picture"},
+      {"Q5 2 1 255 ab", "is not a PGM picture"},
       {"P6 2 1 255 abcdef", "is a P6 picture; only grey ones can be read"},
       {"P5", "cut short: its width is missing"},
       {"P5 2", "cut short: its height is missing"},

@@ -42,9 +42,11 @@ static void change(prem_plan *plan) {
   case 5:
     *run = plan->affine[--plan->affine_count];
     break;
-  case 6:
-    ck_assert_int_eq(prem_plan_add_affine(plan, run), PREM_OK);
+  case 6: {
+    const prem_affine again = *run; /* the plan's own may move */
+    ck_assert_int_eq(prem_plan_add_affine(plan, &again), PREM_OK);
     break;
+  }
   case 7:
     run->phase = (prem_phase)draw(PREM_PHASE_COUNT);
     break;

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The exact engine beside the search: where there is no plan yet, and where more slack is sought.
+ */
+#include "schedules/planner/proof/exact.h"
+#include "tests/common/running.h"
+
+/* It ends as soon as it knows; so long it may take on a busy machine. */
+#define LIMIT_NS INT64_C(3000000000)
+
+static prem_schedule *schedule;
+static prem_plan_report report;
+
+static void set_up(void) {
+  schedule = NULL;
+}
+
+static void tear_down(void) {
+  prem_schedule_free(schedule);
+}
+
+static prem_status plan(const char *source) {
+  schedule = schedule_from_text(source);
+  const prem_plan_options options = {.time_limit_ns = LIMIT_NS};
+  prem_plan *made = NULL;
+  const prem_status status =
+      prem_plan_make_reported(schedule, NULL, &options, &made, &report, NULL);
+  prem_schedule_set_plan(schedule, made);
+  if (status == PREM_OK)
+    assert_checked(schedule);
+  return status;
+}
+
+/* a needs 30 of its 100 ns, so that there is no more slack than 70, whatever b does. */
+START_TEST(the_largest_slack_is_proven) {
+  ck_assert_int_eq(
+      plan("version = 1; name = \"t\"; platform: { blocks = 2; };\n"
+           "policy: { objective = \"slack\"; }; tasks = (\n"
+           "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 100L;"
+           "  deadline_ns = 100L; prefetch: { wcet_ns = 30L; }; },"
+           "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; period_ns = 200L;"
+           "  deadline_ns = 190L; prefetch: { wcet_ns = 60L; }; } );"),
+      PREM_OK);
+  ck_assert(report.periodic && report.due && report.optimal);
+  ck_assert_int_eq(report.min_slack_ns, 70);
+}
+END_TEST
+
+/* c goes over the end of the hyperperiod, where no search puts it: 30 ns from 80 on, until a. */
+START_TEST(what_no_search_finds_is_solved) {
+  if (!prem_exact_engine())
+    return;
+  const char *form = "{ name = \"%s\"; kernel = \"none\"; blocks = [ %d ]; tiles = 1;"
+                     " period_ns = %dL; release_ns = %dL; deadline_ns = %dL;"
+                     " prefetch: { wcet_ns = %dL; }; }";
+  ck_assert_int_eq(
+      plan(text("version = 1; name = \"t\"; platform: { blocks = 3; };\n"
+                "tasks = ( %s, %s, %s );",
+                text(form, "a", 0, 50, 10, 20, 20), text(form, "b", 1, 100, 30, 20, 20),
+                text(form, "c", 2, 100, 80, 40, 30))),
+      PREM_OK);
+  ck_assert_str_eq(report.method, "exact");
+  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
+  ck_assert_int_eq(find_phase(trace, schedule, "c", 0, PREM_PREFETCH)->start_ns, 80);
+  prem_trace_free(trace);
+}
+END_TEST
+
+/* Of 100 ns the memory is asked for 110: no time is spent on a search. */
+START_TEST(what_cannot_be_is_refused) {
+  ck_assert_int_eq(
+      plan("version = 1; name = \"t\"; platform: { blocks = 2; }; tasks = (\n"
+           "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 100L;"
+           "  prefetch: { wcet_ns = 50L; }; },"
+           "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; period_ns = 100L;"
+           "  prefetch: { wcet_ns = 60L; }; } );"),
+      PREM_ERR_INFEASIBLE);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("solving");
+  TCase *cases = tcase_create("plans");
+  tcase_set_timeout(cases, 60);
+  tcase_add_checked_fixture(cases, set_up, tear_down);
+  tcase_add_test(cases, the_largest_slack_is_proven);
+  tcase_add_test(cases, what_no_search_finds_is_solved);
+  tcase_add_test(cases, what_cannot_be_is_refused);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}
