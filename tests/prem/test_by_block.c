@@ -87,6 +87,40 @@ START_TEST(no_lag_and_no_latest) {
 }
 END_TEST
 
+/* Two blocks write a half each, one of them reads the whole; along each dimension in turn. */
+START_TEST(half_of_a_tile_is_not_enough) {
+  static const int shape[] = {2, 4, 6, 16};
+  int half[4];
+  for (int d = 0; d < 4; ++d)
+    half[d] = shape[d] / (d == _i % 4 ? 2 : 1);
+  const int *read = _i < 4 ? shape : half;
+  prem_schedule *schedule = NULL;
+  prem_diag *diag = bound_with(
+      text("version = 1; name = \"pair\"; platform: { blocks = 2; };"
+           "arrays = ( { name = \"x\"; type = \"c64\"; shape = [ 2, 4, 6, 16 ];"
+           "    fill = \"random\"; } );"
+           "tasks = ( { name = \"a\"; kernel = \"kcf_multiply\"; blocks = [ 0, 1 ];"
+           "    tile = [ %d, %d, %d, %d ]; arrays: { a = \"x\"; b = \"x\"; out = \"new\"; };"
+           "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };"
+           "    writeback: { wcet_ns = 100L; }; },"
+           "  { name = \"b\"; kernel = \"kcf_multiply\"; blocks = [ 0, 1 ];"
+           "    tile = [ %d, %d, %d, %d ]; arrays: { a = \"a.out\"; b = \"x\"; out = \"new\"; };"
+           "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 50L; };"
+           "    writeback: { wcet_ns = 100L; };"
+           "    after = ( { task = \"a\"; per = \"block\"; } ); } );",
+           half[0], half[1], half[2], half[3], read[0], read[1], read[2], read[3]),
+      &schedule);
+  if (_i < 4)
+    assert_says(diag, 46,
+                "tile 0 on block 0 reads elements of array 'a.out' that task 'a' writes on another "
+                "block");
+  else
+    ck_assert_uint_eq(prem_diag_errors(diag), 0);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 static prem_schedule *prepared(const char *source) {
   prem_diag *diag = prem_diag_new();
   prem_schedule *schedule = NULL;
@@ -202,6 +236,7 @@ int main(void) {
   tcase_add_test(all, other_tiles_are_refused);
   tcase_add_test(all, several_tiles_may_cover_one);
   tcase_add_test(all, no_lag_and_no_latest);
+  tcase_add_loop_test(all, half_of_a_tile_is_not_enough, 0, 8);
   tcase_add_test(all, tables_wait_on_their_block);
   tcase_add_test(all, a_plan_leaves_the_guard);
   tcase_add_test(all, the_checker_wants_the_guard);

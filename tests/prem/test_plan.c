@@ -169,6 +169,24 @@ START_TEST(starts_go_through_jobs_and_tiles) {
 }
 END_TEST
 
+/* One tile of three is a warm-up one: after two starts the next is of another job, which the
+ * checker refuses by that name. */
+START_TEST(starts_begin_again_behind_the_warm_up_tiles) {
+  prem_schedule *schedule = schedule_from_text(
+      "version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ( { name = \"a\";"
+      "  kernel = \"none\"; blocks = 1; tiles = 3; compute: { wcet_ns = 5L; }; } );"
+      "plan: { hyperperiod_ns = 100L; warmup_tiles = 1; warmup_ns = 10L; starts = ("
+      "  { task = \"a\"; phase = \"compute\"; block = 0; start_ns = [ 20L, 30L, 40L ]; } ); };");
+  slots s = expand(schedule, schedule->plan);
+  ck_assert_int_eq(s.count, 4);
+  assert_slot(&s.at[1], 0, 0, 1, 0, PREM_COMPUTE, 20, 5);
+  assert_slot(&s.at[2], 0, 0, 2, 0, PREM_COMPUTE, 30, 5);
+  assert_slot(&s.at[3], 0, 1, 1, 0, PREM_COMPUTE, 40, 5);
+  free(s.at);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 START_TEST(warmup_tiles_are_the_first_of_every_block) {
   prem_schedule *schedule = schedule_from_text(
       "version = 1; name = \"t\"; platform: { blocks = 2; };"
@@ -602,6 +620,7 @@ int main(void) {
   tcase_add_test(expanding, phases_of_two_tasks_join_to_the_sum_of_their_lengths);
   tcase_add_test(expanding, halves_far_apart_are_found_without_trying_all);
   tcase_add_test(expanding, starts_go_through_jobs_and_tiles);
+  tcase_add_test(expanding, starts_begin_again_behind_the_warm_up_tiles);
   tcase_add_test(expanding, warmup_tiles_are_the_first_of_every_block);
   suite_add_tcase(suite, expanding);
   TCase *refused = tcase_create("refused");

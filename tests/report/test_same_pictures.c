@@ -164,12 +164,44 @@ START_TEST(of_sets) {
 }
 END_TEST
 
+/* Blocks one after the other, so that each has a lane: as many as leave a lane some height, and one
+ * more or less; with memory phases, which need two lines, and without. */
+START_TEST(of_stairs) {
+  static const int blocks[] = {1,   2,   24,  25,  26,  49,  50,  51,   99,   100,
+                               101, 199, 200, 201, 399, 400, 401, 1055, 1056, 1057};
+  char *found = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&found, &bytes);
+  for (int i = 0; i < 2 * (int)(sizeof blocks / sizeof *blocks); ++i) {
+    const int count = blocks[i / 2];
+    prem_schedule *schedule = schedule_from_text(text(
+        "version = 1; name = \"t\"; platform: { blocks = %d; resources = ( { name = \"memory\";"
+        " capacity = %d; } ); }; tasks = ( { name = \"a\"; kernel = \"noop\";"
+        " blocks = \"0-%d\"; tiles = %d; %s compute: { wcet_ns = 7L; }; } );"
+        "plan: { hyperperiod_ns = %dL; runs = ( { task = \"a\"; phase = \"%s\"; count = %d;"
+        " start_ns = 0L; block_step_ns = 10L; %s } ); };",
+        count, count, count - 1, count, i % 2 ? "prefetch: { wcet_ns = 5L; };" : "",
+        10 * count + 100, i % 2 ? "prefetch" : "compute", count,
+        i % 2 ? "chain = [ \"compute\" ];" : ""));
+    prem_diag *diag = prem_diag_new();
+    fprintf(file, "%d blocks", count);
+    tell_drawn(file, prem_plan_draw(schedule, golden_path("p.svg"), NULL, diag), diag);
+    fputc('\n', file);
+    prem_diag_free(diag);
+    prem_schedule_free(schedule);
+  }
+  fclose(file);
+  golden_judge("pictures_stairs.txt", found);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("same pictures");
   TCase *all = tcase_create("sets");
   tcase_set_timeout(all, 240);
   tcase_add_checked_fixture(all, golden_make_folder, golden_remove_folder);
   tcase_add_test(all, of_sets);
+  tcase_add_test(all, of_stairs);
   suite_add_tcase(suite, all);
   return run_suite(suite);
 }
