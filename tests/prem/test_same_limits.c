@@ -389,8 +389,7 @@ static void tell_plans(FILE *file) {
       "runs = ( { task = \"a.0\"; phase = \"prefetch\"; start_ns = 0L; chain = [ \"b\" ]; } );",
       "runs = ( { task = \"a.0\"; phase = \"prefetch\"; start_ns = 0L; join: { }; } );",
       "runs = ( { task = \"a.0\"; phase = \"prefetch\"; start_ns = 0L; join: { tile = 0; }; } );",
-      "runs = ( { task = \"a.0\"; phase = \"prefetch\"; start_ns = 0L;"
-      " join: { task = \"c\"; tile = 0; }; } );",
+      "runs = ( { task = \"a.0\"; phase = \"prefetch\"; join: { task = \"c\"; tile = 0; }; } );",
       "starts = ( { task = \"a.1\"; phase = \"compute\"; block = 0; } );",
       "starts = ( { task = \"a.1\"; phase = \"compute\"; block = 0; start_ns = 5L; } );",
       "starts = ( { task = \"a.1\"; phase = \"compute\"; block = 1; start_ns = [ 5L ]; } );",

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The blocks' cores and priorities, where the system says yes and where it says no. */
+#include <errno.h>
+
+#include "runtime/cpu/cpu.h"
+#include "tests/common/running.h"
+
+/* ---- what the system says -------------------------------------------------------------------- */
+
+static int affinity_says, priority_says, asked_priority, affinities, priorities;
+static int32_t asked_cores[8];
+
+/* The ones that the library calls. */
+int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *set) {
+  (void)thread;
+  int32_t core = 0;
+  while (!CPU_ISSET_S((size_t)core, bytes, set))
+    ++core;
+  asked_cores[affinities++] = core;
+  return affinities == 2 ? affinity_says : 0;
+}
+
+int pthread_setschedparam(pthread_t thread, int policy, const struct sched_param *parameters) {
+  (void)thread;
+  ck_assert_int_eq(policy, SCHED_FIFO);
+  asked_priority = parameters->sched_priority;
+  ++priorities;
+  return priority_says;
+}
+
+enum { BLOCKS = 3 };
+
+static prem_diag *diag;
+
+static prem_status set_up_blocks(const prem_cpu_setup *setup) {
+  prem_cpu_block blocks[BLOCKS] = {0};
+  prem_cpu cpu = {.block_count = BLOCKS, .blocks = blocks};
+  for (int b = 0; b < BLOCKS; ++b)
+    blocks[b].thread = pthread_self();
+  affinities = priorities = 0;
+  return prem_cpu_set_up(&cpu, setup, diag);
+}
+
+static void set_up(void) {
+  diag = prem_diag_new();
+  affinity_says = priority_says = 0;
+}
+
+static void tear_down(void) {
+  prem_diag_free(diag);
+}
+
+static const int32_t cores[] = {4, 0, 1025};
+
+START_TEST(each_block_has_its_core_and_priority) {
+  ck_assert_int_eq(
+      set_up_blocks(&(prem_cpu_setup){.cores = cores, .core_count = 3, .fifo_priority = 7}),
+      PREM_OK);
+  ck_assert_int_eq(affinities, 3);
+  ck_assert_int_eq(priorities, 3);
+  ck_assert_int_eq(asked_priority, 7);
+  for (int b = 0; b < BLOCKS; ++b)
+    ck_assert_int_eq(asked_cores[b], cores[b]);
+}
+END_TEST
+
+START_TEST(what_is_not_asked_for_is_not_set) {
+  ck_assert_int_eq(set_up_blocks(&(prem_cpu_setup){0}), PREM_OK);
+  ck_assert_int_eq(affinities + priorities, 0);
+  ck_assert_int_eq(set_up_blocks(&(prem_cpu_setup){.fifo_priority = 1}), PREM_OK);
+  ck_assert_int_eq(affinities, 0);
+  ck_assert_int_eq(priorities, 3);
+}
+END_TEST
+
+START_TEST(a_core_for_each_is_needed) {
+  ck_assert_int_eq(set_up_blocks(&(prem_cpu_setup){.cores = cores, .core_count = 2}),
+                   PREM_ERR_UNAVAILABLE);
+  ck_assert_str_eq(prem_diag_at(diag, 0)->reason, "2 for 3 threads; name a core for each");
+  ck_assert_int_eq(affinities, 0);
+}
+END_TEST
+
+/* The second block's: the third one is not asked for. */
+START_TEST(a_core_that_is_refused_is_told) {
+  affinity_says = _i ? EPERM : EINVAL;
+  ck_assert_int_eq(
+      set_up_blocks(&(prem_cpu_setup){.cores = cores, .core_count = 3, .fifo_priority = 7}),
+      PREM_ERR_UNAVAILABLE);
+  ck_assert_uint_eq(prem_diag_count(diag), 1);
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "this core is not there"));
+  ck_assert_int_eq(affinities, 2);
+  ck_assert_int_eq(priorities, 1);
+}
+END_TEST
+
+START_TEST(a_priority_that_is_refused_is_told) {
+  priority_says = _i ? EPERM : EINVAL;
+  ck_assert_int_eq(set_up_blocks(&(prem_cpu_setup){.fifo_priority = 7}), PREM_ERR_UNAVAILABLE);
+  ck_assert_uint_eq(prem_diag_count(diag), 1);
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "SCHED_FIFO takes CAP_SYS_NICE"));
+  ck_assert_int_eq(priorities, 1);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("cpu setup");
+  TCase *cases = tcase_create("blocks");
+  tcase_add_checked_fixture(cases, set_up, tear_down);
+  tcase_add_test(cases, each_block_has_its_core_and_priority);
+  tcase_add_test(cases, what_is_not_asked_for_is_not_set);
+  tcase_add_test(cases, a_core_for_each_is_needed);
+  tcase_add_loop_test(cases, a_core_that_is_refused_is_told, 0, 2);
+  tcase_add_loop_test(cases, a_priority_that_is_refused_is_told, 0, 2);
+  suite_add_tcase(suite, cases);
+  return run_suite(suite);
+}
