@@ -3,6 +3,7 @@
  * ended that the plan ends before. Who waits has to be told, so the plan must leave time for it. */
 #include "schedules/checker/check.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "prem/model/versions.h"
@@ -268,16 +269,116 @@ static void judge(data_check *data, const conflict *c) {
     judge_job(data, c, q);
 }
 
+/* ---- at the same time ------------------------------------------------------------------------ */
+
+/* When a job may touch the array: from its first such phase until it is over. */
+typedef struct use_span {
+  int64_t from_ns, end_ns;
+} use_span;
+
+static bool span_of(const data_check *data, int32_t t, prem_phase phase, int64_t number,
+                    use_span *out) {
+  const prem_checker *checker = data->checker;
+  const int64_t job = checker->first_job[t] + number;
+  const int32_t slot = touch_of(data, job, phase);
+  if (slot < 0 || checker->jobs[job].last < 0)
+    return false;
+  *out = (use_span){checker->slots[slot].planned_ns, checker->jobs[job].end_ns};
+  return true;
+}
+
+/* The first job of a task that is over behind an instant; its jobs end one after the other. */
+static int64_t first_behind(const data_check *data, int32_t t, int64_t at_ns) {
+  const prem_checker *checker = data->checker;
+  int64_t low = 0, high = checker->first_job[t + 1] - checker->first_job[t];
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (checker->jobs[checker->first_job[t] + middle].end_ns <= at_ns)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* A job of `t` that uses the array while a writer does, in this hyperperiod or one beside it. */
+static bool find_beside(const data_check *data, int32_t t, prem_phase phase, const use_span *writer,
+                        int64_t *number) {
+  const int64_t length_ns = data->checker->hyperperiod_ns;
+  const int64_t count = data->checker->first_job[t + 1] - data->checker->first_job[t];
+  for (int64_t shift_ns = -length_ns; shift_ns <= length_ns; shift_ns += length_ns) {
+    use_span beside;
+    *number = first_behind(data, t, writer->from_ns - shift_ns);
+    if (*number < count && span_of(data, t, phase, *number, &beside) &&
+        beside.from_ns + shift_ns < writer->end_ns)
+      return true;
+  }
+  return false;
+}
+
+/* Neither waits for the other, however late it is: who reads then reads some of each. */
+static void warn_beside(const data_check *data, const conflict *reader, prem_phase writes) {
+  const prem_checker *checker = data->checker;
+  const prem_schedule *schedule = checker->schedule;
+  const prem_task *task = &schedule->tasks[reader->task],
+                  *writer = &schedule->tasks[reader->before];
+  const char *array = schedule->arrays[reader->array].name;
+  const int64_t jobs = checker->first_job[reader->before + 1] - checker->first_job[reader->before];
+  use_span span;
+  int64_t number;
+  for (int64_t q = 0; q < jobs; ++q) {
+    if (!span_of(data, reader->before, writes, q, &span) ||
+        !find_beside(data, reader->task, reader->phase, &span, &number))
+      continue;
+    char key[PREM_NAME_BYTES + 8];
+    snprintf(key, sizeof key, "tasks.%s", task->name);
+    prem_diag_add(
+        checker->diag, PREM_WARNING, 0, task->place, key,
+        "job %lld uses array '%s' while job %lld of '%s' writes it: neither waits for the "
+        "other, so one that is late reads some of the old and some of the new; give it a "
+        "deadline_ns of %lld at most, or the array `versions`",
+        (long long)number, array, (long long)q, writer->name, (long long)writer->period_ns);
+    return;
+  }
+}
+
+/* The phase in which a task writes an array. */
+static bool find_writing(const data_check *data, int32_t task, int32_t array, prem_phase *phase) {
+  for (int64_t u = 0; u < data->use_count; ++u)
+    if (data->uses[u].task == task && data->uses[u].array == array && data->uses[u].writes) {
+      *phase = data->uses[u].phase;
+      return true;
+    }
+  return false;
+}
+
+static bool is_reader(const data_check *data, const conflict *c) {
+  prem_phase phase;
+  return !find_writing(data, c->task, c->array, &phase);
+}
+
+static void warn(const data_check *data, const conflict *c) {
+  const prem_schedule *schedule = data->checker->schedule;
+  prem_phase writes;
+  if (schedule->tasks[c->task].period_ns > 0 && schedule->tasks[c->before].period_ns > 0 &&
+      is_reader(data, c) && find_writing(data, c->before, c->array, &writes))
+    warn_beside(data, c, writes);
+}
+
 static prem_status judge_all(data_check *data) {
   prem_status status = data->conflict_count > 0 ? find_touches(data) : PREM_OK;
-  for (int64_t i = 0; i < data->conflict_count && status == PREM_OK; ++i)
-    if (i == 0 || !is_same(&data->conflicts[i - 1], &data->conflicts[i]))
+  for (int64_t i = 0; i < data->conflict_count && status == PREM_OK; ++i) {
+    if (i > 0 && is_same(&data->conflicts[i - 1], &data->conflicts[i]))
+      continue;
+    if (data->checker->precedence_ns > 0)
       judge(data, &data->conflicts[i]);
+    warn(data, &data->conflicts[i]);
+  }
   return status;
 }
 
 prem_status prem_check_data(const prem_checker *checker) {
-  if (checker->precedence_ns == 0 || checker->hyperperiod_ns <= 0)
+  if (checker->hyperperiod_ns <= 0)
     return PREM_OK;
   data_check data = {.checker = checker};
   prem_status status = prem_versions_new(checker->schedule, &data.versions);

@@ -59,6 +59,39 @@ START_TEST(a_reader_is_told_of_a_writer_that_it_does_not_follow) {
 }
 END_TEST
 
+/* Warnings of a plan: how many, and what the first says. */
+static int64_t warnings_of(const char *source, char *out, size_t out_bytes) {
+  prem_diag *diag = verdict_on(source);
+  int64_t count = 0;
+  for (size_t i = 0; i < prem_diag_count(diag); ++i)
+    if (prem_diag_at(diag, i)->severity == PREM_WARNING && ++count == 1)
+      prem_problem_format(prem_diag_at(diag, i), out, out_bytes);
+  prem_diag_free(diag);
+  return count;
+}
+
+/* The writer writes from 20 to 30 and from 120 to 130, the reader is at work for 30. */
+START_TEST(who_reads_while_another_one_writes_is_warned) {
+  char said[512];
+  ck_assert_int_eq(warnings_of(periodic(90, 0), said, sizeof said), 0); /* until 120 */
+  ck_assert_int_eq(warnings_of(periodic(30, 0), said, sizeof said), 0);
+  ck_assert_int_eq(warnings_of(periodic(130, 0), said, sizeof said), 0);
+  for (int start = 91; start < 130; ++start) {
+    ck_assert_int_eq(warnings_of(periodic(start, 0), said, sizeof said), 1);
+    ck_assert_ptr_nonnull(
+        strstr(said, ": warning: tasks.r: job 0 uses array 'y' while job 1 of 'w' writes it: "
+                     "neither waits for the other"));
+    ck_assert_ptr_nonnull(strstr(said, "give it a deadline_ns of 100 at most"));
+  }
+  /* into the next hyperperiod, whose first frame is written from 220 on */
+  ck_assert_int_eq(warnings_of(periodic(190, 0), said, sizeof said), 0);
+  ck_assert_int_eq(warnings_of(periodic(191, 0), said, sizeof said), 1);
+  ck_assert_ptr_nonnull(strstr(said, "job 0 uses array 'y' while job 0 of 'w' writes it"));
+  /* one-shot tasks end before anything begins again */
+  ck_assert_int_eq(warnings_of(one_shot(100, 0), said, sizeof said), 0);
+}
+END_TEST
+
 START_TEST(what_after_says_is_said_once) {
   prem_diag *diag = verdict_on(periodic(34, 5));
   assert_says(diag, 40,
@@ -98,6 +131,7 @@ int main(void) {
   tcase_add_test(tests, the_next_hyperperiod_writes_too_early);
   tcase_add_test(tests, a_writer_is_told_of_the_reader_before_it);
   tcase_add_test(tests, a_reader_is_told_of_a_writer_that_it_does_not_follow);
+  tcase_add_test(tests, who_reads_while_another_one_writes_is_warned);
   tcase_add_test(tests, what_after_says_is_said_once);
   tcase_add_test(tests, the_machine_may_take_longer);
   tcase_add_test(tests, arrays_that_nobody_writes_tie_nobody);
