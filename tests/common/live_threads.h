@@ -431,7 +431,8 @@ START_TEST(arguments_are_those_that_were_applied_last) {
   b.y = prem_live_find(b.live, "y");
   start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT});
   for (int i = 0; i < 300; ++i) {
-    const double by = (double)(i / 2 * 3);
+    const int32_t twice_the_same = i / 2 * 3;
+    const double by = twice_the_same;
     float y;
     prem_status status = prem_live_set(b.live, 0, "increment", &by, 1, NULL);
     ck_assert_int_eq(status, PREM_OK);

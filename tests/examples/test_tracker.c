@@ -31,10 +31,11 @@ static void find_kernels(void) {
       &track_aim_kernel,       &track_sample_kernel,  &track_features_kernel,
       &track_correlate_kernel, &track_respond_kernel, &track_locate_kernel,
       &track_learn_kernel,     &track_train_kernel,   &track_publish_kernel};
-  const size_t count = sizeof own / sizeof *own;
-  memcpy(kernels, own, sizeof own);
-  kernels[count] = prem_registry_find(prem_registry_builtin(), "fft2_plane");
-  registry.count = (int32_t)count + 1;
+  enum { COUNT = sizeof own / sizeof own[0] };
+  for (int32_t k = 0; k < COUNT; ++k)
+    kernels[k] = own[k];
+  kernels[COUNT] = prem_registry_find(prem_registry_builtin(), "fft2_plane");
+  registry.count = COUNT + 1;
 }
 
 /* ---- a tracker ------------------------------------------------------------------------------- */

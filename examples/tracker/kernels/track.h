@@ -168,8 +168,9 @@ static inline prem_status track_bind_scales(prem_bind *bind, int32_t *scales,
     return prem_bind_refuse(bind, "args.step",
                             "is %g; a scale is above 1 and up to 1.5 times the next", (double)step);
   *scales = (int32_t)count;
+  const int64_t middle = count / 2;
   for (int32_t i = 0; i < TRACK_MAX_SCALES; ++i)
-    factors[i] = i < count ? (float)pow((double)step, i - (double)(count / 2)) : 1.0F;
+    factors[i] = i < count ? (float)pow((double)step, (double)(i - middle)) : 1.0F;
   return PREM_OK;
 }
 

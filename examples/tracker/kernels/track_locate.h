@@ -22,7 +22,7 @@ PREM_FN float locate_top(float before, float here, float behind) {
 /* Cells from (0, 0); the far half lies before it. */
 PREM_FN float locate_cells(float index, float before, float here, float behind) {
   const float top = locate_top(before, here, behind);
-  return (index >= TRACK_CELLS / 2 ? index - TRACK_CELLS : index) + top;
+  return (2 * index >= TRACK_CELLS ? index - TRACK_CELLS : index) + top;
 }
 
 /* A response at another scale counts less. */
