@@ -282,7 +282,8 @@ static inline void random_after_print(FILE *file, random_tasks *set, const rando
 }
 
 /** `copies` of a task share its inputs and have an output each. */
-static inline void random_task_print(FILE *file, random_tasks *set, int32_t number, int32_t copies) {
+static inline void random_task_print(FILE *file, random_tasks *set, int32_t number,
+                                     int32_t copies) {
   static const char *const ports[2][2] = {{"in", ""}, {"a", "b"}};
   const random_task *task = &set->tasks[number];
   fprintf(file, "  { name = \"t%" PRId32 "\"; kernel = \"%s\"; ", number, task->kernel);

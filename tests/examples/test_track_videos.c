@@ -438,7 +438,7 @@ static const char *const encoders_that_fail[] = {
      */
     "#!/bin/sh\necho ' V..... gif '\n",
     "#!/bin/sh\n[ \"$2\" = -encoders ] && echo ' V mpeg4 ' && exit\nexit 1\n",
-    "#!/bin/sh\n[ \"$2\" = -encoders ] && echo ' V mpeg4 ' && exit\nhead -c 9 >&2; exit 1\n",
+    "#!/bin/sh\n[ \"$2\" = -encoders ] && echo ' V mpeg4 ' && exit\nhead -c9 >/dev/null;exit 1\n",
     "#!/bin/sh\n[ \"$2\" = -encoders ] && echo ' V mpeg4 ' && exit\ncat >/dev/null\n"};
 
 /* SIGPIPE would end this test. */

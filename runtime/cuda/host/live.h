@@ -46,7 +46,7 @@ typedef struct prem_cuda_live {
   prem_device_block *blocks; /* as they are during the session */
   int64_t *kept_epoch_ns;    /* in device memory: [kept_rows] */
   int64_t *kept_end_ns;
-  prem_list allocations;                     /* void *: device memory */
+  prem_list allocations;                      /* void *: device memory */
   unsigned char (*params)[PREM_PARAMS_BYTES]; /* pinned: courier->params, meanwhile */
   unsigned char (*params_before)[PREM_PARAMS_BYTES];
   void *registered[PREM_MAX_LIVE_PORTS + 1]; /* host memory made known to the GPU */
