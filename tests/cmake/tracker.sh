@@ -72,6 +72,10 @@ done
 "$place/build/track_ttprem" plan tracker.cfg -o planned.cfg 2>/dev/null && "$place/build/track_ttprem" check planned.cfg >/dev/null ||
   fail "its schedule has no plan that the checker accepts"
 
+# ---- the commands of the tutorial's last chapter ----
+ln -s ../build "$place/tracker/build"
+HOME=$place "$here/console.sh" "$here/../../docs/tutorial.md" tracker
+
 # ---- frames by the clock: none is counted twice ----
 run camera --camera --frames 50 --publish 9ms
 awk -F, 'NR > 1 { if ($1 <= last) exit 1; last = $1 } BEGIN { last = -1 }' camera/track.csv || fail "frames out of order"
