@@ -60,7 +60,7 @@ static bool is_stopped(const follower *f) {
   return f->request->stop && *f->request->stop;
 }
 
-/* `when_ns` and `taken_ns` are instants of the session's clock. */
+/* `taken_ns`: an instant of the session's clock. `is_submitted`: the frame found a buffer. */
 static prem_status note_taken(follower *f, int64_t taken_ns, bool is_submitted) {
   follow_result *out = f->out;
   if (out->taken == f->room) {

@@ -33,7 +33,7 @@ typedef struct follow_result {
   int64_t late;                   /* results shown behind their publish_ns */
   int64_t overruns;               /* jobs that were not over at their deadline */
   int64_t age_max_ns, age_sum_ns; /* from a frame's being taken to its boxes being shown */
-  /* in the first one TRACK_NEWEST: of the shown instants, from what the plan says */
+  /* how long before, and behind, their planned instant boxes were shown; for publish_ns */
   int64_t early_max_ns, late_max_ns;
 } follow_result;
 

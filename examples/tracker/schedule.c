@@ -13,8 +13,8 @@ typedef struct task_text {
   int64_t wcet_us[3]; /* prefetch, compute, writeback */
 } task_text;
 
-/* The first eight find the targets, the others learn how they look now. In args, %f stands for the
- * frame's size and the reach, %s for the scales. */
+/* The first eight find the targets, the others learn how they look now. `args` says which settings
+ * a kernel takes: "frame" is the frame's size and the reach, "reach" the reach alone. */
 static const task_text tasks[] = {
     {"aim",
      "track_aim",

@@ -30,7 +30,7 @@ typedef struct track_setting {
       *edges; /* not NULL: an edge detector beside it, of the same frames, with this kernel */
 } track_setting;
 
-/** A setting for frames of a size on this kind of backend ("cpu", "sim", "cuda"). */
+/** A setting for frames of a size, for two cores of a CPU: a frame every 10 ms. */
 track_setting track_setting_for(int32_t rows, int32_t columns, int32_t targets, int32_t scales);
 
 /** Write the file. False: it could not be written. */
