@@ -44,7 +44,8 @@ compare() {
     { cat "$console_scratch/found" >&2; return 1; }
 }
 
-command_of_page= kind=
+command_of_page=''
+kind=''
 run_command() {
   [ -n "$command_of_page" ] || return 0
   count=$((count + 1))
@@ -62,7 +63,10 @@ while IFS= read -r line <&3; do
   '```console'*)
     kind=${line#'```console'}
     kind=${kind# }
-    if [ "$kind" != "$wanted" ] && { [ -n "$wanted" ] || [ "$kind" != measured ]; }; then kind=; continue; fi
+    if [ "$kind" != "$wanted" ] && { [ -n "$wanted" ] || [ "$kind" != measured ]; }; then
+      kind=''
+      continue
+    fi
     kind=${kind:-exactly} ;;
   '```'*)
     if [ -n "$kind" ]; then run_command; fi
