@@ -9,7 +9,7 @@
 #   SEEDS     of the synthetic videos (1 2 3 4 5)
 #   PREFIX    in front of each run by the clock, as "nice -n -20" or "chrt -f 10"
 #   TTPREM_COMMIT  what was built; default: of the checkout that this script lies in
-# Needs awk and gnuplot; OpenCV's tracker is measured where python3 has it. About ten minutes.
+# Needs awk, jq and gnuplot; OpenCV's tracker is measured where python3 has it. About ten minutes.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 [ $# -ge 2 ] || { sed -n '3,4p' "$0" >&2; exit 2; }
@@ -40,7 +40,7 @@ begin() { # NAME TITLE QUESTION
   say note "The tracker of commit $commit."
 }
 busy() { # what else had the machine
-  say note "Load averages of the last 1, 5 and 15 minutes when it began: $(cut -d' ' -f1-3 /proc/loadavg); when it ended: $(cat "$place/ended"). Runs by the clock were begun ${PREFIX:+by '$PREFIX'}${PREFIX:-without a priority}."
+  say note "Load averages of the last 1, 5 and 15 minutes when it began: $(cat "$place/began"); when it ended: $(cat "$place/ended"). Runs by the clock were begun ${PREFIX:+by '$PREFIX'}${PREFIX:-without a priority}."
 }
 finish() { # NAME: its lines are in $place/NAME
   "$trackview" findings "$out/$1.json" "$place/$1"
@@ -241,17 +241,17 @@ instants() {
     say note "A frame every 10 ms, its box planned to be shown 9 ms behind it; $rounds rounds of 250 frames in each mode and company, interleaved. The copy is a thread a core that moves 64 MiB over and over. Frames without a result are not in it."
     busy
     say table instants "Shown behind the planned instant"
-    say columns mode company frames 'least|us' 'median|us' 'p99|us' 'longest|us' 'more than 1 ms late|%'
+    say columns mode company frames of 'least|us' 'median|us' 'p99|us' 'longest|us' 'more than 1 ms late|%'
     sort -t "$(printf '\t')" -k 2,2 -k 1,1 -k 3,3g "$place/ways" | awk -F'\t' -v OFS='\t' -v most=$((rounds * 250)) '
       function us(q) { at = int(q * n + 0.999999); return v[at < 1 ? 1 : at] / 1000 }
-      function put() { if (n) print "row", before, n " of " most, us(0), us(0.5), us(0.99), us(1), late / n * 100 }
+      function put() { if (n) print "row", before, n, most, us(0), us(0.5), us(0.99), us(1), late / n * 100 }
       { key = $1 OFS $2 } key != before { put(); n = late = 0; before = key } { v[++n] = $3; late += $3 > 1e6 } END { put() }'
     say table distribution "The same as shares: so many boxes are shown no later"
     say columns 'behind|us' 'share|%' run
     sort -t "$(printf '\t')" -k 2,2 -k 1,1 -k 3,3g "$place/ways" | awk -F'\t' -v OFS='\t' '
       function put(  i, at) { for (i = 0; i <= 100 && n; ++i) { at = int(i * n / 100 + 0.999999); print "row", v[at < 1 ? 1 : at] / 1000, i, before } }
       { key = $1 ", " $2 } key != before { put(); n = 0; before = key } { v[++n] = $3 } END { put() }'
-    say chart steps distribution "Boxes shown no later than so long behind their instant" behind share run
+    say chart log-steps distribution "Boxes shown no later than so long behind their instant" behind share run
   } >"$place/instants"
   finish instants
 }
@@ -264,15 +264,37 @@ timeline() {
 }
 
 # ---- where the time goes ----
+tiles_of() { # PLANNED.cfg: task, how many tiles it has
+  tr -d '\n' <"$1" | grep -o '{ task = "[a-z_]*"; phase = "compute";[^}]*}' | awk -F'"' '
+    function value(key) { return match($0, key " = [0-9]+") ? substr($0, RSTART + length(key) + 3, RLENGTH - length(key) - 3) : 1 }
+    { tiles[$2] += value("count") * value("repeat") } END { for (task in tiles) print task "\t" tiles[task] }'
+}
+# Of each task: tiles, the medians of its phases in us, their sum over all tiles; then the frame.
+profile_rows() { # PROFILE.json TILES
+  say table speed "Medians of the phases, and what they sum up to"
+  say columns task tiles 'prefetch|us' 'compute|us' 'writeback|us' 'all tiles|us' 'share|%'
+  # Steady tiles where there are some; a task of few tiles has cold ones alone.
+  jq -r '.tables[] | select(.name == "times") | .rows[] | select(.[2] == "alone") | [.[0], .[1], .[3], .[8]] | @tsv' "$1" |
+    awk -F'\t' -v OFS='\t' 'FNR == NR { tiles[$1] = $2; next }
+      !($1 in seen) { seen[$1]; names[++count] = $1 }
+      !(($1, $2) in ns) || $3 == "steady" { ns[$1, $2] = $4 }
+      END {
+        for (i = 1; i <= count; ++i) { t = names[i]; sum[t] = tiles[t] * (ns[t, "prefetch"] + ns[t, "compute"] + ns[t, "writeback"]); all += sum[t]; n += tiles[t] }
+        for (i = 1; i <= count; ++i) { t = names[i]; print "row", t, tiles[t], ns[t, "prefetch"] / 1000, ns[t, "compute"] / 1000, ns[t, "writeback"] / 1000, sum[t] / 1000, sum[t] / all * 100 }
+        printf "verdict\tA frame is %d tiles that take %.2f ms of one core, features %.0f %% of it.\n", n, all / 1e6, (sum["features"] + sum["learn_features"]) / all * 100 }' "$2" -
+  say chart bars speed "A frame's time by task, one core" task 'share'
+}
 speed() {
   {
     begin tracker_speed "Where a frame's time goes" "What do the tracker's phases take, and how many frames a second does a core do?"
     say note "Phases as \`track_ttprem profile\` has measured them in the tracker's schedule, alone; a frame is the sum over the tiles of all tasks by their median, one core."
     "$tracker" --schedule --period 10ms >"$place/frame.cfg"
-    "${prefix[@]}" "$ttprem" profile "$place/frame.cfg" --backend cpu -q --repeat 60 --output "$place/profile.cfg" --json "$place/profile.json"
+    "${prefix[@]}" "$ttprem" profile "$place/frame.cfg" --backend cpu -q --repeat 60 --output "$place/profile.cfg" --json "$place/profile.json" >/dev/null
     cut -d' ' -f1-3 /proc/loadavg >"$place/ended"
     busy
-    profile_rows "$place/profile.json"
+    "$ttprem" plan "$place/frame.cfg" -q --time-limit 0 --output "$place/planned.cfg"
+    tiles_of "$place/planned.cfg" >"$place/tiles"
+    profile_rows "$place/profile.json" "$place/tiles"
   } >"$place/speed"
   finish speed
 }
@@ -288,7 +310,7 @@ page() {
   for name in accuracy lateness load instants speed; do
     if [ -e "$out/$name.json" ]; then
       files+=(--add "$out/$name.txt")
-      [ ! -e "$out/tracker_$name.svg" ] || files+=(--add "$out/tracker_$name.svg")
+      files+=(--add "$out/$name.svg")
     fi
   done
   [ ! -e "$out/timeline.svg" ] || files+=(--add "$out/timeline.svg")
@@ -306,6 +328,7 @@ page() {
 readonly page_video=synth:scale=20,light=20,pan=30,noise=6
 
 for step in "${steps[@]}"; do
+  cut -d' ' -f1-3 /proc/loadavg >"$place/began"
   case $step in
   accuracy | lateness | load | instants | timeline | speed | page) "$step" ;;
   *) echo "figures: '$step' is none of accuracy, lateness, load, instants, timeline, speed, page" >&2 && exit 2 ;;

@@ -116,15 +116,17 @@ static prem_status read_chart(reader *of, const words *with) {
                {"bars", PREM_CHART_BARS}};
   if (with->count != 5 && with->count != 6)
     return refuse(of, "chart", "has a kind, a table, a title, columns x and y, and maybe a series");
+  const bool is_log = strncmp(with->word[0], "log-", 4) == 0;
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
-    if (strcmp(with->word[0], kinds[i].name) == 0) {
+    if (strcmp(with->word[0] + (is_log ? 4 : 0), kinds[i].name) == 0) {
       prem_findings_chart(of->findings,
                           &(prem_chart){.kind = kinds[i].kind,
                                         .table = with->word[1],
                                         .title = with->word[2],
                                         .x = with->word[3],
                                         .y = with->word[4],
-                                        .series = with->count > 5 ? with->word[5] : NULL});
+                                        .series = with->count > 5 ? with->word[5] : NULL,
+                                        .log_x = is_log});
       return PREM_OK;
     }
   return refuse(of, "chart", "has a kind that is none of bars, lines, points, steps");

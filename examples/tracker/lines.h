@@ -10,7 +10,8 @@
  *   table     NAME  TITLE
  *   columns   NAME[|UNIT]...                       of that table
  *   row       CELL...                              numbers where they are some; - is none
- *   chart     KIND  TABLE  TITLE  X  Y  [SERIES]   bars, lines, points or steps
+ *   chart     KIND  TABLE  TITLE  X  Y  [SERIES]   bars, lines, points, steps; log-steps and so on:
+ *                                                  with a logarithmic x
  *
  * Empty lines, and those that begin with #, are nothing.
  */
