@@ -75,8 +75,8 @@ accuracy_of_sequence() { # NAME
   local source=$otb/$1 scales frames
   for scales in 1 5; do
     follow --scales "$scales" --starts "$starts" "$source" >"$place/said"
-    say row "$1" "$scales scales" "one pass" "$(numbers 'one pass' <"$place/said")"
-    say row "$1" "$scales scales" "$starts starts" "$(numbers starts <"$place/said")"
+    say row "$1" "ours, scales $scales" "one pass" "$(numbers 'one pass' <"$place/said")"
+    say row "$1" "ours, scales $scales" "$starts starts" "$(numbers starts <"$place/said")"
   done
   has_opencv || return 0
   "$trackview" save "$source" "$place/frames.pgm" "$place/truth.csv"
@@ -94,7 +94,7 @@ accuracy_of_synth() { # NAME SETTINGS: a row for each seed
   for seed in $seeds; do
     source=synth:seed=$seed${2:+,$2}
     for scales in 1 5; do
-      say row "$1" "$seed" "$scales scales" "$(follow --scales "$scales" "$source" | numbers 'one pass')"
+      say row "$1" "$seed" "ours, scales $scales" "$(follow --scales "$scales" "$source" | numbers 'one pass')"
     done
     has_opencv || continue
     "$trackview" save "$source" "$place/frames.pgm" "$place/truth.csv"
@@ -102,13 +102,16 @@ accuracy_of_synth() { # NAME SETTINGS: a row for each seed
   done
 }
 spread() { # rows of a video, seed, tracker, frames, P20, AUC, CLE: over the seeds
-  awk -F'\t' -v OFS='\t' '{ key = $2 OFS $4; if (!(key in n)) keys[++count] = key
-      if (!n[key]++ || $6 < p[key]) p[key] = $6
-      if (n[key] == 1 || $7 < a[key]) a[key] = $7
-      if (n[key] == 1 || $8 > c[key]) c[key] = $8
-      area[key] += $7; error[key] += $8 }
-    END { for (i = 1; i <= count; ++i) { k = keys[i]
-      printf "row\t%s\t%d\t%s\t%.3f\t%s\t%.2f\t%s\n", k, n[k], p[k], area[k] / n[k], a[k], error[k] / n[k], c[k] } }'
+  awk -F'\t' -v OFS='\t' '
+    function put(key, name, value,    i) { # sorted
+      for (i = n[key, name]++; i > 0 && list[key, name, i] > value; --i) list[key, name, i + 1] = list[key, name, i]
+      list[key, name, i + 1] = value
+    }
+    function median(key, name) { return list[key, name, int((n[key, name] + 1) / 2)] }
+    { key = $2 OFS $4; if (!(key in seen)) { seen[key]; keys[++count] = key }
+      put(key, "P20", $6 + 0); put(key, "AUC", $7 + 0); put(key, "CLE", $8 + 0) }
+    END { for (i = 1; i <= count; ++i) { k = keys[i]; m = n[k, "CLE"]
+      print "row", k, m, list[k, "P20", 1], median(k, "AUC"), list[k, "AUC", 1], median(k, "CLE"), list[k, "CLE", m] } }'
 }
 accuracy() {
   local video
@@ -124,13 +127,13 @@ accuracy() {
     fi
     for video in $videos; do accuracy_of_synth "${video%%=*}" "${video#*=}"; done >"$place/synthetic"
     say table synthetic "Synthetic videos, 300 frames each: over the seeds"
-    say columns video tracker seeds 'least P20' 'mean AUC' 'least AUC' 'mean CLE|px' 'largest CLE|px'
+    say columns video tracker seeds 'least P20' 'median AUC' 'least AUC' 'median CLE|px' 'largest CLE|px'
     spread <"$place/synthetic"
     say table synthetic_all "Synthetic videos, each"
     say columns video seed tracker frames P20 AUC 'CLE|px'
     cat "$place/synthetic"
     [ -z "$(sequences)" ] || say chart bars sequences "Area under the success curve" sequence AUC tracker
-    say chart bars synthetic "Mean distance of the centres" video 'mean CLE' tracker
+    say chart bars synthetic "Mean distance of the centres, median of the seeds" video 'median CLE' tracker
   } >"$place/accuracy"
   # Bars stand side by side: of the sequences the starts alone.
   awk -F'\t' '$1 == "table" { inside = $2 == "sequences" } !(inside && $1 == "chart") { print }' "$place/accuracy" |
