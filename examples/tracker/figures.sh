@@ -182,12 +182,18 @@ lateness() {
 timed() { # OPTION...: what the tracker prints of a camera
   "${prefix[@]}" "$tracker" --camera --output "$place/timed" "$@"
 }
-readonly modes='tt free lock'
+modes_of() { # ROUND: in another order in each, so that none always follows the same company
+  case $(($1 % 3)) in
+  1) echo tt free lock ;;
+  2) echo free lock tt ;;
+  0) echo lock tt free ;;
+  esac
+}
 
 load_round() { # ROUND
   local period mode
   for period in 20 10 7 5 4 3 2.5; do
-    for mode in $modes; do
+    for mode in $(modes_of "$1"); do
       # A plan has no room below 3 ms: then it keeps that period, and frames are left out.
       timed --mode "$mode" --period "$(awk "BEGIN { print ($period < 3 ? 3 : $period) }")ms" --every "${period}ms" \
         "$load_video" >"$place/said"
@@ -201,7 +207,7 @@ load() {
   local round
   {
     begin tracker_load "Accuracy over load" "How well does the tracker follow a camera that is as fast as the machine, and faster?"
-    say note "300 frames of $load_video, one target, one scale, 2 blocks. A frame is scored with the box that could be seen when it was taken. Rounds are interleaved; a row is the median of $rounds, with the least and the largest."
+    say note "300 frames of $load_video, one target, one scale, 2 blocks. A frame is scored with the box that could be seen when it was taken. Rounds are interleaved, with the modes in another order in each; a row is the median of $rounds, with the least and the largest."
     for ((round = 1; round <= rounds; ++round)); do load_round "$round"; done >"$place/loads"
     cut -d' ' -f1-3 /proc/loadavg >"$place/ended"
     busy
@@ -222,7 +228,7 @@ load() {
 # ---- the published instant ----
 instants_of() { # ROUND MODE COMPANY
   timed --mode "$2" --period 10ms --publish 9ms --frames 250 synth:frames=0 >/dev/null
-  awk -F, -v OFS='\t' -v mode="$2" -v company="$3" 'NR > 1 { print mode, company, $3 - $2 }' "$place/timed/instants.csv"
+  awk -F, -v OFS='\t' -v round="$1" -v mode="$2" -v company="$3" 'NR > 1 { print mode, company, $3 - $2, round }' "$place/timed/instants.csv"
 }
 instants() {
   local round mode company other
@@ -234,14 +240,14 @@ instants() {
         "$hostile" &
         other=$!
       fi
-      for mode in $modes; do instants_of "$round" "$mode" "$company" >>"$place/ways"; done
+      for mode in $(modes_of "$round"); do instants_of "$round" "$mode" "$company" >>"$place/ways"; done
       [ -z "$other" ] || { kill "$other" && wait "$other"; } 2>/dev/null || true
     done
   done
   cut -d' ' -f1-3 /proc/loadavg >"$place/ended"
   {
     begin tracker_instants "When boxes are shown" "How far from its planned instant is a frame's box shown, alone and beside a copy?"
-    say note "A frame every 10 ms, its box planned to be shown 9 ms behind it; $rounds rounds of 250 frames in each mode and company, interleaved. The copy is a thread a core that moves 64 MiB over and over. Frames without a result are not in it."
+    say note "A frame every 10 ms, its box planned to be shown 9 ms behind it; $rounds rounds of 250 frames in each mode and company, interleaved, the modes in another order in each. The copy is a thread a core that moves 64 MiB over and over. Frames without a result are not in it."
     busy
     say table instants "Shown behind the planned instant"
     say columns mode company frames of 'least|us' 'median|us' 'p99|us' 'longest|us' 'more than 1 ms late|%'
@@ -249,6 +255,12 @@ instants() {
       function us(q) { at = int(q * n + 0.999999); return v[at < 1 ? 1 : at] / 1000 }
       function put() { if (n) print "row", before, n, most, us(0), us(0.5), us(0.99), us(1), late / n * 100 }
       { key = $1 OFS $2 } key != before { put(); n = late = 0; before = key } { v[++n] = $3; late += $3 > 1e6 } END { put() }'
+    say table instants_all "Each run"
+    say columns mode company round frames 'median|us' 'p99|us' 'longest|us' 'more than 1 ms late|%'
+    sort -t "$(printf '\t')" -k 2,2 -k 1,1 -k 4,4g -k 3,3g "$place/ways" | awk -F'\t' -v OFS='\t' '
+      function us(q) { at = int(q * n + 0.999999); return v[at < 1 ? 1 : at] / 1000 }
+      function put() { if (n) print "row", before, n, us(0.5), us(0.99), us(1), late / n * 100 }
+      { key = $1 OFS $2 OFS $4 } key != before { put(); n = late = 0; before = key } { v[++n] = $3; late += $3 > 1e6 } END { put() }'
     say table distribution "The same as shares: so many boxes are shown no later"
     say columns 'behind|us' 'share|%' run
     sort -t "$(printf '\t')" -k 2,2 -k 1,1 -k 3,3g "$place/ways" | awk -F'\t' -v OFS='\t' '
