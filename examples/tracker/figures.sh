@@ -40,7 +40,8 @@ begin() { # NAME TITLE QUESTION
   say note "The tracker of commit $commit."
 }
 busy() { # what else had the machine
-  say note "Load averages of the last 1, 5 and 15 minutes when it began: $(cat "$place/began"); when it ended: $(cat "$place/ended"). Runs by the clock were begun ${PREFIX:+by '$PREFIX'}${PREFIX:-without a priority}."
+  local how=${PREFIX:+by \'$PREFIX\'}
+  say note "Load averages of the last 1, 5 and 15 minutes when it began: $(cat "$place/began"); when it ended: $(cat "$place/ended"). Runs by the clock were begun ${how:-without a priority}."
 }
 finish() { # NAME: its lines are in $place/NAME
   "$trackview" findings "$out/$1.json" "$place/$1"
