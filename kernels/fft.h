@@ -23,8 +23,8 @@ PREM_FN int32_t fft_planes(const fft_params *params, const prem_view *view) {
 #if PREM_HOST
 
 /* Lines along dimension 2 or 3 of whole arrays, which may be one array. */
-static inline void fft_reference(const void *params, const prem_array_view *in,
-                                 const prem_array_view *out, int32_t along) {
+PREM_CLONES static inline void fft_reference(const void *params, const prem_array_view *in,
+                                             const prem_array_view *out, int32_t along) {
   const prem_fft_plan *plan = &((const fft_params *)params)->plan;
   const int64_t *shape = in->shape, points = shape[along], point = along == 3 ? 1 : shape[3];
   const int64_t line_count = shape[5 - along], line = along == 3 ? shape[3] : 1;

@@ -23,6 +23,7 @@ typedef struct follower {
   int64_t zero_ns;    /* when the first frame was taken */
   int64_t *submitted; /* [taken] which frame was the n-th that was handed over */
   int64_t submitted_count, room;
+  int64_t instant_room;
 } follower;
 
 /* ---- the schedule ---------------------------------------------------------------------------- */
@@ -58,6 +59,11 @@ prem_status follow_schedule(const track_setting *setting, const prem_backend *ba
 
 static bool is_stopped(const follower *f) {
   return f->request->stop && *f->request->stop;
+}
+
+/* Of the n-th frame that was taken. */
+static int64_t frame_number(const follower *f, int64_t n) {
+  return f->request->start + n * f->request->step;
 }
 
 /* `taken_ns`: an instant of the session's clock. `is_submitted`: the frame found a buffer. */
@@ -99,7 +105,7 @@ static prem_status note_boxes(follower *f, int64_t frame, const float *rows, int
     const float *at = rows + t * pitch;
     const bool refused = at[BOX_STATUS] == (float)TARGET_REFUSED;
     const track_row row = {
-        .frame = f->request->start + frame,
+        .frame = frame_number(f, frame),
         .target = t,
         .where = {at[BOX_X], at[BOX_Y], refused ? 0 : at[BOX_WIDTH], refused ? 0 : at[BOX_HEIGHT]},
         .peak = at[BOX_PEAK],
@@ -109,6 +115,14 @@ static prem_status note_boxes(follower *f, int64_t frame, const float *rows, int
   }
   ++f->out->tracked;
   return status;
+}
+
+/* The n-th frame to take. */
+static prem_status next_frame(follower *f, int64_t n, uint8_t *pixels, size_t pitch_bytes) {
+  prem_status status = PREM_OK;
+  if (n > 0)
+    status = video_skip(f->frames, f->request->step - 1, f->diag);
+  return status == PREM_OK ? video_next(f->frames, pixels, pitch_bytes, f->diag) : status;
 }
 
 static void fill_commands(const follow_request *request, float *rows, int64_t pitch) {
@@ -135,8 +149,7 @@ static prem_status follow_plainly(follower *f, const prem_schedule *schedule) {
     if (is_stopped(f))
       status = PREM_ERR_INTERRUPTED;
     else
-      status = video_next(f->frames, plain_array(plain, "frame"), (size_t)request->setting.columns,
-                          f->diag);
+      status = next_frame(f, n, plain_array(plain, "frame"), (size_t)request->setting.columns);
     if (status == PREM_OK)
       status = note_taken(f, 0, true);
     if (status == PREM_OK && !plain_step(plain))
@@ -166,6 +179,20 @@ static int64_t planned_ns(const follower *f, const prem_frame *frame) {
          f->request->setting.publish_ns;
 }
 
+static prem_status note_instant(follower *f, const follow_instant *instant) {
+  follow_result *out = f->out;
+  if (out->tracked == f->instant_room) {
+    const int64_t room = f->instant_room ? 2 * f->instant_room : 1024;
+    follow_instant *instants = realloc(out->instants, (size_t)room * sizeof *instants);
+    if (!instants)
+      return PREM_ERR_MEMORY;
+    out->instants = instants;
+    f->instant_room = room;
+  }
+  out->instants[out->tracked] = *instant;
+  return PREM_OK;
+}
+
 /* One result, if there is one until then. */
 static prem_status take_result(follower *f, int64_t until_ns) {
   follow_result *out = f->out;
@@ -182,7 +209,11 @@ static prem_status take_result(follower *f, int64_t until_ns) {
     const int64_t age_ns = shown_ns - out->taken_ns[of]; /* frame.captured_ns: of the command */
     out->age_sum_ns += age_ns;
     out->age_max_ns = age_ns > out->age_max_ns ? age_ns : out->age_max_ns;
-    status = note_boxes(f, of, frame.data, frame.pitch_bytes[2] / (int64_t)sizeof(float), shown_ns);
+    const follow_instant instant = {frame_number(f, of), shown_ns - way_ns, shown_ns};
+    status = note_instant(f, &instant);
+    if (status == PREM_OK)
+      status =
+          note_boxes(f, of, frame.data, frame.pitch_bytes[2] / (int64_t)sizeof(float), shown_ns);
   }
   const prem_status released = prem_live_release(f->live, &frame, f->diag);
   return status == PREM_OK ? released : status;
@@ -201,7 +232,7 @@ static prem_status await_result(follower *f) {
 }
 
 /* The next frame, read right into a buffer of the session. */
-static prem_status hand_over(follower *f) {
+static prem_status hand_over(follower *f, int64_t n) {
   prem_frame frame;
   prem_status status = prem_live_acquire(f->live, f->frame_stream,
                                          prem_live_now_ns(f->live) + patience_ns, &frame, f->diag);
@@ -209,7 +240,7 @@ static prem_status hand_over(follower *f) {
     return late_result(f);
   if (status != PREM_OK)
     return status;
-  status = video_next(f->frames, frame.data, (size_t)frame.pitch_bytes[2], f->diag);
+  status = next_frame(f, n, frame.data, (size_t)frame.pitch_bytes[2]);
   if (status != PREM_OK) {
     prem_live_release(f->live, &frame, f->diag);
     return status;
@@ -227,7 +258,7 @@ static prem_status feed_each(follower *f) {
     if (is_stopped(f))
       status = PREM_ERR_INTERRUPTED;
     else
-      status = hand_over(f);
+      status = hand_over(f, n);
     if (status == PREM_OK && n + 1 - results >= IN_HAND && ++results > 0)
       status = await_result(f);
   }
@@ -257,7 +288,7 @@ static prem_status feed_newest(follower *f) {
   const int64_t every_ns = f->request->every_ns ? f->request->every_ns : setting->period_ns;
   int64_t due_ns = 0;
   for (int64_t n = 0; status == PREM_OK && (frames == 0 || n < frames); ++n) {
-    status = video_next(f->frames, pixels, (size_t)setting->columns, f->diag);
+    status = next_frame(f, n, pixels, (size_t)setting->columns);
     if (status != PREM_OK)
       break;
     due_ns = n == 0 ? prem_live_now_ns(f->live) : due_ns + every_ns;
@@ -319,6 +350,7 @@ static prem_status follow_live(follower *f, const prem_schedule *schedule) {
 void follow_free(follow_result *of) {
   track_log_free(&of->log);
   free(of->taken_ns);
+  free(of->instants);
   *of = (follow_result){0};
 }
 

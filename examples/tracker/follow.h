@@ -17,11 +17,18 @@ typedef struct follow_request {
   video_request video;
   int64_t start;         /* the video's frame that is the first one, from 0 */
   int64_t frames;        /* at most; 0: to the video's end */
+  int64_t step;          /* every so many of them is taken, the others left out; at least 1 */
   const box *boxes;      /* of the targets in the first frame */
   track_setting setting; /* its size is set by the video's */
   int64_t every_ns;      /* with TRACK_NEWEST: from frame to frame; 0: the setting's period */
   const volatile sig_atomic_t *stop; /* not 0: end, and keep what there is; may be NULL */
 } follow_request;
+
+/** When a frame's boxes were to be shown, and when they were. */
+typedef struct follow_instant {
+  int64_t frame;
+  int64_t planned_ns, shown_ns;
+} follow_instant;
 
 /** What became of it. Times of the log's rows count from when the first frame was taken. */
 typedef struct follow_result {
@@ -35,6 +42,7 @@ typedef struct follow_result {
   int64_t age_max_ns, age_sum_ns; /* from a frame's being taken to its boxes being shown */
   /* how long before, and behind, their planned instant boxes were shown; for publish_ns */
   int64_t early_max_ns, late_max_ns;
+  follow_instant *instants; /* [tracked] */
 } follow_result;
 
 /**

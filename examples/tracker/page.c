@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@ static const char style[] =
     "h1{font-size:1.5rem;line-height:1.2}h2{font-size:1.15rem;margin:2rem 0 .5rem}"
     "figure{margin:1rem 0}figcaption{font-size:.9rem}"
     "img,video{width:100%;height:auto;display:block}"
-    ".wide{overflow-x:auto}"
+    ".wide{overflow-x:auto}pre{font-size:.8rem;line-height:1.35;overflow-x:auto}"
+    "img.drawn{background:#fff}"
     "table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums;width:100%}"
     "td,th{padding:3px 0 3px 8px;text-align:right;border-bottom:1px solid #8885}"
     "td:first-child,th:first-child{text-align:left;padding-left:0;overflow-wrap:anywhere}"
@@ -57,6 +59,68 @@ static prem_status write_picture(FILE *file, const page_picture *of) {
   }
   free(png);
   return encoded ? PREM_OK : PREM_ERR_MEMORY;
+}
+
+/* ---- what something else drew ---- */
+
+static prem_status no_file(const char *path, const char *reason, prem_diag *diag) {
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){path, 0}, "", "%s", reason);
+  return PREM_ERR_ARGUMENT;
+}
+
+/* All of it, and a 0 behind it; free it. NULL: errno says why. */
+static char *read_all(const char *path, size_t *bytes) {
+  FILE *file = fopen(path, "rb");
+  char *all = NULL;
+  size_t room = 0;
+  *bytes = 0;
+  if (!file)
+    return NULL;
+  for (size_t got = 1; got > 0; *bytes += got) {
+    room = room ? 2 * room : 1 << 16;
+    char *larger = realloc(all, room);
+    if (!larger)
+      break;
+    all = larger;
+    got = fread(all + *bytes, 1, room - 1 - *bytes, file);
+  }
+  const bool good = all && feof(file) && !ferror(file);
+  fclose(file);
+  if (good)
+    all[*bytes] = '\0';
+  else
+    free(all);
+  return good ? all : NULL;
+}
+
+static prem_status write_file(FILE *file, const page_file *of, prem_diag *diag) {
+  const char *dot = strrchr(of->path, '.');
+  const bool is_text = dot && strcmp(dot, ".txt") == 0, is_svg = dot && strcmp(dot, ".svg") == 0;
+  if (!is_text && !is_svg && !(dot && strcmp(dot, ".png") == 0))
+    return no_file(of->path, "is none of .svg, .png, .txt, and cannot be shown", diag);
+  size_t bytes;
+  char *all = read_all(of->path, &bytes);
+  if (!all)
+    return no_file(of->path, strerror(errno), diag);
+  if (is_text) {
+    fputs("<pre>", file);
+    for (char *line = all, *next; line && *line; line = next) {
+      next = strchr(line, '\n');
+      if (next)
+        *next++ = '\0';
+      html_text(file, line);
+      fputc('\n', file);
+    }
+    fputs("</pre>\n", file);
+  } else {
+    fprintf(file, "<figure><img class='drawn' alt='");
+    html_text(file, of->path);
+    fprintf(file, "' src='data:image/%s;base64,", is_svg ? "svg+xml" : "png");
+    write_base64(file, (const uint8_t *)all, bytes);
+    fprintf(file, "'></figure>\n");
+  }
+  free(all);
+  return PREM_OK;
 }
 
 /* ---- the table ---- */
@@ -117,7 +181,7 @@ static void write_curves(FILE *file, const scored *list, size_t count) {
   }
 }
 
-static prem_status write_body(FILE *file, const page *of) {
+static prem_status write_body(FILE *file, const page *of, prem_diag *diag) {
   prem_status status = PREM_OK;
   fprintf(file, "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>\n"
                 "<meta name='viewport' content='width=device-width,initial-scale=1'>\n<title>");
@@ -141,6 +205,8 @@ static prem_status write_body(FILE *file, const page *of) {
             "small ones of 60 frames.</p>\n");
   for (size_t i = 0; i < of->picture_count && status == PREM_OK; ++i)
     status = write_picture(file, &of->pictures[i]);
+  for (size_t i = 0; i < of->file_count && status == PREM_OK; ++i)
+    status = write_file(file, &of->files[i], diag);
   if (of->film) {
     fprintf(file, "<video controls muted loop src='");
     html_text(file, of->film);
@@ -156,7 +222,7 @@ prem_status page_write(const page *of, const char *path, prem_diag *diag) {
   prem_output output;
   prem_status status = prem_output_open(&output, path, reason, sizeof reason);
   if (status == PREM_OK) {
-    status = write_body(output.file, of);
+    status = write_body(output.file, of, diag);
     if (status != PREM_OK)
       prem_output_abandon(&output);
     else

@@ -10,7 +10,7 @@
 /* ---- of a log ---- */
 
 static void score_target(const struct video *truth, const track_log *log, int32_t target,
-                         box *boxes[2], int64_t frames, score *out) {
+                         int64_t late, box *boxes[2], int64_t frames, score *out) {
   int64_t first = frames;
   for (size_t i = 0; i < log->count; ++i)
     if (log->rows[i].target == target && log->rows[i].frame < first)
@@ -19,10 +19,12 @@ static void score_target(const struct video *truth, const track_log *log, int32_
     if (i < first || !video_truth(truth, i, target, &boxes[0][i]))
       boxes[0][i] = (box){0};
   score_by_frame(log, target, boxes[1], frames);
+  for (int64_t i = frames - 1; i > first; --i)
+    boxes[1][i] = boxes[1][i - late > first ? i - late : first];
   score_boxes(boxes[0], boxes[1], frames, out);
 }
 
-prem_status scored_log(const struct video *truth, const track_log *log, score *out,
+prem_status scored_log(const struct video *truth, const track_log *log, int64_t late, score *out,
                        prem_diag *diag) {
   const int32_t targets = video_facts_of(truth)->targets;
   int64_t frames = 0;
@@ -39,7 +41,7 @@ prem_status scored_log(const struct video *truth, const track_log *log, score *o
   score *all = calloc((size_t)targets, sizeof *all);
   const bool there = boxes[0] && boxes[1] && all;
   for (int32_t i = 0; i < targets && there; ++i)
-    score_target(truth, log, i, boxes, frames, &all[i]);
+    score_target(truth, log, i, late, boxes, frames, &all[i]);
   if (there)
     score_mean(all, targets, out);
   free(boxes[0]);

@@ -22,11 +22,12 @@ typedef struct scored {
 struct video;
 /**
  * Score a log against a video's ground truth, each target from its first row on: the mean over the
- * targets. For several starts (TRE) each one's log is scored so, and score_mean() taken.
+ * targets. Each box counts `late` frames behind its own: until then it is the one of the first row
+ * that a reader had. For several starts (TRE) each one's log is scored so, and score_mean() taken.
  *
  * @retval PREM_ERR_ARGUMENT  there is no ground truth, or no row
  */
-prem_status scored_log(const struct video *truth, const track_log *log, score *out,
+prem_status scored_log(const struct video *truth, const track_log *log, int64_t late, score *out,
                        prem_diag *diag);
 
 typedef enum curve_kind {
@@ -43,6 +44,11 @@ typedef struct page_picture {
   const char *caption;
 } page_picture;
 
+/** A figure that something else drew: `.svg`, `.png`, or text of `.txt`. */
+typedef struct page_file {
+  const char *path;
+} page_file;
+
 typedef struct page {
   const char *title;
   const char *text; /* a paragraph; may be NULL */
@@ -50,11 +56,13 @@ typedef struct page {
   size_t count;
   const page_picture *pictures;
   size_t picture_count;
+  const page_file *files; /* after the pictures */
+  size_t file_count;
   const char *film; /* its path from the page; may be NULL */
 } page;
 
-/** One HTML file that opens offline and holds all but the film: pictures, a table, curves. Whole or
- *  not at all. */
+/** One HTML file that opens offline and holds all but the film: pictures, files, a table, curves.
+ *  Whole or not at all. */
 prem_status page_write(const page *of, const char *path, prem_diag *diag);
 
 /**

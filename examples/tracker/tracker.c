@@ -24,7 +24,7 @@ typedef struct options {
   int32_t box_count, most_targets, scales, starts;
   int32_t blocks, cores; /* of the tracker, 0: the backend's usual; of the machine */
   bool is_gpu;
-  int64_t period_ns, publish_ns;
+  int64_t period_ns, publish_ns, late;
   float reach, wcet_factor;
   bool camera, film, prints_schedule;
 } options;
@@ -43,7 +43,9 @@ enum {
   KEY_PUBLISH,
   KEY_SLACK,
   KEY_EVERY,
-  KEY_BLOCKS
+  KEY_BLOCKS,
+  KEY_STEP,
+  KEY_LATE
 };
 
 static const struct argp_option known[] = {
@@ -58,6 +60,8 @@ static const struct argp_option known[] = {
     {"frames", 'n', "N", 0, "at most so many", 0},
     {"start", KEY_START, "N", 0, "the first frame, from 0", 0},
     {"starts", KEY_STARTS, "N", 0, "follow from N starts as well, and tell their mean (TRE)", 0},
+    {"step", KEY_STEP, "N", 0, "take every N-th frame only (1)", 0},
+    {"late", KEY_LATE, "N", 0, "score boxes as if each was known N frames later (0)", 0},
     {"period", 'p', "TIME", 0, "from frame to frame, as 10ms (what the work takes)", 0},
     {"camera", KEY_CAMERA, NULL, 0,
      "frames come by the clock; what comes too late is scored as late", 0},
@@ -196,6 +200,12 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     return 0;
   case KEY_START:
     of->request.start = number_of(state, "start", text, 0, INT32_MAX);
+    return 0;
+  case KEY_STEP:
+    of->request.step = number_of(state, "step", text, 1, 1000);
+    return 0;
+  case KEY_LATE:
+    of->late = number_of(state, "late", text, 0, 1000);
     return 0;
   case KEY_STARTS:
     of->starts = (int32_t)number_of(state, "starts", text, 2, MOST_STARTS);
@@ -339,7 +349,7 @@ static prem_status score_streaming(const options *of, const video *truth,
     for (int64_t i = 0; i < found->taken; ++i) {
       if (!box_is_known(&seen[i]))
         seen[i] = of->boxes[t]; /* nothing was shown yet but where it began */
-      if (!video_truth(truth, of->request.start + i, t, &real[i]))
+      if (!video_truth(truth, of->request.start + i * of->request.step, t, &real[i]))
         real[i] = (box){0};
     }
     score_boxes(real, seen, found->taken, &scores[t]);
@@ -366,7 +376,7 @@ static prem_status follow_from_starts(const options *given, const video *truth, 
       break;
     status = follow(&of.request, &found, diag);
     if (status == PREM_OK)
-      status = scored_log(truth, &found.log, &scores[count++], diag);
+      status = scored_log(truth, &found.log, given->late, &scores[count++], diag);
     follow_free(&found);
   }
   score_mean(scores, status == PREM_OK ? count : 0, out);
@@ -435,13 +445,29 @@ static prem_status write_findings(const options *of, const scored *scores, prem_
                            : status;
 }
 
-static prem_status write_schedule(const options *of, prem_diag *diag) {
-  const place at = in_folder(of, "schedule.cfg");
+typedef void printer(const options *of, const follow_result *found, FILE *file);
+
+static void print_schedule(const options *of, const follow_result *found, FILE *file) {
+  (void)found;
+  track_schedule_print(&of->request.setting, file);
+}
+
+static void print_instants(const options *of, const follow_result *found, FILE *file) {
+  (void)of;
+  fprintf(file, "frame,planned_ns,shown_ns\n");
+  for (int64_t i = 0; i < found->tracked; ++i)
+    fprintf(file, "%" PRId64 ",%" PRId64 ",%" PRId64 "\n", found->instants[i].frame,
+            found->instants[i].planned_ns, found->instants[i].shown_ns);
+}
+
+static prem_status write_text(const options *of, const follow_result *found, const char *name,
+                              printer *print, prem_diag *diag) {
+  const place at = in_folder(of, name);
   prem_output output;
   char reason[256];
   prem_status status = prem_output_open(&output, at.path, reason, sizeof reason);
   if (status == PREM_OK) {
-    track_schedule_print(&of->request.setting, output.file);
+    print(of, found, output.file);
     status = prem_output_commit(&output, reason, sizeof reason);
   }
   if (status != PREM_OK)
@@ -462,7 +488,10 @@ static prem_status write_all(const options *of, const scored *scores, const foll
   if (status == PREM_OK)
     status = track_log_write(&found->log, in_folder(of, "track.csv").path, of->camera, diag);
   if (status == PREM_OK)
-    status = write_schedule(of, diag);
+    status = write_text(of, found, "schedule.cfg", print_schedule, diag);
+  const bool has_instants = of->camera && of->publish_ns > 0;
+  if (status == PREM_OK && has_instants)
+    status = write_text(of, found, "instants.csv", print_instants, diag);
   if (status == PREM_OK && scores->one_pass.frames > 0)
     status = write_findings(of, scores, diag);
   const bool can_draw = strcmp(of->request.video.source, "-") != 0; /* it is read once more */
@@ -471,7 +500,7 @@ static prem_status write_all(const options *of, const scored *scores, const foll
   if (status == PREM_OK && can_draw && of->film)
     status = film_all(of, found, diag);
   if (status == PREM_OK)
-    printf("%s/: track.csv, schedule.cfg%s%s\n", of->folder,
+    printf("%s/: track.csv, schedule.cfg%s%s%s\n", of->folder, has_instants ? ", instants.csv" : "",
            can_draw ? ", track.png, track.html" : "",
            scores->one_pass.frames > 0 ? ", scores.json" : "");
   return status;
@@ -492,7 +521,7 @@ static prem_status follow_and_show(options *of, const video *truth, prem_diag *d
   snprintf(scores.backend, sizeof scores.backend, "%s", of->backend);
   const bool is_known = video_facts_of(truth)->targets > 0 && of->box_count == 0;
   if (status == PREM_OK && found.log.count > 0 && is_known) {
-    status = scored_log(truth, &found.log, &scores.one_pass, diag);
+    status = scored_log(truth, &found.log, of->late, &scores.one_pass, diag);
     if (status == PREM_OK && of->camera)
       status = score_streaming(of, truth, &found, &scores.streaming);
     if (status == PREM_OK && of->starts > 1 && followed == PREM_OK)
@@ -535,13 +564,14 @@ static int exit_status(prem_status status) {
 }
 
 int main(int argc, char **argv) {
-  options of = {.request = {.mode = PREM_MODE_TT, .video.source = "synth", .stop = &stopped},
-                .backend = "cpu",
-                .folder = "tracker-out",
-                .most_targets = MOST_TARGETS,
-                .scales = 1,
-                .reach = 2,
-                .wcet_factor = 1};
+  options of = {
+      .request = {.mode = PREM_MODE_TT, .video.source = "synth", .step = 1, .stop = &stopped},
+      .backend = "cpu",
+      .folder = "tracker-out",
+      .most_targets = MOST_TARGETS,
+      .scales = 1,
+      .reach = 2,
+      .wcet_factor = 1};
   of.request.setting = track_setting_for(1, 1, 1, 1);
   argp_err_exit_status = 2;
   argp_parse(&command, argc, argv, 0, NULL, &of);

@@ -7,12 +7,13 @@
 
 #include <ttprem/ttprem.h>
 
+#include "lines.h"
 #include "scene.h"
 #include "scored.h"
 #include "synth.h"
 
 static const char usage[] =
-    "usage: trackview [--size WxH] [--truth FILE] VERB ...\n"
+    "usage: trackview [--size WxH] [--truth FILE] [--add FILE]... VERB ...\n"
     "  sum SOURCE                     read it to its end: frames, size, sum of all bytes\n"
     "  save SOURCE FRAMES.pgm [TRUTH.csv [FRAMES]]\n"
     "                                 write it as P5 pictures, and where its targets are\n"
@@ -21,15 +22,19 @@ static const char usage[] =
     "                                 write them as findings, for ttprem report\n"
     "  page OUT.html SOURCE LOG... [+ SOURCE LOG...]...\n"
     "                                 scores, pictures and curves, one page\n"
+    "                                 and --add'ed drawings (.svg, .png) and texts (.txt)\n"
+    "  findings OUT.json LINES        write findings out of lines of text: lines.h\n"
     "  sheet SOURCE LOG OUT.png       six frames with their boxes\n"
     "  film SOURCE LOG OUT.mp4        all of them; needs ffmpeg\n"
     "SOURCE: synth[:seed=1,size=320x240,targets=1,...], a folder of pictures, a file, - for P5\n"
     "pictures from stdin.\n";
 
-enum { MOST_TRACKS = 64, MOST_SHEETS = 16, SHEET_FRAMES = 6, FRAMES_PER_S = 25 };
+enum { MOST_FILES = 64, MOST_TRACKS = 64, MOST_SHEETS = 16, SHEET_FRAMES = 6, FRAMES_PER_S = 25 };
 
 typedef struct job {
-  video_request request; /* its size and ground truth; the source is set by who opens it */
+  video_request request;       /* its size and ground truth; the source is set by who opens it */
+  page_file files[MOST_FILES]; /* of a page */
+  size_t file_count;
   prem_diag *diag;
 } job;
 
@@ -140,7 +145,7 @@ static prem_status add_log(job *of, const video *frames, const char *path, bool 
   scored *next = &all->list[all->count];
   prem_status status = track_log_read(path, &log, of->diag);
   if (status == PREM_OK)
-    status = scored_log(frames, &log, &next->one_pass, of->diag);
+    status = scored_log(frames, &log, 0, &next->one_pass, of->diag);
   if (status == PREM_OK) {
     snprintf(next->sequence, sizeof next->sequence, "%s", video_facts_of(frames)->name);
     name_tracker(path, next);
@@ -177,7 +182,7 @@ static void print(const collection *all) {
   }
 }
 
-static prem_status make_page(const collection *all, const char *path, prem_diag *diag) {
+static prem_status make_page(const job *with, const collection *all, const char *path) {
   page_picture pictures[MOST_SHEETS];
   for (size_t i = 0; i < all->sheet_count; ++i)
     pictures[i] = (page_picture){&all->sheets[i], all->captions[i]};
@@ -185,8 +190,10 @@ static prem_status make_page(const collection *all, const char *path, prem_diag 
                    .list = all->list,
                    .count = all->count,
                    .pictures = pictures,
-                   .picture_count = all->sheet_count};
-  return page_write(&of, path, diag);
+                   .picture_count = all->sheet_count,
+                   .files = with->files,
+                   .file_count = with->file_count};
+  return page_write(&of, path, with->diag);
 }
 
 static prem_status make_findings(const collection *all, const char *path, prem_diag *diag) {
@@ -206,12 +213,19 @@ static prem_status score_all(job *of, const char *verb, int count, char **argume
   if (status == PREM_OK && is_score)
     print(all);
   else if (status == PREM_OK)
-    status = is_page ? make_page(all, arguments[0], of->diag)
-                     : make_findings(all, arguments[0], of->diag);
+    status =
+        is_page ? make_page(of, all, arguments[0]) : make_findings(all, arguments[0], of->diag);
   for (size_t i = 0; all && i < all->sheet_count; ++i)
     canvas_free(&all->sheets[i]);
   free(all);
   return status;
+}
+
+static prem_status make_of_lines(const job *of, char **arguments) {
+  prem_machine machine;
+  const prem_status status = prem_backend_probe(prem_backend_find("cpu"), &machine, of->diag);
+  return status == PREM_OK ? lines_to_findings(arguments[1], &machine, arguments[0], of->diag)
+                           : status;
 }
 
 /* ---- the command ---- */
@@ -226,6 +240,8 @@ static prem_status work(job *of, const char *verb, int count, char **arguments) 
   if ((strcmp(verb, "score") == 0 && count >= 2) ||
       ((strcmp(verb, "page") == 0 || strcmp(verb, "json") == 0) && count >= 3))
     return score_all(of, verb, count, arguments);
+  if (strcmp(verb, "findings") == 0 && count == 2)
+    return make_of_lines(of, arguments);
   fputs(usage, stderr);
   return PREM_ERR_ARGUMENT;
 }
@@ -236,6 +252,8 @@ int main(int argc, char **argv) {
   for (; at + 1 < argc && strncmp(argv[at], "--", 2) == 0; at += 2) {
     if (strcmp(argv[at], "--truth") == 0)
       of.request.truth = argv[at + 1];
+    else if (strcmp(argv[at], "--add") == 0 && of.file_count < MOST_FILES)
+      of.files[of.file_count++].path = argv[at + 1];
     else if (strcmp(argv[at], "--size") != 0 || sscanf(argv[at + 1], "%" SCNd32 "x%" SCNd32,
                                                        &of.request.width, &of.request.height) != 2)
       break;

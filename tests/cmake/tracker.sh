@@ -81,6 +81,25 @@ run camera --camera --frames 50 --publish 9ms
 awk -F, 'NR > 1 { if ($1 <= last) exit 1; last = $1 } BEGIN { last = -1 }' camera/track.csv || fail "frames out of order"
 holds "$(score streaming 1) > 0" || fail "nothing was scored as it was shown: $(cat said)"
 
+# ---- on sim, boxes are shown at their planned instant to the nanosecond ----
+run exact --backend sim --camera --frames 20 --period 10ms --publish 9ms
+[ "$(head -n 2 exact/instants.csv | paste -sd ' ')" = "frame,planned_ns,shown_ns 0,19000000,19000000" ] &&
+  [ "$(awk -F, '$2 == $3' exact/instants.csv | wc -l)" -eq 20 ] || fail "instants: $(cat exact/instants.csv)"
+
+# ---- what lateness costs: frames left out, boxes late ----
+for backend in plain sim; do
+  run step --backend "$backend" --frames 7 --step 3
+  [ "$(cut -d, -f 1 step/track.csv | paste -sd ' ')" = "frame 0 3 6 9 12 15 18" ] || fail "--step on $backend: $(cat step/track.csv)"
+done
+run late --backend plain --frames 100
+at_once=$(score 'one pass' 3)
+run late --backend plain --frames 100 --late 1
+one_late=$(score 'one pass' 3)
+run late --backend plain --frames 100 --late 4
+# The target moves by up to 3 px a frame along each axis: 4.25 in all.
+holds "$at_once < 0.6 && $one_late > 1 && $one_late < 4.85 && $(score 'one pass' 3) > 3 * $one_late" ||
+  fail "--late: $at_once px, $one_late px, $(cat said)"
+
 # ---- targets that cannot be followed, and one that goes: words, not boxes ----
 status_of() { awk -F, -v row="$1" 'NR == row + 1 { print $8 }' tiny/track.csv; }
 for box in 10,10,1,1 500,100,20,20 10,10,200,200 10,10,nan,20 10,10,-5,20; do

@@ -64,14 +64,51 @@ grep -qF '"schema": "ttprem.findings/1"' findings.json
 "$ttprem" report findings.json -o report.html
 grep -q 'CLE' report.html || fail "the report has no scores"
 
+# ---- findings out of lines, and what else is on a page ----
+printf '%s\n' '# lines' '' $'findings\tnumbers\tSome numbers\tHow many?' $'verdict\t3 & 4' $'command\tby hand' $'table\tall\tAll of them' \
+  $'columns\tname\tcount\ttime|ms' $'row\tone\t12\t0.25' $'row\ttwo\t7\t-' $'chart\tbars\tall\tCounts\tname\tcount' \
+  $'chart\tlog-steps\tall\tTimes\tcount\ttime\tname' >lines
+"$trackview" findings lines.json lines
+"$trackview" findings - - <lines >again.json
+grep -Ev '"date"|_ns"' again.json | cmp - <(grep -Ev '"date"|_ns"' lines.json)
+for text in '"verdict": "3 & 4"' '"command": "by hand"' '"unit": "ms"' '0.25'; do
+  grep -qF -- "$text" lines.json || fail "lines.json has no $text: $(cat lines.json)"
+done
+"$ttprem" report lines.json -o lines.html
+echo '<svg xmlns="http://www.w3.org/2000/svg"/>' >empty.svg
+echo 'a < b' >words.txt
+"$trackview" --add words.txt --add empty.svg --add sheet.png page more.html "$video" off.csv
+for text in 'a &lt; b' "data:image/svg+xml;base64,$(base64 -w 0 empty.svg)"; do
+  grep -qF "$text" more.html || fail "more.html has no $text"
+done
+base64 -w 0 sheet.png >embedded # too long for a command line
+grep -qFf embedded more.html || fail "more.html does not hold sheet.png"
+cp words.txt words.doc
+
 # ---- what fails leaves nothing ----
 mkdir closed
+grep -v '^columns' lines >unnamed
+sed 's/^row.*7/&\tmore/' lines >long
+sed 's/^chart.bars/chart\tpies/' lines >pies
+sed 's/^verdict/sentence/' lines >sentence
+tail -n +4 lines >headless
+sed 's/\tcount$/\tcounts/' lines >stranger
 head -c 60000 all.pgm >cut.pgm
 before=$(ls -A | sort)
 refuses 2 'is no setting' "$trackview" sum synth:colour=3
 refuses 2 'has no end' "$trackview" sum synth:frames=0
 refuses 2 'no ground truth' "$trackview" page p.html all.pgm off.csv
 refuses 1 'absent.csv: No such file' "$trackview" sheet "$video" absent.csv p.png
+refuses 1 'unnamed:7: row: has not a cell' "$trackview" findings p.json unnamed
+refuses 1 'long:9: row: has not a cell' "$trackview" findings p.json long
+refuses 1 'pies:10: chart: has a kind' "$trackview" findings p.json pies
+refuses 1 'sentence:4: sentence: is none of' "$trackview" findings p.json sentence
+refuses 1 'headless:1: verdict: stands before' "$trackview" findings p.json headless
+refuses 1 'is missing' "$trackview" findings p.json /dev/null
+refuses 2 'counts' "$trackview" findings p.json stranger
+refuses 1 'absent: No such file' "$trackview" findings p.json absent
+refuses 2 'words.doc: is none of .svg' "$trackview" --add words.doc page p.html "$video" off.csv
+refuses 2 'absent.svg: No such file' "$trackview" --add absent.svg page p.html "$video" off.csv
 refuses 1 'more frames than the video' "$trackview" sheet synth:frames=3 off.csv p.png
 refuses 1 'No such file' "$trackview" page nowhere/p.html "$video" off.csv
 refuses 1 'closed' "$trackview" save "$video" closed

@@ -42,7 +42,8 @@ PREM_FN void track_correlate_compute(const track_correlate_params *params, const
 
 #if PREM_HOST
 
-static void track_correlate_reference(const void *params, const prem_array_view *arrays) {
+PREM_CLONES static void track_correlate_reference(const void *params,
+                                                  const prem_array_view *arrays) {
   enum { PLANE = TRACK_CELLS * TRACK_CELLS };
   (void)params;
   const int64_t regions = arrays[0].shape[0], scales = regions / arrays[1].shape[0];

@@ -34,47 +34,75 @@ typedef struct feature_work {
   uint8_t *bin;
 } feature_work;
 
-PREM_FN float feature_at(const feature_rows *rows, int32_t row, int32_t column) {
-  return rows->pixels[(int64_t)(row - rows->first) * rows->pitch + column];
-}
-
-/* How steep a pixel is, and in which of 18 directions. At the region's edges differences are those
- * to one side. */
-PREM_FN float feature_slope(const track_features_params *params, const feature_rows *rows,
-                            int32_t row, int32_t column, int32_t *bin) {
-  const int32_t above = row > 0 ? row - 1 : row, below = row + 1 < TRACK_PIXELS ? row + 1 : row;
-  const int32_t left = column > 0 ? column - 1 : column;
-  const int32_t right = column + 1 < TRACK_PIXELS ? column + 1 : column;
-  const float x = (feature_at(rows, row, right) - feature_at(rows, row, left)) *
-                  (right - left == 2 ? 0.5F : 1.0F);
-  const float y = (feature_at(rows, below, column) - feature_at(rows, above, column)) *
-                  (below - above == 2 ? 0.5F : 1.0F);
-  float best = 0;
-  *bin = 0;
-  for (int32_t i = 0; i < 9; ++i) {
+/* How steep a pixel is, and in which of 18 directions, of differences to its right and downwards.
+ * Without branches, so that compilers make vectors of it. */
+PREM_FN float feature_slope(const track_features_params *params, float x, float y, float *bin) {
+  float best = 0, at = 0;
+  for (int32_t i = 0; i < FEATURE_BINS / 2; ++i) {
     const float along = fmaf(params->direction[i][0], x, params->direction[i][1] * y);
-    if (along > best) {
-      best = along;
-      *bin = i;
-    } else if (-along > best) {
-      best = -along;
-      *bin = i + 9;
-    }
+    const float steep = fabsf(along);
+    const float here = along < 0 ? (float)(i + FEATURE_BINS / 2) : (float)i;
+    at = steep > best ? here : at;
+    best = steep > best ? steep : best;
   }
+  *bin = at;
   return sqrtf(fmaf(x, x, y * y));
 }
 
-/* Slopes of the rows that are in the region, and their own neighbours with them. */
+/* A row of pixels with those that its differences are of, and what those count. */
+typedef struct feature_around {
+  const float *above, *here, *below;
+  float share;
+} feature_around;
+
+/* At the region's edges differences are those to one side. */
+PREM_FN feature_around feature_around_row(const feature_rows *rows, int32_t r) {
+  const int32_t row = rows->first + r;
+  const float *here = rows->pixels + (int64_t)r * rows->pitch;
+  feature_around around;
+  around.here = here;
+  around.above = row > 0 ? here - rows->pitch : here;
+  around.below = row + 1 < TRACK_PIXELS ? here + rows->pitch : here;
+  around.share = row > 0 && row + 1 < TRACK_PIXELS ? 0.5F : 1.0F;
+  return around;
+}
+
+/* Is row `r` in the region, and are its neighbours there? The first and the last one of a strip
+ * stand there for their neighbours' sake. */
+PREM_FN bool feature_is_inner(const feature_rows *rows, int32_t r) {
+  const int32_t row = rows->first + r;
+  return row >= 0 && row < TRACK_PIXELS && (r > 0 || row == 0) &&
+         (r + 1 < rows->count || row + 1 == TRACK_PIXELS);
+}
+
+PREM_FN void feature_put_slope(const track_features_params *params, const feature_work *work,
+                               int32_t at, float x, float y) {
+  float bin;
+  work->slope[at] = feature_slope(params, x, y, &bin);
+  work->bin[at] = (uint8_t)(int32_t)bin;
+}
+
+/* Slopes of the rows that are in the region, and their own neighbours with them: first those of the
+ * columns that have two neighbours, then those of the edges. */
 PREM_FN void feature_slopes(const track_features_params *params, const feature_rows *rows,
                             const feature_work *work) {
-  PREM_LANES_2D(r, rows->count, column, TRACK_PIXELS) {
-    const int32_t row = rows->first + r;
-    int32_t bin = 0;
-    /* the first and last one of a strip stand there for their neighbours' sake */
-    const bool is_inner = (r > 0 || row == 0) && (r + 1 < rows->count || row + 1 == TRACK_PIXELS);
-    if (is_inner && row >= 0 && row < TRACK_PIXELS) {
-      work->slope[r * TRACK_PIXELS + column] = feature_slope(params, rows, row, column, &bin);
-      work->bin[r * TRACK_PIXELS + column] = (uint8_t)bin;
+  const int32_t last = TRACK_PIXELS - 1;
+  PREM_LANES_2D(r, rows->count, inner, TRACK_PIXELS - 2) {
+    if (feature_is_inner(rows, r)) {
+      const feature_around around = feature_around_row(rows, r);
+      const int32_t column = inner + 1;
+      feature_put_slope(params, work, r * TRACK_PIXELS + column,
+                        (around.here[column + 1] - around.here[column - 1]) * 0.5F,
+                        (around.below[column] - around.above[column]) * around.share);
+    }
+  }
+  PREM_LANES_2D(r, rows->count, edge, 2) {
+    if (feature_is_inner(rows, r)) {
+      const feature_around around = feature_around_row(rows, r);
+      const int32_t column = edge * last, left = edge * (last - 1);
+      feature_put_slope(params, work, r * TRACK_PIXELS + column,
+                        around.here[left + 1] - around.here[left],
+                        (around.below[column] - around.above[column]) * around.share);
     }
   }
 }
@@ -224,8 +252,8 @@ PREM_FN void track_features_compute(const track_features_params *params, const p
 
 #include <stdlib.h>
 
-static void track_features_region(const track_features_params *params, const float *pixels,
-                                  float *out, float *energy, void *room) {
+PREM_FN void track_features_region(const track_features_params *params, const float *pixels,
+                                   float *out, float *energy, void *room) {
   const feature_rows rows = {pixels, TRACK_PIXELS, 0, TRACK_PIXELS};
   feature_work work;
   const int32_t cells = TRACK_CELLS * TRACK_CELLS, around = (TRACK_CELLS + 2) * TRACK_CELLS;
@@ -243,7 +271,8 @@ static void track_features_region(const track_features_params *params, const flo
                                    TRACK_CELL_ROWS * TRACK_CELLS);
 }
 
-static void track_features_reference(const void *params, const prem_array_view *arrays) {
+PREM_CLONES static void track_features_reference(const void *params,
+                                                 const prem_array_view *arrays) {
   const size_t pixels = TRACK_PIXELS * TRACK_PIXELS;
   const size_t cells = (TRACK_CELLS + 2) * TRACK_CELLS * (FEATURE_BINS + 2);
   void *room = malloc(pixels * 5 + cells * sizeof(float));

@@ -57,7 +57,7 @@ PREM_FN void track_learn_compute(const track_learn_params *params, const prem_vi
 
 #if PREM_HOST
 
-static void track_learn_reference(const void *given, const prem_array_view *arrays) {
+PREM_CLONES static void track_learn_reference(const void *given, const prem_array_view *arrays) {
   const float rate = ((const track_learn_params *)given)->rate;
   for (int64_t t = 0; t < arrays[0].shape[0]; ++t) {
     const float status = ((const float *)arrays[2].data)[t * POSE_NUMBERS + POSE_STATUS];

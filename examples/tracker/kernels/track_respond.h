@@ -91,7 +91,7 @@ PREM_FN void track_respond_compute(const track_respond_params *params, const pre
 
 #include <string.h>
 
-static void track_respond_reference(const void *given, const prem_array_view *arrays) {
+PREM_CLONES static void track_respond_reference(const void *given, const prem_array_view *arrays) {
   enum { PLANE = TRACK_CELLS * TRACK_CELLS };
   prem_fft_point points[PLANE], room[PLANE];
   float best[TRACK_CELLS];

@@ -54,7 +54,7 @@ PREM_FN void track_sample_compute(const track_sample_params *params, const prem_
 
 #if PREM_HOST
 
-static void track_sample_reference(const void *given, const prem_array_view *arrays) {
+PREM_CLONES static void track_sample_reference(const void *given, const prem_array_view *arrays) {
   const track_sample_params *params = (const track_sample_params *)given;
   for (int64_t region = 0; region < arrays[2].shape[2]; ++region)
     track_sample_rows(params->frame, (const uint8_t *)arrays[0].data, arrays[0].shape[3], 0, 0,

@@ -31,7 +31,7 @@ PREM_FN void track_train_compute(const track_train_params *params, const prem_vi
 
 #if PREM_HOST
 
-static void track_train_reference(const void *given, const prem_array_view *arrays) {
+PREM_CLONES static void track_train_reference(const void *given, const prem_array_view *arrays) {
   enum { PLANE = TRACK_CELLS * TRACK_CELLS };
   prem_fft_point points[PLANE], room[PLANE];
   for (int64_t t = 0; t < arrays[0].shape[1]; ++t) {
