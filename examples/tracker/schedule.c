@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "kernels/track.h"
+
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
 /* A task, with the times of its tiles on one core of a server's CPU, in us. */
@@ -128,6 +130,11 @@ static const task_text tasks[] = {
 };
 
 /* ---- writing --------------------------------------------------------------------------------- */
+
+void track_least_frame(float reach, int32_t *rows, int32_t *columns) {
+  *rows = track_window_extent(reach, TRACK_STRIP_ROWS);
+  *columns = track_window_extent(reach, TRACK_PIXELS);
+}
 
 track_setting track_setting_for(int32_t rows, int32_t columns, int32_t targets, int32_t scales) {
   return (track_setting){.rows = rows,

@@ -26,9 +26,10 @@ typedef struct track_setting {
   float wcet_factor; /* times the windows that the example brings along */
   track_feeding feeding;
   const char *profile; /* a file of measured windows instead; NULL: none */
-  const char
-      *edges; /* not NULL: an edge detector beside it, of the same frames, with this kernel */
 } track_setting;
+
+/** The least frame whose regions can be sampled at a reach. */
+void track_least_frame(float reach, int32_t *rows, int32_t *columns);
 
 /** A setting for frames of a size, for two cores of a CPU: a frame every 10 ms. */
 track_setting track_setting_for(int32_t rows, int32_t columns, int32_t targets, int32_t scales);

@@ -62,7 +62,8 @@ static const struct argp_option known[] = {
     {"starts", KEY_STARTS, "N", 0, "follow from N starts as well, and tell their mean (TRE)", 0},
     {"step", KEY_STEP, "N", 0, "take every N-th frame only (1)", 0},
     {"late", KEY_LATE, "N", 0, "score boxes as if each was known N frames later (0)", 0},
-    {"period", 'p', "TIME", 0, "from frame to frame, as 10ms (what the work takes)", 0},
+    {"period", 'p', "TIME", 0,
+     "from frame to frame, as 10ms (by default some three times what the work takes)", 0},
     {"camera", KEY_CAMERA, NULL, 0,
      "frames come by the clock; what comes too late is scored as late", 0},
     {"blocks", KEY_BLOCKS, "N", 0, "that do the work (CPU: 2; GPU: one an SM)", 0},
@@ -535,6 +536,19 @@ static prem_status follow_and_show(options *of, const video *truth, prem_diag *d
   return status == PREM_OK ? followed : status;
 }
 
+static prem_status judge_frame(const options *of, const video *frames, prem_diag *diag) {
+  const video_facts *facts = video_facts_of(frames);
+  int32_t rows, columns;
+  track_least_frame(of->reach, &rows, &columns);
+  if (facts->width >= columns && facts->height >= rows)
+    return PREM_OK;
+  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "--reach",
+                "frames of '%s' are %" PRId32 " x %" PRId32 ", at a reach of %g they need %" PRId32
+                " x %" PRId32 " at least; give a smaller reach, or a larger --size",
+                facts->name, facts->width, facts->height, (double)of->reach, columns, rows);
+  return PREM_ERR_ARGUMENT;
+}
+
 static prem_status work(options *of, prem_diag *diag) {
   video *truth = NULL; /* opened once more by who reads the frames */
   prem_status status = choose_backend(of, diag);
@@ -542,6 +556,8 @@ static prem_status work(options *of, prem_diag *diag) {
     status = video_open(&of->request.video, &truth, diag);
   if (status == PREM_OK)
     status = find_targets(of, truth, diag);
+  if (status == PREM_OK)
+    status = judge_frame(of, truth, diag);
   if (status == PREM_OK) {
     of->request.setting.rows = video_facts_of(truth)->height;
     of->request.setting.columns = video_facts_of(truth)->width;

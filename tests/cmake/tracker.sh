@@ -118,7 +118,7 @@ refuses 2 'is no box' --box 1,2,3
 refuses 2 'none of 1, 3, 5, 7' --scales 2
 refuses 2 "no backend 'gpu'" --backend gpu
 refuses 2 'is no time' --period 10
-refuses 1 'E031' synth:size=160x120
+refuses 2 'frames of .synth. are 160 x 120, at a reach of 2 they need 257 x 33 at least' synth:size=160x120
 refuses 1 'no such file\|No such file' nothing.pgm
 printf 'P5\n320 240\n255\nshort' >short.pgm
 refuses 1 'short.pgm' short.pgm --box 10,10,20,20

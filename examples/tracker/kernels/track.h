@@ -195,6 +195,12 @@ static inline prem_status track_bind_frame(prem_bind *bind, int32_t frame[2], fl
   return PREM_OK;
 }
 
+/** Frame's pixels that so many of a region touch in one direction: from the first one's first to
+ * the last one's second, and one for what floor() leaves. */
+static inline int32_t track_window_extent(float reach, int32_t pixels) {
+  return (int32_t)ceilf(reach * (float)(pixels - 1)) + 3;
+}
+
 /** Array `port` has rank `rank` and these sizes in its last dimensions (0: any). */
 static inline prem_status track_expect(prem_bind *bind, int32_t port, const char *key, int32_t rank,
                                        const int64_t sizes[4]) {

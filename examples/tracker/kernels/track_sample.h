@@ -86,11 +86,9 @@ static prem_status track_sample_bind(prem_bind *bind) {
   bind->grid[0] = (int32_t)regions;
   bind->grid[1] = TRACK_STRIPS;
   bind->grid[2] = 1;
-  /* from the first row's upper tap to the last one's lower tap, and one for what floor() leaves */
-  bind->window[0] =
-      (prem_window){.extent = {1, 1, (int32_t)ceilf(reach * (float)(TRACK_STRIP_ROWS - 1)) + 3,
-                               (int32_t)ceilf(reach * (float)(TRACK_PIXELS - 1)) + 3},
-                    .aim = 2};
+  bind->window[0] = (prem_window){.extent = {1, 1, track_window_extent(reach, TRACK_STRIP_ROWS),
+                                             track_window_extent(reach, TRACK_PIXELS)},
+                                  .aim = 2};
   bind->window[1] = (prem_window){.step = {[1] = {1}, [2] = {0, 1}}, .extent = {1, 1, 1, 2}};
   bind->window[2] = (prem_window){.step = {[2] = {1}}, .extent = {1, 1, 1, GEOMETRY_NUMBERS}};
   bind->window[3] = (prem_window){.step = {[1] = {1}, [2] = {0, TRACK_STRIP_ROWS}},
