@@ -19,9 +19,21 @@ macro(ttprem_add_kernels target)
         "the environment's CUDACXX")
     endif()
     enable_language(CUDA)
+    _ttprem_spare_earlier_targets()
   endif()
   _ttprem_add_kernels(${target} ${ARGN})
 endmacro()
+
+# Targets of before CUDA was a language here would lack what it asks of every target.
+function(_ttprem_spare_earlier_targets)
+  get_property(earlier DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS earlier)
+    get_target_property(architectures ${target} CUDA_ARCHITECTURES)
+    if(NOT architectures)
+      set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES OFF)
+    endif()
+  endforeach()
+endfunction()
 
 # A header without its parts fails here, where a message can say so.
 function(_ttprem_judge_kernel name header)

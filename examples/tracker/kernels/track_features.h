@@ -41,7 +41,8 @@ PREM_FN float feature_slope(const track_features_params *params, float x, float 
   for (int32_t i = 0; i < FEATURE_BINS / 2; ++i) {
     const float along = fmaf(params->direction[i][0], x, params->direction[i][1] * y);
     const float steep = fabsf(along);
-    const float here = along < 0 ? (float)(i + FEATURE_BINS / 2) : (float)i;
+    const int32_t opposite = i + FEATURE_BINS / 2;
+    const float here = along < 0 ? (float)opposite : (float)i;
     at = steep > best ? here : at;
     best = steep > best ? steep : best;
   }
