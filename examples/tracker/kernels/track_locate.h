@@ -43,6 +43,9 @@ PREM_FN int32_t locate_scale(const track_locate_params *params, const float *pea
   return best;
 }
 
+/* So much of a step between scales is taken for noise: a target that keeps its size would drift. */
+#define LOCATE_STEADY 0.35F
+
 /* Between the scales: the top of the parabola through the best one and its neighbours. */
 PREM_FN float locate_factor(const track_locate_params *params, const float *peaks, int32_t pitch,
                             int32_t best) {
@@ -55,6 +58,8 @@ PREM_FN float locate_factor(const track_locate_params *params, const float *peak
     value[i] = peaks[(int64_t)e * pitch + PEAK_VALUE] * locate_weight(params->factors[e]);
   }
   const float top = locate_top(value[0], value[1], value[2]);
+  if (best == params->scales / 2 && top > -LOCATE_STEADY && top < LOCATE_STEADY)
+    return here;
   return top < 0 ? fmaf(-top, params->factors[best - 1] - here, here)
                  : fmaf(top, params->factors[best + 1] - here, here);
 }
