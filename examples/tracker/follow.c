@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/track_publish.h"
 #include "plain.h"
+#include "track_publish.h"
 
 enum { IN_HAND = 2 /* frames that are on their way */ };
 static const int64_t patience_ns = 10000000000;
@@ -28,8 +28,9 @@ typedef struct follower {
 
 /* ---- the schedule ---------------------------------------------------------------------------- */
 
-prem_status follow_schedule(const track_setting *setting, const prem_backend *backend,
-                            prem_schedule **out, prem_diag *diag) {
+/* Prepared for a backend; without one bound alone. Free with prem_schedule_free(). */
+static prem_status make_schedule(const track_setting *setting, const prem_backend *backend,
+                                 prem_schedule **out, prem_diag *diag) {
   char path[] = "/tmp/tracker-XXXXXX";
   *out = NULL;
   const int descriptor = mkstemp(path);
@@ -221,7 +222,8 @@ static prem_status take_result(follower *f, int64_t until_ns) {
 
 static prem_status late_result(follower *f) {
   prem_diag_add(f->diag, PREM_ERROR, 0, (prem_place){0}, "boxes",
-                "no result for %" PRId64 " s: the session stands still",
+                "no result for %" PRId64 " s: the session stands still; give its windows more time "
+                "(--slack, --period), or see whether it goes with --backend sim",
                 patience_ns / INT64_C(1000000000));
   return PREM_ERR_TIMEOUT;
 }
@@ -288,7 +290,8 @@ static prem_status feed_newest(follower *f) {
   const int64_t every_ns = f->request->every_ns ? f->request->every_ns : setting->period_ns;
   int64_t due_ns = 0;
   for (int64_t n = 0; status == PREM_OK && (frames == 0 || n < frames); ++n) {
-    status = next_frame(f, n, pixels, (size_t)setting->columns);
+    status =
+        is_stopped(f) ? PREM_ERR_INTERRUPTED : next_frame(f, n, pixels, (size_t)setting->columns);
     if (status != PREM_OK)
       break;
     due_ns = n == 0 ? prem_live_now_ns(f->live) : due_ns + every_ns;
@@ -309,8 +312,6 @@ static prem_status feed_newest(follower *f) {
              pixels + (size_t)r * (size_t)setting->columns, (size_t)setting->columns);
     frame.captured_ns = due_ns;
     status = prem_live_submit(f->live, &frame, f->diag);
-    if (is_stopped(f) && status == PREM_OK)
-      status = PREM_ERR_INTERRUPTED;
   }
   free(pixels);
   const prem_status end = status == PREM_ERR_ENDED ? PREM_OK : status;
@@ -366,7 +367,7 @@ prem_status follow(const follow_request *given, follow_result *out, prem_diag *d
     status = video_skip(f.frames, request.start, diag);
   }
   if (status == PREM_OK)
-    status = follow_schedule(&request.setting, request.backend, &schedule, diag);
+    status = make_schedule(&request.setting, request.backend, &schedule, diag);
   if (status == PREM_OK)
     status = request.backend ? follow_live(&f, schedule) : follow_plainly(&f, schedule);
   prem_schedule_free(schedule);

@@ -57,8 +57,4 @@ typedef struct follow_result {
 prem_status follow(const follow_request *request, follow_result *out, prem_diag *diag);
 void follow_free(follow_result *of);
 
-/** The schedule of a request, prepared; free with prem_schedule_free(). */
-prem_status follow_schedule(const track_setting *setting, const prem_backend *backend,
-                            prem_schedule **out, prem_diag *diag);
-
 #endif

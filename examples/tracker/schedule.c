@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "kernels/track.h"
+#include "track.h"
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 

@@ -283,9 +283,10 @@ static void complete(options *of, int32_t targets) {
 static prem_status find_targets(options *of, const video *frames, prem_diag *diag) {
   const int32_t known_count = video_facts_of(frames)->targets;
   int32_t count = of->box_count;
-  for (int32_t t = 0; of->box_count == 0 && t < known_count && count < of->most_targets; ++t)
-    if (video_truth(frames, of->request.start, t, &of->boxes[count]))
-      ++count;
+  /* up to one that is not known there: a target has the ground truth's number */
+  while (of->box_count == 0 && count < known_count && count < of->most_targets &&
+         video_truth(frames, of->request.start, count, &of->boxes[count]))
+    ++count;
   if (count == 0) {
     prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "--box",
                   "nothing says where the target is in frame %" PRId64 " of '%s'; give it as --box "
@@ -409,7 +410,7 @@ static void print_times(const options *of, const follow_result *found) {
 }
 
 static prem_status write_page(const options *of, const scored *scores, const follow_result *found,
-                              prem_diag *diag) {
+                              bool has_film, prem_diag *diag) {
   canvas sheet = {0};
   char text[512];
   snprintf(text, sizeof text,
@@ -427,7 +428,7 @@ static prem_status write_page(const options *of, const scored *scores, const fol
                     .count = scores->one_pass.frames > 0,
                     .pictures = &picture,
                     .picture_count = 1,
-                    .film = of->film ? "track.mp4" : NULL};
+                    .film = has_film ? "track.mp4" : NULL};
   if (status == PREM_OK)
     status = canvas_write_png(&sheet, in_folder(of, "track.png").path, diag);
   if (status == PREM_OK)
@@ -477,9 +478,11 @@ static prem_status write_text(const options *of, const follow_result *found, con
 }
 
 /* Without an encoder there is no film, and nothing else is wrong. */
-static prem_status film_all(const options *of, const follow_result *found, prem_diag *diag) {
+static prem_status film_all(const options *of, const follow_result *found, bool *is_made,
+                            prem_diag *diag) {
   const prem_status status = scene_film(&of->request.video, &found->log, FRAMES_PER_S,
                                         in_folder(of, "track.mp4").path, diag);
+  *is_made = status == PREM_OK;
   return status == PREM_ERR_UNAVAILABLE ? PREM_OK : status;
 }
 
@@ -496,10 +499,11 @@ static prem_status write_all(const options *of, const scored *scores, const foll
   if (status == PREM_OK && scores->one_pass.frames > 0)
     status = write_findings(of, scores, diag);
   const bool can_draw = strcmp(of->request.video.source, "-") != 0; /* it is read once more */
-  if (status == PREM_OK && can_draw)
-    status = write_page(of, scores, found, diag);
+  bool has_film = false;
   if (status == PREM_OK && can_draw && of->film)
-    status = film_all(of, found, diag);
+    status = film_all(of, found, &has_film, diag);
+  if (status == PREM_OK && can_draw)
+    status = write_page(of, scores, found, has_film, diag);
   if (status == PREM_OK)
     printf("%s/: track.csv, schedule.cfg%s%s%s\n", of->folder, has_instants ? ", instants.csv" : "",
            can_draw ? ", track.png, track.html" : "",

@@ -28,9 +28,10 @@ static prem_status compare_once(prem_live_tai *out) {
 prem_status prem_live_compare_tai(prem_live_tai *out) {
   enum { QUESTIONS = 16 }; /* the one that was interrupted least counts */
   struct timex kernel = {.modes = 0};
+  *out = (prem_live_tai){0};
   prem_status status = compare_once(out);
   for (int i = 1; i < QUESTIONS && status == PREM_OK; ++i) {
-    prem_live_tai next;
+    prem_live_tai next = *out;
     status = compare_once(&next);
     if (next.bound_ns < out->bound_ns)
       *out = next;

@@ -368,11 +368,12 @@ static void warn(const data_check *data, const conflict *c) {
 static prem_status judge_all(data_check *data) {
   prem_status status = data->conflict_count > 0 ? find_touches(data) : PREM_OK;
   for (int64_t i = 0; i < data->conflict_count && status == PREM_OK; ++i) {
-    if (i > 0 && is_same(&data->conflicts[i - 1], &data->conflicts[i]))
-      continue;
-    if (data->checker->precedence_ns > 0)
-      judge(data, &data->conflicts[i]);
-    warn(data, &data->conflicts[i]);
+    const conflict *c = &data->conflicts[i], *last = i > 0 ? c - 1 : NULL;
+    const bool is_new = !last || !is_same(last, c);
+    if (is_new && data->checker->precedence_ns > 0)
+      judge(data, c);
+    if (is_new || last->array != c->array)
+      warn(data, c);
   }
   return status;
 }

@@ -116,11 +116,6 @@ PREM_FN float track_exp(float x) {
   return sum * prem_f32_of_bits((uint32_t)(n + 127) << 23);
 }
 
-/** The region's scale factors: step^-k .. step^k. */
-PREM_FN float track_factor(const float *factors, int32_t scale) {
-  return factors[scale];
-}
-
 /** The side of a pose's region at scale 1, pixels. */
 PREM_FN float track_side(const float *pose) {
   return TRACK_REGION * sqrtf(pose[POSE_WIDTH] * pose[POSE_HEIGHT]) * pose[POSE_SCALE];
