@@ -108,8 +108,6 @@ static const char *end_text(prem_live_end end) {
     return "no frame came for its trigger";
   case PREM_LIVE_OVERRUN:
     return "a job overran whose task says overrun = \"stop\"";
-  case PREM_LIVE_FULL:
-    return "the backend counts no more hyperperiods";
   case PREM_LIVE_FAILED:
     break;
   }

@@ -146,8 +146,6 @@ static int judge_end(const live_host *host) {
     command_error("the session ended: no frame came for its trigger in 10 s");
   else if (state->end == PREM_LIVE_OVERRUN)
     command_error("the session ended: a job overran whose task says overrun = \"stop\"");
-  else if (state->end == PREM_LIVE_FULL)
-    command_error("the session ended: the backend counts no more hyperperiods; start another");
   else
     return COMMAND_DONE;
   return COMMAND_INVALID;

@@ -81,8 +81,6 @@ typedef enum prem_live_end {
   PREM_LIVE_STOPPED,  /* by prem_live_stop() */
   PREM_LIVE_NO_FRAME, /* a trigger's frame did not come within submit_timeout_ns */
   PREM_LIVE_OVERRUN,  /* a job ended behind its deadline, and its task has overrun = "stop" */
-  PREM_LIVE_FULL,  /* the backend counts no more hyperperiods: cuda 2^31 - 1 of them, 24 days of 1
-                      ms each; open another session */
   PREM_LIVE_FAILED /* the machine failed */
 } prem_live_end;
 

@@ -121,13 +121,13 @@ static prem_status make(prem_courier *c) {
     return PREM_ERR_MEMORY;
   c->over_now = c->over + tasks;
   c->task_faces = (prem_task_face *)(c->face + 1);
-  c->end_hyperperiod = INT64_MAX;
   atomic_init(&c->near->last.value, UINT64_MAX);
   prem_status status = prem_courier_compile(c);
   c->mode_of = calloc((size_t)c->rows + 1, sizeof *c->mode_of);
   c->snapshot_of = calloc((size_t)c->rows + 1, sizeof *c->snapshot_of);
   c->params = calloc(PREM_SNAPSHOTS * tasks, sizeof *c->params); /* no memory until it is used */
   c->mode_begun = -1;
+  c->fold_at = UINT32_C(1) << 31;
   c->mode_count = prem_max_i32(schedule->operating_mode_count, 1);
   if (!status && (!c->mode_of || !c->snapshot_of || !c->params))
     return PREM_ERR_MEMORY;
@@ -166,6 +166,10 @@ void prem_courier_free(prem_courier *courier) {
   free(courier);
 }
 
+void prem_courier_fold_at(prem_courier *c, uint32_t phases) {
+  c->fold_at = phases;
+}
+
 void prem_courier_count_from(prem_courier *c, int64_t hyperperiod, uint64_t frame) {
   c->first_hyperperiod = hyperperiod;
   for (int32_t s = 0; s < c->stream_count; ++s) {
@@ -183,10 +187,6 @@ void prem_courier_count_from(prem_courier *c, int64_t hyperperiod, uint64_t fram
     if (c->tasks[t].left_out)
       c->tasks[t].left_out->next = c->tasks[t].left_out->judged = c->over[t];
   }
-}
-
-void prem_courier_count_to(prem_courier *c, int64_t hyperperiod) {
-  c->end_hyperperiod = prem_min_i64(c->end_hyperperiod, hyperperiod);
 }
 
 prem_status prem_courier_make_room(prem_courier *c, const prem_live_request *request) {

@@ -220,10 +220,10 @@ typedef struct prem_courier {
   int64_t base_ns, start_ns, ahead_ns, submit_timeout_ns;
   bool listens; /* the host wants events */
   int64_t first_hyperperiod;
-  int64_t end_hyperperiod; /* executors count so far; INT64_MAX: as far as they like */
-  int64_t kept_rows;       /* of the caller's trace */
-  int64_t *kept_epoch_ns;  /* [kept_rows] */
-  int64_t *kept_end_ns;    /* [kept_rows][job_count] */
+  uint32_t fold_at;  /* phases that a GPU's block counts of a kind before it hands the count on */
+  int64_t kept_rows; /* of the caller's trace */
+  int64_t *kept_epoch_ns; /* [kept_rows] */
+  int64_t *kept_end_ns;   /* [kept_rows][job_count] */
   /* the host's, where the courier runs: */
   const prem_program *program;
   prem_trace *trace; /* the room of epoch_ns and job_end_ns */
@@ -276,8 +276,9 @@ void prem_courier_free(prem_courier *courier);
  *  anything else. */
 void prem_courier_count_from(prem_courier *courier, int64_t hyperperiod, uint64_t frame);
 
-/** Begin no hyperperiod of this number or a later one: as far as an executor can count. */
-void prem_courier_count_to(prem_courier *courier, int64_t hyperperiod);
+/** For tests: let a GPU's blocks hand their counts of phases on when they have reached so many, not
+ *  2^31. Before the start. */
+void prem_courier_fold_at(prem_courier *courier, uint32_t phases);
 
 /** What a session begins with. */
 typedef struct prem_courier_setup {

@@ -710,10 +710,6 @@ PREM_SHARED_CODE bool permit_triggered(prem_courier *c) {
 PREM_SHARED_CODE bool permit_next(prem_courier *c) {
   if (c->has_last || c->begun - c->completed >= OPEN_HYPERPERIODS)
     return false;
-  if (c->begun >= c->end_hyperperiod) {
-    end_after_permitted(c, PREM_LIVE_FULL);
-    return true;
-  }
   return c->trigger < 0 ? permit_periodic(c) : permit_triggered(c);
 }
 

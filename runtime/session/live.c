@@ -167,12 +167,12 @@ prem_status prem_live_open(const prem_backend *backend, const prem_schedule *sch
   return status;
 }
 
-void prem_live_count_from(prem_live *live, int64_t hyperperiod, uint64_t frame) {
-  prem_courier_count_from(live->courier, hyperperiod, frame);
+void prem_live_fold_at(prem_live *live, uint32_t phases) {
+  prem_courier_fold_at(live->courier, phases);
 }
 
-void prem_live_count_to(prem_live *live, int64_t hyperperiod) {
-  prem_courier_count_to(live->courier, hyperperiod);
+void prem_live_count_from(prem_live *live, int64_t hyperperiod, uint64_t frame) {
+  prem_courier_count_from(live->courier, hyperperiod, frame);
 }
 
 /* ---- memory of the application --------------------------------------------------------------- */

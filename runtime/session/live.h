@@ -8,7 +8,7 @@
 /** Let the first hyperperiod, and the first frame of each stream, have these numbers. Right after
  *  open. */
 void prem_live_count_from(prem_live *live, int64_t hyperperiod, uint64_t frame);
-/** As if the backend could count no further: see prem_courier_count_to(). */
-void prem_live_count_to(prem_live *live, int64_t hyperperiod);
+/** See prem_courier_fold_at(). */
+void prem_live_fold_at(prem_live *live, uint32_t phases);
 
 #endif

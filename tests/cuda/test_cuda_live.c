@@ -187,6 +187,45 @@ static void assert_opens(prem_schedule *schedule, bool opens) {
   prem_schedule_free(schedule);
 }
 
+/* Cells that are emptied again and again count what those do that never are. */
+START_TEST(counts_of_blocks_do_not_run_over) {
+  enum { COUNTED = 50, TILES = 4 };
+  bench b = {.schedule = prepared_schedule(
+                 "version = 1; name = \"fold\"; platform: { blocks = 2; block_threads = 256; };"
+                 "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 1024 ]; },"
+                 "  { name = \"y\"; type = \"f32\"; shape = [ 1024 ]; } );"
+                 "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 2;"
+                 "    tile = [ 256 ]; period_ns = 200000L; arrays: { in = \"x\"; out = \"y\"; };"
+                 "    prefetch: { wcet_ns = 10000L; }; compute: { wcet_ns = 10000L; };"
+                 "    writeback: { wcet_ns = 10000L; }; } );"
+                 "live: { inputs = ( { array = \"x\"; kind = \"trigger\"; } );"
+                 "  outputs = ( { array = \"y\"; kind = \"queuing\"; } ); };")};
+  b.live = open_live_on("cuda", b.schedule);
+  prem_trace *trace = NULL;
+  ck_assert_int_eq(prem_trace_new(b.schedule, 1, 1, &trace), PREM_OK);
+  if (_i == 0)
+    prem_live_fold_at(b.live, 3);
+  start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT, .trace = trace});
+  float value;
+  for (int i = 1; i <= COUNTED; ++i) {
+    ck_assert_int_eq(feed(b.live, 0, (float)i, NULL), PREM_OK);
+    ck_assert_int_eq(fetch(b.live, 1, in_ms(&b, 1000), &value, NULL), PREM_OK);
+  }
+  ck_assert_int_eq(prem_live_stop(b.live, true, in_ms(&b, 1000), NULL), PREM_OK);
+  for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
+    const prem_phase_stats *of = &trace->stats[phase];
+    int64_t spread = 0;
+    for (int i = 0; i < PREM_HIST_BUCKETS; ++i)
+      spread += of->lateness_hist[i];
+    ck_assert_int_eq(of->count, COUNTED * TILES);
+    ck_assert_int_eq(of->releases, COUNTED * TILES);
+    ck_assert_int_eq(spread, COUNTED * TILES);
+  }
+  close_bench(&b);
+  prem_trace_free(trace);
+}
+END_TEST
+
 START_TEST(tasks_of_a_block_that_are_skipped_apart_are_refused) {
   assert_opens(two_tasks("", 0, "x2"), false);
   assert_opens(two_tasks("", 1, "x2"), true);
@@ -236,6 +275,7 @@ int main(void) {
   tcase_add_test(cases, large_frames_of_samples_come_whole_and_in_order);
   tcase_add_test(cases, no_halo_reaches_into_another_slot);
   tcase_add_test(cases, a_job_behind_an_overrun_is_skipped);
+  tcase_add_loop_test(cases, counts_of_blocks_do_not_run_over, 0, 2);
   tcase_add_test(cases, tasks_of_a_block_that_are_skipped_apart_are_refused);
   tcase_add_test(cases, state_arrays_are_refused_in_runs);
   suite_add_tcase(suite, cases);

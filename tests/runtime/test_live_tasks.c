@@ -296,37 +296,6 @@ START_TEST(counts_may_begin_anywhere) { /* E18, E19 */
 }
 END_TEST
 
-/* Three hyperperiods from 2^31 - 4 on, and no more: the fourth frame waits in vain, and the session
- * is over. */
-START_TEST(a_session_ends_where_counts_do) {
-  enum { COUNTED = 3 };
-  const int64_t end = INT64_C(2147483647);
-  prem_schedule *schedule = checked_schedule(
-      increment_file(100000, 100, "",
-                     "inputs = ( { array = \"x\"; kind = \"trigger\"; } );"
-                     "outputs = ( { array = \"y\"; kind = \"queuing\"; buffers = 8; } );"));
-  prem_live *live = open_live_on(backends[_i], schedule);
-  prem_live_count_from(live, end - COUNTED, 0);
-  prem_live_count_to(live, end);
-  start_live(live, &(prem_live_request){.mode = PREM_MODE_FREE});
-  const int64_t until_ns = prem_live_now_ns(live) + INT64_C(60000000000);
-  float value;
-  for (int i = 0; i < COUNTED; ++i) {
-    ck_assert_int_eq(feed(live, 0, (float)i, NULL), PREM_OK);
-    ck_assert_int_eq(fetch(live, 1, until_ns, &value, NULL), PREM_OK);
-  }
-  ck_assert_int_eq(fetch(live, 1, until_ns, &value, NULL), PREM_ERR_ENDED);
-  ck_assert_int_eq(feed(live, 0, 3, NULL), PREM_ERR_ENDED);
-  prem_live_state state;
-  prem_live_look(live, &state);
-  ck_assert_int_eq(state.end, PREM_LIVE_FULL);
-  ck_assert_int_eq(state.hyperperiods, COUNTED);
-  ck_assert_int_eq(prem_live_stop(live, true, until_ns, NULL), PREM_OK);
-  prem_live_close(live);
-  prem_schedule_free(schedule);
-}
-END_TEST
-
 /* ---- overload ------------------------------------------------------------------------------- */
 
 /* Three frames for every two jobs. */
@@ -464,7 +433,6 @@ int main(void) {
   tcase_add_test(cases, what_is_made_of_a_skipped_job_is_skipped);
   tcase_add_test(cases, a_queued_frame_stays_until_its_slowest_reader_is_done);
   tcase_add_loop_test(cases, counts_may_begin_anywhere, 0, 6);
-  tcase_add_loop_test(cases, a_session_ends_where_counts_do, 0, 2);
   tcase_add_test(cases, overload_is_counted_by_arithmetic);
   tcase_add_test(cases, a_program_is_deterministic);
   tcase_add_test(cases, sessions_leave_nothing_behind);

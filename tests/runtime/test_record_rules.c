@@ -12,6 +12,7 @@ typedef struct block_state {
   int64_t start_ns;
   prem_launch launch;
 } block_state;
+typedef int32_t hyperperiod_number;
 
 #include <device_rules.h> /* made by tests/CMakeLists.txt */
 

@@ -18,6 +18,13 @@ namespace {
 
 constexpr bool LIVE = PREM_LIVE != 0;
 
+/** Of a run or a session, from its first on. */
+#if PREM_LIVE
+using hyperperiod_number = int64_t;
+#else
+using hyperperiod_number = int32_t;
+#endif
+
 /** The warps that move memory, first in a block; all others compute. */
 enum { STARTER, WRITER, WATCHER, MEMORY_WARPS };
 static_assert(PREM_MEMORY_THREADS == 32 * MEMORY_WARPS,
@@ -73,7 +80,7 @@ struct alignas(16) in_flight_phase {
   prem_device_record record;
   int64_t origin_ns; /* the hyperperiod's start */
   int64_t ready_ns, start_ns, end_ns;
-  int32_t hyperperiod;
+  hyperperiod_number hyperperiod;
   int32_t index;     /* of the record in its table */
   int32_t buffer_at; /* of a writeback: its buffer in the scratchpad */
 };
@@ -109,7 +116,7 @@ struct table_position {
   int32_t count; /* records */
   int32_t index; /* in the table */
   int32_t slot;  /* in the ring */
-  int32_t hyperperiod;
+  hyperperiod_number hyperperiod;
   uint32_t base[PREM_PHASE_COUNT]; /* phases done before this hyperperiod */
   int64_t origin_ns;               /* the hyperperiod's start on the clock */
 };
@@ -145,7 +152,7 @@ struct block_state {
   int64_t origins_ns[HYPERPERIODS];      /* of the last that have begun here, counted round */
   uint64_t snapshots[HYPERPERIODS];      /* of arguments, likewise */
   uint64_t snapshot;                     /* that the tasks of this block have */
-  int32_t begun;                         /* hyperperiods that have */
+  hyperperiod_number begun;              /* hyperperiods that have */
   int32_t ended;                         /* 1: no more will */
   uint8_t empty_fetch[RING];             /* by prefetches, counted round: its job is skipped */
   uint8_t empty_store[PREM_MAX_BUFFERS]; /* by output buffer, where it lies: the same */
@@ -224,11 +231,13 @@ __device__ __forceinline__ int32_t lane_number(void) {
 
 /** A hyperperiod's start on the clock. */
 #if !PREM_LIVE
-__device__ __forceinline__ int64_t origin_of(const block_state *own, int32_t hyperperiod) {
+__device__ __forceinline__ int64_t origin_of(const block_state *own,
+                                             hyperperiod_number hyperperiod) {
   return own->start_ns + hyperperiod * own->launch.hyperperiod_ns;
 }
 #else
-__device__ __forceinline__ int64_t origin_of(const block_state *own, int32_t hyperperiod) {
+__device__ __forceinline__ int64_t origin_of(const block_state *own,
+                                             hyperperiod_number hyperperiod) {
   return *(const volatile int64_t *)&own->origins_ns[hyperperiod & (HYPERPERIODS - 1)];
 }
 #endif

@@ -19,7 +19,7 @@ __device__ __forceinline__ bool courier_is_lost(block_state *own, int64_t now_ns
 }
 
 /** From time to time while the courier is waited for. @return whether to give up. One lane. */
-__device__ __noinline__ bool courier_look(int32_t hyperperiod) {
+__device__ __noinline__ bool courier_look(hyperperiod_number hyperperiod) {
   block_state *own = shared();
   if (abort_look(own))
     return true;
@@ -34,7 +34,7 @@ __device__ __noinline__ bool courier_look(int32_t hyperperiod) {
 
 /** The starter, before a hyperperiod: wait until it may begin, and tell the compute warps.
  *  @return false: it never will, or the session is stopped. One warp. */
-__device__ __noinline__ bool hyperperiod_begin(int32_t hyperperiod) {
+__device__ __noinline__ bool hyperperiod_begin(hyperperiod_number hyperperiod) {
   block_state *own = shared();
   bool begins = false;
   if (lane_number() == 0) {
@@ -57,7 +57,7 @@ __device__ __noinline__ bool hyperperiod_begin(int32_t hyperperiod) {
       *(volatile int64_t *)&own->origins_ns[hyperperiod & (HYPERPERIODS - 1)] =
           own->start_ns + epoch_ns;
       block_fence();
-      *(volatile int32_t *)&own->begun = hyperperiod + 1;
+      *(volatile hyperperiod_number *)&own->begun = hyperperiod + 1;
     } else {
       block_fence();
       *(volatile int32_t *)&own->ended = 1;
@@ -68,8 +68,10 @@ __device__ __noinline__ bool hyperperiod_begin(int32_t hyperperiod) {
 
 /** The compute warps, before a hyperperiod: until the starter has begun it.
  *  @return false: it never will. One warp. */
-__device__ __forceinline__ bool hyperperiod_await(block_state *own, int32_t hyperperiod) {
-  const volatile int32_t *begun = &own->begun, *ended = &own->ended;
+__device__ __forceinline__ bool hyperperiod_await(block_state *own,
+                                                  hyperperiod_number hyperperiod) {
+  const volatile hyperperiod_number *begun = &own->begun;
+  const volatile int32_t *ended = &own->ended;
   for (;;) {
     const bool is_over = *ended != 0; /* before the look: it begins no more then */
     const bool begins = *begun > hyperperiod;
@@ -103,7 +105,7 @@ __device__ __noinline__ void params_bring(uint64_t snapshot) {
 }
 
 /** A hyperperiod begins: all its computes have the arguments of one snapshot. All compute lanes. */
-__device__ __forceinline__ void arguments_change(block_state *own, int32_t hyperperiod) {
+__device__ __forceinline__ void arguments_change(block_state *own, hyperperiod_number hyperperiod) {
   const uint64_t wanted =
       *(const volatile uint64_t *)&own->snapshots[hyperperiod & (HYPERPERIODS - 1)];
   if (wanted == *(const volatile uint64_t *)&own->snapshot)
@@ -180,8 +182,9 @@ enum ticket_verdict : int32_t { TICKETS_STOPPED, TICKETS_RUN, TICKETS_SKIP };
  * moves. The courier decides all of them in bounded time, or the session ends. One warp.
  * @param moves  of the record; NULL: a compatible interval
  */
-__device__ __noinline__ ticket_verdict tickets_await(int32_t slot_of_record, int32_t hyperperiod,
-                                                     bool of_sinks, prem_device_move *moves) {
+__device__ __noinline__ ticket_verdict tickets_await(int32_t slot_of_record,
+                                                     hyperperiod_number hyperperiod, bool of_sinks,
+                                                     prem_device_move *moves) {
   block_state *own = shared();
   const prem_device_record *record = record_at(own, slot_of_record);
   const prem_device_task *task = task_at(own, own->launch, record->task);
@@ -325,8 +328,8 @@ __device__ __forceinline__ void record_empty(prem_device_record *record) {
 
 /** Before the prefetch of that number: its frames, and whether there is anything to fetch.
  *  @return false: stopped. One warp. */
-__device__ __forceinline__ bool prefetch_gate(block_state *own, int32_t slot, int32_t hyperperiod,
-                                              uint32_t number) {
+__device__ __forceinline__ bool prefetch_gate(block_state *own, int32_t slot,
+                                              hyperperiod_number hyperperiod, uint32_t number) {
   prem_device_record *record = &own->memory.records[slot];
   if (!is_gated(record))
     return true;
@@ -342,7 +345,7 @@ __device__ __forceinline__ bool prefetch_gate(block_state *own, int32_t slot, in
 
 /** Before a writeback, whose entry is filled: its slots. @return false: stopped. One warp. */
 __device__ __forceinline__ bool writeback_gate(block_state *own, int32_t place,
-                                               int32_t hyperperiod) {
+                                               hyperperiod_number hyperperiod) {
   prem_device_record *record = &own->stores[place].record;
   if (!is_gated(record) || (record->at_memory & PREM_DEVICE_PLACED))
     return true;

@@ -238,6 +238,17 @@ static_assert(offsetof(prem_device_cell, releases) == offsetof(prem_device_cell,
               "lane n works the n-th count of a cell");
 static_assert(sizeof(prem_device_cell) % 8 == 0, "cells are given to the host 8 bytes at a time");
 
+/** Of a live session, which may last for years: the counts of a cell that were taken out of it
+ * before they ran over. In device memory. */
+enum { PREM_DEVICE_COUNTS = 4 + PREM_HIST_BUCKETS };
+typedef struct prem_device_fold {
+  uint64_t counts[PREM_DEVICE_COUNTS]; /* as a cell has them from `count` on */
+} prem_device_fold;
+
+static_assert(sizeof(prem_device_cell) ==
+                  offsetof(prem_device_cell, count) + PREM_DEVICE_COUNTS * sizeof(uint32_t),
+              "a cell ends with its counts");
+
 /** Everything a launch needs; passed by value. */
 typedef struct prem_launch {
   const prem_device_port *ports;
@@ -318,6 +329,8 @@ typedef struct prem_device_live {
   const prem_device_gate *gates;
   const prem_device_live_task *tasks; /* [task] */
   int32_t tasks_at, gates_at;         /* of a block's in its scratchpad: bytes before them */
+  prem_device_fold *folds;            /* as the launch's cells */
+  uint32_t fold_at;                   /* a cell that counts so many phases is emptied there */
 } prem_device_live;
 
 enum {

@@ -41,7 +41,8 @@ __device__ __forceinline__ job_end job_end_of(block_state *own, const in_flight_
   if (!(of->record.flags & PREM_RECORD_LAST))
     return job_end{-1, false, -1};
   const prem_device_task *task = task_at(own, launch, of->record.task);
-  const int32_t job = of->record.job, hyperperiod = of->hyperperiod;
+  const int32_t job = of->record.job;
+  const hyperperiod_number hyperperiod = of->hyperperiod;
   int64_t row = hyperperiod;
 #if PREM_LIVE
   row = hyperperiod % own->live.rows;
@@ -102,6 +103,23 @@ __device__ __forceinline__ void cell_add(block_state *own, const in_flight_phase
   if (adds && (lane != 2 || late_ns > launch.late_ns))
     ++*count;
 }
+
+#if PREM_LIVE
+/** Before a cell's counts run over. One lane; stores only. */
+__device__ __forceinline__ void cell_fold(block_state *own, const in_flight_phase *of) {
+  const prem_launch &launch = own->launch;
+  const int32_t number = of->record.task * PREM_PHASE_COUNT + of->record.phase;
+  volatile uint32_t *counts = &cell_at(own, launch, number)->count;
+  if (*counts < own->live.fold_at)
+    return;
+  prem_device_fold *fold = &own->live.folds[launch.blocks[own->plan_block].first_cell + number];
+#pragma unroll 1
+  for (int32_t i = 0; i < PREM_DEVICE_COUNTS; ++i) {
+    atomicAdd((unsigned long long *)&fold->counts[i], counts[i]);
+    counts[i] = 0;
+  }
+}
+#endif
 
 /* A record of the trace, word by word: its times in the order of a phase's in flight, then what
  * write_to_trace() puts together. */
@@ -177,6 +195,11 @@ __device__ __noinline__ void write_to_trace(const in_flight_phase *fetch,
     }
   }
   __syncwarp();
+#if PREM_LIVE
+  if (of != nullptr && lane == 0)
+    cell_fold(own, of);
+  __syncwarp();
+#endif
 }
 
 } // namespace

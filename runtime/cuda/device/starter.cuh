@@ -145,7 +145,8 @@ __device__ __forceinline__ memory_step step_at(const block_state *own, const tab
 
 /** What a wait of the starter tells of when it lasts too long. */
 struct standing {
-  int32_t index, slot, hyperperiod;
+  int32_t index, slot;
+  hyperperiod_number hyperperiod;
 };
 
 __device__ __forceinline__ standing standing_of(const table_position &at) {
@@ -179,7 +180,7 @@ __device__ __forceinline__ bool counts_await(block_state *own, const standing &a
 /** Wait for what a step follows. @return the instant from which it may start; -1: stopped. One
  * warp. */
 __device__ __noinline__ int64_t follow_others(int32_t slot, int32_t other, int32_t index,
-                                              int32_t hyperperiod) {
+                                              hyperperiod_number hyperperiod) {
   block_state *own = shared();
   int64_t from_ns = 0;
   if (own->memory.records[slot].flags & PREM_RECORD_AFTER)
@@ -309,7 +310,7 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
   if (goes_on)
     ring_start(true, at.count);
 #if PREM_LIVE
-  for (int32_t hyperperiod = 0; at.count == 0 && hyperperiod_begin(hyperperiod);)
+  for (hyperperiod_number hyperperiod = 0; at.count == 0 && hyperperiod_begin(hyperperiod);)
     ++hyperperiod;
 #endif
 #pragma unroll 1

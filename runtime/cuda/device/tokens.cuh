@@ -85,7 +85,7 @@ __device__ __noinline__ bool tokens_move(const prem_launch &launch, token_user u
 /** Take the tokens of a phase that is about to start; they are held then. @return false: the run is
  *  over. One warp. */
 __device__ __noinline__ bool tokens_take(int32_t slot, int32_t other, int32_t index,
-                                         int32_t hyperperiod) {
+                                         hyperperiod_number hyperperiod) {
   block_state *own = shared();
   const prem_launch &launch = own->launch;
   const prem_device_record *record = record_at(own, slot), *second = record_at(own, other);

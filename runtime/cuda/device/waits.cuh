@@ -96,7 +96,7 @@ __device__ __forceinline__ needs needs_of(const table_position &at,
                at.base[2] + (uint32_t)record->wait[2]};
 }
 
-__device__ __forceinline__ needs needs_in(const block_state *own, int32_t hyperperiod,
+__device__ __forceinline__ needs needs_in(const block_state *own, hyperperiod_number hyperperiod,
                                           const prem_device_record *record) {
   const uint32_t h = (uint32_t)hyperperiod;
   return needs{h * (uint32_t)own->phase_count[0] + (uint32_t)record->wait[0],
@@ -137,7 +137,7 @@ __device__ __forceinline__ int64_t patience_from(const prem_launch &launch, int6
 /** From time to time while a wait lasts: is the run over? Has it lasted too long? One warp.
  *  @param looks  at the same unmet conditions so far, this one included; 0: they are met. */
 __device__ __noinline__ bool wait_look(int32_t looks, int32_t index, int32_t slot,
-                                       int32_t hyperperiod) {
+                                       hyperperiod_number hyperperiod) {
   block_state *own = shared();
   const int64_t timeout_ns = own->launch.stall_timeout_ns;
   const prem_device_record *record = record_at(own, slot);
@@ -178,7 +178,8 @@ __device__ __forceinline__ bool has_ended(const awaited &job) {
  * one does. What it wrote is visible to this warp and its bulk copies then (job_tell). @return the
  * instant from which the record may start: the latest end + lag; 0 without a lag; -1: stopped. One
  * warp. */
-__device__ __noinline__ int64_t follow(int32_t slot, int32_t index, int32_t hyperperiod) {
+__device__ __noinline__ int64_t follow(int32_t slot, int32_t index,
+                                       hyperperiod_number hyperperiod) {
   block_state *own = shared();
   const prem_launch &launch = own->launch;
   const prem_device_record *record = record_at(own, slot);

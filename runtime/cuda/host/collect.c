@@ -1,47 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* After a run: records, stats and counts from device memory to the trace. */
-#include "runtime/cuda/host/backend_parts.h"
+#include "runtime/cuda/host/live.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_GAP = 1024 /* records: as long under way as a copy takes to begin */ };
 
-static void add_cell(prem_phase_stats *to, const prem_device_cell *from) {
-  if (from->count == 0)
+/* What was taken out of it before counts beside. */
+static void add_cell(prem_phase_stats *to, const prem_device_cell *from,
+                     const prem_device_fold *before) {
+  const uint64_t *folded = before->counts;
+  if (from->count + folded[0] == 0)
     return;
   prem_phase_stats cell;
   prem_phase_stats_clear(&cell);
-  cell.count = from->count;
-  cell.releases = from->releases;
-  cell.late = from->late;
-  cell.overruns = from->overruns;
+  cell.count = (int64_t)(folded[0] + from->count);
+  cell.releases = (int64_t)(folded[1] + from->releases);
+  cell.late = (int64_t)(folded[2] + from->late);
+  cell.overruns = (int64_t)(folded[3] + from->overruns);
   cell.lateness_max_ns = from->lateness_max_ns;
   cell.overrun_max_ns = from->overrun_max_ns;
   cell.duration_min_ns = -from->duration_min_negated_ns;
   cell.duration_max_ns = from->duration_max_ns;
   cell.duration_sum_ns = from->duration_sum_ns;
   for (int i = 0; i < PREM_HIST_BUCKETS; ++i)
-    cell.lateness_hist[i] = from->lateness_hist[i];
+    cell.lateness_hist[i] = (int64_t)(folded[4 + i] + from->lateness_hist[i]);
   prem_phase_stats_merge(to, &cell);
 }
 
 static cudaError_t collect_cells(const prem_cuda *cuda, const prem_device_block *blocks,
                                  prem_trace *trace) {
   const size_t count = (size_t)cuda->device.cell_count;
+  const prem_device_fold *there = cuda->live ? cuda->live->tables.folds : NULL;
   prem_device_cell *cells = calloc(count + 1, sizeof *cells);
-  if (!cells)
-    return cudaErrorMemoryAllocation;
-  cudaError_t error =
-      cudaMemcpy(cells, cuda->device.launch.cells, count * sizeof *cells, cudaMemcpyDeviceToHost);
+  prem_device_fold *folds = calloc(count + 1, sizeof *folds);
+  cudaError_t error = cudaErrorMemoryAllocation;
+  if (cells && folds)
+    error =
+        cudaMemcpy(cells, cuda->device.launch.cells, count * sizeof *cells, cudaMemcpyDeviceToHost);
+  if (error == cudaSuccess && there)
+    error = cudaMemcpy(folds, there, count * sizeof *folds, cudaMemcpyDeviceToHost);
   for (int32_t b = 0; b < cuda->program->block_count && error == cudaSuccess; ++b) {
     const int32_t *numbers = cuda->device.block_tasks + blocks[b].first_cell / PREM_PHASE_COUNT;
     for (int32_t t = 0; t < blocks[b].task_count; ++t)
       for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
         add_cell(&trace->stats[numbers[t] * PREM_PHASE_COUNT + phase],
-                 &cells[blocks[b].first_cell + t * PREM_PHASE_COUNT + phase]);
+                 &cells[blocks[b].first_cell + t * PREM_PHASE_COUNT + phase],
+                 &folds[blocks[b].first_cell + t * PREM_PHASE_COUNT + phase]);
   }
   free(cells);
+  free(folds);
   return error;
 }
 

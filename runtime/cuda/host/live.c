@@ -186,7 +186,7 @@ static cudaError_t launch_both(prem_cuda_live *live, const prem_live_request *re
   launch.job_end_ns = cuda->ends_room;
   launch.engine = (int32_t)live->engine;
   launch.mode = (int32_t)request->mode;
-  launch.hyperperiods = INT32_MAX; /* the courier permits no more */
+  launch.hyperperiods = INT64_MAX; /* as many as the courier permits */
   launch.discard = 0;
   launch.start_margin_ns = PREM_CUDA_START_MARGIN_NS;
   launch.resident_timeout_ns = PREM_CUDA_RESIDENT_NS;
@@ -417,7 +417,6 @@ static prem_status live_open(void *state, prem_courier *courier, prem_diag *diag
   cuda->live->allocations.size = sizeof(void *);
   cuda->live->courier = courier;
   cuda->live->stop_by_ns = INT64_MAX;
-  prem_courier_count_to(courier, INT32_MAX); /* blocks count with 32 bits */
   return prem_cuda_report(open_parts(cuda->live), diag, "making the frames known to the GPU");
 }
 

@@ -429,6 +429,9 @@ static cudaError_t tables_new(prem_cuda_live *live, prem_courier *courier) {
   live->tables.rows = courier->rows;
   live->tables.tasks_at = live->cuda->device.live_tasks_at;
   live->tables.gates_at = live->cuda->device.live_gates_at;
+  CUDA_TRY(prem_cuda_live_keep(live, (void **)&live->tables.folds, NULL,
+                               (size_t)live->cuda->device.cell_count * sizeof *live->tables.folds));
+  live->tables.fold_at = courier->fold_at;
 fail:
   return error;
 }
