@@ -297,6 +297,8 @@ static prem_status check_all(const prem_schedule *schedule, const prem_machine *
     prem_check_bandwidth(&checker);
   if (status == PREM_OK && plan)
     status = check_plan(&checker);
+  if (plan)
+    prem_check_times(&checker);
   return status;
 }
 

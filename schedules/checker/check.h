@@ -80,6 +80,7 @@ bool prem_checker_predecessor(const prem_checker *checker, int32_t task, const p
 prem_status prem_check_model(const prem_checker *checker);    /* what needs no plan */
 void prem_check_bandwidth(const prem_checker *checker);       /* E043 of busy_ns */
 void prem_check_origin(const prem_checker *checker);          /* E044 */
+void prem_check_times(const prem_checker *checker);           /* all has been judged */
 void prem_check_grid(const prem_checker *checker);            /* E022 */
 prem_status prem_check_cover(const prem_checker *checker);    /* E028, E029, E030 */
 void prem_check_hyperperiod(const prem_checker *checker);     /* E021 */

@@ -32,6 +32,27 @@ static void check_kernels(const prem_checker *checker) {
            "plan again for");
 }
 
+/* Beside those of its machine or kernels. */
+static bool has_errors(const prem_diag *diag) {
+  for (size_t i = 0; i < prem_diag_count(diag); ++i)
+    if (prem_diag_at(diag, i)->severity == PREM_ERROR && prem_diag_at(diag, i)->code != 44)
+      return true;
+  return false;
+}
+
+/* A plan by a profile's times fits no others: most of what was found is for that one reason. */
+void prem_check_times(const prem_checker *checker) {
+  const prem_schedule *schedule = checker->schedule;
+  const char *planned = checker->plan->machine, *judged = schedule->profiled_on;
+  if (!planned[0] || strcmp(planned, judged) == 0 || !has_errors(checker->diag))
+    return;
+  prem_diag_add(checker->diag, PREM_NOTE, 0, checker->plan->place, "plan.machine",
+                "the plan was made with times measured on \"%s\", and is judged here by those of "
+                "%s%s%s: give it the profile that it was made with, `--profile FILE`",
+                planned, judged[0] ? "\"" : "", judged[0] ? judged : "the file",
+                judged[0] ? "\"" : "");
+}
+
 void prem_check_origin(const prem_checker *checker) {
   check_machine(checker);
   check_kernels(checker);

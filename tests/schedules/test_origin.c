@@ -61,6 +61,31 @@ START_TEST(platforms_and_the_simulator_take_any) {
 }
 END_TEST
 
+/* Why none of its windows fits is said once, and only where one does not fit. */
+START_TEST(times_of_another_profile_are_told) {
+  static const char said[] = "the plan was made with times measured on \"GPU A\", and is judged "
+                             "here by those of %s: give it the profile that it was made with, "
+                             "`--profile FILE`";
+  const struct {
+    const char *judged_by, *said;
+  } profiles[] = {
+      {"", text(said, "the file")}, {"GPU B", text(said, "\"GPU B\"")}, {"GPU A", NULL}};
+  for (int wrong = 0; wrong < 2; ++wrong)
+    for (int p = 0; p < 3; ++p) {
+      prem_diag *found = prem_diag_new();
+      load(32, "1.0", "machine = \"GPU A\";");
+      strcpy(schedule->profiled_on, profiles[p].judged_by);
+      schedule->tasks[0].phase[PREM_COMPUTE].wcet_ns += wrong;
+      ck_assert_int_eq(prem_check(schedule, NULL, found), wrong ? PREM_ERR_INVALID : PREM_OK);
+      const size_t errors = prem_diag_errors(found), all = prem_diag_count(found);
+      ck_assert_uint_eq(all - errors, wrong && profiles[p].said);
+      if (wrong && profiles[p].said)
+        ck_assert_str_eq(prem_diag_at(found, all - 1)->reason, profiles[p].said);
+      prem_diag_free(found);
+    }
+}
+END_TEST
+
 START_TEST(plans_that_do_not_say_are_not_judged) {
   ck_assert(!refused_on("cuda", "GPU B"));
 }
@@ -118,6 +143,7 @@ int main(void) {
   tcase_add_checked_fixture(cases, set_up, tear_down);
   tcase_add_test(cases, plans_run_on_the_machine_of_their_times);
   tcase_add_test(cases, platforms_and_the_simulator_take_any);
+  tcase_add_test(cases, times_of_another_profile_are_told);
   tcase_add_test(cases, plans_that_do_not_say_are_not_judged);
   tcase_add_test(cases, plans_hold_for_their_kernels);
   tcase_add_test(cases, another_parameter_is_another_kernel);
