@@ -208,13 +208,15 @@ PREM_API prem_status prem_live_wait(prem_live *live, int32_t stream, int64_t unt
 
 /**
  * Let the frames of a stream lie in memory of the application, of a camera's driver, say: nothing
- * is copied. Before the start, and before the first acquire. Not on `cuda`.
+ * is copied on the host. Before the start, and before the first acquire. On `cuda` the memory is
+ * locked until close, and frames that are not aligned to 16 bytes, or not at the same distance
+ * from each other, go by the copy engines however small they are.
  *
  * @param buffers      as many as the file gives the stream, each a frame; they stay the
  * application's, and must live until close. prem_frame::buffer counts them
  * @param pitch_bytes  from row to row; planes of arrays of more dimensions lie densely behind each
  *                     other
- * @retval PREM_ERR_UNAVAILABLE  the backend has frames in memory of its own
+ * @retval PREM_ERR_UNAVAILABLE  the GPU cannot reach that memory: the session can only be closed
  */
 PREM_API prem_status prem_live_adopt(prem_live *live, int32_t stream, void *const *buffers,
                                      int32_t count, int64_t pitch_bytes, prem_diag *diag);

@@ -59,8 +59,11 @@ typedef struct prem_live_engine {
   bool (*has_failed)(const void *state);
   /** See prem_live_compare_clocks(); NULL: its clock is the host's. */
   void (*compare_clocks)(const void *state, prem_live_clocks *out);
-  /** It works on the session's arrays, wherever their slots lie: prem_arrays_adopt(). */
-  bool adopts_memory;
+  /** Before the start: the slots of a stream are going to lie elsewhere, and now lie there. NULL:
+   *  wherever they lie, nothing has to be done. Where the second one fails the session cannot be
+   *  started any more. */
+  void (*leave_memory)(void *state, int32_t stream);
+  prem_status (*take_memory)(void *state, int32_t stream, prem_diag *diag);
   /** Blocks take parameters from the courier: prem_courier_params(). */
   bool changes_args;
   /** When the courier was last heard of, on the host's clock; NULL: it cannot be silent. */

@@ -301,6 +301,5 @@ const prem_live_engine prem_cpu_live_engine = {.start = live_start,
                                                .is_over = live_is_over,
                                                .has_failed = live_has_failed,
                                                .heard_ns = live_heard_ns,
-                                               .adopts_memory = true,
                                                .changes_args = true,
                                                .finish = live_finish};

@@ -209,15 +209,17 @@ static prem_status judge_memory(const prem_live *live, int32_t stream, void *con
 
 prem_status prem_live_adopt(prem_live *live, int32_t stream, void *const *buffers, int32_t count,
                             int64_t pitch_bytes, prem_diag *diag) {
-  if (!prem_live_engine_of(live)->adopts_memory) {
-    prem_live_refuse(diag, "adopt", "backend '%s' has frames in memory of its own; use cpu or sim",
-                     live->backend->name);
-    return PREM_ERR_UNAVAILABLE;
-  }
-  const prem_status status = judge_memory(live, stream, buffers, count, pitch_bytes, diag);
-  return status ? status
-                : prem_arrays_adopt(live->arrays, live->schedule->live[stream].array, buffers,
-                                    count, pitch_bytes);
+  const prem_live_engine *engine = prem_live_engine_of(live);
+  prem_status status = judge_memory(live, stream, buffers, count, pitch_bytes, diag);
+  if (status != PREM_OK)
+    return status;
+  if (engine->leave_memory)
+    engine->leave_memory(live->state, stream);
+  status = prem_arrays_adopt(live->arrays, live->schedule->live[stream].array, buffers, count,
+                             pitch_bytes);
+  const prem_status taken =
+      engine->take_memory ? engine->take_memory(live->state, stream, diag) : PREM_OK;
+  return status ? status : taken;
 }
 
 /* ---- starting ------------------------------------------------------------------------------- */

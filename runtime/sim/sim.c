@@ -699,7 +699,6 @@ static const prem_live_engine live_engine = {.start = live_start,
                                              .tell = live_tell,
                                              .abort = live_abort,
                                              .is_over = live_is_over,
-                                             .adopts_memory = true,
                                              .changes_args = true,
                                              .finish = live_finish};
 

@@ -2,6 +2,7 @@
 /* Live sessions on the GPU: what holds on threads, and frames that lie in memory of two kinds. Exit
  * status 77 without a GPU, or in a build without the backend. */
 #define LIVE_BACKEND "cuda"
+#include "tests/common/live_memory.h"
 #include "tests/common/live_threads.h"
 
 #include <sys/wait.h>
@@ -226,6 +227,16 @@ START_TEST(counts_of_blocks_do_not_run_over) {
 }
 END_TEST
 
+/* Small frames that are not aligned go by the copy engines. */
+START_TEST(results_are_the_same_wherever_frames_lie) {
+  assert_results_are_the_same_wherever_frames_lie("cuda");
+}
+END_TEST
+START_TEST(a_result_without_a_buffer_touches_none) {
+  assert_a_result_without_a_buffer_touches_none("cuda");
+}
+END_TEST
+
 START_TEST(tasks_of_a_block_that_are_skipped_apart_are_refused) {
   assert_opens(two_tasks("", 0, "x2"), false);
   assert_opens(two_tasks("", 1, "x2"), true);
@@ -276,6 +287,8 @@ int main(void) {
   tcase_add_test(cases, no_halo_reaches_into_another_slot);
   tcase_add_test(cases, a_job_behind_an_overrun_is_skipped);
   tcase_add_loop_test(cases, counts_of_blocks_do_not_run_over, 0, 2);
+  tcase_add_test(cases, results_are_the_same_wherever_frames_lie);
+  tcase_add_test(cases, a_result_without_a_buffer_touches_none);
   tcase_add_test(cases, tasks_of_a_block_that_are_skipped_apart_are_refused);
   tcase_add_test(cases, state_arrays_are_refused_in_runs);
   suite_add_tcase(suite, cases);

@@ -300,9 +300,24 @@ static void set_up_courier(prem_cuda_live *live, const prem_live_request *reques
                      &(prem_courier_setup){.request = request, .slack_ns = SLACK_NS});
 }
 
+static prem_status judge_memory(const prem_cuda_live *live, prem_diag *diag) {
+  for (int32_t s = 0; s < live->courier->stream_count; ++s)
+    if (!live->has_memory[s]) {
+      prem_diag_add(diag, PREM_ERROR, 0, live->courier->streams[s].port.place, "start",
+                    "the GPU could not reach the memory that frames of stream %d were given; open "
+                    "another session, and give them other memory",
+                    s);
+      return PREM_ERR_ARGUMENT;
+    }
+  return PREM_OK;
+}
+
 static prem_status start(prem_cuda_live *live, const prem_live_request *request, prem_diag *diag) {
   prem_cuda *cuda = live->cuda;
-  prem_status status = prem_courier_make_room(live->courier, request);
+  prem_status status = judge_memory(live, diag);
+  if (status != PREM_OK)
+    return status;
+  status = prem_courier_make_room(live->courier, request);
   live->recorded = live->courier->whole ? live->courier->whole : live->courier->trace;
   live->blocks = calloc((size_t)cuda->program->block_count, sizeof *live->blocks);
   if (status != PREM_OK || !live->blocks)
@@ -418,6 +433,28 @@ static prem_status live_open(void *state, prem_courier *courier, prem_diag *diag
   cuda->live->courier = courier;
   cuda->live->stop_by_ns = INT64_MAX;
   return prem_cuda_report(open_parts(cuda->live), diag, "making the frames known to the GPU");
+}
+
+static void live_leave_memory(void *state, int32_t stream) {
+  prem_cuda_live *live = live_of(state);
+  if (prem_cuda_enter(live->cuda->gpu) == cudaSuccess)
+    prem_cuda_live_leave_memory(live, stream);
+}
+
+static prem_status live_take_memory(void *state, int32_t stream, prem_diag *diag) {
+  prem_cuda_live *live = live_of(state);
+  cudaError_t error = prem_cuda_enter(live->cuda->gpu);
+  if (error == cudaSuccess)
+    error = prem_cuda_live_take_memory(live, stream);
+  if (error == cudaSuccess)
+    return PREM_OK;
+  const prem_schedule *schedule = live->cuda->program->schedule;
+  prem_diag_add(diag, PREM_ERROR, 0, nowhere, "adopt",
+                "the GPU cannot reach the buffers of '%s': %s (%s); give memory that can be locked "
+                "(`ulimit -l`), and open the session anew",
+                schedule->arrays[schedule->live[stream].array].name, cudaGetErrorString(error),
+                cudaGetErrorName(error));
+  return PREM_ERR_UNAVAILABLE;
 }
 
 static prem_status live_start(void *state, prem_courier *courier, const prem_live_request *request,
@@ -564,6 +601,7 @@ void prem_cuda_live_free(prem_cuda *cuda) {
   }
   pthread_mutex_destroy(&live->match_lock);
   free(live->allocations.items);
+  free(live->known.items);
   free(live->blocks);
   free(live);
   cuda->live = NULL;
@@ -572,6 +610,8 @@ void prem_cuda_live_free(prem_cuda *cuda) {
 const prem_live_engine prem_cuda_live_engine = {.open = live_open,
                                                 .start = live_start,
                                                 .submit = live_submit,
+                                                .leave_memory = live_leave_memory,
+                                                .take_memory = live_take_memory,
                                                 .now_ns = live_now_ns,
                                                 .wait = live_wait,
                                                 .drain = live_drain,

@@ -31,6 +31,12 @@ typedef struct prem_cuda_relay {
   prem_note note;
 } prem_cuda_relay;
 
+/** Host memory that the GPU can reach. */
+typedef struct prem_cuda_known {
+  void *memory;
+  int32_t stream; /* whose frames it has; -1: none */
+} prem_cuda_known;
+
 /** cuStreamWriteValue64(). */
 typedef CUresult prem_cuda_write_function(CUstream stream, CUdeviceptr at, cuuint64_t value,
                                           unsigned flags);
@@ -49,12 +55,12 @@ typedef struct prem_cuda_live {
   prem_list allocations;                      /* void *: device memory */
   unsigned char (*params)[PREM_PARAMS_BYTES]; /* pinned: courier->params, meanwhile */
   unsigned char (*params_before)[PREM_PARAMS_BYTES];
-  void *registered[PREM_MAX_LIVE_PORTS + 1]; /* host memory made known to the GPU */
-  int32_t registered_count;
+  prem_list known;                         /* prem_cuda_known: host memory */
   cudaStream_t serving, sending, fetching; /* the courier; frames to the GPU and back */
   prem_cuda_relay relays[PREM_MAX_LIVE_PORTS];
-  bool is_large[PREM_MAX_LIVE_PORTS]; /* frames go by the copy engines */
-  prem_cuda_write_function *write;    /* where an input is large */
+  bool is_large[PREM_MAX_LIVE_PORTS];   /* frames go by the copy engines */
+  bool has_memory[PREM_MAX_LIVE_PORTS]; /* and are where the GPU can reach them */
+  prem_cuda_write_function *write;      /* where an input is large */
   prem_engine engine;
   prem_mode mode;
   pthread_mutex_t match_lock;
@@ -81,8 +87,11 @@ cudaError_t prem_cuda_live_tables_new(prem_cuda_live *live);
 /** Make the host's frames known to the GPU; choose who brings each stream's. Before the tables. */
 cudaError_t prem_cuda_live_frames_new(prem_cuda_live *live);
 void prem_cuda_live_frames_free(prem_cuda_live *live);
+/** The frames of a stream, wherever they lie now, and before they are moved. */
+cudaError_t prem_cuda_live_take_memory(prem_cuda_live *live, int32_t stream);
+void prem_cuda_live_leave_memory(prem_cuda_live *live, int32_t stream);
 /** Where the courier finds what it brings over itself: [stream], for the launch. */
-void prem_cuda_live_carries(const prem_cuda_live *live, prem_device_carry *out);
+cudaError_t prem_cuda_live_carries(const prem_cuda_live *live, prem_device_carry *out);
 /** Send a large input's frame, and `word` to its channel behind it. */
 cudaError_t prem_cuda_live_send(prem_cuda_live *live, int32_t stream, int32_t slot, uint64_t word);
 /** Ask for the end, behind all that was sent. */

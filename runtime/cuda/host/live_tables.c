@@ -374,27 +374,32 @@ static bool put_leaders(prem_cuda_live *live, image *to) {
   return is_made;
 }
 
-static bool put_carries(prem_cuda_live *live, image *to) {
+static cudaError_t put_carries(prem_cuda_live *live, image *to) {
   const size_t bytes = (size_t)live->courier->stream_count * sizeof(prem_device_carry);
   prem_device_carry *carries = calloc(1, bytes);
   if (!carries)
-    return false;
-  prem_cuda_live_carries(live, carries);
+    return cudaErrorMemoryAllocation;
+  const cudaError_t error = prem_cuda_live_carries(live, carries);
   live->launch.carries_at = (int32_t)put(to, carries, bytes);
   free(carries);
-  return true;
+  return error;
 }
 
 static cudaError_t image_new(prem_cuda_live *live, const prem_courier *courier) {
   image made = {0};
-  cudaError_t error = cudaErrorMemoryAllocation;
   put_courier(&made, courier);
-  if (!put_leaders(live, &made) || !put_carries(live, &made) || made.has_failed)
+  cudaError_t error =
+      put_leaders(live, &made) ? put_carries(live, &made) : cudaErrorMemoryAllocation;
+  if (error == cudaSuccess && made.has_failed)
+    error = cudaErrorMemoryAllocation;
+  if (error != cudaSuccess)
     goto fail;
   live->launch.image_bytes = (int32_t)((made.used + 15) / 16 * 16);
   live->launch.pointer_count = (int32_t)made.pointer_count;
-  if (!grow((void **)&made.bytes, &made.room, made.used + 16, 1))
+  if (!grow((void **)&made.bytes, &made.room, made.used + 16, 1)) {
+    error = cudaErrorMemoryAllocation;
     goto fail;
+  }
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&live->launch.image, made.bytes,
                                (size_t)live->launch.image_bytes));
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&live->launch.pointers, made.pointers,
