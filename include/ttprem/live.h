@@ -81,7 +81,7 @@ typedef enum prem_live_end {
   PREM_LIVE_STOPPED,  /* by prem_live_stop() */
   PREM_LIVE_NO_FRAME, /* a trigger's frame did not come within submit_timeout_ns */
   PREM_LIVE_OVERRUN,  /* a job ended behind its deadline, and its task has overrun = "stop" */
-  PREM_LIVE_FAILED /* the machine failed */
+  PREM_LIVE_FAILED    /* the machine failed */
 } prem_live_end;
 
 typedef enum prem_live_event_kind {
@@ -220,6 +220,18 @@ PREM_API prem_status prem_live_wait(prem_live *live, int32_t stream, int64_t unt
  */
 PREM_API prem_status prem_live_adopt(prem_live *live, int32_t stream, void *const *buffers,
                                      int32_t count, int64_t pitch_bytes, prem_diag *diag);
+
+/**
+ * Let the frames of a stream stay on the GPU: `data` and `pitch_bytes` of its frames are then a
+ * device pointer and its strides, and nothing is copied. An input is filled there by the
+ * application, whose kernels and copies have ended before it submits the frame; an output is read
+ * there between wait and release. Streams for that are made with cudaStreamNonBlocking: the default
+ * stream waits for the session's end. What lies between rows is the session's. `captured_ns` and
+ * all else is as for other frames. Where the backend works on the host's memory nothing changes.
+ * Before the start, and before the first acquire; not of a stream that lies in memory of the
+ * application.
+ */
+PREM_API prem_status prem_live_keep_on_device(prem_live *live, int32_t stream, prem_diag *diag);
 
 /** The clock that the session runs by, beside the host's: on `cuda` the GPU's, else the same. */
 typedef struct prem_live_clocks {

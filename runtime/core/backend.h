@@ -29,6 +29,12 @@
 #include "runtime/core/courier.h"
 #include "runtime/core/program.h"
 
+/** Where frames of a stream lie on a device. */
+typedef struct prem_frame_place {
+  unsigned char *first; /* of slot 0; NULL: they lie in the host's memory */
+  int64_t slot_bytes, pitch_bytes[3];
+} prem_frame_place;
+
 /** What live sessions take of a backend, on a state that was opened with prem_arrays_new_live().
  *  Times are on its host's clock. */
 typedef struct prem_live_engine {
@@ -59,6 +65,9 @@ typedef struct prem_live_engine {
   bool (*has_failed)(const void *state);
   /** See prem_live_compare_clocks(); NULL: its clock is the host's. */
   void (*compare_clocks)(const void *state, prem_live_clocks *out);
+  /** Before the start: frames of a stream stay where the blocks have them, which is there. NULL:
+   *  that is where the host has them. */
+  void (*keep_frames)(void *state, int32_t stream, prem_frame_place *out);
   /** Before the start: the slots of a stream are going to lie elsewhere, and now lie there. NULL:
    *  wherever they lie, nothing has to be done. Where the second one fails the session cannot be
    *  started any more. */

@@ -177,18 +177,29 @@ void prem_live_count_from(prem_live *live, int64_t hyperperiod, uint64_t frame) 
 
 /* ---- memory of the application --------------------------------------------------------------- */
 
+/* May the frames of a stream still be given another place? */
+static prem_status judge_place(const prem_live *live, int32_t stream, const char *call,
+                               prem_diag *diag) {
+  if (stream < 0 || stream >= live->schedule->live_count)
+    return prem_live_refuse(diag, call, "there is no stream %d; prem_live_find() has their numbers",
+                            stream);
+  if (atomic_load(&live->has_started) || live->hands[stream].acquired != 0)
+    return prem_live_refuse(diag, call,
+                            "frames of '%s' are in use; %s before the first acquire and the start",
+                            name_of(live, stream), call);
+  return PREM_OK;
+}
+
 static prem_status judge_memory(const prem_live *live, int32_t stream, void *const *buffers,
                                 int32_t count, int64_t pitch_bytes, prem_diag *diag) {
-  if (stream < 0 || stream >= live->schedule->live_count)
-    return prem_live_refuse(diag, "adopt",
-                            "there is no stream %d; prem_live_find() has their numbers", stream);
+  const prem_status status = judge_place(live, stream, "adopt", diag);
+  if (status != PREM_OK)
+    return status;
   const prem_live_port *port = &live->schedule->live[stream];
   const prem_storage *storage = &live->arrays->storage[port->array];
   const int64_t row_bytes = storage->shape[3] * storage->element_bytes;
-  if (atomic_load(&live->has_started) || live->hands[stream].acquired != 0)
-    return prem_live_refuse(
-        diag, "adopt", "frames of '%s' are in use; adopt before the first acquire and the start",
-        name_of(live, stream));
+  if (live->places[stream].first)
+    return prem_live_refuse(diag, "adopt", "frames of '%s' stay on the GPU", name_of(live, stream));
   if (count != port->buffers)
     return prem_live_refuse(diag, "adopt", "%d buffers of '%s', which has %d; give as many", count,
                             name_of(live, stream), port->buffers);
@@ -220,6 +231,20 @@ prem_status prem_live_adopt(prem_live *live, int32_t stream, void *const *buffer
   const prem_status taken =
       engine->take_memory ? engine->take_memory(live->state, stream, diag) : PREM_OK;
   return status ? status : taken;
+}
+
+prem_status prem_live_keep_on_device(prem_live *live, int32_t stream, prem_diag *diag) {
+  const prem_live_engine *engine = prem_live_engine_of(live);
+  const prem_status status = judge_place(live, stream, "keep_on_device", diag);
+  if (status != PREM_OK)
+    return status;
+  if (live->arrays->storage[live->schedule->live[stream].array].adopted)
+    return prem_live_refuse(diag, "keep_on_device",
+                            "frames of '%s' lie in memory of the application",
+                            name_of(live, stream));
+  if (engine->keep_frames)
+    engine->keep_frames(live->state, stream, &live->places[stream]);
+  return PREM_OK;
 }
 
 /* ---- starting ------------------------------------------------------------------------------- */
@@ -275,6 +300,11 @@ static void describe_frame(const prem_live *live, int32_t stream, int32_t slot, 
   out->pitch_bytes[2] = storage.pitch_bytes;
   out->pitch_bytes[1] = out->pitch_bytes[2] * storage.shape[2];
   out->pitch_bytes[0] = out->pitch_bytes[1] * storage.shape[1];
+  const prem_frame_place *place = &live->places[stream];
+  if (!place->first)
+    return;
+  out->data = place->first + slot * place->slot_bytes;
+  memcpy(out->pitch_bytes, place->pitch_bytes, sizeof out->pitch_bytes);
 }
 
 /* What a call waits for. */

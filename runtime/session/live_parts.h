@@ -23,8 +23,9 @@ struct prem_live {
   prem_machine machine;
   void *state; /* the backend's */
   hand hands[PREM_MAX_LIVE_PORTS];
-  _Atomic bool has_started, is_refusing; /* is_refusing: asked to stop; no frames any more */
-  _Atomic bool is_aborted;               /* without drain, or nothing was ever started */
+  prem_frame_place places[PREM_MAX_LIVE_PORTS]; /* constant since the start */
+  _Atomic bool has_started, is_refusing;        /* is_refusing: asked to stop; no frames any more */
+  _Atomic bool is_aborted;                      /* without drain, or nothing was ever started */
   _Atomic bool is_closing;
   _Atomic int32_t callers;     /* in a call that may wait */
   bool has_finished;           /* control thread: */

@@ -24,7 +24,7 @@ typedef struct camera {
   unsigned char *at[BUFFERS];
 } camera;
 
-static camera camera_new(void) {
+static inline camera camera_new(void) {
   camera of;
   for (int b = 0; b < BUFFERS; ++b) {
     of.at[b] = malloc(BYTES + 4);
@@ -35,13 +35,13 @@ static camera camera_new(void) {
   return of;
 }
 
-static void camera_free(camera *of) {
+static inline void camera_free(camera *of) {
   for (int b = 0; b < BUFFERS; ++b)
     free(of->at[b] - 4);
 }
 
 /* Behind each row, and before the buffer. */
-static void assert_guarded(const camera *of) {
+static inline void assert_guarded(const camera *of) {
   for (int b = 0; b < BUFFERS; ++b) {
     for (int i = -4; i < 0; ++i)
       ck_assert_int_eq(of->at[b][i], GUARD);
@@ -51,27 +51,27 @@ static void assert_guarded(const camera *of) {
   }
 }
 
-static void draw(const prem_frame *frame, int number) {
+static inline void draw(const prem_frame *frame, int number) {
   for (int row = 0; row < ROWS; ++row)
     for (int column = 0; column < COLUMNS; ++column)
       ((float *)((char *)frame->data + row * frame->pitch_bytes[2]))[column] =
           (float)(number * 1000 + row * 37 % 11 + column * column % 23);
 }
 
-static void assert_same(const prem_frame *found, const prem_frame *expected) {
+static inline void assert_same(const prem_frame *found, const prem_frame *expected) {
   for (int row = 0; row < ROWS; ++row)
     ck_assert_mem_eq((char *)found->data + row * found->pitch_bytes[2],
                      (char *)expected->data + row * expected->pitch_bytes[2],
                      COLUMNS * sizeof(float));
 }
 
-static void wait_for(prem_live *live, prem_frame *out) {
+static inline void wait_for(prem_live *live, prem_frame *out) {
   const int64_t until_ns = prem_live_now_ns(live) + INT64_C(60000000000);
   ck_assert_int_eq(prem_live_wait(live, 1, until_ns, out, NULL), PREM_OK);
 }
 
 /* Beside a session with memory of its own, through edges that are cut off by the array. */
-static void assert_results_are_the_same_wherever_frames_lie(const char *backend) {
+static inline void assert_results_are_the_same_wherever_frames_lie(const char *backend) {
   prem_schedule *schedule = prepared_schedule(blurred);
   prem_live *adopting = open_live_on(backend, schedule), *other = open_live_on("sim", schedule);
   camera in = camera_new(), out = camera_new();
@@ -108,8 +108,50 @@ static void assert_results_are_the_same_wherever_frames_lie(const char *backend)
   prem_schedule_free(schedule);
 }
 
+/* Rows between the host and wherever frames lie. */
+typedef void copy_rows(void *to, int64_t to_pitch, const void *from, int64_t from_pitch);
+
+static inline void copy_on_host(void *to, int64_t to_pitch, const void *from, int64_t from_pitch) {
+  for (int row = 0; row < ROWS; ++row)
+    memcpy((char *)to + row * to_pitch, (const char *)from + row * from_pitch,
+           COLUMNS * sizeof(float));
+}
+
+/* Frames that the application fills and reads where the blocks have them. */
+static inline void assert_frames_stay(const char *backend, copy_rows *copy) {
+  prem_schedule *schedule = prepared_schedule(blurred);
+  prem_live *live = open_live_on(backend, schedule), *other = open_live_on("sim", schedule);
+  float in[ROWS][COLUMNS], out[ROWS][COLUMNS];
+  ck_assert_int_eq(prem_live_keep_on_device(live, 0, NULL), PREM_OK);
+  ck_assert_int_eq(prem_live_keep_on_device(live, 1, NULL), PREM_OK);
+  start_live(live, &(prem_live_request){0});
+  start_live(other, &(prem_live_request){0});
+  for (int i = 0; i < 4 * BUFFERS; ++i) {
+    prem_frame frame, found, expected;
+    ck_assert_int_eq(prem_live_acquire(other, 0, INT64_MAX, &frame, NULL), PREM_OK);
+    draw(&frame, i);
+    copy_on_host(in, sizeof *in, frame.data, frame.pitch_bytes[2]);
+    ck_assert_int_eq(prem_live_submit(other, &frame, NULL), PREM_OK);
+    ck_assert_int_eq(prem_live_acquire(live, 0, INT64_MAX, &frame, NULL), PREM_OK);
+    copy(frame.data, frame.pitch_bytes[2], in, sizeof *in);
+    ck_assert_int_eq(prem_live_submit(live, &frame, NULL), PREM_OK);
+    wait_for(live, &found);
+    wait_for(other, &expected);
+    ck_assert_uint_eq(found.input, expected.input);
+    copy(out, sizeof *out, found.data, found.pitch_bytes[2]);
+    for (int row = 0; row < ROWS; ++row)
+      ck_assert_mem_eq(out[row], (char *)expected.data + row * expected.pitch_bytes[2],
+                       sizeof *out);
+    ck_assert_int_eq(prem_live_release(live, &found, NULL), PREM_OK);
+    ck_assert_int_eq(prem_live_release(other, &expected, NULL), PREM_OK);
+  }
+  prem_live_close(live);
+  prem_live_close(other);
+  prem_schedule_free(schedule);
+}
+
 /* What nobody takes is written to a place that is not the application's. */
-static void assert_a_result_without_a_buffer_touches_none(const char *backend) {
+static inline void assert_a_result_without_a_buffer_touches_none(const char *backend) {
   prem_schedule *schedule = prepared_schedule(blurred);
   prem_live *live = open_live_on(backend, schedule);
   camera out = camera_new();

@@ -8,6 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef WITH_CUDART
+#include <cuda_runtime_api.h>
+#endif
+
 enum {
   SKIPPED = 77,
   SIDE = 512 * 512,
@@ -232,6 +236,23 @@ START_TEST(results_are_the_same_wherever_frames_lie) {
   assert_results_are_the_same_wherever_frames_lie("cuda");
 }
 END_TEST
+#ifdef WITH_CUDART
+static void copy_over(void *to, int64_t to_pitch, const void *from, int64_t from_pitch) {
+  static cudaStream_t stream;
+  if (!stream)
+    ck_assert_int_eq(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  ck_assert_int_eq(cudaMemcpy2DAsync(to, (size_t)to_pitch, from, (size_t)from_pitch,
+                                     COLUMNS * sizeof(float), ROWS, cudaMemcpyDefault, stream),
+                   cudaSuccess);
+  ck_assert_int_eq(cudaStreamSynchronize(stream), cudaSuccess);
+}
+#else
+#define copy_over copy_on_host
+#endif
+START_TEST(frames_stay_where_blocks_have_them) {
+  assert_frames_stay("cuda", copy_over);
+}
+END_TEST
 START_TEST(a_result_without_a_buffer_touches_none) {
   assert_a_result_without_a_buffer_touches_none("cuda");
 }
@@ -288,6 +309,7 @@ int main(void) {
   tcase_add_test(cases, a_job_behind_an_overrun_is_skipped);
   tcase_add_loop_test(cases, counts_of_blocks_do_not_run_over, 0, 2);
   tcase_add_test(cases, results_are_the_same_wherever_frames_lie);
+  tcase_add_test(cases, frames_stay_where_blocks_have_them);
   tcase_add_test(cases, a_result_without_a_buffer_touches_none);
   tcase_add_test(cases, tasks_of_a_block_that_are_skipped_apart_are_refused);
   tcase_add_test(cases, state_arrays_are_refused_in_runs);

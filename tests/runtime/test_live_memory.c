@@ -15,6 +15,11 @@ START_TEST(a_result_without_a_buffer_touches_none) {
 }
 END_TEST
 
+START_TEST(frames_stay_where_blocks_have_them) {
+  assert_frames_stay(backends[_i], copy_on_host);
+}
+END_TEST
+
 /* A camera is given all buffers, and fills them in its own order. */
 START_TEST(several_can_be_in_hand) {
   prem_schedule *schedule = prepared_schedule(blurred);
@@ -75,6 +80,10 @@ START_TEST(memory_that_does_not_fit_is_refused) {
   }
   ck_assert_int_eq(prem_live_adopt(live, 0, (void *const *)in.at, BUFFERS, 80, NULL), PREM_OK);
   ck_assert_int_eq(prem_live_adopt(live, 0, (void *const *)in.at, BUFFERS, PITCH, NULL), PREM_OK);
+  ck_assert_int_eq(prem_live_keep_on_device(live, 0, diag), PREM_ERR_ARGUMENT);
+  ck_assert_str_eq(prem_diag_at(diag, prem_diag_count(diag) - 1)->reason,
+                   "frames of 'x' lie in memory of the application");
+  ck_assert_int_eq(prem_live_keep_on_device(live, 2, NULL), PREM_ERR_ARGUMENT);
   prem_frame frame;
   ck_assert_int_eq(prem_live_acquire(live, 0, 0, &frame, NULL), PREM_OK);
   ck_assert_int_eq(prem_live_adopt(live, 0, (void *const *)in.at, BUFFERS, PITCH, NULL),
@@ -83,6 +92,10 @@ START_TEST(memory_that_does_not_fit_is_refused) {
   start_live(live, &(prem_live_request){0});
   ck_assert_int_eq(prem_live_adopt(live, 0, (void *const *)in.at, BUFFERS, PITCH, NULL),
                    PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(prem_live_keep_on_device(live, 1, diag), PREM_ERR_ARGUMENT);
+  ck_assert_str_eq(prem_diag_at(diag, prem_diag_count(diag) - 1)->reason,
+                   "frames of 'y' are in use; keep_on_device before the first acquire and the "
+                   "start");
   prem_diag_free(diag);
   prem_live_close(live);
   camera_free(&in);
@@ -96,6 +109,7 @@ int main(void) {
   tcase_set_timeout(cases, 120);
   tcase_add_loop_test(cases, results_are_the_same_wherever_frames_lie, 0, 2);
   tcase_add_loop_test(cases, a_result_without_a_buffer_touches_none, 0, 2);
+  tcase_add_loop_test(cases, frames_stay_where_blocks_have_them, 0, 2);
   tcase_add_test(cases, several_can_be_in_hand);
   tcase_add_test(cases, memory_that_does_not_fit_is_refused);
   suite_add_tcase(suite, cases);

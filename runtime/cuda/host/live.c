@@ -435,6 +435,12 @@ static prem_status live_open(void *state, prem_courier *courier, prem_diag *diag
   return prem_cuda_report(open_parts(cuda->live), diag, "making the frames known to the GPU");
 }
 
+static void live_keep_frames(void *state, int32_t stream, prem_frame_place *out) {
+  prem_cuda_live *live = live_of(state);
+  (void)prem_cuda_enter(live->cuda->gpu);
+  prem_cuda_live_keep_frames(live, stream, out);
+}
+
 static void live_leave_memory(void *state, int32_t stream) {
   prem_cuda_live *live = live_of(state);
   if (prem_cuda_enter(live->cuda->gpu) == cudaSuccess)
@@ -610,6 +616,7 @@ void prem_cuda_live_free(prem_cuda *cuda) {
 const prem_live_engine prem_cuda_live_engine = {.open = live_open,
                                                 .start = live_start,
                                                 .submit = live_submit,
+                                                .keep_frames = live_keep_frames,
                                                 .leave_memory = live_leave_memory,
                                                 .take_memory = live_take_memory,
                                                 .now_ns = live_now_ns,

@@ -58,6 +58,7 @@ typedef struct prem_cuda_live {
   prem_list known;                         /* prem_cuda_known: host memory */
   cudaStream_t serving, sending, fetching; /* the courier; frames to the GPU and back */
   prem_cuda_relay relays[PREM_MAX_LIVE_PORTS];
+  bool stays[PREM_MAX_LIVE_PORTS];      /* frames are never brought over */
   bool is_large[PREM_MAX_LIVE_PORTS];   /* frames go by the copy engines */
   bool has_memory[PREM_MAX_LIVE_PORTS]; /* and are where the GPU can reach them */
   prem_cuda_write_function *write;      /* where an input is large */
@@ -90,6 +91,8 @@ void prem_cuda_live_frames_free(prem_cuda_live *live);
 /** The frames of a stream, wherever they lie now, and before they are moved. */
 cudaError_t prem_cuda_live_take_memory(prem_cuda_live *live, int32_t stream);
 void prem_cuda_live_leave_memory(prem_cuda_live *live, int32_t stream);
+/** They stay on the GPU, and are never brought over. */
+void prem_cuda_live_keep_frames(prem_cuda_live *live, int32_t stream, prem_frame_place *out);
 /** Where the courier finds what it brings over itself: [stream], for the launch. */
 cudaError_t prem_cuda_live_carries(const prem_cuda_live *live, prem_device_carry *out);
 /** Send a large input's frame, and `word` to its channel behind it. */

@@ -118,6 +118,15 @@ void prem_cuda_live_leave_memory(prem_cuda_live *live, int32_t s) {
   }
 }
 
+void prem_cuda_live_keep_frames(prem_cuda_live *live, int32_t s, prem_frame_place *out) {
+  const prem_device_array *array = &live->cuda->arrays.arrays[live->courier->streams[s].port.array];
+  prem_cuda_live_leave_memory(live, s);
+  live->stays[s] = live->has_memory[s] = true;
+  live->is_large[s] = false;
+  *out = (prem_frame_place){.first = array->origin, .slot_bytes = array->slot_bytes};
+  memcpy(out->pitch_bytes, array->pitch_bytes, sizeof out->pitch_bytes);
+}
+
 cudaError_t prem_cuda_live_frames_new(prem_cuda_live *live) {
   prem_courier *courier = live->courier;
   cudaError_t error;
@@ -147,7 +156,7 @@ cudaError_t prem_cuda_live_carries(const prem_cuda_live *live, prem_device_carry
     const prem_device_array *device = &live->cuda->arrays.arrays[port->array];
     const prem_storage first = prem_storage_slot(host, 0);
     void *there = NULL;
-    if (live->is_large[s])
+    if (live->is_large[s] || live->stays[s])
       continue;
     const cudaError_t error = cudaHostGetDevicePointer(&there, first.base, 0);
     if (error != cudaSuccess)
