@@ -447,7 +447,84 @@ START_TEST(arguments_are_those_that_were_applied_last) {
 }
 END_TEST
 
+/* ---- commands ------------------------------------------------------------------------------- */
+
+enum { COMMANDS = 4, LARGE = 3, TURNS = 200 }; /* LARGE: its frames have 64 KiB, the others 2 */
+
+/* Four tasks on one block, each with an input and an output of its own: in a turn that has no frame
+ * the task is skipped while others run. */
+static prem_schedule *command_schedule(int buffers) {
+  char arrays[1024] = "", tasks[2048] = "", inputs[512] = "", outputs[512] = "";
+  for (int c = 0; c < COMMANDS; ++c) {
+    const int length = c == LARGE ? 16384 : 512;
+    const char *comma = c == 0 ? "" : ",";
+    strcat(arrays, text("%s { name = \"x%d\"; type = \"f32\"; shape = [ %d ]; }, { name = \"z%d\"; "
+                        "type = \"f32\"; shape = [ %d ]; }",
+                        comma, c, length, c, length));
+    strcat(tasks, text("%s { name = \"t%d\"; kernel = \"vector_increment\"; blocks = [ 0 ]; "
+                       "tile = [ 512 ]; args: { increment = %d.0; }; arrays: { in = \"x%d\"; out = "
+                       "\"z%d\"; }; prefetch: { wcet_ns = 1000L; }; compute: { wcet_ns = 1000L; }; "
+                       "writeback: { wcet_ns = 1000L; }; }",
+                       comma, c, c + 1, c, c));
+    strcat(inputs, text(", { array = \"x%d\"; kind = \"queuing\"; missing = \"skip\"; }", c));
+    strcat(outputs, text("%s { array = \"z%d\"; kind = \"queuing\"; }", comma, c));
+  }
+  return prepared_schedule(text(
+      "version = 1; name = \"commands\"; platform: { blocks = 2; block_threads = 256; buffers = "
+      "%d; }; arrays = ( { name = \"go\"; type = \"f32\"; shape = [ 4 ]; }, { name = \"gone\"; "
+      "type = \"f32\"; shape = [ 4 ]; }, %s ); tasks = ( { name = \"start\"; kernel = "
+      "\"vector_increment\"; blocks = [ 1 ]; tile = [ 4 ]; arrays: { in = \"go\"; out = "
+      "\"gone\"; }; prefetch: { wcet_ns = 1000L; }; compute: { wcet_ns = 1000L; }; writeback: { "
+      "wcet_ns = 1000L; }; }, %s ); live: { inputs = ( { array = \"go\"; kind = \"trigger\"; "
+      "}%s ); outputs = ( %s ); };",
+      buffers, arrays, tasks, inputs, outputs));
+}
+
+/* The session may still be at the turn before. */
+static void feed_in_time(const bench *b, int32_t stream, float value) {
+  prem_frame frame;
+  ck_assert_int_eq(prem_live_acquire(b->live, stream, in_ms(b, 60000), &frame, NULL), PREM_OK);
+  fill_frame(&frame, value);
+  ck_assert_int_eq(prem_live_submit(b->live, &frame, NULL), PREM_OK);
+}
+
+/* One command a turn, or two, in no order; the frame that starts it comes last. */
+START_TEST(tasks_of_a_block_are_skipped_apart) {
+  bench b = {.schedule = command_schedule(1 + _i / 2)};
+  int32_t in[COMMANDS], out[COMMANDS];
+  uint64_t sent[COMMANDS] = {0};
+  uint32_t dice = 12345;
+  b.live = open_live_on(LIVE_BACKEND, b.schedule);
+  const int32_t go = prem_live_find(b.live, "go");
+  for (int c = 0; c < COMMANDS; ++c) {
+    in[c] = prem_live_find(b.live, text("x%d", c));
+    out[c] = prem_live_find(b.live, text("z%d", c));
+  }
+  start_live(b.live, &(prem_live_request){.mode = _i % 2 ? PREM_MODE_TT : PREM_MODE_FREE});
+  for (int turn = 0; turn < TURNS; ++turn) {
+    dice = dice * 1664525 + 1013904223;
+    const uint32_t chosen = 1U << (dice >> 30) | 1U << (dice >> 28 & 3);
+    for (int c = 0; c < COMMANDS; ++c)
+      if (chosen >> c & 1)
+        feed_in_time(&b, in[c], (float)(turn * COMMANDS + c));
+    feed_in_time(&b, go, (float)turn);
+    for (int c = 0; c < COMMANDS; ++c) {
+      float value;
+      prem_frame frame;
+      if (!(chosen >> c & 1))
+        continue;
+      ck_assert_int_eq(fetch(b.live, out[c], in_ms(&b, 60000), &value, &frame), PREM_OK);
+      ck_assert_float_eq(value, (float)(turn * COMMANDS + 2 * c + 1));
+      ck_assert_uint_eq(frame.input, sent[c]++);
+      ck_assert_int_eq(frame.job, turn);
+    }
+  }
+  close_bench(&b);
+}
+END_TEST
+
 static inline void add_live_tests(TCase *cases) {
+  tcase_add_loop_test(cases, tasks_of_a_block_are_skipped_apart, 0, 4);
   tcase_add_test(cases, arguments_are_those_that_were_applied_last);
   tcase_add_loop_test(cases, state_goes_from_frame_to_frame, 0, 6);
   tcase_add_loop_test(cases, each_queued_frame_is_used_once, 0, 3);

@@ -157,40 +157,8 @@ START_TEST(a_job_behind_an_overrun_is_skipped) {
 }
 END_TEST
 
-/* ---- what is refused ------------------------------------------------------------------------- */
-
-/* Two tasks, the first with what `task` says, the second on `block`, made of the array `of`. */
-static prem_schedule *two_tasks(const char *task, int block, const char *of) {
-  return prepared_schedule(
-      text("version = 1; name = \"two\"; platform: { blocks = 2; block_threads = 256; };"
-           "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },"
-           "  { name = \"x2\"; type = \"f32\"; shape = [ 8 ]; },"
-           "  { name = \"y\"; type = \"f32\"; shape = [ 8 ]; },"
-           "  { name = \"y2\"; type = \"f32\"; shape = [ 8 ]; } );"
-           "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 8 ];"
-           "    period_ns = 1000000L; %s arrays: { in = \"x\"; out = \"y\"; };"
-           "    prefetch: { wcet_ns = 9000L; }; compute: { wcet_ns = 9000L; };"
-           "    writeback: { wcet_ns = 9000L; }; },"
-           "  { name = \"b\"; kernel = \"vector_increment\"; blocks = [ %d ]; tile = [ 8 ];"
-           "    period_ns = 1000000L; arrays: { in = \"%s\"; out = \"y2\"; };"
-           "    prefetch: { wcet_ns = 9000L; }; compute: { wcet_ns = 9000L; };"
-           "    writeback: { wcet_ns = 9000L; }; } );"
-           "live: { inputs = ( { array = \"x\"; }, { array = \"x2\"; } );"
-           "  outputs = ( { array = \"y\"; }, { array = \"y2\"; } ); };",
-           task, block, of));
-}
-
-static void assert_opens(prem_schedule *schedule, bool opens) {
-  prem_diag *diag = prem_diag_new();
-  prem_live *live = NULL;
-  const prem_status status = prem_live_open(prem_backend_find("cuda"), schedule, &live, diag);
-  ck_assert_int_eq(status, opens ? PREM_OK : PREM_ERR_UNAVAILABLE);
-  if (!opens)
-    ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "'a' and 'b' work on block 0"));
-  prem_live_close(live);
-  prem_diag_free(diag);
-  prem_schedule_free(schedule);
-}
+/* ---- counts -----------------------------------------------------------------------------------
+ */
 
 /* Cells that are emptied again and again count what those do that never are. */
 START_TEST(counts_of_blocks_do_not_run_over) {
@@ -258,16 +226,9 @@ START_TEST(a_result_without_a_buffer_touches_none) {
 }
 END_TEST
 
-START_TEST(tasks_of_a_block_that_are_skipped_apart_are_refused) {
-  assert_opens(two_tasks("", 0, "x2"), false);
-  assert_opens(two_tasks("", 1, "x2"), true);
-  assert_opens(two_tasks("", 0, "x"), true);
-  assert_opens(two_tasks("deadline_ns = 500000L; overrun = \"skip\";", 0, "x"), false);
-  assert_opens(two_tasks("deadline_ns = 500000L; overrun = \"skip\";", 1, "x"), true);
-}
-END_TEST
-
 /* A run's moves are worked out before it. */
+/* ---- what is refused ------------------------------------------------------------------------- */
+
 START_TEST(state_arrays_are_refused_in_runs) {
   prem_schedule *schedule = planned_schedule(SOURCE_DIR "/schedules/examples/background.cfg");
   prem_session *session = NULL;
@@ -311,7 +272,6 @@ int main(void) {
   tcase_add_test(cases, results_are_the_same_wherever_frames_lie);
   tcase_add_test(cases, frames_stay_where_blocks_have_them);
   tcase_add_test(cases, a_result_without_a_buffer_touches_none);
-  tcase_add_test(cases, tasks_of_a_block_that_are_skipped_apart_are_refused);
   tcase_add_test(cases, state_arrays_are_refused_in_runs);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

@@ -18,9 +18,15 @@ struct copy_request {
   int32_t count;
 };
 
-/** Its barrier is told of the bytes to come, before there is anything to wait for. */
+/** Its barrier is told of the bytes to come, before there is anything to wait for. Where none come
+ * that would complete it, and the compute would run before what the prefetch itself waits for: the
+ * writeback of an only buffer, say. So of a skipped job it is told at the start. */
 __device__ __forceinline__ void prefetch_expect(block_state *own, const prem_launch &launch,
                                                 int32_t slot, uint32_t number) {
+#if PREM_LIVE
+  if (own->memory.records[slot].move_count == 0)
+    return;
+#endif
 #if PREM_ARCH >= 900
   if (by_bulk(launch) && prem_elect())
     prem_barrier_expect(&own->full[number % RING], (uint32_t)own->memory.records[slot].fetch_bytes);
@@ -48,6 +54,10 @@ __device__ __forceinline__ void prefetch_issue(block_state *own, const prem_laun
   __syncwarp();
 #endif
 #if PREM_ARCH >= 900
+#if PREM_LIVE
+  if (by_bulk(launch) && now.count == 0 && prem_elect())
+    prem_barrier_expect(now.full, 0);
+#endif
   if (by_bulk(launch)) {
     if (prem_elect())
 #pragma unroll 1

@@ -346,45 +346,6 @@ static prem_status judge_streams(const prem_courier *courier, prem_diag *diag) {
   return PREM_ERR_INVALID;
 }
 
-/* The inputs that a task depends on, a bit each. */
-static uint64_t inputs_of(const prem_live_task *task) {
-  uint64_t inputs = 0;
-  for (int32_t g = 0; g < task->gate_count; ++g)
-    inputs |= UINT64_C(1) << task->gates[g].source;
-  return inputs;
-}
-
-/* Where one task of a block is skipped and another one runs, outputs were seen wrong (docs/
- * architecture.md, "Known limits"): until that is understood it is refused. */
-static bool can_differ(const prem_live_task *a, const prem_live_task *b) {
-  return a->left_out || b->left_out || inputs_of(a) != inputs_of(b);
-}
-
-static prem_status judge_sharing(const prem_program *program, const prem_courier *courier,
-                                 prem_diag *diag) {
-  const prem_schedule *schedule = program->schedule;
-  for (int32_t b = 0; b < program->block_count; ++b) {
-    int32_t first = -1;
-    for (int32_t t = 0; t < schedule->task_count; ++t) {
-      const prem_live_task *task = &courier->tasks[t];
-      if (program->blocks[b].task_position[t] < 0 || (task->gate_count == 0 && !task->left_out))
-        continue;
-      if (first >= 0 && can_differ(&courier->tasks[first], task)) {
-        prem_diag_add(
-            diag, PREM_ERROR, 0, schedule->tasks[t].place, "tasks",
-            "'%s' and '%s' work on block %d, and one can be skipped while the other runs, "
-            "since they depend on different inputs or have an overrun policy: a live "
-            "session on a GPU cannot do that yet; give them different blocks, or take "
-            "backend cpu or sim",
-            schedule->tasks[first].name, schedule->tasks[t].name, b);
-        return PREM_ERR_UNAVAILABLE;
-      }
-      first = t;
-    }
-  }
-  return PREM_OK;
-}
-
 /* Snapshots of arguments, where blocks can read them. */
 static cudaError_t params_new(prem_cuda_live *live) {
   prem_courier *courier = live->courier;
@@ -419,9 +380,7 @@ fail:
 
 static prem_status live_open(void *state, prem_courier *courier, prem_diag *diag) {
   prem_cuda *cuda = state;
-  prem_status status = judge_streams(courier, diag);
-  if (status == PREM_OK)
-    status = judge_sharing(cuda->program, courier, diag);
+  const prem_status status = judge_streams(courier, diag);
   if (status != PREM_OK)
     return status;
   cuda->live = calloc(1, sizeof *cuda->live);
@@ -531,13 +490,14 @@ static bool live_has_failed(const void *state) {
   return atomic_load(&live_of(state)->has_failed);
 }
 
-/* A large frame of an input: its word is written behind its bytes. */
+/* A large frame of an input: its word is written behind its bytes. A small one behind it must not
+ * come before it: the frame of a trigger belongs to those that were handed on before. */
 static prem_status live_submit(void *state, int32_t stream, int32_t slot, const prem_note *note,
                                uint64_t *number, prem_diag *diag) {
   prem_cuda_live *live = live_of(state);
   prem_producer *producer = &live->courier->streams[stream].producer;
   *number = producer->next;
-  if (!live->is_large[stream]) {
+  if (!live->is_large[stream] && !prem_cuda_live_is_sending(live)) {
     prem_channel_publish(producer, slot, note);
     return PREM_OK;
   }

@@ -95,7 +95,10 @@ void prem_cuda_live_leave_memory(prem_cuda_live *live, int32_t stream);
 void prem_cuda_live_keep_frames(prem_cuda_live *live, int32_t stream, prem_frame_place *out);
 /** Where the courier finds what it brings over itself: [stream], for the launch. */
 cudaError_t prem_cuda_live_carries(const prem_cuda_live *live, prem_device_carry *out);
-/** Send a large input's frame, and `word` to its channel behind it. */
+/** Are frames on their way by the copy engines? */
+bool prem_cuda_live_is_sending(const prem_cuda_live *live);
+/** Send a frame of an input, where it is large, and `word` to its channel, behind all that is on
+ * its way. */
 cudaError_t prem_cuda_live_send(prem_cuda_live *live, int32_t stream, int32_t slot, uint64_t word);
 /** Ask for the end, behind all that was sent. */
 void prem_cuda_live_drain(prem_cuda_live *live);

@@ -207,18 +207,28 @@ static cudaError_t write_behind(const prem_cuda_live *live, prem_live_word *word
                                                                             : cudaErrorUnknown;
 }
 
+static bool sends_frames(const prem_cuda_live *live) {
+  bool sends = false;
+  for (int32_t s = 0; s < live->courier->source_count; ++s)
+    sends |= live->is_large[s];
+  return sends;
+}
+
+bool prem_cuda_live_is_sending(const prem_cuda_live *live) {
+  return sends_frames(live) && prem_cuda_enter(live->cuda->gpu) == cudaSuccess &&
+         cudaStreamQuery(live->sending) == cudaErrorNotReady;
+}
+
 cudaError_t prem_cuda_live_send(prem_cuda_live *live, int32_t s, int32_t slot, uint64_t word) {
-  const cudaError_t error = copy_frame(live, s, slot, slot, true, live->sending);
+  const cudaError_t error =
+      live->is_large[s] ? copy_frame(live, s, slot, slot, true, live->sending) : cudaSuccess;
   if (error != cudaSuccess)
     return error;
   return write_behind(live, &live->face_there->streams[s].channel.filled, word);
 }
 
 void prem_cuda_live_drain(prem_cuda_live *live) {
-  bool sends = false;
-  for (int32_t s = 0; s < live->courier->source_count; ++s)
-    sends |= live->is_large[s];
-  if (sends && prem_cuda_enter(live->cuda->gpu) == cudaSuccess &&
+  if (sends_frames(live) && prem_cuda_enter(live->cuda->gpu) == cudaSuccess &&
       write_behind(live, &live->face_there->request, PREM_COURIER_DRAIN) == cudaSuccess)
     return;
   prem_word_set_far(&live->courier->face->request.value, PREM_COURIER_DRAIN);
