@@ -21,6 +21,8 @@
 #       exclusive  the same for one task at a time at the memory, and what that costs
 #       experiments  the tables and figures of the literature, one JSON each: a thesis's, with thesis.md in
 #                  ten minutes at most, then the others
+#       live       live sessions: frames for a minute (LIVE_SECONDS=600 for ten), with a host that is
+#                  stopped, loaded and killed, then the experiments of experiments/live/, one JSON each
 #       writes FOLDER/STEP/ (FOLDER: results) and FOLDER.tar.gz; FOLDER/measure/ and FOLDER/experiments/
 #       are what experiments/results/ keeps. Every command has a limit in time: none keeps the GPU for
 #       ever. On a machine with several GPUs CUDA_VISIBLE_DEVICES says which one; each can have a
@@ -226,6 +228,17 @@ step_experiments() {
   gpu_state "after the experiments"
 }
 
+step_live() {
+  local name seconds=${LIVE_SECONDS:-60}
+  gpu_state "before live sessions"
+  limit frames $((seconds + 60)) bench_live cuda "$seconds"
+  limit hosts 150 "$here/tests/bench/live_hosts.sh" "$here/bin/bench_live" cuda 10
+  for name in live_overhead live_increment host_memory live_work live_pipeline live_commands live_stress; do
+    limit "$name" 150 ttprem experiment "$name" --backend cuda -o .
+  done
+  gpu_state "after live sessions"
+}
+
 # ---- on the GPU machine --------------------------------------------------------------------------
 
 report() { # VERDICT SECONDS NAME
@@ -317,9 +330,9 @@ measure_all() {
     out=$(realpath -m "${2:?-o needs a folder}")
     shift 2
   fi
-  if [ $# -eq 0 ]; then set -- check faults sanitize measure h200_conv2d task_graphs isolate exclusive experiments; fi
+  if [ $# -eq 0 ]; then set -- check faults sanitize measure h200_conv2d task_graphs isolate exclusive experiments live; fi
   for step in "$@"; do
-    case $step in check | faults | sanitize | measure | h200_conv2d | task_graphs | isolate | exclusive | experiments) ;; *) usage ;; esac
+    case $step in check | faults | sanitize | measure | h200_conv2d | task_graphs | isolate | exclusive | experiments | live) ;; *) usage ;; esac
   done
   if [ ! -x "$here/bin/ttprem" ]; then
     echo "gpu: this is not a packed folder; make one with tools/gpu.sh pack" >&2
@@ -392,7 +405,7 @@ pack() {
   for source in tests/cuda/test_cuda*.c; do tests+=("$(basename "$source" .c)"); done
 
   cmake --preset test -B "$build" -DTTPREM_CUDA=ON -DTTPREM_Z3=OFF "${options[@]}" >/dev/null
-  cmake --build "$build" --target ttprem_command ttprem_base ttprem_measure_base man_pages "${tests[@]}" >&2
+  cmake --build "$build" --target ttprem_command ttprem_base ttprem_measure_base man_pages bench_live "${tests[@]}" >&2
   cmake --install "$build" --prefix "$build/installed" >/dev/null
   cmake -S examples/own_kernel -B "$build/own" -G Ninja -DCMAKE_PREFIX_PATH="$build/installed" \
     "${options[@]}" >/dev/null
@@ -404,7 +417,7 @@ pack() {
   rm -rf "$folder"
   mkdir -p "$folder/bin" "$folder/lib" "$folder/own_kernel" "$folder/schedules"
   cp "$build/ttprem" "$build/own/own_ttprem" "$build"/faults/{faulty_ttprem,delayed_ttprem,run_again} \
-    "${tests[@]/#/$build/tests/}" "$folder/bin"
+    "$build/tests/bench_live" "${tests[@]/#/$build/tests/}" "$folder/bin"
   strip "$folder"/bin/*
   mapfile -t libraries < <(libraries_of "$folder"/bin/*)
   cp -L -t "$folder/lib" "${libraries[@]}"
@@ -417,7 +430,8 @@ pack() {
   draw_input "$folder" scene.png 512 512
   draw_input "$folder" frame.png 1080 1920
   cp examples/own_kernel/sharpen.cfg "$folder/own_kernel"
-  mkdir -p "$folder"/tests/{cuda,faults}
+  mkdir -p "$folder"/tests/{bench,cuda,faults}
+  cp tests/bench/live_hosts.sh "$folder/tests/bench"
   cp tests/cuda/*.cfg "$folder/tests/cuda"
   cp tests/faults/*.cfg tests/faults/gpu_faults.sh tests/faults/gpu_delays.sh "$folder/tests/faults"
   cp tools/gpu.sh experiments/figures/h200_conv2d/pauses.sh LICENSE "$folder"
