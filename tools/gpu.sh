@@ -47,6 +47,8 @@ step_check() {
   for program in "$here"/bin/test_cuda*; do
     limit "${program##*/}" 300 "$program" "$here"
   done
+  # As if the GPU had one queue for all streams: nothing in them may wait for another.
+  CUDA_DEVICE_MAX_CONNECTIONS=1 limit test_cuda_live.one_queue 300 "$here/bin/test_cuda_live" "$here"
   for schedule in $(schedules_with_data); do
     name=$(basename "$schedule" .cfg)
     for engine in "${engines[@]}"; do

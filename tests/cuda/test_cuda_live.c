@@ -88,6 +88,59 @@ START_TEST(large_frames_of_samples_come_whole_and_in_order) {
 }
 END_TEST
 
+/* ---- what holds the GPU ---------------------------------------------------------------------- */
+
+/* A second session finds no room: it is told so in time, and the first one goes on. */
+START_TEST(a_session_that_finds_no_room_is_told) { /* E1 */
+  bench b = start_bench(queues(4));
+  prem_live *second = open_live_on("cuda", b.schedule);
+  prem_diag *diag = prem_diag_new();
+  const int64_t from_ns = prem_live_now_ns(b.live);
+  ck_assert_int_eq(prem_live_start(second, &(prem_live_request){.mode = PREM_MODE_TT}, diag),
+                   PREM_ERR_MACHINE);
+  ck_assert_int_lt(prem_live_now_ns(b.live) - from_ns, INT64_C(20000) * MS);
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "another program holds the GPU"));
+  float value;
+  for (int i = 0; i < 10; ++i) {
+    ck_assert_int_eq(feed(b.live, b.x, (float)i, NULL), PREM_OK);
+    ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 1000), &value, NULL), PREM_OK);
+    ck_assert_float_eq(value, (float)(i + 1));
+  }
+  prem_diag_free(diag);
+  prem_live_close(second);
+  close_bench(&b);
+}
+END_TEST
+
+/* Half a GiB is on its way to the GPU, which takes some 10 ms: to stop is a word that does not wait
+ * behind it. */
+START_TEST(stopping_does_not_wait_for_copies) { /* E7 */
+  enum { HUGE = 1 << 24, BUFFERS_OF_IT = 8 };
+  bench b = {
+      .schedule = prepared_schedule(
+          text("version = 1; name = \"huge\"; platform: { blocks = 2; block_threads = 256; };"
+               "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ %d ]; },"
+               "  { name = \"y\"; type = \"f32\"; shape = [ %d ]; } );"
+               "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 2;"
+               "    tile = [ 8192 ]; period_ns = 2000000000L; arrays: { in = \"x\"; out = \"y\"; };"
+               "    prefetch: { wcet_ns = 20000L; }; compute: { wcet_ns = 20000L; };"
+               "    writeback: { wcet_ns = 20000L; }; } );"
+               "live: { inputs = ( { array = \"x\"; kind = \"queuing\"; buffers = %d; } ); };",
+               HUGE, HUGE, BUFFERS_OF_IT))};
+  b.live = open_live_on("cuda", b.schedule);
+  start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT});
+  for (int i = 0; i < BUFFERS_OF_IT; ++i) {
+    prem_frame frame;
+    ck_assert_int_eq(prem_live_acquire(b.live, 0, 0, &frame, NULL), PREM_OK);
+    ck_assert_int_eq(prem_live_submit(b.live, &frame, NULL), PREM_OK);
+  }
+  const int64_t from_ns = prem_live_now_ns(b.live);
+  ck_assert_int_eq(prem_live_stop(b.live, false, in_ms(&b, 5000), NULL), PREM_OK);
+  ck_assert_int_lt(prem_live_now_ns(b.live) - from_ns, INT64_C(8) * MS);
+  close_bench(&b);
+}
+END_TEST
+
 /* ---- slots have margins ---------------------------------------------------------------------- */
 
 /* A halo is zeros, whatever lies in the slots beside: a constant frame c gives the same response
@@ -266,6 +319,8 @@ int main(void) {
   add_live_tests(cases);
   tcase_add_test(cases, large_frames_of_queues_come_whole_and_in_order);
   tcase_add_test(cases, large_frames_of_samples_come_whole_and_in_order);
+  tcase_add_test(cases, a_session_that_finds_no_room_is_told);
+  tcase_add_test(cases, stopping_does_not_wait_for_copies);
   tcase_add_test(cases, no_halo_reaches_into_another_slot);
   tcase_add_test(cases, a_job_behind_an_overrun_is_skipped);
   tcase_add_loop_test(cases, counts_of_blocks_do_not_run_over, 0, 2);

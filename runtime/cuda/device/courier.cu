@@ -297,7 +297,10 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
       if (is_asked)
         answer(launch.talk, ping);
     }
-    if (__any_sync(WHOLE_WARP, stops != 0) || __shfl_sync(WHOLE_WARP, word, LEAVE) != 0)
+    const uint64_t leave = __shfl_sync(WHOLE_WARP, word, LEAVE);
+    if (lane == 0 && leave == PREM_COURIER_STOPS_ALL)
+      atomicExch(&launch.state->abort, 1u);
+    if (__any_sync(WHOLE_WARP, stops != 0) || leave != PREM_COURIER_STAYS)
       return;
     const bool is_silent = launch.host_silence_ns > 0 && now - heard_ns > launch.host_silence_ns;
     const bool is_due = __shfl_sync(WHOLE_WARP, (long long)(now - s_ns), 0) >= wake_ns;

@@ -359,6 +359,12 @@ typedef struct prem_device_carry {
       brought[PREM_MAX_LIVE_BUFFERS]; /* of an input: 1 + number of the frame that lies there */
 } prem_device_carry;
 
+typedef enum prem_courier_leave {
+  PREM_COURIER_STAYS,
+  PREM_COURIER_LEAVES,   /* the session is over */
+  PREM_COURIER_STOPS_ALL /* it leaves, and has all blocks leave: a word overtakes copies */
+} prem_courier_leave;
+
 /** Words between the host and the courier's kernel, far ones, beside prem_courier_face. A line each
  *  side. */
 typedef struct prem_courier_talk {
@@ -366,7 +372,7 @@ typedef struct prem_courier_talk {
   int64_t start_ns;            /* of the first hyperperiod, from S */
   int64_t base_ns;             /* the host's clock at S; corrected while it runs */
   uint64_t ping;               /* counts the host's questions after the time */
-  uint64_t leave;              /* 1: the session is over, the courier leaves */
+  uint64_t leave;              /* prem_courier_leave */
   uint64_t host_beat;          /* counts, as long as the host lives */
   alignas(128) int64_t s_ns;   /* the courier: S on the GPU's clock; 0: not all are there yet */
   int64_t pong_ns;             /* the GPU's clock at the question `pong` */

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Live sessions on the GPU: the courier's kernel and the executive are launched, and a thread of
- * the session's watches over both. It tells the courier that the host lives and what time it is,
- * goes on with large outputs, and ends the session when all blocks and the courier have left.
+ * the session's (live_watch.c) watches over both.
  */
 #include "runtime/cuda/host/live.h"
 
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +14,8 @@
 #include "runtime/cuda/host/machine_facts.h"
 
 enum {
-  LOOK_NS = 5000000,        /* between two looks at the GPU by copies and queries */
   SLACK_NS = 100000,        /* a hyperperiod is permitted so long before it begins */
   SPIN_NS = 200000,         /* a host that waits looks without a pause for so long */
-  NAP_NS = 20000,           /* and then between two looks */
-  CLOCK_NS = 20000000,      /* between two comparisons of the clocks, a us of drift at most */
   DEFAULT_LIVE_STALL_S = 5, /* of a block, where the caller names no timeout */
   DEFAULT_SILENCE_S = 30    /* of the host: the session drains */
 };
@@ -33,116 +28,6 @@ static prem_cuda_live *live_of(const void *state) {
 
 static void nap(int64_t length_ns) {
   nanosleep(&(struct timespec){.tv_nsec = (long)length_ns}, NULL);
-}
-
-/* ---- clocks ---------------------------------------------------------------------------------- */
-
-/* A question after the time that is under way. The answer lies between its two instants here. */
-typedef struct clock_question {
-  uint64_t number;
-  int64_t asked_ns;
-  int64_t next_ns;
-} clock_question;
-
-static void take_answer(prem_cuda_live *live, int64_t asked_ns, int64_t there_ns,
-                        int64_t heard_ns) {
-  pthread_mutex_lock(&live->match_lock);
-  prem_clock_match_add(&live->match, asked_ns, there_ns, heard_ns,
-                       live->cuda->device.launch.clock_step_ns);
-  pthread_mutex_unlock(&live->match_lock);
-}
-
-static void compare_clocks(prem_cuda_live *live, clock_question *question, int64_t s_ns) {
-  volatile prem_courier_talk *talk = live->talk;
-  const int64_t now = prem_host_clock_ns();
-  if (question->asked_ns > 0 && talk->pong == question->number) {
-    atomic_store_explicit(&live->heard_ns, now, memory_order_relaxed);
-    take_answer(live, question->asked_ns, talk->pong_ns, now);
-    talk->base_ns = s_ns - prem_clock_match_offset_ns(&live->match);
-    question->asked_ns = 0;
-  } else if (question->asked_ns == 0 && now >= question->next_ns) {
-    question->next_ns = now + CLOCK_NS;
-    question->asked_ns = prem_host_clock_ns();
-    talk->ping = ++question->number;
-  }
-}
-
-/* ---- the session's thread -------------------------------------------------------------------- */
-
-static void leave(prem_cuda_live *live) {
-  __atomic_store_n(&live->talk->leave, 1, __ATOMIC_RELEASE);
-}
-
-/* @return whether a stream's kernel has ended; an error of the device ends all. */
-static bool has_ended(prem_cuda_live *live, cudaStream_t stream) {
-  const cudaError_t error = cudaStreamQuery(stream);
-  if (error != cudaSuccess && error != cudaErrorNotReady)
-    live->error = error;
-  return error != cudaErrorNotReady;
-}
-
-/* Blocks are stopped where one has raised a fault, or the host wants it. */
-static void stop_if_asked(prem_cuda_live *live, int64_t now, int64_t *look_ns) {
-  if (live->stop_by_ns == INT64_MAX && atomic_load(&live->is_asked_to_leave)) {
-    prem_cuda_stop_blocks(live->cuda);
-    live->stop_by_ns = now + PREM_CUDA_LAST_GRACE_NS;
-  }
-  if (now < *look_ns)
-    return;
-  *look_ns = now + LOOK_NS;
-  if (live->stop_by_ns == INT64_MAX && prem_cuda_has_to_end(live->cuda))
-    live->stop_by_ns = now + PREM_CUDA_LAST_GRACE_NS;
-}
-
-/* All results are shown, and blocks and courier have left. */
-static bool is_finished(prem_cuda_live *live, bool is_idle) {
-  if (!has_ended(live, live->cuda->stream))
-    return false;
-  if (live->stop_by_ns != INT64_MAX || live->error != cudaSuccess)
-    leave(live);
-  return has_ended(live, live->serving) && (is_idle || live->stop_by_ns != INT64_MAX);
-}
-
-static void pause_for(bool is_idle, int64_t now, int64_t busy_until_ns) {
-  if (is_idle && now > busy_until_ns)
-    nap(NAP_NS);
-  else
-    sched_yield();
-}
-
-static void *watch(void *argument) {
-  prem_cuda_live *live = argument;
-  const int64_t s_ns = live->talk->s_ns;
-  int64_t look_ns = prem_host_clock_ns() + LOOK_NS, busy_until_ns = 0;
-  clock_question question = {0};
-  pthread_setname_np(pthread_self(), "prem-live");
-  live->error = prem_cuda_enter(live->cuda->gpu);
-  while (live->error == cudaSuccess) {
-    const int64_t now = prem_host_clock_ns();
-    bool is_idle = true;
-    ++*(volatile uint64_t *)&live->talk->host_beat;
-    compare_clocks(live, &question, s_ns);
-    const cudaError_t error = prem_cuda_live_fetch(live, &is_idle);
-    if (error != cudaSuccess) {
-      live->error = error;
-      break;
-    }
-    busy_until_ns = is_idle ? busy_until_ns : now + SPIN_NS;
-    stop_if_asked(live, now, &look_ns);
-    if (is_finished(live, is_idle))
-      break;
-    if (now > live->stop_by_ns) {
-      live->cuda->gpu->loss = PREM_CUDA_HELD;
-      break;
-    }
-    pause_for(is_idle && question.asked_ns == 0, now, busy_until_ns);
-  }
-  leave(live);
-  atomic_store(&live->has_failed,
-               live->error != cudaSuccess || live->cuda->gpu->loss != PREM_CUDA_THERE ||
-                   (live->stop_by_ns != INT64_MAX && !atomic_load(&live->is_asked_to_leave)));
-  atomic_store(&live->is_over, true);
-  return NULL;
 }
 
 /* ---- starting -------------------------------------------------------------------------------- */
@@ -176,7 +61,7 @@ static cudaError_t match_clocks(prem_cuda_live *live) {
   if (offset_ns == INT64_MIN)
     return cudaErrorLaunchTimeout;
   const int64_t now = prem_host_clock_ns();
-  take_answer(live, now - width_ns, now + offset_ns - width_ns / 2, now);
+  prem_cuda_live_take_answer(live, now - width_ns, now + offset_ns - width_ns / 2, now);
   return cudaSuccess;
 }
 
@@ -217,7 +102,7 @@ fail:
 static prem_status become_resident(prem_cuda_live *live, prem_diag *diag) {
   const int64_t give_up_ns = prem_host_clock_ns() + 3 * (int64_t)PREM_CUDA_RESIDENT_NS;
   while (__atomic_load_n(&live->talk->s_ns, __ATOMIC_ACQUIRE) == 0) {
-    if (has_ended(live, live->cuda->stream) || prem_host_clock_ns() > give_up_ns) {
+    if (prem_cuda_live_has_ended(live, live->cuda->stream) || prem_host_clock_ns() > give_up_ns) {
       if (live->error != cudaSuccess)
         return prem_cuda_say_broken(live->cuda, live->mode, live->engine, live->error, diag);
       prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
@@ -225,7 +110,7 @@ static prem_status become_resident(prem_cuda_live *live, prem_diag *diag) {
                     live->cuda->program->block_count, PREM_CUDA_RESIDENT_NS / 1000000);
       return PREM_ERR_MACHINE;
     }
-    nap(NAP_NS);
+    nap(PREM_CUDA_NAP_NS);
   }
   return PREM_OK;
 }
@@ -251,7 +136,7 @@ static prem_status start_thread(prem_cuda_live *live, prem_diag *diag) {
   atomic_store(&live->heard_ns, prem_host_clock_ns());
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int error = pthread_create(&live->thread, NULL, watch, live);
+  const int error = pthread_create(&live->thread, NULL, prem_cuda_live_watch, live);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   live->has_thread = error == 0;
   if (error == 0)
@@ -265,13 +150,14 @@ static prem_status start_thread(prem_cuda_live *live, prem_diag *diag) {
 static void send_home(prem_cuda_live *live) {
   const int64_t give_up_ns = prem_host_clock_ns() + 4 * (int64_t)PREM_CUDA_LAST_GRACE_NS;
   prem_cuda_stop_blocks(live->cuda);
-  leave(live);
-  while (!has_ended(live, live->cuda->stream) || !has_ended(live, live->serving)) {
+  prem_cuda_live_leave(live);
+  while (!prem_cuda_live_has_ended(live, live->cuda->stream) ||
+         !prem_cuda_live_has_ended(live, live->serving)) {
     if (prem_host_clock_ns() > give_up_ns) {
       live->cuda->gpu->loss = PREM_CUDA_HELD;
       return;
     }
-    nap(NAP_NS);
+    nap(PREM_CUDA_NAP_NS);
   }
 }
 
@@ -450,7 +336,7 @@ static bool live_wait(void *state, bool (*is_met)(void *of), void *of, int64_t u
     if (now >= until_ns)
       return false;
     if (now > spins_until_ns)
-      nap(prem_min_i64(until_ns - now, NAP_NS));
+      nap(prem_min_i64(until_ns - now, PREM_CUDA_NAP_NS));
   }
   return true;
 }
@@ -488,23 +374,6 @@ static int64_t live_heard_ns(const void *state) {
 
 static bool live_has_failed(const void *state) {
   return atomic_load(&live_of(state)->has_failed);
-}
-
-/* A large frame of an input: its word is written behind its bytes. A small one behind it must not
- * come before it: the frame of a trigger belongs to those that were handed on before. */
-static prem_status live_submit(void *state, int32_t stream, int32_t slot, const prem_note *note,
-                               uint64_t *number, prem_diag *diag) {
-  prem_cuda_live *live = live_of(state);
-  prem_producer *producer = &live->courier->streams[stream].producer;
-  *number = producer->next;
-  if (!live->is_large[stream] && !prem_cuda_live_is_sending(live)) {
-    prem_channel_publish(producer, slot, note);
-    return PREM_OK;
-  }
-  cudaError_t error = prem_cuda_enter(live->cuda->gpu);
-  if (error == cudaSuccess)
-    error = prem_cuda_live_send(live, stream, slot, prem_channel_put_down(producer, slot, note));
-  return prem_cuda_report(error, diag, "sending a frame to the GPU");
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -575,7 +444,7 @@ void prem_cuda_live_free(prem_cuda *cuda) {
 
 const prem_live_engine prem_cuda_live_engine = {.open = live_open,
                                                 .start = live_start,
-                                                .submit = live_submit,
+                                                .submit = prem_cuda_live_submit,
                                                 .keep_frames = live_keep_frames,
                                                 .leave_memory = live_leave_memory,
                                                 .take_memory = live_take_memory,

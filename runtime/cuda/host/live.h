@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A live session on the GPU inside: what live.c, live_tables.c and live_frames.c share.
+ * A live session on the GPU inside: what live.c, live_memory.c, live_tables.c, live_frames.c and
+ * live_watch.c share.
  *
  * The courier's kernel runs beside the executive, on a copy of the host's courier (the image). The
  * host's own courier keeps the host's sides of the channels. Small frames the courier brings over
@@ -83,7 +84,7 @@ cudaError_t prem_cuda_live_keep(prem_cuda_live *live, void **out, const void *fr
 /** Make the courier's image, the gates of tasks, the leaders: all that is constant. */
 cudaError_t prem_cuda_live_tables_new(prem_cuda_live *live);
 
-/* ---- frames (live_frames.c) ------------------------------------------------------------------ */
+/* ---- where frames lie (live_memory.c) -------------------------------------------------------- */
 
 /** Make the host's frames known to the GPU; choose who brings each stream's. Before the tables. */
 cudaError_t prem_cuda_live_frames_new(prem_cuda_live *live);
@@ -95,14 +96,26 @@ void prem_cuda_live_leave_memory(prem_cuda_live *live, int32_t stream);
 void prem_cuda_live_keep_frames(prem_cuda_live *live, int32_t stream, prem_frame_place *out);
 /** Where the courier finds what it brings over itself: [stream], for the launch. */
 cudaError_t prem_cuda_live_carries(const prem_cuda_live *live, prem_device_carry *out);
-/** Are frames on their way by the copy engines? */
-bool prem_cuda_live_is_sending(const prem_cuda_live *live);
-/** Send a frame of an input, where it is large, and `word` to its channel, behind all that is on
- * its way. */
-cudaError_t prem_cuda_live_send(prem_cuda_live *live, int32_t stream, int32_t slot, uint64_t word);
+/* ---- frames (live_frames.c) ------------------------------------------------------------------ */
+
+/** See prem_live_engine::submit. */
+prem_status prem_cuda_live_submit(void *state, int32_t stream, int32_t slot, const prem_note *note,
+                                  uint64_t *number, prem_diag *diag);
 /** Ask for the end, behind all that was sent. */
 void prem_cuda_live_drain(prem_cuda_live *live);
 /** Go on with large outputs. One thread. @return whether none is under way. */
 cudaError_t prem_cuda_live_fetch(prem_cuda_live *live, bool *is_idle);
+
+/* ---- the session's thread (live_watch.c) ----------------------------------------------------- */
+
+enum { PREM_CUDA_NAP_NS = 20000 }; /* between two looks of who waits */
+void *prem_cuda_live_watch(void *live);
+/** Let the courier leave. */
+void prem_cuda_live_leave(prem_cuda_live *live);
+/** @return whether a stream's kernel has ended; an error of the device ends all. */
+bool prem_cuda_live_has_ended(prem_cuda_live *live, cudaStream_t stream);
+/** The GPU's clock read `there_ns` at an instant between the two of the host. */
+void prem_cuda_live_take_answer(prem_cuda_live *live, int64_t asked_ns, int64_t there_ns,
+                                int64_t heard_ns);
 
 #endif
