@@ -65,6 +65,10 @@ typedef struct prem_plan {
   int32_t affine_count;
   prem_starts *starts; /* [starts_count] */
   int32_t starts_count;
+  char mode[PREM_NAME_BYTES]; /* of a plan in `modes`: the operating mode whose it is; else "" */
+  struct prem_plan **modes;   /* [mode_count], owned: plans that operating modes have of their own,
+                                 of the same hyperperiod. See prem_schedule_plan_of() */
+  int32_t mode_count;
   prem_place place;
 } prem_plan;
 
@@ -105,6 +109,11 @@ PREM_API void prem_plan_free(prem_plan *plan);
 /** Append a copy; PREM_ERR_MEMORY leaves the plan as it was. Starts are copied as well. */
 PREM_API prem_status prem_plan_add_affine(prem_plan *plan, const prem_affine *affine);
 PREM_API prem_status prem_plan_add_starts(prem_plan *plan, const prem_starts *starts);
+
+/** Append the plan of an operating mode, which then is the other plan's; PREM_ERR_MEMORY: it is
+ * not.
+ */
+PREM_API prem_status prem_plan_add_mode(prem_plan *plan, prem_plan *of_mode);
 
 /**
  * All slots of one hyperperiod, in the order: warm-up, affine runs, starts; within them as stored,

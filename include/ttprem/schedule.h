@@ -221,6 +221,8 @@ typedef struct prem_live_port {
 /** An operating mode of a live session: which tasks have jobs in it (prem_task::off). */
 typedef struct prem_operating_mode {
   char name[PREM_NAME_BYTES];
+  bool has_plan;      /* of its own; else it uses the file's */
+  prem_policy policy; /* that makes it */
   prem_place place;
 } prem_operating_mode;
 
@@ -311,6 +313,11 @@ PREM_API void prem_schedule_free(prem_schedule *schedule);
 PREM_API prem_status prem_schedule_bind(prem_schedule *schedule, const prem_registry *registry,
                                         prem_diag *diag);
 
+/** The plan of an operating mode: its own, or the file's. NULL where there is none (yet). */
+PREM_API const prem_plan *prem_schedule_plan_of(const prem_schedule *schedule, int32_t mode);
+/** Has an operating mode a plan of its own? Then no plan of the file reaches into the next
+ *  hyperperiod. */
+PREM_API bool prem_schedule_has_mode_plans(const prem_schedule *schedule);
 /** Give the schedule a plan, which it then owns; an older one is freed. `plan` may be NULL. */
 PREM_API void prem_schedule_set_plan(prem_schedule *schedule, prem_plan *plan);
 

@@ -129,7 +129,7 @@ static void switch_off(prem_reader *reader, const config_setting_t *element, int
 }
 
 static void read_operating_mode(prem_reader *reader, const config_setting_t *group) {
-  static const char *const keys[] = {"name", "off", NULL};
+  static const char *const keys[] = {"name", "off", "policy", NULL};
   prem_schedule *schedule = reader->schedule;
   const int32_t mode = schedule->operating_mode_count++;
   prem_operating_mode *out = &schedule->operating_modes[mode];
@@ -142,6 +142,7 @@ static void read_operating_mode(prem_reader *reader, const config_setting_t *gro
   const config_setting_t *off = prem_read_member(reader, group, "off", CONFIG_TYPE_ARRAY, false);
   for (int32_t i = 0; off && i < config_setting_length(off); ++i)
     switch_off(reader, config_setting_get_elem(off, (unsigned)i), mode);
+  prem_read_mode_policy(reader, group, out);
 }
 
 static void read_operating_modes(prem_reader *reader, const config_setting_t *live) {

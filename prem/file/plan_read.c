@@ -199,18 +199,76 @@ static void read_entries(prem_reader *reader, const config_setting_t *group, con
   }
 }
 
+/* ---- plans of operating modes ---------------------------------------------------------------- */
+
+static const char *mode_name(const void *modes, int32_t index) {
+  return ((const prem_operating_mode *)modes)[index].name;
+}
+
+/* The mode that a plan is of, by its name; NULL and an error where it cannot have one. */
+static const prem_operating_mode *read_mode(prem_reader *reader, const config_setting_t *group,
+                                            const prem_plan *file_plan) {
+  const prem_schedule *schedule = reader->schedule;
+  const int32_t count = schedule->operating_mode_count;
+  char name[PREM_NAME_BYTES] = "";
+  int32_t mode = 0;
+  prem_read_name(reader, group, "name", true, name);
+  if (!name[0])
+    return NULL;
+  while (mode < count && strcmp(schedule->operating_modes[mode].name, name) != 0)
+    ++mode;
+  if (mode == count) {
+    prem_refuse(reader, 24, group, "name", "there is no operating mode '%s'%s",
+                prem_show(name).text,
+                prem_suggest(name, mode_name, schedule->operating_modes, count).text);
+    return NULL;
+  }
+  for (int32_t i = 0; i < file_plan->mode_count; ++i)
+    if (strcmp(file_plan->modes[i]->mode, name) == 0) {
+      prem_refuse(reader, 6, group, "name", "two plans of operating mode '%s'", name);
+      return NULL;
+    }
+  if (!schedule->operating_modes[mode].has_plan) {
+    prem_refuse(reader, 51, group, "name",
+                "operating mode '%s' has no `policy`, so it uses the file's plan; give it one, or "
+                "leave this plan out",
+                name);
+    return NULL;
+  }
+  return &schedule->operating_modes[mode];
+}
+
+/* All else is as the file's plan says. */
+static void read_mode_plan(prem_reader *reader, const config_setting_t *group,
+                           prem_plan *file_plan) {
+  static const char *const keys[] = {"name", "policy", "runs", "starts", NULL};
+  prem_read_known_keys(reader, group, keys);
+  const prem_operating_mode *mode = read_mode(reader, group, file_plan);
+  prem_plan *plan = mode ? prem_plan_new() : NULL;
+  const char *text = "";
+  if (!mode)
+    return;
+  if (!plan || prem_plan_add_mode(file_plan, plan) != PREM_OK) {
+    prem_plan_free(plan);
+    reader->out_of_memory = true;
+    return;
+  }
+  plan->place = prem_setting_place(reader, group);
+  strcpy(plan->mode, mode->name);
+  if (prem_read_text(reader, group, "policy", &text) && *text)
+    prem_read_name(reader, group, "policy", false, plan->policy);
+  plan->hyperperiod_ns = file_plan->hyperperiod_ns;
+  plan->clock_step_ns = file_plan->clock_step_ns;
+  read_entries(reader, group, "runs", read_run, plan);
+  read_entries(reader, group, "starts", read_starts, plan);
+}
+
+/* ---- the group ------------------------------------------------------------------------------- */
+
 void prem_read_plan(prem_reader *reader, const config_setting_t *root) {
-  static const char *const keys[] = {"generator",
-                                     "policy",
-                                     "machine",
-                                     "kernels",
-                                     "hyperperiod_ns",
-                                     "clock_step_ns",
-                                     "warmup_tiles",
-                                     "warmup_ns",
-                                     "runs",
-                                     "starts",
-                                     NULL};
+  static const char *const keys[] = {
+      "generator",    "policy",    "machine", "kernels", "hyperperiod_ns",  "clock_step_ns",
+      "warmup_tiles", "warmup_ns", "runs",    "starts",  "operating_modes", NULL};
   const config_setting_t *group = prem_read_member(reader, root, "plan", CONFIG_TYPE_GROUP, false);
   if (!group)
     return;
@@ -237,5 +295,6 @@ void prem_read_plan(prem_reader *reader, const config_setting_t *root) {
   prem_read_time(reader, group, "warmup_ns", PREM_TIME_OFFSET, &plan->warmup_ns);
   read_entries(reader, group, "runs", read_run, plan);
   read_entries(reader, group, "starts", read_starts, plan);
+  read_entries(reader, group, "operating_modes", read_mode_plan, plan);
   prem_schedule_set_plan(reader->schedule, plan);
 }

@@ -54,6 +54,9 @@ void prem_read_tasks(prem_reader *reader, const config_setting_t *root);
 /** What an overrun leads to, of a task or of the policy; `*out` is the default. */
 void prem_read_overrun(prem_reader *reader, const config_setting_t *group, prem_overrun *out);
 void prem_read_policy(prem_reader *reader, const config_setting_t *root);
+/** The `policy` of an operating mode: what it does not say is as in that of the file. */
+void prem_read_mode_policy(prem_reader *reader, const config_setting_t *group,
+                           prem_operating_mode *mode);
 void prem_read_measure(prem_reader *reader, const config_setting_t *root);
 /** The chains of the `measure` group. */
 void prem_read_chains(prem_reader *reader, const config_setting_t *group);

@@ -383,6 +383,23 @@ static void spread_overrun(prem_reader *reader) {
   }
 }
 
+/* What a group says of how a plan is made. */
+static void read_making(prem_reader *reader, const config_setting_t *group, prem_policy *policy) {
+  static const char *const objectives[] = {"makespan", "slack", NULL};
+  static const char *const alignments[] = {"up", "exact", NULL};
+  int objective = strcmp(policy->objective, objectives[1]) == 0, align = policy->align_exact;
+  policy->place = prem_setting_place(reader, group);
+  prem_read_name(reader, group, "use", false, policy->use);
+  prem_read_word(reader, group, "objective", objectives, &objective);
+  prem_read_time(reader, group, "prefetch_offset_ns", PREM_TIME_LENGTH,
+                 &policy->prefetch_offset_ns);
+  prem_read_time(reader, group, "writeback_offset_ns", PREM_TIME_LENGTH,
+                 &policy->writeback_offset_ns);
+  prem_read_word(reader, group, "align", alignments, &align);
+  strcpy(policy->objective, objectives[objective]);
+  policy->align_exact = align == 1;
+}
+
 void prem_read_policy(prem_reader *reader, const config_setting_t *root) {
   static const char *const keys[] = {"use",
                                      "objective",
@@ -393,29 +410,37 @@ void prem_read_policy(prem_reader *reader, const config_setting_t *root) {
                                      "align",
                                      "overrun",
                                      NULL};
-  static const char *const objectives[] = {"makespan", "slack", NULL};
-  static const char *const alignments[] = {"up", "exact", NULL};
   prem_policy *policy = &reader->schedule->policy;
-  int objective = has_periods(reader->schedule), align = 0;
   const config_setting_t *group =
       prem_read_member(reader, root, "policy", CONFIG_TYPE_GROUP, false);
+  if (has_periods(reader->schedule))
+    strcpy(policy->objective, "slack");
   if (group) {
-    policy->place = prem_setting_place(reader, group);
     prem_read_known_keys(reader, group, keys);
-    prem_read_name(reader, group, "use", false, policy->use);
-    prem_read_word(reader, group, "objective", objectives, &objective);
-    prem_read_time(reader, group, "prefetch_offset_ns", PREM_TIME_LENGTH,
-                   &policy->prefetch_offset_ns);
-    prem_read_time(reader, group, "writeback_offset_ns", PREM_TIME_LENGTH,
-                   &policy->writeback_offset_ns);
+    read_making(reader, group, policy);
     prem_read_int32(reader, group, "warmup_tiles", 0, INT32_MAX, &policy->warmup_tiles);
     prem_read_time(reader, group, "warmup_ns", PREM_TIME_OFFSET, &policy->warmup_ns);
-    prem_read_word(reader, group, "align", alignments, &align);
     prem_read_overrun(reader, group, &policy->overrun);
   }
-  strcpy(policy->objective, objectives[objective]);
-  policy->align_exact = align == 1;
   spread_overrun(reader);
+}
+
+void prem_read_mode_policy(prem_reader *reader, const config_setting_t *group,
+                           prem_operating_mode *mode) {
+  static const char *const keys[] = {
+      "use", "objective", "prefetch_offset_ns", "writeback_offset_ns", "align", NULL};
+  const config_setting_t *own = prem_read_member(reader, group, "policy", CONFIG_TYPE_GROUP, false);
+  if (!own)
+    return;
+  mode->has_plan = true;
+  mode->policy = reader->schedule->policy;
+  prem_read_known_keys(reader, own, keys);
+  read_making(reader, own, &mode->policy);
+  if (reader->schedule->policy.warmup_tiles > 0)
+    prem_refuse(reader, 51, own, NULL,
+                "a mode with a plan of its own leaves no time for the %d warm-up tiles of the "
+                "file's `policy`; leave one of the two out",
+                reader->schedule->policy.warmup_tiles);
 }
 
 static void read_modes(prem_reader *reader, const config_setting_t *group) {

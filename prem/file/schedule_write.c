@@ -22,9 +22,9 @@ static void write_text(FILE *out, const char *text) {
   fputc('"', out);
 }
 
-static void write_subject(FILE *out, const prem_schedule *schedule, int32_t task, prem_phase phase,
-                          uint32_t chain) {
-  fputs("    { task = ", out);
+static void write_subject(FILE *out, const char *indent, const prem_schedule *schedule,
+                          int32_t task, prem_phase phase, uint32_t chain) {
+  fprintf(out, "%s  { task = ", indent);
   write_text(out, schedule->tasks[task].name);
   fprintf(out, "; phase = \"%s\";", prem_phase_name(phase));
   if (chain)
@@ -43,10 +43,11 @@ static void write_integer(FILE *out, const char *key, int64_t value, int64_t usu
     fprintf(out, " %s = %" PRId64 ";", key, value);
 }
 
-static void write_run(FILE *out, const prem_schedule *schedule, const prem_affine *run) {
+static void write_run(FILE *out, const char *indent, const prem_schedule *schedule,
+                      const prem_affine *run) {
   const prem_task *task = &schedule->tasks[run->task];
-  write_subject(out, schedule, run->task, run->phase, run->chain);
-  fputs("\n     ", out);
+  write_subject(out, indent, schedule, run->task, run->phase, run->chain);
+  fprintf(out, "\n%s   ", indent);
   write_integer(out, "first_block", run->first_block, 0);
   write_integer(out, "count", run->count, 1);
   fprintf(out, " start_ns = %" PRId64 "L;", run->start_ns);
@@ -73,9 +74,10 @@ static void write_run(FILE *out, const prem_schedule *schedule, const prem_affin
   fputs(" }", out);
 }
 
-static void write_starts(FILE *out, const prem_schedule *schedule, const prem_starts *starts) {
-  write_subject(out, schedule, starts->task, starts->phase, starts->chain);
-  fprintf(out, " block = %d;\n      start_ns = [", starts->block);
+static void write_starts(FILE *out, const char *indent, const prem_schedule *schedule,
+                         const prem_starts *starts) {
+  write_subject(out, indent, schedule, starts->task, starts->phase, starts->chain);
+  fprintf(out, " block = %d;\n%s    start_ns = [", starts->block, indent);
   int used = LINE_BYTES;
   for (int64_t i = 0; i < starts->count; ++i) {
     char number[32];
@@ -89,6 +91,44 @@ static void write_starts(FILE *out, const prem_schedule *schedule, const prem_st
     used += length;
   }
   fputs(" ]; }", out);
+}
+
+/* `indent` stands before the keys of the plan. */
+static void write_entries(FILE *out, const prem_schedule *schedule, const prem_plan *plan,
+                          const char *indent) {
+  if (plan->affine_count > 0) {
+    fprintf(out, "\n%sruns = (", indent);
+    for (int32_t i = 0; i < plan->affine_count; ++i) {
+      fputs(i ? ",\n" : "\n", out);
+      write_run(out, indent, schedule, &plan->affine[i]);
+    }
+    fprintf(out, "\n%s);", indent);
+  }
+  if (plan->starts_count > 0) {
+    fprintf(out, "\n%sstarts = (", indent);
+    for (int32_t i = 0; i < plan->starts_count; ++i) {
+      fputs(i ? ",\n" : "\n", out);
+      write_starts(out, indent, schedule, &plan->starts[i]);
+    }
+    fprintf(out, "\n%s);", indent);
+  }
+}
+
+static void write_mode_plans(FILE *out, const prem_schedule *schedule) {
+  const prem_plan *plan = schedule->plan;
+  if (plan->mode_count == 0)
+    return;
+  fputs("\n  operating_modes = (", out);
+  for (int32_t m = 0; m < plan->mode_count; ++m) {
+    fprintf(out, "%s\n    { name = ", m ? "," : "");
+    write_text(out, plan->modes[m]->mode);
+    fputs(";  policy = ", out);
+    write_text(out, plan->modes[m]->policy);
+    fputc(';', out);
+    write_entries(out, schedule, plan->modes[m], "      ");
+    fputs("\n    }", out);
+  }
+  fputs("\n  );", out);
 }
 
 static void write_plan(FILE *out, const prem_schedule *schedule) {
@@ -114,22 +154,8 @@ static void write_plan(FILE *out, const prem_schedule *schedule) {
   if (plan->warmup_tiles > 0)
     fprintf(out, "\n  warmup_tiles = %d;  warmup_ns = %" PRId64 "L;", plan->warmup_tiles,
             plan->warmup_ns);
-  if (plan->affine_count > 0) {
-    fputs("\n  runs = (", out);
-    for (int32_t i = 0; i < plan->affine_count; ++i) {
-      fputs(i ? ",\n" : "\n", out);
-      write_run(out, schedule, &plan->affine[i]);
-    }
-    fputs("\n  );", out);
-  }
-  if (plan->starts_count > 0) {
-    fputs("\n  starts = (", out);
-    for (int32_t i = 0; i < plan->starts_count; ++i) {
-      fputs(i ? ",\n" : "\n", out);
-      write_starts(out, schedule, &plan->starts[i]);
-    }
-    fputs("\n  );", out);
-  }
+  write_entries(out, schedule, plan, "  ");
+  write_mode_plans(out, schedule);
   fputs("\n};\n", out);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "prem/base/list.h"
+#include "prem/model/modes.h"
 #include "prem/model/private.h"
 #include "prem/model/versions.h"
 
@@ -167,6 +168,22 @@ void prem_overruns_mark(const prem_overruns *overruns, int32_t task, bool *is_ma
     for (int32_t m = 0; m < makers->count; ++m)
       is_marked[t] |= is_marked[makers->tasks[m]];
   }
+}
+
+prem_status prem_tasks_off(const prem_schedule *schedule, uint32_t *off) {
+  prem_overruns overruns;
+  const prem_status status = prem_overruns_new(schedule, &overruns);
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    off[t] = 0;
+  for (int32_t i = 0; !status && overruns.order && i < overruns.task_count; ++i) {
+    const int32_t t = overruns.order[i];
+    const prem_makers *makers = &overruns.makers[t];
+    off[t] = schedule->tasks[t].off;
+    for (int32_t m = 0; m < makers->count; ++m)
+      off[t] |= off[makers->tasks[m]];
+  }
+  prem_overruns_free(&overruns);
+  return status;
 }
 
 /* ---- half a result -------------------------------------------------------------------------- */

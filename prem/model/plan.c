@@ -6,6 +6,7 @@
 #include "prem/base/numbers.h"
 #include "ttprem/schedule.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,9 @@ void prem_plan_free(prem_plan *plan) {
     return;
   for (int32_t i = 0; i < plan->starts_count; ++i)
     free(plan->starts[i].start_ns);
+  for (int32_t i = 0; i < plan->mode_count; ++i)
+    prem_plan_free(plan->modes[i]);
+  free(plan->modes);
   free(plan->starts);
   free(plan->affine);
   free(plan);
@@ -57,6 +61,15 @@ prem_status prem_plan_add_starts(prem_plan *plan, const prem_starts *starts) {
   return PREM_OK;
 }
 
+prem_status prem_plan_add_mode(prem_plan *plan, prem_plan *of_mode) {
+  prem_plan **grown = prem_grow(plan->modes, (size_t)plan->mode_count, sizeof *grown);
+  if (!grown)
+    return PREM_ERR_MEMORY;
+  plan->modes = grown;
+  plan->modes[plan->mode_count++] = of_mode;
+  return PREM_OK;
+}
+
 /* ---- expanding ------------------------------------------------------------------------------ */
 
 /* What is known of one entry of the plan before its slots are written. */
@@ -83,6 +96,18 @@ static prem_place place_of(const prem_plan *plan, prem_place place) {
   return place.line ? place : plan->place;
 }
 
+/* Of a plan's setting, as messages name it. */
+typedef struct plan_key {
+  char text[PREM_NAME_BYTES + 48];
+} plan_key;
+
+static plan_key key_of(const prem_plan *plan, const char *setting) {
+  plan_key key;
+  snprintf(key.text, sizeof key.text, "plan%s%s%s", plan->mode[0] ? ".operating_modes." : "",
+           plan->mode, setting);
+  return key;
+}
+
 static prem_status refuse_overflow(const expansion *e, prem_place place, const char *key) {
   prem_diag_add(e->diag, PREM_ERROR, 18, place_of(e->plan, place), key,
                 "a start plus its length leaves the range of times, which ends at %lld ns (2^62)",
@@ -92,7 +117,7 @@ static prem_status refuse_overflow(const expansion *e, prem_place place, const c
 
 static prem_status refuse_size(const expansion *e, prem_wide slots) {
   double count = (double)slots;
-  prem_diag_add(e->diag, PREM_ERROR, 13, e->plan->place, "plan",
+  prem_diag_add(e->diag, PREM_ERROR, 13, e->plan->place, key_of(e->plan, "").text,
                 "%.0f phases in one hyperperiod, which would take some %.1f GiB to check; the "
                 "limit is %lld phases",
                 count, count * PREM_CHECKING_BYTES / 0x1p30, (long long)PREM_MAX_SLOTS);
@@ -197,11 +222,11 @@ static bool starts_in_range(const prem_affine *run, int64_t j, span repeats, int
 static prem_status count_run(const expansion *e, const prem_affine *run, prem_wide *slots) {
   const prem_schedule *schedule = e->schedule;
   const prem_task *task = &schedule->tasks[run->task];
-  const char *key = "plan.runs";
+  const plan_key key = key_of(e->plan, ".runs");
   if (run->count < 1 || run->repeat < 1 || run->jobs < 1)
     return PREM_OK;
   if (run->first_block < 0 || run->first_block > task->block_count - run->count) {
-    prem_diag_add(e->diag, PREM_ERROR, 25, place_of(e->plan, run->place), key,
+    prem_diag_add(e->diag, PREM_ERROR, 25, place_of(e->plan, run->place), key.text,
                   "blocks number %d to %lld of task '%s', which has %d (0 to %d)", run->first_block,
                   (long long)run->first_block + run->count - 1, task->name, task->block_count,
                   task->block_count - 1);
@@ -213,20 +238,20 @@ static prem_status count_run(const expansion *e, const prem_affine *run, prem_wi
   if (!chain_shape_of(task, run->phase, run->chain, &shape) || run->job < INT32_MIN ||
       last_job > INT32_MAX || (run->join_task >= 0 && run->join_job < INT32_MIN) ||
       last_join > INT32_MAX)
-    return refuse_overflow(e, run->place, key);
+    return refuse_overflow(e, run->place, key.text);
   int64_t head_ns = shape.total_ns, pair_ns = 0;
   if (run->join_task >= 0) {
     pair_ns = joined_length(schedule, run);
     prem_wide longest = (prem_wide)head_ns + pair_ns;
     if (longest > PREM_MAX_NS)
-      return refuse_overflow(e, run->place, key);
+      return refuse_overflow(e, run->place, key.text);
     head_ns = (int64_t)longest;
   }
   prem_wide of_a_job = 0;
   for (int64_t j = 0; j < run->count; ++j) {
     span head = head_repeats(schedule, run, j), join = join_repeats(schedule, run, j);
     if (!starts_in_range(run, j, head, head_ns) || !starts_in_range(run, j, join, pair_ns))
-      return refuse_overflow(e, run->place, key);
+      return refuse_overflow(e, run->place, key.text);
     of_a_job += (prem_wide)(head.end - head.first) * shape.count + (join.end - join.first);
   }
   *slots += of_a_job * run->jobs;
@@ -235,28 +260,28 @@ static prem_status count_run(const expansion *e, const prem_affine *run, prem_wi
 
 static prem_status count_starts(const expansion *e, const prem_starts *entry, prem_wide *slots) {
   const prem_task *task = &e->schedule->tasks[entry->task];
-  const char *key = "plan.starts";
+  const plan_key key = key_of(e->plan, ".starts");
   prem_place place = place_of(e->plan, entry->place);
   if (entry->block < 0 || entry->block >= task->block_count) {
-    prem_diag_add(e->diag, PREM_ERROR, 25, place, key,
+    prem_diag_add(e->diag, PREM_ERROR, 25, place, key.text,
                   "block number %d of task '%s', which has %d (0 to %d)", entry->block, task->name,
                   task->block_count, task->block_count - 1);
     return PREM_ERR_INVALID;
   }
   if (entry->count > 0 && tiles_on(task, entry->block) <= warmup_tiles_of(e->plan, task)) {
-    prem_diag_add(e->diag, PREM_ERROR, 30, place, key,
+    prem_diag_add(e->diag, PREM_ERROR, 30, place, key.text,
                   "%lld starts, but task '%s' has no tile on its block number %d that needs one",
                   (long long)entry->count, task->name, entry->block);
     return PREM_ERR_INVALID;
   }
   chain_shape shape;
   if (!chain_shape_of(task, entry->phase, entry->chain, &shape))
-    return refuse_overflow(e, entry->place, key);
+    return refuse_overflow(e, entry->place, key.text);
   for (int64_t i = 0; i < entry->count; ++i) {
     if (entry->start_ns[i] == -1)
       continue;
     if (entry->start_ns[i] < -PREM_MAX_NS || entry->start_ns[i] > PREM_MAX_NS - shape.total_ns)
-      return refuse_overflow(e, entry->place, key);
+      return refuse_overflow(e, entry->place, key.text);
     *slots += shape.count;
   }
   return PREM_OK;

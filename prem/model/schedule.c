@@ -107,6 +107,25 @@ void prem_schedule_set_plan(prem_schedule *schedule, prem_plan *plan) {
   schedule->plan = plan;
 }
 
+bool prem_schedule_has_mode_plans(const prem_schedule *schedule) {
+  for (int32_t m = 0; m < schedule->operating_mode_count; ++m)
+    if (schedule->operating_modes[m].has_plan)
+      return true;
+  return false;
+}
+
+const prem_plan *prem_schedule_plan_of(const prem_schedule *schedule, int32_t mode) {
+  const prem_plan *plan = schedule->plan;
+  const prem_operating_mode *of =
+      mode >= 0 && mode < schedule->operating_mode_count ? &schedule->operating_modes[mode] : NULL;
+  if (!plan || !of || !of->has_plan)
+    return plan;
+  for (int32_t i = 0; i < plan->mode_count; ++i)
+    if (strcmp(plan->modes[i]->mode, of->name) == 0)
+      return plan->modes[i];
+  return NULL;
+}
+
 /* ---- finding -------------------------------------------------------------------------------- */
 
 static int compare_names(const void *a, const void *b, void *schedule) {

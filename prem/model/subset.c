@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Some of a schedule's tasks, at the instants and on the blocks that they have in the whole. */
+#include "prem/model/modes.h"
+#include "prem/model/overrun.h"
 #include "prem/model/private.h"
 
 #include <stdlib.h>
@@ -100,6 +102,18 @@ static bool copy_bound(prem_task *task) {
   return whole;
 }
 
+/* Edges to tasks that are gone are left out. */
+static void keep_edges(const subset *to, prem_task *task) {
+  int32_t kept = 0;
+  for (int32_t a = 0; a < task->after_count; ++a) {
+    prem_after after = task->after[a];
+    after.task = to->task[after.task];
+    if (after.task >= 0)
+      task->after[kept++] = after;
+  }
+  task->after_count = kept;
+}
+
 /* Every pointer is replaced, by NULL at worst: a copy that failed can be freed. */
 static bool copy_task(const subset *to, const prem_task *from, prem_task *task) {
   *task = *from;
@@ -113,8 +127,7 @@ static bool copy_task(const subset *to, const prem_task *from, prem_task *task) 
   whole &= copy_bound(task);
   if (!whole)
     return false;
-  for (int32_t a = 0; a < task->after_count; ++a)
-    task->after[a].task = to->task[task->after[a].task];
+  keep_edges(to, task);
   for (int32_t p = 0; p < task->port_count; ++p)
     task->port_arrays[p] = to->array[task->port_arrays[p]];
   for (int32_t p = 0; p < bound_ports(task); ++p)
@@ -210,8 +223,7 @@ static prem_status keep_run(const subset *to, const prem_affine *from, prem_plan
   return prem_plan_add_affine(plan, &run);
 }
 
-static prem_status copy_plan(subset *to) {
-  const prem_plan *whole = to->whole->plan;
+static prem_status copy_plan(subset *to, const prem_plan *whole) {
   if (!whole)
     return PREM_OK;
   prem_plan *plan = prem_plan_new();
@@ -224,6 +236,8 @@ static prem_status copy_plan(subset *to) {
   plan->affine_count = 0;
   plan->starts = empty.starts;
   plan->starts_count = 0;
+  plan->modes = NULL; /* a part of a schedule has no live session */
+  plan->mode_count = 0;
   plan->kernels[0] = '\0'; /* they are others now */
   prem_status status = PREM_OK;
   for (int32_t i = 0; i < whole->affine_count && status == PREM_OK; ++i)
@@ -269,8 +283,8 @@ static bool copy_settings(const prem_schedule *whole, prem_schedule *part) {
   return part->platform.resources && (part->path || !whole->path);
 }
 
-static prem_status fill_part(subset *to, bool *keep_tasks, bool *keep_of_arrays) {
-  keep_predecessors(to->whole, keep_tasks);
+static prem_status fill_part(subset *to, const bool *keep_tasks, bool *keep_of_arrays,
+                             const prem_plan *plan) {
   const int32_t tasks = number_kept(keep_tasks, to->whole->task_count, to->task);
   keep_arrays(to, keep_of_arrays);
   const int32_t arrays = number_kept(keep_of_arrays, to->whole->array_count, to->array);
@@ -278,29 +292,79 @@ static prem_status fill_part(subset *to, bool *keep_tasks, bool *keep_of_arrays)
     return PREM_ERR_MEMORY;
   find_writers(to->part);
   prem_status status = prem_schedule_index(to->part);
-  return status == PREM_OK ? copy_plan(to) : status;
+  return status == PREM_OK ? copy_plan(to, plan) : status;
 }
 
-prem_status prem_schedule_subset(const prem_schedule *schedule, const bool *keep,
-                                 prem_schedule **out) {
+/* A schedule of just these tasks. */
+static prem_status make_part(const prem_schedule *schedule, const bool *keep, const prem_plan *plan,
+                             prem_schedule **out) {
   *out = NULL;
   const size_t tasks = (size_t)schedule->task_count, arrays = (size_t)schedule->array_count;
-  bool *keep_tasks = copy_of(keep, tasks, sizeof *keep_tasks);
   bool *keep_of_arrays = calloc(arrays + 1, sizeof *keep_of_arrays);
   subset to = {.whole = schedule,
                .part = prem_schedule_new(),
                .task = calloc(tasks + 1, sizeof *to.task),
                .array = calloc(arrays + 1, sizeof *to.array)};
   prem_status status = PREM_ERR_MEMORY;
-  if (keep_tasks && keep_of_arrays && to.part && to.task && to.array)
-    status = fill_part(&to, keep_tasks, keep_of_arrays);
+  if (keep_of_arrays && to.part && to.task && to.array)
+    status = fill_part(&to, keep, keep_of_arrays, plan);
   if (status == PREM_OK)
     *out = to.part;
   else
     prem_schedule_free(to.part);
-  free(keep_tasks);
   free(keep_of_arrays);
   free(to.task);
   free(to.array);
+  return status;
+}
+
+prem_status prem_schedule_subset(const prem_schedule *schedule, const bool *keep,
+                                 prem_schedule **out) {
+  *out = NULL;
+  bool *kept = copy_of(keep, (size_t)schedule->task_count, sizeof *kept);
+  if (!kept)
+    return PREM_ERR_MEMORY;
+  keep_predecessors(schedule, kept);
+  const prem_status status = make_part(schedule, kept, schedule->plan, out);
+  free(kept);
+  return status;
+}
+
+/* ---- an operating mode ---------------------------------------------------------------------- */
+
+/* Nobody makes versions of it. */
+static void settle_states(prem_schedule *part) {
+  for (int32_t a = 0; a < part->array_count; ++a)
+    if (part->arrays[a].writer < 0)
+      part->arrays[a].versions = 0;
+}
+
+prem_status prem_mode_schedule(const prem_schedule *schedule, int32_t mode, prem_schedule **out,
+                               int32_t **tasks) {
+  *out = NULL;
+  const size_t count = (size_t)schedule->task_count;
+  uint32_t *off = calloc(count + 1, sizeof *off);
+  bool *keep = calloc(count + 1, sizeof *keep);
+  int32_t kept = 0;
+  *tasks = calloc(count + 1, sizeof **tasks);
+  prem_status status = off && keep && *tasks ? prem_tasks_off(schedule, off) : PREM_ERR_MEMORY;
+  for (int32_t t = 0; status == PREM_OK && t < schedule->task_count; ++t)
+    if (!(off[t] >> mode & 1)) {
+      keep[t] = true;
+      (*tasks)[kept++] = t;
+    }
+  if (status == PREM_OK)
+    status = make_part(schedule, keep, prem_schedule_plan_of(schedule, mode), out);
+  if (status == PREM_OK) {
+    settle_states(*out);
+    (*out)->policy = schedule->operating_modes[mode].policy;
+    (*out)->policy.overrun = schedule->policy.overrun;
+    (*out)->policy.warmup_tiles = 0; /* they have none */
+  } else {
+    free(*tasks);
+    *tasks = NULL;
+  }
+  free(off);
+  free(keep);
   return status;
 }

@@ -2,6 +2,7 @@
 /* Which jobs are left out, for which overrun or in which operating mode. */
 #include <stdlib.h>
 
+#include "prem/model/modes.h"
 #include "prem/model/overrun.h"
 #include "runtime/core/courier_ports.h"
 
@@ -61,15 +62,14 @@ static prem_status compile_all(prem_courier *courier, const prem_overruns *overr
   return status;
 }
 
-/* Off is as well what is made of a task that is. */
-static void spread_off(prem_courier *courier, const prem_overruns *overruns) {
-  for (int32_t i = 0; i < overruns->task_count; ++i) {
-    const int32_t t = overruns->order[i];
-    const prem_makers *makers = &overruns->makers[t];
-    courier->tasks[t].off = courier->program->schedule->tasks[t].off;
-    for (int32_t m = 0; m < makers->count; ++m)
-      courier->tasks[t].off |= courier->tasks[makers->tasks[m]].off;
-  }
+static prem_status find_off(prem_courier *courier) {
+  uint32_t *off = reallocarray(NULL, (size_t)courier->task_count, sizeof *off);
+  const prem_status status =
+      off ? prem_tasks_off(courier->program->schedule, off) : PREM_ERR_MEMORY;
+  for (int32_t t = 0; !status && t < courier->task_count; ++t)
+    courier->tasks[t].off = off[t];
+  free(off);
+  return status;
 }
 
 prem_status prem_courier_compile_tasks(prem_courier *courier) {
@@ -80,8 +80,9 @@ prem_status prem_courier_compile_tasks(prem_courier *courier) {
     courier->tasks[t].overrun = schedule->tasks[t].overrun;
   courier->leaves_out_jobs = !status && overruns.order;
   if (courier->leaves_out_jobs) {
-    spread_off(courier, &overruns);
-    status = compile_all(courier, &overruns);
+    status = find_off(courier);
+    if (!status)
+      status = compile_all(courier, &overruns);
   }
   prem_overruns_free(&overruns);
   return status;

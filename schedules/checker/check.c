@@ -2,6 +2,8 @@
 /* The independent checker: the second opinion on a plan. Shares no code with the planners. */
 #include "schedules/checker/check.h"
 
+#include "prem/model/modes.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,12 +121,12 @@ static prem_place place_of(const prem_checker *checker, int32_t entry, char *key
   const prem_plan *plan = checker->plan;
   prem_place place = plan->place;
   if (entry < 0) {
-    snprintf(key, bytes, "plan.warmup_tiles");
+    snprintf(key, bytes, "%s.warmup_tiles", checker->prefix);
   } else if (entry < plan->affine_count) {
-    snprintf(key, bytes, "plan.runs[%d]", entry);
+    snprintf(key, bytes, "%s.runs[%d]", checker->prefix, entry);
     place = plan->affine[entry].place;
   } else {
-    snprintf(key, bytes, "plan.starts[%d]", entry - plan->affine_count);
+    snprintf(key, bytes, "%s.starts[%d]", checker->prefix, entry - plan->affine_count);
     place = plan->starts[entry - plan->affine_count].place;
   }
   return place.line ? place : plan->place;
@@ -132,13 +134,17 @@ static prem_place place_of(const prem_checker *checker, int32_t entry, char *key
 
 void prem_checker_refuse(const prem_checker *checker, int code, int32_t slot, const char *format,
                          ...) {
-  char key[48], reason[2048];
+  char key[PREM_NAME_BYTES + 48], reason[2048];
   prem_place place = place_of(checker, checker->slots[slot].place, key, sizeof key);
   va_list args;
   va_start(args, format);
   vsnprintf(reason, sizeof reason, format, args);
   va_end(args);
   prem_diag_add(checker->diag, PREM_ERROR, code, place, key, "%s", reason);
+}
+
+bool prem_checker_is_off(const prem_checker *checker, int32_t task) {
+  return checker->mode >= 0 && (checker->off[task] >> checker->mode & 1);
 }
 
 /* A task whose phases all have their times; others cannot be placed, and the plan has no right to
@@ -148,8 +154,9 @@ static void find_judged_tasks(prem_checker *checker) {
     const prem_task *task = &checker->schedule->tasks[t];
     if (task->broken || task->tile_count < 1)
       continue;
-    checker->judged[t] = prem_task_profiled(task);
-    if (!checker->judged[t])
+    const bool is_profiled = prem_task_profiled(task);
+    checker->judged[t] = is_profiled && !prem_checker_is_off(checker, t);
+    if (!is_profiled && checker->mode < 0)
       prem_diag_add(checker->diag, PREM_ERROR, 16, task->place, "plan",
                     "task '%s' is planned, but its phases have no wcet_ns: run `ttprem profile`, "
                     "then plan again",
@@ -158,7 +165,7 @@ static void find_judged_tasks(prem_checker *checker) {
 }
 
 static prem_status refuse_size(const prem_checker *checker, int64_t tiles) {
-  prem_diag_add(checker->diag, PREM_ERROR, 13, checker->plan->place, "plan",
+  prem_diag_add(checker->diag, PREM_ERROR, 13, checker->plan->place, checker->prefix,
                 "%lld tiles or more in one hyperperiod; the limit is %lld phases", (long long)tiles,
                 (long long)PREM_MAX_SLOTS);
   return PREM_ERR_INVALID;
@@ -237,6 +244,8 @@ static prem_status check_slots(const prem_checker *checker) {
   if (status != PREM_OK)
     return status;
   prem_check_hyperperiod(checker);
+  if (checker->switches)
+    prem_check_ends(checker);
   prem_check_releases(checker);
   prem_check_deadlines(checker);
   prem_check_order(checker);
@@ -258,7 +267,8 @@ static prem_status check_plan(prem_checker *checker) {
   if (!checker->judged)
     return PREM_ERR_MEMORY;
   find_judged_tasks(checker);
-  prem_check_origin(checker);
+  if (checker->mode < 0)
+    prem_check_origin(checker);
   prem_check_grid(checker);
   int64_t count = 0;
   prem_status status =
@@ -277,6 +287,39 @@ static prem_status check_plan(prem_checker *checker) {
   return status;
 }
 
+/* ---- plans of operating modes --------------------------------------------------------------- */
+
+static prem_status check_mode(const prem_checker *of_file, int32_t mode) {
+  const prem_operating_mode *of = &of_file->schedule->operating_modes[mode];
+  prem_checker checker = *of_file;
+  checker.mode = mode;
+  checker.plan = prem_schedule_plan_of(of_file->schedule, mode);
+  snprintf(checker.prefix, sizeof checker.prefix, "plan.operating_modes.%s", of->name);
+  if (checker.plan)
+    return check_plan(&checker);
+  prem_diag_add(checker.diag, PREM_ERROR, 51, of_file->plan->place, checker.prefix,
+                "missing: the mode has a `policy`, so a plan of its own: plan again, or leave the "
+                "`policy` out");
+  return PREM_OK;
+}
+
+static prem_status check_modes(prem_checker *checker) {
+  const prem_schedule *schedule = checker->schedule;
+  uint32_t *off = calloc((size_t)schedule->task_count + 1, sizeof *off);
+  prem_status status = off ? prem_tasks_off(schedule, off) : PREM_ERR_MEMORY;
+  checker->off = off;
+  if (status == PREM_OK && checker->plan->warmup_tiles > 0)
+    prem_diag_add(checker->diag, PREM_ERROR, 51, checker->plan->place, "plan.warmup_tiles",
+                  "is %d, but operating modes have plans of their own, which leave no time for "
+                  "warm-up tiles: leave one of the two out",
+                  checker->plan->warmup_tiles);
+  for (int32_t m = 0; status == PREM_OK && m < schedule->operating_mode_count; ++m)
+    if (schedule->operating_modes[m].has_plan)
+      status = check_mode(checker, m);
+  free(off);
+  return status;
+}
+
 static prem_status check_all(const prem_schedule *schedule, const prem_machine *machine,
                              prem_diag *diag) {
   const prem_plan *plan = schedule->plan;
@@ -286,7 +329,10 @@ static prem_status check_all(const prem_schedule *schedule, const prem_machine *
                           .diag = diag,
                           .guard_ns = schedule->platform.guard_ns,
                           .precedence_ns = prem_schedule_precedence_ns(schedule),
-                          .periodic = schedule->period_lcm_ns > 0};
+                          .periodic = schedule->period_lcm_ns > 0,
+                          .switches = prem_schedule_has_mode_plans(schedule),
+                          .mode = -1,
+                          .prefix = "plan"};
   if (machine->precedence_ns > checker.precedence_ns)
     checker.precedence_ns = machine->precedence_ns;
   checker.hyperperiod_ns = checker.periodic ? schedule->period_lcm_ns
@@ -297,6 +343,8 @@ static prem_status check_all(const prem_schedule *schedule, const prem_machine *
     prem_check_bandwidth(&checker);
   if (status == PREM_OK && plan)
     status = check_plan(&checker);
+  if (status == PREM_OK && plan && checker.switches)
+    status = check_modes(&checker);
   if (plan)
     prem_check_times(&checker);
   return status;

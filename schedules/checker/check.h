@@ -26,14 +26,18 @@ typedef struct prem_checker {
   const prem_schedule *schedule;
   const prem_machine *machine;
   const prem_plan *plan;
+  char prefix[PREM_NAME_BYTES + 24]; /* of the plan's keys in messages */
   prem_diag *diag;
   int64_t hyperperiod_ns;
   int64_t guard_ns;
   int64_t precedence_ns; /* the larger of what the schedule and the machine say */
-  bool periodic;         /* the last phases of a hyperperiod may reach into the next one */
+  bool periodic;         /* the last phases of a hyperperiod may reach into the next one, */
+  bool switches;         /* but not where operating modes have plans of their own */
   prem_slot *slots;
   int32_t slot_count;
-  bool *judged;        /* [task]: whole, bound, with all its WCETs */
+  bool *judged;        /* [task]: whole, bound, with all its WCETs, and with jobs in the mode */
+  const uint32_t *off; /* [task], a bit for each operating mode: prem_tasks_off() */
+  int32_t mode;        /* whose plan it is; -1: the file's */
   int64_t *first_tile; /* [task + 1]: where a task's tiles begin, jobs one after the other */
   int64_t *first_job;  /* [task + 1] */
   check_tile *tiles;
@@ -52,6 +56,9 @@ check_name prem_checker_precedence(const prem_checker *checker);
 /** Add an error at a slot's line of the plan. */
 void prem_checker_refuse(const prem_checker *checker, int code, int32_t slot, const char *format,
                          ...) PREM_PRINTF(4, 5);
+
+/** Has a task no jobs in the operating mode whose plan is judged? */
+bool prem_checker_is_off(const prem_checker *checker, int32_t task);
 
 /** Is this slot judged by the rules of time and resources? Not a warm-up, not one of a broken task,
  *  and not one that is refused by itself (before the hyperperiod, a phase that does not exist). */
@@ -84,6 +91,7 @@ void prem_check_times(const prem_checker *checker);           /* all has been ju
 void prem_check_grid(const prem_checker *checker);            /* E022 */
 prem_status prem_check_cover(const prem_checker *checker);    /* E028, E029, E030 */
 void prem_check_hyperperiod(const prem_checker *checker);     /* E021 */
+void prem_check_ends(const prem_checker *checker);            /* E051 */
 void prem_check_releases(const prem_checker *checker);        /* E032 */
 void prem_check_deadlines(const prem_checker *checker);       /* E033 */
 void prem_check_order(const prem_checker *checker);           /* E034, E035, E040 */

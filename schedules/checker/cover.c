@@ -22,8 +22,8 @@ static void check_on_grid(const grid *g, const char *setting, int64_t value_ns) 
     return;
   if (above < 0)
     above += g->step_ns;
-  char key[64];
-  snprintf(key, sizeof key, "plan.%s[%d].%s", g->list, g->index, setting);
+  char key[PREM_NAME_BYTES + 80];
+  snprintf(key, sizeof key, "%s.%s[%d].%s", g->checker->prefix, g->list, g->index, setting);
   prem_diag_add(g->checker->diag, PREM_ERROR, 22, g->place, key,
                 "%lld is not on the clock grid of %lld ns: the nearest instants are %lld and %lld",
                 (long long)value_ns, (long long)g->step_ns, (long long)(value_ns - above),
@@ -150,7 +150,7 @@ static void refuse_blocks(const coverage *c) {
   int32_t b = 0;
   while (c->expected[b] == 0 || c->missing[b] != c->expected[b])
     ++b;
-  prem_diag_add(c->checker->diag, PREM_ERROR, 30, c->checker->plan->place, "plan",
+  prem_diag_add(c->checker->diag, PREM_ERROR, 30, c->checker->plan->place, c->checker->prefix,
                 "starts for %d blocks of task '%s' where %d exist: none on block %d (number %d of "
                 "the task); give each block its starts",
                 c->used - c->empty, task->name, c->used, task->blocks[b], b);
@@ -168,7 +168,7 @@ static void refuse_missing_tiles(const coverage *c) {
   end_list(&missing);
   if (missing.count == 0)
     return;
-  prem_diag_add(c->checker->diag, PREM_ERROR, 28, c->checker->plan->place, "plan",
+  prem_diag_add(c->checker->diag, PREM_ERROR, 28, c->checker->plan->place, c->checker->prefix,
                 "%s %s of task '%s' %s missing: the plan has no start for %s",
                 missing.count == 1 ? "tile" : "tiles", missing.text, task->name,
                 missing.count == 1 ? "is" : "are", missing.count == 1 ? "it" : "them");
@@ -185,7 +185,7 @@ static void refuse_missing_phase(const coverage *c, prem_phase phase) {
   end_list(&missing);
   if (missing.count == 0)
     return;
-  prem_diag_add(c->checker->diag, PREM_ERROR, 29, c->checker->plan->place, "plan",
+  prem_diag_add(c->checker->diag, PREM_ERROR, 29, c->checker->plan->place, c->checker->prefix,
                 "%s %s of task '%s' %s no %s in the plan: start it, or chain it to the phase "
                 "before it",
                 missing.count == 1 ? "tile" : "tiles", missing.text, task->name,
@@ -258,6 +258,26 @@ static void check_slot(const prem_checker *checker, int32_t i) {
                         (long long)checker->slots[first].planned_ns, (long long)slot->planned_ns);
 }
 
+/* The first start of each task that has no jobs in the operating mode. */
+static prem_status check_off(const prem_checker *checker) {
+  bool *said = calloc((size_t)checker->schedule->task_count + 1, sizeof *said);
+  if (!said)
+    return PREM_ERR_MEMORY;
+  for (int32_t i = 0; i < checker->slot_count; ++i) {
+    const int32_t t = checker->slots[i].task;
+    if (said[t] || !prem_checker_is_off(checker, t))
+      continue;
+    prem_checker_refuse(checker, 51, i,
+                        "task '%s' has no jobs in operating mode '%s', but its plan starts it: "
+                        "leave the start out",
+                        checker->schedule->tasks[t].name,
+                        checker->schedule->operating_modes[checker->mode].name);
+    said[t] = true;
+  }
+  free(said);
+  return PREM_OK;
+}
+
 prem_status prem_check_cover(const prem_checker *checker) {
   for (int32_t t = 0; t < checker->schedule->task_count; ++t) {
     prem_status status = checker->judged[t] ? check_task(checker, t) : PREM_OK;
@@ -267,5 +287,5 @@ prem_status prem_check_cover(const prem_checker *checker) {
   for (int32_t i = 0; i < checker->slot_count; ++i)
     if (checker->judged[checker->slots[i].task])
       check_slot(checker, i);
-  return PREM_OK;
+  return checker->mode < 0 ? PREM_OK : check_off(checker);
 }

@@ -30,10 +30,42 @@ void prem_check_hyperperiod(const prem_checker *checker) {
   const prem_plan *plan = checker->plan;
   if (!checker->periodic)
     check_one_shot_end(checker);
-  else if (plan->hyperperiod_ns != checker->hyperperiod_ns)
+  else if (checker->mode < 0 && plan->hyperperiod_ns != checker->hyperperiod_ns)
     prem_diag_add(checker->diag, PREM_ERROR, 21, plan->place, "plan.hyperperiod_ns",
                   "the hyperperiod is %lld ns, but the periods of the tasks make %lld: plan again",
                   (long long)plan->hyperperiod_ns, (long long)checker->hyperperiod_ns);
+}
+
+/* So long behind its end a slot lets the next hyperperiod begin, by whatever plan: then its block
+ * is ready, and everybody has been told. */
+static int64_t rest_ns(const prem_checker *checker, int32_t i) {
+  const int64_t gap_ns = prem_checker_gap_ns(checker, i);
+  return gap_ns > checker->precedence_ns ? gap_ns : checker->precedence_ns;
+}
+
+void prem_check_ends(const prem_checker *checker) {
+  int64_t beyond = 0, latest_ns = checker->hyperperiod_ns;
+  int32_t last = -1;
+  for (int32_t i = 0; i < checker->slot_count; ++i) {
+    if (!prem_checker_counts(checker, i) ||
+        prem_slot_end_ns(&checker->slots[i]) <= checker->hyperperiod_ns - rest_ns(checker, i))
+      continue;
+    ++beyond;
+    if (prem_slot_end_ns(&checker->slots[i]) <= latest_ns - rest_ns(checker, i))
+      continue;
+    latest_ns = prem_slot_end_ns(&checker->slots[i]) + rest_ns(checker, i);
+    last = i;
+  }
+  if (last >= 0)
+    prem_checker_refuse(checker, 51, last,
+                        "%lld phases reach over the end of the hyperperiod at %lld ns; the last is "
+                        "%s, which ends at %lld, and %lld ns more for its block and its successors "
+                        "to be ready: operating modes with plans of their own are switched there, "
+                        "so no plan of the file may",
+                        (long long)beyond, (long long)checker->hyperperiod_ns,
+                        prem_checker_name(checker, last).text,
+                        (long long)prem_slot_end_ns(&checker->slots[last]),
+                        (long long)rest_ns(checker, last));
 }
 
 /* ---- releases and deadlines ----------------------------------------------------------------- */

@@ -293,7 +293,8 @@ static bool take_solution(const prem_planning *planning, const prem_plan *plan, 
   prem_draft solution = {0};
   bool kept = false;
   if (draft_of(planning, plan, &solution) == PREM_OK &&
-      settle_gaps(planning, &solution, &kept) == PREM_OK && kept) {
+      settle_gaps(planning, &solution, &kept) == PREM_OK && kept &&
+      (kept = prem_planning_draft_ends_within(planning, &solution))) {
     prem_placement *worse = draft->placements;
     draft->placements = solution.placements;
     draft->count = solution.count;
@@ -407,7 +408,8 @@ static prem_status try_pipelines(const prem_planning *planning, prem_draft *draf
   for (int32_t depth = 2; depth <= buffers && depth <= DEEPEST_PIPELINE; ++depth) {
     prem_draft other;
     prem_status made = prem_plan_pipelines(planning, depth, &other);
-    if (made == PREM_OK && (status || is_better(planning, &other, draft))) {
+    if (made == PREM_OK && prem_planning_draft_ends_within(planning, &other) &&
+        (status || is_better(planning, &other, draft))) {
       prem_draft worse = *draft;
       *draft = other;
       other = worse;
@@ -486,6 +488,8 @@ static prem_status move_little(const prem_planning *planning, const prem_search_
                                prem_plan_report *report) {
   prem_draft draft;
   prem_status status = prem_replan(planning, limits, old, &draft, &report->steps);
+  if (!status && !prem_planning_draft_ends_within(planning, &draft))
+    status = PREM_ERR_INFEASIBLE;
   if (!status)
     status = prem_planning_compress(planning, &draft, plan);
   if (!status) {
@@ -623,6 +627,11 @@ static prem_status make(prem_planning *planning, prem_search_limits *limits, pre
     status = prem_planning_turn_around(planning, plan);
   if (!status)
     status = leave_time_for_versions(planning, plan, report);
+  const int64_t length_ns = status ? 0 : plan->hyperperiod_ns;
+  if (!status)
+    status = prem_planning_end_within(planning, plan);
+  if (!status && plan->hyperperiod_ns > length_ns)
+    report->optimal = false;
   if (status) {
     prem_plan_free(plan);
     return status;
@@ -633,12 +642,14 @@ static prem_status make(prem_planning *planning, prem_search_limits *limits, pre
   return PREM_OK;
 }
 
-prem_status prem_planner_make(const prem_schedule *schedule, const prem_machine *machine,
-                              const prem_plan_options *options, prem_judge *judge, bool tells,
-                              prem_plan **out, prem_plan_report *report, prem_diag *diag) {
+prem_status prem_planner_make_one(const prem_schedule *schedule, const prem_machine *machine,
+                                  const prem_plan_options *options, prem_judge *judge,
+                                  prem_planner_wish wish, prem_plan **out, prem_plan_report *report,
+                                  prem_diag *diag) {
   static const prem_plan_options defaults = {0};
-  prem_search_limits limits = {
-      .options = options ? options : &defaults, .began_s = prem_host_clock_s(), .tells = tells};
+  prem_search_limits limits = {.options = options ? options : &defaults,
+                               .began_s = prem_host_clock_s(),
+                               .tells = wish.tells};
   limits.seed = limits.options->seed;
   *out = NULL;
   prem_planning planning = {.schedule = schedule,
@@ -648,7 +659,8 @@ prem_status prem_planner_make(const prem_schedule *schedule, const prem_machine 
                             .policy = limits.options->policy ? limits.options->policy
                                                              : schedule->policy.use,
                             .stop = limits.options->stop,
-                            .judge = judge};
+                            .judge = judge,
+                            .ends_within = wish.ends_within};
   *report = (prem_plan_report){.verdict = PREM_PLAN_UNKNOWN, .seed = limits.options->seed};
   snprintf(report->method, sizeof report->method, "%s", planning.policy);
   prem_status status = judge_set(&planning);

@@ -5,8 +5,14 @@
 
 #include "schedules/planner/common/planning.h"
 
+typedef struct prem_planner_wish {
+  bool tells;       /* a report is wanted: bounds as well where nothing is searched */
+  bool ends_within; /* the hyperperiod that follows may have another plan */
+} prem_planner_wish;
+
 /**
- * As prem_plan_make_reported().
+ * As prem_plan_make_reported(): a plan of the schedule, and of each operating mode that has one of
+ * its own.
  *
  * @param judge  asked whether an older plan still holds as it is: what that is made of the planners
  *               may not be able to say, such as any plan that was written by hand.
@@ -15,5 +21,11 @@
 prem_status prem_planner_make(const prem_schedule *schedule, const prem_machine *machine,
                               const prem_plan_options *options, prem_judge *judge, bool tells,
                               prem_plan **out, prem_plan_report *report, prem_diag *diag);
+
+/** The plan of a schedule alone, whatever its operating modes have. */
+prem_status prem_planner_make_one(const prem_schedule *schedule, const prem_machine *machine,
+                                  const prem_plan_options *options, prem_judge *judge,
+                                  prem_planner_wish wish, prem_plan **out, prem_plan_report *report,
+                                  prem_diag *diag);
 
 #endif

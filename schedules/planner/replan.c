@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From an older plan to one that keeps as much of it as it can. */
 #include "schedules/planner/replan.h"
+
 #include "prem/base/clock.h"
+#include "schedules/planner/common/wrap.h"
 #include "schedules/planner/repair/repair.h"
 
 #include <stdlib.h>
@@ -257,6 +259,14 @@ static prem_status copy_runs(const prem_old_plan *old, prem_plan *plan) {
 
 /* All of it is still there. What it is made of the planners may not be able to say (any plan that
  * was written by hand), so the second opinion is asked whether it holds. */
+/* It is not changed: a longer hyperperiod of a one-shot set is another plan. */
+static bool ends_within(const prem_planning *planning, prem_plan *plan) {
+  const int64_t length_ns = plan->hyperperiod_ns;
+  prem_planning quiet = *planning;
+  quiet.diag = NULL;
+  return prem_planning_end_within(&quiet, plan) == PREM_OK && plan->hyperperiod_ns == length_ns;
+}
+
 prem_status prem_replan_unchanged(const prem_planning *planning, const prem_old_plan *old,
                                   prem_plan *plan) {
   const prem_plan *was = old->from->plan;
@@ -282,7 +292,7 @@ prem_status prem_replan_unchanged(const prem_planning *planning, const prem_old_
     prem_schedule_machine(&judged, &machine);
     machine.clock_step_ns = planning->grid_ns;
     machine.precedence_ns = planning->machine_precedence_ns;
-    if (planning->judge(&judged, &machine, NULL) == PREM_OK) {
+    if (planning->judge(&judged, &machine, NULL) == PREM_OK && ends_within(planning, copy)) {
       prem_plan moved = *plan;
       *plan = *runs;
       *runs = moved;

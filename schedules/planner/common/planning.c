@@ -25,11 +25,16 @@ static int64_t horizon_of(const prem_planning *planning) {
   return lcm_ns ? lcm_ns : PREM_MAX_NS;
 }
 
+int64_t prem_planning_rest_ns(const prem_planning *planning, const prem_task *task) {
+  return prem_max_i64(prem_schedule_gap_ns(planning->schedule, task),
+                      planning->ends_within ? prem_planning_precedence_ns(planning) : 0);
+}
+
 int64_t prem_planning_wrap_ns(const prem_planning *planning, const prem_task *task) {
   const prem_schedule *schedule = planning->schedule;
   if (schedule->period_lcm_ns == 0)
     return PREM_MAX_NS - schedule->platform.guard_ns;
-  return schedule->period_lcm_ns - prem_schedule_gap_ns(schedule, task);
+  return schedule->period_lcm_ns - prem_planning_rest_ns(planning, task);
 }
 
 prem_job_window prem_planning_window(const prem_planning *planning, const prem_task *task,

@@ -22,6 +22,7 @@ typedef struct prem_planning {
   int64_t machine_precedence_ns;     /* of the machine that the plan is for; the schedule may say
                                       * more */
   prem_judge *judge;
+  bool ends_within; /* so long before the hyperperiod's end all is over that any plan may follow */
 } prem_planning;
 
 /** When a job may run. */
@@ -83,6 +84,10 @@ int64_t prem_planning_slack(const prem_planning *planning, const prem_draft *dra
 /** Phases of a task end no later, so that nothing reaches into the next hyperperiod; one-shot sets:
  *  PREM_MAX_NS less the guard. */
 int64_t prem_planning_wrap_ns(const prem_planning *planning, const prem_task *task);
+/** So long behind a phase of a task any plan may follow: its block is ready, and all have been
+ * told.
+ */
+int64_t prem_planning_rest_ns(const prem_planning *planning, const prem_task *task);
 /** When job `number` of a task may run. */
 prem_job_window prem_planning_window(const prem_planning *planning, const prem_task *task,
                                      int32_t number);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a one-shot plan. */
+/* The end of a plan. */
 #include "schedules/planner/common/wrap.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "prem/base/numbers.h"
@@ -57,4 +58,78 @@ prem_status prem_planning_turn_around(const prem_planning *planning, prem_plan *
   free(slots);
   free(spans);
   return status;
+}
+
+/* ---- where any plan may follow --------------------------------------------------------------- */
+
+/* When the last phase is over and the rest behind it as well; `*last` is its slot, -1: none. */
+static prem_wide rested_ns(const prem_planning *planning, const prem_slot *slots, int64_t count,
+                           int64_t *last) {
+  prem_wide latest_ns = 0;
+  *last = -1;
+  for (int64_t i = 0; i < count; ++i) {
+    const prem_task *task = &planning->schedule->tasks[slots[i].task];
+    const prem_wide rested =
+        (prem_wide)slots[i].planned_ns + slots[i].length_ns + prem_planning_rest_ns(planning, task);
+    if (rested <= latest_ns)
+      continue;
+    latest_ns = rested;
+    *last = i;
+  }
+  return latest_ns;
+}
+
+static prem_status refuse_end(const prem_planning *planning, const prem_plan *plan,
+                              const prem_slot *slot) {
+  const prem_task *task = &planning->schedule->tasks[slot->task];
+  prem_diag_add(planning->diag, PREM_ERROR, 51, task->place, "plan",
+                "no plan found: the %s of task '%s' ends at %" PRId64
+                " and would, with what its block and its successors need behind it, reach over the "
+                "end of the hyperperiod of %" PRId64
+                " ns, where operating modes with plans of their own are switched; use policy "
+                "\"auto\", and no older plan",
+                prem_phase_name((prem_phase)slot->phase), task->name,
+                slot->planned_ns + slot->length_ns, plan->hyperperiod_ns);
+  return PREM_ERR_INFEASIBLE;
+}
+
+prem_status prem_planning_end_within(const prem_planning *planning, prem_plan *plan) {
+  prem_slot *slots = NULL;
+  int64_t count = 0, last;
+  if (!planning->ends_within)
+    return PREM_OK;
+  prem_status status = prem_plan_expand(planning->schedule, plan, &slots, &count, planning->diag);
+  const prem_wide rested = status ? 0 : rested_ns(planning, slots, count, &last);
+  if (!status && rested > plan->hyperperiod_ns) {
+    const prem_wide needed = rested + planning->grid_ns - 1;
+    if (planning->schedule->period_lcm_ns)
+      status = refuse_end(planning, plan, &slots[last]);
+    else if (!prem_planning_in_range(planning, needed))
+      status = PREM_ERR_INFEASIBLE;
+    else
+      plan->hyperperiod_ns = (int64_t)(needed - needed % planning->grid_ns);
+  }
+  free(slots);
+  return status;
+}
+
+bool prem_planning_draft_ends_within(const prem_planning *planning, const prem_draft *draft) {
+  const prem_schedule *schedule = planning->schedule;
+  bool is_within = true;
+  if (!planning->ends_within || schedule->period_lcm_ns == 0)
+    return true;
+  for (int64_t i = 0; i < draft->count; ++i) {
+    const prem_placement *p = &draft->placements[i];
+    const prem_task *task = &schedule->tasks[p->task];
+    is_within &= (prem_wide)p->start_ns + task->phase[p->phase].wcet_ns +
+                     prem_planning_rest_ns(planning, task) <=
+                 schedule->period_lcm_ns;
+  }
+  for (int64_t i = 0; i < draft->slot_count; ++i) {
+    const prem_slot *s = &draft->slots[i];
+    is_within &= (prem_wide)s->planned_ns + s->length_ns +
+                     prem_planning_rest_ns(planning, &schedule->tasks[s->task]) <=
+                 schedule->period_lcm_ns;
+  }
+  return is_within;
 }

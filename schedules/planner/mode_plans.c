@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans of operating modes: each as that of a schedule of the tasks that have jobs in the mode. */
+#include "schedules/planner/planner.h"
+
+#include "prem/base/clock.h"
+#include "prem/model/modes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct mode_planning {
+  const prem_schedule *schedule;
+  const prem_machine *machine;
+  prem_plan_options options; /* of each plan */
+  prem_judge *judge;
+  prem_diag *diag;
+} mode_planning;
+
+/* ---- one mode -------------------------------------------------------------------------------- */
+
+/* The same mode of the schedule whose plan is kept; NULL: it has none. */
+static prem_status find_kept(const mode_planning *all, const char *name, prem_schedule **out) {
+  const prem_schedule *keep = all->options.keep;
+  int32_t *tasks = NULL;
+  *out = NULL;
+  for (int32_t m = 0; keep && m < keep->operating_mode_count; ++m) {
+    if (!keep->operating_modes[m].has_plan || strcmp(keep->operating_modes[m].name, name) != 0 ||
+        !prem_schedule_plan_of(keep, m))
+      continue;
+    const prem_status status = prem_mode_schedule(keep, m, out, &tasks);
+    free(tasks);
+    return status;
+  }
+  return PREM_OK;
+}
+
+/* Tasks of the part become those of the whole. */
+static void number_tasks(prem_plan *plan, const int32_t *tasks) {
+  for (int32_t i = 0; i < plan->affine_count; ++i) {
+    prem_affine *run = &plan->affine[i];
+    run->task = tasks[run->task];
+    run->join_task = run->join_task < 0 ? -1 : tasks[run->join_task];
+  }
+  for (int32_t i = 0; i < plan->starts_count; ++i)
+    plan->starts[i].task = tasks[plan->starts[i].task];
+}
+
+static prem_status plan_part(const mode_planning *all, const prem_schedule *part, const char *name,
+                             prem_plan **out) {
+  prem_plan_options options = all->options;
+  prem_schedule *kept = NULL;
+  prem_plan_report report;
+  if (part->task_count == 0) {
+    *out = prem_plan_new();
+    return *out ? PREM_OK : PREM_ERR_MEMORY;
+  }
+  prem_status status = find_kept(all, name, &kept);
+  options.keep = kept;
+  if (status == PREM_OK)
+    status =
+        prem_planner_make_one(part, all->machine, &options, all->judge,
+                              (prem_planner_wish){.ends_within = true}, out, &report, all->diag);
+  prem_schedule_free(kept);
+  return status;
+}
+
+static prem_status plan_mode(const mode_planning *all, int32_t mode, prem_plan *file_plan) {
+  const prem_operating_mode *of = &all->schedule->operating_modes[mode];
+  prem_schedule *part = NULL;
+  prem_plan *plan = NULL;
+  int32_t *tasks = NULL;
+  char key[PREM_NAME_BYTES + 40];
+  prem_status status = prem_mode_schedule(all->schedule, mode, &part, &tasks);
+  if (status == PREM_OK) {
+    prem_schedule_set_plan(part, NULL);
+    status = plan_part(all, part, of->name, &plan);
+  }
+  snprintf(key, sizeof key, "live.operating_modes.%s.policy", of->name);
+  if (status != PREM_OK && status != PREM_ERR_MEMORY)
+    prem_diag_add(all->diag, PREM_NOTE, 0, of->place, key,
+                  "that is the plan of operating mode '%s'; without a `policy` of its own the mode "
+                  "uses the file's plan",
+                  of->name);
+  if (status == PREM_OK) {
+    number_tasks(plan, tasks);
+    memcpy(plan->mode, of->name, sizeof plan->mode);
+    status = prem_plan_add_mode(file_plan, plan);
+  }
+  if (status != PREM_OK)
+    prem_plan_free(plan);
+  prem_schedule_free(part);
+  free(tasks);
+  return status;
+}
+
+/* ---- all of a file --------------------------------------------------------------------------- */
+
+/* Hyperperiods of one-shot tasks are as long as their longest plan. */
+static void make_equally_long(prem_plan *plan) {
+  for (int32_t m = 0; m < plan->mode_count; ++m)
+    if (plan->modes[m]->hyperperiod_ns > plan->hyperperiod_ns)
+      plan->hyperperiod_ns = plan->modes[m]->hyperperiod_ns;
+  for (int32_t m = 0; m < plan->mode_count; ++m) {
+    plan->modes[m]->hyperperiod_ns = plan->hyperperiod_ns;
+    plan->modes[m]->clock_step_ns = plan->clock_step_ns;
+  }
+}
+
+static prem_status plan_modes(const mode_planning *all, prem_plan *plan) {
+  prem_status status = PREM_OK;
+  for (int32_t m = 0; status == PREM_OK && m < all->schedule->operating_mode_count; ++m)
+    if (all->schedule->operating_modes[m].has_plan)
+      status = plan_mode(all, m, plan);
+  make_equally_long(plan);
+  return status;
+}
+
+static int32_t count_plans(const prem_schedule *schedule) {
+  int32_t count = 1;
+  for (int32_t m = 0; m < schedule->operating_mode_count; ++m)
+    count += schedule->operating_modes[m].has_plan;
+  return count;
+}
+
+/* Each has its share of the time. */
+static prem_status plan_all(mode_planning *all, bool tells, prem_plan **out,
+                            prem_plan_report *report) {
+  const double began_s = prem_host_clock_s();
+  prem_schedule file = *all->schedule; /* its own plan: of all tasks, judged without the others */
+  file.operating_mode_count = 0;
+  all->options.time_limit_ns /= count_plans(all->schedule);
+  prem_status status = prem_planner_make_one(
+      &file, all->machine, &all->options, all->judge,
+      (prem_planner_wish){.tells = tells, .ends_within = true}, out, report, all->diag);
+  if (status == PREM_OK)
+    status = plan_modes(all, *out);
+  if (status == PREM_OK && (*out)->hyperperiod_ns > report->hyperperiod_ns) {
+    report->hyperperiod_ns = (*out)->hyperperiod_ns;
+    report->makespan_ns = report->hyperperiod_ns; /* of one-shot sets alone it grows */
+    report->optimal = false;
+    if (report->lower_bound_ns > 0)
+      report->gap_pct = 100.0 * (double)(report->makespan_ns - report->lower_bound_ns) /
+                        (double)report->lower_bound_ns;
+  }
+  report->seconds = prem_host_clock_s() - began_s;
+  if (status != PREM_OK && *out) {
+    report->verdict = PREM_PLAN_UNKNOWN;
+    prem_plan_free(*out);
+    *out = NULL;
+  }
+  return status;
+}
+
+prem_status prem_planner_make(const prem_schedule *schedule, const prem_machine *machine,
+                              const prem_plan_options *options, prem_judge *judge, bool tells,
+                              prem_plan **out, prem_plan_report *report, prem_diag *diag) {
+  if (!prem_schedule_has_mode_plans(schedule))
+    return prem_planner_make_one(schedule, machine, options, judge,
+                                 (prem_planner_wish){.tells = tells}, out, report, diag);
+  mode_planning all = {.schedule = schedule, .machine = machine, .judge = judge, .diag = diag};
+  if (options)
+    all.options = *options;
+  return plan_all(&all, tells, out, report);
+}
