@@ -46,6 +46,20 @@ static inline void prem_record_wait_for(prem_record *record, int phase, int32_t 
     record->wait[phase] = done;
 }
 
+/** Does the plan leave a task's jobs out? */
+static inline bool prem_task_is_off(const prem_program *program, int32_t task) {
+  return program->off && program->off[task];
+}
+
+/** So many jobs of a task are waited for, from the hyperperiod's first, where one plan alone would
+ *  have it `needed`. Among several, all of earlier hyperperiods at least, and of what is left out
+ * no other. */
+static inline int32_t prem_needed_jobs(const prem_program *program, int32_t task, int32_t needed) {
+  if (!program->switches)
+    return needed;
+  return needed < 0 || prem_task_is_off(program, task) ? 0 : needed;
+}
+
 /** The tables of all blocks. */
 prem_status prem_tables_make(prem_program *program, const prem_slot *slots, int64_t slot_count,
                              prem_diag *diag);

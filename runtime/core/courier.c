@@ -112,6 +112,8 @@ static prem_status make(prem_courier *c) {
   c->source_count = schedule->live_input_count;
   c->task_count = schedule->task_count;
   c->hyperperiod_ns = c->program->hyperperiod_ns;
+  c->plan_count = c->program->plan_count;
+  memcpy(c->plan_of_mode, c->program->plan_of_mode, sizeof c->plan_of_mode);
   c->near = new_aligned(sizeof *c->near, PREM_LINE_BYTES);
   c->face = new_aligned(prem_courier_face_bytes(c), PAGE_BYTES);
   c->streams = calloc((size_t)c->stream_count, sizeof *c->streams);

@@ -123,7 +123,7 @@ typedef struct prem_stream {
   int32_t jobs;   /* in a hyperperiod */
   int64_t period_ns, release_ns;
   int64_t bound_ns;         /* from a job's release: how long it may be waited with */
-  int64_t *due_ns;          /* sink: when a job's first writeback is planned */
+  int64_t *due_ns;          /* sink: when a job's first writeback is planned, [plan][job] */
   prem_source_user *users;  /* source */
   int32_t user_count;       /* */
   prem_word *tickets;       /* [ring_mask + 1], near words */
@@ -207,11 +207,13 @@ typedef struct prem_courier {
   prem_live_task *tasks;
   int32_t task_count;
   int64_t hyperperiod_ns, job_count;
+  uint8_t plan_of_mode[PREM_MAX_OPERATING_MODES]; /* as the program has it */
+  int32_t plan_count;
   int64_t max_lead_ns;
-  int64_t rows;              /* hyperperiods whose epochs and ends of jobs there is room for */
-                             /* of the session, set before it begins: */
-  int64_t *epoch_ns;         /* [rows] */
-  uint8_t *mode_of;          /* [rows]: operating modes of hyperperiods, the courier's own */
+  int64_t rows;      /* hyperperiods whose epochs and ends of jobs there is room for */
+                     /* of the session, set before it begins: */
+  int64_t *epoch_ns; /* [rows] */
+  uint8_t *mode_of; /* [rows]: operating modes of hyperperiods, written before they are permitted */
   uint64_t *snapshot_of;     /* [rows]: their snapshots, written before they are permitted */
   uint64_t *block_snapshots; /* [rows]: the same where a GPU's blocks look; NULL: they look here */
   unsigned char (*params)[PREM_PARAMS_BYTES]; /* [snapshot % PREM_SNAPSHOTS][task], the host's; of
@@ -331,6 +333,11 @@ PREM_SHARED_CODE prem_begin prem_courier_may_begin(const prem_courier *courier,
 /** Where a hyperperiod that may begin does. */
 PREM_SHARED_CODE int64_t prem_courier_epoch_ns(const prem_courier *courier, int64_t hyperperiod) {
   return courier->epoch_ns[prem_remainder(hyperperiod, courier->rows)];
+}
+
+/** Number of the plan by which it is worked. */
+PREM_SHARED_CODE int32_t prem_courier_plan(const prem_courier *courier, int64_t hyperperiod) {
+  return courier->plan_of_mode[courier->mode_of[prem_remainder(hyperperiod, courier->rows)]];
 }
 
 /** The ticket of a stream's job; false: it is not written yet. */

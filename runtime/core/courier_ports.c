@@ -243,12 +243,27 @@ static prem_status find_gates(prem_courier *courier) {
 
 /* ---- sinks ---------------------------------------------------------------------------------- */
 
-static void find_due(prem_courier *courier, prem_stream *sink, const prem_record *table,
-                     int32_t count) {
+static void find_due(const prem_courier *courier, const prem_stream *sink, const prem_record *table,
+                     int32_t count, int64_t *due_ns) {
   const int32_t phase = courier->tasks[sink->writer].write_phase;
   for (int32_t i = 0; i < count; ++i)
     if (table[i].task == sink->writer && table[i].phase == phase)
-      sink->due_ns[table[i].job] = prem_min_i64(sink->due_ns[table[i].job], table[i].planned_ns);
+      due_ns[table[i].job] = prem_min_i64(due_ns[table[i].job], table[i].planned_ns);
+}
+
+/* By one of the plans. */
+static void find_dues(const prem_courier *courier, const prem_stream *sink,
+                      const prem_program *plan, int64_t *due_ns) {
+  const prem_task *task = task_of(courier, sink->writer);
+  for (int32_t j = 0; j < sink->jobs; ++j)
+    due_ns[j] = INT64_MAX;
+  for (int32_t b = 0; b < plan->block_count; ++b) {
+    const prem_block_program *block = &plan->blocks[b];
+    find_due(courier, sink, block->memory, block->memory_count, due_ns);
+    find_due(courier, sink, block->compute, block->compute_count, due_ns);
+  }
+  for (int32_t j = 0; j < sink->jobs; ++j) /* warm-up comes before its hyperperiod's time 0 */
+    due_ns[j] = prem_max_i64(due_ns[j], j * task->period_ns + task->release_ns);
 }
 
 static prem_status time_sink(prem_courier *courier, prem_stream *sink) {
@@ -257,18 +272,12 @@ static prem_status time_sink(prem_courier *courier, prem_stream *sink) {
   sink->release_ns = task->release_ns;
   sink->jobs = courier->program->tasks[sink->writer].jobs;
   sink->bound_ns = task->deadline_ns > 0 ? task->deadline_ns : sink->period_ns;
-  sink->due_ns = new_zeroed((size_t)sink->jobs, sizeof *sink->due_ns);
+  sink->due_ns =
+      new_zeroed((size_t)sink->jobs * (size_t)courier->program->plan_count, sizeof *sink->due_ns);
   if (!sink->due_ns)
     return PREM_ERR_MEMORY;
-  for (int32_t j = 0; j < sink->jobs; ++j)
-    sink->due_ns[j] = INT64_MAX;
-  for (int32_t b = 0; b < courier->program->block_count; ++b) {
-    const prem_block_program *block = &courier->program->blocks[b];
-    find_due(courier, sink, block->memory, block->memory_count);
-    find_due(courier, sink, block->compute, block->compute_count);
-  }
-  for (int32_t j = 0; j < sink->jobs; ++j) /* warm-up comes before its hyperperiod's time 0 */
-    sink->due_ns[j] = prem_max_i64(sink->due_ns[j], j * task->period_ns + task->release_ns);
+  for (int32_t p = 0; p < courier->program->plan_count; ++p)
+    find_dues(courier, sink, courier->program->plans[p], sink->due_ns + p * sink->jobs);
   return PREM_OK;
 }
 
@@ -311,7 +320,10 @@ static int64_t longest_shown_late(const prem_program *program) {
 prem_status prem_courier_compile(prem_courier *courier) {
   const prem_schedule *schedule = courier->program->schedule;
   courier->trigger = -1;
-  courier->rows = MIN_ROWS + farthest_back(courier->program) + longest_shown_late(courier->program);
+  int64_t back = 0;
+  for (int32_t p = 0; p < courier->program->plan_count; ++p)
+    back = prem_max_i64(back, farthest_back(courier->program->plans[p]));
+  courier->rows = MIN_ROWS + back + longest_shown_late(courier->program);
   for (int32_t s = 0; s < courier->stream_count; ++s) {
     prem_stream *stream = &courier->streams[s];
     stream->port = schedule->live[s];

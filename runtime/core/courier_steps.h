@@ -394,13 +394,13 @@ PREM_SHARED_CODE bool look_at_deadline(prem_courier *c, int32_t t) {
   return true;
 }
 
-/* As soon as what it is made of is decided, and it is known whether the job before has overrun: at
- * the job's release at the latest. */
 PREM_SHARED_CODE bool is_off(const prem_courier *c, const prem_live_task *task, int64_t job) {
   const int64_t hyperperiod = prem_quotient(job, task->jobs);
   return task->off >> c->mode_of[prem_remainder(hyperperiod, c->rows)] & 1;
 }
 
+/* As soon as what it is made of is decided, and, unless it is off, it is known whether the job
+ * before has overrun: at the job's release at the latest. */
 PREM_SHARED_CODE bool decide_job(prem_courier *c, int32_t t) {
   prem_live_task *task = &c->tasks[t];
   prem_omissions *own = task->left_out;
@@ -414,10 +414,11 @@ PREM_SHARED_CODE bool decide_job(prem_courier *c, int32_t t) {
       return false;
     is_skipped |= task_flags(maker, job) != 0;
   }
-  if (task->overrun == PREM_OVERRUN_SKIP && own->judged < job &&
+  const bool has_no_job = is_off(c, task, job);
+  if (task->overrun == PREM_OVERRUN_SKIP && own->judged < job && !has_no_job &&
       !is_due(c, task_release_ns(c, task, job)))
     return false;
-  if (is_off(c, task, job)) {
+  if (has_no_job) {
     is_skipped = true;
     ++own->off;
     tell_of_task(c, t);
@@ -456,6 +457,8 @@ PREM_SHARED_CODE bool step_tasks(prem_courier *c) {
  * begins; that it is whole is known when it is over, where it can be given up until then. */
 PREM_SHARED_CODE int has_run(const prem_courier *c, const prem_live_versions *of, int64_t job) {
   const prem_live_task *writer = &c->tasks[of->writer];
+  if (writer->left_out && writer->left_out->next > job && is_left_out(writer, job))
+    return 0;
   for (int32_t g = 0; g < writer->gate_count; ++g) {
     const prem_gate *gate = &writer->gates[g];
     if (prem_quotient(job, writer->jobs) * c->streams[gate->source].jobs +
@@ -529,6 +532,12 @@ PREM_SHARED_CODE bool gather_inputs(const prem_courier *c, const prem_stream *si
   return true;
 }
 
+/* When the job's first writeback is planned, by the plan of the hyperperiod's mode. */
+PREM_SHARED_CODE int64_t due_ns(const prem_courier *c, const prem_stream *sink, int64_t job) {
+  return sink->due_ns[prem_courier_plan(c, prem_quotient(job, sink->jobs)) * sink->jobs +
+                      prem_remainder(job, sink->jobs)];
+}
+
 /* A slot is granted when the job is released, not sooner: until then the host may need it. */
 PREM_SHARED_CODE bool grant_slot(prem_courier *c, prem_stream *sink) {
   prem_decision decision;
@@ -544,9 +553,8 @@ PREM_SHARED_CODE bool grant_slot(prem_courier *c, prem_stream *sink) {
   sink->is_short = decision.ticket.slot < 0;
   if (sink->is_short) {
     const int64_t epoch_ns = prem_courier_epoch_ns(c, prem_quotient(sink->next, sink->jobs));
-    if (!is_due(c, sink->port.drops
-                       ? epoch_ns + sink->due_ns[prem_remainder(sink->next, sink->jobs)]
-                       : job_release_ns(c, sink, sink->next) + sink->bound_ns))
+    if (!is_due(c, sink->port.drops ? epoch_ns + due_ns(c, sink, sink->next)
+                                    : job_release_ns(c, sink, sink->next) + sink->bound_ns))
       return false;
     count_and_tell(c, sink, PREM_COUNT_DROPPED, sink->next, 0);
     decision.ticket.flags = PREM_TICKET_VOID;

@@ -2,6 +2,8 @@
 /* Which jobs must not overtake which, for the sake of an array that they share. */
 #include "runtime/core/data_edges.h"
 
+#include "runtime/core/compilation.h"
+
 #include <stdlib.h>
 
 /* One task's use of one array. */
@@ -240,6 +242,8 @@ static prem_status append_edge(prem_task_program *task, const prem_dependency *e
 
 static prem_status add_edge(const ordering *o, const conflict *between) {
   prem_task_program *task = &o->program->tasks[between->task];
+  if (prem_task_is_off(o->program, between->task))
+    return PREM_OK;
   prem_dependency edge = {
       .task = between->before,
       .phase = between->phase,
@@ -248,8 +252,9 @@ static prem_status add_edge(const ordering *o, const conflict *between) {
   if (!edge.needed_jobs)
     return PREM_ERR_MEMORY;
   for (int32_t job = 0; job < task->jobs; ++job)
-    edge.needed_jobs[job] =
-        jobs_ended(o, between->before, o->spans[between->task][job].planned_ns[between->phase]);
+    edge.needed_jobs[job] = prem_needed_jobs(
+        o->program, between->before,
+        jobs_ended(o, between->before, o->spans[between->task][job].planned_ns[between->phase]));
   const bool implied = is_implied(task, &edge);
   prem_status status = implied ? PREM_OK : append_edge(task, &edge);
   if (implied || status)
@@ -264,6 +269,11 @@ static prem_status add_version_edges(prem_program *program) {
   prem_status status = prem_version_edges_new(&program->versions, &edges, &count);
   for (int32_t i = 0; !status && i < count; ++i) {
     prem_task_program *task = &program->tasks[edges[i].task];
+    if (prem_task_is_off(program, edges[i].task))
+      continue;
+    for (int32_t job = 0; job < task->jobs; ++job)
+      edges[i].needed_jobs[job] =
+          prem_needed_jobs(program, edges[i].before, edges[i].needed_jobs[job]);
     const prem_dependency edge = {.task = edges[i].before,
                                   .phase = (int32_t)edges[i].phase,
                                   .by_block = edges[i].by_block,

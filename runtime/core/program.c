@@ -2,6 +2,7 @@
 /* Compiling a plan: slots into the tables of records that the blocks execute. */
 #include "runtime/core/program.h"
 
+#include "prem/model/modes.h"
 #include "runtime/core/compilation.h"
 #include "runtime/core/data_edges.h"
 
@@ -27,7 +28,7 @@ static int32_t jobs_awaited(const prem_program *program, int32_t task, const pre
 static prem_status compile_after(prem_program *program, int32_t task) {
   const prem_task *source = &program->schedule->tasks[task];
   prem_task_program *out = &program->tasks[task];
-  if (source->after_count == 0)
+  if (source->after_count == 0 || prem_task_is_off(program, task))
     return PREM_OK;
   out->after = calloc((size_t)source->after_count, sizeof *out->after);
   if (!out->after)
@@ -44,7 +45,8 @@ static prem_status compile_after(prem_program *program, int32_t task) {
     if (!edge->needed_jobs)
       return PREM_ERR_MEMORY;
     for (int32_t job = 0; job < out->jobs; ++job)
-      edge->needed_jobs[job] = jobs_awaited(program, task, after, job);
+      edge->needed_jobs[job] =
+          prem_needed_jobs(program, after->task, jobs_awaited(program, task, after, job));
   }
   return PREM_OK;
 }
@@ -61,13 +63,12 @@ static prem_status refuse_jobs(const prem_program *program, const prem_task *tas
  * stand behind them. */
 static prem_status judge_warmup(const prem_program *program, const prem_task *task,
                                 prem_diag *diag) {
-  if (program->schedule->plan->warmup_tiles == 0 || task->period_ns || task->after_count == 0)
+  if (program->plan->warmup_tiles == 0 || task->period_ns || task->after_count == 0)
     return PREM_OK;
   prem_diag_add(diag, PREM_ERROR, 26, task->after[0].place, task->name,
                 "comes after task '%s', but its %d warm-up tiles run before all others: leave "
                 "`warmup_tiles` or `after` out",
-                program->schedule->tasks[task->after[0].task].name,
-                program->schedule->plan->warmup_tiles);
+                program->schedule->tasks[task->after[0].task].name, program->plan->warmup_tiles);
   return PREM_ERR_INVALID;
 }
 
@@ -121,7 +122,7 @@ static prem_status place_tasks(prem_program *program) {
 
 static prem_status refuse_length(const prem_program *program, const prem_task *task,
                                  prem_diag *diag) {
-  prem_diag_add(diag, PREM_ERROR, 21, program->schedule->plan->place, "plan.hyperperiod_ns",
+  prem_diag_add(diag, PREM_ERROR, 21, program->plan->place, "plan.hyperperiod_ns",
                 "is %lld ns, in which task '%s', which uses a state array, has another number of "
                 "jobs than the periods make: plan again",
                 (long long)program->hyperperiod_ns, task->name);
@@ -173,11 +174,58 @@ static void settle_edges(prem_program *program) {
   }
 }
 
+/* ---- jobs that are left out ------------------------------------------------------------------ */
+
+static int64_t count_off(const prem_program *program) {
+  int64_t count = 0;
+  for (int32_t t = 0; t < program->schedule->task_count; ++t)
+    for (int p = 0; prem_task_is_off(program, t) && p < PREM_PHASE_COUNT; ++p)
+      if (program->schedule->tasks[t].phase[p].exists)
+        count += (int64_t)program->tasks[t].jobs * program->schedule->tasks[t].tile_count;
+  return count;
+}
+
+static void put_tile_off(const prem_program *program, int32_t t, int32_t job, int32_t tile,
+                         prem_slot **next, int64_t *at_ns) {
+  const prem_task *task = &program->schedule->tasks[t];
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+    if (task->phase[p].exists)
+      *(*next)++ = (prem_slot){.planned_ns = (*at_ns)++,
+                               .task = t,
+                               .job = job,
+                               .tile = tile,
+                               .block = task->blocks[tile % task->block_count],
+                               .phase = (uint8_t)p,
+                               .flags = PREM_SLOT_CHAINED | PREM_RECORD_OFF,
+                               .place = -1};
+}
+
+/* Counts of phases are the same by all plans. What is left out stands behind the hyperperiod's end,
+ * each phase at an instant of its own, for the order alone. */
+static prem_status put_off(const prem_program *program, prem_slot **slots, int64_t *count) {
+  const int64_t off = count_off(program);
+  int64_t at_ns = program->hyperperiod_ns;
+  if (off == 0)
+    return PREM_OK;
+  prem_slot *grown = reallocarray(*slots, (size_t)(*count + off), sizeof *grown);
+  if (!grown)
+    return PREM_ERR_MEMORY;
+  *slots = grown;
+  prem_slot *next = grown + *count;
+  for (int32_t t = 0; t < program->schedule->task_count; ++t)
+    for (int32_t job = 0; prem_task_is_off(program, t) && job < program->tasks[t].jobs; ++job)
+      for (int32_t tile = 0; tile < program->schedule->tasks[t].tile_count; ++tile)
+        put_tile_off(program, t, job, tile, &next, &at_ns);
+  *count += off;
+  return PREM_OK;
+}
+
 static prem_status compile_plan(prem_program *program, prem_diag *diag) {
   prem_slot *slots = NULL;
   int64_t count = 0;
-  prem_status status =
-      prem_plan_expand(program->schedule, program->schedule->plan, &slots, &count, diag);
+  prem_status status = prem_plan_expand(program->schedule, program->plan, &slots, &count, diag);
+  if (!status)
+    status = put_off(program, &slots, &count);
   if (!status)
     status = prem_program_add_data_edges(program, slots, count);
   settle_edges(program);
@@ -187,15 +235,9 @@ static prem_status compile_plan(prem_program *program, prem_diag *diag) {
   return status;
 }
 
-prem_status prem_program_new(const prem_schedule *schedule, prem_program **out, prem_diag *diag) {
-  *out = NULL;
-  if (!schedule->plan || schedule->task_count < 1 || schedule->plan->hyperperiod_ns < 1)
-    return PREM_ERR_ARGUMENT;
-  prem_program *program = calloc(1, sizeof *program);
-  if (!program)
-    return PREM_ERR_MEMORY;
-  program->schedule = schedule;
-  program->hyperperiod_ns = schedule->plan->hyperperiod_ns;
+static prem_status compile(prem_program *program, prem_diag *diag) {
+  const prem_schedule *schedule = program->schedule;
+  program->hyperperiod_ns = program->plan->hyperperiod_ns;
   program->block_count = schedule->platform.blocks;
   program->blocks = calloc((size_t)program->block_count, sizeof *program->blocks);
   program->tasks = calloc((size_t)schedule->task_count, sizeof *program->tasks);
@@ -208,13 +250,101 @@ prem_status prem_program_new(const prem_schedule *schedule, prem_program **out, 
     status = place_tasks(program);
   if (!status)
     status = compile_plan(program, diag);
-  if (status) {
-    prem_program_free(program);
-    return status;
-  }
-  *out = program;
-  return PREM_OK;
+  return status;
 }
+
+/* Not compiled yet. */
+static prem_program *new_program(const prem_schedule *schedule, const prem_plan *plan) {
+  prem_program *program = calloc(1, sizeof *program);
+  if (!program)
+    return NULL;
+  program->schedule = schedule;
+  program->plan = plan;
+  program->plans = calloc(1 + (size_t)plan->mode_count, sizeof(prem_program *));
+  if (!program->plans) {
+    free(program);
+    return NULL;
+  }
+  program->plans[0] = program;
+  program->plan_count = 1;
+  return program;
+}
+
+static prem_status finish(prem_program *program, prem_status status, prem_program **out) {
+  if (status)
+    prem_program_free(program);
+  else
+    *out = program;
+  return status;
+}
+
+static bool is_possible(const prem_schedule *schedule) {
+  return schedule->plan && schedule->task_count > 0 && schedule->plan->hyperperiod_ns > 0;
+}
+
+prem_status prem_program_new(const prem_schedule *schedule, prem_program **out, prem_diag *diag) {
+  *out = NULL;
+  if (!is_possible(schedule))
+    return PREM_ERR_ARGUMENT;
+  prem_program *program = new_program(schedule, schedule->plan);
+  return program ? finish(program, compile(program, diag), out) : PREM_ERR_MEMORY;
+}
+
+/* ---- plans of operating modes ---------------------------------------------------------------- */
+
+static prem_status add_plan(prem_program *program, int32_t mode, const uint32_t *off,
+                            prem_diag *diag) {
+  const prem_schedule *schedule = program->schedule;
+  const prem_plan *plan = prem_schedule_plan_of(schedule, mode);
+  if (!plan) {
+    prem_diag_add(diag, PREM_ERROR, 51, schedule->operating_modes[mode].place,
+                  "live.operating_modes", "mode '%s' has a `policy`, but no plan: plan again",
+                  schedule->operating_modes[mode].name);
+    return PREM_ERR_INVALID;
+  }
+  prem_program *other = new_program(schedule, plan);
+  if (!other)
+    return PREM_ERR_MEMORY;
+  program->plan_of_mode[mode] = (uint8_t)program->plan_count;
+  program->plans[program->plan_count++] = other;
+  other->switches = true;
+  other->off = calloc((size_t)schedule->task_count, sizeof *other->off);
+  if (!other->off)
+    return PREM_ERR_MEMORY;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    other->off[t] = off[t] >> mode & 1;
+  return compile(other, diag);
+}
+
+static prem_status add_plans(prem_program *program, prem_diag *diag) {
+  const prem_schedule *schedule = program->schedule;
+  uint32_t *off = reallocarray(NULL, (size_t)schedule->task_count, sizeof *off);
+  prem_status status = off ? prem_tasks_off(schedule, off) : PREM_ERR_MEMORY;
+  for (int32_t m = 0; !status && m < schedule->operating_mode_count; ++m)
+    if (schedule->operating_modes[m].has_plan)
+      status = add_plan(program, m, off, diag);
+  free(off);
+  return status;
+}
+
+prem_status prem_program_new_live(const prem_schedule *schedule, prem_program **out,
+                                  prem_diag *diag) {
+  *out = NULL;
+  if (!prem_schedule_has_mode_plans(schedule))
+    return prem_program_new(schedule, out, diag);
+  if (!is_possible(schedule))
+    return PREM_ERR_ARGUMENT;
+  prem_program *program = new_program(schedule, schedule->plan);
+  if (!program)
+    return PREM_ERR_MEMORY;
+  program->switches = true;
+  prem_status status = compile(program, diag);
+  if (!status)
+    status = add_plans(program, diag);
+  return finish(program, status, out);
+}
+
+/* ---- freeing -------------------------------------------------------------------------------- */
 
 static void free_tasks(prem_program *program) {
   for (int32_t t = 0; program->tasks && t < program->schedule->task_count; ++t) {
@@ -238,6 +368,10 @@ void prem_program_free(prem_program *program) {
   free(program->blocks);
   free_tasks(program);
   prem_versions_free(&program->versions);
+  for (int32_t p = 1; p < program->plan_count; ++p)
+    prem_program_free(program->plans[p]);
+  free(program->plans);
+  free(program->off);
   free(program);
 }
 

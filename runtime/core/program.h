@@ -20,7 +20,9 @@ enum {
   PREM_RECORD_JOIN_NEXT = 8, /* the next record of the table is the other half of the joined pair */
   PREM_RECORD_AFTER = 16,    /* first record of its phase, task and job on this block, and there are
                               * edges for this phase: check them */
-  PREM_RECORD_LAST = 32      /* when it ends, its task and job have ended on this block */
+  PREM_RECORD_LAST = 32,     /* when it ends, its task and job have ended on this block */
+  PREM_RECORD_OFF = 64       /* of a job that the operating mode leaves out: it has no instant, and
+                              * stands behind all that do */
 };
 
 #define PREM_NO_WAIT INT32_MIN
@@ -82,12 +84,22 @@ typedef struct prem_task_program {
 
 typedef struct prem_program {
   const prem_schedule *schedule;
+  const prem_plan *plan;
   prem_block_program *blocks;
   int32_t block_count;
   prem_task_program *tasks;
   int64_t hyperperiod_ns;
   int64_t record_count; /* of all blocks, one hyperperiod */
   prem_versions versions;
+  /* Of a live session: a hyperperiod is worked by the plan of its operating mode. All have the same
+   * blocks, and on each block as many phases of each kind. */
+  struct prem_program **plans; /* [plan_count]: this one, of the file's plan, comes first */
+  int32_t plan_count;          /* 1: there is no other */
+  uint8_t plan_of_mode[PREM_MAX_OPERATING_MODES];
+  /* Of one of several plans: */
+  bool switches; /* others come before and behind it: what waits for an earlier hyperperiod waits
+                  * for all of it */
+  bool *off;     /* [task]: has no jobs in it; NULL: all have */
 } prem_program;
 
 /**
@@ -96,6 +108,9 @@ typedef struct prem_program {
  * since the plan's own times are a witness, no mode can deadlock on it.
  */
 prem_status prem_program_new(const prem_schedule *schedule, prem_program **out, prem_diag *diag);
+/** The same for a live session: with the plans that operating modes have of their own. */
+prem_status prem_program_new_live(const prem_schedule *schedule, prem_program **out,
+                                  prem_diag *diag);
 void prem_program_free(prem_program *program);
 
 /**
@@ -134,6 +149,11 @@ static inline void prem_turn_buffers(const uint8_t turn[PREM_MAX_BUFFERS],
     before[i] = buffers[i];
   for (int i = 0; i < PREM_MAX_BUFFERS; ++i)
     buffers[i] = before[turn[i]];
+}
+
+/** The program of the plan that is in force in an operating mode. */
+static inline const prem_program *prem_program_in(const prem_program *program, int32_t mode) {
+  return program->plans[program->plan_of_mode[mode]];
 }
 
 /** In a run: the slot of each port's array that a record reads or writes. NULL: the first of all,

@@ -110,7 +110,7 @@ static prem_status enter_hyperperiod(const prem_compilation *c, buffer_set *set)
   int64_t next_ns = next_start_ns(c, c->order[i]);
   int32_t alive = 0;
   for (prem_tile_phases *tile; (tile = next_taker(c, set, &i, &to)); ++i) {
-    if (tile->record[to]->planned_end_ns <= next_ns)
+    if (tile->record[to]->planned_end_ns <= next_ns || c->program->switches)
       continue;
     if (alive == set->count)
       return refuse_buffers(c, set, c->order[i]);
@@ -176,6 +176,13 @@ static void wait_across_hyperperiods(const prem_compilation *c, const buffer_set
       prem_record_wait_for(set->first_user[i], before[i].phase, before[i].done);
 }
 
+/* Nothing is alive where another plan may come before: all phases before are over. */
+static void wait_for_all_before(const buffer_set *set) {
+  for (int i = 0; i < set->count; ++i)
+    for (int p = 0; set->first_user[i] && p < PREM_PHASE_COUNT; ++p)
+      prem_record_wait_for(set->first_user[i], p, 0);
+}
+
 /* Walk the block's order and give each tile the buffer that has been free for longest: what the
  * plan's own times allow, whatever the real ones will be, is expressed as waits. */
 static prem_status assign_buffers(const prem_compilation *c, buffer_set *set) {
@@ -200,12 +207,15 @@ static prem_status assign_buffers(const prem_compilation *c, buffer_set *set) {
       prem_record_wait_for(taker, set->last[b].phase, set->last[b].done);
     give_buffer(set, tile, b);
     set->last[b] = giving_back_of(c, tile, to);
-    if (set->last[b].at_ns > next_ns)
+    if (set->last[b].at_ns > next_ns && !c->program->switches)
       crossing[crossings++] = b;
     first = false;
   }
   close_turn(set, crossing, crossings);
-  wait_across_hyperperiods(c, set);
+  if (c->program->switches)
+    wait_for_all_before(set);
+  else
+    wait_across_hyperperiods(c, set);
   return PREM_OK;
 }
 

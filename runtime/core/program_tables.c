@@ -20,7 +20,7 @@ typedef struct prem_share {
 } share;
 
 static prem_status refuse(const prem_compilation *c, int code, const char *reason) {
-  prem_diag_add(c->diag, PREM_ERROR, code, c->schedule->plan->place, "plan", "block %d: %s",
+  prem_diag_add(c->diag, PREM_ERROR, code, c->program->plan->place, "plan", "block %d: %s",
                 c->block_index, reason);
   return PREM_ERR_INVALID;
 }
@@ -110,7 +110,7 @@ static prem_status fill_tables(prem_compilation *c, const entry *entries, int64_
 static prem_status judge_spread(const prem_compilation *c) {
   int64_t first_ns = INT64_MAX, last_ns = INT64_MIN;
   for (int64_t i = 0; i < c->order_count; ++i) {
-    if (c->order[i]->flags & PREM_SLOT_WARMUP)
+    if (c->order[i]->flags & (PREM_SLOT_WARMUP | PREM_RECORD_OFF))
       continue;
     if (first_ns == INT64_MAX)
       first_ns = c->order[i]->planned_ns;
@@ -255,7 +255,8 @@ static void wait_for_block(const prem_compilation *c, int32_t task, int32_t befo
 static void wait_for_blocks(const prem_compilation *c) {
   for (int32_t t = 0; t < c->schedule->task_count; ++t)
     for (int32_t a = 0; a < c->schedule->tasks[t].after_count; ++a)
-      if (c->schedule->tasks[t].after[a].per_block)
+      if (c->schedule->tasks[t].after[a].per_block && !prem_task_is_off(c->program, t) &&
+          !prem_task_is_off(c->program, c->schedule->tasks[t].after[a].task))
         wait_for_block(c, t, c->schedule->tasks[t].after[a].task);
 }
 

@@ -227,7 +227,7 @@ static void turn_buffers(prem_cpu_block *block) {
 static bool begin(prem_cpu_block *block, int64_t hyperperiod) {
   const prem_cpu *cpu = block->cpu;
   if (cpu->courier)
-    return prem_cpu_wait_for_hyperperiod(block, hyperperiod, &block->epoch_ns);
+    return prem_cpu_wait_for_hyperperiod(block, hyperperiod);
   if (hyperperiod >= cpu->request->hyperperiods)
     return false;
   block->epoch_ns = cpu->trace->epoch_ns[hyperperiod];
@@ -239,7 +239,8 @@ void prem_cpu_run_block(prem_cpu_block *block) {
   for (int64_t h = first_hyperperiod(block->cpu); begin(block, h); ++h, turn_buffers(block)) {
     cursor at = {0};
     int32_t count;
-    for (const prem_record *record; (record = next_record(block->program, &at, &count));)
+    const prem_block_program *program = &block->plan->blocks[block->number];
+    for (const prem_record *record; (record = next_record(program, &at, &count));)
       if (!execute(block, h, record, count))
         return;
     if (!block->cpu->courier)
@@ -249,13 +250,19 @@ void prem_cpu_run_block(prem_cpu_block *block) {
 
 const prem_record *prem_cpu_block_record(const prem_cpu_block *block, int64_t done,
                                          int64_t *hyperperiod, int64_t *index) {
+  const prem_cpu *cpu = block->cpu;
+  const prem_block_program *program = block->program;
   *hyperperiod = done / block->records;
   *index = done % block->records;
+  if (cpu->courier) /* its row is there: the hyperperiod is not over */
+    program =
+        &cpu->program->plans[prem_courier_plan(cpu->courier, *hyperperiod + first_hyperperiod(cpu))]
+             ->blocks[block->number];
   cursor at = {0};
   int32_t count;
   int64_t seen = 0;
   const prem_record *record;
-  while ((record = next_record(block->program, &at, &count)) && seen + count <= *index)
+  while ((record = next_record(program, &at, &count)) && seen + count <= *index)
     seen += count;
   return record;
 }

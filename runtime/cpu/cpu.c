@@ -55,6 +55,7 @@ static prem_cpu_block *add_thread(prem_cpu *cpu, int32_t number, int64_t records
   thread->index = cpu->block_count++;
   thread->number = number;
   thread->records = records;
+  thread->plan = cpu->program;
   return thread;
 }
 

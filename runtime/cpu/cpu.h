@@ -142,7 +142,7 @@ typedef struct prem_cpu_block {
   _Atomic int stage;
   /* constant while the thread lives: */
   prem_cpu *cpu;
-  const prem_block_program *program; /* NULL: a task */
+  const prem_block_program *program; /* NULL: a task. By the file's plan */
   pthread_t thread;
   int32_t index;          /* among the blocks that have work */
   int32_t number;         /* in the schedule */
@@ -152,6 +152,7 @@ typedef struct prem_cpu_block {
   prem_recorder *recorder;
   int64_t common_start_ns;               /* S */
   int64_t epoch_ns;                      /* of the hyperperiod in hand */
+  const prem_program *plan;              /* the same: by which it is worked */
   int64_t phases_done[PREM_PHASE_COUNT]; /* since S */
   uint8_t in_buffers[PREM_MAX_BUFFERS], out_buffers[PREM_MAX_BUFFERS]; /* prem_turn_buffers() */
   prem_cpu_look last_look;                                             /* away.c */
@@ -268,10 +269,9 @@ bool prem_cpu_wait_until(prem_cpu_block *block, int64_t instant_ns, int64_t *out
 bool prem_cpu_wait_for_predecessors(const prem_cpu_block *block, int64_t hyperperiod,
                                     const prem_record *record, int first_phase,
                                     int64_t *earliest_ns);
-/** Wait until the courier lets a block's hyperperiod begin, and learn where it does. False: it
- * never will, or aborted. */
-bool prem_cpu_wait_for_hyperperiod(const prem_cpu_block *block, int64_t hyperperiod,
-                                   int64_t *epoch_ns);
+/** Wait until the courier lets a block's hyperperiod begin, and learn where it does and by which
+ * plan. False: it never will, or aborted. */
+bool prem_cpu_wait_for_hyperperiod(prem_cpu_block *block, int64_t hyperperiod);
 /** Wait for the tickets of a record. False: aborted. */
 bool prem_cpu_wait_for_tickets(const prem_cpu_block *block, int64_t hyperperiod,
                                const prem_record *record);

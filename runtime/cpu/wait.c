@@ -80,7 +80,7 @@ bool prem_cpu_wait_for_predecessors(const prem_cpu_block *block, int64_t hyperpe
                                     const prem_record *record, int first_phase,
                                     int64_t *earliest_ns) {
   const prem_cpu *cpu = block->cpu;
-  const prem_task_program *task = &cpu->program->tasks[record->task];
+  const prem_task_program *task = &block->plan->tasks[record->task];
   const bool is_tile = first_phase == record->phase; /* of a whole task all edges hold */
   for (int32_t i = 0; i < task->edge_count; ++i) {
     const prem_dependency *after = &task->after[i];
@@ -99,8 +99,7 @@ bool prem_cpu_wait_for_predecessors(const prem_cpu_block *block, int64_t hyperpe
   return true;
 }
 
-bool prem_cpu_wait_for_hyperperiod(const prem_cpu_block *block, int64_t hyperperiod,
-                                   int64_t *epoch_ns) {
+bool prem_cpu_wait_for_hyperperiod(prem_cpu_block *block, int64_t hyperperiod) {
   const prem_cpu *cpu = block->cpu;
   int32_t turns = 0;
   prem_begin begin;
@@ -111,7 +110,8 @@ bool prem_cpu_wait_for_hyperperiod(const prem_cpu_block *block, int64_t hyperper
   }
   if (begin == PREM_BEGIN_NEVER)
     return false;
-  *epoch_ns = prem_courier_epoch_ns(cpu->courier, hyperperiod);
+  block->epoch_ns = prem_courier_epoch_ns(cpu->courier, hyperperiod);
+  block->plan = cpu->program->plans[prem_courier_plan(cpu->courier, hyperperiod)];
   return true;
 }
 

@@ -125,7 +125,7 @@ static prem_status judge_schedule(const prem_backend *backend, const prem_schedu
 static prem_status open_parts(prem_live *live, prem_diag *diag) {
   prem_status status = prem_backend_probe(live->backend, &live->machine, diag);
   if (!status)
-    status = prem_program_new(live->schedule, &live->program, diag);
+    status = prem_program_new_live(live->schedule, &live->program, diag);
   if (!status)
     status = prem_arrays_new_live(live->schedule, &live->arrays, diag);
   if (!status)

@@ -28,6 +28,7 @@ typedef enum unit_state {
 typedef struct sim_unit {
   const prem_record *record; /* in hand; of a joined pair the first */
   const prem_record *table, *end;
+  const prem_program *plan;       /* of its hyperperiod */
   const int32_t *use_of;          /* memory unit: of each record of the table */
   int64_t epoch_ns;               /* of its hyperperiod */
   int64_t base[PREM_PHASE_COUNT]; /* phases of the block before its hyperperiod */
@@ -60,7 +61,7 @@ typedef struct simulator {
   prem_arrays *arrays;
   sim_share share;
   sim_clock clock;
-  int32_t **use_of; /* [block][record of its memory table] */
+  int32_t **use_of; /* [plan * block_count + block][record of its memory table] */
   sim_unit *units;
   sim_block *blocks;
   sim_task *tasks;
@@ -86,7 +87,7 @@ typedef struct simulator {
  * it has been told so; false: they have not ended. */
 static bool after_over(const simulator *sim, const sim_unit *unit, const prem_record *record,
                        int64_t *at_ns) {
-  const prem_task_program *task = &sim->program->tasks[record->task];
+  const prem_task_program *task = &unit->plan->tasks[record->task];
   for (int32_t a = 0; a < task->edge_count; ++a) {
     const prem_dependency *after = &task->after[a];
     int64_t needed = prem_jobs_needed(sim->program, after, unit->hyperperiod, record->job);
@@ -116,7 +117,19 @@ static prem_begin may_begin(const simulator *sim, int64_t hyperperiod) {
   return hyperperiod < sim->request->hyperperiods ? PREM_BEGIN_NOW : PREM_BEGIN_NEVER;
 }
 
-static prem_begin next_hyperperiod(const simulator *sim, sim_unit *unit, int32_t block) {
+/* The unit's table by one of the plans. */
+static void take_table(const simulator *sim, sim_unit *unit, int32_t u, int32_t plan) {
+  const prem_program *program = sim->program->plans[plan];
+  const prem_block_program *block = &program->blocks[u / 2];
+  const bool memory = u % 2 == 0;
+  unit->plan = program;
+  unit->table = memory ? block->memory : block->compute;
+  unit->end = unit->table + (memory ? block->memory_count : block->compute_count);
+  unit->use_of = memory ? sim->use_of[plan * program->block_count + u / 2] : NULL;
+}
+
+static prem_begin next_hyperperiod(const simulator *sim, sim_unit *unit, int32_t u) {
+  const int32_t block = u / 2;
   const prem_block_program *program = &sim->program->blocks[block];
   const prem_begin begin = may_begin(sim, unit->hyperperiod + 1);
   if (begin == PREM_BEGIN_LATER)
@@ -124,6 +137,8 @@ static prem_begin next_hyperperiod(const simulator *sim, sim_unit *unit, int32_t
   ++unit->hyperperiod;
   if (begin == PREM_BEGIN_NEVER)
     return begin;
+  if (sim->courier && sim->program->plan_count > 1)
+    take_table(sim, unit, u, prem_courier_plan(sim->courier, unit->hyperperiod));
   unit->record = unit->table;
   unit->epoch_ns = sim->trace->epoch_ns[unit->hyperperiod % sim->trace->hyperperiod_capacity];
   for (int p = 0; p < PREM_PHASE_COUNT; ++p)
@@ -223,7 +238,7 @@ static void consider(simulator *sim, int32_t u, int64_t now_ns) {
   sim_unit *unit = &sim->units[u];
   int32_t block = u / 2;
   if (unit->record == unit->end) {
-    const prem_begin begin = next_hyperperiod(sim, unit, block);
+    const prem_begin begin = next_hyperperiod(sim, unit, u);
     if (begin != PREM_BEGIN_NOW) {
       sim->live_units -= begin == PREM_BEGIN_NEVER;
       set_unit(sim, u, begin == PREM_BEGIN_NEVER ? UNIT_DONE : UNIT_PARKED, SIM_NEVER);
@@ -363,8 +378,9 @@ static void end_phase(simulator *sim, const sim_unit *unit, int32_t block,
   if (!(unit->left_out >> (record - unit->record) & 1))
     work_off(sim, unit, block, record, now_ns);
   ++sim->blocks[block].done[record->phase];
-  sim->blocks[block].rested_ns[record->phase] =
-      now_ns + sim->program->schedule->tasks[record->task].phase[record->phase].turnaround_ns;
+  if (!(record->flags & PREM_RECORD_OFF))
+    sim->blocks[block].rested_ns[record->phase] =
+        now_ns + sim->program->schedule->tasks[record->task].phase[record->phase].turnaround_ns;
   if (record->flags & PREM_RECORD_LAST)
     end_job(sim, block, record->task, now_ns);
 }
@@ -423,12 +439,9 @@ static void happen(simulator *sim, sim_event event) {
 static void reset_unit(const simulator *sim, int32_t u) {
   sim_unit *unit = &sim->units[u];
   const prem_block_program *block = &sim->program->blocks[u / 2];
-  bool memory = u % 2 == 0;
-  *unit = (sim_unit){.table = memory ? block->memory : block->compute,
-                     .use_of = memory ? sim->use_of[u / 2] : NULL,
-                     .epoch_ns = sim->trace->epoch_ns[0]};
+  *unit = (sim_unit){.epoch_ns = sim->trace->epoch_ns[0]};
+  take_table(sim, unit, u, 0);
   unit->record = unit->table;
-  unit->end = unit->table + (memory ? block->memory_count : block->compute_count);
   if (sim->courier) { /* at the end of a hyperperiod that never was */
     unit->record = unit->end;
     unit->hyperperiod = sim->first_hyperperiod - 1;
@@ -714,12 +727,10 @@ static void sim_close(void *state) {
   simulator *sim = state;
   prem_recorders_free(sim->recorders, sim->program->block_count);
   sim_share_free(&sim->share);
-  for (int32_t b = 0; b < sim->program->block_count; ++b) {
-    if (sim->use_of)
-      free(sim->use_of[b]);
-    if (sim->blocks)
-      free(sim->blocks[b].scratch);
-  }
+  for (int32_t b = 0; sim->use_of && b < sim->program->plan_count * sim->program->block_count; ++b)
+    free(sim->use_of[b]);
+  for (int32_t b = 0; sim->blocks && b < sim->program->block_count; ++b)
+    free(sim->blocks[b].scratch);
   for (int32_t t = 0; sim->tasks && t < sim->program->schedule->task_count; ++t) {
     free(sim->tasks[t].done);
     free(sim->tasks[t].successors);
@@ -759,6 +770,26 @@ static prem_status add_successor(sim_task *task, int32_t successor) {
   return PREM_OK;
 }
 
+static bool has_successor(const sim_task *task, int32_t successor) {
+  for (int32_t i = 0; i < task->successor_count; ++i)
+    if (task->successors[i] == successor)
+      return true;
+  return false;
+}
+
+/* Those by other plans than the file's mostly are there already. */
+static prem_status find_successors(simulator *sim, const prem_program *plan) {
+  for (int32_t t = 0; t < plan->schedule->task_count; ++t)
+    for (int32_t a = 0; a < plan->tasks[t].edge_count; ++a) {
+      sim_task *before = &sim->tasks[plan->tasks[t].after[a].task];
+      const bool is_there = plan != sim->program && has_successor(before, t);
+      prem_status status = is_there ? PREM_OK : add_successor(before, t);
+      if (status)
+        return status;
+    }
+  return PREM_OK;
+}
+
 static prem_status open_tasks(simulator *sim) {
   const prem_program *program = sim->program;
   for (int32_t t = 0; t < program->schedule->task_count; ++t) {
@@ -766,12 +797,11 @@ static prem_status open_tasks(simulator *sim) {
     if (status)
       return status;
   }
-  for (int32_t t = 0; t < program->schedule->task_count; ++t)
-    for (int32_t a = 0; a < program->tasks[t].edge_count; ++a) {
-      prem_status status = add_successor(&sim->tasks[program->tasks[t].after[a].task], t);
-      if (status)
-        return status;
-    }
+  for (int32_t p = 0; p < program->plan_count; ++p) {
+    prem_status status = find_successors(sim, program->plans[p]);
+    if (status)
+      return status;
+  }
   return PREM_OK;
 }
 
@@ -802,7 +832,7 @@ static prem_status open_clock(simulator *sim) {
 static prem_status open_parts(simulator *sim) {
   size_t blocks = (size_t)sim->program->block_count;
   sim->unit_count = 2 * sim->program->block_count;
-  sim->use_of = calloc(blocks, sizeof *sim->use_of);
+  sim->use_of = calloc(blocks * (size_t)sim->program->plan_count, sizeof *sim->use_of);
   sim->units = calloc(2 * blocks, sizeof *sim->units);
   sim->blocks = calloc(blocks, sizeof *sim->blocks);
   sim->tasks = calloc((size_t)sim->program->schedule->task_count, sizeof *sim->tasks);

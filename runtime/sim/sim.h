@@ -64,7 +64,8 @@ typedef struct sim_share {
   uint32_t queue_first, queue_count, queue_mask;
 } sim_share;
 
-/** The uses of a program. `use_of[b]` gets the use of each memory record of block b. */
+/** The uses of a program. By each of its plans, `use_of[plan * block_count + b]` gets the use of
+ *  each memory record of block b. */
 prem_status sim_share_new(const prem_program *program, int32_t **use_of, sim_share *out);
 void sim_share_free(sim_share *share);
 /** Nothing is going on any more. */

@@ -59,9 +59,9 @@ static prem_status use_of_record(sim_share *share, const prem_record *record, in
   return *out >= 0 ? PREM_OK : add_joined(share, record, writer, out);
 }
 
-static prem_status use_records(sim_share *share, int32_t **use_of) {
-  for (int32_t b = 0; b < share->program->block_count; ++b) {
-    const prem_block_program *block = &share->program->blocks[b];
+static prem_status use_records(sim_share *share, const prem_program *plan, int32_t **use_of) {
+  for (int32_t b = 0; b < plan->block_count; ++b) {
+    const prem_block_program *block = &plan->blocks[b];
     use_of[b] = malloc(((size_t)block->memory_count + 1) * sizeof **use_of);
     if (!use_of[b])
       return PREM_ERR_MEMORY;
@@ -88,6 +88,24 @@ static int32_t demand_of(const sim_share *share, const sim_use *use, int32_t ind
                       amount_of(&tasks[use->writer].phase[PREM_WRITEBACK], resource));
 }
 
+/* The most that a block could ever ask for at once, by any plan. */
+static int64_t peak_of_block(const sim_share *share, const int32_t *table, int32_t **use_of,
+                             int32_t b, int32_t resource) {
+  const prem_program *program = share->program;
+  int32_t memory = 0, compute = 0;
+  for (int32_t plan = 0; plan < program->plan_count; ++plan) {
+    const prem_block_program *block = &program->plans[plan]->blocks[b];
+    const int32_t *uses = use_of[plan * program->block_count + b];
+    for (int32_t i = 0; i < block->memory_count; ++i)
+      memory = prem_max_i32(memory, table[uses[i] * share->resource_count + resource]);
+    for (int32_t i = 0; i < block->compute_count; ++i) {
+      int32_t use = block->compute[i].task * PREM_PHASE_COUNT + PREM_COMPUTE;
+      compute = prem_max_i32(compute, table[use * share->resource_count + resource]);
+    }
+  }
+  return (int64_t)memory + compute;
+}
+
 /* The most that the blocks could ever ask for at once, whatever the instants. */
 static int64_t peak_of(const sim_share *share, const int32_t *table, int32_t **use_of,
                        int32_t resource) {
@@ -102,17 +120,8 @@ static int64_t peak_of(const sim_share *share, const int32_t *table, int32_t **u
     }
     return peak;
   }
-  for (int32_t b = 0; b < program->block_count; ++b) {
-    const prem_block_program *block = &program->blocks[b];
-    int32_t memory = 0, compute = 0;
-    for (int32_t i = 0; i < block->memory_count; ++i)
-      memory = prem_max_i32(memory, table[use_of[b][i] * share->resource_count + resource]);
-    for (int32_t i = 0; i < block->compute_count; ++i) {
-      int32_t use = block->compute[i].task * PREM_PHASE_COUNT + PREM_COMPUTE;
-      compute = prem_max_i32(compute, table[use * share->resource_count + resource]);
-    }
-    peak += (int64_t)memory + compute;
-  }
+  for (int32_t b = 0; b < program->block_count; ++b)
+    peak += peak_of_block(share, table, use_of, b, resource);
   return peak;
 }
 
@@ -231,8 +240,8 @@ prem_status sim_share_new(const prem_program *program, int32_t **use_of, sim_sha
     out->per_task[r] = program->schedule->platform.resources[r].per_task;
   }
   prem_status status = use_phases(out);
-  if (!status)
-    status = use_records(out, use_of);
+  for (int32_t p = 0; !status && p < program->plan_count; ++p)
+    status = use_records(out, program->plans[p], use_of + p * program->block_count);
   if (!status)
     status = make_demands(out, use_of);
   if (!status)
