@@ -31,7 +31,8 @@ struct prem_predecessors {
   edge *edges; /* by task */
   int64_t edge_count;
   int64_t *first_edge; /* [task_count + 1] */
-  job_span *spans;     /* [trace->job_count] */
+  job_span *spans;     /* [plan_count][trace->job_count] */
+  int32_t plan_count;  /* one for each operating mode where they have plans of their own; else 1 */
   int64_t *last;       /* [hyperperiods][job_count]: the record that ended last; -1: none */
   int64_t hyperperiods;
 };
@@ -155,6 +156,18 @@ static int32_t jobs_of(const prem_predecessors *of, int32_t task) {
   return (int32_t)(of->trace->first_job[task + 1] - of->trace->first_job[task]);
 }
 
+/* Of all jobs of a hyperperiod, by the plan that it was worked by. */
+static job_span *spans_of(const prem_predecessors *of, int64_t hyperperiod) {
+  const bool is_known = of->plan_count > 1 && hyperperiod < of->trace->hyperperiod_capacity;
+  const int64_t plan = is_known ? of->trace->operating_mode[hyperperiod] : 0;
+  return of->spans + plan * of->trace->job_count;
+}
+
+/* Has a job no phases, since the operating mode leaves it out? */
+static bool is_off(const job_span *span) {
+  return span->planned_ns[PREM_PREFETCH] == INT64_MAX;
+}
+
 /* Warm-up comes first in its hyperperiod, whatever its times. */
 static void widen_span(job_span *span, const prem_slot *slot) {
   const int64_t begin_ns = slot->flags & PREM_SLOT_WARMUP ? 0 : slot->planned_ns;
@@ -166,8 +179,8 @@ static void widen_span(job_span *span, const prem_slot *slot) {
 }
 
 /* The last job of the hyperperiod before may still be on its way. */
-static void order_ends(const prem_predecessors *of, int32_t task) {
-  job_span *spans = &of->spans[of->trace->first_job[task]];
+static void order_ends(const prem_predecessors *of, job_span *all, int32_t task) {
+  job_span *spans = &all[of->trace->first_job[task]];
   const int32_t jobs = jobs_of(of, task);
   int64_t latest_ns = 0;
   for (int32_t j = 0; j < jobs; ++j)
@@ -179,25 +192,34 @@ static void order_ends(const prem_predecessors *of, int32_t task) {
   }
 }
 
-static prem_status find_spans(prem_predecessors *of) {
+static prem_status find_spans_of(const prem_predecessors *of, const prem_plan *plan,
+                                 job_span *spans) {
   prem_slot *slots = NULL;
   int64_t count = 0;
-  const size_t jobs = (size_t)of->trace->job_count;
-  of->spans = malloc((jobs + 1) * sizeof *of->spans);
-  if (!of->spans)
-    return PREM_ERR_MEMORY;
-  for (size_t j = 0; j < jobs; ++j)
-    of->spans[j] = (job_span){.planned_ns = {INT64_MAX, INT64_MAX, INT64_MAX}};
-  prem_status status = prem_plan_expand(of->schedule, of->schedule->plan, &slots, &count, NULL);
+  prem_status status = prem_plan_expand(of->schedule, plan, &slots, &count, NULL);
   if (status)
     return status;
+  for (int64_t j = 0; j < of->trace->job_count; ++j)
+    spans[j] = (job_span){.planned_ns = {INT64_MAX, INT64_MAX, INT64_MAX}};
   for (int64_t i = 0; i < count; ++i)
     if (slots[i].job >= 0 && slots[i].job < jobs_of(of, slots[i].task))
-      widen_span(&of->spans[of->trace->first_job[slots[i].task] + slots[i].job], &slots[i]);
+      widen_span(&spans[of->trace->first_job[slots[i].task] + slots[i].job], &slots[i]);
   free(slots);
   for (int32_t t = 0; t < of->schedule->task_count; ++t)
-    order_ends(of, t);
+    order_ends(of, spans, t);
   return PREM_OK;
+}
+
+static prem_status find_spans(prem_predecessors *of) {
+  const prem_schedule *schedule = of->schedule;
+  of->plan_count = prem_schedule_has_mode_plans(schedule) ? schedule->operating_mode_count : 1;
+  of->spans = reallocarray(NULL, (size_t)of->plan_count * (size_t)(of->trace->job_count + 1),
+                           sizeof *of->spans);
+  prem_status status = of->spans ? PREM_OK : PREM_ERR_MEMORY;
+  for (int32_t m = 0; !status && m < of->plan_count; ++m)
+    status =
+        find_spans_of(of, prem_schedule_plan_of(schedule, m), of->spans + m * of->trace->job_count);
+  return status;
 }
 
 /* ---- when they ended in fact ----------------------------------------------------------------- */
@@ -242,15 +264,16 @@ static void find_end(const prem_predecessors *of, int64_t number, prem_predecess
   out->known = end_ns >= 0;
   out->free_ns = end_ns;
   if (out->known)
-    out->tardy_ns = end_ns - trace->epoch_ns[hyperperiod] - of->spans[job].planned_end_ns;
+    out->tardy_ns =
+        end_ns - trace->epoch_ns[hyperperiod] - spans_of(of, hyperperiod)[job].planned_end_ns;
 }
 
 /* ---- whom a phase waits for ------------------------------------------------------------------ */
 
 /* How many jobs of a task, from the hyperperiod's first, the plan ends until an instant of it;
  * below 0 if the last so many of the one before are still going on. */
-static int64_t jobs_ended(const prem_predecessors *of, int32_t task, int64_t at_ns) {
-  const job_span *spans = &of->spans[of->trace->first_job[task]];
+static int64_t jobs_ended(const prem_predecessors *of, const job_span *spans, int32_t task,
+                          int64_t at_ns) {
   const int64_t length_ns = of->schedule->plan->hyperperiod_ns;
   const int32_t jobs = jobs_of(of, task);
   const int64_t since_ns = at_ns - spans[0].latest_ns;
@@ -270,19 +293,31 @@ static int64_t jobs_ended(const prem_predecessors *of, int32_t task, int64_t at_
   return hyperperiod * jobs + low;
 }
 
-/* How many jobs of the predecessor, from the hyperperiod's first, have to end. */
-static int64_t jobs_awaited(const prem_predecessors *of, const edge *from, int32_t job) {
+/* How many jobs of the predecessor, from the hyperperiod's first, have to end by the plan alone. */
+static int64_t jobs_planned(const prem_predecessors *of, const edge *from, const job_span *spans,
+                            int32_t job) {
   const prem_task *task = &of->schedule->tasks[from->task];
   const prem_task *before = &of->schedule->tasks[from->before];
   const int64_t length_ns = of->schedule->plan->hyperperiod_ns;
   if (!from->after)
-    return jobs_ended(of, from->before,
-                      of->spans[of->trace->first_job[from->task] + job].planned_ns[from->phase]);
+    return jobs_ended(of, &spans[of->trace->first_job[from->before]], from->before,
+                      spans[of->trace->first_job[from->task] + job].planned_ns[from->phase]);
   if (!from->after->latest)
     return job + 1;
   const int64_t release_ns = task->release_ns + job * task->period_ns;
   const int64_t period_ns = before->period_ns ? before->period_ns : length_ns;
   return prem_div_floor(release_ns - before->release_ns, period_ns) + 1;
+}
+
+/* Where plans are switched all jobs of earlier hyperperiods are over, and those that are left out
+ * are not waited for. */
+static int64_t jobs_awaited(const prem_predecessors *of, const edge *from,
+                            const prem_trace_record *record) {
+  const job_span *spans = spans_of(of, record->hyperperiod);
+  if (of->plan_count > 1 && is_off(&spans[of->trace->first_job[from->before]]))
+    return 0;
+  const int64_t needed = jobs_planned(of, from, spans, record->job);
+  return of->plan_count > 1 ? prem_max_i64(needed, 0) : needed;
 }
 
 /* A first writeback asks again for what touches its array; all else the prefetch has seen. */
@@ -304,8 +339,8 @@ static int64_t lag_of(const prem_predecessors *of, const edge *from) {
 static prem_predecessor judge_edge(const prem_predecessors *of, const edge *from,
                                    const prem_trace_record *record) {
   prem_predecessor found = {.task = from->before, .record = -1};
-  const int64_t number = record->hyperperiod * (int64_t)jobs_of(of, from->before) +
-                         jobs_awaited(of, from, record->job) - 1;
+  const int64_t number =
+      record->hyperperiod * (int64_t)jobs_of(of, from->before) + jobs_awaited(of, from, record) - 1;
   found.exists = number >= 0;
   if (found.exists)
     find_end(of, number, &found);

@@ -48,29 +48,40 @@ static int64_t width_for(int64_t span_ns) {
 /* ---- when results are due ------------------------------------------------------------------- */
 
 /* The planned end of each of the writer's jobs: when a result without publish_ns is due. */
-static void find_planned_ends(prem_tally_stream *stream, int32_t writer, const prem_slot *slots,
-                              int64_t count) {
+static prem_status find_planned_ends(const prem_schedule *schedule, int32_t mode, int32_t writer,
+                                     int32_t jobs, int64_t *due_ns) {
+  prem_slot *slots = NULL;
+  int64_t count = 0;
+  const prem_plan *plan = prem_schedule_plan_of(schedule, mode);
+  if (!plan)
+    return PREM_ERR_ARGUMENT;
+  const prem_status status = prem_plan_expand(schedule, plan, &slots, &count, NULL);
   for (int64_t i = 0; i < count; ++i)
-    if (slots[i].task == writer && slots[i].job < stream->jobs)
-      stream->due_ns[slots[i].job] =
-          prem_max_i64(stream->due_ns[slots[i].job], slots[i].planned_ns + slots[i].length_ns);
+    if (slots[i].task == writer && slots[i].job < jobs)
+      due_ns[slots[i].job] =
+          prem_max_i64(due_ns[slots[i].job], slots[i].planned_ns + slots[i].length_ns);
+  free(slots);
+  return status;
 }
 
 static prem_status find_due(const prem_schedule *schedule, const prem_live_port *port,
-                            const prem_slot *slots, int64_t count, prem_tally_stream *stream) {
+                            prem_tally_stream *stream) {
   const int32_t writer = schedule->arrays[port->array].writer;
   const prem_task *task = &schedule->tasks[writer];
   const int64_t round_ns = schedule->plan->hyperperiod_ns;
   const int64_t period_ns = task->period_ns ? task->period_ns : round_ns;
   stream->jobs = (int32_t)(round_ns / period_ns);
-  stream->due_ns = calloc((size_t)stream->jobs, sizeof *stream->due_ns);
-  if (!stream->due_ns)
-    return PREM_ERR_MEMORY;
-  if (port->publish_ns == 0)
-    find_planned_ends(stream, writer, slots, count);
-  for (int32_t j = 0; j < stream->jobs && port->publish_ns > 0; ++j)
-    stream->due_ns[j] = j * period_ns + task->release_ns + port->publish_ns;
-  return PREM_OK;
+  const int32_t modes = prem_max_i32(schedule->operating_mode_count, 1);
+  stream->due_ns = calloc((size_t)stream->jobs * (size_t)modes, sizeof *stream->due_ns);
+  prem_status status = stream->due_ns ? PREM_OK : PREM_ERR_MEMORY;
+  for (int32_t m = 0; m < modes && !status; ++m) {
+    int64_t *due_ns = stream->due_ns + m * stream->jobs;
+    if (port->publish_ns == 0)
+      status = find_planned_ends(schedule, m, writer, stream->jobs, due_ns);
+    for (int32_t j = 0; j < stream->jobs && port->publish_ns > 0; ++j)
+      due_ns[j] = j * period_ns + task->release_ns + port->publish_ns;
+  }
+  return status;
 }
 
 /* Four hyperperiods and intervals, and results that are shown in later ones; the same for all. */
@@ -83,7 +94,7 @@ static int64_t span_of(const prem_schedule *schedule, int64_t interval_ns) {
 }
 
 static prem_status make_stream(const prem_schedule *schedule, int32_t s, int64_t span_ns,
-                               const prem_slot *slots, int64_t count, prem_tally_stream *stream) {
+                               prem_tally_stream *stream) {
   const prem_live_port *port = &schedule->live[s];
   *stream =
       (prem_tally_stream){.name = schedule->arrays[port->array].name, .is_output = port->is_output};
@@ -92,7 +103,7 @@ static prem_status make_stream(const prem_schedule *schedule, int32_t s, int64_t
   stream->age.width_ns = width_for(span_ns);
   stream->lateness.width_ns = LATENESS_WIDTH_NS;
   stream->times = calloc(1, sizeof *stream->times);
-  return stream->times ? find_due(schedule, port, slots, count, stream) : PREM_ERR_MEMORY;
+  return stream->times ? find_due(schedule, port, stream) : PREM_ERR_MEMORY;
 }
 
 /* Which of its frames a hyperperiod began with; those that began without one are told apart. */
@@ -122,7 +133,7 @@ static int64_t due_at(prem_tally *tally, const prem_tally_stream *stream, const 
   while (tally->epoch_count <= hyperperiod)
     find_next_epoch(tally);
   return tally->epochs_ns[hyperperiod % PREM_TALLY_TRIGGERS] +
-         stream->due_ns[frame->job % stream->jobs];
+         stream->due_ns[frame->operating_mode * stream->jobs + frame->job % stream->jobs];
 }
 
 void prem_tally_submitted(prem_tally *tally, const prem_frame *frame) {
@@ -134,16 +145,12 @@ void prem_tally_submitted(prem_tally *tally, const prem_frame *frame) {
 
 static prem_status make_streams(prem_tally *tally, int64_t interval_ns) {
   const prem_schedule *schedule = tally->schedule;
-  prem_slot *slots = NULL;
-  int64_t count = 0;
-  prem_status status = prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL);
+  prem_status status = PREM_OK;
   for (int32_t s = 0; s < schedule->live_count && !status; ++s) {
-    status =
-        make_stream(schedule, s, span_of(schedule, interval_ns), slots, count, &tally->streams[s]);
+    status = make_stream(schedule, s, span_of(schedule, interval_ns), &tally->streams[s]);
     if (schedule->live[s].kind == PREM_LIVE_TRIGGER)
       tally->trigger = s;
   }
-  free(slots);
   return status;
 }
 

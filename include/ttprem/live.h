@@ -67,6 +67,7 @@ typedef struct prem_frame {
   uint64_t input;         /* output: number of the frame in it of the first of the file's inputs
                              that it is made from */
   uint32_t flags;         /* PREM_FRAME_... */
+  int32_t operating_mode; /* output: of the hyperperiod that made it */
 } prem_frame;
 
 typedef enum prem_live_phase {

@@ -42,7 +42,7 @@ typedef struct prem_tally_stream {
   prem_summary ages;         /* the same as `age`; filled by prem_tally_look() */
   /* its own: */
   struct prem_times *times;
-  int64_t *due_ns; /* [jobs] of its writer in a hyperperiod: from its beginning */
+  int64_t *due_ns; /* [operating mode][jobs] of its writer in a hyperperiod: from its beginning */
   int32_t jobs;
 } prem_tally_stream;
 

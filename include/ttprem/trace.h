@@ -70,6 +70,9 @@ typedef struct prem_trace {
    * as on every backend but cpu. docs/timing-method.md says what is seen. */
   int64_t *away_ns;
   int64_t *epoch_ns; /* [hyperperiod]: where it began, from S; -1: it was not to run */
+  /* [hyperperiod]: of a live session whose operating modes have plans of their own, the mode that
+   * it was in (prem_schedule_plan_of()); else 0 */
+  uint8_t *operating_mode;
 } prem_trace;
 
 PREM_EXTERN_C_BEGIN

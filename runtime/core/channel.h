@@ -36,6 +36,7 @@ typedef struct prem_note {
   int64_t job;          /* of an output: of its writer, from the session's first */
   uint64_t input;       /* of an output: number of the first input's frame that is in it */
   uint32_t flags;       /* PREM_FRAME_... */
+  int32_t mode;         /* of an output: operating mode of the hyperperiod that made it */
 } prem_note;
 
 typedef struct prem_channel {

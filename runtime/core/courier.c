@@ -203,6 +203,7 @@ prem_status prem_courier_make_room(prem_courier *c, const prem_live_request *req
     c->kept_rows = c->whole->hyperperiod_capacity;
     c->kept_epoch_ns = c->whole->epoch_ns;
     c->kept_end_ns = c->whole->job_end_ns;
+    c->kept_mode_of = c->plan_count > 1 ? c->whole->operating_mode : NULL;
   }
   return PREM_OK;
 }

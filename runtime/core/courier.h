@@ -226,6 +226,7 @@ typedef struct prem_courier {
   int64_t kept_rows; /* of the caller's trace */
   int64_t *kept_epoch_ns; /* [kept_rows] */
   int64_t *kept_end_ns;   /* [kept_rows][job_count] */
+  uint8_t *kept_mode_of;  /* [kept_rows]; NULL: one plan serves all modes */
   /* the host's, where the courier runs: */
   const prem_program *program;
   prem_trace *trace; /* the room of epoch_ns and job_end_ns */

@@ -92,7 +92,7 @@ PREM_SHARED_CODE int64_t job_release_ns(const prem_courier *c, const prem_stream
 }
 
 PREM_SHARED_CODE prem_decision no_decision(void) {
-  const prem_decision nothing = {{0, 0}, {0, 0, 0, 0, 0}};
+  const prem_decision nothing = {{0, 0}, {0, 0, 0, 0, 0, 0}};
   return nothing;
 }
 
@@ -509,6 +509,7 @@ PREM_SHARED_CODE bool gather_inputs(const prem_courier *c, const prem_stream *si
   int32_t repeated = 0;
   *out = no_decision();
   out->note.job = sink->next;
+  out->note.mode = c->mode_of[prem_remainder(hyperperiod, c->rows)];
   if (writer->left_out && writer->left_out->next <= sink->next)
     return false;
   if (is_left_out(writer, sink->next))
@@ -741,6 +742,8 @@ PREM_SHARED_CODE void keep_row(prem_courier *c, int64_t hyperperiod) {
   if (at >= c->kept_rows)
     return; /* full */
   c->kept_epoch_ns[at] = c->epoch_ns[row];
+  if (c->kept_mode_of)
+    c->kept_mode_of[at] = c->mode_of[row];
   for (int64_t j = 0; j < c->job_count; ++j)
     c->kept_end_ns[at * c->job_count + j] =
         prem_load_end_ns(&c->job_end_ns[row * c->job_count + j]);

@@ -72,8 +72,9 @@ prem_status prem_trace_new(const prem_schedule *schedule, int64_t hyperperiods, 
     trace->stats = touched((int64_t)trace->task_count * PREM_PHASE_COUNT, sizeof *trace->stats);
     trace->away_ns = touched(hyperperiods, sizeof *trace->away_ns);
     trace->epoch_ns = touched(hyperperiods, sizeof *trace->epoch_ns);
+    trace->operating_mode = touched(hyperperiods, sizeof *trace->operating_mode);
     if (!trace->records || !trace->job_end_ns || !trace->stats || !trace->away_ns ||
-        !trace->epoch_ns)
+        !trace->operating_mode || !trace->epoch_ns)
       status = PREM_ERR_MEMORY;
   }
   if (status) {
@@ -94,6 +95,7 @@ void prem_trace_free(prem_trace *trace) {
   free(trace->job_end_ns);
   free(trace->away_ns);
   free(trace->epoch_ns);
+  free(trace->operating_mode);
   free(trace);
 }
 
@@ -111,6 +113,7 @@ void prem_trace_clear(prem_trace *trace) {
     trace->job_end_ns[i] = -1;
   for (int64_t h = 0; h < trace->hyperperiod_capacity; ++h)
     trace->away_ns[h] = trace->epoch_ns[h] = -1;
+  memset(trace->operating_mode, 0, (size_t)trace->hyperperiod_capacity);
 }
 
 void prem_trace_begin_periodically(prem_trace *trace, int64_t hyperperiod_ns,

@@ -422,6 +422,7 @@ static prem_status wait_for_frame(prem_live *live, int32_t stream, int64_t until
   out->captured_ns = note->captured_ns;
   out->published_ns = note->published_ns;
   out->job = note->job;
+  out->operating_mode = note->mode;
   out->input = note->input;
   out->flags = note->flags;
   return PREM_OK;

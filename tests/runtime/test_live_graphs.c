@@ -2,7 +2,7 @@
 /* Random schedules whose arrays become ports, fed by chance: every session drains, every job is
  * accounted for, and every result that is shown is the reference's, whatever was skipped, repeated
  *, dropped or given up. */
-#include "tests/common/live.h"
+#include "tests/common/mode_plans.h"
 #include "tests/common/random_schedule.h"
 
 #include "prem/model/private.h"
@@ -15,9 +15,11 @@ typedef struct graph {
   prem_schedule *schedule;
   prem_arrays *reference;
   prem_live *live;
+  prem_trace *trace; /* where modes have plans of their own */
   uint64_t seed;
 } graph;
 
+static int64_t switches, by_plans, in_time; /* of sessions whose modes have plans of their own */
 static int64_t shown, skipped, dropped, repeated, aborted, left_out, sessions;
 
 /* ---- ports ---------------------------------------------------------------------------------- */
@@ -60,6 +62,23 @@ static void print_ports(FILE *file, graph *g, const prem_schedule *schedule, boo
   fprintf(file, " );");
 }
 
+/* Two to four; the second at least has a plan of its own. */
+static void print_modes(FILE *file, graph *g, const prem_schedule *schedule) {
+  const int32_t count = (int32_t)random_draw(&g->dice, 2, 4);
+  fprintf(file, " operating_modes = ( ");
+  for (int32_t m = 0; m < count; ++m) {
+    const char *between = "";
+    fprintf(file, "%s{ name = \"m%d\"; off = [ ", m ? ", " : "", m);
+    for (int32_t t = 0; t < schedule->task_count; ++t)
+      if (m > 0 && random_chance(&g->dice, 2)) {
+        fprintf(file, "%s\"%s\"", between, schedule->tasks[t].name);
+        between = ", ";
+      }
+    fprintf(file, " ]; %s}", m == 1 || random_chance(&g->dice, 2) ? "policy: { }; " : "");
+  }
+  fprintf(file, " );");
+}
+
 static prem_schedule *load(const char *source) {
   prem_schedule *schedule = NULL;
   prem_diag *diag = prem_diag_new();
@@ -79,19 +98,23 @@ static prem_schedule *load(const char *source) {
 }
 
 /* False: no plan, or ports that cannot be, such as a trigger of many jobs. */
-static bool draw_graph(graph *g) {
+static bool draw_graph(graph *g, bool has_modes) {
   static char source[TEXT_BYTES];
   FILE *file = fmemopen(source, sizeof source, "w");
   random_schedule_print(file, g->seed);
   fflush(file);
   prem_schedule *bare = load(source);
-  if (!bare) {
+  const bool has_own_plan = strstr(source, "\nplan: {") != NULL;
+  if (!bare || (has_modes && (has_own_plan || bare->policy.warmup_tiles > 0))) {
+    prem_schedule_free(bare);
     fclose(file);
     return false;
   }
   fprintf(file, "\nlive: {");
   print_ports(file, g, bare, false);
   print_ports(file, g, bare, true);
+  if (has_modes)
+    print_modes(file, g, bare);
   fprintf(file, " };\n");
   fclose(file);
   prem_schedule_free(bare);
@@ -112,6 +135,8 @@ static void draw_overruns(graph *g) {
       continue;
     task->deadline_ns = random_draw(&g->dice, period_ns / 2, period_ns + period_ns / 4);
     task->overrun = (prem_overrun)random_draw(&g->dice, PREM_OVERRUN_RECORD, PREM_OVERRUN_ABORT);
+    if (g->schedule->operating_mode_count > 1 && random_chance(&g->dice, 4))
+      task->overrun = PREM_OVERRUN_DEGRADE;
     if (!prem_judge_overruns(g->schedule, &status, NULL))
       task->overrun = PREM_OVERRUN_SKIP;
     ck_assert_int_eq(status, PREM_OK);
@@ -204,30 +229,58 @@ static void assert_accounts(const graph *g) {
   }
 }
 
+/* ---- plans of modes ------------------------------------------------------------------------- */
+
+static void touch_mode(graph *g) {
+  const int32_t count = g->schedule->operating_mode_count;
+  if (count == 0 || random_chance(&g->dice, 2))
+    return;
+  prem_live_switch(g->live, (int32_t)random_draw(&g->dice, 0, count - 1), NULL);
+}
+
+static void assert_trace(const graph *g, prem_mode mode) {
+  const prem_resource *memory = &g->schedule->platform.resources[0];
+  const int64_t late = assert_by_plans(g->schedule, g->trace, g->seed);
+  for (int64_t h = 1; h < g->trace->hyperperiods; ++h)
+    switches += g->trace->operating_mode[h] != g->trace->operating_mode[h - 1];
+  by_plans += g->trace->record_count;
+  bool has_chains = false;
+  for (int64_t i = 0; i < g->trace->record_count; ++i)
+    has_chains |= g->trace->records[i].flags != 0;
+  if (mode != PREM_MODE_TT || late > 0 || memory->per_task || has_chains)
+    return;
+  assert_shared(g->schedule, g->trace, g->seed);
+  ++in_time;
+}
+
 static void run_graph(graph *g) {
   static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_LOCK};
   const int64_t length_ns = g->schedule->plan->hyperperiod_ns;
   prem_frame held[PREM_MAX_LIVE_PORTS];
   bool is_held[PREM_MAX_LIVE_PORTS] = {false};
+  const prem_mode mode = modes[random_draw(&g->dice, 0, 2)];
   g->live = open_live_on("sim", g->schedule);
-  start_live(g->live, &(prem_live_request){.mode = modes[random_draw(&g->dice, 0, 2)],
-                                           .submit_timeout_ns = 2 * length_ns});
+  start_live(g->live, &(prem_live_request){
+                          .mode = mode, .submit_timeout_ns = 2 * length_ns, .trace = g->trace});
   for (int i = 0; i < ROUNDS; ++i) {
     prem_live_sleep_until(g->live, prem_live_now_ns(g->live) + random_draw(&g->dice, 0, length_ns));
     const int32_t s = (int32_t)random_draw(&g->dice, 0, g->schedule->live_count - 1);
     touch_stream(g, s, &held[s], &is_held[s]);
+    touch_mode(g);
   }
   ck_assert_msg(prem_live_stop(g->live, true, prem_live_now_ns(g->live) + 100 * length_ns, NULL) ==
                     PREM_OK,
                 "seed %llu does not drain", (unsigned long long)g->seed);
   assert_accounts(g);
+  if (g->trace)
+    assert_trace(g, mode);
   prem_live_close(g->live);
 }
 
 START_TEST(every_graph_drains_and_is_right) { /* E22, E30 */
   for (uint64_t seed = (uint64_t)_i * SEEDS; seed < (uint64_t)(_i + 1) * SEEDS; ++seed) {
     graph g = {.seed = seed, .dice = {.state = seed}};
-    if (draw_graph(&g) && prem_arrays_new(g.schedule, &g.reference, NULL) == PREM_OK) {
+    if (draw_graph(&g, false) && prem_arrays_new(g.schedule, &g.reference, NULL) == PREM_OK) {
       draw_overruns(&g);
       run_graph(&g);
       ++sessions;
@@ -245,12 +298,35 @@ START_TEST(every_graph_drains_and_is_right) { /* E22, E30 */
 }
 END_TEST
 
+/* The same where modes have plans of their own, and everybody switches all the time. */
+START_TEST(every_graph_is_right_across_plans) {
+  for (uint64_t seed = (uint64_t)_i * SEEDS; seed < (uint64_t)(_i + 1) * SEEDS; ++seed) {
+    graph g = {.seed = seed, .dice = {.state = ~seed}};
+    if (draw_graph(&g, true) && prem_arrays_new(g.schedule, &g.reference, NULL) == PREM_OK) {
+      ck_assert_int_eq(prem_trace_new(g.schedule, 8 * ROUNDS, 100000, &g.trace), PREM_OK);
+      draw_overruns(&g);
+      run_graph(&g);
+      ++sessions;
+    }
+    prem_trace_free(g.trace);
+    prem_arrays_free(g.reference);
+    prem_schedule_free(g.schedule);
+  }
+  ck_assert_int_gt(sessions, SEEDS / 8);
+  ck_assert_int_gt(shown, 0);
+  ck_assert_int_gt(switches, SEEDS);
+  ck_assert_int_gt(by_plans, SEEDS);
+  ck_assert_int_gt(in_time, 0);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("live_graphs");
   TCase *cases = tcase_create("live_graphs");
   const char *rounds = getenv("TTPREM_LIVE_ROUNDS"); /* more than one, by hand */
   tcase_set_timeout(cases, 600);
   tcase_add_loop_test(cases, every_graph_drains_and_is_right, 0, rounds ? atoi(rounds) : 1);
+  tcase_add_loop_test(cases, every_graph_is_right_across_plans, 0, rounds ? atoi(rounds) : 1);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }

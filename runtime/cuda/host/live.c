@@ -232,6 +232,21 @@ static prem_status judge_streams(const prem_courier *courier, prem_diag *diag) {
   return PREM_ERR_INVALID;
 }
 
+/* Blocks fetch their records in pieces, ahead of the permission that says by which plan. */
+static prem_status judge_plans(const prem_program *program, prem_diag *diag) {
+  const prem_schedule *schedule = program->schedule;
+  for (int32_t m = 0; program->plan_count > 1 && m < schedule->operating_mode_count; ++m)
+    if (schedule->operating_modes[m].has_plan) {
+      prem_diag_add(diag, PREM_ERROR, 0, schedule->operating_modes[m].place, "live.operating_modes",
+                    "mode '%s' has a plan of its own, which a live session on a GPU cannot switch "
+                    "to yet; leave the `policy` of the modes out and plan again, or take backend "
+                    "cpu or sim",
+                    schedule->operating_modes[m].name);
+      return PREM_ERR_UNAVAILABLE;
+    }
+  return PREM_OK;
+}
+
 /* Snapshots of arguments, where blocks can read them. */
 static cudaError_t params_new(prem_cuda_live *live) {
   prem_courier *courier = live->courier;
@@ -266,7 +281,9 @@ fail:
 
 static prem_status live_open(void *state, prem_courier *courier, prem_diag *diag) {
   prem_cuda *cuda = state;
-  const prem_status status = judge_streams(courier, diag);
+  prem_status status = judge_streams(courier, diag);
+  if (status == PREM_OK)
+    status = judge_plans(cuda->program, diag);
   if (status != PREM_OK)
     return status;
   cuda->live = calloc(1, sizeof *cuda->live);

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** For tests of operating modes with plans of their own: does a trace follow the plan of each
+ *  hyperperiod's mode? */
+#ifndef TTPREM_TESTS_COMMON_MODE_PLANS_H
+#define TTPREM_TESTS_COMMON_MODE_PLANS_H
+
+#include "tests/common/live.h"
+
+#include "prem/model/modes.h"
+
+/** The instants of one plan, and who has none. */
+typedef struct mode_instants {
+  prem_slot *slots;
+  int64_t count;
+} mode_instants;
+
+static inline const prem_slot *find_instant(const mode_instants *plan,
+                                            const prem_trace_record *record) {
+  for (int64_t s = 0; s < plan->count; ++s)
+    if (plan->slots[s].task == record->task && plan->slots[s].job == record->job &&
+        plan->slots[s].tile == record->tile && plan->slots[s].phase == record->phase &&
+        plan->slots[s].block == record->block)
+      return &plan->slots[s];
+  return NULL;
+}
+
+/** Each phase stands in the plan of its hyperperiod's mode, its task has jobs there, and it has not
+ *  begun before its instant. Returns how many began late. */
+static inline int64_t assert_by_plans(const prem_schedule *schedule, const prem_trace *trace,
+                                      uint64_t seed) {
+  mode_instants plans[PREM_MAX_OPERATING_MODES];
+  uint32_t *off = calloc((size_t)schedule->task_count + 1, sizeof *off);
+  int64_t late = 0;
+  ck_assert_int_eq(prem_tasks_off(schedule, off), PREM_OK);
+  for (int32_t m = 0; m < schedule->operating_mode_count; ++m)
+    ck_assert_int_eq(prem_plan_expand(schedule, prem_schedule_plan_of(schedule, m), &plans[m].slots,
+                                      &plans[m].count, NULL),
+                     PREM_OK);
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    const prem_trace_record *r = &trace->records[i];
+    const int32_t mode = trace->operating_mode[r->hyperperiod];
+    const prem_slot *slot = find_instant(&plans[mode], r);
+    ck_assert_msg(slot && !(off[r->task] >> mode & 1),
+                  "seed %llu: '%s' in hyperperiod %d, but not in the plan of '%s'",
+                  (unsigned long long)seed, schedule->tasks[r->task].name, r->hyperperiod,
+                  schedule->operating_modes[mode].name);
+    if (r->release_ns == PREM_NO_RELEASE)
+      continue;
+    ck_assert_msg(r->release_ns == trace->epoch_ns[r->hyperperiod] + slot->planned_ns &&
+                      r->start_ns >= r->release_ns,
+                  "seed %llu: '%s' starts at %lld", (unsigned long long)seed,
+                  schedule->tasks[r->task].name, (long long)r->start_ns);
+    late += r->start_ns > r->release_ns;
+  }
+  for (int32_t m = 0; m < schedule->operating_mode_count; ++m)
+    free(plans[m].slots);
+  free(off);
+  return late;
+}
+
+/* So much of the memory a phase takes, and until when. */
+static inline int64_t memory_taken(const prem_schedule *schedule, const prem_trace_record *record,
+                                   int64_t *until_ns) {
+  const prem_phase_spec *phase = &schedule->tasks[record->task].phase[record->phase];
+  *until_ns = record->start_ns + phase->busy_ns;
+  return phase->demand ? phase->demand[0] : 0;
+}
+
+/** Where nothing was late, no more of the memory was in use than there is, whatever plans followed
+ *  each other. For resources that blocks do not take as a gang, and plans without chains and pairs.
+ */
+static inline void assert_shared(const prem_schedule *schedule, const prem_trace *trace,
+                                 uint64_t seed) {
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    int64_t taken = 0, until_ns;
+    for (int64_t j = 0; j < trace->record_count; ++j) {
+      const prem_trace_record *r = &trace->records[j];
+      const int64_t demand = memory_taken(schedule, r, &until_ns);
+      if (r->start_ns <= trace->records[i].start_ns && trace->records[i].start_ns < until_ns)
+        taken += demand;
+    }
+    ck_assert_msg(taken <= schedule->platform.resources[0].capacity,
+                  "seed %llu: %lld of the memory in use at %lld", (unsigned long long)seed,
+                  (long long)taken, (long long)trace->records[i].start_ns);
+  }
+}
+
+#endif
