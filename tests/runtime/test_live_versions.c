@@ -81,7 +81,7 @@ static const char *file_of(bench *b) {
       "  { name = \"seen\"; type = \"f32\"; shape = [ 8 ]; } );"
       "tasks = ( %s, %s, %s, %s );"
       "live: { inputs = ( { array = \"x\"; kind = \"%s\"; buffers = 4; missing = \"%s\"; } );"
-      "  operating_modes = ( { name = \"full\"; }, { name = \"rest\"; off = [ \"learn\" ]; } );"
+      "  operating_modes = ( { name = \"full\"; }, { name = \"rest\"; off = [ \"learn\" ]; %s } );"
       "  outputs = ( { array = \"old\"; kind = \"queuing\"; buffers = 16; },"
       "    { array = \"now\"; kind = \"queuing\"; buffers = 16; },"
       "    { array = \"seen\"; kind = \"queuing\"; buffers = 16; } ); };",
@@ -89,7 +89,8 @@ static const char *file_of(bench *b) {
       show_task("before", "old", (int)pick(b, 0, 2), period, unit, ""),
       show_task("after", "now", (int)pick(b, 0, 2), period, unit,
                 "after = ( { task = \"learn\"; } );"),
-      learns_first ? slow : learn, is_queue ? "queuing" : "sampling", missing[pick(b, 0, 2)]);
+      learns_first ? slow : learn, is_queue ? "queuing" : "sampling", missing[pick(b, 0, 2)],
+      pick(b, 0, 1) ? "policy: { };" : "");
 }
 
 /* ---- running --------------------------------------------------------------------------------- */

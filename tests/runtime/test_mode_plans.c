@@ -224,6 +224,228 @@ START_TEST(threads_follow_the_plan_of_the_hyperperiod) {
 }
 END_TEST
 
+/* ---- what blocks are given ------------------------------------------------------------------- */
+
+/* The first phases that take buffers wait for all of the hyperperiod before. */
+static void assert_waits(const prem_block_program *block, int32_t buffers) {
+  int32_t takers = 0;
+  for (int32_t i = 0; i < block->memory_count; ++i) {
+    const prem_record *record = &block->memory[i];
+    const bool takes = record->phase == PREM_PREFETCH && takers++ < buffers;
+    for (int p = 0; takes && p < PREM_PHASE_COUNT; ++p)
+      ck_assert_int_eq(record->wait[p], 0);
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      ck_assert(record->wait[p] == PREM_NO_WAIT || record->wait[p] >= 0);
+  }
+}
+
+START_TEST(tables_have_the_same_counts_and_no_turns) {
+  const int32_t buffers = _i + 1;
+  prem_schedule *schedule = prepared_schedule(three_tasks(two_plans, "", 1));
+  prem_program *program = NULL;
+  schedule->platform.buffers = buffers;
+  ck_assert_int_eq(prem_program_new_live(schedule, &program, NULL), PREM_OK);
+  ck_assert_int_eq(program->plan_count, 2);
+  ck_assert_ptr_eq(prem_program_in(program, 0), program);
+  const prem_program *quick = prem_program_in(program, 1);
+  ck_assert_ptr_ne(quick, program);
+  for (int32_t b = 0; b < program->block_count; ++b) {
+    const prem_block_program *full = &program->blocks[b], *less = &quick->blocks[b];
+    ck_assert_mem_eq(full->phase_count, less->phase_count, sizeof full->phase_count);
+    ck_assert(!full->turns && !less->turns);
+    assert_waits(full, buffers);
+    assert_waits(less, buffers);
+    for (int32_t i = 0; i < less->memory_count; ++i) /* c is on, and comes first */
+      ck_assert_int_eq((less->memory[i].flags & PREM_RECORD_OFF) != 0, i >= 2);
+  }
+  for (int32_t t = 0; t < 3; ++t)
+    for (int32_t e = 0; e < quick->tasks[t].edge_count; ++e) {
+      ck_assert_int_eq(t, 2); /* who is off waits for nobody, and nobody for who is off */
+      ck_assert_int_eq(quick->tasks[t].after[e].needed_jobs[0], 0);
+    }
+  prem_program_free(program);
+  ck_assert_int_eq(prem_program_new(schedule, &program, NULL), PREM_OK); /* a run has one plan */
+  ck_assert_int_eq(program->plan_count, 1);
+  prem_program_free(program);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static char *saved_text(const prem_schedule *schedule) {
+  static const char path[] = "mode_plans_saved.cfg";
+  char *bytes = calloc(1, 1 << 16);
+  ck_assert_int_eq(prem_schedule_save(schedule, path, NULL), PREM_OK);
+  FILE *file = fopen(path, "r");
+  ck_assert(bytes && file && fread(bytes, 1, (1 << 16) - 1, file) > 0);
+  fclose(file);
+  remove(path);
+  return bytes;
+}
+
+START_TEST(what_is_written_is_read_again) {
+  prem_schedule *made = prepared_schedule(three_tasks(
+      "operating_modes = ( { name = \"quick\"; off = [ \"a\" ]; policy: { objective = "
+      "\"makespan\"; }; },"
+      "  { name = \"none\"; off = [ \"a\", \"c\" ]; policy: { }; }, { name = \"all\"; } );",
+      "", 1));
+  char *written = saved_text(made);
+  prem_schedule *read = checked_schedule(written);
+  char *again = saved_text(read);
+  ck_assert_str_eq(written, again);
+  ck_assert_int_eq(read->plan->mode_count, 2);
+  ck_assert_str_eq(read->plan->modes[1]->mode, "none");
+  ck_assert_int_eq(read->plan->modes[1]->affine_count + read->plan->modes[1]->starts_count, 0);
+  ck_assert_ptr_eq(prem_schedule_plan_of(read, 0), read->plan->modes[0]);
+  ck_assert_ptr_eq(prem_schedule_plan_of(read, 2), read->plan);
+  ck_assert_ptr_eq(prem_schedule_plan_of(read, 3), read->plan);
+  ck_assert_str_eq(read->operating_modes[0].policy.objective, "makespan");
+  ck_assert_str_eq(read->operating_modes[1].policy.objective, "slack"); /* as the file's */
+  free(written);
+  free(again);
+  prem_schedule_free(read);
+  prem_schedule_free(made);
+}
+END_TEST
+
+/* One-shot tasks: all plans are as long as the longest one, and leave time for what follows. */
+START_TEST(plans_of_one_shot_tasks_are_equally_long) {
+  prem_schedule *schedule = prepared_schedule(
+      "version = 1; name = \"t\"; platform: { blocks = 1; guard_ns = 10L; precedence_ns = 70L; };"
+      "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2;"
+      "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 200L; }; },"
+      "  { name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+      "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 200L; }; } );"
+      "live: { operating_modes = ( { name = \"m\"; off = [ \"a\" ]; policy: { }; } ); };");
+  const prem_plan *plan = schedule->plan, *of_mode = prem_schedule_plan_of(schedule, 0);
+  ck_assert_int_eq(plan->hyperperiod_ns, 3 * 310 + 2 * 10 + 70);
+  ck_assert_int_eq(of_mode->hyperperiod_ns, plan->hyperperiod_ns);
+  ck_assert_int_eq(of_mode->affine_count + of_mode->starts_count, 2);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* a and b, 300 each of 1000 on one block. */
+static const char *two_tasks(const char *platform, const char *modes, const char *plan) {
+  const char *task = "kernel = \"none\"; blocks = [ 0 ]; tiles = 1; period_ns = 1000L;"
+                     " prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 100L; };"
+                     " writeback: { wcet_ns = 100L; };";
+  return text("version = 1; name = \"t\"; platform: { blocks = 1; %s };\n"
+              "tasks = ( { name = \"a\"; %s }, { name = \"b\"; %s } );\n"
+              "live: { operating_modes = ( %s ); };\n%s\n",
+              platform, task, task, modes, plan);
+}
+
+#define CHAIN(TASK, START)                                                                         \
+  "{ task = \"" TASK "\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"           \
+  " start_ns = " START "L; }"
+#define PLAN(B, MODES)                                                                             \
+  "plan: { hyperperiod_ns = 1000L; runs = ( " CHAIN("a", "64") ", " CHAIN("b", B) " );" MODES " }" \
+                                                                                              ";"
+#define MODE_PLAN(NAME, RUNS) "{ name = \"" NAME "\"; runs = ( " RUNS " ); }"
+#define ONE_PLAN(RUNS)        PLAN("384", "operating_modes = ( " MODE_PLAN("m", RUNS) " );")
+#define MODE                  "{ name = \"m\"; off = [ \"a\" ]; policy: { }; }"
+
+typedef struct verdict_case {
+  const char *platform, *modes, *plan;
+  int code; /* 0: legal */
+  const char *key, *reason;
+} verdict_case;
+
+static const verdict_case verdicts[] = {
+    {"", MODE, ONE_PLAN(CHAIN("b", "0")), 0, "", ""},
+    {"", MODE, ONE_PLAN(CHAIN("b", "700")), 0, "", ""},
+    {"", MODE, ONE_PLAN(CHAIN("b", "701")), 51, "plan.operating_modes.m.runs[0]",
+     "1 phases reach over the end of the hyperperiod at 1000 ns; the last is writeback of 'b' tile "
+     "0 on block 0, which ends at 1001, and 0 ns more"},
+    {"precedence_ns = 50L;", MODE, ONE_PLAN(CHAIN("b", "650")), 0, "", ""},
+    {"precedence_ns = 50L;", MODE, ONE_PLAN(CHAIN("b", "651")), 51,
+     "plan.operating_modes.m.runs[0]", "which ends at 951, and 50 ns more"},
+    {"", "{ name = \"m\"; off = [ \"a\" ]; }", PLAN("701", ""), 0, "", ""},
+    {"", MODE, PLAN("701", "operating_modes = ( " MODE_PLAN("m", CHAIN("b", "0")) " );"), 51,
+     "plan.runs[1]", "which ends at 1001"},
+    {"", MODE, ONE_PLAN(""), 28, "plan.operating_modes.m", "tile 0 of task 'b' is missing"},
+    {"", MODE, ONE_PLAN(CHAIN("b", "0") ", " CHAIN("a", "400")), 51,
+     "plan.operating_modes.m.runs[1]",
+     "task 'a' has no jobs in operating mode 'm', but its plan starts it: leave the start out"},
+    {"", MODE, ONE_PLAN(CHAIN("c", "0")), 24, "plan.operating_modes.m.runs[0].task",
+     "there is no task 'c'"},
+    {"clock_step_ns = 32L;", MODE,
+     PLAN("384", "operating_modes = ( " MODE_PLAN("m", CHAIN("b", "33")) " );"), 22,
+     "plan.operating_modes.m.runs[0].start_ns", "33 is not on the clock grid of 32 ns"},
+    {"", MODE, PLAN("384", ""), 51, "plan.operating_modes.m", "missing: the mode has a `policy`"},
+    {"", "{ name = \"m\"; off = [ \"a\" ]; }", ONE_PLAN(CHAIN("b", "0")), 51,
+     "plan.operating_modes.m.name",
+     "operating mode 'm' has no `policy`, so it uses the file's plan"},
+    {"", MODE, PLAN("384", "operating_modes = ( " MODE_PLAN("n", "") " );"), 24,
+     "plan.operating_modes.n.name", "there is no operating mode 'n'"},
+    {"", MODE, PLAN("384", "operating_modes = ( { runs = ( ); } );"), 3,
+     "plan.operating_modes[0].name", "missing"},
+    {"", MODE,
+     PLAN("384",
+          "operating_modes = ( " MODE_PLAN("m", CHAIN("b", "0")) ", " MODE_PLAN("m", "") " );"),
+     6, "plan.operating_modes.m.name", "two plans of operating mode 'm'"},
+    {"", MODE,
+     PLAN("384", "operating_modes = ( { name = \"m\"; hyperperiod_ns = 500L; runs = ( " CHAIN(
+                     "b", "0") " ); } );"),
+     5, "plan.operating_modes.m.hyperperiod_ns", ""},
+    {"", "{ name = \"m\"; policy: { overrun = \"skip\"; }; }", "", 5,
+     "live.operating_modes.m.policy.overrun", ""},
+    {"", "{ name = \"m\"; policy: { use = 3; }; }", "", 8, "live.operating_modes.m.policy.use", ""},
+    {"", "{ name = \"m\"; policy: { use = \"best\"; }; }", "", 24, "policy.use",
+     "unknown policy 'best'"},
+    {"", MODE, "policy: { warmup_tiles = 1; };", 51, "live.operating_modes.m.policy",
+     "leaves no time for the 1 warm-up tiles"},
+    {"", MODE,
+     "plan: { hyperperiod_ns = 1000L; warmup_tiles = 1; warmup_ns = 300L; runs = ( " CHAIN(
+         "a", "0") ", " CHAIN("b",
+                              "300") " ); operating_modes = ( " MODE_PLAN("m",
+                                                                          CHAIN("b", "0")) " ); };",
+     51, "plan.warmup_tiles", "is 1, but operating modes have plans of their own"},
+};
+
+START_TEST(plans_of_modes_are_judged) {
+  const verdict_case *c = &verdicts[_i];
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *schedule = NULL;
+  const char *source = two_tasks(c->platform, c->modes, c->plan);
+  prem_status status = prem_schedule_load_text("t.cfg", source, &schedule, diag);
+  if (status == PREM_OK)
+    status = prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag);
+  ck_assert_int_eq(status == PREM_OK, c->code == 0);
+  if (c->code) {
+    ck_assert_uint_eq(prem_diag_errors(diag), 1);
+    const prem_problem *problem = prem_diag_at(diag, 0);
+    ck_assert_msg(problem->code == c->code && strcmp(problem->key, c->key) == 0 &&
+                      strstr(problem->reason, c->reason),
+                  "%d, said: E%03d: %s: %s", _i, problem->code, problem->key, problem->reason);
+    ck_assert_int_gt(problem->line, 0);
+  }
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+END_TEST
+
+/* The cause first, then whose plan it was. */
+START_TEST(a_mode_without_a_plan_is_named) {
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *schedule = schedule_from_text(
+      two_tasks("guard_ns = 10L; buffers = 2;",
+                "{ name = \"m\"; off = [ \"a\" ]; policy: { prefetch_offset_ns = 1L; use = "
+                "\"tile_blockwise\"; }; }",
+                ""));
+  ck_assert_int_eq(prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag),
+                   PREM_ERR_INVALID);
+  const prem_problem *last = prem_diag_at(diag, prem_diag_count(diag) - 1);
+  ck_assert_int_eq(last->severity, PREM_NOTE);
+  ck_assert_str_eq(last->key, "live.operating_modes.m.policy");
+  ck_assert_ptr_null(schedule->plan);
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("mode_plans");
   TCase *cases = tcase_create("mode_plans");
@@ -232,6 +454,12 @@ int main(void) {
   tcase_add_test(cases, an_overrun_leads_to_the_next_plan);
   tcase_add_test(cases, what_is_late_is_waited_for_across_a_switch);
   tcase_add_loop_test(cases, threads_follow_the_plan_of_the_hyperperiod, 0, 2);
+  tcase_add_loop_test(cases, tables_have_the_same_counts_and_no_turns, 0, 2);
+  tcase_add_test(cases, what_is_written_is_read_again);
+  tcase_add_test(cases, plans_of_one_shot_tasks_are_equally_long);
+  tcase_add_loop_test(cases, plans_of_modes_are_judged, 0,
+                      (int)(sizeof verdicts / sizeof *verdicts));
+  tcase_add_test(cases, a_mode_without_a_plan_is_named);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }
