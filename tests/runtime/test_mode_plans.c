@@ -5,6 +5,8 @@
 #include "tests/common/longer.h"
 #include "tests/common/mode_plans.h"
 
+#include "ttprem/tally.h"
+
 enum { MS = 1000000 };
 
 /* a makes mid of x, b makes y of that, c makes z of x, on one block and one memory. */
@@ -84,6 +86,7 @@ START_TEST(a_hyperperiod_is_worked_by_the_plan_of_its_mode) {
   prem_schedule *schedule = prepared_schedule(three_tasks(two_plans, "", 1));
   prem_live *live = open_live_on("sim", schedule);
   prem_trace *trace = NULL;
+  prem_tally *tally = NULL;
   prem_frame frame;
   ck_assert_int_eq(prem_trace_new(schedule, 16, 1000, &trace), PREM_OK);
   ck_assert_int_eq(feed(live, X, 1, NULL), PREM_OK);
@@ -91,14 +94,19 @@ START_TEST(a_hyperperiod_is_worked_by_the_plan_of_its_mode) {
   prem_live_sleep_until(live, 3900);
   ck_assert_float_eq(result_of(live, Y, &frame), 3);
   ck_assert_int_eq(frame.operating_mode, 0);
+  ck_assert_int_eq(prem_tally_new(schedule, "sim", PREM_MODE_TT, 0, &tally), PREM_OK);
+  prem_tally_begin(tally, live);
   ck_assert_float_eq(result_of(live, Z, &frame), 2);
   ck_assert_int_eq(frame.published_ns, 1800);
+  ck_assert_int_eq(prem_tally_result(tally, &frame, NULL), 0);
   ck_assert_int_eq(prem_live_switch(live, 1, NULL), PREM_OK);
   run_one(live, 1, 10);
   ck_assert_float_eq(result_of(live, Y, &frame), -1);
   ck_assert_float_eq(result_of(live, Z, &frame), 11);
   ck_assert_int_eq(frame.operating_mode, 1);
-  ck_assert_int_eq(frame.published_ns, 4600); /* 1200 sooner */
+  ck_assert_int_eq(frame.published_ns, 4600); /* 1200 sooner, as planned */
+  ck_assert_int_eq(prem_tally_result(tally, &frame, NULL), 0);
+  prem_tally_free(tally);
   run_one(live, 2, 20);
   ck_assert_int_eq(prem_live_switch(live, 0, NULL), PREM_OK);
   run_one(live, 3, 30);
@@ -114,6 +122,18 @@ START_TEST(a_hyperperiod_is_worked_by_the_plan_of_its_mode) {
   prem_schedule_free(schedule);
 }
 END_TEST
+
+/* What was late first, and with what that began. */
+static void assert_cause(const prem_schedule *schedule, prem_trace *trace, int64_t hyperperiod,
+                         const char *cause) {
+  prem_late_find found;
+  char said[256] = "";
+  prem_trace_sort(trace);
+  ck_assert_int_eq(prem_find_late(schedule, trace, 1, 0, hyperperiod, &found), PREM_OK);
+  if (found.has_cause)
+    prem_first_cause_say(schedule, &found.cause, said, sizeof said);
+  ck_assert_str_eq(said, cause);
+}
 
 /* a takes longer than it may: what it delays ends late in its hyperperiod, and the next one has the
  * other plan, from its first instant on. */
@@ -138,6 +158,8 @@ START_TEST(an_overrun_leads_to_the_next_plan) {
                         "bc0@1400 bc1@1400 bw0@1700 bw1@1700 cp0@1900 cp1@1900 cc0@2100 cc1@2100 "
                         "cw0@2400 cw1@2400\n1 quick: %s",
                         quick_log));
+  assert_cause(schedule, trace, -1, "the compute of a took longer than its window");
+  assert_cause(schedule, trace, 1, ""); /* by its own plan nothing was late */
   prem_live_close(live);
   prem_trace_free(trace);
   prem_schedule_free(schedule);
@@ -166,7 +188,7 @@ START_TEST(what_is_late_is_waited_for_across_a_switch) {
   ck_assert_int_eq(frame.operating_mode, 1);
   ck_assert_float_eq(result_of(live, Y, &frame), 12);
   ck_assert_int_eq(prem_live_stop(live, true, 200000, NULL), PREM_OK);
-  prem_trace_sort(trace);
+  assert_cause(schedule, trace, 1, "the compute of a took longer than its window");
   ck_assert_int_gt(assert_by_plans(schedule, trace, 0), 0);
   for (int64_t i = 0; i < trace->record_count; ++i)
     for (int64_t j = 0; j < i; ++j) /* no hyperperiod before the one before it on a block */
@@ -342,7 +364,7 @@ static const char *two_tasks(const char *platform, const char *modes, const char
   " start_ns = " START "L; }"
 #define PLAN(B, MODES)                                                                             \
   "plan: { hyperperiod_ns = 1000L; runs = ( " CHAIN("a", "64") ", " CHAIN("b", B) " );" MODES " }" \
-                                                                                              ";"
+                                                                                  ";"
 #define MODE_PLAN(NAME, RUNS) "{ name = \"" NAME "\"; runs = ( " RUNS " ); }"
 #define ONE_PLAN(RUNS)        PLAN("384", "operating_modes = ( " MODE_PLAN("m", RUNS) " );")
 #define MODE                  "{ name = \"m\"; off = [ \"a\" ]; policy: { }; }"
