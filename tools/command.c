@@ -240,13 +240,17 @@ int command_plan_schedule(prem_schedule *schedule, const prem_machine *machine, 
   return command_take_plan(schedule, machine, status, plan, diag);
 }
 
-int64_t command_phase_count(const prem_schedule *schedule) {
+int64_t command_plan_phases(const prem_schedule *schedule, const prem_plan *plan) {
   prem_slot *slots = NULL;
   int64_t count = 0;
-  if (prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL) != PREM_OK)
+  if (prem_plan_expand(schedule, plan, &slots, &count, NULL) != PREM_OK)
     return -1;
   free(slots);
   return count;
+}
+
+int64_t command_phase_count(const prem_schedule *schedule) {
+  return command_plan_phases(schedule, schedule->plan);
 }
 
 /* ---- backends ------------------------------------------------------------------------------- */

@@ -96,6 +96,8 @@ int command_plan_schedule(prem_schedule *schedule, const prem_machine *machine, 
 /** The second half of it: with PREM_OK give the schedule its plan and check that. */
 int command_take_plan(prem_schedule *schedule, const prem_machine *machine, prem_status status,
                       prem_plan *plan, prem_diag *diag);
+/** Phases of one hyperperiod of a plan; -1 when they cannot be counted. */
+int64_t command_plan_phases(const prem_schedule *schedule, const prem_plan *plan);
 /** Phases of one hyperperiod of the schedule's plan; -1 when they cannot be counted. */
 int64_t command_phase_count(const prem_schedule *schedule);
 

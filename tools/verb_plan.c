@@ -233,6 +233,10 @@ static void note_plan(const prem_schedule *schedule, const prem_plan_report *rep
                " ns%s%s, planned in %.3f s",
                schedule->name, schedule->plan->policy, report->phases,
                schedule->plan->hyperperiod_ns, slack, known, report->seconds);
+  for (int32_t m = 0; m < schedule->plan->mode_count; ++m)
+    command_note("%s: operating mode '%s' has a plan of its own, %" PRId64 " phases",
+                 schedule->name, schedule->plan->modes[m]->mode,
+                 command_plan_phases(schedule, schedule->plan->modes[m]));
   if (report->keeps)
     command_note("%s: %" PRId64 " phases kept, %" PRId64 " moved, %" PRId64 " added, %" PRId64
                  " removed",

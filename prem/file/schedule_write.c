@@ -84,8 +84,7 @@ static void write_starts(FILE *out, const char *indent, const prem_schedule *sch
     const int length = snprintf(number, sizeof number, " %" PRId64 "L%s", starts->start_ns[i],
                                 i + 1 < starts->count ? "," : "");
     if (used + length > LINE_BYTES) {
-      fputs("\n       ", out);
-      used = 7;
+      used = fprintf(out, "\n%s     ", indent) - 1;
     }
     fputs(number, out);
     used += length;
