@@ -62,7 +62,7 @@ prem_status prem_plan_add_starts(prem_plan *plan, const prem_starts *starts) {
 }
 
 prem_status prem_plan_add_mode(prem_plan *plan, prem_plan *of_mode) {
-  prem_plan **grown = prem_grow(plan->modes, (size_t)plan->mode_count, sizeof *grown);
+  prem_plan **grown = prem_grow(plan->modes, (size_t)plan->mode_count, sizeof(prem_plan *));
   if (!grown)
     return PREM_ERR_MEMORY;
   plan->modes = grown;
