@@ -305,11 +305,11 @@ PREM_API const char *prem_live_event_name(prem_live_event_kind kind);
 PREM_API int32_t prem_live_find_operating_mode(const prem_live *live, const char *name);
 
 /**
- * Switch to another operating mode: whole hyperperiods are in one mode, this one is that of the
- * next one that has not begun on the blocks' side, three ahead at most. Does not wait: the state
- * says when it came. Of several wishes between two hyperperiods the last one counts; it counts more
- * than overruns with "degrade" at the same time. Before the start: the mode that it begins in.
- * Control thread.
+ * Switch to another operating mode, and to its plan where it has one of its own: whole hyperperiods
+ * are in one mode, this one is that of the next one that has not begun on the blocks' side, three
+ * ahead at most. Does not wait: the state says when it came. Of several wishes between two
+ * hyperperiods the last one counts; it counts more than overruns with "degrade" at the same time.
+ * Before the start: the mode that it begins in. Control thread.
  *
  * @retval PREM_ERR_ARGUMENT  there is no operating mode of that number
  * @retval PREM_ERR_ENDED     the session has ended

@@ -81,15 +81,20 @@ static void mark_before(finding *f, int32_t task) {
   }
 }
 
+/* None of a task in error, which may not be bound. */
+static int32_t port_count(const prem_task *task) {
+  return task->definition && task->arrays ? task->definition->port_count : 0;
+}
+
 static bool uses(const prem_task *task, int32_t array, prem_access access) {
-  for (int32_t p = 0; task->definition && p < task->definition->port_count; ++p)
+  for (int32_t p = 0; p < port_count(task); ++p)
     if (task->arrays[p] == array && task->definition->ports[p].access == access)
       return true;
   return false;
 }
 
 static bool passes_data(const prem_task *from, const prem_task *to) {
-  for (int32_t p = 0; from->definition && p < from->definition->port_count; ++p)
+  for (int32_t p = 0; p < port_count(from); ++p)
     if (from->definition->ports[p].access == PREM_OUT && uses(to, from->arrays[p], PREM_IN))
       return true;
   return false;
