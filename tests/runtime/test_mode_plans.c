@@ -200,6 +200,36 @@ START_TEST(what_is_late_is_waited_for_across_a_switch) {
 }
 END_TEST
 
+/* A result without a buffer is dropped when its first writeback is due: by the plan in force. */
+START_TEST(a_result_is_dropped_when_its_plan_has_it_due) {
+  const char *source = three_tasks(two_plans, "", 1);
+  char *at = strstr(source, "array = \"z\"; kind = \"queuing\"; buffers = 8;");
+  char drops[8192];
+  ck_assert_ptr_nonnull(at);
+  snprintf(drops, sizeof drops,
+           "%.*sarray = \"z\"; kind = \"queuing\"; buffers = 1; overflow = \"drop\";%s",
+           (int)(at - source), source, strchr(strchr(strchr(at, ';') + 1, ';') + 1, ';') + 1);
+  prem_schedule *schedule = prepared_schedule(drops);
+  prem_live *live = open_live_on("sim", schedule);
+  prem_frame held;
+  prem_live_event event;
+  static const int64_t dropped_ns[] = {4400, 9600}; /* 400 by the mode's plan, 1600 by the file's */
+  ck_assert_int_eq(feed(live, X, 1, NULL), PREM_OK);
+  start_live(live, &(prem_live_request){.events = true});
+  ck_assert_int_eq(prem_live_wait(live, Z, 3900, &held, NULL), PREM_OK);
+  for (int32_t h = 1; h <= 2; ++h) {
+    ck_assert_int_eq(prem_live_switch(live, h % 2, NULL), PREM_OK);
+    prem_live_sleep_until(live, h * 4000 + 3900);
+    do
+      ck_assert_int_eq(prem_live_listen(live, 0, &event, NULL), PREM_OK);
+    while (event.kind != PREM_EVENT_DROPPED);
+    ck_assert_int_eq(event.at_ns, dropped_ns[h - 1]);
+  }
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* ---- on threads ------------------------------------------------------------------------------ */
 
 /* Two modes that share no task: whichever is on, its result is the frame's, and the trace has each
@@ -475,6 +505,7 @@ int main(void) {
   tcase_add_test(cases, a_hyperperiod_is_worked_by_the_plan_of_its_mode);
   tcase_add_test(cases, an_overrun_leads_to_the_next_plan);
   tcase_add_test(cases, what_is_late_is_waited_for_across_a_switch);
+  tcase_add_test(cases, a_result_is_dropped_when_its_plan_has_it_due);
   tcase_add_loop_test(cases, threads_follow_the_plan_of_the_hyperperiod, 0, 2);
   tcase_add_loop_test(cases, tables_have_the_same_counts_and_no_turns, 0, 2);
   tcase_add_test(cases, what_is_written_is_read_again);
