@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "plain.h"
 #include "track_publish.h"
@@ -25,36 +24,6 @@ typedef struct follower {
   int64_t submitted_count, room;
   int64_t instant_room;
 } follower;
-
-/* ---- the schedule ---------------------------------------------------------------------------- */
-
-/* Prepared for a backend; without one bound alone. Free with prem_schedule_free(). */
-static prem_status make_schedule(const track_setting *setting, const prem_backend *backend,
-                                 prem_schedule **out, prem_diag *diag) {
-  char path[] = "/tmp/tracker-XXXXXX";
-  *out = NULL;
-  const int descriptor = mkstemp(path);
-  FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
-  bool good = file && track_schedule_print(setting, file);
-  if (file && fclose(file) != 0)
-    good = false;
-  if (!good)
-    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){path, 0}, "", "cannot be written");
-  prem_status status = good ? prem_schedule_load(path, NULL, out, diag) : PREM_ERR_IO;
-  if (descriptor >= 0)
-    unlink(path);
-  prem_machine machine;
-  if (status == PREM_OK && backend)
-    status = prem_backend_probe(backend, &machine, diag);
-  if (status == PREM_OK)
-    status = backend ? prem_prepare(*out, prem_registry_builtin(), &machine, NULL, diag)
-                     : prem_schedule_bind(*out, prem_registry_builtin(), diag);
-  if (status == PREM_OK)
-    return status;
-  prem_schedule_free(*out);
-  *out = NULL;
-  return status;
-}
 
 /* ---- what is put down ------------------------------------------------------------------------ */
 
@@ -98,24 +67,31 @@ static track_status status_of(const float *row) {
                                                   : TRACK_LOST;
 }
 
-/* `rows`: of the targets, `pitch` numbers apart. */
-static prem_status note_boxes(follower *f, int64_t frame, const float *rows, int64_t pitch,
-                              int64_t published_ns) {
+prem_status follow_note(track_log *log, int64_t frame, int32_t targets, const float *rows,
+                        int64_t pitch, int64_t published_ns) {
   prem_status status = PREM_OK;
-  for (int32_t t = 0; t < f->request->setting.targets && status == PREM_OK; ++t) {
+  for (int32_t t = 0; t < targets && status == PREM_OK; ++t) {
     const float *at = rows + t * pitch;
     const bool refused = at[BOX_STATUS] == (float)TARGET_REFUSED;
     const track_row row = {
-        .frame = frame_number(f, frame),
+        .frame = frame,
         .target = t,
         .where = {at[BOX_X], at[BOX_Y], refused ? 0 : at[BOX_WIDTH], refused ? 0 : at[BOX_HEIGHT]},
         .peak = at[BOX_PEAK],
         .status = status_of(at),
         .published_ns = published_ns};
-    status = track_log_add(&f->out->log, &row);
+    status = track_log_add(log, &row);
   }
-  ++f->out->tracked;
   return status;
+}
+
+static prem_status note_boxes(follower *f, int64_t frame, const float *rows, int64_t pitch,
+                              int64_t published_ns) {
+  const follow_request *request = f->request;
+  if (++f->out->tracked > request->logged && request->logged > 0)
+    return PREM_OK;
+  return follow_note(&f->out->log, frame_number(f, frame), request->setting.targets, rows, pitch,
+                     published_ns);
 }
 
 /* The n-th frame to take. */
@@ -126,15 +102,15 @@ static prem_status next_frame(follower *f, int64_t n, uint8_t *pixels, size_t pi
   return status == PREM_OK ? video_next(f->frames, pixels, pitch_bytes, f->diag) : status;
 }
 
-static void fill_commands(const follow_request *request, float *rows, int64_t pitch) {
-  for (int32_t t = 0; t < request->setting.targets; ++t) {
+void follow_command(const box *boxes, int32_t targets, float *rows, int64_t pitch) {
+  for (int32_t t = 0; t < targets; ++t) {
     float *row = rows + t * pitch;
     memset(row, 0, COMMAND_NUMBERS * sizeof *row);
     row[COMMAND_SERIAL] = 1;
-    row[COMMAND_X] = request->boxes[t].x;
-    row[COMMAND_Y] = request->boxes[t].y;
-    row[COMMAND_WIDTH] = request->boxes[t].w;
-    row[COMMAND_HEIGHT] = request->boxes[t].h;
+    row[COMMAND_X] = boxes[t].x;
+    row[COMMAND_Y] = boxes[t].y;
+    row[COMMAND_WIDTH] = boxes[t].w;
+    row[COMMAND_HEIGHT] = boxes[t].h;
   }
 }
 
@@ -145,7 +121,8 @@ static prem_status follow_plainly(follower *f, const prem_schedule *schedule) {
   plain_tracker *plain = plain_new(schedule);
   prem_status status = plain ? PREM_OK : PREM_ERR_MEMORY;
   if (plain)
-    fill_commands(request, plain_array(plain, "command"), COMMAND_NUMBERS);
+    follow_command(request->boxes, request->setting.targets, plain_array(plain, "command"),
+                   COMMAND_NUMBERS);
   for (int64_t n = 0; status == PREM_OK && (request->frames == 0 || n < request->frames); ++n) {
     if (is_stopped(f))
       status = PREM_ERR_INTERRUPTED;
@@ -169,7 +146,8 @@ static prem_status command(follower *f) {
   prem_status status = prem_live_acquire(f->live, f->command_stream, 0, &frame, f->diag);
   if (status != PREM_OK)
     return status;
-  fill_commands(f->request, frame.data, frame.pitch_bytes[2] / (int64_t)sizeof(float));
+  follow_command(f->request->boxes, f->request->setting.targets, frame.data,
+                 frame.pitch_bytes[2] / (int64_t)sizeof(float));
   return prem_live_submit(f->live, &frame, f->diag);
 }
 
@@ -367,7 +345,7 @@ prem_status follow(const follow_request *given, follow_result *out, prem_diag *d
     status = video_skip(f.frames, request.start, diag);
   }
   if (status == PREM_OK)
-    status = make_schedule(&request.setting, request.backend, &schedule, diag);
+    status = track_schedule_make(&request.setting, request.backend, &schedule, diag);
   if (status == PREM_OK)
     status = request.backend ? follow_live(&f, schedule) : follow_plainly(&f, schedule);
   prem_schedule_free(schedule);

@@ -17,6 +17,7 @@ typedef struct follow_request {
   video_request video;
   int64_t start;         /* the video's frame that is the first one, from 0 */
   int64_t frames;        /* at most; 0: to the video's end */
+  int64_t logged;        /* the first so many results are put down with their boxes; 0: all */
   int64_t step;          /* every so many of them is taken, the others left out; at least 1 */
   const box *boxes;      /* of the targets in the first frame */
   track_setting setting; /* its size is set by the video's */
@@ -56,5 +57,11 @@ typedef struct follow_result {
  */
 prem_status follow(const follow_request *request, follow_result *out, prem_diag *diag);
 void follow_free(follow_result *of);
+
+/** Rows of `command` that begin targets at their boxes, and rows of `boxes` as rows of a log; rows
+ *  are `pitch` numbers apart. */
+void follow_command(const box *boxes, int32_t targets, float *rows, int64_t pitch);
+prem_status follow_note(track_log *log, int64_t frame, int32_t targets, const float *rows,
+                        int64_t pitch, int64_t published_ns);
 
 #endif

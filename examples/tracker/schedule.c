@@ -2,6 +2,8 @@
 #include "schedule.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "track.h"
 
@@ -247,4 +249,33 @@ bool track_schedule_print(const track_setting *setting, FILE *file) {
     fprintf(file, "profiles: { measured = \"%s\"; };\n", setting->profile);
   print_live(setting, file);
   return !ferror(file);
+}
+
+/* ---- reading it again ------------------------------------------------------------------------ */
+
+prem_status track_schedule_make(const track_setting *setting, const prem_backend *backend,
+                                prem_schedule **out, prem_diag *diag) {
+  char path[] = "/tmp/tracker-XXXXXX";
+  *out = NULL;
+  const int descriptor = mkstemp(path);
+  FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+  bool good = file && track_schedule_print(setting, file);
+  if (file && fclose(file) != 0)
+    good = false;
+  if (!good)
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){path, 0}, "", "cannot be written");
+  prem_status status = good ? prem_schedule_load(path, NULL, out, diag) : PREM_ERR_IO;
+  if (descriptor >= 0)
+    unlink(path);
+  prem_machine machine;
+  if (status == PREM_OK && backend)
+    status = prem_backend_probe(backend, &machine, diag);
+  if (status == PREM_OK)
+    status = backend ? prem_prepare(*out, prem_registry_builtin(), &machine, NULL, diag)
+                     : prem_schedule_bind(*out, prem_registry_builtin(), diag);
+  if (status == PREM_OK)
+    return status;
+  prem_schedule_free(*out);
+  *out = NULL;
+  return status;
 }

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <ttprem/ttprem.h>
+
 /** What kind of input frames come by. */
 typedef enum track_feeding {
   TRACK_EACH,  /* each frame once, and the frame starts the hyperperiod: for files */
@@ -36,5 +38,13 @@ track_setting track_setting_for(int32_t rows, int32_t columns, int32_t targets, 
 
 /** Write the file. False: it could not be written. */
 bool track_schedule_print(const track_setting *setting, FILE *file);
+
+/**
+ * The same as a schedule, prepared for a backend; without one bound alone.
+ *
+ * @param[out] out  free with prem_schedule_free(); NULL on error
+ */
+prem_status track_schedule_make(const track_setting *setting, const prem_backend *backend,
+                                prem_schedule **out, prem_diag *diag);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Follow targets through a video, time-triggered, and show how well: tracker [OPTION...] [SOURCE]
  */
-#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "follow.h"
+#include "option.h"
 #include "scene.h"
 #include "scored.h"
 
@@ -45,6 +45,8 @@ enum {
   KEY_EVERY,
   KEY_BLOCKS,
   KEY_STEP,
+  KEY_HOLD,
+  KEY_LOG,
   KEY_LATE
 };
 
@@ -61,6 +63,9 @@ static const struct argp_option known[] = {
     {"start", KEY_START, "N", 0, "the first frame, from 0", 0},
     {"starts", KEY_STARTS, "N", 0, "follow from N starts as well, and tell their mean (TRE)", 0},
     {"step", KEY_STEP, "N", 0, "take every N-th frame only (1)", 0},
+    {"hold", KEY_HOLD, "N", 0,
+     "read N frames first, and show them forwards and backwards without an end", 0},
+    {"log", KEY_LOG, "N", 0, "put the first N results down, and score these (all)", 0},
     {"late", KEY_LATE, "N", 0, "score boxes as if each was known N frames later (0)", 0},
     {"period", 'p', "TIME", 0,
      "from frame to frame, as 10ms (by default some three times what the work takes)", 0},
@@ -78,47 +83,6 @@ static const struct argp_option known[] = {
     {"film", KEY_FILM, NULL, 0, "make a film as well (needs ffmpeg)", 0},
     {"schedule", KEY_SCHEDULE, NULL, 0, "print the schedule file and do nothing else", 0},
     {0}};
-
-/* "10ms"; 0: it is none. */
-static int64_t time_of(const char *text) {
-  static const struct {
-    const char *name;
-    double ns;
-  } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-  char *end;
-  const double value = strtod(text, &end);
-  for (size_t i = 0; i < sizeof units / sizeof *units; ++i)
-    if (strcmp(end, units[i].name) == 0 && value * units[i].ns >= 1 && value * units[i].ns < 1e15)
-      return (int64_t)(value * units[i].ns);
-  return 0;
-}
-
-static int64_t number_of(struct argp_state *state, const char *name, const char *text,
-                         int64_t least, int64_t most) {
-  char *end;
-  errno = 0;
-  const long long value = strtoll(text, &end, 10);
-  if (errno || *end || end == text || value < least || value > most)
-    argp_error(state, "--%s: '%s' is no number from %" PRId64 " to %" PRId64, name, text, least,
-               most);
-  return value;
-}
-
-static int64_t time_option(struct argp_state *state, const char *name, const char *text) {
-  const int64_t ns = time_of(text);
-  if (ns == 0)
-    argp_error(state, "--%s: '%s' is no time; write it as 10ms or 500us", name, text);
-  return ns;
-}
-
-static float factor_option(struct argp_state *state, const char *name, const char *text,
-                           float most) {
-  char *end;
-  const float value = strtof(text, &end);
-  if (*end || end == text || !(value > 0 && value <= most))
-    argp_error(state, "--%s: '%s' is no number above 0 and up to %g", name, text, (double)most);
-  return value;
-}
 
 static void add_box(struct argp_state *state, options *of, const char *text) {
   box *at = &of->boxes[of->box_count];
@@ -143,22 +107,22 @@ static void set_mode(struct argp_state *state, options *of, const char *text) {
 static error_t parse_measure(int key, char *text, struct argp_state *state, options *of) {
   switch (key) {
   case 'p':
-    of->period_ns = time_option(state, "period", text);
+    of->period_ns = option_time(state, "period", text);
     return 0;
   case KEY_PUBLISH:
-    of->publish_ns = time_option(state, "publish", text);
+    of->publish_ns = option_time(state, "publish", text);
     return 0;
   case KEY_BLOCKS:
-    of->blocks = (int32_t)number_of(state, "blocks", text, 1, 1024);
+    of->blocks = (int32_t)option_number(state, "blocks", text, 1, 1024);
     return 0;
   case KEY_EVERY:
-    of->request.every_ns = time_option(state, "every", text);
+    of->request.every_ns = option_time(state, "every", text);
     return 0;
   case KEY_REACH:
-    of->reach = factor_option(state, "reach", text, 8);
+    of->reach = option_factor(state, "reach", text, 8);
     return 0;
   case KEY_SLACK:
-    of->wcet_factor = factor_option(state, "slack", text, 1000);
+    of->wcet_factor = option_factor(state, "slack", text, 1000);
     return 0;
   case KEY_PROFILE:
     of->request.setting.profile = text;
@@ -194,27 +158,31 @@ static error_t parse(int key, char *text, struct argp_state *state) {
     add_box(state, of, text);
     return 0;
   case 't':
-    of->most_targets = (int32_t)number_of(state, "targets", text, 1, MOST_TARGETS);
+    of->most_targets = (int32_t)option_number(state, "targets", text, 1, MOST_TARGETS);
     return 0;
   case 'n':
-    of->request.frames = number_of(state, "frames", text, 1, INT32_MAX);
+    of->request.frames = option_number(state, "frames", text, 1, INT32_MAX);
     return 0;
   case KEY_START:
-    of->request.start = number_of(state, "start", text, 0, INT32_MAX);
+    of->request.start = option_number(state, "start", text, 0, INT32_MAX);
     return 0;
   case KEY_STEP:
-    of->request.step = number_of(state, "step", text, 1, 1000);
+    of->request.step = option_number(state, "step", text, 1, 1000);
+    return 0;
+  case KEY_HOLD:
+    of->request.video.hold = option_number(state, "hold", text, 1, INT32_MAX);
+    return 0;
+  case KEY_LOG:
+    of->request.logged = option_number(state, "log", text, 1, INT32_MAX);
     return 0;
   case KEY_LATE:
-    of->late = number_of(state, "late", text, 0, 1000);
+    of->late = option_number(state, "late", text, 0, 1000);
     return 0;
   case KEY_STARTS:
-    of->starts = (int32_t)number_of(state, "starts", text, 2, MOST_STARTS);
+    of->starts = (int32_t)option_number(state, "starts", text, 2, MOST_STARTS);
     return 0;
   case KEY_SCALES:
-    of->scales = (int32_t)number_of(state, "scales", text, 1, 7);
-    if (of->scales % 2 == 0)
-      argp_error(state, "--scales: %d is none of 1, 3, 5, 7", of->scales);
+    of->scales = option_scales(state, text);
     return 0;
   case KEY_CAMERA:
     of->camera = true;
@@ -527,7 +495,8 @@ static prem_status follow_and_show(options *of, const video *truth, prem_diag *d
   const bool is_known = video_facts_of(truth)->targets > 0 && of->box_count == 0;
   if (status == PREM_OK && found.log.count > 0 && is_known) {
     status = scored_log(truth, &found.log, of->late, &scores.one_pass, diag);
-    if (status == PREM_OK && of->camera)
+    const bool all_logged = of->request.logged == 0 || found.tracked <= of->request.logged;
+    if (status == PREM_OK && of->camera && all_logged)
       status = score_streaming(of, truth, &found, &scores.streaming);
     if (status == PREM_OK && of->starts > 1 && followed == PREM_OK)
       status = follow_from_starts(of, truth, &scores.robust, diag);

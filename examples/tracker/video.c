@@ -26,7 +26,9 @@ enum { PATH_BYTES = 4096 };
 
 struct video {
   video_facts facts;
-  int64_t next;       /* frame */
+  int64_t next;  /* frame */
+  uint8_t *held; /* [held_count] frames without gaps; NULL: they are read as they come */
+  int64_t held_count;
   synth *made;        /* NULL: from `reader` */
   truth_boxes marked; /* beside pictures */
   child decoder;      /* ffmpeg, if any */
@@ -329,6 +331,41 @@ static prem_status judge_request(const video_request *request, prem_diag *diag) 
   return PREM_OK;
 }
 
+/* 0, 1, ... held_count - 1, and back again; each as often as the next one. */
+static int64_t held_number(const video *of, int64_t frame) {
+  if (!of->held)
+    return frame;
+  const int64_t there_and_back = of->held_count > 1 ? 2 * (of->held_count - 1) : 1;
+  const int64_t at = frame % there_and_back;
+  return at < of->held_count ? at : there_and_back - at;
+}
+
+static prem_status hold_frames(video *of, int64_t most, prem_diag *diag) {
+  const int64_t frame_bytes = (int64_t)of->facts.width * of->facts.height;
+  if (most > VIDEO_MOST_HELD / frame_bytes) {
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "--hold",
+                  "%" PRId64 " frames of %" PRId32 " x %" PRId32 " are too many; %" PRId64
+                  " can be held",
+                  most, of->facts.width, of->facts.height, VIDEO_MOST_HELD / frame_bytes);
+    return PREM_ERR_ARGUMENT;
+  }
+  const int64_t there = of->facts.frames;
+  uint8_t *held = malloc((size_t)((there > 0 && there < most ? there : most) * frame_bytes));
+  prem_status status = held ? PREM_OK : PREM_ERR_MEMORY;
+  int64_t count = 0;
+  while (status == PREM_OK && count < most) {
+    status = video_next(of, held + count * frame_bytes, (size_t)of->facts.width, diag);
+    count += status == PREM_OK;
+  }
+  if (status == PREM_ERR_ENDED && count > 0)
+    status = PREM_OK;
+  of->held = held;
+  of->held_count = count;
+  of->next = 0;
+  of->facts.frames = -1;
+  return status;
+}
+
 prem_status video_open(const video_request *request, video **out, prem_diag *diag) {
   static const char numbers[] = "synth";
   const size_t length = sizeof numbers - 1;
@@ -347,6 +384,8 @@ prem_status video_open(const video_request *request, video **out, prem_diag *dia
     status = open_synth(of, of->source + length + (of->source[length] == ':'), request, diag);
   else
     status = open_pictures(of, request, diag);
+  if (status == PREM_OK && request->hold > 0)
+    status = hold_frames(of, request->hold, diag);
   if (status == PREM_OK)
     *out = of;
   else
@@ -362,6 +401,7 @@ void video_close(video *of) {
   child_end(&of->decoder);
   synth_free(of->made);
   truth_free(&of->marked);
+  free(of->held);
   free(of);
 }
 
@@ -373,6 +413,13 @@ const video_facts *video_facts_of(const video *of) {
 
 prem_status video_next(video *of, uint8_t *pixels, size_t pitch_bytes, prem_diag *diag) {
   char reason[P5_REASON_BYTES] = "";
+  if (of->held) {
+    const size_t width = (size_t)of->facts.width, height = (size_t)of->facts.height;
+    const uint8_t *from = of->held + (size_t)held_number(of, of->next++) * width * height;
+    for (size_t row = 0; row < height; ++row)
+      memcpy(pixels + row * pitch_bytes, from + row * width, width);
+    return PREM_OK;
+  }
   if (of->made) {
     if (of->facts.frames >= 0 && of->next >= of->facts.frames)
       return PREM_ERR_ENDED;
@@ -391,7 +438,7 @@ prem_status video_next(video *of, uint8_t *pixels, size_t pitch_bytes, prem_diag
 
 prem_status video_skip(video *of, int64_t frames, prem_diag *diag) {
   const size_t pitch = (size_t)of->facts.width;
-  if (of->made) {
+  if (of->made || of->held) {
     if (of->facts.frames >= 0 && frames > of->facts.frames - of->next)
       return PREM_ERR_ENDED;
     of->next += frames;
@@ -405,7 +452,8 @@ prem_status video_skip(video *of, int64_t frames, prem_diag *diag) {
   return status;
 }
 
-bool video_truth(const video *of, int64_t frame, int32_t target, box *out) {
+bool video_truth(const video *of, int64_t number, int32_t target, box *out) {
+  const int64_t frame = held_number(of, number);
   if (of->made) {
     const synth_settings *settings = synth_settings_of(of->made);
     const bool known = target >= 0 && target < settings->targets && frame >= 0 &&

@@ -26,11 +26,15 @@
 
 typedef struct video video;
 
+#define VIDEO_MOST_HELD (INT64_C(4) << 30) /* bytes */
+
 typedef struct video_request {
   const char *source;
   const char *truth; /* a file for truth_read(); NULL: what belongs to the source, if anything */
   int32_t width, height; /* scale what ffmpeg decodes to so many px; 0, 0: as it is */
   int64_t patience_ns;   /* for one frame; 0: 10 s */
+  int64_t hold;          /* keep so many frames at most in memory, and show them forwards and
+                            backwards without an end, so that none has to be waited for; 0: none */
 } video_request;
 
 typedef struct video_facts {
@@ -44,7 +48,7 @@ typedef struct video_facts {
  * Open a video and look at its first frame.
  *
  * @param[out] out  close with video_close(); NULL on error.
- * @retval PREM_ERR_ARGUMENT     no source, settings out of range
+ * @retval PREM_ERR_ARGUMENT     no source, settings out of range, more held than VIDEO_MOST_HELD
  * @retval PREM_ERR_IO           unreadable
  * @retval PREM_ERR_PARSE        empty, broken, of absurd size: diag says what
  * @retval PREM_ERR_UNAVAILABLE  it needs ffmpeg, which is not installed

@@ -271,6 +271,66 @@ START_TEST(broken_pictures_are_refused_where_they_break) {
 }
 END_TEST
 
+/* Frames and ground truth go forwards and backwards; the ends come once. */
+START_TEST(what_is_held_is_shown_there_and_back) {
+  static const int64_t order[] = {0, 1, 2, 3, 2, 1, 0, 1, 2, 3};
+  const video_request request = {.source = "synth:size=160x120,frames=9", .hold = 4};
+  synth *of = make("size=160x120,frames=9");
+  uint8_t found[120][176], expected[120][160];
+  video *held;
+  ck_assert_int_eq(video_open(&request, &held, NULL), PREM_OK);
+  ck_assert_int_eq(video_facts_of(held)->frames, -1);
+  for (size_t i = 0; i < sizeof order / sizeof *order; ++i) {
+    box where;
+    const box real = synth_truth(of, order[i], 0);
+    synth_frame(of, order[i], expected[0], 160);
+    ck_assert_int_eq(video_next(held, found[0], 176, NULL), PREM_OK);
+    for (int row = 0; row < 120; ++row)
+      ck_assert_mem_eq(found[row], expected[row], 160);
+    ck_assert(video_truth(held, (int64_t)i, 0, &where));
+    ck_assert_mem_eq(&where, &real, sizeof where);
+  }
+  ck_assert_int_eq(video_skip(held, 5, NULL), PREM_OK); /* 15: as 3 */
+  synth_frame(of, 3, expected[0], 160);
+  ck_assert_int_eq(video_next(held, found[0], 176, NULL), PREM_OK);
+  for (int row = 0; row < 120; ++row)
+    ck_assert_mem_eq(found[row], expected[row], 160);
+  video_close(held);
+  synth_free(of);
+}
+END_TEST
+
+/* A video that is shorter than what was asked for, and one frame alone. */
+START_TEST(a_short_video_is_held_as_a_whole) {
+  uint8_t pixels[8][160 * 120];
+  for (int64_t frames = 1; frames <= 2; ++frames) {
+    char source[64];
+    video *held;
+    snprintf(source, sizeof source, "synth:size=160x120,frames=%" PRId64, frames);
+    const video_request request = {.source = source, .hold = 50};
+    ck_assert_int_eq(video_open(&request, &held, NULL), PREM_OK);
+    for (int i = 0; i < 8; ++i)
+      ck_assert_int_eq(video_next(held, pixels[i], 160, NULL), PREM_OK);
+    for (int i = 2; i < 8; ++i)
+      ck_assert_mem_eq(pixels[i], pixels[i % 2], sizeof pixels[0]);
+    ck_assert_int_eq(memcmp(pixels[0], pixels[1], sizeof pixels[0]) == 0, frames == 1);
+    video_close(held);
+  }
+}
+END_TEST
+
+START_TEST(too_much_is_not_held) {
+  const video_request request = {.source = "synth:size=1024x1024,frames=0", .hold = 4097};
+  prem_diag *diag = prem_diag_new();
+  video *held;
+  ck_assert_int_eq(video_open(&request, &held, diag), PREM_ERR_ARGUMENT);
+  ck_assert_ptr_null(held);
+  ck_assert_str_eq(prem_diag_at(diag, 0)->reason,
+                   "4097 frames of 1024 x 1024 are too many; 4096 can be held");
+  prem_diag_free(diag);
+}
+END_TEST
+
 START_TEST(the_size_of_a_file_tells_its_frames) {
   const video_request request = {.source = "counted.pgm"};
   video *of = NULL;
@@ -478,6 +538,9 @@ int main(void) {
   tcase_add_test(files, pictures_follow_each_other);
   tcase_add_loop_test(files, broken_pictures_are_refused_where_they_break, 0,
                       sizeof broken / sizeof *broken);
+  tcase_add_test(files, what_is_held_is_shown_there_and_back);
+  tcase_add_test(files, a_short_video_is_held_as_a_whole);
+  tcase_add_test(files, too_much_is_not_held);
   tcase_add_test(files, the_size_of_a_file_tells_its_frames);
   tcase_add_test(files, what_is_no_video_is_refused);
   tcase_add_test(files, what_is_saved_is_the_same_video);
