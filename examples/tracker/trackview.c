@@ -7,6 +7,7 @@
 
 #include <ttprem/ttprem.h>
 
+#include "instants.h"
 #include "lines.h"
 #include "scene.h"
 #include "scored.h"
@@ -24,6 +25,7 @@ static const char usage[] =
     "                                 scores, pictures and curves, one page\n"
     "                                 and --add'ed drawings (.svg, .png) and texts (.txt)\n"
     "  findings OUT.json LINES        write findings out of lines of text: lines.h\n"
+    "  instants OUT.json NAME=FILE... when boxes were shown: instants.csv of several runs\n"
     "  sheet SOURCE LOG OUT.png       six frames with their boxes\n"
     "  film SOURCE LOG OUT.mp4        all of them; needs ffmpeg\n"
     "SOURCE: synth[:seed=1,size=320x240,targets=1,...], a folder of pictures, a file, - for P5\n"
@@ -228,6 +230,34 @@ static prem_status make_of_lines(const job *of, char **arguments) {
                            : status;
 }
 
+/* NAME=FILE... */
+static prem_status make_of_instants(const job *of, int count, char **arguments) {
+  prem_machine machine;
+  instants *runs = calloc((size_t)count, sizeof *runs);
+  prem_status status =
+      runs ? prem_backend_probe(prem_backend_find("cpu"), &machine, of->diag) : PREM_ERR_MEMORY;
+  for (int r = 1; r < count && status == PREM_OK; ++r) {
+    const char *equals = strchr(arguments[r], '=');
+    instants *run = &runs[r - 1];
+    if (!equals || equals == arguments[r] || equals - arguments[r] >= (long)sizeof run->name) {
+      prem_diag_add(of->diag, PREM_ERROR, 0, (prem_place){0}, "",
+                    "'%s' is no NAME=FILE with a name of at most %zu letters", arguments[r],
+                    sizeof run->name - 1);
+      status = PREM_ERR_ARGUMENT;
+      break;
+    }
+    memcpy(run->name, arguments[r], (size_t)(equals - arguments[r]));
+    status = instants_read(equals + 1, run, of->diag);
+  }
+  if (status == PREM_OK)
+    status = instants_write(runs, (size_t)count - 1, &machine, "trackview instants", arguments[0],
+                            of->diag);
+  for (int r = 0; runs && r < count; ++r)
+    instants_free(&runs[r]);
+  free(runs);
+  return status;
+}
+
 /* ---- the command ---- */
 
 static prem_status work(job *of, const char *verb, int count, char **arguments) {
@@ -242,6 +272,8 @@ static prem_status work(job *of, const char *verb, int count, char **arguments) 
     return score_all(of, verb, count, arguments);
   if (strcmp(verb, "findings") == 0 && count == 2)
     return make_of_lines(of, arguments);
+  if (strcmp(verb, "instants") == 0 && count >= 2)
+    return make_of_instants(of, count, arguments);
   fputs(usage, stderr);
   return PREM_ERR_ARGUMENT;
 }

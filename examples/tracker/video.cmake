@@ -4,7 +4,7 @@
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(TRACKER_PNG REQUIRED IMPORTED_TARGET libpng)
 add_library(tracker_video STATIC)
-foreach(name IN ITEMS canvas child curves film lines p5 page scene score scored synth track_log truth video)
+foreach(name IN ITEMS canvas child curves film instants lines p5 page scene score scored synth track_log truth video)
   target_sources(tracker_video PRIVATE ${CMAKE_CURRENT_LIST_DIR}/${name}.c)
 endforeach()
 target_include_directories(tracker_video PUBLIC ${CMAKE_CURRENT_LIST_DIR})

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "examples/tracker/instants.h"
 #include "examples/tracker/score.h"
 #include "examples/tracker/truth.h"
 #include "prem/base/random.h"
@@ -361,6 +362,60 @@ START_TEST(what_is_no_box_is_refused) {
 }
 END_TEST
 
+/* ---- instants ---- */
+
+START_TEST(quantiles_are_as_counted_by_hand) {
+  instants of = {0};
+  const instant_summary none = instants_summary(&of);
+  ck_assert_uint_eq(none.count, 0);
+  ck_assert_int_eq(none.largest_ns, 0);
+  for (int64_t i = 0; i < 2000; ++i) /* -1000 to 999, out of order */
+    ck_assert_int_eq(instants_add(&of, (i * 7 + 3) % 2000 - 1000), PREM_OK);
+  instants_sort(&of);
+  const instant_summary all = instants_summary(&of);
+  ck_assert_uint_eq(all.count, 2000);
+  ck_assert_int_eq(all.least_ns, -1000);
+  ck_assert_int_eq(all.p50_ns, -1); /* 1000 of 2000 do not exceed it */
+  ck_assert_int_eq(all.p99_ns, 979);
+  ck_assert_int_eq(all.p999_ns, 997);
+  ck_assert_int_eq(all.largest_ns, 999);
+  instants_free(&of);
+}
+END_TEST
+
+START_TEST(instants_are_read_as_the_tracker_writes_them) {
+  instants of = {0};
+  write_text("instants.csv", "frame,planned_ns,shown_ns\n0,1000,1500\n1,2000,1990\n3,4000,4000\n");
+  ck_assert_int_eq(instants_read("instants.csv", &of, NULL), PREM_OK);
+  ck_assert_uint_eq(of.count, 3);
+  ck_assert_int_eq(of.behind_ns[0], -10);
+  ck_assert_int_eq(of.behind_ns[1], 0);
+  ck_assert_int_eq(of.behind_ns[2], 500);
+  instants_free(&of);
+}
+END_TEST
+
+static const struct {
+  const char *text;
+  int line;
+} broken_instants[] = {{"", 0},
+                       {"frame,shown_ns\n", 1},
+                       {"frame,planned_ns,shown_ns\n0,1,2\n1,2\n", 3},
+                       {"frame,planned_ns,shown_ns\n0,1,2,3\n", 2},
+                       {"frame,planned_ns,shown_ns\n0,1,2", 2}};
+
+START_TEST(broken_instants_are_refused_at_their_line) {
+  instants of = {0};
+  prem_diag *diag = prem_diag_new();
+  write_text("broken.csv", broken_instants[_i].text);
+  ck_assert_int_eq(instants_read("broken.csv", &of, diag), PREM_ERR_PARSE);
+  ck_assert_int_eq(prem_diag_at(diag, 0)->line, broken_instants[_i].line);
+  ck_assert_uint_eq(prem_diag_count(diag), 1);
+  instants_free(&of);
+  prem_diag_free(diag);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("track_scores");
   TCase *scores = tcase_create("scores"), *files = tcase_create("files");
@@ -372,6 +427,7 @@ int main(void) {
   tcase_add_test(scores, starts_and_their_mean);
   tcase_add_test(scores, a_frame_without_a_row_keeps_the_last_box);
   tcase_add_test(scores, what_was_published_last_counts);
+  tcase_add_test(scores, quantiles_are_as_counted_by_hand);
   suite_add_tcase(suite, scores);
   tcase_add_unchecked_fixture(files, make_folder, remove_folder);
   tcase_add_test(files, a_log_comes_back_bit_by_bit);
@@ -381,6 +437,9 @@ int main(void) {
   tcase_add_test(files, boxes_of_the_benchmark_count_from_one);
   tcase_add_test(files, a_log_is_ground_truth_as_well);
   tcase_add_test(files, what_is_no_box_is_refused);
+  tcase_add_test(files, instants_are_read_as_the_tracker_writes_them);
+  tcase_add_loop_test(files, broken_instants_are_refused_at_their_line, 0,
+                      sizeof broken_instants / sizeof *broken_instants);
   suite_add_tcase(suite, files);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

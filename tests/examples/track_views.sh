@@ -64,6 +64,16 @@ grep -qF '"schema": "ttprem.findings/1"' findings.json
 "$ttprem" report findings.json -o report.html
 grep -q 'CLE' report.html || fail "the report has no scores"
 
+# ---- when boxes were shown ----
+printf 'frame,planned_ns,shown_ns\n0,1000,3000\n1,2000,1000\n' >early.csv
+printf 'frame,planned_ns,shown_ns\n0,1000,1000\n' >exact.csv
+"$trackview" instants instants.json early=early.csv exact=exact.csv
+grep -qF 'From the earliest to the latest box: 0.0 us of exact, 3.0 us of early.' instants.json || fail "$(cat instants.json)"
+"$ttprem" report instants.json -o instants.html
+refuses 2 "'early.csv' is no NAME=FILE" "$trackview" instants none.json early.csv
+refuses 1 'truth.csv:1: its first line is not' "$trackview" instants none.json truth=truth.csv
+[ ! -e none.json ] || fail "instants that cannot be read leave findings"
+
 # ---- findings out of lines, and what else is on a page ----
 printf '%s\n' '# lines' '' $'findings\tnumbers\tSome numbers\tHow many?' $'verdict\t3 & 4' $'command\tby hand' $'table\tall\tAll of them' \
   $'columns\tname\tcount\ttime|ms' $'row\tone\t12\t0.25' $'row\ttwo\t7\t-' $'chart\tbars\tall\tCounts\tname\tcount' \
