@@ -125,3 +125,27 @@ refuses 1 'short.pgm' short.pgm --box 10,10,20,20
 refuses 2 "nothing says where the target is" short.pgm
 : >file
 refuses 1 "is no folder" -o file
+
+# ---- the baselines: what they refuse, that they say when there is no GPU, and on one that they follow ----
+baselines=$place/build/track_baselines
+if [ -x "$baselines" ]; then
+  tracker=$baselines
+  refuses 2 'none of stream, priority, graph' --way copy
+  refuses 2 'is no number from 1 to 64' --streams 65
+  refuses 2 'none of 1, 3, 5, 7' --scales 4
+  refuses 2 'one SOURCE only' synth synth
+  refuses 2 'they need 257 x 33 at least' synth:size=160x120
+  refuses 1 'No such file' nothing.pgm
+  { printf 'P5\n320 240\n255\n' && head -c 76800 /dev/zero; } >black.pgm
+  refuses 2 'has no ground truth' black.pgm
+  if [[ $backends == *cuda* ]]; then
+    run baselines --frames 50 --period 5ms --targets 3 --scales 3 synth:targets=3,scale=15
+    for way in stream priority graph; do
+      holds "$(sed -n "s/^$way: of 20 frames at most \([0-9.]*\) px.*/\1/p" said) < 1" || fail "$way: $(cat said)"
+      [ "$(wc -l <"baselines/$way/instants.csv")" -gt 40 ] || fail "$way: $(cat said)"
+    done
+  else
+    refuses 77 'no GPU' synth
+    [ "$(wc -l <said)" -eq 1 ] || fail "without a GPU it says more than a line: $(cat said)"
+  fi
+fi
