@@ -298,10 +298,24 @@ static prem_status feed_newest(follower *f) {
   return status == PREM_OK || status == PREM_ERR_ENDED ? end : status;
 }
 
+/* Room for all of their records. */
+static prem_status new_trace(const prem_schedule *schedule, int64_t hyperperiods,
+                             prem_trace **out) {
+  int64_t phases = 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    phases += 3 * (int64_t)schedule->tasks[t].tile_count;
+  return prem_trace_new(schedule, hyperperiods, phases * hyperperiods, out);
+}
+
 static prem_status follow_live(follower *f, const prem_schedule *schedule) {
   const follow_request *request = f->request;
-  const prem_live_request start = {.mode = request->mode, .submit_timeout_ns = patience_ns};
-  prem_status status = prem_live_open(request->backend, schedule, &f->live, f->diag);
+  prem_trace *trace = NULL;
+  prem_status status = request->traced > 0 ? new_trace(schedule, request->traced, &trace) : PREM_OK;
+  f->out->trace = trace;
+  const prem_live_request start = {
+      .mode = request->mode, .submit_timeout_ns = patience_ns, .trace = trace};
+  if (status == PREM_OK)
+    status = prem_live_open(request->backend, schedule, &f->live, f->diag);
   if (status != PREM_OK)
     return status;
   f->frame_stream = prem_live_find(f->live, "frame");
@@ -321,6 +335,8 @@ static prem_status follow_live(follower *f, const prem_schedule *schedule) {
       status = stopped;
   }
   prem_live_close(f->live);
+  if (trace)
+    prem_trace_sort(trace);
   return status;
 }
 
@@ -330,6 +346,8 @@ void follow_free(follow_result *of) {
   track_log_free(&of->log);
   free(of->taken_ns);
   free(of->instants);
+  prem_trace_free(of->trace);
+  prem_schedule_free(of->schedule);
   *of = (follow_result){0};
 }
 
@@ -348,7 +366,10 @@ prem_status follow(const follow_request *given, follow_result *out, prem_diag *d
     status = track_schedule_make(&request.setting, request.backend, &schedule, diag);
   if (status == PREM_OK)
     status = request.backend ? follow_live(&f, schedule) : follow_plainly(&f, schedule);
-  prem_schedule_free(schedule);
+  if (out->trace)
+    out->schedule = schedule;
+  else
+    prem_schedule_free(schedule);
   video_close(f.frames);
   free(f.submitted);
   return status;

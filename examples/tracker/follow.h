@@ -22,6 +22,7 @@ typedef struct follow_request {
   const box *boxes;      /* of the targets in the first frame */
   track_setting setting; /* its size is set by the video's */
   int64_t every_ns;      /* with TRACK_NEWEST: from frame to frame; 0: the setting's period */
+  int64_t traced;        /* keep when the phases of the first so many hyperperiods ran; 0: none */
   const volatile sig_atomic_t *stop; /* not 0: end, and keep what there is; may be NULL */
 } follow_request;
 
@@ -44,6 +45,8 @@ typedef struct follow_result {
   /* how long before, and behind, their planned instant boxes were shown; for publish_ns */
   int64_t early_max_ns, late_max_ns;
   follow_instant *instants; /* [tracked] */
+  prem_trace *trace;        /* with `traced` and a backend, sorted; else NULL */
+  prem_schedule *schedule;  /* whose trace it is */
 } follow_result;
 
 /**

@@ -131,6 +131,33 @@ static const task_text tasks[] = {
      {5, 50, 5}},
 };
 
+_Static_assert(sizeof tasks / sizeof *tasks == TRACK_TASKS, "as many as schedule.h says");
+
+/* Company, by track_company. It comes after the first task, since on a GPU the tasks of a block
+ * depend on the same inputs. */
+static const task_text companies[TRACK_COMPANIES] = {
+    [TRACK_EDGES] = {"edges",
+                     "conv2d_u8",
+                     "in = \"frame\"; out = \"new\";",
+                     "edges",
+                     "aim",
+                     "[ 64, 128 ]",
+                     {10, 60, 10}},
+    [TRACK_COPY] = {"copy",
+                    "vector_increment",
+                    "in = \"neighbour\"; out = \"new\";",
+                    "",
+                    "aim",
+                    "[ 8192 ]",
+                    {15, 10, 15}},
+};
+enum { COPY_TILES = 32 /* a block */, COPY_TILE = 8192 };
+
+const char *track_company_name(track_company company) {
+  static const char *const names[TRACK_COMPANIES] = {"none", "edges", "copy"};
+  return (unsigned)company < TRACK_COMPANIES ? names[company] : "?";
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 void track_least_frame(float reach, int32_t *rows, int32_t *columns) {
@@ -172,6 +199,9 @@ static void print_arrays(const track_setting *s, FILE *file) {
           "  { name = \"alpha\"; type = \"f32\"; shape = [ %" PRId32
           ", 32, 32 ]; versions = 2; },\n",
           targets);
+  if (s->company == TRACK_COPY)
+    fprintf(file, "  { name = \"neighbour\"; type = \"f32\"; shape = [ %" PRId64 " ]; },\n",
+            (int64_t)s->blocks * COPY_TILES * COPY_TILE);
   fprintf(file, "  { name = \"boxes\"; type = \"f32\"; shape = [ %" PRId32 ", 8 ]; }\n);\n",
           targets);
 }
@@ -180,6 +210,9 @@ static void print_arrays(const track_setting *s, FILE *file) {
 static void print_args(const track_setting *s, const char *words, FILE *file) {
   const bool has_frame = words[0] == 'f', has_reach = words[0] == 'r';
   const bool has_scales = has_frame && words[5] == ' ';
+  if (words[0] == 'e')
+    fputs("    args: { coefficients = [ 0, -1, 0, -1, 4, -1, 0, -1, 0 ]; offset = 128.0; };\n",
+          file);
   if (!has_frame && !has_reach)
     return;
   fputs("    args: { ", file);
@@ -191,16 +224,22 @@ static void print_args(const track_setting *s, const char *words, FILE *file) {
   fputs("};\n", file);
 }
 
-static void print_times(const track_setting *s, const task_text *task, FILE *file) {
+/* `number`: of the task, in the file. */
+static void print_times(const track_setting *s, const task_text *task, int32_t number, FILE *file) {
   static const char *const names[] = {"prefetch", "compute", "writeback"};
   fputs("   ", file);
   for (int phase = 0; phase < 3; ++phase)
-    fprintf(file, " %s: { wcet_ns = %.0fL; };", names[phase],
-            (double)task->wcet_us[phase] * 1000 * (double)s->wcet_factor);
+    if (s->windows)
+      fprintf(file, " %s: { wcet_ns = %" PRId64 "L; };", names[phase],
+              s->windows->ns[number][phase]);
+    else
+      fprintf(file, " %s: { wcet_ns = %.0fL; };", names[phase],
+              (double)task->wcet_us[phase] * 1000 * (double)s->wcet_factor);
 }
 
-static void print_task(const track_setting *s, const task_text *task, bool is_last, FILE *file) {
-  const bool is_apart = s->aim_apart && s->blocks > 1, is_aim = task == &tasks[0];
+static void print_task(const track_setting *s, const task_text *task, int32_t number, bool is_last,
+                       FILE *file) {
+  const bool is_apart = s->aim_apart && s->blocks > 1, is_aim = number == 0;
   const int32_t first = is_apart && !is_aim, last = is_apart && is_aim ? 0 : s->blocks - 1;
   fprintf(file,
           "  { name = \"%s\"; kernel = \"%s\"; blocks = \"%" PRId32 "-%" PRId32
@@ -215,7 +254,7 @@ static void print_task(const track_setting *s, const task_text *task, bool is_la
   if (s->profile)
     fprintf(file, "    profile = \"measured\";");
   else
-    print_times(s, task, file);
+    print_times(s, task, number, file);
   fprintf(file, " }%s\n", is_last ? "" : ",");
 }
 
@@ -231,24 +270,43 @@ static void print_live(const track_setting *s, FILE *file) {
 }
 
 bool track_schedule_print(const track_setting *setting, FILE *file) {
-  const size_t count = sizeof tasks / sizeof *tasks;
+  const task_text *company = setting->company == TRACK_ALONE ? NULL : &companies[setting->company];
   fprintf(file,
           "# A KCF tracker: %" PRId32 " targets at %" PRId32 " scales in frames of %" PRId32
           " x %" PRId32 ".\n"
+          "# Windows: %s.\n"
           "version = 1;\nname = \"tracker\";\n"
           "platform: { blocks = %" PRId32 ";  buffers = 2;  scratch_bytes = 225152L;\n"
           "  resources = ( { name = \"memory\"; capacity = %" PRId32 "; } ); };\n",
-          setting->targets, setting->scales, setting->columns, setting->rows, setting->blocks,
-          setting->blocks);
+          setting->targets, setting->scales, setting->columns, setting->rows,
+          setting->profile ? "of a profile"
+          : setting->windows
+              ? "measured before the run: what 95 of 100 phases took, and half as much again"
+              : "built in",
+          setting->blocks, setting->blocks);
   print_arrays(setting, file);
   fputs("tasks = (\n", file);
-  for (size_t t = 0; t < count; ++t)
-    print_task(setting, &tasks[t], t + 1 == count, file);
+  for (int32_t t = 0; t < TRACK_TASKS; ++t)
+    print_task(setting, &tasks[t], t, !company && t + 1 == TRACK_TASKS, file);
+  if (company)
+    print_task(setting, company, TRACK_TASKS, true, file);
   fputs(");\n", file);
   if (setting->profile)
     fprintf(file, "profiles: { measured = \"%s\"; };\n", setting->profile);
   print_live(setting, file);
   return !ferror(file);
+}
+
+int64_t track_schedule_end_ns(const prem_schedule *schedule) {
+  prem_slot *slots = NULL;
+  int64_t count = 0, end_ns = 0;
+  if (prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL) != PREM_OK)
+    return -1;
+  for (int64_t i = 0; i < count; ++i)
+    if (slots[i].planned_ns + slots[i].length_ns > end_ns)
+      end_ns = slots[i].planned_ns + slots[i].length_ns;
+  free(slots);
+  return end_ns;
 }
 
 /* ---- reading it again ------------------------------------------------------------------------ */

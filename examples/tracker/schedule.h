@@ -15,6 +15,21 @@ typedef enum track_feeding {
   TRACK_NEWEST /* a hyperperiod a period, with the newest frame: for cameras */
 } track_feeding;
 
+/** What else is in the schedule, on the same blocks, and has nothing to do with targets. */
+typedef enum track_company {
+  TRACK_ALONE,
+  TRACK_EDGES, /* the frame's edges: 3 x 3 coefficients */
+  TRACK_COPY,  /* 1 MiB a block is read and written */
+  TRACK_COMPANIES
+} track_company;
+
+enum { TRACK_TASKS = 15, TRACK_MOST_TASKS = TRACK_TASKS + 1 /* with company */ };
+
+/** How long the windows of each task's phases are: prefetch, compute, writeback. */
+typedef struct track_windows {
+  int64_t ns[TRACK_MOST_TASKS][3];
+} track_windows;
+
 typedef struct track_setting {
   int32_t rows, columns; /* of a frame */
   int32_t targets, scales;
@@ -27,7 +42,9 @@ typedef struct track_setting {
                         the same inputs */
   float wcet_factor; /* times the windows that the example brings along */
   track_feeding feeding;
-  const char *profile; /* a file of measured windows instead; NULL: none */
+  const track_windows *windows; /* instead of those that the example brings; NULL: none */
+  const char *profile;          /* a file of measured windows instead of both; NULL: none */
+  track_company company;
 } track_setting;
 
 /** The least frame whose regions can be sampled at a reach. */
@@ -36,8 +53,16 @@ void track_least_frame(float reach, int32_t *rows, int32_t *columns);
 /** A setting for frames of a size, for two cores of a CPU: a frame every 10 ms. */
 track_setting track_setting_for(int32_t rows, int32_t columns, int32_t targets, int32_t scales);
 
+/** "none", "edges", "copy". */
+const char *track_company_name(track_company company);
+
 /** Write the file. False: it could not be written. */
 bool track_schedule_print(const track_setting *setting, FILE *file);
+
+/** Of a prepared schedule: from its hyperperiod's begin to the end of its last window; -1: no
+ * memory.
+ */
+int64_t track_schedule_end_ns(const prem_schedule *schedule);
 
 /**
  * The same as a schedule, prepared for a backend; without one bound alone.

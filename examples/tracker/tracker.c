@@ -12,6 +12,7 @@
 #include "option.h"
 #include "scene.h"
 #include "scored.h"
+#include "windows.h"
 
 enum { MOST_TARGETS = 64, MOST_STARTS = 100, SHEET_FRAMES = 6, FRAMES_PER_S = 25 };
 
@@ -25,7 +26,9 @@ typedef struct options {
   int32_t blocks, cores; /* of the tracker, 0: the backend's usual; of the machine */
   bool is_gpu;
   int64_t period_ns, publish_ns, late;
-  float reach, wcet_factor;
+  float reach, wcet_factor; /* 0: none was given */
+  bool measures, measures_not;
+  windows_found windows;
   bool camera, film, prints_schedule;
 } options;
 
@@ -46,6 +49,8 @@ enum {
   KEY_BLOCKS,
   KEY_STEP,
   KEY_HOLD,
+  KEY_TIMES,
+  KEY_BESIDE,
   KEY_LOG,
   KEY_LATE
 };
@@ -68,7 +73,8 @@ static const struct argp_option known[] = {
     {"log", KEY_LOG, "N", 0, "put the first N results down, and score these (all)", 0},
     {"late", KEY_LATE, "N", 0, "score boxes as if each was known N frames later (0)", 0},
     {"period", 'p', "TIME", 0,
-     "from frame to frame, as 10ms (by default some three times what the work takes)", 0},
+     "from frame to frame, as 10ms (by default what the plan takes, and at least 10ms; GPU: 1ms)",
+     0},
     {"camera", KEY_CAMERA, NULL, 0,
      "frames come by the clock; what comes too late is scored as late", 0},
     {"blocks", KEY_BLOCKS, "N", 0, "that do the work (CPU: 2; GPU: one an SM)", 0},
@@ -76,8 +82,14 @@ static const struct argp_option known[] = {
     {"publish", KEY_PUBLISH, "TIME", 0,
      "with --camera: so long behind a frame's instant its boxes are shown", 0},
     {"reach", KEY_REACH, "R", 0, "sides of targets up to 42.6 R pixels (2)", 0},
+    {"times", KEY_TIMES, "HOW", 0,
+     "windows: measure, in some two seconds before the run (default on cpu and cuda), or built-in "
+     "(default on sim, and of --schedule)",
+     0},
     {"profile", KEY_PROFILE, "FILE", 0, "windows as `track_ttprem profile` has measured them", 0},
-    {"slack", KEY_SLACK, "F", 0, "without a profile: windows so many times as long (1)", 0},
+    {"slack", KEY_SLACK, "F", 0, "windows that are built in, so many times as long (1)", 0},
+    {"beside", KEY_BESIDE, "WHAT", 0,
+     "in the same schedule, on the same blocks: edges of the frame, or a copy of 1 MiB a block", 0},
     {"truth", KEY_TRUTH, "FILE", 0, "where the targets really are", 0},
     {"size", KEY_SIZE, "WxH", 0, "scale a decoded video to this size", 0},
     {"film", KEY_FILM, NULL, 0, "make a film as well (needs ffmpeg)", 0},
@@ -104,6 +116,22 @@ static void set_mode(struct argp_state *state, options *of, const char *text) {
   argp_error(state, "--mode: '%s' is none of tt, free, lock", text);
 }
 
+static void set_times(struct argp_state *state, options *of, const char *text) {
+  of->measures = strcmp(text, "measure") == 0;
+  of->measures_not = strcmp(text, "built-in") == 0;
+  if (!of->measures && !of->measures_not)
+    argp_error(state, "--times: '%s' is none of measure, built-in", text);
+}
+
+static void set_company(struct argp_state *state, options *of, const char *text) {
+  for (int company = TRACK_EDGES; company < TRACK_COMPANIES; ++company)
+    if (strcmp(text, track_company_name((track_company)company)) == 0) {
+      of->request.setting.company = (track_company)company;
+      return;
+    }
+  argp_error(state, "--beside: '%s' is none of edges, copy", text);
+}
+
 static error_t parse_measure(int key, char *text, struct argp_state *state, options *of) {
   switch (key) {
   case 'p':
@@ -123,6 +151,12 @@ static error_t parse_measure(int key, char *text, struct argp_state *state, opti
     return 0;
   case KEY_SLACK:
     of->wcet_factor = option_factor(state, "slack", text, 1000);
+    return 0;
+  case KEY_TIMES:
+    set_times(state, of, text);
+    return 0;
+  case KEY_BESIDE:
+    set_company(state, of, text);
     return 0;
   case KEY_PROFILE:
     of->request.setting.profile = text;
@@ -224,9 +258,9 @@ static void on_signal(int number) {
   stopped = 1;
 }
 
-/* On the CPU, one core: a region is sampled, described and transformed in some 3 ms, and learning
- * takes one more a target. Three times that leaves room for a busy machine. A GPU is not measured
- * yet. */
+/* With windows that are built in. On the CPU, one core: a region is sampled, described and
+ * transformed in some 3 ms, and learning takes one more a target. Three times that leaves room for
+ * a busy machine. A GPU is not measured yet. */
 static int64_t usual_period_ns(const options *of, int32_t targets) {
   const int64_t regions = (int64_t)targets * (of->scales + 1);
   if (of->is_gpu)
@@ -239,12 +273,52 @@ static void complete(options *of, int32_t targets) {
   setting->targets = targets;
   setting->scales = of->scales;
   setting->reach = of->reach;
-  setting->wcet_factor = of->wcet_factor * (of->is_gpu ? 0.3F : 1.0F);
+  setting->wcet_factor = (of->wcet_factor > 0 ? of->wcet_factor : 1) * (of->is_gpu ? 0.3F : 1.0F);
   setting->blocks = of->blocks ? of->blocks : of->is_gpu ? of->cores : 2;
   setting->aim_apart = of->is_gpu;
   setting->feeding = of->camera ? TRACK_NEWEST : TRACK_EACH;
   setting->period_ns = of->period_ns ? of->period_ns : usual_period_ns(of, targets);
   setting->publish_ns = of->camera ? of->publish_ns : 0;
+}
+
+static bool wants_windows(const options *of) {
+  const bool given = of->wcet_factor > 0 || of->request.setting.profile;
+  const bool is_real = of->request.backend && strcmp(of->backend, "sim") != 0;
+  return of->measures || (!of->measures_not && !given && is_real && !of->prints_schedule);
+}
+
+/* What was measured counts where a plan with it fits, else what is built in. */
+static prem_status find_windows(options *of, prem_diag *diag) {
+  static const double ms = 1e-6;
+  track_setting *setting = &of->request.setting;
+  windows_found *found = &of->windows;
+  if (!wants_windows(of))
+    return PREM_OK;
+  if (!of->request.backend || strcmp(of->backend, "sim") == 0 || of->wcet_factor > 0 ||
+      setting->profile) {
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "--times",
+                  "measure goes with backend cpu or cuda, and without --slack and --profile");
+    return PREM_ERR_ARGUMENT;
+  }
+  const prem_status status =
+      windows_measure(setting, of->request.backend, of->boxes, of->period_ns,
+                      of->is_gpu ? 1000000 : 10000000, of->request.stop, found, diag);
+  if (status != PREM_OK)
+    return status;
+  if (!found->fits) {
+    fprintf(stderr,
+            "tracker: windows as they were measured on %" PRId64
+            " frames do not fit into %.3f ms; those "
+            "that are built in are taken\n",
+            found->frames, (double)setting->period_ns * ms);
+    return PREM_OK;
+  }
+  setting->windows = &found->windows;
+  setting->period_ns = of->period_ns = found->period_ns;
+  fprintf(of->prints_schedule ? stderr : stdout,
+          "windows measured on %" PRId64 " frames in %.2f s; a frame every %.3f ms\n",
+          found->frames, (double)found->took_ns * 1e-9, (double)found->period_ns * ms);
+  return PREM_OK;
 }
 
 /* The targets of a frame: those of the command line, or of the ground truth. */
@@ -534,6 +608,9 @@ static prem_status work(options *of, prem_diag *diag) {
   if (status == PREM_OK) {
     of->request.setting.rows = video_facts_of(truth)->height;
     of->request.setting.columns = video_facts_of(truth)->width;
+    status = find_windows(of, diag);
+  }
+  if (status == PREM_OK) {
     if (of->prints_schedule)
       status = track_schedule_print(&of->request.setting, stdout) && fflush(stdout) == 0
                    ? PREM_OK
@@ -559,8 +636,7 @@ int main(int argc, char **argv) {
       .folder = "tracker-out",
       .most_targets = MOST_TARGETS,
       .scales = 1,
-      .reach = 2,
-      .wcet_factor = 1};
+      .reach = 2};
   of.request.setting = track_setting_for(1, 1, 1, 1);
   argp_err_exit_status = 2;
   argp_parse(&command, argc, argv, 0, NULL, &of);

@@ -67,6 +67,23 @@ for file in track.csv track.png track.html scores.json schedule.cfg; do
   [ -s "plain/$file" ] || fail "there is no $file"
 done
 
+# ---- windows are measured where the run has a clock, and only there; company changes no bit ----
+period() { sed -n 's/.*period_ns = \([0-9]*\)L.*/\1/p' "$1/schedule.cfg" | sort -u; }
+run measured "synth:targets=4,size=901x700" --scales 7 --frames 4
+grep -q '^windows measured on [0-9]* frames' said && grep -q '^# Windows: measured' measured/schedule.cfg || fail "no windows: $(cat said)"
+run slack "synth:targets=4,size=901x700" --scales 7 --frames 4 --slack 1
+grep -q '^# Windows: built in' slack/schedule.cfg && [ "$(period slack)" = 160000000 ] || fail "--slack: $(head -3 slack/schedule.cfg)"
+cmp measured/track.csv slack/track.csv || fail "other windows, another log"
+run builtin --backend sim --frames 12
+"$tracker" --backend sim --schedule | cmp - builtin/schedule.cfg || fail "sim: another schedule than --schedule prints"
+for company in edges copy; do
+  run beside --backend sim --frames 12 --beside "$company"
+  cmp beside/track.csv builtin/track.csv || fail "--beside $company: another log"
+  grep -q "name = \"$company\"" beside/schedule.cfg || fail "--beside $company is not in the schedule"
+done
+run short --frames 5 --hold 3 --log 2
+[ "$(wc -l <short/track.csv)" -eq 3 ] || fail "--log 2: $(cat short/track.csv)"
+
 # ---- its schedule is a file as any other ----
 "$tracker" --schedule >tracker.cfg
 "$place/build/track_ttprem" plan tracker.cfg -o planned.cfg 2>/dev/null && "$place/build/track_ttprem" check planned.cfg >/dev/null ||
@@ -118,6 +135,10 @@ refuses 2 'is no box' --box 1,2,3
 refuses 2 'none of 1, 3, 5, 7' --scales 2
 refuses 2 "no backend 'gpu'" --backend gpu
 refuses 2 'is no time' --period 10
+refuses 2 'none of measure, built-in' --times guess
+refuses 2 'measure goes with backend cpu or cuda' --times measure --backend sim
+refuses 2 'measure goes with backend cpu or cuda' --times measure --slack 2
+refuses 2 'none of edges, copy' --beside nothing
 refuses 2 'frames of .synth. are 160 x 120, at a reach of 2 they need 257 x 33 at least' synth:size=160x120
 refuses 1 'no such file\|No such file' nothing.pgm
 printf 'P5\n320 240\n255\nshort' >short.pgm
