@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Measure the tracker and draw what was found: one page, and beside it each figure as JSON, text and SVG.
-#   figures.sh BUILD FOLDER [STEP...]      accuracy lateness load instants timeline speed page; default: all
+#   figures.sh BUILD FOLDER [STEP...]      accuracy lateness load instants timeline speed heat page; default: all
 #
 # BUILD is this example's. The environment may say:
 #   OTB       a folder of sequences with ground truth, as fetch_otb.sh makes it; without it there is the synthetic video
@@ -18,7 +18,7 @@ mkdir -p "$2"
 out=$(realpath "$2")
 shift 2
 steps=("$@")
-[ $# -gt 0 ] || steps=(accuracy lateness load instants timeline speed page)
+[ $# -gt 0 ] || steps=(accuracy lateness load instants timeline speed heat page)
 readonly tracker=$build/tracker trackview=$build/trackview ttprem=$build/track_ttprem hostile=$build/hostile
 for program in "$tracker" "$trackview" "$ttprem" "$hostile"; do
   [ -x "$program" ] || { echo "figures: $program is not built" >&2; exit 1; }
@@ -315,6 +315,13 @@ speed() {
   finish speed
 }
 
+heat() { # three targets that grow and shrink, so that there is something to share out
+  "${prefix[@]}" "$tracker" --heat --frames 60 --scales 3 --output "$place/heated" synth:targets=3,scale=20 >/dev/null
+  cp "$place/heated/heat.json" "$place/heated/heat.svg" "$out/"
+  "$ttprem" experiment "$out/heat.json" -o "$place/heated" >"$out/heat.txt"
+  echo "$out/heat.json"
+}
+
 # ---- all of it ----
 page() {
   local name files=() logs=()
@@ -323,7 +330,7 @@ page() {
     echo "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, $(uname -sr), $(date -u +%FT%TZ)"
   } >"$out/provenance.txt"
   files+=(--add "$out/provenance.txt")
-  for name in accuracy lateness load instants speed; do
+  for name in accuracy lateness load instants speed heat; do
     if [ -e "$out/$name.json" ]; then
       files+=(--add "$out/$name.txt")
       files+=(--add "$out/$name.svg")
@@ -346,7 +353,7 @@ readonly page_video=synth:scale=20,light=20,pan=30,noise=6
 for step in "${steps[@]}"; do
   cut -d' ' -f1-3 /proc/loadavg >"$place/began"
   case $step in
-  accuracy | lateness | load | instants | timeline | speed | page) "$step" ;;
-  *) echo "figures: '$step' is none of accuracy, lateness, load, instants, timeline, speed, page" >&2 && exit 2 ;;
+  accuracy | lateness | load | instants | timeline | speed | heat | page) "$step" ;;
+  *) echo "figures: '$step' is none of accuracy, lateness, load, instants, timeline, speed, heat, page" >&2 && exit 2 ;;
   esac
 done

@@ -9,12 +9,19 @@
 #include <sys/stat.h>
 
 #include "follow.h"
+#include "heat.h"
 #include "option.h"
 #include "scene.h"
 #include "scored.h"
 #include "windows.h"
 
-enum { MOST_TARGETS = 64, MOST_STARTS = 100, SHEET_FRAMES = 6, FRAMES_PER_S = 25 };
+enum {
+  MOST_TARGETS = 64,
+  MOST_STARTS = 100,
+  SHEET_FRAMES = 6,
+  FRAMES_PER_S = 25,
+  HEAT_FRAMES = 40
+};
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -51,6 +58,7 @@ enum {
   KEY_HOLD,
   KEY_TIMES,
   KEY_BESIDE,
+  KEY_HEAT,
   KEY_LOG,
   KEY_LATE
 };
@@ -92,6 +100,8 @@ static const struct argp_option known[] = {
      "in the same schedule, on the same blocks: edges of the frame, or a copy of 1 MiB a block", 0},
     {"truth", KEY_TRUTH, "FILE", 0, "where the targets really are", 0},
     {"size", KEY_SIZE, "WxH", 0, "scale a decoded video to this size", 0},
+    {"heat", KEY_HEAT, NULL, 0,
+     "show which tasks take a frame's time, on which blocks, and when (needs gnuplot)", 0},
     {"film", KEY_FILM, NULL, 0, "make a film as well (needs ffmpeg)", 0},
     {"schedule", KEY_SCHEDULE, NULL, 0, "print the schedule file and do nothing else", 0},
     {0}};
@@ -221,6 +231,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case KEY_CAMERA:
     of->camera = true;
     return 0;
+  case KEY_HEAT:
+    of->request.traced = HEAT_FRAMES;
+    return 0;
   case KEY_FILM:
     of->film = true;
     return 0;
@@ -343,8 +356,13 @@ static prem_status find_targets(options *of, const video *frames, prem_diag *dia
 
 static prem_status choose_backend(options *of, prem_diag *diag) {
   of->request.backend = NULL;
-  if (strcmp(of->backend, "plain") == 0)
-    return PREM_OK;
+  if (strcmp(of->backend, "plain") == 0) {
+    if (of->request.traced == 0)
+      return PREM_OK;
+    prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "--heat",
+                  "backend plain has no schedule, and no phases to time");
+    return PREM_ERR_ARGUMENT;
+  }
   of->request.backend = prem_backend_find(of->backend);
   of->is_gpu = strcmp(of->backend, "cuda") == 0;
   if (of->request.backend) {
@@ -415,6 +433,7 @@ static prem_status follow_from_starts(const options *given, const video *truth, 
     options of = *given;
     follow_result found;
     of.request.start = score_start(frames, i, given->starts);
+    of.request.traced = 0;
     status = find_targets(&of, truth, diag);
     if (status != PREM_OK)
       break;
@@ -451,8 +470,21 @@ static void print_times(const options *of, const follow_result *found) {
            (double)found->early_max_ns * ms, (double)found->late_max_ns * ms);
 }
 
+/* Of the phases of the first frames. */
+static prem_status write_heat(const options *of, const follow_result *found, prem_diag *diag) {
+  prem_machine machine;
+  prem_status status = prem_backend_probe(of->request.backend, &machine, diag);
+  if (status == PREM_OK)
+    status = heat_write(found->schedule, found->trace, &machine, "tracker --heat",
+                        in_folder(of, "heat.json").path, in_folder(of, "heat.svg").path,
+                        of->request.stop, diag);
+  return status;
+}
+
 static prem_status write_page(const options *of, const scored *scores, const follow_result *found,
                               bool has_film, prem_diag *diag) {
+  const place heat = in_folder(of, "heat.svg");
+  const page_file files = {heat.path};
   canvas sheet = {0};
   char text[512];
   snprintf(text, sizeof text,
@@ -470,6 +502,8 @@ static prem_status write_page(const options *of, const scored *scores, const fol
                     .count = scores->one_pass.frames > 0,
                     .pictures = &picture,
                     .picture_count = 1,
+                    .files = &files,
+                    .file_count = found->trace ? 1 : 0,
                     .film = has_film ? "track.mp4" : NULL};
   if (status == PREM_OK)
     status = canvas_write_png(&sheet, in_folder(of, "track.png").path, diag);
@@ -542,12 +576,15 @@ static prem_status write_all(const options *of, const scored *scores, const foll
     status = write_findings(of, scores, diag);
   const bool can_draw = strcmp(of->request.video.source, "-") != 0; /* it is read once more */
   bool has_film = false;
+  if (status == PREM_OK && found->trace)
+    status = write_heat(of, found, diag);
   if (status == PREM_OK && can_draw && of->film)
     status = film_all(of, found, &has_film, diag);
   if (status == PREM_OK && can_draw)
     status = write_page(of, scores, found, has_film, diag);
   if (status == PREM_OK)
-    printf("%s/: track.csv, schedule.cfg%s%s%s\n", of->folder, has_instants ? ", instants.csv" : "",
+    printf("%s/: track.csv, schedule.cfg%s%s%s%s\n", of->folder,
+           has_instants ? ", instants.csv" : "", found->trace ? ", heat.json, heat.svg" : "",
            can_draw ? ", track.png, track.html" : "",
            scores->one_pass.frames > 0 ? ", scores.json" : "");
   return status;

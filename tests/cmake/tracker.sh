@@ -81,6 +81,16 @@ for company in edges copy; do
   cmp beside/track.csv builtin/track.csv || fail "--beside $company: another log"
   grep -q "name = \"$company\"" beside/schedule.cfg || fail "--beside $company is not in the schedule"
 done
+# ---- where the time goes: on sim four strips of 250 us, and two blocks that share them ----
+if command -v gnuplot >/dev/null; then
+  run heat --backend sim --frames 3 --heat
+  tr -d ' \n' <heat/heat.json >rows
+  for row in '["features","compute",1000.0]' '["features","0",560.0]' '["features","1",560.0]' '["publish","1",0.0]'; do
+    grep -qF "$row" rows || fail "heat.json has no $row"
+  done
+  grep -qF 'data:image/svg+xml' heat/track.html || fail "the page has no map"
+fi
+
 run short --frames 5 --hold 3 --log 2
 [ "$(wc -l <short/track.csv)" -eq 3 ] || fail "--log 2: $(cat short/track.csv)"
 
@@ -135,6 +145,7 @@ refuses 2 'is no box' --box 1,2,3
 refuses 2 'none of 1, 3, 5, 7' --scales 2
 refuses 2 "no backend 'gpu'" --backend gpu
 refuses 2 'is no time' --period 10
+refuses 2 'no phases to time' --heat --backend plain
 refuses 2 'none of measure, built-in' --times guess
 refuses 2 'measure goes with backend cpu or cuda' --times measure --backend sim
 refuses 2 'measure goes with backend cpu or cuda' --times measure --slack 2

@@ -745,22 +745,18 @@ int main(int argc, char **argv) {
   struct sigaction action = {.sa_handler = on_signal};
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
-  run *of = calloc(1, sizeof *of);
-  if (!of || !(of->diag = prem_diag_new())) {
-    fprintf(stderr, "track_baselines: %s\n", prem_status_text(PREM_ERR_MEMORY));
-    return 1;
-  }
+  static run here;
+  run *of = &here;
+  of->diag = prem_diag_new();
   of->of = &given;
-  prem_status status = prepare(of);
-  if (status == PREM_OK && !baseline_gpu_probe(gpu)) {
+  prem_status status = of->diag ? prepare(of) : PREM_ERR_MEMORY;
+  const bool has_gpu = status == PREM_OK && baseline_gpu_probe(gpu);
+  if (status == PREM_OK && !has_gpu)
     fprintf(stderr, "track_baselines: no GPU: %s\n", gpu);
-    return NO_GPU;
-  }
-  if (status == PREM_OK)
+  else if (status == PREM_OK)
     status = work(of, gpu, words);
-  const int code = report(of, status);
+  const int code = status == PREM_OK && !has_gpu ? NO_GPU : report(of, status);
   free_run(of);
   prem_diag_free(of->diag);
-  free(of);
   return code;
 }
