@@ -96,6 +96,9 @@ static prem_status note_boxes(follower *f, int64_t frame, const float *rows, int
 
 /* The n-th frame to take. */
 static prem_status next_frame(follower *f, int64_t n, uint8_t *pixels, size_t pitch_bytes) {
+  const int64_t lasts_ns = f->request->lasts_ns;
+  if (n > 1 && lasts_ns > 0 && f->live && prem_live_now_ns(f->live) - f->zero_ns > lasts_ns)
+    return PREM_ERR_ENDED;
   prem_status status = PREM_OK;
   if (n > 0)
     status = video_skip(f->frames, f->request->step - 1, f->diag);

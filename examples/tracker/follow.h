@@ -17,6 +17,7 @@ typedef struct follow_request {
   video_request video;
   int64_t start;         /* the video's frame that is the first one, from 0 */
   int64_t frames;        /* at most; 0: to the video's end */
+  int64_t lasts_ns;      /* no frame but the first two is taken later than that; 0: no limit */
   int64_t logged;        /* the first so many results are put down with their boxes; 0: all */
   int64_t step;          /* every so many of them is taken, the others left out; at least 1 */
   const box *boxes;      /* of the targets in the first frame */

@@ -465,6 +465,9 @@ static void print_times(const options *of, const follow_result *found) {
     return;
   printf("frame to boxes: mean %.3f ms, longest %.3f ms\n",
          (double)found->age_sum_ns / (double)found->tracked * ms, (double)found->age_max_ns * ms);
+  if (strcmp(of->backend, "sim") != 0 && found->taken > 1) /* a clock of the world's */
+    printf("taken: %.1f frames a second\n",
+           (double)(found->taken - 1) * 1e9 / (double)found->taken_ns[found->taken - 1]);
   if (of->camera && of->publish_ns > 0)
     printf("boxes shown from %.3f ms before to %.3f ms behind their instant\n",
            (double)found->early_max_ns * ms, (double)found->late_max_ns * ms);

@@ -22,7 +22,7 @@ static int64_t regions_of(const track_setting *setting) {
   return (int64_t)setting->targets * (setting->scales + 1);
 }
 
-/* As many as a slow core follows within the limit. */
+/* As many as an idle core follows within the limit; a busy one ends earlier. */
 static int64_t frames_for(const track_setting *setting) {
   const int64_t frames = limit_ns / (regions_of(setting) * region_ns);
   return frames < LEAST_FRAMES ? LEAST_FRAMES : frames > MOST_FRAMES ? MOST_FRAMES : frames;
@@ -62,6 +62,7 @@ static prem_status measure(const track_setting *setting, const prem_backend *bac
   snprintf(source, sizeof source, "synth:size=%" PRId32 "x%" PRId32 ",box=8x8,noise=32,frames=0",
            setting->columns, setting->rows);
   request.frames = request.traced = frames_for(setting);
+  request.lasts_ns = limit_ns;
   request.logged = 1;
   request.setting.feeding = TRACK_EACH;
   request.setting.publish_ns = 0;

@@ -18,7 +18,7 @@ typedef struct windows_found {
 
 /**
  * Measure how long phases take, free, on frames of noise: a window is what 95 of 100 do not exceed,
- * and half as much again. It takes some two seconds at most, and at least four frames.
+ * and half as much again. It takes two seconds at most, and what the last two frames need.
  *
  * @param setting    windows and period of it do not count
  * @param boxes      of its targets

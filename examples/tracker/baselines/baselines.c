@@ -33,6 +33,7 @@ typedef struct options {
   int64_t period_ns; /* 0: as fast as possible */
   int64_t publish_ns;
   float reach;
+  baseline_company company;
 } options;
 
 enum {
@@ -44,7 +45,8 @@ enum {
   KEY_LOG,
   KEY_STREAMS,
   KEY_PUBLISH,
-  KEY_COMPARE
+  KEY_COMPARE,
+  KEY_BESIDE
 };
 
 static const struct argp_option known[] = {
@@ -61,6 +63,8 @@ static const struct argp_option known[] = {
      "boxes are planned to be shown so long behind a frame's instant (the period)", 0},
     {"compare", KEY_COMPARE, "N", 0,
      "first follow N frames, and compare with the kernels' references; 0: do not (20)", 0},
+    {"beside", KEY_BESIDE, "WHAT", 0,
+     "in a stream of the lowest priority, once a frame: edges of it, or a copy of 1 MiB an SM", 0},
     {"log", KEY_LOG, "N", 0, "put the boxes of the first N frames down (1000)", 0},
     {"hold", KEY_HOLD, "N", 0,
      "read N frames first, and show them forwards and backwards without an end (60)", 0},
@@ -75,6 +79,15 @@ static void set_way(struct argp_state *state, options *of, const char *text) {
       return;
     }
   argp_error(state, "--way: '%s' is none of stream, priority, graph", text);
+}
+
+static void set_company(struct argp_state *state, options *of, const char *text) {
+  for (int company = BASELINE_EDGES; company < BASELINE_COMPANIES; ++company)
+    if (strcmp(text, baseline_company_name((baseline_company)company)) == 0) {
+      of->company = (baseline_company)company;
+      return;
+    }
+  argp_error(state, "--beside: '%s' is none of edges, copy", text);
 }
 
 static error_t parse_video(int key, char *text, struct argp_state *state, options *of) {
@@ -133,6 +146,9 @@ static error_t parse(int key, char *text, struct argp_state *state) {
   case KEY_COMPARE:
     of->compared = option_number(state, "compare", text, 0, 100000);
     return 0;
+  case KEY_BESIDE:
+    set_company(state, of, text);
+    return 0;
   case KEY_LOG:
     of->logged = option_number(state, "log", text, 1, INT32_MAX);
     return 0;
@@ -175,7 +191,8 @@ typedef struct way_result {
       times[MEASURES]; /* submit to boxes on the host; begin to boxes, and to end, on the GPU */
   instants shown;      /* behind the planned instant; none without a period */
   int64_t frames, lost;
-  double rate; /* frames a second */
+  int64_t left_out; /* company */
+  double rate;      /* frames a second */
   int64_t compared;
   double distance_px, overlap; /* from the references: largest, least */
   track_log log;
@@ -260,7 +277,8 @@ static prem_status open_way(run *of, baseline_way way, baseline_gpu **out) {
                                 .respond = params_of(schedule, "respond"),
                                 .learn = params_of(schedule, "learn"),
                                 .command = of->command,
-                                .streams = of->of->streams};
+                                .streams = of->of->streams,
+                                .company = of->of->company};
   return baseline_gpu_open(&setup, way, out, reason) ? PREM_OK
                                                      : fail(of, baseline_way_name(way), reason);
 }
@@ -513,6 +531,7 @@ static prem_status measure(run *of, baseline_way way) {
       status =
           track_log_write(&out->log, in_folder(of->of, name, "track.csv").path, true, of->diag);
     status = flown == PREM_OK ? status : flown;
+    out->left_out = baseline_gpu_left_out(f.gpu);
   }
   close_way(f.gpu, status);
   for (int m = 0; m < MEASURES; ++m)
@@ -544,8 +563,9 @@ static void print_results(const run *of) {
              " frames at most %.3f px from the references, overlap at least %.3f\n",
              baseline_way_name((baseline_way)way), r->compared, r->distance_px, r->overlap);
     if (r->frames > 0)
-      printf("%s: %" PRId64 " frames, %" PRId64 " lost, %.1f a second\n",
-             baseline_way_name((baseline_way)way), r->frames, r->lost, r->rate);
+      printf("%s: %" PRId64 " frames, %" PRId64 " lost, %.1f a second; company left out %" PRId64
+             " times\n",
+             baseline_way_name((baseline_way)way), r->frames, r->lost, r->rate, r->left_out);
   }
 }
 
@@ -576,6 +596,7 @@ static void tell_ways(const run *of, prem_findings *findings) {
   prem_table_column(table, "frames", "");
   prem_table_column(table, "lost", "");
   prem_table_column(table, "a second", "");
+  prem_table_column(table, "company left out", "");
   prem_table_column(table, "compared", "");
   prem_table_column(table, "furthest from the references", "px");
   prem_table_column(table, "least overlap with them", "");
@@ -587,6 +608,7 @@ static void tell_ways(const run *of, prem_findings *findings) {
     prem_table_add_int(table, r->frames);
     prem_table_add_int(table, r->lost);
     prem_table_add_real(table, r->rate);
+    prem_table_add_int(table, r->left_out);
     prem_table_add_int(table, r->compared);
     prem_table_add_real(table, r->compared > 0 ? r->distance_px : NAN);
     prem_table_add_real(table, r->compared > 0 ? r->overlap : NAN);
@@ -628,6 +650,10 @@ static prem_status write_findings(const run *of, const char *gpu, const char *wo
                        BASELINE_IN_HAND);
   prem_findings_note(findings, "cuFFT does not give the kernels' bits: boxes are compared by their "
                                "distance and overlap.");
+  if (given->company != BASELINE_ALONE)
+    prem_findings_note(findings,
+                       "Beside them, once a frame, in a stream of the lowest priority: %s.",
+                       baseline_company_name(given->company));
   if (stopped)
     prem_findings_incomplete(findings);
   tell_times(of, findings);

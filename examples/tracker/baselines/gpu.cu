@@ -108,6 +108,16 @@ __global__ void run_step(const __grid_constant__ baseline_batch batch,
   }
 }
 
+/* Rows of a frame by blocks; saturated, with 128 for nothing, as the tracker's company does it. */
+__global__ void find_edges(const uint8_t *frame, int32_t rows, int32_t columns, uint8_t *out) {
+  for (int32_t r = 1 + (int32_t)blockIdx.x; r < rows - 1; r += (int32_t)gridDim.x)
+    for (int32_t c = 1 + (int32_t)threadIdx.x; c < columns - 1; c += (int32_t)blockDim.x) {
+      const uint8_t *at = frame + (int64_t)r * columns + c;
+      const int32_t sum = 4 * at[0] - at[-1] - at[1] - at[-columns] - at[columns] + 128;
+      out[(int64_t)r * columns + c] = (uint8_t)(sum < 0 ? 0 : sum > 255 ? 255 : sum);
+    }
+}
+
 using step_kernel = void(const baseline_batch, const reports, bool);
 
 step_kernel *kernel_of(int step) {
@@ -162,6 +172,13 @@ struct baseline_gpu {
   float *host_boxes;
   cudaEvent_t copied;
   cudaStream_t copier;
+  baseline_company company;
+  int32_t rows, columns;
+  cudaStream_t beside;
+  cudaEvent_t beside_done;
+  uint8_t *beside_from, *beside_to;
+  size_t beside_bytes;
+  int64_t left_out;
   cudaGraphExec_t graph[BASELINE_IN_HAND];
   void *device[16 * MOST_BATCHES + 16];
   int device_count;
@@ -363,6 +380,48 @@ bool submit_to_streams(baseline_gpu *gpu, int which) {
   return true;
 }
 
+bool open_company(baseline_gpu *gpu, const baseline_setup *setup, int least) {
+  cudaDeviceProp facts;
+  gpu->company = setup->company;
+  gpu->rows = setup->rows;
+  gpu->columns = setup->columns;
+  if (setup->company == BASELINE_ALONE)
+    return true;
+  if (!good(gpu, cudaGetDeviceProperties(&facts, 0), "the GPU") ||
+      !good(gpu, cudaStreamCreateWithPriority(&gpu->beside, cudaStreamNonBlocking, least),
+            "a stream") ||
+      !good(gpu, cudaEventCreateWithFlags(&gpu->beside_done, cudaEventDisableTiming), "an event"))
+    return false;
+  gpu->beside_bytes =
+      setup->company == BASELINE_COPY ? (size_t)facts.multiProcessorCount << 20 : gpu->frame_bytes;
+  return allocate(gpu, &gpu->beside_from, gpu->beside_bytes) &&
+         allocate(gpu, &gpu->beside_to, gpu->beside_bytes);
+}
+
+/* The edges are those of the frame that came last, whichever that is. */
+bool submit_company(baseline_gpu *gpu, int which) {
+  if (gpu->company == BASELINE_ALONE)
+    return true;
+  const cudaError_t before = cudaEventQuery(gpu->beside_done);
+  if (before == cudaErrorNotReady) {
+    ++gpu->left_out;
+    return true;
+  }
+  if (!good(gpu, before, "company"))
+    return false;
+  if (gpu->company == BASELINE_EDGES) {
+    find_edges<<<gpu->rows, 256, 0, gpu->beside>>>(gpu->frame[which], gpu->rows, gpu->columns,
+                                                   gpu->beside_to);
+    if (!good(gpu, cudaGetLastError(), "company"))
+      return false;
+  } else if (!good(gpu,
+                   cudaMemcpyAsync(gpu->beside_to, gpu->beside_from, gpu->beside_bytes,
+                                   cudaMemcpyDeviceToDevice, gpu->beside),
+                   "company"))
+    return false;
+  return good(gpu, cudaEventRecord(gpu->beside_done, gpu->beside), "company");
+}
+
 bool open_all(baseline_gpu *gpu, const baseline_setup *setup) {
   int least = 0, greatest = 0;
   if (!good(gpu, cudaSetDevice(0), "the GPU") ||
@@ -375,7 +434,7 @@ bool open_all(baseline_gpu *gpu, const baseline_setup *setup) {
       !good(gpu, cudaStreamCreateWithPriority(&gpu->copier, cudaStreamNonBlocking, greatest),
             "a stream") ||
       !good(gpu, cudaEventCreateWithFlags(&gpu->copied, cudaEventDisableTiming), "an event") ||
-      !open_memory(gpu, setup))
+      !open_memory(gpu, setup) || !open_company(gpu, setup, least))
     return false;
   for (int32_t i = 0; i < gpu->batch_count; ++i)
     if (!open_batch(gpu, setup, i))
@@ -432,6 +491,15 @@ const char *baseline_way_name(baseline_way way) {
   return (unsigned)way < BASELINE_WAYS ? names[way] : "?";
 }
 
+const char *baseline_company_name(baseline_company company) {
+  static const char *const names[] = {"none", "edges", "copy"};
+  return (unsigned)company < BASELINE_COMPANIES ? names[company] : "?";
+}
+
+int64_t baseline_gpu_left_out(const baseline_gpu *gpu) {
+  return gpu->left_out;
+}
+
 bool baseline_gpu_open(const baseline_setup *setup, baseline_way way, baseline_gpu **out,
                        char reason[BASELINE_REASON_BYTES]) {
   *out = nullptr;
@@ -476,6 +544,10 @@ void baseline_gpu_close(baseline_gpu *gpu) {
     cudaFreeHost(gpu->host_told);
   if (gpu->host_boxes)
     cudaFreeHost(gpu->host_boxes);
+  if (gpu->beside_done)
+    cudaEventDestroy(gpu->beside_done);
+  if (gpu->beside)
+    cudaStreamDestroy(gpu->beside);
   if (gpu->copied)
     cudaEventDestroy(gpu->copied);
   if (gpu->copier)
@@ -503,7 +575,7 @@ bool baseline_gpu_submit(baseline_gpu *gpu, char reason[BASELINE_REASON_BYTES]) 
     done = good(gpu, cudaGraphLaunch(gpu->graph[which], first->stream), "the graph");
   }
   ++gpu->submitted;
-  return done;
+  return done && submit_company(gpu, which);
 }
 
 baseline_outcome baseline_gpu_await(baseline_gpu *gpu, int64_t number, baseline_part part,

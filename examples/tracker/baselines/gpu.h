@@ -27,12 +27,22 @@ typedef enum baseline_way {
   BASELINE_WAYS
 } baseline_way;
 
+/** What runs beside a way, in a stream of the lowest priority: once a frame, or left out where the
+ *  one before is not over. */
+typedef enum baseline_company {
+  BASELINE_ALONE,
+  BASELINE_EDGES, /* the frame's edges: 3 x 3 coefficients */
+  BASELINE_COPY,  /* 1 MiB an SM is read and written */
+  BASELINE_COMPANIES
+} baseline_company;
+
 /** What is the same for all targets: the parameters that the tracker's kernels are bound to. */
 typedef struct baseline_setup {
   int32_t targets, rows, columns; /* of a frame */
   const void *aim, *learn_aim, *features, *locate, *train, *respond, *learn;
   const float *command; /* [targets][8] */
   int32_t streams;      /* of BASELINE_PRIORITY; targets are dealt out to them in order */
+  baseline_company company;
 } baseline_setup;
 
 /** When a frame was worked on, by the GPU's clock: its first step, its boxes, its last step. */
@@ -62,6 +72,8 @@ bool baseline_gpu_probe(char text[BASELINE_REASON_BYTES]);
 
 /** "stream", "priority", "graph". */
 const char *baseline_way_name(baseline_way way);
+/** "none", "edges", "copy". */
+const char *baseline_company_name(baseline_company company);
 
 /** @param[out] out  close with baseline_gpu_close(); NULL on error */
 bool baseline_gpu_open(const baseline_setup *setup, baseline_way way, baseline_gpu **out,
@@ -70,6 +82,8 @@ void baseline_gpu_close(baseline_gpu *gpu);
 
 /** Where frame `number` is put, dense rows: free when frame number - BASELINE_IN_HAND has ended. */
 uint8_t *baseline_gpu_frame(baseline_gpu *gpu, int64_t number);
+/** How often company was left out. */
+int64_t baseline_gpu_left_out(const baseline_gpu *gpu);
 /** Begin the next frame. Does not wait. */
 bool baseline_gpu_submit(baseline_gpu *gpu, char reason[BASELINE_REASON_BYTES]);
 /**
