@@ -158,12 +158,26 @@ refuses 2 "nothing says where the target is" short.pgm
 : >file
 refuses 1 "is no folder" -o file
 
+# ---- the script for a GPU, on sim: what fails is told, and the next step begins ----
+h200=$here/../../examples/tracker/h200.sh
+status=0
+BACKEND=sim CHECKED=1 TARGETS=1 SCALES=3 SIZE=320x240 PERIOD_US=20000 DURATION=1 timeout 200 \
+  "$h200" "$place/build" "$place/h200" bits one >said 2>&1 || fail "h200.sh: $(cat said)"
+[ "$(grep -l "^equal to the references' log" h200/bits_1x[13].txt | wc -l)" -eq 2 ] && [ -s h200/one_tt.instants.csv.gz ] &&
+  grep -q '"one_tt"' h200/h200.json && grep -q '"one_free"' h200/instants.json || fail "h200.sh: $(cat said)"
+BACKEND=none CHECKED=1 SCALES=1 SIZE=320x240 timeout 100 "$h200" "$place/build" "$place/h200" bits >said 2>&1 || status=$?
+[ "$status" -eq 1 ] && grep -q '^bits_1x1 .*no backend .none' said && grep -q '1 failed or left out' said || fail "h200.sh: $status: $(cat said)"
+status=0
+"$h200" "$place/build" "$place/h200" byte >said 2>&1 || status=$?
+[ "$status" -eq 2 ] && grep -q "'byte' is none of" said || fail "h200.sh byte: $status: $(cat said)"
+
 # ---- the baselines: what they refuse, that they say when there is no GPU, and on one that they follow ----
 baselines=$place/build/track_baselines
 if [ -x "$baselines" ]; then
   tracker=$baselines
   refuses 2 'none of stream, priority, graph' --way copy
   refuses 2 'is no number from 1 to 64' --streams 65
+  refuses 2 'none of edges, copy' --beside gpu
   refuses 2 'none of 1, 3, 5, 7' --scales 4
   refuses 2 'one SOURCE only' synth synth
   refuses 2 'they need 257 x 33 at least' synth:size=160x120
