@@ -50,10 +50,30 @@ static int32_t pick_source(told_live *of, int32_t t) {
 }
 
 static const char *precedence(const told_live *of, int32_t t, int32_t from) {
-  if (from < 0)
-    return "";
   return text("{ task = \"t%d\"; %s }", from,
               of->period_ns[t] == of->period_ns[from] ? "" : "instance = \"latest\";");
+}
+
+/* In a third of all cases it comes after one that it may not read as well. */
+static const char *precedences(told_live *of, int32_t t, bool blends) {
+  const int32_t other = (int32_t)(pick(of, 0, 2) || t == 0 ? -1 : pick(of, 0, t - 1));
+  const int32_t all[] = {of->from[t][0], blends ? of->from[t][1] : -1, other};
+  const char *list = "";
+  for (int i = 0; i < 3; ++i) {
+    bool is_new = all[i] >= 0;
+    for (int k = 0; k < i; ++k)
+      is_new &= all[k] != all[i];
+    if (is_new)
+      list = text("%s%s%s", list, *list ? ", " : "", precedence(of, t, all[i]));
+  }
+  return *list ? text("after = ( %s );", list) : "";
+}
+
+static void print_phases(told_live *of, FILE *file, bool walks) {
+  for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+    if (!walks || p == PREM_COMPUTE)
+      fprintf(file, " %s: { wcet_ns = %dL; };", prem_phase_name((prem_phase)p),
+              (int)pick(of, 2, 9));
 }
 
 static void print_task(told_live *of, FILE *file, int32_t t) {
@@ -61,26 +81,29 @@ static void print_task(told_live *of, FILE *file, int32_t t) {
                                          "abort",  "abort",   "stop"};
   const int64_t period_ns = of->period_ns[t];
   const int32_t *from = of->from[t];
-  const bool blends = from[1] < t && from[1] != from[0];
+  const bool walks = pick(of, 0, 6) == 0, blends = !walks && from[1] < t && from[1] != from[0];
   const int64_t release_ns = pick(of, 0, 2) ? 0 : pick(of, 1, period_ns / 4);
   fprintf(file, "%s{ name = \"t%d\"; kernel = \"%s\"; blocks = [ %d ]; tile = [ %d ];",
-          t ? "," : "", t, blends ? "blend" : "vector_increment", (int)pick(of, 0, 2),
-          pick(of, 0, 1) ? 8 : 3);
+          t ? "," : "", t,
+          walks    ? "walk"
+          : blends ? "blend"
+                   : "vector_increment",
+          (int)pick(of, 0, 2), pick(of, 0, 1) ? 8 : 3);
   fprintf(file, " period_ns = %" PRId64 "L; release_ns = %" PRId64 "L;", period_ns, release_ns);
   if (pick(of, 0, 2))
     fprintf(file, " deadline_ns = %" PRId64 "L; overrun = \"%s\";",
             pick(of, period_ns * 6 / 10, period_ns), pick_word(of, overruns, of->is_even ? 7 : 4));
+  if (walks)
+    fprintf(file, " args: { steps = 3; walkers = 8; };");
+  fprintf(file, " arrays: { %s = \"%s\"; out = \"y%d\";",
+          walks    ? "vector"
+          : blends ? "a"
+                   : "in",
+          source_name(from[0]), t);
   if (blends)
-    fprintf(file, " arrays: { a = \"%s\"; b = \"%s\"; out = \"y%d\"; };", source_name(from[0]),
-            source_name(from[1]), t);
-  else
-    fprintf(file, " arrays: { in = \"%s\"; out = \"y%d\"; };", source_name(from[0]), t);
-  const char *first = precedence(of, t, from[0]),
-             *second = blends ? precedence(of, t, from[1]) : "";
-  if (*first || *second)
-    fprintf(file, " after = ( %s%s%s );", first, *first && *second ? ", " : "", second);
-  for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-    fprintf(file, " %s: { wcet_ns = %dL; };", prem_phase_name((prem_phase)p), (int)pick(of, 2, 9));
+    fprintf(file, " b = \"%s\";", source_name(from[1]));
+  fprintf(file, " }; %s", precedences(of, t, blends));
+  print_phases(of, file, walks);
   fprintf(file, " }\n");
 }
 
@@ -276,9 +299,10 @@ static void call_switch(told_live *of) {
 }
 
 static void call_set(told_live *of) {
-  const double value = (double)pick(of, 0, 7) / 8;
-  const int32_t task = (int32_t)pick(of, 0, of->task_count - 1);
-  const char *key = pick(of, 0, 1) ? "increment" : "rate";
+  static const char *const keys[] = {"increment", "rate", "steps", "walkers"};
+  const double value = pick(of, 0, 1) ? (double)pick(of, 0, 7) / 8 : (double)pick(of, 1, 9);
+  const int32_t task = (int32_t)pick(of, -1, of->task_count);
+  const char *key = pick_word(of, keys, 4);
   told_add((int64_t)prem_live_set(of->live, task, key, &value, 1, of->diag));
   told_add((int64_t)prem_live_apply(of->live, of->diag));
 }
