@@ -102,6 +102,29 @@ static inline char *golden_saved(const prem_schedule *schedule) {
   return golden_take(path);
 }
 
+/** What is told of many alike: of the first ones all, of the others what it begins with, up to ':',
+ *  and a number. */
+typedef struct golden_lines {
+  FILE *file, *one;
+  char *text;
+  size_t bytes;
+} golden_lines;
+
+static inline FILE *golden_begin(golden_lines *lines, bool is_whole) {
+  lines->one = is_whole ? NULL : open_memstream(&lines->text, &lines->bytes);
+  return is_whole ? lines->file : lines->one;
+}
+
+static inline void golden_end(golden_lines *lines) {
+  if (!lines->one)
+    return;
+  fclose(lines->one);
+  const int begin = (int)strcspn(lines->text, ":");
+  if (lines->bytes > 0)
+    fprintf(lines->file, "%.*s: %016" PRIx64 "\n", begin, lines->text, golden_text(lines->text));
+  free(lines->text);
+}
+
 /** `found` is the text of tests/golden/NAME; frees it. The first line that is not is told. */
 static inline void golden_judge(const char *name, char *found) {
   char path[512];

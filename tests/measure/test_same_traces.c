@@ -21,7 +21,7 @@
 #include "tests/common/random_set.h"
 #include "ttprem/ttprem_measure.h"
 
-enum { SEEDS = 160, HYPERPERIODS = 4 };
+enum { SEEDS = 1000, WHOLE = 160, HYPERPERIODS = 4 };
 
 static uint64_t sum, drawn;
 
@@ -366,18 +366,20 @@ static void tell_schedule(FILE *file, const prem_schedule *schedule, int seed) {
 START_TEST(of_schedules) {
   char *found = NULL;
   size_t bytes = 0;
-  FILE *file = open_memstream(&found, &bytes);
+  golden_lines lines = {.file = open_memstream(&found, &bytes)};
   sum = GOLDEN_SUM;
   for (int seed = 0; seed < SEEDS; ++seed) {
+    FILE *file = golden_begin(&lines, seed < WHOLE);
     prem_schedule *schedule = NULL;
     const prem_status status = random_schedule_plan((uint64_t)seed + 2000, NULL, &schedule, NULL);
     fprintf(file, "schedule %d: %s", seed, prem_status_text(status));
     if (status == PREM_OK)
       tell_schedule(file, schedule, seed);
     fputc('\n', file);
+    golden_end(&lines);
     prem_schedule_free(schedule);
   }
-  fclose(file);
+  fclose(lines.file);
   golden_judge("traces.txt", found);
 }
 END_TEST
@@ -386,9 +388,10 @@ END_TEST
 START_TEST(of_sets) {
   char *found = NULL;
   size_t bytes = 0;
-  FILE *file = open_memstream(&found, &bytes);
+  golden_lines lines = {.file = open_memstream(&found, &bytes)};
   sum = GOLDEN_SUM;
   for (int seed = 0; seed < SEEDS; ++seed) {
+    FILE *file = golden_begin(&lines, seed < WHOLE);
     const random_set set = random_set_draw((uint32_t)seed + 9000);
     prem_schedule *schedule = schedule_from_text(random_set_text(&set));
     prem_plan *plan = NULL;
@@ -398,9 +401,10 @@ START_TEST(of_sets) {
     if (plan)
       tell_schedule(file, schedule, seed);
     fputc('\n', file);
+    golden_end(&lines);
     prem_schedule_free(schedule);
   }
-  fclose(file);
+  fclose(lines.file);
   golden_judge("traces_sets.txt", found);
 }
 END_TEST

@@ -4,7 +4,7 @@
 #include "tests/common/golden.h"
 #include "tests/common/planted.h"
 
-enum { PLANS = 3000, OF_A_LINE = 20, MAX = 96 };
+enum { PLANS = 9000, OF_A_LINE = 20, MAX = 96 };
 
 static uint64_t state, sum;
 

@@ -9,7 +9,7 @@
 #include "tests/common/planted.h"
 #include "tests/common/random_set.h"
 
-enum { SETS = 150, KEPT = 150, STEPS = 60 };
+enum { SETS = 450, WHOLE = 150, KEPT = 150, STEPS = 60 };
 
 typedef struct planner_case {
   int64_t steps; /* of the search; 0: none */
@@ -48,8 +48,9 @@ static void tell_plan(FILE *file, prem_schedule *schedule, const planner_case *h
 START_TEST(of_sets) {
   char *found = NULL;
   size_t bytes = 0;
-  FILE *file = open_memstream(&found, &bytes);
+  golden_lines lines = {.file = open_memstream(&found, &bytes)};
   for (uint32_t seed = 0; seed < SETS; ++seed) {
+    FILE *file = golden_begin(&lines, seed < WHOLE);
     const random_set set = random_set_draw(seed);
     prem_schedule *schedule = schedule_from_text(random_set_text(&set));
     for (int64_t steps = 0; steps <= STEPS; steps += STEPS) {
@@ -57,8 +58,9 @@ START_TEST(of_sets) {
       tell_plan(file, schedule, &(planner_case){.steps = steps});
     }
     prem_schedule_free(schedule);
+    golden_end(&lines);
   }
-  fclose(file);
+  fclose(lines.file);
   golden_judge("plans.txt", found);
 }
 END_TEST
