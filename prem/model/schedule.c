@@ -208,8 +208,7 @@ int64_t prem_unit_gap_ns(const prem_schedule *schedule, const prem_task *task, p
 }
 
 int64_t prem_schedule_job_gap_ns(const prem_schedule *schedule) {
-  return schedule->job_turnaround_ns > schedule->job_prefetch_ns ? schedule->job_turnaround_ns
-                                                                 : schedule->job_prefetch_ns;
+  return prem_max_i64(schedule->job_turnaround_ns, schedule->job_prefetch_ns);
 }
 
 int64_t prem_schedule_gap_ns(const prem_schedule *schedule, const prem_task *task) {

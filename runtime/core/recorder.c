@@ -35,8 +35,6 @@ prem_status prem_recorders_new(const prem_program *program, const prem_run_reque
   *out = NULL;
   size_t blocks = (size_t)program->block_count;
   size_t stride = stats_stride_bytes(trace->task_count);
-  if (stride > SIZE_MAX / blocks)
-    return PREM_ERR_MEMORY;
   prem_recorder *recorders = calloc(blocks, sizeof *recorders);
   unsigned char *stats = aligned_alloc(CELLS_ALIGNMENT_BYTES, blocks * stride);
   if (!recorders || !stats) {

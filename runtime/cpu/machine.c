@@ -45,8 +45,8 @@ static void measure_clock(int64_t *step_ns, int64_t *read_ns) {
 
 /* ---- name and cores ------------------------------------------------------------------------- */
 
+/* Leaves it as it is where nobody knows. */
 static void read_processor_name(char *out, size_t out_bytes) {
-  snprintf(out, out_bytes, "CPU");
   FILE *file = fopen("/proc/cpuinfo", "re");
   if (!file)
     return;
@@ -78,7 +78,7 @@ prem_status prem_cpu_probe(prem_machine *out, prem_diag *diag) {
   *out = (prem_machine){.backend = "cpu", .yields = true};
   out->cores = count_usable_cores();
   out->max_blocks = out->cores;
-  char name[96];
+  char name[96] = "CPU";
   read_processor_name(name, sizeof name);
   snprintf(out->name, sizeof out->name, "%s, %d %s", name, (int)out->cores,
            out->cores == 1 ? "core" : "cores");

@@ -142,6 +142,8 @@ static char *write_page(void) {
   char *page = calloc((size_t)facts.st_size + 1, 1);
   ck_assert_uint_eq(fread(page, 1, (size_t)facts.st_size, file), (size_t)facts.st_size);
   fclose(file);
+  static const char end[] = "</script>\n</body>\n</html>\n";
+  ck_assert_str_eq(page + facts.st_size - (sizeof end - 1), end);
   return page;
 }
 

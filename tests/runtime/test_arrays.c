@@ -361,6 +361,22 @@ START_TEST(the_first_wrong_element_is_named) {
 }
 END_TEST
 
+START_TEST(a_wrong_element_of_four_dimensions_is_named) {
+  const int64_t at[4] = {2, 1, 3, 4};
+  memcpy(w.arrays[1].shape, (int64_t[4]){3, 2, 4, 5}, sizeof w.arrays[1].shape);
+  use_nine(0, 1);
+  prem_arrays *opened = open_world(2, 1);
+  prem_verdict verdict;
+  memcpy(opened->storage[1].base, opened->reference[1].base,
+         (size_t)(opened->storage[1].pitch_bytes * 3 * 2 * 4));
+  *(float *)(void *)prem_storage_at(&opened->storage[1], at) = 3.0F;
+  prem_arrays_verify(opened, &verdict);
+  ck_assert_int_eq(verdict.wrong, 1);
+  ck_assert_int_eq(memcmp(verdict.index, at, sizeof at), 0);
+  prem_arrays_free(opened);
+}
+END_TEST
+
 START_TEST(both_parts_of_a_complex_number_count_once) {
   prem_arrays *opened = open_right(PREM_C64);
   prem_verdict verdict;
@@ -455,6 +471,7 @@ int main(void) {
   tcase_add_test(arrays, references_are_dense);
   tcase_add_test(arrays, feedback_is_refused);
   tcase_add_test(arrays, the_first_wrong_element_is_named);
+  tcase_add_test(arrays, a_wrong_element_of_four_dimensions_is_named);
   tcase_add_test(arrays, both_parts_of_a_complex_number_count_once);
   tcase_add_test(arrays, poison_is_seen_everywhere);
   tcase_add_test(arrays, poison_is_no_result);

@@ -84,10 +84,10 @@ static const char *const hanging =
 
 static const char *const idle =
     "version = 1; name = \"idle\"; platform: { blocks = 2; };"
-    "tasks = ( { name = \"n\"; kernel = \"noop\"; blocks = 2; tiles = 2;"
+    "tasks = ( { name = \"n\"; kernel = \"noop\"; blocks = 2; tiles = 4;"
     "            compute: { wcet_ns = 1000L; }; } );"
     "plan: { hyperperiod_ns = %dL; runs = ( { task = \"n\"; phase = \"compute\"; count = 2;"
-    "         start_ns = %dL; } ); };";
+    "         start_ns = %dL; repeat = 2; step_ns = 1000L; } ); };";
 
 /* ---- stopping ------------------------------------------------------------------------------- */
 
@@ -125,7 +125,7 @@ START_TEST(the_stop_flag_ends_a_long_run) {
   ck_assert_int_lt(now_ms() - began_ms, 1200);
   ck_assert_int_gt(f.trace->hyperperiods, 10);
   ck_assert_int_lt(f.trace->hyperperiods, 100000);
-  ck_assert_int_ge(f.trace->stats[PREM_COMPUTE].count, 2 * f.trace->hyperperiods);
+  ck_assert_int_ge(f.trace->stats[PREM_COMPUTE].count, 4 * f.trace->hyperperiods);
   for (int64_t h = 0; h < f.trace->hyperperiods; ++h)
     ck_assert_int_ge(f.trace->job_end_ns[h], h * 1000000);
   ck_assert_int_eq(f.trace->job_end_ns[99999], -1);
@@ -229,7 +229,7 @@ START_TEST(a_far_release_is_no_standstill) {
   const prem_run_request request = {
       .mode = PREM_MODE_TT, .hyperperiods = 1, .timeout_ns = 600000000};
   fixture_expect(&f, prem_session_run(f.session, &request, f.trace, f.diag), PREM_OK);
-  ck_assert_int_eq(f.trace->record_count, 2);
+  ck_assert_int_eq(f.trace->record_count, 4);
   fixture_close(&f);
 }
 END_TEST

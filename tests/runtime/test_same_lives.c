@@ -83,8 +83,7 @@ static void print_task(told_live *of, FILE *file, int32_t t) {
   const int32_t *from = of->from[t];
   const bool walks = pick(of, 0, 6) == 0, blends = !walks && from[1] < t && from[1] != from[0];
   const int64_t release_ns = pick(of, 0, 2) ? 0 : pick(of, 1, period_ns / 4);
-  fprintf(file, "%s{ name = \"t%d\"; kernel = \"%s\"; blocks = [ %d ]; tile = [ %d ];",
-          t ? "," : "", t,
+  fprintf(file, "{ name = \"t%d\"; kernel = \"%s\"; blocks = [ %d ]; tile = [ %d ];", t,
           walks    ? "walk"
           : blends ? "blend"
                    : "vector_increment",
@@ -166,7 +165,11 @@ static void print_schedule(told_live *of, FILE *file) {
     of->period_ns[t] = UNIT_NS << (of->is_even ? 1 : pick(of, 0, 2));
     of->from[t][0] = pick_source(of, t);
     of->from[t][1] = pick(of, 0, 1) ? t : pick_source(of, t);
-    print_task(of, file, t);
+  }
+  const bool is_turned = pick(of, 0, 1); /* readers before those that they read from */
+  for (int32_t i = 0; i < of->task_count; ++i) {
+    fputs(i ? ", " : "", file);
+    print_task(of, file, is_turned ? of->task_count - 1 - i : i);
   }
   fprintf(file, ");\narrays = ( ");
   for (int32_t i = 0; i < of->input_count; ++i)
@@ -253,6 +256,10 @@ static void tell_frame(const prem_frame *frame) {
                          (int64_t)frame->input, (int64_t)frame->flags};
   for (int v = 0; v < 8; ++v)
     told_add(all[v]);
+  for (int d = 0; d < 4; ++d)
+    told_add(frame->shape[d]);
+  for (int d = 0; d < 3; ++d)
+    told_add(frame->pitch_bytes[d]);
 }
 
 static void call_submit(told_live *of) {

@@ -49,6 +49,17 @@ START_TEST(the_memory_is_loaded_between_heads_and_tails) {
 }
 END_TEST
 
+/* 8 tiles take 2 of 4 each: 4 one after the other, twice. */
+START_TEST(a_job_of_many_tiles_takes_as_long_as_its_demand) {
+  const char *form = "{ name = \"%s\"; kernel = \"none\"; blocks = \"0-3\"; tiles = 8; %s"
+                     " prefetch: { wcet_ns = 10L; demand: { memory = 2; }; }; }";
+  assert_bound("blocks = 4; resources = ( { name = \"memory\"; capacity = 4; } );",
+               text("%s, %s", text(form, "a", ""),
+                    text(form, "b", "after = ( { task = \"a\"; lag_ns = 1000L; } );")),
+               40 + 1000 + 40);
+}
+END_TEST
+
 START_TEST(a_block_with_one_buffer_holds_whole_tiles) {
   assert_bound("blocks = 1; resources = ( { name = \"memory\"; capacity = 2; } );",
                text("%s, %s", task("a", 0, 10, 7, ""), task("b", 0, 10, 8, "")), 35);
@@ -271,6 +282,7 @@ int main(void) {
         *why = tcase_create("why there is no plan");
   tcase_add_test(by_hand, the_critical_path_counts_lags);
   tcase_add_test(by_hand, the_memory_is_loaded_between_heads_and_tails);
+  tcase_add_test(by_hand, a_job_of_many_tiles_takes_as_long_as_its_demand);
   tcase_add_test(by_hand, a_block_with_one_buffer_holds_whole_tiles);
   tcase_add_test(by_hand, a_gang_fetches_once);
   tcase_add_test(by_hand, a_chain_needs_no_guards_and_no_grid_inside);

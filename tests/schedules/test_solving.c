@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The exact engine beside the search: where there is no plan yet, and where more slack is sought.
  */
+#include <sys/resource.h>
+
 #include "schedules/planner/proof/exact.h"
 #include "tests/common/running.h"
 
@@ -18,13 +20,22 @@ static void tear_down(void) {
   prem_schedule_free(schedule);
 }
 
+static int64_t peak_bytes(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return (int64_t)usage.ru_maxrss * 1024;
+}
+
 static prem_status plan(const char *source) {
   schedule = schedule_from_text(source);
   const prem_plan_options options = {.time_limit_ns = LIMIT_NS};
   prem_plan *made = NULL;
+  const int64_t before_bytes = peak_bytes();
   const prem_status status =
       prem_plan_make_reported(schedule, NULL, &options, &made, &report, NULL);
   prem_schedule_set_plan(schedule, made);
+  ck_assert_int_ge(report.peak_bytes, before_bytes);
+  ck_assert_int_le(report.peak_bytes, peak_bytes());
   if (status == PREM_OK)
     assert_checked(schedule);
   return status;

@@ -56,10 +56,18 @@ static prem_status try_it(attempt *of, int64_t fail_at, char **told, int64_t *re
   return status;
 }
 
+/* The number that the next open file would have. */
+static int next_file(void) {
+  const int next = dup(STDERR_FILENO);
+  close(next);
+  return next;
+}
+
 /* `or_else`: what may be said instead, where a parser or the file system is asked. */
 static void sweep(const char *name, attempt *of, prem_status or_else) {
   char *expected = NULL, *told = NULL;
   int64_t requests = 0, had = 0, refused = 0;
+  const int file = next_file();
   failing_prepare();
   ck_assert_int_eq(try_it(of, 0, &expected, &requests), PREM_OK);
   ck_assert_int_gt(requests, 0);
@@ -82,6 +90,7 @@ static void sweep(const char *name, attempt *of, prem_status or_else) {
   }
   free(expected);
   ck_assert_int_gt(refused, 0);
+  ck_assert_msg(next_file() == file, "%s: files are left open", name);
 }
 
 /* ---- what is tried -------------------------------------------------------------------------- */
@@ -262,8 +271,10 @@ static prem_status go_live(FILE *told) {
   prem_status status = prem_schedule_load_text("live.cfg", live_source, &read, NULL);
   if (status == PREM_OK)
     status = prem_prepare(read, prem_registry_builtin(), NULL, NULL, NULL);
-  if (status == PREM_OK)
+  if (status == PREM_OK) {
+    live = UNSET;
     status = prem_live_open(&prem_backend_sim, read, &live, NULL);
+  }
   if (status == PREM_OK)
     status = run_live(live, told);
   prem_live_close(live);
@@ -342,8 +353,10 @@ static prem_status keep_state(FILE *told) {
     status = prem_prepare(read, prem_registry_builtin(), NULL, NULL, NULL);
   if (status == PREM_OK)
     status = run_state(read, told);
-  if (status == PREM_OK)
+  if (status == PREM_OK) {
+    live = UNSET;
     status = prem_live_open(&prem_backend_sim, read, &live, NULL);
+  }
   if (status == PREM_OK)
     status = run_live(live, told);
   prem_live_close(live);
