@@ -269,7 +269,8 @@ if [ -z "$ready" ]; then
 fi
 
 # The quick suites that run LINE of FILE: what killed a mutant of FILE before, then the suite of its name, then
-# the shortest first. A line without code of its own belongs to all that run some of FILE.
+# the shortest first. A line without code of its own, or that nobody was seen to run (as a child that becomes
+# another program), belongs to all that run some of FILE.
 order_for() { # FILE LINE
   local stem known=$lines/${1//\//_} killers=$folder/killers/${1//\//_}
   stem=$(basename "${1%.*}")
@@ -280,10 +281,10 @@ order_for() { # FILE LINE
     FILENAME == ARGV[2] { runs[$1] = 2; next }
     FILENAME == ARGV[3] {
       if ($1 == "") needed = index($2, line) ? 2 : 1
-      else runs[$1] = index($2, line) ? 2 : 1
+      else counted += (runs[$1] = index($2, line) ? 2 : 1) == 2
       next
     }
-    runs[$2] < needed { next }
+    runs[$2] < (counted ? needed : 1) { next }
     {
       rank = 12
       name = $2
@@ -291,7 +292,7 @@ order_for() { # FILE LINE
       if (index(name, "test_") == 1 && index(stem, substr(name, 6))) rank = 11
       if (name == "test_" stem) rank = 10
       # Suites that compare everything kill most: they are worth ten times their time.
-      print ($2 in killer ? killer[$2] : rank) "\t" (name ~ /^test_same_/ ? $1 / 10 : $1) "\t" $0
+      print ($2 in killer ? killer[$2] : rank) + (runs[$2] < needed ? 20 : 0) "\t" (name ~ /^test_same_/ ? $1 / 10 : $1) "\t" $0
     }' "$killers" "$base/any" "$known" "$suites" | sort -k1,1n -k2,2n
 }
 
@@ -365,7 +366,7 @@ judge() { # PLACE WHERE KIND OLD NEW; $whole has the libraries without it. The v
       fi
     fi
   done <"$place/order"
-  if cut -f4 "$place/order" | grep -qvxFf "$base/any"; then echo "survived"; else printf 'survived\tno quick suite is known to run it\n'; fi
+  if awk -F'\t' '$1 < 20 { print $4 }' "$place/order" | grep -qvxFf "$base/any"; then echo "survived"; else printf 'survived\tno quick suite is known to run it\n'; fi
 }
 
 is_over() { [ -n "$ends_s" ] && [ "$SECONDS" -ge "$ends_s" ]; }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the reader makes of good files. */
-#include "tests/common/schedule_text.h"
+#include "tests/common/running.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -70,6 +70,20 @@ static void load_all(const char *path) {
   closedir(all);
   ck_assert_int_ge(count, 4);
 }
+
+/* The number that the next open file would have. */
+static int next_file(void) {
+  const int next = dup(STDERR_FILENO);
+  close(next);
+  return next;
+}
+
+START_TEST(what_was_read_is_closed) {
+  const int file = next_file();
+  prem_schedule_free(planned_schedule(SOURCE_DIR "/schedules/examples/background.cfg"));
+  ck_assert_int_eq(next_file(), file);
+}
+END_TEST
 
 START_TEST(examples_load) {
   load_all(SOURCE_DIR "/schedules/examples");
@@ -585,6 +599,7 @@ int main(void) {
   tcase_add_checked_fixture(cases, make_folder, remove_folder);
   tcase_set_timeout(cases, 240);
   tcase_add_test(cases, examples_load);
+  tcase_add_test(cases, what_was_read_is_closed);
   tcase_add_test(cases, thesis_is_read);
   tcase_add_test(cases, camera_is_read);
   tcase_add_test(cases, defaults);
