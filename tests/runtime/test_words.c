@@ -109,6 +109,30 @@ START_TEST(rows_of_words) {
 }
 END_TEST
 
+/* Of windows as no kernel here has them: the first tile is in whole words, the next one is not. */
+START_TEST(windows_apart_and_over_each_other) {
+  static const int32_t steps[] = {6, 1};
+  static const char *const words[] = {"tile 1 writes the elements 6 to 9 of",
+                                      "tile 1 writes the elements 1 to 4 of"};
+  prem_schedule *schedule = schedule_from_text(
+      "version = 1; name = \"words\"; platform: { blocks = 1; };\n"
+      "arrays = ( { name = \"x\"; type = \"u8\"; shape = [ 9, 64 ]; }, "
+      "{ name = \"y\"; type = \"u8\"; shape = [ 9, 64 ]; } );\n"
+      "tasks = ( { name = \"a\"; kernel = \"conv2d_u8\"; blocks = [ 0 ]; tile = [ 3, 8 ]; "
+      "arrays: { in = \"x\"; out = \"y\"; }; } );\n");
+  prem_window *window = &schedule->tasks[0].windows[1];
+  window->extent[3] = 4;
+  for (int k = 0; k < PREM_MAX_GRID; ++k)
+    if (window->step[3][k] != 0)
+      window->step[3][k] = steps[_i];
+  prem_diag *diag = prem_diag_new();
+  ck_assert_int_eq(prem_judge_words(schedule, diag), PREM_ERR_INVALID);
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, words[_i]));
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* What is shipped with bytes runs on a GPU as well. */
 START_TEST(schedules_that_a_gpu_runs) {
   static const char *const files[] = {"schedules/examples/bytes.cfg", "tests/cuda/types.cfg"};
@@ -125,6 +149,7 @@ END_TEST
 int main(void) {
   TCase *words = tcase_create("words");
   tcase_add_loop_test(words, rows_of_words, 0, (int)(sizeof cases / sizeof *cases));
+  tcase_add_loop_test(words, windows_apart_and_over_each_other, 0, 2);
   tcase_add_loop_test(words, schedules_that_a_gpu_runs, 0, 2);
   Suite *suite = suite_create("words");
   suite_add_tcase(suite, words);
