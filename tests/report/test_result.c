@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A result as JSON, samples, table and picture: from a result made by hand. */
+#include "report/result_phases.h"
 #include "tests/common/running.h"
 #include "ttprem/ttprem_measure.h"
 
@@ -566,6 +567,37 @@ START_TEST(json_names_the_release_that_broke_the_limit) {
 }
 END_TEST
 
+/* Of 100 late blocks, no two as late as each other, the latest 16; then the task's first ones. */
+START_TEST(phases_are_those_of_the_latest_blocks) {
+  enum { BLOCKS = 100, LATEST = 16, CHOSEN = 64 };
+  prem_schedule *wide =
+      prepared_schedule("version = 1; name = \"wide\"; platform: { blocks = 100;"
+                        " resources = ( { name = \"memory\"; capacity = 100; } ); };"
+                        "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 100; tiles = 100;"
+                        " prefetch: { wcet_ns = 10L; }; } );");
+  prem_trace *trace = NULL;
+  ck_assert_int_eq(prem_trace_new(wide, 1, BLOCKS, &trace), PREM_OK);
+  for (int32_t b = 0; b < BLOCKS; ++b)
+    trace->records[b] =
+        (prem_trace_record){.start_ns = 2 + (b + 89) % BLOCKS, .block = (uint16_t)b, .tile = b};
+  trace->record_count = BLOCKS;
+  prem_row row = {.example = trace};
+  const prem_result of = {.rows = &row, .row_count = 1, .late_ns = 1};
+  prem_phases phases;
+  ck_assert_int_eq(prem_phases_choose(&of, wide, &phases, diag), PREM_OK);
+  ck_assert_int_eq(phases.block_count, CHOSEN);
+  int32_t others = 0;
+  for (int32_t b = 0; b < BLOCKS; ++b) {
+    const bool is_late = (b + 89) % BLOCKS >= BLOCKS - LATEST;
+    others += !is_late;
+    ck_assert_int_eq(phases.chosen[b], is_late || others <= CHOSEN - LATEST);
+  }
+  prem_phases_free(&phases);
+  prem_trace_free(trace);
+  prem_schedule_free(wide);
+}
+END_TEST
+
 START_TEST(without_records_there_are_no_phases) {
   for (int32_t i = 0; i < result->row_count; ++i) {
     prem_trace_free(result->rows[i].example);
@@ -925,6 +957,7 @@ int main(void) {
   tcase_add_test(cases, phases_are_csv);
   tcase_add_test(cases, phases_of_the_worst_run_come_first);
   tcase_add_test(cases, json_names_the_release_that_broke_the_limit);
+  tcase_add_test(cases, phases_are_those_of_the_latest_blocks);
   tcase_add_test(cases, without_records_there_are_no_phases);
   tcase_add_test(cases, a_name_without_extension_gets_one);
   tcase_add_test(cases, an_old_result_is_replaced);
