@@ -85,6 +85,23 @@ START_TEST(what_was_read_is_closed) {
 }
 END_TEST
 
+START_TEST(comments_end_where_they_end) {
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *s = schedule_from_text_lenient(
+      "/* a / version = 2; * name = \"d\"; ** // e\n # **/ version = 1; /**/"
+      " name = \"c\"; /* / */ platfrom: { };",
+      diag);
+  char line[512];
+  for (size_t i = 0; i < prem_diag_count(diag); ++i) /* no key is there twice */
+    ck_assert_ptr_null(strstr(prem_diag_at(diag, i)->key, "version"));
+  ck_assert_uint_ge(prem_diag_count(diag), 1);
+  prem_problem_format(prem_diag_at(diag, 0), line, sizeof line);
+  ck_assert_msg(strstr(line, ".cfg:2: ") && strstr(line, "platfrom"), "%s", line);
+  prem_schedule_free(s);
+  prem_diag_free(diag);
+}
+END_TEST
+
 START_TEST(examples_load) {
   load_all(SOURCE_DIR "/schedules/examples");
   load_all(SOURCE_DIR "/schedules/figures");
@@ -600,6 +617,7 @@ int main(void) {
   tcase_set_timeout(cases, 240);
   tcase_add_test(cases, examples_load);
   tcase_add_test(cases, what_was_read_is_closed);
+  tcase_add_test(cases, comments_end_where_they_end);
   tcase_add_test(cases, thesis_is_read);
   tcase_add_test(cases, camera_is_read);
   tcase_add_test(cases, defaults);

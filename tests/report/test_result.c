@@ -690,6 +690,21 @@ START_TEST(the_table_shows_no_spread_of_a_copy) {
 }
 END_TEST
 
+/* The unit is that of the widest of all rows. */
+START_TEST(the_table_shows_spreads_in_one_unit) {
+  for (int wide = 0; wide < 2; ++wide) {
+    const int64_t before_ns = result->rows[wide].tasks[1].response_ns.max;
+    result->rows[wide].tasks[1].response_ns.max = 180 + 2345678;
+    char *table = printed(), *line = strstr(table, "\ntt "), spread[16];
+    ck_assert_ptr_nonnull(line);
+    ck_assert_int_eq(sscanf(line, " tt %*s %*s %*s %*s %15s", spread), 1);
+    ck_assert_str_eq(spread, wide == 1 ? "2345.678" : "0.037");
+    free(table);
+    result->rows[wide].tasks[1].response_ns.max = before_ns;
+  }
+}
+END_TEST
+
 START_TEST(the_table_says_that_phases_were_only_counted) {
   prem_row *tt = &result->rows[1];
   int64_t counted = 0;
@@ -965,6 +980,7 @@ int main(void) {
   tcase_add_test(cases, nothing_is_left_if_the_samples_cannot_be_written);
   tcase_add_test(cases, the_table_says_how_modes_were_run_and_which_were_not);
   tcase_add_test(cases, the_table_shows_no_spread_of_a_copy);
+  tcase_add_test(cases, the_table_shows_spreads_in_one_unit);
   tcase_add_test(cases, the_table_says_that_phases_were_only_counted);
   tcase_add_test(cases, the_table_leads_lateness_back_to_first_causes);
   tcase_add_test(cases, the_table_tells_the_largest_causes);

@@ -8,7 +8,37 @@
 #include "tests/common/planted.h"
 #include "tests/common/random_schedule.h"
 
-enum { SEEDS = 200 };
+enum { SEEDS = 200, CHANGES = 13, FEW = 90 /* seeds for what changes one number */ };
+
+/* One number of a task, or of what all tasks have. */
+static void change_one(prem_schedule *schedule, prem_task *task, prem_phase_spec *phase, int how) {
+  switch (how) {
+  case 5:
+    phase->demand[0] += phase->exists ? 1 : 0;
+    break;
+  case 6:
+    phase->busy_ns -= phase->busy_ns > 1;
+    break;
+  case 7:
+    phase->turnaround_ns += 32;
+    break;
+  case 8:
+    task->together = !task->together;
+    break;
+  case 9:
+    task->publish_ns = task->period_ns / 2;
+    break;
+  case 10:
+    if (task->after_count > 0)
+      task->after[0].lag_ns += 320;
+    break;
+  case 11:
+    schedule->job_turnaround_ns += 64;
+    break;
+  default:
+    schedule->platform.precedence_ns += 64;
+  }
+}
 
 /* A schedule of the seed that takes a little longer, has less time, more to hold, another order. */
 static prem_schedule *load_changed(uint64_t seed, int how) {
@@ -34,8 +64,11 @@ static prem_schedule *load_changed(uint64_t seed, int how) {
   case 3:
     schedule->platform.guard_ns += 64;
     break;
-  default:
+  case 4:
     task->release_ns += 320;
+    break;
+  default:
+    change_one(schedule, task, &task->phase[phase], how);
   }
   return schedule;
 }
@@ -150,6 +183,13 @@ START_TEST(of_schedules) {
         tell_kept(file, old, seed, how);
     if (old && old->plan)
       tell_gaps(file, old, seed);
+    prem_schedule_free(old);
+  }
+  for (uint64_t seed = 0; seed < FEW; ++seed) {
+    prem_schedule *old = NULL;
+    if (random_schedule_plan(seed, NULL, &old, NULL) == PREM_OK)
+      for (int how = 5; how < CHANGES; ++how)
+        tell_kept(file, old, seed, how);
     prem_schedule_free(old);
   }
   for (uint64_t seed = 0; seed < 30; ++seed) {
