@@ -549,6 +549,49 @@ START_TEST(a_writer_that_waits_for_nobody) {
 }
 END_TEST
 
+/* `a` comes after `b`, and reads what `d` wrote in the hyperperiod before: in the first one
+ * nothing. */
+START_TEST(a_job_that_would_wait_for_one_before_the_first) {
+  prem_schedule *sharing = checked_schedule(
+      "version = 1; name = \"before\"; platform: { blocks = 3; };"
+      "arrays = ( { name = \"v\"; type = \"f32\"; shape = [ 8 ]; },"
+      "  { name = \"w\"; type = \"f32\"; shape = [ 8 ]; } );"
+      "tasks = ( { name = \"a\"; kernel = \"blend\"; blocks = [ 0 ]; tile = [ 8 ];"
+      "    arrays: { a = \"b.out\"; b = \"w\"; out = \"new\"; }; prefetch: { wcet_ns = 10L; };"
+      "    compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; };"
+      "    after = ( { task = \"b\"; } ); },"
+      "  { name = \"b\"; kernel = \"vector_increment\"; blocks = [ 1 ]; tile = [ 8 ];"
+      "    arrays: { in = \"v\"; out = \"new\"; }; prefetch: { wcet_ns = 10L; };"
+      "    compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; }; },"
+      "  { name = \"d\"; kernel = \"vector_increment\"; blocks = [ 2 ]; tile = [ 8 ];"
+      "    arrays: { in = \"v\"; out = \"w\"; }; prefetch: { wcet_ns = 10L; };"
+      "    compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; };"
+      "    after = ( { task = \"a\"; } ); } );"
+      "plan: { hyperperiod_ns = 1000L; runs = ("
+      "  { task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
+      "    start_ns = 0L; },"
+      "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
+      "    start_ns = 40L; },"
+      "  { task = \"d\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
+      "    start_ns = 100L; } ); };");
+  prem_trace *run = NULL, *kept = trace;
+  ck_assert_int_eq(prem_trace_new(sharing, 1, 100, &run), PREM_OK);
+  prem_trace_begin_periodically(run, 1000, 1);
+  trace = run;
+  add_b(PREM_PREFETCH, 0, 0, 10);
+  add_b(PREM_COMPUTE, PREM_NO_RELEASE, 10, 4900); /* 4880 longer */
+  add_b(PREM_WRITEBACK, PREM_NO_RELEASE, 4900, 4990);
+  add(PREM_PREFETCH, 0, 40, 5000, 5000, 5010);
+  prem_trace_sort(run);
+  find_in(sharing, run, 1);
+  assert_cause(PREM_PREFETCH, PREM_CAUSE_JOB, 1);
+  ck_assert_int_eq(assert_first(0, 1, PREM_FIRST_WINDOW, B, 1)->phase, PREM_COMPUTE);
+  trace = kept;
+  prem_trace_free(run);
+  prem_schedule_free(sharing);
+}
+END_TEST
+
 /* Jobs of b follow the latest job of a, which is four times as fast, 30 ns after its end. */
 START_TEST(jobs_of_unequal_periods) {
   prem_schedule *rates = checked_schedule(
@@ -960,6 +1003,7 @@ int main(void) {
   tcase_add_test(cases, a_writer_that_must_not_overtake);
   tcase_add_test(cases, a_writer_that_hears_late_of_its_reader);
   tcase_add_test(cases, a_writer_that_waits_for_nobody);
+  tcase_add_test(cases, a_job_that_would_wait_for_one_before_the_first);
   tcase_add_test(cases, jobs_of_unequal_periods);
   tcase_add_test(cases, nothing_late_nothing_said);
   tcase_add_test(cases, hyperperiods_that_do_not_count);
