@@ -639,6 +639,49 @@ START_TEST(standstills_of_all_blocks_are_counted) {
 }
 END_TEST
 
+/* ---- the pace ------------------------------------------------------------------------------- */
+
+static struct {
+  int32_t runs;
+  prem_mode mode[3];
+  int64_t hyperperiods[3];
+} first_runs;
+
+static prem_status run_noted(void *state, const prem_run_request *request, prem_trace *trace,
+                             prem_diag *to) {
+  if (first_runs.runs < 3) {
+    first_runs.mode[first_runs.runs] = request->mode;
+    first_runs.hyperperiods[first_runs.runs++] = request->hyperperiods;
+  }
+  return prem_backend_sim.run(state, request, trace, to);
+}
+
+static prem_status probe_cpu(prem_machine *machine, prem_diag *to) {
+  const prem_status status = prem_backend_sim.probe(machine, to);
+  snprintf(machine->backend, sizeof machine->backend, "cpu");
+  return status;
+}
+
+/* Before the rounds of a duration on cores one hyperperiod of each mode, which does not count. */
+START_TEST(each_mode_shows_its_pace_once) {
+  static prem_backend backend;
+  backend = prem_backend_sim;
+  backend.run = run_noted;
+  backend.probe = probe_cpu;
+  prem_session_close(session);
+  ask_for_fifty();
+  first_runs.runs = 0;
+  ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
+  ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag), PREM_OK);
+  ck_assert_int_eq(first_runs.runs, 3);
+  ck_assert_int_eq(first_runs.mode[0], PREM_MODE_FREE);
+  ck_assert_int_eq(first_runs.mode[1], PREM_MODE_TT);
+  ck_assert_int_eq(first_runs.hyperperiods[0], 1);
+  ck_assert_int_eq(first_runs.hyperperiods[1], 1);
+  ck_assert_int_gt(first_runs.hyperperiods[2], 1);
+}
+END_TEST
+
 /* ---- the worst run -------------------------------------------------------------------------- */
 
 enum { LATE_RUN = 5, LATE_NS = 37 };
@@ -1097,6 +1140,7 @@ int main(void) {
   tcase_add_test(cases, discarding_takes_half_of_a_duration_at_most);
   tcase_add_test(cases, verifying_keeps_to_a_duration);
   tcase_add_test(cases, a_duration_asks_for_no_more_than_the_repeats);
+  tcase_add_test(cases, each_mode_shows_its_pace_once);
   tcase_add_test(cases, bad_options_are_refused);
   tcase_add_test(cases, every_negative_count_is_refused);
   tcase_add_test(cases, a_mode_that_the_backend_lacks_is_named);
