@@ -151,8 +151,8 @@ static void tell_gaps(FILE *file, prem_schedule *schedule, uint64_t seed) {
   fputc('\n', file);
 }
 
-/* Tasks that read and write the same few arrays. */
-static const char *sharing_tasks(uint64_t seed) {
+/* Tasks that read and write the same few arrays; some of them begin with a tile to warm up. */
+static const char *sharing_tasks(uint64_t seed, bool warms_up) {
   uint64_t state = seed;
   const char *all = "";
   for (int t = 0; t < 6; ++t) {
@@ -160,14 +160,15 @@ static const char *sharing_tasks(uint64_t seed) {
     all =
         text("%s%s{ name = \"t%d\"; kernel = \"vector_increment\"; blocks = [ %d ]; tile = [ 64 ];"
              " arrays: { in = \"%c\"; out = \"%c\"; }; prefetch: { wcet_ns = 90L; };"
-             " compute: { wcet_ns = 90L; }; writeback: { wcet_ns = 90L; }; }",
-             all, t ? ", " : "", t, t, 'x' + in, 'x' + (out == in ? (out + 1) % 3 : out));
+             " compute: { wcet_ns = 90L; }; writeback: { wcet_ns = 90L; }; %s }",
+             all, t ? ", " : "", t, t, 'x' + in, 'x' + (out == in ? (out + 1) % 3 : out),
+             warms_up && t % 2 ? "period_ns = 6000L;" : "");
   }
   return text("version = 1; name = \"t\"; platform: { blocks = 6; };"
               " arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; },"
               " { name = \"y\"; type = \"f32\"; shape = [ 64 ]; },"
-              " { name = \"z\"; type = \"f32\"; shape = [ 64 ]; } ); tasks = ( %s );",
-              all);
+              " { name = \"z\"; type = \"f32\"; shape = [ 64 ]; } ); tasks = ( %s ); %s",
+              all, warms_up ? "policy: { warmup_tiles = 1; warmup_ns = 900L; };" : "");
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
@@ -192,8 +193,8 @@ START_TEST(of_schedules) {
         tell_kept(file, old, seed, how);
     prem_schedule_free(old);
   }
-  for (uint64_t seed = 0; seed < 30; ++seed) {
-    prem_schedule *sharing = schedule_from_text(sharing_tasks(seed));
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    prem_schedule *sharing = schedule_from_text(sharing_tasks(seed, seed >= 30));
     tell_gaps(file, sharing, seed);
     prem_schedule_free(sharing);
   }
