@@ -198,6 +198,14 @@ START_TEST(a_turn_behind_one_that_then_takes_long) {
 }
 END_TEST
 
+START_TEST(a_turn_behind_the_block_s_first_phase) {
+  add(PREM_PREFETCH, 0, 0, 0, 295, 895); /* nothing is before it */
+  add(PREM_PREFETCH, 1, 200, 296, 296, 396);
+  find(1);
+  assert_first(0, 1, PREM_FIRST_COLD, A, 2);
+}
+END_TEST
+
 START_TEST(a_turn_behind_one_that_waits) {
   add(PREM_COMPUTE, 0, 0, 0, 0, 290); /* 140 longer */
   add(PREM_WRITEBACK, 0, 150, 290, 290, 340);
@@ -973,6 +981,7 @@ int main(void) {
   tcase_add_test(cases, a_unit_that_is_still_at_work);
   tcase_add_test(cases, a_turn_that_comes_late);
   tcase_add_test(cases, a_turn_behind_one_that_then_takes_long);
+  tcase_add_test(cases, a_turn_behind_the_block_s_first_phase);
   tcase_add_test(cases, a_turn_behind_one_that_waits);
   tcase_add_test(cases, what_waits_behind_a_late_phase_goes_back_to_the_first);
   tcase_add_test(cases, a_chained_phase_hands_the_blame_on);
