@@ -78,8 +78,9 @@ static void tell_kept(FILE *file, const prem_schedule *old, uint64_t seed, int h
   const prem_plan_options options = {.keep = old};
   prem_plan_report report;
   prem_plan *plan = NULL;
+  prem_diag *diag = prem_diag_new();
   const prem_status status =
-      prem_plan_make_reported(schedule, NULL, &options, &plan, &report, NULL);
+      prem_plan_make_reported(schedule, NULL, &options, &plan, &report, diag);
   fprintf(file, "schedule %" PRIu64 ", change %d: %s", seed, how, prem_status_text(status));
   if (status == PREM_OK) {
     prem_schedule_set_plan(schedule, plan);
@@ -88,7 +89,10 @@ static void tell_kept(FILE *file, const prem_schedule *old, uint64_t seed, int h
             report.method, report.kept, report.moved, report.added, report.removed,
             prem_check(schedule, NULL, NULL) == PREM_OK ? "legal" : "illegal", golden_text(saved));
     free(saved);
+  } else {
+    fprintf(file, " %016" PRIx64, golden_problems(diag));
   }
+  prem_diag_free(diag);
   fputc('\n', file);
   prem_schedule_free(schedule);
 }
