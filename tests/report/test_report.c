@@ -204,6 +204,44 @@ START_TEST(samples_become_distributions) {
 END_TEST
 
 /** A mode that computes nothing has a makespan and no responses. */
+static char *asset_text(const char *name) {
+  char page_part[512];
+  snprintf(page_part, sizeof page_part, SOURCE_DIR "/report/page/%s", name);
+  FILE *file = fopen(page_part, "r");
+  ck_assert_ptr_nonnull(file);
+  struct stat facts;
+  ck_assert_int_eq(fstat(fileno(file), &facts), 0);
+  char *all = calloc((size_t)facts.st_size + 1, 1);
+  ck_assert_uint_eq(fread(all, 1, (size_t)facts.st_size, file), (size_t)facts.st_size);
+  fclose(file);
+  return all;
+}
+
+/* Later rules and scripts build on the earlier ones. */
+START_TEST(a_page_carries_styles_and_scripts_in_order) {
+  static const char *const names[] = {"uPlot.min.css", "report.css",  "uPlot.iife.js", "charts.js",
+                                      "timeline.js",   "lateness.js", "report.js"};
+  write_json(make_result("a", 1), "r.json");
+  ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
+  char *page = write_page(), *at = page;
+  for (int i = 0; i < 7; ++i) {
+    char *asset = asset_text(names[i]);
+    const char *element = i < 2 ? "style" : "script";
+    char begin[16], end[16];
+    snprintf(begin, sizeof begin, "<%s>\n", element);
+    snprintf(end, sizeof end, "</%s>\n", element);
+    at = strstr(at, asset);
+    ck_assert_msg(at != NULL, "%s is missing, or not in its place", names[i]);
+    ck_assert_int_eq(strncmp(at - strlen(begin), begin, strlen(begin)), 0);
+    at += strlen(asset);
+    ck_assert_int_eq(strncmp(at, end, strlen(end)), 0);
+    ck_assert_ptr_null(strstr(at, asset));
+    free(asset);
+  }
+  free(page);
+}
+END_TEST
+
 START_TEST(empty_responses_are_no_samples) {
   char text[512];
   snprintf(text, sizeof text, "%s0,\"tt\",30,1,2,7\n0,\"free\",20,,,\n", header);
@@ -631,6 +669,7 @@ int main(void) {
   TCase *data = tcase_create("data");
   tcase_add_checked_fixture(data, set_up, tear_down);
   tcase_add_test(data, samples_become_distributions);
+  tcase_add_test(data, a_page_carries_styles_and_scripts_in_order);
   tcase_add_test(data, empty_responses_are_no_samples);
   tcase_add_loop_test(data, compressed_samples_are_read, 0, 2);
   tcase_add_test(data, many_samples_are_thinned_but_for_the_ends);
