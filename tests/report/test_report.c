@@ -217,6 +217,44 @@ static char *asset_text(const char *name) {
   return all;
 }
 
+START_TEST(a_page_begins_with_what_it_may_do_and_is) {
+  static const char *const head =
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+      "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>";
+  static const char *const notice =
+      " - ttprem report</title>\n<style>\n/* The charts of this page are drawn by uPlot.\n\n";
+  write_json(make_result("a", 1), "r.json");
+  ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
+  char *page = write_page(), *license = asset_text("uPlot.LICENSE");
+  ck_assert_int_eq(strncmp(page, head, strlen(head)), 0);
+  const char *at = strstr(page, notice);
+  ck_assert_ptr_nonnull(at);
+  at += strlen(notice);
+  ck_assert_int_eq(strncmp(at, license, strlen(license)), 0);
+  static const char end[] = "\n*/\n</style>\n<style>\n";
+  ck_assert_int_eq(strncmp(at + strlen(license), end, strlen(end)), 0);
+  free(license);
+  free(page);
+}
+END_TEST
+
+START_TEST(a_page_is_not_written_over_its_result) {
+  char line[512], expected[512];
+  write_json(make_result("a", 1), "r.json");
+  ck_assert_int_eq(prem_report_add(report, in_folder("r.json"), diag), PREM_OK);
+  ck_assert_int_eq(prem_report_write(report, in_folder("r.json"), diag), PREM_ERR_INVALID);
+  prem_problem_format(prem_diag_at(diag, prem_diag_count(diag) - 1), line, sizeof line);
+  snprintf(expected, sizeof expected,
+           "%s/r.json: is read for the page (%s/r.json), and would be written over; name another "
+           "file",
+           folder, folder);
+  ck_assert_str_eq(line, expected);
+}
+END_TEST
+
 /* Later rules and scripts build on the earlier ones. */
 START_TEST(a_page_carries_styles_and_scripts_in_order) {
   static const char *const names[] = {"uPlot.min.css", "report.css",  "uPlot.iife.js", "charts.js",
@@ -670,6 +708,8 @@ int main(void) {
   tcase_add_checked_fixture(data, set_up, tear_down);
   tcase_add_test(data, samples_become_distributions);
   tcase_add_test(data, a_page_carries_styles_and_scripts_in_order);
+  tcase_add_test(data, a_page_begins_with_what_it_may_do_and_is);
+  tcase_add_test(data, a_page_is_not_written_over_its_result);
   tcase_add_test(data, empty_responses_are_no_samples);
   tcase_add_loop_test(data, compressed_samples_are_read, 0, 2);
   tcase_add_test(data, many_samples_are_thinned_but_for_the_ends);
