@@ -256,6 +256,7 @@ static void tell_frame(const prem_frame *frame) {
                          (int64_t)frame->input, (int64_t)frame->flags};
   for (int v = 0; v < 8; ++v)
     told_add(all[v]);
+  told_add(frame->operating_mode);
   for (int d = 0; d < 4; ++d)
     told_add(frame->shape[d]);
   for (int d = 0; d < 3; ++d)
