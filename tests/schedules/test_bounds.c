@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lower bounds: by hand, and against every plan of tiny sets. */
+#include "schedules/planner/common/jackson.h"
 #include "schedules/planner/proof/bounds.h"
 #include "schedules/planner/proof/explain.h"
 #include "schedules/planner/proof/rules.h"
@@ -133,6 +134,47 @@ END_TEST
 
 START_TEST(deadlines_that_cannot_be_met_end_the_reasoning) {
   assert_bound("blocks = 1;", task("a", 0, 5, 6, "deadline_ns = 10L;"), 11);
+}
+END_TEST
+
+/* Instant by instant: of what is there the one with the longest tail. */
+static int64_t end_by_instants(const prem_work *works, int32_t count, int64_t *name) {
+  int64_t left[8], longest = 0;
+  bool is_left = true;
+  for (int32_t i = 0; i < count; ++i)
+    left[i] = (int64_t)works[i].left;
+  for (int64_t now = 0; is_left; ++now) {
+    int32_t top = -1;
+    is_left = false;
+    for (int32_t i = 0; i < count; ++i) {
+      is_left |= left[i] > 0;
+      if (left[i] > 0 && works[i].head <= now && (top < 0 || works[i].tail > works[top].tail))
+        top = i;
+    }
+    if (top >= 0 && --left[top] == 0 && now + 1 + works[top].tail > longest) {
+      longest = now + 1 + (int64_t)works[top].tail;
+      *name = works[top].name;
+    }
+  }
+  return longest;
+}
+
+START_TEST(one_machine_that_may_interrupt_its_work) {
+  uint64_t state = 5;
+  for (int round = 0; round < 3000; ++round) {
+    prem_work works[8];
+    int32_t heap[8], worst = -1;
+    const int32_t count = planted_between(&state, 1, 7);
+    for (int32_t i = 0; i < count; ++i)
+      works[i] = (prem_work){.head = planted_between(&state, 0, 25),
+                             .left = planted_between(&state, 1, 9),
+                             .tail = 8 * planted_between(&state, 0, 5) + i, /* no two alike */
+                             .name = i};
+    int64_t name = -1;
+    const int64_t expected = end_by_instants(works, count, &name);
+    ck_assert_int_eq((int64_t)prem_jackson_end(works, count, heap, &worst), expected);
+    ck_assert_int_eq(works[worst].name, name);
+  }
 }
 END_TEST
 
@@ -283,6 +325,7 @@ int main(void) {
   tcase_add_test(by_hand, the_critical_path_counts_lags);
   tcase_add_test(by_hand, the_memory_is_loaded_between_heads_and_tails);
   tcase_add_test(by_hand, a_job_of_many_tiles_takes_as_long_as_its_demand);
+  tcase_add_test(by_hand, one_machine_that_may_interrupt_its_work);
   tcase_add_test(by_hand, a_block_with_one_buffer_holds_whole_tiles);
   tcase_add_test(by_hand, a_gang_fetches_once);
   tcase_add_test(by_hand, a_chain_needs_no_guards_and_no_grid_inside);
