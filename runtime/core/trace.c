@@ -53,6 +53,19 @@ static prem_status number_jobs(prem_trace *trace, const prem_schedule *schedule)
   return PREM_OK;
 }
 
+/* The first that there is no memory for is the last that is asked for. */
+static bool has_room(prem_trace *trace) {
+  const int64_t hyperperiods = trace->hyperperiod_capacity;
+  const int64_t ends = capped_product(hyperperiods, trace->job_count);
+  const int64_t stats = (int64_t)trace->task_count * PREM_PHASE_COUNT;
+  return (trace->records = touched(trace->record_capacity, sizeof *trace->records)) &&
+         (trace->job_end_ns = touched(ends, sizeof *trace->job_end_ns)) &&
+         (trace->stats = touched(stats, sizeof *trace->stats)) &&
+         (trace->away_ns = touched(hyperperiods, sizeof *trace->away_ns)) &&
+         (trace->epoch_ns = touched(hyperperiods, sizeof *trace->epoch_ns)) &&
+         (trace->operating_mode = touched(hyperperiods, sizeof *trace->operating_mode));
+}
+
 prem_status prem_trace_new(const prem_schedule *schedule, int64_t hyperperiods, int64_t max_records,
                            prem_trace **out) {
   *out = NULL;
@@ -66,17 +79,8 @@ prem_status prem_trace_new(const prem_schedule *schedule, int64_t hyperperiods, 
   trace->hyperperiod_capacity = hyperperiods;
   trace->record_capacity = records < max_records ? records : max_records;
   prem_status status = number_jobs(trace, schedule);
-  if (!status) {
-    trace->records = touched(trace->record_capacity, sizeof *trace->records);
-    trace->job_end_ns = touched(capped_product(hyperperiods, trace->job_count), sizeof(int64_t));
-    trace->stats = touched((int64_t)trace->task_count * PREM_PHASE_COUNT, sizeof *trace->stats);
-    trace->away_ns = touched(hyperperiods, sizeof *trace->away_ns);
-    trace->epoch_ns = touched(hyperperiods, sizeof *trace->epoch_ns);
-    trace->operating_mode = touched(hyperperiods, sizeof *trace->operating_mode);
-    if (!trace->records || !trace->job_end_ns || !trace->stats || !trace->away_ns ||
-        !trace->operating_mode || !trace->epoch_ns)
-      status = PREM_ERR_MEMORY;
-  }
+  if (!status && !has_room(trace))
+    status = PREM_ERR_MEMORY;
   if (status) {
     prem_trace_free(trace);
     return status;
