@@ -108,6 +108,25 @@ static prem_status read_and_bind(FILE *told) {
   return status;
 }
 
+/* A problem that there is no memory for is counted, and kept in no part. */
+static prem_status tell_problems(FILE *told) {
+  prem_diag *diag = prem_diag_new();
+  for (int i = 0; diag && i < 12; ++i)
+    prem_diag_add(diag, PREM_ERROR, 17, (prem_place){"t.cfg", i}, "tasks", "number %d", i);
+  failing.armed = false;
+  const size_t kept = prem_diag_count(diag);
+  for (size_t i = 0; i < kept; ++i) {
+    const prem_problem *problem = prem_diag_at(diag, i);
+    ck_assert(problem->file && problem->key && problem->reason);
+    fprintf(told, "%s:%d: %s: %s\n", problem->file, problem->line, problem->key, problem->reason);
+  }
+  ck_assert_uint_eq(prem_diag_errors(diag), diag ? 12 : 0);
+  ck_assert_uint_eq(kept + prem_diag_dropped(diag), diag ? 12 : 0);
+  const prem_status status = kept == 12 ? PREM_OK : PREM_ERR_MEMORY;
+  prem_diag_free(diag);
+  return status;
+}
+
 static void tell_plan(FILE *told, const prem_plan *plan) {
   prem_slot *slots = NULL;
   int64_t count = 0;
@@ -660,6 +679,7 @@ static void tear_down_result(void) {
   END_TEST
 
 ATTEMPT(read_and_bind, PREM_ERR_MEMORY)
+ATTEMPT(tell_problems, PREM_ERR_MEMORY)
 ATTEMPT(plan, PREM_ERR_MEMORY)
 ATTEMPT(search, PREM_ERR_MEMORY)
 ATTEMPT(keep, PREM_ERR_MEMORY)
@@ -690,6 +710,7 @@ int main(void) {
   tcase_set_timeout(schedules, 240);
   tcase_add_checked_fixture(schedules, set_up, tear_down);
   tcase_add_test(schedules, of_read_and_bind);
+  tcase_add_test(schedules, of_tell_problems);
   tcase_add_test(schedules, of_plan);
   tcase_add_test(schedules, of_search);
   tcase_add_test(schedules, of_keep);
