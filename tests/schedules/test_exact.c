@@ -157,6 +157,10 @@ static prem_schedule *much_to_digest(void) {
 static volatile sig_atomic_t told_to_stop;
 static double stopped_s; /* of processor time, which others on the machine do not take from */
 
+/* To throw away what was digested takes a second of one machine and more of another; all of it to
+ * be digested takes a minute. */
+enum { MOST_S = 5 };
+
 static double processor_s(void) {
   struct timespec now;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -186,7 +190,7 @@ static double raise_slack(int64_t limit_ns) {
 
 START_TEST(digesting_ends_at_the_limit) {
   double began_s = raise_slack(INT64_C(500000000));
-  ck_assert_double_lt(processor_s() - began_s, 0.5 + 1);
+  ck_assert_double_lt(processor_s() - began_s, 0.5 + MOST_S);
 }
 END_TEST
 
@@ -197,7 +201,7 @@ START_TEST(digesting_ends_when_it_is_told) {
   ck_assert_int_eq(setitimer(ITIMER_PROF, &in_its_midst, NULL), 0);
   raise_slack(INT64_C(100000000000));
   ck_assert(told_to_stop);
-  ck_assert_double_lt(processor_s() - stopped_s, 1);
+  ck_assert_double_lt(processor_s() - stopped_s, MOST_S);
 }
 END_TEST
 
