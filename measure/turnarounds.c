@@ -104,40 +104,80 @@ static bool begins_job(const turning *all, const prem_trace_record *record) {
   return begins;
 }
 
-static bool add_one(const turning *all, int64_t at, bool begins, prem_times *of, prem_times *jobs) {
+/* Did it begin later than its instant and the clock's steps explain? */
+static bool began_late(const turning *all, const prem_trace_record *record) {
+  return record->release_ns == PREM_NO_RELEASE ||
+         record->start_ns - record->release_ns > 2 * all->run->clock_step_ns;
+}
+
+static bool has_phase(const turning *all, const prem_trace_record *record, prem_phase phase) {
+  return all->run->schedule->tasks[record->task].phase[phase].exists;
+}
+
+static bool add_one(const turning *all, int64_t at, bool begins, const prem_turnaround_times *out) {
   const prem_trace_record *next = all->places[at];
   int64_t end_ns;
-  if (next->flags & (PREM_SLOT_WARMUP | PREM_SLOT_CHAINED))
-    return true;
-  if (next->release_ns != PREM_NO_RELEASE &&
-      next->start_ns - next->release_ns <= 2 * all->run->clock_step_ns)
+  if ((next->flags & (PREM_SLOT_WARMUP | PREM_SLOT_CHAINED)) || !began_late(all, next))
     return true;
   const prem_trace_record *before = last_end(all, at, &end_ns);
   if (!before || !may_wait(all, before, next) || (begins && !is_free(all, next, end_ns)))
     return true;
+  if (before->phase == PREM_COMPUTE && next->phase == PREM_COMPUTE &&
+      has_phase(all, next, PREM_PREFETCH))
+    return true; /* add_compute() has it */
   const bool is_jobs = begins && before->phase == PREM_WRITEBACK && next->phase == PREM_WRITEBACK &&
                        all->run->schedule->platform.buffers > 1;
-  return prem_times_add(is_jobs ? &jobs[before->task]
-                                : &of[before->task * PREM_PHASE_COUNT + before->phase],
+  return prem_times_add(is_jobs ? &out->jobs[before->task]
+                                : &out->of[before->task * PREM_PHASE_COUNT + before->phase],
                         next->start_ns - end_ns);
 }
 
-/* ---- from prefetch to prefetch -------------------------------------------------------------- */
+/* ---- on a unit ------------------------------------------------------------------------------ */
 
-/* The prefetch so many before it on the block; -1: none, or too far back. */
-static int64_t prefetch_before(const turning *all, int64_t at, int32_t back) {
+/* The phase of a kind so many before it on the block; -1: none, or too far back. */
+static int64_t place_before(const turning *all, int64_t at, prem_phase phase, int32_t back) {
   for (int64_t i = at - 1; i >= 0 && i >= at - all->look_back; --i) {
     if (all->places[i]->block != all->places[at]->block)
       return -1;
-    if (all->places[i]->phase == PREM_PREFETCH && --back == 0)
+    if (all->places[i]->phase == phase && --back == 0)
       return i;
   }
   return -1;
 }
 
+/* Were the bytes of a compute there at that instant, and the buffer that it fills free? */
+static bool has_all(const turning *all, int64_t at, int64_t at_ns) {
+  const prem_trace_record *next = all->places[at];
+  const int64_t user = place_before(all, at, PREM_COMPUTE, all->run->schedule->platform.buffers);
+  for (int64_t i = at - 1; i >= 0 && i >= at - all->look_back; --i) {
+    const prem_trace_record *other = all->places[i];
+    const bool fetches = other->phase == PREM_PREFETCH && same_tile(other, next);
+    const bool frees =
+        user >= 0 && other->phase == PREM_WRITEBACK && same_tile(other, all->places[user]);
+    if (other->block == next->block && (fetches || frees) && other->end_ns > at_ns)
+      return false;
+  }
+  return true;
+}
+
+/* What it needs was there when the compute before it ended: it waited for its warps alone, until it
+ * was ready. What has no release begins then. */
+static bool add_compute(const turning *all, int64_t at, prem_times *of) {
+  const prem_trace_record *next = all->places[at];
+  const int64_t before_at = place_before(all, at, PREM_COMPUTE, 1);
+  if (before_at < 0 || ((next->flags | all->places[before_at]->flags) & PREM_SLOT_WARMUP) ||
+      !has_phase(all, next, PREM_PREFETCH))
+    return true;
+  const int64_t end_ns = all->places[before_at]->end_ns;
+  const int64_t seen_ns = (began_late(all, next) ? next->start_ns : next->ready_ns) - end_ns;
+  if (seen_ns <= 0 || !has_all(all, at, end_ns))
+    return true;
+  return prem_times_add(of, seen_ns);
+}
+
 /* Had the compute ended at that instant that gives it its buffer? */
 static bool has_buffer(const turning *all, int64_t at, int64_t at_ns) {
-  const int64_t user = prefetch_before(all, at, all->run->schedule->platform.buffers);
+  const int64_t user = place_before(all, at, PREM_PREFETCH, all->run->schedule->platform.buffers);
   for (int64_t i = user + 1; user >= 0 && i < at; ++i) {
     const prem_trace_record *other = all->places[i];
     const bool computes = all->run->schedule->tasks[other->task].phase[PREM_COMPUTE].exists;
@@ -152,12 +192,12 @@ static bool has_buffer(const turning *all, int64_t at, int64_t at_ns) {
  * takes, if they have ended by then. Between instants that lie far apart it does more than ask. */
 static bool add_prefetch(const turning *all, int64_t at, prem_times *of) {
   const prem_trace_record *next = all->places[at];
-  const int64_t before_at = prefetch_before(all, at, 1);
+  const int64_t before_at = place_before(all, at, PREM_PREFETCH, 1);
   if (before_at < 0 || next->release_ns == PREM_NO_RELEASE)
     return true;
   const prem_trace_record *before = all->places[before_at];
-  const bool is_late = next->start_ns - next->release_ns > 2 * all->run->clock_step_ns;
-  const int64_t seen_ns = (is_late ? next->start_ns : next->ready_ns) - before->start_ns;
+  const int64_t seen_ns =
+      (began_late(all, next) ? next->start_ns : next->ready_ns) - before->start_ns;
   if ((before->flags | next->flags) & (PREM_SLOT_JOINED | PREM_SLOT_WARMUP | PREM_SLOT_CHAINED) ||
       next->release_ns - before->start_ns > all->run->told_ns || seen_ns <= 0)
     return true;
@@ -199,7 +239,7 @@ static bool find_until(turning *all) {
   return room;
 }
 
-static bool add_all(const turning *all, prem_times *of, prem_times *jobs, prem_times *prefetches) {
+static bool add_all(const turning *all, const prem_turnaround_times *out) {
   const bool many = all->run->schedule->platform.buffers > 1;
   bool room = true;
   for (int32_t i = 0; i < all->run->schedule->task_count * PREM_PHASE_COUNT; ++i)
@@ -210,14 +250,15 @@ static bool add_all(const turning *all, prem_times *of, prem_times *jobs, prem_t
     if (hyperperiod < all->run->from || hyperperiod >= all->until)
       continue;
     if (begins && many && all->places[at]->phase == PREM_PREFETCH)
-      room = add_prefetch(all, at, prefetches);
-    room = room && add_one(all, at, begins, of, jobs);
+      room = add_prefetch(all, at, out->prefetches);
+    if (all->places[at]->phase == PREM_COMPUTE)
+      room = add_compute(all, at, out->computes);
+    room = room && add_one(all, at, begins, out);
   }
   return room;
 }
 
-prem_status prem_turnarounds_add(const prem_turnarounds_of *run, prem_times *of, prem_times *jobs,
-                                 prem_times *prefetches) {
+prem_status prem_turnarounds_add(const prem_turnarounds_of *run, const prem_turnaround_times *out) {
   const size_t kinds = (size_t)run->schedule->task_count * PREM_PHASE_COUNT;
   turning all = {.run = run, .look_back = 8 * (run->schedule->platform.buffers + 1)};
   const prem_status status = prem_predecessors_new(run->schedule, run->trace, &all.predecessors);
@@ -225,8 +266,7 @@ prem_status prem_turnarounds_add(const prem_turnarounds_of *run, prem_times *of,
     return status;
   all.places = in_order(run->trace);
   all.met = calloc(kinds + 1, sizeof *all.met);
-  const bool room =
-      all.places && all.met && find_until(&all) && add_all(&all, of, jobs, prefetches);
+  const bool room = all.places && all.met && find_until(&all) && add_all(&all, out);
   prem_predecessors_free(all.predecessors);
   free(all.places);
   free(all.met);

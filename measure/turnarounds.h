@@ -16,20 +16,26 @@ typedef struct prem_turnarounds_of {
   int64_t told_ns; /* so long after a job's end those that follow it know for sure */
 } prem_turnarounds_of;
 
+/** What a run's turnarounds are added to. */
+typedef struct prem_turnaround_times {
+  prem_times *of;         /* [task * PREM_PHASE_COUNT + phase] of the phase that ended */
+  prem_times *jobs;       /* [task] of its writebacks with several buffers, until the first one of
+                             another job on the block: they are left out of the others */
+  prem_times *computes;   /* one: from a compute to the next one on the block that has a prefetch:
+                             they are left out of the others as well */
+  prem_times *prefetches; /* one: with several buffers, by the plan: from the start of a prefetch
+                             until the next one on the block was ready, where that was the first
+                             one of a job whose predecessors had ended. Those between whose instants
+                             a message would have time are left out */
+} prem_turnaround_times;
+
 /**
  * Add the turnarounds of a run: from the end of a compute or a writeback to the start of the phase
  * that waited for nothing else on its block: the next one of its unit, its tile or its buffer.
  * Left out are phases that began at their release, and a job's first phases where another job may
- * have been what they waited for. O(records * log records).
- *
- * @param[in,out] of    [task * PREM_PHASE_COUNT + phase] of the phase that ended.
- * @param[in,out] jobs  [task] of its writebacks with several buffers, until the first one of
- * another job on the block: they are left out of the others.
- * @param[in,out] prefetches  with several buffers, by the plan: from the start of a prefetch until
- * the next one on the block was ready, where that was the first one of a job whose predecessors had
- * ended. Those between whose instants a message would have time are left out.
+ * have been what they waited for. A compute tells when it was ready: from one to the next those
+ * count that began at their release as well. O(records * log records).
  */
-prem_status prem_turnarounds_add(const prem_turnarounds_of *run, prem_times *of, prem_times *jobs,
-                                 prem_times *prefetches);
+prem_status prem_turnarounds_add(const prem_turnarounds_of *run, const prem_turnaround_times *out);
 
 #endif

@@ -274,12 +274,16 @@ static void wait_in_line(const prem_waits *waits, const question *asked, int64_t
 
 /* A phase that ends after its window, in the guard or the turnaround that is left for telling the
  * next one of it. */
-static bool eats_guard(const prem_waits *waits, const prem_trace_record *other, int64_t due_ns) {
+static bool eats_guard(const prem_waits *waits, const prem_trace_record *other,
+                       const prem_trace_record *next, int64_t due_ns) {
   const int64_t planned_ns =
       (other->release_ns == PREM_NO_RELEASE ? other->start_ns : other->release_ns) +
       window_ns(waits, other);
-  const int64_t gap_ns = prem_phase_gap_ns(waits->schedule, &waits->schedule->tasks[other->task],
-                                           (prem_phase)other->phase);
+  const prem_task *task = &waits->schedule->tasks[other->task];
+  const prem_phase phase = (prem_phase)other->phase;
+  const int64_t gap_ns = phase == PREM_COMPUTE && next->phase == PREM_COMPUTE
+                             ? prem_unit_gap_ns(waits->schedule, task, phase, other->tile)
+                             : prem_phase_gap_ns(waits->schedule, task, phase);
   return other->end_ns > planned_ns && other->end_ns > due_ns - gap_ns;
 }
 
@@ -295,7 +299,7 @@ static prem_wait wait_on_block(const prem_waits *waits, const question *asked, b
   candidate own = {.position = -1, .end_ns = INT64_MIN}, beside = own;
   for (int64_t at = asked->position - 1; at >= last; --at) {
     const prem_trace_record *other = prem_record_at(waits, at);
-    const bool is_before = other->end_ns <= from_ns && !eats_guard(waits, other, from_ns);
+    const bool is_before = other->end_ns <= from_ns && !eats_guard(waits, other, record, from_ns);
     const prem_cause cause = other->end_ns > over_ns || is_before
                                  ? PREM_CAUSE_COUNT
                                  : cause_of(waits, asked, other, is_ready);

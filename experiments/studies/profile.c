@@ -35,6 +35,7 @@ typedef struct profiling {
   prem_times *turnarounds;     /* [task * PREM_PHASE_COUNT + phase] the same */
   prem_times *job_turnarounds; /* [task] the same */
   prem_times job_prefetches;
+  prem_times unit_turnarounds; /* of computes */
   prem_diag *diag;
 } profiling;
 
@@ -92,7 +93,11 @@ static prem_status add_turnarounds(profiling *all, const prem_trace *trace, prem
       .told_ns = prem_max_i64(machine->precedence_ns, prem_schedule_precedence_ns(all->schedule))};
   if (strcmp(prem_backend_name(all->backend), "cpu") == 0)
     return PREM_OK;
-  return prem_turnarounds_add(&run, all->turnarounds, all->job_turnarounds, &all->job_prefetches);
+  const prem_turnaround_times out = {.of = all->turnarounds,
+                                     .jobs = all->job_turnarounds,
+                                     .computes = &all->unit_turnarounds,
+                                     .prefetches = &all->job_prefetches};
+  return prem_turnarounds_add(&run, &out);
 }
 
 /* Alone means lock here. Where threads yield to each other, what a message takes is not theirs. */
@@ -303,6 +308,23 @@ static void fold_job_prefetches(const profiling *all) {
   all->result->raised += all->options->raise && seen_ns > planned_ns;
 }
 
+/* The compute warps take it whatever they compute: of all tasks the longest, of which the windows
+ * of each have room for more or less. */
+static void fold_unit_turnarounds(const profiling *all) {
+  const int64_t seen_ns = longest_turnaround(all, &all->unit_turnarounds);
+  for (int32_t t = 0; t < all->schedule->task_count; ++t) {
+    const int64_t planned_ns = all->schedule->tasks[t].phase[PREM_COMPUTE].unit_turnaround_ns;
+    prem_profile_phase *phase = &all->result->tasks[t].phase[PREM_COMPUTE];
+    if (phase->wcet_ns == 0)
+      continue;
+    phase->unit_turnaround_ns = beyond_window_ns(all, phase, seen_ns);
+    if (all->options->raise) {
+      all->result->raised += phase->unit_turnaround_ns > planned_ns;
+      phase->unit_turnaround_ns = prem_max_i64(phase->unit_turnaround_ns, planned_ns);
+    }
+  }
+}
+
 /* What a window has no room for, where the phase takes the longest time that was seen. By a plan
  * all that came late was seen; what follows in none of the runs may follow in a plan. */
 static prem_status find_turnaround(const profiling *all, int32_t t, int phase,
@@ -434,6 +456,7 @@ static prem_status fold(const profiling *all) {
   }
   fold_job_turnarounds(all);
   fold_job_prefetches(all);
+  fold_unit_turnarounds(all);
   return status;
 }
 
@@ -742,6 +765,7 @@ prem_status prem_profile_measure(const prem_schedule *schedule, const prem_backe
       prem_times_free(&all.turnarounds[i * PREM_PHASE_COUNT + p]);
   }
   prem_times_free(&all.job_prefetches);
+  prem_times_free(&all.unit_turnarounds);
   free(all.handovers);
   free(all.turnarounds);
   free(all.job_turnarounds);

@@ -33,6 +33,7 @@ static void write_phase(FILE *file, const prem_profile *profile, const prem_prof
           phase->wcet_ns);
   write_known(file, "busy_ns", phase->busy_ns);
   write_known(file, "turnaround_ns", phase->turnaround_ns);
+  write_known(file, "unit_turnaround_ns", phase->unit_turnaround_ns);
   if (phase->longest_ns > phase->wcet_ns || profile->preempted > 0)
     write_known(file, "longest_ns", phase->longest_ns);
   write_known(file, "alone_ns", phase->steady_ns[PREM_ISOLATED].max);

@@ -38,6 +38,7 @@ typedef struct prem_profile_phase {
   int64_t busy_ns;                 /* 0: as wcet_ns */
   prem_summary turnaround_seen_ns; /* from its end to the start of what waited for it */
   int64_t turnaround_ns; /* for the profile: what of that a window of wcet_ns has no room for */
+  int64_t unit_turnaround_ns; /* of a compute: the same of what was seen until the next compute */
 } prem_profile_phase;
 
 typedef struct prem_profile_task {

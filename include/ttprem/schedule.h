@@ -48,7 +48,8 @@ typedef struct prem_phase_spec {
   int64_t busy_ns; /* how long it holds its resources; <= wcet_ns */
   int64_t
       turnaround_ns; /* behind its end, until its block is ready for what comes next; 0: at once */
-  int32_t *demand;   /* [resource_count]; all 0 for a compute unless declared */
+  int64_t unit_turnaround_ns; /* of a compute: the same, until the next compute; 0: as that */
+  int32_t *demand;            /* [resource_count]; all 0 for a compute unless declared */
   prem_place place;
 } prem_phase_spec;
 
@@ -397,13 +398,13 @@ PREM_API int64_t prem_schedule_precedence_ns(const prem_schedule *schedule);
  *  guard, or its turnaround if that is longer. */
 PREM_API int64_t prem_phase_gap_ns(const prem_schedule *schedule, const prem_task *task,
                                    prem_phase phase);
-/** The same of a tile's phase on its unit: with several buffers, behind the last writeback of a job
- *  on its block at least job_turnaround_ns, and behind the last prefetch until job_prefetch_ns
- * after its start. */
+/** The same of a tile's phase on its unit: behind a compute at least its unit_turnaround_ns, and
+ *  with several buffers, behind the last writeback of a job on its block at least
+ *  job_turnaround_ns, and behind the last prefetch until job_prefetch_ns after its start. */
 PREM_API int64_t prem_unit_gap_ns(const prem_schedule *schedule, const prem_task *task,
                                   prem_phase phase, int32_t tile);
-/** No gap that is left between jobs alone is longer. */
-PREM_API int64_t prem_schedule_job_gap_ns(const prem_schedule *schedule);
+/** No gap that is left on a unit alone is longer: between jobs, or between computes. */
+PREM_API int64_t prem_schedule_unit_gap_ns(const prem_schedule *schedule);
 /** The longest prem_phase_gap_ns() of a task; NULL: of all tasks. */
 PREM_API int64_t prem_schedule_gap_ns(const prem_schedule *schedule, const prem_task *task);
 /** Does one of two tasks follow the other by block (prem_after.per_block)? Then each block keeps

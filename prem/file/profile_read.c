@@ -12,7 +12,7 @@
 /* A profile's values for one task, 0 where it has none. */
 typedef struct profile_entry {
   struct {
-    int64_t wcet_ns, busy_ns, turnaround_ns;
+    int64_t wcet_ns, busy_ns, turnaround_ns, unit_turnaround_ns;
   } phase[PREM_PHASE_COUNT + 1]; /* the last is `joined` */
 } profile_entry;
 
@@ -31,23 +31,28 @@ static void warn_of_short_wcet(prem_reader *reader, const config_setting_t *valu
 /* @param by_quantile  a window may be shorter than the longest time: that was chosen */
 static void read_values(prem_reader *reader, const config_setting_t *group, bool by_quantile,
                         profile_entry *out) {
-  /* a joined pair has the turnaround of its halves; what comes behind busy_ns is for the reader of
-   * the file */
-  static const char *const keys[] = {"turnaround_ns", "wcet_ns",    "busy_ns",    "longest_ns",
-                                     "alone_ns",      "company_ns", "planned_ns", "cold_ns",
-                                     "tail_ns",       NULL};
+  /* a joined pair has the turnaround of its halves, a compute two of them; what comes behind
+   * busy_ns is for the reader of the file */
+  static const char *const keys[] = {
+      "unit_turnaround_ns", "turnaround_ns", "wcet_ns", "busy_ns", "longest_ns", "alone_ns",
+      "company_ns",         "planned_ns",    "cold_ns", "tail_ns", NULL};
   for (int phase = 0; phase <= PREM_PHASE_COUNT; ++phase) {
     const char *name = phase < PREM_PHASE_COUNT ? prem_phase_name((prem_phase)phase) : "joined";
     const config_setting_t *values =
         prem_read_member(reader, group, name, CONFIG_TYPE_GROUP, false);
     if (!values)
       continue;
-    prem_read_known_keys(reader, values, phase < PREM_PHASE_COUNT ? keys : keys + 1);
+    prem_read_known_keys(reader, values,
+                         phase == PREM_COMPUTE      ? keys
+                         : phase < PREM_PHASE_COUNT ? keys + 1
+                                                    : keys + 2);
+    prem_read_time(reader, values, "unit_turnaround_ns", PREM_TIME_OFFSET,
+                   &out->phase[phase].unit_turnaround_ns);
     prem_read_time(reader, values, "turnaround_ns", PREM_TIME_OFFSET,
                    &out->phase[phase].turnaround_ns);
     prem_read_time(reader, values, "wcet_ns", PREM_TIME_WCET, &out->phase[phase].wcet_ns);
     prem_read_time(reader, values, "busy_ns", PREM_TIME_WCET, &out->phase[phase].busy_ns);
-    for (const char *const *key = &keys[3]; *key; ++key) {
+    for (const char *const *key = &keys[4]; *key; ++key) {
       int64_t told_ns = 0;
       prem_read_time(reader, values, *key, PREM_TIME_OFFSET, &told_ns);
       if (strcmp(*key, "alone_ns") == 0 && !by_quantile)
@@ -71,6 +76,7 @@ static void apply_entry(prem_task *task, const profile_entry *entry) {
     spec->wcet_ns = entry->phase[phase].wcet_ns;
     spec->busy_ns = entry->phase[phase].busy_ns;
     spec->turnaround_ns = entry->phase[phase].turnaround_ns;
+    spec->unit_turnaround_ns = entry->phase[phase].unit_turnaround_ns;
     spec->exists |= phase == PREM_PHASE_COUNT;
   }
 }

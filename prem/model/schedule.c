@@ -193,11 +193,20 @@ int64_t prem_phase_gap_ns(const prem_schedule *schedule, const prem_task *task, 
   return turnaround_ns > guard_ns ? turnaround_ns : guard_ns;
 }
 
+/* From a compute to the next one. */
+static int64_t compute_gap_ns(const prem_task *task) {
+  const prem_phase_spec *compute = &task->phase[PREM_COMPUTE];
+  const int64_t most_ns = PREM_MAX_NS - 1; /* so that it can be added to a time */
+  return compute->exists ? prem_min_i64(compute->unit_turnaround_ns, most_ns) : 0;
+}
+
 int64_t prem_unit_gap_ns(const prem_schedule *schedule, const prem_task *task, prem_phase phase,
                          int32_t tile) {
   const int64_t gap_ns = prem_phase_gap_ns(schedule, task, phase);
-  const bool ends_job = phase != PREM_COMPUTE && schedule->platform.buffers > 1 &&
-                        (int64_t)tile + task->block_count >= task->tile_count;
+  if (phase == PREM_COMPUTE)
+    return prem_max_i64(gap_ns, compute_gap_ns(task));
+  const bool ends_job =
+      schedule->platform.buffers > 1 && (int64_t)tile + task->block_count >= task->tile_count;
   const int64_t most_ns = PREM_MAX_NS - 1; /* so that it can be added to a time */
   const int64_t job_ns = phase == PREM_WRITEBACK
                              ? schedule->job_turnaround_ns
@@ -207,8 +216,11 @@ int64_t prem_unit_gap_ns(const prem_schedule *schedule, const prem_task *task, p
   return job_ns < most_ns ? job_ns : most_ns;
 }
 
-int64_t prem_schedule_job_gap_ns(const prem_schedule *schedule) {
-  return prem_max_i64(schedule->job_turnaround_ns, schedule->job_prefetch_ns);
+int64_t prem_schedule_unit_gap_ns(const prem_schedule *schedule) {
+  int64_t max_ns = prem_max_i64(schedule->job_turnaround_ns, schedule->job_prefetch_ns);
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    max_ns = prem_max_i64(max_ns, compute_gap_ns(&schedule->tasks[t]));
+  return max_ns;
 }
 
 int64_t prem_schedule_gap_ns(const prem_schedule *schedule, const prem_task *task) {

@@ -50,15 +50,31 @@ static void report_overlap(const prem_checker *checker, const piece *before, con
                         prem_checker_name(checker, p->slot).text, (long long)end_ns);
 }
 
+/* Behind a compute, until the next one of the hyperperiod. */
+static int64_t unit_turnaround_of(const prem_checker *checker, const piece *before, bool wrapped) {
+  const prem_slot *s = &checker->slots[before->slot];
+  const prem_phase_spec *compute = &checker->schedule->tasks[s->task].phase[PREM_COMPUTE];
+  return s->phase == PREM_COMPUTE && !wrapped ? compute->unit_turnaround_ns : 0;
+}
+
 static void check_pair(const prem_checker *checker, const piece *before, const piece *p,
                        int64_t end_ns, bool wrapped) {
+  const int64_t unit_ns = unit_turnaround_of(checker, before, wrapped);
+  const bool is_unit_s = unit_ns > prem_checker_gap_ns(checker, before->slot);
   int64_t gap = p->start_ns - end_ns;
-  if (gap >= prem_checker_gap_ns(checker, before->slot) && gap >= 0)
+  if (gap >= (is_unit_s ? unit_ns : prem_checker_gap_ns(checker, before->slot)) && gap >= 0)
     return;
   if (!wrapped && prem_checker_same_tile(checker, before->slot, p->slot))
     return; /* prem_check_order() has it */
   if (gap < 0)
     report_overlap(checker, before, p, end_ns, wrapped);
+  else if (is_unit_s)
+    prem_checker_refuse(checker, 40, p->slot,
+                        "%s starts at %lld, %lld ns after the end of %s, the compute before it on "
+                        "the block: the gap must be unit_turnaround_ns = %lld at least",
+                        prem_checker_name(checker, p->slot).text, (long long)p->start_ns,
+                        (long long)gap, prem_checker_name(checker, before->slot).text,
+                        (long long)unit_ns);
   else
     prem_checker_refuse(checker, 40, p->slot,
                         "%s starts at %lld, %lld ns after the end of %s%s: the gap must be "
@@ -169,7 +185,7 @@ static void check_job_ends(const prem_checker *checker, const piece *pieces, int
 static prem_status check_jobs_ends(const prem_checker *checker, const piece *pieces,
                                    int64_t count) {
   const prem_schedule *schedule = checker->schedule;
-  if (prem_schedule_job_gap_ns(schedule) == 0 || schedule->platform.buffers == 1)
+  if (prem_schedule_unit_gap_ns(schedule) == 0 || schedule->platform.buffers == 1)
     return PREM_OK;
   int64_t *first_of =
       calloc((size_t)checker->first_job[schedule->task_count] + 1, sizeof *first_of);

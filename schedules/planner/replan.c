@@ -20,8 +20,10 @@ static bool same_demand(const prem_phase_spec *a, const prem_phase_spec *b, int3
 
 static bool same_spec(const prem_phase_spec *a, const prem_phase_spec *b, int32_t resources) {
   return a->exists == b->exists &&
-         (!a->exists || (a->wcet_ns == b->wcet_ns && a->busy_ns == b->busy_ns &&
-                         a->turnaround_ns == b->turnaround_ns && same_demand(a, b, resources)));
+         (!a->exists ||
+          (a->wcet_ns == b->wcet_ns && a->busy_ns == b->busy_ns &&
+           a->turnaround_ns == b->turnaround_ns && a->unit_turnaround_ns == b->unit_turnaround_ns &&
+           same_demand(a, b, resources)));
 }
 
 static bool same_blocks(const prem_task *a, const prem_task *b) {

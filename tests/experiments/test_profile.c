@@ -270,6 +270,76 @@ START_TEST(raised_turnarounds_get_no_shorter) {
 }
 END_TEST
 
+/* The writeback of `b` is ready while that of `a` goes on, and follows it after what blocks take:
+ * once a hyperperiod, by the tasks' jobs. A margin of a twentieth has room for 5 of the 11. */
+START_TEST(from_job_to_job_one_time_is_for_all) {
+  static const int64_t expected_ns[] = {11, 11, 6, 20};
+  turnaround_ns[PREM_WRITEBACK] = 11;
+  if (_i == 1) /* once is enough */
+    options.sampling.samples = options.sampling.rounds = 1;
+  if (_i == 2)
+    options.margin_pct = 5;
+  measure_text("version = 1; name = \"two\"; platform: { blocks = 1; buffers = 2; };\n"
+               "tasks = (\n"
+               "  { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;\n"
+               "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };\n"
+               "    writeback: { wcet_ns = 100L; }; },\n"
+               "  { name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;\n"
+               "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };\n"
+               "    writeback: { wcet_ns = 100L; }; } );");
+  if (_i == 3) { /* what is raised gets no shorter */
+    schedule->job_turnaround_ns = 20;
+    options.raise = true;
+    prem_profile_free(profile);
+    ck_assert_int_eq(prem_profile_measure(schedule, prem_backend_find("sim"), &machine, &options,
+                                          &profile, diag),
+                     PREM_OK);
+  }
+  ck_assert_int_eq(profile->job_turnaround_ns, expected_ns[_i]);
+}
+END_TEST
+
+/* A task whose computes follow each other, and one with a single tile. */
+static const char computes[] =
+    "version = 1; name = \"c\"; platform: { blocks = 2; buffers = 2; };\n"
+    "tasks = (\n"
+    "  { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 4;\n"
+    "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 50L; };\n"
+    "    writeback: { wcet_ns = 10L; }; },\n"
+    "  { name = \"c\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;\n"
+    "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 20L; };\n"
+    "    writeback: { wcet_ns = 10L; }; } );";
+
+/* What the warps take is one time, 7 ns; 50 and a fifth have room for all of it, 20 for 4. */
+START_TEST(from_compute_to_compute_one_time_is_for_all) {
+  turnaround_ns[PREM_COMPUTE] = 7;
+  options.margin_pct = _i ? 20 : 0;
+  measure_text(computes);
+  ck_assert_int_eq(profile->tasks[0].phase[PREM_COMPUTE].unit_turnaround_ns, _i ? 0 : 7);
+  ck_assert_int_eq(profile->tasks[1].phase[PREM_COMPUTE].unit_turnaround_ns, _i ? 3 : 7);
+}
+END_TEST
+
+/* Whatever the plan leaves, computes say when they were ready: nothing has to come late first. */
+START_TEST(by_a_plan_computes_tell_without_being_late) {
+  turnaround_ns[PREM_COMPUTE] = 7;
+  options.times = PREM_PLANNED;
+  options.raise = true;
+  measure_text(computes);
+  ck_assert_int_eq(profile->tasks[0].phase[PREM_COMPUTE].unit_turnaround_ns, 7);
+  ck_assert_int_eq(profile->raised, 2);
+  for (int t = 0; t < 2; ++t)
+    schedule->tasks[t].phase[PREM_COMPUTE].unit_turnaround_ns = t ? 6 : 9;
+  prem_profile_free(profile);
+  ck_assert_int_eq(
+      prem_profile_measure(schedule, prem_backend_find("sim"), &machine, &options, &profile, diag),
+      PREM_OK);
+  ck_assert_int_eq(profile->tasks[0].phase[PREM_COMPUTE].unit_turnaround_ns, 9);
+  ck_assert_int_eq(profile->tasks[1].phase[PREM_COMPUTE].unit_turnaround_ns, 7);
+  ck_assert_int_eq(profile->raised, 1);
+}
+END_TEST
+
 /* Behind the only tile of `c` nothing comes. */
 START_TEST(what_nothing_follows_takes_what_others_take) {
   turnaround_ns[PREM_COMPUTE] = 7;
@@ -389,6 +459,7 @@ START_TEST(a_written_profile_is_read) {
   profile->valid = false;
   strcpy(profile->disturbed, "a \"guest\"");
   profile->tasks[0].phase[PREM_COMPUTE].turnaround_ns = 33;
+  profile->tasks[0].phase[PREM_COMPUTE].unit_turnaround_ns = 555;
   profile->job_turnaround_ns = 2100;
   profile->job_prefetch_ns = 1900;
   const char *path = text("%s/times.cfg", folder);
@@ -407,6 +478,7 @@ START_TEST(a_written_profile_is_read) {
   ck_assert_int_eq(schedule->tasks[0].phase[PREM_WRITEBACK].wcet_ns, 30);
   ck_assert_int_eq(schedule->tasks[0].phase[PREM_COMPUTE].turnaround_ns, 33);
   ck_assert_int_eq(schedule->tasks[0].phase[PREM_WRITEBACK].turnaround_ns, 0);
+  ck_assert_int_eq(schedule->tasks[0].phase[PREM_COMPUTE].unit_turnaround_ns, 555);
   ck_assert_int_eq(schedule->job_turnaround_ns, 2100);
   ck_assert_int_eq(schedule->job_prefetch_ns, 1900);
   ck_assert_int_eq(schedule->dispatch_ns, 20);
@@ -441,6 +513,9 @@ int main(void) {
   tcase_add_test(cases, a_margin_has_room_for_turnarounds);
   tcase_add_test(cases, without_turnarounds_there_are_none);
   tcase_add_test(cases, raised_turnarounds_get_no_shorter);
+  tcase_add_loop_test(cases, from_job_to_job_one_time_is_for_all, 0, 4);
+  tcase_add_loop_test(cases, from_compute_to_compute_one_time_is_for_all, 0, 2);
+  tcase_add_test(cases, by_a_plan_computes_tell_without_being_late);
   tcase_add_test(cases, what_nothing_follows_takes_what_others_take);
   tcase_add_test(cases, nothing_disturbs_the_simulator);
   tcase_add_test(cases, rounds_that_drift_apart_are_a_disturbance);

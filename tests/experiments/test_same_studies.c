@@ -353,8 +353,9 @@ static void tell_profile(FILE *file, const prem_profile *profile) {
     tell_summary(file, &task->handover_ns);
     for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
       const prem_profile_phase *phase = &task->phase[p];
-      fprintf(file, "\n    %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64, phase->wcet_ns,
-              phase->longest_ns, phase->busy_ns, phase->turnaround_ns);
+      fprintf(file, "\n    %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64,
+              phase->wcet_ns, phase->longest_ns, phase->busy_ns, phase->turnaround_ns,
+              phase->unit_turnaround_ns);
       tell_summary(file, &phase->turnaround_seen_ns);
       for (int c = 0; c < PREM_CONDITION_COUNT; ++c) {
         tell_summary(file, &phase->steady_ns[c]);

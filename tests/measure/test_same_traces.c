@@ -160,6 +160,8 @@ static void tell_lengths(FILE *file, const prem_schedule *schedule, const prem_t
   prem_times *turnarounds = calloc((size_t)phases, sizeof *turnarounds);
   prem_times *jobs = calloc((size_t)tasks, sizeof *jobs);
   prem_times *prefetches = calloc(1, sizeof *prefetches);
+  prem_times *computes = calloc(1, sizeof *computes);
+  const prem_turnaround_times out = {turnarounds, jobs, computes, prefetches};
   const prem_turnarounds_of run = {.schedule = schedule,
                                    .trace = trace,
                                    .mode = mode,
@@ -167,7 +169,7 @@ static void tell_lengths(FILE *file, const prem_schedule *schedule, const prem_t
                                    .clock_step_ns = steps_ns[draw(3)],
                                    .told_ns = told_ns[draw(3)]};
   ck_assert_int_eq(prem_handovers_add(schedule, trace, draw(2), handovers), PREM_OK);
-  ck_assert_int_eq(prem_turnarounds_add(&run, turnarounds, jobs, prefetches), PREM_OK);
+  ck_assert_int_eq(prem_turnarounds_add(&run, &out), PREM_OK);
   for (int32_t t = 0; t < tasks; ++t)
     add_times(&handovers[t]);
   tell(file, "handovers");
@@ -176,11 +178,13 @@ static void tell_lengths(FILE *file, const prem_schedule *schedule, const prem_t
   for (int32_t t = 0; t < tasks; ++t)
     add_times(&jobs[t]);
   add_times(prefetches);
+  add_times(computes);
   tell(file, "turnarounds");
   free_times(handovers, tasks);
   free_times(turnarounds, phases);
   free_times(jobs, tasks);
   free_times(prefetches, 1);
+  free_times(computes, 1);
 }
 
 static void tell_violations(FILE *file, const prem_schedule *schedule, const prem_trace *trace) {

@@ -31,17 +31,22 @@ typedef struct seen {
 } seen;
 
 static seen job_seen; /* of the first task */
-static seen prefetches_seen;
+static seen prefetches_seen, computes_seen;
 
 static void measure(const prem_schedule *schedule, const prem_trace *trace, prem_mode mode,
                     seen out[TASKS * PREM_PHASE_COUNT]) {
-  prem_times times[TASKS * PREM_PHASE_COUNT] = {{0}}, jobs[TASKS] = {{0}}, prefetches = {0};
+  prem_times times[TASKS * PREM_PHASE_COUNT] = {{0}}, jobs[TASKS] = {{0}}, prefetches = {0},
+                           computes = {0};
   const prem_turnarounds_of run = {
       .schedule = schedule, .trace = trace, .mode = mode, .clock_step_ns = 1, .told_ns = 40};
-  ck_assert_int_eq(prem_turnarounds_add(&run, times, jobs, &prefetches), PREM_OK);
+  ck_assert_int_eq(
+      prem_turnarounds_add(&run, &(prem_turnaround_times){times, jobs, &computes, &prefetches}),
+      PREM_OK);
   job_seen = (seen){jobs[0].count, jobs[0].min_ns, jobs[0].max_ns};
   prefetches_seen = (seen){prefetches.count, prefetches.min_ns, prefetches.max_ns};
+  computes_seen = (seen){computes.count, computes.min_ns, computes.max_ns};
   prem_times_free(&prefetches);
+  prem_times_free(&computes);
   for (int t = 0; t < TASKS; ++t)
     prem_times_free(&jobs[t]);
   for (int i = 0; i < TASKS * PREM_PHASE_COUNT; ++i) {
@@ -220,6 +225,86 @@ START_TEST(a_job_s_first_prefetch_asks_behind_another_s_start) {
 }
 END_TEST
 
+/* Stamps of a GPU's block with two buffers, from its hyperperiod's start: a compute was to begin as
+ * soon as its prefetch's window was over, when the one before it had ended long since. */
+static prem_schedule *computing(prem_trace **trace) {
+  static const struct {
+    prem_phase phase;
+    int32_t tile;
+    int64_t release_ns, ready_ns, start_ns, end_ns;
+  } stamps[] = {
+      {PREM_PREFETCH, 0, 0, -10592, 0, 608},     {PREM_PREFETCH, 1, 1696, 864, 1696, 2048},
+      {PREM_COMPUTE, 0, 1696, 384, 1696, 2752},  {PREM_WRITEBACK, 0, 3392, 3296, 3392, 4544},
+      {PREM_COMPUTE, 1, 3392, 3488, 3552, 4608}, {PREM_WRITEBACK, 1, 5280, 4896, 5280, 6464}};
+  prem_schedule *schedule = prepared(
+      "version = 1; name = \"g\"; platform: { blocks = 1; buffers = 2; clock_step_ns = 32L; };"
+      "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
+      "  prefetch: { wcet_ns = 1690L; }; compute: { wcet_ns = 1344L; };"
+      "  writeback: { wcet_ns = 1690L; }; } );",
+      0, 0);
+  *trace = simulate(schedule, PREM_MODE_TT, 1);
+  for (size_t i = 0; i < sizeof stamps / sizeof stamps[0]; ++i) {
+    prem_trace_record *record = record_at(*trace, 0, stamps[i].tile, stamps[i].phase);
+    record->release_ns = stamps[i].release_ns;
+    record->ready_ns = stamps[i].ready_ns;
+    record->start_ns = stamps[i].start_ns;
+    record->end_ns = stamps[i].end_ns;
+  }
+  return schedule;
+}
+
+START_TEST(from_compute_to_compute_its_warps_take_longer) {
+  seen times[TASKS * PREM_PHASE_COUNT];
+  prem_trace *trace;
+  prem_schedule *schedule = computing(&trace);
+  prem_trace_record *next = record_at(trace, 0, 1, PREM_COMPUTE);
+  measure(schedule, trace, PREM_MODE_TT, times);
+  assert_seen(&computes_seen, 1, 3552 - 2752, 3552 - 2752);
+  assert_seen(&times[PREM_COMPUTE], 0, 0, 0); /* its writeback began in time */
+  next->release_ns = next->start_ns = 3520;   /* on time: its warps were ready before */
+  measure(schedule, trace, PREM_MODE_TT, times);
+  assert_seen(&computes_seen, 1, 3488 - 2752, 3488 - 2752);
+  for (int64_t i = 0; i < trace->record_count; ++i)
+    trace->records[i].release_ns = PREM_NO_RELEASE;
+  record_at(trace, 0, 1, PREM_PREFETCH)->start_ns = 1700;
+  measure(schedule, trace, PREM_MODE_FREE, times);
+  assert_seen(&computes_seen, 1, 3520 - 2752, 3520 - 2752);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* Nothing that comes between hides it but what the compute itself waited for. */
+START_TEST(a_compute_that_waited_for_more_tells_nothing) {
+  seen times[TASKS * PREM_PHASE_COUNT];
+  prem_trace *trace;
+  prem_schedule *schedule = computing(&trace);
+  prem_trace_record *own = record_at(trace, 0, 1, PREM_PREFETCH);
+  own->end_ns = 2752;
+  measure(schedule, trace, PREM_MODE_TT, times);
+  assert_seen(&computes_seen, 1, 800, 800);
+  own->end_ns = 2753;
+  measure(schedule, trace, PREM_MODE_TT, times);
+  assert_seen(&computes_seen, 0, 0, 0);
+  own->end_ns = 2048;
+  schedule->platform.buffers = 1; /* the one that it fills is free when that is written back */
+  measure(schedule, trace, PREM_MODE_TT, times);
+  assert_seen(&computes_seen, 0, 0, 0);
+  schedule->platform.buffers = 2;
+  own->phase = PREM_WRITEBACK; /* of whomever: it begins between the two, and nobody waits for it */
+  own->tile = 7;
+  own->start_ns = 3000;
+  own->end_ns = 3300;
+  measure(schedule, trace, PREM_MODE_TT, times);
+  assert_seen(&computes_seen, 1, 800, 800);
+  schedule->tasks[0].phase[PREM_PREFETCH].exists = false; /* it may ask for others by itself */
+  measure(schedule, trace, PREM_MODE_TT, times);
+  assert_seen(&computes_seen, 0, 0, 0);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* The end that it waited for may be among the lost ones. */
 START_TEST(a_hyperperiod_with_lost_records_does_not_count) {
   seen times[TASKS * PREM_PHASE_COUNT];
@@ -245,6 +330,8 @@ int main(void) {
   tcase_add_test(all, a_message_is_no_turnaround);
   tcase_add_test(all, from_job_to_job_a_writer_takes_longer);
   tcase_add_test(all, a_job_s_first_prefetch_asks_behind_another_s_start);
+  tcase_add_test(all, from_compute_to_compute_its_warps_take_longer);
+  tcase_add_test(all, a_compute_that_waited_for_more_tells_nothing);
   tcase_add_test(all, a_hyperperiod_with_lost_records_does_not_count);
   suite_add_tcase(suite, all);
   return run_suite(suite);

@@ -238,6 +238,10 @@ static const prem_affine plain = {.chain = PREM_CHAIN_COMPUTE,
 START_TEST(starts_beyond_all_times) {
   prem_schedule *schedule = planned_text("");
   prem_affine run = plain;
+  run.start_ns = -PREM_MAX_NS;
+  ck_assert_int_eq(expand_status(schedule, &run, 18), PREM_OK);
+  --run.start_ns;
+  ck_assert_int_eq(expand_status(schedule, &run, 18), PREM_ERR_INVALID);
   run.start_ns = PREM_MAX_NS - 30; /* prefetch and compute */
   ck_assert_int_eq(expand_status(schedule, &run, 18), PREM_OK);
   run.step_ns = 1;
@@ -274,6 +278,29 @@ START_TEST(steps_that_cancel_each_other_are_no_overflow) {
   ck_assert_int_eq(expand_status(schedule, &run, 18), PREM_OK);
   run.step_ns -= 40;
   ck_assert_int_eq(expand_status(schedule, &run, 18), PREM_ERR_INVALID);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* Numbers of jobs have 32 bits: those of a phase, and those of the writeback that it takes along.
+ */
+START_TEST(jobs_beyond_all_numbers) {
+  prem_schedule *schedule = planned_text("");
+  prem_affine run = plain;
+  int64_t *first = _i ? &run.join_job : &run.job;
+  run.jobs = 3;
+  run.join_task = _i ? 1 : -1;
+  *first = INT64_C(0x7FFFFFFF) - 2;
+  ck_assert_int_eq(expand_status(schedule, &run, 18), PREM_OK);
+  ++*first;
+  ck_assert_int_eq(expand_status(schedule, &run, 18), PREM_ERR_INVALID);
+  *first = INT32_MIN;
+  ck_assert_int_eq(expand_status(schedule, &run, 18), PREM_OK);
+  --*first;
+  ck_assert_int_eq(expand_status(schedule, &run, 18), PREM_ERR_INVALID);
+  run.job = 0;
+  run.join_task = -1; /* where nothing is taken along, its number does not matter */
+  ck_assert_int_eq(expand_status(schedule, &run, 18), PREM_OK);
   prem_schedule_free(schedule);
 }
 END_TEST
@@ -626,6 +653,7 @@ int main(void) {
   TCase *refused = tcase_create("refused");
   tcase_add_test(refused, starts_beyond_all_times);
   tcase_add_test(refused, steps_that_cancel_each_other_are_no_overflow);
+  tcase_add_loop_test(refused, jobs_beyond_all_numbers, 0, 2);
   tcase_add_test(refused, blocks_that_the_task_has_not);
   tcase_add_test(refused, more_phases_than_the_limit);
   suite_add_tcase(suite, refused);

@@ -2,7 +2,10 @@
 /* What the reader makes of good files. */
 #include "tests/common/running.h"
 
+#include "prem/file/scan.h"
+
 #include <dirent.h>
+#include <dlfcn.h>
 #include <sys/stat.h>
 
 static char folder[] = "/tmp/ttprem-test-XXXXXX";
@@ -85,6 +88,35 @@ START_TEST(what_was_read_is_closed) {
 }
 END_TEST
 
+static int64_t left_bytes = -1; /* of a file that is pretended; -1: none is */
+
+/* The one that the library calls: of zeros that nobody has to read. */
+size_t fread(void *to, size_t size, size_t count, FILE *file) {
+  size_t (*next)(void *, size_t, size_t, FILE *);
+  *(void **)&next = dlsym(RTLD_NEXT, "fread");
+  if (left_bytes < 0)
+    return next(to, size, count, file);
+  const int64_t got = (int64_t)count < left_bytes ? (int64_t)count : left_bytes;
+  left_bytes -= got;
+  return (size_t)got;
+}
+
+START_TEST(files_of_a_gibibyte_are_refused) {
+  for (int64_t short_of = 0; short_of <= 1; ++short_of) {
+    char *bytes, reason[100] = "";
+    size_t count;
+    left_bytes = (INT64_C(1) << 30) - short_of;
+    ck_assert_int_eq(prem_read_file("/dev/null", &bytes, &count, reason, sizeof reason),
+                     short_of ? PREM_OK : PREM_ERR_IO);
+    left_bytes = -1;
+    ck_assert_str_eq(reason, short_of ? "" : "it is above 1 GiB");
+    ck_assert_uint_eq(count, short_of ? (1U << 30) - 1 : 0);
+    if (short_of)
+      free(bytes);
+  }
+}
+END_TEST
+
 START_TEST(comments_end_where_they_end) {
   prem_diag *diag = prem_diag_new();
   prem_schedule *s = schedule_from_text_lenient(
@@ -99,6 +131,21 @@ START_TEST(comments_end_where_they_end) {
   ck_assert_msg(strstr(line, ".cfg:2: ") && strstr(line, "platfrom"), "%s", line);
   prem_schedule_free(s);
   prem_diag_free(diag);
+}
+END_TEST
+
+/* Each holds a number that is refused where it is read, before anything else would be. */
+START_TEST(comments_hide_what_they_hold) {
+#define TOO_LARGE " n = 99999999999999999999; "
+  static const char *const comments[] = {
+      "/* a /" TOO_LARGE "*/",       "/* a *" TOO_LARGE "*/",    "/*/" TOO_LARGE "*/",
+      "/* *a/" TOO_LARGE "**/",      "/**/ # */" TOO_LARGE "\n", "/***/ // */" TOO_LARGE "\n",
+      "/* // */ # /*" TOO_LARGE "\n"};
+  for (size_t i = 0; i < sizeof comments / sizeof *comments; ++i)
+    prem_schedule_free(schedule_from_text(
+        text("version = 1; %s name = \"c\"; platform: { blocks = 1; }; tasks = ( { name = \"a\";"
+             "  kernel = \"none\"; blocks = 1; tiles = 1; compute: { wcet_ns = 1L; }; } );",
+             comments[i])));
 }
 END_TEST
 
@@ -617,7 +664,9 @@ int main(void) {
   tcase_set_timeout(cases, 240);
   tcase_add_test(cases, examples_load);
   tcase_add_test(cases, what_was_read_is_closed);
+  tcase_add_test(cases, files_of_a_gibibyte_are_refused);
   tcase_add_test(cases, comments_end_where_they_end);
+  tcase_add_test(cases, comments_hide_what_they_hold);
   tcase_add_test(cases, thesis_is_read);
   tcase_add_test(cases, camera_is_read);
   tcase_add_test(cases, defaults);

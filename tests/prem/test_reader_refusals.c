@@ -388,6 +388,12 @@ typedef struct file_pair {
 #define B    "{ name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; "
 #define C    "compute: { wcet_ns = 1L; }; "
 
+/* A name of 58 bytes has no room for the number of a copy: there is no such task. */
+#define LONG_NAME "a23456789b23456789c23456789d23456789e23456789f2345678xxxxx"
+#define LONG      "tasks = ( { name = \"" LONG_NAME "\"; kernel = \"none\"; blocks = 1; tiles = 1; " C
+#define FOLLOWS_LONG                                                                               \
+  "{ name = \"z\"; kernel = \"none\"; blocks = 1; tiles = 1; " C                                   \
+  " after = ( { task = \"" LONG_NAME "\"; } ); } );"
 static const file_pair file_pairs[] = {
     {HEAD "tasks = ( );", HEAD "tasks = ( " A C "} );",
      "2: E001: tasks: no tasks; give one at least"},
@@ -447,6 +453,11 @@ static const file_pair file_pairs[] = {
      HEAD "tasks = ( " A C "copies = 2; }, { name = \"a.2\"; kernel = \"none\"; blocks = 1; "
           "tiles = 1; " C "} );",
      "2: E006: tasks: two tasks are called 'a.1'; the other one is in line 2"},
+    {HEAD LONG "copies = 2; }, " FOLLOWS_LONG, HEAD LONG "copies = 1; }, " FOLLOWS_LONG,
+     "2: E012: tasks." LONG_NAME ".name: '" LONG_NAME
+     "' is too long for a task with copies; 57 bytes "
+     "are the limit\n2: E024: tasks.z.after[0].task: there is no task '" LONG_NAME
+     "', did you mean 'a23456789b23456789c23456789d23456789e23456789f2345'?"},
     {HEAD "tasks = ( " A C "copies = 3; blocks = 1; } );", HEAD "tasks = ( " A C "copies = 2; } );",
      "2: E002: a key that stands in this group twice, near 'tasks = ( { name = \"a\"; kernel = "
      "\"none\"; blocks = [ 0 ]; tiles '; take one out"},

@@ -27,6 +27,7 @@ static void add_phase(const prem_schedule *schedule, const prem_phase_spec *phas
   add(phase->wcet_ns);
   add(phase->busy_ns);
   add(phase->turnaround_ns);
+  add(phase->unit_turnaround_ns);
   for (int32_t r = 0; phase->demand && r < schedule->platform.resource_count; ++r)
     add(phase->demand[r]);
 }
@@ -248,7 +249,8 @@ static const char profile[] =
     "precedence_ns = 56L; job_turnaround_ns = 72L; job_prefetch_ns = 88L;\n"
     "bandwidth_bytes_per_s = 1000000000L;\n"
     "tasks = ( { name = \"a\"; prefetch: { wcet_ns = 1000L; busy_ns = 500L; turnaround_ns = 48L;\n"
-    "    longest_ns = 900L; alone_ns = 800L; }; compute: { wcet_ns = 1200L; alone_ns = 1100L; };\n"
+    "    longest_ns = 900L; alone_ns = 800L; }; compute: { wcet_ns = 1200L; alone_ns = 1100L;\n"
+    "    unit_turnaround_ns = 96L; };\n"
     "    writeback: { wcet_ns = 700L; turnaround_ns = 64L; company_ns = 640L; };\n"
     "    joined: { wcet_ns = 1600L; busy_ns = 1300L; }; } );\n";
 

@@ -94,6 +94,35 @@ START_TEST(arrays_that_nobody_uses_are_dropped) {
 }
 END_TEST
 
+/* Kernels are not looked up yet: what tasks say of their arrays is all that is known. */
+START_TEST(arrays_are_kept_before_kernels_are_known) {
+  prem_schedule_free(whole);
+  ck_assert_int_eq(prem_schedule_load_text("three.cfg", three, &whole, NULL), PREM_OK);
+  keep(false, false, true);
+  ck_assert_int_eq(part->array_count, 2);
+  ck_assert_str_eq(part->arrays[part->tasks[0].port_arrays[0]].name, "x");
+  ck_assert_str_eq(part->arrays[part->tasks[0].port_arrays[1]].name, "c.out");
+  prem_schedule_free(part);
+  keep(true, true, false); /* x, y, and of the one that is not used by c the first */
+  ck_assert_int_eq(part->array_count, 3);
+}
+END_TEST
+
+/* Nothing behind the last port is looked at. */
+START_TEST(the_first_array_has_nothing_of_its_own) {
+  char source[sizeof three + 80];
+  const char *from = strstr(three, "arrays = ( ");
+  snprintf(source, sizeof source,
+           "%.*sarrays = ( { name = \"w\"; type = \"f32\"; shape = [ 4 ]; }, %s",
+           (int)(from - three), three, from + strlen("arrays = ( "));
+  prem_schedule_free(whole);
+  whole = checked_schedule(source);
+  keep(true, true, true);
+  ck_assert_int_eq(part->array_count, 4);
+  ck_assert_str_eq(part->arrays[0].name, "x");
+}
+END_TEST
+
 START_TEST(writebacks_joined_with_what_is_gone_keep_their_instants) {
   keep(true, false, false);
   ck_assert_int_eq(part->task_count, 1);
@@ -177,6 +206,8 @@ int main(void) {
   tcase_add_test(tests, kept_task_keeps_its_instants_and_block);
   tcase_add_test(tests, what_telling_a_successor_takes_stays);
   tcase_add_test(tests, arrays_that_nobody_uses_are_dropped);
+  tcase_add_test(tests, arrays_are_kept_before_kernels_are_known);
+  tcase_add_test(tests, the_first_array_has_nothing_of_its_own);
   tcase_add_test(tests, writebacks_joined_with_what_is_gone_keep_their_instants);
   tcase_add_test(tests, writebacks_of_other_tiles_keep_their_tiles);
   tcase_add_test(tests, prefetches_joined_with_what_is_gone_stand_alone);

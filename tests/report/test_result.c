@@ -4,8 +4,12 @@
 #include "tests/common/running.h"
 #include "ttprem/ttprem_measure.h"
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <jansson.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static const char camera[] =
     "version = 1; name = \"camera\"; platform: { blocks = 2; clock_step_ns = 1L; };\n"
@@ -947,6 +951,35 @@ START_TEST(a_missing_gnuplot_is_named_with_its_package) {
 }
 END_TEST
 
+static bool forks_fail;
+
+/* The one that the library calls. */
+pid_t fork(void) {
+  pid_t (*next)(void);
+  *(void **)&next = dlsym(RTLD_NEXT, "fork");
+  if (!forks_fail)
+    return next();
+  errno = EAGAIN;
+  return -1;
+}
+
+/* Who has children of their own gets to know of their ends. */
+START_TEST(a_gnuplot_that_cannot_be_started_is_told) {
+  const pid_t child = fork();
+  int status;
+  if (child == 0)
+    _exit(3);
+  forks_fail = true;
+  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.svg"), NULL, diag),
+                   PREM_ERR_UNAVAILABLE);
+  forks_fail = false;
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, strerror(EAGAIN)));
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 3);
+  ck_assert_int_eq(entries_in_folder(), 0);
+}
+END_TEST
+
 START_TEST(an_unwritable_picture_is_told) {
   ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("no/p.svg"), NULL, diag),
                    PREM_ERR_IO);
@@ -996,6 +1029,7 @@ int main(void) {
   tcase_add_test(cases, another_extension_is_refused);
   tcase_add_test(cases, without_records_there_is_nothing_to_draw);
   tcase_add_test(cases, a_missing_gnuplot_is_named_with_its_package);
+  tcase_add_test(cases, a_gnuplot_that_cannot_be_started_is_told);
   tcase_add_test(cases, an_unwritable_picture_is_told);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

@@ -103,6 +103,26 @@ START_TEST(a_priority_that_is_refused_is_told) {
 }
 END_TEST
 
+/* Time that was lost before the block could look, since it should have begun, counts as well. */
+START_TEST(a_core_is_watched_from_the_common_start_on) {
+  prem_cpu cpu = {0};
+  prem_cpu_block block = {.cpu = &cpu};
+  const int64_t before_ns = prem_host_clock_ns();
+  block.common_start_ns = before_ns - 1;
+  prem_cpu_away_begin(&block);
+  ck_assert_int_eq(block.last_look.at_ns, block.common_start_ns);
+  block.common_start_ns = INT64_MAX; /* it looks before it begins */
+  prem_cpu_away_begin(&block);
+  ck_assert_int_ge(block.last_look.at_ns, before_ns);
+  ck_assert_int_le(block.last_look.at_ns, prem_host_clock_ns());
+  ck_assert_int_gt(block.last_look.cpu_ns, 0);
+  cpu.oversubscribed = true;
+  block.common_start_ns = 1;
+  prem_cpu_away_begin(&block);
+  ck_assert_int_ge(block.last_look.at_ns, before_ns);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("cpu setup");
   TCase *cases = tcase_create("blocks");
@@ -112,6 +132,7 @@ int main(void) {
   tcase_add_test(cases, a_core_for_each_is_needed);
   tcase_add_loop_test(cases, a_core_that_is_refused_is_told, 0, 2);
   tcase_add_loop_test(cases, a_priority_that_is_refused_is_told, 0, 2);
+  tcase_add_test(cases, a_core_is_watched_from_the_common_start_on);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }

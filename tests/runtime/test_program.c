@@ -290,6 +290,31 @@ START_TEST(what_cannot_be_executed_is_refused) {
 }
 END_TEST
 
+/* There is job 0 alone; a plan in memory may say anything. */
+START_TEST(jobs_that_a_task_has_not_are_refused) {
+  prem_schedule *schedule = schedule_from_text(
+      TWO_TILES
+      "plan: { hyperperiod_ns = 200L; runs = ("
+      "  { task = \"a\"; phase = \"prefetch\"; start_ns = 0L; chain = [ \"compute\" ]; repeat = 3;"
+      "    step_ns = 30L; } ); };");
+  for (int32_t job = -1; job <= 1; ++job) {
+    prem_diag *diag = prem_diag_new();
+    prem_program *program = NULL;
+    schedule->plan->affine[0].job = job;
+    ck_assert_int_eq(prem_program_new(schedule, &program, diag) == PREM_OK, job == 0);
+    if (job) {
+      ck_assert_int_eq(prem_diag_at(diag, 0)->code, 28);
+      ck_assert_ptr_nonnull(
+          strstr(prem_diag_at(diag, 0)->reason,
+                 text("tile 0, job %d of task 'a' does not belong to this block", job)));
+    }
+    prem_program_free(program);
+    prem_diag_free(diag);
+  }
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* Starts from 0 to 70 ns; of a warm-up tile none counts. */
 START_TEST(starts_may_lie_a_hyperperiod_apart) {
   const char *plan =
@@ -468,6 +493,7 @@ int main(void) {
   tcase_add_test(tests, joined_halves_are_neighbours);
   tcase_add_test(tests, precedence_is_ready_to_test);
   tcase_add_test(tests, what_cannot_be_executed_is_refused);
+  tcase_add_test(tests, jobs_that_a_task_has_not_are_refused);
   tcase_add_loop_test(tests, starts_may_lie_a_hyperperiod_apart, 0, 4);
   tcase_add_test(tests, buffers_are_free_when_they_are_taken);
   suite_add_tcase(suite, tests);

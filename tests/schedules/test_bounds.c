@@ -7,6 +7,8 @@
 #include "tests/common/brute_force.h"
 #include "tests/common/planted.h"
 
+#include <dlfcn.h>
+
 static int64_t bound_of(const prem_schedule *schedule) {
   prem_planning planning = {
       .schedule = schedule, .grid_ns = schedule->platform.clock_step_ns, .policy = "auto"};
@@ -259,6 +261,40 @@ START_TEST(no_order_is_left) {
 }
 END_TEST
 
+static int64_t step_ns,
+    looks; /* of a clock that goes on by so much at each look; 0: the real one */
+
+/* The one that the library calls. */
+int clock_gettime(clockid_t clock, struct timespec *out) {
+  int (*next)(clockid_t, struct timespec *);
+  *(void **)&next = dlsym(RTLD_NEXT, "clock_gettime");
+  const int64_t now_ns = ++looks * step_ns;
+  if (step_ns == 0)
+    return next(clock, out);
+  *out = (struct timespec){now_ns / 1000000000, now_ns % 1000000000};
+  return 0;
+}
+
+static bool explain_by_steps(int64_t of_ns, char *line, size_t bytes) {
+  step_ns = of_ns;
+  looks = 0;
+  const bool is_proven = explain(gaps(9), line, bytes);
+  step_ns = 0;
+  return is_proven;
+}
+
+/* Five seconds: enough for all, for some of what can be left out, and for no proof. */
+START_TEST(a_smaller_set_is_looked_for_in_time) {
+  char line[4096] = "";
+  ck_assert(explain_by_steps(50000000, line, sizeof line));
+  ck_assert_msg(strstr(line, "'s', 'u' cannot") && strstr(line, "on 'memory': every"), "%s", line);
+  ck_assert(explain_by_steps(1000000000, line, sizeof line));
+  ck_assert_msg(strstr(line, "'u', 'idle' cannot") && strstr(line, "on 'memory', block 0"), "%s",
+                line);
+  ck_assert(!explain_by_steps(5000000000, line, sizeof line));
+}
+END_TEST
+
 static const char *due(int a_ns, int b_ns) {
   return text("version = 1; name = \"t\"; platform: { blocks = 3; }; tasks = ( %s, %s, %s );",
               task("a", 0, 20, 1, text("deadline_ns = %dL;", a_ns)),
@@ -337,6 +373,7 @@ int main(void) {
   tcase_add_test(plans, no_legal_plan_is_shorter);
   tcase_add_test(plans, a_full_channel_is_its_own_bound);
   tcase_add_test(why, no_order_is_left);
+  tcase_add_test(why, a_smaller_set_is_looked_for_in_time);
   tcase_add_test(why, a_resource_is_asked_for_too_much);
   tcase_add_test(why, a_resource_of_several_is_asked_for_too_much);
   tcase_add_test(why, a_path_leaves_no_time);

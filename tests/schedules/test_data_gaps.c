@@ -60,6 +60,45 @@ START_TEST(a_periodic_writer_is_moved) {
 }
 END_TEST
 
+static const char phases[] = "prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };"
+                             " writeback: { wcet_ns = 10L; };";
+
+/* The same, and a deadline that is 1 ns too short: what the job waited longest for is said. `z`
+ * computes from 120 to 150 on the writer's block and its one buffer: who begins at 105 is too late
+ * to be over before. */
+START_TEST(waiting_for_an_array_is_a_cause) {
+  static const char *const causes[] = {
+      "it ends at 135, 1 ns after 134; it waited longest for the tasks that it follows",
+      "it ends at 170, 1 ns after 169; it waited longest for the compute units of its blocks"};
+  const char *z = _i ? ", { name = \"z\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+                       "  period_ns = 200L; release_ns = 120L; deadline_ns = 30L;"
+                       "  compute: { wcet_ns = 30L; }; }"
+                     : "";
+  prem_schedule *schedule = schedule_from_text(
+      text("version = 1; name = \"t\"; platform: { blocks = 2; buffers = 2; precedence_ns = 10L;"
+           "  resources = ( { name = \"memory\"; capacity = 2; } ); };"
+           "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; },"
+           "           { name = \"y\"; type = \"f32\"; shape = [ 64 ]; } );"
+           "tasks = ( { name = \"w\"; kernel = \"vector_increment\"; blocks = [ 0 ];"
+           "    period_ns = 100L; deadline_ns = %dL; arrays: { in = \"x\"; out = \"y\"; };"
+           "    tile = [ 64 ]; %s },"
+           "  { name = \"r\"; kernel = \"vector_increment\"; blocks = [ 1 ]; period_ns = 200L;"
+           "    release_ns = 85L; after = ( { task = \"w\"; instance = \"latest\"; } );"
+           "    arrays: { in = \"y\"; out = \"new\"; }; tile = [ 64 ]; %s } %s );",
+           _i ? 69 : 34, phases, phases, z));
+  prem_diag *diag = prem_diag_new();
+  prem_plan *plan = NULL;
+  ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, diag), PREM_ERR_INFEASIBLE);
+  bool is_said = false;
+  for (size_t i = 0; i < prem_diag_count(diag); ++i)
+    is_said |= strstr(prem_diag_at(diag, i)->reason, causes[_i]) != NULL;
+  if (!is_said)
+    abort_with(causes[_i], diag);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* ---- whatever the set ------------------------------------------------------------------------ */
 
 static void assert_as_planned(const prem_schedule *schedule, uint64_t seed) {
@@ -195,6 +234,7 @@ int main(void) {
   tcase_set_timeout(tests, 240);
   tcase_add_test(tests, one_shot_sets_get_a_longer_hyperperiod);
   tcase_add_test(tests, a_periodic_writer_is_moved);
+  tcase_add_loop_test(tests, waiting_for_an_array_is_a_cause, 0, 2);
   tcase_add_loop_test(tests, random_chains_leave_time_to_tell, 0, 2);
   tcase_add_test(tests, the_exact_engine_leaves_time_to_tell);
   tcase_add_loop_test(tests, random_sets_leave_time_to_tell, 0, 3);

@@ -360,6 +360,46 @@ START_TEST(chains_and_joined_pairs_stay_together) {
 }
 END_TEST
 
+/* The pair begins when `c` may begin; what computes 5 longer than before moves the writeback alone.
+ */
+START_TEST(a_pair_that_begins_at_the_earliest_instant_stays) {
+  const char *form =
+      "version = 1; name = \"t\"; platform: { blocks = 2; buffers = 2; resources = ( { name = "
+      "\"memory\"; capacity = 2; } ); }; tasks = (\n"
+      "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; prefetch: { wcet_ns = 10L; };"
+      "  compute: { wcet_ns = 20L; }; writeback: { wcet_ns = 10L; }; },"
+      "{ name = \"d\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
+      "  prefetch: { wcet_ns = %dL; }; },"
+      "{ name = \"c\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; prefetch: { wcet_ns = 10L; };"
+      "  compute: { wcet_ns = %dL; }; writeback: { wcet_ns = 10L; };"
+      "  after = ( { task = \"d\"; } ); } );\n%s";
+  static const char plan[] =
+      "plan: { hyperperiod_ns = 100L; runs = ("
+      "{ task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 0L; },"
+      "{ task = \"d\"; phase = \"prefetch\"; start_ns = 0L; },"
+      "{ task = \"c\"; phase = \"prefetch\"; start_ns = 40L; join: { task = \"a\"; tile = 0; }; },"
+      "{ task = \"c\"; phase = \"compute\"; start_ns = 60L; },"
+      "{ task = \"c\"; phase = \"writeback\"; start_ns = 80L; } ); };";
+  for (int late_ns = -1; late_ns <= 0; ++late_ns) {
+    prem_schedule *old = checked_schedule(text(form, 40 + late_ns, 20, plan));
+    prem_schedule *schedule = schedule_from_text(text(form, 40 + late_ns, 25, ""));
+    prem_plan_report report;
+    prem_slot *slots;
+    int64_t count, joined = 0;
+    ck_assert_int_eq(replan(schedule, old, &report), PREM_OK);
+    assert_counts(schedule, old, &report);
+    ck_assert_int_eq(report.moved, 1);
+    ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
+    for (int64_t i = 0; i < count; ++i)
+      joined += (slots[i].flags & PREM_SLOT_JOINED) != 0;
+    ck_assert_int_eq(joined, 2);
+    free(slots);
+    prem_schedule_free(schedule);
+    prem_schedule_free(old);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("keep");
   TCase *random = tcase_create("random"); /* these take long */
@@ -378,6 +418,7 @@ int main(void) {
   tcase_add_test(all, room_is_left_before_those_that_follow);
   tcase_add_test(all, a_longer_hyperperiod_repeats_the_older_one);
   tcase_add_test(all, chains_and_joined_pairs_stay_together);
+  tcase_add_test(all, a_pair_that_begins_at_the_earliest_instant_stays);
   suite_add_tcase(suite, all);
   return run_suite(suite);
 }

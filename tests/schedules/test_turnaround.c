@@ -26,6 +26,9 @@ static void draw_turnarounds(prem_schedule *schedule, uint32_t seed) {
       schedule->tasks[t].phase[p].turnaround_ns = random_set_below(2) ? 0 : random_set_below(40);
   schedule->job_turnaround_ns = random_set_below(2) ? 0 : random_set_below(200);
   schedule->job_prefetch_ns = random_set_below(2) ? 0 : random_set_below(200);
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    schedule->tasks[t].phase[PREM_COMPUTE].unit_turnaround_ns =
+        random_set_below(2) ? 0 : random_set_below(200);
 }
 
 static prem_status plan_with(prem_schedule *schedule, const prem_plan_options *options) {
@@ -304,6 +307,76 @@ START_TEST(a_job_s_first_prefetch_finds_time_to_ask) {
 }
 END_TEST
 
+/* Two computes that follow each other, and a writeback that the longer gap does not concern. */
+START_TEST(the_next_compute_finds_its_unit_ready) {
+  const char *source =
+      "version = 1; name = \"c\"; platform: { blocks = 1; buffers = 2; };"
+      "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
+      "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 50L; };"
+      "  writeback: { wcet_ns = 10L; }; } );"
+      "plan: { hyperperiod_ns = 1000L; starts = ("
+      "  { task = \"a\"; phase = \"prefetch\"; block = 0; start_ns = [ 0L, 10L ]; },"
+      "  { task = \"a\"; phase = \"compute\"; block = 0; start_ns = [ 10L, 85L ]; },"
+      "  { task = \"a\"; phase = \"writeback\"; block = 0; start_ns = [ 67L, 142L ]; } ); };";
+  prem_schedule *schedule = checked_schedule(source);
+  schedule->tasks[0].phase[PREM_COMPUTE].turnaround_ns = 7;
+  schedule->tasks[0].phase[PREM_COMPUTE].unit_turnaround_ns = 25;
+  assert_checked(schedule);
+  schedule->tasks[0].phase[PREM_COMPUTE].unit_turnaround_ns = 26;
+  assert_refused(schedule, "compute of 'a' tile 1 on block 0 starts at 85, 25 ns after the end of "
+                           "compute of 'a' tile 0 on block 0, the compute before it on the block: "
+                           "the gap must be unit_turnaround_ns = 26 at least");
+  ck_assert_int_eq(plan_with(schedule, NULL), PREM_OK);
+  ck_assert_int_eq(planned_ns(schedule, 0, PREM_WRITEBACK), 67);
+  ck_assert_int_eq(planned_ns(schedule, 1, PREM_COMPUTE), 86);
+  assert_kept(schedule);
+  schedule->tasks[0].phase[PREM_COMPUTE].unit_turnaround_ns = 6; /* the other one is longer */
+  ck_assert_int_eq(plan_with(schedule, NULL), PREM_OK);
+  ck_assert_int_eq(planned_ns(schedule, 1, PREM_COMPUTE), 67);
+  schedule->tasks[0].phase[PREM_COMPUTE].turnaround_ns = 8;
+  assert_refused(schedule, "the gap must be turnaround_ns = 8 at least");
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* By a formula as well, whose rounds are so far apart. */
+START_TEST(rounds_of_a_formula_leave_it_too) {
+  prem_schedule *schedule =
+      schedule_from_text("version = 1; name = \"f\"; platform: { blocks = 1; buffers = 2; };"
+                         "policy: { use = \"tile_blockwise\"; };"
+                         "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 3;"
+                         "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 50L; };"
+                         "  writeback: { wcet_ns = 10L; }; } );");
+  schedule->tasks[0].phase[PREM_COMPUTE].unit_turnaround_ns = 30;
+  ck_assert_int_eq(plan_with(schedule, NULL), PREM_OK);
+  assert_checked(schedule);
+  ck_assert_int_eq(planned_ns(schedule, 1, PREM_COMPUTE) - planned_ns(schedule, 0, PREM_COMPUTE),
+                   80);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* With one buffer a tile has its block to itself until its last phase is over, which may be a
+ * compute, and the next one's first one as well. */
+START_TEST(a_buffer_s_end_is_not_enough) {
+  static const prem_plan_options ways[] = {{0},
+                                           {.time_limit_ns = PREM_MAX_NS, .step_limit = STEPS}};
+  for (size_t way = 0; way < sizeof ways / sizeof ways[0]; ++way) {
+    prem_schedule *schedule =
+        schedule_from_text("version = 1; name = \"o\"; platform: { blocks = 1; };"
+                           "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
+                           "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 50L; }; },"
+                           "  { name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
+                           "  compute: { wcet_ns = 20L; }; } );");
+    for (int t = 0; t < 2; ++t)
+      schedule->tasks[t].phase[PREM_COMPUTE].unit_turnaround_ns = 40;
+    ck_assert_int_eq(plan_with(schedule, &ways[way]), PREM_OK);
+    assert_kept(schedule);
+    prem_schedule_free(schedule);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("turnaround");
   TCase *tests = tcase_create("all");
@@ -319,6 +392,9 @@ int main(void) {
   tcase_add_test(tests, a_buffer_is_kept_as_well);
   tcase_add_test(tests, a_job_s_last_writeback_is_followed_later);
   tcase_add_test(tests, a_job_s_first_prefetch_finds_time_to_ask);
+  tcase_add_test(tests, the_next_compute_finds_its_unit_ready);
+  tcase_add_test(tests, rounds_of_a_formula_leave_it_too);
+  tcase_add_test(tests, a_buffer_s_end_is_not_enough);
   suite_add_tcase(suite, tests);
   return run_suite(suite);
 }

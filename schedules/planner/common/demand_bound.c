@@ -68,7 +68,7 @@ static bool phase_in_range(const prem_planning *planning, const prem_phase_spec 
   const prem_schedule *schedule = planning->schedule;
   const int64_t gap_ns =
       prem_max_i64(schedule->platform.guard_ns,
-                   prem_max_i64(spec->turnaround_ns, prem_schedule_job_gap_ns(schedule)));
+                   prem_max_i64(spec->turnaround_ns, prem_schedule_unit_gap_ns(schedule)));
   return !spec->exists || prem_planning_in_range(planning, (prem_wide)spec->wcet_ns + gap_ns);
 }
 

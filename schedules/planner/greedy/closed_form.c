@@ -133,6 +133,17 @@ static int64_t longest(const prem_schedule *schedule, prem_phase phase) {
   return max;
 }
 
+/* From a block's compute to its next one, a round later. */
+static prem_wide between_computes_ns(const prem_schedule *schedule) {
+  int64_t max = 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    if (task->phase[PREM_COMPUTE].exists)
+      max = prem_max_i64(max, prem_unit_gap_ns(schedule, task, PREM_COMPUTE, 0));
+  }
+  return (prem_wide)longest(schedule, PREM_COMPUTE) + max;
+}
+
 /* The offset that the file gives, or the phase's length with the guard. */
 static bool offset_of(const prem_planning *planning, const char *key, int64_t given_ns,
                       int64_t phase_ns, int64_t *out) {
@@ -178,11 +189,12 @@ static bool find_times(const prem_planning *planning, const policy_form *form, r
                  out->phase_ns[PREM_PREFETCH], &out->prefetch_offset_ns))
     return false;
   prem_wide starts = (prem_wide)schedule->task_count * (form->blockwise ? first->block_count : 1);
+  const prem_wide computes = between_computes_ns(schedule);
   prem_wide fetch_and_compute =
       (prem_wide)out->phase_ns[PREM_PREFETCH] + out->phase_ns[PREM_COMPUTE];
   if (form->unit == WHOLE_TILE) {
     prem_wide tile = fetch_and_compute + out->phase_ns[PREM_WRITEBACK] + guard_ns;
-    prem_wide length = starts * out->prefetch_offset_ns;
+    prem_wide length = prem_max_wide(starts * out->prefetch_offset_ns, computes);
     return set_time(planning, "policy.use: the cycle", length < tile ? tile : length,
                     &out->cycle_ns);
   }
@@ -196,7 +208,8 @@ static bool find_times(const prem_planning *planning, const policy_form *form, r
     return false;
   prem_wide length = out->first_writeback_ns + (starts - 1) * out->writeback_offset_ns +
                      out->phase_ns[PREM_WRITEBACK] + guard_ns;
-  return set_time(planning, "policy.use: the cycle", length, &out->cycle_ns);
+  return set_time(planning, "policy.use: the cycle", prem_max_wide(length, computes),
+                  &out->cycle_ns);
 }
 
 /* ---- the runs ------------------------------------------------------------------------------- */

@@ -399,7 +399,7 @@ static prem_wide far_of(const prem_rules *rules) {
   const prem_planning *planning = rules->planning;
   prem_wide sum = rules->cycle, latest = 0;
   const int64_t gap_ns = prem_max_i64(prem_schedule_gap_ns(planning->schedule, NULL),
-                                      prem_schedule_job_gap_ns(planning->schedule));
+                                      prem_schedule_unit_gap_ns(planning->schedule));
   for (int32_t n = 0; n < rules->node_count; ++n) {
     const prem_node *node = &rules->nodes[n];
     latest = latest > node->earliest ? latest : node->earliest;
@@ -420,7 +420,7 @@ int64_t prem_rules_far(const prem_rules *rules) {
 static void judge_savings(prem_rules *rules) {
   const prem_schedule *schedule = rules->planning->schedule;
   bool aligned =
-           prem_schedule_gap_ns(schedule, NULL) == 0 && prem_schedule_job_gap_ns(schedule) == 0,
+           prem_schedule_gap_ns(schedule, NULL) == 0 && prem_schedule_unit_gap_ns(schedule) == 0,
        fetches = false, writes = false, joined = false;
   for (int32_t t = 0; t < schedule->task_count; ++t) {
     const prem_task *task = &schedule->tasks[t];

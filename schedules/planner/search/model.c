@@ -29,6 +29,7 @@ typedef struct building {
   int32_t *owner_of;     /* [task x resource]: + 1; 0: it has had nothing yet */
   int32_t *owner_demand; /* [task x resource]: the largest */
   bool *spans;           /* [block]: a tile holds a buffer of it over several phases */
+  bool computes_rest;    /* some longer than the buffers of their tiles */
   prem_list activities, uses, links, takes, gives, wraps, placements, releases;
   int64_t ends; /* activities that stand for the end of a job */
 } building;
@@ -162,7 +163,8 @@ static bool add_uses(building *b, const prem_placement *placed) {
   for (int32_t m = 0; m < placed->count; ++m) {
     int32_t block = task->blocks[(placed->tile + m) % task->block_count];
     /* a tile that holds the block's only buffer has the units to itself */
-    if (platform->buffers == 1 && b->spans[block])
+    if (platform->buffers == 1 && b->spans[block] &&
+        !(b->computes_rest && placed->phase == PREM_COMPUTE))
       continue;
     if (!add_use(b, (prem_use){.length = grid_up(b, spec->wcet_ns + gap_ns),
                                .renewable = unit_renewable(b, block, placed->phase),
@@ -172,6 +174,15 @@ static bool add_uses(building *b, const prem_placement *placed) {
       return false;
   }
   return true;
+}
+
+static void find_rests(building *b) {
+  const prem_schedule *schedule = b->planning->schedule;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    b->computes_rest |= prem_unit_gap_ns(schedule, task, PREM_COMPUTE, 0) >
+                        prem_phase_gap_ns(schedule, task, PREM_COMPUTE);
+  }
 }
 
 static void find_spans(building *b) {
@@ -503,6 +514,7 @@ static prem_status add_all(building *b) {
       !find_jobs(b))
     return PREM_ERR_MEMORY;
   find_spans(b);
+  find_rests(b);
   for (int64_t i = 0; i < b->draft->count; ++i)
     if (!add_phase(b, i))
       return PREM_ERR_MEMORY;

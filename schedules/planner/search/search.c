@@ -798,7 +798,7 @@ static bool is_proof(const search *s, const prem_planning *planning) {
     if (planning->schedule->tasks[t].joined.exists)
       return false;
   return planning->grid_ns == 1 && prem_schedule_gap_ns(planning->schedule, NULL) == 0 &&
-         prem_schedule_job_gap_ns(planning->schedule) == 0;
+         prem_schedule_unit_gap_ns(planning->schedule) == 0;
 }
 
 static void run(search *s, const prem_planning *planning, prem_draft *draft,
