@@ -180,7 +180,7 @@ static prem_status stop(live_host *host) {
 
 prem_status live_host_run(live_host *host) {
   const prem_live_request request = {
-      .mode = host->tally->mode, .trace = host->trace, .cpu = host->cpu};
+      .mode = host->tally->mode, .follows_host = true, .trace = host->trace, .cpu = host->cpu};
   host->poll_ns = choose_poll_ns(host->schedule);
   prem_live_sleep_until(host->live, SIM_BEGIN_NS); /* a frame of time 0 would have no age */
   host->opened_ns = prem_live_now_ns(host->live);

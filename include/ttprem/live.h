@@ -32,9 +32,13 @@
 typedef struct prem_live prem_live;
 
 typedef struct prem_live_request {
-  prem_mode mode;            /* tt; free and lock to compare with */
-  int64_t start_ns;          /* where the first hyperperiod begins, or with a trigger the earliest
-                                instant; 0: at once */
+  prem_mode mode;    /* tt; free and lock to compare with */
+  int64_t start_ns;  /* where the first hyperperiod begins, or with a trigger the earliest
+                        instant; 0: at once */
+  bool follows_host; /* periodic hyperperiods keep to the host's clock, where the plan runs by
+                        another: each begins where the first one did plus so many periods, and is at
+                        most 1/10000 shorter or longer than planned for it. On cpu and sim they do
+                        anyway */
   int64_t submit_timeout_ns; /* a trigger's frame is missing after so long; 0: 10 s */
   int64_t stall_timeout_ns;  /* no block makes progress for so long: the watchdog; 0: 5 s */
   bool events;               /* for prem_live_listen() */
@@ -62,7 +66,7 @@ typedef struct prem_frame {
   int64_t pitch_bytes[3]; /* from one index of dimension 0, 1, 2 to the next; elements are dense */
   int64_t captured_ns;    /* input: when it was taken, which its age counts from; 0: when it is
                              submitted. Output: that of the oldest input in it, 0 where it has none */
-  int64_t published_ns;   /* output: when it could be seen first */
+  int64_t published_ns;   /* output: when it was handed on, as its executor stamped it */
   int64_t job;            /* output: of its writer, counted from the session's start */
   uint64_t input;         /* output: number of the frame in it of the first of the file's inputs
                              that it is made from */
@@ -139,6 +143,8 @@ typedef struct prem_live_counts {
   uint64_t dropped;  /* output: results that found no free buffer */
   uint64_t late;     /* output: frames shown behind their publish_ns */
   uint64_t aborted;  /* output: results of jobs that were given up */
+  int64_t behind_ns; /* output with publish_ns: of those that were ready in time, the longest from
+                        its instant until it was shown, on the clock by which the plan runs */
 } prem_live_counts;
 
 /** Of one task since the session was opened: as the state's, which are the sums. */
@@ -157,7 +163,11 @@ PREM_EXTERN_C_BEGIN
  * @param[out] out  close with prem_live_close(); NULL on error.
  * @retval PREM_ERR_UNAVAILABLE  the backend has no live sessions, or is not available
  * @retval PREM_ERR_ARGUMENT     the schedule is not bound, or has no plan
+ * @retval PREM_ERR_MACHINE      cuda: a live session of this process runs on the GPU
  * Others as prem_session_open().
+ *
+ * On cuda, while a live session runs, no other session of the process is opened, begun or run
+ * there. Close those that were opened before it, or their closing waits for its end.
  */
 PREM_API prem_status prem_live_open(const prem_backend *backend, const prem_schedule *schedule,
                                     prem_live **out, prem_diag *diag);

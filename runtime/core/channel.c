@@ -14,7 +14,8 @@ void prem_channel_init(prem_channel *channel, prem_producer *producer, prem_cons
                               .slots = slots,
                               .is_queue = is_queue,
                               .last_slot = slots - 1,
-                              .next = first};
+                              .next = first,
+                              .settled = first};
   *consumer =
       (prem_consumer){.channel = channel, .slots = slots, .is_queue = is_queue, .first = first};
   atomic_init(&channel->filled.value, first << PREM_CHANNEL_SLOT_BITS);

@@ -29,13 +29,17 @@
 #include "runtime/core/live_words.h"
 #include "ttprem/base.h"
 
+/** A flag: the frame was put down before it was handed on at `published_ns`. How far behind that it
+ *  really was stands elsewhere (prem_stream_face). */
+enum { PREM_NOTE_PROMISED = 1 << 30 };
+
 /** What goes with a frame. */
 typedef struct prem_note {
   int64_t captured_ns;  /* on the host's clock; of an output: of the oldest input in it */
   int64_t published_ns; /* of an output */
   int64_t job;          /* of an output: of its writer, from the session's first */
   uint64_t input;       /* of an output: number of the first input's frame that is in it */
-  uint32_t flags;       /* PREM_FRAME_... */
+  uint32_t flags;       /* PREM_FRAME_..., PREM_NOTE_PROMISED */
   int32_t mode;         /* of an output: operating mode of the hyperperiod that made it */
 } prem_note;
 
@@ -53,6 +57,7 @@ typedef struct prem_producer {
   bool is_queue;
   int32_t last_slot;                        /* taken to be filled */
   uint64_t next;                            /* number of the next frame */
+  uint64_t settled;                         /* on a GPU: so many were handed on */
   uint64_t frame_in[PREM_MAX_LIVE_BUFFERS]; /* the last one filled into each slot */
   uint32_t used, writing;                   /* slots: ever filled; taken to be filled */
   uint64_t seen;                            /* `passed`, read before: on a GPU, whose courier looks
@@ -100,7 +105,7 @@ PREM_SHARED_CODE bool prem_producer_is_free(const prem_producer *producer, int32
 /** Take a free slot to be filled; -1: there is none. */
 PREM_SHARED_CODE int32_t prem_channel_take_free(prem_producer *producer) {
 #ifdef __CUDACC__
-  const uint64_t settled = producer->next, passed = producer->seen;
+  const uint64_t settled = producer->settled, passed = producer->seen;
 #else
   const uint64_t settled =
       prem_word_far_ordered(&producer->channel->filled.value) >> PREM_CHANNEL_SLOT_BITS;
@@ -140,6 +145,7 @@ PREM_SHARED_CODE uint64_t prem_channel_publish(prem_producer *producer, int32_t 
   const uint64_t number = producer->next;
   const uint64_t word = prem_channel_put_down(producer, slot, note);
   prem_word_set_far_ordered(&producer->channel->filled.value, word);
+  producer->settled = producer->next;
   producer->has_published = true;
   return number;
 }
@@ -159,11 +165,19 @@ PREM_SHARED_CODE bool prem_channel_has_new(const prem_consumer *consumer) {
   return prem_consumer_filled(consumer) >> PREM_CHANNEL_SLOT_BITS > consumer->first;
 }
 
-PREM_SHARED_CODE void prem_consumer_tell(prem_consumer *consumer) {
+PREM_SHARED_CODE uint64_t prem_consumer_passed(const prem_consumer *consumer) {
   uint64_t word = consumer->first << PREM_CHANNEL_HELD_BITS;
   for (int32_t slot = 0; slot < consumer->slots; ++slot)
     word |= (uint64_t)(consumer->holds[slot] > 0) << slot;
-  prem_word_set_far_ordered(&consumer->channel->passed.value, word);
+  return word;
+}
+
+PREM_SHARED_CALL void prem_consumer_tell(prem_consumer *consumer) {
+  const uint64_t word = prem_consumer_passed(consumer);
+  if (consumer->is_queue)
+    prem_word_set_far(&consumer->channel->passed.value, word);
+  else
+    prem_word_set_far_ordered(&consumer->channel->passed.value, word);
 }
 
 /* Of a queue it says only that slots are free again, which can wait until all is decided. */
@@ -193,7 +207,7 @@ PREM_SHARED_CODE int32_t prem_consumer_take_next(prem_consumer *consumer, uint64
 
 /* A producer that hands on frames faster than they can be looked at is given up after a while: the
  * next attempt finds one. */
-PREM_SHARED_CODE int32_t prem_consumer_take_newest(prem_consumer *consumer, uint64_t *number) {
+PREM_SHARED_CALL int32_t prem_consumer_take_newest(prem_consumer *consumer, uint64_t *number) {
   enum { MAX_LOOKS = 64 };
   uint64_t filled = prem_word_far(&consumer->channel->filled.value);
   for (int look = 0; look < MAX_LOOKS; ++look) {

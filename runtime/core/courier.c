@@ -214,6 +214,8 @@ void prem_courier_begin(prem_courier *c, const prem_courier_setup *setup) {
   c->backend = setup->backend;
   c->base_ns = setup->base_ns;
   c->start_ns = setup->start_ns;
+  c->host_start_ns = setup->base_ns + setup->start_ns;
+  c->follows_host = setup->request->follows_host && c->trigger < 0;
   c->ahead_ns = c->max_lead_ns + setup->slack_ns;
   c->submit_timeout_ns = setup->request->submit_timeout_ns;
   c->listens = setup->request->events;
@@ -241,7 +243,8 @@ void prem_courier_count(const prem_courier *c, int32_t stream, prem_live_counts 
                             .stale = counts[PREM_COUNT_STALE],
                             .dropped = counts[PREM_COUNT_DROPPED],
                             .late = counts[PREM_COUNT_LATE],
-                            .aborted = counts[PREM_COUNT_ABORTED]};
+                            .aborted = counts[PREM_COUNT_ABORTED],
+                            .behind_ns = (int64_t)counts[PREM_COUNT_BEHIND]};
 }
 
 void prem_courier_count_task(const prem_courier *c, int32_t task, prem_live_task_counts *out) {

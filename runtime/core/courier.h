@@ -66,6 +66,7 @@ enum {
   PREM_COUNT_DROPPED,
   PREM_COUNT_LATE,
   PREM_COUNT_ABORTED,
+  PREM_COUNT_BEHIND, /* no count: the longest so far, in ns */
   PREM_COUNT_KINDS
 };
 
@@ -82,7 +83,12 @@ enum {
 typedef struct prem_stream_face {
   prem_channel channel;
   alignas(PREM_LINE_BYTES) prem_word counts[PREM_COUNT_KINDS]; /* the courier's */
+  /* Of a result that was handed on at an instant on a GPU, written right behind that, [slot]:
+   * frames handed on << PREM_BEHIND_BITS | how long behind the instant, in ns. */
+  alignas(PREM_LINE_BYTES) prem_word behind[PREM_MAX_LIVE_BUFFERS];
 } prem_stream_face;
+
+enum { PREM_BEHIND_BITS = 20, PREM_MAX_BEHIND_NS = (1 << PREM_BEHIND_BITS) - 1 };
 
 /** What they share beside: far words. */
 typedef struct prem_courier_face {
@@ -134,8 +140,10 @@ typedef struct prem_stream {
   prem_decision last;       /* source: the last one that had a frame */
   bool has_last;            /* */
   uint64_t counted[PREM_COUNT_KINDS];
-  bool is_untold; /* counts are to be written yet */
-  bool is_short;  /* sink: a job waits for a free slot */
+  uint32_t untold;  /* a bit for each kind of count that is to be written yet */
+  bool is_short;    /* sink: a job waits for a free slot */
+  bool is_prepared; /* sink, on a GPU: its next result is with the host, but for the word that hands
+                       it on at its instant */
 } prem_stream;
 
 /** A source that a task reads, or depends on. */
@@ -216,11 +224,14 @@ typedef struct prem_courier {
   uint8_t *mode_of; /* [rows]: operating modes of hyperperiods, written before they are permitted */
   uint64_t *snapshot_of;     /* [rows]: their snapshots, written before they are permitted */
   uint64_t *block_snapshots; /* [rows]: the same where a GPU's blocks look; NULL: they look here */
+  int64_t *block_epochs_ns;  /* [rows]: epoch_ns likewise */
   unsigned char (*params)[PREM_PARAMS_BYTES]; /* [snapshot % PREM_SNAPSHOTS][task], the host's; of
                                                snapshot 0 the schedule has them */
   int64_t *job_end_ns;                        /* [rows][job_count] */
   int64_t base_ns, start_ns, ahead_ns, submit_timeout_ns;
-  bool listens; /* the host wants events */
+  int64_t host_start_ns; /* start_ns on the host's clock, as it was known then */
+  bool follows_host;     /* hyperperiods keep to the host's clock */
+  bool listens;          /* the host wants events */
   int64_t first_hyperperiod;
   uint32_t fold_at;  /* phases that a GPU's block counts of a kind before it hands the count on */
   int64_t kept_rows; /* of the caller's trace */

@@ -19,6 +19,11 @@ PREM_SHARED_CODE void begin_to_bring(const prem_courier *c, const prem_stream *s
 PREM_SHARED_CODE void end_to_bring(const prem_courier *c, const prem_stream *source) {
   (void)c, (void)source;
 }
+PREM_SHARED_CODE prem_note note_of(const prem_courier *c, const prem_stream *source, int32_t slot,
+                                   uint64_t number) {
+  (void)c, (void)number;
+  return source->face->channel.note[slot];
+}
 PREM_SHARED_CODE void send_frame(const prem_courier *c, const prem_stream *sink, int32_t slot) {
   (void)c, (void)sink, (void)slot;
 }
@@ -26,21 +31,26 @@ PREM_SHARED_CODE void send_frame(const prem_courier *c, const prem_stream *sink,
 
 /* ---- time and counts ------------------------------------------------------------------------ */
 
+PREM_SHARED_CALL void tell_event(prem_courier *c, prem_live_event_kind kind, int64_t who,
+                                 int64_t job, int64_t value) {
+  const uint64_t words[PREM_EVENT_WORDS] = {(uint64_t)who << 8 | (uint64_t)kind, (uint64_t)job,
+                                            (uint64_t)(c->base_ns + c->now_ns), (uint64_t)value};
+  prem_events_write(&c->face->events, c->events++, words);
+}
+
 /* `who`: a stream or a task; of neither 0. */
 PREM_SHARED_CODE void tell(prem_courier *c, prem_live_event_kind kind, int64_t who, int64_t job,
                            int64_t value) {
-  const uint64_t words[PREM_EVENT_WORDS] = {(uint64_t)who << 8 | (uint64_t)kind, (uint64_t)job,
-                                            (uint64_t)(c->base_ns + c->now_ns), (uint64_t)value};
   if (c->listens)
-    prem_events_write(&c->face->events, c->events++, words);
+    tell_event(c, kind, who, job, value);
 }
 
 PREM_SHARED_CODE void count(prem_stream *stream, int kind) {
   ++stream->counted[kind];
-  stream->is_untold = true;
+  stream->untold |= 1U << kind;
 }
 
-PREM_SHARED_CODE void count_and_tell(prem_courier *c, prem_stream *stream, int kind, int64_t job,
+PREM_SHARED_CALL void count_and_tell(prem_courier *c, prem_stream *stream, int kind, int64_t job,
                                      int64_t value) {
   const prem_live_event_kind event = kind == PREM_COUNT_STALE     ? PREM_EVENT_STALE
                                      : kind == PREM_COUNT_DROPPED ? PREM_EVENT_DROPPED
@@ -131,7 +141,7 @@ PREM_SHARED_CODE uint32_t task_flags(const prem_live_task *task, int64_t job) {
   return flags;
 }
 
-PREM_SHARED_CODE void write_task_ticket(prem_courier *c, prem_live_task *task, int64_t job,
+PREM_SHARED_CALL void write_task_ticket(prem_courier *c, prem_live_task *task, int64_t job,
                                         uint32_t flags) {
   prem_word_set_near(&task->left_out->tickets[(uint64_t)job & task->left_out->ring_mask],
                      ((uint64_t)job + 1) << 16 | (uint64_t)flags << 8);
@@ -151,7 +161,7 @@ PREM_SHARED_CODE int fate_of_result(const prem_live_task *writer, int64_t job) {
 
 /* ---- sources: choosing frames --------------------------------------------------------------- */
 
-PREM_SHARED_CODE void skip_job(prem_courier *c, prem_stream *source) {
+PREM_SHARED_CALL void skip_job(prem_courier *c, prem_stream *source) {
   count_and_tell(c, source, PREM_COUNT_MISSING, source->next, 0);
   prem_decision nothing = no_decision();
   nothing.ticket.flags = PREM_TICKET_SKIP;
@@ -178,9 +188,9 @@ PREM_SHARED_CODE void keep_slot(prem_stream *source, int32_t slot) {
 PREM_SHARED_CODE prem_decision new_frame(const prem_courier *c, prem_stream *source, int32_t slot,
                                          uint64_t number) {
   prem_decision frame = no_decision();
-  begin_to_bring(c, source, slot, number); /* its note comes at the same time */
+  begin_to_bring(c, source, slot, number);
   frame.ticket.slot = slot;
-  frame.note = source->face->channel.note[slot];
+  frame.note = note_of(c, source, slot, number); /* it comes at the same time */
   frame.note.input = number;
   source->last = frame;
   source->has_last = true;
@@ -188,7 +198,7 @@ PREM_SHARED_CODE prem_decision new_frame(const prem_courier *c, prem_stream *sou
   return frame;
 }
 
-PREM_SHARED_CODE void repeat_frame(prem_courier *c, prem_stream *source) {
+PREM_SHARED_CALL void repeat_frame(prem_courier *c, prem_stream *source) {
   prem_decision frame = source->last;
   frame.ticket.flags = PREM_TICKET_REPEAT;
   frame.note.flags = PREM_FRAME_REPEATED;
@@ -196,7 +206,7 @@ PREM_SHARED_CODE void repeat_frame(prem_courier *c, prem_stream *source) {
   use_frame(c, source, &frame);
 }
 
-PREM_SHARED_CODE bool take_next(prem_courier *c, prem_stream *source) {
+PREM_SHARED_CALL bool take_next(prem_courier *c, prem_stream *source) {
   uint64_t number;
   const int32_t slot = prem_channel_take(&source->consumer, &number);
   if (slot < 0)
@@ -216,7 +226,7 @@ PREM_SHARED_CODE bool is_too_old(const prem_courier *c, const prem_stream *sourc
 }
 
 /* SAMPLE_OLD and SAMPLE_NEW hold the slot of *out. */
-PREM_SHARED_CODE sample look_at_newest(const prem_courier *c, prem_stream *source,
+PREM_SHARED_CALL sample look_at_newest(const prem_courier *c, prem_stream *source,
                                        prem_decision *out) {
   uint64_t number;
   const uint64_t new_from = source->consumer.first;
@@ -237,7 +247,7 @@ PREM_SHARED_CODE sample look_at_newest(const prem_courier *c, prem_stream *sourc
 }
 
 /* False: it is waited with. */
-PREM_SHARED_CODE bool do_without(prem_courier *c, prem_stream *source, int64_t job) {
+PREM_SHARED_CALL bool do_without(prem_courier *c, prem_stream *source, int64_t job) {
   if (source->port.missing == PREM_MISSING_WAIT &&
       !is_due(c, job_release_ns(c, source, job) + source->bound_ns))
     return false;
@@ -245,7 +255,7 @@ PREM_SHARED_CODE bool do_without(prem_courier *c, prem_stream *source, int64_t j
   return true;
 }
 
-PREM_SHARED_CODE bool sample_frame(prem_courier *c, prem_stream *source) {
+PREM_SHARED_CALL bool sample_frame(prem_courier *c, prem_stream *source) {
   prem_decision frame;
   const sample found = look_at_newest(c, source, &frame);
   if (found == SAMPLE_NEW || (found == SAMPLE_OLD && source->port.missing == PREM_MISSING_REPEAT)) {
@@ -264,7 +274,7 @@ PREM_SHARED_CODE bool sample_frame(prem_courier *c, prem_stream *source) {
   return is_decided;
 }
 
-PREM_SHARED_CODE bool dequeue_frame(prem_courier *c, prem_stream *source) {
+PREM_SHARED_CALL bool dequeue_frame(prem_courier *c, prem_stream *source) {
   if (take_next(c, source))
     return true;
   if (source->port.missing == PREM_MISSING_REPEAT && source->has_last) {
@@ -324,19 +334,19 @@ PREM_SHARED_CODE void tell_of_task(prem_courier *c, int32_t t) {
   c->tasks[t].is_untold = c->has_untold_tasks = true;
 }
 
-PREM_SHARED_CODE void count_skipped(prem_courier *c, int32_t t, int64_t job) {
+PREM_SHARED_CALL void count_skipped(prem_courier *c, int32_t t, int64_t job) {
   ++c->tasks[t].left_out->skipped;
   tell_of_task(c, t);
   tell(c, PREM_EVENT_SKIPPED, t, job, 0);
 }
 
 /* Several overruns in hyperperiods of one mode lead one mode on. */
-PREM_SHARED_CODE void degrade(prem_courier *c, int64_t hyperperiod) {
+PREM_SHARED_CALL void degrade(prem_courier *c, int64_t hyperperiod) {
   if (c->mode_of[prem_remainder(hyperperiod, c->rows)] == c->mode && c->mode + 1 < c->mode_count)
     ++c->mode;
 }
 
-PREM_SHARED_CODE void count_overrun(prem_courier *c, int32_t t, int64_t job) {
+PREM_SHARED_CALL void count_overrun(prem_courier *c, int32_t t, int64_t job) {
   ++c->overruns;
   c->is_untold = true;
   ++c->tasks[t].overruns;
@@ -350,7 +360,7 @@ PREM_SHARED_CODE void count_overrun(prem_courier *c, int32_t t, int64_t job) {
 
 /* First of those that come last: whoever sees that a job was left out, and then tells a successor
  * that it is over, tells one whose ticket says so already. */
-PREM_SHARED_CODE void give_up(prem_courier *c, int32_t t, int64_t job) {
+PREM_SHARED_CALL void give_up(prem_courier *c, int32_t t, int64_t job) {
   prem_live_task *task = &c->tasks[t];
   for (int32_t i = 0; i < task->left_out->dependent_count; ++i) {
     const int32_t d = task->left_out->dependents[i];
@@ -367,7 +377,7 @@ PREM_SHARED_CODE void give_up(prem_courier *c, int32_t t, int64_t job) {
 }
 
 /* A job is not over at its deadline. One that is left out waits for another, and is none. */
-PREM_SHARED_CODE void overrun(prem_courier *c, int32_t t, int64_t job) {
+PREM_SHARED_CALL void overrun(prem_courier *c, int32_t t, int64_t job) {
   prem_live_task *task = &c->tasks[t];
   if (!is_left_out(task, job) && !lacks_frame(c, task, job)) {
     task->left_out->behind = job;
@@ -379,7 +389,7 @@ PREM_SHARED_CODE void overrun(prem_courier *c, int32_t t, int64_t job) {
     task->left_out->skips_next = true;
 }
 
-PREM_SHARED_CODE bool look_at_deadline(prem_courier *c, int32_t t) {
+PREM_SHARED_CALL bool look_at_deadline(prem_courier *c, int32_t t) {
   const prem_live_task *task = &c->tasks[t];
   prem_omissions *own = task->left_out;
   const int64_t job = own->judged;
@@ -401,7 +411,7 @@ PREM_SHARED_CODE bool is_off(const prem_courier *c, const prem_live_task *task, 
 
 /* As soon as what it is made of is decided, and, unless it is off, it is known whether the job
  * before has overrun: at the job's release at the latest. */
-PREM_SHARED_CODE bool decide_job(prem_courier *c, int32_t t) {
+PREM_SHARED_CALL bool decide_job(prem_courier *c, int32_t t) {
   prem_live_task *task = &c->tasks[t];
   prem_omissions *own = task->left_out;
   const int64_t job = own->next;
@@ -438,7 +448,7 @@ PREM_SHARED_CODE bool leaves_out_jobs(const prem_live_task *task) {
           task->overrun == PREM_OVERRUN_DEGRADE);
 }
 
-PREM_SHARED_CODE bool step_tasks(prem_courier *c) {
+PREM_SHARED_CALL bool step_tasks(prem_courier *c) {
   bool has_changed = false;
   for (int32_t t = 0; t < c->task_count; ++t) {
     if (!c->tasks[t].left_out)
@@ -455,7 +465,7 @@ PREM_SHARED_CODE bool step_tasks(prem_courier *c) {
 
 /* What became of a job; -1: that is not known yet. A frame that lacks and a ticket say so before it
  * begins; that it is whole is known when it is over, where it can be given up until then. */
-PREM_SHARED_CODE int has_run(const prem_courier *c, const prem_live_versions *of, int64_t job) {
+PREM_SHARED_CALL int has_run(const prem_courier *c, const prem_live_versions *of, int64_t job) {
   const prem_live_task *writer = &c->tasks[of->writer];
   if (writer->left_out && writer->left_out->next > job && is_left_out(writer, job))
     return 0;
@@ -473,7 +483,7 @@ PREM_SHARED_CODE int has_run(const prem_courier *c, const prem_live_versions *of
   return of->waits_for_end && c->over[of->writer] <= job ? -1 : 1;
 }
 
-PREM_SHARED_CODE bool find_version(prem_courier *c, prem_live_versions *of) {
+PREM_SHARED_CALL bool find_version(prem_courier *c, prem_live_versions *of) {
   const int64_t job = of->next;
   const bool is_first = job == c->first_hyperperiod * of->jobs;
   if (!is_first && prem_quotient(job - 1, of->jobs) >= c->begun)
@@ -490,12 +500,10 @@ PREM_SHARED_CODE bool find_version(prem_courier *c, prem_live_versions *of) {
   return true;
 }
 
-PREM_SHARED_CODE bool step_versions(prem_courier *c) {
-  bool has_changed = false;
+PREM_SHARED_CODE void step_versions(prem_courier *c) {
   for (int32_t i = 0; i < c->version_count; ++i)
-    while (c->versions[i].slots > 1 && find_version(c, &c->versions[i]))
-      has_changed = true;
-  return has_changed;
+    while (c->versions[i].slots > 1 && find_version(c, &c->versions[i])) {
+    }
 }
 
 /* ---- sinks: granting slots, showing results -------------------------------------------------- */
@@ -566,6 +574,66 @@ PREM_SHARED_CODE bool grant_slot(prem_courier *c, prem_stream *sink) {
   return true;
 }
 
+PREM_SHARED_CODE void count_behind(prem_stream *sink, int64_t behind_ns) {
+  if (behind_ns <= (int64_t)sink->counted[PREM_COUNT_BEHIND])
+    return;
+  sink->counted[PREM_COUNT_BEHIND] = (uint64_t)behind_ns;
+  sink->untold |= 1U << PREM_COUNT_BEHIND;
+}
+
+/* What goes with a result; at which instant it is shown. */
+PREM_SHARED_CODE prem_note note_of_result(prem_courier *c, prem_stream *sink,
+                                          const prem_decision *decision, int64_t at_ns) {
+  prem_note note = decision->note;
+  if (note.flags & PREM_FRAME_REPEATED)
+    count(sink, PREM_COUNT_REPEATED);
+  note.published_ns = c->base_ns + at_ns;
+  return note;
+}
+
+#ifdef PREM_CARRIES_FRAMES
+/* Ahead of its instant, at which it only takes a word then, which others write. */
+PREM_SHARED_CODE void prepare_result(prem_courier *c, prem_stream *sink,
+                                     const prem_decision *decision, int64_t at_ns) {
+  if (sink->is_prepared)
+    return;
+  prem_note note = note_of_result(c, sink, decision, at_ns);
+  note.flags |= PREM_NOTE_PROMISED;
+  send_frame(c, sink, decision->ticket.slot);
+  promise(c, sink, at_ns, prem_channel_put_down(&sink->producer, decision->ticket.slot, &note));
+  sink->is_prepared = true;
+}
+#endif
+
+/* It was ready before its instant, which has come: has it been handed on? */
+PREM_SHARED_CODE bool is_handed_on(prem_courier *c, prem_stream *sink) {
+#ifdef PREM_CARRIES_FRAMES
+  if (!sink->is_prepared)
+    return false;
+  sink->is_prepared = false;
+  count_behind(sink, promise_kept(c, sink));
+  return true;
+#else
+  (void)c, (void)sink;
+  return false;
+#endif
+}
+
+/* At once; `at_ns` is its instant, if it has one. */
+PREM_SHARED_CODE void publish_result(prem_courier *c, prem_stream *sink,
+                                     const prem_decision *decision, int64_t at_ns) {
+  const int64_t end_ns = at_ns < INT64_MAX ? job_end_ns(c, sink->writer, sink->oldest) : 0;
+  prem_note note = note_of_result(c, sink, decision, c->now_ns);
+  if (end_ns > at_ns) {
+    note.flags |= PREM_FRAME_LATE;
+    count_and_tell(c, sink, PREM_COUNT_LATE, sink->oldest, end_ns - at_ns);
+  } else if (at_ns < INT64_MAX) {
+    count_behind(sink, c->now_ns - at_ns);
+  }
+  send_frame(c, sink, decision->ticket.slot);
+  prem_channel_publish(&sink->producer, decision->ticket.slot, &note);
+}
+
 /* In the order of jobs, each when it is over on all blocks, and not before its instant. */
 PREM_SHARED_CODE bool show_result(prem_courier *c, prem_stream *sink) {
   if (sink->oldest == sink->next || c->over[sink->writer] <= sink->oldest)
@@ -576,20 +644,16 @@ PREM_SHARED_CODE bool show_result(prem_courier *c, prem_stream *sink) {
     prem_channel_put_back(&sink->producer, decision->ticket.slot);
     count_and_tell(c, sink, fate_of_result(&c->tasks[sink->writer], sink->oldest), sink->oldest, 0);
   } else if (has_slot) {
+    const bool is_timed = sink->port.publish_ns > 0;
     const int64_t at_ns = job_release_ns(c, sink, sink->oldest) + sink->port.publish_ns;
-    if (sink->port.publish_ns > 0 && !is_due(c, at_ns))
+    if (is_timed && !is_due(c, at_ns)) {
+#ifdef PREM_CARRIES_FRAMES
+      prepare_result(c, sink, decision, at_ns);
+#endif
       return false;
-    prem_note note = decision->note;
-    if (sink->port.publish_ns > 0 && job_end_ns(c, sink->writer, sink->oldest) > at_ns) {
-      note.flags |= PREM_FRAME_LATE;
-      count_and_tell(c, sink, PREM_COUNT_LATE, sink->oldest,
-                     job_end_ns(c, sink->writer, sink->oldest) - at_ns);
     }
-    if (note.flags & PREM_FRAME_REPEATED)
-      count(sink, PREM_COUNT_REPEATED);
-    note.published_ns = c->base_ns + c->now_ns;
-    send_frame(c, sink, decision->ticket.slot);
-    prem_channel_publish(&sink->producer, decision->ticket.slot, &note);
+    if (!is_handed_on(c, sink))
+      publish_result(c, sink, decision, is_timed ? at_ns : INT64_MAX);
   }
   ++sink->oldest;
   return true;
@@ -650,16 +714,30 @@ PREM_SHARED_CODE void permit(prem_courier *c, int64_t epoch_ns) {
   for (int64_t j = 0; j < c->job_count; ++j)
     prem_store_end_ns(&c->job_end_ns[row * c->job_count + j], -1);
   c->epoch_ns[row] = epoch_ns;
+  if (c->block_epochs_ns)
+    c->block_epochs_ns[row] = epoch_ns;
   c->begun = hyperperiod + 1;
   prem_word_set_near(&c->near->permitted.value, (uint64_t)c->begun);
   ++c->decided;
+}
+
+/* Where the next one begins by the host's clock, a little nearer to it than the last one was. */
+PREM_SHARED_CODE int64_t follow_host(const prem_courier *c, int64_t next, int64_t planned_ns) {
+  enum { PARTS = 10000 };
+  const int64_t most_ns = c->hyperperiod_ns / PARTS + 1;
+  const int64_t wanted_ns =
+      c->host_start_ns + (next - c->first_hyperperiod) * c->hyperperiod_ns - c->base_ns;
+  if (wanted_ns > planned_ns + most_ns)
+    return planned_ns + most_ns;
+  return later_of(wanted_ns, planned_ns - most_ns);
 }
 
 PREM_SHARED_CODE int64_t earliest_epoch_ns(const prem_courier *c) {
   const int64_t next = c->begun;
   if (next == c->first_hyperperiod)
     return c->start_ns;
-  return prem_courier_epoch_ns(c, next - 1) + c->hyperperiod_ns;
+  const int64_t planned_ns = prem_courier_epoch_ns(c, next - 1) + c->hyperperiod_ns;
+  return c->follows_host ? follow_host(c, next, planned_ns) : planned_ns;
 }
 
 PREM_SHARED_CODE bool permit_periodic(prem_courier *c) {
@@ -675,7 +753,7 @@ PREM_SHARED_CODE bool permit_periodic(prem_courier *c) {
 }
 
 /* No frame came for the next hyperperiod in all the time it had. */
-PREM_SHARED_CODE void begin_without_frame(prem_courier *c, prem_stream *trigger) {
+PREM_SHARED_CALL void begin_without_frame(prem_courier *c, prem_stream *trigger) {
   if (trigger->port.missing == PREM_MISSING_WAIT) {
     end_after_permitted(c, PREM_LIVE_NO_FRAME);
     return;
@@ -701,9 +779,13 @@ PREM_SHARED_CODE bool has_come(const prem_courier *c, const prem_stream *trigger
 PREM_SHARED_CODE bool permit_triggered(prem_courier *c) {
   prem_stream *trigger = &c->streams[c->trigger];
   const int64_t earliest_ns = earliest_epoch_ns(c);
+  uint64_t number = 0;
   if (has_come(c, trigger)) {
+    const int32_t slot = prem_channel_take(&trigger->consumer, &number);
+    begin_to_bring(c, trigger, slot, number); /* blocks begin meanwhile */
     permit(c, later_of(earliest_ns, c->now_ns + trigger->port.lead_ns));
-    take_next(c, trigger);
+    const prem_decision frame = new_frame(c, trigger, slot, number);
+    use_frame(c, trigger, &frame);
     return true;
   }
   if (is_draining(c)) {
@@ -725,7 +807,7 @@ PREM_SHARED_CODE bool permit_next(prem_courier *c) {
 /* ---- what blocks have done ------------------------------------------------------------------ */
 
 /* Of a task that leaves out jobs, those that overran were counted at their deadlines. */
-PREM_SHARED_CODE void judge_deadlines(prem_courier *c, int32_t t, int64_t from, int64_t to) {
+PREM_SHARED_CALL void judge_deadlines(prem_courier *c, int32_t t, int64_t from, int64_t to) {
   const prem_live_task *task = &c->tasks[t];
   for (int64_t job = from; task->deadline_ns > 0 && job < to; ++job) {
     const bool is_late = job_end_ns(c, t, job) > task_release_ns(c, task, job) + task->deadline_ns;
@@ -747,13 +829,16 @@ PREM_SHARED_CODE void keep_row(prem_courier *c, int64_t hyperperiod) {
   for (int64_t j = 0; j < c->job_count; ++j)
     c->kept_end_ns[at * c->job_count + j] =
         prem_load_end_ns(&c->job_end_ns[row * c->job_count + j]);
-  prem_word_set_far(&c->face->kept.value, (uint64_t)at + 1);
+  prem_word_set_behind(&c->face->kept.value, (uint64_t)at + 1);
 }
 
-PREM_SHARED_CODE void look_at_blocks(prem_courier *c) {
+/* @return whether a job is over that was not. */
+PREM_SHARED_CODE bool look_at_blocks(prem_courier *c) {
   int64_t completed = INT64_MAX;
+  bool has_changed = false;
   for (int32_t t = 0; t < c->task_count; ++t) {
     const int64_t over = c->over_now[t];
+    has_changed |= over != c->over[t];
     judge_deadlines(c, t, c->over[t], over);
     c->over[t] = over;
     if (prem_quotient(over, c->tasks[t].jobs) < completed)
@@ -761,6 +846,7 @@ PREM_SHARED_CODE void look_at_blocks(prem_courier *c) {
   }
   c->is_untold |= completed != c->completed;
   c->completed = completed;
+  return has_changed;
 }
 
 /* All hyperperiods are over, and of every sink every result is shown. */
@@ -773,57 +859,61 @@ PREM_SHARED_CODE bool is_over(const prem_courier *c) {
   return true;
 }
 
-PREM_SHARED_CODE bool step_sources(prem_courier *c) {
-  bool has_changed = false;
+PREM_SHARED_CODE void step_sources(prem_courier *c) {
   for (int32_t s = 0; s < c->source_count; ++s) {
-    while (retire_frame(c, &c->streams[s]))
-      has_changed = true;
-    while (choose_frame(c, &c->streams[s]))
-      has_changed = true;
+    while (retire_frame(c, &c->streams[s])) {
+    }
+    while (choose_frame(c, &c->streams[s])) {
+    }
   }
-  return has_changed;
 }
 
-PREM_SHARED_CODE bool step_sinks(prem_courier *c) {
-  bool has_changed = false;
-  for (int32_t s = c->source_count; s < c->stream_count; ++s) {
-    while (show_result(c, &c->streams[s]))
-      has_changed = true;
-    while (grant_slot(c, &c->streams[s]))
-      has_changed = true;
-  }
-  return has_changed;
+PREM_SHARED_CODE void show_results(prem_courier *c) {
+  for (int32_t s = c->source_count; s < c->stream_count; ++s)
+    while (show_result(c, &c->streams[s])) {
+    }
 }
 
-PREM_SHARED_CODE void tell_tasks(prem_courier *c) {
+PREM_SHARED_CODE void grant_slots(prem_courier *c) {
+  for (int32_t s = c->source_count; s < c->stream_count; ++s)
+    while (grant_slot(c, &c->streams[s])) {
+    }
+}
+
+PREM_SHARED_CALL void tell_tasks(prem_courier *c) {
   for (int32_t t = 0; t < c->task_count; ++t) {
     prem_live_task *task = &c->tasks[t];
     prem_word *counts = c->task_faces[t].counts;
     if (!task->is_untold)
       continue;
     task->is_untold = false;
-    prem_word_set_far_relaxed(&counts[PREM_TASK_COUNT_OVERRUNS], task->overruns);
+    prem_word_set_behind(&counts[PREM_TASK_COUNT_OVERRUNS], task->overruns);
     if (!task->left_out)
       continue;
-    prem_word_set_far_relaxed(&counts[PREM_TASK_COUNT_SKIPPED], task->left_out->skipped);
-    prem_word_set_far_relaxed(&counts[PREM_TASK_COUNT_ABORTED], task->left_out->aborted);
-    prem_word_set_far_relaxed(&counts[PREM_TASK_COUNT_OFF], task->left_out->off);
+    prem_word_set_behind(&counts[PREM_TASK_COUNT_SKIPPED], task->left_out->skipped);
+    prem_word_set_behind(&counts[PREM_TASK_COUNT_ABORTED], task->left_out->aborted);
+    prem_word_set_behind(&counts[PREM_TASK_COUNT_OFF], task->left_out->off);
   }
   c->has_untold_tasks = false;
 }
 
+PREM_SHARED_CODE void tell_stream(prem_stream *stream) {
+  for (int k = 0; stream->untold >> k != 0; ++k)
+    if (stream->untold >> k & 1)
+      prem_word_set_behind(&stream->face->counts[k], stream->counted[k]);
+  stream->untold = 0;
+  if (stream->consumer.is_untold)
+    prem_word_set_behind(&stream->consumer.channel->passed.value,
+                         prem_consumer_passed(&stream->consumer));
+  stream->consumer.is_untold = false;
+}
+
 /* The host, for whom it need not be soon: nobody waits for it as long as there is something to
- * decide. */
+ * decide. What stands here says that others have read what is older. */
 PREM_SHARED_CODE void tell_host(prem_courier *c) {
-  for (int32_t s = 0; s < c->stream_count; ++s) {
-    prem_stream *stream = &c->streams[s];
-    for (int k = 0; stream->is_untold && k < PREM_COUNT_KINDS; ++k)
-      prem_word_set_far_relaxed(&stream->face->counts[k], stream->counted[k]);
-    stream->is_untold = false;
-    if (stream->consumer.is_untold)
-      prem_consumer_tell(&stream->consumer);
-    stream->consumer.is_untold = false;
-  }
+  prem_fence_far();
+  for (int32_t s = 0; s < c->stream_count; ++s)
+    tell_stream(&c->streams[s]);
   if (c->has_untold_tasks)
     tell_tasks(c);
   if (!c->is_untold)
@@ -831,33 +921,41 @@ PREM_SHARED_CODE void tell_host(prem_courier *c) {
   c->is_untold = false;
   for (; c->kept < c->completed; ++c->kept)
     keep_row(c, c->kept);
-  prem_word_set_far_relaxed(&c->face->completed.value, (uint64_t)c->completed);
-  prem_word_set_far_relaxed(&c->face->overruns.value, c->overruns);
+  prem_word_set_behind(&c->face->completed.value, (uint64_t)c->completed);
+  prem_word_set_behind(&c->face->overruns.value, c->overruns);
   if (c->mode_begun >= 0)
-    prem_word_set_far_relaxed(&c->face->mode.value,
-                              (uint64_t)c->mode_from << 8 | (uint64_t)c->mode_begun);
-  prem_word_set_far_relaxed(&c->face->snapshot.value, c->snapshot);
-  prem_word_set_far(&c->face->oldest.value,
-                    oldest_snapshot(c)); /* blocks have read what is older */
-  prem_word_set_far_relaxed(&c->face->end.value, (uint64_t)c->end);
+    prem_word_set_behind(&c->face->mode.value,
+                         (uint64_t)c->mode_from << 8 | (uint64_t)c->mode_begun);
+  prem_word_set_behind(&c->face->snapshot.value, c->snapshot);
+  prem_word_set_behind(&c->face->oldest.value, oldest_snapshot(c));
+  prem_word_set_behind(&c->face->end.value, (uint64_t)c->end);
   if (c->has_last)
     prem_word_set_far(&c->face->ending.value, 1);
 }
 
-/** All that is due, where `over_now` says what blocks have done. As prem_courier_step(). */
+/**
+ * All that is due, where `over_now` says what blocks have done. As prem_courier_step().
+ *
+ * Each step waits for those before it alone, and the first for hyperperiods that begin: so once is
+ * enough, unless one begins. What others wait for comes before all: results, where jobs are over;
+ * else a frame that starts a hyperperiod.
+ */
 PREM_SHARED_CODE int64_t prem_courier_decide(prem_courier *c, int64_t now_ns) {
   c->now_ns = now_ns;
-  look_at_blocks(c);
-  bool has_changed = true;
-  while (has_changed) {
+  bool is_once = false, asks = !look_at_blocks(c) && c->trigger >= 0;
+  for (;;) {
+    const bool begins = asks && permit_next(c);
+    if (is_once && !begins)
+      break;
+    is_once = asks = true;
     c->wake_ns = INT64_MAX;
-    has_changed = step_sources(c);
+    show_results(c);
+    step_sources(c);
     /* all of it: a job that is given up has no result that could be dropped */
-    while (c->leaves_out_jobs && step_tasks(c))
-      has_changed = true;
-    has_changed |= step_versions(c);
-    has_changed |= step_sinks(c);
-    has_changed |= permit_next(c);
+    while (c->leaves_out_jobs && step_tasks(c)) {
+    }
+    step_versions(c);
+    grant_slots(c);
   }
   tell_host(c);
   if (is_over(c))

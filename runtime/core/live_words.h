@@ -2,7 +2,10 @@
 /**
  * Words of 8 bytes by which those who run at the same time tell each other something. Each has one
  * writer and is never reset. The code that uses them (channel.h, courier_steps.h) is compiled for
- * the host and for the GPU: PREM_SHARED_CODE stands before its functions.
+ * the host and for the GPU: PREM_SHARED_CODE stands before its functions, PREM_SHARED_CALL before
+ * those that stay functions on a GPU. What is put in place wherever it is called does not fit a
+ * GPU's cache of instructions: the courier had half a MB of them, and took longer to fetch than to
+ * work them.
  *
  * A *far* word is between the host and the GPU: it lies in the host's memory, and the GPU reaches
  * it over its bus. A *near* word is between the courier and the blocks. Without a GPU both are the
@@ -20,6 +23,7 @@ enum { PREM_LINE_BYTES = 128 }; /* two cache lines, which the prefetcher fetches
 
 #ifdef __CUDACC__
 #define PREM_SHARED_CODE static __device__ inline
+#define PREM_SHARED_CALL static __device__ __noinline__ __attribute__((unused))
 typedef uint64_t prem_word;
 
 PREM_SHARED_CODE uint64_t prem_word_near(const prem_word *word) {
@@ -41,6 +45,14 @@ PREM_SHARED_CODE void prem_word_set_far(prem_word *word, uint64_t value) {
 PREM_SHARED_CODE void prem_word_set_far_relaxed(prem_word *word, uint64_t value) {
   asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
 }
+/** What was seen before is behind what others had done, and prem_word_set_behind() is a release of
+ * it all from here on. */
+PREM_SHARED_CODE void prem_fence_far(void) {
+  asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+PREM_SHARED_CODE void prem_word_set_behind(prem_word *word, uint64_t value) {
+  prem_word_set_far_relaxed(word, value);
+}
 /** In the one order of all ordered accesses. */
 PREM_SHARED_CODE uint64_t prem_word_far_ordered(const prem_word *word) {
   asm volatile("fence.sc.sys;" ::: "memory");
@@ -61,6 +73,7 @@ PREM_SHARED_CODE void prem_store_end_ns(int64_t *end_ns, int64_t value) {
 #include <stdatomic.h>
 
 #define PREM_SHARED_CODE static inline
+#define PREM_SHARED_CALL static inline
 typedef _Atomic uint64_t prem_word;
 
 PREM_SHARED_CODE uint64_t prem_word_near(const prem_word *word) {
@@ -78,6 +91,10 @@ PREM_SHARED_CODE void prem_word_set_far(prem_word *word, uint64_t value) {
 PREM_SHARED_CODE void prem_word_set_far_relaxed(prem_word *word, uint64_t value) {
   atomic_store_explicit(word, value, memory_order_relaxed);
 }
+PREM_SHARED_CODE void prem_fence_far(void) {}
+PREM_SHARED_CODE void prem_word_set_behind(prem_word *word, uint64_t value) {
+  atomic_store_explicit(word, value, memory_order_release);
+}
 PREM_SHARED_CODE uint64_t prem_word_far_ordered(const prem_word *word) {
   return atomic_load_explicit(word, memory_order_seq_cst);
 }
@@ -92,12 +109,13 @@ PREM_SHARED_CODE void prem_store_end_ns(int64_t *end_ns, int64_t value) {
 }
 #endif
 
+PREM_SHARED_CALL int64_t prem_quotient_of(int64_t a, int64_t by) {
+  return (uint64_t)(a | by) >> 32 == 0 ? (int64_t)((uint32_t)a / (uint32_t)by) : a / by;
+}
 /** a / by, both not below 0: a GPU takes a tenth of the time for numbers of 32 bits, and most are.
  */
 PREM_SHARED_CODE int64_t prem_quotient(int64_t a, int64_t by) {
-  if (by == 1)
-    return a;
-  return (uint64_t)(a | by) >> 32 == 0 ? (int64_t)((uint32_t)a / (uint32_t)by) : a / by;
+  return by == 1 ? a : prem_quotient_of(a, by);
 }
 PREM_SHARED_CODE int64_t prem_remainder(int64_t a, int64_t by) {
   return a - prem_quotient(a, by) * by;

@@ -10,9 +10,9 @@ static void cuda_close(void *state) {
   prem_cuda *cuda = state;
   if (!cuda)
     return;
+  prem_cuda_live_free(cuda);
   if (cuda->gpu->loss != PREM_CUDA_HELD) { /* freeing would wait for the kernel */
     prem_cuda_enter(cuda->gpu);
-    prem_cuda_live_free(cuda);
     prem_baselines_free(cuda->baselines);
     prem_cuda_program_free(&cuda->device);
     prem_cuda_arrays_free(&cuda->arrays);

@@ -406,6 +406,18 @@ static bool has_frame(void *of) {
   return w->slot >= 0 || is_last_look;
 }
 
+/* How far behind the instant of its note a result was handed on. That word comes right behind the
+ * one that showed the frame. */
+static int64_t behind_ns(const prem_stream_face *face, int32_t slot, uint64_t number) {
+  enum { MAX_LOOKS = 100000 }; /* more would be a GPU that has failed meanwhile */
+  for (int look = 0; look < MAX_LOOKS; ++look) {
+    const uint64_t word = prem_word_far(&face->behind[slot]);
+    if (word >> PREM_BEHIND_BITS == number + 1)
+      return (int64_t)(word & PREM_MAX_BEHIND_NS);
+  }
+  return 0;
+}
+
 static prem_status wait_for_frame(prem_live *live, int32_t stream, int64_t until_ns,
                                   prem_frame *out) {
   waiting w = {.live = live, .stream = stream, .slot = -1};
@@ -414,17 +426,20 @@ static prem_status wait_for_frame(prem_live *live, int32_t stream, int64_t until
   if (w.slot < 0)
     return prem_live_ended(live);
   hand *has = &live->hands[stream];
-  const prem_note *note = &live->courier->streams[stream].face->channel.note[w.slot];
+  const prem_stream_face *face = live->courier->streams[stream].face;
+  const prem_note *note = &face->channel.note[w.slot];
   has->held |= 1U << w.slot;
   has->number[w.slot] = w.number;
   describe_frame(live, stream, w.slot, out);
   out->number = w.number;
   out->captured_ns = note->captured_ns;
   out->published_ns = note->published_ns;
+  if (note->flags & PREM_NOTE_PROMISED)
+    out->published_ns += behind_ns(face, w.slot, w.number);
   out->job = note->job;
   out->operating_mode = note->mode;
   out->input = note->input;
-  out->flags = note->flags;
+  out->flags = note->flags & ~(uint32_t)PREM_NOTE_PROMISED;
   return PREM_OK;
 }
 

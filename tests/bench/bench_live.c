@@ -57,7 +57,8 @@ static prem_live *open_live(const char *backend, const char *text, prem_schedule
   if (!found)
     give_up("there is no such backend", diag);
   if (prem_live_open(found, *schedule, &live, diag) != PREM_OK ||
-      prem_live_start(live, &(prem_live_request){.mode = PREM_MODE_TT}, diag) != PREM_OK)
+      prem_live_start(live, &(prem_live_request){.mode = PREM_MODE_TT, .follows_host = true},
+                      diag) != PREM_OK)
     give_up("the session does not start", diag);
   prem_diag_free(diag);
   return live;

@@ -47,7 +47,8 @@ typedef struct graph_setting {
                           does */
   int32_t graphs;
   uint64_t seed;
-  double seconds; /* no further graph is begun after so long */
+  double seconds;   /* no further graph is begun after so long */
+  const char *keep; /* a folder for late graphs with their profiles, to be looked at; NULL: none */
 } graph_setting;
 
 enum {
@@ -95,7 +96,7 @@ typedef struct graph_case {
   const graph_setting *setting;
   graph_totals *totals;
   random_graph graph;
-  char profile[64]; /* its file */
+  char profile[96]; /* its file */
   char *text;
   prem_diag *diag;
   prem_schedule *schedule;
@@ -203,7 +204,6 @@ static inline prem_status graph_plan_measured(graph_case *at) {
       at->setting->profiled ? graph_measure_profile(at) : graph_make_up_profile(at);
   if (status == PREM_OK)
     status = graph_load(at);
-  unlink(at->profile);
   if (status == PREM_OK)
     status = prem_plan_make(at->schedule, machine, NULL, &plan, at->diag);
   if (status == PREM_OK) {
@@ -366,14 +366,47 @@ static inline prem_status graph_run(graph_case *at) {
   return status;
 }
 
+/** A line about a graph that was late or did not keep its windows: what it added to the totals. */
+static inline void graph_tell(const graph_case *at, const graph_totals *before) {
+  const graph_totals *now = at->totals;
+  printf("graph %" PRIu64 ": %" PRId64 " of %" PRId64 " releases late, %" PRId64
+         " windows not kept;",
+         at->graph.seed, now->late - before->late, now->releases - before->releases,
+         now->overruns - before->overruns);
+  for (int cause = 0; cause < PREM_CAUSE_COUNT; ++cause)
+    if (now->by_cause[cause] > before->by_cause[cause])
+      printf(" %s %" PRId64, prem_cause_name((prem_cause)cause),
+             now->by_cause[cause] - before->by_cause[cause]);
+  putchar('\n');
+  fflush(stdout);
+}
+
+/** Its schedule, beside its profile, which has its place there already. */
+static inline void graph_keep(const graph_case *at) {
+  char name[96];
+  snprintf(name, sizeof name, "%s/graph_%" PRIu64 ".cfg", at->setting->keep, at->graph.seed);
+  FILE *file = fopen(name, "w");
+  if (!file || fputs(at->text, file) < 0 || fclose(file) != 0)
+    printf("FAILED: %s cannot be written\n", name);
+}
+
+static inline void graph_place_profile(graph_case *at, const char *folder) {
+  if (at->setting->keep)
+    snprintf(at->profile, sizeof at->profile, "%s/graph_%" PRIu64 ".profile.cfg", at->setting->keep,
+             at->graph.seed);
+  else
+    snprintf(at->profile, sizeof at->profile, "%s/profile.cfg", folder);
+}
+
 /** False: the machine is lost for the graphs that follow. */
-static inline bool graph_from_seed(const graph_setting *setting, uint64_t seed, const char *profile,
+static inline bool graph_from_seed(const graph_setting *setting, uint64_t seed, const char *folder,
                                    graph_totals *totals) {
   graph_case at = {.setting = setting,
                    .totals = totals,
                    .graph = random_graph_draw(seed, setting->bounds),
                    .diag = prem_diag_new()};
-  snprintf(at.profile, sizeof at.profile, "%s", profile);
+  const graph_totals before = *totals;
+  graph_place_profile(&at, folder);
   prem_status status = graph_make_ready(&at);
   if (status == PREM_ERR_INFEASIBLE) {
     ++totals->without_plan;
@@ -386,6 +419,13 @@ static inline bool graph_from_seed(const graph_setting *setting, uint64_t seed, 
     if (status != PREM_OK)
       graph_fail(&at, prem_status_text(status));
   }
+  const bool stands_out = totals->late > before.late || totals->overruns > before.overruns;
+  if (stands_out)
+    graph_tell(&at, &before);
+  if (stands_out && setting->keep)
+    graph_keep(&at);
+  else
+    unlink(at.profile);
   prem_schedule_free(at.schedule);
   prem_diag_free(at.diag);
   free(at.text);
@@ -396,18 +436,17 @@ static inline bool graph_from_seed(const graph_setting *setting, uint64_t seed, 
  *  plan is passed over, at most one for each graph. Free with graph_totals_free(). */
 static inline graph_totals graphs_run(const graph_setting *setting) {
   graph_totals totals = {.lateness_max_ns = INT64_MIN, .job_late_max_ns = INT64_MIN};
-  char folder[] = "/tmp/ttprem-graphs-XXXXXX", profile[64];
+  char folder[] = "/tmp/ttprem-graphs-XXXXXX";
   if (!mkdtemp(folder)) {
     totals.failed = 1;
     return totals;
   }
-  snprintf(profile, sizeof profile, "%s/profile.cfg", folder);
   const double began_s = graph_clock_s();
   uint64_t seed = setting->seed;
   bool usable = true;
   while (usable && totals.graphs < setting->graphs && totals.without_plan <= setting->graphs &&
          graph_clock_s() - began_s < setting->seconds)
-    usable = graph_from_seed(setting, seed++, profile, &totals);
+    usable = graph_from_seed(setting, seed++, folder, &totals);
   totals.seconds = graph_clock_s() - began_s;
   rmdir(folder);
   return totals;

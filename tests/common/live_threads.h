@@ -447,6 +447,78 @@ START_TEST(arguments_are_those_that_were_applied_last) {
 }
 END_TEST
 
+/* ---- modes and events ------------------------------------------------------------------------ */
+
+/* Two tasks of one input, one of which has no jobs in the second mode. */
+static prem_schedule *moded_schedule(void) {
+  const char *const phases = "prefetch: { wcet_ns = 1000L; }; compute: { wcet_ns = 1000L; };"
+                             " writeback: { wcet_ns = 1000L; };";
+  return prepared_schedule(text(
+      "version = 1; name = \"modes\"; platform: { blocks = 2;"
+      "  resources = ( { name = \"memory\"; capacity = 2; } ); };"
+      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },"
+      "  { name = \"y\"; type = \"f32\"; shape = [ 8 ]; },"
+      "  { name = \"z\"; type = \"f32\"; shape = [ 8 ]; } );"
+      "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 8 ];"
+      "    arrays: { in = \"x\"; out = \"y\"; }; %s },"
+      "  { name = \"c\"; kernel = \"vector_increment\"; blocks = [ 1 ]; tile = [ 8 ];"
+      "    arrays: { in = \"x\"; out = \"z\"; }; %s } );"
+      "live: { inputs = ( { array = \"x\"; kind = \"trigger\"; } );"
+      "  outputs = ( { array = \"y\"; kind = \"queuing\"; },"
+      "    { array = \"z\"; kind = \"queuing\"; } );"
+      "  operating_modes = ( { name = \"full\"; }, { name = \"less\"; off = [ \"c\" ]; } ); };",
+      phases, phases));
+}
+
+/* Of the events there were, or were lost. */
+static uint64_t switches_heard(prem_live *live) {
+  prem_live_event event;
+  uint64_t count = 0;
+  while (prem_live_listen(live, INT64_MAX, &event, NULL) == PREM_OK)
+    count += event.lost + (event.kind == PREM_EVENT_MODE);
+  return count;
+}
+
+/* The mode that was wished for before a frame is that of its hyperperiod. */
+START_TEST(each_frame_is_worked_in_its_mode) {
+  enum { MODED = 200 };
+  bench b = {.schedule = moded_schedule()};
+  b.live = open_live_on(LIVE_BACKEND, b.schedule);
+  b.x = prem_live_find(b.live, "x");
+  b.y = prem_live_find(b.live, "y");
+  const int32_t z = prem_live_find(b.live, "z");
+  start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT, .events = true});
+  uint64_t off = 0, switches = 0;
+  for (int i = 0, mode = 0; i < MODED; ++i) {
+    const int wanted = i / 3 % 2;
+    prem_frame frame = {0};
+    float value = 0;
+    switches += wanted != mode;
+    mode = wanted;
+    ck_assert_int_eq(prem_live_switch(b.live, mode, NULL), PREM_OK);
+    ck_assert_int_eq(feed(b.live, b.x, (float)i, NULL), PREM_OK);
+    ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 10000), &value, &frame), PREM_OK);
+    ck_assert_float_eq(value, (float)(i + 1));
+    ck_assert_int_eq(frame.operating_mode, mode);
+    off += (uint64_t)mode;
+    if (mode == 0) {
+      ck_assert_int_eq(fetch(b.live, z, in_ms(&b, 10000), &value, NULL), PREM_OK);
+      ck_assert_float_eq(value, (float)(i + 1));
+    }
+  }
+  ck_assert_int_eq(prem_live_stop(b.live, true, in_ms(&b, 60000), NULL), PREM_OK);
+  prem_live_task_counts c;
+  prem_live_counts of_z;
+  prem_live_count_task(b.live, 1, &c);
+  prem_live_count(b.live, z, &of_z);
+  ck_assert_uint_eq(c.off, off);
+  ck_assert_uint_eq(of_z.missing, off);
+  ck_assert_uint_eq(of_z.frames, MODED - off);
+  ck_assert_uint_ge(switches_heard(b.live), switches);
+  close_bench(&b);
+}
+END_TEST
+
 /* ---- commands ------------------------------------------------------------------------------- */
 
 enum { COMMANDS = 4, LARGE = 3, TURNS = 200 }; /* LARGE: its frames have 64 KiB, the others 2 */
@@ -526,6 +598,7 @@ END_TEST
 static inline void add_live_tests(TCase *cases) {
   tcase_add_loop_test(cases, tasks_of_a_block_are_skipped_apart, 0, 4);
   tcase_add_test(cases, arguments_are_those_that_were_applied_last);
+  tcase_add_test(cases, each_frame_is_worked_in_its_mode);
   tcase_add_loop_test(cases, state_goes_from_frame_to_frame, 0, 6);
   tcase_add_loop_test(cases, each_queued_frame_is_used_once, 0, 3);
   tcase_add_test(cases, sampled_frames_are_whole_and_never_older);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Live sessions on the GPU: what holds on threads, and frames that lie in memory of two kinds. Exit
- * status 77 without a GPU, or in a build without the backend. */
+/*
+ * Live sessions on the GPU: what holds on threads, and frames that lie in memory of two kinds. Exit
+ * status 77 without a GPU, or in a build without the backend.
+ *   test_cuda_live [SOURCE_DIR]
+ */
 #define LIVE_BACKEND "cuda"
 #include "tests/common/live_memory.h"
 #include "tests/common/live_threads.h"
@@ -11,6 +14,8 @@
 #ifdef WITH_CUDART
 #include <cuda_runtime_api.h>
 #endif
+
+static const char *source = SOURCE_DIR;
 
 enum {
   SKIPPED = 77,
@@ -90,25 +95,39 @@ END_TEST
 
 /* ---- what holds the GPU ---------------------------------------------------------------------- */
 
-/* A second session finds no room: it is told so in time, and the first one goes on. */
-START_TEST(a_session_that_finds_no_room_is_told) { /* E1 */
+static void assert_refused(prem_status status, const prem_diag *diag) {
+  ck_assert_int_eq(status, PREM_ERR_MACHINE);
+  ck_assert_uint_eq(prem_diag_errors(diag), 1);
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "a live session of this process"));
+}
+
+/* A session beside one that runs is refused at once, whatever is asked of it, and the first one
+ * goes on. Another may be begun behind it. */
+START_TEST(a_second_session_is_refused) { /* E1 */
+  prem_schedule *schedule = prepared_schedule(queues(4));
+  prem_live *idle = open_live_on("cuda", schedule), *second = NULL;
   bench b = start_bench(queues(4));
-  prem_live *second = open_live_on("cuda", b.schedule);
-  prem_diag *diag = prem_diag_new();
   const int64_t from_ns = prem_live_now_ns(b.live);
-  ck_assert_int_eq(prem_live_start(second, &(prem_live_request){.mode = PREM_MODE_TT}, diag),
-                   PREM_ERR_MACHINE);
-  ck_assert_int_lt(prem_live_now_ns(b.live) - from_ns, INT64_C(20000) * MS);
-  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "another program holds the GPU"));
+  prem_diag *diag = prem_diag_new();
+  assert_refused(prem_live_start(idle, &(prem_live_request){.mode = PREM_MODE_TT}, diag), diag);
+  prem_diag_free(diag);
+  diag = prem_diag_new();
+  assert_refused(prem_live_open(prem_backend_find("cuda"), schedule, &second, diag), diag);
+  prem_diag_free(diag);
+  ck_assert_int_lt(prem_live_now_ns(b.live) - from_ns, INT64_C(1000) * MS);
   float value;
   for (int i = 0; i < 10; ++i) {
     ck_assert_int_eq(feed(b.live, b.x, (float)i, NULL), PREM_OK);
     ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 1000), &value, NULL), PREM_OK);
     ck_assert_float_eq(value, (float)(i + 1));
   }
-  prem_diag_free(diag);
-  prem_live_close(second);
   close_bench(&b);
+  prem_live_close(idle);
+  b = start_bench(queues(4));
+  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
+  ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 1000), &value, NULL), PREM_OK);
+  close_bench(&b);
+  prem_schedule_free(schedule);
 }
 END_TEST
 
@@ -252,6 +271,38 @@ START_TEST(counts_of_blocks_do_not_run_over) {
 }
 END_TEST
 
+/* A result that is ready is handed on at its instant, whatever else the courier looks at. */
+START_TEST(results_are_shown_at_their_instants) {
+  enum { SHOWN = 200, BEHIND_NS = 800, NEAR_NS = 20000 /* of the clocks' comparison */ };
+  bench b = {
+      .schedule = prepared_schedule(increment_file(
+          MS, UNIT, "",
+          "inputs = ( { array = \"x\"; } ); outputs = ( { array = \"y\"; kind = \"queuing\"; "
+          "publish_ns = 800000L; } );"))};
+  b.live = open_live_on("cuda", b.schedule);
+  b.x = prem_live_find(b.live, "x");
+  b.y = prem_live_find(b.live, "y");
+  start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT, .follows_host = true});
+  prem_live_state state;
+  prem_live_look(b.live, &state);
+  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
+  for (int i = 0; i < SHOWN; ++i) {
+    prem_frame frame = {0};
+    float value;
+    ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 1000), &value, &frame), PREM_OK);
+    const int64_t at_ns = state.start_ns + frame.job * MS + 800000;
+    ck_assert_int_gt(frame.published_ns, at_ns - NEAR_NS);
+    ck_assert_int_lt(frame.published_ns, at_ns + NEAR_NS);
+    ck_assert_uint_eq(frame.flags & ~(uint32_t)PREM_FRAME_REPEATED, 0);
+  }
+  prem_live_counts counts;
+  prem_live_count(b.live, b.y, &counts);
+  ck_assert_int_lt(counts.behind_ns, BEHIND_NS);
+  ck_assert_uint_eq(counts.late, 0);
+  close_bench(&b);
+}
+END_TEST
+
 /* Small frames that are not aligned go by the copy engines. */
 START_TEST(results_are_the_same_wherever_frames_lie) {
   assert_results_are_the_same_wherever_frames_lie("cuda");
@@ -283,7 +334,9 @@ END_TEST
 /* ---- what is refused ------------------------------------------------------------------------- */
 
 START_TEST(state_arrays_are_refused_in_runs) {
-  prem_schedule *schedule = planned_schedule(SOURCE_DIR "/schedules/examples/background.cfg");
+  char path[512];
+  snprintf(path, sizeof path, "%s/schedules/examples/background.cfg", source);
+  prem_schedule *schedule = planned_schedule(path);
   prem_session *session = NULL;
   const prem_backend *cuda = prem_backend_find("cuda");
   prem_diag *diag = prem_diag_new();
@@ -308,7 +361,9 @@ static bool has_gpu(void) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  if (argc > 1)
+    source = argv[1];
   if (!has_gpu()) {
     printf("skipped: no GPU, or a build without it\n");
     return SKIPPED;
@@ -319,11 +374,12 @@ int main(void) {
   add_live_tests(cases);
   tcase_add_test(cases, large_frames_of_queues_come_whole_and_in_order);
   tcase_add_test(cases, large_frames_of_samples_come_whole_and_in_order);
-  tcase_add_test(cases, a_session_that_finds_no_room_is_told);
+  tcase_add_test(cases, a_second_session_is_refused);
   tcase_add_test(cases, stopping_does_not_wait_for_copies);
   tcase_add_test(cases, no_halo_reaches_into_another_slot);
   tcase_add_test(cases, a_job_behind_an_overrun_is_skipped);
   tcase_add_loop_test(cases, counts_of_blocks_do_not_run_over, 0, 2);
+  tcase_add_test(cases, results_are_shown_at_their_instants);
   tcase_add_test(cases, results_are_the_same_wherever_frames_lie);
   tcase_add_test(cases, frames_stay_where_blocks_have_them);
   tcase_add_test(cases, a_result_without_a_buffer_touches_none);

@@ -2,8 +2,8 @@
 /*
  * Every way to start work on the GPU and to wait for it, with every work: outputs are right, all
  * blocks run, and nothing stays behind. Live sessions are shown where the backend has them. Exit
- * status 77 without a GPU, or in a build without the backend. test_cuda_ways [WAY]     all of them,
- * or number WAY alone
+ * status 77 without a GPU, or in a build without the backend.
+ *   test_cuda_ways [SOURCE_DIR [WAY]]     all of them, or number WAY alone
  */
 #include "experiments/live/live_pipeline/pipeline.h"
 #include "experiments/live/ways/ways.h"
@@ -113,14 +113,15 @@ static void run_pipeline(const prem_experiment_context *context, prem_pipeline_w
 }
 
 /* What live sessions multiply with: no other suite runs it on the GPU. */
-static void run_products(const prem_experiment_context *context) {
+static void run_products(const prem_experiment_context *context, const char *source) {
   static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_FREE, PREM_MODE_LOCK};
   prem_diag *diag = prem_diag_new();
   prem_schedule *schedule = NULL;
   prem_session *session = NULL;
   prem_trace *trace = NULL;
-  prem_status status =
-      prem_schedule_load(SOURCE_DIR "/tests/cuda/products.cfg", NULL, &schedule, diag);
+  char path[512];
+  snprintf(path, sizeof path, "%s/tests/cuda/products.cfg", source);
+  prem_status status = prem_schedule_load(path, NULL, &schedule, diag);
   if (status == PREM_OK)
     status = prem_prepare(schedule, prem_registry_builtin(), context->machine, NULL, diag);
   if (status == PREM_OK)
@@ -145,7 +146,7 @@ static void run_products(const prem_experiment_context *context) {
   prem_diag_free(diag);
 }
 
-static void run_all(const prem_experiment_context *context, int only) {
+static void run_all(const prem_experiment_context *context, const char *source, int only) {
   static const prem_way memories[] = {PREM_WAY_LAUNCH, PREM_WAY_RESIDENT, PREM_WAY_GRAPH};
   for (int way = 0; way < PREM_WAY_COUNT; ++way)
     for (int32_t blocks = 1; blocks <= 3 && (only < 0 || only == way); blocks += 2)
@@ -156,7 +157,7 @@ static void run_all(const prem_experiment_context *context, int only) {
     for (int32_t buffers = way == PREM_PIPELINE_LIVE ? 2 : 1; buffers <= 4; ++buffers)
       run_pipeline(context, (prem_pipeline_way)way, buffers);
   if (only < 0)
-    run_products(context);
+    run_products(context, source);
 }
 
 int main(int argc, char **argv) {
@@ -173,7 +174,7 @@ int main(int argc, char **argv) {
                                            .seed = 1,
                                            .stop = &stop,
                                            .progress = ignore_progress};
-  run_all(&context, argc > 1 ? atoi(argv[1]) : -1);
+  run_all(&context, argc > 1 ? argv[1] : SOURCE_DIR, argc > 2 ? atoi(argv[2]) : -1);
   prem_diag_free(diag);
   printf("%d runs, %d left out, %d failures%s\n", runs, left_out, failures,
          prem_gpu_way_lives() ? "" : "; the GPU does not work any more");

@@ -4,6 +4,35 @@
 #define LIVE_BACKEND "cpu"
 #include "tests/common/live_threads.h"
 
+#include <dlfcn.h>
+
+/* ---- threads that have ended ------------------------------------------------------------------
+ */
+
+static atomic_int joined;
+
+/* The one that the library calls. */
+int pthread_join(pthread_t thread, void **result) {
+  int (*next)(pthread_t, void **);
+  *(void **)&next = dlsym(RTLD_NEXT, "pthread_join");
+  atomic_fetch_add(&joined, 1);
+  return next(thread, result);
+}
+
+/* Of the courier's nothing is kept, and it cannot write what is being read. */
+START_TEST(every_thread_is_met_at_its_end) {
+  bench b = start_bench(queues(4));
+  float value;
+  ck_assert_int_eq(feed(b.live, b.x, 1, NULL), PREM_OK);
+  ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 60000), &value, NULL), PREM_OK);
+  atomic_store(&joined, 0);
+  ck_assert_int_eq(prem_live_stop(b.live, true, in_ms(&b, 60000), NULL), PREM_OK);
+  ck_assert_int_eq(atomic_load(&joined), 1); /* the courier's */
+  close_bench(&b);
+  ck_assert_int_eq(atomic_load(&joined), 2); /* the block's */
+}
+END_TEST
+
 /* ---- a machine that fails -------------------------------------------------------------------- */
 
 static _Atomic bool hangs, has_hung;
@@ -61,6 +90,7 @@ int main(void) {
   TCase *cases = tcase_create("live_cpu");
   tcase_set_timeout(cases, 120);
   add_live_tests(cases);
+  tcase_add_test(cases, every_thread_is_met_at_its_end);
   tcase_add_test(cases, a_compute_that_hangs_ends_the_session);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

@@ -136,6 +136,42 @@ START_TEST(the_last_wish_counts_and_wrong_ones_are_refused) {
 }
 END_TEST
 
+static prem_live_engine telling; /* the simulator's, but for `tell` */
+static int told;
+
+static void count_telling(void *state) {
+  ++told;
+  prem_backend_sim.live->tell(state);
+}
+
+/* Where the courier sleeps nothing happens before it is told; that of cpu looks all the time. */
+START_TEST(the_courier_is_told_what_changes_once_it_runs) {
+  static prem_backend backend;
+  prem_schedule *schedule = prepared_schedule(four_tasks(three_modes, ""));
+  prem_live *live = NULL;
+  const double increment = 2;
+  backend = prem_backend_sim;
+  telling = *prem_backend_sim.live;
+  telling.tell = count_telling;
+  backend.live = &telling;
+  ck_assert_int_eq(prem_live_open(&backend, schedule, &live, NULL), PREM_OK);
+  ck_assert_int_eq(prem_live_set(live, 0, "increment", &increment, 1, NULL), PREM_OK);
+  ck_assert_int_eq(prem_live_switch(live, 1, NULL), PREM_OK);
+  ck_assert_int_eq(prem_live_apply(live, NULL), PREM_OK);
+  ck_assert_int_eq(told, 0);
+  start_live(live, &(prem_live_request){0});
+  told = 0;
+  ck_assert_int_eq(prem_live_switch(live, 2, NULL), PREM_OK);
+  ck_assert_int_eq(told, 1);
+  ck_assert_int_eq(prem_live_apply(live, NULL), PREM_OK);
+  ck_assert_int_eq(told, 2);
+  ck_assert_int_eq(prem_live_switch(live, 3, NULL), PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(told, 2);
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* c computes for longer than its deadline in each job: a mode further after each, up to the last.
  */
 START_TEST(overruns_lead_from_mode_to_mode) {
@@ -298,6 +334,7 @@ int main(void) {
   tcase_set_timeout(cases, 120);
   tcase_add_test(cases, a_mode_leaves_out_its_tasks_and_what_is_made_of_them);
   tcase_add_test(cases, the_last_wish_counts_and_wrong_ones_are_refused);
+  tcase_add_test(cases, the_courier_is_told_what_changes_once_it_runs);
   tcase_add_test(cases, overruns_lead_from_mode_to_mode);
   tcase_add_loop_test(cases, a_hyperperiod_is_in_one_mode, 0, 2);
   tcase_add_loop_test(cases, what_makes_no_sense_is_refused, 0,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Live sessions on the simulator: which job gets which frame, at which instant, to the ns. */
+#include "runtime/session/live_parts.h"
 #include "tests/common/live.h"
 
 #define SAMPLED "inputs = ( { array = \"x\"; %s } ); outputs = ( { array = \"y\"; %s } );"
@@ -59,6 +60,50 @@ static prem_frame assert_shown(const bench *b, int64_t at_ns, float made_of, uin
   ck_assert_uint_eq(frame.flags, flags);
   return frame;
 }
+
+/* ---- clocks --------------------------------------------------------------------------------- */
+
+enum { PERIOD = 100000, STEP = 11 /* a ten thousandth, and one */, JUMPS_AT = 4, FOLLOWED = 20 };
+
+/* Where hyperperiods begin, from the first one, when the host's clock is found to be so far from
+ * where it was thought to be, after a few. */
+static void find_begins(bool follows, int64_t apart_ns, int64_t begins_ns[FOLLOWED]) {
+  bench b = open_bench(increment_file(PERIOD, 100, "", text(SAMPLED, "", "")));
+  prem_trace *trace = NULL;
+  ck_assert_int_eq(prem_trace_new(b.schedule, FOLLOWED, 0, &trace), PREM_OK);
+  start_live(b.live,
+             &(prem_live_request){.mode = PREM_MODE_TT, .follows_host = follows, .trace = trace});
+  prem_live_sleep_until(b.live, JUMPS_AT * PERIOD - PERIOD / 2);
+  b.live->courier->base_ns += apart_ns;
+  prem_live_sleep_until(b.live, (FOLLOWED + 1) * PERIOD);
+  ck_assert_int_eq(prem_live_stop(b.live, true, INT64_C(100) * PERIOD, NULL), PREM_OK);
+  prem_live_close(b.live);
+  ck_assert_int_eq(trace->hyperperiods, FOLLOWED);
+  for (int h = 0; h < FOLLOWED; ++h)
+    begins_ns[h] = trace->epoch_ns[h] - trace->epoch_ns[0];
+  prem_trace_free(trace);
+  prem_schedule_free(b.schedule);
+}
+
+/* A little in each, until they begin where the host's clock says; without the wish not at all. */
+START_TEST(hyperperiods_follow_the_clock_of_the_host) {
+  static const int64_t apart_ns[] = {50, -50, STEP, 0};
+  for (size_t i = 0; i < sizeof apart_ns / sizeof *apart_ns; ++i) {
+    int64_t begins_ns[FOLLOWED], moved_ns = 0;
+    find_begins(true, apart_ns[i], begins_ns);
+    for (int h = 0; h < FOLLOWED; ++h) {
+      const int64_t left_ns = -apart_ns[i] - moved_ns;
+      if (h >= JUMPS_AT)
+        moved_ns += left_ns > STEP ? STEP : left_ns < -STEP ? -STEP : left_ns;
+      ck_assert_int_eq(begins_ns[h], h * PERIOD + moved_ns);
+    }
+    ck_assert_int_eq(moved_ns, -apart_ns[i]);
+    find_begins(false, apart_ns[i], begins_ns);
+    for (int h = 0; h < FOLLOWED; ++h)
+      ck_assert_int_eq(begins_ns[h], h * PERIOD);
+  }
+}
+END_TEST
 
 /* ---- sampling ------------------------------------------------------------------------------- */
 
@@ -515,6 +560,7 @@ int main(void) {
   Suite *suite = suite_create("live_sim");
   TCase *cases = tcase_create("live_sim");
   tcase_add_test(cases, a_look_says_where_the_trace_begins_and_the_first_hyperperiod);
+  tcase_add_test(cases, hyperperiods_follow_the_clock_of_the_host);
   tcase_add_test(cases, a_job_takes_the_newest_frame);
   tcase_add_test(cases, the_lead_comes_before_the_release);
   tcase_add_test(cases, old_frames_are_not_shown);

@@ -5,6 +5,8 @@
 #include "tests/common/live.h"
 
 #include "runtime/core/arrays.h"
+#include "runtime/core/courier.h"
+#include "runtime/core/program.h"
 
 /* ---- data ----------------------------------------------------------------------------------- */
 
@@ -422,6 +424,85 @@ START_TEST(without_ports_a_session_just_runs) {
 }
 END_TEST
 
+/* ---- who depends on an input ------------------------------------------------------------------
+ */
+
+static prem_status give_bind(prem_bind *bind) {
+  for (int d = 0; d < 3; ++d)
+    bind->grid[d] = 1;
+  for (int port = 0; port < 3; ++port) {
+    bind->window[port] = (prem_window){.extent = {1, 1, 1, 8}};
+    bind->new_rank[port] = 1;
+    for (int d = 0; d < 4; ++d)
+      bind->new_shape[port][d] = d == 3 ? 8 : 1;
+  }
+  return PREM_OK;
+}
+
+static void give_compute(const void *params, const prem_view *views) {
+  (void)params;
+  (void)views;
+}
+
+static void give_reference(const void *params, const prem_array_view *arrays) {
+  (void)params;
+  (void)arrays;
+}
+
+/* Kernels may name their outputs first. */
+static const prem_port give_ports[] = {
+    {"out", PREM_OUT, PREM_F32}, {"in", PREM_IN, PREM_F32}, {"more", PREM_OUT, PREM_F32}};
+static const prem_kernel give = {.name = "give",
+                                 .summary = "writes before and behind what it reads",
+                                 .ports = give_ports,
+                                 .port_count = 3,
+                                 .bind = give_bind,
+                                 .compute = give_compute,
+                                 .reference = give_reference};
+static const prem_kernel *const give_list[] = {&give};
+static const prem_registry give_registry = {give_list, 1};
+
+/* `second` comes after `first`, which reads the input, and depends on it where it reads what that
+ * makes, through whichever port. */
+START_TEST(who_reads_what_is_made_of_an_input_depends_on_it) {
+  static const struct {
+    const char *read;
+    int32_t gates;
+  } cases[] = {{"u", 1}, {"v", 1}, {"other", 0}};
+  const char *form = "{ name = \"%s\"; kernel = \"give\"; blocks = [ %d ]; period_ns = 1000L;"
+                     "  arrays: { out = \"%s\"; in = \"%s\"; more = \"%s\"; }; %s"
+                     "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };"
+                     "  writeback: { wcet_ns = 10L; }; }";
+  const char *array = "{ name = \"%s\"; type = \"f32\"; shape = [ 8 ]; }";
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *schedule = NULL;
+  prem_program *program = NULL;
+  prem_courier *courier = NULL;
+  const char *source = text(
+      "version = 1; name = \"t\"; platform: { blocks = 2;"
+      "  resources = ( { name = \"memory\"; capacity = 2; } ); };"
+      "arrays = ( %s, %s, %s, %s ); tasks = ( %s, %s ); live: { inputs = ( { array = \"x\"; } ); "
+      "};",
+      text(array, "x"), text(array, "u"), text(array, "v"), text(array, "other"),
+      text(form, "first", 0, "u", "x", "v", ""),
+      text(form, "second", 1, "new", cases[_i].read, "new", "after = ( { task = \"first\"; } );"));
+  if (prem_schedule_load_text("t.cfg", source, &schedule, diag) != PREM_OK ||
+      prem_prepare(schedule, &give_registry, NULL, NULL, diag) != PREM_OK)
+    abort_with("prepare", diag);
+  ck_assert_int_eq(prem_program_new(schedule, &program, diag), PREM_OK);
+  ck_assert_int_eq(prem_courier_new(program, &courier), PREM_OK);
+  ck_assert_int_eq(courier->tasks[0].gate_count, 1);
+  ck_assert(courier->tasks[0].gates[0].reads);
+  ck_assert_int_eq(courier->tasks[1].gate_count, cases[_i].gates);
+  if (cases[_i].gates)
+    ck_assert(!courier->tasks[1].gates[0].reads && courier->tasks[1].gates[0].source == 0);
+  prem_courier_free(courier);
+  prem_program_free(program);
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("live_tasks");
   TCase *cases = tcase_create("live_tasks");
@@ -438,6 +519,7 @@ int main(void) {
   tcase_add_test(cases, sessions_leave_nothing_behind);
   tcase_add_test(cases, results_that_wait_longer_than_buffers_last_are_refused);
   tcase_add_test(cases, without_ports_a_session_just_runs);
+  tcase_add_loop_test(cases, who_reads_what_is_made_of_an_input_depends_on_it, 0, 3);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }

@@ -8,6 +8,8 @@
 #include <math.h>
 
 #include "prem/base/random.h"
+#include "runtime/core/courier_versions.h"
+#include "runtime/session/live_parts.h"
 
 /* Task `learn` makes m of m and the frame, `before` shows the m that it finds, `after` the one that
  * it makes, and `slow`, with half the rate, the one that is there when it is released. */
@@ -235,6 +237,108 @@ START_TEST(threads_keep_the_state) {
 }
 END_TEST
 
+/* ---- what blocks wait for -------------------------------------------------------------------- */
+
+/* Task `pre` makes u of x, `learn` m of m and u, `show` mid of m, and `last` y of that. */
+static prem_schedule *four_in_a_row(const char *of_pre, const char *of_learn, const char *of_show) {
+  static const char form[] = "{ name = \"%s\"; kernel = \"%s\"; blocks = [ %d ]; tile = [ 8 ];"
+                             "  arrays: { %s }; period_ns = 1000L; after = ( %s ); %s"
+                             "  prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };"
+                             "  writeback: { wcet_ns = 10L; }; }";
+  static const char array[] = "{ name = \"%s\"; type = \"f32\"; shape = [ 8 ]; %s }";
+  return prepared_schedule(
+      text("version = 1; name = \"row\"; platform: { blocks = 4;"
+           "  resources = ( { name = \"memory\"; capacity = 4; } ); };"
+           "arrays = ( %s, %s, %s, %s, %s ); tasks = ( %s, %s, %s, %s );"
+           "live: { inputs = ( { array = \"x\"; } ); outputs = ( { array = \"y\"; } ); };",
+           text(array, "x", ""), text(array, "u", ""), text(array, "m", "versions = 2;"),
+           text(array, "mid", ""), text(array, "y", ""),
+           text(form, "pre", "vector_increment", 0, "in = \"x\"; out = \"u\";", "", of_pre),
+           text(form, "learn", "blend", 1, "a = \"m\"; b = \"u\"; out = \"m\";",
+                "{ task = \"pre\"; }", of_learn),
+           text(form, "show", "vector_increment", 2, "in = \"m\"; out = \"mid\";",
+                "{ task = \"learn\"; }", of_show),
+           text(form, "last", "vector_increment", 3, "in = \"mid\"; out = \"y\";",
+                "{ task = \"show\"; }", "")));
+}
+
+enum { PRE, LEARN, SHOW, LAST };
+
+/* On the simulator the courier is never late, so that sessions do not show it: what touches the
+ * state waits for its ticket. */
+static void assert_waits(const prem_courier *c, int64_t hyperperiod, bool learns, bool shows) {
+  for (int t = PRE; t <= LAST; ++t)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
+      const prem_record record = {.task = (uint16_t)t, .phase = (uint8_t)p};
+      const bool waits = (t == LEARN && p != PREM_COMPUTE && !learns) ||
+                         (t == SHOW && p == PREM_PREFETCH && !shows);
+      ck_assert_msg(prem_courier_has_versions(c, hyperperiod, &record) == !waits,
+                    "task %d, %s, hyperperiod %d", t, prem_phase_name((prem_phase)p),
+                    (int)hyperperiod);
+    }
+}
+
+static void assert_slots(const prem_courier *c, int64_t hyperperiod, uint16_t task,
+                         const int32_t expected[3]) {
+  int32_t slots[PREM_MAX_PORTS] = {7, 7, 7};
+  prem_courier_version_slots(c, hyperperiod, &(prem_record){.task = task}, slots);
+  ck_assert_mem_eq(slots, expected, 3 * sizeof *slots);
+}
+
+/* A job that can be given up makes its version when it is over; else it is known that it will. */
+START_TEST(the_state_is_waited_for_and_nothing_else) {
+  prem_schedule *schedule =
+      four_in_a_row("", _i ? "deadline_ns = 900L; overrun = \"abort\";" : "", "");
+  prem_live *live = open_live_on("sim", schedule);
+  const prem_courier *c = live->courier;
+  assert_waits(c, 0, false, false);
+  ck_assert_int_eq(feed(live, prem_live_find(live, "x"), 1, NULL), PREM_OK);
+  start_live(live, &(prem_live_request){.mode = PREM_MODE_TT});
+  prem_live_sleep_until(live, 1);
+  assert_waits(c, 0, true, _i == 0);
+  assert_waits(c, 1, _i == 0, false);
+  assert_slots(c, 0, LEARN, (int32_t[]){0, 7, 1});
+  assert_slots(c, 0, SHOW, (int32_t[]){_i ? 7 : 1, 7, 7});
+  prem_live_sleep_until(live, 999);
+  assert_waits(c, 0, true, true);
+  assert_waits(c, 1, true, false);
+  assert_slots(c, 0, SHOW, (int32_t[]){1, 7, 7});
+  assert_slots(c, 1, LEARN, (int32_t[]){1, 7, 0});
+  assert_slots(c, 1, LAST, (int32_t[]){7, 7, 7});
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* Until a job is over it can be given up, where it or what it is made of is aborted. */
+START_TEST(who_can_be_given_up_is_waited_for_to_its_end) {
+  static const char aborts[] = "deadline_ns = 900L; overrun = \"abort\";",
+                    skips[] = "deadline_ns = 900L; overrun = \"skip\";";
+  static const struct {
+    const char *of[3];
+    bool waits;
+  } cases[] = {{{"", "", ""}, false},         {{skips, skips, skips}, false},
+               {{"", "", aborts}, false},     {{"", aborts, ""}, true},
+               {{aborts, "", ""}, true},      {{skips, "", aborts}, false},
+               {{aborts, skips, skips}, true}};
+  prem_schedule *schedule =
+      four_in_a_row(cases[_i].of[PRE], cases[_i].of[LEARN], cases[_i].of[SHOW]);
+  prem_program *program = NULL;
+  prem_courier *courier = NULL;
+  ck_assert_int_eq(prem_program_new(schedule, &program, NULL), PREM_OK);
+  ck_assert_int_eq(prem_courier_new(program, &courier), PREM_OK);
+  ck_assert_int_eq(courier->version_count, 2);
+  for (int32_t i = 0; i < 2; ++i) /* mid is made of m */
+    if (courier->versions[i].slots > 1)
+      ck_assert_int_eq(courier->versions[i].waits_for_end, cases[_i].waits);
+    else
+      ck_assert_ptr_null(courier->versions[i].tickets);
+  prem_courier_free(courier);
+  prem_program_free(program);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* ---- the example as it is shipped ------------------------------------------------------------ */
 
 static void fill_bytes(const prem_frame *frame, int value) {
@@ -275,6 +379,8 @@ int main(void) {
   tcase_set_timeout(cases, 300);
   tcase_add_test(cases, the_simulator_keeps_the_state);
   tcase_add_test(cases, threads_keep_the_state);
+  tcase_add_loop_test(cases, the_state_is_waited_for_and_nothing_else, 0, 2);
+  tcase_add_loop_test(cases, who_can_be_given_up_is_waited_for_to_its_end, 0, 7);
   tcase_add_test(cases, the_background_is_learnt);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

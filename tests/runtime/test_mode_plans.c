@@ -498,6 +498,43 @@ START_TEST(a_mode_without_a_plan_is_named) {
 }
 END_TEST
 
+static int64_t start_of(const prem_plan *plan, const prem_schedule *schedule) {
+  mode_instants in = {0};
+  ck_assert_int_eq(prem_plan_expand(schedule, plan, &in.slots, &in.count, NULL), PREM_OK);
+  ck_assert_int_gt(in.count, 0);
+  const int64_t start_ns = in.slots[0].planned_ns;
+  free(in.slots);
+  return start_ns;
+}
+
+/* Plans of modes are kept by name, wherever in the file the mode is; no planner begins at these. */
+START_TEST(plans_of_modes_are_kept) {
+  static const char l[] = "{ name = \"l\"; off = [ \"b\" ]; policy: { }; }",
+                    m[] = "{ name = \"m\"; off = [ \"a\" ]; policy: { }; }",
+                    n[] = "{ name = \"n\"; off = [ \"a\" ]; policy: { }; }",
+                    none[] = "{ name = \"none\"; }", new[] = "{ name = \"o\"; policy: { }; }";
+  prem_schedule *old = checked_schedule(two_tasks(
+      "", text("%s, %s, %s, %s", none, l, m, n),
+      PLAN("384", "operating_modes = ( " MODE_PLAN("l", CHAIN("a", "105")) ", " MODE_PLAN(
+                      "m", CHAIN("b", "107")) ", " MODE_PLAN("n", CHAIN("b", "109")) " );")));
+  prem_schedule *schedule =
+      schedule_from_text(two_tasks("", text("%s, %s, %s, %s, %s", n, new, l, m, none), ""));
+  const prem_plan_options options = {.keep = old};
+  prem_diag *diag = prem_diag_new();
+  if (prem_prepare(schedule, prem_registry_builtin(), NULL, &options, diag) != PREM_OK)
+    abort_with("prepare", diag);
+  ck_assert_int_eq(start_of(schedule->plan, schedule), 64);
+  ck_assert_int_eq(start_of(prem_schedule_plan_of(schedule, 0), schedule), 109);
+  ck_assert_int_eq(start_of(prem_schedule_plan_of(schedule, 1), schedule), 0); /* made anew */
+  ck_assert_int_eq(start_of(prem_schedule_plan_of(schedule, 2), schedule), 105);
+  ck_assert_int_eq(start_of(prem_schedule_plan_of(schedule, 3), schedule), 107);
+  ck_assert_ptr_eq(prem_schedule_plan_of(schedule, 4), schedule->plan);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+  prem_schedule_free(old);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("mode_plans");
   TCase *cases = tcase_create("mode_plans");
@@ -513,6 +550,7 @@ int main(void) {
   tcase_add_loop_test(cases, plans_of_modes_are_judged, 0,
                       (int)(sizeof verdicts / sizeof *verdicts));
   tcase_add_test(cases, a_mode_without_a_plan_is_named);
+  tcase_add_test(cases, plans_of_modes_are_kept);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }

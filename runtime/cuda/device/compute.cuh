@@ -203,7 +203,7 @@ __device__ __forceinline__ int64_t compute_wait(block_state *own, const prem_lau
     if (met && reads)
       met = prem_barrier_await(&own->full[number % RING], number / RING & 1u, NAP_NS);
     const int64_t now = prem_clock_ns();
-    int32_t act = (int32_t)((uint32_t)now - look) < 0 ? NOTHING : LOOK;
+    int32_t act = (int32_t)((uint32_t)now - look) < 0 || is_near(due_ns, now) ? NOTHING : LOOK;
     if (met) {
       *ready_ns = *ready_ns < 0 ? now : *ready_ns;
       act = due_ns - now < LOOK_NS ? START : act;

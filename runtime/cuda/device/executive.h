@@ -72,7 +72,7 @@ const void *prem_executive_live_variant(int32_t number, int32_t *max_threads);
 /** What it keeps of a block's state in the scratchpad. */
 int32_t prem_executive_live_bytes(void);
 /** The courier: one block of so many threads, its argument a prem_courier_launch. */
-enum { PREM_COURIER_THREADS = 96 };
+enum { PREM_COURIER_THREADS = 128 };
 const void *prem_courier_kernel(void);
 /** A kernel's number in this build, or -1: none of this name that is a compatible interval, or is
  *  not. */

@@ -43,6 +43,13 @@ __device__ __forceinline__ bool barrier_doze(uint64_t *barrier, uint32_t parity)
   return there;
 }
 
+/** An instant comes so soon that a look at the launch's words, in L2, could keep its phase waiting:
+ *  it is put off until the phase has begun, or is late. */
+__device__ __forceinline__ bool is_near(int64_t due_ns, int64_t now_ns) {
+  enum { QUIET_NS = 1024 };
+  return (uint64_t)(due_ns - now_ns) < QUIET_NS;
+}
+
 /** All is ready and the instant near: nothing but the clock. One warp. */
 __device__ __forceinline__ int64_t wait_until(int64_t at_ns) {
   const int64_t now = prem_clock_await(at_ns);

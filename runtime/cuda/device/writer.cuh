@@ -100,7 +100,7 @@ __device__ __forceinline__ int64_t store_await(int32_t place) {
     __nanosleep(PEEK_NS);
     const int64_t now = prem_clock_ns();
     look_ns = look_ns ? look_ns : now + LOOK_NS;
-    if (__any_sync(FULL_WARP, now > look_ns)) {
+    if (__any_sync(FULL_WARP, now > look_ns && !is_near(due_ns, now))) {
       look_ns = 0;
       if (wait_look(++looks, of->index, STORES + place, of->hyperperiod))
         return -1;

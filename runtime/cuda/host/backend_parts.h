@@ -30,7 +30,8 @@
  * come one after the other, each on its caller's thread; during one, launch.c makes room, watch.c
  * writes the words that the GPU's answers go to, and whoever finds it lost writes `gpu->loss`.
  * A GPU (prem_cuda_device) is shared by sessions: probe.c writes it once, under `guard`; `loss` is
- * raised by any session and read by all.
+ * raised by any session and read by all. As long as a live session runs, others are refused: what
+ * they call of CUDA would wait for its kernels to end.
  */
 #ifndef TTPREM_RUNTIME_CUDA_HOST_BACKEND_PARTS_H
 #define TTPREM_RUNTIME_CUDA_HOST_BACKEND_PARTS_H
@@ -54,6 +55,7 @@ typedef struct prem_cuda_device {
   struct cudaDeviceProp properties;
   prem_machine machine;
   _Atomic prem_cuda_loss loss;
+  _Atomic(struct prem_cuda_live *) live; /* the live session that runs there; NULL: none */
 } prem_cuda_device;
 
 /** A session on a GPU. */
@@ -181,7 +183,7 @@ prem_cuda_device *prem_cuda_first_gpu(void);
 /** Make it the calling thread's current device: a thread's first call into CUDA, since what follows
  *  goes to the current one. */
 cudaError_t prem_cuda_enter(const prem_cuda_device *gpu);
-/** PREM_OK unless it is lost. */
+/** PREM_OK unless it is lost, or a live session runs there. */
 prem_status prem_cuda_is_usable(const prem_cuda_device *gpu, prem_diag *diag);
 /** Members of prem_backend: */
 prem_status prem_cuda_probe(prem_machine *out, prem_diag *diag);

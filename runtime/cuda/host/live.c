@@ -335,7 +335,13 @@ static prem_status live_start(void *state, prem_courier *courier, const prem_liv
   if (status != PREM_OK)
     return status;
   cuda->live->mode = request->mode;
-  return start(cuda->live, request, diag);
+  struct prem_cuda_live *none = NULL;
+  if (!atomic_compare_exchange_strong(&cuda->gpu->live, &none, cuda->live))
+    return prem_cuda_is_usable(cuda->gpu, diag); /* another thread was first */
+  status = start(cuda->live, request, diag);
+  if (status != PREM_OK)
+    cuda->gpu->live = NULL;
+  return status;
 }
 
 /* ---- what the host asks ---------------------------------------------------------------------- */
@@ -415,6 +421,7 @@ static prem_status live_finish(void *state, prem_diag *diag) {
   prem_cuda_live *live = cuda->live;
   pthread_join(live->thread, NULL);
   live->has_thread = false;
+  cuda->gpu->live = NULL;
   if (live->error != cudaSuccess)
     return prem_cuda_say_broken(cuda, live->mode, live->engine, live->error, diag);
   if (cuda->gpu->loss != PREM_CUDA_THERE) {
@@ -439,6 +446,7 @@ void prem_cuda_live_free(prem_cuda *cuda) {
     return;
   params_give_back(live);
   if (cuda->gpu->loss != PREM_CUDA_HELD) {
+    prem_cuda_enter(cuda->gpu);
     prem_cuda_live_frames_free(live);
     cudaFreeHost(live->params);
     for (int64_t i = 0; i < live->allocations.count; ++i)

@@ -91,24 +91,39 @@ void prem_cuda_live_drain(prem_cuda_live *live) {
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
-/* The next frame, when both sides have a slot for it. */
+/* Take the newest sample, when the host has a slot for it. */
+static void take_sample(prem_cuda_relay *relay, prem_producer *host) {
+  uint64_t number;
+  const int32_t to = prem_channel_take_free(host);
+  if (to < 0)
+    return;
+  relay->from = prem_channel_take(&relay->consumer, &number);
+  if (relay->from < 0)
+    prem_channel_put_back(host, to);
+  else
+    relay->to = to;
+}
+
+/* Of a queue the courier has found the host's slot free before it granted its own, of the same
+ * number: a queue is as deep as its port says, not twice. */
+static void take_queued(prem_cuda_relay *relay) {
+  uint64_t number;
+  relay->from = relay->to = prem_channel_take(&relay->consumer, &number);
+}
+
 static cudaError_t fetch_begin(prem_cuda_live *live, int32_t s) {
   prem_cuda_relay *relay = &live->relays[s];
   prem_producer *host = &live->courier->streams[s].producer;
-  uint64_t number;
   if (!prem_channel_has_new(&relay->consumer))
     return cudaSuccess;
-  const int32_t to = prem_channel_take_free(host);
-  if (to < 0)
+  if (host->is_queue)
+    take_queued(relay);
+  else
+    take_sample(relay, host);
+  if (relay->to < 0)
     return cudaSuccess;
-  relay->from = prem_channel_take(&relay->consumer, &number);
-  if (relay->from < 0) {
-    prem_channel_put_back(host, to);
-    return cudaSuccess;
-  }
-  relay->to = to;
   relay->note = relay->face->channel.note[relay->from];
-  const cudaError_t error = copy_frame(live, s, relay->from, to, false, live->fetching);
+  const cudaError_t error = copy_frame(live, s, relay->from, relay->to, false, live->fetching);
   return error == cudaSuccess ? cudaEventRecord(relay->landed, live->fetching) : error;
 }
 
@@ -118,6 +133,7 @@ static cudaError_t fetch_end(prem_cuda_live *live, int32_t s) {
   if (error != cudaSuccess)
     return error == cudaErrorNotReady ? cudaSuccess : error;
   relay->note.published_ns = prem_host_clock_ns();
+  relay->note.flags &= ~(uint32_t)PREM_NOTE_PROMISED;
   prem_channel_publish(&live->courier->streams[s].producer, relay->to, &relay->note);
   prem_channel_release(&relay->consumer, relay->from);
   relay->to = -1;

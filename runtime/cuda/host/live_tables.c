@@ -126,6 +126,8 @@ static void put_courier(image *to, const prem_courier *courier) {
   const size_t tasks = put(to, courier->tasks, tasks_bytes);
   point(to, FIELD(at, prem_courier, streams), streams);
   point(to, FIELD(at, prem_courier, tasks), tasks);
+  point(to, FIELD(at, prem_courier, epoch_ns),
+        put(to, courier->epoch_ns, (size_t)courier->rows * sizeof *courier->epoch_ns));
   point(to, FIELD(at, prem_courier, mode_of),
         put(to, courier->mode_of, (size_t)courier->rows * sizeof *courier->mode_of));
   point(to, FIELD(at, prem_courier, snapshot_of),
@@ -195,7 +197,7 @@ static cudaError_t device_rows(prem_cuda_live *live, prem_courier *to) {
   atomic_init(&near.last.value, UINT64_MAX);
   cudaError_t error;
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->near, &near, sizeof near));
-  CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->epoch_ns, NULL, rows * sizeof(int64_t)));
+  CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->block_epochs_ns, NULL, rows * sizeof(int64_t)));
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->block_snapshots, NULL, rows * sizeof(uint64_t)));
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->kept_epoch_ns, NULL, kept * sizeof(int64_t)));
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->kept_end_ns, NULL,
@@ -428,7 +430,7 @@ static cudaError_t tables_new(prem_cuda_live *live, prem_courier *courier) {
   live->tables.permitted = (const uint64_t *)&courier->near->permitted.value;
   live->tables.last = (const uint64_t *)&courier->near->last.value;
   live->tables.beat = live->launch.beat;
-  live->tables.epoch_ns = courier->epoch_ns;
+  live->tables.epoch_ns = courier->block_epochs_ns;
   live->tables.snapshots = courier->block_snapshots;
   CUDA_TRY(cudaHostGetDevicePointer((void **)&live->tables.params, live->params, 0));
   live->tables.rows = courier->rows;

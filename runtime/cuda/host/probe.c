@@ -25,8 +25,14 @@ cudaError_t prem_cuda_enter(const prem_cuda_device *gpu) {
 
 prem_status prem_cuda_is_usable(const prem_cuda_device *gpu, prem_diag *diag) {
   const prem_cuda_loss loss = gpu->loss;
-  if (loss == PREM_CUDA_THERE)
+  if (loss == PREM_CUDA_THERE && !gpu->live)
     return PREM_OK;
+  if (loss == PREM_CUDA_THERE) {
+    prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda",
+                  "a live session of this process runs on the GPU; stop it first, or use another "
+                  "process");
+    return PREM_ERR_MACHINE;
+  }
   prem_diag_add(diag, PREM_ERROR, 0, nowhere, "cuda", "%s: start the program again",
                 loss == PREM_CUDA_HELD
                     ? "a compute of an earlier run still holds the GPU"
