@@ -16,7 +16,7 @@ mkdir -p "$build"
 step "set-up"
 "$root/tools/setup.sh"
 
-# To compile for GPUs takes minutes, and the tracker was not tried on one yet.
+# To compile for GPUs takes minutes.
 step "build ttprem, without the GPU backend, and install it in build/tracker/usr"
 quietly cmake -S "$root" -B "$build/ttprem" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTTPREM_TESTS=OFF -DTTPREM_CUDA=OFF
 quietly cmake --build "$build/ttprem"

@@ -233,33 +233,47 @@ static prem_status hand_over(follower *f, int64_t n) {
   return status == PREM_OK ? prem_live_submit(f->live, &frame, f->diag) : status;
 }
 
-static prem_status feed_each(follower *f) {
-  const int64_t frames = f->request->frames;
-  prem_status status = PREM_OK;
-  int64_t results = 0;
-  for (int64_t n = 0; status == PREM_OK && (frames == 0 || n < frames); ++n) {
-    if (is_stopped(f))
-      status = PREM_ERR_INTERRUPTED;
-    else
-      status = hand_over(f, n);
-    if (status == PREM_OK && n + 1 - results >= IN_HAND && ++results > 0)
-      status = await_result(f);
-  }
-  const prem_status end = status;
-  for (; (end == PREM_OK || end == PREM_ERR_ENDED || end == PREM_ERR_INTERRUPTED) &&
-         results < f->submitted_count;
-       ++results)
-    if ((status = await_result(f)) != PREM_OK)
-      return status;
-  return end == PREM_ERR_ENDED ? PREM_OK : end;
-}
-
 /* Results until the next frame is due. */
 static prem_status take_results(follower *f, int64_t until_ns) {
   prem_status status = PREM_OK;
   while (status == PREM_OK)
     status = take_result(f, until_ns);
   return status == PREM_ERR_TIMEOUT ? PREM_OK : status;
+}
+
+/* Each frame as soon as there are not too many on their way; or, with `every_ns`, by the clock. */
+static prem_status feed_each(follower *f) {
+  const int64_t frames = f->request->frames, every_ns = f->request->every_ns;
+  const follow_result *out = f->out;
+  prem_status status = PREM_OK;
+  int64_t due_ns = 0;
+  for (int64_t n = 0; status == PREM_OK && (frames == 0 || n < frames); ++n) {
+    due_ns = n == 0 ? prem_live_now_ns(f->live) : due_ns + every_ns;
+    if (n > 0 && every_ns > 0)
+      status = take_results(f, due_ns);
+    if (status == PREM_OK)
+      status = is_stopped(f) ? PREM_ERR_INTERRUPTED : hand_over(f, n);
+    if (status == PREM_OK && n + 1 - out->tracked >= IN_HAND)
+      status = await_result(f);
+  }
+  const prem_status end = status;
+  while ((end == PREM_OK || end == PREM_ERR_ENDED || end == PREM_ERR_INTERRUPTED) &&
+         out->tracked < f->submitted_count)
+    if ((status = await_result(f)) != PREM_OK)
+      return status;
+  return end == PREM_ERR_ENDED ? PREM_OK : end;
+}
+
+/* When the first frame comes: of a camera as fast as the plan half a period before a frame is
+ * taken, which leaves the most room on both sides; else at once. */
+static int64_t first_due_ns(const follower *f, int64_t every_ns) {
+  const int64_t now_ns = prem_live_now_ns(f->live), half_ns = every_ns / 2;
+  prem_live_state state;
+  if (every_ns != f->request->setting.period_ns)
+    return now_ns;
+  prem_live_look(f->live, &state);
+  const int64_t since_ns = now_ns + half_ns - state.start_ns;
+  return state.start_ns - half_ns + (since_ns < 0 ? 0 : since_ns / every_ns + 1) * every_ns;
 }
 
 /* A camera: frames come when they come, and one that finds no buffer is lost. */
@@ -275,9 +289,8 @@ static prem_status feed_newest(follower *f) {
         is_stopped(f) ? PREM_ERR_INTERRUPTED : next_frame(f, n, pixels, (size_t)setting->columns);
     if (status != PREM_OK)
       break;
-    due_ns = n == 0 ? prem_live_now_ns(f->live) : due_ns + every_ns;
-    if (n > 0)
-      status = take_results(f, due_ns);
+    due_ns = n == 0 ? first_due_ns(f, every_ns) : due_ns + every_ns;
+    status = take_results(f, due_ns);
     prem_frame frame;
     const prem_status acquired =
         status == PREM_OK ? prem_live_acquire(f->live, f->frame_stream, 0, &frame, f->diag)
@@ -315,8 +328,10 @@ static prem_status follow_live(follower *f, const prem_schedule *schedule) {
   prem_trace *trace = NULL;
   prem_status status = request->traced > 0 ? new_trace(schedule, request->traced, &trace) : PREM_OK;
   f->out->trace = trace;
-  const prem_live_request start = {
-      .mode = request->mode, .submit_timeout_ns = patience_ns, .trace = trace};
+  const prem_live_request start = {.mode = request->mode,
+                                   .follows_host = request->setting.feeding == TRACK_NEWEST,
+                                   .submit_timeout_ns = patience_ns,
+                                   .trace = trace};
   if (status == PREM_OK)
     status = prem_live_open(request->backend, schedule, &f->live, f->diag);
   if (status != PREM_OK)
@@ -332,6 +347,9 @@ static prem_status follow_live(follower *f, const prem_schedule *schedule) {
     prem_live_state state;
     prem_live_look(f->live, &state);
     f->out->overruns = state.overruns;
+    prem_live_counts counts;
+    prem_live_count(f->live, f->boxes_stream, &counts);
+    f->out->behind_max_ns = counts.behind_ns;
     const prem_status stopped =
         prem_live_stop(f->live, false, prem_live_now_ns(f->live) + patience_ns, f->diag);
     if (status == PREM_OK)

@@ -22,7 +22,8 @@ typedef struct follow_request {
   int64_t step;          /* every so many of them is taken, the others left out; at least 1 */
   const box *boxes;      /* of the targets in the first frame */
   track_setting setting; /* its size is set by the video's */
-  int64_t every_ns;      /* with TRACK_NEWEST: from frame to frame; 0: the setting's period */
+  int64_t every_ns;      /* from frame to frame; 0: with TRACK_NEWEST the setting's period, with
+                            TRACK_EACH      as they are worked */
   int64_t traced;        /* keep when the phases of the first so many hyperperiods ran; 0: none */
   const volatile sig_atomic_t *stop; /* not 0: end, and keep what there is; may be NULL */
 } follow_request;
@@ -45,14 +46,15 @@ typedef struct follow_result {
   int64_t age_max_ns, age_sum_ns; /* from a frame's being taken to its boxes being shown */
   /* how long before, and behind, their planned instant boxes were shown; for publish_ns */
   int64_t early_max_ns, late_max_ns;
+  int64_t behind_max_ns;    /* the same behind the plan's own instant, on the plan's own clock */
   follow_instant *instants; /* [tracked] */
   prem_trace *trace;        /* with `traced` and a backend, sorted; else NULL */
   prem_schedule *schedule;  /* whose trace it is */
 } follow_result;
 
 /**
- * Follow the targets. With TRACK_EACH each frame is taken when the one before it is begun, with
- * TRACK_NEWEST one every period, by the clock.
+ * Follow the targets. With TRACK_EACH each frame is taken when the one before it is begun, or
+ * later, by the clock, with TRACK_NEWEST one every period.
  *
  * @param[out] out  free with follow_free(), also after an error: what was found until then
  * @retval PREM_ERR_INTERRUPTED  `stop` was seen

@@ -4,7 +4,7 @@
 #   h200.sh BUILD FOLDER [STEP...]      bits clock one baselines rate heat; default: all. And: long
 #     bits       the log is that of the kernels' references, bit for bit: 1, 3 and 64 targets
 #     clock      all targets at the period: frames lost, boxes against their planned instant; alone and in company
-#     one        one target: from a frame to its position
+#     one        one target: from a frame to its position, shown at once and at its instant
 #     baselines  the same two as ordinary CUDA
 #     rate       frames a second, as fast as they go
 #     heat       where a frame's time goes
@@ -70,6 +70,12 @@ run() {
   timeout -k 10 "$seconds" "$@" >>"$out/$name.txt" 2>&1 || status=$?
   [ "$status" -eq 0 ] && tell "$name" "$((SECONDS - begun)) s" && return
   missed "$name" "status $status after $((SECONDS - begun)) s: $(tail -n 1 "$out/$name.txt" | cut -c 1-160)"
+  return 1
+}
+attempt() { # as run; that it fails is no failure
+  local before=(${failed[@]+"${failed[@]}"})
+  run "$@" && return
+  failed=(${before[@]+"${before[@]}"})
   return 1
 }
 provenance() {
@@ -143,8 +149,14 @@ long() { # beyond the nine minutes
   until=$before
 }
 one() {
-  local mode
-  for mode in tt free; do timed "one_$mode" $(((duration + 5) / 6)) 1 1 "$mode"; done
+  local mode sixth=$(((duration + 5) / 6)) name
+  for mode in tt free; do timed "one_$mode" "$sixth" 1 1 "$mode"; done
+  for mode in tt free; do # a frame begins the work, and finds the one before it done
+    name=one_at_once_$mode
+    run "$name" $((sixth + 60)) "$tracker" --backend "$backend" --mode "$mode" --period "$((period_us / 2))us" --every "${period_us}us" \
+      --hold 60 --log 100 --frames "$(frames_in "$sixth")" --targets 1 --scales 1 -o "$place/$name" "$single" || continue
+    cp "$place/$name/schedule.cfg" "$out/$name.cfg"
+  done
 }
 
 # ---- as ordinary CUDA ----
@@ -168,11 +180,15 @@ baselines() {
 
 # ---- as fast as they go ----
 rate() {
-  local mode frames=$((duration * 20))
+  local mode part frames=$((duration * 20))
   for mode in tt free; do
     run "rate_$mode" 60 "$tracker" --backend "$backend" --mode "$mode" --hold 60 --log 50 --frames "$frames" --targets "$targets" \
       --scales "$scales" -o "$place/rate" "$everything"
     [ ! -e "$place/rate/schedule.cfg" ] || mv "$place/rate/schedule.cfg" "$out/rate_$mode.cfg"
+    for part in 90 80 70 60 50 40; do # of the period, until there is no plan
+      attempt "rate_${mode}_$part" 40 "$tracker" --backend "$backend" --mode "$mode" --period "$((period_us * part / 100))us" --hold 60 \
+        --log 50 --frames "$frames" --targets "$targets" --scales "$scales" -o "$place/rate" "$everything" || break
+    done
   done
   [ ! -x "$baselines" ] || run rate_baselines 90 "$baselines" --hold 60 --compare 0 --frames "$frames" --targets "$targets" \
     --scales "$scales" --streams 8 -o "$place/rate_baselines" "$everything"
@@ -196,12 +212,15 @@ clock_rows() {
     if [ ! -e "$file" ] || [[ $name == *baselines* ]]; then continue; fi
     say row "$name" "$(number "$file" '^([0-9]+) frames,')" "$(number "$file" ' ([0-9]+) with a result')" "$(number "$file" ' ([0-9]+) found no room')" \
       "$(number "$file" ' ([0-9]+) results late')" "$(number "$file" ' ([0-9]+) jobs behind')" \
-      "$(number "$file" '^frame to boxes: mean ([0-9.]+)')" "$(number "$file" '^frame to boxes:.* longest ([0-9.]+)')"
+      "$(number "$file" '^frame to boxes: mean ([0-9.]+)')" "$(number "$file" '^frame to boxes:.* longest ([0-9.]+)')" \
+      "$(number "$file" "^by the plan's own clock at most ([0-9]+)")"
   done
 }
 rate_rows() {
-  local mode way
-  for mode in tt free; do [ ! -e "$out/rate_$mode.txt" ] || say row "$mode" "$(number "$out/rate_$mode.txt" '^taken: ([0-9.]+)')"; done
+  local file way
+  for file in "$out"/rate_{tt,free}*.txt; do
+    [ ! -e "$file" ] || say row "$(basename "$file" .txt | cut -c 6-)" "$(number "$file" '^taken: ([0-9.]+)')"
+  done
   for way in stream priority graph; do
     [ ! -e "$out/rate_baselines.txt" ] || say row "$way" "$(number "$out/rate_baselines.txt" "^$way: .* lost, ([0-9.]+) a second")"
   done
@@ -218,7 +237,7 @@ summary() {
     sed -E 's/^([^ ]+) +(.*)$/row\t\1\t\2/' "$out/steps.txt"
     if compgen -G "$out/clock_*.txt" >/dev/null || compgen -G "$out/one_*.txt" >/dev/null || compgen -G "$out/long_*.txt" >/dev/null; then
       say table clock "Frames by the clock"
-      say columns run frames 'with a result' 'found no room' 'results late' 'jobs behind their deadline' 'frame to boxes|ms' 'longest|ms'
+      say columns run frames 'with a result' 'found no room' 'results late' 'jobs behind their deadline' 'frame to boxes|ms' 'longest|ms' "behind the plan's instant|ns"
       clock_rows
       say chart bars clock "From a frame to its boxes, mean" run 'frame to boxes'
     fi

@@ -133,8 +133,7 @@ static const task_text tasks[] = {
 
 _Static_assert(sizeof tasks / sizeof *tasks == TRACK_TASKS, "as many as schedule.h says");
 
-/* Company, by track_company. It comes after the first task, since on a GPU the tasks of a block
- * depend on the same inputs. */
+/* Company, by track_company. It comes after the first task, which it would hold up. */
 static const task_text companies[TRACK_COMPANIES] = {
     [TRACK_EDGES] = {"edges",
                      "conv2d_u8",
@@ -152,6 +151,11 @@ static const task_text companies[TRACK_COMPANIES] = {
                     {15, 10, 15}},
 };
 enum { COPY_TILES = 32 /* a block */, COPY_TILE = 8192 };
+
+/* Of a block on a GPU. 96 threads move memory; 256 compute: a strip has as many cells, and planes'
+ * rows divide them. The scratchpad is what an H200's SM has beside what a live session's executive
+ * takes for these tasks. */
+enum { BLOCK_THREADS = 96 + TRACK_CELL_ROWS * TRACK_CELLS, SCRATCH_BYTES = 172 * 1024 };
 
 const char *track_company_name(track_company company) {
   static const char *const names[TRACK_COMPANIES] = {"none", "edges", "copy"};
@@ -239,12 +243,10 @@ static void print_times(const track_setting *s, const task_text *task, int32_t n
 
 static void print_task(const track_setting *s, const task_text *task, int32_t number, bool is_last,
                        FILE *file) {
-  const bool is_apart = s->aim_apart && s->blocks > 1, is_aim = number == 0;
-  const int32_t first = is_apart && !is_aim, last = is_apart && is_aim ? 0 : s->blocks - 1;
   fprintf(file,
-          "  { name = \"%s\"; kernel = \"%s\"; blocks = \"%" PRId32 "-%" PRId32
-          "\"; period_ns = %" PRId64 "L;\n",
-          task->name, task->kernel, first, last, s->period_ns);
+          "  { name = \"%s\"; kernel = \"%s\"; blocks = \"0-%" PRId32 "\"; period_ns = %" PRId64
+          "L;\n",
+          task->name, task->kernel, s->blocks - 1, s->period_ns);
   if (task->tile[0])
     fprintf(file, "    tile = %s;\n", task->tile);
   print_args(s, task->args, file);
@@ -269,21 +271,28 @@ static void print_live(const track_setting *s, FILE *file) {
   fputs(" } );\n};\n", file);
 }
 
-bool track_schedule_print(const track_setting *setting, FILE *file) {
-  const task_text *company = setting->company == TRACK_ALONE ? NULL : &companies[setting->company];
+static void print_head(const track_setting *s, FILE *file) {
   fprintf(file,
           "# A KCF tracker: %" PRId32 " targets at %" PRId32 " scales in frames of %" PRId32
-          " x %" PRId32 ".\n"
-          "# Windows: %s.\n"
+          " x %" PRId32 ".\n",
+          s->targets, s->scales, s->columns, s->rows);
+  if (s->windows && !s->profile)
+    fprintf(file,
+            "# Windows: measured before the run: %d %% of what 95 of 100 phases did not exceed.\n",
+            s->windows->percent);
+  else
+    fprintf(file, "# Windows: %s.\n", s->profile ? "of a profile" : "built in");
+  fprintf(file,
           "version = 1;\nname = \"tracker\";\n"
-          "platform: { blocks = %" PRId32 ";  buffers = 2;  scratch_bytes = 225152L;\n"
+          "platform: { blocks = %" PRId32
+          ";  block_threads = %d;  buffers = 2;  scratch_bytes = %dL;\n"
           "  resources = ( { name = \"memory\"; capacity = %" PRId32 "; } ); };\n",
-          setting->targets, setting->scales, setting->columns, setting->rows,
-          setting->profile ? "of a profile"
-          : setting->windows
-              ? "measured before the run: what 95 of 100 phases took, and half as much again"
-              : "built in",
-          setting->blocks, setting->blocks);
+          s->blocks, BLOCK_THREADS, SCRATCH_BYTES, s->blocks);
+}
+
+bool track_schedule_print(const track_setting *setting, FILE *file) {
+  const task_text *company = setting->company == TRACK_ALONE ? NULL : &companies[setting->company];
+  print_head(setting, file);
   print_arrays(setting, file);
   fputs("tasks = (\n", file);
   for (int32_t t = 0; t < TRACK_TASKS; ++t)

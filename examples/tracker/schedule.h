@@ -28,6 +28,7 @@ enum { TRACK_TASKS = 15, TRACK_MOST_TASKS = TRACK_TASKS + 1 /* with company */ }
 /** How long the windows of each task's phases are: prefetch, compute, writeback. */
 typedef struct track_windows {
   int64_t ns[TRACK_MOST_TASKS][3];
+  int percent; /* of what 95 of 100 phases took */
 } track_windows;
 
 typedef struct track_setting {
@@ -38,8 +39,6 @@ typedef struct track_setting {
   int64_t period_ns;  /* from frame to frame */
   int64_t publish_ns; /* from a frame's hyperperiod's begin until its boxes can be seen; 0: none */
   int32_t blocks;
-  bool aim_apart;    /* the first task has a block of its own: on a GPU, tasks of a block depend on
-                        the same inputs */
   float wcet_factor; /* times the windows that the example brings along */
   track_feeding feeding;
   const track_windows *windows; /* instead of those that the example brings; NULL: none */

@@ -86,7 +86,10 @@ static const struct argp_option known[] = {
     {"camera", KEY_CAMERA, NULL, 0,
      "frames come by the clock; what comes too late is scored as late", 0},
     {"blocks", KEY_BLOCKS, "N", 0, "that do the work (CPU: 2; GPU: one an SM)", 0},
-    {"every", KEY_EVERY, "TIME", 0, "with --camera: from frame to frame, if not the period", 0},
+    {"every", KEY_EVERY, "TIME", 0,
+     "from frame to frame by the clock: with --camera, if not the period; without, if frames shall "
+     "not follow each other",
+     0},
     {"publish", KEY_PUBLISH, "TIME", 0,
      "with --camera: so long behind a frame's instant its boxes are shown", 0},
     {"reach", KEY_REACH, "R", 0, "sides of targets up to 42.6 R pixels (2)", 0},
@@ -288,7 +291,6 @@ static void complete(options *of, int32_t targets) {
   setting->reach = of->reach;
   setting->wcet_factor = (of->wcet_factor > 0 ? of->wcet_factor : 1) * (of->is_gpu ? 0.3F : 1.0F);
   setting->blocks = of->blocks ? of->blocks : of->is_gpu ? of->cores : 2;
-  setting->aim_apart = of->is_gpu;
   setting->feeding = of->camera ? TRACK_NEWEST : TRACK_EACH;
   setting->period_ns = of->period_ns ? of->period_ns : usual_period_ns(of, targets);
   setting->publish_ns = of->camera ? of->publish_ns : 0;
@@ -329,8 +331,11 @@ static prem_status find_windows(options *of, prem_diag *diag) {
   setting->windows = &found->windows;
   setting->period_ns = of->period_ns = found->period_ns;
   fprintf(of->prints_schedule ? stderr : stdout,
-          "windows measured on %" PRId64 " frames in %.2f s; a frame every %.3f ms\n",
-          found->frames, (double)found->took_ns * 1e-9, (double)found->period_ns * ms);
+          "windows measured on %" PRId64
+          " frames in %.2f s, %d %% of what 95 of 100 phases did not "
+          "exceed; a frame every %.3f ms\n",
+          found->frames, (double)found->took_ns * 1e-9, found->windows.percent,
+          (double)found->period_ns * ms);
   return PREM_OK;
 }
 
@@ -471,21 +476,26 @@ static void print_times(const options *of, const follow_result *found) {
   if (of->camera && of->publish_ns > 0)
     printf("boxes shown from %.3f ms before to %.3f ms behind their instant\n",
            (double)found->early_max_ns * ms, (double)found->late_max_ns * ms);
+  if (of->camera && of->publish_ns > 0)
+    printf("by the plan's own clock at most %" PRId64 " ns behind the plan's instant\n",
+           found->behind_max_ns);
 }
 
-/* Of the phases of the first frames. */
-static prem_status write_heat(const options *of, const follow_result *found, prem_diag *diag) {
+/* Of the phases of the first frames. Without gnuplot its numbers are there, and no picture. */
+static prem_status write_heat(const options *of, const follow_result *found, bool *has_heat,
+                              prem_diag *diag) {
   prem_machine machine;
   prem_status status = prem_backend_probe(of->request.backend, &machine, diag);
   if (status == PREM_OK)
     status = heat_write(found->schedule, found->trace, &machine, "tracker --heat",
                         in_folder(of, "heat.json").path, in_folder(of, "heat.svg").path,
                         of->request.stop, diag);
-  return status;
+  *has_heat = status == PREM_OK;
+  return status == PREM_ERR_UNAVAILABLE ? PREM_OK : status;
 }
 
 static prem_status write_page(const options *of, const scored *scores, const follow_result *found,
-                              bool has_film, prem_diag *diag) {
+                              bool has_heat, bool has_film, prem_diag *diag) {
   const place heat = in_folder(of, "heat.svg");
   const page_file files = {heat.path};
   canvas sheet = {0};
@@ -506,7 +516,7 @@ static prem_status write_page(const options *of, const scored *scores, const fol
                     .pictures = &picture,
                     .picture_count = 1,
                     .files = &files,
-                    .file_count = found->trace ? 1 : 0,
+                    .file_count = has_heat ? 1 : 0,
                     .film = has_film ? "track.mp4" : NULL};
   if (status == PREM_OK)
     status = canvas_write_png(&sheet, in_folder(of, "track.png").path, diag);
@@ -578,16 +588,19 @@ static prem_status write_all(const options *of, const scored *scores, const foll
   if (status == PREM_OK && scores->one_pass.frames > 0)
     status = write_findings(of, scores, diag);
   const bool can_draw = strcmp(of->request.video.source, "-") != 0; /* it is read once more */
-  bool has_film = false;
+  bool has_heat = false, has_film = false;
   if (status == PREM_OK && found->trace)
-    status = write_heat(of, found, diag);
+    status = write_heat(of, found, &has_heat, diag);
   if (status == PREM_OK && can_draw && of->film)
     status = film_all(of, found, &has_film, diag);
   if (status == PREM_OK && can_draw)
-    status = write_page(of, scores, found, has_film, diag);
+    status = write_page(of, scores, found, has_heat, has_film, diag);
   if (status == PREM_OK)
     printf("%s/: track.csv, schedule.cfg%s%s%s%s\n", of->folder,
-           has_instants ? ", instants.csv" : "", found->trace ? ", heat.json, heat.svg" : "",
+           has_instants ? ", instants.csv" : "",
+           has_heat       ? ", heat.json, heat.svg"
+           : found->trace ? ", heat.json"
+                          : "",
            can_draw ? ", track.png, track.html" : "",
            scores->one_pass.frames > 0 ? ", scores.json" : "");
   return status;

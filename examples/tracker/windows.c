@@ -10,7 +10,7 @@
 #include "instants.h"
 
 enum { LEAST_FRAMES = 4, MOST_FRAMES = 40 };
-static const int64_t region_ns = 1500000, limit_ns = 2000000000; /* of a core; of all frames */
+static const int64_t limit_ns = 2000000000; /* of all frames */
 
 static int64_t now_ns(void) {
   struct timespec now;
@@ -22,14 +22,20 @@ static int64_t regions_of(const track_setting *setting) {
   return (int64_t)setting->targets * (setting->scales + 1);
 }
 
-/* As many as an idle core follows within the limit; a busy one ends earlier. */
-static int64_t frames_for(const track_setting *setting) {
-  const int64_t frames = limit_ns / (regions_of(setting) * region_ns);
+/* What the machine needs for all regions of a frame, and more: with 10 ms as the least period, a
+ * core's 1.5 ms for each. */
+static int64_t work_ns(const track_setting *setting, int64_t least_ns) {
+  return regions_of(setting) * least_ns * 3 / 20;
+}
+
+/* As many as an idle machine follows within the limit; a busy one ends earlier. */
+static int64_t frames_for(const track_setting *setting, int64_t least_ns) {
+  const int64_t frames = limit_ns / work_ns(setting, least_ns);
   return frames < LEAST_FRAMES ? LEAST_FRAMES : frames > MOST_FRAMES ? MOST_FRAMES : frames;
 }
 
-/* The first hyperperiod finds nothing in caches. */
-static prem_status take_windows(const prem_trace *trace, track_windows *out) {
+/* What 95 of 100 phases did not exceed. The first hyperperiod finds nothing in caches. */
+static prem_status take_times(const prem_trace *trace, track_windows *out) {
   static instants times[TRACK_MOST_TASKS][PREM_PHASE_COUNT];
   prem_status status = PREM_OK;
   for (int64_t i = 0; i < trace->record_count && status == PREM_OK; ++i) {
@@ -40,16 +46,15 @@ static prem_status take_windows(const prem_trace *trace, track_windows *out) {
   for (int t = 0; t < TRACK_MOST_TASKS; ++t)
     for (int p = 0; p < PREM_PHASE_COUNT; ++p) {
       instants_sort(&times[t][p]);
-      const int64_t often_ns = instants_at(&times[t][p], 0.95);
-      out->ns[t][p] = (often_ns * 3 / 2 / 100 + 1) * 100;
+      out->ns[t][p] = instants_at(&times[t][p], 0.95);
       instants_free(&times[t][p]);
     }
   return status;
 }
 
 static prem_status measure(const track_setting *setting, const prem_backend *backend,
-                           const box *boxes, const volatile sig_atomic_t *stop, windows_found *out,
-                           prem_diag *diag) {
+                           const box *boxes, int64_t least_ns, const volatile sig_atomic_t *stop,
+                           track_windows *times, int64_t *frames, prem_diag *diag) {
   char source[96];
   follow_result found;
   follow_request request = {.backend = backend,
@@ -61,7 +66,7 @@ static prem_status measure(const track_setting *setting, const prem_backend *bac
                             .stop = stop};
   snprintf(source, sizeof source, "synth:size=%" PRId32 "x%" PRId32 ",box=8x8,noise=32,frames=0",
            setting->columns, setting->rows);
-  request.frames = request.traced = frames_for(setting);
+  request.frames = request.traced = frames_for(setting, least_ns);
   request.lasts_ns = limit_ns;
   request.logged = 1;
   request.setting.feeding = TRACK_EACH;
@@ -69,11 +74,11 @@ static prem_status measure(const track_setting *setting, const prem_backend *bac
   request.setting.profile = NULL;
   request.setting.windows = NULL;
   request.setting.wcet_factor = 0.05F; /* free, none is waited for; and frames follow each other */
-  request.setting.period_ns = 1000000 + regions_of(setting) * region_ns / 2;
+  request.setting.period_ns = 1000000 + work_ns(setting, least_ns) / 2;
   prem_status status = follow(&request, &found, diag);
   if (status == PREM_OK && found.trace)
-    status = take_windows(found.trace, &out->windows);
-  out->frames = found.tracked;
+    status = take_times(found.trace, times);
+  *frames = found.tracked;
   follow_free(&found);
   return status;
 }
@@ -97,22 +102,37 @@ static int64_t longest_ns(const track_setting *setting, const track_windows *win
   return longest * (1 + 8 * regions_of(setting));
 }
 
+static track_windows windows_of(const track_windows *times, int percent) {
+  track_windows windows = {.percent = percent};
+  for (int t = 0; t < TRACK_MOST_TASKS; ++t)
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      windows.ns[t][p] = (times->ns[t][p] * percent / 100 / 100 + 1) * 100;
+  return windows;
+}
+
 prem_status windows_measure(const track_setting *setting, const prem_backend *backend,
                             const box *boxes, int64_t period_ns, int64_t least_ns,
                             const volatile sig_atomic_t *stop, windows_found *out,
                             prem_diag *diag) {
+  static const int percents[] = {150, 125, 100, 75, 50};
   const int64_t begin_ns = now_ns();
+  track_windows times = {0};
   *out = (windows_found){.period_ns = period_ns};
-  prem_status status = measure(setting, backend, boxes, stop, out, diag);
+  prem_status status = measure(setting, backend, boxes, least_ns, stop, &times, &out->frames, diag);
   if (status != PREM_OK)
     return status;
+  out->windows = windows_of(&times, percents[0]);
   track_setting with = *setting;
   with.windows = &out->windows;
   with.profile = NULL;
   with.period_ns = period_ns ? period_ns : longest_ns(setting, &out->windows);
   if (with.publish_ns > with.period_ns)
     with.publish_ns = 0;
-  const int64_t end_ns = plan_end_ns(&with, backend);
+  int64_t end_ns = plan_end_ns(&with, backend);
+  for (size_t i = 1; end_ns < 0 && i < sizeof percents / sizeof *percents; ++i) {
+    out->windows = windows_of(&times, percents[i]);
+    end_ns = plan_end_ns(&with, backend);
+  }
   out->fits = end_ns >= 0;
   if (out->fits && period_ns == 0) {
     const int64_t grid_ns = least_ns / 10, wanted_ns = end_ns * 5 / 4;

@@ -18,7 +18,8 @@ typedef struct windows_found {
 
 /**
  * Measure how long phases take, free, on frames of noise: a window is what 95 of 100 do not exceed,
- * and half as much again. It takes two seconds at most, and what the last two frames need.
+ * and half as much again. Where no plan has so much room, less of it, down to half. It takes two
+ * seconds at most, and what the last two frames need.
  *
  * @param setting    windows and period of it do not count
  * @param boxes      of its targets

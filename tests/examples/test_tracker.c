@@ -20,6 +20,9 @@
 #include "examples/tracker/plain.h"
 #include "examples/tracker/schedule.h"
 #include "tests/common/running.h"
+#if WITH_CUDA
+#include "runtime/cuda/device/executive.h"
+#endif
 
 enum { ROWS = 240, COLUMNS = 320 };
 
@@ -34,8 +37,11 @@ static void find_kernels(void) {
   enum { COUNT = sizeof own / sizeof own[0] };
   for (int32_t k = 0; k < COUNT; ++k)
     kernels[k] = own[k];
-  kernels[COUNT] = prem_registry_find(prem_registry_builtin(), "fft2_plane");
-  registry.count = COUNT + 1;
+  static const char *const others[] = {"fft2_plane", "conv2d_u8", "vector_increment"};
+  enum { OTHERS = sizeof others / sizeof others[0] };
+  for (int32_t k = 0; k < OTHERS; ++k)
+    kernels[COUNT + k] = prem_registry_find(prem_registry_builtin(), others[k]);
+  registry.count = COUNT + OTHERS;
 }
 
 /* ---- a tracker ------------------------------------------------------------------------------- */
@@ -236,6 +242,72 @@ START_TEST(schedules_of_all_sizes_have_plans) {
 }
 END_TEST
 
+/* An H200's SM has 228 KiB of scratchpad. The courier's block may be on it, with 8 KiB and what the
+ * GPU keeps of a block; that keeps 1 KiB of ours as well. */
+enum {
+  H200_BLOCKS = 132,
+  H200_BYTES = 228 * 1024 - (8192 + 2048) - 1024,
+  EXECUTIVE_BYTES = 45 * 1024 /* at most, of a live session with all tasks on a block */
+};
+
+#if WITH_CUDA
+static bool has_ticket(const prem_schedule *schedule, int32_t array) {
+  bool has = prem_array_is_state(&schedule->arrays[array]);
+  for (int32_t i = 0; i < schedule->live_count; ++i)
+    has |= schedule->live[i].array == array;
+  return has;
+}
+
+/* As the backend lays it out: a gate for each port that has a ticket, and for each input at most.
+ */
+static int64_t executive_bytes(const prem_schedule *schedule) {
+  prem_launch launch = {.max_tasks = schedule->task_count};
+  int64_t gates = 0;
+  for (int32_t t = 0; t < schedule->task_count; ++t) {
+    const prem_task *task = &schedule->tasks[t];
+    const int32_t ports = task->definition->port_count, views = ports + (task->work_bytes > 0);
+    launch.max_ports += views;
+    launch.max_views = views > launch.max_views ? views : launch.max_views;
+    launch.max_moves = ports > launch.max_moves ? ports : launch.max_moves;
+    gates += schedule->live_count;
+    for (int32_t p = 0; p < ports; ++p)
+      gates += has_ticket(schedule, task->arrays[p]);
+  }
+  prem_executive_lay_out(&launch, true);
+  return launch.buffers_at + schedule->task_count * (int64_t)sizeof(prem_device_live_task) +
+         gates * (int64_t)sizeof(prem_device_gate) + 127;
+}
+#endif
+
+static void expect_room(int32_t rows, int32_t columns, int32_t targets, int32_t scales,
+                        track_company company) {
+  track_setting setting = track_setting_for(rows, columns, targets, scales);
+  setting.blocks = H200_BLOCKS;
+  setting.company = company;
+  prem_schedule *schedule = schedule_of(&setting, PREM_OK);
+  ck_assert_int_gt(schedule->platform.scratch_bytes, 0);
+  ck_assert_int_le(schedule->platform.scratch_bytes, H200_BYTES - EXECUTIVE_BYTES);
+  for (int32_t b = 0; b < H200_BLOCKS; ++b)
+    ck_assert_int_le(prem_block_scratch_bytes(schedule, b), schedule->platform.scratch_bytes);
+#if WITH_CUDA
+  ck_assert_int_le(executive_bytes(schedule), EXECUTIVE_BYTES);
+#endif
+  prem_schedule_free(schedule);
+}
+
+/* A block has an SM to itself there: two buffers of its largest tiles beside the executive. */
+START_TEST(blocks_have_room_on_an_h200) {
+  static const int32_t targets[] = {1, 3, 64};
+  find_kernels();
+  for (size_t i = 0; i < sizeof targets / sizeof *targets; ++i)
+    for (int32_t scales = 1; scales <= TRACK_MAX_SCALES; scales += 2)
+      for (int company = TRACK_ALONE; company < TRACK_COMPANIES; ++company) {
+        expect_room(240, 320, targets[i], scales, (track_company)company);
+        expect_room(960, 1280, targets[i], scales, (track_company)company);
+      }
+}
+END_TEST
+
 START_TEST(frames_that_are_too_small_are_refused) {
   find_kernels();
   const track_setting setting = track_setting_for(240, 256, 1, 1); /* 257 are needed */
@@ -409,6 +481,7 @@ int main(void) {
   tcase_add_test(targets, no_command_is_no_target);
   TCase *schedules = tcase_create("schedules");
   tcase_add_loop_test(schedules, schedules_of_all_sizes_have_plans, 0, 4);
+  tcase_add_test(schedules, blocks_have_room_on_an_h200);
   tcase_add_test(schedules, frames_that_are_too_small_are_refused);
   TCase *arithmetic = tcase_create("arithmetic");
   tcase_add_test(arithmetic, exponentials_are_near);

@@ -89,14 +89,14 @@ typedef struct baseline_grid {
 
 /* What BASELINE_SEE has in its room. */
 typedef struct baseline_sight {
-  float pixels[FEATURE_WORK_PIXELS]; /* then the histograms */
-  float slope[FEATURE_WORK_PIXELS];
+  float pixels[FEATURE_STRIP_PIXELS]; /* then the histograms */
+  float slope[FEATURE_STRIP_PIXELS];
   float squares[FEATURE_AROUND * TRACK_CELLS];
   float energies[TRACK_CELL_ROWS * TRACK_CELLS];
   float geometry[TRACK_MAX_SCALES * GEOMETRY_NUMBERS];
   float parts[BASELINE_PARTS];
   int32_t where[TRACK_MAX_SCALES * TRACK_STRIPS * 2];
-  uint8_t bin[FEATURE_WORK_PIXELS];
+  uint8_t bin[FEATURE_STRIP_PIXELS];
 } baseline_sight;
 
 enum { BASELINE_PITCH = TRACK_CELLS + 1 /* of a plane whose rows are read by one lane each */ };

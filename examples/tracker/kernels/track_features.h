@@ -219,11 +219,13 @@ PREM_FN float feature_energy(const float *energies, int32_t count) {
   return (float)sum;
 }
 
-/* Slopes and bins need more room than an input has; the histograms go where the pixels were. */
+/* Of a strip, slopes and bins go where its planes will be, which are put down when nobody needs
+ * them any more, and the histograms where its pixels were. */
 enum {
-  FEATURE_WORK_PIXELS = FEATURE_ROWS * TRACK_PIXELS,
-  FEATURE_WORK_BYTES =
-      FEATURE_WORK_PIXELS * 5 + (FEATURE_AROUND + TRACK_CELL_ROWS) * TRACK_CELLS * 4
+  FEATURE_STRIP_PIXELS = FEATURE_ROWS * TRACK_PIXELS,
+  FEATURE_STRIP_SUMS = FEATURE_AROUND * TRACK_CELLS * FEATURE_BINS,
+  FEATURE_PLANES_BYTES = TRACK_PLANES * TRACK_CELL_ROWS * TRACK_CELLS * 8,
+  FEATURE_WORK_BYTES = (FEATURE_AROUND + TRACK_CELL_ROWS) * TRACK_CELLS * 4
 };
 
 PREM_FN void track_features_compute(const track_features_params *params, const prem_view *views) {
@@ -231,13 +233,13 @@ PREM_FN void track_features_compute(const track_features_params *params, const p
   const int32_t first_cell = (int32_t)out->origin[2];
   const feature_rows rows = {(const float *)in->data, in->pitch[2], (int32_t)in->origin[2],
                              FEATURE_ROWS};
-  float *work_floats = (float *)views[3].data;
+  /* rows of whole 16 bytes in both windows: no gaps */
   feature_work work;
-  work.slope = work_floats;
-  work.squares = work_floats + FEATURE_WORK_PIXELS;
+  work.slope = (float *)out->data;
+  work.bin = (uint8_t *)(work.slope + FEATURE_STRIP_PIXELS);
+  work.sums = (float *)in->data;
+  work.squares = (float *)views[3].data;
   float *energies = work.squares + FEATURE_AROUND * TRACK_CELLS;
-  work.bin = (uint8_t *)(energies + TRACK_CELL_ROWS * TRACK_CELLS);
-  work.sums = (float *)in->data; /* rows of whole 16 bytes: no gaps */
   const feature_planes planes = {(float *)out->data, 2 * out->pitch[1], 2 * out->pitch[2]};
   feature_slopes(params, &rows, &work);
   PREM_SYNC();
@@ -252,6 +254,10 @@ PREM_FN void track_features_compute(const track_features_params *params, const p
 #if PREM_HOST
 
 #include <stdlib.h>
+
+_Static_assert(FEATURE_STRIP_PIXELS * 5 <= FEATURE_PLANES_BYTES,
+               "slopes and bins lie in the planes");
+_Static_assert(FEATURE_STRIP_SUMS <= FEATURE_STRIP_PIXELS, "histograms lie in the pixels");
 
 PREM_FN void track_features_region(const track_features_params *params, const float *pixels,
                                    float *out, float *energy, void *room) {
