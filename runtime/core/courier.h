@@ -218,8 +218,8 @@ typedef struct prem_courier {
   uint8_t plan_of_mode[PREM_MAX_OPERATING_MODES]; /* as the program has it */
   int32_t plan_count;
   int64_t max_lead_ns;
-  int64_t rows;      /* hyperperiods whose epochs and ends of jobs there is room for */
-                     /* of the session, set before it begins: */
+  int64_t rows; /* hyperperiods whose epochs and ends of jobs there is room for: a power of two */
+                /* of the session, set before it begins: */
   int64_t *epoch_ns; /* [rows] */
   uint8_t *mode_of; /* [rows]: operating modes of hyperperiods, written before they are permitted */
   uint64_t *snapshot_of;     /* [rows]: their snapshots, written before they are permitted */
@@ -342,14 +342,19 @@ PREM_SHARED_CODE prem_begin prem_courier_may_begin(const prem_courier *courier,
   return PREM_BEGIN_LATER;
 }
 
+/** The row of a hyperperiod. */
+PREM_SHARED_CODE int64_t prem_courier_row(const prem_courier *courier, int64_t hyperperiod) {
+  return hyperperiod & (courier->rows - 1);
+}
+
 /** Where a hyperperiod that may begin does. */
 PREM_SHARED_CODE int64_t prem_courier_epoch_ns(const prem_courier *courier, int64_t hyperperiod) {
-  return courier->epoch_ns[prem_remainder(hyperperiod, courier->rows)];
+  return courier->epoch_ns[prem_courier_row(courier, hyperperiod)];
 }
 
 /** Number of the plan by which it is worked. */
 PREM_SHARED_CODE int32_t prem_courier_plan(const prem_courier *courier, int64_t hyperperiod) {
-  return courier->plan_of_mode[courier->mode_of[prem_remainder(hyperperiod, courier->rows)]];
+  return courier->plan_of_mode[courier->mode_of[prem_courier_row(courier, hyperperiod)]];
 }
 
 /** The ticket of a stream's job; false: it is not written yet. */
@@ -383,7 +388,7 @@ bool prem_courier_skips(const prem_courier *courier, int64_t hyperperiod,
 /** The parameters of a task's kernel in a hyperperiod that may begin; NULL: the schedule's. */
 PREM_SHARED_CODE const unsigned char *prem_courier_params(const prem_courier *courier, int32_t task,
                                                           int64_t hyperperiod) {
-  const uint64_t snapshot = courier->snapshot_of[prem_remainder(hyperperiod, courier->rows)];
+  const uint64_t snapshot = courier->snapshot_of[prem_courier_row(courier, hyperperiod)];
   if (snapshot == 0)
     return NULL;
   return courier

@@ -90,7 +90,7 @@ PREM_SHARED_CODE void end_after_permitted(prem_courier *c, prem_live_end why) {
 /* When the last block had done it. */
 PREM_SHARED_CODE int64_t job_end_ns(const prem_courier *c, int32_t task, int64_t job) {
   const prem_live_task *of = &c->tasks[task];
-  const int64_t row = prem_remainder(prem_quotient(job, of->jobs), c->rows);
+  const int64_t row = prem_courier_row(c, prem_quotient(job, of->jobs));
   return prem_load_end_ns(
       &c->job_end_ns[row * c->job_count + of->first_job + prem_remainder(job, of->jobs)]);
 }
@@ -342,7 +342,7 @@ PREM_SHARED_CALL void count_skipped(prem_courier *c, int32_t t, int64_t job) {
 
 /* Several overruns in hyperperiods of one mode lead one mode on. */
 PREM_SHARED_CALL void degrade(prem_courier *c, int64_t hyperperiod) {
-  if (c->mode_of[prem_remainder(hyperperiod, c->rows)] == c->mode && c->mode + 1 < c->mode_count)
+  if (c->mode_of[prem_courier_row(c, hyperperiod)] == c->mode && c->mode + 1 < c->mode_count)
     ++c->mode;
 }
 
@@ -406,7 +406,7 @@ PREM_SHARED_CALL bool look_at_deadline(prem_courier *c, int32_t t) {
 
 PREM_SHARED_CODE bool is_off(const prem_courier *c, const prem_live_task *task, int64_t job) {
   const int64_t hyperperiod = prem_quotient(job, task->jobs);
-  return task->off >> c->mode_of[prem_remainder(hyperperiod, c->rows)] & 1;
+  return task->off >> c->mode_of[prem_courier_row(c, hyperperiod)] & 1;
 }
 
 /* As soon as what it is made of is decided, and, unless it is off, it is known whether the job
@@ -517,7 +517,7 @@ PREM_SHARED_CODE bool gather_inputs(const prem_courier *c, const prem_stream *si
   int32_t repeated = 0;
   *out = no_decision();
   out->note.job = sink->next;
-  out->note.mode = c->mode_of[prem_remainder(hyperperiod, c->rows)];
+  out->note.mode = c->mode_of[prem_courier_row(c, hyperperiod)];
   if (writer->left_out && writer->left_out->next <= sink->next)
     return false;
   if (is_left_out(writer, sink->next))
@@ -702,13 +702,12 @@ PREM_SHARED_CODE void set_snapshot(prem_courier *c, int64_t hyperperiod, int64_t
 }
 
 PREM_SHARED_CODE uint64_t oldest_snapshot(const prem_courier *c) {
-  return c->completed < c->begun ? c->snapshot_of[prem_remainder(c->completed, c->rows)]
-                                 : c->snapshot;
+  return c->completed < c->begun ? c->snapshot_of[prem_courier_row(c, c->completed)] : c->snapshot;
 }
 
 /* The row that it uses belonged to a hyperperiod that nobody asks for any more. */
 PREM_SHARED_CODE void permit(prem_courier *c, int64_t epoch_ns) {
-  const int64_t hyperperiod = c->begun, row = prem_remainder(hyperperiod, c->rows);
+  const int64_t hyperperiod = c->begun, row = prem_courier_row(c, hyperperiod);
   set_mode(c, hyperperiod, row);
   set_snapshot(c, hyperperiod, row);
   for (int64_t j = 0; j < c->job_count; ++j)
@@ -820,7 +819,7 @@ PREM_SHARED_CALL void judge_deadlines(prem_courier *c, int32_t t, int64_t from, 
 
 /* The caller's trace keeps the first hyperperiods. */
 PREM_SHARED_CODE void keep_row(prem_courier *c, int64_t hyperperiod) {
-  const int64_t at = hyperperiod - c->first_hyperperiod, row = prem_remainder(hyperperiod, c->rows);
+  const int64_t at = hyperperiod - c->first_hyperperiod, row = prem_courier_row(c, hyperperiod);
   if (at >= c->kept_rows)
     return; /* full */
   c->kept_epoch_ns[at] = c->epoch_ns[row];

@@ -50,7 +50,7 @@ __device__ __noinline__ bool hyperperiod_begin(hyperperiod_number hyperperiod) {
         break;
     }
     if (begins) {
-      const uint64_t row = wanted % own->live.rows;
+      const uint64_t row = wanted & (uint64_t)(own->live.rows - 1);
       const uint64_t snapshot = *(const volatile uint64_t *)&own->live.snapshots[row];
       const int64_t epoch_ns = prem_load_acquire(&own->live.epoch_ns[row]);
       *(volatile uint64_t *)&own->snapshots[hyperperiod & (HYPERPERIODS - 1)] = snapshot;

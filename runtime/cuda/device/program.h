@@ -325,7 +325,7 @@ typedef struct prem_device_live {
   const int64_t *epoch_ns;          /* [rows] from S */
   const uint64_t *snapshots;        /* [rows]: of arguments; 0: as the tasks have them */
   const unsigned char (*params)[PREM_PARAMS_BYTES]; /* as prem_courier's, in the host's memory */
-  int64_t rows;                                     /* of epoch_ns and job_end_ns */
+  int64_t rows;                                     /* of epoch_ns and job_end_ns: a power of two */
   const prem_device_gate *gates;
   const prem_device_live_task *tasks; /* [task] */
   int32_t tasks_at, gates_at;         /* of a block's in its scratchpad: bytes before them */

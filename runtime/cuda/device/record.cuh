@@ -45,7 +45,7 @@ __device__ __forceinline__ job_end job_end_of(block_state *own, const in_flight_
   const hyperperiod_number hyperperiod = of->hyperperiod;
   int64_t row = hyperperiod;
 #if PREM_LIVE
-  row = hyperperiod % own->live.rows;
+  row = hyperperiod & (own->live.rows - 1);
 #endif
   const int64_t host_at = row * launch.job_count + task->first_job + job;
   if (task->ends == nullptr)
