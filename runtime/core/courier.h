@@ -225,6 +225,7 @@ typedef struct prem_courier {
   uint64_t *snapshot_of;     /* [rows]: their snapshots, written before they are permitted */
   uint64_t *block_snapshots; /* [rows]: the same where a GPU's blocks look; NULL: they look here */
   int64_t *block_epochs_ns;  /* [rows]: epoch_ns likewise */
+  uint8_t *block_plans;      /* [rows]: numbers of plans likewise; NULL where there is one, too */
   unsigned char (*params)[PREM_PARAMS_BYTES]; /* [snapshot % PREM_SNAPSHOTS][task], the host's; of
                                                snapshot 0 the schedule has them */
   int64_t *job_end_ns;                        /* [rows][job_count] */

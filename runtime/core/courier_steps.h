@@ -715,6 +715,8 @@ PREM_SHARED_CODE void permit(prem_courier *c, int64_t epoch_ns) {
   c->epoch_ns[row] = epoch_ns;
   if (c->block_epochs_ns)
     c->block_epochs_ns[row] = epoch_ns;
+  if (c->block_plans)
+    c->block_plans[row] = c->plan_of_mode[c->mode];
   c->begun = hyperperiod + 1;
   prem_word_set_near(&c->near->permitted.value, (uint64_t)c->begun);
   ++c->decided;

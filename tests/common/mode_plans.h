@@ -85,4 +85,77 @@ static inline void assert_shared(const prem_schedule *schedule, const prem_trace
   }
 }
 
+/* ---- a session that switches --------------------------------------------------------------------
+ */
+
+/** a makes mid of x, b makes y of that, c makes z of x, on two blocks and one memory. */
+static inline const char *three_tasks(const char *modes, const char *of_task, int64_t unit) {
+  const char *phases =
+      text("prefetch: { wcet_ns = %lldL; }; compute: { wcet_ns = %lldL; };"
+           " writeback: { wcet_ns = %lldL; };",
+           (long long)(100 * unit), (long long)(300 * unit), (long long)(100 * unit));
+  const char *period =
+      text("period_ns = %lldL; tile = [ 8 ]; %s", (long long)(4000 * unit), phases);
+  return text("version = 1; name = \"plans\"; platform: { blocks = 2; };"
+              "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 16 ]; },"
+              "  { name = \"mid\"; type = \"f32\"; shape = [ 16 ]; },"
+              "  { name = \"y\"; type = \"f32\"; shape = [ 16 ]; },"
+              "  { name = \"z\"; type = \"f32\"; shape = [ 16 ]; } );"
+              "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = \"0-1\"; %s %s"
+              "    arrays: { in = \"x\"; out = \"mid\"; }; },"
+              "  { name = \"b\"; kernel = \"vector_increment\"; blocks = \"0-1\"; %s"
+              "    arrays: { in = \"mid\"; out = \"y\"; }; after = ( { task = \"a\"; } ); },"
+              "  { name = \"c\"; kernel = \"vector_increment\"; blocks = \"0-1\"; %s"
+              "    arrays: { in = \"x\"; out = \"z\"; }; after = ( { task = \"b\"; } ); } );"
+              "live: { inputs = ( { array = \"x\"; } );"
+              "  outputs = ( { array = \"y\"; kind = \"queuing\"; buffers = 8; },"
+              "    { array = \"z\"; kind = \"queuing\"; buffers = 8; } ); %s };",
+              period, of_task, period, period, modes);
+}
+
+enum { X, Y, Z }; /* streams */
+
+/** A session on threads or a GPU of three modes, two of which share no task: whichever is on, its
+ *  result is the frame's, and the trace has each phase where its mode's plan puts it. */
+static inline void follow_plans(const char *backend, prem_mode mode) {
+  enum { ROUNDS = 200, MOST_ROUNDS = 20 * ROUNDS, UNIT_NS = 250 };
+  const int64_t patience_ns = INT64_C(60000000000);
+  prem_schedule *schedule = prepared_schedule(
+      three_tasks("operating_modes = ( { name = \"y\"; off = [ \"c\" ]; policy: { }; },"
+                  "  { name = \"z\"; off = [ \"a\" ]; policy: { }; }, { name = \"both\"; } );",
+                  "", UNIT_NS));
+  const int64_t length_ns = schedule->plan->hyperperiod_ns;
+  prem_live *live = open_live_on(backend, schedule);
+  prem_trace *trace = NULL;
+  int64_t shown[3] = {0};
+  ck_assert_int_eq(prem_trace_new(schedule, 2000, 100000, &trace), PREM_OK);
+  ck_assert_int_eq(feed(live, X, 7, NULL), PREM_OK);
+  start_live(live, &(prem_live_request){.trace = trace, .mode = mode});
+  bool is_last = false;
+  for (int i = 0; !is_last && i < MOST_ROUNDS; ++i) {
+    is_last = i >= ROUNDS && shown[0] > 0 && shown[1] > 0 && shown[2] > 0;
+    ck_assert_int_eq(prem_live_switch(live, i * 7 % 13 % 3, NULL), PREM_OK);
+    if (is_last)
+      ck_assert_int_eq(prem_live_stop(live, true, prem_live_now_ns(live) + patience_ns, NULL),
+                       PREM_OK);
+    else
+      prem_live_sleep_until(live, prem_live_now_ns(live) + i * 37 % 300 * length_ns / 100);
+    for (int32_t stream = Y; stream <= Z; ++stream) {
+      float value;
+      prem_frame frame;
+      while (fetch(live, stream, 0, &value, &frame) == PREM_OK) {
+        ck_assert_float_eq(value, stream == Y ? 9 : 8);
+        ck_assert(frame.operating_mode == 2 || frame.operating_mode == stream - Y);
+        ++shown[frame.operating_mode];
+      }
+    }
+  }
+  ck_assert(is_last);
+  ck_assert_int_gt(trace->record_count, 0);
+  assert_by_plans(schedule, trace, 0);
+  prem_live_close(live);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+
 #endif

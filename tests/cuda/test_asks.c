@@ -24,11 +24,11 @@ typedef struct step {
 } step;
 
 typedef struct world {
-  prem_program *program;
+  prem_program *program; /* with several plans hyperperiods follow them in turn */
   prem_device_task *tasks;
   prem_device_ask *asks;
   prem_device_end *ends;
-  int64_t words;
+  int64_t words, count;          /* `count` asks for each plan */
   step steps[BLOCKS][MAX_STEPS]; /* done twice: started, ended */
   int32_t step_count[BLOCKS];
   int32_t at[BLOCKS]; /* how far each block is, in halves of steps */
@@ -95,12 +95,31 @@ static bool is_true(const world *w, const prem_device_ask *ask, int64_t hyperper
   return true;
 }
 
+static int32_t plan_of(const world *w, int64_t hyperperiod) {
+  return (int32_t)(hyperperiod % w->program->plan_count);
+}
+
+/* A courier lets nobody into a hyperperiod while the third one before is not over. */
+static bool is_permitted(const world *w, int64_t hyperperiod) {
+  enum { OPEN = 3 };
+  for (int32_t b = 0; b < BLOCKS && w->program->plan_count > 1; ++b)
+    for (int32_t i = 0; i < w->step_count[b]; ++i)
+      if (w->steps[b][i].hyperperiod + OPEN <= hyperperiod && !has_ended(w, b, i))
+        return false;
+  return true;
+}
+
 static bool may_start(world *w, const step *next) {
   const prem_device_task *task = &w->tasks[next->task];
   const int32_t count = task->ask_count[next->phase];
-  bool yes = true;
+  const prem_device_ask *asks = w->asks + plan_of(w, next->hyperperiod) * w->count;
+  bool yes = is_permitted(w, next->hyperperiod);
   for (int32_t a = 0; a < count; ++a) {
-    const prem_device_ask *ask = &w->asks[task->first_ask[next->phase] + next->job * count + a];
+    const prem_device_ask *ask = &asks[task->first_ask[next->phase] + next->job * count + a];
+    if (!ask->ends) { /* by this plan there are fewer */
+      ck_assert(word_says_yes(ask, INT64_C(1) << 40));
+      continue;
+    }
     const bool says = word_says_yes(ask, next->hyperperiod);
     ck_assert_msg(says == is_true(w, ask, next->hyperperiod),
                   "task %d, job %d of hyperperiod %d: the word says %d", next->task, next->job,
@@ -144,16 +163,16 @@ static void explore(world *w) {
 
 /* The jobs of the compute tables, in their order: what these tasks have is one compute a block. */
 static void list_steps(world *w, int64_t hyperperiods) {
-  for (int32_t b = 0; b < BLOCKS; ++b) {
-    const prem_block_program *block = &w->program->blocks[b];
-    for (int64_t h = 0; h < hyperperiods; ++h)
+  for (int32_t b = 0; b < BLOCKS; ++b)
+    for (int64_t h = 0; h < hyperperiods; ++h) {
+      const prem_block_program *block = &w->program->plans[plan_of(w, h)]->blocks[b];
       for (int32_t i = 0; i < block->compute_count; ++i) {
         ck_assert_int_lt(w->step_count[b], MAX_STEPS);
         ck_assert(block->compute[i].flags & PREM_RECORD_LAST);
         w->steps[b][w->step_count[b]++] =
             (step){block->compute[i].task, block->compute[i].job, PREM_COMPUTE, h};
       }
-  }
+    }
 }
 
 /* The first task waits for jobs of the second one, as a writer does for late readers. */
@@ -172,17 +191,17 @@ static void explore_one(const char *source, int64_t hyperperiods, int32_t need) 
   world w = {0};
   prem_schedule *schedule = schedule_from_text(source);
   ck_assert_ptr_nonnull(schedule);
-  ck_assert_int_eq(prem_program_new(schedule, &w.program, NULL), PREM_OK);
+  ck_assert_int_eq(prem_program_new_live(schedule, &w.program, NULL), PREM_OK);
+  const bool live = w.program->plan_count > 1;
   if (need != 0)
     add_data_edge(w.program, need);
   w.tasks = calloc((size_t)schedule->task_count, sizeof *w.tasks);
   for (int32_t t = 0; t < schedule->task_count; ++t)
     w.tasks[t].jobs = w.program->tasks[t].jobs;
-  w.words = prem_asks_words(w.program, false);
+  w.words = prem_asks_words(w.program, live);
   w.ends = calloc((size_t)w.words + 1, sizeof *w.ends);
-  int64_t count = 0;
-  ck_assert_int_eq(prem_asks_make(w.program, false, w.ends, w.tasks, &w.asks, &count), PREM_OK);
-  ck_assert_int_gt(count, 0);
+  ck_assert_int_eq(prem_asks_make(w.program, live, w.ends, w.tasks, &w.asks, &w.count), PREM_OK);
+  ck_assert_int_gt(w.count, 0);
   list_steps(&w, hyperperiods);
   const size_t states = (2 * MAX_STEPS + 1) * (2 * MAX_STEPS + 1) * (2 * MAX_STEPS + 1);
   w.visited = calloc(states / 8 + 1, 1);
@@ -268,6 +287,37 @@ START_TEST(two_rates) {
 }
 END_TEST
 
+/* Modes with plans of their own, in turn: d joins b and c, of which each mode has one alone, and by
+ * the file's plan it follows them both. Words are counted on across all switches. */
+START_TEST(plans_of_modes) {
+  explore_all(
+      HEAD "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0, 1 ]; tiles = 2;"
+           "    compute: { wcet_ns = 10L; }; },"
+           "  { name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+           "    compute: { wcet_ns = 10L; }; after = ( { task = \"a\"; } ); },"
+           "  { name = \"c\"; kernel = \"none\"; blocks = [ 1, 2 ]; tiles = 2;"
+           "    compute: { wcet_ns = 10L; }; after = ( { task = \"a\"; } ); },"
+           "  { name = \"d\"; kernel = \"none\"; blocks = [ 2, 0 ]; tiles = 2;"
+           "    compute: { wcet_ns = 10L; }; after = ( { task = \"b\"; }, { task = \"c\"; } ); } );"
+           "live: { operating_modes = ( { name = \"all\"; },"
+           "  { name = \"one\"; off = [ \"b\" ]; policy: { }; },"
+           "  { name = \"other\"; off = [ \"a\", \"c\" ]; policy: { }; } ); };"
+           "plan: { hyperperiod_ns = 40L; runs = ("
+           "  { task = \"a\"; phase = \"compute\"; count = 2; start_ns = 0L; },"
+           "  { task = \"b\"; phase = \"compute\"; start_ns = 10L; },"
+           "  { task = \"c\"; phase = \"compute\"; count = 2; start_ns = 10L; },"
+           "  { task = \"d\"; phase = \"compute\"; count = 2; start_ns = 20L; } );"
+           "  operating_modes = ( { name = \"one\"; runs = ("
+           "      { task = \"a\"; phase = \"compute\"; count = 2; start_ns = 0L; },"
+           "      { task = \"c\"; phase = \"compute\"; count = 2; start_ns = 10L; },"
+           "      { task = \"d\"; phase = \"compute\"; count = 2; start_ns = 20L; } ); },"
+           "    { name = \"other\"; runs = ("
+           "      { task = \"b\"; phase = \"compute\"; start_ns = 0L; },"
+           "      { task = \"d\"; phase = \"compute\"; count = 2; start_ns = 10L; } ); } ); };",
+      7, 0);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("asks");
   TCase *orders = tcase_create("orders");
@@ -276,6 +326,7 @@ int main(void) {
   tcase_add_test(orders, a_reader_far_behind);
   tcase_add_test(orders, a_fork_and_a_join);
   tcase_add_test(orders, two_rates);
+  tcase_add_test(orders, plans_of_modes);
   suite_add_tcase(suite, orders);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

@@ -7,6 +7,7 @@
 #define LIVE_BACKEND "cuda"
 #include "tests/common/live_memory.h"
 #include "tests/common/live_threads.h"
+#include "tests/common/mode_plans.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -348,6 +349,11 @@ START_TEST(state_arrays_are_refused_in_runs) {
 }
 END_TEST
 
+START_TEST(blocks_follow_the_plan_of_the_hyperperiod) {
+  follow_plans("cuda", _i ? PREM_MODE_FREE : PREM_MODE_TT);
+}
+END_TEST
+
 /* In a process of its own: what has touched the GPU cannot be forked any more. */
 static bool has_gpu(void) {
   const pid_t child = fork();
@@ -384,6 +390,7 @@ int main(int argc, char **argv) {
   tcase_add_test(cases, frames_stay_where_blocks_have_them);
   tcase_add_test(cases, a_result_without_a_buffer_touches_none);
   tcase_add_test(cases, state_arrays_are_refused_in_runs);
+  tcase_add_loop_test(cases, blocks_follow_the_plan_of_the_hyperperiod, 0, 2);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }

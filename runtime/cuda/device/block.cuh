@@ -152,6 +152,7 @@ struct block_state {
   int64_t origins_ns[HYPERPERIODS];      /* of the last that have begun here, counted round */
   uint64_t snapshots[HYPERPERIODS];      /* of arguments, likewise */
   uint64_t snapshot;                     /* that the tasks of this block have */
+  uint8_t plans[HYPERPERIODS];           /* by which they are worked, likewise */
   hyperperiod_number begun;              /* hyperperiods that have */
   int32_t ended;                         /* 1: no more will */
   uint8_t empty_fetch[RING];             /* by prefetches, counted round: its job is skipped */
@@ -298,6 +299,45 @@ __device__ __forceinline__ void ring_start(bool memory, int32_t count) {
     ring_load(memory, count, half);
   ring_arrive();
 }
+
+#if PREM_LIVE
+/** Number of the plan by which a hyperperiod is worked that has begun here, or the one before. */
+__device__ __forceinline__ int32_t plan_of(const block_state *own, hyperperiod_number hyperperiod) {
+  return ((const volatile uint8_t *)own->plans)[hyperperiod & (HYPERPERIODS - 1)];
+}
+
+/** Is a hyperperiod worked by another plan than the one before? A session begins with the file's.
+ */
+__device__ __forceinline__ bool plan_changes(const block_state *own,
+                                             hyperperiod_number hyperperiod) {
+  if (own->live.plans == nullptr)
+    return false;
+  const int32_t before = hyperperiod == 0 ? 0 : plan_of(own, hyperperiod - 1);
+  return plan_of(own, hyperperiod) != before;
+}
+
+/** A unit's records, from the table's start on, are those of another plan: bring them anew to a
+ * half of the ring, and to the other one. Nobody reads the ring. One warp.
+ *  @param both  the other half is not brought later */
+__device__ __noinline__ void table_change(bool memory, int32_t count, int32_t half, bool both,
+                                          hyperperiod_number hyperperiod) {
+  block_state *own = shared();
+  table_cursor *unit = memory ? &own->memory_table : &own->compute_table;
+  const prem_device_block *block =
+      &own->launch.blocks[plan_of(own, hyperperiod) * own->launch.block_count + own->plan_block];
+  ring_arrive(); /* what is on its way comes before */
+  if (lane_number() == 0) {
+    unit->records = memory ? block->memory : block->compute;
+    unit->moves = memory ? block->moves : nullptr;
+    unit->next = 0;
+  }
+  __syncwarp();
+  ring_load(memory, count, half);
+  if (both)
+    ring_load(memory, count, half ^ 1);
+  ring_arrive();
+}
+#endif
 
 /** Is the record the last of its chunk? */
 __device__ __forceinline__ bool chunk_ends(const table_position &at) {

@@ -316,6 +316,11 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
       if (!own->begins)
         return;
       at.origin_ns = origin_of(own, at.hyperperiod);
+      if (plan_changes(own, at.hyperperiod)) {
+        if (prepares) /* who prepares the first compute brings the other half, but for the first */
+          table_change(false, at.count, at.slot / CHUNK, number == 0, at.hyperperiod);
+        compute_meet(threads);
+      }
       arguments_change(own, at.hyperperiod);
     }
 #endif

@@ -52,7 +52,10 @@ __device__ __noinline__ bool hyperperiod_begin(hyperperiod_number hyperperiod) {
     if (begins) {
       const uint64_t row = wanted & (uint64_t)(own->live.rows - 1);
       const uint64_t snapshot = *(const volatile uint64_t *)&own->live.snapshots[row];
+      const uint8_t plan =
+          own->live.plans == nullptr ? 0 : *(const volatile uint8_t *)&own->live.plans[row];
       const int64_t epoch_ns = prem_load_acquire(&own->live.epoch_ns[row]);
+      *(volatile uint8_t *)&own->plans[hyperperiod & (HYPERPERIODS - 1)] = plan;
       *(volatile uint64_t *)&own->snapshots[hyperperiod & (HYPERPERIODS - 1)] = snapshot;
       *(volatile int64_t *)&own->origins_ns[hyperperiod & (HYPERPERIODS - 1)] =
           own->start_ns + epoch_ns;

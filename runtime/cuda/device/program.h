@@ -324,6 +324,8 @@ typedef struct prem_device_live {
   const uint64_t *beat;             /* its last reading of the clock */
   const int64_t *epoch_ns;          /* [rows] from S */
   const uint64_t *snapshots;        /* [rows]: of arguments; 0: as the tasks have them */
+  const uint8_t *plans;             /* [rows]: number of the plan; NULL: there is one */
+  int64_t asks_of_plan;             /* launch.asks has so many for each, launch.blocks all blocks */
   const unsigned char (*params)[PREM_PARAMS_BYTES]; /* as prem_courier's, in the host's memory */
   int64_t rows;                                     /* of epoch_ns and job_end_ns: a power of two */
   const prem_device_gate *gates;

@@ -326,8 +326,12 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
 #pragma unroll 1
   while (goes_on && at.hyperperiod < launch.hyperperiods) {
 #if PREM_LIVE
-    if (at.index == 0 && !hyperperiod_begin(at.hyperperiod))
-      break;
+    if (at.index == 0) {
+      if (!hyperperiod_begin(at.hyperperiod))
+        break;
+      if (plan_changes(own, at.hyperperiod))
+        table_change(true, at.count, at.slot / CHUNK, true, at.hyperperiod);
+    }
 #endif
     const memory_step step = step_at(own, at);
     const bool locks = launch.mode == PREM_MODE_LOCK && !(step.flags & PREM_SLOT_WARMUP);

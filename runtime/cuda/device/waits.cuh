@@ -194,6 +194,9 @@ __device__ __noinline__ int64_t follow(int32_t slot, int32_t index,
   const int32_t count = task->ask_count[record->phase];
   const prem_device_ask *asks =
       &launch.asks[task->first_ask[record->phase] + (int64_t)record->job * count];
+#if PREM_LIVE
+  asks += plan_of(own, hyperperiod) * own->live.asks_of_plan;
+#endif
   int64_t from_ns = 0;
 #pragma unroll 1
   for (int32_t first = 0; first < count; first += 32) {

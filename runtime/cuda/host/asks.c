@@ -25,7 +25,7 @@ typedef struct leader {
 } leader;
 
 typedef struct asking {
-  const prem_program *program;
+  const prem_program *program; /* of one of its plans */
   bool live; /* the courier follows all tasks, and keeps them from running ahead of themselves */
   leader *leaders;
   prem_device_ask *asks;
@@ -43,15 +43,20 @@ static void divide_blocks(const asking *all, int32_t task, leader *of) {
     ++of->blocks[blocks[i] % of->parts];
 }
 
-static int64_t find_leaders(const asking *all) {
-  const int32_t tasks = all->program->schedule->task_count;
-  int64_t words = 0;
-  for (int32_t t = 0; t < tasks; ++t)
-    for (int32_t a = 0; a < all->program->tasks[t].edge_count; ++a) {
-      const prem_dependency *edge = &all->program->tasks[t].after[a];
+static void find_followed(const asking *all, const prem_program *plan) {
+  for (int32_t t = 0; t < plan->schedule->task_count; ++t)
+    for (int32_t a = 0; a < plan->tasks[t].edge_count; ++a) {
+      const prem_dependency *edge = &plan->tasks[t].after[a];
       all->leaders[edge->task].followed |= !edge->by_block;
       all->leaders[edge->task].lagged |= !edge->by_block && edge->lag_ns > 0;
     }
+}
+
+static int64_t find_leaders(const asking *all) {
+  const int32_t tasks = all->program->schedule->task_count;
+  int64_t words = 0;
+  for (int32_t p = 0; p < all->program->plan_count; ++p)
+    find_followed(all, all->program->plans[p]);
   for (int32_t t = 0; t < tasks; ++t) {
     leader *of = &all->leaders[t];
     of->followed |= all->live;
@@ -147,22 +152,47 @@ static int64_t add_job(asking *all, int32_t task, int32_t job, int phase, bool i
   return all->ask_count - first;
 }
 
-/* Without room for them they are counted. */
-static prem_status add_all(asking *all, prem_device_task *tasks) {
-  all->ask_count = 0;
-  for (int32_t t = 0; t < all->program->schedule->task_count; ++t) {
-    const bool itself = asks_itself(all, t);
+/* What a job asks before its first phase of a kind, by the plan by which it asks most. */
+static int64_t most_asks(const asking *all, int32_t task, int phase) {
+  int64_t most = 0;
+  for (int32_t p = 0; p < all->program->plan_count; ++p) {
+    asking counting = *all;
+    counting.program = all->program->plans[p];
+    counting.asks = NULL;
+    const int64_t count = add_job(&counting, task, 0, phase, asks_itself(&counting, task));
+    most = count > most ? count : most;
+  }
+  return most;
+}
+
+/* Where each task's asks stand in the table of each plan. `*count`: in one table. */
+static prem_status divide_asks(const asking *all, prem_device_task *tasks, int64_t *count) {
+  *count = 0;
+  for (int32_t t = 0; t < all->program->schedule->task_count; ++t)
     for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase) {
-      int64_t count = 0;
-      tasks[t].first_ask[phase] = (int32_t)all->ask_count;
-      for (int32_t job = 0; job < all->program->tasks[t].jobs; ++job)
-        count = add_job(all, t, job, phase, itself);
-      tasks[t].ask_count[phase] = (uint16_t)count;
-      if (count > UINT16_MAX || all->ask_count > INT32_MAX)
+      const int64_t most = most_asks(all, t, phase);
+      tasks[t].first_ask[phase] = (int32_t)*count;
+      tasks[t].ask_count[phase] = (uint16_t)most;
+      *count += most * all->program->tasks[t].jobs;
+      if (most > UINT16_MAX || *count > INT32_MAX)
         return PREM_ERR_INVALID;
     }
-  }
   return PREM_OK;
+}
+
+/* The table of a plan; where it has nothing zeros stand, which wait for no job. */
+static void fill_asks(asking *all, const prem_program *plan, const prem_device_task *tasks,
+                      int64_t first) {
+  asking filling = *all;
+  filling.program = plan;
+  for (int32_t t = 0; t < plan->schedule->task_count; ++t) {
+    const bool itself = asks_itself(&filling, t);
+    for (int phase = 0; phase < PREM_PHASE_COUNT; ++phase)
+      for (int32_t job = 0; job < plan->tasks[t].jobs; ++job) {
+        filling.ask_count = first + tasks[t].first_ask[phase] + job * tasks[t].ask_count[phase];
+        add_job(&filling, t, job, phase, itself);
+      }
+  }
 }
 
 static void enter_leaders(const asking *all, prem_device_task *tasks) {
@@ -195,15 +225,16 @@ prem_status prem_asks_make(const prem_program *program, bool live, prem_device_e
   if (!all.leaders)
     return status;
   find_leaders(&all);
-  status = add_all(&all, tasks);
+  status = divide_asks(&all, tasks, count);
   if (!status) {
-    all.asks = calloc((size_t)all.ask_count + 1, sizeof *all.asks);
-    status = all.asks ? add_all(&all, tasks) : PREM_ERR_MEMORY;
+    all.asks = calloc((size_t)(*count * program->plan_count) + 1, sizeof *all.asks);
+    status = all.asks ? PREM_OK : PREM_ERR_MEMORY;
   }
+  for (int32_t p = 0; !status && p < program->plan_count; ++p)
+    fill_asks(&all, program->plans[p], tasks, p * *count);
   enter_leaders(&all, tasks);
   free(all.leaders);
   *asks = all.asks;
-  *count = all.ask_count;
   return status;
 }
 

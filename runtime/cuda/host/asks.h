@@ -11,12 +11,15 @@
 int64_t prem_asks_words(const prem_program *program, bool live);
 
 /**
- * Make the asks of all tasks that follow others.
+ * Make the asks of all tasks that follow others, by each plan of the program: a table of `*count`
+ * for each, alike in all of them. What a task asks less by one plan than by another is padded with
+ * asks that wait for nothing.
  *
  * @param      ends   prem_asks_words() words, perhaps on the device: they are pointed to, not
  * touched
  * @param      tasks  one for each of the program's; what concerns precedence is entered
- * @param[out] asks   free() it; NULL unless PREM_OK
+ * @param[out] asks   the plans' tables, one behind the other; free() it; NULL unless PREM_OK
+ * @param[out] count  of the asks of one plan
  * @retval PREM_ERR_MEMORY
  * @retval PREM_ERR_INVALID  more edges, or edges times jobs, than the executive counts
  */

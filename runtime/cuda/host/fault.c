@@ -21,8 +21,8 @@ prem_status prem_cuda_report(cudaError_t error, prem_diag *diag, const char *wha
 /* The compute that a faulty block is at: what does not end is most often that. */
 static void describe_compute(const prem_program *program, const prem_device_fault *fault,
                              char *text, size_t bytes) {
-  if (fault->block < 0 || fault->block >= program->block_count)
-    return;
+  if (fault->block < 0 || fault->block >= program->block_count || program->plan_count > 1)
+    return; /* with several plans it is not known by which the block is working */
   const prem_block_program *block = &program->blocks[fault->block];
   if (block->compute_count == 0)
     return;

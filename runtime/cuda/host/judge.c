@@ -100,19 +100,26 @@ prem_status prem_cuda_judge_intervals(const prem_cuda *cuda, prem_diag *diag) {
   return PREM_OK;
 }
 
-prem_status prem_cuda_judge_order(const prem_program *program, prem_diag *diag) {
-  for (int32_t b = 0; b < program->block_count; ++b) {
-    const int32_t ahead = prem_block_max_ahead(&program->blocks[b]);
+static prem_status judge_order(const prem_program *plan, prem_diag *diag) {
+  for (int32_t b = 0; b < plan->block_count; ++b) {
+    const int32_t ahead = prem_block_max_ahead(&plan->blocks[b]);
     if (ahead <= PREM_DEVICE_PREFETCHES)
       continue;
     prem_diag_add(
-        diag, PREM_ERROR, 39, program->schedule->plan->place, "plan",
+        diag, PREM_ERROR, 39, plan->plan->place, "plan",
         "block %d fetches more than %d tiles from one on before that one is computed; the "
         "GPU tells so many apart: let computes follow the order of the prefetches",
         b, PREM_DEVICE_PREFETCHES);
     return PREM_ERR_INVALID;
   }
   return PREM_OK;
+}
+
+prem_status prem_cuda_judge_order(const prem_program *program, prem_diag *diag) {
+  prem_status status = PREM_OK;
+  for (int32_t p = 0; p < program->plan_count && status == PREM_OK; ++p)
+    status = judge_order(program->plans[p], diag);
+  return status;
 }
 
 /* The threads of a block, and the scratchpad that it gets, where so much of an SM's is kept back.

@@ -232,21 +232,6 @@ static prem_status judge_streams(const prem_courier *courier, prem_diag *diag) {
   return PREM_ERR_INVALID;
 }
 
-/* Blocks fetch their records in pieces, ahead of the permission that says by which plan. */
-static prem_status judge_plans(const prem_program *program, prem_diag *diag) {
-  const prem_schedule *schedule = program->schedule;
-  for (int32_t m = 0; program->plan_count > 1 && m < schedule->operating_mode_count; ++m)
-    if (schedule->operating_modes[m].has_plan) {
-      prem_diag_add(diag, PREM_ERROR, 0, schedule->operating_modes[m].place, "live.operating_modes",
-                    "mode '%s' has a plan of its own, which a live session on a GPU cannot switch "
-                    "to yet; leave the `policy` of the modes out and plan again, or take backend "
-                    "cpu or sim",
-                    schedule->operating_modes[m].name);
-      return PREM_ERR_UNAVAILABLE;
-    }
-  return PREM_OK;
-}
-
 /* Snapshots of arguments, where blocks can read them. */
 static cudaError_t params_new(prem_cuda_live *live) {
   prem_courier *courier = live->courier;
@@ -282,8 +267,6 @@ fail:
 static prem_status live_open(void *state, prem_courier *courier, prem_diag *diag) {
   prem_cuda *cuda = state;
   prem_status status = judge_streams(courier, diag);
-  if (status == PREM_OK)
-    status = judge_plans(cuda->program, diag);
   if (status != PREM_OK)
     return status;
   cuda->live = calloc(1, sizeof *cuda->live);
@@ -412,6 +395,8 @@ static cudaError_t collect(prem_cuda_live *live) {
                       cudaMemcpyDeviceToHost));
   CUDA_TRY(cudaMemcpy(trace->job_end_ns, live->kept_end_ns,
                       rows * (size_t)trace->job_count * sizeof(int64_t), cudaMemcpyDeviceToHost));
+  if (live->kept_mode_of)
+    CUDA_TRY(cudaMemcpy(trace->operating_mode, live->kept_mode_of, rows, cudaMemcpyDeviceToHost));
 fail:
   return error;
 }

@@ -53,6 +53,7 @@ typedef struct prem_cuda_live {
   prem_device_block *blocks; /* as they are during the session */
   int64_t *kept_epoch_ns;    /* in device memory: [kept_rows] */
   int64_t *kept_end_ns;
+  uint8_t *kept_mode_of;                      /* NULL: one plan serves all modes */
   prem_list allocations;                      /* void *: device memory */
   unsigned char (*params)[PREM_PARAMS_BYTES]; /* pinned: courier->params, meanwhile */
   unsigned char (*params_before)[PREM_PARAMS_BYTES];

@@ -83,12 +83,12 @@ static void put_users(image *to, size_t stream, const prem_stream *from) {
           put(to, from->users[u].done_by, (size_t)from->jobs * sizeof(int32_t)));
 }
 
-static void put_stream(image *to, size_t at, const prem_stream *from) {
+static void put_stream(image *to, size_t at, const prem_stream *from, int32_t plan_count) {
   point(to, FIELD(at, prem_stream, decisions),
         put(to, from->decisions, (size_t)(from->ring_mask + 1) * sizeof *from->decisions));
   if (from->due_ns)
     point(to, FIELD(at, prem_stream, due_ns),
-          put(to, from->due_ns, (size_t)from->jobs * sizeof *from->due_ns));
+          put(to, from->due_ns, (size_t)(from->jobs * plan_count) * sizeof *from->due_ns));
   put_users(to, at, from);
 }
 
@@ -138,7 +138,8 @@ static void put_courier(image *to, const prem_courier *courier) {
     point(to, FIELD(at, prem_courier, versions),
           put(to, courier->versions, (size_t)courier->version_count * sizeof *courier->versions));
   for (int32_t s = 0; s < courier->stream_count; ++s)
-    put_stream(to, streams + (size_t)s * sizeof *courier->streams, &courier->streams[s]);
+    put_stream(to, streams + (size_t)s * sizeof *courier->streams, &courier->streams[s],
+               courier->plan_count);
   for (int32_t t = 0; t < courier->task_count; ++t)
     put_task(to, tasks + (size_t)t * sizeof *courier->tasks, &courier->tasks[t]);
 }
@@ -199,12 +200,17 @@ static cudaError_t device_rows(prem_cuda_live *live, prem_courier *to) {
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->near, &near, sizeof near));
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->block_epochs_ns, NULL, rows * sizeof(int64_t)));
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->block_snapshots, NULL, rows * sizeof(uint64_t)));
+  if (from->plan_count > 1)
+    CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->block_plans, NULL, rows));
+  if (from->kept_mode_of)
+    CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->kept_mode_of, NULL, kept));
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->kept_epoch_ns, NULL, kept * sizeof(int64_t)));
   CUDA_TRY(prem_cuda_live_keep(live, (void **)&to->kept_end_ns, NULL,
                                kept * (size_t)from->job_count * sizeof(int64_t)));
   to->job_end_ns = (int64_t *)live->cuda->ends_room;
   live->kept_epoch_ns = to->kept_epoch_ns;
   live->kept_end_ns = to->kept_end_ns;
+  live->kept_mode_of = to->kept_mode_of;
 fail:
   return error;
 }
@@ -432,6 +438,8 @@ static cudaError_t tables_new(prem_cuda_live *live, prem_courier *courier) {
   live->tables.beat = live->launch.beat;
   live->tables.epoch_ns = courier->block_epochs_ns;
   live->tables.snapshots = courier->block_snapshots;
+  live->tables.plans = courier->block_plans;
+  live->tables.asks_of_plan = live->cuda->device.asks_of_plan;
   CUDA_TRY(cudaHostGetDevicePointer((void **)&live->tables.params, live->params, 0));
   live->tables.rows = courier->rows;
   live->tables.tasks_at = live->cuda->device.live_tasks_at;

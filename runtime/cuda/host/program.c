@@ -177,7 +177,9 @@ static cudaError_t asks_upload(const prem_program *program, prem_device_task *ta
           : status == PREM_ERR_MEMORY ? cudaErrorMemoryAllocation
                                       : cudaErrorInvalidValue;
   if (error == cudaSuccess)
-    error = prem_cuda_keep(out, (void **)&out->launch.asks, asks, (size_t)count * sizeof *asks);
+    error = prem_cuda_keep(out, (void **)&out->launch.asks, asks,
+                           (size_t)(count * program->plan_count) * sizeof *asks);
+  out->asks_of_plan = count;
 fail:
   free(asks);
   return error;
@@ -234,7 +236,7 @@ fail:
 
 /* What is uploaded of all blocks, each in one allocation. */
 typedef struct block_tables {
-  prem_device_block *blocks;
+  prem_device_block *blocks; /* by each plan, [plan][block] */
   prem_device_record *records;
   prem_device_move *moves; /* of the memory phases, launch.max_moves each */
   int32_t *tasks;          /* of block after block */
@@ -249,18 +251,19 @@ static void block_tables_free(block_tables *tables) {
 
 static cudaError_t block_tables_new(const prem_program *program, prem_cuda_program *out,
                                     block_tables *tables) {
+  const size_t plans = (size_t)program->plan_count;
   size_t pairs = 1, memory_phases = 0;
   for (int32_t t = 0; t < program->schedule->task_count; ++t)
     pairs += (size_t)program->schedule->tasks[t].block_count;
   for (int32_t b = 0; b < program->block_count; ++b)
-    memory_phases += (size_t)program->blocks[b].memory_count;
-  const size_t moves = memory_phases * (size_t)out->launch.max_moves;
+    memory_phases += (size_t)program->blocks[b].memory_count; /* by all plans the same */
+  const size_t moves = plans * memory_phases * (size_t)out->launch.max_moves;
   out->block_tasks = calloc(pairs, sizeof *out->block_tasks);
-  *tables =
-      (block_tables){.blocks = calloc((size_t)program->block_count, sizeof *tables->blocks),
-                     .records = calloc((size_t)program->record_count + 1, sizeof *tables->records),
-                     .moves = calloc(moves + 1, sizeof *tables->moves),
-                     .tasks = out->block_tasks};
+  *tables = (block_tables){
+      .blocks = calloc(plans * (size_t)program->block_count, sizeof *tables->blocks),
+      .records = calloc(plans * (size_t)program->record_count + 1, sizeof *tables->records),
+      .moves = calloc(moves + 1, sizeof *tables->moves),
+      .tasks = out->block_tasks};
   if (tables->blocks && tables->records && tables->moves && tables->tasks)
     return cudaSuccess;
   block_tables_free(tables);
@@ -397,9 +400,9 @@ static void copy_records(const prem_program *program, const prem_cuda_arrays *ar
 }
 
 static void fill_block(const prem_program *program, const prem_cuda_arrays *arrays, int32_t b,
-                       block_task *tasks, block_tables *tables, prem_cuda_program *out) {
+                       block_task *tasks, block_tables *tables, prem_device_block *to,
+                       prem_cuda_program *out) {
   const prem_block_program *block = &program->blocks[b];
-  prem_device_block *to = &tables->blocks[b];
   int32_t ports = 0;
   to->first_cell = tables->task_count * PREM_PHASE_COUNT;
   for (int32_t t = 0; t < program->schedule->task_count; ++t) {
@@ -431,7 +434,7 @@ static void fill_block(const prem_program *program, const prem_cuda_arrays *arra
 
 static cudaError_t blocks_upload(const prem_program *program, const prem_cuda_arrays *arrays,
                                  prem_cuda_program *out) {
-  const size_t blocks = (size_t)program->block_count;
+  const size_t blocks = (size_t)program->plan_count * (size_t)program->block_count;
   block_tables tables;
   prem_device_record *records = NULL;
   prem_device_move *moves = NULL;
@@ -443,8 +446,12 @@ static cudaError_t blocks_upload(const prem_program *program, const prem_cuda_ar
     free(block_tasks);
     return error;
   }
-  for (int32_t b = 0; b < program->block_count; ++b)
-    fill_block(program, arrays, b, block_tasks, &tables, out);
+  for (int32_t p = 0; p < program->plan_count; ++p) {
+    tables.task_count = 0; /* by all plans they have the same */
+    for (int32_t b = 0; b < program->block_count; ++b)
+      fill_block(program->plans[p], arrays, b, block_tasks, &tables,
+                 &tables.blocks[p * program->block_count + b], out);
+  }
   out->cell_count = tables.task_count * PREM_PHASE_COUNT;
   CUDA_TRY(prem_cuda_keep(out, (void **)&records, tables.records,
                           (size_t)tables.record_count * sizeof *records));

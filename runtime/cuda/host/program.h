@@ -18,6 +18,8 @@ typedef struct prem_cuda_program {
   int32_t *block_tasks;  /* on the host: the tasks of each block, at first_cell / 3 */
   bool *mapped;          /* the same: [task][PREM_MAX_PORTS], whether there is a tensor map */
   int64_t cell_count;
+  int64_t asks_of_plan; /* of launch.asks; launch.blocks has the blocks by the file's plan first,
+                         * then by those that operating modes have of their own */
   const int32_t *gates; /* of a live session: [task], tickets that it looks at; NULL: a run's */
   int32_t live_tasks_at, live_gates_at; /* as prem_device_live has them */
 } prem_cuda_program;
