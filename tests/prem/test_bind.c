@@ -153,8 +153,15 @@ static const prem_kernel careless = {.name = "careless",
                                      .ports = careless_ports,
                                      .port_count = 2,
                                      .bind = careless_bind};
-static const prem_kernel *const careless_kernels[] = {&careless};
-static const prem_registry careless_registry = {careless_kernels, 1};
+static const prem_port backward_ports[] = {{"out", PREM_OUT, PREM_C64}, {"in", PREM_IN, PREM_F32}};
+static const prem_kernel backward = {.name = "backward",
+                                     .summary = "as careless, its output first",
+                                     .params_bytes = 16,
+                                     .ports = backward_ports,
+                                     .port_count = 2,
+                                     .bind = careless_bind};
+static const prem_kernel *const careless_kernels[] = {&careless, &backward};
+static const prem_registry careless_registry = {careless_kernels, 2};
 
 #define CARELESS(rest)                                                                             \
   IMAGES "tasks = ( { name = \"k\"; kernel = \"careless\"; blocks = 1;\n"                          \
@@ -259,6 +266,21 @@ START_TEST(layout_and_phases) {
   ck_assert_int_eq(made->shape[3], 6);
   ck_assert_int_eq(made->writer, 0);
   ck_assert_int_eq(s->arrays[0].writer, -1);
+  prem_schedule_free(s);
+}
+END_TEST
+
+START_TEST(an_output_may_come_first) {
+  answer_well();
+  memcpy(answer.new_shape[0], answer.new_shape[1], sizeof answer.new_shape[0]);
+  answer.new_rank[0] = 2;
+  answer.new_rank[1] = 0;
+  prem_schedule *s =
+      load_text(IMAGES "tasks = ( { name = \"k\"; kernel = \"backward\"; blocks = 1;\n"
+                       "  arrays: { in = \"x\"; out = \"new\"; }; } );");
+  ck_assert_int_eq(prem_schedule_bind(s, &careless_registry, NULL), PREM_OK);
+  ck_assert_int_eq(s->arrays[s->tasks[0].arrays[0]].writer, 0);
+  ck_assert_int_eq(s->arrays[s->tasks[0].arrays[1]].writer, -1);
   prem_schedule_free(s);
 }
 END_TEST
@@ -397,6 +419,7 @@ int main(void) {
   tcase_add_test(cases, arguments);
   tcase_add_test(cases, layout_and_phases);
   tcase_add_test(cases, new_arrays_in_any_order);
+  tcase_add_test(cases, an_output_may_come_first);
   tcase_add_test(cases, first_writer_is_kept);
   tcase_add_test(cases, of_two_writers_the_first_is_kept);
   tcase_add_test(cases, phase_bytes);

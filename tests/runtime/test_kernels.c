@@ -481,6 +481,27 @@ START_TEST(every_kernel_is_bound_as_it_was) {
 }
 END_TEST
 
+/* Who changes what a kernel gives or costs raises its version, by which older plans are refused. */
+START_TEST(kernels_are_declared_as_they_were) {
+  const prem_registry *registry = prem_registry_builtin();
+  char *found = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&found, &bytes);
+  for (int32_t k = 0; k < registry->count; ++k) {
+    const prem_kernel *kernel = registry->kernels[k];
+    fprintf(file, "%s %u, parameters of %u bytes, within %g%s%s\n", kernel->name, kernel->version,
+            kernel->params_bytes, kernel->tolerance, kernel->compatible ? ", compatible" : "",
+            kernel->compute ? "" : ", computes nothing");
+    for (int32_t p = 0; p < kernel->port_count; ++p)
+      fprintf(file, "  %s %s %s %x\n", kernel->ports[p].access == PREM_OUT ? "out" : "in",
+              kernel->ports[p].name, prem_type_name(kernel->ports[p].type),
+              kernel->port_types ? kernel->port_types[p] : 0U);
+  }
+  fclose(file);
+  golden_judge("kernels_declared.txt", found);
+}
+END_TEST
+
 /* ---- known answers: parity alone would pass if reference and compute shared a mistake -------- */
 
 START_TEST(conv2d_weighs_the_neighbours_in_order) {
@@ -732,6 +753,7 @@ int main(void) {
   tcase_add_loop_test(kernels, every_kernel_equals_its_reference, 0,
                       prem_registry_builtin()->count);
   tcase_add_test(kernels, every_kernel_is_bound_as_it_was);
+  tcase_add_test(kernels, kernels_are_declared_as_they_were);
   tcase_add_test(kernels, conv2d_weighs_the_neighbours_in_order);
   tcase_add_test(kernels, conv2d_begins_with_the_polybench_coefficients);
   tcase_add_test(kernels, vector_increment_adds);

@@ -4,6 +4,8 @@
 #include "tests/common/rounds.h"
 #include "tests/common/running.h"
 
+#include "schedules/planner/replan.h"
+
 enum { SETS = ROUNDS(500), STEPS = 40 };
 
 static prem_schedule *planned(const char *source) {
@@ -223,6 +225,97 @@ START_TEST(one_task_is_another) {
 }
 END_TEST
 
+/* ---- which tasks are still the same ---------------------------------------------------------- */
+
+static const char all_sorts[] =
+    "version = 1; name = \"t\"; platform: { blocks = 4; buffers = 2; resources = ("
+    "  { name = \"memory\"; capacity = 3; }, { name = \"bus\"; capacity = 3; } ); };"
+    "tasks = ( { name = \"first\"; kernel = \"none\"; blocks = [ 0, 1 ]; tiles = 2;"
+    "    period_ns = 4000L; prefetch: { wcet_ns = 10L; }; },"
+    "  { name = \"a\"; kernel = \"none\"; blocks = [ 1, 2 ]; tiles = 4; period_ns = 4000L;"
+    "    deadline_ns = 3000L; prefetch: { wcet_ns = 20L; demand: { memory = 1; bus = 1; }; };"
+    "    compute: { wcet_ns = 30L; }; writeback: { wcet_ns = 20L; };"
+    "    joined: { wcet_ns = 40L; }; after = ( { task = \"first\"; } ); } );";
+
+/* Each changes one thing of the task `a`, or of all. */
+#define CHANGE(name, what)                                                                         \
+  static void name(prem_schedule *s, prem_task *a) {                                               \
+    (void)s, (void)a;                                                                              \
+    what;                                                                                          \
+  }
+CHANGE(nothing, )
+CHANGE(wcet, a->phase[PREM_WRITEBACK].wcet_ns += 1)
+CHANGE(busy, a->phase[PREM_PREFETCH].busy_ns -= 1)
+CHANGE(turnaround, a->phase[PREM_PREFETCH].turnaround_ns += 1)
+CHANGE(unit_turnaround, a->phase[PREM_COMPUTE].unit_turnaround_ns += 1)
+CHANGE(no_phase, a->phase[PREM_WRITEBACK].exists = false)
+CHANGE(demand, a->phase[PREM_PREFETCH].demand[0] += 1)
+CHANGE(last_demand, a->phase[PREM_PREFETCH].demand[1] -= 1)
+CHANGE(joined, a->joined.wcet_ns += 1)
+CHANGE(another_block, a->blocks[1] = 3)
+CHANGE(fewer_blocks, a->block_count = 1)
+CHANGE(together, a->together = !a->together)
+CHANGE(tiles, a->tile_count -= 1)
+CHANGE(period, a->period_ns /= 2)
+CHANGE(release, a->release_ns += 1)
+CHANGE(deadline, a->deadline_ns -= 1)
+CHANGE(publish, a->publish_ns += 1)
+CHANGE(job_turnaround, s->job_turnaround_ns += 1)
+CHANGE(job_prefetch, s->job_prefetch_ns += 1)
+CHANGE(no_edge, a->after_count = 0)
+CHANGE(lag, a->after[0].lag_ns += 1)
+CHANGE(latest, a->after[0].latest = !a->after[0].latest)
+CHANGE(per_block, a->after[0].per_block = !a->after[0].per_block)
+CHANGE(predecessor, a->after[0].task = 1)
+CHANGE(precedence, s->platform.precedence_ns += 1)
+
+enum { FIRST = 1, A = 2, BOTH = FIRST | A };
+static const struct {
+  const char *what;
+  void (*make)(prem_schedule *s, prem_task *a);
+  int others; /* tasks that are no longer the same */
+} changes[] = {{"nothing", nothing, 0},
+               {"a longer writeback", wcet, A},
+               {"shorter at the memory", busy, A},
+               {"a longer turn-around", turnaround, A},
+               {"a unit's longer turn-around", unit_turnaround, A},
+               {"a phase less", no_phase, A},
+               {"a larger demand", demand, A},
+               {"a smaller demand of the last resource", last_demand, A},
+               {"a longer joined pair", joined, A},
+               {"another block", another_block, A},
+               {"fewer blocks", fewer_blocks, A},
+               {"together", together, A},
+               {"fewer tiles", tiles, A},
+               {"another period", period, A},
+               {"a later release", release, A},
+               {"an earlier deadline", deadline, A},
+               {"a publication", publish, A},
+               {"a job's longer turn-around", job_turnaround, BOTH},
+               {"a job's longer prefetch", job_prefetch, BOTH},
+               {"no predecessor", no_edge, A},
+               {"a lag", lag, A},
+               {"the latest job", latest, A},
+               {"by block", per_block, A},
+               {"another predecessor", predecessor, A},
+               {"a longer message", precedence, A}}; /* `first` waits for none */
+
+START_TEST(whatever_differs_makes_another_task) {
+  prem_schedule *old = planned(all_sorts), *schedule = schedule_from_text(all_sorts);
+  prem_old_plan read;
+  ck_assert_ptr_nonnull(old->plan);
+  changes[_i].make(schedule, &schedule->tasks[1]);
+  const prem_planning planning = {
+      .schedule = schedule, .grid_ns = schedule->platform.clock_step_ns, .policy = "auto"};
+  ck_assert_int_eq(prem_old_plan_read(&planning, old, &read), PREM_OK);
+  const int others = (read.changed[0] ? FIRST : 0) | (read.changed[1] ? A : 0);
+  ck_assert_msg(others == changes[_i].others, "%s: %d", changes[_i].what, others);
+  prem_old_plan_free(&read);
+  prem_schedule_free(schedule);
+  prem_schedule_free(old);
+}
+END_TEST
+
 /* ---- by hand -------------------------------------------------------------------------------- */
 
 #define TASK(name, block, prefetch, more)                                                          \
@@ -412,6 +505,8 @@ int main(void) {
   suite_add_tcase(suite, random);
   TCase *all = tcase_create("all");
   tcase_set_timeout(all, 240);
+  tcase_add_loop_test(all, whatever_differs_makes_another_task, 0,
+                      (int)(sizeof changes / sizeof *changes));
   tcase_add_test(all, a_longer_precedence_moves_those_that_follow);
   tcase_add_test(all, the_longer_one_moves_and_not_its_neighbours);
   tcase_add_test(all, those_with_more_time_yield);

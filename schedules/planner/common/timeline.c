@@ -315,7 +315,6 @@ static bool begin(prem_timeline *timeline) {
   }
   steps[0] = (prem_step){INT64_MIN, 0};
   timeline->chunks[0] = (prem_step_chunk){.steps = steps, .count = 1, .capacity = 4};
-  timeline->chunks[0].room = room_of(timeline, 0);
   survey_shelves(timeline, 0);
   return true;
 }
