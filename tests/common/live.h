@@ -62,10 +62,11 @@ static inline float frame_value(const prem_frame *frame) {
   return first;
 }
 
-/** Acquire, fill, submit, without waiting. */
-static inline prem_status feed(prem_live *live, int32_t stream, float value, prem_frame *out) {
+/** Acquire, fill, submit: a buffer may become free until then. */
+static inline prem_status feed_until(prem_live *live, int32_t stream, float value, int64_t until_ns,
+                                     prem_frame *out) {
   prem_frame frame;
-  prem_status status = prem_live_acquire(live, stream, 0, &frame, NULL);
+  prem_status status = prem_live_acquire(live, stream, until_ns, &frame, NULL);
   if (status != PREM_OK)
     return status;
   fill_frame(&frame, value);
@@ -73,6 +74,11 @@ static inline prem_status feed(prem_live *live, int32_t stream, float value, pre
   if (out)
     *out = frame;
   return status;
+}
+
+/** The same without waiting. */
+static inline prem_status feed(prem_live *live, int32_t stream, float value, prem_frame *out) {
+  return feed_until(live, stream, value, 0, out);
 }
 
 /** Wait for a frame, look at its number, give it back. */

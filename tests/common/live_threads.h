@@ -184,7 +184,7 @@ START_TEST(a_frame_starts_the_hyperperiod) {
   for (int i = 0; i < 50; ++i) {
     float value;
     prem_frame in, out;
-    ck_assert_int_eq(feed(b.live, b.x, (float)i, &in), PREM_OK);
+    ck_assert_int_eq(feed_until(b.live, b.x, (float)i, in_ms(&b, 60000), &in), PREM_OK);
     ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 60000), &value, &out), PREM_OK);
     ck_assert_float_eq(value, (float)(i + 1));
     ck_assert_int_ge(out.published_ns, in.captured_ns + 300 * UNIT);
@@ -399,7 +399,7 @@ START_TEST(state_goes_from_frame_to_frame) {
     const float x = (float)(i * 7 % 23) - 11;
     float y;
     prem_frame frame;
-    ck_assert_int_eq(feed(b.live, b.x, x, NULL), PREM_OK);
+    ck_assert_int_eq(feed_until(b.live, b.x, x, in_ms(&b, 60000), NULL), PREM_OK);
     ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 10000), &y, &frame), PREM_OK);
     model = fmaf(0.3F, x - model, model);
     ck_assert_float_eq(y, fmaf(1.0F, model - x, x));
@@ -439,7 +439,7 @@ START_TEST(arguments_are_those_that_were_applied_last) {
     while ((status = prem_live_apply(b.live, NULL)) == PREM_ERR_FULL)
       prem_live_sleep_until(b.live, in_ms(&b, 1));
     ck_assert_int_eq(status, PREM_OK);
-    ck_assert_int_eq(feed(b.live, b.x, (float)i, NULL), PREM_OK);
+    ck_assert_int_eq(feed_until(b.live, b.x, (float)i, in_ms(&b, 60000), NULL), PREM_OK);
     ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 10000), &y, NULL), PREM_OK);
     ck_assert_float_eq(y, (float)i + (float)by);
   }
@@ -496,7 +496,7 @@ START_TEST(each_frame_is_worked_in_its_mode) {
     switches += wanted != mode;
     mode = wanted;
     ck_assert_int_eq(prem_live_switch(b.live, mode, NULL), PREM_OK);
-    ck_assert_int_eq(feed(b.live, b.x, (float)i, NULL), PREM_OK);
+    ck_assert_int_eq(feed_until(b.live, b.x, (float)i, in_ms(&b, 60000), NULL), PREM_OK);
     ck_assert_int_eq(fetch(b.live, b.y, in_ms(&b, 10000), &value, &frame), PREM_OK);
     ck_assert_float_eq(value, (float)(i + 1));
     ck_assert_int_eq(frame.operating_mode, mode);
@@ -552,14 +552,6 @@ static prem_schedule *command_schedule(int buffers) {
       buffers, arrays, tasks, inputs, outputs));
 }
 
-/* The session may still be at the turn before. */
-static void feed_in_time(const bench *b, int32_t stream, float value) {
-  prem_frame frame;
-  ck_assert_int_eq(prem_live_acquire(b->live, stream, in_ms(b, 60000), &frame, NULL), PREM_OK);
-  fill_frame(&frame, value);
-  ck_assert_int_eq(prem_live_submit(b->live, &frame, NULL), PREM_OK);
-}
-
 /* One command a turn, or two, in no order; the frame that starts it comes last. */
 START_TEST(tasks_of_a_block_are_skipped_apart) {
   bench b = {.schedule = command_schedule(1 + _i / 2)};
@@ -578,8 +570,10 @@ START_TEST(tasks_of_a_block_are_skipped_apart) {
     const uint32_t chosen = 1U << (dice >> 30) | 1U << (dice >> 28 & 3);
     for (int c = 0; c < COMMANDS; ++c)
       if (chosen >> c & 1)
-        feed_in_time(&b, in[c], (float)(turn * COMMANDS + c));
-    feed_in_time(&b, go, (float)turn);
+        ck_assert_int_eq(
+            feed_until(b.live, in[c], (float)(turn * COMMANDS + c), in_ms(&b, 60000), NULL),
+            PREM_OK);
+    ck_assert_int_eq(feed_until(b.live, go, (float)turn, in_ms(&b, 60000), NULL), PREM_OK);
     for (int c = 0; c < COMMANDS; ++c) {
       float value;
       prem_frame frame;

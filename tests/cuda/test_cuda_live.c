@@ -182,7 +182,7 @@ START_TEST(no_halo_reaches_into_another_slot) { /* E34 */
   start_live(other, &(prem_live_request){.mode = PREM_MODE_TT});
   for (int i = 1; i <= 12; ++i) {
     prem_frame found, expected;
-    ck_assert_int_eq(feed(b.live, 0, (float)i, NULL), PREM_OK);
+    ck_assert_int_eq(feed_until(b.live, 0, (float)i, in_ms(&b, 1000), NULL), PREM_OK);
     ck_assert_int_eq(feed(other, 0, (float)i, NULL), PREM_OK);
     ck_assert_int_eq(prem_live_wait(b.live, 1, in_ms(&b, 10000), &found, NULL), PREM_OK);
     ck_assert_int_eq(prem_live_wait(other, 1, prem_live_now_ns(other) + 10 * MS, &expected, NULL),
@@ -216,7 +216,7 @@ START_TEST(a_job_behind_an_overrun_is_skipped) {
   start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT});
   float value, last = 0;
   for (int i = 1; i <= 40; ++i) {
-    ck_assert_int_eq(feed(b.live, 0, (float)i, NULL), PREM_OK);
+    ck_assert_int_eq(feed_until(b.live, 0, (float)i, in_ms(&b, 1000), NULL), PREM_OK);
     ck_assert_int_eq(fetch(b.live, 1, in_ms(&b, 1000), &value, NULL), PREM_OK);
     ck_assert_float_ge(value, last);
     last = value;
@@ -254,7 +254,7 @@ START_TEST(counts_of_blocks_do_not_run_over) {
   start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT, .trace = trace});
   float value;
   for (int i = 1; i <= COUNTED; ++i) {
-    ck_assert_int_eq(feed(b.live, 0, (float)i, NULL), PREM_OK);
+    ck_assert_int_eq(feed_until(b.live, 0, (float)i, in_ms(&b, 1000), NULL), PREM_OK);
     ck_assert_int_eq(fetch(b.live, 1, in_ms(&b, 1000), &value, NULL), PREM_OK);
   }
   ck_assert_int_eq(prem_live_stop(b.live, true, in_ms(&b, 1000), NULL), PREM_OK);
