@@ -34,7 +34,7 @@ static void plan_periodic(const prem_schedule *schedule, const prem_live_port *p
   if (port->max_age_ns > 0)
     before_ns = prem_min_i64(before_ns, port->max_age_ns / 2);
   input->step_ns = period_ns;
-  input->offset_ns = release_ns + period_ns - port->lead_ns - before_ns;
+  input->offset_ns = release_ns + period_ns - port->lead_ns - port->copy.wcet_ns - before_ns;
 }
 
 static double rate_of(const live_options *options, const char *stream) {

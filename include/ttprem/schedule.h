@@ -140,6 +140,7 @@ typedef struct prem_task {
   int32_t port_count;
   char profile[PREM_NAME_BYTES]; /* "": none */
   bool broken;                   /* the file has an error in this task: judge no more of it */
+  bool is_copy; /* none of the file's: the copy of a live port, while planner or checker work */
   prem_place place;
   /* made by prem_schedule_bind(): */
   const prem_kernel *definition; /* NULL when abstract, or not bound */
@@ -216,6 +217,8 @@ typedef struct prem_live_port {
   int64_t lead_ns;      /* of an input: so long before the release its frame is chosen */
   int64_t max_age_ns;   /* of a sampling input: older frames count as missing; 0: none does */
   int64_t publish_ns;   /* of an output: from the release of its job; 0: when it is there */
+  prem_phase_spec copy; /* of each frame, between the application's memory and the device's: ends
+                           lead_ns before the release, or at publish_ns */
   prem_place place;
 } prem_live_port;
 

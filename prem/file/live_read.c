@@ -54,9 +54,28 @@ static void read_buffers(prem_reader *reader, const config_setting_t *group, pre
                   &port->buffers);
 }
 
+/* Without it there is none. It takes of the memory what a phase would. */
+static void read_copy(prem_reader *reader, const config_setting_t *group, prem_live_port *port) {
+  const size_t resources = (size_t)reader->schedule->platform.resource_count;
+  const config_setting_t *copy = config_setting_get_member(group, "copy");
+  if (!copy)
+    return;
+  port->copy.demand = calloc(resources + 1, sizeof *port->copy.demand);
+  if (!port->copy.demand) {
+    reader->out_of_memory = true;
+    return;
+  }
+  port->copy.demand[0] = 1; /* `memory` is the first resource */
+  prem_read_phase(reader, group, "copy", &port->copy);
+  if (port->copy.exists && !config_setting_get_member(copy, "wcet_ns"))
+    prem_refuse(reader, 3, copy, "wcet_ns", "missing; give the longest time of a copy");
+  if (port->copy.busy_ns == 0)
+    port->copy.busy_ns = port->copy.wcet_ns;
+}
+
 static void read_input(prem_reader *reader, const config_setting_t *group, prem_live_port *port) {
   static const char *const keys[] = {"array",   "kind",       "buffers", "missing",
-                                     "lead_ns", "max_age_ns", NULL};
+                                     "lead_ns", "max_age_ns", "copy",    NULL};
   static const char *const words[] = {"repeat", "skip", "wait", NULL};
   static const prem_missing usual[] = {PREM_MISSING_REPEAT, PREM_MISSING_SKIP, PREM_MISSING_WAIT};
   int kind = PREM_LIVE_SAMPLING;
@@ -74,10 +93,12 @@ static void read_input(prem_reader *reader, const config_setting_t *group, prem_
                "a queue hands on every frame, however old: leave it out, or make the port "
                "\"sampling\"");
   read_buffers(reader, group, port);
+  read_copy(reader, group, port);
 }
 
 static void read_output(prem_reader *reader, const config_setting_t *group, prem_live_port *port) {
-  static const char *const keys[] = {"array", "kind", "buffers", "overflow", "publish_ns", NULL};
+  static const char *const keys[] = {"array",      "kind", "buffers", "overflow",
+                                     "publish_ns", "copy", NULL};
   static const char *const words[] = {"wait", "drop", NULL};
   int kind = PREM_LIVE_SAMPLING;
   prem_read_known_keys(reader, group, keys);
@@ -89,6 +110,7 @@ static void read_output(prem_reader *reader, const config_setting_t *group, prem
   port->drops = overflow == 1;
   prem_read_time(reader, group, "publish_ns", PREM_TIME_LENGTH, &port->publish_ns);
   read_buffers(reader, group, port);
+  read_copy(reader, group, port);
 }
 
 static void read_ports(prem_reader *reader, const config_setting_t *list, bool is_output) {
@@ -104,8 +126,10 @@ static void read_ports(prem_reader *reader, const config_setting_t *list, bool i
     else
       read_input(reader, group, &port);
     port.array = read_array(reader, group);
-    if (port.array < 0)
+    if (port.array < 0) {
+      free(port.copy.demand);
       continue;
+    }
     schedule->live[schedule->live_count++] = port;
     schedule->live_input_count += !is_output;
   }

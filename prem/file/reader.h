@@ -51,6 +51,9 @@ void prem_read_platform(prem_reader *reader, const config_setting_t *root);
 void prem_read_profiles(prem_reader *reader, const config_setting_t *root);
 void prem_read_arrays(prem_reader *reader, const config_setting_t *root);
 void prem_read_tasks(prem_reader *reader, const config_setting_t *root);
+/** A group of times and demands; `spec` holds the demand of one that gives none. */
+void prem_read_phase(prem_reader *reader, const config_setting_t *group, const char *key,
+                     prem_phase_spec *spec);
 /** What an overrun leads to, of a task or of the policy; `*out` is the default. */
 void prem_read_overrun(prem_reader *reader, const config_setting_t *group, prem_overrun *out);
 void prem_read_policy(prem_reader *reader, const config_setting_t *root);

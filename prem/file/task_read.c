@@ -197,9 +197,8 @@ static void read_demand(prem_reader *reader, const config_setting_t *group, prem
   }
 }
 
-/* `spec` holds the demand that the phase has unless the file gives one. */
-static void read_phase(prem_reader *reader, const config_setting_t *task, const char *key,
-                       prem_phase_spec *spec) {
+void prem_read_phase(prem_reader *reader, const config_setting_t *task, const char *key,
+                     prem_phase_spec *spec) {
   static const char *const keys[] = {"wcet_ns", "busy_ns", "demand", NULL};
   const config_setting_t *group = prem_read_member(reader, task, key, CONFIG_TYPE_GROUP, false);
   spec->place = prem_setting_place(reader, group ? group : task);
@@ -224,7 +223,7 @@ static void read_phases(prem_reader *reader, const config_setting_t *group, prem
     if (!spec->demand)
       return;
     spec->demand[0] = phase != PREM_COMPUTE; /* `memory` is the first resource */
-    read_phase(reader, group, prem_phase_name((prem_phase)phase), spec);
+    prem_read_phase(reader, group, prem_phase_name((prem_phase)phase), spec);
   }
   task->joined.demand = new_zeroed(reader, resources, sizeof *task->joined.demand);
   if (!task->joined.demand)
@@ -234,7 +233,7 @@ static void read_phases(prem_reader *reader, const config_setting_t *group, prem
     const int32_t store = task->phase[PREM_WRITEBACK].demand[i];
     task->joined.demand[i] = fetch > store ? fetch : store;
   }
-  read_phase(reader, group, "joined", &task->joined);
+  prem_read_phase(reader, group, "joined", &task->joined);
 }
 
 /* ---- data ----------------------------------------------------------------------------------- */

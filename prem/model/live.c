@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Live ports: do they fit the tasks that read and write their arrays? */
+#include "prem/model/copies.h"
 #include "prem/model/private.h"
 #include "prem/model/versions.h"
 
@@ -48,6 +49,48 @@ static bool refuse(const prem_schedule *schedule, const prem_live_port *port, pr
            schedule->arrays[port->array].name, key);
   prem_diag_add(diag, PREM_ERROR, 47, port->place, place, "%s", reason);
   return false;
+}
+
+/* ---- copies --------------------------------------------------------------------------------- */
+
+/* Does it begin on the grid of the clock, in a period that is long enough? */
+static bool judge_copy_window(const prem_schedule *schedule, const prem_live_port *port,
+                              prem_diag *diag) {
+  const int64_t step_ns = schedule->platform.clock_step_ns;
+  int64_t period_ns;
+  const int64_t start_ns = prem_copy_start_ns(schedule, port, &period_ns);
+  if (period_ns > 0 && port->lead_ns + port->copy.wcet_ns > period_ns)
+    return refuse(schedule, port, diag, "copy.wcet_ns",
+                  "is %" PRId64 " ns, and lead_ns %" PRId64
+                  " ns: together they are longer than the period of %" PRId64 " ns",
+                  port->copy.wcet_ns, port->lead_ns, period_ns);
+  if (period_ns == 0 && start_ns < 0)
+    return refuse(schedule, port, diag, "copy.wcet_ns",
+                  "is %" PRId64 " ns: the copy would begin %" PRId64
+                  " ns before the hyperperiod, whose length is not known of one-shot tasks; give "
+                  "its readers a release_ns of %" PRId64 " ns or more, or periods",
+                  port->copy.wcet_ns, -start_ns, port->lead_ns + port->copy.wcet_ns);
+  if (step_ns > 0 && (start_ns % step_ns != 0 || port->copy.wcet_ns % step_ns != 0))
+    return refuse(schedule, port, diag, "copy.wcet_ns",
+                  "is %" PRId64 " ns: the copy would last from %" PRId64 " to %" PRId64
+                  " ns, which is not on the grid of clock_step_ns = %" PRId64 " ns",
+                  port->copy.wcet_ns, start_ns, start_ns + port->copy.wcet_ns, step_ns);
+  return true;
+}
+
+static bool judge_copy(const prem_schedule *schedule, const prem_live_port *port, prem_diag *diag) {
+  if (!port->copy.exists)
+    return true;
+  if (port->kind == PREM_LIVE_TRIGGER)
+    return refuse(schedule, port, diag, "copy",
+                  "the frame starts the hyperperiod, so its copy comes before it, where no plan "
+                  "holds it; make the port \"queuing\" or \"sampling\", or leave `copy` out");
+  if (port->is_output && port->publish_ns <= port->copy.wcet_ns)
+    return refuse(schedule, port, diag, "copy.wcet_ns",
+                  "is %" PRId64 " ns, and the result is shown at publish_ns = %" PRId64
+                  " ns: give a publish_ns by which the task has ended and its result is copied",
+                  port->copy.wcet_ns, port->publish_ns);
+  return judge_copy_window(schedule, port, diag);
 }
 
 /* ---- inputs --------------------------------------------------------------------------------- */
@@ -173,9 +216,10 @@ bool prem_judge_live(prem_schedule *schedule, prem_diag *diag) {
   bool is_good = judge_degrading(schedule, diag);
   for (int32_t i = 0; i < schedule->live_count; ++i) {
     prem_live_port *port = &schedule->live[i];
-    is_good &=
-        judge_kind_of_array(schedule, port, diag) &&
-        (port->is_output ? judge_output(schedule, port, diag) : judge_input(schedule, port, diag));
+    is_good &= judge_kind_of_array(schedule, port, diag) &&
+               (port->is_output ? judge_output(schedule, port, diag)
+                                : judge_input(schedule, port, diag)) &&
+               judge_copy(schedule, port, diag);
   }
   return is_good;
 }

@@ -92,6 +92,8 @@ void prem_schedule_free(prem_schedule *schedule) {
   free(schedule->tasks);
   free(schedule->arrays);
   free(schedule->profiles);
+  for (int32_t i = 0; i < schedule->live_count; ++i)
+    free(schedule->live[i].copy.demand);
   free(schedule->live);
   free(schedule->operating_modes);
   free(schedule->platform.resources);

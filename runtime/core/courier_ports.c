@@ -329,6 +329,9 @@ prem_status prem_courier_compile(prem_courier *courier) {
   for (int32_t s = 0; s < courier->stream_count; ++s) {
     prem_stream *stream = &courier->streams[s];
     stream->port = schedule->live[s];
+    stream->port.copy.demand = NULL; /* the schedule's */
+    if (!stream->port.is_output)     /* a frame is chosen before it is copied */
+      stream->port.lead_ns += stream->port.copy.wcet_ns;
     stream->face = &courier->face->streams[s];
     stream->writer = stream->kept_slot = -1;
     prem_channel_init(&stream->face->channel, &stream->producer, &stream->consumer,

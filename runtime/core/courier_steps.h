@@ -624,9 +624,10 @@ PREM_SHARED_CODE void publish_result(prem_courier *c, prem_stream *sink,
                                      const prem_decision *decision, int64_t at_ns) {
   const int64_t end_ns = at_ns < INT64_MAX ? job_end_ns(c, sink->writer, sink->oldest) : 0;
   prem_note note = note_of_result(c, sink, decision, c->now_ns);
-  if (end_ns > at_ns) {
+  const int64_t copied_from_ns = at_ns - sink->port.copy.wcet_ns;
+  if (end_ns > copied_from_ns) {
     note.flags |= PREM_FRAME_LATE;
-    count_and_tell(c, sink, PREM_COUNT_LATE, sink->oldest, end_ns - at_ns);
+    count_and_tell(c, sink, PREM_COUNT_LATE, sink->oldest, end_ns - copied_from_ns);
   } else if (at_ns < INT64_MAX) {
     count_behind(sink, c->now_ns - at_ns);
   }
@@ -648,7 +649,9 @@ PREM_SHARED_CODE bool show_result(prem_courier *c, prem_stream *sink) {
     const int64_t at_ns = job_release_ns(c, sink, sink->oldest) + sink->port.publish_ns;
     if (is_timed && !is_due(c, at_ns)) {
 #ifdef PREM_CARRIES_FRAMES
-      prepare_result(c, sink, decision, at_ns);
+      const int64_t copy_ns = sink->port.copy.wcet_ns;
+      if (copy_ns == 0 || is_due(c, at_ns - copy_ns))
+        prepare_result(c, sink, decision, at_ns);
 #endif
       return false;
     }

@@ -2,6 +2,7 @@
 /* The independent checker: the second opinion on a plan. Shares no code with the planners. */
 #include "schedules/checker/check.h"
 
+#include "prem/model/copies.h"
 #include "prem/model/modes.h"
 
 #include <stdarg.h>
@@ -350,6 +351,37 @@ static prem_status check_all(const prem_schedule *schedule, const prem_machine *
   return status;
 }
 
+/* Copies of live frames are judged as tasks, on blocks that the machine need not have. */
+static prem_status check_with_copies(const prem_schedule *schedule, const prem_machine *machine,
+                                     prem_diag *diag) {
+  prem_machine wider = *machine;
+  prem_schedule *with_copies = NULL;
+  if (wider.max_blocks > 0)
+    wider.max_blocks += prem_copy_count(schedule);
+  prem_status status = prem_copies_add(schedule, &with_copies);
+  if (status == PREM_OK)
+    status = check_all(with_copies, &wider, diag);
+  prem_copies_free(with_copies);
+  return status;
+}
+
+/* One task at a time has the memory of a GPU, but for copies that no plan knows of. */
+static void note_copies(const prem_schedule *schedule, const prem_machine *machine,
+                        prem_diag *diag) {
+  if (strcmp(machine->backend, "cuda") != 0 || schedule->platform.resources[0].capacity > 1)
+    return;
+  for (int32_t i = 0; i < schedule->live_count; ++i) {
+    const prem_live_port *port = &schedule->live[i];
+    if (port->copy.exists)
+      continue;
+    prem_diag_add(diag, PREM_NOTE, 0, port->place, port->is_output ? "live.outputs" : "live.inputs",
+                  "frames of '%s' are copied at no instant of the plan: phases may meet the copies "
+                  "at the memory, of which the plan gives to one task at a time; say how long a "
+                  "`copy` takes, or keep the frames on the GPU",
+                  schedule->arrays[port->array].name);
+  }
+}
+
 prem_status prem_check(const prem_schedule *schedule, const prem_machine *machine,
                        prem_diag *diag) {
   prem_machine platform;
@@ -362,7 +394,9 @@ prem_status prem_check(const prem_schedule *schedule, const prem_machine *machin
     return PREM_ERR_MEMORY;
   prem_diag *to = diag ? diag : own;
   size_t before = prem_diag_errors(to);
-  prem_status status = check_all(schedule, machine, to);
+  note_copies(schedule, machine, to);
+  prem_status status = prem_copy_count(schedule) > 0 ? check_with_copies(schedule, machine, to)
+                                                     : check_all(schedule, machine, to);
   if (status == PREM_OK && prem_diag_errors(to) > before)
     status = PREM_ERR_INVALID;
   prem_diag_free(own);

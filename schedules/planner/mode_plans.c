@@ -3,6 +3,7 @@
 #include "schedules/planner/planner.h"
 
 #include "prem/base/clock.h"
+#include "prem/model/copies.h"
 #include "prem/model/modes.h"
 
 #include <stdio.h>
@@ -152,9 +153,9 @@ static prem_status plan_all(mode_planning *all, bool tells, prem_plan **out,
   return status;
 }
 
-prem_status prem_planner_make(const prem_schedule *schedule, const prem_machine *machine,
-                              const prem_plan_options *options, prem_judge *judge, bool tells,
-                              prem_plan **out, prem_plan_report *report, prem_diag *diag) {
+static prem_status make(const prem_schedule *schedule, const prem_machine *machine,
+                        const prem_plan_options *options, prem_judge *judge, bool tells,
+                        prem_plan **out, prem_plan_report *report, prem_diag *diag) {
   if (!prem_schedule_has_mode_plans(schedule))
     return prem_planner_make_one(schedule, machine, options, judge,
                                  (prem_planner_wish){.tells = tells}, out, report, diag);
@@ -162,4 +163,43 @@ prem_status prem_planner_make(const prem_schedule *schedule, const prem_machine 
   if (options)
     all.options = *options;
   return plan_all(&all, tells, out, report);
+}
+
+/* ---- copies of live frames --------------------------------------------------------------------
+ */
+
+/* They are tasks that can start at one instant alone, while all others are planned. */
+static prem_status make_with_copies(const prem_schedule *schedule, const prem_machine *machine,
+                                    const prem_plan_options *options, prem_judge *judge, bool tells,
+                                    prem_plan **out, prem_plan_report *report, prem_diag *diag) {
+  prem_schedule *with_copies = NULL, *keep = NULL;
+  prem_plan_options own = {0};
+  prem_machine wider;
+  *report = (prem_plan_report){.verdict = PREM_PLAN_UNKNOWN};
+  if (options)
+    own = *options;
+  if (machine) {
+    wider = *machine;
+    wider.max_blocks += wider.max_blocks > 0 ? prem_copy_count(schedule) : 0;
+  }
+  prem_status status = prem_copies_add(schedule, &with_copies);
+  if (status == PREM_OK && own.keep && prem_copy_count(own.keep) > 0)
+    status = prem_copies_add(own.keep, &keep);
+  if (keep)
+    own.keep = keep;
+  if (status == PREM_OK)
+    status = make(with_copies, machine ? &wider : NULL, &own, judge, tells, out, report, diag);
+  if (status == PREM_OK)
+    prem_copies_drop(schedule, *out);
+  prem_copies_free(with_copies);
+  prem_copies_free(keep);
+  return status;
+}
+
+prem_status prem_planner_make(const prem_schedule *schedule, const prem_machine *machine,
+                              const prem_plan_options *options, prem_judge *judge, bool tells,
+                              prem_plan **out, prem_plan_report *report, prem_diag *diag) {
+  *out = NULL;
+  return (prem_copy_count(schedule) > 0 ? make_with_copies : make)(schedule, machine, options,
+                                                                   judge, tells, out, report, diag);
 }

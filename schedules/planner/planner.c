@@ -538,7 +538,7 @@ static int64_t count_phases(const prem_planning *planning) {
   for (int32_t t = 0; t < planning->schedule->task_count; ++t) {
     const prem_task *task = &planning->schedule->tasks[t];
     for (int p = 0; p < PREM_PHASE_COUNT; ++p)
-      if (task->phase[p].exists)
+      if (task->phase[p].exists && !task->is_copy)
         count += prem_task_jobs(planning->schedule, task) * task->tile_count;
   }
   return count;

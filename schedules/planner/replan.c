@@ -494,7 +494,7 @@ prem_status prem_replan_count(const prem_planning *planning, const prem_old_plan
       wanted_ns ? prem_plan_expand(schedule, plan, &slots, &count, NULL) : PREM_ERR_MEMORY;
   for (int64_t i = 0; i < count && !status; ++i) {
     const prem_slot *slot = &slots[i];
-    if (slot->flags & PREM_SLOT_WARMUP)
+    if ((slot->flags & PREM_SLOT_WARMUP) || schedule->tasks[slot->task].is_copy)
       continue;
     int64_t was_ns =
         wanted_ns[phase_index(schedule, first, slot->task, slot->job, slot->tile, slot->phase)];

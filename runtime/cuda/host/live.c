@@ -308,6 +308,21 @@ static prem_status live_take_memory(void *state, int32_t stream, prem_diag *diag
   return PREM_ERR_UNAVAILABLE;
 }
 
+/* The copy engines take frames when they are submitted or shown, at no instant of the plan. */
+static prem_status judge_copies(const prem_cuda_live *live, prem_diag *diag) {
+  const prem_schedule *schedule = live->cuda->program->schedule;
+  for (int32_t s = 0; s < schedule->live_count; ++s)
+    if (schedule->live[s].copy.exists && live->is_large[s]) {
+      prem_diag_add(diag, PREM_ERROR, 0, schedule->live[s].place, "live",
+                    "frames of '%s' are too large for the courier, and the copy engines keep to no "
+                    "instant of the plan: keep them on the GPU (prem_live_keep_on_device()), or "
+                    "leave `copy` out and plan again",
+                    schedule->arrays[schedule->live[s].array].name);
+      return PREM_ERR_UNAVAILABLE;
+    }
+  return PREM_OK;
+}
+
 static prem_status live_start(void *state, prem_courier *courier, const prem_live_request *request,
                               prem_diag *diag) {
   prem_cuda *cuda = state;
@@ -315,6 +330,8 @@ static prem_status live_start(void *state, prem_courier *courier, const prem_liv
   prem_status status = prem_cuda_is_usable(cuda->gpu, diag);
   if (status == PREM_OK)
     status = prem_cuda_report(prem_cuda_enter(cuda->gpu), diag, "choosing the GPU");
+  if (status == PREM_OK)
+    status = judge_copies(cuda->live, diag);
   if (status != PREM_OK)
     return status;
   cuda->live->mode = request->mode;

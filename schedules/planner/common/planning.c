@@ -55,6 +55,8 @@ prem_job_window prem_planning_window(const prem_planning *planning, const prem_t
     window.last_start_ns = begin_ns + task->period_ns - 1;
     window.target_ns = (int64_t)prem_min_wide(due_ns, begin_ns + task->period_ns);
   }
+  if (task->is_copy) /* its instant is given: there is nothing to be gained */
+    window.target_ns = PREM_MAX_NS;
   return window;
 }
 

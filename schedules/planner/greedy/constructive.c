@@ -95,7 +95,7 @@ static void set_job(const construction *c, int32_t t, int32_t number, job *out) 
   prem_job_window window = prem_planning_window(c->planning, &c->schedule->tasks[t], number);
   *out = (job){.earliest_ns = window.earliest_ns,
                .due_ns = window.due_ns,
-               .finish_ns = window.target_ns,
+               .finish_ns = prem_min_i64(window.due_ns, window.target_ns),
                .first_ns = PREM_MAX_NS,
                .end_ns = -1,
                .task = t,

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies of live frames in plans: planners leave their windows free, the checker sees whoever does
+ * not, and sessions choose frames before they are copied. */
+#include "tests/common/live.h"
+#include "tests/common/rounds.h"
+
+#include "prem/base/random.h"
+#include "prem/model/copies.h"
+
+enum { SETS = ROUNDS(300) };
+
+static const char *port_of(const char *array, const char *keys, int64_t wcet_ns, int memory,
+                           const char *link) {
+  return text(
+      "{ array = \"%s\"; %s copy: { wcet_ns = %lldL; demand: { memory = %d; %s = 1; }; }; }", array,
+      keys, (long long)wcet_ns, memory, link);
+}
+
+static const char head[] =
+    "version = 1; name = \"copies\"; platform: { blocks = 2; buffers = 2; resources = ("
+    "  { name = \"memory\"; capacity = 1; }, { name = \"h2d\"; capacity = 1; },"
+    "  { name = \"d2h\"; capacity = 1; } ); };"
+    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; },"
+    "  { name = \"y\"; type = \"f32\"; shape = [ 64 ]; },"
+    "  { name = \"z\"; type = \"f32\"; shape = [ 64 ]; } );";
+
+/* a and b make y and z of x. */
+static const char *two_tasks(const char *of_a, const char *of_b, const char *live) {
+  const char *phases = "prefetch: { wcet_ns = 20L; }; compute: { wcet_ns = 40L; };"
+                       " writeback: { wcet_ns = 20L; };";
+  return text("%s tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ];"
+              "    tile = [ 16 ]; arrays: { in = \"x\"; out = \"y\"; }; %s %s },"
+              "  { name = \"b\"; kernel = \"vector_increment\"; blocks = [ 1 ];"
+              "    tile = [ 16 ]; arrays: { in = \"x\"; out = \"z\"; }; %s %s } ); live: { %s };",
+              head, phases, of_a, phases, of_b, live);
+}
+
+/* ---- whoever meets a copy, by hand ----------------------------------------------------------- */
+
+static int64_t part_of(int64_t a, int64_t b, int64_t length_ns) {
+  const int64_t rest = (a - b) % length_ns;
+  return rest < 0 ? rest + length_ns : rest;
+}
+
+/* Do [a, a + la) and [b, b + lb) meet, in a circle? */
+static bool meet(int64_t a, int64_t la, int64_t b, int64_t lb, int64_t length_ns) {
+  return part_of(a, b, length_ns) < lb || part_of(b, a, length_ns) < la;
+}
+
+/* Phases of the memory that begin in a window of a copy or reach into one. */
+static int64_t count_meetings(const prem_schedule *schedule, const prem_plan *plan) {
+  prem_slot *slots = NULL;
+  int64_t count = 0, meetings = 0, period_ns;
+  ck_assert_int_eq(prem_plan_expand(schedule, plan, &slots, &count, NULL), PREM_OK);
+  for (int32_t p = 0; p < schedule->live_count; ++p) {
+    const prem_live_port *port = &schedule->live[p];
+    const int64_t start_ns = prem_copy_start_ns(schedule, port, &period_ns);
+    const int64_t times = period_ns > 0 ? plan->hyperperiod_ns / period_ns : 1;
+    for (int64_t i = 0; i < count * times && port->copy.exists; ++i) {
+      const prem_slot *s = &slots[i / times];
+      meetings += s->phase != PREM_COMPUTE &&
+                  meet(s->planned_ns, s->length_ns, start_ns + i % times * period_ns,
+                       port->copy.wcet_ns, plan->hyperperiod_ns);
+    }
+  }
+  free(slots);
+  return meetings;
+}
+
+/* ---- planning -------------------------------------------------------------------------------- */
+
+/* Two rates, an input that both read and their outputs. */
+static const char *drawn_set(uint64_t seed) {
+  uint64_t random = seed;
+  const int64_t lead_ns = (int64_t)(prem_random_next(&random) % 60);
+  const int64_t in_ns = 20 + (int64_t)(prem_random_next(&random) % 120);
+  const int64_t out_ns = 20 + (int64_t)(prem_random_next(&random) % 120);
+  const int64_t shown_ns = 500 + (int64_t)(prem_random_next(&random) % 490);
+  const int64_t release_ns = prem_random_next(&random) % 2 ? 0 : 150;
+  const int64_t slower = 1 + (int64_t)(prem_random_next(&random) % 2);
+  return two_tasks(
+      "period_ns = 1000L;",
+      text("period_ns = %lldL; release_ns = %lldL;", (long long)(1000 * slower),
+           (long long)release_ns),
+      text("inputs = ( %s ); outputs = ( %s, { array = \"z\"; } );",
+           port_of("x", text("lead_ns = %lldL;", (long long)lead_ns), in_ns, 1, "h2d"),
+           port_of("y", text("publish_ns = %lldL;", (long long)shown_ns), out_ns, 1, "d2h")));
+}
+
+/* By the planner's first plan, and by its search. */
+START_TEST(plans_leave_copies_their_windows) {
+  int64_t planned = 0;
+  for (uint64_t seed = 1; seed <= SETS; ++seed) {
+    prem_schedule *schedule = schedule_from_text(drawn_set(seed));
+    prem_plan_options options = {.time_limit_ns = PREM_MAX_NS, .step_limit = seed % 2 ? 1 : 60};
+    prem_plan_report report;
+    prem_plan *plan = NULL;
+    ck_assert_int_eq(prem_copy_count(schedule), 2);
+    const prem_status status =
+        prem_plan_make_reported(schedule, NULL, &options, &plan, &report, NULL);
+    if (status == PREM_OK) {
+      ++planned;
+      prem_schedule_set_plan(schedule, plan);
+      ck_assert_int_eq(report.phases, 12 * (plan->hyperperiod_ns == 1000 ? 2 : 3));
+      ck_assert_int_eq(count_meetings(schedule, plan), 0);
+      assert_checked(schedule);
+    }
+    prem_schedule_free(schedule);
+  }
+  ck_assert_int_gt(planned, SETS / 2);
+}
+END_TEST
+
+static int64_t smallest_slack(const char *live) {
+  prem_schedule *schedule =
+      schedule_from_text(two_tasks("period_ns = 1000L;", "period_ns = 1000L;", live));
+  prem_plan_options options = {.time_limit_ns = PREM_MAX_NS, .step_limit = 200};
+  prem_plan_report report;
+  prem_plan *plan = NULL;
+  ck_assert_int_eq(prem_plan_make_reported(schedule, NULL, &options, &plan, &report, NULL),
+                   PREM_OK);
+  prem_plan_free(plan);
+  prem_schedule_free(schedule);
+  return report.min_slack_ns;
+}
+
+/* A copy is where it is: it takes time from others, and none of its own counts. */
+START_TEST(copies_have_no_slack) {
+  const int64_t without_ns = smallest_slack("inputs = ( { array = \"x\"; } );");
+  const char *input = port_of("x", "lead_ns = 900L;", 100, 1, "h2d"); /* from 0 to 100 */
+  ck_assert_int_eq(smallest_slack(text("inputs = ( %s );", input)), without_ns - 100);
+  input = port_of("x", "lead_ns = 900L;", 100, 0, "h2d");
+  ck_assert_int_eq(smallest_slack(text("inputs = ( %s );", input)), without_ns);
+}
+END_TEST
+
+/* The copy of a slow port comes in its own periods alone. */
+START_TEST(a_copy_comes_in_each_period) {
+  prem_schedule *schedule = prepared_schedule(two_tasks(
+      "period_ns = 1000L;", "period_ns = 2000L;",
+      text("inputs = ( %s ); outputs = ( %s );", port_of("x", "lead_ns = 30L;", 100, 1, "h2d"),
+           port_of("z", "publish_ns = 1800L;", 120, 1, "d2h"))));
+  prem_schedule *with_copies = NULL;
+  int64_t period_ns;
+  ck_assert_int_eq(prem_copy_start_ns(schedule, &schedule->live[0], &period_ns), -130);
+  ck_assert_int_eq(period_ns, 1000);
+  ck_assert_int_eq(prem_copy_start_ns(schedule, &schedule->live[1], &period_ns), 1680);
+  ck_assert_int_eq(period_ns, 2000);
+  ck_assert_int_eq(prem_copies_add(schedule, &with_copies), PREM_OK);
+  ck_assert_int_eq(with_copies->task_count, 4);
+  ck_assert_int_eq(with_copies->platform.blocks, 4);
+  ck_assert_int_eq(with_copies->live_count, 0);
+  const prem_plan *plan = with_copies->plan;
+  const prem_starts *of_x = &plan->starts[plan->starts_count - 2], *of_z = of_x + 1;
+  ck_assert_str_eq(with_copies->tasks[of_x->task].name, "copy of x");
+  ck_assert_int_eq(of_x->count, 2);
+  ck_assert_int_eq(of_x->start_ns[0], 870);
+  ck_assert_int_eq(of_x->start_ns[1], 1870);
+  ck_assert_str_eq(with_copies->tasks[of_z->task].name, "copy of z");
+  ck_assert_int_eq(of_z->count, 1);
+  ck_assert_int_eq(of_z->start_ns[0], 1680);
+  ck_assert_int_eq(with_copies->tasks[0].publish_ns, 0);
+  ck_assert_int_eq(with_copies->tasks[1].publish_ns, 1680);
+  ck_assert_int_eq(schedule->tasks[1].publish_ns, 1800);
+  prem_copies_free(with_copies);
+  ck_assert_int_eq(count_meetings(schedule, schedule->plan), 0);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+static const char *moded(void) {
+  return two_tasks("period_ns = 1000L;", "period_ns = 1000L;",
+                   text("inputs = ( %s ); outputs = ( %s );"
+                        "operating_modes = ( { name = \"full\"; },"
+                        "  { name = \"less\"; off = [ \"a\" ]; policy: { }; } );",
+                        port_of("x", "lead_ns = 600L;", 100, 1, "h2d"),
+                        port_of("z", "publish_ns = 900L;", 120, 1, "d2h")));
+}
+
+START_TEST(plans_of_modes_leave_them_too) {
+  prem_schedule *schedule = prepared_schedule(moded());
+  ck_assert_int_eq(schedule->plan->mode_count, 1);
+  ck_assert_int_eq(count_meetings(schedule, schedule->plan), 0);
+  ck_assert_int_eq(count_meetings(schedule, schedule->plan->modes[0]), 0);
+  prem_starts *first = schedule->plan->modes[0]->starts;
+  ck_assert_int_gt(schedule->plan->modes[0]->starts_count, 0);
+  first->start_ns[0] = 310; /* where x is copied */
+  ck_assert_int_gt(count_meetings(schedule, schedule->plan->modes[0]), 0);
+  ck_assert_int_eq(prem_check(schedule, NULL, NULL), PREM_ERR_INVALID);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* Planned anew with one thing changed, all else stays, and copies are not counted. */
+START_TEST(an_older_plan_is_kept_beside_copies) {
+  const char *live = text("inputs = ( %s );", port_of("x", "lead_ns = 300L;", 100, 1, "h2d"));
+  prem_schedule *old =
+      prepared_schedule(two_tasks("period_ns = 1000L;", "period_ns = 1000L;", live));
+  prem_schedule *schedule = schedule_from_text(
+      two_tasks("period_ns = 1000L;", "period_ns = 1000L; deadline_ns = 999L;", live));
+  prem_plan_options options = {.time_limit_ns = PREM_MAX_NS, .step_limit = 40, .keep = old};
+  prem_plan_report report;
+  prem_plan *plan = NULL;
+  ck_assert_int_eq(prem_plan_make_reported(schedule, NULL, &options, &plan, &report, NULL),
+                   PREM_OK);
+  prem_schedule_set_plan(schedule, plan);
+  ck_assert_int_eq(report.kept, 24);
+  ck_assert_int_eq(report.moved + report.added + report.removed, 0);
+  assert_checked(schedule);
+  prem_schedule_free(schedule);
+  prem_schedule_free(old);
+}
+END_TEST
+
+/* ---- checking -------------------------------------------------------------------------------- */
+
+/* One instant of the plan is moved to all others. */
+static void move(prem_schedule *schedule, int64_t *instant_ns, int64_t *met, int64_t *refused) {
+  const int64_t planned_ns = *instant_ns;
+  for (*instant_ns = 0; *instant_ns < schedule->plan->hyperperiod_ns - 20; *instant_ns += 7) {
+    const bool meets = count_meetings(schedule, schedule->plan) > 0;
+    const prem_status status = prem_check(schedule, NULL, NULL);
+    *met += meets;
+    *refused += status != PREM_OK;
+    if (meets)
+      ck_assert_int_eq(status, PREM_ERR_INVALID);
+  }
+  *instant_ns = planned_ns;
+}
+
+START_TEST(whatever_meets_a_copy_is_refused) {
+  prem_schedule *schedule = prepared_schedule(drawn_set(3));
+  prem_plan *plan = schedule->plan;
+  int64_t met = 0, refused = 0;
+  for (int32_t i = 0; i < plan->affine_count; ++i)
+    if (plan->affine[i].phase != PREM_COMPUTE)
+      move(schedule, &plan->affine[i].start_ns, &met, &refused);
+  for (int32_t i = 0; i < plan->starts_count; ++i)
+    for (int64_t k = 0; k < plan->starts[i].count; ++k)
+      if (plan->starts[i].phase != PREM_COMPUTE && plan->starts[i].start_ns[k] >= 0)
+        move(schedule, &plan->starts[i].start_ns[k], &met, &refused);
+  ck_assert_int_gt(met, 0);
+  ck_assert_int_gt(refused, met); /* phases meet each other as well */
+  assert_checked(schedule);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+static const struct {
+  const char *live, *problem;
+} wrong[] = {
+    {"inputs = ( { array = \"x\"; copy: { demand: { memory = 1; }; }; } );",
+     "E003: live.inputs[0].copy.wcet_ns: missing; give the longest time of a copy"},
+    {"inputs = ( { array = \"x\"; copy: { wcet_ns = 10L; demand: { bus = 1; }; }; } );",
+     "E024: live.inputs[0].copy.demand.bus: there is no resource 'bus' in the platform"},
+    {"inputs = ( { array = \"x\"; kind = \"trigger\"; copy: { wcet_ns = 10L; }; } );",
+     "E047: live.inputs.x.copy: the frame starts the hyperperiod, so its copy comes before it, "
+     "where no plan holds it; make the port \"queuing\" or \"sampling\", or leave `copy` out"},
+    {"inputs = ( { array = \"x\"; lead_ns = 950L; copy: { wcet_ns = 51L; }; } );",
+     "E047: live.inputs.x.copy.wcet_ns: is 51 ns, and lead_ns 950 ns: together they are longer "
+     "than the period of 1000 ns"},
+    {"outputs = ( { array = \"y\"; copy: { wcet_ns = 51L; }; } );",
+     "E047: live.outputs.y.copy.wcet_ns: is 51 ns, and the result is shown at publish_ns = 0 ns: "
+     "give a publish_ns by which the task has ended and its result is copied"},
+    {"outputs = ( { array = \"y\"; publish_ns = 51L; copy: { wcet_ns = 51L; }; } );",
+     "E047: live.outputs.y.copy.wcet_ns: is 51 ns, and the result is shown at publish_ns = 51 ns: "
+     "give a publish_ns by which the task has ended and its result is copied"},
+    {"inputs = ( { array = \"x\"; copy: { wcet_ns = 10L; demand: { h2d = 2; }; }; } );",
+     "E043: tasks.copy of x.prefetch.demand.h2d: a demand of 2 is above the capacity of 1: it can "
+     "never start"}};
+
+START_TEST(wrong_copies_are_refused) {
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *schedule = schedule_from_text_lenient(
+      two_tasks("period_ns = 1000L;", "period_ns = 1000L;", wrong[_i].live), diag);
+  if (prem_diag_errors(diag) == 0)
+    prem_check(schedule, NULL, diag);
+  ck_assert_uint_eq(prem_diag_errors(diag), 1);
+  const prem_problem *problem = prem_diag_at(diag, 0);
+  ck_assert_str_eq(text("E%03d: %s: %s", problem->code, problem->key, problem->reason),
+                   wrong[_i].problem);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* On a GPU frames are copied, whether a plan knows of it or not. */
+START_TEST(copies_that_no_plan_holds_are_told) {
+  prem_machine machine;
+  prem_schedule *schedule = prepared_schedule(two_tasks(
+      "period_ns = 1000L;", "period_ns = 1000L;",
+      text("inputs = ( %s ); outputs = ( { array = \"y\"; } );", port_of("x", "", 100, 1, "h2d"))));
+  prem_schedule_machine(schedule, &machine);
+  for (int32_t gpu = 0; gpu < 2; ++gpu)
+    for (int32_t capacity = 1; capacity < 3; ++capacity) {
+      prem_diag *diag = prem_diag_new();
+      strcpy(machine.backend, gpu ? "cuda" : "cpu");
+      schedule->platform.resources[0].capacity = capacity;
+      ck_assert_int_eq(prem_check(schedule, &machine, diag), PREM_OK);
+      ck_assert_uint_eq(prem_diag_count(diag), gpu && capacity == 1 ? 1 : 0);
+      if (prem_diag_count(diag) > 0)
+        ck_assert_str_eq(prem_diag_at(diag, 0)->reason,
+                         "frames of 'y' are copied at no instant of the plan: phases may meet the "
+                         "copies at the memory, of which the plan gives to one task at a time; say "
+                         "how long a `copy` takes, or keep the frames on the GPU");
+      prem_diag_free(diag);
+    }
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* Of one-shot tasks nothing is known of the hyperperiod before. */
+START_TEST(copies_of_one_shot_tasks_begin_within) {
+  const char *live = text("inputs = ( %s );", port_of("x", "lead_ns = 30L;", 100, 1, "h2d"));
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *schedule = schedule_from_text_lenient(two_tasks("", "", live), diag);
+  ck_assert_str_eq(prem_diag_at(diag, 0)->reason,
+                   "is 100 ns: the copy would begin 130 ns before the hyperperiod, whose length is "
+                   "not known of one-shot tasks; give its readers a release_ns of 130 ns or more, "
+                   "or periods");
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+  schedule = prepared_schedule(two_tasks("release_ns = 130L;", "release_ns = 130L;", live));
+  ck_assert_int_eq(count_meetings(schedule, schedule->plan), 0);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* ---- sessions -------------------------------------------------------------------------------- */
+
+static float value_at(prem_live *live, int64_t until_ns, prem_frame *frame) {
+  float value = -1;
+  ck_assert_int_eq(fetch(live, prem_live_find(live, "y"), until_ns, &value, frame), PREM_OK);
+  return value;
+}
+
+/* Frames are chosen when their copies begin, 130 ns before a release; releases are at 130, 1130. */
+START_TEST(a_frame_is_chosen_before_it_is_copied) {
+  prem_schedule *schedule = prepared_schedule(two_tasks(
+      "period_ns = 1000L;", "period_ns = 1000L;",
+      text("inputs = ( %s ); outputs = ( %s );", port_of("x", "lead_ns = 30L;", 100, 1, "h2d"),
+           port_of("y", "publish_ns = 700L;", 120, 1, "d2h"))));
+  prem_live *live = open_live_on("sim", schedule);
+  prem_frame frame;
+  start_live(live, &(prem_live_request){.mode = PREM_MODE_TT});
+  prem_live_sleep_until(live, 999);
+  ck_assert_int_eq(feed(live, prem_live_find(live, "x"), 1, NULL), PREM_OK);
+  prem_live_sleep_until(live, 1000); /* what comes at this instant is too late */
+  ck_assert_int_eq(feed(live, prem_live_find(live, "x"), 2, NULL), PREM_OK);
+  ck_assert_float_eq(value_at(live, 1830, &frame), 2);
+  ck_assert_int_eq(frame.published_ns, 1830);
+  ck_assert_float_eq(value_at(live, 2830, &frame), 3);
+  ck_assert_int_eq(frame.published_ns, 2830);
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* A job that ends while its result should be copied is late, if it is over when that is shown. */
+START_TEST(a_result_that_misses_its_copy_is_late) {
+  prem_schedule *schedule = prepared_schedule(
+      two_tasks("period_ns = 1000L; deadline_ns = 950L;", "period_ns = 1000L;",
+                text("inputs = ( { array = \"x\"; missing = \"wait\"; } ); outputs = ( %s );",
+                     port_of("y", "publish_ns = 700L;", 120, 1, "d2h"))));
+  prem_live *live = open_live_on("sim", schedule);
+  prem_frame frame;
+  prem_live_counts counts;
+  start_live(live, &(prem_live_request){.mode = PREM_MODE_TT});
+  prem_live_sleep_until(live, 300); /* 300 ns too late: 240 for the rest of it and 80 of b's */
+  ck_assert_int_eq(feed(live, prem_live_find(live, "x"), 1, NULL), PREM_OK);
+  ck_assert_float_eq(value_at(live, 5000, &frame), 2);
+  const int64_t over_ns = frame.published_ns;
+  ck_assert_uint_eq(frame.flags, PREM_FRAME_LATE);
+  ck_assert_int_gt(over_ns, 580);
+  prem_live_count(live, prem_live_find(live, "y"), &counts);
+  ck_assert_uint_eq(counts.late, 1);
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("copies");
+  TCase *cases = tcase_create("copies");
+  tcase_set_timeout(cases, 240);
+  tcase_add_test(cases, plans_leave_copies_their_windows);
+  tcase_add_test(cases, copies_have_no_slack);
+  tcase_add_test(cases, a_copy_comes_in_each_period);
+  tcase_add_test(cases, plans_of_modes_leave_them_too);
+  tcase_add_test(cases, an_older_plan_is_kept_beside_copies);
+  tcase_add_test(cases, whatever_meets_a_copy_is_refused);
+  tcase_add_loop_test(cases, wrong_copies_are_refused, 0, (int)(sizeof wrong / sizeof *wrong));
+  tcase_add_test(cases, copies_that_no_plan_holds_are_told);
+  tcase_add_test(cases, copies_of_one_shot_tasks_begin_within);
+  tcase_add_test(cases, a_frame_is_chosen_before_it_is_copied);
+  tcase_add_test(cases, a_result_that_misses_its_copy_is_late);
+  suite_add_tcase(suite, cases);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  const int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? 0 : 1;
+}
