@@ -25,9 +25,13 @@ PREM_FN float locate_cells(float index, float before, float here, float behind) 
   return (2 * index >= TRACK_CELLS ? index - TRACK_CELLS : index) + top;
 }
 
-/* A response at another scale counts less. */
+/* A response at another scale counts less: most targets keep their size from frame to frame. So do
+ * J. Faro's KCFcpp and those made of it, with 0.95 for a step of 1.05. */
+#define LOCATE_OTHER_SCALE 0.97F
+
 PREM_FN float locate_weight(float factor) {
-  return factor < 1.0F ? factor : 1.0F / factor;
+  const float step = factor < 1.0F ? factor : 1.0F / factor;
+  return factor == 1.0F ? 1.0F : LOCATE_OTHER_SCALE * step;
 }
 
 PREM_FN int32_t locate_scale(const track_locate_params *params, const float *peaks, int32_t pitch) {
@@ -160,7 +164,7 @@ PREM_COMPUTE_ENTRY(track_locate)
 static const prem_kernel track_locate_kernel = {
     .name = "track_locate",
     .summary = "targets' poses from the peaks of their regions; args as track_aim's, lost (0.2)",
-    .version = 1,
+    .version = 2,
     .params_bytes = sizeof(track_locate_params),
     .ports = track_locate_ports,
     .port_count = 4,
