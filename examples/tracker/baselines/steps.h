@@ -139,7 +139,8 @@ PREM_FN void baseline_see(const baseline_batch *of, bool learns, int32_t region,
                     sight->pixels + (begin - first) * TRACK_PIXELS, TRACK_PIXELS);
   PREM_SYNC();
   const feature_rows rows = {sight->pixels, TRACK_PIXELS, first, FEATURE_ROWS};
-  const feature_work work = {sight->slope, sight->pixels, sight->squares, sight->bin};
+  const feature_work work = {sight->slope, sight->pixels, sight->squares, sight->bin,
+                             FEATURE_AROUND * TRACK_CELLS};
   const feature_planes planes = {(float *)(of->planes +
                                            (int64_t)region * TRACK_PLANES * BASELINE_POINTS +
                                            first_cell * TRACK_CELLS),

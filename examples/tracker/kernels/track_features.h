@@ -28,10 +28,13 @@ typedef struct feature_rows {
   int32_t pitch, first, count;
 } feature_rows;
 
-/* What is worked out of them: `slope` and `bin` a pixel, `sums` 18 a cell, `squares` one a cell. */
+/* What is worked out of them: `slope` and `bin` a pixel, `sums` 18 a cell, `squares` one a cell.
+ * The sums of a direction stand together, so that neighbouring lanes use neighbouring banks of a
+ * GPU's scratchpad, whichever directions their pixels have. */
 typedef struct feature_work {
   float *slope, *sums, *squares;
   uint8_t *bin;
+  int32_t cells; /* from one direction to the next */
 } feature_work;
 
 /* How steep a pixel is, and in which of 18 directions, of differences to its right and downwards.
@@ -108,33 +111,49 @@ PREM_FN void feature_slopes(const track_features_params *params, const feature_r
   }
 }
 
+/* What a row or column of pixels counts for a cell, of the eight that do. */
+PREM_FN float feature_nearness(int32_t i) {
+  return ((float)(i < TRACK_CELL ? i : 2 * TRACK_CELL - 1 - i) + 0.5F) / TRACK_CELL;
+}
+
+/* Add a row of the pixels that count for a cell. All are brought before any is added, so that one
+ * does not wait for the other. */
+PREM_FN void feature_add_row(const feature_work *work, int32_t row_at, int32_t first_column,
+                             float high, float *sums) {
+  float slope[2 * TRACK_CELL];
+  int32_t bin[2 * TRACK_CELL];
+  for (int32_t x = 0; x < 2 * TRACK_CELL; ++x) {
+    const int32_t column = first_column + x;
+    const bool is_there = column >= 0 && column < TRACK_PIXELS;
+    const int32_t at = row_at + (is_there ? column : 0);
+    slope[x] = work->slope[at];
+    bin[x] = is_there ? work->bin[at] : -1;
+  }
+  for (int32_t x = 0; x < 2 * TRACK_CELL; ++x)
+    if (bin[x] >= 0) {
+      float *sum = &sums[bin[x] * work->cells];
+      *sum = fmaf(high * feature_nearness(x) * (1.0F / 16), slope[x], *sum);
+    }
+}
+
 /* The histograms of cells: a pixel counts for the four cells around it. */
 PREM_FN void feature_sums(const feature_rows *rows, const feature_work *work, int32_t first_cell,
                           int32_t cell_rows) {
   PREM_LANES_2D(i, cell_rows, j, TRACK_CELLS) {
     const int32_t cell = first_cell + i;
-    float *sums = work->sums + (int64_t)(i * TRACK_CELLS + j) * FEATURE_BINS;
+    float *sums = work->sums + i * TRACK_CELLS + j;
     for (int32_t b = 0; b < FEATURE_BINS; ++b)
-      sums[b] = 0;
+      sums[b * work->cells] = 0;
     float square = 0;
     if (cell >= 0 && cell < TRACK_CELLS) {
       PREM_ROLLED for (int32_t y = 0; y < 2 * TRACK_CELL; ++y) {
         const int32_t row = cell * TRACK_CELL - TRACK_CELL / 2 + y;
-        const float high =
-            ((float)(y < TRACK_CELL ? y : 2 * TRACK_CELL - 1 - y) + 0.5F) / TRACK_CELL;
-        PREM_ROLLED for (int32_t x = 0; x < 2 * TRACK_CELL; ++x) {
-          const int32_t column = j * TRACK_CELL - TRACK_CELL / 2 + x;
-          if (row < 0 || row >= TRACK_PIXELS || column < 0 || column >= TRACK_PIXELS)
-            continue;
-          const int64_t at = (int64_t)(row - rows->first) * TRACK_PIXELS + column;
-          const float wide =
-              ((float)(x < TRACK_CELL ? x : 2 * TRACK_CELL - 1 - x) + 0.5F) / TRACK_CELL;
-          float *sum = &sums[work->bin[at]];
-          *sum = fmaf(high * wide * (1.0F / 16), work->slope[at], *sum);
-        }
+        if (row >= 0 && row < TRACK_PIXELS)
+          feature_add_row(work, (row - rows->first) * TRACK_PIXELS, j * TRACK_CELL - TRACK_CELL / 2,
+                          feature_nearness(y), sums);
       }
       for (int32_t b = 0; b < FEATURE_BINS / 2; ++b) {
-        const float both = sums[b] + sums[b + FEATURE_BINS / 2];
+        const float both = sums[b * work->cells] + sums[(b + FEATURE_BINS / 2) * work->cells];
         square = fmaf(both, both, square);
       }
     }
@@ -178,13 +197,14 @@ PREM_FN void feature_cells(const track_features_params *params, const feature_wo
   PREM_LANES_2D(row, cell_rows, j, TRACK_CELLS) {
     const int32_t i = row + 1;
     const float fade = params->hann[first_cell + row] * params->hann[j];
-    const float *sums = work->sums + (int64_t)(i * TRACK_CELLS + j) * FEATURE_BINS;
+    const float *sums = work->sums + i * TRACK_CELLS + j;
     const float a = feature_norm(work, i - 1, j - 1), b = feature_norm(work, i - 1, j);
     const float c = feature_norm(work, i, j - 1), d = feature_norm(work, i, j);
     float texture_a = 0, texture_b = 0, texture_c = 0, texture_d = 0, energy = 0;
     PREM_ROLLED for (int32_t k = 0; k < FEATURE_BINS; ++k) {
-      const float at_a = feature_cut(sums[k] * a), at_b = feature_cut(sums[k] * b);
-      const float at_c = feature_cut(sums[k] * c), at_d = feature_cut(sums[k] * d);
+      const float sum = sums[k * work->cells];
+      const float at_a = feature_cut(sum * a), at_b = feature_cut(sum * b);
+      const float at_c = feature_cut(sum * c), at_d = feature_cut(sum * d);
       texture_a += at_a;
       texture_b += at_b;
       texture_c += at_c;
@@ -194,7 +214,7 @@ PREM_FN void feature_cells(const track_features_params *params, const feature_wo
       feature_put(out, row, j, k, value);
     }
     PREM_ROLLED for (int32_t k = 0; k < FEATURE_BINS / 2; ++k) {
-      const float both = sums[k] + sums[k + FEATURE_BINS / 2];
+      const float both = sums[k * work->cells] + sums[(k + FEATURE_BINS / 2) * work->cells];
       const float value = 0.5F * fade *
                           (feature_cut(both * a) + feature_cut(both * b) + feature_cut(both * c) +
                            feature_cut(both * d));
@@ -212,10 +232,18 @@ PREM_FN void feature_cells(const track_features_params *params, const feature_wo
   }
 }
 
-PREM_FN float feature_energy(const float *energies, int32_t count) {
+/* Of the cells of a strip: those of a column, then the columns. */
+PREM_FN double feature_column_energy(const float *energies, int32_t column) {
   double sum = 0;
-  for (int32_t i = 0; i < count; ++i)
-    sum += (double)energies[i];
+  for (int32_t row = 0; row < TRACK_CELL_ROWS; ++row)
+    sum += (double)energies[row * TRACK_CELLS + column];
+  return sum;
+}
+
+PREM_FN float feature_energy(const double *columns) {
+  double sum = 0;
+  for (int32_t column = 0; column < TRACK_CELLS; ++column)
+    sum += columns[column];
   return (float)sum;
 }
 
@@ -239,7 +267,9 @@ PREM_FN void track_features_compute(const track_features_params *params, const p
   work.bin = (uint8_t *)(work.slope + FEATURE_STRIP_PIXELS);
   work.sums = (float *)in->data;
   work.squares = (float *)views[3].data;
+  work.cells = FEATURE_AROUND * TRACK_CELLS;
   float *energies = work.squares + FEATURE_AROUND * TRACK_CELLS;
+  double *columns = (double *)in->data; /* where the histograms were */
   const feature_planes planes = {(float *)out->data, 2 * out->pitch[1], 2 * out->pitch[2]};
   feature_slopes(params, &rows, &work);
   PREM_SYNC();
@@ -247,8 +277,12 @@ PREM_FN void track_features_compute(const track_features_params *params, const p
   PREM_SYNC();
   feature_cells(params, &work, first_cell, TRACK_CELL_ROWS, &planes, energies);
   PREM_SYNC();
+  PREM_LANES(column, TRACK_CELLS) {
+    columns[column] = feature_column_energy(energies, column);
+  }
+  PREM_SYNC();
   if (PREM_FIRST_LANE())
-    *(float *)views[2].data = feature_energy(energies, TRACK_CELL_ROWS * TRACK_CELLS);
+    *(float *)views[2].data = feature_energy(columns);
 }
 
 #if PREM_HOST
@@ -269,13 +303,18 @@ PREM_FN void track_features_region(const track_features_params *params, const fl
   work.sums = work.squares + around;
   float *energies = work.sums + around * FEATURE_BINS;
   work.bin = (uint8_t *)(energies + cells);
+  work.cells = around;
   const feature_planes planes = {out, 2 * cells, 2 * TRACK_CELLS};
   feature_slopes(params, &rows, &work);
   feature_sums(&rows, &work, -1, TRACK_CELLS + 2);
   feature_cells(params, &work, 0, TRACK_CELLS, &planes, energies);
-  for (int32_t strip = 0; strip < TRACK_CELL_STRIPS; ++strip)
-    energy[strip] = feature_energy(energies + strip * TRACK_CELL_ROWS * TRACK_CELLS,
-                                   TRACK_CELL_ROWS * TRACK_CELLS);
+  for (int32_t strip = 0; strip < TRACK_CELL_STRIPS; ++strip) {
+    double columns[TRACK_CELLS];
+    for (int32_t column = 0; column < TRACK_CELLS; ++column)
+      columns[column] =
+          feature_column_energy(energies + strip * TRACK_CELL_ROWS * TRACK_CELLS, column);
+    energy[strip] = feature_energy(columns);
+  }
 }
 
 PREM_CLONES static void track_features_reference(const void *params,
@@ -331,7 +370,7 @@ PREM_COMPUTE_ENTRY(track_features)
 static const prem_kernel track_features_kernel = {
     .name = "track_features",
     .summary = "regions of 128 x 128 pixels as 16 complex planes of fHOG in 32 x 32 cells",
-    .version = 1,
+    .version = 2,
     .params_bytes = sizeof(track_features_params),
     .ports = track_features_ports,
     .port_count = 3,
