@@ -180,7 +180,7 @@ baselines() {
 
 # ---- as fast as they go ----
 rate() {
-  local mode part frames=$((duration * 20))
+  local mode part threads frames=$((duration * 20))
   for mode in tt free; do
     run "rate_$mode" 60 "$tracker" --backend "$backend" --mode "$mode" --hold 60 --log 50 --frames "$frames" --targets "$targets" \
       --scales "$scales" -o "$place/rate" "$everything"
@@ -189,6 +189,10 @@ rate() {
       attempt "rate_${mode}_$part" 40 "$tracker" --backend "$backend" --mode "$mode" --period "$((period_us * part / 100))us" --hold 60 \
         --log 50 --frames "$frames" --targets "$targets" --scales "$scales" -o "$place/rate" "$everything" || break
     done
+  done
+  for threads in 416 608 928; do # of a block; 96 move memory
+    attempt "rate_free_${threads}_threads" 40 "$tracker" --backend "$backend" --mode free --threads "$threads" --hold 60 --log 50 \
+      --frames "$frames" --targets "$targets" --scales "$scales" -o "$place/rate" "$everything" || true
   done
   [ ! -x "$baselines" ] || run rate_baselines 90 "$baselines" --hold 60 --compare 0 --frames "$frames" --targets "$targets" \
     --scales "$scales" --streams 8 -o "$place/rate_baselines" "$everything"

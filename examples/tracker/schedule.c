@@ -177,6 +177,7 @@ track_setting track_setting_for(int32_t rows, int32_t columns, int32_t targets, 
                          .reach = 2.0F,
                          .period_ns = 10000000,
                          .blocks = 2,
+                         .threads = BLOCK_THREADS,
                          .wcet_factor = 1,
                          .feeding = TRACK_EACH};
 }
@@ -287,7 +288,7 @@ static void print_head(const track_setting *s, FILE *file) {
           "platform: { blocks = %" PRId32
           ";  block_threads = %d;  buffers = 2;  scratch_bytes = %dL;\n"
           "  resources = ( { name = \"memory\"; capacity = %" PRId32 "; } ); };\n",
-          s->blocks, BLOCK_THREADS, SCRATCH_BYTES, s->blocks);
+          s->blocks, s->threads, SCRATCH_BYTES, s->blocks);
 }
 
 bool track_schedule_print(const track_setting *setting, FILE *file) {

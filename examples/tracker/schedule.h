@@ -39,6 +39,7 @@ typedef struct track_setting {
   int64_t period_ns;  /* from frame to frame */
   int64_t publish_ns; /* from a frame's hyperperiod's begin until its boxes can be seen; 0: none */
   int32_t blocks;
+  int32_t threads;   /* of a block on a GPU */
   float wcet_factor; /* times the windows that the example brings along */
   track_feeding feeding;
   const track_windows *windows; /* instead of those that the example brings; NULL: none */

@@ -31,6 +31,7 @@ typedef struct options {
   box boxes[MOST_TARGETS];
   int32_t box_count, most_targets, scales, starts;
   int32_t blocks, cores; /* of the tracker, 0: the backend's usual; of the machine */
+  int32_t threads;       /* of a block on a GPU; 0: the usual */
   bool is_gpu;
   int64_t period_ns, publish_ns, late;
   float reach, wcet_factor; /* 0: none was given */
@@ -54,6 +55,7 @@ enum {
   KEY_SLACK,
   KEY_EVERY,
   KEY_BLOCKS,
+  KEY_THREADS,
   KEY_STEP,
   KEY_HOLD,
   KEY_TIMES,
@@ -86,6 +88,7 @@ static const struct argp_option known[] = {
     {"camera", KEY_CAMERA, NULL, 0,
      "frames come by the clock; what comes too late is scored as late", 0},
     {"blocks", KEY_BLOCKS, "N", 0, "that do the work (CPU: 2; GPU: one an SM)", 0},
+    {"threads", KEY_THREADS, "N", 0, "of a block on a GPU, 96 of which move memory (352)", 0},
     {"every", KEY_EVERY, "TIME", 0,
      "from frame to frame by the clock: with --camera, if not the period; without, if frames shall "
      "not follow each other",
@@ -155,6 +158,9 @@ static error_t parse_measure(int key, char *text, struct argp_state *state, opti
     return 0;
   case KEY_BLOCKS:
     of->blocks = (int32_t)option_number(state, "blocks", text, 1, 1024);
+    return 0;
+  case KEY_THREADS:
+    of->threads = (int32_t)option_number(state, "threads", text, 128, 1024);
     return 0;
   case KEY_EVERY:
     of->request.every_ns = option_time(state, "every", text);
@@ -291,6 +297,7 @@ static void complete(options *of, int32_t targets) {
   setting->reach = of->reach;
   setting->wcet_factor = (of->wcet_factor > 0 ? of->wcet_factor : 1) * (of->is_gpu ? 0.3F : 1.0F);
   setting->blocks = of->blocks ? of->blocks : of->is_gpu ? of->cores : 2;
+  setting->threads = of->threads ? of->threads : setting->threads;
   setting->feeding = of->camera ? TRACK_NEWEST : TRACK_EACH;
   setting->period_ns = of->period_ns ? of->period_ns : usual_period_ns(of, targets);
   setting->publish_ns = of->camera ? of->publish_ns : 0;
