@@ -139,6 +139,19 @@ START_TEST(without_a_policy_nothing_is_written) {
 }
 END_TEST
 
+/* Whatever ends the file, nobody looks behind its end. */
+START_TEST(the_search_for_a_policy_ends_with_the_file) {
+  static const char *const tails[] = {"", "#", "# tail", "// tail", "/* tail */", "/**/", " "};
+  for (size_t i = 0; i < sizeof tails / sizeof tails[0]; ++i) {
+    prem_schedule *bare = schedule_from_text(text("%s%s", text(two, ""), tails[i]));
+    ck_assert_int_eq(prem_schedule_edit_policy(bare, "prefetch_offset_ns", 777, diag),
+                     PREM_ERR_INVALID);
+    prem_schedule_free(bare);
+  }
+  ck_assert_uint_eq(prem_diag_errors(diag), sizeof tails / sizeof tails[0]);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("stretch");
   TCase *cases = tcase_create("plans");
@@ -150,6 +163,7 @@ int main(void) {
   tcase_add_test(cases, times_beyond_all_limits_are_refused);
   tcase_add_test(cases, one_number_is_changed_and_nothing_else);
   tcase_add_test(cases, a_setting_that_is_not_there_is_added);
+  tcase_add_test(cases, the_search_for_a_policy_ends_with_the_file);
   tcase_add_test(cases, without_a_policy_nothing_is_written);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

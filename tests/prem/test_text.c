@@ -60,6 +60,50 @@ START_TEST(what_is_not_plain_is_found_shown_and_replaced) {
 }
 END_TEST
 
+/* Unicode's table of well-formed byte sequences (The Unicode Standard, table 3-7): how many bytes
+ * the first character takes; 0: the first byte begins none. */
+static size_t well_formed(const unsigned char *b) {
+  static const struct {
+    unsigned char first[2], second[2];
+    size_t bytes;
+  } rows[] = {
+      {{0x01, 0x7f}, {0, 0}, 1},       {{0xc2, 0xdf}, {0x80, 0xbf}, 2},
+      {{0xe0, 0xe0}, {0xa0, 0xbf}, 3}, {{0xe1, 0xec}, {0x80, 0xbf}, 3},
+      {{0xed, 0xed}, {0x80, 0x9f}, 3}, {{0xee, 0xef}, {0x80, 0xbf}, 3},
+      {{0xf0, 0xf0}, {0x90, 0xbf}, 4}, {{0xf1, 0xf3}, {0x80, 0xbf}, 4},
+      {{0xf4, 0xf4}, {0x80, 0x8f}, 4},
+  };
+  for (size_t r = 0; r < sizeof rows / sizeof rows[0]; ++r) {
+    bool fits = b[0] >= rows[r].first[0] && b[0] <= rows[r].first[1];
+    for (size_t i = 1; i < rows[r].bytes; ++i)
+      fits = fits && b[i] >= (i == 1 ? rows[r].second[0] : 0x80) &&
+             b[i] <= (i == 1 ? rows[r].second[1] : 0xbf);
+    if (fits)
+      return rows[r].bytes;
+  }
+  return 0;
+}
+
+/* The second byte is every one, the others those around each limit. */
+START_TEST(utf_8_is_what_unicode_s_table_says) {
+  static const unsigned char others[] = {0x01, 0x7f, 0x80, 0x8f, 0xbf, 0xc0, 0xff};
+  enum { OTHERS = sizeof others };
+  for (int first = 1; first <= 0xff; ++first)
+    for (int second = 1; second <= 0xff; ++second)
+      for (int rest = 0; rest < OTHERS * OTHERS; ++rest) {
+        const unsigned char bytes[] = {(unsigned char)first, (unsigned char)second,
+                                       others[rest / OTHERS], others[rest % OTHERS], 0};
+        char fault[16] = "";
+        const size_t plain = prem_text_plain((const char *)bytes, fault);
+        const bool is_stray = plain == 0 && strncmp(fault, "byte", 4) == 0;
+        ck_assert_msg(is_stray == (well_formed(bytes) == 0), "%02x %02x %02x %02x", first, second,
+                      bytes[2], bytes[3]);
+        if (plain > 0)
+          ck_assert_uint_ge(plain, well_formed(bytes));
+      }
+}
+END_TEST
+
 START_TEST(short_room_cuts_between_characters) {
   char out[8];
   ck_assert_int_eq(prem_text_show("abc\xc3\xb6\x1b", out, 5), 9);
@@ -86,6 +130,7 @@ int main(void) {
   Suite *suite = suite_create("text");
   TCase *cases = tcase_create("text");
   tcase_add_loop_test(cases, what_is_not_plain_is_found_shown_and_replaced, 0, TEXTS);
+  tcase_add_test(cases, utf_8_is_what_unicode_s_table_says);
   tcase_add_test(cases, short_room_cuts_between_characters);
   tcase_add_test(cases, formulas_are_known);
   suite_add_tcase(suite, cases);

@@ -293,11 +293,37 @@ START_TEST(random_windows_of_four_dimensions) {
 }
 END_TEST
 
+/* Room of its own behind the windows of the output, in bytes, one row of one plane. */
+START_TEST(a_kernel_s_own_room_is_one_row_of_bytes) {
+  enum { ROOM = 48 };
+  const int64_t shape[4] = {1, 1, 4, 8};
+  const int32_t grid[3] = {1, 1, 1};
+  const prem_window window = {.extent = {1, 1, 4, 8}};
+  prem_view views[PREM_MAX_PORTS];
+  world w;
+  make_world(&w, shape, PREM_F32, &window, grid);
+  prem_port_layout layout[3] = {w.layout[0], w.layout[1], {.offset_bytes = w.buffer_bytes}};
+  w.task.layout = layout;
+  w.task.work_bytes = ROOM;
+  unsigned char in[1], out[1];
+  prem_tile_views(&w.arrays, 0, 0, in, out, views);
+  ck_assert_ptr_eq(views[2].data, out + w.buffer_bytes);
+  for (int32_t d = 0; d < 4; ++d)
+    ck_assert_int_eq(views[2].extent[d], d == 3 ? ROOM : 1);
+  for (int32_t d = 0; d < 3; ++d)
+    ck_assert_int_eq(views[2].pitch[d], ROOM);
+  for (int32_t d = 0; d < 4; ++d)
+    ck_assert_int_eq(views[2].origin[d], 0);
+  free_world(&w);
+}
+END_TEST
+
 int main(void) {
   TCase *windows = tcase_create("windows");
   tcase_add_loop_test(windows, halos_are_zero_outside, 0, PREM_TYPE_COUNT);
   tcase_add_loop_test(windows, windows_may_lie_outside_altogether, 0, PREM_TYPE_COUNT);
   tcase_add_loop_test(windows, random_windows_of_four_dimensions, 1, 100);
+  tcase_add_test(windows, a_kernel_s_own_room_is_one_row_of_bytes);
   Suite *suite = suite_create("windows");
   suite_add_tcase(suite, windows);
   SRunner *runner = srunner_create(suite);

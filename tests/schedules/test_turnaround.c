@@ -270,6 +270,37 @@ START_TEST(a_job_s_last_writeback_is_followed_later) {
 }
 END_TEST
 
+/* Both on a block of their own first, so that the one before is the block's first of all. */
+START_TEST(a_job_s_last_is_followed_later_from_the_first_on) {
+  static const char *const names[] = {"writeback", "prefetch"};
+  for (int i = 0; i < 2; ++i) {
+    prem_schedule *schedule = checked_schedule(
+        text("version = 1; name = \"f\"; platform: { blocks = 2; buffers = 2; };"
+             "tasks = ( { name = \"o\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
+             "  compute: { wcet_ns = 5L; }; },"
+             "  { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+             "  %s: { wcet_ns = 10L; }; },"
+             "  { name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+             "  after = ( { task = \"o\"; } ); %s: { wcet_ns = 10L; }; } );"
+             "plan: { hyperperiod_ns = 1000L; starts = ("
+             "  { task = \"o\"; phase = \"compute\"; block = 0; start_ns = [ 0L ]; },"
+             "  { task = \"a\"; phase = \"%s\"; block = 0; start_ns = [ 20L ]; },"
+             "  { task = \"b\"; phase = \"%s\"; block = 0; start_ns = [ 45L ]; } ); };",
+             names[i], names[i], names[i], names[i]));
+    schedule->job_turnaround_ns = i == 0 ? 15 : 0; /* from its end at 30 */
+    schedule->job_prefetch_ns = i == 0 ? 0 : 25;   /* from its start at 20 */
+    assert_checked(schedule);
+    schedule->job_turnaround_ns += i == 0;
+    schedule->job_prefetch_ns += i == 1;
+    assert_refused(schedule, i == 0 ? "the last writeback of its job on the block: the gap must be "
+                                      "job_turnaround_ns = 16 at least"
+                                    : "the last prefetch of its job on the block, and waits for "
+                                      "other jobs: it must be job_prefetch_ns = 26 at least");
+    prem_schedule_free(schedule);
+  }
+}
+END_TEST
+
 static const char two_fetchers[] =
     "version = 1; name = \"p\"; platform: { blocks = 2; buffers = %d; };"
     "tasks = ( { name = \"o\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
@@ -391,6 +422,7 @@ int main(void) {
   tcase_add_test(tests, a_hyperperiod_ends_ready_for_the_next);
   tcase_add_test(tests, a_buffer_is_kept_as_well);
   tcase_add_test(tests, a_job_s_last_writeback_is_followed_later);
+  tcase_add_test(tests, a_job_s_last_is_followed_later_from_the_first_on);
   tcase_add_test(tests, a_job_s_first_prefetch_finds_time_to_ask);
   tcase_add_test(tests, the_next_compute_finds_its_unit_ready);
   tcase_add_test(tests, rounds_of_a_formula_leave_it_too);

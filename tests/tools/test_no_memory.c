@@ -30,10 +30,11 @@ static const char *path_of(const char *name) {
 static prem_schedule *schedule; /* bound, with a plan */
 static char *source;            /* of a file */
 
-/* All requests of a short attempt; of a long one some, and other ones than those of `seed` + 1. */
-static int64_t step_of(int64_t requests) {
-  enum { MAX = 260 };
-  return requests / MAX + 1;
+/* All requests of a short attempt; of a long one the first, which differ most, and some. The first
+ * of a parser are not ours: jansson loses letters of texts that it has no room for. */
+static int64_t after(int64_t request, int64_t requests, bool parses) {
+  enum { FIRST = 100, MAX = 260 };
+  return request + (request < FIRST && !parses ? 1 : requests / MAX + 1);
 }
 
 /* Findings say when they were made. */
@@ -71,7 +72,7 @@ static void sweep(const char *name, attempt *of, prem_status or_else) {
   failing_prepare();
   ck_assert_int_eq(try_it(of, 0, &expected, &requests), PREM_OK);
   ck_assert_int_gt(requests, 0);
-  for (int64_t i = 1; i <= requests; i += step_of(requests)) {
+  for (int64_t i = 1; i <= requests; i = after(i, requests, or_else == PREM_ERR_PARSE)) {
     const prem_status status = try_it(of, i, &told, &had);
     size_t same = 0;
     while (told[same] && told[same] == expected[same])
@@ -101,8 +102,12 @@ static prem_status read_and_bind(FILE *told) {
   prem_status status = prem_schedule_load_text("t.cfg", source, &read, diag);
   if (status == PREM_OK)
     status = prem_schedule_bind(read, prem_registry_builtin(), diag);
-  if (status == PREM_OK)
-    fprintf(told, "%d tasks, %d arrays", read->task_count, read->array_count);
+  failing.armed = false;
+  if (status == PREM_OK) {
+    char *saved = golden_saved(read); /* with its plan */
+    fputs(saved, told);
+    free(saved);
+  }
   prem_schedule_free(read);
   prem_diag_free(diag);
   return status;
@@ -413,9 +418,24 @@ static void tell_file(FILE *told, const char *name) {
   fprintf(told, " %016" PRIx64, golden_file_sum(path_of(name)));
 }
 
+/* The timeline may be left out for want of memory, which is said. */
 static prem_status write_result(FILE *told) {
-  const prem_status status = prem_result_write(result, schedule, "", path_of("r.json"), NULL);
+  prem_diag *diag = prem_diag_new();
+  prem_status status =
+      diag ? prem_result_write(result, schedule, "", path_of("r.json"), diag) : PREM_ERR_MEMORY;
   failing.armed = false;
+  const bool is_whole = prem_diag_count(diag) + prem_diag_dropped(diag) == 0;
+  for (size_t i = 0; status == PREM_OK && i < prem_diag_count(diag); ++i) {
+    const prem_problem *problem = prem_diag_at(diag, i);
+    ck_assert_int_eq(problem->severity, PREM_WARNING);
+    ck_assert_int_eq(problem->code, 0);
+    ck_assert_str_eq(problem->reason, "its phases are left out: out of memory");
+  }
+  prem_diag_free(diag);
+  if (status == PREM_OK && !is_whole) {
+    ck_assert_int_eq(unlink(path_of("r.json")), 0);
+    return PREM_ERR_MEMORY;
+  }
   if (status == PREM_OK) {
     char *json = golden_take(path_of("r.json"));
     fputs(json, told);
