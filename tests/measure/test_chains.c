@@ -249,6 +249,7 @@ START_TEST(bad_chains_are_refused) {
   expect_refused("{ name = \"x\"; tasks = [ \"a\", \"b\", \"a\" ]; }", 6, "stands here twice");
   expect_refused("{ name = \"x\"; tasks = [ \"a\", \"b\", \"c\", \"a\" ]; }", 6,
                  "more than there are");
+  expect_refused("{ name = \"x\"; tasks = [ 1, 2 ]; }", 8, "must be the name of a task");
   expect_refused("{ tasks = [ \"a\", \"b\" ]; }", 3, "missing");
   expect_refused("{ name = \"x\"; task = [ \"a\", \"b\" ]; }", 5, "");
   expect_refused("{ name = \"x\"; tasks = [ \"a\", \"b\" ]; }, { name = \"x\"; tasks = [ \"a\", "

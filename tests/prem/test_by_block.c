@@ -80,6 +80,61 @@ START_TEST(several_tiles_may_cover_one) {
 }
 END_TEST
 
+/* The second task's output is the first one's input, or the other way round. */
+START_TEST(writing_what_the_other_uses_is_refused) {
+  assert_bind_says(46, "it writes array 'x', which task 'a' uses: leave per = \"block\" out",
+                   text("version = 1; name = \"pair\"; platform: { blocks = 4; };"
+                        "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 128 ]; },"
+                        "  { name = \"y\"; type = \"f32\"; shape = [ 128 ]; } );"
+                        "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; %s"
+                        "    arrays: { in = \"x\"; out = \"new\"; }; },"
+                        "  { name = \"b\"; kernel = \"vector_increment\"; %s"
+                        "    arrays: { in = \"y\"; out = \"x\"; };"
+                        "    after = ( { task = \"a\"; per = \"block\"; } ); } );",
+                        same, same));
+}
+END_TEST
+
+/* Tiles of a task of nothing but times are nobody's input; blocks that the other has not are. */
+START_TEST(times_alone_and_blocks_of_one_s_own) {
+  prem_schedule *schedule = NULL;
+  prem_diag *diag =
+      bound_with("version = 1; name = \"times\"; platform: { blocks = 2; };"
+                 "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
+                 "    compute: { wcet_ns = 5L; }; },"
+                 "  { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 2;"
+                 "    compute: { wcet_ns = 5L; }; after = ( { task = \"a\"; per = \"block\"; } );"
+                 "  } );",
+                 &schedule);
+  ck_assert_uint_eq(prem_diag_errors(diag), 0);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+  assert_bind_says(
+      46, "tile 0 on block 1",
+      pair("blocks = [ 0 ]; tile = [ 16 ];", "blocks = [ 1 ]; tile = [ 16 ];", "per = \"block\";"));
+}
+END_TEST
+
+/* On either side. */
+START_TEST(a_compatible_interval_has_no_tiles_to_wait_for) {
+  static const char walk[] = "kernel = \"walk\"; args: { walkers = 16; steps = 2; };"
+                             "arrays: { vector = \"%s\"; out = \"new\"; };",
+                    increment[] = "kernel = \"vector_increment\";"
+                                  "arrays: { in = \"%s\"; out = \"new\"; };";
+  char first[200], second[200];
+  snprintf(first, sizeof first, _i == 0 ? walk : increment, "x");
+  snprintf(second, sizeof second, _i == 0 ? increment : walk, "a.out");
+  assert_bind_says(46, "which a compatible interval's are not: leave it out",
+                   text("version = 1; name = \"pair\"; platform: { blocks = 1;"
+                        "  resources = ( { name = \"memory\"; capacity = 1; } ); };"
+                        "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 16 ]; } );"
+                        "tasks = ( { name = \"a\"; blocks = [ 0 ]; tile = [ 16 ]; %s },"
+                        "  { name = \"b\"; blocks = [ 0 ]; tile = [ 16 ]; %s"
+                        "    after = ( { task = \"a\"; per = \"block\"; } ); } );",
+                        first, second));
+}
+END_TEST
+
 START_TEST(no_lag_and_no_latest) {
   assert_bind_says(26, "leave lag_ns out", pair(same, same, "per = \"block\"; lag_ns = 5L;"));
   assert_bind_says(26, "leave instance = \"latest\" out",
@@ -235,6 +290,9 @@ int main(void) {
   tcase_add_test(all, other_blocks_are_refused);
   tcase_add_test(all, other_tiles_are_refused);
   tcase_add_test(all, several_tiles_may_cover_one);
+  tcase_add_test(all, writing_what_the_other_uses_is_refused);
+  tcase_add_test(all, times_alone_and_blocks_of_one_s_own);
+  tcase_add_loop_test(all, a_compatible_interval_has_no_tiles_to_wait_for, 0, 2);
   tcase_add_test(all, no_lag_and_no_latest);
   tcase_add_loop_test(all, half_of_a_tile_is_not_enough, 0, 8);
   tcase_add_test(all, tables_wait_on_their_block);

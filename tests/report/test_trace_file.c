@@ -90,7 +90,7 @@ static void copy_text(const field *text, char *to) {
   to[text->count] = 0;
 }
 
-enum { MAX = 64, SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 };
+enum { MAX = 400, SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3 };
 
 typedef struct named {
   uint64_t number;
@@ -422,6 +422,8 @@ END_TEST
 
 /* ---- broken input --------------------------------------------------------------------------- */
 
+#define LONG_63 "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijk"
+
 static const struct {
   const char *text;
   int line;
@@ -440,6 +442,9 @@ static const struct {
     {HEADER "0,a,0,0,prefetch,0,0,20,10\n", 2, "end_ns 10 is before start_ns 20"},
     {HEADER "0,,0,0,prefetch,0,0,0,10\n", 2, "task: ''"},
     {HEADER "0,\"a,0,0,prefetch,0,0,0,10\n", 2, "quoted"},
+    {HEADER "0,ab\x1b,0,0,prefetch,0,0,0,10\n", 2, "has U+001B at offset 2, which no name has"},
+    {HEADER "0,a,65536,0,prefetch,0,0,0,10\n", 2, "block: 65536 is not from 0 to 65535"},
+    {HEADER "0," LONG_63 "x,0,0,prefetch,0,0,0,10\n", 2, "is no name of 1 to 63 bytes"},
     {HEADER "0,a,0,0,prefetch,0,0,50,60\n0,a,1,0,prefetch,0,0,40,45\n", 3, "not in order"},
 };
 
@@ -450,6 +455,83 @@ START_TEST(broken_input_is_refused_at_its_line) {
   ck_assert_str_eq(problem->file, "t.csv");
   ck_assert_int_eq(problem->line, broken[_i].line);
   ck_assert_msg(strstr(problem->reason, broken[_i].reason) != NULL, "%s", problem->reason);
+}
+END_TEST
+
+START_TEST(limits_themselves_are_legal) {
+  const char *line = "0," LONG_63 ",65535,2147483647,prefetch,,4611686018427387904,"
+                     "4611686018427387904,4611686018427387904\n";
+  char text[512];
+  snprintf(text, sizeof text, "%s%s", HEADER, line);
+  ck_assert_int_eq(convert(text, all_of(PREM_TRACE_CSV)), PREM_OK);
+  ck_assert_str_eq(written, text);
+}
+END_TEST
+
+/* So many phases of a block at once have a track each; of more it is said where. */
+START_TEST(no_more_than_64_phases_at_once) {
+  char text[8192];
+  for (int count = 64; count <= 65; ++count) {
+    size_t used = (size_t)sprintf(text, HEADER);
+    for (int i = 0; i < count; ++i)
+      used += (size_t)sprintf(text + used, "0,a,3,%d,prefetch,,0,%d,100\n", i, i);
+    const prem_status status = convert(text, all_of(PREM_TRACE_PERFETTO));
+    ck_assert_int_eq(status, count == 64 ? PREM_OK : PREM_ERR_PARSE);
+    if (count == 64) {
+      decode();
+      ck_assert_int_eq(trace.begin_count, 64);
+    }
+  }
+  ck_assert_uint_eq(prem_diag_count(diag), 1);
+  ck_assert_int_eq(prem_diag_at(diag, 0)->line, 66);
+  ck_assert_str_eq(prem_diag_at(diag, 0)->reason, "more than 64 phases of block 3 at once");
+}
+END_TEST
+
+/* Where one ends as another starts they share a track. */
+START_TEST(a_track_is_free_when_its_phase_ends) {
+  static const char *const lines[] = {"0,a,0,0,prefetch,,0,0,10\n", "0,a,0,1,prefetch,,0,10,20\n",
+                                      "0,a,0,2,prefetch,,0,19,30\n"};
+  int tracks[3];
+  char text[512] = HEADER;
+  for (int i = 0; i < 3; ++i) {
+    strcat(text, lines[i]);
+    ck_assert_int_eq(convert(text, all_of(PREM_TRACE_PERFETTO)), PREM_OK);
+    decode();
+    ck_assert_int_eq(trace.begin_count, i + 1);
+    tracks[i] = trace.track_count;
+  }
+  ck_assert_int_eq(tracks[1], tracks[0]);
+  ck_assert_int_eq(tracks[2], tracks[1] + 1);
+}
+END_TEST
+
+/* The table of names grows: each line keeps the name of its task, whether it is new or not. */
+START_TEST(three_hundred_tasks_keep_their_names) {
+  enum { TASKS = 300, ROUNDS_OF_ALL = 3, LINES = TASKS * ROUNDS_OF_ALL };
+  char *text = malloc(LINES * 64 + sizeof HEADER);
+  char *at = text + sprintf(text, HEADER);
+  for (int i = 0; i < LINES; ++i)
+    at += sprintf(at, "0,task_%d,%d,0,prefetch,,%d,%d,%d\n", i % TASKS, i % 4, 10 * i, 10 * i,
+                  10 * i + 5);
+  ck_assert_int_eq(convert(text, all_of(PREM_TRACE_PERFETTO)), PREM_OK);
+  free(text);
+  span from = {(const uint8_t *)written, (const uint8_t *)written + written_bytes};
+  int begun = 0;
+  bool first = true;
+  memset(&trace, 0, sizeof trace);
+  for (field packet; next_field(&from, &packet); first = false) {
+    trace.text[0] = '\0';
+    const int before = trace.begin_count;
+    read_packet(&packet, first);
+    if (trace.begin_count == before)
+      continue;
+    char name[40];
+    snprintf(name, sizeof name, "|task_%d", begun++ % TASKS);
+    const char *found = strstr(trace.text, name);
+    ck_assert_msg(found && !strchr("0123456789", found[strlen(name)]), "%s: %s", name, trace.text);
+  }
+  ck_assert_int_eq(begun, LINES);
 }
 END_TEST
 
@@ -480,12 +562,16 @@ int main(void) {
   tcase_add_test(perfetto, what_runs_at_once_stands_on_tracks_of_its_own);
   tcase_add_test(perfetto, launches_follow_each_other);
   tcase_add_test(perfetto, hyperperiods_of_one_launch_keep_their_times);
+  tcase_add_test(perfetto, no_more_than_64_phases_at_once);
+  tcase_add_test(perfetto, a_track_is_free_when_its_phase_ends);
+  tcase_add_test(perfetto, three_hundred_tasks_keep_their_names);
   tcase_add_test(perfetto, a_long_trace_is_whole);
   TCase *csv = tcase_create("csv");
   tcase_add_checked_fixture(csv, set_up, tear_down);
   tcase_add_test(csv, csv_comes_out_as_it_went_in);
   tcase_add_test(csv, a_run_and_a_task_are_chosen);
   tcase_add_test(csv, a_trace_of_nothing_is_one);
+  tcase_add_test(csv, limits_themselves_are_legal);
   tcase_add_loop_test(csv, broken_input_is_refused_at_its_line, 0,
                       sizeof broken / sizeof broken[0]);
   Suite *suite = suite_create("trace_file");

@@ -495,6 +495,20 @@ START_TEST(mistakes_are_told) {
                   diag, "tt, free or lock");
   assert_argument(prem_live_start(b.live, &(prem_live_request){.start_ns = -1}, diag), diag,
                   "below 0");
+  assert_argument(prem_live_start(b.live, &(prem_live_request){.start_ns = PREM_MAX_NS + 1}, diag),
+                  diag, "above 2^62 ns");
+  assert_argument(prem_live_start(b.live, &(prem_live_request){.submit_timeout_ns = -1}, diag),
+                  diag, "below 0");
+  assert_argument(
+      prem_live_start(b.live, &(prem_live_request){.submit_timeout_ns = PREM_MAX_NS + 1}, diag),
+      diag, "above 2^62 ns");
+  assert_argument(prem_live_start(b.live, &(prem_live_request){.stall_timeout_ns = -1}, diag), diag,
+                  "below 0");
+  assert_argument(prem_live_start(b.live, &(prem_live_request){.silence_ns = -1}, diag), diag,
+                  "below 0");
+  prem_trace strange = {.task_count = 2};
+  assert_argument(prem_live_start(b.live, &(prem_live_request){.trace = &strange}, diag), diag,
+                  "the trace was made for another schedule");
   start_live(b.live, &(prem_live_request){.start_ns = 150});
   assert_argument(prem_live_start(b.live, &(prem_live_request){0}, diag), diag, "open another");
   ck_assert_int_eq(prem_live_wait(b.live, b.y, 9999, &frame, diag), PREM_OK);
@@ -508,6 +522,85 @@ START_TEST(mistakes_are_told) {
   assert_argument(prem_live_release(b.live, &frame, diag), diag, "no stream 99");
   prem_diag_free(diag);
   close_bench(&b);
+}
+END_TEST
+
+START_TEST(what_is_not_ready_is_not_opened) {
+  static const char unplanned[] =
+      "version = 1; name = \"live\"; platform: { blocks = 1; };"
+      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; },"
+      "  { name = \"y\"; type = \"f32\"; shape = [ 8 ]; } );"
+      "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 1; tile = [ 8 ];"
+      "    period_ns = 1000L; arrays: { in = \"x\"; out = \"y\"; };"
+      "    prefetch: { wcet_ns = 100L; }; compute: { wcet_ns = 200L; };"
+      "    writeback: { wcet_ns = 100L; }; } );"
+      "live: { inputs = ( { array = \"x\"; } ); outputs = ( { array = \"y\"; } ); };";
+  prem_schedule *schedule = NULL;
+  prem_diag *diag = prem_diag_new();
+  ck_assert_int_eq(prem_schedule_load_text("unplanned.cfg", unplanned, &schedule, diag), PREM_OK);
+  prem_live *live = NULL;
+  prem_session *session = NULL;
+  prem_backend absent = prem_backend_sim;
+  absent.name = "absent";
+  absent.live = NULL;
+  assert_argument(prem_live_open(&prem_backend_sim, schedule, &live, diag), diag, "is not bound");
+  assert_argument(prem_session_open(&prem_backend_sim, schedule, &session, diag), diag,
+                  "is not bound");
+  ck_assert_int_eq(prem_schedule_bind(schedule, prem_registry_builtin(), diag), PREM_OK);
+  assert_argument(prem_live_open(&prem_backend_sim, schedule, &live, diag), diag, "has no plan");
+  assert_argument(prem_session_open(&prem_backend_sim, schedule, &session, diag), diag,
+                  "has no plan");
+  ck_assert_uint_eq(prem_diag_errors(diag), 4);
+  ck_assert_int_eq(prem_prepare(schedule, prem_registry_builtin(), NULL, NULL, diag), PREM_OK);
+  ck_assert_int_eq(prem_live_open(&absent, schedule, &live, diag), PREM_ERR_UNAVAILABLE);
+  const prem_problem *said = prem_diag_at(diag, prem_diag_count(diag) - 1);
+  ck_assert_str_eq(said->reason,
+                   "live sessions are not there on backend 'absent' yet; use cpu or sim");
+  ck_assert_int_eq(said->severity, PREM_NOTE);
+  ck_assert_int_eq(said->code, 0);
+  ck_assert(!live && !session);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* A run that is asked for wrongly changes nothing: the right one follows. */
+START_TEST(mistakes_of_a_run_are_told) {
+  prem_schedule *schedule = prepared_schedule(increment_file(1000, 1, "", text(SAMPLED, "", "")));
+  prem_session *session = open_on("sim", schedule);
+  prem_diag *diag = prem_diag_new();
+  prem_schedule *other =
+      prepared_schedule("version = 1; name = \"two\"; platform: { blocks = 2; }; tasks = ("
+                        "  { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1; compute: "
+                        "{ wcet_ns = 9L; }; },"
+                        "  { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; compute: "
+                        "{ wcet_ns = 9L; }; } "
+                        ");");
+  prem_trace *trace = NULL, *of_other = NULL;
+  ck_assert_int_eq(prem_trace_new(schedule, 2, 100, &trace), PREM_OK);
+  ck_assert_int_eq(prem_trace_new(other, 2, 100, &of_other), PREM_OK);
+  prem_run_request request = {.mode = PREM_MODE_COUNT, .hyperperiods = 1};
+  assert_argument(prem_session_run(session, &request, trace, diag), diag, "no such mode");
+  request.mode = PREM_MODE_TT;
+  request.engine = PREM_ENGINE_COUNT;
+  assert_argument(prem_session_run(session, &request, trace, diag), diag, "no such engine");
+  request.engine = 0;
+  request.hyperperiods = 0;
+  assert_argument(prem_session_run(session, &request, trace, diag), diag,
+                  "0 hyperperiods asked for; the trace has room for 1 to 2");
+  request.hyperperiods = 3;
+  assert_argument(prem_session_run(session, &request, trace, diag), diag,
+                  "3 hyperperiods asked for; the trace has room for 1 to 2");
+  request.hyperperiods = 2;
+  assert_argument(prem_session_run(session, &request, of_other, diag), diag, "another schedule");
+  ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_OK);
+  ck_assert_int_eq(trace->hyperperiods, 2);
+  prem_trace_free(trace);
+  prem_trace_free(of_other);
+  prem_diag_free(diag);
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+  prem_schedule_free(other);
 }
 END_TEST
 
@@ -580,6 +673,8 @@ int main(void) {
   tcase_add_test(cases, draining_works_off_what_was_submitted);
   tcase_add_test(cases, stopping_at_once_shows_no_half_frame);
   tcase_add_test(cases, mistakes_are_told);
+  tcase_add_test(cases, what_is_not_ready_is_not_opened);
+  tcase_add_test(cases, mistakes_of_a_run_are_told);
   tcase_add_test(cases, a_start_too_soon_is_told);
   tcase_add_test(cases, a_session_that_never_started_can_be_stopped_and_closed);
   tcase_add_test(cases, a_machine_without_a_gpu_says_so);

@@ -202,6 +202,37 @@ START_TEST(csv_is_sorted_and_quoted) {
 }
 END_TEST
 
+/* Parts count in this order: what is less by one stands first, though all that follow are greater.
+ */
+START_TEST(records_are_ordered_part_by_part) {
+  enum { PARTS = 7 };
+  prem_schedule *schedule = two_blocks();
+  prem_trace *trace = room(schedule, 2, 100);
+  for (int part = 0; part < PARTS; ++part)
+    for (int swapped = 0; swapped < 2; ++swapped) {
+      for (int which = 0; which < 2; ++which) {
+        int value[PARTS];
+        for (int i = 0; i < PARTS; ++i)
+          value[i] = i < part ? 1 : i == part ? which : 1 - which;
+        trace->records[which ^ swapped] = (prem_trace_record){.start_ns = value[0],
+                                                              .block = (uint16_t)value[1],
+                                                              .phase = (uint8_t)value[2],
+                                                              .hyperperiod = value[3],
+                                                              .task = (uint16_t)value[4],
+                                                              .job = value[5],
+                                                              .tile = value[6],
+                                                              .end_ns = which};
+      }
+      trace->record_count = 2;
+      prem_trace_sort(trace);
+      ck_assert_msg(trace->records[0].end_ns == 0 && trace->records[1].end_ns == 1, "part %d",
+                    part);
+    }
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* Nothing is longer than a name of quotes behind an apostrophe. */
 START_TEST(csv_has_room_for_names_of_quotes) {
   prem_schedule *schedule = two_blocks();
@@ -270,6 +301,7 @@ int main(void) {
   tcase_add_test(tests, merging_adds_and_keeps_extremes);
   tcase_add_test(tests, recorders_share_the_room_and_lose_no_count);
   tcase_add_test(tests, csv_is_sorted_and_quoted);
+  tcase_add_test(tests, records_are_ordered_part_by_part);
   tcase_add_test(tests, csv_has_room_for_names_of_quotes);
   tcase_add_test(tests, a_long_csv_is_whole);
   tcase_add_test(tests, a_full_disk_is_an_error);
