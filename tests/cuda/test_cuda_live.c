@@ -354,6 +354,42 @@ START_TEST(blocks_follow_the_plan_of_the_hyperperiod) {
 }
 END_TEST
 
+/* A session by a plan that holds the copies of its frames: edges of pictures, none late. */
+START_TEST(copies_keep_to_their_windows) {
+  bench b = {.schedule = planned_schedule(text("%s/schedules/examples/copies.cfg", source))};
+  prem_live_counts counts;
+  b.live = open_live_on("cuda", b.schedule);
+  start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT});
+  for (int i = 1; i <= 30; ++i) {
+    float value;
+    ck_assert_int_eq(feed_until(b.live, 0, (float)i, in_ms(&b, 1000), NULL), PREM_OK);
+    ck_assert_int_eq(fetch(b.live, 1, in_ms(&b, 1000), &value, NULL), PREM_OK);
+    ck_assert_float_eq(value, 0); /* a picture of one grey level has no edges */
+  }
+  prem_live_count(b.live, 1, &counts);
+  ck_assert_uint_eq(counts.late, 0);
+  ck_assert_uint_ge(counts.frames, 30);
+  close_bench(&b);
+}
+END_TEST
+
+/* The copy engines keep to no instant. */
+START_TEST(copies_of_large_frames_are_refused) {
+  const char *plain = big("sampling"), *key = "kind = \"sampling\"; buffers = 4;";
+  const char *input = strstr(plain, key);
+  ck_assert_ptr_nonnull(input);
+  bench b = {.schedule = prepared_schedule(text("%.*s copy: { wcet_ns = 100000L; }; %s",
+                                                (int)(input - plain), plain, input))};
+  prem_diag *diag = prem_diag_new();
+  b.live = open_live_on("cuda", b.schedule);
+  ck_assert_int_eq(prem_live_start(b.live, &(prem_live_request){.mode = PREM_MODE_TT}, diag),
+                   PREM_ERR_UNAVAILABLE);
+  ck_assert_uint_eq(prem_diag_errors(diag), 1);
+  prem_diag_free(diag);
+  close_bench(&b);
+}
+END_TEST
+
 /* In a process of its own: what has touched the GPU cannot be forked any more. */
 static bool has_gpu(void) {
   const pid_t child = fork();
@@ -391,6 +427,8 @@ int main(int argc, char **argv) {
   tcase_add_test(cases, a_result_without_a_buffer_touches_none);
   tcase_add_test(cases, state_arrays_are_refused_in_runs);
   tcase_add_loop_test(cases, blocks_follow_the_plan_of_the_hyperperiod, 0, 2);
+  tcase_add_test(cases, copies_keep_to_their_windows);
+  tcase_add_test(cases, copies_of_large_frames_are_refused);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }
