@@ -12,6 +12,7 @@
 
 #include "measure/resource_usage.h"
 #include "prem/base/numbers.h"
+#include "prem/model/copies.h"
 #include "report/pictures/drawing.h"
 #include "ttprem/measure.h"
 
@@ -59,6 +60,7 @@ typedef struct excerpt {
   int32_t *first_row; /* [lane_count + 1] */
   bool is_periodic;
   int32_t block_count; /* that tasks use */
+  int32_t copy_count;  /* of these, for copies of live frames */
   int32_t *lane_of;    /* the lane of its first block; -1 for all others */
   prem_slot *slots;    /* planned, of the first block of each lane, by start; up to the end */
   int64_t slot_count;
@@ -321,6 +323,8 @@ static void fill_lanes(excerpt *shown, const bool *used, int32_t blocks) {
 static prem_status choose_lanes(excerpt *shown, const prem_schedule *schedule) {
   int32_t blocks = schedule->platform.blocks;
   bool *used = find_used(schedule, &shown->block_count);
+  for (int32_t t = 0; t < schedule->task_count; ++t)
+    shown->copy_count += schedule->tasks[t].is_copy;
   shown->lanes = malloc(((size_t)blocks + 1) * sizeof *shown->lanes);
   shown->lane_of = malloc(((size_t)blocks + 1) * sizeof *shown->lane_of);
   bool room = used && shown->lanes && shown->lane_of;
@@ -447,7 +451,9 @@ static void write_row_labels(FILE *script, const excerpt *shown, const prem_sche
   for (int32_t r = 0; r < shown->row_count; ++r) {
     const lane *l = &shown->lanes[shown->rows[r].lane];
     char label[PREM_LANE_LABEL_BYTES], blocks[40] = "";
-    if (r == shown->first_row[shown->rows[r].lane] && l->first == l->last)
+    if (schedule->tasks[shown->rows[r].task].is_copy)
+      blocks[0] = '\0'; /* of no block of the platform */
+    else if (r == shown->first_row[shown->rows[r].lane] && l->first == l->last)
       snprintf(blocks, sizeof blocks, "block %" PRId32 ": ", l->first);
     else if (r == shown->first_row[shown->rows[r].lane])
       snprintf(blocks, sizeof blocks, "blocks %" PRId32 "-%" PRId32 ": ", l->first, l->last);
@@ -636,7 +642,7 @@ static void write_extent(char *line, size_t bytes, const excerpt *shown, prem_ti
   bool fewer = blocks_drawn < shown->block_count;
   bool cut = shown->begin_ns > 0 || shown->end_ns < shown->length_ns;
   int64_t later_count = count_later(shown);
-  char blocks[96] = "", later[64] = "";
+  char blocks[160] = "", later[64] = "";
   if (later_count > 0)
     snprintf(later, sizeof later, " (%" PRId64 " blocks begin later)", later_count);
   if (fewer)
@@ -644,6 +650,9 @@ static void write_extent(char *line, size_t bytes, const excerpt *shown, prem_ti
   snprintf(blocks + strlen(blocks), sizeof blocks - strlen(blocks), "%" PRId32 " block%s%s",
            shown->block_count, shown->block_count == 1 ? "" : "s",
            shown->lane_count < blocks_drawn ? " (equal ones in one row)" : "");
+  if (shown->copy_count > 0)
+    snprintf(blocks + strlen(blocks), sizeof blocks - strlen(blocks),
+             ", %" PRId32 " of them for copies of live frames", shown->copy_count);
   if (cut && shown->is_periodic)
     snprintf(line, bytes,
              "an excerpt, where most happens: %.6g to %.6g of %.6g %s, %s, %" PRId64 " of %" PRId64
@@ -762,6 +771,17 @@ static prem_status draw(const prem_schedule *schedule, const char *path, FILE *s
   return status;
 }
 
+/* Copies of live frames have rows of their own. */
+static prem_status draw_with_copies(const prem_schedule *schedule, const char *path, FILE *script,
+                                    const volatile sig_atomic_t *stop, prem_diag *diag) {
+  prem_schedule *with_copies = NULL;
+  prem_status status = prem_copies_add(schedule, &with_copies);
+  if (status == PREM_OK)
+    status = draw(with_copies, path, script, stop, diag);
+  prem_copies_free(with_copies);
+  return status;
+}
+
 prem_status prem_plan_draw(const prem_schedule *schedule, const char *path,
                            const volatile sig_atomic_t *stop, prem_diag *diag) {
   if (!schedule->plan) {
@@ -773,7 +793,8 @@ prem_status prem_plan_draw(const prem_schedule *schedule, const char *path,
   prem_status status = prem_begin_script(path, &script, diag);
   if (status != PREM_OK)
     return status;
-  status = draw(schedule, path, script, stop, diag);
+  status =
+      (prem_copy_count(schedule) > 0 ? draw_with_copies : draw)(schedule, path, script, stop, diag);
   fclose(script);
   return status;
 }
