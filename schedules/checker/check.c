@@ -69,6 +69,8 @@ static int name_half(const prem_checker *checker, int32_t slot, char *out, size_
   char job[32] = "";
   if (prem_checker_jobs(checker, s->task) > 1)
     snprintf(job, sizeof job, " job %d", s->job);
+  if (checker->schedule->tasks[s->task].is_copy)
+    return snprintf(out, bytes, "%s%s", checker->schedule->tasks[s->task].name, job);
   return snprintf(out, bytes, "%s of '%s'%s tile %d", prem_phase_name((prem_phase)s->phase),
                   checker->schedule->tasks[s->task].name, job, s->tile);
 }
@@ -81,7 +83,8 @@ check_name prem_checker_name(const prem_checker *checker, int32_t slot) {
     used += (size_t)snprintf(name.text + used, sizeof name.text - used, " joined with ");
     used += (size_t)name_half(checker, partner, name.text + used, sizeof name.text - used);
   }
-  snprintf(name.text + used, sizeof name.text - used, " on block %d", checker->slots[slot].block);
+  if (!checker->schedule->tasks[checker->slots[slot].task].is_copy)
+    snprintf(name.text + used, sizeof name.text - used, " on block %d", checker->slots[slot].block);
   return name;
 }
 
