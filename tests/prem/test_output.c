@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Outputs: whole or not there, the rights of what they replace, one file under two names. */
 #include <check.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -95,6 +97,113 @@ START_TEST(a_replaced_file_hands_its_group_down) {
   ck_assert_uint_eq(facts.st_uid, 1234);
   ck_assert_uint_eq(facts.st_gid, 4321);
   ck_assert_uint_eq(rights("old"), 0640);
+}
+END_TEST
+
+enum { NOT_NOBODY = 99 }; /* exit status */
+
+/* Run in a child that is nobody, and in no group but its own; 0: all went well. */
+static int as_nobody(int (*work)(void)) {
+  enum { NOBODY = 65534 };
+  int status = -1;
+  const pid_t child = fork();
+  if (child == 0) {
+    if (setgroups(0, NULL) || setgid(NOBODY) || setuid(NOBODY))
+      _exit(NOT_NOBODY);
+    _exit(work());
+  }
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  return status;
+}
+
+static int write_two(void) {
+  char reason[160];
+  return write_text("old", "two", reason) == PREM_OK ? 0 : 1;
+}
+
+/* What the group may that cannot be kept, the new one may where everybody may as well. */
+START_TEST(a_group_that_cannot_be_kept_gets_no_more_than_everybody) {
+  static const struct {
+    mode_t before, after;
+  } modes[] = {{0674, 0644}, {0670, 0600}, {0606, 0606}, {0607, 0607}};
+  char reason[160];
+  struct stat facts;
+  if (geteuid() != 0)
+    return;
+  ck_assert_int_eq(chmod(".", 0777), 0);
+  for (size_t i = 0; i < sizeof modes / sizeof modes[0]; ++i) {
+    ck_assert_int_eq(write_text("old", "one", reason), PREM_OK);
+    ck_assert_int_eq(chown("old", 65534, 4321), 0);
+    ck_assert_int_eq(chmod("old", modes[i].before), 0);
+    const int status = as_nobody(write_two);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_NOBODY) {
+      puts("left out: this process may not become nobody");
+      return;
+    }
+    ck_assert_int_eq(status, 0);
+    ck_assert_int_eq(stat("old", &facts), 0);
+    ck_assert_uint_eq(facts.st_gid, 65534);
+    ck_assert_uint_eq(rights("old"), modes[i].after);
+    ck_assert_str_eq(content("old"), "two");
+    ck_assert_int_eq(unlink("old"), 0);
+  }
+}
+END_TEST
+
+START_TEST(what_is_no_place_for_a_file_is_told) {
+  static const struct {
+    const char *path, *reason;
+  } bad[] = {{"", "a file name is missing"},
+             {".", "it is a directory"},
+             {"/dev/null", "it is not a regular file; `-` is stdout"},
+             {"none/new", "No such file or directory"},
+             {"file/new", "Not a directory"},
+             {"round", "Too many levels of symbolic links"}};
+  char reason[160];
+  ck_assert_int_eq(write_text("file", "one", reason), PREM_OK);
+  ck_assert_int_eq(symlink("round", "round"), 0);
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+    ck_assert_int_eq(write_text(bad[i].path, "two", reason), PREM_ERR_IO);
+    ck_assert_str_eq(reason, bad[i].reason);
+  }
+  ck_assert_int_eq(files_here(), 2);
+}
+END_TEST
+
+/* Names that it would take on the way are somebody else's: it takes the next, and none when the
+ * hundredth is taken. */
+START_TEST(names_of_others_on_the_way_are_left_alone) {
+  char reason[160], name[64];
+  ck_assert_int_eq(write_text("old", "one", reason), PREM_OK);
+  for (int i = 0; i < 100; ++i) {
+    snprintf(name, sizeof name, "old.%ld-%d", (long)getpid(), i);
+    ck_assert_int_eq(write_text(name, "theirs", reason), PREM_OK);
+    if (i != 0 && i < 98)
+      continue;
+    const prem_status status = write_text("old", i == 0 ? "two" : "three", reason);
+    ck_assert_int_eq(status, i < 99 ? PREM_OK : PREM_ERR_IO);
+    ck_assert_str_eq(content("old"), i == 0 ? "two" : "three");
+    ck_assert_str_eq(content(name), "theirs");
+    ck_assert_int_eq(files_here(), i + 2);
+  }
+  ck_assert_str_eq(reason, "File exists");
+}
+END_TEST
+
+/* A file that may not grow so long is not there at all, and what it was to replace stays. */
+START_TEST(what_cannot_be_written_replaces_nothing) {
+  const struct rlimit limit = {.rlim_cur = 4, .rlim_max = RLIM_INFINITY},
+                      none = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+  char reason[160];
+  ck_assert_int_eq(write_text("old", "one", reason), PREM_OK);
+  ck_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  const prem_status status = write_text("old", "longer", reason);
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &none), 0);
+  ck_assert_int_eq(status, PREM_ERR_IO);
+  ck_assert_str_eq(reason, "File too large");
+  ck_assert_str_eq(content("old"), "one");
+  ck_assert_int_eq(files_here(), 1);
 }
 END_TEST
 
@@ -222,6 +331,10 @@ int main(void) {
   tcase_add_test(cases, a_new_file_has_the_rights_of_the_mask);
   tcase_add_test(cases, a_replaced_file_hands_its_rights_down);
   tcase_add_test(cases, a_replaced_file_hands_its_group_down);
+  tcase_add_test(cases, a_group_that_cannot_be_kept_gets_no_more_than_everybody);
+  tcase_add_test(cases, what_is_no_place_for_a_file_is_told);
+  tcase_add_test(cases, names_of_others_on_the_way_are_left_alone);
+  tcase_add_test(cases, what_cannot_be_written_replaces_nothing);
   tcase_add_test(cases, a_write_protected_file_is_kept);
   tcase_add_test(cases, a_link_stays_one);
   tcase_add_test(cases, what_is_abandoned_leaves_no_trace);

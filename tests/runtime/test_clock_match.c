@@ -4,6 +4,7 @@
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "prem/base/random.h"
 #include "runtime/core/clock_match.h"
@@ -115,6 +116,35 @@ START_TEST(the_bound_grows_with_the_time_since_the_last_answer) {
 }
 END_TEST
 
+static int64_t clock_ns(clockid_t clock) {
+  struct timespec now;
+  ck_assert_int_eq(clock_gettime(clock, &now), 0);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Readings of the host's clock, of TAI, and of the host's again: what TAI stands above it lies
+ * between. Somebody may set the clock meanwhile, so that one of several rounds is enough. */
+START_TEST(tai_is_as_far_ahead_as_is_said) {
+  bool is_within = false;
+  for (int i = 0; i < 100 && !is_within; ++i) {
+    prem_live_tai tai = {.offset_ns = -1, .bound_ns = -1, .leap_s = -1};
+    const int64_t before_ns = clock_ns(CLOCK_MONOTONIC), first_ns = clock_ns(CLOCK_TAI);
+    ck_assert_int_eq(prem_live_compare_tai(&tai), PREM_OK);
+    const int64_t last_ns = clock_ns(CLOCK_TAI), behind_ns = clock_ns(CLOCK_MONOTONIC);
+    ck_assert_int_gt(tai.bound_ns, 0);
+    ck_assert_int_le(tai.bound_ns, (behind_ns - before_ns + 1) / 2);
+    const int64_t leap_ns = clock_ns(CLOCK_TAI) - clock_ns(CLOCK_REALTIME);
+    ck_assert_int_eq((leap_ns + 500000000) / 1000000000, tai.leap_s);
+    /* TAI less the host's clock: of readings around the whole call, and of one within the bound */
+    const int64_t min_ns = first_ns - behind_ns, max_ns = last_ns - before_ns;
+    is_within = tai.offset_ns - tai.bound_ns >= min_ns && tai.offset_ns + tai.bound_ns <= max_ns &&
+                last_ns - (tai.offset_ns - tai.bound_ns) >= before_ns &&
+                last_ns - (tai.offset_ns + tai.bound_ns) <= behind_ns;
+  }
+  ck_assert(is_within);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("clock_match");
   TCase *cases = tcase_create("clock_match");
@@ -123,6 +153,7 @@ int main(void) {
   tcase_add_test(cases, a_quick_answer_is_not_spoilt_by_slow_ones);
   tcase_add_test(cases, a_clock_that_was_set_is_noticed_and_followed);
   tcase_add_test(cases, the_bound_grows_with_the_time_since_the_last_answer);
+  tcase_add_test(cases, tai_is_as_far_ahead_as_is_said);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }
