@@ -38,7 +38,7 @@ runtime/cuda             | include prem/base prem/model runtime/core runtime/cud
 runtime/session          | include prem/base prem/model runtime/core runtime/sim runtime/cpu runtime/cuda | prem/file kernels
 measure                  | include prem/base | prem/model runtime/core runtime/session
 report/traces            | include prem/base |
-report/pictures          | include prem/base prem/model measure |
+report/pictures          | include prem/base measure | prem/model
 report/findings          | include prem/base measure report report/pictures |
 report/page              | include prem/base report report/traces |
 report                   | include prem/base measure | prem/model

@@ -349,6 +349,20 @@ PREM_API prem_status prem_schedule_subset(const prem_schedule *schedule, const b
                                           prem_schedule **out);
 
 /**
+ * The schedule with a task more for each copy of a live frame, behind its own, and a block more for
+ * each of these; its plans have the copies' instants as well. It is what the checker judges and
+ * what pictures show. Writers have ended when the copies of what they write begin. It has no live
+ * ports, and what it does not add it shares with `schedule`.
+ *
+ * @param      schedule  bound, else it has no copies; must outlive the other one.
+ * @param[out] out       free with prem_copies_free() alone; NULL after an error.
+ * @retval PREM_ERR_MEMORY
+ */
+PREM_API prem_status prem_copies_add(const prem_schedule *schedule, prem_schedule **out);
+/** Does nothing to NULL. */
+PREM_API void prem_copies_free(prem_schedule *with_copies);
+
+/**
  * Put another kernel in the place of a task of a subset, over a vector of its own: its blocks,
  * tiles, instants, windows and demands stay.
  *

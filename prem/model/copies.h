@@ -2,7 +2,8 @@
 /**
  * Copies of live frames as tasks. A port's copy has its window in every period, known before
  * anything is planned. Planner and checker see it as a task of one phase on a block of its own that
- * can start at one instant alone, so that every rule for resources holds for it as well.
+ * can start at one instant alone, so that every rule for resources holds for it as well:
+ * prem_copies_add() in ttprem/schedule.h.
  */
 #ifndef TTPREM_PREM_MODEL_COPIES_H
 #define TTPREM_PREM_MODEL_COPIES_H
@@ -17,18 +18,7 @@ int32_t prem_copy_count(const prem_schedule *schedule);
 int64_t prem_copy_start_ns(const prem_schedule *schedule, const prem_live_port *port,
                            int64_t *period_ns);
 
-/**
- * The schedule with a task more for each copy, behind its own, and a block more for each of these;
- * its plans have their instants as well. Writers have ended when the copies of what they write
- * begin. It has no live ports, and what it does not add it shares with `schedule`.
- *
- * @param      schedule  bound; must outlive the other one.
- * @param[out] out       free with prem_copies_free() alone.
- * @retval PREM_ERR_MEMORY
- */
-prem_status prem_copies_add(const prem_schedule *schedule, prem_schedule **out);
-void prem_copies_free(prem_schedule *with_copies);
-/** Take the copies' instants out of a plan that was made for the other one. */
+/** Take the copies' instants out of a plan that was made for the schedule with copies. */
 void prem_copies_drop(const prem_schedule *schedule, prem_plan *plan);
 
 #endif

@@ -12,7 +12,6 @@
 
 #include "measure/resource_usage.h"
 #include "prem/base/numbers.h"
-#include "prem/model/copies.h"
 #include "report/pictures/drawing.h"
 #include "ttprem/measure.h"
 
@@ -793,8 +792,7 @@ prem_status prem_plan_draw(const prem_schedule *schedule, const char *path,
   prem_status status = prem_begin_script(path, &script, diag);
   if (status != PREM_OK)
     return status;
-  status =
-      (prem_copy_count(schedule) > 0 ? draw_with_copies : draw)(schedule, path, script, stop, diag);
+  status = draw_with_copies(schedule, path, script, stop, diag);
   fclose(script);
   return status;
 }
