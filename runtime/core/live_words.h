@@ -22,44 +22,42 @@
 enum { PREM_LINE_BYTES = 128 }; /* two cache lines, which the prefetcher fetches in pairs */
 
 #ifdef __CUDACC__
+#include "runtime/core/ptx.cuh"
+
 #define PREM_SHARED_CODE static __device__ inline
 #define PREM_SHARED_CALL static __device__ __noinline__ __attribute__((unused))
 typedef uint64_t prem_word;
 
 PREM_SHARED_CODE uint64_t prem_word_near(const prem_word *word) {
-  uint64_t value;
-  asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
-  return value;
+  return prem_load_acquire(word);
 }
 PREM_SHARED_CODE void prem_word_set_near(prem_word *word, uint64_t value) {
-  asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+  prem_store_release(word, value);
 }
 PREM_SHARED_CODE uint64_t prem_word_far(const prem_word *word) {
-  uint64_t value;
-  asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
-  return value;
+  return prem_system_load_acquire(word);
 }
 PREM_SHARED_CODE void prem_word_set_far(prem_word *word, uint64_t value) {
-  asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+  prem_system_store_release(word, value);
 }
 PREM_SHARED_CODE void prem_word_set_far_relaxed(prem_word *word, uint64_t value) {
-  asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+  prem_system_store_relaxed(word, value);
 }
 /** What was seen before is behind what others had done, and prem_word_set_behind() is a release of
  * it all from here on. */
 PREM_SHARED_CODE void prem_fence_far(void) {
-  asm volatile("fence.acq_rel.sys;" ::: "memory");
+  prem_system_fence();
 }
 PREM_SHARED_CODE void prem_word_set_behind(prem_word *word, uint64_t value) {
   prem_word_set_far_relaxed(word, value);
 }
 /** In the one order of all ordered accesses. */
 PREM_SHARED_CODE uint64_t prem_word_far_ordered(const prem_word *word) {
-  asm volatile("fence.sc.sys;" ::: "memory");
+  prem_system_fence_ordered();
   return prem_word_far(word);
 }
 PREM_SHARED_CODE void prem_word_set_far_ordered(prem_word *word, uint64_t value) {
-  asm volatile("fence.sc.sys;" ::: "memory");
+  prem_system_fence_ordered();
   prem_word_set_far_relaxed(word, value);
 }
 /** A number that others write one at a time, each larger than the last. */

@@ -24,8 +24,9 @@ __global__ void __launch_bounds__(THREADS) show_sm(uint32_t *seen) {
 cudaError_t show(cudaStream_t stream, int32_t sm_count, uint32_t *words, uint32_t *seen) {
   cudaError_t error = cudaMemsetAsync(words, 0, MAX_SMS / 8, stream);
   if (error == cudaSuccess) {
-    show_sm<<<2 * (unsigned)sm_count, THREADS, 0, stream>>>(words);
-    error = cudaGetLastError();
+    void *arguments[] = {&words};
+    error = cudaLaunchKernel((const void *)show_sm, dim3(2 * (unsigned)sm_count), dim3(THREADS),
+                             arguments, 0, stream);
   }
   if (error == cudaSuccess)
     error = cudaStreamSynchronize(stream);

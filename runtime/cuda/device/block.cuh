@@ -173,12 +173,9 @@ constexpr size_t aligned(size_t bytes, size_t to) {
 
 extern __shared__ __align__(128) unsigned char scratch[];
 
-/** The scratchpad. What it returns is kept in a register: the compiler, left to itself, works the
- *  address out again at each use. */
+/** The scratchpad. */
 __device__ __forceinline__ block_state *shared(void) {
-  uint32_t base;
-  asm("mov.u32 %0, %1;" : "=r"(base) : "r"((uint32_t)__cvta_generic_to_shared(scratch)));
-  return (block_state *)__cvta_shared_to_generic(base);
+  return (block_state *)prem_shared_pointer(scratch);
 }
 __device__ __forceinline__ unsigned char *bytes_at(block_state *own, int32_t at) {
   return (unsigned char *)own + at;
@@ -254,8 +251,7 @@ __device__ __forceinline__ table_position position_at_start(const block_state *o
 /** 16 bytes to the scratchpad, without waiting for them. */
 __device__ __forceinline__ void word_send(int4 *to, const int4 *from) {
 #if PREM_ARCH >= 800
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(prem_shared_address(to)), "l"(from)
-               : "memory");
+  prem_copy_16(to, from);
 #else
   *to = *from;
 #endif
@@ -288,7 +284,7 @@ __device__ __noinline__ void ring_load(bool memory, int32_t count, int32_t half)
 
 __device__ __forceinline__ void ring_arrive(void) {
 #if PREM_ARCH >= 800
-  asm volatile("cp.async.wait_all;" ::: "memory");
+  prem_copies_wait();
 #endif
   __syncwarp();
 }

@@ -3,19 +3,8 @@
 #ifndef TTPREM_RUNTIME_CUDA_DEVICE_CLOCK_CUH
 #define TTPREM_RUNTIME_CUDA_DEVICE_CLOCK_CUH
 
-#ifdef __CUDA_ARCH__
-#define PREM_ARCH __CUDA_ARCH__
-#else
-#define PREM_ARCH 0
-#endif
-
+#include "runtime/core/ptx.cuh"
 #include "runtime/cuda/device/program.h"
-
-static __device__ __forceinline__ int64_t prem_clock_ns(void) {
-  int64_t now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  return now;
-}
 
 /** Look at the clock until an instant. @return the reading that showed it. */
 static __device__ __forceinline__ int64_t prem_clock_await(int64_t at_ns) {
@@ -24,36 +13,6 @@ static __device__ __forceinline__ int64_t prem_clock_await(int64_t at_ns) {
     now = prem_clock_ns();
   while (now < at_ns);
   return now;
-}
-
-static __device__ __forceinline__ uint32_t prem_smid(void) {
-  uint32_t id;
-  asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
-  return id;
-}
-
-/* Words that other blocks write: read and written in L2, ordered as said. */
-static __device__ __forceinline__ uint32_t prem_load_relaxed(const uint32_t *word) {
-  uint32_t value;
-  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-  return value;
-}
-static __device__ __forceinline__ int64_t prem_load_acquire(const int64_t *word) {
-  int64_t value;
-  asm volatile("ld.acquire.gpu.global.s64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
-  return value;
-}
-static __device__ __forceinline__ uint32_t prem_load_acquire(const uint32_t *word) {
-  uint32_t value;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-  return value;
-}
-static __device__ __forceinline__ void prem_store_release(int64_t *word, int64_t value) {
-  asm volatile("st.release.gpu.global.s64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
-}
-/** Add one; who sees it sees all that this thread wrote and saw before. */
-static __device__ __forceinline__ void prem_add_release(uint32_t *word) {
-  asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(word) : "memory");
 }
 
 /** Take the fault record if nobody has, and make everybody stop. */

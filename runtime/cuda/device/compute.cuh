@@ -64,10 +64,6 @@ __device__ __forceinline__ void views_load(block_state *own, const prem_launch &
   }
 }
 
-__device__ __forceinline__ void compute_meet(int32_t threads) {
-  asm volatile("bar.sync 1, %0;" ::"r"(threads) : "memory");
-}
-
 /** A compatible interval's views: the windows where they lie in their arrays. */
 __device__ __forceinline__ void views_place(block_state *own, const prem_device_task *task,
                                             prem_view views[PREM_MAX_PORTS]) {
@@ -116,7 +112,7 @@ __device__ __noinline__ void interval_compute(int32_t slot) {
     *computing = AT_INTERVAL + slot;
   interval_dispatch(own, task_at(own, own->launch, own->compute.records[slot].task));
   prem_store_publish();
-  compute_meet((int32_t)blockDim.x - PREM_MEMORY_THREADS);
+  prem_meet((int32_t)blockDim.x - PREM_MEMORY_THREADS);
   if (PREM_FIRST_LANE())
     *computing = 1;
 }
@@ -283,7 +279,7 @@ __device__ __forceinline__ void compute_work(block_state *own, const prem_launch
   prem_fence_async_scratch();
   if (prepares && chunk_ends(at))
     ring_arrive();
-  compute_meet(threads);
+  prem_meet(threads);
 }
 
 /**
@@ -302,7 +298,7 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
     return;
   if (prepares)
     ring_start(false, at.count);
-  compute_meet(threads);
+  prem_meet(threads);
 #pragma unroll 1
   while (at.hyperperiod < launch.hyperperiods) {
 #if PREM_LIVE
@@ -312,14 +308,14 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
         if (lane_number() == 0)
           own->begins = begins; /* `go` may be written before all have looked at this */
       }
-      compute_meet(threads);
+      prem_meet(threads);
       if (!own->begins)
         return;
       at.origin_ns = origin_of(own, at.hyperperiod);
       if (plan_changes(own, at.hyperperiod)) {
         if (prepares) /* who prepares the first compute brings the other half, but for the first */
           table_change(false, at.count, at.slot / CHUNK, number == 0, at.hyperperiod);
-        compute_meet(threads);
+        prem_meet(threads);
       }
       arguments_change(own, at.hyperperiod);
     }
@@ -334,7 +330,7 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
     int64_t ready_ns, start_ns;
     if (leads)
       start_ns = compute_release<INTERVALS>(own, launch, at, record, reads, fetched, &ready_ns);
-    compute_meet(threads);
+    prem_meet(threads);
     if (!own->go)
       return;
 #if PREM_LIVE
@@ -353,7 +349,7 @@ __device__ __forceinline__ void compute_warps(block_state *own, const prem_launc
     if (is_aimed(record)) {
       if (prepares && !skips)
         views_aim(at.slot);
-      compute_meet(threads);
+      prem_meet(threads);
     }
 #endif
     const bool locks = leads && compute_locks<INTERVALS>(launch, record);

@@ -62,31 +62,11 @@ __device__ __forceinline__ void barrier_await(uint64_t *barrier, uint32_t number
   }
 }
 
-__device__ __forceinline__ uint64_t far_relaxed(const void *word) {
-  uint64_t value;
-  asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
-  return value;
-}
-
-__device__ __forceinline__ uint64_t far_acquire(const void *word) {
-  return prem_word_far((const prem_word *)word);
-}
-
-/** What another processor or block has written, not what a cache remembers of it. */
-__device__ __forceinline__ int4 load_fresh(const int4 *from) {
-  int4 value;
-  asm volatile("ld.volatile.global.v4.s32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
-               : "l"(from)
-               : "memory");
-  return value;
-}
-
 __device__ void carry_row(const unsigned char *from, unsigned char *to, int32_t bytes,
                           int32_t first, int32_t step) {
   const int32_t pieces = bytes / 16;
   for (int32_t i = first; i < pieces; i += step)
-    ((int4 *)to)[i] = load_fresh((const int4 *)from + i);
+    ((int4 *)to)[i] = prem_load_fresh((const int4 *)from + i);
   for (int32_t at = 16 * pieces + first; at < bytes; at += step)
     to[at] = *(const volatile unsigned char *)(from + at);
 }
@@ -118,7 +98,7 @@ __device__ void carry(int32_t thread) {
     if (order.note != nullptr) /* the courier has seen that it is there */
       prem_fence_far();
     if (order.note != nullptr && word < NOTE_WORDS)
-      ((uint64_t *)&own_note)[word] = far_relaxed((const uint64_t *)order.note + word);
+      ((uint64_t *)&own_note)[word] = prem_system_load_relaxed((const uint64_t *)order.note + word);
     if (order.rows == 1)
       carry_row(order.from, order.to, order.row_bytes, thread, CARRIERS);
     else
@@ -126,7 +106,7 @@ __device__ void carry(int32_t thread) {
     if (order.note != nullptr)
       prem_fence_async(); /* bulk copies of blocks will fetch it */
     /* the courier's release carries it to others, when these have met it */
-    asm volatile("bar.sync 1, %0;" ::"n"((int)CARRIERS) : "memory");
+    prem_meet(CARRIERS);
     if (thread == 0)
       prem_barrier_arrive(&is_carried);
   }
@@ -204,7 +184,7 @@ __device__ void promise(const prem_courier *c, const prem_stream *sink, int64_t 
 /** @return how long behind its instant, which has come. */
 __device__ int64_t promise_kept(const prem_courier *c, prem_stream *sink) {
   promised_word *of = &promises[sink - c->streams];
-  while (*(volatile uint64_t *)&of->word != 0) {
+  while (prem_look(&of->word) != 0) {
   }
   __threadfence_block();
   sink->producer.settled = sink->producer.next;
@@ -349,8 +329,8 @@ __device__ int64_t session_begin(const prem_courier_launch &launch) {
         prem_clock_ns() > limit_ns + launch.resident_timeout_ns)
       return 0;
   }
-  c->start_ns = (int64_t)far_relaxed(&talk->start_ns);
-  c->base_ns = (int64_t)far_relaxed(&talk->base_ns);
+  c->start_ns = (int64_t)prem_system_load_relaxed(&talk->start_ns);
+  c->base_ns = (int64_t)prem_system_load_relaxed(&talk->base_ns);
   c->host_start_ns = c->base_ns + c->start_ns;
   return s_ns;
 }
@@ -420,7 +400,7 @@ __device__ __forceinline__ bool step(prem_courier *c, int32_t lane, uint64_t wor
     has_published = publishes(c);
   }
   if (__any_sync(WHOLE_WARP, has_published)) /* before the next look at what is held */
-    asm volatile("fence.sc.sys;" ::: "memory");
+    prem_system_fence_ordered();
   *wake_ns = __shfl_sync(WHOLE_WARP, (long long)*wake_ns, 0);
   return __any_sync(WHOLE_WARP, is_done);
 }
@@ -484,7 +464,7 @@ __device__ __forceinline__ void host_hear_again(const prem_courier *c, int32_t l
   if (begins && lane == 0)
     trigger_bring(c, filled);
   __syncwarp();
-  const uint64_t again = own->at != nullptr ? far_acquire(own->at) : 0;
+  const uint64_t again = own->at != nullptr ? prem_system_load_acquire(own->at) : 0;
   if (lane >= WISH && lane != trigger_lane)
     own->value = again;
   own->is_seen = true;
@@ -499,7 +479,7 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
   for (bool is_over = false; !is_over;) {
     bool is_silent = false;
     /* It takes a microsecond to come, in which the blocks are looked at twice. */
-    const uint64_t fresh = own.at != nullptr ? far_relaxed(own.at) : 0;
+    const uint64_t fresh = own.at != nullptr ? prem_system_load_relaxed(own.at) : 0;
     bool has_over = __any_sync(WHOLE_WARP, blocks_look(c, lane));
     if (!has_over)
       has_over = __any_sync(WHOLE_WARP, blocks_look(c, lane));

@@ -12,108 +12,6 @@
 
 #include "runtime/cuda/device/clock.cuh"
 
-static __device__ __forceinline__ uint32_t prem_shared_address(const void *pointer) {
-  return (uint32_t)__cvta_generic_to_shared(pointer);
-}
-
-/* ---- mbarriers: one thread arms, the copies (or the warp) complete, everybody may wait ------- */
-
-static __device__ __forceinline__ void prem_barrier_init(uint64_t *barrier) {
-#if PREM_ARCH >= 800
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(prem_shared_address(barrier))
-               : "memory");
-#else
-  *(volatile uint64_t *)barrier = 0;
-#endif
-}
-
-/** Arrive without bytes to wait for: what the warp moved itself is there. */
-static __device__ __forceinline__ void prem_barrier_arrive(uint64_t *barrier) {
-#if PREM_ARCH >= 800
-  asm volatile(
-      "{\n\t.reg .b64 state;\n\t"
-      "mbarrier.arrive.shared::cta.b64 state, [%0];\n\t}" ::"r"(prem_shared_address(barrier))
-      : "memory");
-#else
-  __threadfence_block();
-  *(volatile uint64_t *)barrier += 1;
-#endif
-}
-
-/** Has the phase of this parity completed? */
-static __device__ __forceinline__ bool prem_barrier_test(uint64_t *barrier, uint32_t parity) {
-#if PREM_ARCH >= 900
-  uint32_t done;
-  asm volatile("{\n\t.reg .pred p;\n\t"
-               "mbarrier.test_wait.parity.acquire.cta.shared::cta.b64 p, [%1], %2;\n\t"
-               "selp.u32 %0, 1, 0, p;\n\t}"
-               : "=r"(done)
-               : "r"(prem_shared_address(barrier)), "r"(parity)
-               : "memory");
-  return done != 0;
-#elif PREM_ARCH >= 800
-  uint32_t done;
-  asm volatile("{\n\t.reg .pred p;\n\t"
-               "mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
-               "selp.u32 %0, 1, 0, p;\n\t}"
-               : "=r"(done)
-               : "r"(prem_shared_address(barrier)), "r"(parity)
-               : "memory");
-  return done != 0;
-#else
-  uint64_t phases = *(volatile uint64_t *)barrier;
-  __threadfence_block();
-  return ((uint32_t)phases & 1u) != parity;
-#endif
-}
-
-/** The same, but the warp sleeps until it has, `max_ns` at most. */
-static __device__ __forceinline__ bool prem_barrier_await(uint64_t *barrier, uint32_t parity,
-                                                          uint32_t max_ns) {
-#if PREM_ARCH >= 900
-  uint32_t done;
-  asm volatile("{\n\t.reg .pred p;\n\t"
-               "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 p, [%1], %2, %3;\n\t"
-               "selp.u32 %0, 1, 0, p;\n\t}"
-               : "=r"(done)
-               : "r"(prem_shared_address(barrier)), "r"(parity), "r"(max_ns)
-               : "memory");
-  return done != 0;
-#else
-  (void)max_ns;
-  return prem_barrier_test(barrier, parity);
-#endif
-}
-
-/** What ordinary stores wrote is visible to bulk copies after this. */
-static __device__ __forceinline__ void prem_fence_async(void) {
-#if PREM_ARCH >= 900
-  asm volatile("fence.proxy.async;" ::: "memory");
-#endif
-}
-
-/** The same of what they wrote to the scratchpad. */
-static __device__ __forceinline__ void prem_fence_async_scratch(void) {
-#if PREM_ARCH >= 900
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-#endif
-}
-
-/** One lane of the warp that is to act for it; the compiler knows that it is one, so that what it
- *  does needs no loop over lanes. Always the same lane. */
-static __device__ __forceinline__ bool prem_elect(void) {
-#if PREM_ARCH >= 900
-  uint32_t elected;
-  asm volatile("{\n\t.reg .pred p;\n\t"
-               "elect.sync _|p, 0xffffffff;\n\t"
-               "selp.u32 %0, 1, 0, p;\n\t}"
-               : "=r"(elected));
-  return elected != 0;
-#else
-  return (threadIdx.x & 31u) == 0;
-#endif
-}
-
 /* ---- where a tile's windows lie -------------------------------------------------------------- */
 
 /** Origin and extent of one dimension of a tile's window; outputs are cut to the array. */
@@ -153,44 +51,20 @@ static __device__ __forceinline__ prem_ends prem_ends_of(const prem_device_move 
 /* ---- moving by bulk copies ------------------------------------------------------------------- */
 
 #if PREM_ARCH >= 900
-/** Expect bytes at a barrier. One lane. */
-static __device__ __forceinline__ void prem_barrier_expect(uint64_t *barrier, uint32_t bytes) {
-  asm volatile("{\n\t.reg .b64 state;\n\t"
-               "mbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1;\n\t}" ::"r"(
-                   prem_shared_address(barrier)),
-               "r"(bytes)
-               : "memory");
-}
-
 /**
  * What is fetched leaves L2 last. No byte is saved by it where the arrays are beyond L2, but the
  * memory delivers more, and fetches take long less often (docs/performance.md: measured, not
  * explained).
  */
 static __device__ __forceinline__ uint64_t prem_fetch_policy(void) {
-  uint64_t policy;
-  asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-  return policy;
+  return prem_keep_in_l2();
 }
 
 /** Start fetching a box into a buffer; the barrier expects the bytes already. One lane. It takes 80
  *  clocks, rows 30 and more for each of them. */
 static __device__ __forceinline__ void prem_box_fetch(const int4 &box, const prem_device_port *port,
                                                       uint32_t scratch, uint32_t signal) {
-  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
-               ".L2::cache_hint [%0], [%1, {%2, %3, %4, %5}], [%6], %7;" ::"r"(scratch),
-               "l"(port->map), "r"(box.x), "r"(box.y), "r"(box.z), "r"(box.w), "r"(signal),
-               "l"(prem_fetch_policy())
-               : "memory");
-}
-
-/** Start writing a box back. One lane. */
-static __device__ __forceinline__ void prem_box_store(const int4 &box, const prem_device_port *port,
-                                                      uint32_t scratch) {
-  asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group "
-               "[%0, {%1, %2, %3, %4}], [%5];" ::"l"(port->map),
-               "r"(box.x), "r"(box.y), "r"(box.z), "r"(box.w), "r"(scratch)
-               : "memory");
+  prem_bulk_fetch_box(scratch, port->map, box, signal, prem_fetch_policy());
 }
 
 /** Start fetching row by row. One lane. */
@@ -214,10 +88,7 @@ static __device__ __forceinline__ void prem_rows_fetch(const prem_device_move *m
       uint32_t scratch = at + (uint32_t)(p0 * port->scratch_pitch[0] + p1 * port->scratch_pitch[1]);
 #pragma unroll 4
       for (int32_t row = 0; row < rows; ++row) {
-        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
-                     ".L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(scratch),
-                     "l"(array), "r"(bytes), "r"(signal), "l"(policy)
-                     : "memory");
+        prem_bulk_fetch(scratch, array, bytes, signal, policy);
         array += pitch;
         scratch += scratch_pitch;
       }
@@ -255,19 +126,11 @@ static __device__ __forceinline__ void prem_move_store(const prem_device_move *m
       uint32_t scratch = at + (uint32_t)(p0 * port->scratch_pitch[0] + p1 * port->scratch_pitch[1]);
 #pragma unroll 1
       for (int32_t row = 0; row < rows; ++row) {
-        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(array),
-                     "r"(scratch), "r"((uint32_t)ends.body)
-                     : "memory");
+        prem_bulk_store(array, scratch, (uint32_t)ends.body);
         array += pitch;
         scratch += scratch_pitch;
       }
     }
-}
-
-/** Until all that this lane has written back is in the arrays. */
-static __device__ __forceinline__ void prem_store_wait(void) {
-  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-  asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 #endif
 
@@ -296,10 +159,7 @@ static __device__ __noinline__ void prem_move_fetch_lanes(const prem_device_move
         for (int32_t at = 16 * lane; at < move->width_bytes; at += 16 * 32) {
 #if PREM_ARCH >= 800
           if (engine == PREM_ENGINE_CP_ASYNC) {
-            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                             prem_shared_address(scratch + at)),
-                         "l"(array + at)
-                         : "memory");
+            prem_copy_16_from_l2(scratch + at, array + at);
             continue;
           }
 #endif
@@ -309,7 +169,7 @@ static __device__ __noinline__ void prem_move_fetch_lanes(const prem_device_move
       }
 #if PREM_ARCH >= 800
   if (engine == PREM_ENGINE_CP_ASYNC)
-    asm volatile("cp.async.wait_all;" ::: "memory");
+    prem_copies_wait();
 #endif
   (void)engine;
   __threadfence_block();

@@ -59,10 +59,10 @@ __device__ __noinline__ bool hyperperiod_begin(hyperperiod_number hyperperiod) {
       *(volatile uint64_t *)&own->snapshots[hyperperiod & (HYPERPERIODS - 1)] = snapshot;
       *(volatile int64_t *)&own->origins_ns[hyperperiod & (HYPERPERIODS - 1)] =
           own->start_ns + epoch_ns;
-      block_fence();
+      prem_block_fence();
       *(volatile hyperperiod_number *)&own->begun = hyperperiod + 1;
     } else {
-      block_fence();
+      prem_block_fence();
       *(volatile int32_t *)&own->ended = 1;
     }
   }
@@ -79,7 +79,7 @@ __device__ __forceinline__ bool hyperperiod_await(block_state *own,
     const bool is_over = *ended != 0; /* before the look: it begins no more then */
     const bool begins = *begun > hyperperiod;
     if (__any_sync(FULL_WARP, begins)) {
-      block_fence();
+      prem_block_fence();
       return true;
     }
     if (__all_sync(FULL_WARP, is_over))
@@ -98,12 +98,7 @@ __device__ __noinline__ void params_bring(uint64_t snapshot) {
   for (int32_t i = PREM_LANE; i < count * WORDS; i += PREM_LANE_COUNT) {
     prem_device_task *task = task_at(own, own->launch, i / WORDS);
     const unsigned char *from = own->live.params[first + (uint64_t)task->number];
-    int4 value;
-    asm volatile("ld.volatile.global.v4.s32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
-                 : "l"(from + 16 * (i % WORDS))
-                 : "memory");
-    ((int4 *)task->params)[i % WORDS] = value;
+    ((int4 *)task->params)[i % WORDS] = prem_load_fresh((const int4 *)from + i % WORDS);
   }
 }
 

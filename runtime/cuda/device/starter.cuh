@@ -174,7 +174,7 @@ __device__ __forceinline__ bool counts_await(block_state *own, const standing &a
     const uint4 done = counts_now(own);
     if (__any_sync(FULL_WARP, counts_reach(done, need) || done.w != 0)) {
       *seen = done;
-      block_fence();
+      prem_block_fence();
       return !__any_sync(FULL_WARP, done.w != 0);
     }
     const uint32_t now = (uint32_t)prem_clock_ns();
@@ -291,7 +291,7 @@ __device__ __forceinline__ void prefetch_start(block_state *own, const prem_laun
   if (lane_number() == 0) {
     fetch->ready_ns = ready_ns;
     fetch->start_ns = start_ns;
-    block_fence();
+    prem_block_fence();
     *(volatile uint32_t *)&own->issued = *issued;
   }
 }
@@ -301,7 +301,7 @@ __device__ __forceinline__ void starter_close(block_state *own, uint32_t ordered
   __syncwarp();
   if (lane_number() == 0) {
     *(volatile uint32_t *)&own->ordered = ordered;
-    block_fence();
+    prem_block_fence();
     *(volatile int32_t *)&own->closing = 1;
   }
 }

@@ -67,15 +67,15 @@ __global__ void compare(prem_device_array array, prem_device_array reference, do
 
 extern "C" cudaError_t prem_device_poison(const prem_device_array *array, uint32_t pattern,
                                           cudaStream_t stream) {
-  poison<<<1024, 256, 0, stream>>>(*array, pattern);
-  return cudaGetLastError();
+  void *arguments[] = {(void *)array, &pattern};
+  return cudaLaunchKernel((const void *)poison, dim3(1024), dim3(256), arguments, 0, stream);
 }
 
 extern "C" cudaError_t prem_device_compare(const prem_device_array *array,
                                            const prem_device_array *reference, double tolerance,
                                            unsigned long long *wrong_and_first,
                                            cudaStream_t stream) {
-  compare<<<1024, 256, 0, stream>>>(*array, *reference, tolerance, wrong_and_first,
-                                    wrong_and_first + 1);
-  return cudaGetLastError();
+  unsigned long long *wrong = wrong_and_first, *first = wrong_and_first + 1;
+  void *arguments[] = {(void *)array, (void *)reference, &tolerance, &wrong, &first};
+  return cudaLaunchKernel((const void *)compare, dim3(1024), dim3(256), arguments, 0, stream);
 }

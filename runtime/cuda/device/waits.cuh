@@ -20,12 +20,7 @@ __device__ __forceinline__ uint4 counts_now(const block_state *own) {
   static_assert(PREM_PREFETCH == 0 && PREM_COMPUTE == 1 && PREM_WRITEBACK == 2 && ABORT == 3 &&
                     sizeof own->counts == sizeof(uint4),
                 "x, y, z and w are the phases' counts and the abort word");
-  uint4 now;
-  asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(now.x), "=r"(now.y), "=r"(now.z), "=r"(now.w)
-               : "r"(prem_shared_address(own->counts))
-               : "memory");
-  return now;
+  return prem_look_4(own->counts);
 }
 
 /** Has a prefetch landed, counted over the run? Then what it brought is visible to this lane. */
@@ -86,14 +81,8 @@ __device__ __noinline__ bool far_sleep(int64_t due_ns) {
   return !__any_sync(FULL_WARP, over);
 }
 
-/** What this thread, and those it met, did before stays before what follows, for all of the block.
- */
-__device__ __forceinline__ void block_fence(void) {
-  asm volatile("fence.acq_rel.cta;" ::: "memory");
-}
-
 __device__ __forceinline__ void count_publish(block_state *own, int32_t phase, uint32_t count) {
-  block_fence();
+  prem_block_fence();
   *(volatile uint32_t *)&own->counts[phase] = count;
 }
 

@@ -48,7 +48,7 @@ __device__ __forceinline__ ended_phases ended_now(const block_state *own, uint32
   const uint4 done = counts_now(own);
   const uint32_t computes = __shfl_sync(FULL_WARP, done.y, 0) - computes_written;
   const uint32_t stores = __shfl_sync(FULL_WARP, done.z, 0) - stores_written;
-  block_fence();
+  prem_block_fence();
   return ended_phases{computes, stores, done.w != 0};
 }
 
@@ -108,7 +108,7 @@ __device__ __forceinline__ void watcher_warp(block_state *own) {
       fault_pause(own, DELAY_WATCHER);
 #endif
     const int64_t end_ns = prem_clock_ns();
-    block_fence();
+    prem_block_fence();
     const in_flight_phase *fetch = nullptr;
     if (lands) {
       in_flight_phase *of = &own->fetches[landed++ % MAX_IN_FLIGHT];

@@ -26,7 +26,8 @@ __device__ __forceinline__ bool writeback_issue(block_state *own, const prem_lau
     const int4 box = *(const int4 *)moves[i].box_at;
     if (bulk && box.x >= 0) { /* it has no ragged ends */
       if (prem_elect())
-        prem_box_store(box, port, prem_shared_address(buffer) + (uint32_t)moves[i].scratch_at);
+        prem_bulk_store_box(port->map, box,
+                            prem_shared_address(buffer) + (uint32_t)moves[i].scratch_at);
       continue;
     }
 #endif
@@ -48,7 +49,7 @@ __device__ __forceinline__ bool writeback_issue(block_state *own, const prem_lau
 __device__ __forceinline__ void writeback_land(const prem_launch &launch, bool by_lanes) {
 #if PREM_ARCH >= 900
   if (by_bulk(launch) && prem_elect())
-    prem_store_wait();
+    prem_bulk_store_wait();
 #endif
   if (by_lanes)
     prem_store_publish();
@@ -106,7 +107,7 @@ __device__ __forceinline__ int64_t store_await(int32_t place) {
         return -1;
     }
   }
-  block_fence();
+  prem_block_fence();
   return due_ns;
 }
 

@@ -55,16 +55,13 @@ struct patience {
 
 __device__ void send(mailbox *box, uint32_t exchange, int64_t stamp_ns) {
   const uint64_t message = (uint64_t)stamp_ns << TAG_BITS | exchange;
-  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(&box->message), "l"(message) : "memory");
+  prem_store_relaxed(&box->message, message);
 }
 
 /** Wait for the message of an exchange; false when patience ends. */
 __device__ bool receive(const mailbox *box, uint32_t exchange, patience *left, uint64_t *message) {
   while (left->polls-- > 0) {
-    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];"
-                 : "=l"(*message)
-                 : "l"(&box->message)
-                 : "memory");
+    *message = prem_load_relaxed(&box->message);
     if ((*message & ((1u << TAG_BITS) - 1)) == exchange)
       return true;
     if (prem_clock_ns() > left->deadline_ns)
@@ -138,7 +135,8 @@ cudaError_t launch_meeting(int device, mailbox *boxes, skew_result *result, int3
   cudaError_t error =
       cudaDeviceGetAttribute(&scratch, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
   if (error == cudaSuccess)
-    error = cudaFuncSetAttribute(meet_all, cudaFuncAttributeMaxDynamicSharedMemorySize, scratch);
+    error = cudaFuncSetAttribute((const void *)meet_all,
+                                 cudaFuncAttributeMaxDynamicSharedMemorySize, scratch);
   void *arguments[] = {&boxes, &result};
   if (error == cudaSuccess)
     error = cudaLaunchCooperativeKernel((const void *)meet_all, dim3((unsigned)blocks), dim3(1),
@@ -163,8 +161,9 @@ cudaError_t stamp_once(cudaStream_t stream, volatile int64_t *word, int64_t *cal
                        int64_t *seen_ns) {
   *word = 0;
   *called_ns = host_now_ns();
-  write_clock<<<1, 1, 0, stream>>>(word);
-  const cudaError_t error = cudaGetLastError();
+  void *arguments[] = {&word};
+  const cudaError_t error =
+      cudaLaunchKernel((const void *)write_clock, dim3(1), dim3(1), arguments, 0, stream);
   do
     *seen_ns = host_now_ns();
   while (error == cudaSuccess && *word == 0 && *seen_ns - *called_ns < STAMP_NS);
@@ -203,7 +202,11 @@ extern "C" cudaError_t prem_measure_clock(int64_t *step_ns, int64_t *read_ns) {
   int64_t *result = NULL, host[2] = {0};
   cudaError_t error = cudaMalloc((void **)&result, sizeof host);
   if (error == cudaSuccess) {
-    read_clock<<<1, 1>>>(CLOCK_READS, result);
+    int32_t reads = CLOCK_READS;
+    void *arguments[] = {&reads, &result};
+    error = cudaLaunchKernel((const void *)read_clock, dim3(1), dim3(1), arguments, 0, NULL);
+  }
+  if (error == cudaSuccess) {
     error = cudaMemcpy(host, result, sizeof host, cudaMemcpyDeviceToHost);
   }
   cudaFree(result);
