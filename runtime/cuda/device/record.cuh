@@ -189,17 +189,18 @@ __device__ __noinline__ void write_to_trace(const in_flight_phase *fetch,
     }
     if (!warms && of->hyperperiod >= launch.discard && lane < 5)
       cell_add(own, of, timed, lane);
-    if (lane == 7) {
-      book->recorded = recorded + 1;
-      book->warmups += warms;
-    }
   }
-  __syncwarp();
+  __syncwarp(); /* all lanes have read how many are recorded */
+  if (of != nullptr && lane == 7) {
+    trace_writer *book = &own->trace_writers[of->record.phase];
+    book->recorded += 1;
+    book->warmups += (of->record.flags & PREM_SLOT_WARMUP) != 0;
+  }
 #if PREM_LIVE
   if (of != nullptr && lane == 0)
     cell_fold(own, of);
-  __syncwarp();
 #endif
+  __syncwarp();
 }
 
 } // namespace
