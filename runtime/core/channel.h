@@ -209,7 +209,7 @@ PREM_SHARED_CODE int32_t prem_consumer_take_next(prem_consumer *consumer, uint64
  * next attempt finds one. */
 PREM_SHARED_CALL int32_t prem_consumer_take_newest(prem_consumer *consumer, uint64_t *number) {
   enum { MAX_LOOKS = 64 };
-  uint64_t filled = prem_word_far(&consumer->channel->filled.value);
+  uint64_t filled = prem_consumer_filled(consumer);
   for (int look = 0; look < MAX_LOOKS; ++look) {
     const int32_t slot = (int32_t)(filled & ((1U << PREM_CHANNEL_SLOT_BITS) - 1));
     ++consumer->holds[slot];

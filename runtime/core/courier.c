@@ -18,8 +18,12 @@ void prem_courier_look(prem_courier *c) {
 }
 
 int64_t prem_courier_step(prem_courier *c, int64_t now_ns) {
-  for (int32_t t = 0; t < c->task_count; ++t)
-    c->over_now[t] = c->jobs_over(c->backend, t);
+  int64_t completed = INT64_MAX;
+  for (int32_t t = 0; t < c->task_count; ++t) {
+    c->has_over |= prem_courier_see(c, t, c->jobs_over(c->backend, t));
+    completed = prem_min_i64(completed, prem_courier_rounds(c, t));
+  }
+  c->completed_now = completed;
   c->wish = prem_word_far(&c->face->wish.value);
   c->newest = prem_word_far(&c->face->newest.value);
   return prem_courier_decide(c, now_ns);
@@ -125,6 +129,8 @@ static prem_status make(prem_courier *c) {
   c->task_faces = (prem_task_face *)(c->face + 1);
   atomic_init(&c->near->last.value, UINT64_MAX);
   prem_status status = prem_courier_compile(c);
+  for (size_t t = 0; t < tasks; ++t)
+    c->has_deadlines |= c->tasks[t].deadline_ns > 0;
   c->mode_of = calloc((size_t)c->rows + 1, sizeof *c->mode_of);
   c->snapshot_of = calloc((size_t)c->rows + 1, sizeof *c->snapshot_of);
   c->params = calloc(PREM_SNAPSHOTS * tasks, sizeof *c->params); /* no memory until it is used */
@@ -185,7 +191,7 @@ void prem_courier_count_from(prem_courier *c, int64_t hyperperiod, uint64_t fram
   atomic_store(&c->near->permitted.value, (uint64_t)hyperperiod);
   atomic_store(&c->face->completed.value, (uint64_t)hyperperiod);
   for (int32_t t = 0; t < c->task_count; ++t) {
-    c->over[t] = hyperperiod * c->tasks[t].jobs;
+    c->over[t] = c->over_now[t] = hyperperiod * c->tasks[t].jobs;
     if (c->tasks[t].left_out)
       c->tasks[t].left_out->next = c->tasks[t].left_out->judged = c->over[t];
   }

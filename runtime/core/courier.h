@@ -246,9 +246,11 @@ typedef struct prem_courier {
   int64_t (*jobs_over)(void *backend, int32_t task);
   void *backend;
   /* the courier's own: */
-  int64_t *over;      /* [task]: jobs over, as it has seen them */
-  int64_t *over_now;  /* [task]: as they are; written before a step */
-  uint64_t request;   /* the far word, read before a step */
+  int64_t *over;         /* [task]: jobs over, as it has seen them */
+  int64_t *over_now;     /* [task]: as they are; written before a step, by prem_courier_see() */
+  int64_t completed_now; /* hyperperiods that are over, by `over_now`; likewise */
+  bool has_over;         /* `over_now` has changed; likewise */
+  uint64_t request;      /* the far word, read before a step */
   uint64_t came;      /* on the host: `filled` of the trigger's channel, read behind `request` and
                          before the clock, so that no hyperperiod begins before its frame */
   uint64_t wish;      /* the same */
@@ -272,6 +274,7 @@ typedef struct prem_courier {
   /* constant: */
   prem_task_face *task_faces; /* [task], behind `face` in one piece of prem_courier_face_bytes() */
   bool leaves_out_jobs;       /* there are tickets of tasks */
+  bool has_deadlines;         /* of tasks: jobs are judged by them when they are over */
   bool has_untold_tasks;      /* counts of tasks are to be written yet */
   prem_live_versions *versions; /* as program->versions.arrays */
   int32_t version_count;
@@ -317,6 +320,22 @@ int64_t prem_courier_step(prem_courier *courier, int64_t now_ns);
 
 /** It is over: the caller's trace says how many hyperperiods it has. */
 void prem_courier_finish(prem_courier *courier);
+
+/** Before a step: so many jobs of a task are over. On a GPU by many at the same time, each with
+ *  tasks of its own. @return whether there are more than were seen. */
+PREM_SHARED_CODE bool prem_courier_see(const prem_courier *courier, int32_t task, int64_t over) {
+  if (over == courier->over_now[task])
+    return false;
+  courier->over_now[task] = over;
+  if (!courier->has_deadlines)
+    courier->over[task] = over;
+  return true;
+}
+
+/** Hyperperiods in which all jobs of a task are over. */
+PREM_SHARED_CODE int64_t prem_courier_rounds(const prem_courier *courier, int32_t task) {
+  return prem_quotient(courier->over_now[task], courier->tasks[task].jobs);
+}
 
 /** All is over, and all results are shown. */
 PREM_SHARED_CODE bool prem_courier_is_done(const prem_courier *courier) {

@@ -71,6 +71,18 @@ PREM_SHARED_CODE bool is_too_old(const prem_courier *c, const prem_stream *sourc
   return source->port.max_age_ns > 0 && age_ns > source->port.max_age_ns;
 }
 
+/* The note of a frame of a sampling port, and the frame with it; what the last job had is known. */
+PREM_SHARED_CODE const prem_note *note_of_sample(const prem_courier *c, prem_stream *source,
+                                                 int32_t slot, uint64_t number) {
+  if (!source->has_last || source->last.note.input != number) {
+    begin_to_bring(c, source, slot, number);
+    source->last.note = note_of(c, source, slot, number);
+    source->last.note.input = number;
+    source->has_last = true;
+  }
+  return &source->last.note;
+}
+
 /* SAMPLE_OLD and SAMPLE_NEW hold the slot of *out. */
 PREM_SHARED_CALL sample look_at_newest(const prem_courier *c, prem_stream *source,
                                        prem_decision *out) {
@@ -81,14 +93,14 @@ PREM_SHARED_CALL sample look_at_newest(const prem_courier *c, prem_stream *sourc
   if (slot < 0)
     return SAMPLE_NONE;
   const bool is_new = !had_one || number >= new_from;
-  if (is_too_old(c, source, &source->face->channel.note[slot])) {
+  const prem_note *note = note_of_sample(c, source, slot, number);
+  if (is_too_old(c, source, note)) {
     prem_channel_release(&source->consumer, slot);
     return SAMPLE_STALE;
   }
   *out = no_decision();
   out->ticket.slot = slot;
-  out->note = source->face->channel.note[slot];
-  out->note.input = number;
+  out->note = *note;
   return is_new ? SAMPLE_NEW : SAMPLE_OLD;
 }
 

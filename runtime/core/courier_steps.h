@@ -188,19 +188,17 @@ PREM_SHARED_CODE void keep_row(prem_courier *c, int64_t hyperperiod) {
 
 /* @return whether a job is over that was not. */
 PREM_SHARED_CODE bool look_at_blocks(prem_courier *c) {
-  int64_t completed = INT64_MAX;
-  bool has_changed = false;
-  for (int32_t t = 0; t < c->task_count; ++t) {
+  if (!c->has_over)
+    return false;
+  c->has_over = false;
+  for (int32_t t = 0; c->has_deadlines && t < c->task_count; ++t) {
     const int64_t over = c->over_now[t];
-    has_changed |= over != c->over[t];
     judge_deadlines(c, t, c->over[t], over);
     c->over[t] = over;
-    if (prem_quotient(over, c->tasks[t].jobs) < completed)
-      completed = prem_quotient(over, c->tasks[t].jobs);
   }
-  c->is_untold |= completed != c->completed;
-  c->completed = completed;
-  return has_changed;
+  c->is_untold |= c->completed_now != c->completed;
+  c->completed = c->completed_now;
+  return true;
 }
 
 /* All hyperperiods are over, and of every sink every result is shown. */
@@ -288,7 +286,8 @@ PREM_SHARED_CODE void tell_host(prem_courier *c) {
 }
 
 /**
- * All that is due, where `over_now` says what blocks have done. As prem_courier_step().
+ * All that is due, where prem_courier_see() has said what blocks have done. As
+ * prem_courier_step().
  *
  * Each step waits for those before it alone, and the first for hyperperiods that begin: so once is
  * enough, unless one begins. What others wait for comes before all: results, where jobs are over;

@@ -298,15 +298,23 @@ __device__ __forceinline__ int64_t jobs_over_from(const prem_device_leader *lead
   }
 }
 
-/** The lanes look at the tasks. @return whether a job of this lane's is over. */
-__device__ __forceinline__ bool blocks_look(prem_courier *c, int32_t lane) {
+/** The lanes look at the tasks. @return whether a job is over. One warp. */
+__device__ __forceinline__ bool blocks_look(const prem_courier *c, int32_t lane) {
   bool has_changed = false;
-  for (int32_t t = lane; t < c->task_count; t += 32) {
-    const int64_t over = jobs_over_from(&own_leaders[t], c->over_now[t]);
-    has_changed |= over != c->over_now[t];
-    c->over_now[t] = over;
-  }
-  return has_changed;
+  for (int32_t t = lane; t < c->task_count; t += 32)
+    has_changed |= prem_courier_see(c, t, jobs_over_from(&own_leaders[t], c->over_now[t]));
+  return __any_sync(WHOLE_WARP, has_changed);
+}
+
+/** Hyperperiods that are over. One warp. */
+__device__ __forceinline__ int64_t rounds_look(const prem_courier *c, int32_t lane) {
+  int64_t completed = INT64_MAX;
+  for (int32_t t = lane; t < c->task_count; t += 32)
+    completed = min((long long)completed, (long long)prem_courier_rounds(c, t));
+  for (int32_t other = 16; other > 0; other /= 2)
+    completed = min((long long)completed,
+                    (long long)__shfl_xor_sync(WHOLE_WARP, (long long)completed, other));
+  return completed;
 }
 
 /** Until all blocks are resident and the host has said when to begin. @return S; 0: it is over. */
@@ -379,7 +387,7 @@ __device__ __forceinline__ bool is_news(const prem_courier *c, int32_t lane) {
 /** Decide by the host's words, a lane each. One warp.
  *  @return whether the session is over; in `*wake_ns` when something will be due. */
 __device__ __forceinline__ bool step(prem_courier *c, int32_t lane, uint64_t word, bool is_silent,
-                                     int64_t s_ns, int64_t *wake_ns) {
+                                     bool has_over, int64_t s_ns, int64_t *wake_ns) {
   if (lane >= STREAMS && lane - STREAMS < c->stream_count) {
     prem_stream *stream = &c->streams[lane - STREAMS];
     stream->consumer.seen = stream->producer.seen = word;
@@ -388,12 +396,15 @@ __device__ __forceinline__ bool step(prem_courier *c, int32_t lane, uint64_t wor
   const uint64_t request = __shfl_sync(WHOLE_WARP, word, REQUEST);
   const uint64_t wish = __shfl_sync(WHOLE_WARP, word, WISH);
   const uint64_t newest = __shfl_sync(WHOLE_WARP, word, NEWEST);
+  const int64_t completed = has_over ? rounds_look(c, lane) : 0;
   __syncwarp();
   bool is_done = false, has_published = false;
   if (lane == 0) {
     c->base_ns = (int64_t)base;
     c->wish = wish;
     c->newest = newest;
+    c->has_over = has_over;
+    c->completed_now = has_over ? completed : c->completed;
     c->request = is_silent ? (uint64_t)PREM_COURIER_DRAIN : request;
     *wake_ns = prem_courier_decide(c, prem_clock_ns() - s_ns);
     is_done = is_over(c);
@@ -480,9 +491,7 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
     bool is_silent = false;
     /* It takes a microsecond to come, in which the blocks are looked at twice. */
     const uint64_t fresh = own.at != nullptr ? prem_system_load_relaxed(own.at) : 0;
-    bool has_over = __any_sync(WHOLE_WARP, blocks_look(c, lane));
-    if (!has_over)
-      has_over = __any_sync(WHOLE_WARP, blocks_look(c, lane));
+    const bool has_over = blocks_look(c, lane) || blocks_look(c, lane);
     if (has_over && unheard < MOST_UNHEARD) {
       ++unheard;
     } else {
@@ -500,7 +509,7 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
       prem_fence_far();
     own.is_seen = true;
     __syncwarp();
-    is_over = step(c, lane, own.value, is_silent, s_ns, &wake_ns);
+    is_over = step(c, lane, own.value, is_silent, has_over, s_ns, &wake_ns);
   }
 }
 

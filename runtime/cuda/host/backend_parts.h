@@ -68,6 +68,7 @@ typedef struct prem_cuda {
   const void *executive; /* the variant with the most registers of which enough blocks fit */
   int32_t threads;
   size_t scratch_bytes;
+  int32_t near_bytes; /* live: of the courier's own, that the SM's scratchpad has room for */
   int32_t sm_count;
   cudaStream_t stream, control; /* the launch; the abort word */
   uint32_t *abort_word;         /* pinned: 1, and room for what the device says */

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "prem/base/numbers.h"
 #include "runtime/core/words.h"
 #include "runtime/cuda/device/executive.h"
 
@@ -229,10 +230,22 @@ static cudaError_t ask_room(const prem_cuda *cuda, const void *variant, bool *fi
   return cudaSuccess;
 }
 
+/* Of an SM's scratchpad, for what is the courier's own: what its blocks leave. */
+static int32_t near_bytes_of(const prem_cuda *cuda, int64_t beside_bytes) {
+  const struct cudaDeviceProp *device = &cuda->gpu->properties;
+  const int64_t of_block = (int64_t)cuda->device.launch.buffers_at + cuda->device.buffer_bytes +
+                           (int64_t)device->reservedSharedMemPerBlock + 128;
+  const int64_t left = (int64_t)device->sharedMemPerMultiprocessor - beside_bytes -
+                       cuda->device.blocks_per_sm * of_block;
+  return (int32_t)prem_max_i64(PREM_DEVICE_NEAR_BYTES,
+                               prem_min_i64(left / 128 * 128, PREM_DEVICE_MOST_NEAR_BYTES));
+}
+
 prem_status prem_cuda_choose_live_variant(prem_cuda *cuda, prem_diag *diag) {
-  enum { COURIER_BYTES = PREM_DEVICE_NEAR_BYTES + 2048 }; /* with what the GPU keeps of it */
+  enum { BESIDE_BYTES = 2048 }; /* what the courier and the GPU keep beside */
   const prem_platform *platform = &cuda->program->schedule->platform;
-  const prem_status status = divide_sm(cuda, COURIER_BYTES, diag);
+  cuda->near_bytes = near_bytes_of(cuda, BESIDE_BYTES);
+  const prem_status status = divide_sm(cuda, cuda->near_bytes + BESIDE_BYTES, diag);
   if (status != PREM_OK)
     return status;
   int32_t max_threads = 0;

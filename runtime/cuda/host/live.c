@@ -79,7 +79,7 @@ static cudaError_t launch_both(prem_cuda_live *live, const prem_live_request *re
                                 ? request->stall_timeout_ns
                                 : (int64_t)DEFAULT_LIVE_STALL_S * 1000000000;
   live->launch.state = launch.state;
-  live->launch.is_near = live->launch.image_bytes <= PREM_DEVICE_NEAR_BYTES;
+  live->launch.is_near = live->launch.image_bytes <= cuda->near_bytes;
   const size_t near_bytes = live->launch.is_near ? (size_t)live->launch.image_bytes : 0;
   live->launch.host_silence_ns = (int64_t)DEFAULT_SILENCE_S * 1000000000;
   live->launch.resident_timeout_ns = PREM_CUDA_RESIDENT_NS;
