@@ -342,7 +342,8 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
       if (!locks && !pair)
         writeback_order(own, ordered++, -1, 0);
     }
-    const prem_device_record *record = &own->memory.records[step.prefetch];
+    const prem_device_record *record =
+        &own->memory.records[step.prefetch >= 0 ? step.prefetch : at.slot];
     in_flight_phase *fetch = &own->fetches[issued % MAX_IN_FLIGHT];
 #if PREM_LIVE
     if (step.prefetch >= 0 && !prefetch_gate(own, step.prefetch, at.hyperperiod, issued))
@@ -396,7 +397,7 @@ __device__ __forceinline__ void starter_warp(block_state *own, const prem_launch
       ready_ns = prem_clock_ns();
       if (goes_on && pair) /* a step behind the prefetch, whose bytes others wait for */
         writeback_order(own, ordered++, ready_ns, due_ns + launch.clock_step_ns);
-      if (goes_on && due_ns - ready_ns > 4 * LOOK_NS)
+      if (goes_on && __any_sync(FULL_WARP, due_ns - ready_ns > 4 * LOOK_NS))
         goes_on = far_sleep(due_ns);
     }
     if (!goes_on)

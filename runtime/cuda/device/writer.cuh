@@ -129,7 +129,7 @@ __device__ __forceinline__ bool order_due(in_flight_phase *of, uint32_t number, 
  * its time at most. @return the reading that showed it; -1: stopped. */
 __device__ __forceinline__ int64_t instant_await(int64_t due_ns) {
   int64_t left_ns = due_ns - prem_clock_ns();
-  if (left_ns > 4 * LOOK_NS && !far_sleep(due_ns))
+  if (__any_sync(FULL_WARP, left_ns > 4 * LOOK_NS) && !far_sleep(due_ns))
     return -1;
   while ((left_ns = due_ns - prem_clock_ns()) > NEAR_NS)
     __nanosleep((uint32_t)min((long long)NAP_NS / 2, (long long)(left_ns - NEAR_NS) / 2));
