@@ -523,6 +523,7 @@ __global__ void __launch_bounds__(PREM_COURIER_THREADS, 1)
     orders = 0;
     is_carrying = false;
     is_closing = 0;
+    note_stream = -1;
   }
   if (thread < PREM_DEVICE_STREAMS)
     promises[thread].word = 0;

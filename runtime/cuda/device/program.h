@@ -336,7 +336,7 @@ typedef struct prem_device_live {
 } prem_device_live;
 
 enum {
-  PREM_DEVICE_STREAMS = 24,     /* live inputs and outputs: the courier has a lane for each */
+  PREM_DEVICE_STREAMS = 24, /* live inputs and outputs: the courier has a lane for each */
   /* of the courier's own, that its scratchpad has room for: at least, and at most */
   PREM_DEVICE_NEAR_BYTES = 8192,
   PREM_DEVICE_MOST_NEAR_BYTES = 40960
