@@ -6,14 +6,15 @@
 #   test    release build with warnings as errors, with the GPU backend where there is a CUDA compiler;
 #           suites, CLI tests, dependency law, installing, a kernel out of tree
 #   shared  the same as a shared library: installing and a kernel out of tree
-#   asan    the suites and CLI tests under the address and undefined-behaviour sanitizers
+#   asan    the suites and CLI tests under the address and undefined-behaviour sanitizers, device code as well
 #   tsan    the suites that start threads under the thread sanitizer
 #   fuzz    libFuzzer on the reader, the checker and traces at the same time, for FUZZ_SECONDS (default 20)
 #   tidy    clang-tidy on every source, the GPU backend's apart, without its analyzer
 #   analyze the analyzer, which walks through all paths, on what is shipped: not among the default steps,
 #           since it takes as long as all suites
 #
-# asan, tsan and fuzz build without the GPU backend, so that builds of both kinds are tested.
+# asan builds the GPU backend for the emulated GPU (tests/emulator/) where the CUDA Toolkit is; tsan and fuzz build
+# without it, so that builds of both kinds are tested.
 # Builds are kept in build-STEP/. The last line counts over all steps; what needs a GPU is skipped without
 # one.
 set -euo pipefail
@@ -114,7 +115,11 @@ step_shared() {
 }
 
 # Without the tests of which a sanitizer would see nothing new; random sets are a tenth (CMakePresets.json).
-step_asan() { suites asan all; }
+step_asan() {
+  if command -v nvcc >/dev/null || [ -x /usr/local/cuda/bin/nvcc ]; then gpus=(-DTTPREM_CUDA=EMULATED); fi
+  suites asan all
+  gpus=()
+}
 
 # Suites that start threads, without their cases that start none (only_threads() in tests/common/rounds.h).
 step_tsan() {

@@ -193,7 +193,7 @@ rate() {
   # Not held up by its period, with a third frame on its way, and more threads of a block, 96 of which move memory
   for threads in 352 416 608 736; do
     attempt "rate_free_${threads}_threads" 40 "$tracker" --backend "$backend" --mode free --threads "$threads" --ahead 3 \
-      --period "$((period_us * 3 / 10))us" --hold 60 --log 50 --frames "$frames" --targets "$targets" --scales "$scales" \
+      --period "$((period_us * 4 / 10))us" --hold 60 --log 50 --frames "$frames" --targets "$targets" --scales "$scales" \
       -o "$place/rate" "$everything" || true
   done
   [ ! -x "$baselines" ] || run rate_baselines 90 "$baselines" --hold 60 --compare 0 --frames "$frames" --targets "$targets" \

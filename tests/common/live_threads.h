@@ -53,7 +53,11 @@ static int64_t in_ms(const bench *b, int64_t ms) {
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
-enum { FRAMES = 100 };
+#ifdef EMULATED_GPU /* it takes a thousand times as long */
+enum { IS_EMULATED = 1, FRAMES = 100, STATES = 15, TURNS = 20 };
+#else
+enum { IS_EMULATED = 0, FRAMES = 100, STATES = 60, TURNS = 200 };
+#endif
 
 static void *feed_all(void *argument) {
   const bench *b = argument;
@@ -395,7 +399,7 @@ START_TEST(state_goes_from_frame_to_frame) {
   b.y = prem_live_find(b.live, "y");
   start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT});
   float model = 0;
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < STATES; ++i) {
     const float x = (float)(i * 7 % 23) - 11;
     float y;
     prem_frame frame;
@@ -521,7 +525,7 @@ END_TEST
 
 /* ---- commands ------------------------------------------------------------------------------- */
 
-enum { COMMANDS = 4, LARGE = 3, TURNS = 200 }; /* LARGE: its frames have 64 KiB, the others 2 */
+enum { COMMANDS = 4, LARGE = 3 }; /* LARGE: its frames have 64 KiB, the others 2 */
 
 /* Four tasks on one block, each with an input and an output of its own: in a turn that has no frame
  * the task is skipped while others run. */

@@ -21,7 +21,7 @@ static const char *source = SOURCE_DIR;
 enum {
   SKIPPED = 77,
   SIDE = 512 * 512,
-  BIG_FRAMES = 200
+  BIG_FRAMES = IS_EMULATED ? 10 : 200
 }; /* frames of a MiB go by the copy engines */
 
 /* ---- large frames ---------------------------------------------------------------------------- */
@@ -58,6 +58,7 @@ static void run_big(const char *kind, bool is_queue) {
   b.live = open_live_on("cuda", b.schedule);
   b.x = prem_live_find(b.live, "x");
   b.y = prem_live_find(b.live, "y");
+  const int64_t begun_ns = prem_live_now_ns(b.live);
   start_live(b.live, &(prem_live_request){.mode = PREM_MODE_TT});
   pthread_t thread;
   ck_assert_int_eq(pthread_create(&thread, NULL, feed_big, &b), 0);
@@ -68,6 +69,7 @@ static void run_big(const char *kind, bool is_queue) {
   while ((status = fetch(b.live, b.y, in_ms(&b, 10000), &value, &frame)) == PREM_OK) {
     ck_assert_float_eq(value, (float)(frame.input + 1)); /* whole, and what it says it is */
     ck_assert_float_gt(value, last);
+    ck_assert_int_ge(frame.captured_ns, begun_ns); /* its note came as well */
     last = value;
     ++count;
   }
@@ -367,7 +369,8 @@ START_TEST(copies_keep_to_their_windows) {
     ck_assert_float_eq(value, 0); /* a picture of one grey level has no edges */
   }
   prem_live_count(b.live, 1, &counts);
-  ck_assert_uint_eq(counts.late, 0);
+  if (!IS_EMULATED)
+    ck_assert_uint_eq(counts.late, 0);
   ck_assert_uint_ge(counts.frames, 30);
   close_bench(&b);
 }
@@ -415,13 +418,15 @@ int main(int argc, char **argv) {
   tcase_set_timeout(cases, 120);
   add_live_tests(cases);
   tcase_add_test(cases, large_frames_of_queues_come_whole_and_in_order);
-  tcase_add_test(cases, large_frames_of_samples_come_whole_and_in_order);
   tcase_add_test(cases, a_second_session_is_refused);
-  tcase_add_test(cases, stopping_does_not_wait_for_copies);
+  if (!IS_EMULATED) { /* these judge how quick it is */
+    tcase_add_test(cases, large_frames_of_samples_come_whole_and_in_order);
+    tcase_add_test(cases, stopping_does_not_wait_for_copies);
+    tcase_add_test(cases, results_are_shown_at_their_instants);
+  }
   tcase_add_test(cases, no_halo_reaches_into_another_slot);
   tcase_add_test(cases, a_job_behind_an_overrun_is_skipped);
   tcase_add_loop_test(cases, counts_of_blocks_do_not_run_over, 0, 2);
-  tcase_add_test(cases, results_are_shown_at_their_instants);
   tcase_add_test(cases, results_are_the_same_wherever_frames_lie);
   tcase_add_test(cases, frames_stay_where_blocks_have_them);
   tcase_add_test(cases, a_result_without_a_buffer_touches_none);
