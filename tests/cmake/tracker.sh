@@ -127,9 +127,9 @@ run camera --camera --frames 50 --publish 9ms
 awk -F, 'NR > 1 { if ($1 <= last) exit 1; last = $1 } BEGIN { last = -1 }' camera/track.csv || fail "frames out of order"
 holds "$(score streaming 1) > 0" || fail "nothing was scored as it was shown: $(cat said)"
 
-# ---- on sim, boxes are shown at their planned instant to the nanosecond; frames come half a period before they are taken ----
+# ---- on sim, boxes are shown at their planned instant to the nanosecond; frames come three quarters of a period before they are taken ----
 run exact --backend sim --camera --frames 20 --period 10ms --publish 9ms
-[ "$(head -n 2 exact/instants.csv | paste -sd ' ')" = "frame,planned_ns,shown_ns 0,14000000,14000000" ] &&
+[ "$(head -n 2 exact/instants.csv | paste -sd ' ')" = "frame,planned_ns,shown_ns 0,16500000,16500000" ] &&
   [ "$(awk -F, '$2 == $3' exact/instants.csv | wc -l)" -eq 20 ] || fail "instants: $(cat exact/instants.csv)"
 
 # ---- frames that begin the work, by the clock: none waits for the one before, as it does without ----
