@@ -230,15 +230,20 @@ static cudaError_t ask_room(const prem_cuda *cuda, const void *variant, bool *fi
   return cudaSuccess;
 }
 
-/* Of an SM's scratchpad, for what is the courier's own: what its blocks leave. */
+/* Of an SM's scratchpad, for what is the courier's own: what its blocks leave, but not so much that
+ * one block more would fit there. */
 static int32_t near_bytes_of(const prem_cuda *cuda, int64_t beside_bytes) {
+  enum { GRAIN = 128 };
   const struct cudaDeviceProp *device = &cuda->gpu->properties;
+  const int64_t per_sm = cuda->device.blocks_per_sm,
+                all = (int64_t)device->sharedMemPerMultiprocessor;
   const int64_t of_block = (int64_t)cuda->device.launch.buffers_at + cuda->device.buffer_bytes +
-                           (int64_t)device->reservedSharedMemPerBlock + 128;
-  const int64_t left = (int64_t)device->sharedMemPerMultiprocessor - beside_bytes -
-                       cuda->device.blocks_per_sm * of_block;
+                           (int64_t)device->reservedSharedMemPerBlock + GRAIN;
+  const int64_t left =
+      prem_min_i64(all - per_sm * of_block, all / (per_sm + 1) - (per_sm + 1) * GRAIN) -
+      beside_bytes;
   return (int32_t)prem_max_i64(PREM_DEVICE_NEAR_BYTES,
-                               prem_min_i64(left / 128 * 128, PREM_DEVICE_MOST_NEAR_BYTES));
+                               prem_min_i64(left / GRAIN * GRAIN, PREM_DEVICE_MOST_NEAR_BYTES));
 }
 
 prem_status prem_cuda_choose_live_variant(prem_cuda *cuda, prem_diag *diag) {
