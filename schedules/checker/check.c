@@ -266,6 +266,21 @@ static prem_status check_slots(const prem_checker *checker) {
   return status;
 }
 
+/* The checker of an operating mode's plan begins as a copy of the file's. */
+static void free_tables(prem_checker *checker) {
+  free(checker->judged);
+  free(checker->slots);
+  free(checker->first_tile);
+  free(checker->first_job);
+  free(checker->tiles);
+  free(checker->jobs);
+  checker->judged = NULL;
+  checker->slots = NULL;
+  checker->first_tile = checker->first_job = NULL;
+  checker->tiles = NULL;
+  checker->jobs = NULL;
+}
+
 static prem_status check_plan(prem_checker *checker) {
   checker->judged = calloc((size_t)checker->schedule->task_count + 1, sizeof *checker->judged);
   if (!checker->judged)
@@ -282,12 +297,7 @@ static prem_status check_plan(prem_checker *checker) {
     status = build_tables(checker);
   if (status == PREM_OK)
     status = check_slots(checker);
-  free(checker->judged);
-  free(checker->slots);
-  free(checker->first_tile);
-  free(checker->first_job);
-  free(checker->tiles);
-  free(checker->jobs);
+  free_tables(checker);
   return status;
 }
 
