@@ -8,6 +8,7 @@
 #include "plain.h"
 #include "track_publish.h"
 
+enum { IN_HAND = 2 /* frames that are on their way */ };
 static const int64_t patience_ns = 10000000000;
 
 /* A run of it. */
@@ -242,7 +243,6 @@ static prem_status take_results(follower *f, int64_t until_ns) {
 
 /* Each frame as soon as there are not too many on their way; or, with `every_ns`, by the clock. */
 static prem_status feed_each(follower *f) {
-  const int64_t ahead = f->request->ahead > 0 ? f->request->ahead : FOLLOW_AHEAD;
   const int64_t frames = f->request->frames, every_ns = f->request->every_ns;
   const follow_result *out = f->out;
   prem_status status = PREM_OK;
@@ -253,7 +253,7 @@ static prem_status feed_each(follower *f) {
       status = take_results(f, due_ns);
     if (status == PREM_OK)
       status = is_stopped(f) ? PREM_ERR_INTERRUPTED : hand_over(f, n);
-    if (status == PREM_OK && n + 1 - out->tracked >= ahead)
+    if (status == PREM_OK && n + 1 - out->tracked >= IN_HAND)
       status = await_result(f);
   }
   const prem_status end = status;

@@ -11,9 +11,6 @@
 #include "track_log.h"
 #include "video.h"
 
-/** Frames that may be on their way at once: usually, and at most, since buffers are four. */
-enum { FOLLOW_AHEAD = 2, FOLLOW_MOST_AHEAD = 3 };
-
 typedef struct follow_request {
   const prem_backend *backend; /* NULL: without a schedule, the kernels' references one by one */
   prem_mode mode;
@@ -27,7 +24,6 @@ typedef struct follow_request {
   track_setting setting; /* its size is set by the video's */
   int64_t every_ns;      /* from frame to frame; 0: with TRACK_NEWEST the setting's period, with
                             TRACK_EACH      as they are worked */
-  int32_t ahead;         /* frames on their way at once, with TRACK_EACH; 0: FOLLOW_AHEAD */
   int64_t traced;        /* keep when the phases of the first so many hyperperiods ran; 0: none */
   const volatile sig_atomic_t *stop; /* not 0: end, and keep what there is; may be NULL */
 } follow_request;

@@ -190,9 +190,9 @@ rate() {
         --log 50 --frames "$frames" --targets "$targets" --scales "$scales" -o "$place/rate" "$everything" || break
     done
   done
-  # Not held up by its period, with a third frame on its way, and more threads of a block, 96 of which move memory
+  # Not held up by its period, with more threads of a block, 96 of which move memory
   for threads in 352 416 608 736; do
-    attempt "rate_free_${threads}_threads" 40 "$tracker" --backend "$backend" --mode free --threads "$threads" --ahead 3 \
+    attempt "rate_free_${threads}_threads" 40 "$tracker" --backend "$backend" --mode free --threads "$threads" \
       --period "$((period_us * 4 / 10))us" --hold 60 --log 50 --frames "$frames" --targets "$targets" --scales "$scales" \
       -o "$place/rate" "$everything" || true
   done

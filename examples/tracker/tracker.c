@@ -56,7 +56,6 @@ enum {
   KEY_EVERY,
   KEY_BLOCKS,
   KEY_THREADS,
-  KEY_AHEAD,
   KEY_STEP,
   KEY_HOLD,
   KEY_TIMES,
@@ -90,8 +89,6 @@ static const struct argp_option known[] = {
      "frames come by the clock; what comes too late is scored as late", 0},
     {"blocks", KEY_BLOCKS, "N", 0, "that do the work (CPU: 2; GPU: one an SM)", 0},
     {"threads", KEY_THREADS, "N", 0, "of a block on a GPU, 96 of which move memory (352)", 0},
-    {"ahead", KEY_AHEAD, "N", 0,
-     "without --camera: so many frames are on their way at once, at most 3 (2)", 0},
     {"every", KEY_EVERY, "TIME", 0,
      "from frame to frame by the clock: with --camera, if not the period; without, if frames shall "
      "not follow each other",
@@ -164,9 +161,6 @@ static error_t parse_measure(int key, char *text, struct argp_state *state, opti
     return 0;
   case KEY_THREADS:
     of->threads = (int32_t)option_number(state, "threads", text, 128, 1024);
-    return 0;
-  case KEY_AHEAD:
-    of->request.ahead = (int32_t)option_number(state, "ahead", text, 1, FOLLOW_MOST_AHEAD);
     return 0;
   case KEY_EVERY:
     of->request.every_ns = option_time(state, "every", text);
