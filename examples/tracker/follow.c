@@ -277,8 +277,9 @@ static int64_t first_due_ns(const follower *f, int64_t every_ns) {
   return state.start_ns - ahead_ns + (since_ns < 0 ? 0 : since_ns / every_ns + 1) * every_ns;
 }
 
-/* A camera: frames come when they come, and one that finds no buffer is lost. */
-static prem_status feed_newest(follower *f) {
+/* A camera: frames come when they come, and one that finds no buffer is lost. A queue is filled at
+ * first: as long as frames are in it, none is missed where this thread is late. */
+static prem_status feed_by_clock(follower *f) {
   const track_setting *setting = &f->request->setting;
   const int64_t frames = f->request->frames;
   uint8_t *pixels = malloc((size_t)setting->rows * (size_t)setting->columns);
@@ -290,7 +291,10 @@ static prem_status feed_newest(follower *f) {
         is_stopped(f) ? PREM_ERR_INTERRUPTED : next_frame(f, n, pixels, (size_t)setting->columns);
     if (status != PREM_OK)
       break;
-    due_ns = n == 0 ? first_due_ns(f, every_ns) : due_ns + every_ns;
+    if (n == 0)
+      due_ns = first_due_ns(f, every_ns);
+    else if (n > setting->queue)
+      due_ns += every_ns;
     status = take_results(f, due_ns);
     prem_frame frame;
     const prem_status acquired =
@@ -311,7 +315,7 @@ static prem_status feed_newest(follower *f) {
   free(pixels);
   const prem_status end = status == PREM_ERR_ENDED ? PREM_OK : status;
   if (end == PREM_OK || end == PREM_ERR_INTERRUPTED)
-    status = take_results(f, prem_live_now_ns(f->live) + 2 * setting->period_ns);
+    status = take_results(f, prem_live_now_ns(f->live) + (2 + setting->queue) * setting->period_ns);
   return status == PREM_OK || status == PREM_ERR_ENDED ? end : status;
 }
 
@@ -330,7 +334,7 @@ static prem_status follow_live(follower *f, const prem_schedule *schedule) {
   prem_status status = request->traced > 0 ? new_trace(schedule, request->traced, &trace) : PREM_OK;
   f->out->trace = trace;
   const prem_live_request start = {.mode = request->mode,
-                                   .follows_host = request->setting.feeding == TRACK_NEWEST,
+                                   .follows_host = request->setting.feeding == TRACK_CAMERA,
                                    .submit_timeout_ns = patience_ns,
                                    .trace = trace};
   if (status == PREM_OK)
@@ -344,7 +348,7 @@ static prem_status follow_live(follower *f, const prem_schedule *schedule) {
   if (status == PREM_OK)
     status = prem_live_start(f->live, &start, f->diag);
   if (status == PREM_OK) {
-    status = request->setting.feeding == TRACK_EACH ? feed_each(f) : feed_newest(f);
+    status = request->setting.feeding == TRACK_EACH ? feed_each(f) : feed_by_clock(f);
     prem_live_state state;
     prem_live_look(f->live, &state);
     f->out->overruns = state.overruns;

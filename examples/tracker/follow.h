@@ -22,7 +22,7 @@ typedef struct follow_request {
   int64_t step;          /* every so many of them is taken, the others left out; at least 1 */
   const box *boxes;      /* of the targets in the first frame */
   track_setting setting; /* its size is set by the video's */
-  int64_t every_ns;      /* from frame to frame; 0: with TRACK_NEWEST the setting's period, with
+  int64_t every_ns;      /* from frame to frame; 0: with TRACK_CAMERA the setting's period, with
                             TRACK_EACH      as they are worked */
   int64_t traced;        /* keep when the phases of the first so many hyperperiods ran; 0: none */
   const volatile sig_atomic_t *stop; /* not 0: end, and keep what there is; may be NULL */
@@ -54,7 +54,8 @@ typedef struct follow_result {
 
 /**
  * Follow the targets. With TRACK_EACH each frame is taken when the one before it is begun, or
- * later, by the clock, with TRACK_NEWEST one every period.
+ * later, by the clock, with TRACK_CAMERA one every period; the first ones at once, as many as the
+ * setting's queue holds.
  *
  * @param[out] out  free with follow_free(), also after an error: what was found until then
  * @retval PREM_ERR_INTERRUPTED  `stop` was seen

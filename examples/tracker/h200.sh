@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Measure the tracker on a GPU, an H200 say, and its baselines beside it: one folder of results in nine minutes at most.
-#   h200.sh BUILD FOLDER [STEP...]      bits clock one baselines rate heat; default: all. And: long
+#   h200.sh BUILD FOLDER [STEP...]      bits clock one baselines rate heat; default: all. And: long, stopped
 #     bits       the log is that of the kernels' references, bit for bit: 1, 3 and 64 targets
 #     clock      all targets at the period: frames lost, boxes against their planned instant; alone and in company
 #     one        one target: from a frame to its position, shown at once and at its instant
@@ -9,9 +9,11 @@
 #     rate       frames a second, as fast as they go
 #     heat       where a frame's time goes
 #     long       clock alone, for LONG seconds
+#     stopped    clock alone, the host stopped (SIGSTOP) for 3 ms twenty times; without a queue, and with one of 8 frames
 #
 # BUILD is this example's. The environment may say:
 #   BACKEND (cuda)  TARGETS (64)  SCALES (5)  SIZE (1280x960)  PERIOD_US (1000)  PUBLISH_US (nine tenths of it)
+#   QUEUE     frames that wait in a queue (0): as many periods older, and none lost to a host that is late by less
 #   DURATION  seconds of the run on time and alone (60); the others take a quarter or a sixth       LONG (600)
 #   LIMIT     begin nothing behind so many seconds (520)      CHECKED  targets whose bits are compared (1 3 64)
 #   TTPREM_COMMIT  what was built; default: of the checkout that this script lies in
@@ -30,14 +32,16 @@ done
 readonly backend=${BACKEND:-cuda} targets=${TARGETS:-64} scales=${SCALES:-5} size=${SIZE:-1280x960}
 readonly period_us=${PERIOD_US:-1000} duration=${DURATION:-60} long=${LONG:-600} checked=${CHECKED:-1 3 64}
 until=${LIMIT:-520} # seconds since the script began
+queue=${QUEUE:-0}
 readonly publish_us=${PUBLISH_US:-$((period_us * 9 / 10))}
+[[ $queue =~ ^[0-9]+$ ]] || { echo "h200: QUEUE '$queue' is no whole number; see the head of this script" >&2; exit 2; }
 for number in "$targets" "$scales" "$period_us" "$publish_us" "$duration" "$long" "$until"; do
   [[ $number =~ ^[1-9][0-9]*$ ]] || { echo "h200: '$number' is no whole number above 0; see the head of this script" >&2; exit 2; }
 done
 for step in "${steps[@]}"; do
   case $step in
-  bits | clock | one | baselines | rate | heat | long) ;;
-  *) echo "h200: '$step' is none of bits, clock, one, baselines, rate, heat, long" >&2 && exit 2 ;;
+  bits | clock | one | baselines | rate | heat | long | stopped) ;;
+  *) echo "h200: '$step' is none of bits, clock, one, baselines, rate, heat, long, stopped" >&2 && exit 2 ;;
   esac
 done
 commit=${TTPREM_COMMIT:-$(git -C "$here" describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null || echo unknown)}
@@ -117,7 +121,7 @@ bits() {
 timed() { # NAME SECONDS TARGETS SCALES MODE OPTION...: frames by the clock, as many as come in so many seconds
   local name=$1 seconds=$2 n=$3 s=$4 mode=$5
   shift 5
-  run "$name" $((seconds + 60)) "$tracker" --backend "$backend" --mode "$mode" --camera --period "${period_us}us" \
+  run "$name" $((seconds + 60)) "$tracker" --backend "$backend" --mode "$mode" --camera --queue "$queue" --period "${period_us}us" \
     --publish "${publish_us}us" --hold 60 --log 100 --frames "$(frames_in "$seconds")" --targets "$n" --scales "$s" \
     -o "$place/$name" "$@" "$(video_of "$n")" || return 1
   keep "$name" "$place/$name/instants.csv"
@@ -147,6 +151,24 @@ long() { # beyond the nine minutes
   until=$((SECONDS + long + 120))
   timed long_tt_alone "$long" "$targets" "$scales" tt
   until=$before
+}
+stopped() {
+  local before=$queue times=20
+  for queue in 0 8; do
+    { # by then it has measured its windows, and follows
+      sleep 8
+      for ((i = 1; i <= times; ++i)); do
+        follower=$(pgrep -n -f "$place/stopped_queue_$queue") && kill -STOP "$follower" && sleep 0.003 && kill -CONT "$follower" || break
+        echo stopped
+        sleep 0.3
+      done >"$place/stops"
+    } 2>/dev/null &
+    timed "stopped_queue_$queue" 16 "$targets" "$scales" tt
+    wait $!
+    echo "The process was stopped for 3 ms $(wc -l <"$place/stops") times" >>"$out/stopped_queue_$queue.txt"
+    [ "$(wc -l <"$place/stops")" -eq $times ] || missed "stopped_queue_$queue" "it could not be stopped $times times"
+  done
+  queue=$before
 }
 one() {
   local mode sixth=$(((duration + 5) / 6)) name
@@ -213,7 +235,7 @@ number() { # FILE PATTERN: what the first bracket holds, or -
 }
 clock_rows() {
   local file name
-  for file in "$out"/clock_*.txt "$out"/one_*.txt "$out"/long_*.txt; do
+  for file in "$out"/clock_*.txt "$out"/one_*.txt "$out"/{long,stopped}_*.txt; do
     name=$(basename "$file" .txt)
     if [ ! -e "$file" ] || [[ $name == *baselines* ]]; then continue; fi
     say row "$name" "$(number "$file" '^([0-9]+) frames,')" "$(number "$file" ' ([0-9]+) with a result')" "$(number "$file" ' ([0-9]+) found no room')" \
@@ -241,7 +263,7 @@ summary() {
     say table steps "What was run"
     say columns step result
     sed -E 's/^([^ ]+) +(.*)$/row\t\1\t\2/' "$out/steps.txt"
-    if compgen -G "$out/clock_*.txt" >/dev/null || compgen -G "$out/one_*.txt" >/dev/null || compgen -G "$out/long_*.txt" >/dev/null; then
+    if compgen -G "$out/clock_*.txt" >/dev/null || compgen -G "$out/one_*.txt" >/dev/null || compgen -G "$out/long_*.txt" >/dev/null || compgen -G "$out/stopped_*.txt" >/dev/null; then
       say table clock "Frames by the clock"
       say columns run frames 'with a result' 'found no room' 'results late' 'jobs behind their deadline' 'frame to boxes|ms' 'longest|ms' "behind the plan's instant|ns"
       clock_rows

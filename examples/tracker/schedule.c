@@ -263,10 +263,16 @@ static void print_task(const track_setting *s, const task_text *task, int32_t nu
 
 static void print_live(const track_setting *s, FILE *file) {
   const bool each = s->feeding == TRACK_EACH;
-  fprintf(file, "live: {\n  inputs  = ( { array = \"frame\"; kind = \"%s\";%s buffers = 4; },\n",
-          each ? "trigger" : "sampling", each ? "" : " missing = \"skip\";");
+  fprintf(file,
+          "live: {\n  inputs  = ( { array = \"frame\"; kind = \"%s\";%s buffers = %" PRId32
+          "; },\n",
+          each       ? "trigger"
+          : s->queue ? "queuing"
+                     : "sampling",
+          each ? "" : " missing = \"skip\";", 4 + s->queue);
   fputs("              { array = \"command\"; kind = \"sampling\"; buffers = 3; } );\n", file);
-  fprintf(file, "  outputs = ( { array = \"boxes\"; kind = \"queuing\"; buffers = 4;");
+  fprintf(file, "  outputs = ( { array = \"boxes\"; kind = \"queuing\"; buffers = %" PRId32 ";",
+          4 + s->queue);
   if (s->publish_ns > 0)
     fprintf(file, "  publish_ns = %" PRId64 "L;", s->publish_ns);
   fputs(" } );\n};\n", file);

@@ -9,10 +9,12 @@
 
 #include <ttprem/ttprem.h>
 
+enum { TRACK_MOST_QUEUED = 12 };
+
 /** What kind of input frames come by. */
 typedef enum track_feeding {
   TRACK_EACH,  /* each frame once, and the frame starts the hyperperiod: for files */
-  TRACK_NEWEST /* a hyperperiod a period, with the newest frame: for cameras */
+  TRACK_CAMERA /* a hyperperiod a period, with the newest frame, or the oldest of a queue */
 } track_feeding;
 
 /** What else is in the schedule, on the same blocks, and has nothing to do with targets. */
@@ -42,6 +44,7 @@ typedef struct track_setting {
   int32_t threads;   /* of a block on a GPU */
   float wcet_factor; /* times the windows that the example brings along */
   track_feeding feeding;
+  int32_t queue; /* with TRACK_CAMERA: frames that wait in a queue, each for its turn; 0: none */
   const track_windows *windows; /* instead of those that the example brings; NULL: none */
   const char *profile;          /* a file of measured windows instead of both; NULL: none */
   track_company company;

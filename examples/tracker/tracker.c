@@ -32,6 +32,7 @@ typedef struct options {
   int32_t box_count, most_targets, scales, starts;
   int32_t blocks, cores; /* of the tracker, 0: the backend's usual; of the machine */
   int32_t threads;       /* of a block on a GPU; 0: the usual */
+  int32_t queue;
   bool is_gpu;
   int64_t period_ns, publish_ns, late;
   float reach, wcet_factor; /* 0: none was given */
@@ -62,7 +63,8 @@ enum {
   KEY_BESIDE,
   KEY_HEAT,
   KEY_LOG,
-  KEY_LATE
+  KEY_LATE,
+  KEY_QUEUE
 };
 
 static const struct argp_option known[] = {
@@ -95,6 +97,11 @@ static const struct argp_option known[] = {
      0},
     {"publish", KEY_PUBLISH, "TIME", 0,
      "with --camera: so long behind a frame's instant its boxes are shown", 0},
+    {"queue", KEY_QUEUE, "N", 0,
+     "with --camera: N frames wait in a queue (0 to 12): boxes are N periods older, and no frame "
+     "is "
+     "lost when it comes up to N periods late (0)",
+     0},
     {"reach", KEY_REACH, "R", 0, "sides of targets up to 42.6 R pixels (2)", 0},
     {"times", KEY_TIMES, "HOW", 0,
      "windows: measure, in some two seconds before the run (default on cpu and cuda), or built-in "
@@ -161,6 +168,9 @@ static error_t parse_measure(int key, char *text, struct argp_state *state, opti
     return 0;
   case KEY_THREADS:
     of->threads = (int32_t)option_number(state, "threads", text, 128, 1024);
+    return 0;
+  case KEY_QUEUE:
+    of->queue = (int32_t)option_number(state, "queue", text, 0, TRACK_MOST_QUEUED);
     return 0;
   case KEY_EVERY:
     of->request.every_ns = option_time(state, "every", text);
@@ -254,6 +264,11 @@ static error_t parse(int key, char *text, struct argp_state *state) {
       argp_error(state, "one SOURCE only, not '%s' as well", text);
     of->request.video.source = text;
     return 0;
+  case ARGP_KEY_END:
+    if (!of->camera && (of->publish_ns > 0 || of->queue > 0))
+      argp_error(state, "--%s is for frames that come by the clock; give --camera as well",
+                 of->publish_ns > 0 ? "publish" : "queue");
+    return 0;
   default:
     return parse_measure(key, text, state, of);
   }
@@ -298,8 +313,9 @@ static void complete(options *of, int32_t targets) {
   setting->wcet_factor = (of->wcet_factor > 0 ? of->wcet_factor : 1) * (of->is_gpu ? 0.3F : 1.0F);
   setting->blocks = of->blocks ? of->blocks : of->is_gpu ? of->cores : 2;
   setting->threads = of->threads ? of->threads : setting->threads;
-  setting->feeding = of->camera ? TRACK_NEWEST : TRACK_EACH;
+  setting->feeding = of->camera ? TRACK_CAMERA : TRACK_EACH;
   setting->period_ns = of->period_ns ? of->period_ns : usual_period_ns(of, targets);
+  setting->queue = of->camera ? of->queue : 0;
   setting->publish_ns = of->camera ? of->publish_ns : 0;
 }
 

@@ -132,6 +132,18 @@ run exact --backend sim --camera --frames 20 --period 10ms --publish 9ms
 [ "$(head -n 2 exact/instants.csv | paste -sd ' ')" = "frame,planned_ns,shown_ns 0,16500000,16500000" ] &&
   [ "$(awk -F, '$2 == $3' exact/instants.csv | wc -l)" -eq 20 ] || fail "instants: $(cat exact/instants.csv)"
 
+# ---- frames that wait in a queue: boxes are as many periods older, and the same ----
+run queued --backend sim --camera --queue 4 --frames 20 --period 10ms --publish 9ms
+grep -q '^frame to boxes: mean 51.500 ms, longest 56.500 ms' said || fail "--queue: $(cat said)"
+cmp exact/track.csv queued/track.csv || fail "--queue: another log"
+cmp exact/instants.csv queued/instants.csv || fail "--queue: other instants"
+for option in "--queue 4" "--publish 9ms"; do
+  status=0
+  "$tracker" --frames 5 $option -o alone >said 2>&1 || status=$?
+  [ "$status" -eq 2 ] && grep -q -- "${option% *} is for frames that come by the clock; give --camera as well" said ||
+    fail "$option without --camera: status $status, $(cat said)"
+done
+
 # ---- frames that begin the work, by the clock: none waits for the one before, as it does without ----
 run each --backend sim --frames 20
 grep -q "^frame to boxes: mean 18.624 ms" said || fail "one behind the other: $(cat said)"
