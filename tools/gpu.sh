@@ -235,6 +235,7 @@ step_live() {
   gpu_state "before live sessions"
   limit frames $((seconds + 60)) bench_live cuda "$seconds"
   limit hosts 150 "$here/tests/bench/live_hosts.sh" "$here/bin/bench_live" cuda 10
+  limit lateness 200 "$here/tests/bench/live_lateness.sh" ttprem cuda schedules/figures/h200_conv2d_x4_{spare,live}.cfg
   for name in live_overhead live_increment host_memory live_work live_pipeline live_commands live_stress; do
     limit "$name" 150 ttprem experiment "$name" --backend cuda -o .
   done
@@ -433,7 +434,7 @@ pack() {
   draw_input "$folder" frame.png 1080 1920
   cp examples/own_kernel/sharpen.cfg "$folder/own_kernel"
   mkdir -p "$folder"/tests/{bench,cuda,faults}
-  cp tests/bench/live_hosts.sh "$folder/tests/bench"
+  cp tests/bench/live_hosts.sh tests/bench/live_lateness.sh "$folder/tests/bench"
   cp tests/cuda/*.cfg "$folder/tests/cuda"
   cp tests/faults/*.cfg tests/faults/gpu_faults.sh tests/faults/gpu_delays.sh "$folder/tests/faults"
   cp tools/gpu.sh experiments/figures/h200_conv2d/pauses.sh LICENSE "$folder"
