@@ -235,7 +235,7 @@ step_live() {
   gpu_state "before live sessions"
   limit frames $((seconds + 60)) bench_live cuda "$seconds"
   limit hosts 150 "$here/tests/bench/live_hosts.sh" "$here/bin/bench_live" cuda 10
-  limit lateness 200 "$here/tests/bench/live_lateness.sh" ttprem cuda schedules/figures/h200_conv2d_x4_{spare,live}.cfg
+  limit lateness 200 "$here/tests/bench/live_lateness.sh" ttprem cuda schedules/figures/h200_conv2d_x4_live.cfg
   for name in live_overhead live_increment host_memory live_work live_pipeline live_commands live_stress; do
     limit "$name" 150 ttprem experiment "$name" --backend cuda -o .
   done

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Does a live session leave a static plan's lateness as it was? The same tasks, in turn as a plan that repeats by
-# itself and with a session's task, frames and answers beside them: when did their phases begin, against their releases?
-#   live_lateness.sh TTPREM BACKEND STATIC.cfg LIVE.cfg [ROUNDS [TASKS]]     5 rounds; TASKS a pattern, ^conv
+# Does a live session leave a static plan's lateness as it was? The same plan in turn as one that repeats by itself and as
+# a session with frames and answers: when did the phases of the tasks without frames begin, against their releases?
+#   live_lateness.sh TTPREM BACKEND FILE.cfg [ROUNDS [TASKS]]     5 rounds; TASKS a pattern, ^conv
 # Computes that are chained to their prefetches have no release. Of each run a million phases at most are looked at, and
 # its first two hyperperiods are not.
 set -euo pipefail
-readonly ttprem=$1 backend=$2 fixed=$3 live=$4 rounds=${5:-5} tasks=${6:-^conv}
+readonly ttprem=$1 backend=$2 file=$3 rounds=${4:-5} tasks=${5:-^conv}
 readonly late_ns=128
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
@@ -17,9 +17,9 @@ latenesses() {
 }
 
 for ((round = 1; round <= rounds; ++round)); do
-  timeout 60 "$ttprem" run "$fixed" --backend "$backend" --mode tt --scenario resident --repeat 28 --quiet --trace "$place/trace.csv" >/dev/null
+  timeout 60 "$ttprem" run "$file" --backend "$backend" --mode tt --scenario resident --repeat 28 --quiet --trace "$place/trace.csv" >/dev/null
   latenesses >>"$place/static"
-  timeout 60 "$ttprem" run --live "$live" --backend "$backend" --mode tt --duration 50ms --quiet --trace "$place/trace.csv" >"$place/said"
+  timeout 60 "$ttprem" run --live "$file" --backend "$backend" --mode tt --duration 50ms --quiet --trace "$place/trace.csv" >"$place/said"
   latenesses >>"$place/live"
   echo "== live, round $round:" "$(sed -n '/^frame /p' "$place/said")" "| $(sed -n '/^answer /p' "$place/said" | head -n 1)"
 done
