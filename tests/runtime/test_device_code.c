@@ -64,6 +64,7 @@ static inline int32_t min(int32_t a, int32_t b) {
 #include "kernels/kcf_sum_channels.h"
 #include "kernels/matmul.h"
 #include "kernels/noop.h"
+#include "kernels/tile_sum.h"
 #include "kernels/vector_increment.h"
 #include "kernels/vector_sum.h"
 #include "kernels/walk.h"
@@ -117,6 +118,7 @@ ON_DEVICE(kcf_sqr_norm)
 ON_DEVICE(kcf_sum_channels)
 ON_DEVICE(matmul)
 ON_DEVICE(noop)
+ON_DEVICE(tile_sum)
 ON_DEVICE(vector_increment)
 ON_DEVICE(vector_sum)
 ON_DEVICE(walk)
@@ -145,6 +147,7 @@ static const struct {
     DEVICE_CODE(kcf_sum_channels),
     DEVICE_CODE(matmul),
     DEVICE_CODE(noop),
+    DEVICE_CODE(tile_sum),
     DEVICE_CODE(vector_increment),
     DEVICE_CODE(vector_sum),
     DEVICE_CODE(walk),
@@ -318,6 +321,9 @@ static const struct {
     {"matmul", "tile = [ 19, 23 ]; " PRODUCT},
     {"matmul", "tile = [ 3, 1 ]; " PRODUCT},
     {"noop", "tiles = 1; compute: { };"},
+    {"tile_sum", "tile = [ 5, 9 ]; arrays: { in = \"f\"; out = \"new\"; };"},
+    {"tile_sum", "tile = [ 19, 37 ]; arrays: { in = \"u8\"; out = \"new\"; };"},
+    {"tile_sum", "tile = [ 300 ]; " VECTOR},
     {"vector_increment", "tile = [ 300 ]; " VECTOR},
     {"vector_sum", "tile = [ 300 ]; " VECTOR},
     {"vector_sum", "tile = [ 77 ]; " VECTOR},

@@ -290,16 +290,17 @@ END_TEST
  * would lose. */
 START_TEST(long_sums_keep_small_terms) {
   enum { COUNT = 100000 };
-  const prem_kernel *kernel = prem_registry_find(prem_registry_builtin(), "vector_sum");
+  const char *name = _i ? "tile_sum" : "vector_sum";
+  const prem_kernel *kernel = prem_registry_find(prem_registry_builtin(), name);
   float *terms = calloc(COUNT, sizeof *terms), out = 0.0F;
   for (int i = 0; i < COUNT; ++i)
     terms[i] = i == 0 ? 16777216.0F : 1.0F;
   prem_schedule *schedule = schedule_from_text(
       text("version = 1; name = \"sum\"; platform: { blocks = 1; };\n"
            "arrays = ( { name = \"v\"; type = \"f32\"; shape = [ %d ]; } );\n"
-           "tasks = ( { name = \"s\"; kernel = \"vector_sum\"; blocks = [ 0 ]; tile = [ %d ]; "
+           "tasks = ( { name = \"s\"; kernel = \"%s\"; blocks = [ 0 ]; tile = [ %d ]; "
            "arrays: { in = \"v\"; out = \"new\"; }; } );",
-           COUNT, COUNT));
+           COUNT, name, COUNT));
   const prem_array_view arrays[] = {{terms, {1, 1, 1, COUNT}}, {&out, {1, 1, 1, 1}}};
   kernel->reference(schedule->tasks[0].params, arrays);
   const double right = 16777216.0 + COUNT - 1;
@@ -315,7 +316,7 @@ int main(void) {
   tcase_add_checked_fixture(kcf, make_folder, remove_folder);
   tcase_add_loop_test(kcf, operators_are_right_and_the_same_everywhere, 0,
                       (int)(sizeof shapes / sizeof *shapes));
-  tcase_add_test(kcf, long_sums_keep_small_terms);
+  tcase_add_loop_test(kcf, long_sums_keep_small_terms, 0, 2);
   Suite *suite = suite_create("kcf");
   suite_add_tcase(suite, kcf);
   return run_suite(suite);

@@ -333,6 +333,29 @@ static void vector_sum_parity(void) {
                tiles[t]));
 }
 
+static void tile_sum_parity(void) {
+  static const struct {
+    const char *shape, *tile;
+  } cases[] = {{"1", "1"},
+               {"7", "3"},
+               {"129", "129"},
+               {"1001", "300"},
+               {"13, 29", "4, 8"},
+               {"37, 131", "37, 131"},
+               {"9, 300", "2, 128"},
+               {"3, 5, 17", "2, 2, 9"},
+               {"2, 3, 4, 5", "1, 2, 3, 5"},
+               {"1, 2, 3, 129", "1, 1, 2, 64"}};
+  static const char *const types[] = {"f32", "u8"};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c)
+    for (size_t t = 0; t < sizeof types / sizeof *types; ++t)
+      assert_parity(
+          text("{ name = \"a\"; type = \"%s\"; shape = [ %s ]; fill = \"random\"; }", types[t],
+               cases[c].shape),
+          text("kernel = \"tile_sum\"; tile = [ %s ]; arrays: { in = \"a\"; out = \"new\"; };",
+               cases[c].tile));
+}
+
 static void matmul_parity(void) {
   static const int shapes[][3] = {{1, 1, 1}, {1, 9, 1},   {3, 2, 5},
                                   {4, 7, 8}, {17, 5, 13}, {32, 32, 32}};
@@ -452,6 +475,7 @@ static const struct {
     PARITY(fft2_plane),
     PARITY(fft_columns),
     PARITY(fft_rows),
+    PARITY(tile_sum),
 };
 
 /* A new kernel fails here until it has its shapes above. */
@@ -621,6 +645,10 @@ static const struct {
      "has 2 dimensions, vector_sum takes 1"},
     {"kernel = \"vector_sum\"; tile = [ 2 ]; arrays: { in = \"v\"; out = \"w\"; };",
      "must be a vector of 3, one element for each tile"},
+    {"kernel = \"tile_sum\"; tile = [ 1 ]; arrays: { in = \"a\"; out = \"new\"; };",
+     "has 1 dimensions, 2 are needed here: the array's"},
+    {"kernel = \"tile_sum\"; tile = [ 1, 3 ]; arrays: { in = \"u\"; out = \"w\"; };",
+     "must be a vector of"},
     {"kernel = \"conv2d\"; tile = [ 1, 1 ]; arrays: { in = \"u\"; out = \"a\"; };",
      "array 'u' is u8, the kernel takes f32"},
     {"kernel = \"conv2d_u8\"; tile = [ 1, 1 ]; arrays: { in = \"u\"; out = \"a\"; };",
