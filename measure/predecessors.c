@@ -33,17 +33,15 @@ struct prem_predecessors {
   int64_t *first_edge; /* [task_count + 1] */
   job_span *spans;     /* [plan_count][trace->job_count] */
   int32_t plan_count;  /* one for each operating mode where they have plans of their own; else 1 */
-  int64_t *last;       /* [hyperperiods][job_count]: the record that ended last; -1: none */
+  int64_t *last;       /* [hyperperiods][job_count]: the record that ended last, and 1; 0: none */
   int64_t hyperperiods;
 };
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-static int compare_uses(const void *left, const void *right) {
+static int compare_arrays(const void *left, const void *right) {
   const array_use *a = left, *b = right;
-  if (a->array != b->array)
-    return a->array < b->array ? -1 : 1;
-  return (a->task > b->task) - (a->task < b->task);
+  return (a->array > b->array) - (a->array < b->array);
 }
 
 static array_use *collect_uses(const prem_schedule *schedule, int64_t *count) {
@@ -61,7 +59,7 @@ static array_use *collect_uses(const prem_schedule *schedule, int64_t *count) {
             (array_use){task->arrays[p], t, task->definition->ports[p].access == PREM_OUT};
   }
   if (uses)
-    qsort(uses, (size_t)*count, sizeof *uses, compare_uses);
+    qsort(uses, (size_t)*count, sizeof *uses, compare_arrays);
   return uses;
 }
 
@@ -230,17 +228,15 @@ static prem_status find_last(prem_predecessors *of) {
     if (trace->records[i].hyperperiod >= of->hyperperiods)
       of->hyperperiods = trace->records[i].hyperperiod + 1;
   const size_t count = (size_t)of->hyperperiods * (size_t)trace->job_count;
-  of->last = malloc((count + 1) * sizeof *of->last);
+  of->last = calloc(count + 1, sizeof *of->last);
   if (!of->last)
     return PREM_ERR_MEMORY;
-  for (size_t i = 0; i < count; ++i)
-    of->last[i] = -1;
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
     int64_t *last = &of->last[record->hyperperiod * trace->job_count +
                               trace->first_job[record->task] + record->job];
-    if (*last < 0 || record->end_ns > trace->records[*last].end_ns)
-      *last = i;
+    if (*last == 0 || record->end_ns > trace->records[*last - 1].end_ns)
+      *last = i + 1;
   }
   return PREM_OK;
 }
@@ -253,7 +249,7 @@ static void find_end(const prem_predecessors *of, int64_t number, prem_predecess
   const int64_t job = trace->first_job[out->task] + number % jobs;
   const int64_t at = hyperperiod * trace->job_count + job;
   int64_t end_ns = -1;
-  out->record = hyperperiod < of->hyperperiods ? of->last[at] : -1;
+  out->record = hyperperiod < of->hyperperiods ? of->last[at] - 1 : -1;
   if (out->record >= 0)
     end_ns = trace->records[out->record].end_ns;
   if (hyperperiod < trace->hyperperiod_capacity && trace->job_end_ns[at] > end_ns &&

@@ -119,6 +119,7 @@ static struct {
   int followers;           /* of the third one, all tasks */
   int64_t runs, slow_from; /* runs from this one on take longer */
   bool stumbles;           /* every third run's computes take twice their windows */
+  int64_t crowded;         /* the run that says that there are too few cores */
 } fake;
 
 static prem_status fake_open(const prem_program *program, prem_arrays *arrays,
@@ -147,6 +148,7 @@ static prem_status fake_run(void *state, const prem_run_request *request, prem_t
   for (int64_t i = 0; fake.stumbles && fake.runs % 3 == 2 && i < trace->record_count; ++i)
     if (trace->records[i].phase == PREM_COMPUTE)
       trace->records[i].end_ns += trace->records[i].end_ns - trace->records[i].start_ns;
+  trace->oversubscribed = fake.runs == fake.crowded;
   ++fake.runs;
   if (request->mode == PREM_MODE_LEGACY)
     trace->record_count = 0;
@@ -173,6 +175,7 @@ static prem_backend fake_backend(void) {
   memset(&fake, 0, sizeof fake);
   fake.refusing_from = 99;
   fake.slow_from = INT64_MAX;
+  fake.crowded = -1;
   return backend;
 }
 
@@ -497,6 +500,38 @@ START_TEST(rounds_that_drift_apart_make_it_invalid) {
 }
 END_TEST
 
+/* One run of any mode and company says it, be it the first, the last, or one between them. */
+START_TEST(too_few_cores_are_told) {
+  static const int64_t runs[] = {-1, 0, 3, 11};
+  const prem_backend backend = fake_backend();
+  fake.crowded = runs[_i];
+  isolate_on(&backend, pair, PREM_OK);
+  ck_assert_int_gt(fake.runs, 11);
+  ck_assert(isolation->oversubscribed == (_i > 0));
+  assert_says("Oversubscribed: more blocks than the machine runs at once", _i > 0);
+}
+END_TEST
+
+static struct { int64_t calls, all; } steps;
+
+static void note_step(void *context, int64_t done, int64_t all) {
+  ck_assert_ptr_eq(context, &steps);
+  ck_assert_int_eq(done, ++steps.calls);
+  ck_assert(steps.all == 0 || steps.all == all);
+  steps.all = all;
+}
+
+/* Every turn of a variant is a step, and all of them are made. */
+START_TEST(progress_goes_from_the_first_step_to_the_last) {
+  steps.calls = steps.all = 0;
+  options.progress = note_step;
+  options.progress_context = &steps;
+  isolate(pair);
+  ck_assert_int_gt(steps.all, 2);
+  ck_assert_int_eq(steps.calls, steps.all);
+}
+END_TEST
+
 /* Tiles of stressors keep their windows 95 times of 100, so that a third that does not fit cuts
  * them down. */
 START_TEST(stressors_fit_nearly_always) {
@@ -613,6 +648,8 @@ int main(void) {
   tcase_add_test(cases, nothing_possible_is_no_certificate);
   tcase_add_test(cases, a_copy_has_no_jobs_to_isolate);
   tcase_add_test(cases, rounds_that_drift_apart_make_it_invalid);
+  tcase_add_loop_test(cases, too_few_cores_are_told, 0, 4);
+  tcase_add_test(cases, progress_goes_from_the_first_step_to_the_last);
   tcase_add_test(cases, stressors_fit_nearly_always);
   tcase_add_test(cases, wrong_outputs_are_not_certified);
   tcase_add_test(cases, two_clock_steps_are_kept_and_no_late_release);

@@ -191,14 +191,8 @@ static prem_status verify_noted(void *state, prem_verdict *out) {
   return PREM_OK;
 }
 
-/* Whoever is wrong, the whole, the first task alone or the second one: the try is. */
-START_TEST(a_wrong_output_of_anybody_ends_the_tuning) {
-  prem_backend backend = prem_backend_sim;
-  backend.open = open_noted;
-  backend.verify = verify_noted;
-  opened_count = 0;
-  wrong_variant = _i - 1;
-  prem_schedule *schedule = checked_schedule(
+static prem_schedule *two_kernels(void) {
+  return checked_schedule(
       "version = 1; name = \"two\"; platform: { blocks = 2; clock_step_ns = 10L; };"
       "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 64 ]; fill = \"random\"; } );"
       "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 64 ];"
@@ -212,6 +206,16 @@ START_TEST(a_wrong_output_of_anybody_ends_the_tuning) {
       "    start_ns = 0L; },"
       "  { task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ];"
       "    start_ns = 200L; } ); };");
+}
+
+/* Whoever is wrong, the whole, the first task alone or the second one: the try is. */
+START_TEST(a_wrong_output_of_anybody_ends_the_tuning) {
+  prem_backend backend = prem_backend_sim;
+  backend.open = open_noted;
+  backend.verify = verify_noted;
+  opened_count = 0;
+  wrong_variant = _i - 1;
+  prem_schedule *schedule = two_kernels();
   const prem_tune_try_options how = {.sampling.scenario = PREM_RELAUNCH,
                                      .sampling.samples = 2,
                                      .sampling.rounds = 1,
@@ -225,6 +229,32 @@ START_TEST(a_wrong_output_of_anybody_ends_the_tuning) {
   prem_tune_trial_close(trial);
   prem_diag_free(diag);
   prem_schedule_free(schedule);
+}
+END_TEST
+
+/* On the simulator nobody moves: beside its neighbour a task takes what it takes alone. Tails need
+ * ten thousand samples. */
+START_TEST(isolation_has_a_tail_where_there_are_enough_samples) {
+  for (int many = 0; many < 2; ++many) {
+    prem_schedule *schedule = two_kernels();
+    const prem_tune_try_options how = {.sampling.scenario = PREM_RESIDENT,
+                                       .sampling.samples = many ? 11000 : 9000,
+                                       .sampling.rounds = 1,
+                                       .sampling.max_records = 100000};
+    prem_tune_trial *trial = NULL;
+    ck_assert_int_eq(prem_tune_trial_open(schedule, prem_backend_find("sim"), &how, &trial, NULL),
+                     PREM_OK);
+    prem_tune_point point = {0};
+    ck_assert_int_eq(prem_tune_trial_run(trial, &point, NULL), PREM_OK);
+    ck_assert_double_eq(point.isolation_p50, 1);
+    ck_assert_double_eq(point.isolation_max, 1);
+    if (many)
+      ck_assert_double_eq(point.isolation_p999, 1);
+    else
+      ck_assert(isnan(point.isolation_p999));
+    prem_tune_trial_close(trial);
+    prem_schedule_free(schedule);
+  }
 }
 END_TEST
 
@@ -265,6 +295,7 @@ int main(void) {
   suite_add_tcase(suite, cases);
   cases = tcase_create("tries");
   tcase_add_loop_test(cases, a_wrong_output_of_anybody_ends_the_tuning, 0, 4);
+  tcase_add_test(cases, isolation_has_a_tail_where_there_are_enough_samples);
   tcase_add_test(cases, an_offset_without_samples_has_no_times);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

@@ -341,6 +341,16 @@ START_TEST(discarding_takes_half_of_a_duration_at_most) {
 }
 END_TEST
 
+/* The other half is for what counts, which is about as much then. */
+START_TEST(discarding_runs_leaves_half_of_a_duration) {
+  options.sampling.samples = 0;
+  options.sampling.discard = INT32_MAX;
+  options.sampling.duration_s = 0.2;
+  ck_assert_int_eq(compare(), PREM_OK);
+  ck_assert_int_gt(result->rows[0].samples, result->rows[0].discarded / 20);
+}
+END_TEST
+
 /* Room for 25 launches of one discarded hyperperiod and one that counts, where 10 of two and three
  * would be made. */
 START_TEST(verifying_keeps_to_a_duration) {
@@ -1138,6 +1148,7 @@ int main(void) {
   tcase_add_test(cases, a_duration_however_short_counts_one_run);
   tcase_add_test(cases, a_resident_duration_is_divided_among_the_modes);
   tcase_add_test(cases, discarding_takes_half_of_a_duration_at_most);
+  tcase_add_test(cases, discarding_runs_leaves_half_of_a_duration);
   tcase_add_test(cases, verifying_keeps_to_a_duration);
   tcase_add_test(cases, a_duration_asks_for_no_more_than_the_repeats);
   tcase_add_test(cases, each_mode_shows_its_pace_once);

@@ -70,6 +70,37 @@ START_TEST(a_result_is_due_when_it_is_published) {
 }
 END_TEST
 
+/* Only a trigger begins hyperperiods: a late frame of a sampling input moves none. */
+START_TEST(a_late_frame_makes_no_result_due_later) {
+  bench b = open_bench("", "publish_ns = 900L;");
+  submit(&b, 1);
+  start_bench(&b);
+  ck_assert_int_eq(take(&b, NULL), 0);
+  prem_live_sleep_until(b.live, 3500);
+  submit(&b, 2);
+  int64_t hyperperiod = -1;
+  ck_assert_int_eq(take(&b, &hyperperiod), 0);
+  ck_assert_int_gt(hyperperiod, 1);
+  close_bench(&b);
+}
+END_TEST
+
+/* Without an input the first stream is an output, and it is freed as well. */
+START_TEST(a_session_may_have_outputs_alone) {
+  prem_schedule *schedule = checked_schedule(
+      increment_file(1000, 1, "", "outputs = ( { array = \"y\"; publish_ns = 900L; } );"));
+  prem_tally *tally = NULL;
+  ck_assert_int_eq(prem_tally_new(schedule, "sim", PREM_MODE_TT, 0, &tally), PREM_OK);
+  prem_frame frame = {.job = 3, .captured_ns = 100, .published_ns = 3905};
+  int64_t hyperperiod = -1;
+  ck_assert_int_eq(prem_tally_result(tally, &frame, &hyperperiod), 5);
+  ck_assert_int_eq(hyperperiod, 3);
+  ck_assert_int_eq(tally->streams[0].age.max_ns, 3805);
+  prem_tally_free(tally);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 START_TEST(without_an_instant_it_is_due_at_its_planned_end) {
   bench b = open_bench("", "");
   submit(&b, 1);
@@ -281,6 +312,8 @@ int main(void) {
   Suite *suite = suite_create("tally");
   TCase *all = tcase_create("all");
   tcase_add_test(all, a_result_is_due_when_it_is_published);
+  tcase_add_test(all, a_late_frame_makes_no_result_due_later);
+  tcase_add_test(all, a_session_may_have_outputs_alone);
   tcase_add_test(all, without_an_instant_it_is_due_at_its_planned_end);
   tcase_add_test(all, each_job_has_an_instant_of_its_own);
   tcase_add_test(all, a_trigger_says_when_a_result_is_due);
