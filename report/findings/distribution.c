@@ -41,7 +41,7 @@ void prem_distribution_add(prem_table *table, const char *series, int64_t *value
     last = at;
   }
   /* Each row of the tail leaves half as many values above it as the one before. */
-  for (int row = 0; row < TAIL_ROWS && count > 0; ++row) {
+  for (int row = 0; row < TAIL_ROWS; ++row) {
     const int64_t at = count - 1 - ((count / BODY_ROWS) >> row);
     if (at > last)
       add_row(table, series, values_ns, at, count);

@@ -231,15 +231,17 @@ static const char *colour_of(const chart_panel *panel, int64_t series) {
   return series < panel->own_series ? colours[series % COLOURS] : published_colour;
 }
 
+static bool has_place(const chart_panel *panel, int64_t row, int64_t column, bool is_log) {
+  const double value = prem_value_number(prem_table_value(panel->table, row, column));
+  return isfinite(value) && (value > 0 || !is_log);
+}
+
 /** gnuplot fails on a plot without any point. */
 static bool has_points(const chart_panel *panel) {
-  for (int64_t row = 0; row < panel->rows; ++row) {
-    const double y = prem_value_number(prem_table_value(panel->table, row, panel->y));
-    const double x =
-        has_places(panel) ? 1 : prem_value_number(prem_table_value(panel->table, row, panel->x));
-    if (isfinite(x) && isfinite(y) && (x > 0 || !panel->log_x) && (y > 0 || !panel->log_y))
+  for (int64_t row = 0; row < panel->rows; ++row)
+    if (has_place(panel, row, panel->y, panel->log_y) &&
+        (has_places(panel) || has_place(panel, row, panel->x, panel->log_x)))
       return true;
-  }
   return false;
 }
 

@@ -449,6 +449,35 @@ START_TEST(a_tail_is_told_where_it_can_be_trusted) {
 END_TEST
 
 /* What is written is read back as the task's WCETs. */
+/* What was not measured is not written; of a measured time even a single nanosecond is. */
+START_TEST(what_is_one_is_written_and_what_is_nothing_is_not) {
+  static const char *const keys[] = {"quantile",     "confidence",      "preempted_runs",
+                                     "dispatch_ns",  "precedence_ns",   "job_turnaround_ns",
+                                     "job_prefetch", "bandwidth_bytes", "disturbed"};
+  char folder[] = "/tmp/ttprem-test-XXXXXX";
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  const char *path = text("%s/times.cfg", folder);
+  machine = (prem_machine){0};
+  measure("", "");
+  for (int one = 0; one < 2; ++one) {
+    profile->valid = !one;
+    profile->quantile = one ? 0.5 : 0;
+    profile->preempted = profile->machine.dispatch_ns = profile->machine.precedence_ns = one;
+    profile->job_turnaround_ns = profile->job_prefetch_ns = one;
+    profile->machine.bandwidth_bytes_per_s = one;
+    ck_assert_int_eq(prem_profile_write(profile, path, diag), PREM_OK);
+    char all[8192] = "";
+    FILE *file = fopen(path, "r");
+    ck_assert_uint_gt(fread(all, 1, sizeof all - 1, file), 0);
+    fclose(file);
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k)
+      ck_assert_msg((strstr(all, text("\n%s", keys[k])) != NULL) == one, "%s: %s", keys[k], all);
+  }
+  unlink(path);
+  rmdir(folder);
+}
+END_TEST
+
 START_TEST(a_written_profile_is_read) {
   char folder[] = "/tmp/ttprem-test-XXXXXX";
   ck_assert_ptr_nonnull(mkdtemp(folder));
@@ -523,6 +552,7 @@ int main(void) {
   tcase_add_test(cases, a_gpu_that_was_taken_away_is_a_disturbance);
   tcase_add_test(cases, as_many_switches_as_are_calm_are_calm);
   tcase_add_loop_test(cases, a_tail_is_told_where_it_can_be_trusted, 0, 4);
+  tcase_add_test(cases, what_is_one_is_written_and_what_is_nothing_is_not);
   tcase_add_test(cases, a_written_profile_is_read);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

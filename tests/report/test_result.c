@@ -617,6 +617,9 @@ END_TEST
 START_TEST(a_name_without_extension_gets_one) {
   ck_assert_int_eq(prem_result_write(result, schedule, NULL, in_folder("plain"), diag), PREM_OK);
   ck_assert_int_eq(access(in_folder("plain.samples.csv"), F_OK), 0);
+  /* a name that begins with its only dot has none either */
+  ck_assert_int_eq(prem_result_write(result, schedule, NULL, in_folder(".plain"), diag), PREM_OK);
+  ck_assert_int_eq(access(in_folder(".plain.samples.csv"), F_OK), 0);
 }
 END_TEST
 

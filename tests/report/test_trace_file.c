@@ -377,6 +377,18 @@ START_TEST(launches_follow_each_other) {
 }
 END_TEST
 
+/* Launches are told apart from the second line on: these two were not at work at once. */
+START_TEST(a_launch_of_one_phase_ends_before_the_next_one) {
+  ck_assert_int_eq(convert(HEADER "0,a,0,0,prefetch,,0,5,100\n"
+                                  "1,a,0,0,compute,,0,3,80\n",
+                           all_of(PREM_TRACE_PERFETTO)),
+                   PREM_OK);
+  decode();
+  ck_assert_ptr_nonnull(strstr(trace.text, "5 begin block 0|a prefetch|tile=0"));
+  ck_assert_ptr_nonnull(strstr(trace.text, "103 begin block 0|a compute|tile=0|run=1"));
+}
+END_TEST
+
 START_TEST(hyperperiods_of_one_launch_keep_their_times) {
   ck_assert_int_eq(convert(HEADER "0,a,0,0,prefetch,0,0,0,100\n"
                                   "1,a,0,0,prefetch,200,0,200,300\n"
@@ -433,6 +445,8 @@ static const struct {
     {"run,task\n", 1, "not the header"},
     {HEADER "0,a,0,0,prefetch,0,0,0,10\n0,a,0,1,pref", 3, "cut short"},
     {HEADER "0,a,0,0,prefetch,0,0,0\n", 2, "8 fields where a trace has 9"},
+    {"\n" HEADER, 1, "not the header"},
+    {HEADER "\n0,a,0,0,prefetch,0,0,0,10\n", 2, "1 fields where a trace has 9"},
     {HEADER "0,a,0,0,fetch,0,0,0,10\n", 2, "'fetch' is none of"},
     {HEADER "0,a,0,0,prefetch,0,0,x1,10\n", 2, "start_ns: 'x1' is not an integer"},
     {HEADER "0,a,0,0,prefetch,0,0,,10\n", 2, "start_ns: '' is not an integer"},
@@ -561,6 +575,7 @@ int main(void) {
   tcase_add_test(perfetto, what_the_host_did_stands_in_a_group_of_its_own);
   tcase_add_test(perfetto, what_runs_at_once_stands_on_tracks_of_its_own);
   tcase_add_test(perfetto, launches_follow_each_other);
+  tcase_add_test(perfetto, a_launch_of_one_phase_ends_before_the_next_one);
   tcase_add_test(perfetto, hyperperiods_of_one_launch_keep_their_times);
   tcase_add_test(perfetto, no_more_than_64_phases_at_once);
   tcase_add_test(perfetto, a_track_is_free_when_its_phase_ends);
