@@ -33,7 +33,7 @@ struct prem_predecessors {
   int64_t *first_edge; /* [task_count + 1] */
   job_span *spans;     /* [plan_count][trace->job_count] */
   int32_t plan_count;  /* one for each operating mode where they have plans of their own; else 1 */
-  int64_t *last;       /* [hyperperiods][job_count]: the record that ended last; -1: none */
+  const prem_trace_record **last; /* [hyperperiods][job_count]: that ended last; NULL: none */
   int64_t hyperperiods;
 };
 
@@ -41,9 +41,7 @@ struct prem_predecessors {
 
 static int compare_uses(const void *left, const void *right) {
   const array_use *a = left, *b = right;
-  if (a->array != b->array)
-    return a->array < b->array ? -1 : 1;
-  return (a->task > b->task) - (a->task < b->task);
+  return a->array - b->array; /* indices are not below 0 */
 }
 
 static array_use *collect_uses(const prem_schedule *schedule, int64_t *count) {
@@ -230,17 +228,15 @@ static prem_status find_last(prem_predecessors *of) {
     if (trace->records[i].hyperperiod >= of->hyperperiods)
       of->hyperperiods = trace->records[i].hyperperiod + 1;
   const size_t count = (size_t)of->hyperperiods * (size_t)trace->job_count;
-  of->last = malloc((count + 1) * sizeof *of->last);
+  of->last = (const prem_trace_record **)calloc(count + 1, sizeof(prem_trace_record *));
   if (!of->last)
     return PREM_ERR_MEMORY;
-  for (size_t i = 0; i < count; ++i)
-    of->last[i] = -1;
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
-    int64_t *last = &of->last[record->hyperperiod * trace->job_count +
-                              trace->first_job[record->task] + record->job];
-    if (*last < 0 || record->end_ns > trace->records[*last].end_ns)
-      *last = i;
+    const prem_trace_record **last = &of->last[record->hyperperiod * trace->job_count +
+                                               trace->first_job[record->task] + record->job];
+    if (!*last || record->end_ns > (*last)->end_ns)
+      *last = record;
   }
   return PREM_OK;
 }
@@ -252,12 +248,11 @@ static void find_end(const prem_predecessors *of, int64_t number, prem_predecess
   const int64_t jobs = jobs_of(of, out->task), hyperperiod = number / jobs;
   const int64_t job = trace->first_job[out->task] + number % jobs;
   const int64_t at = hyperperiod * trace->job_count + job;
-  int64_t end_ns = -1;
-  out->record = hyperperiod < of->hyperperiods ? of->last[at] : -1;
-  if (out->record >= 0)
-    end_ns = trace->records[out->record].end_ns;
+  const prem_trace_record *last = hyperperiod < of->hyperperiods ? of->last[at] : NULL;
+  int64_t end_ns = last ? last->end_ns : -1;
+  out->record = last ? last - trace->records : -1;
   if (hyperperiod < trace->hyperperiod_capacity && trace->job_end_ns[at] > end_ns &&
-      (out->record < 0 || trace->lost > 0)) {
+      (!last || trace->lost > 0)) {
     end_ns = trace->job_end_ns[at];
     out->record = -1;
   }
@@ -370,7 +365,7 @@ void prem_predecessors_free(prem_predecessors *of) {
   free(of->edges);
   free(of->first_edge);
   free(of->spans);
-  free(of->last);
+  free((void *)of->last);
   free(of);
 }
 
