@@ -62,13 +62,12 @@ static int64_t involuntary_switches(void) {
 /* Ticks that the hypervisor gave to others while we wanted to run, over all cores. */
 static int64_t stolen_ticks(void) {
   FILE *file = fopen("/proc/stat", "r");
-  long long ticks[8] = {0};
+  long long ticks;
   if (!file)
     return 0;
-  const int read = fscanf(file, "cpu %lld %lld %lld %lld %lld %lld %lld %lld", &ticks[0], &ticks[1],
-                          &ticks[2], &ticks[3], &ticks[4], &ticks[5], &ticks[6], &ticks[7]);
+  const int read = fscanf(file, "cpu %*d %*d %*d %*d %*d %*d %*d %lld", &ticks); /* the eighth */
   fclose(file);
-  return read == 8 ? ticks[7] : 0;
+  return read == 1 ? ticks : 0;
 }
 
 /* ---- the GPU -------------------------------------------------------------------------------- */

@@ -202,7 +202,6 @@ static prem_status load(const char *path, json_t **out, prem_diag *diag) {
   FILE *file = fopen(path, "rb");
   int unread = file ? 0 : errno;
   if (file) {
-    errno = 0;
     *out = json_loadf(file, 0, &error);
     unread = ferror(file) ? errno : 0; /* as a folder is */
     fclose(file);
