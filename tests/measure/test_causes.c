@@ -600,6 +600,15 @@ START_TEST(a_job_that_would_wait_for_one_before_the_first) {
 }
 END_TEST
 
+/* Nobody has checked the plan. */
+START_TEST(jobs_that_do_not_exist_are_left_out) {
+  schedule->plan->affine[0].job = -1;
+  schedule->plan->affine[5].job = 2;
+  find(1);
+  ck_assert_int_eq(first.count, 0);
+}
+END_TEST
+
 /* Jobs of b follow the latest job of a, which is four times as fast, 30 ns after its end. */
 START_TEST(jobs_of_unequal_periods) {
   prem_schedule *rates = checked_schedule(
@@ -1014,6 +1023,7 @@ int main(void) {
   tcase_add_test(cases, a_writer_that_waits_for_nobody);
   tcase_add_test(cases, a_job_that_would_wait_for_one_before_the_first);
   tcase_add_test(cases, jobs_of_unequal_periods);
+  tcase_add_test(cases, jobs_that_do_not_exist_are_left_out);
   tcase_add_test(cases, nothing_late_nothing_said);
   tcase_add_test(cases, hyperperiods_that_do_not_count);
   tcase_add_test(cases, lost_records_make_no_executor_late);
