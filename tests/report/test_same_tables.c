@@ -91,7 +91,7 @@ static void draw_phase(prem_task_result *task, int p) {
   of->releases = chance(3) ? 0 : draw_count();
   of->late = chance(2) ? 0 : draw_count();
   of->overruns = draw_count();
-  of->lateness_max_ns = chance(4) ? INT64_MIN : draw_of(LATE);
+  of->lateness_max_ns = of->releases == 0 ? INT64_MIN : draw_of(LATE);
   of->overrun_max_ns = chance(2) ? 0 : draw_of(OVER);
   of->duration_min_ns = draw_ns();
   of->duration_max_ns = draw_ns();
@@ -169,7 +169,7 @@ static void draw_counts(prem_row *row) {
     *counts[i] = chance(2) ? 0 : chance(3) ? draw(1, 2) : draw_count();
   for (int b = 0; b < PREM_HIST_BUCKETS; ++b)
     row->lateness_hist[b] = chance(9) ? draw_count() : 0;
-  row->lateness_max_ns = chance(4) ? INT64_MIN : draw_of(LATE);
+  row->lateness_max_ns = row->releases == 0 ? INT64_MIN : draw_of(LATE);
   row->standstill_max_ns = draw_ns();
   row->jitter_ns = draw_of(OVER);
   row->jitter_pct = (double)draw_ns() / 1e7;
