@@ -9,7 +9,7 @@
 #include "ttprem/report.h"
 #include "ttprem/ttprem_measure.h"
 
-enum { RESULTS = 400, WHOLE = 3, TASKS = 3, CHAINS = 2, PAGE_EVERY = 4 };
+enum { RESULTS = 400, WHOLE = 3, TASKS = 3, CHAINS = 2, PAGE_EVERY = 4, DRAW_EVERY = 3 };
 
 static uint64_t state;
 
@@ -48,13 +48,13 @@ static int64_t draw_count(void) {
 /* ---- making them up ------------------------------------------------------------------------- */
 
 static const char source[] =
-    "version = 1; name = \"made up\"; platform: { blocks = 2; };\n"
-    "tasks = ( { name = \"a\"; kernel = \"noop\"; blocks = [ 0 ]; tiles = 1; period_ns = 500L;"
-    "    compute: { wcet_ns = 9L; }; },"
-    "  { name = \"a_name_that_is_longer, \"; kernel = \"noop\"; blocks = [ 1 ]; tiles = 1;"
+    "version = 1; name = \"made up\"; platform: { blocks = 40; };\n"
+    "tasks = ( { name = \"a\"; kernel = \"noop\"; blocks = \"0-17\"; tiles = 40; period_ns = 500L;"
+    "    prefetch: { wcet_ns = 2L; }; compute: { wcet_ns = 9L; }; },"
+    "  { name = \"a_name_that_is_longer, \"; kernel = \"noop\"; blocks = \"10-39\"; tiles = 33;"
     "    period_ns = 1000L; compute: { wcet_ns = 9L; };"
     "    after = ( { task = \"a\"; instance = \"latest\"; } ); },"
-    "  { name = \"c\"; kernel = \"noop\"; blocks = [ 1 ]; tiles = 1; period_ns = 1000L;"
+    "  { name = \"c\"; kernel = \"noop\"; blocks = [ 39 ]; tiles = 1; period_ns = 1000L;"
     "    compute: { wcet_ns = 9L; }; after = ( { task = \"a\"; instance = \"latest\"; } ); } );\n"
     "measure: { chains = ( { name = \"one\"; tasks = [ \"a\", \"c\" ]; },"
     "  { name = \"a_chain_with_a_long_name\"; tasks = [ \"a\", \"a_name_that_is_longer, \" ]; } ); "
@@ -193,6 +193,49 @@ static const char *draw_words(void) {
   return all;
 }
 
+static prem_slot *slots; /* of the plan */
+static int64_t slot_count;
+
+/* NULL as often as some records, of slots anywhere in two hyperperiods. */
+static prem_trace *draw_trace(const prem_schedule *schedule) {
+  static const int32_t most[] = {0, 1, 1, 2, 30, 300};
+  prem_trace *trace = NULL;
+  if (chance(3))
+    return NULL;
+  ck_assert_int_eq(prem_trace_new(schedule, 2, 300, &trace), PREM_OK);
+  prem_trace_begin_periodically(trace, schedule->plan->hyperperiod_ns, 2);
+  trace->record_count = draw(0, most[draw(0, 5)]);
+  const int32_t first = draw(0, 1);
+  for (int64_t i = 0; i < trace->record_count; ++i) {
+    const prem_slot *slot = &slots[draw(0, (int32_t)slot_count - 1)];
+    prem_trace_record *record = &trace->records[i];
+    *record = (prem_trace_record){.task = (uint16_t)slot->task, .phase = (uint8_t)slot->phase};
+    record->hyperperiod = i == 0 || !chance(9) ? first : 1;
+    record->block = (uint16_t)slot->block;
+    record->tile = slot->tile;
+    record->job = slot->job;
+    record->flags = (uint8_t)(chance(20) ? PREM_SLOT_WARMUP : 0);
+    const int64_t planned_ns = trace->epoch_ns[record->hyperperiod] + slot->planned_ns;
+    record->release_ns = chance(5) ? PREM_NO_RELEASE : planned_ns;
+    record->ready_ns = planned_ns + draw(0, 3);
+    record->start_ns = record->ready_ns + draw(0, 6);
+    record->end_ns = record->start_ns + slot->length_ns + draw(0, 5);
+  }
+  return trace;
+}
+
+static void draw_kept(prem_row *row, const prem_schedule *schedule) {
+  row->example = draw_trace(schedule);
+  row->example_run = draw(0, 1);
+  row->worst = (prem_kept_run){.trace = draw_trace(schedule)};
+  row->worst.run = draw(0, 2);
+  row->worst.epoch_ns = draw(0, 1000);
+  row->before = (prem_kept_run){.trace = draw_trace(schedule)};
+  row->before.run = draw(0, 2);
+  row->before.epoch_ns = draw(0, 1000);
+  row->worst_ns = draw_ns();
+}
+
 static void draw_row(prem_row *row, const prem_schedule *schedule) {
   row->mode = (prem_mode)draw(0, PREM_MODE_COUNT - 1);
   const char *name = prem_mode_name(row->mode);
@@ -212,6 +255,7 @@ static void draw_row(prem_row *row, const prem_schedule *schedule) {
   draw_verdict(&row->verdict);
   draw_first(row);
   draw_preempted(row);
+  draw_kept(row, schedule);
   row->task_count = TASKS;
   row->tasks = calloc(TASKS, sizeof *row->tasks);
   for (int32_t t = 0; t < TASKS; ++t) {
@@ -351,7 +395,12 @@ static void tell_result(FILE *file, const prem_schedule *schedule, int number) {
     tell_page(file, golden_path("r.json"));
   tell_json(file, golden_path("r.json"));
   fprintf(file, ", samples %016" PRIx64, golden_file_sum(golden_path("r.samples.csv")));
-  remove(golden_path("r.phases.csv"));
+  fprintf(file, ", phases %016" PRIx64, golden_file_sum(golden_path("r.phases.csv")));
+  if (number % DRAW_EVERY == 0) {
+    const prem_status status = prem_result_draw(result, schedule, golden_path("r.svg"), NULL, diag);
+    fprintf(file, ", drawn: %s %016" PRIx64 " %016" PRIx64, prem_status_text(status),
+            golden_problems(diag), golden_file_sum(golden_path("gnuplot.script")));
+  }
   prem_diag_free(diag);
   prem_result_free(result);
 }
@@ -364,11 +413,13 @@ START_TEST(of_results) {
   prem_plan *plan = NULL;
   ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, NULL), PREM_OK);
   prem_schedule_set_plan(schedule, plan);
+  ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &slot_count, NULL), PREM_OK);
   for (int number = 0; number < RESULTS; ++number) {
     fprintf(file, "%d:", number);
     tell_result(file, schedule, number);
     fputc('\n', file);
   }
+  free(slots);
   prem_schedule_free(schedule);
   fclose(file);
   golden_judge("tables.txt", found);
