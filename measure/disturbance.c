@@ -3,6 +3,7 @@
 #include "measure/disturbance.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,13 +174,13 @@ void prem_disturbance_round(void *context, int64_t round, bool begins) {
 }
 
 static double worst_drift_pct(const prem_disturbance *all) {
-  double worst = 0;
+  double worst = 1;
   for (int32_t i = 0; i < all->variant_count * PREM_MODE_COUNT; ++i) {
     const drift *one = &all->drifts[i];
-    const double pct = one->min_ns > 0 ? 100 * (one->max_ns / one->min_ns - 1) : 0;
-    worst = pct > worst ? pct : worst;
+    if (one->min_ns > 0) /* it had a round that says something */
+      worst = fmax(worst, one->max_ns / one->min_ns);
   }
-  return worst;
+  return 100 * (worst - 1);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
