@@ -8,7 +8,7 @@
 #include "tests/common/planted.h"
 #include "ttprem/trace_file.h"
 
-enum { TRACES = 480, NAMES = 400 };
+enum { TRACES = 360, NAMES = 400 };
 
 static uint64_t state;
 
@@ -280,11 +280,16 @@ END_TEST
 
 int main(void) {
   Suite *suite = suite_create("same conversions");
-  TCase *all = tcase_create("lines");
-  tcase_set_timeout(all, 240);
-  tcase_add_test(all, of_drawn_lines);
-  tcase_add_test(all, of_long_ones);
-  tcase_add_test(all, of_hosts);
-  suite_add_tcase(suite, all);
+  TCase *cases = tcase_create("lines");
+  tcase_set_timeout(cases, 240);
+  tcase_add_test(cases, of_drawn_lines);
+  suite_add_tcase(suite, cases);
+  cases = tcase_create("long");
+  tcase_set_timeout(cases, 240);
+  tcase_add_test(cases, of_long_ones);
+  suite_add_tcase(suite, cases);
+  cases = tcase_create("hosts");
+  tcase_add_test(cases, of_hosts);
+  suite_add_tcase(suite, cases);
   return run_suite(suite);
 }
