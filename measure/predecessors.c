@@ -113,16 +113,6 @@ static int compare_edges(const void *left, const void *right) {
   return (a->phase > b->phase) - (a->phase < b->phase);
 }
 
-/* Tasks may share several arrays. */
-static void say_once(prem_predecessors *of) {
-  int64_t kept = 0;
-  for (int64_t i = 0; i < of->edge_count; ++i)
-    if (i == 0 || of->edges[i].after || of->edges[kept - 1].after ||
-        compare_edges(&of->edges[i], &of->edges[kept - 1]) != 0)
-      of->edges[kept++] = of->edges[i];
-  of->edge_count = kept;
-}
-
 static void index_edges(prem_predecessors *of) {
   for (int64_t i = 0; i < of->edge_count; ++i)
     ++of->first_edge[of->edges[i].task + 1];
@@ -141,7 +131,6 @@ static prem_status find_edges(prem_predecessors *of) {
   if (of->edges) {
     add_edges(of, uses, count);
     qsort(of->edges, (size_t)of->edge_count, sizeof *of->edges, compare_edges);
-    say_once(of);
     index_edges(of);
   }
   free(uses);
