@@ -315,7 +315,8 @@ static prem_result *draw_result(int number, const prem_schedule *schedule) {
   result->seed = 5;
   result->interrupted = chance(5);
   result->row_count = chance(20) ? 0 : draw(1, 4);
-  result->rows = calloc((size_t)result->row_count + 1, sizeof *result->rows);
+  if (result->row_count > 0)
+    result->rows = calloc((size_t)result->row_count, sizeof *result->rows);
   for (int32_t i = 0; i < result->row_count; ++i)
     draw_row(&result->rows[i], schedule);
   const int32_t chains = chance(3) ? 0 : draw(1, CHAINS);
