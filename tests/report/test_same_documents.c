@@ -315,6 +315,41 @@ static void tell_letters(const char *what, const char *all, const char *changed,
   }
 }
 
+/* The text with field number `field`, counted over all lines, another one; NULL: it has not as
+ * many. */
+static char *change_field(const char *all, int field, const char *other) {
+  const char *at = all;
+  for (; field > 0; --field) {
+    at += strcspn(at, ",\n");
+    at += *at != '\0';
+  }
+  return *at ? strdup(text("%.*s%s", (int)(at - all), all, other)) : NULL;
+}
+
+/* Each field of the first lines is another thing once. */
+static void tell_fields(const char *what, const char *all, const char *changed, const char *read,
+                        judge *of) {
+  enum { FIELDS = 40 };
+  static const char *const others[] = {"", "-1", "x", "1e9", "99999999999999999999", "\"a\"", "0"};
+  for (int field = 0; field < FIELDS; ++field) {
+    uint64_t sum = GOLDEN_SUM;
+    for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
+      char *begin = change_field(all, field, others[i]);
+      if (!begin)
+        return;
+      const char *rest = all + strlen(begin) - strlen(others[i]);
+      FILE *file = fopen(golden_path(changed), "w");
+      ck_assert_ptr_nonnull(file);
+      fprintf(file, "%s%s", begin, rest + strcspn(rest, ",\n"));
+      fclose(file);
+      free(begin);
+      const uint64_t one = of(read);
+      sum = golden_sum(sum, &one, sizeof one);
+    }
+    fprintf(told, "%s, field %d: %016" PRIx64 "\n", what, field, sum);
+  }
+}
+
 static uint64_t sum_of_trace(const char *name) {
   uint64_t sum = GOLDEN_SUM;
   for (int format = PREM_TRACE_CSV; format <= PREM_TRACE_CHROME; ++format) {
@@ -352,9 +387,12 @@ static void tell_results(void) {
 static void tell_sides(void) {
   write_json(result_root, "r.json");
   tell_letters("samples", samples, "r.samples.csv", "r.json", sum_of_document);
+  tell_fields("samples", samples, "r.samples.csv", "r.json", sum_of_document);
   write_sides();
   tell_letters("phases", phases, "r.phases.csv", "r.json", sum_of_document);
+  tell_fields("phases", phases, "r.phases.csv", "r.json", sum_of_document);
   tell_letters("trace", trace, "t.csv", "t.csv", sum_of_trace);
+  tell_fields("trace", trace, "t.csv", "t.csv", sum_of_trace);
 }
 
 static void tell_findings(void) {
