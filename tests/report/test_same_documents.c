@@ -457,6 +457,24 @@ static void tell_machine(void) {
   }
 }
 
+/* A page is not written over what it is made of, compressed or not. */
+START_TEST(what_is_read_is_kept) {
+  static const char *const names[] = {"r.json", "r.samples.csv", "r.samples.csv.gz", "r.phases.csv",
+                                      "r.phases.csv.gz"};
+  write_json(result_root, "r.json");
+  write_file("r.samples.csv.gz", "");
+  write_file("r.phases.csv.gz", "");
+  prem_diag *diag = prem_diag_new();
+  prem_report *report = prem_report_new();
+  ck_assert_int_eq(prem_report_add(report, golden_path("r.json"), diag), PREM_OK);
+  for (int i = 0; i < 5; ++i)
+    ck_assert_int_eq(prem_report_write(report, golden_path(names[i]), diag), PREM_ERR_INVALID);
+  ck_assert_int_eq(prem_report_write(report, golden_path("p.html"), diag), PREM_OK);
+  prem_report_free(report);
+  prem_diag_free(diag);
+}
+END_TEST
+
 START_TEST(of_machines) {
   judge_told(tell_machine, "documents_machine.txt");
 }
@@ -468,5 +486,6 @@ int main(void) {
   add_case(suite, tcase_create("sides"), of_sides);
   add_case(suite, tcase_create("findings"), of_findings);
   add_case(suite, tcase_create("machines"), of_machines);
+  add_case(suite, tcase_create("kept"), what_is_read_is_kept);
   return run_suite(suite);
 }
