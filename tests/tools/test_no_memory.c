@@ -580,6 +580,8 @@ static prem_status add_to_report(FILE *told) {
   prem_status status = report && diag ? add_to(report, diag) : PREM_ERR_MEMORY;
   failing.armed = false;
   fputs("added", told);
+  for (size_t i = 0; diag && i < prem_diag_count(diag); ++i)
+    ck_assert_int_eq(prem_diag_at(diag, i)->code, 0); /* of no rule */
   if (status == PREM_OK && prem_diag_count(diag) + prem_diag_dropped(diag) > 0)
     status = PREM_ERR_MEMORY; /* charts are left out, and it is said */
   prem_report_free(report);
