@@ -159,6 +159,7 @@ static uint64_t sum_of_problems(const prem_diag *diag) {
       }
     sum = golden_sum(sum, &problem->line, sizeof problem->line);
     sum = golden_sum(sum, &problem->severity, sizeof problem->severity);
+    sum = golden_sum(sum, &problem->code, sizeof problem->code);
   }
   return sum;
 }
