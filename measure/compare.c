@@ -554,14 +554,12 @@ static void lay_out_rounds(prem_campaign *campaign) {
   launch_for_verifying(campaign);
 }
 
-/** A trace with room for the longest launch; the one that there is, if it has that. */
+/** A trace with room for the longest launch. */
 static prem_status make_room(prem_campaign *campaign) {
   const prem_compare_options *options = campaign->options;
   const int64_t hyperperiods = options->sampling.scenario == PREM_RESIDENT
                                    ? campaign->sampling.discard + launch_share(campaign, 0)
                                    : 1;
-  if (campaign->trace && campaign->trace->hyperperiod_capacity >= hyperperiods)
-    return PREM_OK;
   prem_trace_free(campaign->trace);
   campaign->trace = NULL;
   return prem_trace_new(campaign->schedule, hyperperiods, options->sampling.max_records,

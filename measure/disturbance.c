@@ -3,6 +3,7 @@
 #include "measure/disturbance.h"
 
 #include <dlfcn.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,13 +63,12 @@ static int64_t involuntary_switches(void) {
 /* Ticks that the hypervisor gave to others while we wanted to run, over all cores. */
 static int64_t stolen_ticks(void) {
   FILE *file = fopen("/proc/stat", "r");
-  long long ticks[8] = {0};
+  long long ticks;
   if (!file)
     return 0;
-  const int read = fscanf(file, "cpu %lld %lld %lld %lld %lld %lld %lld %lld", &ticks[0], &ticks[1],
-                          &ticks[2], &ticks[3], &ticks[4], &ticks[5], &ticks[6], &ticks[7]);
+  const int read = fscanf(file, "cpu %*d %*d %*d %*d %*d %*d %*d %lld", &ticks); /* the eighth */
   fclose(file);
-  return read == 8 ? ticks[7] : 0;
+  return read == 1 ? ticks : 0;
 }
 
 /* ---- the GPU -------------------------------------------------------------------------------- */
@@ -174,13 +174,13 @@ void prem_disturbance_round(void *context, int64_t round, bool begins) {
 }
 
 static double worst_drift_pct(const prem_disturbance *all) {
-  double worst = 0;
+  double worst = 1;
   for (int32_t i = 0; i < all->variant_count * PREM_MODE_COUNT; ++i) {
     const drift *one = &all->drifts[i];
-    const double pct = one->min_ns > 0 ? 100 * (one->max_ns / one->min_ns - 1) : 0;
-    worst = pct > worst ? pct : worst;
+    if (one->min_ns > 0) /* it had a round that says something */
+      worst = fmax(worst, one->max_ns / one->min_ns);
   }
-  return worst;
+  return 100 * (worst - 1);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */

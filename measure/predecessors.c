@@ -33,15 +33,15 @@ struct prem_predecessors {
   int64_t *first_edge; /* [task_count + 1] */
   job_span *spans;     /* [plan_count][trace->job_count] */
   int32_t plan_count;  /* one for each operating mode where they have plans of their own; else 1 */
-  int64_t *last;       /* [hyperperiods][job_count]: the record that ended last, and 1; 0: none */
+  const prem_trace_record **last; /* [hyperperiods][job_count]: that ended last; NULL: none */
   int64_t hyperperiods;
 };
 
 /* ---- edges ----------------------------------------------------------------------------------- */
 
-static int compare_arrays(const void *left, const void *right) {
+static int compare_uses(const void *left, const void *right) {
   const array_use *a = left, *b = right;
-  return (a->array > b->array) - (a->array < b->array);
+  return a->array - b->array; /* indices are not below 0 */
 }
 
 static array_use *collect_uses(const prem_schedule *schedule, int64_t *count) {
@@ -59,7 +59,7 @@ static array_use *collect_uses(const prem_schedule *schedule, int64_t *count) {
             (array_use){task->arrays[p], t, task->definition->ports[p].access == PREM_OUT};
   }
   if (uses)
-    qsort(uses, (size_t)*count, sizeof *uses, compare_arrays);
+    qsort(uses, (size_t)*count, sizeof *uses, compare_uses);
   return uses;
 }
 
@@ -113,16 +113,6 @@ static int compare_edges(const void *left, const void *right) {
   return (a->phase > b->phase) - (a->phase < b->phase);
 }
 
-/* Tasks may share several arrays. */
-static void say_once(prem_predecessors *of) {
-  int64_t kept = 0;
-  for (int64_t i = 0; i < of->edge_count; ++i)
-    if (i == 0 || of->edges[i].after || of->edges[kept - 1].after ||
-        compare_edges(&of->edges[i], &of->edges[kept - 1]) != 0)
-      of->edges[kept++] = of->edges[i];
-  of->edge_count = kept;
-}
-
 static void index_edges(prem_predecessors *of) {
   for (int64_t i = 0; i < of->edge_count; ++i)
     ++of->first_edge[of->edges[i].task + 1];
@@ -141,7 +131,6 @@ static prem_status find_edges(prem_predecessors *of) {
   if (of->edges) {
     add_edges(of, uses, count);
     qsort(of->edges, (size_t)of->edge_count, sizeof *of->edges, compare_edges);
-    say_once(of);
     index_edges(of);
   }
   free(uses);
@@ -228,15 +217,15 @@ static prem_status find_last(prem_predecessors *of) {
     if (trace->records[i].hyperperiod >= of->hyperperiods)
       of->hyperperiods = trace->records[i].hyperperiod + 1;
   const size_t count = (size_t)of->hyperperiods * (size_t)trace->job_count;
-  of->last = calloc(count + 1, sizeof *of->last);
+  of->last = (const prem_trace_record **)calloc(count + 1, sizeof(prem_trace_record *));
   if (!of->last)
     return PREM_ERR_MEMORY;
   for (int64_t i = 0; i < trace->record_count; ++i) {
     const prem_trace_record *record = &trace->records[i];
-    int64_t *last = &of->last[record->hyperperiod * trace->job_count +
-                              trace->first_job[record->task] + record->job];
-    if (*last == 0 || record->end_ns > trace->records[*last - 1].end_ns)
-      *last = i + 1;
+    const prem_trace_record **last = &of->last[record->hyperperiod * trace->job_count +
+                                               trace->first_job[record->task] + record->job];
+    if (!*last || record->end_ns > (*last)->end_ns)
+      *last = record;
   }
   return PREM_OK;
 }
@@ -248,12 +237,11 @@ static void find_end(const prem_predecessors *of, int64_t number, prem_predecess
   const int64_t jobs = jobs_of(of, out->task), hyperperiod = number / jobs;
   const int64_t job = trace->first_job[out->task] + number % jobs;
   const int64_t at = hyperperiod * trace->job_count + job;
-  int64_t end_ns = -1;
-  out->record = hyperperiod < of->hyperperiods ? of->last[at] - 1 : -1;
-  if (out->record >= 0)
-    end_ns = trace->records[out->record].end_ns;
+  const prem_trace_record *last = hyperperiod < of->hyperperiods ? of->last[at] : NULL;
+  int64_t end_ns = last ? last->end_ns : -1;
+  out->record = last ? last - trace->records : -1;
   if (hyperperiod < trace->hyperperiod_capacity && trace->job_end_ns[at] > end_ns &&
-      (out->record < 0 || trace->lost > 0)) {
+      (!last || trace->lost > 0)) {
     end_ns = trace->job_end_ns[at];
     out->record = -1;
   }
@@ -366,7 +354,7 @@ void prem_predecessors_free(prem_predecessors *of) {
   free(of->edges);
   free(of->first_edge);
   free(of->spans);
-  free(of->last);
+  free((void *)of->last);
   free(of);
 }
 

@@ -56,10 +56,8 @@ static const prem_trace_record *last_end(const turning *all, int64_t at, int64_t
       found = other;
     }
     if (other->phase == PREM_PREFETCH && other->start_ns > *end_ns &&
-        other->start_ns < next->start_ns) {
-      *end_ns = other->start_ns;
-      found = NULL;
-    }
+        other->start_ns < next->start_ns)
+      *end_ns = other->start_ns; /* found is NULL: what ended before began later */
   }
   return found;
 }

@@ -135,9 +135,7 @@ typedef struct prem_ending {
 
 static int by_ending(const void *a, const void *b) {
   const prem_ending *x = a, *y = b;
-  if (x->end_ns != y->end_ns)
-    return x->end_ns < y->end_ns ? -1 : 1;
-  return (x->index > y->index) - (x->index < y->index);
+  return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns); /* equal ones are taken together */
 }
 
 static int64_t *order_by_end(const prem_memory_hold *holds, int64_t count) {

@@ -147,12 +147,11 @@ static void say_search(char *text, size_t bytes, const prem_tune_search *search)
 }
 
 static void add_verdict(prem_findings *findings, const prem_tune_search *searches, int32_t count) {
-  char text[1024] = "";
-  for (int32_t i = 0; i < count; ++i) {
-    const size_t used = strlen(text);
-    const size_t gap = i > 0 ? 2 : 0;
-    memcpy(text + used, "; ", gap);
-    say_search(text + used + gap, sizeof text / 2 - gap, &searches[i]);
+  char text[1024] = "", one[512];
+  size_t used = 0;
+  for (int32_t i = 0; i < count && used < sizeof text; ++i) {
+    say_search(one, sizeof one, &searches[i]);
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? "; " : "", one);
   }
   prem_findings_verdict(findings, "%s.", text);
 }

@@ -31,10 +31,12 @@ static void add_row(prem_table *table, const char *series, const int64_t *values
 
 void prem_distribution_add(prem_table *table, const char *series, int64_t *values_ns,
                            int64_t count) {
+  if (count == 0)
+    return;
   prem_summary summary;
   prem_summarise(values_ns, count, &summary); /* it sorts */
   int64_t last = -1;
-  for (int row = 0; row < BODY_ROWS && count > 0; ++row) {
+  for (int row = 0; row < BODY_ROWS; ++row) {
     const int64_t at = row * (count - 1) / BODY_ROWS;
     if (at > last)
       add_row(table, series, values_ns, at, count);

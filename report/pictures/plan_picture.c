@@ -120,7 +120,7 @@ static void choose_window(excerpt *shown) {
   bool from_0 = end_ns == shown->length_ns || begin_ns < (end_ns - begin_ns) / 3;
   shown->begin_ns = from_0 ? 0 : begin_ns;
   shown->end_ns = prem_max_i64(end_ns, shown->begin_ns + 1);
-  while (shown->slot_count > 0 && slots[shown->slot_count - 1].planned_ns >= shown->end_ns)
+  while (slots[shown->slot_count - 1].planned_ns >= shown->end_ns) /* the first one stays */
     --shown->slot_count;
 }
 

@@ -378,10 +378,8 @@ static bool place_launch(converter *work, const line_record *record) {
 }
 
 static bool write_slice(converter *work, const line_record *record) {
-  if (!tracks_of(work, record->block) || !make_name_marks(work)) {
-    work->csv.status = PREM_ERR_MEMORY;
-    return false;
-  }
+  if (!tracks_of(work, record->block) || !make_name_marks(work))
+    return prem_csv_stop(&work->csv, PREM_ERR_MEMORY);
   if (!place_launch(work, record))
     return false;
   int64_t start_ns = work->offset_ns + record->start_ns;
@@ -416,10 +414,8 @@ enum { AHEAD = 1 << 16 };
 
 static bool note_overlap(converter *work, const line_record *record, int64_t launch) {
   block_tracks *tracks = tracks_of(work, record->block);
-  if (!tracks) {
-    work->csv.status = PREM_ERR_MEMORY;
-    return false;
-  }
+  if (!tracks)
+    return prem_csv_stop(&work->csv, PREM_ERR_MEMORY);
   int kind = kind_of(record);
   if (tracks->launch != launch)
     tracks->last_end_ns[0] = tracks->last_end_ns[1] = INT64_MIN;

@@ -33,7 +33,7 @@ bool prem_csv_refuse(prem_csv *csv, const char *format, ...) {
   return false;
 }
 
-static bool stop_with(prem_csv *csv, prem_status status) {
+bool prem_csv_stop(prem_csv *csv, prem_status status) {
   csv->status = status;
   return false;
 }
@@ -57,7 +57,7 @@ static bool make_room(prem_csv *csv) {
   }
   char *buffer = realloc(csv->buffer, capacity);
   if (!buffer)
-    return stop_with(csv, PREM_ERR_MEMORY);
+    return prem_csv_stop(csv, PREM_ERR_MEMORY);
   csv->buffer = buffer;
   csv->capacity = capacity;
   return true;
@@ -72,22 +72,22 @@ static bool fill(prem_csv *csv) {
   if (!ferror(csv->file))
     return true;
   if (errno == EINTR && csv->stop && *csv->stop)
-    return stop_with(csv, PREM_ERR_INTERRUPTED);
+    return prem_csv_stop(csv, PREM_ERR_INTERRUPTED);
   prem_diag_add(csv->diag, PREM_ERROR, 0, (prem_place){csv->name, csv->line}, "",
                 "cannot be read further");
-  return stop_with(csv, PREM_ERR_IO);
+  return prem_csv_stop(csv, PREM_ERR_IO);
 }
 
 /** The next line without its end, zero-terminated in place; NULL when there is none. */
 static char *next_line(prem_csv *csv, char **line_end) {
   size_t searched = 0;
-  if (csv->capacity == 0 && !fill(csv)) /* the first line of all */
-    return NULL;
   for (;;) {
-    char *start = csv->buffer + csv->begin;
-    size_t waiting = csv->end - csv->begin;
-    char *found = waiting > searched ? memchr(start + searched, '\n', waiting - searched) : NULL;
+    const size_t waiting = csv->end - csv->begin; /* none before the first is read */
+    char *found = waiting > searched
+                      ? memchr(csv->buffer + csv->begin + searched, '\n', waiting - searched)
+                      : NULL;
     if (found) {
+      char *start = csv->buffer + csv->begin;
       ++csv->line;
       csv->begin = (size_t)(found - csv->buffer) + 1;
       if (found > start && found[-1] == '\r')
@@ -115,7 +115,7 @@ static bool add_field(prem_csv *csv, char *field) {
     int32_t capacity = csv->field_capacity ? 2 * csv->field_capacity : 16;
     char **fields = realloc(csv->fields, (size_t)capacity * sizeof *fields);
     if (!fields)
-      return stop_with(csv, PREM_ERR_MEMORY);
+      return prem_csv_stop(csv, PREM_ERR_MEMORY);
     csv->fields = fields;
     csv->field_capacity = capacity;
   }

@@ -33,6 +33,8 @@ void prem_csv_close(prem_csv *csv);
 bool prem_csv_next(prem_csv *csv);
 /** The field as an integer of its own line; anything else ends the reading with an error. */
 bool prem_csv_integer(prem_csv *csv, int32_t field, const char *column, int64_t *out);
+/** End the reading with a status; always false. */
+bool prem_csv_stop(prem_csv *csv, prem_status status);
 /** End the reading with an error at the line read last; always false. */
 bool prem_csv_refuse(prem_csv *csv, const char *format, ...) PREM_PRINTF(2, 3);
 

@@ -13,6 +13,7 @@
 enum { DELAYED_LATE_NS = 1 };
 
 static uint64_t delayed_seed;
+static bool delayed_shares; /* more blocks than it has cores */
 
 static inline int64_t delayed_draw(int64_t below) {
   delayed_seed = delayed_seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
@@ -23,6 +24,7 @@ static inline int64_t delayed_draw(int64_t below) {
 static inline prem_status delayed_run(void *state, const prem_run_request *request,
                                       prem_trace *trace, prem_diag *diag) {
   const prem_status status = prem_backend_sim.run(state, request, trace, diag);
+  trace->oversubscribed = delayed_shares;
   trace->launch_ns = 1000 + delayed_draw(5000);
   for (int64_t i = 0; i < trace->task_count * PREM_PHASE_COUNT; ++i)
     prem_phase_stats_clear(&trace->stats[i]);

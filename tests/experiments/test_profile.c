@@ -125,8 +125,13 @@ START_TEST(planned_times_are_those_of_the_plan) {
 }
 END_TEST
 
+/* Both halves are busy for as long as 128 bytes take, if all of that is less than the pair. */
 START_TEST(joined_pairs_have_a_time_of_their_own) {
+  static const int64_t bandwidths[] = {0, 128000000000, 64000000000, 2000000000, 1970000000};
+  static const int64_t busy_ns[] = {0, 2, 4, 128, 0};
   options.times = PREM_PLANNED;
+  options.regulated = true;
+  machine.bandwidth_bytes_per_s = bandwidths[_i];
   schedule = checked_schedule(
       "version = 1; name = \"joined\"; platform: { blocks = 1; buffers = 2; };\n"
       "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 128 ]; } );\n"
@@ -145,6 +150,7 @@ START_TEST(joined_pairs_have_a_time_of_their_own) {
   if (status != PREM_OK)
     abort_with(prem_status_text(status), diag);
   ck_assert_int_eq(profile->tasks[0].joined_ns, 130);
+  ck_assert_int_eq(profile->tasks[0].joined_busy_ns, busy_ns[_i]);
 }
 END_TEST
 
@@ -531,7 +537,7 @@ int main(void) {
   tcase_add_test(cases, cold_tiles_can_be_left_out);
   tcase_add_test(cases, warm_up_tiles_do_not_count);
   tcase_add_test(cases, planned_times_are_those_of_the_plan);
-  tcase_add_test(cases, joined_pairs_have_a_time_of_their_own);
+  tcase_add_loop_test(cases, joined_pairs_have_a_time_of_their_own, 0, 5);
   tcase_add_test(cases, a_margin_gives_room);
   tcase_add_test(cases, no_time_is_below_a_dispatch);
   tcase_add_test(cases, regulated_phases_are_busy_for_their_bytes);

@@ -327,10 +327,12 @@ END_TEST
 
 static volatile sig_atomic_t stop;
 static int64_t stop_after; /* variants run; 0: never */
+static uint64_t turns;     /* all that was told of them */
 
 static void count_turns(void *context, int64_t done, int64_t all_turns) {
-  (void)all_turns;
   (void)context;
+  const int64_t both[] = {done, all_turns};
+  turns = golden_sum(turns, both, sizeof both);
   if (done == stop_after)
     stop = 1;
 }
@@ -407,6 +409,7 @@ static void draw_sampling(prem_sampling *out, int seed) {
                          .seed = (uint64_t)seed,
                          .max_records = DRAW_OF(rooms)};
   stop = 0;
+  turns = GOLDEN_SUM;
   stop_after = draw(5) == 0 ? 1 + draw(12) : 0;
 }
 
@@ -427,7 +430,7 @@ static void profile_random(FILE *file, const prem_backend *backend, const prem_m
   prem_diag *diag = prem_diag_new();
   const prem_status status =
       prem_profile_measure(schedule, backend, machine, &options, &profile, diag);
-  fprintf(file, "  profile: %s", prem_status_text(status));
+  fprintf(file, "  profile: %s, turns %016" PRIx64, prem_status_text(status), turns);
   if (profile) {
     char *told = NULL;
     size_t bytes = 0;
@@ -487,7 +490,7 @@ static void isolate_random(FILE *file, const prem_backend *backend, const prem_s
   prem_isolation *isolation = NULL;
   prem_diag *diag = prem_diag_new();
   const prem_status status = prem_isolate(schedule, backend, &options, &isolation, diag);
-  fprintf(file, "  isolation: %s", prem_status_text(status));
+  fprintf(file, "  isolation: %s, turns %016" PRIx64, prem_status_text(status), turns);
   if (isolation) {
     char *told = NULL;
     size_t bytes = 0;
@@ -556,6 +559,37 @@ static void profile_by_hand(FILE *file, const prem_backend *backend, const prem_
   }
 }
 
+/* Of so many times that all percentiles are known. */
+static void try_many(FILE *file, const prem_backend *backend) {
+  prem_schedule *schedule =
+      schedule_from_text("version = 1; name = \"many\"; platform: { blocks = 2; }; tasks = ("
+                         " { name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 50;"
+                         " prefetch: { wcet_ns = 700L; }; compute: { wcet_ns = 400L; };"
+                         " writeback: { wcet_ns = 90L; }; },"
+                         " { name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 50;"
+                         " prefetch: { wcet_ns = 30L; }; compute: { wcet_ns = 900L; };"
+                         " writeback: { wcet_ns = 2000L; }; } );");
+  prem_plan *plan = NULL;
+  ck_assert_int_eq(prem_plan_make(schedule, NULL, NULL, &plan, NULL), PREM_OK);
+  prem_schedule_set_plan(schedule, plan);
+  for (int i = 0; i < 4; ++i) {
+    const prem_tune_try_options how = {.sampling.scenario = i % 2 ? PREM_RESIDENT : PREM_RELAUNCH,
+                                       .sampling.samples = 210,
+                                       .sampling.rounds = 2,
+                                       .sampling.seed = (uint64_t)i,
+                                       .sampling.max_records = 100000};
+    prem_tune_trial *trial = NULL;
+    prem_tune_point point = {0};
+    delayed_seed = (uint64_t)i;
+    ck_assert_int_eq(prem_tune_trial_open(schedule, backend, &how, &trial, NULL), PREM_OK);
+    ck_assert_int_eq(prem_tune_trial_run(trial, &point, NULL), PREM_OK);
+    fputs("many:\n", file);
+    tell_points(file, &(prem_tune_result){.points = &point, .count = 1});
+    prem_tune_trial_close(trial);
+  }
+  prem_schedule_free(schedule);
+}
+
 START_TEST(measured) {
   const prem_backend delayed = delayed_backend();
   char *found = NULL;
@@ -569,6 +603,7 @@ START_TEST(measured) {
     fprintf(file, "schedule %d: %s\n", seed, prem_status_text(status));
     drawn = (uint64_t)seed * UINT64_C(0x9E3779B97F4A7C15);
     delayed_seed = (uint64_t)seed;
+    delayed_shares = seed % 4 == 3;
     ck_assert_int_eq(delayed.probe(&machine, diag), PREM_OK);
     machine.bandwidth_bytes_per_s = draw(4) * INT64_C(150000000);
     machine.dispatch_ns = draw(3) * 3000;
@@ -583,10 +618,88 @@ START_TEST(measured) {
     prem_diag_free(diag);
   }
   prem_machine machine;
+  delayed_shares = false;
   ck_assert_int_eq(delayed.probe(&machine, NULL), PREM_OK);
   profile_by_hand(file, &delayed, &machine);
+  try_many(file, &delayed);
   fclose(file);
   golden_judge("studies_measured.txt", found);
+}
+END_TEST
+
+/* ---- files of profiles ----------------------------------------------------------------------- */
+
+/* Whatever can be 0, which is not written, is that as often as 1. */
+static int64_t little(void) {
+  return draw(2) ? draw(3) : draw(1000000);
+}
+
+static void make_up_phase(prem_profile_phase *phase) {
+  int64_t *const times[] = {&phase->wcet_ns, &phase->longest_ns, &phase->busy_ns,
+                            &phase->turnaround_ns, &phase->unit_turnaround_ns};
+  for (size_t i = 0; i < sizeof times / sizeof *times; ++i)
+    *times[i] = little();
+  for (int c = 0; c < PREM_CONDITION_COUNT; ++c) {
+    phase->steady_ns[c].max = little();
+    phase->cold_ns[c].max = little();
+    phase->pwcet[c].known = draw(2);
+    phase->pwcet[c].estimate_ns = little();
+  }
+}
+
+static prem_profile *make_up_profile(int seed) {
+  static const char *const names[] = {"", "u", "a \"quoted\" \\ one"};
+  drawn = (uint64_t)seed * UINT64_C(0x9E3779B97F4A7C15);
+  prem_profile *out = calloc(1, sizeof *out);
+  out->task_count = (int32_t)(1 + draw(3));
+  out->tasks = calloc((size_t)out->task_count, sizeof *out->tasks);
+  for (int32_t t = 0; t < out->task_count; ++t) {
+    prem_profile_task *task = &out->tasks[t];
+    snprintf(task->name, sizeof task->name, "t%d", (int)t);
+    for (int p = 0; p < PREM_PHASE_COUNT; ++p)
+      make_up_phase(&task->phase[p]);
+    task->joined_ns = little();
+    task->joined_busy_ns = little();
+  }
+  int64_t *const numbers[] = {&out->machine.dispatch_ns,
+                              &out->machine.precedence_ns,
+                              &out->machine.bandwidth_bytes_per_s,
+                              &out->job_turnaround_ns,
+                              &out->job_prefetch_ns,
+                              &out->sampling.samples,
+                              &out->preempted};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
+    *numbers[i] = little();
+  snprintf(out->machine.name, sizeof out->machine.name, "%s", DRAW_OF(names));
+  snprintf(out->machine.uuid, sizeof out->machine.uuid, "%s", DRAW_OF(names));
+  snprintf(out->machine.driver, sizeof out->machine.driver, "%s", DRAW_OF(names));
+  snprintf(out->disturbed, sizeof out->disturbed, "%s", DRAW_OF(names));
+  out->sampling.seed = (uint64_t)draw(9);
+  out->quantile = (double)draw(3) / 2;
+  out->raises = draw(2);
+  out->valid = draw(2);
+  return out;
+}
+
+START_TEST(written) {
+  enum { PROFILES = 400, WHOLE = 2 };
+  char *found = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&found, &bytes);
+  for (int seed = 0; seed < PROFILES; ++seed) {
+    prem_profile *profile = make_up_profile(seed);
+    char *told = NULL;
+    size_t size = 0;
+    FILE *all = open_memstream(&told, &size);
+    tell_written(all, profile);
+    fclose(all);
+    fprintf(file, "profile %d:\n", seed);
+    tell_some(file, told, seed < WHOLE);
+    fputc('\n', file);
+    prem_profile_free(profile);
+  }
+  fclose(file);
+  golden_judge("studies_profiles.txt", found);
 }
 END_TEST
 
@@ -601,6 +714,7 @@ int main(void) {
   cases = tcase_create("measured");
   tcase_add_unchecked_fixture(cases, golden_make_folder, golden_remove_folder);
   tcase_add_test(cases, measured);
+  tcase_add_test(cases, written);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }

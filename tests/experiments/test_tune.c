@@ -274,6 +274,24 @@ START_TEST(an_offset_without_samples_has_no_times) {
 }
 END_TEST
 
+/* As much as there is room for. */
+START_TEST(many_searches_are_told) {
+  enum { SEARCHES = 20 };
+  prem_tune_point point = {.offset_ns = 32, .planned = true, .kept = true, .tries = 1};
+  point.makespan_ns = 1e15;
+  prem_tune_search searches[SEARCHES];
+  for (int i = 0; i < SEARCHES; ++i)
+    searches[i] = (prem_tune_search){.key = "prefetch_offset_ns", .result = {&point, 1, 0, 0}};
+  prem_schedule *schedule = schedule_from_text(
+      "version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ( { name = \"a\";"
+      " kernel = \"none\"; blocks = 1; tiles = 1; compute: { wcet_ns = 5L; }; } );");
+  prem_findings *findings = prem_tune_findings(schedule, searches, SEARCHES, "");
+  ck_assert_int_eq(strncmp(findings->verdict, "prefetch_offset_ns: 32 ns is", 28), 0);
+  prem_findings_free(findings);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("tune");
   TCase *cases = tcase_create("search");
@@ -290,6 +308,7 @@ int main(void) {
   tcase_add_test(cases, noise_moves_it_by_no_more_than_its_width);
   tcase_add_test(cases, the_search_ends_at_its_precision);
   tcase_add_test(cases, a_sweep_finds_the_same);
+  tcase_add_test(cases, many_searches_are_told);
   tcase_add_test(cases, an_interruption_keeps_what_was_found);
   tcase_add_test(cases, an_empty_range_is_refused);
   suite_add_tcase(suite, cases);

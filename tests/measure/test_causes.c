@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why phases are late: traces whose every stamp is written by hand, and runs with known waits. */
+#include "measure/waits.h"
 #include "tests/common/chain_trace.h"
 #include "tests/common/running.h"
 
@@ -600,6 +601,32 @@ START_TEST(a_job_that_would_wait_for_one_before_the_first) {
 }
 END_TEST
 
+/* One of each of two blocks, at the same instant: no pair. */
+START_TEST(halves_are_of_one_block) {
+  add(PREM_WRITEBACK, 0, 500, 500, 500, 600)->flags = PREM_SLOT_JOINED;
+  prem_trace_record *other = add(PREM_PREFETCH, 0, 500, 500, 500, 600);
+  other->task = B;
+  other->block = 1;
+  other->flags = PREM_SLOT_JOINED;
+  prem_trace_sort(trace);
+  prem_waits waits;
+  ck_assert_int_eq(prem_waits_open(schedule, trace, 1, &waits), PREM_OK);
+  for (int64_t at = 0; at < 2; ++at)
+    ck_assert_int_eq(prem_other_half(&waits, at), -1);
+  prem_waits_close(&waits);
+}
+END_TEST
+
+/* Nobody has checked the plan. */
+START_TEST(jobs_that_do_not_exist_are_left_out) {
+  schedule->plan->affine[0].job = -1;
+  schedule->plan->affine[5].job = 2;
+  add(PREM_PREFETCH, 0, 0, 0, 90, 190);
+  ck_assert_int_eq(prem_find_causes(schedule, trace, 0, 1, 0, causes, &first), PREM_OK);
+  ck_assert_int_eq(first.count, 1);
+}
+END_TEST
+
 /* Jobs of b follow the latest job of a, which is four times as fast, 30 ns after its end. */
 START_TEST(jobs_of_unequal_periods) {
   prem_schedule *rates = checked_schedule(
@@ -1014,6 +1041,8 @@ int main(void) {
   tcase_add_test(cases, a_writer_that_waits_for_nobody);
   tcase_add_test(cases, a_job_that_would_wait_for_one_before_the_first);
   tcase_add_test(cases, jobs_of_unequal_periods);
+  tcase_add_test(cases, jobs_that_do_not_exist_are_left_out);
+  tcase_add_test(cases, halves_are_of_one_block);
   tcase_add_test(cases, nothing_late_nothing_said);
   tcase_add_test(cases, hyperperiods_that_do_not_count);
   tcase_add_test(cases, lost_records_make_no_executor_late);

@@ -313,6 +313,22 @@ START_TEST(a_duration_however_short_counts_one_run) {
 }
 END_TEST
 
+/* However many are to be discarded, after half of it runs count. A machine that stands still for
+ * the other half is given another chance. */
+START_TEST(discarding_runs_takes_half_of_a_duration_at_most) {
+  options.sampling.samples = 0;
+  options.sampling.discard = INT32_MAX;
+  options.sampling.duration_s = 0.05;
+  int64_t counted = 0;
+  for (int tried = 0; tried < 8 && counted <= 1; ++tried) {
+    ck_assert_int_eq(compare(), PREM_OK);
+    counted = result->rows[0].samples;
+    ck_assert_int_ge(result->rows[0].discarded, 1);
+  }
+  ck_assert_int_gt(counted, 1);
+}
+END_TEST
+
 /** 50 hyperperiods for each of the two modes. */
 static void ask_for_fifty(void) {
   options.sampling.scenario = PREM_RESIDENT;
@@ -1146,6 +1162,7 @@ int main(void) {
   tcase_add_test(cases, an_interruption_before_the_first_run_leaves_nothing);
   tcase_add_test(cases, a_duration_ends_after_a_whole_round);
   tcase_add_test(cases, a_duration_however_short_counts_one_run);
+  tcase_add_test(cases, discarding_runs_takes_half_of_a_duration_at_most);
   tcase_add_test(cases, a_resident_duration_is_divided_among_the_modes);
   tcase_add_test(cases, discarding_takes_half_of_a_duration_at_most);
   tcase_add_test(cases, discarding_runs_leaves_half_of_a_duration);

@@ -96,6 +96,14 @@ START_TEST(a_round_that_differs_is_told) {
 }
 END_TEST
 
+START_TEST(a_tenth_more_is_told) {
+  watch("sim");
+  round_of(0, PREM_MODE_TT, 10, 1000);
+  round_of(0, PREM_MODE_TT, 10, 1101);
+  assert_said(0, "the rounds' mean times differ by 10.1 %");
+}
+END_TEST
+
 /* Each is compared with itself. */
 START_TEST(others_may_take_longer) {
   watch("sim");
@@ -467,6 +475,7 @@ int main(void) {
   tcase_add_checked_fixture(cases, set_up, tear_down);
   tcase_add_test(cases, rounds_that_are_alike_are_calm);
   tcase_add_loop_test(cases, a_round_that_differs_is_told, 0, 8);
+  tcase_add_test(cases, a_tenth_more_is_told);
   tcase_add_test(cases, others_may_take_longer);
   tcase_add_test(cases, the_furthest_rounds_count);
   tcase_add_test(cases, nine_samples_say_nothing);

@@ -14,6 +14,7 @@
 #include "measure/standstills.h"
 #include "measure/turnarounds.h"
 #include "measure/waits.h"
+#include "prem/base/numbers.h"
 
 #include "tests/common/delayed.h"
 #include "tests/common/golden.h"
@@ -334,7 +335,8 @@ static prem_trace *measured(const prem_backend *backend, const prem_schedule *sc
     vary(trace);
   prem_trace_sort(trace);
   if (draw(4) == 0) {
-    const int64_t lost = draw(trace->record_count / 2 + 1);
+    const int64_t few = prem_min_i64(trace->record_count, draw(16));
+    const int64_t lost = draw(2) ? trace->record_count - few : draw(trace->record_count / 2 + 1);
     trace->record_count -= lost;
     trace->lost += lost;
   }

@@ -290,6 +290,13 @@ START_TEST(a_compute_that_waited_for_more_tells_nothing) {
   schedule->platform.buffers = 1; /* the one that it fills is free when that is written back */
   measure(schedule, trace, PREM_MODE_TT, times);
   assert_seen(&computes_seen, 0, 0, 0);
+  prem_trace_record *other = record_at(trace, 0, 0, PREM_PREFETCH);
+  other->start_ns += 1700; /* nor if that is the first of all records */
+  own->start_ns += 10;
+  measure(schedule, trace, PREM_MODE_TT, times);
+  assert_seen(&computes_seen, 0, 0, 0);
+  other->start_ns -= 1700;
+  own->start_ns -= 10;
   schedule->platform.buffers = 2;
   own->phase = PREM_WRITEBACK; /* of whomever: it begins between the two, and nobody waits for it */
   own->tile = 7;

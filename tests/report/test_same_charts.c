@@ -216,9 +216,9 @@ START_TEST(of_findings) {
             written_sum(findings, &machine, diag));
     const char *name = number % 2 ? "f.svg" : "f.png";
     const prem_status status = prem_findings_draw(findings, golden_path(name), NULL, diag);
-    fprintf(file, " %s %016" PRIx64 " %s\n", prem_status_text(status),
+    fprintf(file, " %s %016" PRIx64 " %s %016" PRIx64 "\n", prem_status_text(status),
             golden_file_sum(golden_path("gnuplot.script")),
-            prem_findings_wrong(findings) ? "wrong" : "");
+            prem_findings_wrong(findings) ? "wrong" : "", golden_problems(diag));
     prem_findings_free(findings);
     prem_diag_free(diag);
   }

@@ -159,6 +159,7 @@ static uint64_t sum_of_problems(const prem_diag *diag) {
       }
     sum = golden_sum(sum, &problem->line, sizeof problem->line);
     sum = golden_sum(sum, &problem->severity, sizeof problem->severity);
+    sum = golden_sum(sum, &problem->code, sizeof problem->code);
   }
   return sum;
 }
@@ -214,7 +215,7 @@ typedef uint64_t judge(const char *name);
 
 /* ---- values --------------------------------------------------------------------------------- */
 
-enum { OTHERS = 7, TRIED = 3 };
+enum { OTHERS = 8, TRIED = 4 };
 
 static json_t *other_value(int number) {
   switch (number) {
@@ -230,6 +231,8 @@ static json_t *other_value(int number) {
     return json_object();
   case 5:
     return json_real(1e300);
+  case 6:
+    return json_string("a\033[1m");
   default:
     return json_true();
   }
@@ -315,6 +318,41 @@ static void tell_letters(const char *what, const char *all, const char *changed,
   }
 }
 
+/* The text with field number `field`, counted over all lines, another one; NULL: it has not as
+ * many. */
+static char *change_field(const char *all, int field, const char *other) {
+  const char *at = all;
+  for (; field > 0; --field) {
+    at += strcspn(at, ",\n");
+    at += *at != '\0';
+  }
+  return *at ? strdup(text("%.*s%s", (int)(at - all), all, other)) : NULL;
+}
+
+/* Each field of the first lines is another thing once. */
+static void tell_fields(const char *what, const char *all, const char *changed, const char *read,
+                        judge *of) {
+  enum { FIELDS = 40 };
+  static const char *const others[] = {"", "-1", "x", "1e9", "99999999999999999999", "\"a\"", "0"};
+  for (int field = 0; field < FIELDS; ++field) {
+    uint64_t sum = GOLDEN_SUM;
+    for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
+      char *begin = change_field(all, field, others[i]);
+      if (!begin)
+        return;
+      const char *rest = all + strlen(begin) - strlen(others[i]);
+      FILE *file = fopen(golden_path(changed), "w");
+      ck_assert_ptr_nonnull(file);
+      fprintf(file, "%s%s", begin, rest + strcspn(rest, ",\n"));
+      fclose(file);
+      free(begin);
+      const uint64_t one = of(read);
+      sum = golden_sum(sum, &one, sizeof one);
+    }
+    fprintf(told, "%s, field %d: %016" PRIx64 "\n", what, field, sum);
+  }
+}
+
 static uint64_t sum_of_trace(const char *name) {
   uint64_t sum = GOLDEN_SUM;
   for (int format = PREM_TRACE_CSV; format <= PREM_TRACE_CHROME; ++format) {
@@ -352,9 +390,12 @@ static void tell_results(void) {
 static void tell_sides(void) {
   write_json(result_root, "r.json");
   tell_letters("samples", samples, "r.samples.csv", "r.json", sum_of_document);
+  tell_fields("samples", samples, "r.samples.csv", "r.json", sum_of_document);
   write_sides();
   tell_letters("phases", phases, "r.phases.csv", "r.json", sum_of_document);
+  tell_fields("phases", phases, "r.phases.csv", "r.json", sum_of_document);
   tell_letters("trace", trace, "t.csv", "t.csv", sum_of_trace);
+  tell_fields("trace", trace, "t.csv", "t.csv", sum_of_trace);
 }
 
 static void tell_findings(void) {
@@ -419,6 +460,24 @@ static void tell_machine(void) {
   }
 }
 
+/* A page is not written over what it is made of, compressed or not. */
+START_TEST(what_is_read_is_kept) {
+  static const char *const names[] = {"r.json", "r.samples.csv", "r.samples.csv.gz", "r.phases.csv",
+                                      "r.phases.csv.gz"};
+  write_json(result_root, "r.json");
+  write_file("r.samples.csv.gz", "");
+  write_file("r.phases.csv.gz", "");
+  prem_diag *diag = prem_diag_new();
+  prem_report *report = prem_report_new();
+  ck_assert_int_eq(prem_report_add(report, golden_path("r.json"), diag), PREM_OK);
+  for (int i = 0; i < 5; ++i)
+    ck_assert_int_eq(prem_report_write(report, golden_path(names[i]), diag), PREM_ERR_INVALID);
+  ck_assert_int_eq(prem_report_write(report, golden_path("p.html"), diag), PREM_OK);
+  prem_report_free(report);
+  prem_diag_free(diag);
+}
+END_TEST
+
 START_TEST(of_machines) {
   judge_told(tell_machine, "documents_machine.txt");
 }
@@ -430,5 +489,6 @@ int main(void) {
   add_case(suite, tcase_create("sides"), of_sides);
   add_case(suite, tcase_create("findings"), of_findings);
   add_case(suite, tcase_create("machines"), of_machines);
+  add_case(suite, tcase_create("kept"), what_is_read_is_kept);
   return run_suite(suite);
 }

@@ -165,24 +165,25 @@ START_TEST(of_sets) {
 END_TEST
 
 /* Blocks one after the other, so that each has a lane: as many as leave a lane some height, and one
- * more or less; with memory phases, which need two lines, and without. */
+ * more or less; without memory phases, with them, and with two buffers, which need two lines. */
 START_TEST(of_stairs) {
   static const int blocks[] = {1,   2,   24,  25,  26,  49,  50,  51,   99,   100,
                                101, 199, 200, 201, 399, 400, 401, 1055, 1056, 1057};
   char *found = NULL;
   size_t bytes = 0;
   FILE *file = open_memstream(&found, &bytes);
-  for (int i = 0; i < 2 * (int)(sizeof blocks / sizeof *blocks); ++i) {
-    const int count = blocks[i / 2];
+  for (int i = 0; i < 3 * (int)(sizeof blocks / sizeof *blocks); ++i) {
+    const int count = blocks[i / 3], has_memory = i % 3 > 0;
     prem_schedule *schedule = schedule_from_text(text(
-        "version = 1; name = \"t\"; platform: { blocks = %d; resources = ( { name = \"memory\";"
-        " capacity = %d; } ); }; tasks = ( { name = \"a\"; kernel = \"noop\";"
+        "version = 1; name = \"t\"; platform: { blocks = %d; buffers = %d;"
+        " resources = ( { name = \"memory\"; capacity = %d; } ); }; tasks = ( { name = \"a\"; "
+        "kernel = \"noop\";"
         " blocks = \"0-%d\"; tiles = %d; %s compute: { wcet_ns = 7L; }; } );"
         "plan: { hyperperiod_ns = %dL; runs = ( { task = \"a\"; phase = \"%s\"; count = %d;"
         " start_ns = 0L; block_step_ns = 10L; %s } ); };",
-        count, count, count - 1, count, i % 2 ? "prefetch: { wcet_ns = 5L; };" : "",
-        10 * count + 100, i % 2 ? "prefetch" : "compute", count,
-        i % 2 ? "chain = [ \"compute\" ];" : ""));
+        count, i % 3 == 2 ? 2 : 1, count, count - 1, count,
+        has_memory ? "prefetch: { wcet_ns = 5L; };" : "", 10 * count + 100,
+        has_memory ? "prefetch" : "compute", count, has_memory ? "chain = [ \"compute\" ];" : ""));
     prem_diag *diag = prem_diag_new();
     fprintf(file, "%d blocks", count);
     tell_drawn(file, prem_plan_draw(schedule, golden_path("p.svg"), NULL, diag), diag);
@@ -195,6 +196,146 @@ START_TEST(of_stairs) {
 }
 END_TEST
 
+static void tell_plan_of(FILE *file, const char *name, const char *source) {
+  prem_schedule *schedule = schedule_from_text(source);
+  prem_diag *diag = prem_diag_new();
+  fputs(name, file);
+  tell_drawn(file, prem_plan_draw(schedule, golden_path("p.svg"), NULL, diag), diag);
+  fputc('\n', file);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+
+/* Tasks with periods, each on a block of its own: around as many rows, releases and deadlines as
+ * are drawn, and as many common lengths as the whole plan may have. */
+static void tell_jobs(FILE *file, int tasks, int jobs) {
+  char *source = NULL;
+  size_t bytes = 0;
+  FILE *out = open_memstream(&source, &bytes);
+  fprintf(out, "version = 1; name = \"t\"; platform: { blocks = %d; };\ntasks = (", tasks);
+  for (int t = 0; t < tasks; ++t)
+    fprintf(out,
+            "%s { name = \"t%d\"; kernel = \"noop\"; blocks = [ %d ]; tiles = 1;"
+            " period_ns = 10L; release_ns = %dL;%s compute: { wcet_ns = 4L; }; }",
+            t ? "," : "", t, t, t % 5, t % 3 ? " deadline_ns = 8L;" : "");
+  fprintf(out, " );\nplan: { hyperperiod_ns = %dL; runs = (", 10 * jobs);
+  for (int t = 0; t < tasks; ++t)
+    fprintf(out,
+            "%s { task = \"t%d\"; phase = \"compute\"; start_ns = %dL; jobs = %d;"
+            " job_step_ns = 10L; }",
+            t ? "," : "", t, t % 5, jobs);
+  fputs(" ); };\n", out);
+  fclose(out);
+  tell_plan_of(file, text("%d tasks, %d jobs", tasks, jobs), source);
+  free(source);
+}
+
+/* One task without a period, with so many phases. */
+static void tell_tiles(FILE *file, int tiles, int step_ns) {
+  tell_plan_of(
+      file, text("%d tiles, every %d ns", tiles, step_ns),
+      text("version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ( { name = \"a\";"
+           " kernel = \"noop\"; blocks = [ 0 ]; tiles = %d; compute: { wcet_ns = 3L; }; } );"
+           "plan: { hyperperiod_ns = %dL; runs = ( { task = \"a\"; phase = \"compute\";"
+           " start_ns = 0L; repeat = %d; step_ns = %dL; } ); };",
+           tiles, tiles * step_ns + 9, tiles, step_ns));
+}
+
+/* Blocks that begin one after the other, so that many phases are in little time. */
+static void tell_dense(FILE *file, int blocks, int each) {
+  tell_plan_of(
+      file, text("%d blocks, %d tiles each", blocks, each),
+      text("version = 1; name = \"t\"; platform: { blocks = %d; }; tasks = ( { name = \"a\";"
+           " kernel = \"noop\"; blocks = \"0-%d\"; tiles = %d; compute: { wcet_ns = 3L; }; } );"
+           "plan: { hyperperiod_ns = 9999L; runs = ( { task = \"a\"; phase = \"compute\";"
+           " count = %d; start_ns = 0L; block_step_ns = 1L; repeat = %d; step_ns = 3L; } ); };",
+           blocks, blocks - 1, blocks * each, blocks, each));
+}
+
+/* One task with thousands of jobs, beside another that is busy at one time alone. */
+static void tell_busiest(FILE *file, int busy_ns) {
+  tell_plan_of(
+      file, text("busy from %d ns", busy_ns),
+      text("version = 1; name = \"t\"; platform: { blocks = 2; }; tasks = ("
+           " { name = \"a\"; kernel = \"noop\"; blocks = [ 0 ]; tiles = 1; period_ns = 10L;"
+           " compute: { wcet_ns = 4L; }; },"
+           " { name = \"b\"; kernel = \"noop\"; blocks = [ 1 ]; tiles = 8; period_ns = 50000L;"
+           " compute: { wcet_ns = 4L; }; } );"
+           "plan: { hyperperiod_ns = 50000L; runs = ( { task = \"a\"; phase = \"compute\";"
+           " start_ns = 0L; jobs = 5000; job_step_ns = 10L; }, { task = \"b\";"
+           " phase = \"compute\"; start_ns = %dL; repeat = 8; step_ns = 5L; } ); };",
+           busy_ns));
+}
+
+START_TEST(of_many) {
+  static const int tasks[] = {12, 19, 20, 21, 40, 47, 48, 49, 60}, jobs[] = {75, 76, 77, 99, 100};
+  static const int tiles[] = {6, 7, 189, 190, 191, 759, 760, 761, 762, 20000, 20001};
+  char *found = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&found, &bytes);
+  for (int t = 0; t < 9; ++t)
+    for (int j = 0; j < 5; ++j)
+      tell_jobs(file, tasks[t], jobs[j]);
+  for (int t = 0; t < 11; ++t)
+    for (int step_ns = 3; step_ns < 6; ++step_ns)
+      tell_tiles(file, tiles[t], step_ns);
+  tell_dense(file, 200, 99);
+  tell_dense(file, 200, 100); /* 20 000 phases */
+  tell_dense(file, 177, 113); /* one more */
+  for (int busy_ns = 41620; busy_ns < 41700; busy_ns += 10)
+    tell_busiest(file, busy_ns);
+  fclose(file);
+  golden_judge("pictures_many.txt", found);
+}
+END_TEST
+
+/* Beside a task with so many short phases another one of three, from some instant on: what is shown
+ * of a result ends with its third phase, if that is not far away. */
+static void tell_excerpt(FILE *file, int tiles, int late_ns) {
+  prem_schedule *schedule = schedule_from_text(
+      text("version = 1; name = \"t\"; platform: { blocks = 2; }; tasks = ("
+           " { name = \"a\"; kernel = \"noop\"; blocks = [ 0 ]; tiles = %d;"
+           " compute: { wcet_ns = 10L; }; },"
+           " { name = \"b\"; kernel = \"noop\"; blocks = [ 1 ]; tiles = 3;"
+           " compute: { wcet_ns = 10L; }; } );"
+           "plan: { hyperperiod_ns = 20000L; runs = ( { task = \"a\"; phase = \"compute\";"
+           " start_ns = 0L; repeat = %d; step_ns = 10L; }, { task = \"b\"; phase = \"compute\";"
+           " start_ns = %dL; repeat = 3; step_ns = 10L; } ); };",
+           tiles, tiles, late_ns));
+  const prem_compare_options options = {.modes = {PREM_MODE_TT},
+                                        .mode_count = 1,
+                                        .sampling.scenario = PREM_RELAUNCH,
+                                        .sampling.samples = 1,
+                                        .sampling.max_records = 20000};
+  prem_session *session = NULL;
+  prem_result *result = NULL;
+  prem_diag *diag = prem_diag_new();
+  ck_assert_int_eq(prem_session_open(&prem_backend_sim, schedule, &session, diag), PREM_OK);
+  ck_assert_int_eq(prem_compare(session, schedule, &prem_backend_sim, &options, &result, diag),
+                   PREM_OK);
+  fprintf(file, "%d tiles, and three from %d ns on", tiles, late_ns);
+  tell_drawn(file, prem_result_draw(result, schedule, golden_path("r.svg"), NULL, diag), diag);
+  fputc('\n', file);
+  prem_result_free(result);
+  prem_session_close(session);
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+
+START_TEST(of_excerpts) {
+  static const int tiles[] = {3, 4, 5, 6, 7, 8, 14, 597, 598, 599, 700};
+  static const int late_ns[] = {0, 1, 10, 40, 2950, 2951, 2959, 2960, 2970, 5940, 5950, 5960, 5970};
+  char *found = NULL;
+  size_t bytes = 0;
+  FILE *file = open_memstream(&found, &bytes);
+  for (size_t t = 0; t < sizeof tiles / sizeof *tiles; ++t)
+    for (size_t l = tiles[t] < 100 ? 0 : 3; l < (tiles[t] < 100 ? 4 : 13); ++l)
+      tell_excerpt(file, tiles[t], late_ns[l]);
+  fclose(file);
+  golden_judge("pictures_excerpts.txt", found);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("same pictures");
   TCase *all = tcase_create("sets");
@@ -202,6 +343,8 @@ int main(void) {
   tcase_add_checked_fixture(all, golden_make_folder, golden_remove_folder);
   tcase_add_test(all, of_sets);
   tcase_add_test(all, of_stairs);
+  tcase_add_test(all, of_many);
+  tcase_add_test(all, of_excerpts);
   suite_add_tcase(suite, all);
   return run_suite(suite);
 }

@@ -580,6 +580,8 @@ static prem_status add_to_report(FILE *told) {
   prem_status status = report && diag ? add_to(report, diag) : PREM_ERR_MEMORY;
   failing.armed = false;
   fputs("added", told);
+  for (size_t i = 0; diag && i < prem_diag_count(diag); ++i)
+    ck_assert_int_eq(prem_diag_at(diag, i)->code, 0); /* of no rule */
   if (status == PREM_OK && prem_diag_count(diag) + prem_diag_dropped(diag) > 0)
     status = PREM_ERR_MEMORY; /* charts are left out, and it is said */
   prem_report_free(report);
@@ -660,6 +662,24 @@ static void tear_down(void) {
   golden_remove_folder();
 }
 
+/* What no measurement of it has: a release that ended it, ways to launch, modes left out, preempted
+ * samples. */
+static void add_what_is_rare(void) {
+  enum { MANY = 2 };
+  result->break_ns = 1;
+  result->broke = (prem_break){.found = true, .has_place = true, .lateness_ns = 2};
+  result->left_out_count = 1;
+  snprintf(result->left_out[0].reason, sizeof result->left_out[0].reason, "why not");
+  free(result->launch_search.candidates);
+  result->launch_search.candidate_count = MANY;
+  result->launch_search.candidates = calloc(MANY, sizeof *result->launch_search.candidates);
+  prem_preempted *preempted = &result->rows[0].preempted;
+  free(preempted->samples);
+  preempted->watched = true;
+  preempted->count = MANY;
+  preempted->samples = calloc(MANY, sizeof *preempted->samples);
+}
+
 static void set_up_result(void) {
   set_up();
   static const prem_compare_options options = {.modes = {PREM_MODE_TT, PREM_MODE_LOCK},
@@ -674,6 +694,7 @@ static void set_up_result(void) {
   ck_assert_int_eq(prem_session_open(&delayed, schedule, &session, NULL), PREM_OK);
   ck_assert_int_eq(prem_compare(session, schedule, &delayed, &options, &result, NULL), PREM_OK);
   prem_session_close(session);
+  add_what_is_rare();
   FILE *csv = fopen(golden_path("t.csv"), "w");
   ck_assert_int_eq(prem_trace_write_csv(result->rows[0].example, schedule, 0, true, csv), PREM_OK);
   fclose(csv);
