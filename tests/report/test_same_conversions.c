@@ -39,6 +39,8 @@ static const char *drawn_name(int32_t number) {
 
 /* One of the things that no trace has, or hardly any. */
 static void print_fault(FILE *file) {
+  static const char largest[] = "0,x,65535,2147483647,compute,0,4611686018427387904,"
+                                "4611686018427387904,4611686018427387904\n";
   static const char *const faults[] = {
       "\n",
       "\r\n",
@@ -49,8 +51,7 @@ static void print_fault(FILE *file) {
       "0,\"x,0,0,compute,,0,0,0\n",
       "0,\"x\"y,0,0,compute,,0,0,0\n",
       "0,\"x\"\"\",0,0,compute,,4611686018427387904,4611686018427387904,4611686018427387904\n",
-      "0,x,65535,2147483647,compute,0,4611686018427387904,4611686018427387904,"
-      "4611686018427387904\n",
+      largest,
       "0,x,65536,0,compute,,0,0,0\n",
       "0,x,0,2147483648,compute,,0,0,0\n",
       "4611686018427387905,x,0,0,compute,,0,0,0\n",
