@@ -15,6 +15,7 @@ void prem_channel_init(prem_channel *channel, prem_producer *producer, prem_cons
                               .is_queue = is_queue,
                               .last_slot = slots - 1,
                               .next = first,
+                              .handed_on = first,
                               .settled = first};
   *consumer =
       (prem_consumer){.channel = channel, .slots = slots, .is_queue = is_queue, .first = first};

@@ -57,12 +57,12 @@ typedef struct prem_producer {
   bool is_queue;
   int32_t last_slot;                        /* taken to be filled */
   uint64_t next;                            /* number of the next frame */
-  uint64_t settled;                         /* on a GPU: so many were handed on */
+  uint64_t handed_on;                       /* on a GPU: so many were; */
+  uint64_t settled;                         /* so many were before `seen` was looked at */
   uint64_t frame_in[PREM_MAX_LIVE_BUFFERS]; /* the last one filled into each slot */
   uint32_t used, writing;                   /* slots: ever filled; taken to be filled */
   uint64_t seen;                            /* `passed`, read before: on a GPU, whose courier looks
                                                at all words of the host at the same time */
-  bool has_published;                       /* on a GPU: `seen` is from before that */
 } prem_producer;
 
 typedef struct prem_consumer {
@@ -145,8 +145,7 @@ PREM_SHARED_CODE uint64_t prem_channel_publish(prem_producer *producer, int32_t 
   const uint64_t number = producer->next;
   const uint64_t word = prem_channel_put_down(producer, slot, note);
   prem_word_set_far_ordered(&producer->channel->filled.value, word);
-  producer->settled = producer->next;
-  producer->has_published = true;
+  producer->handed_on = producer->next;
   return number;
 }
 

@@ -135,6 +135,7 @@ static prem_status make(prem_courier *c) {
   c->snapshot_of = calloc((size_t)c->rows + 1, sizeof *c->snapshot_of);
   c->params = calloc(PREM_SNAPSHOTS * tasks, sizeof *c->params); /* no memory until it is used */
   c->mode_begun = -1;
+  c->ready = -1;
   c->fold_at = UINT32_C(1) << 31;
   c->mode_count = prem_max_i32(schedule->operating_mode_count, 1);
   if (!status && (!c->mode_of || !c->snapshot_of || !c->params))

@@ -262,6 +262,7 @@ typedef struct prem_courier {
   int32_t mode_count; /* constant */
   int64_t mode_from;  /* the first hyperperiod of those in that mode up to the last */
   int64_t begun;      /* as `permitted` */
+  int64_t ready;      /* the hyperperiod whose row has been made ready */
   int64_t completed;  /* as the far word */
   int64_t kept;       /* the next that the caller's trace gets */
   bool has_last;

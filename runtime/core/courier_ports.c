@@ -323,7 +323,8 @@ prem_status prem_courier_compile(prem_courier *courier) {
   int64_t back = 0;
   for (int32_t p = 0; p < courier->program->plan_count; ++p)
     back = prem_max_i64(back, farthest_back(courier->program->plans[p]));
-  const int64_t needed = MIN_ROWS + back + longest_shown_late(courier->program);
+  /* and the one that is made ready ahead */
+  const int64_t needed = MIN_ROWS + back + longest_shown_late(courier->program) + 1;
   for (courier->rows = 1; courier->rows < needed; courier->rows *= 2) {
   }
   for (int32_t s = 0; s < courier->stream_count; ++s) {

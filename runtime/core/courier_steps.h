@@ -58,18 +58,45 @@ PREM_SHARED_CODE uint64_t oldest_snapshot(const prem_courier *c) {
   return c->completed < c->begun ? c->snapshot_of[prem_courier_row(c, c->completed)] : c->snapshot;
 }
 
-/* The row that it uses belonged to a hyperperiod that nobody asks for any more. */
-PREM_SHARED_CODE void permit(prem_courier *c, int64_t epoch_ns) {
+/* What does not depend on when the next hyperperiod begins, ahead, so that it begins at once then.
+ * The row that it uses belonged to one that nobody asks for any more. */
+PREM_SHARED_CODE void make_ready(prem_courier *c) {
   const int64_t hyperperiod = c->begun, row = prem_courier_row(c, hyperperiod);
+  if (c->ready == hyperperiod || c->mode_begun < 0)
+    return;
+  c->ready = hyperperiod;
+  c->mode_of[row] = (uint8_t)c->mode_begun;
+  c->snapshot_of[row] = c->snapshot;
+  if (c->block_snapshots)
+    c->block_snapshots[row] = c->snapshot;
+  if (c->block_plans)
+    c->block_plans[row] = c->plan_of_mode[c->mode_begun];
+  for (int64_t j = 0; j < c->job_count; ++j)
+    prem_store_end_ns(&c->job_end_ns[row * c->job_count + j], -1);
+}
+
+/* It has been made ready, and neither its mode nor its snapshot has changed since. */
+PREM_SHARED_CODE bool is_ready(const prem_courier *c) {
+  return c->ready == c->begun && c->wish >> 8 == c->granted && c->mode == c->mode_begun &&
+         c->newest == c->snapshot;
+}
+
+PREM_SHARED_CALL void begin_row(prem_courier *c, int64_t hyperperiod, int64_t row) {
   set_mode(c, hyperperiod, row);
   set_snapshot(c, hyperperiod, row);
   for (int64_t j = 0; j < c->job_count; ++j)
     prem_store_end_ns(&c->job_end_ns[row * c->job_count + j], -1);
+  if (c->block_plans)
+    c->block_plans[row] = c->plan_of_mode[c->mode];
+}
+
+PREM_SHARED_CODE void permit(prem_courier *c, int64_t epoch_ns) {
+  const int64_t hyperperiod = c->begun, row = prem_courier_row(c, hyperperiod);
+  if (!is_ready(c))
+    begin_row(c, hyperperiod, row);
   c->epoch_ns[row] = epoch_ns;
   if (c->block_epochs_ns)
     c->block_epochs_ns[row] = epoch_ns;
-  if (c->block_plans)
-    c->block_plans[row] = c->plan_of_mode[c->mode];
   c->begun = hyperperiod + 1;
   prem_word_set_near(&c->near->permitted.value, (uint64_t)c->begun);
   ++c->decided;
@@ -183,7 +210,15 @@ PREM_SHARED_CODE void keep_row(prem_courier *c, int64_t hyperperiod) {
   for (int64_t j = 0; j < c->job_count; ++j)
     c->kept_end_ns[at * c->job_count + j] =
         prem_load_end_ns(&c->job_end_ns[row * c->job_count + j]);
-  prem_word_set_behind(&c->face->kept.value, (uint64_t)at + 1);
+  put_word(&c->face->kept.value, (uint64_t)at + 1);
+}
+
+PREM_SHARED_CODE void judge_jobs(prem_courier *c) {
+  for (int32_t t = 0; c->has_deadlines && t < c->task_count; ++t) {
+    const int64_t over = c->over_now[t];
+    judge_deadlines(c, t, c->over[t], over);
+    c->over[t] = over;
+  }
 }
 
 /* @return whether a job is over that was not. */
@@ -191,11 +226,7 @@ PREM_SHARED_CODE bool look_at_blocks(prem_courier *c) {
   if (!c->has_over)
     return false;
   c->has_over = false;
-  for (int32_t t = 0; c->has_deadlines && t < c->task_count; ++t) {
-    const int64_t over = c->over_now[t];
-    judge_deadlines(c, t, c->over[t], over);
-    c->over[t] = over;
-  }
+  judge_jobs(c);
   c->is_untold |= c->completed_now != c->completed;
   c->completed = c->completed_now;
   return true;
@@ -226,6 +257,14 @@ PREM_SHARED_CODE void show_results(prem_courier *c) {
     }
 }
 
+/** Ahead of all else, and of prem_courier_decide(): results of jobs that are over, for which the
+ *  host waits. */
+PREM_SHARED_CODE void prem_courier_show(prem_courier *c, int64_t now_ns) {
+  c->now_ns = now_ns;
+  judge_jobs(c);
+  show_results(c);
+}
+
 PREM_SHARED_CODE void grant_slots(prem_courier *c) {
   for (int32_t s = c->source_count; s < c->stream_count; ++s)
     while (grant_slot(c, &c->streams[s])) {
@@ -239,12 +278,12 @@ PREM_SHARED_CALL void tell_tasks(prem_courier *c) {
     if (!task->is_untold)
       continue;
     task->is_untold = false;
-    prem_word_set_behind(&counts[PREM_TASK_COUNT_OVERRUNS], task->overruns);
+    put_word(&counts[PREM_TASK_COUNT_OVERRUNS], task->overruns);
     if (!task->left_out)
       continue;
-    prem_word_set_behind(&counts[PREM_TASK_COUNT_SKIPPED], task->left_out->skipped);
-    prem_word_set_behind(&counts[PREM_TASK_COUNT_ABORTED], task->left_out->aborted);
-    prem_word_set_behind(&counts[PREM_TASK_COUNT_OFF], task->left_out->off);
+    put_word(&counts[PREM_TASK_COUNT_SKIPPED], task->left_out->skipped);
+    put_word(&counts[PREM_TASK_COUNT_ABORTED], task->left_out->aborted);
+    put_word(&counts[PREM_TASK_COUNT_OFF], task->left_out->off);
   }
   c->has_untold_tasks = false;
 }
@@ -252,37 +291,39 @@ PREM_SHARED_CALL void tell_tasks(prem_courier *c) {
 PREM_SHARED_CODE void tell_stream(prem_stream *stream) {
   for (int k = 0; stream->untold >> k != 0; ++k)
     if (stream->untold >> k & 1)
-      prem_word_set_behind(&stream->face->counts[k], stream->counted[k]);
+      put_word(&stream->face->counts[k], stream->counted[k]);
   stream->untold = 0;
   if (stream->consumer.is_untold)
-    prem_word_set_behind(&stream->consumer.channel->passed.value,
-                         prem_consumer_passed(&stream->consumer));
+    put_word(&stream->consumer.channel->passed.value, prem_consumer_passed(&stream->consumer));
   stream->consumer.is_untold = false;
+}
+
+PREM_SHARED_CODE void tell_progress(prem_courier *c) {
+  c->is_untold = false;
+  for (; c->kept < c->completed; ++c->kept)
+    keep_row(c, c->kept);
+  put_word(&c->face->completed.value, (uint64_t)c->completed);
+  put_word(&c->face->overruns.value, c->overruns);
+  if (c->mode_begun >= 0)
+    put_word(&c->face->mode.value, (uint64_t)c->mode_from << 8 | (uint64_t)c->mode_begun);
+  put_word(&c->face->snapshot.value, c->snapshot);
+  put_word(&c->face->oldest.value, oldest_snapshot(c));
+  put_word(&c->face->end.value, (uint64_t)c->end);
+  if (c->has_last)
+    prem_word_set_far(&c->face->ending.value, 1);
 }
 
 /* The host, for whom it need not be soon: nobody waits for it as long as there is something to
  * decide. What stands here says that others have read what is older. */
 PREM_SHARED_CODE void tell_host(prem_courier *c) {
-  prem_fence_far();
+  begin_to_tell();
   for (int32_t s = 0; s < c->stream_count; ++s)
     tell_stream(&c->streams[s]);
   if (c->has_untold_tasks)
     tell_tasks(c);
-  if (!c->is_untold)
-    return;
-  c->is_untold = false;
-  for (; c->kept < c->completed; ++c->kept)
-    keep_row(c, c->kept);
-  prem_word_set_behind(&c->face->completed.value, (uint64_t)c->completed);
-  prem_word_set_behind(&c->face->overruns.value, c->overruns);
-  if (c->mode_begun >= 0)
-    prem_word_set_behind(&c->face->mode.value,
-                         (uint64_t)c->mode_from << 8 | (uint64_t)c->mode_begun);
-  prem_word_set_behind(&c->face->snapshot.value, c->snapshot);
-  prem_word_set_behind(&c->face->oldest.value, oldest_snapshot(c));
-  prem_word_set_behind(&c->face->end.value, (uint64_t)c->end);
-  if (c->has_last)
-    prem_word_set_far(&c->face->ending.value, 1);
+  if (c->is_untold)
+    tell_progress(c);
+  end_to_tell();
 }
 
 /**
@@ -310,9 +351,13 @@ PREM_SHARED_CODE int64_t prem_courier_decide(prem_courier *c, int64_t now_ns) {
     step_versions(c);
     grant_slots(c);
   }
+  if (!c->has_last)
+    make_ready(c);
   tell_host(c);
-  if (is_over(c))
+  if (is_over(c)) {
+    await_told();
     prem_word_set_far(&c->face->done.value, 1);
+  }
   return c->wake_ns;
 }
 

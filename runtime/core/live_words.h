@@ -43,13 +43,9 @@ PREM_SHARED_CODE void prem_word_set_far(prem_word *word, uint64_t value) {
 PREM_SHARED_CODE void prem_word_set_far_relaxed(prem_word *word, uint64_t value) {
   prem_system_store_relaxed(word, value);
 }
-/** What was seen before is behind what others had done, and prem_word_set_behind() is a release of
- * it all from here on. */
+/** What was done and seen before is before what follows. */
 PREM_SHARED_CODE void prem_fence_far(void) {
   prem_system_fence();
-}
-PREM_SHARED_CODE void prem_word_set_behind(prem_word *word, uint64_t value) {
-  prem_word_set_far_relaxed(word, value);
 }
 /** In the one order of all ordered accesses. */
 PREM_SHARED_CODE uint64_t prem_word_far_ordered(const prem_word *word) {
@@ -88,10 +84,6 @@ PREM_SHARED_CODE void prem_word_set_far(prem_word *word, uint64_t value) {
 }
 PREM_SHARED_CODE void prem_word_set_far_relaxed(prem_word *word, uint64_t value) {
   atomic_store_explicit(word, value, memory_order_relaxed);
-}
-PREM_SHARED_CODE void prem_fence_far(void) {}
-PREM_SHARED_CODE void prem_word_set_behind(prem_word *word, uint64_t value) {
-  atomic_store_explicit(word, value, memory_order_release);
 }
 PREM_SHARED_CODE uint64_t prem_word_far_ordered(const prem_word *word) {
   return atomic_load_explicit(word, memory_order_seq_cst);

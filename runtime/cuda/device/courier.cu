@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The courier of a live session on the GPU: one block beside the executive, which decides by the
- * GPU's own clock what prem_courier_decide() says.
+ * GPU's own clock what prem_courier_decide() says. It has four warps:
  *
- * Its first warp looks at all words at the same time, a lane each: those of the host over the bus,
- * those of the blocks in L2. Where something has changed, or an instant has come, its first lane
- * decides. The second warp hands results on at their instants: a look at the host's words can take
- * as long as a copy that is under way. The others sleep at a barrier until there is a frame to
- * bring over.
+ *   the decider   looks at the blocks' words, in L2, and at what the listener has heard. Where
+ *                 something has changed, or an instant has come, its first lane decides
+ *   the keeper    hands results on at their instants
+ *   the listener  looks at the host's words over the bus, a lane each. That takes as long as five
+ *                 looks at the blocks, and longer where a copy is under way
+ *   the carrier   brings frames over; it sleeps at a barrier until there is one
  *
  * It ends when all results are shown, when the session is stopped, or when the host is silent.
  */
@@ -20,9 +21,11 @@
 namespace {
 
 constexpr uint32_t WHOLE_WARP = 0xffffffffu;
-constexpr int32_t CARRIERS = PREM_COURIER_THREADS - 64; /* threads that bring frames over */
 
-/** A frame to be brought over; `row_bytes` 0: the carriers leave. */
+enum courier_warp { DECIDER, KEEPER, LISTENER, CARRIER, COURIER_WARPS };
+static_assert(PREM_COURIER_THREADS == 32 * COURIER_WARPS, "a warp each");
+
+/** A frame to be brought over; `rows` 0: words for the host; `row_bytes` 0: the carrier leaves. */
 struct carry_order {
   const unsigned char *from;
   unsigned char *to;
@@ -32,12 +35,31 @@ struct carry_order {
   const prem_note *note; /* the host's, which comes with it; NULL: it goes to the host */
 };
 
+/** A word for the host that need not be there soon. */
+struct put_down_word {
+  uint64_t *to;
+  uint64_t value;
+};
+constexpr int32_t MOST_WORDS = 32;
+__shared__ put_down_word words[MOST_WORDS];
+__shared__ int32_t word_count;
+
 __shared__ carry_order order;
 __shared__ uint64_t is_ordered; /* mbarriers: the courier has written `order`; */
-__shared__ uint64_t is_carried; /* all carriers have done it */
+__shared__ uint64_t is_carried; /* the carrier has done it */
 __shared__ uint32_t orders;
-__shared__ int64_t zero_ns; /* the courier's time 0 */
-__shared__ int32_t is_closing;
+__shared__ int64_t zero_ns;    /* the courier's time 0 */
+__shared__ int32_t is_serving; /* 1: the session has begun */
+__shared__ int32_t is_closing; /* 1: it is over */
+__shared__ int32_t is_leaving; /* 1: the courier has to leave, whatever is open */
+__shared__ int32_t is_silent;  /* 1: nothing is heard of the host */
+
+/** What the listener has heard, a word of each of its lanes (host_word). */
+__shared__ uint64_t heard[32];
+__shared__ uint64_t trigger_seen; /* the trigger's word, as soon as it is there */
+/** Looks that begin behind something that the decider did: it counts `asked` up, and `answered`
+ *  follows when what such a look has brought is in `heard`. */
+__shared__ uint32_t asked, answered;
 
 /** A result that is handed on at its instant. */
 struct promised_word {
@@ -62,52 +84,101 @@ __device__ __forceinline__ void barrier_await(uint64_t *barrier, uint32_t number
   }
 }
 
+/** Pieces of 16 bytes that a lane has on their way at the same time. */
+constexpr int32_t PIECES = 8, ROW_PIECES = 4;
+
+/** Bytes that stand in a row. One warp. */
 __device__ void carry_row(const unsigned char *from, unsigned char *to, int32_t bytes,
-                          int32_t first, int32_t step) {
-  const int32_t pieces = bytes / 16;
-  for (int32_t i = first; i < pieces; i += step)
-    ((int4 *)to)[i] = prem_load_fresh((const int4 *)from + i);
-  for (int32_t at = 16 * pieces + first; at < bytes; at += step)
+                          int32_t lane) {
+  const int32_t count = bytes / 16;
+  for (int32_t first = lane; first < count; first += 32 * PIECES) {
+    int4 pieces[PIECES];
+#pragma unroll
+    for (int32_t i = 0; i < PIECES; ++i)
+      if (first + 32 * i < count)
+        pieces[i] = prem_load_fresh((const int4 *)from + first + 32 * i);
+#pragma unroll
+    for (int32_t i = 0; i < PIECES; ++i)
+      if (first + 32 * i < count)
+        ((int4 *)to)[first + 32 * i] = pieces[i];
+  }
+  for (int32_t at = 16 * count + lane; at < bytes; at += 32)
     to[at] = *(const volatile unsigned char *)(from + at);
 }
 
-/** Rows one behind the other, or side by side where they are short. */
-__device__ void carry_rows(int32_t thread) {
-  const uint32_t row_pieces = (uint32_t)(order.row_bytes + 15) / 16;
-  const uint32_t lanes = min(row_pieces, (uint32_t)CARRIERS); /* of a row */
-  const uint32_t rows_at_once = (uint32_t)CARRIERS / lanes, first = (uint32_t)thread / lanes;
+/** A piece of a frame of many rows: where it lies in both, and how long it is. */
+struct carried_piece {
+  const unsigned char *from;
+  unsigned char *to;
+  int32_t bytes;
+};
+
+__device__ __forceinline__ carried_piece piece_at(uint32_t number, uint32_t in_row) {
   const uint32_t across = (uint32_t)order.shape[2], planes = (uint32_t)order.shape[1];
-  for (uint32_t row = first; row < (uint32_t)order.rows && first < rows_at_once;
-       row += rows_at_once) {
-    const uint32_t i2 = row % across, i1 = row / across % planes, i0 = row / across / planes;
-    carry_row(order.from + i0 * order.from_pitch[0] + i1 * order.from_pitch[1] +
-                  i2 * order.from_pitch[2],
-              order.to + i0 * order.to_pitch[0] + i1 * order.to_pitch[1] + i2 * order.to_pitch[2],
-              order.row_bytes, (int32_t)((uint32_t)thread % lanes), (int32_t)lanes);
+  const uint32_t row = number / in_row, at = 16 * (number - row * in_row);
+  const uint32_t i2 = row % across, i1 = row / across % planes, i0 = row / across / planes;
+  return carried_piece{order.from + i0 * order.from_pitch[0] + i1 * order.from_pitch[1] +
+                           i2 * order.from_pitch[2] + at,
+                       order.to + i0 * order.to_pitch[0] + i1 * order.to_pitch[1] +
+                           i2 * order.to_pitch[2] + at,
+                       min(16, order.row_bytes - (int32_t)at)};
+}
+
+/** All rows, a piece a lane. One warp. */
+__device__ void carry_rows(int32_t lane) {
+  const uint32_t in_row = (uint32_t)(order.row_bytes + 15) / 16;
+  const uint32_t count = in_row * (uint32_t)order.rows;
+  for (uint32_t first = (uint32_t)lane; first < count; first += 32 * ROW_PIECES) {
+    carried_piece at[ROW_PIECES];
+    int4 pieces[ROW_PIECES];
+#pragma unroll
+    for (int32_t i = 0; i < ROW_PIECES; ++i) {
+      at[i].bytes = 0;
+      if (first + 32u * i < count)
+        at[i] = piece_at(first + 32u * i, in_row);
+      if (at[i].bytes == 16)
+        pieces[i] = prem_load_fresh((const int4 *)at[i].from);
+    }
+#pragma unroll
+    for (int32_t i = 0; i < ROW_PIECES; ++i) {
+      if (at[i].bytes == 16)
+        *(int4 *)at[i].to = pieces[i];
+      else
+        for (int32_t b = 0; b < at[i].bytes; ++b)
+          at[i].to[b] = *(const volatile unsigned char *)(at[i].from + b);
+    }
   }
 }
 
-/** The carriers' part. A frame's note comes at the same time, by the last of them. */
-__device__ void carry(int32_t thread) {
+/** Words that were put down: what the decider did and saw before is before them. One warp. */
+__device__ __forceinline__ void carry_words(int32_t lane) {
+  const int32_t count = word_count;
+  const put_down_word own = words[lane < count ? lane : 0];
+  prem_fence_far();
+  if (lane < count)
+    prem_word_set_far_relaxed(own.to, own.value);
+}
+
+/** The carrier's part. A frame's note comes at the same time. That it is there the listener has
+ *  seen, and what it saw before it told the decider is seen here. One warp. */
+__device__ void carry(int32_t lane) {
   enum { NOTE_WORDS = sizeof(prem_note) / 8 };
-  const int32_t word = CARRIERS - 1 - thread;
   for (uint32_t number = 0;; ++number) {
     barrier_await(&is_ordered, number);
     if (order.row_bytes == 0)
       return;
-    if (order.note != nullptr) /* the courier has seen that it is there */
-      prem_fence_far();
-    if (order.note != nullptr && word < NOTE_WORDS)
-      ((uint64_t *)&own_note)[word] = prem_system_load_relaxed((const uint64_t *)order.note + word);
-    if (order.rows == 1)
-      carry_row(order.from, order.to, order.row_bytes, thread, CARRIERS);
+    if (order.note != nullptr && lane < NOTE_WORDS)
+      ((uint64_t *)&own_note)[lane] = prem_system_load_relaxed((const uint64_t *)order.note + lane);
+    if (order.rows == 0)
+      carry_words(lane);
+    else if (order.rows == 1)
+      carry_row(order.from, order.to, order.row_bytes, lane);
     else
-      carry_rows(thread);
+      carry_rows(lane);
     if (order.note != nullptr)
       prem_fence_async(); /* bulk copies of blocks will fetch it */
-    /* the courier's release carries it to others, when these have met it */
-    prem_meet(CARRIERS);
-    if (thread == 0)
+    __syncwarp();
+    if (lane == 0) /* the decider's release carries it to others, when it has met this */
       prem_barrier_arrive(&is_carried);
   }
 }
@@ -125,6 +196,28 @@ __device__ __forceinline__ void carry_begin(const carry_order &of) {
   order = of;
   is_carrying = true;
   prem_barrier_arrive(&is_ordered);
+}
+
+__device__ __forceinline__ void begin_to_tell(void) {
+  carry_end();
+  word_count = 0;
+}
+
+__device__ __forceinline__ void end_to_tell(void) {
+  if (word_count > 0)
+    carry_begin(carry_order{.row_bytes = -1});
+}
+
+__device__ __forceinline__ void await_told(void) {
+  carry_end();
+}
+
+__device__ __forceinline__ void put_word(uint64_t *word, uint64_t value) {
+  if (word_count == MOST_WORDS) {
+    end_to_tell();
+    begin_to_tell();
+  }
+  words[word_count++] = put_down_word{word, value};
 }
 
 __device__ __forceinline__ int32_t rows_of(const prem_device_carry *of) {
@@ -187,10 +280,7 @@ __device__ int64_t promise_kept(const prem_courier *c, prem_stream *sink) {
   while (prem_look(&of->word) != 0) {
   }
   __threadfence_block();
-  sink->producer.settled = sink->producer.next;
-  sink->producer.has_published = true;
-  if (!sink->producer.is_queue) /* what is held was looked at before */
-    sink->producer.seen = prem_word_far_ordered(&sink->producer.channel->passed.value);
+  sink->producer.handed_on = sink->producer.next;
   return *(volatile int64_t *)&of->behind_ns;
 }
 
@@ -202,7 +292,7 @@ namespace {
 
 /* ---- instants ------------------------------------------------------------------------------- */
 
-/** The second warp, a lane for each stream: write the words of results at their instants. */
+/** The keeper, a lane for each stream: write the words of results at their instants. */
 __device__ void keep_promises(int32_t lane) {
   enum { NEAR_NS = 2000, NAP_NS = 400 };
   promised_word *own = &promises[lane < PREM_DEVICE_STREAMS ? lane : 0];
@@ -290,7 +380,7 @@ __device__ __forceinline__ int64_t jobs_over_from(const prem_device_leader *lead
         continue;
       const prem_device_end *end = &leader->ends[((int64_t)part << leader->shift) + word];
       const uint32_t needed = (uint32_t)(round + 1) * (uint32_t)leader->blocks[part];
-      is_over = is_over && (int32_t)(prem_load_relaxed(&end->told) - needed) >= 0;
+      is_over = is_over && (int32_t)(prem_load_acquire(&end->blocks) - needed) >= 0;
     }
     if (!is_over)
       return over;
@@ -349,16 +439,6 @@ __device__ __forceinline__ void answer(prem_courier_talk *talk, uint64_t ping) {
   prem_word_set_far(&talk->pong, ping);
 }
 
-/** Has a sampling output been published since this was asked? One lane. */
-__device__ __forceinline__ bool publishes(prem_courier *c) {
-  bool has_published = false;
-  for (int32_t s = c->source_count; s < c->stream_count; ++s) {
-    has_published |= c->streams[s].producer.has_published && !c->streams[s].producer.is_queue;
-    c->streams[s].producer.has_published = false;
-  }
-  return has_published;
-}
-
 /** Take the image to the scratchpad, where there is room for it; its pointers lead there then. All
  *  threads. */
 __device__ void image_take(const prem_courier_launch &launch) {
@@ -376,47 +456,174 @@ __device__ void image_take(const prem_courier_launch &launch) {
   }
 }
 
-/** Is there something to decide when a lane's word has changed? That a slot is free again only
- * where a job waits for one. */
-__device__ __forceinline__ bool is_news(const prem_courier *c, int32_t lane) {
-  if (lane < STREAMS)
-    return lane == LEAVE || lane == REQUEST;
-  return lane - STREAMS < c->source_count || c->streams[lane - STREAMS].is_short;
+/* ---- the listener -----------------------------------------------------------------------------
+ */
+
+/** Does the host say it last? Frames of other inputs, wishes and arguments that belong to a
+ *  trigger's frame come before it, and all frames before it asks for the end. */
+__device__ __forceinline__ bool is_said_last(const prem_courier *c, int32_t lane) {
+  return lane == REQUEST || (c->trigger >= 0 && lane == STREAMS + c->trigger);
+}
+
+/** The host's words have come: answer it, and see that it lives. One warp.
+ *  @return false: the courier leaves. */
+__device__ __forceinline__ bool host_hear(const prem_courier_launch &launch, int32_t lane,
+                                          uint64_t word, bool has_changed, int64_t *heard_ns) {
+  const int64_t now = __shfl_sync(WHOLE_WARP, (long long)prem_clock_ns(), 0);
+  const uint32_t stops = prem_load_relaxed(&launch.state->abort);
+  const bool is_asked = __shfl_sync(WHOLE_WARP, has_changed, PING);
+  const uint64_t ping = __shfl_sync(WHOLE_WARP, word, PING);
+  const uint64_t leave = __shfl_sync(WHOLE_WARP, word, LEAVE);
+  if (__shfl_sync(WHOLE_WARP, has_changed, HOST_BEAT))
+    *heard_ns = now;
+  if (lane == 0) {
+    if (is_asked)
+      answer(launch.talk, ping);
+    if (leave == PREM_COURIER_STOPS_ALL)
+      atomicExch(&launch.state->abort, 1u);
+    *(volatile int32_t *)&is_silent =
+        launch.host_silence_ns > 0 && now - *heard_ns > launch.host_silence_ns;
+  }
+  return !__any_sync(WHOLE_WARP, stops != 0) && leave == PREM_COURIER_STAYS;
+}
+
+/** For the decider: what is said last is put down behind the rest. One warp. */
+__device__ __forceinline__ void put_down(int32_t lane, uint64_t word, bool is_last,
+                                         uint32_t question) {
+  volatile uint64_t *own = &heard[lane];
+  if (!is_last)
+    *own = word;
+  prem_block_fence();
+  __syncwarp();
+  if (is_last)
+    *own = word;
+  prem_block_fence();
+  __syncwarp();
+  if (lane == 0)
+    *(volatile uint32_t *)&answered = question;
+}
+
+/**
+ * The listener looks at the host's words, until the session is over. Of two words that it looks at
+ * at the same time either can be the earlier one. So where there is one that the host says last, it
+ * looks at the others once more. One warp.
+ */
+__device__ void listen(const prem_courier_launch &launch, int32_t lane) {
+  const prem_courier *c = own_courier;
+  const void *at = host_word_at(launch, lane);
+  const bool is_last = is_said_last(c, lane), is_before_it = lane >= WISH && !is_last;
+  uint64_t known = 0;
+  int64_t heard_ns = prem_clock_ns();
+  while (!__any_sync(WHOLE_WARP, *(volatile int32_t *)&is_closing != 0)) {
+    const uint32_t question = *(volatile uint32_t *)&asked;
+    prem_block_fence();
+    uint64_t word = at != nullptr ? prem_system_load_acquire(at) : 0;
+    const bool has_changed = word != known;
+    if (__any_sync(WHOLE_WARP, is_last && has_changed)) {
+      if (has_changed && is_last && lane != REQUEST)
+        *(volatile uint64_t *)&trigger_seen = word;
+      __syncwarp();
+      const uint64_t again = at != nullptr ? prem_system_load_acquire(at) : 0;
+      word = is_before_it ? again : word;
+    }
+    known = word;
+    put_down(lane, word, is_last, question);
+    if (!host_hear(launch, lane, word, has_changed, &heard_ns)) {
+      *(volatile int32_t *)&is_leaving = 1;
+      return;
+    }
+  }
+}
+
+/* ---- the decider ------------------------------------------------------------------------------
+ */
+
+/** What the listener has heard; of what is said last what is not newer than the rest. One warp.
+ *  @return a lane's word; in `*is_answered` whether the look began behind all that was asked. */
+__device__ __forceinline__ uint64_t hear(int32_t lane, bool is_last, bool *is_answered) {
+  const volatile uint64_t *own = &heard[lane];
+  *is_answered = *(volatile uint32_t *)&answered == *(volatile uint32_t *)&asked;
+  uint64_t word = 0;
+  prem_block_fence();
+  if (is_last)
+    word = *own;
+  prem_block_fence();
+  __syncwarp();
+  if (!is_last)
+    word = *own;
+  return word;
+}
+
+/** Does a lane know something that has to be decided? That a slot is free again only where a job
+ *  waits for one. */
+__device__ __forceinline__ bool is_news(const prem_courier *c, int32_t lane, bool has_changed,
+                                        bool is_answered) {
+  const int32_t stream = lane - STREAMS;
+  if (stream < c->source_count)
+    return has_changed && (stream >= 0 || lane == REQUEST);
+  if (stream >= c->stream_count || !c->streams[stream].is_short)
+    return false;
+  const prem_producer *producer = &c->streams[stream].producer;
+  return has_changed || (is_answered && producer->settled != producer->handed_on);
+}
+
+/** Are there samples of which it is not known whether the host holds the ones before? One lane. */
+__device__ __forceinline__ bool has_to_ask(const prem_courier *c) {
+  for (int32_t s = c->source_count; s < c->stream_count; ++s)
+    if (c->streams[s].producer.handed_on != c->streams[s].producer.settled)
+      return true;
+  return false;
+}
+
+/** What a lane has heard of its stream. */
+__device__ __forceinline__ void stream_hear(prem_courier *c, int32_t lane, uint64_t word,
+                                            bool is_answered) {
+  if (lane < STREAMS || lane - STREAMS >= c->stream_count)
+    return;
+  prem_stream *stream = &c->streams[lane - STREAMS];
+  stream->consumer.seen = stream->producer.seen = word;
+  if (is_answered || stream->producer.is_queue)
+    stream->producer.settled = stream->producer.handed_on;
+}
+
+/** What a lane has heard of the host. */
+__device__ __forceinline__ void word_hear(prem_courier *c, int32_t lane, uint64_t word) {
+  if (lane == BASE)
+    c->base_ns = (int64_t)word;
+  if (lane == WISH)
+    c->wish = word;
+  if (lane == NEWEST)
+    c->newest = word;
+  if (lane == REQUEST)
+    c->request = *(volatile int32_t *)&is_silent ? (uint64_t)PREM_COURIER_DRAIN : word;
 }
 
 /** Decide by the host's words, a lane each. One warp.
- *  @return whether the session is over; in `*wake_ns` when something will be due. */
-__device__ __forceinline__ bool step(prem_courier *c, int32_t lane, uint64_t word, bool is_silent,
+ *  @return whether the session is over; in `*wake_ns`
+ * when something will be due. */
+__device__ __forceinline__ bool step(prem_courier *c, int32_t lane, uint64_t word, bool is_answered,
                                      bool has_over, int64_t s_ns, int64_t *wake_ns) {
-  if (lane >= STREAMS && lane - STREAMS < c->stream_count) {
-    prem_stream *stream = &c->streams[lane - STREAMS];
-    stream->consumer.seen = stream->producer.seen = word;
-  }
-  const uint64_t base = __shfl_sync(WHOLE_WARP, word, BASE);
-  const uint64_t request = __shfl_sync(WHOLE_WARP, word, REQUEST);
-  const uint64_t wish = __shfl_sync(WHOLE_WARP, word, WISH);
-  const uint64_t newest = __shfl_sync(WHOLE_WARP, word, NEWEST);
-  const int64_t completed = has_over ? rounds_look(c, lane) : 0;
+  stream_hear(c, lane, word, is_answered);
+  word_hear(c, lane, word);
   __syncwarp();
-  bool is_done = false, has_published = false;
+  const int64_t completed = has_over ? rounds_look(c, lane) : 0;
+  bool is_done = false, asks = false;
   if (lane == 0) {
-    c->base_ns = (int64_t)base;
-    c->wish = wish;
-    c->newest = newest;
     c->has_over = has_over;
     c->completed_now = has_over ? completed : c->completed;
-    c->request = is_silent ? (uint64_t)PREM_COURIER_DRAIN : request;
     *wake_ns = prem_courier_decide(c, prem_clock_ns() - s_ns);
     is_done = is_over(c);
-    has_published = publishes(c);
+    asks = has_to_ask(c);
+    if (asks) { /* a look behind what was handed on, in the one order of both sides */
+      prem_system_fence_ordered();
+      ++*(volatile uint32_t *)&asked;
+    }
   }
-  if (__any_sync(WHOLE_WARP, has_published)) /* before the next look at what is held */
-    prem_system_fence_ordered();
   *wake_ns = __shfl_sync(WHOLE_WARP, (long long)*wake_ns, 0);
   return __any_sync(WHOLE_WARP, is_done);
 }
 
-/** The frame that starts a hyperperiod is asked for before anything else. One lane. */
+/** A frame that starts a hyperperiod is asked for before anything else. One lane. */
 __device__ __forceinline__ void trigger_bring(const prem_courier *c, uint64_t filled) {
   const prem_stream *trigger = &c->streams[c->trigger];
   const uint64_t number = trigger->consumer.first;
@@ -424,131 +631,167 @@ __device__ __forceinline__ void trigger_bring(const prem_courier *c, uint64_t fi
     begin_to_bring(c, trigger, (int32_t)(filled & ((1u << PREM_CHANNEL_SLOT_BITS) - 1)), number);
 }
 
-/** So often in a row blocks may be answered before the host is heard. */
-constexpr int32_t MOST_UNHEARD = 2;
+/** Has the trigger's word changed? Its frame can be brought while the listener looks once more. One
+ *  warp. */
+__device__ __forceinline__ bool trigger_look(const prem_courier *c, int32_t lane,
+                                             uint64_t *brought) {
+  const uint64_t seen = __shfl_sync(WHOLE_WARP, *(volatile unsigned long long *)&trigger_seen, 0);
+  if (seen == *brought)
+    return false;
+  prem_block_fence();
+  *brought = seen;
+  if (lane == 0)
+    trigger_bring(c, seen);
+  __syncwarp();
+  return true;
+}
 
-/** What a lane knows of its word of the host. */
-struct heard_word {
-  const void *at; /* nullptr: it has none */
-  uint64_t value;
-  bool has_changed; /* at the last look */
-  bool is_seen;     /* what the host did before it wrote it is seen, too */
+/** Until the listener has looked for the first time. @return false: the courier leaves. One warp.
+ */
+__device__ __forceinline__ bool first_look_await(void) {
+  bool is_there = false, leaves = false;
+  while (!is_there && !leaves) {
+    is_there = __any_sync(WHOLE_WARP, *(volatile uint32_t *)&answered != 0);
+    leaves = __any_sync(WHOLE_WARP, *(volatile int32_t *)&is_leaving != 0);
+  }
+  return is_there;
+}
+
+/** What the decider, a lane each, knows of the host's words, and what it has left to do. */
+struct decided {
+  uint64_t known;   /* a lane's word, when it was last decided by it */
+  uint64_t brought; /* the trigger's, whose frame is on its way */
+  int64_t wake_ns;  /* when something will be due */
+  bool has_over;    /* jobs are over, and their results are shown: the rest is left to do, */
+  int64_t over_ns;  /* from this instant on */
 };
 
-/** The host's words have come: answer it, and see that it lives. One warp.
- *  @return false: the courier leaves. */
-__device__ __forceinline__ bool host_hear(const prem_courier_launch &launch, int32_t lane,
-                                          uint64_t fresh, int64_t now, heard_word *own,
-                                          int64_t *heard_ns) {
-  own->has_changed = fresh != own->value;
-  own->is_seen &= !own->has_changed;
-  own->value = fresh;
-  const uint32_t stops = prem_load_relaxed(&launch.state->abort);
-  const bool is_asked = __shfl_sync(WHOLE_WARP, own->has_changed, PING);
-  const uint64_t ping = __shfl_sync(WHOLE_WARP, own->value, PING);
-  const uint64_t leave = __shfl_sync(WHOLE_WARP, own->value, LEAVE);
-  if (__shfl_sync(WHOLE_WARP, own->has_changed, HOST_BEAT))
-    *heard_ns = now;
+/** Is there anything to do? Only what others have written is looked at here, without order: this is
+ *  where the decider waits. One warp. */
+__device__ __forceinline__ bool has_something(const prem_courier *c, int32_t lane,
+                                              const decided &own, int64_t now_ns) {
+  const uint64_t word = *(const volatile uint64_t *)&heard[lane];
+  const bool is_answered =
+      *(const volatile uint32_t *)&answered == *(const volatile uint32_t *)&asked;
+  const bool is_alarm =
+      (*(const volatile int32_t *)&is_leaving | *(const volatile int32_t *)&is_silent) != 0;
+  const bool has_come = *(const volatile uint64_t *)&trigger_seen != own.brought;
+  const bool is_due = now_ns >= own.wake_ns || (own.has_over && now_ns >= own.over_ns);
+  return __any_sync(WHOLE_WARP, is_alarm || has_come || is_due ||
+                                    is_news(c, lane, word != own.known, is_answered));
+}
+
+/** Jobs are over: show their results. What else there is to do for them can wait where a frame may
+ *  come that begins a hyperperiod, for so long. One warp. */
+__device__ __forceinline__ void over_show(prem_courier *c, int32_t lane, int64_t now_ns,
+                                          decided *own) {
+  enum { WAIT_NS = 8000 };
+  int64_t wake_ns = 0;
   if (lane == 0) {
-    *(volatile uint64_t *)launch.beat = (uint64_t)now;
-    if (is_asked)
-      answer(launch.talk, ping);
-    if (leave == PREM_COURIER_STOPS_ALL)
-      atomicExch(&launch.state->abort, 1u);
+    prem_courier_show(c, now_ns);
+    wake_ns = c->wake_ns;
   }
-  return !__any_sync(WHOLE_WARP, stops != 0) && leave == PREM_COURIER_STAYS;
+  own->wake_ns = __shfl_sync(WHOLE_WARP, (long long)wake_ns, 0);
+  own->has_over = true;
+  own->over_ns = c->trigger < 0 ? now_ns : now_ns + WAIT_NS;
 }
 
-/**
- * Look once more, where a trigger's frame or a request has come: the host hands on what belongs to
- * a trigger's frame before it, wishes and arguments as well, and all frames before it asks for the
- * end; of two looks at the same time either can be the earlier one. So what comes last stays as it
- * was seen first. One warp.
- */
-__device__ __forceinline__ void host_hear_again(const prem_courier *c, int32_t lane,
-                                                heard_word *own) {
-  const int32_t trigger_lane = c->trigger < 0 ? -1 : STREAMS + c->trigger;
-  const bool begins = trigger_lane >= 0 && __shfl_sync(WHOLE_WARP, own->has_changed, trigger_lane);
-  const uint64_t filled = __shfl_sync(WHOLE_WARP, own->value, begins ? trigger_lane : 0);
-  if (!begins && !__shfl_sync(WHOLE_WARP, own->has_changed, REQUEST))
-    return;
-  if (begins && lane == 0)
-    trigger_bring(c, filled);
-  __syncwarp();
-  const uint64_t again = own->at != nullptr ? prem_system_load_acquire(own->at) : 0;
-  if (lane >= WISH && lane != trigger_lane)
-    own->value = again;
-  own->is_seen = true;
+/** Does a frame begin a hyperperiod now? It goes before all that is left to do. One warp. */
+__device__ __forceinline__ bool begins_now(const prem_courier *c, int32_t lane, uint64_t word,
+                                           const decided &own) {
+  const bool is_there = c->trigger >= 0 && lane == STREAMS + c->trigger && word != own.known;
+  return __any_sync(WHOLE_WARP, is_there) && c->begun - c->completed < OPEN_HYPERPERIODS;
 }
 
-/** One warp, until the session is over. */
+/** The decider, until the session is over. One warp. */
 __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s_ns) {
+  enum { BEAT_NS = 2000 };
   prem_courier *c = own_courier;
-  heard_word own = {host_word_at(launch, lane), 0, false, true};
-  int32_t unheard = 0;
-  int64_t wake_ns = INT64_MIN, heard_ns = prem_clock_ns();
+  const bool is_last = is_said_last(c, lane);
+  decided own = {0, 0, INT64_MIN, false, 0};
+  int64_t beat_ns = 0;
   for (bool is_over = false; !is_over;) {
-    bool is_silent = false;
-    /* It takes a microsecond to come, in which the blocks are looked at twice. */
-    const uint64_t fresh = own.at != nullptr ? prem_system_load_relaxed(own.at) : 0;
-    const bool has_over = blocks_look(c, lane) || blocks_look(c, lane);
-    if (has_over && unheard < MOST_UNHEARD) {
-      ++unheard;
-    } else {
-      const int64_t now = __shfl_sync(WHOLE_WARP, (long long)prem_clock_ns(), 0);
-      unheard = 0;
-      if (!host_hear(launch, lane, fresh, now, &own, &heard_ns))
-        return;
-      is_silent = launch.host_silence_ns > 0 && now - heard_ns > launch.host_silence_ns;
-      const bool is_news_here = own.has_changed && is_news(c, lane);
-      if (!__any_sync(WHOLE_WARP, is_news_here) && !is_silent && !has_over && now - s_ns < wake_ns)
-        continue;
-      host_hear_again(c, lane, &own);
+    const int64_t now = __shfl_sync(WHOLE_WARP, (long long)prem_clock_ns(), 0);
+    if (lane == 0 && now - beat_ns > BEAT_NS) {
+      *(volatile uint64_t *)launch.beat = (uint64_t)now;
+      beat_ns = now;
     }
-    if (has_over || !__all_sync(WHOLE_WARP, own.is_seen))
-      prem_fence_far();
-    own.is_seen = true;
-    __syncwarp();
-    is_over = step(c, lane, own.value, is_silent, has_over, s_ns, &wake_ns);
+    if (c->completed < c->begun && blocks_look(c, lane))
+      over_show(c, lane, now - s_ns, &own);
+    if (!has_something(c, lane, own, now - s_ns))
+      continue;
+    if (__any_sync(WHOLE_WARP, *(volatile int32_t *)&is_leaving != 0))
+      return;
+    if (trigger_look(c, lane, &own.brought))
+      continue;
+    bool is_answered;
+    const uint64_t word = hear(lane, is_last, &is_answered);
+    const bool has_over = own.has_over && !begins_now(c, lane, word, own);
+    own.known = word;
+    own.has_over &= !has_over;
+    own.over_ns = INT64_MIN; /* what is left after this, at once */
+    is_answered = __all_sync(WHOLE_WARP, is_answered);
+    is_over = step(c, lane, word, is_answered, has_over, s_ns, &own.wake_ns);
   }
 }
 
-__global__ void __launch_bounds__(PREM_COURIER_THREADS, 1)
+/** The decider's part: from the session's begin to its end. One warp. */
+__device__ __forceinline__ void decide_all(const prem_courier_launch &launch, int32_t lane) {
+  int64_t s_ns = 0;
+  if (lane == 0)
+    s_ns = session_begin(launch);
+  s_ns = __shfl_sync(WHOLE_WARP, (long long)s_ns, 0);
+  if (lane == 0) {
+    zero_ns = s_ns;
+    prem_block_fence();
+    *(volatile int32_t *)&is_serving = 1;
+  }
+  __syncwarp();
+  if (s_ns != 0 && first_look_await())
+    serve(launch, lane, s_ns);
+  if (lane == 0) {
+    *(volatile int32_t *)&is_closing = 1;
+    carry_end();
+    order.row_bytes = 0;
+    prem_barrier_arrive(&is_ordered);
+    prem_word_set_far(&launch.talk->left, 1);
+  }
+}
+
+__global__ void __launch_bounds__(PREM_COURIER_THREADS, 5) /* 96 registers: room for blocks */
     courier(const __grid_constant__ prem_courier_launch launch) {
-  const int32_t thread = (int32_t)threadIdx.x;
+  enum { NAP_NS = 200 };
+  const int32_t thread = (int32_t)threadIdx.x, lane = thread & 31;
   image_take(launch);
   if (thread == 0) {
     prem_barrier_init(&is_ordered);
     prem_barrier_init(&is_carried);
-    orders = 0;
+    orders = answered = 0;
+    asked = 1;
     is_carrying = false;
-    is_closing = 0;
+    is_serving = is_closing = is_leaving = is_silent = 0;
+    trigger_seen = 0;
     note_stream = -1;
   }
+  if (thread < 32)
+    heard[thread] = 0;
   if (thread < PREM_DEVICE_STREAMS)
     promises[thread].word = 0;
   __syncthreads();
-  if (thread >= 64) {
-    carry(thread - 64);
-    return;
-  }
-  if (thread >= 32) {
-    keep_promises(thread - 32);
-    return;
-  }
-  int64_t s_ns = 0;
-  if (thread == 0)
-    s_ns = session_begin(launch);
-  s_ns = __shfl_sync(WHOLE_WARP, (long long)s_ns, 0);
-  if (thread == 0)
-    zero_ns = s_ns;
-  if (s_ns != 0)
-    serve(launch, thread, s_ns);
-  if (thread == 0) {
-    *(volatile int32_t *)&is_closing = 1;
-    order.row_bytes = 0;
-    prem_barrier_arrive(&is_ordered);
-    prem_word_set_far(&launch.talk->left, 1);
+  switch (thread / 32) {
+  case DECIDER:
+    decide_all(launch, lane);
+    break;
+  case KEEPER:
+    keep_promises(lane);
+    break;
+  case LISTENER:
+    while (!__any_sync(WHOLE_WARP, *(volatile int32_t *)&is_serving != 0))
+      __nanosleep(NAP_NS);
+    listen(launch, lane);
+    break;
+  default:
+    carry(lane);
   }
 }
 

@@ -187,6 +187,10 @@ __device__ void block_open(const prem_launch &launch, const prem_device_block *b
   start->computes_written = 0;
   start->stores_written = 0;
   start->ordered = 0;
+#if PREM_LIVE
+  start->outputs_at = launch.buffers * block->in_bytes;
+  start->out_bytes = block->out_bytes;
+#endif
 }
 
 /** Give the counts of this block to the host. All threads. */

@@ -357,9 +357,8 @@ __device__ __forceinline__ bool writeback_gate(block_state *own, int32_t place,
 
 /** Which output buffer lies there: `at` is counted from the first buffer. */
 __device__ __forceinline__ int32_t output_number(const block_state *own, int32_t at) {
-  const prem_device_block *block = &own->launch.blocks[own->plan_block];
-  const int32_t out_bytes = block->out_bytes;
-  return out_bytes > 0 ? (at - own->launch.buffers * block->in_bytes) / out_bytes : 0;
+  const uint32_t out_bytes = (uint32_t)own->out_bytes;
+  return out_bytes > 0 ? (int32_t)((uint32_t)(at - own->outputs_at) / out_bytes) : 0;
 }
 
 /** Its compute is over: of a skipped job there is nothing to write. One warp. */
