@@ -564,15 +564,18 @@ __device__ __forceinline__ bool is_news(const prem_courier *c, int32_t lane, boo
   if (stream >= c->stream_count || !c->streams[stream].is_short)
     return false;
   const prem_producer *producer = &c->streams[stream].producer;
-  return has_changed || (is_answered && producer->settled != producer->handed_on);
+  return has_changed || (is_answered && producer->settled != producer->asked_for);
 }
 
-/** Are there samples of which it is not known whether the host holds the ones before? One lane. */
-__device__ __forceinline__ bool has_to_ask(const prem_courier *c) {
-  for (int32_t s = c->source_count; s < c->stream_count; ++s)
-    if (c->streams[s].producer.handed_on != c->streams[s].producer.settled)
-      return true;
-  return false;
+/** Samples were handed on: has what the host holds to be looked at behind that? One lane. */
+__device__ __forceinline__ bool has_to_ask(prem_courier *c) {
+  bool asks = false;
+  for (int32_t s = c->source_count; s < c->stream_count; ++s) {
+    prem_producer *producer = &c->streams[s].producer;
+    asks |= !producer->is_queue && producer->handed_on != producer->asked_for;
+    producer->asked_for = producer->handed_on;
+  }
+  return asks;
 }
 
 /** What a lane has heard of its stream. */
@@ -582,8 +585,8 @@ __device__ __forceinline__ void stream_hear(prem_courier *c, int32_t lane, uint6
     return;
   prem_stream *stream = &c->streams[lane - STREAMS];
   stream->consumer.seen = stream->producer.seen = word;
-  if (is_answered || stream->producer.is_queue)
-    stream->producer.settled = stream->producer.handed_on;
+  if (is_answered)
+    stream->producer.settled = stream->producer.asked_for;
 }
 
 /** What a lane has heard of the host. */
