@@ -602,10 +602,11 @@ __device__ __forceinline__ void word_hear(prem_courier *c, int32_t lane, uint64_
 }
 
 /** Decide by the host's words, a lane each. One warp.
+ *  @param tells  and tell the host; else the step behind it does
  *  @return whether the session is over; in `*wake_ns`
  * when something will be due. */
 __device__ __forceinline__ bool step(prem_courier *c, int32_t lane, uint64_t word, bool is_answered,
-                                     bool has_over, int64_t s_ns, int64_t *wake_ns) {
+                                     bool has_over, bool tells, int64_t s_ns, int64_t *wake_ns) {
   stream_hear(c, lane, word, is_answered);
   word_hear(c, lane, word);
   __syncwarp();
@@ -614,7 +615,7 @@ __device__ __forceinline__ bool step(prem_courier *c, int32_t lane, uint64_t wor
   if (lane == 0) {
     c->has_over = has_over;
     c->completed_now = has_over ? completed : c->completed;
-    *wake_ns = prem_courier_decide(c, prem_clock_ns() - s_ns);
+    *wake_ns = prem_courier_decide(c, prem_clock_ns() - s_ns, tells);
     is_done = is_over(c);
     asks = has_to_ask(c);
     if (asks) { /* a look behind what was handed on, in the one order of both sides */
@@ -734,7 +735,7 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
     own.has_over &= !has_over;
     own.over_ns = INT64_MIN; /* what is left after this, at once */
     is_answered = __all_sync(WHOLE_WARP, is_answered);
-    is_over = step(c, lane, word, is_answered, has_over, s_ns, &own.wake_ns);
+    is_over = step(c, lane, word, is_answered, has_over, !own.has_over, s_ns, &own.wake_ns);
   }
 }
 
