@@ -58,7 +58,8 @@ typedef struct prem_producer {
   int32_t last_slot;                        /* taken to be filled */
   uint64_t next;                            /* number of the next frame */
   uint64_t handed_on;                       /* on a GPU: so many were; */
-  uint64_t settled;                         /* so many were before `seen` was looked at */
+  uint64_t asked_for;                       /* when what is held was last asked for; */
+  uint64_t settled;                         /* before `seen` was looked at */
   uint64_t frame_in[PREM_MAX_LIVE_BUFFERS]; /* the last one filled into each slot */
   uint32_t used, writing;                   /* slots: ever filled; taken to be filled */
   uint64_t seen;                            /* `passed`, read before: on a GPU, whose courier looks

@@ -26,7 +26,7 @@ int64_t prem_courier_step(prem_courier *c, int64_t now_ns) {
   c->completed_now = completed;
   c->wish = prem_word_far(&c->face->wish.value);
   c->newest = prem_word_far(&c->face->newest.value);
-  return prem_courier_decide(c, now_ns);
+  return prem_courier_decide(c, now_ns, true);
 }
 
 /* ---- what executors ask --------------------------------------------------------------------- */

@@ -333,8 +333,10 @@ PREM_SHARED_CODE void tell_host(prem_courier *c) {
  * Each step waits for those before it alone, and the first for hyperperiods that begin: so once is
  * enough, unless one begins. What others wait for comes before all: results, where jobs are over;
  * else a frame that starts a hyperperiod.
+ *
+ * @param tells  tell the host what has changed: else the next one will
  */
-PREM_SHARED_CODE int64_t prem_courier_decide(prem_courier *c, int64_t now_ns) {
+PREM_SHARED_CODE int64_t prem_courier_decide(prem_courier *c, int64_t now_ns, bool tells) {
   c->now_ns = now_ns;
   bool is_once = false, asks = !look_at_blocks(c) && c->trigger >= 0;
   for (;;) {
@@ -353,7 +355,8 @@ PREM_SHARED_CODE int64_t prem_courier_decide(prem_courier *c, int64_t now_ns) {
   }
   if (!c->has_last)
     make_ready(c);
-  tell_host(c);
+  if (tells || is_over(c))
+    tell_host(c);
   if (is_over(c)) {
     await_told();
     prem_word_set_far(&c->face->done.value, 1);

@@ -564,15 +564,18 @@ __device__ __forceinline__ bool is_news(const prem_courier *c, int32_t lane, boo
   if (stream >= c->stream_count || !c->streams[stream].is_short)
     return false;
   const prem_producer *producer = &c->streams[stream].producer;
-  return has_changed || (is_answered && producer->settled != producer->handed_on);
+  return has_changed || (is_answered && producer->settled != producer->asked_for);
 }
 
-/** Are there samples of which it is not known whether the host holds the ones before? One lane. */
-__device__ __forceinline__ bool has_to_ask(const prem_courier *c) {
-  for (int32_t s = c->source_count; s < c->stream_count; ++s)
-    if (c->streams[s].producer.handed_on != c->streams[s].producer.settled)
-      return true;
-  return false;
+/** Samples were handed on: has what the host holds to be looked at behind that? One lane. */
+__device__ __forceinline__ bool has_to_ask(prem_courier *c) {
+  bool asks = false;
+  for (int32_t s = c->source_count; s < c->stream_count; ++s) {
+    prem_producer *producer = &c->streams[s].producer;
+    asks |= !producer->is_queue && producer->handed_on != producer->asked_for;
+    producer->asked_for = producer->handed_on;
+  }
+  return asks;
 }
 
 /** What a lane has heard of its stream. */
@@ -582,8 +585,8 @@ __device__ __forceinline__ void stream_hear(prem_courier *c, int32_t lane, uint6
     return;
   prem_stream *stream = &c->streams[lane - STREAMS];
   stream->consumer.seen = stream->producer.seen = word;
-  if (is_answered || stream->producer.is_queue)
-    stream->producer.settled = stream->producer.handed_on;
+  if (is_answered)
+    stream->producer.settled = stream->producer.asked_for;
 }
 
 /** What a lane has heard of the host. */
@@ -599,10 +602,11 @@ __device__ __forceinline__ void word_hear(prem_courier *c, int32_t lane, uint64_
 }
 
 /** Decide by the host's words, a lane each. One warp.
+ *  @param tells  and tell the host; else the step behind it does
  *  @return whether the session is over; in `*wake_ns`
  * when something will be due. */
 __device__ __forceinline__ bool step(prem_courier *c, int32_t lane, uint64_t word, bool is_answered,
-                                     bool has_over, int64_t s_ns, int64_t *wake_ns) {
+                                     bool has_over, bool tells, int64_t s_ns, int64_t *wake_ns) {
   stream_hear(c, lane, word, is_answered);
   word_hear(c, lane, word);
   __syncwarp();
@@ -611,7 +615,7 @@ __device__ __forceinline__ bool step(prem_courier *c, int32_t lane, uint64_t wor
   if (lane == 0) {
     c->has_over = has_over;
     c->completed_now = has_over ? completed : c->completed;
-    *wake_ns = prem_courier_decide(c, prem_clock_ns() - s_ns);
+    *wake_ns = prem_courier_decide(c, prem_clock_ns() - s_ns, tells);
     is_done = is_over(c);
     asks = has_to_ask(c);
     if (asks) { /* a look behind what was handed on, in the one order of both sides */
@@ -731,7 +735,7 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
     own.has_over &= !has_over;
     own.over_ns = INT64_MIN; /* what is left after this, at once */
     is_answered = __all_sync(WHOLE_WARP, is_answered);
-    is_over = step(c, lane, word, is_answered, has_over, s_ns, &own.wake_ns);
+    is_over = step(c, lane, word, is_answered, has_over, !own.has_over, s_ns, &own.wake_ns);
   }
 }
 

@@ -121,8 +121,11 @@ bool prem_cuda_has_to_end(const prem_cuda *cuda);
 void prem_cuda_stop_blocks(const prem_cuda *cuda);
 /** They do not: the GPU is lost. */
 void prem_cuda_say_endless(const prem_cuda *cuda, prem_diag *diag);
-/** So long after they were stopped. */
-enum { PREM_CUDA_LAST_GRACE_NS = 200000000 };
+/** So long after they were stopped; an emulated GPU on a busy machine needs more. */
+#ifndef PREM_CUDA_GRACE_NS
+#define PREM_CUDA_GRACE_NS 200000000
+#endif
+enum { PREM_CUDA_LAST_GRACE_NS = PREM_CUDA_GRACE_NS };
 
 /* ---- after a run (collect.c) ----------------------------------------------------------------- */
 
