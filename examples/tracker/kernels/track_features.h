@@ -79,11 +79,21 @@ PREM_FN bool feature_is_inner(const feature_rows *rows, int32_t r) {
          (r + 1 < rows->count || row + 1 == TRACK_PIXELS);
 }
 
+/* Where a row has the slope of a column. On a GPU those stand together that are as far right in
+ * their cells: lanes, which have a cell each, then read different banks of the scratchpad, and so
+ * write those that have a column each. */
+PREM_FN int32_t feature_place(int32_t cell, int32_t in_cell) {
+  return PREM_HOST ? cell * TRACK_CELL + in_cell
+                   : in_cell * TRACK_CELLS +
+                         ((cell + in_cell * (TRACK_CELLS / TRACK_CELL)) & (TRACK_CELLS - 1));
+}
+
 PREM_FN void feature_put_slope(const track_features_params *params, const feature_work *work,
-                               int32_t at, float x, float y) {
+                               int32_t row_at, int32_t column, float x, float y) {
   float bin;
-  work->slope[at] = feature_slope(params, x, y, &bin);
-  work->bin[at] = (uint8_t)(int32_t)bin;
+  work->slope[row_at + feature_place(column / TRACK_CELL, column & (TRACK_CELL - 1))] =
+      feature_slope(params, x, y, &bin);
+  work->bin[row_at + column] = (uint8_t)(int32_t)bin;
 }
 
 /* Slopes of the rows that are in the region, and their own neighbours with them: first those of the
@@ -95,7 +105,7 @@ PREM_FN void feature_slopes(const track_features_params *params, const feature_r
     if (feature_is_inner(rows, r)) {
       const feature_around around = feature_around_row(rows, r);
       const int32_t column = inner + 1;
-      feature_put_slope(params, work, r * TRACK_PIXELS + column,
+      feature_put_slope(params, work, r * TRACK_PIXELS, column,
                         (around.here[column + 1] - around.here[column - 1]) * 0.5F,
                         (around.below[column] - around.above[column]) * around.share);
     }
@@ -104,7 +114,7 @@ PREM_FN void feature_slopes(const track_features_params *params, const feature_r
     if (feature_is_inner(rows, r)) {
       const feature_around around = feature_around_row(rows, r);
       const int32_t column = edge * last, left = edge * (last - 1);
-      feature_put_slope(params, work, r * TRACK_PIXELS + column,
+      feature_put_slope(params, work, r * TRACK_PIXELS, column,
                         around.here[left + 1] - around.here[left],
                         (around.below[column] - around.above[column]) * around.share);
     }
@@ -118,16 +128,18 @@ PREM_FN float feature_nearness(int32_t i) {
 
 /* Add a row of the pixels that count for a cell. All are brought before any is added, so that one
  * does not wait for the other. */
-PREM_FN void feature_add_row(const feature_work *work, int32_t row_at, int32_t first_column,
+PREM_FN void feature_add_row(const feature_work *work, int32_t row_at, int32_t cell_column,
                              float high, float *sums) {
+  enum { BEFORE = TRACK_CELL / 2 /* pixels that are of the cell to the left */ };
   float slope[2 * TRACK_CELL];
   int32_t bin[2 * TRACK_CELL];
   for (int32_t x = 0; x < 2 * TRACK_CELL; ++x) {
-    const int32_t column = first_column + x;
-    const bool is_there = column >= 0 && column < TRACK_PIXELS;
-    const int32_t at = row_at + (is_there ? column : 0);
-    slope[x] = work->slope[at];
-    bin[x] = is_there ? work->bin[at] : -1;
+    const int32_t cell = cell_column - 1 + (x + BEFORE) / TRACK_CELL;
+    const int32_t in_cell = (x + BEFORE) % TRACK_CELL;
+    const bool is_there = cell >= 0 && cell < TRACK_CELLS;
+    const int32_t held = is_there ? cell : 0;
+    slope[x] = work->slope[row_at + feature_place(held, in_cell)];
+    bin[x] = is_there ? work->bin[row_at + held * TRACK_CELL + in_cell] : -1;
   }
   for (int32_t x = 0; x < 2 * TRACK_CELL; ++x)
     if (bin[x] >= 0) {
@@ -149,8 +161,7 @@ PREM_FN void feature_sums(const feature_rows *rows, const feature_work *work, in
       PREM_ROLLED for (int32_t y = 0; y < 2 * TRACK_CELL; ++y) {
         const int32_t row = cell * TRACK_CELL - TRACK_CELL / 2 + y;
         if (row >= 0 && row < TRACK_PIXELS)
-          feature_add_row(work, (row - rows->first) * TRACK_PIXELS, j * TRACK_CELL - TRACK_CELL / 2,
-                          feature_nearness(y), sums);
+          feature_add_row(work, (row - rows->first) * TRACK_PIXELS, j, feature_nearness(y), sums);
       }
       for (int32_t b = 0; b < FEATURE_BINS / 2; ++b) {
         const float both = sums[b * work->cells] + sums[(b + FEATURE_BINS / 2) * work->cells];
@@ -232,7 +243,9 @@ PREM_FN void feature_cells(const track_features_params *params, const feature_wo
   }
 }
 
-/* Of the cells of a strip: those of a column, then the columns. */
+/* Of the cells of a strip: those of a column, columns of a part, and all parts. */
+enum { FEATURE_PARTS = 4, FEATURE_PART = TRACK_CELLS / FEATURE_PARTS };
+
 PREM_FN double feature_column_energy(const float *energies, int32_t column) {
   double sum = 0;
   for (int32_t row = 0; row < TRACK_CELL_ROWS; ++row)
@@ -240,11 +253,11 @@ PREM_FN double feature_column_energy(const float *energies, int32_t column) {
   return sum;
 }
 
-PREM_FN float feature_energy(const double *columns) {
+PREM_FN double feature_sum(const double *values, int32_t count) {
   double sum = 0;
-  for (int32_t column = 0; column < TRACK_CELLS; ++column)
-    sum += columns[column];
-  return (float)sum;
+  for (int32_t i = 0; i < count; ++i)
+    sum += values[i];
+  return sum;
 }
 
 /* Of a strip, slopes and bins go where its planes will be, which are put down when nobody needs
@@ -281,8 +294,12 @@ PREM_FN void track_features_compute(const track_features_params *params, const p
     columns[column] = feature_column_energy(energies, column);
   }
   PREM_SYNC();
+  PREM_LANES(part, FEATURE_PARTS) {
+    columns[TRACK_CELLS + part] = feature_sum(columns + part * FEATURE_PART, FEATURE_PART);
+  }
+  PREM_SYNC();
   if (PREM_FIRST_LANE())
-    *(float *)views[2].data = feature_energy(columns);
+    *(float *)views[2].data = (float)feature_sum(columns + TRACK_CELLS, FEATURE_PARTS);
 }
 
 #if PREM_HOST
@@ -309,11 +326,13 @@ PREM_FN void track_features_region(const track_features_params *params, const fl
   feature_sums(&rows, &work, -1, TRACK_CELLS + 2);
   feature_cells(params, &work, 0, TRACK_CELLS, &planes, energies);
   for (int32_t strip = 0; strip < TRACK_CELL_STRIPS; ++strip) {
-    double columns[TRACK_CELLS];
+    double columns[TRACK_CELLS], parts[FEATURE_PARTS];
     for (int32_t column = 0; column < TRACK_CELLS; ++column)
       columns[column] =
           feature_column_energy(energies + strip * TRACK_CELL_ROWS * TRACK_CELLS, column);
-    energy[strip] = feature_energy(columns);
+    for (int32_t part = 0; part < FEATURE_PARTS; ++part)
+      parts[part] = feature_sum(columns + part * FEATURE_PART, FEATURE_PART);
+    energy[strip] = (float)feature_sum(parts, FEATURE_PARTS);
   }
 }
 
@@ -370,7 +389,7 @@ PREM_COMPUTE_ENTRY(track_features)
 static const prem_kernel track_features_kernel = {
     .name = "track_features",
     .summary = "regions of 128 x 128 pixels as 16 complex planes of fHOG in 32 x 32 cells",
-    .version = 2,
+    .version = 3,
     .params_bytes = sizeof(track_features_params),
     .ports = track_features_ports,
     .port_count = 3,
