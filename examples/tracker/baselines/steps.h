@@ -99,10 +99,8 @@ typedef struct baseline_sight {
   uint8_t bin[FEATURE_STRIP_PIXELS];
 } baseline_sight;
 
-enum { BASELINE_PITCH = TRACK_CELLS + 1 /* of a plane whose rows are read by one lane each */ };
-
 typedef struct baseline_summit {
-  float response[TRACK_CELLS * BASELINE_PITCH];
+  float response[BASELINE_POINTS];
   float best[TRACK_CELLS];
   int32_t at[TRACK_CELLS];
 } baseline_summit;
@@ -198,16 +196,17 @@ PREM_FN void baseline_peak(const baseline_batch *of, int32_t region, void *room)
   baseline_summit *summit = (baseline_summit *)room;
   const prem_c64 *points = of->plane + (int64_t)region * BASELINE_POINTS;
   PREM_LANES_2D(r, TRACK_CELLS, c, TRACK_CELLS) {
-    summit->response[r * BASELINE_PITCH + c] =
+    summit->response[r * TRACK_CELLS + c] =
         points[r * TRACK_CELLS + c].re * (1.0F / BASELINE_POINTS);
   }
   PREM_SYNC();
-  PREM_LANES(row, TRACK_CELLS) {
-    summit->at[row] = respond_best_in(summit->response + row * BASELINE_PITCH, &summit->best[row]);
+  PREM_LANES(column, TRACK_CELLS) {
+    summit->at[column] =
+        respond_best_in(summit->response + column, TRACK_CELLS, &summit->best[column]);
   }
   PREM_SYNC();
   if (PREM_FIRST_LANE())
-    respond_peak(summit->response, BASELINE_PITCH, summit->best, summit->at,
+    respond_peak(summit->response, TRACK_CELLS, summit->best, summit->at,
                  of->peaks + region * PEAK_NUMBERS);
 }
 

@@ -14,25 +14,13 @@ typedef struct track_plane {
   int32_t pitch, room_pitch;
 } track_plane;
 
-PREM_FN prem_fft_lines track_columns(prem_fft_point *points, int32_t pitch) {
-  prem_fft_lines lines;
-  lines.first = points;
-  lines.point = pitch;
-  lines.line = 1;
-  lines.plane = 0;
-  return lines;
-}
-
 /** Transform a plane, forwards with sign 1, back with -1; then its points are where its room was.
  */
 PREM_FN void track_transform(float sign, track_plane *plane) {
   const prem_fft_plan plan = {5, sign, sign > 0 ? 1.0F : 1.0F / TRACK_CELLS};
-  const prem_fft_lines from = track_columns(plane->points, plane->pitch);
-  const prem_fft_lines room = track_columns(plane->room, plane->room_pitch);
-  const prem_fft_lines back = prem_fft_turned(from), there = prem_fft_turned(room);
-  prem_fft_transform(&plan, from, &room, &room, &back, 1, TRACK_CELLS);
-  PREM_SYNC();
-  prem_fft_transform(&plan, from, &from, &from, &there, 1, TRACK_CELLS);
+  const prem_fft_square in = {plane->points, plane->pitch, 0, 0};
+  const prem_fft_square out = {plane->room, plane->room_pitch, 0, 0};
+  prem_fft_square_planes(&plan, in, out, 1);
   PREM_SYNC();
   const track_plane turned = {plane->room, plane->points, plane->room_pitch, plane->pitch};
   *plane = turned;

@@ -13,15 +13,16 @@ typedef struct track_respond_params {
   float sigma;
 } track_respond_params;
 
-/* Where the largest value of a row is; the first of equal ones. NaNs are no values. */
-PREM_FN int32_t respond_best_in(const float *row, float *best) {
+/* Where the largest value of a column is; the first of equal ones. NaNs are no values. */
+PREM_FN int32_t respond_best_in(const float *column, int32_t pitch, float *best) {
+  float most = -1e30F;
   int32_t at = 0;
-  *best = -1e30F;
-  for (int32_t c = 0; c < TRACK_CELLS; ++c)
-    if (row[c] > *best) {
-      *best = row[c];
-      at = c;
+  for (int32_t r = 0; r < TRACK_CELLS; ++r)
+    if (column[(int64_t)r * pitch] > most) {
+      most = column[(int64_t)r * pitch];
+      at = r;
     }
+  *best = most;
   return at;
 }
 
@@ -29,15 +30,18 @@ PREM_FN float respond_at(const float *response, int32_t pitch, int32_t row, int3
   return response[(int64_t)(row & (TRACK_CELLS - 1)) * pitch + (column & (TRACK_CELLS - 1))];
 }
 
-/* `best` and `at`: room for a value and an index a row. One lane. */
+/* `best` and `at`: a value and an index a column. One lane. */
 PREM_FN void respond_peak(const float *response, int32_t pitch, const float *best,
                           const int32_t *at, float peak[PEAK_NUMBERS]) {
-  int32_t row = 0;
-  for (int32_t r = 1; r < TRACK_CELLS; ++r)
-    if (best[r] > best[row])
-      row = r;
-  const int32_t column = at[row];
-  peak[PEAK_VALUE] = best[row];
+  float most = best[0];
+  int32_t column = 0;
+  for (int32_t c = 1; c < TRACK_CELLS; ++c)
+    if (best[c] > most) {
+      most = best[c];
+      column = c;
+    }
+  const int32_t row = at[column];
+  peak[PEAK_VALUE] = most;
   peak[PEAK_ROW] = (float)row;
   peak[PEAK_COLUMN] = (float)column;
   peak[PEAK_UP] = respond_at(response, pitch, row - 1, column);
@@ -60,10 +64,12 @@ PREM_FN void respond_region(float sigma, float square, const float *alpha, int32
   }
   PREM_SYNC();
   track_transform(-1, &plane);
-  PREM_LANES(row, TRACK_CELLS) {
-    for (int32_t c = 0; c < TRACK_CELLS; ++c)
-      response[(int64_t)row * pitch + c] = plane.points[(int64_t)row * plane.pitch + c].re;
-    at[row] = respond_best_in(response + (int64_t)row * pitch, &best[row]);
+  PREM_LANES_2D(r, TRACK_CELLS, c, TRACK_CELLS) {
+    response[(int64_t)r * pitch + c] = plane.points[(int64_t)r * plane.pitch + c].re;
+  }
+  PREM_SYNC();
+  PREM_LANES(column, TRACK_CELLS) {
+    at[column] = respond_best_in(response + column, pitch, &best[column]);
   }
   PREM_SYNC();
   if (PREM_FIRST_LANE())
@@ -172,7 +178,7 @@ PREM_COMPUTE_ENTRY(track_respond)
 static const prem_kernel track_respond_kernel = {
     .name = "track_respond",
     .summary = "response of targets' filters to regions, and its peak; sigma (0.5)",
-    .version = 1,
+    .version = 2,
     .params_bytes = sizeof(track_respond_params),
     .ports = track_respond_ports,
     .port_count = 6,

@@ -99,7 +99,7 @@ PREM_COMPUTE_ENTRY(track_train)
 static const prem_kernel track_train_kernel = {
     .name = "track_train",
     .summary = "filters from the models' own correlation; sigma (0.5), lambda (1e-4), label (0.1)",
-    .version = 1,
+    .version = 2,
     .params_bytes = sizeof(track_train_params),
     .ports = track_train_ports,
     .port_count = 3,
