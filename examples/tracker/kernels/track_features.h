@@ -1,56 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * track_features: 128 x 128 pixels as 32 x 32 cells of 31 fHOG features, faded out to the region's
- * edges by a Hann window: 18 signed directions, 9 without their sign, 4 of texture. Two channels
- * are the real and the imaginary part of one complex plane, the 32nd is 0. `energy` is the sum of
- * their squares, by strips of cells.
+ * track_features: regions of a u8 frame as 32 x 32 cells of 31 fHOG features, faded out to the
+ * region's edges by a Hann window: 18 signed directions, 9 without their sign, 4 of texture. Two
+ * channels are the real and the imaginary part of one complex plane, the 32nd is 0. `energy` is the
+ * sum of their squares, by rows of cells. The frame's windows are aimed by `where`.
  */
 #ifndef TRACK_FEATURES_H
 #define TRACK_FEATURES_H
 
-#include "track.h"
+#include "track_aim.h"
+#include "track_sample.h"
 
 enum {
   FEATURE_BINS = 18,
-  FEATURE_HALO = 7, /* rows of pixels above a strip's first cell that count for it, and below it */
-  FEATURE_ROWS = TRACK_CELL_ROWS * TRACK_CELL + 2 * FEATURE_HALO,
-  FEATURE_AROUND = TRACK_CELL_ROWS + 2 /* rows of cells with those above and below */
+  FEATURE_MARK = 31 /* the last bits of a slope say its direction */
 };
 
 typedef struct track_features_params {
   float hann[TRACK_CELLS];
-  float direction[9][2]; /* x, y */
+  float direction[5][2]; /* x, y; the others are these mirrored */
+  int32_t frame[2];
 } track_features_params;
 
 /* Pixels of a region, or of a strip of it. */
 typedef struct feature_rows {
   const float *pixels; /* of row `first` of the region */
-  int32_t pitch, first, count;
+  int32_t first, count;
 } feature_rows;
 
-/* What is worked out of them: `slope` and `bin` a pixel, `sums` 18 a cell, `squares` one a cell.
- * The sums of a direction stand together, so that neighbouring lanes use neighbouring banks of a
- * GPU's scratchpad, whichever directions their pixels have. */
+/* What is worked out of them: `slope` a pixel, `sums` 18 a cell, `squares` one a cell. The sums of
+ * a direction stand together, so that neighbouring lanes use neighbouring banks of a GPU's
+ * scratchpad, whichever directions their pixels have. */
 typedef struct feature_work {
   float *slope, *sums, *squares;
-  uint8_t *bin;
   int32_t cells; /* from one direction to the next */
 } feature_work;
 
-/* How steep a pixel is, and in which of 18 directions, of differences to its right and downwards.
- * Without branches, so that compilers make vectors of it. */
-PREM_FN float feature_slope(const track_features_params *params, float x, float y, float *bin) {
-  float best = 0, at = 0;
-  for (int32_t i = 0; i < FEATURE_BINS / 2; ++i) {
-    const float along = fmaf(params->direction[i][0], x, params->direction[i][1] * y);
-    const float steep = fabsf(along);
-    const int32_t opposite = i + FEATURE_BINS / 2;
-    const float here = along < 0 ? (float)opposite : (float)i;
-    at = steep > best ? here : at;
-    best = steep > best ? steep : best;
+/* How steep a pixel is, of differences to its right and downwards, and in its last bits in which of
+ * 18 directions: along the one that it has the largest part in. A direction and its mirror image
+ * have the same part up to a sign, and only one of them the larger one. Without branches, so that
+ * compilers make vectors of it. */
+PREM_FN float feature_slope(const track_features_params *params, float x, float y) {
+  const float right = fabsf(x), down = fabsf(y);
+  float best = 0;
+  int32_t at = 0;
+  for (int32_t i = 0; i < 5; ++i) {
+    const float along = fmaf(params->direction[i][0], right, params->direction[i][1] * down);
+    at = along > best ? i : at;
+    best = along > best ? along : best;
   }
-  *bin = at;
-  return sqrtf(fmaf(x, x, y * y));
+  const bool is_mirrored = at > 0 && x * y < 0;
+  const bool is_opposite = at > 0 ? y < 0 : x < 0;
+  at = is_mirrored ? FEATURE_BINS / 2 - at : at;
+  at = is_opposite ? FEATURE_BINS / 2 + at : at;
+  const uint32_t bits = prem_f32_bits(sqrtf(fmaf(x, x, y * y)));
+  return prem_f32_of_bits((bits & ~(uint32_t)FEATURE_MARK) | (uint32_t)at);
 }
 
 /* A row of pixels with those that its differences are of, and what those count. */
@@ -62,11 +66,11 @@ typedef struct feature_around {
 /* At the region's edges differences are those to one side. */
 PREM_FN feature_around feature_around_row(const feature_rows *rows, int32_t r) {
   const int32_t row = rows->first + r;
-  const float *here = rows->pixels + (int64_t)r * rows->pitch;
+  const float *here = rows->pixels + (int64_t)r * TRACK_PIXELS;
   feature_around around;
   around.here = here;
-  around.above = row > 0 ? here - rows->pitch : here;
-  around.below = row + 1 < TRACK_PIXELS ? here + rows->pitch : here;
+  around.above = row > 0 ? here - TRACK_PIXELS : here;
+  around.below = row + 1 < TRACK_PIXELS ? here + TRACK_PIXELS : here;
   around.share = row > 0 && row + 1 < TRACK_PIXELS ? 0.5F : 1.0F;
   return around;
 }
@@ -90,10 +94,8 @@ PREM_FN int32_t feature_place(int32_t cell, int32_t in_cell) {
 
 PREM_FN void feature_put_slope(const track_features_params *params, const feature_work *work,
                                int32_t row_at, int32_t column, float x, float y) {
-  float bin;
   work->slope[row_at + feature_place(column / TRACK_CELL, column & (TRACK_CELL - 1))] =
-      feature_slope(params, x, y, &bin);
-  work->bin[row_at + column] = (uint8_t)(int32_t)bin;
+      feature_slope(params, x, y);
 }
 
 /* Slopes of the rows that are in the region, and their own neighbours with them: first those of the
@@ -132,20 +134,17 @@ PREM_FN void feature_add_row(const feature_work *work, int32_t row_at, int32_t c
                              float high, float *sums) {
   enum { BEFORE = TRACK_CELL / 2 /* pixels that are of the cell to the left */ };
   float slope[2 * TRACK_CELL];
-  int32_t bin[2 * TRACK_CELL];
   for (int32_t x = 0; x < 2 * TRACK_CELL; ++x) {
     const int32_t cell = cell_column - 1 + (x + BEFORE) / TRACK_CELL;
-    const int32_t in_cell = (x + BEFORE) % TRACK_CELL;
     const bool is_there = cell >= 0 && cell < TRACK_CELLS;
-    const int32_t held = is_there ? cell : 0;
-    slope[x] = work->slope[row_at + feature_place(held, in_cell)];
-    bin[x] = is_there ? work->bin[row_at + held * TRACK_CELL + in_cell] : -1;
+    const int32_t place = feature_place(is_there ? cell : 0, (x + BEFORE) % TRACK_CELL);
+    slope[x] = is_there ? work->slope[row_at + place] : 0;
   }
-  for (int32_t x = 0; x < 2 * TRACK_CELL; ++x)
-    if (bin[x] >= 0) {
-      float *sum = &sums[bin[x] * work->cells];
-      *sum = fmaf(high * feature_nearness(x) * (1.0F / 16), slope[x], *sum);
-    }
+  for (int32_t x = 0; x < 2 * TRACK_CELL; ++x) {
+    const int32_t bin = (int32_t)(prem_f32_bits(slope[x]) & FEATURE_MARK);
+    float *sum = &sums[bin * work->cells];
+    *sum = fmaf(high * feature_nearness(x) * (1.0F / 16), slope[x], *sum);
+  }
 }
 
 /* The histograms of cells: a pixel counts for the four cells around it. */
@@ -243,156 +242,226 @@ PREM_FN void feature_cells(const track_features_params *params, const feature_wo
   }
 }
 
-/* Of the cells of a strip: those of a column, columns of a part, and all parts. */
+/* Of a row of cells: those of a part of it, and all parts. */
 enum { FEATURE_PARTS = 4, FEATURE_PART = TRACK_CELLS / FEATURE_PARTS };
 
-PREM_FN double feature_column_energy(const float *energies, int32_t column) {
+PREM_FN double feature_part(const float *energies, int32_t part) {
   double sum = 0;
-  for (int32_t row = 0; row < TRACK_CELL_ROWS; ++row)
-    sum += (double)energies[row * TRACK_CELLS + column];
+  for (int32_t i = 0; i < FEATURE_PART; ++i)
+    sum += (double)energies[part * FEATURE_PART + i];
   return sum;
 }
 
-PREM_FN double feature_sum(const double *values, int32_t count) {
+PREM_FN float feature_energy(const double *parts) {
   double sum = 0;
-  for (int32_t i = 0; i < count; ++i)
-    sum += values[i];
-  return sum;
+  for (int32_t part = 0; part < FEATURE_PARTS; ++part)
+    sum += parts[part];
+  return (float)sum;
 }
 
-/* Of a strip, slopes and bins go where its planes will be, which are put down when nobody needs
- * them any more, and the histograms where its pixels were. */
-enum {
-  FEATURE_STRIP_PIXELS = FEATURE_ROWS * TRACK_PIXELS,
-  FEATURE_STRIP_SUMS = FEATURE_AROUND * TRACK_CELLS * FEATURE_BINS,
-  FEATURE_PLANES_BYTES = TRACK_PLANES * TRACK_CELL_ROWS * TRACK_CELLS * 8,
-  FEATURE_WORK_BYTES = (FEATURE_AROUND + TRACK_CELL_ROWS) * TRACK_CELLS * 4
-};
+PREM_FN void feature_energies(const float *energies, int32_t cell_rows, double *parts,
+                              float *energy) {
+  PREM_LANES_2D(row, cell_rows, part, FEATURE_PARTS) {
+    parts[row * FEATURE_PARTS + part] = feature_part(energies + row * TRACK_CELLS, part);
+  }
+  PREM_SYNC();
+  PREM_LANES(row, cell_rows) {
+    energy[row] = feature_energy(parts + row * FEATURE_PARTS);
+  }
+}
+
+/* Of a strip of so many rows of cells, in bytes: what stands for each pixel that counts for it, its
+ * planes, and what is needed beside both. */
+PREM_FN int32_t feature_pixel_rows(int32_t cell_rows) {
+  return cell_rows * TRACK_CELL + 2 * AIM_ABOVE;
+}
+
+PREM_FN int32_t feature_pixel_bytes(int32_t cell_rows) {
+  return feature_pixel_rows(cell_rows) * TRACK_PIXELS * (int32_t)sizeof(float);
+}
+
+PREM_FN int32_t feature_plane_bytes(int32_t cell_rows) {
+  return TRACK_PLANES * cell_rows * TRACK_CELLS * (int32_t)sizeof(prem_c64);
+}
+
+PREM_FN int32_t feature_rest_bytes(int32_t cell_rows) {
+  return cell_rows * FEATURE_PARTS * (int32_t)sizeof(double) +
+         (2 * cell_rows + 2) * TRACK_CELLS * (int32_t)sizeof(float);
+}
+
+/* Slopes lie where the planes will be, which are put down when nobody needs them any more, if there
+ * is room; histograms always where the pixels were. */
+PREM_FN bool feature_slopes_fit(int32_t cell_rows) {
+  return feature_pixel_bytes(cell_rows) <= feature_plane_bytes(cell_rows);
+}
+
+/* `rest`: energies' parts, squares and energies. */
+PREM_FN void feature_strip(const track_features_params *params, const feature_rows *rows,
+                           float *slope, float *sums, void *rest, int32_t first_cell,
+                           int32_t cell_rows, const feature_planes *planes, float *energy) {
+  double *parts = (double *)rest;
+  feature_work work;
+  work.slope = slope;
+  work.sums = sums;
+  work.squares = (float *)(parts + cell_rows * FEATURE_PARTS);
+  work.cells = (cell_rows + 2) * TRACK_CELLS;
+  float *energies = work.squares + work.cells;
+  feature_slopes(params, rows, &work);
+  PREM_SYNC();
+  feature_sums(rows, &work, first_cell - 1, cell_rows + 2);
+  PREM_SYNC();
+  feature_cells(params, &work, first_cell, cell_rows, planes, energies);
+  PREM_SYNC();
+  feature_energies(energies, cell_rows, parts, energy);
+}
 
 PREM_FN void track_features_compute(const track_features_params *params, const prem_view *views) {
-  const prem_view *in = &views[0], *out = &views[1];
-  const int32_t first_cell = (int32_t)out->origin[2];
-  const feature_rows rows = {(const float *)in->data, in->pitch[2], (int32_t)in->origin[2],
-                             FEATURE_ROWS};
-  /* rows of whole 16 bytes in both windows: no gaps */
-  feature_work work;
-  work.slope = (float *)out->data;
-  work.bin = (uint8_t *)(work.slope + FEATURE_STRIP_PIXELS);
-  work.sums = (float *)in->data;
-  work.squares = (float *)views[3].data;
-  work.cells = FEATURE_AROUND * TRACK_CELLS;
-  float *energies = work.squares + FEATURE_AROUND * TRACK_CELLS;
-  double *columns = (double *)in->data; /* where the histograms were */
+  const prem_view *frame = &views[0], *out = &views[3];
+  const sample_window window = {(const uint8_t *)frame->data, frame->pitch[2],
+                                (int32_t)frame->origin[2], (int32_t)frame->origin[3]};
+  const int32_t first_cell = (int32_t)out->origin[2], cell_rows = out->extent[2];
+  const int32_t first = first_cell * TRACK_CELL - AIM_ABOVE, count = feature_pixel_rows(cell_rows);
+  const int32_t begin = first > 0 ? first : 0;
+  const int32_t end = first + count < TRACK_PIXELS ? first + count : TRACK_PIXELS;
+  double *rest = (double *)views[5].data;
+  float *pixels = (float *)(rest + feature_rest_bytes(cell_rows) / 8);
+  float *slope = feature_slopes_fit(cell_rows) ? (float *)out->data : pixels + count * TRACK_PIXELS;
+  const feature_rows rows = {pixels, first, count};
+  /* rows of whole 16 bytes: no gaps between them */
   const feature_planes planes = {(float *)out->data, 2 * out->pitch[1], 2 * out->pitch[2]};
-  feature_slopes(params, &rows, &work);
+  sample_rows(params->frame, &window, (const float *)views[2].data, begin, end - begin,
+              pixels + (begin - first) * TRACK_PIXELS);
   PREM_SYNC();
-  feature_sums(&rows, &work, first_cell - 1, FEATURE_AROUND);
-  PREM_SYNC();
-  feature_cells(params, &work, first_cell, TRACK_CELL_ROWS, &planes, energies);
-  PREM_SYNC();
-  PREM_LANES(column, TRACK_CELLS) {
-    columns[column] = feature_column_energy(energies, column);
-  }
-  PREM_SYNC();
-  PREM_LANES(part, FEATURE_PARTS) {
-    columns[TRACK_CELLS + part] = feature_sum(columns + part * FEATURE_PART, FEATURE_PART);
-  }
-  PREM_SYNC();
-  if (PREM_FIRST_LANE())
-    *(float *)views[2].data = (float)feature_sum(columns + TRACK_CELLS, FEATURE_PARTS);
+  feature_strip(params, &rows, slope, pixels, rest, first_cell, cell_rows, &planes,
+                (float *)views[4].data);
 }
 
 #if PREM_HOST
 
 #include <stdlib.h>
 
-_Static_assert(FEATURE_STRIP_PIXELS * 5 <= FEATURE_PLANES_BYTES,
-               "slopes and bins lie in the planes");
-_Static_assert(FEATURE_STRIP_SUMS <= FEATURE_STRIP_PIXELS, "histograms lie in the pixels");
-
-PREM_FN void track_features_region(const track_features_params *params, const float *pixels,
-                                   float *out, float *energy, void *room) {
-  const feature_rows rows = {pixels, TRACK_PIXELS, 0, TRACK_PIXELS};
-  feature_work work;
-  const int32_t cells = TRACK_CELLS * TRACK_CELLS, around = (TRACK_CELLS + 2) * TRACK_CELLS;
-  work.slope = (float *)room;
-  work.squares = work.slope + TRACK_PIXELS * TRACK_PIXELS;
-  work.sums = work.squares + around;
-  float *energies = work.sums + around * FEATURE_BINS;
-  work.bin = (uint8_t *)(energies + cells);
-  work.cells = around;
+static inline void feature_region(const track_features_params *params, const uint8_t *frame,
+                                  const float *geometry, float *out, float *energy, void *room) {
+  const sample_window window = {frame, params->frame[1], 0, 0};
+  const int32_t cells = TRACK_CELLS * TRACK_CELLS;
+  float *pixels = (float *)room, *slope = pixels + TRACK_PIXELS * TRACK_PIXELS;
+  float *sums = slope + TRACK_PIXELS * TRACK_PIXELS;
+  float *rest = sums + (TRACK_CELLS + 2) * TRACK_CELLS * FEATURE_BINS;
+  const feature_rows rows = {pixels, 0, TRACK_PIXELS};
   const feature_planes planes = {out, 2 * cells, 2 * TRACK_CELLS};
-  feature_slopes(params, &rows, &work);
-  feature_sums(&rows, &work, -1, TRACK_CELLS + 2);
-  feature_cells(params, &work, 0, TRACK_CELLS, &planes, energies);
-  for (int32_t strip = 0; strip < TRACK_CELL_STRIPS; ++strip) {
-    double columns[TRACK_CELLS], parts[FEATURE_PARTS];
-    for (int32_t column = 0; column < TRACK_CELLS; ++column)
-      columns[column] =
-          feature_column_energy(energies + strip * TRACK_CELL_ROWS * TRACK_CELLS, column);
-    for (int32_t part = 0; part < FEATURE_PARTS; ++part)
-      parts[part] = feature_sum(columns + part * FEATURE_PART, FEATURE_PART);
-    energy[strip] = (float)feature_sum(parts, FEATURE_PARTS);
-  }
+  sample_rows(params->frame, &window, geometry, 0, TRACK_PIXELS, pixels);
+  feature_strip(params, &rows, slope, sums, rest, 0, TRACK_CELLS, &planes, energy);
 }
 
-PREM_CLONES static void track_features_reference(const void *params,
-                                                 const prem_array_view *arrays) {
-  const size_t pixels = TRACK_PIXELS * TRACK_PIXELS;
-  const size_t cells = (TRACK_CELLS + 2) * TRACK_CELLS * (FEATURE_BINS + 2);
-  void *room = malloc(pixels * 5 + cells * sizeof(float));
-  for (int64_t region = 0; room && region < arrays[0].shape[1]; ++region)
-    track_features_region((const track_features_params *)params,
-                          (const float *)arrays[0].data + region * TRACK_PIXELS * TRACK_PIXELS,
-                          (float *)arrays[1].data +
-                              region * TRACK_PLANES * TRACK_CELLS * TRACK_CELLS * 2,
-                          (float *)arrays[2].data + region * TRACK_CELL_STRIPS, room);
+PREM_CLONES static void track_features_reference(const void *given, const prem_array_view *arrays) {
+  const track_features_params *params = (const track_features_params *)given;
+  const size_t floats =
+      2 * TRACK_PIXELS * TRACK_PIXELS + (TRACK_CELLS + 2) * TRACK_CELLS * FEATURE_BINS;
+  void *room = malloc(floats * sizeof(float) + (size_t)feature_rest_bytes(TRACK_CELLS));
+  const int64_t regions = arrays[3].shape[0], every = arrays[2].shape[2] / regions;
+  for (int64_t region = 0; room && region < regions; ++region)
+    feature_region(params, (const uint8_t *)arrays[0].data,
+                   (const float *)arrays[2].data + (region * every + every / 2) * GEOMETRY_NUMBERS,
+                   (float *)arrays[3].data + region * TRACK_PLANES * TRACK_CELLS * TRACK_CELLS * 2,
+                   (float *)arrays[4].data + region * TRACK_CELLS, room);
   free(room);
+}
+
+/* `strips` and `middle_of`. */
+static inline prem_status feature_bind_args(prem_bind *bind, float *reach, int64_t *strips,
+                                            int64_t *middle_of) {
+  *reach = 2.0F;
+  *strips = 4;
+  *middle_of = 1;
+  prem_status status = prem_arg_floats(bind, "reach", reach, 1);
+  if (status == PREM_OK && !(*reach > 0 && *reach <= 8))
+    status = prem_bind_refuse(bind, "args.reach", "is %g; above 0 and up to 8 is possible",
+                              (double)*reach);
+  if (status == PREM_OK)
+    status = prem_arg_ints(bind, "strips", strips, 1);
+  if (status == PREM_OK && *strips != 4 && *strips != 8 && *strips != 16)
+    status = prem_bind_refuse(bind, "args.strips", "is %lld; 4, 8 or 16 strips are possible",
+                              (long long)*strips);
+  if (status == PREM_OK)
+    status = prem_arg_ints(bind, "middle_of", middle_of, 1);
+  if (status == PREM_OK && (*middle_of < 1 || bind->shape[2][2] % *middle_of != 0))
+    status = prem_bind_refuse(bind, "args.middle_of",
+                              "is %lld, of which the %lld regions are no multiple",
+                              (long long)*middle_of, (long long)bind->shape[2][2]);
+  return status;
 }
 
 static prem_status track_features_bind(prem_bind *bind) {
   static const double pi = 3.14159265358979323846;
   track_features_params *params = (track_features_params *)bind->params.bytes;
-  const int64_t regions = bind->shape[0][1];
-  prem_status status = track_expect(bind, 0, "arrays.patch", 3,
-                                    (const int64_t[4]){1, 0, TRACK_PIXELS, TRACK_PIXELS});
+  const int64_t all = bind->shape[2][2];
+  float reach;
+  int64_t strips, every;
+  prem_status status = feature_bind_args(bind, &reach, &strips, &every);
   if (status == PREM_OK)
-    status = track_output(bind, 1, "arrays.out", 4,
-                          (const int64_t[4]){regions, TRACK_PLANES, TRACK_CELLS, TRACK_CELLS});
+    status = track_expect(bind, 0, "arrays.frame", 2, (const int64_t[4]){1, 1, 0, 0});
   if (status == PREM_OK)
-    status = track_output(bind, 2, "arrays.energy", 2,
-                          (const int64_t[4]){1, 1, regions, TRACK_CELL_STRIPS});
+    status =
+        track_expect(bind, 2, "arrays.geometry", 2, (const int64_t[4]){1, 1, 0, GEOMETRY_NUMBERS});
+  if (status == PREM_OK)
+    status = track_expect(bind, 1, "arrays.where", 3, (const int64_t[4]){1, all, TRACK_CELLS, 2});
+  if (status != PREM_OK)
+    return status;
+  const int64_t regions = all / every;
+  status = track_output(bind, 3, "arrays.out", 4,
+                        (const int64_t[4]){regions, TRACK_PLANES, TRACK_CELLS, TRACK_CELLS});
+  if (status == PREM_OK)
+    status =
+        track_output(bind, 4, "arrays.energy", 2, (const int64_t[4]){1, 1, regions, TRACK_CELLS});
   for (int32_t i = 0; i < TRACK_CELLS; ++i)
     params->hann[i] = (float)(0.5 - 0.5 * cos(2 * pi * i / (TRACK_CELLS - 1)));
-  for (int32_t i = 0; i < 9; ++i) {
+  for (int32_t i = 0; i < 5; ++i) {
     params->direction[i][0] = (float)cos(pi * i / 9);
     params->direction[i][1] = (float)sin(pi * i / 9);
   }
+  const int32_t cell_rows = TRACK_CELLS / (int32_t)strips, rows = feature_pixel_rows(cell_rows);
+  prem_window window = {
+      .extent = {1, 1, track_window_extent(reach, rows), track_window_extent(reach, TRACK_PIXELS)},
+      .aim = 2};
+  for (int32_t d = 0; d < 2; ++d) {
+    params->frame[d] = (int32_t)bind->shape[0][2 + d];
+    if (window.extent[2 + d] > params->frame[d])
+      window.extent[2 + d] = params->frame[d];
+  }
   bind->grid[0] = (int32_t)regions;
-  bind->grid[1] = TRACK_CELL_STRIPS;
+  bind->grid[1] = (int32_t)strips;
   bind->grid[2] = 1;
-  bind->window[0] = (prem_window){.base = {[2] = -FEATURE_HALO},
-                                  .step = {[1] = {1}, [2] = {0, TRACK_CELL_ROWS * TRACK_CELL}},
-                                  .extent = {1, 1, FEATURE_ROWS, TRACK_PIXELS}};
-  bind->window[1] = (prem_window){.step = {[0] = {1}, [2] = {0, TRACK_CELL_ROWS}},
-                                  .extent = {1, TRACK_PLANES, TRACK_CELL_ROWS, TRACK_CELLS}};
-  bind->window[2] = (prem_window){.step = {[2] = {1}, [3] = {0, 1}}, .extent = {1, 1, 1, 1}};
-  bind->work_bytes = FEATURE_WORK_BYTES;
+  bind->window[0] = window;
+  bind->window[1] = (prem_window){.base = {[1] = every / 2},
+                                  .step = {[1] = {every}, [2] = {0, cell_rows}},
+                                  .extent = {1, 1, 1, 2}};
+  bind->window[2] = (prem_window){
+      .base = {[2] = every / 2}, .step = {[2] = {every}}, .extent = {1, 1, 1, GEOMETRY_NUMBERS}};
+  bind->window[3] = (prem_window){.step = {[0] = {1}, [2] = {0, cell_rows}},
+                                  .extent = {1, TRACK_PLANES, cell_rows, TRACK_CELLS}};
+  bind->window[4] =
+      (prem_window){.step = {[2] = {1}, [3] = {0, cell_rows}}, .extent = {1, 1, 1, cell_rows}};
+  bind->work_bytes = feature_rest_bytes(cell_rows) +
+                     feature_pixel_bytes(cell_rows) * (feature_slopes_fit(cell_rows) ? 1 : 2);
   return status;
 }
 
-static const prem_port track_features_ports[] = {
-    {"patch", PREM_IN, PREM_F32}, {"out", PREM_OUT, PREM_C64}, {"energy", PREM_OUT, PREM_F32}};
+static const prem_port track_features_ports[] = {{"frame", PREM_IN, PREM_U8},
+                                                 {"where", PREM_IN, PREM_I32},
+                                                 {"geometry", PREM_IN, PREM_F32},
+                                                 {"out", PREM_OUT, PREM_C64},
+                                                 {"energy", PREM_OUT, PREM_F32}};
 
 PREM_COMPUTE_ENTRY(track_features)
 
 static const prem_kernel track_features_kernel = {
     .name = "track_features",
-    .summary = "regions of 128 x 128 pixels as 16 complex planes of fHOG in 32 x 32 cells",
-    .version = 3,
+    .summary = "regions of a u8 frame as 16 complex planes of fHOG in 32 x 32 cells; reach (2), "
+               "strips (4), middle_of (1)",
+    .version = 4,
     .params_bytes = sizeof(track_features_params),
     .ports = track_features_ports,
-    .port_count = 3,
+    .port_count = 5,
     .bind = track_features_bind,
     .compute = track_features_entry,
     .reference = track_features_reference,
