@@ -87,7 +87,7 @@ typedef struct baseline_sight {
   float pixels[BASELINE_PIXEL_ROWS * TRACK_PIXELS]; /* then the histograms */
   float slope[BASELINE_PIXEL_ROWS * TRACK_PIXELS];
   float squares[(BASELINE_CELL_ROWS + 2) * TRACK_CELLS];
-  float energies[BASELINE_CELL_ROWS * TRACK_CELLS];
+  float energies[2 * BASELINE_CELL_ROWS * TRACK_CELLS];
   float geometry[GEOMETRY_NUMBERS];
   float parts[BASELINE_PARTS];
 } baseline_sight;
@@ -137,14 +137,14 @@ PREM_FN void baseline_see(const baseline_batch *of, bool learns, int32_t region,
                                            (int64_t)region * TRACK_PLANES * BASELINE_POINTS +
                                            first_cell * TRACK_CELLS),
                                  2 * BASELINE_POINTS, 2 * TRACK_CELLS};
-  feature_slopes(&of->features, &rows, &work);
+  feature_slopes(&rows, sight->slope);
   PREM_SYNC();
   feature_sums(&rows, &work, first_cell - 1, BASELINE_CELL_ROWS + 2);
   PREM_SYNC();
-  feature_cells(&of->features, &work, first_cell, BASELINE_CELL_ROWS, &planes, sight->energies);
+  feature_cells(of->features.hann, &work, first_cell, BASELINE_CELL_ROWS, &planes, sight->energies);
   PREM_SYNC();
   const float energy =
-      baseline_sum(sight->energies, BASELINE_CELL_ROWS * TRACK_CELLS, sight->parts);
+      baseline_sum(sight->energies, 2 * BASELINE_CELL_ROWS * TRACK_CELLS, sight->parts);
   if (PREM_FIRST_LANE())
     of->energy[region * BASELINE_STRIPS + strip] = energy;
 }

@@ -8,6 +8,8 @@
 #ifndef TRACK_FEATURES_H
 #define TRACK_FEATURES_H
 
+#include <ttprem/fft.h>
+
 #include "track_aim.h"
 #include "track_sample.h"
 
@@ -18,7 +20,6 @@ enum {
 
 typedef struct track_features_params {
   float hann[TRACK_CELLS];
-  float direction[5][2]; /* x, y; the others are these mirrored */
   int32_t frame[2];
 } track_features_params;
 
@@ -40,21 +41,26 @@ typedef struct feature_work {
  * 18 directions: along the one that it has the largest part in. A direction and its mirror image
  * have the same part up to a sign, and only one of them the larger one. Without branches, so that
  * compilers make vectors of it. */
-PREM_FN float feature_slope(const track_features_params *params, float x, float y) {
+PREM_FN float feature_slope(float x, float y) {
+  /* cos and sin of i pi / 9; the other directions are these mirrored */
+  const float cosine[5] = {1.0F, 0.939692621F, 0.766044443F, 0.5F, 0.173648178F};
+  const float sine[5] = {0.0F, 0.342020143F, 0.642787610F, 0.866025404F, 0.984807753F};
   const float right = fabsf(x), down = fabsf(y);
-  float best = 0;
-  int32_t at = 0;
+  float best = 0, at = 0;
   for (int32_t i = 0; i < 5; ++i) {
-    const float along = fmaf(params->direction[i][0], right, params->direction[i][1] * down);
-    at = along > best ? i : at;
+    const float along = fmaf(cosine[i], right, sine[i] * down);
+    at = along > best ? (float)i : at;
     best = along > best ? along : best;
   }
-  const bool is_mirrored = at > 0 && x * y < 0;
-  const bool is_opposite = at > 0 ? y < 0 : x < 0;
-  at = is_mirrored ? FEATURE_BINS / 2 - at : at;
-  at = is_opposite ? FEATURE_BINS / 2 + at : at;
+  const float mirrored = at > 0 ? FEATURE_BINS / 2 - at : at;
+  at = x * y < 0 ? mirrored : at;
+  const float sense = at > 0 ? y : x;
+  const float opposite = at + FEATURE_BINS / 2;
+  at = sense < 0 ? opposite : at;
+  /* an integer added to 2^23 is what that one's last bits say */
   const uint32_t bits = prem_f32_bits(sqrtf(fmaf(x, x, y * y)));
-  return prem_f32_of_bits((bits & ~(uint32_t)FEATURE_MARK) | (uint32_t)at);
+  const uint32_t bin = prem_f32_bits(at + 8388608.0F);
+  return prem_f32_of_bits((bits & ~(uint32_t)FEATURE_MARK) | (bin & FEATURE_MARK));
 }
 
 /* A row of pixels with those that its differences are of, and what those count. */
@@ -75,12 +81,15 @@ PREM_FN feature_around feature_around_row(const feature_rows *rows, int32_t r) {
   return around;
 }
 
-/* Is row `r` in the region, and are its neighbours there? The first and the last one of a strip
- * stand there for their neighbours' sake. */
-PREM_FN bool feature_is_inner(const feature_rows *rows, int32_t r) {
-  const int32_t row = rows->first + r;
-  return row >= 0 && row < TRACK_PIXELS && (r > 0 || row == 0) &&
-         (r + 1 < rows->count || row + 1 == TRACK_PIXELS);
+/* The rows that are in the region, and whose neighbours are there: the first and the last one of a
+ * strip stand there for their neighbours' sake. */
+PREM_FN int32_t feature_first_inner(const feature_rows *rows) {
+  return rows->first < 0 ? -rows->first : rows->first > 0;
+}
+
+PREM_FN int32_t feature_end_inner(const feature_rows *rows) {
+  const int32_t end = TRACK_PIXELS - rows->first;
+  return rows->count < end ? rows->count - 1 : end;
 }
 
 /* Where a row has the slope of a column. On a GPU those stand together that are as far right in
@@ -92,34 +101,56 @@ PREM_FN int32_t feature_place(int32_t cell, int32_t in_cell) {
                          ((cell + in_cell * (TRACK_CELLS / TRACK_CELL)) & (TRACK_CELLS - 1));
 }
 
-PREM_FN void feature_put_slope(const track_features_params *params, const feature_work *work,
-                               int32_t row_at, int32_t column, float x, float y) {
-  work->slope[row_at + feature_place(column / TRACK_CELL, column & (TRACK_CELL - 1))] =
-      feature_slope(params, x, y);
+/* At a column whose neighbours stand at `left` and `right`; their difference counts `across`. */
+PREM_FN float feature_slope_at(const feature_rows *rows, int32_t r, int32_t column, int32_t left,
+                               int32_t right, float across) {
+  const feature_around around = feature_around_row(rows, r);
+  return feature_slope((around.here[right] - around.here[left]) * across,
+                       (around.below[column] - around.above[column]) * around.share);
 }
 
-/* Slopes of the rows that are in the region, and their own neighbours with them: first those of the
- * columns that have two neighbours, then those of the edges. */
-PREM_FN void feature_slopes(const track_features_params *params, const feature_rows *rows,
-                            const feature_work *work) {
+/* A CPU makes vectors of the columns that have two neighbours. */
+PREM_FN void feature_row_slopes(const feature_rows *rows, int32_t begin, int32_t end,
+                                float *slope) {
   const int32_t last = TRACK_PIXELS - 1;
-  PREM_LANES_2D(r, rows->count, inner, TRACK_PIXELS - 2) {
-    if (feature_is_inner(rows, r)) {
-      const feature_around around = feature_around_row(rows, r);
-      const int32_t column = inner + 1;
-      feature_put_slope(params, work, r * TRACK_PIXELS, column,
-                        (around.here[column + 1] - around.here[column - 1]) * 0.5F,
-                        (around.below[column] - around.above[column]) * around.share);
-    }
+  PREM_LANES_2D(i, end - begin, inner, TRACK_PIXELS - 2) {
+    const int32_t r = begin + i, c = inner + 1;
+    slope[r * TRACK_PIXELS + c] = feature_slope_at(rows, r, c, c - 1, c + 1, 0.5F);
   }
-  PREM_LANES_2D(r, rows->count, edge, 2) {
-    if (feature_is_inner(rows, r)) {
-      const feature_around around = feature_around_row(rows, r);
-      const int32_t column = edge * last, left = edge * (last - 1);
-      feature_put_slope(params, work, r * TRACK_PIXELS, column,
-                        around.here[left + 1] - around.here[left],
-                        (around.below[column] - around.above[column]) * around.share);
-    }
+  PREM_LANES_2D(i, end - begin, edge, 2) {
+    const int32_t r = begin + i, c = edge * last, left = edge * (last - 1);
+    slope[r * TRACK_PIXELS + c] = feature_slope_at(rows, r, c, left, left + 1, 1.0F);
+  }
+}
+
+/* A GPU's lane stays in its column, and has more than one row in hand. */
+PREM_FN void feature_column_slopes(const feature_rows *rows, int32_t begin, int32_t end,
+                                   int32_t column, float *slope) {
+  enum { AT_ONCE = 3 };
+  const int32_t left = column > 0 ? column - 1 : column;
+  const int32_t right = column + 1 < TRACK_PIXELS ? column + 1 : column;
+  const float across = right - left == 2 ? 0.5F : 1.0F;
+  float *there = slope + feature_place(column / TRACK_CELL, column & (TRACK_CELL - 1));
+  PREM_ROLLED for (int32_t r = begin; r < end; r += AT_ONCE) {
+    float found[AT_ONCE];
+    for (int32_t i = 0; i < AT_ONCE; ++i)
+      found[i] = r + i < end ? feature_slope_at(rows, r + i, column, left, right, across) : 0;
+    for (int32_t i = 0; i < AT_ONCE; ++i)
+      if (r + i < end)
+        there[(r + i) * TRACK_PIXELS] = found[i];
+  }
+}
+
+PREM_FN void feature_slopes(const feature_rows *rows, float *slope) {
+  const int32_t begin = feature_first_inner(rows), end = feature_end_inner(rows);
+  if (PREM_HOST) {
+    feature_row_slopes(rows, begin, end, slope);
+    return;
+  }
+  const int32_t half = (end - begin + 1) / 2;
+  PREM_LANES_2D(part, 2, column, TRACK_PIXELS) {
+    const int32_t first = begin + part * half;
+    feature_column_slopes(rows, first, first + half < end ? first + half : end, column, slope);
   }
 }
 
@@ -143,7 +174,7 @@ PREM_FN void feature_add_row(const feature_work *work, int32_t row_at, int32_t c
   for (int32_t x = 0; x < 2 * TRACK_CELL; ++x) {
     const int32_t bin = (int32_t)(prem_f32_bits(slope[x]) & FEATURE_MARK);
     float *sum = &sums[bin * work->cells];
-    *sum = fmaf(high * feature_nearness(x) * (1.0F / 16), slope[x], *sum);
+    *sum = fmaf(high * feature_nearness(x), slope[x], *sum);
   }
 }
 
@@ -160,7 +191,8 @@ PREM_FN void feature_sums(const feature_rows *rows, const feature_work *work, in
       PREM_ROLLED for (int32_t y = 0; y < 2 * TRACK_CELL; ++y) {
         const int32_t row = cell * TRACK_CELL - TRACK_CELL / 2 + y;
         if (row >= 0 && row < TRACK_PIXELS)
-          feature_add_row(work, (row - rows->first) * TRACK_PIXELS, j, feature_nearness(y), sums);
+          feature_add_row(work, (row - rows->first) * TRACK_PIXELS, j,
+                          feature_nearness(y) * (1.0F / 16), sums);
       }
       for (int32_t b = 0; b < FEATURE_BINS / 2; ++b) {
         const float both = sums[b * work->cells] + sums[(b + FEATURE_BINS / 2) * work->cells];
@@ -193,62 +225,101 @@ typedef struct feature_planes {
   int32_t plane, row; /* floats from one to the next */
 } feature_planes;
 
+/* Two channels, the first one even. */
 PREM_FN void feature_put(const feature_planes *out, int32_t row, int32_t column, int32_t channel,
-                         float value) {
-  out->first[(int64_t)(channel / 2) * out->plane + (int64_t)row * out->row + 2 * column +
-             channel % 2] = value;
+                         float even, float odd) {
+  prem_fft_point point;
+  point.re = even;
+  point.im = odd;
+  ((prem_fft_point *)(out->first + (int64_t)(channel / 2) * out->plane +
+                      (int64_t)row * out->row))[column] = point;
+}
+
+/* One over the lengths of the four blocks of 2 x 2 cells that a cell is in. */
+typedef struct feature_norms {
+  float a, b, c, d;
+} feature_norms;
+
+/* A direction's number, cut off, in each of the four; their sum. */
+PREM_FN float feature_four(const feature_norms *norms, float sum, feature_norms *at) {
+  at->a = feature_cut(sum * norms->a);
+  at->b = feature_cut(sum * norms->b);
+  at->c = feature_cut(sum * norms->c);
+  at->d = feature_cut(sum * norms->d);
+  return at->a + at->b + at->c + at->d;
+}
+
+/* 18 directions and 4 of texture; the sum of their squares. */
+PREM_FN float feature_signed(const feature_norms *norms, const float *sums, int32_t cells,
+                             float fade, const feature_planes *out, int32_t row, int32_t column) {
+  feature_norms texture = {0, 0, 0, 0};
+  float energy = 0;
+  PREM_ROLLED for (int32_t k = 0; k < FEATURE_BINS; k += 2) {
+    float value[2];
+    for (int32_t i = 0; i < 2; ++i) {
+      feature_norms at;
+      value[i] = 0.5F * feature_four(norms, sums[(k + i) * cells], &at) * fade;
+      texture.a += at.a;
+      texture.b += at.b;
+      texture.c += at.c;
+      texture.d += at.d;
+      energy = fmaf(value[i], value[i], energy);
+    }
+    feature_put(out, row, column, k, value[0], value[1]);
+  }
+  const float share = 0.2357F * fade;
+  const float a = share * texture.a, b = share * texture.b;
+  const float c = share * texture.c, d = share * texture.d;
+  feature_put(out, row, column, TRACK_CHANNELS - 3, b, c);
+  feature_put(out, row, column, TRACK_CHANNELS - 1, d, 0);
+  out->first[(int64_t)(TRACK_CHANNELS / 2 - 2) * out->plane + (int64_t)row * out->row + 2 * column +
+             1] = a;
+  return fmaf(a, a, fmaf(b, b, fmaf(c, c, fmaf(d, d, energy))));
+}
+
+/* 9 directions without their sign. */
+PREM_FN float feature_unsigned(const feature_norms *norms, const float *sums, int32_t cells,
+                               float fade, const feature_planes *out, int32_t row, int32_t column) {
+  enum { COUNT = FEATURE_BINS / 2 };
+  float energy = 0, value[3];
+  PREM_ROLLED for (int32_t k = 0; k < COUNT; k += 3) {
+    for (int32_t i = 0; i < 3; ++i) {
+      feature_norms at;
+      const float both = sums[(k + i) * cells] + sums[(k + i + COUNT) * cells];
+      value[i] = 0.5F * feature_four(norms, both, &at) * fade;
+      energy = fmaf(value[i], value[i], energy);
+    }
+    for (int32_t i = 0; i < 3; ++i)
+      out->first[(int64_t)((FEATURE_BINS + k + i) / 2) * out->plane + (int64_t)row * out->row +
+                 2 * column + (k + i) % 2] = value[i];
+  }
+  return energy;
 }
 
 /* The features of cells; `i` counts rows of `sums`, of which the first and last are neighbours
- * only. `energies`: one a cell. */
-PREM_FN void feature_cells(const track_features_params *params, const feature_work *work,
-                           int32_t first_cell, int32_t cell_rows, const feature_planes *out,
-                           float *energies) {
-  PREM_LANES_2D(row, cell_rows, j, TRACK_CELLS) {
-    const int32_t i = row + 1;
-    const float fade = params->hann[first_cell + row] * params->hann[j];
+ * only. `energies`: two a cell, those of either kind of features in a plane of their own. */
+PREM_FN void feature_cells(const float *hann, const feature_work *work, int32_t first_cell,
+                           int32_t cell_rows, const feature_planes *out, float *energies) {
+  PREM_LANES_2D(line, 2 * cell_rows, j, TRACK_CELLS) {
+    const bool is_signed = line < cell_rows;
+    const int32_t row = is_signed ? line : line - cell_rows, i = row + 1;
+    const float fade = hann[first_cell + row] * hann[j];
     const float *sums = work->sums + i * TRACK_CELLS + j;
-    const float a = feature_norm(work, i - 1, j - 1), b = feature_norm(work, i - 1, j);
-    const float c = feature_norm(work, i, j - 1), d = feature_norm(work, i, j);
-    float texture_a = 0, texture_b = 0, texture_c = 0, texture_d = 0, energy = 0;
-    PREM_ROLLED for (int32_t k = 0; k < FEATURE_BINS; ++k) {
-      const float sum = sums[k * work->cells];
-      const float at_a = feature_cut(sum * a), at_b = feature_cut(sum * b);
-      const float at_c = feature_cut(sum * c), at_d = feature_cut(sum * d);
-      texture_a += at_a;
-      texture_b += at_b;
-      texture_c += at_c;
-      texture_d += at_d;
-      const float value = 0.5F * (at_a + at_b + at_c + at_d) * fade;
-      energy = fmaf(value, value, energy);
-      feature_put(out, row, j, k, value);
-    }
-    PREM_ROLLED for (int32_t k = 0; k < FEATURE_BINS / 2; ++k) {
-      const float both = sums[k * work->cells] + sums[(k + FEATURE_BINS / 2) * work->cells];
-      const float value = 0.5F * fade *
-                          (feature_cut(both * a) + feature_cut(both * b) + feature_cut(both * c) +
-                           feature_cut(both * d));
-      energy = fmaf(value, value, energy);
-      feature_put(out, row, j, FEATURE_BINS + k, value);
-    }
-    const float texture[4] = {texture_a, texture_b, texture_c, texture_d};
-    for (int32_t k = 0; k < 4; ++k) {
-      const float value = 0.2357F * texture[k] * fade;
-      energy = fmaf(value, value, energy);
-      feature_put(out, row, j, FEATURE_BINS * 3 / 2 + k, value);
-    }
-    feature_put(out, row, j, TRACK_CHANNELS, 0);
-    energies[row * TRACK_CELLS + j] = energy;
+    const feature_norms norms = {feature_norm(work, i - 1, j - 1), feature_norm(work, i - 1, j),
+                                 feature_norm(work, i, j - 1), feature_norm(work, i, j)};
+    energies[line * TRACK_CELLS + j] =
+        is_signed ? feature_signed(&norms, sums, work->cells, fade, out, row, j)
+                  : feature_unsigned(&norms, sums, work->cells, fade, out, row, j);
   }
 }
 
 /* Of a row of cells: those of a part of it, and all parts. */
 enum { FEATURE_PARTS = 4, FEATURE_PART = TRACK_CELLS / FEATURE_PARTS };
 
-PREM_FN double feature_part(const float *energies, int32_t part) {
+PREM_FN double feature_part(const float *energies, int32_t others, int32_t part) {
   double sum = 0;
-  for (int32_t i = 0; i < FEATURE_PART; ++i)
-    sum += (double)energies[part * FEATURE_PART + i];
+  for (int32_t i = part * FEATURE_PART; i < (part + 1) * FEATURE_PART; ++i)
+    sum += (double)(energies[i] + energies[others + i]);
   return sum;
 }
 
@@ -262,7 +333,8 @@ PREM_FN float feature_energy(const double *parts) {
 PREM_FN void feature_energies(const float *energies, int32_t cell_rows, double *parts,
                               float *energy) {
   PREM_LANES_2D(row, cell_rows, part, FEATURE_PARTS) {
-    parts[row * FEATURE_PARTS + part] = feature_part(energies + row * TRACK_CELLS, part);
+    parts[row * FEATURE_PARTS + part] =
+        feature_part(energies + row * TRACK_CELLS, cell_rows * TRACK_CELLS, part);
   }
   PREM_SYNC();
   PREM_LANES(row, cell_rows) {
@@ -286,7 +358,7 @@ PREM_FN int32_t feature_plane_bytes(int32_t cell_rows) {
 
 PREM_FN int32_t feature_rest_bytes(int32_t cell_rows) {
   return cell_rows * FEATURE_PARTS * (int32_t)sizeof(double) +
-         (2 * cell_rows + 2) * TRACK_CELLS * (int32_t)sizeof(float);
+         (3 * cell_rows + 2) * TRACK_CELLS * (int32_t)sizeof(float);
 }
 
 /* Slopes lie where the planes will be, which are put down when nobody needs them any more, if there
@@ -306,11 +378,11 @@ PREM_FN void feature_strip(const track_features_params *params, const feature_ro
   work.squares = (float *)(parts + cell_rows * FEATURE_PARTS);
   work.cells = (cell_rows + 2) * TRACK_CELLS;
   float *energies = work.squares + work.cells;
-  feature_slopes(params, rows, &work);
+  feature_slopes(rows, slope);
   PREM_SYNC();
   feature_sums(rows, &work, first_cell - 1, cell_rows + 2);
   PREM_SYNC();
-  feature_cells(params, &work, first_cell, cell_rows, planes, energies);
+  feature_cells(params->hann, &work, first_cell, cell_rows, planes, energies);
   PREM_SYNC();
   feature_energies(energies, cell_rows, parts, energy);
 }
@@ -340,8 +412,8 @@ PREM_FN void track_features_compute(const track_features_params *params, const p
 
 #include <stdlib.h>
 
-static inline void feature_region(const track_features_params *params, const uint8_t *frame,
-                                  const float *geometry, float *out, float *energy, void *room) {
+PREM_FN void feature_region(const track_features_params *params, const uint8_t *frame,
+                            const float *geometry, float *out, float *energy, void *room) {
   const sample_window window = {frame, params->frame[1], 0, 0};
   const int32_t cells = TRACK_CELLS * TRACK_CELLS;
   float *pixels = (float *)room, *slope = pixels + TRACK_PIXELS * TRACK_PIXELS;
@@ -415,10 +487,6 @@ static prem_status track_features_bind(prem_bind *bind) {
         track_output(bind, 4, "arrays.energy", 2, (const int64_t[4]){1, 1, regions, TRACK_CELLS});
   for (int32_t i = 0; i < TRACK_CELLS; ++i)
     params->hann[i] = (float)(0.5 - 0.5 * cos(2 * pi * i / (TRACK_CELLS - 1)));
-  for (int32_t i = 0; i < 5; ++i) {
-    params->direction[i][0] = (float)cos(pi * i / 9);
-    params->direction[i][1] = (float)sin(pi * i / 9);
-  }
   const int32_t cell_rows = TRACK_CELLS / (int32_t)strips, rows = feature_pixel_rows(cell_rows);
   prem_window window = {
       .extent = {1, 1, track_window_extent(reach, rows), track_window_extent(reach, TRACK_PIXELS)},

@@ -38,21 +38,47 @@ typedef struct sample_window {
   int32_t top, left;
 } sample_window;
 
-/** The region's rows from `first` on. On a GPU a lane stays in its column, of each second row. */
+/* The region's pixel of a row and a column's tap. */
+PREM_FN float sample_pixel(const sample_window *window, sample_tap row, sample_tap column) {
+  const uint8_t *above = window->pixels + (row.first - window->top) * window->pitch - window->left;
+  const uint8_t *below = window->pixels + (row.second - window->top) * window->pitch - window->left;
+  return sample_mix(above, below, column, row.share);
+}
+
+/* A GPU's lane stays in its column, of each second row, and has more than one of them in hand. */
+PREM_FN void sample_columns(const int32_t size[2], const sample_window *window,
+                            const float *geometry, int32_t first, int32_t rows, float *out) {
+  enum { STARTS = 2, AT_ONCE = 4 };
+  const float y = geometry[GEOMETRY_Y], x = geometry[GEOMETRY_X], step = geometry[GEOMETRY_STEP];
+  const int32_t height = size[0];
+  PREM_LANES_2D(start, STARTS, c, TRACK_PIXELS) {
+    const sample_tap column = sample_tap_at(fmaf(step, (float)c, x), size[1]);
+    PREM_ROLLED for (int32_t r = start; r < rows; r += AT_ONCE * STARTS) {
+      float found[AT_ONCE];
+      for (int32_t i = 0; i < AT_ONCE; ++i) {
+        const int32_t at = r + i * STARTS;
+        const sample_tap row = sample_tap_at(fmaf(step, (float)(first + at), y), height);
+        found[i] = at < rows ? sample_pixel(window, row, column) : 0;
+      }
+      for (int32_t i = 0; i < AT_ONCE; ++i)
+        if (r + i * STARTS < rows)
+          out[(r + i * STARTS) * TRACK_PIXELS + c] = found[i];
+    }
+  }
+}
+
+/** The region's rows from `first` on. */
 PREM_FN void sample_rows(const int32_t size[2], const sample_window *window, const float *geometry,
                          int32_t first, int32_t rows, float *out) {
+  if (!PREM_HOST) {
+    sample_columns(size, window, geometry, first, rows, out);
+    return;
+  }
   const float y = geometry[GEOMETRY_Y], x = geometry[GEOMETRY_X], step = geometry[GEOMETRY_STEP];
-  const int32_t starts = PREM_HOST ? rows : 2;
-  PREM_LANES_2D(start, starts, c, TRACK_PIXELS) {
-    sample_tap column = sample_tap_at(fmaf(step, (float)c, x), size[1]);
-    column.first -= window->left;
-    column.second -= window->left;
-    for (int32_t r = start; r < rows; r += starts) {
-      const sample_tap row = sample_tap_at(fmaf(step, (float)(first + r), y), size[0]);
-      out[r * TRACK_PIXELS + c] = sample_mix(
-          window->pixels + (row.first - window->top) * window->pitch,
-          window->pixels + (row.second - window->top) * window->pitch, column, row.share);
-    }
+  PREM_LANES_2D(r, rows, c, TRACK_PIXELS) {
+    const sample_tap row = sample_tap_at(fmaf(step, (float)(first + r), y), size[0]);
+    const sample_tap column = sample_tap_at(fmaf(step, (float)c, x), size[1]);
+    out[r * TRACK_PIXELS + c] = sample_pixel(window, row, column);
   }
 }
 
