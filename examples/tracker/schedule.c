@@ -183,15 +183,8 @@ static void print_arrays(const track_setting *s, FILE *file) {
           targets);
 }
 
-/* On a GPU as many as there are blocks for: one target is found the sooner. */
-static int32_t strips_for(const track_setting *s, int32_t regions) {
-  const bool is_finer = s->strips >= GPU_STRIPS && 2 * s->strips <= TRACK_CELLS / 2;
-  return is_finer && regions * 2 * s->strips <= s->blocks ? 2 * s->strips : s->strips;
-}
-
 /* The words of `args` that a task has. */
 static void print_args(const track_setting *s, const char *words, FILE *file) {
-  const int32_t regions = s->targets * (words[0] == 'm' ? 1 : s->scales);
   switch (words[0]) {
   case 'e':
     fputs("    args: { coefficients = [ 0, -1, 0, -1, 4, -1, 0, -1, 0 ]; offset = 128.0; };\n",
@@ -205,8 +198,7 @@ static void print_args(const track_setting *s, const char *words, FILE *file) {
     break;
   case 's':
   case 'm':
-    fprintf(file, "    args: { reach = %.6g; strips = %" PRId32 "; ", (double)s->reach,
-            strips_for(s, regions));
+    fprintf(file, "    args: { reach = %.6g; strips = %" PRId32 "; ", (double)s->reach, s->strips);
     if (words[0] == 'm')
       fprintf(file, "middle_of = %" PRId32 "; ", s->scales);
     fputs("};\n", file);

@@ -41,10 +41,10 @@ typedef struct track_setting {
   int64_t period_ns;  /* from frame to frame */
   int64_t publish_ns; /* from a frame's hyperperiod's begin until its boxes can be seen; 0: none */
   int32_t blocks;
-  int32_t threads;   /* of a block on a GPU */
-  int32_t an_sm;     /* blocks an SM: with more than one, each has one buffer instead of two */
-  int32_t strips;    /* of a region's features: 4 for a CPU's blocks; 8 or more, while there are
-                        blocks for them, for a GPU's, whose scratchpad has no room for larger ones */
+  int32_t threads; /* of a block on a GPU */
+  int32_t an_sm;   /* blocks an SM: with more than one, each has one buffer instead of two */
+  int32_t strips;  /* of a region's features: 4 for a CPU's blocks, 8 for a GPU's, whose scratchpad
+                      has no room for larger ones */
   float wcet_factor; /* times the windows that the example brings along */
   track_feeding feeding;
   int32_t queue; /* with TRACK_CAMERA: frames that wait in a queue, each for its turn; 0: none */

@@ -361,8 +361,8 @@ PREM_FN int32_t feature_rest_bytes(int32_t cell_rows) {
          (3 * cell_rows + 2) * TRACK_CELLS * (int32_t)sizeof(float);
 }
 
-/* Slopes lie where the planes will be, which are put down when nobody needs them any more, if there
- * is room; histograms always where the pixels were. */
+/* Slopes lie where the planes will be, which are put down when nobody needs them any more, and
+ * histograms where the pixels were. */
 PREM_FN bool feature_slopes_fit(int32_t cell_rows) {
   return feature_pixel_bytes(cell_rows) <= feature_plane_bytes(cell_rows);
 }
@@ -397,14 +397,13 @@ PREM_FN void track_features_compute(const track_features_params *params, const p
   const int32_t end = first + count < TRACK_PIXELS ? first + count : TRACK_PIXELS;
   double *rest = (double *)views[5].data;
   float *pixels = (float *)(rest + feature_rest_bytes(cell_rows) / 8);
-  float *slope = feature_slopes_fit(cell_rows) ? (float *)out->data : pixels + count * TRACK_PIXELS;
   const feature_rows rows = {pixels, first, count};
   /* rows of whole 16 bytes: no gaps between them */
   const feature_planes planes = {(float *)out->data, 2 * out->pitch[1], 2 * out->pitch[2]};
   sample_rows(params->frame, &window, (const float *)views[2].data, begin, end - begin,
               pixels + (begin - first) * TRACK_PIXELS);
   PREM_SYNC();
-  feature_strip(params, &rows, slope, pixels, rest, first_cell, cell_rows, &planes,
+  feature_strip(params, &rows, (float *)out->data, pixels, rest, first_cell, cell_rows, &planes,
                 (float *)views[4].data);
 }
 
@@ -451,8 +450,9 @@ static inline prem_status feature_bind_args(prem_bind *bind, float *reach, int64
                               (double)*reach);
   if (status == PREM_OK)
     status = prem_arg_ints(bind, "strips", strips, 1);
-  if (status == PREM_OK && *strips != 4 && *strips != 8 && *strips != 16)
-    status = prem_bind_refuse(bind, "args.strips", "is %lld; 4, 8 or 16 strips are possible",
+  if (status == PREM_OK && (*strips < 1 || TRACK_CELLS % *strips != 0 ||
+                            !feature_slopes_fit(TRACK_CELLS / (int32_t)*strips)))
+    status = prem_bind_refuse(bind, "args.strips", "is %lld; 1, 2, 4 or 8 strips are possible",
                               (long long)*strips);
   if (status == PREM_OK)
     status = prem_arg_ints(bind, "middle_of", middle_of, 1);
@@ -509,8 +509,7 @@ static prem_status track_features_bind(prem_bind *bind) {
                                   .extent = {1, TRACK_PLANES, cell_rows, TRACK_CELLS}};
   bind->window[4] =
       (prem_window){.step = {[2] = {1}, [3] = {0, cell_rows}}, .extent = {1, 1, 1, cell_rows}};
-  bind->work_bytes = feature_rest_bytes(cell_rows) +
-                     feature_pixel_bytes(cell_rows) * (feature_slopes_fit(cell_rows) ? 1 : 2);
+  bind->work_bytes = feature_rest_bytes(cell_rows) + feature_pixel_bytes(cell_rows);
   return status;
 }
 
