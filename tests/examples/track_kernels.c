@@ -13,17 +13,13 @@
 #include "tests/common/schedule_text.h"
 
 const prem_registry *track_registry(void) {
-  static const prem_kernel *kernels[] = {&track_features_kernel,
-                                         &track_correlate_kernel,
-                                         &track_respond_kernel,
-                                         &track_locate_kernel,
-                                         &track_learn_kernel,
-                                         &track_train_kernel,
-                                         NULL,
-                                         NULL};
-  static const prem_registry registry = {kernels, sizeof kernels / sizeof *kernels};
-  kernels[6] = prem_registry_find(prem_registry_builtin(), "conv2d_u8");
-  kernels[7] = prem_registry_find(prem_registry_builtin(), "vector_increment");
+  enum { OWN = 6, COUNT = OWN + 2 };
+  static const prem_kernel *kernels[COUNT] = {&track_features_kernel, &track_correlate_kernel,
+                                              &track_respond_kernel,  &track_locate_kernel,
+                                              &track_learn_kernel,    &track_train_kernel};
+  static const prem_registry registry = {kernels, COUNT};
+  kernels[OWN] = prem_registry_find(prem_registry_builtin(), "conv2d_u8");
+  kernels[OWN + 1] = prem_registry_find(prem_registry_builtin(), "vector_increment");
   return &registry;
 }
 

@@ -15,7 +15,8 @@
 
 enum {
   FEATURE_BINS = 18,
-  FEATURE_MARK = 31 /* the last bits of a slope say its direction */
+  FEATURE_AXES = FEATURE_BINS / 2, /* directions without their sign */
+  FEATURE_MARK = 31                /* the last bits of a slope say its direction */
 };
 
 typedef struct track_features_params {
@@ -52,10 +53,10 @@ PREM_FN float feature_slope(float x, float y) {
     at = along > best ? (float)i : at;
     best = along > best ? along : best;
   }
-  const float mirrored = at > 0 ? FEATURE_BINS / 2 - at : at;
+  const float mirrored = at > 0 ? (float)FEATURE_AXES - at : at;
   at = x * y < 0 ? mirrored : at;
   const float sense = at > 0 ? y : x;
-  const float opposite = at + FEATURE_BINS / 2;
+  const float opposite = at + (float)FEATURE_AXES;
   at = sense < 0 ? opposite : at;
   /* an integer added to 2^23 is what that one's last bits say */
   const uint32_t bits = prem_f32_bits(sqrtf(fmaf(x, x, y * y)));
@@ -194,8 +195,8 @@ PREM_FN void feature_sums(const feature_rows *rows, const feature_work *work, in
           feature_add_row(work, (row - rows->first) * TRACK_PIXELS, j,
                           feature_nearness(y) * (1.0F / 16), sums);
       }
-      for (int32_t b = 0; b < FEATURE_BINS / 2; ++b) {
-        const float both = sums[b * work->cells] + sums[(b + FEATURE_BINS / 2) * work->cells];
+      for (int32_t b = 0; b < FEATURE_AXES; ++b) {
+        const float both = sums[b * work->cells] + sums[(b + FEATURE_AXES) * work->cells];
         square = fmaf(both, both, square);
       }
     }
@@ -280,12 +281,11 @@ PREM_FN float feature_signed(const feature_norms *norms, const float *sums, int3
 /* 9 directions without their sign. */
 PREM_FN float feature_unsigned(const feature_norms *norms, const float *sums, int32_t cells,
                                float fade, const feature_planes *out, int32_t row, int32_t column) {
-  enum { COUNT = FEATURE_BINS / 2 };
   float energy = 0, value[3];
-  PREM_ROLLED for (int32_t k = 0; k < COUNT; k += 3) {
+  PREM_ROLLED for (int32_t k = 0; k < FEATURE_AXES; k += 3) {
     for (int32_t i = 0; i < 3; ++i) {
       feature_norms at;
-      const float both = sums[(k + i) * cells] + sums[(k + i + COUNT) * cells];
+      const float both = sums[(k + i) * cells] + sums[(k + i + FEATURE_AXES) * cells];
       value[i] = 0.5F * feature_four(norms, both, &at) * fade;
       energy = fmaf(value[i], value[i], energy);
     }
