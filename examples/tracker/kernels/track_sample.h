@@ -48,7 +48,7 @@ PREM_FN float sample_pixel(const sample_window *window, sample_tap row, sample_t
 /* A GPU's lane stays in its column, of each second row, and has more than one of them in hand. */
 PREM_FN void sample_columns(const int32_t size[2], const sample_window *window,
                             const float *geometry, int32_t first, int32_t rows, float *out) {
-  enum { STARTS = 2, AT_ONCE = 4 };
+  enum { STARTS = 2, AT_ONCE = 3 };
   const float y = geometry[GEOMETRY_Y], x = geometry[GEOMETRY_X], step = geometry[GEOMETRY_STEP];
   const int32_t height = size[0];
   PREM_LANES_2D(start, STARTS, c, TRACK_PIXELS) {
