@@ -15,15 +15,8 @@ enum { FFT2_PLANE_MAX_BITS = 6 }; /* a side's logarithm: two passes a dimension 
 typedef fft_params fft2_plane_params;
 
 PREM_FN void fft2_plane_compute(const fft2_plane_params *params, const prem_view *views) {
-  const prem_fft_lines in = prem_fft_columns_of(views, 0), out = prem_fft_columns_of(views, 1);
-  const int32_t planes = fft_planes(params, &views[1]), side = 1 << params->plan.bits;
-  PREM_ROLLED for (int32_t times = 0; times < 2; ++times) {
-    const prem_fft_lines between = times == 0 ? out : in;
-    const prem_fft_lines to = prem_fft_turned(times == 0 ? in : out);
-    prem_fft_transform(&params->plan, in, &between, &between, &to, planes, side);
-    if (times == 0)
-      PREM_SYNC();
-  }
+  prem_fft_square_planes(&params->plan, prem_fft_square_of(views, 0), prem_fft_square_of(views, 1),
+                         fft_planes(params, &views[1]));
 }
 
 #if PREM_HOST
@@ -43,7 +36,7 @@ static const prem_kernel fft2_plane_kernel = {
     .name = "fft2_plane",
     .summary = "Fourier transform of each plane, 16, 32 or 64 points a side; inverse (0); tile as "
                "the arrays' rank",
-    .version = 1,
+    .version = 2,
     .params_bytes = sizeof(fft2_plane_params),
     .ports = fft_ports,
     .port_count = 2,

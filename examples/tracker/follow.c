@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "plain.h"
-#include "track_publish.h"
+#include "track_box.h"
 
 enum { IN_HAND = 2 /* frames that are on their way */ };
 static const int64_t patience_ns = 10000000000;

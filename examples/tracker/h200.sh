@@ -1,18 +1,20 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Measure the tracker on a GPU, an H200 say, and its baselines beside it: one folder of results in nine minutes at most.
-#   h200.sh BUILD FOLDER [STEP...]      bits clock one baselines rate heat; default: all. And: long, stopped
+#   h200.sh BUILD FOLDER [STEP...]      bits clock one baselines rate heat; default: all. And: blocks, long, stopped
 #     bits       the log is that of the kernels' references, bit for bit: 1, 3 and 64 targets
 #     clock      all targets at the period: frames lost, boxes against their planned instant; alone and in company
 #     one        one target: from a frame to its position, shown at once and at its instant
 #     baselines  the same two as ordinary CUDA
 #     rate       frames a second, as fast as they go
 #     heat       where a frame's time goes
+#     blocks     one target at once, and frames a second, with other numbers of blocks and threads
 #     long       clock alone, for LONG seconds
 #     stopped    clock alone, the host stopped (SIGSTOP) for 3 ms twenty times; without a queue, and with one of 8 frames
 #
 # BUILD is this example's. The environment may say:
 #   BACKEND (cuda)  TARGETS (64)  SCALES (5)  SIZE (1280x960)  PERIOD_US (1000)  PUBLISH_US (nine tenths of it)
+#   BLOCKS    of the step of that name, BLOCKSxTHREADS each (16x352 132x352 132x608 264x352 264x480)
 #   QUEUE     frames that wait in a queue (0): as many periods older, and none lost to a host that is late by less
 #   DURATION  seconds of the run on time and alone (60); the others take a quarter or a sixth       LONG (600)
 #   LIMIT     begin nothing behind so many seconds (520)      CHECKED  targets whose bits are compared (1 3 64)
@@ -20,7 +22,7 @@
 # A command that fails, or has no time, is told at the end, and the next one begins. Exit status: 0, or 1 where one did.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-[ $# -ge 2 ] || { sed -n '3,11p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '3,12p' "$0" >&2; exit 2; }
 build=$(realpath "$1") && mkdir -p "$2" && out=$(realpath "$2") || exit 2
 shift 2
 steps=("$@")
@@ -40,8 +42,8 @@ for number in "$targets" "$scales" "$period_us" "$publish_us" "$duration" "$long
 done
 for step in "${steps[@]}"; do
   case $step in
-  bits | clock | one | baselines | rate | heat | long | stopped) ;;
-  *) echo "h200: '$step' is none of bits, clock, one, baselines, rate, heat, long, stopped" >&2 && exit 2 ;;
+  bits | clock | one | baselines | rate | heat | blocks | long | stopped) ;;
+  *) echo "h200: '$step' is none of bits, clock, one, baselines, rate, heat, blocks, long, stopped" >&2 && exit 2 ;;
   esac
 done
 commit=${TTPREM_COMMIT:-$(git -C "$here" describe --always --dirty --abbrev=40 --exclude='*' 2>/dev/null || echo unknown)}
@@ -202,24 +204,34 @@ baselines() {
 
 # ---- as fast as they go ----
 rate() {
-  local mode part threads frames=$((duration * 20))
+  local mode part frames=$((duration * 20))
   for mode in tt free; do
     run "rate_$mode" 60 "$tracker" --backend "$backend" --mode "$mode" --hold 60 --log 50 --frames "$frames" --targets "$targets" \
       --scales "$scales" -o "$place/rate" "$everything"
     [ ! -e "$place/rate/schedule.cfg" ] || mv "$place/rate/schedule.cfg" "$out/rate_$mode.cfg"
-    for part in 90 80 70 60 50 40; do # of the period, until there is no plan
+    for part in 80 60 50 40 30 25 20; do # of the period, until there is no plan
       attempt "rate_${mode}_$part" 40 "$tracker" --backend "$backend" --mode "$mode" --period "$((period_us * part / 100))us" --hold 60 \
         --log 50 --frames "$frames" --targets "$targets" --scales "$scales" -o "$place/rate" "$everything" || break
     done
   done
-  # Not held up by its period, with more threads of a block, 96 of which move memory
-  for threads in 352 416 608 736; do
-    attempt "rate_free_${threads}_threads" 40 "$tracker" --backend "$backend" --mode free --threads "$threads" \
-      --period "$((period_us * 4 / 10))us" --hold 60 --log 50 --frames "$frames" --targets "$targets" --scales "$scales" \
-      -o "$place/rate" "$everything" || true
-  done
   [ ! -x "$baselines" ] || run rate_baselines 90 "$baselines" --hold 60 --compare 0 --frames "$frames" --targets "$targets" \
     --scales "$scales" --streams 8 -o "$place/rate_baselines" "$everything"
+}
+
+blocks() {
+  local of count threads part name
+  for of in ${BLOCKS:-16x352 132x352 132x608 264x352 264x480}; do
+    count=${of%x*} threads=${of#*x}
+    name=one_at_once_free_$of
+    attempt "$name" 30 "$tracker" --backend "$backend" --mode free --period "$((period_us / 2))us" --every "${period_us}us" --hold 60 \
+      --log 100 --frames "$(frames_in 2)" --targets 1 --scales 1 --blocks "$count" --threads "$threads" -o "$place/$name" "$single" || true
+    [ "$count" -ge 100 ] || continue
+    for part in 30 25 20; do # not held up by its period, until there is no plan
+      attempt "rate_free_${of}_$part" 40 "$tracker" --backend "$backend" --mode free --period "$((period_us * part / 100))us" --hold 60 \
+        --log 50 --frames $((duration * 20)) --targets "$targets" --scales "$scales" --blocks "$count" --threads "$threads" \
+        -o "$place/rate" "$everything" || break
+    done
+  done
 }
 
 heat() {

@@ -15,120 +15,74 @@ typedef struct task_text {
   const char *arrays, *args, *after;
   const char *tile;   /* or "" */
   int64_t wcet_us[3]; /* prefetch, compute, writeback */
+  bool one_by_one;    /* at one scale a tile reads what the same tile of `after` has made */
 } task_text;
 
-/* The first eight find the targets, the others learn how they look now. `args` says which settings
- * a kernel takes: "frame" is the frame's size and the reach, "reach" the reach alone. */
+/* The first four find the targets, the others learn how they look now. `args` says which settings a
+ * kernel takes: "frame" is the frame's size, the scales and the reach, "strips" how regions are
+ * cut, "middle" that only those of the middle scale are. */
 static const task_text tasks[] = {
-    {"aim",
-     "track_aim",
-     "command = \"command\"; pose = \"pose\"; where = \"new\"; geometry = \"new\";",
-     "frame scales",
-     "",
-     "",
-     {5, 5, 5}},
-    {"sample",
-     "track_sample",
-     "frame = \"frame\"; where = \"aim.where\"; geometry = \"aim.geometry\"; patch = \"new\";",
-     "reach",
-     "aim",
-     "",
-     {10, 60, 10}},
     {"features",
      "track_features",
-     "patch = \"sample.patch\"; out = \"new\"; energy = \"new\";",
+     "frame = \"frame\"; where = \"where\"; geometry = \"geometry\"; out = \"new\"; energy = "
+     "\"new\";",
+     "strips",
      "",
-     "sample",
      "",
-     {10, 250, 20}},
-    {"spectrum",
-     "fft2_plane",
-     "in = \"features.out\"; out = \"new\";",
-     "",
-     "features",
-     "[ 1, 2, 32, 32 ]",
-     {10, 40, 10}},
+     {10, 350, 20},
+     false},
     {"correlate",
      "track_correlate",
-     "spectrum = \"spectrum.out\"; model = \"model\"; out = \"new\";",
+     "planes = \"features.out\"; model = \"model\"; out = \"new\";",
      "",
-     "spectrum",
+     "features",
      "",
-     {20, 20, 5}},
+     {20, 60, 10},
+     false},
     {"respond",
      "track_respond",
      "correlation = \"correlate.out\"; energy = \"features.energy\"; model_energy = "
-     "\"model_energy\"; "
-     "alpha = \"alpha\"; peaks = \"new\"; response = \"new\";",
+     "\"model_energy\"; alpha = \"alpha\"; peaks = \"new\";",
      "",
      "correlate",
      "",
-     {10, 60, 5}},
+     {20, 60, 5},
+     false},
     {"locate",
      "track_locate",
-     "command = \"command\"; pose = \"pose\"; peaks = \"respond.peaks\"; out = \"pose\";",
-     "frame scales",
+     "command = \"command\"; pose = \"pose\"; peaks = \"respond.peaks\"; out = \"pose\"; where = "
+     "\"where\"; geometry = \"geometry\"; boxes = \"boxes\";",
+     "frame",
      "respond",
      "",
-     {5, 5, 5}},
-    {"publish",
-     "track_publish",
-     "pose = \"pose\"; boxes = \"boxes\";",
-     "",
-     "locate",
-     "",
-     {5, 5, 5}},
-    {"learn_aim",
-     "track_aim",
-     "command = \"command\"; pose = \"pose\"; where = \"new\"; geometry = \"new\";",
-     "frame",
-     "locate",
-     "",
-     {5, 5, 5}},
-    {"learn_sample",
-     "track_sample",
-     "frame = \"frame\"; where = \"learn_aim.where\"; geometry = \"learn_aim.geometry\"; patch = "
-     "\"new\";",
-     "reach",
-     "learn_aim",
-     "",
-     {10, 60, 10}},
+     {5, 10, 5},
+     true},
     {"learn_features",
      "track_features",
-     "patch = \"learn_sample.patch\"; out = \"new\"; energy = \"new\";",
+     "frame = \"frame\"; where = \"where\"; geometry = \"geometry\"; out = \"new\"; energy = "
+     "\"new\";",
+     "middle",
+     "locate",
      "",
-     "learn_sample",
-     "",
-     {10, 250, 20}},
-    {"learn_spectrum",
-     "fft2_plane",
-     "in = \"learn_features.out\"; out = \"new\";",
-     "",
-     "learn_features",
-     "[ 1, 2, 32, 32 ]",
-     {10, 40, 10}},
+     {10, 350, 20},
+     false},
     {"learn",
      "track_learn",
-     "model = \"model\"; spectrum = \"learn_spectrum.out\"; pose = \"pose\"; out = \"model\"; "
-     "energy = \"model_energy\";",
+     "model = \"model\"; planes = \"learn_features.out\"; pose = \"pose\"; out = \"model\"; energy "
+     "= \"model_energy\"; self = \"new\";",
      "",
-     "learn_spectrum",
+     "learn_features",
      "",
-     {10, 10, 10}},
-    {"self",
-     "track_correlate",
-     "spectrum = \"model\"; model = \"model\"; out = \"new\";",
+     {20, 60, 20},
+     false},
+    {"train",
+     "track_train",
+     "correlation = \"learn.self\"; energy = \"model_energy\"; alpha = \"alpha\";",
      "",
      "learn",
      "",
-     {20, 20, 5}},
-    {"train",
-     "track_train",
-     "correlation = \"self.out\"; energy = \"model_energy\"; alpha = \"alpha\";",
-     "",
-     "self",
-     "",
-     {5, 50, 5}},
+     {20, 60, 5},
+     false},
 };
 
 _Static_assert(sizeof tasks / sizeof *tasks == TRACK_TASKS, "as many as schedule.h says");
@@ -139,23 +93,37 @@ static const task_text companies[TRACK_COMPANIES] = {
                      "conv2d_u8",
                      "in = \"frame\"; out = \"new\";",
                      "edges",
-                     "aim",
+                     "features",
                      "[ 64, 128 ]",
-                     {10, 60, 10}},
+                     {10, 60, 10},
+                     false},
     [TRACK_COPY] = {"copy",
                     "vector_increment",
                     "in = \"neighbour\"; out = \"new\";",
                     "",
-                    "aim",
+                    "features",
                     "[ 8192 ]",
-                    {15, 10, 15}},
+                    {15, 10, 15},
+                    false},
 };
 enum { COPY_TILES = 32 /* a block */, COPY_TILE = 8192 };
 
-/* Of a block on a GPU. 96 threads move memory; 256 compute: a strip has as many cells, and planes'
- * rows divide them. The scratchpad is what an H200's SM has beside what a live session's executive
- * takes for these tasks. */
-enum { BLOCK_THREADS = 96 + TRACK_CELL_ROWS * TRACK_CELLS, SCRATCH_BYTES = 172 * 1024 };
+/* Of a block on a GPU. 96 threads move memory; 256 compute: two planes have as many butterflies. */
+enum { BLOCK_THREADS = 96 + 256 };
+
+/* Of a GPU's SM, an H200's, blocks have so much of the scratchpad, and a live session's executive
+ * takes so much of each for these tasks. Regions are cut finer there than on a CPU, into tiles that
+ * take less. */
+enum {
+  GPU_STRIPS = 8,
+  SM_BYTES = 216 * 1024,
+  EXECUTIVE_BYTES = 33 * 1024,
+  CPU_SCRATCH_BYTES = 208 * 1024
+};
+
+static int32_t scratch_bytes(const track_setting *s) {
+  return s->strips < GPU_STRIPS ? CPU_SCRATCH_BYTES : SM_BYTES / s->an_sm - EXECUTIVE_BYTES;
+}
 
 const char *track_company_name(track_company company) {
   static const char *const names[TRACK_COMPANIES] = {"none", "edges", "copy"};
@@ -163,11 +131,6 @@ const char *track_company_name(track_company company) {
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
-
-void track_least_frame(float reach, int32_t *rows, int32_t *columns) {
-  *rows = track_window_extent(reach, TRACK_STRIP_ROWS);
-  *columns = track_window_extent(reach, TRACK_PIXELS);
-}
 
 track_setting track_setting_for(int32_t rows, int32_t columns, int32_t targets, int32_t scales) {
   return (track_setting){.rows = rows,
@@ -178,12 +141,14 @@ track_setting track_setting_for(int32_t rows, int32_t columns, int32_t targets, 
                          .period_ns = 10000000,
                          .blocks = 2,
                          .threads = BLOCK_THREADS,
+                         .an_sm = 1,
+                         .strips = 4,
                          .wcet_factor = 1,
                          .feeding = TRACK_EACH};
 }
 
 static void print_arrays(const track_setting *s, FILE *file) {
-  const int32_t targets = s->targets;
+  const int32_t targets = s->targets, regions = targets * s->scales;
   fputs("arrays = (\n", file);
   fprintf(file, "  { name = \"frame\"; type = \"u8\"; shape = [ %" PRId32 ", %" PRId32 " ]; },\n",
           s->rows, s->columns);
@@ -192,6 +157,13 @@ static void print_arrays(const track_setting *s, FILE *file) {
   fprintf(file,
           "  { name = \"pose\"; type = \"f32\"; shape = [ %" PRId32 ", 8 ]; versions = 2; },\n",
           targets);
+  fprintf(file,
+          "  { name = \"where\"; type = \"i32\"; shape = [ %" PRId32
+          ", 32, 2 ]; versions = 2; },\n",
+          regions);
+  fprintf(file,
+          "  { name = \"geometry\"; type = \"f32\"; shape = [ %" PRId32 ", 4 ]; versions = 2; },\n",
+          regions);
   fprintf(file,
           "  { name = \"model\"; type = \"c64\"; shape = [ %" PRId32
           ", 16, 32, 32 ]; versions = 2; },\n",
@@ -213,20 +185,27 @@ static void print_arrays(const track_setting *s, FILE *file) {
 
 /* The words of `args` that a task has. */
 static void print_args(const track_setting *s, const char *words, FILE *file) {
-  const bool has_frame = words[0] == 'f', has_reach = words[0] == 'r';
-  const bool has_scales = has_frame && words[5] == ' ';
-  if (words[0] == 'e')
+  switch (words[0]) {
+  case 'e':
     fputs("    args: { coefficients = [ 0, -1, 0, -1, 4, -1, 0, -1, 0 ]; offset = 128.0; };\n",
           file);
-  if (!has_frame && !has_reach)
-    return;
-  fputs("    args: { ", file);
-  if (has_frame)
-    fprintf(file, "frame = [ %" PRId32 ", %" PRId32 " ]; ", s->rows, s->columns);
-  fprintf(file, "reach = %.6g; ", (double)s->reach);
-  if (has_scales)
-    fprintf(file, "scales = %" PRId32 "; ", s->scales);
-  fputs("};\n", file);
+    break;
+  case 'f':
+    fprintf(file,
+            "    args: { frame = [ %" PRId32 ", %" PRId32 " ]; reach = %.6g; scales = %" PRId32
+            "; };\n",
+            s->rows, s->columns, (double)s->reach, s->scales);
+    break;
+  case 's':
+  case 'm':
+    fprintf(file, "    args: { reach = %.6g; strips = %" PRId32 "; ", (double)s->reach, s->strips);
+    if (words[0] == 'm')
+      fprintf(file, "middle_of = %" PRId32 "; ", s->scales);
+    fputs("};\n", file);
+    break;
+  default:
+    break;
+  }
 }
 
 /* `number`: of the task, in the file. */
@@ -253,7 +232,8 @@ static void print_task(const track_setting *s, const task_text *task, int32_t nu
   print_args(s, task->args, file);
   fprintf(file, "    arrays: { %s };\n", task->arrays);
   if (task->after[0])
-    fprintf(file, "    after = ( { task = \"%s\"; } );\n", task->after);
+    fprintf(file, "    after = ( { task = \"%s\";%s } );\n", task->after,
+            task->one_by_one && s->scales == 1 ? " per = \"block\";" : "");
   if (s->profile)
     fprintf(file, "    profile = \"measured\";");
   else
@@ -292,9 +272,9 @@ static void print_head(const track_setting *s, FILE *file) {
   fprintf(file,
           "version = 1;\nname = \"tracker\";\n"
           "platform: { blocks = %" PRId32
-          ";  block_threads = %d;  buffers = 2;  scratch_bytes = %dL;\n"
+          ";  block_threads = %d;  buffers = %d;  scratch_bytes = %" PRId32 "L;\n"
           "  resources = ( { name = \"memory\"; capacity = %" PRId32 "; } ); };\n",
-          s->blocks, s->threads, SCRATCH_BYTES, s->blocks);
+          s->blocks, s->threads, s->an_sm > 1 ? 1 : 2, scratch_bytes(s), s->blocks);
 }
 
 bool track_schedule_print(const track_setting *setting, FILE *file) {

@@ -25,7 +25,7 @@ typedef enum track_company {
   TRACK_COMPANIES
 } track_company;
 
-enum { TRACK_TASKS = 15, TRACK_MOST_TASKS = TRACK_TASKS + 1 /* with company */ };
+enum { TRACK_TASKS = 7, TRACK_MOST_TASKS = TRACK_TASKS + 1 /* with company */ };
 
 /** How long the windows of each task's phases are: prefetch, compute, writeback. */
 typedef struct track_windows {
@@ -41,7 +41,10 @@ typedef struct track_setting {
   int64_t period_ns;  /* from frame to frame */
   int64_t publish_ns; /* from a frame's hyperperiod's begin until its boxes can be seen; 0: none */
   int32_t blocks;
-  int32_t threads;   /* of a block on a GPU */
+  int32_t threads; /* of a block on a GPU */
+  int32_t an_sm;   /* blocks an SM: with more than one, each has one buffer instead of two */
+  int32_t strips;  /* of a region's features: 4 for a CPU's blocks, 8 for a GPU's, whose scratchpad
+                      has no room for larger ones */
   float wcet_factor; /* times the windows that the example brings along */
   track_feeding feeding;
   int32_t queue; /* with TRACK_CAMERA: frames that wait in a queue, each for its turn; 0: none */
@@ -49,9 +52,6 @@ typedef struct track_setting {
   const char *profile;          /* a file of measured windows instead of both; NULL: none */
   track_company company;
 } track_setting;
-
-/** The least frame whose regions can be sampled at a reach. */
-void track_least_frame(float reach, int32_t *rows, int32_t *columns);
 
 /** A setting for frames of a size, for two cores of a CPU: a frame every 10 ms. */
 track_setting track_setting_for(int32_t rows, int32_t columns, int32_t targets, int32_t scales);

@@ -313,6 +313,11 @@ static void complete(options *of, int32_t targets) {
   setting->wcet_factor = (of->wcet_factor > 0 ? of->wcet_factor : 1) * (of->is_gpu ? 0.3F : 1.0F);
   setting->blocks = of->blocks ? of->blocks : of->is_gpu ? of->cores : 2;
   setting->threads = of->threads ? of->threads : setting->threads;
+  if (of->is_gpu) {
+    setting->an_sm =
+        setting->blocks > of->cores ? (setting->blocks + of->cores - 1) / of->cores : 1;
+    setting->strips = 8;
+  }
   setting->feeding = of->camera ? TRACK_CAMERA : TRACK_EACH;
   setting->period_ns = of->period_ns ? of->period_ns : usual_period_ns(of, targets);
   setting->queue = of->camera ? of->queue : 0;
@@ -659,19 +664,6 @@ static prem_status follow_and_show(options *of, const video *truth, prem_diag *d
   return status == PREM_OK ? followed : status;
 }
 
-static prem_status judge_frame(const options *of, const video *frames, prem_diag *diag) {
-  const video_facts *facts = video_facts_of(frames);
-  int32_t rows, columns;
-  track_least_frame(of->reach, &rows, &columns);
-  if (facts->width >= columns && facts->height >= rows)
-    return PREM_OK;
-  prem_diag_add(diag, PREM_ERROR, 0, (prem_place){0}, "--reach",
-                "frames of '%s' are %" PRId32 " x %" PRId32 ", at a reach of %g they need %" PRId32
-                " x %" PRId32 " at least; give a smaller reach, or a larger --size",
-                facts->name, facts->width, facts->height, (double)of->reach, columns, rows);
-  return PREM_ERR_ARGUMENT;
-}
-
 static prem_status work(options *of, prem_diag *diag) {
   video *truth = NULL; /* opened once more by who reads the frames */
   prem_status status = choose_backend(of, diag);
@@ -679,8 +671,6 @@ static prem_status work(options *of, prem_diag *diag) {
     status = video_open(&of->request.video, &truth, diag);
   if (status == PREM_OK)
     status = find_targets(of, truth, diag);
-  if (status == PREM_OK)
-    status = judge_frame(of, truth, diag);
   if (status == PREM_OK) {
     of->request.setting.rows = video_facts_of(truth)->height;
     of->request.setting.columns = video_facts_of(truth)->width;

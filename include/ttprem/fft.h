@@ -423,4 +423,122 @@ PREM_FN prem_fft_lines prem_fft_turned(prem_fft_lines lines) {
   return lines;
 }
 
+/* ---- square planes of 16, 32 or 64 points a side --------------------------------------------- */
+
+/* Planes of rows of points, a whole number of 16 points apart. In a plane that is slid a row stands
+ * further right, its end at its beginning, by prem_fft_slide(): then neighbouring lanes, which do
+ * butterflies of one column, read different banks of a GPU's scratchpad, and write such as well. */
+typedef struct prem_fft_square {
+  prem_fft_point *first;
+  int32_t row, plane; /* points from one to the next */
+  int32_t is_slid;
+} prem_fft_square;
+
+/* Half a warp has 16 points at a time: those of a column's 2^`first` butterflies in the last pass,
+ * and so many columns. */
+PREM_FN int32_t prem_fft_slide(int32_t bits, int32_t first, int32_t row) {
+  const int32_t columns = 16 >> first;
+  return (row >> (bits - first)) * columns + ((row & (columns - 1)) << first);
+}
+
+PREM_FN void prem_fft_butterfly(int32_t radix, float sign, prem_fft_point z[8]) {
+  if (radix == 3)
+    prem_fft_eight(sign, z);
+  else
+    prem_fft_four(sign, &z[0], &z[1], &z[2], &z[3]);
+}
+
+/* The first of two passes over all columns; `radix` is a logarithm. Lanes run along rows. */
+PREM_FN void prem_fft_square_spread(const prem_fft_plan *plan, int32_t radix, prem_fft_square from,
+                                    prem_fft_square to, int32_t planes) {
+  const int32_t bits = plan->bits, apart = bits - radix, last = (1 << bits) - 1;
+  PREM_ROLLED PREM_LANES(number, planes << (bits + apart)) {
+    const int32_t column = number & last, j = (number >> bits) & ((1 << apart) - 1);
+    const int32_t plane = number >> (bits + apart), turn = j << (PREM_FFT_MAX_BITS - bits);
+    const int32_t step = prem_fft_slide(bits, radix, 1 << apart);
+    const int32_t at = column + from.is_slid * prem_fft_slide(bits, radix, j);
+    const int32_t at_to = column + to.is_slid * prem_fft_slide(bits, radix, j);
+    const prem_fft_point *here = from.first + plane * from.plane + j * from.row;
+    prem_fft_point *there = to.first + plane * to.plane + j * to.row;
+    prem_fft_point z[8];
+    for (int32_t n = 0; n < 1 << radix; ++n)
+      z[n] = here[(n << apart) * from.row + ((at + n * from.is_slid * step) & last)];
+    prem_fft_butterfly(radix, plan->sign, z);
+    for (int32_t n = 0; n < 1 << radix; ++n)
+      there[(n << apart) * to.row + ((at_to + n * to.is_slid * step) & last)] =
+          n == 0 ? z[0] : prem_fft_rotated(z[n], plan->sign, n * turn);
+  }
+}
+
+/* The last pass, which puts columns down as rows. Lanes run along a column's butterflies. */
+PREM_FN void prem_fft_square_gather(const prem_fft_plan *plan, int32_t radix, prem_fft_square from,
+                                    prem_fft_square to, int32_t planes) {
+  const int32_t bits = plan->bits, parts = bits - radix, last = (1 << bits) - 1;
+  PREM_ROLLED PREM_LANES(number, planes << (bits + parts)) {
+    const int32_t i = number & ((1 << parts) - 1), column = (number >> parts) & last;
+    const int32_t plane = number >> (bits + parts);
+    const prem_fft_point *here = from.first + plane * from.plane + (i << radix) * from.row;
+    prem_fft_point *there = to.first + plane * to.plane + column * to.row;
+    const int32_t at = column + from.is_slid * prem_fft_slide(bits, parts, i << radix);
+    const int32_t at_to = i + to.is_slid * prem_fft_slide(bits, parts, column);
+    prem_fft_point z[8];
+    for (int32_t n = 0; n < 1 << radix; ++n)
+      z[n] = here[n * from.row + ((at + from.is_slid * prem_fft_slide(bits, parts, n)) & last)];
+    prem_fft_butterfly(radix, plan->sign, z);
+    for (int32_t n = 0; n < 1 << radix; ++n)
+      there[(at_to + (n << parts)) & last] = prem_fft_scaled(z[n], plan->scale);
+  }
+}
+
+/* Is that how it is done? A CPU has no banks, and its compiler makes vectors of the other way. */
+#ifndef PREM_FFT_SLIDES
+#define PREM_FFT_SLIDES (!PREM_HOST)
+#endif
+
+/**
+ * Transform square planes in both dimensions: all columns, which are put down as rows, then the
+ * same once more.
+ *
+ * @param plan  of a column: 4 to 6 bits
+ * @param in    the planes; holds what stands between when this is done
+ * @param out   not slid, as `in`
+ */
+PREM_FN void prem_fft_square_planes(const prem_fft_plan *plan, prem_fft_square in,
+                                    prem_fft_square out, int32_t planes) {
+  const int32_t bits = plan->bits, first = prem_fft_radix(bits, 2);
+  PREM_ROLLED for (int32_t times = 0; times < 2; ++times) {
+    if (PREM_FFT_SLIDES) {
+      const prem_fft_square from = {in.first, in.row, in.plane, times};
+      const prem_fft_square slid_in = {in.first, in.row, in.plane, 1};
+      const prem_fft_square slid_out = {out.first, out.row, out.plane, 1};
+      const prem_fft_square between = times == 0 ? slid_out : slid_in;
+      const prem_fft_square to = times == 0 ? slid_in : out;
+      if (first == 3)
+        prem_fft_square_spread(plan, 3, from, between, planes);
+      else
+        prem_fft_square_spread(plan, 2, from, between, planes);
+      PREM_SYNC();
+      if (bits - first == 3)
+        prem_fft_square_gather(plan, 3, between, to, planes);
+      else
+        prem_fft_square_gather(plan, 2, between, to, planes);
+    } else {
+      const prem_fft_lines a = {in.first, in.row, 1, in.plane};
+      const prem_fft_lines b = {out.first, out.row, 1, out.plane};
+      const prem_fft_lines between = times == 0 ? b : a;
+      const prem_fft_lines to = prem_fft_turned(times == 0 ? a : b);
+      prem_fft_transform(plan, a, &between, &between, &to, planes, 1 << bits);
+    }
+    if (times == 0)
+      PREM_SYNC();
+  }
+}
+
+/* Of a port that is cut as the kernel's port 1 is, and so has its pitch. */
+PREM_FN prem_fft_square prem_fft_square_of(const prem_view *views, int32_t port) {
+  const prem_fft_square square = {(prem_fft_point *)views[port].data, views[1].pitch[2],
+                                  views[1].pitch[1], 0};
+  return square;
+}
+
 #endif

@@ -4,45 +4,15 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "examples/tracker/baselines/steps.h"
 #include "examples/tracker/plain.h"
-#include "examples/tracker/schedule.h"
 #include "examples/tracker/score.h"
 #include "examples/tracker/synth.h"
 #include "tests/common/running.h"
+#include "tests/examples/track_kernels.h"
 
 enum { ROWS = 240, COLUMNS = 320, TARGETS = 3, FRAMES = 25 };
-
-static const prem_kernel *kernels[16];
-static prem_registry registry = {kernels, 0};
-
-static void find_kernels(void) {
-  static const prem_kernel *const own[] = {
-      &track_aim_kernel,       &track_sample_kernel,  &track_features_kernel,
-      &track_correlate_kernel, &track_respond_kernel, &track_locate_kernel,
-      &track_learn_kernel,     &track_train_kernel,   &track_publish_kernel};
-  enum { COUNT = sizeof own / sizeof own[0] };
-  for (int32_t k = 0; k < COUNT; ++k)
-    kernels[k] = own[k];
-  kernels[COUNT] = prem_registry_find(prem_registry_builtin(), "fft2_plane");
-  registry.count = COUNT + 1;
-}
-
-static prem_schedule *schedule_of(const track_setting *setting) {
-  char path[] = "/tmp/ttprem-test-XXXXXX";
-  FILE *file = fdopen(mkstemp(path), "w");
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
-  ck_assert(track_schedule_print(setting, file));
-  fclose(file);
-  ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, diag), PREM_OK);
-  unlink(path);
-  ck_assert_int_eq(prem_schedule_bind(schedule, &registry, diag), PREM_OK);
-  prem_diag_free(diag);
-  return schedule;
-}
 
 static const void *params_of(const prem_schedule *schedule, const char *task) {
   for (int32_t t = 0; t < schedule->task_count; ++t)
@@ -64,8 +34,6 @@ static baseline_batch new_batch(const prem_schedule *schedule, int32_t targets,
                                 const float *command, const uint8_t *frame) {
   enum { PLANES = TRACK_PLANES * BASELINE_POINTS };
   baseline_batch batch = {
-      .aim = *(const track_aim_params *)params_of(schedule, "aim"),
-      .learn_aim = *(const track_aim_params *)params_of(schedule, "learn_aim"),
       .features = *(const track_features_params *)params_of(schedule, "features"),
       .locate = *(const track_locate_params *)params_of(schedule, "locate"),
       .train = *(const track_train_params *)params_of(schedule, "train"),
@@ -74,13 +42,13 @@ static baseline_batch new_batch(const prem_schedule *schedule, int32_t targets,
       .targets = targets,
       .frame = frame,
       .command = command};
-  const size_t count = (size_t)targets, regions = count * (size_t)batch.aim.scales;
+  const size_t count = (size_t)targets, regions = count * (size_t)batch.locate.scales;
   batch.pose = zeros(count * POSE_NUMBERS, sizeof(float));
   batch.model = zeros(count * PLANES, sizeof(prem_c64));
   batch.model_energy = zeros(count * TRACK_PLANES / 2, sizeof(float));
   batch.alpha = zeros(count * BASELINE_POINTS, sizeof(float));
   batch.planes = zeros(regions * PLANES, sizeof(prem_c64));
-  batch.energy = zeros(regions * TRACK_CELL_STRIPS, sizeof(float));
+  batch.energy = zeros(regions * BASELINE_STRIPS, sizeof(float));
   batch.plane = zeros(regions * BASELINE_POINTS, sizeof(prem_c64));
   batch.peaks = zeros(regions * PEAK_NUMBERS, sizeof(float));
   return batch;
@@ -148,10 +116,9 @@ static void expect_the_same(const float *found, const float *expected, int frame
 
 /* Two batches, as streams of their own have them. */
 START_TEST(steps_follow_as_the_references) {
-  find_kernels();
   const int32_t scales = _i ? 3 : 1;
   const track_setting setting = track_setting_for(ROWS, COLUMNS, TARGETS, scales);
-  prem_schedule *schedule = schedule_of(&setting);
+  prem_schedule *schedule = track_schedule_of(&setting, PREM_OK);
   plain_tracker *plain = plain_new(schedule);
   ck_assert_ptr_nonnull(plain);
   synth_settings settings = synth_defaults();

@@ -6,43 +6,21 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "examples/tracker/kernels/track_aim.h"
 #include "examples/tracker/kernels/track_correlate.h"
 #include "examples/tracker/kernels/track_features.h"
 #include "examples/tracker/kernels/track_learn.h"
 #include "examples/tracker/kernels/track_locate.h"
-#include "examples/tracker/kernels/track_publish.h"
 #include "examples/tracker/kernels/track_respond.h"
-#include "examples/tracker/kernels/track_sample.h"
 #include "examples/tracker/kernels/track_train.h"
 #include "examples/tracker/plain.h"
-#include "examples/tracker/schedule.h"
 #include "tests/common/running.h"
+#include "tests/examples/track_kernels.h"
 #if WITH_CUDA
 #include "runtime/cuda/device/executive.h"
 #endif
 
 enum { ROWS = 240, COLUMNS = 320 };
-
-static const prem_kernel *kernels[16];
-static prem_registry registry = {kernels, 0};
-
-static void find_kernels(void) {
-  static const prem_kernel *const own[] = {
-      &track_aim_kernel,       &track_sample_kernel,  &track_features_kernel,
-      &track_correlate_kernel, &track_respond_kernel, &track_locate_kernel,
-      &track_learn_kernel,     &track_train_kernel,   &track_publish_kernel};
-  enum { COUNT = sizeof own / sizeof own[0] };
-  for (int32_t k = 0; k < COUNT; ++k)
-    kernels[k] = own[k];
-  static const char *const others[] = {"fft2_plane", "conv2d_u8", "vector_increment"};
-  enum { OTHERS = sizeof others / sizeof others[0] };
-  for (int32_t k = 0; k < OTHERS; ++k)
-    kernels[COUNT + k] = prem_registry_find(prem_registry_builtin(), others[k]);
-  registry.count = COUNT + OTHERS;
-}
 
 /* ---- a tracker ------------------------------------------------------------------------------- */
 
@@ -53,27 +31,9 @@ typedef struct world {
   float *command, *boxes;
 } world;
 
-static prem_schedule *schedule_of(const track_setting *setting, prem_status expected) {
-  char path[] = "/tmp/ttprem-test-XXXXXX";
-  FILE *file = fdopen(mkstemp(path), "w");
-  prem_schedule *schedule = NULL;
-  prem_diag *diag = prem_diag_new();
-  ck_assert(track_schedule_print(setting, file));
-  fclose(file);
-  ck_assert_int_eq(prem_schedule_load(path, NULL, &schedule, diag), PREM_OK);
-  unlink(path);
-  const prem_status status = prem_schedule_bind(schedule, &registry, diag);
-  if (status != expected)
-    print_problems(diag);
-  ck_assert_int_eq(status, expected);
-  prem_diag_free(diag);
-  return schedule;
-}
-
 static world new_world(int32_t scales) {
-  find_kernels();
   const track_setting setting = track_setting_for(ROWS, COLUMNS, 1, scales);
-  world w = {.schedule = schedule_of(&setting, PREM_OK)};
+  world w = {.schedule = track_schedule_of(&setting, PREM_OK)};
   w.plain = plain_new(w.schedule);
   ck_assert_ptr_nonnull(w.plain);
   w.frame = plain_array(w.plain, "frame");
@@ -230,12 +190,11 @@ END_TEST
 START_TEST(schedules_of_all_sizes_have_plans) {
   static const int32_t sizes[][4] = {
       {240, 320, 1, 1}, {40, 262, 1, 3}, {480, 640, 4, 5}, {240, 320, 64, 5}};
-  find_kernels();
   track_setting setting = track_setting_for(sizes[_i][0], sizes[_i][1], sizes[_i][2], sizes[_i][3]);
   setting.period_ns = INT64_C(10000000) * sizes[_i][2] * (sizes[_i][3] + 1);
-  prem_schedule *schedule = schedule_of(&setting, PREM_OK);
+  prem_schedule *schedule = track_schedule_of(&setting, PREM_OK);
   prem_diag *diag = prem_diag_new();
-  if (prem_prepare(schedule, &registry, NULL, NULL, diag) != PREM_OK)
+  if (prem_prepare(schedule, track_registry(), NULL, NULL, diag) != PREM_OK)
     abort_with("prepare", diag);
   prem_diag_free(diag);
   prem_schedule_free(schedule);
@@ -243,11 +202,11 @@ START_TEST(schedules_of_all_sizes_have_plans) {
 END_TEST
 
 /* An H200's SM has 228 KiB of scratchpad. The courier's block may be on it, with 8 KiB and what the
- * GPU keeps of a block; that keeps 1 KiB of ours as well. */
+ * GPU keeps of a block; that keeps 1 KiB of each of ours as well. */
 enum {
-  H200_BLOCKS = 132,
-  H200_BYTES = 228 * 1024 - (8192 + 2048) - 1024,
-  EXECUTIVE_BYTES = 45 * 1024 /* at most, of a live session with all tasks on a block */
+  H200_SMS = 132,
+  H200_BYTES = 228 * 1024 - (8192 + 2048),
+  EXECUTIVE_BYTES = 33 * 1024 /* at most, of a live session with all tasks on a block */
 };
 
 #if WITH_CUDA
@@ -280,14 +239,16 @@ static int64_t executive_bytes(const prem_schedule *schedule) {
 #endif
 
 static void expect_room(int32_t rows, int32_t columns, int32_t targets, int32_t scales,
-                        track_company company) {
+                        track_company company, int32_t an_sm) {
   track_setting setting = track_setting_for(rows, columns, targets, scales);
-  setting.blocks = H200_BLOCKS;
+  setting.blocks = H200_SMS * an_sm;
+  setting.an_sm = an_sm;
+  setting.strips = 8;
   setting.company = company;
-  prem_schedule *schedule = schedule_of(&setting, PREM_OK);
+  prem_schedule *schedule = track_schedule_of(&setting, PREM_OK);
   ck_assert_int_gt(schedule->platform.scratch_bytes, 0);
-  ck_assert_int_le(schedule->platform.scratch_bytes, H200_BYTES - EXECUTIVE_BYTES);
-  for (int32_t b = 0; b < H200_BLOCKS; ++b)
+  ck_assert_int_le(an_sm * (schedule->platform.scratch_bytes + EXECUTIVE_BYTES + 1024), H200_BYTES);
+  for (int32_t b = 0; b < setting.blocks; ++b)
     ck_assert_int_le(prem_block_scratch_bytes(schedule, b), schedule->platform.scratch_bytes);
 #if WITH_CUDA
   ck_assert_int_le(executive_bytes(schedule), EXECUTIVE_BYTES);
@@ -295,23 +256,41 @@ static void expect_room(int32_t rows, int32_t columns, int32_t targets, int32_t 
   prem_schedule_free(schedule);
 }
 
-/* A block has an SM to itself there: two buffers of its largest tiles beside the executive. */
+/* Two buffers of a block's largest tiles beside the executive, or two blocks with one each. */
 START_TEST(blocks_have_room_on_an_h200) {
   static const int32_t targets[] = {1, 3, 64};
-  find_kernels();
   for (size_t i = 0; i < sizeof targets / sizeof *targets; ++i)
     for (int32_t scales = 1; scales <= TRACK_MAX_SCALES; scales += 2)
       for (int company = TRACK_ALONE; company < TRACK_COMPANIES; ++company) {
-        expect_room(240, 320, targets[i], scales, (track_company)company);
-        expect_room(960, 1280, targets[i], scales, (track_company)company);
+        for (int32_t an_sm = 1; an_sm <= 2; ++an_sm) {
+          expect_room(240, 320, targets[i], scales, (track_company)company, an_sm);
+          expect_room(960, 1280, targets[i], scales, (track_company)company, an_sm);
+        }
       }
 }
 END_TEST
 
-START_TEST(frames_that_are_too_small_are_refused) {
-  find_kernels();
-  const track_setting setting = track_setting_for(240, 256, 1, 1); /* 257 are needed */
-  prem_schedule_free(schedule_of(&setting, PREM_ERR_INVALID));
+/* Windows are no larger than the frame. */
+START_TEST(small_frames_are_followed) {
+  static const int32_t sizes[][2] = {{16, 16}, {24, 400}, {300, 20}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+    const track_setting setting = track_setting_for(sizes[i][0], sizes[i][1], 1, 3);
+    prem_schedule *schedule = track_schedule_of(&setting, PREM_OK);
+    plain_tracker *plain = plain_new(schedule);
+    ck_assert_ptr_nonnull(plain);
+    uint8_t *frame = plain_array(plain, "frame");
+    const float command[COMMAND_NUMBERS] = {1, 2, 2, 8, 8};
+    memcpy(plain_array(plain, "command"), command, sizeof command);
+    for (int32_t p = 0; p < sizes[i][0] * sizes[i][1]; ++p)
+      frame[p] = (uint8_t)(p * 37 % 251);
+    for (int step = 0; step < 3; ++step)
+      ck_assert(plain_step(plain));
+    const float *box = plain_array(plain, "boxes");
+    ck_assert_float_eq(box[BOX_STATUS], TARGET_FOUND);
+    ck_assert_float_eq_tol(box[BOX_X], 2, 0.1F);
+    plain_free(plain);
+    prem_schedule_free(schedule);
+  }
 }
 END_TEST
 
@@ -430,14 +409,18 @@ static void describe(const float *pixels, exact *e) {
 
 START_TEST(features_are_those_of_their_definition) {
   static exact expected;
-  world w = new_world(1);
+  static float pixels[TRACK_PIXELS * TRACK_PIXELS];
+  const int32_t size[2] = {ROWS, COLUMNS};
+  world w = new_world(3);
   begin(&w, 1, 100, 80, 40, 32);
   draw(&w, 118, 99);
   ck_assert(plain_step(w.plain));
-  const float *patch = plain_array(w.plain, "sample.patch");
-  const float *found = plain_array(w.plain, "features.out");
-  const float *energy = plain_array(w.plain, "features.energy");
-  describe(patch, &expected);
+  const float *geometry = plain_array(w.plain, "geometry"); /* the second is the middle scale's */
+  const float *found = plain_array(w.plain, "learn_features.out");
+  const float *energy = plain_array(w.plain, "learn_features.energy");
+  const sample_window whole = {w.frame, COLUMNS, 0, 0};
+  sample_rows(size, &whole, geometry + GEOMETRY_NUMBERS, 0, TRACK_PIXELS, pixels);
+  describe(pixels, &expected);
   double worst = 0, square = 0, all = 0;
   for (int k = 0; k < TRACK_CHANNELS; ++k)
     for (int i = 0; i < 32; ++i)
@@ -446,8 +429,8 @@ START_TEST(features_are_those_of_their_definition) {
         worst = fmax(worst, fabs(value - expected.features[k][i][j]));
         square += value * value;
       }
-  for (int s = 0; s < TRACK_CELL_STRIPS; ++s)
-    all += (double)energy[s];
+  for (int row = 0; row < TRACK_CELLS; ++row)
+    all += (double)energy[row];
   ck_assert_double_lt(worst, 1e-5);
   ck_assert_double_gt(square, 1);
   ck_assert_double_eq_tol(all, square, 1e-5 * square);
@@ -482,7 +465,7 @@ int main(void) {
   TCase *schedules = tcase_create("schedules");
   tcase_add_loop_test(schedules, schedules_of_all_sizes_have_plans, 0, 4);
   tcase_add_test(schedules, blocks_have_room_on_an_h200);
-  tcase_add_test(schedules, frames_that_are_too_small_are_refused);
+  tcase_add_test(schedules, small_frames_are_followed);
   TCase *arithmetic = tcase_create("arithmetic");
   tcase_add_test(arithmetic, exponentials_are_near);
   tcase_add_test(arithmetic, floors_are_integers_below);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Also the way that is meant for GPUs, by hand. */
+#define PREM_FFT_SLIDES 1
 #include "kernels/fft.h"
 #include "tests/common/running.h"
 
@@ -243,6 +245,43 @@ START_TEST(columns_and_rows_make_planes) {
 }
 END_TEST
 
+/* Slid or not, the bits are the same; and rows may be further apart than they are long. */
+START_TEST(slid_planes_are_the_same) {
+  enum { APART = 3 };
+  for (int inverse = 0; inverse < 2; ++inverse)
+    for (int bits = 4; bits <= 6; ++bits) {
+      const int side = 1 << bits, row = side + APART, plane = side * row + APART;
+      const form of = {"fft2_plane", PLANES, side, side};
+      prem_c64 *in = random_points(elements(&of), 6);
+      prem_c64 *right = transformed(&of, in, inverse);
+      prem_fft_point *points = calloc((size_t)(PLANES * plane), sizeof *points);
+      prem_fft_point *found = calloc((size_t)(PLANES * plane), sizeof *found);
+      for (int i = 0; i < elements(&of); ++i) {
+        const int at = i / (side * side) * plane + i / side % side * row + i % side;
+        points[at] = (prem_fft_point){in[i].re, in[i].im};
+      }
+      const prem_fft_plan plan = {bits, inverse ? -1.0F : 1.0F,
+                                  inverse ? 1.0F / (float)side : 1.0F};
+      prem_fft_square_planes(&plan, (prem_fft_square){points, row, plane, 0},
+                             (prem_fft_square){found, row, plane, 0}, PLANES);
+      for (int i = 0; i < elements(&of); ++i) {
+        const int at = i / (side * side) * plane + i / side % side * row + i % side;
+        ck_assert_uint_eq(prem_f32_bits(found[at].re), prem_f32_bits(right[i].re));
+        ck_assert_uint_eq(prem_f32_bits(found[at].im), prem_f32_bits(right[i].im));
+      }
+      for (int i = 0; i < PLANES * plane; ++i) /* nothing beside the rows is touched */
+        if (i % plane >= side * row || i % plane % row >= side) {
+          ck_assert_float_eq(points[i].re, 0.0F);
+          ck_assert_float_eq(found[i].re, 0.0F);
+        }
+      free(in);
+      free(right);
+      free(points);
+      free(found);
+    }
+}
+END_TEST
+
 int main(void) {
   TCase *fft = tcase_create("fft");
   tcase_set_timeout(fft, 60);
@@ -252,6 +291,7 @@ int main(void) {
   tcase_add_loop_test(fft, a_sum_is_transformed_to_the_sum, 0, FORMS);
   tcase_add_loop_test(fft, a_point_is_transformed_to_a_wave, 0, FORMS);
   tcase_add_test(fft, columns_and_rows_make_planes);
+  tcase_add_test(fft, slid_planes_are_the_same);
   Suite *suite = suite_create("fft");
   suite_add_tcase(suite, fft);
   return run_suite(suite);

@@ -17,7 +17,7 @@
 #include "instants.h"
 #include "option.h"
 #include "score.h"
-#include "track_publish.h"
+#include "track_box.h"
 
 enum { MOST_TARGETS = 64, NO_GPU = 77, MEASURES = 3 };
 static const int64_t patience_ns = 10000000000, spin_ns = 200000;
@@ -269,8 +269,6 @@ static prem_status open_way(run *of, baseline_way way, baseline_gpu **out) {
   const baseline_setup setup = {.targets = of->targets,
                                 .rows = of->rows,
                                 .columns = of->columns,
-                                .aim = params_of(schedule, "aim"),
-                                .learn_aim = params_of(schedule, "learn_aim"),
                                 .features = params_of(schedule, "features"),
                                 .locate = params_of(schedule, "locate"),
                                 .train = params_of(schedule, "train"),
@@ -670,22 +668,14 @@ static prem_status write_findings(const run *of, const char *gpu, const char *wo
 
 static prem_status find_targets(run *of) {
   const video_facts *facts = video_facts_of(of->frames);
-  int32_t rows, columns;
   while (of->targets < facts->targets && of->targets < of->of->most_targets &&
          video_truth(of->frames, 0, of->targets, &of->boxes[of->targets]))
     ++of->targets;
   of->rows = facts->height;
   of->columns = facts->width;
-  track_least_frame(of->of->reach, &rows, &columns);
   if (of->targets == 0)
     prem_diag_add(of->diag, PREM_ERROR, 0, (prem_place){0}, "SOURCE",
                   "'%s' has no ground truth in its first frame; give it with --truth", facts->name);
-  else if (of->columns < columns || of->rows < rows)
-    prem_diag_add(of->diag, PREM_ERROR, 0, (prem_place){0}, "--reach",
-                  "frames of '%s' are %" PRId32 " x %" PRId32
-                  ", at a reach of %g they need %" PRId32 " x %" PRId32
-                  " at least; give a smaller reach, or a larger --size",
-                  facts->name, of->columns, of->rows, (double)of->of->reach, columns, rows);
   else {
     follow_command(of->boxes, of->targets, of->command, COMMAND_NUMBERS);
     return PREM_OK;

@@ -226,15 +226,13 @@ bool make_plan(baseline_gpu *gpu, stream_batch *batch, int planes) {
 bool fill_batch(baseline_gpu *gpu, const baseline_setup *setup, stream_batch *batch, int32_t first,
                 int32_t targets) {
   baseline_batch *data = &batch->data;
-  data->aim = *(const track_aim_params *)setup->aim;
-  data->learn_aim = *(const track_aim_params *)setup->learn_aim;
   data->features = *(const track_features_params *)setup->features;
   data->locate = *(const track_locate_params *)setup->locate;
   data->train = *(const track_train_params *)setup->train;
   data->sigma = ((const track_respond_params *)setup->respond)->sigma;
   data->rate = ((const track_learn_params *)setup->learn)->rate;
   data->targets = targets;
-  const size_t count = (size_t)targets, regions = count * (size_t)data->aim.scales;
+  const size_t count = (size_t)targets, regions = count * (size_t)data->locate.scales;
   const size_t planes = TRACK_PLANES * BASELINE_POINTS;
   float *command = nullptr;
   const bool there = allocate(gpu, &command, count * COMMAND_NUMBERS) &&
@@ -243,7 +241,7 @@ bool fill_batch(baseline_gpu *gpu, const baseline_setup *setup, stream_batch *ba
                      allocate(gpu, &data->model_energy, count * (TRACK_PLANES / 2)) &&
                      allocate(gpu, &data->alpha, count * BASELINE_POINTS) &&
                      allocate(gpu, &data->planes, regions * planes) &&
-                     allocate(gpu, &data->energy, regions * TRACK_CELL_STRIPS) &&
+                     allocate(gpu, &data->energy, regions * BASELINE_STRIPS) &&
                      allocate(gpu, &data->plane, regions * BASELINE_POINTS) &&
                      allocate(gpu, &data->peaks, regions * PEAK_NUMBERS) &&
                      allocate(gpu, &batch->report.own, 1);
@@ -278,7 +276,7 @@ bool open_batch(baseline_gpu *gpu, const baseline_setup *setup, int32_t index) {
   batch->report.to_host = (told *)told_there;
   batch->report.boxes = (float *)boxes_there;
   batch->report.all_targets = all;
-  const int regions = targets * batch->data.aim.scales;
+  const int regions = targets * batch->data.locate.scales;
   return make_plan(gpu, batch, regions * TRACK_PLANES) && make_plan(gpu, batch, regions) &&
          make_plan(gpu, batch, targets * TRACK_PLANES) && make_plan(gpu, batch, targets);
 }

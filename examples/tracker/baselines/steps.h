@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The tracker as somebody writes it who knows nothing of PREM: steps over whole batches of regions,
- * with a library's Fourier transforms between them. Arithmetic is that of the tracker's kernels;
- * what they have in separate tasks, for the sake of their phases, is one step here where that is
- * faster: aiming, sampling and features; locating and publishing.
+ * with a library's Fourier transforms between them. Arithmetic is that of the tracker's kernels.
  *
  * A step is written for one block of threads, as a kernel's compute is. gpu.cu makes a kernel of
  * each; a test runs them on the CPU.
@@ -11,19 +9,17 @@
 #ifndef TRACKER_BASELINE_STEPS_H
 #define TRACKER_BASELINE_STEPS_H
 
-#include "track_aim.h"
-#include "track_correlate.h"
 #include "track_features.h"
 #include "track_learn.h"
 #include "track_locate.h"
-#include "track_publish.h"
-#include "track_respond.h"
-#include "track_sample.h"
 #include "track_train.h"
 
 enum {
-  BASELINE_POINTS = TRACK_CELLS * TRACK_CELLS, /* of a plane */
-  BASELINE_SPLIT = 8,                          /* blocks for a plane, or for a target's model */
+  BASELINE_POINTS = TRACK_PLANE,
+  BASELINE_STRIPS = 4, /* of a region, each a block's */
+  BASELINE_CELL_ROWS = TRACK_CELLS / BASELINE_STRIPS,
+  BASELINE_PIXEL_ROWS = BASELINE_CELL_ROWS * TRACK_CELL + 2 * AIM_ABOVE,
+  BASELINE_SPLIT = 8, /* blocks for a plane, or for a target's model */
   BASELINE_ROWS = TRACK_CELLS / BASELINE_SPLIT,
   BASELINE_PARTS = 32 /* sums that a block adds up beside each other */
 };
@@ -60,7 +56,6 @@ enum { BASELINE_TURNS = sizeof BASELINE_FRAME / sizeof *BASELINE_FRAME };
 /** Targets that go through the steps together. Sizes are of all of them; a region is a target's at
  *  one scale, and to learn each target has one region. */
 typedef struct baseline_batch {
-  track_aim_params aim, learn_aim;
   track_features_params features;
   track_locate_params locate;
   track_train_params train;
@@ -73,13 +68,13 @@ typedef struct baseline_batch {
   float *model_energy;  /* [targets][8] */
   float *alpha;         /* [targets][32][32] */
   prem_c64 *planes;     /* [regions][16][32][32] features, then their spectra */
-  float *energy;        /* [regions][4] */
+  float *energy;        /* [regions][4 strips] */
   prem_c64 *plane;      /* [regions][32][32] correlation to response */
   float *peaks;         /* [regions][8] */
 } baseline_batch;
 
 PREM_FN int32_t baseline_scales(const baseline_batch *of, bool learns) {
-  return learns ? 1 : of->aim.scales;
+  return learns ? 1 : of->locate.scales;
 }
 
 /** How a step is launched: blocks in two dimensions, and bytes of room for one. */
@@ -89,20 +84,16 @@ typedef struct baseline_grid {
 
 /* What BASELINE_SEE has in its room. */
 typedef struct baseline_sight {
-  float pixels[FEATURE_STRIP_PIXELS]; /* then the histograms */
-  float slope[FEATURE_STRIP_PIXELS];
-  float squares[FEATURE_AROUND * TRACK_CELLS];
-  float energies[TRACK_CELL_ROWS * TRACK_CELLS];
-  float geometry[TRACK_MAX_SCALES * GEOMETRY_NUMBERS];
+  float pixels[BASELINE_PIXEL_ROWS * TRACK_PIXELS]; /* then the histograms */
+  float slope[BASELINE_PIXEL_ROWS * TRACK_PIXELS];
+  float squares[(BASELINE_CELL_ROWS + 2) * TRACK_CELLS];
+  float energies[2 * BASELINE_CELL_ROWS * TRACK_CELLS];
+  float geometry[GEOMETRY_NUMBERS];
   float parts[BASELINE_PARTS];
-  int32_t where[TRACK_MAX_SCALES * TRACK_STRIPS * 2];
-  uint8_t bin[FEATURE_STRIP_PIXELS];
 } baseline_sight;
 
-enum { BASELINE_PITCH = TRACK_CELLS + 1 /* of a plane whose rows are read by one lane each */ };
-
 typedef struct baseline_summit {
-  float response[TRACK_CELLS * BASELINE_PITCH];
+  float response[BASELINE_POINTS];
   float best[TRACK_CELLS];
   int32_t at[TRACK_CELLS];
 } baseline_summit;
@@ -124,48 +115,57 @@ PREM_FN float baseline_sum(const float *numbers, int32_t count, float *parts) {
 PREM_FN void baseline_see(const baseline_batch *of, bool learns, int32_t region, int32_t strip,
                           void *room) {
   baseline_sight *sight = (baseline_sight *)room;
-  const track_aim_params *aim = learns ? &of->learn_aim : &of->aim;
-  const int32_t target = region / aim->scales, scale = region % aim->scales;
-  const int32_t first_cell = strip * TRACK_CELL_ROWS,
-                first = first_cell * TRACK_CELL - FEATURE_HALO;
-  const int32_t begin = first > 0 ? first : 0;
-  const int32_t end = first + FEATURE_ROWS < TRACK_PIXELS ? first + FEATURE_ROWS : TRACK_PIXELS;
-  int32_t pitch[2] = {TRACK_STRIPS * 2, 2};
-  track_aim_target(aim, of->command + target * COMMAND_NUMBERS, of->pose + target * POSE_NUMBERS,
-                   sight->where, pitch, sight->geometry, GEOMETRY_NUMBERS);
+  const track_locate_params *locate = &of->locate;
+  const int32_t scales = baseline_scales(of, learns), target = region / scales;
+  const float factor = learns ? 1.0F : locate->factors[region % scales];
+  const int32_t first_cell = strip * BASELINE_CELL_ROWS,
+                first = first_cell * TRACK_CELL - AIM_ABOVE;
+  const int32_t begin = first > 0 ? first : 0, behind = first + BASELINE_PIXEL_ROWS;
+  const int32_t end = behind < TRACK_PIXELS ? behind : TRACK_PIXELS;
+  const sample_window frame = {of->frame, locate->frame[1], 0, 0};
+  if (PREM_FIRST_LANE())
+    aim_region(locate->frame, locate->reach * (float)TRACK_PIXELS, factor,
+               of->pose + target * POSE_NUMBERS, sight->geometry);
   PREM_SYNC();
-  track_sample_rows(aim->frame, of->frame, aim->frame[1], 0, 0,
-                    sight->geometry + scale * GEOMETRY_NUMBERS, begin, end - begin,
-                    sight->pixels + (begin - first) * TRACK_PIXELS, TRACK_PIXELS);
+  sample_rows(locate->frame, &frame, sight->geometry, begin, end - begin,
+              sight->pixels + (begin - first) * TRACK_PIXELS);
   PREM_SYNC();
-  const feature_rows rows = {sight->pixels, TRACK_PIXELS, first, FEATURE_ROWS};
-  const feature_work work = {sight->slope, sight->pixels, sight->squares, sight->bin,
-                             FEATURE_AROUND * TRACK_CELLS};
+  const feature_rows rows = {sight->pixels, first, BASELINE_PIXEL_ROWS};
+  const feature_work work = {sight->slope, sight->pixels, sight->squares,
+                             (BASELINE_CELL_ROWS + 2) * TRACK_CELLS};
   const feature_planes planes = {(float *)(of->planes +
                                            (int64_t)region * TRACK_PLANES * BASELINE_POINTS +
                                            first_cell * TRACK_CELLS),
                                  2 * BASELINE_POINTS, 2 * TRACK_CELLS};
-  feature_slopes(&of->features, &rows, &work);
+  feature_slopes(&rows, sight->slope);
   PREM_SYNC();
-  feature_sums(&rows, &work, first_cell - 1, FEATURE_AROUND);
+  feature_sums(&rows, &work, first_cell - 1, BASELINE_CELL_ROWS + 2);
   PREM_SYNC();
-  feature_cells(&of->features, &work, first_cell, TRACK_CELL_ROWS, &planes, sight->energies);
+  feature_cells(of->features.hann, &work, first_cell, BASELINE_CELL_ROWS, &planes, sight->energies);
   PREM_SYNC();
-  const float energy = baseline_sum(sight->energies, TRACK_CELL_ROWS * TRACK_CELLS, sight->parts);
+  const float energy =
+      baseline_sum(sight->energies, 2 * BASELINE_CELL_ROWS * TRACK_CELLS, sight->parts);
   if (PREM_FIRST_LANE())
-    of->energy[region * TRACK_CELL_STRIPS + strip] = energy;
+    of->energy[region * BASELINE_STRIPS + strip] = energy;
 }
 
 PREM_FN void baseline_correlate(const baseline_batch *of, bool learns, int32_t region,
                                 int32_t part) {
-  const int32_t scales = baseline_scales(of, learns), row = part * BASELINE_ROWS * TRACK_CELLS;
-  const prem_c64 *model =
-      of->model + (int64_t)(region / scales) * TRACK_PLANES * BASELINE_POINTS + row;
-  const prem_c64 *seen = of->planes + (int64_t)region * TRACK_PLANES * BASELINE_POINTS + row;
-  const correlate_planes a = {learns ? model : seen, BASELINE_POINTS, TRACK_CELLS};
-  const correlate_planes b = {model, BASELINE_POINTS, TRACK_CELLS};
-  correlate_rows(a, b, BASELINE_ROWS, of->plane + (int64_t)region * BASELINE_POINTS + row,
-                 TRACK_CELLS);
+  const int32_t target = region / baseline_scales(of, learns);
+  const int32_t first = part * BASELINE_ROWS * TRACK_CELLS;
+  const int64_t planes = (int64_t)TRACK_PLANES * BASELINE_POINTS;
+  const prem_c64 *model = of->model + target * planes + first;
+  const prem_c64 *seen = learns ? model : of->planes + region * planes + first;
+  prem_c64 *out = of->plane + (int64_t)region * BASELINE_POINTS + first;
+  PREM_LANES(i, BASELINE_ROWS * TRACK_CELLS) {
+    prem_c64 sum = {0, 0};
+    PREM_ROLLED for (int32_t p = 0; p < TRACK_PLANES; ++p) {
+      const prem_c64 x = seen[p * BASELINE_POINTS + i], z = model[p * BASELINE_POINTS + i];
+      sum.re = fmaf(x.re, z.re, fmaf(x.im, z.im, sum.re));
+      sum.im = fmaf(x.im, z.re, fmaf(-x.re, z.im, sum.im));
+    }
+    out[i] = sum;
+  }
 }
 
 PREM_FN void baseline_gauss(const baseline_batch *of, bool learns, int32_t region, int32_t part) {
@@ -173,7 +173,7 @@ PREM_FN void baseline_gauss(const baseline_batch *of, bool learns, int32_t regio
   const int32_t target = region / baseline_scales(of, learns);
   const float model = track_sum(of->model_energy + target * (TRACK_PLANES / 2), TRACK_PLANES / 2);
   const float seen =
-      learns ? model : track_sum(of->energy + region * TRACK_CELL_STRIPS, TRACK_CELL_STRIPS);
+      learns ? model : track_sum(of->energy + region * BASELINE_STRIPS, BASELINE_STRIPS);
   prem_c64 *points =
       of->plane + (int64_t)region * BASELINE_POINTS + part * BASELINE_ROWS * TRACK_CELLS;
   PREM_LANES(i, BASELINE_ROWS * TRACK_CELLS) {
@@ -185,7 +185,7 @@ PREM_FN void baseline_gauss(const baseline_batch *of, bool learns, int32_t regio
 }
 
 PREM_FN void baseline_weigh(const baseline_batch *of, int32_t region, int32_t part) {
-  const int32_t first = part * BASELINE_ROWS * TRACK_CELLS, target = region / of->aim.scales;
+  const int32_t first = part * BASELINE_ROWS * TRACK_CELLS, target = region / of->locate.scales;
   prem_c64 *points = of->plane + (int64_t)region * BASELINE_POINTS + first;
   const float *alpha = of->alpha + (int64_t)target * BASELINE_POINTS + first;
   PREM_LANES(i, BASELINE_ROWS * TRACK_CELLS) {
@@ -198,16 +198,17 @@ PREM_FN void baseline_peak(const baseline_batch *of, int32_t region, void *room)
   baseline_summit *summit = (baseline_summit *)room;
   const prem_c64 *points = of->plane + (int64_t)region * BASELINE_POINTS;
   PREM_LANES_2D(r, TRACK_CELLS, c, TRACK_CELLS) {
-    summit->response[r * BASELINE_PITCH + c] =
+    summit->response[r * TRACK_CELLS + c] =
         points[r * TRACK_CELLS + c].re * (1.0F / BASELINE_POINTS);
   }
   PREM_SYNC();
-  PREM_LANES(row, TRACK_CELLS) {
-    summit->at[row] = respond_best_in(summit->response + row * BASELINE_PITCH, &summit->best[row]);
+  PREM_LANES(column, TRACK_CELLS) {
+    summit->at[column] =
+        respond_best_in(summit->response + column, TRACK_CELLS, &summit->best[column]);
   }
   PREM_SYNC();
   if (PREM_FIRST_LANE())
-    respond_peak(summit->response, BASELINE_PITCH, summit->best, summit->at,
+    respond_peak(summit->response, TRACK_CELLS, summit->best, summit->at,
                  of->peaks + region * PEAK_NUMBERS);
 }
 
@@ -216,8 +217,8 @@ PREM_FN void baseline_locate(const baseline_batch *of, float *boxes) {
   PREM_LANES(t, of->targets) {
     float *pose = of->pose + t * POSE_NUMBERS;
     locate_target(&of->locate, of->command + t * COMMAND_NUMBERS, pose,
-                  of->peaks + t * of->aim.scales * PEAK_NUMBERS, PEAK_NUMBERS, pose);
-    publish_box(pose, boxes + t * BOX_NUMBERS);
+                  of->peaks + t * of->locate.scales * PEAK_NUMBERS, PEAK_NUMBERS, pose);
+    track_box(pose, boxes + t * BOX_NUMBERS);
   }
 }
 
@@ -292,10 +293,10 @@ PREM_FN void baseline_block(const baseline_batch *of, baseline_step step, bool l
 /** How a step is launched. Of a transform x are planes. */
 static inline baseline_grid baseline_grid_of(const baseline_batch *of, baseline_turn turn) {
   const int32_t learn_bytes = BASELINE_PARTS * (BASELINE_PARTS + 1) * (int32_t)sizeof(float);
-  baseline_grid grid = {of->targets * (turn.learns ? 1 : of->aim.scales), 1, 128, 0};
+  baseline_grid grid = {of->targets * (turn.learns ? 1 : of->locate.scales), 1, 128, 0};
   switch ((baseline_step)turn.step) {
   case BASELINE_SEE:
-    grid.y = TRACK_CELL_STRIPS;
+    grid.y = BASELINE_STRIPS;
     grid.threads = 256;
     grid.room_bytes = (int32_t)sizeof(baseline_sight);
     break;

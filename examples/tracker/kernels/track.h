@@ -22,10 +22,6 @@ enum {
   TRACK_PIXELS = TRACK_CELLS * TRACK_CELL,
   TRACK_CHANNELS = 31,
   TRACK_PLANES = 16, /* two channels each, as real and imaginary part */
-  TRACK_STRIPS = 8,  /* of rows of pixels, in sampling */
-  TRACK_STRIP_ROWS = TRACK_PIXELS / TRACK_STRIPS,
-  TRACK_CELL_STRIPS = 4, /* of rows of cells, in features */
-  TRACK_CELL_ROWS = TRACK_CELLS / TRACK_CELL_STRIPS,
   TRACK_MAX_SCALES = 7
 };
 

@@ -1,56 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * track_features: 128 x 128 pixels as 32 x 32 cells of 31 fHOG features, faded out to the region's
- * edges by a Hann window: 18 signed directions, 9 without their sign, 4 of texture. Two channels
- * are the real and the imaginary part of one complex plane, the 32nd is 0. `energy` is the sum of
- * their squares, by strips of cells.
+ * track_features: regions of a u8 frame as 32 x 32 cells of 31 fHOG features, faded out to the
+ * region's edges by a Hann window: 18 signed directions, 9 without their sign, 4 of texture. Two
+ * channels are the real and the imaginary part of one complex plane, the 32nd is 0. `energy` is the
+ * sum of their squares, by rows of cells. The frame's windows are aimed by `where`.
  */
 #ifndef TRACK_FEATURES_H
 #define TRACK_FEATURES_H
 
-#include "track.h"
+#include <ttprem/fft.h>
+
+#include "track_aim.h"
+#include "track_sample.h"
 
 enum {
   FEATURE_BINS = 18,
-  FEATURE_HALO = 7, /* rows of pixels above a strip's first cell that count for it, and below it */
-  FEATURE_ROWS = TRACK_CELL_ROWS * TRACK_CELL + 2 * FEATURE_HALO,
-  FEATURE_AROUND = TRACK_CELL_ROWS + 2 /* rows of cells with those above and below */
+  FEATURE_AXES = FEATURE_BINS / 2, /* directions without their sign */
+  FEATURE_MARK = 31                /* the last bits of a slope say its direction */
 };
 
 typedef struct track_features_params {
   float hann[TRACK_CELLS];
-  float direction[9][2]; /* x, y */
+  int32_t frame[2];
 } track_features_params;
 
 /* Pixels of a region, or of a strip of it. */
 typedef struct feature_rows {
   const float *pixels; /* of row `first` of the region */
-  int32_t pitch, first, count;
+  int32_t first, count;
 } feature_rows;
 
-/* What is worked out of them: `slope` and `bin` a pixel, `sums` 18 a cell, `squares` one a cell.
- * The sums of a direction stand together, so that neighbouring lanes use neighbouring banks of a
- * GPU's scratchpad, whichever directions their pixels have. */
+/* What is worked out of them: `slope` a pixel, `sums` 18 a cell, `squares` one a cell. The sums of
+ * a direction stand together, so that neighbouring lanes use neighbouring banks of a GPU's
+ * scratchpad, whichever directions their pixels have. */
 typedef struct feature_work {
   float *slope, *sums, *squares;
-  uint8_t *bin;
   int32_t cells; /* from one direction to the next */
 } feature_work;
 
-/* How steep a pixel is, and in which of 18 directions, of differences to its right and downwards.
- * Without branches, so that compilers make vectors of it. */
-PREM_FN float feature_slope(const track_features_params *params, float x, float y, float *bin) {
+/* How steep a pixel is, of differences to its right and downwards, and in its last bits in which of
+ * 18 directions: along the one that it has the largest part in. A direction and its mirror image
+ * have the same part up to a sign, and only one of them the larger one. Without branches, so that
+ * compilers make vectors of it. */
+PREM_FN float feature_slope(float x, float y) {
+  /* cos and sin of i pi / 9; the other directions are these mirrored */
+  const float cosine[5] = {1.0F, 0.939692621F, 0.766044443F, 0.5F, 0.173648178F};
+  const float sine[5] = {0.0F, 0.342020143F, 0.642787610F, 0.866025404F, 0.984807753F};
+  const float right = fabsf(x), down = fabsf(y);
   float best = 0, at = 0;
-  for (int32_t i = 0; i < FEATURE_BINS / 2; ++i) {
-    const float along = fmaf(params->direction[i][0], x, params->direction[i][1] * y);
-    const float steep = fabsf(along);
-    const int32_t opposite = i + FEATURE_BINS / 2;
-    const float here = along < 0 ? (float)opposite : (float)i;
-    at = steep > best ? here : at;
-    best = steep > best ? steep : best;
+  for (int32_t i = 0; i < 5; ++i) {
+    const float along = fmaf(cosine[i], right, sine[i] * down);
+    at = along > best ? (float)i : at;
+    best = along > best ? along : best;
   }
-  *bin = at;
-  return sqrtf(fmaf(x, x, y * y));
+  const float mirrored = at > 0 ? (float)FEATURE_AXES - at : at;
+  at = x * y < 0 ? mirrored : at;
+  const float sense = at > 0 ? y : x;
+  const float opposite = at + (float)FEATURE_AXES;
+  at = sense < 0 ? opposite : at;
+  /* an integer added to 2^23 is what that one's last bits say */
+  const uint32_t bits = prem_f32_bits(sqrtf(fmaf(x, x, y * y)));
+  const uint32_t bin = prem_f32_bits(at + 8388608.0F);
+  return prem_f32_of_bits((bits & ~(uint32_t)FEATURE_MARK) | (bin & FEATURE_MARK));
 }
 
 /* A row of pixels with those that its differences are of, and what those count. */
@@ -62,52 +73,85 @@ typedef struct feature_around {
 /* At the region's edges differences are those to one side. */
 PREM_FN feature_around feature_around_row(const feature_rows *rows, int32_t r) {
   const int32_t row = rows->first + r;
-  const float *here = rows->pixels + (int64_t)r * rows->pitch;
+  const float *here = rows->pixels + (int64_t)r * TRACK_PIXELS;
   feature_around around;
   around.here = here;
-  around.above = row > 0 ? here - rows->pitch : here;
-  around.below = row + 1 < TRACK_PIXELS ? here + rows->pitch : here;
+  around.above = row > 0 ? here - TRACK_PIXELS : here;
+  around.below = row + 1 < TRACK_PIXELS ? here + TRACK_PIXELS : here;
   around.share = row > 0 && row + 1 < TRACK_PIXELS ? 0.5F : 1.0F;
   return around;
 }
 
-/* Is row `r` in the region, and are its neighbours there? The first and the last one of a strip
- * stand there for their neighbours' sake. */
-PREM_FN bool feature_is_inner(const feature_rows *rows, int32_t r) {
-  const int32_t row = rows->first + r;
-  return row >= 0 && row < TRACK_PIXELS && (r > 0 || row == 0) &&
-         (r + 1 < rows->count || row + 1 == TRACK_PIXELS);
+/* The rows that are in the region, and whose neighbours are there: the first and the last one of a
+ * strip stand there for their neighbours' sake. */
+PREM_FN int32_t feature_first_inner(const feature_rows *rows) {
+  return rows->first < 0 ? -rows->first : rows->first > 0;
 }
 
-PREM_FN void feature_put_slope(const track_features_params *params, const feature_work *work,
-                               int32_t at, float x, float y) {
-  float bin;
-  work->slope[at] = feature_slope(params, x, y, &bin);
-  work->bin[at] = (uint8_t)(int32_t)bin;
+PREM_FN int32_t feature_end_inner(const feature_rows *rows) {
+  const int32_t end = TRACK_PIXELS - rows->first;
+  return rows->count < end ? rows->count - 1 : end;
 }
 
-/* Slopes of the rows that are in the region, and their own neighbours with them: first those of the
- * columns that have two neighbours, then those of the edges. */
-PREM_FN void feature_slopes(const track_features_params *params, const feature_rows *rows,
-                            const feature_work *work) {
+/* Where a row has the slope of a column. On a GPU those stand together that are as far right in
+ * their cells: lanes, which have a cell each, then read different banks of the scratchpad, and so
+ * write those that have a column each. */
+PREM_FN int32_t feature_place(int32_t cell, int32_t in_cell) {
+  return PREM_HOST ? cell * TRACK_CELL + in_cell
+                   : in_cell * TRACK_CELLS +
+                         ((cell + in_cell * (TRACK_CELLS / TRACK_CELL)) & (TRACK_CELLS - 1));
+}
+
+/* At a column whose neighbours stand at `left` and `right`; their difference counts `across`. */
+PREM_FN float feature_slope_at(const feature_rows *rows, int32_t r, int32_t column, int32_t left,
+                               int32_t right, float across) {
+  const feature_around around = feature_around_row(rows, r);
+  return feature_slope((around.here[right] - around.here[left]) * across,
+                       (around.below[column] - around.above[column]) * around.share);
+}
+
+/* A CPU makes vectors of the columns that have two neighbours. */
+PREM_FN void feature_row_slopes(const feature_rows *rows, int32_t begin, int32_t end,
+                                float *slope) {
   const int32_t last = TRACK_PIXELS - 1;
-  PREM_LANES_2D(r, rows->count, inner, TRACK_PIXELS - 2) {
-    if (feature_is_inner(rows, r)) {
-      const feature_around around = feature_around_row(rows, r);
-      const int32_t column = inner + 1;
-      feature_put_slope(params, work, r * TRACK_PIXELS + column,
-                        (around.here[column + 1] - around.here[column - 1]) * 0.5F,
-                        (around.below[column] - around.above[column]) * around.share);
-    }
+  PREM_LANES_2D(i, end - begin, inner, TRACK_PIXELS - 2) {
+    const int32_t r = begin + i, c = inner + 1;
+    slope[r * TRACK_PIXELS + c] = feature_slope_at(rows, r, c, c - 1, c + 1, 0.5F);
   }
-  PREM_LANES_2D(r, rows->count, edge, 2) {
-    if (feature_is_inner(rows, r)) {
-      const feature_around around = feature_around_row(rows, r);
-      const int32_t column = edge * last, left = edge * (last - 1);
-      feature_put_slope(params, work, r * TRACK_PIXELS + column,
-                        around.here[left + 1] - around.here[left],
-                        (around.below[column] - around.above[column]) * around.share);
-    }
+  PREM_LANES_2D(i, end - begin, edge, 2) {
+    const int32_t r = begin + i, c = edge * last, left = edge * (last - 1);
+    slope[r * TRACK_PIXELS + c] = feature_slope_at(rows, r, c, left, left + 1, 1.0F);
+  }
+}
+
+/* A GPU's lane stays in its column, and has more than one row in hand. */
+PREM_FN void feature_column_slopes(const feature_rows *rows, int32_t begin, int32_t end,
+                                   int32_t column, float *slope) {
+  enum { AT_ONCE = 3 };
+  const int32_t left = column > 0 ? column - 1 : column;
+  const int32_t right = column + 1 < TRACK_PIXELS ? column + 1 : column;
+  const float across = right - left == 2 ? 0.5F : 1.0F;
+  float *there = slope + feature_place(column / TRACK_CELL, column & (TRACK_CELL - 1));
+  PREM_ROLLED for (int32_t r = begin; r < end; r += AT_ONCE) {
+    float found[AT_ONCE];
+    for (int32_t i = 0; i < AT_ONCE; ++i)
+      found[i] = r + i < end ? feature_slope_at(rows, r + i, column, left, right, across) : 0;
+    for (int32_t i = 0; i < AT_ONCE; ++i)
+      if (r + i < end)
+        there[(r + i) * TRACK_PIXELS] = found[i];
+  }
+}
+
+PREM_FN void feature_slopes(const feature_rows *rows, float *slope) {
+  const int32_t begin = feature_first_inner(rows), end = feature_end_inner(rows);
+  if (PREM_HOST) {
+    feature_row_slopes(rows, begin, end, slope);
+    return;
+  }
+  const int32_t half = (end - begin + 1) / 2;
+  PREM_LANES_2D(part, 2, column, TRACK_PIXELS) {
+    const int32_t first = begin + part * half;
+    feature_column_slopes(rows, first, first + half < end ? first + half : end, column, slope);
   }
 }
 
@@ -118,22 +162,21 @@ PREM_FN float feature_nearness(int32_t i) {
 
 /* Add a row of the pixels that count for a cell. All are brought before any is added, so that one
  * does not wait for the other. */
-PREM_FN void feature_add_row(const feature_work *work, int32_t row_at, int32_t first_column,
+PREM_FN void feature_add_row(const feature_work *work, int32_t row_at, int32_t cell_column,
                              float high, float *sums) {
+  enum { BEFORE = TRACK_CELL / 2 /* pixels that are of the cell to the left */ };
   float slope[2 * TRACK_CELL];
-  int32_t bin[2 * TRACK_CELL];
   for (int32_t x = 0; x < 2 * TRACK_CELL; ++x) {
-    const int32_t column = first_column + x;
-    const bool is_there = column >= 0 && column < TRACK_PIXELS;
-    const int32_t at = row_at + (is_there ? column : 0);
-    slope[x] = work->slope[at];
-    bin[x] = is_there ? work->bin[at] : -1;
+    const int32_t cell = cell_column - 1 + (x + BEFORE) / TRACK_CELL;
+    const bool is_there = cell >= 0 && cell < TRACK_CELLS;
+    const int32_t place = feature_place(is_there ? cell : 0, (x + BEFORE) % TRACK_CELL);
+    slope[x] = is_there ? work->slope[row_at + place] : 0;
   }
-  for (int32_t x = 0; x < 2 * TRACK_CELL; ++x)
-    if (bin[x] >= 0) {
-      float *sum = &sums[bin[x] * work->cells];
-      *sum = fmaf(high * feature_nearness(x) * (1.0F / 16), slope[x], *sum);
-    }
+  for (int32_t x = 0; x < 2 * TRACK_CELL; ++x) {
+    const int32_t bin = (int32_t)(prem_f32_bits(slope[x]) & FEATURE_MARK);
+    float *sum = &sums[bin * work->cells];
+    *sum = fmaf(high * feature_nearness(x), slope[x], *sum);
+  }
 }
 
 /* The histograms of cells: a pixel counts for the four cells around it. */
@@ -149,11 +192,11 @@ PREM_FN void feature_sums(const feature_rows *rows, const feature_work *work, in
       PREM_ROLLED for (int32_t y = 0; y < 2 * TRACK_CELL; ++y) {
         const int32_t row = cell * TRACK_CELL - TRACK_CELL / 2 + y;
         if (row >= 0 && row < TRACK_PIXELS)
-          feature_add_row(work, (row - rows->first) * TRACK_PIXELS, j * TRACK_CELL - TRACK_CELL / 2,
-                          feature_nearness(y), sums);
+          feature_add_row(work, (row - rows->first) * TRACK_PIXELS, j,
+                          feature_nearness(y) * (1.0F / 16), sums);
       }
-      for (int32_t b = 0; b < FEATURE_BINS / 2; ++b) {
-        const float both = sums[b * work->cells] + sums[(b + FEATURE_BINS / 2) * work->cells];
+      for (int32_t b = 0; b < FEATURE_AXES; ++b) {
+        const float both = sums[b * work->cells] + sums[(b + FEATURE_AXES) * work->cells];
         square = fmaf(both, both, square);
       }
     }
@@ -183,197 +226,309 @@ typedef struct feature_planes {
   int32_t plane, row; /* floats from one to the next */
 } feature_planes;
 
+/* Two channels, the first one even. */
 PREM_FN void feature_put(const feature_planes *out, int32_t row, int32_t column, int32_t channel,
-                         float value) {
-  out->first[(int64_t)(channel / 2) * out->plane + (int64_t)row * out->row + 2 * column +
-             channel % 2] = value;
+                         float even, float odd) {
+  prem_fft_point point;
+  point.re = even;
+  point.im = odd;
+  ((prem_fft_point *)(out->first + (int64_t)(channel / 2) * out->plane +
+                      (int64_t)row * out->row))[column] = point;
+}
+
+/* One over the lengths of the four blocks of 2 x 2 cells that a cell is in. */
+typedef struct feature_norms {
+  float a, b, c, d;
+} feature_norms;
+
+/* A direction's number, cut off, in each of the four; their sum. */
+PREM_FN float feature_four(const feature_norms *norms, float sum, feature_norms *at) {
+  at->a = feature_cut(sum * norms->a);
+  at->b = feature_cut(sum * norms->b);
+  at->c = feature_cut(sum * norms->c);
+  at->d = feature_cut(sum * norms->d);
+  return at->a + at->b + at->c + at->d;
+}
+
+/* 18 directions and 4 of texture; the sum of their squares. */
+PREM_FN float feature_signed(const feature_norms *norms, const float *sums, int32_t cells,
+                             float fade, const feature_planes *out, int32_t row, int32_t column) {
+  feature_norms texture = {0, 0, 0, 0};
+  float energy = 0;
+  PREM_ROLLED for (int32_t k = 0; k < FEATURE_BINS; k += 2) {
+    float value[2];
+    for (int32_t i = 0; i < 2; ++i) {
+      feature_norms at;
+      value[i] = 0.5F * feature_four(norms, sums[(k + i) * cells], &at) * fade;
+      texture.a += at.a;
+      texture.b += at.b;
+      texture.c += at.c;
+      texture.d += at.d;
+      energy = fmaf(value[i], value[i], energy);
+    }
+    feature_put(out, row, column, k, value[0], value[1]);
+  }
+  const float share = 0.2357F * fade;
+  const float a = share * texture.a, b = share * texture.b;
+  const float c = share * texture.c, d = share * texture.d;
+  feature_put(out, row, column, TRACK_CHANNELS - 3, b, c);
+  feature_put(out, row, column, TRACK_CHANNELS - 1, d, 0);
+  out->first[(int64_t)(TRACK_CHANNELS / 2 - 2) * out->plane + (int64_t)row * out->row + 2 * column +
+             1] = a;
+  return fmaf(a, a, fmaf(b, b, fmaf(c, c, fmaf(d, d, energy))));
+}
+
+/* 9 directions without their sign. */
+PREM_FN float feature_unsigned(const feature_norms *norms, const float *sums, int32_t cells,
+                               float fade, const feature_planes *out, int32_t row, int32_t column) {
+  float energy = 0, value[3];
+  PREM_ROLLED for (int32_t k = 0; k < FEATURE_AXES; k += 3) {
+    for (int32_t i = 0; i < 3; ++i) {
+      feature_norms at;
+      const float both = sums[(k + i) * cells] + sums[(k + i + FEATURE_AXES) * cells];
+      value[i] = 0.5F * feature_four(norms, both, &at) * fade;
+      energy = fmaf(value[i], value[i], energy);
+    }
+    for (int32_t i = 0; i < 3; ++i)
+      out->first[(int64_t)((FEATURE_BINS + k + i) / 2) * out->plane + (int64_t)row * out->row +
+                 2 * column + (k + i) % 2] = value[i];
+  }
+  return energy;
 }
 
 /* The features of cells; `i` counts rows of `sums`, of which the first and last are neighbours
- * only. `energies`: one a cell. */
-PREM_FN void feature_cells(const track_features_params *params, const feature_work *work,
-                           int32_t first_cell, int32_t cell_rows, const feature_planes *out,
-                           float *energies) {
-  PREM_LANES_2D(row, cell_rows, j, TRACK_CELLS) {
-    const int32_t i = row + 1;
-    const float fade = params->hann[first_cell + row] * params->hann[j];
+ * only. `energies`: two a cell, those of either kind of features in a plane of their own. */
+PREM_FN void feature_cells(const float *hann, const feature_work *work, int32_t first_cell,
+                           int32_t cell_rows, const feature_planes *out, float *energies) {
+  PREM_LANES_2D(line, 2 * cell_rows, j, TRACK_CELLS) {
+    const bool is_signed = line < cell_rows;
+    const int32_t row = is_signed ? line : line - cell_rows, i = row + 1;
+    const float fade = hann[first_cell + row] * hann[j];
     const float *sums = work->sums + i * TRACK_CELLS + j;
-    const float a = feature_norm(work, i - 1, j - 1), b = feature_norm(work, i - 1, j);
-    const float c = feature_norm(work, i, j - 1), d = feature_norm(work, i, j);
-    float texture_a = 0, texture_b = 0, texture_c = 0, texture_d = 0, energy = 0;
-    PREM_ROLLED for (int32_t k = 0; k < FEATURE_BINS; ++k) {
-      const float sum = sums[k * work->cells];
-      const float at_a = feature_cut(sum * a), at_b = feature_cut(sum * b);
-      const float at_c = feature_cut(sum * c), at_d = feature_cut(sum * d);
-      texture_a += at_a;
-      texture_b += at_b;
-      texture_c += at_c;
-      texture_d += at_d;
-      const float value = 0.5F * (at_a + at_b + at_c + at_d) * fade;
-      energy = fmaf(value, value, energy);
-      feature_put(out, row, j, k, value);
-    }
-    PREM_ROLLED for (int32_t k = 0; k < FEATURE_BINS / 2; ++k) {
-      const float both = sums[k * work->cells] + sums[(k + FEATURE_BINS / 2) * work->cells];
-      const float value = 0.5F * fade *
-                          (feature_cut(both * a) + feature_cut(both * b) + feature_cut(both * c) +
-                           feature_cut(both * d));
-      energy = fmaf(value, value, energy);
-      feature_put(out, row, j, FEATURE_BINS + k, value);
-    }
-    const float texture[4] = {texture_a, texture_b, texture_c, texture_d};
-    for (int32_t k = 0; k < 4; ++k) {
-      const float value = 0.2357F * texture[k] * fade;
-      energy = fmaf(value, value, energy);
-      feature_put(out, row, j, FEATURE_BINS * 3 / 2 + k, value);
-    }
-    feature_put(out, row, j, TRACK_CHANNELS, 0);
-    energies[row * TRACK_CELLS + j] = energy;
+    const feature_norms norms = {feature_norm(work, i - 1, j - 1), feature_norm(work, i - 1, j),
+                                 feature_norm(work, i, j - 1), feature_norm(work, i, j)};
+    energies[line * TRACK_CELLS + j] =
+        is_signed ? feature_signed(&norms, sums, work->cells, fade, out, row, j)
+                  : feature_unsigned(&norms, sums, work->cells, fade, out, row, j);
   }
 }
 
-/* Of the cells of a strip: those of a column, then the columns. */
-PREM_FN double feature_column_energy(const float *energies, int32_t column) {
+/* Of a row of cells: those of a part of it, and all parts. */
+enum { FEATURE_PARTS = 4, FEATURE_PART = TRACK_CELLS / FEATURE_PARTS };
+
+PREM_FN double feature_part(const float *energies, int32_t others, int32_t part) {
   double sum = 0;
-  for (int32_t row = 0; row < TRACK_CELL_ROWS; ++row)
-    sum += (double)energies[row * TRACK_CELLS + column];
+  for (int32_t i = part * FEATURE_PART; i < (part + 1) * FEATURE_PART; ++i)
+    sum += (double)(energies[i] + energies[others + i]);
   return sum;
 }
 
-PREM_FN float feature_energy(const double *columns) {
+PREM_FN float feature_energy(const double *parts) {
   double sum = 0;
-  for (int32_t column = 0; column < TRACK_CELLS; ++column)
-    sum += columns[column];
+  for (int32_t part = 0; part < FEATURE_PARTS; ++part)
+    sum += parts[part];
   return (float)sum;
 }
 
-/* Of a strip, slopes and bins go where its planes will be, which are put down when nobody needs
- * them any more, and the histograms where its pixels were. */
-enum {
-  FEATURE_STRIP_PIXELS = FEATURE_ROWS * TRACK_PIXELS,
-  FEATURE_STRIP_SUMS = FEATURE_AROUND * TRACK_CELLS * FEATURE_BINS,
-  FEATURE_PLANES_BYTES = TRACK_PLANES * TRACK_CELL_ROWS * TRACK_CELLS * 8,
-  FEATURE_WORK_BYTES = (FEATURE_AROUND + TRACK_CELL_ROWS) * TRACK_CELLS * 4
-};
-
-PREM_FN void track_features_compute(const track_features_params *params, const prem_view *views) {
-  const prem_view *in = &views[0], *out = &views[1];
-  const int32_t first_cell = (int32_t)out->origin[2];
-  const feature_rows rows = {(const float *)in->data, in->pitch[2], (int32_t)in->origin[2],
-                             FEATURE_ROWS};
-  /* rows of whole 16 bytes in both windows: no gaps */
-  feature_work work;
-  work.slope = (float *)out->data;
-  work.bin = (uint8_t *)(work.slope + FEATURE_STRIP_PIXELS);
-  work.sums = (float *)in->data;
-  work.squares = (float *)views[3].data;
-  work.cells = FEATURE_AROUND * TRACK_CELLS;
-  float *energies = work.squares + FEATURE_AROUND * TRACK_CELLS;
-  double *columns = (double *)in->data; /* where the histograms were */
-  const feature_planes planes = {(float *)out->data, 2 * out->pitch[1], 2 * out->pitch[2]};
-  feature_slopes(params, &rows, &work);
-  PREM_SYNC();
-  feature_sums(&rows, &work, first_cell - 1, FEATURE_AROUND);
-  PREM_SYNC();
-  feature_cells(params, &work, first_cell, TRACK_CELL_ROWS, &planes, energies);
-  PREM_SYNC();
-  PREM_LANES(column, TRACK_CELLS) {
-    columns[column] = feature_column_energy(energies, column);
+PREM_FN void feature_energies(const float *energies, int32_t cell_rows, double *parts,
+                              float *energy) {
+  PREM_LANES_2D(row, cell_rows, part, FEATURE_PARTS) {
+    parts[row * FEATURE_PARTS + part] =
+        feature_part(energies + row * TRACK_CELLS, cell_rows * TRACK_CELLS, part);
   }
   PREM_SYNC();
-  if (PREM_FIRST_LANE())
-    *(float *)views[2].data = feature_energy(columns);
+  PREM_LANES(row, cell_rows) {
+    energy[row] = feature_energy(parts + row * FEATURE_PARTS);
+  }
+}
+
+/* Of a strip of so many rows of cells, in bytes: what stands for each pixel that counts for it, its
+ * planes, and what is needed beside both. */
+PREM_FN int32_t feature_pixel_rows(int32_t cell_rows) {
+  return cell_rows * TRACK_CELL + 2 * AIM_ABOVE;
+}
+
+PREM_FN int32_t feature_pixel_bytes(int32_t cell_rows) {
+  return feature_pixel_rows(cell_rows) * TRACK_PIXELS * (int32_t)sizeof(float);
+}
+
+PREM_FN int32_t feature_plane_bytes(int32_t cell_rows) {
+  return TRACK_PLANES * cell_rows * TRACK_CELLS * (int32_t)sizeof(prem_c64);
+}
+
+PREM_FN int32_t feature_rest_bytes(int32_t cell_rows) {
+  return cell_rows * FEATURE_PARTS * (int32_t)sizeof(double) +
+         (3 * cell_rows + 2) * TRACK_CELLS * (int32_t)sizeof(float);
+}
+
+/* Slopes lie where the planes will be, which are put down when nobody needs them any more, and
+ * histograms where the pixels were. */
+PREM_FN bool feature_slopes_fit(int32_t cell_rows) {
+  return feature_pixel_bytes(cell_rows) <= feature_plane_bytes(cell_rows);
+}
+
+/* `rest`: energies' parts, squares and energies. */
+PREM_FN void feature_strip(const track_features_params *params, const feature_rows *rows,
+                           float *slope, float *sums, void *rest, int32_t first_cell,
+                           int32_t cell_rows, const feature_planes *planes, float *energy) {
+  double *parts = (double *)rest;
+  feature_work work;
+  work.slope = slope;
+  work.sums = sums;
+  work.squares = (float *)(parts + cell_rows * FEATURE_PARTS);
+  work.cells = (cell_rows + 2) * TRACK_CELLS;
+  float *energies = work.squares + work.cells;
+  feature_slopes(rows, slope);
+  PREM_SYNC();
+  feature_sums(rows, &work, first_cell - 1, cell_rows + 2);
+  PREM_SYNC();
+  feature_cells(params->hann, &work, first_cell, cell_rows, planes, energies);
+  PREM_SYNC();
+  feature_energies(energies, cell_rows, parts, energy);
+}
+
+PREM_FN void track_features_compute(const track_features_params *params, const prem_view *views) {
+  const prem_view *frame = &views[0], *out = &views[3];
+  const sample_window window = {(const uint8_t *)frame->data, frame->pitch[2],
+                                (int32_t)frame->origin[2], (int32_t)frame->origin[3]};
+  const int32_t first_cell = (int32_t)out->origin[2], cell_rows = out->extent[2];
+  const int32_t first = first_cell * TRACK_CELL - AIM_ABOVE, count = feature_pixel_rows(cell_rows);
+  const int32_t begin = first > 0 ? first : 0;
+  const int32_t end = first + count < TRACK_PIXELS ? first + count : TRACK_PIXELS;
+  double *rest = (double *)views[5].data;
+  float *pixels = (float *)(rest + feature_rest_bytes(cell_rows) / 8);
+  const feature_rows rows = {pixels, first, count};
+  /* rows of whole 16 bytes: no gaps between them */
+  const feature_planes planes = {(float *)out->data, 2 * out->pitch[1], 2 * out->pitch[2]};
+  sample_rows(params->frame, &window, (const float *)views[2].data, begin, end - begin,
+              pixels + (begin - first) * TRACK_PIXELS);
+  PREM_SYNC();
+  feature_strip(params, &rows, (float *)out->data, pixels, rest, first_cell, cell_rows, &planes,
+                (float *)views[4].data);
 }
 
 #if PREM_HOST
 
 #include <stdlib.h>
 
-_Static_assert(FEATURE_STRIP_PIXELS * 5 <= FEATURE_PLANES_BYTES,
-               "slopes and bins lie in the planes");
-_Static_assert(FEATURE_STRIP_SUMS <= FEATURE_STRIP_PIXELS, "histograms lie in the pixels");
-
-PREM_FN void track_features_region(const track_features_params *params, const float *pixels,
-                                   float *out, float *energy, void *room) {
-  const feature_rows rows = {pixels, TRACK_PIXELS, 0, TRACK_PIXELS};
-  feature_work work;
-  const int32_t cells = TRACK_CELLS * TRACK_CELLS, around = (TRACK_CELLS + 2) * TRACK_CELLS;
-  work.slope = (float *)room;
-  work.squares = work.slope + TRACK_PIXELS * TRACK_PIXELS;
-  work.sums = work.squares + around;
-  float *energies = work.sums + around * FEATURE_BINS;
-  work.bin = (uint8_t *)(energies + cells);
-  work.cells = around;
+PREM_FN void feature_region(const track_features_params *params, const uint8_t *frame,
+                            const float *geometry, float *out, float *energy, void *room) {
+  const sample_window window = {frame, params->frame[1], 0, 0};
+  const int32_t cells = TRACK_CELLS * TRACK_CELLS;
+  float *pixels = (float *)room, *slope = pixels + TRACK_PIXELS * TRACK_PIXELS;
+  float *sums = slope + TRACK_PIXELS * TRACK_PIXELS;
+  float *rest = sums + (TRACK_CELLS + 2) * TRACK_CELLS * FEATURE_BINS;
+  const feature_rows rows = {pixels, 0, TRACK_PIXELS};
   const feature_planes planes = {out, 2 * cells, 2 * TRACK_CELLS};
-  feature_slopes(params, &rows, &work);
-  feature_sums(&rows, &work, -1, TRACK_CELLS + 2);
-  feature_cells(params, &work, 0, TRACK_CELLS, &planes, energies);
-  for (int32_t strip = 0; strip < TRACK_CELL_STRIPS; ++strip) {
-    double columns[TRACK_CELLS];
-    for (int32_t column = 0; column < TRACK_CELLS; ++column)
-      columns[column] =
-          feature_column_energy(energies + strip * TRACK_CELL_ROWS * TRACK_CELLS, column);
-    energy[strip] = feature_energy(columns);
-  }
+  sample_rows(params->frame, &window, geometry, 0, TRACK_PIXELS, pixels);
+  feature_strip(params, &rows, slope, sums, rest, 0, TRACK_CELLS, &planes, energy);
 }
 
-PREM_CLONES static void track_features_reference(const void *params,
-                                                 const prem_array_view *arrays) {
-  const size_t pixels = TRACK_PIXELS * TRACK_PIXELS;
-  const size_t cells = (TRACK_CELLS + 2) * TRACK_CELLS * (FEATURE_BINS + 2);
-  void *room = malloc(pixels * 5 + cells * sizeof(float));
-  for (int64_t region = 0; room && region < arrays[0].shape[1]; ++region)
-    track_features_region((const track_features_params *)params,
-                          (const float *)arrays[0].data + region * TRACK_PIXELS * TRACK_PIXELS,
-                          (float *)arrays[1].data +
-                              region * TRACK_PLANES * TRACK_CELLS * TRACK_CELLS * 2,
-                          (float *)arrays[2].data + region * TRACK_CELL_STRIPS, room);
+PREM_CLONES static void track_features_reference(const void *given, const prem_array_view *arrays) {
+  const track_features_params *params = (const track_features_params *)given;
+  const size_t floats =
+      2 * TRACK_PIXELS * TRACK_PIXELS + (TRACK_CELLS + 2) * TRACK_CELLS * FEATURE_BINS;
+  void *room = malloc(floats * sizeof(float) + (size_t)feature_rest_bytes(TRACK_CELLS));
+  const int64_t regions = arrays[3].shape[0], every = arrays[2].shape[2] / regions;
+  for (int64_t region = 0; room && region < regions; ++region)
+    feature_region(params, (const uint8_t *)arrays[0].data,
+                   (const float *)arrays[2].data + (region * every + every / 2) * GEOMETRY_NUMBERS,
+                   (float *)arrays[3].data + region * TRACK_PLANES * TRACK_CELLS * TRACK_CELLS * 2,
+                   (float *)arrays[4].data + region * TRACK_CELLS, room);
   free(room);
+}
+
+/* `strips` and `middle_of`. */
+static inline prem_status feature_bind_args(prem_bind *bind, float *reach, int64_t *strips,
+                                            int64_t *middle_of) {
+  *reach = 2.0F;
+  *strips = 4;
+  *middle_of = 1;
+  prem_status status = prem_arg_floats(bind, "reach", reach, 1);
+  if (status == PREM_OK && !(*reach > 0 && *reach <= 8))
+    status = prem_bind_refuse(bind, "args.reach", "is %g; above 0 and up to 8 is possible",
+                              (double)*reach);
+  if (status == PREM_OK)
+    status = prem_arg_ints(bind, "strips", strips, 1);
+  if (status == PREM_OK && (*strips < 1 || TRACK_CELLS % *strips != 0 ||
+                            !feature_slopes_fit(TRACK_CELLS / (int32_t)*strips)))
+    status = prem_bind_refuse(bind, "args.strips", "is %lld; 1, 2, 4 or 8 strips are possible",
+                              (long long)*strips);
+  if (status == PREM_OK)
+    status = prem_arg_ints(bind, "middle_of", middle_of, 1);
+  if (status == PREM_OK && (*middle_of < 1 || bind->shape[2][2] % *middle_of != 0))
+    status = prem_bind_refuse(bind, "args.middle_of",
+                              "is %lld, of which the %lld regions are no multiple",
+                              (long long)*middle_of, (long long)bind->shape[2][2]);
+  return status;
 }
 
 static prem_status track_features_bind(prem_bind *bind) {
   static const double pi = 3.14159265358979323846;
   track_features_params *params = (track_features_params *)bind->params.bytes;
-  const int64_t regions = bind->shape[0][1];
-  prem_status status = track_expect(bind, 0, "arrays.patch", 3,
-                                    (const int64_t[4]){1, 0, TRACK_PIXELS, TRACK_PIXELS});
+  const int64_t all = bind->shape[2][2];
+  float reach;
+  int64_t strips, every;
+  prem_status status = feature_bind_args(bind, &reach, &strips, &every);
   if (status == PREM_OK)
-    status = track_output(bind, 1, "arrays.out", 4,
-                          (const int64_t[4]){regions, TRACK_PLANES, TRACK_CELLS, TRACK_CELLS});
+    status = track_expect(bind, 0, "arrays.frame", 2, (const int64_t[4]){1, 1, 0, 0});
   if (status == PREM_OK)
-    status = track_output(bind, 2, "arrays.energy", 2,
-                          (const int64_t[4]){1, 1, regions, TRACK_CELL_STRIPS});
+    status =
+        track_expect(bind, 2, "arrays.geometry", 2, (const int64_t[4]){1, 1, 0, GEOMETRY_NUMBERS});
+  if (status == PREM_OK)
+    status = track_expect(bind, 1, "arrays.where", 3, (const int64_t[4]){1, all, TRACK_CELLS, 2});
+  if (status != PREM_OK)
+    return status;
+  const int64_t regions = all / every;
+  status = track_output(bind, 3, "arrays.out", 4,
+                        (const int64_t[4]){regions, TRACK_PLANES, TRACK_CELLS, TRACK_CELLS});
+  if (status == PREM_OK)
+    status =
+        track_output(bind, 4, "arrays.energy", 2, (const int64_t[4]){1, 1, regions, TRACK_CELLS});
   for (int32_t i = 0; i < TRACK_CELLS; ++i)
     params->hann[i] = (float)(0.5 - 0.5 * cos(2 * pi * i / (TRACK_CELLS - 1)));
-  for (int32_t i = 0; i < 9; ++i) {
-    params->direction[i][0] = (float)cos(pi * i / 9);
-    params->direction[i][1] = (float)sin(pi * i / 9);
+  const int32_t cell_rows = TRACK_CELLS / (int32_t)strips, rows = feature_pixel_rows(cell_rows);
+  prem_window window = {
+      .extent = {1, 1, track_window_extent(reach, rows), track_window_extent(reach, TRACK_PIXELS)},
+      .aim = 2};
+  for (int32_t d = 0; d < 2; ++d) {
+    params->frame[d] = (int32_t)bind->shape[0][2 + d];
+    if (window.extent[2 + d] > params->frame[d])
+      window.extent[2 + d] = params->frame[d];
   }
   bind->grid[0] = (int32_t)regions;
-  bind->grid[1] = TRACK_CELL_STRIPS;
+  bind->grid[1] = (int32_t)strips;
   bind->grid[2] = 1;
-  bind->window[0] = (prem_window){.base = {[2] = -FEATURE_HALO},
-                                  .step = {[1] = {1}, [2] = {0, TRACK_CELL_ROWS * TRACK_CELL}},
-                                  .extent = {1, 1, FEATURE_ROWS, TRACK_PIXELS}};
-  bind->window[1] = (prem_window){.step = {[0] = {1}, [2] = {0, TRACK_CELL_ROWS}},
-                                  .extent = {1, TRACK_PLANES, TRACK_CELL_ROWS, TRACK_CELLS}};
-  bind->window[2] = (prem_window){.step = {[2] = {1}, [3] = {0, 1}}, .extent = {1, 1, 1, 1}};
-  bind->work_bytes = FEATURE_WORK_BYTES;
+  bind->window[0] = window;
+  bind->window[1] = (prem_window){.base = {[1] = every / 2},
+                                  .step = {[1] = {every}, [2] = {0, cell_rows}},
+                                  .extent = {1, 1, 1, 2}};
+  bind->window[2] = (prem_window){
+      .base = {[2] = every / 2}, .step = {[2] = {every}}, .extent = {1, 1, 1, GEOMETRY_NUMBERS}};
+  bind->window[3] = (prem_window){.step = {[0] = {1}, [2] = {0, cell_rows}},
+                                  .extent = {1, TRACK_PLANES, cell_rows, TRACK_CELLS}};
+  bind->window[4] =
+      (prem_window){.step = {[2] = {1}, [3] = {0, cell_rows}}, .extent = {1, 1, 1, cell_rows}};
+  bind->work_bytes = feature_rest_bytes(cell_rows) + feature_pixel_bytes(cell_rows);
   return status;
 }
 
-static const prem_port track_features_ports[] = {
-    {"patch", PREM_IN, PREM_F32}, {"out", PREM_OUT, PREM_C64}, {"energy", PREM_OUT, PREM_F32}};
+static const prem_port track_features_ports[] = {{"frame", PREM_IN, PREM_U8},
+                                                 {"where", PREM_IN, PREM_I32},
+                                                 {"geometry", PREM_IN, PREM_F32},
+                                                 {"out", PREM_OUT, PREM_C64},
+                                                 {"energy", PREM_OUT, PREM_F32}};
 
 PREM_COMPUTE_ENTRY(track_features)
 
 static const prem_kernel track_features_kernel = {
     .name = "track_features",
-    .summary = "regions of 128 x 128 pixels as 16 complex planes of fHOG in 32 x 32 cells",
-    .version = 2,
+    .summary = "regions of a u8 frame as 16 complex planes of fHOG in 32 x 32 cells; reach (2), "
+               "strips (4), middle_of (1)",
+    .version = 4,
     .params_bytes = sizeof(track_features_params),
     .ports = track_features_ports,
-    .port_count = 3,
+    .port_count = 5,
     .bind = track_features_bind,
     .compute = track_features_entry,
     .reference = track_features_reference,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What `track_respond` and `track_train` share: a plane of 32 x 32 points in the scratchpad, there
- * and back. */
+/** Planes of 32 x 32 points in the scratchpad: two there, one there and back. */
 #ifndef TRACK_PLANE_H
 #define TRACK_PLANE_H
 
@@ -8,45 +7,53 @@
 
 #include "track.h"
 
+enum {
+  TRACK_PLANE = TRACK_CELLS * TRACK_CELLS, /* points */
+  TRACK_PLANE_BYTES = TRACK_PLANE * 8,
+  TRACK_PLANES_BYTES = 2 * TRACK_PLANE_BYTES
+};
+
+/* Two planes, `plane` points apart, rows `row`. */
+typedef struct track_planes {
+  prem_fft_point *first;
+  int32_t plane, row;
+} track_planes;
+
+/** Two planes' spectra. `from` holds what stands between when this is done. */
+PREM_FN void track_spectra(const track_planes *from, const track_planes *to) {
+  const prem_fft_plan plan = {5, 1.0F, 1.0F};
+  const prem_fft_square in = {from->first, from->row, from->plane, 0};
+  const prem_fft_square out = {to->first, to->row, to->plane, 0};
+  prem_fft_square_planes(&plan, in, out, 2);
+}
+
 /* A plane; `room` is as large. */
 typedef struct track_plane {
   prem_fft_point *points, *room;
   int32_t pitch, room_pitch;
 } track_plane;
 
-PREM_FN prem_fft_lines track_columns(prem_fft_point *points, int32_t pitch) {
-  prem_fft_lines lines;
-  lines.first = points;
-  lines.point = pitch;
-  lines.line = 1;
-  lines.plane = 0;
-  return lines;
-}
-
 /** Transform a plane, forwards with sign 1, back with -1; then its points are where its room was.
  */
 PREM_FN void track_transform(float sign, track_plane *plane) {
   const prem_fft_plan plan = {5, sign, sign > 0 ? 1.0F : 1.0F / TRACK_CELLS};
-  const prem_fft_lines from = track_columns(plane->points, plane->pitch);
-  const prem_fft_lines room = track_columns(plane->room, plane->room_pitch);
-  const prem_fft_lines back = prem_fft_turned(from), there = prem_fft_turned(room);
-  prem_fft_transform(&plan, from, &room, &room, &back, 1, TRACK_CELLS);
-  PREM_SYNC();
-  prem_fft_transform(&plan, from, &from, &from, &there, 1, TRACK_CELLS);
+  const prem_fft_square in = {plane->points, plane->pitch, 0, 0};
+  const prem_fft_square out = {plane->room, plane->room_pitch, 0, 0};
+  prem_fft_square_planes(&plan, in, out, 1);
   PREM_SYNC();
   const track_plane turned = {plane->room, plane->points, plane->room_pitch, plane->pitch};
   *plane = turned;
 }
 
-/** From a correlation to the Gaussian kernel of the distance: both of spectra. `square` is the sum
- * of the squares of both that were correlated. */
+/** From twice a correlation to the Gaussian kernel of the distance: both of spectra. `square` is
+ * the sum of the squares of both that were correlated. */
 PREM_FN void track_gauss(float square, float sigma, track_plane *plane) {
-  const float scale = 1.0F / (float)(TRACK_CELLS * TRACK_CELLS * TRACK_CHANNELS);
+  const float scale = 1.0F / (sigma * sigma * (float)(TRACK_PLANE * TRACK_CHANNELS));
   track_transform(-1, plane);
   PREM_LANES_2D(r, TRACK_CELLS, c, TRACK_CELLS) {
     prem_fft_point *point = &plane->points[(int64_t)r * plane->pitch + c];
-    const float distance = fmaf(-2.0F, point->re, square) * scale;
-    point->re = track_exp(distance > 0 ? -distance / (sigma * sigma) : 0.0F);
+    const float distance = (square - point->re) * scale;
+    point->re = track_exp(distance > 0 ? -distance : 0.0F);
     point->im = 0;
   }
   PREM_SYNC();

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * track_respond: what a target's filter says of a region, and where it says most. From the
- * correlation with the model follows the Gaussian kernel, from that by `alpha` the response:
- * about 1 where the region is what was learnt.
+ * correlation with the model, whose parts are added up, follows the Gaussian kernel, from that by
+ * `alpha` the response: about 1 where the region is what was learnt.
  */
 #ifndef TRACK_RESPOND_H
 #define TRACK_RESPOND_H
 
-#include "track_plane.h"
+#include "track_correlate.h"
 
 typedef struct track_respond_params {
   float sigma;
 } track_respond_params;
 
-/* Where the largest value of a row is; the first of equal ones. NaNs are no values. */
-PREM_FN int32_t respond_best_in(const float *row, float *best) {
+/* Where the largest value of a column is; the first of equal ones. NaNs are no values. */
+PREM_FN int32_t respond_best_in(const float *column, int32_t pitch, float *best) {
+  float most = -1e30F;
   int32_t at = 0;
-  *best = -1e30F;
-  for (int32_t c = 0; c < TRACK_CELLS; ++c)
-    if (row[c] > *best) {
-      *best = row[c];
-      at = c;
+  for (int32_t r = 0; r < TRACK_CELLS; ++r)
+    if (column[(int64_t)r * pitch] > most) {
+      most = column[(int64_t)r * pitch];
+      at = r;
     }
+  *best = most;
   return at;
 }
 
@@ -29,15 +30,18 @@ PREM_FN float respond_at(const float *response, int32_t pitch, int32_t row, int3
   return response[(int64_t)(row & (TRACK_CELLS - 1)) * pitch + (column & (TRACK_CELLS - 1))];
 }
 
-/* `best` and `at`: room for a value and an index a row. One lane. */
+/* `best` and `at`: a value and an index a column. One lane. */
 PREM_FN void respond_peak(const float *response, int32_t pitch, const float *best,
                           const int32_t *at, float peak[PEAK_NUMBERS]) {
-  int32_t row = 0;
-  for (int32_t r = 1; r < TRACK_CELLS; ++r)
-    if (best[r] > best[row])
-      row = r;
-  const int32_t column = at[row];
-  peak[PEAK_VALUE] = best[row];
+  float most = best[0];
+  int32_t column = 0;
+  for (int32_t c = 1; c < TRACK_CELLS; ++c)
+    if (best[c] > most) {
+      most = best[c];
+      column = c;
+    }
+  const int32_t row = at[column];
+  peak[PEAK_VALUE] = most;
   peak[PEAK_ROW] = (float)row;
   peak[PEAK_COLUMN] = (float)column;
   peak[PEAK_UP] = respond_at(response, pitch, row - 1, column);
@@ -60,53 +64,74 @@ PREM_FN void respond_region(float sigma, float square, const float *alpha, int32
   }
   PREM_SYNC();
   track_transform(-1, &plane);
-  PREM_LANES(row, TRACK_CELLS) {
-    for (int32_t c = 0; c < TRACK_CELLS; ++c)
-      response[(int64_t)row * pitch + c] = plane.points[(int64_t)row * plane.pitch + c].re;
-    at[row] = respond_best_in(response + (int64_t)row * pitch, &best[row]);
+  PREM_LANES_2D(r, TRACK_CELLS, c, TRACK_CELLS) {
+    response[(int64_t)r * pitch + c] = plane.points[(int64_t)r * plane.pitch + c].re;
+  }
+  PREM_SYNC();
+  PREM_LANES(column, TRACK_CELLS) {
+    at[column] = respond_best_in(response + column, pitch, &best[column]);
   }
   PREM_SYNC();
   if (PREM_FIRST_LANE())
     respond_peak(response, pitch, best, at, peak);
 }
 
-enum {
-  RESPOND_PLANE_BYTES = TRACK_CELLS * TRACK_CELLS * 8,
-  RESPOND_WORK_BYTES = RESPOND_PLANE_BYTES + TRACK_CELLS * 8
-};
+/* The parts' sum, each `pitch` points behind the other, as a whole plane. */
+PREM_FN void respond_correlation(const prem_fft_point *parts, int32_t pitch,
+                                 prem_fft_point *plane) {
+  PREM_LANES_2D(r, TRACK_CELLS, c, CORRELATE_COLUMNS) {
+    const prem_fft_point *part = parts + r * CORRELATE_COLUMNS + c;
+    prem_fft_point sum = part[0];
+    for (int32_t p = 1; p < CORRELATE_PARTS; ++p)
+      sum = prem_fft_sum(sum, part[(int64_t)p * pitch]);
+    plane[r * TRACK_CELLS + c] = sum;
+    if (c > 0 && c + 1 < CORRELATE_COLUMNS) {
+      prem_fft_point *other =
+          &plane[((TRACK_CELLS - r) & (TRACK_CELLS - 1)) * TRACK_CELLS + TRACK_CELLS - c];
+      other->re = sum.re;
+      other->im = -sum.im;
+    }
+  }
+}
+
+/* Where the correlation's parts were: room for a plane, the response, and its columns' peaks. */
+enum { RESPOND_ROOM_BYTES = TRACK_PLANE_BYTES + TRACK_PLANE * 4 + TRACK_CELLS * 8 };
 
 PREM_FN void track_respond_compute(const track_respond_params *params, const prem_view *views) {
-  const prem_view *work = &views[6];
-  float *best = (float *)((unsigned char *)work->data + RESPOND_PLANE_BYTES);
-  const track_plane plane = {(prem_fft_point *)views[0].data, (prem_fft_point *)work->data,
-                             views[0].pitch[2], TRACK_CELLS};
-  const float square = track_sum((const float *)views[1].data, TRACK_CELL_STRIPS) +
-                       track_sum((const float *)views[2].data, TRACK_PLANES / 2);
+  prem_fft_point *parts = (prem_fft_point *)views[0].data;
+  float *response = (float *)(parts + TRACK_PLANE), *best = response + TRACK_PLANE;
+  const track_plane plane = {(prem_fft_point *)views[5].data, parts, TRACK_CELLS, TRACK_CELLS};
+  const float square = track_sum((const float *)views[1].data, TRACK_CELLS) +
+                       track_sum((const float *)views[2].data, CORRELATE_PARTS);
+  respond_correlation(parts, views[0].pitch[2], plane.points);
+  PREM_SYNC();
   respond_region(params->sigma, square, (const float *)views[3].data, views[3].pitch[2], plane,
-                 (float *)views[5].data, views[5].pitch[2], best, (int32_t *)(best + TRACK_CELLS),
+                 response, TRACK_CELLS, best, (int32_t *)(best + TRACK_CELLS),
                  (float *)views[4].data);
 }
 
 #if PREM_HOST
 
-#include <string.h>
+_Static_assert(RESPOND_ROOM_BYTES <= CORRELATE_PARTS * CORRELATE_POINTS * 8,
+               "the room lies in the correlation's parts");
 
 PREM_CLONES static void track_respond_reference(const void *given, const prem_array_view *arrays) {
-  enum { PLANE = TRACK_CELLS * TRACK_CELLS };
-  prem_fft_point points[PLANE], room[PLANE];
-  float best[TRACK_CELLS];
+  enum { POINTS = CORRELATE_PARTS * CORRELATE_POINTS };
+  prem_fft_point points[TRACK_PLANE], room[TRACK_PLANE];
+  float response[TRACK_PLANE], best[TRACK_CELLS];
   int32_t at[TRACK_CELLS];
   const int64_t regions = arrays[0].shape[1], scales = regions / arrays[3].shape[1];
   for (int64_t region = 0; region < regions; ++region) {
     const track_plane plane = {points, room, TRACK_CELLS, TRACK_CELLS};
-    memcpy(points, (const prem_fft_point *)arrays[0].data + region * PLANE, sizeof points);
     const float square =
-        track_sum((const float *)arrays[1].data + region * TRACK_CELL_STRIPS, TRACK_CELL_STRIPS) +
-        track_sum((const float *)arrays[2].data + region / scales * (TRACK_PLANES / 2),
-                  TRACK_PLANES / 2);
+        track_sum((const float *)arrays[1].data + region * TRACK_CELLS, TRACK_CELLS) +
+        track_sum((const float *)arrays[2].data + region / scales * CORRELATE_PARTS,
+                  CORRELATE_PARTS);
+    respond_correlation((const prem_fft_point *)arrays[0].data + region * POINTS, CORRELATE_POINTS,
+                        points);
     respond_region(((const track_respond_params *)given)->sigma, square,
-                   (const float *)arrays[3].data + region / scales * PLANE, TRACK_CELLS, plane,
-                   (float *)arrays[5].data + region * PLANE, TRACK_CELLS, best, at,
+                   (const float *)arrays[3].data + region / scales * TRACK_PLANE, TRACK_CELLS,
+                   plane, response, TRACK_CELLS, best, at,
                    (float *)arrays[4].data + region * PEAK_NUMBERS);
   }
 }
@@ -123,59 +148,57 @@ static inline prem_status track_bind_sigma(prem_bind *bind, float *sigma) {
 static prem_status track_respond_bind(prem_bind *bind) {
   track_respond_params *params = (track_respond_params *)bind->params.bytes;
   const int64_t regions = bind->shape[0][1], targets = bind->shape[3][1];
-  const int64_t planes[4] = {1, 0, TRACK_CELLS, TRACK_CELLS};
   prem_status status = track_bind_sigma(bind, &params->sigma);
   if (status == PREM_OK)
-    status = track_expect(bind, 0, "arrays.correlation", 3, planes);
+    status = track_expect(bind, 0, "arrays.correlation", 3,
+                          (const int64_t[4]){1, 0, CORRELATE_PARTS, CORRELATE_POINTS});
   if (status == PREM_OK)
-    status = track_expect(bind, 3, "arrays.alpha", 3, planes);
+    status = track_expect(bind, 3, "arrays.alpha", 3,
+                          (const int64_t[4]){1, 0, TRACK_CELLS, TRACK_CELLS});
   if (status == PREM_OK && regions % targets != 0)
     status = prem_bind_refuse(bind, "arrays.correlation",
                               "has %lld regions, which are not as many for each of %lld targets",
                               (long long)regions, (long long)targets);
   if (status == PREM_OK)
-    status = track_expect(bind, 1, "arrays.energy", 2,
-                          (const int64_t[4]){1, 1, regions, TRACK_CELL_STRIPS});
+    status =
+        track_expect(bind, 1, "arrays.energy", 2, (const int64_t[4]){1, 1, regions, TRACK_CELLS});
   if (status == PREM_OK)
     status = track_expect(bind, 2, "arrays.model_energy", 2,
-                          (const int64_t[4]){1, 1, targets, TRACK_PLANES / 2});
+                          (const int64_t[4]){1, 1, targets, CORRELATE_PARTS});
   if (status == PREM_OK)
     status =
         track_output(bind, 4, "arrays.peaks", 2, (const int64_t[4]){1, 1, regions, PEAK_NUMBERS});
-  if (status == PREM_OK)
-    status = track_output(bind, 5, "arrays.response", 3,
-                          (const int64_t[4]){1, regions, TRACK_CELLS, TRACK_CELLS});
   if (status != PREM_OK)
     return status;
   const int64_t scales = regions / targets;
   bind->grid[0] = (int32_t)targets;
   bind->grid[1] = (int32_t)scales;
   bind->grid[2] = 1;
-  bind->window[0] = bind->window[5] =
-      (prem_window){.step = {[1] = {scales, 1}}, .extent = {1, 1, TRACK_CELLS, TRACK_CELLS}};
-  bind->window[1] =
-      (prem_window){.step = {[2] = {scales, 1}}, .extent = {1, 1, 1, TRACK_CELL_STRIPS}};
-  bind->window[2] = (prem_window){.step = {[2] = {1}}, .extent = {1, 1, 1, TRACK_PLANES / 2}};
+  bind->window[0] = (prem_window){.step = {[1] = {scales, 1}},
+                                  .extent = {1, 1, CORRELATE_PARTS, CORRELATE_POINTS}};
+  bind->window[1] = (prem_window){.step = {[2] = {scales, 1}}, .extent = {1, 1, 1, TRACK_CELLS}};
+  bind->window[2] = (prem_window){.step = {[2] = {1}}, .extent = {1, 1, 1, CORRELATE_PARTS}};
   bind->window[3] = (prem_window){.step = {[1] = {1}}, .extent = {1, 1, TRACK_CELLS, TRACK_CELLS}};
   bind->window[4] = (prem_window){.step = {[2] = {scales, 1}}, .extent = {1, 1, 1, PEAK_NUMBERS}};
-  bind->work_bytes = RESPOND_WORK_BYTES;
+  bind->work_bytes = TRACK_PLANE_BYTES;
   return PREM_OK;
 }
 
-static const prem_port track_respond_ports[] = {
-    {"correlation", PREM_IN, PREM_C64},  {"energy", PREM_IN, PREM_F32},
-    {"model_energy", PREM_IN, PREM_F32}, {"alpha", PREM_IN, PREM_F32},
-    {"peaks", PREM_OUT, PREM_F32},       {"response", PREM_OUT, PREM_F32}};
+static const prem_port track_respond_ports[] = {{"correlation", PREM_IN, PREM_C64},
+                                                {"energy", PREM_IN, PREM_F32},
+                                                {"model_energy", PREM_IN, PREM_F32},
+                                                {"alpha", PREM_IN, PREM_F32},
+                                                {"peaks", PREM_OUT, PREM_F32}};
 
 PREM_COMPUTE_ENTRY(track_respond)
 
 static const prem_kernel track_respond_kernel = {
     .name = "track_respond",
     .summary = "response of targets' filters to regions, and its peak; sigma (0.5)",
-    .version = 1,
+    .version = 3,
     .params_bytes = sizeof(track_respond_params),
     .ports = track_respond_ports,
-    .port_count = 6,
+    .port_count = 5,
     .bind = track_respond_bind,
     .compute = track_respond_entry,
     .reference = track_respond_reference,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** track_train: a target's filter from the correlation of its model with itself: the label's
- * spectrum over that of the Gaussian kernel. The label is a Gaussian around (0, 0), so both spectra
- * are real. */
+/** track_train: a target's filter from the correlation of its model with itself, whose parts are
+ * added up: the label's spectrum over that of the Gaussian kernel. The label is a Gaussian around
+ * (0, 0), so both spectra are real. */
 #ifndef TRACK_TRAIN_H
 #define TRACK_TRAIN_H
 
@@ -22,25 +22,38 @@ PREM_FN void train_target(const track_train_params *params, float energy, track_
   }
 }
 
+/* Twice the parts' sum, each `pitch` numbers behind the other, as a plane. */
+PREM_FN void train_correlation(const float *parts, int32_t pitch, prem_fft_point *plane) {
+  PREM_LANES(i, TRACK_PLANE) {
+    float sum = parts[i];
+    for (int32_t p = 1; p < CORRELATE_PARTS; ++p)
+      sum += parts[(int64_t)p * pitch + i];
+    plane[i].re = 2.0F * sum;
+    plane[i].im = 0;
+  }
+}
+
 PREM_FN void track_train_compute(const track_train_params *params, const prem_view *views) {
-  const track_plane plane = {(prem_fft_point *)views[0].data, (prem_fft_point *)views[3].data,
-                             views[0].pitch[2], TRACK_CELLS};
-  train_target(params, track_sum((const float *)views[1].data, TRACK_PLANES / 2), plane,
+  float *parts = (float *)views[0].data; /* then a plane's room */
+  const track_plane plane = {(prem_fft_point *)views[3].data, (prem_fft_point *)parts, TRACK_CELLS,
+                             TRACK_CELLS};
+  train_correlation(parts, views[0].pitch[2], plane.points);
+  PREM_SYNC();
+  train_target(params, track_sum((const float *)views[1].data, CORRELATE_PARTS), plane,
                (float *)views[2].data, views[2].pitch[2]);
 }
 
 #if PREM_HOST
 
 PREM_CLONES static void track_train_reference(const void *given, const prem_array_view *arrays) {
-  enum { PLANE = TRACK_CELLS * TRACK_CELLS };
-  prem_fft_point points[PLANE], room[PLANE];
+  prem_fft_point points[TRACK_PLANE], room[TRACK_PLANE];
   for (int64_t t = 0; t < arrays[0].shape[1]; ++t) {
     const track_plane plane = {points, room, TRACK_CELLS, TRACK_CELLS};
-    memcpy(points, (const prem_fft_point *)arrays[0].data + t * PLANE, sizeof points);
-    train_target(
-        (const track_train_params *)given,
-        track_sum((const float *)arrays[1].data + t * (TRACK_PLANES / 2), TRACK_PLANES / 2), plane,
-        (float *)arrays[2].data + t * PLANE, TRACK_CELLS);
+    train_correlation((const float *)arrays[0].data + t * CORRELATE_PARTS * TRACK_PLANE,
+                      TRACK_PLANE, points);
+    train_target((const track_train_params *)given,
+                 track_sum((const float *)arrays[1].data + t * CORRELATE_PARTS, CORRELATE_PARTS),
+                 plane, (float *)arrays[2].data + t * TRACK_PLANE, TRACK_CELLS);
   }
 }
 
@@ -73,24 +86,25 @@ static prem_status track_train_bind(prem_bind *bind) {
                               "is %g; 0.01 to 1 of the target's size are possible", (double)label);
   if (status == PREM_OK)
     status = track_expect(bind, 0, "arrays.correlation", 3,
-                          (const int64_t[4]){1, 0, TRACK_CELLS, TRACK_CELLS});
+                          (const int64_t[4]){1, 0, CORRELATE_PARTS, TRACK_PLANE});
   if (status == PREM_OK)
     status = track_expect(bind, 1, "arrays.energy", 2,
-                          (const int64_t[4]){1, 1, targets, TRACK_PLANES / 2});
+                          (const int64_t[4]){1, 1, targets, CORRELATE_PARTS});
   if (status == PREM_OK)
     status = track_output(bind, 2, "arrays.alpha", 3,
                           (const int64_t[4]){1, targets, TRACK_CELLS, TRACK_CELLS});
   train_label((double)label * TRACK_CELLS / (double)TRACK_REGION, params->label);
   bind->grid[0] = (int32_t)targets;
   bind->grid[1] = bind->grid[2] = 1;
-  bind->window[0] = bind->window[2] =
-      (prem_window){.step = {[1] = {1}}, .extent = {1, 1, TRACK_CELLS, TRACK_CELLS}};
-  bind->window[1] = (prem_window){.step = {[2] = {1}}, .extent = {1, 1, 1, TRACK_PLANES / 2}};
-  bind->work_bytes = RESPOND_PLANE_BYTES;
+  bind->window[0] =
+      (prem_window){.step = {[1] = {1}}, .extent = {1, 1, CORRELATE_PARTS, TRACK_PLANE}};
+  bind->window[1] = (prem_window){.step = {[2] = {1}}, .extent = {1, 1, 1, CORRELATE_PARTS}};
+  bind->window[2] = (prem_window){.step = {[1] = {1}}, .extent = {1, 1, TRACK_CELLS, TRACK_CELLS}};
+  bind->work_bytes = TRACK_PLANE_BYTES;
   return status;
 }
 
-static const prem_port track_train_ports[] = {{"correlation", PREM_IN, PREM_C64},
+static const prem_port track_train_ports[] = {{"correlation", PREM_IN, PREM_F32},
                                               {"energy", PREM_IN, PREM_F32},
                                               {"alpha", PREM_OUT, PREM_F32}};
 
@@ -99,7 +113,7 @@ PREM_COMPUTE_ENTRY(track_train)
 static const prem_kernel track_train_kernel = {
     .name = "track_train",
     .summary = "filters from the models' own correlation; sigma (0.5), lambda (1e-4), label (0.1)",
-    .version = 1,
+    .version = 3,
     .params_bytes = sizeof(track_train_params),
     .ports = track_train_ports,
     .port_count = 3,
