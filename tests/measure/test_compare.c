@@ -1139,6 +1139,34 @@ START_TEST(an_output_of_an_earlier_run_does_not_pass) {
 }
 END_TEST
 
+/* ---- launches ------------------------------------------------------------------------------- */
+
+/* From the call to the common start, in every mode. The simulator's host takes no time: it has
+ * none. */
+START_TEST(each_launch_that_counts_has_its_time) {
+  reopen(increment);
+  ck_assert_int_eq(compare(), PREM_OK);
+  ck_assert_int_eq(result->rows[0].launch_ns.count, 0);
+  prem_session_close(session);
+  session = open_on("cpu", schedule);
+  options.modes[2] = PREM_MODE_LOCK;
+  options.modes[3] = PREM_MODE_LEGACY;
+  options.mode_count = 4;
+  for (int resident = 0; resident < 2; ++resident) {
+    options.sampling.scenario = resident ? PREM_RESIDENT : PREM_RELAUNCH;
+    options.sampling.samples = resident ? 20 : 5;
+    prem_result_free(result);
+    ck_assert_int_eq(
+        prem_compare(session, schedule, prem_backend_find("cpu"), &options, &result, diag),
+        PREM_OK);
+    for (int i = 0; i < options.mode_count; ++i) {
+      ck_assert_int_eq(result->rows[i].launch_ns.count, resident ? 10 : 5);
+      ck_assert_int_gt(result->rows[i].launch_ns.min, 0);
+    }
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("compare");
   TCase *cases = tcase_create("compare");
@@ -1154,6 +1182,7 @@ int main(void) {
   tcase_add_test(cases, without_raw_records_the_break_names_task_and_phase);
   tcase_add_test(cases, nothing_ends_it_within_the_limit);
   tcase_add_test(cases, resident_hyperperiods_are_samples);
+  tcase_add_test(cases, each_launch_that_counts_has_its_time);
   tcase_add_test(cases, every_round_has_every_mode_once);
   tcase_add_test(cases, the_seed_decides_the_order);
   tcase_add_test(cases, counted_runs_hand_out_their_traces);
