@@ -51,9 +51,14 @@ static prem_status hang_bind(prem_bind *bind) {
   return PREM_OK;
 }
 
+static _Atomic bool dwells_untiled; /* for a second */
+
 static void hang_reference(const void *params, const prem_array_view *arrays) {
+  const struct timespec second = {.tv_sec = 1};
   (void)params;
   (void)arrays;
+  if (atomic_load(&dwells_untiled))
+    nanosleep(&second, NULL);
 }
 
 static const prem_port hang_ports[] = {{"in", PREM_IN, PREM_F32}, {"out", PREM_OUT, PREM_F32}};
@@ -211,6 +216,21 @@ START_TEST(the_watchdog_names_a_compute_that_hangs) {
 }
 END_TEST
 
+/* A whole task on a thread of its own. */
+START_TEST(the_watchdog_names_an_untiled_task_that_dwells) {
+  fixture f;
+  fixture_load(&f, &hang_registry, "%s", hanging);
+  fixture_open(&f, 2, 1000);
+  atomic_store(&dwells_untiled, true);
+  const prem_run_request request = {
+      .mode = PREM_MODE_LEGACY, .hyperperiods = 2, .timeout_ns = 300000000};
+  const prem_status status = prem_session_run(f.session, &request, f.trace, f.diag);
+  fixture_expect(&f, status, PREM_ERR_MACHINE);
+  fixture_expect_said(&f, "task 'work', untiled, job 0 of hyperperiod 0");
+  fixture_close(&f);
+}
+END_TEST
+
 START_TEST(a_compute_that_comes_back_late_touches_nothing) {
   fixture f;
   fixture_load(&f, &hang_registry, "%s", hanging);
@@ -278,6 +298,7 @@ int main(void) {
   tcase_add_test(ends, the_stop_flag_ends_a_wait_for_a_far_release);
   tcase_add_test(ends, the_stop_flag_ends_a_run_whose_compute_hangs);
   tcase_add_loop_test(ends, the_watchdog_names_a_compute_that_hangs, 0, 3);
+  tcase_add_test(ends, the_watchdog_names_an_untiled_task_that_dwells);
   tcase_add_test(ends, a_compute_that_comes_back_late_touches_nothing);
   tcase_add_test(ends, a_far_release_is_no_standstill);
   tcase_add_test(ends, a_record_before_its_turn_is_a_fault);

@@ -391,6 +391,14 @@ START_TEST(deadlines_that_the_formula_misses) {
   assert_twins(PREM_ERR_INFEASIBLE, "1 ns after it is due",
                use("tile_kernelwise", pair(tasks, text("%s deadline_ns = %dL;", tasks, end - 1))),
                use("tile_kernelwise", pair(tasks, text("%s deadline_ns = %dL;", tasks, end))));
+  /* What is published earlier counts, what is published later does not. */
+  const char *publishes = "%s deadline_ns = %dL; publish_ns = %dL;";
+  assert_twins(PREM_ERR_INFEASIBLE, text("1 ns after it is due at %d", end - 1),
+               use("tile_kernelwise", pair(tasks, text(publishes, tasks, end + 5, end - 1))),
+               use("tile_kernelwise", pair(tasks, text(publishes, tasks, end + 5, end))));
+  assert_twins(PREM_ERR_INFEASIBLE, text("1 ns after it is due at %d", end - 1),
+               use("tile_kernelwise", pair(tasks, text("%s publish_ns = %dL;", tasks, end - 1))),
+               use("tile_kernelwise", pair(tasks, text("%s publish_ns = %dL;", tasks, end))));
 }
 END_TEST
 
