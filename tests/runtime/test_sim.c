@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The simulator: sharing, releases, tokens, precedence, data. */
+#include "runtime/core/backend.h"
 #include "tests/common/running.h"
 
 static const prem_trace_record *assert_phase(const prem_trace *trace, const prem_schedule *schedule,
@@ -900,6 +901,51 @@ START_TEST(a_run_beyond_all_times_is_refused) {
 }
 END_TEST
 
+static int64_t asked; /* of a backend that has a memory of its own: so often */
+
+static prem_status count_asked(void *state) {
+  (void)state;
+  ++asked;
+  return PREM_OK;
+}
+
+static prem_status broken_run(void *state, const prem_run_request *request, prem_trace *trace,
+                              prem_diag *to) {
+  (void)state, (void)request, (void)trace, (void)to;
+  return PREM_ERR_MACHINE;
+}
+
+/* It is asked for poison and for its outputs, but never once it has failed. */
+START_TEST(a_session_that_failed_is_good_for_nothing) {
+  static prem_backend backend;
+  prem_schedule *schedule = two_prefetches("", "wcet_ns = 10L;", "wcet_ns = 10L;", 10);
+  prem_diag *diag = prem_diag_new();
+  prem_session *session = NULL;
+  prem_trace *trace = NULL;
+  prem_verdict verdict;
+  const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 1};
+  backend = prem_backend_sim;
+  backend.run = broken_run;
+  backend.poison = count_asked;
+  backend.download = count_asked;
+  asked = 0;
+  ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
+  ck_assert_int_eq(prem_session_poison(session), PREM_OK);
+  ck_assert_int_eq(prem_session_save(session, false, diag), PREM_OK);
+  ck_assert_int_eq(asked, 2);
+  ck_assert_int_eq(prem_trace_new(schedule, 1, 0, &trace), PREM_OK);
+  ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_ERR_MACHINE);
+  ck_assert_int_eq(prem_session_poison(session), PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(prem_session_save(session, false, diag), PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(asked, 2);
+  prem_trace_free(trace);
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("sim");
   TCase *sharing = tcase_create("sharing");
@@ -936,6 +982,7 @@ int main(void) {
   tcase_add_loop_test(whole, a_run_after_a_stopped_one_begins_anew, 0, 5);
   tcase_add_test(whole, impossible_requests_are_refused);
   tcase_add_test(whole, a_run_beyond_all_times_is_refused);
+  tcase_add_test(whole, a_session_that_failed_is_good_for_nothing);
   suite_add_tcase(suite, whole);
   return run_suite(suite);
 }
