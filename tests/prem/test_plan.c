@@ -644,6 +644,25 @@ START_TEST(sequences_that_take_turns_are_found) {
 }
 END_TEST
 
+/* As many as 32 have a run each. */
+START_TEST(no_more_than_32_take_turns) {
+  for (int turns = 32; turns <= 33; ++turns) {
+    prem_schedule *schedule = large(text("tiles = %d;", 132 * 200));
+    slots s = regular_slots(schedule);
+    for (int64_t i = 0; i < s.count; ++i) {
+      const int64_t turn = s.at[i].tile / 132 % turns;
+      s.at[i].planned_ns += turn * turn;
+      s.at[i].head_ns = s.at[i].planned_ns;
+    }
+    prem_plan *plan = assert_round_trip(schedule, s, 0);
+    ck_assert_int_eq(plan->affine_count == 3 * turns && plan->starts_count == 0, turns == 32);
+    prem_plan_free(plan);
+    free(s.at);
+    prem_schedule_free(schedule);
+  }
+}
+END_TEST
+
 START_TEST(irregular_starts_become_arrays) {
   prem_schedule *schedule = large("tiles = 13200;");
   slots s = regular_slots(schedule);
@@ -747,6 +766,7 @@ int main(void) {
   tcase_add_test(compressing, a_hundred_thousand_regular_tiles_are_a_few_runs);
   tcase_add_test(compressing, jobs_merge_as_well);
   tcase_add_test(compressing, sequences_that_take_turns_are_found);
+  tcase_add_test(compressing, no_more_than_32_take_turns);
   tcase_add_test(compressing, irregular_starts_become_arrays);
   tcase_add_test(compressing, slots_that_are_no_plan);
   tcase_add_test(compressing, a_large_regular_plan_is_a_small_file);
