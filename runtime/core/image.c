@@ -35,7 +35,7 @@ typedef struct array_file {
 typedef struct array_format {
   const char *extension;
   bool picture;
-  int32_t type; /* prem_type of its values, or -1: any */
+  int32_t type; /* prem_type of its values, or ANY_TYPE */
   prem_status (*read)(array_file *file);
   prem_status (*write)(array_file *file);
 } array_format;
@@ -421,9 +421,11 @@ static prem_status raw_write(array_file *file) {
 
 /* ---- every format ---------------------------------------------------------------------------- */
 
+enum { ANY_TYPE = -1 };
+
 static const array_format formats[] = {
-    {".pgm", true, -1, pgm_read, pgm_write},
-    {".png", true, -1, png_read_file, png_write_file},
+    {".pgm", true, ANY_TYPE, pgm_read, pgm_write},
+    {".png", true, ANY_TYPE, png_read_file, png_write_file},
     {".f32", false, PREM_F32, raw_read, raw_write},
     {".c64", false, PREM_C64, raw_read, raw_write},
     {".u8", false, PREM_U8, raw_read, raw_write},
@@ -431,7 +433,7 @@ static const array_format formats[] = {
     {".i32", false, PREM_I32, raw_read, raw_write},
     {".f16", false, PREM_F16, raw_read, raw_write},
     {".bf16", false, PREM_BF16, raw_read, raw_write},
-    {".raw", false, -1, raw_read, raw_write},
+    {".raw", false, ANY_TYPE, raw_read, raw_write},
 };
 
 static prem_status refuse_unknown(const array_file *file) {
@@ -450,7 +452,7 @@ static prem_status judge_format(const array_file *file, const array_format *form
       storage->type != PREM_U16)
     return refuse(file, "%s is for arrays of type f32, u8 or u16, this one is %s", file->path,
                   prem_type_name(storage->type));
-  if (format->type >= 0 && format->type != (int32_t)storage->type)
+  if (format->type != ANY_TYPE && format->type != (int32_t)storage->type)
     return refuse(file, "%s is for arrays of type %s, this one is %s", file->path,
                   prem_type_name((prem_type)format->type), prem_type_name(storage->type));
   return PREM_OK;

@@ -105,7 +105,7 @@ typedef struct prem_program {
 /**
  * Compile. The schedule is bound, has a plan that the checker accepts, and outlives the program.
  * The order of each table is that of the planned starts (chained: latest starts), warm-up first;
- * since the plan's own times are a witness, no mode can deadlock on it.
+ * the plan's own times are a witness that it has no circle, so no mode should deadlock on it.
  */
 prem_status prem_program_new(const prem_schedule *schedule, prem_program **out, prem_diag *diag);
 /** The same for a live session: with the plans that operating modes have of their own. */

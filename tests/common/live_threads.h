@@ -242,9 +242,14 @@ END_TEST
 START_TEST(a_start_in_the_past_is_told) {
   bench b = open_bench(queues(4));
   prem_diag *diag = prem_diag_new();
-  ck_assert_int_eq(prem_live_start(b.live, &(prem_live_request){.start_ns = 1}, diag),
-                   PREM_ERR_ARGUMENT);
-  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason, "too soon"));
+  long long missing_ns = 0;
+  ck_assert_int_eq(
+      prem_live_start(b.live, &(prem_live_request){.start_ns = in_ms(&b, -1000)}, diag),
+      PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(
+      sscanf(prem_diag_at(diag, 0)->reason, "is %lld ns too soon: the blocks", &missing_ns), 1);
+  ck_assert_int_ge(missing_ns, INT64_C(1000) * MS);
+  ck_assert_int_lt(missing_ns, INT64_C(60000) * MS);
   prem_diag_free(diag);
   close_bench(&b);
 }

@@ -237,9 +237,10 @@ static void judge_order(const prem_schedule *schedule, const char *name, const p
     fail(what, NULL);
 }
 
-/* Three blocks walk. But in mode free nobody else is at the memory then. */
-static void judge_walks(const prem_backend *backend, const char *path,
-                        const prem_machine *machine) {
+/* But in mode free nobody is at the memory beside a walk of three blocks, or beside any other phase
+ * where the plan has joined pairs: their halves are one. */
+static void judge_memory(const prem_backend *backend, const char *path,
+                         const prem_machine *machine) {
   static const prem_mode modes[] = {PREM_MODE_TT, PREM_MODE_LOCK, PREM_MODE_FREE};
   prem_diag *diag = prem_diag_new();
   prem_schedule *schedule = planned(path, machine, diag);
@@ -347,8 +348,10 @@ int main(int argc, char **argv) {
            argc > 1 ? argv[1] : SOURCE_DIR);
   judge_token(backend, path, &machine);
   judge_room(backend, path, &machine);
+  snprintf(path, sizeof path, "%s/schedules/examples/mixed.cfg", argc > 1 ? argv[1] : SOURCE_DIR);
+  judge_memory(backend, path, &machine);
   snprintf(path, sizeof path, "%s/tests/cuda/walks.cfg", argc > 1 ? argv[1] : SOURCE_DIR);
-  judge_walks(backend, path, &machine);
+  judge_memory(backend, path, &machine);
   snprintf(path, sizeof path, "%s/tests/cuda/long_walk.cfg", argc > 1 ? argv[1] : SOURCE_DIR);
   judge_long_walk(backend, path, &machine);
   printf("%d runs, %d failed\n", runs, failures);

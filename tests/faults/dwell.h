@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** dwell: a copy, one tile of which takes its time. A test's kernel: see gpu_faults.sh. */
+/** dwell: a copy, one tile of which takes its time, or is wrong once. A test's kernel: see
+ *  gpu_faults.sh. */
 #ifndef DWELL_H
 #define DWELL_H
 
@@ -9,8 +10,9 @@
 
 /* Rows are counted by the tiles' first ones. */
 typedef struct dwell_params {
-  int64_t row; /* of the tile that dwells; -1: none */
-  int64_t ns;  /* so long; -1: for ever */
+  int64_t row;   /* of the tile that dwells; -1: none */
+  int64_t ns;    /* so long; -1: for ever */
+  int64_t wrong; /* its computes are counted from 1 on: this one is wrong; 0: none */
 } dwell_params;
 
 PREM_FN int64_t dwell_now_ns(void) {
@@ -25,11 +27,19 @@ PREM_FN int64_t dwell_now_ns(void) {
 #endif
 }
 
+#ifdef __CUDACC__
+__device__
+#endif
+    static int64_t dwell_computes; /* of the one tile; its first lane counts */
+
 PREM_FN void dwell_compute(const dwell_params *params, const prem_view *views) {
   const prem_view in = views[0], out = views[1];
+  const bool chosen = out.origin[2] == params->row && out.origin[3] == 0;
   PREM_LANES_2D(row, out.extent[2], column, out.extent[3])
   PREM_AT(float, out, row, column) = PREM_AT(const float, in, row, column);
-  if (out.origin[2] == params->row && out.origin[3] == 0) {
+  if (chosen && PREM_FIRST_LANE() && ++dwell_computes == params->wrong)
+    PREM_AT(float, out, 0, 0) += 1.0F; /* an element of the first lane's */
+  if (chosen) {
     const int64_t began_ns = dwell_now_ns();
     while (dwell_now_ns() - began_ns < params->ns || params->ns < 0) {
     }
@@ -49,8 +59,11 @@ static prem_status dwell_bind(prem_bind *bind) {
   dwell_params *params = (dwell_params *)bind->params.bytes;
   params->row = -1;
   params->ns = -1;
+  params->wrong = 0;
   status = prem_arg_ints(bind, "row", &params->row, 1);
-  return status == PREM_OK ? prem_arg_ints(bind, "dwell_ns", &params->ns, 1) : status;
+  if (status == PREM_OK)
+    status = prem_arg_ints(bind, "dwell_ns", &params->ns, 1);
+  return status == PREM_OK ? prem_arg_ints(bind, "wrong", &params->wrong, 1) : status;
 }
 
 static void dwell_reference(const void *params, const prem_array_view *arrays) {
@@ -70,7 +83,8 @@ PREM_COMPUTE_ENTRY(dwell)
 
 static const prem_kernel dwell_kernel = {
     .name = "dwell",
-    .summary = "a copy; the tile at `row` dwells for `dwell_ns` (for ever); tile = [rows, columns]",
+    .summary = "a copy; the tile at `row` dwells for `dwell_ns` (for ever), and its compute number "
+               "`wrong` (none) is; tile = [rows, columns]",
     .version = 1,
     .params_bytes = sizeof(dwell_params),
     .ports = dwell_ports,

@@ -83,6 +83,16 @@ expect 4 "token|waited" 10 "$bin/faulty_ttprem" run --backend cuda --mode lock -
   "$faults/tokens.cfg"
 is_free "lock not given back, $took_ms ms"
 
+# Wrong in one of 50 hyperperiods, the 24th, over which the next one writes: who looks at the last of each five does
+# not see it, who looks at each third or at all of them does.
+for mode in tt free lock; do
+  run_wrong=("$bin/faulty_ttprem" run --backend cuda --mode $mode "$faults/wrong.cfg")
+  expect 0 "verified after 10 of 50 hyperperiods" 20 "${run_wrong[@]}"
+  expect 1 "wrong output: 1 elements differ; the first is hold.out\[0, 0, 80, 0\]" 20 "${run_wrong[@]}" --verify-every 3
+  expect 1 "wrong output: 1 elements differ; the first is hold.out\[0, 0, 80, 0\]" 20 "${run_wrong[@]}" --verify-every 1
+  is_free "one wrong output of 50, $mode, $took_ms ms"
+done
+
 # In the same process: a stall is over, a compute without an end and a broken context are not.
 expect 0 "." 20 "$bin/run_again" cuda "$faults/slow.cfg" "$small"
 is_free "the same process goes on after a stall"

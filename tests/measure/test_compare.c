@@ -1139,6 +1139,64 @@ START_TEST(an_output_of_an_earlier_run_does_not_pass) {
 }
 END_TEST
 
+/* ---- launches ------------------------------------------------------------------------------- */
+
+/* From the call to the common start, in every mode. The simulator's host takes no time: it has
+ * none. */
+START_TEST(each_launch_that_counts_has_its_time) {
+  reopen(increment);
+  ck_assert_int_eq(compare(), PREM_OK);
+  ck_assert_int_eq(result->rows[0].launch_ns.count, 0);
+  prem_session_close(session);
+  session = open_on("cpu", schedule);
+  options.modes[2] = PREM_MODE_LOCK;
+  options.modes[3] = PREM_MODE_LEGACY;
+  options.mode_count = 4;
+  for (int resident = 0; resident < 2; ++resident) {
+    options.sampling.scenario = resident ? PREM_RESIDENT : PREM_RELAUNCH;
+    options.sampling.samples = resident ? 20 : 5;
+    prem_result_free(result);
+    ck_assert_int_eq(
+        prem_compare(session, schedule, prem_backend_find("cpu"), &options, &result, diag),
+        PREM_OK);
+    for (int i = 0; i < options.mode_count; ++i) {
+      ck_assert_int_eq(result->rows[i].launch_ns.count, resident ? 10 : 5);
+      ck_assert_int_gt(result->rows[i].launch_ns.min, 0);
+    }
+  }
+}
+END_TEST
+
+/* ---- what a backend tells beside its runs ---------------------------------------------------- */
+
+static prem_launch_candidate tried[] = {{.task = 0, .way = "one block a tile", .alone_ns = 7},
+                                        {.task = 1, .way = "one thread", .chosen = true}};
+
+static const prem_launch_search *two_ways(const void *state) {
+  static const prem_launch_search search = {tried, 2};
+  (void)state;
+  return &search;
+}
+
+START_TEST(ways_that_were_tried_outlive_the_session) {
+  static prem_backend backend;
+  backend = prem_backend_sim;
+  backend.launch_search = two_ways;
+  prem_session_close(session);
+  ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
+  ck_assert_int_eq(prem_compare(session, schedule, &backend, &options, &result, diag), PREM_OK);
+  ck_assert_int_eq(result->launch_search.candidate_count, 2);
+  ck_assert_ptr_ne(result->launch_search.candidates, tried);
+  for (int i = 0; i < 2; ++i) {
+    const prem_launch_candidate *found = &result->launch_search.candidates[i];
+    ck_assert_int_eq(found->task, tried[i].task);
+    ck_assert_str_eq(found->way, tried[i].way);
+    ck_assert_int_eq(found->alone_ns, tried[i].alone_ns);
+    ck_assert_int_eq(found->chosen, tried[i].chosen);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("compare");
   TCase *cases = tcase_create("compare");
@@ -1154,6 +1212,7 @@ int main(void) {
   tcase_add_test(cases, without_raw_records_the_break_names_task_and_phase);
   tcase_add_test(cases, nothing_ends_it_within_the_limit);
   tcase_add_test(cases, resident_hyperperiods_are_samples);
+  tcase_add_test(cases, each_launch_that_counts_has_its_time);
   tcase_add_test(cases, every_round_has_every_mode_once);
   tcase_add_test(cases, the_seed_decides_the_order);
   tcase_add_test(cases, counted_runs_hand_out_their_traces);
@@ -1195,6 +1254,7 @@ int main(void) {
   tcase_add_test(cases, a_pace_is_found_and_discarded);
   tcase_add_test(cases, what_is_discarded_or_relaunched_is_told_of_what_was_verified);
   tcase_add_test(cases, an_output_of_an_earlier_run_does_not_pass);
+  tcase_add_test(cases, ways_that_were_tried_outlive_the_session);
   suite_add_tcase(suite, cases);
   return run_suite(suite);
 }

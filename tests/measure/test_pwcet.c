@@ -45,6 +45,11 @@ static double coarse(int run) { /* a clock of 1000 ns */
   return floor(even(run) / 1000) * 1000;
 }
 
+static double constant(int run) {
+  (void)run;
+  return 12345;
+}
+
 static double remembered;
 
 static double dependent(int run) {
@@ -126,6 +131,13 @@ START_TEST(ties_get_no_estimate) {
 }
 END_TEST
 
+/* Nothing follows from a run for the next one, where all are alike. */
+START_TEST(equal_times_get_no_estimate) {
+  fill(constant);
+  assert_refused("too many ties");
+}
+END_TEST
+
 START_TEST(few_runs_get_no_estimate) {
   fill(exponential);
   const prem_pwcet pwcet = estimate(299);
@@ -150,6 +162,7 @@ int main(void) {
   tcase_add_test(cases, drift_is_more_than_chance_explains);
   tcase_add_test(cases, runs_that_depend_on_each_other_get_no_estimate);
   tcase_add_test(cases, ties_get_no_estimate);
+  tcase_add_test(cases, equal_times_get_no_estimate);
   tcase_add_test(cases, few_runs_get_no_estimate);
   tcase_add_test(cases, no_runs_get_no_estimate);
   suite_add_tcase(suite, cases);

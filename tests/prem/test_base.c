@@ -8,6 +8,7 @@
 #include "prem/base/numbers.h"
 #include "prem/base/random.h"
 #include "ttprem/base.h"
+#include "ttprem/runtime.h"
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
@@ -82,6 +83,19 @@ START_TEST(modes_and_phases_are_found_by_their_names) {
   ck_assert_str_eq(prem_mode_name(PREM_MODE_COUNT), "unknown");
   ck_assert_str_eq(prem_phase_name(PREM_WRITEBACK), "writeback");
   ck_assert_str_eq(prem_phase_name((prem_phase)PREM_PHASE_COUNT), "unknown");
+}
+END_TEST
+
+START_TEST(engines_are_found_by_their_names) {
+  for (int engine = 0; engine < PREM_ENGINE_COUNT; ++engine) {
+    prem_engine found = PREM_ENGINE_COUNT;
+    ck_assert(prem_engine_parse(prem_engine_name((prem_engine)engine), &found));
+    ck_assert_int_eq(found, engine);
+  }
+  prem_engine found = PREM_ENGINE_BULK;
+  ck_assert(!prem_engine_parse("no such engine", &found));
+  ck_assert_int_eq(found, PREM_ENGINE_BULK);
+  ck_assert_str_eq(prem_engine_name(PREM_ENGINE_COUNT), "unknown");
 }
 END_TEST
 
@@ -176,6 +190,7 @@ int main(void) {
   tcase_add_test(numbers, the_common_divisor_has_no_sign);
   tcase_add_test(numbers, each_status_has_its_words);
   tcase_add_test(numbers, modes_and_phases_are_found_by_their_names);
+  tcase_add_test(numbers, engines_are_found_by_their_names);
   suite_add_tcase(suite, numbers);
   tcase_add_test(chance, splitmix64_gives_its_known_numbers);
   tcase_add_test(chance, a_draw_stays_below_its_bound);

@@ -114,7 +114,15 @@ typedef struct refusal {
 #define INPUT(text)  "live: { inputs = ( { " text " } ); };"
 #define OUTPUT(text) "live: { outputs = ( { " text " } ); };"
 
+#define EIGHT_PORTS                                                                                \
+  "{ array = \"x\"; }, { array = \"x\"; }, { array = \"x\"; }, { array = \"x\"; },"                \
+  "{ array = \"x\"; }, { array = \"x\"; }, { array = \"x\"; }, { array = \"x\"; }"
+
 static const refusal refusals[] = {
+    {20,
+     "live: { inputs = ( " EIGHT_PORTS ", " EIGHT_PORTS " ); outputs = ( " EIGHT_PORTS
+     ", " EIGHT_PORTS ", { array = \"y\"; } ); };",
+     "live", "33 live ports, the limit is 32"},
     {8, "live = ( );", "live", "is a list ( ), must be a group { }"},
     {5, "live: { input = ( ); };", "live.input", "did you mean 'inputs'?"},
     {8, "live: { inputs: { }; };", "live.inputs", "must be a list ( )"},

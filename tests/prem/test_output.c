@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Outputs: whole or not there, the rights of what they replace, one file under two names. */
 #include <check.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -264,6 +268,101 @@ START_TEST(a_killed_process_leaves_no_trace) {
 }
 END_TEST
 
+/* ---- what the system refuses ---------------------------------------------------------------- */
+
+typedef enum call { NONE, UNNAMED, SEEN, LINKED, RENAMED, GIVEN_RIGHTS } call;
+
+static call refused;
+
+static bool refuses(call which, int error) {
+  if (refused != which)
+    return false;
+  errno = error;
+  return true;
+}
+
+static void *next_of(const char *name) {
+  void *next = dlsym(RTLD_NEXT, name);
+  ck_assert_ptr_nonnull(next);
+  return next;
+}
+
+/* The ones that the library calls. */
+int open(const char *path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
+  va_end(arguments);
+  if ((flags & O_TMPFILE) == O_TMPFILE && refuses(UNNAMED, EOPNOTSUPP))
+    return -1;
+  int (*next)(const char *, int, ...);
+  *(void **)&next = next_of("open");
+  return next(path, flags, mode);
+}
+
+int access(const char *path, int mode) {
+  if (strncmp(path, "/proc/", 6) == 0 && refuses(SEEN, ENOENT))
+    return -1;
+  int (*next)(const char *, int);
+  *(void **)&next = next_of("access");
+  return next(path, mode);
+}
+
+int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags) {
+  int (*next)(int, const char *, int, const char *, int);
+  *(void **)&next = next_of("linkat");
+  return refuses(LINKED, EPERM) ? -1 : next(from_folder, from, to_folder, to, flags);
+}
+
+int rename(const char *from, const char *to) {
+  int (*next)(const char *, const char *);
+  *(void **)&next = next_of("rename");
+  return refuses(RENAMED, EBUSY) ? -1 : next(from, to);
+}
+
+int fchmod(int descriptor, mode_t mode) {
+  int (*next)(int, mode_t);
+  *(void **)&next = next_of("fchmod");
+  return refuses(GIVEN_RIGHTS, EPERM) ? -1 : next(descriptor, mode);
+}
+
+/* Where there are no files without a name, or none that could get one, a name that goes again. */
+START_TEST(a_file_system_without_unnamed_files_will_do) {
+  char reason[160];
+  prem_output output;
+  refused = _i ? SEEN : UNNAMED;
+  umask(027);
+  ck_assert_int_eq(write_text("new", "text", reason), PREM_OK);
+  ck_assert_str_eq(content("new"), "text");
+  ck_assert_int_eq(rights("new"), 0640);
+  ck_assert_int_eq(write_text("new", "other", reason), PREM_OK);
+  ck_assert_str_eq(content("new"), "other");
+  ck_assert_int_eq(prem_output_open(&output, "new", reason, sizeof reason), PREM_OK);
+  ck_assert_int_eq(files_here(), 2);
+  prem_output_abandon(&output);
+  ck_assert_int_eq(files_here(), 1);
+}
+END_TEST
+
+static const struct {
+  call refused;
+  const char *reason;
+} refusals[] = {{LINKED, "Operation not permitted"},
+                {RENAMED, "Device or resource busy"},
+                {GIVEN_RIGHTS, "Operation not permitted"}};
+
+START_TEST(what_the_system_refuses_is_told_and_changes_nothing) {
+  char reason[160];
+  ck_assert_int_eq(write_text("old", "text", reason), PREM_OK);
+  refused = refusals[_i].refused;
+  ck_assert_int_eq(write_text("old", "other", reason), PREM_ERR_IO);
+  ck_assert_str_eq(reason, refusals[_i].reason);
+  refused = NONE;
+  ck_assert_str_eq(content("old"), "text");
+  ck_assert_int_eq(files_here(), 1);
+}
+END_TEST
+
 START_TEST(one_file_is_known_by_all_its_names) {
   static const struct {
     const char *one, *other;
@@ -339,6 +438,9 @@ int main(void) {
   tcase_add_test(cases, a_link_stays_one);
   tcase_add_test(cases, what_is_abandoned_leaves_no_trace);
   tcase_add_test(cases, a_killed_process_leaves_no_trace);
+  tcase_add_loop_test(cases, a_file_system_without_unnamed_files_will_do, 0, 2);
+  tcase_add_loop_test(cases, what_the_system_refuses_is_told_and_changes_nothing, 0,
+                      (int)(sizeof refusals / sizeof *refusals));
   tcase_add_test(cases, one_file_is_known_by_all_its_names);
   tcase_add_test(cases, the_working_folder_ends_at_links);
   suite_add_tcase(suite, cases);

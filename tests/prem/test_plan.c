@@ -316,6 +316,87 @@ START_TEST(blocks_that_the_task_has_not) {
 }
 END_TEST
 
+/* A plan in memory may name whatever it likes. */
+START_TEST(references_to_nothing) {
+  prem_schedule *schedule = planned_text("");
+  prem_affine run = plain;
+#define NAMES(member, good, bad)                                                                   \
+  do {                                                                                             \
+    run = plain;                                                                                   \
+    run.member = good;                                                                             \
+    ck_assert_int_eq(expand_status(schedule, &run, 0), PREM_OK);                                   \
+    run.member = bad;                                                                              \
+    ck_assert_int_eq(expand_status(schedule, &run, 0), PREM_ERR_ARGUMENT);                         \
+  } while (0)
+  NAMES(task, 0, -1);
+  NAMES(task, 0, 2);
+  NAMES(join_task, 1, 2);
+  NAMES(phase, PREM_COMPUTE, (prem_phase)PREM_PHASE_COUNT);
+#undef NAMES
+  int64_t none = -1;
+  const prem_starts bad[] = {
+      {.task = -1, .start_ns = &none, .count = 1},
+      {.task = 2, .start_ns = &none, .count = 1},
+      {.phase = (prem_phase)PREM_PHASE_COUNT, .start_ns = &none, .count = 1}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+    prem_plan *plan = prem_plan_new();
+    slots s;
+    ck_assert_int_eq(prem_plan_add_starts(plan, &bad[i]), PREM_OK);
+    ck_assert_int_eq(prem_plan_expand(schedule, plan, &s.at, &s.count, NULL), PREM_ERR_ARGUMENT);
+    prem_plan_free(plan);
+  }
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* The first start of `a` alone: its prefetch, with its compute chained to it 30 long. */
+static prem_status expand_start(int64_t start_ns, int code) {
+  prem_schedule *schedule = planned_text("");
+  prem_plan *plan = prem_plan_new();
+  prem_diag *diag = prem_diag_new();
+  slots s;
+  ck_assert_int_eq(
+      prem_plan_add_starts(
+          plan, &(prem_starts){.chain = PREM_CHAIN_COMPUTE, .start_ns = &start_ns, .count = 1}),
+      PREM_OK);
+  const prem_status status = prem_plan_expand(schedule, plan, &s.at, &s.count, diag);
+  ck_assert(prem_diag_has(diag, code) == (status == PREM_ERR_INVALID));
+  free(s.at);
+  prem_diag_free(diag);
+  prem_plan_free(plan);
+  prem_schedule_free(schedule);
+  return status;
+}
+
+START_TEST(listed_starts_beyond_all_times) {
+  ck_assert_int_eq(expand_start(-PREM_MAX_NS, 18), PREM_OK);
+  ck_assert_int_eq(expand_start(-PREM_MAX_NS - 1, 18), PREM_ERR_INVALID);
+  ck_assert_int_eq(expand_start(PREM_MAX_NS - 30, 18), PREM_OK);
+  ck_assert_int_eq(expand_start(PREM_MAX_NS - 29, 18), PREM_ERR_INVALID);
+}
+END_TEST
+
+/* Of `a`, which is one-shot, as many tiles as warm up; each takes 2^61 and ends at 2^62 at most. */
+START_TEST(warm_up_beyond_all_times) {
+  prem_schedule *schedule =
+      schedule_from_text("version = 1; name = \"t\"; platform: { blocks = 1; }; tasks = ("
+                         "{ name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 4;"
+                         "  compute: { wcet_ns = 2305843009213693952L; }; } );\n"
+                         "plan: { hyperperiod_ns = 1000L; };");
+  for (int32_t tiles = 2; tiles <= 3; ++tiles) {
+    prem_diag *diag = prem_diag_new();
+    slots s;
+    schedule->plan->warmup_tiles = tiles;
+    ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &s.at, &s.count, diag),
+                     tiles == 2 ? PREM_OK : PREM_ERR_INVALID);
+    ck_assert(prem_diag_has(diag, 18) == (tiles == 3));
+    free(s.at);
+    prem_diag_free(diag);
+  }
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 START_TEST(more_phases_than_the_limit) {
   prem_schedule *schedule = planned_text("");
   prem_affine run = plain;
@@ -563,6 +644,25 @@ START_TEST(sequences_that_take_turns_are_found) {
 }
 END_TEST
 
+/* As many as 32 have a run each. */
+START_TEST(no_more_than_32_take_turns) {
+  for (int turns = 32; turns <= 33; ++turns) {
+    prem_schedule *schedule = large(text("tiles = %d;", 132 * 200));
+    slots s = regular_slots(schedule);
+    for (int64_t i = 0; i < s.count; ++i) {
+      const int64_t turn = s.at[i].tile / 132 % turns;
+      s.at[i].planned_ns += turn * turn;
+      s.at[i].head_ns = s.at[i].planned_ns;
+    }
+    prem_plan *plan = assert_round_trip(schedule, s, 0);
+    ck_assert_int_eq(plan->affine_count == 3 * turns && plan->starts_count == 0, turns == 32);
+    prem_plan_free(plan);
+    free(s.at);
+    prem_schedule_free(schedule);
+  }
+}
+END_TEST
+
 START_TEST(irregular_starts_become_arrays) {
   prem_schedule *schedule = large("tiles = 13200;");
   slots s = regular_slots(schedule);
@@ -655,6 +755,9 @@ int main(void) {
   tcase_add_test(refused, steps_that_cancel_each_other_are_no_overflow);
   tcase_add_loop_test(refused, jobs_beyond_all_numbers, 0, 2);
   tcase_add_test(refused, blocks_that_the_task_has_not);
+  tcase_add_test(refused, references_to_nothing);
+  tcase_add_test(refused, listed_starts_beyond_all_times);
+  tcase_add_test(refused, warm_up_beyond_all_times);
   tcase_add_test(refused, more_phases_than_the_limit);
   suite_add_tcase(suite, refused);
   TCase *compressing = tcase_create("compressing");
@@ -663,6 +766,7 @@ int main(void) {
   tcase_add_test(compressing, a_hundred_thousand_regular_tiles_are_a_few_runs);
   tcase_add_test(compressing, jobs_merge_as_well);
   tcase_add_test(compressing, sequences_that_take_turns_are_found);
+  tcase_add_test(compressing, no_more_than_32_take_turns);
   tcase_add_test(compressing, irregular_starts_become_arrays);
   tcase_add_test(compressing, slots_that_are_no_plan);
   tcase_add_test(compressing, a_large_regular_plan_is_a_small_file);

@@ -448,6 +448,11 @@ static const file_pair file_pairs[] = {
      "ever start\n"
      "2: E026: tasks.a.1.after: a cycle of precedence: 'a.1' -> 'a.1'; none of them could ever "
      "start"},
+    {HEAD "tasks = ( " A C "copies = 2; }, " B C "after = ( { task = \"a\"; } ); } );\n"
+          "measure: { chains = ( { name = \"c\"; tasks = [ \"a\", \"b\" ]; } ); };",
+     HEAD "tasks = ( " A C "copies = 2; }, " B C "after = ( { task = \"a\"; } ); } );\n"
+          "measure: { chains = ( { name = \"c\"; tasks = [ \"a.1\", \"b\" ]; } ); };",
+     "3: E024: measure.chains.c.tasks[0]: 'a' stands for 2 tasks; name one of them, as 'a.0'"},
     {HEAD "tasks = ( " A C "copies = 2; }, { name = \"a.1\"; kernel = \"none\"; blocks = 1; "
           "tiles = 1; " C "} );",
      HEAD "tasks = ( " A C "copies = 2; }, { name = \"a.2\"; kernel = \"none\"; blocks = 1; "

@@ -183,6 +183,14 @@ START_TEST(a_replaced_task_keeps_its_instants_and_moves_other_bytes) {
       PREM_OK);
   ck_assert_int_eq(part->tasks[2].tile_count, 2);
   ck_assert_int_eq(prem_task_phase_bytes(part, &part->tasks[2], PREM_PREFETCH, 1), 512);
+  /* It reads numbers of its own, and what it writes is nothing before. */
+  const prem_array *in = &part->arrays[part->tasks[2].arrays[0]],
+                   *out = &part->arrays[part->tasks[2].arrays[1]];
+  ck_assert_str_eq(in->name, "c.in");
+  ck_assert_int_eq(in->fill, PREM_FILL_RANDOM);
+  ck_assert_uint_eq(in->seed, 3);
+  ck_assert_str_eq(out->name, "c.out");
+  ck_assert_int_eq(out->fill, PREM_FILL_ZERO);
   assert_checked(part);
   assert_starts("c", PREM_PREFETCH, 400, 600);
   prem_diag_free(diag);

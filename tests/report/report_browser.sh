@@ -164,5 +164,9 @@ fi
 
 browse page.html --print-to-pdf="$scratch/page.pdf" >/dev/null
 expect 'print' "$(head -c 5 page.pdf)" '%PDF-'
+# Charts stand beside each other on paper; one below the other they take five pages.
+browse kept.html --print-to-pdf="$scratch/kept.pdf" >/dev/null
+pages=$(grep -ac '/Type /Page$' kept.pdf || true)
+if [ "$pages" -lt 1 ] || [ "$pages" -gt 4 ]; then expect 'printed pages' "$pages" '3 or 4'; fi
 expect 'complaints' "$(cat complaints)" ''
 exit "$failed"

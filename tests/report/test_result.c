@@ -983,6 +983,45 @@ START_TEST(a_gnuplot_that_cannot_be_started_is_told) {
 }
 END_TEST
 
+static int temporaries_left = -1; /* so many can be made; below 0: any number */
+static bool pipes_fail;
+
+FILE *tmpfile(void) {
+  FILE *(*next)(void);
+  *(void **)&next = dlsym(RTLD_NEXT, "tmpfile");
+  if (temporaries_left == 0)
+    return NULL;
+  --temporaries_left;
+  return next();
+}
+
+int pipe2(int ends[2], int flags) {
+  int (*next)(int[2], int);
+  *(void **)&next = dlsym(RTLD_NEXT, "pipe2");
+  if (!pipes_fail)
+    return next(ends, flags);
+  errno = EMFILE;
+  return -1;
+}
+
+/* Of the script, and of what gnuplot complains about. */
+START_TEST(a_picture_without_a_temporary_file_is_told) {
+  temporaries_left = _i;
+  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.svg"), NULL, diag), PREM_ERR_IO);
+  ck_assert_str_eq(prem_diag_at(diag, 0)->reason, "no temporary file can be made");
+  ck_assert_int_eq(entries_in_folder(), 0);
+}
+END_TEST
+
+START_TEST(a_picture_without_a_pipe_is_told) {
+  pipes_fail = true;
+  ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("p.svg"), NULL, diag),
+                   PREM_ERR_UNAVAILABLE);
+  ck_assert_str_eq(prem_diag_at(diag, 0)->reason, strerror(EMFILE));
+  ck_assert_int_eq(entries_in_folder(), 0);
+}
+END_TEST
+
 START_TEST(an_unwritable_picture_is_told) {
   ck_assert_int_eq(prem_result_draw(result, schedule, in_folder("no/p.svg"), NULL, diag),
                    PREM_ERR_IO);
@@ -1033,6 +1072,8 @@ int main(void) {
   tcase_add_test(cases, without_records_there_is_nothing_to_draw);
   tcase_add_test(cases, a_missing_gnuplot_is_named_with_its_package);
   tcase_add_test(cases, a_gnuplot_that_cannot_be_started_is_told);
+  tcase_add_loop_test(cases, a_picture_without_a_temporary_file_is_told, 0, 2);
+  tcase_add_test(cases, a_picture_without_a_pipe_is_told);
   tcase_add_test(cases, an_unwritable_picture_is_told);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

@@ -13,15 +13,24 @@
 
 /* ---- a kernel that can hang ----------------------------------------------------------------- */
 
-static _Atomic int computes; /* since the test began; a test is a process of its own */
+static _Atomic int computes, rests; /* since the test began; a test is a process of its own */
 static _Atomic int hangs_at = -1;
 static _Atomic bool let_go;
 static _Atomic int returned;
 
+static volatile sig_atomic_t stop;
+static _Atomic int stops_at = -1, stops_behind = -1; /* a compute, so many of `rest`: raises it */
+
+enum { REST = 400 }; /* elements of its tiles */
+
 static void hang_compute(const void *params, const prem_view *views) {
   (void)params;
   const struct timespec nap = {.tv_nsec = 1000000};
-  if (atomic_fetch_add(&computes, 1) != atomic_load(&hangs_at))
+  const int number = atomic_fetch_add(&computes, 1);
+  if (number == atomic_load(&stops_at) ||
+      (views[1].extent[3] == REST && atomic_fetch_add(&rests, 1) + 1 == atomic_load(&stops_behind)))
+    stop = 1;
+  if (number != atomic_load(&hangs_at))
     return;
   while (!atomic_load(&let_go))
     nanosleep(&nap, NULL);
@@ -42,9 +51,14 @@ static prem_status hang_bind(prem_bind *bind) {
   return PREM_OK;
 }
 
+static _Atomic bool dwells_untiled; /* for a second */
+
 static void hang_reference(const void *params, const prem_array_view *arrays) {
+  const struct timespec second = {.tv_sec = 1};
   (void)params;
   (void)arrays;
+  if (atomic_load(&dwells_untiled))
+    nanosleep(&second, NULL);
 }
 
 static const prem_port hang_ports[] = {{"in", PREM_IN, PREM_F32}, {"out", PREM_OUT, PREM_F32}};
@@ -91,7 +105,7 @@ static const char *const idle =
 
 /* ---- stopping ------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t stop;
+enum { SOON_MS = 10000 }; /* within a second, and a busy machine gets ten */
 
 static void ask_to_stop(int signal_number) {
   (void)signal_number;
@@ -114,21 +128,21 @@ static int64_t now_ms(void) {
 
 START_TEST(the_stop_flag_ends_a_long_run) {
   fixture f;
-  fixture_load(&f, prem_registry_builtin(), idle, 1000000, 0);
-  fixture_open(&f, 100000, 1000); /* 100 s */
+  fixture_load(&f, &hang_registry, "%s", hanging);
+  fixture_open(&f, 100000, 1000); /* 40 s */
   const prem_run_request request = {
       .mode = _i == 0 ? PREM_MODE_TT : PREM_MODE_FREE, .hyperperiods = 100000, .stop = &stop};
+  atomic_store(&stops_behind, 2 * 20); /* hyperperiods, and `rest` is the last in each */
   const int64_t began_ms = now_ms();
-  stop_in_ms(200);
   const prem_status status = prem_session_run(f.session, &request, f.trace, f.diag);
   fixture_expect(&f, status, PREM_ERR_INTERRUPTED);
-  ck_assert_int_lt(now_ms() - began_ms, 1200);
+  ck_assert_int_lt(now_ms() - began_ms, SOON_MS);
   ck_assert_int_gt(f.trace->hyperperiods, 10);
   ck_assert_int_lt(f.trace->hyperperiods, 100000);
-  ck_assert_int_ge(f.trace->stats[PREM_COMPUTE].count, 4 * f.trace->hyperperiods);
+  ck_assert_int_ge(f.trace->stats[PREM_COMPUTE].count, 8 * f.trace->hyperperiods);
   for (int64_t h = 0; h < f.trace->hyperperiods; ++h)
-    ck_assert_int_ge(f.trace->job_end_ns[h], h * 1000000);
-  ck_assert_int_eq(f.trace->job_end_ns[99999], -1);
+    ck_assert_int_ge(f.trace->job_end_ns[2 * h], h * 400000);
+  ck_assert_int_eq(f.trace->job_end_ns[2 * 99999], -1);
 
   stop = 0; /* the session is as good as before */
   const prem_run_request again = {.mode = PREM_MODE_TT, .hyperperiods = 3, .stop = &stop};
@@ -147,7 +161,7 @@ START_TEST(the_stop_flag_ends_a_wait_for_a_far_release) {
   stop_in_ms(100);
   const prem_status status = prem_session_run(f.session, &request, f.trace, f.diag);
   fixture_expect(&f, status, PREM_ERR_INTERRUPTED);
-  ck_assert_int_lt(now_ms() - began_ms, 1100);
+  ck_assert_int_lt(now_ms() - began_ms, 1900); /* not at the release */
   ck_assert_int_eq(f.trace->record_count, 0);
   ck_assert_int_eq(f.trace->hyperperiods, 0);
   fixture_close(&f);
@@ -161,10 +175,10 @@ START_TEST(the_stop_flag_ends_a_run_whose_compute_hangs) {
   atomic_store(&hangs_at, 5);
   const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 1, .stop = &stop};
   const int64_t began_ms = now_ms();
-  stop_in_ms(100);
+  atomic_store(&stops_at, 5);
   const prem_status status = prem_session_run(f.session, &request, f.trace, f.diag);
   fixture_expect(&f, status, PREM_ERR_INTERRUPTED);
-  ck_assert_int_lt(now_ms() - began_ms, 1100);
+  ck_assert_int_lt(now_ms() - began_ms, SOON_MS);
   ck_assert_int_eq(f.trace->stats[PREM_WRITEBACK].count, 5); /* what was measured is kept */
   fixture_expect_said(&f, "did not return");
   const prem_run_request again = {.mode = PREM_MODE_TT, .hyperperiods = 1};
@@ -186,7 +200,7 @@ START_TEST(the_watchdog_names_a_compute_that_hangs) {
   const int64_t began_ms = now_ms();
   const prem_status status = prem_session_run(f.session, &request, f.trace, f.diag);
   fixture_expect(&f, status, PREM_ERR_MACHINE);
-  ck_assert_int_lt(now_ms() - began_ms, 3000);
+  ck_assert_int_lt(now_ms() - began_ms, SOON_MS);
   fixture_expect_said(&f, "watchdog");
   fixture_expect_said(&f, "300 ms");
   fixture_expect_said(&f, "block 1");
@@ -199,6 +213,21 @@ START_TEST(the_watchdog_names_a_compute_that_hangs) {
   const int64_t closing_ms = now_ms();
   fixture_close(&f);
   ck_assert_int_lt(now_ms() - closing_ms, 1000);
+}
+END_TEST
+
+/* A whole task on a thread of its own. */
+START_TEST(the_watchdog_names_an_untiled_task_that_dwells) {
+  fixture f;
+  fixture_load(&f, &hang_registry, "%s", hanging);
+  fixture_open(&f, 2, 1000);
+  atomic_store(&dwells_untiled, true);
+  const prem_run_request request = {
+      .mode = PREM_MODE_LEGACY, .hyperperiods = 2, .timeout_ns = 300000000};
+  const prem_status status = prem_session_run(f.session, &request, f.trace, f.diag);
+  fixture_expect(&f, status, PREM_ERR_MACHINE);
+  fixture_expect_said(&f, "task 'work', untiled, job 0 of hyperperiod 0");
+  fixture_close(&f);
 }
 END_TEST
 
@@ -227,7 +256,7 @@ START_TEST(a_far_release_is_no_standstill) {
   fixture_load(&f, prem_registry_builtin(), idle, 1400000000, 1300000000);
   fixture_open(&f, 1, 1000);
   const prem_run_request request = {
-      .mode = PREM_MODE_TT, .hyperperiods = 1, .timeout_ns = 600000000};
+      .mode = PREM_MODE_TT, .hyperperiods = 1, .timeout_ns = 1200000000};
   fixture_expect(&f, prem_session_run(f.session, &request, f.trace, f.diag), PREM_OK);
   ck_assert_int_eq(f.trace->record_count, 4);
   fixture_close(&f);
@@ -269,6 +298,7 @@ int main(void) {
   tcase_add_test(ends, the_stop_flag_ends_a_wait_for_a_far_release);
   tcase_add_test(ends, the_stop_flag_ends_a_run_whose_compute_hangs);
   tcase_add_loop_test(ends, the_watchdog_names_a_compute_that_hangs, 0, 3);
+  tcase_add_test(ends, the_watchdog_names_an_untiled_task_that_dwells);
   tcase_add_test(ends, a_compute_that_comes_back_late_touches_nothing);
   tcase_add_test(ends, a_far_release_is_no_standstill);
   tcase_add_test(ends, a_record_before_its_turn_is_a_fault);

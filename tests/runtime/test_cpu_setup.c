@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The blocks' cores and priorities, where the system says yes and where it says no. */
+/* The blocks' threads, their cores and priorities, where the system says yes and where it says no.
+ */
+/* ctest: threads */
+#include <dlfcn.h>
 #include <errno.h>
 
 #include "runtime/cpu/cpu.h"
-#include "tests/common/running.h"
+#include "tests/common/live.h"
 
 /* ---- what the system says -------------------------------------------------------------------- */
 
@@ -28,6 +31,18 @@ int pthread_setschedparam(pthread_t thread, int policy, const struct sched_param
   return priority_says;
 }
 
+static int threads_left; /* so many can be started; below 0: any number */
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *),
+                   void *argument) {
+  int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+  *(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
+  if (threads_left == 0)
+    return EAGAIN;
+  --threads_left;
+  return next(thread, attributes, run, argument);
+}
+
 enum { BLOCKS = 3 };
 
 static prem_diag *diag;
@@ -44,6 +59,7 @@ static prem_status set_up_blocks(const prem_cpu_setup *setup) {
 static void set_up(void) {
   diag = prem_diag_new();
   affinity_says = priority_says = 0;
+  threads_left = -1;
 }
 
 static void tear_down(void) {
@@ -103,6 +119,44 @@ START_TEST(a_priority_that_is_refused_is_told) {
 }
 END_TEST
 
+static void assert_one_problem(const char *reason) {
+  ck_assert_uint_eq(prem_diag_count(diag), 1);
+  ck_assert_str_eq(prem_diag_at(diag, 0)->reason, reason);
+  ck_assert_int_eq(prem_diag_at(diag, 0)->code, 0); /* nothing is wrong with the schedule */
+}
+
+/* Those that were started before it come home. */
+START_TEST(a_thread_that_cannot_be_started_is_told) {
+  prem_schedule *schedule = prepared_schedule(
+      "version = 1; name = \"t\"; platform: { blocks = 3; };"
+      "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 8 ]; } );"
+      "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = 3; tile = [ 2 ];"
+      "  arrays: { in = \"x\"; out = \"new\"; }; prefetch: { wcet_ns = 1000L; };"
+      "  compute: { wcet_ns = 1000L; }; writeback: { wcet_ns = 1000L; }; } );");
+  prem_session *session = NULL;
+  threads_left = _i;
+  ck_assert_int_eq(prem_session_open(prem_backend_find("cpu"), schedule, &session, diag),
+                   PREM_ERR_UNAVAILABLE);
+  ck_assert_ptr_null(session);
+  assert_one_problem(text(
+      "cannot start thread %d of 3: Resource temporarily unavailable; use fewer blocks", _i + 1));
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+/* Nor the one that a live session has beside its blocks'. */
+START_TEST(a_courier_that_cannot_be_started_is_told) {
+  prem_schedule *schedule =
+      checked_schedule(increment_file(1000000, 1000, "", "inputs = ( { array = \"x\"; } );"));
+  prem_live *live = open_live_on("cpu", schedule);
+  threads_left = 0;
+  ck_assert_int_eq(prem_live_start(live, &(prem_live_request){0}, diag), PREM_ERR_UNAVAILABLE);
+  assert_one_problem("cannot start a thread: Resource temporarily unavailable");
+  prem_live_close(live);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* Time that was lost before the block could look, since it should have begun, counts as well. */
 START_TEST(a_core_is_watched_from_the_common_start_on) {
   prem_cpu cpu = {0};
@@ -132,6 +186,8 @@ int main(void) {
   tcase_add_test(cases, a_core_for_each_is_needed);
   tcase_add_loop_test(cases, a_core_that_is_refused_is_told, 0, 2);
   tcase_add_loop_test(cases, a_priority_that_is_refused_is_told, 0, 2);
+  tcase_add_loop_test(cases, a_thread_that_cannot_be_started_is_told, 0, 3);
+  tcase_add_test(cases, a_courier_that_cannot_be_started_is_told);
   tcase_add_test(cases, a_core_is_watched_from_the_common_start_on);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

@@ -597,7 +597,8 @@ static const char refused_arrays[] = "{ name = \"a2\"; type = \"f32\"; shape = [
                                      "{ name = \"q\"; type = \"c64\"; shape = [ 32, 64 ]; }, "
                                      "{ name = \"r\"; type = \"c64\"; shape = [ 8, 1024 ]; }, "
                                      "{ name = \"t\"; type = \"c64\"; shape = [ 128, 128 ]; }, "
-                                     "{ name = \"p\"; type = \"c64\"; shape = [ 32 ]; }";
+                                     "{ name = \"p\"; type = \"c64\"; shape = [ 32 ]; }, "
+                                     "{ name = \"a5\"; type = \"f32\"; shape = [ 5, 3 ]; }";
 
 static const struct {
   const char *task, *words;
@@ -665,6 +666,12 @@ static const struct {
      "has 1 dimensions, matmul takes matrices of 2"},
     {"kernel = \"matmul\"; tile = [ 1, 1 ]; arrays: { a = \"a\"; b = \"a\"; out = \"new\"; };",
      "has 2 rows, but must have as many as `a` has columns: 5"},
+    {"kernel = \"matmul\"; tile = [ 1, 1 ]; arrays: { a = \"a\"; b = \"a5\"; out = \"a\"; };",
+     "must be 2 x 3, rows of `a` x columns of `b`"},
+    {"kernel = \"matmul\"; tile = [ 1, 1 ]; arrays: { a = \"a\"; b = \"a5\"; out = \"w\"; };",
+     "must be 2 x 3, rows of `a` x columns of `b`"},
+    {"kernel = \"walk\"; tile = [ 1 ]; arrays: { vector = \"a\"; out = \"new\"; };",
+     "walk takes 1 dimension of at most 2147483647 elements"},
     {"kernel = \"blend\"; tile = [ 1, 1 ]; arrays: { a = \"a\"; b = \"b\"; out = \"new\"; };",
      "must have the shape of `a`"},
     {"kernel = \"blend\"; tile = [ 1, 1 ]; arrays: { a = \"u\"; b = \"u\"; out = \"new\"; };",

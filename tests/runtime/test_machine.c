@@ -3,6 +3,7 @@
 #include "ttprem/ttprem.h"
 
 #include <check.h>
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -33,6 +34,41 @@ START_TEST(what_cannot_be_measured_stays) {
   machine.dispatch_ns = before.dispatch_ns;
   machine.precedence_ns = before.precedence_ns;
   ck_assert_mem_eq(&before, &machine, sizeof machine);
+}
+END_TEST
+
+/* ---- a clock that is made up ----------------------------------------------------------------- */
+
+static const struct made_up {
+  int64_t step_ns, reads_ns[3]; /* it steps, and readings take so long, one after the other */
+  int64_t found_ns, read_ns;
+} clocks[] = {{1000, {100, 100, 100}, 1000, 100}, /* stands still between its steps */
+              {1, {30, 60, 90}, 30, 60},          /* its step is hidden in that of readings */
+              {1, {17, 30, 25}, 1, 24},
+              {20000000, {1000, 1000, 1000}, 20000000, 1000}}; /* coarser than it is looked at */
+static const struct made_up *made_up;
+
+/* The one that the library calls. */
+int clock_gettime(clockid_t clock, struct timespec *out) {
+  static int64_t now, readings;
+  int (*next)(clockid_t, struct timespec *);
+  *(void **)&next = dlsym(RTLD_NEXT, "clock_gettime");
+  if (!made_up)
+    return next(clock, out);
+  now += made_up->reads_ns[readings++ % 3];
+  const int64_t shown_ns = now / made_up->step_ns * made_up->step_ns;
+  *out = (struct timespec){.tv_sec = shown_ns / 1000000000, .tv_nsec = shown_ns % 1000000000};
+  return 0;
+}
+
+START_TEST(the_step_of_a_clock_is_found) {
+  prem_machine machine;
+  made_up = &clocks[_i];
+  ck_assert_int_eq(prem_backend_probe(prem_backend_find("cpu"), &machine, NULL), PREM_OK);
+  made_up = NULL;
+  ck_assert_int_eq(machine.clock_step_ns, clocks[_i].found_ns);
+  ck_assert_int_ge(machine.clock_read_ns, clocks[_i].read_ns * 95 / 100);
+  ck_assert_int_le(machine.clock_read_ns, clocks[_i].read_ns * 105 / 100);
 }
 END_TEST
 
@@ -94,6 +130,8 @@ int main(void) {
   Suite *suite = suite_create("machine");
   TCase *cases = tcase_create("facts");
   tcase_add_loop_test(cases, what_cannot_be_measured_stays, 0, 2);
+  tcase_add_loop_test(cases, the_step_of_a_clock_is_found, 0,
+                      (int)(sizeof clocks / sizeof *clocks));
   tcase_add_test(cases, a_successor_begins_behind_all_its_predecessors);
   tcase_set_timeout(cases, 240);
   tcase_add_test(cases, a_gpu_knows_its_clocks_and_its_memory);

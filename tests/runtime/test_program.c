@@ -287,6 +287,25 @@ START_TEST(what_cannot_be_executed_is_refused) {
                     "plan: { hyperperiod_ns = 200L; warmup_tiles = 1; warmup_ns = 50L; runs = ("
                     "  { task = \"a\"; phase = \"compute\"; tile = 1; start_ns = 50L; } ); };",
                     26, "comes after task 'a', but its 1 warm-up tiles");
+  assert_uncompiled("version = 1; name = \"t\"; platform: { blocks = 1; };"
+                    "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
+                    "    compute: { wcet_ns = 1L; }; period_ns = 1L; } );"
+                    "plan: { hyperperiod_ns = 67108865L; runs = ("
+                    "  { task = \"a\"; phase = \"compute\"; start_ns = 0L; } ); };",
+                    13, "67108865 jobs in a hyperperiod of 67108865 ns; the limit is 67108864");
+  /* Twice as many jobs as the places of its versions were chosen for. */
+  assert_uncompiled("version = 1; name = \"t\"; platform: { blocks = 1; };"
+                    "arrays = ( { name = \"x\"; type = \"f32\"; shape = [ 4 ]; },"
+                    "  { name = \"m\"; type = \"f32\"; shape = [ 4 ]; versions = 2; } );"
+                    "tasks = ( { name = \"w\"; kernel = \"blend\"; blocks = 1; tile = [ 4 ];"
+                    "    arrays: { a = \"m\"; b = \"x\"; out = \"m\"; }; period_ns = 100L;"
+                    "    prefetch: { wcet_ns = 1L; }; compute: { wcet_ns = 1L; };"
+                    "    writeback: { wcet_ns = 1L; }; } );"
+                    "plan: { hyperperiod_ns = 200L; runs = ( { task = \"w\"; phase = \"prefetch\";"
+                    "  chain = [ \"compute\", \"writeback\" ]; start_ns = 0L; jobs = 2;"
+                    "  job_step_ns = 100L; } ); };",
+                    21,
+                    "is 200 ns, in which task 'w', which uses a state array, has another number");
 }
 END_TEST
 

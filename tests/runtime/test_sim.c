@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The simulator: sharing, releases, tokens, precedence, data. */
+#include "runtime/core/backend.h"
 #include "tests/common/running.h"
 
 static const prem_trace_record *assert_phase(const prem_trace *trace, const prem_schedule *schedule,
@@ -750,6 +751,52 @@ START_TEST(a_deadlock_is_named) {
 }
 END_TEST
 
+/* What no checker lets pass, in mode `mode`: the run says who waits, and for what. */
+static void assert_deadlock(const char *text, prem_mode mode, const char *reason) {
+  prem_schedule *schedule = schedule_from_text(text);
+  prem_session *session = open_on("sim", schedule);
+  prem_trace *trace = NULL;
+  prem_diag *diag = prem_diag_new();
+  const prem_run_request request = {.mode = mode, .hyperperiods = 1};
+  ck_assert_int_eq(prem_trace_new(schedule, 1, 10, &trace), PREM_OK);
+  ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_ERR_MACHINE);
+  ck_assert_str_eq(prem_diag_at(diag, 0)->reason, reason);
+  prem_diag_free(diag);
+  prem_trace_free(trace);
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+}
+
+START_TEST(a_deadlock_says_what_is_waited_for) {
+  assert_deadlock("version = 1; name = \"t\"; platform: { blocks = 1; };"
+                  "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
+                  "    prefetch: { wcet_ns = 5L; demand: { memory = 2; }; }; } );"
+                  "plan: { hyperperiod_ns = 100L; runs = ("
+                  "  { task = \"a\"; phase = \"prefetch\"; start_ns = 0L; } ); };",
+                  PREM_MODE_LOCK,
+                  "deadlock at 0 ns in mode lock: block 0, record 0 of its memory phases, "
+                  "hyperperiod 0 (prefetch of tile 0, job 0 of task 'a') waits for tokens");
+  /* `x` waits for `y` behind it, and `a` for the buffer that `x` has until then. */
+  assert_deadlock(
+      "version = 1; name = \"t\"; platform: { blocks = 1; };"
+      "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 2;"
+      "    prefetch: { wcet_ns = 5L; }; compute: { wcet_ns = 5L; }; },"
+      "  { name = \"x\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+      "    compute: { wcet_ns = 5L; }; after = ( { task = \"y\"; } ); },"
+      "  { name = \"y\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+      "    compute: { wcet_ns = 5L; }; } );"
+      "plan: { hyperperiod_ns = 100L; runs = ("
+      "  { task = \"x\"; phase = \"compute\"; start_ns = 0L; },"
+      "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 10L;"
+      "    repeat = 2; step_ns = 10L; },"
+      "  { task = \"y\"; phase = \"compute\"; start_ns = 50L; } ); };",
+      PREM_MODE_FREE,
+      "deadlock at 0 ns in mode free: block 0, record 0 of its memory phases, "
+      "hyperperiod 0 (prefetch of tile 0, job 0 of task 'a') waits for compute number 1 "
+      "of its block, where 0 are done");
+}
+END_TEST
+
 START_TEST(a_raised_flag_stops_the_run) {
   prem_schedule *schedule = two_prefetches("", "wcet_ns = 10L;", "wcet_ns = 10L;", 10);
   prem_session *session = open_on("sim", schedule);
@@ -829,6 +876,76 @@ START_TEST(impossible_requests_are_refused) {
 }
 END_TEST
 
+/* The clock of a run ends at 2^61. */
+START_TEST(a_run_beyond_all_times_is_refused) {
+  prem_schedule *schedule =
+      checked_schedule("version = 1; name = \"t\"; platform: { blocks = 1; };"
+                       "tasks = ( { name = \"a\"; kernel = \"none\"; blocks = 1; tiles = 1;"
+                       "    compute: { wcet_ns = 5L; }; } );"
+                       "plan: { hyperperiod_ns = 1152921504606846976L; runs = ("
+                       "  { task = \"a\"; phase = \"compute\"; start_ns = 0L; } ); };");
+  prem_session *session = open_on("sim", schedule);
+  prem_trace *trace = NULL;
+  prem_diag *diag = prem_diag_new();
+  prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 3};
+  ck_assert_int_eq(prem_trace_new(schedule, 3, 0, &trace), PREM_OK);
+  ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_ERR_ARGUMENT);
+  ck_assert_str_eq(prem_diag_at(diag, 0)->reason,
+                   "3 hyperperiods of 1152921504606846976 ns are too many for one run; at most 2");
+  request.hyperperiods = 2;
+  ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_OK);
+  prem_diag_free(diag);
+  prem_trace_free(trace);
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
+static int64_t asked; /* of a backend that has a memory of its own: so often */
+
+static prem_status count_asked(void *state) {
+  (void)state;
+  ++asked;
+  return PREM_OK;
+}
+
+static prem_status broken_run(void *state, const prem_run_request *request, prem_trace *trace,
+                              prem_diag *to) {
+  (void)state, (void)request, (void)trace, (void)to;
+  return PREM_ERR_MACHINE;
+}
+
+/* It is asked for poison and for its outputs, but never once it has failed. */
+START_TEST(a_session_that_failed_is_good_for_nothing) {
+  static prem_backend backend;
+  prem_schedule *schedule = two_prefetches("", "wcet_ns = 10L;", "wcet_ns = 10L;", 10);
+  prem_diag *diag = prem_diag_new();
+  prem_session *session = NULL;
+  prem_trace *trace = NULL;
+  prem_verdict verdict;
+  const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 1};
+  backend = prem_backend_sim;
+  backend.run = broken_run;
+  backend.poison = count_asked;
+  backend.download = count_asked;
+  asked = 0;
+  ck_assert_int_eq(prem_session_open(&backend, schedule, &session, diag), PREM_OK);
+  ck_assert_int_eq(prem_session_poison(session), PREM_OK);
+  ck_assert_int_eq(prem_session_save(session, false, diag), PREM_OK);
+  ck_assert_int_eq(asked, 2);
+  ck_assert_int_eq(prem_trace_new(schedule, 1, 0, &trace), PREM_OK);
+  ck_assert_int_eq(prem_session_run(session, &request, trace, diag), PREM_ERR_MACHINE);
+  ck_assert_int_eq(prem_session_poison(session), PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(prem_session_save(session, false, diag), PREM_ERR_ARGUMENT);
+  ck_assert_int_eq(asked, 2);
+  prem_trace_free(trace);
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("sim");
   TCase *sharing = tcase_create("sharing");
@@ -860,9 +977,12 @@ int main(void) {
   tcase_add_test(whole, every_slot_is_executed_once);
   tcase_add_test(whole, two_runs_are_byte_identical);
   tcase_add_test(whole, a_deadlock_is_named);
+  tcase_add_test(whole, a_deadlock_says_what_is_waited_for);
   tcase_add_test(whole, a_raised_flag_stops_the_run);
   tcase_add_loop_test(whole, a_run_after_a_stopped_one_begins_anew, 0, 5);
   tcase_add_test(whole, impossible_requests_are_refused);
+  tcase_add_test(whole, a_run_beyond_all_times_is_refused);
+  tcase_add_test(whole, a_session_that_failed_is_good_for_nothing);
   suite_add_tcase(suite, whole);
   return run_suite(suite);
 }

@@ -59,6 +59,36 @@ START_TEST(a_reader_is_told_of_a_writer_that_it_does_not_follow) {
 }
 END_TEST
 
+/* Each reads what the other one writes: `a` is told of `b` twice, first of what it touches first,
+ * though its array stands behind the other one. */
+START_TEST(what_is_touched_first_is_said_first) {
+  prem_diag *diag = verdict_on(
+      "version = 1; name = \"t\"; platform: { blocks = 2; precedence_ns = 60L; };"
+      "arrays = ( { name = \"y\"; type = \"f32\"; shape = [ 8 ]; },"
+      "  { name = \"z\"; type = \"f32\"; shape = [ 8 ]; } );"
+      "tasks = ( { name = \"a\"; kernel = \"vector_increment\"; blocks = [ 0 ]; tile = [ 8 ];"
+      "    arrays: { in = \"z\"; out = \"y\"; }; prefetch: { wcet_ns = 10L; };"
+      "    compute: { wcet_ns = 10L; }; writeback: { wcet_ns = 10L; }; },"
+      "  { name = \"b\"; kernel = \"vector_increment\"; blocks = [ 1 ]; tile = [ 8 ];"
+      "    arrays: { in = \"y\"; out = \"z\"; }; after = ( { task = \"a\"; } );"
+      "    prefetch: { wcet_ns = 10L; }; compute: { wcet_ns = 10L; };"
+      "    writeback: { wcet_ns = 10L; }; } );"
+      "plan: { hyperperiod_ns = 150L; runs = ("
+      "  { task = \"a\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ]; start_ns = "
+      "0L; "
+      "},"
+      "  { task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\", \"writeback\" ]; start_ns = "
+      "90L; "
+      "} ); };");
+  ck_assert_uint_eq(prem_diag_errors(diag), 2);
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 0)->reason,
+                               "prefetch of 'a' tile 0 on block 0 starts at 0, 30 ns after a job"));
+  ck_assert_ptr_nonnull(strstr(prem_diag_at(diag, 1)->reason,
+                               "writeback of 'a' tile 0 on block 0 starts at 20, 50 ns after a"));
+  prem_diag_free(diag);
+}
+END_TEST
+
 /* Warnings of a plan: how many, and what the first says. */
 static int64_t warnings_of(const char *source, char *out, size_t out_bytes) {
   prem_diag *diag = verdict_on(source);
@@ -131,6 +161,7 @@ int main(void) {
   tcase_add_test(tests, the_next_hyperperiod_writes_too_early);
   tcase_add_test(tests, a_writer_is_told_of_the_reader_before_it);
   tcase_add_test(tests, a_reader_is_told_of_a_writer_that_it_does_not_follow);
+  tcase_add_test(tests, what_is_touched_first_is_said_first);
   tcase_add_test(tests, who_reads_while_another_one_writes_is_warned);
   tcase_add_test(tests, what_after_says_is_said_once);
   tcase_add_test(tests, the_machine_may_take_longer);

@@ -67,6 +67,39 @@ START_TEST(the_next_hyperperiod_is_told) {
 }
 END_TEST
 
+/* Its first tile warms up, at no instant; the second one begins 40 after the job before it ended.
+ */
+START_TEST(who_begins_with_warm_up_is_not_judged) {
+  assert_legal(
+      state_file("precedence_ns = 50L;", 2, LEARN("0", ""),
+                 "hyperperiod_ns = 80L; warmup_tiles = 1; warmup_ns = 40L; starts = ( " CHAIN(
+                     "w") "block = 0; start_ns = [ 40L ]; } );"));
+}
+END_TEST
+
+/* As above, beside a one-shot task on block 3 that does. */
+static const char *beside_warm_up(int late) {
+  return state_file(
+      "", 2,
+      LEARN("0, 1", "period_ns = 100L;") ", { name = \"o\"; kernel = \"none\"; blocks = [ 3 ];"
+                                         "  tiles = 2; compute: { wcet_ns = 10L; }; }",
+      text("hyperperiod_ns = 100L; warmup_tiles = 1; warmup_ns = 40L; runs = ("
+           "  { task = \"w\"; phase = \"prefetch\"; count = 2; start_ns = 0L; "
+           "block_step_ns = 20L; },"
+           "  { task = \"w\"; phase = \"compute\"; count = 2; start_ns = 10L; "
+           "block_step_ns = 20L; },"
+           "  { task = \"w\"; phase = \"writeback\"; count = 2; start_ns = 30L; "
+           "block_step_ns = %dL; } );"
+           "starts = ( { task = \"o\"; phase = \"compute\"; block = 0; start_ns = [ 40L ]; } );",
+           60 + late));
+}
+
+START_TEST(others_are_judged_beside_it) {
+  assert_twins(50, "prefetch of 'w' tile 0 on block 0 starts at 0, 1 ns before a job of 'w' ends",
+               beside_warm_up(1), beside_warm_up(0));
+}
+END_TEST
+
 /* `b` shows what `w` finds, and ends at 40; `w` from `start` on. */
 static const char *before(int start, int precedence) {
   return state_file(
@@ -176,6 +209,8 @@ int main(void) {
   TCase *cases = tcase_create("check_versions");
   tcase_add_test(cases, a_job_reads_what_all_tiles_of_the_last_one_wrote);
   tcase_add_test(cases, the_next_hyperperiod_is_told);
+  tcase_add_test(cases, who_begins_with_warm_up_is_not_judged);
+  tcase_add_test(cases, others_are_judged_beside_it);
   tcase_add_test(cases, who_comes_before_reads_the_last_version);
   tcase_add_test(cases, a_version_stays_until_it_was_read);
   tcase_add_test(cases, what_is_made_of_a_state_is_kept_as_well);

@@ -318,6 +318,28 @@ START_TEST(exact_offsets_off_the_grid_are_refused) {
 }
 END_TEST
 
+/* Rounded up to 1000 ns it would be above 2^62: nothing else is said of it. */
+START_TEST(offsets_beyond_all_times_are_not_rounded) {
+  static const char *const aligns[] = {"align = \"exact\";", "align = \"up\";"};
+  for (int i = 0; i < 2; ++i) {
+    prem_diag *diag = prem_diag_new();
+    ck_assert_int_eq(
+        plan_of(
+            policy_file("clock_step_ns = 1000L; resources = ( { name = \"memory\"; capacity = 8; "
+                        "} );",
+                        two_tasks(""),
+                        text("use = \"tile_kernelwise\"; prefetch_offset_ns = "
+                             "4611686018427387903L; %s",
+                             aligns[i])),
+            diag),
+        PREM_ERR_INVALID);
+    ck_assert_uint_eq(prem_diag_errors(diag), 1);
+    ck_assert(prem_diag_has(diag, 18));
+    prem_diag_free(diag);
+  }
+}
+END_TEST
+
 START_TEST(the_coarser_clock_counts) {
   prem_schedule *schedule = schedule_from_text(on_grid("", 1408));
   prem_machine machine = {.clock_step_ns = 1024};
@@ -391,6 +413,14 @@ START_TEST(deadlines_that_the_formula_misses) {
   assert_twins(PREM_ERR_INFEASIBLE, "1 ns after it is due",
                use("tile_kernelwise", pair(tasks, text("%s deadline_ns = %dL;", tasks, end - 1))),
                use("tile_kernelwise", pair(tasks, text("%s deadline_ns = %dL;", tasks, end))));
+  /* What is published earlier counts, what is published later does not. */
+  const char *publishes = "%s deadline_ns = %dL; publish_ns = %dL;";
+  assert_twins(PREM_ERR_INFEASIBLE, text("1 ns after it is due at %d", end - 1),
+               use("tile_kernelwise", pair(tasks, text(publishes, tasks, end + 5, end - 1))),
+               use("tile_kernelwise", pair(tasks, text(publishes, tasks, end + 5, end))));
+  assert_twins(PREM_ERR_INFEASIBLE, text("1 ns after it is due at %d", end - 1),
+               use("tile_kernelwise", pair(tasks, text("%s publish_ns = %dL;", tasks, end - 1))),
+               use("tile_kernelwise", pair(tasks, text("%s publish_ns = %dL;", tasks, end))));
 }
 END_TEST
 
@@ -423,6 +453,7 @@ int main(void) {
   TCase *grid = tcase_create("grid");
   tcase_add_test(grid, offsets_off_the_grid_are_rounded_up_and_said);
   tcase_add_test(grid, exact_offsets_off_the_grid_are_refused);
+  tcase_add_test(grid, offsets_beyond_all_times_are_not_rounded);
   tcase_add_test(grid, the_coarser_clock_counts);
   suite_add_tcase(suite, grid);
   TCase *refused = tcase_create("refused");

@@ -453,6 +453,42 @@ START_TEST(chains_and_joined_pairs_stay_together) {
 }
 END_TEST
 
+/* Fetches of b take 12 instead of 10, so that computes chained to them begin 2 later: the first one
+ * may, the one chained to a pair would run into `e`, and moves with its pair. */
+START_TEST(what_is_chained_to_a_longer_pair_begins_later) {
+  static const char tasks[] =
+      "version = 1; name = \"t\"; platform: { blocks = 2; buffers = 2; resources = ( { name = "
+      "\"memory\"; capacity = 2; } ); }; tasks = (\n"
+      "{ name = \"b\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 2; prefetch: { wcet_ns = %dL; };"
+      "  compute: { wcet_ns = 20L; }; writeback: { wcet_ns = 10L; }; },"
+      "{ name = \"e\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; compute: { wcet_ns = 5L; }; } "
+      ");\n%s";
+  static const char plan[] =
+      "plan: { hyperperiod_ns = 300L; runs = ("
+      "{ task = \"b\"; phase = \"prefetch\"; chain = [ \"compute\" ]; start_ns = 100L; repeat = 3;"
+      "  step_ns = 50L; join: { tile = -1; }; },"
+      "{ task = \"e\"; phase = \"compute\"; start_ns = 190L; } ); };";
+  prem_schedule *old = checked_schedule(text(tasks, 10, plan));
+  prem_schedule *schedule = schedule_from_text(text(tasks, 12, ""));
+  prem_plan_report report;
+  prem_slot *slots;
+  int64_t count;
+  ck_assert_int_eq(replan(schedule, old, &report), PREM_OK);
+  ck_assert_int_eq(report.moved, 3);
+  ck_assert_int_eq(prem_plan_expand(schedule, schedule->plan, &slots, &count, NULL), PREM_OK);
+  for (int64_t i = 0; i < count; ++i) {
+    const prem_slot *s = &slots[i];
+    if (s->task == 1)
+      ck_assert_int_eq(s->planned_ns, 190);
+    else if (s->tile == 0 && s->phase != PREM_WRITEBACK)
+      ck_assert_int_eq(s->planned_ns, s->phase == PREM_PREFETCH ? 100 : 112);
+  }
+  free(slots);
+  prem_schedule_free(schedule);
+  prem_schedule_free(old);
+}
+END_TEST
+
 /* The pair begins when `c` may begin; what computes 5 longer than before moves the writeback alone.
  */
 START_TEST(a_pair_that_begins_at_the_earliest_instant_stays) {
@@ -513,6 +549,7 @@ int main(void) {
   tcase_add_test(all, room_is_left_before_those_that_follow);
   tcase_add_test(all, a_longer_hyperperiod_repeats_the_older_one);
   tcase_add_test(all, chains_and_joined_pairs_stay_together);
+  tcase_add_test(all, what_is_chained_to_a_longer_pair_begins_later);
   tcase_add_test(all, a_pair_that_begins_at_the_earliest_instant_stays);
   suite_add_tcase(suite, all);
   return run_suite(suite);

@@ -64,6 +64,16 @@ START_TEST(no_guard_stands_behind_the_last_use) {
 }
 END_TEST
 
+/* Fetch and compute of a tile use the memory one right behind the other: the guard, longer than
+ * that gap, stands between tiles alone. */
+START_TEST(no_guard_stands_inside_a_chain) {
+  const char *tasks = "{ name = \"a\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 2;"
+                      " prefetch: { wcet_ns = 10L; };"
+                      " compute: { wcet_ns = 10L; demand: { memory = 1; }; }; }";
+  ck_assert_int_eq(bound_of("blocks = 1; guard_ns = 50L;", tasks), 20 + 50 + 20);
+}
+END_TEST
+
 /* Of three on a memory for two, where no two large ones fit beside each other. */
 START_TEST(guards_count_between_large_demands_alone) {
   const char *large = "{ name = \"%s\"; kernel = \"none\"; blocks = [ %d ]; tiles = 1;"
@@ -82,6 +92,7 @@ int main(void) {
   TCase *cases = tcase_create("by hand");
   tcase_add_test(cases, a_block_of_warm_up_alone_has_no_starts);
   tcase_add_test(cases, no_guard_stands_behind_the_last_use);
+  tcase_add_test(cases, no_guard_stands_inside_a_chain);
   tcase_add_test(cases, guards_count_between_large_demands_alone);
   suite_add_tcase(suite, cases);
   return run_suite(suite);

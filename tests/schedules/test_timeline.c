@@ -92,6 +92,33 @@ START_TEST(what_is_given_back_is_free) {
 }
 END_TEST
 
+/* From some thousand uses to none, from either end or at random: what is left in between is right
+ * as well. */
+START_TEST(all_that_is_given_back_leaves_nothing) {
+  enum { HELD = 4000, APART = 5 };
+  static int32_t order[HELD];
+  begin(3, 1);
+  for (int32_t i = 0; i < HELD; ++i) {
+    use((int64_t)APART * i, 2 + draw(2), 1);
+    order[i] = _i == 1 ? HELD - 1 - i : i;
+  }
+  for (int32_t i = HELD - 1; i > 0 && _i == 2; --i) {
+    const int32_t k = (int32_t)draw(i + 1), moved = order[i];
+    order[i] = order[k];
+    order[k] = moved;
+  }
+  ck_assert_int_gt(timeline.count, 100);
+  for (int32_t i = 0; i < HELD; ++i) {
+    const int64_t at = (int64_t)APART * order[i];
+    use(at, levels[at + 2] ? 3 : 2, -1);
+    if (i % 50 == 0)
+      assert_first_fit(draw(INSTANTS / 3), 1 + draw(40), 1, 1);
+  }
+  ck_assert_int_eq(timeline.count, 1);
+  assert_first_fit(0, INSTANTS, 1, 1);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("timeline");
   TCase *all = tcase_create("all");
@@ -99,6 +126,7 @@ int main(void) {
   tcase_add_test(all, the_first_instant_with_room_is_found);
   tcase_add_test(all, gaps_that_are_too_short_are_passed_over);
   tcase_add_test(all, what_is_given_back_is_free);
+  tcase_add_loop_test(all, all_that_is_given_back_leaves_nothing, 0, 3);
   suite_add_tcase(suite, all);
   return run_suite(suite);
 }

@@ -270,10 +270,14 @@ START_TEST(a_job_s_last_writeback_is_followed_later) {
 }
 END_TEST
 
-/* Both on a block of their own first, so that the one before is the block's first of all. */
+/* Both on a block of their own first, so that the one before is the block's first of all; in the
+ * plan the later one stands first as well. */
 START_TEST(a_job_s_last_is_followed_later_from_the_first_on) {
   static const char *const names[] = {"writeback", "prefetch"};
-  for (int i = 0; i < 2; ++i) {
+  for (int n = 0; n < 4; ++n) {
+    const int i = n % 2;
+    const char *start = "{ task = \"%s\"; phase = \"%s\"; block = 0; start_ns = [ %dL ]; }";
+    const char *of_a = text(start, "a", names[i], 20), *of_b = text(start, "b", names[i], 45);
     prem_schedule *schedule = checked_schedule(
         text("version = 1; name = \"f\"; platform: { blocks = 2; buffers = 2; };"
              "tasks = ( { name = \"o\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1;"
@@ -282,11 +286,9 @@ START_TEST(a_job_s_last_is_followed_later_from_the_first_on) {
              "  %s: { wcet_ns = 10L; }; },"
              "  { name = \"b\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
              "  after = ( { task = \"o\"; } ); %s: { wcet_ns = 10L; }; } );"
-             "plan: { hyperperiod_ns = 1000L; starts = ("
-             "  { task = \"o\"; phase = \"compute\"; block = 0; start_ns = [ 0L ]; },"
-             "  { task = \"a\"; phase = \"%s\"; block = 0; start_ns = [ 20L ]; },"
-             "  { task = \"b\"; phase = \"%s\"; block = 0; start_ns = [ 45L ]; } ); };",
-             names[i], names[i], names[i], names[i]));
+             "plan: { hyperperiod_ns = 1000L; starts = ( %s, %s,"
+             "  { task = \"o\"; phase = \"compute\"; block = 0; start_ns = [ 0L ]; } ); };",
+             names[i], names[i], n / 2 ? of_b : of_a, n / 2 ? of_a : of_b));
     schedule->job_turnaround_ns = i == 0 ? 15 : 0; /* from its end at 30 */
     schedule->job_prefetch_ns = i == 0 ? 0 : 25;   /* from its start at 20 */
     assert_checked(schedule);

@@ -24,18 +24,21 @@ fail() {
 
 on_terminal() { script -qec "stty cols ${columns-80}; $*" /dev/null >shown </dev/null; }
 
-has_estimate() { tr '\r' '\n' <shown | grep -Eq '[0-9]+ %, about [0-9]+ (s|min|h) left'; }
+# A command that is interrupted; on a machine that is so busy that it has not shown as much yet, later.
+until_shown() { # PATTERN SECONDS COMMAND...
+  local pattern=$1 seconds
+  for seconds in "$2" 6 20; do
+    on_terminal timeout -s INT "$seconds" "${@:3}" || true
+    if tr '\r' '\n' <shown | grep -Eq "$pattern"; then return 0; fi
+  done
+  return 1
+}
 
 # Work that is estimated, then interrupted: its line tells the part done and the time left.
 long() { # NAME COMMAND...
   local name=$1
   shift
-  local seconds
-  for seconds in 1.7 6 20; do # a busy machine takes longer to have one
-    on_terminal timeout -s INT "$seconds" "$@" || true
-    ! has_estimate || break
-  done
-  has_estimate || fail "$name: no estimate"
+  until_shown '[0-9]+ %, about [0-9]+ (s|min|h) left' 1.7 "$@" || fail "$name: no estimate"
   grep -Pq '\r {20,}\r' shown || fail "$name: the line is not taken back"
 }
 
@@ -44,11 +47,13 @@ long plan "$TTPREM" plan mixed.cfg --steps 100000000 -o planned.cfg
 long run "$TTPREM" run increment.cfg --backend cpu --mode free --duration 60
 long compare "$TTPREM" compare increment.cfg --backend cpu --modes tt,free --repeat 1000000
 
-columns=30 on_terminal timeout -s INT 0.7 "$TTPREM" run increment.cfg --backend cpu --duration 20 || true
+columns=30
+until_shown ' runs \(' 0.7 "$TTPREM" run increment.cfg --backend cpu --duration 60 || fail "no progress in 30 columns"
+unset columns
 longest=$(tr '\r' '\n' <shown | grep ' runs (' | awk '{ if (length > n) n = length } END { print n + 0 }')
 [ "$longest" -gt 10 ] && [ "$longest" -lt 30 ] || fail "$longest characters in 30 columns"
 
-on_terminal NO_COLOR=1 timeout -s INT 0.7 "$TTPREM" run increment.cfg --backend cpu --duration 20 || true
+NO_COLOR=1 until_shown ' runs \(' 0.7 "$TTPREM" run increment.cfg --backend cpu --duration 60 || fail "no progress with NO_COLOR"
 if grep -q $'\033' shown; then fail "escape sequences with NO_COLOR"; fi
 
 on_terminal "$TTPREM" run --quiet increment.cfg --backend cpu --duration 300ms

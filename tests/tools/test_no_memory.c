@@ -9,6 +9,8 @@
 #include "tests/common/golden.h"
 #include "tests/common/random_schedule.h"
 
+#include "measure/handovers.h"
+#include "measure/standstills.h"
 #include "ttprem/report.h"
 #include "ttprem/ttprem_measure.h"
 
@@ -619,6 +621,44 @@ static prem_status convert_trace(FILE *told) {
   return status;
 }
 
+static prem_trace *trace; /* of the fixture */
+
+/* What is told from one trace: few requests, so that each of them fails once. */
+static prem_status tell_trace(FILE *told) {
+  const int32_t tasks = schedule->task_count;
+  prem_late_causes *causes = calloc((size_t)tasks * PREM_PHASE_COUNT, sizeof *causes);
+  prem_times *handovers = calloc((size_t)tasks, sizeof *handovers);
+  prem_first_causes first = {0};
+  prem_standstills stops = {0};
+  int64_t certain = -1, possible = -1, waited = 0;
+  prem_status status = causes && handovers ? PREM_OK : PREM_ERR_MEMORY;
+  if (status == PREM_OK)
+    status = prem_find_causes(schedule, trace, 0, 1, 0, causes, &first);
+  if (status == PREM_OK)
+    status = prem_violations(schedule, trace, 0, 0, &certain, &possible);
+  if (status == PREM_OK)
+    status = prem_trace_standstills(trace, 1, &stops);
+  if (status == PREM_OK)
+    status = prem_handovers_add(schedule, trace, 0, handovers);
+  failing.armed = false;
+  for (int32_t t = 0; handovers && t < tasks; ++t) {
+    prem_summary summary;
+    prem_times_summarise(&handovers[t], &summary);
+    waited += summary.count;
+    prem_times_free(&handovers[t]);
+  }
+  if (status == PREM_OK) {
+    ck_assert_int_gt(first.count, 0); /* something was late */
+    ck_assert_int_gt(waited, 0);      /* for somebody else */
+    fprintf(told, "%d %d %d %d %d", (int)first.count, (int)certain, (int)possible, (int)stops.count,
+            (int)waited);
+  }
+  prem_first_causes_free(&first);
+  free(handovers);
+  free(causes);
+  return status;
+}
+
 /* ---- all of it ------------------------------------------------------------------------------ */
 
 enum { SEED = 5 };
@@ -693,6 +733,10 @@ static void set_up_result(void) {
   prem_session *session = NULL;
   ck_assert_int_eq(prem_session_open(&delayed, schedule, &session, NULL), PREM_OK);
   ck_assert_int_eq(prem_compare(session, schedule, &delayed, &options, &result, NULL), PREM_OK);
+  const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 6};
+  ck_assert_int_eq(prem_trace_new(schedule, 6, 100000, &trace), PREM_OK);
+  ck_assert_int_eq(prem_session_run(session, &request, trace, NULL), PREM_OK);
+  prem_trace_sort(trace);
   prem_session_close(session);
   add_what_is_rare();
   FILE *csv = fopen(golden_path("t.csv"), "w");
@@ -709,6 +753,7 @@ static void set_up_result(void) {
 
 static void tear_down_result(void) {
   prem_findings_free(findings);
+  prem_trace_free(trace);
   prem_result_free(result);
   tear_down();
 }
@@ -744,6 +789,7 @@ ATTEMPT(draw_findings, PREM_ERR_IO)
 ATTEMPT(add_to_report, PREM_ERR_PARSE)
 ATTEMPT(write_report, PREM_ERR_IO)
 ATTEMPT(convert_trace, PREM_ERR_MEMORY)
+ATTEMPT(tell_trace, PREM_ERR_MEMORY)
 
 int main(void) {
   Suite *suite = suite_create("no memory");
@@ -783,6 +829,7 @@ int main(void) {
   tcase_add_test(results, of_add_to_report);
   tcase_add_test(results, of_write_report);
   tcase_add_test(results, of_convert_trace);
+  tcase_add_test(results, of_tell_trace);
   suite_add_tcase(suite, results);
   return run_suite(suite);
 }
