@@ -4,6 +4,7 @@
 #include "tests/common/running.h"
 
 #include "measure/handovers.h"
+#include "measure/predecessors.h"
 
 /* `b` follows `a`; each has a tile on each of four blocks.
  */
@@ -108,6 +109,34 @@ START_TEST(records_may_stand_in_any_order) {
 }
 END_TEST
 
+/* Of two that end at once it is the first of the file's tasks, however `after` lists them. */
+START_TEST(of_two_that_end_at_once_the_first_counts) {
+  prem_schedule *schedule = checked_schedule(
+      "version = 1; name = \"t\"; platform: { blocks = 3; };"
+      "tasks = ( { name = \"x\"; kernel = \"none\"; blocks = [ 0 ]; tiles = 1;"
+      "    compute: { wcet_ns = 10L; }; },"
+      "  { name = \"y\"; kernel = \"none\"; blocks = [ 1 ]; tiles = 1; compute: { wcet_ns = 10L; "
+      "}; },"
+      "  { name = \"z\"; kernel = \"none\"; blocks = [ 2 ]; tiles = 1; compute: { wcet_ns = 10L; };"
+      "    after = ( { task = \"y\"; }, { task = \"x\"; } ); } );"
+      "plan: { hyperperiod_ns = 100L; runs = ( { task = \"x\"; phase = \"compute\"; start_ns = 0L; "
+      "},"
+      "  { task = \"y\"; phase = \"compute\"; start_ns = 0L; },"
+      "  { task = \"z\"; phase = \"compute\"; start_ns = 20L; } ); };");
+  prem_trace *trace = simulate(schedule, PREM_MODE_TT, 1);
+  prem_predecessors *predecessors;
+  ck_assert_int_eq(prem_predecessors_new(schedule, trace, &predecessors), PREM_OK);
+  const prem_predecessor before =
+      prem_predecessor_of(predecessors, find_phase(trace, schedule, "z", 0, PREM_COMPUTE));
+  ck_assert(before.exists && before.known);
+  ck_assert_int_eq(before.task, 0);
+  ck_assert_int_eq(before.free_ns, 10);
+  prem_predecessors_free(predecessors);
+  prem_trace_free(trace);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("handovers");
   TCase *all = tcase_create("all");
@@ -115,6 +144,7 @@ int main(void) {
   tcase_add_test(all, without_an_edge_nothing_is_told);
   tcase_add_test(all, records_may_stand_in_any_order);
   tcase_add_test(all, what_a_block_itself_held_up_is_left_out);
+  tcase_add_test(all, of_two_that_end_at_once_the_first_counts);
   suite_add_tcase(suite, all);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

@@ -5,9 +5,11 @@
 #include "tests/common/cpu_fixture.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/time.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "runtime/core/backend.h"
 
@@ -18,8 +20,7 @@ static _Atomic int hangs_at = -1;
 static _Atomic bool let_go;
 static _Atomic int returned;
 
-static volatile sig_atomic_t stop;
-static _Atomic int stops_at = -1, stops_behind = -1; /* a compute, so many of `rest`: raises it */
+static _Atomic int stops_at = -1, stops_behind = -1; /* a compute, so many of `rest`: Ctrl-C */
 
 enum { REST = 400 }; /* elements of its tiles */
 
@@ -29,7 +30,7 @@ static void hang_compute(const void *params, const prem_view *views) {
   const int number = atomic_fetch_add(&computes, 1);
   if (number == atomic_load(&stops_at) ||
       (views[1].extent[3] == REST && atomic_fetch_add(&rests, 1) + 1 == atomic_load(&stops_behind)))
-    stop = 1;
+    kill(getpid(), SIGALRM); /* which no block's thread takes */
   if (number != atomic_load(&hangs_at))
     return;
   while (!atomic_load(&let_go))
@@ -107,15 +108,21 @@ static const char *const idle =
 
 enum { SOON_MS = 10000 }; /* within a second, and a busy machine gets ten */
 
+static volatile sig_atomic_t stop;
+
 static void ask_to_stop(int signal_number) {
   (void)signal_number;
   stop = 1;
 }
 
-/* As Ctrl-C does, after so long. */
-static void stop_in_ms(int64_t ms) {
+/* As Ctrl-C does. */
+static void stop_by_signal(void) {
   struct sigaction action = {.sa_handler = ask_to_stop};
   sigaction(SIGALRM, &action, NULL);
+}
+
+static void stop_in_ms(int64_t ms) {
+  stop_by_signal();
   const struct itimerval timer = {.it_value.tv_usec = ms * 1000};
   setitimer(ITIMER_REAL, &timer, NULL);
 }
@@ -132,6 +139,7 @@ START_TEST(the_stop_flag_ends_a_long_run) {
   fixture_open(&f, 100000, 1000); /* 40 s */
   const prem_run_request request = {
       .mode = _i == 0 ? PREM_MODE_TT : PREM_MODE_FREE, .hyperperiods = 100000, .stop = &stop};
+  stop_by_signal();
   atomic_store(&stops_behind, 2 * 20); /* hyperperiods, and `rest` is the last in each */
   const int64_t began_ms = now_ms();
   const prem_status status = prem_session_run(f.session, &request, f.trace, f.diag);
@@ -175,6 +183,7 @@ START_TEST(the_stop_flag_ends_a_run_whose_compute_hangs) {
   atomic_store(&hangs_at, 5);
   const prem_run_request request = {.mode = PREM_MODE_TT, .hyperperiods = 1, .stop = &stop};
   const int64_t began_ms = now_ms();
+  stop_by_signal();
   atomic_store(&stops_at, 5);
   const prem_status status = prem_session_run(f.session, &request, f.trace, f.diag);
   fixture_expect(&f, status, PREM_ERR_INTERRUPTED);

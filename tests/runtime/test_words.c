@@ -51,6 +51,12 @@ static const struct {
      "{ name = \"b\"; kernel = \"convert\"; blocks = [ 0 ]; tile = [ 3, 20 ]; "
      "arrays: { in = \"z\"; out = \"new\"; }; after = ( { task = \"a\"; } ); }",
      "task 'b' reads beyond their ends"},
+    /* also where that task stands first in the file */
+    {"{ name = \"b\"; kernel = \"convert\"; blocks = [ 0 ]; tile = [ 3, 20 ]; "
+     "arrays: { in = \"z\"; out = \"new\"; }; after = ( { task = \"a\"; } ); }, "
+     "{ name = \"a\"; kernel = \"conv2d_u8\"; blocks = [ 0 ]; tile = [ 3, 64 ]; "
+     "arrays: { in = \"x\"; out = \"z\"; }; }",
+     "task 'b' reads beyond their ends"},
     {"{ name = \"a\"; kernel = \"conv2d_u8\"; blocks = [ 0 ]; tile = [ 3, 64 ]; arrays: { in = "
      "\"x\"; out = \"z\"; "
      "}; }, "

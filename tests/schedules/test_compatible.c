@@ -97,6 +97,73 @@ START_TEST(its_windows_stay_in_their_arrays) {
 }
 END_TEST
 
+/* ---- the arrays themselves, of any rank ------------------------------------------------------ */
+
+static prem_status bind_hypercube(prem_bind *bind) {
+  prem_status status = prem_bind_tile(bind, 4, bind->shape[0], &bind->window[1]);
+  bind->window[0] = bind->window[1];
+  bind->new_rank[1] = 4;
+  for (int d = 0; d < 4; ++d)
+    bind->new_shape[1][d] = bind->shape[0][d];
+  return status;
+}
+
+/* Each element of a tile, found by pitches alone. */
+static void negate_tile(const void *params, const prem_view *views) {
+  (void)params;
+  const prem_view in = views[0], out = views[1];
+  for (int32_t i = 0; i < out.extent[0]; ++i)
+    for (int32_t j = 0; j < out.extent[1]; ++j)
+      for (int32_t k = 0; k < out.extent[2]; ++k)
+        for (int32_t l = 0; l < out.extent[3]; ++l)
+          ((float *)out.data)[i * out.pitch[0] + j * out.pitch[1] + k * out.pitch[2] + l] =
+              -((const float *)in.data)[i * in.pitch[0] + j * in.pitch[1] + k * in.pitch[2] + l];
+}
+
+static void negate_all(const void *params, const prem_array_view *arrays) {
+  (void)params;
+  const int64_t *shape = arrays[0].shape;
+  for (int64_t i = 0; i < shape[0] * shape[1] * shape[2] * shape[3]; ++i)
+    ((float *)arrays[1].data)[i] = -((const float *)arrays[0].data)[i];
+}
+
+/* Tiles cut two of four dimensions; rows of 5 have room for more in memory. */
+START_TEST(pitches_lead_through_four_dimensions) {
+  static const prem_port ports[] = {{"in", PREM_IN, PREM_F32}, {"out", PREM_OUT, PREM_F32}};
+  static const prem_kernel hypercube = {.name = "hypercube",
+                                        .summary = "negates",
+                                        .ports = ports,
+                                        .port_count = 2,
+                                        .bind = bind_hypercube,
+                                        .compute = negate_tile,
+                                        .reference = negate_all,
+                                        .compatible = true};
+  static const prem_kernel *const kernels[] = {&hypercube};
+  static const prem_registry registry = {kernels, 1};
+  prem_schedule *schedule = NULL;
+  prem_verdict verdict;
+  prem_diag *diag = prem_diag_new();
+  if (prem_schedule_load_text(
+          "t",
+          "version = 1; name = \"t\"; platform: { blocks = 1; };"
+          "arrays = ( { name = \"a\"; type = \"f32\"; shape = [ 4, 6, 2, 5 ]; fill = \"random\"; } "
+          ");"
+          "tasks = ( { name = \"k\"; kernel = \"hypercube\"; blocks = 1; tile = [ 2, 3, 2, 5 ];"
+          "  arrays: { in = \"a\"; out = \"new\"; }; compute: { wcet_ns = 1000L; }; } );",
+          &schedule, diag) != PREM_OK ||
+      prem_prepare(schedule, &registry, NULL, NULL, diag) != PREM_OK)
+    abort_with("prepare", diag);
+  prem_session *session = open_on("sim", schedule);
+  ck_assert_int_eq(prem_session_poison(session), PREM_OK);
+  prem_trace_free(run_in(session, schedule, PREM_MODE_TT, 1));
+  ck_assert_int_eq(prem_session_verify(session, &verdict), PREM_OK);
+  ck_assert(verdict.ok);
+  prem_session_close(session);
+  prem_schedule_free(schedule);
+  prem_diag_free(diag);
+}
+END_TEST
+
 /* ---- plans and runs -------------------------------------------------------------------------- */
 
 /* Four walks of 4000 ns, one after the other, and increments whose first prefetch begins at the
@@ -195,6 +262,7 @@ int main(void) {
   tcase_add_test(cases, it_is_one_compute_that_takes_memory);
   tcase_add_loop_test(cases, it_has_no_memory_phases, 0, sizeof refusals / sizeof *refusals);
   tcase_add_test(cases, its_windows_stay_in_their_arrays);
+  tcase_add_test(cases, pitches_lead_through_four_dimensions);
   tcase_add_test(cases, the_checker_counts_it_as_a_memory_phase);
   tcase_add_test(cases, nobody_is_at_the_memory_beside_it);
   tcase_add_test(cases, a_core_gets_the_arrays_themselves);

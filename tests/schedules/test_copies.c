@@ -284,6 +284,32 @@ START_TEST(wrong_copies_are_refused) {
 }
 END_TEST
 
+static const struct {
+  int lead_ns, wcet_ns;
+  bool is_legal;
+} on_grid[] = {{10, 20, true}, {5, 20, false}, {5, 15, false}, {10, 15, false}};
+
+/* Where its start is, and where its end; the clock steps by 10. */
+START_TEST(copies_begin_and_end_on_the_grid) {
+  prem_diag *diag = prem_diag_new();
+  const char *source =
+      two_tasks("period_ns = 1000L;", "period_ns = 1000L;",
+                text("inputs = ( { array = \"x\"; lead_ns = %dL; copy: { wcet_ns = %dL; }; } );",
+                     on_grid[_i].lead_ns, on_grid[_i].wcet_ns));
+  const char *at = strstr(source, "blocks = 2;");
+  prem_schedule *schedule = schedule_from_text_lenient(
+      text("%.*sclock_step_ns = 10L; %s", (int)(at - source), source, at), diag);
+  if (prem_diag_errors(diag) == 0)
+    prem_check(schedule, NULL, diag);
+  ck_assert_uint_eq(prem_diag_errors(diag), on_grid[_i].is_legal ? 0 : 1);
+  if (!on_grid[_i].is_legal)
+    ck_assert_ptr_nonnull(
+        strstr(prem_diag_at(diag, 0)->reason, "which is not on the grid of clock_step_ns = 10 ns"));
+  prem_diag_free(diag);
+  prem_schedule_free(schedule);
+}
+END_TEST
+
 /* On a GPU frames are copied, whether a plan knows of it or not. */
 START_TEST(copies_that_no_plan_holds_are_told) {
   prem_machine machine;
@@ -390,6 +416,8 @@ int main(void) {
   tcase_add_test(cases, an_older_plan_is_kept_beside_copies);
   tcase_add_test(cases, whatever_meets_a_copy_is_refused);
   tcase_add_loop_test(cases, wrong_copies_are_refused, 0, (int)(sizeof wrong / sizeof *wrong));
+  tcase_add_loop_test(cases, copies_begin_and_end_on_the_grid, 0,
+                      (int)(sizeof on_grid / sizeof *on_grid));
   tcase_add_test(cases, copies_that_no_plan_holds_are_told);
   tcase_add_test(cases, copies_of_one_shot_tasks_begin_within);
   tcase_add_test(cases, a_frame_is_chosen_before_it_is_copied);
