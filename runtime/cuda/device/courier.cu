@@ -689,7 +689,7 @@ __device__ __forceinline__ bool has_something(const prem_courier *c, int32_t lan
  *  come that begins a hyperperiod, for so long. One warp. */
 __device__ __forceinline__ void over_show(prem_courier *c, int32_t lane, int64_t now_ns,
                                           decided *own) {
-  enum { WAIT_NS = 8000 };
+  enum { WAIT_NS = 20000 }; /* a host that answers at once needs 6 us, and some work of its own */
   int64_t wake_ns = 0;
   if (lane == 0) {
     prem_courier_show(c, now_ns);

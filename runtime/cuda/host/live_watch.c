@@ -74,14 +74,13 @@ static void stop_if_asked(prem_cuda_live *live, int64_t now, int64_t *look_ns) {
     live->stop_by_ns = now + PREM_CUDA_LAST_GRACE_NS;
 }
 
-/* All results are shown, and blocks and courier have left. */
-static bool is_finished(prem_cuda_live *live, bool is_idle) {
+/* Blocks and courier have left. Asked before results are looked for: none comes behind it. */
+static bool have_left(prem_cuda_live *live) {
   if (!prem_cuda_live_has_ended(live, live->cuda->stream))
     return false;
   if (live->stop_by_ns != INT64_MAX || live->error != cudaSuccess)
     prem_cuda_live_leave(live);
-  return prem_cuda_live_has_ended(live, live->serving) &&
-         (is_idle || live->stop_by_ns != INT64_MAX);
+  return prem_cuda_live_has_ended(live, live->serving);
 }
 
 static void pause_for(bool is_idle, int64_t now, int64_t busy_until_ns) {
@@ -103,6 +102,7 @@ void *prem_cuda_live_watch(void *argument) {
     bool is_idle = true;
     ++*(volatile uint64_t *)&live->talk->host_beat;
     compare_clocks(live, &question, s_ns);
+    const bool has_ended = have_left(live);
     const cudaError_t error = prem_cuda_live_fetch(live, &is_idle);
     if (error != cudaSuccess) {
       live->error = error;
@@ -110,7 +110,7 @@ void *prem_cuda_live_watch(void *argument) {
     }
     busy_until_ns = is_idle ? busy_until_ns : now + SPIN_NS;
     stop_if_asked(live, now, &look_ns);
-    if (is_finished(live, is_idle))
+    if (has_ended && (is_idle || live->stop_by_ns != INT64_MAX))
       break;
     if (now > live->stop_by_ns) {
       live->cuda->gpu->loss = PREM_CUDA_HELD;
