@@ -685,8 +685,8 @@ __device__ __forceinline__ bool has_something(const prem_courier *c, int32_t lan
                                     is_news(c, lane, word != own.known, is_answered));
 }
 
-/** Jobs are over: show their results. What else there is to do for them can wait where a frame may
- *  come that begins a hyperperiod, for so long. One warp. */
+/** Jobs are over: show their results. What else there is to do for them can wait, where nothing is
+ *  open any more and only the host waits, for a frame that begins a hyperperiod. One warp. */
 __device__ __forceinline__ void over_show(prem_courier *c, int32_t lane, int64_t now_ns,
                                           decided *own) {
   enum { WAIT_NS = 20000 }; /* a host that answers at once needs 6 us, and some work of its own */
@@ -697,7 +697,8 @@ __device__ __forceinline__ void over_show(prem_courier *c, int32_t lane, int64_t
   }
   own->wake_ns = __shfl_sync(WHOLE_WARP, (long long)wake_ns, 0);
   own->has_over = true;
-  own->over_ns = c->trigger < 0 ? now_ns : now_ns + WAIT_NS;
+  const bool waits = c->trigger >= 0 && rounds_look(c, lane) >= c->begun;
+  own->over_ns = waits ? now_ns + WAIT_NS : now_ns;
 }
 
 /** Does a frame begin a hyperperiod now? It goes before all that is left to do. One warp. */
