@@ -515,7 +515,8 @@ __device__ void listen(const prem_courier_launch &launch, int32_t lane) {
   uint64_t known = 0;
   int64_t heard_ns = prem_clock_ns();
   while (!__any_sync(WHOLE_WARP, *(volatile int32_t *)&is_closing != 0)) {
-    const uint32_t question = *(volatile uint32_t *)&asked;
+    /* one lane's, which all know before they look */
+    const uint32_t question = __shfl_sync(WHOLE_WARP, *(volatile uint32_t *)&asked, 0);
     prem_block_fence();
     uint64_t word = at != nullptr ? prem_system_load_acquire(at) : 0;
     const bool has_changed = word != known;
