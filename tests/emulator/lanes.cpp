@@ -63,7 +63,8 @@ namespace {
 constexpr size_t STACK_BYTES = 256 << 10;
 constexpr unsigned WARP = 32;
 
-enum lane_state { RUNS, WAITS, SLEEPS, OVER };
+/* WAITS: for other lanes; LANDS: for its own stores. */
+enum lane_state { RUNS, WAITS, LANDS, SLEEPS, OVER };
 
 struct sent_piece {
   void *to;
@@ -215,7 +216,7 @@ void order_make(const order &of) {
     barrier_words *words = (barrier_words *)of.signal;
     words->bytes -= (int32_t)of.bytes;
     barrier_advance(words);
-  } else if (--own->lanes[of.lane].stores == 0 && own->lanes[of.lane].state == WAITS) {
+  } else if (--own->lanes[of.lane].stores == 0 && own->lanes[of.lane].state == LANDS) {
     own->lanes[of.lane].state = RUNS;
   }
   own->moves = true;
@@ -257,7 +258,7 @@ unsigned round_work(int64_t now_ns, int64_t *wake_ns, unsigned *waiting) {
     if (of->state == RUNS)
       lane_enter(number);
     left += of->state != OVER;
-    *waiting += of->state == WAITS;
+    *waiting += of->state == WAITS || of->state == LANDS;
     if (of->state == SLEEPS && of->wake_ns < *wake_ns)
       *wake_ns = of->wake_ns;
     if (of->state == RUNS)
@@ -495,7 +496,7 @@ void emulate_store_box(const void *map_at, const int32_t at_[4], const void *fro
 
 void emulate_store_wait(void) {
   while (own->lanes[own->now].stores > 0) {
-    own->lanes[own->now].state = WAITS;
+    own->lanes[own->now].state = LANDS;
     lane_leave();
   }
 }
