@@ -309,9 +309,10 @@ typedef struct prem_registry {
 
 /* fmaf() is one instruction on every x86-64 CPU of the last decade, but a call of the C library in
  * code that has to run on all of them: the entry is compiled for both and chosen at load. Define it
- * empty where that cannot be, as under a sanitizer, which is not ready yet at that time. */
+ * empty where that cannot be, as it is under GCC's sanitizers, which are not ready at that time. */
 #ifndef PREM_CLONES
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__FMA__)
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__FMA__) &&                          \
+    !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 #define PREM_CLONES __attribute__((target_clones("fma", "default")))
 #else
 #define PREM_CLONES
