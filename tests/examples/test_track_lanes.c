@@ -5,21 +5,7 @@
  * sanitizer, without a race.
  */
 /* ctest: threads */
-#include <pthread.h>
-
-/* kernel.h as nvcc sees it, with threads that are numbers */
-static _Thread_local struct { unsigned x; } threadIdx;
-static struct { unsigned x; } blockDim;
-#define __CUDACC__ 1
-#define __device__
-#define __constant__
-#define __forceinline__  inline
-#define __fdividef(a, b) ((a) / (b))
-#include "ttprem/kernel.h"
-
-static pthread_barrier_t lanes_meet;
-#undef PREM_SYNC
-#define PREM_SYNC() pthread_barrier_wait(&lanes_meet)
+#include "tests/common/lane_threads.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
@@ -39,25 +25,13 @@ static pthread_barrier_t lanes_meet;
 #include <stdlib.h>
 
 #include "examples/tracker/plain.h"
+#include "tests/common/lane_crew.h"
 #include "tests/common/running.h"
 #include "tests/examples/track_kernels.h"
 
-enum { ROWS = 90, COLUMNS = 140, MAX_LANES = 256 };
+enum { ROWS = 90, COLUMNS = 140 };
 
 /* ---- a tile by lanes ------------------------------------------------------------------------- */
-
-typedef struct lane {
-  pthread_t thread;
-  unsigned number;
-} lane;
-
-static struct {
-  lane all[MAX_LANES];
-  unsigned count;
-  const prem_task *task;
-  const prem_view *views; /* NULL: there is no further tile */
-  pthread_barrier_t meet; /* of all and who hands out tiles: when one begins, and when it ends */
-} crew;
 
 #define ON_DEVICE(NAME)                                                                            \
   if (strcmp(task->definition->name, #NAME) == 0)                                                  \
@@ -70,45 +44,6 @@ static void compute(const prem_task *task, const prem_view *views) {
   ON_DEVICE(track_locate);
   ON_DEVICE(track_learn);
   ON_DEVICE(track_train);
-}
-
-static void *run_lane(void *argument) {
-  const lane *own = argument;
-  threadIdx.x = PREM_MEMORY_THREADS + own->number;
-  for (;;) {
-    pthread_barrier_wait(&crew.meet);
-    if (!crew.views)
-      return NULL;
-    compute(crew.task, crew.views);
-    pthread_barrier_wait(&crew.meet);
-  }
-}
-
-static void start_lanes(unsigned lanes) {
-  blockDim.x = lanes + PREM_MEMORY_THREADS;
-  crew.count = lanes;
-  ck_assert_int_eq(pthread_barrier_init(&lanes_meet, NULL, lanes), 0);
-  ck_assert_int_eq(pthread_barrier_init(&crew.meet, NULL, lanes + 1), 0);
-  for (unsigned i = 0; i < lanes; ++i) {
-    crew.all[i].number = i;
-    ck_assert_int_eq(pthread_create(&crew.all[i].thread, NULL, run_lane, &crew.all[i]), 0);
-  }
-}
-
-static void run_lanes(const prem_task *task, const prem_view *views) {
-  crew.task = task;
-  crew.views = views;
-  pthread_barrier_wait(&crew.meet);
-  pthread_barrier_wait(&crew.meet);
-}
-
-static void end_lanes(void) {
-  crew.views = NULL;
-  pthread_barrier_wait(&crew.meet);
-  for (unsigned i = 0; i < crew.count; ++i)
-    pthread_join(crew.all[i].thread, NULL);
-  pthread_barrier_destroy(&crew.meet);
-  pthread_barrier_destroy(&lanes_meet);
 }
 
 /* ---- windows: each in memory of its own, so that a sanitizer sees its ends ------------------- */

@@ -5,21 +5,7 @@
  * with any number of lanes; under the thread sanitizer, without a race.
  */
 /* ctest: threads */
-#include <pthread.h>
-
-/* kernel.h as nvcc sees it, with threads that are numbers */
-static _Thread_local struct { unsigned x; } threadIdx;
-static struct { unsigned x; } blockDim;
-#define __CUDACC__ 1
-#define __device__
-#define __constant__
-#define __forceinline__  inline
-#define __fdividef(a, b) ((a) / (b))
-#include "ttprem/kernel.h"
-
-static pthread_barrier_t lanes_meet;
-#undef PREM_SYNC
-#define PREM_SYNC() pthread_barrier_wait(&lanes_meet)
+#include "tests/common/lane_threads.h"
 
 typedef struct float2 {
   _Alignas(8) float x;
@@ -72,25 +58,10 @@ static inline int32_t min(int32_t a, int32_t b) {
 #pragma GCC diagnostic pop
 
 #include "runtime/core/windows.h"
+#include "tests/common/lane_crew.h"
 #include "tests/common/running.h"
 
-enum { MAX_LANES = 96 };
-
 /* ---- a tile by lanes ------------------------------------------------------------------------- */
-
-typedef struct lane {
-  pthread_t thread;
-  unsigned number;
-} lane;
-
-/* What all lanes work at; between two tiles they wait, which takes less than to start them anew. */
-static struct {
-  lane all[MAX_LANES];
-  unsigned count;
-  const prem_task *task;
-  const prem_view *views; /* NULL: there is no further tile */
-  pthread_barrier_t meet; /* of all and who hands out tiles: when one begins, and when it ends */
-} crew;
 
 #define DEVICE_CODE(NAME)                                                                          \
   { #NAME, NAME##_on_device }
@@ -159,45 +130,6 @@ static void compute(const prem_task *task, const prem_view *views) {
       device_codes[i].compute(task->params, views);
 }
 
-static void *run_lane(void *argument) {
-  const lane *own = argument;
-  threadIdx.x = PREM_MEMORY_THREADS + own->number;
-  for (;;) {
-    pthread_barrier_wait(&crew.meet);
-    if (!crew.views)
-      return NULL;
-    compute(crew.task, crew.views);
-    pthread_barrier_wait(&crew.meet);
-  }
-}
-
-static void start_lanes(const prem_task *task, unsigned lanes) {
-  blockDim.x = lanes + PREM_MEMORY_THREADS;
-  crew.task = task;
-  crew.count = lanes;
-  ck_assert_int_eq(pthread_barrier_init(&lanes_meet, NULL, lanes), 0);
-  ck_assert_int_eq(pthread_barrier_init(&crew.meet, NULL, lanes + 1), 0);
-  for (unsigned i = 0; i < lanes; ++i) {
-    crew.all[i].number = i;
-    ck_assert_int_eq(pthread_create(&crew.all[i].thread, NULL, run_lane, &crew.all[i]), 0);
-  }
-}
-
-static void run_lanes(const prem_view *views) {
-  crew.views = views;
-  pthread_barrier_wait(&crew.meet);
-  pthread_barrier_wait(&crew.meet);
-}
-
-static void end_lanes(void) {
-  crew.views = NULL;
-  pthread_barrier_wait(&crew.meet);
-  for (unsigned i = 0; i < crew.count; ++i)
-    pthread_join(crew.all[i].thread, NULL);
-  pthread_barrier_destroy(&crew.meet);
-  pthread_barrier_destroy(&lanes_meet);
-}
-
 static unsigned char *new_buffer(int32_t bytes) {
   void *memory = NULL;
   ck_assert_int_eq(posix_memalign(&memory, 128, (size_t)bytes), 0);
@@ -211,7 +143,7 @@ static void assert_parity(const prem_schedule *schedule, unsigned lanes) {
   ck_assert_int_eq(prem_arrays_new(schedule, &arrays, diag), PREM_OK);
   prem_arrays_poison(arrays);
   unsigned char *in = new_buffer(task->in_bytes), *out = new_buffer(task->out_bytes);
-  start_lanes(task, lanes);
+  start_lanes(lanes);
   for (int32_t tile = 0; tile < task->tile_count; ++tile) {
     prem_view views[PREM_MAX_PORTS];
     memset(in, PREM_POISON, (size_t)task->in_bytes);
@@ -219,7 +151,7 @@ static void assert_parity(const prem_schedule *schedule, unsigned lanes) {
     if (task->phase[PREM_PREFETCH].exists)
       prem_tile_fetch(arrays, 0, tile, in);
     prem_tile_views(arrays, 0, tile, in, out, views);
-    run_lanes(views);
+    run_lanes(task, views);
     if (task->phase[PREM_WRITEBACK].exists)
       prem_tile_store(arrays, 0, tile, out);
   }
@@ -333,7 +265,7 @@ static const struct {
 };
 
 START_TEST(lanes_give_the_references_bits) {
-  static const unsigned lane_counts[] = {1, 5, 32, MAX_LANES};
+  static const unsigned lane_counts[] = {1, 5, 32, 96};
   prem_schedule *schedule = schedule_from_text(
       text("version = 1; name = \"lanes\"; platform: { blocks = 1; };\narrays = ( %s );\n"
            "tasks = ( { name = \"k\"; blocks = 1; kernel = \"%s\"; %s } );\n",
