@@ -3,7 +3,8 @@
  * Samples that a GPU's courier hands on, while another warp, the listener, looks at what the host
  * holds: runtime/cuda/device/courier.cu, step by step. Every order of all loads and stores of the
  * three (the decider, the listener, the reader on the host) is gone through, as far as a few frames
- * lead, and no slot is ever filled that the reader holds.
+ * lead, and no slot is ever filled that the reader holds. And what the host says before a frame is
+ * heard with it.
  */
 #include <check.h>
 #include <stdlib.h>
@@ -220,11 +221,122 @@ START_TEST(an_older_look_is_not_enough) {
 }
 END_TEST
 
+/* ---- what is said last ----------------------------------------------------------------------- */
+
+/* The host makes a wish, then hands a frame on, again and again; a lane of the listener looks at
+ * each. Whoever hears of a frame has to hear of the wish before it. */
+enum { ROUNDS_SAID = 3 };
+enum { MAKE_WISH, SEND_FRAME };
+enum { LOOK_BOTH, LOOK_OTHER, LOOK_ONCE_MORE, PUT_WISH_DOWN, PUT_FRAME_DOWN };
+enum { HEAR_FRAME, HEAR_WISH };
+
+typedef struct talk {
+  uint8_t host_at, wish, frame;
+  uint8_t listener_at, first, wish_seen, frame_seen, known; /* first: the word looked at first */
+  uint8_t wish_down, frame_down;
+  uint8_t decider_at, frame_heard, wish_heard;
+} talk;
+
+typedef enum careless { CAREFUL, LOOKS_ONCE, PUTS_FRAME_DOWN_FIRST, HEARS_WISH_FIRST } careless;
+
+static void host_talks(talk *t) {
+  if (t->host_at == MAKE_WISH && t->wish < ROUNDS_SAID) {
+    ++t->wish;
+    t->host_at = SEND_FRAME;
+  } else if (t->host_at == SEND_FRAME) {
+    ++t->frame;
+    t->host_at = MAKE_WISH;
+  }
+}
+
+static void look_at(talk *t, bool at_wish) {
+  if (at_wish)
+    t->wish_seen = t->wish;
+  else
+    t->frame_seen = t->frame;
+}
+
+/* `wish_first`: which of two words that are looked at together is the earlier one. */
+static void listener_talks(talk *t, bool wish_first, careless how) {
+  switch (t->listener_at++) {
+  case LOOK_BOTH:
+    t->first = wish_first;
+    look_at(t, wish_first);
+    break;
+  case LOOK_OTHER:
+    look_at(t, !t->first);
+    break;
+  case LOOK_ONCE_MORE:
+    if (t->frame_seen != t->known && how != LOOKS_ONCE)
+      look_at(t, true);
+    t->known = t->frame_seen;
+    break;
+  case PUT_WISH_DOWN:
+    if (how == PUTS_FRAME_DOWN_FIRST)
+      t->frame_down = t->frame_seen;
+    else
+      t->wish_down = t->wish_seen;
+    break;
+  default:
+    t->wish_down = t->wish_seen;
+    t->frame_down = t->frame_seen;
+    t->listener_at = LOOK_BOTH;
+  }
+}
+
+/* @return false: it has heard of a frame, and not of the wish before it. */
+static bool decider_talks(talk *t, careless how) {
+  const bool hears_wish = (t->decider_at == HEAR_WISH) != (how == HEARS_WISH_FIRST);
+  if (hears_wish)
+    t->wish_heard = t->wish_down;
+  else
+    t->frame_heard = t->frame_down;
+  t->decider_at = t->decider_at == HEAR_FRAME ? HEAR_WISH : HEAR_FRAME;
+  return t->decider_at != HEAR_FRAME || t->wish_heard >= t->frame_heard;
+}
+
+/* All orders, each state once. */
+static bool is_always_heard(careless how, size_t *count) {
+  enum { ROOM = 1 << 18 };
+  talk *met = calloc(ROOM, sizeof *met);
+  bool is_heard = true;
+  size_t done = 0;
+  ck_assert_ptr_nonnull(met);
+  for (*count = 1; done < *count && is_heard; ++done)
+    for (int who = 0; who < 4 && is_heard; ++who) {
+      talk next = met[done];
+      if (who == 0)
+        host_talks(&next);
+      else if (who == 1)
+        is_heard = decider_talks(&next, how);
+      else
+        listener_talks(&next, who == 2, how);
+      size_t at = 0;
+      while (at < *count && memcmp(&met[at], &next, sizeof next) != 0)
+        ++at;
+      ck_assert_uint_lt(at, ROOM);
+      if (at == *count)
+        met[(*count)++] = next;
+    }
+  free(met);
+  return is_heard;
+}
+
+START_TEST(a_wish_is_heard_with_the_frame_behind_it) {
+  size_t count;
+  ck_assert(is_always_heard(CAREFUL, &count));
+  ck_assert_uint_gt(count, 1000);
+  for (careless how = LOOKS_ONCE; how <= HEARS_WISH_FIRST; ++how)
+    ck_assert(!is_always_heard(how, &count));
+}
+END_TEST
+
 int main(void) {
   TCase *orders = tcase_create("orders");
   tcase_set_timeout(orders, 60);
   tcase_add_test(orders, no_slot_is_filled_that_is_held);
   tcase_add_test(orders, an_older_look_is_not_enough);
+  tcase_add_test(orders, a_wish_is_heard_with_the_frame_behind_it);
   Suite *suite = suite_create("listener");
   suite_add_tcase(suite, orders);
   return run_suite(suite);
