@@ -125,6 +125,6 @@ To call ttprem from here on, in the root of this tree:
   ttprem plan schedules/examples/smallest.cfg -o planned.cfg && ttprem run planned.cfg --backend sim
 EOF
 echo 'A whole application, a tracker on the CPU: examples/tracker/demo.sh'
-if ttprem info 2>/dev/null | grep -q '^cuda: [^n]'; then
+if ttprem info 2>/dev/null | grep '^cuda: [^n]' >/dev/null; then
   echo 'On the GPU here: ttprem compare schedules/figures/h200_conv2d_x4.cfg --backend cuda (an H200), or build/demo/planned.cfg'
 fi

@@ -40,9 +40,9 @@ if ! configure || ! cmake --build "$place/build" >"$place/log" 2>&1; then
 fi
 
 own=$place/build/own_ttprem
-"$own" list | grep -q '^  sharpen ' || fail "its command does not list the kernel"
+"$own" list | grep '^  sharpen ' >/dev/null || fail "its command does not list the kernel"
 for backend in cpu sim cuda; do
-  "$own" info | grep -q "^$backend: not available" && continue
+  "$own" info | grep "^$backend: not available" >/dev/null && continue
   "$own" run --quiet --backend "$backend" --repeat 3 "$place/own/sharpen.cfg" >"$place/table" ||
     fail "$backend: $(cat "$place/table")"
   grep -Eq '^tt .* ok$' "$place/table" || fail "$backend: $(cat "$place/table")"
@@ -75,7 +75,7 @@ refused() { # MESSAGE KERNEL...: CMake says so
     'find_package(ttprem 0.1 REQUIRED)' "ttprem_add_kernels(own_ttprem ${*:2})" \
     >"$place/own/CMakeLists.txt"
   if configure; then fail "not refused: $*"; fi
-  tr -s ' \n' ' ' <"$place/log" | grep -qF "$1" || fail "not said: $1; but: $(cat "$place/log")"
+  tr -s ' \n' ' ' <"$place/log" | grep -F "$1" >/dev/null || fail "not said: $1; but: $(cat "$place/log")"
 }
 cd "$place/own"
 cp sharpen.h conv2d.h

@@ -21,7 +21,7 @@ flags=$(sed -n 's/^CMAKE_CUDA_FLAGS:[A-Z]*=//p' "$build/CMakeCache.txt")
 options=(-DCMAKE_PREFIX_PATH="$place/usr")
 backends="sim cpu"
 if nvidia-smi -L >/dev/null 2>&1; then
-  "$build/ttprem" info | grep -q '^cuda: not available' || backends+=" cuda"
+  "$build/ttprem" info | grep '^cuda: not available' >/dev/null || backends+=" cuda"
 else
   options+=(-DTTPREM_CUDA_ARCHITECTURES=75-real -DCMAKE_CUDA_FLAGS="$flags -Xptxas=-O0")
 fi
@@ -214,7 +214,7 @@ status=0
 BACKEND=sim CHECKED=1 TARGETS=1 SCALES=3 SIZE=320x240 PERIOD_US=20000 DURATION=1 timeout 200 \
   "$h200" "$place/build" "$place/h200" bits one >said 2>&1 || fail "h200.sh: $(cat said)"
 [ "$(grep -l "^equal to the references' log" h200/bits_1x[13].txt | wc -l)" -eq 2 ] && [ -s h200/one_tt.instants.csv.gz ] &&
-  tr -d ' \n' <h200/h200.json | grep -qF '["one_at_once_tt",51,51,0,0,0,1.105' &&
+  tr -d ' \n' <h200/h200.json | grep -F '["one_at_once_tt",51,51,0,0,0,1.105' >/dev/null &&
   grep -q '"one_tt"' h200/h200.json && grep -q '"one_free"' h200/instants.json || fail "h200.sh: $(cat said)"
 BACKEND=none CHECKED=1 SCALES=1 SIZE=320x240 timeout 100 "$h200" "$place/build" "$place/h200" bits >said 2>&1 || status=$?
 [ "$status" -eq 1 ] && grep -q '^bits_1x1 .*no backend .none' said && grep -q '1 failed or left out' said || fail "h200.sh: $status: $(cat said)"

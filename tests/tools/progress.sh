@@ -29,7 +29,7 @@ until_shown() { # PATTERN SECONDS COMMAND...
   local pattern=$1 seconds
   for seconds in "$2" 6 20; do
     on_terminal timeout -s INT "$seconds" "${@:3}" || true
-    if tr '\r' '\n' <shown | grep -Eq "$pattern"; then return 0; fi
+    if tr '\r' '\n' <shown | grep -E "$pattern" >/dev/null; then return 0; fi
   done
   return 1
 }
@@ -65,7 +65,7 @@ if grep -q ' runs (' shown; then fail "progress without a terminal"; fi
 # A live session's line is rewritten in place and fits the terminal; what was lost is told first.
 cp "$here/../../examples/camera_loop/camera.cfg" .
 columns=60 on_terminal "$TTPREM" run --quiet --live camera.cfg --backend sim --duration 3
-if tr '\r' '\n' <shown | grep -q ' s  in'; then fail "lines of seconds with --quiet"; fi
+if tr '\r' '\n' <shown | grep ' s  in' >/dev/null; then fail "lines of seconds with --quiet"; fi
 columns=60 on_terminal "$TTPREM" run --live camera.cfg --backend sim --duration 3
 [ "$(grep -c ' 1 s  in.* 3 s  in' shown)" = 1 ] || fail "a line for each second"
 longest=$(tr '\r' '\n' <shown | grep ' s  in' | awk '{ if (length > n) n = length } END { print n + 0 }')
