@@ -568,7 +568,8 @@ __device__ __forceinline__ bool is_news(const prem_courier *c, int32_t lane, boo
   return has_changed || (is_answered && producer->settled != producer->asked_for);
 }
 
-/** Samples were handed on: has what the host holds to be looked at behind that? One lane. */
+/** Samples were handed on: has what the host holds to be looked at behind that? It is asked for
+ *  then. One lane. */
 __device__ __forceinline__ bool has_to_ask(prem_courier *c) {
   bool asks = false;
   for (int32_t s = c->source_count; s < c->stream_count; ++s) {
@@ -604,8 +605,7 @@ __device__ __forceinline__ void word_hear(prem_courier *c, int32_t lane, uint64_
 
 /** Decide by the host's words, a lane each. One warp.
  *  @param tells  and tell the host; else the step behind it does
- *  @return whether the session is over; in `*wake_ns`
- * when something will be due. */
+ *  @return whether the session is over; in `*wake_ns` when something will be due. */
 __device__ __forceinline__ bool step(prem_courier *c, int32_t lane, uint64_t word, bool is_answered,
                                      bool has_over, bool tells, int64_t s_ns, int64_t *wake_ns) {
   stream_hear(c, lane, word, is_answered);
