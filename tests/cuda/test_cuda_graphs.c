@@ -2,9 +2,9 @@
 /*
  * Random task graphs on the GPU, made ready as a user does it and judged by their times (see
  * graph_times.h). Exit status 77 without a GPU, or in a build without the backend.
- *   test_cuda_graphs [SOURCE_DIR [FIRST_SEED [GRAPHS [FOLDER]]]]
+ *   test_cuda_graphs [SOURCE_DIR [FIRST_SEED [GRAPHS [FOLDER [SECONDS]]]]]
  * A failure names its seed and the schedule; FOLDER keeps the schedules that were late, and their
- * profiles.
+ * profiles. No graph is begun behind so many SECONDS (200).
  */
 /* ctest: threads */
 #include "tests/common/graph_times.h"
@@ -22,7 +22,7 @@ int main(int argc, char **argv) {
                            .graph_every = 8, /* tuning ordinary kernels takes longest */
                            .graphs = argc > 3 ? atoi(argv[3]) : GRAPHS,
                            .seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1,
-                           .seconds = 200,
+                           .seconds = argc > 5 ? atof(argv[5]) : 200,
                            .keep = argc > 4 ? argv[4] : NULL};
   if (!setting.backend || prem_backend_probe(setting.backend, &setting.machine, NULL) != PREM_OK) {
     puts(setting.backend ? "skipped: no GPU here"
