@@ -89,7 +89,7 @@ static const struct argp_option known[] = {
      0},
     {"camera", KEY_CAMERA, NULL, 0,
      "frames come by the clock; what comes too late is scored as late", 0},
-    {"blocks", KEY_BLOCKS, "N", 0, "that do the work (CPU: 2; GPU: one an SM)", 0},
+    {"blocks", KEY_BLOCKS, "N", 0, "that do the work (CPU: 2; GPU: one an SM, of many targets two)", 0},
     {"threads", KEY_THREADS, "N", 0, "of a block on a GPU, 96 of which move memory (352)", 0},
     {"every", KEY_EVERY, "TIME", 0,
      "from frame to frame by the clock: with --camera, if not the period; without, if frames shall "
@@ -305,13 +305,21 @@ static int64_t usual_period_ns(const options *of, int32_t targets) {
   return regions <= 2 ? 10000000 : regions * 5000000;
 }
 
+/* Two blocks share an SM where each has regions to work on: one moves memory while the other
+ * computes. */
+static int32_t usual_blocks(const options *of, int32_t targets) {
+  if (!of->is_gpu)
+    return 2;
+  return (int64_t)targets * of->scales >= 2 * (int64_t)of->cores ? 2 * of->cores : of->cores;
+}
+
 static void complete(options *of, int32_t targets) {
   track_setting *setting = &of->request.setting;
   setting->targets = targets;
   setting->scales = of->scales;
   setting->reach = of->reach;
   setting->wcet_factor = (of->wcet_factor > 0 ? of->wcet_factor : 1) * (of->is_gpu ? 0.3F : 1.0F);
-  setting->blocks = of->blocks ? of->blocks : of->is_gpu ? of->cores : 2;
+  setting->blocks = of->blocks ? of->blocks : usual_blocks(of, targets);
   setting->threads = of->threads ? of->threads : setting->threads;
   if (of->is_gpu) {
     setting->an_sm =
