@@ -8,7 +8,9 @@
 #include "prem/base/numbers.h"
 #include "runtime/core/courier_ports.h"
 
-enum { MIN_ROWS = 4 }; /* three hyperperiods are open at most, and one is read behind its end */
+/* Three hyperperiods are open at most, of one the host may not have been told yet that it is over,
+ * and one is read behind its end. */
+enum { MIN_ROWS = 5 };
 
 static int64_t period_of(const prem_program *program, const prem_task *task) {
   return task->period_ns ? task->period_ns : program->hyperperiod_ns;

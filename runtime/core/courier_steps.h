@@ -313,9 +313,9 @@ PREM_SHARED_CODE void tell_progress(prem_courier *c) {
     prem_word_set_far(&c->face->ending.value, 1);
 }
 
-/* The host, for whom it need not be soon: nobody waits for it as long as there is something to
- * decide. What stands here says that others have read what is older. */
-PREM_SHARED_CODE void tell_host(prem_courier *c) {
+/** The host, for whom it need not be soon: nobody waits for it as long as there is something to
+ *  decide. What stands here says that others have read what is older. */
+PREM_SHARED_CODE void prem_courier_tell(prem_courier *c) {
   begin_to_tell();
   for (int32_t s = 0; s < c->stream_count; ++s)
     tell_stream(&c->streams[s]);
@@ -326,6 +326,17 @@ PREM_SHARED_CODE void tell_host(prem_courier *c) {
   end_to_tell();
 }
 
+/** Ahead of all else, and of prem_courier_decide(), which has to follow: a hyperperiod that a frame
+ *  begins, and slots for its results, where all is decided that they wait for.
+ *  @return whether one began. */
+PREM_SHARED_CODE bool prem_courier_start(prem_courier *c, int64_t now_ns) {
+  c->now_ns = now_ns;
+  if (!permit_next(c))
+    return false;
+  grant_slots(c);
+  return true;
+}
+
 /**
  * All that is due, where prem_courier_see() has said what blocks have done. As
  * prem_courier_step().
@@ -334,7 +345,7 @@ PREM_SHARED_CODE void tell_host(prem_courier *c) {
  * enough, unless one begins. What others wait for comes before all: results, where jobs are over;
  * else a frame that starts a hyperperiod.
  *
- * @param tells  tell the host what has changed: else the next one will
+ * @param tells  tell the host what has changed: else the next one will, or prem_courier_tell()
  */
 PREM_SHARED_CODE int64_t prem_courier_decide(prem_courier *c, int64_t now_ns, bool tells) {
   c->now_ns = now_ns;
@@ -356,7 +367,7 @@ PREM_SHARED_CODE int64_t prem_courier_decide(prem_courier *c, int64_t now_ns, bo
   if (!c->has_last)
     make_ready(c);
   if (tells || is_over(c))
-    tell_host(c);
+    prem_courier_tell(c);
   if (is_over(c)) {
     await_told();
     prem_word_set_far(&c->face->done.value, 1);

@@ -85,7 +85,7 @@ __device__ __forceinline__ void barrier_await(uint64_t *barrier, uint32_t number
 }
 
 /** Pieces of 16 bytes that a lane has on their way at the same time. */
-constexpr int32_t PIECES = 8, ROW_PIECES = 4;
+constexpr int32_t PIECES = 12, ROW_PIECES = 4;
 
 /** Bytes that stand in a row. One warp. */
 __device__ void carry_row(const unsigned char *from, unsigned char *to, int32_t bytes,
@@ -369,30 +369,33 @@ __device__ __forceinline__ const void *host_word_at(const prem_courier_launch &l
 }
 static_assert(STREAMS + PREM_DEVICE_STREAMS <= 32, "a lane for each word of the host");
 
-/** Jobs of a task that are over, from `over` on. One lane. */
-__device__ __forceinline__ int64_t jobs_over_from(const prem_device_leader *leader, int64_t over) {
-  for (;;) {
-    const int64_t round = over >> leader->shift;
-    const int64_t word = over - (round << leader->shift);
-    bool is_over = true;
-    for (int32_t part = 0; part < PREM_DEVICE_PARTS; ++part) {
-      if (leader->blocks[part] == 0)
-        continue;
-      const prem_device_end *end = &leader->ends[((int64_t)part << leader->shift) + word];
-      const uint32_t needed = (uint32_t)(round + 1) * (uint32_t)leader->blocks[part];
-      is_over = is_over && (int32_t)(prem_load_acquire(&end->blocks) - needed) >= 0;
-    }
-    if (!is_over)
-      return over;
-    ++over;
-  }
+/** Have a part of a task's blocks done job `over`? One lane. */
+__device__ __forceinline__ bool is_part_over(const prem_device_leader *leader, int32_t part,
+                                             int64_t over) {
+  if (leader->blocks[part] == 0)
+    return true;
+  const int64_t round = over >> leader->shift, word = over - (round << leader->shift);
+  const prem_device_end *end = &leader->ends[((int64_t)part << leader->shift) + word];
+  const uint32_t needed = (uint32_t)(round + 1) * (uint32_t)leader->blocks[part];
+  return (int32_t)(prem_load_acquire(&end->blocks) - needed) >= 0;
 }
 
-/** The lanes look at the tasks. @return whether a job is over. One warp. */
+/** The lanes look at the tasks, one at each part of one's blocks, and at the next job of each
+ *  alone: to look further takes as long again, and the decider looks again soon. @return whether a
+ *  job is over. One warp. */
 __device__ __forceinline__ bool blocks_look(const prem_courier *c, int32_t lane) {
+  constexpr int32_t AT_ONCE = 32 / PREM_DEVICE_PARTS;
+  const int32_t part = lane % PREM_DEVICE_PARTS, own = lane / PREM_DEVICE_PARTS;
   bool has_changed = false;
-  for (int32_t t = lane; t < c->task_count; t += 32)
-    has_changed |= prem_courier_see(c, t, jobs_over_from(&own_leaders[t], c->over_now[t]));
+  for (int32_t first = 0; first < c->task_count; first += AT_ONCE) {
+    const int32_t t = first + own;
+    bool is_over = t < c->task_count && is_part_over(&own_leaders[t], part, c->over_now[t]);
+    for (int32_t other = 1; other < PREM_DEVICE_PARTS; other *= 2)
+      is_over &= __shfl_xor_sync(WHOLE_WARP, (int32_t)is_over, other) != 0;
+    if (part == 0 && is_over)
+      has_changed |= prem_courier_see(c, t, c->over_now[t] + 1);
+    __syncwarp();
+  }
   return __any_sync(WHOLE_WARP, has_changed);
 }
 
@@ -603,19 +606,25 @@ __device__ __forceinline__ void word_hear(prem_courier *c, int32_t lane, uint64_
     c->request = *(volatile int32_t *)&is_silent ? (uint64_t)PREM_COURIER_DRAIN : word;
 }
 
-/** Decide by the host's words, a lane each. One warp.
- *  @param tells  and tell the host; else the step behind it does
- *  @return whether the session is over; in `*wake_ns` when something will be due. */
-__device__ __forceinline__ bool step(prem_courier *c, int32_t lane, uint64_t word, bool is_answered,
-                                     bool has_over, bool tells, int64_t s_ns, int64_t *wake_ns) {
+/** What the lanes have heard, for its decisions. One warp. */
+__device__ __forceinline__ void words_hear(prem_courier *c, int32_t lane, uint64_t word,
+                                           bool is_answered) {
   stream_hear(c, lane, word, is_answered);
   word_hear(c, lane, word);
   __syncwarp();
-  const int64_t completed = has_over ? rounds_look(c, lane) : 0;
+}
+
+/** Decide. One warp.
+ *  @param completed  hyperperiods that are over, by what `has_over` says has changed
+ *  @param tells      and tell the host
+ *  @return whether the session is over; in `*wake_ns` when something will be due. */
+__device__ __forceinline__ bool step(prem_courier *c, int32_t lane, bool has_over,
+                                     int64_t completed, bool tells, int64_t s_ns,
+                                     int64_t *wake_ns) {
   bool is_done = false, asks = false;
   if (lane == 0) {
     c->has_over = has_over;
-    c->completed_now = has_over ? completed : c->completed;
+    c->completed_now = completed;
     *wake_ns = prem_courier_decide(c, prem_clock_ns() - s_ns, tells);
     is_done = is_over(c);
     asks = has_to_ask(c);
@@ -667,9 +676,30 @@ struct decided {
   uint64_t known;   /* a lane's word, when it was last decided by it */
   uint64_t brought; /* the trigger's, whose frame is on its way */
   int64_t wake_ns;  /* when something will be due */
-  bool has_over;    /* jobs are over, and their results are shown: the rest is left to do, */
-  int64_t over_ns;  /* from this instant on */
+  bool has_over;    /* jobs are over that only prem_courier_show() has looked at */
+  int64_t rest_ns;  /* when all is decided, at the latest. INT64_MAX: nothing is left; */
+  int64_t tell_ns;  /* when the host is told what has changed, likewise */
 };
+
+/** How long something may wait that nobody waits for. */
+constexpr int64_t WAIT_NS = 20000;
+
+/** Has an input given all its slots to jobs? The host may wait for one. One warp. */
+__device__ __forceinline__ bool is_short_of_slots(const prem_courier *c, int32_t lane) {
+  const prem_stream *source = &c->streams[lane < c->source_count ? lane : 0];
+  return __any_sync(WHOLE_WARP, lane < c->source_count &&
+                                    source->next - source->oldest >= source->port.buffers);
+}
+
+/** Is all decided that the hyperperiods which have begun wait for, and is there no frame that
+ * begins another one? One warp. */
+__device__ __forceinline__ bool is_settled(const prem_courier *c, int32_t lane) {
+  const prem_stream *stream = &c->streams[lane < c->stream_count ? lane : 0];
+  const bool is_open =
+      lane < c->stream_count && (stream->next < c->begun * stream->jobs ||
+                                 (lane == c->trigger && prem_channel_has_new(&stream->consumer)));
+  return !c->leaves_out_jobs && c->version_count == 0 && !__any_sync(WHOLE_WARP, is_open);
+}
 
 /** Is there anything to do? Only what others have written is looked at here, without order: this is
  *  where the decider waits. One warp. */
@@ -681,16 +711,23 @@ __device__ __forceinline__ bool has_something(const prem_courier *c, int32_t lan
   const bool is_alarm =
       (*(const volatile int32_t *)&is_leaving | *(const volatile int32_t *)&is_silent) != 0;
   const bool has_come = *(const volatile uint64_t *)&trigger_seen != own.brought;
-  const bool is_due = now_ns >= own.wake_ns || (own.has_over && now_ns >= own.over_ns);
+  const bool is_due = now_ns >= own.wake_ns || now_ns >= own.rest_ns || now_ns >= own.tell_ns;
   return __any_sync(WHOLE_WARP, is_alarm || has_come || is_due ||
                                     is_news(c, lane, word != own.known, is_answered));
 }
 
-/** Jobs are over: show their results. What else there is to do for them can wait, where nothing is
- *  open any more and only the host waits, for a frame that begins a hyperperiod. One warp. */
+/** Tell the host what has changed. One warp. */
+__device__ __forceinline__ void host_tell(prem_courier *c, int32_t lane, decided *own) {
+  if (lane == 0)
+    prem_courier_tell(c);
+  own->tell_ns = INT64_MAX;
+  __syncwarp();
+}
+
+/** Jobs are over: show their results. The rest can be decided while the host looks at them. One
+ *  warp. */
 __device__ __forceinline__ void over_show(prem_courier *c, int32_t lane, int64_t now_ns,
                                           decided *own) {
-  enum { WAIT_NS = 20000 }; /* a host that answers at once needs 6 us, and some work of its own */
   int64_t wake_ns = 0;
   if (lane == 0) {
     prem_courier_show(c, now_ns);
@@ -698,15 +735,53 @@ __device__ __forceinline__ void over_show(prem_courier *c, int32_t lane, int64_t
   }
   own->wake_ns = __shfl_sync(WHOLE_WARP, (long long)wake_ns, 0);
   own->has_over = true;
-  const bool waits = c->trigger >= 0 && rounds_look(c, lane) >= c->begun;
-  own->over_ns = waits ? now_ns + WAIT_NS : now_ns;
+  own->rest_ns = now_ns;
 }
 
 /** Does a frame begin a hyperperiod now? It goes before all that is left to do. One warp. */
 __device__ __forceinline__ bool begins_now(const prem_courier *c, int32_t lane, uint64_t word,
                                            const decided &own) {
   const bool is_there = c->trigger >= 0 && lane == STREAMS + c->trigger && word != own.known;
-  return __any_sync(WHOLE_WARP, is_there) && c->begun - c->completed < OPEN_HYPERPERIODS;
+  return __any_sync(WHOLE_WARP, is_there) && !c->has_last &&
+         c->begun - c->completed < OPEN_HYPERPERIODS;
+}
+
+/** A frame begins a hyperperiod. Where nothing else has to be decided for it, the decider looks at
+ *  the blocks first, and decides the rest when they are done; the host can be told of those before
+ *  while they work. One warp. */
+__device__ __forceinline__ void frame_start(prem_courier *c, int32_t lane, uint64_t word,
+                                            bool is_answered, int64_t s_ns, decided *own) {
+  words_hear(c, lane, word, is_answered);
+  int64_t wake_ns = 0, now_ns = 0;
+  bool begins = false;
+  if (lane == 0) {
+    now_ns = prem_clock_ns() - s_ns;
+    begins = prem_courier_start(c, now_ns);
+    wake_ns = c->wake_ns;
+  }
+  __syncwarp();
+  own->wake_ns = __shfl_sync(WHOLE_WARP, (long long)wake_ns, 0);
+  now_ns = __shfl_sync(WHOLE_WARP, (long long)now_ns, 0);
+  const bool can_wait = __any_sync(WHOLE_WARP, begins) && is_settled(c, lane);
+  own->rest_ns = can_wait ? now_ns + WAIT_NS : now_ns;
+  if (can_wait && own->tell_ns < INT64_MAX)
+    host_tell(c, lane, own);
+}
+
+/** All that is due, and what was left. One warp. @return whether the session is over. */
+__device__ __forceinline__ bool rest_decide(prem_courier *c, int32_t lane, uint64_t word,
+                                            bool is_answered, int64_t now_ns, int64_t s_ns,
+                                            decided *own) {
+  const int64_t completed = own->has_over ? rounds_look(c, lane) : c->completed;
+  /* of two hyperperiods the host is told before a third's end has to be kept */
+  const bool tells = c->trigger < 0 || now_ns >= own->tell_ns || completed - c->kept > 1 ||
+                     is_short_of_slots(c, lane);
+  words_hear(c, lane, word, is_answered);
+  const bool is_over = step(c, lane, own->has_over, completed, tells, s_ns, &own->wake_ns);
+  own->has_over = false;
+  own->rest_ns = INT64_MAX;
+  own->tell_ns = tells ? INT64_MAX : min((long long)own->tell_ns, (long long)(now_ns + WAIT_NS));
+  return is_over;
 }
 
 /** The decider, until the session is over. One warp. */
@@ -714,7 +789,7 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
   enum { BEAT_NS = 2000 };
   prem_courier *c = own_courier;
   const bool is_last = is_said_last(c, lane);
-  decided own = {0, 0, INT64_MIN, false, 0};
+  decided own = {0, 0, INT64_MIN, false, INT64_MAX, INT64_MAX};
   int64_t beat_ns = 0;
   for (bool is_over = false; !is_over;) {
     const int64_t now = __shfl_sync(WHOLE_WARP, (long long)prem_clock_ns(), 0);
@@ -732,12 +807,13 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
       continue;
     bool is_answered;
     const uint64_t word = hear(lane, is_last, &is_answered);
-    const bool has_over = own.has_over && !begins_now(c, lane, word, own);
+    const bool begins = begins_now(c, lane, word, own);
     own.known = word;
-    own.has_over &= !has_over;
-    own.over_ns = INT64_MIN; /* what is left after this, at once */
     is_answered = __all_sync(WHOLE_WARP, is_answered);
-    is_over = step(c, lane, word, is_answered, has_over, !own.has_over, s_ns, &own.wake_ns);
+    if (begins)
+      frame_start(c, lane, word, is_answered, s_ns, &own);
+    else
+      is_over = rest_decide(c, lane, word, is_answered, now - s_ns, s_ns, &own);
   }
 }
 
