@@ -327,7 +327,7 @@ PREM_SHARED_CODE void prem_courier_tell(prem_courier *c) {
 }
 
 /** Ahead of all else, and of prem_courier_decide(), which has to follow: a hyperperiod that a frame
- *  begins, and slots for its results, where all is decided that they wait for.
+ *  begins, and slots for its results, where those wait for nothing else.
  *  @return whether one began. */
 PREM_SHARED_CODE bool prem_courier_start(prem_courier *c, int64_t now_ns) {
   c->now_ns = now_ns;

@@ -691,14 +691,20 @@ __device__ __forceinline__ bool is_short_of_slots(const prem_courier *c, int32_t
                                     source->next - source->oldest >= source->port.buffers);
 }
 
-/** Is all decided that the hyperperiods which have begun wait for, and is there no frame that
- * begins another one? One warp. */
+/** Is a frame that begins a hyperperiod all that has to be decided for it, beside its results'
+ *  slots? */
+__device__ __forceinline__ bool is_simple(const prem_courier *c) {
+  return c->source_count == 1 && !c->leaves_out_jobs && c->version_count == 0;
+}
+
+/** Have all results of the hyperperiods that have begun their slots, and is there no frame that
+ *  begins another one? One warp. */
 __device__ __forceinline__ bool is_settled(const prem_courier *c, int32_t lane) {
   const prem_stream *stream = &c->streams[lane < c->stream_count ? lane : 0];
   const bool is_open =
       lane < c->stream_count && (stream->next < c->begun * stream->jobs ||
                                  (lane == c->trigger && prem_channel_has_new(&stream->consumer)));
-  return !c->leaves_out_jobs && c->version_count == 0 && !__any_sync(WHOLE_WARP, is_open);
+  return !__any_sync(WHOLE_WARP, is_open);
 }
 
 /** Is there anything to do? Only what others have written is looked at here, without order: this is
@@ -746,9 +752,9 @@ __device__ __forceinline__ bool begins_now(const prem_courier *c, int32_t lane, 
          c->begun - c->completed < OPEN_HYPERPERIODS;
 }
 
-/** A frame begins a hyperperiod. Where nothing else has to be decided for it, the decider looks at
- *  the blocks first, and decides the rest when they are done; the host can be told of those before
- *  while they work. One warp. */
+/** A frame begins a hyperperiod for which nothing else has to be decided: the decider looks at the
+ *  blocks first, and decides the rest when they are done; the host can be told of those before
+ * while they work. One warp. */
 __device__ __forceinline__ void frame_start(prem_courier *c, int32_t lane, uint64_t word,
                                             bool is_answered, int64_t s_ns, decided *own) {
   words_hear(c, lane, word, is_answered);
@@ -810,7 +816,7 @@ __device__ void serve(const prem_courier_launch &launch, int32_t lane, int64_t s
     const bool begins = begins_now(c, lane, word, own);
     own.known = word;
     is_answered = __all_sync(WHOLE_WARP, is_answered);
-    if (begins)
+    if (begins && is_simple(c))
       frame_start(c, lane, word, is_answered, s_ns, &own);
     else
       is_over = rest_decide(c, lane, word, is_answered, now - s_ns, s_ns, &own);
