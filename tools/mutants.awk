@@ -95,8 +95,8 @@ function operators(code,    from, at, op) {
 # "return a < b ? -1 : 1;" tells an order: with 2 the same one.
 function is_sign(code) { return code ~ /^ *return .* \? (-1 : 1|1 : -1);$/ }
 
-# "malloc(count + 1)", "calloc(1, ...)": with 2 there is more room, and nobody uses it.
-function is_room(so_far) { return so_far ~ /[^a-z_](malloc|calloc|realloc)\(.*\+ $/ || so_far ~ /[^a-z_]calloc\($/ }
+# "malloc(count + 1)", "malloc(2 * count)", "calloc(1, ...)": with more there is more room, and nobody uses it.
+function is_room(so_far) { return so_far ~ /[^a-z_](malloc|calloc|realloc)\([^;]*\+ $/ || so_far ~ /[^a-z_](m|c)alloc\($/ }
 
 # "int64_t first[4]" among the parameters of a function: it is a pointer.
 function is_declared(so_far) {

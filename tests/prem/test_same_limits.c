@@ -381,6 +381,8 @@ static void tell_tables(FILE *file) {
              "{ name = \"x\"; type = \"f32\"; shape = [ 4 ]; file = \"missing.raw\"; }");
   tell_group(file, "arrays", "{ name = \"x\"; type = \"f32\"; shape = [ 4 ]; file = \"d.raw\"; }");
   tell_group(file, "arrays", "{ name = \"x\"; type = \"f32\"; shape = [ 1, 2, 3, 4, 5 ]; }");
+  /* more numbers without their suffix than are remembered, before others are read */
+  tell_group(file, "measure", many(65, "k# = 12345678901;", " "));
   tell_group(file, "measure", "modes = [ ];");
   tell_group(file, "measure", "modes = [ 1 ];");
   tell_group(file, "measure", "modes = [ \"tt\", \"tt\" ];");
