@@ -9,6 +9,7 @@
 #include "tests/common/golden.h"
 #include "tests/common/planted.h"
 #include "ttprem/text.h"
+#include "ttprem/ttprem_measure.h"
 
 enum { OF_A_LINE = 4096, DRAWN = 40000, SUGGESTED = 1200, ROOM = 48 };
 
@@ -186,6 +187,9 @@ static void tell_names(FILE *file) {
             prem_phase_name((prem_phase)i), prem_mode_name((prem_mode)i));
     fprintf(file, " %d %d\n", prem_mode_has_phases((prem_mode)i), prem_mode_computes((prem_mode)i));
   }
+  for (int i = 0; i <= PREM_CAUSE_COUNT + 2; ++i)
+    fprintf(file, "%d: %s, %s\n", i, prem_cause_name((prem_cause)i),
+            prem_first_kind_name((prem_first_kind)i));
   char bytes[300];
   sum = GOLDEN_SUM;
   for (size_t length = 0; length < sizeof bytes; ++length) {
